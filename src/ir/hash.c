@@ -1,0 +1,34 @@
+#include "ir/hash.h"
+
+static void place(IdTable *table, IdSlot entry) {
+  uint32_t slot = entry.hash;
+  while (table->slots[slot & table->mask].id != NO_ID) slot++;
+  table->slots[slot & table->mask] = entry;
+}
+
+static void enlarge(IdTable *table, Arena *arena) {
+  IdTable old = *table;
+  uint32_t num_slots = old.slots ? (old.mask + 1) * 2 : 16;
+  if (num_slots == 0) arena_array_bytes(arena, SIZE_MAX, 2); /* beyond 2^31 entries */
+  table->slots = arena_array(arena, IdSlot, num_slots);
+  table->mask = num_slots - 1;
+  memset(table->slots, 0xff, num_slots * sizeof *table->slots);
+  if (!old.slots) return;
+  for (uint32_t i = 0; i <= old.mask; i++) {
+    if (old.slots[i].id != NO_ID) place(table, old.slots[i]);
+  }
+}
+
+void id_table_add(IdTable *table, Arena *arena, uint64_t hash, uint32_t id) {
+  if (!table->slots || table->len >= table->mask / 4 * 3) enlarge(table, arena);
+  place(table, (IdSlot){.hash = (uint32_t)(hash >> 32), .id = id});
+  table->len++;
+}
+
+IdTable id_table_copy(const IdTable *table, Arena *arena) {
+  IdTable copy = *table;
+  if (!table->slots) return copy;
+  copy.slots = arena_array(arena, IdSlot, (size_t)table->mask + 1);
+  memcpy(copy.slots, table->slots, ((size_t)table->mask + 1) * sizeof *copy.slots);
+  return copy;
+}

@@ -1,0 +1,93 @@
+/* Hashing, and the one hash table of the program: from a hash to ids whose keys the caller compares.
+ *
+ *     for (IdProbe p = id_table_probe(&table, hash); id_probe_next(&p, &id);)
+ *       if (key_of(id) is the one) return id;
+ *
+ * The table holds no keys, so one kind serves names, shapes and value numbers. Results never depend
+ * on its order: nothing iterates it. */
+#ifndef REMAT_HLO_IR_HASH_H
+#define REMAT_HLO_IR_HASH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "ir/arena.h"
+#include "ir/ids.h"
+
+#define HASH_SEED UINT64_C(0x9E3779B97F4A7C15)
+
+static inline uint64_t hash_mix(uint64_t hash, uint64_t value) {
+  __uint128_t product = (__uint128_t)(hash ^ value) * UINT64_C(0xD6E8FEB86659FD93);
+  return (uint64_t)product ^ (uint64_t)(product >> 64);
+}
+
+/* Eight bytes a step; never reads beyond `len`. */
+static inline uint64_t hash_bytes(uint64_t hash, const char *data, size_t len) {
+  uint64_t word;
+  hash ^= len;
+  for (; len >= 8; data += 8, len -= 8) {
+    memcpy(&word, data, 8);
+    hash = hash_mix(hash, word);
+  }
+  if (len >= 4) { /* two overlapping halves */
+    uint32_t head, tail;
+    memcpy(&head, data, 4);
+    memcpy(&tail, data + len - 4, 4);
+    return hash_mix(hash, (uint64_t)head << 32 | tail);
+  }
+  if (len > 0) {
+    word = (uint64_t)(unsigned char)data[0] << 16 | (uint64_t)(unsigned char)data[len / 2] << 8 |
+           (uint64_t)(unsigned char)data[len - 1];
+    return hash_mix(hash, word);
+  }
+  return hash_mix(hash, 1);
+}
+
+static inline uint64_t hash_str(Str text) {
+  return hash_bytes(HASH_SEED, text.data, text.len);
+}
+
+typedef struct IdSlot {
+  uint32_t hash;
+  uint32_t id; /* NO_ID = free */
+} IdSlot;
+
+typedef struct IdTable {
+  IdSlot *slots; /* a power of two of them, at most three quarters full */
+  uint32_t mask;
+  uint32_t len;
+} IdTable;
+
+typedef struct IdProbe {
+  const IdTable *table;
+  uint32_t hash;
+  uint32_t slot;
+} IdProbe;
+
+static inline IdProbe id_table_probe(const IdTable *table, uint64_t hash) {
+  uint32_t folded = (uint32_t)(hash >> 32);
+  return (IdProbe){.table = table, .hash = folded, .slot = folded};
+}
+
+/* The next id that was added under this hash; false when there is none left. */
+static inline bool id_probe_next(IdProbe *probe, uint32_t *id) {
+  const IdTable *table = probe->table;
+  if (!table->slots) return false;
+  for (;;) {
+    const IdSlot *slot = &table->slots[probe->slot++ & table->mask];
+    if (slot->id == NO_ID) return false;
+    if (slot->hash == probe->hash) {
+      *id = slot->id;
+      return true;
+    }
+  }
+}
+
+void id_table_add(IdTable *table, Arena *arena, uint64_t hash, uint32_t id);
+
+/* A copy whose slots live in `arena`. */
+IdTable id_table_copy(const IdTable *table, Arena *arena);
+
+#endif

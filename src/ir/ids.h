@@ -1,0 +1,50 @@
+/* Dense 32-bit ids and spans of text. Ids index arrays of the module; pointers between instructions
+ * do not exist, so a module can be copied with memcpy. */
+#ifndef REMAT_HLO_IR_IDS_H
+#define REMAT_HLO_IR_IDS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+typedef uint32_t InstId;  /* instruction */
+typedef uint32_t CompId;  /* computation */
+typedef uint32_t ShapeId; /* interned shape */
+
+#define NO_ID UINT32_MAX
+
+/* Bytes [begin, end) of the module's text. Files beyond 4 GiB are refused. */
+typedef struct Span {
+  uint32_t begin;
+  uint32_t end;
+} Span;
+
+/* Text that need not end in NUL and is owned by somebody else. */
+typedef struct Str {
+  const char *data;
+  uint32_t len;
+} Str;
+
+#define STR(literal) ((Str){(literal), (uint32_t)(sizeof(literal) - 1)})
+
+static inline Str str_make(const char *data, size_t len) {
+  return (Str){data, (uint32_t)len};
+}
+
+static inline bool str_equal(Str a, Str b) {
+  return a.len == b.len && (a.len == 0 || memcmp(a.data, b.data, a.len) == 0);
+}
+
+static inline bool str_is(Str a, const char *text) {
+  return a.len == strlen(text) && memcmp(a.data, text, a.len) == 0;
+}
+
+/* Byte order, as std::string's operator<: XLA breaks ties by name this way. */
+static inline int str_compare(Str a, Str b) {
+  uint32_t len = a.len < b.len ? a.len : b.len;
+  int order = len ? memcmp(a.data, b.data, len) : 0;
+  if (order) return order;
+  return (a.len > b.len) - (a.len < b.len);
+}
+
+#endif

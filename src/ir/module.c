@@ -1,0 +1,107 @@
+#include "ir/module.h"
+
+#include <stdatomic.h>
+
+Module *module_new(const char *text, uint32_t length, const ArenaOptions *options) {
+  Arena *arena = arena_new(options);
+  Module *module = arena_zalloc(arena, sizeof *module);
+  module->arena = arena;
+  atomic_init(&module->num_owners, 1);
+  module->entry = NO_ID;
+  shape_table_init(&module->shapes, arena);
+  *vec_push(arena, &module->control) = (ControlDeps){0};
+
+  ModuleSource *source = arena_zalloc(arena, sizeof *source);
+  source->text = text;
+  source->length = length;
+  source->header.num_partitions = 1;
+  source->header.replica_count = 1;
+  module->source = source;
+  return module;
+}
+
+Module *module_copy(Module *module) {
+  atomic_fetch_add(&module->num_owners, 1);
+  Arena *arena = arena_new(arena_options(module->arena));
+  Module *copy = arena_zalloc(arena, sizeof *copy);
+  copy->arena = arena;
+  copy->parent = module;
+  atomic_init(&copy->num_owners, 1);
+  copy->source = module->source;
+  copy->shapes = shape_table_copy(&module->shapes, arena);
+  copy->entry = module->entry;
+#define COPY_VEC(field)                                                          \
+  do {                                                                           \
+    uint32_t len = module->field.len;                                            \
+    void *data = vec_extend(arena, &copy->field, len);                           \
+    if (len) memcpy(data, module->field.data, len * sizeof *module->field.data); \
+  } while (0)
+  COPY_VEC(insts);
+  COPY_VEC(comps);
+  COPY_VEC(ids);
+  COPY_VEC(control);
+#undef COPY_VEC
+  return copy;
+}
+
+void module_free(Module *module) {
+  while (module && atomic_fetch_sub(&module->num_owners, 1) == 1) {
+    Module *parent = module->parent;
+    arena_free(module->arena);
+    module = parent;
+  }
+}
+
+const Attr *inst_attr(const Module *module, InstId id, AttrId attr) {
+  const Instruction *inst = inst_get(module, id);
+  for (uint32_t i = 0; i < inst->num_attrs; i++) {
+    const Attr *found = &module->source->attrs.data[inst->attrs + i];
+    if (found->id == attr) return found;
+  }
+  return NULL;
+}
+
+IntSlice inst_attr_ints(const Module *module, InstId id, AttrId attr) {
+  const Attr *found = inst_attr(module, id, attr);
+  if (!found) return (IntSlice){0};
+  return (IntSlice){module->source->ints.data + found->ints, found->num_ints};
+}
+
+int64_t inst_attr_int(const Module *module, InstId id, AttrId attr, int64_t fallback) {
+  IntSlice ints = inst_attr_ints(module, id, attr);
+  return ints.len ? ints.data[0] : fallback;
+}
+
+Str inst_attr_text(const Module *module, InstId id, AttrId attr) {
+  const Attr *found = inst_attr(module, id, attr);
+  return found ? module_span(module, found->text) : (Str){0};
+}
+
+Str inst_attr_string(const Module *module, InstId id, AttrId attr) {
+  Str text = inst_attr_text(module, id, attr);
+  if (text.len >= 2 && (text.data[0] == '"' || text.data[0] == '\'')) {
+    return (Str){text.data + 1, text.len - 2};
+  }
+  return text;
+}
+
+const Metadata *inst_metadata(const Module *module, InstId id) {
+  IntSlice ints = inst_attr_ints(module, id, ATTR_METADATA);
+  return ints.len ? &module->source->metadata.data[ints.data[0]] : NULL;
+}
+
+uint32_t inst_count_operand(const Module *module, InstId user, InstId operand) {
+  uint32_t count = 0;
+  for (uint32_t i = 0; i < inst_get(module, user)->num_operands; i++) {
+    count += inst_operand(module, user, i) == operand;
+  }
+  return count;
+}
+
+uint64_t module_num_instructions(const Module *module) {
+  uint64_t count = 0;
+  for (CompId comp = 0; comp < module->comps.len; comp++) {
+    if (!(comp_get(module, comp)->flags & COMP_DEAD)) count += comp_num_insts(module, comp);
+  }
+  return count;
+}

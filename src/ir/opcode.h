@@ -1,0 +1,41 @@
+/* Facts about opcodes, one row each in opcodes.def. */
+#ifndef REMAT_HLO_IR_OPCODE_H
+#define REMAT_HLO_IR_OPCODE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "ir/ids.h"
+
+typedef enum Opcode {
+#define OP(id, text, arity, flags) OPCODE_##id,
+#include "ir/opcodes.def"
+  NUM_OPCODES
+} Opcode;
+
+enum {
+  OPF_INFER = 1 << 0,          /* the result shape may be left out of the text (CanInferShape) */
+  OPF_ELEMENTWISE = 1 << 1,    /* HloInstruction::IsOpElementwise */
+  OPF_TRANSCENDENTAL = 1 << 2, /* counted as transcendental by HloCostAnalysis */
+  OPF_SIDE_EFFECT = 1 << 3,    /* always has one (HasSideEffectNoRecurse) */
+  OPF_COLLECTIVE = 1 << 4,     /* XLA's HloCollectiveInstruction */
+  OPF_CHANNEL = 1 << 5,        /* XLA's HloChannelInstruction: may carry a channel_id */
+};
+
+typedef struct OpcodeInfo {
+  const char *text;
+  int8_t arity; /* < 0: any number, or ruled by the opcode itself */
+  uint8_t flags;
+} OpcodeInfo;
+
+const OpcodeInfo *opcode_info(Opcode opcode);
+
+static inline const char *opcode_text(Opcode opcode) {
+  return opcode_info(opcode)->text;
+}
+
+static inline bool opcode_has(Opcode opcode, unsigned flag) {
+  return (opcode_info(opcode)->flags & flag) != 0;
+}
+
+#endif

@@ -1,0 +1,494 @@
+/* Interning works on a shape's words: a flat array of integers that says everything about it. Two
+ * shapes are the same exactly if their words are. */
+#include "ir/shape.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "ir/bytes.h"
+
+static const TypeInfo type_infos[NUM_TYPES] = {
+#define TYPE(id, text, bits, class) [TYPE_##id] = {text, bits, class},
+#include "ir/types.def"
+};
+
+const TypeInfo *type_info(ElementType type) {
+  return &type_infos[type];
+}
+
+enum { POINTER_BYTES = 8 };
+
+/* The words are stored in front of the Shape that they describe. */
+typedef struct ShapeNode {
+  uint32_t num_words;
+  const int64_t *words;
+  Shape shape;
+} ShapeNode;
+
+static const ShapeNode *node_of(const Shape *shape) {
+  return (const ShapeNode *)(const void *)((const char *)shape - offsetof(ShapeNode, shape));
+}
+
+void shape_table_init(ShapeTable *table, Arena *arena) {
+  *table = (ShapeTable){.arena = arena};
+}
+
+ShapeTable shape_table_copy(const ShapeTable *table, Arena *arena) {
+  ShapeTable copy = {.arena = arena, .table = id_table_copy(&table->table, arena)};
+  const Shape **all = vec_extend(arena, &copy.shapes, table->shapes.len);
+  if (table->shapes.len) memcpy(all, table->shapes.data, table->shapes.len * sizeof *all);
+  return copy;
+}
+
+static uint64_t hash_words(const int64_t *words, uint32_t num_words) {
+  uint64_t hash = HASH_SEED;
+  for (uint32_t i = 0; i < num_words; i++) hash = hash_mix(hash, (uint64_t)words[i]);
+  return hash;
+}
+
+static ShapeId find(const ShapeTable *table, uint64_t hash, const int64_t *words,
+                    uint32_t num_words) {
+  uint32_t id;
+  for (IdProbe probe = id_table_probe(&table->table, hash); id_probe_next(&probe, &id);) {
+    const ShapeNode *node = node_of(table->shapes.data[id]);
+    if (node->num_words == num_words &&
+        memcmp(node->words, words, num_words * sizeof *words) == 0) {
+      return id;
+    }
+  }
+  return NO_ID;
+}
+
+static ShapeId add(ShapeTable *table, uint64_t hash, ShapeNode *node) {
+  ShapeId id = table->shapes.len;
+  *vec_push(table->arena, &table->shapes) = &node->shape;
+  id_table_add(&table->table, table->arena, hash, id);
+  return id;
+}
+
+/* Product of the dims, a dynamic one counting its bound, times the bytes of an element. */
+static void measure_array(Shape *shape) {
+  shape->num_elements = 1;
+  shape->bytes = -1;
+  for (uint32_t i = 0; i < shape->rank; i++) {
+    if (shape->dims[i] == 0) { /* one empty dim makes the array empty, however large the others */
+      shape->num_elements = 0;
+      break;
+    }
+  }
+  for (uint32_t i = 0; i < shape->rank && shape->num_elements > 0; i++) {
+    if (shape->dims[i] == UNBOUNDED_DIM ||
+        !mul_bytes(shape->num_elements, shape->dims[i], &shape->num_elements)) {
+      shape->num_elements = -1;
+    }
+  }
+  if (shape->type == TYPE_TOKEN) {
+    shape->bytes = 0;
+  } else if (shape->type == TYPE_OPAQUE) {
+    shape->bytes = POINTER_BYTES;
+  } else if (shape->num_elements >= 0) {
+    int64_t bits = shape->extras ? shape->extras->element_bits : 0;
+    int64_t bytes;
+    if (bits > 0) {
+      if (mul_bytes(shape->num_elements, bits, &bytes) && add_bytes(bytes, 7, &bytes)) {
+        shape->bytes = bytes / 8;
+      }
+    } else if (mul_bytes(shape->num_elements, (type_infos[shape->type].bits + 7) / 8, &bytes)) {
+      shape->bytes = bytes;
+    }
+  }
+}
+
+static bool is_default_order(const int64_t *minor_to_major, uint32_t rank) {
+  for (uint32_t i = 0; i < rank; i++) {
+    if (minor_to_major[i] != (int64_t)rank - 1 - (int64_t)i) return false;
+  }
+  return true;
+}
+
+static bool has_extras(const LayoutExtras *extras) {
+  return extras && (extras->tail_padding != 1 || extras->element_bits || extras->memory_space ||
+                    extras->metadata_prefix || extras->index_type || extras->pointer_type ||
+                    extras->num_tile_words || extras->num_split_words);
+}
+
+enum { WORD_DYNAMIC = 1 << 16, WORD_ORDER = 1 << 17, WORD_EXTRAS = 1 << 18 };
+
+ShapeId shape_array(ShapeTable *table, const ArraySpec *spec) {
+  uint32_t rank = spec->rank;
+  bool with_dynamic = false;
+  for (uint32_t i = 0; spec->dynamic && i < rank; i++) with_dynamic |= spec->dynamic[i] != 0;
+  bool with_order = spec->minor_to_major && !is_default_order(spec->minor_to_major, rank);
+  const LayoutExtras *extras = has_extras(spec->extras) ? spec->extras : NULL;
+
+  size_t max_words = 2 + (size_t)rank * 3;
+  if (extras) max_words += 8 + (size_t)extras->num_tile_words + extras->num_split_words;
+  int64_t small[64];
+  ArenaMark mark = arena_mark(table->arena);
+  int64_t *words =
+      max_words <= 64 ? small : arena_array(table->arena, int64_t, max_words);
+  uint32_t n = 0;
+  words[n++] = (spec->is_buffer ? SHAPE_BUFFER : SHAPE_ARRAY) | (int64_t)spec->type << 8 |
+               (with_dynamic ? WORD_DYNAMIC : 0) | (with_order ? WORD_ORDER : 0) |
+               (extras ? WORD_EXTRAS : 0);
+  words[n++] = rank;
+  for (uint32_t i = 0; i < rank; i++) words[n++] = spec->dims[i];
+  for (uint32_t i = 0; with_dynamic && i < rank; i++) words[n++] = spec->dynamic[i] != 0;
+  for (uint32_t i = 0; with_order && i < rank; i++) words[n++] = spec->minor_to_major[i];
+  if (extras) {
+    words[n++] = extras->tail_padding;
+    words[n++] = extras->element_bits;
+    words[n++] = extras->memory_space;
+    words[n++] = extras->metadata_prefix;
+    words[n++] = extras->index_type;
+    words[n++] = extras->pointer_type;
+    words[n++] = extras->num_tile_words;
+    words[n++] = extras->num_split_words;
+    for (uint32_t i = 0; i < extras->num_tile_words; i++) words[n++] = extras->tile_words[i];
+    for (uint32_t i = 0; i < extras->num_split_words; i++) words[n++] = extras->split_words[i];
+  }
+
+  uint64_t hash = hash_words(words, n);
+  ShapeId known = find(table, hash, words, n);
+  if (known != NO_ID) {
+    if (words != small) arena_reset(table->arena, mark);
+    return known;
+  }
+
+  ShapeNode *node = arena_zalloc(table->arena, sizeof *node);
+  int64_t *kept = arena_array(table->arena, int64_t, n);
+  memcpy(kept, words, n * sizeof *kept);
+  node->words = kept;
+  node->num_words = n;
+  Shape *shape = &node->shape;
+  shape->kind = spec->is_buffer ? SHAPE_BUFFER : SHAPE_ARRAY;
+  shape->type = (uint8_t)spec->type;
+  shape->rank = rank;
+  shape->num_parts = 1;
+  int64_t *next = kept + 2;
+  shape->dims = next;
+  next += rank;
+  if (with_dynamic) {
+    shape->dynamic = next;
+    shape->has_dynamic = true;
+    next += rank;
+  }
+  if (with_order) {
+    shape->minor_to_major = next;
+    next += rank;
+  }
+  if (extras) {
+    LayoutExtras *copy = arena_alloc(table->arena, sizeof *copy);
+    *copy = *extras;
+    next += 8;
+    copy->tile_words = next;
+    copy->split_words = next + extras->num_tile_words;
+    shape->extras = copy;
+  }
+  for (uint32_t i = 0; i < rank; i++) shape->has_unbounded |= shape->dims[i] == UNBOUNDED_DIM;
+  measure_array(shape);
+  ShapeId id = add(table, hash, node);
+  shape->compatible = id;
+  if (with_dynamic || with_order || extras) {
+    shape->compatible = shape_array(table, &(ArraySpec){.type = spec->type,
+                                                        .is_buffer = spec->is_buffer,
+                                                        .rank = rank,
+                                                        .dims = shape->dims});
+  }
+  return id;
+}
+
+ShapeId shape_scalar(ShapeTable *table, ElementType type) {
+  return shape_array(table, &(ArraySpec){.type = type});
+}
+
+ShapeId shape_tuple(ShapeTable *table, const ShapeId *elements, uint32_t count) {
+  uint64_t num_parts = 1;
+  for (uint32_t i = 0; i < count; i++) {
+    num_parts += shape_get(table, elements[i])->num_parts;
+    if (num_parts > MAX_SHAPE_PARTS) return NO_ID;
+  }
+  ArenaMark mark = arena_mark(table->arena);
+  uint32_t n = count + 2;
+  int64_t *words = arena_array(table->arena, int64_t, n);
+  words[0] = SHAPE_TUPLE;
+  words[1] = count;
+  for (uint32_t i = 0; i < count; i++) words[i + 2] = elements[i];
+  uint64_t hash = hash_words(words, n);
+  ShapeId known = find(table, hash, words, n);
+  if (known != NO_ID) {
+    arena_reset(table->arena, mark);
+    return known;
+  }
+
+  ShapeNode *node = arena_zalloc(table->arena, sizeof *node);
+  node->words = words;
+  node->num_words = n;
+  Shape *shape = &node->shape;
+  shape->kind = SHAPE_TUPLE;
+  shape->rank = count;
+  shape->num_parts = (uint32_t)num_parts;
+  shape->num_elements = -1;
+  shape->bytes = (int64_t)count * POINTER_BYTES;
+  ShapeId *kept = arena_array(table->arena, ShapeId, count);
+  ShapeId *compatible = arena_array(table->arena, ShapeId, count);
+  uint32_t *offsets = arena_array(table->arena, uint32_t, count);
+  uint32_t part = 1;
+  bool differs = false;
+  for (uint32_t i = 0; i < count; i++) {
+    const Shape *element = shape_get(table, elements[i]);
+    kept[i] = elements[i];
+    offsets[i] = part;
+    part += element->num_parts;
+    shape->has_unbounded |= element->has_unbounded;
+    compatible[i] = element->compatible;
+    differs |= element->compatible != elements[i];
+  }
+  shape->elements = kept;
+  shape->element_offsets = offsets;
+  ShapeId id = add(table, hash, node);
+  shape->compatible = differs ? shape_tuple(table, compatible, count) : id;
+  return id;
+}
+
+ArraySpec shape_spec(const Shape *shape) {
+  return (ArraySpec){.type = (ElementType)shape->type,
+                     .is_buffer = shape->kind == SHAPE_BUFFER,
+                     .rank = shape->rank,
+                     .dims = shape->dims,
+                     .dynamic = shape->dynamic,
+                     .minor_to_major = shape->minor_to_major,
+                     .extras = shape->extras};
+}
+
+bool shape_is_effective_scalar(const Shape *shape) {
+  return shape_is_array(shape) && shape->num_elements == 1;
+}
+
+/* Only reached when some dim is `?`, which matches any size. Walks the parts side by side. */
+static bool compatible_unbounded(const ShapeTable *table, ShapeId a_id, ShapeId b_id) {
+  uint32_t num_parts = shape_get(table, a_id)->num_parts;
+  if (num_parts != shape_get(table, b_id)->num_parts) return false;
+  for (uint32_t part = 0; part < num_parts; part++) {
+    const Shape *a = shape_get(table, shape_part(table, a_id, part));
+    const Shape *b = shape_get(table, shape_part(table, b_id, part));
+    if (a->kind != b->kind || a->rank != b->rank) return false;
+    if (a->kind == SHAPE_TUPLE) continue;
+    if (a->type != b->type) return false;
+    for (uint32_t i = 0; i < a->rank; i++) {
+      if (a->dims[i] != b->dims[i] && a->dims[i] != UNBOUNDED_DIM && b->dims[i] != UNBOUNDED_DIM) {
+        return false;
+      }
+    }
+  }
+  return true;
+}
+
+bool shape_compatible(const ShapeTable *table, ShapeId a, ShapeId b) {
+  const Shape *shape_a = shape_get(table, a), *shape_b = shape_get(table, b);
+  if (shape_a->compatible == shape_b->compatible) return true;
+  if (!shape_a->has_unbounded && !shape_b->has_unbounded) return false;
+  return compatible_unbounded(table, a, b);
+}
+
+/* The element of a tuple in which part number `part` (> 0) lies. */
+static uint32_t element_of_part(const Shape *tuple, uint32_t part) {
+  uint32_t low = 0, high = tuple->rank; /* offsets[low] <= part < offsets[high] */
+  while (high - low > 1) {
+    uint32_t middle = low + (high - low) / 2;
+    if (tuple->element_offsets[middle] <= part) {
+      low = middle;
+    } else {
+      high = middle;
+    }
+  }
+  return low;
+}
+
+ShapeId shape_part(const ShapeTable *table, ShapeId id, uint32_t part) {
+  while (part > 0) {
+    const Shape *shape = shape_get(table, id);
+    assert(shape->kind == SHAPE_TUPLE && part < shape->num_parts && "the part exists");
+    uint32_t element = element_of_part(shape, part);
+    part -= shape->element_offsets[element];
+    id = shape->elements[element];
+  }
+  return id;
+}
+
+void shape_list_parts(const ShapeTable *table, ShapeId id, ShapeId *parts) {
+  /* Every element's own list is filled in at its offset; a tuple is expanded when it is reached, and
+   * it is reached after it was put there, because its offset is larger than its parent's. */
+  uint32_t num_parts = shape_get(table, id)->num_parts;
+  parts[0] = id;
+  for (uint32_t part = 0; part < num_parts; part++) {
+    const Shape *shape = shape_get(table, parts[part]);
+    for (uint32_t i = 0; shape->kind == SHAPE_TUPLE && i < shape->rank; i++) {
+      parts[part + shape->element_offsets[i]] = shape->elements[i];
+    }
+  }
+}
+
+uint32_t shape_index_part(const ShapeTable *table, ShapeId id, const int64_t *index,
+                          uint32_t length) {
+  uint32_t part = 0;
+  for (uint32_t i = 0; i < length; i++) {
+    const Shape *shape = shape_get(table, id);
+    if (shape->kind != SHAPE_TUPLE || index[i] < 0 || index[i] >= shape->rank) return NO_ID;
+    part += shape->element_offsets[index[i]];
+    id = shape->elements[index[i]];
+  }
+  return part;
+}
+
+int64_t shape_memory_space(const Shape *shape) {
+  return shape->extras ? shape->extras->memory_space : 0;
+}
+
+static bool same_words(const int64_t *a, uint32_t num_a, const int64_t *b, uint32_t num_b) {
+  return num_a == num_b && (num_a == 0 || memcmp(a, b, num_a * sizeof *a) == 0);
+}
+
+bool shape_same_layout(const Shape *a, const Shape *b) {
+  static const LayoutExtras none = {.tail_padding = 1};
+  if (a->kind != b->kind || a->rank != b->rank || a->kind == SHAPE_TUPLE) return false;
+  if (!a->minor_to_major != !b->minor_to_major) return false;
+  if (a->minor_to_major && !same_words(a->minor_to_major, a->rank, b->minor_to_major, b->rank)) {
+    return false;
+  }
+  const LayoutExtras *x = a->extras ? a->extras : &none, *y = b->extras ? b->extras : &none;
+  return x->tail_padding == y->tail_padding && x->element_bits == y->element_bits &&
+         x->memory_space == y->memory_space && x->metadata_prefix == y->metadata_prefix &&
+         x->index_type == y->index_type && x->pointer_type == y->pointer_type &&
+         same_words(x->tile_words, x->num_tile_words, y->tile_words, y->num_tile_words) &&
+         same_words(x->split_words, x->num_split_words, y->split_words, y->num_split_words);
+}
+
+typedef struct TextBuffer {
+  Arena *arena;
+  VEC(char) text;
+} TextBuffer;
+
+static void put(TextBuffer *buffer, const char *text) {
+  size_t length = strlen(text);
+  memcpy(vec_extend(buffer->arena, &buffer->text, (uint32_t)length), text, length);
+}
+
+static void put_int(TextBuffer *buffer, int64_t value) {
+  char digits[24];
+  snprintf(digits, sizeof digits, "%" PRId64, value);
+  put(buffer, digits);
+}
+
+static void put_option(TextBuffer *buffer, const char *open, int64_t value) {
+  put(buffer, open);
+  put_int(buffer, value);
+  put(buffer, ")");
+}
+
+/* Order and defaults as Layout::Print. */
+static void put_layout(TextBuffer *buffer, const Shape *shape) {
+  const LayoutExtras *extras = shape->extras;
+  if (shape->rank == 0 && !extras) return;
+  put(buffer, "{");
+  for (uint32_t i = 0; i < shape->rank; i++) {
+    if (i) put(buffer, ",");
+    put_int(buffer, shape->minor_to_major ? shape->minor_to_major[i]
+                                          : (int64_t)shape->rank - 1 - (int64_t)i);
+  }
+  if (extras) {
+    put(buffer, ":");
+    if (extras->num_tile_words) put(buffer, "T");
+    for (uint32_t i = 0; i < extras->num_tile_words;) {
+      int64_t rank = extras->tile_words[i++];
+      put(buffer, "(");
+      for (int64_t k = 0; k < rank; k++, i++) {
+        if (k) put(buffer, ",");
+        if (extras->tile_words[i] == COMBINED_TILE_DIM) {
+          put(buffer, "*");
+        } else {
+          put_int(buffer, extras->tile_words[i]);
+        }
+      }
+      put(buffer, ")");
+    }
+    if (extras->tail_padding != 1) put_option(buffer, "L(", extras->tail_padding);
+    if (extras->index_type) {
+      put(buffer, "#(");
+      put(buffer, type_infos[extras->index_type - 1].text);
+      put(buffer, ")");
+    }
+    if (extras->pointer_type) {
+      put(buffer, "*(");
+      put(buffer, type_infos[extras->pointer_type - 1].text);
+      put(buffer, ")");
+    }
+    if (extras->element_bits) put_option(buffer, "E(", extras->element_bits);
+    if (extras->memory_space) put_option(buffer, "S(", extras->memory_space);
+    if (extras->num_split_words) put(buffer, "SC");
+    for (uint32_t i = 0; i < extras->num_split_words;) {
+      put(buffer, "(");
+      put_int(buffer, extras->split_words[i++]);
+      int64_t count = extras->split_words[i++];
+      for (int64_t k = 0; k < count; k++, i++) {
+        put(buffer, k ? "," : ":");
+        put_int(buffer, extras->split_words[i]);
+      }
+      put(buffer, ")");
+    }
+    if (extras->metadata_prefix) put_option(buffer, "M(", extras->metadata_prefix);
+  }
+  put(buffer, "}");
+}
+
+static void put_array(TextBuffer *buffer, const Shape *shape, bool with_layout) {
+  if (shape->kind == SHAPE_BUFFER) put(buffer, "b(");
+  put(buffer, type_infos[shape->type].text);
+  put(buffer, "[");
+  for (uint32_t i = 0; i < shape->rank; i++) {
+    if (i) put(buffer, ",");
+    if (shape->dims[i] == UNBOUNDED_DIM) {
+      put(buffer, "?");
+      continue;
+    }
+    if (shape->dynamic && shape->dynamic[i]) put(buffer, "<=");
+    put_int(buffer, shape->dims[i]);
+  }
+  put(buffer, "]");
+  if (with_layout) put_layout(buffer, shape);
+  if (shape->kind == SHAPE_BUFFER) put(buffer, ")");
+}
+
+/* The parts in preorder; before each, the brackets of the tuples that ended or go on. */
+Str shape_text(const ShapeTable *table, ShapeId id, bool with_layout, Arena *out) {
+  TextBuffer buffer = {.arena = out};
+  typedef struct Level {
+    const Shape *tuple;
+    uint32_t next;
+  } Level;
+  VEC(Level) stack = {0};
+  for (;;) {
+    const Shape *shape = shape_get(table, id);
+    if (shape->kind == SHAPE_TUPLE) {
+      put(&buffer, "(");
+      *vec_push(out, &stack) = (Level){.tuple = shape};
+    } else {
+      put_array(&buffer, shape, with_layout);
+    }
+    while (stack.len && stack.data[stack.len - 1].next == stack.data[stack.len - 1].tuple->rank) {
+      put(&buffer, ")");
+      stack.len--;
+    }
+    if (!stack.len) break;
+    Level *level = &stack.data[stack.len - 1];
+    if (level->next) put(&buffer, ", ");
+    if (level->next && level->next % 5 == 0) {
+      put(&buffer, "/*index=");
+      put_int(&buffer, level->next);
+      put(&buffer, "*/");
+    }
+    id = level->tuple->elements[level->next++];
+  }
+  return (Str){buffer.text.data, buffer.text.len};
+}

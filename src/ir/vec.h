@@ -1,0 +1,46 @@
+/* Growable arrays in an arena: `VEC(InstId) order = {0}; *vec_push(arena, &order) = id;` */
+#ifndef REMAT_HLO_IR_VEC_H
+#define REMAT_HLO_IR_VEC_H
+
+#include <stdint.h>
+
+#include "ir/arena.h"
+
+#define VEC(type)        \
+  struct {               \
+    type *data;          \
+    uint32_t len, cap;   \
+  }
+
+/* The place of one more element, to be assigned to. */
+#define vec_push(arena, vec)                                                      \
+  (((vec)->len == (vec)->cap                                                      \
+        ? (void)((vec)->data = vec_grow((arena), (vec)->data, &(vec)->cap,        \
+                                        (vec)->len, 1, sizeof *(vec)->data))      \
+        : (void)0),                                                               \
+   &(vec)->data[(vec)->len++])
+
+/* The place of `count` more elements, the length already raised; valid until the next push. */
+#define vec_extend(arena, vec, count)                                                 \
+  ((vec)->cap - (vec)->len < (count)                                                  \
+       ? (void)((vec)->data = vec_grow((arena), (vec)->data, &(vec)->cap, (vec)->len, \
+                                       (count), sizeof *(vec)->data))                 \
+       : (void)0,                                                                     \
+   (vec)->len += (count), (vec)->data + ((vec)->len - (count)))
+
+/* Room for `more` elements beyond `len`; at least doubles. Counts that pass 2^32 are reported as
+ * out of memory: ids are 32 bits wide everywhere. */
+static inline void *vec_grow(Arena *arena, void *data, uint32_t *cap, uint32_t len, uint32_t more,
+                             size_t size) {
+  uint64_t wanted = (uint64_t)len + more;
+  uint64_t new_cap = *cap ? (uint64_t)*cap * 2 : 8;
+  if (new_cap < wanted) new_cap = wanted;
+  if (new_cap > UINT32_MAX) new_cap = wanted;
+  if (wanted > UINT32_MAX) arena_array_bytes(arena, SIZE_MAX, 2);
+  data = arena_grow(arena, data, (size_t)*cap * size,
+                    arena_array_bytes(arena, (size_t)new_cap, size));
+  *cap = (uint32_t)new_cap;
+  return data;
+}
+
+#endif

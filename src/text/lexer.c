@@ -1,0 +1,614 @@
+#include "text/lexer.h"
+
+enum CharClass {
+  CC_WORD = 1 << 0,  /* may continue a word: letters, digits, _ . - */
+  CC_START = 1 << 1, /* may begin a word: letters, _ */
+  CC_DIGIT = 1 << 2,
+  CC_SPACE = 1 << 3,
+};
+
+#define L (CC_WORD | CC_START)
+#define D (CC_WORD | CC_DIGIT)
+static const uint8_t char_class[256] = {
+    ['\t'] = CC_SPACE, ['\n'] = CC_SPACE, ['\r'] = CC_SPACE, [' '] = CC_SPACE,
+    ['-'] = CC_WORD,   ['.'] = CC_WORD,   ['_'] = L,
+    ['0'] = D, ['1'] = D, ['2'] = D, ['3'] = D, ['4'] = D,
+    ['5'] = D, ['6'] = D, ['7'] = D, ['8'] = D, ['9'] = D,
+    ['A'] = L, ['B'] = L, ['C'] = L, ['D'] = L, ['E'] = L, ['F'] = L, ['G'] = L, ['H'] = L,
+    ['I'] = L, ['J'] = L, ['K'] = L, ['L'] = L, ['M'] = L, ['N'] = L, ['O'] = L, ['P'] = L,
+    ['Q'] = L, ['R'] = L, ['S'] = L, ['T'] = L, ['U'] = L, ['V'] = L, ['W'] = L, ['X'] = L,
+    ['Y'] = L, ['Z'] = L,
+    ['a'] = L, ['b'] = L, ['c'] = L, ['d'] = L, ['e'] = L, ['f'] = L, ['g'] = L, ['h'] = L,
+    ['i'] = L, ['j'] = L, ['k'] = L, ['l'] = L, ['m'] = L, ['n'] = L, ['o'] = L, ['p'] = L,
+    ['q'] = L, ['r'] = L, ['s'] = L, ['t'] = L, ['u'] = L, ['v'] = L, ['w'] = L, ['x'] = L,
+    ['y'] = L, ['z'] = L,
+};
+#undef L
+#undef D
+
+static bool is_class(char c, unsigned wanted) {
+  return (char_class[(unsigned char)c] & wanted) != 0;
+}
+
+/* '\0' beyond the end: no rule accepts it. */
+static char char_at(const Lexer *lexer, uint32_t pos) {
+  return pos < lexer->length ? lexer->text[pos] : '\0';
+}
+
+void lexer_init(Lexer *lexer, const char *text, uint32_t length) {
+  *lexer = (Lexer){.text = text, .length = length};
+}
+
+static void error_at(Lexer *lexer, uint32_t pos, const char *error) {
+  lexer->tok.kind = TOK_ERROR;
+  lexer->tok.error = error;
+  lexer->tok.begin = pos;
+  lexer->tok.end = pos;
+  lexer->pos = lexer->length;
+}
+
+/* Blanks and comments; false when a comment is broken, with the error token set. */
+static bool skip_blanks(Lexer *lexer) {
+  const char *text = lexer->text;
+  uint32_t pos = lexer->pos, length = lexer->length;
+  for (;;) {
+    while (pos < length && is_class(text[pos], CC_SPACE)) pos++;
+    if (pos + 1 >= length || text[pos] != '/') break;
+    uint32_t begin = pos;
+    if (text[pos + 1] == '/') {
+      pos += 2;
+      while (pos < length && text[pos] != '\n' && text[pos] != '\r') {
+        if (text[pos++] == '\0') {
+          error_at(lexer, pos - 1, "NUL byte in a comment");
+          return false;
+        }
+      }
+    } else if (text[pos + 1] == '*') {
+      for (pos += 2;; pos++) {
+        const char *star = pos < length ? memchr(text + pos, '*', length - pos) : NULL;
+        uint32_t stop = star ? (uint32_t)(star - text) : length;
+        const char *nul = memchr(text + pos, '\0', stop - pos);
+        if (nul) {
+          error_at(lexer, (uint32_t)(nul - text), "NUL byte in a comment");
+          return false;
+        }
+        if (!star) {
+          error_at(lexer, begin, "comment is never closed");
+          return false;
+        }
+        pos = stop;
+        if (pos + 1 < length && text[pos + 1] == '/') break;
+      }
+      pos += 2;
+    } else {
+      break;
+    }
+  }
+  lexer->pos = pos;
+  return true;
+}
+
+static bool word_is(const char *word, uint32_t length, const char *other) {
+  return strlen(other) == length && memcmp(word, other, length) == 0;
+}
+
+static bool find_type(const char *word, uint32_t length, uint8_t *type) {
+  if (length < 2 || length > 14) return false;
+  /* All type names begin with one of these, which most opcodes and names do not. */
+  switch (word[0]) {
+    case 'p': case 's': case 'u': case 'f': case 'b': case 'c': case 't': case 'o': break;
+    default: return false;
+  }
+  for (unsigned i = 0; i < NUM_TYPES; i++) {
+    if (word_is(word, length, type_info(i)->text)) {
+      *type = (uint8_t)i;
+      return true;
+    }
+  }
+  return false;
+}
+
+static bool find_keyword(const char *word, uint32_t length, uint8_t *keyword) {
+  static const struct {
+    const char *text;
+    uint8_t keyword;
+  } keywords[] = {
+      {"true", KW_TRUE},
+      {"false", KW_FALSE},
+      {"inf", KW_INF},
+      {"HloModule", KW_HLO_MODULE},
+      {"ENTRY", KW_ENTRY},
+      {"ROOT", KW_ROOT},
+      {"FileNames", KW_FILE_NAMES},
+      {"FunctionNames", KW_FUNCTION_NAMES},
+      {"FileLocations", KW_FILE_LOCATIONS},
+      {"StackFrames", KW_STACK_FRAMES},
+      {"maximal", KW_MAXIMAL},
+      {"replicated", KW_REPLICATED},
+      {"manual", KW_MANUAL},
+      {"unknown", KW_UNKNOWN},
+      {"unreduced", KW_UNREDUCED},
+      {"last_tile_dim_replicate", KW_LAST_TILE_DIM_REPLICATE},
+      {"shard_as", KW_SHARD_AS},
+      {"shard_like", KW_SHARD_LIKE},
+  };
+  for (size_t i = 0; i < sizeof keywords / sizeof *keywords; i++) {
+    if (keywords[i].text[0] == word[0] && word_is(word, length, keywords[i].text)) {
+      *keyword = keywords[i].keyword;
+      return true;
+    }
+  }
+  return false;
+}
+
+static uint32_t skip_in(const Lexer *lexer, uint32_t pos, const char *set) {
+  while (pos < lexer->length && lexer->text[pos] && strchr(set, lexer->text[pos])) pos++;
+  return pos;
+}
+
+static uint32_t skip_digits(const Lexer *lexer, uint32_t pos) {
+  while (pos < lexer->length && is_class(lexer->text[pos], CC_DIGIT)) pos++;
+  return pos;
+}
+
+/* [0-9bf?]{2,}_[0-9io?]{2,}->[0-9bf?]{2,}; the end, or 0 when it does not match. */
+static uint32_t match_dim_labels(const Lexer *lexer, uint32_t pos) {
+  uint32_t end = skip_in(lexer, pos, "0123456789bf?");
+  if (end - pos < 2 || char_at(lexer, end) != '_') return 0;
+  pos = end + 1;
+  end = skip_in(lexer, pos, "0123456789io?");
+  if (end - pos < 2 || char_at(lexer, end) != '-' || char_at(lexer, end + 1) != '>') return 0;
+  pos = end + 2;
+  end = skip_in(lexer, pos, "0123456789bf?");
+  return end - pos < 2 ? 0 : end;
+}
+
+/* With a mantissa: -?(d+ | d+.d* | d*.d+), an exponent required if there is no dot. */
+static uint32_t match_float(const Lexer *lexer, uint32_t pos) {
+  if (char_at(lexer, pos) == '-') pos++;
+  uint32_t whole_end = skip_digits(lexer, pos);
+  uint32_t end = whole_end;
+  bool has_dot = false;
+  if (char_at(lexer, end) == '.') {
+    uint32_t fraction_end = skip_digits(lexer, end + 1);
+    has_dot = whole_end > pos || fraction_end > end + 1;
+    if (has_dot) end = fraction_end;
+  }
+  if (end == pos) return 0;
+  char exponent = char_at(lexer, end);
+  if (exponent == 'e' || exponent == 'E') {
+    uint32_t digits = end + 1;
+    char sign = char_at(lexer, digits);
+    if (sign == '+' || sign == '-') digits++;
+    uint32_t exponent_end = skip_digits(lexer, digits);
+    if (exponent_end > digits) return exponent_end;
+  }
+  return has_dot ? end : 0;
+}
+
+/* [0-9]+(x[0-9]+)+ */
+static uint32_t match_dxd(const Lexer *lexer, uint32_t pos) {
+  uint32_t end = skip_digits(lexer, pos);
+  if (end == pos) return 0;
+  bool is_product = false;
+  while (char_at(lexer, end) == 'x') {
+    uint32_t next = skip_digits(lexer, end + 1);
+    if (next == end + 1) break;
+    end = next;
+    is_product = true;
+  }
+  return is_product ? end : 0;
+}
+
+/* One `lo_hi` or `lo_hi_interior`; 0 when there is none at `pos`. */
+static uint32_t match_pad_dim(const Lexer *lexer, uint32_t pos) {
+  for (int part = 0; part < 2; part++) {
+    if (char_at(lexer, pos) == '-') pos++;
+    uint32_t end = skip_digits(lexer, pos);
+    if (end == pos) return 0;
+    pos = end;
+    if (part == 0) {
+      if (char_at(lexer, pos) != '_') return 0;
+      pos++;
+    }
+  }
+  if (char_at(lexer, pos) == '_') {
+    uint32_t end = skip_digits(lexer, pos + 1);
+    if (end > pos + 1) return end;
+  }
+  return pos;
+}
+
+static uint32_t match_pad(const Lexer *lexer, uint32_t pos) {
+  uint32_t end = match_pad_dim(lexer, pos);
+  while (end && char_at(lexer, end) == 'x') {
+    uint32_t next = match_pad_dim(lexer, end + 1);
+    if (!next) break;
+    end = next;
+  }
+  return end;
+}
+
+/* -?[0-9]+ in [-2^63, 2^64). 1: matched, 0: no integer here, -1: out of range. */
+static int match_int(const Lexer *lexer, uint32_t pos, uint32_t *end, int64_t *value) {
+  bool is_negative = char_at(lexer, pos) == '-';
+  if (is_negative) pos++;
+  uint32_t begin = pos;
+  uint64_t magnitude = 0;
+  for (; pos < lexer->length && is_class(lexer->text[pos], CC_DIGIT); pos++) {
+    uint64_t digit = (uint64_t)(lexer->text[pos] - '0');
+    if (magnitude > (UINT64_MAX - digit) / 10) return -1;
+    magnitude = magnitude * 10 + digit;
+  }
+  if (pos == begin) return 0;
+  if (is_negative && magnitude > (uint64_t)INT64_MAX + 1) return -1;
+  *value = (int64_t)(is_negative ? 0 - magnitude : magnitude);
+  *end = pos;
+  return 1;
+}
+
+static void finish(Lexer *lexer, TokKind kind, uint32_t end) {
+  Token *tok = &lexer->tok;
+  tok->kind = (uint8_t)kind;
+  tok->end = end;
+  tok->word = (Span){tok->begin, end};
+  lexer->pos = end;
+}
+
+static bool lex_int(Lexer *lexer) {
+  uint32_t end = 0;
+  int64_t value = 0;
+  int matched = match_int(lexer, lexer->tok.begin, &end, &value);
+  if (matched == 0) return false;
+  if (matched < 0) {
+    error_at(lexer, lexer->tok.begin, "integer does not fit in 64 bits");
+    return true;
+  }
+  finish(lexer, TOK_INT, end);
+  lexer->tok.integer = value;
+  return true;
+}
+
+static int hex_value(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+  return -1;
+}
+
+/* `nan`, `-nan`, with an optional payload `(0x…)`; `end` is behind the word. */
+static void lex_nan(Lexer *lexer, uint32_t end) {
+  lexer->tok.is_nan = true;
+  lexer->tok.nan_payload = 0;
+  if (char_at(lexer, end) != '(') {
+    finish(lexer, TOK_DECIMAL, end);
+    return;
+  }
+  uint32_t pos = end + 1;
+  bool is_hex = char_at(lexer, pos) == '0' && char_at(lexer, pos + 1) == 'x';
+  pos += 2;
+  uint32_t digits = pos;
+  uint64_t payload = 0;
+  bool is_too_large = false;
+  for (; hex_value(char_at(lexer, pos)) >= 0; pos++) {
+    is_too_large |= payload >> 48 != 0;
+    payload = payload << 4 | (uint64_t)hex_value(char_at(lexer, pos));
+  }
+  if (!is_hex || pos == digits || char_at(lexer, pos) != ')') {
+    error_at(lexer, end, "a NaN payload is written (0x…)");
+  } else if (is_too_large || payload == 0 || payload >> 52 != 0) {
+    error_at(lexer, end, "NaN payload must be between 0x1 and 0xfffffffffffff");
+  } else {
+    finish(lexer, TOK_DECIMAL, pos + 1);
+    lexer->tok.nan_payload = payload;
+  }
+}
+
+/* XLA tries the patterns in this order at the same place. */
+static void lex_number(Lexer *lexer, bool only_int) {
+  uint32_t begin = lexer->tok.begin, end;
+  if (!only_int) {
+    if ((end = match_float(lexer, begin))) {
+      lexer->tok.is_nan = false;
+      finish(lexer, TOK_DECIMAL, end);
+      return;
+    }
+    if ((end = match_dim_labels(lexer, begin))) {
+      finish(lexer, TOK_DIM_LABELS, end);
+      return;
+    }
+    if ((end = match_dxd(lexer, begin))) {
+      finish(lexer, TOK_DXD, end);
+      return;
+    }
+    if ((end = match_pad(lexer, begin))) {
+      finish(lexer, TOK_PAD, end);
+      return;
+    }
+  }
+  if (lex_int(lexer)) return;
+  if (lexer->text[begin] == '?') {
+    finish(lexer, TOK_QUESTION, begin + 1);
+  } else if (char_at(lexer, begin + 1) == 'i' && char_at(lexer, begin + 2) == 'n' &&
+             char_at(lexer, begin + 3) == 'f') {
+    finish(lexer, TOK_NEG_INF, begin + 4);
+  } else if (char_at(lexer, begin + 1) == 'n' && char_at(lexer, begin + 2) == 'a' &&
+             char_at(lexer, begin + 3) == 'n') {
+    lex_nan(lexer, begin + 4);
+  } else {
+    error_at(lexer, begin, "a number is expected behind '-'");
+  }
+}
+
+static void lex_word(Lexer *lexer) {
+  const char *text = lexer->text;
+  uint32_t begin = lexer->tok.begin, end = begin + 1;
+  while (end < lexer->length && is_class(text[end], CC_WORD)) end++;
+  char next = char_at(lexer, end);
+  if (next == ':' || next == '=') {
+    finish(lexer, next == ':' ? TOK_NAME : TOK_ATTR_NAME, end + 1);
+    lexer->tok.word.end = end;
+    return;
+  }
+  const char *word = text + begin;
+  uint32_t length = end - begin;
+  if (find_type(word, length, &lexer->tok.value)) {
+    finish(lexer, TOK_TYPE, end);
+  } else if (word_is(word, length, "nan")) {
+    lex_nan(lexer, end);
+  } else if (find_keyword(word, length, &lexer->tok.value)) {
+    finish(lexer, TOK_KEYWORD, end);
+  } else {
+    uint32_t labels_end = word[0] == 'b' || word[0] == 'f' ? match_dim_labels(lexer, begin) : 0;
+    if (labels_end) {
+      finish(lexer, TOK_DIM_LABELS, labels_end);
+    } else {
+      finish(lexer, TOK_IDENT, end);
+    }
+  }
+}
+
+/* Bytes of the UTF-8 sequence at `pos`, as loosely as RE2 checks them; 0 when it is none. */
+static uint32_t utf8_length(const char *text, uint32_t pos, uint32_t end) {
+  unsigned char lead = (unsigned char)text[pos];
+  uint32_t length = lead < 0x80 ? 1 : lead < 0xC2 ? 0 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3
+                    : lead < 0xF5 ? 4 : 0;
+  if (length > end - pos) return 0;
+  for (uint32_t i = 1; i < length; i++) {
+    if (((unsigned char)text[pos + i] & 0xC0) != 0x80) return 0;
+  }
+  return length;
+}
+
+/* The offset behind the closing quote, 0 on an error (which is then set). */
+static uint32_t scan_string(Lexer *lexer, uint32_t begin, bool *has_escapes) {
+  const char *text = lexer->text;
+  char quote = text[begin];
+  uint32_t pos = begin + 1;
+  *has_escapes = false;
+  while (pos < lexer->length) {
+    char c = text[pos];
+    if (c == quote) return pos + 1;
+    if (c == '\\') {
+      *has_escapes = true;
+      pos++;
+      if (pos >= lexer->length) break;
+      if (text[pos] == '\n') {
+        error_at(lexer, pos - 1, "a backslash before the end of a line inside a string");
+        return 0;
+      }
+    }
+    uint32_t length = utf8_length(text, pos, lexer->length);
+    if (!length) {
+      error_at(lexer, pos, "string is not valid UTF-8");
+      return 0;
+    }
+    pos += length;
+  }
+  error_at(lexer, begin, "string is never closed");
+  return 0;
+}
+
+static bool is_surrogate(uint32_t rune) {
+  return rune >= 0xD800 && rune <= 0xDFFF;
+}
+
+bool lex_check_escapes(const char *text, uint32_t pos, uint32_t end, uint32_t *bad) {
+  while (pos < end) {
+    if (text[pos] != '\\') {
+      pos++;
+      continue;
+    }
+    *bad = pos++;
+    if (pos == end) return false;
+    char c = text[pos++];
+    if (c >= '0' && c <= '7') { /* up to three octal digits, at most \377 */
+      unsigned value = (unsigned)(c - '0');
+      for (int i = 0; i < 2 && pos < end && text[pos] >= '0' && text[pos] <= '7'; i++) {
+        value = value * 8 + (unsigned)(text[pos++] - '0');
+      }
+      if (value > 0xFF) return false;
+    } else if (c == 'x' || c == 'X') { /* any number of hex digits, at most 0xff */
+      if (pos == end || hex_value(text[pos]) < 0) return false;
+      unsigned value = 0;
+      while (pos < end && hex_value(text[pos]) >= 0) {
+        value = (value << 4 | (unsigned)hex_value(text[pos++])) & 0xFFFF;
+        if (value > 0xFF) return false;
+      }
+    } else if (c == 'u' || c == 'U') {
+      uint32_t rune = 0;
+      for (int i = 0; i < (c == 'u' ? 4 : 8); i++) {
+        if (pos == end || hex_value(text[pos]) < 0) return false;
+        rune = rune << 4 | (uint32_t)hex_value(text[pos++]);
+        if (rune > 0x10FFFF) return false;
+      }
+      if (is_surrogate(rune)) return false;
+    } else if (c == '\0' || !strchr("abfnrtv\\?'\"", c)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+static void lex_string(Lexer *lexer) {
+  uint32_t begin = lexer->tok.begin;
+  bool has_escapes;
+  uint32_t end = scan_string(lexer, begin, &has_escapes);
+  if (!end) return;
+  uint32_t bad;
+  if (has_escapes && !lex_check_escapes(lexer->text, begin + 1, end - 1, &bad)) {
+    error_at(lexer, bad, "unknown escape in a string");
+    return;
+  }
+  finish(lexer, TOK_STRING, end);
+  lexer->tok.word = (Span){begin + 1, end - 1};
+}
+
+static void lex_percent(Lexer *lexer) {
+  uint32_t begin = lexer->tok.begin, end = begin + 1;
+  if (!is_class(char_at(lexer, end), CC_START)) {
+    error_at(lexer, begin, "a name is expected behind '%'");
+    return;
+  }
+  while (end < lexer->length && is_class(lexer->text[end], CC_WORD)) end++;
+  finish(lexer, TOK_NAME, end);
+  lexer->tok.word.begin = begin + 1;
+}
+
+static void lex_token(Lexer *lexer, bool only_int) {
+  lexer->prev_end = lexer->tok.end;
+  if (lexer->tok.kind == TOK_ERROR) return; /* an error is the end of the text */
+  if (!skip_blanks(lexer)) return;
+  uint32_t begin = lexer->pos;
+  lexer->tok.begin = begin;
+  if (begin >= lexer->length) {
+    finish(lexer, TOK_EOF, begin);
+    return;
+  }
+  char c = lexer->text[begin];
+  switch (c) {
+    case '=': finish(lexer, TOK_EQUAL, begin + 1); return;
+    case ',': finish(lexer, TOK_COMMA, begin + 1); return;
+    case ':': finish(lexer, TOK_COLON, begin + 1); return;
+    case '*': finish(lexer, TOK_ASTERISK, begin + 1); return;
+    case '#': finish(lexer, TOK_HASH, begin + 1); return;
+    case '+': finish(lexer, TOK_PLUS, begin + 1); return;
+    case '~': finish(lexer, TOK_TILDE, begin + 1); return;
+    case '[': finish(lexer, TOK_LBRACKET, begin + 1); return;
+    case ']': finish(lexer, TOK_RBRACKET, begin + 1); return;
+    case '{': finish(lexer, TOK_LBRACE, begin + 1); return;
+    case '}': finish(lexer, TOK_RBRACE, begin + 1); return;
+    case '(': finish(lexer, TOK_LPAREN, begin + 1); return;
+    case ')': finish(lexer, TOK_RPAREN, begin + 1); return;
+    case '%': lex_percent(lexer); return;
+    case '"':
+    case '\'': lex_string(lexer); return;
+    case '<':
+      if (char_at(lexer, begin + 1) == '=') {
+        finish(lexer, TOK_LESS_EQUAL, begin + 2);
+      } else {
+        error_at(lexer, begin, "'<' is only known as part of '<='");
+      }
+      return;
+    case '.':
+      if (char_at(lexer, begin + 1) == '.' && char_at(lexer, begin + 2) == '.') {
+        finish(lexer, TOK_DOTS, begin + 3);
+      } else {
+        error_at(lexer, begin, "'.' is only known as part of '...'");
+      }
+      return;
+    case '-':
+      if (char_at(lexer, begin + 1) == '>') {
+        finish(lexer, TOK_ARROW, begin + 2);
+        return;
+      }
+      lex_number(lexer, only_int);
+      return;
+    case '?': lex_number(lexer, only_int); return;
+    default: break;
+  }
+  if (is_class(c, CC_START)) {
+    lex_word(lexer);
+  } else if (is_class(c, CC_DIGIT)) {
+    lex_number(lexer, only_int);
+  } else if (c == '\0') {
+    error_at(lexer, begin, "NUL byte in the text");
+  } else if ((unsigned char)c >= 0x80) {
+    error_at(lexer, begin, "only comments and strings may hold non-ASCII characters");
+  } else {
+    error_at(lexer, begin, "unexpected character");
+  }
+}
+
+void lex_next(Lexer *lexer) {
+  lex_token(lexer, false);
+}
+
+void lex_next_int(Lexer *lexer) {
+  lex_token(lexer, true);
+}
+
+TokKind lex_peek(const Lexer *lexer) {
+  if (lexer->tok.kind == TOK_EOF || lexer->tok.kind == TOK_ERROR) return lexer->tok.kind;
+  Lexer ahead = *lexer;
+  lex_next(&ahead);
+  return ahead.tok.kind;
+}
+
+bool lex_json_dict(Lexer *lexer) {
+  uint32_t begin = lexer->tok.begin, depth = 0;
+  for (uint32_t pos = begin; pos < lexer->length;) {
+    char c = lexer->text[pos];
+    if (c == '"') {
+      bool has_escapes;
+      pos = scan_string(lexer, pos, &has_escapes);
+      if (!pos) return false;
+      continue;
+    }
+    pos++;
+    depth += c == '{';
+    if (c == '}' && --depth == 0) {
+      lexer->tok.begin = begin;
+      finish(lexer, TOK_STRING, pos);
+      return true;
+    }
+  }
+  return false;
+}
+
+const char *tok_kind_text(TokKind kind) {
+  switch (kind) {
+    case TOK_EOF: return "end of text";
+    case TOK_ERROR: return "invalid text";
+    case TOK_EQUAL: return "'='";
+    case TOK_COMMA: return "','";
+    case TOK_COLON: return "':'";
+    case TOK_ASTERISK: return "'*'";
+    case TOK_QUESTION: return "'?'";
+    case TOK_HASH: return "'#'";
+    case TOK_PLUS: return "'+'";
+    case TOK_TILDE: return "'~'";
+    case TOK_LBRACKET: return "'['";
+    case TOK_RBRACKET: return "']'";
+    case TOK_LBRACE: return "'{'";
+    case TOK_RBRACE: return "'}'";
+    case TOK_LPAREN: return "'('";
+    case TOK_RPAREN: return "')'";
+    case TOK_ARROW: return "'->'";
+    case TOK_LESS_EQUAL: return "'<='";
+    case TOK_DOTS: return "'...'";
+    case TOK_NAME: return "a name";
+    case TOK_ATTR_NAME: return "an attribute";
+    case TOK_IDENT: return "a word";
+    case TOK_TYPE: return "an element type";
+    case TOK_KEYWORD: return "a keyword";
+    case TOK_STRING: return "a string";
+    case TOK_INT: return "an integer";
+    case TOK_DECIMAL: return "a decimal number";
+    case TOK_NEG_INF: return "'-inf'";
+    case TOK_DIM_LABELS: return "dimension labels";
+    case TOK_DXD: return "sizes joined by 'x'";
+    case TOK_PAD: return "padding";
+  }
+  return "";
+}

@@ -1,0 +1,727 @@
+/* Instructions:
+ *
+ *     instruction := ROOT? name '=' rhs
+ *     rhs         := shape? opcode '(' operands ')' (',' attribute)*
+ *     operands    := (operand (',' operand)*)?
+ *     operand     := shape? name ('#' int)* | shape? opcode '(' operands ')'
+ *     attribute   := name '=' value */
+#include <inttypes.h>
+
+#include "text/attribute_rules.h"
+#include "text/parser.h"
+
+/* Ids in parser->words: opcodes come first, attributes (the first row of each text) behind them. */
+enum { FIRST_ATTR_WORD = NUM_OPCODES };
+
+static const char *word_text(uint32_t word) {
+  return word < FIRST_ATTR_WORD ? opcode_text((Opcode)word)
+                                : attribute_info((AttrId)(word - FIRST_ATTR_WORD))->text;
+}
+
+static uint64_t word_hash(Str text, bool is_attr) {
+  return hash_bytes(HASH_SEED + is_attr, text.data, text.len);
+}
+
+static uint32_t find_word(const Parser *parser, Str text, bool is_attr) {
+  uint32_t word;
+  for (IdProbe probe = id_table_probe(&parser->words, word_hash(text, is_attr));
+       id_probe_next(&probe, &word);) {
+    if ((word >= FIRST_ATTR_WORD) == is_attr && str_is(text, word_text(word))) return word;
+  }
+  return NO_ID;
+}
+
+void parser_init_words(Parser *parser) {
+  for (uint32_t word = 0; word < FIRST_ATTR_WORD + NUM_ATTRS; word++) {
+    bool is_attr = word >= FIRST_ATTR_WORD;
+    const char *text = word_text(word);
+    Str str = {text, (uint32_t)strlen(text)};
+    if (find_word(parser, str, is_attr) != NO_ID) continue;
+    id_table_add(&parser->words, parser->tables, word_hash(str, is_attr), word);
+  }
+}
+
+/* ---- names ---- */
+
+static uint64_t inst_name_hash(CompId comp, Str name) {
+  return hash_bytes(hash_mix(HASH_SEED, comp), name.data, name.len);
+}
+
+static InstId find_in(const Parser *parser, CompId comp, Str name, uint64_t hash) {
+  InstId id;
+  for (IdProbe probe = id_table_probe(&parser->inst_names, hash); id_probe_next(&probe, &id);) {
+    const Instruction *inst = inst_get(parser->module, id);
+    if (inst->parent == comp && inst->name_len == name.len &&
+        memcmp(inst->name, name.data, name.len) == 0) {
+      return id;
+    }
+  }
+  return NO_ID;
+}
+
+InstId parser_find_inst(const Parser *parser, Str name) {
+  return find_in(parser, parser->comp, name, inst_name_hash(parser->comp, name));
+}
+
+InstId parser_add_inst(Parser *parser, const NewInst *new) {
+  Module *module = parser->module;
+  InstId id = module->insts.len;
+  uint32_t operands = module->ids.len;
+  uint32_t first = parser->operands.len - new->num_operands;
+  uint32_t *room = vec_extend(parser->arena, &module->ids, new->num_operands);
+  uint32_t *offsets =
+      vec_extend(parser->arena, &parser->source->operand_offsets, new->num_operands);
+  if (new->num_operands) {
+    memcpy(room, parser->operands.data + first, new->num_operands * sizeof *room);
+    memcpy(offsets, parser->operand_offsets.data + first, new->num_operands * sizeof *offsets);
+  }
+  parser->operands.len = parser->operand_offsets.len = first;
+
+  uint32_t callees = module->ids.len;
+  room = vec_extend(parser->arena, &module->ids, new->num_callees);
+  if (new->num_callees) {
+    memcpy(room, parser->callees.data + new->first_callee, new->num_callees * sizeof *room);
+  }
+  *vec_push(parser->arena, &module->insts) = (Instruction){.name = new->name.data,
+                                                           .name_len = new->name.len,
+                                                           .opcode = (uint16_t)new->opcode,
+                                                           .flags = (uint16_t)new->flags,
+                                                           .shape = new->shape,
+                                                           .parent = parser->comp,
+                                                           .origin = id,
+                                                           .operands = operands,
+                                                           .num_operands = new->num_operands,
+                                                           .callees = callees,
+                                                           .num_callees = new->num_callees,
+                                                           .attrs = new->attrs,
+                                                           .num_attrs = new->num_attrs,
+                                                           .index = new->index};
+  InstSource *source = vec_push(parser->arena, &parser->source->insts);
+  *source = new->source;
+  source->operand_offsets = parser->source->operand_offsets.len - new->num_operands;
+  *vec_push(parser->tables, &parser->comp_insts) = id;
+  id_table_add(&parser->inst_names, parser->tables, inst_name_hash(parser->comp, new->name), id);
+  return id;
+}
+
+static void push_operand(Parser *parser, InstId operand, uint32_t offset) {
+  *vec_push(parser->tables, &parser->operands) = operand;
+  *vec_push(parser->tables, &parser->operand_offsets) = offset;
+}
+
+/* ---- operands ---- */
+
+/* A text that is a single instruction: what it names is a parameter. */
+static InstId add_missing_param(Parser *parser, Str name, ShapeId shape) {
+  if (name.len == 0) {
+    char *text = arena_printf(parser->arena, "_%u", parser->num_created_params);
+    name = str_make(text, strlen(text));
+  }
+  return parser_add_inst(parser, &(NewInst){.name = name,
+                                            .opcode = OPCODE_PARAMETER,
+                                            .shape = shape,
+                                            .index = parser->num_created_params++,
+                                            .flags = INST_IMPLIED});
+}
+
+static InstId find_operand(Parser *parser, Str name, ShapeId shape, uint32_t place) {
+  InstId id = name.len ? parser_find_inst(parser, name) : NO_ID;
+  if (id == NO_ID && parser->is_single_instruction && parser->comp == 0) {
+    if (shape == NO_ID) {
+      parse_fail(parser, place, "operand '%.*s' of a single instruction needs a shape",
+                 (int)name.len, name.data);
+      return NO_ID;
+    }
+    return add_missing_param(parser, name, shape);
+  }
+  if (id == NO_ID) {
+    parse_fail(parser, place, "operand '%.*s' is not defined above", (int)name.len, name.data);
+  }
+  return id;
+}
+
+static bool check_operand_shape(Parser *parser, InstId id, ShapeId declared, uint32_t place) {
+  const ShapeTable *shapes = &parser->module->shapes;
+  ShapeId actual = inst_get(parser->module, id)->shape;
+  if (declared == NO_ID || shape_compatible(shapes, actual, declared)) return true;
+  Str name = inst_name(parser->module, id);
+  Str has = shape_text(shapes, actual, false, parser->tables);
+  Str says = shape_text(shapes, declared, false, parser->tables);
+  return parse_fail(parser, place, "operand is declared %.*s, but '%.*s' is %.*s", (int)says.len,
+                    says.data, (int)name.len, name.data, (int)has.len, has.data);
+}
+
+/* `x#1`: the get-tuple-element that XLA makes of it, shared by all that say the same. */
+static InstId compact_element(Parser *parser, InstId tuple, int64_t index, uint32_t place) {
+  const Shape *shape = inst_shape(parser->module, tuple);
+  Str base = inst_name(parser->module, tuple);
+  if (!shape_is_tuple(shape)) {
+    parse_fail(parser, place, "'%.*s' is no tuple: '#%" PRId64 "' has nothing to take from",
+               (int)base.len, base.data, index);
+    return NO_ID;
+  }
+  if (index < 0 || index >= shape->rank) {
+    parse_fail(parser, place, "'%.*s' has %u elements, '#%" PRId64 "' is none of them",
+               (int)base.len, base.data, shape->rank, index);
+    return NO_ID;
+  }
+  ArenaMark mark = arena_mark(parser->arena);
+  char *text = arena_printf(parser->arena, "%.*s#%" PRId64, (int)base.len, base.data, index);
+  Str name = str_make(text, strlen(text));
+  InstId known = parser_find_inst(parser, name);
+  if (known != NO_ID) {
+    arena_reset(parser->arena, mark);
+    return known;
+  }
+  parser->source->uses_compact_gte = true;
+  push_operand(parser, tuple, place);
+  return parser_add_inst(parser, &(NewInst){.name = name,
+                                            .opcode = OPCODE_GET_TUPLE_ELEMENT,
+                                            .shape = shape->elements[index],
+                                            .num_operands = 1,
+                                            .index = index,
+                                            .flags = INST_COMPACT_GTE});
+}
+
+/* shape? name ('#' int)*, and a ',' or ')' must follow. */
+static bool parse_named_operand(Parser *parser) {
+  ShapeId shape = NO_ID;
+  if (parse_at_shape(parser) && !parse_shape(parser, &shape)) return false;
+  uint32_t place = tok(parser)->begin;
+  Str name = {0};
+  bool may_lack_name = shape != NO_ID && parser->is_single_instruction && parser->comp == 0;
+  if (at(parser, TOK_IDENT) || at(parser, TOK_NAME)) {
+    parse_name(parser, &name);
+  } else if (!may_lack_name) {
+    return parse_expected(parser, "an operand");
+  }
+  bool is_compact = at(parser, TOK_HASH);
+  InstId id = NO_ID;
+  if (!is_compact) {
+    id = find_operand(parser, name, shape, place);
+    if (id == NO_ID || !check_operand_shape(parser, id, shape, place)) return false;
+  } else {
+    /* XLA reads all indices before it looks anything up. */
+    Lexer first = parser->lex;
+    int64_t index;
+    while (eat(parser, TOK_HASH)) {
+      if (!parse_int(parser, &index)) return false;
+    }
+    id = find_operand(parser, name, NO_ID, place);
+    Lexer behind = parser->lex;
+    for (parser->lex = first; id != NO_ID && eat(parser, TOK_HASH);) {
+      uint32_t number = tok(parser)->begin;
+      parse_int(parser, &index);
+      id = compact_element(parser, id, index, number);
+    }
+    parser->lex = behind;
+    if (id == NO_ID || !check_operand_shape(parser, id, shape, place)) return false;
+  }
+  if (!at(parser, TOK_COMMA) && !at(parser, TOK_RPAREN)) {
+    return parse_expected(parser, "',' or ')' behind an operand");
+  }
+  push_operand(parser, id, place);
+  return true;
+}
+
+/* One operand. When it is neither a name nor a nested instruction, XLA only notes that and goes on
+ * from where the second reading stopped; with luck a ',' or ')' stands there, and the operand is
+ * dropped. So true does not mean that there is one more operand; `*noted` then holds the error. */
+static bool parse_operand(Parser *parser, ParseError *noted) {
+  Lexer begin = parser->lex;
+  uint32_t place = begin.tok.begin;
+  uint32_t num_operands = parser->operands.len;
+  ParseError before = parser->error;
+  parser->error = (ParseError){0};
+  if (parse_named_operand(parser)) {
+    parser->error = before;
+    return true;
+  }
+  ParseError as_name = parser->error;
+  parser->operands.len = parser->operand_offsets.len = num_operands;
+  parser->error = (ParseError){0};
+  parser->lex = begin;
+  InstId nested;
+  if (parse_instruction_rhs(parser, (Str){0}, place, place, false, &nested)) {
+    parser->error = before;
+    push_operand(parser, nested, place);
+    return true;
+  }
+  parser->operands.len = parser->operand_offsets.len = num_operands;
+  /* The reading that came further knows better what was meant. */
+  ParseError as_inst = parser->error;
+  bool name_is_better = as_name.offset >= as_inst.offset || as_inst.offset == place;
+  parser->error = before;
+  if (!noted->message) *noted = name_is_better ? as_name : as_inst;
+  if (parser->depth > MAX_NESTING) return false;
+  return at(parser, TOK_COMMA) || at(parser, TOK_RPAREN);
+}
+
+/* '(' operands ')'; they are pushed on the operand stack. */
+static bool parse_operands(Parser *parser, ParseError *noted) {
+  uint32_t opener = tok(parser)->begin;
+  if (!parse_enter(parser, "operands")) return false;
+  if (!parse_token(parser, TOK_LPAREN, "before the operands")) return false;
+  if (!at(parser, TOK_RPAREN)) {
+    do {
+      if (!parse_operand(parser, noted)) {
+        return parse_fail_opened(parser, noted->offset, noted->opener, "%s", noted->message);
+      }
+    } while (eat(parser, TOK_COMMA));
+  }
+  parse_leave(parser);
+  return parse_close(parser, TOK_RPAREN, opener, "the operands");
+}
+
+/* ---- attributes ---- */
+
+typedef struct AttrSet {
+  uint32_t first; /* in source->attrs */
+  uint32_t first_callee;
+  uint64_t seen[(NUM_ATTRS + 63) / 64]; /* by the first row of each text */
+} AttrSet;
+
+static bool is_seen(const AttrSet *set, AttrId name) {
+  return set->seen[name / 64] >> (name % 64) & 1;
+}
+
+/* The row that applies to this opcode: texts are shared by rows with other kinds of values. */
+static const AttrRule *find_rule(const AttrRule *rules, const char *text) {
+  for (; rules->attr >= 0; rules++) {
+    if (strcmp(attribute_info((AttrId)rules->attr)->text, text) == 0) return rules;
+  }
+  return NULL;
+}
+
+static bool fail_unknown_attr(Parser *parser, const AttrRule *const *rules, Str name,
+                              Opcode opcode, uint32_t place) {
+  size_t length = 1;
+  for (int list = 0; list < 2; list++) {
+    for (const AttrRule *rule = rules[list]; rule && rule->attr >= 0; rule++) {
+      length += strlen(attribute_info((AttrId)rule->attr)->text) + 2;
+    }
+  }
+  char *known = arena_zalloc(parser->scratch, length);
+  for (int list = 0; list < 2; list++) {
+    for (const AttrRule *rule = rules[list]; rule && rule->attr >= 0; rule++) {
+      if (*known) strcat(known, ", ");
+      strcat(known, attribute_info((AttrId)rule->attr)->text);
+    }
+  }
+  return parse_fail(parser, place, "%s has no attribute '%.*s'%s%s", opcode_text(opcode),
+                    (int)name.len, name.data, *known ? "; its own are " : "", known);
+}
+
+/* One `name=value` of an instruction with these rules; `rules[1]` may be NULL. */
+static bool parse_attribute(Parser *parser, const AttrRule *const *rules, Opcode opcode,
+                            AttrSet *set) {
+  uint32_t place = tok(parser)->begin;
+  if (!at(parser, TOK_ATTR_NAME)) return parse_expected(parser, "an attribute behind ','");
+  Str name = tok_word(parser);
+  uint32_t word = find_word(parser, name, true);
+  if (word == NO_ID) return fail_unknown_attr(parser, rules, name, opcode, place);
+  AttrId first_row = (AttrId)(word - FIRST_ATTR_WORD), attr = first_row;
+  if (!attribute_is_common(first_row)) {
+    const char *text = attribute_info(first_row)->text;
+    const AttrRule *rule = find_rule(rules[0], text);
+    if (!rule && rules[1]) rule = find_rule(rules[1], text);
+    if (!rule) return fail_unknown_attr(parser, rules, name, opcode, place);
+    attr = (AttrId)rule->attr;
+  }
+  if (is_seen(set, first_row)) {
+    return parse_fail(parser, place, "attribute '%.*s' is given twice", (int)name.len, name.data);
+  }
+  set->seen[first_row / 64] |= UINT64_C(1) << (first_row % 64);
+  lex_next(&parser->lex);
+
+  uint32_t value = tok(parser)->begin, ints = parser->source->ints.len;
+  uint32_t callees = parser->callees.len;
+  if (!parse_attribute_value(parser, attr)) return false;
+  *vec_push(parser->arena, &parser->source->attrs) =
+      (Attr){.id = (uint16_t)attr,
+             .num_callees = (uint16_t)(parser->callees.len - callees),
+             .text = {value, parser->lex.prev_end},
+             .ints = ints,
+             .num_ints = parser->source->ints.len - ints};
+  return true;
+}
+
+static bool parse_attributes(Parser *parser, const AttrRule *const *rules, Opcode opcode,
+                             bool is_allowed, AttrSet *set) {
+  uint32_t place = tok(parser)->begin;
+  while (is_allowed && eat(parser, TOK_COMMA)) {
+    if (!parse_attribute(parser, rules, opcode, set)) return false;
+  }
+  for (int list = 0; list < 2 && rules[list]; list++) {
+    for (const AttrRule *rule = rules[list]; rule->attr >= 0; rule++) {
+      if (!rule->is_required) continue;
+      const char *text = attribute_info((AttrId)rule->attr)->text;
+      uint32_t word = find_word(parser, str_make(text, strlen(text)), true);
+      if (is_seen(set, (AttrId)(word - FIRST_ATTR_WORD))) continue;
+      return parse_fail(parser, place, "%s lacks the attribute '%s'%s", opcode_text(opcode), text,
+                        is_allowed ? "" : ", which a nested instruction cannot carry");
+    }
+  }
+  return true;
+}
+
+/* XLA keeps called computations in an order of its own (body before condition), the text in any. */
+static void order_callees(Parser *parser, const AttrSet *set) {
+  uint32_t num_callees = parser->callees.len - set->first_callee;
+  if (num_callees != 2) return;
+  CompId *callees = parser->callees.data + set->first_callee;
+  for (uint32_t i = set->first; i < parser->source->attrs.len; i++) {
+    AttrId attr = (AttrId)parser->source->attrs.data[i].id;
+    if (attr == ATTR_BODY || attr == ATTR_TRUE_COMPUTATION || attr == ATTR_SELECT) return;
+    if (attr == ATTR_CONDITION || attr == ATTR_FALSE_COMPUTATION || attr == ATTR_SCATTER) {
+      CompId first = callees[0];
+      callees[0] = callees[1];
+      callees[1] = first;
+      return;
+    }
+  }
+}
+
+/* ---- the right-hand side ---- */
+
+typedef struct OpcodeText {
+  Opcode opcode;
+  Opcode wrapped; /* of `add-start` and its kind; NUM_OPCODES otherwise */
+  uint32_t place;
+} OpcodeText;
+
+static bool has_native_async(Opcode opcode) {
+  switch (opcode) {
+    case OPCODE_ALL_GATHER:
+    case OPCODE_ALL_REDUCE:
+    case OPCODE_COLLECTIVE_PERMUTE:
+    case OPCODE_COPY:
+    case OPCODE_RECV:
+    case OPCODE_SEND: return true;
+    default: return false;
+  }
+}
+
+static bool parse_opcode(Parser *parser, OpcodeText *result) {
+  static const struct {
+    const char *suffix;
+    Opcode opcode;
+  } forms[] = {{"-start", OPCODE_ASYNC_START},
+               {"-update", OPCODE_ASYNC_UPDATE},
+               {"-done", OPCODE_ASYNC_DONE}};
+  if (!at(parser, TOK_IDENT)) return parse_expected(parser, "an opcode");
+  Str text = tok_word(parser);
+  result->place = tok(parser)->begin;
+  result->wrapped = NUM_OPCODES;
+  uint32_t word = find_word(parser, text, false);
+  if (word != NO_ID) {
+    result->opcode = (Opcode)word;
+    lex_next(&parser->lex);
+    return true;
+  }
+  for (size_t i = 0; i < 3; i++) {
+    uint32_t length = (uint32_t)strlen(forms[i].suffix);
+    if (text.len <= length ||
+        memcmp(text.data + text.len - length, forms[i].suffix, length) != 0) {
+      continue;
+    }
+    word = find_word(parser, (Str){text.data, text.len - length}, false);
+    if (word == NO_ID || has_native_async((Opcode)word)) break;
+    result->opcode = forms[i].opcode;
+    result->wrapped = (Opcode)word;
+    lex_next(&parser->lex);
+    return true;
+  }
+  return parse_fail(parser, result->place, "unknown opcode '%.*s'", (int)text.len, text.data);
+}
+
+/* '(' int ')' */
+static bool parse_parameter_number(Parser *parser, int64_t *number) {
+  uint32_t opener = tok(parser)->begin;
+  if (!parse_token(parser, TOK_LPAREN, "before the parameter's number")) return false;
+  uint32_t place = tok(parser)->begin;
+  if (!parse_int(parser, number)) return false;
+  if (*number < 0) return parse_fail(parser, place, "parameter numbers begin at 0");
+  return parse_close(parser, TOK_RPAREN, opener, "the parameter's number");
+}
+
+/* '(' literal ')' */
+static bool parse_constant(Parser *parser, ShapeId shape, unsigned *flags) {
+  uint32_t opener = tok(parser)->begin;
+  bool is_elided = false;
+  if (!parse_token(parser, TOK_LPAREN, "before the literal") ||
+      !parse_literal(parser, shape, &is_elided) ||
+      !parse_close(parser, TOK_RPAREN, opener, "the literal")) {
+    return false;
+  }
+  if (is_elided) {
+    *flags |= INST_ELIDED_LITERAL;
+    parser->source->num_elided_literals++;
+  }
+  return true;
+}
+
+static int64_t attr_int(const Parser *parser, const AttrSet *set, AttrId id, int64_t fallback) {
+  for (uint32_t i = set->first; i < parser->source->attrs.len; i++) {
+    const Attr *attr = &parser->source->attrs.data[i];
+    if (attr->id == id && attr->num_ints) return parser->source->ints.data[attr->ints];
+  }
+  return fallback;
+}
+
+static bool has_attr(const Parser *parser, const AttrSet *set, AttrId id) {
+  for (uint32_t i = set->first; i < parser->source->attrs.len; i++) {
+    if (parser->source->attrs.data[i].id == id) return true;
+  }
+  return false;
+}
+
+static void note_attrs(const Parser *parser, const AttrSet *set, NewInst *new) {
+  if (new->opcode == OPCODE_GET_TUPLE_ELEMENT) new->index = attr_int(parser, set, ATTR_INDEX, 0);
+  if (opcode_has(new->opcode, OPF_CHANNEL) && has_attr(parser, set, ATTR_CHANNEL_ID)) {
+    new->index = attr_int(parser, set, ATTR_CHANNEL_ID, 0);
+    new->flags |= INST_HAS_CHANNEL;
+  }
+  if (attr_int(parser, set, ATTR_CONSTRAIN_LAYOUT, 0)) new->flags |= INST_CONSTRAINS_LAYOUT;
+  if (attr_int(parser, set, ATTR_CUSTOM_CALL_HAS_SIDE_EFFECT, 0)) {
+    new->flags |= INST_CALL_SIDE_EFFECT;
+  }
+}
+
+/* `add-start(a, b)` means: a computation of one add over parameters, and an async-start that calls
+ * it. The attributes are the add's; XLA gives it at least as many parameters as its opcode needs. */
+static bool add_async_wrapper(Parser *parser, const OpcodeText *op, ShapeId shape,
+                              const NewInst *start, CompId *wrapper) {
+  const ShapeTable *shapes = &parser->module->shapes;
+  const Shape *state = shape_get(shapes, shape);
+  ShapeId result = state->elements[1];
+  const Shape *params = shape_get(shapes, state->elements[0]);
+  int arity = opcode_info(op->wrapped)->arity;
+  uint32_t num_params = params->rank;
+  if (arity > 0 && (uint32_t)arity > num_params) num_params = (uint32_t)arity;
+
+  OpenComp open = parser_open_comp(parser, STR("async_wrapped"), COMP_IMPLIED);
+  uint32_t first = parser->operands.len;
+  for (uint32_t i = 0; i < num_params; i++) {
+    ShapeId param_shape =
+        i < params->rank
+            ? params->elements[i]
+            : shape_array(&parser->module->shapes,
+                          &(ArraySpec){.type = TYPE_F32, .rank = 1, .dims = (int64_t[]){1}});
+    char *name = arena_printf(parser->arena, i ? "async_param.%u" : "async_param", i);
+    InstId param = parser_add_inst(parser, &(NewInst){.name = str_make(name, strlen(name)),
+                                                      .opcode = OPCODE_PARAMETER,
+                                                      .shape = param_shape,
+                                                      .index = i,
+                                                      .flags = INST_IMPLIED});
+    push_operand(parser, param, 0);
+  }
+  NewInst root = *start;
+  root.name = STR("async_op");
+  root.opcode = op->wrapped;
+  root.shape = result;
+  root.num_operands = num_params;
+  root.flags |= INST_IMPLIED;
+  root.source = (InstSource){0};
+  Candidate candidate = {.opcode = op->wrapped,
+                         .has_shape = true,
+                         .shape = result,
+                         .operands = parser->operands.data + first,
+                         .num_operands = num_params,
+                         .attrs = parser->source->attrs.data + start->attrs,
+                         .num_attrs = start->num_attrs,
+                         .callees = parser->callees.data + start->first_callee,
+                         .num_callees = start->num_callees,
+                         .offset = op->place};
+  if (!parse_check_opcode(parser, &candidate)) return false;
+  InstId id = parser_add_inst(parser, &root);
+  parser_close_comp(parser, open, id);
+  *wrapper = open.id;
+  return true;
+}
+
+static bool check_async_shape(Parser *parser, ShapeId id, uint32_t place) {
+  const Shape *shape = shape_get(&parser->module->shapes, id);
+  if (shape_is_tuple(shape) && shape->rank >= 2 &&
+      shape_is_tuple(shape_get(&parser->module->shapes, shape->elements[0]))) {
+    return true;
+  }
+  return parse_fail(parser, place,
+                    "the shape of an async start is ((operand shapes…), result shape, …)");
+}
+
+/* Nested instructions have no name in the text; XLA's is `add.anon`, made unique. */
+static Str anonymous_name(Parser *parser, Opcode opcode) {
+  const char *text = opcode_text(opcode);
+  for (uint32_t number = parser->num_anonymous;; number++) {
+    char *name = number ? arena_printf(parser->arena, "%s.anon.%u", text, number)
+                        : arena_printf(parser->arena, "%s.anon", text);
+    Str str = str_make(name, strlen(name));
+    if (parser_find_inst(parser, str) != NO_ID) continue;
+    parser->num_anonymous = number + 1;
+    return str;
+  }
+}
+
+static void add_predecessors(Parser *parser, InstId id) {
+  for (uint32_t i = 0; i < parser->predecessors.len; i++) {
+    module_add_control(parser->module, parser->predecessors.data[i], id);
+  }
+  parser->predecessors.len = 0;
+  inst_get(parser->module, id)->flags &= (uint16_t)~INST_CHANGED;
+}
+
+typedef struct RhsText {
+  OpcodeText op;
+  bool has_shape;
+  ShapeId shape;
+  uint32_t paren, close;
+} RhsText;
+
+static bool parse_arguments(Parser *parser, RhsText *rhs, NewInst *new, ParseError *noted) {
+  rhs->paren = tok(parser)->begin;
+  bool ok;
+  switch (rhs->op.opcode) {
+    case OPCODE_PARAMETER: ok = parse_parameter_number(parser, &new->index); break;
+    case OPCODE_CONSTANT: ok = parse_constant(parser, rhs->shape, &new->flags); break;
+    default: ok = parse_operands(parser, noted); break;
+  }
+  rhs->close = parser->lex.prev_end - 1;
+  return ok;
+}
+
+/* The rest of rhs once its opcode is known. */
+static bool parse_rhs_tail(Parser *parser, RhsText *rhs, NewInst *new, bool with_attributes,
+                           CompId *wrapper) {
+  const OpcodeText *op = &rhs->op;
+  uint32_t first_operand = parser->operands.len;
+  ParseError noted = {0};
+  if (!parse_arguments(parser, rhs, new, &noted)) return false;
+  new->num_operands = parser->operands.len - first_operand;
+
+  AttrSet set = {.first = parser->source->attrs.len, .first_callee = parser->callees.len};
+  bool is_sugar = op->wrapped != NUM_OPCODES;
+  bool makes_wrapper = is_sugar && op->opcode == OPCODE_ASYNC_START;
+  /* Sugar takes the wrapped opcode's attributes, and not `calls`: that is what it stands for. */
+  static const AttrRule sugar_rules[] = {{ATTR_ASYNC_EXECUTION_THREAD, false},
+                                         {ATTR_OUTPUT_TO_OPERAND_ALIASING, false},
+                                         {-1, false}};
+  const AttrRule *rules[2] = {attribute_rules(op->opcode), NULL};
+  if (makes_wrapper) {
+    rules[0] = attribute_rules(op->wrapped);
+    rules[1] = sugar_rules;
+  } else if (is_sugar) {
+    rules[0] = sugar_rules;
+  }
+  if (!parse_attributes(parser, rules, is_sugar ? op->wrapped : op->opcode, with_attributes, &set)) {
+    return false;
+  }
+  order_callees(parser, &set);
+  new->attrs = set.first;
+  new->num_attrs = parser->source->attrs.len - set.first;
+  new->first_callee = set.first_callee;
+  new->num_callees = parser->callees.len - set.first_callee;
+  note_attrs(parser, &set, new);
+
+  Candidate candidate = {.opcode = op->opcode,
+                         .has_shape = rhs->has_shape,
+                         .shape = rhs->shape,
+                         .operands = parser->operands.data + first_operand,
+                         .num_operands = new->num_operands,
+                         .attrs = parser->source->attrs.data + new->attrs,
+                         .num_attrs = new->num_attrs,
+                         .callees = parser->callees.data + new->first_callee,
+                         .num_callees = new->num_callees,
+                         .offset = op->place};
+  if (!parse_check_opcode(parser, &candidate)) {
+    /* A dropped operand is the likelier cause of a wrong count. */
+    if (noted.message) parser->error = noted;
+    return false;
+  }
+  new->shape = candidate.shape;
+  if (noted.message) {
+    diag_warn(parser->diags, DIAG_AT(noted.offset), "operand dropped, as XLA does: %s",
+              noted.message);
+  }
+  if (makes_wrapper) {
+    return check_async_shape(parser, new->shape, op->place) &&
+           add_async_wrapper(parser, op, new->shape, new, wrapper);
+  }
+  return true;
+}
+
+bool parse_instruction_rhs(Parser *parser, Str name, uint32_t begin, uint32_t name_offset,
+                           bool with_attributes, InstId *id) {
+  if (!parse_enter(parser, "instruction")) return false;
+  RhsText rhs = {.has_shape = parse_at_shape(parser), .shape = NO_ID};
+  if (rhs.has_shape && !parse_shape(parser, &rhs.shape)) return false;
+  if (!parse_opcode(parser, &rhs.op)) return false;
+  Opcode opcode = rhs.op.opcode;
+  if (!rhs.has_shape && !opcode_has(opcode, OPF_INFER)) {
+    return parse_fail(parser, rhs.op.place, "%s needs its shape written before it",
+                      opcode_text(opcode));
+  }
+  NewInst new = {.opcode = opcode, .shape = rhs.shape};
+  uint32_t first_callee = parser->callees.len;
+  CompId wrapper = NO_ID;
+  if (!parse_rhs_tail(parser, &rhs, &new, with_attributes, &wrapper)) return false;
+  if (wrapper != NO_ID) { /* the attributes' computations belong to the wrapped instruction */
+    parser->callees.len = first_callee;
+    *vec_push(parser->tables, &parser->callees) = wrapper;
+    new.first_callee = first_callee;
+    new.num_callees = 1;
+  }
+  bool is_nested = name.len == 0;
+  new.name = is_nested ? anonymous_name(parser, opcode) : name;
+  if (is_nested) new.flags |= INST_NESTED;
+  new.source = (InstSource){.text = {begin, parser->lex.prev_end},
+                            .name = name_offset,
+                            .paren = rhs.paren,
+                            .close = rhs.close};
+  *id = parser_add_inst(parser, &new);
+  parser->callees.len = first_callee;
+  if (parser->predecessors.len) add_predecessors(parser, *id);
+  parse_leave(parser);
+  return true;
+}
+
+/* XLA would rename the instruction, which it calls an error. */
+static bool check_inst_name(Parser *parser, Str name, uint32_t place) {
+  bool is_type = false;
+  for (unsigned type = 0; type < NUM_TYPES && !is_type; type++) {
+    is_type = str_is(name, type_info(type)->text);
+  }
+  bool is_reserved = name.len >= 2 && name.data[0] == '_' && name.data[1] == '_' &&
+                     !(name.len >= 6 && memcmp(name.data, "__xla_", 6) == 0);
+  if (is_type || is_reserved) {
+    return parse_fail(parser, place, "'%.*s' cannot be the name of an instruction: %s",
+                      (int)name.len, name.data,
+                      is_type ? "it is an element type" : "names with '__' are reserved");
+  }
+  InstId other = parser_find_inst(parser, name);
+  if (other == NO_ID) return true;
+  return parse_fail_opened(parser, place, parser->source->insts.data[other].name,
+                           "instruction '%.*s' is already defined", (int)name.len, name.data);
+}
+
+bool parse_instruction(Parser *parser, InstId *root) {
+  uint32_t begin = tok(parser)->begin;
+  bool is_root = tok_is_keyword(tok(parser), KW_ROOT);
+  if (is_root) lex_next(&parser->lex);
+  uint32_t place = tok(parser)->begin;
+  Str name;
+  if (!parse_name(parser, &name)) return false;
+  if (parser->lex.text[place] == '%') parser->source->uses_percent = true;
+  if (!parse_token(parser, TOK_EQUAL, "behind the name of an instruction")) return false;
+  if (is_root && *root != NO_ID) {
+    return parse_fail_opened(parser, begin, parser->source->insts.data[*root].text.begin,
+                             "a computation has one ROOT");
+  }
+  InstId id;
+  if (!check_inst_name(parser, name, place) ||
+      !parse_instruction_rhs(parser, name, begin, place, true, &id)) {
+    return false;
+  }
+  if (is_root) *root = id;
+  return true;
+}

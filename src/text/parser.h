@@ -1,0 +1,211 @@
+/* The parser's state, and the functions that its files give each other. text/parse.h is the way in.
+ *
+ * Functions are named after what they read. They return false on an error, which is then in
+ * `parser->error`: the first one stays. Where XLA's parser tries something and goes on when it fails,
+ * so does this one (parse_operands, layouts); such an error becomes a warning if the text is
+ * accepted in the end. */
+#ifndef REMAT_HLO_TEXT_PARSER_H
+#define REMAT_HLO_TEXT_PARSER_H
+
+#include "ir/diag.h"
+#include "ir/module.h"
+#include "text/lexer.h"
+
+enum {
+  /* Nesting of shapes, operands, computations and literals. XLA allows 8,192 and then may run out
+   * of stack; real dumps stay below 10. */
+  MAX_NESTING = 400,
+};
+
+typedef struct ParseError {
+  const char *message; /* NULL = no error */
+  uint32_t offset;
+  uint32_t opener;
+} ParseError;
+
+typedef struct Parser {
+  Lexer lex;
+  Module *module;
+  ModuleSource *source;
+  Arena *arena;   /* the module's */
+  Arena *tables;  /* what lives as long as the parse: tables, stacks, messages */
+  Arena *scratch; /* what lives within one function, which resets it */
+  rh_diags *diags;
+  ParseError error;
+  uint32_t depth;
+  uint32_t max_errors;
+
+  IdTable words;      /* opcodes and attribute names, see word ids in parse_instruction.c */
+  IdTable shape_texts; /* from the text of an array shape to its id */
+  VEC(Str) shape_text_keys;
+  VEC(ShapeId) shape_text_ids;
+
+  IdTable inst_names; /* in every computation so far: hashed with the computation's id */
+  IdTable comp_names; /* top-level computations */
+  CompId comp;        /* the computation that is being read */
+  bool is_single_instruction; /* unknown operands become parameters */
+  uint32_t num_created_params;
+
+  VEC(InstId) comp_insts;  /* stack: the instructions of the computations that are open */
+  VEC(InstId) operands;    /* stack: the operands of the instructions that are open */
+  VEC(uint32_t) operand_offsets; /* likewise */
+  VEC(CompId) callees;     /* stack: computations named by the attributes being read */
+  VEC(InstId) predecessors; /* of the instruction being read */
+  uint32_t num_anonymous;
+} Parser;
+
+/* ---- errors (parse_module.c) ---- */
+
+bool parse_fail(Parser *parser, uint32_t offset, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+bool parse_fail_opened(Parser *parser, uint32_t offset, uint32_t opener, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+
+/* "expected WANTED, found …" at the current token. */
+bool parse_expected(Parser *parser, const char *wanted);
+
+/* The current token as shown in messages. */
+Str parse_shown(const Parser *parser);
+
+bool parse_enter(Parser *parser, const char *what);
+static inline void parse_leave(Parser *parser) {
+  parser->depth--;
+}
+
+/* ---- tokens ---- */
+
+static inline const Token *tok(const Parser *parser) {
+  return &parser->lex.tok;
+}
+static inline bool at(const Parser *parser, TokKind kind) {
+  return parser->lex.tok.kind == kind;
+}
+static inline Str tok_word(const Parser *parser) {
+  Span word = parser->lex.tok.word;
+  return (Str){parser->lex.text + word.begin, word.end - word.begin};
+}
+static inline bool at_ident(const Parser *parser, const char *word) {
+  return at(parser, TOK_IDENT) && str_is(tok_word(parser), word);
+}
+static inline bool eat(Parser *parser, TokKind kind) {
+  if (!at(parser, kind)) return false;
+  lex_next(&parser->lex);
+  return true;
+}
+
+/* Reads a token of this kind; `where` ends the sentence "expected ')' …". */
+bool parse_token(Parser *parser, TokKind kind, const char *where);
+
+/* As parse_token for a bracket that closes the one at `opener`. */
+bool parse_close(Parser *parser, TokKind kind, uint32_t opener, const char *what);
+
+bool parse_int(Parser *parser, int64_t *value);
+bool parse_bool(Parser *parser, bool *value);
+bool parse_name(Parser *parser, Str *name);
+bool parse_string(Parser *parser, Span *text);
+
+/* '{' int (',' int)* '}' with other brackets and separators; appends to module ints. */
+bool parse_int_list(Parser *parser, TokKind open, TokKind close, TokKind separator);
+
+static inline void push_int(Parser *parser, int64_t value) {
+  *vec_push(parser->arena, &parser->source->ints) = value;
+}
+
+/* ---- shapes (parse_shape.c) ---- */
+
+bool parse_shape(Parser *parser, ShapeId *shape);
+bool parse_at_shape(const Parser *parser);
+
+/* ---- attributes (parse_attribute.c, parse_sharding.c) ---- */
+
+/* Reads the value of an attribute, its name already read. Integers, callees and predecessors go to
+ * the places that ir/attribute.h describes. */
+bool parse_attribute_value(Parser *parser, AttrId attr);
+bool parse_metadata(Parser *parser, Metadata *metadata);
+bool parse_frontend_attributes(Parser *parser);
+bool parse_string_or_dict(Parser *parser);
+bool parse_sharding(Parser *parser);
+bool parse_replica_groups(Parser *parser);
+bool parse_original_value(Parser *parser);
+bool parse_original_array(Parser *parser);
+bool parse_aliasing(Parser *parser);
+bool parse_shape_index(Parser *parser);
+bool parse_double(Parser *parser, double *value);
+
+/* ---- literals (parse_literal.c) ---- */
+
+/* The literal of a constant, its shape known. Sets `*is_elided` when it holds `...`. */
+bool parse_literal(Parser *parser, ShapeId shape, bool *is_elided);
+
+/* `shape literal`, or a tuple of such. */
+bool parse_shaped_literal(Parser *parser);
+
+/* ---- instructions and computations (parse_instruction.c, parse_module.c) ---- */
+
+/* [ROOT] name = rhs */
+bool parse_instruction(Parser *parser, InstId *root);
+
+/* [shape] opcode(operands) attributes. `name` is empty for a nested one, which takes no attributes. */
+bool parse_instruction_rhs(Parser *parser, Str name, uint32_t begin, uint32_t name_offset,
+                           bool with_attributes, InstId *id);
+
+/* '{' instruction+ '}'; the name may be empty for a computation inside an attribute. */
+bool parse_computation_body(Parser *parser, Str name, unsigned flags, CompId *comp);
+bool parse_header(Parser *parser);
+
+/* The text in a string, unescaped, must be a module by itself. */
+bool parse_quoted_module(Parser *parser, Span quoted, uint32_t place);
+
+/* Finishes what parse_header could only note: aliases name parts of the entry's shapes. */
+bool parse_resolve_header(Parser *parser);
+
+void parser_init_words(Parser *parser);
+InstId parser_find_inst(const Parser *parser, Str name);
+CompId parser_find_comp(const Parser *parser, Str name);
+
+/* Registers a new instruction of the current computation. Its operands are the last `num_operands`
+ * of the operand stack, which are popped. */
+typedef struct NewInst {
+  Str name;
+  Opcode opcode;
+  ShapeId shape;
+  uint32_t num_operands;
+  uint32_t first_callee; /* in parser->callees */
+  uint32_t num_callees;
+  uint32_t attrs;
+  uint32_t num_attrs;
+  int64_t index;
+  unsigned flags;
+  InstSource source;
+} NewInst;
+InstId parser_add_inst(Parser *parser, const NewInst *inst);
+
+/* Opens and closes a computation: everything added in between belongs to it. */
+typedef struct OpenComp {
+  CompId id;
+  CompId outer;
+  uint32_t first_inst;
+} OpenComp;
+OpenComp parser_open_comp(Parser *parser, Str name, unsigned flags);
+void parser_close_comp(Parser *parser, OpenComp open, InstId root);
+
+/* ---- rules of one opcode (parse_opcode.c) ---- */
+
+/* What is known of an instruction when its operands and attributes have been read. */
+typedef struct Candidate {
+  Opcode opcode;
+  bool has_shape;
+  ShapeId shape; /* set by parse_check_opcode when it was inferred or replaced */
+  const InstId *operands;
+  uint32_t num_operands;
+  const Attr *attrs;
+  uint32_t num_attrs;
+  const CompId *callees;
+  uint32_t num_callees;
+  uint32_t offset; /* of the opcode, for messages */
+} Candidate;
+
+/* Operand count, attribute and shape rules that XLA enforces while it parses. */
+bool parse_check_opcode(Parser *parser, Candidate *candidate);
+
+#endif
