@@ -7,6 +7,8 @@ typedef enum rh_severity { RH_SEVERITY_ERROR, RH_SEVERITY_WARNING, RH_SEVERITY_N
 #define RH_NO_OFFSET SIZE_MAX
 typedef struct rh_diag { rh_severity severity; const char *message; size_t offset; size_t opener_offset; } rh_diag;
 typedef struct rh_diags rh_diags;
+/* Takes bytes; returns 0, or anything else to stop. */
+typedef int (*rh_write_fn)(void *context, const char *data, size_t length);
 rh_diags *rh_diags_new(void);
 void rh_diags_free(rh_diags *);
 size_t rh_diags_len(const rh_diags *);

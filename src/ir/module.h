@@ -89,6 +89,7 @@ typedef struct Computation {
 
 /* Where an instruction that was read stands in the text. */
 typedef struct InstSource {
+  uint32_t lead;    /* where its part of the text begins: blanks and comments before it included */
   Span text;        /* from ROOT or the name to the end of the last attribute */
   uint32_t name;    /* offset of the name, `%` included; of the opcode when it is nested */
   uint32_t paren;   /* offset of the `(` that opens the operands */
@@ -100,7 +101,9 @@ typedef struct CompSource {
   Span text;      /* from ENTRY or the name to the end of the last attribute after `}` */
   uint32_t name;  /* offset of the name, `%` included */
   uint32_t body;  /* offset just behind `{` */
+  uint32_t tail;  /* where the blanks and comments between the last instruction and `}` begin */
   uint32_t close; /* offset of `}` */
+  uint32_t num_insts; /* that were read, implied ones included */
 } CompSource;
 
 typedef struct Metadata {

@@ -576,6 +576,27 @@ bool lex_json_dict(Lexer *lexer) {
   return false;
 }
 
+uint32_t text_line_end(const char *text, uint32_t length, uint32_t pos) {
+  uint32_t end = pos;
+  while (end < length) {
+    char c = text[end];
+    if (c == '\n') return end + 1;
+    if (c == ' ' || c == '\t' || c == '\r') {
+      end++;
+    } else if (c == '/' && end + 1 < length && text[end + 1] == '/') {
+      const char *newline = memchr(text + end, '\n', length - end);
+      return newline ? (uint32_t)(newline - text) + 1 : length;
+    } else if (c == '/' && end + 1 < length && text[end + 1] == '*') {
+      for (end += 2; end + 1 < length && !(text[end] == '*' && text[end + 1] == '/'); end++) {
+      }
+      end = end + 2 <= length ? end + 2 : length;
+    } else {
+      return pos;
+    }
+  }
+  return pos;
+}
+
 const char *tok_kind_text(TokKind kind) {
   switch (kind) {
     case TOK_EOF: return "end of text";

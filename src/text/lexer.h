@@ -100,6 +100,11 @@ static inline bool tok_is_keyword(const Token *tok, Keyword keyword) {
   return tok->kind == TOK_KEYWORD && tok->value == keyword;
 }
 
+/* Text belongs to instructions whole: what follows one on its line, if that is only blanks and
+ * comments, is its own, the rest belongs to the next. From the end of an instruction (or of '{') to
+ * where the next one's part begins. */
+uint32_t text_line_end(const char *text, uint32_t length, uint32_t pos);
+
 /* A token as messages call it: `'{'`, `name`, `end of text`. */
 const char *tok_kind_text(TokKind kind);
 

@@ -653,6 +653,7 @@ static bool parse_rhs_tail(Parser *parser, RhsText *rhs, NewInst *new, bool with
 bool parse_instruction_rhs(Parser *parser, Str name, uint32_t begin, uint32_t name_offset,
                            bool with_attributes, InstId *id) {
   if (!parse_enter(parser, "instruction")) return false;
+  uint32_t lead = parser->lead;
   RhsText rhs = {.has_shape = parse_at_shape(parser), .shape = NO_ID};
   if (rhs.has_shape && !parse_shape(parser, &rhs.shape)) return false;
   if (!parse_opcode(parser, &rhs.op)) return false;
@@ -674,7 +675,8 @@ bool parse_instruction_rhs(Parser *parser, Str name, uint32_t begin, uint32_t na
   bool is_nested = name.len == 0;
   new.name = is_nested ? anonymous_name(parser, opcode) : name;
   if (is_nested) new.flags |= INST_NESTED;
-  new.source = (InstSource){.text = {begin, parser->lex.prev_end},
+  new.source = (InstSource){.lead = lead,
+                            .text = {begin, parser->lex.prev_end},
                             .name = name_offset,
                             .paren = rhs.paren,
                             .close = rhs.close};
@@ -705,6 +707,7 @@ static bool check_inst_name(Parser *parser, Str name, uint32_t place) {
 }
 
 bool parse_instruction(Parser *parser, InstId *root) {
+  parser->lead = text_line_end(parser->lex.text, parser->lex.length, parser->lex.prev_end);
   uint32_t begin = tok(parser)->begin;
   bool is_root = tok_is_keyword(tok(parser), KW_ROOT);
   if (is_root) lex_next(&parser->lex);

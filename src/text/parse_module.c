@@ -237,6 +237,8 @@ bool parse_computation_body(Parser *parser, Str name, unsigned flags, CompId *id
     }
   } while (!at(parser, TOK_RBRACE));
   source.close = tok(parser)->begin;
+  source.tail = text_line_end(parser->lex.text, parser->lex.length, parser->lex.prev_end);
+  source.num_insts = parser->comp_insts.len - open.first_inst;
   source.text.end = source.close + 1;
   parser->source->comps.data[open.id] = source;
   parser_close_comp(parser, open, root);

@@ -52,6 +52,7 @@ typedef struct Parser {
   VEC(CompId) callees;     /* stack: computations named by the attributes being read */
   VEC(InstId) predecessors; /* of the instruction being read */
   uint32_t num_anonymous;
+  uint32_t lead; /* InstSource.lead of the instruction being read */
 } Parser;
 
 /* ---- errors (parse_module.c) ---- */

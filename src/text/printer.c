@@ -1,0 +1,503 @@
+/* Printing by pieces of the source. A computation's text is cut into one part per instruction (see
+ * text_line_end); the parts are written in the wanted order, so an unchanged module is its own text
+ * again. Of a changed instruction only the changed tokens are replaced. */
+#include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "text/lexer.h"
+#include "text/print.h"
+
+typedef struct Printer {
+  const Module *module;
+  const Schedule *schedule;
+  Writer *out;
+  Arena *scratch;
+  const char *newline;  /* of the text: "\n" or "\r\n" */
+  bool *is_comp_changed; /* by CompId */
+} Printer;
+
+static const InstSource *source_of(const Printer *printer, InstId id) {
+  InstId origin = inst_get(printer->module, id)->origin;
+  if (origin == NO_ID || inst_get(printer->module, origin)->flags & INST_IMPLIED) return NULL;
+  const InstSource *source = &printer->module->source->insts.data[origin];
+  return source->text.end ? source : NULL;
+}
+
+static const CompSource *comp_source_of(const Printer *printer, CompId id) {
+  return &printer->module->source->comps.data[comp_get(printer->module, id)->origin];
+}
+
+static void write_span(Printer *printer, uint32_t begin, uint32_t end) {
+  if (end > begin) write_bytes(printer->out, printer->module->source->text + begin, end - begin);
+}
+
+static uint32_t line_end(const Printer *printer, uint32_t pos) {
+  const ModuleSource *source = printer->module->source;
+  return text_line_end(source->text, source->length, pos);
+}
+
+static Sequence order_of(const Printer *printer, CompId id) {
+  if (printer->schedule && id < printer->schedule->num_comps && printer->schedule->of[id].len) {
+    return printer->schedule->of[id];
+  }
+  const Computation *comp = comp_get(printer->module, id);
+  return (Sequence){.ids = printer->module->ids.data + comp->insts.begin, .len = comp->insts.len};
+}
+
+/* Instructions without a line of their own. */
+static bool has_line(const Printer *printer, InstId id, bool splits_nested) {
+  const Instruction *inst = inst_get(printer->module, id);
+  if (inst->flags & (INST_COMPACT_GTE | INST_IMPLIED | INST_DEAD)) return false;
+  return splits_nested || !(inst->flags & INST_NESTED);
+}
+
+/* ---- what changed ---- */
+
+static bool has_changed_callee(const Printer *printer, InstId id) {
+  const Instruction *inst = inst_get(printer->module, id);
+  for (uint32_t i = 0; i < inst->num_callees; i++) {
+    CompId callee = inst_callees(printer->module, id)[i];
+    unsigned flags = comp_get(printer->module, callee)->flags;
+    if (flags & (COMP_NESTED | COMP_IMPLIED) && printer->is_comp_changed[callee]) return true;
+  }
+  return false;
+}
+
+static bool is_inst_changed(const Printer *printer, InstId id) {
+  const Instruction *inst = inst_get(printer->module, id);
+  return inst->flags & INST_CHANGED || inst->origin != id || has_changed_callee(printer, id);
+}
+
+static bool compute_comp_changed(const Printer *printer, CompId id) {
+  const Computation *comp = comp_get(printer->module, id);
+  if (comp->origin != id || comp->flags & COMP_CHANGED_NAME) return true;
+  Sequence order = order_of(printer, id);
+  if (order.len != printer->module->source->comps.data[id].num_insts &&
+      !(comp->flags & COMP_IMPLIED)) {
+    return true;
+  }
+  InstId last = 0;
+  for (uint32_t i = 0; i < order.len; i++) {
+    if (order.ids[i] < last || is_inst_changed(printer, order.ids[i])) return true;
+    last = order.ids[i];
+  }
+  return false;
+}
+
+/* ---- one instruction ---- */
+
+/* Copies the source up to a place, or skips over it. */
+typedef struct Copier {
+  Printer *printer;
+  uint32_t pos;
+} Copier;
+
+static void copy_to(Copier *copier, uint32_t end) {
+  write_span(copier->printer, copier->pos, end);
+  if (end > copier->pos) copier->pos = end;
+}
+
+static void write_inst_name(Printer *printer, InstId id, bool with_percent) {
+  if (with_percent) write_text(printer->out, "%");
+  write_str(printer->out, inst_name(printer->module, id));
+}
+
+static void write_comp_name(Printer *printer, CompId id, bool with_percent) {
+  if (with_percent) write_text(printer->out, "%");
+  write_str(printer->out, comp_name(printer->module, id));
+}
+
+static bool has_percent_at(const Printer *printer, uint32_t offset) {
+  return printer->module->source->text[offset] == '%';
+}
+
+/* From the name or the nested instruction at `offset` to the ',' or ')' behind it. */
+static uint32_t operand_end(const Printer *printer, uint32_t offset) {
+  const ModuleSource *source = printer->module->source;
+  Lexer lexer;
+  lexer_init(&lexer, source->text, source->length);
+  lexer.pos = offset;
+  uint32_t depth = 0, end = offset;
+  for (;;) {
+    lex_next(&lexer);
+    TokKind kind = lexer.tok.kind;
+    if (kind == TOK_EOF || kind == TOK_ERROR) return end;
+    if (depth == 0 && (kind == TOK_COMMA || kind == TOK_RPAREN)) return end;
+    if (kind == TOK_LPAREN || kind == TOK_LBRACE || kind == TOK_LBRACKET) depth++;
+    if (kind == TOK_RPAREN || kind == TOK_RBRACE || kind == TOK_RBRACKET) depth--;
+    end = lexer.tok.end;
+  }
+}
+
+static bool text_is(const Printer *printer, uint32_t begin, uint32_t end, Str name) {
+  return str_equal((Str){printer->module->source->text + begin, end - begin}, name);
+}
+
+static void write_operands(Copier *copier, InstId id, const InstSource *source) {
+  Printer *printer = copier->printer;
+  const Module *module = printer->module;
+  const uint32_t *offsets = module->source->operand_offsets.data + source->operand_offsets;
+  for (uint32_t i = 0; i < inst_get(module, id)->num_operands; i++) {
+    InstId operand = inst_operand(module, id, i);
+    uint32_t end = operand_end(printer, offsets[i]);
+    bool is_name = has_percent_at(printer, offsets[i]);
+    if (text_is(printer, offsets[i] + is_name, end, inst_name(module, operand))) continue;
+    copy_to(copier, offsets[i]);
+    write_inst_name(printer, operand, is_name || module->source->uses_percent);
+    copier->pos = end;
+  }
+}
+
+/* The position of an attribute's first computation in Instruction.callees: XLA's order is not the
+ * text's (body before condition, select before scatter). */
+static uint32_t first_callee_of(const Module *module, InstId id, const Attr *attr) {
+  switch (attr->id) {
+    case ATTR_CONDITION:
+    case ATTR_FALSE_COMPUTATION:
+    case ATTR_SCATTER: return 1;
+    case ATTR_BODY:
+    case ATTR_TRUE_COMPUTATION:
+    case ATTR_SELECT: return 0;
+    default: break;
+  }
+  uint32_t first = 0;
+  const Instruction *inst = inst_get(module, id);
+  for (uint32_t i = 0; i < inst->num_attrs; i++) {
+    const Attr *other = &module->source->attrs.data[inst->attrs + i];
+    if (other == attr) break;
+    first += other->num_callees;
+  }
+  return first;
+}
+
+/* The callees that an instruction's attributes name: those of the implied wrapper's instruction where
+ * the text is sugar for an async start. */
+static InstId named_callees_of(const Module *module, InstId id) {
+  const Instruction *inst = inst_get(module, id);
+  if (inst->opcode != OPCODE_ASYNC_START || inst->num_callees != 1) return id;
+  const Computation *callee = comp_get(module, inst_callees(module, id)[0]);
+  return callee->flags & COMP_IMPLIED ? callee->root : id;
+}
+
+static void write_computation(Printer *printer, CompId id);
+
+/* A value that names computations, written anew if one of them has another name or content. */
+static void write_callees(Copier *copier, InstId id, const Attr *attr) {
+  Printer *printer = copier->printer;
+  const Module *module = printer->module;
+  InstId owner = named_callees_of(module, id), origin = inst_get(module, owner)->origin;
+  uint32_t first = first_callee_of(module, owner, attr);
+  const CompId *callees = inst_callees(module, owner) + first;
+  const CompId *original = inst_callees(module, origin) + first;
+  bool is_changed = false;
+  for (uint32_t i = 0; i < attr->num_callees; i++) {
+    unsigned flags = comp_get(module, callees[i])->flags;
+    is_changed |= callees[i] != original[i] || flags & COMP_CHANGED_NAME ||
+                  (flags & COMP_NESTED && printer->is_comp_changed[callees[i]]);
+  }
+  if (!is_changed) return;
+  copy_to(copier, attr->text.begin);
+  bool is_list = attribute_info((AttrId)attr->id)->kind == ATTR_KIND_COMPUTATION_LIST;
+  if (is_list) write_text(printer->out, "{");
+  for (uint32_t i = 0; i < attr->num_callees; i++) {
+    if (i) write_text(printer->out, ", ");
+    if (comp_get(module, callees[i])->flags & COMP_NESTED) {
+      write_computation(printer, callees[i]);
+    } else {
+      write_comp_name(printer, callees[i], module->source->uses_percent);
+    }
+  }
+  if (is_list) write_text(printer->out, "}");
+  copier->pos = attr->text.end;
+}
+
+static void write_predecessors(Printer *printer, InstId id) {
+  const Module *module = printer->module;
+  IdList list = inst_control(module, id)->predecessors;
+  write_text(printer->out, "{");
+  for (uint32_t i = 0; i < list.len; i++) {
+    if (i) write_text(printer->out, ", ");
+    write_inst_name(printer, id_list(module, list)[i], module->source->uses_percent);
+  }
+  write_text(printer->out, "}");
+}
+
+/* Where `, name=` begins that stands before an attribute's value. */
+static uint32_t attr_begin(const Printer *printer, const Attr *attr) {
+  uint32_t pos = attr->text.begin;
+  while (pos > 0 && printer->module->source->text[pos] != ',') pos--;
+  return pos;
+}
+
+static void write_attrs(Copier *copier, InstId id, const InstSource *source) {
+  Printer *printer = copier->printer;
+  const Module *module = printer->module;
+  const Instruction *inst = inst_get(module, id);
+  uint32_t num_predecessors = inst_control(module, id)->predecessors.len;
+  bool has_predecessors = false;
+  for (uint32_t i = 0; i < inst->num_attrs; i++) {
+    const Attr *attr = &module->source->attrs.data[inst->attrs + i];
+    if (attr->num_callees) write_callees(copier, id, attr);
+    if (attr->id == ATTR_CONTROL_PREDECESSORS) {
+      has_predecessors = true;
+      copy_to(copier, num_predecessors ? attr->text.begin : attr_begin(printer, attr));
+      if (num_predecessors) write_predecessors(printer, id);
+      copier->pos = attr->text.end;
+    }
+    if (attr->id == ATTR_CHANNEL_ID && inst->flags & INST_HAS_CHANNEL &&
+        module->source->ints.data[attr->ints] != inst->index) {
+      copy_to(copier, attr->text.begin);
+      write_format(printer->out, "%" PRId64, inst->index);
+      copier->pos = attr->text.end;
+    }
+  }
+  copy_to(copier, source->text.end);
+  if (num_predecessors && !has_predecessors) {
+    write_text(printer->out, ", control-predecessors=");
+    write_predecessors(printer, id);
+  }
+}
+
+/* An instruction that has no source: from the graph alone. */
+static void write_new_inst(Printer *printer, InstId id) {
+  const Module *module = printer->module;
+  const Instruction *inst = inst_get(module, id);
+  bool percent = module->source->uses_percent;
+  if (inst_is_root(module, id)) write_text(printer->out, "ROOT ");
+  write_inst_name(printer, id, percent);
+  write_text(printer->out, " = ");
+  write_str(printer->out, shape_text(&module->shapes, inst->shape, true, printer->scratch));
+  write_format(printer->out, " %s(", opcode_text((Opcode)inst->opcode));
+  for (uint32_t i = 0; i < inst->num_operands; i++) {
+    if (i) write_text(printer->out, ", ");
+    write_inst_name(printer, inst_operand(module, id, i), percent);
+  }
+  if (inst->opcode == OPCODE_PARAMETER) write_format(printer->out, "%" PRId64, inst->index);
+  write_text(printer->out, ")");
+  if (inst->opcode == OPCODE_GET_TUPLE_ELEMENT) {
+    write_format(printer->out, ", index=%" PRId64, inst->index);
+  }
+  if (inst_control(module, id)->predecessors.len) {
+    write_text(printer->out, ", control-predecessors=");
+    write_predecessors(printer, id);
+  }
+}
+
+static void write_changed_inst(Printer *printer, InstId id, const InstSource *source,
+                               bool needs_root) {
+  const Module *module = printer->module;
+  Copier copier = {.printer = printer, .pos = source->name};
+  bool is_nested = inst_get(module, inst_get(module, id)->origin)->flags & INST_NESTED;
+  bool has_root = source->text.begin != source->name;
+  if (inst_is_root(module, id) && (has_root || needs_root)) write_text(printer->out, "ROOT ");
+  if (is_nested) { /* `multiply(a, b)` gets a line: a name goes before it */
+    write_inst_name(printer, id, module->source->uses_percent);
+    write_text(printer->out, " = ");
+  } else {
+    Lexer lexer;
+    lexer_init(&lexer, module->source->text, module->source->length);
+    lexer.pos = source->name;
+    lex_next(&lexer);
+    write_inst_name(printer, id, has_percent_at(printer, source->name));
+    copier.pos = lexer.tok.word.end;
+  }
+  write_operands(&copier, id, source);
+  copy_to(&copier, source->close);
+  write_attrs(&copier, id, source);
+}
+
+/* ---- computations ---- */
+
+/* The root must be marked if it is not printed last. */
+static bool root_needs_mark(const Printer *printer, CompId id, Sequence order, bool splits_nested) {
+  for (uint32_t i = order.len; i-- > 0;) {
+    if (!has_line(printer, order.ids[i], splits_nested)) continue;
+    return order.ids[i] != comp_get(printer->module, id)->root;
+  }
+  return false;
+}
+
+typedef struct BodyPrinter {
+  Printer *printer;
+  bool splits_nested;
+  bool needs_root;
+  uint32_t next_lead; /* the source goes on here if the next part in the text comes next */
+} BodyPrinter;
+
+static void begin_line(Printer *printer) {
+  if (printer->out->last != '\n') write_text(printer->out, printer->newline);
+}
+
+static void write_line(BodyPrinter *body, InstId id) {
+  Printer *printer = body->printer;
+  const InstSource *source = source_of(printer, id);
+  const Instruction *inst = inst_get(printer->module, id);
+  bool owns_text = source && inst->origin == id && !(inst->flags & INST_NESTED);
+  if (!owns_text) { /* a clone, an inlined instruction, or one without text */
+    begin_line(printer);
+    write_text(printer->out, "  ");
+    if (source) {
+      write_changed_inst(printer, id, source, body->needs_root);
+    } else {
+      write_new_inst(printer, id);
+    }
+    write_text(printer->out, printer->newline);
+    body->next_lead = UINT32_MAX;
+    return;
+  }
+  uint32_t end = line_end(printer, source->text.end);
+  if (source->lead != body->next_lead) begin_line(printer);
+  write_span(printer, source->lead, source->text.begin);
+  bool gains_root = body->needs_root && inst_is_root(printer->module, id) &&
+                    source->text.begin == source->name;
+  bool loses_root = source->text.begin != source->name && !inst_is_root(printer->module, id);
+  if (is_inst_changed(printer, id) || body->splits_nested || gains_root || loses_root) {
+    write_changed_inst(printer, id, source, body->needs_root);
+  } else {
+    write_span(printer, source->text.begin, source->text.end);
+  }
+  write_span(printer, source->text.end, end);
+  body->next_lead = end;
+}
+
+static bool has_nested(const Printer *printer, Sequence order) {
+  for (uint32_t i = 0; i < order.len; i++) {
+    if (inst_get(printer->module, order.ids[i])->flags & INST_NESTED) return true;
+  }
+  return false;
+}
+
+static void write_computation(Printer *printer, CompId id) {
+  const Module *module = printer->module;
+  const Computation *comp = comp_get(module, id);
+  const CompSource *source = comp_source_of(printer, id);
+  if (!printer->is_comp_changed[id]) {
+    write_span(printer, source->text.begin, source->text.end);
+    return;
+  }
+  Sequence order = order_of(printer, id);
+  BodyPrinter body = {.printer = printer, .next_lead = line_end(printer, source->body)};
+  body.splits_nested = has_nested(printer, order);
+  body.needs_root = root_needs_mark(printer, id, order, body.splits_nested);
+
+  if (comp->flags & COMP_NESTED) {
+    write_span(printer, source->text.begin, body.next_lead);
+  } else {
+    Copier copier = {.printer = printer, .pos = source->text.begin};
+    if (comp->origin != id || comp->flags & COMP_CHANGED_NAME) {
+      /* A copy of the entry is no entry. */
+      if (id == module->entry) copy_to(&copier, source->name);
+      copier.pos = source->name;
+      bool percent = has_percent_at(printer, source->name);
+      write_comp_name(printer, id, percent);
+      copier.pos += comp_get(module, comp->origin)->name_len + percent;
+    }
+    copy_to(&copier, body.next_lead);
+  }
+  for (uint32_t i = 0; i < order.len; i++) {
+    if (has_line(printer, order.ids[i], body.splits_nested)) write_line(&body, order.ids[i]);
+  }
+  if (body.next_lead != source->tail) begin_line(printer);
+  write_span(printer, source->tail, source->text.end);
+}
+
+/* ---- the module ---- */
+
+static void write_header(Printer *printer, PrintOrder order, uint32_t end) {
+  const ModuleSource *source = printer->module->source;
+  const ModuleHeader *header = &source->header;
+  bool is_scheduled = order == PRINT_AS_READ ? header->is_scheduled : order == PRINT_SCHEDULED;
+  Copier copier = {.printer = printer};
+  if (is_scheduled != header->is_scheduled) {
+    if (!header->is_present) {
+      write_text(printer->out, "HloModule ");
+      write_str(printer->out, header->name);
+      write_text(printer->out, ", is_scheduled=true");
+      write_text(printer->out, printer->newline);
+      write_text(printer->out, printer->newline);
+    } else if (header->is_scheduled_value.end) {
+      copy_to(&copier, header->is_scheduled_value.begin);
+      write_text(printer->out, is_scheduled ? "true" : "false");
+      copier.pos = header->is_scheduled_value.end;
+    } else {
+      copy_to(&copier, header->attrs_offset);
+      write_text(printer->out, ", is_scheduled=true");
+    }
+  }
+  copy_to(&copier, end);
+}
+
+/* Copies of a computation stand behind it: whoever calls them stands behind both. */
+static void write_copies(Printer *printer, const CompId *next_copy, CompId id) {
+  for (CompId copy = next_copy[id]; copy != NO_ID; copy = next_copy[copy]) {
+    begin_line(printer);
+    write_text(printer->out, printer->newline);
+    write_computation(printer, copy);
+  }
+}
+
+/* For each computation that was read the chain of its copies, in the order of their ids. */
+static CompId *chain_copies(const Printer *printer) {
+  const Module *module = printer->module;
+  CompId *next = arena_array(printer->scratch, CompId, module->comps.len);
+  CompId *last = arena_array(printer->scratch, CompId, module->comps.len);
+  for (CompId id = 0; id < module->comps.len; id++) {
+    const Computation *comp = comp_get(module, id);
+    next[id] = NO_ID;
+    last[id] = id;
+    if (comp->origin == id || comp->flags & (COMP_DEAD | COMP_NESTED | COMP_IMPLIED)) continue;
+    next[last[comp->origin]] = id;
+    last[comp->origin] = id;
+  }
+  return next;
+}
+
+static const char *newline_of(const ModuleSource *source) {
+  const char *newline = memchr(source->text, '\n', source->length);
+  return newline && newline > source->text && newline[-1] == '\r' ? "\r\n" : "\n";
+}
+
+static Printer printer_make(const Module *module, const Schedule *schedule, Writer *out,
+                            Arena *scratch) {
+  Printer printer = {.module = module,
+                     .schedule = schedule,
+                     .out = out,
+                     .scratch = scratch,
+                     .newline = newline_of(module->source),
+                     .is_comp_changed = arena_zarray(scratch, bool, module->comps.len)};
+  /* Nested computations have larger ids than those that hold them. */
+  for (CompId id = module->comps.len; id-- > 0;) {
+    printer.is_comp_changed[id] = compute_comp_changed(&printer, id);
+  }
+  return printer;
+}
+
+void text_print(const Module *module, const Schedule *schedule, PrintOrder order, Writer *out,
+                Arena *scratch) {
+  ArenaMark mark = arena_mark(scratch);
+  const ModuleSource *source = module->source;
+  if (source->header.is_single_instruction) {
+    write_bytes(out, source->text, source->length);
+    return;
+  }
+  Printer printer = printer_make(module, schedule, out, scratch);
+  CompId *next_copy = chain_copies(&printer);
+  uint32_t pos = 0;
+  bool is_first = true;
+  for (CompId id = 0; id < source->comps.len; id++) {
+    const Computation *comp = comp_get(module, id);
+    if (comp->flags & (COMP_NESTED | COMP_IMPLIED)) continue;
+    const CompSource *text = &source->comps.data[id];
+    if (is_first) write_header(&printer, order, text->text.begin);
+    if (!(comp->flags & COMP_DEAD)) {
+      if (!is_first) write_span(&printer, pos, text->text.begin);
+      write_computation(&printer, id);
+    }
+    write_copies(&printer, next_copy, id);
+    pos = text->text.end;
+    is_first = false;
+  }
+  write_span(&printer, pos, source->length);
+  arena_reset(scratch, mark);
+}
