@@ -1,0 +1,104 @@
+#include "analysis/call_graph.h"
+
+bool opcode_is_control_flow(Opcode opcode) {
+  switch (opcode) {
+    case OPCODE_CALL:
+    case OPCODE_CONDITIONAL:
+    case OPCODE_WHILE:
+    case OPCODE_ASYNC_START:
+    case OPCODE_ASYNC_UPDATE:
+    case OPCODE_ASYNC_DONE: return true;
+    default: return false;
+  }
+}
+
+typedef struct Frame {
+  CompId comp;
+  uint32_t inst;   /* index of the next instruction to look at */
+  uint32_t callee; /* and of its next callee */
+} Frame;
+
+/* The next callee of the computation on top of the stack, NO_ID when it has no more. */
+static CompId next_callee(const Module *module, Frame *frame) {
+  const Computation *comp = comp_get(module, frame->comp);
+  for (; frame->inst < comp->insts.len; frame->inst++, frame->callee = 0) {
+    InstId id = id_list(module, comp->insts)[frame->inst];
+    if (frame->callee < inst_get(module, id)->num_callees) {
+      return inst_callees(module, id)[frame->callee++];
+    }
+  }
+  return NO_ID;
+}
+
+/* Callees come before callers in the text, and rewrites only add copies, so there is no recursion and
+ * this ends. */
+static void visit(const Module *module, CallGraph *graph, Arena *scratch) {
+  bool *is_seen = arena_zarray(scratch, bool, module->comps.len);
+  VEC(Frame) stack = {0};
+  *vec_push(scratch, &stack) = (Frame){.comp = module->entry};
+  is_seen[module->entry] = true;
+  while (stack.len) {
+    CompId callee = next_callee(module, &stack.data[stack.len - 1]);
+    if (callee == NO_ID) {
+      graph->post_order[graph->num_reachable++] = stack.data[--stack.len].comp;
+    } else if (!is_seen[callee]) {
+      is_seen[callee] = true;
+      *vec_push(scratch, &stack) = (Frame){.comp = callee};
+    }
+  }
+}
+
+static void note_context(const Module *module, CallGraph *graph, InstId caller) {
+  const Instruction *inst = inst_get(module, caller);
+  uint8_t context = opcode_is_control_flow((Opcode)inst->opcode) ? CALLED_AS_SEQUENCE
+                                                                 : CALLED_AS_EXPRESSION;
+  /* Inside an expression everything is one. */
+  if (!(graph->context[inst->parent] & CALLED_AS_SEQUENCE)) context = CALLED_AS_EXPRESSION;
+  for (uint32_t i = 0; i < inst->num_callees; i++) {
+    graph->context[inst_callees(module, caller)[i]] |= context;
+  }
+}
+
+CallGraph call_graph_build(const Module *module, Arena *out, Arena *scratch) {
+  uint32_t num_comps = module->comps.len;
+  CallGraph graph = {.post_order = arena_array(out, CompId, num_comps),
+                     .context = arena_zarray(out, uint8_t, num_comps),
+                     .first_caller = arena_zarray(out, uint32_t, num_comps + 1)};
+  ArenaMark mark = arena_mark(scratch);
+  visit(module, &graph, scratch);
+  arena_reset(scratch, mark);
+
+  graph.context[module->entry] = CALLED_AS_SEQUENCE;
+  uint32_t num_calls = 0;
+  for (uint32_t i = graph.num_reachable; i-- > 0;) { /* callers before callees */
+    CompId comp = graph.post_order[i];
+    for (uint32_t k = 0; k < comp_num_insts(module, comp); k++) {
+      InstId id = comp_inst(module, comp, k);
+      const Instruction *inst = inst_get(module, id);
+      if (inst->num_callees == 0) continue;
+      note_context(module, &graph, id);
+      num_calls += inst->num_callees;
+      for (uint32_t c = 0; c < inst->num_callees; c++) {
+        graph.first_caller[inst_callees(module, id)[c] + 1]++;
+      }
+    }
+  }
+  for (CompId comp = 0; comp < num_comps; comp++) {
+    graph.first_caller[comp + 1] += graph.first_caller[comp];
+  }
+  graph.callers = arena_array(out, InstId, num_calls);
+  mark = arena_mark(scratch);
+  uint32_t *next = arena_array(scratch, uint32_t, num_comps);
+  memcpy(next, graph.first_caller, num_comps * sizeof *next);
+  for (uint32_t i = 0; i < graph.num_reachable; i++) {
+    CompId comp = graph.post_order[i];
+    for (uint32_t k = 0; k < comp_num_insts(module, comp); k++) {
+      InstId id = comp_inst(module, comp, k);
+      for (uint32_t c = 0; c < inst_get(module, id)->num_callees; c++) {
+        graph.callers[next[inst_callees(module, id)[c]]++] = id;
+      }
+    }
+  }
+  arena_reset(scratch, mark);
+  return graph;
+}

@@ -1,0 +1,28 @@
+/* When values live, in one time for the whole module (xla/hlo/utils/hlo_live_range.cc): the entry's
+ * schedule with the computations that it calls laid out before the call. */
+#ifndef REMAT_HLO_ANALYSIS_LIVE_RANGE_H
+#define REMAT_HLO_ANALYSIS_LIVE_RANGE_H
+
+#include "analysis/alias.h"
+#include "ir/schedule.h"
+
+typedef uint32_t LogicalTime;
+#define NO_TIME UINT32_MAX
+
+typedef struct LiveRange {
+  LogicalTime start; /* NO_TIME for a value that is not tracked */
+  LogicalTime end;   /* inclusive */
+} LiveRange;
+
+typedef struct LiveRanges {
+  LiveRange *of;          /* by ValueId */
+  InstId *flat;           /* the instruction at each time */
+  LogicalTime num_times;
+  LogicalTime *time_of;   /* by InstId, NO_TIME for one that does not run */
+} LiveRanges;
+
+LiveRanges live_ranges_build(const Module *module, const CallGraph *graph,
+                             const Dataflow *dataflow, const HloBuffers *buffers,
+                             const Schedule *schedule, Arena *out, Arena *scratch);
+
+#endif

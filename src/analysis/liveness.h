@@ -1,0 +1,36 @@
+/* The memory model `liveness`: HeapSimulator::MinimumMemoryForModule, the bytes that are live at the
+ * worst moment if nothing were lost to fragmentation. Parameters, outputs and temporaries live
+ * together; constants do not count (xla/service/heap_simulator/heap_simulator.cc). */
+#ifndef REMAT_HLO_ANALYSIS_LIVENESS_H
+#define REMAT_HLO_ANALYSIS_LIVENESS_H
+
+#include "analysis/live_range.h"
+
+/* What does not depend on the schedule: built once, used for any number of them. */
+typedef struct ValueAnalysis {
+  CallGraph graph;
+  Dataflow flow;
+  HloBuffers buffers;
+} ValueAnalysis;
+
+ValueAnalysis value_analysis_build(const Module *module, Arena *out, Arena *scratch);
+
+typedef enum SharedCount {
+  /* Where one value of a buffer hands over to the next, XLA counted both for that step, up to
+   * August 2026. Its `default` scheduler judged by this figure, so does ours. */
+  COUNT_SHARED_TWICE,
+  COUNT_SHARED_ONCE,
+} SharedCount;
+
+typedef struct Liveness {
+  int64_t peak_bytes;
+  LogicalTime peak_time;
+  InstId peak_inst;   /* that runs at that time; NO_ID for an empty module */
+  int64_t *bytes_at;  /* by time: the most that is live while the instruction there runs */
+  LiveRanges ranges;
+} Liveness;
+
+Liveness liveness_run(const Module *module, const ValueAnalysis *values, const Schedule *schedule,
+                      SharedCount count, Arena *out, Arena *scratch);
+
+#endif

@@ -1,0 +1,146 @@
+#include "analysis/remat_memory.h"
+
+int64_t shape_total_bytes(const ShapeTable *shapes, ShapeId id) {
+  const Shape *shape = shape_get(shapes, id);
+  int64_t total = 0;
+  for (uint32_t part = 0; part < shape->num_parts; part++) {
+    total += shape_get(shapes, shape_part(shapes, id, part))->bytes;
+  }
+  return total;
+}
+
+int64_t remat_callee_bytes(const Module *module, const CompMemory *of, InstId id) {
+  const Instruction *inst = inst_get(module, id);
+  if (inst->num_callees == 0 || !opcode_is_control_flow((Opcode)inst->opcode)) return 0;
+  int64_t total = 0;
+  for (uint32_t i = 0; i < inst->num_callees; i++) {
+    total += of[inst_callees(module, id)[i]].peak_bytes;
+  }
+  return total;
+}
+
+typedef struct Builder {
+  const Module *module;
+  const PointsTo *points_to;
+  const SchedPos *positions;
+  uint32_t *interval_of; /* by LogicalId */
+  VEC(RematInterval) list;
+  Arena *out;
+} Builder;
+
+/* Adds the users of a logical buffer to an interval. */
+static void add_users(Builder *builder, LogicalId buffer, RematInterval *interval) {
+  const PointsTo *points_to = builder->points_to;
+  const Module *module = builder->module;
+  InstId definer = points_to->buffers.data[buffer].inst;
+  for (uint32_t i = points_to->first_alias[buffer]; i < points_to->first_alias[buffer + 1]; i++) {
+    BufferAlias alias = points_to->aliases[i];
+    const Instruction *inst = inst_get(module, alias.inst);
+    bool passes_on = alias.inst == definer || inst->opcode == OPCODE_BITCAST ||
+                     inst->opcode == OPCODE_GET_TUPLE_ELEMENT;
+    for (uint32_t k = 0; k < inst->users.len; k++) {
+      InstId user = id_list(module, inst->users)[k];
+      if (points_to_is_unused_by(module, points_to, alias.inst, alias.part, user)) continue;
+      if (!passes_on) interval->is_indirect = true;
+      if (builder->positions[user] > interval->last) interval->last = builder->positions[user];
+    }
+  }
+}
+
+/* The state of a loop is the memory of its initial value. */
+static void merge_while(Builder *builder, InstId id) {
+  const PointsTo *points_to = builder->points_to;
+  InstId init = inst_operand(builder->module, id, 0);
+  for (uint32_t i = 0; i < points_to->num_defined[id]; i++) {
+    LogicalId buffer = points_to->first_buffer[id] + i;
+    uint32_t part = points_to->buffers.data[buffer].part;
+    uint32_t interval = builder->interval_of[points_to_part(points_to, init, part)];
+    builder->interval_of[buffer] = interval;
+    builder->list.data[interval].is_indirect = true;
+    add_users(builder, buffer, &builder->list.data[interval]);
+  }
+}
+
+RematIntervals remat_intervals(const Module *module, const PointsTo *points_to, Sequence sequence,
+                               CompId comp, SchedPos *positions, Arena *out, Arena *scratch) {
+  for (SchedPos pos = 0; pos < sequence.len; pos++) positions[sequence.ids[pos]] = pos;
+  Builder builder = {.module = module, .points_to = points_to, .positions = positions, .out = out};
+  ArenaMark mark = arena_mark(scratch);
+  builder.interval_of = arena_array(scratch, uint32_t, points_to->buffers.len);
+  for (SchedPos pos = 0; pos < sequence.len; pos++) {
+    InstId id = sequence.ids[pos];
+    if (inst_get(module, id)->opcode == OPCODE_WHILE) {
+      merge_while(&builder, id);
+      continue;
+    }
+    for (uint32_t i = 0; i < points_to->num_defined[id]; i++) {
+      LogicalId buffer = points_to->first_buffer[id] + i;
+      builder.interval_of[buffer] = builder.list.len;
+      RematInterval *interval = vec_push(out, &builder.list);
+      *interval = (RematInterval){.buffer = buffer,
+                                  .bytes = points_to->buffers.data[buffer].bytes,
+                                  .begin = pos,
+                                  .last = pos};
+      add_users(&builder, buffer, interval);
+    }
+  }
+  InstId root = comp_get(module, comp)->root;
+  for (uint32_t part = 0; part < inst_shape(module, root)->num_parts; part++) {
+    builder.list.data[builder.interval_of[points_to_part(points_to, root, part)]].is_live_out =
+        true;
+  }
+  for (uint32_t i = 0; i < builder.list.len; i++) {
+    RematInterval *interval = &builder.list.data[i];
+    InstId definer = points_to->buffers.data[interval->buffer].inst;
+    if (interval->is_live_out || inst_get(module, definer)->opcode == OPCODE_PARAMETER) {
+      interval->bytes = 0;
+    }
+  }
+  arena_reset(scratch, mark);
+  return (RematIntervals){.list = builder.list.data, .len = builder.list.len};
+}
+
+static CompMemory comp_memory(const Module *module, const RematIntervals *intervals,
+                              Sequence sequence, const CompMemory *callees, Arena *out) {
+  CompMemory memory = {.bytes_at = arena_zarray(out, int64_t, sequence.len + 1)};
+  for (uint32_t i = 0; i < intervals->len; i++) {
+    const RematInterval *interval = &intervals->list[i];
+    memory.bytes_at[interval->begin] += interval->bytes;
+    memory.bytes_at[interval->last + 1] -= interval->bytes;
+  }
+  int64_t live_bytes = 0;
+  for (SchedPos pos = 0; pos < sequence.len; pos++) {
+    live_bytes += memory.bytes_at[pos];
+    memory.bytes_at[pos] = live_bytes + remat_callee_bytes(module, callees, sequence.ids[pos]);
+    if (memory.bytes_at[pos] > memory.peak_bytes) {
+      memory.peak_bytes = memory.bytes_at[pos];
+      memory.peak_pos = pos;
+    }
+  }
+  return memory;
+}
+
+RematMemory remat_memory(const Module *module, const Schedule *schedule, Arena *out,
+                         Arena *scratch) {
+  RematMemory memory = {.of = arena_zarray(out, CompMemory, module->comps.len)};
+  ArenaMark mark = arena_mark(scratch);
+  Arena *inner = arena_new(arena_options(scratch));
+  CallGraph graph = call_graph_build(module, scratch, inner);
+  PointsTo points_to = points_to_build(module, scratch, inner);
+  SchedPos *positions = arena_zarray(scratch, SchedPos, module->insts.len);
+  for (uint32_t i = 0; i < graph.num_reachable; i++) {
+    CompId comp = graph.post_order[i];
+    if (!comp_is_sequential(&graph, comp)) continue;
+    ArenaMark comp_mark = arena_mark(scratch);
+    RematIntervals intervals = remat_intervals(module, &points_to, schedule->of[comp], comp,
+                                               positions, scratch, inner);
+    memory.of[comp] = comp_memory(module, &intervals, schedule->of[comp], memory.of, out);
+    arena_reset(scratch, comp_mark);
+  }
+  InstId root = comp_get(module, module->entry)->root;
+  memory.output_bytes = shape_total_bytes(&module->shapes, inst_get(module, root)->shape);
+  memory.peak_bytes = memory.of[module->entry].peak_bytes + memory.output_bytes;
+  arena_free(inner);
+  arena_reset(scratch, mark);
+  return memory;
+}

@@ -1,0 +1,211 @@
+#include "ir/module_check.h"
+
+#include "ir/bytes.h"
+
+/* All buffers together stay below this, so that no later sum can overflow. */
+static const int64_t MAX_TOTAL_BYTES = INT64_C(1) << 60;
+
+typedef struct Checker {
+  const Module *module;
+  rh_diags *diags;
+  InstId id; /* being looked at */
+  int64_t total_bytes;
+} Checker;
+
+uint32_t inst_offset(const Module *module, InstId id) {
+  InstId origin = inst_get(module, id)->origin;
+  if (origin == NO_ID) return NO_OFFSET;
+  const InstSource *source = &module->source->insts.data[origin];
+  return source->text.end ? source->text.begin : NO_OFFSET;
+}
+
+static bool fail(Checker *checker, const char *what) {
+  Str name = inst_name(checker->module, checker->id);
+  diag_fail(checker->diags, RH_ERR_INPUT, DIAG_AT(inst_offset(checker->module, checker->id)),
+            "'%.*s': %s", (int)name.len, name.data, what);
+  return false;
+}
+
+static bool fits(const Checker *checker, ShapeId a, ShapeId b) {
+  const ShapeTable *shapes = &checker->module->shapes;
+  return shape_compatible(shapes, a, b) &&
+         shape_get(shapes, a)->num_parts == shape_get(shapes, b)->num_parts;
+}
+
+static const Instruction *inst_of(const Checker *checker) {
+  return inst_get(checker->module, checker->id);
+}
+
+static ShapeId operand_shape(const Checker *checker, uint32_t index) {
+  return inst_get(checker->module, inst_operand(checker->module, checker->id, index))->shape;
+}
+
+static bool check_bytes(Checker *checker) {
+  const ShapeTable *shapes = &checker->module->shapes;
+  const Shape *shape = shape_get(shapes, inst_of(checker)->shape);
+  if (shape->has_unbounded) return fail(checker, "a dimension of unknown size has no bytes");
+  for (uint32_t part = 0; part < shape->num_parts; part++) {
+    int64_t bytes = shape_get(shapes, shape_part(shapes, inst_of(checker)->shape, part))->bytes;
+    if (bytes < 0) return fail(checker, "the size of its shape overflows 64 bits");
+    if (!add_bytes(checker->total_bytes, bytes, &checker->total_bytes) ||
+        checker->total_bytes > MAX_TOTAL_BYTES) {
+      return fail(checker, "the sizes of all shapes add up to more than 2^60 bytes");
+    }
+  }
+  return true;
+}
+
+static bool check_tuple(Checker *checker) {
+  const Instruction *inst = inst_of(checker);
+  const Shape *shape = shape_get(&checker->module->shapes, inst->shape);
+  if (!shape_is_tuple(shape) || shape->rank != inst->num_operands) {
+    return fail(checker, "the tuple's shape has another number of elements than operands");
+  }
+  for (uint32_t i = 0; i < inst->num_operands; i++) {
+    if (!fits(checker, shape->elements[i], operand_shape(checker, i))) {
+      return fail(checker, "an element of the tuple's shape differs from its operand's");
+    }
+  }
+  return true;
+}
+
+static bool check_get_tuple_element(Checker *checker) {
+  const Shape *tuple = shape_get(&checker->module->shapes, operand_shape(checker, 0));
+  int64_t index = inst_of(checker)->index;
+  if (!shape_is_tuple(tuple)) return fail(checker, "its operand is no tuple");
+  if (index < 0 || index >= tuple->rank) return fail(checker, "its operand has no such element");
+  return fits(checker, inst_of(checker)->shape, tuple->elements[index]) ||
+         fail(checker, "its shape differs from the element's");
+}
+
+/* The tuple element of operand 0 that an instruction forwards has its shape. */
+static bool check_forwarded_element(Checker *checker, uint32_t element, uint32_t min_elements) {
+  const Shape *tuple = shape_get(&checker->module->shapes, operand_shape(checker, 0));
+  if (!shape_is_tuple(tuple) || tuple->rank < min_elements) {
+    return fail(checker, "its operand is not a tuple of the right kind");
+  }
+  return fits(checker, inst_of(checker)->shape, tuple->elements[element]) ||
+         fail(checker, "its shape differs from what its operand holds");
+}
+
+static bool check_copy_start(Checker *checker) {
+  const Shape *shape = shape_get(&checker->module->shapes, inst_of(checker)->shape);
+  if (!shape_is_tuple(shape) || shape->rank != 3) {
+    return fail(checker, "its shape is not (destination, source, context)");
+  }
+  return (fits(checker, shape->elements[0], operand_shape(checker, 0)) &&
+          fits(checker, shape->elements[1], operand_shape(checker, 0)) &&
+          shape_get(&checker->module->shapes, shape->elements[1])->num_parts == 1) ||
+         fail(checker, "destination or source differ from its operand's shape");
+}
+
+/* Parameters of `callee` against `count` operands from `first`, and its root against `result`. */
+static bool check_callee(Checker *checker, CompId callee, uint32_t first, uint32_t count,
+                         ShapeId result) {
+  const Module *module = checker->module;
+  const Computation *comp = comp_get(module, callee);
+  if (comp->params.len != count) {
+    return fail(checker, "the called computation has another number of parameters");
+  }
+  for (uint32_t i = 0; i < count; i++) {
+    InstId param = id_list(module, comp->params)[i];
+    if (!fits(checker, inst_get(module, param)->shape, operand_shape(checker, first + i))) {
+      return fail(checker, "a parameter of the called computation differs from its operand");
+    }
+  }
+  return result == NO_ID || fits(checker, inst_get(module, comp->root)->shape, result) ||
+         fail(checker, "the called computation's result has another shape");
+}
+
+static bool check_while(Checker *checker) {
+  const Module *module = checker->module;
+  const CompId *callees = inst_callees(module, checker->id); /* body, condition */
+  ShapeId state = inst_of(checker)->shape;
+  if (!fits(checker, state, operand_shape(checker, 0))) {
+    return fail(checker, "its shape differs from its initial state's");
+  }
+  if (!check_callee(checker, callees[0], 0, 1, state) ||
+      !check_callee(checker, callees[1], 0, 1, NO_ID)) {
+    return false;
+  }
+  const Shape *result = inst_shape(module, comp_get(module, callees[1])->root);
+  return (shape_is_scalar(result) && result->type == TYPE_PRED) ||
+         fail(checker, "its condition is not of shape pred[]");
+}
+
+static bool check_conditional(Checker *checker) {
+  for (uint32_t i = 0; i < inst_of(checker)->num_callees; i++) {
+    CompId branch = inst_callees(checker->module, checker->id)[i];
+    if (!check_callee(checker, branch, i + 1, 1, inst_of(checker)->shape)) return false;
+  }
+  return true;
+}
+
+static bool check_async(Checker *checker) {
+  const Instruction *inst = inst_of(checker);
+  const ShapeTable *shapes = &checker->module->shapes;
+  if (inst->opcode == OPCODE_ASYNC_DONE) {
+    const Shape *state = shape_get(shapes, operand_shape(checker, 0));
+    return (shape_is_tuple(state) && state->rank >= 2) ||
+           fail(checker, "its operand is not of the form ((operands), result, …)");
+  }
+  const Shape *state = shape_get(shapes, inst->shape);
+  if (!shape_is_tuple(state) || state->rank < 2 ||
+      !shape_is_tuple(shape_get(shapes, state->elements[0]))) {
+    return fail(checker, "its shape is not of the form ((operands), result, …)");
+  }
+  if (inst->opcode == OPCODE_ASYNC_UPDATE) {
+    const Shape *before = shape_get(shapes, operand_shape(checker, 0));
+    return (shape_is_tuple(before) && before->rank >= 2) ||
+           fail(checker, "its operand is not of the form ((operands), result, …)");
+  }
+  const Shape *params = shape_get(shapes, state->elements[0]);
+  if (params->rank != inst->num_operands) {
+    return fail(checker, "its shape lists another number of operands");
+  }
+  for (uint32_t i = 0; i < params->rank; i++) {
+    if (!fits(checker, params->elements[i], operand_shape(checker, i))) {
+      return fail(checker, "an operand's shape differs from the one in its own");
+    }
+  }
+  return true;
+}
+
+static bool check_inst(Checker *checker) {
+  const Instruction *inst = inst_of(checker);
+  const Module *module = checker->module;
+  switch (inst->opcode) {
+    case OPCODE_TUPLE: return check_tuple(checker);
+    case OPCODE_GET_TUPLE_ELEMENT: return check_get_tuple_element(checker);
+    case OPCODE_COPY:
+    case OPCODE_OPT_BARRIER:
+    case OPCODE_DOMAIN:
+      return fits(checker, inst->shape, operand_shape(checker, 0)) ||
+             fail(checker, "its shape differs from its operand's");
+    case OPCODE_BITCAST:
+      return (inst_shape(module, checker->id)->num_parts == 1 &&
+              shape_get(&module->shapes, operand_shape(checker, 0))->num_parts == 1) ||
+             fail(checker, "a bitcast is between arrays");
+    case OPCODE_COPY_START: return check_copy_start(checker);
+    case OPCODE_COPY_DONE: return check_forwarded_element(checker, 0, 1);
+    case OPCODE_WHILE: return check_while(checker);
+    case OPCODE_CONDITIONAL: return check_conditional(checker);
+    case OPCODE_CALL:
+    case OPCODE_FUSION:
+      return check_callee(checker, inst_callees(module, checker->id)[0], 0, inst->num_operands,
+                          inst->shape);
+    case OPCODE_ASYNC_START:
+    case OPCODE_ASYNC_UPDATE:
+    case OPCODE_ASYNC_DONE: return check_async(checker);
+    default: return true;
+  }
+}
+
+rh_status module_check(const Module *module, rh_diags *diags) {
+  Checker checker = {.module = module, .diags = diags};
+  for (checker.id = 0; checker.id < module->insts.len; checker.id++) {
+    if (inst_get(module, checker.id)->flags & INST_DEAD) continue;
+    if (!check_bytes(&checker) || !check_inst(&checker)) return RH_ERR_INPUT;
+  }
+  return RH_OK;
+}

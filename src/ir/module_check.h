@@ -1,0 +1,20 @@
+/* Whether a module is consistent enough to be analysed. XLA's parser, and ours, accept text whose
+ * shapes contradict each other; everything behind the parser may rely on what is checked here. */
+#ifndef REMAT_HLO_IR_MODULE_CHECK_H
+#define REMAT_HLO_IR_MODULE_CHECK_H
+
+#include "ir/diag.h"
+#include "ir/module.h"
+
+/* RH_ERR_INPUT with a diagnostic at the first instruction that
+ *   - has a size that overflows, or is unbounded, so that memory cannot be counted;
+ *   - forwards parts of operands (tuples, get-tuple-elements, copies, barriers, async operations)
+ *     whose shapes do not fit;
+ *   - calls computations whose parameters or results do not fit.
+ * O(instructions + operands). */
+rh_status module_check(const Module *module, rh_diags *diags);
+
+/* Where an instruction stands in the text; NO_OFFSET for one that was not read. */
+uint32_t inst_offset(const Module *module, InstId id);
+
+#endif

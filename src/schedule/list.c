@@ -1,0 +1,226 @@
+/* XLA's ListScheduler (hlo_memory_scheduler.cc): of the instructions that are ready, the one that
+ * frees most bytes, counted before and after it; among equals the one that became ready last.
+ *
+ * This is the form before August 2026 (commit df4c65cae8), which looks at logical buffers: a while
+ * defines its results. */
+#include "schedule/scheduler.h"
+
+typedef struct Priority {
+  int64_t bytes_freed;
+  int64_t num_users;
+} Priority;
+
+typedef struct Entry {
+  Priority priority;
+  uint32_t number; /* counts insertions: among equals the last one wins */
+  InstId id;
+} Entry;
+
+typedef struct List {
+  const Module *module;
+  const PointsTo *points_to;
+  uint32_t *use_counts;  /* by LogicalId: instructions that use it and have not run, 1 more if live-out */
+  uint32_t *first_use;   /* by InstId: its used buffers, each once, in `uses` */
+  uint32_t *num_uses;
+  VEC(LogicalId) uses;
+  int64_t *defined_bytes; /* by InstId */
+  uint32_t *pending;      /* by InstId */
+  uint32_t *ready_number; /* by InstId: the number of its valid entry; 0 = not ready */
+  Priority *ready_priority;
+  VEC(Entry) heap;
+  uint32_t num_entries;
+  Sequence sequence;
+  Arena *scratch;
+} List;
+
+static bool is_ignored(const Module *module, InstId id) {
+  Opcode opcode = (Opcode)inst_get(module, id)->opcode;
+  return opcode == OPCODE_PARAMETER || opcode == OPCODE_CONSTANT;
+}
+
+/* All buffers that an instruction's operands hold, nested ones included. `last_user` keeps each from
+ * being listed twice. */
+static void collect_uses(List *list, InstId id, InstId *last_user) {
+  const Module *module = list->module;
+  list->first_use[id] = list->uses.len;
+  for (uint32_t i = 0; i < inst_get(module, id)->num_operands; i++) {
+    InstId operand = inst_operand(module, id, i);
+    for (uint32_t part = 0; part < inst_shape(module, operand)->num_parts; part++) {
+      LogicalId buffer = points_to_part(list->points_to, operand, part);
+      if (last_user[buffer] == id) continue;
+      last_user[buffer] = id;
+      *vec_push(list->scratch, &list->uses) = buffer;
+      list->use_counts[buffer]++;
+    }
+  }
+  list->num_uses[id] = list->uses.len - list->first_use[id];
+}
+
+static void count_live_outs(List *list, CompId comp, InstId *last_user) {
+  InstId root = comp_get(list->module, comp)->root;
+  for (uint32_t part = 0; part < inst_shape(list->module, root)->num_parts; part++) {
+    LogicalId buffer = points_to_part(list->points_to, root, part);
+    if (last_user[buffer] == NO_ID - 1) continue; /* a mark that no instruction has */
+    last_user[buffer] = NO_ID - 1;
+    list->use_counts[buffer]++;
+  }
+}
+
+static void note_defined(List *list, InstId id) {
+  list->defined_bytes[id] = 0;
+  if (is_ignored(list->module, id)) return;
+  for (uint32_t i = 0; i < list->points_to->num_defined[id]; i++) {
+    LogicalId buffer = list->points_to->first_buffer[id] + i;
+    list->defined_bytes[id] += list->points_to->buffers.data[buffer].bytes;
+  }
+}
+
+static int64_t bytes_freed(const List *list, InstId id) {
+  const Module *module = list->module;
+  Opcode opcode = (Opcode)inst_get(module, id)->opcode;
+  /* Outfeeds early and infeeds late give the other side more time. */
+  if (opcode == OPCODE_OUTFEED && inst_attr_string(module, id, ATTR_OUTFEED_CONFIG).len) {
+    return INT32_MAX;
+  }
+  if (opcode == OPCODE_INFEED && inst_attr_string(module, id, ATTR_INFEED_CONFIG).len) {
+    return INT32_MIN;
+  }
+  int64_t bytes = -list->defined_bytes[id];
+  for (uint32_t i = 0; i < list->num_uses[id]; i++) {
+    LogicalId buffer = list->uses.data[list->first_use[id] + i];
+    const LogicalBuffer *used = &list->points_to->buffers.data[buffer];
+    if (list->use_counts[buffer] == 1 && !is_ignored(module, used->inst)) bytes += used->bytes;
+  }
+  return bytes;
+}
+
+/* Scalars stick together, so that they can live in registers. */
+static Priority priority_of(const List *list, InstId id) {
+  if (shape_is_effective_scalar(inst_shape(list->module, id))) {
+    return (Priority){INT64_MAX, INT64_MAX};
+  }
+  return (Priority){bytes_freed(list, id), inst_get(list->module, id)->users.len};
+}
+
+static bool is_before(const Entry *a, const Entry *b) {
+  if (a->priority.bytes_freed != b->priority.bytes_freed) {
+    return a->priority.bytes_freed > b->priority.bytes_freed;
+  }
+  if (a->priority.num_users != b->priority.num_users) {
+    return a->priority.num_users > b->priority.num_users;
+  }
+  return a->number > b->number;
+}
+
+static void heap_push(List *list, InstId id, Priority priority) {
+  list->ready_number[id] = ++list->num_entries;
+  list->ready_priority[id] = priority;
+  *vec_push(list->scratch, &list->heap) =
+      (Entry){.priority = priority, .number = list->num_entries, .id = id};
+  Entry *heap = list->heap.data;
+  for (uint32_t i = list->heap.len - 1; i > 0 && is_before(&heap[i], &heap[(i - 1) / 2]);
+       i = (i - 1) / 2) {
+    Entry parent = heap[(i - 1) / 2];
+    heap[(i - 1) / 2] = heap[i];
+    heap[i] = parent;
+  }
+}
+
+static Entry heap_pop(List *list) {
+  Entry *heap = list->heap.data;
+  Entry top = heap[0], moved = heap[--list->heap.len];
+  uint32_t hole = 0, len = list->heap.len;
+  for (;;) {
+    uint32_t child = hole * 2 + 1;
+    if (child >= len) break;
+    if (child + 1 < len && is_before(&heap[child + 1], &heap[child])) child++;
+    if (!is_before(&heap[child], &moved)) break;
+    heap[hole] = heap[child];
+    hole = child;
+  }
+  if (len) heap[hole] = moved;
+  return top;
+}
+
+static void drop_dependency(List *list, InstId id) {
+  if (--list->pending[id] == 0) heap_push(list, id, priority_of(list, id));
+}
+
+/* Ready users of the operands may free more now. */
+static void refresh_priorities(List *list, InstId id) {
+  const Module *module = list->module;
+  for (uint32_t i = 0; i < inst_get(module, id)->num_operands; i++) {
+    InstId operand = inst_operand(module, id, i);
+    for (uint32_t k = 0; k < inst_get(module, operand)->users.len; k++) {
+      InstId user = inst_users(module, operand)[k];
+      if (list->ready_number[user] == 0) continue;
+      Priority now = priority_of(list, user), before = list->ready_priority[user];
+      if (now.bytes_freed == before.bytes_freed && now.num_users == before.num_users) continue;
+      heap_push(list, user, now);
+    }
+  }
+}
+
+static void run_inst(List *list, InstId id) {
+  const Module *module = list->module;
+  list->ready_number[id] = 0;
+  list->sequence.ids[list->sequence.len++] = id;
+  bool frees_sooner = false;
+  for (uint32_t i = 0; i < list->num_uses[id]; i++) {
+    LogicalId buffer = list->uses.data[list->first_use[id] + i];
+    frees_sooner |= --list->use_counts[buffer] == 1;
+  }
+  IdList users = inst_get(module, id)->users, after = inst_control(module, id)->successors;
+  for (uint32_t i = 0; i < users.len; i++) drop_dependency(list, id_list(module, users)[i]);
+  for (uint32_t i = 0; i < after.len; i++) drop_dependency(list, id_list(module, after)[i]);
+  if (frees_sooner) refresh_priorities(list, id);
+}
+
+static void run_comp(List *list, CompId comp, InstId *last_user, Sequence *sequence) {
+  const Module *module = list->module;
+  uint32_t num_insts = comp_num_insts(module, comp);
+  for (uint32_t i = 0; i < num_insts; i++) {
+    InstId id = comp_inst(module, comp, i);
+    collect_uses(list, id, last_user);
+    note_defined(list, id);
+    IdList users = inst_get(module, id)->users, after = inst_control(module, id)->successors;
+    for (uint32_t k = 0; k < users.len; k++) list->pending[id_list(module, users)[k]]++;
+    for (uint32_t k = 0; k < after.len; k++) list->pending[id_list(module, after)[k]]++;
+  }
+  count_live_outs(list, comp, last_user);
+  list->sequence = (Sequence){.ids = sequence->ids};
+  for (uint32_t i = 0; i < num_insts; i++) {
+    InstId id = comp_inst(module, comp, i);
+    if (list->pending[id] == 0) heap_push(list, id, priority_of(list, id));
+  }
+  while (list->heap.len) {
+    Entry best = heap_pop(list);
+    if (list->ready_number[best.id] == best.number) run_inst(list, best.id);
+  }
+  *sequence = list->sequence;
+}
+
+void schedule_list(const ScheduleContext *context, Schedule *schedule, Arena *out,
+                   Arena *scratch) {
+  const Module *module = context->module;
+  uint32_t num_insts = module->insts.len, num_buffers = context->points_to.buffers.len;
+  schedule_init(context, schedule, out);
+  ArenaMark mark = arena_mark(scratch);
+  List list = {.module = module,
+               .points_to = &context->points_to,
+               .use_counts = arena_zarray(scratch, uint32_t, num_buffers),
+               .first_use = arena_array(scratch, uint32_t, num_insts),
+               .num_uses = arena_array(scratch, uint32_t, num_insts),
+               .defined_bytes = arena_array(scratch, int64_t, num_insts),
+               .pending = arena_zarray(scratch, uint32_t, num_insts),
+               .ready_number = arena_zarray(scratch, uint32_t, num_insts),
+               .ready_priority = arena_array(scratch, Priority, num_insts),
+               .scratch = scratch};
+  InstId *last_user = arena_array(scratch, InstId, num_buffers);
+  memset(last_user, 0xff, num_buffers * sizeof *last_user);
+  CompList comps = computations_to_schedule(module, scratch, scratch);
+  for (uint32_t i = 0; i < comps.len; i++) {
+    run_comp(&list, comps.ids[i], last_user, &schedule->of[comps.ids[i]]);
+  }
+  arena_reset(scratch, mark);
+}
