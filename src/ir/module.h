@@ -42,6 +42,10 @@ enum InstFlag {
   INST_CONSTRAINS_LAYOUT = 1 << 7, /* constrain_layout=true */
   INST_ELIDED_LITERAL = 1 << 8,   /* constant({...}): the value is not in the text */
   INST_CALL_SIDE_EFFECT = 1 << 9, /* custom_call_has_side_effect=true */
+  /* What of a changed instruction is not as in its text beyond the names in it. */
+  INST_NEW_SHAPE = 1 << 10,
+  INST_NEW_OPERANDS = 1 << 11, /* another number of them */
+  INST_NEW_INDEX = 1 << 12,
 };
 
 typedef struct Instruction {
@@ -74,6 +78,7 @@ enum CompFlag {
   COMP_IMPLIED = 1 << 1, /* the wrapper that `add-start(…)` implies; it has no text */
   COMP_DEAD = 1 << 2,
   COMP_CHANGED_NAME = 1 << 3,
+  COMP_NEW_SIGNATURE = 1 << 4, /* parameters or result are not as in the text */
 };
 
 typedef struct Computation {
@@ -186,8 +191,6 @@ typedef struct Module {
   VEC(uint32_t) ids;
   VEC(ControlDeps) control; /* element 0 is empty and shared by all without dependencies */
   CompId entry;
-  IdTable names; /* instruction and computation names in use, filled by names_init (ir/names.c) */
-  bool names_ready;
 } Module;
 
 /* ---- access ---- */
@@ -226,6 +229,11 @@ static inline const CompId *inst_callees(const Module *module, InstId id) {
 }
 static inline const ControlDeps *inst_control(const Module *module, InstId id) {
   return &module->control.data[inst_get(module, id)->control];
+}
+
+static inline bool inst_has_control(const Module *module, InstId id) {
+  const ControlDeps *deps = inst_control(module, id);
+  return deps->predecessors.len || deps->successors.len;
 }
 
 /* A count with its list, for loops: `for (i = 0; i < num_insts(…); i++)`. */
@@ -301,13 +309,18 @@ typedef struct InstSpec {
 /* Adds an instruction at the end of the computation and registers it with its operands. */
 InstId module_add_inst(Module *module, CompId comp, const InstSpec *spec);
 
-/* A copy of `original` with the same operands, attributes, callees and shape under a new name; not
- * its control dependencies. */
-InstId module_clone_inst(Module *module, InstId original, Str name);
+/* A copy of `original` in `comp` with the same attributes, callees and shape under a new name, and
+ * with other operands (`operands`, as many; NULL = the same ones); not its control dependencies. */
+InstId module_clone_inst(Module *module, InstId original, Str name, CompId comp,
+                         const InstId *operands);
 
 /* Makes `user` read `operand` at position `index`; user lists follow (the old operand's entry is
  * swapped out when no other position reads it, as HloInstruction::ReplaceOperandWith). */
 void module_set_operand(Module *module, InstId user, uint32_t index, InstId operand);
+
+/* Takes `user` out of the operand's list of users, the last one moving into its place; for whoever
+ * changes operand lists by other means. */
+void module_remove_user(Module *module, InstId operand, InstId user);
 
 void module_add_control(Module *module, InstId predecessor, InstId successor);
 void module_drop_control(Module *module, InstId id);

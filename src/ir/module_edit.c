@@ -43,7 +43,7 @@ static void add_user(Module *module, InstId operand, InstId user) {
   inst_get(module, operand)->users = users;
 }
 
-static void remove_user(Module *module, InstId operand, InstId user) {
+void module_remove_user(Module *module, InstId operand, InstId user) {
   Instruction *inst = inst_get(module, operand);
   uint32_t *found = find_id(module, inst->users, user);
   assert(found && "an operand knows its users");
@@ -96,16 +96,21 @@ static uint32_t copy_ids(Module *module, uint32_t from, uint32_t count) {
   return to;
 }
 
-InstId module_clone_inst(Module *module, InstId original, Str name) {
+InstId module_clone_inst(Module *module, InstId original, Str name, CompId comp,
+                         const InstId *operands) {
   Instruction clone = *inst_get(module, original);
   clone.name = name.data;
   clone.name_len = name.len;
+  clone.parent = comp;
   clone.operands = copy_ids(module, clone.operands, clone.num_operands);
+  if (operands && clone.num_operands) {
+    memcpy(module->ids.data + clone.operands, operands, clone.num_operands * sizeof *operands);
+  }
   clone.callees = copy_ids(module, clone.callees, clone.num_callees);
   clone.users = (IdList){0};
   clone.control = 0;
   clone.flags = (uint16_t)((clone.flags & ~(unsigned)INST_NESTED) | INST_CHANGED);
-  return append_inst(module, clone.parent, &clone);
+  return append_inst(module, comp, &clone);
 }
 
 void module_set_operand(Module *module, InstId user, uint32_t index, InstId operand) {
@@ -115,7 +120,7 @@ void module_set_operand(Module *module, InstId user, uint32_t index, InstId oper
   bool is_known_user = inst_count_operand(module, user, operand) > 0;
   module->ids.data[inst->operands + index] = operand;
   inst->flags |= INST_CHANGED;
-  if (inst_count_operand(module, user, old) == 0) remove_user(module, old, user);
+  if (inst_count_operand(module, user, old) == 0) module_remove_user(module, old, user);
   if (!is_known_user) add_user(module, operand, user);
 }
 
@@ -174,7 +179,7 @@ void module_remove_inst(Module *module, InstId id) {
   module_drop_control(module, id);
   for (uint32_t i = 0; i < inst_get(module, id)->num_operands; i++) {
     InstId operand = inst_operand(module, id, i);
-    if (find_id(module, inst_get(module, operand)->users, id)) remove_user(module, operand, id);
+    if (find_id(module, inst_get(module, operand)->users, id)) module_remove_user(module, operand, id);
   }
   inst_get(module, id)->flags |= INST_DEAD;
 }

@@ -134,9 +134,31 @@ static bool text_is(const Printer *printer, uint32_t begin, uint32_t end, Str na
   return str_equal((Str){printer->module->source->text + begin, end - begin}, name);
 }
 
+/* `a, b` without shapes. */
+static void write_operand_names(Printer *printer, InstId id) {
+  for (uint32_t i = 0; i < inst_get(printer->module, id)->num_operands; i++) {
+    if (i) write_text(printer->out, ", ");
+    write_inst_name(printer, inst_operand(printer->module, id, i),
+                    printer->module->source->uses_percent);
+  }
+}
+
 static void write_operands(Copier *copier, InstId id, const InstSource *source) {
   Printer *printer = copier->printer;
   const Module *module = printer->module;
+  const Instruction *inst = inst_get(module, id);
+  if (inst->opcode == OPCODE_PARAMETER && inst->flags & INST_NEW_INDEX) {
+    copy_to(copier, source->paren + 1);
+    write_format(printer->out, "%" PRId64, inst->index);
+    copier->pos = source->close;
+    return;
+  }
+  if (inst->flags & INST_NEW_OPERANDS) {
+    copy_to(copier, source->paren + 1);
+    write_operand_names(printer, id);
+    copier->pos = source->close;
+    return;
+  }
   const uint32_t *offsets = module->source->operand_offsets.data + source->operand_offsets;
   for (uint32_t i = 0; i < inst_get(module, id)->num_operands; i++) {
     InstId operand = inst_operand(module, id, i);
@@ -182,21 +204,25 @@ static InstId named_callees_of(const Module *module, InstId id) {
 
 static void write_computation(Printer *printer, CompId id);
 
+/* Whether a value names the computations that it stands for, as they are written now. */
+static bool names_callees(const Printer *printer, const Attr *attr, const CompId *callees) {
+  const Module *module = printer->module;
+  if (attr->num_callees != 1) return false; /* lists are written anew */
+  if (comp_get(module, callees[0])->flags & COMP_NESTED) {
+    return !printer->is_comp_changed[callees[0]];
+  }
+  bool has_percent = has_percent_at(printer, attr->text.begin);
+  return text_is(printer, attr->text.begin + has_percent, attr->text.end,
+                 comp_name(module, callees[0]));
+}
+
 /* A value that names computations, written anew if one of them has another name or content. */
 static void write_callees(Copier *copier, InstId id, const Attr *attr) {
   Printer *printer = copier->printer;
   const Module *module = printer->module;
-  InstId owner = named_callees_of(module, id), origin = inst_get(module, owner)->origin;
-  uint32_t first = first_callee_of(module, owner, attr);
-  const CompId *callees = inst_callees(module, owner) + first;
-  const CompId *original = inst_callees(module, origin) + first;
-  bool is_changed = false;
-  for (uint32_t i = 0; i < attr->num_callees; i++) {
-    unsigned flags = comp_get(module, callees[i])->flags;
-    is_changed |= callees[i] != original[i] || flags & COMP_CHANGED_NAME ||
-                  (flags & COMP_NESTED && printer->is_comp_changed[callees[i]]);
-  }
-  if (!is_changed) return;
+  InstId owner = named_callees_of(module, id);
+  const CompId *callees = inst_callees(module, owner) + first_callee_of(module, owner, attr);
+  if (names_callees(printer, attr, callees)) return;
   copy_to(copier, attr->text.begin);
   bool is_list = attribute_info((AttrId)attr->id)->kind == ATTR_KIND_COMPUTATION_LIST;
   if (is_list) write_text(printer->out, "{");
@@ -245,8 +271,9 @@ static void write_attrs(Copier *copier, InstId id, const InstSource *source) {
       if (num_predecessors) write_predecessors(printer, id);
       copier->pos = attr->text.end;
     }
-    if (attr->id == ATTR_CHANNEL_ID && inst->flags & INST_HAS_CHANNEL &&
-        module->source->ints.data[attr->ints] != inst->index) {
+    bool is_index = attr->id == ATTR_CHANNEL_ID ? (inst->flags & INST_HAS_CHANNEL) != 0
+                                                : attr->id == ATTR_INDEX;
+    if (is_index && module->source->ints.data[attr->ints] != inst->index) {
       copy_to(copier, attr->text.begin);
       write_format(printer->out, "%" PRId64, inst->index);
       copier->pos = attr->text.end;
@@ -269,10 +296,7 @@ static void write_new_inst(Printer *printer, InstId id) {
   write_text(printer->out, " = ");
   write_str(printer->out, shape_text(&module->shapes, inst->shape, true, printer->scratch));
   write_format(printer->out, " %s(", opcode_text((Opcode)inst->opcode));
-  for (uint32_t i = 0; i < inst->num_operands; i++) {
-    if (i) write_text(printer->out, ", ");
-    write_inst_name(printer, inst_operand(module, id, i), percent);
-  }
+  write_operand_names(printer, id);
   if (inst->opcode == OPCODE_PARAMETER) write_format(printer->out, "%" PRId64, inst->index);
   write_text(printer->out, ")");
   if (inst->opcode == OPCODE_GET_TUPLE_ELEMENT) {
@@ -282,6 +306,15 @@ static void write_new_inst(Printer *printer, InstId id) {
     write_text(printer->out, ", control-predecessors=");
     write_predecessors(printer, id);
   }
+}
+
+/* Where the opcode stands that goes before the operands. */
+static uint32_t opcode_begin(const Printer *printer, InstId id, const InstSource *source) {
+  const char *opcode = opcode_text((Opcode)inst_get(printer->module, id)->opcode);
+  size_t len = strlen(opcode);
+  uint32_t pos = source->paren;
+  while (memcmp(printer->module->source->text + pos, opcode, len) != 0) pos--;
+  return pos;
 }
 
 static void write_changed_inst(Printer *printer, InstId id, const InstSource *source,
@@ -301,6 +334,13 @@ static void write_changed_inst(Printer *printer, InstId id, const InstSource *so
     lex_next(&lexer);
     write_inst_name(printer, id, has_percent_at(printer, source->name));
     copier.pos = lexer.tok.word.end;
+    if (inst_get(module, id)->flags & INST_NEW_SHAPE) {
+      write_text(printer->out, " = ");
+      write_str(printer->out, shape_text(&module->shapes, inst_get(module, id)->shape, true,
+                                         printer->scratch));
+      write_text(printer->out, " ");
+      copier.pos = opcode_begin(printer, id, source);
+    }
   }
   write_operands(&copier, id, source);
   copy_to(&copier, source->close);
@@ -385,13 +425,18 @@ static void write_computation(Printer *printer, CompId id) {
     write_span(printer, source->text.begin, body.next_lead);
   } else {
     Copier copier = {.printer = printer, .pos = source->text.begin};
-    if (comp->origin != id || comp->flags & COMP_CHANGED_NAME) {
+    bool has_new_name = comp->origin != id || comp->flags & COMP_CHANGED_NAME;
+    if (has_new_name || comp->flags & COMP_NEW_SIGNATURE) {
       /* A copy of the entry is no entry. */
       if (id == module->entry) copy_to(&copier, source->name);
       copier.pos = source->name;
       bool percent = has_percent_at(printer, source->name);
       write_comp_name(printer, id, percent);
       copier.pos += comp_get(module, comp->origin)->name_len + percent;
+      if (comp->flags & COMP_NEW_SIGNATURE) { /* XLA infers it where there is none */
+        write_text(printer->out, " {");
+        copier.pos = source->body;
+      }
     }
     copy_to(&copier, body.next_lead);
   }

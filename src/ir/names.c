@@ -1,0 +1,116 @@
+#include "ir/names.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
+
+static uint32_t find_entry(const NameSet *names, Str name) {
+  uint32_t id;
+  for (IdProbe probe = id_table_probe(&names->table, hash_str(name)); id_probe_next(&probe, &id);) {
+    if (str_equal(names->entries.data[id].name, name)) return id;
+  }
+  return NO_ID;
+}
+
+/* The entry of a name, added if it is new. */
+static uint32_t add_entry(NameSet *names, Str name) {
+  uint32_t id = find_entry(names, name);
+  if (id != NO_ID) return id;
+  id = names->entries.len;
+  *vec_push(names->arena, &names->entries) = (NameEntry){.name = name};
+  id_table_add(&names->table, names->arena, hash_str(name), id);
+  return id;
+}
+
+NameSet names_of_insts(const Module *module, Arena *out) {
+  NameSet names = {.arena = out};
+  for (InstId id = 0; id < module->insts.len; id++) {
+    if (!(inst_get(module, id)->flags & INST_DEAD)) add_entry(&names, inst_name(module, id));
+  }
+  return names;
+}
+
+NameSet names_of_comps(const Module *module, Arena *out) {
+  NameSet names = {.arena = out};
+  for (CompId id = 0; id < module->comps.len; id++) {
+    if (!(comp_get(module, id)->flags & COMP_DEAD)) add_entry(&names, comp_name(module, id));
+  }
+  return names;
+}
+
+/* The digits behind the last '.' of a name, as far as they are a number that fits; false when the name
+ * has none. `*stem` is what stands before the '.'. */
+static bool split_number(Str name, Str *stem, int64_t *number) {
+  uint32_t dot = name.len;
+  while (dot > 0 && name.data[dot - 1] != '.') dot--;
+  if (dot < 2 || dot == name.len || name.len - dot > 18) return false;
+  *number = 0;
+  for (uint32_t i = dot; i < name.len; i++) {
+    if (name.data[i] < '0' || name.data[i] > '9') return false;
+    *number = *number * 10 + (name.data[i] - '0');
+  }
+  *stem = (Str){name.data, dot - 1};
+  return true;
+}
+
+/* `stem`, `middle`, and the number if it is not 0. Names can be longer than a %.*s takes. */
+static Str join(Arena *out, Str stem, const char *middle, int64_t number) {
+  char tail[64];
+  size_t tail_len = number ? (size_t)snprintf(tail, sizeof tail, "%s%" PRId64, middle, number)
+                           : (size_t)snprintf(tail, sizeof tail, "%s", middle);
+  char *text = arena_alloc(out, stem.len + tail_len + 1);
+  memcpy(text, stem.data, stem.len);
+  memcpy(text + stem.len, tail, tail_len + 1);
+  return str_make(text, stem.len + tail_len);
+}
+
+static Str copy_name(NameSet *names, Str name) {
+  return (Str){arena_strndup(names->arena, name.data, name.len), name.len};
+}
+
+Str name_unique(NameSet *names, Str wanted) {
+  if (find_entry(names, wanted) == NO_ID) {
+    Str name = copy_name(names, wanted);
+    add_entry(names, name);
+    return name;
+  }
+  Str stem = wanted;
+  int64_t number = 0;
+  split_number(wanted, &stem, &number);
+  /* The stem's entry only keeps the counter if nobody has that name. */
+  uint32_t counter = find_entry(names, stem);
+  if (counter == NO_ID) counter = add_entry(names, copy_name(names, stem));
+  for (;;) {
+    number = ++names->entries.data[counter].next_number;
+    Str name = join(names->arena, stem, ".", number);
+    if (find_entry(names, name) != NO_ID) continue;
+    add_entry(names, name);
+    return name;
+  }
+}
+
+/* The number that continues `….suffix`: 2 behind nothing, N+1 behind N, 0 behind anything else. */
+static int64_t next_number(Str behind) {
+  if (behind.len == 0) return 2;
+  if (behind.len > 18) return 0;
+  int64_t number = 0;
+  for (uint32_t i = 0; i < behind.len; i++) {
+    if (behind.data[i] < '0' || behind.data[i] > '9') return 0;
+    number = number * 10 + (behind.data[i] - '0');
+  }
+  return number + 1;
+}
+
+Str name_with_suffix(Str name, const char *suffix, Arena *out) {
+  char dotted[32];
+  uint32_t len = (uint32_t)snprintf(dotted, sizeof dotted, ".%s", suffix);
+  assert(len < sizeof dotted && "suffixes are short words of our own");
+  for (uint32_t begin = name.len; begin-- > 0;) { /* the last occurrence of `.suffix` */
+    if (begin + len > name.len || memcmp(name.data + begin, dotted, len) != 0) continue;
+    uint32_t end = begin + len;
+    int64_t number = next_number((Str){name.data + end, name.len - end});
+    if (number) return join(out, (Str){name.data, begin}, dotted, number);
+    break;
+  }
+  return join(out, name, dotted, 0);
+}

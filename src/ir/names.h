@@ -1,0 +1,31 @@
+/* Names in use, and new ones made the way XLA makes them (xla/service/name_uniquer.cc,
+ * HloInstruction::AddSuffixToInstructionName), so that a rematerialized module reads like one of
+ * XLA's own. */
+#ifndef REMAT_HLO_IR_NAMES_H
+#define REMAT_HLO_IR_NAMES_H
+
+#include "ir/module.h"
+
+typedef struct NameEntry {
+  Str name;
+  int64_t next_number; /* where to look for a free `name.N` */
+} NameEntry;
+
+typedef struct NameSet {
+  Arena *arena;
+  VEC(NameEntry) entries;
+  IdTable table;
+} NameSet;
+
+/* The names of all live instructions, or computations. They and the new ones live in `out`. */
+NameSet names_of_insts(const Module *module, Arena *out);
+NameSet names_of_comps(const Module *module, Arena *out);
+
+/* `wanted` if it is free, else its stem with the lowest free number: x.remat, x.remat.1, … The result
+ * is taken from then on; it ends in NUL. */
+Str name_unique(NameSet *names, Str wanted);
+
+/* `x` with the suffix `remat`: x.remat; of x.remat x.remat2, of x.remat2 x.remat3. */
+Str name_with_suffix(Str name, const char *suffix, Arena *out);
+
+#endif
