@@ -2,6 +2,8 @@
 
 #include <stdlib.h>
 
+#include "analysis/memory_model.h"
+
 ValueAnalysis value_analysis_build(const Module *module, Arena *out, Arena *scratch) {
   ValueAnalysis analysis;
   analysis.graph = call_graph_build(module, out, scratch);
@@ -183,4 +185,48 @@ Liveness liveness_run(const Module *module, const ValueAnalysis *values, const S
   if (result.peak_time < num_times) result.peak_inst = result.ranges.flat[result.peak_time];
   arena_reset(scratch, mark);
   return result;
+}
+
+/* ---- as a memory model ---- */
+
+static MemoryProfile measure(const Module *module, const Schedule *schedule, SharedCount count,
+                             Arena *out, Arena *scratch) {
+  MemoryProfile profile;
+  memory_profile_init(&profile, module, out, scratch);
+  profile.counts_params = true;
+  ArenaMark mark = arena_mark(scratch);
+  Arena *inner = arena_new(arena_options(scratch));
+  ValueAnalysis values = value_analysis_build(module, scratch, inner);
+  Liveness liveness = liveness_run(module, &values, schedule, count, scratch, inner);
+  const LiveRanges *ranges = &liveness.ranges;
+  profile.peak_bytes = liveness.peak_bytes;
+  profile.peak_inst = liveness.peak_inst;
+  for (LogicalTime time = 0; time < ranges->num_times; time++) {
+    profile.bytes_at[ranges->flat[time]] = liveness.bytes_at[time];
+  }
+  uint32_t num_values = values.flow.values.len;
+  profile.live = arena_array(out, LiveBuffer, num_values);
+  for (ValueId id = 0; id < num_values; id++) {
+    const HloValue *value = &values.flow.values.data[id];
+    LiveRange range = ranges->of[id];
+    bool is_live = range.start != NO_TIME && range.start <= liveness.peak_time &&
+                   range.end >= liveness.peak_time;
+    if (!is_live || value->bytes == 0) continue;
+    if (inst_get(module, value->inst)->opcode == OPCODE_CONSTANT) continue;
+    profile.live[profile.num_live++] = (LiveBuffer){value->inst, value->part, value->bytes};
+  }
+  memory_profile_sort_live(&profile);
+  arena_free(inner);
+  arena_reset(scratch, mark);
+  return profile;
+}
+
+MemoryProfile measure_liveness(const Module *module, const Schedule *schedule, Arena *out,
+                               Arena *scratch) {
+  return measure(module, schedule, COUNT_SHARED_TWICE, out, scratch);
+}
+
+MemoryProfile measure_liveness_once(const Module *module, const Schedule *schedule, Arena *out,
+                                    Arena *scratch) {
+  return measure(module, schedule, COUNT_SHARED_ONCE, out, scratch);
 }

@@ -1,5 +1,7 @@
 #include "analysis/remat_memory.h"
 
+#include "analysis/memory_model.h"
+
 int64_t shape_total_bytes(const ShapeTable *shapes, ShapeId id) {
   const Shape *shape = shape_get(shapes, id);
   int64_t total = 0;
@@ -143,4 +145,67 @@ RematMemory remat_memory(const Module *module, const Schedule *schedule, Arena *
   arena_free(inner);
   arena_reset(scratch, mark);
   return memory;
+}
+
+/* ---- as a memory model ---- */
+
+/* What lives in one computation while the instruction at `pos` runs. */
+static void list_live(const Module *module, const PointsTo *points_to, const Schedule *schedule,
+                      CompId comp, SchedPos pos, MemoryProfile *profile, Arena *out,
+                      Arena *scratch) {
+  Arena *inner = arena_new(arena_options(scratch));
+  ArenaMark mark = arena_mark(scratch);
+  SchedPos *positions = arena_array(scratch, SchedPos, module->insts.len);
+  RematIntervals intervals = remat_intervals(module, points_to, schedule->of[comp], comp, positions,
+                                             scratch, inner);
+  LiveBuffer *live = arena_array(out, LiveBuffer, profile->num_live + intervals.len);
+  if (profile->num_live) memcpy(live, profile->live, profile->num_live * sizeof *live);
+  for (uint32_t i = 0; i < intervals.len; i++) {
+    const RematInterval *interval = &intervals.list[i];
+    if (interval->begin > pos || interval->last < pos || interval->bytes == 0) continue;
+    const LogicalBuffer *buffer = &points_to->buffers.data[interval->buffer];
+    live[profile->num_live++] = (LiveBuffer){buffer->inst, buffer->part, interval->bytes};
+  }
+  profile->live = live;
+  arena_reset(scratch, mark);
+  arena_free(inner);
+}
+
+/* The callee with the largest peak, NO_ID when none needs memory. */
+static CompId largest_callee(const Module *module, const CompMemory *of, InstId id) {
+  if (remat_callee_bytes(module, of, id) == 0) return NO_ID;
+  CompId largest = NO_ID;
+  for (uint32_t i = 0; i < inst_get(module, id)->num_callees; i++) {
+    CompId callee = inst_callees(module, id)[i];
+    if (largest == NO_ID || of[callee].peak_bytes > of[largest].peak_bytes) largest = callee;
+  }
+  return largest;
+}
+
+MemoryProfile measure_xla_remat(const Module *module, const Schedule *schedule, Arena *out,
+                                Arena *scratch) {
+  MemoryProfile profile;
+  memory_profile_init(&profile, module, out, scratch);
+  ArenaMark mark = arena_mark(scratch);
+  Arena *inner = arena_new(arena_options(scratch));
+  RematMemory memory = remat_memory(module, schedule, scratch, inner);
+  PointsTo points_to = points_to_build(module, scratch, inner);
+  profile.peak_bytes = memory.peak_bytes;
+  for (CompId comp = 0; comp < module->comps.len; comp++) {
+    if (!memory.of[comp].bytes_at) continue;
+    Sequence sequence = schedule->of[comp];
+    for (SchedPos pos = 0; pos < sequence.len; pos++) {
+      profile.bytes_at[sequence.ids[pos]] = memory.of[comp].bytes_at[pos];
+    }
+  }
+  for (CompId comp = module->entry; comp != NO_ID && memory.of[comp].peak_bytes > 0;) {
+    SchedPos pos = memory.of[comp].peak_pos;
+    profile.peak_inst = schedule->of[comp].ids[pos];
+    list_live(module, &points_to, schedule, comp, pos, &profile, out, inner);
+    comp = largest_callee(module, memory.of, profile.peak_inst);
+  }
+  memory_profile_sort_live(&profile);
+  arena_free(inner);
+  arena_reset(scratch, mark);
+  return profile;
 }

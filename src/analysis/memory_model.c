@@ -1,0 +1,84 @@
+#include "analysis/memory_model.h"
+
+#include <stdlib.h>
+
+#include "analysis/call_graph.h"
+#include "analysis/remat_memory.h"
+
+const MemoryModel memory_models[] = {
+#define MODEL(id, name, summary) {name, summary, measure_##id},
+#include "analysis/models.def"
+};
+
+const size_t num_memory_models = sizeof memory_models / sizeof *memory_models;
+
+const MemoryModel *memory_model_find(const char *name) {
+  for (size_t i = 0; i < num_memory_models; i++) {
+    if (strcmp(memory_models[i].name, name) == 0) return &memory_models[i];
+  }
+  return NULL;
+}
+
+static int64_t aliased_bytes(const Module *module) {
+  const ModuleHeader *header = &module->source->header;
+  ShapeId result = inst_get(module, comp_get(module, module->entry)->root)->shape;
+  int64_t bytes = 0;
+  for (uint32_t i = 0; i < header->aliases.len; i++) {
+    const OutputAlias *alias = &header->aliases.data[i];
+    if (alias->param_part == NO_ID ||
+        alias->output_part >= shape_get(&module->shapes, result)->num_parts) {
+      continue;
+    }
+    ShapeId part = shape_part(&module->shapes, result, alias->output_part);
+    bytes += shape_get(&module->shapes, part)->bytes;
+  }
+  return bytes;
+}
+
+static int64_t constant_bytes(const Module *module, Arena *scratch) {
+  ArenaMark mark = arena_mark(scratch);
+  Arena *inner = arena_new(arena_options(scratch));
+  CallGraph graph = call_graph_build(module, scratch, inner);
+  int64_t bytes = 0;
+  for (uint32_t i = 0; i < graph.num_reachable; i++) {
+    CompId comp = graph.post_order[i];
+    if (!comp_is_sequential(&graph, comp)) continue;
+    for (uint32_t k = 0; k < comp_num_insts(module, comp); k++) {
+      InstId id = comp_inst(module, comp, k);
+      if (inst_get(module, id)->opcode != OPCODE_CONSTANT) continue;
+      bytes += shape_total_bytes(&module->shapes, inst_get(module, id)->shape);
+    }
+  }
+  arena_free(inner);
+  arena_reset(scratch, mark);
+  return bytes;
+}
+
+void memory_profile_init(MemoryProfile *profile, const Module *module, Arena *out,
+                         Arena *scratch) {
+  const Computation *entry = comp_get(module, module->entry);
+  *profile = (MemoryProfile){.peak_inst = NO_ID};
+  profile->bytes_at = arena_array(out, int64_t, module->insts.len);
+  for (InstId id = 0; id < module->insts.len; id++) profile->bytes_at[id] = -1;
+  for (uint32_t i = 0; i < entry->params.len; i++) {
+    InstId param = id_list(module, entry->params)[i];
+    profile->parameter_bytes += shape_total_bytes(&module->shapes, inst_get(module, param)->shape);
+  }
+  profile->output_bytes =
+      shape_total_bytes(&module->shapes, inst_get(module, entry->root)->shape);
+  profile->aliased_bytes = aliased_bytes(module);
+  profile->constant_bytes = constant_bytes(module, scratch);
+}
+
+static int by_bytes_then_inst(const void *pa, const void *pb) {
+  const LiveBuffer *a = pa, *b = pb;
+  if (a->bytes != b->bytes) return a->bytes > b->bytes ? -1 : 1;
+  if (a->inst != b->inst) return a->inst < b->inst ? -1 : 1;
+  return (a->part > b->part) - (a->part < b->part);
+}
+
+void memory_profile_sort_live(MemoryProfile *profile) {
+  if (profile->num_live) {
+    qsort(profile->live, profile->num_live, sizeof *profile->live, by_bytes_then_inst);
+  }
+}

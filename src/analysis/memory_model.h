@@ -1,0 +1,54 @@
+/* Memory models behind one interface: how many bytes a scheduled module needs, and where. */
+#ifndef REMAT_HLO_ANALYSIS_MEMORY_MODEL_H
+#define REMAT_HLO_ANALYSIS_MEMORY_MODEL_H
+
+#include "ir/schedule.h"
+
+/* A buffer that lives at the peak. */
+typedef struct LiveBuffer {
+  InstId inst; /* that defines it */
+  uint32_t part;
+  int64_t bytes;
+} LiveBuffer;
+
+typedef struct MemoryProfile {
+  int64_t peak_bytes; /* of the module, as the model counts */
+  InstId peak_inst;   /* that runs at the peak: the innermost, where one calls the next; NO_ID when
+                         nothing needs memory */
+  int64_t *bytes_at;  /* by InstId: live while it runs; -1 for what runs in no sequence */
+  LiveBuffer *live;   /* at the peak, largest first; what is not there is outputs (model xla-remat) */
+  uint32_t num_live;
+  int64_t parameter_bytes; /* of the entry, tables of pointers included */
+  int64_t output_bytes;    /* likewise */
+  int64_t aliased_bytes;   /* outputs that are parameters (input_output_alias) */
+  int64_t constant_bytes;  /* of all computations that run */
+  bool counts_params;      /* peak_bytes holds the parameters; it holds the outputs in all models */
+} MemoryProfile;
+
+typedef MemoryProfile (*MemoryFn)(const Module *module, const Schedule *schedule, Arena *out,
+                                  Arena *scratch);
+
+typedef struct MemoryModel {
+  const char *name;
+  const char *summary;
+  MemoryFn measure;
+} MemoryModel;
+
+#define MODEL(id, name, summary)                                                     \
+  MemoryProfile measure_##id(const Module *module, const Schedule *schedule, Arena *out, \
+                             Arena *scratch);
+#include "analysis/models.def"
+
+/* Sizes that all models give: parameters, outputs, aliases, constants. */
+void memory_profile_init(MemoryProfile *profile, const Module *module, Arena *out, Arena *scratch);
+
+/* Sorts the live buffers, largest first. */
+void memory_profile_sort_live(MemoryProfile *profile);
+
+extern const MemoryModel memory_models[];
+extern const size_t num_memory_models;
+
+/* NULL when there is none of this name. */
+const MemoryModel *memory_model_find(const char *name);
+
+#endif
