@@ -1,0 +1,38 @@
+/* Changing a module: what all algorithms share. Names, channels and called computations of clones come
+ * out as XLA makes them. */
+#ifndef REMAT_HLO_REMAT_REWRITE_H
+#define REMAT_HLO_REMAT_REWRITE_H
+
+#include "ir/names.h"
+#include "ir/schedule.h"
+
+typedef struct Rewrite {
+  Module *module;
+  NameSet inst_names;
+  NameSet comp_names;
+  int64_t next_channel_id; /* hlo_query::NextChannelId */
+  VEC(InstId) clone_of;    /* by InstId, for the computation that is being cloned */
+} Rewrite;
+
+/* The names live in the module's arena. */
+Rewrite rewrite_begin(Module *module);
+
+/* Clones an instruction for recomputation: `x.remat`, with the same operands and a new channel id if
+ * it has one. A fusion gets its own copy of the computation that it calls, other called computations
+ * are shared. Control dependencies are left to the caller. */
+InstId rewrite_clone(Rewrite *rewrite, InstId original, Arena *scratch);
+
+/* Helpers of a clone: element `index` of a tuple; the operand seen with another shape. */
+InstId rewrite_add_get_tuple_element(Rewrite *rewrite, InstId tuple, int64_t index);
+InstId rewrite_add_bitcast(Rewrite *rewrite, InstId operand, ShapeId shape);
+
+/* module_set_operand; a compact get-tuple-element takes the name of its new operand. */
+void rewrite_set_operand(Rewrite *rewrite, InstId user, uint32_t index, InstId operand);
+
+/* Makes a get-tuple-element take another element; its own shape stays. */
+void rewrite_set_tuple_index(Rewrite *rewrite, InstId gte, int64_t index);
+
+/* Every use of `old` reads `new` instead; if `old` is its computation's root, `new` becomes that. */
+void rewrite_replace_all_uses(Rewrite *rewrite, InstId old, InstId new_operand, Arena *scratch);
+
+#endif

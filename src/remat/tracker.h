@@ -1,0 +1,78 @@
+/* XLA's own bookkeeping of memory while it rematerializes (MemoryUsageTracker in
+ * xla/hlo/transforms/simplifiers/hlo_rematerialization.cc): instructions of one computation are placed
+ * one after the other, and a rematerialization changes what is still to come.
+ *
+ * The plain recount of a finished schedule is analysis/remat_memory.h. */
+#ifndef REMAT_HLO_REMAT_TRACKER_H
+#define REMAT_HLO_REMAT_TRACKER_H
+
+#include "analysis/points_to.h"
+#include "remat/item_list.h"
+
+typedef uint32_t TrackedId;
+
+/* One position at which an instruction reads a buffer, possibly through aliases of its definer. */
+typedef struct BufferUse {
+  InstId user;
+  uint32_t operand;
+} BufferUse;
+
+typedef VEC(BufferUse) BufferUses;
+
+typedef struct TrackedBuffer {
+  InstId definer;
+  ShapeId shape;
+  int64_t bytes;      /* that count: 0 for parameters and live-outs */
+  uint32_t depth;     /* of its place in the definer's result */
+  uint32_t element;   /* of the tuple, where depth is 1; NO_ID otherwise */
+  bool is_live_out;
+  bool has_indirect_uses; /* through more than bitcasts and get-tuple-elements */
+  uint32_t num_unfinished; /* users that have not ended */
+  BufferUses uses;
+} TrackedBuffer;
+
+typedef struct Tracker {
+  Module *module;
+  ItemList *list;
+  VEC(TrackedBuffer) buffers;
+  int64_t memory_bytes; /* live at this point */
+  InstId in_progress;   /* begun and not ended; NO_ID between instructions */
+  Arena *arena;
+} Tracker;
+
+/* Nothing is placed. `points_to` is of the module as it is now; the tracker does not need it later. */
+Tracker tracker_build(Module *module, const PointsTo *points_to, ItemList *list, CompId comp,
+                      Arena *out, Arena *scratch);
+
+/* Allocates what the instruction defines. */
+void tracker_begin(Tracker *tracker, InstId id);
+
+/* Frees what nobody reads any more. */
+void tracker_end(Tracker *tracker);
+
+static inline TrackedBuffer *tracked_buffer(const Tracker *tracker, TrackedId id) {
+  return &tracker->buffers.data[id];
+}
+
+static inline bool tracker_is_live(const Tracker *tracker, TrackedId id) {
+  const TrackedBuffer *buffer = tracked_buffer(tracker, id);
+  return buffer->num_unfinished > 0 && item_get(tracker->list, buffer->definer)->is_placed;
+}
+
+/* Bytes of all buffers that an instruction defines. */
+int64_t tracker_defined_bytes(const Tracker *tracker, InstId id);
+
+/* Bytes freed now if these instructions, all of them placed and in order, were computed again later;
+ * 0 or less when it does not pay or cannot be done. */
+int64_t tracker_bytes_reduced(const Tracker *tracker, const InstId *block, uint32_t len);
+
+bool tracker_has_unplaced_uses(const Tracker *tracker, InstId id);
+
+/* Accounts for `clone`, which took over all uses of `original` that are not placed. `helpers` are the
+ * new get-tuple-elements and bitcasts between it and its users. */
+void tracker_add_clone(Tracker *tracker, InstId original, InstId clone, const IdVec *helpers);
+
+/* True for the opcodes that hand on a buffer and may stand between a clone and its users. */
+bool opcode_is_pass_through(Opcode opcode);
+
+#endif
