@@ -25,6 +25,11 @@ void id_table_add(IdTable *table, Arena *arena, uint64_t hash, uint32_t id) {
   table->len++;
 }
 
+void id_table_clear(IdTable *table) {
+  if (table->slots) memset(table->slots, 0xff, ((size_t)table->mask + 1) * sizeof *table->slots);
+  table->len = 0;
+}
+
 IdTable id_table_copy(const IdTable *table, Arena *arena) {
   IdTable copy = *table;
   if (!table->slots) return copy;

@@ -87,6 +87,9 @@ static inline bool id_probe_next(IdProbe *probe, uint32_t *id) {
 
 void id_table_add(IdTable *table, Arena *arena, uint64_t hash, uint32_t id);
 
+/* Takes all ids out, keeping the slots. */
+void id_table_clear(IdTable *table);
+
 /* A copy whose slots live in `arena`. */
 IdTable id_table_copy(const IdTable *table, Arena *arena);
 

@@ -44,6 +44,39 @@ Module *module_copy(Module *module) {
   return copy;
 }
 
+static void *copy_array(const void *data, size_t count, size_t size, Arena *out) {
+  size_t bytes = arena_array_bytes(out, count, size);
+  void *copy = arena_alloc(out, bytes);
+  if (bytes) memcpy(copy, data, bytes);
+  return copy;
+}
+
+ModuleSnapshot module_snapshot(const Module *module, Arena *out) {
+#define COPY(field) copy_array(module->field.data, module->field.len, sizeof *module->field.data, out)
+  return (ModuleSnapshot){.insts = COPY(insts),
+                          .comps = COPY(comps),
+                          .ids = COPY(ids),
+                          .control = COPY(control),
+                          .num_insts = module->insts.len,
+                          .num_comps = module->comps.len,
+                          .num_ids = module->ids.len,
+                          .num_control = module->control.len};
+#undef COPY
+}
+
+void module_restore(Module *module, const ModuleSnapshot *snapshot) {
+#define RESTORE(field, count)                                                              \
+  do {                                                                                     \
+    module->field.len = (count);                                                           \
+    memcpy(module->field.data, snapshot->field, (count) * sizeof *module->field.data);     \
+  } while (0)
+  RESTORE(insts, snapshot->num_insts);
+  RESTORE(comps, snapshot->num_comps);
+  if (snapshot->num_ids) RESTORE(ids, snapshot->num_ids);
+  RESTORE(control, snapshot->num_control);
+#undef RESTORE
+}
+
 void module_free(Module *module) {
   while (module && atomic_fetch_sub(&module->num_owners, 1) == 1) {
     Module *parent = module->parent;

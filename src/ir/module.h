@@ -289,6 +289,19 @@ Module *module_new(const char *text, uint32_t length, const ArenaOptions *option
 Module *module_copy(Module *module);
 void module_free(Module *module);
 
+/* What a rewrite changes of a module, to come back to. Instructions and computations that were added
+ * later are gone then; shapes stay. */
+typedef struct ModuleSnapshot {
+  Instruction *insts;
+  Computation *comps;
+  uint32_t *ids;
+  ControlDeps *control;
+  uint32_t num_insts, num_comps, num_ids, num_control;
+} ModuleSnapshot;
+
+ModuleSnapshot module_snapshot(const Module *module, Arena *out);
+void module_restore(Module *module, const ModuleSnapshot *snapshot);
+
 /* ---- building and editing (module_edit.c) ---- */
 
 void id_list_push(Module *module, IdList *list, uint32_t id);

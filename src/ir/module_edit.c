@@ -135,12 +135,12 @@ static uint32_t own_control(Module *module, InstId id) {
 
 void module_add_control(Module *module, InstId predecessor, InstId successor) {
   if (find_id(module, inst_control(module, successor)->predecessors, predecessor)) return;
-  ControlDeps *of_successor = &module->control.data[own_control(module, successor)];
-  IdList list = of_successor->predecessors;
+  uint32_t control = own_control(module, successor); /* may move the array */
+  IdList list = module->control.data[control].predecessors;
   id_list_push(module, &list, predecessor);
-  module->control.data[inst_get(module, successor)->control].predecessors = list;
+  module->control.data[control].predecessors = list;
 
-  uint32_t control = own_control(module, predecessor);
+  control = own_control(module, predecessor);
   list = module->control.data[control].successors;
   id_list_push(module, &list, successor);
   module->control.data[control].successors = list;

@@ -89,6 +89,16 @@ Str name_unique(NameSet *names, Str wanted) {
   }
 }
 
+void names_truncate(NameSet *names, uint32_t count) {
+  if (names->entries.len == count) return;
+  names->entries.len = count;
+  id_table_clear(&names->table);
+  for (uint32_t id = 0; id < count; id++) {
+    names->entries.data[id].next_number = 0; /* numbers were counted up for the forgotten ones too */
+    id_table_add(&names->table, names->arena, hash_str(names->entries.data[id].name), id);
+  }
+}
+
 /* The number that continues `….suffix`: 2 behind nothing, N+1 behind N, 0 behind anything else. */
 static int64_t next_number(Str behind) {
   if (behind.len == 0) return 2;

@@ -25,6 +25,10 @@ NameSet names_of_comps(const Module *module, Arena *out);
  * is taken from then on; it ends in NUL. */
 Str name_unique(NameSet *names, Str wanted);
 
+/* Forgets the names that were taken when there were more than `count`; for who goes back to an earlier
+ * state. O(count). */
+void names_truncate(NameSet *names, uint32_t count);
+
 /* `x` with the suffix `remat`: x.remat; of x.remat x.remat2, of x.remat2 x.remat3. */
 Str name_with_suffix(Str name, const char *suffix, Arena *out);
 
