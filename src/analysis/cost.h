@@ -6,27 +6,36 @@
 #include "analysis/device_profile.h"
 #include "ir/module.h"
 
-/* Counts saturate at INT64_MAX. XLA gives a custom call -1 for each, "unknown"; so does this. */
+/* Counts saturate at the ends of their range. XLA gives a custom call -1 flops and -1 bytes,
+ * "unknown", and adds that up like any other number; so does this. */
 typedef struct Cost {
   int64_t flops;
   int64_t transcendentals;
   int64_t bytes; /* accessed */
 } Cost;
 
+/* Arrays by InstId or CompId, with entries for what the module had when it was analysed. */
 typedef struct CostTable {
   Cost *of; /* by InstId, as HloCostAnalysis gives it: a call, while, conditional or fusion includes
                its callees, a loop body once */
-  int64_t *trip_counts; /* by InstId: of a while, -1 when unknown; 1 for anything else */
+  int64_t *trip_counts;  /* by InstId: of a while, -1 when unknown; 1 for anything else */
+  Cost *comps;           /* by CompId: sum over its instructions */
+  int64_t *param_reads;  /* by InstId: bytes that a fused computation reads of this parameter */
+  uint8_t *matrix_types; /* by InstId: ElementType of the matrix product that most flops belong to,
+                            NUM_TYPES when there is none */
+  uint32_t num_insts;
+  uint32_t num_comps;
 } CostTable;
 
-/* Costs of all instructions. O(instructions + operands). */
+/* Costs of all instructions, also of removed ones, whose clones may be cloned again.
+ * O(instructions + operands). */
 CostTable cost_analyze(const Module *module, Arena *out, Arena *scratch);
 
-/* The cost of one instruction whose callees' costs are in `table` already; for instructions that were
- * added after cost_analyze (a clone costs what its original does). */
+/* The cost of one instruction whose callees' costs are in `table` already; for instructions that
+ * were added after cost_analyze (a clone costs what its original does). */
 Cost cost_of_inst(const Module *module, const CostTable *table, InstId id, Arena *scratch);
 
-/* Sum over the entry computation: HloCostAnalysis's totals of the module. */
+/* Sum over the entry computation when it was analysed: HloCostAnalysis's totals of the module. */
 Cost cost_total(const Module *module, const CostTable *table);
 
 typedef struct WeightedCost {
@@ -36,16 +45,21 @@ typedef struct WeightedCost {
   double seconds; /* modelled, see cost_seconds */
 } WeightedCost;
 
-/* Sum over everything that runs, each loop body and condition times its trip count, fusions as one
- * instruction, the dearest branch of a conditional. `default_trip_count` stands in for unknown ones. */
+/* Sum over everything that runs, as the module is now: each loop body and condition times its trip
+ * count, fusions as one instruction, the dearest branch of a conditional. `default_trip_count`
+ * stands in for unknown ones. `profile` may be NULL: seconds are then 0 and the branch with the
+ * most flops is the dearest. */
 WeightedCost cost_total_weighted(const Module *module, const CostTable *table,
                                  const DeviceProfile *profile, int64_t default_trip_count,
                                  Arena *scratch);
 
 /* Modelled seconds of one instruction on the device, callees of control flow not included: the
  * roofline max(flops / peak of its type, transcendentals / rate, bytes / bandwidth) plus the fixed
- * cost of a kernel; 0 for what does not run (parameters, constants, tuples, get-tuple-elements,
- * bitcasts). */
+ * cost of a kernel. Dots, convolutions and fusions that mostly are one run at the matrix rate;
+ * collectives and copies from or to the host's memory at the rate of their link; a custom call, of
+ * which nothing is known, takes the time that its operands and its result take. 0 for what does not
+ * run: parameters, constants, tuples, get-tuple-elements, bitcasts, barriers, the second halves of
+ * asynchronous pairs. */
 double cost_seconds(const Module *module, const CostTable *table, const DeviceProfile *profile,
                     InstId id);
 

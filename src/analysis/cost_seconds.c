@@ -1,0 +1,239 @@
+/* Modelled time: a roofline per instruction, and sums over everything that runs.
+ *
+ * The figures are for comparing one order or one recomputation with another on the same module, not
+ * for predicting a wall clock: nothing overlaps here, and nothing is fused that the module does not
+ * fuse. */
+#include <float.h>
+
+#include "analysis/cost_internal.h"
+
+/* ---- one instruction ---- */
+
+static bool is_matrix_product(Opcode opcode) {
+  switch (opcode) {
+    case OPCODE_CONVOLUTION:
+    case OPCODE_DOT:
+    case OPCODE_RAGGED_DOT:
+    case OPCODE_SCALED_DOT: return true;
+    default: return false;
+  }
+}
+
+/* The type of the largest product in a fused computation, if most of its flops are products'. */
+static ElementType fused_matrix_type(const Module *module, const CostTable *table, CompId comp) {
+  ElementType type = NUM_TYPES;
+  int64_t largest = 0, products = 0, total = 0;
+  for (uint32_t i = 0; i < comp_num_insts(module, comp); i++) {
+    InstId id = cost_known_inst(module, table, comp_inst(module, comp, i));
+    if (id == NO_ID) continue;
+    int64_t flops = table->of[id].flops;
+    total = saturating_add(total, flops);
+    if (table->matrix_types[id] == NUM_TYPES) continue;
+    products = saturating_add(products, flops);
+    if (flops > largest) {
+      largest = flops;
+      type = (ElementType)table->matrix_types[id];
+    }
+  }
+  return products > total / 2 ? type : NUM_TYPES;
+}
+
+ElementType cost_matrix_type(const Module *module, const CostTable *table, InstId id) {
+  const Instruction *inst = inst_get(module, id);
+  if (inst->opcode == OPCODE_FUSION && inst->num_callees > 0) {
+    return fused_matrix_type(module, table, inst_callees(module, id)[0]);
+  }
+  const Shape *lhs = cost_operand_shape(module, id, 0);
+  if (!is_matrix_product((Opcode)inst->opcode) || !lhs || !shape_is_array(lhs)) return NUM_TYPES;
+  return (ElementType)lhs->type;
+}
+
+/* What needs no kernel: names for memory, order without work, the second half of what a start has
+ * paid for, and control flow, whose callees are counted by themselves. */
+static bool runs_nothing(Opcode opcode) {
+  switch (opcode) {
+    case OPCODE_ADD_DEPENDENCY:
+    case OPCODE_AFTER_ALL:
+    case OPCODE_ALL_GATHER_DONE:
+    case OPCODE_ALL_REDUCE_DONE:
+    case OPCODE_ASYNC_DONE:
+    case OPCODE_ASYNC_START:
+    case OPCODE_ASYNC_UPDATE:
+    case OPCODE_BITCAST:
+    case OPCODE_CALL:
+    case OPCODE_COLLECTIVE_PERMUTE_DONE:
+    case OPCODE_CONDITIONAL:
+    case OPCODE_CONSTANT:
+    case OPCODE_COPY_DONE:
+    case OPCODE_DOMAIN:
+    case OPCODE_GET_TUPLE_ELEMENT:
+    case OPCODE_OPT_BARRIER:
+    case OPCODE_PARAMETER:
+    case OPCODE_RECV_DONE:
+    case OPCODE_SEND_DONE:
+    case OPCODE_TUPLE:
+    case OPCODE_WHILE: return true;
+    default: return false;
+  }
+}
+
+/* The type that the instruction computes in: that of its first operand with numbers, because the
+ * result of a comparison and the first operand of a select are pred; else that of its result. */
+static ElementType vector_type(const Module *module, InstId id) {
+  for (uint32_t i = 0; i < inst_get(module, id)->num_operands; i++) {
+    const Shape *operand = cost_operand_shape(module, id, i);
+    if (shape_is_array(operand) && operand->type != TYPE_PRED) return (ElementType)operand->type;
+  }
+  const Shape *shape = inst_shape(module, id);
+  while (shape_is_tuple(shape) && shape->rank > 0) {
+    shape = shape_get(&module->shapes, shape->elements[0]);
+  }
+  return shape_is_array(shape) ? (ElementType)shape->type : TYPE_F32;
+}
+
+static bool is_on_host(const Shape *shape) {
+  enum { HOST_MEMORY_SPACE = 5 }; /* Layout::kHostMemorySpace */
+  return shape && shape_memory_space(shape) == HOST_MEMORY_SPACE;
+}
+
+/* Bytes per second of the link that the instruction's payload crosses, 0 when it stays on the
+ * device. */
+static double link_rate(const Module *module, const DeviceProfile *profile, InstId id) {
+  Opcode opcode = (Opcode)inst_get(module, id)->opcode;
+  if (opcode_has(opcode, OPF_COLLECTIVE | OPF_CHANNEL)) return profile->interconnect;
+  if (opcode != OPCODE_COPY && opcode != OPCODE_COPY_START) return 0;
+  const Shape *from = cost_operand_shape(module, id, 0), *to = inst_shape(module, id);
+  if (shape_is_tuple(to) && to->rank > 0) to = shape_get(&module->shapes, to->elements[0]);
+  if (is_on_host(from) == is_on_host(to)) return 0;
+  return is_on_host(to) ? profile->device_to_host : profile->host_to_device;
+}
+
+/* A link is crossed once by what is both read and written. What an unknown custom call does, it
+ * does at least to its operands and its result. */
+static double transfer_seconds(const Module *module, const DeviceProfile *profile, InstId id,
+                               int64_t bytes) {
+  if (bytes < 0) bytes = cost_default_bytes(module, id);
+  double rate = link_rate(module, profile, id);
+  if (rate > 0) return (double)bytes / 2 / rate;
+  return (double)bytes / profile->memory_bandwidth;
+}
+
+static double larger(double a, double b) {
+  return a > b ? a : b;
+}
+
+/* An instruction that is younger than the table, and was made from nothing, moves its bytes: a
+ * copy, the conditional or barrier that protects a clone. */
+static Cost timed_cost(const Module *module, const CostTable *table, InstId id) {
+  InstId known = cost_known_inst(module, table, id);
+  if (known != NO_ID) return table->of[known];
+  return (Cost){.bytes = cost_default_bytes(module, id)};
+}
+
+double cost_seconds(const Module *module, const CostTable *table, const DeviceProfile *profile,
+                    InstId id) {
+  if (runs_nothing((Opcode)inst_get(module, id)->opcode)) return 0;
+  Cost cost = timed_cost(module, table, id);
+  if (cost.flops == 0 && cost.transcendentals == 0 && cost.bytes == 0) return 0;
+  InstId known = cost_known_inst(module, table, id);
+  ElementType matrix = known == NO_ID ? NUM_TYPES : (ElementType)table->matrix_types[known];
+  double peak =
+      matrix == NUM_TYPES ? profile->vector_flops[vector_type(module, id)] : profile->flops[matrix];
+  double seconds = transfer_seconds(module, profile, id, cost.bytes);
+  seconds = larger(seconds, (double)cost.flops / peak);
+  seconds = larger(seconds, (double)cost.transcendentals / profile->transcendentals);
+  return seconds + profile->kernel_seconds;
+}
+
+/* ---- everything that runs ---- */
+
+static void add_weighted(WeightedCost *sum, WeightedCost cost, double weight) {
+  sum->flops += cost.flops * weight;
+  sum->transcendentals += cost.transcendentals * weight;
+  sum->bytes += cost.bytes * weight;
+  sum->seconds += cost.seconds * weight;
+}
+
+typedef struct Weighing {
+  const Module *module;
+  const CostTable *table;
+  const DeviceProfile *profile;
+  double default_trips;
+  WeightedCost *comps; /* by CompId */
+  Arena *scratch;
+} Weighing;
+
+static WeightedCost own_cost(const Weighing *weighing, InstId id) {
+  Cost cost = cost_of_inst(weighing->module, weighing->table, id, weighing->scratch);
+  double seconds = 0;
+  if (weighing->profile) {
+    seconds = cost_seconds(weighing->module, weighing->table, weighing->profile, id);
+  }
+  return (WeightedCost){.flops = (double)cost.flops,
+                        .transcendentals = (double)cost.transcendentals,
+                        .bytes = (double)cost.bytes,
+                        .seconds = seconds};
+}
+
+static double trip_count(const Weighing *weighing, InstId id) {
+  int64_t trips = id < weighing->table->num_insts ? weighing->table->trip_counts[id]
+                                                  : while_trip_count(weighing->module, id);
+  return trips < 0 ? weighing->default_trips : (double)trips;
+}
+
+/* The branch that takes longest, of equals the one with the most flops, of equals the first. */
+static WeightedCost dearest_branch(const Weighing *weighing, InstId id) {
+  WeightedCost best = {.seconds = -DBL_MAX};
+  for (uint32_t i = 0; i < inst_get(weighing->module, id)->num_callees; i++) {
+    WeightedCost branch = weighing->comps[inst_callees(weighing->module, id)[i]];
+    if (branch.seconds > best.seconds ||
+        (branch.seconds == best.seconds && branch.flops > best.flops)) {
+      best = branch;
+    }
+  }
+  return best;
+}
+
+static void add_inst(const Weighing *weighing, WeightedCost *sum, InstId id) {
+  const Instruction *inst = inst_get(weighing->module, id);
+  const CompId *callees = inst_callees(weighing->module, id);
+  if (inst->num_callees == 0) {
+    add_weighted(sum, own_cost(weighing, id), 1);
+    return;
+  }
+  switch (inst->opcode) {
+    case OPCODE_CALL:
+    case OPCODE_ASYNC_START: add_weighted(sum, weighing->comps[callees[0]], 1); break;
+    case OPCODE_WHILE:
+      for (uint32_t i = 0; i < inst->num_callees; i++) {
+        add_weighted(sum, weighing->comps[callees[i]], trip_count(weighing, id));
+      }
+      break;
+    case OPCODE_CONDITIONAL: add_weighted(sum, dearest_branch(weighing, id), 1); break;
+    default: add_weighted(sum, own_cost(weighing, id), 1); break;
+  }
+}
+
+WeightedCost cost_total_weighted(const Module *module, const CostTable *table,
+                                 const DeviceProfile *profile, int64_t default_trip_count,
+                                 Arena *scratch) {
+  ArenaMark mark = arena_mark(scratch);
+  uint32_t num_comps = module->comps.len;
+  Weighing weighing = {.module = module,
+                       .table = table,
+                       .profile = profile,
+                       .default_trips = (double)default_trip_count,
+                       .comps = arena_zarray(scratch, WeightedCost, num_comps),
+                       .scratch = scratch};
+  const CompId *order = cost_comps_post_order(module, scratch);
+  for (uint32_t i = 0; i < num_comps; i++) {
+    for (uint32_t k = 0; k < comp_num_insts(module, order[i]); k++) {
+      InstId id = comp_inst(module, order[i], k);
+      if (inst_get(module, id)->flags & INST_DEAD) continue;
+      add_inst(&weighing, &weighing.comps[order[i]], id);
+    }
+  }
+  WeightedCost total = weighing.comps[module->entry];
+  arena_reset(scratch, mark);
+  return total;
+}
