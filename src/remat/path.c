@@ -1,0 +1,726 @@
+/* Microsoft's path recomputation (tensorflow-rematerialization, remat.patch), as it was meant.
+ *
+ * At the peak, values that were computed earlier and are read later need not be held: what lies
+ * between them and the articulation points of the part before the peak is recomputed along the paths
+ * that lead to it, just before it is read. When no round lowers the peak any more, articulation points
+ * may go too. In the end what turned out needless is undone (remat/derematerialize.c).
+ *
+ * Other than the original: articulation points are true ones (there, nearly every instruction was
+ * one); a value is cloned once per round however many paths lead to it (there, once per path: 2^depth
+ * times on diamonds); of all values the ones that are cheapest to recompute go first, and no more than
+ * the budget asks for; a round or an undoing that does not pay is taken back; nothing is rescheduled.
+ *
+ * A round is O(instructions + edges); the number of rounds is bounded by MAX_ROUNDS. */
+#include <stdlib.h>
+
+#include "analysis/call_graph.h"
+#include "analysis/points_to.h"
+#include "analysis/timeline.h"
+#include "remat/algorithm.h"
+#include "remat/articulation.h"
+#include "remat/dce.h"
+#include "remat/derematerialize.h"
+#include "remat/state.h"
+#include "remat/tracker.h"
+
+enum { MAX_ROUNDS = 1000, MAX_FAILURES = 10, STEPS = 32 };
+
+/* Which values a round may take. */
+typedef enum Phase {
+  PHASE_BETWEEN_POINTS,
+  PHASE_POINTS_TOO,
+  NUM_PHASES,
+} Phase;
+
+typedef struct Path {
+  RematJob *job;
+  Module *module;
+  RematStats *stats;
+  RecomputeMap *recomputes;
+  VEC(InstId) refused; /* candidates of rounds that did not pay */
+  VEC(InstId) taken;   /* candidates of this round */
+  Arena *arena, *scratch;
+} Path;
+
+/* What becomes of the value of an instruction that stands before the peak. */
+typedef struct Fate {
+  bool is_cloned;
+  SchedPos place;     /* the clone goes before the instruction there */
+  SchedPos first_use; /* after the peak; NO_ID when there is none */
+} Fate;
+
+/* One computation with its peak. */
+typedef struct Site {
+  Path *path;
+  Module *module;
+  CompId comp;
+  Sequence sequence;
+  SchedPos peak;
+  SchedPos *positions; /* by InstId, of the sequence's instructions */
+  ItemList list;
+  Tracker tracker;
+  bool *is_point;      /* by InstId: an articulation point */
+  bool *is_refused;    /* by InstId */
+  bool *is_extended;   /* by TrackedId: kept alive for a clone */
+  Fate *fates;         /* by position */
+  Timeline timeline;   /* memory by position, with what has been chosen so far */
+  int64_t peak_bytes;  /* at the peak */
+  InstId *images;      /* by InstId: what stands for it after the peak, NO_ID = itself */
+  InstId first_new;    /* instructions from here on were made by this round */
+  Phase phase;
+  Arena *arena;
+} Site;
+
+/* ---- candidates ---- */
+
+typedef struct Candidate {
+  SchedPos pos;
+  int64_t bytes; /* freed at the peak */
+  double cost;   /* (flops + 10 transcendentals) / (bytes accessed + 2) */
+} Candidate;
+
+static int by_cost_then_position(const void *pa, const void *pb) {
+  const Candidate *a = pa, *b = pb;
+  if (a->cost != b->cost) return a->cost < b->cost ? -1 : 1;
+  return (a->pos > b->pos) - (a->pos < b->pos);
+}
+
+
+static SchedPos last_use(const Site *site, TrackedId id) {
+  const TrackedBuffer *buffer = tracked_buffer(&site->tracker, id);
+  SchedPos last = site->positions[buffer->definer];
+  for (uint32_t i = 0; i < buffer->uses.len; i++) {
+    SchedPos pos = site->positions[buffer->uses.data[i].user];
+    if (pos > last) last = pos;
+  }
+  return last;
+}
+
+/* Users that hold an operand's memory in their own result, other than by bitcast or
+ * get-tuple-element. */
+static bool hands_on_memory(const Module *module, InstId id) {
+  switch (inst_get(module, id)->opcode) {
+    case OPCODE_TUPLE:
+    case OPCODE_OPT_BARRIER:
+    case OPCODE_WHILE:
+    case OPCODE_ADD_DEPENDENCY:
+    case OPCODE_DOMAIN:
+    case OPCODE_ASYNC_START:
+    case OPCODE_ASYNC_UPDATE:
+    case OPCODE_ASYNC_DONE:
+    case OPCODE_COPY_START:
+    case OPCODE_COPY_DONE:
+    case OPCODE_SEND:
+    case OPCODE_RECV_DONE: return true;
+    case OPCODE_COPY: return shape_is_tuple(inst_shape(module, id));
+    case OPCODE_FUSION: return inst_attr(module, id, ATTR_OUTPUT_TO_OPERAND_ALIASING) != NULL;
+    default: return false;
+  }
+}
+
+static bool may_recompute(const Site *site, InstId id) {
+  Opcode opcode = (Opcode)inst_get(site->module, id)->opcode;
+  return !inst_has_control(site->module, id) && !opcode_is_pass_through(opcode) &&
+         !hands_on_memory(site->module, id) &&
+         recompute_verdict(site->path->job->legality, id) == KEEP_NONE;
+}
+
+/* Visits the direct users of an instruction and of the bitcasts and get-tuple-elements of it that
+ * stand before the peak. */
+typedef bool (*UserVisitor)(Site *site, InstId operand, InstId user);
+
+static bool visit_users(Site *site, InstId id, UserVisitor visit) {
+  const Module *module = site->module;
+  ArenaMark mark = arena_mark(site->path->scratch);
+  IdVec work = {0};
+  bool ok = true;
+  *vec_push(site->path->scratch, &work) = id;
+  while (ok && work.len) {
+    InstId operand = work.data[--work.len];
+    uint32_t num_users = inst_get(module, operand)->users.len;
+    InstId *users = arena_array(site->path->scratch, InstId, num_users);
+    if (num_users) memcpy(users, inst_users(module, operand), num_users * sizeof *users);
+    for (uint32_t i = 0; ok && i < num_users; i++) {
+      if (users[i] >= site->first_new) continue;
+      bool is_early = site->positions[users[i]] <= site->peak;
+      if (is_early && opcode_is_pass_through((Opcode)inst_get(module, users[i])->opcode)) {
+        *vec_push(site->path->scratch, &work) = users[i];
+      } else {
+        ok = visit(site, operand, users[i]);
+      }
+    }
+  }
+  arena_reset(site->path->scratch, mark);
+  return ok;
+}
+
+/* Whoever reads the value later must read it from something that can be redirected. */
+static bool is_redirectable_user(Site *site, InstId operand, InstId user) {
+  (void)operand;
+  return site->positions[user] > site->peak || !hands_on_memory(site->module, user);
+}
+
+/* The instruction before the peak that an operand comes from, through bitcasts and get-tuple-elements;
+ * NO_ID when it is computed after the peak. */
+static InstId early_source(const Site *site, InstId operand) {
+  if (operand >= site->first_new || site->positions[operand] > site->peak) return NO_ID;
+  while (opcode_is_pass_through((Opcode)inst_get(site->module, operand)->opcode)) {
+    operand = inst_operand(site->module, operand, 0);
+  }
+  return operand;
+}
+
+static void find_first_uses(Site *site) {
+  for (SchedPos pos = 0; pos <= site->peak; pos++) site->fates[pos].first_use = NO_ID;
+  for (SchedPos pos = site->peak + 1; pos < site->sequence.len; pos++) {
+    InstId user = site->sequence.ids[pos];
+    for (uint32_t i = 0; i < inst_get(site->module, user)->num_operands; i++) {
+      InstId source = early_source(site, inst_operand(site->module, user, i));
+      if (source == NO_ID) continue;
+      SchedPos *first = &site->fates[site->positions[source]].first_use;
+      if (*first == NO_ID) *first = pos;
+    }
+  }
+}
+
+/* Bytes that the instruction at `pos` holds across the peak and that could go; 0 when none can. */
+static int64_t bytes_across_peak(Site *site, SchedPos pos) {
+  InstId id = site->sequence.ids[pos];
+  const RematItem *item = item_get(&site->list, id);
+  int64_t bytes = 0;
+  bool is_indirect = false;
+  for (uint32_t i = 0; i < item->defined.len; i++) {
+    const TrackedBuffer *buffer = tracked_buffer(&site->tracker, item->defined.data[i]);
+    if (buffer->is_live_out || buffer->depth > 1) return 0;
+    is_indirect |= buffer->has_indirect_uses;
+    bool is_read_later = false;
+    for (uint32_t k = 0; k < buffer->uses.len; k++) {
+      SchedPos user = site->positions[buffer->uses.data[k].user];
+      if (user == site->peak) return 0;
+      is_read_later |= user > site->peak;
+    }
+    if (is_read_later) bytes += buffer->bytes;
+  }
+  if (bytes == 0 || site->fates[pos].first_use == NO_ID || !may_recompute(site, id)) return 0;
+  return !is_indirect || visit_users(site, id, is_redirectable_user) ? bytes : 0;
+}
+
+typedef struct Candidates {
+  VEC(Candidate) list;
+} Candidates;
+
+static Candidates find_candidates(Site *site) {
+  Candidates candidates = {0};
+  find_first_uses(site);
+  for (SchedPos pos = 0; pos < site->peak; pos++) {
+    int64_t bytes = bytes_across_peak(site, pos);
+    InstId id = site->sequence.ids[pos];
+    if (bytes == 0) continue;
+    if (site->phase == PHASE_BETWEEN_POINTS && site->is_point[id]) continue;
+    if (site->is_refused[id]) continue;
+    *vec_push(site->arena, &candidates.list) =
+        (Candidate){pos, bytes, recompute_key(site->path->job->costs, site->module, id)};
+  }
+  if (candidates.list.len) {
+    qsort(candidates.list.data, candidates.list.len, sizeof *candidates.list.data,
+          by_cost_then_position);
+  }
+  return candidates;
+}
+
+/* ---- what a candidate takes ---- */
+
+typedef struct Step {
+  SchedPos pos;
+  uint32_t depth; /* how much further back the path may go */
+} Step;
+
+typedef struct Closure {
+  VEC(Step) steps;        /* instructions to clone */
+  VEC(TrackedId) extended; /* buffers that would live longer for it */
+  int64_t extended_bytes;  /* that this adds at the peak */
+} Closure;
+
+static bool closure_has(const Closure *closure, SchedPos pos) {
+  for (uint32_t i = 0; i < closure->steps.len; i++) {
+    if (closure->steps.data[i].pos == pos) return true;
+  }
+  return false;
+}
+
+/* Whether an instruction reads what another one computes other than through tuples and the like, so
+ * that a clone of it can read a clone. */
+static bool reads_directly(const Site *site, InstId reader, InstId definer) {
+  for (uint32_t i = 0; i < inst_get(site->module, reader)->num_operands; i++) {
+    if (early_source(site, inst_operand(site->module, reader, i)) == definer) return true;
+  }
+  return false;
+}
+
+/* How one operand buffer of a clone of `reader` that runs at `place` is had. */
+static void add_operand(Site *site, Closure *closure, InstId reader, TrackedId id, SchedPos place,
+                        uint32_t depth) {
+  const TrackedBuffer *buffer = tracked_buffer(&site->tracker, id);
+  SchedPos pos = site->positions[buffer->definer];
+  if (buffer->bytes == 0 || pos >= site->peak) return;
+  bool is_direct = reads_directly(site, reader, buffer->definer);
+  if (is_direct && (site->fates[pos].is_cloned || closure_has(closure, pos))) return;
+  SchedPos last = last_use(site, id);
+  if (last >= place || site->is_extended[id]) return;
+  if (last > site->peak) {
+    *vec_push(site->arena, &closure->extended) = id;
+    return;
+  }
+  bool is_kept = site->is_point[buffer->definer] && site->phase == PHASE_BETWEEN_POINTS;
+  if (depth > 0 && is_direct && !is_kept && buffer->depth <= 1 && may_recompute(site, buffer->definer)) {
+    *vec_push(site->arena, &closure->steps) = (Step){pos, depth - 1};
+    return;
+  }
+  *vec_push(site->arena, &closure->extended) = id;
+  closure->extended_bytes += buffer->bytes;
+}
+
+/* The path back from a candidate to what is there after the peak anyway. */
+static Closure find_closure(Site *site, const Candidate *candidate) {
+  Closure closure = {0};
+  SchedPos place = site->fates[candidate->pos].first_use;
+  *vec_push(site->arena, &closure.steps) =
+      (Step){candidate->pos, site->path->job->options->path_depth};
+  for (uint32_t i = 0; i < closure.steps.len; i++) {
+    Step step = closure.steps.data[i];
+    const IdVec *used = &item_get(&site->list, site->sequence.ids[step.pos])->used;
+    for (uint32_t k = 0; k < used->len; k++) {
+      InstId reader = site->sequence.ids[step.pos];
+      add_operand(site, &closure, reader, used->data[k], place, step.depth);
+    }
+    if (closure.extended_bytes >= candidate->bytes) break;
+  }
+  return closure;
+}
+
+static int by_step_position(const void *pa, const void *pb) {
+  const Step *a = pa, *b = pb;
+  return (a->pos > b->pos) - (a->pos < b->pos);
+}
+
+/* The most that the clones of a path hold together while they are computed one after the other. The
+ * last one, the candidate's, stays. */
+static int64_t closure_peak(Site *site, Closure *closure) {
+  uint32_t len = closure->steps.len;
+  Step *steps = closure->steps.data;
+  qsort(steps, len, sizeof *steps, by_step_position);
+  uint32_t *last_reader = arena_zarray(site->arena, uint32_t, len);
+  for (uint32_t k = 0; k < len; k++) {
+    for (uint32_t i = 0; i < k; i++) {
+      InstId definer = site->sequence.ids[steps[i].pos], reader = site->sequence.ids[steps[k].pos];
+      if (reads_directly(site, reader, definer)) last_reader[i] = k;
+    }
+  }
+  int64_t live = 0, peak = 0;
+  for (uint32_t k = 0; k < len; k++) {
+    live += tracker_defined_bytes(&site->tracker, site->sequence.ids[steps[k].pos]);
+    if (live > peak) peak = live;
+    for (uint32_t i = 0; i < k; i++) {
+      if (last_reader[i] != k) continue;
+      live -= tracker_defined_bytes(&site->tracker, site->sequence.ids[steps[i].pos]);
+    }
+  }
+  return peak;
+}
+
+/* Memory between the instruction at `pos` and the one before it. */
+static int64_t bytes_before(const Site *site, SchedPos pos) {
+  int64_t here = timeline_max(&site->timeline, pos, pos) -
+                 tracker_defined_bytes(&site->tracker, site->sequence.ids[pos]);
+  int64_t before = timeline_max(&site->timeline, pos - 1, pos - 1);
+  return before < here ? before : here;
+}
+
+/* The last reader of a value before the peak. */
+static SchedPos last_early_use(const Site *site, SchedPos pos) {
+  const RematItem *item = item_get(&site->list, site->sequence.ids[pos]);
+  SchedPos last = pos;
+  for (uint32_t i = 0; i < item->defined.len; i++) {
+    const BufferUses *uses = &tracked_buffer(&site->tracker, item->defined.data[i])->uses;
+    for (uint32_t k = 0; k < uses->len; k++) {
+      SchedPos user = site->positions[uses->data[k].user];
+      if (user < site->peak && user > last) last = user;
+    }
+  }
+  return last;
+}
+
+/* Changes the timeline for a closure, or back with `sign` -1. Returns the first position changed. */
+static SchedPos apply_closure(Site *site, const Candidate *candidate, const Closure *closure,
+                              int64_t sign) {
+  SchedPos place = site->fates[candidate->pos].first_use;
+  SchedPos first = last_early_use(site, candidate->pos) + 1;
+  timeline_add(&site->timeline, first, place - 1, -sign * candidate->bytes);
+  for (uint32_t i = 0; i < closure->extended.len; i++) {
+    TrackedId id = closure->extended.data[i];
+    SchedPos begin = last_use(site, id) + 1;
+    timeline_add(&site->timeline, begin, place, sign * tracked_buffer(&site->tracker, id)->bytes);
+    if (begin < first) first = begin;
+  }
+  return first;
+}
+
+/* Takes the candidate with its path unless that makes a new peak, where the path is computed or where
+ * its operands wait for it. */
+static bool take(Site *site, const Candidate *candidate, Closure *closure) {
+  SchedPos place = site->fates[candidate->pos].first_use;
+  int64_t during = bytes_before(site, place) - candidate->bytes + closure_peak(site, closure);
+  if (during >= site->peak_bytes) return false;
+  SchedPos first = apply_closure(site, candidate, closure, 1);
+  if (timeline_max(&site->timeline, first, place) >= site->peak_bytes) {
+    apply_closure(site, candidate, closure, -1);
+    return false;
+  }
+  for (uint32_t i = 0; i < closure->steps.len; i++) {
+    site->fates[closure->steps.data[i].pos].is_cloned = true;
+  }
+  for (uint32_t i = 0; i < closure->extended.len; i++) {
+    site->is_extended[closure->extended.data[i]] = true;
+  }
+  *vec_push(site->path->arena, &site->path->taken) = site->sequence.ids[candidate->pos];
+  return true;
+}
+
+/* Takes candidates until `wanted_bytes` are freed at the peak; returns how many bytes are. */
+static int64_t choose(Site *site, const Candidates *candidates, int64_t wanted_bytes) {
+  int64_t freed = 0;
+  for (uint32_t i = 0; i < candidates->list.len && freed < wanted_bytes; i++) {
+    const Candidate *candidate = &candidates->list.data[i];
+    if (site->fates[candidate->pos].is_cloned) continue; /* as part of another one's path */
+    Closure closure = find_closure(site, candidate);
+    if (closure.extended_bytes < candidate->bytes && take(site, candidate, &closure)) {
+      freed += candidate->bytes - closure.extended_bytes;
+    }
+  }
+  return freed;
+}
+
+/* ---- doing it ---- */
+
+/* A new instruction and where it goes: before the one at `place`; what was computed earlier once comes
+ * first there, helpers right behind their clone. */
+typedef struct Insertion {
+  SchedPos place;
+  SchedPos original;
+  uint32_t number;
+  InstId inst;
+} Insertion;
+
+typedef struct Insertions {
+  VEC(Insertion) list;
+} Insertions;
+
+static int by_place(const void *pa, const void *pb) {
+  const Insertion *a = pa, *b = pb;
+  if (a->place != b->place) return a->place < b->place ? -1 : 1;
+  if (a->original != b->original) return a->original < b->original ? -1 : 1;
+  return (a->number > b->number) - (a->number < b->number);
+}
+
+/* Clones are computed before the first of those who read them, clones included. */
+static void place_clones(Site *site) {
+  for (SchedPos pos = site->peak; pos-- > 0;) {
+    Fate *fate = &site->fates[pos];
+    if (!fate->is_cloned) continue;
+    if (fate->first_use < fate->place) fate->place = fate->first_use;
+    InstId id = site->sequence.ids[pos];
+    for (uint32_t i = 0; i < inst_get(site->module, id)->num_operands; i++) {
+      InstId source = early_source(site, inst_operand(site->module, id, i));
+      SchedPos *place = &site->fates[site->positions[source]].place;
+      if (*place > fate->place) *place = fate->place;
+    }
+  }
+}
+
+static void insert(Site *site, Insertions *insertions, InstId inst, SchedPos original) {
+  *vec_push(site->arena, &insertions->list) =
+      (Insertion){site->fates[original].place, original, insertions->list.len, inst};
+}
+
+/* What is read after the peak instead of `id`: its clone; for a bitcast or get-tuple-element of
+ * something that was cloned, a helper like it on the clone; else itself. */
+static InstId image_of(Site *site, Insertions *insertions, InstId id) {
+  Module *module = site->module;
+  ArenaMark mark = arena_mark(site->path->scratch);
+  IdVec chain = {0};
+  InstId source = id;
+  while (site->images[source] == NO_ID &&
+         opcode_is_pass_through((Opcode)inst_get(module, source)->opcode)) {
+    *vec_push(site->path->scratch, &chain) = source;
+    source = inst_operand(module, source, 0);
+  }
+  InstId image = site->images[source];
+  if (image == NO_ID) { /* nothing below was cloned */
+    arena_reset(site->path->scratch, mark);
+    return id;
+  }
+  while (chain.len) {
+    InstId through = chain.data[--chain.len];
+    const Instruction *inst = inst_get(module, through);
+    Rewrite *rewrite = site->path->job->rewrite;
+    image = inst->opcode == OPCODE_BITCAST
+                ? rewrite_add_bitcast(rewrite, image, inst->shape)
+                : rewrite_add_get_tuple_element(rewrite, image, inst->index);
+    site->images[through] = image;
+    insert(site, insertions, image, site->positions[early_source(site, through)]);
+  }
+  arena_reset(site->path->scratch, mark);
+  return image;
+}
+
+/* Clones in the order of their originals, so that operands have theirs. */
+static void make_clones(Site *site, Insertions *insertions) {
+  Rewrite *rewrite = site->path->job->rewrite;
+  Module *module = site->module;
+  for (SchedPos pos = 0; pos < site->peak; pos++) {
+    if (!site->fates[pos].is_cloned) continue;
+    InstId original = site->sequence.ids[pos];
+    InstId clone = rewrite_clone(rewrite, original, site->path->scratch);
+    recompute_map_set(site->path->recomputes, clone, original);
+    site->images[original] = clone;
+    for (uint32_t i = 0; i < inst_get(module, clone)->num_operands; i++) {
+      InstId operand = inst_operand(module, clone, i);
+      InstId image = image_of(site, insertions, operand);
+      if (image != operand) rewrite_set_operand(rewrite, clone, i, image);
+    }
+    insert(site, insertions, clone, pos);
+    site->path->stats->num_steps++;
+  }
+}
+
+/* All readers after the peak read the clones. */
+static void redirect_users(Site *site, Insertions *insertions) {
+  Module *module = site->module;
+  for (SchedPos pos = site->peak + 1; pos < site->sequence.len; pos++) {
+    InstId user = site->sequence.ids[pos];
+    for (uint32_t i = 0; i < inst_get(module, user)->num_operands; i++) {
+      InstId operand = inst_operand(module, user, i);
+      if (operand >= site->first_new || site->positions[operand] > site->peak) continue;
+      InstId image = image_of(site, insertions, operand);
+      if (image != operand) rewrite_set_operand(site->path->job->rewrite, user, i, image);
+    }
+  }
+}
+
+static void merge_insertions(Site *site, Insertions *insertions, Arena *out) {
+  uint32_t num_new = insertions->list.len, next = 0;
+  if (num_new) qsort(insertions->list.data, num_new, sizeof *insertions->list.data, by_place);
+  Sequence merged = {.ids = arena_array(out, InstId, (size_t)site->sequence.len + num_new)};
+  for (SchedPos pos = 0; pos < site->sequence.len; pos++) {
+    for (; next < num_new && insertions->list.data[next].place == pos; next++) {
+      merged.ids[merged.len++] = insertions->list.data[next].inst;
+    }
+    merged.ids[merged.len++] = site->sequence.ids[pos];
+  }
+  site->path->job->schedule->of[site->comp] = merged;
+}
+
+static void open_site(Site *site, const PointsTo *points_to, ItemTable *items,
+                      const int64_t *bytes_at) {
+  Module *module = site->module;
+  Arena *arena = site->arena;
+  uint32_t num_insts = module->insts.len;
+  site->positions = arena_array(arena, SchedPos, num_insts);
+  for (SchedPos pos = 0; pos < site->sequence.len; pos++) {
+    site->positions[site->sequence.ids[pos]] = pos;
+  }
+  site->list = item_list_build(items, site->sequence, num_insts);
+  site->tracker = tracker_build(module, points_to, &site->list, site->comp, arena,
+                                site->path->scratch);
+  site->is_point = arena_zarray(arena, bool, num_insts);
+  site->is_refused = arena_zarray(arena, bool, num_insts);
+  for (uint32_t i = 0; i < site->path->refused.len; i++) {
+    site->is_refused[site->path->refused.data[i]] = true;
+  }
+  int64_t *bytes = arena_array(arena, int64_t, site->sequence.len);
+  for (SchedPos pos = 0; pos < site->sequence.len; pos++) {
+    bytes[pos] = bytes_at[site->sequence.ids[pos]];
+  }
+  site->timeline = timeline_build(bytes, site->sequence.len, arena);
+  site->peak_bytes = bytes[site->peak];
+  site->is_extended = arena_zarray(arena, bool, site->tracker.buffers.len);
+  site->fates = arena_zarray(arena, Fate, (size_t)site->sequence.len + 1);
+  for (SchedPos pos = 0; pos < site->sequence.len; pos++) site->fates[pos].place = NO_ID;
+  site->images = arena_array(arena, InstId, num_insts);
+  memset(site->images, 0xff, num_insts * sizeof *site->images);
+  site->first_new = num_insts;
+  if (site->phase == PHASE_BETWEEN_POINTS) {
+    mark_articulation_points(module, site->sequence, site->peak, site->positions,
+                             site->path->job->options->small_node_bytes, site->is_point,
+                             site->path->scratch);
+  }
+}
+
+/* Frees up to `wanted_bytes` at the peak instruction of one computation; returns how many. */
+static int64_t relieve(Path *path, InstId peak_inst, const int64_t *bytes_at, Phase phase,
+                       int64_t wanted_bytes, Arena *out) {
+  Module *module = path->module;
+  CompId comp = inst_get(module, peak_inst)->parent;
+  Arena *arena = arena_new(arena_options(path->scratch));
+  ItemTable items = {.arena = arena};
+  PointsTo points_to = points_to_build(module, arena, path->scratch);
+  Site site = {.path = path,
+               .module = module,
+               .comp = comp,
+               .sequence = path->job->schedule->of[comp],
+               .phase = phase,
+               .arena = arena};
+  while (site.sequence.ids[site.peak] != peak_inst) site.peak++;
+  open_site(&site, &points_to, &items, bytes_at);
+  Candidates candidates = find_candidates(&site);
+  int64_t freed = choose(&site, &candidates, wanted_bytes);
+  if (freed > 0) {
+    Insertions insertions = {0};
+    place_clones(&site);
+    make_clones(&site, &insertions);
+    redirect_users(&site, &insertions);
+    merge_insertions(&site, &insertions, out);
+  }
+  arena_free(arena);
+  return freed;
+}
+
+/* ---- rounds ---- */
+
+/* From the entry's instruction down to the one that runs at the peak. */
+static IdVec call_chain(const Module *module, InstId inner, Arena *out, Arena *scratch) {
+  IdVec chain = {0};
+  ArenaMark mark = arena_mark(scratch);
+  Arena *arena = arena_new(arena_options(scratch));
+  CallGraph graph = call_graph_build(module, arena, scratch);
+  for (InstId id = inner; id != NO_ID;) {
+    *vec_push(out, &chain) = id;
+    CompId comp = inst_get(module, id)->parent;
+    uint32_t first = graph.first_caller[comp];
+    id = graph.first_caller[comp + 1] > first ? graph.callers[first] : NO_ID;
+  }
+  for (uint32_t i = 0; i < chain.len / 2; i++) {
+    InstId id = chain.data[i];
+    chain.data[i] = chain.data[chain.len - 1 - i];
+    chain.data[chain.len - 1 - i] = id;
+  }
+  arena_free(arena);
+  arena_reset(scratch, mark);
+  return chain;
+}
+
+/* One round at the current peak. The schedule that results lies in `out`. */
+static bool run_round(Path *path, const MemoryProfile *profile, Phase phase,
+                      int64_t wanted_bytes, Arena *out) {
+  if (profile->peak_inst == NO_ID) return false;
+  Arena *arena = arena_new(arena_options(path->scratch));
+  IdVec chain = call_chain(path->module, profile->peak_inst, arena, path->scratch);
+  path->taken.len = 0;
+  int64_t freed = 0;
+  for (uint32_t i = 0; i < chain.len && freed < wanted_bytes; i++) {
+    freed += relieve(path, chain.data[i], profile->bytes_at, phase, wanted_bytes - freed, out);
+  }
+  arena_free(arena);
+  if (freed == 0) return false;
+  dce_run(path->job->rewrite, path->scratch);
+  dce_update_schedule(path->module, path->job->schedule, out);
+  return true;
+}
+
+/* How far a state is from the goal: its peak, and of two with the same peak what is above the limit
+ * all in all. */
+typedef struct Score {
+  int64_t peak_bytes;
+  double excess;
+} Score;
+
+static Score score_of(const MemoryProfile *profile, uint32_t num_insts, int64_t limit_bytes) {
+  Score score = {.peak_bytes = profile->peak_bytes};
+  for (InstId id = 0; id < num_insts; id++) {
+    int64_t over = profile->bytes_at[id] - limit_bytes;
+    if (over > 0) score.excess += (double)over;
+  }
+  return score;
+}
+
+static bool is_better(Score a, Score b) {
+  return a.peak_bytes != b.peak_bytes ? a.peak_bytes < b.peak_bytes : a.excess < b.excess;
+}
+
+/* The best that was reached. */
+typedef struct Best {
+  RematState state;
+  MemoryProfile profile;
+  Score score;
+  Arena *arena;
+} Best;
+
+/* Makes the state that the job is in the best one if it is better; goes back to the best one if not. */
+static bool keep_or_return(Path *path, Best *best) {
+  const RematOptions *options = path->job->options;
+  Arena *arena = arena_new(arena_options(path->scratch));
+  MemoryProfile profile = options->memory_model->measure(path->module, path->job->schedule, arena,
+                                                         path->scratch);
+  Score score = score_of(&profile, path->module->insts.len, options->limit_bytes);
+  bool is_new = !best->arena || is_better(score, best->score);
+  if (is_new) {
+    RematState state = remat_state_save(path->job, arena);
+    if (best->arena) arena_free(best->arena);
+    *best = (Best){state, profile, score, arena};
+  } else {
+    arena_free(arena);
+  }
+  remat_state_load(path->job, &best->state);
+  return is_new;
+}
+
+/* How much a round tries to free: what is missing, but step by step, because each step shows where
+ * the next peak is. */
+static int64_t round_goal(const Best *best, int64_t limit_bytes) {
+  int64_t missing = best->score.peak_bytes - limit_bytes;
+  int64_t step = best->score.peak_bytes / STEPS + 1;
+  return missing < step ? missing : step;
+}
+
+static void run_rounds(Path *path, Best *best) {
+  int64_t limit_bytes = path->job->options->limit_bytes;
+  Phase phase = PHASE_BETWEEN_POINTS;
+  uint32_t failures = 0;
+  for (uint32_t round = 0; round < MAX_ROUNDS; round++) {
+    if (best->score.peak_bytes <= limit_bytes) break;
+    Arena *arena = arena_new(arena_options(path->scratch));
+    bool has_changed =
+        run_round(path, &best->profile, phase, round_goal(best, limit_bytes), arena);
+    bool is_better = has_changed && keep_or_return(path, best);
+    arena_free(arena);
+    if (is_better) {
+      path->refused.len = 0;
+      failures = 0;
+      phase = PHASE_BETWEEN_POINTS;
+    } else if (has_changed && ++failures < MAX_FAILURES) {
+      for (uint32_t i = 0; i < path->taken.len; i++) {
+        *vec_push(path->arena, &path->refused) = path->taken.data[i];
+      }
+    } else if (++phase == NUM_PHASES) {
+      break;
+    }
+  }
+}
+
+void remat_path(RematJob *job, RematStats *stats, Arena *out, Arena *scratch) {
+  Arena *arena = arena_new(arena_options(scratch));
+  RecomputeMap recomputes = {.arena = arena};
+  Path path = {.job = job,
+               .module = job->rewrite->module,
+               .stats = stats,
+               .recomputes = &recomputes,
+               .arena = arena,
+               .scratch = scratch};
+  Best best = {0};
+  keep_or_return(&path, &best);
+  run_rounds(&path, &best);
+  derematerialize(job, &recomputes, out, scratch);
+  arena_free(best.arena);
+  arena_free(arena);
+  stats->xla_reported_after_bytes = -1;
+}

@@ -1,0 +1,22 @@
+#include "remat/state.h"
+
+RematState remat_state_save(const RematJob *job, Arena *out) {
+  const Rewrite *rewrite = job->rewrite;
+  return (RematState){.module = module_snapshot(rewrite->module, out),
+                      .schedule = schedule_copy(job->schedule, rewrite->module, out),
+                      .working = arena_array(out, Sequence, rewrite->module->comps.len),
+                      .num_inst_names = rewrite->inst_names.entries.len,
+                      .num_comp_names = rewrite->comp_names.entries.len,
+                      .next_channel_id = rewrite->next_channel_id};
+}
+
+void remat_state_load(RematJob *job, const RematState *state) {
+  Rewrite *rewrite = job->rewrite;
+  module_restore(rewrite->module, &state->module);
+  names_truncate(&rewrite->inst_names, state->num_inst_names);
+  names_truncate(&rewrite->comp_names, state->num_comp_names);
+  rewrite->next_channel_id = state->next_channel_id;
+  uint32_t num_comps = state->schedule.num_comps;
+  memcpy(state->working, state->schedule.of, num_comps * sizeof *state->working);
+  *job->schedule = (Schedule){.of = state->working, .num_comps = num_comps};
+}

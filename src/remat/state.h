@@ -1,0 +1,21 @@
+/* States of a rematerialization to come back to. */
+#ifndef REMAT_HLO_REMAT_STATE_H
+#define REMAT_HLO_REMAT_STATE_H
+
+#include "remat/algorithm.h"
+
+typedef struct RematState {
+  ModuleSnapshot module;
+  Schedule schedule;
+  Sequence *working; /* room for the table of sequences that the job goes on with */
+  uint32_t num_inst_names, num_comp_names;
+  int64_t next_channel_id;
+} RematState;
+
+/* Copies what the job has reached into `out`. O(module). */
+RematState remat_state_save(const RematJob *job, Arena *out);
+
+/* Puts it back. The job's schedule then lies where the state does, until the job changes it. */
+void remat_state_load(RematJob *job, const RematState *state);
+
+#endif
