@@ -194,31 +194,37 @@ static MemoryProfile measure(const Module *module, const Schedule *schedule, Sha
   MemoryProfile profile;
   memory_profile_init(&profile, module, out, scratch);
   profile.counts_params = true;
-  ArenaMark mark = arena_mark(scratch);
-  Arena *inner = arena_new(arena_options(scratch));
-  ValueAnalysis values = value_analysis_build(module, scratch, inner);
-  Liveness liveness = liveness_run(module, &values, schedule, count, scratch, inner);
-  const LiveRanges *ranges = &liveness.ranges;
+  Arena *arena = arena_new(arena_options(scratch));
+  ValueAnalysis values = value_analysis_build(module, arena, scratch);
+  Liveness liveness = liveness_run(module, &values, schedule, count, arena, scratch);
   profile.peak_bytes = liveness.peak_bytes;
   profile.peak_inst = liveness.peak_inst;
-  for (LogicalTime time = 0; time < ranges->num_times; time++) {
-    profile.bytes_at[ranges->flat[time]] = liveness.bytes_at[time];
+  for (LogicalTime time = 0; time < liveness.ranges.num_times; time++) {
+    profile.bytes_at[liveness.ranges.flat[time]] = liveness.bytes_at[time];
   }
+  arena_free(arena);
+  return profile;
+}
+
+static LiveSet live_at_peak(const Module *module, const Schedule *schedule, SharedCount count,
+                            Arena *out, Arena *scratch) {
+  Arena *arena = arena_new(arena_options(scratch));
+  ValueAnalysis values = value_analysis_build(module, arena, scratch);
+  Liveness liveness = liveness_run(module, &values, schedule, count, arena, scratch);
   uint32_t num_values = values.flow.values.len;
-  profile.live = arena_array(out, LiveBuffer, num_values);
+  LiveSet live = {.list = arena_array(out, LiveBuffer, num_values)};
   for (ValueId id = 0; id < num_values; id++) {
     const HloValue *value = &values.flow.values.data[id];
-    LiveRange range = ranges->of[id];
+    LiveRange range = liveness.ranges.of[id];
     bool is_live = range.start != NO_TIME && range.start <= liveness.peak_time &&
                    range.end >= liveness.peak_time;
     if (!is_live || value->bytes == 0) continue;
     if (inst_get(module, value->inst)->opcode == OPCODE_CONSTANT) continue;
-    profile.live[profile.num_live++] = (LiveBuffer){value->inst, value->part, value->bytes};
+    live.list[live.len++] = (LiveBuffer){value->inst, value->part, value->bytes};
   }
-  memory_profile_sort_live(&profile);
-  arena_free(inner);
-  arena_reset(scratch, mark);
-  return profile;
+  live_set_sort(&live);
+  arena_free(arena);
+  return live;
 }
 
 MemoryProfile measure_liveness(const Module *module, const Schedule *schedule, Arena *out,
@@ -226,7 +232,17 @@ MemoryProfile measure_liveness(const Module *module, const Schedule *schedule, A
   return measure(module, schedule, COUNT_SHARED_TWICE, out, scratch);
 }
 
+LiveSet live_at_peak_liveness(const Module *module, const Schedule *schedule, Arena *out,
+                              Arena *scratch) {
+  return live_at_peak(module, schedule, COUNT_SHARED_TWICE, out, scratch);
+}
+
 MemoryProfile measure_liveness_once(const Module *module, const Schedule *schedule, Arena *out,
                                     Arena *scratch) {
   return measure(module, schedule, COUNT_SHARED_ONCE, out, scratch);
+}
+
+LiveSet live_at_peak_liveness_once(const Module *module, const Schedule *schedule, Arena *out,
+                                   Arena *scratch) {
+  return live_at_peak(module, schedule, COUNT_SHARED_ONCE, out, scratch);
 }

@@ -6,7 +6,7 @@
 #include "analysis/remat_memory.h"
 
 const MemoryModel memory_models[] = {
-#define MODEL(id, name, summary) {name, summary, measure_##id},
+#define MODEL(id, name, summary) {name, summary, measure_##id, live_at_peak_##id},
 #include "analysis/models.def"
 };
 
@@ -77,8 +77,6 @@ static int by_bytes_then_inst(const void *pa, const void *pb) {
   return (a->part > b->part) - (a->part < b->part);
 }
 
-void memory_profile_sort_live(MemoryProfile *profile) {
-  if (profile->num_live) {
-    qsort(profile->live, profile->num_live, sizeof *profile->live, by_bytes_then_inst);
-  }
+void live_set_sort(LiveSet *live) {
+  if (live->len) qsort(live->list, live->len, sizeof *live->list, by_bytes_then_inst);
 }

@@ -16,8 +16,6 @@ typedef struct MemoryProfile {
   InstId peak_inst;   /* that runs at the peak: the innermost, where one calls the next; NO_ID when
                          nothing needs memory */
   int64_t *bytes_at;  /* by InstId: live while it runs; -1 for what runs in no sequence */
-  LiveBuffer *live;   /* at the peak, largest first; what is not there is outputs (model xla-remat) */
-  uint32_t num_live;
   int64_t parameter_bytes; /* of the entry, tables of pointers included */
   int64_t output_bytes;    /* likewise */
   int64_t aliased_bytes;   /* outputs that are parameters (input_output_alias) */
@@ -28,22 +26,35 @@ typedef struct MemoryProfile {
 typedef MemoryProfile (*MemoryFn)(const Module *module, const Schedule *schedule, Arena *out,
                                   Arena *scratch);
 
+/* What lives at the peak, largest first; outputs that the model xla-remat counts as such are not in
+ * it. */
+typedef struct LiveSet {
+  LiveBuffer *list;
+  uint32_t len;
+} LiveSet;
+
+typedef LiveSet (*LiveSetFn)(const Module *module, const Schedule *schedule, Arena *out,
+                             Arena *scratch);
+
 typedef struct MemoryModel {
   const char *name;
   const char *summary;
   MemoryFn measure;
+  LiveSetFn live_at_peak;
 } MemoryModel;
 
-#define MODEL(id, name, summary)                                                     \
+#define MODEL(id, name, summary)                                                         \
   MemoryProfile measure_##id(const Module *module, const Schedule *schedule, Arena *out, \
-                             Arena *scratch);
+                             Arena *scratch);                                            \
+  LiveSet live_at_peak_##id(const Module *module, const Schedule *schedule, Arena *out,  \
+                            Arena *scratch);
 #include "analysis/models.def"
 
 /* Sizes that all models give: parameters, outputs, aliases, constants. */
 void memory_profile_init(MemoryProfile *profile, const Module *module, Arena *out, Arena *scratch);
 
-/* Sorts the live buffers, largest first. */
-void memory_profile_sort_live(MemoryProfile *profile);
+/* Sorts a live set, largest first. */
+void live_set_sort(LiveSet *live);
 
 extern const MemoryModel memory_models[];
 extern const size_t num_memory_models;

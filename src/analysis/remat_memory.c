@@ -122,19 +122,18 @@ static CompMemory comp_memory(const Module *module, const RematIntervals *interv
   return memory;
 }
 
-RematMemory remat_memory(const Module *module, const Schedule *schedule, Arena *out,
-                         Arena *scratch) {
+static RematMemory count(const Module *module, const Schedule *schedule,
+                         const PointsTo *points_to, Arena *out, Arena *scratch) {
   RematMemory memory = {.of = arena_zarray(out, CompMemory, module->comps.len)};
   ArenaMark mark = arena_mark(scratch);
   Arena *inner = arena_new(arena_options(scratch));
   CallGraph graph = call_graph_build(module, scratch, inner);
-  PointsTo points_to = points_to_build(module, scratch, inner);
   SchedPos *positions = arena_zarray(scratch, SchedPos, module->insts.len);
   for (uint32_t i = 0; i < graph.num_reachable; i++) {
     CompId comp = graph.post_order[i];
     if (!comp_is_sequential(&graph, comp)) continue;
     ArenaMark comp_mark = arena_mark(scratch);
-    RematIntervals intervals = remat_intervals(module, &points_to, schedule->of[comp], comp,
+    RematIntervals intervals = remat_intervals(module, points_to, schedule->of[comp], comp,
                                                positions, scratch, inner);
     memory.of[comp] = comp_memory(module, &intervals, schedule->of[comp], memory.of, out);
     arena_reset(scratch, comp_mark);
@@ -147,29 +146,16 @@ RematMemory remat_memory(const Module *module, const Schedule *schedule, Arena *
   return memory;
 }
 
-/* ---- as a memory model ---- */
-
-/* What lives in one computation while the instruction at `pos` runs. */
-static void list_live(const Module *module, const PointsTo *points_to, const Schedule *schedule,
-                      CompId comp, SchedPos pos, MemoryProfile *profile, Arena *out,
-                      Arena *scratch) {
-  Arena *inner = arena_new(arena_options(scratch));
-  ArenaMark mark = arena_mark(scratch);
-  SchedPos *positions = arena_array(scratch, SchedPos, module->insts.len);
-  RematIntervals intervals = remat_intervals(module, points_to, schedule->of[comp], comp, positions,
-                                             scratch, inner);
-  LiveBuffer *live = arena_array(out, LiveBuffer, profile->num_live + intervals.len);
-  if (profile->num_live) memcpy(live, profile->live, profile->num_live * sizeof *live);
-  for (uint32_t i = 0; i < intervals.len; i++) {
-    const RematInterval *interval = &intervals.list[i];
-    if (interval->begin > pos || interval->last < pos || interval->bytes == 0) continue;
-    const LogicalBuffer *buffer = &points_to->buffers.data[interval->buffer];
-    live[profile->num_live++] = (LiveBuffer){buffer->inst, buffer->part, interval->bytes};
-  }
-  profile->live = live;
-  arena_reset(scratch, mark);
-  arena_free(inner);
+RematMemory remat_memory(const Module *module, const Schedule *schedule, Arena *out,
+                         Arena *scratch) {
+  Arena *arena = arena_new(arena_options(scratch));
+  PointsTo points_to = points_to_build(module, arena, scratch);
+  RematMemory memory = count(module, schedule, &points_to, out, scratch);
+  arena_free(arena);
+  return memory;
 }
+
+/* ---- as a memory model ---- */
 
 /* The callee with the largest peak, NO_ID when none needs memory. */
 static CompId largest_callee(const Module *module, const CompMemory *of, InstId id) {
@@ -182,14 +168,21 @@ static CompId largest_callee(const Module *module, const CompMemory *of, InstId 
   return largest;
 }
 
+/* The computation in which the instruction at the peak of `comp` has its largest part; NO_ID when
+ * it calls none. `*id` is the instruction. */
+static CompId next_at_peak(const Module *module, const Schedule *schedule,
+                           const RematMemory *memory, CompId comp, InstId *id) {
+  *id = schedule->of[comp].ids[memory->of[comp].peak_pos];
+  CompId callee = largest_callee(module, memory->of, *id);
+  return callee != NO_ID && memory->of[callee].peak_bytes > 0 ? callee : NO_ID;
+}
+
 MemoryProfile measure_xla_remat(const Module *module, const Schedule *schedule, Arena *out,
                                 Arena *scratch) {
   MemoryProfile profile;
   memory_profile_init(&profile, module, out, scratch);
-  ArenaMark mark = arena_mark(scratch);
-  Arena *inner = arena_new(arena_options(scratch));
-  RematMemory memory = remat_memory(module, schedule, scratch, inner);
-  PointsTo points_to = points_to_build(module, scratch, inner);
+  Arena *arena = arena_new(arena_options(scratch));
+  RematMemory memory = remat_memory(module, schedule, arena, scratch);
   profile.peak_bytes = memory.peak_bytes;
   for (CompId comp = 0; comp < module->comps.len; comp++) {
     if (!memory.of[comp].bytes_at) continue;
@@ -198,14 +191,46 @@ MemoryProfile measure_xla_remat(const Module *module, const Schedule *schedule, 
       profile.bytes_at[sequence.ids[pos]] = memory.of[comp].bytes_at[pos];
     }
   }
-  for (CompId comp = module->entry; comp != NO_ID && memory.of[comp].peak_bytes > 0;) {
-    SchedPos pos = memory.of[comp].peak_pos;
-    profile.peak_inst = schedule->of[comp].ids[pos];
-    list_live(module, &points_to, schedule, comp, pos, &profile, out, inner);
-    comp = largest_callee(module, memory.of, profile.peak_inst);
+  CompId comp = memory.of[module->entry].peak_bytes > 0 ? module->entry : NO_ID;
+  while (comp != NO_ID) {
+    comp = next_at_peak(module, schedule, &memory, comp, &profile.peak_inst);
   }
-  memory_profile_sort_live(&profile);
-  arena_free(inner);
-  arena_reset(scratch, mark);
+  arena_free(arena);
   return profile;
+}
+
+/* What lives in one computation while the instruction at its peak runs. */
+static void add_live(const Module *module, const PointsTo *points_to, const Schedule *schedule,
+                     CompId comp, SchedPos pos, LiveSet *live, Arena *out, Arena *scratch) {
+  Arena *arena = arena_new(arena_options(scratch));
+  SchedPos *positions = arena_array(arena, SchedPos, module->insts.len);
+  RematIntervals intervals = remat_intervals(module, points_to, schedule->of[comp], comp, positions,
+                                             arena, scratch);
+  LiveBuffer *list = arena_array(out, LiveBuffer, (size_t)live->len + intervals.len);
+  if (live->len) memcpy(list, live->list, live->len * sizeof *list);
+  for (uint32_t i = 0; i < intervals.len; i++) {
+    const RematInterval *interval = &intervals.list[i];
+    if (interval->begin > pos || interval->last < pos || interval->bytes == 0) continue;
+    const LogicalBuffer *buffer = &points_to->buffers.data[interval->buffer];
+    list[live->len++] = (LiveBuffer){buffer->inst, buffer->part, interval->bytes};
+  }
+  live->list = list;
+  arena_free(arena);
+}
+
+LiveSet live_at_peak_xla_remat(const Module *module, const Schedule *schedule, Arena *out,
+                               Arena *scratch) {
+  LiveSet live = {0};
+  Arena *arena = arena_new(arena_options(scratch));
+  PointsTo points_to = points_to_build(module, arena, scratch);
+  RematMemory memory = count(module, schedule, &points_to, arena, scratch);
+  CompId comp = memory.of[module->entry].peak_bytes > 0 ? module->entry : NO_ID;
+  while (comp != NO_ID) {
+    InstId ignored;
+    add_live(module, &points_to, schedule, comp, memory.of[comp].peak_pos, &live, out, scratch);
+    comp = next_at_peak(module, schedule, &memory, comp, &ignored);
+  }
+  live_set_sort(&live);
+  arena_free(arena);
+  return live;
 }
