@@ -91,64 +91,117 @@ static Str clone_name(Rewrite *rewrite, InstId original, const char *suffix, Are
                      name_with_suffix(inst_name(rewrite->module, original), suffix, scratch));
 }
 
-/* Clones one computation, the instructions' callees still shared, and lists its instructions that need
- * callees of their own in `owners`. */
-typedef struct CloneWork {
+/* Copies of instructions that still share the computations that they should own. */
+typedef struct CopyWork {
   Rewrite *rewrite;
   VEC(InstId) owners;
   Arena *scratch;
-} CloneWork;
+} CopyWork;
 
-static CompId clone_computation(CloneWork *work, CompId original) {
+/* The name of a copy that reads `operands`. */
+static Str copy_name(CopyWork *work, InstId original, const InstId *operands, const char *suffix) {
+  Rewrite *rewrite = work->rewrite;
+  const Instruction *inst = inst_get(rewrite->module, original);
+  if (inst->flags & INST_COMPACT_GTE) return compact_name(rewrite, operands[0], inst->index);
+  if (!suffix) return inst_name(rewrite->module, original);
+  return clone_name(rewrite, original, suffix, work->scratch);
+}
+
+/* Copies one instruction into `comp`; its operands have been copied or stand for something else. */
+static void copy_inst(CopyWork *work, InstId id, CompId comp, const char *suffix) {
   Rewrite *rewrite = work->rewrite;
   Module *module = rewrite->module;
-  ArenaMark mark = arena_mark(work->scratch);
-  Str wanted = name_with_suffix(comp_name(module, original), "clone", work->scratch);
-  CompId clone = module_add_comp(module, name_unique(&rewrite->comp_names, wanted),
-                                 comp_get(module, original)->origin);
-  comp_get(module, clone)->thread = comp_get(module, original)->thread;
-  comp_get(module, clone)->flags = comp_get(module, original)->flags;
-  uint32_t num_insts = comp_num_insts(module, original);
-  if (rewrite->clone_of.len < module->insts.len + num_insts) {
-    (void)vec_extend(module->arena, &rewrite->clone_of,
-                     module->insts.len + num_insts - rewrite->clone_of.len);
+  uint32_t num_operands = inst_get(module, id)->num_operands;
+  InstId *operands = arena_array(work->scratch, InstId, num_operands);
+  for (uint32_t k = 0; k < num_operands; k++) {
+    operands[k] = rewrite->image.data[inst_operand(module, id, k)];
   }
-  for (uint32_t i = 0; i < num_insts; i++) {
-    InstId id = comp_inst(module, original, i);
-    uint32_t num_operands = inst_get(module, id)->num_operands;
-    InstId *operands = arena_array(work->scratch, InstId, num_operands);
-    for (uint32_t k = 0; k < num_operands; k++) {
-      operands[k] = rewrite->clone_of.data[inst_operand(module, id, k)];
-    }
-    const Instruction *inst = inst_get(module, id);
-    Str name = inst->flags & INST_COMPACT_GTE ? compact_name(rewrite, operands[0], inst->index)
-                                              : clone_name(rewrite, id, "clone", work->scratch);
-    InstId copy = module_clone_inst(module, id, name, clone, operands);
-    if (inst_get(module, id)->flags & INST_NESTED) inst_get(module, copy)->flags |= INST_NESTED;
-    rewrite->clone_of.data[id] = copy;
-    if (inst_get(module, id)->opcode == OPCODE_PARAMETER) {
-      IdList params = comp_get(module, clone)->params;
-      id_list_push(module, &params, copy);
-      comp_get(module, clone)->params = params;
-    }
-    if (owns_callees(inst_get(module, id))) *vec_push(module->arena, &work->owners) = copy;
+  Str name = copy_name(work, id, operands, suffix);
+  InstId copy = module_clone_inst(module, id, name, comp, operands);
+  rewrite->image.data[id] = copy;
+  if (owns_callees(inst_get(module, id)) && suffix) {
+    *vec_push(work->scratch, &work->owners) = copy;
   }
+}
+
+/* Images of a computation's instructions can be written. */
+static void make_room_for_images(Rewrite *rewrite) {
+  uint32_t missing = rewrite->module->insts.len - rewrite->image.len;
+  if (rewrite->image.len < rewrite->module->insts.len) {
+    (void)vec_extend(rewrite->module->arena, &rewrite->image, missing);
+  }
+}
+
+static void copy_control(Rewrite *rewrite, const InstId *insts, uint32_t num_insts) {
+  Module *module = rewrite->module;
   for (uint32_t i = 0; i < num_insts; i++) {
-    InstId id = comp_inst(module, original, i);
-    IdList before = inst_control(module, id)->predecessors;
+    IdList before = inst_control(module, insts[i])->predecessors;
     for (uint32_t k = 0; k < before.len; k++) {
-      module_add_control(module, rewrite->clone_of.data[id_list(module, before)[k]],
-                         rewrite->clone_of.data[id]);
+      module_add_control(module, rewrite->image.data[id_list(module, before)[k]],
+                         rewrite->image.data[insts[i]]);
     }
   }
-  comp_get(module, clone)->root = rewrite->clone_of.data[comp_get(module, original)->root];
-  arena_reset(work->scratch, mark);
-  return clone;
+}
+
+/* The instructions of a computation, in an array that stays while instructions are added. */
+static InstId *list_insts(const Module *module, CompId comp, Arena *out) {
+  uint32_t count = comp_num_insts(module, comp);
+  InstId *insts = arena_array(out, InstId, count);
+  if (count) memcpy(insts, id_list(module, comp_get(module, comp)->insts), count * sizeof *insts);
+  return insts;
+}
+
+static CompId copy_computation(CopyWork *work, CompId original) {
+  Rewrite *rewrite = work->rewrite;
+  Module *module = rewrite->module;
+  Str wanted = name_with_suffix(comp_name(module, original), "clone", work->scratch);
+  CompId copy = module_add_comp(module, name_unique(&rewrite->comp_names, wanted),
+                                comp_get(module, original)->origin);
+  comp_get(module, copy)->thread = comp_get(module, original)->thread;
+  comp_get(module, copy)->flags = comp_get(module, original)->flags;
+  make_room_for_images(rewrite);
+  uint32_t num_insts = comp_num_insts(module, original);
+  const InstId *insts = list_insts(module, original, work->scratch);
+  for (uint32_t i = 0; i < num_insts; i++) {
+    copy_inst(work, insts[i], copy, "clone");
+    InstId image = rewrite->image.data[insts[i]];
+    const Instruction *inst = inst_get(module, insts[i]);
+    if (inst->flags & INST_NESTED) inst_get(module, image)->flags |= INST_NESTED;
+    if (inst->opcode == OPCODE_PARAMETER) {
+      IdList params = comp_get(module, copy)->params;
+      id_list_push(module, &params, image);
+      comp_get(module, copy)->params = params;
+    }
+  }
+  copy_control(rewrite, insts, num_insts);
+  comp_get(module, copy)->root = rewrite->image.data[comp_get(module, original)->root];
+  return copy;
+}
+
+/* Gives what was copied computations of its own; what those hold may be fusions in turn. */
+static void copy_owned(CopyWork *work) {
+  Module *module = work->rewrite->module;
+  while (work->owners.len) {
+    InstId owner = work->owners.data[--work->owners.len];
+    for (uint32_t i = 0; i < inst_get(module, owner)->num_callees; i++) {
+      CompId callee = copy_computation(work, inst_callees(module, owner)[i]);
+      module_set_callee(module, owner, i, callee);
+    }
+  }
+}
+
+CompId rewrite_clone_computation(Rewrite *rewrite, CompId original, Arena *scratch) {
+  CopyWork work = {.rewrite = rewrite, .scratch = scratch};
+  ArenaMark mark = arena_mark(scratch);
+  CompId copy = copy_computation(&work, original);
+  copy_owned(&work);
+  arena_reset(scratch, mark);
+  return copy;
 }
 
 InstId rewrite_clone(Rewrite *rewrite, InstId original, Arena *scratch) {
   Module *module = rewrite->module;
-  CloneWork work = {.rewrite = rewrite, .scratch = scratch};
+  CopyWork work = {.rewrite = rewrite, .scratch = scratch};
   ArenaMark mark = arena_mark(scratch);
   InstId clone;
   if (inst_get(module, original)->flags & INST_COMPACT_GTE) {
@@ -163,16 +216,66 @@ InstId rewrite_clone(Rewrite *rewrite, InstId original, Arena *scratch) {
   if (inst_get(module, clone)->flags & INST_HAS_CHANNEL) {
     inst_get(module, clone)->index = rewrite->next_channel_id++;
   }
-  if (owns_callees(inst_get(module, clone))) *vec_push(module->arena, &work.owners) = clone;
-  while (work.owners.len) { /* what a cloned fusion holds may be fusions in turn */
-    InstId owner = work.owners.data[--work.owners.len];
-    for (uint32_t i = 0; i < inst_get(module, owner)->num_callees; i++) {
-      CompId callee = clone_computation(&work, inst_callees(module, owner)[i]);
-      module_set_callee(module, owner, i, callee);
-    }
-  }
+  if (owns_callees(inst_get(module, clone))) *vec_push(scratch, &work.owners) = clone;
+  copy_owned(&work);
   arena_reset(scratch, mark);
   return clone;
+}
+
+/* ---- inlining ---- */
+
+/* What had to run before the call runs before its copies, and these before what had to wait for it. */
+static void inherit_control(Rewrite *rewrite, InstId call, NewInsts copies, InstId result) {
+  Module *module = rewrite->module;
+  ControlDeps deps = *inst_control(module, call);
+  for (uint32_t i = 0; i < deps.predecessors.len; i++) { /* also where nothing is copied */
+    for (uint32_t k = 0; k < deps.successors.len; k++) {
+      module_add_control(module, id_list(module, deps.predecessors)[i],
+                         id_list(module, deps.successors)[k]);
+    }
+  }
+  for (InstId id = copies.begin; id < copies.end; id++) {
+    bool is_source = inst_control(module, id)->predecessors.len == 0;
+    for (uint32_t k = 0; k < inst_get(module, id)->num_operands; k++) {
+      is_source &= inst_operand(module, id, k) < copies.begin;
+    }
+    for (uint32_t k = 0; is_source && k < deps.predecessors.len; k++) {
+      module_add_control(module, id_list(module, deps.predecessors)[k], id);
+    }
+    bool is_sink = inst_get(module, id)->users.len == 0 || id == result;
+    for (uint32_t k = 0; is_sink && k < deps.successors.len; k++) {
+      module_add_control(module, id, id_list(module, deps.successors)[k]);
+    }
+  }
+}
+
+NewInsts rewrite_inline(Rewrite *rewrite, InstId call, const char *suffix, Arena *scratch) {
+  Module *module = rewrite->module;
+  CompId callee = inst_callees(module, call)[0];
+  CompId caller = inst_get(module, call)->parent;
+  CopyWork work = {.rewrite = rewrite, .scratch = scratch};
+  ArenaMark mark = arena_mark(scratch);
+  make_room_for_images(rewrite);
+  uint32_t num_insts = comp_num_insts(module, callee);
+  const InstId *insts = list_insts(module, callee, scratch);
+  NewInsts copies = {.begin = module->insts.len};
+  for (uint32_t i = 0; i < num_insts; i++) {
+    const Instruction *inst = inst_get(module, insts[i]);
+    if (inst->opcode == OPCODE_PARAMETER) {
+      rewrite->image.data[insts[i]] = inst_operand(module, call, (uint32_t)inst->index);
+    } else {
+      copy_inst(&work, insts[i], caller, suffix);
+    }
+  }
+  copies.end = module->insts.len;
+  copy_control(rewrite, insts, num_insts);
+  InstId result = rewrite->image.data[comp_get(module, callee)->root];
+  rewrite_replace_all_uses(rewrite, call, result, scratch);
+  inherit_control(rewrite, call, copies, result);
+  module_remove_inst(module, call);
+  copy_owned(&work);
+  arena_reset(scratch, mark);
+  return copies;
 }
 
 /* ---- helpers ---- */

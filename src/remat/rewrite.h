@@ -11,7 +11,7 @@ typedef struct Rewrite {
   NameSet inst_names;
   NameSet comp_names;
   int64_t next_channel_id; /* hlo_query::NextChannelId */
-  VEC(InstId) clone_of;    /* by InstId, for the computation that is being cloned */
+  VEC(InstId) image;       /* by InstId, for the computation that is being copied: its copies */
 } Rewrite;
 
 /* The names live in the module's arena. */
@@ -21,6 +21,19 @@ Rewrite rewrite_begin(Module *module);
  * it has one. A fusion gets its own copy of the computation that it calls, other called computations
  * are shared. Control dependencies are left to the caller. */
 InstId rewrite_clone(Rewrite *rewrite, InstId original, Arena *scratch);
+
+/* A copy of a computation, `x.clone`, with copies of its fusions' computations. */
+CompId rewrite_clone_computation(Rewrite *rewrite, CompId original, Arena *scratch);
+
+/* New instructions have ids begin … end - 1. */
+typedef struct NewInsts {
+  InstId begin, end;
+} NewInsts;
+
+/* Puts copies of a called computation's instructions in the place of the call, or fusion, which dies:
+ * whoever read it reads the copy of the computation's result. The copies, in the computation's order,
+ * are named with `suffix`; NULL = they keep their names, because the computation dies too. */
+NewInsts rewrite_inline(Rewrite *rewrite, InstId call, const char *suffix, Arena *scratch);
 
 /* Helpers of a clone: element `index` of a tuple; the operand seen with another shape. */
 InstId rewrite_add_get_tuple_element(Rewrite *rewrite, InstId tuple, int64_t index);

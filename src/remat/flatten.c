@@ -1,0 +1,41 @@
+#include "analysis/call_graph.h"
+#include "remat/expand.h"
+#include "remat/prepare.h"
+
+/* Copies what is called as a sequence more than once, callers before callees: a copy's callees then
+ * have one caller more. True when it did anything. */
+static bool flatten_once(Rewrite *rewrite, rh_diags *diags, rh_status *status, Arena *scratch) {
+  Module *module = rewrite->module;
+  Arena *arena = arena_new(arena_options(scratch));
+  CallGraph graph = call_graph_build(module, arena, scratch);
+  bool has_changed = false;
+  for (uint32_t i = graph.num_reachable; i-- > 0 && *status == RH_OK;) {
+    CompId comp = graph.post_order[i];
+    if (!comp_is_sequential(&graph, comp)) continue;
+    /* A reducer that is also called keeps its own. */
+    bool is_taken = graph.context[comp] & CALLED_AS_EXPRESSION;
+    for (uint32_t k = graph.first_caller[comp]; k < graph.first_caller[comp + 1]; k++) {
+      InstId caller = graph.callers[k]; /* once for each time that it calls this */
+      if (k > graph.first_caller[comp] && graph.callers[k - 1] == caller) continue;
+      if (!opcode_is_control_flow((Opcode)inst_get(module, caller)->opcode)) continue;
+      for (uint32_t c = 0; c < inst_get(module, caller)->num_callees; c++) {
+        if (inst_callees(module, caller)[c] != comp) continue;
+        if (is_taken) {
+          CompId copy = rewrite_clone_computation(rewrite, comp, scratch);
+          module_set_callee(module, caller, c, copy);
+          has_changed = true;
+        }
+        is_taken = true;
+      }
+    }
+    *status = expansion_check(module, diags);
+  }
+  arena_free(arena);
+  return has_changed;
+}
+
+rh_status flatten_call_graph(Rewrite *rewrite, rh_diags *diags, Arena *scratch) {
+  rh_status status = RH_OK;
+  while (status == RH_OK && flatten_once(rewrite, diags, &status, scratch)) continue;
+  return status;
+}

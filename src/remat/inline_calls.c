@@ -1,0 +1,40 @@
+#include "analysis/call_graph.h"
+#include "remat/expand.h"
+#include "remat/prepare.h"
+
+static bool is_inlineable(const Module *module, InstId id) {
+  const Instruction *inst = inst_get(module, id);
+  return inst->opcode == OPCODE_CALL && !(inst->flags & INST_DEAD) &&
+         !inst_attr(module, id, ATTR_BACKEND_CONFIG) &&
+         str_equal(comp_get(module, inst->parent)->thread,
+                   comp_get(module, inst_callees(module, id)[0])->thread);
+}
+
+rh_status inline_calls(Rewrite *rewrite, Schedule *schedule, rh_diags *diags, Arena *out,
+                       Arena *scratch) {
+  Module *module = rewrite->module;
+  Arena *arena = arena_new(arena_options(scratch));
+  CallGraph graph = call_graph_build(module, arena, scratch);
+  uint32_t *num_callers = arena_zarray(arena, uint32_t, module->comps.len);
+  for (CompId comp = 0; comp < module->comps.len; comp++) {
+    num_callers[comp] = graph.first_caller[comp + 1] - graph.first_caller[comp];
+  }
+  Expansions expansions = expansions_begin(module, arena);
+  rh_status status = RH_OK;
+  for (uint32_t i = 0; i < graph.num_reachable && status == RH_OK; i++) { /* callees first */
+    CompId comp = graph.post_order[i];
+    uint32_t num_insts = comp_num_insts(module, comp); /* copies hold no calls any more */
+    for (uint32_t k = 0; k < num_insts && status == RH_OK; k++) {
+      InstId call = comp_inst(module, comp, k);
+      if (!is_inlineable(module, call)) continue;
+      CompId callee = inst_callees(module, call)[0];
+      const char *suffix = num_callers[callee]-- == 1 ? NULL : "inlined";
+      expansions_add(&expansions, call, rewrite_inline(rewrite, call, suffix, scratch));
+      status = expansion_check(module, diags);
+    }
+    module_sweep_comp(module, comp);
+  }
+  if (schedule && status == RH_OK) expansions_apply(&expansions, module, schedule, out);
+  arena_free(arena);
+  return status;
+}
