@@ -14,6 +14,7 @@
  *   ALIASING                 {output index length, output index…, operand, operand index length,
  *                            operand index…} per pair
  *   REPLICA_GROUPS           {number of groups, devices in each, or -1 if they differ}
+ *   SPARSITY                 {given, non-zeros, block size, dimension} of the lhs, then of the rhs
  *   SHAPE, SHAPE_LIST        {shape ids…}
  *   METADATA                 {index into Module.metadata}
  *   an enumeration           {index of the word in its list}, see attribute_enum_words

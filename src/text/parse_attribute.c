@@ -262,7 +262,7 @@ static bool parse_window(Parser *parser) {
     push_int(parser, window_value(parser, fields[WINDOW_REVERSAL], i, 1, 0, 0) == 1);
   }
   int64_t *ints = parser->source->ints.data;
-  memmove(ints + before, ints + raw_end, (size_t)rank * 7 * sizeof *ints);
+  if (rank) memmove(ints + before, ints + raw_end, (size_t)rank * 7 * sizeof *ints);
   parser->source->ints.len = before + rank * 7;
   return parse_close(parser, TOK_RBRACE, opener, "the window");
 }
@@ -521,6 +521,7 @@ static bool parse_result_accuracy(Parser *parser) {
 
 /* '{' (lhs= | rhs=) '{' field* '}' … '}', without commas. */
 static bool parse_tensor_configs(Parser *parser, const char *const *int_fields, bool with_sparsity) {
+  int64_t kept[2][4] = {{0}}; /* per side: given, non-zeros, block size, dimension */
   uint32_t opener = tok(parser)->begin;
   if (!parse_token(parser, TOK_LBRACE, "before the configuration")) return false;
   while (!at(parser, TOK_RBRACE)) {
@@ -528,6 +529,8 @@ static bool parse_tensor_configs(Parser *parser, const char *const *int_fields, 
     if (!at(parser, TOK_ATTR_NAME) || (!str_is(side, "lhs") && !str_is(side, "rhs"))) {
       return parse_expected(parser, "lhs=, rhs= or '}'");
     }
+    int64_t *words = kept[str_is(side, "rhs")];
+    words[0] = true;
     lex_next(&parser->lex);
     uint32_t inner = tok(parser)->begin;
     if (!parse_token(parser, TOK_LBRACE, "before the tensor's configuration")) return false;
@@ -545,13 +548,18 @@ static bool parse_tensor_configs(Parser *parser, const char *const *int_fields, 
       if (is_sparsity) {
         if (!parse_sizes(parser, &count)) return false;
         if (count != 2) return parse_fail(parser, place, "sparsity is two numbers, such as 2x4");
+        words[1] = parser->source->ints.data[before];
+        words[2] = parser->source->ints.data[before + 1];
       } else if (!parse_int_value(parser)) {
         return false;
+      } else if (str_is(name, "dimension")) {
+        words[3] = parser->source->ints.data[before];
       }
       parser->source->ints.len = before;
     }
     if (!parse_close(parser, TOK_RBRACE, inner, "the tensor's configuration")) return false;
   }
+  for (int i = 0; with_sparsity && i < 8; i++) push_int(parser, kept[i / 4][i % 4]);
   return parse_close(parser, TOK_RBRACE, opener, "the configuration");
 }
 

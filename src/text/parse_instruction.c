@@ -532,6 +532,7 @@ static bool add_async_wrapper(Parser *parser, const OpcodeText *op, ShapeId shap
                          .num_attrs = start->num_attrs,
                          .callees = parser->callees.data + start->first_callee,
                          .num_callees = start->num_callees,
+                         .is_implied = true,
                          .offset = op->place};
   if (!parse_check_opcode(parser, &candidate)) return false;
   InstId id = parser_add_inst(parser, &root);

@@ -295,7 +295,9 @@ static bool check_rules(Parser *parser, const Candidate *candidate) {
     case OPCODE_CONDITIONAL: return check_conditional(parser, candidate);
     case OPCODE_CONVOLUTION:
     case OPCODE_DOT:
-      return num_operands >= 2 || fail(parser, candidate, "takes at least 2 operands");
+      /* The wrapper of `dot-start()` gets its operands from updates. */
+      return num_operands >= 2 || candidate->is_implied ||
+             fail(parser, candidate, "takes at least 2 operands");
     case OPCODE_CUSTOM_CALL: return check_custom_call(parser, candidate);
     case OPCODE_DYNAMIC_RESHAPE: return check_reshape(parser, candidate, true);
     case OPCODE_RESHAPE: return check_reshape(parser, candidate, false);

@@ -24,8 +24,8 @@ static uint32_t simple_array_end(const Parser *parser) {
   if (pos >= length) return 0;
   pos++;
   if (pos < length && text[pos] == '{') {
-    uint32_t brace = pos++;
-    if (pos >= length || text[pos] < '0' || text[pos] > '9') return text[pos] == ':' ? 0 : brace;
+    pos++;
+    if (pos >= length || text[pos] < '0' || text[pos] > '9') return 0;
     while (pos < length && text[pos] != '}') {
       if ((text[pos] < '0' || text[pos] > '9') && text[pos] != ',') return 0;
       pos++;

@@ -204,6 +204,7 @@ typedef struct Candidate {
   const CompId *callees;
   uint32_t num_callees;
   uint32_t offset; /* of the opcode, for messages */
+  bool is_implied; /* the instruction of an implied async wrapper */
 } Candidate;
 
 /* Operand count, attribute and shape rules that XLA enforces while it parses. */
