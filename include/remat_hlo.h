@@ -1,17 +1,333 @@
+/* remat-hlo: reads HLO text as XLA dumps it, schedules it, rematerializes it under a byte budget, and
+ * writes back HLO that XLA compiles.
+ *
+ *     rh_module *input, *scheduled, *result;
+ *     rh_parse(text, length, NULL, &input, diags);
+ *     rh_schedule(input, NULL, &scheduled, diags);
+ *     rh_remat_options options = RH_REMAT_OPTIONS_INIT;
+ *     options.limit_bytes = 12 * (int64_t)1024 * 1024 * 1024;
+ *     rh_remat(scheduled, &options, &result, NULL, diags);
+ *     rh_print(result, write, context);
+ *
+ * Modules do not change once they are made; several threads may read one at the same time. A module
+ * keeps spans into the text that it was parsed from: the text must stay as it is until the module and
+ * all modules made from it are freed, in any order. The library does no input or output but through
+ * the functions that it is given, and keeps no state between calls.
+ *
+ * All sizes are bytes. Functions that can fail return a status and explain it in `diags`, which may be
+ * NULL. */
 #ifndef REMAT_HLO_H
 #define REMAT_HLO_H
+
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-typedef enum rh_status { RH_OK = 0, RH_NO = 1, RH_ERR_USAGE = 2, RH_ERR_INPUT = 3, RH_ERR_SYSTEM = 4 } rh_status;
-typedef enum rh_severity { RH_SEVERITY_ERROR, RH_SEVERITY_WARNING, RH_SEVERITY_NOTE } rh_severity;
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(RH_BUILDING) && defined(__GNUC__)
+#define RH_API __attribute__((visibility("default")))
+#else
+#define RH_API
+#endif
+
+/* The version of the library, "0.1.0". */
+RH_API const char *rh_version(void);
+
+/* ---- status and diagnostics ---- */
+
+/* Also the exit codes of the tool. */
+typedef enum rh_status {
+  RH_OK = 0,
+  RH_NO = 1,         /* the answer is no: budget not met, modules not equivalent */
+  RH_ERR_USAGE = 2,  /* an option that is unknown or out of range */
+  RH_ERR_INPUT = 3,  /* the module is not HLO, or contradicts itself */
+  RH_ERR_SYSTEM = 4, /* writing failed, or a fault of our own */
+} rh_status;
+
+typedef enum rh_severity {
+  RH_SEVERITY_ERROR,
+  RH_SEVERITY_WARNING,
+  RH_SEVERITY_NOTE,
+} rh_severity;
+
 #define RH_NO_OFFSET SIZE_MAX
-typedef struct rh_diag { rh_severity severity; const char *message; size_t offset; size_t opener_offset; } rh_diag;
+
+typedef struct rh_diag {
+  rh_severity severity;
+  const char *message;  /* a sentence without capital and full stop; owned by the rh_diags */
+  size_t offset;        /* into the text, RH_NO_OFFSET = nowhere in particular */
+  size_t opener_offset; /* of the bracket or definition that it goes back to, or RH_NO_OFFSET */
+} rh_diag;
+
 typedef struct rh_diags rh_diags;
+
+RH_API rh_diags *rh_diags_new(void);
+RH_API void rh_diags_free(rh_diags *diags);
+RH_API size_t rh_diags_len(const rh_diags *diags);
+RH_API rh_diag rh_diags_get(const rh_diags *diags, size_t index);
+
+/* Line and column of an offset, both from 1; columns are bytes. O(offset). */
+RH_API void rh_locate(const char *text, size_t length, size_t offset, size_t *line,
+                      size_t *column);
+
+/* The candidate that `word` is most likely a misspelling of, NULL when none is close. */
+RH_API const char *rh_closest_word(const char *word, const char *const *candidates, size_t count);
+
+/* ---- output ---- */
+
 /* Takes bytes; returns 0, or anything else to stop. */
 typedef int (*rh_write_fn)(void *context, const char *data, size_t length);
-rh_diags *rh_diags_new(void);
-void rh_diags_free(rh_diags *);
-size_t rh_diags_len(const rh_diags *);
-rh_diag rh_diags_get(const rh_diags *, size_t);
-void rh_locate(const char *text, size_t length, size_t offset, size_t *line, size_t *column);
+
+/* Text inside a module, not ended by NUL; lives as long as the module. */
+typedef struct rh_text {
+  const char *data;
+  size_t length;
+} rh_text;
+
+/* ---- modules ---- */
+
+typedef struct rh_module rh_module;
+
+typedef struct rh_parse_options {
+  size_t max_memory_bytes; /* of the module and all that is made from it, each; 0 = no limit */
+  /* Called when memory runs out; must not return. NULL = abort(). */
+  void (*on_out_of_memory)(void *context, size_t wanted_bytes, size_t limit_bytes);
+  void *context;
+} rh_parse_options;
+
+#define RH_PARSE_OPTIONS_INIT {0, NULL, NULL}
+
+/* Parses HLO text as XLA does; `options` may be NULL. On success `*module` is to be freed by the
+ * caller; warnings may be in `diags`. RH_ERR_INPUT when XLA would not read it either. Linear. */
+RH_API rh_status rh_parse(const char *text, size_t length, const rh_parse_options *options,
+                          rh_module **module, rh_diags *diags);
+
+RH_API void rh_module_free(rh_module *module);
+
+typedef struct rh_module_info {
+  rh_text name;
+  bool is_scheduled;         /* its text says so, or rh_schedule made it */
+  const char *scheduler;     /* that made its order, NULL = none did */
+  uint64_t num_computations;
+  uint64_t num_instructions; /* of all computations (HloModule::instruction_count) */
+  uint64_t num_elided_literals; /* `constant({...})`: the module cannot be run as it is */
+  int64_t num_partitions;
+  bool has_sharding_calls; /* not partitioned yet: shapes are those of all devices together */
+  bool is_optimized;       /* has fusions or a schedule: it is what runs, or near to it */
+  uint64_t num_rematerialized; /* computations of values that rh_remat added */
+} rh_module_info;
+
+RH_API rh_module_info rh_get_info(const rh_module *module);
+
+/* Whether the module is consistent enough to be analysed; the functions below check it themselves.
+ * RH_ERR_INPUT with the place of the first contradiction. */
+RH_API rh_status rh_check(const rh_module *module, rh_diags *diags);
+
+/* Writes the module as HLO text: byte for byte what was parsed, or that with the changed pieces
+ * replaced. RH_ERR_SYSTEM when `write` failed. */
+RH_API rh_status rh_print(const rh_module *module, rh_write_fn write, void *context);
+
+/* ---- scheduling ---- */
+
+typedef enum rh_inline_calls {
+  RH_INLINE_AUTO,  /* as XLA does: before scheduling, never in a scheduled module */
+  RH_INLINE_NEVER,
+  RH_INLINE_ALWAYS,
+} rh_inline_calls;
+
+enum {
+  RH_UNFUSE_LOOP = 1,
+  RH_UNFUSE_INPUT = 2,
+  RH_UNFUSE_OUTPUT = 4,
+  RH_UNFUSE_ALL = 7, /* custom fusions are never written out */
+};
+
+typedef struct rh_schedule_options {
+  const char *scheduler; /* a name of RH_SCHEDULERS, or "auto": `input` if scheduled, else `default` */
+  bool ignore_schedule;  /* take the module as unscheduled, text order as creation order */
+  rh_inline_calls inline_calls;
+  unsigned unfuse;       /* RH_UNFUSE_…: fusions whose instructions become the caller's */
+} rh_schedule_options;
+
+#define RH_SCHEDULE_OPTIONS_INIT {"auto", false, RH_INLINE_AUTO, 0}
+
+/* A module with an order. An unscheduled one is prepared as XLA does before it schedules: calls are
+ * inlined, each loop gets its own computations, dead code is dropped. `options` may be NULL. */
+RH_API rh_status rh_schedule(const rh_module *module, const rh_schedule_options *options,
+                             rh_module **scheduled, rh_diags *diags);
+
+/* ---- memory ---- */
+
+typedef struct rh_memory {
+  int64_t peak_bytes;      /* as the model counts */
+  int64_t temp_bytes;      /* of it: temporaries, alive at the peak */
+  int64_t parameter_bytes; /* of the entry, tables of pointers included */
+  int64_t output_bytes;    /* likewise */
+  int64_t aliased_bytes;   /* outputs that take over a parameter (input_output_alias) */
+  int64_t constant_bytes;
+  int64_t total_bytes;     /* parameters + outputs - aliased + temporaries */
+  int64_t lower_bound_bytes; /* of peak_bytes: no order and no recomputation can go below */
+  rh_text peak_instruction;  /* empty when nothing needs memory */
+  rh_text lower_bound_instruction; /* that sets the bound; empty when it is not one alone */
+} rh_memory;
+
+/* Memory of a scheduled module under a model of RH_MEMORY_MODELS. */
+RH_API rh_status rh_measure_memory(const rh_module *module, const char *model, rh_memory *memory,
+                                   rh_diags *diags);
+
+/* What a byte budget bounds. */
+typedef enum rh_limit_counts {
+  RH_COUNT_TEMP,
+  RH_COUNT_TEMP_OUTPUTS,
+  RH_COUNT_TOTAL,
+} rh_limit_counts;
+
+RH_API int64_t rh_counted_bytes(const rh_memory *memory, rh_limit_counts counts);
+
+/* A buffer that is alive at the peak. */
+typedef struct rh_live_buffer {
+  rh_text instruction; /* that makes it */
+  rh_text opcode;
+  int64_t bytes;
+  const char *reason;      /* why it is not recomputed, a word; "none" when it could be */
+  const char *explanation; /* the same as a sentence */
+} rh_live_buffer;
+
+typedef void (*rh_live_fn)(void *context, const rh_live_buffer *buffer);
+
+struct rh_remat_options;
+
+/* Visits what is alive at the peak, largest first. `options`, which may be NULL, say what could be
+ * recomputed. */
+RH_API rh_status rh_visit_live(const rh_module *module, const char *model,
+                               const struct rh_remat_options *options, rh_live_fn visit,
+                               void *context, rh_diags *diags);
+
+/* ---- cost ---- */
+
+typedef struct rh_profile rh_profile; /* a device */
+
+/* Reads a device profile (JSON, share/remat-hlo/profiles). */
+RH_API rh_status rh_profile_parse(const char *json, size_t length, rh_profile **profile,
+                                  rh_diags *diags);
+RH_API void rh_profile_free(rh_profile *profile);
+RH_API const char *rh_profile_name(const rh_profile *profile);
+RH_API const char *rh_profile_description(const rh_profile *profile);
+RH_API int64_t rh_profile_memory_bytes(const rh_profile *profile); /* of the device; 0 = unknown */
+
+typedef struct rh_cost {
+  /* Sums over the entry as XLA's HloCostAnalysis gives them: loop bodies once, custom calls -1. */
+  int64_t flops, transcendentals, bytes_accessed;
+  /* The same weighted by trip counts, over everything that runs. */
+  double flops_weighted, transcendentals_weighted, bytes_accessed_weighted;
+  double seconds; /* modelled by the profile's roofline, weighted; 0 without a profile */
+} rh_cost;
+
+/* Cost of a module. `profile` may be NULL. `default_trip_count` stands in for loops whose trip count
+ * the text does not tell. */
+RH_API rh_status rh_measure_cost(const rh_module *module, const rh_profile *profile,
+                                 int64_t default_trip_count, rh_cost *cost, rh_diags *diags);
+
+/* ---- rematerialization ---- */
+
+typedef enum rh_emit {
+  RH_EMIT_SCHEDULED,   /* is_scheduled=true, instructions in the order of the schedule */
+  RH_EMIT_UNSCHEDULED, /* control dependencies hold what was recomputed in its place */
+} rh_emit;
+
+typedef struct rh_remat_options {
+  const char *algorithm;    /* a name of RH_ALGORITHMS */
+  const char *memory_model; /* a name of RH_MEMORY_MODELS */
+  rh_limit_counts limit_counts;
+  int64_t limit_bytes;      /* INT64_MAX = no budget, nothing is done; 0 = as low as it gets */
+  rh_emit emit;
+  int64_t small_node_bytes; /* results of at most this size are not recomputed; 0 = all may be */
+  bool remat_collectives;   /* they may be recomputed, by all devices together */
+  /* of `standard` */
+  int64_t min_remat_bytes;      /* XLA's min_remat_size */
+  uint32_t block_size_limit;    /* consecutive instructions that are recomputed together */
+  double block_factor;          /* XLA's block_rematerialization_factor; 0 = limit / 8, at least 1 */
+  /* of `path` */
+  uint32_t path_depth;          /* instructions that are recomputed for one value, at most, in a row */
+} rh_remat_options;
+
+#define RH_REMAT_OPTIONS_INIT                                                       \
+  {                                                                                 \
+    "path", "xla-remat", RH_COUNT_TEMP_OUTPUTS, INT64_MAX, RH_EMIT_SCHEDULED,       \
+        INT64_C(1) << 20, false, 0, 1, 0, 10                                        \
+  }
+
+typedef struct rh_remat_result {
+  bool is_met;                      /* counted_bytes is within the limit */
+  int64_t counted_bytes;            /* of the result, counted again from its text */
+  int64_t xla_reported_after_bytes; /* what XLA's pass would claim; -1 for other algorithms */
+  double remat_seconds, verify_seconds; /* taken by the two */
+} rh_remat_result;
+
+/* Recomputes values of a scheduled module until it fits the budget. The result is parsed again from
+ * the text that rh_print gives, and it is proven to compute what the module does that was parsed
+ * first: RH_ERR_SYSTEM when that fails, a fault of ours. RH_NO when the budget is not met; `*result`
+ * is then the best that was found. `result_info` may be NULL. */
+RH_API rh_status rh_remat(const rh_module *module, const rh_remat_options *options,
+                          rh_module **result, rh_remat_result *result_info, rh_diags *diags);
+
+/* Whether `after` computes what `before` computes, bit for bit as HLO means it. RH_NO with notes in
+ * `diags` that say what differs when that cannot be shown. */
+RH_API rh_status rh_verify(const rh_module *before, const rh_module *after, rh_diags *diags);
+
+/* ---- pictures and logs ---- */
+
+typedef struct rh_dot_options {
+  const char *memory_model;
+  int64_t min_bytes;  /* larger results are shown, and who reads them; -1 = as max_nodes allows */
+  uint32_t max_nodes;
+} rh_dot_options;
+
+#define RH_DOT_OPTIONS_INIT {"xla-remat", -1, 120}
+
+/* Writes a scheduled module's graph for graphviz. RH_ERR_USAGE when the library was built without. */
+RH_API rh_status rh_emit_dot(const rh_module *module, const rh_dot_options *options,
+                             rh_write_fn write, void *context, rh_diags *diags);
+
+typedef enum rh_memlog_format {
+  RH_MEMLOG_TEXT,
+  RH_MEMLOG_CSV,
+  RH_MEMLOG_JSONL,
+} rh_memlog_format;
+
+/* Writes what each instruction of a scheduled module does to memory, one line each, in order. */
+RH_API rh_status rh_emit_memlog(const rh_module *module, const char *memory_model,
+                                rh_memlog_format format, rh_write_fn write, void *context,
+                                rh_diags *diags);
+
+/* `1.50 KiB`, `81.25 MiB`: powers of 1024, two decimals, no locale. Ends in NUL. */
+#define RH_FORMAT_CHARS 32
+RH_API void rh_format_bytes(int64_t bytes, char text[RH_FORMAT_CHARS]);
+
+/* `1,234,567`. */
+RH_API void rh_format_count(uint64_t count, char text[RH_FORMAT_CHARS]);
+
+/* ---- registries ---- */
+
+typedef enum rh_registry {
+  RH_SCHEDULERS,
+  RH_ALGORITHMS,
+  RH_MEMORY_MODELS,
+} rh_registry;
+
+typedef struct rh_entry {
+  const char *name;
+  const char *summary;
+} rh_entry;
+
+/* The entry number `index` of a registry; false when there is none. */
+RH_API bool rh_list(rh_registry registry, size_t index, rh_entry *entry);
+
+#ifdef __cplusplus
+}
+#endif
+
 #endif

@@ -80,6 +80,7 @@ void module_restore(Module *module, const ModuleSnapshot *snapshot) {
 void module_free(Module *module) {
   while (module && atomic_fetch_sub(&module->num_owners, 1) == 1) {
     Module *parent = module->parent;
+    if (module->text_arena) arena_free(module->text_arena);
     arena_free(module->arena);
     module = parent;
   }

@@ -182,6 +182,7 @@ typedef struct ModuleSource {
 
 typedef struct Module {
   Arena *arena;
+  Arena *text_arena; /* of the text, if that is the module's own and goes with it; else NULL */
   struct Module *parent; /* the module that this is a copy of: its shapes and names are shared */
   _Atomic(uint32_t) num_owners; /* whoever holds it, and its copies */
   ModuleSource *source;         /* in the arena of the first of the line */

@@ -10,15 +10,6 @@
 
 enum { MAX_PASSES = 3 }; /* an undoing may make room for one that was refused before */
 
-void recompute_map_set(RecomputeMap *map, InstId clone, InstId original) {
-  while (map->originals.len <= clone) *vec_push(map->arena, &map->originals) = NO_ID;
-  map->originals.data[clone] = original;
-}
-
-InstId recompute_map_get(const RecomputeMap *map, InstId clone) {
-  return clone < map->originals.len ? map->originals.data[clone] : NO_ID;
-}
-
 double recompute_key(const CostTable *costs, const Module *module, InstId id) {
   if (id >= costs->num_insts) id = inst_get(module, id)->origin;
   if (id == NO_ID) return 0;
@@ -165,7 +156,6 @@ static void choose_undos(Simulation *sim, Undos *candidates, Undos *chosen, Aren
 
 typedef struct Deremat {
   RematJob *job;
-  const RecomputeMap *map;
   Module *module;
   PointsTo points_to;
   RematMemory memory;
@@ -180,7 +170,7 @@ static Undos find_undos(Deremat *deremat, CompId comp, Arena *out) {
   Undos undos = {0};
   for (SchedPos pos = 0; pos < sequence.len; pos++) {
     InstId clone = sequence.ids[pos];
-    InstId original = recompute_map_get(deremat->map, clone);
+    InstId original = rewrite_original(deremat->job->rewrite, clone);
     if (original == NO_ID || inst_get(module, original)->flags & INST_DEAD) continue;
     if (inst_get(module, original)->shape != inst_get(module, clone)->shape) continue;
     double key = recompute_key(deremat->job->costs, module, clone);
@@ -265,11 +255,10 @@ static void apply_what_fits(Deremat *deremat, int64_t limit_bytes, Arena *out) {
   apply(deremat, &saved, fits, out);
 }
 
-void derematerialize(RematJob *job, const RecomputeMap *map, Arena *out, Arena *scratch) {
+void derematerialize(RematJob *job, Arena *out, Arena *scratch) {
   Module *module = job->rewrite->module;
   Arena *arena = arena_new(arena_options(scratch));
-  Deremat deremat = {
-      .job = job, .map = map, .module = module, .arena = arena, .scratch = scratch};
+  Deremat deremat = {.job = job, .module = module, .arena = arena, .scratch = scratch};
   int64_t peak_bytes = peak_of(job, scratch);
   int64_t limit_bytes = job->options->limit_bytes;
   if (limit_bytes < peak_bytes) limit_bytes = peak_bytes;

@@ -5,21 +5,12 @@
 
 #include "remat/algorithm.h"
 
-/* Which instruction a clone computes again, by InstId; NO_ID for what is no clone. */
-typedef struct RecomputeMap {
-  VEC(InstId) originals;
-  Arena *arena;
-} RecomputeMap;
-
-void recompute_map_set(RecomputeMap *map, InstId clone, InstId original);
-InstId recompute_map_get(const RecomputeMap *map, InstId clone);
-
 /* (flops + 10 transcendentals) / (bytes accessed + 2): what it costs to compute something again. */
 double recompute_key(const CostTable *costs, const Module *module, InstId id);
 
 /* Lets the users of clones read the originals again where the peak stays within the limit, or, when
  * that is not met, where it does not rise. Removes what is dead then. The schedule lies in `out`.
  * O(clones * (uses + log instructions)), and as many recounts as the logarithm of their number. */
-void derematerialize(RematJob *job, const RecomputeMap *map, Arena *out, Arena *scratch);
+void derematerialize(RematJob *job, Arena *out, Arena *scratch);
 
 #endif

@@ -36,7 +36,6 @@ typedef struct Path {
   RematJob *job;
   Module *module;
   RematStats *stats;
-  RecomputeMap *recomputes;
   VEC(InstId) refused; /* candidates of rounds that did not pay */
   VEC(InstId) taken;   /* candidates of this round */
   Arena *arena, *scratch;
@@ -481,7 +480,6 @@ static void make_clones(Site *site, Insertions *insertions) {
     if (!site->fates[pos].is_cloned) continue;
     InstId original = site->sequence.ids[pos];
     InstId clone = rewrite_clone(rewrite, original, site->path->scratch);
-    recompute_map_set(site->path->recomputes, clone, original);
     site->images[original] = clone;
     for (uint32_t i = 0; i < inst_get(module, clone)->num_operands; i++) {
       InstId operand = inst_operand(module, clone, i);
@@ -709,17 +707,15 @@ static void run_rounds(Path *path, Best *best) {
 
 void remat_path(RematJob *job, RematStats *stats, Arena *out, Arena *scratch) {
   Arena *arena = arena_new(arena_options(scratch));
-  RecomputeMap recomputes = {.arena = arena};
   Path path = {.job = job,
                .module = job->rewrite->module,
                .stats = stats,
-               .recomputes = &recomputes,
                .arena = arena,
                .scratch = scratch};
   Best best = {0};
   keep_or_return(&path, &best);
   run_rounds(&path, &best);
-  derematerialize(job, &recomputes, out, scratch);
+  derematerialize(job, out, scratch);
   arena_free(best.arena);
   arena_free(arena);
   stats->xla_reported_after_bytes = -1;

@@ -213,6 +213,10 @@ InstId rewrite_clone(Rewrite *rewrite, InstId original, Arena *scratch) {
     clone = module_clone_inst(module, original, name, inst_get(module, original)->parent, NULL);
   }
   inst_get(module, clone)->flags |= INST_REMAT;
+  while (rewrite->cloned_from.len <= clone) {
+    *vec_push(module->arena, &rewrite->cloned_from) = NO_ID;
+  }
+  rewrite->cloned_from.data[clone] = original;
   if (inst_get(module, clone)->flags & INST_HAS_CHANNEL) {
     inst_get(module, clone)->index = rewrite->next_channel_id++;
   }

@@ -11,6 +11,7 @@ typedef struct Rewrite {
   NameSet inst_names;
   NameSet comp_names;
   int64_t next_channel_id; /* hlo_query::NextChannelId */
+  VEC(InstId) cloned_from; /* by InstId: what a clone computes again, NO_ID for anything else */
   VEC(InstId) image;       /* by InstId, for the computation that is being copied: its copies */
 } Rewrite;
 
@@ -21,6 +22,11 @@ Rewrite rewrite_begin(Module *module);
  * it has one. A fusion gets its own copy of the computation that it calls, other called computations
  * are shared. Control dependencies are left to the caller. */
 InstId rewrite_clone(Rewrite *rewrite, InstId original, Arena *scratch);
+
+/* The instruction that a clone computes again, NO_ID for what is no clone. */
+static inline InstId rewrite_original(const Rewrite *rewrite, InstId clone) {
+  return clone < rewrite->cloned_from.len ? rewrite->cloned_from.data[clone] : NO_ID;
+}
 
 /* A copy of a computation, `x.clone`, with copies of its fusions' computations. */
 CompId rewrite_clone_computation(Rewrite *rewrite, CompId original, Arena *scratch);

@@ -16,7 +16,4 @@ typedef enum PrintOrder {
 void text_print(const Module *module, const Schedule *schedule, PrintOrder order, Writer *out,
                 Arena *scratch);
 
-/* One instruction as text_print writes it, without indentation and newline. */
-Str text_print_inst(const Module *module, InstId id, Arena *out);
-
 #endif

@@ -1,0 +1,34 @@
+/* What stands behind the public header's opaque types. */
+#ifndef REMAT_HLO_IR_HANDLE_H
+#define REMAT_HLO_IR_HANDLE_H
+
+#include "ir/marks.h"
+#include "ir/schedule.h"
+#include "remat_hlo.h"
+
+struct rh_module {
+  Module *module;
+  Arena *arena;          /* of the handle itself, the schedule and the marks */
+  bool has_schedule;
+  bool is_checked;       /* passed module_check */
+  bool is_rendered;      /* printed from the graph, in the order of the schedule, not as it was read */
+  Schedule schedule;
+  const char *scheduler; /* NULL = none ran */
+  const RematMark *marks; /* by InstId, NULL = nothing was rematerialized */
+  uint64_t num_rematerialized;
+};
+
+/* A handle for a module, which it takes over. */
+rh_module *handle_new(Module *module);
+
+/* RH_ERR_INPUT when the module contradicts itself. */
+rh_status handle_check(const rh_module *handle, rh_diags *diags);
+
+/* The same, and RH_ERR_USAGE when there is no schedule. */
+rh_status handle_check_scheduled(const rh_module *handle, rh_diags *diags);
+
+static inline rh_text text_of_str(Str text) {
+  return (rh_text){text.data, text.len};
+}
+
+#endif

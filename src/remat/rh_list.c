@@ -1,0 +1,53 @@
+/* The public view of all registries. */
+#include "ir/diag.h"
+#include "remat/names.h"
+
+static const rh_entry schedulers_list[] = {
+#define SCHEDULER(name, summary) {#name, summary},
+#include "schedule/algos.def"
+};
+
+static const rh_entry algorithms_list[] = {
+#define ALGORITHM(name, summary) {#name, summary},
+#include "remat/algos.def"
+};
+
+static const rh_entry models_list[] = {
+#define MODEL(id, name, summary) {name, summary},
+#include "analysis/models.def"
+};
+
+static const struct {
+  const char *noun;
+  const rh_entry *list;
+  size_t len;
+} registries[] = {
+    [RH_SCHEDULERS] = {"scheduler", schedulers_list,
+                       sizeof schedulers_list / sizeof *schedulers_list},
+    [RH_ALGORITHMS] = {"algorithm", algorithms_list,
+                       sizeof algorithms_list / sizeof *algorithms_list},
+    [RH_MEMORY_MODELS] = {"memory model", models_list, sizeof models_list / sizeof *models_list},
+};
+
+bool rh_list(rh_registry registry, size_t index, rh_entry *entry) {
+  if (index >= registries[registry].len) return false;
+  *entry = registries[registry].list[index];
+  return true;
+}
+
+rh_status fail_unknown_name(rh_registry registry, const char *name, rh_diags *diags) {
+  const char *names[32];
+  size_t count = 0;
+  rh_entry entry;
+  while (count < sizeof names / sizeof *names && rh_list(registry, count, &entry)) {
+    names[count++] = entry.name;
+  }
+  const char *meant = rh_closest_word(name, names, count);
+  return diag_fail(diags, RH_ERR_USAGE, DIAG_NOWHERE, "there is no %s '%.100s'%s%s%s",
+                   registries[registry].noun, name, meant ? "; did you mean '" : "",
+                   meant ? meant : "; remat-hlo list shows all", meant ? "'?" : "");
+}
+
+const char *rh_version(void) {
+  return REMAT_HLO_VERSION;
+}

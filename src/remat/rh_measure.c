@@ -1,0 +1,156 @@
+/* The public functions that measure: memory, what lives at the peak, cost. */
+#include "analysis/cost.h"
+#include "ir/diag.h"
+#include "ir/handle.h"
+#include "remat/keep_reason.h"
+#include "remat/lower_bound.h"
+#include "remat/names.h"
+
+struct rh_profile {
+  DeviceProfile profile;
+  Arena *arena;
+};
+
+/* ---- memory ---- */
+
+/* The model, if there is one of this name and the module can be measured. */
+static rh_status find_model(const rh_module *module, const char *name, const MemoryModel **model,
+                            rh_diags *diags) {
+  *model = memory_model_find(name);
+  if (!*model) return fail_unknown_name(RH_MEMORY_MODELS, name, diags);
+  return handle_check_scheduled(module, diags);
+}
+
+static Legality legality_of(const rh_module *module, const rh_remat_options *options,
+                            Arena *arena, Arena *scratch) {
+  return (Legality){.module = module->module,
+                    .effects = side_effects_build(module->module, arena, scratch),
+                    .allow_collectives = options && options->remat_collectives,
+                    .small_node_bytes = options ? options->small_node_bytes : 0};
+}
+
+static rh_text name_of(const Module *module, InstId id) {
+  return id == NO_ID ? (rh_text){"", 0} : text_of_str(inst_name(module, id));
+}
+
+rh_status rh_measure_memory(const rh_module *module, const char *model_name, rh_memory *memory,
+                            rh_diags *diags) {
+  const MemoryModel *model;
+  rh_status status = find_model(module, model_name, &model, diags);
+  if (status != RH_OK) return status;
+  Arena *arena = arena_new(arena_options(module->arena));
+  Arena *scratch = arena_new(arena_options(module->arena));
+  MemoryProfile profile = model->measure(module->module, &module->schedule, arena, scratch);
+  Legality legality = legality_of(module, NULL, arena, scratch);
+  LowerBound bound = lower_bound(module->module, &legality, profile.counts_params, scratch);
+  int64_t params = profile.parameter_bytes, aliased = profile.aliased_bytes;
+  int64_t outputs = profile.output_bytes;
+  int64_t temps = profile.peak_bytes - outputs - (profile.counts_params ? params - aliased : 0);
+  *memory = (rh_memory){
+      .peak_bytes = profile.peak_bytes,
+      .temp_bytes = temps,
+      .parameter_bytes = params,
+      .output_bytes = outputs,
+      .aliased_bytes = aliased,
+      .constant_bytes = profile.constant_bytes,
+      .total_bytes = params + outputs - aliased + temps,
+      .lower_bound_bytes = bound.bytes,
+      .peak_instruction = name_of(module->module, profile.peak_inst),
+      .lower_bound_instruction = name_of(module->module, bound.inst),
+  };
+  arena_free(scratch);
+  arena_free(arena);
+  return RH_OK;
+}
+
+int64_t rh_counted_bytes(const rh_memory *memory, rh_limit_counts counts) {
+  switch (counts) {
+    case RH_COUNT_TEMP: return memory->temp_bytes;
+    case RH_COUNT_TEMP_OUTPUTS: return memory->temp_bytes + memory->output_bytes;
+    case RH_COUNT_TOTAL: return memory->total_bytes;
+  }
+  return 0;
+}
+
+rh_status rh_visit_live(const rh_module *module, const char *model_name,
+                        const rh_remat_options *options, rh_live_fn visit, void *context,
+                        rh_diags *diags) {
+  const MemoryModel *model;
+  rh_status status = find_model(module, model_name, &model, diags);
+  if (status != RH_OK) return status;
+  Arena *arena = arena_new(arena_options(module->arena));
+  Arena *scratch = arena_new(arena_options(module->arena));
+  MemoryProfile profile = model->measure(module->module, &module->schedule, arena, scratch);
+  LiveSet live = model->live_at_peak(module->module, &module->schedule, arena, scratch);
+  Legality legality = legality_of(module, options, arena, scratch);
+  KeepReason *reasons = arena_array(arena, KeepReason, live.len);
+  find_keep_reasons(module->module, &module->schedule, &legality, &profile, &live, reasons,
+                    scratch);
+  for (uint32_t i = 0; i < live.len; i++) {
+    InstId id = live.list[i].inst;
+    const char *opcode = opcode_text((Opcode)inst_get(module->module, id)->opcode);
+    visit(context, &(rh_live_buffer){.instruction = name_of(module->module, id),
+                                     .opcode = {opcode, strlen(opcode)},
+                                     .bytes = live.list[i].bytes,
+                                     .reason = keep_reason_name(reasons[i]),
+                                     .explanation = keep_reason_sentence(reasons[i])});
+  }
+  arena_free(scratch);
+  arena_free(arena);
+  return RH_OK;
+}
+
+/* ---- cost ---- */
+
+rh_status rh_profile_parse(const char *json, size_t length, rh_profile **profile,
+                           rh_diags *diags) {
+  Arena *arena = arena_new(NULL);
+  rh_profile *parsed = arena_zalloc(arena, sizeof *parsed);
+  parsed->arena = arena;
+  rh_status status = device_profile_parse(json, length, &parsed->profile, arena, diags);
+  if (status == RH_OK) {
+    *profile = parsed;
+  } else {
+    arena_free(arena);
+  }
+  return status;
+}
+
+void rh_profile_free(rh_profile *profile) {
+  if (profile) arena_free(profile->arena);
+}
+
+const char *rh_profile_name(const rh_profile *profile) {
+  return profile->profile.name;
+}
+
+const char *rh_profile_description(const rh_profile *profile) {
+  return profile->profile.description;
+}
+
+int64_t rh_profile_memory_bytes(const rh_profile *profile) {
+  return profile->profile.memory_bytes;
+}
+
+rh_status rh_measure_cost(const rh_module *module, const rh_profile *profile,
+                          int64_t default_trip_count, rh_cost *cost, rh_diags *diags) {
+  rh_status status = handle_check(module, diags);
+  if (status != RH_OK) return status;
+  Arena *arena = arena_new(arena_options(module->arena));
+  Arena *scratch = arena_new(arena_options(module->arena));
+  CostTable table = cost_analyze(module->module, arena, scratch);
+  Cost total = cost_total(module->module, &table);
+  WeightedCost weighted = cost_total_weighted(module->module, &table,
+                                              profile ? &profile->profile : NULL,
+                                              default_trip_count, scratch);
+  *cost = (rh_cost){.flops = total.flops,
+                    .transcendentals = total.transcendentals,
+                    .bytes_accessed = total.bytes,
+                    .flops_weighted = weighted.flops,
+                    .transcendentals_weighted = weighted.transcendentals,
+                    .bytes_accessed_weighted = weighted.bytes,
+                    .seconds = weighted.seconds};
+  arena_free(scratch);
+  arena_free(arena);
+  return RH_OK;
+}

@@ -1,0 +1,284 @@
+/* The public functions that rematerialize and verify. */
+#include <time.h>
+
+#include "ir/diag.h"
+#include "ir/handle.h"
+#include "remat/algorithm.h"
+#include "remat/dce.h"
+#include "remat/names.h"
+#include "remat/protect.h"
+#include "remat/verify.h"
+#include "text/parse.h"
+#include "text/print.h"
+
+/* The text decides where compact get-tuple-elements stand; when that costs a few bytes too much, the
+ * limit is lowered by them. */
+enum { MAX_ATTEMPTS = 3 };
+
+static double seconds_now(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+/* ---- running an algorithm ---- */
+
+typedef struct Run {
+  const rh_module *input;
+  const rh_remat_options *options;
+  const RematAlgorithm *algorithm;
+  const MemoryModel *model;
+  RematOptions limits;     /* in the model's figures */
+  int64_t uncounted_bytes; /* of the model's peak: what the budget does not bound */
+  Rewrite rewrite;
+  Schedule schedule;
+  RematStats stats;
+  Arena *arena, *scratch;
+  rh_diags *diags;
+} Run;
+
+static int64_t peak_of(const Run *run, const Module *module, const Schedule *schedule) {
+  Arena *arena = arena_new(arena_options(run->scratch));
+  int64_t peak_bytes = run->model->measure(module, schedule, arena, run->scratch).peak_bytes;
+  arena_free(arena);
+  return peak_bytes;
+}
+
+static double block_factor_of(const rh_remat_options *options) {
+  if (options->block_factor > 0) return options->block_factor;
+  return options->block_size_limit > 8 ? options->block_size_limit / 8.0 : 1.0;
+}
+
+static RematOptions limits_of(const Run *run) {
+  const rh_remat_options *options = run->options;
+  bool is_limited = options->limit_bytes != INT64_MAX &&
+                    (run->uncounted_bytes <= 0 ||
+                     options->limit_bytes < INT64_MAX - run->uncounted_bytes);
+  int64_t limit_bytes = is_limited ? options->limit_bytes + run->uncounted_bytes : INT64_MAX;
+  return (RematOptions){.limit_bytes = limit_bytes > 0 ? limit_bytes : 0,
+                        .memory_model = run->model,
+                        .small_node_bytes = options->small_node_bytes,
+                        .allow_collectives = options->remat_collectives,
+                        .min_remat_bytes = options->min_remat_bytes,
+                        .block_size_limit = options->block_size_limit,
+                        .block_factor = block_factor_of(options),
+                        .path_depth = options->path_depth};
+}
+
+/* Rematerializes a copy of the input; the copy is in run->rewrite. */
+static void rematerialize(Run *run) {
+  run->rewrite = rewrite_begin(module_copy(run->input->module));
+  Module *module = run->rewrite.module;
+  run->schedule = schedule_copy(&run->input->schedule, module, run->arena);
+  run->stats = (RematStats){.xla_reported_after_bytes = -1};
+  if (peak_of(run, module, &run->schedule) <= run->limits.limit_bytes) return;
+  Legality legality = {.module = module,
+                       .effects = side_effects_build(module, run->arena, run->scratch),
+                       .allow_collectives = run->limits.allow_collectives,
+                       .small_node_bytes = run->limits.small_node_bytes};
+  CostTable costs = cost_analyze(module, run->arena, run->scratch);
+  RematJob job = {.rewrite = &run->rewrite,
+                  .schedule = &run->schedule,
+                  .options = &run->limits,
+                  .legality = &legality,
+                  .costs = &costs};
+  run->algorithm->run(&job, &run->stats, run->arena, run->scratch);
+  if (run->stats.num_steps) dce_run(&run->rewrite, run->scratch);
+  dce_update_schedule(module, &run->schedule, run->arena);
+}
+
+/* ---- the result ---- */
+
+typedef struct TextBuffer {
+  VEC(char) chars;
+  Arena *arena;
+} TextBuffer;
+
+static int append_text(void *context, const char *data, size_t length) {
+  TextBuffer *buffer = context;
+  if (length > UINT32_MAX - buffer->chars.len) return -1;
+  memcpy(vec_extend(buffer->arena, &buffer->chars, (uint32_t)length), data, length);
+  return 0;
+}
+
+static rh_status fail_internally(rh_diags *diags, const char *what) {
+  return diag_fail(diags, RH_ERR_SYSTEM, DIAG_NOWHERE,
+                   "internal error: %s; nothing is written. Please report this with the input",
+                   what);
+}
+
+/* Prints the module and reads it again: what is measured and verified from here on is the text. */
+static rh_status reparse(Run *run, rh_module **result) {
+  Arena *arena = arena_new(arena_options(run->input->arena));
+  TextBuffer buffer = {.arena = arena};
+  Writer writer;
+  writer_init(&writer, append_text, &buffer);
+  PrintOrder order =
+      run->options->emit == RH_EMIT_UNSCHEDULED ? PRINT_UNSCHEDULED : PRINT_SCHEDULED;
+  text_print(run->rewrite.module, &run->schedule, order, &writer, run->scratch);
+  Module *parsed = NULL;
+  rh_status status = writer_finish(&writer);
+  if (status == RH_OK) {
+    status = text_parse(buffer.chars.data, buffer.chars.len, arena_options(arena), &parsed,
+                        run->diags);
+  }
+  if (status != RH_OK) {
+    arena_free(arena);
+    return fail_internally(run->diags, "the rewritten module cannot be read");
+  }
+  parsed->text_arena = arena;
+  rh_module *handle = handle_new(parsed);
+  handle->schedule = schedule_in_text_order(parsed, handle->arena);
+  handle->has_schedule = true;
+  handle->scheduler = run->input->scheduler;
+  *result = handle;
+  return RH_OK;
+}
+
+/* ---- marks ---- */
+
+/* The instruction that the first clone of a row of clones was made from. */
+static InstId first_original(const Rewrite *rewrite, InstId clone) {
+  InstId original = clone;
+  while (rewrite_original(rewrite, original) != NO_ID) {
+    original = rewrite_original(rewrite, original);
+  }
+  return original;
+}
+
+/* A new instruction of the rewritten module. The first clone of something that is gone is what moved,
+ * the others compute it again. */
+static RematMark mark_of(const Rewrite *rewrite, InstId id, bool *is_replaced) {
+  const Module *module = rewrite->module;
+  if (!(inst_get(module, id)->flags & INST_REMAT)) return (RematMark){REMAT_KIND_NONE, {0}};
+  InstId original = first_original(rewrite, id);
+  if (original == id) return (RematMark){REMAT_KIND_HELPER, {0}};
+  Str name = inst_name(module, original);
+  if (inst_get(module, original)->flags & INST_DEAD && !is_replaced[original]) {
+    is_replaced[original] = true;
+    return (RematMark){REMAT_KIND_MOVED, name};
+  }
+  return (RematMark){REMAT_KIND_CLONE, name};
+}
+
+/* Marks the instructions of the result, which have the names of those in the rewritten module. */
+static void mark_result(const Run *run, rh_module *result) {
+  const Module *module = run->rewrite.module;
+  bool *is_replaced = arena_zarray(run->arena, bool, module->insts.len);
+  VEC(RematMark) marks = {0};
+  VEC(Str) names = {0};
+  IdTable table = {0};
+  for (InstId id = 0; id < module->insts.len; id++) {
+    if (inst_get(module, id)->flags & INST_DEAD) continue;
+    RematMark mark = mark_of(&run->rewrite, id, is_replaced);
+    if (mark.kind == REMAT_KIND_NONE) continue;
+    if (mark.kind == REMAT_KIND_CLONE) result->num_rematerialized++;
+    mark.original =
+        (Str){arena_strndup(result->arena, mark.original.data, mark.original.len), mark.original.len};
+    id_table_add(&table, run->arena, hash_str(inst_name(module, id)), marks.len);
+    *vec_push(run->arena, &names) = inst_name(module, id);
+    *vec_push(run->arena, &marks) = mark;
+  }
+  if (marks.len == 0) return;
+  RematMark *of = arena_zarray(result->arena, RematMark, result->module->insts.len);
+  for (InstId id = 0; id < result->module->insts.len; id++) {
+    Str name = inst_name(result->module, id);
+    uint32_t found;
+    for (IdProbe probe = id_table_probe(&table, hash_str(name)); id_probe_next(&probe, &found);) {
+      if (str_equal(names.data[found], name)) of[id] = marks.data[found];
+    }
+  }
+  result->marks = of;
+}
+
+/* ---- all together ---- */
+
+static const Module *module_that_was_parsed(const Module *module) {
+  while (module->parent) module = module->parent;
+  return module;
+}
+
+/* One attempt: `*result` is a new handle when it succeeds. */
+static rh_status attempt(Run *run, rh_module **result, rh_remat_result *info) {
+  double start = seconds_now();
+  rematerialize(run);
+  if (run->options->emit == RH_EMIT_UNSCHEDULED) {
+    protect_with_control(&run->rewrite, &run->schedule);
+  }
+  rh_status status = reparse(run, result);
+  info->remat_seconds += seconds_now() - start;
+  if (status != RH_OK) return status;
+  mark_result(run, *result);
+  start = seconds_now();
+  if (handle_check(*result, run->diags) != RH_OK) {
+    status = fail_internally(run->diags, "the rewritten module contradicts itself");
+  } else if (verify_modules(module_that_was_parsed(run->input->module), (*result)->module,
+                            run->diags, run->scratch) != RH_OK) {
+    status = fail_internally(run->diags, "the rewritten module computes something else");
+  }
+  info->verify_seconds += seconds_now() - start;
+  (*result)->is_checked = true;
+  if (status == RH_OK) {
+    int64_t peak_bytes = peak_of(run, (*result)->module, &(*result)->schedule);
+    info->counted_bytes = peak_bytes - run->uncounted_bytes;
+    info->is_met = info->counted_bytes <= run->options->limit_bytes;
+    info->xla_reported_after_bytes = run->stats.xla_reported_after_bytes;
+  } else {
+    rh_module_free(*result);
+    *result = NULL;
+  }
+  return status;
+}
+
+static rh_status run_attempts(Run *run, rh_module **result, rh_remat_result *info) {
+  rh_status status = RH_OK;
+  int64_t overshoot = 0;
+  for (int i = 0; i < MAX_ATTEMPTS; i++) {
+    rh_module_free(*result);
+    *result = NULL;
+    run->limits.limit_bytes -= overshoot;
+    status = attempt(run, result, info);
+    bool was_met =
+        status == RH_OK &&
+        peak_of(run, run->rewrite.module, &run->schedule) <= run->limits.limit_bytes;
+    module_free(run->rewrite.module);
+    if (status != RH_OK || info->is_met || !was_met) break;
+    overshoot = info->counted_bytes - run->options->limit_bytes;
+  }
+  return status;
+}
+
+rh_status rh_remat(const rh_module *module, const rh_remat_options *options, rh_module **result,
+                   rh_remat_result *result_info, rh_diags *diags) {
+  Run run = {.input = module,
+             .options = options,
+             .algorithm = remat_algorithm_find(options->algorithm),
+             .model = memory_model_find(options->memory_model),
+             .diags = diags};
+  if (!run.algorithm) return fail_unknown_name(RH_ALGORITHMS, options->algorithm, diags);
+  rh_memory memory;
+  rh_status status = rh_measure_memory(module, options->memory_model, &memory, diags);
+  if (status != RH_OK) return status;
+  run.uncounted_bytes = memory.peak_bytes - rh_counted_bytes(&memory, options->limit_counts);
+  run.limits = limits_of(&run);
+  run.arena = arena_new(arena_options(module->arena));
+  run.scratch = arena_new(arena_options(module->arena));
+  rh_remat_result info = {0};
+  *result = NULL;
+  status = run_attempts(&run, result, &info);
+  arena_free(run.scratch);
+  arena_free(run.arena);
+  if (result_info) *result_info = info;
+  if (status != RH_OK) return status;
+  return info.is_met ? RH_OK : RH_NO;
+}
+
+rh_status rh_verify(const rh_module *before, const rh_module *after, rh_diags *diags) {
+  rh_status status = handle_check(before, diags);
+  if (status == RH_OK) status = handle_check(after, diags);
+  if (status != RH_OK) return status;
+  Arena *scratch = arena_new(arena_options(before->arena));
+  status = verify_modules(before->module, after->module, diags, scratch);
+  arena_free(scratch);
+  return status;
+}

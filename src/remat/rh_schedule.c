@@ -1,0 +1,81 @@
+/* The public function that gives a module its order. */
+#include "ir/diag.h"
+#include "ir/handle.h"
+#include "remat/dce.h"
+#include "remat/names.h"
+#include "remat/prepare.h"
+#include "schedule/scheduler.h"
+
+/* As XLA's pipeline does to an unscheduled module before it schedules it. */
+static rh_status prepare(Rewrite *rewrite, const rh_schedule_options *options, rh_diags *diags,
+                         Arena *arena, Arena *scratch) {
+  rh_status status = RH_OK;
+  if (options->inline_calls != RH_INLINE_NEVER) {
+    status = inline_calls(rewrite, NULL, diags, arena, scratch);
+  }
+  if (status == RH_OK) dce_run(rewrite, scratch);
+  if (status == RH_OK) status = flatten_call_graph(rewrite, diags, scratch);
+  if (status == RH_OK) unfuse(rewrite, NULL, options->unfuse, arena, scratch);
+  if (status == RH_OK) dce_run(rewrite, scratch);
+  return status;
+}
+
+/* A scheduled module is taken as it is, but for what was asked for. */
+static rh_status prepare_scheduled(Rewrite *rewrite, Schedule *schedule,
+                                   const rh_schedule_options *options, rh_diags *diags,
+                                   Arena *arena, Arena *scratch) {
+  rh_status status = RH_OK;
+  bool inlines = options->inline_calls == RH_INLINE_ALWAYS;
+  if (inlines) status = inline_calls(rewrite, schedule, diags, arena, scratch);
+  if (status != RH_OK || (!inlines && !options->unfuse)) return status;
+  unfuse(rewrite, schedule, options->unfuse, arena, scratch);
+  dce_run(rewrite, scratch);
+  dce_update_schedule(rewrite->module, schedule, arena);
+  return status;
+}
+
+static rh_status schedule_module(const rh_module *module, rh_module *scheduled,
+                                 const Scheduler *scheduler, const rh_schedule_options *options,
+                                 rh_diags *diags, Arena *scratch) {
+  bool keeps_order = module->module->source->header.is_scheduled && !options->ignore_schedule;
+  Rewrite rewrite = rewrite_begin(scheduled->module);
+  Schedule schedule = schedule_in_text_order(scheduled->module, scratch);
+  Arena *arena = arena_new(arena_options(scratch));
+  rh_status status =
+      keeps_order ? prepare_scheduled(&rewrite, &schedule, options, diags, arena, scratch)
+                  : prepare(&rewrite, options, diags, arena, scratch);
+  if (status == RH_OK && keeps_order && scheduler->run == schedule_input) {
+    scheduled->schedule = schedule_copy(&schedule, scheduled->module, scheduled->arena);
+  } else if (status == RH_OK) {
+    ScheduleContext context = schedule_context_build(scheduled->module, arena, scratch);
+    scheduler->run(&context, &scheduled->schedule, scheduled->arena, scratch);
+  }
+  arena_free(arena);
+  return status;
+}
+
+rh_status rh_schedule(const rh_module *module, const rh_schedule_options *given,
+                      rh_module **scheduled, rh_diags *diags) {
+  const rh_schedule_options defaults = RH_SCHEDULE_OPTIONS_INIT;
+  const rh_schedule_options *options = given ? given : &defaults;
+  bool is_scheduled = module->module->source->header.is_scheduled && !options->ignore_schedule;
+  const char *name = options->scheduler;
+  if (strcmp(name, "auto") == 0) name = is_scheduled ? "input" : "default";
+  const Scheduler *scheduler = scheduler_find(name);
+  if (!scheduler) return fail_unknown_name(RH_SCHEDULERS, name, diags);
+  rh_status status = handle_check(module, diags);
+  if (status != RH_OK) return status;
+
+  rh_module *result = handle_new(module_copy(module->module));
+  Arena *scratch = arena_new(arena_options(module->arena));
+  status = schedule_module(module, result, scheduler, options, diags, scratch);
+  arena_free(scratch);
+  if (status != RH_OK) {
+    rh_module_free(result);
+    return status;
+  }
+  result->has_schedule = result->is_checked = result->is_rendered = true;
+  result->scheduler = scheduler->name;
+  *scheduled = result;
+  return RH_OK;
+}
