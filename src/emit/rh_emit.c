@@ -1,0 +1,77 @@
+/* The public functions that show a module to people. */
+#include "analysis/memory_model.h"
+#include "emit/dot.h"
+#include "emit/human.h"
+#include "emit/memlog.h"
+#include "ir/diag.h"
+#include "ir/handle.h"
+
+static rh_status find_model(const rh_module *module, const char *name, const MemoryModel **model,
+                            rh_diags *diags) {
+  *model = memory_model_find(name);
+  if (!*model) {
+    return diag_fail(diags, RH_ERR_USAGE, DIAG_NOWHERE, "there is no memory model '%.100s'", name);
+  }
+  return handle_check_scheduled(module, diags);
+}
+
+#ifdef REMAT_HLO_DOT
+rh_status rh_emit_dot(const rh_module *module, const rh_dot_options *options, rh_write_fn write,
+                      void *context, rh_diags *diags) {
+  DotOptions dot = {.min_bytes = options->min_bytes, .max_nodes = options->max_nodes};
+  rh_status status = find_model(module, options->memory_model, &dot.model, diags);
+  if (status != RH_OK) return status;
+  Arena *arena = arena_new(arena_options(module->arena));
+  Arena *scratch = arena_new(arena_options(module->arena));
+  MemoryProfile profile = dot.model->measure(module->module, &module->schedule, arena, scratch);
+  Writer writer;
+  writer_init(&writer, write, context);
+  status = emit_dot(module->module, &module->schedule, &profile, module->marks, &dot, &writer,
+                    scratch);
+  rh_status written = writer_finish(&writer);
+  arena_free(scratch);
+  arena_free(arena);
+  return status != RH_OK ? status : written;
+}
+#else
+rh_status rh_emit_dot(const rh_module *module, const rh_dot_options *options, rh_write_fn write,
+                      void *context, rh_diags *diags) {
+  (void)module;
+  (void)options;
+  (void)write;
+  (void)context;
+  return diag_fail(diags, RH_ERR_USAGE, DIAG_NOWHERE,
+                   "this build cannot write dot graphs (REMAT_HLO_DOT is off)");
+}
+#endif
+
+rh_status rh_emit_memlog(const rh_module *module, const char *memory_model,
+                         rh_memlog_format format, rh_write_fn write, void *context,
+                         rh_diags *diags) {
+  MemlogOptions options = {.format = (MemlogFormat)format};
+  rh_status status = find_model(module, memory_model, &options.model, diags);
+  if (status != RH_OK) return status;
+  Arena *arena = arena_new(arena_options(module->arena));
+  Arena *scratch = arena_new(arena_options(module->arena));
+  MemoryProfile profile =
+      options.model->measure(module->module, &module->schedule, arena, scratch);
+  Writer writer;
+  writer_init(&writer, write, context);
+  emit_memlog(module->module, &module->schedule, &profile, module->marks, &options, &writer,
+              scratch);
+  arena_free(scratch);
+  arena_free(arena);
+  return writer_finish(&writer);
+}
+
+void rh_format_bytes(int64_t bytes, char text[RH_FORMAT_CHARS]) {
+  HumanBytes human = human_bytes(bytes);
+  memcpy(text, human.text, human.len);
+  text[human.len] = 0;
+}
+
+void rh_format_count(uint64_t count, char text[RH_FORMAT_CHARS]) {
+  HumanBytes human = human_count(count);
+  memcpy(text, human.text, human.len);
+  text[human.len] = 0;
+}
