@@ -6,59 +6,81 @@ static const struct {
   const char *text;
   int64_t bytes;
 } size_cases[] = {
-    {"f32[]", 4},           {"bf16[8,128]{1,0}", 2048}, {"f32[0,7]", 0},
-    {"pred[3]", 3},         {"s4[3]", 3},               {"s4[3]{0:E(4)}", 2},
-    {"f64[<=5]", 40},       {"token[]", 0},             {"opaque[]", 8},
-    {"(f32[2], s32[])", 16}, {"()", 0},                 {"c128[2]", 32},
+    {"f32[]", 4},
+    {"bf16[8,128]{1,0}", 2048},
+    {"f32[0,7]", 0},
+    {"pred[3]", 3},
+    {"s4[3]", 3},
+    {"s4[3]{0:E(4)}", 2},
+    {"f64[<=5]", 40},
+    {"token[]", 0},
+    {"opaque[]", 8},
+    {"(f32[2], s32[])", 16},
+    {"()", 0},
+    {"c128[2]", 32},
     {"f32[4,4]{1,0:T(8,128)}", 64},
     {"f32[3037000500,3037000500]", -1}, /* the product does not fit in 64 bits */
     {"f32[0,9223372036854775807,9223372036854775807]", 0},
 };
 
-static Module *module_with_param(const char *shape) {
-  char text[256];
-  snprintf(text, sizeof text, "HloModule m\nENTRY e { p = %s parameter(0) }\n", shape);
-  return parse_or_fail(strdup(text));
+/* Not checked any further: sizes may overflow. */
+static Fixture fixture_of_param(const char *shape) {
+  Fixture fixture = {.out = arena_new(NULL), .scratch = arena_new(NULL)};
+  const char *text =
+      arena_printf(fixture.out, "HloModule m\nENTRY e { p = %s parameter(0) }\n", shape);
+  fixture.module = parse_or_fail(text);
+  return fixture;
 }
 
 START_TEST(bytes_match_table) {
-  Module *module = module_with_param(size_cases[_i].text);
+  Fixture fixture = fixture_of_param(size_cases[_i].text);
+  const Module *module = fixture.module;
   int64_t bytes = inst_shape(module, find_inst(module, "p"))->bytes;
   ck_assert_msg(bytes == size_cases[_i].bytes, "%s: %lld", size_cases[_i].text, (long long)bytes);
-  module_free(module);
+  fixture_free(&fixture);
 }
 END_TEST
 
 static const char *const printed_cases[] = {
-    "f32[]", "f32[8,128]{1,0}", "f32[8,128]{0,1:T(8,128)(2,1)}", "s4[3]{0:E(4)}",
-    "f32[<=5,2]{1,0}", "f32[2]{0:S(5)}", "f32[4,4]{1,0:T(2,*)L(3)SC(1:2)M(16)}",
-    "(f32[2]{0}, (s32[], pred[1]{0}), ())", "b(f32[2]{0})", "token[]",
+    "f32[]",
+    "f32[8,128]{1,0}",
+    "f32[8,128]{0,1:T(8,128)(2,1)}",
+    "s4[3]{0:E(4)}",
+    "f32[<=5,2]{1,0}",
+    "f32[2]{0:S(5)}",
+    "f32[4,4]{1,0:T(2,*)L(3)SC(1:2)M(16)}",
+    "(f32[2]{0}, (s32[], pred[1]{0}), ())",
+    "b(f32[2]{0})",
+    "token[]",
     "(s8[], s8[], s8[], s8[], s8[], /*index=5*/s8[])",
 };
 
 START_TEST(text_is_what_was_read) {
-  Module *module = module_with_param(printed_cases[_i]);
+  Fixture fixture = fixture_of_param(printed_cases[_i]);
+  const Module *module = fixture.module;
   Str text = shape_text(&module->shapes, inst_get(module, find_inst(module, "p"))->shape, true,
-                        module->arena);
+                        fixture.out);
   ck_assert_msg(str_is(text, printed_cases[_i]), "%s: %.*s", printed_cases[_i], (int)text.len,
                 text.data);
-  module_free(module);
+  fixture_free(&fixture);
 }
 END_TEST
 
 START_TEST(parts_are_numbered_in_preorder) {
-  Module *module = module_with_param("(f32[2], (s32[], (), pred[3]), u8[])");
+  Fixture fixture = fixture_of_param("(f32[2], (s32[], (), pred[3]), u8[])");
+  const Module *module = fixture.module;
   const ShapeTable *shapes = &module->shapes;
   ShapeId id = inst_get(module, find_inst(module, "p"))->shape;
   ck_assert_uint_eq(shape_get(shapes, id)->num_parts, 7);
   ShapeId parts[7];
   shape_list_parts(shapes, id, parts);
-  for (uint32_t i = 0; i < 7; i++) ck_assert_uint_eq(parts[i], shape_part(shapes, id, i));
+  for (uint32_t i = 0; i < 7; i++)
+    ck_assert_uint_eq(parts[i], shape_part(shapes, id, i));
   ck_assert_uint_eq(shape_get(shapes, parts[5])->type, TYPE_PRED);
   ck_assert_uint_eq(shape_index_part(shapes, id, (int64_t[]){1, 2}, 2), 5);
   ck_assert_uint_eq(shape_index_part(shapes, id, (int64_t[]){2}, 1), 6);
   ck_assert_uint_eq(shape_index_part(shapes, id, (int64_t[]){1, 3}, 2), NO_ID);
-  module_free(module);
+  fixture_free(&fixture);
 }
 END_TEST
 
