@@ -230,7 +230,7 @@ static bool parse_named_operand(Parser *parser) {
 static bool parse_operand(Parser *parser, ParseError *noted) {
   Lexer begin = parser->lex;
   uint32_t place = begin.tok.begin;
-  uint32_t num_operands = parser->operands.len;
+  uint32_t num_operands = parser->operands.len, depth = parser->depth;
   ParseError before = parser->error;
   parser->error = (ParseError){0};
   if (parse_named_operand(parser)) {
@@ -254,6 +254,7 @@ static bool parse_operand(Parser *parser, ParseError *noted) {
   parser->error = before;
   if (!noted->message) *noted = name_is_better ? as_name : as_inst;
   if (parser->depth > MAX_NESTING) return false;
+  parser->depth = depth;
   return at(parser, TOK_COMMA) || at(parser, TOK_RPAREN);
 }
 
@@ -276,8 +277,8 @@ static bool parse_operands(Parser *parser, ParseError *noted) {
 /* ---- attributes ---- */
 
 typedef struct AttrSet {
-  uint32_t first; /* in source->attrs */
-  uint32_t first_callee;
+  uint32_t first;        /* in parser->attrs */
+  uint32_t first_callee; /* in parser->callees */
   uint64_t seen[(NUM_ATTRS + 63) / 64]; /* by the first row of each text */
 } AttrSet;
 
@@ -337,7 +338,7 @@ static bool parse_attribute(Parser *parser, const AttrRule *const *rules, Opcode
   uint32_t value = tok(parser)->begin, ints = parser->source->ints.len;
   uint32_t callees = parser->callees.len;
   if (!parse_attribute_value(parser, attr)) return false;
-  *vec_push(parser->arena, &parser->source->attrs) =
+  *vec_push(parser->tables, &parser->attrs) =
       (Attr){.id = (uint16_t)attr,
              .num_callees = (uint16_t)(parser->callees.len - callees),
              .text = {value, parser->lex.prev_end},
@@ -370,8 +371,8 @@ static void order_callees(Parser *parser, const AttrSet *set) {
   uint32_t num_callees = parser->callees.len - set->first_callee;
   if (num_callees != 2) return;
   CompId *callees = parser->callees.data + set->first_callee;
-  for (uint32_t i = set->first; i < parser->source->attrs.len; i++) {
-    AttrId attr = (AttrId)parser->source->attrs.data[i].id;
+  for (uint32_t i = set->first; i < parser->attrs.len; i++) {
+    AttrId attr = (AttrId)parser->attrs.data[i].id;
     if (attr == ATTR_BODY || attr == ATTR_TRUE_COMPUTATION || attr == ATTR_SELECT) return;
     if (attr == ATTR_CONDITION || attr == ATTR_FALSE_COMPUTATION || attr == ATTR_SCATTER) {
       CompId first = callees[0];
@@ -462,16 +463,16 @@ static bool parse_constant(Parser *parser, ShapeId shape, unsigned *flags) {
 }
 
 static int64_t attr_int(const Parser *parser, const AttrSet *set, AttrId id, int64_t fallback) {
-  for (uint32_t i = set->first; i < parser->source->attrs.len; i++) {
-    const Attr *attr = &parser->source->attrs.data[i];
+  for (uint32_t i = set->first; i < parser->attrs.len; i++) {
+    const Attr *attr = &parser->attrs.data[i];
     if (attr->id == id && attr->num_ints) return parser->source->ints.data[attr->ints];
   }
   return fallback;
 }
 
 static bool has_attr(const Parser *parser, const AttrSet *set, AttrId id) {
-  for (uint32_t i = set->first; i < parser->source->attrs.len; i++) {
-    if (parser->source->attrs.data[i].id == id) return true;
+  for (uint32_t i = set->first; i < parser->attrs.len; i++) {
+    if (parser->attrs.data[i].id == id) return true;
   }
   return false;
 }
@@ -488,34 +489,63 @@ static void note_attrs(const Parser *parser, const AttrSet *set, NewInst *new) {
   }
 }
 
-/* `add-start(a, b)` means: a computation of one add over parameters, and an async-start that calls
- * it. The attributes are the add's; XLA gives it at least as many parameters as its opcode needs. */
-static bool add_async_wrapper(Parser *parser, const OpcodeText *op, ShapeId shape,
-                              const NewInst *start, CompId *wrapper) {
-  const ShapeTable *shapes = &parser->module->shapes;
-  const Shape *state = shape_get(shapes, shape);
-  ShapeId result = state->elements[1];
-  const Shape *params = shape_get(shapes, state->elements[0]);
-  int arity = opcode_info(op->wrapped)->arity;
-  uint32_t num_params = params->rank;
-  if (arity > 0 && (uint32_t)arity > num_params) num_params = (uint32_t)arity;
+/* Moves the attributes from the stack to where they stay: those of one instruction in a row, though
+ * computations, with attributes of their own, may stand inside them. */
+static void keep_attrs(Parser *parser, const AttrSet *set, NewInst *new) {
+  new->attrs = parser->source->attrs.len;
+  new->num_attrs = parser->attrs.len - set->first;
+  Attr *kept = vec_extend(parser->arena, &parser->source->attrs, new->num_attrs);
+  if (new->num_attrs) memcpy(kept, parser->attrs.data + set->first, new->num_attrs * sizeof *kept);
+  parser->attrs.len = set->first;
+}
 
-  OpenComp open = parser_open_comp(parser, STR("async_wrapped"), COMP_IMPLIED);
-  uint32_t first = parser->operands.len;
+/* The shape of an implied parameter: as the start's shape says; where no operand is bound yet, that of
+ * the called computation's; where there is none, something. */
+static ShapeId async_param_shape(Parser *parser, ShapeId bound, CompId called, uint32_t index) {
+  Module *module = parser->module;
+  const Shape *params = shape_get(&module->shapes, bound);
+  if (index < params->rank) return params->elements[index];
+  if (called != NO_ID) {
+    return inst_get(module, id_list(module, comp_get(module, called)->params)[index])->shape;
+  }
+  return shape_array(&module->shapes,
+                     &(ArraySpec){.type = TYPE_F32, .rank = 1, .dims = (int64_t[]){1}});
+}
+
+/* At least as many as the opcode needs, of a call as many as what it calls; pushed as operands. */
+static uint32_t add_async_params(Parser *parser, const OpcodeText *op, ShapeId bound,
+                                 const NewInst *start) {
+  int arity = opcode_info(op->wrapped)->arity;
+  uint32_t num_params = shape_get(&parser->module->shapes, bound)->rank;
+  if (arity > 0 && (uint32_t)arity > num_params) num_params = (uint32_t)arity;
+  CompId called = NO_ID;
+  if (op->wrapped == OPCODE_CALL) {
+    called = parser->callees.data[start->first_callee];
+    uint32_t num_called = comp_get(parser->module, called)->params.len;
+    if (num_called > num_params) num_params = num_called;
+  }
   for (uint32_t i = 0; i < num_params; i++) {
-    ShapeId param_shape =
-        i < params->rank
-            ? params->elements[i]
-            : shape_array(&parser->module->shapes,
-                          &(ArraySpec){.type = TYPE_F32, .rank = 1, .dims = (int64_t[]){1}});
     char *name = arena_printf(parser->arena, i ? "async_param.%u" : "async_param", i);
-    InstId param = parser_add_inst(parser, &(NewInst){.name = str_make(name, strlen(name)),
-                                                      .opcode = OPCODE_PARAMETER,
-                                                      .shape = param_shape,
-                                                      .index = i,
-                                                      .flags = INST_IMPLIED});
+    InstId param = parser_add_inst(
+        parser, &(NewInst){.name = str_make(name, strlen(name)),
+                           .opcode = OPCODE_PARAMETER,
+                           .shape = async_param_shape(parser, bound, called, i),
+                           .index = i,
+                           .flags = INST_IMPLIED});
     push_operand(parser, param, 0);
   }
+  return num_params;
+}
+
+/* `add-start(a, b)` means: a computation of one add over parameters, and an async-start that calls
+ * it. The attributes are the add's. */
+static bool add_async_wrapper(Parser *parser, const OpcodeText *op, ShapeId shape,
+                              const NewInst *start, CompId *wrapper) {
+  const Shape *state = shape_get(&parser->module->shapes, shape);
+  ShapeId bound = state->elements[0], result = state->elements[1];
+  OpenComp open = parser_open_comp(parser, STR("async_wrapped"), COMP_IMPLIED);
+  uint32_t first = parser->operands.len;
+  uint32_t num_params = add_async_params(parser, op, bound, start);
   NewInst root = *start;
   root.name = STR("async_op");
   root.opcode = op->wrapped;
@@ -532,15 +562,19 @@ static bool add_async_wrapper(Parser *parser, const OpcodeText *op, ShapeId shap
                          .num_attrs = start->num_attrs,
                          .callees = parser->callees.data + start->first_callee,
                          .num_callees = start->num_callees,
+                         .wrapped = NUM_OPCODES,
                          .is_implied = true,
                          .offset = op->place};
-  if (!parse_check_opcode(parser, &candidate)) return false;
+  if (!parse_check_opcode(parser, &candidate)) {
+    parser->depth = MAX_NESTING + 1; /* what was begun is not taken back: no operand to drop */
+    return false;
+  }
   InstId id = parser_add_inst(parser, &root);
-  parser_close_comp(parser, open, id);
   *wrapper = open.id;
-  return true;
+  return parser_close_comp(parser, open, id);
 }
 
+/* What a start and an update hand on. */
 static bool check_async_shape(Parser *parser, ShapeId id, uint32_t place) {
   const Shape *shape = shape_get(&parser->module->shapes, id);
   if (shape_is_tuple(shape) && shape->rank >= 2 &&
@@ -564,11 +598,11 @@ static Str anonymous_name(Parser *parser, Opcode opcode) {
   }
 }
 
-static void add_predecessors(Parser *parser, InstId id) {
-  for (uint32_t i = 0; i < parser->predecessors.len; i++) {
+static void add_predecessors(Parser *parser, InstId id, uint32_t first) {
+  for (uint32_t i = first; i < parser->predecessors.len; i++) {
     module_add_control(parser->module, parser->predecessors.data[i], id);
   }
-  parser->predecessors.len = 0;
+  parser->predecessors.len = first;
   inst_get(parser->module, id)->flags &= (uint16_t)~INST_CHANGED;
 }
 
@@ -600,7 +634,7 @@ static bool parse_rhs_tail(Parser *parser, RhsText *rhs, NewInst *new, bool with
   if (!parse_arguments(parser, rhs, new, &noted)) return false;
   new->num_operands = parser->operands.len - first_operand;
 
-  AttrSet set = {.first = parser->source->attrs.len, .first_callee = parser->callees.len};
+  AttrSet set = {.first = parser->attrs.len, .first_callee = parser->callees.len};
   bool is_sugar = op->wrapped != NUM_OPCODES;
   bool makes_wrapper = is_sugar && op->opcode == OPCODE_ASYNC_START;
   /* Sugar takes the wrapped opcode's attributes, and not `calls`: that is what it stands for. */
@@ -618,11 +652,10 @@ static bool parse_rhs_tail(Parser *parser, RhsText *rhs, NewInst *new, bool with
     return false;
   }
   order_callees(parser, &set);
-  new->attrs = set.first;
-  new->num_attrs = parser->source->attrs.len - set.first;
   new->first_callee = set.first_callee;
   new->num_callees = parser->callees.len - set.first_callee;
   note_attrs(parser, &set, new);
+  keep_attrs(parser, &set, new);
 
   Candidate candidate = {.opcode = op->opcode,
                          .has_shape = rhs->has_shape,
@@ -633,6 +666,7 @@ static bool parse_rhs_tail(Parser *parser, RhsText *rhs, NewInst *new, bool with
                          .num_attrs = new->num_attrs,
                          .callees = parser->callees.data + new->first_callee,
                          .num_callees = new->num_callees,
+                         .wrapped = op->wrapped,
                          .offset = op->place};
   if (!parse_check_opcode(parser, &candidate)) {
     /* A dropped operand is the likelier cause of a wrong count. */
@@ -644,11 +678,9 @@ static bool parse_rhs_tail(Parser *parser, RhsText *rhs, NewInst *new, bool with
     diag_warn(parser->diags, DIAG_AT(noted.offset), "operand dropped, as XLA does: %s",
               noted.message);
   }
-  if (makes_wrapper) {
-    return check_async_shape(parser, new->shape, op->place) &&
-           add_async_wrapper(parser, op, new->shape, new, wrapper);
-  }
-  return true;
+  bool is_async = op->opcode == OPCODE_ASYNC_START || op->opcode == OPCODE_ASYNC_UPDATE;
+  if (is_async && !check_async_shape(parser, new->shape, op->place)) return false;
+  return !makes_wrapper || add_async_wrapper(parser, op, new->shape, new, wrapper);
 }
 
 bool parse_instruction_rhs(Parser *parser, Str name, uint32_t begin, uint32_t name_offset,
@@ -664,7 +696,7 @@ bool parse_instruction_rhs(Parser *parser, Str name, uint32_t begin, uint32_t na
                       opcode_text(opcode));
   }
   NewInst new = {.opcode = opcode, .shape = rhs.shape};
-  uint32_t first_callee = parser->callees.len;
+  uint32_t first_callee = parser->callees.len, first_predecessor = parser->predecessors.len;
   CompId wrapper = NO_ID;
   if (!parse_rhs_tail(parser, &rhs, &new, with_attributes, &wrapper)) return false;
   if (wrapper != NO_ID) { /* the attributes' computations belong to the wrapped instruction */
@@ -683,7 +715,9 @@ bool parse_instruction_rhs(Parser *parser, Str name, uint32_t begin, uint32_t na
                             .close = rhs.close};
   *id = parser_add_inst(parser, &new);
   parser->callees.len = first_callee;
-  if (parser->predecessors.len) add_predecessors(parser, *id);
+  if (parser->predecessors.len > first_predecessor) {
+    add_predecessors(parser, *id, first_predecessor);
+  }
   parse_leave(parser);
   return true;
 }

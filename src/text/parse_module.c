@@ -178,18 +178,8 @@ static IdList keep_ids(Parser *parser, const uint32_t *ids, uint32_t count) {
   return (IdList){.begin = begin, .len = count, .cap = count};
 }
 
-void parser_close_comp(Parser *parser, OpenComp open, InstId root) {
-  uint32_t count = parser->comp_insts.len - open.first_inst;
-  const InstId *insts = parser->comp_insts.data + open.first_inst;
-  Computation *comp = comp_get(parser->module, open.id);
-  comp->root = root != NO_ID ? root : insts[count - 1];
-  comp->insts = keep_ids(parser, insts, count);
-  parser->comp_insts.len = open.first_inst;
-  parser->comp = open.outer;
-}
-
 /* Parameters by number; they must be 0…n-1, each once. */
-static bool collect_params(Parser *parser, CompId id, uint32_t place) {
+static bool collect_params(Parser *parser, CompId id) {
   const Module *module = parser->module;
   uint32_t count = 0;
   for (uint32_t i = 0; i < comp_num_insts(module, id); i++) {
@@ -213,9 +203,19 @@ static bool collect_params(Parser *parser, CompId id, uint32_t place) {
     }
     params[inst->index] = param;
   }
-  (void)place;
   comp_get(parser->module, id)->params = keep_ids(parser, params, count);
   return true;
+}
+
+bool parser_close_comp(Parser *parser, OpenComp open, InstId root) {
+  uint32_t count = parser->comp_insts.len - open.first_inst;
+  const InstId *insts = parser->comp_insts.data + open.first_inst;
+  Computation *comp = comp_get(parser->module, open.id);
+  comp->root = root != NO_ID ? root : insts[count - 1];
+  comp->insts = keep_ids(parser, insts, count);
+  parser->comp_insts.len = open.first_inst;
+  parser->comp = open.outer;
+  return collect_params(parser, open.id);
 }
 
 bool parse_computation_body(Parser *parser, Str name, unsigned flags, CompId *id) {
@@ -241,11 +241,11 @@ bool parse_computation_body(Parser *parser, Str name, unsigned flags, CompId *id
   source.num_insts = parser->comp_insts.len - open.first_inst;
   source.text.end = source.close + 1;
   parser->source->comps.data[open.id] = source;
-  parser_close_comp(parser, open, root);
+  if (!parser_close_comp(parser, open, root)) return false;
   lex_next(&parser->lex);
   *id = open.id;
   parse_leave(parser);
-  return collect_params(parser, open.id, opener);
+  return true;
 }
 
 /* '(' (name shape),… ')' '->' shape; only the result counts. */
@@ -442,9 +442,8 @@ static bool parse_single_instruction(Parser *parser) {
   parser->source->comps.data[open.id] =
       (CompSource){.text = {begin, parser->lex.prev_end}, .name = begin, .body = begin,
                    .close = parser->lex.length};
-  parser_close_comp(parser, open, NO_ID);
   parser->module->entry = open.id;
-  return collect_params(parser, open.id, begin);
+  return parser_close_comp(parser, open, NO_ID);
 }
 
 static bool parse_text(Parser *parser) {

@@ -192,7 +192,11 @@ static bool check_async_follower(Parser *parser, const Candidate *candidate) {
   if (candidate->num_callees && candidate->callees[0] != inst_callees(module, start)[0]) {
     return fail(parser, candidate, "calls another computation than its start");
   }
-  return true;
+  InstId root = comp_get(module, inst_callees(module, start)[0])->root;
+  Opcode started = (Opcode)inst_get(module, root)->opcode;
+  return candidate->wrapped == NUM_OPCODES || candidate->wrapped == started ||
+         parse_fail(parser, candidate->offset, "the start is that of another opcode, %s",
+                    opcode_text(started));
 }
 
 /* ---- result shapes that the parser replaces whatever the text says ---- */

@@ -50,7 +50,8 @@ typedef struct Parser {
   VEC(InstId) operands;    /* stack: the operands of the instructions that are open */
   VEC(uint32_t) operand_offsets; /* likewise */
   VEC(CompId) callees;     /* stack: computations named by the attributes being read */
-  VEC(InstId) predecessors; /* of the instruction being read */
+  VEC(InstId) predecessors; /* stack: likewise control predecessors */
+  VEC(Attr) attrs;         /* stack: the attributes being read */
   uint32_t num_anonymous;
   uint32_t lead; /* InstSource.lead of the instruction being read */
 } Parser;
@@ -181,14 +182,15 @@ typedef struct NewInst {
 } NewInst;
 InstId parser_add_inst(Parser *parser, const NewInst *inst);
 
-/* Opens and closes a computation: everything added in between belongs to it. */
+/* Opens and closes a computation: everything added in between belongs to it. False when its parameters
+ * are not numbered from 0 on, each once. */
 typedef struct OpenComp {
   CompId id;
   CompId outer;
   uint32_t first_inst;
 } OpenComp;
 OpenComp parser_open_comp(Parser *parser, Str name, unsigned flags);
-void parser_close_comp(Parser *parser, OpenComp open, InstId root);
+bool parser_close_comp(Parser *parser, OpenComp open, InstId root);
 
 /* ---- rules of one opcode (parse_opcode.c) ---- */
 
@@ -204,6 +206,7 @@ typedef struct Candidate {
   const CompId *callees;
   uint32_t num_callees;
   uint32_t offset; /* of the opcode, for messages */
+  Opcode wrapped;  /* of `add-done` and its kind; NUM_OPCODES otherwise */
   bool is_implied; /* the instruction of an implied async wrapper */
 } Candidate;
 

@@ -69,6 +69,12 @@ static bool is_inst_changed(const Printer *printer, InstId id) {
   return inst->flags & INST_CHANGED || inst->origin != id || has_changed_callee(printer, id);
 }
 
+/* ROOT stands before it in the text. */
+static bool is_marked_root(const Printer *printer, InstId id) {
+  const InstSource *source = source_of(printer, id);
+  return source && source->text.begin != source->name;
+}
+
 static bool compute_comp_changed(const Printer *printer, CompId id) {
   const Computation *comp = comp_get(printer->module, id);
   if (comp->origin != id || comp->flags & COMP_CHANGED_NAME) return true;
@@ -79,10 +85,13 @@ static bool compute_comp_changed(const Printer *printer, CompId id) {
   }
   InstId last = 0;
   for (uint32_t i = 0; i < order.len; i++) {
-    if (order.ids[i] < last || is_inst_changed(printer, order.ids[i])) return true;
-    last = order.ids[i];
+    InstId inst = order.ids[i];
+    if (inst < last || is_inst_changed(printer, inst)) return true;
+    if (is_marked_root(printer, inst) && inst != comp->root) return true;
+    last = inst;
   }
-  return false;
+  /* Without a mark it is the last one. */
+  return order.len > 0 && comp->root != last && !is_marked_root(printer, comp->root);
 }
 
 /* ---- one instruction ---- */
@@ -110,6 +119,16 @@ static void write_comp_name(Printer *printer, CompId id, bool with_percent) {
 
 static bool has_percent_at(const Printer *printer, uint32_t offset) {
   return printer->module->source->text[offset] == '%';
+}
+
+/* The end of the name that begins, perhaps with `%`, at `offset`. */
+static uint32_t name_end(const Printer *printer, uint32_t offset) {
+  const ModuleSource *source = printer->module->source;
+  Lexer lexer;
+  lexer_init(&lexer, source->text, source->length);
+  lexer.pos = offset;
+  lex_next(&lexer);
+  return lexer.tok.word.end;
 }
 
 /* From the name or the nested instruction at `offset` to the ',' or ')' behind it. */
@@ -328,12 +347,8 @@ static void write_changed_inst(Printer *printer, InstId id, const InstSource *so
     write_inst_name(printer, id, module->source->uses_percent);
     write_text(printer->out, " = ");
   } else {
-    Lexer lexer;
-    lexer_init(&lexer, module->source->text, module->source->length);
-    lexer.pos = source->name;
-    lex_next(&lexer);
     write_inst_name(printer, id, has_percent_at(printer, source->name));
-    copier.pos = lexer.tok.word.end;
+    copier.pos = name_end(printer, source->name);
     if (inst_get(module, id)->flags & INST_NEW_SHAPE) {
       write_text(printer->out, " = ");
       write_str(printer->out, shape_text(&module->shapes, inst_get(module, id)->shape, true,
@@ -429,10 +444,8 @@ static void write_computation(Printer *printer, CompId id) {
     if (has_new_name || comp->flags & COMP_NEW_SIGNATURE) {
       /* A copy of the entry is no entry. */
       if (id == module->entry) copy_to(&copier, source->name);
-      copier.pos = source->name;
-      bool percent = has_percent_at(printer, source->name);
-      write_comp_name(printer, id, percent);
-      copier.pos += comp_get(module, comp->origin)->name_len + percent;
+      write_comp_name(printer, id, has_percent_at(printer, source->name));
+      copier.pos = name_end(printer, source->name);
       if (comp->flags & COMP_NEW_SIGNATURE) { /* XLA infers it where there is none */
         write_text(printer->out, " {");
         copier.pos = source->body;
