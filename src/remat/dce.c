@@ -102,11 +102,15 @@ static void keep_operands(Module *module, InstId id, const bool *keep) {
   inst->flags |= INST_CHANGED | INST_NEW_OPERANDS;
 }
 
-/* The only result left is no tuple any more: what took it from the tuple goes. */
+/* The only result left is no tuple any more: what took it from the tuple goes. The fusion's users are
+ * told beforehand, because those of the elements become its own. */
 static void bypass_get_tuple_elements(Dce *dce, InstId fusion) {
   Module *module = dce->module;
-  while (inst_get(module, fusion)->users.len) {
-    InstId gte = inst_users(module, fusion)[0];
+  uint32_t num_gtes = inst_get(module, fusion)->users.len;
+  InstId *gtes = arena_array(dce->scratch, InstId, num_gtes);
+  memcpy(gtes, inst_users(module, fusion), num_gtes * sizeof *gtes);
+  for (uint32_t g = 0; g < num_gtes; g++) {
+    InstId gte = gtes[g];
     rewrite_replace_all_uses(dce->rewrite, gte, fusion, dce->scratch);
     ControlDeps deps = *inst_control(module, gte);
     for (uint32_t i = 0; i < deps.predecessors.len; i++) {

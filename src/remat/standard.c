@@ -302,13 +302,20 @@ static void reduce_here(Pass *pass, int64_t called_bytes) {
 
 static void remat_computation(Standard *standard, CompId comp, int64_t limit_bytes, int depth);
 
+/* XLA passes over computations on other threads. */
+static bool runs_on_main(const Module *module, InstId caller, CompId callee) {
+  Str thread = inst_attr_string(module, caller, ATTR_ASYNC_EXECUTION_THREAD);
+  return (thread.len == 0 || str_is(thread, "main")) &&
+         str_is(comp_get(module, callee)->thread, "main");
+}
+
 /* Gives the computations that an instruction calls what is left of the limit. */
 static void reduce_callees(Pass *pass, InstId id, int depth) {
   Standard *standard = pass->standard;
   int64_t left = pass->limit_bytes - pass->tracker.memory_bytes;
   for (uint32_t i = 0; i < inst_get(standard->module, id)->num_callees; i++) {
     CompId callee = inst_callees(standard->module, id)[i];
-    if (standard->is_done[callee]) continue;
+    if (standard->is_done[callee] || !runs_on_main(standard->module, id, callee)) continue;
     remat_computation(standard, callee, left > 0 ? left : 0, depth + 1);
   }
 }

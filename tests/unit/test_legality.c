@@ -1,0 +1,201 @@
+#include "remat/legality.h"
+
+#include "remat/rewrite.h"
+#include "support.h"
+
+#define SUM "sum { l = f32[] parameter(0)\n m = f32[] parameter(1)\n ROOT s = f32[] add(l, m) }\n"
+#define ONE(name, inst) name " { q = f32[4] parameter(0)\n " inst " }\n"
+#define GROUPS "replica_groups={{0,1}}"
+
+enum { COLLECTIVES = 1, SMALL_16 = 2 };
+
+/* `x` is asked about; `p` is f32[4], `s` f32[]. */
+static const struct {
+  KeepReason reason;
+  unsigned options;
+  const char *comps, *insts;
+} rows[] = {
+    /* arithmetic and data movement */
+    {KEEP_NONE, 0, "", "x = f32[4] abs(p)\n"},
+    {KEEP_NONE, 0, "", "x = f32[4] broadcast(s), dimensions={}\n"},
+    {KEEP_NONE, 0, "", "x = f32[4] iota(), iota_dimension=0\n"},
+    {KEEP_NONE, 0, SUM, "x = f32[] reduce(p, s), dimensions={0}, to_apply=sum\n"},
+    {KEEP_NONE, 0, ONE("f", "ROOT a = f32[4] abs(q)"),
+     "x = f32[4] fusion(p), kind=kLoop, calls=f\n"},
+    {KEEP_NONE, 0, "",
+     "u = u64[2] constant({1, 2})\n"
+     "x = (u64[2], u32[4]) rng-bit-generator(u), algorithm=rng_default\n"},
+    {KEEP_NONE, 0, "", "x = (f32[4], f32[]) tuple(p, s)\n"},
+    {KEEP_NONE, 0, "", "x = f32[2,2] bitcast(p)\n"},
+    {KEEP_NONE, 0, "", "x = f32[4] opt-barrier(p)\n"},
+    {KEEP_NONE, 0, "", "x = u32[] partition-id()\n"},
+    /* what cannot be a second time */
+    {KEEP_PARAMETER, 0, "", "x = f32[4] parameter(2)\n"},
+    {KEEP_CONSTANT, 0, "", "x = f32[] constant(1)\n"},
+    {KEEP_CUSTOM_CALL, 0, "", "x = f32[4] custom-call(p), custom_call_target=\"f\"\n"},
+    {KEEP_CUSTOM_CALL, 0, "",
+     "x = f32[4] custom-call(p), custom_call_target=\"f\", "
+     "custom_call_has_side_effect=true\n"},
+    {KEEP_CONTROL_FLOW, 0, ONE("f", "ROOT a = f32[4] abs(q)"), "x = f32[4] call(p), to_apply=f\n"},
+    {KEEP_CONTROL_FLOW, 0,
+     ONE("f", "ROOT a = f32[4] abs(q)") "c { cq = f32[4] parameter(0)\n ROOT t = pred[] "
+                                        "constant(true) }\n",
+     "x = f32[4] while(p), condition=c, body=f\n"},
+    {KEEP_CONTROL_FLOW, 0, ONE("f", "ROOT a = f32[4] abs(q)") ONE("g", "ROOT b = f32[4] sine(q)"),
+     "t = pred[] constant(true)\n"
+     "x = f32[4] conditional(t, p, p), true_computation=f, false_computation=g\n"},
+    /* copies */
+    {KEEP_COPY, 0, "", "x = f32[4] copy(p)\n"},
+    {KEEP_COPY, 0, "", "m = f32[2,2]{0,1} bitcast(p)\n x = f32[2,2]{0,1} copy(m)\n"},
+    {KEEP_NONE, 0, "", "m = f32[2,2]{0,1} bitcast(p)\n x = f32[2,2]{1,0} copy(m)\n"},
+    {KEEP_NONE, 0, "", "x = f32[4]{0:S(5)} copy(p)\n"},
+    {KEEP_NONE, 0, "", "x = f32[4]{0:T(8)} copy(p)\n"},
+    /* side effects, by itself or inside */
+    {KEEP_SIDE_EFFECT, 0, "", "x = f32[4] rng(s, s), distribution=rng_uniform\n"},
+    {KEEP_SIDE_EFFECT, 0, "", "x = u64[2] rng-get-and-update-state(), delta=1\n"},
+    {KEEP_SIDE_EFFECT, 0, "", "t = token[] after-all()\n x = (f32[4], token[]) infeed(t)\n"},
+    {KEEP_SIDE_EFFECT, 0, "", "t = token[] after-all()\n x = token[] outfeed(p, t)\n"},
+    {KEEP_SIDE_EFFECT, 0,
+     ONE("f",
+         "z = f32[] constant(0)\n"
+         "ROOT a = f32[4] rng(z, z), distribution=rng_uniform"),
+     "x = f32[4] fusion(p), kind=kLoop, calls=f\n"},
+    {KEEP_SIDE_EFFECT, 0,
+     ONE("g",
+         "ROOT a = f32[4] custom-call(q), custom_call_target=\"g\", "
+         "custom_call_has_side_effect=true") "f { fq = f32[4] parameter(0)\n ROOT b = f32[4] "
+                                             "fusion(fq), kind=kLoop, calls=g }\n",
+     "x = f32[4] fusion(p), kind=kLoop, calls=f\n"},
+    {KEEP_NONE, 0, ONE("f", "ROOT a = f32[4] custom-call(q), custom_call_target=\"g\""),
+     "x = f32[4] fusion(p), kind=kLoop, calls=f\n"},
+    /* collectives */
+    {KEEP_COLLECTIVE, 0, SUM, "x = f32[4] all-reduce(p), " GROUPS ", to_apply=sum\n"},
+    {KEEP_NONE, COLLECTIVES, SUM, "x = f32[4] all-reduce(p), " GROUPS ", to_apply=sum\n"},
+    {KEEP_NONE, COLLECTIVES, SUM,
+     "x = f32[4] all-reduce(p), channel_id=1, " GROUPS ", to_apply=sum\n"},
+    {KEEP_COLLECTIVE, 0, "", "x = f32[8] all-gather(p), dimensions={0}, " GROUPS "\n"},
+    {KEEP_NONE, COLLECTIVES, "", "x = f32[8] all-gather(p), dimensions={0}, " GROUPS "\n"},
+    {KEEP_COLLECTIVE, 0, "", "x = f32[4] all-to-all(p), dimensions={0}, " GROUPS "\n"},
+    {KEEP_NONE, COLLECTIVES, "", "x = f32[4] all-to-all(p), dimensions={0}, " GROUPS "\n"},
+    {KEEP_COLLECTIVE, 0, SUM,
+     "x = f32[2] reduce-scatter(p), dimensions={0}, " GROUPS ", to_apply=sum\n"},
+    {KEEP_NONE, COLLECTIVES, SUM,
+     "x = f32[2] reduce-scatter(p), dimensions={0}, " GROUPS ", to_apply=sum\n"},
+    {KEEP_COLLECTIVE, 0, "", "x = f32[4] collective-broadcast(p), " GROUPS "\n"},
+    {KEEP_NONE, COLLECTIVES, "", "x = f32[4] collective-broadcast(p), " GROUPS "\n"},
+    {KEEP_COLLECTIVE, 0, "", "x = f32[4] collective-permute(p), source_target_pairs={{0,1}}\n"},
+    {KEEP_NONE, COLLECTIVES, "", "x = f32[4] collective-permute(p), source_target_pairs={{0,1}}\n"},
+    {KEEP_SIDE_EFFECT, COLLECTIVES, "",
+     "x = f32[4] collective-permute(p), channel_id=1, source_target_pairs={{0,1}}\n"},
+    {KEEP_CONSTRAINED_LAYOUT, COLLECTIVES, SUM,
+     "x = f32[4] all-reduce(p), " GROUPS ", constrain_layout=true, to_apply=sum\n"},
+    {KEEP_CONSTRAINED_LAYOUT, COLLECTIVES, "",
+     "x = f32[8] all-gather(p), dimensions={0}, " GROUPS ", constrain_layout=true\n"},
+    /* halves of pairs */
+    {KEEP_ASYNC, COLLECTIVES, SUM, "x = f32[4] all-reduce-start(p), " GROUPS ", to_apply=sum\n"},
+    {KEEP_ASYNC, COLLECTIVES, SUM,
+     "st = f32[4] all-reduce-start(p), " GROUPS ", to_apply=sum\n"
+     "x = f32[4] all-reduce-done(st)\n"},
+    {KEEP_ASYNC, COLLECTIVES, "",
+     "x = (f32[4], f32[8]) all-gather-start(p), dimensions={0}, " GROUPS "\n"},
+    {KEEP_ASYNC, COLLECTIVES, "",
+     "st = (f32[4], f32[8]) all-gather-start(p), dimensions={0}, " GROUPS "\n"
+     "x = f32[8] all-gather-done(st)\n"},
+    {KEEP_ASYNC, COLLECTIVES, "",
+     "x = (f32[4], f32[4]) collective-permute-start(p), source_target_pairs={{0,1}}\n"},
+    {KEEP_ASYNC, COLLECTIVES, "",
+     "st = (f32[4], f32[4]) collective-permute-start(p), source_target_pairs={{0,1}}\n"
+     "x = f32[4] collective-permute-done(st)\n"},
+    {KEEP_ASYNC, 0, "", "x = (f32[4], f32[4], u32[]) copy-start(p)\n"},
+    {KEEP_ASYNC, 0, "", "st = (f32[4], f32[4], u32[]) copy-start(p)\n x = f32[4] copy-done(st)\n"},
+    {KEEP_ASYNC, 0, ONE("f", "ROOT a = f32[4] abs(q)"),
+     "x = ((f32[4]), f32[4], u32[]) call-start(p), to_apply=f\n"},
+    {KEEP_ASYNC, 0, ONE("f", "ROOT a = f32[4] abs(q)"),
+     "st = ((f32[4]), f32[4], u32[]) call-start(p), to_apply=f\n"
+     "x = ((f32[4]), f32[4], u32[]) call-update(st)\n"},
+    {KEEP_ASYNC, 0, ONE("f", "ROOT a = f32[4] abs(q)"),
+     "st = ((f32[4]), f32[4], u32[]) call-start(p), to_apply=f\n x = f32[4] call-done(st)\n"},
+    {KEEP_ASYNC, 0, "",
+     "t = token[] after-all()\n"
+     "x = (f32[4], u32[], token[]) send(p, t), channel_id=1\n"},
+    {KEEP_ASYNC, 0, "",
+     "t = token[] after-all()\n"
+     "st = (f32[4], u32[], token[]) send(p, t), channel_id=1\n"
+     "x = token[] send-done(st), channel_id=1\n"},
+    {KEEP_ASYNC, 0, "",
+     "t = token[] after-all()\n"
+     "x = (f32[4], u32[], token[]) recv(t), channel_id=1\n"},
+    {KEEP_ASYNC, 0, "",
+     "t = token[] after-all()\n"
+     "st = (f32[4], u32[], token[]) recv(t), channel_id=1\n"
+     "x = (f32[4], token[]) recv-done(st), channel_id=1\n"},
+    /* small ones, by their own buffer: of a tuple that is the table of pointers */
+    {KEEP_SMALL, SMALL_16, "", "x = f32[4] abs(p)\n"},
+    {KEEP_SMALL, SMALL_16, "", "x = f32[] abs(s)\n"},
+    {KEEP_NONE, SMALL_16, "", "x = f32[5] broadcast(s), dimensions={}\n"},
+    {KEEP_SMALL, SMALL_16, "", "x = (f32[4], f32[4]) tuple(p, p)\n"},
+    {KEEP_NONE, SMALL_16, "", "x = (f32[4], f32[4], f32[4]) tuple(p, p, p)\n"},
+    {KEEP_COPY, SMALL_16, "", "x = f32[4] copy(p)\n"},
+};
+
+START_TEST(verdict_matches_table) {
+  Fixture fixture = fixture_parse_format(
+      "HloModule m\n%s\nENTRY e { p = f32[4] parameter(0)\n s = f32[] parameter(1)\n%s"
+      "ROOT r = f32[] negate(s) }\n",
+      rows[_i].comps, rows[_i].insts);
+  Legality legality = {
+      .module = fixture.module,
+      .effects = side_effects_build(fixture.module, fixture.out, fixture.scratch),
+      .allow_collectives = (rows[_i].options & COLLECTIVES) != 0,
+      .small_node_bytes = rows[_i].options & SMALL_16 ? 16 : 0,
+  };
+  KeepReason reason = recompute_verdict(&legality, find_inst(fixture.module, "x"));
+  ck_assert_msg(reason == rows[_i].reason, "%s: %s, not %s", rows[_i].insts,
+                keep_reason_name(reason), keep_reason_name(rows[_i].reason));
+  fixture_free(&fixture);
+}
+END_TEST
+
+/* A clone is judged as its original, also where it calls a copy of a computation that was made
+ * after the side effects were collected. */
+START_TEST(clones_are_judged_like_originals) {
+  Fixture fixture = fixture_parse_body(
+      ONE("f", "ROOT a = f32[4] abs(q)")
+          ONE("g", "z = f32[] constant(0)\n ROOT b = f32[4] rng(z, z), distribution=rng_uniform"),
+      "p = f32[4] parameter(0)\n x = f32[4] fusion(p), kind=kLoop, calls=f\n"
+      "y = f32[4] fusion(p), kind=kLoop, calls=g\n ROOT r = f32[4] add(x, y)\n");
+  Module *module = fixture.module;
+  Legality legality = {.module = module,
+                       .effects = side_effects_build(module, fixture.out, fixture.scratch)};
+  Rewrite rewrite = rewrite_begin(module);
+  InstId x = rewrite_clone(&rewrite, find_inst(module, "x"), fixture.scratch);
+  InstId y = rewrite_clone(&rewrite, find_inst(module, "y"), fixture.scratch);
+  ck_assert_int_eq(recompute_verdict(&legality, x), KEEP_NONE);
+  ck_assert_int_eq(recompute_verdict(&legality, rewrite_clone(&rewrite, x, fixture.scratch)),
+                   KEEP_NONE);
+  ck_assert_int_eq(recompute_verdict(&legality, y), KEEP_SIDE_EFFECT);
+  fixture_free(&fixture);
+}
+END_TEST
+
+START_TEST(reasons_have_names) {
+  for (int a = 0; a < NUM_KEEP_REASONS; a++) {
+    ck_assert_uint_gt(strlen(keep_reason_sentence((KeepReason)a)), 0);
+    for (int b = 0; b < a; b++) {
+      ck_assert_str_ne(keep_reason_name((KeepReason)a), keep_reason_name((KeepReason)b));
+    }
+  }
+  ck_assert_str_eq(keep_reason_name(KEEP_NONE), "none");
+  ck_assert_str_eq(keep_reason_name(KEEP_OPERANDS_LARGER), "operands-larger");
+}
+END_TEST
+
+int main(void) {
+  Suite *suite = suite_create("legality");
+  TCase *tc = tcase_create("legality");
+  tcase_add_loop_test(tc, verdict_matches_table, 0, sizeof rows / sizeof *rows);
+  tcase_add_test(tc, clones_are_judged_like_originals);
+  tcase_add_test(tc, reasons_have_names);
+  suite_add_tcase(suite, tc);
+  return run_suite(suite);
+}
