@@ -17,19 +17,22 @@ START_TEST(timeline_agrees_with_an_array) {
   uint64_t state = 1 + (uint64_t)_i;
   Arena *arena = arena_new(NULL);
   int64_t *bytes = arena_zarray(arena, int64_t, len);
-  for (uint32_t i = 0; i < len; i++) bytes[i] = next_random(&state) % 1000;
+  for (uint32_t i = 0; i < len; i++)
+    bytes[i] = next_random(&state) % 1000;
   Timeline timeline = timeline_build(bytes, len, arena);
   for (int step = 0; step < 500; step++) {
     uint32_t begin = next_random(&state) % len, last = next_random(&state) % len;
     int64_t change = (int64_t)(next_random(&state) % 2001) - 1000;
     timeline_add(&timeline, begin, last, change);
-    for (uint32_t i = begin; i <= last && begin <= last; i++) bytes[i] += change;
+    for (uint32_t i = begin; i <= last && begin <= last; i++)
+      bytes[i] += change;
 
     begin = next_random(&state) % len;
     last = begin + next_random(&state) % (len - begin);
     int64_t want = INT64_MIN, peak = INT64_MIN;
     uint32_t peak_pos = 0;
-    for (uint32_t i = begin; i <= last; i++) want = bytes[i] > want ? bytes[i] : want;
+    for (uint32_t i = begin; i <= last; i++)
+      want = bytes[i] > want ? bytes[i] : want;
     for (uint32_t i = 0; i < len; i++) {
       if (bytes[i] > peak) peak_pos = i, peak = bytes[i];
     }
@@ -56,8 +59,7 @@ END_TEST
 int main(void) {
   Suite *suite = suite_create("timeline");
   TCase *cases = tcase_create("segment tree");
-  tcase_add_loop_test(cases, timeline_agrees_with_an_array, 0,
-                      sizeof lengths / sizeof *lengths);
+  tcase_add_loop_test(cases, timeline_agrees_with_an_array, 0, sizeof lengths / sizeof *lengths);
   tcase_add_test(cases, empty_ranges_change_nothing);
   suite_add_tcase(suite, cases);
   return run_suite(suite);
