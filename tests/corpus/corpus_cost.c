@@ -12,15 +12,16 @@
 #include <stdlib.h>
 
 #include "analysis/cost.h"
+#include "corpus.h"
 #include "support.h"
-
-#define SCHEDULED "/../shared/corpus/scheduled/"
 
 static const char *const models[] = {
     "deepseek2_16b", "efficientnet", "gpt_j_6b", "llama3_8b", "resnet50", "vit",
 };
 
-static cJSON *read_json(const char *path) {
+static cJSON *read_json(const char *name) {
+  char path[CORPUS_PATH_CHARS];
+  corpus_path(path, name);
   FILE *file = fopen(path, "rb");
   ck_assert_msg(file != NULL, "cannot open %s", path);
   fseek(file, 0, SEEK_END);
@@ -44,17 +45,18 @@ static void check_figure(const char *model, const cJSON *row, const char *key, d
 
 START_TEST(weighted_cost_equals_xla) {
   const char *model = models[_i];
-  char path[256];
-  snprintf(path, sizeof path, SCHEDULED "%s.hlo", model);
-  Module *module = parse_file_or_fail(path);
-  Arena *scratch = arena_new(NULL);
+  char name[256], path[CORPUS_PATH_CHARS];
+  snprintf(name, sizeof name, "scheduled/%s.hlo", model);
+  Fixture fixture = fixture_parse_file(corpus_path(path, name));
+  Module *module = fixture.module;
+  Arena *scratch = fixture.scratch;
   CostTable table = cost_analyze(module, module->arena, scratch);
   for (InstId id = 0; id < module->insts.len; id++) {
     ck_assert_msg(table.trip_counts[id] >= 0, "%s: unknown trip count of %.*s", model,
                   (int)inst_name(module, id).len, inst_name(module, id).data);
   }
   WeightedCost cost = cost_total_weighted(module, &table, NULL, 1, scratch);
-  cJSON *json = read_json(TEST_SOURCE_DIR SCHEDULED "xla.json");
+  cJSON *json = read_json("scheduled/xla.json");
   const cJSON *rows = cJSON_GetObjectItemCaseSensitive(
       cJSON_GetObjectItemCaseSensitive(json, model), "rematerialization");
   ck_assert_int_gt(cJSON_GetArraySize(rows), 0);
@@ -65,14 +67,12 @@ START_TEST(weighted_cost_equals_xla) {
     check_figure(model, row, "bytes_accessed_before", cost.bytes);
   }
   cJSON_Delete(json);
-  arena_free(scratch);
-  const char *text = module->source->text;
-  module_free(module);
-  free((void *)text); /* parse_file_or_fail's */
+  fixture_free(&fixture);
 }
 END_TEST
 
 int main(void) {
+  if (!corpus_is_there()) return EXIT_SKIPPED;
   Suite *suite = suite_create("corpus_cost");
   TCase *tc = tcase_create("cost");
   tcase_set_timeout(tc, 60); /* the sanitizers are slow */
