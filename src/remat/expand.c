@@ -48,15 +48,13 @@ static void append(const Expansions *expansions, const Module *module, InstId fi
   }
 }
 
-void expansions_apply(const Expansions *expansions, const Module *module, Schedule *schedule,
-                      Arena *out) {
-  for (CompId comp = 0; comp < schedule->num_comps; comp++) {
-    Sequence old = schedule->of[comp];
-    if (comp_get(module, comp)->flags & COMP_DEAD || old.len == 0) continue;
-    Sequence sequence = {.ids = arena_array(out, InstId, comp_num_insts(module, comp))};
-    for (uint32_t i = 0; i < old.len; i++) {
-      append(expansions, module, old.ids[i], &sequence, expansions->arena);
-    }
-    schedule->of[comp] = sequence;
+void expansions_apply(const Expansions *expansions, const Module *module, CompId comp,
+                      Schedule *schedule, Arena *out) {
+  if (!schedule || comp >= schedule->num_comps || schedule->of[comp].len == 0) return;
+  Sequence old = schedule->of[comp];
+  Sequence sequence = {.ids = arena_array(out, InstId, comp_num_insts(module, comp))};
+  for (uint32_t i = 0; i < old.len; i++) {
+    append(expansions, module, old.ids[i], &sequence, expansions->arena);
   }
+  schedule->of[comp] = sequence;
 }

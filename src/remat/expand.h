@@ -15,9 +15,10 @@ typedef struct Expansions {
 Expansions expansions_begin(const Module *module, Arena *out);
 void expansions_add(Expansions *expansions, InstId replaced, NewInsts copies);
 
-/* Puts the copies into the sequences. New sequences lie in `out`. */
-void expansions_apply(const Expansions *expansions, const Module *module, Schedule *schedule,
-                      Arena *out);
+/* Puts the copies into the sequence of a computation; the new one lies in `out`. Nothing without a
+ * schedule, or where it has no sequence. */
+void expansions_apply(const Expansions *expansions, const Module *module, CompId comp,
+                      Schedule *schedule, Arena *out);
 
 /* RH_ERR_INPUT when the module has grown beyond what a text of its size may become. */
 rh_status expansion_check(const Module *module, rh_diags *diags);

@@ -29,12 +29,12 @@ rh_status inline_calls(Rewrite *rewrite, Schedule *schedule, rh_diags *diags, Ar
       if (!is_inlineable(module, call)) continue;
       CompId callee = inst_callees(module, call)[0];
       const char *suffix = num_callers[callee]-- == 1 ? NULL : "inlined";
-      expansions_add(&expansions, call, rewrite_inline(rewrite, call, suffix, scratch));
+      expansions_add(&expansions, call, rewrite_inline(rewrite, call, schedule, suffix, scratch));
       status = expansion_check(module, diags);
     }
     module_sweep_comp(module, comp);
+    expansions_apply(&expansions, module, comp, schedule, out);
   }
-  if (schedule && status == RH_OK) expansions_apply(&expansions, module, schedule, out);
   arena_free(arena);
   return status;
 }

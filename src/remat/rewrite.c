@@ -3,6 +3,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "analysis/traverse.h"
+
 Rewrite rewrite_begin(Module *module) {
   Rewrite rewrite = {.module = module,
                      .inst_names = names_of_insts(module, module->arena),
@@ -132,23 +134,37 @@ static void make_room_for_images(Rewrite *rewrite) {
   }
 }
 
-static void copy_control(Rewrite *rewrite, const InstId *insts, uint32_t num_insts) {
+static void copy_control(Rewrite *rewrite, Sequence order) {
   Module *module = rewrite->module;
-  for (uint32_t i = 0; i < num_insts; i++) {
-    IdList before = inst_control(module, insts[i])->predecessors;
+  for (uint32_t i = 0; i < order.len; i++) {
+    IdList before = inst_control(module, order.ids[i])->predecessors;
     for (uint32_t k = 0; k < before.len; k++) {
       module_add_control(module, rewrite->image.data[id_list(module, before)[k]],
-                         rewrite->image.data[insts[i]]);
+                         rewrite->image.data[order.ids[i]]);
     }
   }
 }
 
-/* The instructions of a computation, in an array that stays while instructions are added. */
-static InstId *list_insts(const Module *module, CompId comp, Arena *out) {
-  uint32_t count = comp_num_insts(module, comp);
-  InstId *insts = arena_array(out, InstId, count);
-  if (count) memcpy(insts, id_list(module, comp_get(module, comp)->insts), count * sizeof *insts);
-  return insts;
+/* The instructions of a computation in an order in which operands come first, which its list need not
+ * be once something was inlined. The array stays while instructions are added. */
+static Sequence copy_order(Rewrite *rewrite, CompId comp, const Schedule *schedule, Arena *out) {
+  Module *module = rewrite->module;
+  uint32_t missing = module->insts.len - rewrite->visited.len;
+  if (missing) memset(vec_extend(module->arena, &rewrite->visited, missing), 0, missing);
+  for (uint32_t i = 0; i < comp_num_insts(module, comp); i++) {
+    rewrite->visited.data[comp_inst(module, comp, i)] = 0;
+  }
+  return topological_order(module, schedule, comp, rewrite->visited.data, out, out);
+}
+
+static void copy_params(const Rewrite *rewrite, CompId original, CompId copy) {
+  Module *module = rewrite->module;
+  for (uint32_t i = 0; i < comp_get(module, original)->params.len; i++) {
+    InstId param = id_list(module, comp_get(module, original)->params)[i];
+    IdList params = comp_get(module, copy)->params;
+    id_list_push(module, &params, rewrite->image.data[param]);
+    comp_get(module, copy)->params = params;
+  }
 }
 
 static CompId copy_computation(CopyWork *work, CompId original) {
@@ -160,20 +176,16 @@ static CompId copy_computation(CopyWork *work, CompId original) {
   comp_get(module, copy)->thread = comp_get(module, original)->thread;
   comp_get(module, copy)->flags = comp_get(module, original)->flags;
   make_room_for_images(rewrite);
-  uint32_t num_insts = comp_num_insts(module, original);
-  const InstId *insts = list_insts(module, original, work->scratch);
-  for (uint32_t i = 0; i < num_insts; i++) {
-    copy_inst(work, insts[i], copy, "clone");
-    InstId image = rewrite->image.data[insts[i]];
-    const Instruction *inst = inst_get(module, insts[i]);
-    if (inst->flags & INST_NESTED) inst_get(module, image)->flags |= INST_NESTED;
-    if (inst->opcode == OPCODE_PARAMETER) {
-      IdList params = comp_get(module, copy)->params;
-      id_list_push(module, &params, image);
-      comp_get(module, copy)->params = params;
+  Sequence order = copy_order(rewrite, original, NULL, work->scratch);
+  for (uint32_t i = 0; i < order.len; i++) {
+    InstId id = order.ids[i];
+    copy_inst(work, id, copy, "clone");
+    if (inst_get(module, id)->flags & INST_NESTED) {
+      inst_get(module, rewrite->image.data[id])->flags |= INST_NESTED;
     }
   }
-  copy_control(rewrite, insts, num_insts);
+  copy_params(rewrite, original, copy);
+  copy_control(rewrite, order);
   comp_get(module, copy)->root = rewrite->image.data[comp_get(module, original)->root];
   return copy;
 }
@@ -253,26 +265,26 @@ static void inherit_control(Rewrite *rewrite, InstId call, NewInsts copies, Inst
   }
 }
 
-NewInsts rewrite_inline(Rewrite *rewrite, InstId call, const char *suffix, Arena *scratch) {
+NewInsts rewrite_inline(Rewrite *rewrite, InstId call, const Schedule *schedule, const char *suffix,
+                        Arena *scratch) {
   Module *module = rewrite->module;
   CompId callee = inst_callees(module, call)[0];
   CompId caller = inst_get(module, call)->parent;
   CopyWork work = {.rewrite = rewrite, .scratch = scratch};
   ArenaMark mark = arena_mark(scratch);
   make_room_for_images(rewrite);
-  uint32_t num_insts = comp_num_insts(module, callee);
-  const InstId *insts = list_insts(module, callee, scratch);
+  Sequence order = copy_order(rewrite, callee, schedule, scratch);
   NewInsts copies = {.begin = module->insts.len};
-  for (uint32_t i = 0; i < num_insts; i++) {
-    const Instruction *inst = inst_get(module, insts[i]);
+  for (uint32_t i = 0; i < order.len; i++) {
+    const Instruction *inst = inst_get(module, order.ids[i]);
     if (inst->opcode == OPCODE_PARAMETER) {
-      rewrite->image.data[insts[i]] = inst_operand(module, call, (uint32_t)inst->index);
+      rewrite->image.data[order.ids[i]] = inst_operand(module, call, (uint32_t)inst->index);
     } else {
-      copy_inst(&work, insts[i], caller, suffix);
+      copy_inst(&work, order.ids[i], caller, suffix);
     }
   }
   copies.end = module->insts.len;
-  copy_control(rewrite, insts, num_insts);
+  copy_control(rewrite, order);
   InstId result = rewrite->image.data[comp_get(module, callee)->root];
   rewrite_replace_all_uses(rewrite, call, result, scratch);
   inherit_control(rewrite, call, copies, result);

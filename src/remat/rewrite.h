@@ -13,6 +13,7 @@ typedef struct Rewrite {
   int64_t next_channel_id; /* hlo_query::NextChannelId */
   VEC(InstId) cloned_from; /* by InstId: what a clone computes again, NO_ID for anything else */
   VEC(InstId) image;       /* by InstId, for the computation that is being copied: its copies */
+  VEC(uint8_t) visited;    /* by InstId, for the computation that is being walked */
 } Rewrite;
 
 /* The names live in the module's arena. */
@@ -37,9 +38,11 @@ typedef struct NewInsts {
 } NewInsts;
 
 /* Puts copies of a called computation's instructions in the place of the call, or fusion, which dies:
- * whoever read it reads the copy of the computation's result. The copies, in the computation's order,
- * are named with `suffix`; NULL = they keep their names, because the computation dies too. */
-NewInsts rewrite_inline(Rewrite *rewrite, InstId call, const char *suffix, Arena *scratch);
+ * whoever read it reads the copy of the computation's result. The copies, in the computation's order
+ * by `schedule` or, where that has none, in XLA's post order, are named with `suffix`; NULL = they
+ * keep their names, because the computation dies too. */
+NewInsts rewrite_inline(Rewrite *rewrite, InstId call, const Schedule *schedule, const char *suffix,
+                        Arena *scratch);
 
 /* Helpers of a clone: element `index` of a tuple; the operand seen with another shape. */
 InstId rewrite_add_get_tuple_element(Rewrite *rewrite, InstId tuple, int64_t index);

@@ -27,13 +27,13 @@ uint32_t unfuse(Rewrite *rewrite, Schedule *schedule, unsigned kinds, Arena *out
       if (!is_wanted(module, fusion, kinds)) continue;
       CompId callee = inst_callees(module, fusion)[0];
       bool is_only = graph.first_caller[callee + 1] - graph.first_caller[callee] == 1;
-      NewInsts copies = rewrite_inline(rewrite, fusion, is_only ? NULL : "unfused", scratch);
+      NewInsts copies = rewrite_inline(rewrite, fusion, NULL, is_only ? NULL : "unfused", scratch);
       expansions_add(&expansions, fusion, copies);
       num_fusions++;
     }
     module_sweep_comp(module, comp);
+    expansions_apply(&expansions, module, comp, schedule, out);
   }
-  if (schedule) expansions_apply(&expansions, module, schedule, out);
   arena_free(arena);
   return num_fusions;
 }
