@@ -1,0 +1,28 @@
+#include "command.h"
+#include "load.h"
+
+static rh_status check_file(const char *path, const Options *options) {
+  Loaded loaded;
+  rh_status status = load_module(path, options, &loaded);
+  if (status == RH_OK) status = load_report(&loaded, rh_check(loaded.module, loaded.diags));
+  if (status == RH_OK && !options->quiet) {
+    rh_module_info info = rh_get_info(loaded.module);
+    char computations[RH_FORMAT_CHARS], instructions[RH_FORMAT_CHARS];
+    rh_format_count(info.num_computations, computations);
+    rh_format_count(info.num_instructions, instructions);
+    printf("%s: %.*s, computations: %s, instructions: %s%s\n", loaded.input.path,
+           (int)info.name.length, info.name.data, computations, instructions,
+           info.is_scheduled ? ", scheduled" : "");
+  }
+  load_free(&loaded);
+  return status;
+}
+
+rh_status cmd_check(const Options *options) {
+  rh_status worst = RH_OK;
+  for (size_t i = 0; i < options->num_files; i++) {
+    rh_status status = check_file(options->files[i], options);
+    if (status > worst) worst = status;
+  }
+  return worst;
+}

@@ -1,0 +1,155 @@
+#include "command.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+typedef struct Command {
+  const char *name;
+  unsigned bit;
+  rh_status (*run)(const Options *);
+  size_t min_files, max_files;
+  const char *usage;
+  const char *summary;
+  const char *about; /* for its own help */
+} Command;
+
+static const Command commands[] = {
+    {"remat", FOR_REMAT, cmd_remat, 1, SIZE_MAX, "[remat] FILE... [OPTION...]",
+     "schedule, rematerialize under --mem-limit, write HLO, graphs and logs",
+     "Schedules the HLO text in FILE, recomputes values instead of keeping them until it fits\n"
+     "--mem-limit, and writes the result. `-` is stdin. Without a limit it only reports.\n"},
+    {"verify", FOR_VERIFY, cmd_verify, 2, 2, "verify BEFORE AFTER [OPTION...]",
+     "show that AFTER computes what BEFORE computes",
+     "Exits with 0 when AFTER is shown to compute, bit for bit as HLO means it, what BEFORE\n"
+     "computes: the same values, the same side effects in the same order. Else with 1.\n"},
+    {"check", FOR_CHECK, cmd_check, 1, SIZE_MAX, "check FILE... [OPTION...]", "parse and validate",
+     "Reads each FILE as XLA would and checks that it does not contradict itself.\n"},
+    {"print", FOR_PRINT, cmd_print, 1, 1, "print FILE [OPTION...]",
+     "write the module as it is held in memory",
+     "Reads FILE and writes it again: byte for byte the same.\n"},
+    {"list", FOR_LIST, cmd_list, 0, 0, "list [OPTION...]",
+     "schedulers, algorithms, memory models and devices",
+     "Lists what the options --scheduler, --algorithm, --memory-model and --device can name.\n"},
+};
+
+enum { NUM_COMMANDS = sizeof commands / sizeof *commands };
+
+static const Command *find_command(const char *name) {
+  for (size_t i = 0; i < NUM_COMMANDS; i++) {
+    if (strcmp(commands[i].name, name) == 0) return &commands[i];
+  }
+  return NULL;
+}
+
+unsigned command_bit(const char *name) {
+  const Command *command = find_command(name);
+  return command ? command->bit : 0;
+}
+
+void command_print_names(FILE *out) {
+  for (size_t i = 0; i < NUM_COMMANDS; i++)
+    fprintf(out, "%s\n", commands[i].name);
+}
+
+static void print_help(const Command *command, FILE *out) {
+  fprintf(out, "usage: remat-hlo %s\n\n%s", command->usage, command->about);
+  options_print_help(command->bit, out);
+}
+
+/* `remat-hlo --help`: all commands, then the options of the first. */
+static void print_overview(FILE *out) {
+  fputs(
+      "usage: remat-hlo FILE [--mem-limit=SIZE] [-o OUT] [OPTION...]\n"
+      "       remat-hlo COMMAND ...\n\n"
+      "Reads HLO text as XLA dumps it (--xla_dump_to, --xla_dump_hlo_as_text), schedules it,\n"
+      "rematerializes it under a memory budget and writes back HLO.\n\nCommands:\n",
+      out);
+  for (size_t i = 0; i < NUM_COMMANDS; i++) {
+    fprintf(out, "  %-8s  %s\n", commands[i].name, commands[i].summary);
+  }
+  fputs("\nEach has its own --help. A first argument that is a file means remat; its options:\n",
+        out);
+  options_print_help(FOR_REMAT, out);
+  fputs(
+      "\nExit status: 0 done; 1 the answer is no (budget not met, not equivalent); 2 usage;\n"
+      "3 bad input; 4 system, or a fault of our own. More in the manual page remat-hlo(1).\n",
+      out);
+}
+
+static rh_status fail_command(const char *name) {
+  const char *names[NUM_COMMANDS];
+  for (size_t i = 0; i < NUM_COMMANDS; i++)
+    names[i] = commands[i].name;
+  const char *meant = rh_closest_word(name, names, NUM_COMMANDS);
+  fprintf(stderr, "remat-hlo: error: '%s' is neither a file nor a command", name);
+  if (meant) fprintf(stderr, "; did you mean '%s'?", meant);
+  fputs("\n", stderr);
+  return RH_ERR_USAGE;
+}
+
+static rh_status check_files(const Command *command, size_t num_files) {
+  if (num_files >= command->min_files && num_files <= command->max_files) return RH_OK;
+  const char *what = command->max_files == 0   ? "takes no files"
+                     : command->max_files == 1 ? "takes one file"
+                     : command->max_files == 2 ? "takes two files, before and after"
+                                               : "needs a file";
+  fprintf(stderr, "remat-hlo: error: %s %s\nusage: remat-hlo %s\n", command->name, what,
+          command->usage);
+  return RH_ERR_USAGE;
+}
+
+/* The environment comes first, so that the command line overrides it. */
+static rh_status read_environment(Options *options, unsigned command) {
+  static const char *const sources[] = {"XLA_FLAGS", "REMAT_HLO_FLAGS"};
+  for (size_t i = 0; i < 2; i++) {
+    const char *flags = getenv(sources[i]);
+    if (!flags) continue;
+    rh_status status = options_parse_flags(options, command, flags, sources[i], i == 0);
+    if (status != RH_OK) return status;
+  }
+  return RH_OK;
+}
+
+static rh_status read_options(Options *options, const Command *command, int argc, char **argv) {
+  rh_status status = options_parse(options, command->bit, argc, argv);
+  if (status != RH_OK || !options->xla_flags_env) return status;
+  options_free(options);
+  options_init(options);
+  status = read_environment(options, command->bit);
+  return status == RH_OK ? options_parse(options, command->bit, argc, argv) : status;
+}
+
+static rh_status run(const Command *command, bool is_named, int argc, char **argv) {
+  Options options;
+  options_init(&options);
+  rh_status status = read_options(&options, command, argc, argv);
+  if (status != RH_OK) {
+    fprintf(stderr, "try 'remat-hlo %s%s--help'\n", is_named ? command->name : "",
+            is_named ? " " : "");
+  } else if (options.version) {
+    printf("remat-hlo %s\n", rh_version());
+  } else if (options.help && is_named) {
+    print_help(command, stdout);
+  } else if (options.help) {
+    print_overview(stdout);
+  } else {
+    status = check_files(command, options.num_files);
+    if (status == RH_OK) status = command->run(&options);
+  }
+  options_free(&options);
+  return status;
+}
+
+rh_status command_run(int argc, char **argv) {
+  if (argc < 2) {
+    print_overview(stderr);
+    return RH_ERR_USAGE;
+  }
+  const Command *command = find_command(argv[1]);
+  if (command) return run(command, true, argc - 1, argv + 1);
+  if (argv[1][0] != '-' && !strpbrk(argv[1], "./") && access(argv[1], F_OK) != 0) {
+    return fail_command(argv[1]);
+  }
+  return run(&commands[0], false, argc, argv);
+}

@@ -1,0 +1,96 @@
+#include "device.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "input.h"
+#include "messages.h"
+#include "path.h"
+
+/* Where the profiles are: as installed, else in the source tree that this was built from. */
+static const char *profile_folder(void) {
+  return access(REMAT_HLO_PROFILE_DIR, R_OK) == 0 ? REMAT_HLO_PROFILE_DIR
+                                                  : REMAT_HLO_SOURCE_PROFILE_DIR;
+}
+
+static bool ends_in_json(const char *name) {
+  size_t len = strlen(name);
+  return len > 5 && strcmp(name + len - 5, ".json") == 0;
+}
+
+static int is_profile(const struct dirent *entry) {
+  return entry->d_name[0] != '.' && ends_in_json(entry->d_name);
+}
+
+/* Not alphasort: that depends on the locale. */
+static int by_name(const struct dirent **a, const struct dirent **b) {
+  return strcmp((*a)->d_name, (*b)->d_name);
+}
+
+static int list_files(struct dirent ***files) {
+  return scandir(profile_folder(), files, is_profile, by_name);
+}
+
+static void free_files(struct dirent **files, int count) {
+  for (int i = 0; i < count; i++)
+    free(files[i]);
+  free(files);
+}
+
+static rh_status load_file(const char *path, rh_profile **profile) {
+  Input input;
+  rh_status status = input_read(path, &input);
+  if (status != RH_OK) return status;
+  rh_diags *diags = rh_diags_new();
+  status = rh_profile_parse(input.text, input.length, profile, diags);
+  messages_print(&input, diags);
+  rh_diags_free(diags);
+  input_free(&input);
+  return status;
+}
+
+static rh_status fail_name(const char *name) {
+  struct dirent **files = NULL;
+  const char *names[64];
+  size_t num_names = 0;
+  int count = list_files(&files);
+  for (int i = 0; i < count && num_names < 64; i++) {
+    files[i]->d_name[strlen(files[i]->d_name) - 5] = 0;
+    names[num_names++] = files[i]->d_name;
+  }
+  const char *meant = rh_closest_word(name, names, num_names);
+  fprintf(stderr, "remat-hlo: error: there is no device '%s'%s%s%s\n", name,
+          meant ? "; did you mean '" : "", meant ? meant : "; remat-hlo list shows all",
+          meant ? "'?" : "");
+  free_files(files, count);
+  return RH_ERR_USAGE;
+}
+
+rh_status device_load(const char *name, rh_profile **profile) {
+  if (strchr(name, '/') || ends_in_json(name)) return load_file(name, profile);
+  char *path = path_join(profile_folder(), name, ".json");
+  if (!path) return RH_ERR_SYSTEM;
+  bool exists = access(path, F_OK) == 0;
+  rh_status status = exists ? load_file(path, profile) : fail_name(name);
+  free(path);
+  return status;
+}
+
+rh_status device_visit(device_fn visit, void *context) {
+  struct dirent **files = NULL;
+  int count = list_files(&files);
+  rh_status status = RH_OK;
+  for (int i = 0; i < count && status == RH_OK; i++) {
+    rh_profile *profile = NULL;
+    char *path = path_join(profile_folder(), files[i]->d_name, "");
+    status = path ? load_file(path, &profile) : RH_ERR_SYSTEM;
+    if (status == RH_OK) visit(context, profile);
+    rh_profile_free(profile);
+    free(path);
+  }
+  free_files(files, count);
+  return status;
+}

@@ -1,0 +1,89 @@
+#include "input.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "interrupt.h"
+
+/* Below this a copy costs less than a mapping, and a file that shrinks cannot hurt. */
+static const off_t MAP_FROM_BYTES = 16 << 20;
+
+static rh_status fail(const char *path, const char *what) {
+  fprintf(stderr, "%s: error: %s\n", path, what);
+  return RH_ERR_INPUT;
+}
+
+/* Reads to the end of a file, pipe or device. */
+static rh_status read_all(int fd, size_t expected, Input *input) {
+  size_t room = expected + 1 > 65536 ? expected + 1 : 65536, length = 0;
+  char *text = malloc(room);
+  for (;;) {
+    if (text && length == room) {
+      char *larger = realloc(text, room * 2);
+      if (!larger) free(text);
+      text = larger;
+      room *= 2;
+    }
+    if (!text) {
+      fprintf(stderr, "%s: error: out of memory\n", input->path);
+      return RH_ERR_SYSTEM;
+    }
+    ssize_t got = read(fd, text + length, room - length);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) {
+      free(text);
+      return fail(input->path, strerror(errno));
+    }
+    if (got == 0) break;
+    length += (size_t)got;
+  }
+  input->text = text;
+  input->length = length;
+  return RH_OK;
+}
+
+static rh_status map(int fd, size_t length, Input *input) {
+  void *text = mmap(NULL, length, PROT_READ, MAP_PRIVATE, fd, 0);
+  if (text == MAP_FAILED) return read_all(fd, length, input);
+  posix_madvise(text, length, POSIX_MADV_SEQUENTIAL);
+  interrupt_note_mapping(input->path);
+  input->text = text;
+  input->length = length;
+  input->is_mapped = true;
+  return RH_OK;
+}
+
+rh_status input_read(const char *path, Input *input) {
+  bool is_stdin = strcmp(path, "-") == 0;
+  *input = (Input){.path = is_stdin ? "<stdin>" : path};
+  int fd = is_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return fail(path, strerror(errno));
+  struct stat status;
+  rh_status result;
+  if (fstat(fd, &status) != 0) {
+    result = fail(path, strerror(errno));
+  } else if (S_ISDIR(status.st_mode)) {
+    result = fail(path, "is a directory; give the dump files in it");
+  } else if (S_ISREG(status.st_mode) && status.st_size >= MAP_FROM_BYTES) {
+    result = map(fd, (size_t)status.st_size, input);
+  } else {
+    result = read_all(fd, S_ISREG(status.st_mode) ? (size_t)status.st_size : 0, input);
+  }
+  if (!is_stdin) close(fd);
+  return result;
+}
+
+void input_free(Input *input) {
+  if (input->is_mapped) {
+    munmap((void *)(uintptr_t)input->text, input->length);
+  } else {
+    free((void *)(uintptr_t)input->text);
+  }
+  input->text = NULL;
+}

@@ -1,0 +1,19 @@
+/* Where modules come from. */
+#ifndef REMAT_HLO_CLI_INPUT_H
+#define REMAT_HLO_CLI_INPUT_H
+
+#include "remat_hlo.h"
+
+/* Bytes of a file: mapped when it is large, else read. */
+typedef struct Input {
+  const char *path; /* as it is shown: `<stdin>` for `-` */
+  const char *text;
+  size_t length;
+  bool is_mapped;
+} Input;
+
+/* Reads a file, or stdin for `-`. RH_ERR_INPUT or RH_ERR_SYSTEM, the reason on stderr. */
+rh_status input_read(const char *path, Input *input);
+void input_free(Input *input);
+
+#endif

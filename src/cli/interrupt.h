@@ -1,0 +1,19 @@
+/* Signals: the one place that holds process-wide state. Ctrl-C and its like leave no half-written
+ * files behind, and a mapped file that shrinks is an error, not a crash. */
+#ifndef REMAT_HLO_CLI_INTERRUPT_H
+#define REMAT_HLO_CLI_INTERRUPT_H
+
+/* Handles SIGINT, SIGTERM, SIGHUP and SIGBUS; SIGPIPE becomes an error of write(). */
+void interrupt_install(void);
+
+/* A file to remove when the program is interrupted; NULL = none any more. The path must stay valid.
+ */
+void interrupt_note_temporary(const char *path);
+
+/* Removes it now. */
+void interrupt_remove_temporary(void);
+
+/* What is mapped, for the message. The path must stay valid. */
+void interrupt_note_mapping(const char *path);
+
+#endif

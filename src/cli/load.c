@@ -1,0 +1,45 @@
+#include "load.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "interrupt.h"
+#include "messages.h"
+
+/* The library cannot go on; nothing half-written stays behind. */
+static void exit_out_of_memory(void *context, size_t wanted_bytes, size_t limit_bytes) {
+  const Loaded *loaded = context;
+  char wanted[RH_FORMAT_CHARS], limit[RH_FORMAT_CHARS];
+  rh_format_bytes((int64_t)wanted_bytes, wanted);
+  rh_format_bytes((int64_t)limit_bytes, limit);
+  fprintf(stderr, "%s: error: out of memory, %s more wanted", loaded->input.path, wanted);
+  if (limit_bytes) fprintf(stderr, " (--max-memory=%s)", limit);
+  fputs("\n", stderr);
+  interrupt_remove_temporary();
+  _exit(RH_ERR_SYSTEM);
+}
+
+rh_status load_module(const char *path, const Options *options, Loaded *loaded) {
+  *loaded = (Loaded){.diags = rh_diags_new()};
+  rh_status status = input_read(path, &loaded->input);
+  if (status != RH_OK) return status;
+  rh_parse_options parse = {.max_memory_bytes = (size_t)options->max_memory_bytes,
+                            .on_out_of_memory = exit_out_of_memory,
+                            .context = loaded};
+  status =
+      rh_parse(loaded->input.text, loaded->input.length, &parse, &loaded->module, loaded->diags);
+  return load_report(loaded, status);
+}
+
+rh_status load_report(Loaded *loaded, rh_status status) {
+  messages_print(&loaded->input, loaded->diags);
+  rh_diags_free(loaded->diags);
+  loaded->diags = rh_diags_new();
+  return status;
+}
+
+void load_free(Loaded *loaded) {
+  rh_module_free(loaded->module);
+  rh_diags_free(loaded->diags);
+  input_free(&loaded->input);
+}

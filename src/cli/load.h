@@ -1,0 +1,22 @@
+/* Modules out of files. */
+#ifndef REMAT_HLO_CLI_LOAD_H
+#define REMAT_HLO_CLI_LOAD_H
+
+#include "input.h"
+#include "options.h"
+
+typedef struct Loaded {
+  Input input;
+  rh_module *module;
+  rh_diags *diags; /* for what is done with the module; messages_print shows it */
+} Loaded;
+
+/* Reads and parses a file. Errors and warnings are on stderr. load_free() in any case. */
+rh_status load_module(const char *path, const Options *options, Loaded *loaded);
+
+/* Shows what has gathered in `diags`, and empties it. Returns `status`. */
+rh_status load_report(Loaded *loaded, rh_status status);
+
+void load_free(Loaded *loaded);
+
+#endif

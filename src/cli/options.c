@@ -1,0 +1,435 @@
+/* The option table and what reads it. */
+#include "options.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef enum OptionKind {
+  KIND_HEADING,
+  KIND_FLAG,
+  KIND_TEXT,
+  KIND_COUNT,  /* of at least 1 */
+  KIND_NUMBER, /* not negative */
+  KIND_BYTES,
+  KIND_MEBIBYTES,
+  KIND_BUDGET,
+  KIND_UNFUSE,
+  /* one word of a list */
+  KIND_LIMIT_COUNTS,
+  KIND_INLINE_CALLS,
+  KIND_REMAT_MODE,
+  KIND_EMIT,
+} OptionKind;
+
+typedef struct Option {
+  const char *name; /* the text of a heading */
+  const char *argument;
+  const char *help;
+  size_t field;
+  unsigned commands;
+  char letter;
+  uint8_t kind;
+} Option;
+
+static const Option table[] = {
+#define HEADING(text) {.name = text, .kind = KIND_HEADING},
+#define OPTION(name, letter, argument, kind, member, commands, help) \
+  {name, argument, help, offsetof(Options, member), commands, letter, KIND_##kind},
+#include "options.def"
+};
+
+enum { TABLE_LEN = sizeof table / sizeof *table };
+
+/* The words of an enumeration, in the order of its values. */
+static const char *const *words_of(OptionKind kind) {
+  static const char *const limit_counts[] = {"temp", "temp+outputs", "total", NULL};
+  static const char *const inline_calls[] = {"auto", "never", "always", NULL};
+  static const char *const remat_mode[] = {"recompute", NULL};
+  static const char *const emit[] = {"scheduled", "unscheduled", NULL};
+  switch (kind) {
+    case KIND_LIMIT_COUNTS: return limit_counts;
+    case KIND_INLINE_CALLS: return inline_calls;
+    case KIND_REMAT_MODE: return remat_mode;
+    case KIND_EMIT: return emit;
+    default: return NULL;
+  }
+}
+
+/* The names of the seed's flags (Microsoft's remat.patch). */
+static const struct {
+  const char *alias;
+  const char *name;
+} aliases[] = {
+    {"xla-rematerialization-mem-limit", "mem-limit"},
+    {"xla-rematerialization-scheduler", "scheduler"},
+    {"xla-rematerialization-algorithm", "algorithm"},
+    {"xla-rematerialization-small-node-limit", "small-node-limit"},
+    {"xla-rematerialization-dump-dot", "dump-dot"},
+    {"xla-rematerialization-dump-memlog", "dump-memlog"},
+};
+
+void options_init(Options *options) {
+  const rh_remat_options remat = RH_REMAT_OPTIONS_INIT;
+  const rh_dot_options dot = RH_DOT_OPTIONS_INIT;
+  *options = (Options){.limit_counts = -1,
+                       .memory_model = remat.memory_model,
+                       .scheduler = "auto",
+                       .algorithm = remat.algorithm,
+                       .small_node_bytes = remat.small_node_bytes,
+                       .block_size_limit = remat.block_size_limit,
+                       .path_depth = remat.path_depth,
+                       .device = "a100-80g",
+                       .trip_count = 1,
+                       .dot_min_bytes = dot.min_bytes,
+                       .dot_max_nodes = dot.max_nodes};
+}
+
+void options_free(Options *options) {
+  free(options->files);
+  for (int i = 0; i < options->num_flag_texts; i++)
+    free(options->flag_texts[i]);
+}
+
+/* ---- one option ---- */
+
+static bool parse_bool(const char *value, bool *flag) {
+  if (!value || strcmp(value, "true") == 0 || strcmp(value, "1") == 0) {
+    *flag = true;
+  } else if (strcmp(value, "false") == 0 || strcmp(value, "0") == 0) {
+    *flag = false;
+  } else {
+    return false;
+  }
+  return true;
+}
+
+static bool parse_count(const char *value, int64_t *count) {
+  char *end;
+  errno = 0;
+  long long number = strtoll(value, &end, 10);
+  if (errno || end == value || *end || number < 1 || number > UINT32_MAX / 2) return false;
+  *count = number;
+  return true;
+}
+
+static bool parse_number(const char *value, double *number) {
+  char *end;
+  errno = 0;
+  *number = strtod(value, &end);
+  return !errno && end != value && !*end && *number >= 0;
+}
+
+static bool parse_mebibytes(const char *value, int64_t *bytes) {
+  char text[64];
+  if (strlen(value) + 4 > sizeof text) return false;
+  strcpy(text, value);
+  size_t len = strlen(text);
+  bool is_bare = len && strspn(text, "0123456789.") == len;
+  return parse_size(is_bare ? strcat(text, "MiB") : text, bytes);
+}
+
+static bool parse_unfuse(const char *value, int *kinds) {
+  static const struct {
+    const char *word;
+    int kind;
+  } words[] = {{"loop", RH_UNFUSE_LOOP},
+               {"input", RH_UNFUSE_INPUT},
+               {"output", RH_UNFUSE_OUTPUT},
+               {"all", RH_UNFUSE_ALL}};
+  *kinds = 0;
+  for (const char *p = value;; p++) {
+    size_t len = strcspn(p, ","), i = 0;
+    while (i < 4 && !(strlen(words[i].word) == len && strncmp(p, words[i].word, len) == 0))
+      i++;
+    if (i == 4) return false;
+    *kinds |= words[i].kind;
+    p += len;
+    if (!*p) return true;
+  }
+}
+
+static bool parse_word(const char *value, const char *const *words, int *index) {
+  for (int i = 0; words[i]; i++) {
+    if (strcmp(words[i], value) != 0) continue;
+    *index = i;
+    return true;
+  }
+  return false;
+}
+
+static bool set_field(Options *options, const Option *option, const char *value) {
+  void *field = (char *)options + option->field;
+  switch (option->kind) {
+    case KIND_FLAG: return parse_bool(value, field);
+    case KIND_TEXT: *(const char **)field = value; return *value != 0;
+    case KIND_COUNT: return parse_count(value, field);
+    case KIND_NUMBER: return parse_number(value, field);
+    case KIND_BYTES: return parse_size(value, field);
+    case KIND_MEBIBYTES: return parse_mebibytes(value, field);
+    case KIND_BUDGET: return parse_budget(value, field);
+    case KIND_UNFUSE: return parse_unfuse(value, field);
+    default: return parse_word(value, words_of((OptionKind)option->kind), field);
+  }
+}
+
+static const char *wanted_form(OptionKind kind) {
+  switch (kind) {
+    case KIND_FLAG: return "true or false";
+    case KIND_TEXT: return "a text that is not empty";
+    case KIND_COUNT: return "a whole number from 1 on";
+    case KIND_NUMBER: return "a number";
+    case KIND_BYTES: return "a size such as 4096, 1.5GiB or 800MB";
+    case KIND_MEBIBYTES: return "a number of MiB, or a size such as 512KiB";
+    case KIND_BUDGET: return "a size such as 12GiB or 800MB, or 80%, r80% or min";
+    case KIND_UNFUSE: return "loop, input, output (several with commas) or all";
+    default: return NULL;
+  }
+}
+
+static rh_status fail_value(const Option *option, const char *value) {
+  fprintf(stderr, "remat-hlo: error: --%s takes ", option->name);
+  if (wanted_form((OptionKind)option->kind)) {
+    fputs(wanted_form((OptionKind)option->kind), stderr);
+  } else {
+    const char *const *words = words_of((OptionKind)option->kind);
+    for (int i = 0; words[i]; i++) {
+      fprintf(stderr, "%s%s", i == 0 ? "" : words[i + 1] ? ", " : " or ", words[i]);
+    }
+  }
+  fprintf(stderr, ", not '%s'\n", value ? value : "");
+  return RH_ERR_USAGE;
+}
+
+/* The seed's switches that are no option of ours by another name. True when `name` is one. */
+static bool set_seed_flag(Options *options, const char *name, const char *value, bool *is_valid) {
+  bool flag = true;
+  *is_valid = true;
+  if (strcmp(name, "xla-rematerialization-disable-cuda") == 0) {
+    *is_valid = parse_bool(value, &flag);
+    options->unfuse = flag ? RH_UNFUSE_ALL : 0;
+    return true;
+  }
+  if (strcmp(name, "disable-cuda") == 0) {
+    *is_valid = parse_bool(value, &flag);
+    options->unfuse = flag ? RH_UNFUSE_ALL : 0;
+    return true;
+  }
+  if (strcmp(name, "xla-use-hlo-rematerialization") == 0) {
+    *is_valid = parse_bool(value, &flag);
+    if (!flag) options->algorithm = "none";
+    return true;
+  }
+  /* There they were switches; here they take a place as well. */
+  if (strcmp(name, "xla-rematerialization-dump-dot") == 0 && parse_bool(value, &flag)) {
+    options->dump_dot = flag ? "." : NULL;
+    return true;
+  }
+  if (strcmp(name, "xla-rematerialization-dump-memlog") == 0 && parse_bool(value, &flag)) {
+    options->dump_memlog = flag ? "mem.log" : NULL;
+    return true;
+  }
+  return false;
+}
+
+/* ---- finding options ---- */
+
+enum { MAX_NAME = 128 };
+
+/* Underscores are as good as hyphens. */
+static void normalize(const char *name, size_t len, char normal[MAX_NAME]) {
+  if (len >= MAX_NAME) len = MAX_NAME - 1;
+  for (size_t i = 0; i < len; i++)
+    normal[i] = name[i] == '_' ? '-' : name[i];
+  normal[len] = 0;
+}
+
+static const Option *find_option(unsigned command, const char *name) {
+  for (size_t i = 0; i < sizeof aliases / sizeof *aliases; i++) {
+    if (strcmp(aliases[i].alias, name) == 0) name = aliases[i].name;
+  }
+  for (size_t i = 0; i < TABLE_LEN; i++) {
+    if (table[i].kind != KIND_HEADING && table[i].commands & command &&
+        strcmp(table[i].name, name) == 0) {
+      return &table[i];
+    }
+  }
+  return NULL;
+}
+
+static const Option *find_letter(unsigned command, char letter) {
+  for (size_t i = 0; i < TABLE_LEN; i++) {
+    if (table[i].kind != KIND_HEADING && table[i].commands & command && table[i].letter == letter) {
+      return &table[i];
+    }
+  }
+  return NULL;
+}
+
+static rh_status fail_unknown(unsigned command, const char *given, const char *name) {
+  const char *names[TABLE_LEN];
+  size_t count = 0;
+  for (size_t i = 0; i < TABLE_LEN; i++) {
+    if (table[i].kind != KIND_HEADING && table[i].commands & command) {
+      names[count++] = table[i].name;
+    }
+  }
+  const char *meant = rh_closest_word(name, names, count);
+  fprintf(stderr, "remat-hlo: error: there is no option '%s'", given);
+  if (meant) fprintf(stderr, "; did you mean '--%s'?", meant);
+  fputs("\n", stderr);
+  return RH_ERR_USAGE;
+}
+
+/* ---- the command line ---- */
+
+typedef struct Args {
+  char **argv;
+  int argc;
+  int next;
+} Args;
+
+static rh_status set_option(Options *options, const Option *option, const char *value, Args *rest) {
+  if (option->kind != KIND_FLAG && !value) {
+    if (rest && rest->next < rest->argc) {
+      value = rest->argv[rest->next++];
+    } else {
+      fprintf(stderr, "remat-hlo: error: --%s needs a value: %s\n", option->name, option->argument);
+      return RH_ERR_USAGE;
+    }
+  }
+  return set_field(options, option, value) ? RH_OK : fail_value(option, value);
+}
+
+/* `name=value` or `name`, without the hyphens before it. */
+static rh_status parse_long(Options *options, unsigned command, const char *given, const char *text,
+                            Args *rest) {
+  char name[MAX_NAME];
+  size_t len = strcspn(text, "=");
+  const char *value = text[len] ? text + len + 1 : NULL;
+  normalize(text, len, name);
+  bool is_valid;
+  if (command == FOR_REMAT && set_seed_flag(options, name, value, &is_valid)) {
+    if (is_valid) return RH_OK;
+    fprintf(stderr, "remat-hlo: error: '%s' takes true or false\n", given);
+    return RH_ERR_USAGE;
+  }
+  const Option *option = find_option(command, name);
+  if (!option) return fail_unknown(command, given, name);
+  return set_option(options, option, value, rest);
+}
+
+/* `-o FILE`, `-oFILE`, `-nq`. */
+static rh_status parse_letters(Options *options, unsigned command, const char *given, Args *rest) {
+  for (const char *p = given + 1; *p; p++) {
+    const Option *option = find_letter(command, *p);
+    if (!option) return fail_unknown(command, given, given);
+    if (option->kind != KIND_FLAG) return set_option(options, option, p[1] ? p + 1 : NULL, rest);
+    rh_status status = set_option(options, option, NULL, rest);
+    if (status != RH_OK) return status;
+  }
+  return RH_OK;
+}
+
+rh_status options_parse(Options *options, unsigned command, int argc, char **argv) {
+  options->files = calloc((size_t)argc + 1, sizeof *options->files);
+  if (!options->files) return RH_ERR_SYSTEM;
+  Args args = {.argv = argv, .argc = argc, .next = 1};
+  bool only_files = false;
+  while (args.next < argc) {
+    char *arg = argv[args.next++];
+    rh_status status = RH_OK;
+    if (only_files || arg[0] != '-' || arg[1] == 0) {
+      options->files[options->num_files++] = arg;
+    } else if (strcmp(arg, "--") == 0) {
+      only_files = true;
+    } else if (arg[1] == '-') {
+      status = parse_long(options, command, arg, arg + 2, &args);
+    } else {
+      status = parse_letters(options, command, arg, &args);
+    }
+    if (status != RH_OK) return status;
+  }
+  return RH_OK;
+}
+
+static bool is_ours(const char *name) {
+  return strncmp(name, "xla-rematerialization-", 22) == 0 ||
+         strcmp(name, "xla-use-hlo-rematerialization") == 0;
+}
+
+rh_status options_parse_flags(Options *options, unsigned command, const char *flags,
+                              const char *source, bool is_shared) {
+  char *text = strdup(flags);
+  if (!text) return RH_ERR_SYSTEM;
+  options->flag_texts[options->num_flag_texts++] = text; /* options point into it */
+  rh_status status = RH_OK;
+  for (char *p = text; *p && status == RH_OK;) {
+    p += strspn(p, " \t\n\r");
+    char *flag = p;
+    p += strcspn(p, " \t\n\r");
+    if (*p) *p++ = 0;
+    char name[MAX_NAME];
+    const char *bare = flag + strspn(flag, "-");
+    normalize(bare, strcspn(bare, "="), name);
+    if (!*flag || (is_shared && !is_ours(name))) continue;
+    status = parse_long(options, command, flag, bare, NULL);
+    if (status != RH_OK) fprintf(stderr, "remat-hlo: note: that flag is in %s\n", source);
+  }
+  return status;
+}
+
+/* ---- help ---- */
+
+/* Writes a text in lines of at most 80 columns, all but the first indented. */
+static void print_wrapped(const char *text, int indent, FILE *out) {
+  int column = indent;
+  while (*text) {
+    int len = (int)strcspn(text, " ");
+    if (column + len > 79 && column > indent) {
+      fprintf(out, "\n%*s", indent, "");
+      column = indent;
+    }
+    fprintf(out, "%.*s", len, text);
+    column += len;
+    text += len;
+    if (*text == ' ') {
+      text++;
+      if (column < 79) fputc(' ', out);
+      column++;
+    }
+  }
+  fputc('\n', out);
+}
+
+static bool has_options(size_t heading, unsigned command) {
+  for (size_t i = heading + 1; i < TABLE_LEN && table[i].kind != KIND_HEADING; i++) {
+    if (table[i].commands & command) return true;
+  }
+  return false;
+}
+
+void options_print_help(unsigned command, FILE *out) {
+  for (size_t i = 0; i < TABLE_LEN; i++) {
+    const Option *option = &table[i];
+    if (option->kind == KIND_HEADING) {
+      if (has_options(i, command)) fprintf(out, "\n%s:\n", option->name);
+      continue;
+    }
+    if (!(option->commands & command)) continue;
+    char left[64];
+    snprintf(left, sizeof left, "%s%c%s --%s%s%s", option->letter ? "-" : " ",
+             option->letter ? option->letter : ' ', option->letter ? "," : " ", option->name,
+             option->argument ? "=" : "", option->argument ? option->argument : "");
+    fprintf(out, "  %-30s", left);
+    if (strlen(left) >= 30) fprintf(out, "\n%32s", "");
+    print_wrapped(option->help, 32, out);
+  }
+}
+
+void options_print_names(unsigned command, FILE *out) {
+  for (size_t i = 0; i < TABLE_LEN; i++) {
+    if (table[i].kind == KIND_HEADING || !(table[i].commands & command)) continue;
+    fprintf(out, "--%s%s\n", table[i].name, table[i].argument ? "=" : "");
+  }
+}

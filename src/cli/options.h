@@ -1,0 +1,94 @@
+/* What the command line says. */
+#ifndef REMAT_HLO_CLI_OPTIONS_H
+#define REMAT_HLO_CLI_OPTIONS_H
+
+#include <stdio.h>
+
+#include "remat_hlo.h"
+
+typedef enum BudgetKind {
+  BUDGET_NONE,
+  BUDGET_BYTES,     /* amount: bytes */
+  BUDGET_PERCENT,   /* amount: millionths of the peak before */
+  BUDGET_REDUCIBLE, /* amount: millionths of what lies above the lower bound */
+  BUDGET_MIN,
+} BudgetKind;
+
+typedef struct Budget {
+  BudgetKind kind;
+  int64_t amount;
+} Budget;
+
+typedef struct Options {
+  const char **files;
+  size_t num_files;
+  Budget limit;
+  int limit_counts; /* rh_limit_counts, -1 = by the memory model */
+  const char *memory_model;
+  const char *scheduler;
+  bool ignore_schedule;
+  int inline_calls; /* rh_inline_calls */
+  int unfuse;       /* RH_UNFUSE_… */
+  const char *algorithm;
+  int64_t small_node_bytes;
+  bool remat_collectives;
+  int remat_mode;
+  int64_t block_size_limit;
+  double block_factor;
+  int64_t min_remat_bytes;
+  int64_t path_depth;
+  bool compat;
+  const char *device;
+  int64_t trip_count;
+  const char *output;
+  int emit; /* rh_emit */
+  const char *json;
+  const char *dump_dot;
+  int64_t dot_min_bytes;
+  int64_t dot_max_nodes;
+  const char *dump_memlog;
+  bool dry_run;
+  bool require_runnable;
+  bool quiet;
+  const char *list_options;
+  const char *list_names;
+  int64_t max_memory_bytes;
+  bool xla_flags_env;
+  bool help;
+  bool version;
+  char *flag_texts[2]; /* of options_parse_flags, one a call */
+  int num_flag_texts;
+} Options;
+
+enum {
+  FOR_REMAT = 1 << 0,
+  FOR_VERIFY = 1 << 1,
+  FOR_CHECK = 1 << 2,
+  FOR_PRINT = 1 << 3,
+  FOR_LIST = 1 << 4,
+  FOR_ALL = (1 << 5) - 1,
+};
+
+void options_init(Options *options);
+void options_free(Options *options);
+
+/* Reads argv[1 …] for a subcommand; files are what is no option. RH_ERR_USAGE, the reason on
+ * stderr. */
+rh_status options_parse(Options *options, unsigned command, int argc, char **argv);
+
+/* Reads flags as XLA_FLAGS has them, apart by blanks. Unknown ones are errors unless `is_shared`:
+ * then other programs read the string too. `source` is its name for messages. */
+rh_status options_parse_flags(Options *options, unsigned command, const char *flags,
+                              const char *source, bool is_shared);
+
+/* The rows for a subcommand, as --help shows them, or as bare `--name` lines. */
+void options_print_help(unsigned command, FILE *out);
+void options_print_names(unsigned command, FILE *out);
+
+/* Sizes: 4096, 1.5GiB, 800MB. False when it is none. */
+bool parse_size(const char *text, int64_t *bytes);
+
+/* A size, `80%`, `r80%`, `min`. */
+bool parse_budget(const char *text, Budget *budget);
+
+#endif

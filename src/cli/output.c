@@ -1,0 +1,106 @@
+#include "output.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "interrupt.h"
+
+static rh_status fail(const char *path, const char *what) {
+  fprintf(stderr, "%s: error: %s\n", path, what);
+  return RH_ERR_SYSTEM;
+}
+
+/* The file that a path leads to, through links that may end nowhere yet. */
+static char *resolve(const char *path) {
+  char *real = realpath(path, NULL);
+  if (real) return real;
+  char link[PATH_MAX];
+  ssize_t len = readlink(path, link, sizeof link - 1);
+  if (len < 0) return strdup(path);
+  link[len] = 0;
+  if (link[0] == '/') return strdup(link);
+  const char *slash = strrchr(path, '/');
+  size_t dir_len = slash ? (size_t)(slash - path) + 1 : 0;
+  char *joined = malloc(dir_len + (size_t)len + 1);
+  if (!joined) return NULL;
+  memcpy(joined, path, dir_len);
+  memcpy(joined + dir_len, link, (size_t)len + 1);
+  return joined;
+}
+
+/* Mode of a new file: what the umask leaves. */
+static mode_t default_mode(void) {
+  mode_t mask = umask(0);
+  umask(mask);
+  return 0666 & ~mask;
+}
+
+static rh_status open_temporary(Output *output, const struct stat *old) {
+  output->target = resolve(output->path);
+  size_t len = output->target ? strlen(output->target) : 0;
+  output->temporary = malloc(len + sizeof ".XXXXXX");
+  if (!output->target || !output->temporary) return fail(output->path, "out of memory");
+  memcpy(output->temporary, output->target, len);
+  strcpy(output->temporary + len, ".XXXXXX");
+  int fd = mkstemp(output->temporary);
+  if (fd < 0) {
+    int error = errno;
+    free(output->temporary);
+    free(output->target);
+    return fail(output->path, strerror(error));
+  }
+  interrupt_note_temporary(output->temporary);
+  fchmod(fd, old ? old->st_mode & 07777 : default_mode());
+  output->file = fdopen(fd, "wb");
+  return output->file ? RH_OK : fail(output->path, strerror(errno));
+}
+
+rh_status output_open(const char *path, Output *output) {
+  *output = (Output){.path = path};
+  if (strcmp(path, "-") == 0) {
+    output->path = "<stdout>";
+    output->file = stdout;
+    return RH_OK;
+  }
+  struct stat status;
+  bool exists = stat(path, &status) == 0;
+  if (exists && S_ISDIR(status.st_mode)) return fail(path, "is a directory");
+  if (!exists || S_ISREG(status.st_mode)) return open_temporary(output, exists ? &status : NULL);
+  output->file = fopen(path, "wb");
+  return output->file ? RH_OK : fail(path, strerror(errno));
+}
+
+int output_write(void *context, const char *data, size_t length) {
+  Output *output = context;
+  if (fwrite(data, 1, length, output->file) == length) return 0;
+  if (errno == EPIPE) output->is_closed_pipe = true;
+  return -1;
+}
+
+rh_status output_close(Output *output, bool keep) {
+  rh_status status = RH_OK;
+  bool has_failed = fflush(output->file) != 0 || ferror(output->file);
+  int error = errno;
+  if (has_failed && error == EPIPE) output->is_closed_pipe = true;
+  if (output->file != stdout && fclose(output->file) != 0 && !has_failed) {
+    has_failed = true;
+    error = errno;
+  }
+  if (has_failed && !output->is_closed_pipe) {
+    status = fail(output->path, error ? strerror(error) : "could not be written");
+  }
+  if (output->target) {
+    if (keep && status == RH_OK && rename(output->temporary, output->target) != 0) {
+      status = fail(output->path, strerror(errno));
+    }
+    if (!keep || status != RH_OK) unlink(output->temporary);
+    interrupt_note_temporary(NULL);
+  }
+  free(output->temporary);
+  free(output->target);
+  return status;
+}

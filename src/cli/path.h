@@ -1,0 +1,23 @@
+/* File names. */
+#ifndef REMAT_HLO_CLI_PATH_H
+#define REMAT_HLO_CLI_PATH_H
+
+#include "remat_hlo.h"
+
+/* `directory/name` with a suffix, to be freed; NULL without memory. */
+char *path_join(const char *directory, const char *name, const char *suffix);
+
+/* Whether it is a directory or says so by a `/` at its end. */
+bool path_is_directory(const char *path);
+
+/* Makes a directory if it is not there. RH_ERR_SYSTEM, the reason on stderr. */
+rh_status path_make_directory(const char *path);
+
+/* The last part of a path. */
+const char *path_base(const char *path);
+
+/* `PREFIX.NAME.SUFFIX` for a module's name as part of a file name, to be freed: what does not
+ * belong into one becomes `_`. */
+char *path_for_module(const char *prefix, rh_text name, const char *suffix);
+
+#endif

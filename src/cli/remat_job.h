@@ -1,0 +1,75 @@
+/* What `remat` finds out about one file, and who shows it. */
+#ifndef REMAT_HLO_CLI_REMAT_JOB_H
+#define REMAT_HLO_CLI_REMAT_JOB_H
+
+#include "load.h"
+
+/* A module, measured. */
+typedef struct Figures {
+  rh_module_info info;
+  rh_memory memory;
+  rh_cost cost;
+  int64_t counted_bytes; /* of the peak: what the budget bounds */
+} Figures;
+
+typedef struct LiveList {
+  rh_live_buffer *buffers; /* largest first; owned */
+  size_t len, room;
+} LiveList;
+
+typedef enum Phase {
+  PHASE_PARSE,
+  PHASE_SCHEDULE,
+  PHASE_MEASURE,
+  PHASE_REMAT,
+  PHASE_VERIFY,
+  PHASE_EMIT,
+  NUM_PHASES,
+} Phase;
+
+typedef struct RematJob {
+  const Options *options;
+  const rh_profile *profile;
+  Loaded loaded;
+  rh_module *baseline;  /* in the order that it would run in without us */
+  rh_module *scheduled; /* in the order that the options ask for; may be the baseline */
+  rh_module *result;    /* rematerialized */
+  Figures before;       /* of the baseline */
+  Figures middle;       /* of `scheduled` */
+  Figures after;        /* of the result, as it is written */
+  rh_remat_options remat;
+  rh_remat_result outcome;
+  bool is_met;       /* always, when the limit is `min` or none */
+  LiveList blocking; /* what lives at the peak, when the limit is `min` or not met */
+  char *written[5];  /* paths, owned */
+  int num_written;
+  double phase_seconds[NUM_PHASES];
+  double start_seconds;
+} RematJob;
+
+static inline bool job_has_limit(const RematJob *job) {
+  return job->options->limit.kind != BUDGET_NONE;
+}
+
+/* The lower bound of what the budget bounds, bytes. */
+int64_t job_lower_bound(const RematJob *job);
+
+/* Modelled seconds added, as a fraction. */
+double job_overhead(const RematJob *job);
+
+double seconds_now(void);
+
+/* Writes the files that the options ask for but for the summary. */
+rh_status job_write(RematJob *job);
+
+/* The summary for people. */
+void job_print_summary(const RematJob *job, FILE *out);
+
+/* The summary as JSON text, to be freed with free(); NULL without memory. */
+char *job_json(const RematJob *job);
+
+/* The words of --limit-counts, --emit. */
+const char *limit_counts_word(rh_limit_counts counts);
+const char *emit_word(rh_emit emit);
+
+#endif

@@ -1,0 +1,175 @@
+/* The summary of `remat` in JSON. The keys are documented in the manual page. */
+#include <cjson/cJSON.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "remat_job.h"
+
+/* As digits: doubles would round what is beyond 2^53. */
+static void add_int(cJSON *object, const char *key, int64_t value) {
+  char digits[24];
+  snprintf(digits, sizeof digits, "%" PRId64, value);
+  cJSON_AddRawToObject(object, key, digits);
+}
+
+static void add_text(cJSON *object, const char *key, rh_text text) {
+  char *copy = strndup(text.data ? text.data : "", text.length);
+  if (copy) cJSON_AddStringToObject(object, key, copy);
+  free(copy);
+}
+
+/* Length of the UTF-8 sequence at `p`, 0 when it is none. */
+static size_t sequence_length(const unsigned char *p) {
+  size_t len = *p < 0x80                 ? 1
+               : *p >= 0xC2 && *p < 0xE0 ? 2
+               : *p >= 0xE0 && *p < 0xF0 ? 3
+               : *p >= 0xF0 && *p < 0xF5 ? 4
+                                         : 0;
+  for (size_t i = 1; i < len; i++) {
+    if ((p[i] & 0xC0) != 0x80) return 0;
+  }
+  return len;
+}
+
+/* Paths can be of any bytes, JSON is UTF-8: what is not becomes `?`. */
+static void add_path(cJSON *object, const char *key, const char *path) {
+  char *copy = strdup(path);
+  for (char *p = copy; p && *p;) {
+    size_t len = sequence_length((const unsigned char *)p);
+    if (len == 0) *p = '?';
+    p += len ? len : 1;
+  }
+  if (copy) cJSON_AddStringToObject(object, key, copy);
+  free(copy);
+}
+
+static void add_identity(const RematJob *job, cJSON *object) {
+  add_path(object, "input", job->loaded.input.path);
+  add_text(object, "module", job->before.info.name);
+  cJSON_AddStringToObject(object, "scheduler", job->middle.info.scheduler);
+  cJSON_AddStringToObject(object, "algorithm", job->remat.algorithm);
+  cJSON_AddStringToObject(object, "memory_model", job->remat.memory_model);
+  cJSON_AddStringToObject(object, "emit", emit_word(job->remat.emit));
+  cJSON_AddStringToObject(object, "profile", rh_profile_name(job->profile));
+}
+
+/* What can be done with the input and the result. */
+static void add_properties(const RematJob *job, cJSON *object) {
+  rh_module_info info = rh_get_info(job->loaded.module);
+  cJSON_AddBoolToObject(object, "is_scheduled", info.is_scheduled);
+  cJSON_AddBoolToObject(object, "is_optimized", info.is_optimized);
+  cJSON_AddBoolToObject(object, "partitioned",
+                        !(info.has_sharding_calls && info.num_partitions > 1));
+  cJSON_AddBoolToObject(object, "runnable", info.num_elided_literals == 0);
+  cJSON_AddBoolToObject(object, "bit_exact", !job->options->unfuse);
+}
+
+static void add_memory(const RematJob *job, cJSON *object) {
+  cJSON_AddStringToObject(object, "limit_counts", limit_counts_word(job->remat.limit_counts));
+  if (job_has_limit(job)) {
+    add_int(object, "limit_bytes", job->remat.limit_bytes);
+  } else {
+    cJSON_AddNullToObject(object, "limit_bytes");
+  }
+  cJSON_AddBoolToObject(object, "met", job->is_met);
+  add_int(object, "peak_before_bytes", job->before.counted_bytes);
+  add_int(object, "peak_scheduled_bytes", job->middle.counted_bytes);
+  add_int(object, "peak_after_bytes", job->after.counted_bytes);
+  add_int(object, "lower_bound_bytes", job_lower_bound(job));
+  if (job->outcome.xla_reported_after_bytes >= 0) {
+    add_int(object, "xla_reported_after_bytes", job->outcome.xla_reported_after_bytes);
+  }
+}
+
+static void add_parts(cJSON *object, const char *key, const rh_memory *memory) {
+  cJSON *parts = cJSON_AddObjectToObject(object, key);
+  add_int(parts, "parameter_bytes", memory->parameter_bytes);
+  add_int(parts, "output_bytes", memory->output_bytes);
+  add_int(parts, "aliased_bytes", memory->aliased_bytes);
+  add_int(parts, "constant_bytes", memory->constant_bytes);
+  add_int(parts, "temp_bytes", memory->temp_bytes);
+  add_int(parts, "total_bytes", memory->total_bytes);
+  add_text(parts, "peak_instruction", memory->peak_instruction);
+}
+
+static void add_pair(cJSON *object, const char *what, int64_t before, int64_t after) {
+  char key[64];
+  snprintf(key, sizeof key, "%s_before", what);
+  add_int(object, key, before);
+  snprintf(key, sizeof key, "%s_after", what);
+  add_int(object, key, after);
+}
+
+static void add_number_pair(cJSON *object, const char *what, double before, double after) {
+  char key[64];
+  snprintf(key, sizeof key, "%s_before", what);
+  cJSON_AddNumberToObject(object, key, before);
+  snprintf(key, sizeof key, "%s_after", what);
+  cJSON_AddNumberToObject(object, key, after);
+}
+
+static void add_cost(const RematJob *job, cJSON *object) {
+  const rh_cost *before = &job->before.cost, *after = &job->after.cost;
+  add_pair(object, "instructions", (int64_t)job->before.info.num_instructions,
+           (int64_t)job->after.info.num_instructions);
+  add_int(object, "rematerialized", (int64_t)job->after.info.num_rematerialized);
+  add_pair(object, "flops", before->flops, after->flops);
+  add_pair(object, "transcendentals", before->transcendentals, after->transcendentals);
+  add_pair(object, "bytes_accessed", before->bytes_accessed, after->bytes_accessed);
+  add_number_pair(object, "flops_weighted", before->flops_weighted, after->flops_weighted);
+  add_number_pair(object, "bytes_accessed_weighted", before->bytes_accessed_weighted,
+                  after->bytes_accessed_weighted);
+  add_number_pair(object, "seconds", before->seconds, after->seconds);
+  cJSON_AddNumberToObject(object, "overhead", job_overhead(job));
+}
+
+static void add_times(const RematJob *job, cJSON *object) {
+  static const char *const names[NUM_PHASES] = {"parse", "schedule", "measure",
+                                                "remat", "verify",   "emit"};
+  cJSON_AddNumberToObject(object, "elapsed_seconds", seconds_now() - job->start_seconds);
+  cJSON *phases = cJSON_AddObjectToObject(object, "phases");
+  for (int i = 0; i < NUM_PHASES; i++) {
+    cJSON_AddNumberToObject(phases, names[i], job->phase_seconds[i]);
+  }
+}
+
+static void add_blocking(const RematJob *job, cJSON *object) {
+  cJSON *blocking = cJSON_AddObjectToObject(object, "blocking");
+  add_text(blocking, "instruction", job->after.memory.peak_instruction);
+  cJSON *live = cJSON_AddArrayToObject(blocking, "live");
+  for (size_t i = 0; i < job->blocking.len; i++) {
+    const rh_live_buffer *buffer = &job->blocking.buffers[i];
+    cJSON *item = cJSON_CreateObject();
+    add_text(item, "instruction", buffer->instruction);
+    add_text(item, "opcode", buffer->opcode);
+    add_int(item, "bytes", buffer->bytes);
+    cJSON_AddStringToObject(item, "reason", buffer->reason);
+    cJSON_AddStringToObject(item, "explanation", buffer->explanation);
+    cJSON_AddItemToArray(live, item);
+  }
+}
+
+static void add_written(const RematJob *job, cJSON *object) {
+  cJSON *written = cJSON_AddArrayToObject(object, "written");
+  for (int i = 0; i < job->num_written; i++) {
+    cJSON_AddItemToArray(written, cJSON_CreateString(job->written[i]));
+  }
+}
+
+char *job_json(const RematJob *job) {
+  cJSON *object = cJSON_CreateObject();
+  add_identity(job, object);
+  add_properties(job, object);
+  add_memory(job, object);
+  add_parts(object, "parts_before", &job->before.memory);
+  add_parts(object, "parts_after", &job->after.memory);
+  add_cost(job, object);
+  if (job->blocking.len) add_blocking(job, object);
+  add_written(job, object);
+  add_times(job, object);
+  char *text = cJSON_Print(object);
+  cJSON_Delete(object);
+  return text;
+}

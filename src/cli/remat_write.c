@@ -1,0 +1,86 @@
+/* The files that `remat` writes. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "output.h"
+#include "path.h"
+#include "remat_job.h"
+
+static bool ends_in(const char *name, const char *end) {
+  size_t len = strlen(name), end_len = strlen(end);
+  return len >= end_len && strcmp(name + len - end_len, end) == 0;
+}
+
+/* Notes a path that was written, which it takes over. */
+static rh_status note_written(RematJob *job, char *path, rh_status status) {
+  if (status == RH_OK && path && strcmp(path, "-") != 0) {
+    job->written[job->num_written++] = path;
+  } else {
+    free(path);
+  }
+  return status;
+}
+
+/* The path itself, or `name` in it when it is a directory; to be freed. */
+static char *place_of(const char *path, const char *name) {
+  if (strcmp(path, "-") == 0 || !path_is_directory(path)) return strdup(path);
+  return path_make_directory(path) == RH_OK ? path_join(path, name, "") : NULL;
+}
+
+static rh_status finish(RematJob *job, Output *output, char *path, rh_status written) {
+  rh_status closed = output_close(output, written == RH_OK);
+  /* A write that failed has its reason in the file; other failures are in the diagnostics. */
+  bool is_fine = closed == RH_OK && (written == RH_OK || output->is_closed_pipe);
+  rh_status status = is_fine ? RH_OK : closed != RH_OK ? closed : written;
+  return note_written(job, path, status);
+}
+
+static rh_status write_hlo(RematJob *job) {
+  char *path = place_of(job->options->output, path_base(job->loaded.input.path));
+  Output output;
+  if (!path || output_open(path, &output) != RH_OK) return note_written(job, path, RH_ERR_SYSTEM);
+  return finish(job, &output, path, rh_print(job->result, output_write, &output));
+}
+
+static rh_status write_dot(RematJob *job, const rh_module *module, const char *prefix) {
+  rh_text module_name = job->before.info.name;
+  char *name = path_for_module(prefix, module_name, "dot");
+  char *path = name ? path_join(job->options->dump_dot, name, "") : NULL;
+  free(name);
+  Output output;
+  if (!path || output_open(path, &output) != RH_OK) return note_written(job, path, RH_ERR_SYSTEM);
+  rh_dot_options dot = {.memory_model = job->options->memory_model,
+                        .min_bytes = job->options->dot_min_bytes,
+                        .max_nodes = (uint32_t)job->options->dot_max_nodes};
+  return finish(job, &output, path,
+                rh_emit_dot(module, &dot, output_write, &output, job->loaded.diags));
+}
+
+static rh_status write_dots(RematJob *job) {
+  rh_status status = path_make_directory(job->options->dump_dot);
+  if (status == RH_OK) status = write_dot(job, job->baseline, "before");
+  if (status == RH_OK) status = write_dot(job, job->result, "remat");
+  return status;
+}
+
+static rh_status write_memlog(RematJob *job) {
+  char *name = path_for_module("mem", job->before.info.name, "log");
+  char *path = name ? place_of(job->options->dump_memlog, name) : NULL;
+  free(name);
+  Output output;
+  if (!path || output_open(path, &output) != RH_OK) return note_written(job, path, RH_ERR_SYSTEM);
+  rh_memlog_format format = ends_in(path, ".csv")     ? RH_MEMLOG_CSV
+                            : ends_in(path, ".jsonl") ? RH_MEMLOG_JSONL
+                                                      : RH_MEMLOG_TEXT;
+  return finish(job, &output, path,
+                rh_emit_memlog(job->result, job->options->memory_model, format, output_write,
+                               &output, job->loaded.diags));
+}
+
+rh_status job_write(RematJob *job) {
+  rh_status status = RH_OK;
+  if (job->options->output) status = write_hlo(job);
+  if (status == RH_OK && job->options->dump_dot) status = write_dots(job);
+  if (status == RH_OK && job->options->dump_memlog) status = write_memlog(job);
+  return status;
+}
