@@ -20,9 +20,10 @@
         : (void)0),                                                               \
    &(vec)->data[(vec)->len++])
 
-/* The place of `count` more elements, the length already raised; valid until the next push. */
+/* The place of `count` more elements, the length already raised; valid until the next push. The list
+ * has memory from then on, also when `count` is 0. */
 #define vec_extend(arena, vec, count)                                                 \
-  ((vec)->cap - (vec)->len < (count)                                                  \
+  (!(vec)->data || (uint64_t)(vec)->len + (count) > (vec)->cap                        \
        ? (void)((vec)->data = vec_grow((arena), (vec)->data, &(vec)->cap, (vec)->len, \
                                        (count), sizeof *(vec)->data))                 \
        : (void)0,                                                                     \

@@ -514,6 +514,8 @@ rh_status text_parse(const char *text, size_t length, const ArenaOptions *memory
   parser.source = parser.module->source;
   lexer_init(&parser.lex, text, (uint32_t)length);
   parser_init_words(&parser);
+  (void)vec_extend(parser.tables, &parser.operands, 0); /* a place of the first element is asked for */
+  (void)vec_extend(parser.tables, &parser.callees, 0);
   bool ok = parse_text(&parser);
   if (ok) {
     *module = parser.module;
