@@ -10,6 +10,14 @@ static bool is_inlineable(const Module *module, InstId id) {
                    comp_get(module, inst_callees(module, id)[0])->thread);
 }
 
+/* What an asynchronous operation runs, the computation that `call-start(…)` implies too, is one call
+ * or another single instruction. */
+static bool is_async_computation(const Module *module, const CallGraph *graph, CompId comp) {
+  uint32_t first = graph->first_caller[comp];
+  return first < graph->first_caller[comp + 1] &&
+         inst_get(module, graph->callers[first])->opcode == OPCODE_ASYNC_START;
+}
+
 rh_status inline_calls(Rewrite *rewrite, Schedule *schedule, rh_diags *diags, Arena *out,
                        Arena *scratch) {
   Module *module = rewrite->module;
@@ -23,6 +31,7 @@ rh_status inline_calls(Rewrite *rewrite, Schedule *schedule, rh_diags *diags, Ar
   rh_status status = RH_OK;
   for (uint32_t i = 0; i < graph.num_reachable && status == RH_OK; i++) { /* callees first */
     CompId comp = graph.post_order[i];
+    if (is_async_computation(module, &graph, comp)) continue;
     uint32_t num_insts = comp_num_insts(module, comp); /* copies hold no calls any more */
     for (uint32_t k = 0; k < num_insts && status == RH_OK; k++) {
       InstId call = comp_inst(module, comp, k);
