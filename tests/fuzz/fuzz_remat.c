@@ -1,0 +1,186 @@
+/* libFuzzer target: whatever can be read is scheduled, rematerialized, printed and read again,
+ * through the public functions alone, without a fault of ours.
+ *
+ * Four bytes behind a `//` at the very beginning choose: the algorithm, the scheduler, the limit in
+ * percent of what the module needs, and a bit for each of the options below. */
+#include <setjmp.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "remat_hlo.h"
+
+enum {
+  MAX_TEXT_BYTES = 64 << 10,
+  MAX_MEMORY_BYTES = 96 << 20,
+};
+
+enum Choice {
+  CHOOSE_UNSCHEDULED = 1 << 0,
+  CHOOSE_IGNORE_SCHEDULE = 1 << 1,
+  CHOOSE_UNFUSE = 1 << 2,
+  CHOOSE_NO_INLINE = 1 << 3,
+  CHOOSE_SMALL_TOO = 1 << 4,
+  CHOOSE_COLLECTIVES = 1 << 5,
+  CHOOSE_LIVENESS = 1 << 6,
+  CHOOSE_BLOCKS = 1 << 7,
+};
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+const char *__asan_default_options(void);
+
+/* What was allocated when memory runs out is lost: nobody can free it. */
+const char *__asan_default_options(void) {
+  return "detect_leaks=0";
+}
+
+static void require(bool ok, const char *what, const rh_diags *diags) {
+  if (ok) return;
+  fprintf(stderr, "fuzz_remat: %s\n", what);
+  for (size_t i = 0; i < rh_diags_len(diags); i++) {
+    fprintf(stderr, "  %s\n", rh_diags_get(diags, i).message);
+  }
+  abort();
+}
+
+static void jump_back(void *context, size_t wanted_bytes, size_t limit_bytes) {
+  (void)wanted_bytes;
+  (void)limit_bytes;
+  longjmp(*(jmp_buf *)context, 1);
+}
+
+/* ---- what the first bytes choose ---- */
+
+typedef struct Choices {
+  rh_schedule_options schedule;
+  rh_remat_options remat;
+  int percent;
+} Choices;
+
+static const char *pick_name(rh_registry registry, unsigned number) {
+  unsigned count = 0;
+  rh_entry entry = {0};
+  while (rh_list(registry, count, &entry))
+    count++;
+  rh_list(registry, number % count, &entry);
+  return entry.name;
+}
+
+static Choices choose(const uint8_t *data, size_t size) {
+  Choices choices = {RH_SCHEDULE_OPTIONS_INIT, RH_REMAT_OPTIONS_INIT, 60};
+  bool is_chosen = size >= 6 && data[0] == '/' && data[1] == '/';
+  unsigned bits = is_chosen ? data[5] : CHOOSE_SMALL_TOO;
+  if (is_chosen) {
+    choices.remat.algorithm = pick_name(RH_ALGORITHMS, data[2]);
+    choices.schedule.scheduler = pick_name(RH_SCHEDULERS, data[3]);
+    choices.percent = data[4] % 101;
+  }
+  if (bits & CHOOSE_UNSCHEDULED) choices.remat.emit = RH_EMIT_UNSCHEDULED;
+  if (bits & CHOOSE_SMALL_TOO) choices.remat.small_node_bytes = 0;
+  if (bits & CHOOSE_LIVENESS) choices.remat.memory_model = "liveness";
+  if (bits & CHOOSE_BLOCKS) choices.remat.block_size_limit = 8;
+  choices.remat.remat_collectives = (bits & CHOOSE_COLLECTIVES) != 0;
+  choices.schedule.ignore_schedule = (bits & CHOOSE_IGNORE_SCHEDULE) != 0;
+  choices.schedule.unfuse = bits & CHOOSE_UNFUSE ? RH_UNFUSE_ALL : 0;
+  if (bits & CHOOSE_NO_INLINE) choices.schedule.inline_calls = RH_INLINE_NEVER;
+  return choices;
+}
+
+/* ---- what must hold ---- */
+
+typedef struct Bytes {
+  char *data;
+  size_t len, cap;
+} Bytes;
+
+static int append(void *context, const char *data, size_t length) {
+  Bytes *bytes = context;
+  if (bytes->len + length > bytes->cap) {
+    bytes->cap = (bytes->len + length) * 2;
+    bytes->data = realloc(bytes->data, bytes->cap);
+    if (!bytes->data) abort();
+  }
+  memcpy(bytes->data + bytes->len, data, length);
+  bytes->len += length;
+  return 0;
+}
+
+static int discard(void *context, const char *data, size_t length) {
+  (void)context;
+  (void)data;
+  (void)length;
+  return 0;
+}
+
+static int64_t measure(const rh_module *module, const rh_remat_options *options, rh_diags *diags) {
+  rh_memory memory;
+  require(rh_measure_memory(module, options->memory_model, &memory, diags) == RH_OK,
+          "a scheduled module cannot be measured", diags);
+  require(memory.lower_bound_bytes <= memory.peak_bytes, "the peak is below the bound", diags);
+  return rh_counted_bytes(&memory, options->limit_counts);
+}
+
+/* The printed result is a module that computes the same in the memory that was claimed. */
+static void check_print(const rh_module *before, const rh_module *result, const Choices *choices,
+                        int64_t counted_bytes, rh_diags *diags) {
+  Bytes bytes = {0};
+  require(rh_print(result, append, &bytes) == RH_OK, "the result cannot be printed", diags);
+  rh_module *again;
+  require(rh_parse(bytes.data, bytes.len, NULL, &again, diags) == RH_OK,
+          "the printed result cannot be read", diags);
+  require(rh_verify(before, again, diags) == RH_OK, "the result computes something else", diags);
+  if (choices->remat.emit == RH_EMIT_SCHEDULED) {
+    require(measure(again, &choices->remat, diags) == counted_bytes, "another memory than claimed",
+            diags);
+  }
+  rh_module_free(again);
+  free(bytes.data);
+}
+
+static void check_remat(const rh_module *module, const rh_module *scheduled, Choices *choices,
+                        rh_diags *diags) {
+  int64_t before_bytes = measure(scheduled, &choices->remat, diags);
+  choices->remat.limit_bytes = before_bytes / 100 * choices->percent;
+  rh_module *result = NULL;
+  rh_remat_result info;
+  rh_status status = rh_remat(scheduled, &choices->remat, &result, &info, diags);
+  require(status == RH_OK || status == RH_NO, "rematerialization failed", diags);
+  require((status == RH_OK) == (info.counted_bytes <= choices->remat.limit_bytes),
+          "the status says something else than the bytes", diags);
+  check_print(module, result, choices, info.counted_bytes, diags);
+  require(rh_emit_memlog(result, choices->remat.memory_model, RH_MEMLOG_JSONL, discard, NULL,
+                         diags) == RH_OK,
+          "the memory log failed", diags);
+  rh_module_free(result);
+}
+
+static void check_module(const rh_module *module, Choices *choices, rh_diags *diags) {
+  rh_cost cost;
+  rh_module *scheduled = NULL;
+  rh_status status = rh_check(module, diags);
+  require(status == RH_OK || status == RH_ERR_INPUT, "checking failed", diags);
+  if (status != RH_OK) return;
+  require(rh_measure_cost(module, NULL, 3, &cost, diags) == RH_OK, "no cost", diags);
+  status = rh_schedule(module, &choices->schedule, &scheduled, diags);
+  require(status == RH_OK || status == RH_ERR_INPUT, "scheduling failed", diags);
+  if (status == RH_OK) check_remat(module, scheduled, choices, diags);
+  rh_module_free(scheduled);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+  if (size > MAX_TEXT_BYTES) return -1;
+  static jmp_buf out_of_memory;
+  Choices choices = choose(data, size);
+  rh_parse_options options = {MAX_MEMORY_BYTES, jump_back, &out_of_memory};
+  rh_diags *diags = rh_diags_new();
+  if (setjmp(out_of_memory) == 0) {
+    rh_module *module = NULL;
+    if (rh_parse((const char *)data, size, &options, &module, diags) == RH_OK) {
+      check_module(module, &choices, diags);
+    }
+    rh_module_free(module);
+  }
+  rh_diags_free(diags);
+  return 0;
+}
