@@ -17,11 +17,40 @@ typedef struct Bound {
   bool shares_operands; /* a result may take an operand's memory: then only the larger side counts */
   bool *is_needed;      /* by InstId: a result or side effect depends on it */
   bool *is_live_out;    /* by LogicalId: of its computation */
+  LogicalId *same_as;   /* by LogicalId: a buffer that it takes over; itself = none */
   uint32_t *seen;       /* by LogicalId: the last instruction that counted it, + 1 */
   int64_t *comp_bytes;  /* by CompId: what it needs at least while it runs */
   LowerBound best;
   Arena *arena, *scratch;
 } Bound;
+
+/* ---- buffers that are one ---- */
+
+/* A loop works in the buffers of its operand (MemoryUsageTracker): slots that start with the same
+ * value are one buffer to the model. */
+static void join_loops(Bound *bound, CompId comp) {
+  const Module *module = bound->module;
+  for (uint32_t i = 0; i < comp_num_insts(module, comp); i++) {
+    InstId id = comp_inst(module, comp, i);
+    if (inst_get(module, id)->opcode != OPCODE_WHILE) continue;
+    InstId init = inst_operand(module, id, 0);
+    for (uint32_t part = 0; part < inst_shape(module, id)->num_parts; part++) {
+      LogicalId result = points_to_part(&bound->points_to, id, part);
+      bound->same_as[result] = points_to_part(&bound->points_to, init, part);
+    }
+  }
+}
+
+static LogicalId buffer_at(const Bound *bound, InstId inst, uint32_t part) {
+  LogicalId first = points_to_part(&bound->points_to, inst, part), found = first;
+  while (bound->same_as[found] != found) found = bound->same_as[found];
+  while (bound->same_as[first] != first) { /* shorten the way for the next one */
+    LogicalId next = bound->same_as[first];
+    bound->same_as[first] = found;
+    first = next;
+  }
+  return found;
+}
 
 /* ---- what is needed at all ---- */
 
@@ -50,7 +79,7 @@ static void mark_needed(Bound *bound, CompId comp) {
 static void mark_live_out(Bound *bound, CompId comp) {
   InstId root = comp_get(bound->module, comp)->root;
   for (uint32_t part = 0; part < inst_shape(bound->module, root)->num_parts; part++) {
-    bound->is_live_out[points_to_part(&bound->points_to, root, part)] = true;
+    bound->is_live_out[buffer_at(bound, root, part)] = true;
   }
 }
 
@@ -79,7 +108,7 @@ static int64_t operand_bytes(Bound *bound, InstId id) {
     InstId operand = inst_operand(module, id, i);
     for (uint32_t part = 0; part < inst_shape(module, operand)->num_parts; part++) {
       if (points_to_is_unused_by(module, &bound->points_to, operand, part, id)) continue;
-      bytes += count_once(bound, id, points_to_part(&bound->points_to, operand, part));
+      bytes += count_once(bound, id, buffer_at(bound, operand, part));
     }
   }
   return bytes;
@@ -93,7 +122,7 @@ static bool can_shrink(const Module *module, InstId id) {
 
 static int64_t result_bytes(Bound *bound, InstId id) {
   int64_t sum = 0, largest = 0;
-  if (inst_get(bound->module, id)->opcode == OPCODE_WHILE) return 0; /* its operand's memory */
+  if (inst_get(bound->module, id)->opcode == OPCODE_WHILE) return 0;
   for (uint32_t i = 0; i < bound->points_to.num_defined[id]; i++) {
     int64_t bytes = count_once(bound, id, bound->points_to.first_buffer[id] + i);
     sum += bytes;
@@ -205,6 +234,7 @@ static int by_bytes_then_inst(const void *pa, const void *pb) {
 
 static void visit_computation(Bound *bound, CompId comp) {
   mark_needed(bound, comp);
+  join_loops(bound, comp);
   mark_live_out(bound, comp);
   ArenaMark mark = arena_mark(bound->arena);
   Need *needs = arena_array(bound->arena, Need, comp_num_insts(bound->module, comp));
@@ -231,7 +261,7 @@ static int64_t returned_bytes(Bound *bound) {
   bool *is_seen = arena_zarray(bound->scratch, bool, bound->points_to.buffers.len);
   int64_t bytes = 0;
   for (uint32_t part = 0; part < inst_shape(module, root)->num_parts; part++) {
-    LogicalId id = points_to_part(&bound->points_to, root, part);
+    LogicalId id = buffer_at(bound, root, part);
     const LogicalBuffer *buffer = &bound->points_to.buffers.data[id];
     if (!is_seen[id] && inst_get(module, buffer->inst)->opcode != OPCODE_PARAMETER) {
       bytes += buffer->bytes;
@@ -259,6 +289,8 @@ LowerBound lower_bound(const Module *module, const Legality *legality, bool coun
   CallGraph graph = call_graph_build(module, arena, scratch);
   bound.is_needed = arena_zarray(arena, bool, module->insts.len);
   bound.is_live_out = arena_zarray(arena, bool, bound.points_to.buffers.len);
+  bound.same_as = arena_array(arena, LogicalId, bound.points_to.buffers.len);
+  for (LogicalId id = 0; id < bound.points_to.buffers.len; id++) bound.same_as[id] = id;
   bound.seen = arena_zarray(arena, uint32_t, bound.points_to.buffers.len);
   bound.comp_bytes = arena_zarray(arena, int64_t, module->comps.len);
   for (uint32_t i = 0; i < graph.num_reachable; i++) {
