@@ -128,8 +128,8 @@ static void copy_inst(CopyWork *work, InstId id, CompId comp, const char *suffix
 
 /* Images of a computation's instructions can be written. */
 static void make_room_for_images(Rewrite *rewrite) {
-  uint32_t missing = rewrite->module->insts.len - rewrite->image.len;
   if (rewrite->image.len < rewrite->module->insts.len) {
+    uint32_t missing = rewrite->module->insts.len - rewrite->image.len;
     (void)vec_extend(rewrite->module->arena, &rewrite->image, missing);
   }
 }
@@ -149,8 +149,10 @@ static void copy_control(Rewrite *rewrite, Sequence order) {
  * be once something was inlined. The array stays while instructions are added. */
 static Sequence copy_order(Rewrite *rewrite, CompId comp, const Schedule *schedule, Arena *out) {
   Module *module = rewrite->module;
-  uint32_t missing = module->insts.len - rewrite->visited.len;
-  if (missing) memset(vec_extend(module->arena, &rewrite->visited, missing), 0, missing);
+  if (rewrite->visited.len < module->insts.len) {
+    uint32_t missing = module->insts.len - rewrite->visited.len;
+    (void)vec_extend(module->arena, &rewrite->visited, missing);
+  }
   for (uint32_t i = 0; i < comp_num_insts(module, comp); i++) {
     rewrite->visited.data[comp_inst(module, comp, i)] = 0;
   }
