@@ -15,6 +15,7 @@ typedef enum OptionKind {
   KIND_MEBIBYTES,
   KIND_BUDGET,
   KIND_UNFUSE,
+  KIND_UNFUSE_ALL, /* a flag */
   /* one word of a list */
   KIND_LIMIT_COUNTS,
   KIND_INLINE_CALLS,
@@ -56,7 +57,7 @@ static const char *const *words_of(OptionKind kind) {
   }
 }
 
-/* The names of the seed's flags (Microsoft's remat.patch). */
+/* The names of the flags of Microsoft's tensorflow-rematerialization patch. */
 static const struct {
   const char *alias;
   const char *name;
@@ -65,6 +66,7 @@ static const struct {
     {"xla-rematerialization-scheduler", "scheduler"},
     {"xla-rematerialization-algorithm", "algorithm"},
     {"xla-rematerialization-small-node-limit", "small-node-limit"},
+    {"xla-rematerialization-disable-cuda", "disable-cuda"},
     {"xla-rematerialization-dump-dot", "dump-dot"},
     {"xla-rematerialization-dump-memlog", "dump-memlog"},
 };
@@ -149,6 +151,13 @@ static bool parse_unfuse(const char *value, int *kinds) {
   }
 }
 
+static bool parse_unfuse_all(const char *value, int *kinds) {
+  bool flag;
+  if (!parse_bool(value, &flag)) return false;
+  *kinds = flag ? RH_UNFUSE_ALL : 0;
+  return true;
+}
+
 static bool parse_word(const char *value, const char *const *words, int *index) {
   for (int i = 0; words[i]; i++) {
     if (strcmp(words[i], value) != 0) continue;
@@ -156,6 +165,10 @@ static bool parse_word(const char *value, const char *const *words, int *index) 
     return true;
   }
   return false;
+}
+
+static bool needs_value(const Option *option) {
+  return option->kind != KIND_FLAG && option->kind != KIND_UNFUSE_ALL;
 }
 
 static bool set_field(Options *options, const Option *option, const char *value) {
@@ -169,13 +182,15 @@ static bool set_field(Options *options, const Option *option, const char *value)
     case KIND_MEBIBYTES: return parse_mebibytes(value, field);
     case KIND_BUDGET: return parse_budget(value, field);
     case KIND_UNFUSE: return parse_unfuse(value, field);
+    case KIND_UNFUSE_ALL: return parse_unfuse_all(value, field);
     default: return parse_word(value, words_of((OptionKind)option->kind), field);
   }
 }
 
 static const char *wanted_form(OptionKind kind) {
   switch (kind) {
-    case KIND_FLAG: return "true or false";
+    case KIND_FLAG:
+    case KIND_UNFUSE_ALL: return "true or false";
     case KIND_TEXT: return "a text that is not empty";
     case KIND_COUNT: return "a whole number from 1 on";
     case KIND_NUMBER: return "a number";
@@ -201,20 +216,10 @@ static rh_status fail_value(const Option *option, const char *value) {
   return RH_ERR_USAGE;
 }
 
-/* The seed's switches that are no option of ours by another name. True when `name` is one. */
-static bool set_seed_flag(Options *options, const char *name, const char *value, bool *is_valid) {
+/* Switches of that patch that are no option of ours by another name. True when `name` is one. */
+static bool set_patch_flag(Options *options, const char *name, const char *value, bool *is_valid) {
   bool flag = true;
   *is_valid = true;
-  if (strcmp(name, "xla-rematerialization-disable-cuda") == 0) {
-    *is_valid = parse_bool(value, &flag);
-    options->unfuse = flag ? RH_UNFUSE_ALL : 0;
-    return true;
-  }
-  if (strcmp(name, "disable-cuda") == 0) {
-    *is_valid = parse_bool(value, &flag);
-    options->unfuse = flag ? RH_UNFUSE_ALL : 0;
-    return true;
-  }
   if (strcmp(name, "xla-use-hlo-rematerialization") == 0) {
     *is_valid = parse_bool(value, &flag);
     if (!flag) options->algorithm = "none";
@@ -226,7 +231,7 @@ static bool set_seed_flag(Options *options, const char *name, const char *value,
     return true;
   }
   if (strcmp(name, "xla-rematerialization-dump-memlog") == 0 && parse_bool(value, &flag)) {
-    options->dump_memlog = flag ? "mem.log" : NULL;
+    options->dump_memlog = flag ? "./" : NULL;
     return true;
   }
   return false;
@@ -290,7 +295,7 @@ typedef struct Args {
 } Args;
 
 static rh_status set_option(Options *options, const Option *option, const char *value, Args *rest) {
-  if (option->kind != KIND_FLAG && !value) {
+  if (needs_value(option) && !value) {
     if (rest && rest->next < rest->argc) {
       value = rest->argv[rest->next++];
     } else {
@@ -309,7 +314,7 @@ static rh_status parse_long(Options *options, unsigned command, const char *give
   const char *value = text[len] ? text + len + 1 : NULL;
   normalize(text, len, name);
   bool is_valid;
-  if (command == FOR_REMAT && set_seed_flag(options, name, value, &is_valid)) {
+  if (command == FOR_REMAT && set_patch_flag(options, name, value, &is_valid)) {
     if (is_valid) return RH_OK;
     fprintf(stderr, "remat-hlo: error: '%s' takes true or false\n", given);
     return RH_ERR_USAGE;
@@ -324,7 +329,7 @@ static rh_status parse_letters(Options *options, unsigned command, const char *g
   for (const char *p = given + 1; *p; p++) {
     const Option *option = find_letter(command, *p);
     if (!option) return fail_unknown(command, given, given);
-    if (option->kind != KIND_FLAG) return set_option(options, option, p[1] ? p + 1 : NULL, rest);
+    if (needs_value(option)) return set_option(options, option, p[1] ? p + 1 : NULL, rest);
     rh_status status = set_option(options, option, NULL, rest);
     if (status != RH_OK) return status;
   }
@@ -386,18 +391,13 @@ static void print_wrapped(const char *text, int indent, FILE *out) {
   int column = indent;
   while (*text) {
     int len = (int)strcspn(text, " ");
-    if (column + len > 79 && column > indent) {
+    if (column + 1 + len > 79 && column > indent) {
       fprintf(out, "\n%*s", indent, "");
       column = indent;
     }
-    fprintf(out, "%.*s", len, text);
-    column += len;
-    text += len;
-    if (*text == ' ') {
-      text++;
-      if (column < 79) fputc(' ', out);
-      column++;
-    }
+    fprintf(out, "%s%.*s", column > indent ? " " : "", len, text);
+    column += len + (column > indent);
+    text += len + (text[len] == ' ');
   }
   fputc('\n', out);
 }

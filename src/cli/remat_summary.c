@@ -133,7 +133,9 @@ static void print_verdict(const RematJob *job, FILE *out) {
   if (job->options->limit.kind == BUDGET_MIN) {
     fputs("  limit: as low as it gets", out);
   } else {
-    fprintf(out, "  limit: %s, %s", limit, job->is_met ? "met" : "NOT MET");
+    bool is_hopeless = job->remat.limit_bytes < job_lower_bound(job);
+    fprintf(out, "  limit: %s, %s%s", limit, job->is_met ? "met" : "NOT MET",
+            is_hopeless ? ", it is below that bound" : "");
   }
   fprintf(out, "; rematerialized: %s\n", count);
 }
