@@ -1,0 +1,172 @@
+#include "remat/verify.h"
+
+#include <stdlib.h>
+
+#include "support.h"
+
+#define M(comps, body) "HloModule m\n" comps "ENTRY e {\n p = f32[4] parameter(0)\n" body "}\n"
+#define S(comps, body) \
+  "HloModule m, is_scheduled=true\n" comps "ENTRY e {\n p = f32[4] parameter(0)\n" body "}\n"
+#define F "f { q = f32[4] parameter(0)\n b = f32[4] sine(q)\n ROOT c = f32[4] cosine(b) }\n"
+#define RNG(name) name " = f32[4] rng(z, z), distribution=rng_uniform\n"
+#define ZERO "z = f32[] constant(0)\n"
+#define LOOP(init) "ROOT w = f32[4] while(" init "), condition=cond, body=body\n"
+#define COND "cond { cp = f32[4] parameter(0)\n ROOT t = pred[] constant(true) }\n"
+#define TWICE "a = f32[4] sine(p)\n b = f32[4] cosine(a)\n ROOT r = f32[4] add(a, b)\n"
+#define EFFECT(name, of)                                           \
+  name " = f32[4] custom-call(" of "), custom_call_target=\"t\", " \
+                                   "custom_call_has_side_effect=true\n"
+#define SUM "sum { l = f32[] parameter(0)\n m = f32[] parameter(1)\n ROOT s = f32[] add(l, m) }\n"
+#define GATHER(name, channel, groups)                                                            \
+  name " = f32[8] all-gather(p), dimensions={0}, channel_id=" channel ", replica_groups=" groups \
+       ", use_global_device_ids=true\n"
+
+static const struct {
+  const char *name, *before, *after;
+  const char *why; /* what the notes say; NULL = the same */
+} rows[] = {
+    /* what makes no difference */
+    {"nothing changed", M("", TWICE), M("", TWICE), NULL},
+    {"other names", M("", TWICE),
+     M("", "x = f32[4] sine(p)\n y = f32[4] cosine(x)\n ROOT t = f32[4] add(x, y)\n"), NULL},
+    {"another order",
+     M("", "a = f32[4] sine(p)\n b = f32[4] cosine(p)\n ROOT r = f32[4] add(a, b)\n"),
+     M("", "b = f32[4] cosine(p)\n a = f32[4] sine(p)\n ROOT r = f32[4] add(a, b)\n"), NULL},
+    {"computed twice", M("", TWICE),
+     M("",
+       "a = f32[4] sine(p)\n b = f32[4] cosine(a)\n a.remat = f32[4] sine(p)\n"
+       "ROOT r = f32[4] add(a.remat, b)\n"),
+     NULL},
+    {"dead code", M("", "d = f32[4] tanh(p)\n" TWICE), M("", TWICE), NULL},
+    {"a barrier, a copy, a tuple", M("", TWICE),
+     M("",
+       "a = f32[4] sine(p)\n o = f32[4] opt-barrier(a)\n c = f32[4] copy(o)\n"
+       "b = f32[4] cosine(c)\n u = (f32[4], f32[4]) tuple(b, a)\n"
+       "g = f32[4] get-tuple-element(u), index=1\n h = f32[4] get-tuple-element(u), index=0\n"
+       "ROOT r = f32[4] add(g, h)\n"),
+     NULL},
+    {"a fusion", M(F, "ROOT r = f32[4] fusion(p), kind=kLoop, calls=f\n"),
+     M("", "x = f32[4] sine(p)\n ROOT r = f32[4] cosine(x)\n"), NULL},
+    {"a call", M(F, "ROOT r = f32[4] call(p), to_apply=f\n"),
+     M("", "x = f32[4] sine(p)\n ROOT r = f32[4] cosine(x)\n"), NULL},
+    {"metadata", M("", "ROOT r = f32[4] sine(p), metadata={op_name=\"a\"}\n"),
+     M("", "ROOT r = f32[4] sine(p), metadata={op_name=\"b\"}\n"), NULL},
+    {"a loop's computations renamed",
+     M(COND "body { b = f32[4] parameter(0)\n ROOT n = f32[4] sine(b) }\n", LOOP("p")),
+     M("cond { x = f32[4] parameter(0)\n ROOT y = pred[] constant(true) }\n"
+       "body { b = f32[4] parameter(0)\n ROOT m = f32[4] sine(b) }\n",
+       LOOP("p")),
+     NULL},
+    {"a collective's clone has another channel",
+     M("", GATHER("g", "1", "{{0,1}}") "ROOT r = f32[8] add(g, g)\n"),
+     M("", GATHER("g", "1", "{{0,1}}") GATHER("h", "2", "{{0,1}}") "ROOT r = f32[8] add(g, h)\n"),
+     NULL},
+    {"side effects without a schedule have no order but their own",
+     M("", ZERO RNG("a") EFFECT("b", "p") "ROOT r = f32[4] add(a, b)\n"),
+     M("", ZERO EFFECT("b", "p") RNG("a") "ROOT r = f32[4] add(a, b)\n"), NULL},
+    {"elided constants are known by name",
+     M("", "k = f32[4] constant({...})\n ROOT r = f32[4] add(p, k)\n"),
+     M("", "k.remat = f32[4] constant({...})\n ROOT r = f32[4] add(p, k.remat)\n"), NULL},
+    {"one more control dependency", M("", TWICE),
+     M("",
+       "a = f32[4] sine(p)\n b = f32[4] cosine(a)\n a.remat = f32[4] sine(p), "
+       "control-predecessors={b}\n ROOT r = f32[4] add(a.remat, b)\n"),
+     NULL},
+
+    /* what does */
+    {"another operation", M("", TWICE),
+     M("", "a = f32[4] tanh(p)\n b = f32[4] cosine(a)\n ROOT r = f32[4] add(a, b)\n"), "'a'"},
+    {"operands exchanged", M("", "a = f32[4] sine(p)\n ROOT r = f32[4] subtract(a, p)\n"),
+     M("", "a = f32[4] sine(p)\n ROOT r = f32[4] subtract(p, a)\n"), "the results differ"},
+    {"another attribute", M("", "ROOT r = f32[2] slice(p), slice={[0:2]}\n"),
+     M("", "ROOT r = f32[2] slice(p), slice={[1:3]}\n"), "the results differ"},
+    {"another constant",
+     M("", "k = f32[] constant(1)\n ROOT r = f32[4] broadcast(k), dimensions={}\n"),
+     M("", "k = f32[] constant(2)\n ROOT r = f32[4] broadcast(k), dimensions={}\n"), "'k'"},
+    {"another elided constant",
+     M("", "k = f32[4] constant({...})\n l = f32[4] constant({...})\n ROOT r = f32[4] add(l, k)\n"),
+     M("", "k = f32[4] constant({...})\n l = f32[4] constant({...})\n ROOT r = f32[4] add(k, l)\n"),
+     "the results differ"},
+    {"another body",
+     M(COND "body { b = f32[4] parameter(0)\n ROOT n = f32[4] sine(b) }\n", LOOP("p")),
+     M(COND "body { b = f32[4] parameter(0)\n ROOT n = f32[4] cosine(b) }\n", LOOP("p")), "'w'"},
+    {"another element",
+     M("",
+       "u = (f32[4], f32[4]) custom-call(p), custom_call_target=\"t\"\n"
+       "ROOT r = f32[4] get-tuple-element(u), index=0\n"),
+     M("",
+       "u = (f32[4], f32[4]) custom-call(p), custom_call_target=\"t\"\n"
+       "ROOT r = f32[4] get-tuple-element(u), index=1\n"),
+     "the results differ"},
+    {"other devices", M("", GATHER("ROOT g", "1", "{{0,1}}")),
+     M("", GATHER("ROOT g", "1", "{{1,0}}")), "'g'"},
+    {"another reduction",
+     M(SUM, ZERO "ROOT r = f32[] reduce(p, z), dimensions={0}, to_apply=sum\n"),
+     M("sum { l = f32[] parameter(0)\n m = f32[] parameter(1)\n ROOT s = f32[] add(m, l) }\n",
+       ZERO "ROOT r = f32[] reduce(p, z), dimensions={0}, to_apply=sum\n"),
+     "'r'"},
+    {"random numbers drawn twice",
+     M("", ZERO RNG("a") "b = f32[4] sine(a)\n ROOT r = f32[4] add(a, b)\n"),
+     M("", ZERO RNG("a") "b = f32[4] sine(a)\n" RNG("a.remat") "ROOT r = f32[4] add(a.remat, b)\n"),
+     "differ"},
+    {"two draws are not one", M("", ZERO RNG("a") RNG("b") "ROOT r = f32[4] subtract(a, b)\n"),
+     M("", ZERO RNG("a") "ROOT r = f32[4] subtract(a, a)\n"), "differ"},
+    {"a side effect is gone", M("", EFFECT("b", "p") "ROOT r = f32[4] sine(p)\n"),
+     M("", "ROOT r = f32[4] sine(p)\n"), "side effects differ (1 and 0 of them): 'b'"},
+    {"side effects in another order",
+     S("", EFFECT("a", "p") EFFECT("b", "p") "ROOT r = f32[4] sine(p)\n"),
+     S("", EFFECT("b", "p") EFFECT("a", "p") "ROOT r = f32[4] sine(p)\n"), "side effects differ"},
+    {"a control dependency is lost",
+     M("",
+       "a = f32[4] sine(p)\n b = f32[4] cosine(p), control-predecessors={a}\n"
+       "ROOT r = f32[4] add(a, b)\n"),
+     M("", "a = f32[4] sine(p)\n b = f32[4] cosine(p)\n ROOT r = f32[4] add(a, b)\n"),
+     "the control dependency of 'b' on 'a' is lost"},
+    {"a clone without the control dependency",
+     M("",
+       "a = f32[4] sine(p)\n b = f32[4] cosine(p), control-predecessors={a}\n"
+       "c = f32[4] tanh(b)\n ROOT r = f32[4] add(c, b)\n"),
+     M("",
+       "a = f32[4] sine(p)\n b = f32[4] cosine(p), control-predecessors={a}\n"
+       "c = f32[4] tanh(b)\n b.remat = f32[4] cosine(p)\n ROOT r = f32[4] add(c, b.remat)\n"),
+     "the control dependency of 'b' on 'a' is lost"},
+    {"another shape", M("", "ROOT r = f32[4] sine(p)\n"), M("", "ROOT r = f32[4,1] reshape(p)\n"),
+     "the results have other shapes"},
+    {"another layout", M("", "ROOT r = f32[2,2]{1,0} reshape(p)\n"),
+     M("", "ROOT r = f32[2,2]{0,1} reshape(p)\n"), "the results have other shapes"},
+    {"another parameter", M("", "ROOT r = f32[] constant(1)\n"),
+     "HloModule m\nENTRY e {\n p = f32[5] parameter(0)\n ROOT r = f32[] constant(1)\n}\n",
+     "parameter 0 has another shape"},
+    {"one more parameter", M("", "ROOT r = f32[4] sine(p)\n"),
+     M("", "d = f32[] parameter(1)\n ROOT r = f32[4] sine(p)\n"),
+     "one module has 1 parameters, the other one 2"},
+    {"parameters exchanged", M("", "q = f32[4] parameter(1)\n ROOT r = f32[4] subtract(p, q)\n"),
+     M("", "q = f32[4] parameter(1)\n ROOT r = f32[4] subtract(q, p)\n"), "the results differ"},
+    {"an alias is lost",
+     "HloModule m, input_output_alias={ {}: (0, {}, may-alias) }\n"
+     "ENTRY e {\n p = f32[4] parameter(0)\n ROOT r = f32[4] sine(p)\n}\n",
+     M("", "ROOT r = f32[4] sine(p)\n"), "input_output_alias or buffer_donor differ"},
+};
+
+START_TEST(verdict_matches_table) {
+  Fixture before = fixture_parse(rows[_i].before), after = fixture_parse(rows[_i].after);
+  rh_diags *diags = rh_diags_new();
+  rh_status status = verify_modules(before.module, after.module, diags, after.scratch);
+  char *notes = diags_as_text(diags, "", 0);
+  const char *why = rows[_i].why;
+  ck_assert_msg(status == (why ? RH_NO : RH_OK), "%s: %d\n%s", rows[_i].name, status, notes);
+  ck_assert_msg(why ? strstr(notes, why) != NULL : !*notes, "%s: %s", rows[_i].name, notes);
+  free(notes);
+  rh_diags_free(diags);
+  fixture_free(&before);
+  fixture_free(&after);
+}
+END_TEST
+
+int main(void) {
+  Suite *suite = suite_create("verify");
+  TCase *tc = tcase_create("verify");
+  tcase_add_loop_test(tc, verdict_matches_table, 0, sizeof rows / sizeof *rows);
+  suite_add_tcase(suite, tc);
+  return run_suite(suite);
+}
