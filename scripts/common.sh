@@ -1,0 +1,49 @@
+# What the scripts share. Sourced, with `set -eu` on.
+
+project=$(cd "$(dirname "$0")/.." && pwd)
+jobs=$(nproc 2>/dev/null || echo 2)
+
+say() { printf '\n== %s\n' "$*"; }
+
+# install COMMAND-OR-FILE:PACKAGE...: installs with apt the packages whose command, pkg-config module
+# or file is missing.
+install_missing() {
+  missing=
+  for pair in "$@"; do
+    what=${pair%%:*} package=${pair#*:}
+    case $what in
+      pc/*) pkg-config --exists "${what#pc/}" 2>/dev/null || missing="$missing $package" ;;
+      *) command -v "$what" >/dev/null 2>&1 || missing="$missing $package" ;;
+    esac
+  done
+  [ -z "$missing" ] && return 0
+  if ! command -v apt-get >/dev/null; then
+    echo "missing, and there is no apt-get to install it:$missing" >&2
+    exit 2
+  fi
+  say "installing$missing"
+  as_root=
+  [ "$(id -u)" = 0 ] || as_root=sudo
+  $as_root apt-get update -qq
+  # shellcheck disable=SC2086
+  $as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $missing \
+    >/dev/null
+}
+
+# Building needs these; -dev packages bring what they link to.
+install_build_tools() {
+  install_missing gcc:build-essential cmake:cmake ninja:ninja-build pkg-config:pkg-config
+  install_missing pc/libcjson:libcjson-dev pc/libcgraph:libgraphviz-dev "$@"
+}
+
+# build PRESET [CMAKE-OPTION...]: configures and builds into build/PRESET.
+build() {
+  preset=$1
+  shift
+  [ -f "$project/build/$preset/CMakeCache.txt" ] || generator="-G Ninja"
+  # shellcheck disable=SC2086
+  (cd "$project" && cmake --preset "$preset" ${generator:-} "$@" >/dev/null)
+  cmake --build "$project/build/$preset" -j "$jobs" | grep -v '^\[\|^ninja: no work' || true
+  cmake --build "$project/build/$preset" -j "$jobs" >/dev/null
+  unset generator
+}

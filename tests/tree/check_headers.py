@@ -1,0 +1,22 @@
+"""Each header compiles alone; the public one also as C++ would read it, as far as C tells."""
+
+import pathlib
+import subprocess
+import sys
+
+root, compiler = pathlib.Path(sys.argv[1]), sys.argv[2]
+headers = sorted((root / "src").rglob("*.h")) + sorted((root / "include").glob("*.h"))
+found = []
+for header in headers:
+    if "cli" in header.parts:
+        include = ["-I", str(root / "src" / "cli")]
+    else:
+        include = ["-I", str(root / "src")]
+    run = subprocess.run([compiler, "-std=c17", "-D_XOPEN_SOURCE=700", "-Wall", "-Werror",
+                          "-Wno-unused-function", "-fsyntax-only", "-I", str(root / "include"),
+                          *include, "-x", "c", "-include", str(header), "/dev/null"],
+                         capture_output=True, text=True)
+    if run.returncode:
+        found.append(f"{header} does not compile alone:\n{run.stderr}")
+print("\n".join(found) or f"{len(headers)} headers compile alone")
+sys.exit(1 if found else 0)
