@@ -575,7 +575,8 @@ RematResult fixture_remat(Fixture *fixture, const RematSetup *setup) {
       .allow_collectives = true,
       .min_remat_bytes = setup->min_remat_bytes,
       .block_size_limit = setup->block_size_limit ? setup->block_size_limit : 1,
-      .block_factor = setup->block_factor > 0 ? setup->block_factor : 1};
+      .block_factor = setup->block_factor > 0 ? setup->block_factor : 1,
+      .path_depth = setup->path_depth ? setup->path_depth : 10};
   Legality legality = {.module = module,
                        .effects = side_effects_build(module, out, scratch),
                        .allow_collectives = true};

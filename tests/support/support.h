@@ -97,6 +97,7 @@ typedef struct RematSetup {
   int64_t min_remat_bytes;
   uint32_t block_size_limit; /* default: 1 */
   double block_factor;       /* default: 1 */
+  uint32_t path_depth;       /* default: 10 */
 } RematSetup;
 
 typedef struct RematResult {

@@ -1,0 +1,94 @@
+#include "remat/keep_reason.h"
+
+#include "support.h"
+
+#define P "p = f32[] parameter(0)\n"
+/* The peak is at concat1, where negate and concat1 are in use. */
+#define PEAK(value)                                                   \
+  "negate = f32[1024] negate(" value                                  \
+  ")\n"                                                               \
+  "concat1 = f32[2048] concatenate(negate, negate), dimensions={0}\n" \
+  "slice1 = f32[1] slice(concat1), slice={[0:1]}\n"
+#define READ_LATER(value)                  \
+  "concat2 = f32[1025] concatenate(" value \
+  ", slice1), dimensions={0}\n"            \
+  "ROOT root = f32[1] slice(concat2), slice={[0:1]}\n"
+#define BCAST "x = f32[1024] broadcast(p), dimensions={}\n"
+
+static const struct {
+  const char *what, *model, *comps, *body;
+  int64_t small_node_bytes;
+  const char *reasons; /* of the live set, largest first */
+} rows[] = {
+    {"may be recomputed", "xla-remat", "", P BCAST PEAK("x") READ_LATER("x"), 0,
+     "concat1=in-use x=none negate=in-use"},
+    {"small", "xla-remat", "", P BCAST PEAK("x") READ_LATER("x"), 4096,
+     "concat1=in-use x=small negate=small"},
+    {"not that small", "xla-remat", "", P BCAST PEAK("x") READ_LATER("x"), 4095,
+     "concat1=in-use x=none negate=in-use"},
+    {"a parameter", "liveness", "", P BCAST PEAK("x") READ_LATER("x"), 0,
+     "concat1=in-use x=none negate=in-use p=parameter"},
+    {"a constant", "xla-remat", "", "x = f32[1024] constant({...})\n" PEAK("x") READ_LATER("x"), 0,
+     "concat1=in-use x=constant negate=in-use"},
+    {"a custom call", "xla-remat", "",
+     P "x = f32[1024] custom-call(p), custom_call_target=\"t\"\n" PEAK("x") READ_LATER("x"), 0,
+     "concat1=in-use x=custom-call negate=in-use"},
+    {"random numbers", "xla-remat", "",
+     P "x = f32[1024] rng(p, p), distribution=rng_uniform\n" PEAK("x") READ_LATER("x"), 0,
+     "concat1=in-use x=side-effect negate=in-use"},
+    {"a copy", "xla-remat", "", P BCAST "y = f32[1024] copy(x)\n" PEAK("y") READ_LATER("y"), 0,
+     "concat1=in-use y=copy negate=in-use"},
+    {"a call", "xla-remat",
+     "f { q = f32[] parameter(0)\n ROOT b = f32[1024] broadcast(q), dimensions={} }\n",
+     P "x = f32[1024] call(p), to_apply=f\n" PEAK("x") READ_LATER("x"), 0,
+     "concat1=in-use x=control-flow negate=in-use"},
+    {"something waits for it", "xla-remat", "",
+     P BCAST PEAK("x") "w = f32[] negate(p), control-predecessors={x}\n" READ_LATER("x"), 0,
+     "concat1=in-use x=control-dependency negate=in-use"},
+    {"a result", "liveness", "",
+     P BCAST PEAK("x") "concat2 = f32[1025] concatenate(x, slice1), dimensions={0}\n"
+                       "ROOT t = (f32[1024], f32[1]) tuple(x, slice1)\n",
+     0, "concat1=in-use x=live-out negate=in-use p=parameter"},
+    {"through a barrier", "xla-remat", "",
+     P BCAST PEAK("x") "o = f32[1024] opt-barrier(x)\n" READ_LATER("o"), 0,
+     "concat1=in-use x=indirect-use negate=in-use"},
+    {"through a tuple", "xla-remat", "",
+     P BCAST PEAK("x") "t = (f32[1024]) tuple(x)\n y = f32[1024] get-tuple-element(t), "
+                       "index=0\n" READ_LATER("y"),
+     0, "concat1=in-use x=none negate=in-use"},
+    {"through a bitcast", "xla-remat", "",
+     P "b = f32[1024,1] broadcast(p), dimensions={}\n x = f32[1024] bitcast(b)\n" PEAK("x")
+         READ_LATER("x"),
+     0, "concat1=in-use b=none negate=in-use"},
+};
+
+START_TEST(reasons_match_table) {
+  Fixture fixture = fixture_parse_body(rows[_i].comps, rows[_i].body);
+  const Module *module = fixture.module;
+  Schedule schedule = schedule_in_text_order(module, fixture.out);
+  const MemoryModel *model = memory_model_find(rows[_i].model);
+  MemoryProfile profile = model->measure(module, &schedule, fixture.out, fixture.scratch);
+  ck_assert(str_is(inst_name(module, profile.peak_inst), "concat1"));
+  LiveSet live = model->live_at_peak(module, &schedule, fixture.out, fixture.scratch);
+  Legality legality = {.module = module,
+                       .effects = side_effects_build(module, fixture.out, fixture.scratch),
+                       .small_node_bytes = rows[_i].small_node_bytes};
+  KeepReason *reasons = arena_array(fixture.out, KeepReason, live.len);
+  find_keep_reasons(module, &schedule, &legality, &profile, &live, reasons, fixture.scratch);
+  const char *text = "";
+  for (uint32_t i = 0; i < live.len; i++) {
+    Str name = inst_name(module, live.list[i].inst);
+    text_add(fixture.out, &text, "%.*s=%s", (int)name.len, name.data, keep_reason_name(reasons[i]));
+  }
+  check_text(text, rows[_i].reasons, rows[_i].what);
+  fixture_free(&fixture);
+}
+END_TEST
+
+int main(void) {
+  Suite *suite = suite_create("keep_reason");
+  TCase *tc = tcase_create("keep_reason");
+  tcase_add_loop_test(tc, reasons_match_table, 0, sizeof rows / sizeof *rows);
+  suite_add_tcase(suite, tc);
+  return run_suite(suite);
+}

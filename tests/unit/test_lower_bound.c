@@ -1,0 +1,103 @@
+#include "remat/lower_bound.h"
+
+#include "remat/algorithm.h"
+#include "support.h"
+
+#define K 1024
+
+/* XLA's fixture: at concat1 negate (4 KiB) and its own 8 KiB. */
+#define CHAIN                                                         \
+  "p = f32[1] parameter(0)\n reshape = f32[] reshape(p)\n"            \
+  "bcast = f32[1024] broadcast(reshape), dimensions={}\n"             \
+  "negate = f32[1024] negate(bcast)\n"                                \
+  "concat1 = f32[2048] concatenate(negate, negate), dimensions={0}\n" \
+  "slice1 = f32[1] slice(concat1), slice={[0:1]}\n"                   \
+  "concat2 = f32[1025] concatenate(bcast, slice1), dimensions={0}\n"  \
+  "ROOT root = f32[1] slice(concat2), slice={[0:1]}\n"
+#define CALL(name, effect)                                                                        \
+  "p = f32[1] parameter(0)\n" name " = f32[1024] custom-call(p), custom_call_target=\"t\"" effect \
+  "\n negate = f32[1024] negate(" name                                                            \
+  ")\n"                                                                                           \
+  "concat1 = f32[2048] concatenate(negate, negate), dimensions={0}\n"                             \
+  "slice1 = f32[1] slice(concat1), slice={[0:1]}\n"                                               \
+  "concat2 = f32[1025] concatenate(" name                                                         \
+  ", slice1), dimensions={0}\n"                                                                   \
+  "ROOT root = f32[1] slice(concat2), slice={[0:1]}\n"
+#define COND "cond { cp = f32[1] parameter(0)\n ROOT t = pred[] constant(true) }\n"
+
+static const struct {
+  const char *name, *comps, *body;
+  bool counts_params;
+  int64_t bytes;
+  const char *inst; /* NULL = none by itself */
+} rows[] = {
+    /* bcast can be computed again: it does not count at concat1. The result is 4 bytes. */
+    {"a chain", "", CHAIN, false, 4 * K + 8 * K + 4, "concat1"},
+    /* Here a result may take its operand's memory: the larger one counts. p is there all the time.
+     */
+    {"a chain with its parameters", "", CHAIN, true, 8 * K + 4, "concat1"},
+    {"nothing is computed", "", "ROOT p = f32[256] parameter(0)\n", false, K, NULL},
+    {"parameters and results", "",
+     "p = f32[256] parameter(0)\n ROOT a = f32[512] concatenate(p, p), dimensions={0}\n", true,
+     K + 2 * K, NULL},
+    /* What a custom call made cannot be made again: it is there at concat1 too. */
+    {"a value that must be kept", "", CALL("cc", ""), false, 4 * K + 4 * K + 8 * K + 4, "concat1"},
+    {"dead code does not count", "",
+     "p = f32[1] parameter(0)\n d = f32[9999] broadcast(p), dimensions={0}\n"
+     "ROOT r = f32[1] abs(p)\n",
+     false, 4, NULL},
+    /* The loop runs the chain; its own buffer of 4 bytes is the result. */
+    {"in a loop", COND "body {\n" CHAIN "}\n",
+     "q = f32[1] parameter(0)\n ROOT w = f32[1] while(q), condition=cond, body=body\n", false,
+     12 * K + 4, "w"},
+    /* 4 KiB are read by the call, which needs 12 KiB for itself. */
+    {"in a call", "f {\n" CHAIN "}\n",
+     "q = f32[1] parameter(0)\n ROOT c = f32[1] call(q), to_apply=f\n", false, 12 * K + 4, "c"},
+};
+
+START_TEST(bound_matches_table) {
+  Fixture fixture = fixture_parse_body(rows[_i].comps, rows[_i].body);
+  Legality legality = {.module = fixture.module,
+                       .effects = side_effects_build(fixture.module, fixture.out, fixture.scratch),
+                       .small_node_bytes = 1 << 30}; /* what pays off does not matter */
+  LowerBound bound =
+      lower_bound(fixture.module, &legality, rows[_i].counts_params, fixture.scratch);
+  ck_assert_msg(bound.bytes == rows[_i].bytes, "%s: %lld bytes, not %lld", rows[_i].name,
+                (long long)bound.bytes, (long long)rows[_i].bytes);
+  Str name = bound.inst == NO_ID ? STR("") : inst_name(fixture.module, bound.inst);
+  ck_assert_msg(str_is(name, rows[_i].inst ? rows[_i].inst : ""), "%s: at '%.*s'", rows[_i].name,
+                (int)name.len, name.data);
+  fixture_free(&fixture);
+}
+END_TEST
+
+/* Whatever the algorithm, it ends above the bound. */
+static const char *const samples[] = {"gpt_scan", "lstm", "mlp_checkpoint", "mobilenet",
+                                      "resnet",   "vgg",  "unet_donated"};
+
+START_TEST(no_algorithm_gets_below) {
+  Arena *arena = arena_new(NULL);
+  const char *path = arena_printf(arena, "hlo_samples/%s.after_optimizations.hlo", samples[_i]);
+  Fixture fixture = fixture_parse_file(path);
+  Legality legality = {.module = fixture.module,
+                       .effects = side_effects_build(fixture.module, fixture.out, fixture.scratch)};
+  int64_t bytes = lower_bound(fixture.module, &legality, false, fixture.scratch).bytes;
+  RematSetup setup = {.algorithm = "standard", .limit_bytes = bytes};
+  RematResult result = fixture_remat(&fixture, &setup);
+  ck_assert_msg(result.before_bytes >= bytes && result.after_bytes >= bytes,
+                "%s: %lld -> %lld bytes, bound %lld", path, (long long)result.before_bytes,
+                (long long)result.after_bytes, (long long)bytes);
+  fixture_free(&fixture);
+  arena_free(arena);
+}
+END_TEST
+
+int main(void) {
+  Suite *suite = suite_create("lower_bound");
+  TCase *tc = tcase_create("lower_bound");
+  tcase_set_timeout(tc, 120);
+  tcase_add_loop_test(tc, bound_matches_table, 0, sizeof rows / sizeof *rows);
+  tcase_add_loop_test(tc, no_algorithm_gets_below, 0, sizeof samples / sizeof *samples);
+  suite_add_tcase(suite, tc);
+  return run_suite(suite);
+}

@@ -1,0 +1,153 @@
+#include <stdlib.h>
+
+#include "support.h"
+
+#define K 1024
+
+#define P "p = f32[] parameter(0)\n"
+#define BEHIND(value)                                                 \
+  "negate = f32[1024] negate(" value                                  \
+  ")\n"                                                               \
+  "concat1 = f32[2048] concatenate(negate, negate), dimensions={0}\n" \
+  "slice1 = f32[1] slice(concat1), slice={[0:1]}\n"                   \
+  "concat2 = f32[1025] concatenate(" value                            \
+  ", slice1), dimensions={0}\n"                                       \
+  "ROOT root = f32[1] slice(concat2), slice={[0:1]}\n"
+#define BCAST "bcast = f32[1024] broadcast(p), dimensions={}\n"
+#define COND "cond { cp = f32[1] parameter(0)\n ROOT t = pred[] constant(true) }\n"
+#define ROUND                                                                           \
+  "q = f32[1] parameter(0)\n flat = f32[] reshape(q)\n x = f32[1024] broadcast(flat), " \
+  "dimensions={}\n"
+
+static const struct {
+  const char *name, *comps, *body;
+  RematSetup setup;
+  int64_t before_bytes, after_bytes;
+  const char *comp, *order;
+} rows[] = {
+    /* Alive across the peak at concat1 (12 KiB + bcast): bcast. */
+    {"one value",
+     "",
+     P BCAST BEHIND("bcast"),
+     {.limit_bytes = 14 * K},
+     16388,
+     12292,
+     "e",
+     "p bcast negate concat1 slice1 bcast.remat concat2 ROOT root"},
+    {"within the budget",
+     "",
+     P BCAST BEHIND("bcast"),
+     {.limit_bytes = 16388},
+     16388,
+     16388,
+     "e",
+     "p bcast negate concat1 slice1 concat2 ROOT root"},
+    /* tanh alone would need bcast across the peak. */
+    {"a path of two",
+     "",
+     P BCAST "x = f32[1024] tanh(bcast)\n" BEHIND("x"),
+     {.limit_bytes = 14 * K},
+     16388,
+     12292,
+     "e",
+     "p bcast x negate concat1 slice1 bcast.remat x.remat concat2 ROOT root"},
+    {"a path of three",
+     "",
+     P BCAST "a = f32[1024] abs(bcast)\n x = f32[1024] tanh(a)\n" BEHIND("x"),
+     {.limit_bytes = 14 * K, .path_depth = 2},
+     16388,
+     12292,
+     "e",
+     "p bcast a x negate concat1 slice1 bcast.remat a.remat x.remat concat2 ROOT root"},
+    /* Two steps back from x is too far; a across the peak would gain nothing. */
+    {"a path that is too long",
+     "",
+     P BCAST "a = f32[1024] abs(bcast)\n x = f32[1024] tanh(a)\n" BEHIND("x"),
+     {.limit_bytes = 14 * K, .path_depth = 1},
+     16388,
+     16388,
+     "e",
+     "p bcast a x negate concat1 slice1 concat2 ROOT root"},
+    /* The custom call runs once; what is computed from it may be again, but that frees nothing. */
+    {"from a value that must be kept",
+     "",
+     P "cc = f32[1024] custom-call(p), custom_call_target=\"t\"\n x = f32[1024] tanh(cc)\n" BEHIND(
+         "x"),
+     {.limit_bytes = 14 * K},
+     16388,
+     16388,
+     "e",
+     "p cc x negate concat1 slice1 concat2 ROOT root"},
+    /* In a loop's body, what the caller holds (4 bytes) besides. */
+    {"in a loop",
+     COND "body {\n" ROUND BEHIND("x") "}\n",
+     "p = f32[1] parameter(0)\n ROOT w = f32[1] while(p), condition=cond, body=body\n",
+     {.limit_bytes = 14 * K},
+     16388,
+     12296,
+     "body",
+     "q flat x negate concat1 slice1 x.remat concat2 ROOT root"},
+};
+
+START_TEST(row_is_reached) {
+  Fixture fixture = fixture_parse_body(rows[_i].comps, rows[_i].body);
+  RematSetup setup = rows[_i].setup;
+  setup.algorithm = "path";
+  RematResult result = fixture_remat(&fixture, &setup);
+  check_text(scheduled_names(&fixture, &result.schedule, rows[_i].comp), rows[_i].order,
+             rows[_i].name);
+  ck_assert_msg(
+      result.before_bytes == rows[_i].before_bytes && result.after_bytes == rows[_i].after_bytes,
+      "%s: %lld -> %lld bytes", rows[_i].name, (long long)result.before_bytes,
+      (long long)result.after_bytes);
+  ck_assert_int_eq(result.stats.xla_reported_after_bytes, -1);
+  fixture_free(&fixture);
+}
+END_TEST
+
+static const char *const samples[] = {
+    "gpt_scan",  "gpt_unrolled", "lstm", "mlp_checkpoint",
+    "mobilenet", "resnet",       "vgg",  "unet_donated",
+};
+enum { NUM_SAMPLES = sizeof samples / sizeof *samples };
+
+/* A result's text; frees the fixture. */
+static char *remat_sample(const char *path, int percent, Arena *out) {
+  Fixture fixture = fixture_parse_file(path);
+  RematSetup setup = {.algorithm = "path",
+                      .scheduler = strstr(path, "after") ? "input" : "default",
+                      .limit_bytes = INT64_MAX / 2};
+  int64_t before_bytes = fixture_remat(&fixture, &setup).before_bytes;
+  setup.limit_bytes = before_bytes / 100 * percent;
+  RematResult result = fixture_remat(&fixture, &setup);
+  ck_assert_msg(result.after_bytes <= before_bytes, "%s: more memory than before", path);
+  char *text = print_or_fail(fixture.module, &result.schedule, PRINT_SCHEDULED, NULL);
+  char *kept = arena_strndup(out, text, strlen(text));
+  free(text);
+  fixture_free(&fixture);
+  return kept;
+}
+
+/* fixture_remat judges; twice the same must come out. */
+START_TEST(samples_keep_their_meaning) {
+  Arena *arena = arena_new(NULL);
+  const char *stage = _i < NUM_SAMPLES ? "before" : "after";
+  char *path =
+      arena_printf(arena, "hlo_samples/%s.%s_optimizations.hlo", samples[_i % NUM_SAMPLES], stage);
+  char *first = remat_sample(path, 70, arena);
+  ck_assert_msg(strcmp(first, remat_sample(path, 70, arena)) == 0, "%s: two results", path);
+  arena_free(arena);
+}
+END_TEST
+
+int main(void) {
+  Suite *suite = suite_create("path");
+  TCase *tc = tcase_create("path");
+  tcase_add_loop_test(tc, row_is_reached, 0, sizeof rows / sizeof *rows);
+  suite_add_tcase(suite, tc);
+  tc = tcase_create("samples");
+  tcase_set_timeout(tc, 120);
+  tcase_add_loop_test(tc, samples_keep_their_meaning, 0, 2 * NUM_SAMPLES);
+  suite_add_tcase(suite, tc);
+  return run_suite(suite);
+}
