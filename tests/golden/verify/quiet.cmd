@@ -1,0 +1,1 @@
+verify before.hlo swapped.hlo --quiet

@@ -1,0 +1,1 @@
+verify before.hlo sent_once.hlo
