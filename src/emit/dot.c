@@ -9,14 +9,17 @@
 
 /* ---- cgraph's disciplines ---- */
 
-/* Ids count up, and names are ours. cgraph's own ids are addresses of names, and it writes
+/* Ids count up, and we keep the names. cgraph's own ids are addresses of names, and it writes
  * subgraphs in the order of their ids: other bytes each time; its map from names to other ids is
  * never freed. */
 typedef struct Disciplines {
   Agdisc_t all; /* cgraph hands this one back */
   Agiddisc_t ids;
   Agiodisc_t io;
-  VEC(char *) names; /* by id, NULL for edges */
+  Agraph_t *graph;
+  /* By id, NULL for edges. Strings of cgraph's pool: it looks before their first byte whether they
+   * are HTML-like. */
+  VEC(char *) names;
   IdTable table;     /* of names */
   Arena *arena;
 } Disciplines;
@@ -38,7 +41,7 @@ static IDTYPE add_name(Disciplines *disciplines, char *wanted, uint32_t suffix) 
     name = str_make(wanted, strlen(wanted));
   }
   uint32_t id = disciplines->names.len;
-  *vec_push(disciplines->arena, &disciplines->names) = wanted;
+  *vec_push(disciplines->arena, &disciplines->names) = agstrdup(disciplines->graph, wanted);
   id_table_add(&disciplines->table, disciplines->arena, hash_str(name), id);
   return id;
 }
@@ -97,7 +100,7 @@ static int io_flush(void *channel) {
   return 0;
 }
 
-static void disciplines_init(Disciplines *disciplines, char *graph_name, Arena *arena) {
+static void disciplines_init(Disciplines *disciplines, Arena *arena) {
   *disciplines = (Disciplines){.arena = arena};
   disciplines->ids = (Agiddisc_t){.open = ids_open,
                                   .map = ids_map,
@@ -108,7 +111,15 @@ static void disciplines_init(Disciplines *disciplines, char *graph_name, Arena *
                                   .idregister = ids_register};
   disciplines->io = (Agiodisc_t){.afread = io_read, .putstr = io_put, .flush = io_flush};
   disciplines->all = (Agdisc_t){.id = &disciplines->ids, .io = &disciplines->io};
-  *vec_push(arena, &disciplines->names) = graph_name; /* id 0; nodes may have the same */
+}
+
+/* Opens the graph, whose id is 0 and whose name nodes may have too. */
+static Agraph_t *disciplines_open_graph(Disciplines *disciplines, char *name) {
+  disciplines->graph = agopen(NULL, Agdirected, &disciplines->all);
+  if (disciplines->graph) {
+    *vec_push(disciplines->arena, &disciplines->names) = agstrdup(disciplines->graph, name);
+  }
+  return disciplines->graph;
 }
 
 /* ---- attributes ---- */
@@ -201,8 +212,9 @@ static void set_html(Drawing *drawing, void *object, Attribute attribute, const 
 
 static void open_graph(Drawing *drawing) {
   Str name = drawing->picture->module->source->header.name;
-  disciplines_init(&drawing->disciplines, dot_name("", name, drawing->names), drawing->names);
-  drawing->graph = agopen(NULL, Agdirected, &drawing->disciplines.all);
+  disciplines_init(&drawing->disciplines, drawing->names);
+  drawing->graph =
+      disciplines_open_graph(&drawing->disciplines, dot_name("", name, drawing->names));
   drawing->has_failed = !drawing->graph;
   for (size_t i = 0; !drawing->has_failed && i < sizeof constants / sizeof *constants; i++) {
     drawing->has_failed = !agattr(drawing->graph, constants[i].kind, (char *)constants[i].name,

@@ -1,0 +1,1 @@
+check first.hlo none.hlo second.hlo

@@ -1,0 +1,1 @@
+first.hlo second.hlo --scheduler=input --algorithm=none --memory-model=xla-remat -o out/ --json=all.json
