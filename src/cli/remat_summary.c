@@ -53,7 +53,7 @@ static void format_rate(double count, char text[RH_FORMAT_CHARS]) {
 static void print_row(const char *label, const char *before, const char *after, double was,
                       double is, FILE *out) {
   fprintf(out, "  %-16s %14s %14s", label, before, after);
-  if (was > 0 && is != was) fprintf(out, "  %+8.1f %%", 100 * (is / was - 1));
+  if (was > 0 && strcmp(before, after) != 0) fprintf(out, "  %+8.1f %%", 100 * (is / was - 1));
   fputs("\n", out);
 }
 

@@ -1,0 +1,1 @@
+input.hlo --scheduler=default --algorithm=none --memory-model=liveness --quiet --dump-memlog=-

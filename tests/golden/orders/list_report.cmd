@@ -1,0 +1,1 @@
+input.hlo --scheduler=list --algorithm=none --memory-model=liveness --quiet --dump-memlog=-

@@ -1,0 +1,1 @@
+input.hlo --scheduler=postorder --algorithm=none --memory-model=xla-remat -o -
