@@ -1,0 +1,1 @@
+input.hlo --scheduler=default --algorithm=none --memory-model=xla-remat --inline-calls=auto -o -

@@ -1,0 +1,1 @@
+scheduled.hlo --scheduler=input --algorithm=none --memory-model=xla-remat --inline-calls=auto -o -
