@@ -44,7 +44,7 @@ enum InstFlag {
   INST_CALL_SIDE_EFFECT = 1 << 9, /* custom_call_has_side_effect=true */
   /* What of a changed instruction is not as in its text beyond the names in it. */
   INST_NEW_SHAPE = 1 << 10,
-  INST_NEW_OPERANDS = 1 << 11, /* another number of them */
+  INST_NEW_OPERANDS = 1 << 11, /* another number of them, or of another shape */
   INST_NEW_INDEX = 1 << 12,
 };
 

@@ -25,7 +25,9 @@ static uint32_t add_entry(NameSet *names, Str name) {
 NameSet names_of_insts(const Module *module, Arena *out) {
   NameSet names = {.arena = out};
   for (InstId id = 0; id < module->insts.len; id++) {
-    if (!(inst_get(module, id)->flags & INST_DEAD)) add_entry(&names, inst_name(module, id));
+    if (inst_get(module, id)->flags & INST_DEAD) continue;
+    uint32_t entry = add_entry(&names, inst_name(module, id));
+    names.entries.data[entry].num_owners++;
   }
   return names;
 }
@@ -36,6 +38,11 @@ NameSet names_of_comps(const Module *module, Arena *out) {
     if (!(comp_get(module, id)->flags & COMP_DEAD)) add_entry(&names, comp_name(module, id));
   }
   return names;
+}
+
+bool name_is_ambiguous(const NameSet *names, Str name) {
+  uint32_t id = find_entry(names, name);
+  return id != NO_ID && names->entries.data[id].num_owners > 1;
 }
 
 /* The digits behind the last '.' of a name, as far as they are a number that fits; false when the name

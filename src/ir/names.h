@@ -9,6 +9,7 @@
 typedef struct NameEntry {
   Str name;
   int64_t next_number; /* where to look for a free `name.N` */
+  uint32_t num_owners; /* that had it when the set was made: each computation has its own names */
 } NameEntry;
 
 typedef struct NameSet {
@@ -20,6 +21,9 @@ typedef struct NameSet {
 /* The names of all live instructions, or computations. They and the new ones live in `out`. */
 NameSet names_of_insts(const Module *module, Arena *out);
 NameSet names_of_comps(const Module *module, Arena *out);
+
+/* Whether several had this name when the set was made, so that they cannot be in one computation. */
+bool name_is_ambiguous(const NameSet *names, Str name);
 
 /* `wanted` if it is free, else its stem with the lowest free number: x.remat, x.remat.1, … The result
  * is taken from then on; it ends in NUL. */

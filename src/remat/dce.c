@@ -186,6 +186,7 @@ static bool shrink_fusion(Dce *dce, InstId fusion) {
     for (uint32_t i = 0; i < inst_get(module, fusion)->users.len; i++) {
       InstId gte = inst_users(module, fusion)[i];
       rewrite_set_tuple_index(dce->rewrite, gte, new_index[inst_get(module, gte)->index]);
+      inst_get(module, gte)->flags |= INST_CHANGED | INST_NEW_OPERANDS; /* of another shape */
     }
   }
   if (can_shrink) {

@@ -64,6 +64,53 @@ void rewrite_set_tuple_index(Rewrite *rewrite, InstId gte, int64_t index) {
   rename_compact(rewrite, gte);
 }
 
+/* Gives a get-tuple-element written `x#1` a name and a line of its own. */
+static void write_out(Rewrite *rewrite, InstId id) {
+  Module *module = rewrite->module;
+  Instruction *inst = inst_get(module, id);
+  Str name = name_unique(&rewrite->inst_names, STR("get-tuple-element"));
+  inst->name = name.data;
+  inst->name_len = name.len;
+  inst->flags = (uint16_t)((inst->flags & ~(unsigned)INST_COMPACT_GTE) | INST_CHANGED);
+  for (uint32_t i = 0; i < inst->users.len; i++) {
+    InstId user = inst_users(module, id)[i];
+    inst_get(module, user)->flags |= INST_CHANGED;
+    rename_compact(rewrite, user);
+  }
+}
+
+/* Among the users of a tuple: `x#1` stands for one get-tuple-element only. */
+static void write_out_duplicates(Rewrite *rewrite, InstId tuple, Arena *scratch) {
+  Module *module = rewrite->module;
+  ArenaMark mark = arena_mark(scratch);
+  bool *is_taken = arena_zarray(scratch, bool, inst_shape(module, tuple)->rank);
+  for (uint32_t i = 0; i < inst_get(module, tuple)->users.len; i++) {
+    InstId user = inst_users(module, tuple)[i];
+    const Instruction *inst = inst_get(module, user);
+    if (!(inst->flags & INST_COMPACT_GTE)) continue;
+    if (is_taken[inst->index]) {
+      write_out(rewrite, user);
+    } else {
+      is_taken[inst->index] = true;
+    }
+  }
+  arena_reset(scratch, mark);
+}
+
+void rewrite_write_out_elements(Rewrite *rewrite, Arena *scratch) {
+  Module *module = rewrite->module;
+  if (!module->source->uses_compact_gte) return;
+  for (InstId id = 0; id < module->insts.len; id++) {
+    const Instruction *inst = inst_get(module, id);
+    if (inst->flags & INST_DEAD) continue;
+    bool is_named = inst_is_root(module, id) || inst_has_control(module, id);
+    if (inst->flags & INST_COMPACT_GTE && is_named) write_out(rewrite, id);
+    if (shape_is_tuple(inst_shape(module, id)) && inst->users.len > 1) {
+      write_out_duplicates(rewrite, id, scratch);
+    }
+  }
+}
+
 void rewrite_replace_all_uses(Rewrite *rewrite, InstId old, InstId new_operand, Arena *scratch) {
   Module *module = rewrite->module;
   ArenaMark mark = arena_mark(scratch);
@@ -105,7 +152,11 @@ static Str copy_name(CopyWork *work, InstId original, const InstId *operands, co
   Rewrite *rewrite = work->rewrite;
   const Instruction *inst = inst_get(rewrite->module, original);
   if (inst->flags & INST_COMPACT_GTE) return compact_name(rewrite, operands[0], inst->index);
-  if (!suffix) return inst_name(rewrite->module, original);
+  if (!suffix) {
+    Str name = inst_name(rewrite->module, original);
+    bool is_ambiguous = name_is_ambiguous(&rewrite->inst_names, name);
+    return is_ambiguous ? name_unique(&rewrite->inst_names, name) : name;
+  }
   return clone_name(rewrite, original, suffix, work->scratch);
 }
 

@@ -54,6 +54,11 @@ void rewrite_set_operand(Rewrite *rewrite, InstId user, uint32_t index, InstId o
 /* Makes a get-tuple-element take another element; its own shape stays. */
 void rewrite_set_tuple_index(Rewrite *rewrite, InstId gte, int64_t index);
 
+/* What is written `x#1` is nobody's root or control predecessor, and there is one of it: gives a line
+ * to the others, which come from inlining or shrunk fusions. To be called before the module is
+ * printed. O(instructions + users). */
+void rewrite_write_out_elements(Rewrite *rewrite, Arena *scratch);
+
 /* Every use of `old` reads `new` instead; if `old` is its computation's root, `new` becomes that. */
 void rewrite_replace_all_uses(Rewrite *rewrite, InstId old, InstId new_operand, Arena *scratch);
 

@@ -205,6 +205,7 @@ static rh_status attempt(Run *run, rh_module **result, rh_remat_result *info) {
   if (run->options->emit == RH_EMIT_UNSCHEDULED) {
     protect_with_control(&run->rewrite, &run->schedule);
   }
+  rewrite_write_out_elements(&run->rewrite, run->scratch);
   rh_status status = reparse(run, result);
   info->remat_seconds += seconds_now() - start;
   if (status != RH_OK) return status;

@@ -6,18 +6,22 @@
 #include "remat/prepare.h"
 #include "schedule/scheduler.h"
 
-/* As XLA's pipeline does to an unscheduled module before it schedules it. */
-static rh_status prepare(Rewrite *rewrite, const rh_schedule_options *options, rh_diags *diags,
-                         Arena *arena, Arena *scratch) {
+/* As XLA's pipeline does to an unscheduled module before it schedules it. `schedule` is the order of
+ * the text if that is to be kept, else NULL. */
+static rh_status prepare(Rewrite *rewrite, Schedule *schedule, const rh_schedule_options *options,
+                         rh_diags *diags, Arena *arena, Arena *scratch) {
   rh_status status = RH_OK;
   if (options->inline_calls != RH_INLINE_NEVER) {
-    status = inline_calls(rewrite, NULL, diags, arena, scratch);
+    status = inline_calls(rewrite, schedule, diags, arena, scratch);
   }
   if (status == RH_OK) dce_run(rewrite, scratch);
   if (status == RH_OK) status = flatten_call_graph(rewrite, diags, scratch);
-  if (status == RH_OK) unfuse(rewrite, NULL, options->unfuse, arena, scratch);
-  if (status == RH_OK) dce_run(rewrite, scratch);
-  return status;
+  if (status != RH_OK) return status;
+  if (schedule) dce_update_schedule(rewrite->module, schedule, arena); /* for the copies */
+  unfuse(rewrite, schedule, options->unfuse, arena, scratch);
+  dce_run(rewrite, scratch);
+  if (schedule) dce_update_schedule(rewrite->module, schedule, arena);
+  return RH_OK;
 }
 
 /* A scheduled module is taken as it is, but for what was asked for. */
@@ -41,10 +45,12 @@ static rh_status schedule_module(const rh_module *module, rh_module *scheduled,
   Rewrite rewrite = rewrite_begin(scheduled->module);
   Schedule schedule = schedule_in_text_order(scheduled->module, scratch);
   Arena *arena = arena_new(arena_options(scratch));
+  bool is_input = scheduler->run == schedule_input;
   rh_status status =
       keeps_order ? prepare_scheduled(&rewrite, &schedule, options, diags, arena, scratch)
-                  : prepare(&rewrite, options, diags, arena, scratch);
-  if (status == RH_OK && keeps_order && scheduler->run == schedule_input) {
+                  : prepare(&rewrite, is_input ? &schedule : NULL, options, diags, arena, scratch);
+  if (status == RH_OK) rewrite_write_out_elements(&rewrite, scratch);
+  if (status == RH_OK && is_input) {
     scheduled->schedule = schedule_copy(&schedule, scheduled->module, scheduled->arena);
   } else if (status == RH_OK) {
     ScheduleContext context = schedule_context_build(scheduled->module, arena, scratch);

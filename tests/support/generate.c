@@ -78,13 +78,13 @@ TypeId tuple_type(Generator *gen, const TypeId *elements, uint32_t count) {
 
 /* ---- instructions ---- */
 
-const char *new_name(Generator *gen, const char *stem) {
+static const char *new_name(Generator *gen, const char *stem, uint32_t number) {
   static const char *const endings[] = {".remat", ".remat2", ".clone", ".1", "-x_y"};
   const char *ending = "";
   if (has_feature(gen, GENERATE_ODD_TEXT) && chance(gen, 3)) {
     ending = endings[below(gen, sizeof endings / sizeof *endings)];
   }
-  return arena_printf(gen->arena, "%s.%u%s", stem, ++gen->num_names, ending);
+  return arena_printf(gen->arena, "%s.%u%s", stem, number, ending);
 }
 
 static void add_operand(Generator *gen, Body *body, ValueId id) {
@@ -127,8 +127,9 @@ static void add_annotations(Generator *gen, Body *body) {
 }
 
 ValueId write_line(Generator *gen, Body *body, const Line *line) {
+  uint32_t *num_names = gen->has_local_names ? &body->num_names : &gen->num_names;
   Value value = {.type = line->type,
-                 .name = new_name(gen, line->opcode),
+                 .name = new_name(gen, line->opcode, ++*num_names),
                  .line = body->chars.len,
                  .has_line = true};
   add_text(gen, &body->chars, "  %s%s = %s %s(", gen->has_percent ? "%" : "", value.name,
@@ -224,9 +225,8 @@ static TypeId choose_result(Generator *gen, Body *body) {
 const char *write_computation(Generator *gen, const TypeId *params, uint32_t num_params,
                               TypeId *result, uint32_t budget, uint32_t depth, bool is_fused) {
   bool is_entry = depth == 0;
-  Body body = {.name = new_name(gen, is_entry   ? "main"
-                                     : is_fused ? "fused"
-                                                : "region"),
+  const char *stem = is_entry ? "main" : is_fused ? "fused" : "region";
+  Body body = {.name = new_name(gen, stem, ++gen->num_names),
                .is_fused = is_fused,
                .depth = depth,
                .budget = budget};
@@ -243,7 +243,7 @@ const char *write_computation(Generator *gen, const TypeId *params, uint32_t num
 /* ---- modules ---- */
 
 static void write_reducer(Generator *gen) {
-  Body body = {.name = new_name(gen, "add_f32"), .is_fused = true};
+  Body body = {.name = new_name(gen, "add_f32", ++gen->num_names), .is_fused = true};
   TypeId params[] = {T_F32, T_F32};
   write_params(gen, &body, params, 2);
   write_line(gen, &body, &(Line){T_F32, "add", 2, {0, 1}, NULL, NULL});
@@ -280,6 +280,7 @@ char *generate_module(const GenerateOptions *options, size_t *length) {
   gen.has_percent = chance(&gen, 50);
   gen.has_operand_shapes = chance(&gen, 50);
   gen.has_signatures = chance(&gen, 70);
+  gen.has_local_names = chance(&gen, 20);
   write_reducer(&gen);
   TypeId params[MAX_OPERANDS], result = NO_ID;
   uint32_t num_params = 1 + below(&gen, MAX_OPERANDS - 1);

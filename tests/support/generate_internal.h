@@ -54,6 +54,7 @@ typedef struct Body {
   bool has_token; /* tokens are chained through it */
   ValueId token;
   uint32_t depth;
+  uint32_t num_names;
   uint32_t budget; /* instructions still to be written in it and in what it calls */
 } Body;
 
@@ -76,6 +77,7 @@ typedef struct Generator {
   uint32_t num_names;
   uint32_t num_identities; /* told apart by them: what has side effects */
   bool has_percent, has_operand_shapes, has_signatures;
+  bool has_local_names; /* instructions of different computations have the same names */
 } Generator;
 
 /* An instruction to be written. */
@@ -98,7 +100,6 @@ void add_text(Generator *gen, Chars *chars, const char *format, ...)
 
 const char *type_text(const Generator *gen, TypeId type);
 TypeId tuple_type(Generator *gen, const TypeId *elements, uint32_t count);
-const char *new_name(Generator *gen, const char *stem);
 
 ValueId write_line(Generator *gen, Body *body, const Line *line);
 

@@ -1,0 +1,128 @@
+#include "property.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SHOWN_CHARS = 1200 }; /* Check cannot take long messages */
+
+static int append(void *context, const char *data, size_t length) {
+  Text *text = context;
+  char *grown = realloc(text->data, text->length + length + 1);
+  if (!grown) return 1;
+  memcpy(grown + text->length, data, length);
+  text->data = grown;
+  text->length += length;
+  grown[text->length] = '\0';
+  return 0;
+}
+
+Text print_text(const rh_module *module) {
+  Text text = {0};
+  ck_assert_int_eq(rh_print(module, append, &text), RH_OK);
+  ck_assert_ptr_nonnull(text.data);
+  return text;
+}
+
+static void check_ok(rh_status status, rh_diags *diags, Text text, const char *what) {
+  if (status == RH_OK) return;
+  rh_diag diag = {.message = "no message"};
+  if (rh_diags_len(diags)) diag = rh_diags_get(diags, rh_diags_len(diags) - 1);
+  size_t line = 0, column = 0;
+  rh_locate(text.data, text.length, diag.offset, &line, &column);
+  ck_abort_msg("status %d, line %zu, column %zu: %s\n%s\n%.*s", (int)status, line, column,
+               diag.message, what, SHOWN_CHARS, text.data);
+}
+
+rh_module *parse_text(Text text, const char *what) {
+  rh_diags *diags = rh_diags_new();
+  rh_module *module = NULL;
+  check_ok(rh_parse(text.data, text.length, NULL, &module, diags), diags, text, what);
+  check_ok(rh_check(module, diags), diags, text, what);
+  rh_diags_free(diags);
+  return module;
+}
+
+/* For looking at what failed. */
+static void save_if_wanted(Text text) {
+  const char *path = getenv("REMAT_HLO_SAVE");
+  FILE *file = path && *path ? fopen(path, "w") : NULL;
+  if (!file) return;
+  fwrite(text.data, 1, text.length, file);
+  fclose(file);
+}
+
+Sample sample_make_with(uint64_t seed, const GenerateOptions *options) {
+  Sample sample = {.seed = seed, .options = *options};
+  sample.text.data = generate_module(options, &sample.text.length);
+  save_if_wanted(sample.text);
+  sample.module = parse_text(sample.text, sample_shown(&sample));
+  return sample;
+}
+
+Sample sample_make(uint64_t seed, uint32_t max_insts, unsigned allowed) {
+  GenerateOptions options = generate_options(seed, max_insts, allowed);
+  return sample_make_with(seed, &options);
+}
+
+void sample_free(Sample *sample) {
+  rh_module_free(sample->module);
+  free(sample->text.data);
+}
+
+/* Each test runs in a process of its own, one sample after the other: one buffer serves. */
+const char *sample_shown(const Sample *sample) {
+  static char shown[SHOWN_CHARS + 300];
+  snprintf(shown, sizeof shown,
+           "REMAT_HLO_SEED=%" PRIu64 " REMAT_HLO_SEEDS=1 repeats it (features %x, %u instructions)\n"
+           "%.*s",
+           sample->seed, sample->options.features, sample->options.num_insts, SHOWN_CHARS,
+           sample->text.data);
+  return shown;
+}
+
+rh_module *schedule_sample(const Sample *sample, const char *scheduler) {
+  rh_schedule_options options = RH_SCHEDULE_OPTIONS_INIT;
+  options.scheduler = sample->options.is_scheduled ? "input" : scheduler;
+  rh_module *scheduled = NULL;
+  rh_diags *diags = rh_diags_new();
+  check_ok(rh_schedule(sample->module, &options, &scheduled, diags), diags, sample->text,
+           sample_shown(sample));
+  rh_diags_free(diags);
+  return scheduled;
+}
+
+uint64_t seed_state(uint64_t seed) {
+  uint64_t state = ~seed;
+  random_next(&state);
+  return state;
+}
+
+static int number_from(const char *variable, int fallback) {
+  const char *text = getenv(variable);
+  return text && *text ? atoi(text) : fallback;
+}
+
+static int default_seeds(int num_seeds) {
+#if defined __SANITIZE_ADDRESS__ || defined RH_ARENA_MALLOC
+  return num_seeds >= 10 ? num_seeds / 10 : 1;
+#else
+  return num_seeds;
+#endif
+}
+
+int run_property(const char *name, const TTest *test, int num_seeds) {
+  int first = number_from("REMAT_HLO_SEED", 1);
+  int count = number_from("REMAT_HLO_SEEDS", default_seeds(num_seeds));
+  Suite *suite = suite_create(name);
+  TCase *tc = tcase_create(name);
+  tcase_set_timeout(tc, 120);
+  tcase_add_loop_test(tc, test, first, first + count);
+  suite_add_tcase(suite, tc);
+  SRunner *runner = srunner_create(suite);
+  srunner_run_all(runner, CK_ENV);
+  int failed = srunner_ntests_failed(runner);
+  srunner_free(runner);
+  return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}

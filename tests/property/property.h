@@ -1,0 +1,50 @@
+/* What property tests share: each property is a test that runs once a seed. */
+#ifndef REMAT_HLO_TESTS_PROPERTY_H
+#define REMAT_HLO_TESTS_PROPERTY_H
+
+#include <check.h>
+
+#include "generate.h"
+#include "ir/handle.h"
+#include "remat_hlo.h"
+#include "support.h"
+
+/* A text that rh_print wrote, or a generated one; free() its data. */
+typedef struct Text {
+  char *data;
+  size_t length;
+} Text;
+
+/* A module made from a seed, parsed and checked. A failure says the seed and shows the start of the
+ * text; all of it is written to the file that REMAT_HLO_SAVE names, if it names one. */
+typedef struct Sample {
+  uint64_t seed;
+  GenerateOptions options;
+  Text text;
+  rh_module *module;
+} Sample;
+
+Sample sample_make(uint64_t seed, uint32_t max_insts, unsigned allowed);
+Sample sample_make_with(uint64_t seed, const GenerateOptions *options);
+void sample_free(Sample *sample);
+
+/* A message for a failed check: the seed, the options and the text, cut off when it is long. */
+const char *sample_shown(const Sample *sample);
+
+Text print_text(const rh_module *module);
+
+/* Parses and checks; a failure shows `what`. */
+rh_module *parse_text(Text text, const char *what);
+
+/* The module under its own order if it is scheduled, else under `scheduler`; fails when it cannot be
+ * scheduled. */
+rh_module *schedule_sample(const Sample *sample, const char *scheduler);
+
+/* Something random that belongs to a seed, apart from the module. */
+uint64_t seed_state(uint64_t seed);
+
+/* Runs a suite of one property over seeds: as many as REMAT_HLO_SEEDS says, else `num_seeds` (a tenth
+ * of it in a sanitized build), from REMAT_HLO_SEED on, else from 1. main's result. */
+int run_property(const char *name, const TTest *test, int num_seeds);
+
+#endif
