@@ -11,6 +11,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "text/foreign.h"
 #include "text/parser.h"
 
 /* ---- errors and tokens ---- */
@@ -499,6 +500,14 @@ bool parse_quoted_module(Parser *parser, Span quoted, uint32_t place) {
   return ok;
 }
 
+/* What was meant for another program is told apart only now, as XLA would take some of it. */
+static void report_error(const Parser *parser) {
+  DiagPlace place = {parser->error.offset, parser->error.opener};
+  const char *message = foreign_format(parser->lex.text, parser->lex.length, place.offset);
+  if (message) place = DIAG_NOWHERE;
+  diag_fail(parser->diags, RH_ERR_INPUT, place, "%s", message ? message : parser->error.message);
+}
+
 rh_status text_parse(const char *text, size_t length, const ArenaOptions *memory, Module **module,
                      rh_diags *diags) {
   *module = NULL;
@@ -520,8 +529,7 @@ rh_status text_parse(const char *text, size_t length, const ArenaOptions *memory
   if (ok) {
     *module = parser.module;
   } else {
-    diag_fail(diags, RH_ERR_INPUT, (DiagPlace){parser.error.offset, parser.error.opener}, "%s",
-              parser.error.message);
+    report_error(&parser);
     module_free(parser.module);
   }
   arena_free(parser.tables);

@@ -1,0 +1,111 @@
+/* Compilers leave other files beside the HLO text: protos, StableHLO, compressed dumps. */
+#include "text/foreign.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#define HOW_TO_DUMP "XLA_FLAGS='--xla_dump_to=DIR --xla_dump_hlo_as_text' writes HLO text"
+
+typedef struct Bytes {
+  const char *p, *end;
+} Bytes;
+
+static bool begins_with(Bytes bytes, const char *prefix) {
+  size_t len = strlen(prefix);
+  return (size_t)(bytes.end - bytes.p) >= len && memcmp(bytes.p, prefix, len) == 0;
+}
+
+/* ---- by their first bytes ---- */
+
+static const char *by_magic(Bytes bytes) {
+  static const struct {
+    const char *magic, *message;
+  } formats[] = {
+      {"\x1f\x8b", "this is compressed with gzip: unpack it first"},
+      {"\x28\xb5\x2f\xfd", "this is compressed with zstd: unpack it first"},
+      {"\xfd\x37zXZ", "this is compressed with xz: unpack it first"},
+      {"\xef\xbb\xbf", "the text begins with a byte order mark, which XLA does not read: remove it"},
+      {"\xff\xfe", "this is UTF-16, which XLA does not read: store it as UTF-8"},
+      {"\xfe\xff", "this is UTF-16, which XLA does not read: store it as UTF-8"},
+      {"ML\xefR", "this is MLIR bytecode (StableHLO), not HLO: " HOW_TO_DUMP},
+  };
+  for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
+    if (begins_with(bytes, formats[i].magic)) return formats[i].message;
+  }
+  return NULL;
+}
+
+/* ---- protos ---- */
+
+/* Field 1 of a message, a string or message: tag 0x0a, length, content. */
+static bool read_field_1(Bytes *bytes, Bytes *content) {
+  if (bytes->p == bytes->end || *bytes->p != 0x0a) return false;
+  const char *p = bytes->p + 1;
+  uint64_t len = 0;
+  for (unsigned shift = 0; shift < 35; shift += 7) {
+    if (p == bytes->end) return false;
+    unsigned char byte = (unsigned char)*p++;
+    len |= (uint64_t)(byte & 0x7f) << shift;
+    if (byte & 0x80) continue;
+    *content = (Bytes){p, bytes->end};
+    if (len < (uint64_t)(bytes->end - p)) content->end = p + len;
+    bytes->p = content->end;
+    return true;
+  }
+  return false;
+}
+
+/* HloModuleProto begins with its name and the entry's (fields 1 and 2), HloProto with that, and
+ * HloSnapshot with this. */
+static bool is_proto(Bytes bytes) {
+  Bytes content;
+  for (int level = 0; level < 3; level++) {
+    if (!read_field_1(&bytes, &content)) return false;
+    if (bytes.p < bytes.end && *bytes.p == 0x12 && content.p < content.end) return true;
+    bytes = content;
+  }
+  return false;
+}
+
+/* ---- MLIR's text ---- */
+
+static void skip_blank(Bytes *bytes) {
+  while (bytes->p < bytes->end) {
+    if (strchr(" \t\r\n", *bytes->p) && *bytes->p) {
+      bytes->p++;
+    } else if (begins_with(*bytes, "//")) {
+      const char *newline = memchr(bytes->p, '\n', (size_t)(bytes->end - bytes->p));
+      bytes->p = newline ? newline : bytes->end;
+    } else {
+      break;
+    }
+  }
+}
+
+static bool skip_word(Bytes *bytes, const char *word) {
+  if (!begins_with(*bytes, word)) return false;
+  bytes->p += strlen(word);
+  skip_blank(bytes);
+  return true;
+}
+
+static bool is_mlir(Bytes bytes) {
+  skip_blank(&bytes);
+  if (bytes.p == bytes.end) return false;
+  if (*bytes.p == '#' || begins_with(bytes, "\"builtin.module\"")) return true;
+  if (skip_word(&bytes, "module") || skip_word(&bytes, "builtin.module")) {
+    if (begins_with(bytes, "@") || begins_with(bytes, "attributes")) return true;
+    if (!skip_word(&bytes, "{")) return false;
+  }
+  return begins_with(bytes, "func.func ");
+}
+
+const char *foreign_format(const char *text, uint32_t length, uint32_t offset) {
+  Bytes bytes = {text, text + length};
+  const char *message = by_magic(bytes);
+  if (message) return message;
+  bool has_readable_fault = offset < length && text[offset] >= ' ';
+  if (!has_readable_fault && is_proto(bytes)) return "this is a binary HLO proto: " HOW_TO_DUMP;
+  if (is_mlir(bytes)) return "this is MLIR (StableHLO), not HLO: " HOW_TO_DUMP;
+  return NULL;
+}
