@@ -29,7 +29,7 @@ static int put_character(char c, FILE *out) {
   return 1;
 }
 
-/* The source line around the place, and a caret below it. */
+/* The source line around the place, and a caret below it; nothing when it is empty. */
 static void print_line(const Input *input, size_t offset, FILE *out) {
   const char *text = input->text;
   size_t begin = offset, end = offset;
@@ -43,6 +43,7 @@ static void print_line(const Input *input, size_t offset, FILE *out) {
   }
   while (end < input->length && is_continuation(text[end]))
     end++;
+  if (begin == end) return;
   bool is_cut_before = begin > 0 && text[begin - 1] != '\n';
   bool is_cut_behind = end < input->length && text[end] != '\n' && text[end] != '\r';
   int caret = 0;
@@ -64,6 +65,12 @@ static void print_place(const Input *input, size_t offset, FILE *out) {
   }
 }
 
+/* It goes back to a bracket that was opened or to what was defined. */
+static const char *opener_text(const Input *input, size_t offset) {
+  bool is_bracket = offset < input->length && strchr("([{", input->text[offset]);
+  return is_bracket ? "opened here" : "it is here";
+}
+
 void messages_print(const Input *input, const rh_diags *diags) {
   for (size_t i = 0; i < rh_diags_len(diags); i++) {
     rh_diag diag = rh_diags_get(diags, i);
@@ -73,7 +80,7 @@ void messages_print(const Input *input, const rh_diags *diags) {
     if (has_place) print_line(input, diag.offset, stderr);
     if (diag.opener_offset != RH_NO_OFFSET && diag.opener_offset <= input->length) {
       print_place(input, diag.opener_offset, stderr);
-      fputs(": note: opened here\n", stderr);
+      fprintf(stderr, ": note: %s\n", opener_text(input, diag.opener_offset));
       print_line(input, diag.opener_offset, stderr);
     }
   }

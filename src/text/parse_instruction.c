@@ -184,7 +184,7 @@ static InstId compact_element(Parser *parser, InstId tuple, int64_t index, uint3
 }
 
 /* shape? name ('#' int)*, and a ',' or ')' must follow. */
-static bool parse_named_operand(Parser *parser) {
+static bool parse_named_operand(Parser *parser, uint32_t opener) {
   ShapeId shape = NO_ID;
   if (parse_at_shape(parser) && !parse_shape(parser, &shape)) return false;
   uint32_t place = tok(parser)->begin;
@@ -218,7 +218,9 @@ static bool parse_named_operand(Parser *parser) {
     if (id == NO_ID || !check_operand_shape(parser, id, shape, place)) return false;
   }
   if (!at(parser, TOK_COMMA) && !at(parser, TOK_RPAREN)) {
-    return parse_expected(parser, "',' or ')' behind an operand");
+    parse_expected(parser, "',' or ')' behind an operand");
+    if (!at(parser, TOK_ERROR)) parser->error.opener = opener;
+    return false;
   }
   push_operand(parser, id, place);
   return true;
@@ -227,13 +229,13 @@ static bool parse_named_operand(Parser *parser) {
 /* One operand. When it is neither a name nor a nested instruction, XLA only notes that and goes on
  * from where the second reading stopped; with luck a ',' or ')' stands there, and the operand is
  * dropped. So true does not mean that there is one more operand; `*noted` then holds the error. */
-static bool parse_operand(Parser *parser, ParseError *noted) {
+static bool parse_operand(Parser *parser, uint32_t opener, ParseError *noted) {
   Lexer begin = parser->lex;
   uint32_t place = begin.tok.begin;
   uint32_t num_operands = parser->operands.len, depth = parser->depth;
   ParseError before = parser->error;
   parser->error = (ParseError){0};
-  if (parse_named_operand(parser)) {
+  if (parse_named_operand(parser, opener)) {
     parser->error = before;
     return true;
   }
@@ -265,7 +267,7 @@ static bool parse_operands(Parser *parser, ParseError *noted) {
   if (!parse_token(parser, TOK_LPAREN, "before the operands")) return false;
   if (!at(parser, TOK_RPAREN)) {
     do {
-      if (!parse_operand(parser, noted)) {
+      if (!parse_operand(parser, opener, noted)) {
         return parse_fail_opened(parser, noted->offset, noted->opener, "%s", noted->message);
       }
     } while (eat(parser, TOK_COMMA));
@@ -403,6 +405,20 @@ static bool has_native_async(Opcode opcode) {
   }
 }
 
+static bool fail_unknown_opcode(Parser *parser, Str text) {
+  uint32_t place = tok(parser)->begin;
+  if (lex_peek(&parser->lex) == TOK_LBRACKET) {
+    return parse_fail(parser, place, "unknown element type '%.*s'", (int)text.len, text.data);
+  }
+  const char *known[NUM_OPCODES];
+  for (unsigned opcode = 0; opcode < NUM_OPCODES; opcode++)
+    known[opcode] = opcode_text((Opcode)opcode);
+  const char *word = arena_printf(parser->scratch, "%.*s", (int)text.len, text.data);
+  const char *meant = rh_closest_word(word, known, NUM_OPCODES);
+  return parse_fail(parser, place, "unknown opcode '%s'%s%s%s", word,
+                    meant ? "; did you mean '" : "", meant ? meant : "", meant ? "'?" : "");
+}
+
 static bool parse_opcode(Parser *parser, OpcodeText *result) {
   static const struct {
     const char *suffix;
@@ -433,7 +449,7 @@ static bool parse_opcode(Parser *parser, OpcodeText *result) {
     lex_next(&parser->lex);
     return true;
   }
-  return parse_fail(parser, result->place, "unknown opcode '%.*s'", (int)text.len, text.data);
+  return fail_unknown_opcode(parser, text);
 }
 
 /* '(' int ')' */

@@ -232,7 +232,8 @@ bool parse_computation_body(Parser *parser, Str name, unsigned flags, CompId *id
   CompSource source = {.text.begin = opener, .name = opener, .body = opener + 1};
   InstId root = NO_ID;
   do {
-    if (!parse_instruction(parser, &root)) {
+    bool is_open = !at(parser, TOK_EOF) || parse_close(parser, TOK_RBRACE, opener, "the computation");
+    if (!is_open || !parse_instruction(parser, &root)) {
       parser->comp = open.outer;
       return false;
     }

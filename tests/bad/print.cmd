@@ -1,0 +1,1 @@
+print unclosed_bracket.hlo -o out.hlo

@@ -1,0 +1,1 @@
+two_roots.hlo --scheduler=auto --algorithm=none --memory-model=xla-remat --quiet

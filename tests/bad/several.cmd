@@ -1,0 +1,1 @@
+check tab.hlo missing.hlo utf8.hlo

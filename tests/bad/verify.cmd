@@ -1,0 +1,1 @@
+verify crlf_fault.hlo truncated.hlo
