@@ -107,26 +107,34 @@ static rh_status fail_internally(rh_diags *diags, const char *what) {
                    what);
 }
 
-/* Prints the module and reads it again: what is measured and verified from here on is the text. */
-static rh_status reparse(Run *run, rh_module **result) {
-  Arena *arena = arena_new(arena_options(run->input->arena));
+/* Prints a module and reads it again; the new one has the text with it. */
+static rh_status print_and_parse(const Module *module, const Schedule *schedule, PrintOrder order,
+                                 Module **parsed, rh_diags *diags, Arena *scratch) {
+  Arena *arena = arena_new(arena_options(scratch));
   TextBuffer buffer = {.arena = arena};
   Writer writer;
   writer_init(&writer, append_text, &buffer);
-  PrintOrder order =
-      run->options->emit == RH_EMIT_UNSCHEDULED ? PRINT_UNSCHEDULED : PRINT_SCHEDULED;
-  text_print(run->rewrite.module, &run->schedule, order, &writer, run->scratch);
-  Module *parsed = NULL;
+  text_print(module, schedule, order, &writer, scratch);
   rh_status status = writer_finish(&writer);
   if (status == RH_OK) {
-    status = text_parse(buffer.chars.data, buffer.chars.len, arena_options(arena), &parsed,
-                        run->diags);
+    status = text_parse(buffer.chars.data, buffer.chars.len, arena_options(arena), parsed, diags);
   }
   if (status != RH_OK) {
     arena_free(arena);
-    return fail_internally(run->diags, "the rewritten module cannot be read");
+    return fail_internally(diags, "the rewritten module cannot be read");
   }
-  parsed->text_arena = arena;
+  (*parsed)->text_arena = arena;
+  return RH_OK;
+}
+
+/* What is measured and verified from here on is the text. */
+static rh_status reparse(Run *run, rh_module **result) {
+  PrintOrder order =
+      run->options->emit == RH_EMIT_UNSCHEDULED ? PRINT_UNSCHEDULED : PRINT_SCHEDULED;
+  Module *parsed = NULL;
+  rh_status status = print_and_parse(run->rewrite.module, &run->schedule, order, &parsed,
+                                     run->diags, run->scratch);
+  if (status != RH_OK) return status;
   rh_module *handle = handle_new(parsed);
   handle->schedule = schedule_in_text_order(parsed, handle->arena);
   handle->has_schedule = true;
@@ -274,12 +282,26 @@ rh_status rh_remat(const rh_module *module, const rh_remat_options *options, rh_
   return info.is_met ? RH_OK : RH_NO;
 }
 
+/* The verifier takes a text's order for the schedule, so it gets what rh_print would write. */
+static rh_status module_to_verify(const rh_module *handle, Module **own, rh_diags *diags,
+                                  Arena *scratch) {
+  *own = NULL;
+  rh_status status = handle_check(handle, diags);
+  if (status != RH_OK || !handle->is_rendered) return status;
+  return print_and_parse(handle->module, &handle->schedule, PRINT_SCHEDULED, own, diags, scratch);
+}
+
 rh_status rh_verify(const rh_module *before, const rh_module *after, rh_diags *diags) {
-  rh_status status = handle_check(before, diags);
-  if (status == RH_OK) status = handle_check(after, diags);
-  if (status != RH_OK) return status;
-  Arena *scratch = arena_new(arena_options(before->arena));
-  status = verify_modules(before->module, after->module, diags, scratch);
+  Arena *scratch = arena_new(arena_options(before->module->arena));
+  Module *own_before = NULL, *own_after = NULL;
+  rh_status status = module_to_verify(before, &own_before, diags, scratch);
+  if (status == RH_OK) status = module_to_verify(after, &own_after, diags, scratch);
+  if (status == RH_OK) {
+    status = verify_modules(own_before ? own_before : before->module,
+                            own_after ? own_after : after->module, diags, scratch);
+  }
+  if (own_before) module_free(own_before);
+  if (own_after) module_free(own_after);
   arena_free(scratch);
   return status;
 }

@@ -1,0 +1,643 @@
+/* The public header alone: what a program sees that links the library. */
+#include "remat_hlo.h"
+
+#include <check.h>
+#include <setjmp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* XLA's fixture: at concat1 bcast and negate of 4 KiB and concat1 of 8; the result takes 4 bytes.
+ */
+#define BODY                                                            \
+  "  p = f32[1] parameter(0)\n"                                         \
+  "  reshape = f32[] reshape(p)\n"                                      \
+  "  bcast = f32[1024] broadcast(reshape), dimensions={}\n"             \
+  "  negate = f32[1024] negate(bcast)\n"                                \
+  "  concat1 = f32[2048] concatenate(negate, negate), dimensions={0}\n" \
+  "  slice1 = f32[1] slice(concat1), slice={[0:1]}\n"                   \
+  "  concat2 = f32[1025] concatenate(bcast, slice1), dimensions={0}\n"  \
+  "  ROOT root = f32[1] slice(concat2), slice={[0:1]}\n"
+#define SCHEDULED "HloModule chain, is_scheduled=true\n\nENTRY e {\n" BODY "}\n"
+#define UNSCHEDULED "HloModule chain\n\nENTRY e {\n" BODY "}\n"
+
+enum { PEAK_BYTES = 16388, REMAT_BYTES = 12296, OUTPUT_ROOM = 8192 };
+
+/* ---- helpers ---- */
+
+typedef struct Output {
+  char text[OUTPUT_ROOM];
+  size_t length;
+  size_t room; /* what is beyond is refused */
+} Output;
+
+static int append(void *context, const char *data, size_t length) {
+  Output *output = context;
+  if (length > output->room - output->length) return 1;
+  memcpy(output->text + output->length, data, length);
+  output->length += length;
+  output->text[output->length] = '\0';
+  return 0;
+}
+
+static Output output_new(void) {
+  return (Output){.room = OUTPUT_ROOM - 1};
+}
+
+static void check_printed(const rh_module *module, const char *wanted) {
+  Output output = output_new();
+  ck_assert_int_eq(rh_print(module, append, &output), RH_OK);
+  ck_assert_str_eq(output.text, wanted);
+}
+
+static rh_module *parse(const char *text) {
+  rh_module *module = NULL;
+  rh_diags *diags = rh_diags_new();
+  rh_status status = rh_parse(text, strlen(text), NULL, &module, diags);
+  ck_assert_msg(status == RH_OK, "%s", rh_diags_len(diags) ? rh_diags_get(diags, 0).message : "?");
+  ck_assert_uint_eq(rh_diags_len(diags), 0);
+  rh_diags_free(diags);
+  return module;
+}
+
+static bool text_is(rh_text text, const char *wanted) {
+  return text.length == strlen(wanted) && memcmp(text.data, wanted, text.length) == 0;
+}
+
+/* The last message contains `why`. */
+static void check_message(const rh_diags *diags, const char *why) {
+  ck_assert_uint_gt(rh_diags_len(diags), 0);
+  const char *message = rh_diags_get(diags, rh_diags_len(diags) - 1).message;
+  ck_assert_msg(strstr(message, why) != NULL, "'%s' is not in '%s'", why, message);
+}
+
+/* ---- diagnostics ---- */
+
+START_TEST(errors_have_a_place) {
+  static const char text[] =
+      "HloModule m\nENTRY e {\n  p = f32[2] parameter(0)\n  ROOT r = f32[2] abs(q)\n}\n";
+  rh_diags *diags = rh_diags_new();
+  rh_module *module = NULL;
+  ck_assert_int_eq(rh_parse(text, strlen(text), NULL, &module, diags), RH_ERR_INPUT);
+  ck_assert_ptr_null(module);
+  ck_assert_uint_eq(rh_diags_len(diags), 1);
+  rh_diag diag = rh_diags_get(diags, 0);
+  ck_assert_int_eq(diag.severity, RH_SEVERITY_ERROR);
+  ck_assert_str_eq(diag.message, "operand 'q' is not defined above");
+  size_t line, column;
+  rh_locate(text, strlen(text), diag.offset, &line, &column);
+  ck_assert_uint_eq(line, 4);
+  ck_assert_uint_eq(column, 23);
+  rh_diags_free(diags);
+  /* Nobody has to listen. */
+  ck_assert_int_eq(rh_parse(text, strlen(text), NULL, &module, NULL), RH_ERR_INPUT);
+  ck_assert_int_eq(rh_parse("", 0, NULL, &module, NULL), RH_ERR_INPUT);
+}
+END_TEST
+
+START_TEST(misspelt_words_are_recognised) {
+  static const char *const words[] = {"standard", "path", "none"};
+  ck_assert_str_eq(rh_closest_word("standart", words, 3), "standard");
+  ck_assert_ptr_null(rh_closest_word("zzzzzzzz", words, 3));
+  ck_assert_ptr_null(rh_closest_word("path", words, 0));
+}
+END_TEST
+
+/* ---- parsing and printing ---- */
+
+START_TEST(info_says_what_was_read) {
+  rh_module *module = parse(
+      "HloModule m, num_partitions=4\n"
+      "f { a = f32[2] parameter(0)\n ROOT b = f32[2] abs(a) }\n"
+      "ENTRY e { p = f32[2] parameter(0)\n k = f32[2] constant({...})\n"
+      " s = f32[2] custom-call(p), custom_call_target=\"Sharding\"\n"
+      " x = f32[2] fusion(s), kind=kLoop, calls=f\n ROOT r = f32[2] add(x, k) }\n");
+  rh_module_info info = rh_get_info(module);
+  ck_assert(text_is(info.name, "m"));
+  ck_assert(!info.is_scheduled);
+  ck_assert_ptr_null(info.scheduler);
+  ck_assert_uint_eq(info.num_computations, 2);
+  ck_assert_uint_eq(info.num_instructions, 7);
+  ck_assert_uint_eq(info.num_elided_literals, 1);
+  ck_assert_int_eq(info.num_partitions, 4);
+  ck_assert(info.has_sharding_calls);
+  ck_assert(info.is_optimized);
+  ck_assert_uint_eq(info.num_rematerialized, 0);
+  rh_module_free(module);
+
+  module = parse(UNSCHEDULED);
+  info = rh_get_info(module);
+  ck_assert(!info.is_scheduled && !info.is_optimized && !info.has_sharding_calls);
+  ck_assert_int_eq(info.num_partitions, 1);
+  rh_module_free(module);
+  module = parse(SCHEDULED);
+  info = rh_get_info(module);
+  ck_assert(info.is_scheduled && info.is_optimized);
+  rh_module_free(module);
+}
+END_TEST
+
+START_TEST(what_was_read_is_printed) {
+  rh_module *module = parse(SCHEDULED);
+  check_printed(module, SCHEDULED);
+  Output small = {.room = 10};
+  ck_assert_int_eq(rh_print(module, append, &small), RH_ERR_SYSTEM);
+  rh_module_free(module);
+  rh_module_free(NULL);
+}
+END_TEST
+
+START_TEST(contradictions_are_found) {
+  rh_module *module = parse("ENTRY e { p = f32[2] parameter(0)\n ROOT r = f32[3] abs(p) }");
+  rh_diags *diags = rh_diags_new();
+  rh_module *scheduled = NULL;
+  ck_assert_int_eq(rh_check(module, diags), RH_OK); /* an odd shape is no contradiction to us */
+  rh_module_free(module);
+  module =
+      parse("ENTRY e { p = f32[3037000500,3037000500] parameter(0)\n ROOT r = f32[] constant(1) }");
+  ck_assert_int_eq(rh_check(module, diags), RH_ERR_INPUT);
+  check_message(diags, "overflows");
+  ck_assert_int_eq(rh_schedule(module, NULL, &scheduled, diags), RH_ERR_INPUT);
+  ck_assert_ptr_null(scheduled);
+  rh_diags_free(diags);
+  rh_module_free(module);
+}
+END_TEST
+
+/* ---- scheduling ---- */
+
+START_TEST(schedules_become_text) {
+  rh_module *module = parse(UNSCHEDULED), *scheduled = NULL;
+  ck_assert_int_eq(rh_schedule(module, NULL, &scheduled, NULL), RH_OK);
+  rh_module_info info = rh_get_info(scheduled);
+  ck_assert(info.is_scheduled);
+  ck_assert_str_eq(info.scheduler, "default");
+  check_printed(scheduled, SCHEDULED); /* there is no other order */
+  check_printed(module, UNSCHEDULED);
+  rh_module_free(module); /* in any order */
+  check_printed(scheduled, SCHEDULED);
+  rh_module_free(scheduled);
+}
+END_TEST
+
+START_TEST(a_schedule_is_kept_unless_told_otherwise) {
+  static const char text[] =
+      "HloModule m, is_scheduled=true\n\nENTRY e {\n  p = f32[4] parameter(0)\n"
+      "  b = f32[4] sine(p)\n  a = f32[4] abs(p)\n  ROOT r = f32[4] subtract(a, b)\n}\n";
+  static const char postorder[] =
+      "HloModule m, is_scheduled=true\n\nENTRY e {\n  p = f32[4] parameter(0)\n"
+      "  a = f32[4] abs(p)\n  b = f32[4] sine(p)\n  ROOT r = f32[4] subtract(a, b)\n}\n";
+  rh_module *module = parse(text), *scheduled = NULL;
+  ck_assert_int_eq(rh_schedule(module, NULL, &scheduled, NULL), RH_OK);
+  ck_assert_str_eq(rh_get_info(scheduled).scheduler, "input");
+  check_printed(scheduled, text);
+  rh_module_free(scheduled);
+  rh_schedule_options options = RH_SCHEDULE_OPTIONS_INIT;
+  options.scheduler = "postorder";
+  ck_assert_int_eq(rh_schedule(module, &options, &scheduled, NULL), RH_OK);
+  check_printed(scheduled, postorder);
+  rh_module_free(scheduled);
+  rh_diags *diags = rh_diags_new();
+  options.scheduler = "postordr";
+  ck_assert_int_eq(rh_schedule(module, &options, &scheduled, diags), RH_ERR_USAGE);
+  check_message(diags, "postorder");
+  rh_diags_free(diags);
+  rh_module_free(module);
+}
+END_TEST
+
+/* What is asked for beyond the order. */
+START_TEST(calls_and_fusions_are_written_out) {
+  rh_module *module = parse(
+      "HloModule m, is_scheduled=true\n"
+      "f { a = f32[2] parameter(0)\n ROOT b = f32[2] abs(a) }\n"
+      "g { c = f32[2] parameter(0)\n ROOT d = f32[2] sine(c) }\n"
+      "ENTRY e { p = f32[2] parameter(0)\n x = f32[2] call(p), to_apply=f\n"
+      " ROOT y = f32[2] fusion(x), kind=kLoop, calls=g }\n");
+  static const struct {
+    rh_inline_calls inline_calls;
+    unsigned unfuse;
+    uint64_t num_computations, num_instructions;
+  } rows[] = {{RH_INLINE_AUTO, 0, 3, 7},
+              {RH_INLINE_NEVER, RH_UNFUSE_OUTPUT, 3, 7},
+              {RH_INLINE_ALWAYS, 0, 2, 5},
+              {RH_INLINE_NEVER, RH_UNFUSE_LOOP, 2, 5},
+              {RH_INLINE_ALWAYS, RH_UNFUSE_ALL, 1, 3}};
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    rh_module *scheduled = NULL;
+    rh_schedule_options options = RH_SCHEDULE_OPTIONS_INIT;
+    options.inline_calls = rows[i].inline_calls;
+    options.unfuse = rows[i].unfuse;
+    ck_assert_int_eq(rh_schedule(module, &options, &scheduled, NULL), RH_OK);
+    rh_module_info info = rh_get_info(scheduled);
+    ck_assert_msg(info.num_computations == rows[i].num_computations &&
+                      info.num_instructions == rows[i].num_instructions,
+                  "row %zu: %llu computations, %llu instructions", i,
+                  (unsigned long long)info.num_computations,
+                  (unsigned long long)info.num_instructions);
+    rh_diags *diags = rh_diags_new();
+    rh_status status = rh_verify(module, scheduled, diags);
+    ck_assert_msg(status == RH_OK, "row %zu: %s", i,
+                  status == RH_OK ? "" : rh_diags_get(diags, 0).message);
+    rh_diags_free(diags);
+    rh_module_free(scheduled);
+  }
+  rh_module_free(module);
+}
+END_TEST
+
+/* ---- measuring ---- */
+
+START_TEST(memory_is_measured) {
+  rh_module *module = parse(SCHEDULED);
+  rh_memory memory;
+  ck_assert_int_eq(rh_measure_memory(module, "xla-remat", &memory, NULL), RH_OK);
+  ck_assert_int_eq(memory.peak_bytes, PEAK_BYTES);
+  ck_assert_int_eq(memory.temp_bytes, PEAK_BYTES - 4);
+  ck_assert_int_eq(memory.parameter_bytes, 4);
+  ck_assert_int_eq(memory.output_bytes, 4);
+  ck_assert_int_eq(memory.aliased_bytes, 0);
+  ck_assert_int_eq(memory.constant_bytes, 0);
+  ck_assert_int_eq(memory.total_bytes, PEAK_BYTES + 4);
+  ck_assert_int_eq(memory.lower_bound_bytes, 12 * 1024 + 4);
+  ck_assert(text_is(memory.peak_instruction, "concat1"));
+  ck_assert(text_is(memory.lower_bound_instruction, "concat1"));
+  ck_assert_int_eq(rh_counted_bytes(&memory, RH_COUNT_TEMP), PEAK_BYTES - 4);
+  ck_assert_int_eq(rh_counted_bytes(&memory, RH_COUNT_TEMP_OUTPUTS), PEAK_BYTES);
+  ck_assert_int_eq(rh_counted_bytes(&memory, RH_COUNT_TOTAL), PEAK_BYTES + 4);
+
+  rh_diags *diags = rh_diags_new();
+  ck_assert_int_eq(rh_measure_memory(module, "heep", &memory, diags), RH_ERR_USAGE);
+  check_message(diags, "heep");
+  rh_module_free(module);
+  module = parse(UNSCHEDULED);
+  ck_assert_int_eq(rh_measure_memory(module, "xla-remat", &memory, diags), RH_ERR_USAGE);
+  check_message(diags, "no schedule");
+  rh_diags_free(diags);
+  rh_module_free(module);
+}
+END_TEST
+
+static void note_live(void *context, const rh_live_buffer *buffer) {
+  Output *output = context;
+  char line[256];
+  int length = snprintf(line, sizeof line, "%.*s %.*s %lld %s\n", (int)buffer->instruction.length,
+                        buffer->instruction.data, (int)buffer->opcode.length, buffer->opcode.data,
+                        (long long)buffer->bytes, buffer->reason);
+  append(output, line, (size_t)length);
+  ck_assert_uint_gt(strlen(buffer->explanation), 0);
+}
+
+START_TEST(what_lives_at_the_peak_is_listed) {
+  rh_module *module = parse(SCHEDULED);
+  Output output = output_new();
+  ck_assert_int_eq(rh_visit_live(module, "xla-remat", NULL, note_live, &output, NULL), RH_OK);
+  ck_assert_str_eq(output.text,
+                   "concat1 concatenate 8192 in-use\nbcast broadcast 4096 none\n"
+                   "negate negate 4096 in-use\n");
+  rh_remat_options options = RH_REMAT_OPTIONS_INIT; /* which leave what is below 1 MiB alone */
+  output = output_new();
+  ck_assert_int_eq(rh_visit_live(module, "xla-remat", &options, note_live, &output, NULL), RH_OK);
+  ck_assert_ptr_nonnull(strstr(output.text, "bcast broadcast 4096 small\n"));
+  rh_module_free(module);
+}
+END_TEST
+
+/* Rates at which each thing takes a second by itself. */
+static const char profile_text[] =
+    "{\"name\": \"toy\", \"description\": \"a toy\", \"source\": \"none\", \"memory_bytes\": 1000,"
+    " \"memory_bandwidth\": 40, \"flops\": {\"default\": 10}, \"vector_flops\": {\"default\": 10},"
+    " \"transcendentals\": 2, \"host_to_device\": 1, \"device_to_host\": 1, \"interconnect\": 1,"
+    " \"kernel_seconds\": 0}";
+
+START_TEST(cost_is_measured) {
+  rh_module *module = parse(
+      "ENTRY e { p = f32[10] parameter(0)\n a = f32[10] add(p, p)\n"
+      " ROOT r = f32[10] exponential(a) }");
+  rh_cost cost;
+  ck_assert_int_eq(rh_measure_cost(module, NULL, 1, &cost, NULL), RH_OK);
+  ck_assert_int_eq(cost.flops, 10);
+  ck_assert_int_eq(cost.transcendentals, 10);
+  ck_assert_int_eq(cost.bytes_accessed, 3 * 40 + 2 * 40);
+  ck_assert_double_eq(cost.flops_weighted, 10);
+  ck_assert_double_eq(cost.bytes_accessed_weighted, 200);
+  ck_assert_double_eq(cost.seconds, 0);
+
+  rh_profile *profile = NULL;
+  ck_assert_int_eq(rh_profile_parse(profile_text, strlen(profile_text), &profile, NULL), RH_OK);
+  ck_assert_str_eq(rh_profile_name(profile), "toy");
+  ck_assert_str_eq(rh_profile_description(profile), "a toy");
+  ck_assert_int_eq(rh_profile_memory_bytes(profile), 1000);
+  ck_assert_int_eq(rh_measure_cost(module, profile, 1, &cost, NULL), RH_OK);
+  /* The sum is held up by its 120 bytes, the exponential by its 10 transcendentals. */
+  ck_assert_double_eq_tol(cost.seconds, 3 + 5, 1e-9);
+  rh_profile_free(profile);
+  rh_module_free(module);
+}
+END_TEST
+
+START_TEST(broken_profiles_are_refused) {
+  rh_profile *profile = NULL;
+  rh_diags *diags = rh_diags_new();
+  ck_assert_int_ne(rh_profile_parse("{\"name\": ", 9, &profile, diags), RH_OK);
+  ck_assert_ptr_null(profile);
+  ck_assert_uint_gt(rh_diags_len(diags), 0);
+  rh_diags_free(diags);
+  rh_profile_free(NULL);
+}
+END_TEST
+
+/* ---- rematerialization ---- */
+
+static rh_remat_options remat_options(const char *algorithm, int64_t limit_bytes) {
+  rh_remat_options options = RH_REMAT_OPTIONS_INIT;
+  options.algorithm = algorithm;
+  options.limit_bytes = limit_bytes;
+  options.small_node_bytes = 0;
+  return options;
+}
+
+START_TEST(a_limit_is_met) {
+  rh_module *module = parse(SCHEDULED), *result = NULL;
+  rh_remat_options options = remat_options("standard", 14 * 1024);
+  rh_remat_result info;
+  ck_assert_int_eq(rh_remat(module, &options, &result, &info, NULL), RH_OK);
+  ck_assert(info.is_met);
+  ck_assert_int_eq(info.counted_bytes, REMAT_BYTES);
+  ck_assert_int_eq(info.xla_reported_after_bytes, REMAT_BYTES);
+  rh_memory memory;
+  ck_assert_int_eq(rh_measure_memory(result, "xla-remat", &memory, NULL), RH_OK);
+  ck_assert_int_eq(memory.peak_bytes, REMAT_BYTES);
+  ck_assert_uint_eq(rh_get_info(result).num_rematerialized, 1);
+  ck_assert_uint_eq(rh_get_info(result).num_instructions, 9);
+  rh_module_free(module);
+  check_printed(result,
+                "HloModule chain, is_scheduled=true\n\nENTRY e {\n"
+                "  p = f32[1] parameter(0)\n  reshape = f32[] reshape(p)\n"
+                "  bcast = f32[1024] broadcast(reshape), dimensions={}\n"
+                "  negate = f32[1024] negate(bcast)\n"
+                "  concat1 = f32[2048] concatenate(negate, negate), dimensions={0}\n"
+                "  slice1 = f32[1] slice(concat1), slice={[0:1]}\n"
+                "  bcast.remat = f32[1024] broadcast(reshape), dimensions={}\n"
+                "  concat2 = f32[1025] concatenate(bcast.remat, slice1), dimensions={0}\n"
+                "  ROOT root = f32[1] slice(concat2), slice={[0:1]}\n}\n");
+  rh_module_free(result);
+}
+END_TEST
+
+START_TEST(a_limit_is_missed) {
+  rh_module *module = parse(SCHEDULED), *result = NULL;
+  rh_remat_options options = remat_options("standard", 10 * 1024);
+  rh_remat_result info;
+  ck_assert_int_eq(rh_remat(module, &options, &result, &info, NULL), RH_NO);
+  ck_assert(!info.is_met);
+  ck_assert_int_le(info.counted_bytes, REMAT_BYTES); /* the best there is comes all the same */
+  ck_assert_int_eq(rh_verify(module, result, NULL), RH_OK);
+  rh_module_free(result);
+  rh_module_free(module);
+}
+END_TEST
+
+/* What the limit bounds: the result's 4 bytes, the parameter's 4. */
+START_TEST(limits_count_what_they_are_told) {
+  static const struct {
+    rh_limit_counts counts;
+    int64_t needed_bytes;
+  } rows[] = {{RH_COUNT_TEMP, PEAK_BYTES - 4},
+              {RH_COUNT_TEMP_OUTPUTS, PEAK_BYTES},
+              {RH_COUNT_TOTAL, PEAK_BYTES + 4}};
+  rh_module *module = parse(SCHEDULED);
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (int missing = 0; missing < 2; missing++) {
+      rh_remat_options options = remat_options("path", rows[i].needed_bytes - missing);
+      options.limit_counts = rows[i].counts;
+      rh_module *result = NULL;
+      rh_remat_result info;
+      ck_assert_int_eq(rh_remat(module, &options, &result, &info, NULL), RH_OK);
+      ck_assert_msg(rh_get_info(result).num_rematerialized == (uint64_t)missing,
+                    "row %zu, %d bytes missing", i, missing);
+      ck_assert_msg(missing || info.counted_bytes == rows[i].needed_bytes, "row %zu: %lld", i,
+                    (long long)info.counted_bytes);
+      rh_module_free(result);
+    }
+  }
+  rh_module_free(module);
+}
+END_TEST
+
+START_TEST(without_a_budget_nothing_is_done) {
+  rh_module *module = parse(SCHEDULED), *result = NULL;
+  rh_remat_options options = RH_REMAT_OPTIONS_INIT;
+  ck_assert_int_eq(rh_remat(module, &options, &result, NULL, NULL), RH_OK);
+  check_printed(result, SCHEDULED);
+  rh_module_free(result);
+  options.small_node_bytes = 1 << 20;
+  options.limit_bytes = 1; /* all is too small to be looked at */
+  ck_assert_int_eq(rh_remat(module, &options, &result, NULL, NULL), RH_NO);
+  check_printed(result, SCHEDULED);
+  rh_module_free(result);
+  rh_module_free(module);
+}
+END_TEST
+
+/* Control dependencies say what the order was. */
+START_TEST(unscheduled_results_hold_their_clones) {
+  rh_module *module = parse(UNSCHEDULED), *scheduled, *result;
+  ck_assert_int_eq(rh_schedule(module, NULL, &scheduled, NULL), RH_OK);
+  rh_remat_options options = remat_options("standard", 14 * 1024);
+  options.emit = RH_EMIT_UNSCHEDULED;
+  ck_assert_int_eq(rh_remat(scheduled, &options, &result, NULL, NULL), RH_OK);
+  Output output = output_new();
+  ck_assert_int_eq(rh_print(result, append, &output), RH_OK);
+  ck_assert_ptr_null(strstr(output.text, "is_scheduled=true"));
+  ck_assert_ptr_nonnull(strstr(output.text,
+                               "bcast.remat = f32[1024] broadcast(reshape), dimensions={}, "
+                               "control-predecessors={slice1}\n"));
+  rh_module_free(result);
+  rh_module_free(scheduled);
+  rh_module_free(module);
+}
+END_TEST
+
+START_TEST(names_must_be_known) {
+  rh_module *module = parse(SCHEDULED), *result = NULL;
+  rh_diags *diags = rh_diags_new();
+  rh_remat_options options = remat_options("standart", 0);
+  ck_assert_int_eq(rh_remat(module, &options, &result, NULL, diags), RH_ERR_USAGE);
+  check_message(diags, "standard");
+  options = remat_options("standard", 0);
+  options.memory_model = "";
+  ck_assert_int_eq(rh_remat(module, &options, &result, NULL, diags), RH_ERR_USAGE);
+  rh_module_free(module);
+  module = parse(UNSCHEDULED);
+  options = remat_options("standard", 0);
+  ck_assert_int_eq(rh_remat(module, &options, &result, NULL, diags), RH_ERR_USAGE);
+  check_message(diags, "no schedule");
+  ck_assert_ptr_null(result);
+  rh_diags_free(diags);
+  rh_module_free(module);
+}
+END_TEST
+
+START_TEST(other_modules_are_told_apart) {
+  rh_module *before = parse(SCHEDULED), *same = parse(UNSCHEDULED);
+  rh_module *other =
+      parse("HloModule chain\nENTRY e { p = f32[1] parameter(0)\n ROOT r = f32[1] abs(p) }");
+  rh_diags *diags = rh_diags_new();
+  ck_assert_int_eq(rh_verify(before, same, diags), RH_OK);
+  ck_assert_uint_eq(rh_diags_len(diags), 0);
+  ck_assert_int_eq(rh_verify(before, other, diags), RH_NO);
+  ck_assert_int_eq(rh_diags_get(diags, 0).severity, RH_SEVERITY_NOTE);
+  rh_diags_free(diags);
+  rh_module_free(before);
+  rh_module_free(same);
+  rh_module_free(other);
+}
+END_TEST
+
+/* ---- the rest ---- */
+
+START_TEST(registries_are_listed) {
+  static const struct {
+    rh_registry registry;
+    const char *must_have[3];
+  } rows[] = {{RH_SCHEDULERS, {"input", "default", "list"}},
+              {RH_ALGORITHMS, {"none", "standard", "path"}},
+              {RH_MEMORY_MODELS, {"xla-remat", "liveness"}}};
+  for (size_t r = 0; r < sizeof rows / sizeof *rows; r++) {
+    unsigned found = 0;
+    rh_entry entry;
+    size_t index = 0;
+    for (; rh_list(rows[r].registry, index, &entry); index++) {
+      ck_assert_uint_gt(strlen(entry.summary), 0);
+      for (int i = 0; i < 3 && rows[r].must_have[i]; i++)
+        found += strcmp(entry.name, rows[r].must_have[i]) == 0;
+    }
+    ck_assert_uint_eq(found, rows[r].must_have[2] ? 3 : 2);
+    ck_assert(!rh_list(rows[r].registry, index + 1, &entry));
+  }
+}
+END_TEST
+
+START_TEST(logs_and_graphs_are_written) {
+  rh_module *module = parse(SCHEDULED);
+  Output output = output_new();
+  ck_assert_int_eq(rh_emit_memlog(module, "xla-remat", RH_MEMLOG_CSV, append, &output, NULL),
+                   RH_OK);
+  ck_assert_ptr_nonnull(strstr(output.text, "concat1"));
+  Output full = {.room = 5};
+  ck_assert_int_eq(rh_emit_memlog(module, "xla-remat", RH_MEMLOG_TEXT, append, &full, NULL),
+                   RH_ERR_SYSTEM);
+  ck_assert_int_eq(rh_emit_memlog(module, "x", RH_MEMLOG_CSV, append, &output, NULL), RH_ERR_USAGE);
+  rh_module_free(module);
+  module = parse(UNSCHEDULED);
+  ck_assert_int_eq(rh_emit_memlog(module, "xla-remat", RH_MEMLOG_CSV, append, &output, NULL),
+                   RH_ERR_USAGE);
+  rh_dot_options dot = RH_DOT_OPTIONS_INIT;
+  ck_assert_int_eq(rh_emit_dot(module, &dot, append, &output, NULL), RH_ERR_USAGE);
+  rh_module_free(module);
+}
+END_TEST
+
+typedef struct OutOfMemory {
+  jmp_buf back;
+  size_t wanted_bytes, limit_bytes;
+} OutOfMemory;
+
+static void jump_back(void *context, size_t wanted_bytes, size_t limit_bytes) {
+  OutOfMemory *oom = context;
+  oom->wanted_bytes = wanted_bytes;
+  oom->limit_bytes = limit_bytes;
+  longjmp(oom->back, 1);
+}
+
+#ifdef __has_feature
+#if __has_feature(address_sanitizer)
+#define __SANITIZE_ADDRESS__
+#endif
+#endif
+
+/* The handler does not return: what was allocated until then is lost. */
+START_TEST(memory_is_limited) {
+#ifdef __SANITIZE_ADDRESS__
+  return; /* it would be reported */
+#endif
+  OutOfMemory oom = {.wanted_bytes = 0};
+  rh_parse_options options = {100000, jump_back, &oom};
+  static rh_module *module;
+  if (setjmp(oom.back) == 0) {
+    char *text = malloc(1 << 20), *end = text;
+    end += sprintf(end, "ENTRY e { x0 = f32[] parameter(0)\n");
+    for (int i = 1; i < 10000; i++)
+      end += sprintf(end, "x%d = f32[] abs(x%d)\n", i, i - 1);
+    end += sprintf(end, "}");
+    (void)!rh_parse(text, (size_t)(end - text), &options, &module, NULL);
+    ck_abort_msg("10000 instructions in 100 kB");
+  }
+  ck_assert_uint_eq(oom.limit_bytes, 100000);
+  ck_assert_uint_gt(oom.wanted_bytes, 0);
+  /* Less fits. */
+  ck_assert_int_eq(rh_parse(SCHEDULED, strlen(SCHEDULED), &options, &module, NULL), RH_OK);
+  rh_module_free(module);
+}
+END_TEST
+
+START_TEST(figures_are_formatted) {
+  char text[RH_FORMAT_CHARS];
+  rh_format_bytes(1536, text);
+  ck_assert_str_eq(text, "1.50 KiB");
+  rh_format_count(1234567, text);
+  ck_assert_str_eq(text, "1,234,567");
+  ck_assert_uint_gt(strlen(rh_version()), 0);
+}
+END_TEST
+
+static TCase *module_case(void) {
+  TCase *tc = tcase_create("modules");
+  tcase_add_test(tc, errors_have_a_place);
+  tcase_add_test(tc, misspelt_words_are_recognised);
+  tcase_add_test(tc, info_says_what_was_read);
+  tcase_add_test(tc, what_was_read_is_printed);
+  tcase_add_test(tc, contradictions_are_found);
+  tcase_add_test(tc, schedules_become_text);
+  tcase_add_test(tc, a_schedule_is_kept_unless_told_otherwise);
+  tcase_add_test(tc, calls_and_fusions_are_written_out);
+  return tc;
+}
+
+static TCase *measure_case(void) {
+  TCase *tc = tcase_create("measure");
+  tcase_add_test(tc, memory_is_measured);
+  tcase_add_test(tc, what_lives_at_the_peak_is_listed);
+  tcase_add_test(tc, cost_is_measured);
+  tcase_add_test(tc, broken_profiles_are_refused);
+  tcase_add_test(tc, registries_are_listed);
+  tcase_add_test(tc, logs_and_graphs_are_written);
+  tcase_add_test(tc, memory_is_limited);
+  tcase_add_test(tc, figures_are_formatted);
+  return tc;
+}
+
+static TCase *remat_case(void) {
+  TCase *tc = tcase_create("remat");
+  tcase_add_test(tc, a_limit_is_met);
+  tcase_add_test(tc, a_limit_is_missed);
+  tcase_add_test(tc, limits_count_what_they_are_told);
+  tcase_add_test(tc, without_a_budget_nothing_is_done);
+  tcase_add_test(tc, unscheduled_results_hold_their_clones);
+  tcase_add_test(tc, names_must_be_known);
+  tcase_add_test(tc, other_modules_are_told_apart);
+  return tc;
+}
+
+int main(void) {
+  Suite *suite = suite_create("api");
+  suite_add_tcase(suite, module_case());
+  suite_add_tcase(suite, measure_case());
+  suite_add_tcase(suite, remat_case());
+  SRunner *runner = srunner_create(suite);
+  srunner_run_all(runner, CK_ENV);
+  int failed = srunner_ntests_failed(runner);
+  srunner_free(runner);
+  return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
