@@ -6,10 +6,10 @@ static void place(IdTable *table, IdSlot entry) {
   table->slots[slot & table->mask] = entry;
 }
 
-static void enlarge(IdTable *table, Arena *arena) {
+/* 0 slots stand for 2^32. */
+static void enlarge(IdTable *table, Arena *arena, uint32_t num_slots) {
   IdTable old = *table;
-  uint32_t num_slots = old.slots ? (old.mask + 1) * 2 : 16;
-  if (num_slots == 0) arena_array_bytes(arena, SIZE_MAX, 2); /* beyond 2^31 entries */
+  if (num_slots == 0) arena_array_bytes(arena, SIZE_MAX, 2);
   table->slots = arena_array(arena, IdSlot, num_slots);
   table->mask = num_slots - 1;
   memset(table->slots, 0xff, num_slots * sizeof *table->slots);
@@ -19,8 +19,16 @@ static void enlarge(IdTable *table, Arena *arena) {
   }
 }
 
+void id_table_reserve(IdTable *table, Arena *arena, uint32_t count) {
+  uint32_t num_slots = table->slots ? table->mask + 1 : 16;
+  while (num_slots && num_slots / 4 * 3 <= count) num_slots *= 2;
+  if (!table->slots || num_slots > table->mask + 1) enlarge(table, arena, num_slots);
+}
+
 void id_table_add(IdTable *table, Arena *arena, uint64_t hash, uint32_t id) {
-  if (!table->slots || table->len >= table->mask / 4 * 3) enlarge(table, arena);
+  if (!table->slots || table->len >= table->mask / 4 * 3) {
+    enlarge(table, arena, table->slots ? (table->mask + 1) * 2 : 16);
+  }
   place(table, (IdSlot){.hash = (uint32_t)(hash >> 32), .id = id});
   table->len++;
 }

@@ -85,6 +85,9 @@ static inline bool id_probe_next(IdProbe *probe, uint32_t *id) {
   }
 }
 
+/* Makes room for `count` ids in all. */
+void id_table_reserve(IdTable *table, Arena *arena, uint32_t count);
+
 void id_table_add(IdTable *table, Arena *arena, uint64_t hash, uint32_t id);
 
 /* Takes all ids out, keeping the slots. */

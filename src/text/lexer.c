@@ -1,5 +1,7 @@
 #include "text/lexer.h"
 
+#include "text/scan.h"
+
 enum CharClass {
   CC_WORD = 1 << 0,  /* may continue a word: letters, digits, _ . - */
   CC_START = 1 << 1, /* may begin a word: letters, _ */
@@ -35,8 +37,8 @@ static char char_at(const Lexer *lexer, uint32_t pos) {
   return pos < lexer->length ? lexer->text[pos] : '\0';
 }
 
-void lexer_init(Lexer *lexer, const char *text, uint32_t length) {
-  *lexer = (Lexer){.text = text, .length = length};
+void lexer_init(Lexer *lexer, const char *text, uint32_t length, const Words *words) {
+  *lexer = (Lexer){.text = text, .length = length, .words = words};
 }
 
 static void error_at(Lexer *lexer, uint32_t pos, const char *error) {
@@ -53,7 +55,7 @@ static bool skip_blanks(Lexer *lexer) {
   uint32_t pos = lexer->pos, length = lexer->length;
   for (;;) {
     while (pos < length && is_class(text[pos], CC_SPACE)) pos++;
-    if (pos + 1 >= length || text[pos] != '/') break;
+    if (pos + 1 >= length || text[pos] != '/') break; /* as almost always */
     uint32_t begin = pos;
     if (text[pos + 1] == '/') {
       pos += 2;
@@ -86,59 +88,6 @@ static bool skip_blanks(Lexer *lexer) {
   }
   lexer->pos = pos;
   return true;
-}
-
-static bool word_is(const char *word, uint32_t length, const char *other) {
-  return strlen(other) == length && memcmp(word, other, length) == 0;
-}
-
-static bool find_type(const char *word, uint32_t length, uint8_t *type) {
-  if (length < 2 || length > 14) return false;
-  /* All type names begin with one of these, which most opcodes and names do not. */
-  switch (word[0]) {
-    case 'p': case 's': case 'u': case 'f': case 'b': case 'c': case 't': case 'o': break;
-    default: return false;
-  }
-  for (unsigned i = 0; i < NUM_TYPES; i++) {
-    if (word_is(word, length, type_info(i)->text)) {
-      *type = (uint8_t)i;
-      return true;
-    }
-  }
-  return false;
-}
-
-static bool find_keyword(const char *word, uint32_t length, uint8_t *keyword) {
-  static const struct {
-    const char *text;
-    uint8_t keyword;
-  } keywords[] = {
-      {"true", KW_TRUE},
-      {"false", KW_FALSE},
-      {"inf", KW_INF},
-      {"HloModule", KW_HLO_MODULE},
-      {"ENTRY", KW_ENTRY},
-      {"ROOT", KW_ROOT},
-      {"FileNames", KW_FILE_NAMES},
-      {"FunctionNames", KW_FUNCTION_NAMES},
-      {"FileLocations", KW_FILE_LOCATIONS},
-      {"StackFrames", KW_STACK_FRAMES},
-      {"maximal", KW_MAXIMAL},
-      {"replicated", KW_REPLICATED},
-      {"manual", KW_MANUAL},
-      {"unknown", KW_UNKNOWN},
-      {"unreduced", KW_UNREDUCED},
-      {"last_tile_dim_replicate", KW_LAST_TILE_DIM_REPLICATE},
-      {"shard_as", KW_SHARD_AS},
-      {"shard_like", KW_SHARD_LIKE},
-  };
-  for (size_t i = 0; i < sizeof keywords / sizeof *keywords; i++) {
-    if (keywords[i].text[0] == word[0] && word_is(word, length, keywords[i].text)) {
-      *keyword = keywords[i].keyword;
-      return true;
-    }
-  }
-  return false;
 }
 
 static uint32_t skip_in(const Lexer *lexer, uint32_t pos, const char *set) {
@@ -304,9 +253,28 @@ static void lex_nan(Lexer *lexer, uint32_t end) {
   }
 }
 
+/* Few enough digits not to overflow, which no other pattern could take further: nearly all numbers. */
+static bool lex_plain_int(Lexer *lexer) {
+  enum { SAFE_DIGITS = 18 };
+  uint32_t begin = lexer->tok.begin, pos = begin;
+  bool is_negative = lexer->text[pos] == '-';
+  int64_t value = 0;
+  for (pos += is_negative; is_class(char_at(lexer, pos), CC_DIGIT); pos++) {
+    if (pos - begin > SAFE_DIGITS) return false;
+    value = value * 10 + (lexer->text[pos] - '0');
+  }
+  char next = char_at(lexer, pos);
+  bool is_end = next == ',' || next == '}' || next == ')' || next == ']' || next == ' ';
+  if (!is_end || pos == begin + is_negative) return false;
+  finish(lexer, TOK_INT, pos);
+  lexer->tok.integer = is_negative ? -value : value;
+  return true;
+}
+
 /* XLA tries the patterns in this order at the same place. */
 static void lex_number(Lexer *lexer, bool only_int) {
   uint32_t begin = lexer->tok.begin, end;
+  if (lex_plain_int(lexer)) return;
   if (!only_int) {
     if ((end = match_float(lexer, begin))) {
       lexer->tok.is_nan = false;
@@ -340,26 +308,33 @@ static void lex_number(Lexer *lexer, bool only_int) {
   }
 }
 
+/* Notes what the word from `begin` to `end` can mean. */
+static const Word *look_up(Lexer *lexer, uint32_t begin, uint32_t end) {
+  Str word = {lexer->text + begin, end - begin};
+  lexer->tok.hash = hash_str(word);
+  lexer->tok.known = lexer->words ? words_find(lexer->words, word, lexer->tok.hash) : NULL;
+  return lexer->tok.known;
+}
+
 static void lex_word(Lexer *lexer) {
   const char *text = lexer->text;
-  uint32_t begin = lexer->tok.begin, end = begin + 1;
-  while (end < lexer->length && is_class(text[end], CC_WORD)) end++;
+  uint32_t begin = lexer->tok.begin, end = scan_word(text, begin + 1, lexer->length);
+  const Word *known = look_up(lexer, begin, end);
   char next = char_at(lexer, end);
   if (next == ':' || next == '=') {
     finish(lexer, next == ':' ? TOK_NAME : TOK_ATTR_NAME, end + 1);
     lexer->tok.word.end = end;
-    return;
-  }
-  const char *word = text + begin;
-  uint32_t length = end - begin;
-  if (find_type(word, length, &lexer->tok.value)) {
+  } else if (known && known->type != NUM_TYPES) {
+    lexer->tok.value = known->type;
     finish(lexer, TOK_TYPE, end);
-  } else if (word_is(word, length, "nan")) {
+  } else if (end - begin == 3 && memcmp(text + begin, "nan", 3) == 0) {
     lex_nan(lexer, end);
-  } else if (find_keyword(word, length, &lexer->tok.value)) {
+  } else if (known && known->keyword != NUM_KEYWORDS) {
+    lexer->tok.value = known->keyword;
     finish(lexer, TOK_KEYWORD, end);
   } else {
-    uint32_t labels_end = word[0] == 'b' || word[0] == 'f' ? match_dim_labels(lexer, begin) : 0;
+    uint32_t labels_end =
+        text[begin] == 'b' || text[begin] == 'f' ? match_dim_labels(lexer, begin) : 0;
     if (labels_end) {
       finish(lexer, TOK_DIM_LABELS, labels_end);
     } else {
@@ -386,7 +361,9 @@ static uint32_t scan_string(Lexer *lexer, uint32_t begin, bool *has_escapes) {
   char quote = text[begin];
   uint32_t pos = begin + 1;
   *has_escapes = false;
-  while (pos < lexer->length) {
+  for (;;) {
+    pos = scan_plain_string(text, pos, lexer->length, quote);
+    if (pos >= lexer->length) break;
     char c = text[pos];
     if (c == quote) return pos + 1;
     if (c == '\\') {
@@ -470,36 +447,43 @@ static void lex_percent(Lexer *lexer) {
     error_at(lexer, begin, "a name is expected behind '%'");
     return;
   }
-  while (end < lexer->length && is_class(lexer->text[end], CC_WORD)) end++;
+  end = scan_word(lexer->text, end, lexer->length);
+  lexer->tok.hash = hash_bytes(HASH_SEED, lexer->text + begin + 1, end - begin - 1);
+  lexer->tok.known = NULL;
   finish(lexer, TOK_NAME, end);
   lexer->tok.word.begin = begin + 1;
 }
 
+/* Tokens of one character that begin no other token; 0 = none. */
+static const uint8_t single_tokens[256] = {
+    ['='] = TOK_EQUAL,    [','] = TOK_COMMA,  [':'] = TOK_COLON,  ['*'] = TOK_ASTERISK,
+    ['#'] = TOK_HASH,     ['+'] = TOK_PLUS,   ['~'] = TOK_TILDE,  ['['] = TOK_LBRACKET,
+    [']'] = TOK_RBRACKET, ['{'] = TOK_LBRACE, ['}'] = TOK_RBRACE, ['('] = TOK_LPAREN,
+    [')'] = TOK_RPAREN,
+};
+
 static void lex_token(Lexer *lexer, bool only_int) {
   lexer->prev_end = lexer->tok.end;
   if (lexer->tok.kind == TOK_ERROR) return; /* an error is the end of the text */
-  if (!skip_blanks(lexer)) return;
   uint32_t begin = lexer->pos;
+  if (begin < lexer->length && lexer->text[begin] == ' ') begin++; /* one blank at most, mostly */
+  char c = char_at(lexer, begin);
+  if (is_class(c, CC_SPACE) || c == '/') {
+    lexer->pos = begin;
+    if (!skip_blanks(lexer)) return;
+    begin = lexer->pos;
+    c = char_at(lexer, begin);
+  }
   lexer->tok.begin = begin;
+  if (single_tokens[(unsigned char)c]) {
+    finish(lexer, (TokKind)single_tokens[(unsigned char)c], begin + 1);
+    return;
+  }
   if (begin >= lexer->length) {
     finish(lexer, TOK_EOF, begin);
     return;
   }
-  char c = lexer->text[begin];
   switch (c) {
-    case '=': finish(lexer, TOK_EQUAL, begin + 1); return;
-    case ',': finish(lexer, TOK_COMMA, begin + 1); return;
-    case ':': finish(lexer, TOK_COLON, begin + 1); return;
-    case '*': finish(lexer, TOK_ASTERISK, begin + 1); return;
-    case '#': finish(lexer, TOK_HASH, begin + 1); return;
-    case '+': finish(lexer, TOK_PLUS, begin + 1); return;
-    case '~': finish(lexer, TOK_TILDE, begin + 1); return;
-    case '[': finish(lexer, TOK_LBRACKET, begin + 1); return;
-    case ']': finish(lexer, TOK_RBRACKET, begin + 1); return;
-    case '{': finish(lexer, TOK_LBRACE, begin + 1); return;
-    case '}': finish(lexer, TOK_RBRACE, begin + 1); return;
-    case '(': finish(lexer, TOK_LPAREN, begin + 1); return;
-    case ')': finish(lexer, TOK_RPAREN, begin + 1); return;
     case '%': lex_percent(lexer); return;
     case '"':
     case '\'': lex_string(lexer); return;

@@ -4,8 +4,7 @@
 #ifndef REMAT_HLO_TEXT_LEXER_H
 #define REMAT_HLO_TEXT_LEXER_H
 
-#include "ir/ids.h"
-#include "ir/shape.h"
+#include "text/words.h"
 
 typedef enum TokKind {
   TOK_EOF,
@@ -41,27 +40,6 @@ typedef enum TokKind {
   TOK_PAD,        /* 1_1x0_0 */
 } TokKind;
 
-typedef enum Keyword {
-  KW_TRUE,
-  KW_FALSE,
-  KW_INF,
-  KW_HLO_MODULE,
-  KW_ENTRY,
-  KW_ROOT,
-  KW_FILE_NAMES,
-  KW_FUNCTION_NAMES,
-  KW_FILE_LOCATIONS,
-  KW_STACK_FRAMES,
-  KW_MAXIMAL,
-  KW_REPLICATED,
-  KW_MANUAL,
-  KW_UNKNOWN,
-  KW_UNREDUCED,
-  KW_LAST_TILE_DIM_REPLICATE,
-  KW_SHARD_AS,
-  KW_SHARD_LIKE,
-} Keyword;
-
 typedef struct Token {
   uint8_t kind;
   uint8_t value; /* ElementType or Keyword */
@@ -69,25 +47,37 @@ typedef struct Token {
   uint32_t begin, end; /* the whole token */
   Span word;           /* without %, quotes, swallowed `:` or `=` */
   int64_t integer;     /* of a TOK_INT; 64 bits, 2^63 and above wrap (XLA's rule) */
-  uint64_t nan_payload; /* of a nan; 0 = none given */
-  const char *error;
+  union {
+    uint64_t nan_payload; /* of a nan; 0 = none given */
+    uint64_t hash;        /* of a word, `%` left out: hash_str() */
+    const char *error;
+  };
+  const Word *known; /* of a word without `%`: what it can mean, NULL = nothing */
 } Token;
 
 typedef struct Lexer {
   const char *text;
+  const Words *words;
   uint32_t length;
   uint32_t pos;      /* behind `tok` */
   uint32_t prev_end; /* end of the token before `tok` */
   Token tok;
 } Lexer;
 
-void lexer_init(Lexer *lexer, const char *text, uint32_t length);
+/* Without `words` no word means anything: for texts that are known to be names or numbers. */
+void lexer_init(Lexer *lexer, const char *text, uint32_t length, const Words *words);
 
 /* Reads the next token into lexer->tok. */
 void lex_next(Lexer *lexer);
 
 /* The same where only an integer or punctuation is of interest: `1_2` reads as 1 here. */
 void lex_next_int(Lexer *lexer);
+
+/* Goes on behind `end`: what lies up to there was read without tokens. */
+static inline void lex_skip_to(Lexer *lexer, uint32_t end) {
+  lexer->tok.end = lexer->pos = end;
+  lex_next(lexer);
+}
 
 /* The kind of the token behind the current one. */
 TokKind lex_peek(const Lexer *lexer);

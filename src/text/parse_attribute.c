@@ -5,6 +5,7 @@
 #include <strings.h>
 
 #include "text/parser.h"
+#include "text/scan.h"
 
 static bool parse_bool_value(Parser *parser) {
   bool value = false;
@@ -154,7 +155,7 @@ static bool split_ints(Parser *parser, Str text, char separator, uint32_t place,
     uint32_t end = begin;
     while (end < text.len && text.data[end] != separator) end++;
     Lexer number;
-    lexer_init(&number, text.data + begin, end - begin);
+    lexer_init(&number, text.data + begin, end - begin, NULL);
     lex_next_int(&number);
     if (number.tok.kind != TOK_INT || number.pos != end - begin) {
       return parse_fail(parser, place, "an integer in '%.*s' is out of range", (int)text.len,
@@ -694,8 +695,76 @@ static bool parse_metadata_field(Parser *parser, enum MetadataField field, Metad
   return true;
 }
 
+/* ---- metadata as XLA prints it ----
+ * Half of the bytes of most dumps: strings without escapes and short numbers, one blank between them.
+ * These functions return the offset behind what they read, 0 when the text has another form, which is
+ * then left to parse_metadata. */
+
+static uint32_t read_plain_string(const Lexer *lexer, uint32_t pos, Span *string) {
+  if (pos >= lexer->length || lexer->text[pos] != '"') return 0;
+  uint32_t end = scan_plain_string(lexer->text, pos + 1, lexer->length, '"');
+  if (end >= lexer->length || lexer->text[end] != '"') return 0;
+  *string = (Span){pos + 1, end};
+  return end + 1;
+}
+
+static uint32_t read_plain_int(const Lexer *lexer, uint32_t pos, int32_t *value) {
+  enum { SAFE_DIGITS = 9 };
+  uint32_t end = pos;
+  int32_t number = 0;
+  for (; end < lexer->length && lexer->text[end] >= '0' && lexer->text[end] <= '9'; end++) {
+    if (end - pos == SAFE_DIGITS) return 0;
+    number = number * 10 + (lexer->text[end] - '0');
+  }
+  *value = number;
+  return end > pos ? end : 0;
+}
+
+static uint32_t read_plain_field(const Lexer *lexer, uint32_t pos, Metadata *metadata,
+                                 uint32_t *seen) {
+  struct {
+    const char *name;
+    uint32_t len;
+    Span *string;
+    int32_t *number;
+  } fields[] = {{"op_name=", 8, &metadata->op_name, NULL},
+                {"stack_frame_id=", 15, NULL, &metadata->stack_frame_id},
+                {"source_file=", 12, &metadata->source_file, NULL},
+                {"source_line=", 12, NULL, &metadata->source_line},
+                {"op_type=", 8, &metadata->op_type, NULL}};
+  for (uint32_t i = 0; i < sizeof fields / sizeof *fields; i++) {
+    if (lexer->length - pos < fields[i].len ||
+        memcmp(lexer->text + pos, fields[i].name, fields[i].len) != 0) {
+      continue;
+    }
+    if (*seen & 1u << i) return 0;
+    *seen |= 1u << i;
+    pos += fields[i].len;
+    return fields[i].string ? read_plain_string(lexer, pos, fields[i].string)
+                            : read_plain_int(lexer, pos, fields[i].number);
+  }
+  return 0;
+}
+
+static uint32_t read_plain_metadata(const Lexer *lexer, Metadata *metadata) {
+  uint32_t pos = lexer->tok.end, seen = 0;
+  for (;;) {
+    pos = read_plain_field(lexer, pos, metadata, &seen);
+    if (!pos || pos >= lexer->length) return 0;
+    char next = lexer->text[pos++];
+    if (next == '}') return pos;
+    if (next != ' ') return 0;
+  }
+}
+
 /* '{' (','? name=value)* '}', each name once, in any order. */
 bool parse_metadata(Parser *parser, Metadata *metadata) {
+  *metadata = (Metadata){0};
+  uint32_t end = at(parser, TOK_LBRACE) ? read_plain_metadata(&parser->lex, metadata) : 0;
+  if (end) {
+    lex_skip_to(&parser->lex, end);
+    return true;
+  }
   *metadata = (Metadata){0};
   uint32_t opener = tok(parser)->begin, seen = 0;
   if (!parse_token(parser, TOK_LBRACE, "before the metadata")) return false;

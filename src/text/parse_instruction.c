@@ -10,48 +10,20 @@
 #include "text/attribute_rules.h"
 #include "text/parser.h"
 
-/* Ids in parser->words: opcodes come first, attributes (the first row of each text) behind them. */
-enum { FIRST_ATTR_WORD = NUM_OPCODES };
-
-static const char *word_text(uint32_t word) {
-  return word < FIRST_ATTR_WORD ? opcode_text((Opcode)word)
-                                : attribute_info((AttrId)(word - FIRST_ATTR_WORD))->text;
-}
-
-static uint64_t word_hash(Str text, bool is_attr) {
-  return hash_bytes(HASH_SEED + is_attr, text.data, text.len);
-}
-
-static uint32_t find_word(const Parser *parser, Str text, bool is_attr) {
-  uint32_t word;
-  for (IdProbe probe = id_table_probe(&parser->words, word_hash(text, is_attr));
-       id_probe_next(&probe, &word);) {
-    if ((word >= FIRST_ATTR_WORD) == is_attr && str_is(text, word_text(word))) return word;
-  }
-  return NO_ID;
-}
-
-void parser_init_words(Parser *parser) {
-  for (uint32_t word = 0; word < FIRST_ATTR_WORD + NUM_ATTRS; word++) {
-    bool is_attr = word >= FIRST_ATTR_WORD;
-    const char *text = word_text(word);
-    Str str = {text, (uint32_t)strlen(text)};
-    if (find_word(parser, str, is_attr) != NO_ID) continue;
-    id_table_add(&parser->words, parser->tables, word_hash(str, is_attr), word);
-  }
-}
-
 /* ---- names ---- */
 
-static uint64_t inst_name_hash(CompId comp, Str name) {
-  return hash_bytes(hash_mix(HASH_SEED, comp), name.data, name.len);
+/* Names are unique in their computation. */
+static uint64_t name_key(CompId comp, uint64_t name_hash) {
+  return hash_mix(name_hash, comp);
 }
 
-static InstId find_in(const Parser *parser, CompId comp, Str name, uint64_t hash) {
+static InstId find_hashed(const Parser *parser, Str name, uint64_t name_hash) {
   InstId id;
-  for (IdProbe probe = id_table_probe(&parser->inst_names, hash); id_probe_next(&probe, &id);) {
+  for (IdProbe probe =
+           id_table_probe(&parser->inst_names, name_key(parser->comp, name_hash));
+       id_probe_next(&probe, &id);) {
     const Instruction *inst = inst_get(parser->module, id);
-    if (inst->parent == comp && inst->name_len == name.len &&
+    if (inst->parent == parser->comp && inst->name_len == name.len &&
         memcmp(inst->name, name.data, name.len) == 0) {
       return id;
     }
@@ -60,7 +32,7 @@ static InstId find_in(const Parser *parser, CompId comp, Str name, uint64_t hash
 }
 
 InstId parser_find_inst(const Parser *parser, Str name) {
-  return find_in(parser, parser->comp, name, inst_name_hash(parser->comp, name));
+  return find_hashed(parser, name, hash_str(name));
 }
 
 InstId parser_add_inst(Parser *parser, const NewInst *new) {
@@ -100,7 +72,8 @@ InstId parser_add_inst(Parser *parser, const NewInst *new) {
   *source = new->source;
   source->operand_offsets = parser->source->operand_offsets.len - new->num_operands;
   *vec_push(parser->tables, &parser->comp_insts) = id;
-  id_table_add(&parser->inst_names, parser->tables, inst_name_hash(parser->comp, new->name), id);
+  id_table_add(&parser->inst_names, parser->tables,
+               name_key(parser->comp, hash_str(new->name)), id);
   return id;
 }
 
@@ -124,8 +97,9 @@ static InstId add_missing_param(Parser *parser, Str name, ShapeId shape) {
                                             .flags = INST_IMPLIED});
 }
 
-static InstId find_operand(Parser *parser, Str name, ShapeId shape, uint32_t place) {
-  InstId id = name.len ? parser_find_inst(parser, name) : NO_ID;
+static InstId find_operand(Parser *parser, Str name, uint64_t name_hash, ShapeId shape,
+                           uint32_t place) {
+  InstId id = name.len ? find_hashed(parser, name, name_hash) : NO_ID;
   if (id == NO_ID && parser->is_single_instruction && parser->comp == 0) {
     if (shape == NO_ID) {
       parse_fail(parser, place, "operand '%.*s' of a single instruction needs a shape",
@@ -189,8 +163,10 @@ static bool parse_named_operand(Parser *parser, uint32_t opener) {
   if (parse_at_shape(parser) && !parse_shape(parser, &shape)) return false;
   uint32_t place = tok(parser)->begin;
   Str name = {0};
+  uint64_t name_hash = 0;
   bool may_lack_name = shape != NO_ID && parser->is_single_instruction && parser->comp == 0;
   if (at(parser, TOK_IDENT) || at(parser, TOK_NAME)) {
+    name_hash = tok(parser)->hash;
     parse_name(parser, &name);
   } else if (!may_lack_name) {
     return parse_expected(parser, "an operand");
@@ -198,7 +174,7 @@ static bool parse_named_operand(Parser *parser, uint32_t opener) {
   bool is_compact = at(parser, TOK_HASH);
   InstId id = NO_ID;
   if (!is_compact) {
-    id = find_operand(parser, name, shape, place);
+    id = find_operand(parser, name, name_hash, shape, place);
     if (id == NO_ID || !check_operand_shape(parser, id, shape, place)) return false;
   } else {
     /* XLA reads all indices before it looks anything up. */
@@ -207,7 +183,7 @@ static bool parse_named_operand(Parser *parser, uint32_t opener) {
     while (eat(parser, TOK_HASH)) {
       if (!parse_int(parser, &index)) return false;
     }
-    id = find_operand(parser, name, NO_ID, place);
+    id = find_operand(parser, name, name_hash, NO_ID, place);
     Lexer behind = parser->lex;
     for (parser->lex = first; id != NO_ID && eat(parser, TOK_HASH);) {
       uint32_t number = tok(parser)->begin;
@@ -226,10 +202,24 @@ static bool parse_named_operand(Parser *parser, uint32_t opener) {
   return true;
 }
 
+/* Nearly all operands are the name of something defined, and nothing else. */
+static bool parse_plain_operand(Parser *parser) {
+  const Token *token = tok(parser);
+  if (token->kind != TOK_NAME && token->kind != TOK_IDENT) return false;
+  char next = parser->lex.pos < parser->lex.length ? parser->lex.text[parser->lex.pos] : '\0';
+  if (next != ',' && next != ')') return false;
+  InstId id = find_hashed(parser, tok_word(parser), token->hash);
+  if (id == NO_ID) return false;
+  push_operand(parser, id, token->begin);
+  lex_next(&parser->lex);
+  return true;
+}
+
 /* One operand. When it is neither a name nor a nested instruction, XLA only notes that and goes on
  * from where the second reading stopped; with luck a ',' or ')' stands there, and the operand is
  * dropped. So true does not mean that there is one more operand; `*noted` then holds the error. */
 static bool parse_operand(Parser *parser, uint32_t opener, ParseError *noted) {
+  if (parse_plain_operand(parser)) return true;
   Lexer begin = parser->lex;
   uint32_t place = begin.tok.begin;
   uint32_t num_operands = parser->operands.len, depth = parser->depth;
@@ -289,9 +279,9 @@ static bool is_seen(const AttrSet *set, AttrId name) {
 }
 
 /* The row that applies to this opcode: texts are shared by rows with other kinds of values. */
-static const AttrRule *find_rule(const AttrRule *rules, const char *text) {
+static const AttrRule *find_rule(const Parser *parser, const AttrRule *rules, AttrId name) {
   for (; rules->attr >= 0; rules++) {
-    if (strcmp(attribute_info((AttrId)rules->attr)->text, text) == 0) return rules;
+    if (parser->words.attr_name[rules->attr] == name) return rules;
   }
   return NULL;
 }
@@ -321,13 +311,14 @@ static bool parse_attribute(Parser *parser, const AttrRule *const *rules, Opcode
   uint32_t place = tok(parser)->begin;
   if (!at(parser, TOK_ATTR_NAME)) return parse_expected(parser, "an attribute behind ','");
   Str name = tok_word(parser);
-  uint32_t word = find_word(parser, name, true);
-  if (word == NO_ID) return fail_unknown_attr(parser, rules, name, opcode, place);
-  AttrId first_row = (AttrId)(word - FIRST_ATTR_WORD), attr = first_row;
+  const Word *word = tok(parser)->known;
+  if (!word || word->attr == NUM_ATTRS) {
+    return fail_unknown_attr(parser, rules, name, opcode, place);
+  }
+  AttrId first_row = (AttrId)word->attr, attr = first_row;
   if (!attribute_is_common(first_row)) {
-    const char *text = attribute_info(first_row)->text;
-    const AttrRule *rule = find_rule(rules[0], text);
-    if (!rule && rules[1]) rule = find_rule(rules[1], text);
+    const AttrRule *rule = find_rule(parser, rules[0], first_row);
+    if (!rule && rules[1]) rule = find_rule(parser, rules[1], first_row);
     if (!rule) return fail_unknown_attr(parser, rules, name, opcode, place);
     attr = (AttrId)rule->attr;
   }
@@ -358,11 +349,9 @@ static bool parse_attributes(Parser *parser, const AttrRule *const *rules, Opcod
   for (int list = 0; list < 2 && rules[list]; list++) {
     for (const AttrRule *rule = rules[list]; rule->attr >= 0; rule++) {
       if (!rule->is_required) continue;
-      const char *text = attribute_info((AttrId)rule->attr)->text;
-      uint32_t word = find_word(parser, str_make(text, strlen(text)), true);
-      if (is_seen(set, (AttrId)(word - FIRST_ATTR_WORD))) continue;
-      return parse_fail(parser, place, "%s lacks the attribute '%s'%s", opcode_text(opcode), text,
-                        is_allowed ? "" : ", which a nested instruction cannot carry");
+      if (is_seen(set, (AttrId)parser->words.attr_name[rule->attr])) continue;
+      return parse_fail(parser, place, "%s lacks the attribute '%s'%s", opcode_text(opcode),
+                        attribute_info((AttrId)rule->attr)->text, is_allowed ? "" : ", which a nested instruction cannot carry");
     }
   }
   return true;
@@ -430,9 +419,9 @@ static bool parse_opcode(Parser *parser, OpcodeText *result) {
   Str text = tok_word(parser);
   result->place = tok(parser)->begin;
   result->wrapped = NUM_OPCODES;
-  uint32_t word = find_word(parser, text, false);
-  if (word != NO_ID) {
-    result->opcode = (Opcode)word;
+  const Word *word = tok(parser)->known;
+  if (word && word->opcode != NUM_OPCODES) {
+    result->opcode = (Opcode)word->opcode;
     lex_next(&parser->lex);
     return true;
   }
@@ -442,10 +431,11 @@ static bool parse_opcode(Parser *parser, OpcodeText *result) {
         memcmp(text.data + text.len - length, forms[i].suffix, length) != 0) {
       continue;
     }
-    word = find_word(parser, (Str){text.data, text.len - length}, false);
-    if (word == NO_ID || has_native_async((Opcode)word)) break;
+    Str wrapped = {text.data, text.len - length};
+    word = words_find(&parser->words, wrapped, hash_str(wrapped));
+    if (!word || word->opcode == NUM_OPCODES || has_native_async((Opcode)word->opcode)) break;
     result->opcode = forms[i].opcode;
-    result->wrapped = (Opcode)word;
+    result->wrapped = (Opcode)word->opcode;
     lex_next(&parser->lex);
     return true;
   }
@@ -739,11 +729,9 @@ bool parse_instruction_rhs(Parser *parser, Str name, uint32_t begin, uint32_t na
 }
 
 /* XLA would rename the instruction, which it calls an error. */
-static bool check_inst_name(Parser *parser, Str name, uint32_t place) {
-  bool is_type = false;
-  for (unsigned type = 0; type < NUM_TYPES && !is_type; type++) {
-    is_type = str_is(name, type_info(type)->text);
-  }
+static bool check_inst_name(Parser *parser, Str name, uint64_t name_hash, uint32_t place) {
+  const Word *word = words_find(&parser->words, name, name_hash);
+  bool is_type = word && word->type != NUM_TYPES;
   bool is_reserved = name.len >= 2 && name.data[0] == '_' && name.data[1] == '_' &&
                      !(name.len >= 6 && memcmp(name.data, "__xla_", 6) == 0);
   if (is_type || is_reserved) {
@@ -751,7 +739,7 @@ static bool check_inst_name(Parser *parser, Str name, uint32_t place) {
                       (int)name.len, name.data,
                       is_type ? "it is an element type" : "names with '__' are reserved");
   }
-  InstId other = parser_find_inst(parser, name);
+  InstId other = find_hashed(parser, name, name_hash);
   if (other == NO_ID) return true;
   return parse_fail_opened(parser, place, parser->source->insts.data[other].name,
                            "instruction '%.*s' is already defined", (int)name.len, name.data);
@@ -763,6 +751,7 @@ bool parse_instruction(Parser *parser, InstId *root) {
   bool is_root = tok_is_keyword(tok(parser), KW_ROOT);
   if (is_root) lex_next(&parser->lex);
   uint32_t place = tok(parser)->begin;
+  uint64_t name_hash = tok(parser)->hash;
   Str name;
   if (!parse_name(parser, &name)) return false;
   if (parser->lex.text[place] == '%') parser->source->uses_percent = true;
@@ -772,7 +761,7 @@ bool parse_instruction(Parser *parser, InstId *root) {
                              "a computation has one ROOT");
   }
   InstId id;
-  if (!check_inst_name(parser, name, place) ||
+  if (!check_inst_name(parser, name, name_hash, place) ||
       !parse_instruction_rhs(parser, name, begin, place, true, &id)) {
     return false;
   }

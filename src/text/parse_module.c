@@ -509,6 +509,9 @@ static void report_error(const Parser *parser) {
   diag_fail(parser->diags, RH_ERR_INPUT, place, "%s", message ? message : parser->error.message);
 }
 
+/* Dumps have 100 to 250 bytes of text for each instruction: the table of names rarely has to grow. */
+enum { BYTES_PER_INST = 192 };
+
 rh_status text_parse(const char *text, size_t length, const ArenaOptions *memory, Module **module,
                      rh_diags *diags) {
   *module = NULL;
@@ -522,8 +525,9 @@ rh_status text_parse(const char *text, size_t length, const ArenaOptions *memory
                    .comp = NO_ID};
   parser.arena = parser.module->arena;
   parser.source = parser.module->source;
-  lexer_init(&parser.lex, text, (uint32_t)length);
-  parser_init_words(&parser);
+  words_init(&parser.words, parser.tables);
+  lexer_init(&parser.lex, text, (uint32_t)length, &parser.words);
+  id_table_reserve(&parser.inst_names, parser.tables, (uint32_t)length / BYTES_PER_INST);
   (void)vec_extend(parser.tables, &parser.operands, 0); /* a place of the first element is asked for */
   (void)vec_extend(parser.tables, &parser.callees, 0);
   bool ok = parse_text(&parser);

@@ -447,9 +447,7 @@ bool parse_shape(Parser *parser, ShapeId *shape) {
     hash = hash_str(text);
     *shape = find_shape_text(parser, text, hash);
     if (*shape != NO_ID) {
-      parser->lex.tok.end = simple_end;
-      parser->lex.pos = simple_end;
-      lex_next(&parser->lex);
+      lex_skip_to(&parser->lex, simple_end);
       return true;
     }
   }

@@ -207,7 +207,7 @@ static bool parse_axis_ref(Parser *parser, const Mesh *mesh) {
   while (axis < mesh->num_axes && !str_equal(mesh->names[axis], name)) axis++;
   if (axis == mesh->num_axes) {
     Lexer number;
-    lexer_init(&number, name.data, name.len);
+    lexer_init(&number, name.data, name.len, NULL);
     lex_next_int(&number);
     bool is_number = number.tok.kind == TOK_INT && number.pos == name.len;
     if (!is_number || number.tok.integer < 0 || number.tok.integer >= mesh->num_axes) {

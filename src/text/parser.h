@@ -35,7 +35,7 @@ typedef struct Parser {
   uint32_t depth;
   uint32_t max_errors;
 
-  IdTable words;      /* opcodes and attribute names, see word ids in parse_instruction.c */
+  Words words;
   IdTable shape_texts; /* from the text of an array shape to its id */
   VEC(Str) shape_text_keys;
   VEC(ShapeId) shape_text_ids;
@@ -161,7 +161,6 @@ bool parse_quoted_module(Parser *parser, Span quoted, uint32_t place);
 /* Finishes what parse_header could only note: aliases name parts of the entry's shapes. */
 bool parse_resolve_header(Parser *parser);
 
-void parser_init_words(Parser *parser);
 InstId parser_find_inst(const Parser *parser, Str name);
 CompId parser_find_comp(const Parser *parser, Str name);
 

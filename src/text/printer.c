@@ -125,7 +125,7 @@ static bool has_percent_at(const Printer *printer, uint32_t offset) {
 static uint32_t name_end(const Printer *printer, uint32_t offset) {
   const ModuleSource *source = printer->module->source;
   Lexer lexer;
-  lexer_init(&lexer, source->text, source->length);
+  lexer_init(&lexer, source->text, source->length, NULL);
   lexer.pos = offset;
   lex_next(&lexer);
   return lexer.tok.word.end;
@@ -135,7 +135,7 @@ static uint32_t name_end(const Printer *printer, uint32_t offset) {
 static uint32_t operand_end(const Printer *printer, uint32_t offset) {
   const ModuleSource *source = printer->module->source;
   Lexer lexer;
-  lexer_init(&lexer, source->text, source->length);
+  lexer_init(&lexer, source->text, source->length, NULL);
   lexer.pos = offset;
   uint32_t depth = 0, end = offset;
   for (;;) {

@@ -32,7 +32,10 @@ static char *tokens_of(const char *text, size_t length, bool only_int) {
   memcpy(exact, text, length);
   char *out = calloc(1, 20 * length + 64);
   Lexer lexer;
-  lexer_init(&lexer, exact, (uint32_t)length);
+  Arena *arena = arena_new(NULL);
+  Words words;
+  words_init(&words, arena);
+  lexer_init(&lexer, exact, (uint32_t)length, &words);
   for (int i = 0;; i++) {
     if (only_int) {
       lex_next_int(&lexer);
@@ -44,6 +47,7 @@ static char *tokens_of(const char *text, size_t length, bool only_int) {
     show_token(&lexer, out + strlen(out), 16 * length + 16);
     if (lexer.tok.kind == TOK_ERROR) break;
   }
+  arena_free(arena);
   free(exact);
   return out;
 }
@@ -267,7 +271,7 @@ static const struct {
 
 START_TEST(escapes_match_table) {
   Lexer lexer;
-  lexer_init(&lexer, escapes[_i].string, (uint32_t)strlen(escapes[_i].string));
+  lexer_init(&lexer, escapes[_i].string, (uint32_t)strlen(escapes[_i].string), NULL);
   lex_next(&lexer);
   ck_assert_msg((lexer.tok.kind == TOK_STRING) == escapes[_i].is_known, "%s", escapes[_i].string);
   if (!escapes[_i].is_known) {
@@ -294,7 +298,7 @@ static const struct {
 
 START_TEST(dicts_end_at_their_brace) {
   Lexer lexer;
-  lexer_init(&lexer, dicts[_i].text, (uint32_t)strlen(dicts[_i].text));
+  lexer_init(&lexer, dicts[_i].text, (uint32_t)strlen(dicts[_i].text), NULL);
   lex_next(&lexer);
   bool closes = lex_json_dict(&lexer);
   ck_assert_msg(closes == (dicts[_i].length > 0), "%s", dicts[_i].text);
@@ -313,7 +317,7 @@ START_TEST(tokens_know_their_places) {
     uint32_t begin, end, word_begin, word_end;
   } places[] = {{1, 5, 2, 5}, {6, 7, 6, 7}, {8, 11, 9, 10}, {12, 15, 12, 14}, {15, 16, 15, 16}};
   Lexer lexer;
-  lexer_init(&lexer, text, sizeof text - 1);
+  lexer_init(&lexer, text, sizeof text - 1, NULL);
   uint32_t prev_end = 0;
   for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
     lex_next(&lexer);
@@ -333,7 +337,10 @@ END_TEST
 START_TEST(values_come_with_the_token) {
   Lexer lexer;
   static const char text[] = "bf16 nan(0x7f) nan 1.5 StackFrames";
-  lexer_init(&lexer, text, sizeof text - 1);
+  Arena *arena = arena_new(NULL);
+  Words words;
+  words_init(&words, arena);
+  lexer_init(&lexer, text, sizeof text - 1, &words);
   lex_next(&lexer);
   ck_assert_int_eq(lexer.tok.value, TYPE_BF16);
   lex_next(&lexer);
@@ -346,12 +353,13 @@ START_TEST(values_come_with_the_token) {
   ck_assert(!lexer.tok.is_nan);
   lex_next(&lexer);
   ck_assert_int_eq(lexer.tok.value, KW_STACK_FRAMES);
+  arena_free(arena);
 }
 END_TEST
 
 START_TEST(peeking_changes_nothing) {
   Lexer lexer;
-  lexer_init(&lexer, "a { /* x", 8);
+  lexer_init(&lexer, "a { /* x", 8, NULL);
   lex_next(&lexer);
   Lexer before = lexer;
   ck_assert_int_eq(lex_peek(&lexer), TOK_LBRACE);

@@ -133,8 +133,8 @@ static const struct {
     {"f32[1.5]", "an integer"},
     {"f32[9223372036854775808]", "negative"},
     {"f32[18446744073709551616]", "64 bits"},
-    {"F32[2]", "unknown opcode 'F32'"},
-    {"f33[2]", "unknown opcode 'f33'"},
+    {"F32[2]", "unknown element type 'F32'"},
+    {"f33[2]", "unknown element type 'f33'"},
     {"f32[2]{}", "an opcode"}, /* no layout: a body */
     {"f32[2,3]{0}", "2 dimensions but its layout orders 1"},
     {"f32[2]{0,1}", "1 dimension but its layout orders 2"},
