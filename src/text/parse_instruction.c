@@ -77,7 +77,7 @@ InstId parser_add_inst(Parser *parser, const NewInst *new) {
   return id;
 }
 
-static void push_operand(Parser *parser, InstId operand, uint32_t offset) {
+void parser_push_operand(Parser *parser, InstId operand, uint32_t offset) {
   *vec_push(parser->tables, &parser->operands) = operand;
   *vec_push(parser->tables, &parser->operand_offsets) = offset;
 }
@@ -148,7 +148,7 @@ static InstId compact_element(Parser *parser, InstId tuple, int64_t index, uint3
     return known;
   }
   parser->source->uses_compact_gte = true;
-  push_operand(parser, tuple, place);
+  parser_push_operand(parser, tuple, place);
   return parser_add_inst(parser, &(NewInst){.name = name,
                                             .opcode = OPCODE_GET_TUPLE_ELEMENT,
                                             .shape = shape->elements[index],
@@ -198,7 +198,7 @@ static bool parse_named_operand(Parser *parser, uint32_t opener) {
     if (!at(parser, TOK_ERROR)) parser->error.opener = opener;
     return false;
   }
-  push_operand(parser, id, place);
+  parser_push_operand(parser, id, place);
   return true;
 }
 
@@ -210,7 +210,7 @@ static bool parse_plain_operand(Parser *parser) {
   if (next != ',' && next != ')') return false;
   InstId id = find_hashed(parser, tok_word(parser), token->hash);
   if (id == NO_ID) return false;
-  push_operand(parser, id, token->begin);
+  parser_push_operand(parser, id, token->begin);
   lex_next(&parser->lex);
   return true;
 }
@@ -236,7 +236,7 @@ static bool parse_operand(Parser *parser, uint32_t opener, ParseError *noted) {
   InstId nested;
   if (parse_instruction_rhs(parser, (Str){0}, place, place, false, &nested)) {
     parser->error = before;
-    push_operand(parser, nested, place);
+    parser_push_operand(parser, nested, place);
     return true;
   }
   parser->operands.len = parser->operand_offsets.len = num_operands;
@@ -376,12 +376,6 @@ static void order_callees(Parser *parser, const AttrSet *set) {
 
 /* ---- the right-hand side ---- */
 
-typedef struct OpcodeText {
-  Opcode opcode;
-  Opcode wrapped; /* of `add-start` and its kind; NUM_OPCODES otherwise */
-  uint32_t place;
-} OpcodeText;
-
 static bool has_native_async(Opcode opcode) {
   switch (opcode) {
     case OPCODE_ALL_GATHER:
@@ -505,92 +499,6 @@ static void keep_attrs(Parser *parser, const AttrSet *set, NewInst *new) {
   parser->attrs.len = set->first;
 }
 
-/* The shape of an implied parameter: as the start's shape says; where no operand is bound yet, that of
- * the called computation's; where there is none, something. */
-static ShapeId async_param_shape(Parser *parser, ShapeId bound, CompId called, uint32_t index) {
-  Module *module = parser->module;
-  const Shape *params = shape_get(&module->shapes, bound);
-  if (index < params->rank) return params->elements[index];
-  if (called != NO_ID) {
-    return inst_get(module, id_list(module, comp_get(module, called)->params)[index])->shape;
-  }
-  return shape_array(&module->shapes,
-                     &(ArraySpec){.type = TYPE_F32, .rank = 1, .dims = (int64_t[]){1}});
-}
-
-/* At least as many as the opcode needs, of a call as many as what it calls; pushed as operands. */
-static uint32_t add_async_params(Parser *parser, const OpcodeText *op, ShapeId bound,
-                                 const NewInst *start) {
-  int arity = opcode_info(op->wrapped)->arity;
-  uint32_t num_params = shape_get(&parser->module->shapes, bound)->rank;
-  if (arity > 0 && (uint32_t)arity > num_params) num_params = (uint32_t)arity;
-  CompId called = NO_ID;
-  if (op->wrapped == OPCODE_CALL) {
-    called = parser->callees.data[start->first_callee];
-    uint32_t num_called = comp_get(parser->module, called)->params.len;
-    if (num_called > num_params) num_params = num_called;
-  }
-  for (uint32_t i = 0; i < num_params; i++) {
-    char *name = arena_printf(parser->arena, i ? "async_param.%u" : "async_param", i);
-    InstId param = parser_add_inst(
-        parser, &(NewInst){.name = str_make(name, strlen(name)),
-                           .opcode = OPCODE_PARAMETER,
-                           .shape = async_param_shape(parser, bound, called, i),
-                           .index = i,
-                           .flags = INST_IMPLIED});
-    push_operand(parser, param, 0);
-  }
-  return num_params;
-}
-
-/* `add-start(a, b)` means: a computation of one add over parameters, and an async-start that calls
- * it. The attributes are the add's. */
-static bool add_async_wrapper(Parser *parser, const OpcodeText *op, ShapeId shape,
-                              const NewInst *start, CompId *wrapper) {
-  const Shape *state = shape_get(&parser->module->shapes, shape);
-  ShapeId bound = state->elements[0], result = state->elements[1];
-  OpenComp open = parser_open_comp(parser, STR("async_wrapped"), COMP_IMPLIED);
-  uint32_t first = parser->operands.len;
-  uint32_t num_params = add_async_params(parser, op, bound, start);
-  NewInst root = *start;
-  root.name = STR("async_op");
-  root.opcode = op->wrapped;
-  root.shape = result;
-  root.num_operands = num_params;
-  root.flags |= INST_IMPLIED;
-  root.source = (InstSource){0};
-  Candidate candidate = {.opcode = op->wrapped,
-                         .has_shape = true,
-                         .shape = result,
-                         .operands = parser->operands.data + first,
-                         .num_operands = num_params,
-                         .attrs = parser->source->attrs.data + start->attrs,
-                         .num_attrs = start->num_attrs,
-                         .callees = parser->callees.data + start->first_callee,
-                         .num_callees = start->num_callees,
-                         .wrapped = NUM_OPCODES,
-                         .is_implied = true,
-                         .offset = op->place};
-  if (!parse_check_opcode(parser, &candidate)) {
-    parser->depth = MAX_NESTING + 1; /* what was begun is not taken back: no operand to drop */
-    return false;
-  }
-  InstId id = parser_add_inst(parser, &root);
-  *wrapper = open.id;
-  return parser_close_comp(parser, open, id);
-}
-
-/* What a start and an update hand on. */
-static bool check_async_shape(Parser *parser, ShapeId id, uint32_t place) {
-  const Shape *shape = shape_get(&parser->module->shapes, id);
-  if (shape_is_tuple(shape) && shape->rank >= 2 &&
-      shape_is_tuple(shape_get(&parser->module->shapes, shape->elements[0]))) {
-    return true;
-  }
-  return parse_fail(parser, place,
-                    "the shape of an async start is ((operand shapes…), result shape, …)");
-}
-
 /* Nested instructions have no name in the text; XLA's is `add.anon`, made unique. */
 static Str anonymous_name(Parser *parser, Opcode opcode) {
   const char *text = opcode_text(opcode);
@@ -685,8 +593,9 @@ static bool parse_rhs_tail(Parser *parser, RhsText *rhs, NewInst *new, bool with
               noted.message);
   }
   bool is_async = op->opcode == OPCODE_ASYNC_START || op->opcode == OPCODE_ASYNC_UPDATE;
-  if (is_async && !check_async_shape(parser, new->shape, op->place)) return false;
-  return !makes_wrapper || add_async_wrapper(parser, op, new->shape, new, wrapper);
+  if (is_async && !parse_async_check_shape(parser, new->shape, op->place)) return false;
+  if (makes_wrapper) return parse_async_wrapper(parser, op, new, wrapper);
+  return !is_sugar || parse_async_follow(parser, &candidate);
 }
 
 bool parse_instruction_rhs(Parser *parser, Str name, uint32_t begin, uint32_t name_offset,

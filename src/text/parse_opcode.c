@@ -163,13 +163,6 @@ static bool check_all_reduce(Parser *parser, const Candidate *candidate) {
   return candidate->opcode != OPCODE_REDUCE_SCATTER || check_one_dimension(parser, candidate, true);
 }
 
-/* The async instruction that `id` continues, looked for through updates; NO_ID when it continues
- * something else, such as a parameter. */
-static InstId async_start_of(const Module *module, InstId id) {
-  while (inst_get(module, id)->opcode == OPCODE_ASYNC_UPDATE) id = inst_operand(module, id, 0);
-  return inst_get(module, id)->opcode == OPCODE_ASYNC_START ? id : NO_ID;
-}
-
 static Str thread_of(const Parser *parser, const Attr *attr) {
   if (!attr) return STR("main");
   return module_span(parser->module, (Span){attr->text.begin + 1, attr->text.end - 1});
@@ -182,7 +175,7 @@ static bool check_async_follower(Parser *parser, const Candidate *candidate) {
   if (inst_get(module, candidate->operands[0])->opcode == OPCODE_ASYNC_DONE) {
     return fail(parser, candidate, "cannot follow an async-done");
   }
-  InstId start = async_start_of(module, candidate->operands[0]);
+  InstId start = parse_async_start_of(module, candidate->operands[0]);
   if (start == NO_ID) return true;
   const Attr *thread = find_attr(candidate, ATTR_ASYNC_EXECUTION_THREAD);
   if (thread && !str_equal(thread_of(parser, thread),

@@ -181,6 +181,9 @@ typedef struct NewInst {
 } NewInst;
 InstId parser_add_inst(Parser *parser, const NewInst *inst);
 
+/* Puts an operand on the stack; `offset` is where it stands in the text. */
+void parser_push_operand(Parser *parser, InstId operand, uint32_t offset);
+
 /* Opens and closes a computation: everything added in between belongs to it. False when its parameters
  * are not numbered from 0 on, each once. */
 typedef struct OpenComp {
@@ -211,5 +214,26 @@ typedef struct Candidate {
 
 /* Operand count, attribute and shape rules that XLA enforces while it parses. */
 bool parse_check_opcode(Parser *parser, Candidate *candidate);
+
+/* ---- asynchronous sugar (parse_async.c) ---- */
+
+typedef struct OpcodeText {
+  Opcode opcode;
+  Opcode wrapped; /* of `add-start` and its kind; NUM_OPCODES otherwise */
+  uint32_t place;
+} OpcodeText;
+
+bool parse_async_check_shape(Parser *parser, ShapeId shape, uint32_t place);
+
+/* Adds the computation that `add-start` implies. */
+bool parse_async_wrapper(Parser *parser, const OpcodeText *op, const NewInst *start,
+                         CompId *wrapper);
+
+/* The async instruction that `id` continues, looked for through updates; NO_ID when it continues
+ * something else, such as a parameter. */
+InstId parse_async_start_of(const Module *module, InstId id);
+
+/* Makes the computation that the start implied fit what `add-update` or `add-done` says. */
+bool parse_async_follow(Parser *parser, const Candidate *candidate);
 
 #endif

@@ -9,21 +9,6 @@
 #include "remat_hlo.h"
 #include "support.h"
 
-/* Asynchronous starts that get their operands from updates: XLA adds parameters to the computation
- * that the start implies, we do not. */
-static const char *const late_bound[] = {
-    "tests/hlo_parser_test.0300.hlo", "tests/hlo_parser_test.0362.hlo",
-    "tests/hlo_parser_test.0363.hlo", "tests/hlo_parser_test.0364.hlo",
-    "tests/hlo_parser_test.0380.hlo", "tests/hlo_parser_test.0382.hlo",
-};
-
-static bool is_late_bound(const char *path) {
-  for (size_t i = 0; i < sizeof late_bound / sizeof *late_bound; i++) {
-    if (strcmp(path, late_bound[i]) == 0) return true;
-  }
-  return false;
-}
-
 /* The top folders of the paths, a test each; with how many modules at least, so that a file that is
  * cut off is noticed. */
 static const struct {
@@ -77,7 +62,7 @@ static const char *difference(const Verdict *wanted) {
     rh_module_info info = rh_get_info(module);
     Rest rest = {text, length};
     if (info.num_computations != wanted->num_computations) what = "another number of computations";
-    if (info.num_instructions != wanted->num_instructions && !is_late_bound(wanted->path)) {
+    if (info.num_instructions != wanted->num_instructions) {
       what = "another number of instructions";
     }
     if (rh_print(module, compare, &rest) != RH_OK || rest.length) what = "printed otherwise";
