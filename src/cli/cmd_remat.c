@@ -94,9 +94,9 @@ static rh_status measure_before(RematJob *job) {
   return measure(job, job->baseline, &job->before);
 }
 
-/* `share` millionths of `bytes`, rounded down. */
+/* `share` millionths of a percent of `bytes`, rounded down. */
 static int64_t share_of(int64_t bytes, int64_t share) {
-  __int128_t product = (__int128_t)bytes * share / 1000000;
+  __int128_t product = (__int128_t)bytes * share / 100000000;
   return product < INT64_MAX ? (int64_t)product : INT64_MAX - 1;
 }
 

@@ -9,8 +9,8 @@
 typedef enum BudgetKind {
   BUDGET_NONE,
   BUDGET_BYTES,     /* amount: bytes */
-  BUDGET_PERCENT,   /* amount: millionths of the peak before */
-  BUDGET_REDUCIBLE, /* amount: millionths of what lies above the lower bound */
+  BUDGET_PERCENT,   /* amount: of the peak before, millionths of a percent */
+  BUDGET_REDUCIBLE, /* amount: of what lies above the lower bound, likewise */
   BUDGET_MIN,
 } BudgetKind;
 

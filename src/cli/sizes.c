@@ -72,10 +72,9 @@ bool parse_budget(const char *text, Budget *budget) {
   __int128_t millionths;
   const char *end;
   if (parse_millionths(text + is_reducible, &millionths, &end) && strcmp(end, "%") == 0) {
-    /* 100 % are a million millionths. */
     if (millionths > INT64_MAX) return false;
     budget->kind = is_reducible ? BUDGET_REDUCIBLE : BUDGET_PERCENT;
-    budget->amount = (int64_t)(millionths / 100);
+    budget->amount = (int64_t)millionths;
     return true;
   }
   if (is_reducible || !parse_size(text, &budget->amount)) return false;
