@@ -63,13 +63,13 @@ rh_status input_read(const char *path, Input *input) {
   bool is_stdin = strcmp(path, "-") == 0;
   *input = (Input){.path = is_stdin ? "<stdin>" : path};
   int fd = is_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return fail(path, strerror(errno));
+  if (fd < 0) return fail(input->path, strerror(errno));
   struct stat status;
   rh_status result;
   if (fstat(fd, &status) != 0) {
-    result = fail(path, strerror(errno));
+    result = fail(input->path, strerror(errno));
   } else if (S_ISDIR(status.st_mode)) {
-    result = fail(path, "is a directory; give the dump files in it");
+    result = fail(input->path, "is a directory; give the dump files in it");
   } else if (S_ISREG(status.st_mode) && status.st_size >= MAP_FROM_BYTES) {
     result = map(fd, (size_t)status.st_size, input);
   } else {

@@ -6,6 +6,9 @@
 /* A line is shown up to this far to either side of the place. */
 enum { SHOWN_BEFORE = 60, SHOWN_BEHIND = 60 };
 
+/* Names in a message can be as long as the file. */
+enum { MAX_MESSAGE = 500 };
+
 static const char *severity_word(rh_severity severity) {
   switch (severity) {
     case RH_SEVERITY_ERROR: return "error";
@@ -76,7 +79,8 @@ void messages_print(const Input *input, const rh_diags *diags) {
     rh_diag diag = rh_diags_get(diags, i);
     bool has_place = diag.offset != RH_NO_OFFSET && diag.offset <= input->length;
     print_place(input, has_place ? diag.offset : RH_NO_OFFSET, stderr);
-    fprintf(stderr, ": %s: %s\n", severity_word(diag.severity), diag.message);
+    fprintf(stderr, ": %s: %.*s%s\n", severity_word(diag.severity), MAX_MESSAGE, diag.message,
+            strlen(diag.message) > MAX_MESSAGE ? "..." : "");
     if (has_place) print_line(input, diag.offset, stderr);
     if (diag.opener_offset != RH_NO_OFFSET && diag.opener_offset <= input->length) {
       print_place(input, diag.opener_offset, stderr);

@@ -1,0 +1,299 @@
+#!/usr/bin/env python3
+"""Faults that need files made for them, or a system that refuses: usage: test_system.py TOOL [CLASS...]"""
+
+import os
+import pathlib
+import resource
+import stat
+import sys
+import threading
+import time
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "cli"))
+import tool
+from tool import ToolTest
+
+MEGA = 1 << 20
+RECOMPUTE = ["--scheduler=input", "--algorithm=standard", "--memory-model=xla-remat",
+             "--small-node-limit=0", "--mem-limit=14KiB"]
+
+
+class Huge(ToolTest):
+    """Time and memory are bounded by the size of the input, messages by the width of a screen."""
+
+    def check(self, text, code, *parts):
+        self.write("huge.hlo", text)
+        begin = time.monotonic()
+        process = self.start("check", "huge.hlo")
+        out, err = process.communicate(timeout=tool.TIMEOUT_SECONDS)
+        self.assertEqual(process.returncode, code, err[:1000])
+        self.assertLess(time.monotonic() - begin, 20)
+        self.assertLess(len(err), 2000)
+        for part in parts:
+            self.assertIn(part, err.decode())
+        return out
+
+    def peak_bytes(self, *args):
+        process = self.start(*args)
+        process.stdout.read(), process.stderr.read()
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        process.stdout.close(), process.stderr.close()
+        return usage.ru_maxrss * 1024
+
+    def test_garbage_in_one_line_of_100_mb(self):
+        self.check(b"x" * (100 * MEGA), 3, "huge.hlo:1:")
+
+    def test_one_line_of_100_mb(self):
+        line = "ENTRY e { " + " ".join(
+            f"i{i} = f32[8,128]{{1,0}} parameter({i})" for i in range(2_400_000)) + " }"
+        self.assertGreater(len(line), 100_000_000)
+        self.check("HloModule m\n" + line, 0)
+        if not tool.has_sanitizers(self.tool):
+            self.assertLess(self.peak_bytes("check", "huge.hlo"), 12 * len(line))
+
+    def test_fault_in_one_line_of_100_mb(self):
+        self.check("HloModule m ENTRY e { p = f32[] parameter(0), metadata={op_name=\""
+                   + "a" * (100 * MEGA) + "\"} ROOT n = f32[] negate(q) }", 3,
+                   "huge.hlo:1:104857691: error: operand 'q' is not defined above", "...",
+                   "negate(q) }")
+
+    def test_string_of_100_mb_that_is_never_closed(self):
+        self.check("HloModule m ENTRY e { p = f32[] parameter(0), metadata={op_name=\""
+                   + "a" * (100 * MEGA), 3, "string is never closed")
+
+    def test_nested_parentheses(self):
+        self.check("HloModule m\nENTRY e { p = " + "(" * 1_000_000, 3, "nested more than")
+
+    def test_nested_operands(self):
+        self.check("HloModule m\nENTRY e { p = f32[] negate(" + "f32[] negate(" * 1_000_000, 3,
+                   "nested more than")
+
+    def test_nested_computations(self):
+        self.check("HloModule m\nENTRY e { p = f32[] call(), to_apply=" +
+                   "{ p = f32[] call(), to_apply=" * 1_000_000, 3, "nested more than")
+
+    def test_nested_literals(self):
+        self.check("HloModule m\nENTRY e { p = f32[2] constant(" + "{" * 1_000_000, 3)
+
+    def test_nested_dicts(self):
+        self.check("HloModule m\nENTRY e { p = f32[] parameter(0), backend_config=" +
+                   "{" * 1_000_000, 3, "never closed")
+
+    def test_many_errors_in_lists(self):
+        self.check("HloModule m\nENTRY e { p = f32[] parameter(0), control-predecessors={" +
+                   "a," * 1_000_000, 3)
+
+    def test_dimensions(self):
+        self.check("HloModule m\nENTRY e { p = f32[" + "1," * 1_000_000 + "1] parameter(0) }", 0)
+
+    def test_name_of_10_mb(self):
+        self.check("HloModule m\nENTRY e { p = f32[] negate(" + "n" * (10 * MEGA) + ") }", 3)
+
+    def test_newlines(self):
+        self.check("\n" * (100 * MEGA) + "x", 3, "huge.hlo:104857601:")
+
+
+class Inputs(ToolTest):
+    """What is no file with a module in it."""
+
+    def test_missing(self):
+        for command in (["check"], ["print"], []):
+            result = self.expect(3, *command, "none.hlo")
+            self.assertEqual(result.err, "none.hlo: error: No such file or directory\n")
+            self.assertEqual(result.out, "")
+
+    def test_directory(self):
+        self.path("dump").mkdir()
+        self.assert_message(self.expect(3, "check", "dump"), "dump: error: is a directory")
+        self.assert_message(self.expect(3, "./dump", "-o", "out.hlo"), "is a directory")
+        self.assert_no_leftovers("dump")
+
+    def test_unreadable(self):
+        self.write("secret.hlo", "HloModule m")
+        self.path("secret.hlo").chmod(0)
+        result = as_nobody(self, "check", "secret.hlo")
+        self.assertEqual(result.code, 3)
+        self.assertEqual(result.err, "secret.hlo: error: Permission denied\n")
+
+    def test_null_device(self):
+        self.assert_message(self.expect(3, "check", "/dev/null"), "the text holds no HLO")
+
+    def test_empty_stdin(self):
+        self.assert_message(self.expect(3, "check", "-"), "<stdin>:1:1: error: ")
+
+    def test_closed_stdin(self):
+        result = self.run_tool("check", "-", stdin=None, preexec_fn=lambda: os.close(0))
+        self.assertEqual(result.code, 3, result)
+        self.assert_message(result, "<stdin>: error: ")
+
+    def test_fault_in_stdin(self):
+        self.assert_message(self.expect(3, "check", "-", stdin=b"HloModule m\nENTRY {"),
+                            "<stdin>:2:7: error: ")
+
+    def test_fifo(self):
+        os.mkfifo(self.path("pipe"))
+        self.golden("recompute")
+        writer = threading.Thread(
+            target=lambda: self.path("pipe").write_bytes(self.path("input.hlo").read_bytes()))
+        writer.start()
+        self.expect(0, "check", "pipe")
+        writer.join()
+
+    def test_one_bad_file_keeps_no_other_from_being_done(self):
+        self.golden("recompute", to="good.hlo")
+        self.write("bad.hlo", "HloModule")
+        self.expect(3, "bad.hlo", "good.hlo", "-o", "out/", "--quiet")
+        self.assert_no_leftovers("bad.hlo", "good.hlo", "out", "out/good.hlo")
+
+    def test_module_too_large_for_max_memory(self):
+        self.golden("recompute")
+        self.assert_message(self.expect(4, "input.hlo", "--max-memory=1KiB", "-o", "out.hlo"),
+                            "input.hlo: error: out of memory")
+        self.assert_no_leftovers("input.hlo")
+
+
+class Outputs(ToolTest):
+    """Files that cannot be written: exit code 4, a message with the path, no half of a file."""
+
+    OPTIONS = {"-o": "out.hlo", "--json": "s.json", "--dump-memlog": "m.log", "--dump-dot": "graphs"}
+
+    def setUp(self):
+        super().setUp()
+        self.golden("recompute")
+
+    def refuse(self, option, path, *parts, **kwargs):
+        args = [option, path] if option == "-o" else [f"{option}={path}"]
+        result = self.expect(4, "input.hlo", *RECOMPUTE, *args, **kwargs)
+        self.assert_message(result, *parts)
+        return result
+
+    def test_full_device(self):
+        for option in ("-o", "--json", "--dump-memlog"):
+            with self.subTest(option):
+                self.refuse(option, "/dev/full", "/dev/full: error: No space left on device")
+                self.assertTrue(stat.S_ISCHR(os.stat("/dev/full").st_mode))
+        self.assert_no_leftovers("input.hlo")
+
+    def test_full_device_behind_a_link(self):
+        self.path("out.hlo").symlink_to("/dev/full")
+        self.refuse("-o", "out.hlo", "No space left on device")
+        self.assertTrue(self.path("out.hlo").is_symlink())
+        self.assert_no_leftovers("input.hlo", "out.hlo")
+
+    def test_full_stdout(self):
+        large = tool.SAMPLES / "vgg.after_optimizations.hlo"
+        for args in (["input.hlo"], ["input.hlo", "-o", "-"], ["input.hlo", "--json=-"],
+                     ["input.hlo", "--dump-memlog=-"], ["check", "input.hlo"], ["print", large],
+                     ["print", "input.hlo"], [large, "-o", "-"], [large, "--dump-memlog=-"],
+                     ["verify", "input.hlo", "input.hlo"], ["list"], ["--help"], ["--version"]):
+            with self.subTest(args), open("/dev/full", "wb") as full:
+                result = self.run_tool(*args, stdout=full)
+                self.assertEqual(result.code, 4, result)
+                self.assertIn("<stdout>: error: No space left on device", result.err)
+
+    def test_full_disk(self):
+        """A limit on the size of files stands in for a disk that fills up."""
+        def limit():
+            tool.ignore_file_size_signal()
+            resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
+
+        for option, path in self.OPTIONS.items():
+            if option == "--dump-dot" and not has_dot(self):
+                continue
+            with self.subTest(option):
+                self.refuse(option, path, "error: File too large", preexec_fn=limit)
+                left = [name for name in self.names() if name not in ("input.hlo", "graphs")]
+                self.assertEqual(left, [])
+
+    def test_full_disk_keeps_what_was_there(self):
+        def limit():
+            tool.ignore_file_size_signal()
+            resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
+
+        for option in ("-o", "--json", "--dump-memlog"):
+            with self.subTest(option):
+                self.write("old", "as it was")
+                self.refuse(option, "old", "error: File too large", preexec_fn=limit)
+                self.assertEqual(self.read("old"), "as it was")
+                self.assert_no_leftovers("input.hlo", "old")
+
+    def test_missing_folder(self):
+        for option in self.OPTIONS:
+            if option == "--dump-dot" and not has_dot(self):
+                continue
+            with self.subTest(option):
+                self.refuse(option, "none/out", "none/out", "No such file or directory")
+        self.assert_no_leftovers("input.hlo")
+
+    def test_file_as_folder(self):
+        self.write("file", "")
+        for option in self.OPTIONS:
+            if option == "--dump-dot" and not has_dot(self):
+                continue
+            with self.subTest(option):
+                self.refuse(option, "file/out", "file/out", "Not a directory")
+        self.assert_no_leftovers("file", "input.hlo")
+
+    def test_directory_as_json(self):
+        self.path("folder").mkdir()
+        self.refuse("--json", "folder", "folder: error: is a directory")
+        self.assert_no_leftovers("folder", "input.hlo")
+
+    def test_directory_as_print_output(self):
+        self.path("folder").mkdir()
+        self.assert_message(self.expect(4, "print", "input.hlo", "-o", "folder"), "is a directory")
+
+    def test_file_as_dot_directory(self):
+        if not has_dot(self):
+            self.skipTest("built without graphviz")
+        self.write("file", "")
+        self.refuse("--dump-dot", "file", "file")
+        self.assertEqual(self.read("file"), "")
+
+    def test_read_only_folder(self):
+        self.path("closed").mkdir(mode=0o555)
+        result = as_nobody(self, "input.hlo", *RECOMPUTE, "-o", "closed/out.hlo")
+        self.assertEqual(result.code, 4)
+        self.assert_message(result, "closed/out.hlo: error: Permission denied")
+
+    def test_read_only_file_is_replaced_only_where_the_folder_allows(self):
+        self.write("out.hlo", "as it was")
+        self.dir.chmod(0o555)
+        result = as_nobody(self, "input.hlo", *RECOMPUTE, "-o", "out.hlo")
+        self.dir.chmod(0o755)
+        self.assertEqual(result.code, 4)
+        self.assertEqual(self.read("out.hlo"), "as it was")
+
+    def test_name_too_long(self):
+        self.refuse("-o", "n" * 300, "File name too long")
+        self.assert_no_leftovers("input.hlo")
+
+    def test_json_says_nothing_of_a_run_that_failed(self):
+        self.write("s.json", "as it was")
+        self.expect(4, "input.hlo", *RECOMPUTE, "--json=s.json", "-o", "none/out.hlo")
+        self.assertEqual(self.read("s.json"), "as it was")
+        self.assert_no_leftovers("input.hlo", "s.json")
+
+
+def as_nobody(test, *args):
+    """Runs the tool without root's rights, which would open everything."""
+    def drop_rights():
+        if os.geteuid() == 0:
+            os.setuid(65534)
+
+    test.dir.chmod(test.dir.stat().st_mode | 0o055)
+    try:
+        return test.run_tool(*args, preexec_fn=drop_rights)
+    except PermissionError:
+        test.skipTest("only root can reach the tool")
+
+
+def has_dot(test):
+    result = test.run_tool("input.hlo", "--dump-dot=graphs.probe", "--dry-run", "--quiet")
+    return result.code != 2
+
+
+if __name__ == "__main__":
+    tool.main()

@@ -1,0 +1,123 @@
+"""What tests of the command line share: a directory of their own and a tool to run in it."""
+
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+GOLDEN = ROOT / "tests" / "golden"
+SAMPLES = ROOT / "hlo_samples"
+
+TIMEOUT_SECONDS = 60
+
+
+class Result:
+    def __init__(self, code, out, err):
+        self.code, self.out, self.err = code, out, err
+
+    def __repr__(self):
+        return f"exit {self.code}\nstdout: {self.out[:2000]}\nstderr: {self.err[:2000]}"
+
+
+class ToolTest(unittest.TestCase):
+    tool = None
+
+    def setUp(self):
+        directory = tempfile.TemporaryDirectory(prefix="cli.")
+        self.addCleanup(directory.cleanup)
+        self.dir = pathlib.Path(directory.name)
+
+    # ---- files ----
+
+    def path(self, name):
+        return self.dir / name
+
+    def write(self, name, text):
+        path = self.path(name)
+        path.write_bytes(text if isinstance(text, bytes) else text.encode())
+        return name
+
+    def read(self, name):
+        return self.path(name).read_text()
+
+    def golden(self, folder, name="input.hlo", to=None):
+        """Copies a module of the golden tests into the directory."""
+        return self.write(to or name, (GOLDEN / folder / name).read_bytes())
+
+    def names(self):
+        return sorted(path.relative_to(self.dir).as_posix() for path in self.dir.rglob("*"))
+
+    # ---- runs ----
+
+    def environment(self, extra):
+        env = {key: value for key, value in os.environ.items() if not key.endswith("_FLAGS")}
+        env.update(extra or {})
+        return env
+
+    def start(self, *args, env=None, **kwargs):
+        kwargs.setdefault("stdin", subprocess.DEVNULL)
+        kwargs.setdefault("stdout", subprocess.PIPE)
+        kwargs.setdefault("stderr", subprocess.PIPE)
+        return subprocess.Popen(
+            [self.tool, *map(str, args)], cwd=self.dir, env=self.environment(env), **kwargs
+        )
+
+    def run_tool(self, *args, stdin=None, **kwargs):
+        if stdin is not None:
+            kwargs["stdin"] = subprocess.PIPE
+        process = self.start(*args, **kwargs)
+        try:
+            out, err = process.communicate(stdin, timeout=TIMEOUT_SECONDS)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.communicate()
+            self.fail(f"{args} did not end within {TIMEOUT_SECONDS} seconds")
+        return Result(process.returncode, (out or b"").decode(), (err or b"").decode())
+
+    def expect(self, code, *args, **kwargs):
+        result = self.run_tool(*args, **kwargs)
+        self.assertEqual(result.code, code, f"{args}\n{result}")
+        return result
+
+    def json(self, *args, code=0):
+        """The summary in JSON of a run."""
+        return json.loads(self.expect(code, *args, "--quiet", "--json=-").out)
+
+    def wait_for(self, condition, what):
+        end = time.monotonic() + TIMEOUT_SECONDS
+        while not condition():
+            self.assertLess(time.monotonic(), end, what)
+            time.sleep(0.01)
+
+    # ---- what is asserted often ----
+
+    def assert_message(self, result, *parts):
+        """One message of ours, with all of these parts."""
+        self.assertIn("error: ", result.err, result)
+        for part in parts:
+            self.assertIn(part, result.err, result)
+
+    def assert_no_leftovers(self, *expected):
+        self.assertEqual(self.names(), sorted(expected))
+
+
+def has_sanitizers(tool):
+    return b"__asan_init" in pathlib.Path(tool).read_bytes()
+
+
+def ignore_file_size_signal():
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+
+
+def main():
+    """usage: test_x.py TOOL [CLASS...]"""
+    if len(sys.argv) < 2:
+        sys.exit(main.__doc__)
+    ToolTest.tool = str(pathlib.Path(sys.argv.pop(1)).resolve())
+    unittest.main(verbosity=2)
