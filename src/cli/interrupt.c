@@ -6,7 +6,9 @@
 
 #include "remat_hlo.h"
 
-static const char *volatile temporary;
+/* At most two are open at a time, the summary in JSON and one more. */
+enum { MAX_TEMPORARIES = 4 };
+static const char *volatile temporaries[MAX_TEMPORARIES];
 static const char *volatile mapping;
 
 static void write_error(const char *text) {
@@ -15,7 +17,7 @@ static void write_error(const char *text) {
 
 /* Only what is safe in a signal handler. */
 static void on_signal(int signal) {
-  interrupt_remove_temporary();
+  interrupt_remove_temporaries();
   if (signal == SIGBUS) {
     write_error(mapping ? mapping : "remat-hlo");
     write_error(": error: the file shrank while it was read\n");
@@ -37,13 +39,27 @@ void interrupt_install(void) {
   sigaction(SIGPIPE, &action, NULL);
 }
 
-void interrupt_note_temporary(const char *path) {
-  temporary = path;
+static void replace_temporary(const char *old, const char *path) {
+  for (int i = 0; i < MAX_TEMPORARIES; i++) {
+    if (temporaries[i] != old) continue;
+    temporaries[i] = path;
+    return;
+  }
 }
 
-void interrupt_remove_temporary(void) {
-  const char *path = temporary;
-  if (path) unlink(path);
+void interrupt_note_temporary(const char *path) {
+  replace_temporary(NULL, path);
+}
+
+void interrupt_forget_temporary(const char *path) {
+  replace_temporary(path, NULL);
+}
+
+void interrupt_remove_temporaries(void) {
+  for (int i = 0; i < MAX_TEMPORARIES; i++) {
+    const char *path = temporaries[i];
+    if (path) unlink(path);
+  }
 }
 
 void interrupt_note_mapping(const char *path) {

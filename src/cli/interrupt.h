@@ -6,12 +6,13 @@
 /* Handles SIGINT, SIGTERM, SIGHUP and SIGBUS; SIGPIPE becomes an error of write(). */
 void interrupt_install(void);
 
-/* A file to remove when the program is interrupted; NULL = none any more. The path must stay valid.
- */
+/* A file to remove when the program is interrupted, until it is forgotten. The path must stay valid as
+ * long. */
 void interrupt_note_temporary(const char *path);
+void interrupt_forget_temporary(const char *path);
 
-/* Removes it now. */
-void interrupt_remove_temporary(void);
+/* Removes all of them now. */
+void interrupt_remove_temporaries(void);
 
 /* What is mapped, for the message. The path must stay valid. */
 void interrupt_note_mapping(const char *path);

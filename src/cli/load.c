@@ -15,7 +15,7 @@ static void exit_out_of_memory(void *context, size_t wanted_bytes, size_t limit_
   fprintf(stderr, "%s: error: out of memory, %s more wanted", loaded->input.path, wanted);
   if (limit_bytes) fprintf(stderr, " (--max-memory=%s)", limit);
   fputs("\n", stderr);
-  interrupt_remove_temporary();
+  interrupt_remove_temporaries();
   _exit(RH_ERR_SYSTEM);
 }
 

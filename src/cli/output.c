@@ -14,13 +14,11 @@ static rh_status fail(const char *path, const char *what) {
   return RH_ERR_SYSTEM;
 }
 
-/* The file that a path leads to, through links that may end nowhere yet. */
-static char *resolve(const char *path) {
-  char *real = realpath(path, NULL);
-  if (real) return real;
+/* Where a link leads to; NULL when it is none. */
+static char *follow_link(const char *path) {
   char link[PATH_MAX];
   ssize_t len = readlink(path, link, sizeof link - 1);
-  if (len < 0) return strdup(path);
+  if (len < 0) return NULL;
   link[len] = 0;
   if (link[0] == '/') return strdup(link);
   const char *slash = strrchr(path, '/');
@@ -32,6 +30,23 @@ static char *resolve(const char *path) {
   return joined;
 }
 
+/* The file that a path leads to, through links that may end nowhere yet. NULL with errno. */
+static char *resolve(const char *path) {
+  enum { MAX_LINKS = 40 };
+  char *place = realpath(path, NULL);
+  if (place) return place;
+  place = strdup(path);
+  for (int i = 0; place && i < MAX_LINKS; i++) {
+    char *next = follow_link(place);
+    if (!next) return place;
+    free(place);
+    place = next;
+  }
+  free(place);
+  errno = ELOOP;
+  return NULL;
+}
+
 /* Mode of a new file: what the umask leaves. */
 static mode_t default_mode(void) {
   mode_t mask = umask(0);
@@ -41,9 +56,10 @@ static mode_t default_mode(void) {
 
 static rh_status open_temporary(Output *output, const struct stat *old) {
   output->target = resolve(output->path);
-  size_t len = output->target ? strlen(output->target) : 0;
+  if (!output->target) return fail(output->path, strerror(errno));
+  size_t len = strlen(output->target);
   output->temporary = malloc(len + sizeof ".XXXXXX");
-  if (!output->target || !output->temporary) return fail(output->path, "out of memory");
+  if (!output->temporary) return fail(output->path, "out of memory");
   memcpy(output->temporary, output->target, len);
   strcpy(output->temporary + len, ".XXXXXX");
   int fd = mkstemp(output->temporary);
@@ -98,7 +114,7 @@ rh_status output_close(Output *output, bool keep) {
       status = fail(output->path, strerror(errno));
     }
     if (!keep || status != RH_OK) unlink(output->temporary);
-    interrupt_note_temporary(NULL);
+    interrupt_forget_temporary(output->temporary);
   }
   free(output->temporary);
   free(output->target);

@@ -1,0 +1,1036 @@
+#!/usr/bin/env python3
+"""The command line: each option, and what holds for all of them. usage: test_cli.py TOOL [CLASS...]
+
+The figures are those of tests/golden/recompute/input.hlo, reckoned in its first lines: peak 16388
+bytes, 12296 with one value recomputed, no less than 12292.
+"""
+
+import csv
+import json
+import os
+import pathlib
+import re
+import signal
+import stat
+import subprocess
+import unittest
+
+import tool
+from tool import SAMPLES, ToolTest
+
+MODEL = ["--scheduler=input", "--memory-model=xla-remat", "--small-node-limit=0"]
+NONE = MODEL + ["--algorithm=none"]
+STANDARD = MODEL + ["--algorithm=standard"]
+PATH = MODEL + ["--algorithm=path"]
+
+BEFORE, AFTER, BOUND = 16388, 12296, 12292
+
+# The keys that every summary has; `blocking` is there when the limit is not met.
+KEYS = """
+input module limit_counts scheduler algorithm memory_model limit_bytes met peak_before_bytes
+peak_after_bytes lower_bound_bytes instructions_before instructions_after rematerialized flops_before
+flops_after bytes_accessed_before bytes_accessed_after seconds_before seconds_after
+flops_weighted_before flops_weighted_after overhead elapsed_seconds phases
+""".split()
+
+HUGE = """HloModule huge, is_scheduled=true
+
+ENTRY main {
+  x = s8[] parameter(0)
+  a = s8[9007199254740993]{0} broadcast(x), dimensions={}
+  b = s8[9007199254740993]{0} negate(a)
+  ROOT r = s8[1]{0} slice(b), slice={[0:1]}
+}
+"""
+
+
+class RecomputeTest(ToolTest):
+    def setUp(self):
+        super().setUp()
+        self.golden("recompute")
+
+    def summary(self, *args, code=0):
+        return self.json("input.hlo", *args, code=code)
+
+
+class Options(RecomputeTest):
+    """One test an option of `remat`, in the order of --help."""
+
+    def test_mem_limit(self):
+        for args in (["--mem-limit=14KiB"], ["--mem-limit", "14KiB"], ["-m", "14KiB"], ["-m14KiB"]):
+            with self.subTest(args):
+                summary = self.summary(*STANDARD, *args)
+                self.assertEqual(summary["limit_bytes"], 14336)
+                self.assertEqual(summary["peak_after_bytes"], AFTER)
+
+    def test_without_mem_limit_nothing_is_rematerialized(self):
+        result = self.expect(0, "input.hlo", *STANDARD)
+        self.assertIn("no --mem-limit: nothing was rematerialized", result.out)
+        summary = self.summary(*STANDARD)
+        self.assertEqual(summary["rematerialized"], 0)
+        self.assertEqual(summary["peak_after_bytes"], BEFORE)
+        self.assertTrue(summary["met"])
+
+    def test_limit_counts(self):
+        for counts, before in (("temp", 16384), ("temp+outputs", 16388), ("total", 16392)):
+            with self.subTest(counts):
+                summary = self.summary(*NONE, f"--limit-counts={counts}")
+                self.assertEqual(summary["limit_counts"], counts)
+                self.assertEqual(summary["peak_before_bytes"], before)
+
+    def test_memory_model(self):
+        for model in self.run_tool("list", "--names=models").out.split():
+            with self.subTest(model):
+                summary = self.summary("--scheduler=input", "--algorithm=none",
+                                       f"--memory-model={model}")
+                self.assertEqual(summary["memory_model"], model)
+                self.assertEqual(summary["peak_before_bytes"], BEFORE)
+
+    def test_scheduler(self):
+        for scheduler in self.run_tool("list", "--names=schedulers").out.split():
+            for args in ([f"--scheduler={scheduler}"], ["-s", scheduler]):
+                with self.subTest(args):
+                    summary = self.summary("--ignore-schedule", "--algorithm=none",
+                                           "--memory-model=xla-remat", *args)
+                    self.assertEqual(summary["scheduler"], scheduler)
+
+    def test_ignore_schedule(self):
+        args = ["--scheduler=auto", "--algorithm=none", "--memory-model=xla-remat"]
+        self.assertEqual(self.summary(*args)["scheduler"], "input")
+        self.assertEqual(self.summary(*args, "--ignore-schedule")["scheduler"], "default")
+
+    def test_inline_calls(self):
+        self.golden("calls", to="calls.hlo")
+        args = ["--scheduler=default", "--algorithm=none", "--memory-model=xla-remat"]
+        for when, count in (("auto", 5), ("always", 5), ("never", 13)):
+            with self.subTest(when):
+                summary = self.json("calls.hlo", *args, f"--inline-calls={when}")
+                self.assertEqual(summary["instructions_after"], count)
+
+    def test_unfuse(self):
+        self.golden("fusions", to="fusions.hlo")
+        args = ["--scheduler=default", "--algorithm=none", "--memory-model=xla-remat", "-o", "out.hlo"]
+        kinds = {"loop": "kLoop", "input": "kInput", "output": "kOutput"}
+        for value in ("loop", "input", "output", "loop,input", "input,output,loop", "all"):
+            with self.subTest(value):
+                summary = self.json("fusions.hlo", *args, f"--unfuse={value}")
+                self.assertFalse(summary["bit_exact"])
+                for word, kind in kinds.items():
+                    is_left = f"kind={kind}" in self.read("out.hlo")
+                    self.assertEqual(is_left, word not in value.split(",") and value != "all")
+                self.assertIn("kind=kCustom", self.read("out.hlo"))
+        self.assertTrue(self.json("fusions.hlo", *args)["bit_exact"])
+
+    def test_disable_cuda(self):
+        self.golden("fusions", to="fusions.hlo")
+        args = ["fusions.hlo", "--scheduler=default", "--algorithm=none", "--memory-model=xla-remat"]
+        self.expect(0, *args, "--unfuse=all", "-o", "all.hlo")
+        self.expect(0, *args, "--disable-cuda", "-o", "cuda.hlo")
+        self.assertEqual(self.read("all.hlo"), self.read("cuda.hlo"))
+
+    def test_algorithm(self):
+        for algorithm in self.run_tool("list", "--names=algorithms").out.split():
+            for args in ([f"--algorithm={algorithm}"], ["-a", algorithm]):
+                with self.subTest(args):
+                    code = 1 if algorithm == "none" else 0
+                    summary = self.summary(*MODEL, *args, "--mem-limit=14KiB", code=code)
+                    self.assertEqual(summary["algorithm"], algorithm)
+
+    def test_small_node_limit(self):
+        args = ["--scheduler=input", "--memory-model=xla-remat", "--algorithm=standard",
+                "--mem-limit=14KiB"]
+        for limit, code in (("0", 0), ("4095", 1), ("4095B", 0), ("4096B", 1), ("0.001", 0), ("1", 1),
+                            ("4KiB", 1)):
+            with self.subTest(limit):
+                self.expect(code, "input.hlo", *args, f"--small-node-limit={limit}")
+        self.expect(1, "input.hlo", *args)
+
+    def test_remat_collectives(self):
+        self.golden("collectives", to="c.hlo")
+        self.assertFalse(self.json("c.hlo", *PATH, "-m14KiB", code=1)["met"])
+        self.assertTrue(self.json("c.hlo", *PATH, "-m14KiB", "--remat-collectives")["met"])
+
+    def test_remat_mode(self):
+        self.expect(0, "input.hlo", *STANDARD, "-m14KiB", "--remat-mode=recompute")
+
+    def test_block_size_limit(self):
+        self.golden("layers", to="layers.hlo")
+        args = ["layers.hlo", "--scheduler=default", "--memory-model=xla-remat", "--algorithm=standard",
+                "--small-node-limit=0", "--mem-limit=min"]
+        names = [self.json(*args, f"--block-size-limit={size}", "-o", "out.hlo") and
+                 self.read("out.hlo") for size in (1, 4)]
+        self.assertNotEqual(*names)
+
+    def test_block_factor(self):
+        for factor in ("0", "1", "2.5"):
+            self.expect(0, "input.hlo", *STANDARD, "-m14KiB", f"--block-factor={factor}")
+
+    def test_min_remat_size(self):
+        self.assertTrue(self.summary(*STANDARD, "-m14KiB", "--min-remat-size=4KiB")["met"])
+        self.assertFalse(self.summary(*STANDARD, "-m14KiB", "--min-remat-size=14KiB", code=1)["met"])
+
+    def test_path_depth(self):
+        for depth in (1, 2, 10):
+            self.assertTrue(self.summary(*PATH, "-m14KiB", f"--path-depth={depth}")["met"])
+
+    def test_compat(self):
+        self.golden("collectives", to="c.hlo")
+        self.assertTrue(self.json("c.hlo", *STANDARD, "-m14KiB", "--compat")["met"])
+        self.assertFalse(self.json("c.hlo", *PATH, "-m14KiB", "--compat", code=1)["met"])
+
+    def test_device(self):
+        seconds = set()
+        for device in self.run_tool("list", "--names=devices").out.split():
+            with self.subTest(device):
+                summary = self.summary(*NONE, f"--device={device}")
+                self.assertEqual(summary["profile"], device)
+                seconds.add(summary["seconds_before"])
+        self.assertGreater(len(seconds), 3)
+
+    def test_trip_count(self):
+        text = (tool.GOLDEN / "while_loop" / "input.hlo").read_text()
+        self.write("loop.hlo", text.replace(", backend_config={\"known_trip_count\":{\"n\":\"10\"}}", "")
+                   .replace("add(s32[] %state#0, s32[] %one)", "multiply(s32[] %state#0, s32[] %one)"))
+        flops = {n: self.json("loop.hlo", *NONE, f"--trip-count={n}")["flops_weighted_before"]
+                 for n in (1, 2, 7)}
+        self.assertEqual(flops, {1: 502, 2: 904, 7: 2914})
+
+    def test_output(self):
+        for args in (["-o", "out.hlo"], ["--output=out.hlo"], ["--output", "out.hlo"], ["-oout.hlo"]):
+            with self.subTest(args):
+                self.expect(0, "input.hlo", *STANDARD, "-m14KiB", *args)
+                self.assertIn("%broadcast.remat", self.read("out.hlo"))
+                self.path("out.hlo").unlink()
+
+    def test_emit(self):
+        args = ["input.hlo", *STANDARD, "-m14KiB", "--quiet", "-o", "-"]
+        self.assertIn("is_scheduled=true", self.expect(0, *args, "--emit=scheduled").out)
+        out = self.expect(0, *args, "--emit=unscheduled").out
+        self.assertIn("is_scheduled=false", out)
+        self.assertIn("control-predecessors={%narrow}", out)
+
+    def test_json(self):
+        self.expect(0, "input.hlo", *NONE, "--json=s.json")
+        self.assertEqual(json.loads(self.read("s.json"))["module"], "recompute")
+
+    def test_dump_dot(self):
+        if self.run_tool("input.hlo", "--dump-dot=d", "-n").code == 2:
+            self.skipTest("built without graphviz")
+        self.expect(0, "input.hlo", *STANDARD, "-m14KiB", "--dump-dot=graphs")
+        self.assert_no_leftovers("graphs", "graphs/before.recompute.dot", "graphs/remat.recompute.dot",
+                                 "input.hlo")
+        self.assertNotIn("broadcast.remat", self.read("graphs/before.recompute.dot"))
+        self.assertIn("broadcast.remat", self.read("graphs/remat.recompute.dot"))
+
+    def test_dot_min_bytes_and_max_nodes(self):
+        if self.run_tool("input.hlo", "--dump-dot=d", "-n").code == 2:
+            self.skipTest("built without graphviz")
+        # What lives at the peak, three values here, is always shown.
+        for args, count in ((["--dot-min-bytes=0"], 8), (["--dot-min-bytes=4097"], 5),
+                            (["--dot-min-bytes=1MiB"], 3), (["--dot-max-nodes=4"], 4)):
+            with self.subTest(args):
+                self.expect(0, "input.hlo", *NONE, "--dump-dot=graphs", *args)
+                text = self.read("graphs/before.recompute.dot")
+                self.assertEqual(len(re.findall(r"tooltip=\"\S+ = ", text)), count, text)
+
+    def test_dump_memlog(self):
+        self.expect(0, "input.hlo", *STANDARD, "-m14KiB", "--dump-memlog=mem.csv")
+        with open(self.path("mem.csv"), newline="") as file:
+            rows = list(csv.DictReader(file))
+        self.assertEqual(len(rows), 9)
+        self.assertEqual(max(int(row["memory_bytes"]) for row in rows) + 4, AFTER)
+        self.expect(0, "input.hlo", *STANDARD, "-m14KiB", "--dump-memlog=mem.jsonl")
+        lines = [json.loads(line) for line in self.read("mem.jsonl").splitlines()]
+        self.assertEqual([line["instruction"] for line in lines], [row["instruction"] for row in rows])
+        self.expect(0, "input.hlo", *STANDARD, "-m14KiB", "--dump-memlog=mem.log")
+        self.assertIn("[recomputes broadcast]", self.read("mem.log"))
+        self.expect(0, "input.hlo", *STANDARD, "-m14KiB", "--dump-memlog=logs/")
+        self.assertEqual(self.read("logs/mem.recompute.log"), self.read("mem.log"))
+
+    def test_dry_run(self):
+        for flag in ("--dry-run", "-n"):
+            outputs = ["-o", "out.hlo", "--json=s.json", "--dump-memlog=m.log", "--dump-dot=graphs"]
+            result = self.run_tool("input.hlo", *STANDARD, "-m14KiB", flag, *outputs)
+            self.assertIn(result.code, (0, 2))  # 2: built without graphviz
+            self.assert_no_leftovers("input.hlo")
+        out = self.expect(0, "input.hlo", *STANDARD, "-m14KiB", "-n").out
+        self.assertIn("limit: 14.00 KiB, met; rematerialized: 1", out)
+
+    def test_require_runnable(self):
+        self.golden("elided", to="elided.hlo")
+        self.assertFalse(self.json("elided.hlo", *NONE)["runnable"])
+        result = self.expect(3, "elided.hlo", *NONE, "--require-runnable", "-o", "out.hlo")
+        self.assert_message(result, "elided.hlo: error: constants are elided")
+        self.assert_no_leftovers("elided.hlo", "input.hlo")
+        self.assertTrue(self.summary(*NONE, "--require-runnable")["runnable"])
+
+    def test_quiet(self):
+        for flag in ("--quiet", "-q"):
+            result = self.expect(0, "input.hlo", *STANDARD, "-m14KiB", flag, "-o", "out.hlo")
+            self.assertEqual(result.out + result.err, "")
+
+    def test_quiet_still_says_what_is_wrong(self):
+        self.assert_message(self.expect(3, "none.hlo", "-q"), "none.hlo")
+
+    def test_max_memory(self):
+        result = self.expect(4, "input.hlo", *NONE, "--max-memory=1KiB")
+        self.assert_message(result, "out of memory", "(--max-memory=1.00 KiB)")
+        self.expect(0, "input.hlo", *NONE, "--max-memory=1GiB")
+        for command in ("check", "print"):
+            self.expect(4, command, "input.hlo", "--max-memory=1KiB")
+        self.expect(4, "verify", "input.hlo", "input.hlo", "--max-memory=1KiB")
+
+    def test_xla_flags_env(self):
+        env = {"XLA_FLAGS": "--xla_rematerialization_mem_limit=14KiB --xla_gpu_autotune_level=0"}
+        args = ["input.hlo", *STANDARD, "--quiet", "--json=-"]
+        summary = json.loads(self.expect(0, *args, "--xla-flags-env", env=env).out)
+        self.assertEqual(summary["limit_bytes"], 14336)
+        self.assertEqual(json.loads(self.expect(0, *args, env=env).out)["rematerialized"], 0)
+
+    def test_help(self):
+        for args in (["--help"], ["-h"], ["remat", "--help"], ["verify", "-h"], ["check", "--help"],
+                     ["print", "--help"], ["list", "--help"]):
+            result = self.expect(0, *args)
+            self.assertTrue(result.out.startswith("usage: remat-hlo "), args)
+            self.assertEqual(result.err, "")
+            self.assertLessEqual(max(map(len, result.out.splitlines())), 100)
+
+    def test_version(self):
+        for args in (["--version"], ["-V"], ["check", "--version"]):
+            self.assertRegex(self.expect(0, *args).out, r"\Aremat-hlo \d+\.\d+\.\d+\n\Z")
+
+    def test_list_names_options(self):
+        self.assertIn("--mem-limit", self.expect(0, "list", "--options=remat").out)
+        self.assertNotIn("--mem-limit", self.expect(0, "list", "--options=verify").out)
+
+    def test_every_option_has_its_test(self):
+        source = pathlib.Path(__file__).read_text().split("def test_every_option")[0]
+        shown = re.findall(r"^ +(?:-\w, )? *--([a-z-]+)", self.expect(0, "--help").out, re.M)
+        self.assertGreater(len(shown), 30)
+        for name in shown:
+            self.assertIn(f"--{name}", source)
+
+
+class Aliases(RecomputeTest):
+    """The names of the seed's flags."""
+
+    def test_all_of_them(self):
+        self.golden("fusions", to="fusions.hlo")
+        for form in ("--xla_rematerialization_{}", "--xla-rematerialization-{}"):
+            def name(text):
+                return form.format(text.replace("_", form[5]))
+
+            summary = self.summary(
+                name("mem_limit") + "=14336", name("scheduler") + "=input",
+                name("algorithm") + "=standard", name("small_node_limit") + "=0",
+                "--memory-model=xla-remat")
+            self.assertEqual((summary["limit_bytes"], summary["scheduler"], summary["algorithm"],
+                              summary["met"]), (14336, "input", "standard", True))
+            self.assertFalse(self.json("fusions.hlo", "--scheduler=default", "--algorithm=none",
+                                       "--memory-model=xla-remat", name("disable_cuda"))["bit_exact"])
+
+    def test_dump_flags_are_switches_there(self):
+        self.expect(0, "input.hlo", *NONE, "--xla_rematerialization_dump_memlog")
+        self.assert_no_leftovers("input.hlo", "mem.recompute.log")
+        self.expect(0, "input.hlo", *NONE, "--xla_rematerialization_dump_memlog=false")
+        self.expect(0, "input.hlo", *NONE, "--xla_rematerialization_dump_memlog=log.csv")
+        self.assert_no_leftovers("input.hlo", "log.csv", "mem.recompute.log")
+
+    def test_dump_dot_switch(self):
+        result = self.run_tool("input.hlo", *NONE, "--xla_rematerialization_dump_dot=true")
+        if result.code == 2:
+            self.skipTest("built without graphviz")
+        self.assert_no_leftovers("before.recompute.dot", "input.hlo", "remat.recompute.dot")
+
+    def test_use_hlo_rematerialization(self):
+        args = [*STANDARD, "-m14KiB"]
+        self.assertTrue(self.summary(*args, "--xla_use_hlo_rematerialization")["met"])
+        self.assertTrue(self.summary(*args, "--xla_use_hlo_rematerialization=true")["met"])
+        summary = self.summary(*args, "--xla_use_hlo_rematerialization=false", code=1)
+        self.assertEqual(summary["algorithm"], "none")
+        self.expect(2, "input.hlo", "--xla_use_hlo_rematerialization=perhaps")
+
+    def test_underscores_are_hyphens(self):
+        self.assertEqual(self.summary("--mem_limit=1MiB", "--memory_model=xla-remat",
+                                      "--scheduler=input", "--algorithm=none",
+                                      "--small_node_limit=0")["limit_bytes"], 1 << 20)
+
+    def test_zero_is_as_low_as_it_gets(self):
+        summary = self.summary(*PATH, "--xla_rematerialization_mem_limit=0")
+        self.assertEqual((summary["peak_after_bytes"], summary["met"]), (BOUND, True))
+
+
+class Environment(RecomputeTest):
+    """XLA_FLAGS and REMAT_HLO_FLAGS with --xla-flags-env."""
+
+    def summary_with(self, *args, **env):
+        result = self.expect(0, "input.hlo", *MODEL, "--quiet", "--json=-", "--xla-flags-env", *args,
+                             env=env)
+        return json.loads(result.out)
+
+    def test_both_are_read_and_ours_wins(self):
+        summary = self.summary_with(XLA_FLAGS="--xla_rematerialization_mem_limit=1GiB --xla_dump_to=x "
+                                              "--xla_rematerialization_algorithm=standard",
+                                    REMAT_HLO_FLAGS="--mem-limit=2GiB")
+        self.assertEqual((summary["limit_bytes"], summary["algorithm"]), (2 << 30, "standard"))
+        self.assert_no_leftovers("input.hlo")
+
+    def test_the_command_line_wins(self):
+        self.assertEqual(self.summary_with("-m3GiB", REMAT_HLO_FLAGS="--mem-limit=2GiB")["limit_bytes"],
+                         3 << 30)
+
+    def test_hyphens_are_optional_and_blanks_any(self):
+        flags = " \t xla_rematerialization_mem_limit=5000\n --xla_rematerialization_algorithm=none "
+        self.assertEqual(
+            json.loads(self.expect(1, "input.hlo", *MODEL, "--json=-", "-q", "--xla-flags-env",
+                                   env={"XLA_FLAGS": flags}).out)["limit_bytes"], 5000)
+
+    def test_faults_name_the_variable(self):
+        result = self.expect(2, "input.hlo", "--xla-flags-env",
+                             env={"REMAT_HLO_FLAGS": "--mem-limt=2GiB"})
+        self.assert_message(result, "did you mean '--mem-limit'?", "REMAT_HLO_FLAGS")
+        result = self.expect(2, "input.hlo", "--xla-flags-env",
+                             env={"XLA_FLAGS": "--xla_rematerialization_mem_limit=many"})
+        self.assert_message(result, "--mem-limit takes a size", "XLA_FLAGS")
+
+    def test_unread_without_the_option(self):
+        self.expect(0, "input.hlo", *NONE, env={"REMAT_HLO_FLAGS": "--nonsense"})
+
+
+class Usage(RecomputeTest):
+    """Wrong command lines: exit code 2, one message, nothing written."""
+
+    def refuse(self, *args, says):
+        result = self.expect(2, *args)
+        self.assertEqual(result.out, "")
+        self.assert_message(result, says)
+        self.assert_no_leftovers("input.hlo")
+
+    def test_no_arguments(self):
+        result = self.expect(2)
+        self.assertIn("usage: remat-hlo", result.err)
+
+    def test_did_you_mean(self):
+        for given, meant in (("--mem-limits=1", "--mem-limit"), ("--mem-limt=1", "--mem-limit"),
+                             ("--scheduller=dfs", "--scheduler"), ("--algo=path", "--algorithm"),
+                             ("--dumpmemlog=x", "--dump-memlog"), ("--drry-run", "--dry-run")):
+            with self.subTest(given):
+                self.refuse("input.hlo", given, says=f"did you mean '{meant}'?")
+
+    def test_did_you_mean_a_name(self):
+        for option, given, meant in (("scheduler", "dsf", "dfs"), ("algorithm", "standart", "standard"),
+                                     ("memory-model", "xla-rmat", "xla-remat"),
+                                     ("device", "a100-80gb", "a100-80g")):
+            with self.subTest(option):
+                self.refuse("input.hlo", f"--{option}={given}", says=f"did you mean '{meant}'?")
+
+    def test_did_you_mean_a_command(self):
+        self.refuse("verfy", "input.hlo", says="did you mean 'verify'?")
+
+    def test_unknown_option(self):
+        self.refuse("input.hlo", "--colour=blue", says="there is no option '--colour=blue'")
+        self.refuse("input.hlo", "-x", says="there is no option '-x'")
+        self.refuse("check", "input.hlo", "--mem-limit=1", says="there is no option")
+
+    def test_bad_values(self):
+        for option, values in {
+            "mem-limit": ["", "x", "-1", "12 parsecs", "1e9", "80%%", "r80", "%", "r%", "-5%",
+                          "9223372036854775808", "9000000000GiB", "minimum", "12gib"],
+            "limit-counts": ["", "temps", "TEMP"],
+            "small-node-limit": ["", "x", "-1", "1%"],
+            "min-remat-size": ["", "-1", "x"],
+            "block-size-limit": ["0", "-1", "1.5", "x", ""],
+            "block-factor": ["-1", "x", ""],
+            "path-depth": ["0", "x"],
+            "trip-count": ["0", "-3", "x"],
+            "inline-calls": ["sometimes", ""],
+            "unfuse": ["", "custom", "loop,", "loop;input"],
+            "remat-mode": ["compres"],
+            "emit": ["hlo"],
+            "dry-run": ["maybe"],
+            "dot-max-nodes": ["0", "many"],
+            "max-memory": ["-1", "1.5.5"],
+            "output": [""],
+            "device": [""],
+        }.items():
+            for value in values:
+                with self.subTest(option=option, value=value):
+                    self.refuse("input.hlo", f"--{option}={value}", says=f"--{option} takes ")
+
+    def test_missing_value(self):
+        self.refuse("input.hlo", "--mem-limit", says="--mem-limit needs a value")
+        self.refuse("input.hlo", "-o", says="--output needs a value")
+
+    def test_file_counts(self):
+        self.refuse("verify", "input.hlo", says="takes two files")
+        self.refuse("print", "input.hlo", "input.hlo", says="takes one file")
+        self.refuse("check", says="needs a file")
+        self.refuse("list", "input.hlo", says="takes no files")
+        self.refuse("--quiet", says="needs a file")
+
+    def test_two_outputs_on_stdout(self):
+        for pair in (["-o", "-", "--json=-"], ["-o-", "--dump-memlog=-"],
+                     ["--json=-", "--dump-memlog=-"], ["-o", "/dev/stdout", "--json=-"]):
+            with self.subTest(pair):
+                self.refuse("input.hlo", *NONE, *pair, says="only one output can go to stdout")
+
+    def test_two_outputs_of_one_name(self):
+        self.refuse("input.hlo", *NONE, "-o", "x", "--json=x", says="same name")
+
+    def test_several_files_need_a_folder(self):
+        self.refuse("input.hlo", "input.hlo", *NONE, "-o", "out.hlo", says="-o FOLDER/")
+        self.refuse("input.hlo", "input.hlo", *NONE, "-o", "-", says="-o FOLDER/")
+        self.refuse("input.hlo", "input.hlo", *NONE, "--dump-memlog=x", says="--dump-memlog=FOLDER/")
+
+    def test_options_end_at_two_hyphens(self):
+        self.write("--odd.hlo", self.path("input.hlo").read_bytes())
+        self.expect(0, "check", "--", "--odd.hlo")
+
+    def test_a_command_wins_over_a_file_of_its_name(self):
+        self.write("check", self.path("input.hlo").read_bytes())
+        self.assertIn("usage: remat-hlo check FILE", self.expect(2, "check").err)
+        self.expect(0, "./check", *NONE)
+
+    def test_list_faults(self):
+        self.refuse("list", "--names=colours", says="colours")
+        self.refuse("list", "--options=fly", says="fly")
+
+
+class Streams(RecomputeTest):
+    """stdin, stdout and stderr."""
+
+    def test_stdin(self):
+        text = self.path("input.hlo").read_bytes()
+        self.assertEqual(self.expect(0, "print", "-", stdin=text).out.encode(), text)
+        self.assertIn("<stdin>: recompute", self.expect(0, "check", "-", stdin=text).out)
+        summary = json.loads(self.expect(0, "-", *NONE, "-q", "--json=-", stdin=text).out)
+        self.assertEqual(summary["input"], "<stdin>")
+
+    def test_from_pipe_to_pipe(self):
+        text = self.path("input.hlo").read_bytes()
+        once = self.expect(0, "-", *STANDARD, "-m14KiB", "-o", "-", stdin=text).out
+        again = self.expect(0, "-", *STANDARD, "-m14KiB", "-o", "-", stdin=once.encode()).out
+        self.assertEqual(once, again)
+
+    def test_summary_moves_to_stderr_when_stdout_is_taken(self):
+        summary = "input.hlo: recompute, 8 instructions"
+        for args in (["-o", "-"], ["-o", "/dev/stdout"], ["--json=-"], ["--dump-memlog=-"]):
+            with self.subTest(args):
+                result = self.expect(0, "input.hlo", *NONE, *args)
+                self.assertNotIn(summary, result.out)
+                self.assertIn(summary, result.err)
+        self.assertIn(summary, self.expect(0, "input.hlo", *NONE, "-o", "out.hlo").out)
+
+    def test_hlo_on_stdout_is_the_written_file(self):
+        out = self.expect(0, "input.hlo", *STANDARD, "-m14KiB", "-o", "-").out
+        self.expect(0, "input.hlo", *STANDARD, "-m14KiB", "-o", "out.hlo")
+        self.assertEqual(out, self.read("out.hlo"))
+
+    def close_early(self, *args):
+        """As `| head -1` does; what the pipe holds is written before the tool notices."""
+        process = self.start(*args)
+        process.stdout.readline()
+        process.stdout.close()
+        err = process.stderr.read()
+        process.stderr.close()
+        return process.wait(timeout=tool.TIMEOUT_SECONDS), err
+
+    def test_closed_pipe_is_no_error_message(self):
+        large = SAMPLES / "vgg.after_optimizations.hlo"
+        for args in (["print", large], [large, *NONE, "-q", "-o", "-"],
+                     [large, *NONE, "-q", "--dump-memlog=-"], ["list"], ["--help"]):
+            with self.subTest(args):
+                code, err = self.close_early(*args)
+                self.assertEqual(err, b"")
+                self.assertEqual(code, 0)
+
+    def test_closed_stdout(self):
+        result = self.run_tool("input.hlo", *NONE, "-o", "out.hlo", "-q",
+                               preexec_fn=lambda: os.close(1))
+        self.assertEqual(result.code, 0, result)
+        self.assertIn("ENTRY", self.read("out.hlo"))
+
+
+class Files(RecomputeTest):
+    """How outputs replace what is there."""
+
+    def write_out(self, name="out.hlo", code=0, *args):
+        return self.expect(code, "input.hlo", *STANDARD, "-m14KiB", "-q", "-o", name, *args)
+
+    def test_symlink_is_followed(self):
+        self.path("real").mkdir()
+        self.write("real/out.hlo", "old")
+        self.path("link.hlo").symlink_to("real/out.hlo")
+        self.write_out("link.hlo")
+        self.assertTrue(self.path("link.hlo").is_symlink())
+        self.assertIn("ENTRY", self.read("real/out.hlo"))
+        self.assert_no_leftovers("input.hlo", "link.hlo", "real", "real/out.hlo")
+
+    def test_symlink_that_ends_nowhere(self):
+        self.path("link.hlo").symlink_to("new.hlo")
+        self.write_out("link.hlo")
+        self.assertTrue(self.path("link.hlo").is_symlink())
+        self.assertIn("ENTRY", self.read("new.hlo"))
+
+    def test_symlink_chain(self):
+        self.path("sub").mkdir()
+        self.path("a").symlink_to("sub/b")
+        self.path("sub/b").symlink_to("c")
+        self.write("sub/c", "old")
+        self.write_out("a")
+        self.assertIn("ENTRY", self.read("sub/c"))
+        self.assertTrue(self.path("a").is_symlink() and self.path("sub/b").is_symlink())
+
+    def test_symlink_chain_that_ends_nowhere(self):
+        self.path("sub").mkdir()
+        self.path("a").symlink_to("sub/b")
+        self.path("sub/b").symlink_to("c")
+        self.write_out("a")
+        self.assertTrue(self.path("a").is_symlink() and self.path("sub/b").is_symlink())
+        self.assertIn("ENTRY", self.read("sub/c"))
+
+    def test_symlink_to_itself(self):
+        self.path("a").symlink_to("a")
+        self.assert_message(self.write_out("a", 4), "a: error: Too many levels of symbolic links")
+        self.assert_no_leftovers("a", "input.hlo")
+
+    def test_symlink_to_a_folder(self):
+        self.path("real").mkdir()
+        self.path("link").symlink_to("real")
+        self.write_out("link/")
+        self.assertIn("ENTRY", self.read("real/input.hlo"))
+
+    def test_mode_is_kept(self):
+        for mode in (0o600, 0o640, 0o755):
+            self.write("out.hlo", "old")
+            self.path("out.hlo").chmod(mode)
+            self.write_out()
+            self.assertEqual(stat.S_IMODE(self.path("out.hlo").stat().st_mode), mode)
+
+    def test_mode_of_a_new_file(self):
+        for mask in (0o022, 0o077):
+            self.write_out(f"new.{mask}")
+            self.expect(0, "input.hlo", *NONE, "-q", "-o", f"out.{mask}",
+                        preexec_fn=lambda: os.umask(mask))
+            self.assertEqual(stat.S_IMODE(self.path(f"out.{mask}").stat().st_mode), 0o666 & ~mask)
+
+    def test_fifo(self):
+        os.mkfifo(self.path("pipe"))
+        process = self.start("input.hlo", *STANDARD, "-m14KiB", "-q", "-o", "pipe")
+        text = self.read("pipe")
+        self.assertEqual(process.wait(timeout=tool.TIMEOUT_SECONDS), 0)
+        process.stdout.close(), process.stderr.close()
+        self.assertIn("%broadcast.remat", text)
+        self.assertTrue(stat.S_ISFIFO(self.path("pipe").stat().st_mode))
+
+    def test_null_device(self):
+        self.write_out("/dev/null", 0, "--json=/dev/null", "--dump-memlog=/dev/null")
+        self.assertTrue(stat.S_ISCHR(os.stat("/dev/null").st_mode))
+
+    def test_the_input_may_be_replaced(self):
+        self.write_out("input.hlo")
+        self.assertIn("%broadcast.remat", self.read("input.hlo"))
+        self.assert_no_leftovers("input.hlo")
+
+    def test_folder(self):
+        self.write_out("new/")
+        self.path("there").mkdir()
+        self.write_out("there")
+        self.assertEqual(self.read("new/input.hlo"), self.read("there/input.hlo"))
+
+    def test_several_files(self):
+        self.golden("while_loop", to="loop.hlo")
+        self.expect(0, "input.hlo", "loop.hlo", *NONE, "-o", "out/", "--json=all.json", "-q",
+                    "--dump-memlog=logs/")
+        self.assertEqual([item["module"] for item in json.loads(self.read("all.json"))],
+                         ["recompute", "loop"])
+        self.assert_no_leftovers("all.json", "input.hlo", "logs", "logs/mem.loop.log",
+                                 "logs/mem.recompute.log", "loop.hlo", "out", "out/input.hlo",
+                                 "out/loop.hlo")
+
+    def test_written_files_are_listed(self):
+        result = self.expect(0, "input.hlo", *NONE, "-o", "out.hlo", "--dump-memlog=m.log",
+                             "--json=s.json")
+        self.assertEqual(re.findall(r"wrote (.*)", result.out), ["out.hlo", "m.log"])
+        self.assertEqual(json.loads(self.read("s.json"))["written"], ["out.hlo", "m.log"])
+
+    def test_names_of_modules_become_file_names(self):
+        text = self.read("input.hlo").replace("HloModule recompute", "HloModule a.b-c_d")
+        self.write("odd.hlo", text)
+        self.expect(0, "odd.hlo", *NONE, "-q", "--dump-memlog=logs/")
+        self.assertIn("logs/mem.a.b-c_d.log", self.names())
+
+    def test_print_writes_byte_for_byte(self):
+        for sample in sorted(SAMPLES.glob("*.hlo")):
+            with self.subTest(sample.name):
+                self.expect(0, "print", sample, "-o", "out.hlo")
+                self.assertEqual(self.path("out.hlo").read_bytes(), sample.read_bytes())
+
+
+class Signals(RecomputeTest):
+    """What an interrupted run leaves behind: nothing."""
+
+    def wait_for_temporary(self):
+        def is_there():
+            return any(re.search(r"\.[A-Za-z0-9]{6}$", name) for name in self.names())
+        self.wait_for(is_there, "no temporary file appeared")
+
+    def interrupt(self, process, number):
+        process.send_signal(number)
+        process.communicate(timeout=tool.TIMEOUT_SECONDS)
+        return process.returncode
+
+    def test_while_writing(self):
+        """The summary is open while the tool waits for its input."""
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            with self.subTest(number):
+                process = self.start("-", *NONE, "--json=s.json.new", stdin=subprocess.PIPE)
+                self.wait_for_temporary()
+                self.assertEqual(self.interrupt(process, number), 128 + number)
+                self.assert_no_leftovers("input.hlo")
+
+    def test_while_two_files_are_open(self):
+        """The first file is done; the summary of all stays open while the second one is awaited."""
+        process = self.start("input.hlo", "-", *NONE, "-o", "out/", "--json=s.json.new",
+                             stdin=subprocess.PIPE)
+        self.wait_for(lambda: "out/input.hlo" in self.names(), "the first file was not written")
+        self.assertEqual(self.interrupt(process, signal.SIGINT), 130)
+        self.assert_no_leftovers("input.hlo", "out", "out/input.hlo")
+
+    def test_what_was_there_stays(self):
+        self.write("s.json", "as it was")
+        process = self.start("-", *NONE, "--json=s.json", stdin=subprocess.PIPE)
+        self.wait_for_temporary()
+        self.assertEqual(self.interrupt(process, signal.SIGINT), 130)
+        self.assertEqual(self.read("s.json"), "as it was")
+        self.assert_no_leftovers("input.hlo", "s.json")
+
+    def test_out_of_memory_leaves_nothing(self):
+        self.expect(4, "input.hlo", *NONE, "--json=s.json", "--max-memory=1KiB")
+        self.assert_no_leftovers("input.hlo")
+
+
+class Summary(RecomputeTest):
+    """The summary in JSON."""
+
+    def test_has_every_key(self):
+        for args, code in ((NONE, 0), (STANDARD + ["-m14KiB"], 0), (PATH + ["-m4KiB"], 1),
+                           (STANDARD + ["-mmin"], 0)):
+            summary = self.summary(*args, code=code)
+            self.assertEqual([key for key in KEYS if key not in summary], [])
+            for phase in ("parse", "schedule", "remat", "verify", "emit"):
+                self.assertIsInstance(summary["phases"][phase], (int, float))
+
+    def test_figures(self):
+        summary = self.summary(*STANDARD, "-m14KiB")
+        want = dict(input="input.hlo", module="recompute", limit_counts="temp+outputs",
+                    scheduler="input", algorithm="standard", memory_model="xla-remat",
+                    limit_bytes=14336, met=True, peak_before_bytes=BEFORE, peak_after_bytes=AFTER,
+                    lower_bound_bytes=BOUND, instructions_before=8, instructions_after=9,
+                    rematerialized=1, flops_before=1024, flops_after=1024, bytes_accessed_before=36900,
+                    bytes_accessed_after=41000)
+        self.assertEqual({key: summary[key] for key in want}, want)
+        self.assertAlmostEqual(summary["overhead"],
+                               summary["seconds_after"] / summary["seconds_before"] - 1)
+        self.assertLessEqual(sum(summary["phases"].values()), summary["elapsed_seconds"])
+
+    def test_without_a_limit(self):
+        summary = self.summary(*NONE)
+        self.assertIn(summary["limit_bytes"], (None, (1 << 63) - 1))
+        self.assertTrue(summary["met"])
+
+    def test_met_and_exit_code_agree(self):
+        for limit in (BEFORE, BEFORE - 1, AFTER, AFTER - 1, BOUND, BOUND - 1, 1):
+            for args in (NONE, STANDARD, PATH):
+                result = self.run_tool("input.hlo", *args, f"-m{limit}", "-q", "--json=-")
+                summary = json.loads(result.out)
+                self.assertEqual(summary["met"], summary["peak_after_bytes"] <= limit)
+                self.assertEqual(result.code, 0 if summary["met"] else 1)
+                self.assertEqual("blocking" in summary, not summary["met"])
+
+    def test_blocking(self):
+        blocking = self.summary(*STANDARD, "-m4KiB", code=1)["blocking"]
+        self.assertEqual(blocking["instruction"], "wide")
+        self.assertEqual([(item["instruction"], item["bytes"]) for item in blocking["live"]],
+                         [("wide", 8192), ("negate", 4096)])
+        for item in blocking["live"]:
+            self.assertTrue(item["reason"] and item["explanation"])
+
+    def test_integers_are_exact(self):
+        self.write("huge.hlo", HUGE)
+        out = self.expect(0, "huge.hlo", *NONE, "-q", "--json=-").out
+        self.assertIn("18014398509481987", out)
+        summary = json.loads(out)
+        self.assertEqual(summary["peak_before_bytes"], 2 * 9007199254740993 + 1)
+        self.assertEqual(summary["flops_before"], 9007199254740993)
+
+    def test_the_best_is_written_when_the_limit_is_not_met(self):
+        summary = self.summary(*STANDARD, "-m12000", "-o", "out.hlo", code=1)
+        self.assertEqual(summary["peak_after_bytes"], BOUND)
+        self.assertEqual(self.json("out.hlo", *NONE)["peak_before_bytes"], BOUND)
+
+    def test_names_of_any_bytes(self):
+        name = b"caf\xe9 \xff.hlo"
+        with open(os.path.join(os.fsencode(self.dir), name), "wb") as file:
+            file.write(self.path("input.hlo").read_bytes())
+        out = self.expect(0, os.fsdecode(name), *NONE, "-q", "--json=-").out
+        self.assertEqual(json.loads(out)["input"], "caf? ?.hlo")
+
+    def test_op_names_with_quotes(self):
+        self.write("q.hlo", 'HloModule q, is_scheduled=true\nENTRY e { p = f32[4]{0} parameter(0), '
+                            'metadata={op_name="a\\"b,c\\\\d"} ROOT n = f32[4]{0} negate(p) }')
+        self.expect(0, "q.hlo", *NONE, "-q", "--dump-memlog=m.jsonl")
+        for line in self.read("m.jsonl").splitlines():
+            json.loads(line)
+        self.expect(0, "q.hlo", *NONE, "-q", "--dump-memlog=m.csv")
+        with open(self.path("m.csv"), newline="") as file:
+            self.assertEqual({len(row) for row in csv.reader(file)}, {12})
+
+
+class Budget(RecomputeTest):
+    """--mem-limit to the byte."""
+
+    def limit(self, text):
+        result = self.run_tool("input.hlo", *NONE, f"--mem-limit={text}", "-q", "--json=-")
+        self.assertIn(result.code, (0, 1), result)
+        return json.loads(result.out)["limit_bytes"]
+
+    def test_units(self):
+        for text, want in (("1", 1), ("4096", 4096), ("4096B", 4096), ("1KB", 1000), ("1KiB", 1024),
+                           ("1MB", 10**6), ("1MiB", 1 << 20), ("12GiB", 12 << 30), ("80GB", 80 * 10**9),
+                           ("1TiB", 1 << 40), ("2TB", 2 * 10**12), ("12 GiB", 12 << 30),
+                           ("1.5GiB", 3 << 29), (".5KiB", 512), ("0.1KiB", 102), ("0.001GB", 10**6),
+                           ("9007199254740993", 9007199254740993)):
+            with self.subTest(text):
+                self.assertEqual(self.limit(text), want)
+
+    def test_shares_are_rounded_down(self):
+        for text, want in (("100%", BEFORE), ("80%", 13110), ("77.5%", 12700), ("0.01%", 1),
+                           ("33.3333%", 5462), ("150%", 24582), ("0%", 0)):
+            with self.subTest(text):
+                self.assertEqual(self.limit(text), want)
+
+    def test_shares_of_the_reducible_part(self):
+        part = BEFORE - BOUND
+        for text, want in (("r100%", BEFORE), ("r0%", BOUND), ("r50%", BOUND + part // 2),
+                           ("r80%", BOUND + part * 80 // 100), ("r12.5%", BOUND + part // 8)):
+            with self.subTest(text):
+                self.assertEqual(self.limit(text), want)
+
+    def test_min(self):
+        for text in ("min", "0", "0MiB"):
+            with self.subTest(text):
+                summary = self.summary(*STANDARD, f"--mem-limit={text}")
+                self.assertEqual((summary["met"], summary["peak_after_bytes"]), (True, BOUND))
+                self.assertIn("blocking", summary)
+
+    def test_share_of_huge_figures(self):
+        self.write("huge.hlo", HUGE)
+        summary = self.json("huge.hlo", *NONE, "--mem-limit=33.333333%", code=1)
+        self.assertEqual(summary["limit_bytes"], (2 * 9007199254740993 + 1) * 33333333 // 10**8)
+
+    def test_of_what_is_counted(self):
+        for counts, before in (("temp", 16384), ("total", 16392)):
+            summary = self.summary(*STANDARD, f"--limit-counts={counts}", "-m100%")
+            self.assertEqual(summary["limit_bytes"], before)
+
+    def test_before_is_the_order_without_us(self):
+        """A share is of the peak in XLA's default order, whatever order is asked for."""
+        self.golden("orders", to="orders.hlo")
+        args = ["--algorithm=none", "--memory-model=xla-remat", "-m100%", "--limit-counts=temp+outputs"]
+        default = self.json("orders.hlo", *args, "--scheduler=default")["limit_bytes"]
+        for scheduler in ("bfs", "postorder", "list"):
+            result = self.run_tool("orders.hlo", *args, f"--scheduler={scheduler}", "-q", "--json=-")
+            self.assertEqual(json.loads(result.out)["limit_bytes"], default)
+
+
+class Devices(RecomputeTest):
+    """Device profiles of one's own."""
+
+    PROFILE = (tool.GOLDEN / "layers" / "toy.json").read_text()
+
+    def refuse(self, text, *says):
+        self.write("bad.json", text)
+        result = self.expect(3, "input.hlo", *NONE, "--device=./bad.json", "-o", "out.hlo")
+        self.assert_message(result, "bad.json", *says)
+        self.assert_no_leftovers("bad.json", "input.hlo")
+
+    def test_file(self):
+        self.write("toy.json", self.PROFILE)
+        for name in ("./toy.json", "toy.json", self.path("toy.json")):
+            summary = self.summary(*NONE, f"--device={name}")
+            self.assertEqual(summary["profile"], "toy")
+            self.assertAlmostEqual(summary["seconds_before"], 36900e-9)
+
+    def test_missing_file(self):
+        self.assert_message(self.expect(3, "input.hlo", "--device=./none.json"),
+                            "none.json: error: No such file or directory")
+
+    def test_directory(self):
+        self.path("folder.json").mkdir()
+        self.expect(3, "input.hlo", "--device=./folder.json")
+
+    def test_faults(self):
+        profile = json.loads(self.PROFILE)
+        self.refuse("", "not valid JSON")
+        self.refuse("{", "not valid JSON")
+        self.refuse("[]", "must be a JSON object")
+        self.refuse("HloModule m", "not valid JSON")
+        self.refuse(json.dumps({**profile, "colour": "red"}), "'colour' is an unknown key")
+        for key in profile:
+            self.refuse(json.dumps({k: v for k, v in profile.items() if k != key}),
+                        f"'{key}' is missing")
+        self.refuse(json.dumps({**profile, "memory_bandwidth": -1}), "memory_bandwidth")
+        self.refuse(json.dumps({**profile, "memory_bandwidth": "fast"}), "memory_bandwidth")
+        self.refuse(json.dumps({**profile, "flops": {"f33": 1, "default": 1}}), "f33")
+        self.refuse(json.dumps({**profile, "flops": {"f32": 1}}), "flops.default")
+
+    def test_installed_ones_are_valid(self):
+        for name in self.run_tool("list", "--names=devices").out.split():
+            self.expect(0, "input.hlo", *NONE, f"--device={name}", "-q")
+
+
+class RoundTrip(ToolTest):
+    """What is claimed of a written file is true of it."""
+
+    JOBS = [
+        (model, algorithm, limit)
+        for model in ("xla-remat", "liveness", "liveness-once")
+        for algorithm in ("standard", "path")
+        for limit in ("r50%", "min")
+    ]
+
+    def check(self, path, scheduler="input", inline="auto"):
+        for model, algorithm, limit in self.JOBS:
+            with self.subTest(path=path.name, model=model, algorithm=algorithm, limit=limit):
+                result = self.run_tool(
+                    path, f"--scheduler={scheduler}", f"--algorithm={algorithm}",
+                    f"--memory-model={model}", "--small-node-limit=0", f"--mem-limit={limit}",
+                    "-o", "out.hlo", "-q", "--json=-")
+                self.assertIn(result.code, (0, 1), result)
+                claimed = json.loads(result.out)
+                fresh = self.json("out.hlo", "--scheduler=input", "--algorithm=none",
+                                  f"--memory-model={model}")
+                for key in ("peak", "instructions", "flops", "bytes_accessed"):
+                    suffix = "_bytes" if key == "peak" else ""
+                    self.assertEqual(claimed[f"{key}_after{suffix}"], fresh[f"{key}_before{suffix}"])
+                if algorithm != "standard":  # XLA's greedy sweep can end above where it began
+                    self.assertLessEqual(claimed["peak_after_bytes"], claimed["peak_scheduled_bytes"])
+                self.assertGreaterEqual(claimed["peak_after_bytes"], claimed["lower_bound_bytes"])
+                self.expect(0, "verify", path, "out.hlo")
+                self.expect(0, "check", "out.hlo")
+
+    def test_golden_modules(self):
+        for folder in ("recompute", "while_loop", "branches", "fusions", "donated", "control", "async",
+                       "collectives", "custom_call", "elided"):
+            self.check(tool.GOLDEN / folder / "input.hlo")
+
+    def test_unscheduled_golden_modules(self):
+        for folder in ("orders", "calls", "layers"):
+            for scheduler in ("default", "bfs", "dfs", "list", "postorder"):
+                self.check(tool.GOLDEN / folder / "input.hlo", scheduler)
+
+    def test_samples(self):
+        for name in ("unet_donated", "vgg", "lstm"):
+            self.check(SAMPLES / f"{name}.after_optimizations.hlo")
+
+    def test_unscheduled_result_verifies(self):
+        for folder in ("recompute", "while_loop", "branches", "layers"):
+            path = tool.GOLDEN / folder / "input.hlo"
+            self.run_tool(path, "--scheduler=auto", "--algorithm=path", "--memory-model=xla-remat",
+                          "--small-node-limit=0", "--mem-limit=r50%", "--emit=unscheduled",
+                          "-o", "out.hlo")
+            self.assertNotIn("is_scheduled=true", self.read("out.hlo"))
+            self.expect(0, "verify", path, "out.hlo")
+
+    def test_nothing_to_do_changes_nothing(self):
+        for path in [tool.GOLDEN / "while_loop" / "input.hlo", *SAMPLES.glob("*.after_*.hlo")]:
+            self.expect(0, path, *NONE, "-q", "-o", "out.hlo")
+            self.assertEqual(self.path("out.hlo").read_bytes(), path.read_bytes(), path.name)
+
+    def test_two_runs_are_equal(self):
+        path = SAMPLES / "resnet.after_optimizations.hlo"
+        for algorithm in ("standard", "path"):
+            texts = []
+            for run in range(2):
+                self.run_tool(path, *MODEL, f"--algorithm={algorithm}", "-mr50%", "-o", f"{run}.hlo",
+                              f"--dump-memlog={run}.csv", "-q")
+                texts.append(self.read(f"{run}.hlo") + self.read(f"{run}.csv"))
+            self.assertEqual(*texts)
+
+    def test_order_of_a_scheduled_module_is_kept(self):
+        """Lines that are not changed keep their order: a diff shows the rematerialization."""
+        path = SAMPLES / "vgg.after_optimizations.hlo"
+        self.run_tool(path, *PATH, "-mr50%", "-o", "out.hlo", "-q")
+        old, new = path.read_text().splitlines(), self.read("out.hlo").splitlines()
+        kept = set(old) & set(new)
+        self.assertLess(len(kept), len(set(new)))
+        self.assertGreater(len(kept), len(set(old)) * 9 // 10)
+        once = {line for line in kept if old.count(line) == 1}
+        self.assertEqual([line for line in new if line in once], [line for line in old if line in once])
+
+
+class Locale(RecomputeTest):
+    """Numbers are written and read without the locale."""
+
+    NAMES = ("fr_FR.UTF-8", "fr_FR.utf8", "de_DE.UTF-8", "de_DE.utf8")
+
+    def test_output_is_the_same(self):
+        there = subprocess.run(["locale", "-a"], capture_output=True, text=True).stdout.split()
+        names = [name for name in self.NAMES if name in there]
+        if not names:
+            self.skipTest("no locale with a decimal comma is installed")
+        args = ["input.hlo", *STANDARD, "-m0.875MiB", "-q", "--json=-", "--block-factor=1.5"]
+        plain = json.loads(self.expect(0, *args, env={"LC_ALL": "C"}).out)
+        for name in names:
+            summary = json.loads(self.expect(0, *args, env={"LC_ALL": name}).out)
+            for key in plain.keys() - {"elapsed_seconds", "phases"}:
+                self.assertEqual(summary[key], plain[key])
+
+
+class Verify(ToolTest):
+    """`verify` and `check`, for scripts."""
+
+    def test_exit_codes(self):
+        folder = tool.GOLDEN / "verify"
+        self.expect(0, "verify", folder / "before.hlo", folder / "same.hlo")
+        self.expect(0, "verify", folder / "same.hlo", folder / "before.hlo")
+        for name in ("drawn_twice", "swapped", "other_opcode", "sent_once", "other_constant"):
+            self.expect(1, "verify", folder / "before.hlo", folder / f"{name}.hlo")
+            self.expect(1, "verify", folder / f"{name}.hlo", folder / "before.hlo")
+        self.expect(3, "verify", folder / "before.hlo", "none.hlo")
+        self.expect(3, "verify", "none.hlo", folder / "before.hlo")
+
+    def test_quiet(self):
+        folder = tool.GOLDEN / "verify"
+        result = self.expect(0, "verify", "-q", folder / "before.hlo", folder / "same.hlo")
+        self.assertEqual(result.out + result.err, "")
+
+    def test_different_modules(self):
+        self.expect(1, "verify", tool.GOLDEN / "recompute" / "input.hlo",
+                    tool.GOLDEN / "while_loop" / "input.hlo")
+
+    def test_check_of_all_samples(self):
+        self.expect(0, "check", "-q", *sorted(SAMPLES.glob("*.hlo")))
+
+    def test_check_takes_the_gravest(self):
+        self.golden("recompute")
+        self.write("bad.hlo", "HloModule")
+        result = self.expect(3, "check", "input.hlo", "bad.hlo", "input.hlo")
+        self.assertEqual(len(result.out.splitlines()), 2)
+
+
+class Completion(ToolTest):
+    """What shells ask for."""
+
+    def test_every_command(self):
+        for command in self.expect(0, "list", "--names=commands").out.split():
+            options = self.expect(0, "list", f"--options={command}").out.split()
+            self.assertIn("--help", options)
+            shown = self.expect(0, command, "--help").out
+            for option in options:
+                self.assertIn(option.split("=")[0], shown)
+
+
+if __name__ == "__main__":
+    tool.main()
