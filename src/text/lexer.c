@@ -260,7 +260,7 @@ static bool lex_plain_int(Lexer *lexer) {
   bool is_negative = lexer->text[pos] == '-';
   int64_t value = 0;
   for (pos += is_negative; is_class(char_at(lexer, pos), CC_DIGIT); pos++) {
-    if (pos - begin > SAFE_DIGITS) return false;
+    if (pos - begin - is_negative == SAFE_DIGITS) return false;
     value = value * 10 + (lexer->text[pos] - '0');
   }
   char next = char_at(lexer, pos);
