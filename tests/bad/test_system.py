@@ -1,5 +1,8 @@
 #!/usr/bin/env python3
-"""Faults that need files made for them, or a system that refuses: usage: test_system.py TOOL [CLASS...]"""
+"""Faults that need files made for them, or a system that refuses.
+
+usage: test_system.py TOOL [CLASS...]
+"""
 
 import os
 import pathlib
@@ -15,8 +18,13 @@ import tool
 from tool import ToolTest
 
 MEGA = 1 << 20
-RECOMPUTE = ["--scheduler=input", "--algorithm=standard", "--memory-model=xla-remat",
-             "--small-node-limit=0", "--mem-limit=14KiB"]
+RECOMPUTE = [
+    "--scheduler=input",
+    "--algorithm=standard",
+    "--memory-model=xla-remat",
+    "--small-node-limit=0",
+    "--mem-limit=14KiB",
+]
 
 
 class Huge(ToolTest):
@@ -46,44 +54,69 @@ class Huge(ToolTest):
         self.check(b"x" * (100 * MEGA), 3, "huge.hlo:1:")
 
     def test_one_line_of_100_mb(self):
-        line = "ENTRY e { " + " ".join(
-            f"i{i} = f32[8,128]{{1,0}} parameter({i})" for i in range(2_400_000)) + " }"
+        line = (
+            "ENTRY e { "
+            + " ".join(f"i{i} = f32[8,128]{{1,0}} parameter({i})" for i in range(2_400_000))
+            + " }"
+        )
         self.assertGreater(len(line), 100_000_000)
         self.check("HloModule m\n" + line, 0)
         if not tool.has_sanitizers(self.tool):
             self.assertLess(self.peak_bytes("check", "huge.hlo"), 12 * len(line))
 
     def test_fault_in_one_line_of_100_mb(self):
-        self.check("HloModule m ENTRY e { p = f32[] parameter(0), metadata={op_name=\""
-                   + "a" * (100 * MEGA) + "\"} ROOT n = f32[] negate(q) }", 3,
-                   "huge.hlo:1:104857691: error: operand 'q' is not defined above", "...",
-                   "negate(q) }")
+        self.check(
+            'HloModule m ENTRY e { p = f32[] parameter(0), metadata={op_name="'
+            + "a" * (100 * MEGA)
+            + '"} ROOT n = f32[] negate(q) }',
+            3,
+            "huge.hlo:1:104857691: error: operand 'q' is not defined above",
+            "...",
+            "negate(q) }",
+        )
 
     def test_string_of_100_mb_that_is_never_closed(self):
-        self.check("HloModule m ENTRY e { p = f32[] parameter(0), metadata={op_name=\""
-                   + "a" * (100 * MEGA), 3, "string is never closed")
+        self.check(
+            'HloModule m ENTRY e { p = f32[] parameter(0), metadata={op_name="'
+            + "a" * (100 * MEGA),
+            3,
+            "string is never closed",
+        )
 
     def test_nested_parentheses(self):
         self.check("HloModule m\nENTRY e { p = " + "(" * 1_000_000, 3, "nested more than")
 
     def test_nested_operands(self):
-        self.check("HloModule m\nENTRY e { p = f32[] negate(" + "f32[] negate(" * 1_000_000, 3,
-                   "nested more than")
+        self.check(
+            "HloModule m\nENTRY e { p = f32[] negate(" + "f32[] negate(" * 1_000_000,
+            3,
+            "nested more than",
+        )
 
     def test_nested_computations(self):
-        self.check("HloModule m\nENTRY e { p = f32[] call(), to_apply=" +
-                   "{ p = f32[] call(), to_apply=" * 1_000_000, 3, "nested more than")
+        self.check(
+            "HloModule m\nENTRY e { p = f32[] call(), to_apply="
+            + "{ p = f32[] call(), to_apply=" * 1_000_000,
+            3,
+            "nested more than",
+        )
 
     def test_nested_literals(self):
         self.check("HloModule m\nENTRY e { p = f32[2] constant(" + "{" * 1_000_000, 3)
 
     def test_nested_dicts(self):
-        self.check("HloModule m\nENTRY e { p = f32[] parameter(0), backend_config=" +
-                   "{" * 1_000_000, 3, "never closed")
+        self.check(
+            "HloModule m\nENTRY e { p = f32[] parameter(0), backend_config=" + "{" * 1_000_000,
+            3,
+            "never closed",
+        )
 
     def test_many_errors_in_lists(self):
-        self.check("HloModule m\nENTRY e { p = f32[] parameter(0), control-predecessors={" +
-                   "a," * 1_000_000, 3)
+        self.check(
+            "HloModule m\nENTRY e { p = f32[] parameter(0), control-predecessors={"
+            + "a," * 1_000_000,
+            3,
+        )
 
     def test_dimensions(self):
         self.check("HloModule m\nENTRY e { p = f32[" + "1," * 1_000_000 + "1] parameter(0) }", 0)
@@ -129,14 +162,16 @@ class Inputs(ToolTest):
         self.assert_message(result, "<stdin>: error: ")
 
     def test_fault_in_stdin(self):
-        self.assert_message(self.expect(3, "check", "-", stdin=b"HloModule m\nENTRY {"),
-                            "<stdin>:2:7: error: ")
+        self.assert_message(
+            self.expect(3, "check", "-", stdin=b"HloModule m\nENTRY {"), "<stdin>:2:7: error: "
+        )
 
     def test_fifo(self):
         os.mkfifo(self.path("pipe"))
         self.golden("recompute")
         writer = threading.Thread(
-            target=lambda: self.path("pipe").write_bytes(self.path("input.hlo").read_bytes()))
+            target=lambda: self.path("pipe").write_bytes(self.path("input.hlo").read_bytes())
+        )
         writer.start()
         self.expect(0, "check", "pipe")
         writer.join()
@@ -149,15 +184,22 @@ class Inputs(ToolTest):
 
     def test_module_too_large_for_max_memory(self):
         self.golden("recompute")
-        self.assert_message(self.expect(4, "input.hlo", "--max-memory=1KiB", "-o", "out.hlo"),
-                            "input.hlo: error: out of memory")
+        self.assert_message(
+            self.expect(4, "input.hlo", "--max-memory=1KiB", "-o", "out.hlo"),
+            "input.hlo: error: out of memory",
+        )
         self.assert_no_leftovers("input.hlo")
 
 
 class Outputs(ToolTest):
     """Files that cannot be written: exit code 4, a message with the path, no half of a file."""
 
-    OPTIONS = {"-o": "out.hlo", "--json": "s.json", "--dump-memlog": "m.log", "--dump-dot": "graphs"}
+    OPTIONS = {
+        "-o": "out.hlo",
+        "--json": "s.json",
+        "--dump-memlog": "m.log",
+        "--dump-dot": "graphs",
+    }
 
     def setUp(self):
         super().setUp()
@@ -184,10 +226,21 @@ class Outputs(ToolTest):
 
     def test_full_stdout(self):
         large = tool.SAMPLES / "vgg.after_optimizations.hlo"
-        for args in (["input.hlo"], ["input.hlo", "-o", "-"], ["input.hlo", "--json=-"],
-                     ["input.hlo", "--dump-memlog=-"], ["check", "input.hlo"], ["print", large],
-                     ["print", "input.hlo"], [large, "-o", "-"], [large, "--dump-memlog=-"],
-                     ["verify", "input.hlo", "input.hlo"], ["list"], ["--help"], ["--version"]):
+        for args in (
+            ["input.hlo"],
+            ["input.hlo", "-o", "-"],
+            ["input.hlo", "--json=-"],
+            ["input.hlo", "--dump-memlog=-"],
+            ["check", "input.hlo"],
+            ["print", large],
+            ["print", "input.hlo"],
+            [large, "-o", "-"],
+            [large, "--dump-memlog=-"],
+            ["verify", "input.hlo", "input.hlo"],
+            ["list"],
+            ["--help"],
+            ["--version"],
+        ):
             with self.subTest(args), open("/dev/full", "wb") as full:
                 result = self.run_tool(*args, stdout=full)
                 self.assertEqual(result.code, 4, result)
@@ -195,6 +248,7 @@ class Outputs(ToolTest):
 
     def test_full_disk(self):
         """A limit on the size of files stands in for a disk that fills up."""
+
         def limit():
             tool.ignore_file_size_signal()
             resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
@@ -279,6 +333,7 @@ class Outputs(ToolTest):
 
 def as_nobody(test, *args):
     """Runs the tool without root's rights, which would open everything."""
+
     def drop_rights():
         if os.geteuid() == 0:
             os.setuid(65534)

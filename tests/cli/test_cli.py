@@ -28,8 +28,8 @@ BEFORE, AFTER, BOUND = 16388, 12296, 12292
 # The keys that every summary has; `blocking` is there when the limit is not met.
 KEYS = """
 input module limit_counts scheduler algorithm memory_model limit_bytes met peak_before_bytes
-peak_after_bytes lower_bound_bytes instructions_before instructions_after rematerialized flops_before
-flops_after bytes_accessed_before bytes_accessed_after seconds_before seconds_after
+peak_after_bytes lower_bound_bytes instructions_before instructions_after rematerialized
+flops_before flops_after bytes_accessed_before bytes_accessed_after seconds_before seconds_after
 flops_weighted_before flops_weighted_after overhead elapsed_seconds phases
 """.split()
 
@@ -81,8 +81,9 @@ class Options(RecomputeTest):
     def test_memory_model(self):
         for model in self.run_tool("list", "--names=models").out.split():
             with self.subTest(model):
-                summary = self.summary("--scheduler=input", "--algorithm=none",
-                                       f"--memory-model={model}")
+                summary = self.summary(
+                    "--scheduler=input", "--algorithm=none", f"--memory-model={model}"
+                )
                 self.assertEqual(summary["memory_model"], model)
                 self.assertEqual(summary["peak_before_bytes"], BEFORE)
 
@@ -90,8 +91,9 @@ class Options(RecomputeTest):
         for scheduler in self.run_tool("list", "--names=schedulers").out.split():
             for args in ([f"--scheduler={scheduler}"], ["-s", scheduler]):
                 with self.subTest(args):
-                    summary = self.summary("--ignore-schedule", "--algorithm=none",
-                                           "--memory-model=xla-remat", *args)
+                    summary = self.summary(
+                        "--ignore-schedule", "--algorithm=none", "--memory-model=xla-remat", *args
+                    )
                     self.assertEqual(summary["scheduler"], scheduler)
 
     def test_ignore_schedule(self):
@@ -109,7 +111,13 @@ class Options(RecomputeTest):
 
     def test_unfuse(self):
         self.golden("fusions", to="fusions.hlo")
-        args = ["--scheduler=default", "--algorithm=none", "--memory-model=xla-remat", "-o", "out.hlo"]
+        args = [
+            "--scheduler=default",
+            "--algorithm=none",
+            "--memory-model=xla-remat",
+            "-o",
+            "out.hlo",
+        ]
         kinds = {"loop": "kLoop", "input": "kInput", "output": "kOutput"}
         for value in ("loop", "input", "output", "loop,input", "input,output,loop", "all"):
             with self.subTest(value):
@@ -123,7 +131,12 @@ class Options(RecomputeTest):
 
     def test_disable_cuda(self):
         self.golden("fusions", to="fusions.hlo")
-        args = ["fusions.hlo", "--scheduler=default", "--algorithm=none", "--memory-model=xla-remat"]
+        args = [
+            "fusions.hlo",
+            "--scheduler=default",
+            "--algorithm=none",
+            "--memory-model=xla-remat",
+        ]
         self.expect(0, *args, "--unfuse=all", "-o", "all.hlo")
         self.expect(0, *args, "--disable-cuda", "-o", "cuda.hlo")
         self.assertEqual(self.read("all.hlo"), self.read("cuda.hlo"))
@@ -137,10 +150,21 @@ class Options(RecomputeTest):
                     self.assertEqual(summary["algorithm"], algorithm)
 
     def test_small_node_limit(self):
-        args = ["--scheduler=input", "--memory-model=xla-remat", "--algorithm=standard",
-                "--mem-limit=14KiB"]
-        for limit, code in (("0", 0), ("4095", 1), ("4095B", 0), ("4096B", 1), ("0.001", 0), ("1", 1),
-                            ("4KiB", 1)):
+        args = [
+            "--scheduler=input",
+            "--memory-model=xla-remat",
+            "--algorithm=standard",
+            "--mem-limit=14KiB",
+        ]
+        for limit, code in (
+            ("0", 0),
+            ("4095", 1),
+            ("4095B", 0),
+            ("4096B", 1),
+            ("0.001", 0),
+            ("1", 1),
+            ("4KiB", 1),
+        ):
             with self.subTest(limit):
                 self.expect(code, "input.hlo", *args, f"--small-node-limit={limit}")
         self.expect(1, "input.hlo", *args)
@@ -155,10 +179,18 @@ class Options(RecomputeTest):
 
     def test_block_size_limit(self):
         self.golden("layers", to="layers.hlo")
-        args = ["layers.hlo", "--scheduler=default", "--memory-model=xla-remat", "--algorithm=standard",
-                "--small-node-limit=0", "--mem-limit=min"]
-        names = [self.json(*args, f"--block-size-limit={size}", "-o", "out.hlo") and
-                 self.read("out.hlo") for size in (1, 4)]
+        args = [
+            "layers.hlo",
+            "--scheduler=default",
+            "--memory-model=xla-remat",
+            "--algorithm=standard",
+            "--small-node-limit=0",
+            "--mem-limit=min",
+        ]
+        names = [
+            self.json(*args, f"--block-size-limit={size}", "-o", "out.hlo") and self.read("out.hlo")
+            for size in (1, 4)
+        ]
         self.assertNotEqual(*names)
 
     def test_block_factor(self):
@@ -167,7 +199,9 @@ class Options(RecomputeTest):
 
     def test_min_remat_size(self):
         self.assertTrue(self.summary(*STANDARD, "-m14KiB", "--min-remat-size=4KiB")["met"])
-        self.assertFalse(self.summary(*STANDARD, "-m14KiB", "--min-remat-size=14KiB", code=1)["met"])
+        self.assertFalse(
+            self.summary(*STANDARD, "-m14KiB", "--min-remat-size=14KiB", code=1)["met"]
+        )
 
     def test_path_depth(self):
         for depth in (1, 2, 10):
@@ -189,14 +223,25 @@ class Options(RecomputeTest):
 
     def test_trip_count(self):
         text = (tool.GOLDEN / "while_loop" / "input.hlo").read_text()
-        self.write("loop.hlo", text.replace(", backend_config={\"known_trip_count\":{\"n\":\"10\"}}", "")
-                   .replace("add(s32[] %state#0, s32[] %one)", "multiply(s32[] %state#0, s32[] %one)"))
-        flops = {n: self.json("loop.hlo", *NONE, f"--trip-count={n}")["flops_weighted_before"]
-                 for n in (1, 2, 7)}
+        self.write(
+            "loop.hlo",
+            text.replace(', backend_config={"known_trip_count":{"n":"10"}}', "").replace(
+                "add(s32[] %state#0, s32[] %one)", "multiply(s32[] %state#0, s32[] %one)"
+            ),
+        )
+        flops = {
+            n: self.json("loop.hlo", *NONE, f"--trip-count={n}")["flops_weighted_before"]
+            for n in (1, 2, 7)
+        }
         self.assertEqual(flops, {1: 502, 2: 904, 7: 2914})
 
     def test_output(self):
-        for args in (["-o", "out.hlo"], ["--output=out.hlo"], ["--output", "out.hlo"], ["-oout.hlo"]):
+        for args in (
+            ["-o", "out.hlo"],
+            ["--output=out.hlo"],
+            ["--output", "out.hlo"],
+            ["-oout.hlo"],
+        ):
             with self.subTest(args):
                 self.expect(0, "input.hlo", *STANDARD, "-m14KiB", *args)
                 self.assertIn("%broadcast.remat", self.read("out.hlo"))
@@ -217,8 +262,9 @@ class Options(RecomputeTest):
         if self.run_tool("input.hlo", "--dump-dot=d", "-n").code == 2:
             self.skipTest("built without graphviz")
         self.expect(0, "input.hlo", *STANDARD, "-m14KiB", "--dump-dot=graphs")
-        self.assert_no_leftovers("graphs", "graphs/before.recompute.dot", "graphs/remat.recompute.dot",
-                                 "input.hlo")
+        self.assert_no_leftovers(
+            "graphs", "graphs/before.recompute.dot", "graphs/remat.recompute.dot", "input.hlo"
+        )
         self.assertNotIn("broadcast.remat", self.read("graphs/before.recompute.dot"))
         self.assertIn("broadcast.remat", self.read("graphs/remat.recompute.dot"))
 
@@ -226,8 +272,12 @@ class Options(RecomputeTest):
         if self.run_tool("input.hlo", "--dump-dot=d", "-n").code == 2:
             self.skipTest("built without graphviz")
         # What lives at the peak, three values here, is always shown.
-        for args, count in ((["--dot-min-bytes=0"], 8), (["--dot-min-bytes=4097"], 5),
-                            (["--dot-min-bytes=1MiB"], 3), (["--dot-max-nodes=4"], 4)):
+        for args, count in (
+            (["--dot-min-bytes=0"], 8),
+            (["--dot-min-bytes=4097"], 5),
+            (["--dot-min-bytes=1MiB"], 3),
+            (["--dot-max-nodes=4"], 4),
+        ):
             with self.subTest(args):
                 self.expect(0, "input.hlo", *NONE, "--dump-dot=graphs", *args)
                 text = self.read("graphs/before.recompute.dot")
@@ -241,7 +291,9 @@ class Options(RecomputeTest):
         self.assertEqual(max(int(row["memory_bytes"]) for row in rows) + 4, AFTER)
         self.expect(0, "input.hlo", *STANDARD, "-m14KiB", "--dump-memlog=mem.jsonl")
         lines = [json.loads(line) for line in self.read("mem.jsonl").splitlines()]
-        self.assertEqual([line["instruction"] for line in lines], [row["instruction"] for row in rows])
+        self.assertEqual(
+            [line["instruction"] for line in lines], [row["instruction"] for row in rows]
+        )
         self.expect(0, "input.hlo", *STANDARD, "-m14KiB", "--dump-memlog=mem.log")
         self.assertIn("[recomputes broadcast]", self.read("mem.log"))
         self.expect(0, "input.hlo", *STANDARD, "-m14KiB", "--dump-memlog=logs/")
@@ -288,8 +340,15 @@ class Options(RecomputeTest):
         self.assertEqual(json.loads(self.expect(0, *args, env=env).out)["rematerialized"], 0)
 
     def test_help(self):
-        for args in (["--help"], ["-h"], ["remat", "--help"], ["verify", "-h"], ["check", "--help"],
-                     ["print", "--help"], ["list", "--help"]):
+        for args in (
+            ["--help"],
+            ["-h"],
+            ["remat", "--help"],
+            ["verify", "-h"],
+            ["check", "--help"],
+            ["print", "--help"],
+            ["list", "--help"],
+        ):
             result = self.expect(0, *args)
             self.assertTrue(result.out.startswith("usage: remat-hlo "), args)
             self.assertEqual(result.err, "")
@@ -317,17 +376,35 @@ class Aliases(RecomputeTest):
     def test_all_of_them(self):
         self.golden("fusions", to="fusions.hlo")
         for form in ("--xla_rematerialization_{}", "--xla-rematerialization-{}"):
+
             def name(text):
                 return form.format(text.replace("_", form[5]))
 
             summary = self.summary(
-                name("mem_limit") + "=14336", name("scheduler") + "=input",
-                name("algorithm") + "=standard", name("small_node_limit") + "=0",
-                "--memory-model=xla-remat")
-            self.assertEqual((summary["limit_bytes"], summary["scheduler"], summary["algorithm"],
-                              summary["met"]), (14336, "input", "standard", True))
-            self.assertFalse(self.json("fusions.hlo", "--scheduler=default", "--algorithm=none",
-                                       "--memory-model=xla-remat", name("disable_cuda"))["bit_exact"])
+                name("mem_limit") + "=14336",
+                name("scheduler") + "=input",
+                name("algorithm") + "=standard",
+                name("small_node_limit") + "=0",
+                "--memory-model=xla-remat",
+            )
+            self.assertEqual(
+                (
+                    summary["limit_bytes"],
+                    summary["scheduler"],
+                    summary["algorithm"],
+                    summary["met"],
+                ),
+                (14336, "input", "standard", True),
+            )
+            self.assertFalse(
+                self.json(
+                    "fusions.hlo",
+                    "--scheduler=default",
+                    "--algorithm=none",
+                    "--memory-model=xla-remat",
+                    name("disable_cuda"),
+                )["bit_exact"]
+            )
 
     def test_dump_flags_are_switches_there(self):
         self.expect(0, "input.hlo", *NONE, "--xla_rematerialization_dump_memlog")
@@ -351,9 +428,16 @@ class Aliases(RecomputeTest):
         self.expect(2, "input.hlo", "--xla_use_hlo_rematerialization=perhaps")
 
     def test_underscores_are_hyphens(self):
-        self.assertEqual(self.summary("--mem_limit=1MiB", "--memory_model=xla-remat",
-                                      "--scheduler=input", "--algorithm=none",
-                                      "--small_node_limit=0")["limit_bytes"], 1 << 20)
+        self.assertEqual(
+            self.summary(
+                "--mem_limit=1MiB",
+                "--memory_model=xla-remat",
+                "--scheduler=input",
+                "--algorithm=none",
+                "--small_node_limit=0",
+            )["limit_bytes"],
+            1 << 20,
+        )
 
     def test_zero_is_as_low_as_it_gets(self):
         summary = self.summary(*PATH, "--xla_rematerialization_mem_limit=0")
@@ -364,33 +448,53 @@ class Environment(RecomputeTest):
     """XLA_FLAGS and REMAT_HLO_FLAGS with --xla-flags-env."""
 
     def summary_with(self, *args, **env):
-        result = self.expect(0, "input.hlo", *MODEL, "--quiet", "--json=-", "--xla-flags-env", *args,
-                             env=env)
+        result = self.expect(
+            0, "input.hlo", *MODEL, "--quiet", "--json=-", "--xla-flags-env", *args, env=env
+        )
         return json.loads(result.out)
 
     def test_both_are_read_and_ours_wins(self):
-        summary = self.summary_with(XLA_FLAGS="--xla_rematerialization_mem_limit=1GiB --xla_dump_to=x "
-                                              "--xla_rematerialization_algorithm=standard",
-                                    REMAT_HLO_FLAGS="--mem-limit=2GiB")
+        summary = self.summary_with(
+            XLA_FLAGS="--xla_rematerialization_mem_limit=1GiB --xla_dump_to=x "
+            "--xla_rematerialization_algorithm=standard",
+            REMAT_HLO_FLAGS="--mem-limit=2GiB",
+        )
         self.assertEqual((summary["limit_bytes"], summary["algorithm"]), (2 << 30, "standard"))
         self.assert_no_leftovers("input.hlo")
 
     def test_the_command_line_wins(self):
-        self.assertEqual(self.summary_with("-m3GiB", REMAT_HLO_FLAGS="--mem-limit=2GiB")["limit_bytes"],
-                         3 << 30)
+        self.assertEqual(
+            self.summary_with("-m3GiB", REMAT_HLO_FLAGS="--mem-limit=2GiB")["limit_bytes"], 3 << 30
+        )
 
     def test_hyphens_are_optional_and_blanks_any(self):
         flags = " \t xla_rematerialization_mem_limit=5000\n --xla_rematerialization_algorithm=none "
         self.assertEqual(
-            json.loads(self.expect(1, "input.hlo", *MODEL, "--json=-", "-q", "--xla-flags-env",
-                                   env={"XLA_FLAGS": flags}).out)["limit_bytes"], 5000)
+            json.loads(
+                self.expect(
+                    1,
+                    "input.hlo",
+                    *MODEL,
+                    "--json=-",
+                    "-q",
+                    "--xla-flags-env",
+                    env={"XLA_FLAGS": flags},
+                ).out
+            )["limit_bytes"],
+            5000,
+        )
 
     def test_faults_name_the_variable(self):
-        result = self.expect(2, "input.hlo", "--xla-flags-env",
-                             env={"REMAT_HLO_FLAGS": "--mem-limt=2GiB"})
+        result = self.expect(
+            2, "input.hlo", "--xla-flags-env", env={"REMAT_HLO_FLAGS": "--mem-limt=2GiB"}
+        )
         self.assert_message(result, "did you mean '--mem-limit'?", "REMAT_HLO_FLAGS")
-        result = self.expect(2, "input.hlo", "--xla-flags-env",
-                             env={"XLA_FLAGS": "--xla_rematerialization_mem_limit=many"})
+        result = self.expect(
+            2,
+            "input.hlo",
+            "--xla-flags-env",
+            env={"XLA_FLAGS": "--xla_rematerialization_mem_limit=many"},
+        )
         self.assert_message(result, "--mem-limit takes a size", "XLA_FLAGS")
 
     def test_unread_without_the_option(self):
@@ -411,16 +515,24 @@ class Usage(RecomputeTest):
         self.assertIn("usage: remat-hlo", result.err)
 
     def test_did_you_mean(self):
-        for given, meant in (("--mem-limits=1", "--mem-limit"), ("--mem-limt=1", "--mem-limit"),
-                             ("--scheduller=dfs", "--scheduler"), ("--algo=path", "--algorithm"),
-                             ("--dumpmemlog=x", "--dump-memlog"), ("--drry-run", "--dry-run")):
+        for given, meant in (
+            ("--mem-limits=1", "--mem-limit"),
+            ("--mem-limt=1", "--mem-limit"),
+            ("--scheduller=dfs", "--scheduler"),
+            ("--algo=path", "--algorithm"),
+            ("--dumpmemlog=x", "--dump-memlog"),
+            ("--drry-run", "--dry-run"),
+        ):
             with self.subTest(given):
                 self.refuse("input.hlo", given, says=f"did you mean '{meant}'?")
 
     def test_did_you_mean_a_name(self):
-        for option, given, meant in (("scheduler", "dsf", "dfs"), ("algorithm", "standart", "standard"),
-                                     ("memory-model", "xla-rmat", "xla-remat"),
-                                     ("device", "a100-80gb", "a100-80g")):
+        for option, given, meant in (
+            ("scheduler", "dsf", "dfs"),
+            ("algorithm", "standart", "standard"),
+            ("memory-model", "xla-rmat", "xla-remat"),
+            ("device", "a100-80gb", "a100-80g"),
+        ):
             with self.subTest(option):
                 self.refuse("input.hlo", f"--{option}={given}", says=f"did you mean '{meant}'?")
 
@@ -434,8 +546,22 @@ class Usage(RecomputeTest):
 
     def test_bad_values(self):
         for option, values in {
-            "mem-limit": ["", "x", "-1", "12 parsecs", "1e9", "80%%", "r80", "%", "r%", "-5%",
-                          "9223372036854775808", "9000000000GiB", "minimum", "12gib"],
+            "mem-limit": [
+                "",
+                "x",
+                "-1",
+                "12 parsecs",
+                "1e9",
+                "80%%",
+                "r80",
+                "%",
+                "r%",
+                "-5%",
+                "9223372036854775808",
+                "9000000000GiB",
+                "minimum",
+                "12gib",
+            ],
             "limit-counts": ["", "temps", "TEMP"],
             "small-node-limit": ["", "x", "-1", "1%"],
             "min-remat-size": ["", "-1", "x"],
@@ -469,8 +595,12 @@ class Usage(RecomputeTest):
         self.refuse("--quiet", says="needs a file")
 
     def test_two_outputs_on_stdout(self):
-        for pair in (["-o", "-", "--json=-"], ["-o-", "--dump-memlog=-"],
-                     ["--json=-", "--dump-memlog=-"], ["-o", "/dev/stdout", "--json=-"]):
+        for pair in (
+            ["-o", "-", "--json=-"],
+            ["-o-", "--dump-memlog=-"],
+            ["--json=-", "--dump-memlog=-"],
+            ["-o", "/dev/stdout", "--json=-"],
+        ):
             with self.subTest(pair):
                 self.refuse("input.hlo", *NONE, *pair, says="only one output can go to stdout")
 
@@ -480,7 +610,9 @@ class Usage(RecomputeTest):
     def test_several_files_need_a_folder(self):
         self.refuse("input.hlo", "input.hlo", *NONE, "-o", "out.hlo", says="-o FOLDER/")
         self.refuse("input.hlo", "input.hlo", *NONE, "-o", "-", says="-o FOLDER/")
-        self.refuse("input.hlo", "input.hlo", *NONE, "--dump-memlog=x", says="--dump-memlog=FOLDER/")
+        self.refuse(
+            "input.hlo", "input.hlo", *NONE, "--dump-memlog=x", says="--dump-memlog=FOLDER/"
+        )
 
     def test_options_end_at_two_hyphens(self):
         self.write("--odd.hlo", self.path("input.hlo").read_bytes())
@@ -537,16 +669,22 @@ class Streams(RecomputeTest):
 
     def test_closed_pipe_is_no_error_message(self):
         large = SAMPLES / "vgg.after_optimizations.hlo"
-        for args in (["print", large], [large, *NONE, "-q", "-o", "-"],
-                     [large, *NONE, "-q", "--dump-memlog=-"], ["list"], ["--help"]):
+        for args in (
+            ["print", large],
+            [large, *NONE, "-q", "-o", "-"],
+            [large, *NONE, "-q", "--dump-memlog=-"],
+            ["list"],
+            ["--help"],
+        ):
             with self.subTest(args):
                 code, err = self.close_early(*args)
                 self.assertEqual(err, b"")
                 self.assertEqual(code, 0)
 
     def test_closed_stdout(self):
-        result = self.run_tool("input.hlo", *NONE, "-o", "out.hlo", "-q",
-                               preexec_fn=lambda: os.close(1))
+        result = self.run_tool(
+            "input.hlo", *NONE, "-o", "out.hlo", "-q", preexec_fn=lambda: os.close(1)
+        )
         self.assertEqual(result.code, 0, result)
         self.assertIn("ENTRY", self.read("out.hlo"))
 
@@ -610,8 +748,9 @@ class Files(RecomputeTest):
     def test_mode_of_a_new_file(self):
         for mask in (0o022, 0o077):
             self.write_out(f"new.{mask}")
-            self.expect(0, "input.hlo", *NONE, "-q", "-o", f"out.{mask}",
-                        preexec_fn=lambda: os.umask(mask))
+            self.expect(
+                0, "input.hlo", *NONE, "-q", "-o", f"out.{mask}", preexec_fn=lambda: os.umask(mask)
+            )
             self.assertEqual(stat.S_IMODE(self.path(f"out.{mask}").stat().st_mode), 0o666 & ~mask)
 
     def test_fifo(self):
@@ -640,17 +779,36 @@ class Files(RecomputeTest):
 
     def test_several_files(self):
         self.golden("while_loop", to="loop.hlo")
-        self.expect(0, "input.hlo", "loop.hlo", *NONE, "-o", "out/", "--json=all.json", "-q",
-                    "--dump-memlog=logs/")
-        self.assertEqual([item["module"] for item in json.loads(self.read("all.json"))],
-                         ["recompute", "loop"])
-        self.assert_no_leftovers("all.json", "input.hlo", "logs", "logs/mem.loop.log",
-                                 "logs/mem.recompute.log", "loop.hlo", "out", "out/input.hlo",
-                                 "out/loop.hlo")
+        self.expect(
+            0,
+            "input.hlo",
+            "loop.hlo",
+            *NONE,
+            "-o",
+            "out/",
+            "--json=all.json",
+            "-q",
+            "--dump-memlog=logs/",
+        )
+        self.assertEqual(
+            [item["module"] for item in json.loads(self.read("all.json"))], ["recompute", "loop"]
+        )
+        self.assert_no_leftovers(
+            "all.json",
+            "input.hlo",
+            "logs",
+            "logs/mem.loop.log",
+            "logs/mem.recompute.log",
+            "loop.hlo",
+            "out",
+            "out/input.hlo",
+            "out/loop.hlo",
+        )
 
     def test_written_files_are_listed(self):
-        result = self.expect(0, "input.hlo", *NONE, "-o", "out.hlo", "--dump-memlog=m.log",
-                             "--json=s.json")
+        result = self.expect(
+            0, "input.hlo", *NONE, "-o", "out.hlo", "--dump-memlog=m.log", "--json=s.json"
+        )
         self.assertEqual(re.findall(r"wrote (.*)", result.out), ["out.hlo", "m.log"])
         self.assertEqual(json.loads(self.read("s.json"))["written"], ["out.hlo", "m.log"])
 
@@ -673,6 +831,7 @@ class Signals(RecomputeTest):
     def wait_for_temporary(self):
         def is_there():
             return any(re.search(r"\.[A-Za-z0-9]{6}$", name) for name in self.names())
+
         self.wait_for(is_there, "no temporary file appeared")
 
     def interrupt(self, process, number):
@@ -691,8 +850,9 @@ class Signals(RecomputeTest):
 
     def test_while_two_files_are_open(self):
         """The first file is done; the summary of all stays open while the second one is awaited."""
-        process = self.start("input.hlo", "-", *NONE, "-o", "out/", "--json=s.json.new",
-                             stdin=subprocess.PIPE)
+        process = self.start(
+            "input.hlo", "-", *NONE, "-o", "out/", "--json=s.json.new", stdin=subprocess.PIPE
+        )
         self.wait_for(lambda: "out/input.hlo" in self.names(), "the first file was not written")
         self.assertEqual(self.interrupt(process, signal.SIGINT), 130)
         self.assert_no_leftovers("input.hlo", "out", "out/input.hlo")
@@ -714,8 +874,12 @@ class Summary(RecomputeTest):
     """The summary in JSON."""
 
     def test_has_every_key(self):
-        for args, code in ((NONE, 0), (STANDARD + ["-m14KiB"], 0), (PATH + ["-m4KiB"], 1),
-                           (STANDARD + ["-mmin"], 0)):
+        for args, code in (
+            (NONE, 0),
+            (STANDARD + ["-m14KiB"], 0),
+            (PATH + ["-m4KiB"], 1),
+            (STANDARD + ["-mmin"], 0),
+        ):
             summary = self.summary(*args, code=code)
             self.assertEqual([key for key in KEYS if key not in summary], [])
             for phase in ("parse", "schedule", "remat", "verify", "emit"):
@@ -723,15 +887,30 @@ class Summary(RecomputeTest):
 
     def test_figures(self):
         summary = self.summary(*STANDARD, "-m14KiB")
-        want = dict(input="input.hlo", module="recompute", limit_counts="temp+outputs",
-                    scheduler="input", algorithm="standard", memory_model="xla-remat",
-                    limit_bytes=14336, met=True, peak_before_bytes=BEFORE, peak_after_bytes=AFTER,
-                    lower_bound_bytes=BOUND, instructions_before=8, instructions_after=9,
-                    rematerialized=1, flops_before=1024, flops_after=1024, bytes_accessed_before=36900,
-                    bytes_accessed_after=41000)
+        want = dict(
+            input="input.hlo",
+            module="recompute",
+            limit_counts="temp+outputs",
+            scheduler="input",
+            algorithm="standard",
+            memory_model="xla-remat",
+            limit_bytes=14336,
+            met=True,
+            peak_before_bytes=BEFORE,
+            peak_after_bytes=AFTER,
+            lower_bound_bytes=BOUND,
+            instructions_before=8,
+            instructions_after=9,
+            rematerialized=1,
+            flops_before=1024,
+            flops_after=1024,
+            bytes_accessed_before=36900,
+            bytes_accessed_after=41000,
+        )
         self.assertEqual({key: summary[key] for key in want}, want)
-        self.assertAlmostEqual(summary["overhead"],
-                               summary["seconds_after"] / summary["seconds_before"] - 1)
+        self.assertAlmostEqual(
+            summary["overhead"], summary["seconds_after"] / summary["seconds_before"] - 1
+        )
         self.assertLessEqual(sum(summary["phases"].values()), summary["elapsed_seconds"])
 
     def test_without_a_limit(self):
@@ -751,8 +930,10 @@ class Summary(RecomputeTest):
     def test_blocking(self):
         blocking = self.summary(*STANDARD, "-m4KiB", code=1)["blocking"]
         self.assertEqual(blocking["instruction"], "wide")
-        self.assertEqual([(item["instruction"], item["bytes"]) for item in blocking["live"]],
-                         [("wide", 8192), ("negate", 4096)])
+        self.assertEqual(
+            [(item["instruction"], item["bytes"]) for item in blocking["live"]],
+            [("wide", 8192), ("negate", 4096)],
+        )
         for item in blocking["live"]:
             self.assertTrue(item["reason"] and item["explanation"])
 
@@ -777,8 +958,11 @@ class Summary(RecomputeTest):
         self.assertEqual(json.loads(out)["input"], "caf? ?.hlo")
 
     def test_op_names_with_quotes(self):
-        self.write("q.hlo", 'HloModule q, is_scheduled=true\nENTRY e { p = f32[4]{0} parameter(0), '
-                            'metadata={op_name="a\\"b,c\\\\d"} ROOT n = f32[4]{0} negate(p) }')
+        self.write(
+            "q.hlo",
+            "HloModule q, is_scheduled=true\nENTRY e { p = f32[4]{0} parameter(0), "
+            'metadata={op_name="a\\"b,c\\\\d"} ROOT n = f32[4]{0} negate(p) }',
+        )
         self.expect(0, "q.hlo", *NONE, "-q", "--dump-memlog=m.jsonl")
         for line in self.read("m.jsonl").splitlines():
             json.loads(line)
@@ -796,24 +980,50 @@ class Budget(RecomputeTest):
         return json.loads(result.out)["limit_bytes"]
 
     def test_units(self):
-        for text, want in (("1", 1), ("4096", 4096), ("4096B", 4096), ("1KB", 1000), ("1KiB", 1024),
-                           ("1MB", 10**6), ("1MiB", 1 << 20), ("12GiB", 12 << 30), ("80GB", 80 * 10**9),
-                           ("1TiB", 1 << 40), ("2TB", 2 * 10**12), ("12 GiB", 12 << 30),
-                           ("1.5GiB", 3 << 29), (".5KiB", 512), ("0.1KiB", 102), ("0.001GB", 10**6),
-                           ("9007199254740993", 9007199254740993)):
+        for text, want in (
+            ("1", 1),
+            ("4096", 4096),
+            ("4096B", 4096),
+            ("1KB", 1000),
+            ("1KiB", 1024),
+            ("1MB", 10**6),
+            ("1MiB", 1 << 20),
+            ("12GiB", 12 << 30),
+            ("80GB", 80 * 10**9),
+            ("1TiB", 1 << 40),
+            ("2TB", 2 * 10**12),
+            ("12 GiB", 12 << 30),
+            ("1.5GiB", 3 << 29),
+            (".5KiB", 512),
+            ("0.1KiB", 102),
+            ("0.001GB", 10**6),
+            ("9007199254740993", 9007199254740993),
+        ):
             with self.subTest(text):
                 self.assertEqual(self.limit(text), want)
 
     def test_shares_are_rounded_down(self):
-        for text, want in (("100%", BEFORE), ("80%", 13110), ("77.5%", 12700), ("0.01%", 1),
-                           ("33.3333%", 5462), ("150%", 24582), ("0%", 0)):
+        for text, want in (
+            ("100%", BEFORE),
+            ("80%", 13110),
+            ("77.5%", 12700),
+            ("0.01%", 1),
+            ("33.3333%", 5462),
+            ("150%", 24582),
+            ("0%", 0),
+        ):
             with self.subTest(text):
                 self.assertEqual(self.limit(text), want)
 
     def test_shares_of_the_reducible_part(self):
         part = BEFORE - BOUND
-        for text, want in (("r100%", BEFORE), ("r0%", BOUND), ("r50%", BOUND + part // 2),
-                           ("r80%", BOUND + part * 80 // 100), ("r12.5%", BOUND + part // 8)):
+        for text, want in (
+            ("r100%", BEFORE),
+            ("r0%", BOUND),
+            ("r50%", BOUND + part // 2),
+            ("r80%", BOUND + part * 80 // 100),
+            ("r12.5%", BOUND + part // 8),
+        ):
             with self.subTest(text):
                 self.assertEqual(self.limit(text), want)
 
@@ -837,10 +1047,17 @@ class Budget(RecomputeTest):
     def test_before_is_the_order_without_us(self):
         """A share is of the peak in XLA's default order, whatever order is asked for."""
         self.golden("orders", to="orders.hlo")
-        args = ["--algorithm=none", "--memory-model=xla-remat", "-m100%", "--limit-counts=temp+outputs"]
+        args = [
+            "--algorithm=none",
+            "--memory-model=xla-remat",
+            "-m100%",
+            "--limit-counts=temp+outputs",
+        ]
         default = self.json("orders.hlo", *args, "--scheduler=default")["limit_bytes"]
         for scheduler in ("bfs", "postorder", "list"):
-            result = self.run_tool("orders.hlo", *args, f"--scheduler={scheduler}", "-q", "--json=-")
+            result = self.run_tool(
+                "orders.hlo", *args, f"--scheduler={scheduler}", "-q", "--json=-"
+            )
             self.assertEqual(json.loads(result.out)["limit_bytes"], default)
 
 
@@ -863,8 +1080,10 @@ class Devices(RecomputeTest):
             self.assertAlmostEqual(summary["seconds_before"], 36900e-9)
 
     def test_missing_file(self):
-        self.assert_message(self.expect(3, "input.hlo", "--device=./none.json"),
-                            "none.json: error: No such file or directory")
+        self.assert_message(
+            self.expect(3, "input.hlo", "--device=./none.json"),
+            "none.json: error: No such file or directory",
+        )
 
     def test_directory(self):
         self.path("folder.json").mkdir()
@@ -878,8 +1097,9 @@ class Devices(RecomputeTest):
         self.refuse("HloModule m", "not valid JSON")
         self.refuse(json.dumps({**profile, "colour": "red"}), "'colour' is an unknown key")
         for key in profile:
-            self.refuse(json.dumps({k: v for k, v in profile.items() if k != key}),
-                        f"'{key}' is missing")
+            self.refuse(
+                json.dumps({k: v for k, v in profile.items() if k != key}), f"'{key}' is missing"
+            )
         self.refuse(json.dumps({**profile, "memory_bandwidth": -1}), "memory_bandwidth")
         self.refuse(json.dumps({**profile, "memory_bandwidth": "fast"}), "memory_bandwidth")
         self.refuse(json.dumps({**profile, "flops": {"f33": 1, "default": 1}}), "f33")
@@ -904,25 +1124,48 @@ class RoundTrip(ToolTest):
         for model, algorithm, limit in self.JOBS:
             with self.subTest(path=path.name, model=model, algorithm=algorithm, limit=limit):
                 result = self.run_tool(
-                    path, f"--scheduler={scheduler}", f"--algorithm={algorithm}",
-                    f"--memory-model={model}", "--small-node-limit=0", f"--mem-limit={limit}",
-                    "-o", "out.hlo", "-q", "--json=-")
+                    path,
+                    f"--scheduler={scheduler}",
+                    f"--algorithm={algorithm}",
+                    f"--memory-model={model}",
+                    "--small-node-limit=0",
+                    f"--mem-limit={limit}",
+                    "-o",
+                    "out.hlo",
+                    "-q",
+                    "--json=-",
+                )
                 self.assertIn(result.code, (0, 1), result)
                 claimed = json.loads(result.out)
-                fresh = self.json("out.hlo", "--scheduler=input", "--algorithm=none",
-                                  f"--memory-model={model}")
+                fresh = self.json(
+                    "out.hlo", "--scheduler=input", "--algorithm=none", f"--memory-model={model}"
+                )
                 for key in ("peak", "instructions", "flops", "bytes_accessed"):
                     suffix = "_bytes" if key == "peak" else ""
-                    self.assertEqual(claimed[f"{key}_after{suffix}"], fresh[f"{key}_before{suffix}"])
+                    self.assertEqual(
+                        claimed[f"{key}_after{suffix}"], fresh[f"{key}_before{suffix}"]
+                    )
                 if algorithm != "standard":  # XLA's greedy sweep can end above where it began
-                    self.assertLessEqual(claimed["peak_after_bytes"], claimed["peak_scheduled_bytes"])
+                    self.assertLessEqual(
+                        claimed["peak_after_bytes"], claimed["peak_scheduled_bytes"]
+                    )
                 self.assertGreaterEqual(claimed["peak_after_bytes"], claimed["lower_bound_bytes"])
                 self.expect(0, "verify", path, "out.hlo")
                 self.expect(0, "check", "out.hlo")
 
     def test_golden_modules(self):
-        for folder in ("recompute", "while_loop", "branches", "fusions", "donated", "control", "async",
-                       "collectives", "custom_call", "elided"):
+        for folder in (
+            "recompute",
+            "while_loop",
+            "branches",
+            "fusions",
+            "donated",
+            "control",
+            "async",
+            "collectives",
+            "custom_call",
+            "elided",
+        ):
             self.check(tool.GOLDEN / folder / "input.hlo")
 
     def test_unscheduled_golden_modules(self):
@@ -937,9 +1180,17 @@ class RoundTrip(ToolTest):
     def test_unscheduled_result_verifies(self):
         for folder in ("recompute", "while_loop", "branches", "layers"):
             path = tool.GOLDEN / folder / "input.hlo"
-            self.run_tool(path, "--scheduler=auto", "--algorithm=path", "--memory-model=xla-remat",
-                          "--small-node-limit=0", "--mem-limit=r50%", "--emit=unscheduled",
-                          "-o", "out.hlo")
+            self.run_tool(
+                path,
+                "--scheduler=auto",
+                "--algorithm=path",
+                "--memory-model=xla-remat",
+                "--small-node-limit=0",
+                "--mem-limit=r50%",
+                "--emit=unscheduled",
+                "-o",
+                "out.hlo",
+            )
             self.assertNotIn("is_scheduled=true", self.read("out.hlo"))
             self.expect(0, "verify", path, "out.hlo")
 
@@ -953,8 +1204,16 @@ class RoundTrip(ToolTest):
         for algorithm in ("standard", "path"):
             texts = []
             for run in range(2):
-                self.run_tool(path, *MODEL, f"--algorithm={algorithm}", "-mr50%", "-o", f"{run}.hlo",
-                              f"--dump-memlog={run}.csv", "-q")
+                self.run_tool(
+                    path,
+                    *MODEL,
+                    f"--algorithm={algorithm}",
+                    "-mr50%",
+                    "-o",
+                    f"{run}.hlo",
+                    f"--dump-memlog={run}.csv",
+                    "-q",
+                )
                 texts.append(self.read(f"{run}.hlo") + self.read(f"{run}.csv"))
             self.assertEqual(*texts)
 
@@ -967,7 +1226,9 @@ class RoundTrip(ToolTest):
         self.assertLess(len(kept), len(set(new)))
         self.assertGreater(len(kept), len(set(old)) * 9 // 10)
         once = {line for line in kept if old.count(line) == 1}
-        self.assertEqual([line for line in new if line in once], [line for line in old if line in once])
+        self.assertEqual(
+            [line for line in new if line in once], [line for line in old if line in once]
+        )
 
 
 class Locale(RecomputeTest):
@@ -1007,8 +1268,12 @@ class Verify(ToolTest):
         self.assertEqual(result.out + result.err, "")
 
     def test_different_modules(self):
-        self.expect(1, "verify", tool.GOLDEN / "recompute" / "input.hlo",
-                    tool.GOLDEN / "while_loop" / "input.hlo")
+        self.expect(
+            1,
+            "verify",
+            tool.GOLDEN / "recompute" / "input.hlo",
+            tool.GOLDEN / "while_loop" / "input.hlo",
+        )
 
     def test_check_of_all_samples(self):
         self.expect(0, "check", "-q", *sorted(SAMPLES.glob("*.hlo")))

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs golden tests: NAME.cmd holds the tool's arguments in one line, beside it stands what is expected.
+"""Runs golden tests: NAME.cmd holds arguments in one line, beside it stands what is expected.
 
   NAME.cmd    arguments, quoted as a shell quotes them
   NAME.out    stdout; none = empty
@@ -25,8 +25,9 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+WRAPPER = shlex.split(os.environ.get("REMAT_HLO_WRAPPER", ""))  # valgrind, say
 EXPECTATIONS = {".cmd", ".out", ".err", ".exit", ".files"}
-TIMEOUT_SECONDS = 60
+TIMEOUT_SECONDS = 300
 
 
 def normalize(text):
@@ -76,7 +77,7 @@ class Case:
             workdir = pathlib.Path(name)
             prepare(self.base.parent, workdir)
             done = subprocess.run(
-                [tool, *self.arguments()],
+                [*WRAPPER, tool, *self.arguments()],
                 cwd=workdir,
                 env=env,
                 stdin=subprocess.DEVNULL,
@@ -117,7 +118,10 @@ def show_difference(case, want, got):
         name = str(case.beside(suffix))
         if old is None or new is None:
             print(f"{name}: {'not expected' if old is None else 'missing'}")
-        lines = [(text or b"").decode("utf-8", "backslashreplace").splitlines(True) for text in (old, new)]
+        lines = [
+            (text or b"").decode("utf-8", "backslashreplace").splitlines(True)
+            for text in (old, new)
+        ]
         sys.stdout.writelines(
             line if line.endswith("\n") else line + "\n\\ no newline at the end\n"
             for line in difflib.unified_diff(*lines, name, "what it is now")
@@ -126,14 +130,18 @@ def show_difference(case, want, got):
 
 def find_cases(folder, is_bad):
     suffixes = [".cmd", ".hlo"] if is_bad else [".cmd"]
-    return sorted({path.parent / path.stem for path in folder.rglob("*") if path.suffix in suffixes})
+    return sorted(
+        {path.parent / path.stem for path in folder.rglob("*") if path.suffix in suffixes}
+    )
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("tool", help="the remat-hlo to run")
     parser.add_argument("tests", nargs="*", help="FOLDER/NAME, as below --folder; none = all")
-    parser.add_argument("--folder", type=pathlib.Path, default=pathlib.Path(__file__).resolve().parent)
+    parser.add_argument(
+        "--folder", type=pathlib.Path, default=pathlib.Path(__file__).resolve().parent
+    )
     parser.add_argument("--bad", action="store_true", help="NAME.hlo alone is a test")
     parser.add_argument("--update", action="store_true", help="rewrite what is expected")
     args = parser.parse_args()
