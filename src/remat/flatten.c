@@ -4,7 +4,8 @@
 
 /* Copies what is called as a sequence more than once, callers before callees: a copy's callees then
  * have one caller more. True when it did anything. */
-static bool flatten_once(Rewrite *rewrite, rh_diags *diags, rh_status *status, Arena *scratch) {
+static bool flatten_once(Rewrite *rewrite, const Schedule *schedule, rh_diags *diags,
+                         rh_status *status, Arena *scratch) {
   Module *module = rewrite->module;
   Arena *arena = arena_new(arena_options(scratch));
   CallGraph graph = call_graph_build(module, arena, scratch);
@@ -21,7 +22,7 @@ static bool flatten_once(Rewrite *rewrite, rh_diags *diags, rh_status *status, A
       for (uint32_t c = 0; c < inst_get(module, caller)->num_callees; c++) {
         if (inst_callees(module, caller)[c] != comp) continue;
         if (is_taken) {
-          CompId copy = rewrite_clone_computation(rewrite, comp, scratch);
+          CompId copy = rewrite_clone_computation(rewrite, comp, schedule, scratch);
           module_set_callee(module, caller, c, copy);
           has_changed = true;
         }
@@ -34,8 +35,9 @@ static bool flatten_once(Rewrite *rewrite, rh_diags *diags, rh_status *status, A
   return has_changed;
 }
 
-rh_status flatten_call_graph(Rewrite *rewrite, rh_diags *diags, Arena *scratch) {
+rh_status flatten_call_graph(Rewrite *rewrite, const Schedule *schedule, rh_diags *diags,
+                             Arena *scratch) {
   rh_status status = RH_OK;
-  while (status == RH_OK && flatten_once(rewrite, diags, &status, scratch)) continue;
+  while (status == RH_OK && flatten_once(rewrite, schedule, diags, &status, scratch)) continue;
   return status;
 }

@@ -24,7 +24,7 @@ typedef struct Frame {
   bool is_function;     /* its value is a function, and nobody waits for its result */
 } Frame;
 
-/* How often an identity was met in the function that met it last. */
+/* How often a side effect was met in the function that met it last. */
 typedef struct Occurrence {
   uint32_t serial;
   uint32_t times;
@@ -41,7 +41,7 @@ typedef struct Evaluator {
   ValueNumber *functions;  /* by CompId, NO_ID = not known yet */
   VEC(Frame) stack;
   VEC(ValueNumber) effects; /* of the functions that are being evaluated */
-  VEC(Occurrence) occurrences; /* by text of an identity */
+  VEC(Occurrence) occurrences; /* by number of the side effect, whatever time it is */
   uint32_t num_frames;
   uint64_t num_evaluated, max_evaluated;
   uint8_t *visited;
@@ -145,23 +145,25 @@ static uint32_t text_of(Evaluator *evaluator, InstId id) {
 
 /* ---- side effects ---- */
 
-/* An instruction with a side effect is a value of its own: who it is, and which time in this
- * function. */
+/* An instruction with a side effect is a value of its own: who it is, what it reads, and which time
+ * that happens in this function. */
 static ValueNumber number_effect(Evaluator *evaluator, const Frame *function, InstId id,
                                  ValueNumber value) {
   const Identities *identities = evaluator->numbered->identities;
   Str name = inst_name(evaluator->module, id);
-  uint32_t text = number_text(evaluator->numbering,
-                              identities ? identity_of(identities, name) : name);
-  while (evaluator->occurrences.len <= text) {
+  if (identities) name = identity_of(identities, name);
+  Numbering *numbering = evaluator->numbering;
+  ValueNumber args[] = {value, number_text(numbering, name), 0};
+  uint32_t kind = number_text(numbering, STR("side effect"));
+  ShapeId shape = evaluator->shapes[inst_get(evaluator->module, id)->shape];
+  ValueNumber same = number_operation(numbering, shape, kind, args, 2);
+  while (evaluator->occurrences.len <= same) {
     *vec_push(evaluator->scratch, &evaluator->occurrences) = (Occurrence){0};
   }
-  Occurrence *met = &evaluator->occurrences.data[text];
+  Occurrence *met = &evaluator->occurrences.data[same];
   if (met->serial != function->serial) *met = (Occurrence){.serial = function->serial};
-  ValueNumber args[] = {value, text, met->times++};
-  uint32_t kind = number_text(evaluator->numbering, STR("side effect"));
-  ShapeId shape = evaluator->shapes[inst_get(evaluator->module, id)->shape];
-  ValueNumber effect = number_operation(evaluator->numbering, shape, kind, args, 3);
+  args[2] = met->times++;
+  ValueNumber effect = number_operation(numbering, shape, kind, args, 3);
   *vec_push(evaluator->scratch, &evaluator->effects) = effect;
   return effect;
 }
@@ -278,12 +280,18 @@ static void note_instance(Evaluator *evaluator, InstId id, ValueNumber value) {
   numbered->num_instances.data[value]++;
 }
 
+/* Predecessors that compute the same count as one: inlining makes one out of them. */
 static void note_edges(Evaluator *evaluator, const Frame *frame, InstId id, ValueNumber value) {
+  Numbered *numbered = evaluator->numbered;
   IdList predecessors = inst_control(evaluator->module, id)->predecessors;
+  uint32_t first = numbered->edges.len;
   for (uint32_t i = 0; i < predecessors.len; i++) {
     InstId before = id_list(evaluator->module, predecessors)[i];
-    *vec_push(evaluator->out, &evaluator->numbered->edges) =
-        (NumberedEdge){frame->values[evaluator->place[before]], value};
+    ValueNumber predecessor = frame->values[evaluator->place[before]];
+    uint32_t k = first;
+    while (k < numbered->edges.len && numbered->edges.data[k].predecessor != predecessor) k++;
+    if (k < numbered->edges.len) continue;
+    *vec_push(evaluator->out, &numbered->edges) = (NumberedEdge){predecessor, value};
   }
 }
 

@@ -152,12 +152,9 @@ static Str copy_name(CopyWork *work, InstId original, const InstId *operands, co
   Rewrite *rewrite = work->rewrite;
   const Instruction *inst = inst_get(rewrite->module, original);
   if (inst->flags & INST_COMPACT_GTE) return compact_name(rewrite, operands[0], inst->index);
-  if (!suffix) {
-    Str name = inst_name(rewrite->module, original);
-    bool is_ambiguous = name_is_ambiguous(&rewrite->inst_names, name);
-    return is_ambiguous ? name_unique(&rewrite->inst_names, name) : name;
-  }
-  return clone_name(rewrite, original, suffix, work->scratch);
+  Str name = inst_name(rewrite->module, original);
+  if (!suffix && !name_is_ambiguous(&rewrite->inst_names, name)) return name;
+  return clone_name(rewrite, original, suffix ? suffix : "inlined", work->scratch);
 }
 
 /* Copies one instruction into `comp`; its operands have been copied or stand for something else. */
@@ -200,6 +197,12 @@ static void copy_control(Rewrite *rewrite, Sequence order) {
  * be once something was inlined. The array stays while instructions are added. */
 static Sequence copy_order(Rewrite *rewrite, CompId comp, const Schedule *schedule, Arena *out) {
   Module *module = rewrite->module;
+  if (schedule && comp >= schedule->num_comps) { /* itself a copy, made in such an order */
+    uint32_t len = comp_num_insts(module, comp);
+    Sequence order = {.ids = arena_array(out, InstId, len), .len = len};
+    if (len) memcpy(order.ids, id_list(module, comp_get(module, comp)->insts), len * sizeof(InstId));
+    return order;
+  }
   if (rewrite->visited.len < module->insts.len) {
     uint32_t missing = module->insts.len - rewrite->visited.len;
     (void)vec_extend(module->arena, &rewrite->visited, missing);
@@ -220,7 +223,7 @@ static void copy_params(const Rewrite *rewrite, CompId original, CompId copy) {
   }
 }
 
-static CompId copy_computation(CopyWork *work, CompId original) {
+static CompId copy_computation(CopyWork *work, CompId original, const Schedule *schedule) {
   Rewrite *rewrite = work->rewrite;
   Module *module = rewrite->module;
   Str wanted = name_with_suffix(comp_name(module, original), "clone", work->scratch);
@@ -229,7 +232,7 @@ static CompId copy_computation(CopyWork *work, CompId original) {
   comp_get(module, copy)->thread = comp_get(module, original)->thread;
   comp_get(module, copy)->flags = comp_get(module, original)->flags;
   make_room_for_images(rewrite);
-  Sequence order = copy_order(rewrite, original, NULL, work->scratch);
+  Sequence order = copy_order(rewrite, original, schedule, work->scratch);
   for (uint32_t i = 0; i < order.len; i++) {
     InstId id = order.ids[i];
     copy_inst(work, id, copy, "clone");
@@ -249,16 +252,17 @@ static void copy_owned(CopyWork *work) {
   while (work->owners.len) {
     InstId owner = work->owners.data[--work->owners.len];
     for (uint32_t i = 0; i < inst_get(module, owner)->num_callees; i++) {
-      CompId callee = copy_computation(work, inst_callees(module, owner)[i]);
+      CompId callee = copy_computation(work, inst_callees(module, owner)[i], NULL);
       module_set_callee(module, owner, i, callee);
     }
   }
 }
 
-CompId rewrite_clone_computation(Rewrite *rewrite, CompId original, Arena *scratch) {
+CompId rewrite_clone_computation(Rewrite *rewrite, CompId original, const Schedule *schedule,
+                                 Arena *scratch) {
   CopyWork work = {.rewrite = rewrite, .scratch = scratch};
   ArenaMark mark = arena_mark(scratch);
-  CompId copy = copy_computation(&work, original);
+  CompId copy = copy_computation(&work, original, schedule);
   copy_owned(&work);
   arena_reset(scratch, mark);
   return copy;
@@ -302,6 +306,9 @@ static void inherit_control(Rewrite *rewrite, InstId call, NewInsts copies, Inst
       module_add_control(module, id_list(module, deps.predecessors)[i],
                          id_list(module, deps.successors)[k]);
     }
+  }
+  for (uint32_t k = 0; result < copies.begin && k < deps.successors.len; k++) { /* an operand */
+    module_add_control(module, result, id_list(module, deps.successors)[k]);
   }
   for (InstId id = copies.begin; id < copies.end; id++) {
     bool is_source = inst_control(module, id)->predecessors.len == 0;

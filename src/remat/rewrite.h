@@ -29,8 +29,10 @@ static inline InstId rewrite_original(const Rewrite *rewrite, InstId clone) {
   return clone < rewrite->cloned_from.len ? rewrite->cloned_from.data[clone] : NO_ID;
 }
 
-/* A copy of a computation, `x.clone`, with copies of its fusions' computations. */
-CompId rewrite_clone_computation(Rewrite *rewrite, CompId original, Arena *scratch);
+/* A copy of a computation, `x.clone`, with copies of its fusions' computations; in the order of the
+ * schedule, if there is one. */
+CompId rewrite_clone_computation(Rewrite *rewrite, CompId original, const Schedule *schedule,
+                                 Arena *scratch);
 
 /* New instructions have ids begin … end - 1. */
 typedef struct NewInsts {

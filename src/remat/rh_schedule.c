@@ -14,8 +14,10 @@ static rh_status prepare(Rewrite *rewrite, Schedule *schedule, const rh_schedule
   if (options->inline_calls != RH_INLINE_NEVER) {
     status = inline_calls(rewrite, schedule, diags, arena, scratch);
   }
-  if (status == RH_OK) dce_run(rewrite, scratch);
-  if (status == RH_OK) status = flatten_call_graph(rewrite, diags, scratch);
+  if (status != RH_OK) return status;
+  dce_run(rewrite, scratch);
+  if (schedule) dce_update_schedule(rewrite->module, schedule, arena);
+  status = flatten_call_graph(rewrite, schedule, diags, scratch);
   if (status != RH_OK) return status;
   if (schedule) dce_update_schedule(rewrite->module, schedule, arena); /* for the copies */
   unfuse(rewrite, schedule, options->unfuse, arena, scratch);

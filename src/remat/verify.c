@@ -157,8 +157,16 @@ static uint32_t run_length(const Numbered *numbered, uint32_t first) {
   return end - first;
 }
 
-/* A dependency that all instances of a value have, all of them must keep, clones too; else as many
- * must have it as before. */
+/* How many instances of the successor must have a dependency that `had` of them had: all that there
+ * are, clones too, if all had it; else as many as before, but for those that were dead and are gone. */
+static uint32_t edges_needed(const Verifier *verifier, ValueNumber successor, uint32_t had) {
+  uint32_t were = instances(&verifier->before, successor);
+  uint32_t are = instances(&verifier->after, successor);
+  if (had == were) return are;
+  uint32_t gone = were > are ? were - are : 0;
+  return had > gone ? had - gone : 0;
+}
+
 static rh_status compare_edges(Verifier *verifier) {
   Numbered *before = &verifier->before, *after = &verifier->after;
   if (before->edges.len == 0) return RH_OK;
@@ -174,8 +182,7 @@ static rh_status compare_edges(Verifier *verifier) {
     if (k < after->edges.len && by_edge(&after->edges.data[k], edge) == 0) {
       has = run_length(after, k);
     }
-    bool all_had = had == instances(before, edge->successor);
-    if (has < had || (all_had && has < instances(after, edge->successor))) {
+    if (has < edges_needed(verifier, edge->successor, had)) {
       Str x = example_name(before, edge->predecessor), y = example_name(before, edge->successor);
       return differ(verifier, "the control dependency of '%.*s' on '%.*s' is lost", shown_len(y),
                     y.data, shown_len(x), x.data);
@@ -246,14 +253,14 @@ static uint32_t count_calls(const Module *module) {
   return count;
 }
 
-rh_status verify_modules(const Module *before, const Module *after, rh_diags *diags,
-                         Arena *scratch) {
+rh_status verify_modules(const Module *before, const Module *after, bool keeps_order,
+                         rh_diags *diags, Arena *scratch) {
   Arena *arena = arena_new(arena_options(scratch));
   Numbering numbering = numbering_make(arena);
   Identities identities = collect_identities(before, arena);
   bool expands_calls = count_calls(before) != count_calls(after);
-  bool orders_effects =
-      before->source->header.is_scheduled && after->source->header.is_scheduled;
+  bool orders_effects = keeps_order && before->source->header.is_scheduled &&
+                        after->source->header.is_scheduled;
   Verifier verifier = {.numbering = &numbering,
                        .before = {.module = before,
                                   .identities = &identities,

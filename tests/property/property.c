@@ -75,7 +75,8 @@ void sample_free(Sample *sample) {
 const char *sample_shown(const Sample *sample) {
   static char shown[SHOWN_CHARS + 300];
   snprintf(shown, sizeof shown,
-           "REMAT_HLO_SEED=%" PRIu64 " REMAT_HLO_SEEDS=1 repeats it (features %x, %u instructions)\n"
+           "REMAT_HLO_SEED=%" PRIu64
+           " REMAT_HLO_SEEDS=1 repeats it (features %x, %u instructions)\n"
            "%.*s",
            sample->seed, sample->options.features, sample->options.num_insts, SHOWN_CHARS,
            sample->text.data);
@@ -91,6 +92,16 @@ rh_module *schedule_sample(const Sample *sample, const char *scheduler) {
            sample_shown(sample));
   rh_diags_free(diags);
   return scheduled;
+}
+
+void check_equivalent(const rh_module *before, const rh_module *after, const char *what,
+                      const Sample *sample) {
+  rh_diags *diags = rh_diags_new();
+  rh_status status = rh_verify(before, after, diags);
+  ck_assert_msg(status == RH_OK, "%s: %s\n%s", what,
+                rh_diags_len(diags) ? rh_diags_get(diags, 0).message : "no message",
+                sample_shown(sample));
+  rh_diags_free(diags);
 }
 
 uint64_t seed_state(uint64_t seed) {

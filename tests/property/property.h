@@ -36,15 +36,19 @@ Text print_text(const rh_module *module);
 /* Parses and checks; a failure shows `what`. */
 rh_module *parse_text(Text text, const char *what);
 
-/* The module under its own order if it is scheduled, else under `scheduler`; fails when it cannot be
- * scheduled. */
+/* The module under its own order if it is scheduled, else under `scheduler`; fails when it cannot
+ * be scheduled. */
 rh_module *schedule_sample(const Sample *sample, const char *scheduler);
+
+/* Fails when rh_verify does not say that the two are equivalent. */
+void check_equivalent(const rh_module *before, const rh_module *after, const char *what,
+                      const Sample *sample);
 
 /* Something random that belongs to a seed, apart from the module. */
 uint64_t seed_state(uint64_t seed);
 
-/* Runs a suite of one property over seeds: as many as REMAT_HLO_SEEDS says, else `num_seeds` (a tenth
- * of it in a sanitized build), from REMAT_HLO_SEED on, else from 1. main's result. */
+/* Runs a suite of one property over seeds: as many as REMAT_HLO_SEEDS says, else `num_seeds` (a
+ * tenth of it in a sanitized build), from REMAT_HLO_SEED on, else from 1. main's result. */
 int run_property(const char *name, const TTest *test, int num_seeds);
 
 #endif

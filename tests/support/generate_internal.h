@@ -64,6 +64,7 @@ typedef struct Callable {
   uint32_t num_params;
   TypeId params[MAX_OPERANDS];
   TypeId result;
+  bool has_effects;
 } Callable;
 
 typedef struct Generator {

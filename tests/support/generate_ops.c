@@ -276,16 +276,21 @@ static void write_fusion(Generator *gen, Body *body) {
   finish_call(gen, body, &line);
 }
 
+/* What has side effects is called more than once only where the text has an order: the verifier
+ * tells random numbers drawn from the same limits apart by which one is drawn first. */
 static const Callable *callable_or_new(Generator *gen, Body *body) {
   if (gen->callables.len && chance(gen, 40)) {
-    return &gen->callables.data[below(gen, gen->callables.len)];
+    const Callable *known = &gen->callables.data[below(gen, gen->callables.len)];
+    if (!known->has_effects || gen->options.is_scheduled) return known;
   }
+  uint32_t num_identities = gen->num_identities;
   Callable made = {.result = NO_ID};
   made.num_params = operands_for_call(gen, body, made.params).num_operands;
   uint32_t budget = share_of(gen, body);
   made.name = write_computation(gen, made.params, made.num_params, &made.result, budget,
                                 body->depth + 1, false);
   spend(body, budget);
+  made.has_effects = gen->num_identities > num_identities;
   *vec_push(gen->arena, &gen->callables) = made;
   return &gen->callables.data[gen->callables.len - 1];
 }

@@ -53,7 +53,7 @@ START_TEST(each_caller_has_its_own) {
   Module *module = fixture.module;
   uint64_t meaning = module_meaning(module);
   Rewrite rewrite = rewrite_begin(module);
-  ck_assert_int_eq(flatten_call_graph(&rewrite, NULL, fixture.scratch), RH_OK);
+  ck_assert_int_eq(flatten_call_graph(&rewrite, NULL, NULL, fixture.scratch), RH_OK);
   check_text(listing_of(module, fixture.out), rows[_i].left, rows[_i].name);
   InstId caller = find_inst(module, rows[_i].caller);
   const char *callees = "";
@@ -65,7 +65,7 @@ START_TEST(each_caller_has_its_own) {
   ck_assert_msg(module_meaning(module) == meaning, "%s: another meaning", rows[_i].name);
   Schedule schedule = fixture_schedule(&fixture, "postorder");
   check_prints_and_parses(module, &schedule);
-  ck_assert_int_eq(flatten_call_graph(&rewrite, NULL, fixture.scratch), RH_OK);
+  ck_assert_int_eq(flatten_call_graph(&rewrite, NULL, NULL, fixture.scratch), RH_OK);
   check_text(listing_of(module, fixture.out), rows[_i].left, "again");
   fixture_free(&fixture);
 }
