@@ -1,6 +1,8 @@
 #include "interrupt.h"
 
+#include <errno.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -47,8 +49,16 @@ static void replace_temporary(const char *old, const char *path) {
   }
 }
 
-void interrupt_note_temporary(const char *path) {
-  replace_temporary(NULL, path);
+int interrupt_make_temporary(char *path) {
+  sigset_t all, before;
+  sigfillset(&all);
+  sigprocmask(SIG_BLOCK, &all, &before); /* no signal between making the file and noting it */
+  int fd = mkstemp(path);
+  int error = errno;
+  if (fd >= 0) replace_temporary(NULL, path);
+  sigprocmask(SIG_SETMASK, &before, NULL);
+  errno = error;
+  return fd;
 }
 
 void interrupt_forget_temporary(const char *path) {

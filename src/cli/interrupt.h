@@ -6,9 +6,9 @@
 /* Handles SIGINT, SIGTERM, SIGHUP and SIGBUS; SIGPIPE becomes an error of write(). */
 void interrupt_install(void);
 
-/* A file to remove when the program is interrupted, until it is forgotten. The path must stay valid as
- * long. */
-void interrupt_note_temporary(const char *path);
+/* As mkstemp(). The file is removed when the program is interrupted, until it is forgotten; the path
+ * must stay valid as long. */
+int interrupt_make_temporary(char *path);
 void interrupt_forget_temporary(const char *path);
 
 /* Removes all of them now. */

@@ -62,14 +62,13 @@ static rh_status open_temporary(Output *output, const struct stat *old) {
   if (!output->temporary) return fail(output->path, "out of memory");
   memcpy(output->temporary, output->target, len);
   strcpy(output->temporary + len, ".XXXXXX");
-  int fd = mkstemp(output->temporary);
+  int fd = interrupt_make_temporary(output->temporary);
   if (fd < 0) {
     int error = errno;
     free(output->temporary);
     free(output->target);
     return fail(output->path, strerror(error));
   }
-  interrupt_note_temporary(output->temporary);
   fchmod(fd, old ? old->st_mode & 07777 : default_mode());
   output->file = fdopen(fd, "wb");
   return output->file ? RH_OK : fail(output->path, strerror(errno));
