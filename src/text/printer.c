@@ -481,6 +481,9 @@ static void write_header(Printer *printer, PrintOrder order, uint32_t end) {
     } else {
       copy_to(&copier, header->attrs_offset);
       write_text(printer->out, ", is_scheduled=true");
+      /* `HloModule m:ENTRY …`: the name ends by itself, the attribute does not. */
+      bool is_apart = copier.pos < end && memchr(" \t\r\n,/", source->text[copier.pos], 6) != NULL;
+      if (!is_apart) write_text(printer->out, printer->newline);
     }
   }
   copy_to(&copier, end);

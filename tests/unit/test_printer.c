@@ -470,6 +470,20 @@ START_TEST(dead_computations_are_left_out) {
 }
 END_TEST
 
+/* A name may end where the next word begins; what is written behind it does not. */
+START_TEST(a_glued_header_comes_apart) {
+  static const char *const texts[] = {
+      "HloModule m:ENTRY e { p = f32[2] parameter(0) }",
+      "HloModule m,is_scheduled=false ENTRY e { p = f32[2] parameter(0) }",
+      "HloModule m/*x*/ENTRY e { p = f32[2] parameter(0) }",
+      "HloModule m ENTRY e { p = f32[2] parameter(0) }",
+  };
+  for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+    check_accepted(texts[i], strlen(texts[i]), 0);
+  }
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("printer");
   TCase *tc = tcase_create("printer");
@@ -479,6 +493,7 @@ int main(void) {
   tcase_add_loop_test(tc, dead_computations_are_left_out, 0, 3);
   tcase_add_test(tc, nested_operands_are_split);
   tcase_add_test(tc, compact_elements_stay_compact);
+  tcase_add_test(tc, a_glued_header_comes_apart);
   suite_add_tcase(suite, tc);
   return run_suite(suite);
 }
