@@ -6,8 +6,8 @@
 /* Handles SIGINT, SIGTERM, SIGHUP and SIGBUS; SIGPIPE becomes an error of write(). */
 void interrupt_install(void);
 
-/* As mkstemp(). The file is removed when the program is interrupted, until it is forgotten; the path
- * must stay valid as long. */
+/* As mkstemp(). The file is removed when the program is interrupted, until it is forgotten; the
+ * path must stay valid as long. */
 int interrupt_make_temporary(char *path);
 void interrupt_forget_temporary(const char *path);
 

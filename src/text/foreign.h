@@ -4,8 +4,8 @@
 
 #include <stdint.h>
 
-/* What a text is that did not parse because of the byte at `offset`, and how to get HLO text instead;
- * NULL when it may well have been meant as HLO text. */
+/* What a text is that did not parse because of the byte at `offset`, and how to get HLO text
+ * instead; NULL when it may well have been meant as HLO text. */
 const char *foreign_format(const char *text, uint32_t length, uint32_t offset);
 
 #endif
