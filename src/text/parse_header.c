@@ -259,12 +259,18 @@ static bool parse_header_attr(Parser *parser, uint32_t *seen) {
 
 /* ---- tables of source locations ---- */
 
-/* (int string)*; a string that is missing is noted by XLA, and the next token then does not fit. */
+/* (int string?)*; XLA only notes that a string is missing. */
 static bool parse_string_table(Parser *parser, bool is_files) {
   ModuleSource *source = parser->source;
   while (eat(parser, TOK_INT)) {
-    Span text;
-    if (!parse_string(parser, &text)) return false;
+    uint32_t place = tok(parser)->begin;
+    bool is_missing = at(parser, TOK_INT) || at(parser, TOK_KEYWORD);
+    Span text = {place, place};
+    if (is_missing) {
+      diag_warn(parser->diags, DIAG_AT(place), "expected a string; XLA overlooks that it is missing");
+    } else if (!parse_string(parser, &text)) {
+      return false;
+    }
     if (is_files) {
       *vec_push(parser->arena, &source->file_names) = text;
     } else {

@@ -126,6 +126,16 @@ static bool check_custom_call(Parser *parser, const Candidate *candidate) {
   return true;
 }
 
+/* XLA looks at the element and dies when there is none. What is no tuple passes here. */
+static bool check_tuple_index(Parser *parser, const Candidate *candidate) {
+  const Shape *tuple = operand_shape(parser, candidate, 0);
+  int64_t index = attr_int(parser, candidate, ATTR_INDEX, 0);
+  if (!shape_is_tuple(tuple) || (index >= 0 && index < tuple->rank)) return true;
+  return parse_fail(parser, candidate->offset,
+                    "get-tuple-element takes element %" PRId64 " of a tuple of %u", index,
+                    tuple->rank);
+}
+
 static bool check_channel_of_start(Parser *parser, const Candidate *candidate) {
   const Instruction *start = inst_get(parser->module, candidate->operands[0]);
   if (!opcode_has(start->opcode, OPF_CHANNEL)) return true;
@@ -296,6 +306,7 @@ static bool check_rules(Parser *parser, const Candidate *candidate) {
       return num_operands >= 2 || candidate->is_implied ||
              fail(parser, candidate, "takes at least 2 operands");
     case OPCODE_CUSTOM_CALL: return check_custom_call(parser, candidate);
+    case OPCODE_GET_TUPLE_ELEMENT: return check_tuple_index(parser, candidate);
     case OPCODE_DYNAMIC_RESHAPE: return check_reshape(parser, candidate, true);
     case OPCODE_RESHAPE: return check_reshape(parser, candidate, false);
     case OPCODE_DYNAMIC_SLICE: return check_dynamic_indices(parser, candidate, 1);

@@ -111,7 +111,8 @@ static bool parse_tiles(Parser *parser, Ints *tiles) {
     uint32_t rank_at = tiles->list.len;
     *vec_push(parser->scratch, &tiles->list) = 0;
     if (!parse_token(parser, TOK_LPAREN, "behind T")) return false;
-    while (!at(parser, TOK_RPAREN)) {
+    bool is_empty = at(parser, TOK_RPAREN);
+    while (!is_empty) {
       int64_t dim = COMBINED_TILE_DIM;
       if (!eat(parser, TOK_ASTERISK)) {
         uint32_t place = tok(parser)->begin;
@@ -168,7 +169,8 @@ static bool parse_split_configs(Parser *parser, Ints *splits) {
     uint32_t count_at = splits->list.len;
     *vec_push(parser->scratch, &splits->list) = 0;
     if (!parse_token(parser, TOK_COLON, "behind the split dimension")) return false;
-    while (!at(parser, TOK_RPAREN)) {
+    bool is_empty = at(parser, TOK_RPAREN);
+    while (!is_empty) {
       if (!parse_int(parser, &index)) return false;
       *vec_push(parser->scratch, &splits->list) = index;
       splits->list.data[count_at]++;

@@ -471,8 +471,6 @@ static const struct {
     {"pred[2]; f32[]; f32[]", "select(p0, p1, p2)", "its operands are"},
     /* tuples */
     {"f32[2]", "get-tuple-element(p0), index=0", "f32[2], not a tuple"},
-    {"(f32[2], s32[])", "get-tuple-element(p0), index=2", "2 elements, none of index 2"},
-    {"()", "get-tuple-element(p0), index=0", "0 elements"},
     {"f32[2]; s32[3]", "sort(p0, p1), dimensions={0}, to_apply=pair", "differ"},
     {"f32[2]; token[]", "sort(p0, p1), dimensions={0}, to_apply=pair", "operand 1 is token[]"},
     {"f32[2,3]{0,0}; f32[2,3]", "sort(p0, p1), dimensions={0}, to_apply=pair", "no permutation"},

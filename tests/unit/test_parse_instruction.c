@@ -591,6 +591,31 @@ START_TEST(nested_operands_stand_before_their_user) {
 }
 END_TEST
 
+/* XLA dies on an element that is not there; a wrong shape is for its verifier. */
+START_TEST(elements_of_tuples_must_be_there) {
+  static const struct {
+    const char *inst;
+    const char *why; /* NULL = accepted */
+  } cases[] = {{"f32[3] get-tuple-element(t), index=1", NULL},
+               {"f32[] get-tuple-element(p), index=5", NULL},
+               {"f32[] get-tuple-element(t), index=2", "element 2 of a tuple of 2"},
+               {"f32[] get-tuple-element(t), index=-1", "element -1 of a tuple of 2"},
+               {"get-tuple-element(t), index=2", "element 2 of a tuple of 2"}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    char text[256];
+    int length = snprintf(text, sizeof text,
+                          "HloModule m\nENTRY e { p = f32[] parameter(0)\n"
+                          "t = (f32[], f32[]) tuple(p, p)\n ROOT g = %s }\n",
+                          cases[i].inst);
+    if (cases[i].why) {
+      check_refused(text, (size_t)length, cases[i].why);
+    } else {
+      check_accepted(text, (size_t)length, 0);
+    }
+  }
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("parse_instruction");
   TCase *tc = tcase_create("opcodes");
@@ -601,6 +626,7 @@ int main(void) {
   tcase_add_loop_test(tc, each_opcode_needs_its_shape_or_not, 0, NUM_CASES);
   tcase_add_loop_test(tc, opcodes_without_required_attributes_nest, 0, NUM_CASES);
   tcase_add_test(tc, every_opcode_has_a_case);
+  tcase_add_test(tc, elements_of_tuples_must_be_there);
   suite_add_tcase(suite, tc);
   tc = tcase_create("operands");
   tcase_add_loop_test(tc, operands_in_all_their_forms, 0,

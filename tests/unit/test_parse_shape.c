@@ -157,6 +157,8 @@ static const struct {
     {"f32[2]{0:P(f32[2])}", "sparse"},
     {"f32[2]{0:SC(0)}", "':'"},
     {"f32[2]{0:SC(x:1)}", "an integer"},
+    {"f32[4,4]{1,0:SC(1:2,)}", "an integer"},
+    {"f32[8,128]{1,0:T(8,)}", "an integer"},
     {"f32[2]{0:E(x)}", "an integer"},
 
     {"(f32[2]", "')' to close the tuple shape"},
