@@ -142,7 +142,7 @@ static bool visit_users(Site *site, InstId id, UserVisitor visit) {
     for (uint32_t i = 0; ok && i < num_users; i++) {
       if (users[i] >= site->first_new) continue;
       bool is_early = site->positions[users[i]] <= site->peak;
-      if (is_early && opcode_is_pass_through((Opcode)inst_get(module, users[i])->opcode)) {
+      if (is_early && inst_is_pass_through(module, users[i])) {
         *vec_push(site->path->scratch, &work) = users[i];
       } else {
         ok = visit(site, operand, users[i]);
@@ -156,14 +156,16 @@ static bool visit_users(Site *site, InstId id, UserVisitor visit) {
 /* Whoever reads the value later must read it from something that can be redirected. */
 static bool is_redirectable_user(Site *site, InstId operand, InstId user) {
   (void)operand;
-  return site->positions[user] > site->peak || !hands_on_memory(site->module, user);
+  if (site->positions[user] > site->peak) return true;
+  return !hands_on_memory(site->module, user) &&
+         !opcode_is_pass_through((Opcode)inst_get(site->module, user)->opcode);
 }
 
 /* The instruction before the peak that an operand comes from, through bitcasts and get-tuple-elements;
  * NO_ID when it is computed after the peak. */
 static InstId early_source(const Site *site, InstId operand) {
   if (operand >= site->first_new || site->positions[operand] > site->peak) return NO_ID;
-  while (opcode_is_pass_through((Opcode)inst_get(site->module, operand)->opcode)) {
+  while (inst_is_pass_through(site->module, operand)) {
     operand = inst_operand(site->module, operand, 0);
   }
   return operand;
@@ -448,8 +450,7 @@ static InstId image_of(Site *site, Insertions *insertions, InstId id) {
   ArenaMark mark = arena_mark(site->path->scratch);
   IdVec chain = {0};
   InstId source = id;
-  while (site->images[source] == NO_ID &&
-         opcode_is_pass_through((Opcode)inst_get(module, source)->opcode)) {
+  while (site->images[source] == NO_ID && inst_is_pass_through(module, source)) {
     *vec_push(site->path->scratch, &chain) = source;
     source = inst_operand(module, source, 0);
   }

@@ -280,6 +280,12 @@ rh_status rh_remat(const rh_module *module, const rh_remat_options *options, rh_
   rh_remat_result info = {0};
   *result = NULL;
   status = run_attempts(&run, result, &info);
+  bool is_worse = info.counted_bytes > rh_counted_bytes(&memory, options->limit_counts);
+  if (status == RH_OK && is_worse) { /* a greedy choice can make it so */
+    run.algorithm = remat_algorithm_find("none");
+    run.limits = limits_of(&run);
+    status = run_attempts(&run, result, &info);
+  }
   arena_free(run.scratch);
   arena_free(run.arena);
   if (result_info) *result_info = info;

@@ -27,8 +27,7 @@ static void collect_uses(const Builder *builder, LogicalId logical, BufferUses *
     BufferAlias alias = points_to->aliases[i];
     if (alias.inst != last_inst) first_of_inst = uses->len;
     uint32_t num_known = uses->len;
-    bool passes_on = alias.inst == definer ||
-                     opcode_is_pass_through((Opcode)inst_get(module, alias.inst)->opcode);
+    bool passes_on = alias.inst == definer || inst_is_pass_through(module, alias.inst);
     for (uint32_t k = 0; k < inst_get(module, alias.inst)->users.len; k++) {
       InstId user = inst_users(module, alias.inst)[k];
       if (points_to_is_unused_by(module, points_to, alias.inst, alias.part, user)) continue;

@@ -75,4 +75,11 @@ void tracker_add_clone(Tracker *tracker, InstId original, InstId clone, const Id
 /* True for the opcodes that hand on a buffer and may stand between a clone and its users. */
 bool opcode_is_pass_through(Opcode opcode);
 
+/* The same of an instruction that nothing waits for, and that waits for nothing: its users can be led
+ * past it. */
+static inline bool inst_is_pass_through(const Module *module, InstId id) {
+  return opcode_is_pass_through((Opcode)inst_get(module, id)->opcode) &&
+         !inst_has_control(module, id);
+}
+
 #endif

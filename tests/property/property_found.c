@@ -95,6 +95,19 @@ static const struct {
      "  d = f32[16]{0} custom-call(a), custom_call_target=\"d\", custom_call_has_side_effect=true\n"
      "  ROOT t = (f32[16]{0}, f32[16]{0}, f32[16]{0}) tuple(d, c, b)\n"
      "}\n"},
+    {"the bitcast of what is recomputed has a control predecessor",
+     "HloModule m, is_scheduled=true\n\n"
+     "ENTRY e {\n"
+     "  p = f32[] parameter(0)\n"
+     "  a = f32[16]{0} parameter(1)\n"
+     "  b = f32[64,64]{1,0} broadcast(p), dimensions={}\n"
+     "  c = f32[4096]{0} bitcast(b), control-predecessors={a}\n"
+     "  l = f32[4096]{0} log(c)\n"
+     "  d = f32[4096]{0} broadcast(p), dimensions={}\n"
+     "  m = f32[4096]{0} multiply(d, l)\n"
+     "  n = f32[4096]{0} abs(m)\n"
+     "  ROOT s = f32[4096]{0} add(n, c)\n"
+     "}\n"},
     {"what is called twice has a side effect, and the calls change places",
      "HloModule m\n\n"
      "f {\n"

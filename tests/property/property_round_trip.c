@@ -1,5 +1,5 @@
-/* What is printed is what was read; reading it again gives the same graph. The text that a scheduled
- * module is rendered as is stable too: printed and read once more it stays as it is. */
+/* What is printed is what was read; reading it again gives the same graph. The text that a
+ * scheduled module is rendered as is stable too: printed and read once more it stays as it is. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,9 +30,9 @@ static bool same_inst(const Module *a, const Module *b, InstId id) {
 }
 
 static void check_same_graph(const Module *a, const Module *b, const Sample *sample) {
-  ck_assert_msg(a->insts.len == b->insts.len && a->comps.len == b->comps.len &&
-                    a->entry == b->entry,
-                "another number of instructions\n%s", sample_shown(sample));
+  ck_assert_msg(
+      a->insts.len == b->insts.len && a->comps.len == b->comps.len && a->entry == b->entry,
+      "another number of instructions\n%s", sample_shown(sample));
   for (InstId id = 0; id < a->insts.len; id++) {
     ck_assert_msg(same_inst(a, b, id), "%.*s differs\n%s", (int)inst_name(a, id).len,
                   inst_name(a, id).data, sample_shown(sample));
@@ -56,10 +56,10 @@ START_TEST(print_then_parse_is_the_same) {
   ck_assert(rh_get_info(reread).is_scheduled);
   /* Computations written inside instructions come once more for each copy of these. */
   bool may_repeat = sample.options.features & GENERATE_ODD_TEXT;
-  ck_assert_msg(may_repeat || rh_get_info(reread).num_instructions ==
-                                  rh_get_info(scheduled).num_instructions,
-                "as scheduled it has another number of instructions\n%.1200s\n%s", rendered.data,
-                sample_shown(&sample));
+  ck_assert_msg(
+      may_repeat || rh_get_info(reread).num_instructions == rh_get_info(scheduled).num_instructions,
+      "as scheduled it has another number of instructions\n%.1200s\n%s", rendered.data,
+      sample_shown(&sample));
   rh_module *rescheduled = NULL;
   ck_assert_int_eq(rh_schedule(reread, NULL, &rescheduled, NULL), RH_OK);
   Text stable = print_text(rescheduled);

@@ -1,0 +1,146 @@
+/* Every algorithm under every memory model and several limits: what comes out is equivalent, by the
+ * verifier and by running it; its peak is the one that is claimed and not above the input's; the
+ * status says whether the budget is met; side effects happen as before; twice the same gives the
+ * same bytes. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "interpret.h"
+#include "property.h"
+
+static int64_t counted(const rh_module *module, const rh_remat_options *options) {
+  rh_memory memory;
+  ck_assert_int_eq(rh_measure_memory(module, options->memory_model, &memory, NULL), RH_OK);
+  return rh_counted_bytes(&memory, options->limit_counts);
+}
+
+static rh_module *take_as_scheduled(Text text, const char *what) {
+  rh_module *parsed = parse_text(text, what), *scheduled = NULL;
+  rh_schedule_options options = RH_SCHEDULE_OPTIONS_INIT;
+  options.scheduler = "input";
+  ck_assert_int_eq(rh_schedule(parsed, &options, &scheduled, NULL), RH_OK);
+  rh_module_free(parsed);
+  return scheduled;
+}
+
+/* What the peak must not exceed. The text decides where elements stand that are written `x#1`, and
+ * so how long the tuple's table of pointers lives. */
+static int64_t bytes_before(const rh_module *scheduled, const rh_remat_options *options) {
+  int64_t bytes = counted(scheduled, options);
+  Text text = print_text(scheduled);
+  rh_module *fresh = take_as_scheduled(text, "scheduled");
+  int64_t fresh_bytes = counted(fresh, options);
+  rh_module_free(fresh);
+  free(text.data);
+  return bytes > fresh_bytes ? bytes : fresh_bytes;
+}
+
+/* The module as its text has it: what is compared has been printed and read. */
+static Outcome run_printed(const rh_module *module, const char *what) {
+  Text text = print_text(module);
+  rh_module *parsed = parse_text(text, what);
+  Outcome outcome = interpret(parsed->module);
+  rh_module_free(parsed);
+  free(text.data);
+  return outcome;
+}
+
+static void check_same_outcome(Outcome before, Outcome after, bool is_ordered, const char *what,
+                               const Sample *sample) {
+  ck_assert_msg(before.result == after.result, "%s: another result\n%s", what,
+                sample_shown(sample));
+  ck_assert_msg(before.num_effects == after.num_effects && before.effect_set == after.effect_set,
+                "%s: other side effects\n%s", what, sample_shown(sample));
+  ck_assert_msg(!is_ordered || before.effects == after.effects,
+                "%s: side effects in another order\n%s", what, sample_shown(sample));
+}
+
+static void check_twice_the_same(const rh_module *scheduled, const rh_remat_options *options,
+                                 Text text, const char *what, const Sample *sample) {
+  rh_module *again = NULL;
+  rh_remat(scheduled, options, &again, NULL, NULL);
+  Text second = print_text(again);
+  ck_assert_msg(second.length == text.length && memcmp(second.data, text.data, text.length) == 0,
+                "%s: the second time it is another module\n%s", what, sample_shown(sample));
+  free(second.data);
+  rh_module_free(again);
+}
+
+static void check_remat(const Sample *sample, const rh_module *scheduled, Outcome outcome,
+                        const rh_remat_options *options) {
+  char what[160];
+  snprintf(what, sizeof what, "%s, %s, limit %" PRId64 " of kind %d, emit %d, block %u",
+           options->algorithm, options->memory_model, options->limit_bytes, options->limit_counts,
+           options->emit, options->block_size_limit);
+  rh_diags *diags = rh_diags_new();
+  rh_module *result = NULL;
+  rh_remat_result info;
+  rh_status status = rh_remat(scheduled, options, &result, &info, diags);
+  ck_assert_msg(status == RH_OK || status == RH_NO, "%s: status %d, %s\n%s", what, (int)status,
+                rh_diags_len(diags) ? rh_diags_get(diags, 0).message : "", sample_shown(sample));
+  rh_diags_free(diags);
+  bool is_unscheduled = options->emit == RH_EMIT_UNSCHEDULED;
+  ck_assert_msg(info.is_met == (status == RH_OK) &&
+                    info.is_met == (info.counted_bytes <= options->limit_bytes),
+                "%s: status %d, %" PRId64 " bytes\n%s", what, (int)status, info.counted_bytes,
+                sample_shown(sample));
+  int64_t before = bytes_before(scheduled, options);
+  ck_assert_msg(info.counted_bytes <= before, "%s: %" PRId64 " bytes, more than %" PRId64 "\n%s",
+                what, info.counted_bytes, before, sample_shown(sample));
+  Text text = print_text(result);
+  if (!is_unscheduled) {
+    rh_module *fresh = take_as_scheduled(text, what);
+    ck_assert_msg(counted(fresh, options) == info.counted_bytes,
+                  "%s: claims %" PRId64 " bytes, has %" PRId64 "\n%s", what, info.counted_bytes,
+                  counted(fresh, options), sample_shown(sample));
+    check_equivalent(scheduled, fresh, what, sample);
+    rh_module_free(fresh);
+  }
+  check_same_outcome(outcome, run_printed(result, what), !is_unscheduled, what, sample);
+  check_twice_the_same(scheduled, options, text, what, sample);
+  free(text.data);
+  rh_module_free(result);
+}
+
+static rh_remat_options random_options(uint64_t *state) {
+  rh_remat_options options = RH_REMAT_OPTIONS_INIT;
+  options.limit_counts = (rh_limit_counts)random_below(state, 3);
+  options.emit = random_below(state, 4) ? RH_EMIT_SCHEDULED : RH_EMIT_UNSCHEDULED;
+  options.small_node_bytes = random_below(state, 3) ? 0 : 100;
+  options.remat_collectives = random_below(state, 2);
+  options.min_remat_bytes = random_below(state, 4) ? 0 : 1000;
+  options.block_size_limit = random_below(state, 2) ? 1 : 1 + random_below(state, 12);
+  options.path_depth = random_below(state, 12);
+  return options;
+}
+
+START_TEST(rematerialized_modules_are_equivalent) {
+  Sample sample = sample_make((uint64_t)_i, 500, GENERATE_ALL);
+  uint64_t state = seed_state(sample.seed);
+  static const char *const schedulers[] = {"list", "dfs", "bfs", "input"};
+  rh_module *scheduled = schedule_sample(&sample, schedulers[random_below(&state, 4)]);
+  Outcome outcome = run_printed(scheduled, sample_shown(&sample));
+  check_same_outcome(interpret(sample.module->module), outcome, sample.options.is_scheduled,
+                     "scheduled", &sample);
+  rh_entry algorithm, model;
+  for (size_t a = 0; rh_list(RH_ALGORITHMS, a, &algorithm); a++) {
+    for (size_t m = 0; rh_list(RH_MEMORY_MODELS, m, &model); m++) {
+      rh_remat_options options = random_options(&state);
+      options.algorithm = algorithm.name;
+      options.memory_model = model.name;
+      static const int percents[] = {0, 40, 70, 90};
+      int64_t bytes = counted(scheduled, &options);
+      options.limit_bytes = bytes / 100 * percents[random_below(&state, 4)];
+      check_remat(&sample, scheduled, outcome, &options);
+    }
+  }
+  rh_module_free(scheduled);
+  sample_free(&sample);
+}
+END_TEST
+
+int main(void) {
+  return run_property("remat", rematerialized_modules_are_equivalent, 300);
+}
