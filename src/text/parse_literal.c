@@ -264,6 +264,9 @@ bool parse_literal(Parser *parser, ShapeId id, bool *is_elided) {
     Str text = shape_text(&parser->module->shapes, id, false, parser->scratch);
     return parse_fail(parser, tok(parser)->begin, "%.*s has no literals", (int)text.len, text.data);
   }
+  if (!parse_order_is_permutation(shape)) { /* XLA dies */
+    return parse_fail(parser, tok(parser)->begin, "the layout of the literal's shape is no permutation");
+  }
   return parse_array_literal(parser, shape, is_elided);
 }
 

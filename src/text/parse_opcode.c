@@ -331,6 +331,25 @@ static bool check_rules(Parser *parser, const Candidate *candidate) {
   }
 }
 
+/* One flag for each array in the shape (ShapeUtil::GetLeafCount). */
+static bool check_replication(Parser *parser, const Candidate *candidate) {
+  const Attr *attr = find_attr(candidate, ATTR_PARAMETER_REPLICATION);
+  if (!attr) return true;
+  const ShapeTable *shapes = &parser->module->shapes;
+  ArenaMark mark = arena_mark(parser->scratch);
+  uint32_t num_parts = shape_get(shapes, candidate->shape)->num_parts, num_arrays = 0;
+  ShapeId *parts = arena_array(parser->scratch, ShapeId, num_parts);
+  shape_list_parts(shapes, candidate->shape, parts);
+  for (uint32_t i = 0; i < num_parts; i++) {
+    num_arrays += !shape_is_tuple(shape_get(shapes, parts[i]));
+  }
+  arena_reset(parser->scratch, mark);
+  return attr->num_ints == num_arrays ||
+         parse_fail(parser, attr->text.begin,
+                    "parameter_replication has %u flags, the shape has %u arrays", attr->num_ints,
+                    num_arrays);
+}
+
 bool parse_check_opcode(Parser *parser, Candidate *candidate) {
   if (!check_operand_count(parser, candidate) || !check_rules(parser, candidate)) return false;
   if (!candidate->has_shape && needs_inference(candidate->opcode)) {
@@ -347,5 +366,5 @@ bool parse_check_opcode(Parser *parser, Candidate *candidate) {
                         opcode_text(candidate->opcode), why);
     }
   }
-  return replace_shape(parser, candidate);
+  return replace_shape(parser, candidate) && check_replication(parser, candidate);
 }

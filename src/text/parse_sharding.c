@@ -50,7 +50,11 @@ static bool parse_iota(Parser *parser, IntRange *dims) {
   if (!parse_token(parser, TOK_LPAREN, "behind T") || !parse_plain_ints(parser, &order)) {
     return false;
   }
-  bool is_permutation = order.len == dims->len;
+  if (order.len != dims->len) {
+    return parse_fail(parser, paren, "T(…) orders %u of the iota's %u dimensions", order.len,
+                      dims->len);
+  }
+  bool is_permutation = true;
   for (uint32_t i = 0; i < order.len; i++) {
     int64_t dim = parser->source->ints.data[order.begin + i];
     if (dim < 0 || dim >= dims->len) {
@@ -61,8 +65,7 @@ static bool parse_iota(Parser *parser, IntRange *dims) {
     }
   }
   if (!is_permutation) {
-    return parse_fail(parser, paren, "T(…) is not a permutation of the iota's %u dimensions",
-                      dims->len);
+    diag_warn(parser->diags, DIAG_AT(paren), "T(…) names a dimension twice; XLA overlooks it");
   }
   return parse_close(parser, TOK_RPAREN, paren, "the order");
 }

@@ -118,6 +118,9 @@ static inline void push_int(Parser *parser, int64_t value) {
 bool parse_shape(Parser *parser, ShapeId *shape);
 bool parse_at_shape(const Parser *parser);
 
+/* Whether the layout, if there is one, orders each dimension once. XLA checks that only where it must. */
+bool parse_order_is_permutation(const Shape *shape);
+
 /* ---- attributes (parse_attribute.c, parse_sharding.c) ---- */
 
 /* Reads the value of an attribute, its name already read. Integers, callees and predecessors go to

@@ -616,6 +616,32 @@ START_TEST(elements_of_tuples_must_be_there) {
 }
 END_TEST
 
+/* One flag an array, whatever the opcode; an empty tuple has none. */
+START_TEST(replication_flags_are_counted) {
+  static const struct {
+    const char *inst;
+    const char *why; /* NULL = accepted */
+  } cases[] = {
+      {"(f32[], s32[]) parameter(0), parameter_replication={true,false}", NULL},
+      {"() parameter(0), parameter_replication={}", NULL},
+      {"() parameter(0), parameter_replication={true}", "1 flags, the shape has 0 arrays"},
+      {"f32[] constant(1), parameter_replication={}", "0 flags, the shape has 1 arrays"},
+      /* XLA makes the literal and dies; elsewhere it does not look. */
+      {"f32[2,2]{1,1} constant({...})", "layout of the literal's shape is no permutation"},
+      {"f32[2,2]{1,1} parameter(0)", NULL},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    char text[256];
+    int length = snprintf(text, sizeof text, "HloModule m\nENTRY e { ROOT g = %s }\n", cases[i].inst);
+    if (cases[i].why) {
+      check_refused(text, (size_t)length, cases[i].why);
+    } else {
+      check_accepted(text, (size_t)length, 0);
+    }
+  }
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("parse_instruction");
   TCase *tc = tcase_create("opcodes");
@@ -627,6 +653,7 @@ int main(void) {
   tcase_add_loop_test(tc, opcodes_without_required_attributes_nest, 0, NUM_CASES);
   tcase_add_test(tc, every_opcode_has_a_case);
   tcase_add_test(tc, elements_of_tuples_must_be_there);
+  tcase_add_test(tc, replication_flags_are_counted);
   suite_add_tcase(suite, tc);
   tc = tcase_create("operands");
   tcase_add_loop_test(tc, operands_in_all_their_forms, 0,

@@ -92,7 +92,7 @@ static const struct {
     {"{devices=[1]0}", "more than one device"},
     {"{devices=[2,2]<=[3]}", "4 places for the 3 devices"},
     {"{devices=[2,2]<=[2,2]}", "T(…), the order"},
-    {"{devices=[2,2]<=[2,2]T(0)}", "not a permutation"},
+    {"{devices=[2,2]<=[2,2]T(0)}", "T(…) orders 1 of the iota's 2 dimensions"},
     {"{devices=[2,2]<=[2,2]T(0,2)}", "names dimension 2 of 2"},
     {"{devices=[2,2]<=4}", "'[' before the dimensions of the iota"},
     {"{other=1}", "device=, devices=, metadata="},
