@@ -15,6 +15,7 @@ typedef struct Bound {
   const Legality *legality;
   PointsTo points_to;
   bool shares_operands; /* a result may take an operand's memory: then only the larger side counts */
+  bool counts_constants; /* of the peak; a model that counts parameters has constants apart */
   bool *is_needed;      /* by InstId: a result or side effect depends on it */
   bool *is_live_out;    /* by LogicalId: of its computation */
   LogicalId *same_as;   /* by LogicalId: a buffer that it takes over; itself = none */
@@ -85,13 +86,18 @@ static void mark_live_out(Bound *bound, CompId comp) {
 
 /* ---- one instruction ---- */
 
+/* Whether the memory comes from outside of the peak, or is counted apart. */
+static bool is_given(const Bound *bound, const LogicalBuffer *buffer) {
+  uint16_t opcode = inst_get(bound->module, buffer->inst)->opcode;
+  return opcode == OPCODE_PARAMETER || (opcode == OPCODE_CONSTANT && !bound->counts_constants);
+}
+
 /* Bytes of a buffer, 0 for what a computation does not pay itself. Tables of pointers are left out:
  * rewrites may do without the tuple. */
 static int64_t buffer_bytes(const Bound *bound, LogicalId id) {
   const LogicalBuffer *buffer = &bound->points_to.buffers.data[id];
-  bool is_param = inst_get(bound->module, buffer->inst)->opcode == OPCODE_PARAMETER;
   bool is_table = shape_is_tuple(shape_get(&bound->module->shapes, buffer->shape));
-  return is_param || is_table || bound->is_live_out[id] ? 0 : buffer->bytes;
+  return is_given(bound, buffer) || is_table || bound->is_live_out[id] ? 0 : buffer->bytes;
 }
 
 /* The buffer, if this instruction has not counted it yet. */
@@ -263,9 +269,7 @@ static int64_t returned_bytes(Bound *bound) {
   for (uint32_t part = 0; part < inst_shape(module, root)->num_parts; part++) {
     LogicalId id = buffer_at(bound, root, part);
     const LogicalBuffer *buffer = &bound->points_to.buffers.data[id];
-    if (!is_seen[id] && inst_get(module, buffer->inst)->opcode != OPCODE_PARAMETER) {
-      bytes += buffer->bytes;
-    }
+    if (!is_seen[id] && !is_given(bound, buffer)) bytes += buffer->bytes;
     is_seen[id] = true;
   }
   arena_reset(bound->scratch, mark);
@@ -283,6 +287,7 @@ LowerBound lower_bound(const Module *module, const Legality *legality, bool coun
                  .legality = &widest,
                  .points_to = points_to_build(module, arena, scratch),
                  .shares_operands = counts_params,
+                 .counts_constants = !counts_params,
                  .best = {.inst = NO_ID},
                  .arena = arena,
                  .scratch = scratch};

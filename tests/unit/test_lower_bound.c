@@ -42,6 +42,13 @@ static const struct {
      K + 2 * K, NULL},
     /* What a custom call made cannot be made again: it is there at concat1 too. */
     {"a value that must be kept", "", CALL("cc", ""), false, 4 * K + 4 * K + 8 * K + 4, "concat1"},
+    /* Constants are memory to xla-remat (and the result is 4 bytes); the liveness models have them
+     * apart. */
+    {"a constant", "", "k = f32[1024] constant({...})\n ROOT r = f32[1] slice(k), slice={[0:1]}\n",
+     false, 4 * K + 4, "k"},
+    {"a constant apart", "",
+     "k = f32[1024] constant({...})\n ROOT r = f32[1] slice(k), slice={[0:1]}\n", true, 4, NULL},
+    {"a constant as result", "", "ROOT k = f32[1024] constant({...})\n", true, 0, NULL},
     {"dead code does not count", "",
      "p = f32[1] parameter(0)\n d = f32[9999] broadcast(p), dimensions={0}\n"
      "ROOT r = f32[1] abs(p)\n",
