@@ -90,6 +90,7 @@ static void define(Simulation *sim, ValueId value) {
       if (bytes > sim->group_bytes[group]) sim->group_bytes[group] = bytes;
       sim->group_of[value] = group;
       sim->result->ranges.of[operand].end = sim->result->ranges.of[value].end;
+      sim->result->taken_at[operand] = sim->result->ranges.of[value].start;
       take(sim, value);
       return;
     }
@@ -154,6 +155,7 @@ Liveness liveness_run(const Module *module, const ValueAnalysis *values, const S
                                     schedule, out, scratch);
   LogicalTime num_times = result.ranges.num_times;
   result.bytes_at = arena_zarray(out, int64_t, (size_t)num_times + 1);
+  result.taken_at = arena_array(out, LogicalTime, values->flow.values.len);
   ArenaMark mark = arena_mark(scratch);
   Simulation sim = {.module = module,
                     .values = values,
@@ -162,6 +164,7 @@ Liveness liveness_run(const Module *module, const ValueAnalysis *values, const S
                     .scratch = scratch};
   init_groups(&sim, scratch);
   uint32_t num_values = values->flow.values.len, num_events = 0;
+  for (ValueId value = 0; value < num_values; value++) result.taken_at[value] = NO_TIME;
   Event *events = arena_array(scratch, Event, num_values);
   for (ValueId value = 0; value < num_values; value++) {
     LiveRange range = result.ranges.of[value];
@@ -217,7 +220,8 @@ static LiveSet live_at_peak(const Module *module, const Schedule *schedule, Shar
     const HloValue *value = &values.flow.values.data[id];
     LiveRange range = liveness.ranges.of[id];
     bool is_live = range.start != NO_TIME && range.start <= liveness.peak_time &&
-                   range.end >= liveness.peak_time;
+                   range.end >= liveness.peak_time &&
+                   (liveness.taken_at[id] == NO_TIME || liveness.taken_at[id] > liveness.peak_time);
     if (!is_live || value->bytes == 0) continue;
     if (inst_get(module, value->inst)->opcode == OPCODE_CONSTANT) continue;
     live.list[live.len++] = (LiveBuffer){value->inst, value->part, value->bytes};

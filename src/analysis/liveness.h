@@ -26,6 +26,7 @@ typedef struct Liveness {
   int64_t peak_bytes;
   LogicalTime peak_time;
   InstId peak_inst;   /* that runs at that time; NO_ID for an empty module */
+  LogicalTime *taken_at; /* by ValueId: when another value took over its memory, NO_TIME = never */
   int64_t *bytes_at;  /* by time: the most that is live while the instruction there runs */
   LiveRanges ranges;
 } Liveness;
