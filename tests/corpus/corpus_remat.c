@@ -1,0 +1,118 @@
+/* The main job on every real dump: `path` and `standard` at 70 % of the peak. The status is ok or
+ * no, the result is equivalent, and its peak is the one that a fresh parse of the written text has.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "files.h"
+#include "support.h"
+
+static const struct {
+  const char *folder, *ending;
+} folders[] = {
+    {"train", ".hlo"},
+    {"infer", ".hlo"},
+    {"scheduled", ".hlo"},
+    {"memory", "after_optimizations.txt"},
+    {"memory", "post_scheduler.hlo"},
+};
+static const char *const algorithms[] = {"path", "standard"};
+
+/* `standard` takes long for these: with REMAT_HLO_LONG_TESTS=1 only. */
+static bool takes_long(const char *name, const char *algorithm) {
+  return strcmp(algorithm, "standard") == 0 && strstr(name, "gpt_j_6b");
+}
+
+typedef struct Chars {
+  char *data;
+  size_t length, room;
+} Chars;
+
+static int append(void *context, const char *data, size_t length) {
+  Chars *chars = context;
+  if (chars->length + length > chars->room) {
+    chars->room = (chars->length + length) * 2;
+    chars->data = realloc(chars->data, chars->room);
+    if (!chars->data) return 1;
+  }
+  memcpy(chars->data + chars->length, data, length);
+  chars->length += length;
+  return 0;
+}
+
+static void check_result(const rh_module *before, const rh_module *result,
+                         const rh_remat_result *info, const char *what) {
+  Chars text = {0};
+  ck_assert_int_eq(rh_print(result, append, &text), RH_OK);
+  rh_module *parsed = NULL, *fresh = NULL;
+  ck_assert_msg(rh_parse(text.data, text.length, NULL, &parsed, NULL) == RH_OK, "%s: unreadable",
+                what);
+  ck_assert_int_eq(rh_schedule(parsed, NULL, &fresh, NULL), RH_OK);
+  rh_memory memory;
+  ck_assert_int_eq(rh_measure_memory(fresh, "xla-remat", &memory, NULL), RH_OK);
+  int64_t counted = rh_counted_bytes(&memory, RH_COUNT_TEMP_OUTPUTS);
+  ck_assert_msg(counted == info->counted_bytes, "%s: claims %" PRId64 " bytes, has %" PRId64, what,
+                info->counted_bytes, counted);
+  ck_assert_msg(rh_verify(before, parsed, NULL) == RH_OK, "%s: not equivalent", what);
+  rh_module_free(fresh);
+  rh_module_free(parsed);
+  free(text.data);
+}
+
+static void check_remat(const rh_module *module, const char *name, const char *algorithm) {
+  char what[CORPUS_PATH_CHARS];
+  snprintf(what, sizeof what, "%s of %s", algorithm, name);
+  rh_module *scheduled = NULL, *result = NULL;
+  ck_assert_msg(rh_schedule(module, NULL, &scheduled, NULL) == RH_OK, "%s: no schedule", what);
+  rh_memory memory;
+  ck_assert_int_eq(rh_measure_memory(scheduled, "xla-remat", &memory, NULL), RH_OK);
+  int64_t before = rh_counted_bytes(&memory, RH_COUNT_TEMP_OUTPUTS);
+  rh_remat_options options = RH_REMAT_OPTIONS_INIT;
+  options.algorithm = algorithm;
+  options.limit_bytes = before / 10 * 7;
+  options.small_node_bytes = 0;
+  rh_remat_result info;
+  rh_diags *diags = rh_diags_new();
+  rh_status status = rh_remat(scheduled, &options, &result, &info, diags);
+  ck_assert_msg(status == RH_OK || status == RH_NO, "%s: status %d, %s", what, (int)status,
+                rh_diags_len(diags) ? rh_diags_get(diags, 0).message : "");
+  rh_diags_free(diags);
+  ck_assert_msg(info.counted_bytes <= before, "%s: %" PRId64 " bytes, more than %" PRId64, what,
+                info.counted_bytes, before);
+  ck_assert_msg((status == RH_OK) == (info.counted_bytes <= options.limit_bytes),
+                "%s: status %d with %" PRId64 " bytes", what, (int)status, info.counted_bytes);
+  check_result(module, result, &info, what);
+  rh_module_free(result);
+  rh_module_free(scheduled);
+}
+
+START_TEST(real_dumps_are_rematerialized) {
+  CorpusFiles files = corpus_list(folders[_i].folder, folders[_i].ending);
+  ck_assert_msg(files.count >= 6, "%zu files in %s", files.count, folders[_i].folder);
+  for (size_t i = 0; i < files.count; i++) {
+    CorpusModule loaded = corpus_load(files.names[i]);
+    for (size_t a = 0; a < sizeof algorithms / sizeof *algorithms; a++) {
+      if (takes_long(files.names[i], algorithms[a]) && !corpus_wants_all()) {
+        printf("left out: %s of %s; REMAT_HLO_LONG_TESTS=1 runs it\n", algorithms[a],
+               files.names[i]);
+        continue;
+      }
+      check_remat(loaded.module, files.names[i], algorithms[a]);
+    }
+    corpus_unload(&loaded);
+  }
+  corpus_list_free(&files);
+}
+END_TEST
+
+int main(void) {
+  if (!corpus_is_there()) return EXIT_SKIPPED;
+  Suite *suite = suite_create("corpus_remat");
+  TCase *tc = tcase_create("remat");
+  tcase_set_timeout(tc, 600); /* the sanitizers are slow */
+  tcase_add_loop_test(tc, real_dumps_are_rematerialized, 0, sizeof folders / sizeof *folders);
+  suite_add_tcase(suite, tc);
+  return run_suite(suite);
+}
