@@ -138,8 +138,10 @@ static Deaths sort_deaths(const Event *events, uint32_t num_events, LogicalTime 
                           Arena *scratch) {
   Deaths deaths = {.first = arena_zarray(scratch, uint32_t, (size_t)num_times + 2),
                    .values = arena_array(scratch, ValueId, num_events)};
-  for (uint32_t i = 0; i < num_events; i++) deaths.first[events[i].end + 1]++;
-  for (LogicalTime t = 0; t <= num_times; t++) deaths.first[t + 1] += deaths.first[t];
+  for (uint32_t i = 0; i < num_events; i++)
+    deaths.first[events[i].end + 1]++;
+  for (LogicalTime t = 0; t <= num_times; t++)
+    deaths.first[t + 1] += deaths.first[t];
   uint32_t *next = arena_array(scratch, uint32_t, (size_t)num_times + 2);
   memcpy(next, deaths.first, ((size_t)num_times + 2) * sizeof *next);
   for (uint32_t i = 0; i < num_events; i++) {
@@ -157,14 +159,12 @@ Liveness liveness_run(const Module *module, const ValueAnalysis *values, const S
   result.bytes_at = arena_zarray(out, int64_t, (size_t)num_times + 1);
   result.taken_at = arena_array(out, LogicalTime, values->flow.values.len);
   ArenaMark mark = arena_mark(scratch);
-  Simulation sim = {.module = module,
-                    .values = values,
-                    .result = &result,
-                    .count = count,
-                    .scratch = scratch};
+  Simulation sim = {
+      .module = module, .values = values, .result = &result, .count = count, .scratch = scratch};
   init_groups(&sim, scratch);
   uint32_t num_values = values->flow.values.len, num_events = 0;
-  for (ValueId value = 0; value < num_values; value++) result.taken_at[value] = NO_TIME;
+  for (ValueId value = 0; value < num_values; value++)
+    result.taken_at[value] = NO_TIME;
   Event *events = arena_array(scratch, Event, num_values);
   for (ValueId value = 0; value < num_values; value++) {
     LiveRange range = result.ranges.of[value];
@@ -176,7 +176,8 @@ Liveness liveness_run(const Module *module, const ValueAnalysis *values, const S
   uint32_t next = 0;
   for (LogicalTime time = 0; time <= num_times; time++) {
     result.bytes_at[time] = sim.live_bytes;
-    for (; next < num_events && events[next].time == time; next++) define(&sim, events[next].value);
+    for (; next < num_events && events[next].time == time; next++)
+      define(&sim, events[next].value);
     if (result.bytes_at[time] > result.peak_bytes) {
       result.peak_bytes = result.bytes_at[time];
       result.peak_time = time;

@@ -31,8 +31,8 @@ static CompId called_by(const Parser *parser, Opcode wrapped, const NewInst *sta
   return has_one ? parser->callees.data[start->first_callee] : NO_ID;
 }
 
-/* As the start's shape says; where no operand is bound yet, as the called computation does; where there
- * is none, something. */
+/* As the start's shape says; where no operand is bound yet, as the called computation does; where
+ * there is none, something. */
 static ShapeId param_shape(Parser *parser, ShapeId bound, CompId called, uint32_t index) {
   Module *module = parser->module;
   const Shape *params = shape_get(&module->shapes, bound);
@@ -102,7 +102,8 @@ bool parse_async_wrapper(Parser *parser, const OpcodeText *op, const NewInst *st
 /* ---- what follows the start ---- */
 
 InstId parse_async_start_of(const Module *module, InstId id) {
-  while (inst_get(module, id)->opcode == OPCODE_ASYNC_UPDATE) id = inst_operand(module, id, 0);
+  while (inst_get(module, id)->opcode == OPCODE_ASYNC_UPDATE)
+    id = inst_operand(module, id, 0);
   return inst_get(module, id)->opcode == OPCODE_ASYNC_START ? id : NO_ID;
 }
 

@@ -1,9 +1,10 @@
 /* Literals are checked and not kept: their text is printed again as it stands.
  *
- *     literal := scalar | nested braces to the rank, commas anywhere | '(' literal,… ')' for a tuple
+ *     literal := scalar | nested braces to the rank, commas anywhere | '(' literal,… ')' for a
+ * tuple
  *
- * XLA writes every number to the next element in order, whatever the braces say, and compares counts
- * at each '}'. A brace-less number is one element of an array. */
+ * XLA writes every number to the next element in order, whatever the braces say, and compares
+ * counts at each '}'. A brace-less number is one element of an array. */
 #include "text/parser.h"
 
 #include <inttypes.h>
@@ -12,7 +13,8 @@
 
 typedef struct FloatRange {
   uint8_t type;
-  double first_out; /* the smallest magnitude that XLA rejects: it does not round to a finite value */
+  double
+      first_out; /* the smallest magnitude that XLA rejects: it does not round to a finite value */
   uint64_t max_nan_payload; /* 0 = the type knows no payload */
 } FloatRange;
 
@@ -162,8 +164,10 @@ static bool open_brace(Parser *parser, const Shape *shape, Nest *nest, uint32_t 
   }
   if (*level > 0 && ++nest[*level - 1].seen > shape->dims[*level - 1]) {
     return parse_fail_opened(parser, tok(parser)->begin, nest[*level - 1].opener,
-                             "dimension %u of the literal has %" PRId64 " elements, here comes one "
-                             "more", *level - 1, shape->dims[*level - 1]);
+                             "dimension %u of the literal has %" PRId64
+                             " elements, here comes one "
+                             "more",
+                             *level - 1, shape->dims[*level - 1]);
   }
   nest[*level] = (Nest){.opener = tok(parser)->begin};
   ++*level;
@@ -197,8 +201,9 @@ static bool parse_array_literal(Parser *parser, const Shape *shape, bool *is_eli
       case TOK_COMMA: lex_next(&parser->lex); break;
       case TOK_DOTS:
         if (level != 1) {
-          ok = parse_fail(parser, tok(parser)->begin, "'...' stands for elements of the outermost "
-                                                      "dimension only");
+          ok = parse_fail(parser, tok(parser)->begin,
+                          "'...' stands for elements of the outermost "
+                          "dimension only");
           break;
         }
         nest[0].seen = shape->dims[0];
@@ -265,7 +270,8 @@ bool parse_literal(Parser *parser, ShapeId id, bool *is_elided) {
     return parse_fail(parser, tok(parser)->begin, "%.*s has no literals", (int)text.len, text.data);
   }
   if (!parse_order_is_permutation(shape)) { /* XLA dies */
-    return parse_fail(parser, tok(parser)->begin, "the layout of the literal's shape is no permutation");
+    return parse_fail(parser, tok(parser)->begin,
+                      "the layout of the literal's shape is no permutation");
   }
   return parse_array_literal(parser, shape, is_elided);
 }

@@ -65,7 +65,8 @@ static bool check_conditional(Parser *parser, const Candidate *candidate) {
   }
   if (candidate->num_callees == 0) return fail(parser, candidate, "needs at least one branch");
   if (candidate->num_operands != candidate->num_callees + 1) {
-    return parse_fail(parser, candidate->offset, "conditional has %u branches and %u operands for them",
+    return parse_fail(parser, candidate->offset,
+                      "conditional has %u branches and %u operands for them",
                       candidate->num_callees, candidate->num_operands - 1);
   }
   return true;
@@ -100,9 +101,8 @@ static bool check_dynamic_indices(Parser *parser, const Candidate *candidate, ui
   if (candidate->num_operands < before) return fail(parser, candidate, "lacks operands");
   const Shape *array = operand_shape(parser, candidate, 0);
   uint32_t num_indices = candidate->num_operands - before;
-  bool is_vector =
-      num_indices == 1 && operand_shape(parser, candidate, before)->rank == 1 &&
-      shape_is_array(operand_shape(parser, candidate, before));
+  bool is_vector = num_indices == 1 && operand_shape(parser, candidate, before)->rank == 1 &&
+                   shape_is_array(operand_shape(parser, candidate, before));
   if (!shape_is_array(array)) return fail(parser, candidate, "works on an array");
   return is_vector || num_indices == array->rank ||
          fail(parser, candidate, "takes one start index for each dimension");
@@ -157,7 +157,8 @@ static bool check_scan(Parser *parser, const Candidate *candidate) {
   if (!check_one_dimension(parser, candidate, true)) return false;
   const Computation *applied = comp_get(parser->module, candidate->callees[0]);
   if (candidate->num_operands != applied->params.len) {
-    return parse_fail(parser, candidate->offset, "scan has %u operands, its computation %u parameters",
+    return parse_fail(parser, candidate->offset,
+                      "scan has %u operands, its computation %u parameters",
                       candidate->num_operands, applied->params.len);
   }
   int64_t num_carries = attr_int(parser, candidate, ATTR_NUM_CARRIES, 0);
@@ -188,8 +189,9 @@ static bool check_async_follower(Parser *parser, const Candidate *candidate) {
   InstId start = parse_async_start_of(module, candidate->operands[0]);
   if (start == NO_ID) return true;
   const Attr *thread = find_attr(candidate, ATTR_ASYNC_EXECUTION_THREAD);
-  if (thread && !str_equal(thread_of(parser, thread),
-                           thread_of(parser, inst_attr(module, start, ATTR_ASYNC_EXECUTION_THREAD)))) {
+  if (thread &&
+      !str_equal(thread_of(parser, thread),
+                 thread_of(parser, inst_attr(module, start, ATTR_ASYNC_EXECUTION_THREAD)))) {
     return fail(parser, candidate, "has another async_execution_thread than its start");
   }
   if (candidate->num_callees && candidate->callees[0] != inst_callees(module, start)[0]) {
@@ -225,15 +227,19 @@ static bool replace_shape(Parser *parser, Candidate *candidate) {
     case OPCODE_AFTER_ALL:
     case OPCODE_SEND_DONE:
     case OPCODE_OUTFEED: candidate->shape = token_shape(parser); return true;
-    case OPCODE_SEND:
-      candidate->shape =
-          tuple_of(parser, inst_get(parser->module, candidate->operands[0])->shape, true);
+    case OPCODE_SEND: {
+      ShapeId sent = inst_get(parser->module, candidate->operands[0])->shape;
+      const char *why;
+      if (!parse_array_is_valid(shape_get(shapes, sent), &why)) { /* XLA dies making the tuple */
+        return parse_fail(parser, candidate->offset, "what send takes is invalid: %s", why);
+      }
+      candidate->shape = tuple_of(parser, sent, true);
       return true;
+    }
     case OPCODE_RECV:
     case OPCODE_INFEED:
       if (!is_tuple) return fail(parser, candidate, "needs a shape that is a non-empty tuple");
-      candidate->shape =
-          tuple_of(parser, written->elements[0], candidate->opcode == OPCODE_RECV);
+      candidate->shape = tuple_of(parser, written->elements[0], candidate->opcode == OPCODE_RECV);
       return true;
     case OPCODE_RECV_DONE: {
       const Shape *start = operand_shape(parser, candidate, 0);

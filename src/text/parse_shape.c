@@ -2,10 +2,11 @@
  *
  *     shape  := type '[' dims ']' layout? | '(' (shape,…)? ')' | 'b(' shape ')'
  *     dims   := (int | '<=' int | '?'),…
- *     layout := '{' int,… (':' D(…)? T(…)+? L(n)? #(type)? *(type)? E(n)? S(n)? SC(d:i,…)+? M(n)?)? '}'
+ *     layout := '{' int,… (':' D(…)? T(…)+? L(n)? #(type)? *(type)? E(n)? S(n)? SC(d:i,…)+? M(n)?)?
+ * '}'
  *
- * XLA reads the suffixes of a layout with functions whose failures it only notes; whether the text is
- * accepted depends on what follows. The same happens here: see `noted`. */
+ * XLA reads the suffixes of a layout with functions whose failures it only notes; whether the text
+ * is accepted depends on what follows. The same happens here: see `noted`. */
 #include "text/parser.h"
 
 #include <inttypes.h>
@@ -36,8 +37,8 @@ static uint32_t simple_array_end(const Parser *parser) {
   if (pos < length && (text[pos] == ' ' || text[pos] == '/' || text[pos] == '\n' ||
                        text[pos] == '\t' || text[pos] == '\r')) {
     uint32_t next = pos;
-    while (next < length && (text[next] == ' ' || text[next] == '\n' || text[next] == '\t' ||
-                             text[next] == '\r')) {
+    while (next < length &&
+           (text[next] == ' ' || text[next] == '\n' || text[next] == '\t' || text[next] == '\r')) {
       next++;
     }
     if (next < length && (text[next] == '{' || text[next] == '/')) return 0;
@@ -218,8 +219,9 @@ static void parse_layout_suffixes(Parser *parser, LayoutText *layout) {
     parse_split_configs(parser, &layout->splits);
   }
   if (at_ident(parser, "P")) {
-    parse_fail(parser, tok(parser)->begin, "physical shapes P(…) belong to sparse arrays, which "
-                                           "HLO no longer has");
+    parse_fail(parser, tok(parser)->begin,
+               "physical shapes P(…) belong to sparse arrays, which "
+               "HLO no longer has");
     return;
   }
   if (at_ident(parser, "M")) {
@@ -293,20 +295,18 @@ static bool parse_array(Parser *parser, ShapeId *shape) {
     layout.extras.num_tile_words = layout.tiles.list.len;
     layout.extras.split_words = layout.splits.list.data;
     layout.extras.num_split_words = layout.splits.list.len;
-    *shape = shape_array(
-        &parser->module->shapes,
-        &(ArraySpec){.type = type,
-                     .rank = rank,
-                     .dims = dims.list.data,
-                     .dynamic = dynamic.list.data,
-                     .minor_to_major = layout.has_order ? layout.order.list.data : NULL,
-                     .extras = has_layout ? &layout.extras : NULL});
+    *shape =
+        shape_array(&parser->module->shapes,
+                    &(ArraySpec){.type = type,
+                                 .rank = rank,
+                                 .dims = dims.list.data,
+                                 .dynamic = dynamic.list.data,
+                                 .minor_to_major = layout.has_order ? layout.order.list.data : NULL,
+                                 .extras = has_layout ? &layout.extras : NULL});
   }
   arena_reset(parser->scratch, mark);
   return ok;
 }
-
-static bool array_is_valid(const Shape *shape, const char **why);
 
 /* '(' (shape,…)? ')': elements are validated, which shapes outside of tuples are not. */
 static bool parse_tuple_shape(Parser *parser, ShapeId *shape) {
@@ -322,7 +322,7 @@ static bool parse_tuple_shape(Parser *parser, ShapeId *shape) {
       uint32_t place = tok(parser)->begin;
       ok = parse_shape(parser, &element);
       const char *why;
-      if (ok && !array_is_valid(shape_get(&parser->module->shapes, element), &why)) {
+      if (ok && !parse_array_is_valid(shape_get(&parser->module->shapes, element), &why)) {
         ok = parse_fail(parser, place, "%s", why);
       }
       if (ok) *vec_push(parser->scratch, &elements) = element;
@@ -375,7 +375,7 @@ static bool splits_are_valid(const Shape *shape) {
 
 /* ShapeUtil::ValidateShapeWithOptionalLayout for one element; tuples were checked when they closed.
  */
-static bool array_is_valid(const Shape *shape, const char **why) {
+bool parse_array_is_valid(const Shape *shape, const char **why) {
   if (!shape_is_array(shape)) return true;
   const LayoutExtras *extras = shape->extras;
   *why = NULL;

@@ -1,4 +1,5 @@
-/* Scanning many bytes at once. SSE2 is part of every x86-64; elsewhere eight bytes or one at a time. */
+/* Scanning many bytes at once. SSE2 is part of every x86-64; elsewhere eight bytes or one at a
+ * time. */
 #ifndef REMAT_HLO_TEXT_SCAN_H
 #define REMAT_HLO_TEXT_SCAN_H
 
@@ -18,7 +19,8 @@ static inline bool scan_is_word(char c) {
 }
 
 #ifdef SCAN_SSE2
-/* A bit for each byte that lies in low … high. Signed compares: bytes from 0x80 on are below all. */
+/* A bit for each byte that lies in low … high. Signed compares: bytes from 0x80 on are below all.
+ */
 static inline __m128i scan_between(__m128i bytes, char low, char high) {
   return _mm_and_si128(_mm_cmpgt_epi8(bytes, _mm_set1_epi8((char)(low - 1))),
                        _mm_cmplt_epi8(bytes, _mm_set1_epi8((char)(high + 1))));
@@ -32,15 +34,16 @@ static inline uint32_t scan_word(const char *text, uint32_t pos, uint32_t end) {
     __m128i bytes = _mm_loadu_si128((const __m128i *)(const void *)(text + pos));
     __m128i letters = scan_between(_mm_or_si128(bytes, _mm_set1_epi8(0x20)), 'a', 'z');
     /* '-' to '9' holds '-', '.', '/' and the digits. */
-    __m128i others = _mm_andnot_si128(_mm_cmpeq_epi8(bytes, _mm_set1_epi8('/')),
-                                      scan_between(bytes, '-', '9'));
-    __m128i word = _mm_or_si128(_mm_or_si128(letters, others),
-                                _mm_cmpeq_epi8(bytes, _mm_set1_epi8('_')));
+    __m128i others =
+        _mm_andnot_si128(_mm_cmpeq_epi8(bytes, _mm_set1_epi8('/')), scan_between(bytes, '-', '9'));
+    __m128i word =
+        _mm_or_si128(_mm_or_si128(letters, others), _mm_cmpeq_epi8(bytes, _mm_set1_epi8('_')));
     unsigned stops = (unsigned)_mm_movemask_epi8(word) ^ 0xffffu;
     if (stops) return pos + (uint32_t)__builtin_ctz(stops);
   }
 #endif
-  while (pos < end && scan_is_word(text[pos])) pos++;
+  while (pos < end && scan_is_word(text[pos]))
+    pos++;
   return pos;
 }
 
@@ -66,7 +69,8 @@ static inline uint32_t scan_plain_string(const char *text, uint32_t pos, uint32_
     if ((((a - ones) & ~a) | ((b - ones) & ~b) | word) & tops) break;
   }
 #endif
-  while (pos < end && text[pos] != quote && text[pos] != '\\' && !(text[pos] & 0x80)) pos++;
+  while (pos < end && text[pos] != quote && text[pos] != '\\' && !(text[pos] & 0x80))
+    pos++;
   return pos;
 }
 

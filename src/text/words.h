@@ -1,5 +1,5 @@
-/* The words that HLO text knows: element types, keywords, opcodes, attribute names. One table, because
- * the lexer looks each word up once, whatever it may turn out to be. */
+/* The words that HLO text knows: element types, keywords, opcodes, attribute names. One table,
+ * because the lexer looks each word up once, whatever it may turn out to be. */
 #ifndef REMAT_HLO_TEXT_WORDS_H
 #define REMAT_HLO_TEXT_WORDS_H
 

@@ -591,6 +591,15 @@ START_TEST(nested_operands_stand_before_their_user) {
 }
 END_TEST
 
+/* XLA makes a tuple of what is sent, and dies on a layout that does not fit. */
+START_TEST(what_is_sent_has_a_valid_shape) {
+  static const char text[] =
+      "HloModule m\nENTRY e { p = f32[2]{5} parameter(0)\n t = token[] after-all()\n"
+      "ROOT s = (f32[2], u32[], token[]) send(p, t), channel_id=1 }\n";
+  check_refused(text, sizeof text - 1, "what send takes is invalid");
+}
+END_TEST
+
 /* XLA dies on an element that is not there; a wrong shape is for its verifier. */
 START_TEST(elements_of_tuples_must_be_there) {
   static const struct {
@@ -654,6 +663,7 @@ int main(void) {
   tcase_add_test(tc, every_opcode_has_a_case);
   tcase_add_test(tc, elements_of_tuples_must_be_there);
   tcase_add_test(tc, replication_flags_are_counted);
+  tcase_add_test(tc, what_is_sent_has_a_valid_shape);
   suite_add_tcase(suite, tc);
   tc = tcase_create("operands");
   tcase_add_loop_test(tc, operands_in_all_their_forms, 0,
