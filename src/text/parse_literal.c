@@ -269,9 +269,9 @@ bool parse_literal(Parser *parser, ShapeId id, bool *is_elided) {
     Str text = shape_text(&parser->module->shapes, id, false, parser->scratch);
     return parse_fail(parser, tok(parser)->begin, "%.*s has no literals", (int)text.len, text.data);
   }
-  if (!parse_order_is_permutation(shape)) { /* XLA dies */
-    return parse_fail(parser, tok(parser)->begin,
-                      "the layout of the literal's shape is no permutation");
+  const char *why;
+  if (!parse_array_is_valid(shape, &why)) { /* XLA dies making the literal */
+    return parse_fail(parser, tok(parser)->begin, "no literal has this shape: %s", why);
   }
   return parse_array_literal(parser, shape, is_elided);
 }

@@ -339,7 +339,7 @@ static bool parse_tuple_shape(Parser *parser, ShapeId *shape) {
   return ok && parse_close(parser, TOK_RPAREN, opener, "the tuple shape");
 }
 
-bool parse_order_is_permutation(const Shape *shape) {
+static bool order_is_permutation(const Shape *shape) {
   for (uint32_t i = 0; shape->minor_to_major && i < shape->rank; i++) {
     int64_t dim = shape->minor_to_major[i];
     if (dim < 0 || dim >= shape->rank) return false;
@@ -388,7 +388,7 @@ bool parse_array_is_valid(const Shape *shape, const char **why) {
   int64_t bytes;
   if (!*why && !mul_bytes(product, (type_info(shape->type)->bits + 7) / 8, &bytes)) {
     *why = "the size of the shape overflows 64 bits";
-  } else if (!parse_order_is_permutation(shape)) {
+  } else if (!order_is_permutation(shape)) {
     *why = "the layout's order is not a permutation of the dimensions";
   }
   if (*why || !extras) return !*why;

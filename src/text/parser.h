@@ -118,9 +118,6 @@ static inline void push_int(Parser *parser, int64_t value) {
 bool parse_shape(Parser *parser, ShapeId *shape);
 bool parse_at_shape(const Parser *parser);
 
-/* Whether the layout, if there is one, orders each dimension once. XLA checks that only where it must. */
-bool parse_order_is_permutation(const Shape *shape);
-
 /* ShapeUtil::ValidateShapeWithOptionalLayout of one array, which XLA demands of a tuple's elements;
  * tuples, which were checked when they were made, are valid. `*why` is a constant text. */
 bool parse_array_is_valid(const Shape *shape, const char **why);

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "text/attribute_callees.h"
 #include "text/lexer.h"
 #include "text/print.h"
 
@@ -190,37 +191,6 @@ static void write_operands(Copier *copier, InstId id, const InstSource *source) 
   }
 }
 
-/* The position of an attribute's first computation in Instruction.callees: XLA's order is not the
- * text's (body before condition, select before scatter). */
-static uint32_t first_callee_of(const Module *module, InstId id, const Attr *attr) {
-  switch (attr->id) {
-    case ATTR_CONDITION:
-    case ATTR_FALSE_COMPUTATION:
-    case ATTR_SCATTER: return 1;
-    case ATTR_BODY:
-    case ATTR_TRUE_COMPUTATION:
-    case ATTR_SELECT: return 0;
-    default: break;
-  }
-  uint32_t first = 0;
-  const Instruction *inst = inst_get(module, id);
-  for (uint32_t i = 0; i < inst->num_attrs; i++) {
-    const Attr *other = &module->source->attrs.data[inst->attrs + i];
-    if (other == attr) break;
-    first += other->num_callees;
-  }
-  return first;
-}
-
-/* The callees that an instruction's attributes name: those of the implied wrapper's instruction where
- * the text is sugar for an async start. */
-static InstId named_callees_of(const Module *module, InstId id) {
-  const Instruction *inst = inst_get(module, id);
-  if (inst->opcode != OPCODE_ASYNC_START || inst->num_callees != 1) return id;
-  const Computation *callee = comp_get(module, inst_callees(module, id)[0]);
-  return callee->flags & COMP_IMPLIED ? callee->root : id;
-}
-
 static void write_computation(Printer *printer, CompId id);
 
 /* Whether a value names the computations that it stands for, as they are written now. */
@@ -239,8 +209,7 @@ static bool names_callees(const Printer *printer, const Attr *attr, const CompId
 static void write_callees(Copier *copier, InstId id, const Attr *attr) {
   Printer *printer = copier->printer;
   const Module *module = printer->module;
-  InstId owner = named_callees_of(module, id);
-  const CompId *callees = inst_callees(module, owner) + first_callee_of(module, owner, attr);
+  const CompId *callees = attribute_callees(module, id, attr);
   if (names_callees(printer, attr, callees)) return;
   copy_to(copier, attr->text.begin);
   bool is_list = attribute_info((AttrId)attr->id)->kind == ATTR_KIND_COMPUTATION_LIST;

@@ -636,8 +636,9 @@ START_TEST(replication_flags_are_counted) {
       {"() parameter(0), parameter_replication={true}", "1 flags, the shape has 0 arrays"},
       {"f32[] constant(1), parameter_replication={}", "0 flags, the shape has 1 arrays"},
       /* XLA makes the literal and dies; elsewhere it does not look. */
-      {"f32[2,2]{1,1} constant({...})", "layout of the literal's shape is no permutation"},
+      {"f32[2,2]{1,1} constant({...})", "no literal has this shape"},
       {"f32[2,2]{1,1} parameter(0)", NULL},
+      {"s32[]{:T()} constant(1)", "empty tile"},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     char text[256];
