@@ -1,0 +1,36 @@
+#include "text/attribute_callees.h"
+
+/* The position of an attribute's first computation in Instruction.callees: XLA's order is not the
+ * text's (body before condition, select before scatter). */
+static uint32_t first_callee_of(const Module *module, InstId id, const Attr *attr) {
+  switch (attr->id) {
+    case ATTR_CONDITION:
+    case ATTR_FALSE_COMPUTATION:
+    case ATTR_SCATTER: return 1;
+    case ATTR_BODY:
+    case ATTR_TRUE_COMPUTATION:
+    case ATTR_SELECT: return 0;
+    default: break;
+  }
+  uint32_t first = 0;
+  const Instruction *inst = inst_get(module, id);
+  for (uint32_t i = 0; i < inst->num_attrs; i++) {
+    const Attr *other = &module->source->attrs.data[inst->attrs + i];
+    if (other == attr) break;
+    first += other->num_callees;
+  }
+  return first;
+}
+
+/* Those of the implied wrapper's instruction where the text is sugar for an async start. */
+static InstId owner_of(const Module *module, InstId id) {
+  const Instruction *inst = inst_get(module, id);
+  if (inst->opcode != OPCODE_ASYNC_START || inst->num_callees != 1) return id;
+  const Computation *callee = comp_get(module, inst_callees(module, id)[0]);
+  return callee->flags & COMP_IMPLIED ? callee->root : id;
+}
+
+const CompId *attribute_callees(const Module *module, InstId id, const Attr *attr) {
+  InstId owner = owner_of(module, id);
+  return inst_callees(module, owner) + first_callee_of(module, owner, attr);
+}
