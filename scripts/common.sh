@@ -33,7 +33,8 @@ install_missing() {
 # Building needs these; -dev packages bring what they link to.
 install_build_tools() {
   install_missing gcc:build-essential cmake:cmake ninja:ninja-build pkg-config:pkg-config
-  install_missing pc/libcjson:libcjson-dev pc/libcgraph:libgraphviz-dev "$@"
+  install_missing pc/libcjson:libcjson-dev pc/libcgraph:libgraphviz-dev pc/zlib:zlib1g-dev \
+    pc/libzstd:libzstd-dev "$@"
 }
 
 # build PRESET [CMAKE-OPTION...]: configures and builds into build/PRESET.

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "decompress.h"
 #include "interrupt.h"
 
 /* Below this a copy costs less than a mapping, and a file that shrinks cannot hurt. */
@@ -76,7 +77,7 @@ rh_status input_read(const char *path, Input *input) {
     result = read_all(fd, S_ISREG(status.st_mode) ? (size_t)status.st_size : 0, input);
   }
   if (!is_stdin) close(fd);
-  return result;
+  return result == RH_OK ? input_decompress(input) : result;
 }
 
 void input_free(Input *input) {

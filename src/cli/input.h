@@ -12,7 +12,7 @@ typedef struct Input {
   bool is_mapped;
 } Input;
 
-/* Reads a file, or stdin for `-`. RH_ERR_INPUT or RH_ERR_SYSTEM, the reason on stderr. */
+/* Reads a file, or stdin for `-`; gzip and zstd are unpacked. RH_ERR_INPUT or RH_ERR_SYSTEM, the reason on stderr. */
 rh_status input_read(const char *path, Input *input);
 void input_free(Input *input);
 

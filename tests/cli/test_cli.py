@@ -6,6 +6,7 @@ bytes, 12296 with one value recomputed, no less than 12292.
 """
 
 import csv
+import gzip
 import json
 import os
 import pathlib
@@ -1283,6 +1284,51 @@ class Verify(ToolTest):
         self.write("bad.hlo", "HloModule")
         result = self.expect(3, "check", "input.hlo", "bad.hlo", "input.hlo")
         self.assertEqual(len(result.out.splitlines()), 2)
+
+
+class Compressed(ToolTest):
+    """gzip and zstd are read as what they stand for, whatever the file is called."""
+
+    TEXT = b"HloModule packed\n\nENTRY e {\n  ROOT p = f32[2] parameter(0)\n}\n"
+
+    def zstd(self):
+        """A frame of one raw block, as RFC 8878 has it: shorter than 256 bytes, no checksum."""
+        size = len(self.TEXT)
+        self.assertLess(size, 256)
+        block = (size << 3 | 1).to_bytes(3, "little")
+        return b"\x28\xb5\x2f\xfd" + bytes([0x20, size]) + block + self.TEXT
+
+    def packed(self):
+        return {"m.gz": gzip.compress(self.TEXT), "m.zst": self.zstd()}
+
+    def test_files_and_pipes(self):
+        for name, data in self.packed().items():
+            self.write(name, data)
+            self.assertEqual(self.expect(0, "print", name).out, self.TEXT.decode())
+            self.assertEqual(self.expect(0, "print", "-", stdin=data).out, self.TEXT.decode())
+
+    def test_parts_follow_each_other(self):
+        half = len(self.TEXT) // 2
+        self.write("m", gzip.compress(self.TEXT[:half]) + gzip.compress(self.TEXT[half:]))
+        self.assertEqual(self.expect(0, "print", "m").out, self.TEXT.decode())
+
+    def test_cut_off(self):
+        for name, data in self.packed().items():
+            for length in (len(data) // 2, len(data) - 1):
+                self.write(name, data[:length])
+                self.assert_message(self.expect(3, "print", name), name, "file is cut off")
+
+    def test_damaged(self):
+        data = bytearray(gzip.compress(self.TEXT * 3))
+        data[len(data) // 2] ^= 0xFF
+        self.write("m.gz", bytes(data))
+        self.assert_message(self.expect(3, "print", "m.gz"), "m.gz: error: the gzip file is damaged")
+        self.write("m.zst", self.zstd()[:9].replace(b"\x20", b"\xff") + self.TEXT)
+        self.assert_message(self.expect(3, "print", "m.zst"), "m.zst: error: the zstd file is")
+
+    def test_places_are_those_of_the_text(self):
+        self.write("m.gz", gzip.compress(self.TEXT.replace(b"parameter", b"paramater")))
+        self.assert_message(self.expect(3, "print", "m.gz"), "m.gz:4:19: error: ", "paramater(0)")
 
 
 class Completion(ToolTest):

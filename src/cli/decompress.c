@@ -1,0 +1,120 @@
+#include "decompress.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zlib.h>
+#include <zstd.h>
+
+/* Module texts are shorter than 4 GiB; a small file can stand for any number of bytes. */
+static const size_t MAX_TEXT_BYTES = UINT32_MAX;
+
+/* Text that grows. */
+typedef struct Text {
+  char *data;
+  size_t length, room;
+} Text;
+
+static rh_status fail(const Input *input, const char *what) {
+  fprintf(stderr, "%s: error: %s\n", input->path, what);
+  return RH_ERR_INPUT;
+}
+
+/* Makes room for more. */
+static rh_status enlarge(const Input *input, Text *text) {
+  size_t room = text->room ? text->room * 2 : 4 * input->length + 4096;
+  if (text->length >= MAX_TEXT_BYTES) return fail(input, "unpacked, the text is larger than 4 GiB");
+  if (room > MAX_TEXT_BYTES) room = MAX_TEXT_BYTES;
+  char *larger = realloc(text->data, room);
+  if (!larger) {
+    fprintf(stderr, "%s: error: out of memory\n", input->path);
+    return RH_ERR_SYSTEM;
+  }
+  text->data = larger;
+  text->room = room;
+  return RH_OK;
+}
+
+/* ---- gzip ---- */
+
+static uInt at_most_uint(size_t count) {
+  return count > UINT_MAX ? UINT_MAX : (uInt)count;
+}
+
+/* Members may follow each other, as `cat a.gz b.gz` makes them. */
+static rh_status inflate_all(const Input *input, z_stream *stream, Text *text) {
+  const char *end = input->text + input->length;
+  stream->next_in = (z_const Bytef *)(uintptr_t)input->text;
+  for (;;) {
+    if (text->length == text->room) {
+      rh_status status = enlarge(input, text);
+      if (status != RH_OK) return status;
+    }
+    stream->avail_in = at_most_uint((size_t)(end - (const char *)stream->next_in));
+    stream->next_out = (Bytef *)text->data + text->length;
+    stream->avail_out = at_most_uint(text->room - text->length);
+    int result = inflate(stream, Z_NO_FLUSH);
+    text->length = (size_t)((char *)stream->next_out - text->data);
+    bool is_over = (const char *)stream->next_in == end;
+    if (result == Z_STREAM_END && is_over) return RH_OK;
+    if (result == Z_STREAM_END) result = inflateReset(stream);
+    if (result == Z_BUF_ERROR && is_over) return fail(input, "the gzip file is cut off");
+    if (result == Z_MEM_ERROR) return fail(input, "out of memory");
+    if (result != Z_OK && result != Z_BUF_ERROR) return fail(input, "the gzip file is damaged");
+  }
+}
+
+static rh_status unpack_gzip(const Input *input, Text *text) {
+  enum { GZIP_HEADER = 16 };
+  z_stream stream = {0};
+  if (inflateInit2(&stream, MAX_WBITS + GZIP_HEADER) != Z_OK) return fail(input, "out of memory");
+  rh_status status = inflate_all(input, &stream, text);
+  inflateEnd(&stream);
+  return status;
+}
+
+/* ---- zstd ---- */
+
+static rh_status unpack_zstd(const Input *input, Text *text) {
+  ZSTD_DStream *stream = ZSTD_createDStream();
+  if (!stream) return fail(input, "out of memory");
+  ZSTD_inBuffer in = {.src = input->text, .size = input->length};
+  rh_status status = RH_OK;
+  size_t missing = 1; /* 0 = a frame has ended */
+  while (status == RH_OK) {
+    if (text->length == text->room && (status = enlarge(input, text)) != RH_OK) break;
+    ZSTD_outBuffer out = {.dst = text->data, .size = text->room, .pos = text->length};
+    missing = ZSTD_decompressStream(stream, &out, &in);
+    text->length = out.pos;
+    if (ZSTD_isError(missing)) {
+      status = fail(input, "the zstd file is damaged");
+    } else if (in.pos == in.size && out.pos < out.size) {
+      if (missing) status = fail(input, "the zstd file is cut off");
+      break;
+    }
+  }
+  ZSTD_freeDStream(stream);
+  return status;
+}
+
+/* ---- both ---- */
+
+static bool begins_with(const Input *input, const char *magic, size_t length) {
+  return input->length >= length && memcmp(input->text, magic, length) == 0;
+}
+
+rh_status input_decompress(Input *input) {
+  bool is_gzip = begins_with(input, "\x1f\x8b", 2);
+  bool is_zstd = begins_with(input, "\x28\xb5\x2f\xfd", 4);
+  if (!is_gzip && !is_zstd) return RH_OK;
+  Text text = {0};
+  rh_status status = is_gzip ? unpack_gzip(input, &text) : unpack_zstd(input, &text);
+  if (status != RH_OK) {
+    free(text.data);
+    return status;
+  }
+  input_free(input);
+  *input = (Input){.path = input->path, .text = text.data, .length = text.length};
+  return RH_OK;
+}
