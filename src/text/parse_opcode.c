@@ -162,6 +162,7 @@ static bool check_scan(Parser *parser, const Candidate *candidate) {
                       candidate->num_operands, applied->params.len);
   }
   int64_t num_carries = attr_int(parser, candidate, ATTR_NUM_CARRIES, 0);
+  if (num_carries < 0) return fail(parser, candidate, "has a negative number of carries");
   return num_carries <= (int64_t)candidate->num_operands ||
          fail(parser, candidate, "has fewer operands than carries");
 }

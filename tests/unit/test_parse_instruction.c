@@ -502,6 +502,7 @@ static const struct {
     {"(f32[], f32[4]) scan(s), dimensions={0}, num_carries=1, to_apply=step", "1 operands"},
     {"(f32[], f32[4]) scan(s, v), dimensions={0}, num_carries=3, to_apply=step",
      "fewer operands than carries"},
+    {"(f32[], f32[4]) scan(s, v), dimensions={0}, num_carries=-1, to_apply=step", "negative number"},
     {"f32[4,4] opt-barrier(f), metadata={}, metadata={}", "given twice"},
 };
 
