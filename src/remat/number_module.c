@@ -45,6 +45,7 @@ typedef struct Evaluator {
   uint32_t num_frames;
   uint64_t num_evaluated, max_evaluated;
   uint8_t *visited;
+  bool *is_met; /* by InstId: evaluated before */
   Arena *out, *scratch;
 } Evaluator;
 
@@ -277,6 +278,8 @@ static void note_instance(Evaluator *evaluator, InstId id, ValueNumber value) {
     *vec_push(evaluator->out, &numbered->num_instances) = 0;
   }
   if (numbered->example.data[value] == NO_ID) numbered->example.data[value] = id;
+  numbered->value_of[id] = evaluator->is_met[id] ? NO_ID : value;
+  evaluator->is_met[id] = true;
   numbered->num_instances.data[value]++;
 }
 
@@ -291,7 +294,7 @@ static void note_edges(Evaluator *evaluator, const Frame *frame, InstId id, Valu
     uint32_t k = first;
     while (k < numbered->edges.len && numbered->edges.data[k].predecessor != predecessor) k++;
     if (k < numbered->edges.len) continue;
-    *vec_push(evaluator->out, &numbered->edges) = (NumberedEdge){predecessor, value};
+    *vec_push(evaluator->out, &numbered->edges) = (NumberedEdge){predecessor, value, id};
   }
 }
 
@@ -376,10 +379,13 @@ void number_module(Numbered *numbered, Numbering *numbering, Arena *out, Arena *
       .orders = arena_zarray(scratch, Sequence, num_comps),
       .functions = arena_array(scratch, ValueNumber, num_comps),
       .visited = arena_zarray(scratch, uint8_t, num_insts),
+      .is_met = arena_zarray(scratch, bool, num_insts),
       .max_evaluated = (uint64_t)num_insts * MAX_GROWTH + MAX_GROWTH_PLUS,
       .out = out,
       .scratch = scratch,
   };
+  numbered->value_of = arena_array(out, ValueNumber, num_insts);
+  fill(numbered->value_of, num_insts);
   fill(evaluator.texts, num_insts);
   fill(evaluator.functions, num_comps);
   push_frame(&evaluator, module->entry, NULL, true);

@@ -157,16 +157,64 @@ static uint32_t run_length(const Numbered *numbered, uint32_t first) {
   return end - first;
 }
 
-/* How many instances of the successor must have a dependency that `had` of them had: all that there
- * are, clones too, if all had it; else as many as before, but for those that were dead and are gone. */
-static uint32_t edges_needed(const Verifier *verifier, ValueNumber successor, uint32_t had) {
-  uint32_t were = instances(&verifier->before, successor);
-  uint32_t are = instances(&verifier->after, successor);
-  if (had == were) return are;
-  uint32_t gone = were > are ? were - are : 0;
-  return had > gone ? had - gone : 0;
+/* The instructions of a module by name. */
+typedef struct NamedInst {
+  Str name;
+  InstId id;
+} NamedInst;
+
+typedef struct NamedInsts {
+  NamedInst *list; /* sorted by name */
+  uint32_t len;
+} NamedInsts;
+
+static int by_name(const void *pa, const void *pb) {
+  const NamedInst *a = pa, *b = pb;
+  if (a->name.len != b->name.len) return a->name.len < b->name.len ? -1 : 1;
+  return memcmp(a->name.data, b->name.data, a->name.len);
 }
 
+static NamedInsts sort_by_name(const Module *module, Arena *out) {
+  NamedInsts names = {.list = arena_array(out, NamedInst, module->insts.len)};
+  for (InstId id = 0; id < module->insts.len; id++) {
+    if (inst_get(module, id)->flags & INST_DEAD) continue;
+    names.list[names.len++] = (NamedInst){inst_name(module, id), id};
+  }
+  if (names.len) qsort(names.list, names.len, sizeof *names.list, by_name);
+  return names;
+}
+
+/* The only instruction of this name, NO_ID when there is none or more than one. */
+static InstId find_named(const NamedInsts *names, Str name) {
+  NamedInst key = {name, NO_ID}, *list = names->list;
+  const NamedInst *found =
+      names->len ? bsearch(&key, list, names->len, sizeof *list, by_name) : NULL;
+  if (!found) return NO_ID;
+  bool is_only = (found == list || by_name(found - 1, found) != 0) &&
+                 (found + 1 == list + names->len || by_name(found, found + 1) != 0);
+  return is_only ? found->id : NO_ID;
+}
+
+/* The instruction that computes the value of another module's instruction `id` under the same name;
+ * NO_ID when there is none, or it cannot be told. */
+static InstId find_survivor(const Verifier *verifier, const NamedInsts *before,
+                            const NamedInsts *after, InstId id) {
+  Str name = inst_name(verifier->before.module, id);
+  InstId found = find_named(after, name);
+  if (found == NO_ID || find_named(before, name) != id) return NO_ID;
+  ValueNumber value = verifier->before.value_of[id];
+  return value != NO_ID && verifier->after.value_of[found] == value ? found : NO_ID;
+}
+
+static bool has_edge_of(const NumberedEdge *edges, uint32_t count, InstId id) {
+  for (uint32_t i = 0; i < count; i++) {
+    if (edges[i].inst == id) return true;
+  }
+  return false;
+}
+
+/* A dependency that all instances of a value have, all of them must keep, clones too. Where only some
+ * have it, those that are still there under their names must. */
 static rh_status compare_edges(Verifier *verifier) {
   Numbered *before = &verifier->before, *after = &verifier->after;
   if (before->edges.len == 0) return RH_OK;
@@ -174,6 +222,8 @@ static rh_status compare_edges(Verifier *verifier) {
   if (after->edges.len) {
     qsort(after->edges.data, after->edges.len, sizeof *after->edges.data, by_edge);
   }
+  NamedInsts names_before = sort_by_name(before->module, verifier->arena);
+  NamedInsts names_after = sort_by_name(after->module, verifier->arena);
   uint32_t k = 0;
   for (uint32_t i = 0; i < before->edges.len;) {
     const NumberedEdge *edge = &before->edges.data[i];
@@ -182,7 +232,13 @@ static rh_status compare_edges(Verifier *verifier) {
     if (k < after->edges.len && by_edge(&after->edges.data[k], edge) == 0) {
       has = run_length(after, k);
     }
-    if (has < edges_needed(verifier, edge->successor, had)) {
+    bool all_had = had == instances(before, edge->successor);
+    bool is_kept = !all_had || has >= instances(after, edge->successor);
+    for (uint32_t e = i; !all_had && e < i + had; e++) {
+      InstId id = find_survivor(verifier, &names_before, &names_after, before->edges.data[e].inst);
+      is_kept &= id == NO_ID || has_edge_of(after->edges.data + k, has, id);
+    }
+    if (!is_kept) {
       Str x = example_name(before, edge->predecessor), y = example_name(before, edge->successor);
       return differ(verifier, "the control dependency of '%.*s' on '%.*s' is lost", shown_len(y),
                     y.data, shown_len(x), x.data);

@@ -7,6 +7,7 @@
 /* A control dependency between two values. */
 typedef struct NumberedEdge {
   ValueNumber predecessor, successor;
+  InstId inst; /* that is the successor */
 } NumberedEdge;
 
 /* Names of instructions whose identity matters: those with side effects, and constants whose value is
@@ -34,6 +35,7 @@ typedef struct Numbered {
   VEC(NumberedEdge) edges;
   VEC(InstId) example;        /* by ValueNumber: an instruction that computes it, NO_ID = none */
   VEC(uint32_t) num_instances; /* by ValueNumber: how many do */
+  ValueNumber *value_of; /* by InstId: what it computes; NO_ID if nothing, or more than once */
   bool is_too_large;          /* calls that call calls … grew beyond bounds; the rest is not filled */
 } Numbered;
 

@@ -22,7 +22,9 @@ static const char *const algorithms[] = {"path", "standard"};
 
 /* `standard` takes long for these: with REMAT_HLO_LONG_TESTS=1 only. */
 static bool takes_long(const char *name, const char *algorithm) {
-  return strcmp(algorithm, "standard") == 0 && strstr(name, "gpt_j_6b");
+  if (strcmp(algorithm, "standard") != 0) return false;
+  bool is_slow = strstr(name, "efficientnet") || strstr(name, "resnet50") || strstr(name, "vit");
+  return strstr(name, "gpt_j_6b") || (corpus_is_slow_build() && is_slow);
 }
 
 typedef struct Chars {

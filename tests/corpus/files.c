@@ -96,6 +96,14 @@ void corpus_list_free(CorpusFiles *files) {
   free(files->names);
 }
 
+bool corpus_is_slow_build(void) {
+#if defined __SANITIZE_ADDRESS__ || defined RH_ARENA_MALLOC
+  return true;
+#else
+  return false;
+#endif
+}
+
 bool corpus_wants_all(void) {
   const char *wanted = getenv("REMAT_HLO_LONG_TESTS");
   return wanted && strcmp(wanted, "1") == 0;

@@ -39,4 +39,7 @@ void corpus_list_free(CorpusFiles *files);
 /* Whether everything is to be tested, however long it takes: REMAT_HLO_LONG_TESTS=1. */
 bool corpus_wants_all(void);
 
+/* Whether this build has sanitizers, which make it ten times slower. */
+bool corpus_is_slow_build(void);
+
 #endif
