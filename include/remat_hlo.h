@@ -133,6 +133,21 @@ RH_API rh_status rh_print(const rh_module *module, rh_write_fn write, void *cont
 /* ---- scheduling ---- */
 
 typedef enum rh_inline_calls {
+typedef struct rh_format_options {
+  bool is_short;       /* XLA's short form: no `%`, signatures, metadata; control dependencies stay */
+  bool omit_metadata;  /* no metadata, no tables of source locations; is_short does so too */
+  bool omit_locations; /* of metadata no files, lines and stack frames; no tables */
+} rh_format_options;
+
+#define RH_FORMAT_OPTIONS_INIT {false, false, false}
+
+/* Writes the module laid out as XLA's printer does it: one instruction a line, with its shape, its
+ * operands as names, and its attributes in XLA's order. Names, the order of instructions, and the
+ * spelling of numbers and strings are those of the text, so that XLA reads the same module; of the
+ * comments those before the module stay. `options` may be NULL. RH_ERR_SYSTEM when `write` failed. */
+RH_API rh_status rh_format(const rh_module *module, const rh_format_options *options,
+                           rh_write_fn write, void *context);
+
   RH_INLINE_AUTO,  /* as XLA does: before scheduling, never in a scheduled module */
   RH_INLINE_NEVER,
   RH_INLINE_ALWAYS,

@@ -50,6 +50,9 @@ typedef struct Options {
   bool dry_run;
   bool require_runnable;
   bool quiet;
+  bool is_short;
+  bool no_metadata;
+  bool strip_locations;
   const char *list_options;
   const char *list_names;
   int64_t max_memory_bytes;
@@ -66,7 +69,8 @@ enum {
   FOR_CHECK = 1 << 2,
   FOR_PRINT = 1 << 3,
   FOR_LIST = 1 << 4,
-  FOR_ALL = (1 << 5) - 1,
+  FOR_FMT = 1 << 5,
+  FOR_ALL = (1 << 6) - 1,
 };
 
 void options_init(Options *options);
