@@ -12,8 +12,9 @@ typedef struct Builder {
   const Dataflow *flow;
   const Schedule *schedule;
   LiveRanges *ranges;
-  CompSpan *span_of;       /* by CompId; start NO_TIME until it is laid out */
-  CompId *async_context;   /* by CompId: the async computation that it runs in, NO_ID = none */
+  CompSpan *span_of;     /* by CompId; start NO_TIME until it is laid out */
+  CompId *async_context; /* by CompId: the async computation that it runs in, NO_ID = none */
+  bool is_raw;           /* for interference, not for sizes */
   Arena *scratch;
 } Builder;
 
@@ -48,7 +49,8 @@ static CompId callee_before(const Module *module, InstId id, uint32_t index) {
 static void push_frame(Builder *builder, Frames *frames, CompId comp, CompId async_context) {
   builder->span_of[comp].start = builder->ranges->num_times;
   builder->async_context[comp] = async_context;
-  *vec_push(builder->scratch, &frames->stack) = (Frame){.comp = comp, .async_context = async_context};
+  *vec_push(builder->scratch, &frames->stack) =
+      (Frame){.comp = comp, .async_context = async_context};
 }
 
 static void flatten(Builder *builder) {
@@ -134,13 +136,15 @@ static void note_use(void *context, InstId user, HloPosition position) {
   (void)position;
   const Instruction *inst = inst_get(module, user);
   /* A call is flattened: its computation's uses count. A loop's initial value is taken over by the
-   * body as soon as that begins. */
+   * body as soon as that begins, which to XLA is after the condition. */
   if (inst->opcode == OPCODE_CALL) return;
-  if (inst->opcode == OPCODE_WHILE) {
-    const Computation *body = comp_get(module, inst_callees(module, user)[0]);
-    user = id_list(module, body->params)[0];
-  }
   LogicalTime time = last->builder->ranges->time_of[user];
+  if (inst->opcode == OPCODE_WHILE) {
+    const CompId *callees = inst_callees(module, user);
+    InstId param = id_list(module, comp_get(module, callees[0])->params)[0];
+    time = last->builder->is_raw ? last->builder->span_of[callees[1]].start
+                                 : last->builder->ranges->time_of[param];
+  }
   if (time == NO_TIME) return;
   last->time = last->has_use ? later(last->time, time) : time;
   last->has_use = true;
@@ -215,13 +219,13 @@ static void normalize_buffer(const HloBuffers *buffers, BufferId id, LiveRange *
     b->end = later(a->end, b->end);
     if (a->end > b->start) a->end = b->start;
   }
-  for (uint32_t i = 0; i < len; i++) ranges[list[i].value] = list[i].range;
+  for (uint32_t i = 0; i < len; i++)
+    ranges[list[i].value] = list[i].range;
   arena_reset(scratch, mark);
 }
 
-LiveRanges live_ranges_build(const Module *module, const CallGraph *graph, const Dataflow *flow,
-                             const HloBuffers *buffers, const Schedule *schedule, Arena *out,
-                             Arena *scratch) {
+static LiveRanges build(const Module *module, const CallGraph *graph, const Dataflow *flow,
+                        const Schedule *schedule, bool is_raw, Arena *out, Arena *scratch) {
   LiveRanges ranges = {.of = arena_array(out, LiveRange, flow->values.len),
                        .flat = arena_array(out, InstId, module->insts.len),
                        .time_of = arena_array(out, LogicalTime, module->insts.len)};
@@ -234,6 +238,7 @@ LiveRanges live_ranges_build(const Module *module, const CallGraph *graph, const
                      .ranges = &ranges,
                      .span_of = arena_array(scratch, CompSpan, module->comps.len),
                      .async_context = arena_array(scratch, CompId, module->comps.len),
+                     .is_raw = is_raw,
                      .scratch = scratch};
   memset(builder.span_of, 0xff, module->comps.len * sizeof *builder.span_of);
   memset(builder.async_context, 0xff, module->comps.len * sizeof *builder.async_context);
@@ -241,9 +246,21 @@ LiveRanges live_ranges_build(const Module *module, const CallGraph *graph, const
   for (ValueId value = 0; value < flow->values.len; value++) {
     ranges.of[value] = range_of(&builder, value);
   }
+  arena_reset(scratch, mark);
+  return ranges;
+}
+
+LiveRanges live_ranges_build(const Module *module, const CallGraph *graph, const Dataflow *flow,
+                             const HloBuffers *buffers, const Schedule *schedule, Arena *out,
+                             Arena *scratch) {
+  LiveRanges ranges = build(module, graph, flow, schedule, false, out, scratch);
   for (BufferId buffer = 0; buffer < buffers->num_buffers; buffer++) {
     normalize_buffer(buffers, buffer, ranges.of, scratch);
   }
-  arena_reset(scratch, mark);
   return ranges;
+}
+
+LiveRanges live_ranges_raw(const Module *module, const CallGraph *graph, const Dataflow *flow,
+                           const Schedule *schedule, Arena *out, Arena *scratch) {
+  return build(module, graph, flow, schedule, true, out, scratch);
 }

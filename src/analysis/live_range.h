@@ -25,4 +25,9 @@ LiveRanges live_ranges_build(const Module *module, const CallGraph *graph,
                              const Dataflow *dataflow, const HloBuffers *buffers,
                              const Schedule *schedule, Arena *out, Arena *scratch);
 
+/* The same before values of one buffer are made to follow each other: from where each is defined to
+ * where it is read for the last time. A loop's initial value is read where its condition begins. */
+LiveRanges live_ranges_raw(const Module *module, const CallGraph *graph, const Dataflow *dataflow,
+                           const Schedule *schedule, Arena *out, Arena *scratch);
+
 #endif

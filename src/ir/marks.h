@@ -2,6 +2,8 @@
 #ifndef REMAT_HLO_IR_MARKS_H
 #define REMAT_HLO_IR_MARKS_H
 
+#include <stdbool.h>
+
 #include "ir/ids.h"
 
 typedef enum RematKind {
@@ -13,6 +15,7 @@ typedef enum RematKind {
 
 typedef struct RematMark {
   uint8_t kind; /* RematKind */
+  bool is_kept; /* was not computed again because that would read overwritten memory */
   Str original; /* name of what a clone computes again, empty for others */
 } RematMark;
 

@@ -47,6 +47,7 @@ KeepReason recompute_verdict(const Legality *legality, InstId id) {
   const Module *module = legality->module;
   const Instruction *inst = inst_get(module, id);
   Opcode opcode = (Opcode)inst->opcode;
+  if (id < legality->num_kept && legality->is_kept[id]) return KEEP_OVERWRITTEN;
   if (is_async(opcode)) return KEEP_ASYNC;
   if (is_identity_copy(module, id)) return KEEP_COPY;
   if (opcode_info(opcode)->flags & OPF_COLLECTIVE || opcode == OPCODE_COLLECTIVE_PERMUTE) {

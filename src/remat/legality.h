@@ -19,6 +19,8 @@ typedef struct Legality {
   SideEffects effects;
   bool allow_collectives;
   int64_t small_node_bytes; /* results of at most this many bytes are kept; 0 = none */
+  const bool *is_kept;      /* by InstId, for the first `num_kept`: see remat/safe_reads.h */
+  uint32_t num_kept;
 } Legality;
 
 /* What speaks against a clone whatever the schedule is; KEEP_NONE when nothing does. Computed the way

@@ -21,12 +21,19 @@ static rh_status find_model(const rh_module *module, const char *name, const Mem
   return handle_check_scheduled(module, diags);
 }
 
-static Legality legality_of(const rh_module *module, const rh_remat_options *options,
-                            Arena *arena, Arena *scratch) {
-  return (Legality){.module = module->module,
-                    .effects = side_effects_build(module->module, arena, scratch),
-                    .allow_collectives = options && options->remat_collectives,
-                    .small_node_bytes = options ? options->small_node_bytes : 0};
+static Legality legality_of(const rh_module *module, const rh_remat_options *options, Arena *arena,
+                            Arena *scratch) {
+  Legality legality = {.module = module->module,
+                       .effects = side_effects_build(module->module, arena, scratch),
+                       .allow_collectives = options && options->remat_collectives,
+                       .small_node_bytes = options ? options->small_node_bytes : 0};
+  if (!module->marks) return legality;
+  bool *is_kept = arena_zarray(arena, bool, module->module->insts.len);
+  for (InstId id = 0; id < module->module->insts.len; id++)
+    is_kept[id] = module->marks[id].is_kept;
+  legality.is_kept = is_kept;
+  legality.num_kept = module->module->insts.len;
+  return legality;
 }
 
 static rh_text name_of(const Module *module, InstId id) {
@@ -102,8 +109,7 @@ rh_status rh_visit_live(const rh_module *module, const char *model_name,
 
 /* ---- cost ---- */
 
-rh_status rh_profile_parse(const char *json, size_t length, rh_profile **profile,
-                           rh_diags *diags) {
+rh_status rh_profile_parse(const char *json, size_t length, rh_profile **profile, rh_diags *diags) {
   Arena *arena = arena_new(NULL);
   rh_profile *parsed = arena_zalloc(arena, sizeof *parsed);
   parsed->arena = arena;
@@ -140,9 +146,8 @@ rh_status rh_measure_cost(const rh_module *module, const rh_profile *profile,
   Arena *scratch = arena_new(arena_options(module->arena));
   CostTable table = cost_analyze(module->module, arena, scratch);
   Cost total = cost_total(module->module, &table);
-  WeightedCost weighted = cost_total_weighted(module->module, &table,
-                                              profile ? &profile->profile : NULL,
-                                              default_trip_count, scratch);
+  WeightedCost weighted = cost_total_weighted(
+      module->module, &table, profile ? &profile->profile : NULL, default_trip_count, scratch);
   *cost = (rh_cost){.flops = total.flops,
                     .transcendentals = total.transcendentals,
                     .bytes_accessed = total.bytes,

@@ -1,18 +1,20 @@
 /* The public functions that rematerialize and verify. */
 #include <time.h>
 
+#include "analysis/interference.h"
 #include "ir/diag.h"
 #include "ir/handle.h"
 #include "remat/algorithm.h"
 #include "remat/dce.h"
 #include "remat/names.h"
 #include "remat/protect.h"
+#include "remat/safe_reads.h"
 #include "remat/verify.h"
 #include "text/parse.h"
 #include "text/print.h"
 
-/* The text decides where compact get-tuple-elements stand; when that costs a few bytes too much, the
- * limit is lowered by them. */
+/* The text decides where compact get-tuple-elements stand; when that costs a few bytes too much,
+ * the limit is lowered by them. */
 enum { MAX_ATTEMPTS = 3 };
 
 static double seconds_now(void) {
@@ -33,6 +35,8 @@ typedef struct Run {
   Rewrite rewrite;
   Schedule schedule;
   RematStats stats;
+  bool shares_memory_safely; /* the module has its copies: so must the result */
+  bool *is_kept;             /* by InstId of the input: remat/safe_reads.h */
   Arena *arena, *scratch;
   rh_diags *diags;
 } Run;
@@ -51,9 +55,9 @@ static double block_factor_of(const rh_remat_options *options) {
 
 static RematOptions limits_of(const Run *run) {
   const rh_remat_options *options = run->options;
-  bool is_limited = options->limit_bytes != INT64_MAX &&
-                    (run->uncounted_bytes <= 0 ||
-                     options->limit_bytes < INT64_MAX - run->uncounted_bytes);
+  bool is_limited =
+      options->limit_bytes != INT64_MAX &&
+      (run->uncounted_bytes <= 0 || options->limit_bytes < INT64_MAX - run->uncounted_bytes);
   int64_t limit_bytes = is_limited ? options->limit_bytes + run->uncounted_bytes : INT64_MAX;
   return (RematOptions){.limit_bytes = limit_bytes > 0 ? limit_bytes : 0,
                         .memory_model = run->model,
@@ -65,8 +69,8 @@ static RematOptions limits_of(const Run *run) {
                         .path_depth = options->path_depth};
 }
 
-/* Rematerializes a copy of the input; the copy is in run->rewrite. */
-static void rematerialize(Run *run) {
+/* Runs the algorithm on a copy of the input; the copy is in run->rewrite. */
+static void run_algorithm(Run *run) {
   run->rewrite = rewrite_begin(module_copy(run->input->module));
   Module *module = run->rewrite.module;
   run->schedule = schedule_copy(&run->input->schedule, module, run->arena);
@@ -75,7 +79,9 @@ static void rematerialize(Run *run) {
   Legality legality = {.module = module,
                        .effects = side_effects_build(module, run->arena, run->scratch),
                        .allow_collectives = run->limits.allow_collectives,
-                       .small_node_bytes = run->limits.small_node_bytes};
+                       .small_node_bytes = run->limits.small_node_bytes,
+                       .is_kept = run->is_kept,
+                       .num_kept = run->input->module->insts.len};
   CostTable costs = cost_analyze(module, run->arena, run->scratch);
   RematJob job = {.rewrite = &run->rewrite,
                   .schedule = &run->schedule,
@@ -85,6 +91,22 @@ static void rematerialize(Run *run) {
   run->algorithm->run(&job, &run->stats, run->arena, run->scratch);
   if (run->stats.num_steps) dce_run(&run->rewrite, run->scratch);
   dce_update_schedule(module, &run->schedule, run->arena);
+}
+
+/* Until no clone reads what has been overwritten. Each round keeps at least one instruction more;
+ * when that is not over soon, nothing is recomputed. */
+static void rematerialize(Run *run) {
+  enum { MAX_ROUNDS = 16 };
+  for (int round = 0;; round++) {
+    run_algorithm(run);
+    if (!run->shares_memory_safely || run->algorithm->run == remat_none) return;
+    SafeReads reads = safe_reads_judge(&run->rewrite, &run->schedule, run->is_kept,
+                                       run->input->module->insts.len, run->scratch);
+    if (reads == READS_SAFE) return;
+    if (reads == READS_HOPELESS || round == MAX_ROUNDS)
+      run->algorithm = remat_algorithm_find("none");
+    module_free(run->rewrite.module);
+  }
 }
 
 /* ---- the result ---- */
@@ -154,19 +176,19 @@ static InstId first_original(const Rewrite *rewrite, InstId clone) {
   return original;
 }
 
-/* A new instruction of the rewritten module. The first clone of something that is gone is what moved,
- * the others compute it again. */
+/* A new instruction of the rewritten module. The first clone of something that is gone is what
+ * moved, the others compute it again. */
 static RematMark mark_of(const Rewrite *rewrite, InstId id, bool *is_replaced) {
   const Module *module = rewrite->module;
-  if (!(inst_get(module, id)->flags & INST_REMAT)) return (RematMark){REMAT_KIND_NONE, {0}};
+  if (!(inst_get(module, id)->flags & INST_REMAT)) return (RematMark){.kind = REMAT_KIND_NONE};
   InstId original = first_original(rewrite, id);
-  if (original == id) return (RematMark){REMAT_KIND_HELPER, {0}};
+  if (original == id) return (RematMark){.kind = REMAT_KIND_HELPER};
   Str name = inst_name(module, original);
   if (inst_get(module, original)->flags & INST_DEAD && !is_replaced[original]) {
     is_replaced[original] = true;
-    return (RematMark){REMAT_KIND_MOVED, name};
+    return (RematMark){.kind = REMAT_KIND_MOVED, .original = name};
   }
-  return (RematMark){REMAT_KIND_CLONE, name};
+  return (RematMark){.kind = REMAT_KIND_CLONE, .original = name};
 }
 
 /* Marks the instructions of the result, which have the names of those in the rewritten module. */
@@ -179,10 +201,11 @@ static void mark_result(const Run *run, rh_module *result) {
   for (InstId id = 0; id < module->insts.len; id++) {
     if (inst_get(module, id)->flags & INST_DEAD) continue;
     RematMark mark = mark_of(&run->rewrite, id, is_replaced);
-    if (mark.kind == REMAT_KIND_NONE) continue;
+    mark.is_kept = id < run->input->module->insts.len && run->is_kept[id];
+    if (mark.kind == REMAT_KIND_NONE && !mark.is_kept) continue;
     if (mark.kind == REMAT_KIND_CLONE) result->num_rematerialized++;
-    mark.original =
-        (Str){arena_strndup(result->arena, mark.original.data, mark.original.len), mark.original.len};
+    mark.original = (Str){arena_strndup(result->arena, mark.original.data, mark.original.len),
+                          mark.original.len};
     id_table_add(&table, run->arena, hash_str(inst_name(module, id)), marks.len);
     *vec_push(run->arena, &names) = inst_name(module, id);
     *vec_push(run->arena, &marks) = mark;
@@ -202,11 +225,13 @@ static void mark_result(const Run *run, rh_module *result) {
 /* ---- all together ---- */
 
 static const Module *module_that_was_parsed(const Module *module) {
-  while (module->parent) module = module->parent;
+  while (module->parent)
+    module = module->parent;
   return module;
 }
 
-/* Whoever asks for another order than that of a scheduled module lets side effects change places. */
+/* Whoever asks for another order than that of a scheduled module lets side effects change places.
+ */
 static bool keeps_order(const rh_module *input) {
   return !input->scheduler || strcmp(input->scheduler, "input") == 0;
 }
@@ -252,9 +277,8 @@ static rh_status run_attempts(Run *run, rh_module **result, rh_remat_result *inf
     *result = NULL;
     run->limits.limit_bytes -= overshoot;
     status = attempt(run, result, info);
-    bool was_met =
-        status == RH_OK &&
-        peak_of(run, run->rewrite.module, &run->schedule) <= run->limits.limit_bytes;
+    bool was_met = status == RH_OK &&
+                   peak_of(run, run->rewrite.module, &run->schedule) <= run->limits.limit_bytes;
     module_free(run->rewrite.module);
     if (status != RH_OK || info->is_met || !was_met) break;
     overshoot = info->counted_bytes - run->options->limit_bytes;
@@ -277,6 +301,9 @@ rh_status rh_remat(const rh_module *module, const rh_remat_options *options, rh_
   run.limits = limits_of(&run);
   run.arena = arena_new(arena_options(module->arena));
   run.scratch = arena_new(arena_options(module->arena));
+  run.is_kept = arena_zarray(run.arena, bool, module->module->insts.len);
+  run.shares_memory_safely =
+      is_free_of_interference(module->module, &module->schedule, run.scratch);
   rh_remat_result info = {0};
   *result = NULL;
   status = run_attempts(&run, result, &info);

@@ -208,8 +208,10 @@ END_TEST
 
 START_TEST(marks_are_blue) {
   Measured measured = measure_text(emit_sample, "xla-remat");
-  measured.marks[find_inst(measured.module, "r")] = (RematMark){REMAT_KIND_CLONE, STR("big")};
-  measured.marks[find_inst(measured.module, "y")] = (RematMark){REMAT_KIND_CLONE, STR("gone")};
+  measured.marks[find_inst(measured.module, "r")] =
+      (RematMark){.kind = REMAT_KIND_CLONE, .original = STR("big")};
+  measured.marks[find_inst(measured.module, "y")] =
+      (RematMark){.kind = REMAT_KIND_CLONE, .original = STR("gone")};
   measured.marks[find_inst(measured.module, "a")].kind = REMAT_KIND_MOVED;
   measured.marks[find_inst(measured.module, "zero")].kind = REMAT_KIND_HELPER;
   Agraph_t *graph = picture(&measured, 0, 0);
@@ -357,7 +359,8 @@ START_TEST(names_of_any_bytes_are_read_back) {
   param->name = entry->name = name_cases[_i].name;
   param->name_len = entry->name_len = (uint32_t)name_cases[_i].len;
   measured.module->source->header.name = inst_name(measured.module, 0);
-  measured.marks[1] = (RematMark){REMAT_KIND_CLONE, inst_name(measured.module, 0)};
+  measured.marks[1] =
+      (RematMark){.kind = REMAT_KIND_CLONE, .original = inst_name(measured.module, 0)};
   Agraph_t *graph = picture(&measured, 0, 0);
   ck_assert_int_eq(agnnodes(graph), 2);
   const char *node = name_cases[_i].node;
@@ -472,7 +475,7 @@ START_TEST(dot_renders_names) {
   inst_get(measured.module, id)->name = name_cases[_i].name;
   inst_get(measured.module, id)->name_len = (uint32_t)name_cases[_i].len;
   measured.marks[find_inst(measured.module, "r")] =
-      (RematMark){REMAT_KIND_CLONE, inst_name(measured.module, id)};
+      (RematMark){.kind = REMAT_KIND_CLONE, .original = inst_name(measured.module, id)};
   check_renders(dot(&measured, 0, 0), name_cases[_i].name);
   measured_free(&measured);
 }

@@ -27,7 +27,8 @@ static const char *line_with(const char *text, const char *part, Arena *out) {
 
 START_TEST(csv_is_as_documented) {
   Measured measured = measure_text(emit_sample, "xla-remat");
-  measured.marks[find_inst(measured.module, "r")] = (RematMark){REMAT_KIND_CLONE, STR("r.0")};
+  measured.marks[find_inst(measured.module, "r")] =
+      (RematMark){.kind = REMAT_KIND_CLONE, .original = STR("r.0")};
   measured.marks[find_inst(measured.module, "big")].kind = REMAT_KIND_MOVED;
   measured.marks[find_inst(measured.module, "z")].kind = REMAT_KIND_HELPER;
   ck_assert_str_eq(memlog(&measured, MEMLOG_CSV),
@@ -117,7 +118,8 @@ END_TEST
 
 START_TEST(json_is_as_documented) {
   Measured measured = measure_text(emit_sample, "xla-remat");
-  measured.marks[find_inst(measured.module, "r")] = (RematMark){REMAT_KIND_CLONE, STR("r.0")};
+  measured.marks[find_inst(measured.module, "r")] =
+      (RematMark){.kind = REMAT_KIND_CLONE, .original = STR("r.0")};
   const char *json = memlog(&measured, MEMLOG_JSONL);
   check_has(json,
             "{\"computation\":\"body\",\"position\":3,\"instruction\":\"y\",\"opcode\":"
@@ -169,7 +171,8 @@ END_TEST
 
 START_TEST(text_is_for_reading) {
   Measured measured = measure_text(emit_sample, "liveness-once");
-  measured.marks[find_inst(measured.module, "r")] = (RematMark){REMAT_KIND_CLONE, STR("r.0")};
+  measured.marks[find_inst(measured.module, "r")] =
+      (RematMark){.kind = REMAT_KIND_CLONE, .original = STR("r.0")};
   measured.marks[find_inst(measured.module, "big")].kind = REMAT_KIND_MOVED;
   measured.marks[find_inst(measured.module, "z")].kind = REMAT_KIND_HELPER;
   check_text(

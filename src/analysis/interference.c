@@ -1,0 +1,58 @@
+#include "analysis/interference.h"
+
+#include <stdlib.h>
+
+typedef struct Ranged {
+  LiveRange range;
+  ValueId value;
+} Ranged;
+
+static int by_start_then_id(const void *pa, const void *pb) {
+  const Ranged *a = pa, *b = pb;
+  if (a->range.start != b->range.start) return a->range.start < b->range.start ? -1 : 1;
+  return (a->value > b->value) - (a->value < b->value);
+}
+
+static void find_in_buffer(const HloBuffers *buffers, BufferId buffer, Interferences *found,
+                           Arena *out, Arena *scratch) {
+  uint32_t begin = buffers->first_value[buffer];
+  uint32_t count = buffers->first_value[buffer + 1] - begin;
+  if (count < 2) return;
+  ArenaMark mark = arena_mark(scratch);
+  Ranged *list = arena_array(scratch, Ranged, count);
+  uint32_t len = 0;
+  for (uint32_t i = 0; i < count; i++) {
+    ValueId value = buffers->values[begin + i];
+    LiveRange range = found->ranges.of[value];
+    if (range.start != NO_TIME) list[len++] = (Ranged){range, value};
+  }
+  if (len) qsort(list, len, sizeof *list, by_start_then_id);
+  uint32_t longest = 0;
+  for (uint32_t i = 1; i < len; i++) {
+    /* Who takes memory over may read it in the same step. */
+    if (list[longest].range.end > list[i].range.start) {
+      *vec_push(out, &found->list) = (Interference){list[longest].value, list[i].value};
+    }
+    if (list[i].range.end >= list[longest].range.end) longest = i;
+  }
+  arena_reset(scratch, mark);
+}
+
+Interferences interferences_find(const Module *module, const ValueAnalysis *values,
+                                 const Schedule *schedule, Arena *out, Arena *scratch) {
+  Interferences found = {
+      .ranges = live_ranges_raw(module, &values->graph, &values->flow, schedule, out, scratch)};
+  for (BufferId buffer = 0; buffer < values->buffers.num_buffers; buffer++) {
+    find_in_buffer(&values->buffers, buffer, &found, out, scratch);
+  }
+  return found;
+}
+
+bool is_free_of_interference(const Module *module, const Schedule *schedule, Arena *scratch) {
+  Arena *arena = arena_new(arena_options(scratch));
+  ValueAnalysis values = value_analysis_build(module, arena, scratch);
+  Interferences found = interferences_find(module, &values, schedule, arena, scratch);
+  bool is_free = found.list.len == 0;
+  arena_free(arena);
+  return is_free;
+}

@@ -1,0 +1,54 @@
+#include "remat/safe_reads.h"
+
+#include "analysis/interference.h"
+
+typedef struct Judge {
+  const Rewrite *rewrite;
+  const LiveRanges *ranges;
+  LogicalTime overwritten; /* when the memory of the value that is looked at is taken */
+  bool *is_kept;
+  uint32_t num_insts;
+  bool has_kept;
+} Judge;
+
+/* Keeps what a clone computes again. */
+static void blame(Judge *judge, InstId id) {
+  bool is_clone = false;
+  for (InstId original = rewrite_original(judge->rewrite, id); original != NO_ID;
+       original = rewrite_original(judge->rewrite, id)) {
+    id = original;
+    is_clone = true;
+  }
+  if (!is_clone || id >= judge->num_insts || judge->is_kept[id]) return;
+  judge->is_kept[id] = true;
+  judge->has_kept = true;
+}
+
+static void blame_late_reader(void *context, InstId user, HloPosition position) {
+  Judge *judge = context;
+  (void)position;
+  LogicalTime time = judge->ranges->time_of[user];
+  if (time != NO_TIME && time > judge->overwritten) blame(judge, user);
+}
+
+SafeReads safe_reads_judge(const Rewrite *rewrite, const Schedule *schedule, bool *is_kept,
+                           uint32_t num_insts, Arena *scratch) {
+  const Module *module = rewrite->module;
+  Arena *arena = arena_new(arena_options(scratch));
+  ValueAnalysis values = value_analysis_build(module, arena, scratch);
+  Interferences found = interferences_find(module, &values, schedule, arena, scratch);
+  Judge judge = {
+      .rewrite = rewrite, .ranges = &found.ranges, .is_kept = is_kept, .num_insts = num_insts};
+  for (uint32_t i = 0; i < found.list.len; i++) {
+    Interference pair = found.list.data[i];
+    blame(&judge, values.flow.values.data[pair.first].inst);
+    blame(&judge, values.flow.values.data[pair.second].inst);
+    judge.overwritten = found.ranges.of[pair.second].start;
+    dataflow_visit_uses(module, &values.flow, pair.first, blame_late_reader, &judge);
+  }
+  SafeReads verdict = found.list.len == 0 ? READS_SAFE
+                      : judge.has_kept    ? READS_UNSAFE
+                                          : READS_HOPELESS;
+  arena_free(arena);
+  return verdict;
+}
