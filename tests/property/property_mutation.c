@@ -308,5 +308,5 @@ START_TEST(mutants_are_refused) {
 END_TEST
 
 int main(void) {
-  return run_property("mutation", mutants_are_refused, 500);
+  return run_property("mutation", mutants_are_refused, 1500);
 }

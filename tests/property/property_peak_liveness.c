@@ -378,5 +378,5 @@ START_TEST(peaks_are_simulated) {
 END_TEST
 
 int main(void) {
-  return run_property("peak_liveness", peaks_are_simulated, 300);
+  return run_property("peak_liveness", peaks_are_simulated, 1500);
 }

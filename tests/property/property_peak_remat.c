@@ -159,5 +159,5 @@ START_TEST(peaks_are_recounted) {
 END_TEST
 
 int main(void) {
-  return run_property("peak_remat", peaks_are_recounted, 400);
+  return run_property("peak_remat", peaks_are_recounted, 1000);
 }

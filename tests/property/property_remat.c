@@ -142,5 +142,5 @@ START_TEST(rematerialized_modules_are_equivalent) {
 END_TEST
 
 int main(void) {
-  return run_property("remat", rematerialized_modules_are_equivalent, 300);
+  return run_property("remat", rematerialized_modules_are_equivalent, 1000);
 }

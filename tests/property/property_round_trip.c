@@ -77,5 +77,5 @@ START_TEST(print_then_parse_is_the_same) {
 END_TEST
 
 int main(void) {
-  return run_property("round_trip", print_then_parse_is_the_same, 400);
+  return run_property("round_trip", print_then_parse_is_the_same, 1500);
 }

@@ -119,5 +119,5 @@ START_TEST(schedules_are_topological_orders) {
 END_TEST
 
 int main(void) {
-  return run_property("schedule", schedules_are_topological_orders, 300);
+  return run_property("schedule", schedules_are_topological_orders, 1500);
 }
