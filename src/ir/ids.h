@@ -31,8 +31,26 @@ static inline Str str_make(const char *data, size_t len) {
   return (Str){data, (uint32_t)len};
 }
 
+/* memcmp() == 0 without a call: names are short. Words may overlap at the end. */
+static inline bool bytes_equal(const char *a, const char *b, uint32_t len) {
+  uint64_t word_a, word_b;
+  if (len < 8) {
+    uint64_t difference = 0;
+    for (uint32_t i = 0; i < len; i++) difference |= (uint64_t)(a[i] ^ b[i]);
+    return difference == 0;
+  }
+  for (uint32_t i = 0; i + 8 < len; i += 8) {
+    memcpy(&word_a, a + i, 8);
+    memcpy(&word_b, b + i, 8);
+    if (word_a != word_b) return false;
+  }
+  memcpy(&word_a, a + len - 8, 8);
+  memcpy(&word_b, b + len - 8, 8);
+  return word_a == word_b;
+}
+
 static inline bool str_equal(Str a, Str b) {
-  return a.len == b.len && (a.len == 0 || memcmp(a.data, b.data, a.len) == 0);
+  return a.len == b.len && bytes_equal(a.data, b.data, a.len);
 }
 
 static inline bool str_is(Str a, const char *text) {

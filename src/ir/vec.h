@@ -29,6 +29,13 @@
        : (void)0,                                                                     \
    (vec)->len += (count), (vec)->data + ((vec)->len - (count)))
 
+/* Makes room for `count` elements in all. Memory that is not used is not touched. */
+#define vec_reserve(arena, vec, count)                                                    \
+  ((count) > (vec)->cap ? (void)((vec)->data = vec_grow((arena), (vec)->data, &(vec)->cap, \
+                                                        (vec)->len, (count) - (vec)->len,  \
+                                                        sizeof *(vec)->data))              \
+                        : (void)0)
+
 /* Room for `more` elements beyond `len`; at least doubles. Counts that pass 2^32 are reported as
  * out of memory: ids are 32 bits wide everywhere. */
 static inline void *vec_grow(Arena *arena, void *data, uint32_t *cap, uint32_t len, uint32_t more,

@@ -27,7 +27,7 @@ const Word *words_find(const Words *words, Str text, uint64_t hash) {
   uint32_t id;
   for (IdProbe probe = id_table_probe(&words->table, hash); id_probe_next(&probe, &id);) {
     const Word *word = &words->list[id];
-    if (word->len == text.len && memcmp(word->text, text.data, text.len) == 0) return word;
+    if (word->len == text.len && bytes_equal(word->text, text.data, text.len)) return word;
   }
   return NULL;
 }

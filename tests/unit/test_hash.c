@@ -123,6 +123,24 @@ START_TEST(texts_compare_as_bytes) {
 }
 END_TEST
 
+/* Each place of a difference in each length, and nothing beyond the end is read. */
+START_TEST(bytes_equal_sees_each_byte) {
+  for (uint32_t len = 0; len < 40; len++) {
+    char *a = malloc(len + 1), *b = malloc(len + 1);
+    memset(a, 'x', len);
+    memset(b, 'x', len);
+    ck_assert_msg(bytes_equal(a, b, len), "%u bytes", len);
+    for (uint32_t i = 0; i < len; i++) {
+      b[i] = 'y';
+      ck_assert_msg(!bytes_equal(a, b, len), "byte %u of %u", i, len);
+      b[i] = 'x';
+    }
+    free(a);
+    free(b);
+  }
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("hash");
   TCase *tc = tcase_create("hash");
@@ -132,6 +150,7 @@ int main(void) {
   tcase_add_loop_test(tc, all_ids_of_a_hash_come_back, 1, 9);
   tcase_add_test(tc, copy_is_independent);
   tcase_add_test(tc, texts_compare_as_bytes);
+  tcase_add_test(tc, bytes_equal_sees_each_byte);
   suite_add_tcase(suite, tc);
   return run_suite(suite);
 }

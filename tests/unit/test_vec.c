@@ -108,6 +108,22 @@ START_TEST(counts_beyond_32_bits_are_out_of_memory) {
 }
 END_TEST
 
+START_TEST(reserved_room_is_not_moved) {
+  Arena *arena = arena_new(NULL);
+  VEC(uint32_t) list = {0};
+  vec_reserve(arena, &list, 1000);
+  ck_assert_uint_eq(list.len, 0);
+  ck_assert_uint_ge(list.cap, 1000);
+  const uint32_t *data = list.data;
+  for (uint32_t i = 0; i < 1000; i++) *vec_push(arena, &list) = i;
+  ck_assert_ptr_eq(list.data, data);
+  vec_reserve(arena, &list, 10);
+  ck_assert_ptr_eq(list.data, data);
+  ck_assert_uint_eq(list.data[999], 999);
+  arena_free(arena);
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("vec");
   TCase *tc = tcase_create("vec");
@@ -116,6 +132,7 @@ int main(void) {
   tcase_add_test(tc, extend_gives_room_at_the_end);
   tcase_add_test(tc, capacity_doubles);
   tcase_add_test(tc, counts_beyond_32_bits_are_out_of_memory);
+  tcase_add_test(tc, reserved_room_is_not_moved);
   suite_add_tcase(suite, tc);
   return run_suite(suite);
 }
