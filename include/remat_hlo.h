@@ -96,12 +96,15 @@ typedef struct rh_parse_options {
   /* Called when memory runs out; must not return. NULL = abort(). */
   void (*on_out_of_memory)(void *context, size_t wanted_bytes, size_t limit_bytes);
   void *context;
+  uint32_t max_errors; /* that `diags` gets at most: behind an error the next instruction is read, as
+                          if what was broken were right; 0 = 1 */
 } rh_parse_options;
 
-#define RH_PARSE_OPTIONS_INIT {0, NULL, NULL}
+#define RH_PARSE_OPTIONS_INIT {0, NULL, NULL, 0}
 
 /* Parses HLO text as XLA does; `options` may be NULL. On success `*module` is to be freed by the
- * caller; warnings may be in `diags`. RH_ERR_INPUT when XLA would not read it either. Linear. */
+ * caller; warnings may be in `diags`. RH_ERR_INPUT when XLA would not read it either: an error is then
+ * in `diags`, the first one first. Linear. */
 RH_API rh_status rh_parse(const char *text, size_t length, const rh_parse_options *options,
                           rh_module **module, rh_diags *diags);
 
@@ -130,9 +133,6 @@ RH_API rh_status rh_check(const rh_module *module, rh_diags *diags);
  * replaced. RH_ERR_SYSTEM when `write` failed. */
 RH_API rh_status rh_print(const rh_module *module, rh_write_fn write, void *context);
 
-/* ---- scheduling ---- */
-
-typedef enum rh_inline_calls {
 typedef struct rh_format_options {
   bool is_short;       /* XLA's short form: no `%`, signatures, metadata; control dependencies stay */
   bool omit_metadata;  /* no metadata, no tables of source locations; is_short does so too */
@@ -148,6 +148,9 @@ typedef struct rh_format_options {
 RH_API rh_status rh_format(const rh_module *module, const rh_format_options *options,
                            rh_write_fn write, void *context);
 
+/* ---- scheduling ---- */
+
+typedef enum rh_inline_calls {
   RH_INLINE_AUTO,  /* as XLA does: before scheduling, never in a scheduled module */
   RH_INLINE_NEVER,
   RH_INLINE_ALWAYS,

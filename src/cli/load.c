@@ -25,7 +25,8 @@ rh_status load_module(const char *path, const Options *options, Loaded *loaded) 
   if (status != RH_OK) return status;
   rh_parse_options parse = {.max_memory_bytes = (size_t)options->max_memory_bytes,
                             .on_out_of_memory = exit_out_of_memory,
-                            .context = loaded};
+                            .context = loaded,
+                            .max_errors = (uint32_t)options->max_errors};
   status =
       rh_parse(loaded->input.text, loaded->input.length, &parse, &loaded->module, loaded->diags);
   return load_report(loaded, status);

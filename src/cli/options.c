@@ -84,7 +84,8 @@ void options_init(Options *options) {
                        .device = "a100-80g",
                        .trip_count = 1,
                        .dot_min_bytes = dot.min_bytes,
-                       .dot_max_nodes = dot.max_nodes};
+                       .dot_max_nodes = dot.max_nodes,
+                       .max_errors = 20};
 }
 
 void options_free(Options *options) {

@@ -56,6 +56,7 @@ typedef struct Options {
   const char *list_options;
   const char *list_names;
   int64_t max_memory_bytes;
+  int64_t max_errors;
   bool xla_flags_env;
   bool help;
   bool version;
@@ -71,6 +72,7 @@ enum {
   FOR_LIST = 1 << 4,
   FOR_FMT = 1 << 5,
   FOR_ALL = (1 << 6) - 1,
+  FOR_FILES = FOR_ALL & ~FOR_LIST, /* that read modules */
 };
 
 void options_init(Options *options);

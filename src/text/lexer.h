@@ -79,6 +79,12 @@ static inline void lex_skip_to(Lexer *lexer, uint32_t end) {
   lex_next(lexer);
 }
 
+/* Goes on at `pos`, whatever was read before, errors too. */
+static inline void lex_restart(Lexer *lexer, uint32_t pos) {
+  lexer->tok.kind = TOK_EOF;
+  lex_skip_to(lexer, pos);
+}
+
 /* The kind of the token behind the current one. */
 TokKind lex_peek(const Lexer *lexer);
 

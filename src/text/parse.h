@@ -11,4 +11,8 @@
 rh_status text_parse(const char *text, size_t length, const ArenaOptions *memory, Module **module,
                      rh_diags *diags);
 
+/* The same, telling of up to `max_errors` errors, from 1 on, instead of the first. */
+rh_status text_parse_all(const char *text, size_t length, const ArenaOptions *memory,
+                         uint32_t max_errors, Module **module, rh_diags *diags);
+
 #endif

@@ -232,7 +232,8 @@ static bool parse_window(Parser *parser) {
     uint32_t field = 0;
     while (field < NUM_WINDOW && !str_is(name, names[field])) field++;
     if (field == NUM_WINDOW) {
-      return parse_fail(parser, place, "a window has no field '%.*s'", (int)name.len, name.data);
+      return parse_fail(parser, place, "a window has no field '%.*s'%s", (int)name.len, name.data,
+                        parse_meant(parser, name, names, NUM_WINDOW));
     }
     if (fields[field].count) {
       return parse_fail(parser, place, "the window's %s is given twice", names[field]);
@@ -402,8 +403,7 @@ static bool parse_computation(Parser *parser) {
     if (!parse_name(parser, &name)) return false;
     comp = parser_find_comp(parser, name);
     if (comp == NO_ID) {
-      return parse_fail(parser, place, "computation '%.*s' is not defined above", (int)name.len,
-                        name.data);
+      return parse_fail_name(parser, place, NAME_OF_COMP, "computation", name);
     }
   }
   *vec_push(parser->tables, &parser->callees) = comp;
@@ -431,8 +431,7 @@ static bool parse_instruction_list(Parser *parser) {
     if (!parse_name(parser, &name)) return false;
     InstId id = parser_find_inst(parser, name);
     if (id == NO_ID) {
-      return parse_fail(parser, place, "instruction '%.*s' is not defined above", (int)name.len,
-                        name.data);
+      return parse_fail_name(parser, place, NAME_OF_INST, "instruction", name);
     }
     *vec_push(parser->tables, &parser->predecessors) = id;
   } while (eat(parser, TOK_COMMA));
@@ -457,14 +456,11 @@ static bool parse_enum(Parser *parser, AttrKind kind) {
       }
     }
   }
-  size_t length = 0;
-  for (int i = 0; words[i]; i++) length += strlen(words[i]) + 2;
-  char *list = arena_zalloc(parser->scratch, length + 1);
-  for (int i = 0; words[i]; i++) {
-    if (i) strcat(list, ", ");
-    strcat(list, words[i]);
-  }
-  return parse_expected(parser, arena_printf(parser->scratch, "one of %s", list));
+  uint32_t num_words = 0;
+  const char *list = "one of ";
+  for (; words[num_words]; num_words++)
+    list = arena_printf(parser->scratch, "%s%s%s", list, num_words ? ", " : "", words[num_words]);
+  return parse_expected_word(parser, list, words, num_words);
 }
 
 static bool parse_precision_list(Parser *parser) {
@@ -776,7 +772,8 @@ bool parse_metadata(Parser *parser, Metadata *metadata) {
     uint32_t field = 0;
     while (field < NUM_META && !str_is(name, metadata_names[field])) field++;
     if (field == NUM_META) {
-      return parse_fail(parser, place, "metadata has no field '%.*s'", (int)name.len, name.data);
+      return parse_fail(parser, place, "metadata has no field '%.*s'%s", (int)name.len, name.data,
+                        parse_meant(parser, name, metadata_names, NUM_META));
     }
     if (seen & 1u << field) {
       return parse_fail(parser, place, "the metadata's %s is given twice", metadata_names[field]);

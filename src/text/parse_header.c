@@ -79,7 +79,8 @@ static bool parse_input_output_alias(Parser *parser) {
       bool is_name = at(parser, TOK_IDENT) || at(parser, TOK_NAME);
       alias.is_must_alias = is_name && str_is(tok_word(parser), "must-alias");
       if (!is_name || (!alias.is_must_alias && !str_is(tok_word(parser), "may-alias"))) {
-        return parse_expected(parser, "may-alias or must-alias");
+        static const char *const kinds[] = {"may-alias", "must-alias"};
+        return parse_expected_word(parser, "may-alias or must-alias", kinds, 2);
       }
       lex_next(&parser->lex);
     }
@@ -247,7 +248,8 @@ static bool parse_header_attr(Parser *parser, uint32_t *seen) {
   uint32_t attr = 0;
   while (attr < NUM_HEADER_ATTRS && !str_is(name, header_names[attr])) attr++;
   if (attr == NUM_HEADER_ATTRS) {
-    return parse_fail(parser, place, "a module has no attribute '%.*s'", (int)name.len, name.data);
+    return parse_fail(parser, place, "a module has no attribute '%.*s'%s", (int)name.len, name.data,
+                      parse_meant(parser, name, header_names, NUM_HEADER_ATTRS));
   }
   if (*seen & 1u << attr) {
     return parse_fail(parser, place, "attribute '%.*s' is given twice", (int)name.len, name.data);
@@ -292,7 +294,8 @@ static bool parse_int_fields(Parser *parser, const char *const *names, int count
     int field = 0;
     while (field < count && !str_is(name, names[field])) field++;
     if (field == count) {
-      return parse_fail(parser, place, "there is no field '%.*s' here", (int)name.len, name.data);
+      return parse_fail(parser, place, "there is no field '%.*s' here%s", (int)name.len, name.data,
+                        parse_meant(parser, name, names, (uint32_t)count));
     }
     if (seen & 1u << field) return parse_fail(parser, place, "%s is given twice", names[field]);
     seen |= 1u << field;

@@ -24,7 +24,7 @@ static InstId find_hashed(const Parser *parser, Str name, uint64_t name_hash) {
        id_probe_next(&probe, &id);) {
     const Instruction *inst = inst_get(parser->module, id);
     if (inst->parent == parser->comp && inst->name_len == name.len &&
-        memcmp(inst->name, name.data, name.len) == 0) {
+        bytes_equal(inst->name, name.data, name.len)) {
       return id;
     }
   }
@@ -108,9 +108,7 @@ static InstId find_operand(Parser *parser, Str name, uint64_t name_hash, ShapeId
     }
     return add_missing_param(parser, name, shape);
   }
-  if (id == NO_ID) {
-    parse_fail(parser, place, "operand '%.*s' is not defined above", (int)name.len, name.data);
-  }
+  if (id == NO_ID) parse_fail_name(parser, place, NAME_OF_INST, "operand", name);
   return id;
 }
 
@@ -118,6 +116,7 @@ static bool check_operand_shape(Parser *parser, InstId id, ShapeId declared, uin
   const ShapeTable *shapes = &parser->module->shapes;
   ShapeId actual = inst_get(parser->module, id)->shape;
   if (declared == NO_ID || shape_compatible(shapes, actual, declared)) return true;
+  if (parser_is_unknown(parser, id)) return true;
   Str name = inst_name(parser->module, id);
   Str has = shape_text(shapes, actual, false, parser->tables);
   Str says = shape_text(shapes, declared, false, parser->tables);
@@ -127,6 +126,7 @@ static bool check_operand_shape(Parser *parser, InstId id, ShapeId declared, uin
 
 /* `x#1`: the get-tuple-element that XLA makes of it, shared by all that say the same. */
 static InstId compact_element(Parser *parser, InstId tuple, int64_t index, uint32_t place) {
+  if (parser_is_unknown(parser, tuple)) return tuple;
   const Shape *shape = inst_shape(parser->module, tuple);
   Str base = inst_name(parser->module, tuple);
   if (!shape_is_tuple(shape)) {
@@ -215,6 +215,13 @@ static bool parse_plain_operand(Parser *parser) {
   return true;
 }
 
+/* `x(` and `x[` are no names of operands. */
+static bool is_followed_by_bracket(const Parser *parser, const ParseError *error) {
+  const Lexer *lexer = &parser->lex;
+  uint32_t end = (uint32_t)(error->name.data - lexer->text) + error->name.len;
+  return end < lexer->length && (lexer->text[end] == '(' || lexer->text[end] == '[');
+}
+
 /* One operand. When it is neither a name nor a nested instruction, XLA only notes that and goes on
  * from where the second reading stopped; with luck a ',' or ')' stands there, and the operand is
  * dropped. So true does not mean that there is one more operand; `*noted` then holds the error. */
@@ -242,7 +249,10 @@ static bool parse_operand(Parser *parser, uint32_t opener, ParseError *noted) {
   parser->operands.len = parser->operand_offsets.len = num_operands;
   /* The reading that came further knows better what was meant. */
   ParseError as_inst = parser->error;
-  bool name_is_better = as_name.offset >= as_inst.offset || as_inst.offset == place;
+  bool is_opcode_or_type = as_name.kind != NAME_OF_NOTHING && as_name.offset == as_inst.offset &&
+                           is_followed_by_bracket(parser, &as_name);
+  bool name_is_better =
+      !is_opcode_or_type && (as_name.offset >= as_inst.offset || as_inst.offset == place);
   parser->error = before;
   if (!noted->message) *noted = name_is_better ? as_name : as_inst;
   if (parser->depth > MAX_NESTING) return false;
@@ -258,7 +268,8 @@ static bool parse_operands(Parser *parser, ParseError *noted) {
   if (!at(parser, TOK_RPAREN)) {
     do {
       if (!parse_operand(parser, opener, noted)) {
-        return parse_fail_opened(parser, noted->offset, noted->opener, "%s", noted->message);
+        if (!parser->error.message) parser->error = *noted;
+        return false;
       }
     } while (eat(parser, TOK_COMMA));
   }
@@ -288,21 +299,24 @@ static const AttrRule *find_rule(const Parser *parser, const AttrRule *rules, At
 
 static bool fail_unknown_attr(Parser *parser, const AttrRule *const *rules, Str name,
                               Opcode opcode, uint32_t place) {
-  size_t length = 1;
+  const char *known[NUM_ATTRS];
+  uint32_t num_own = 0;
+  const char *own = "";
   for (int list = 0; list < 2; list++) {
     for (const AttrRule *rule = rules[list]; rule && rule->attr >= 0; rule++) {
-      length += strlen(attribute_info((AttrId)rule->attr)->text) + 2;
+      known[num_own] = attribute_info((AttrId)rule->attr)->text;
+      own = arena_printf(parser->scratch, "%s%s%s", own, num_own ? ", " : "; its own are ",
+                         known[num_own]);
+      num_own++;
     }
   }
-  char *known = arena_zalloc(parser->scratch, length);
-  for (int list = 0; list < 2; list++) {
-    for (const AttrRule *rule = rules[list]; rule && rule->attr >= 0; rule++) {
-      if (*known) strcat(known, ", ");
-      strcat(known, attribute_info((AttrId)rule->attr)->text);
-    }
+  uint32_t num_known = num_own;
+  for (AttrId attr = 0; attr < NUM_ATTRS; attr++) {
+    if (attribute_is_common(attr)) known[num_known++] = attribute_info(attr)->text;
   }
-  return parse_fail(parser, place, "%s has no attribute '%.*s'%s%s", opcode_text(opcode),
-                    (int)name.len, name.data, *known ? "; its own are " : "", known);
+  const char *meant = parse_meant(parser, name, known, num_known);
+  return parse_fail(parser, place, "%s has no attribute '%.*s'%s", opcode_text(opcode),
+                    (int)name.len, name.data, *meant ? meant : own);
 }
 
 /* One `name=value` of an instruction with these rules; `rules[1]` may be NULL. */
@@ -389,17 +403,12 @@ static bool has_native_async(Opcode opcode) {
 }
 
 static bool fail_unknown_opcode(Parser *parser, Str text) {
-  uint32_t place = tok(parser)->begin;
-  if (lex_peek(&parser->lex) == TOK_LBRACKET) {
-    return parse_fail(parser, place, "unknown element type '%.*s'", (int)text.len, text.data);
-  }
+  if (lex_peek(&parser->lex) == TOK_LBRACKET) return parse_fail_type(parser);
   const char *known[NUM_OPCODES];
   for (unsigned opcode = 0; opcode < NUM_OPCODES; opcode++)
     known[opcode] = opcode_text((Opcode)opcode);
-  const char *word = arena_printf(parser->scratch, "%.*s", (int)text.len, text.data);
-  const char *meant = rh_closest_word(word, known, NUM_OPCODES);
-  return parse_fail(parser, place, "unknown opcode '%s'%s%s%s", word,
-                    meant ? "; did you mean '" : "", meant ? meant : "", meant ? "'?" : "");
+  return parse_fail(parser, tok(parser)->begin, "unknown opcode '%.*s'%s", (int)text.len, text.data,
+                    parse_meant(parser, text, known, NUM_OPCODES));
 }
 
 static bool parse_opcode(Parser *parser, OpcodeText *result) {
@@ -523,6 +532,7 @@ static void add_predecessors(Parser *parser, InstId id, uint32_t first) {
 typedef struct RhsText {
   OpcodeText op;
   bool has_shape;
+  bool is_unknown; /* its shape would follow from what is not known */
   ShapeId shape;
   uint32_t paren, close;
 } RhsText;
@@ -537,6 +547,20 @@ static bool parse_arguments(Parser *parser, RhsText *rhs, NewInst *new, ParseErr
   }
   rhs->close = parser->lex.prev_end - 1;
   return ok;
+}
+
+/* Whether the shape that is written may not be the one that it has, or who follows looks further. */
+static bool replaces_shape(Opcode opcode) {
+  switch (opcode) {
+    case OPCODE_ADD_DEPENDENCY:
+    case OPCODE_ASYNC_START:
+    case OPCODE_ASYNC_UPDATE:
+    case OPCODE_INFEED:
+    case OPCODE_RECV:
+    case OPCODE_RECV_DONE:
+    case OPCODE_SEND: return true;
+    default: return false;
+  }
 }
 
 /* The rest of rhs once its opcode is known. */
@@ -582,6 +606,11 @@ static bool parse_rhs_tail(Parser *parser, RhsText *rhs, NewInst *new, bool with
                          .num_callees = new->num_callees,
                          .wrapped = op->wrapped,
                          .offset = op->place};
+  if (parser->num_errors && parser_depends_on_unknown(parser, &candidate)) {
+    rhs->is_unknown = !rhs->has_shape || replaces_shape(op->opcode);
+    if (!rhs->has_shape) new->shape = parser_unknown_shape(parser);
+    return true;
+  }
   if (!parse_check_opcode(parser, &candidate)) {
     /* A dropped operand is the likelier cause of a wrong count. */
     if (noted.message) parser->error = noted;
@@ -629,6 +658,7 @@ bool parse_instruction_rhs(Parser *parser, Str name, uint32_t begin, uint32_t na
                             .paren = rhs.paren,
                             .close = rhs.close};
   *id = parser_add_inst(parser, &new);
+  if (rhs.is_unknown) parser_mark_unknown(parser, *id);
   parser->callees.len = first_callee;
   if (parser->predecessors.len > first_predecessor) {
     add_predecessors(parser, *id, first_predecessor);
@@ -654,6 +684,22 @@ static bool check_inst_name(Parser *parser, Str name, uint64_t name_hash, uint32
                            "instruction '%.*s' is already defined", (int)name.len, name.data);
 }
 
+/* A name that no '=' follows. */
+static bool fail_name(Parser *parser, Str name, uint32_t place) {
+  static const char *const words[] = {"ROOT", "ENTRY", "HloModule"};
+  const char *meant = "";
+  if (at(parser, TOK_NAME) || at(parser, TOK_IDENT)) meant = parse_meant(parser, name, words, 3);
+  if (*meant) {
+    return parse_fail(parser, place, "unknown word '%.*s' before a name%s", (int)name.len,
+                      name.data, meant);
+  }
+  return parse_token(parser, TOK_EQUAL, "behind the name of an instruction");
+}
+
+static bool is_attribute(const Token *token) {
+  return token->known && token->known->attr != NUM_ATTRS;
+}
+
 bool parse_instruction(Parser *parser, InstId *root) {
   parser->lead = text_line_end(parser->lex.text, parser->lex.length, parser->lex.prev_end);
   uint32_t begin = tok(parser)->begin;
@@ -662,9 +708,14 @@ bool parse_instruction(Parser *parser, InstId *root) {
   uint32_t place = tok(parser)->begin;
   uint64_t name_hash = tok(parser)->hash;
   Str name;
+  if (at(parser, TOK_ATTR_NAME) && is_attribute(tok(parser))) {
+    return parse_fail(parser, place, "expected ',' before the attribute '%.*s'",
+                      (int)tok_word(parser).len, tok_word(parser).data);
+  }
   if (!parse_name(parser, &name)) return false;
   if (parser->lex.text[place] == '%') parser->source->uses_percent = true;
-  if (!parse_token(parser, TOK_EQUAL, "behind the name of an instruction")) return false;
+  if (!at(parser, TOK_EQUAL)) return fail_name(parser, name, place);
+  lex_next(&parser->lex);
   if (is_root && *root != NO_ID) {
     return parse_fail_opened(parser, begin, parser->source->insts.data[*root].text.begin,
                              "a computation has one ROOT");

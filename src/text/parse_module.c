@@ -11,7 +11,6 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "text/foreign.h"
 #include "text/parser.h"
 
 /* ---- errors and tokens ---- */
@@ -182,6 +181,7 @@ static IdList keep_ids(Parser *parser, const uint32_t *ids, uint32_t count) {
 /* Parameters by number; they must be 0…n-1, each once. */
 static bool collect_params(Parser *parser, CompId id) {
   const Module *module = parser->module;
+  if (parser_is_unknown_comp(parser, id)) return true;
   uint32_t count = 0;
   for (uint32_t i = 0; i < comp_num_insts(module, id); i++) {
     count += inst_get(module, comp_inst(module, id, i))->opcode == OPCODE_PARAMETER;
@@ -212,11 +212,20 @@ bool parser_close_comp(Parser *parser, OpenComp open, InstId root) {
   uint32_t count = parser->comp_insts.len - open.first_inst;
   const InstId *insts = parser->comp_insts.data + open.first_inst;
   Computation *comp = comp_get(parser->module, open.id);
-  comp->root = root != NO_ID ? root : insts[count - 1];
+  if (root == NO_ID && count) root = insts[count - 1]; /* all may be broken */
+  comp->root = root;
   comp->insts = keep_ids(parser, insts, count);
   parser->comp_insts.len = open.first_inst;
   parser->comp = open.outer;
   return collect_params(parser, open.id);
+}
+
+/* Where a computation begins instead of an instruction, the one before lacks its end. */
+static void expect_close(Parser *parser, uint32_t begin, uint32_t opener) {
+  if (!parse_begins_next(&parser->lex, begin, opener)) return;
+  parser->error = (ParseError){0};
+  lex_restart(&parser->lex, begin);
+  parse_close(parser, TOK_RBRACE, opener, "the computation");
 }
 
 bool parse_computation_body(Parser *parser, Str name, unsigned flags, CompId *id) {
@@ -228,12 +237,19 @@ bool parse_computation_body(Parser *parser, Str name, unsigned flags, CompId *id
                                                                  "instruction");
   }
   if (name.len == 0) name = STR("_");
+  if (!(flags & COMP_NESTED)) parser->body = opener;
   OpenComp open = parser_open_comp(parser, name, flags);
   CompSource source = {.text.begin = opener, .name = opener, .body = opener + 1};
   InstId root = NO_ID;
   do {
-    bool is_open = !at(parser, TOK_EOF) || parse_close(parser, TOK_RBRACE, opener, "the computation");
-    if (!is_open || !parse_instruction(parser, &root)) {
+    uint32_t begin = tok(parser)->begin;
+    if (!at(parser, TOK_EOF)) {
+      if (parse_instruction(parser, &root)) continue;
+      expect_close(parser, begin, opener);
+    } else {
+      parse_close(parser, TOK_RBRACE, opener, "the computation");
+    }
+    if (!recover_in_body(parser, open.id, opener, begin, &root)) {
       parser->comp = open.outer;
       return false;
     }
@@ -301,9 +317,10 @@ static bool parse_computation_attrs(Parser *parser, CompId id) {
 
 static bool check_result_shape(Parser *parser, CompId id, ShapeId declared, uint32_t place) {
   const Module *module = parser->module;
+  if (declared == NO_ID || parser_is_unknown_comp(parser, id)) return true;
   InstId root = comp_get(module, id)->root;
   ShapeId actual = inst_get(module, root)->shape;
-  if (declared == NO_ID || shape_compatible(&module->shapes, actual, declared)) return true;
+  if (shape_compatible(&module->shapes, actual, declared)) return true;
   Str says = shape_text(&module->shapes, declared, false, parser->scratch);
   Str has = shape_text(&module->shapes, actual, false, parser->scratch);
   Str name = inst_name(module, root);
@@ -318,11 +335,15 @@ static bool parse_computation(Parser *parser) {
   if (is_entry) lex_next(&parser->lex);
   uint32_t place = tok(parser)->begin, shape_place = 0;
   Str name;
+  if (tok_is_keyword(tok(parser), KW_HLO_MODULE)) {
+    return parse_fail(parser, place, "another HloModule begins here; a text holds one");
+  }
   if (!parse_name(parser, &name)) return false;
   CompId other = parser_find_comp(parser, name);
   if (other != NO_ID) {
-    return parse_fail_opened(parser, place, parser->source->comps.data[other].name,
-                             "computation '%.*s' is already defined", (int)name.len, name.data);
+    parse_fail_opened(parser, place, parser->source->comps.data[other].name,
+                      "computation '%.*s' is already defined", (int)name.len, name.data);
+    if (!parse_report(parser)) return false;
   }
   ShapeId result = NO_ID;
   if (at(parser, TOK_LPAREN) && !parse_signature(parser, &result, &shape_place)) return false;
@@ -407,16 +428,22 @@ static bool check_async_callers(Parser *parser) {
 static bool parse_module(Parser *parser) {
   ModuleHeader *header = &parser->source->header;
   header->is_present = tok_is_keyword(tok(parser), KW_HLO_MODULE);
-  if (header->is_present && !parse_header(parser)) return false;
+  uint32_t begin = tok(parser)->begin;
+  if (header->is_present && !parse_header(parser)) {
+    if (!recover_at_computation(parser, begin, true)) return false;
+    *header = (ModuleHeader){.is_present = true}; /* nothing of it is to be resolved */
+    if (at(parser, TOK_EOF)) return false;
+  }
   do {
-    if (!parse_computation(parser)) return false;
+    begin = tok(parser)->begin;
+    if (!parse_computation(parser) && !recover_at_computation(parser, begin, false)) return false;
   } while (!at(parser, TOK_EOF));
   Module *module = parser->module;
   for (CompId id = module->comps.len; module->entry == NO_ID && id-- > 0;) {
     bool is_top = !(comp_get(module, id)->flags & (COMP_NESTED | COMP_IMPLIED));
     if (is_top) module->entry = id;
   }
-  if (!header->is_present) {
+  if (!header->is_present && module->entry != NO_ID) {
     Str name = comp_name(module, module->entry);
     char *text = arena_printf(parser->arena, "module_%.*s", (int)name.len, name.data);
     header->name = str_make(text, strlen(text));
@@ -455,8 +482,9 @@ static bool parse_text(Parser *parser) {
                    tok_is_keyword(tok(parser), KW_ENTRY) || lex_peek(&parser->lex) == TOK_LBRACE;
   if (!(is_module ? parse_module(parser) : parse_single_instruction(parser))) return false;
   if (!check_async_callers(parser)) return false;
-  build_users(parser);
-  return parse_resolve_header(parser);
+  if (parser->num_errors == 0) build_users(parser);
+  CompId entry = parser->module->entry;
+  return entry == NO_ID || parser_is_unknown_comp(parser, entry) || parse_resolve_header(parser);
 }
 
 /* absl::CUnescape for escapes that the lexer has checked. */
@@ -501,19 +529,24 @@ bool parse_quoted_module(Parser *parser, Span quoted, uint32_t place) {
   return ok;
 }
 
-/* What was meant for another program is told apart only now, as XLA would take some of it. */
-static void report_error(const Parser *parser) {
-  DiagPlace place = {parser->error.offset, parser->error.opener};
-  const char *message = foreign_format(parser->lex.text, parser->lex.length, place.offset);
-  if (message) place = DIAG_NOWHERE;
-  diag_fail(parser->diags, RH_ERR_INPUT, place, "%s", message ? message : parser->error.message);
+/* What dumps have: 100 to 250 bytes of text for each instruction, and so on. With room from the
+ * beginning nothing has to be moved. */
+static void reserve(Parser *parser, uint32_t length) {
+  Module *module = parser->module;
+  ModuleSource *source = parser->source;
+  uint32_t num_insts = length / 160;
+  id_table_reserve(&parser->inst_names, parser->tables, num_insts);
+  vec_reserve(parser->arena, &module->insts, num_insts);
+  vec_reserve(parser->arena, &module->ids, num_insts * 6);
+  vec_reserve(parser->arena, &source->insts, num_insts);
+  vec_reserve(parser->arena, &source->operand_offsets, num_insts * 2);
+  vec_reserve(parser->arena, &source->attrs, num_insts * 4);
+  vec_reserve(parser->arena, &source->ints, num_insts * 12);
+  vec_reserve(parser->arena, &source->metadata, num_insts);
 }
 
-/* Dumps have 100 to 250 bytes of text for each instruction: the table of names rarely has to grow. */
-enum { BYTES_PER_INST = 192 };
-
-rh_status text_parse(const char *text, size_t length, const ArenaOptions *memory, Module **module,
-                     rh_diags *diags) {
+rh_status text_parse_all(const char *text, size_t length, const ArenaOptions *memory,
+                         uint32_t max_errors, Module **module, rh_diags *diags) {
   *module = NULL;
   if (length >= UINT32_MAX) {
     return diag_fail(diags, RH_ERR_INPUT, DIAG_NOWHERE, "the text is larger than 4 GiB");
@@ -522,22 +555,28 @@ rh_status text_parse(const char *text, size_t length, const ArenaOptions *memory
                    .tables = arena_new(memory),
                    .scratch = arena_new(memory),
                    .diags = diags,
+                   .max_errors = max_errors,
                    .comp = NO_ID};
   parser.arena = parser.module->arena;
   parser.source = parser.module->source;
   words_init(&parser.words, parser.tables);
   lexer_init(&parser.lex, text, (uint32_t)length, &parser.words);
-  id_table_reserve(&parser.inst_names, parser.tables, (uint32_t)length / BYTES_PER_INST);
+  reserve(&parser, (uint32_t)length);
   (void)vec_extend(parser.tables, &parser.operands, 0); /* a place of the first element is asked for */
   (void)vec_extend(parser.tables, &parser.callees, 0);
   bool ok = parse_text(&parser);
-  if (ok) {
+  if (parser.error.message) parse_report(&parser);
+  if (ok && parser.num_errors == 0) {
     *module = parser.module;
   } else {
-    report_error(&parser);
     module_free(parser.module);
   }
   arena_free(parser.tables);
   arena_free(parser.scratch);
-  return ok ? RH_OK : RH_ERR_INPUT;
+  return *module ? RH_OK : RH_ERR_INPUT;
+}
+
+rh_status text_parse(const char *text, size_t length, const ArenaOptions *memory, Module **module,
+                     rh_diags *diags) {
+  return text_parse_all(text, length, memory, 1, module, diags);
 }

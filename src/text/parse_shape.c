@@ -435,12 +435,24 @@ bool parse_at_shape(const Parser *parser) {
          (at_ident(parser, "b") && lex_peek(&parser->lex) == TOK_LPAREN);
 }
 
+bool parse_fail_type(Parser *parser) {
+  Str word = tok_word(parser);
+  const char *known[NUM_TYPES];
+  for (unsigned type = 0; type < NUM_TYPES; type++)
+    known[type] = type_info((ElementType)type)->text;
+  return parse_fail(parser, tok(parser)->begin, "unknown element type '%.*s'%s", (int)word.len,
+                    word.data, parse_meant(parser, word, known, NUM_TYPES));
+}
+
 bool parse_shape(Parser *parser, ShapeId *shape) {
   if (at(parser, TOK_LPAREN)) return parse_tuple_shape(parser, shape);
   if (at_ident(parser, "b") && lex_peek(&parser->lex) == TOK_LPAREN) {
     return parse_buffer(parser, shape);
   }
-  if (!at(parser, TOK_TYPE)) return parse_expected(parser, "a shape");
+  if (!at(parser, TOK_TYPE)) {
+    bool is_type = at(parser, TOK_IDENT) && lex_peek(&parser->lex) == TOK_LBRACKET;
+    return is_type ? parse_fail_type(parser) : parse_expected(parser, "a shape");
+  }
 
   uint32_t begin = tok(parser)->begin, simple_end = simple_array_end(parser);
   Str text = {parser->lex.text + begin, simple_end - begin};

@@ -386,7 +386,8 @@ static bool parse_sharding_attr(Parser *parser, SingleSharding *sharding) {
     sharding->has_types = true;
     return parse_sharding_types(parser);
   }
-  return parse_expected(parser, "device=, devices=, metadata= or last_tile_dims=");
+  static const char *const words[] = {"device", "devices", "metadata", "last_tile_dims"};
+  return parse_expected_word(parser, "device=, devices=, metadata= or last_tile_dims=", words, 4);
 }
 
 /* XLA's array of the tile counts its elements from the dims, so they must be sizes. */
@@ -454,7 +455,11 @@ static bool parse_single_sharding(Parser *parser, uint32_t opener) {
     } else if (at(parser, TOK_ATTR_NAME)) {
       if (!parse_sharding_attr(parser, &sharding)) return false;
     } else {
-      return parse_expected(parser, "a word of the sharding or '}'");
+      static const char *const words[] = {"maximal",   "replicated", "manual",
+                                          "unknown",   "unreduced",  "last_tile_dim_replicate",
+                                          "shard_as",  "shard_like", "devices"};
+      return parse_expected_word(parser, "a word of the sharding or '}'", words,
+                                 sizeof words / sizeof *words);
     }
   }
   bool ok = check_single_sharding(parser, &sharding, opener);

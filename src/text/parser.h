@@ -1,7 +1,8 @@
 /* The parser's state, and the functions that its files give each other. text/parse.h is the way in.
  *
  * Functions are named after what they read. They return false on an error, which is then in
- * `parser->error`: the first one stays. Where XLA's parser tries something and goes on when it fails,
+ * `parser->error`: the first one stays, until it is reported and taken out (parse_report), which those
+ * do that know where to go on: computations and their bodies (recover.c). Where XLA's parser tries something and goes on when it fails,
  * so does this one (parse_operands, layouts); such an error becomes a warning if the text is
  * accepted in the end. */
 #ifndef REMAT_HLO_TEXT_PARSER_H
@@ -17,11 +18,30 @@ enum {
   MAX_NESTING = 400,
 };
 
+/* What an unknown name was meant to be a name of. */
+typedef enum NameKind {
+  NAME_OF_NOTHING,
+  NAME_OF_INST,
+  NAME_OF_COMP,
+} NameKind;
+
 typedef struct ParseError {
   const char *message; /* NULL = no error */
   uint32_t offset;
   uint32_t opener;
+  /* A name that is not defined: what comes close to it is only looked for when this is reported, as
+   * it may be no error in the end. */
+  NameKind kind;
+  Str name;
 } ParseError;
+
+/* A name that was not defined, told of once in a computation. */
+typedef struct MissingName {
+  CompId scope; /* NO_ID for the name of a computation */
+  Str name;
+} MissingName;
+
+typedef VEC(bool) IdFlags; /* false beyond the end */
 
 typedef struct Parser {
   Lexer lex;
@@ -33,7 +53,11 @@ typedef struct Parser {
   rh_diags *diags;
   ParseError error;
   uint32_t depth;
+  uint32_t num_errors; /* that have been reported */
   uint32_t max_errors;
+  VEC(MissingName) missing;
+  IdFlags unknown_insts; /* nothing is known of them but their name, see recover.c */
+  IdFlags unknown_comps; /* likewise, or they hold such instructions */
 
   Words words;
   IdTable shape_texts; /* from the text of an array shape to its id */
@@ -43,6 +67,7 @@ typedef struct Parser {
   IdTable inst_names; /* in every computation so far: hashed with the computation's id */
   IdTable comp_names; /* top-level computations */
   CompId comp;        /* the computation that is being read */
+  uint32_t body;      /* offset of the '{' of the last one at top level */
   bool is_single_instruction; /* unknown operands become parameters */
   uint32_t num_created_params;
 
@@ -56,15 +81,28 @@ typedef struct Parser {
   uint32_t lead; /* InstSource.lead of the instruction being read */
 } Parser;
 
-/* ---- errors (parse_module.c) ---- */
+/* ---- errors (parse_module.c, report.c) ---- */
 
 bool parse_fail(Parser *parser, uint32_t offset, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 bool parse_fail_opened(Parser *parser, uint32_t offset, uint32_t opener, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
+/* A name of the current computation, or of a computation, that is not defined above. */
+bool parse_fail_name(Parser *parser, uint32_t offset, NameKind kind, const char *what, Str name);
+
 /* "expected WANTED, found …" at the current token. */
 bool parse_expected(Parser *parser, const char *wanted);
+
+/* The same where one of a list of words should stand. */
+bool parse_expected_word(Parser *parser, const char *wanted, const char *const *words,
+                         uint32_t num_words);
+
+/* `; did you mean 'X'?` for the closest of some words, or nothing; in `scratch`. */
+const char *parse_meant(Parser *parser, Str word, const char *const *words, uint32_t num_words);
+
+/* Adds `parser->error` to the diagnostics and takes it out. True when there may be more of them. */
+bool parse_report(Parser *parser);
 
 /* The current token as shown in messages. */
 Str parse_shown(const Parser *parser);
@@ -73,6 +111,48 @@ bool parse_enter(Parser *parser, const char *what);
 static inline void parse_leave(Parser *parser) {
   parser->depth--;
 }
+
+/* ---- going on behind an error (recover.c) ---- */
+
+typedef enum LineKind {
+  LINE_OTHER,
+  LINE_INSTRUCTION,
+  LINE_COMPUTATION,
+  LINE_CLOSE, /* the '}' of a computation */
+} LineKind;
+
+/* What a line seems to be, by its first bytes. */
+typedef struct LineStart {
+  LineKind kind;
+  uint32_t offset; /* of its first character that is no blank */
+  uint32_t indent;
+  Span name; /* without `%` */
+} LineStart;
+LineStart parse_line_start(const Lexer *lexer, uint32_t pos);
+
+/* Whether the line at `pos` is no instruction of the body that opens at `opener`, but the computation
+ * behind it: then it lacks its '}'. */
+bool parse_begins_next(const Lexer *lexer, uint32_t pos, uint32_t opener);
+
+/* Reports the error in the instruction that begins at `begin` of a computation's body, and goes to
+ * what follows it there. False when the body does not go on; then, unless parser->error is still set,
+ * the lexer is where the next computation begins, or at the end. */
+bool recover_in_body(Parser *parser, CompId comp, uint32_t opener, uint32_t begin, InstId *root);
+
+/* Likewise for a computation, or the module's header, that begins at `begin`: goes to the next
+ * computation, or the end. False when nothing more is to be read. */
+bool recover_at_computation(Parser *parser, uint32_t begin, bool is_header);
+
+static inline bool parser_is_unknown(const Parser *parser, InstId id) {
+  return id < parser->unknown_insts.len && parser->unknown_insts.data[id];
+}
+static inline bool parser_is_unknown_comp(const Parser *parser, CompId id) {
+  return id < parser->unknown_comps.len && parser->unknown_comps.data[id];
+}
+void parser_mark_unknown(Parser *parser, InstId id);
+
+/* What instructions have whose shape is not known. */
+ShapeId parser_unknown_shape(Parser *parser);
 
 /* ---- tokens ---- */
 
@@ -116,6 +196,9 @@ static inline void push_int(Parser *parser, int64_t value) {
 /* ---- shapes (parse_shape.c) ---- */
 
 bool parse_shape(Parser *parser, ShapeId *shape);
+
+/* The current word stands where an element type should. */
+bool parse_fail_type(Parser *parser);
 bool parse_at_shape(const Parser *parser);
 
 /* ShapeUtil::ValidateShapeWithOptionalLayout of one array, which XLA demands of a tuple's elements;
@@ -215,6 +298,9 @@ typedef struct Candidate {
   Opcode wrapped;  /* of `add-done` and its kind; NUM_OPCODES otherwise */
   bool is_implied; /* the instruction of an implied async wrapper */
 } Candidate;
+
+/* Whether an operand or a called computation is unknown: then no rule can be checked. */
+bool parser_depends_on_unknown(const Parser *parser, const Candidate *candidate);
 
 /* Operand count, attribute and shape rules that XLA enforces while it parses. */
 bool parse_check_opcode(Parser *parser, Candidate *candidate);

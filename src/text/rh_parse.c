@@ -6,13 +6,14 @@
 rh_status rh_parse(const char *text, size_t length, const rh_parse_options *options,
                    rh_module **module, rh_diags *diags) {
   ArenaOptions arena_options = {0};
+  uint32_t max_errors = options && options->max_errors ? options->max_errors : 1;
   if (options) {
     arena_options = (ArenaOptions){.max_bytes = options->max_memory_bytes,
                                    .on_oom = options->on_out_of_memory,
                                    .context = options->context};
   }
   Module *parsed = NULL;
-  rh_status status = text_parse(text, length, &arena_options, &parsed, diags);
+  rh_status status = text_parse_all(text, length, &arena_options, max_errors, &parsed, diags);
   if (status != RH_OK) return status;
   *module = handle_new(parsed);
   if (parsed->source->header.is_scheduled) {

@@ -333,6 +333,14 @@ class Options(RecomputeTest):
             self.expect(4, command, "input.hlo", "--max-memory=1KiB")
         self.expect(4, "verify", "input.hlo", "input.hlo", "--max-memory=1KiB")
 
+    def test_max_errors(self):
+        lines = [f"  %n{i} = f32[] negate(%none{i})\n" for i in range(30)]
+        self.write("bad.hlo", "HloModule m\n\nENTRY %e {\n" + "".join(lines) + "}\n")
+        for args, count in (([], 20), (["--max-errors=1"], 1), (["--max-errors=99"], 30)):
+            err = self.expect(3, "check", "bad.hlo", *args).err
+            self.assertEqual(err.count("error: operand 'none"), count)
+            self.assertEqual(err.count("error: "), count)
+
     def test_xla_flags_env(self):
         env = {"XLA_FLAGS": "--xla_rematerialization_mem_limit=14KiB --xla_gpu_autotune_level=0"}
         args = ["input.hlo", *STANDARD, "--quiet", "--json=-"]

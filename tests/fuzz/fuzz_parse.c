@@ -99,6 +99,19 @@ static void check_module(Module *module, const char *text, size_t size, rh_diags
   module_free(copy);
 }
 
+/* Going on behind an error neither makes a text right nor changes what is said first. */
+static void check_all_errors(const char *text, size_t size, const rh_diags *first) {
+  rh_diags *diags = rh_diags_new();
+  Module *module = NULL;
+  rh_status status = text_parse_all(text, size, NULL, 20, &module, diags);
+  size_t last = rh_diags_len(first) - 1;
+  require(status == RH_ERR_INPUT && !module && rh_diags_len(diags) > last &&
+              rh_diags_get(diags, last).offset == rh_diags_get(first, last).offset,
+          "another error comes first", NULL);
+  check_diags(diags, size);
+  rh_diags_free(diags);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   const char *text = (const char *)data;
   rh_diags *diags = rh_diags_new();
@@ -109,6 +122,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   } else {
     require(status == RH_ERR_INPUT && !module && rh_diags_len(diags) > 0,
             "refused without a reason", NULL);
+    check_all_errors(text, size, diags);
   }
   check_diags(diags, size);
   rh_diags_free(diags);

@@ -172,7 +172,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   if (size > MAX_TEXT_BYTES) return -1;
   static jmp_buf out_of_memory;
   Choices choices = choose(data, size);
-  rh_parse_options options = {MAX_MEMORY_BYTES, jump_back, &out_of_memory};
+  rh_parse_options options = {MAX_MEMORY_BYTES, jump_back, &out_of_memory, 0};
   rh_diags *diags = rh_diags_new();
   if (setjmp(out_of_memory) == 0) {
     rh_module *module = NULL;

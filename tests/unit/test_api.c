@@ -567,7 +567,7 @@ static void jump_back(void *context, size_t wanted_bytes, size_t limit_bytes) {
 START_TEST(memory_is_limited) {
   if (REPORTS_LEAKS || getenv("CK_FORK")) return;
   OutOfMemory oom = {.wanted_bytes = 0};
-  rh_parse_options options = {100000, jump_back, &oom};
+  rh_parse_options options = {100000, jump_back, &oom, 0};
   static rh_module *module;
   if (setjmp(oom.back) == 0) {
     char *text = malloc(1 << 20), *end = text;

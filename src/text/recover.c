@@ -1,0 +1,325 @@
+/* Going on behind an error, so that one run tells of all. What is broken counts as defined, but
+ * nothing is known of it, and nothing that depends on it is checked: no error follows from another
+ * one.
+ *
+ * Where to go on is looked for in the bytes, since tokens may be what is wrong: a missing quote
+ * turns all strings behind it inside out. Instructions and computations begin lines in dumps, so
+ * the next line that looks like one is taken; in a text without lines, what looks like one behind
+ * the error. */
+#include "text/parser.h"
+
+/* ---- what is unknown ---- */
+
+static void mark(Parser *parser, IdFlags *flags, uint32_t id) {
+  while (flags->len <= id)
+    *vec_push(parser->tables, flags) = false;
+  flags->data[id] = true;
+}
+
+void parser_mark_unknown(Parser *parser, InstId id) {
+  mark(parser, &parser->unknown_insts, id);
+  mark(parser, &parser->unknown_comps, inst_get(parser->module, id)->parent);
+}
+
+ShapeId parser_unknown_shape(Parser *parser) {
+  return shape_tuple(&parser->module->shapes, NULL, 0);
+}
+
+bool parser_depends_on_unknown(const Parser *parser, const Candidate *candidate) {
+  for (uint32_t i = 0; i < candidate->num_operands; i++) {
+    if (parser_is_unknown(parser, candidate->operands[i])) return true;
+  }
+  for (uint32_t i = 0; i < candidate->num_callees; i++) {
+    if (parser_is_unknown_comp(parser, candidate->callees[i])) return true;
+  }
+  return false;
+}
+
+/* ---- what lines look like ---- */
+
+static bool is_blank(char c) {
+  return c == ' ' || c == '\t';
+}
+
+static bool is_in(char c, const char *set) {
+  return c != '\0' && strchr(set, c) != NULL;
+}
+
+static uint32_t skip_blanks(const Lexer *lexer, uint32_t pos) {
+  while (pos < lexer->length && is_blank(lexer->text[pos]))
+    pos++;
+  return pos;
+}
+
+/* Anything that may be meant as a word, wrong characters and all. */
+static uint32_t skip_word(const Lexer *lexer, uint32_t pos) {
+  while (pos < lexer->length && !is_in(lexer->text[pos], " \t\r\n=,(){}[]\"'"))
+    pos++;
+  return pos;
+}
+
+static bool word_is(const Lexer *lexer, Span word, const char *text) {
+  return str_is((Str){lexer->text + word.begin, word.end - word.begin}, text);
+}
+
+static bool is_followed_by(const Lexer *lexer, uint32_t pos, char c) {
+  pos = skip_blanks(lexer, pos);
+  return pos < lexer->length && lexer->text[pos] == c;
+}
+
+static bool line_has_arrow(const Lexer *lexer, uint32_t pos) {
+  for (; pos + 1 < lexer->length && lexer->text[pos] != '\n'; pos++) {
+    if (lexer->text[pos] == '-' && lexer->text[pos + 1] == '>') return true;
+  }
+  return false;
+}
+
+/* O(1) words. What may be a signature is one. */
+static LineStart guess_start(const Lexer *lexer, uint32_t pos) {
+  LineStart line = {.offset = skip_blanks(lexer, pos)};
+  line.indent = line.offset - pos;
+  if (line.offset >= lexer->length) return line;
+  if (lexer->text[line.offset] == '}') line.kind = LINE_CLOSE;
+  Span word = {line.offset, skip_word(lexer, line.offset)};
+  if (word.begin == word.end) return line;
+  bool is_entry = word_is(lexer, word, "ENTRY"), is_root = word_is(lexer, word, "ROOT");
+  uint32_t next = skip_blanks(lexer, word.end);
+  if (is_entry || is_root) {
+    word = (Span){next, skip_word(lexer, next)};
+    next = skip_blanks(lexer, word.end);
+  }
+  line.name = word;
+  if (word.begin < word.end && lexer->text[word.begin] == '%') line.name.begin++;
+  char c = next < lexer->length ? lexer->text[next] : '\0';
+  bool has_number = lexer->text[word.begin] >= '0' && lexer->text[word.begin] <= '9';
+  bool is_attribute = next == word.end && line.name.begin == word.begin; /* `name=value` */
+  if (is_entry) {
+    line.kind = LINE_COMPUTATION;
+  } else if (c == '=' && word.begin < word.end && !is_attribute) {
+    line.kind = LINE_INSTRUCTION;
+  } else if (!is_root && !has_number && (c == '(' || (c == '{' && next > word.end))) {
+    line.kind = LINE_COMPUTATION;
+  }
+  return line;
+}
+
+LineStart parse_line_start(const Lexer *lexer, uint32_t pos) {
+  LineStart line = guess_start(lexer, pos);
+  bool has_signature = line.kind == LINE_COMPUTATION && is_followed_by(lexer, line.name.end, '(');
+  if (has_signature && !line_has_arrow(lexer, line.name.end)) line.kind = LINE_OTHER;
+  return line;
+}
+
+/* ---- looking for the next ---- */
+
+static bool is_escape(const Lexer *lexer, uint32_t pos) {
+  return lexer->text[pos] == '\\' && pos + 1 < lexer->length && lexer->text[pos + 1] != '\n';
+}
+
+/* The place behind a string or comment at `pos`, which end with the line if they are not closed
+ * there; `pos` itself when there is none. */
+static uint32_t skip_opaque(const Lexer *lexer, uint32_t pos) {
+  const char *text = lexer->text;
+  char quote = text[pos];
+  uint32_t end = pos + 1;
+  if (quote == '"' || quote == '\'') {
+    while (end < lexer->length && text[end] != '\n' && text[end] != quote)
+      end += is_escape(lexer, end) ? 2 : 1;
+    return end < lexer->length && text[end] == quote ? end + 1 : end;
+  }
+  if (quote != '/' || end >= lexer->length || (text[end] != '/' && text[end] != '*')) return pos;
+  bool is_block = text[end] == '*';
+  for (end++; end < lexer->length && text[end] != '\n'; end++) {
+    if (is_block && text[end] == '*' && end + 1 < lexer->length && text[end + 1] == '/') {
+      return end + 2;
+    }
+  }
+  return end;
+}
+
+static uint32_t indent_of(const Lexer *lexer, uint32_t pos) {
+  uint32_t begin = pos;
+  while (begin > 0 && lexer->text[begin - 1] != '\n')
+    begin--;
+  return skip_blanks(lexer, begin) - begin;
+}
+
+/* Whether a line belongs to the body that opens at `opener`, or ends it. Braces that are not closed
+ * make what follows look nested; then its indent tells that it is not. */
+static bool is_level(const Lexer *lexer, LineStart line, uint32_t depth, uint32_t begin,
+                     uint32_t opener) {
+  switch (line.kind) {
+    case LINE_OTHER: return false;
+    case LINE_INSTRUCTION: return depth == 0 || line.indent <= indent_of(lexer, begin);
+    case LINE_CLOSE: return depth == 0 || line.indent <= indent_of(lexer, opener);
+    case LINE_COMPUTATION: return line.indent <= indent_of(lexer, opener);
+  }
+  return false;
+}
+
+/* A computation in the middle of a line: without its signature, or the entry. */
+static bool begins_here(const Lexer *lexer, uint32_t pos) {
+  LineStart start = guess_start(lexer, pos);
+  if (start.kind != LINE_COMPUTATION) return false;
+  bool is_entry = word_is(lexer, (Span){pos, skip_word(lexer, pos)}, "ENTRY");
+  return is_entry || !is_followed_by(lexer, start.name.end, '(');
+}
+
+bool parse_begins_next(const Lexer *lexer, uint32_t pos, uint32_t opener) {
+  LineStart line = parse_line_start(lexer, pos);
+  return line.kind == LINE_COMPUTATION && indent_of(lexer, pos) <= indent_of(lexer, opener);
+}
+
+/* Whether the computation ends with the '}' at `pos`, and not something in an instruction that has
+ * one too many: then the line does not go on, or with another computation, and no instruction
+ * follows. */
+static bool is_end_of_body(const Lexer *lexer, uint32_t pos) {
+  uint32_t next = skip_blanks(lexer, pos + 1);
+  if (next >= lexer->length) return true;
+  if (lexer->text[next] == ',' || lexer->text[next] == '\r') return true;
+  if (lexer->text[next] == '\n') return guess_start(lexer, next + 1).kind != LINE_INSTRUCTION;
+  return begins_here(lexer, next);
+}
+
+/* What follows the instruction that begins at `begin` and is wrong at `error`. */
+static LineStart find_in_body(const Lexer *lexer, uint32_t begin, uint32_t error, uint32_t opener) {
+  uint32_t depth = 0, own_name = guess_start(lexer, begin).name.end;
+  for (uint32_t pos = begin; pos < lexer->length;) {
+    char c = lexer->text[pos];
+    bool is_behind = pos > begin && pos >= error && pos >= own_name && depth == 0;
+    if (c == '\n') {
+      LineStart line = parse_line_start(lexer, pos + 1);
+      if (is_level(lexer, line, depth, begin, opener)) return line;
+    } else if (c == '}' && is_behind && is_end_of_body(lexer, pos)) {
+      return (LineStart){.kind = LINE_CLOSE, .offset = pos};
+    } else if (is_behind && !is_blank(c) && is_blank(lexer->text[pos - 1])) {
+      LineStart inst = guess_start(lexer, pos);
+      if (inst.kind == LINE_INSTRUCTION) return inst;
+    }
+    if (c == '{') depth++;
+    if (c == '}' && depth > 0) depth--;
+    uint32_t end = skip_opaque(lexer, pos);
+    pos = end > pos ? end : pos + 1;
+  }
+  return (LineStart){.offset = lexer->length};
+}
+
+/* Where the computation behind the one at `begin` begins, which is wrong at `error`. */
+static uint32_t find_computation(const Lexer *lexer, uint32_t begin, uint32_t error) {
+  uint32_t depth = 0;
+  bool is_closed = false; /* what comes next stands behind a '}' */
+  for (uint32_t pos = begin; pos < lexer->length;) {
+    char c = lexer->text[pos];
+    if (c == '\n') {
+      LineStart line = parse_line_start(lexer, pos + 1);
+      bool is_outer = line.kind == LINE_COMPUTATION && line.indent <= indent_of(lexer, begin);
+      if (is_outer) return line.offset;
+    } else if (pos > begin && pos >= error && depth == 0 && is_blank(lexer->text[pos - 1])) {
+      bool is_entry = word_is(lexer, (Span){pos, skip_word(lexer, pos)}, "ENTRY");
+      if ((is_closed || is_entry) && begins_here(lexer, pos)) return pos;
+    }
+    if (c == '{') depth++;
+    if (c == '}' && depth > 0) depth--;
+    if (!is_blank(c)) is_closed = c == '}';
+    uint32_t end = skip_opaque(lexer, pos);
+    pos = end > pos ? end : pos + 1;
+  }
+  return lexer->length;
+}
+
+/* ---- going on ---- */
+
+/* Whatever comes behind a comment that does not end is part of it, and another module is none of
+ * this one. */
+static bool is_last(const Parser *parser) {
+  const Lexer *lexer = &parser->lex;
+  uint32_t pos = parser->error.offset;
+  bool is_comment =
+      pos + 1 < lexer->length && lexer->text[pos] == '/' && lexer->text[pos + 1] == '*';
+  return is_comment || (tok_is_keyword(tok(parser), KW_HLO_MODULE) && tok(parser)->begin == pos);
+}
+
+/* What was begun is taken back, down to the level of a body's instructions. */
+static void drop_unfinished(Parser *parser, CompId comp, uint32_t depth) {
+  parser->operands.len = parser->operand_offsets.len = 0;
+  parser->callees.len = parser->predecessors.len = parser->attrs.len = 0;
+  while (parser->comp_insts.len) {
+    InstId last = parser->comp_insts.data[parser->comp_insts.len - 1];
+    if (inst_get(parser->module, last)->parent == comp) break;
+    parser->comp_insts.len--;
+  }
+  parser->comp = comp;
+  parser->depth = depth;
+}
+
+/* The broken instruction's name, so that nobody misses it. */
+static void define_unknown_inst(Parser *parser, uint32_t begin, InstId *root) {
+  lex_restart(&parser->lex, begin);
+  bool is_root = tok_is_keyword(tok(parser), KW_ROOT);
+  if (is_root) lex_next(&parser->lex);
+  if (!at(parser, TOK_NAME) && !at(parser, TOK_IDENT) && !at(parser, TOK_ATTR_NAME)) return;
+  Str name = tok_word(parser);
+  InstId id = parser_find_inst(parser, name);
+  if (id == NO_ID) {
+    id = parser_add_inst(
+        parser, &(NewInst){.name = name,
+                           .opcode = OPCODE_TUPLE,
+                           .shape = parser_unknown_shape(parser),
+                           .source = {.text = {begin, begin}, .name = tok(parser)->begin}});
+  }
+  parser_mark_unknown(parser, id);
+  if (is_root && *root == NO_ID) *root = id;
+}
+
+bool recover_in_body(Parser *parser, CompId comp, uint32_t opener, uint32_t begin, InstId *root) {
+  enum { BODY_DEPTH = 1 };
+  bool is_nested = comp_get(parser->module, comp)->flags & COMP_NESTED;
+  if (is_nested || parser->is_single_instruction) return false;
+  uint32_t error = parser->error.offset;
+  bool is_end = is_last(parser);
+  if (!parse_report(parser)) return false;
+  mark(parser, &parser->unknown_comps, comp);
+  drop_unfinished(parser, comp, BODY_DEPTH);
+  LineStart next = {.kind = LINE_COMPUTATION, .offset = begin};
+  if (!parse_begins_next(&parser->lex, begin, opener)) {
+    define_unknown_inst(parser, begin, root);
+    next = find_in_body(&parser->lex, begin, error, opener);
+  }
+  lex_restart(&parser->lex, is_end ? parser->lex.length : next.offset);
+  return !is_end && (next.kind == LINE_INSTRUCTION || next.kind == LINE_CLOSE);
+}
+
+static void define_unknown_comp(Parser *parser, uint32_t begin) {
+  Lexer before = parser->lex;
+  lex_restart(&parser->lex, begin);
+  bool is_entry = tok_is_keyword(tok(parser), KW_ENTRY);
+  if (is_entry) lex_next(&parser->lex);
+  Str name = tok_word(parser);
+  bool has_name = at(parser, TOK_NAME) || at(parser, TOK_IDENT);
+  CompId id = has_name ? parser_find_comp(parser, name) : NO_ID;
+  if (has_name && id == NO_ID) {
+    id = parser_open_comp(parser, name, 0).id;
+    parser->source->comps.data[id] =
+        (CompSource){.text = {begin, begin}, .name = tok(parser)->begin};
+    id_table_add(&parser->comp_names, parser->tables, hash_str(name), id);
+    parser->comp = NO_ID;
+  }
+  if (has_name) mark(parser, &parser->unknown_comps, id);
+  if (is_entry && parser->module->entry == NO_ID) parser->module->entry = id;
+  parser->lex = before;
+}
+
+bool recover_at_computation(Parser *parser, uint32_t begin, bool is_header) {
+  if (parser->error.message) {
+    uint32_t error = parser->error.offset;
+    bool is_end = is_last(parser);
+    if (!parse_report(parser)) return false;
+    uint32_t next = find_computation(&parser->lex, begin, error);
+    lex_restart(&parser->lex, is_end ? parser->lex.length : next);
+  } else if (parser->num_errors >= parser->max_errors) {
+    return false;
+  }
+  drop_unfinished(parser, NO_ID, 0);
+  if (!is_header) define_unknown_comp(parser, begin);
+  return true;
+}
