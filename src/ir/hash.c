@@ -1,9 +1,10 @@
 #include "ir/hash.h"
 
-static void place(IdTable *table, IdSlot entry) {
-  uint32_t slot = entry.hash;
-  while (table->slots[slot & table->mask].id != NO_ID) slot++;
-  table->slots[slot & table->mask] = entry;
+static uint32_t place(IdTable *table, IdSlot entry) {
+  uint32_t slot = entry.hash & table->mask;
+  while (table->slots[slot].id != NO_ID) slot = (slot + 1) & table->mask;
+  table->slots[slot] = entry;
+  return slot;
 }
 
 /* 0 slots stand for 2^32. */
@@ -25,12 +26,18 @@ void id_table_reserve(IdTable *table, Arena *arena, uint32_t count) {
   if (!table->slots || num_slots > table->mask + 1) enlarge(table, arena, num_slots);
 }
 
-void id_table_add(IdTable *table, Arena *arena, uint64_t hash, uint32_t id) {
+uint32_t id_table_add(IdTable *table, Arena *arena, uint64_t hash, uint32_t id) {
   if (!table->slots || table->len >= table->mask / 4 * 3) {
     enlarge(table, arena, table->slots ? (table->mask + 1) * 2 : 16);
   }
-  place(table, (IdSlot){.hash = (uint32_t)(hash >> 32), .id = id});
   table->len++;
+  return place(table, (IdSlot){.hash = (uint32_t)(hash >> 32), .id = id});
+}
+
+void id_table_clear_slots(IdTable *table, const uint32_t *slots) {
+  uint32_t count = table->len;
+  for (uint32_t i = 0; i < count; i++) table->slots[slots[i]].id = NO_ID;
+  table->len = 0;
 }
 
 void id_table_clear(IdTable *table) {

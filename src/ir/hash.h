@@ -88,10 +88,14 @@ static inline bool id_probe_next(IdProbe *probe, uint32_t *id) {
 /* Makes room for `count` ids in all. */
 void id_table_reserve(IdTable *table, Arena *arena, uint32_t count);
 
-void id_table_add(IdTable *table, Arena *arena, uint64_t hash, uint32_t id);
+/* Returns the slot that the id has until the table grows. */
+uint32_t id_table_add(IdTable *table, Arena *arena, uint64_t hash, uint32_t id);
 
 /* Takes all ids out, keeping the slots. */
 void id_table_clear(IdTable *table);
+
+/* The same where few of the slots are used: `slots` are those of all ids. */
+void id_table_clear_slots(IdTable *table, const uint32_t *slots);
 
 /* A copy whose slots live in `arena`. */
 IdTable id_table_copy(const IdTable *table, Arena *arena);

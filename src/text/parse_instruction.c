@@ -72,8 +72,9 @@ InstId parser_add_inst(Parser *parser, const NewInst *new) {
   *source = new->source;
   source->operand_offsets = parser->source->operand_offsets.len - new->num_operands;
   *vec_push(parser->tables, &parser->comp_insts) = id;
-  id_table_add(&parser->inst_names, parser->tables,
-               name_key(parser->comp, hash_str(new->name)), id);
+  *vec_push(parser->tables, &parser->name_slots) =
+      id_table_add(&parser->inst_names, parser->tables,
+                   name_key(parser->comp, hash_str(new->name)), id);
   return id;
 }
 

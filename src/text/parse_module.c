@@ -208,6 +208,18 @@ static bool collect_params(Parser *parser, CompId id) {
   return true;
 }
 
+/* Names are looked up in their own computation only: a small table serves all, and stays in the cache.
+ */
+static void forget_names(Parser *parser) {
+  if (parser->name_slots_mask == parser->inst_names.mask) {
+    id_table_clear_slots(&parser->inst_names, parser->name_slots.data);
+  } else {
+    id_table_clear(&parser->inst_names);
+    parser->name_slots_mask = parser->inst_names.mask;
+  }
+  parser->name_slots.len = 0;
+}
+
 bool parser_close_comp(Parser *parser, OpenComp open, InstId root) {
   uint32_t count = parser->comp_insts.len - open.first_inst;
   const InstId *insts = parser->comp_insts.data + open.first_inst;
@@ -217,6 +229,7 @@ bool parser_close_comp(Parser *parser, OpenComp open, InstId root) {
   comp->insts = keep_ids(parser, insts, count);
   parser->comp_insts.len = open.first_inst;
   parser->comp = open.outer;
+  if (parser->comp == NO_ID) forget_names(parser);
   return collect_params(parser, open.id);
 }
 
@@ -535,7 +548,6 @@ static void reserve(Parser *parser, uint32_t length) {
   Module *module = parser->module;
   ModuleSource *source = parser->source;
   uint32_t num_insts = length / 160;
-  id_table_reserve(&parser->inst_names, parser->tables, num_insts);
   vec_reserve(parser->arena, &module->insts, num_insts);
   vec_reserve(parser->arena, &module->ids, num_insts * 6);
   vec_reserve(parser->arena, &source->insts, num_insts);

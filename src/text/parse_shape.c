@@ -76,7 +76,7 @@ static bool parse_dims(Parser *parser, Ints *dims, Ints *dynamic) {
       eat(parser, TOK_LESS_EQUAL);
       uint32_t place = tok(parser)->begin;
       if (!parse_int(parser, &dim)) return false;
-      if (dim < 0) {
+      if (dim < 0 && !(is_dynamic && dim == UNBOUNDED_DIM)) {
         return parse_fail(parser, place, "dimension %" PRId64 " is negative", dim);
       }
     }

@@ -64,7 +64,9 @@ typedef struct Parser {
   VEC(Str) shape_text_keys;
   VEC(ShapeId) shape_text_ids;
 
-  IdTable inst_names; /* in every computation so far: hashed with the computation's id */
+  IdTable inst_names; /* in the computations that are open: hashed with the computation's id */
+  VEC(uint32_t) name_slots; /* of that table, as long as it does not grow */
+  uint32_t name_slots_mask; /* of the table when the first of them was taken */
   IdTable comp_names; /* top-level computations */
   CompId comp;        /* the computation that is being read */
   uint32_t body;      /* offset of the '{' of the last one at top level */

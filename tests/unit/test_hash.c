@@ -141,6 +141,26 @@ START_TEST(bytes_equal_sees_each_byte) {
 }
 END_TEST
 
+/* As often as it is filled, also where ids collide. */
+START_TEST(slots_can_be_cleared_one_by_one) {
+  Arena *arena = arena_new(NULL);
+  IdTable table = {0};
+  id_table_reserve(&table, arena, 100);
+  uint32_t slots[100], mask = table.mask;
+  for (int round = 0; round < 3; round++) {
+    for (uint32_t id = 0; id < 100; id++) {
+      slots[id] = id_table_add(&table, arena, (uint64_t)(id / 4) << 32, id);
+      ck_assert_uint_eq(table.slots[slots[id]].id, id);
+    }
+    ck_assert_uint_eq(table.mask, mask);
+    id_table_clear_slots(&table, slots);
+    ck_assert_uint_eq(table.len, 0);
+    for (uint32_t slot = 0; slot <= mask; slot++) ck_assert_uint_eq(table.slots[slot].id, NO_ID);
+  }
+  arena_free(arena);
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("hash");
   TCase *tc = tcase_create("hash");
@@ -151,6 +171,7 @@ int main(void) {
   tcase_add_test(tc, copy_is_independent);
   tcase_add_test(tc, texts_compare_as_bytes);
   tcase_add_test(tc, bytes_equal_sees_each_byte);
+  tcase_add_test(tc, slots_can_be_cleared_one_by_one);
   suite_add_tcase(suite, tc);
   return run_suite(suite);
 }
