@@ -4,6 +4,7 @@
 
 #include "command.h"
 #include "device.h"
+#include "messages.h"
 #include "output.h"
 #include "path.h"
 #include "remat_job.h"
@@ -28,17 +29,15 @@ static rh_status read_input(RematJob *job, const char *path) {
 }
 
 static void warn(const RematJob *job, const char *text) {
-  if (!job->options->quiet) fprintf(stderr, "%s: warning: %s\n", job->loaded.input.path, text);
+  if (!job->options->quiet) messages_say(&job->loaded.input, RH_SEVERITY_WARNING, "%s", text);
 }
 
 /* What the figures or the result cannot be taken for. */
 static rh_status judge_input(const RematJob *job) {
   rh_module_info info = rh_get_info(job->loaded.module);
   if (info.num_elided_literals && job->options->require_runnable) {
-    fprintf(stderr,
-            "%s: error: constants are elided, constant({...}); dump with "
-            "--xla_dump_large_constants\n",
-            job->loaded.input.path);
+    messages_say(&job->loaded.input, RH_SEVERITY_ERROR,
+                 "constants are elided, constant({...}); dump with --xla_dump_large_constants");
     return RH_ERR_INPUT;
   }
   if (info.num_elided_literals && job->options->output) {
@@ -303,7 +302,8 @@ static rh_status run_files(const Options *options, const rh_profile *profile) {
 rh_status cmd_remat(const Options *options) {
   rh_profile *profile = NULL;
   rh_status status = check_outputs(options);
-  if (status == RH_OK) status = device_load(options->device, &profile);
+  MessageForm form = (MessageForm)options->diagnostics;
+  if (status == RH_OK) status = device_load(options->device, form, &profile);
   if (status == RH_OK) status = run_files(options, profile);
   rh_profile_free(profile);
   return status;

@@ -1,11 +1,12 @@
 #include "decompress.h"
 
 #include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <zlib.h>
 #include <zstd.h>
+
+#include "messages.h"
 
 /* Module texts are shorter than 4 GiB; a small file can stand for any number of bytes. */
 static const size_t MAX_TEXT_BYTES = UINT32_MAX;
@@ -17,7 +18,7 @@ typedef struct Text {
 } Text;
 
 static rh_status fail(const Input *input, const char *what) {
-  fprintf(stderr, "%s: error: %s\n", input->path, what);
+  messages_say(input, RH_SEVERITY_ERROR, "%s", what);
   return RH_ERR_INPUT;
 }
 
@@ -28,7 +29,7 @@ static rh_status enlarge(const Input *input, Text *text) {
   if (room > MAX_TEXT_BYTES) room = MAX_TEXT_BYTES;
   char *larger = realloc(text->data, room);
   if (!larger) {
-    fprintf(stderr, "%s: error: out of memory\n", input->path);
+    messages_say(input, RH_SEVERITY_ERROR, "out of memory");
     return RH_ERR_SYSTEM;
   }
   text->data = larger;

@@ -6,7 +6,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "input.h"
 #include "messages.h"
 #include "path.h"
 
@@ -40,9 +39,9 @@ static void free_files(struct dirent **files, int count) {
   free(files);
 }
 
-static rh_status load_file(const char *path, rh_profile **profile) {
+static rh_status load_file(const char *path, MessageForm form, rh_profile **profile) {
   Input input;
-  rh_status status = input_read(path, &input);
+  rh_status status = input_read(path, form, &input);
   if (status != RH_OK) return status;
   rh_diags *diags = rh_diags_new();
   status = rh_profile_parse(input.text, input.length, profile, diags);
@@ -69,12 +68,12 @@ static rh_status fail_name(const char *name) {
   return RH_ERR_USAGE;
 }
 
-rh_status device_load(const char *name, rh_profile **profile) {
-  if (strchr(name, '/') || ends_in_json(name)) return load_file(name, profile);
+rh_status device_load(const char *name, MessageForm form, rh_profile **profile) {
+  if (strchr(name, '/') || ends_in_json(name)) return load_file(name, form, profile);
   char *path = path_join(profile_folder(), name, ".json");
   if (!path) return RH_ERR_SYSTEM;
   bool exists = access(path, F_OK) == 0;
-  rh_status status = exists ? load_file(path, profile) : fail_name(name);
+  rh_status status = exists ? load_file(path, form, profile) : fail_name(name);
   free(path);
   return status;
 }
@@ -86,7 +85,7 @@ rh_status device_visit(device_fn visit, void *context) {
   for (int i = 0; i < count && status == RH_OK; i++) {
     rh_profile *profile = NULL;
     char *path = path_join(profile_folder(), files[i]->d_name, "");
-    status = path ? load_file(path, &profile) : RH_ERR_SYSTEM;
+    status = path ? load_file(path, FORM_TEXT, &profile) : RH_ERR_SYSTEM;
     if (status == RH_OK) visit(context, profile);
     rh_profile_free(profile);
     free(path);

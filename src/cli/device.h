@@ -2,11 +2,11 @@
 #ifndef REMAT_HLO_CLI_DEVICE_H
 #define REMAT_HLO_CLI_DEVICE_H
 
-#include "remat_hlo.h"
+#include "input.h"
 
 /* Reads a profile: that of the file when `name` has a `/` or ends in `.json`, else one that is
  * installed. The reason is on stderr when there is none. */
-rh_status device_load(const char *name, rh_profile **profile);
+rh_status device_load(const char *name, MessageForm form, rh_profile **profile);
 
 typedef void (*device_fn)(void *context, const rh_profile *profile);
 

@@ -11,12 +11,13 @@
 
 #include "decompress.h"
 #include "interrupt.h"
+#include "messages.h"
 
 /* Below this a copy costs less than a mapping, and a file that shrinks cannot hurt. */
 static const off_t MAP_FROM_BYTES = 16 << 20;
 
-static rh_status fail(const char *path, const char *what) {
-  fprintf(stderr, "%s: error: %s\n", path, what);
+static rh_status fail(const Input *input, const char *what) {
+  messages_say(input, RH_SEVERITY_ERROR, "%s", what);
   return RH_ERR_INPUT;
 }
 
@@ -32,14 +33,14 @@ static rh_status read_all(int fd, size_t expected, Input *input) {
       room *= 2;
     }
     if (!text) {
-      fprintf(stderr, "%s: error: out of memory\n", input->path);
+      messages_say(input, RH_SEVERITY_ERROR, "out of memory");
       return RH_ERR_SYSTEM;
     }
     ssize_t got = read(fd, text + length, room - length);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) {
       free(text);
-      return fail(input->path, strerror(errno));
+      return fail(input, strerror(errno));
     }
     if (got == 0) break;
     length += (size_t)got;
@@ -60,17 +61,17 @@ static rh_status map(int fd, size_t length, Input *input) {
   return RH_OK;
 }
 
-rh_status input_read(const char *path, Input *input) {
+rh_status input_read(const char *path, MessageForm form, Input *input) {
   bool is_stdin = strcmp(path, "-") == 0;
-  *input = (Input){.path = is_stdin ? "<stdin>" : path};
+  *input = (Input){.path = is_stdin ? "<stdin>" : path, .form = form};
   int fd = is_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return fail(input->path, strerror(errno));
+  if (fd < 0) return fail(input, strerror(errno));
   struct stat status;
   rh_status result;
   if (fstat(fd, &status) != 0) {
-    result = fail(input->path, strerror(errno));
+    result = fail(input, strerror(errno));
   } else if (S_ISDIR(status.st_mode)) {
-    result = fail(input->path, "is a directory; give the dump files in it");
+    result = fail(input, "is a directory; give the dump files in it");
   } else if (S_ISREG(status.st_mode) && status.st_size >= MAP_FROM_BYTES) {
     result = map(fd, (size_t)status.st_size, input);
   } else {

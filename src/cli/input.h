@@ -4,16 +4,24 @@
 
 #include "remat_hlo.h"
 
+/* How what is wrong with it is told. */
+typedef enum MessageForm {
+  FORM_TEXT,
+  FORM_JSON,
+} MessageForm;
+
 /* Bytes of a file: mapped when it is large, else read. */
 typedef struct Input {
   const char *path; /* as it is shown: `<stdin>` for `-` */
   const char *text;
   size_t length;
   bool is_mapped;
+  MessageForm form;
 } Input;
 
-/* Reads a file, or stdin for `-`; gzip and zstd are unpacked. RH_ERR_INPUT or RH_ERR_SYSTEM, the reason on stderr. */
-rh_status input_read(const char *path, Input *input);
+/* Reads a file, or stdin for `-`; gzip and zstd are unpacked. RH_ERR_INPUT or RH_ERR_SYSTEM, the reason
+ * on stderr. */
+rh_status input_read(const char *path, MessageForm form, Input *input);
 void input_free(Input *input);
 
 #endif

@@ -12,16 +12,16 @@ static void exit_out_of_memory(void *context, size_t wanted_bytes, size_t limit_
   char wanted[RH_FORMAT_CHARS], limit[RH_FORMAT_CHARS];
   rh_format_bytes((int64_t)wanted_bytes, wanted);
   rh_format_bytes((int64_t)limit_bytes, limit);
-  fprintf(stderr, "%s: error: out of memory, %s more wanted", loaded->input.path, wanted);
-  if (limit_bytes) fprintf(stderr, " (--max-memory=%s)", limit);
-  fputs("\n", stderr);
+  messages_say(&loaded->input, RH_SEVERITY_ERROR, "out of memory, %s more wanted%s%s%s", wanted,
+               limit_bytes ? " (--max-memory=" : "", limit_bytes ? limit : "",
+               limit_bytes ? ")" : "");
   interrupt_remove_temporaries();
   _exit(RH_ERR_SYSTEM);
 }
 
 rh_status load_module(const char *path, const Options *options, Loaded *loaded) {
   *loaded = (Loaded){.diags = rh_diags_new()};
-  rh_status status = input_read(path, &loaded->input);
+  rh_status status = input_read(path, (MessageForm)options->diagnostics, &loaded->input);
   if (status != RH_OK) return status;
   rh_parse_options parse = {.max_memory_bytes = (size_t)options->max_memory_bytes,
                             .on_out_of_memory = exit_out_of_memory,

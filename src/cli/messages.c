@@ -1,6 +1,6 @@
 #include "messages.h"
 
-#include <stdio.h>
+#include <stdarg.h>
 #include <string.h>
 
 /* A line is shown up to this far to either side of the place. */
@@ -9,7 +9,7 @@ enum { SHOWN_BEFORE = 60, SHOWN_BEHIND = 60 };
 /* Names in a message can be as long as the file. */
 enum { MAX_MESSAGE = 500 };
 
-static const char *severity_word(rh_severity severity) {
+const char *severity_word(rh_severity severity) {
   switch (severity) {
     case RH_SEVERITY_ERROR: return "error";
     case RH_SEVERITY_WARNING: return "warning";
@@ -22,14 +22,30 @@ static bool is_continuation(char c) {
   return ((unsigned char)c & 0xC0) == 0x80;
 }
 
-/* One character of the line, control characters made visible. Returns the columns that it takes. */
-static int put_character(char c, FILE *out) {
-  if (is_continuation(c)) {
-    fputc(c, out);
-    return 0;
+size_t utf8_length(const char *p, const char *end) {
+  unsigned char lead = (unsigned char)*p;
+  size_t len = lead < 0x80                   ? 1
+               : lead >= 0xC2 && lead < 0xE0 ? 2
+               : lead >= 0xE0 && lead < 0xF0 ? 3
+               : lead >= 0xF0 && lead < 0xF5 ? 4
+                                             : 0;
+  if (len > (size_t)(end - p)) return 0;
+  for (size_t i = 1; i < len; i++) {
+    if (!is_continuation(p[i])) return 0;
   }
-  fputc((unsigned char)c < ' ' || c == 0x7F ? (c == '\t' ? ' ' : '?') : c, out);
-  return 1;
+  return len;
+}
+
+/* One character of the line, what cannot be shown made visible. Returns its bytes. */
+static size_t put_character(const char *p, const char *end, FILE *out) {
+  size_t length = utf8_length(p, end);
+  bool is_control = (unsigned char)*p < ' ' || *p == 0x7F;
+  if (length == 0 || is_control) {
+    fputc(*p == '\t' ? ' ' : '?', out);
+    return 1;
+  }
+  fwrite(p, 1, length, out);
+  return length;
 }
 
 /* The source line around the place, and a caret below it; nothing when it is empty. */
@@ -44,28 +60,30 @@ static void print_line(const Input *input, size_t offset, FILE *out) {
          end - offset < SHOWN_BEHIND) {
     end++;
   }
-  while (end < input->length && is_continuation(text[end]))
+  for (int i = 0; i < 3 && end < input->length && is_continuation(text[end]); i++)
     end++;
   if (begin == end) return;
   bool is_cut_before = begin > 0 && text[begin - 1] != '\n';
   bool is_cut_behind = end < input->length && text[end] != '\n' && text[end] != '\r';
   int caret = 0;
   fputs(is_cut_before ? "  ..." : "  ", out);
-  for (size_t i = begin; i < end; i++) {
-    int width = put_character(text[i], out);
-    if (i < offset) caret += width;
-  }
+  for (size_t i = begin; i < end; i += put_character(text + i, text + end, out))
+    caret += i < offset;
   fputs(is_cut_behind ? "...\n" : "\n", out);
   fprintf(out, "%*s^\n", caret + (is_cut_before ? 5 : 2), "");
 }
 
-static void print_place(const Input *input, size_t offset, FILE *out) {
-  fputs(input->path, out);
-  if (offset != RH_NO_OFFSET) {
-    size_t line, column;
-    rh_locate(input->text, input->length, offset, &line, &column);
-    fprintf(out, ":%zu:%zu", line, column);
+void place_find(const Input *input, size_t offset, Place *place) {
+  if (place->line == 0 || offset < place->line_begin) *place = (Place){.line = 1};
+  size_t pos = place->line_begin;
+  for (;;) {
+    const char *newline = memchr(input->text + pos, '\n', offset - pos);
+    if (!newline) break;
+    place->line++;
+    pos = place->line_begin = (size_t)(newline - input->text) + 1;
   }
+  place->offset = offset;
+  place->column = offset - place->line_begin + 1;
 }
 
 /* It goes back to a bracket that was opened or to what was defined. */
@@ -74,18 +92,38 @@ static const char *opener_text(const Input *input, size_t offset) {
   return is_bracket ? "opened here" : "it is here";
 }
 
+static void print_text(const Input *input, const rh_diag *diag, const Place *place,
+                       const Place *opener, FILE *out) {
+  fputs(input->path, out);
+  if (place) fprintf(out, ":%zu:%zu", place->line, place->column);
+  fprintf(out, ": %s: %.*s%s\n", severity_word(diag->severity), MAX_MESSAGE, diag->message,
+          strlen(diag->message) > MAX_MESSAGE ? "..." : "");
+  if (place) print_line(input, place->offset, out);
+  if (!opener) return;
+  fprintf(out, "%s:%zu:%zu: note: %s\n", input->path, opener->line, opener->column,
+          opener_text(input, opener->offset));
+  print_line(input, opener->offset, out);
+}
+
 void messages_print(const Input *input, const rh_diags *diags) {
+  Place place = {0}, opener = {0};
   for (size_t i = 0; i < rh_diags_len(diags); i++) {
     rh_diag diag = rh_diags_get(diags, i);
     bool has_place = diag.offset != RH_NO_OFFSET && diag.offset <= input->length;
-    print_place(input, has_place ? diag.offset : RH_NO_OFFSET, stderr);
-    fprintf(stderr, ": %s: %.*s%s\n", severity_word(diag.severity), MAX_MESSAGE, diag.message,
-            strlen(diag.message) > MAX_MESSAGE ? "..." : "");
-    if (has_place) print_line(input, diag.offset, stderr);
-    if (diag.opener_offset != RH_NO_OFFSET && diag.opener_offset <= input->length) {
-      print_place(input, diag.opener_offset, stderr);
-      fprintf(stderr, ": note: %s\n", opener_text(input, diag.opener_offset));
-      print_line(input, diag.opener_offset, stderr);
-    }
+    bool has_opener = diag.opener_offset != RH_NO_OFFSET && diag.opener_offset <= input->length;
+    if (has_place) place_find(input, diag.offset, &place);
+    if (has_opener) place_find(input, diag.opener_offset, &opener);
+    (input->form == FORM_JSON ? messages_print_json : print_text)(
+        input, &diag, has_place ? &place : NULL, has_opener ? &opener : NULL, stderr);
   }
+}
+
+void messages_say(const Input *input, rh_severity severity, const char *format, ...) {
+  char message[MAX_MESSAGE];
+  va_list args;
+  va_start(args, format);
+  vsnprintf(message, sizeof message, format, args);
+  va_end(args);
+  rh_diag diag = {.severity = severity, .message = message};
+  (input->form == FORM_JSON ? messages_print_json : print_text)(input, &diag, NULL, NULL, stderr);
 }

@@ -1,11 +1,37 @@
-/* Diagnostics as people read them. */
+/* Diagnostics, as people read them or as programs do. */
 #ifndef REMAT_HLO_CLI_MESSAGES_H
 #define REMAT_HLO_CLI_MESSAGES_H
 
+#include <stdio.h>
+
 #include "input.h"
 
-/* Writes `file:line:column: error: …` with the line and a caret to stderr, one diagnostic after the
- * other. */
+/* Writes diagnostics to stderr, one after the other: `file:line:column: error: …` with the line and
+ * a caret, or a JSON object on a line, as `input->form` says. */
 void messages_print(const Input *input, const rh_diags *diags);
+
+/* The same for what has no place in the text. */
+void messages_say(const Input *input, rh_severity severity, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* `error`, `warning`, `note`. */
+const char *severity_word(rh_severity severity);
+
+/* Length of the UTF-8 sequence at `p`, 0 when it is none. */
+size_t utf8_length(const char *p, const char *end);
+
+/* A place in a text, and the line that it is in. */
+typedef struct Place {
+  size_t offset, line, column, line_begin;
+} Place;
+
+/* Finds an offset; `*place`, at first {0}, is where the search before ended. Places in the order of
+ * the text take one pass. */
+void place_find(const Input *input, size_t offset, Place *place);
+
+/* One diagnostic as a JSON object, its keys as in the manual page. `place` and `opener` may be
+ * NULL. */
+void messages_print_json(const Input *input, const rh_diag *diag, const Place *place,
+                         const Place *opener, FILE *out);
 
 #endif

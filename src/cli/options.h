@@ -57,6 +57,7 @@ typedef struct Options {
   const char *list_names;
   int64_t max_memory_bytes;
   int64_t max_errors;
+  int diagnostics; /* MessageForm */
   bool xla_flags_env;
   bool help;
   bool version;

@@ -341,6 +341,58 @@ class Options(RecomputeTest):
             self.assertEqual(err.count("error: operand 'none"), count)
             self.assertEqual(err.count("error: "), count)
 
+    def test_diagnostics(self):
+        text = b"HloModule m\n\nENTRY %e {\n  %p\xff = f32[] parameter(0\n}\n"
+        self.write("bad.hlo", text)
+        for command in ([], ["check"], ["print"], ["fmt"], ["verify", "bad.hlo"]):
+            result = self.expect(3, *command, "bad.hlo", "--diagnostics=json")
+            diag = json.loads(result.err)
+            self.assertEqual(diag["file"], "bad.hlo")
+            self.assertEqual(diag["severity"], "error")
+            self.assertEqual((diag["line"], diag["column"], diag["offset"]), (4, 5, 28))
+            self.assertEqual(diag["source"], "  %p? = f32[] parameter(0")
+            self.assertEqual(diag["source_column"], 1)
+            self.assertIsNone(diag["opener"])
+            self.assertEqual(result.out, "")
+        as_text = self.expect(3, "check", "bad.hlo", "--diagnostics=text").err
+        self.assertIn("\n    %p? = f32[] parameter(0\n      ^\n", as_text)
+        self.assertEqual(as_text, self.expect(3, "check", "bad.hlo").err)
+
+    def test_diagnostics_are_objects_a_line(self):
+        body = "  %n = f32[] neg(%x)\n  %m = f32[4 {0}\n"
+        self.write("bad.hlo", "HloModule m\n\nENTRY %e {\n" + body + "}")
+        err = self.expect(3, "check", "bad.hlo", "none.hlo", "--diagnostics=json").err
+        diags = [json.loads(line) for line in err.splitlines()]
+        self.assertEqual([diag["line"] for diag in diags], [4, 5, None])
+        self.assertEqual((diags[1]["opener"]["line"], diags[1]["opener"]["column"]), (5, 11))
+        self.assertEqual(diags[2]["file"], "none.hlo")
+        self.assertEqual(diags[2]["message"], "No such file or directory")
+        keys = {"file", "severity", "message", "line", "column", "offset", "source",
+                "source_column", "opener"}
+        for diag in diags:
+            self.assertEqual(set(diag), keys)
+        page = (tool.ROOT / "man" / "remat-hlo.1").read_text().split(".SH DIAGNOSTICS")[1]
+        for key in keys:
+            self.assertRegex(page.split(".SH")[0], rf"\b{key}\b")
+
+    def test_diagnostics_of_long_lines(self):
+        self.write("bad.hlo", "HloModule m ENTRY e { " + "/*é*/" * 1000 + " ?" + " x" * 1000)
+        diag = json.loads(self.expect(3, "check", "bad.hlo", "--diagnostics=json").err)
+        self.assertLessEqual(len(diag["source"].encode()), 1000)
+        begin = diag["column"] - diag["source_column"]
+        self.assertEqual(diag["source"].encode()[begin : begin + 3], b"? x")
+
+    def test_diagnostics_of_other_kinds(self):
+        self.golden("elided", to="elided.hlo")
+        args = ["elided.hlo", *NONE, "--diagnostics=json"]
+        diag = json.loads(self.expect(3, *args, "--require-runnable").err)
+        self.assertIn("constants are elided", diag["message"])
+        diag = json.loads(self.expect(4, "input.hlo", "--diagnostics=json", "--max-memory=1KiB").err)
+        self.assertIn("out of memory", diag["message"])
+        self.write("before.hlo", "HloModule m\nENTRY e { ROOT p = f32[] parameter(0) }")
+        for line in self.expect(0, "before.hlo", *NONE, "--diagnostics=json").err.splitlines():
+            self.assertEqual(json.loads(line)["severity"], "warning")
+
     def test_xla_flags_env(self):
         env = {"XLA_FLAGS": "--xla_rematerialization_mem_limit=14KiB --xla_gpu_autotune_level=0"}
         args = ["input.hlo", *STANDARD, "--quiet", "--json=-"]

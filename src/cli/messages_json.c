@@ -1,0 +1,64 @@
+/* Diagnostics for programs: an object a line. The keys are documented in the manual page. */
+#include <cjson/cJSON.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "messages.h"
+
+/* Longer lines are cut around the place. */
+enum { SHOWN_BYTES = 500 };
+
+/* Files can be of any bytes, JSON is UTF-8 and its strings here end in NUL: what does not fit
+ * becomes
+ * `?`. */
+static void add_text(cJSON *object, const char *key, const char *text, size_t length) {
+  char *copy = malloc(length + 1);
+  if (!copy) return;
+  memcpy(copy, text, length);
+  copy[length] = '\0';
+  for (char *p = copy; p < copy + length;) {
+    size_t len = *p ? utf8_length(p, copy + length) : 0;
+    if (len == 0) *p = '?';
+    p += len ? len : 1;
+  }
+  cJSON_AddStringToObject(object, key, copy);
+  free(copy);
+}
+
+static void add_place(cJSON *object, const Input *input, const Place *place) {
+  if (!place) {
+    static const char *const keys[] = {"line", "column", "offset", "source", "source_column"};
+    for (int i = 0; i < 5; i++)
+      cJSON_AddNullToObject(object, keys[i]);
+    return;
+  }
+  cJSON_AddNumberToObject(object, "line", (double)place->line);
+  cJSON_AddNumberToObject(object, "column", (double)place->column);
+  cJSON_AddNumberToObject(object, "offset", (double)place->offset);
+  size_t begin = place->line_begin, end = place->offset;
+  if (end - begin > SHOWN_BYTES) begin = end - SHOWN_BYTES;
+  while (end < input->length && end < place->offset + SHOWN_BYTES && input->text[end] != '\n')
+    end++;
+  bool is_whole = end == input->length || input->text[end] == '\n';
+  if (is_whole && end > begin && input->text[end - 1] == '\r') end--;
+  add_text(object, "source", input->text + begin, end - begin);
+  cJSON_AddNumberToObject(object, "source_column", (double)(begin - place->line_begin + 1));
+}
+
+void messages_print_json(const Input *input, const rh_diag *diag, const Place *place,
+                         const Place *opener, FILE *out) {
+  cJSON *object = cJSON_CreateObject();
+  add_text(object, "file", input->path, strlen(input->path));
+  cJSON_AddStringToObject(object, "severity", severity_word(diag->severity));
+  add_text(object, "message", diag->message, strlen(diag->message));
+  add_place(object, input, place);
+  if (opener) {
+    add_place(cJSON_AddObjectToObject(object, "opener"), input, opener);
+  } else {
+    cJSON_AddNullToObject(object, "opener");
+  }
+  char *text = cJSON_PrintUnformatted(object);
+  if (text) fprintf(out, "%s\n", text);
+  free(text);
+  cJSON_Delete(object);
+}
