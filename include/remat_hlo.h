@@ -269,7 +269,7 @@ typedef struct rh_remat_options {
   uint32_t block_size_limit;    /* consecutive instructions that are recomputed together */
   double block_factor;          /* XLA's block_rematerialization_factor; 0 = limit / 8, at least 1 */
   /* of `path` */
-  uint32_t path_depth;          /* instructions that are recomputed for one value, at most, in a row */
+  uint32_t path_depth; /* instructions in a row that are recomputed to recompute a value, at most */
 } rh_remat_options;
 
 #define RH_REMAT_OPTIONS_INIT                                                       \

@@ -609,6 +609,23 @@ static TCase *module_case(void) {
   return tc;
 }
 
+/* The value counts once in the peak, as parameter and as output; XLA makes two of it. */
+START_TEST(an_output_that_is_a_parameter_is_copied) {
+  static const char text[] =
+      "HloModule m, is_scheduled=true\nENTRY e { ROOT p = f32[256] parameter(0) }\n";
+  rh_module *parsed, *scheduled;
+  ck_assert_int_eq(rh_parse(text, sizeof text - 1, NULL, &parsed, NULL), RH_OK);
+  ck_assert_int_eq(rh_schedule(parsed, NULL, &scheduled, NULL), RH_OK);
+  rh_memory memory;
+  ck_assert_int_eq(rh_measure_memory(scheduled, "liveness", &memory, NULL), RH_OK);
+  ck_assert_int_eq(memory.peak_bytes, 1024);
+  ck_assert_int_eq(memory.temp_bytes, 0);
+  ck_assert_int_eq(memory.total_bytes, 2048);
+  rh_module_free(scheduled);
+  rh_module_free(parsed);
+}
+END_TEST
+
 static TCase *measure_case(void) {
   TCase *tc = tcase_create("measure");
   tcase_add_test(tc, memory_is_measured);
@@ -619,6 +636,7 @@ static TCase *measure_case(void) {
   tcase_add_test(tc, logs_and_graphs_are_written);
   tcase_add_test(tc, memory_is_limited);
   tcase_add_test(tc, figures_are_formatted);
+  tcase_add_test(tc, an_output_that_is_a_parameter_is_copied);
   return tc;
 }
 
