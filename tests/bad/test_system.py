@@ -32,11 +32,9 @@ class Huge(ToolTest):
 
     def check(self, text, code, *parts):
         self.write("huge.hlo", text)
-        begin = time.monotonic()
         process = self.start("check", "huge.hlo")
         out, err = process.communicate(timeout=tool.TIMEOUT_SECONDS)
         self.assertEqual(process.returncode, code, err[:1000])
-        self.assertLess(time.monotonic() - begin, 20)
         self.assertLess(len(err), 2000)
         for part in parts:
             self.assertIn(part, err.decode())
