@@ -65,6 +65,7 @@ test_preset asan
 
 if $full; then
   install_missing clang:clang valgrind:valgrind gcovr:gcovr groff:groff dot:graphviz
+  python3 -c 'import ensurepip' 2>/dev/null || install_missing no-ensurepip:python3-venv
   if in_time man; then
     say "manual page"
     if [ -z "$(groff -man -ww -Tutf8 "$project/man/remat-hlo.1" 2>&1 >/dev/null)" ]; then
@@ -78,6 +79,17 @@ if $full; then
     say "clang, Release"
     build clang
     test_preset clang -LE long
+  fi
+  if in_time jaxlib; then
+    say "XLA reads what we write (jaxlib from PyPI)"
+    log=$project/build/release/jaxlib.log
+    (cd "$project/build/release" && REMAT_HLO_JAXLIB=1 ctest -R '^corpus\.jaxlib$' --output-on-failure) \
+      >"$log" 2>&1 && status=passed || status=failed
+    if grep -q Skipped "$log"; then
+      status=skipped
+      grep -i skip "$log" | head -3
+    fi
+    conclude jaxlib "$status" "$(tail -1 "$log")"
   fi
   if in_time valgrind; then
     say "valgrind over unit and golden tests"
