@@ -5,12 +5,95 @@
 #include "text/attribute_rules.h"
 #include "text/format_internal.h"
 
+/* ---- what is said and what goes without saying ---- */
+
+/* The opcode whose attributes an instruction has: the wrapped one where it is sugar for a start. */
+static Opcode opcode_of(const Module *module, InstId id) {
+  const Instruction *inst = inst_get(module, id);
+  if (inst->opcode == OPCODE_ASYNC_START && inst->num_callees == 1) {
+    const Computation *callee = comp_get(module, inst_callees(module, id)[0]);
+    if (callee->flags & COMP_IMPLIED) return (Opcode)inst_get(module, callee->root)->opcode;
+  }
+  return (Opcode)inst->opcode;
+}
+
+/* Comparison::DefaultComparisonType. */
+static bool is_default_comparison(const Module *module, InstId id, int64_t word) {
+  enum { TYPE_FLOAT, TYPE_TOTALORDER, TYPE_SIGNED, TYPE_UNSIGNED };
+  const Instruction *inst = inst_get(module, id);
+  if (inst->opcode != OPCODE_COMPARE) return false;
+  const Shape *shape = inst_shape(module, inst_operand(module, id, 0));
+  switch (type_info(shape->type)->class) {
+    case TYPE_CLASS_FLOAT:
+    case TYPE_CLASS_COMPLEX: return word == TYPE_FLOAT;
+    case TYPE_CLASS_SINT: return word == TYPE_SIGNED;
+    case TYPE_CLASS_PRED:
+    case TYPE_CLASS_UINT: return word == TYPE_UNSIGNED;
+    default: return false;
+  }
+}
+
+static bool are_all_default_precision(const Module *module, const Attr *attr) {
+  bool all = true;
+  for (uint32_t i = 0; i < attr->num_ints; i++)
+    all &= module->source->ints.data[attr->ints + i] == 0;
+  return all;
+}
+
+/* Values that XLA does not print, as it takes them for granted. */
+static bool is_default(const Module *module, InstId id, const Attr *attr) {
+  int64_t value = attr->num_ints ? module->source->ints.data[attr->ints] : 0;
+  switch (attr->id) {
+    case ATTR_API_VERSION:
+    case ATTR_CONSTRAIN_LAYOUT:
+    case ATTR_CONVOLUTION_KIND:
+    case ATTR_CUSTOM_CALL_HAS_SIDE_EFFECT:
+    case ATTR_INDICES_ARE_SORTED:
+    case ATTR_IS_COMPOSITE:
+    case ATTR_IS_HOST_TRANSFER:
+    case ATTR_IS_REVERSE:
+    case ATTR_LEFT_SIDE:
+    case ATTR_LOWER:
+    case ATTR_SCHEDULE:
+    case ATTR_UNIQUE_INDICES:
+    case ATTR_UNIT_DIAGONAL:
+    case ATTR_USE_GLOBAL_DEVICE_IDS: return value == 0;
+    case ATTR_IS_STABLE: return value == 0 && opcode_of(module, id) == OPCODE_SORT;
+    case ATTR_BATCH_GROUP_COUNT:
+    case ATTR_FEATURE_GROUP_COUNT: return value == 1;
+    case ATTR_INFERRED_DIMENSION: return value == -1;
+    case ATTR_INPUT_BATCHING_DIMS:
+    case ATTR_LHS_BATCH_DIMS:
+    case ATTR_OPERAND_BATCHING_DIMS:
+    case ATTR_RHS_BATCH_DIMS:
+    case ATTR_SCATTER_INDICES_BATCHING_DIMS:
+    case ATTR_START_INDICES_BATCHING_DIMS:
+    case ATTR_WINDOW: return attr->num_ints == 0;
+    case ATTR_OPERAND_PRECISION: return are_all_default_precision(module, attr);
+    case ATTR_TYPE: return is_default_comparison(module, id, value);
+    default: return false;
+  }
+}
+
+/* What XLA prints of an attribute that the text lacks, NULL for nothing. What only new versions
+ * know, such as is_stable of topk, stays out of the dumps of older ones. */
+static const char *implied_value(Opcode opcode, AttrId attr) {
+  switch (attr) {
+    case ATTR_REPLICA_GROUPS:
+    case ATTR_LHS_CONTRACTING_DIMS:
+    case ATTR_RHS_CONTRACTING_DIMS: return "{}";
+    case ATTR_DIMENSIONS: return opcode == OPCODE_BROADCAST ? "{}" : NULL;
+    case ATTR_HAS_DYNAMIC_ROOT:
+    case ATTR_IS_ASSOCIATIVE: return "false";
+    case ATTR_LARGEST: return "true";
+    default: return NULL;
+  }
+}
+
 /* ---- order ---- */
 
-enum { RANK_SUGAR = 100, RANK_COMMON = 200 };
-
-/* Behind those of the opcode (HloInstruction::PrintExtraAttributes and PrintWithCanonicalNameMap).
- */
+/* Before and behind those of the opcode (HloInstruction::PrintWithCanonicalNameMap). */
+static const uint8_t sugar_order[] = {ATTR_ASYNC_EXECUTION_THREAD, ATTR_OUTPUT_TO_OPERAND_ALIASING};
 static const uint8_t common_order[] = {
     ATTR_PARAMETER_REPLICATION,
     ATTR_SHARDING,
@@ -23,32 +106,40 @@ static const uint8_t common_order[] = {
     ATTR_BACKEND_CONFIG,
 };
 
+enum {
+  RANK_OWN = sizeof sugar_order,
+  RANK_COMMON = RANK_OWN + NUM_ATTRS,
+};
+
 static uint32_t rank_of(const AttrRule *rules, AttrId attr) {
   for (uint32_t i = 0; i < sizeof common_order; i++) {
     if (common_order[i] == attr) return RANK_COMMON + i;
   }
   for (uint32_t i = 0; rules[i].attr >= 0; i++) {
-    if (rules[i].attr == (int)attr) return i;
+    if (rules[i].attr == (int)attr) return RANK_OWN + i;
   }
-  return RANK_SUGAR;
+  return attr == sugar_order[0] ? 0 : 1;
 }
 
-/* The rules that an instruction was parsed by: of the wrapped opcode where it is sugar for a start.
- */
-static const AttrRule *rules_of(const Module *module, InstId id) {
-  const Instruction *inst = inst_get(module, id);
-  if (inst->opcode == OPCODE_ASYNC_START && inst->num_callees == 1) {
-    const Computation *callee = comp_get(module, inst_callees(module, id)[0]);
-    if (callee->flags & COMP_IMPLIED) {
-      return attribute_rules((Opcode)inst_get(module, callee->root)->opcode);
-    }
-  }
-  return attribute_rules((Opcode)inst->opcode);
-}
+/* An attribute to be written. */
+typedef struct Entry {
+  const Attr *attr;    /* NULL = not in the text */
+  const char *implied; /* its value then */
+  AttrId id;
+  uint32_t rank;
+} Entry;
 
-/* `to_apply` of a custom call, which XLA prints as called_computations. */
-static bool is_called_by_custom_call(const Module *module, InstId id, const Attr *attr) {
-  return attr->id == ATTR_TO_APPLY && rules_of(module, id) == attribute_rules(OPCODE_CUSTOM_CALL);
+typedef struct EntryList {
+  VEC(Entry) list;
+} EntryList;
+
+static void add_entry(Arena *scratch, EntryList *entries, Entry entry) {
+  uint32_t at = entries->list.len;
+  *vec_push(scratch, &entries->list) = entry;
+  Entry *data = entries->list.data;
+  for (; at > 0 && data[at - 1].rank > entry.rank; at--)
+    data[at] = data[at - 1];
+  data[at] = entry;
 }
 
 static bool names_computations(const Attr *attr) {
@@ -56,51 +147,58 @@ static bool names_computations(const Attr *attr) {
   return kind == ATTR_KIND_COMPUTATION || kind == ATTR_KIND_COMPUTATION_LIST;
 }
 
-static bool has_nested_callee(const Module *module, InstId id, const Attr *attr) {
-  const CompId *callees = attribute_callees(module, id, attr);
-  for (uint32_t i = 0; i < attr->num_callees; i++) {
-    if (comp_get(module, callees[i])->flags & COMP_NESTED) return true;
+static bool has_nested_callee(const Module *module, InstId id) {
+  const Instruction *inst = inst_get(module, id);
+  for (uint32_t i = 0; i < inst->num_attrs; i++) {
+    const Attr *attr = &module->source->attrs.data[inst->attrs + i];
+    for (uint32_t k = 0; k < attr->num_callees; k++) {
+      CompId callee = attribute_callees(module, id, attr)[k];
+      if (comp_get(module, callee)->flags & COMP_NESTED) return true;
+    }
   }
   return false;
 }
 
 /* Computations that are written out where they are named keep the order of the text: XLA names them
  * by it. Only the places of these attributes are sorted then. */
-static void restore_callee_order(const Module *module, InstId id, const Attr **sorted) {
-  const Instruction *inst = inst_get(module, id);
-  const Attr *attrs = module->source->attrs.data + inst->attrs;
-  bool has_nested = false;
-  for (uint32_t i = 0; i < inst->num_attrs; i++) {
-    has_nested |= names_computations(&attrs[i]) && has_nested_callee(module, id, &attrs[i]);
-  }
-  if (!has_nested) return;
-  uint32_t next = 0;
-  for (uint32_t i = 0; i < inst->num_attrs; i++) {
-    if (!names_computations(sorted[i])) continue;
-    while (!names_computations(&attrs[next]))
+static void restore_callee_order(const Module *module, InstId id, EntryList *entries) {
+  if (!has_nested_callee(module, id)) return;
+  const Attr *next = module->source->attrs.data + inst_get(module, id)->attrs;
+  for (uint32_t i = 0; i < entries->list.len; i++) {
+    Entry *entry = &entries->list.data[i];
+    if (!entry->attr || !names_computations(entry->attr)) continue;
+    while (!names_computations(next))
       next++;
-    sorted[i] = &attrs[next++];
+    *entry = (Entry){.attr = next, .id = (AttrId)next->id};
+    next++;
   }
 }
 
-static const Attr **sort_attrs(Formatter *formatter, InstId id) {
+static EntryList list_attrs(Formatter *formatter, InstId id) {
   const Module *module = formatter->module;
   const Instruction *inst = inst_get(module, id);
-  const AttrRule *rules = rules_of(module, id);
-  const Attr **sorted = arena_array(formatter->scratch, const Attr *, inst->num_attrs);
-  uint32_t *ranks = arena_array(formatter->scratch, uint32_t, inst->num_attrs);
+  Opcode opcode = opcode_of(module, id);
+  const AttrRule *rules = attribute_rules(opcode);
+  EntryList entries = {0};
+  for (uint32_t i = 0; rules[i].attr >= 0; i++) {
+    AttrId attr = (AttrId)rules[i].attr;
+    const char *implied = implied_value(opcode, attr);
+    if (!implied || inst_attr(module, id, attr)) continue;
+    add_entry(formatter->scratch, &entries, (Entry){NULL, implied, attr, RANK_OWN + i});
+  }
   for (uint32_t i = 0; i < inst->num_attrs; i++) {
     const Attr *attr = &module->source->attrs.data[inst->attrs + i];
-    uint32_t rank = rank_of(rules, (AttrId)attr->id), at = i;
-    for (; at > 0 && ranks[at - 1] > rank; at--) {
-      ranks[at] = ranks[at - 1];
-      sorted[at] = sorted[at - 1];
-    }
-    ranks[at] = rank;
-    sorted[at] = attr;
+    if (is_default(module, id, attr)) continue;
+    Entry entry = {attr, NULL, (AttrId)attr->id, rank_of(rules, (AttrId)attr->id)};
+    add_entry(formatter->scratch, &entries, entry);
   }
-  restore_callee_order(module, id, sorted);
-  return sorted;
+  restore_callee_order(module, id, &entries);
+  return entries;
+}
+
+/* `to_apply` of a custom call, which XLA prints as called_computations. */
+static bool is_called_by_custom_call(const Module *module, InstId id, const Attr *attr) {
+  return attr->id == ATTR_TO_APPLY && opcode_of(module, id) == OPCODE_CUSTOM_CALL;
 }
 
 /* ---- values ---- */
@@ -181,6 +279,24 @@ static void write_window(Formatter *formatter, const Attr *attr) {
   write_text(formatter->out, "}");
 }
 
+/* `{[0:4], [0:8:2]}`: strides if one of them is not 1. */
+static void write_slice(Formatter *formatter, const Attr *attr) {
+  enum { SLICE_INTS = 3 };
+  const int64_t *dims = formatter->source->ints.data + attr->ints;
+  uint32_t rank = attr->num_ints / SLICE_INTS;
+  bool has_strides = false;
+  for (uint32_t i = 0; i < rank; i++)
+    has_strides |= dims[i * SLICE_INTS + 2] != 1;
+  write_text(formatter->out, "{");
+  for (uint32_t i = 0; i < rank; i++, dims += SLICE_INTS) {
+    write_format(formatter->out, i ? ", [%" PRId64 ":%" PRId64 : "[%" PRId64 ":%" PRId64, dims[0],
+                 dims[1]);
+    if (has_strides) write_format(formatter->out, ":%" PRId64, dims[2]);
+    write_text(formatter->out, "]");
+  }
+  write_text(formatter->out, "}");
+}
+
 static void write_value(Formatter *formatter, InstId id, const Attr *attr, uint32_t depth) {
   AttrKind kind = attribute_info((AttrId)attr->id)->kind;
   Writer *out = formatter->out;
@@ -209,7 +325,7 @@ static void write_value(Formatter *formatter, InstId id, const Attr *attr, uint3
       write_words(formatter, attr, ATTR_KIND_PRECISION);
       write_text(out, "}");
       return;
-    case ATTR_KIND_SLICE:
+    case ATTR_KIND_SLICE: write_slice(formatter, attr); return;
     case ATTR_KIND_ALIASING: format_tokens(formatter, attr->text, COMMA_OUTER); return;
     case ATTR_KIND_ORIGIN: format_tokens(formatter, attr->text, COMMA_PARENS); return;
     case ATTR_KIND_SHARDING:
@@ -224,20 +340,25 @@ static void write_value(Formatter *formatter, InstId id, const Attr *attr, uint3
 }
 
 void format_attributes(Formatter *formatter, InstId id, uint32_t depth) {
-  const Instruction *inst = inst_get(formatter->module, id);
-  if (inst->num_attrs == 0 || inst->flags & INST_IMPLIED) return;
+  if (inst_get(formatter->module, id)->flags & INST_IMPLIED) return;
   ArenaMark mark = arena_mark(formatter->scratch);
-  const Attr **attrs = sort_attrs(formatter, id);
-  for (uint32_t i = 0; i < inst->num_attrs; i++) {
-    if (attrs[i]->id == ATTR_METADATA) {
-      Lexer lexer = format_lexer(formatter, attrs[i]->text.begin);
+  EntryList entries = list_attrs(formatter, id);
+  for (uint32_t i = 0; i < entries.list.len; i++) {
+    Entry entry = entries.list.data[i];
+    if (entry.id == ATTR_METADATA) {
+      Lexer lexer = format_lexer(formatter, entry.attr->text.begin);
       format_metadata(formatter, &lexer, ", metadata=");
       continue;
     }
-    AttrId name = (AttrId)attrs[i]->id;
-    if (is_called_by_custom_call(formatter->module, id, attrs[i])) name = ATTR_CALLED_COMPUTATIONS;
-    write_format(formatter->out, ", %s=", attribute_info(name)->text);
-    write_value(formatter, id, attrs[i], depth);
+    if (entry.attr && is_called_by_custom_call(formatter->module, id, entry.attr)) {
+      entry.id = ATTR_CALLED_COMPUTATIONS;
+    }
+    write_format(formatter->out, ", %s=", attribute_info(entry.id)->text);
+    if (entry.attr) {
+      write_value(formatter, id, entry.attr, depth);
+    } else {
+      write_text(formatter->out, entry.implied);
+    }
   }
   arena_reset(formatter->scratch, mark);
 }

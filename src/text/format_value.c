@@ -27,7 +27,39 @@ void format_token(Formatter *formatter, const Token *token) {
   }
 }
 
-/* At `{` with lex_json_dict's rules; otherwise the token. */
+/* The dict that a string spells, if it is one that needs no escapes outside of quotes: XLA prints
+ * it bare. Empty otherwise. */
+static Str dict_in_string(Formatter *formatter, Str quoted) {
+  char *dict = arena_alloc(formatter->scratch, quoted.len);
+  uint32_t length = 0;
+  if (quoted.len < 4 || quoted.data[1] != '{') return STR("");
+  for (uint32_t i = 1; i + 1 < quoted.len; i++) {
+    if (quoted.data[i] == '\\') {
+      i++;
+      if (!strchr("\"'\\", quoted.data[i])) return STR("");
+    }
+    if (quoted.data[i] < ' ' || quoted.data[i] > '~') return STR("");
+    dict[length++] = quoted.data[i];
+  }
+  Lexer lexer;
+  lexer_init(&lexer, dict, length, NULL);
+  lex_next(&lexer);
+  bool is_dict = lex_json_dict(&lexer) && lexer.tok.end == length;
+  return is_dict ? (Str){dict, length} : STR("");
+}
+
+static void write_string_or_dict(Formatter *formatter, Str text) {
+  ArenaMark mark = arena_mark(formatter->scratch);
+  Str dict = text.data[0] == '{' ? text : dict_in_string(formatter, text);
+  if (dict.len) {
+    write_str(formatter->out, dict);
+  } else {
+    write_string(formatter, text);
+  }
+  arena_reset(formatter->scratch, mark);
+}
+
+/* The span of the string or dict at the lexer's token; goes on behind it. */
 static Span take_string_or_dict(Lexer *lexer) {
   if (lexer->tok.kind == TOK_LBRACE) lex_json_dict(lexer);
   Span span = {lexer->tok.begin, lexer->tok.end};
@@ -36,12 +68,7 @@ static Span take_string_or_dict(Lexer *lexer) {
 }
 
 void format_string_or_dict(Formatter *formatter, Lexer *lexer) {
-  Str text = format_span(formatter, take_string_or_dict(lexer));
-  if (text.data[0] == '{') {
-    write_str(formatter->out, text);
-  } else {
-    write_string(formatter, text);
-  }
+  write_string_or_dict(formatter, format_span(formatter, take_string_or_dict(lexer)));
 }
 
 void format_skip_braces(Lexer *lexer) {
@@ -154,12 +181,7 @@ uint32_t format_frontend_attributes(Formatter *formatter, uint32_t offset) {
     if (!is_first) write_text(formatter->out, ",");
     write_str(formatter->out, attrs.data[i].key);
     write_text(formatter->out, "=");
-    Str value = format_span(formatter, attrs.data[i].value);
-    if (value.data[0] == '{') {
-      write_str(formatter->out, value);
-    } else {
-      write_string(formatter, value);
-    }
+    write_string_or_dict(formatter, format_span(formatter, attrs.data[i].value));
     is_first = false;
   }
   write_text(formatter->out, "}");
@@ -232,7 +254,10 @@ static void write_element_number(Spacer *spacer, const Token *token) {
 }
 
 static void write_spaced(Spacer *spacer, const Token *token) {
-  if (needs_blank(spacer, token)) write_text(spacer->formatter->out, " ");
+  bool lacks_comma = spacer->style == COMMA_SHARDING && spacer->prev == TOK_RBRACKET &&
+                     token->kind == TOK_LBRACKET; /* between a mesh and its axes */
+  if (lacks_comma) write_text(spacer->formatter->out, ",");
+  if (lacks_comma || needs_blank(spacer, token)) write_text(spacer->formatter->out, " ");
   write_element_number(spacer, token);
   format_token(spacer->formatter, token);
   if (token->kind == TOK_COMMA && spacer->brackets.len) {

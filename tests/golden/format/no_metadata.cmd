@@ -1,0 +1,1 @@
+fmt input.hlo --no-metadata -o out.hlo

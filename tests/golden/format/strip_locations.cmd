@@ -1,0 +1,1 @@
+fmt input.hlo --strip-locations
