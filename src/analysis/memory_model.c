@@ -70,6 +70,12 @@ void memory_profile_init(MemoryProfile *profile, const Module *module, Arena *ou
   profile->constant_bytes = constant_bytes(module, scratch);
 }
 
+int64_t memory_profile_temp_bytes(const MemoryProfile *profile) {
+  int64_t held = profile->output_bytes;
+  if (profile->counts_params) held += profile->parameter_bytes - profile->aliased_bytes;
+  return profile->peak_bytes > held ? profile->peak_bytes - held : 0;
+}
+
 static int by_bytes_then_inst(const void *pa, const void *pb) {
   const LiveBuffer *a = pa, *b = pb;
   if (a->bytes != b->bytes) return a->bytes > b->bytes ? -1 : 1;

@@ -52,9 +52,7 @@ rh_status rh_measure_memory(const rh_module *module, const char *model_name, rh_
   LowerBound bound = lower_bound(module->module, &legality, profile.counts_params, scratch);
   int64_t params = profile.parameter_bytes, aliased = profile.aliased_bytes;
   int64_t outputs = profile.output_bytes;
-  int64_t temps = profile.peak_bytes - outputs - (profile.counts_params ? params - aliased : 0);
-  /* An output that is a parameter, or is there twice, counts once in the peak: XLA will copy it. */
-  if (temps < 0) temps = 0;
+  int64_t temps = memory_profile_temp_bytes(&profile);
   *memory = (rh_memory){
       .peak_bytes = profile.peak_bytes,
       .temp_bytes = temps,

@@ -48,6 +48,21 @@ static int64_t peak_of(const Run *run, const Module *module, const Schedule *sch
   return peak_bytes;
 }
 
+/* Of that what the budget bounds. */
+static int64_t counted_of(const Run *run, const Module *module, const Schedule *schedule) {
+  Arena *arena = arena_new(arena_options(run->scratch));
+  MemoryProfile profile = run->model->measure(module, schedule, arena, run->scratch);
+  int64_t params = profile.parameter_bytes - profile.aliased_bytes, outputs = profile.output_bytes;
+  int64_t temps = memory_profile_temp_bytes(&profile);
+  arena_free(arena);
+  switch (run->options->limit_counts) {
+    case RH_COUNT_TEMP: return temps;
+    case RH_COUNT_TEMP_OUTPUTS: return temps + outputs;
+    case RH_COUNT_TOTAL: return params + outputs + temps;
+  }
+  return profile.peak_bytes;
+}
+
 static double block_factor_of(const rh_remat_options *options) {
   if (options->block_factor > 0) return options->block_factor;
   return options->block_size_limit > 8 ? options->block_size_limit / 8.0 : 1.0;
@@ -258,8 +273,7 @@ static rh_status attempt(Run *run, rh_module **result, rh_remat_result *info) {
   info->verify_seconds += seconds_now() - start;
   (*result)->is_checked = true;
   if (status == RH_OK) {
-    int64_t peak_bytes = peak_of(run, (*result)->module, &(*result)->schedule);
-    info->counted_bytes = peak_bytes - run->uncounted_bytes;
+    info->counted_bytes = counted_of(run, (*result)->module, &(*result)->schedule);
     info->is_met = info->counted_bytes <= run->options->limit_bytes;
     info->xla_reported_after_bytes = run->stats.xla_reported_after_bytes;
   } else {
