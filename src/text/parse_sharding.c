@@ -374,8 +374,15 @@ static bool parse_sharding_attr(Parser *parser, SingleSharding *sharding) {
     return true;
   }
   if (str_is(name, "devices")) {
+    uint32_t place = tok(parser)->begin;
+    bool had_some = sharding->dims.len > 0, had_iota = sharding->iota.len > 0;
     lex_next(&parser->lex);
-    return parse_tile_assignment(parser, &sharding->dims, &sharding->iota, &sharding->devices);
+    if (!parse_tile_assignment(parser, &sharding->dims, &sharding->iota, &sharding->devices)) {
+      return false;
+    }
+    /* XLA lets lists follow each other, but dies or is confused when there is an iota among them. */
+    bool is_confused = had_some && (had_iota || sharding->iota.len > 0);
+    return !is_confused || parse_fail(parser, place, "devices= is given twice");
   }
   if (str_is(name, "metadata")) {
     lex_next(&parser->lex);

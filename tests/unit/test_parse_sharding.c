@@ -92,6 +92,8 @@ static const struct {
     {"{devices=[1]0}", "more than one device"},
     {"{devices=[2,2]<=[3]}", "4 places for the 3 devices"},
     {"{devices=[2,2]<=[2,2]}", "T(…), the order"},
+    {"{devices=[2]<=[2] devices=[2]0,1}", "given twice"},
+    {"{devices=[2]0,1 devices=[2]<=[2]}", "given twice"},
     {"{devices=[2,2]<=[2,2]T(0)}", "T(…) orders 1 of the iota's 2 dimensions"},
     {"{devices=[2,2]<=[2,2]T(0,2)}", "names dimension 2 of 2"},
     {"{devices=[2,2]<=4}", "'[' before the dimensions of the iota"},
