@@ -88,7 +88,7 @@ void place_find(const Input *input, size_t offset, Place *place) {
 
 /* It goes back to a bracket that was opened or to what was defined. */
 static const char *opener_text(const Input *input, size_t offset) {
-  bool is_bracket = offset < input->length && strchr("([{", input->text[offset]);
+  bool is_bracket = offset < input->length && strchr("([{\"'", input->text[offset]);
   return is_bracket ? "opened here" : "it is here";
 }
 

@@ -85,7 +85,9 @@ void suggest_offer(Suggestion *suggestion, Str candidate) {
   uint32_t longer = candidate.len > word.len ? candidate.len - word.len : word.len - candidate.len;
   if (!is_beginning && longer >= suggestion->changes) return;
   size_t changes = is_beginning ? 1 : distance(word, candidate, suggestion->changes);
-  if (changes >= suggestion->changes) return;
+  bool is_shorter =
+      is_beginning && changes == suggestion->changes && candidate.len < suggestion->best.len;
+  if (changes >= suggestion->changes && !is_shorter) return;
   if (suggestion->is_name && differs_in_number_only(word, candidate)) return;
   suggestion->best = candidate;
   suggestion->changes = changes;

@@ -43,6 +43,7 @@ void lexer_init(Lexer *lexer, const char *text, uint32_t length, const Words *wo
 
 static void error_at(Lexer *lexer, uint32_t pos, const char *error) {
   lexer->tok.kind = TOK_ERROR;
+  lexer->tok.is_stray = false;
   lexer->tok.error = error;
   lexer->tok.begin = pos;
   lexer->tok.end = pos;
@@ -521,6 +522,7 @@ static void lex_token(Lexer *lexer, bool only_int) {
     error_at(lexer, begin, "only comments and strings may hold non-ASCII characters");
   } else {
     error_at(lexer, begin, "unexpected character");
+    lexer->tok.is_stray = c > ' ' && c < 0x7F;
   }
 }
 

@@ -44,6 +44,7 @@ typedef struct Token {
   uint8_t kind;
   uint8_t value; /* ElementType or Keyword */
   bool is_nan;   /* of a TOK_DECIMAL */
+  bool is_stray; /* of a TOK_ERROR: one character that begins no token */
   uint32_t begin, end; /* the whole token */
   Span word;           /* without %, quotes, swallowed `:` or `=` */
   int64_t integer;     /* of a TOK_INT; 64 bits, 2^63 and above wrap (XLA's rule) */

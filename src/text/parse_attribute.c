@@ -123,7 +123,8 @@ static bool parse_int_list_list(Parser *parser, uint32_t length) {
       uint32_t place = tok(parser)->begin, before = parser->source->ints.len;
       if (!parse_int_list_value(parser)) return false;
       if (length && parser->source->ints.len - before != length) {
-        return parse_fail(parser, place, "a pair of integers is expected");
+        return parse_fail(parser, place, "expected a pair of integers, found %u of them",
+                          parser->source->ints.len - before);
       }
     } while (eat(parser, TOK_COMMA));
   }

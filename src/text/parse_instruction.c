@@ -7,6 +7,7 @@
  *     attribute   := name '=' value */
 #include <inttypes.h>
 
+#include "ir/suggest.h"
 #include "text/attribute_rules.h"
 #include "text/parser.h"
 
@@ -320,12 +321,20 @@ static bool fail_unknown_attr(Parser *parser, const AttrRule *const *rules, Str 
                     (int)name.len, name.data, *meant ? meant : own);
 }
 
+static bool is_attribute(const Token *token) {
+  return token->known && token->known->attr != NUM_ATTRS;
+}
+
 /* One `name=value` of an instruction with these rules; `rules[1]` may be NULL. */
 static bool parse_attribute(Parser *parser, const AttrRule *const *rules, Opcode opcode,
                             AttrSet *set) {
   uint32_t place = tok(parser)->begin;
-  if (!at(parser, TOK_ATTR_NAME)) return parse_expected(parser, "an attribute behind ','");
   Str name = tok_word(parser);
+  if (at(parser, TOK_IDENT) && is_attribute(tok(parser))) {
+    return parse_fail(parser, tok(parser)->end, "expected '=' and a value right behind '%.*s'",
+                      (int)name.len, name.data);
+  }
+  if (!at(parser, TOK_ATTR_NAME)) return parse_expected(parser, "an attribute behind ','");
   const Word *word = tok(parser)->known;
   if (!word || word->attr == NUM_ATTRS) {
     return fail_unknown_attr(parser, rules, name, opcode, place);
@@ -357,7 +366,7 @@ static bool parse_attribute(Parser *parser, const AttrRule *const *rules, Opcode
 
 static bool parse_attributes(Parser *parser, const AttrRule *const *rules, Opcode opcode,
                              bool is_allowed, AttrSet *set) {
-  uint32_t place = tok(parser)->begin;
+  uint32_t place = parser->lex.prev_end;
   while (is_allowed && eat(parser, TOK_COMMA)) {
     if (!parse_attribute(parser, rules, opcode, set)) return false;
   }
@@ -403,22 +412,56 @@ static bool has_native_async(Opcode opcode) {
   }
 }
 
+typedef struct AsyncSuffix {
+  const char *text;
+  uint32_t len;
+  Opcode opcode;
+} AsyncSuffix;
+
+/* The `-start` of `add-start`, and its kind. */
+static bool split_async(Str text, AsyncSuffix *suffix) {
+  static const AsyncSuffix suffixes[] = {{"-start", 6, OPCODE_ASYNC_START},
+                                         {"-update", 7, OPCODE_ASYNC_UPDATE},
+                                         {"-done", 5, OPCODE_ASYNC_DONE}};
+  for (size_t i = 0; i < 3; i++) {
+    *suffix = suffixes[i];
+    if (text.len > suffix->len &&
+        memcmp(text.data + text.len - suffix->len, suffix->text, suffix->len) == 0) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/* What `negat-start` was meant to be; some opcodes have not all three. */
+static const char *meant_async(Parser *parser, Str text, AsyncSuffix suffix,
+                               const char *const *opcodes) {
+  Str wrapped = {text.data, text.len - suffix.len};
+  const Word *word = words_find(&parser->words, wrapped, hash_str(wrapped));
+  if (word && word->opcode != NUM_OPCODES) {
+    return arena_printf(parser->scratch, ": %s has no '%s'", opcode_text((Opcode)word->opcode),
+                        suffix.text);
+  }
+  Suggestion meant = suggest_word(wrapped);
+  for (uint32_t i = 0; i < NUM_OPCODES; i++)
+    suggest_offer(&meant, str_make(opcodes[i], strlen(opcodes[i])));
+  if (meant.best.len == 0) return "";
+  return arena_printf(parser->scratch, "; did you mean '%s%s'?", meant.best.data, suffix.text);
+}
+
 static bool fail_unknown_opcode(Parser *parser, Str text) {
   if (lex_peek(&parser->lex) == TOK_LBRACKET) return parse_fail_type(parser);
   const char *known[NUM_OPCODES];
   for (unsigned opcode = 0; opcode < NUM_OPCODES; opcode++)
     known[opcode] = opcode_text((Opcode)opcode);
+  const char *meant = parse_meant(parser, text, known, NUM_OPCODES);
+  AsyncSuffix suffix;
+  if (split_async(text, &suffix)) meant = meant_async(parser, text, suffix, known);
   return parse_fail(parser, tok(parser)->begin, "unknown opcode '%.*s'%s", (int)text.len, text.data,
-                    parse_meant(parser, text, known, NUM_OPCODES));
+                    meant);
 }
 
 static bool parse_opcode(Parser *parser, OpcodeText *result) {
-  static const struct {
-    const char *suffix;
-    Opcode opcode;
-  } forms[] = {{"-start", OPCODE_ASYNC_START},
-               {"-update", OPCODE_ASYNC_UPDATE},
-               {"-done", OPCODE_ASYNC_DONE}};
   if (!at(parser, TOK_IDENT)) return parse_expected(parser, "an opcode");
   Str text = tok_word(parser);
   result->place = tok(parser)->begin;
@@ -429,19 +472,16 @@ static bool parse_opcode(Parser *parser, OpcodeText *result) {
     lex_next(&parser->lex);
     return true;
   }
-  for (size_t i = 0; i < 3; i++) {
-    uint32_t length = (uint32_t)strlen(forms[i].suffix);
-    if (text.len <= length ||
-        memcmp(text.data + text.len - length, forms[i].suffix, length) != 0) {
-      continue;
-    }
-    Str wrapped = {text.data, text.len - length};
+  AsyncSuffix suffix;
+  if (split_async(text, &suffix)) {
+    Str wrapped = {text.data, text.len - suffix.len};
     word = words_find(&parser->words, wrapped, hash_str(wrapped));
-    if (!word || word->opcode == NUM_OPCODES || has_native_async((Opcode)word->opcode)) break;
-    result->opcode = forms[i].opcode;
-    result->wrapped = (Opcode)word->opcode;
-    lex_next(&parser->lex);
-    return true;
+    if (word && word->opcode != NUM_OPCODES && !has_native_async((Opcode)word->opcode)) {
+      result->opcode = suffix.opcode;
+      result->wrapped = (Opcode)word->opcode;
+      lex_next(&parser->lex);
+      return true;
+    }
   }
   return fail_unknown_opcode(parser, text);
 }
@@ -685,6 +725,25 @@ static bool check_inst_name(Parser *parser, Str name, uint64_t name_hash, uint32
                            "instruction '%.*s' is already defined", (int)name.len, name.data);
 }
 
+/* What should be a name is none. */
+static bool fail_start(Parser *parser, bool is_root) {
+  Str name = tok_word(parser);
+  switch (tok(parser)->kind) {
+    case TOK_ATTR_NAME:
+      if (!is_attribute(tok(parser))) break;
+      return parse_fail(parser, tok(parser)->begin, "expected ',' before the attribute '%.*s'",
+                        (int)name.len, name.data);
+    case TOK_TYPE:
+    case TOK_KEYWORD:
+    case TOK_DIM_LABELS: break;
+    default:
+      return parse_expected(parser, is_root                         ? "a name behind ROOT"
+                                    : parser->is_single_instruction ? "HloModule, ENTRY or a name"
+                                                                    : "an instruction or '}'");
+  }
+  return parse_name(parser, &name);
+}
+
 /* A name that no '=' follows. */
 static bool fail_name(Parser *parser, Str name, uint32_t place) {
   static const char *const words[] = {"ROOT", "ENTRY", "HloModule"};
@@ -697,10 +756,6 @@ static bool fail_name(Parser *parser, Str name, uint32_t place) {
   return parse_token(parser, TOK_EQUAL, "behind the name of an instruction");
 }
 
-static bool is_attribute(const Token *token) {
-  return token->known && token->known->attr != NUM_ATTRS;
-}
-
 bool parse_instruction(Parser *parser, InstId *root) {
   parser->lead = text_line_end(parser->lex.text, parser->lex.length, parser->lex.prev_end);
   uint32_t begin = tok(parser)->begin;
@@ -708,12 +763,9 @@ bool parse_instruction(Parser *parser, InstId *root) {
   if (is_root) lex_next(&parser->lex);
   uint32_t place = tok(parser)->begin;
   uint64_t name_hash = tok(parser)->hash;
-  Str name;
-  if (at(parser, TOK_ATTR_NAME) && is_attribute(tok(parser))) {
-    return parse_fail(parser, place, "expected ',' before the attribute '%.*s'",
-                      (int)tok_word(parser).len, tok_word(parser).data);
-  }
-  if (!parse_name(parser, &name)) return false;
+  if (!at(parser, TOK_NAME) && !at(parser, TOK_IDENT)) return fail_start(parser, is_root);
+  Str name = tok_word(parser);
+  lex_next(&parser->lex);
   if (parser->lex.text[place] == '%') parser->source->uses_percent = true;
   if (!at(parser, TOK_EQUAL)) return fail_name(parser, name, place);
   lex_next(&parser->lex);

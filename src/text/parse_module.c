@@ -53,18 +53,26 @@ bool parse_fail_opened(Parser *parser, uint32_t offset, uint32_t opener, const c
 Str parse_shown(const Parser *parser) {
   enum { SHOWN_LIMIT = 40 };
   const Token *token = tok(parser);
+  const char *text = parser->lex.text + token->begin;
   uint32_t length = token->end - token->begin;
-  if (length > SHOWN_LIMIT) length = SHOWN_LIMIT;
-  return (Str){parser->lex.text + token->begin, length};
+  if (length > SHOWN_LIMIT) {
+    length = SHOWN_LIMIT;
+    while (length > 0 && ((unsigned char)text[length] & 0xC0) == 0x80)
+      length--; /* no half of a character */
+  }
+  return (Str){text, length};
 }
 
 bool parse_expected(Parser *parser, const char *wanted) {
   const Token *token = tok(parser);
-  if (token->kind == TOK_ERROR) return parse_fail(parser, token->begin, "%s", token->error);
+  Str shown = parse_shown(parser);
+  if (token->kind == TOK_ERROR) {
+    if (!token->is_stray) return parse_fail(parser, token->begin, "%s", token->error);
+    shown = (Str){parser->lex.text + token->begin, 1};
+  }
   if (token->kind == TOK_EOF) {
     return parse_fail(parser, token->begin, "expected %s, but the text ends here", wanted);
   }
-  Str shown = parse_shown(parser);
   return parse_fail(parser, token->begin, "expected %s, found '%.*s'", wanted, (int)shown.len,
                     shown.data);
 }
@@ -287,7 +295,11 @@ static bool parse_signature(Parser *parser, ShapeId *result, uint32_t *place) {
     do {
       Str name;
       ShapeId shape;
-      if (!parse_name(parser, &name) || !parse_shape(parser, &shape)) return false;
+      if (!parse_name(parser, &name)) return false;
+      if (at(parser, TOK_COLON)) {
+        return parse_expected(parser, "a shape; a parameter is written `name: shape` or `%name shape`");
+      }
+      if (!parse_shape(parser, &shape)) return false;
     } while (eat(parser, TOK_COMMA));
   }
   if (!parse_close(parser, TOK_RPAREN, opener, "the parameters") ||
@@ -341,6 +353,28 @@ static bool check_result_shape(Parser *parser, CompId id, ShapeId declared, uint
                     (int)says.len, says.data, (int)name.len, name.data, (int)has.len, has.data);
 }
 
+/* An instruction stands where a computation should begin; `before` is where the last one ends. */
+static bool fail_outside(Parser *parser, uint32_t place, uint32_t before) {
+  bool has_end = parser->module->comps.len && parser->lex.text[before - 1] == '}';
+  return parse_fail_opened(parser, place, has_end ? before - 1 : NO_OFFSET,
+                           "this instruction is in no computation%s",
+                           has_end ? ": a '}' has ended the last one" : "");
+}
+
+/* Neither a signature nor a body follows the name of a computation. */
+static bool fail_header(Parser *parser, Str name) {
+  static const char *const words[] = {"ENTRY", "HloModule"};
+  uint32_t place = (uint32_t)(name.data - parser->lex.text);
+  if (at(parser, TOK_NAME) || at(parser, TOK_IDENT)) {
+    const char *meant = parse_meant(parser, name, words, 2);
+    if (*meant) {
+      return parse_fail(parser, place, "unknown word '%.*s' before a name%s", (int)name.len,
+                        name.data, meant);
+    }
+  }
+  return parse_expected(parser, "'(' or '{' behind the name of a computation");
+}
+
 static bool parse_computation(Parser *parser) {
   Module *module = parser->module;
   uint32_t begin = tok(parser)->begin;
@@ -348,6 +382,8 @@ static bool parse_computation(Parser *parser) {
   if (is_entry) lex_next(&parser->lex);
   uint32_t place = tok(parser)->begin, shape_place = 0;
   Str name;
+  uint32_t before = parser->lex.prev_end;
+  if (tok_is_keyword(tok(parser), KW_ROOT)) return fail_outside(parser, place, before);
   if (tok_is_keyword(tok(parser), KW_HLO_MODULE)) {
     return parse_fail(parser, place, "another HloModule begins here; a text holds one");
   }
@@ -358,6 +394,8 @@ static bool parse_computation(Parser *parser) {
                       "computation '%.*s' is already defined", (int)name.len, name.data);
     if (!parse_report(parser)) return false;
   }
+  if (at(parser, TOK_EQUAL)) return fail_outside(parser, place, before);
+  if (!at(parser, TOK_LPAREN) && !at(parser, TOK_LBRACE)) return fail_header(parser, name);
   ShapeId result = NO_ID;
   if (at(parser, TOK_LPAREN) && !parse_signature(parser, &result, &shape_place)) return false;
   CompId id;

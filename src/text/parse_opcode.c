@@ -32,6 +32,24 @@ static bool fail(Parser *parser, const Candidate *candidate, const char *what) {
   return parse_fail(parser, candidate->offset, "%s %s", opcode_text(candidate->opcode), what);
 }
 
+static bool fail_count(Parser *parser, const Candidate *candidate, const char *wanted) {
+  return parse_fail(parser, candidate->offset, "%s takes %s, not %u",
+                    opcode_text(candidate->opcode), wanted, candidate->num_operands);
+}
+
+/* In `scratch`. */
+static const char *shown_shape(Parser *parser, ShapeId id) {
+  Str text = shape_text(&parser->module->shapes, id, false, parser->scratch);
+  return arena_strndup(parser->scratch, text.data, text.len);
+}
+
+/* What is wrong with the first operand's shape and the result's. */
+static bool fail_shapes(Parser *parser, const Candidate *candidate, const char *what) {
+  ShapeId from = inst_get(parser->module, candidate->operands[0])->shape;
+  return parse_fail(parser, candidate->offset, "%s %s %s and %s", opcode_text(candidate->opcode),
+                    what, shown_shape(parser, from), shown_shape(parser, candidate->shape));
+}
+
 static bool check_operand_count(Parser *parser, const Candidate *candidate) {
   int arity = opcode_info(candidate->opcode)->arity;
   if (arity < 0 || (uint32_t)arity == candidate->num_operands) return true;
@@ -44,7 +62,10 @@ static bool check_operand_count(Parser *parser, const Candidate *candidate) {
 static bool check_one_dimension(Parser *parser, const Candidate *candidate, bool is_required) {
   const Attr *attr = find_attr(candidate, ATTR_DIMENSIONS);
   if (!attr && !is_required) return true;
-  return (attr && attr->num_ints == 1) || fail(parser, candidate, "takes exactly one dimension");
+  if (attr && attr->num_ints == 1) return true;
+  return parse_fail(parser, attr ? attr->text.begin : candidate->offset,
+                    "%s takes one dimension, not %u", opcode_text(candidate->opcode),
+                    attr ? attr->num_ints : 0);
 }
 
 static bool check_conditional(Parser *parser, const Candidate *candidate) {
@@ -88,7 +109,7 @@ static bool check_reshape(Parser *parser, const Candidate *candidate, bool is_dy
   const Shape *from = operand_shape(parser, candidate, 0), *to = result_shape(parser, candidate);
   bool is_free = !is_dynamic && from->has_unbounded;
   if (!shape_is_array(from) || !shape_is_array(to) || (!is_free && !same_element_count(from, to))) {
-    return fail(parser, candidate, "must keep the number of elements");
+    return fail_shapes(parser, candidate, "keeps the number of elements, which differs:");
   }
   if (is_dynamic && candidate->num_operands - 1 != to->rank) {
     return fail(parser, candidate, "takes one size for each dimension of its result");
@@ -121,7 +142,8 @@ static bool check_custom_call(Parser *parser, const Candidate *candidate) {
     ShapeId actual = inst_get(parser->module, candidate->operands[i])->shape;
     if (shape_compatible(&parser->module->shapes, wanted, actual)) continue;
     return parse_fail(parser, constraints->text.begin,
-                      "layout constraint %u does not fit its operand's shape", i);
+                      "layout constraint %u is %s, its operand %s", i,
+                      shown_shape(parser, wanted), shown_shape(parser, actual));
   }
   return true;
 }
@@ -256,7 +278,8 @@ static bool replace_shape(Parser *parser, Candidate *candidate) {
     case OPCODE_PARTITION_ID:
     case OPCODE_REPLICA_ID:
       if (written && (!shape_is_scalar(written) || written->type != TYPE_U32)) {
-        return fail(parser, candidate, "has the shape u32[]");
+        return parse_fail(parser, candidate->offset, "%s has the shape u32[], not %s",
+                          opcode_text(candidate->opcode), shown_shape(parser, candidate->shape));
       }
       if (!written) candidate->shape = shape_scalar(&parser->module->shapes, TYPE_U32);
       return true;
@@ -319,12 +342,12 @@ static bool check_rules(Parser *parser, const Candidate *candidate) {
     case OPCODE_DYNAMIC_SLICE: return check_dynamic_indices(parser, candidate, 1);
     case OPCODE_DYNAMIC_UPDATE_SLICE: return check_dynamic_indices(parser, candidate, 2);
     case OPCODE_REDUCE:
-      return num_operands % 2 == 0 || fail(parser, candidate, "takes an even number of operands");
+      return num_operands % 2 == 0 || fail_count(parser, candidate, "an even number of operands");
     case OPCODE_REDUCE_WINDOW:
       return (num_operands % 2 == 0 && num_operands) ||
-             fail(parser, candidate, "takes an even number of operands, at least 2");
+             fail_count(parser, candidate, "an even number of operands, at least 2");
     case OPCODE_SCATTER:
-      return num_operands % 2 == 1 || fail(parser, candidate, "takes an odd number of operands");
+      return num_operands % 2 == 1 || fail_count(parser, candidate, "an odd number of operands");
     case OPCODE_SCAN: return check_scan(parser, candidate);
     case OPCODE_RECV_DONE:
     case OPCODE_SEND_DONE: return check_channel_of_start(parser, candidate);
@@ -332,7 +355,9 @@ static bool check_rules(Parser *parser, const Candidate *candidate) {
       if (!candidate->has_shape) return true;
       const Shape *shape = result_shape(parser, candidate);
       return (shape_is_tuple(shape) && shape->rank == num_operands) ||
-             fail(parser, candidate, "must have as many operands as its shape has elements");
+             parse_fail(parser, candidate->offset, "tuple of %u operand%s has the shape %s",
+                        num_operands, num_operands == 1 ? "" : "s",
+                        shown_shape(parser, candidate->shape));
     }
     default: return true;
   }

@@ -252,7 +252,12 @@ static bool parse_layout(Parser *parser, LayoutText *layout) {
   if (is_fatal || (noted.message && !at(parser, TOK_RBRACE))) {
     return parse_fail_opened(parser, noted.offset, noted.opener, "%s", noted.message);
   }
-  if (!parse_close(parser, TOK_RBRACE, opener, "the layout")) return false;
+  bool has_suffix = at(parser, TOK_IDENT) || at(parser, TOK_HASH) || at(parser, TOK_ASTERISK);
+  if (!parse_close(parser, TOK_RBRACE, opener,
+                   has_suffix ? "the layout, whose suffixes come as D T L # * E S SC M"
+                              : "the layout")) {
+    return false;
+  }
   if (noted.message) {
     diag_warn(parser->diags, DIAG_AT(noted.offset), "%s; XLA overlooks it", noted.message);
   }

@@ -227,6 +227,27 @@ static uint32_t find_computation(const Lexer *lexer, uint32_t begin, uint32_t er
   return lexer->length;
 }
 
+/* ---- strings that swallow lines ---- */
+
+/* Compilers write a string on one line: one that goes on over its end before the error at `error`
+ * has probably lost a quote, and what is told of is its consequence. */
+static void blame_string(Parser *parser, uint32_t begin) {
+  ParseError *error = &parser->error;
+  Lexer lexer = parser->lex;
+  lex_restart(&lexer, begin);
+  while (lexer.tok.kind != TOK_EOF && lexer.tok.kind != TOK_ERROR &&
+         lexer.tok.begin < error->offset) {
+    Token string = lexer.tok;
+    lex_next(&lexer);
+    uint32_t length = string.end - string.begin;
+    if (string.kind != TOK_STRING || !memchr(lexer.text + string.begin, '\n', length)) continue;
+    error->message = arena_printf(parser->tables, "%s; is the string before it closed on its line?",
+                                  error->message);
+    error->opener = string.begin;
+    return;
+  }
+}
+
 /* ---- going on ---- */
 
 /* Whatever comes behind a comment that does not end is part of it, and another module is none of
@@ -277,6 +298,7 @@ bool recover_in_body(Parser *parser, CompId comp, uint32_t opener, uint32_t begi
   if (is_nested || parser->is_single_instruction) return false;
   uint32_t error = parser->error.offset;
   bool is_end = is_last(parser);
+  blame_string(parser, begin);
   if (!parse_report(parser)) return false;
   mark(parser, &parser->unknown_comps, comp);
   drop_unfinished(parser, comp, BODY_DEPTH);

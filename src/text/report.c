@@ -113,7 +113,7 @@ static void explain_name(Parser *parser, ParseError *error) {
     bool is_own = parser->comp != NO_ID && str_equal(comp_name(parser->module, parser->comp), name);
     if (is_own) why = "a computation cannot call itself";
   } else if (is_own_name(parser, error->offset, name)) {
-    why = "an instruction cannot read itself";
+    why = "an instruction cannot depend on itself";
   }
   if (!why) {
     error->opener = find_definition(parser, error, error->offset, parser->lex.length);

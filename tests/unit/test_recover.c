@@ -77,7 +77,7 @@ static const Case cases[] = {
      "4 operand 'q'\n5 the text ends here\n"},
     {HEAD "ENTRY e {\n" P "  %a = f32[2]{0} tan(%p)}\n  %b = f32[2]{0} tan(%a)\n  %c = f32[2]{0} "
           "tan(%b)\n}\n\nf {\n" P "  %a = f32[2]{0} negat(%p)\n}\n",
-     "5 expected '{'\n11 unknown opcode\n"},
+     "5 is in no computation\n11 unknown opcode\n"},
     {HEAD "ENTRY e {\n" P "  %a = f32[2]} negate(%p)\n  %b = f32[2]{0} negate(%a)\n}\n",
      "4 expected an opcode\n"},
 
@@ -91,7 +91,7 @@ static const Case cases[] = {
     {HEAD "ENTRY e {\n}\nf {\n" P "  a = f32[2] negate(q)\n}\n",
      "3 at least one instruction\n6 operand 'q'\n"},
     {HEAD "ENTRY e {\n  1x = f32[2] parameter(0)\n}\nf {\n  1x = f32[] call(), to_apply=e\n}\n",
-     "3 expected a name\n6 expected a name\n"},
+     "3 expected an instruction\n6 expected an instruction\n"},
 };
 
 /* The lines of `told` that the diagnostics are not. */
