@@ -60,6 +60,7 @@ typedef struct rh_diag {
   const char *message;  /* a sentence without capital and full stop; owned by the rh_diags */
   size_t offset;        /* into the text, RH_NO_OFFSET = nowhere in particular */
   size_t opener_offset; /* of the bracket or definition that it goes back to, or RH_NO_OFFSET */
+  const char *rule;     /* of RH_LINT_RULES that it is a finding of; NULL for anything else */
 } rh_diag;
 
 typedef struct rh_diags rh_diags;
@@ -128,6 +129,22 @@ RH_API rh_module_info rh_get_info(const rh_module *module);
 /* Whether the module is consistent enough to be analysed; the functions below check it themselves.
  * RH_ERR_INPUT with the place of the first contradiction. */
 RH_API rh_status rh_check(const rh_module *module, rh_diags *diags);
+
+typedef struct rh_lint_options {
+  bool is_strict;        /* findings are errors, not warnings */
+  uint64_t max_findings; /* that `diags` gets at most, those of rh_check included; 0 = all */
+} rh_lint_options;
+
+#define RH_LINT_OPTIONS_INIT {false, 0}
+
+/* Looks for what XLA's parser takes and its HloVerifier would refuse, or drop in silence: shapes that
+ * contradict operands, called computations, pairs and groups that do not fit, source locations that
+ * are not there. The rules are RH_LINT_RULES; a diagnostic names the one it is a finding of. What
+ * rh_check refuses is found too, all of it, as errors without a rule. RH_ERR_INPUT when there is an
+ * error. `options` and `num_findings`, which counts beyond `max_findings`, may be NULL.
+ * O(n log n). */
+RH_API rh_status rh_lint(const rh_module *module, const rh_lint_options *options,
+                         uint64_t *num_findings, rh_diags *diags);
 
 /* Writes the module as HLO text: byte for byte what was parsed, or that with the changed pieces
  * replaced. RH_ERR_SYSTEM when `write` failed. */
@@ -334,6 +351,7 @@ typedef enum rh_registry {
   RH_SCHEDULERS,
   RH_ALGORITHMS,
   RH_MEMORY_MODELS,
+  RH_LINT_RULES,
 } rh_registry;
 
 typedef struct rh_entry {

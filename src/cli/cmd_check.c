@@ -1,10 +1,25 @@
 #include "command.h"
 #include "load.h"
+#include "messages.h"
+
+static rh_status lint(Loaded *loaded, const Options *options) {
+  rh_lint_options chosen = {.is_strict = options->strict,
+                            .max_findings = (uint64_t)options->max_errors};
+  uint64_t num_findings;
+  rh_status status = rh_lint(loaded->module, &chosen, &num_findings, loaded->diags);
+  uint64_t num_shown = rh_diags_len(loaded->diags);
+  load_report(loaded, status);
+  if (num_findings <= num_shown) return status;
+  char count[RH_FORMAT_CHARS];
+  rh_format_count(num_findings - num_shown, count);
+  messages_say(&loaded->input, RH_SEVERITY_NOTE, "%s more findings; --max-errors shows more", count);
+  return status;
+}
 
 static rh_status check_file(const char *path, const Options *options) {
   Loaded loaded;
   rh_status status = load_module(path, options, &loaded);
-  if (status == RH_OK) status = load_report(&loaded, rh_check(loaded.module, loaded.diags));
+  if (status == RH_OK) status = lint(&loaded, options);
   if (status == RH_OK && !options->quiet) {
     rh_module_info info = rh_get_info(loaded.module);
     char computations[RH_FORMAT_CHARS], instructions[RH_FORMAT_CHARS];

@@ -4,7 +4,7 @@
 #include "device.h"
 
 typedef enum ListWhat {
-  LIST_COMMANDS = RH_MEMORY_MODELS + 1,
+  LIST_COMMANDS = RH_LINT_RULES + 1,
   LIST_DEVICES,
 } ListWhat;
 
@@ -17,6 +17,7 @@ static const struct {
     {"algorithms", "--algorithm", RH_ALGORITHMS},
     {"models", "--memory-model", RH_MEMORY_MODELS},
     {"devices", "--device", LIST_DEVICES},
+    {"rules", NULL, RH_LINT_RULES},
     {"commands", NULL, LIST_COMMANDS},
 };
 

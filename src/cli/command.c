@@ -24,7 +24,8 @@ static const Command commands[] = {
      "Exits with 0 when AFTER is shown to compute, bit for bit as HLO means it, what BEFORE\n"
      "computes: the same values, the same side effects in the same order. Else with 1.\n"},
     {"check", FOR_CHECK, cmd_check, 1, SIZE_MAX, "check FILE... [OPTION...]", "parse and validate",
-     "Reads each FILE as XLA would and checks that it does not contradict itself.\n"},
+     "Reads each FILE as XLA would and looks for what its verifier would refuse. Findings are\n"
+     "warnings; a module that contradicts itself is an error.\n"},
     {"print", FOR_PRINT, cmd_print, 1, 1, "print FILE [OPTION...]",
      "write the module as it is held in memory",
      "Reads FILE and writes it again: byte for byte the same.\n"},

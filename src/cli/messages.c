@@ -74,8 +74,8 @@ static void print_line(const Input *input, size_t offset, FILE *out) {
 }
 
 void place_find(const Input *input, size_t offset, Place *place) {
-  if (place->line == 0 || offset < place->line_begin) *place = (Place){.line = 1};
-  size_t pos = place->line_begin;
+  if (place->line == 0 || offset < place->offset) *place = (Place){.line = 1};
+  size_t pos = place->offset;
   for (;;) {
     const char *newline = memchr(input->text + pos, '\n', offset - pos);
     if (!newline) break;
@@ -96,8 +96,10 @@ static void print_text(const Input *input, const rh_diag *diag, const Place *pla
                        const Place *opener, FILE *out) {
   fputs(input->path, out);
   if (place) fprintf(out, ":%zu:%zu", place->line, place->column);
-  fprintf(out, ": %s: %.*s%s\n", severity_word(diag->severity), MAX_MESSAGE, diag->message,
+  fprintf(out, ": %s: %.*s%s", severity_word(diag->severity), MAX_MESSAGE, diag->message,
           strlen(diag->message) > MAX_MESSAGE ? "..." : "");
+  if (diag->rule) fprintf(out, " [%s]", diag->rule);
+  fputc('\n', out);
   if (place) print_line(input, place->offset, out);
   if (!opener) return;
   fprintf(out, "%s:%zu:%zu: note: %s\n", input->path, opener->line, opener->column,

@@ -51,6 +51,7 @@ void messages_print_json(const Input *input, const rh_diag *diag, const Place *p
   add_text(object, "file", input->path, strlen(input->path));
   cJSON_AddStringToObject(object, "severity", severity_word(diag->severity));
   add_text(object, "message", diag->message, strlen(diag->message));
+  if (diag->rule) cJSON_AddStringToObject(object, "rule", diag->rule);
   add_place(object, input, place);
   if (opener) {
     add_place(cJSON_AddObjectToObject(object, "opener"), input, opener);

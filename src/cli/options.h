@@ -53,6 +53,7 @@ typedef struct Options {
   bool is_short;
   bool no_metadata;
   bool strip_locations;
+  bool strict;
   const char *list_options;
   const char *list_names;
   int64_t max_memory_bytes;

@@ -61,6 +61,10 @@ void diag_warn(rh_diags *diags, DiagPlace place, const char *format, ...) {
   va_end(args);
 }
 
+void diag_set_rule(rh_diags *diags, const char *rule) {
+  if (diags) diags->list.data[diags->list.len - 1].rule = rule;
+}
+
 void rh_locate(const char *text, size_t length, size_t offset, size_t *line, size_t *column) {
   if (offset > length) offset = length;
   size_t lines = 1, line_begin = 0;

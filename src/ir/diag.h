@@ -26,6 +26,9 @@ rh_status diag_fail(rh_diags *diags, rh_status status, DiagPlace place, const ch
 void diag_warn(rh_diags *diags, DiagPlace place, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* Says of the diagnostic that was added last which rule it is a finding of. */
+void diag_set_rule(rh_diags *diags, const char *rule);
+
 void diag_add(rh_diags *diags, rh_severity severity, DiagPlace place, const char *format,
               va_list args);
 

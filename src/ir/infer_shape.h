@@ -20,4 +20,11 @@ typedef struct InferSpec {
 bool infer_shape(Module *module, const InferSpec *spec, ShapeId *shape, const char **why,
                  Arena *scratch);
 
+/* ShapeUtil::ValidateShapeWithOptionalLayout: layouts that fit, sizes that 64 bits can count. `*why`
+ * is in `scratch` when not. */
+bool infer_shape_is_valid(Module *module, ShapeId shape, const char **why, Arena *scratch);
+
+/* A shape as messages show it, without layout; long ones are told of in a few words. */
+const char *infer_shape_shown(const ShapeTable *shapes, ShapeId shape, Arena *out);
+
 #endif

@@ -20,9 +20,31 @@ bool infer_fail(Inference *inf, const char *format, ...) {
   return false;
 }
 
+/* The text of a shape can be as long as the file, and that of a tuple of tuples longer. */
+enum { MAX_SHOWN_PARTS = 64, MAX_SHOWN_RANK = 32 };
+
+static bool is_long(const ShapeTable *shapes, const Shape *shape) {
+  if (!shape_is_tuple(shape)) return shape->rank > MAX_SHOWN_RANK;
+  if (shape->num_parts > MAX_SHOWN_PARTS) return true;
+  for (uint32_t i = 0; i < shape->num_parts; i++) {
+    const Shape *part = shape_get(shapes, shape_part(shapes, shape->compatible, i));
+    if (!shape_is_tuple(part) && part->rank > MAX_SHOWN_RANK) return true;
+  }
+  return false;
+}
+
+const char *infer_shape_shown(const ShapeTable *shapes, ShapeId id, Arena *out) {
+  const Shape *shape = shape_get(shapes, id);
+  if (is_long(shapes, shape)) {
+    return arena_printf(out, shape_is_tuple(shape) ? "a tuple of %u elements" : "of rank %u",
+                        shape->rank);
+  }
+  Str text = shape_text(shapes, id, false, out);
+  return arena_strndup(out, text.data, text.len);
+}
+
 const char *infer_shown(Inference *inf, ShapeId shape) {
-  Str text = shape_text(inf->shapes, shape, false, inf->scratch);
-  return arena_strndup(inf->scratch, text.data, text.len);
+  return infer_shape_shown(inf->shapes, shape, inf->scratch);
 }
 
 ShapeId *infer_operand_ids(Inference *inf) {

@@ -123,11 +123,13 @@ typedef struct FileLocation {
   int32_t file_name_id; /* all ids are 1-based positions */
   int32_t function_name_id;
   int32_t line;
+  uint32_t offset; /* in the text, as below */
 } FileLocation;
 
 typedef struct StackFrame {
   int32_t file_location_id;
   int32_t parent_frame_id; /* 0 = none; already without the text's +1 */
+  uint32_t offset;
 } StackFrame;
 
 /* input_output_alias={ {output}: (param, {index}, kind) } */
@@ -136,11 +138,13 @@ typedef struct OutputAlias {
   int64_t param;
   uint32_t param_part; /* NO_ID when there is no such parameter or part */
   bool is_must_alias;
+  uint32_t offset;
 } OutputAlias;
 
 typedef struct BufferDonor {
   int64_t param;
   uint32_t param_part;
+  uint32_t offset;
 } BufferDonor;
 
 typedef struct ModuleHeader {

@@ -40,6 +40,16 @@ static ShapeId operand_shape(const Checker *checker, uint32_t index) {
   return inst_get(checker->module, inst_operand(checker->module, checker->id, index))->shape;
 }
 
+/* Once the sum is too large that is said, and it is not looked at any more. */
+static bool check_total(Checker *checker, int64_t bytes) {
+  if (checker->total_bytes > MAX_TOTAL_BYTES) return true;
+  if (!add_bytes(checker->total_bytes, bytes, &checker->total_bytes)) {
+    checker->total_bytes = INT64_MAX;
+  }
+  return checker->total_bytes <= MAX_TOTAL_BYTES ||
+         fail(checker, "the sizes of all shapes add up to more than 2^60 bytes");
+}
+
 static bool check_bytes(Checker *checker) {
   const ShapeTable *shapes = &checker->module->shapes;
   const Shape *shape = shape_get(shapes, inst_of(checker)->shape);
@@ -47,10 +57,7 @@ static bool check_bytes(Checker *checker) {
   for (uint32_t part = 0; part < shape->num_parts; part++) {
     int64_t bytes = shape_get(shapes, shape_part(shapes, inst_of(checker)->shape, part))->bytes;
     if (bytes < 0) return fail(checker, "the size of its shape overflows 64 bits");
-    if (!add_bytes(checker->total_bytes, bytes, &checker->total_bytes) ||
-        checker->total_bytes > MAX_TOTAL_BYTES) {
-      return fail(checker, "the sizes of all shapes add up to more than 2^60 bytes");
-    }
+    if (!check_total(checker, bytes)) return false;
   }
   return true;
 }
@@ -208,4 +215,18 @@ rh_status module_check(const Module *module, rh_diags *diags) {
     if (!check_bytes(&checker) || !check_inst(&checker)) return RH_ERR_INPUT;
   }
   return RH_OK;
+}
+
+uint32_t module_check_all(const Module *module, uint32_t max_errors, bool *is_broken,
+                          rh_diags *diags) {
+  Checker checker = {.module = module, .diags = diags};
+  uint32_t num_errors = 0;
+  for (checker.id = 0; checker.id < module->insts.len; checker.id++) {
+    if (inst_get(module, checker.id)->flags & INST_DEAD) continue;
+    if (check_bytes(&checker) && check_inst(&checker)) continue;
+    is_broken[checker.id] = true;
+    num_errors++;
+    if (num_errors == max_errors) checker.diags = NULL;
+  }
+  return num_errors;
 }

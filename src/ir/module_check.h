@@ -14,6 +14,11 @@
  * O(instructions + operands). */
 rh_status module_check(const Module *module, rh_diags *diags);
 
+/* The same for all instructions: marks those that contradict themselves, by InstId, and returns how
+ * many there are; `diags` gets the first `max_errors`, all if that is 0. */
+uint32_t module_check_all(const Module *module, uint32_t max_errors, bool *is_broken,
+                          rh_diags *diags);
+
 /* Where an instruction stands in the text; NO_OFFSET for one that was not read. */
 uint32_t inst_offset(const Module *module, InstId id);
 

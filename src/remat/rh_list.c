@@ -17,6 +17,11 @@ static const rh_entry models_list[] = {
 #include "analysis/models.def"
 };
 
+static const rh_entry rules_list[] = {
+#define RULE(id, name, summary) {name, summary},
+#include "analysis/lint_rules.def"
+};
+
 static const struct {
   const char *noun;
   const rh_entry *list;
@@ -27,6 +32,7 @@ static const struct {
     [RH_ALGORITHMS] = {"algorithm", algorithms_list,
                        sizeof algorithms_list / sizeof *algorithms_list},
     [RH_MEMORY_MODELS] = {"memory model", models_list, sizeof models_list / sizeof *models_list},
+    [RH_LINT_RULES] = {"rule", rules_list, sizeof rules_list / sizeof *rules_list},
 };
 
 bool rh_list(rh_registry registry, size_t index, rh_entry *entry) {

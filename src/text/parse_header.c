@@ -67,7 +67,7 @@ static bool parse_input_output_alias(Parser *parser) {
   uint32_t opener = tok(parser)->begin;
   if (!parse_token(parser, TOK_LBRACE, "before the aliases")) return false;
   while (!at(parser, TOK_RBRACE)) {
-    OutputAlias alias = {0};
+    OutputAlias alias = {.offset = tok(parser)->begin};
     uint32_t pair;
     if (!parse_header_index(parser, &alias.output_part) ||
         !parse_token(parser, TOK_COLON, "behind the output's index")) {
@@ -96,8 +96,8 @@ static bool parse_buffer_donor(Parser *parser) {
   uint32_t opener = tok(parser)->begin;
   if (!parse_token(parser, TOK_LBRACE, "before the buffer donors")) return false;
   while (!at(parser, TOK_RBRACE)) {
-    BufferDonor donor = {0};
     uint32_t pair = tok(parser)->begin;
+    BufferDonor donor = {.offset = pair};
     if (!parse_header_param(parser, &donor.param, &donor.param_part) ||
         !parse_close(parser, TOK_RPAREN, pair, "the buffer donor")) {
       return false;
@@ -334,20 +334,22 @@ static bool parse_stack_tables(Parser *parser) {
       if (!parse_string_table(parser, false)) return false;
       continue;
     }
-    while (eat(parser, TOK_INT)) {
+    for (uint32_t begin = tok(parser)->begin; eat(parser, TOK_INT); begin = tok(parser)->begin) {
       int64_t values[6];
       if (table == 1) {
         if (!parse_int_fields(parser, location_fields, 6, values)) return false;
         *vec_push(parser->arena, &parser->source->file_locations) =
             (FileLocation){.file_name_id = (int32_t)values[0],
                            .function_name_id = (int32_t)values[1],
-                           .line = (int32_t)values[2]};
+                           .line = (int32_t)values[2],
+                           .offset = begin};
       } else {
         if (!parse_int_fields(parser, frame_fields, 2, values)) return false;
         /* The text numbers parents from 2; 1 means none. */
         *vec_push(parser->arena, &parser->source->stack_frames) =
             (StackFrame){.file_location_id = (int32_t)values[0],
-                         .parent_frame_id = (int32_t)(values[1] - 1)};
+                         .parent_frame_id = (int32_t)(values[1] - 1),
+                         .offset = begin};
       }
     }
   }

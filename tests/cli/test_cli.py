@@ -1339,6 +1339,26 @@ class Verify(ToolTest):
     def test_check_of_all_samples(self):
         self.expect(0, "check", "-q", *sorted(SAMPLES.glob("*.hlo")))
 
+    def test_check_finds(self):
+        lines = [f"  n{i} = f32[{i}] negate(p)\n" for i in range(3, 30)]
+        body = "  p = f32[2] parameter(0)\n" + "".join(lines)
+        self.write("odd.hlo", "HloModule m\n\nENTRY e {\n" + body + "}\n")
+        result = self.expect(0, "check", "odd.hlo")
+        self.assertIn("odd.hlo: m, computations: 1, instructions: 28", result.out)
+        self.assertEqual(result.err.count("warning: "), 20)
+        self.assertEqual(result.err.count(" [implicit-broadcast]\n"), 20)
+        self.assertIn("odd.hlo: note: 7 more findings; --max-errors shows more\n", result.err)
+        result = self.expect(3, "check", "odd.hlo", "--strict", "--max-errors=99")
+        self.assertEqual((result.out, result.err.count("error: ")), ("", 27))
+        err = self.expect(0, "check", "odd.hlo", "--diagnostics=json", "--max-errors=1").err
+        diags = [json.loads(line) for line in err.splitlines()]
+        self.assertEqual(diags[0]["rule"], "implicit-broadcast")
+        self.assertEqual((diags[0]["severity"], diags[0]["line"]), ("warning", 5))
+        self.assertEqual(diags[1]["message"], "26 more findings; --max-errors shows more")
+        self.assertNotIn("rule", diags[1])
+        names = self.expect(0, "list", "--names=rules").out.split()
+        self.assertIn("implicit-broadcast", names)
+
     def test_check_takes_the_gravest(self):
         self.golden("recompute")
         self.write("bad.hlo", "HloModule")

@@ -142,7 +142,7 @@ START_TEST(aliases_name_parts) {
   const ModuleHeader *header = &module->source->header;
   /* Parts of the root: 0 the tuple, 1 a, 2 b, 3 b{0}, 4 b{1}, 5 b{1,0}, 6 b{1,1}. */
   static const OutputAlias aliases[] = {
-      {6, 1, 4, true}, {1, 0, 0, false}, {2, 9, NO_ID, false}, {0, 1, NO_ID, false}};
+      {6, 1, 4, true, 0}, {1, 0, 0, false, 0}, {2, 9, NO_ID, false, 0}, {0, 1, NO_ID, false, 0}};
   ck_assert_uint_eq(header->aliases.len, 4);
   for (uint32_t i = 0; i < 4; i++) {
     const OutputAlias *alias = &header->aliases.data[i];
@@ -150,12 +150,14 @@ START_TEST(aliases_name_parts) {
     ck_assert_int_eq(alias->param, aliases[i].param);
     ck_assert_uint_eq(alias->param_part, aliases[i].param_part);
     ck_assert_int_eq(alias->is_must_alias, aliases[i].is_must_alias);
+    ck_assert_int_eq(text[alias->offset], '{');
   }
-  static const BufferDonor donors[] = {{1, 2}, {1, NO_ID}, {5, NO_ID}};
+  static const BufferDonor donors[] = {{1, 2, 0}, {1, NO_ID, 0}, {5, NO_ID, 0}};
   ck_assert_uint_eq(header->donors.len, 3);
   for (uint32_t i = 0; i < 3; i++) {
     ck_assert_int_eq(header->donors.data[i].param, donors[i].param);
     ck_assert_uint_eq(header->donors.data[i].param_part, donors[i].param_part);
+    ck_assert_int_eq(text[header->donors.data[i].offset], '(');
   }
   ck_assert(header->alias_passthrough_params);
   ck_assert_int_eq(header->replica_count, 3);

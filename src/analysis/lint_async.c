@@ -1,0 +1,195 @@
+/* async-start, async-update, async-done. */
+#include "analysis/lint_async.h"
+
+#include "analysis/lint.h"
+
+bool lint_passes_on(const Module *module, InstId id) {
+  switch (inst_get(module, id)->opcode) {
+    case OPCODE_CALL:
+    case OPCODE_CONDITIONAL:
+    case OPCODE_COPY:
+    case OPCODE_CUSTOM_CALL: /* some targets; which is up to the compiler */
+    case OPCODE_DOMAIN:
+    case OPCODE_GET_TUPLE_ELEMENT:
+    case OPCODE_OPT_BARRIER:
+    case OPCODE_PARAMETER:
+    case OPCODE_TUPLE:
+    case OPCODE_WHILE: return true;
+    default: return false;
+  }
+}
+
+static bool is_state(unsigned opcode) {
+  return opcode == OPCODE_ASYNC_START || opcode == OPCODE_ASYNC_UPDATE;
+}
+
+static bool is_follower(unsigned opcode) {
+  return opcode == OPCODE_ASYNC_UPDATE || opcode == OPCODE_ASYNC_DONE;
+}
+
+/* ---- shapes ---- */
+
+/* Elements of `bound` come first among `all`: operands may be bound later. */
+static bool is_prefix(const Lint *lint, const Shape *bound, const ShapeId *all, uint32_t count) {
+  if (bound->rank > count) return false;
+  for (uint32_t i = 0; i < bound->rank; i++) {
+    if (!lint_fits(lint, bound->elements[i], all[i])) return false;
+  }
+  return true;
+}
+
+/* The same for the parameters of a computation. */
+static bool are_first_params(const Lint *lint, const Shape *bound, const Computation *comp) {
+  if (bound->rank > comp->params.len) return false;
+  for (uint32_t i = 0; i < bound->rank; i++) {
+    InstId param = id_list(lint->module, comp->params)[i];
+    if (!lint_fits(lint, bound->elements[i], inst_get(lint->module, param)->shape)) return false;
+  }
+  return true;
+}
+
+/* `result` may be bound in part as well, or not at all; then it is a tuple. */
+static bool is_result(const Lint *lint, ShapeId result, ShapeId whole) {
+  const Shape *part = shape_get(&lint->module->shapes, result);
+  const Shape *all = shape_get(&lint->module->shapes, whole);
+  if (lint_fits(lint, result, whole)) return true;
+  if (!shape_is_tuple(part)) return false;
+  return part->rank == 0 ||
+         (shape_is_tuple(all) && is_prefix(lint, part, all->elements, all->rank));
+}
+
+/* The state, checked to be ((operands), result, …), against the computation. */
+static void lint_state(Lint *lint, InstId id, CompId callee) {
+  const Module *module = lint->module;
+  const Computation *comp = comp_get(module, callee);
+  const Shape *state = inst_shape(module, id);
+  const Shape *bound = shape_get(&module->shapes, state->elements[0]);
+  DiagPlace place = lint_place_callee(lint, id, callee);
+  if (!are_first_params(lint, bound, comp)) {
+    lint_find_at(lint, LINT_ASYNC_SHAPE, id, place,
+                 "its shape has the operands %s, which its computation does not take",
+                 lint_shown(lint, state->elements[0]));
+    return;
+  }
+  ShapeId result = inst_get(module, comp->root)->shape;
+  if (is_result(lint, state->elements[1], result)) return;
+  lint_find_at(lint, LINT_ASYNC_SHAPE, id, place,
+               "its shape has the result %s, its computation returns %s",
+               lint_shown(lint, state->elements[1]), lint_shown(lint, result));
+}
+
+/* What an update adds to the operands is in its shape. */
+static void lint_update(Lint *lint, InstId id) {
+  const Module *module = lint->module;
+  const Instruction *inst = inst_get(module, id);
+  const Shape *before = shape_get(&module->shapes, lint_operand_shape(lint, id, 0));
+  const Shape *old = shape_get(&module->shapes, before->elements[0]);
+  const Shape *new = shape_get(&module->shapes, inst_shape(module, id)->elements[0]);
+  if (!shape_is_tuple(old)) return; /* not the state of a start */
+  bool fits = old->rank + inst->num_operands - 1 ==
+              new->rank &&is_prefix(lint, old, new->elements, new->rank);
+  for (uint32_t i = 1; fits && i < inst->num_operands; i++) {
+    fits = lint_fits(lint, new->elements[old->rank + i - 1], lint_operand_shape(lint, id, i));
+  }
+  if (fits) return;
+  lint_find_inst(lint, LINT_ASYNC_SHAPE, id,
+                 "its shape does not have the operands of '%.*s' and its own",
+                 (int)inst_name(module, inst_operand(module, id, 0)).len,
+                 inst_name(module, inst_operand(module, id, 0)).data);
+}
+
+static void lint_async_done(Lint *lint, InstId id) {
+  const Module *module = lint->module;
+  const Instruction *inst = inst_get(module, id);
+  InstId start = lint->starts[id];
+  if (start == NO_ID) return;
+  const Computation *comp = comp_get(module, inst_callees(module, start)[0]);
+  const Shape *state = shape_get(&module->shapes, lint_operand_shape(lint, id, 0));
+  const Shape *bound = shape_get(&module->shapes, state->elements[0]);
+  if (shape_is_tuple(bound) && bound->rank < comp->params.len) {
+    lint_find_inst(lint, LINT_ASYNC_SHAPE, id, "only %u of %u operands are there when it is done",
+                   bound->rank, comp->params.len);
+    return;
+  }
+  ShapeId result = inst_get(module, comp->root)->shape;
+  if (lint_fits(lint, inst->shape, result)) return;
+  lint_find_inst(lint, LINT_ASYNC_SHAPE, id, "its shape is %s, its computation returns %s",
+                 lint_shown(lint, inst->shape), lint_shown(lint, result));
+}
+
+/* ---- chains ---- */
+
+/* Each start and update goes on in one place. Behind a tuple or a loop nobody follows it. */
+static void lint_users(Lint *lint, InstId id) {
+  const Module *module = lint->module;
+  const Instruction *inst = inst_get(module, id);
+  InstId next = NO_ID;
+  for (uint32_t i = 0; i < inst->users.len; i++) {
+    InstId user = inst_users(module, id)[i];
+    const Instruction *other = inst_get(module, user);
+    DiagPlace place = {lint_place(lint, user).offset, lint_place(lint, id).offset};
+    bool is_first = is_follower(other->opcode) && inst_operand(module, user, 0) == id;
+    if (is_first && next == NO_ID) {
+      next = user;
+    } else if (is_first) {
+      lint_find_at(lint, LINT_ASYNC_PAIR, user, place, "'%.*s' is done by '%.*s' already",
+                   (int)inst->name_len, inst->name, (int)inst_name(module, next).len,
+                   inst_name(module, next).data);
+    } else if (!lint_passes_on(module, user)) {
+      lint_find_at(lint, LINT_ASYNC_PAIR, user, place, "it reads '%.*s', which is not done yet",
+                   (int)inst->name_len, inst->name);
+    }
+  }
+  bool is_returned = inst_is_root(module, id) && inst->parent != module->entry;
+  if (inst->users.len || is_returned) return;
+  lint_find_inst(lint, LINT_ASYNC_PAIR, id, "it is started, and done nowhere");
+}
+
+static void lint_operand_of(Lint *lint, InstId id) {
+  const Module *module = lint->module;
+  InstId operand = inst_operand(module, id, 0);
+  if (is_state(inst_get(module, operand)->opcode) || lint_passes_on(module, operand)) return;
+  lint_find_at(lint, LINT_ASYNC_PAIR, id, lint_place_operand(lint, id, 0),
+               "its operand '%.*s' is not what an async-start began",
+               (int)inst_name(module, operand).len, inst_name(module, operand).data);
+}
+
+/* The main thread runs one instruction that way; a marked group of collectives is another matter.
+ */
+static void lint_computation(Lint *lint, InstId id, CompId callee) {
+  const Module *module = lint->module;
+  const Computation *comp = comp_get(module, callee);
+  if (!str_is(comp->thread, "main") || lint->callers[callee] != id) return;
+  if (inst_attr(module, id, ATTR_FRONTEND_ATTRIBUTES)) return;
+  uint32_t num_others = 0;
+  bool is_barrier = true;
+  for (uint32_t i = 0; i < comp->insts.len; i++) {
+    InstId inner = comp_inst(module, callee, i);
+    unsigned opcode = inst_get(module, inner)->opcode;
+    if (inner == comp->root || opcode == OPCODE_PARAMETER) continue;
+    num_others++;
+    is_barrier &= opcode == OPCODE_GET_TUPLE_ELEMENT;
+  }
+  if (num_others == 0 || is_barrier) return;
+  lint_find_at(lint, LINT_ASYNC_COMPUTATION, id, lint_place_callee(lint, id, callee),
+               "%u instructions of its computation are neither its root nor parameters",
+               num_others);
+}
+
+void lint_async(Lint *lint, InstId id) {
+  const Instruction *inst = inst_get(lint->module, id);
+  unsigned opcode = inst->opcode;
+  if (!is_state(opcode) && !is_follower(opcode)) return;
+  if (is_follower(opcode)) lint_operand_of(lint, id);
+  if (is_state(opcode)) lint_users(lint, id);
+  InstId start = lint->starts[id];
+  if (is_state(opcode) && start != NO_ID)
+    lint_state(lint, id, inst_callees(lint->module, start)[0]);
+  if (opcode == OPCODE_ASYNC_START) {
+    lint_computation(lint, id, inst_callees(lint->module, id)[0]);
+  } else if (opcode == OPCODE_ASYNC_UPDATE) {
+    lint_update(lint, id);
+  } else {
+    lint_async_done(lint, id);
+  }
+}

@@ -1,0 +1,1 @@
+check input.hlo --diagnostics=json --max-errors=2 --quiet
