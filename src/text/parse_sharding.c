@@ -86,11 +86,19 @@ static bool parse_tile_assignment(Parser *parser, IntRange *dims, IntRange *iota
 
 /* ---- meshes ---- */
 
+/* An axis, or the part of it that has `pre` parts before it and `size` of its own in each. */
+typedef struct AxisRef {
+  uint32_t axis;
+  int64_t pre, size;
+  uint32_t place;
+} AxisRef;
+
 typedef struct Mesh {
   bool is_maximal;
   uint32_t num_axes;
   Str *names;
   IntRange sizes;
+  VEC(struct AxisRef) refs; /* to its axes, in the order of the text */
 } Mesh;
 
 static bool parse_maximal_mesh(Parser *parser) {
@@ -147,8 +155,7 @@ static bool parse_device_ids(Parser *parser, const Mesh *mesh) {
   if (!parse_token(parser, TOK_LPAREN, "before the device ids")) return false;
   if (at(parser, TOK_LBRACKET)) {
     IntRange iota;
-    if (!parse_iota(parser, &iota) ||
-        !parse_close(parser, TOK_RPAREN, opener, "the device ids")) {
+    if (!parse_iota(parser, &iota) || !parse_close(parser, TOK_RPAREN, opener, "the device ids")) {
       return false;
     }
     if (product(parser, iota) != product(parser, mesh->sizes)) {
@@ -178,6 +185,7 @@ static bool parse_mesh(Parser *parser, Mesh *mesh) {
   uint32_t opener = tok(parser)->begin;
   if (!parse_token(parser, TOK_LBRACKET, "behind mesh")) return false;
   VEC(Str) names = {0};
+  IdTable table = {0};
   mesh->sizes.begin = parser->source->ints.len;
   if (!at(parser, TOK_RBRACKET)) {
     do {
@@ -187,8 +195,15 @@ static bool parse_mesh(Parser *parser, Mesh *mesh) {
           !parse_int(parser, &size)) {
         return false;
       }
-      *vec_push(parser->scratch, &names) =
-          (Str){parser->lex.text + name.begin, name.end - name.begin};
+      Str text = {parser->lex.text + name.begin, name.end - name.begin};
+      uint32_t known;
+      for (IdProbe probe = id_table_probe(&table, hash_str(text)); id_probe_next(&probe, &known);) {
+        if (!str_equal(names.data[known], text)) continue;
+        return parse_fail(parser, name.begin, "the mesh has two axes '%.*s'", (int)text.len,
+                          text.data); /* XLA dies */
+      }
+      id_table_add(&table, parser->scratch, hash_str(text), names.len);
+      *vec_push(parser->scratch, &names) = text;
       push_int(parser, size);
     } while (eat(parser, TOK_COMMA));
   }
@@ -201,13 +216,14 @@ static bool parse_mesh(Parser *parser, Mesh *mesh) {
 }
 
 /* A string that names an axis, or gives its number, and perhaps ':' '(' int ')' int. */
-static bool parse_axis_ref(Parser *parser, const Mesh *mesh) {
+static bool parse_axis_ref(Parser *parser, Mesh *mesh) {
   uint32_t place = tok(parser)->begin;
   Span text;
   if (!parse_string(parser, &text)) return false;
   Str name = {parser->lex.text + text.begin, text.end - text.begin};
   uint32_t axis = 0;
-  while (axis < mesh->num_axes && !str_equal(mesh->names[axis], name)) axis++;
+  while (axis < mesh->num_axes && !str_equal(mesh->names[axis], name))
+    axis++;
   if (axis == mesh->num_axes) {
     Lexer number;
     lexer_init(&number, name.data, name.len, NULL);
@@ -216,18 +232,73 @@ static bool parse_axis_ref(Parser *parser, const Mesh *mesh) {
     if (!is_number || number.tok.integer < 0 || number.tok.integer >= mesh->num_axes) {
       return parse_fail(parser, place, "'%.*s' is no axis of the mesh", (int)name.len, name.data);
     }
+    axis = (uint32_t)number.tok.integer;
   }
-  if (!eat(parser, TOK_COLON)) return true;
-  uint32_t opener = tok(parser)->begin;
-  int64_t size;
-  return parse_token(parser, TOK_LPAREN, "before the size in front of a sub-axis") &&
-         parse_int(parser, &size) && parse_close(parser, TOK_RPAREN, opener, "the size") &&
-         parse_int(parser, &size);
+  int64_t whole = parser->source->ints.data[mesh->sizes.begin + axis];
+  AxisRef ref = {axis, 1, whole, place};
+  if (eat(parser, TOK_COLON)) {
+    uint32_t opener = tok(parser)->begin;
+    if (!parse_token(parser, TOK_LPAREN, "before the size in front of a sub-axis") ||
+        !parse_int(parser, &ref.pre) || !parse_close(parser, TOK_RPAREN, opener, "the size") ||
+        !parse_int(parser, &ref.size)) {
+      return false;
+    }
+    bool is_part = ref.pre >= 1 && ref.size >= 2 && ref.size < whole && whole % ref.pre == 0 &&
+                   whole / ref.pre % ref.size == 0;
+    if (!is_part) { /* XLA dies */
+      return parse_fail(parser, place, "(%" PRId64 ")%" PRId64 " is no part of an axis of %" PRId64,
+                        ref.pre, ref.size, whole);
+    }
+  }
+  *vec_push(parser->scratch, &mesh->refs) = ref;
+  return true;
+}
+
+/* ---- axes that do not fit together: XLA dies of them ---- */
+
+static int by_axis_then_pre(const void *pa, const void *pb) {
+  const AxisRef *a = pa, *b = pb;
+  if (a->axis != b->axis) return a->axis < b->axis ? -1 : 1;
+  if (a->pre != b->pre) return a->pre < b->pre ? -1 : 1;
+  return (a->place > b->place) - (a->place < b->place);
+}
+
+/* Parts of one axis must follow each other; then each is a whole number of those before it. */
+static bool check_axes(Parser *parser, const Mesh *mesh) {
+  uint32_t len = mesh->refs.len;
+  if (len < 2) return true;
+  AxisRef *sorted = arena_array(parser->scratch, AxisRef, len);
+  memcpy(sorted, mesh->refs.data, len * sizeof *sorted);
+  qsort(sorted, len, sizeof *sorted, by_axis_then_pre);
+  for (uint32_t i = 1; i < len; i++) {
+    const AxisRef *a = &sorted[i - 1], *b = &sorted[i];
+    if (a->axis != b->axis || a->size < 1 || b->pre % (a->pre * a->size) == 0) {
+      continue;
+    }
+    return parse_fail_opened(parser, b->place, a->place,
+                             "the axis, or a part of it, is used twice");
+  }
+  return true;
+}
+
+/* Of the list that begins at `first`: neighbours must be apart, and sorted where order means
+ * nothing. */
+static bool check_list(Parser *parser, const Mesh *mesh, uint32_t first, bool is_sorted) {
+  for (uint32_t i = first + 1; i < mesh->refs.len; i++) {
+    const AxisRef *a = &mesh->refs.data[i - 1], *b = &mesh->refs.data[i];
+    if (a->axis == b->axis && a->pre * a->size == b->pre) {
+      return parse_fail(parser, b->place, "this part of the axis is to be one with that before it");
+    }
+    if (is_sorted && by_axis_then_pre(a, b) > 0) {
+      return parse_fail(parser, b->place, "these axes are to be in the order of the mesh");
+    }
+  }
+  return true;
 }
 
 /* '{' axis,… '}', with a '?' at the end where a dimension may be open. */
-static bool parse_axis_refs(Parser *parser, const Mesh *mesh, bool may_be_open) {
-  uint32_t opener = tok(parser)->begin;
+static bool parse_axis_refs(Parser *parser, Mesh *mesh, bool may_be_open) {
+  uint32_t opener = tok(parser)->begin, first = mesh->refs.len;
   if (!parse_token(parser, TOK_LBRACE, "before the axes")) return false;
   if (!at(parser, TOK_RBRACE)) {
     bool is_open = false;
@@ -241,7 +312,8 @@ static bool parse_axis_refs(Parser *parser, const Mesh *mesh, bool may_be_open) 
       }
     } while (eat(parser, TOK_COMMA));
   }
-  return parse_close(parser, TOK_RBRACE, opener, "the axes");
+  return parse_close(parser, TOK_RBRACE, opener, "the axes") &&
+         check_list(parser, mesh, first, !may_be_open);
 }
 
 /* metadata | '{' metadata,… '}' */
@@ -276,7 +348,7 @@ static bool at_reduction(const Parser *parser) {
 }
 
 /* unreduced ('=' (sum|max|min))? axes? */
-static bool parse_unreduced(Parser *parser, const Mesh *mesh, uint32_t opener) {
+static bool parse_unreduced(Parser *parser, Mesh *mesh, uint32_t opener) {
   bool has_reduction = at(parser, TOK_ATTR_NAME);
   lex_next(&parser->lex);
   if (!has_reduction) has_reduction = eat(parser, TOK_EQUAL);
@@ -289,7 +361,7 @@ static bool parse_unreduced(Parser *parser, const Mesh *mesh, uint32_t opener) {
 }
 
 /* '[' axes,… ']' (',' (replicated= | unreduced= | manual= | metadata=) …)* */
-static bool parse_dim_shardings(Parser *parser, const Mesh *mesh, uint32_t opener) {
+static bool parse_dim_shardings(Parser *parser, Mesh *mesh, uint32_t opener) {
   uint32_t bracket = tok(parser)->begin;
   if (!parse_token(parser, TOK_LBRACKET, "before the dimensions")) return false;
   if (!at(parser, TOK_RBRACKET)) {
@@ -335,8 +407,9 @@ static bool parse_named_sharding(Parser *parser, uint32_t opener) {
   }
   bool is_unreduced = tok_is_keyword(tok(parser), KW_UNREDUCED) ||
                       (at(parser, TOK_ATTR_NAME) && str_is(tok_word(parser), "unreduced"));
-  if (is_unreduced) return parse_unreduced(parser, &mesh, opener);
-  return parse_dim_shardings(parser, &mesh, opener);
+  bool ok = is_unreduced ? parse_unreduced(parser, &mesh, opener)
+                         : parse_dim_shardings(parser, &mesh, opener);
+  return ok && check_axes(parser, &mesh);
 }
 
 /* '{' (maximal | replicated | manual | unreduced),… '}' */
@@ -380,7 +453,8 @@ static bool parse_sharding_attr(Parser *parser, SingleSharding *sharding) {
     if (!parse_tile_assignment(parser, &sharding->dims, &sharding->iota, &sharding->devices)) {
       return false;
     }
-    /* XLA lets lists follow each other, but dies or is confused when there is an iota among them. */
+    /* XLA lets lists follow each other, but dies or is confused when there is an iota among them.
+     */
     bool is_confused = had_some && (had_iota || sharding->iota.len > 0);
     return !is_confused || parse_fail(parser, place, "devices= is given twice");
   }
@@ -434,8 +508,9 @@ static bool check_single_sharding(Parser *parser, const SingleSharding *sharding
     return num_devices == 0 || parse_fail(parser, place, "this sharding names no devices");
   }
   if (sharding->dims.len == 0) {
-    return parse_fail(parser, place, "the sharding is neither replicated, maximal, manual, unknown "
-                                     "nor unreduced, and has no devices=");
+    return parse_fail(parser, place,
+                      "the sharding is neither replicated, maximal, manual, unknown "
+                      "nor unreduced, and has no devices=");
   }
   return check_tiles(parser, sharding, place);
 }
@@ -462,9 +537,9 @@ static bool parse_single_sharding(Parser *parser, uint32_t opener) {
     } else if (at(parser, TOK_ATTR_NAME)) {
       if (!parse_sharding_attr(parser, &sharding)) return false;
     } else {
-      static const char *const words[] = {"maximal",   "replicated", "manual",
-                                          "unknown",   "unreduced",  "last_tile_dim_replicate",
-                                          "shard_as",  "shard_like", "devices"};
+      static const char *const words[] = {"maximal",  "replicated", "manual",
+                                          "unknown",  "unreduced",  "last_tile_dim_replicate",
+                                          "shard_as", "shard_like", "devices"};
       return parse_expected_word(parser, "a word of the sharding or '}'", words,
                                  sizeof words / sizeof *words);
     }
