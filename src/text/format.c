@@ -64,6 +64,33 @@ void format_shape(Formatter *formatter, ShapeId shape, bool with_layout) {
   arena_reset(formatter->scratch, mark);
 }
 
+static bool is_permutation(const Shape *shape, Arena *scratch) {
+  bool *seen = arena_zarray(scratch, bool, shape->rank);
+  for (uint32_t i = 0; i < shape->rank; i++) {
+    int64_t dim = shape->minor_to_major[i];
+    if (dim < 0 || dim >= shape->rank || seen[dim]) return false;
+    seen[dim] = true;
+  }
+  return true;
+}
+
+bool format_is_writable(const Formatter *formatter, ShapeId id) {
+  const ShapeTable *shapes = &formatter->module->shapes;
+  uint32_t num_parts = shape_get(shapes, id)->num_parts;
+  if (num_parts > MAX_INFERRED_PARTS) return false;
+  ArenaMark mark = arena_mark(formatter->scratch);
+  ShapeId *parts = arena_array(formatter->scratch, ShapeId, num_parts);
+  shape_list_parts(shapes, id, parts);
+  bool are_valid = true;
+  for (uint32_t i = 0; i < num_parts && are_valid; i++) {
+    const Shape *part = shape_get(shapes, parts[i]);
+    bool has_order = !shape_is_tuple(part) && part->minor_to_major;
+    are_valid = !has_order || is_permutation(part, formatter->scratch);
+  }
+  arena_reset(formatter->scratch, mark);
+  return are_valid;
+}
+
 /* ---- instructions ---- */
 
 /* The token before `(`; `*is_first` tells whether no shape stands before it. */
@@ -92,13 +119,13 @@ static bool is_async(Opcode opcode) {
 static void write_shape_and_opcode(Formatter *formatter, InstId id) {
   const Instruction *inst = inst_get(formatter->module, id);
   bool has_text = !(inst->flags & (INST_COMPACT_GTE | INST_IMPLIED));
-  bool is_large = inst_shape(formatter->module, id)->num_parts > MAX_INFERRED_PARTS;
+  bool is_writable = format_is_writable(formatter, inst->shape);
   Str opcode = STR("");
-  bool is_inferred = false;
-  if (has_text && (is_large || is_async((Opcode)inst->opcode))) {
+  bool is_inferred = (inst->flags & INST_COMPACT_GTE) != 0;
+  if (has_text && (!is_writable || is_async((Opcode)inst->opcode))) {
     opcode = opcode_in_text(formatter, id, &is_inferred);
   }
-  if (!is_large || !is_inferred) {
+  if (is_writable || !is_inferred) {
     format_shape(formatter, inst->shape, true);
     write_text(formatter->out, " ");
   }
@@ -250,7 +277,7 @@ void format_body(Formatter *formatter, CompId id, uint32_t depth) {
 static void write_signature(Formatter *formatter, CompId id) {
   const Module *module = formatter->module;
   const Computation *comp = comp_get(module, id);
-  if (inst_shape(module, comp->root)->num_parts > MAX_INFERRED_PARTS) return;
+  if (!format_is_writable(formatter, inst_get(module, comp->root)->shape)) return;
   write_text(formatter->out, "(");
   for (uint32_t i = 0; i < comp->params.len; i++) {
     InstId param = id_list(module, comp->params)[i];
@@ -299,6 +326,7 @@ void text_format(const Module *module, const rh_format_options *options, Writer 
                          .scratch = scratch,
                          .tables = arena_new(arena_options(scratch))};
   words_init(&formatter.words, formatter.tables);
+  (void)arena_alloc(scratch, 1); /* else each reset to empty gives the memory back */
   formatter.new_names = arena_zarray(formatter.tables, Str, module->insts.len);
   formatter.is_inline = arena_zarray(formatter.tables, bool, module->comps.len);
   format_header(&formatter);

@@ -194,9 +194,15 @@ static void write_debug_attributes(Formatter *formatter, Span value) {
   write_text(formatter->out, "\n}");
 }
 
-static bool is_small(const Formatter *formatter, ShapeId shape) {
-  enum { MAX_PARTS = 4096 };
-  return shape_get(&formatter->module->shapes, shape)->num_parts <= MAX_PARTS;
+/* An entry with a layout that is none has another one in XLA's header. */
+static bool can_say_layout(const Formatter *formatter, const Computation *entry) {
+  const Module *module = formatter->module;
+  bool can = format_is_writable(formatter, inst_get(module, entry->root)->shape);
+  for (uint32_t i = 0; i < entry->params.len; i++) {
+    InstId param = id_list(module, entry->params)[i];
+    can &= format_is_writable(formatter, inst_get(module, param)->shape);
+  }
+  return can;
 }
 
 /* XLA takes it from the entry where the text has none. */
@@ -206,7 +212,7 @@ static void write_entry_layout(Formatter *formatter) {
   const Computation *entry = comp_get(module, module->entry);
   ShapeId result =
       header->has_entry_layout ? header->entry_result : inst_get(module, entry->root)->shape;
-  if (!header->has_entry_layout && !is_small(formatter, result)) return;
+  if (!header->has_entry_layout && !can_say_layout(formatter, entry)) return;
   uint32_t num_params = header->has_entry_layout ? header->entry_params.len : entry->params.len;
   write_text(formatter->out, ", entry_computation_layout={(");
   for (uint32_t i = 0; i < num_params; i++) {

@@ -35,6 +35,10 @@ void format_name(Formatter *formatter, Str name);
 void format_inst_name(Formatter *formatter, InstId id);
 void format_shape(Formatter *formatter, ShapeId shape, bool with_layout);
 
+/* Whether a shape that the text leaves to be inferred may be written down. It may not if it is
+ * huge, or has a layout that XLA takes in an array's shape but not in a tuple's. */
+bool format_is_writable(const Formatter *formatter, ShapeId shape);
+
 /* Gives a computation's operands without a line names, as lines of their own need them. */
 void format_name_operands(Formatter *formatter, CompId id);
 

@@ -62,11 +62,13 @@ static void write_complex(LiteralWriter *writer) {
   }
 }
 
-/* An array's literal, commas at will; ends behind it. */
+/* An array's literal, commas at will; ends behind it. XLA takes a comma without braces around it
+ * for a literal without numbers. */
 static void write_array(Formatter *formatter, Lexer *lexer, LiteralShape shape) {
   ArenaMark mark = arena_mark(formatter->scratch);
   LiteralWriter writer = {.formatter = formatter, .lexer = lexer, .shape = shape};
   bool is_elided = false;
+  if (lexer->tok.kind == TOK_COMMA) write_text(formatter->out, ",");
   do {
     switch (lexer->tok.kind) {
       case TOK_COMMA: lex_next(lexer); continue;
@@ -93,15 +95,13 @@ static void write_literal(Formatter *formatter, Lexer *lexer, ShapeId id) {
   const Shape *shape = shape_get(shapes, id);
   if (!shape_is_tuple(shape)) {
     int64_t last_dim = shape->rank ? shape->dims[shape->rank - 1] : 0;
-    while (lexer->tok.kind == TOK_COMMA)
-      lex_next(lexer);
     write_array(formatter, lexer, (LiteralShape){shape->rank, last_dim});
     return;
   }
   write_text(formatter->out, "(");
   lex_next(lexer);
   for (uint32_t i = 0; i < shape->rank && lexer->tok.kind != TOK_RPAREN; i++) {
-    if (lexer->tok.kind == TOK_COMMA) lex_next(lexer);
+    if (i && lexer->tok.kind == TOK_COMMA) lex_next(lexer);
     write_text(formatter->out, i ? ", " : " ");
     write_literal(formatter, lexer, shape->elements[i]);
   }
@@ -148,8 +148,6 @@ static void write_shaped_literal(Formatter *formatter, Lexer *lexer) {
   if (lexer->tok.kind != TOK_LPAREN) {
     LiteralShape shape = write_shape(formatter, lexer);
     write_text(formatter->out, " ");
-    while (lexer->tok.kind == TOK_COMMA)
-      lex_next(lexer);
     write_array(formatter, lexer, shape);
     return;
   }

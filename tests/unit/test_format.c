@@ -80,6 +80,9 @@ static const struct {
     {"n = f32[4,4] constant({ ... })", "ROOT %n = f32[4,4]{1,0} constant({...})"},
     {"n = (s32[2],(f32[],f32[1]),()) constant(({1,2},(3,{4}),()))",
      "ROOT %n = (s32[2]{0}, (f32[], f32[1]{0}), ()) constant(( {1, 2}, ( 3, {4} ), () ))"},
+    {"n = f32[] constant( , )", "ROOT %n = f32[] constant(,)"},
+    {"n = (s8[],s8[],s8[]) constant((1,,,3))",
+     "ROOT %n = (s8[], s8[], s8[]) constant(( 1, ,, 3 ))"},
     {"n = f32[2] constant(1)", "ROOT %n = f32[2]{0} constant(1)"},
     /* attributes: order, blanks, what goes without saying */
     {"n = f32[8,8] copy(p), metadata={source_line=3,op_name=\"b\"op_type='a' source_column=0}, "
@@ -283,6 +286,14 @@ static const struct {
      "HloModule m, entry_computation_layout={(f32[])->f32[]}\n\n"
      "ENTRY %e (p: f32[]) -> f32[] {\n"
      "  ROOT %p = f32[] parameter(0), sharding={replicated}\n"
+     "}\n\n"},
+    {"layouts that are none",
+     "HloModule m\nENTRY e {\n p = f32[2]{7} parameter(0)\n t = tuple(p)\n}\n",
+     {false, false, false},
+     "HloModule m\n\n"
+     "ENTRY %e {\n"
+     "  %p = f32[2]{7} parameter(0)\n"
+     "  ROOT %t = tuple(%p)\n"
      "}\n\n"},
     {"tables of the header, a row a line",
      "HloModule m, debug_attributes={{\"a\" {0}}:{callback_id=1, partitioned=true},{\"b\"}:()}, "
