@@ -599,10 +599,19 @@ RematResult fixture_remat(Fixture *fixture, const RematSetup *setup) {
   return result;
 }
 
-int run_suite(Suite *suite) {
+static int run(Suite *suite, bool is_forked) {
   SRunner *runner = srunner_create(suite);
+  if (is_forked) srunner_set_fork_status(runner, CK_FORK);
   srunner_run_all(runner, CK_ENV);
   int failed = srunner_ntests_failed(runner);
   srunner_free(runner);
   return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+int run_suite(Suite *suite) {
+  return run(suite, false);
+}
+
+int run_suite_forked(Suite *suite) {
+  return run(suite, true);
 }

@@ -113,4 +113,7 @@ RematResult fixture_remat(Fixture *fixture, const RematSetup *setup);
 /* Runs a suite and returns main's result. */
 int run_suite(Suite *suite);
 
+/* The same with each test in a process of its own, whatever CK_FORK says. */
+int run_suite_forked(Suite *suite);
+
 #endif
