@@ -487,8 +487,10 @@ static bool parse_tolerance(Parser *parser) {
         return parse_expected(parser, "atol=, rtol= or ulps=");
       }
       lex_next(&parser->lex);
+      uint32_t place = tok(parser)->begin;
       double value;
       if (!parse_double(parser, &value)) return false;
+      if (!(value >= 0)) return parse_fail(parser, place, "a tolerance is not negative"); /* XLA dies */
     } while (eat(parser, TOK_COMMA));
   }
   return parse_close(parser, TOK_RBRACE, opener, "the tolerances");

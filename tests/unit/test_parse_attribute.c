@@ -280,6 +280,8 @@ static const struct {
     {EXP "{mode=\"default\"}", "default or highest"},
     {EXP "{tolerance={abs=1}}", "atol=, rtol= or ulps="},
     {EXP "{tolerance={atol=1,}}", "atol=, rtol= or ulps="},
+    {EXP "{tolerance={ulps=-1}}", "not negative"},
+    {EXP "{tolerance={atol=nan}}", "not negative"},
     {EXP "default", "'{' before the result accuracy"},
     {OUTFEED "outfeed_shape=f32", "'['"},
     {OUTFEED "outfeed_shape={f32[]}", "a shape"},
