@@ -239,6 +239,7 @@ static void lint_inst(Lint *lint, InstId id) {
   lint_groups(lint, id, lint->num_findings == num_before);
   lint_fusion(lint, id);
   lint_aliasing(lint, id);
+  lint_sharding(lint, id);
   lint_pairs(lint, id);
   lint_async(lint, id);
 }

@@ -87,6 +87,7 @@ void lint_frame_of_inst(Lint *lint, InstId id);
 bool lint_calls(Lint *lint, InstId id);  /* lint_calls.c; false = shapes cannot be told */
 void lint_fusion(Lint *lint, InstId id); /* lint_fusion.c */
 void lint_aliasing(Lint *lint, InstId id);
+void lint_sharding(Lint *lint, InstId id);                /* lint_sharding.c */
 void lint_shapes(Lint *lint, InstId id);                  /* lint_shapes.c */
 void lint_collective(Lint *lint, InstId id);              /* lint_collectives.c */
 void lint_groups(Lint *lint, InstId id, bool has_shapes); /* lint_groups.c; they fit */

@@ -12,7 +12,8 @@ static rh_status lint(Loaded *loaded, const Options *options) {
   if (num_findings <= num_shown) return status;
   char count[RH_FORMAT_CHARS];
   rh_format_count(num_findings - num_shown, count);
-  messages_say(&loaded->input, RH_SEVERITY_NOTE, "%s more findings; --max-errors shows more", count);
+  messages_say(&loaded->input, RH_SEVERITY_NOTE, "%s more findings; --max-errors shows more",
+               count);
   return status;
 }
 

@@ -20,8 +20,8 @@ typedef struct InferSpec {
 bool infer_shape(Module *module, const InferSpec *spec, ShapeId *shape, const char **why,
                  Arena *scratch);
 
-/* ShapeUtil::ValidateShapeWithOptionalLayout: layouts that fit, sizes that 64 bits can count. `*why`
- * is in `scratch` when not. */
+/* ShapeUtil::ValidateShapeWithOptionalLayout: layouts that fit, sizes that 64 bits can count.
+ * `*why` is in `scratch` when not. */
 bool infer_shape_is_valid(Module *module, ShapeId shape, const char **why, Arena *scratch);
 
 /* A shape as messages show it, without layout; long ones are told of in a few words. */

@@ -79,6 +79,9 @@ static const char *const right[] = {
     "x = f32[8] custom-call(p), custom_call_target=\"c\", output_to_operand_aliasing={{}: (0, {})}",
     "x = f32[8] fusion(p), kind=kLoop, calls=vneg",
     "x = f32[2,2,2] bitcast(p)",
+    "x = f32[8] negate(p), sharding={devices=[2,2]<=[4] last_tile_dim_replicate}",
+    "x = f32[8] negate(p), sharding={devices=[2,1,2]<=[4] last_tile_dims={manual, replicated}}",
+    "x = f32[8] negate(p), sharding={replicated}",
     "x = (token[]) custom-call(t), custom_call_target=\"c\"",
     "y = token[] outfeed(p, t), outfeed_shape=f32[8]\n x = (f32[8], token[]) infeed(y)",
 };
@@ -232,6 +235,9 @@ static const Case wrong[] = {
      "x = f32[8] custom-call(p), custom_call_target=\"c\", output_to_operand_aliasing={{1}: "
      "(0, {})}",
      "output-to-operand-aliasing", "its result, f32[8], has no element"},
+    {NULL, "x = f32[8] negate(p), sharding={devices=[2,2]0,1,2,3}", "sharding", "for rank 2"},
+    {NULL, "x = f32[4,8] negate(q), sharding={devices=[2,2]<=[4] last_tile_dim_replicate}",
+     "sharding", "for rank 1"},
     /* devices */
     {NULL, "x = f32[8] all-reduce(p), replica_groups={{0,1},{1,2}}, to_apply=add", "replica-groups",
      "device 1 is in its groups twice"},
