@@ -3,27 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "json_text.h"
 #include "messages.h"
 
 /* Longer lines are cut around the place. */
 enum { SHOWN_BYTES = 500 };
-
-/* Files can be of any bytes, JSON is UTF-8 and its strings here end in NUL: what does not fit
- * becomes
- * `?`. */
-static void add_text(cJSON *object, const char *key, const char *text, size_t length) {
-  char *copy = malloc(length + 1);
-  if (!copy) return;
-  memcpy(copy, text, length);
-  copy[length] = '\0';
-  for (char *p = copy; p < copy + length;) {
-    size_t len = *p ? utf8_length(p, copy + length) : 0;
-    if (len == 0) *p = '?';
-    p += len ? len : 1;
-  }
-  cJSON_AddStringToObject(object, key, copy);
-  free(copy);
-}
 
 static void add_place(cJSON *object, const Input *input, const Place *place) {
   if (!place) {
@@ -41,16 +25,16 @@ static void add_place(cJSON *object, const Input *input, const Place *place) {
     end++;
   bool is_whole = end == input->length || input->text[end] == '\n';
   if (is_whole && end > begin && input->text[end - 1] == '\r') end--;
-  add_text(object, "source", input->text + begin, end - begin);
+  json_add_text(object, "source", input->text + begin, end - begin);
   cJSON_AddNumberToObject(object, "source_column", (double)(begin - place->line_begin + 1));
 }
 
 void messages_print_json(const Input *input, const rh_diag *diag, const Place *place,
                          const Place *opener, FILE *out) {
   cJSON *object = cJSON_CreateObject();
-  add_text(object, "file", input->path, strlen(input->path));
+  json_add_text(object, "file", input->path, strlen(input->path));
   cJSON_AddStringToObject(object, "severity", severity_word(diag->severity));
-  add_text(object, "message", diag->message, strlen(diag->message));
+  json_add_text(object, "message", diag->message, strlen(diag->message));
   if (diag->rule) cJSON_AddStringToObject(object, "rule", diag->rule);
   add_place(object, input, place);
   if (opener) {

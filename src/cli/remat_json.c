@@ -1,52 +1,18 @@
 /* The summary of `remat` in JSON. The keys are documented in the manual page. */
 #include <cjson/cJSON.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "json_text.h"
 #include "remat_job.h"
 
-/* As digits: doubles would round what is beyond 2^53. */
-static void add_int(cJSON *object, const char *key, int64_t value) {
-  char digits[24];
-  snprintf(digits, sizeof digits, "%" PRId64, value);
-  cJSON_AddRawToObject(object, key, digits);
-}
-
 static void add_text(cJSON *object, const char *key, rh_text text) {
-  char *copy = strndup(text.data ? text.data : "", text.length);
-  if (copy) cJSON_AddStringToObject(object, key, copy);
-  free(copy);
-}
-
-/* Length of the UTF-8 sequence at `p`, 0 when it is none. */
-static size_t sequence_length(const unsigned char *p) {
-  size_t len = *p < 0x80                 ? 1
-               : *p >= 0xC2 && *p < 0xE0 ? 2
-               : *p >= 0xE0 && *p < 0xF0 ? 3
-               : *p >= 0xF0 && *p < 0xF5 ? 4
-                                         : 0;
-  for (size_t i = 1; i < len; i++) {
-    if ((p[i] & 0xC0) != 0x80) return 0;
-  }
-  return len;
-}
-
-/* Paths can be of any bytes, JSON is UTF-8: what is not becomes `?`. */
-static void add_path(cJSON *object, const char *key, const char *path) {
-  char *copy = strdup(path);
-  for (char *p = copy; p && *p;) {
-    size_t len = sequence_length((const unsigned char *)p);
-    if (len == 0) *p = '?';
-    p += len ? len : 1;
-  }
-  if (copy) cJSON_AddStringToObject(object, key, copy);
-  free(copy);
+  json_add_text(object, key, text.data, text.length);
 }
 
 static void add_identity(const RematJob *job, cJSON *object) {
-  add_path(object, "input", job->loaded.input.path);
+  json_add_text(object, "input", job->loaded.input.path, strlen(job->loaded.input.path));
   add_text(object, "module", job->before.info.name);
   cJSON_AddStringToObject(object, "scheduler", job->middle.info.scheduler);
   cJSON_AddStringToObject(object, "algorithm", job->remat.algorithm);
@@ -69,37 +35,37 @@ static void add_properties(const RematJob *job, cJSON *object) {
 static void add_memory(const RematJob *job, cJSON *object) {
   cJSON_AddStringToObject(object, "limit_counts", limit_counts_word(job->remat.limit_counts));
   if (job_has_limit(job)) {
-    add_int(object, "limit_bytes", job->remat.limit_bytes);
+    json_add_int(object, "limit_bytes", job->remat.limit_bytes);
   } else {
     cJSON_AddNullToObject(object, "limit_bytes");
   }
   cJSON_AddBoolToObject(object, "met", job->is_met);
-  add_int(object, "peak_before_bytes", job->before.counted_bytes);
-  add_int(object, "peak_scheduled_bytes", job->middle.counted_bytes);
-  add_int(object, "peak_after_bytes", job->after.counted_bytes);
-  add_int(object, "lower_bound_bytes", job_lower_bound(job));
+  json_add_int(object, "peak_before_bytes", job->before.counted_bytes);
+  json_add_int(object, "peak_scheduled_bytes", job->middle.counted_bytes);
+  json_add_int(object, "peak_after_bytes", job->after.counted_bytes);
+  json_add_int(object, "lower_bound_bytes", job_lower_bound(job));
   if (job->outcome.xla_reported_after_bytes >= 0) {
-    add_int(object, "xla_reported_after_bytes", job->outcome.xla_reported_after_bytes);
+    json_add_int(object, "xla_reported_after_bytes", job->outcome.xla_reported_after_bytes);
   }
 }
 
 static void add_parts(cJSON *object, const char *key, const rh_memory *memory) {
   cJSON *parts = cJSON_AddObjectToObject(object, key);
-  add_int(parts, "parameter_bytes", memory->parameter_bytes);
-  add_int(parts, "output_bytes", memory->output_bytes);
-  add_int(parts, "aliased_bytes", memory->aliased_bytes);
-  add_int(parts, "constant_bytes", memory->constant_bytes);
-  add_int(parts, "temp_bytes", memory->temp_bytes);
-  add_int(parts, "total_bytes", memory->total_bytes);
+  json_add_int(parts, "parameter_bytes", memory->parameter_bytes);
+  json_add_int(parts, "output_bytes", memory->output_bytes);
+  json_add_int(parts, "aliased_bytes", memory->aliased_bytes);
+  json_add_int(parts, "constant_bytes", memory->constant_bytes);
+  json_add_int(parts, "temp_bytes", memory->temp_bytes);
+  json_add_int(parts, "total_bytes", memory->total_bytes);
   add_text(parts, "peak_instruction", memory->peak_instruction);
 }
 
 static void add_pair(cJSON *object, const char *what, int64_t before, int64_t after) {
   char key[64];
   snprintf(key, sizeof key, "%s_before", what);
-  add_int(object, key, before);
+  json_add_int(object, key, before);
   snprintf(key, sizeof key, "%s_after", what);
-  add_int(object, key, after);
+  json_add_int(object, key, after);
 }
 
 static void add_number_pair(cJSON *object, const char *what, double before, double after) {
@@ -114,7 +80,7 @@ static void add_cost(const RematJob *job, cJSON *object) {
   const rh_cost *before = &job->before.cost, *after = &job->after.cost;
   add_pair(object, "instructions", (int64_t)job->before.info.num_instructions,
            (int64_t)job->after.info.num_instructions);
-  add_int(object, "rematerialized", (int64_t)job->after.info.num_rematerialized);
+  json_add_int(object, "rematerialized", (int64_t)job->after.info.num_rematerialized);
   add_pair(object, "flops", before->flops, after->flops);
   add_pair(object, "transcendentals", before->transcendentals, after->transcendentals);
   add_pair(object, "bytes_accessed", before->bytes_accessed, after->bytes_accessed);
@@ -144,7 +110,7 @@ static void add_blocking(const RematJob *job, cJSON *object) {
     cJSON *item = cJSON_CreateObject();
     add_text(item, "instruction", buffer->instruction);
     add_text(item, "opcode", buffer->opcode);
-    add_int(item, "bytes", buffer->bytes);
+    json_add_int(item, "bytes", buffer->bytes);
     cJSON_AddStringToObject(item, "reason", buffer->reason);
     cJSON_AddStringToObject(item, "explanation", buffer->explanation);
     cJSON_AddItemToArray(live, item);

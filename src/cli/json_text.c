@@ -1,0 +1,28 @@
+#include "json_text.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "messages.h"
+
+void json_add_text(cJSON *object, const char *key, const char *text, size_t length) {
+  char *copy = malloc(length + 1);
+  if (!copy) return;
+  if (length) memcpy(copy, text, length);
+  copy[length] = '\0';
+  for (char *p = copy; p < copy + length;) {
+    size_t bytes = *p ? utf8_length(p, copy + length) : 0;
+    if (bytes == 0) *p = '?';
+    p += bytes ? bytes : 1;
+  }
+  cJSON_AddStringToObject(object, key, copy);
+  free(copy);
+}
+
+void json_add_int(cJSON *object, const char *key, int64_t value) {
+  char digits[24];
+  snprintf(digits, sizeof digits, "%" PRId64, value);
+  cJSON_AddRawToObject(object, key, digits);
+}

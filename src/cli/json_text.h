@@ -1,0 +1,16 @@
+/* What goes into JSON as it should. */
+#ifndef REMAT_HLO_CLI_JSON_TEXT_H
+#define REMAT_HLO_CLI_JSON_TEXT_H
+
+#include <cjson/cJSON.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Files and paths can be of any bytes, JSON is UTF-8 and cJSON's strings end in NUL: what does not fit
+ * becomes `?`. */
+void json_add_text(cJSON *object, const char *key, const char *text, size_t length);
+
+/* As digits: doubles would round what is beyond 2^53. */
+void json_add_int(cJSON *object, const char *key, int64_t value);
+
+#endif
