@@ -1,6 +1,7 @@
 #include "messages.h"
 
 #include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* A line is shown up to this far to either side of the place. */
@@ -107,6 +108,18 @@ static void print_text(const Input *input, const rh_diag *diag, const Place *pla
   print_line(input, opener->offset, out);
 }
 
+/* In one piece: stderr has no buffer. */
+static void print(const Input *input, const rh_diag *diag, const Place *place,
+                  const Place *opener) {
+  char *text = NULL;
+  size_t length = 0;
+  FILE *out = open_memstream(&text, &length);
+  (input->form == FORM_JSON ? messages_print_json : print_text)(input, diag, place, opener,
+                                                                out ? out : stderr);
+  if (out && fclose(out) == 0) fwrite(text, 1, length, stderr);
+  free(text);
+}
+
 void messages_print(const Input *input, const rh_diags *diags) {
   Place place = {0}, opener = {0};
   for (size_t i = 0; i < rh_diags_len(diags); i++) {
@@ -115,8 +128,7 @@ void messages_print(const Input *input, const rh_diags *diags) {
     bool has_opener = diag.opener_offset != RH_NO_OFFSET && diag.opener_offset <= input->length;
     if (has_place) place_find(input, diag.offset, &place);
     if (has_opener) place_find(input, diag.opener_offset, &opener);
-    (input->form == FORM_JSON ? messages_print_json : print_text)(
-        input, &diag, has_place ? &place : NULL, has_opener ? &opener : NULL, stderr);
+    print(input, &diag, has_place ? &place : NULL, has_opener ? &opener : NULL);
   }
 }
 
@@ -127,5 +139,5 @@ void messages_say(const Input *input, rh_severity severity, const char *format, 
   vsnprintf(message, sizeof message, format, args);
   va_end(args);
   rh_diag diag = {.severity = severity, .message = message};
-  (input->form == FORM_JSON ? messages_print_json : print_text)(input, &diag, NULL, NULL, stderr);
+  print(input, &diag, NULL, NULL);
 }

@@ -55,6 +55,7 @@ typedef struct Parser {
   uint32_t depth;
   uint32_t num_errors; /* that have been reported */
   uint32_t max_errors;
+  uint32_t num_searches; /* for names that are not defined */
   VEC(MissingName) missing;
   IdFlags unknown_insts; /* nothing is known of them but their name, see recover.c */
   IdFlags unknown_comps; /* likewise, or they hold such instructions */

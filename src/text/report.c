@@ -4,10 +4,19 @@
 #include "text/foreign.h"
 #include "text/parser.h"
 
-/* What is close to a name takes a look at all others: beyond this many errors nobody reads it. */
-enum { MAX_SUGGESTIONS = 100 };
+/* What is to be said of a name takes a look at all others, and at the text: that is done a few
+ * times. */
+enum { MIN_SEARCHES = 4, MAX_SEARCHES = 100, SEARCHED_BYTES = 1 << 30 };
+
+static bool may_search(Parser *parser) {
+  uint32_t most = SEARCHED_BYTES / (parser->lex.length + 1);
+  if (most < MIN_SEARCHES) most = MIN_SEARCHES;
+  if (most > MAX_SEARCHES) most = MAX_SEARCHES;
+  return parser->diags && parser->num_searches++ < most;
+}
 
 const char *parse_meant(Parser *parser, Str word, const char *const *words, uint32_t num_words) {
+  if (parser->num_errors >= MAX_SEARCHES) return "";
   Suggestion suggestion = suggest_word(word);
   for (uint32_t i = 0; i < num_words; i++)
     suggest_offer(&suggestion, str_make(words[i], strlen(words[i])));
@@ -58,6 +67,20 @@ static Suggestion closest_comp(const Parser *parser, Str name) {
   return suggestion;
 }
 
+/* Whether a line begins with a name, ROOT and ENTRY apart. */
+static bool begins_with_name(const Lexer *lexer, uint32_t pos, Str name) {
+  static const char *const words[] = {"ROOT ", "ENTRY "};
+  const char *p = lexer->text + pos, *end = lexer->text + lexer->length;
+  while (p < end && *p == ' ')
+    p++;
+  for (int i = 0; i < 2; i++) {
+    size_t length = strlen(words[i]);
+    if ((size_t)(end - p) > length && memcmp(p, words[i], length) == 0) p += length;
+  }
+  if (p < end && *p == '%') p++;
+  return (size_t)(end - p) >= name.len && memcmp(p, name.data, name.len) == 0;
+}
+
 /* The line in (begin, end) that seems to define the name: an instruction of the computation there,
  * or a computation. */
 static uint32_t find_definition(const Parser *parser, const ParseError *error, uint32_t begin,
@@ -69,11 +92,12 @@ static uint32_t find_definition(const Parser *parser, const ParseError *error, u
     const char *newline = memchr(lexer->text + pos, '\n', end - pos);
     if (!newline) break;
     pos = (uint32_t)(newline - lexer->text) + 1;
+    bool is_end = pos < lexer->length && lexer->text[pos] == '}';
+    if (is_end && wanted == LINE_INSTRUCTION) break;
+    if (!begins_with_name(lexer, pos, name)) continue;
     LineStart line = parse_line_start(lexer, pos);
     Str defined = {lexer->text + line.name.begin, line.name.end - line.name.begin};
     if (line.kind == wanted && str_equal(defined, name)) return line.offset;
-    bool is_end = line.kind == LINE_CLOSE || line.kind == LINE_COMPUTATION;
-    if (wanted == LINE_INSTRUCTION && is_end && line.indent == 0) break;
   }
   return NO_OFFSET;
 }
@@ -88,15 +112,21 @@ static bool is_own_name(const Parser *parser, uint32_t offset, Str name) {
   return line.kind == LINE_INSTRUCTION && str_equal(defined, name);
 }
 
-/* Whether it has been told of, or its definition was skipped with what is broken. */
-static bool is_consequence(Parser *parser, const ParseError *error) {
-  if (error->kind == NAME_OF_NOTHING) return false;
+/* Whether it has been told of; else it is noted that it has. */
+static bool is_told(Parser *parser, const ParseError *error) {
   CompId scope = error->kind == NAME_OF_COMP ? NO_ID : parser->comp;
   for (uint32_t i = 0; i < parser->missing.len; i++) {
     const MissingName *missing = &parser->missing.data[i];
     if (missing->scope == scope && str_equal(missing->name, error->name)) return true;
   }
-  *vec_push(parser->tables, &parser->missing) = (MissingName){scope, error->name};
+  if (parser->missing.len < MAX_SEARCHES) {
+    *vec_push(parser->tables, &parser->missing) = (MissingName){scope, error->name};
+  }
+  return false;
+}
+
+/* Whether the definition was skipped with what is broken. */
+static bool is_skipped(const Parser *parser, const ParseError *error) {
   if (parser->num_errors == 0) return false;
   uint32_t line = error->offset;
   while (line > 0 && parser->lex.text[line - 1] != '\n')
@@ -142,12 +172,14 @@ bool parse_report(Parser *parser) {
     parser->max_errors = 1;
     error = (ParseError){.message = foreign, .offset = NO_OFFSET, .opener = NO_OFFSET};
   }
-  bool is_searched = parser->num_errors < MAX_SUGGESTIONS && parser->diags;
-  if (is_searched && is_consequence(parser, &error)) {
+  bool is_name = error.kind != NAME_OF_NOTHING;
+  bool is_known = is_name && is_told(parser, &error);
+  bool may_look = is_name && !is_known && may_search(parser);
+  if (is_known || (may_look && is_skipped(parser, &error))) {
     parser->error = (ParseError){0};
     return true;
   }
-  if (error.kind != NAME_OF_NOTHING && is_searched) explain_name(parser, &error);
+  if (may_look) explain_name(parser, &error);
   DiagPlace place = {error.offset, error.opener};
   diag_fail(parser->diags, RH_ERR_INPUT, place, "%s", error.message);
   parser->error = (ParseError){0};

@@ -116,6 +116,16 @@ class Huge(ToolTest):
             3,
         )
 
+    def test_many_mistakes(self):
+        for line in ("n{0} = f32[] negate(q{0})", "n{0} = f32[] neg(q{0})"):
+            for end in ("\n", " "):
+                lines = end.join(line.format(i) for i in range(200_000))
+                self.write("many.hlo", "HloModule m" + end + "ENTRY e {" + end + lines + end + "}")
+                process = self.start("check", "many.hlo", "--max-errors=1000000")
+                err = process.communicate(timeout=tool.TIMEOUT_SECONDS)[1]
+                self.assertEqual(process.returncode, 3)
+                self.assertEqual(err.count(b": error: "), 200_000)
+
     def test_dimensions(self):
         self.check("HloModule m\nENTRY e { p = f32[" + "1," * 1_000_000 + "1] parameter(0) }", 0)
 
