@@ -80,6 +80,14 @@ check_manual() {
   fi
 }
 
+# Debian has the fuzzing runtime in a package of its own.
+install_fuzzing_runtime() {
+  echo 'int LLVMFuzzerTestOneInput(const char *data, long size) { return data && size < 0; }' |
+    clang -fsanitize=fuzzer,address -x c - -o /dev/null 2>/dev/null && return 0
+  version=$(clang -dumpversion)
+  install_missing "no-runtime:libclang-rt-${version%%.*}-dev"
+}
+
 run_fuzzers() {
   fuzz_status=passed
   for fuzzer in "$project"/build/fuzz/tests/fuzz/fuzz_*; do
@@ -122,6 +130,7 @@ if $full; then
   fi
   if in_time fuzz 360; then
     say "a minute of each fuzzer"
+    install_fuzzing_runtime
     build fuzz
     run_fuzzers
   fi
