@@ -12,5 +12,5 @@ fi
 tests=$(dirname "$0")/../tests
 tool=$1
 shift
-python3 "$tests/golden/run.py" "$tool" --update "$@"
+python3 "$tests/golden/run.py" "$tool" "$@" --update
 [ $# -gt 0 ] || python3 "$tests/golden/run.py" "$tool" --folder "$tests/bad" --bad --update

@@ -101,10 +101,21 @@ bool parse_async_wrapper(Parser *parser, const OpcodeText *op, const NewInst *st
 
 /* ---- what follows the start ---- */
 
-InstId parse_async_start_of(const Module *module, InstId id) {
-  while (inst_get(module, id)->opcode == OPCODE_ASYNC_UPDATE)
-    id = inst_operand(module, id, 0);
-  return inst_get(module, id)->opcode == OPCODE_ASYNC_START ? id : NO_ID;
+InstId parse_async_start_of(const Parser *parser, InstId id) {
+  switch (inst_get(parser->module, id)->opcode) {
+    case OPCODE_ASYNC_START: return id;
+    case OPCODE_ASYNC_UPDATE: return parser->async_starts.data[id];
+    default: return NO_ID;
+  }
+}
+
+void parse_async_note_update(Parser *parser, InstId id) {
+  while (parser->async_starts.len <= id) {
+    *vec_push(parser->tables, &parser->async_starts) = NO_ID;
+  }
+  if (inst_get(parser->module, id)->num_operands == 0) return;
+  InstId operand = inst_operand(parser->module, id, 0);
+  parser->async_starts.data[id] = parse_async_start_of(parser, operand);
 }
 
 /* One operand more for an instruction that has been added. */
@@ -148,7 +159,7 @@ static void set_shape(Module *module, InstId id, ShapeId shape) {
 
 bool parse_async_follow(Parser *parser, const Candidate *candidate) {
   Module *module = parser->module;
-  InstId start = parse_async_start_of(module, candidate->operands[0]);
+  InstId start = parse_async_start_of(parser, candidate->operands[0]);
   if (start == NO_ID) return true;
   CompId wrapper = inst_callees(module, start)[0];
   if (!(comp_get(module, wrapper)->flags & COMP_IMPLIED)) return true;

@@ -699,6 +699,7 @@ bool parse_instruction_rhs(Parser *parser, Str name, uint32_t begin, uint32_t na
                             .paren = rhs.paren,
                             .close = rhs.close};
   *id = parser_add_inst(parser, &new);
+  if (opcode == OPCODE_ASYNC_UPDATE) parse_async_note_update(parser, *id);
   if (rhs.is_unknown) parser_mark_unknown(parser, *id);
   parser->callees.len = first_callee;
   if (parser->predecessors.len > first_predecessor) {

@@ -614,6 +614,7 @@ rh_status text_parse_all(const char *text, size_t length, const ArenaOptions *me
   reserve(&parser, (uint32_t)length);
   (void)vec_extend(parser.tables, &parser.operands, 0); /* a place of the first element is asked for */
   (void)vec_extend(parser.tables, &parser.callees, 0);
+  (void)vec_extend(parser.tables, &parser.comp_insts, 0);
   bool ok = parse_text(&parser);
   if (parser.error.message) parse_report(&parser);
   if (ok && parser.num_errors == 0) {

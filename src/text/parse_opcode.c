@@ -209,7 +209,7 @@ static bool check_async_follower(Parser *parser, const Candidate *candidate) {
   if (inst_get(module, candidate->operands[0])->opcode == OPCODE_ASYNC_DONE) {
     return fail(parser, candidate, "cannot follow an async-done");
   }
-  InstId start = parse_async_start_of(module, candidate->operands[0]);
+  InstId start = parse_async_start_of(parser, candidate->operands[0]);
   if (start == NO_ID) return true;
   const Attr *thread = find_attr(candidate, ATTR_ASYNC_EXECUTION_THREAD);
   if (thread &&
@@ -367,6 +367,9 @@ static bool check_rules(Parser *parser, const Candidate *candidate) {
 static bool check_replication(Parser *parser, const Candidate *candidate) {
   const Attr *attr = find_attr(candidate, ATTR_PARAMETER_REPLICATION);
   if (!attr) return true;
+  if (candidate->opcode != OPCODE_PARAMETER) { /* XLA dies */
+    return parse_fail(parser, attr->text.begin, "parameter_replication belongs to parameters");
+  }
   const ShapeTable *shapes = &parser->module->shapes;
   ArenaMark mark = arena_mark(parser->scratch);
   uint32_t num_parts = shape_get(shapes, candidate->shape)->num_parts, num_arrays = 0;

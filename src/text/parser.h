@@ -80,6 +80,7 @@ typedef struct Parser {
   VEC(CompId) callees;     /* stack: computations named by the attributes being read */
   VEC(InstId) predecessors; /* stack: likewise control predecessors */
   VEC(Attr) attrs;         /* stack: the attributes being read */
+  VEC(InstId) async_starts; /* by InstId: of async updates; as long as the last of them */
   uint32_t num_anonymous;
   uint32_t lead; /* InstSource.lead of the instruction being read */
 } Parser;
@@ -324,7 +325,10 @@ bool parse_async_wrapper(Parser *parser, const OpcodeText *op, const NewInst *st
 
 /* The async instruction that `id` continues, looked for through updates; NO_ID when it continues
  * something else, such as a parameter. */
-InstId parse_async_start_of(const Module *module, InstId id);
+InstId parse_async_start_of(const Parser *parser, InstId id);
+
+/* Notes an async-update that has been added. */
+void parse_async_note_update(Parser *parser, InstId id);
 
 /* Makes the computation that the start implied fit what `add-update` or `add-done` says. */
 bool parse_async_follow(Parser *parser, const Candidate *candidate);

@@ -91,7 +91,8 @@ static LineStart guess_start(const Lexer *lexer, uint32_t pos) {
   line.name = word;
   if (word.begin < word.end && lexer->text[word.begin] == '%') line.name.begin++;
   char c = next < lexer->length ? lexer->text[next] : '\0';
-  bool has_number = lexer->text[word.begin] >= '0' && lexer->text[word.begin] <= '9';
+  char first = word.begin < word.end ? lexer->text[word.begin] : '\0';
+  bool has_number = first >= '0' && first <= '9';
   bool is_attribute = next == word.end && line.name.begin == word.begin; /* `name=value` */
   if (is_entry) {
     line.kind = LINE_COMPUTATION;

@@ -635,7 +635,8 @@ START_TEST(replication_flags_are_counted) {
       {"(f32[], s32[]) parameter(0), parameter_replication={true,false}", NULL},
       {"() parameter(0), parameter_replication={}", NULL},
       {"() parameter(0), parameter_replication={true}", "1 flags, the shape has 0 arrays"},
-      {"f32[] constant(1), parameter_replication={}", "0 flags, the shape has 1 arrays"},
+      {"f32[] parameter(0), parameter_replication={}", "0 flags, the shape has 1 arrays"},
+      {"f32[] constant(1), parameter_replication={true}", "belongs to parameters"},
       /* XLA makes the literal and dies; elsewhere it does not look. */
       {"f32[2,2]{1,1} constant({...})", "no literal has this shape"},
       {"f32[2,2]{1,1} parameter(0)", NULL},
