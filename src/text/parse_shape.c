@@ -381,7 +381,7 @@ static bool splits_are_valid(const Shape *shape) {
 /* ShapeUtil::ValidateShapeWithOptionalLayout for one element; tuples were checked when they closed.
  */
 bool parse_array_is_valid(const Shape *shape, const char **why) {
-  if (!shape_is_array(shape)) return true;
+  if (!shape_is_array(shape) && shape->kind != SHAPE_BUFFER) return true;
   const LayoutExtras *extras = shape->extras;
   *why = NULL;
   int64_t product = 1;

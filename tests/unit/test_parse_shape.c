@@ -170,6 +170,8 @@ static const struct {
     {"(f32)", "'['"},
     {"(f32[2,2]{0,0})", "not a permutation"},
     {"(f32[2]{5})", "not a permutation"},
+    {"(b(f32[2]{5}))", "not a permutation"},
+    {"(b(f32[9223372036854775807]))", "overflows"},
     {"(f32[2]{0:T(0)})", "tile dimension is not positive"},
     {"(f32[2]{0:T()})", "empty tile"},
     {"(f32[2]{0:L(-1)})", "tail padding"},
