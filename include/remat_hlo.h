@@ -1,5 +1,5 @@
-/* remat-hlo: reads HLO text as XLA dumps it, schedules it, rematerializes it under a byte budget, and
- * writes back HLO that XLA compiles.
+/* remat-hlo: reads HLO text as XLA dumps it, schedules it, rematerializes it under a byte budget,
+ * and writes back HLO that XLA compiles.
  *
  *     rh_module *input, *scheduled, *result;
  *     rh_parse(text, length, NULL, &input, diags);
@@ -10,12 +10,12 @@
  *     rh_print(result, write, context);
  *
  * Modules do not change once they are made; several threads may read one at the same time. A module
- * keeps spans into the text that it was parsed from: the text must stay as it is until the module and
- * all modules made from it are freed, in any order. The library does no input or output but through
- * the functions that it is given, and keeps no state between calls.
+ * keeps spans into the text that it was parsed from: the text must stay as it is until the module
+ * and all modules made from it are freed, in any order. The library does no input or output but
+ * through the functions that it is given, and keeps no state between calls.
  *
- * All sizes are bytes. Functions that can fail return a status and explain it in `diags`, which may be
- * NULL. */
+ * All sizes are bytes. Functions that can fail return a status and explain it in `diags`, which may
+ * be NULL. */
 #ifndef REMAT_HLO_H
 #define REMAT_HLO_H
 
@@ -71,8 +71,7 @@ RH_API size_t rh_diags_len(const rh_diags *diags);
 RH_API rh_diag rh_diags_get(const rh_diags *diags, size_t index);
 
 /* Line and column of an offset, both from 1; columns are bytes. O(offset). */
-RH_API void rh_locate(const char *text, size_t length, size_t offset, size_t *line,
-                      size_t *column);
+RH_API void rh_locate(const char *text, size_t length, size_t offset, size_t *line, size_t *column);
 
 /* The candidate that `word` is most likely a misspelling of, NULL when none is close. */
 RH_API const char *rh_closest_word(const char *word, const char *const *candidates, size_t count);
@@ -97,15 +96,16 @@ typedef struct rh_parse_options {
   /* Called when memory runs out; must not return. NULL = abort(). */
   void (*on_out_of_memory)(void *context, size_t wanted_bytes, size_t limit_bytes);
   void *context;
-  uint32_t max_errors; /* that `diags` gets at most: behind an error the next instruction is read, as
-                          if what was broken were right; 0 = 1 */
+  uint32_t max_errors; /* that `diags` gets at most: behind an error the next instruction is read,
+                          as if what was broken were right; 0 = 1 */
 } rh_parse_options;
 
-#define RH_PARSE_OPTIONS_INIT {0, NULL, NULL, 0}
+#define RH_PARSE_OPTIONS_INIT \
+  { 0, NULL, NULL, 0 }
 
 /* Parses HLO text as XLA does; `options` may be NULL. On success `*module` is to be freed by the
- * caller; warnings may be in `diags`. RH_ERR_INPUT when XLA would not read it either: an error is then
- * in `diags`, the first one first. Linear. */
+ * caller; warnings may be in `diags`. RH_ERR_INPUT when XLA would not read it either: an error is
+ * then in `diags`, the first one first. Linear. */
 RH_API rh_status rh_parse(const char *text, size_t length, const rh_parse_options *options,
                           rh_module **module, rh_diags *diags);
 
@@ -113,14 +113,14 @@ RH_API void rh_module_free(rh_module *module);
 
 typedef struct rh_module_info {
   rh_text name;
-  bool is_scheduled;         /* its text says so, or rh_schedule made it */
-  const char *scheduler;     /* that made its order, NULL = none did */
+  bool is_scheduled;     /* its text says so, or rh_schedule made it */
+  const char *scheduler; /* that made its order, NULL = none did */
   uint64_t num_computations;
-  uint64_t num_instructions; /* of all computations (HloModule::instruction_count) */
+  uint64_t num_instructions;    /* of all computations (HloModule::instruction_count) */
   uint64_t num_elided_literals; /* `constant({...})`: the module cannot be run as it is */
   int64_t num_partitions;
-  bool has_sharding_calls; /* not partitioned yet: shapes are those of all devices together */
-  bool is_optimized;       /* has fusions or a schedule: it is what runs, or near to it */
+  bool has_sharding_calls;     /* not partitioned yet: shapes are those of all devices together */
+  bool is_optimized;           /* has fusions or a schedule: it is what runs, or near to it */
   uint64_t num_rematerialized; /* computations of values that rh_remat added */
 } rh_module_info;
 
@@ -135,13 +135,14 @@ typedef struct rh_lint_options {
   uint64_t max_findings; /* that `diags` gets at most, those of rh_check included; 0 = all */
 } rh_lint_options;
 
-#define RH_LINT_OPTIONS_INIT {false, 0}
+#define RH_LINT_OPTIONS_INIT \
+  { false, 0 }
 
-/* Looks for what XLA's parser takes and its HloVerifier would refuse, or drop in silence: shapes that
- * contradict operands, called computations, pairs and groups that do not fit, source locations that
- * are not there. The rules are RH_LINT_RULES; a diagnostic names the one it is a finding of. What
- * rh_check refuses is found too, all of it, as errors without a rule. RH_ERR_INPUT when there is an
- * error. `options` and `num_findings`, which counts beyond `max_findings`, may be NULL.
+/* Looks for what XLA's parser takes and its HloVerifier would refuse, or drop in silence: shapes
+ * that contradict operands, called computations, pairs and groups that do not fit, source locations
+ * that are not there. The rules are RH_LINT_RULES; a diagnostic names the one it is a finding of.
+ * What rh_check refuses is found too, all of it, as errors without a rule. RH_ERR_INPUT when there
+ * is an error. `options` and `num_findings`, which counts beyond `max_findings`, may be NULL.
  * O(n log n). */
 RH_API rh_status rh_lint(const rh_module *module, const rh_lint_options *options,
                          uint64_t *num_findings, rh_diags *diags);
@@ -151,24 +152,25 @@ RH_API rh_status rh_lint(const rh_module *module, const rh_lint_options *options
 RH_API rh_status rh_print(const rh_module *module, rh_write_fn write, void *context);
 
 typedef struct rh_format_options {
-  bool is_short;       /* XLA's short form: no `%`, signatures, metadata; control dependencies stay */
+  bool is_short; /* XLA's short form: no `%`, signatures, metadata; control dependencies stay */
   bool omit_metadata;  /* no metadata, no tables of source locations; is_short does so too */
   bool omit_locations; /* of metadata no files, lines and stack frames; no tables */
 } rh_format_options;
 
-#define RH_FORMAT_OPTIONS_INIT {false, false, false}
+#define RH_FORMAT_OPTIONS_INIT \
+  { false, false, false }
 
 /* Writes the module laid out as XLA's printer does it: one instruction a line, with its shape, its
  * operands as names, and its attributes in XLA's order. Names, the order of instructions, and the
  * spelling of numbers and strings are those of the text, so that XLA reads the same module; of the
- * comments those before the module stay. `options` may be NULL. RH_ERR_SYSTEM when `write` failed. */
+ * comments those before the module stay. `options` may be NULL. RH_ERR_SYSTEM: `write` failed. */
 RH_API rh_status rh_format(const rh_module *module, const rh_format_options *options,
                            rh_write_fn write, void *context);
 
 /* ---- scheduling ---- */
 
 typedef enum rh_inline_calls {
-  RH_INLINE_AUTO,  /* as XLA does: before scheduling, never in a scheduled module */
+  RH_INLINE_AUTO, /* as XLA does: before scheduling, never in a scheduled module */
   RH_INLINE_NEVER,
   RH_INLINE_ALWAYS,
 } rh_inline_calls;
@@ -181,13 +183,15 @@ enum {
 };
 
 typedef struct rh_schedule_options {
-  const char *scheduler; /* a name of RH_SCHEDULERS, or "auto": `input` if scheduled, else `default` */
-  bool ignore_schedule;  /* take the module as unscheduled, text order as creation order */
+  /* A name of RH_SCHEDULERS, or "auto": `input` if scheduled, else `default`. */
+  const char *scheduler;
+  bool ignore_schedule; /* take the module as unscheduled, text order as creation order */
   rh_inline_calls inline_calls;
-  unsigned unfuse;       /* RH_UNFUSE_…: fusions whose instructions become the caller's */
+  unsigned unfuse; /* RH_UNFUSE_…: fusions whose instructions become the caller's */
 } rh_schedule_options;
 
-#define RH_SCHEDULE_OPTIONS_INIT {"auto", false, RH_INLINE_AUTO, 0}
+#define RH_SCHEDULE_OPTIONS_INIT \
+  { "auto", false, RH_INLINE_AUTO, 0 }
 
 /* A module with an order. An unscheduled one is prepared as XLA does before it schedules: calls are
  * inlined, each loop gets its own computations, dead code is dropped. `options` may be NULL. */
@@ -203,9 +207,9 @@ typedef struct rh_memory {
   int64_t output_bytes;    /* likewise */
   int64_t aliased_bytes;   /* outputs that take over a parameter (input_output_alias) */
   int64_t constant_bytes;
-  int64_t total_bytes;     /* parameters + outputs - aliased + temporaries */
-  int64_t lower_bound_bytes; /* of peak_bytes: no order and no recomputation can go below */
-  rh_text peak_instruction;  /* empty when nothing needs memory */
+  int64_t total_bytes;             /* parameters + outputs - aliased + temporaries */
+  int64_t lower_bound_bytes;       /* of peak_bytes: no order and no recomputation can go below */
+  rh_text peak_instruction;        /* empty when nothing needs memory */
   rh_text lower_bound_instruction; /* that sets the bound; empty when it is not one alone */
 } rh_memory;
 
@@ -261,8 +265,8 @@ typedef struct rh_cost {
   double seconds; /* modelled by the profile's roofline, weighted; 0 without a profile */
 } rh_cost;
 
-/* Cost of a module. `profile` may be NULL. `default_trip_count` stands in for loops whose trip count
- * the text does not tell. */
+/* Cost of a module. `profile` may be NULL. `default_trip_count` stands in for loops whose trip
+ * count the text does not tell. */
 RH_API rh_status rh_measure_cost(const rh_module *module, const rh_profile *profile,
                                  int64_t default_trip_count, rh_cost *cost, rh_diags *diags);
 
@@ -277,35 +281,35 @@ typedef struct rh_remat_options {
   const char *algorithm;    /* a name of RH_ALGORITHMS */
   const char *memory_model; /* a name of RH_MEMORY_MODELS */
   rh_limit_counts limit_counts;
-  int64_t limit_bytes;      /* INT64_MAX = no budget, nothing is done; 0 = as low as it gets */
+  int64_t limit_bytes; /* INT64_MAX = no budget, nothing is done; 0 = as low as it gets */
   rh_emit emit;
   int64_t small_node_bytes; /* results of at most this size are not recomputed; 0 = all may be */
   bool remat_collectives;   /* they may be recomputed, by all devices together */
   /* of `standard` */
-  int64_t min_remat_bytes;      /* XLA's min_remat_size */
-  uint32_t block_size_limit;    /* consecutive instructions that are recomputed together */
-  double block_factor;          /* XLA's block_rematerialization_factor; 0 = limit / 8, at least 1 */
+  int64_t min_remat_bytes;   /* XLA's min_remat_size */
+  uint32_t block_size_limit; /* consecutive instructions that are recomputed together */
+  double block_factor;       /* XLA's block_rematerialization_factor; 0 = limit / 8, at least 1 */
   /* of `path` */
   uint32_t path_depth; /* instructions in a row that are recomputed to recompute a value, at most */
 } rh_remat_options;
 
-#define RH_REMAT_OPTIONS_INIT                                                       \
-  {                                                                                 \
-    "path", "xla-remat", RH_COUNT_TEMP_OUTPUTS, INT64_MAX, RH_EMIT_SCHEDULED,       \
-        INT64_C(1) << 20, false, 0, 1, 0, 10                                        \
+#define RH_REMAT_OPTIONS_INIT                                                                   \
+  {                                                                                             \
+    "path", "xla-remat", RH_COUNT_TEMP_OUTPUTS, INT64_MAX, RH_EMIT_SCHEDULED, INT64_C(1) << 20, \
+        false, 0, 1, 0, 10                                                                      \
   }
 
 typedef struct rh_remat_result {
-  bool is_met;                      /* counted_bytes is within the limit */
-  int64_t counted_bytes;            /* of the result, counted again from its text */
-  int64_t xla_reported_after_bytes; /* what XLA's pass would claim; -1 for other algorithms */
+  bool is_met;                          /* counted_bytes is within the limit */
+  int64_t counted_bytes;                /* of the result, counted again from its text */
+  int64_t xla_reported_after_bytes;     /* what XLA's pass would claim; -1 for other algorithms */
   double remat_seconds, verify_seconds; /* taken by the two */
 } rh_remat_result;
 
 /* Recomputes values of a scheduled module until it fits the budget. The result is parsed again from
  * the text that rh_print gives, and it is proven to compute what the module does that was parsed
- * first: RH_ERR_SYSTEM when that fails, a fault of ours. RH_NO when the budget is not met; `*result`
- * is then the best that was found. `result_info` may be NULL. */
+ * first: RH_ERR_SYSTEM when that fails, a fault of ours. RH_NO when the budget is not met;
+ * `*result` is then the best that was found. `result_info` may be NULL. */
 RH_API rh_status rh_remat(const rh_module *module, const rh_remat_options *options,
                           rh_module **result, rh_remat_result *result_info, rh_diags *diags);
 
@@ -317,13 +321,15 @@ RH_API rh_status rh_verify(const rh_module *before, const rh_module *after, rh_d
 
 typedef struct rh_dot_options {
   const char *memory_model;
-  int64_t min_bytes;  /* larger results are shown, and who reads them; -1 = as max_nodes allows */
+  int64_t min_bytes; /* larger results are shown, and who reads them; -1 = as max_nodes allows */
   uint32_t max_nodes;
 } rh_dot_options;
 
-#define RH_DOT_OPTIONS_INIT {"xla-remat", -1, 120}
+#define RH_DOT_OPTIONS_INIT \
+  { "xla-remat", -1, 120 }
 
-/* Writes a scheduled module's graph for graphviz. RH_ERR_USAGE when the library was built without. */
+/* Writes a scheduled module's graph for graphviz. RH_ERR_USAGE when the library was built without.
+ */
 RH_API rh_status rh_emit_dot(const rh_module *module, const rh_dot_options *options,
                              rh_write_fn write, void *context, rh_diags *diags);
 

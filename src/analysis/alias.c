@@ -84,7 +84,8 @@ HloBuffers hlo_buffers_build(const Module *module, const Dataflow *flow, Arena *
   ArenaMark mark = arena_mark(scratch);
   Builder builder = {.module = module, .flow = flow, .scratch = scratch};
   builder.unions.parent = arena_array(scratch, uint32_t, num_values);
-  for (ValueId value = 0; value < num_values; value++) builder.unions.parent[value] = value;
+  for (ValueId value = 0; value < num_values; value++)
+    builder.unions.parent[value] = value;
   for (InstId id = 0; id < module->insts.len; id++) {
     if (!dataflow_covers(flow, id)) continue;
     switch (inst_get(module, id)->opcode) {
@@ -105,7 +106,8 @@ HloBuffers hlo_buffers_build(const Module *module, const Dataflow *flow, Arena *
   }
   buffers.first_value = arena_zarray(out, uint32_t, buffers.num_buffers + 1);
   buffers.values = arena_array(out, ValueId, num_values);
-  for (ValueId value = 0; value < num_values; value++) buffers.first_value[buffers.of[value] + 1]++;
+  for (ValueId value = 0; value < num_values; value++)
+    buffers.first_value[buffers.of[value] + 1]++;
   for (BufferId b = 0; b < buffers.num_buffers; b++) {
     buffers.first_value[b + 1] += buffers.first_value[b];
   }

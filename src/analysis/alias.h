@@ -12,7 +12,7 @@
 typedef uint32_t BufferId;
 
 typedef struct HloBuffers {
-  BufferId *of;          /* by ValueId; numbered by their first values */
+  BufferId *of; /* by ValueId; numbered by their first values */
   uint32_t num_buffers;
   uint32_t *first_value; /* by BufferId, one more: range in `values`, ascending */
   ValueId *values;
@@ -36,7 +36,8 @@ typedef struct InPlacePairs {
 void in_place_pairs(const Module *module, InstId id, InPlacePairs *pairs, Arena *out);
 
 /* Whether `user` may put its result's part `user_part` where the part `operand_part` of its operand
- * is, if that dies there; no backend has a say (HloDataflowAnalysis::CanShareOperandBufferWithUser). */
+ * is, if that dies there; no backend has a say
+ * (HloDataflowAnalysis::CanShareOperandBufferWithUser). */
 bool can_share_operand_buffer(const Module *module, const Dataflow *dataflow, InstId operand,
                               uint32_t operand_part, InstId user, uint32_t user_part,
                               Arena *scratch);

@@ -30,8 +30,8 @@ static CompId next_callee(const Module *module, Frame *frame) {
   return NO_ID;
 }
 
-/* Callees come before callers in the text, and rewrites only add copies, so there is no recursion and
- * this ends. */
+/* Callees come before callers in the text, and rewrites only add copies, so there is no recursion
+ * and this ends. */
 static void visit(const Module *module, CallGraph *graph, Arena *scratch) {
   bool *is_seen = arena_zarray(scratch, bool, module->comps.len);
   VEC(Frame) stack = {0};
@@ -50,8 +50,8 @@ static void visit(const Module *module, CallGraph *graph, Arena *scratch) {
 
 static void note_context(const Module *module, CallGraph *graph, InstId caller) {
   const Instruction *inst = inst_get(module, caller);
-  uint8_t context = opcode_is_control_flow((Opcode)inst->opcode) ? CALLED_AS_SEQUENCE
-                                                                 : CALLED_AS_EXPRESSION;
+  uint8_t context =
+      opcode_is_control_flow((Opcode)inst->opcode) ? CALLED_AS_SEQUENCE : CALLED_AS_EXPRESSION;
   /* Inside an expression everything is one. */
   if (!(graph->context[inst->parent] & CALLED_AS_SEQUENCE)) context = CALLED_AS_EXPRESSION;
   for (uint32_t i = 0; i < inst->num_callees; i++) {

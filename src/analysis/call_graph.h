@@ -1,7 +1,7 @@
 /* Who calls whom, and how: what a call needs memory for depends on it.
  *
- * A call is *control flow* (while, conditional, call, async: the callee runs as a sequence of its own
- * with buffers of its own) or *embedded* (fusion, reduce, map, …: the callee is an expression).
+ * A call is *control flow* (while, conditional, call, async: the callee runs as a sequence of its
+ * own with buffers of its own) or *embedded* (fusion, reduce, map, …: the callee is an expression).
  * Source: xla/service/call_graph.cc. */
 #ifndef REMAT_HLO_ANALYSIS_CALL_GRAPH_H
 #define REMAT_HLO_ANALYSIS_CALL_GRAPH_H
@@ -14,11 +14,11 @@ enum CallContext {
 };
 
 typedef struct CallGraph {
-  CompId *post_order;  /* computations reachable from the entry, callees before callers */
+  CompId *post_order; /* computations reachable from the entry, callees before callers */
   uint32_t num_reachable;
-  uint8_t *context;    /* by CompId: CallContext bits, the entry as if called as a sequence; 0 for an
-                          unreachable one */
-  InstId *callers;     /* the calling instructions of all reachable computations, by callee */
+  uint8_t *context; /* by CompId: CallContext bits, the entry as if called as a sequence; 0 for an
+                       unreachable one */
+  InstId *callers;  /* the calling instructions of all reachable computations, by callee */
   uint32_t *first_caller; /* by CompId, one more than computations: range in `callers` */
 } CallGraph;
 

@@ -1,7 +1,7 @@
 /* In one pass over all computations every part gets a reference: to a value that its instruction
- * defines, or to a variable where control flow decides (parameters of called computations, results of
- * calls, loops and conditionals). Then the variables are solved: one that can only be one value is that
- * value, the others become phis. */
+ * defines, or to a variable where control flow decides (parameters of called computations, results
+ * of calls, loops and conditionals). Then the variables are solved: one that can only be one value
+ * is that value, the others become phis. */
 #include "analysis/dataflow.h"
 
 #include "analysis/traverse.h"
@@ -67,7 +67,8 @@ static Ref make_variable(Builder *builder, InstId id, uint32_t part) {
 static void make_variables(Builder *builder, InstId id) {
   Ref *parts = add_parts(builder, id);
   uint32_t num_parts = inst_shape(builder->module, id)->num_parts;
-  for (uint32_t part = 0; part < num_parts; part++) parts[part] = make_variable(builder, id, part);
+  for (uint32_t part = 0; part < num_parts; part++)
+    parts[part] = make_variable(builder, id, part);
 }
 
 static bool is_called(const Builder *builder, CompId comp) {
@@ -273,8 +274,7 @@ static void add_param_inputs(Builder *builder, Variable *variable) {
     if (!dataflow_covers(builder->flow, caller)) continue;
     uint32_t operand = (uint32_t)param->index;
     if (inst->opcode == OPCODE_CONDITIONAL) {
-      for (operand = 0; inst_callees(module, caller)[operand] != param->parent; operand++) {
-      }
+      for (operand = 0; inst_callees(module, caller)[operand] != param->parent; operand++) {}
       operand++; /* operand 0 decides */
     }
     if (operand >= inst->num_operands) continue; /* an async operand that is bound later */
@@ -339,8 +339,8 @@ static Ref only_input(Builder *builder, uint32_t index) {
   return only;
 }
 
-/* Who has to be looked at again when a variable turns out to be something else: the inputs that name
- * it, as linked lists that can be joined. */
+/* Who has to be looked at again when a variable turns out to be something else: the inputs that
+ * name it, as linked lists that can be joined. */
 typedef struct Dependents {
   uint32_t *first, *last; /* by variable: an input, NO_ID = none */
   uint32_t *next;         /* by input */
@@ -403,9 +403,9 @@ static void resolve_trivial(Builder *builder) {
 #define MANY (UINT32_MAX - 1)
 
 typedef struct Scc {
-  uint32_t *index;   /* discovery number + 1, 0 = not seen */
+  uint32_t *index; /* discovery number + 1, 0 = not seen */
   uint32_t *low;
-  Ref *reaching;     /* NO_ID = none so far */
+  Ref *reaching; /* NO_ID = none so far */
   bool *on_stack;
   VEC(uint32_t) stack;
   VEC(uint32_t) frames; /* pairs: variable, next input */
@@ -556,7 +556,8 @@ Dataflow dataflow_build(const Module *module, const CallGraph *graph, Arena *out
     CompId comp = graph->post_order[i];
     if (!comp_is_sequential(graph, comp)) continue;
     Sequence order = inst_post_order(module, comp, visited, scratch, scratch);
-    for (uint32_t k = 0; k < order.len; k++) visit_inst(&builder, order.ids[k]);
+    for (uint32_t k = 0; k < order.len; k++)
+      visit_inst(&builder, order.ids[k]);
   }
   for (uint32_t i = 0; i < builder.variables.len; i++) {
     add_inputs(&builder, &builder.variables.data[i]);

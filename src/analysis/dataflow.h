@@ -2,8 +2,8 @@
  * each part of each instruction's result holds. Unlike logical buffers, values flow through calls,
  * loops and conditionals; where several meet, a phi value stands for whichever came.
  *
- * Only computations that run as sequences are covered: what happens inside a fusion or a reducer has
- * no buffers of its own. */
+ * Only computations that run as sequences are covered: what happens inside a fusion or a reducer
+ * has no buffers of its own. */
 #ifndef REMAT_HLO_ANALYSIS_DATAFLOW_H
 #define REMAT_HLO_ANALYSIS_DATAFLOW_H
 
@@ -41,8 +41,8 @@ static inline ValueId dataflow_value(const Dataflow *dataflow, InstId id, uint32
   return dataflow->parts.data[dataflow->first_part[id] + part];
 }
 
-/* Whether `user`, which reads an instruction that holds the value at `part`, uses the value: tuples,
- * get-tuple-elements and copies pass nested parts on without looking at them. */
+/* Whether `user`, which reads an instruction that holds the value at `part`, uses the value:
+ * tuples, get-tuple-elements and copies pass nested parts on without looking at them. */
 bool dataflow_is_use(const Module *module, uint32_t part, InstId user);
 
 /* Calls visit(context, user, position) for each instruction that uses a value and each position at

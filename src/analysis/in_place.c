@@ -13,7 +13,8 @@ static Place follow_indirections(const Module *module, Place place) {
   while (inst_get(module, place.inst)->opcode == OPCODE_TUPLE && place.part != 0) {
     const Shape *tuple = inst_shape(module, place.inst);
     uint32_t element = tuple->rank - 1;
-    while (tuple->element_offsets[element] > place.part) element--;
+    while (tuple->element_offsets[element] > place.part)
+      element--;
     place.part -= tuple->element_offsets[element];
     place.inst = inst_operand(module, place.inst, element);
   }
@@ -58,8 +59,7 @@ static void add_annotated(const Module *module, InstId id, InPlacePairs *pairs, 
     const int64_t *index = ints.data + i;
     i += index_length;
     if (operand < 0 || operand >= inst->num_operands) continue;
-    ShapeId operand_shape =
-        inst_get(module, inst_operand(module, id, (uint32_t)operand))->shape;
+    ShapeId operand_shape = inst_get(module, inst_operand(module, id, (uint32_t)operand))->shape;
     uint32_t to = shape_index_part(&module->shapes, inst->shape, output, output_length);
     uint32_t from = shape_index_part(&module->shapes, operand_shape, index, index_length);
     if (to != NO_ID && from != NO_ID) add(pairs, out, (uint32_t)operand, from, to);
@@ -185,8 +185,7 @@ static bool uses_are_elementwise(const Module *module, InstId param, Arena *scra
       InstId user = id_list(module, users)[i], known;
       for (uint32_t k = 0; ok && k < inst_get(module, user)->num_operands; k++) {
         if (inst_operand(module, user, k) != current) continue;
-        ok = is_elementwise_on(module, user, k) ||
-             inst_get(module, user)->opcode == OPCODE_TUPLE;
+        ok = is_elementwise_on(module, user, k) || inst_get(module, user)->opcode == OPCODE_TUPLE;
       }
       uint64_t hash = hash_mix(HASH_SEED, user);
       bool is_seen = false;
@@ -273,7 +272,8 @@ bool can_share_operand_buffer(const Module *module, const Dataflow *dataflow, In
   if (is_in_place) return true;
 
   uint32_t count = inst_count_operand(module, user, operand), first = 0;
-  while (first < inst->num_operands && inst_operand(module, user, first) != operand) first++;
+  while (first < inst->num_operands && inst_operand(module, user, first) != operand)
+    first++;
   switch (inst->opcode) {
     case OPCODE_FUSION: {
       bool decided;

@@ -15,15 +15,15 @@ typedef struct LiveRange {
 } LiveRange;
 
 typedef struct LiveRanges {
-  LiveRange *of;          /* by ValueId */
-  InstId *flat;           /* the instruction at each time */
+  LiveRange *of; /* by ValueId */
+  InstId *flat;  /* the instruction at each time */
   LogicalTime num_times;
-  LogicalTime *time_of;   /* by InstId, NO_TIME for one that does not run */
+  LogicalTime *time_of; /* by InstId, NO_TIME for one that does not run */
 } LiveRanges;
 
-LiveRanges live_ranges_build(const Module *module, const CallGraph *graph,
-                             const Dataflow *dataflow, const HloBuffers *buffers,
-                             const Schedule *schedule, Arena *out, Arena *scratch);
+LiveRanges live_ranges_build(const Module *module, const CallGraph *graph, const Dataflow *dataflow,
+                             const HloBuffers *buffers, const Schedule *schedule, Arena *out,
+                             Arena *scratch);
 
 /* The same before values of one buffer are made to follow each other: from where each is defined to
  * where it is read for the last time. A loop's initial value is read where its condition begins. */

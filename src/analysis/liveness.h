@@ -1,5 +1,5 @@
-/* The memory model `liveness`: HeapSimulator::MinimumMemoryForModule, the bytes that are live at the
- * worst moment if nothing were lost to fragmentation. Parameters, outputs and temporaries live
+/* The memory model `liveness`: HeapSimulator::MinimumMemoryForModule, the bytes that are live at
+ * the worst moment if nothing were lost to fragmentation. Parameters, outputs and temporaries live
  * together; constants do not count (xla/service/heap_simulator/heap_simulator.cc). */
 #ifndef REMAT_HLO_ANALYSIS_LIVENESS_H
 #define REMAT_HLO_ANALYSIS_LIVENESS_H
@@ -25,9 +25,9 @@ typedef enum SharedCount {
 typedef struct Liveness {
   int64_t peak_bytes;
   LogicalTime peak_time;
-  InstId peak_inst;   /* that runs at that time; NO_ID for an empty module */
+  InstId peak_inst;      /* that runs at that time; NO_ID for an empty module */
   LogicalTime *taken_at; /* by ValueId: when another value took over its memory, NO_TIME = never */
-  int64_t *bytes_at;  /* by time: the most that is live while the instruction there runs */
+  int64_t *bytes_at;     /* by time: the most that is live while the instruction there runs */
   LiveRanges ranges;
 } Liveness;
 

@@ -54,18 +54,17 @@ static int64_t constant_bytes(const Module *module, Arena *scratch) {
   return bytes;
 }
 
-void memory_profile_init(MemoryProfile *profile, const Module *module, Arena *out,
-                         Arena *scratch) {
+void memory_profile_init(MemoryProfile *profile, const Module *module, Arena *out, Arena *scratch) {
   const Computation *entry = comp_get(module, module->entry);
   *profile = (MemoryProfile){.peak_inst = NO_ID};
   profile->bytes_at = arena_array(out, int64_t, module->insts.len);
-  for (InstId id = 0; id < module->insts.len; id++) profile->bytes_at[id] = -1;
+  for (InstId id = 0; id < module->insts.len; id++)
+    profile->bytes_at[id] = -1;
   for (uint32_t i = 0; i < entry->params.len; i++) {
     InstId param = id_list(module, entry->params)[i];
     profile->parameter_bytes += shape_total_bytes(&module->shapes, inst_get(module, param)->shape);
   }
-  profile->output_bytes =
-      shape_total_bytes(&module->shapes, inst_get(module, entry->root)->shape);
+  profile->output_bytes = shape_total_bytes(&module->shapes, inst_get(module, entry->root)->shape);
   profile->aliased_bytes = aliased_bytes(module);
   profile->constant_bytes = constant_bytes(module, scratch);
 }

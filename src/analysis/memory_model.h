@@ -50,8 +50,8 @@ typedef struct MemoryModel {
                             Arena *scratch);
 #include "analysis/models.def"
 
-/* What the peak holds besides parameters and outputs. An output that is a parameter, or is there twice,
- * counts once in the peak; XLA will copy it, so this is never negative. */
+/* What the peak holds besides parameters and outputs. An output that is a parameter, or is there
+ * twice, counts once in the peak; XLA will copy it, so this is never negative. */
 int64_t memory_profile_temp_bytes(const MemoryProfile *profile);
 
 /* Sizes that all models give: parameters, outputs, aliases, constants. */

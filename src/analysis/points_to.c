@@ -88,10 +88,10 @@ static void forward_aliases(Builder *builder, InstId id, LogicalId *parts) {
     i += index_length;
     if (operand_number < 0 || operand_number >= inst_get(module, id)->num_operands) continue;
     InstId operand = inst_operand(module, id, (uint32_t)operand_number);
-    uint32_t to = shape_index_part(&module->shapes, inst_get(module, id)->shape, output,
-                                   output_length);
-    uint32_t from = shape_index_part(&module->shapes, inst_get(module, operand)->shape, index,
-                                     index_length);
+    uint32_t to =
+        shape_index_part(&module->shapes, inst_get(module, id)->shape, output, output_length);
+    uint32_t from =
+        shape_index_part(&module->shapes, inst_get(module, operand)->shape, index, index_length);
     if (to != NO_ID && from != NO_ID) forward(builder, parts, to, operand, from, 1);
   }
 }
@@ -194,7 +194,8 @@ static void build_aliases(Builder *builder) {
   for (int pass = 0; pass < 2; pass++) {
     uint32_t *next = points_to->first_alias;
     if (pass == 1) {
-      for (LogicalId b = 0; b < num_buffers; b++) next[b + 1] += next[b];
+      for (LogicalId b = 0; b < num_buffers; b++)
+        next[b + 1] += next[b];
       points_to->aliases = arena_array(builder->out, BufferAlias, total);
       next = arena_array(builder->scratch, uint32_t, num_buffers + 1);
       memcpy(next, points_to->first_alias, num_buffers * sizeof *next);
@@ -228,7 +229,8 @@ PointsTo points_to_build(const Module *module, Arena *out, Arena *scratch) {
     if (comp_get(module, comp)->flags & COMP_DEAD) continue;
     ArenaMark comp_mark = arena_mark(scratch);
     Sequence order = inst_post_order(module, comp, visited, scratch, scratch);
-    for (uint32_t i = 0; i < order.len; i++) visit_inst(&builder, order.ids[i]);
+    for (uint32_t i = 0; i < order.len; i++)
+      visit_inst(&builder, order.ids[i]);
     arena_reset(scratch, comp_mark);
   }
   build_aliases(&builder);

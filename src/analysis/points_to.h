@@ -28,11 +28,11 @@ typedef struct PointsTo {
   VEC(LogicalBuffer) buffers; /* grouped by instruction, parts in preorder */
   uint32_t *first_part;       /* by InstId: where its parts begin in `parts` */
   VEC(LogicalId) parts;
-  uint32_t *first_alias;      /* by LogicalId, one more: range in `aliases` */
-  BufferAlias *aliases;       /* every (instruction, part) that is the buffer, by instruction in the
-                                 order of their creation */
-  LogicalId *first_buffer;    /* by InstId, one more is not needed: see num_defined */
-  uint32_t *num_defined;      /* by InstId */
+  uint32_t *first_alias;   /* by LogicalId, one more: range in `aliases` */
+  BufferAlias *aliases;    /* every (instruction, part) that is the buffer, by instruction in the
+                              order of their creation */
+  LogicalId *first_buffer; /* by InstId, one more is not needed: see num_defined */
+  uint32_t *num_defined;   /* by InstId */
 } PointsTo;
 
 /* Analyses all reachable computations, fusions and reducers included. The module must have passed
@@ -44,8 +44,8 @@ static inline LogicalId points_to_part(const PointsTo *points_to, InstId id, uin
 }
 
 /* True when `user` reads the operand `operand` in such a way that the buffer at its part `part` is
- * not touched: a get-tuple-element looks at the table of pointers only, a loop fusion may not look at
- * a parameter at all (TuplePointsToAnalysis::DoesNotUseOperandBuffer). */
+ * not touched: a get-tuple-element looks at the table of pointers only, a loop fusion may not look
+ * at a parameter at all (TuplePointsToAnalysis::DoesNotUseOperandBuffer). */
 bool points_to_is_unused_by(const Module *module, const PointsTo *points_to, InstId operand,
                             uint32_t part, InstId user);
 

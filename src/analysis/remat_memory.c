@@ -65,7 +65,8 @@ static void merge_while(Builder *builder, InstId id) {
 
 RematIntervals remat_intervals(const Module *module, const PointsTo *points_to, Sequence sequence,
                                CompId comp, SchedPos *positions, Arena *out, Arena *scratch) {
-  for (SchedPos pos = 0; pos < sequence.len; pos++) positions[sequence.ids[pos]] = pos;
+  for (SchedPos pos = 0; pos < sequence.len; pos++)
+    positions[sequence.ids[pos]] = pos;
   Builder builder = {.module = module, .points_to = points_to, .positions = positions, .out = out};
   ArenaMark mark = arena_mark(scratch);
   builder.interval_of = arena_array(scratch, uint32_t, points_to->buffers.len);
@@ -122,8 +123,8 @@ static CompMemory comp_memory(const Module *module, const RematIntervals *interv
   return memory;
 }
 
-static RematMemory count(const Module *module, const Schedule *schedule,
-                         const PointsTo *points_to, Arena *out, Arena *scratch) {
+static RematMemory count(const Module *module, const Schedule *schedule, const PointsTo *points_to,
+                         Arena *out, Arena *scratch) {
   RematMemory memory = {.of = arena_zarray(out, CompMemory, module->comps.len)};
   ArenaMark mark = arena_mark(scratch);
   Arena *inner = arena_new(arena_options(scratch));
@@ -133,8 +134,8 @@ static RematMemory count(const Module *module, const Schedule *schedule,
     CompId comp = graph.post_order[i];
     if (!comp_is_sequential(&graph, comp)) continue;
     ArenaMark comp_mark = arena_mark(scratch);
-    RematIntervals intervals = remat_intervals(module, points_to, schedule->of[comp], comp,
-                                               positions, scratch, inner);
+    RematIntervals intervals =
+        remat_intervals(module, points_to, schedule->of[comp], comp, positions, scratch, inner);
     memory.of[comp] = comp_memory(module, &intervals, schedule->of[comp], memory.of, out);
     arena_reset(scratch, comp_mark);
   }
@@ -204,8 +205,8 @@ static void add_live(const Module *module, const PointsTo *points_to, const Sche
                      CompId comp, SchedPos pos, LiveSet *live, Arena *out, Arena *scratch) {
   Arena *arena = arena_new(arena_options(scratch));
   SchedPos *positions = arena_array(arena, SchedPos, module->insts.len);
-  RematIntervals intervals = remat_intervals(module, points_to, schedule->of[comp], comp, positions,
-                                             arena, scratch);
+  RematIntervals intervals =
+      remat_intervals(module, points_to, schedule->of[comp], comp, positions, arena, scratch);
   LiveBuffer *list = arena_array(out, LiveBuffer, (size_t)live->len + intervals.len);
   if (live->len) memcpy(list, live->list, live->len * sizeof *list);
   for (uint32_t i = 0; i < intervals.len; i++) {

@@ -6,8 +6,8 @@
  * while reuses the buffers of its operand. A control-flow instruction costs in addition the sum of
  * the peaks of all computations that it calls. The module costs its entry's peak plus its outputs.
  *
- * This is the slow, plain way: it recounts a schedule from scratch. remat/tracker.c follows XLA's own
- * bookkeeping step by step, and tests hold the two against each other. */
+ * This is the slow, plain way: it recounts a schedule from scratch. remat/tracker.c follows XLA's
+ * own bookkeeping step by step, and tests hold the two against each other. */
 #ifndef REMAT_HLO_ANALYSIS_REMAT_MEMORY_H
 #define REMAT_HLO_ANALYSIS_REMAT_MEMORY_H
 
@@ -16,9 +16,9 @@
 
 typedef struct RematInterval {
   LogicalId buffer;
-  int64_t bytes;    /* 0 for parameters and live-outs */
-  SchedPos begin;   /* position of the definer */
-  SchedPos last;    /* of the last user; `begin` when there is none: the range is closed */
+  int64_t bytes;  /* 0 for parameters and live-outs */
+  SchedPos begin; /* position of the definer */
+  SchedPos last;  /* of the last user; `begin` when there is none: the range is closed */
   bool is_live_out;
   bool is_indirect; /* some user reaches it through a tuple, while or other container */
 } RematInterval;
@@ -28,8 +28,8 @@ typedef struct RematIntervals {
   uint32_t len;
 } RematIntervals;
 
-/* The buffers of one computation under a sequence. `positions`, by InstId, is filled with the place of
- * each of its instructions. */
+/* The buffers of one computation under a sequence. `positions`, by InstId, is filled with the place
+ * of each of its instructions. */
 RematIntervals remat_intervals(const Module *module, const PointsTo *points_to, Sequence sequence,
                                CompId comp, SchedPos *positions, Arena *out, Arena *scratch);
 

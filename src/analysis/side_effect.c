@@ -24,8 +24,8 @@ bool inst_has_own_side_effect(const Module *module, InstId id) {
   }
 }
 
-/* A computation that nobody calls (it was cloned from, say) is in no call graph: it counts as one with
- * side effects, because nobody asks. */
+/* A computation that nobody calls (it was cloned from, say) is in no call graph: it counts as one
+ * with side effects, because nobody asks. */
 SideEffects side_effects_build(const Module *module, Arena *out, Arena *scratch) {
   bool *of_comp = arena_array(out, bool, module->comps.len);
   memset(of_comp, true, module->comps.len * sizeof *of_comp);

@@ -1,4 +1,5 @@
-/* Which instructions do more than compute their result: what must run exactly once, in its order. */
+/* Which instructions do more than compute their result: what must run exactly once, in its order.
+ */
 #ifndef REMAT_HLO_ANALYSIS_SIDE_EFFECT_H
 #define REMAT_HLO_ANALYSIS_SIDE_EFFECT_H
 

@@ -13,7 +13,8 @@ static void pull(Timeline *timeline, uint32_t node) {
 
 Timeline timeline_build(const int64_t *bytes_at, uint32_t len, Arena *out) {
   uint32_t num_leaves = 1;
-  while (num_leaves < len) num_leaves *= 2;
+  while (num_leaves < len)
+    num_leaves *= 2;
   Timeline timeline = {.max = arena_array(out, int64_t, 2 * (size_t)num_leaves),
                        .added = arena_zarray(out, int64_t, 2 * (size_t)num_leaves),
                        .num_leaves = num_leaves,
@@ -21,7 +22,8 @@ Timeline timeline_build(const int64_t *bytes_at, uint32_t len, Arena *out) {
   for (uint32_t i = 0; i < num_leaves; i++) {
     timeline.max[num_leaves + i] = i < len ? bytes_at[i] : INT64_MIN / 4;
   }
-  for (uint32_t node = num_leaves; node-- > 1;) pull(&timeline, node);
+  for (uint32_t node = num_leaves; node-- > 1;)
+    pull(&timeline, node);
   return timeline;
 }
 

@@ -1,14 +1,14 @@
-/* Memory over the positions of a schedule: a segment tree that answers "what is the maximum over this
- * range" and takes "this range changes by so many bytes" in O(log n). Every algorithm lives on the
- * question what the peak would become if a live range changed. */
+/* Memory over the positions of a schedule: a segment tree that answers "what is the maximum over
+ * this range" and takes "this range changes by so many bytes" in O(log n). Every algorithm lives on
+ * the question what the peak would become if a live range changed. */
 #ifndef REMAT_HLO_ANALYSIS_TIMELINE_H
 #define REMAT_HLO_ANALYSIS_TIMELINE_H
 
 #include "ir/schedule.h"
 
 typedef struct Timeline {
-  int64_t *max;   /* by node: of its range, without what its ancestors add */
-  int64_t *added; /* by node: to its whole range */
+  int64_t *max;        /* by node: of its range, without what its ancestors add */
+  int64_t *added;      /* by node: to its whole range */
   uint32_t num_leaves; /* a power of two */
   uint32_t len;
 } Timeline;

@@ -30,7 +30,8 @@ static void walk_from(Walk *walk, InstId root) {
       push(walk, inst_operand(module, id, i));
     }
     IdList predecessors = inst_control(module, id)->predecessors;
-    for (uint32_t i = 0; i < predecessors.len; i++) push(walk, id_list(module, predecessors)[i]);
+    for (uint32_t i = 0; i < predecessors.len; i++)
+      push(walk, id_list(module, predecessors)[i]);
   }
 }
 

@@ -14,8 +14,8 @@
 Sequence inst_post_order(const Module *module, CompId comp, uint8_t *visited, Arena *out,
                          Arena *scratch);
 
-/* The same set of instructions, operands and control predecessors first, taken from a schedule where
- * there is one, else in post order. */
+/* The same set of instructions, operands and control predecessors first, taken from a schedule
+ * where there is one, else in post order. */
 Sequence topological_order(const Module *module, const Schedule *schedule, CompId comp,
                            uint8_t *visited, Arena *out, Arena *scratch);
 

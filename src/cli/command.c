@@ -29,8 +29,7 @@ static const Command commands[] = {
     {"print", FOR_PRINT, cmd_print, 1, 1, "print FILE [OPTION...]",
      "write the module as it is held in memory",
      "Reads FILE and writes it again: byte for byte the same.\n"},
-    {"fmt", FOR_FMT, cmd_fmt, 1, 1, "fmt FILE [OPTION...]",
-     "lay the text out as XLA prints it",
+    {"fmt", FOR_FMT, cmd_fmt, 1, 1, "fmt FILE [OPTION...]", "lay the text out as XLA prints it",
      "Reads FILE and writes it as XLA's printer lays text out. Names, numbers, order and the\n"
      "comments before the module stay: XLA reads the same module.\n"},
     {"list", FOR_LIST, cmd_list, 0, 0, "list [OPTION...]",

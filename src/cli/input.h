@@ -19,8 +19,8 @@ typedef struct Input {
   MessageForm form;
 } Input;
 
-/* Reads a file, or stdin for `-`; gzip and zstd are unpacked. RH_ERR_INPUT or RH_ERR_SYSTEM, the reason
- * on stderr. */
+/* Reads a file, or stdin for `-`; gzip and zstd are unpacked. RH_ERR_INPUT or RH_ERR_SYSTEM, the
+ * reason on stderr. */
 rh_status input_read(const char *path, MessageForm form, Input *input);
 void input_free(Input *input);
 

@@ -6,8 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Files and paths can be of any bytes, JSON is UTF-8 and cJSON's strings end in NUL: what does not fit
- * becomes `?`. */
+/* Files and paths can be of any bytes, JSON is UTF-8 and cJSON's strings end in NUL: what does not
+ * fit becomes `?`. */
 void json_add_text(cJSON *object, const char *key, const char *text, size_t length);
 
 /* As digits: doubles would round what is beyond 2^53. */

@@ -20,7 +20,7 @@ typedef struct Disciplines {
   /* By id, NULL for edges. Strings of cgraph's pool: it looks before their first byte whether they
    * are HTML-like. */
   VEC(char *) names;
-  IdTable table;     /* of names */
+  IdTable table; /* of names */
   Arena *arena;
 } Disciplines;
 
@@ -352,7 +352,8 @@ static void add_call_edges(Drawing *drawing, CompId comp, const Cluster *cluster
  * `step` places behind it, so that rows are about as wide as the cluster is high. */
 static void add_order_edges(Drawing *drawing, const InstId *shown, uint32_t num_shown) {
   uint32_t step = 1;
-  while (5 * step * step < 2 * num_shown) step++;
+  while (5 * step * step < 2 * num_shown)
+    step++;
   for (uint32_t i = 0; i + step < num_shown; i++) {
     Agedge_t *edge = new_edge(drawing, shown[i], shown[i + step]);
     set(drawing, edge, EDGE_STYLE, "invis");

@@ -31,7 +31,8 @@ static char *text_end(Text *text) {
 
 /* Back to the beginning of a UTF-8 sequence. */
 static uint32_t sequence_begin(Str text, uint32_t pos) {
-  while (pos > 0 && pos < text.len && ((unsigned char)text.data[pos] & 0xC0) == 0x80) pos--;
+  while (pos > 0 && pos < text.len && ((unsigned char)text.data[pos] & 0xC0) == 0x80)
+    pos--;
   return pos;
 }
 

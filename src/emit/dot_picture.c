@@ -25,12 +25,14 @@ typedef struct Builder {
 static void find_positions(DotPicture *picture, Arena *out) {
   uint32_t num_insts = picture->module->insts.len;
   picture->position = arena_array(out, SchedPos, num_insts);
-  for (InstId id = 0; id < num_insts; id++) picture->position[id] = NO_ID;
+  for (InstId id = 0; id < num_insts; id++)
+    picture->position[id] = NO_ID;
   for (uint32_t i = 0; i < picture->graph.num_reachable; i++) {
     CompId comp = picture->graph.post_order[i];
     if (!comp_is_sequential(&picture->graph, comp)) continue;
     Sequence sequence = picture->schedule->of[comp];
-    for (SchedPos pos = 0; pos < sequence.len; pos++) picture->position[sequence.ids[pos]] = pos;
+    for (SchedPos pos = 0; pos < sequence.len; pos++)
+      picture->position[sequence.ids[pos]] = pos;
     picture->num_insts += sequence.len;
   }
 }
@@ -105,7 +107,8 @@ static void find_peak(DotPicture *picture, const MemoryModel *model, Arena *out,
   }
   picture->is_live_at_peak = arena_zarray(out, bool, picture->module->insts.len);
   LiveSet live = model->live_at_peak(picture->module, picture->schedule, out, scratch);
-  for (uint32_t i = 0; i < live.len; i++) picture->is_live_at_peak[live.list[i].inst] = true;
+  for (uint32_t i = 0; i < live.len; i++)
+    picture->is_live_at_peak[live.list[i].inst] = true;
   /* Nothing calls itself, so this ends. */
   for (InstId id = memory->peak_inst; id != NO_ID && picture->position[id] != NO_ID;) {
     CompId comp = inst_get(picture->module, id)->parent;
@@ -375,7 +378,8 @@ static void add_edges(Builder *builder) {
   uint32_t num_insts = picture->module->insts.len;
   Latest latest = {.edge_to = arena_array(builder->scratch, uint32_t, num_insts),
                    .left_out_by = arena_array(builder->scratch, InstId, num_insts)};
-  for (InstId id = 0; id < num_insts; id++) latest.edge_to[id] = latest.left_out_by[id] = NO_ID;
+  for (InstId id = 0; id < num_insts; id++)
+    latest.edge_to[id] = latest.left_out_by[id] = NO_ID;
   /* Buffers of one instruction stand together: their edges to one reader become one. */
   if (builder->buffers.len) {
     qsort(builder->buffers.data, builder->buffers.len, sizeof(LogicalId), by_id);

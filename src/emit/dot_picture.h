@@ -28,9 +28,9 @@ typedef struct DotPicture {
   SchedPos *peak_position; /* by CompId: of the peak, or the call that leads to it; else NO_ID */
   VEC(DotEdge) edges;      /* grouped by `from`, those in the order of their ids */
   uint32_t num_shown;
-  uint32_t num_insts;      /* that run in sequences */
-  int64_t shown_bytes;     /* when the picture chose: all buffers over this are shown */
-  bool has_more_of_size;   /* and only some of this size; else all of it, too */
+  uint32_t num_insts;    /* that run in sequences */
+  int64_t shown_bytes;   /* when the picture chose: all buffers over this are shown */
+  bool has_more_of_size; /* and only some of this size; else all of it, too */
 } DotPicture;
 
 /* O(parts of all results + readers · log readers). */

@@ -28,7 +28,8 @@ HumanBytes human_bytes(int64_t bytes) {
   uint64_t value = magnitude_of(bytes), hundredths = value * 100;
   uint32_t unit = 0;
   if (value >= 1024) {
-    for (unit = 1; value >= UINT64_C(1) << 20; unit++) value >>= 10;
+    for (unit = 1; value >= UINT64_C(1) << 20; unit++)
+      value >>= 10;
     hundredths = (value * 100 + 512) >> 10;
   }
   if (hundredths >= 102400) { /* 1023.999 KiB are 1.00 MiB, not 1024.00 KiB */
@@ -173,7 +174,8 @@ static uint32_t put_utf8(char *to, uint32_t rune) {
   }
   uint32_t length = rune < 0x800 ? 2 : rune < 0x10000 ? 3 : 4;
   static const unsigned char leads[] = {0, 0, 0xC0, 0xE0, 0xF0};
-  for (uint32_t i = length - 1; i > 0; i--, rune >>= 6) to[i] = (char)(0x80 | (rune & 0x3F));
+  for (uint32_t i = length - 1; i > 0; i--, rune >>= 6)
+    to[i] = (char)(0x80 | (rune & 0x3F));
   to[0] = (char)(leads[length] | rune);
   return length;
 }

@@ -46,7 +46,8 @@ void emit_memlog(const Module *module, const Schedule *schedule, const MemoryPro
   log.graph = call_graph_build(module, scratch, inner);
   arena_free(inner);
   log.shape_bytes = arena_array(scratch, int64_t, module->shapes.shapes.len);
-  for (ShapeId id = 0; id < module->shapes.shapes.len; id++) log.shape_bytes[id] = -1;
+  for (ShapeId id = 0; id < module->shapes.shapes.len; id++)
+    log.shape_bytes[id] = -1;
 
   MemlogJson *json = NULL;
   if (options->format == MEMLOG_TEXT) memlog_text_header(&log);

@@ -168,12 +168,14 @@ static void write_live(const Memlog *log) {
   table.positions = arena_zarray(table.arena, SchedPos, log->module->insts.len);
 
   int64_t live_bytes = 0;
-  for (uint32_t i = 0; i < live.len; i++) live_bytes += live.list[i].bytes;
+  for (uint32_t i = 0; i < live.len; i++)
+    live_bytes += live.list[i].bytes;
   write_format(log->out, "         Live at the peak: %" PRIu32 " buffer%s, %s", live.len,
                live.len == 1 ? "" : "s", human_bytes(live_bytes).text);
   if (num_shown < live.len) write_format(log->out, "; the %" PRIu32 " largest", num_shown);
   write_format(log->out, "\n%21s%10s%10s  name\n", "size", "defined", "last use");
-  for (uint32_t i = 0; i < num_shown; i++) write_live_buffer(log, &table, live.list[i]);
+  for (uint32_t i = 0; i < num_shown; i++)
+    write_live_buffer(log, &table, live.list[i]);
   arena_free(table.arena);
 }
 

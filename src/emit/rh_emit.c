@@ -26,8 +26,8 @@ rh_status rh_emit_dot(const rh_module *module, const rh_dot_options *options, rh
   MemoryProfile profile = dot.model->measure(module->module, &module->schedule, arena, scratch);
   Writer writer;
   writer_init(&writer, write, context);
-  status = emit_dot(module->module, &module->schedule, &profile, module->marks, &dot, &writer,
-                    scratch);
+  status =
+      emit_dot(module->module, &module->schedule, &profile, module->marks, &dot, &writer, scratch);
   rh_status written = writer_finish(&writer);
   arena_free(scratch);
   arena_free(arena);
@@ -45,16 +45,14 @@ rh_status rh_emit_dot(const rh_module *module, const rh_dot_options *options, rh
 }
 #endif
 
-rh_status rh_emit_memlog(const rh_module *module, const char *memory_model,
-                         rh_memlog_format format, rh_write_fn write, void *context,
-                         rh_diags *diags) {
+rh_status rh_emit_memlog(const rh_module *module, const char *memory_model, rh_memlog_format format,
+                         rh_write_fn write, void *context, rh_diags *diags) {
   MemlogOptions options = {.format = (MemlogFormat)format};
   rh_status status = find_model(module, memory_model, &options.model, diags);
   if (status != RH_OK) return status;
   Arena *arena = arena_new(arena_options(module->arena));
   Arena *scratch = arena_new(arena_options(module->arena));
-  MemoryProfile profile =
-      options.model->measure(module->module, &module->schedule, arena, scratch);
+  MemoryProfile profile = options.model->measure(module->module, &module->schedule, arena, scratch);
   Writer writer;
   writer_init(&writer, write, context);
   emit_memlog(module->module, &module->schedule, &profile, module->marks, &options, &writer,

@@ -67,9 +67,8 @@ Arena *arena_new(const ArenaOptions *options) {
   if (!options) options = &defaults;
   size_t total_bytes = 0;
   Arena *arena = take(options, &total_bytes, NULL, 0, sizeof *arena);
-  *arena = (Arena){.options = *options,
-                   .total_bytes = total_bytes,
-                   .next_chunk_bytes = FIRST_CHUNK_BYTES};
+  *arena = (Arena){
+      .options = *options, .total_bytes = total_bytes, .next_chunk_bytes = FIRST_CHUNK_BYTES};
   return arena;
 }
 
@@ -115,8 +114,7 @@ size_t arena_array_bytes(Arena *arena, size_t count, size_t size) {
 
 static void *alloc_block(Arena *arena, size_t bytes) {
   if (bytes > SIZE_MAX / 2) out_of_memory(&arena->options, bytes);
-  Block *block =
-      take(&arena->options, &arena->total_bytes, NULL, 0, sizeof(Block) + bytes);
+  Block *block = take(&arena->options, &arena->total_bytes, NULL, 0, sizeof(Block) + bytes);
   block->older = arena->block;
   block->newer = NULL;
   block->number = ++arena->num_blocks_ever;
@@ -191,9 +189,8 @@ char *arena_printf(Arena *arena, const char *format, ...) {
 }
 
 ArenaMark arena_mark(const Arena *arena) {
-  return (ArenaMark){.chunk = arena->chunk,
-                     .next = arena->next,
-                     .num_blocks_ever = arena->num_blocks_ever};
+  return (ArenaMark){
+      .chunk = arena->chunk, .next = arena->next, .num_blocks_ever = arena->num_blocks_ever};
 }
 
 void arena_reset(Arena *arena, ArenaMark mark) {

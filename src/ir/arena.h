@@ -15,7 +15,7 @@
 typedef struct Arena Arena;
 
 typedef struct ArenaOptions {
-  size_t max_bytes; /* 0 = no limit */
+  size_t max_bytes;                                                       /* 0 = no limit */
   void (*on_oom)(void *context, size_t wanted_bytes, size_t limit_bytes); /* must not return */
   void *context;
 } ArenaOptions;

@@ -15,7 +15,10 @@ typedef struct EnumWords {
   const char *const *words;
 } EnumWords;
 
-#define WORDS(...) (const char *const[]){__VA_ARGS__, NULL}
+#define WORDS(...)        \
+  (const char *const[]) { \
+    __VA_ARGS__, NULL     \
+  }
 
 /* xla_data.proto, comparison_util.cc, hlo_instruction.cc: the words that XLA's parser knows. */
 static const EnumWords enum_words[] = {
@@ -41,7 +44,8 @@ static const EnumWords enum_words[] = {
     {ATTR_KIND_PRECISION, true, WORDS("default", "high", "highest")},
     {ATTR_KIND_RNG_ALGORITHM, true, WORDS("rng_default", "rng_three_fry", "rng_philox")},
     {ATTR_KIND_RNG_DISTRIBUTION, true, WORDS("rng_invalid", "rng_uniform", "rng_normal")},
-    {ATTR_KIND_TRANSPOSE, false, WORDS("TRANSPOSE_INVALID", "NO_TRANSPOSE", "TRANSPOSE", "ADJOINT")},
+    {ATTR_KIND_TRANSPOSE, false,
+     WORDS("TRANSPOSE_INVALID", "NO_TRANSPOSE", "TRANSPOSE", "ADJOINT")},
 };
 
 const char *const *attribute_enum_words(AttrKind kind, bool *ignores_case) {
@@ -62,9 +66,7 @@ bool attribute_is_annotation(AttrId id) {
     case ATTR_ORIGIN:
     case ATTR_PARAMETER_REPLICATION:
     case ATTR_SHARDING:
-    case ATTR_STATISTICS:
-      return true;
-    default:
-      return false;
+    case ATTR_STATISTICS: return true;
+    default: return false;
   }
 }

@@ -7,7 +7,8 @@
  *   INT_LIST, PRECISION_LIST {values…}      INT_PAIR_LIST  {source, target, …}
  *   SLICE                    {start, limit, stride} per dimension
  *   PADDING                  {low, high, interior} per dimension
- *   WINDOW                   {size, stride, low, high, lhs dilation, rhs dilation, reversal} likewise
+ *   WINDOW                   {size, stride, low, high, lhs dilation, rhs dilation, reversal}
+ *                            likewise
  *   DIM_LABELS               {n, then batch, feature, spatial 0…n-1 of the input; input feature,
  *                            output feature, spatial 0…n-1 of the kernel; batch, feature, spatial
  *                            0…n-1 of the output}; -1 where the text has `?`

@@ -8,12 +8,12 @@
 
 struct rh_module {
   Module *module;
-  Arena *arena;          /* of the handle itself, the schedule and the marks */
+  Arena *arena; /* of the handle itself, the schedule and the marks */
   bool has_schedule;
-  bool is_checked;       /* passed module_check */
-  bool is_rendered;      /* printed from the graph, in the order of the schedule, not as it was read */
+  bool is_checked;  /* passed module_check */
+  bool is_rendered; /* printed from the graph, in the order of the schedule, not as it was read */
   Schedule schedule;
-  const char *scheduler; /* NULL = none ran */
+  const char *scheduler;  /* NULL = none ran */
   const RematMark *marks; /* by InstId, NULL = nothing was rematerialized */
   uint64_t num_rematerialized;
 };

@@ -2,7 +2,8 @@
 
 static uint32_t place(IdTable *table, IdSlot entry) {
   uint32_t slot = entry.hash & table->mask;
-  while (table->slots[slot].id != NO_ID) slot = (slot + 1) & table->mask;
+  while (table->slots[slot].id != NO_ID)
+    slot = (slot + 1) & table->mask;
   table->slots[slot] = entry;
   return slot;
 }
@@ -22,7 +23,8 @@ static void enlarge(IdTable *table, Arena *arena, uint32_t num_slots) {
 
 void id_table_reserve(IdTable *table, Arena *arena, uint32_t count) {
   uint32_t num_slots = table->slots ? table->mask + 1 : 16;
-  while (num_slots && num_slots / 4 * 3 <= count) num_slots *= 2;
+  while (num_slots && num_slots / 4 * 3 <= count)
+    num_slots *= 2;
   if (!table->slots || num_slots > table->mask + 1) enlarge(table, arena, num_slots);
 }
 
@@ -36,7 +38,8 @@ uint32_t id_table_add(IdTable *table, Arena *arena, uint64_t hash, uint32_t id) 
 
 void id_table_clear_slots(IdTable *table, const uint32_t *slots) {
   uint32_t count = table->len;
-  for (uint32_t i = 0; i < count; i++) table->slots[slots[i]].id = NO_ID;
+  for (uint32_t i = 0; i < count; i++)
+    table->slots[slots[i]].id = NO_ID;
   table->len = 0;
 }
 

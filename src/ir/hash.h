@@ -1,4 +1,5 @@
-/* Hashing, and the one hash table of the program: from a hash to ids whose keys the caller compares.
+/* Hashing, and the one hash table of the program: from a hash to ids whose keys the caller
+ * compares.
  *
  *     for (IdProbe p = id_table_probe(&table, hash); id_probe_next(&p, &id);)
  *       if (key_of(id) is the one) return id;

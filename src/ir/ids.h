@@ -36,7 +36,8 @@ static inline bool bytes_equal(const char *a, const char *b, uint32_t len) {
   uint64_t word_a, word_b;
   if (len < 8) {
     uint64_t difference = 0;
-    for (uint32_t i = 0; i < len; i++) difference |= (uint64_t)(a[i] ^ b[i]);
+    for (uint32_t i = 0; i < len; i++)
+      difference |= (uint64_t)(a[i] ^ b[i]);
     return difference == 0;
   }
   for (uint32_t i = 0; i + 8 < len; i += 8) {

@@ -52,7 +52,8 @@ static void *copy_array(const void *data, size_t count, size_t size, Arena *out)
 }
 
 ModuleSnapshot module_snapshot(const Module *module, Arena *out) {
-#define COPY(field) copy_array(module->field.data, module->field.len, sizeof *module->field.data, out)
+#define COPY(field) \
+  copy_array(module->field.data, module->field.len, sizeof *module->field.data, out)
   return (ModuleSnapshot){.insts = COPY(insts),
                           .comps = COPY(comps),
                           .ids = COPY(ids),
@@ -65,10 +66,10 @@ ModuleSnapshot module_snapshot(const Module *module, Arena *out) {
 }
 
 void module_restore(Module *module, const ModuleSnapshot *snapshot) {
-#define RESTORE(field, count)                                                              \
-  do {                                                                                     \
-    module->field.len = (count);                                                           \
-    memcpy(module->field.data, snapshot->field, (count) * sizeof *module->field.data);     \
+#define RESTORE(field, count)                                                          \
+  do {                                                                                 \
+    module->field.len = (count);                                                       \
+    memcpy(module->field.data, snapshot->field, (count) * sizeof *module->field.data); \
   } while (0)
   RESTORE(insts, snapshot->num_insts);
   RESTORE(comps, snapshot->num_comps);

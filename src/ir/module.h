@@ -6,9 +6,9 @@
  * copy in O(instructions), so any number of candidates can be tried from one load, also on several
  * threads.
  *
- * Printing follows from that: an instruction that still equals its source is printed as its bytes of
- * the text; a changed one is its source's bytes with the changed pieces replaced; only what has no
- * source (a new get-tuple-element, say) is written out from the graph (text/printer.c). */
+ * Printing follows from that: an instruction that still equals its source is printed as its bytes
+ * of the text; a changed one is its source's bytes with the changed pieces replaced; only what has
+ * no source (a new get-tuple-element, say) is written out from the graph (text/printer.c). */
 #ifndef REMAT_HLO_IR_MODULE_H
 #define REMAT_HLO_IR_MODULE_H
 
@@ -38,10 +38,10 @@ enum InstFlag {
   INST_REMAT = 1 << 4,
   /* The instruction of an async wrapper that `add-start(…)` implies; it has no text. */
   INST_IMPLIED = 1 << 5,
-  INST_HAS_CHANNEL = 1 << 6,      /* `index` is a channel id */
+  INST_HAS_CHANNEL = 1 << 6,       /* `index` is a channel id */
   INST_CONSTRAINS_LAYOUT = 1 << 7, /* constrain_layout=true */
-  INST_ELIDED_LITERAL = 1 << 8,   /* constant({...}): the value is not in the text */
-  INST_CALL_SIDE_EFFECT = 1 << 9, /* custom_call_has_side_effect=true */
+  INST_ELIDED_LITERAL = 1 << 8,    /* constant({...}): the value is not in the text */
+  INST_CALL_SIDE_EFFECT = 1 << 9,  /* custom_call_has_side_effect=true */
   /* What of a changed instruction is not as in its text beyond the names in it. */
   INST_NEW_SHAPE = 1 << 10,
   INST_NEW_OPERANDS = 1 << 11, /* another number of them, or of another shape */
@@ -55,17 +55,17 @@ typedef struct Instruction {
   uint16_t flags;  /* InstFlag */
   ShapeId shape;
   CompId parent;
-  InstId origin;     /* the instruction whose text and attributes this one has; itself if it was read;
-                        NO_ID if it was made from nothing */
+  InstId origin; /* the instruction whose text and attributes this one has; itself if it was read;
+                    NO_ID if it was made from nothing */
   uint32_t operands; /* in Module.ids */
   uint32_t num_operands;
-  IdList users; /* unique, in the order of their registration (XLA's users()) */
+  IdList users;     /* unique, in the order of their registration (XLA's users()) */
   uint32_t control; /* in Module.control; 0 = no control dependencies */
   uint32_t callees; /* in Module.ids: called computations, in the order of XLA's list */
   uint32_t num_callees;
   uint32_t attrs; /* in ModuleSource.attrs */
   uint32_t num_attrs;
-  int64_t index;  /* parameter number, tuple index of get-tuple-element, or channel id */
+  int64_t index; /* parameter number, tuple index of get-tuple-element, or channel id */
 } Instruction;
 
 typedef struct ControlDeps {
@@ -87,27 +87,27 @@ typedef struct Computation {
   uint32_t flags; /* CompFlag */
   CompId origin;  /* as Instruction.origin */
   InstId root;
-  IdList insts;   /* in the order of their creation, which is that of the text */
-  IdList params;  /* by parameter number */
-  Str thread;     /* execution_thread, "main" by default */
+  IdList insts;  /* in the order of their creation, which is that of the text */
+  IdList params; /* by parameter number */
+  Str thread;    /* execution_thread, "main" by default */
 } Computation;
 
 /* Where an instruction that was read stands in the text. */
 typedef struct InstSource {
-  uint32_t lead;    /* where its part of the text begins: blanks and comments before it included */
-  Span text;        /* from ROOT or the name to the end of the last attribute */
-  uint32_t name;    /* offset of the name, `%` included; of the opcode when it is nested */
-  uint32_t paren;   /* offset of the `(` that opens the operands */
-  uint32_t close;   /* offset of the `)` that closes them */
+  uint32_t lead;  /* where its part of the text begins: blanks and comments before it included */
+  Span text;      /* from ROOT or the name to the end of the last attribute */
+  uint32_t name;  /* offset of the name, `%` included; of the opcode when it is nested */
+  uint32_t paren; /* offset of the `(` that opens the operands */
+  uint32_t close; /* offset of the `)` that closes them */
   uint32_t operand_offsets; /* in Module.operand_offsets: offset of each operand's name */
 } InstSource;
 
 typedef struct CompSource {
-  Span text;      /* from ENTRY or the name to the end of the last attribute after `}` */
-  uint32_t name;  /* offset of the name, `%` included */
-  uint32_t body;  /* offset just behind `{` */
-  uint32_t tail;  /* where the blanks and comments between the last instruction and `}` begin */
-  uint32_t close; /* offset of `}` */
+  Span text;          /* from ENTRY or the name to the end of the last attribute after `}` */
+  uint32_t name;      /* offset of the name, `%` included */
+  uint32_t body;      /* offset just behind `{` */
+  uint32_t tail;      /* where the blanks and comments between the last instruction and `}` begin */
+  uint32_t close;     /* offset of `}` */
   uint32_t num_insts; /* that were read, implied ones included */
 } CompSource;
 
@@ -149,16 +149,16 @@ typedef struct BufferDonor {
 
 typedef struct ModuleHeader {
   Str name;
-  bool is_present;     /* false: the text has no HloModule line */
+  bool is_present;            /* false: the text has no HloModule line */
   bool is_single_instruction; /* the text is one instruction, not a module */
   bool is_scheduled;
-  uint32_t attrs_offset;    /* behind the module's name: where an attribute can be put */
-  Span is_scheduled_value;  /* of `is_scheduled=`, empty if absent */
+  uint32_t attrs_offset;   /* behind the module's name: where an attribute can be put */
+  Span is_scheduled_value; /* of `is_scheduled=`, empty if absent */
   int64_t num_partitions;
   int64_t replica_count;
   bool alias_passthrough_params;
   bool has_entry_layout;
-  ShapeId entry_result;     /* of entry_computation_layout */
+  ShapeId entry_result; /* of entry_computation_layout */
   VEC(ShapeId) entry_params;
   VEC(OutputAlias) aliases;
   VEC(BufferDonor) donors;
@@ -169,8 +169,8 @@ typedef struct ModuleSource {
   const char *text;
   uint32_t length;
   ModuleHeader header;
-  VEC(InstSource) insts;  /* by InstId, for the instructions that were read */
-  VEC(CompSource) comps;  /* by CompId, likewise */
+  VEC(InstSource) insts; /* by InstId, for the instructions that were read */
+  VEC(CompSource) comps; /* by CompId, likewise */
   VEC(uint32_t) operand_offsets;
   VEC(Attr) attrs;
   VEC(int64_t) ints;
@@ -179,14 +179,14 @@ typedef struct ModuleSource {
   VEC(Span) function_names;
   VEC(FileLocation) file_locations;
   VEC(StackFrame) stack_frames;
-  bool uses_compact_gte;  /* the text has `x#1`: new get-tuple-elements are written that way too */
-  bool uses_percent;      /* names in the text begin with `%` */
+  bool uses_compact_gte; /* the text has `x#1`: new get-tuple-elements are written that way too */
+  bool uses_percent;     /* names in the text begin with `%` */
   uint32_t num_elided_literals;
 } ModuleSource;
 
 typedef struct Module {
   Arena *arena;
-  Arena *text_arena; /* of the text, if that is the module's own and goes with it; else NULL */
+  Arena *text_arena;     /* of the text, if that is the module's own and goes with it; else NULL */
   struct Module *parent; /* the module that this is a copy of: its shapes and names are shared */
   _Atomic(uint32_t) num_owners; /* whoever holds it, and its copies */
   ModuleSource *source;         /* in the arena of the first of the line */
@@ -294,8 +294,8 @@ Module *module_new(const char *text, uint32_t length, const ArenaOptions *option
 Module *module_copy(Module *module);
 void module_free(Module *module);
 
-/* What a rewrite changes of a module, to come back to. Instructions and computations that were added
- * later are gone then; shapes stay. */
+/* What a rewrite changes of a module, to come back to. Instructions and computations that were
+ * added later are gone then; shapes stay. */
 typedef struct ModuleSnapshot {
   Instruction *insts;
   Computation *comps;

@@ -1,5 +1,5 @@
-/* Changes to a module's graph. User lists keep XLA's order, because schedules depend on it: a new user
- * goes to the end, a removed one is replaced by the last (HloInstruction::Users). */
+/* Changes to a module's graph. User lists keep XLA's order, because schedules depend on it: a new
+ * user goes to the end, a removed one is replaced by the last (HloInstruction::Users). */
 #include <assert.h>
 
 #include "ir/module.h"
@@ -56,7 +56,8 @@ static void register_operands(Module *module, InstId id) {
   for (uint32_t i = 0; i < inst_get(module, id)->num_operands; i++) {
     InstId operand = inst_operand(module, id, i);
     IdList users = inst_get(module, operand)->users;
-    /* Nothing else registers in between, so a repeated operand already has `id` as its last user. */
+    /* Nothing else registers in between, so a repeated operand already has `id` as its last user.
+     */
     if (users.len && module->ids.data[users.begin + users.len - 1] == id) continue;
     add_user(module, operand, id);
   }
@@ -179,7 +180,8 @@ void module_remove_inst(Module *module, InstId id) {
   module_drop_control(module, id);
   for (uint32_t i = 0; i < inst_get(module, id)->num_operands; i++) {
     InstId operand = inst_operand(module, id, i);
-    if (find_id(module, inst_get(module, operand)->users, id)) module_remove_user(module, operand, id);
+    if (find_id(module, inst_get(module, operand)->users, id))
+      module_remove_user(module, operand, id);
   }
   inst_get(module, id)->flags |= INST_DEAD;
 }
@@ -203,7 +205,10 @@ void module_set_callee(Module *module, InstId id, uint32_t index, CompId callee)
 
 CompId module_add_comp(Module *module, Str name, CompId origin) {
   CompId id = module->comps.len;
-  *vec_push(module->arena, &module->comps) = (Computation){
-      .name = name.data, .name_len = name.len, .origin = origin, .root = NO_ID, .thread = STR("main")};
+  *vec_push(module->arena, &module->comps) = (Computation){.name = name.data,
+                                                           .name_len = name.len,
+                                                           .origin = origin,
+                                                           .root = NO_ID,
+                                                           .thread = STR("main")};
   return id;
 }

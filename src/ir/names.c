@@ -45,11 +45,12 @@ bool name_is_ambiguous(const NameSet *names, Str name) {
   return id != NO_ID && names->entries.data[id].num_owners > 1;
 }
 
-/* The digits behind the last '.' of a name, as far as they are a number that fits; false when the name
- * has none. `*stem` is what stands before the '.'. */
+/* The digits behind the last '.' of a name, as far as they are a number that fits; false when the
+ * name has none. `*stem` is what stands before the '.'. */
 static bool split_number(Str name, Str *stem, int64_t *number) {
   uint32_t dot = name.len;
-  while (dot > 0 && name.data[dot - 1] != '.') dot--;
+  while (dot > 0 && name.data[dot - 1] != '.')
+    dot--;
   if (dot < 2 || dot == name.len || name.len - dot > 18) return false;
   *number = 0;
   for (uint32_t i = dot; i < name.len; i++) {
@@ -101,7 +102,8 @@ void names_truncate(NameSet *names, uint32_t count) {
   names->entries.len = count;
   id_table_clear(&names->table);
   for (uint32_t id = 0; id < count; id++) {
-    names->entries.data[id].next_number = 0; /* numbers were counted up for the forgotten ones too */
+    names->entries.data[id].next_number =
+        0; /* numbers were counted up for the forgotten ones too */
     id_table_add(&names->table, names->arena, hash_str(names->entries.data[id].name), id);
   }
 }

@@ -22,15 +22,16 @@ typedef struct NameSet {
 NameSet names_of_insts(const Module *module, Arena *out);
 NameSet names_of_comps(const Module *module, Arena *out);
 
-/* Whether several had this name when the set was made, so that they cannot be in one computation. */
+/* Whether several had this name when the set was made, so that they cannot be in one computation.
+ */
 bool name_is_ambiguous(const NameSet *names, Str name);
 
-/* `wanted` if it is free, else its stem with the lowest free number: x.remat, x.remat.1, … The result
- * is taken from then on; it ends in NUL. */
+/* `wanted` if it is free, else its stem with the lowest free number: x.remat, x.remat.1, … The
+ * result is taken from then on; it ends in NUL. */
 Str name_unique(NameSet *names, Str wanted);
 
-/* Forgets the names that were taken when there were more than `count`; for who goes back to an earlier
- * state. O(count). */
+/* Forgets the names that were taken when there were more than `count`; for who goes back to an
+ * earlier state. O(count). */
 void names_truncate(NameSet *names, uint32_t count);
 
 /* `x` with the suffix `remat`: x.remat; of x.remat x.remat2, of x.remat2 x.remat3. */

@@ -45,7 +45,8 @@ bool schedule_is_valid(const Module *module, const Schedule *schedule, InstId *b
         ok = is_placed[inst_operand(module, *bad, k)];
       }
       IdList before = inst_control(module, *bad)->predecessors;
-      for (uint32_t k = 0; ok && k < before.len; k++) ok = is_placed[id_list(module, before)[k]];
+      for (uint32_t k = 0; ok && k < before.len; k++)
+        ok = is_placed[id_list(module, before)[k]];
       is_placed[*bad] = true;
     }
     for (uint32_t i = 0; ok && i < comp_num_insts(module, comp); i++) {

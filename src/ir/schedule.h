@@ -12,7 +12,7 @@ typedef struct Sequence {
 } Sequence;
 
 typedef struct Schedule {
-  Sequence *of;       /* by CompId; empty for a computation that is not scheduled (fusions) */
+  Sequence *of; /* by CompId; empty for a computation that is not scheduled (fusions) */
   uint32_t num_comps;
 } Schedule;
 
@@ -25,9 +25,9 @@ Schedule schedule_in_text_order(const Module *module, Arena *out);
 
 Schedule schedule_copy(const Schedule *schedule, const Module *module, Arena *out);
 
-/* Checks that every sequence holds each instruction of its computation once, behind its operands and
- * control predecessors. On failure `*bad` is the instruction that stands too early or is missing.
- * Shares no code with the schedulers. O(instructions + edges). */
+/* Checks that every sequence holds each instruction of its computation once, behind its operands
+ * and control predecessors. On failure `*bad` is the instruction that stands too early or is
+ * missing. Shares no code with the schedulers. O(instructions + edges). */
 bool schedule_is_valid(const Module *module, const Schedule *schedule, InstId *bad, Arena *scratch);
 
 #endif

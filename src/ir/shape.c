@@ -43,7 +43,8 @@ ShapeTable shape_table_copy(const ShapeTable *table, Arena *arena) {
 
 static uint64_t hash_words(const int64_t *words, uint32_t num_words) {
   uint64_t hash = HASH_SEED;
-  for (uint32_t i = 0; i < num_words; i++) hash = hash_mix(hash, (uint64_t)words[i]);
+  for (uint32_t i = 0; i < num_words; i++)
+    hash = hash_mix(hash, (uint64_t)words[i]);
   return hash;
 }
 
@@ -118,7 +119,8 @@ enum { WORD_DYNAMIC = 1 << 16, WORD_ORDER = 1 << 17, WORD_EXTRAS = 1 << 18 };
 ShapeId shape_array(ShapeTable *table, const ArraySpec *spec) {
   uint32_t rank = spec->rank;
   bool with_dynamic = false;
-  for (uint32_t i = 0; spec->dynamic && i < rank; i++) with_dynamic |= spec->dynamic[i] != 0;
+  for (uint32_t i = 0; spec->dynamic && i < rank; i++)
+    with_dynamic |= spec->dynamic[i] != 0;
   bool with_order = spec->minor_to_major && !is_default_order(spec->minor_to_major, rank);
   const LayoutExtras *extras = has_extras(spec->extras) ? spec->extras : NULL;
 
@@ -126,16 +128,18 @@ ShapeId shape_array(ShapeTable *table, const ArraySpec *spec) {
   if (extras) max_words += 8 + (size_t)extras->num_tile_words + extras->num_split_words;
   int64_t small[64];
   ArenaMark mark = arena_mark(table->arena);
-  int64_t *words =
-      max_words <= 64 ? small : arena_array(table->arena, int64_t, max_words);
+  int64_t *words = max_words <= 64 ? small : arena_array(table->arena, int64_t, max_words);
   uint32_t n = 0;
   words[n++] = (spec->is_buffer ? SHAPE_BUFFER : SHAPE_ARRAY) | (int64_t)spec->type << 8 |
                (with_dynamic ? WORD_DYNAMIC : 0) | (with_order ? WORD_ORDER : 0) |
                (extras ? WORD_EXTRAS : 0);
   words[n++] = rank;
-  for (uint32_t i = 0; i < rank; i++) words[n++] = spec->dims[i];
-  for (uint32_t i = 0; with_dynamic && i < rank; i++) words[n++] = spec->dynamic[i] != 0;
-  for (uint32_t i = 0; with_order && i < rank; i++) words[n++] = spec->minor_to_major[i];
+  for (uint32_t i = 0; i < rank; i++)
+    words[n++] = spec->dims[i];
+  for (uint32_t i = 0; with_dynamic && i < rank; i++)
+    words[n++] = spec->dynamic[i] != 0;
+  for (uint32_t i = 0; with_order && i < rank; i++)
+    words[n++] = spec->minor_to_major[i];
   if (extras) {
     words[n++] = extras->tail_padding;
     words[n++] = extras->element_bits;
@@ -145,8 +149,10 @@ ShapeId shape_array(ShapeTable *table, const ArraySpec *spec) {
     words[n++] = extras->pointer_type;
     words[n++] = extras->num_tile_words;
     words[n++] = extras->num_split_words;
-    for (uint32_t i = 0; i < extras->num_tile_words; i++) words[n++] = extras->tile_words[i];
-    for (uint32_t i = 0; i < extras->num_split_words; i++) words[n++] = extras->split_words[i];
+    for (uint32_t i = 0; i < extras->num_tile_words; i++)
+      words[n++] = extras->tile_words[i];
+    for (uint32_t i = 0; i < extras->num_split_words; i++)
+      words[n++] = extras->split_words[i];
   }
 
   uint64_t hash = hash_words(words, n);
@@ -186,15 +192,16 @@ ShapeId shape_array(ShapeTable *table, const ArraySpec *spec) {
     copy->split_words = next + extras->num_tile_words;
     shape->extras = copy;
   }
-  for (uint32_t i = 0; i < rank; i++) shape->has_unbounded |= shape->dims[i] == UNBOUNDED_DIM;
+  for (uint32_t i = 0; i < rank; i++)
+    shape->has_unbounded |= shape->dims[i] == UNBOUNDED_DIM;
   measure_array(shape);
   ShapeId id = add(table, hash, node);
   shape->compatible = id;
   if (with_dynamic || with_order || extras) {
-    shape->compatible = shape_array(table, &(ArraySpec){.type = spec->type,
-                                                        .is_buffer = spec->is_buffer,
-                                                        .rank = rank,
-                                                        .dims = shape->dims});
+    shape->compatible = shape_array(
+        table,
+        &(ArraySpec){
+            .type = spec->type, .is_buffer = spec->is_buffer, .rank = rank, .dims = shape->dims});
   }
   return id;
 }
@@ -214,7 +221,8 @@ ShapeId shape_tuple(ShapeTable *table, const ShapeId *elements, uint32_t count) 
   int64_t *words = arena_array(table->arena, int64_t, n);
   words[0] = SHAPE_TUPLE;
   words[1] = count;
-  for (uint32_t i = 0; i < count; i++) words[i + 2] = elements[i];
+  for (uint32_t i = 0; i < count; i++)
+    words[i + 2] = elements[i];
   uint64_t hash = hash_words(words, n);
   ShapeId known = find(table, hash, words, n);
   if (known != NO_ID) {
@@ -318,8 +326,8 @@ ShapeId shape_part(const ShapeTable *table, ShapeId id, uint32_t part) {
 }
 
 void shape_list_parts(const ShapeTable *table, ShapeId id, ShapeId *parts) {
-  /* Every element's own list is filled in at its offset; a tuple is expanded when it is reached, and
-   * it is reached after it was put there, because its offset is larger than its parent's. */
+  /* Every element's own list is filled in at its offset; a tuple is expanded when it is reached,
+   * and it is reached after it was put there, because its offset is larger than its parent's. */
   uint32_t num_parts = shape_get(table, id)->num_parts;
   parts[0] = id;
   for (uint32_t part = 0; part < num_parts; part++) {

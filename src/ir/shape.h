@@ -35,7 +35,7 @@ typedef struct TypeInfo {
 const TypeInfo *type_info(ElementType type);
 
 typedef enum ShapeKind {
-  SHAPE_ARRAY,  /* also token and opaque, told apart by their element type */
+  SHAPE_ARRAY, /* also token and opaque, told apart by their element type */
   SHAPE_TUPLE,
   SHAPE_BUFFER, /* b(array) */
 } ShapeKind;
@@ -59,21 +59,21 @@ typedef struct LayoutExtras {
 #define COMBINED_TILE_DIM INT64_MIN
 
 typedef struct Shape {
-  uint8_t kind;         /* ShapeKind */
-  uint8_t type;         /* ElementType of an array or buffer */
-  bool has_unbounded;   /* some dim, of some part, is UNBOUNDED_DIM */
-  bool has_dynamic;     /* some dim of this array is bounded dynamic (`<=`) or unbounded */
-  uint32_t rank;        /* dims of an array, elements of a tuple */
-  const int64_t *dims;  /* array */
+  uint8_t kind;                  /* ShapeKind */
+  uint8_t type;                  /* ElementType of an array or buffer */
+  bool has_unbounded;            /* some dim, of some part, is UNBOUNDED_DIM */
+  bool has_dynamic;              /* some dim of this array is bounded dynamic (`<=`) or unbounded */
+  uint32_t rank;                 /* dims of an array, elements of a tuple */
+  const int64_t *dims;           /* array */
   const int64_t *dynamic;        /* 1 per dynamic dim, NULL if there is none */
   const int64_t *minor_to_major; /* NULL = the default, rank-1 … 0 */
   const LayoutExtras *extras;    /* NULL = none */
-  const ShapeId *elements;         /* tuple */
+  const ShapeId *elements;       /* tuple */
   const uint32_t *element_offsets; /* tuple: the part number at which each element begins */
-  uint32_t num_parts;    /* preorder size; MAX_SHAPE_PARTS at most */
-  int64_t num_elements;  /* array: product of dims (bounds); -1 when it overflows or is unbounded */
-  int64_t bytes;         /* ShapeUtil::ByteSizeOf(shape, 8): top level only; -1 likewise */
-  ShapeId compatible;    /* the same shape without layouts and dynamic flags */
+  uint32_t num_parts;              /* preorder size; MAX_SHAPE_PARTS at most */
+  int64_t num_elements; /* array: product of dims (bounds); -1 when it overflows or is unbounded */
+  int64_t bytes;        /* ShapeUtil::ByteSizeOf(shape, 8): top level only; -1 likewise */
+  ShapeId compatible;   /* the same shape without layouts and dynamic flags */
 } Shape;
 
 /* Shapes grow exponentially when tuples of tuples are inferred; beyond this they are refused. */

@@ -6,35 +6,34 @@
 
 #include "ir/arena.h"
 
-#define VEC(type)        \
-  struct {               \
-    type *data;          \
-    uint32_t len, cap;   \
+#define VEC(type)      \
+  struct {             \
+    type *data;        \
+    uint32_t len, cap; \
   }
 
 /* The place of one more element, to be assigned to. */
-#define vec_push(arena, vec)                                                      \
-  (((vec)->len == (vec)->cap                                                      \
-        ? (void)((vec)->data = vec_grow((arena), (vec)->data, &(vec)->cap,        \
-                                        (vec)->len, 1, sizeof *(vec)->data))      \
-        : (void)0),                                                               \
+#define vec_push(arena, vec)                                                                      \
+  (((vec)->len == (vec)->cap ? (void)((vec)->data = vec_grow((arena), (vec)->data, &(vec)->cap,   \
+                                                             (vec)->len, 1, sizeof *(vec)->data)) \
+                             : (void)0),                                                          \
    &(vec)->data[(vec)->len++])
 
-/* The place of `count` more elements, the length already raised; valid until the next push. The list
- * has memory from then on, also when `count` is 0. */
-#define vec_extend(arena, vec, count)                                                 \
-  (!(vec)->data || (uint64_t)(vec)->len + (count) > (vec)->cap                        \
-       ? (void)((vec)->data = vec_grow((arena), (vec)->data, &(vec)->cap, (vec)->len, \
-                                       (count), sizeof *(vec)->data))                 \
-       : (void)0,                                                                     \
+/* The place of `count` more elements, the length already raised; valid until the next push. The
+ * list has memory from then on, also when `count` is 0. */
+#define vec_extend(arena, vec, count)                                                          \
+  (!(vec)->data || (uint64_t)(vec)->len + (count) > (vec)->cap                                 \
+       ? (void)((vec)->data = vec_grow((arena), (vec)->data, &(vec)->cap, (vec)->len, (count), \
+                                       sizeof *(vec)->data))                                   \
+       : (void)0,                                                                              \
    (vec)->len += (count), (vec)->data + ((vec)->len - (count)))
 
 /* Makes room for `count` elements in all. Memory that is not used is not touched. */
-#define vec_reserve(arena, vec, count)                                                    \
-  ((count) > (vec)->cap ? (void)((vec)->data = vec_grow((arena), (vec)->data, &(vec)->cap, \
-                                                        (vec)->len, (count) - (vec)->len,  \
-                                                        sizeof *(vec)->data))              \
-                        : (void)0)
+#define vec_reserve(arena, vec, count)                                                \
+  ((count) > (vec)->cap                                                               \
+       ? (void)((vec)->data = vec_grow((arena), (vec)->data, &(vec)->cap, (vec)->len, \
+                                       (count) - (vec)->len, sizeof *(vec)->data))    \
+       : (void)0)
 
 /* Room for `more` elements beyond `len`; at least doubles. Counts that pass 2^32 are reported as
  * out of memory: ids are 32 bits wide everywhere. */
@@ -45,8 +44,8 @@ static inline void *vec_grow(Arena *arena, void *data, uint32_t *cap, uint32_t l
   if (new_cap < wanted) new_cap = wanted;
   if (new_cap > UINT32_MAX) new_cap = wanted;
   if (wanted > UINT32_MAX) arena_array_bytes(arena, SIZE_MAX, 2);
-  data = arena_grow(arena, data, (size_t)*cap * size,
-                    arena_array_bytes(arena, (size_t)new_cap, size));
+  data =
+      arena_grow(arena, data, (size_t)*cap * size, arena_array_bytes(arena, (size_t)new_cap, size));
   *cap = (uint32_t)new_cap;
   return data;
 }

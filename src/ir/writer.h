@@ -1,5 +1,5 @@
-/* Output: bytes go through a buffer to whoever takes them. Errors are kept, so that code that writes
- * need not look at each call; the caller asks once at the end. */
+/* Output: bytes go through a buffer to whoever takes them. Errors are kept, so that code that
+ * writes need not look at each call; the caller asks once at the end. */
 #ifndef REMAT_HLO_IR_WRITER_H
 #define REMAT_HLO_IR_WRITER_H
 

@@ -14,11 +14,11 @@ typedef struct RematOptions {
   int64_t small_node_bytes; /* smaller results are left alone */
   bool allow_collectives;
   /* standard */
-  int64_t min_remat_bytes;  /* min_remat_size: smaller ones are not looked at */
+  int64_t min_remat_bytes; /* min_remat_size: smaller ones are not looked at */
   uint32_t block_size_limit;
-  double block_factor;      /* block_rematerialization_factor */
+  double block_factor; /* block_rematerialization_factor */
   /* path */
-  uint32_t path_depth;      /* longest chain that is recomputed for one value */
+  uint32_t path_depth; /* longest chain that is recomputed for one value */
 } RematOptions;
 
 /* What an algorithm works on. The module and the schedule change together. */
@@ -35,8 +35,8 @@ typedef struct RematStats {
   uint64_t num_steps;               /* decisions taken */
 } RematStats;
 
-/* requires: the schedule is valid for the module. updates: both. breaks: every analysis. The budget is
- * met or not; dead code may be left; new instructions stand in the schedule. Deterministic. */
+/* requires: the schedule is valid for the module. updates: both. breaks: every analysis. The budget
+ * is met or not; dead code may be left; new instructions stand in the schedule. Deterministic. */
 typedef void (*RematFn)(RematJob *job, RematStats *stats, Arena *out, Arena *scratch);
 
 typedef struct RematAlgorithm {

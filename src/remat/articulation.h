@@ -1,7 +1,7 @@
 /* Articulation points of a computation's beginning: values that everything computed before passes
  * through on its way to everything computed after. Keeping them bounds how far back a recomputation
- * must go (Chen et al., "Training Deep Nets with Sublinear Memory Cost"; biconnected components as in
- * Hopcroft and Tarjan, 1973). */
+ * must go (Chen et al., "Training Deep Nets with Sublinear Memory Cost"; biconnected components as
+ * in Hopcroft and Tarjan, 1973). */
 #ifndef REMAT_HLO_REMAT_ARTICULATION_H
 #define REMAT_HLO_REMAT_ARTICULATION_H
 

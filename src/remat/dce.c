@@ -14,7 +14,8 @@ typedef struct Dce {
 
 /* The partitioner wants to see these (hlo_dce.cc, CanRemoveInstruction). */
 static bool is_needed_sharding(const Module *module, InstId id) {
-  if (inst_get(module, id)->opcode != OPCODE_CUSTOM_CALL || inst_get(module, id)->num_operands == 0 ||
+  if (inst_get(module, id)->opcode != OPCODE_CUSTOM_CALL ||
+      inst_get(module, id)->num_operands == 0 ||
       !str_is(inst_attr_string(module, id, ATTR_CUSTOM_CALL_TARGET), "Sharding")) {
     return false;
   }
@@ -56,8 +57,8 @@ static bool remove_dead_insts(Dce *dce, CompId comp) {
 
 /* ---- multi-output fusions ---- */
 
-/* Marks the results of a fusion that are taken. False when one of its users is no get-tuple-element,
- * so that all of them may be. */
+/* Marks the results of a fusion that are taken. False when one of its users is no
+ * get-tuple-element, so that all of them may be. */
 static bool mark_taken(const Dce *dce, InstId fusion, InstId tuple, bool *is_taken) {
   const Module *module = dce->module;
   IdList users = inst_get(module, fusion)->users;
@@ -94,16 +95,18 @@ static void keep_operands(Module *module, InstId id, const bool *keep) {
     }
     InstId dropped = operands[i];
     bool is_read_elsewhere = false;
-    for (uint32_t k = 0; k < kept; k++) is_read_elsewhere |= operands[k] == dropped;
-    for (uint32_t k = i + 1; k < all; k++) is_read_elsewhere |= operands[k] == dropped;
+    for (uint32_t k = 0; k < kept; k++)
+      is_read_elsewhere |= operands[k] == dropped;
+    for (uint32_t k = i + 1; k < all; k++)
+      is_read_elsewhere |= operands[k] == dropped;
     if (!is_read_elsewhere) module_remove_user(module, dropped, id);
   }
   inst->num_operands = kept;
   inst->flags |= INST_CHANGED | INST_NEW_OPERANDS;
 }
 
-/* The only result left is no tuple any more: what took it from the tuple goes. The fusion's users are
- * told beforehand, because those of the elements become its own. */
+/* The only result left is no tuple any more: what took it from the tuple goes. The fusion's users
+ * are told beforehand, because those of the elements become its own. */
 static void bypass_get_tuple_elements(Dce *dce, InstId fusion) {
   Module *module = dce->module;
   uint32_t num_gtes = inst_get(module, fusion)->users.len;
@@ -240,7 +243,8 @@ static bool run_once(Dce *dce) {
 
 void dce_run(Rewrite *rewrite, Arena *scratch) {
   Dce dce = {.rewrite = rewrite, .module = rewrite->module, .scratch = scratch};
-  while (run_once(&dce)) continue;
+  while (run_once(&dce))
+    continue;
 }
 
 void dce_update_schedule(const Module *module, Schedule *schedule, Arena *out) {
@@ -248,9 +252,10 @@ void dce_update_schedule(const Module *module, Schedule *schedule, Arena *out) {
   for (CompId comp = 0; comp < module->comps.len; comp++) {
     if (comp_get(module, comp)->flags & COMP_DEAD) continue;
     bool is_new = comp >= schedule->num_comps || schedule->of[comp].len == 0;
-    Sequence old = is_new ? (Sequence){.ids = module->ids.data + comp_get(module, comp)->insts.begin,
-                                       .len = comp_num_insts(module, comp)}
-                          : schedule->of[comp];
+    Sequence old = is_new
+                       ? (Sequence){.ids = module->ids.data + comp_get(module, comp)->insts.begin,
+                                    .len = comp_num_insts(module, comp)}
+                       : schedule->of[comp];
     of[comp].ids = arena_array(out, InstId, old.len);
     for (uint32_t i = 0; i < old.len; i++) {
       if (inst_get(module, old.ids[i])->flags & INST_DEAD) continue;

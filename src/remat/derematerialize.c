@@ -67,8 +67,9 @@ static SchedPos last_use(const Simulation *sim, TrackedId id, InstId except) {
   return last;
 }
 
-/* The original lives as long as the clone did, the clone not at all, and what the clone read as long
- * as somebody else reads it. False when that needs more than the limit; nothing has changed then. */
+/* The original lives as long as the clone did, the clone not at all, and what the clone read as
+ * long as somebody else reads it. False when that needs more than the limit; nothing has changed
+ * then. */
 static bool try_undo(Simulation *sim, const Undo *undo) {
   const RematItem *clone = item_get(&sim->list, undo->clone);
   const RematItem *original = item_get(&sim->list, undo->original);
@@ -204,10 +205,11 @@ static void visit_computation(Deremat *deremat, CompId comp) {
   ItemTable items = {.arena = arena};
   Simulation sim = {.arena = arena};
   sim.positions = arena_array(arena, SchedPos, deremat->module->insts.len);
-  for (SchedPos pos = 0; pos < sequence.len; pos++) sim.positions[sequence.ids[pos]] = pos;
+  for (SchedPos pos = 0; pos < sequence.len; pos++)
+    sim.positions[sequence.ids[pos]] = pos;
   sim.list = item_list_build(&items, sequence, deremat->module->insts.len);
-  sim.tracker = tracker_build(deremat->module, &deremat->points_to, &sim.list, comp, arena,
-                              deremat->scratch);
+  sim.tracker =
+      tracker_build(deremat->module, &deremat->points_to, &sim.list, comp, arena, deremat->scratch);
   const CompMemory *memory = &deremat->memory.of[comp];
   sim.timeline = timeline_build(memory->bytes_at, sequence.len, arena);
   sim.limit_bytes = memory->peak_bytes + deremat->slack[comp];
@@ -219,9 +221,9 @@ static void visit_computation(Deremat *deremat, CompId comp) {
 
 static int64_t peak_of(const RematJob *job, Arena *scratch) {
   Arena *arena = arena_new(arena_options(scratch));
-  int64_t peak_bytes = job->options->memory_model
-                           ->measure(job->rewrite->module, job->schedule, arena, scratch)
-                           .peak_bytes;
+  int64_t peak_bytes =
+      job->options->memory_model->measure(job->rewrite->module, job->schedule, arena, scratch)
+          .peak_bytes;
   arena_free(arena);
   return peak_bytes;
 }
@@ -238,8 +240,8 @@ static void apply(Deremat *deremat, const RematState *saved, uint32_t count, Are
   dce_update_schedule(deremat->module, job->schedule, out);
 }
 
-/* The simulation leaves out what it cannot see (loops that share memory, other memory models), so the
- * result is recounted; if it is too large, fewer undoings are. */
+/* The simulation leaves out what it cannot see (loops that share memory, other memory models), so
+ * the result is recounted; if it is too large, fewer undoings are. */
 static void apply_what_fits(Deremat *deremat, int64_t limit_bytes, Arena *out) {
   RematState saved = remat_state_save(deremat->job, deremat->arena);
   uint32_t fits = 0, too_many = deremat->chosen.list.len + 1, count = deremat->chosen.list.len;

@@ -13,9 +13,8 @@ rh_status expansion_check(const Module *module, rh_diags *diags) {
 }
 
 Expansions expansions_begin(const Module *module, Arena *out) {
-  return (Expansions){.of = arena_zarray(out, NewInsts, module->insts.len),
-                      .len = module->insts.len,
-                      .arena = out};
+  return (Expansions){
+      .of = arena_zarray(out, NewInsts, module->insts.len), .len = module->insts.len, .arena = out};
 }
 
 void expansions_add(Expansions *expansions, InstId replaced, NewInsts copies) {

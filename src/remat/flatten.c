@@ -38,6 +38,7 @@ static bool flatten_once(Rewrite *rewrite, const Schedule *schedule, rh_diags *d
 rh_status flatten_call_graph(Rewrite *rewrite, const Schedule *schedule, rh_diags *diags,
                              Arena *scratch) {
   rh_status status = RH_OK;
-  while (status == RH_OK && flatten_once(rewrite, schedule, diags, &status, scratch)) continue;
+  while (status == RH_OK && flatten_once(rewrite, schedule, diags, &status, scratch))
+    continue;
   return status;
 }

@@ -10,8 +10,8 @@ static bool is_inlineable(const Module *module, InstId id) {
                    comp_get(module, inst_callees(module, id)[0])->thread);
 }
 
-/* What an asynchronous operation runs, the computation that `call-start(…)` implies too, is one call
- * or another single instruction. */
+/* What an asynchronous operation runs, the computation that `call-start(…)` implies too, is one
+ * call or another single instruction. */
 static bool is_async_computation(const Module *module, const CallGraph *graph, CompId comp) {
   uint32_t first = graph->first_caller[comp];
   return first < graph->first_caller[comp + 1] &&

@@ -15,8 +15,7 @@ static const RematItem new_item = {
     .next = NO_ID, .prev = NO_ID, .next_express = NO_ID, .prev_express = NO_ID};
 
 ItemList item_list_build(ItemTable *table, Sequence sequence, uint32_t num_insts) {
-  ItemList list = {
-      .table = table, .first = NO_ID, .first_express = NO_ID, .last_express = NO_ID};
+  ItemList list = {.table = table, .first = NO_ID, .first_express = NO_ID, .last_express = NO_ID};
   if (num_insts) item_at(table, num_insts - 1);
   for (SchedPos pos = 0; pos < sequence.len; pos++) {
     RematItem *item = item_at(table, sequence.ids[pos]);
@@ -52,8 +51,8 @@ static bool contains(const IdVec *ids, InstId id) {
   return false;
 }
 
-/* XLA's InsertBefore. Where no express item follows it does not link the last one to the new one, so
- * later picks do not see the new one; results depend on it, so this does the same. */
+/* XLA's InsertBefore. Where no express item follows it does not link the last one to the new one,
+ * so later picks do not see the new one; results depend on it, so this does the same. */
 static void insert_before(ItemList *list, InstId id, InstId before) {
   RematItem *item = item_get(list, id);
   item->is_express = true;
@@ -97,13 +96,15 @@ void item_list_insert_before(ItemList *list, InstId id, const IdVec *before) {
     if (item->prev == NO_ID || item_get(list, item->prev)->position != item->position) break;
     earliest = item->prev;
   }
-  while (!contains(before, earliest)) earliest = item_get(list, earliest)->next;
+  while (!contains(before, earliest))
+    earliest = item_get(list, earliest)->next;
   insert_before(list, id, earliest);
 }
 
 Sequence item_list_sequence(const ItemList *list, const Module *module, Arena *out) {
   uint32_t len = 0;
-  for (InstId id = list->first; id != NO_ID; id = item_get(list, id)->next) len++;
+  for (InstId id = list->first; id != NO_ID; id = item_get(list, id)->next)
+    len++;
   Sequence sequence = {.ids = arena_array(out, InstId, len)};
   for (InstId id = list->first; id != NO_ID; id = item_get(list, id)->next) {
     if (!(inst_get(module, id)->flags & INST_DEAD)) sequence.ids[sequence.len++] = id;

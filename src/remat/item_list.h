@@ -15,13 +15,13 @@ typedef struct RematItem {
   InstId next, prev; /* NO_ID at the ends */
   InstId next_express, prev_express;
   SchedPos position;
-  bool is_placed;  /* its instruction has begun */
-  bool is_denied;  /* not to be rematerialized (again) */
-  bool is_move;    /* a clone whose original died */
+  bool is_placed; /* its instruction has begun */
+  bool is_denied; /* not to be rematerialized (again) */
+  bool is_move;   /* a clone whose original died */
   bool is_express;
-  IdVec defined; /* buffers of remat/tracker.h: that the instruction defines, */
-  IdVec output;  /* that its result is made of, */
-  IdVec used;    /* that it reads */
+  IdVec defined;    /* buffers of remat/tracker.h: that the instruction defines, */
+  IdVec output;     /* that its result is made of, */
+  IdVec used;       /* that it reads */
   uint32_t counted; /* the buffer that counted this as a user last, + 1 */
 } RematItem;
 

@@ -5,9 +5,9 @@
 #include "analysis/memory_model.h"
 #include "remat/legality.h"
 
-/* For each buffer of the live set why it is not computed again after the peak; KEEP_NONE for one that
- * could be, as far as this looks: what its operands would cost is another matter. `reasons` has room
- * for all. O(instructions + edges). */
+/* For each buffer of the live set why it is not computed again after the peak; KEEP_NONE for one
+ * that could be, as far as this looks: what its operands would cost is another matter. `reasons`
+ * has room for all. O(instructions + edges). */
 void find_keep_reasons(const Module *module, const Schedule *schedule, const Legality *legality,
                        const MemoryProfile *profile, const LiveSet *live, KeepReason *reasons,
                        Arena *scratch);

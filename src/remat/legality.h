@@ -23,8 +23,8 @@ typedef struct Legality {
   uint32_t num_kept;
 } Legality;
 
-/* What speaks against a clone whatever the schedule is; KEEP_NONE when nothing does. Computed the way
- * of IsRematerializable (xla/hlo/transforms/simplifiers/hlo_rematerialization.cc), except that
+/* What speaks against a clone whatever the schedule is; KEEP_NONE when nothing does. Computed the
+ * way of IsRematerializable (xla/hlo/transforms/simplifiers/hlo_rematerialization.cc), except that
  * asynchronous operations are kept: a second start needs a second done. */
 KeepReason recompute_verdict(const Legality *legality, InstId id);
 

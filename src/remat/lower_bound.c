@@ -14,13 +14,13 @@ typedef struct Bound {
   const Module *module;
   const Legality *legality;
   PointsTo points_to;
-  bool shares_operands; /* a result may take an operand's memory: then only the larger side counts */
+  bool shares_operands;  /* a result may take an operand's memory: only the larger side counts */
   bool counts_constants; /* of the peak; a model that counts parameters has constants apart */
-  bool *is_needed;      /* by InstId: a result or side effect depends on it */
-  bool *is_live_out;    /* by LogicalId: of its computation */
-  LogicalId *same_as;   /* by LogicalId: a buffer that it takes over; itself = none */
-  uint32_t *seen;       /* by LogicalId: the last instruction that counted it, + 1 */
-  int64_t *comp_bytes;  /* by CompId: what it needs at least while it runs */
+  bool *is_needed;       /* by InstId: a result or side effect depends on it */
+  bool *is_live_out;     /* by LogicalId: of its computation */
+  LogicalId *same_as;    /* by LogicalId: a buffer that it takes over; itself = none */
+  uint32_t *seen;        /* by LogicalId: the last instruction that counted it, + 1 */
+  int64_t *comp_bytes;   /* by CompId: what it needs at least while it runs */
   LowerBound best;
   Arena *arena, *scratch;
 } Bound;
@@ -44,7 +44,8 @@ static void join_loops(Bound *bound, CompId comp) {
 
 static LogicalId buffer_at(const Bound *bound, InstId inst, uint32_t part) {
   LogicalId first = points_to_part(&bound->points_to, inst, part), found = first;
-  while (bound->same_as[found] != found) found = bound->same_as[found];
+  while (bound->same_as[found] != found)
+    found = bound->same_as[found];
   while (bound->same_as[first] != first) { /* shorten the way for the next one */
     LogicalId next = bound->same_as[first];
     bound->same_as[first] = found;
@@ -122,8 +123,7 @@ static int64_t operand_bytes(Bound *bound, InstId id) {
 
 /* Fusions with several results can lose all but one of them, and operands with them. */
 static bool can_shrink(const Module *module, InstId id) {
-  return inst_get(module, id)->opcode == OPCODE_FUSION &&
-         shape_is_tuple(inst_shape(module, id));
+  return inst_get(module, id)->opcode == OPCODE_FUSION && shape_is_tuple(inst_shape(module, id));
 }
 
 static int64_t result_bytes(Bound *bound, InstId id) {
@@ -295,7 +295,8 @@ LowerBound lower_bound(const Module *module, const Legality *legality, bool coun
   bound.is_needed = arena_zarray(arena, bool, module->insts.len);
   bound.is_live_out = arena_zarray(arena, bool, bound.points_to.buffers.len);
   bound.same_as = arena_array(arena, LogicalId, bound.points_to.buffers.len);
-  for (LogicalId id = 0; id < bound.points_to.buffers.len; id++) bound.same_as[id] = id;
+  for (LogicalId id = 0; id < bound.points_to.buffers.len; id++)
+    bound.same_as[id] = id;
   bound.seen = arena_zarray(arena, uint32_t, bound.points_to.buffers.len);
   bound.comp_bytes = arena_zarray(arena, int64_t, module->comps.len);
   for (uint32_t i = 0; i < graph.num_reachable; i++) {

@@ -1,5 +1,5 @@
-/* Evaluates a module symbolically: parameters stand for themselves, and every instruction becomes the
- * number of its expression. Fusions are looked into, calls where asked; loops, conditionals and
+/* Evaluates a module symbolically: parameters stand for themselves, and every instruction becomes
+ * the number of its expression. Fusions are looked into, calls where asked; loops, conditionals and
  * reducers are applications of the functions that their computations are.
  *
  * Nothing recurses: a stack of frames goes down into computations and comes back. */
@@ -16,12 +16,12 @@ enum { MAX_GROWTH = 32, MAX_GROWTH_PLUS = 1000000 };
 
 typedef struct Frame {
   CompId comp;
-  uint32_t next;        /* instruction to evaluate, in the computation's order */
-  ValueNumber *values;  /* by place in that order */
-  ValueNumber *args;    /* of its parameters; NULL = they stand for themselves */
+  uint32_t next;         /* instruction to evaluate, in the computation's order */
+  ValueNumber *values;   /* by place in that order */
+  ValueNumber *args;     /* of its parameters; NULL = they stand for themselves */
   uint32_t first_effect; /* of a function: where its effects begin in Evaluator.effects */
   uint32_t serial;       /* of a function: which one this is */
-  bool is_function;     /* its value is a function, and nobody waits for its result */
+  bool is_function;      /* its value is a function, and nobody waits for its result */
 } Frame;
 
 /* How often a side effect was met in the function that met it last. */
@@ -34,13 +34,13 @@ typedef struct Evaluator {
   Numbered *numbered;
   Numbering *numbering;
   const Module *module;
-  const ShapeId *shapes;   /* imported, by ShapeId */
-  uint32_t *texts;         /* by InstId: opcode and attributes, NO_ID = not made yet */
-  uint32_t *place;         /* by InstId: in its computation's order */
-  Sequence *orders;        /* by CompId; ids NULL = not made yet */
-  ValueNumber *functions;  /* by CompId, NO_ID = not known yet */
+  const ShapeId *shapes;  /* imported, by ShapeId */
+  uint32_t *texts;        /* by InstId: opcode and attributes, NO_ID = not made yet */
+  uint32_t *place;        /* by InstId: in its computation's order */
+  Sequence *orders;       /* by CompId; ids NULL = not made yet */
+  ValueNumber *functions; /* by CompId, NO_ID = not known yet */
   VEC(Frame) stack;
-  VEC(ValueNumber) effects; /* of the functions that are being evaluated */
+  VEC(ValueNumber) effects;    /* of the functions that are being evaluated */
   VEC(Occurrence) occurrences; /* by number of the side effect, whatever time it is */
   uint32_t num_frames;
   uint64_t num_evaluated, max_evaluated;
@@ -80,7 +80,8 @@ static void add_tokens(TextBuilder *text, Str value) {
     } else if (c == '"' || c == '\'') {
       quote = c;
     } else if (c == '/' && i + 1 < value.len && value.data[i + 1] == '*') {
-      while (i + 1 < value.len && !(value.data[i] == '*' && value.data[i + 1] == '/')) i++;
+      while (i + 1 < value.len && !(value.data[i] == '*' && value.data[i + 1] == '/'))
+        i++;
       i++;
       continue;
     } else if (c == ' ' || c == '\t' || c == '\n' || c == '\r') {
@@ -91,8 +92,8 @@ static void add_tokens(TextBuilder *text, Str value) {
 }
 
 /* Attributes in the order of their ids, which is the same whatever the text's order is. Names of
- * computations are left out: what these compute counts. Fresh channels of recomputed collectives are
- * no difference. */
+ * computations are left out: what these compute counts. Fresh channels of recomputed collectives
+ * are no difference. */
 static void add_attributes(TextBuilder *text, const Module *module, InstId id) {
   for (AttrId attr_id = 0; attr_id < NUM_ATTRS; attr_id++) {
     const Instruction *inst = inst_get(module, id);
@@ -109,8 +110,8 @@ static void add_attributes(TextBuilder *text, const Module *module, InstId id) {
   }
 }
 
-/* What stands between the parentheses of something without operands: a constant's value, the number of
- * an iota … */
+/* What stands between the parentheses of something without operands: a constant's value, the number
+ * of an iota … */
 static Str inner_text(const Module *module, InstId id) {
   InstId origin = inst_get(module, id)->origin;
   if (origin == NO_ID) return (Str){0};
@@ -138,8 +139,7 @@ static uint32_t text_of(Evaluator *evaluator, InstId id) {
     add_tokens(&text, inner_text(module, id));
   }
   add_attributes(&text, module, id);
-  evaluator->texts[id] =
-      number_text(evaluator->numbering, (Str){text.chars.data, text.chars.len});
+  evaluator->texts[id] = number_text(evaluator->numbering, (Str){text.chars.data, text.chars.len});
   arena_reset(evaluator->scratch, mark);
   return evaluator->texts[id];
 }
@@ -185,27 +185,29 @@ static void sort_effects(const Evaluator *evaluator, ValueNumber *effects, uint3
 /* Where an instruction's effects begin: those of the function that it is part of. */
 static Frame *function_frame(Evaluator *evaluator) {
   uint32_t i = evaluator->stack.len - 1;
-  while (!evaluator->stack.data[i].is_function) i--;
+  while (!evaluator->stack.data[i].is_function)
+    i--;
   return &evaluator->stack.data[i];
 }
 
 static bool is_expanded(const Evaluator *evaluator, InstId id) {
   Opcode opcode = (Opcode)inst_get(evaluator->module, id)->opcode;
-  return opcode == OPCODE_FUSION ||
-         (opcode == OPCODE_CALL && evaluator->numbered->expands_calls);
+  return opcode == OPCODE_FUSION || (opcode == OPCODE_CALL && evaluator->numbered->expands_calls);
 }
 
 static void push_frame(Evaluator *evaluator, CompId comp, ValueNumber *args, bool is_function) {
   if (!evaluator->orders[comp].ids) {
     Sequence order = {.ids = arena_array(evaluator->out, InstId, 1)};
     if (evaluator->module->source->header.is_scheduled) {
-      order = (Sequence){evaluator->module->ids.data + comp_get(evaluator->module, comp)->insts.begin,
-                         comp_num_insts(evaluator->module, comp)};
+      order =
+          (Sequence){evaluator->module->ids.data + comp_get(evaluator->module, comp)->insts.begin,
+                     comp_num_insts(evaluator->module, comp)};
     } else {
       order = inst_post_order(evaluator->module, comp, evaluator->visited, evaluator->out,
                               evaluator->scratch);
     }
-    for (uint32_t i = 0; i < order.len; i++) evaluator->place[order.ids[i]] = i;
+    for (uint32_t i = 0; i < order.len; i++)
+      evaluator->place[order.ids[i]] = i;
     evaluator->orders[comp] = order;
   }
   uint32_t len = evaluator->orders[comp].len;
@@ -245,8 +247,7 @@ static ValueNumber number_inst(Evaluator *evaluator, const Frame *frame, InstId 
   if (inst->opcode == OPCODE_PARAMETER) return number_parameter_of(evaluator, frame, id);
   ValueNumber *args = operand_numbers(evaluator, frame, id, inst->num_callees);
   switch (inst->opcode) {
-    case OPCODE_TUPLE:
-      return number_tuple(evaluator->numbering, shape, args, inst->num_operands);
+    case OPCODE_TUPLE: return number_tuple(evaluator->numbering, shape, args, inst->num_operands);
     case OPCODE_GET_TUPLE_ELEMENT:
       return number_element(evaluator->numbering, shape, args[0], (uint32_t)inst->index);
     case OPCODE_BITCAST:
@@ -292,7 +293,8 @@ static void note_edges(Evaluator *evaluator, const Frame *frame, InstId id, Valu
     InstId before = id_list(evaluator->module, predecessors)[i];
     ValueNumber predecessor = frame->values[evaluator->place[before]];
     uint32_t k = first;
-    while (k < numbered->edges.len && numbered->edges.data[k].predecessor != predecessor) k++;
+    while (k < numbered->edges.len && numbered->edges.data[k].predecessor != predecessor)
+      k++;
     if (k < numbered->edges.len) continue;
     *vec_push(evaluator->out, &numbered->edges) = (NumberedEdge){predecessor, value, id};
   }
@@ -310,8 +312,7 @@ static void set_value(Evaluator *evaluator, ValueNumber value) {
 /* The computation on top of the stack is evaluated: it is a function, or the value of a call. */
 static void finish_frame(Evaluator *evaluator) {
   Frame frame = evaluator->stack.data[--evaluator->stack.len];
-  ValueNumber root =
-      frame.values[evaluator->place[comp_get(evaluator->module, frame.comp)->root]];
+  ValueNumber root = frame.values[evaluator->place[comp_get(evaluator->module, frame.comp)->root]];
   if (!frame.is_function) {
     set_value(evaluator, root);
     return;
@@ -321,9 +322,8 @@ static void finish_frame(Evaluator *evaluator) {
   args[0] = root;
   if (count) memcpy(args + 1, evaluator->effects.data + frame.first_effect, count * sizeof *args);
   sort_effects(evaluator, args + 1, count);
-  evaluator->functions[frame.comp] =
-      number_function(evaluator->numbering, comp_get(evaluator->module, frame.comp)->params.len,
-                      args, count + 1);
+  evaluator->functions[frame.comp] = number_function(
+      evaluator->numbering, comp_get(evaluator->module, frame.comp)->params.len, args, count + 1);
   if (evaluator->stack.len == 0) { /* the entry */
     evaluator->numbered->root = root;
     ValueNumber *room = vec_extend(evaluator->out, &evaluator->numbered->effects, count);

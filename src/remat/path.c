@@ -1,14 +1,16 @@
 /* Microsoft's path recomputation (tensorflow-rematerialization, remat.patch), as it was meant.
  *
  * At the peak, values that were computed earlier and are read later need not be held: what lies
- * between them and the articulation points of the part before the peak is recomputed along the paths
- * that lead to it, just before it is read. When no round lowers the peak any more, articulation points
- * may go too. In the end what turned out needless is undone (remat/derematerialize.c).
+ * between them and the articulation points of the part before the peak is recomputed along the
+ * paths that lead to it, just before it is read. When no round lowers the peak any more,
+ * articulation points may go too. In the end what turned out needless is undone
+ * (remat/derematerialize.c).
  *
  * Other than the original: articulation points are true ones (there, nearly every instruction was
- * one); a value is cloned once per round however many paths lead to it (there, once per path: 2^depth
- * times on diamonds); of all values the ones that are cheapest to recompute go first, and no more than
- * the budget asks for; a round or an undoing that does not pay is taken back; nothing is rescheduled.
+ * one); a value is cloned once per round however many paths lead to it (there, once per path:
+ * 2^depth times on diamonds); of all values the ones that are cheapest to recompute go first, and
+ * no more than the budget asks for; a round or an undoing that does not pay is taken back; nothing
+ * is rescheduled.
  *
  * A round is O(instructions + edges); the number of rounds is bounded by MAX_ROUNDS. */
 #include <stdlib.h>
@@ -58,14 +60,14 @@ typedef struct Site {
   SchedPos *positions; /* by InstId, of the sequence's instructions */
   ItemList list;
   Tracker tracker;
-  bool *is_point;      /* by InstId: an articulation point */
-  bool *is_refused;    /* by InstId */
-  bool *is_extended;   /* by TrackedId: kept alive for a clone */
-  Fate *fates;         /* by position */
-  Timeline timeline;   /* memory by position, with what has been chosen so far */
-  int64_t peak_bytes;  /* at the peak */
-  InstId *images;      /* by InstId: what stands for it after the peak, NO_ID = itself */
-  InstId first_new;    /* instructions from here on were made by this round */
+  bool *is_point;     /* by InstId: an articulation point */
+  bool *is_refused;   /* by InstId */
+  bool *is_extended;  /* by TrackedId: kept alive for a clone */
+  Fate *fates;        /* by position */
+  Timeline timeline;  /* memory by position, with what has been chosen so far */
+  int64_t peak_bytes; /* at the peak */
+  InstId *images;     /* by InstId: what stands for it after the peak, NO_ID = itself */
+  InstId first_new;   /* instructions from here on were made by this round */
   Phase phase;
   Arena *arena;
 } Site;
@@ -83,7 +85,6 @@ static int by_cost_then_position(const void *pa, const void *pb) {
   if (a->cost != b->cost) return a->cost < b->cost ? -1 : 1;
   return (a->pos > b->pos) - (a->pos < b->pos);
 }
-
 
 static SchedPos last_use(const Site *site, TrackedId id) {
   const TrackedBuffer *buffer = tracked_buffer(&site->tracker, id);
@@ -161,8 +162,8 @@ static bool is_redirectable_user(Site *site, InstId operand, InstId user) {
          !opcode_is_pass_through((Opcode)inst_get(site->module, user)->opcode);
 }
 
-/* The instruction before the peak that an operand comes from, through bitcasts and get-tuple-elements;
- * NO_ID when it is computed after the peak. */
+/* The instruction before the peak that an operand comes from, through bitcasts and
+ * get-tuple-elements; NO_ID when it is computed after the peak. */
 static InstId early_source(const Site *site, InstId operand) {
   if (operand >= site->first_new || site->positions[operand] > site->peak) return NO_ID;
   while (inst_is_pass_through(site->module, operand)) {
@@ -172,7 +173,8 @@ static InstId early_source(const Site *site, InstId operand) {
 }
 
 static void find_first_uses(Site *site) {
-  for (SchedPos pos = 0; pos <= site->peak; pos++) site->fates[pos].first_use = NO_ID;
+  for (SchedPos pos = 0; pos <= site->peak; pos++)
+    site->fates[pos].first_use = NO_ID;
   for (SchedPos pos = site->peak + 1; pos < site->sequence.len; pos++) {
     InstId user = site->sequence.ids[pos];
     for (uint32_t i = 0; i < inst_get(site->module, user)->num_operands; i++) {
@@ -237,7 +239,7 @@ typedef struct Step {
 } Step;
 
 typedef struct Closure {
-  VEC(Step) steps;        /* instructions to clone */
+  VEC(Step) steps;         /* instructions to clone */
   VEC(TrackedId) extended; /* buffers that would live longer for it */
   int64_t extended_bytes;  /* that this adds at the peak */
 } Closure;
@@ -273,7 +275,8 @@ static void add_operand(Site *site, Closure *closure, InstId reader, TrackedId i
     return;
   }
   bool is_kept = site->is_point[buffer->definer] && site->phase == PHASE_BETWEEN_POINTS;
-  if (depth > 0 && is_direct && !is_kept && buffer->depth <= 1 && may_recompute(site, buffer->definer)) {
+  if (depth > 0 && is_direct && !is_kept && buffer->depth <= 1 &&
+      may_recompute(site, buffer->definer)) {
     *vec_push(site->arena, &closure->steps) = (Step){pos, depth - 1};
     return;
   }
@@ -351,7 +354,8 @@ static SchedPos last_early_use(const Site *site, SchedPos pos) {
   return last;
 }
 
-/* Changes the timeline for a closure, or back with `sign` -1. Returns the first position changed. */
+/* Changes the timeline for a closure, or back with `sign` -1. Returns the first position changed.
+ */
 static SchedPos apply_closure(Site *site, const Candidate *candidate, const Closure *closure,
                               int64_t sign) {
   SchedPos place = site->fates[candidate->pos].first_use;
@@ -366,8 +370,8 @@ static SchedPos apply_closure(Site *site, const Candidate *candidate, const Clos
   return first;
 }
 
-/* Takes the candidate with its path unless that makes a new peak, where the path is computed or where
- * its operands wait for it. */
+/* Takes the candidate with its path unless that makes a new peak, where the path is computed or
+ * where its operands wait for it. */
 static bool take(Site *site, const Candidate *candidate, Closure *closure) {
   SchedPos place = site->fates[candidate->pos].first_use;
   int64_t during = bytes_before(site, place) - candidate->bytes + closure_peak(site, closure);
@@ -403,8 +407,8 @@ static int64_t choose(Site *site, const Candidates *candidates, int64_t wanted_b
 
 /* ---- doing it ---- */
 
-/* A new instruction and where it goes: before the one at `place`; what was computed earlier once comes
- * first there, helpers right behind their clone. */
+/* A new instruction and where it goes: before the one at `place`; what was computed earlier once
+ * comes first there, helpers right behind their clone. */
 typedef struct Insertion {
   SchedPos place;
   SchedPos original;
@@ -529,8 +533,8 @@ static void open_site(Site *site, const PointsTo *points_to, ItemTable *items,
     site->positions[site->sequence.ids[pos]] = pos;
   }
   site->list = item_list_build(items, site->sequence, num_insts);
-  site->tracker = tracker_build(module, points_to, &site->list, site->comp, arena,
-                                site->path->scratch);
+  site->tracker =
+      tracker_build(module, points_to, &site->list, site->comp, arena, site->path->scratch);
   site->is_point = arena_zarray(arena, bool, num_insts);
   site->is_refused = arena_zarray(arena, bool, num_insts);
   for (uint32_t i = 0; i < site->path->refused.len; i++) {
@@ -544,7 +548,8 @@ static void open_site(Site *site, const PointsTo *points_to, ItemTable *items,
   site->peak_bytes = bytes[site->peak];
   site->is_extended = arena_zarray(arena, bool, site->tracker.buffers.len);
   site->fates = arena_zarray(arena, Fate, (size_t)site->sequence.len + 1);
-  for (SchedPos pos = 0; pos < site->sequence.len; pos++) site->fates[pos].place = NO_ID;
+  for (SchedPos pos = 0; pos < site->sequence.len; pos++)
+    site->fates[pos].place = NO_ID;
   site->images = arena_array(arena, InstId, num_insts);
   memset(site->images, 0xff, num_insts * sizeof *site->images);
   site->first_new = num_insts;
@@ -569,7 +574,8 @@ static int64_t relieve(Path *path, InstId peak_inst, const int64_t *bytes_at, Ph
                .sequence = path->job->schedule->of[comp],
                .phase = phase,
                .arena = arena};
-  while (site.sequence.ids[site.peak] != peak_inst) site.peak++;
+  while (site.sequence.ids[site.peak] != peak_inst)
+    site.peak++;
   open_site(&site, &points_to, &items, bytes_at);
   Candidates candidates = find_candidates(&site);
   int64_t freed = choose(&site, &candidates, wanted_bytes);
@@ -609,8 +615,8 @@ static IdVec call_chain(const Module *module, InstId inner, Arena *out, Arena *s
 }
 
 /* One round at the current peak. The schedule that results lies in `out`. */
-static bool run_round(Path *path, const MemoryProfile *profile, Phase phase,
-                      int64_t wanted_bytes, Arena *out) {
+static bool run_round(Path *path, const MemoryProfile *profile, Phase phase, int64_t wanted_bytes,
+                      Arena *out) {
   if (profile->peak_inst == NO_ID) return false;
   Arena *arena = arena_new(arena_options(path->scratch));
   IdVec chain = call_chain(path->module, profile->peak_inst, arena, path->scratch);
@@ -654,12 +660,13 @@ typedef struct Best {
   Arena *arena;
 } Best;
 
-/* Makes the state that the job is in the best one if it is better; goes back to the best one if not. */
+/* Makes the state that the job is in the best one if it is better; goes back to the best one if
+ * not. */
 static bool keep_or_return(Path *path, Best *best) {
   const RematOptions *options = path->job->options;
   Arena *arena = arena_new(arena_options(path->scratch));
-  MemoryProfile profile = options->memory_model->measure(path->module, path->job->schedule, arena,
-                                                         path->scratch);
+  MemoryProfile profile =
+      options->memory_model->measure(path->module, path->job->schedule, arena, path->scratch);
   Score score = score_of(&profile, path->module->insts.len, options->limit_bytes);
   bool is_new = !best->arena || is_better(score, best->score);
   if (is_new) {
@@ -688,8 +695,7 @@ static void run_rounds(Path *path, Best *best) {
   for (uint32_t round = 0; round < MAX_ROUNDS; round++) {
     if (best->score.peak_bytes <= limit_bytes) break;
     Arena *arena = arena_new(arena_options(path->scratch));
-    bool has_changed =
-        run_round(path, &best->profile, phase, round_goal(best, limit_bytes), arena);
+    bool has_changed = run_round(path, &best->profile, phase, round_goal(best, limit_bytes), arena);
     bool is_better = has_changed && keep_or_return(path, best);
     arena_free(arena);
     if (is_better) {

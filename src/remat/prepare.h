@@ -15,8 +15,8 @@ rh_status inline_calls(Rewrite *rewrite, Schedule *schedule, rh_diags *diags, Ar
                        Arena *scratch);
 
 /* Gives each call, loop, conditional and asynchronous operation its own copy of what it calls
- * (xla/service/flatten_call_graph.cc). The same error. With a schedule, in which nothing is dead, the
- * copies are in its order. */
+ * (xla/service/flatten_call_graph.cc). The same error. With a schedule, in which nothing is dead,
+ * the copies are in its order. */
 rh_status flatten_call_graph(Rewrite *rewrite, const Schedule *schedule, rh_diags *diags,
                              Arena *scratch);
 

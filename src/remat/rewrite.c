@@ -30,8 +30,8 @@ static Str compact_name(Rewrite *rewrite, InstId tuple, int64_t index) {
   return str_make(text, base.len + (size_t)len);
 }
 
-/* After `id` got another name or operand: the names of compact get-tuple-elements on top of it follow,
- * and whoever reads those is written anew. */
+/* After `id` got another name or operand: the names of compact get-tuple-elements on top of it
+ * follow, and whoever reads those is written anew. */
 static void rename_compact(Rewrite *rewrite, InstId id) {
   Module *module = rewrite->module;
   VEC(InstId) work = {0};
@@ -193,14 +193,15 @@ static void copy_control(Rewrite *rewrite, Sequence order) {
   }
 }
 
-/* The instructions of a computation in an order in which operands come first, which its list need not
- * be once something was inlined. The array stays while instructions are added. */
+/* The instructions of a computation in an order in which operands come first, which its list need
+ * not be once something was inlined. The array stays while instructions are added. */
 static Sequence copy_order(Rewrite *rewrite, CompId comp, const Schedule *schedule, Arena *out) {
   Module *module = rewrite->module;
   if (schedule && comp >= schedule->num_comps) { /* itself a copy, made in such an order */
     uint32_t len = comp_num_insts(module, comp);
     Sequence order = {.ids = arena_array(out, InstId, len), .len = len};
-    if (len) memcpy(order.ids, id_list(module, comp_get(module, comp)->insts), len * sizeof(InstId));
+    if (len)
+      memcpy(order.ids, id_list(module, comp_get(module, comp)->insts), len * sizeof(InstId));
     return order;
   }
   if (rewrite->visited.len < module->insts.len) {
@@ -297,7 +298,8 @@ InstId rewrite_clone(Rewrite *rewrite, InstId original, Arena *scratch) {
 
 /* ---- inlining ---- */
 
-/* What had to run before the call runs before its copies, and these before what had to wait for it. */
+/* What had to run before the call runs before its copies, and these before what had to wait for it.
+ */
 static void inherit_control(Rewrite *rewrite, InstId call, NewInsts copies, InstId result) {
   Module *module = rewrite->module;
   ControlDeps deps = *inst_control(module, call);

@@ -1,5 +1,5 @@
-/* Changing a module: what all algorithms share. Names, channels and called computations of clones come
- * out as XLA makes them. */
+/* Changing a module: what all algorithms share. Names, channels and called computations of clones
+ * come out as XLA makes them. */
 #ifndef REMAT_HLO_REMAT_REWRITE_H
 #define REMAT_HLO_REMAT_REWRITE_H
 
@@ -19,9 +19,9 @@ typedef struct Rewrite {
 /* The names live in the module's arena. */
 Rewrite rewrite_begin(Module *module);
 
-/* Clones an instruction for recomputation: `x.remat`, with the same operands and a new channel id if
- * it has one. A fusion gets its own copy of the computation that it calls, other called computations
- * are shared. Control dependencies are left to the caller. */
+/* Clones an instruction for recomputation: `x.remat`, with the same operands and a new channel id
+ * if it has one. A fusion gets its own copy of the computation that it calls, other called
+ * computations are shared. Control dependencies are left to the caller. */
 InstId rewrite_clone(Rewrite *rewrite, InstId original, Arena *scratch);
 
 /* The instruction that a clone computes again, NO_ID for what is no clone. */
@@ -39,10 +39,10 @@ typedef struct NewInsts {
   InstId begin, end;
 } NewInsts;
 
-/* Puts copies of a called computation's instructions in the place of the call, or fusion, which dies:
- * whoever read it reads the copy of the computation's result. The copies, in the computation's order
- * by `schedule` or, where that has none, in XLA's post order, are named with `suffix`; NULL = they
- * keep their names, because the computation dies too. */
+/* Puts copies of a called computation's instructions in the place of the call, or fusion, which
+ * dies: whoever read it reads the copy of the computation's result. The copies, in the
+ * computation's order by `schedule` or, where that has none, in XLA's post order, are named with
+ * `suffix`; NULL = they keep their names, because the computation dies too. */
 NewInsts rewrite_inline(Rewrite *rewrite, InstId call, const Schedule *schedule, const char *suffix,
                         Arena *scratch);
 
@@ -56,12 +56,13 @@ void rewrite_set_operand(Rewrite *rewrite, InstId user, uint32_t index, InstId o
 /* Makes a get-tuple-element take another element; its own shape stays. */
 void rewrite_set_tuple_index(Rewrite *rewrite, InstId gte, int64_t index);
 
-/* What is written `x#1` is nobody's root or control predecessor, and there is one of it: gives a line
- * to the others, which come from inlining or shrunk fusions. To be called before the module is
+/* What is written `x#1` is nobody's root or control predecessor, and there is one of it: gives a
+ * line to the others, which come from inlining or shrunk fusions. To be called before the module is
  * printed. O(instructions + users). */
 void rewrite_write_out_elements(Rewrite *rewrite, Arena *scratch);
 
-/* Every use of `old` reads `new` instead; if `old` is its computation's root, `new` becomes that. */
+/* Every use of `old` reads `new` instead; if `old` is its computation's root, `new` becomes that.
+ */
 void rewrite_replace_all_uses(Rewrite *rewrite, InstId old, InstId new_operand, Arena *scratch);
 
 #endif

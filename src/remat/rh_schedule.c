@@ -6,8 +6,8 @@
 #include "remat/prepare.h"
 #include "schedule/scheduler.h"
 
-/* As XLA's pipeline does to an unscheduled module before it schedules it. `schedule` is the order of
- * the text if that is to be kept, else NULL. */
+/* As XLA's pipeline does to an unscheduled module before it schedules it. `schedule` is the order
+ * of the text if that is to be kept, else NULL. */
 static rh_status prepare(Rewrite *rewrite, Schedule *schedule, const rh_schedule_options *options,
                          rh_diags *diags, Arena *arena, Arena *scratch) {
   rh_status status = RH_OK;

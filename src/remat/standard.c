@@ -1,11 +1,11 @@
 /* XLA's HloRematerialization, decision by decision (xla/hlo/transforms/simplifiers/
  * hlo_rematerialization.cc, recompute mode, kAlwaysRemat).
  *
- * The instructions of a computation are placed one after the other. Where memory passes the limit, of
- * all instructions placed so far (or blocks of consecutive ones) the one is recomputed whose
+ * The instructions of a computation are placed one after the other. Where memory passes the limit,
+ * of all instructions placed so far (or blocks of consecutive ones) the one is recomputed whose
  * limit / bytes freed is smallest, in integers, the first of equals; its clone goes before the
- * earliest use that is still to come. Computations that an instruction calls follow when that is not
- * enough. Compute time is not looked at, and nothing is undone. O(picks * instructions).
+ * earliest use that is still to come. Computations that an instruction calls follow when that is
+ * not enough. Compute time is not looked at, and nothing is undone. O(picks * instructions).
  *
  * Differences, all on the safe side: asynchronous operations are kept (remat/legality.h), and
  * computations below MAX_CALL_DEPTH calls are left alone. */
@@ -20,8 +20,8 @@ typedef struct Standard {
   Module *module;
   PointsTo points_to;
   ItemTable items;
-  CompMemory *memory; /* by CompId; only peak_bytes is kept up to date */
-  bool *is_done;      /* by CompId */
+  CompMemory *memory;   /* by CompId; only peak_bytes is kept up to date */
+  bool *is_done;        /* by CompId */
   VEC(uint8_t) verdict; /* by InstId: KeepReason + 1, 0 = not known */
   RematStats *stats;
   Arena *out, *scratch;
@@ -33,7 +33,7 @@ typedef struct Pass {
   ItemList list;
   Tracker tracker;
   int64_t limit_bytes;
-  Arena *arena;      /* for this computation */
+  Arena *arena; /* for this computation */
 } Pass;
 
 typedef struct Block {
@@ -91,8 +91,8 @@ static bool has_placed_successor(const Pass *pass, InstId id) {
   return false;
 }
 
-/* -1 when the block cannot be recomputed or that frees nothing. A block that nobody has read yet only
- * moves, at no cost. */
+/* -1 when the block cannot be recomputed or that frees nothing. A block that nobody has read yet
+ * only moves, at no cost. */
 static int64_t recompute_cost(const Pass *pass, const InstId *block, uint32_t len) {
   int64_t reduced = tracker_bytes_reduced(&pass->tracker, block, len);
   if (reduced <= 0) return -1;
@@ -333,10 +333,10 @@ static void remat_computation(Standard *standard, CompId comp, int64_t limit_byt
   Pass pass = {.standard = standard,
                .limit_bytes = limit_bytes,
                .arena = arena_new(arena_options(standard->scratch))};
-  pass.list = item_list_build(&standard->items, standard->job->schedule->of[comp],
-                              module->insts.len);
-  pass.tracker = tracker_build(module, &standard->points_to, &pass.list, comp, pass.arena,
-                               standard->scratch);
+  pass.list =
+      item_list_build(&standard->items, standard->job->schedule->of[comp], module->insts.len);
+  pass.tracker =
+      tracker_build(module, &standard->points_to, &pass.list, comp, pass.arena, standard->scratch);
   promote_large(&pass);
   int64_t peak_bytes = 0;
   for (InstId id = pass.list.first; id != NO_ID; id = item_get(&pass.list, id)->next) {
@@ -375,12 +375,11 @@ void remat_standard(RematJob *job, RematStats *stats, Arena *out, Arena *scratch
   standard.memory = memory.of;
   /* The pass knows its own memory model only; under another one it gets as much less or more as the
    * two differ to begin with. */
-  int64_t model_bytes = job->options->memory_model->measure(module, job->schedule, arena, scratch)
-                            .peak_bytes;
-  int64_t limit_bytes = job->options->limit_bytes - (model_bytes - memory.peak_bytes) -
-                        memory.output_bytes;
+  int64_t model_bytes =
+      job->options->memory_model->measure(module, job->schedule, arena, scratch).peak_bytes;
+  int64_t limit_bytes =
+      job->options->limit_bytes - (model_bytes - memory.peak_bytes) - memory.output_bytes;
   remat_computation(&standard, module->entry, limit_bytes > 0 ? limit_bytes : 0, 0);
-  stats->xla_reported_after_bytes =
-      standard.memory[module->entry].peak_bytes + memory.output_bytes;
+  stats->xla_reported_after_bytes = standard.memory[module->entry].peak_bytes + memory.output_bytes;
   arena_free(arena);
 }

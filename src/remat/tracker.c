@@ -118,8 +118,8 @@ static void define(Builder *builder, InstId id, LogicalId logical) {
   }
 }
 
-/* The distinct buffers that an instruction's result is made of. Only single ones matter (a bitcast's,
- * say), so a tuple's list is left empty. */
+/* The distinct buffers that an instruction's result is made of. Only single ones matter (a
+ * bitcast's, say), so a tuple's list is left empty. */
 static void note_output(Builder *builder, InstId id) {
   Tracker *tracker = builder->tracker;
   if (shape_is_tuple(inst_shape(tracker->module, id))) return;
@@ -362,5 +362,6 @@ void tracker_add_clone(Tracker *tracker, InstId original, InstId clone, const Id
   for (uint32_t i = 0; i < defined.len; i++) {
     split_buffer(tracker, defined.data[i], clone, helpers);
   }
-  for (uint32_t i = 0; i < helpers->len; i++) link_helper(tracker, helpers->data[i]);
+  for (uint32_t i = 0; i < helpers->len; i++)
+    link_helper(tracker, helpers->data[i]);
 }

@@ -1,6 +1,6 @@
 /* XLA's own bookkeeping of memory while it rematerializes (MemoryUsageTracker in
- * xla/hlo/transforms/simplifiers/hlo_rematerialization.cc): instructions of one computation are placed
- * one after the other, and a rematerialization changes what is still to come.
+ * xla/hlo/transforms/simplifiers/hlo_rematerialization.cc): instructions of one computation are
+ * placed one after the other, and a rematerialization changes what is still to come.
  *
  * The plain recount of a finished schedule is analysis/remat_memory.h. */
 #ifndef REMAT_HLO_REMAT_TRACKER_H
@@ -22,11 +22,11 @@ typedef VEC(BufferUse) BufferUses;
 typedef struct TrackedBuffer {
   InstId definer;
   ShapeId shape;
-  int64_t bytes;      /* that count: 0 for parameters and live-outs */
-  uint32_t depth;     /* of its place in the definer's result */
-  uint32_t element;   /* of the tuple, where depth is 1; NO_ID otherwise */
+  int64_t bytes;    /* that count: 0 for parameters and live-outs */
+  uint32_t depth;   /* of its place in the definer's result */
+  uint32_t element; /* of the tuple, where depth is 1; NO_ID otherwise */
   bool is_live_out;
-  bool has_indirect_uses; /* through more than bitcasts and get-tuple-elements */
+  bool has_indirect_uses;  /* through more than bitcasts and get-tuple-elements */
   uint32_t num_unfinished; /* users that have not ended */
   BufferUses uses;
 } TrackedBuffer;
@@ -40,7 +40,8 @@ typedef struct Tracker {
   Arena *arena;
 } Tracker;
 
-/* Nothing is placed. `points_to` is of the module as it is now; the tracker does not need it later. */
+/* Nothing is placed. `points_to` is of the module as it is now; the tracker does not need it later.
+ */
 Tracker tracker_build(Module *module, const PointsTo *points_to, ItemList *list, CompId comp,
                       Arena *out, Arena *scratch);
 
@@ -62,21 +63,21 @@ static inline bool tracker_is_live(const Tracker *tracker, TrackedId id) {
 /* Bytes of all buffers that an instruction defines. */
 int64_t tracker_defined_bytes(const Tracker *tracker, InstId id);
 
-/* Bytes freed now if these instructions, all of them placed and in order, were computed again later;
- * 0 or less when it does not pay or cannot be done. */
+/* Bytes freed now if these instructions, all of them placed and in order, were computed again
+ * later; 0 or less when it does not pay or cannot be done. */
 int64_t tracker_bytes_reduced(const Tracker *tracker, const InstId *block, uint32_t len);
 
 bool tracker_has_unplaced_uses(const Tracker *tracker, InstId id);
 
-/* Accounts for `clone`, which took over all uses of `original` that are not placed. `helpers` are the
- * new get-tuple-elements and bitcasts between it and its users. */
+/* Accounts for `clone`, which took over all uses of `original` that are not placed. `helpers` are
+ * the new get-tuple-elements and bitcasts between it and its users. */
 void tracker_add_clone(Tracker *tracker, InstId original, InstId clone, const IdVec *helpers);
 
 /* True for the opcodes that hand on a buffer and may stand between a clone and its users. */
 bool opcode_is_pass_through(Opcode opcode);
 
-/* The same of an instruction that nothing waits for, and that waits for nothing: its users can be led
- * past it. */
+/* The same of an instruction that nothing waits for, and that waits for nothing: its users can be
+ * led past it. */
 static inline bool inst_is_pass_through(const Module *module, InstId id) {
   return opcode_is_pass_through((Opcode)inst_get(module, id)->opcode) &&
          !inst_has_control(module, id);

@@ -17,7 +17,8 @@ ShapeId *numbering_import_shapes(Numbering *numbering, const Module *module, Are
       continue;
     }
     ShapeId *elements = arena_array(out, ShapeId, shape->rank);
-    for (uint32_t i = 0; i < shape->rank; i++) elements[i] = imported[shape->elements[i]];
+    for (uint32_t i = 0; i < shape->rank; i++)
+      elements[i] = imported[shape->elements[i]];
     imported[id] = shape_tuple(&numbering->shapes, elements, shape->rank);
   }
   return imported;
@@ -39,12 +40,13 @@ uint32_t number_text(Numbering *numbering, Str text) {
 static ValueNumber number_node(Numbering *numbering, const Node *node, const ValueNumber *args) {
   uint64_t hash = hash_mix(HASH_SEED, (uint64_t)node->kind << 32 | node->shape);
   hash = hash_mix(hash, (uint64_t)node->detail << 32 | node->num_args);
-  for (uint32_t i = 0; i < node->num_args; i++) hash = hash_mix(hash, args[i]);
+  for (uint32_t i = 0; i < node->num_args; i++)
+    hash = hash_mix(hash, args[i]);
   uint32_t id;
   for (IdProbe probe = id_table_probe(&numbering->table, hash); id_probe_next(&probe, &id);) {
     const Node *other = &numbering->nodes.data[id];
-    if (other->kind == node->kind && other->shape == node->shape &&
-        other->detail == node->detail && other->num_args == node->num_args &&
+    if (other->kind == node->kind && other->shape == node->shape && other->detail == node->detail &&
+        other->num_args == node->num_args &&
         (node->num_args == 0 ||
          memcmp(node_args(numbering, id), args, node->num_args * sizeof *args) == 0)) {
       return id;
@@ -61,8 +63,8 @@ static ValueNumber number_node(Numbering *numbering, const Node *node, const Val
 }
 
 ValueNumber number_parameter(Numbering *numbering, ShapeId shape, uint32_t number) {
-  return number_node(numbering,
-                     &(Node){.kind = NODE_PARAMETER, .shape = shape, .detail = number}, NULL);
+  return number_node(numbering, &(Node){.kind = NODE_PARAMETER, .shape = shape, .detail = number},
+                     NULL);
 }
 
 /* A tuple of all elements of a tuple, in order, is that tuple. */
@@ -87,34 +89,32 @@ ValueNumber number_tuple(Numbering *numbering, ShapeId shape, const ValueNumber 
                      elements);
 }
 
-ValueNumber number_element(Numbering *numbering, ShapeId shape, ValueNumber tuple,
-                           uint32_t index) {
+ValueNumber number_element(Numbering *numbering, ShapeId shape, ValueNumber tuple, uint32_t index) {
   const Node *node = numbered_node(numbering, tuple);
   if (node->kind == NODE_TUPLE && index < node->num_args) return node_args(numbering, tuple)[index];
-  return number_node(
-      numbering,
-      &(Node){.kind = NODE_ELEMENT, .shape = shape, .detail = index, .num_args = 1}, &tuple);
+  return number_node(numbering,
+                     &(Node){.kind = NODE_ELEMENT, .shape = shape, .detail = index, .num_args = 1},
+                     &tuple);
 }
 
 /* Bitcasts in a row are one, and one back to the first shape is none. */
-ValueNumber number_bitcast(Numbering *numbering, ShapeId shape, ShapeId from,
-                           ValueNumber operand) {
+ValueNumber number_bitcast(Numbering *numbering, ShapeId shape, ShapeId from, ValueNumber operand) {
   const Node *node = numbered_node(numbering, operand);
   if (node->kind == NODE_BITCAST && node->shape == from) {
     from = node->detail;
     operand = node_args(numbering, operand)[0];
   }
   if (shape == from) return operand;
-  return number_node(
-      numbering,
-      &(Node){.kind = NODE_BITCAST, .shape = shape, .detail = from, .num_args = 1}, &operand);
+  return number_node(numbering,
+                     &(Node){.kind = NODE_BITCAST, .shape = shape, .detail = from, .num_args = 1},
+                     &operand);
 }
 
 ValueNumber number_operation(Numbering *numbering, ShapeId shape, uint32_t text,
                              const ValueNumber *args, uint32_t count) {
   return number_node(
-      numbering,
-      &(Node){.kind = NODE_OPERATION, .shape = shape, .detail = text, .num_args = count}, args);
+      numbering, &(Node){.kind = NODE_OPERATION, .shape = shape, .detail = text, .num_args = count},
+      args);
 }
 
 ValueNumber number_function(Numbering *numbering, uint32_t num_params, const ValueNumber *args,

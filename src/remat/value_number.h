@@ -1,6 +1,6 @@
 /* Value numbering: two expressions, of one module or of two, get the same number exactly if they
- * compute the same thing in the same way (hash-consing; Cocke and Schwartz, 1970). Numbers are ids of
- * nodes; a node is an operation with the numbers of what it is applied to. */
+ * compute the same thing in the same way (hash-consing; Cocke and Schwartz, 1970). Numbers are ids
+ * of nodes; a node is an operation with the numbers of what it is applied to. */
 #ifndef REMAT_HLO_REMAT_VALUE_NUMBER_H
 #define REMAT_HLO_REMAT_VALUE_NUMBER_H
 
@@ -19,9 +19,9 @@ typedef enum NodeKind {
 
 typedef struct Node {
   uint8_t kind;
-  ShapeId shape;   /* in Numbering.shapes; NO_ID for a function */
+  ShapeId shape; /* in Numbering.shapes; NO_ID for a function */
   uint32_t detail;
-  uint32_t args;   /* in Numbering.args */
+  uint32_t args; /* in Numbering.args */
   uint32_t num_args;
 } Node;
 

@@ -26,15 +26,17 @@ static bool is_digit(char c) {
   return c >= '0' && c <= '9';
 }
 
-/* `x.remat2` to `x`, `x.inlined.1` to `x.inlined`: without the last part, if that is a number or one
- * of the suffixes that rewrites give, numbered or not. The same name when it has none. */
+/* `x.remat2` to `x`, `x.inlined.1` to `x.inlined`: without the last part, if that is a number or
+ * one of the suffixes that rewrites give, numbered or not. The same name when it has none. */
 static Str strip_suffix(Str name) {
   static const char *const suffixes[] = {"remat", "clone", "inlined", "unfused"};
   uint32_t dot = name.len;
-  while (dot > 0 && name.data[dot - 1] != '.') dot--;
+  while (dot > 0 && name.data[dot - 1] != '.')
+    dot--;
   if (dot < 2) return name;
   Str tail = {name.data + dot, name.len - dot};
-  while (tail.len && is_digit(tail.data[tail.len - 1])) tail.len--;
+  while (tail.len && is_digit(tail.data[tail.len - 1]))
+    tail.len--;
   bool is_suffix = tail.len == 0 && dot < name.len;
   for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++) {
     is_suffix |= str_is(tail, suffixes[i]);
@@ -102,7 +104,8 @@ static void narrow_down(const Numbering *numbering, ValueNumber *a, ValueNumber 
       return;
     }
     uint32_t i = 0;
-    while (i < x->num_args && node_args(numbering, *a)[i] == node_args(numbering, *b)[i]) i++;
+    while (i < x->num_args && node_args(numbering, *a)[i] == node_args(numbering, *b)[i])
+      i++;
     if (i == x->num_args) return;
     ValueNumber next_a = node_args(numbering, *a)[i], next_b = node_args(numbering, *b)[i];
     if (numbered_node(numbering, next_a)->kind == NODE_FUNCTION) return;
@@ -131,10 +134,10 @@ static rh_status compare_effects(Verifier *verifier) {
   if (i == before->effects.len && i == after->effects.len) return RH_OK;
   Str x = i < before->effects.len ? example_name(before, before->effects.data[i]) : STR("nothing");
   Str y = i < after->effects.len ? example_name(after, after->effects.data[i]) : STR("nothing");
-  return differ(verifier,
-                "side effects differ (%u and %u of them): '%.*s' in one module, '%.*s' in the other",
-                before->effects.len, after->effects.len, shown_len(x), x.data, shown_len(y),
-                y.data);
+  return differ(
+      verifier,
+      "side effects differ (%u and %u of them): '%.*s' in one module, '%.*s' in the other",
+      before->effects.len, after->effects.len, shown_len(x), x.data, shown_len(y), y.data);
 }
 
 static int by_edge(const void *pa, const void *pb) {
@@ -213,8 +216,8 @@ static bool has_edge_of(const NumberedEdge *edges, uint32_t count, InstId id) {
   return false;
 }
 
-/* A dependency that all instances of a value have, all of them must keep, clones too. Where only some
- * have it, those that are still there under their names must. */
+/* A dependency that all instances of a value have, all of them must keep, clones too. Where only
+ * some have it, those that are still there under their names must. */
 static rh_status compare_edges(Verifier *verifier) {
   Numbered *before = &verifier->before, *after = &verifier->after;
   if (before->edges.len == 0) return RH_OK;
@@ -227,7 +230,8 @@ static rh_status compare_edges(Verifier *verifier) {
   uint32_t k = 0;
   for (uint32_t i = 0; i < before->edges.len;) {
     const NumberedEdge *edge = &before->edges.data[i];
-    while (k < after->edges.len && by_edge(&after->edges.data[k], edge) < 0) k++;
+    while (k < after->edges.len && by_edge(&after->edges.data[k], edge) < 0)
+      k++;
     uint32_t had = run_length(before, i), has = 0;
     if (k < after->edges.len && by_edge(&after->edges.data[k], edge) == 0) {
       has = run_length(after, k);
@@ -315,8 +319,8 @@ rh_status verify_modules(const Module *before, const Module *after, bool keeps_o
   Numbering numbering = numbering_make(arena);
   Identities identities = collect_identities(before, arena);
   bool expands_calls = count_calls(before) != count_calls(after);
-  bool orders_effects = keeps_order && before->source->header.is_scheduled &&
-                        after->source->header.is_scheduled;
+  bool orders_effects =
+      keeps_order && before->source->header.is_scheduled && after->source->header.is_scheduled;
   Verifier verifier = {.numbering = &numbering,
                        .before = {.module = before,
                                   .identities = &identities,

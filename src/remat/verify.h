@@ -6,17 +6,18 @@
 #include "ir/diag.h"
 #include "ir/module.h"
 
-/* RH_OK when `after` gives the same results as `before` for all inputs, bit for bit as HLO means it:
- *   - its results are the same expressions of the parameters, where a value may be computed any number
- *     of times and in any order, and opt-barriers, copies, tuples and the borders of fusions and calls
- *     do not matter;
+/* RH_OK when `after` gives the same results as `before` for all inputs, bit for bit by HLO's rules:
+ *   - its results are the same expressions of the parameters, where a value may be computed any
+ *     number of times and in any order, and opt-barriers, copies, tuples and the borders of fusions
+ *     and calls do not matter;
  *   - what has side effects (random numbers, infeed, sends, custom calls that say so …) happens as
  *     often and, if both are scheduled and `keeps_order`, in the same order;
  *   - control dependencies of what is still computed are kept, and a schedule obeys them;
  *   - parameters, results and the aliasing between them are the same.
  * RH_NO, with notes in `diags` that name what differs, when it cannot be shown.
  *
- * Both modules passed module_check. O(size of both), calls written out where one module has fewer. */
+ * Both modules passed module_check. O(size of both), calls written out where one module has fewer.
+ */
 rh_status verify_modules(const Module *before, const Module *after, bool keeps_order,
                          rh_diags *diags, Arena *scratch);
 

@@ -10,8 +10,8 @@ typedef struct NumberedEdge {
   InstId inst; /* that is the successor */
 } NumberedEdge;
 
-/* Names of instructions whose identity matters: those with side effects, and constants whose value is
- * not in the text. What a rewrite has renamed goes by the name that it came from. */
+/* Names of instructions whose identity matters: those with side effects, and constants whose value
+ * is not in the text. What a rewrite has renamed goes by the name that it came from. */
 typedef struct Identities {
   Arena *arena;
   VEC(Str) names;
@@ -20,8 +20,8 @@ typedef struct Identities {
 
 void identities_add(Identities *identities, Str name);
 
-/* The name in the list that `name` goes back to: itself, or without suffixes that clones have; itself
- * when neither is there. */
+/* The name in the list that `name` goes back to: itself, or without suffixes that clones have;
+ * itself when neither is there. */
 Str identity_of(const Identities *identities, Str name);
 
 /* A module turned into numbers. */
@@ -31,12 +31,12 @@ typedef struct Numbered {
   bool expands_calls;
   bool orders_effects;
   ValueNumber root;
-  VEC(ValueNumber) effects;   /* of the entry, in order if that matters, else sorted */
+  VEC(ValueNumber) effects; /* of the entry, in order if that matters, else sorted */
   VEC(NumberedEdge) edges;
-  VEC(InstId) example;        /* by ValueNumber: an instruction that computes it, NO_ID = none */
+  VEC(InstId) example;         /* by ValueNumber: an instruction that computes it, NO_ID = none */
   VEC(uint32_t) num_instances; /* by ValueNumber: how many do */
   ValueNumber *value_of; /* by InstId: what it computes; NO_ID if nothing, or more than once */
-  bool is_too_large;          /* calls that call calls … grew beyond bounds; the rest is not filled */
+  bool is_too_large;     /* calls that call calls … grew beyond bounds; the rest is not filled */
 } Numbered;
 
 /* Fills the results; the first four fields are set. */

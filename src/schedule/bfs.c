@@ -18,8 +18,10 @@ static void drop_dependency(Bfs *bfs, InstId id) {
 static void for_successors(Bfs *bfs, InstId id, void (*visit)(Bfs *, InstId)) {
   const Module *module = bfs->module;
   IdList users = inst_get(module, id)->users, after = inst_control(module, id)->successors;
-  for (uint32_t i = 0; i < users.len; i++) visit(bfs, id_list(module, users)[i]);
-  for (uint32_t i = 0; i < after.len; i++) visit(bfs, id_list(module, after)[i]);
+  for (uint32_t i = 0; i < users.len; i++)
+    visit(bfs, id_list(module, users)[i]);
+  for (uint32_t i = 0; i < after.len; i++)
+    visit(bfs, id_list(module, after)[i]);
 }
 
 static void run_comp(Bfs *bfs, CompId comp, Sequence *sequence) {

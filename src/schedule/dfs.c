@@ -1,6 +1,7 @@
-/* XLA's DFSMemoryScheduler (hlo_memory_scheduler.cc): depth first from the root; of an instruction's
- * operands the one with most fan-out behind it is visited first, then the one with most bytes, then by
- * name. Both figures count shared ancestors once per path, so they are clamped. */
+/* XLA's DFSMemoryScheduler (hlo_memory_scheduler.cc): depth first from the root; of an
+ * instruction's operands the one with most fan-out behind it is visited first, then the one with
+ * most bytes, then by name. Both figures count shared ancestors once per path, so they are clamped.
+ */
 #include <stdlib.h>
 
 #include "analysis/traverse.h"
@@ -21,8 +22,8 @@ typedef struct Child {
 
 typedef struct Dfs {
   const ScheduleContext *context;
-  Stats *stats;   /* by InstId */
-  uint8_t *state; /* by InstId */
+  Stats *stats;    /* by InstId */
+  uint8_t *state;  /* by InstId */
   InstId *seen_by; /* by InstId: the last user that counted it */
   VEC(InstId) stack;
   VEC(Child) children;
@@ -30,8 +31,8 @@ typedef struct Dfs {
   Arena *scratch;
 } Dfs;
 
-/* Of the values that the instruction defines: a while defines only its phis. Reducers have no values;
- * their logical buffers are the same thing. */
+/* Of the values that the instruction defines: a while defines only its phis. Reducers have no
+ * values; their logical buffers are the same thing. */
 static int64_t defined_bytes(const ScheduleContext *context, InstId id) {
   const Dataflow *flow = &context->values.flow;
   const PointsTo *points_to = &context->points_to;
@@ -103,7 +104,8 @@ static void push_children(Dfs *dfs, InstId id) {
     add_child(dfs, inst_operand(module, id, i));
   }
   IdList before = inst_control(module, id)->predecessors;
-  for (uint32_t i = 0; i < before.len; i++) add_child(dfs, id_list(module, before)[i]);
+  for (uint32_t i = 0; i < before.len; i++)
+    add_child(dfs, id_list(module, before)[i]);
   if (dfs->children.len > 1) {
     qsort(dfs->children.data, dfs->children.len, sizeof(Child), by_stats_then_name);
   }

@@ -19,8 +19,9 @@ typedef struct Entry {
 typedef struct List {
   const Module *module;
   const PointsTo *points_to;
-  uint32_t *use_counts;  /* by LogicalId: instructions that use it and have not run, 1 more if live-out */
-  uint32_t *first_use;   /* by InstId: its used buffers, each once, in `uses` */
+  uint32_t
+      *use_counts; /* by LogicalId: instructions that use it and have not run, 1 more if live-out */
+  uint32_t *first_use; /* by InstId: its used buffers, each once, in `uses` */
   uint32_t *num_uses;
   VEC(LogicalId) uses;
   int64_t *defined_bytes; /* by InstId */
@@ -38,8 +39,8 @@ static bool is_ignored(const Module *module, InstId id) {
   return opcode == OPCODE_PARAMETER || opcode == OPCODE_CONSTANT;
 }
 
-/* All buffers that an instruction's operands hold, nested ones included. `last_user` keeps each from
- * being listed twice. */
+/* All buffers that an instruction's operands hold, nested ones included. `last_user` keeps each
+ * from being listed twice. */
 static void collect_uses(List *list, InstId id, InstId *last_user) {
   const Module *module = list->module;
   list->first_use[id] = list->uses.len;
@@ -171,8 +172,10 @@ static void run_inst(List *list, InstId id) {
     frees_sooner |= --list->use_counts[buffer] == 1;
   }
   IdList users = inst_get(module, id)->users, after = inst_control(module, id)->successors;
-  for (uint32_t i = 0; i < users.len; i++) drop_dependency(list, id_list(module, users)[i]);
-  for (uint32_t i = 0; i < after.len; i++) drop_dependency(list, id_list(module, after)[i]);
+  for (uint32_t i = 0; i < users.len; i++)
+    drop_dependency(list, id_list(module, users)[i]);
+  for (uint32_t i = 0; i < after.len; i++)
+    drop_dependency(list, id_list(module, after)[i]);
   if (frees_sooner) refresh_priorities(list, id);
 }
 
@@ -184,8 +187,10 @@ static void run_comp(List *list, CompId comp, InstId *last_user, Sequence *seque
     collect_uses(list, id, last_user);
     note_defined(list, id);
     IdList users = inst_get(module, id)->users, after = inst_control(module, id)->successors;
-    for (uint32_t k = 0; k < users.len; k++) list->pending[id_list(module, users)[k]]++;
-    for (uint32_t k = 0; k < after.len; k++) list->pending[id_list(module, after)[k]]++;
+    for (uint32_t k = 0; k < users.len; k++)
+      list->pending[id_list(module, users)[k]]++;
+    for (uint32_t k = 0; k < after.len; k++)
+      list->pending[id_list(module, after)[k]]++;
   }
   count_live_outs(list, comp, last_user);
   list->sequence = (Sequence){.ids = sequence->ids};
@@ -200,8 +205,7 @@ static void run_comp(List *list, CompId comp, InstId *last_user, Sequence *seque
   *sequence = list->sequence;
 }
 
-void schedule_list(const ScheduleContext *context, Schedule *schedule, Arena *out,
-                   Arena *scratch) {
+void schedule_list(const ScheduleContext *context, Schedule *schedule, Arena *out, Arena *scratch) {
   const Module *module = context->module;
   uint32_t num_insts = module->insts.len, num_buffers = context->points_to.buffers.len;
   schedule_init(context, schedule, out);

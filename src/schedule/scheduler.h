@@ -16,7 +16,8 @@ typedef struct ScheduleContext {
 ScheduleContext schedule_context_build(const Module *module, Arena *out, Arena *scratch);
 
 /* Fills the sequences of all live computations except those of fusions, which keep the order of the
- * text. Deterministic; the result passes schedule_is_valid. `schedule` and its sequences in `out`. */
+ * text. Deterministic; the result passes schedule_is_valid. `schedule` and its sequences in `out`.
+ */
 typedef void (*SchedulerFn)(const ScheduleContext *context, Schedule *schedule, Arena *out,
                             Arena *scratch);
 
@@ -42,7 +43,7 @@ CompList computations_to_schedule(const Module *module, Arena *out, Arena *scrat
 /* Sequences in the order of the text for all others. */
 void schedule_init(const ScheduleContext *context, Schedule *schedule, Arena *out);
 
-#define SCHEDULER(name, summary)                                                      \
+#define SCHEDULER(name, summary)                                                       \
   void schedule_##name(const ScheduleContext *context, Schedule *schedule, Arena *out, \
                        Arena *scratch);
 #include "schedule/algos.def"

@@ -12,18 +12,20 @@ enum CharClass {
 #define L (CC_WORD | CC_START)
 #define D (CC_WORD | CC_DIGIT)
 static const uint8_t char_class[256] = {
-    ['\t'] = CC_SPACE, ['\n'] = CC_SPACE, ['\r'] = CC_SPACE, [' '] = CC_SPACE,
-    ['-'] = CC_WORD,   ['.'] = CC_WORD,   ['_'] = L,
-    ['0'] = D, ['1'] = D, ['2'] = D, ['3'] = D, ['4'] = D,
-    ['5'] = D, ['6'] = D, ['7'] = D, ['8'] = D, ['9'] = D,
-    ['A'] = L, ['B'] = L, ['C'] = L, ['D'] = L, ['E'] = L, ['F'] = L, ['G'] = L, ['H'] = L,
-    ['I'] = L, ['J'] = L, ['K'] = L, ['L'] = L, ['M'] = L, ['N'] = L, ['O'] = L, ['P'] = L,
-    ['Q'] = L, ['R'] = L, ['S'] = L, ['T'] = L, ['U'] = L, ['V'] = L, ['W'] = L, ['X'] = L,
-    ['Y'] = L, ['Z'] = L,
-    ['a'] = L, ['b'] = L, ['c'] = L, ['d'] = L, ['e'] = L, ['f'] = L, ['g'] = L, ['h'] = L,
-    ['i'] = L, ['j'] = L, ['k'] = L, ['l'] = L, ['m'] = L, ['n'] = L, ['o'] = L, ['p'] = L,
-    ['q'] = L, ['r'] = L, ['s'] = L, ['t'] = L, ['u'] = L, ['v'] = L, ['w'] = L, ['x'] = L,
-    ['y'] = L, ['z'] = L,
+    ['\t'] = CC_SPACE, ['\n'] = CC_SPACE, ['\r'] = CC_SPACE, [' '] = CC_SPACE, ['-'] = CC_WORD,
+    ['.'] = CC_WORD,   ['_'] = L,         ['0'] = D,         ['1'] = D,        ['2'] = D,
+    ['3'] = D,         ['4'] = D,         ['5'] = D,         ['6'] = D,        ['7'] = D,
+    ['8'] = D,         ['9'] = D,         ['A'] = L,         ['B'] = L,        ['C'] = L,
+    ['D'] = L,         ['E'] = L,         ['F'] = L,         ['G'] = L,        ['H'] = L,
+    ['I'] = L,         ['J'] = L,         ['K'] = L,         ['L'] = L,        ['M'] = L,
+    ['N'] = L,         ['O'] = L,         ['P'] = L,         ['Q'] = L,        ['R'] = L,
+    ['S'] = L,         ['T'] = L,         ['U'] = L,         ['V'] = L,        ['W'] = L,
+    ['X'] = L,         ['Y'] = L,         ['Z'] = L,         ['a'] = L,        ['b'] = L,
+    ['c'] = L,         ['d'] = L,         ['e'] = L,         ['f'] = L,        ['g'] = L,
+    ['h'] = L,         ['i'] = L,         ['j'] = L,         ['k'] = L,        ['l'] = L,
+    ['m'] = L,         ['n'] = L,         ['o'] = L,         ['p'] = L,        ['q'] = L,
+    ['r'] = L,         ['s'] = L,         ['t'] = L,         ['u'] = L,        ['v'] = L,
+    ['w'] = L,         ['x'] = L,         ['y'] = L,         ['z'] = L,
 };
 #undef L
 #undef D
@@ -55,7 +57,8 @@ static bool skip_blanks(Lexer *lexer) {
   const char *text = lexer->text;
   uint32_t pos = lexer->pos, length = lexer->length;
   for (;;) {
-    while (pos < length && is_class(text[pos], CC_SPACE)) pos++;
+    while (pos < length && is_class(text[pos], CC_SPACE))
+      pos++;
     if (pos + 1 >= length || text[pos] != '/') break; /* as almost always */
     uint32_t begin = pos;
     if (text[pos + 1] == '/') {
@@ -92,12 +95,14 @@ static bool skip_blanks(Lexer *lexer) {
 }
 
 static uint32_t skip_in(const Lexer *lexer, uint32_t pos, const char *set) {
-  while (pos < lexer->length && lexer->text[pos] && strchr(set, lexer->text[pos])) pos++;
+  while (pos < lexer->length && lexer->text[pos] && strchr(set, lexer->text[pos]))
+    pos++;
   return pos;
 }
 
 static uint32_t skip_digits(const Lexer *lexer, uint32_t pos) {
-  while (pos < lexer->length && is_class(lexer->text[pos], CC_DIGIT)) pos++;
+  while (pos < lexer->length && is_class(lexer->text[pos], CC_DIGIT))
+    pos++;
   return pos;
 }
 
@@ -254,7 +259,8 @@ static void lex_nan(Lexer *lexer, uint32_t end) {
   }
 }
 
-/* Few enough digits not to overflow, which no other pattern could take further: nearly all numbers. */
+/* Few enough digits not to overflow, which no other pattern could take further: nearly all numbers.
+ */
 static bool lex_plain_int(Lexer *lexer) {
   enum { SAFE_DIGITS = 18 };
   uint32_t begin = lexer->tok.begin, pos = begin;
@@ -347,8 +353,12 @@ static void lex_word(Lexer *lexer) {
 /* Bytes of the UTF-8 sequence at `pos`, as loosely as RE2 checks them; 0 when it is none. */
 static uint32_t utf8_length(const char *text, uint32_t pos, uint32_t end) {
   unsigned char lead = (unsigned char)text[pos];
-  uint32_t length = lead < 0x80 ? 1 : lead < 0xC2 ? 0 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3
-                    : lead < 0xF5 ? 4 : 0;
+  uint32_t length = lead < 0x80   ? 1
+                    : lead < 0xC2 ? 0
+                    : lead < 0xE0 ? 2
+                    : lead < 0xF0 ? 3
+                    : lead < 0xF5 ? 4
+                                  : 0;
   if (length > end - pos) return 0;
   for (uint32_t i = 1; i < length; i++) {
     if (((unsigned char)text[pos + i] & 0xC0) != 0x80) return 0;
@@ -573,8 +583,7 @@ uint32_t text_line_end(const char *text, uint32_t length, uint32_t pos) {
       const char *newline = memchr(text + end, '\n', length - end);
       return newline ? (uint32_t)(newline - text) + 1 : length;
     } else if (c == '/' && end + 1 < length && text[end + 1] == '*') {
-      for (end += 2; end + 1 < length && !(text[end] == '*' && text[end + 1] == '/'); end++) {
-      }
+      for (end += 2; end + 1 < length && !(text[end] == '*' && text[end + 1] == '/'); end++) {}
       end = end + 2 <= length ? end + 2 : length;
     } else {
       return pos;

@@ -1,6 +1,6 @@
-/* Tokens of HLO text (xla/hlo/parser/hlo_lexer.cc). One token is held; a saved copy of the Lexer is a
- * place to go back to. What a word is depends only on the word and the byte behind it, so the lexer
- * needs no help from the parser, except that an integer list asks for plain integers. */
+/* Tokens of HLO text (xla/hlo/parser/hlo_lexer.cc). One token is held; a saved copy of the Lexer is
+ * a place to go back to. What a word is depends only on the word and the byte behind it, so the
+ * lexer needs no help from the parser, except that an integer list asks for plain integers. */
 #ifndef REMAT_HLO_TEXT_LEXER_H
 #define REMAT_HLO_TEXT_LEXER_H
 
@@ -26,14 +26,14 @@ typedef enum TokKind {
   TOK_ARROW,
   TOK_LESS_EQUAL,
   TOK_DOTS,
-  TOK_NAME,       /* %word, or a word with `:` right behind it (which is swallowed) */
-  TOK_ATTR_NAME,  /* a word with `=` right behind it (which is swallowed) */
-  TOK_IDENT,      /* any other word */
-  TOK_TYPE,       /* an element type; `value` is the ElementType */
-  TOK_KEYWORD,    /* `value` is the Keyword */
+  TOK_NAME,      /* %word, or a word with `:` right behind it (which is swallowed) */
+  TOK_ATTR_NAME, /* a word with `=` right behind it (which is swallowed) */
+  TOK_IDENT,     /* any other word */
+  TOK_TYPE,      /* an element type; `value` is the ElementType */
+  TOK_KEYWORD,   /* `value` is the Keyword */
   TOK_STRING,
   TOK_INT,
-  TOK_DECIMAL,    /* a float, or nan */
+  TOK_DECIMAL, /* a float, or nan */
   TOK_NEG_INF,
   TOK_DIM_LABELS, /* b01f_01io->b01f */
   TOK_DXD,        /* 2x2 */
@@ -42,9 +42,9 @@ typedef enum TokKind {
 
 typedef struct Token {
   uint8_t kind;
-  uint8_t value; /* ElementType or Keyword */
-  bool is_nan;   /* of a TOK_DECIMAL */
-  bool is_stray; /* of a TOK_ERROR: one character that begins no token */
+  uint8_t value;       /* ElementType or Keyword */
+  bool is_nan;         /* of a TOK_DECIMAL */
+  bool is_stray;       /* of a TOK_ERROR: one character that begins no token */
   uint32_t begin, end; /* the whole token */
   Span word;           /* without %, quotes, swallowed `:` or `=` */
   int64_t integer;     /* of a TOK_INT; 64 bits, 2^63 and above wrap (XLA's rule) */

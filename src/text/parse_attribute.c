@@ -154,7 +154,8 @@ static bool split_ints(Parser *parser, Str text, char separator, uint32_t place,
   *count = 0;
   for (uint32_t begin = 0; begin <= text.len;) {
     uint32_t end = begin;
-    while (end < text.len && text.data[end] != separator) end++;
+    while (end < text.len && text.data[end] != separator)
+      end++;
     Lexer number;
     lexer_init(&number, text.data + begin, end - begin, NULL);
     lex_next_int(&number);
@@ -179,7 +180,8 @@ static bool parse_sizes(Parser *parser, uint32_t *count) {
   return ok;
 }
 
-/* A pad token, its dimensions of `lo_hi` or, where allowed, `lo_hi_interior`: three integers each. */
+/* A pad token, its dimensions of `lo_hi` or, where allowed, `lo_hi_interior`: three integers each.
+ */
 static bool parse_pad(Parser *parser, bool with_interior, uint32_t *count) {
   if (!at(parser, TOK_PAD)) return parse_expected(parser, "padding such as 0_0x1_1");
   Str text = tok_word(parser);
@@ -187,7 +189,8 @@ static bool parse_pad(Parser *parser, bool with_interior, uint32_t *count) {
   *count = 0;
   for (uint32_t begin = 0; begin <= text.len;) {
     uint32_t end = begin, num_ints;
-    while (end < text.len && text.data[end] != 'x') end++;
+    while (end < text.len && text.data[end] != 'x')
+      end++;
     Str dim = {text.data + begin, end - begin};
     if (!split_ints(parser, dim, '_', place, &num_ints)) return false;
     if (num_ints == 2) push_int(parser, 0);
@@ -207,7 +210,15 @@ static bool parse_padding(Parser *parser) {
   return parse_pad(parser, true, &count);
 }
 
-enum { WINDOW_SIZE, WINDOW_STRIDE, WINDOW_PAD, WINDOW_LHS, WINDOW_RHS, WINDOW_REVERSAL, NUM_WINDOW };
+enum {
+  WINDOW_SIZE,
+  WINDOW_STRIDE,
+  WINDOW_PAD,
+  WINDOW_LHS,
+  WINDOW_RHS,
+  WINDOW_REVERSAL,
+  NUM_WINDOW
+};
 
 typedef struct WindowField {
   uint32_t first, count; /* in module ints */
@@ -231,7 +242,8 @@ static bool parse_window(Parser *parser) {
     if (!at(parser, TOK_ATTR_NAME)) return parse_expected(parser, "a field of the window or '}'");
     Str name = tok_word(parser);
     uint32_t field = 0;
-    while (field < NUM_WINDOW && !str_is(name, names[field])) field++;
+    while (field < NUM_WINDOW && !str_is(name, names[field]))
+      field++;
     if (field == NUM_WINDOW) {
       return parse_fail(parser, place, "a window has no field '%.*s'%s", (int)name.len, name.data,
                         parse_meant(parser, name, names, NUM_WINDOW));
@@ -286,7 +298,8 @@ static bool parse_label_part(Parser *parser, Str part, const char *letters, uint
     }
   }
   uint32_t first = parser->source->ints.len;
-  for (uint32_t i = 0; i < 2 + *num_spatial; i++) push_int(parser, -1);
+  for (uint32_t i = 0; i < 2 + *num_spatial; i++)
+    push_int(parser, -1);
   for (uint32_t i = 0; i < part.len; i++) {
     char c = part.data[i];
     if (c == '?') continue;
@@ -319,7 +332,8 @@ static bool parse_dim_labels(Parser *parser) {
     if (!parse_label_part(parser, parts[i], letters[i], &num_spatial[i])) return false;
   }
   if (num_spatial[0] != num_spatial[1] || num_spatial[0] != num_spatial[2]) {
-    return parse_fail(parser, place, "input, kernel and output have %u, %u and %u spatial dimensions",
+    return parse_fail(parser, place,
+                      "input, kernel and output have %u, %u and %u spatial dimensions",
                       num_spatial[0], num_spatial[1], num_spatial[2]);
   }
   parser->source->ints.data[count_at] = num_spatial[0];
@@ -490,7 +504,8 @@ static bool parse_tolerance(Parser *parser) {
       uint32_t place = tok(parser)->begin;
       double value;
       if (!parse_double(parser, &value)) return false;
-      if (!(value >= 0)) return parse_fail(parser, place, "a tolerance is not negative"); /* XLA dies */
+      if (!(value >= 0))
+        return parse_fail(parser, place, "a tolerance is not negative"); /* XLA dies */
     } while (eat(parser, TOK_COMMA));
   }
   return parse_close(parser, TOK_RBRACE, opener, "the tolerances");
@@ -520,7 +535,8 @@ static bool parse_result_accuracy(Parser *parser) {
 }
 
 /* '{' (lhs= | rhs=) '{' field* '}' … '}', without commas. */
-static bool parse_tensor_configs(Parser *parser, const char *const *int_fields, bool with_sparsity) {
+static bool parse_tensor_configs(Parser *parser, const char *const *int_fields,
+                                 bool with_sparsity) {
   int64_t kept[2][4] = {{0}}; /* per side: given, non-zeros, block size, dimension */
   uint32_t opener = tok(parser)->begin;
   if (!parse_token(parser, TOK_LBRACE, "before the configuration")) return false;
@@ -539,7 +555,8 @@ static bool parse_tensor_configs(Parser *parser, const char *const *int_fields, 
       if (!at(parser, TOK_ATTR_NAME)) return parse_expected(parser, "a field or '}'");
       uint32_t place = tok(parser)->begin, count, before = parser->source->ints.len;
       int known = 0;
-      while (int_fields[known] && !str_is(name, int_fields[known])) known++;
+      while (int_fields[known] && !str_is(name, int_fields[known]))
+        known++;
       bool is_sparsity = with_sparsity && str_is(name, "sparsity");
       if (!int_fields[known] && !is_sparsity) {
         return parse_fail(parser, place, "there is no field '%.*s' here", (int)name.len, name.data);
@@ -559,7 +576,8 @@ static bool parse_tensor_configs(Parser *parser, const char *const *int_fields, 
     }
     if (!parse_close(parser, TOK_RBRACE, inner, "the tensor's configuration")) return false;
   }
-  for (int i = 0; with_sparsity && i < 8; i++) push_int(parser, kept[i / 4][i % 4]);
+  for (int i = 0; with_sparsity && i < 8; i++)
+    push_int(parser, kept[i / 4][i % 4]);
   return parse_close(parser, TOK_RBRACE, opener, "the configuration");
 }
 
@@ -575,8 +593,8 @@ bool parse_original_array(Parser *parser) {
   return parse_close(parser, TOK_RBRACE, opener, "the original array");
 }
 
-/* '{' '[' synthetic_call ']' '}' | '{' tree (',' '[' string ']')? '}', the tree being any sequence of
- * parentheses, commas and original arrays: XLA does not look closer. */
+/* '{' '[' synthetic_call ']' '}' | '{' tree (',' '[' string ']')? '}', the tree being any sequence
+ * of parentheses, commas and original arrays: XLA does not look closer. */
 bool parse_original_value(Parser *parser) {
   uint32_t opener = tok(parser)->begin;
   if (!parse_token(parser, TOK_LBRACE, "before the original value")) return false;
@@ -620,7 +638,8 @@ static bool parse_domain(Parser *parser) {
     uint32_t place = tok(parser)->begin;
     Str name = tok_word(parser);
     int field = 0;
-    while (field < 3 && !str_is(name, names[field])) field++;
+    while (field < 3 && !str_is(name, names[field]))
+      field++;
     if (!at(parser, TOK_ATTR_NAME) || field == 3) {
       return parse_expected(parser, "kind=, entry= or exit=");
     }
@@ -658,9 +677,9 @@ enum MetadataField {
 };
 
 static const char *const metadata_names[NUM_META] = {
-    "op_name",           "stack_frame_id", "op_type",       "source_file",
-    "source_line",       "source_end_line", "source_column", "source_end_column",
-    "profile_type",      "deduplicated_name", "scheduling_name", "metadata_payload"};
+    "op_name",      "stack_frame_id",    "op_type",         "source_file",
+    "source_line",  "source_end_line",   "source_column",   "source_end_column",
+    "profile_type", "deduplicated_name", "scheduling_name", "metadata_payload"};
 
 static bool parse_profile_types(Parser *parser) {
   uint32_t place = tok(parser)->begin, before = parser->source->ints.len;
@@ -695,9 +714,9 @@ static bool parse_metadata_field(Parser *parser, enum MetadataField field, Metad
 }
 
 /* ---- metadata as XLA prints it ----
- * Half of the bytes of most dumps: strings without escapes and short numbers, one blank between them.
- * These functions return the offset behind what they read, 0 when the text has another form, which is
- * then left to parse_metadata. */
+ * Half of the bytes of most dumps: strings without escapes and short numbers, one blank between
+ * them. These functions return the offset behind what they read, 0 when the text has another form,
+ * which is then left to parse_metadata. */
 
 static uint32_t read_plain_string(const Lexer *lexer, uint32_t pos, Span *string) {
   if (pos >= lexer->length || lexer->text[pos] != '"') return 0;
@@ -773,7 +792,8 @@ bool parse_metadata(Parser *parser, Metadata *metadata) {
     if (!at(parser, TOK_ATTR_NAME)) return parse_expected(parser, "a field of the metadata or '}'");
     Str name = tok_word(parser);
     uint32_t field = 0;
-    while (field < NUM_META && !str_is(name, metadata_names[field])) field++;
+    while (field < NUM_META && !str_is(name, metadata_names[field]))
+      field++;
     if (field == NUM_META) {
       return parse_fail(parser, place, "metadata has no field '%.*s'%s", (int)name.len, name.data,
                         parse_meant(parser, name, metadata_names, NUM_META));

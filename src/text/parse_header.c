@@ -246,7 +246,8 @@ static bool parse_header_attr(Parser *parser, uint32_t *seen) {
   if (!at(parser, TOK_ATTR_NAME)) return parse_expected(parser, "an attribute behind ','");
   Str name = tok_word(parser);
   uint32_t attr = 0;
-  while (attr < NUM_HEADER_ATTRS && !str_is(name, header_names[attr])) attr++;
+  while (attr < NUM_HEADER_ATTRS && !str_is(name, header_names[attr]))
+    attr++;
   if (attr == NUM_HEADER_ATTRS) {
     return parse_fail(parser, place, "a module has no attribute '%.*s'%s", (int)name.len, name.data,
                       parse_meant(parser, name, header_names, NUM_HEADER_ATTRS));
@@ -269,7 +270,8 @@ static bool parse_string_table(Parser *parser, bool is_files) {
     bool is_missing = at(parser, TOK_INT) || at(parser, TOK_KEYWORD);
     Span text = {place, place};
     if (is_missing) {
-      diag_warn(parser->diags, DIAG_AT(place), "expected a string; XLA overlooks that it is missing");
+      diag_warn(parser->diags, DIAG_AT(place),
+                "expected a string; XLA overlooks that it is missing");
     } else if (!parse_string(parser, &text)) {
       return false;
     }
@@ -292,7 +294,8 @@ static bool parse_int_fields(Parser *parser, const char *const *names, int count
     if (!at(parser, TOK_ATTR_NAME)) return parse_expected(parser, "a field or '}'");
     Str name = tok_word(parser);
     int field = 0;
-    while (field < count && !str_is(name, names[field])) field++;
+    while (field < count && !str_is(name, names[field]))
+      field++;
     if (field == count) {
       return parse_fail(parser, place, "there is no field '%.*s' here%s", (int)name.len, name.data,
                         parse_meant(parser, name, names, (uint32_t)count));

@@ -20,8 +20,7 @@ static uint64_t name_key(CompId comp, uint64_t name_hash) {
 
 static InstId find_hashed(const Parser *parser, Str name, uint64_t name_hash) {
   InstId id;
-  for (IdProbe probe =
-           id_table_probe(&parser->inst_names, name_key(parser->comp, name_hash));
+  for (IdProbe probe = id_table_probe(&parser->inst_names, name_key(parser->comp, name_hash));
        id_probe_next(&probe, &id);) {
     const Instruction *inst = inst_get(parser->module, id);
     if (inst->parent == parser->comp && inst->name_len == name.len &&
@@ -57,8 +56,8 @@ InstId parser_add_inst(Parser *parser, const NewInst *new) {
   }
   *vec_push(parser->arena, &module->insts) = (Instruction){.name = new->name.data,
                                                            .name_len = new->name.len,
-                                                           .opcode = (uint16_t)new->opcode,
-                                                           .flags = (uint16_t)new->flags,
+                                                           .opcode = (uint16_t) new->opcode,
+                                                           .flags = (uint16_t) new->flags,
                                                            .shape = new->shape,
                                                            .parent = parser->comp,
                                                            .origin = id,
@@ -73,9 +72,8 @@ InstId parser_add_inst(Parser *parser, const NewInst *new) {
   *source = new->source;
   source->operand_offsets = parser->source->operand_offsets.len - new->num_operands;
   *vec_push(parser->tables, &parser->comp_insts) = id;
-  *vec_push(parser->tables, &parser->name_slots) =
-      id_table_add(&parser->inst_names, parser->tables,
-                   name_key(parser->comp, hash_str(new->name)), id);
+  *vec_push(parser->tables, &parser->name_slots) = id_table_add(
+      &parser->inst_names, parser->tables, name_key(parser->comp, hash_str(new->name)), id);
   return id;
 }
 
@@ -282,8 +280,8 @@ static bool parse_operands(Parser *parser, ParseError *noted) {
 /* ---- attributes ---- */
 
 typedef struct AttrSet {
-  uint32_t first;        /* in parser->attrs */
-  uint32_t first_callee; /* in parser->callees */
+  uint32_t first;                       /* in parser->attrs */
+  uint32_t first_callee;                /* in parser->callees */
   uint64_t seen[(NUM_ATTRS + 63) / 64]; /* by the first row of each text */
 } AttrSet;
 
@@ -299,8 +297,8 @@ static const AttrRule *find_rule(const Parser *parser, const AttrRule *rules, At
   return NULL;
 }
 
-static bool fail_unknown_attr(Parser *parser, const AttrRule *const *rules, Str name,
-                              Opcode opcode, uint32_t place) {
+static bool fail_unknown_attr(Parser *parser, const AttrRule *const *rules, Str name, Opcode opcode,
+                              uint32_t place) {
   const char *known[NUM_ATTRS];
   uint32_t num_own = 0;
   const char *own = "";
@@ -375,7 +373,8 @@ static bool parse_attributes(Parser *parser, const AttrRule *const *rules, Opcod
       if (!rule->is_required) continue;
       if (is_seen(set, (AttrId)parser->words.attr_name[rule->attr])) continue;
       return parse_fail(parser, place, "%s lacks the attribute '%s'%s", opcode_text(opcode),
-                        attribute_info((AttrId)rule->attr)->text, is_allowed ? "" : ", which a nested instruction cannot carry");
+                        attribute_info((AttrId)rule->attr)->text,
+                        is_allowed ? "" : ", which a nested instruction cannot carry");
     }
   }
   return true;
@@ -590,7 +589,8 @@ static bool parse_arguments(Parser *parser, RhsText *rhs, NewInst *new, ParseErr
   return ok;
 }
 
-/* Whether the shape that is written may not be the one that it has, or who follows looks further. */
+/* Whether the shape that is written may not be the one that it has, or who follows looks further.
+ */
 static bool replaces_shape(Opcode opcode) {
   switch (opcode) {
     case OPCODE_ADD_DEPENDENCY:
@@ -617,9 +617,8 @@ static bool parse_rhs_tail(Parser *parser, RhsText *rhs, NewInst *new, bool with
   bool is_sugar = op->wrapped != NUM_OPCODES;
   bool makes_wrapper = is_sugar && op->opcode == OPCODE_ASYNC_START;
   /* Sugar takes the wrapped opcode's attributes, and not `calls`: that is what it stands for. */
-  static const AttrRule sugar_rules[] = {{ATTR_ASYNC_EXECUTION_THREAD, false},
-                                         {ATTR_OUTPUT_TO_OPERAND_ALIASING, false},
-                                         {-1, false}};
+  static const AttrRule sugar_rules[] = {
+      {ATTR_ASYNC_EXECUTION_THREAD, false}, {ATTR_OUTPUT_TO_OPERAND_ALIASING, false}, {-1, false}};
   const AttrRule *rules[2] = {attribute_rules(op->opcode), NULL};
   if (makes_wrapper) {
     rules[0] = attribute_rules(op->wrapped);
@@ -627,7 +626,8 @@ static bool parse_rhs_tail(Parser *parser, RhsText *rhs, NewInst *new, bool with
   } else if (is_sugar) {
     rules[0] = sugar_rules;
   }
-  if (!parse_attributes(parser, rules, is_sugar ? op->wrapped : op->opcode, with_attributes, &set)) {
+  if (!parse_attributes(parser, rules, is_sugar ? op->wrapped : op->opcode, with_attributes,
+                        &set)) {
     return false;
   }
   order_callees(parser, &set);

@@ -79,14 +79,14 @@ bool parse_expected(Parser *parser, const char *wanted) {
 
 bool parse_token(Parser *parser, TokKind kind, const char *where) {
   if (eat(parser, kind)) return true;
-  return parse_expected(parser,
-                        arena_printf(parser->scratch, "%s %s", tok_kind_text(kind), where));
+  return parse_expected(parser, arena_printf(parser->scratch, "%s %s", tok_kind_text(kind), where));
 }
 
 bool parse_close(Parser *parser, TokKind kind, uint32_t opener, const char *what) {
   if (eat(parser, kind)) return true;
   bool had_error = parser->error.message != NULL;
-  parse_expected(parser, arena_printf(parser->scratch, "%s to close %s", tok_kind_text(kind), what));
+  parse_expected(parser,
+                 arena_printf(parser->scratch, "%s to close %s", tok_kind_text(kind), what));
   if (!had_error && tok(parser)->kind != TOK_ERROR) parser->error.opener = opener;
   return false;
 }
@@ -124,7 +124,8 @@ bool parse_name(Parser *parser, Str *name) {
       Str word = tok_word(parser);
       return parse_fail(parser, tok(parser)->begin,
                         "'%.*s=' reads as an attribute: a name without '%%' needs a blank before "
-                        "'='", (int)word.len, word.data);
+                        "'='",
+                        (int)word.len, word.data);
     }
     return parse_expected(parser, "a name");
   }
@@ -143,8 +144,8 @@ bool parse_string(Parser *parser, Span *text) {
 bool parse_int_list(Parser *parser, TokKind open, TokKind close, TokKind separator) {
   uint32_t opener = tok(parser)->begin;
   if (!at(parser, open)) {
-    return parse_expected(parser, arena_printf(parser->scratch, "%s before a list of integers",
-                                               tok_kind_text(open)));
+    return parse_expected(
+        parser, arena_printf(parser->scratch, "%s before a list of integers", tok_kind_text(open)));
   }
   lex_next_int(&parser->lex);
   if (!at(parser, close)) {
@@ -216,7 +217,8 @@ static bool collect_params(Parser *parser, CompId id) {
   return true;
 }
 
-/* Names are looked up in their own computation only: a small table serves all, and stays in the cache.
+/* Names are looked up in their own computation only: a small table serves all, and stays in the
+ * cache.
  */
 static void forget_names(Parser *parser) {
   if (parser->name_slots_mask == parser->inst_names.mask) {
@@ -254,8 +256,9 @@ bool parse_computation_body(Parser *parser, Str name, unsigned flags, CompId *id
   uint32_t opener = tok(parser)->begin;
   if (!parse_token(parser, TOK_LBRACE, "before the instructions")) return false;
   if (at(parser, TOK_RBRACE)) {
-    return parse_fail_opened(parser, tok(parser)->begin, opener, "a computation has at least one "
-                                                                 "instruction");
+    return parse_fail_opened(parser, tok(parser)->begin, opener,
+                             "a computation has at least one "
+                             "instruction");
   }
   if (name.len == 0) name = STR("_");
   if (!(flags & COMP_NESTED)) parser->body = opener;
@@ -297,7 +300,8 @@ static bool parse_signature(Parser *parser, ShapeId *result, uint32_t *place) {
       ShapeId shape;
       if (!parse_name(parser, &name)) return false;
       if (at(parser, TOK_COLON)) {
-        return parse_expected(parser, "a shape; a parameter is written `name: shape` or `%name shape`");
+        return parse_expected(parser,
+                              "a shape; a parameter is written `name: shape` or `%name shape`");
       }
       if (!parse_shape(parser, &shape)) return false;
     } while (eat(parser, TOK_COMMA));
@@ -319,8 +323,9 @@ static bool parse_computation_attrs(Parser *parser, CompId id) {
     Str name = tok_word(parser);
     bool is_thread = str_is(name, "execution_thread");
     if (!is_thread && !str_is(name, "backend_config")) {
-      return parse_fail(parser, place, "a computation has no attribute '%.*s', only "
-                                       "execution_thread and backend_config",
+      return parse_fail(parser, place,
+                        "a computation has no attribute '%.*s', only "
+                        "execution_thread and backend_config",
                         (int)name.len, name.data);
     }
     if (is_thread ? has_thread : has_config) {
@@ -400,7 +405,8 @@ static bool parse_computation(Parser *parser) {
   if (at(parser, TOK_LPAREN) && !parse_signature(parser, &result, &shape_place)) return false;
   CompId id;
   if (!parse_computation_body(parser, name, 0, &id) ||
-      !check_result_shape(parser, id, result, shape_place) || !parse_computation_attrs(parser, id)) {
+      !check_result_shape(parser, id, result, shape_place) ||
+      !parse_computation_attrs(parser, id)) {
     return false;
   }
   if (is_entry && module->entry != NO_ID) {
@@ -519,9 +525,10 @@ static bool parse_single_instruction(Parser *parser) {
                       "text goes on behind a single instruction; a module begins with HloModule or "
                       "ENTRY, or with a computation's name and '{'");
   }
-  parser->source->comps.data[open.id] =
-      (CompSource){.text = {begin, parser->lex.prev_end}, .name = begin, .body = begin,
-                   .close = parser->lex.length};
+  parser->source->comps.data[open.id] = (CompSource){.text = {begin, parser->lex.prev_end},
+                                                     .name = begin,
+                                                     .body = begin,
+                                                     .close = parser->lex.length};
   parser->module->entry = open.id;
   return parser_close_comp(parser, open, NO_ID);
 }
@@ -553,7 +560,8 @@ static uint32_t unescape(const char *text, uint32_t length, char *out) {
       out[n++] = meant[found - plain];
       i++;
     } else {
-      /* Numeric escapes are of no use in a module's text outside of strings: keep a place holder. */
+      /* Numeric escapes are of no use in a module's text outside of strings: keep a place holder.
+       */
       out[n++] = '_';
       i++;
     }
@@ -612,7 +620,8 @@ rh_status text_parse_all(const char *text, size_t length, const ArenaOptions *me
   words_init(&parser.words, parser.tables);
   lexer_init(&parser.lex, text, (uint32_t)length, &parser.words);
   reserve(&parser, (uint32_t)length);
-  (void)vec_extend(parser.tables, &parser.operands, 0); /* a place of the first element is asked for */
+  (void)vec_extend(parser.tables, &parser.operands,
+                   0); /* a place of the first element is asked for */
   (void)vec_extend(parser.tables, &parser.callees, 0);
   (void)vec_extend(parser.tables, &parser.comp_insts, 0);
   bool ok = parse_text(&parser);

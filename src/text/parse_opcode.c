@@ -141,9 +141,8 @@ static bool check_custom_call(Parser *parser, const Candidate *candidate) {
     ShapeId wanted = (ShapeId)parser->source->ints.data[constraints->ints + i];
     ShapeId actual = inst_get(parser->module, candidate->operands[i])->shape;
     if (shape_compatible(&parser->module->shapes, wanted, actual)) continue;
-    return parse_fail(parser, constraints->text.begin,
-                      "layout constraint %u is %s, its operand %s", i,
-                      shown_shape(parser, wanted), shown_shape(parser, actual));
+    return parse_fail(parser, constraints->text.begin, "layout constraint %u is %s, its operand %s",
+                      i, shown_shape(parser, wanted), shown_shape(parser, actual));
   }
   return true;
 }

@@ -253,9 +253,9 @@ static bool parse_layout(Parser *parser, LayoutText *layout) {
     return parse_fail_opened(parser, noted.offset, noted.opener, "%s", noted.message);
   }
   bool has_suffix = at(parser, TOK_IDENT) || at(parser, TOK_HASH) || at(parser, TOK_ASTERISK);
-  if (!parse_close(parser, TOK_RBRACE, opener,
-                   has_suffix ? "the layout, whose suffixes come as D T L # * E S SC M"
-                              : "the layout")) {
+  if (!parse_close(
+          parser, TOK_RBRACE, opener,
+          has_suffix ? "the layout, whose suffixes come as D T L # * E S SC M" : "the layout")) {
     return false;
   }
   if (noted.message) {

@@ -1,10 +1,10 @@
 /* The parser's state, and the functions that its files give each other. text/parse.h is the way in.
  *
  * Functions are named after what they read. They return false on an error, which is then in
- * `parser->error`: the first one stays, until it is reported and taken out (parse_report), which those
- * do that know where to go on: computations and their bodies (recover.c). Where XLA's parser tries something and goes on when it fails,
- * so does this one (parse_operands, layouts); such an error becomes a warning if the text is
- * accepted in the end. */
+ * `parser->error`: the first one stays, until it is reported and taken out (parse_report), which
+ * those do that know where to go on: computations and their bodies (recover.c). Where XLA's parser
+ * tries something and goes on when it fails, so does this one (parse_operands, layouts); such an
+ * error becomes a warning if the text is accepted in the end. */
 #ifndef REMAT_HLO_TEXT_PARSER_H
 #define REMAT_HLO_TEXT_PARSER_H
 
@@ -66,21 +66,21 @@ typedef struct Parser {
   VEC(ShapeId) shape_text_ids;
 
   IdTable inst_names; /* in the computations that are open: hashed with the computation's id */
-  VEC(uint32_t) name_slots; /* of that table, as long as it does not grow */
-  uint32_t name_slots_mask; /* of the table when the first of them was taken */
-  IdTable comp_names; /* top-level computations */
-  CompId comp;        /* the computation that is being read */
-  uint32_t body;      /* offset of the '{' of the last one at top level */
+  VEC(uint32_t) name_slots;   /* of that table, as long as it does not grow */
+  uint32_t name_slots_mask;   /* of the table when the first of them was taken */
+  IdTable comp_names;         /* top-level computations */
+  CompId comp;                /* the computation that is being read */
+  uint32_t body;              /* offset of the '{' of the last one at top level */
   bool is_single_instruction; /* unknown operands become parameters */
   uint32_t num_created_params;
 
-  VEC(InstId) comp_insts;  /* stack: the instructions of the computations that are open */
-  VEC(InstId) operands;    /* stack: the operands of the instructions that are open */
+  VEC(InstId) comp_insts;        /* stack: the instructions of the computations that are open */
+  VEC(InstId) operands;          /* stack: the operands of the instructions that are open */
   VEC(uint32_t) operand_offsets; /* likewise */
-  VEC(CompId) callees;     /* stack: computations named by the attributes being read */
-  VEC(InstId) predecessors; /* stack: likewise control predecessors */
-  VEC(Attr) attrs;         /* stack: the attributes being read */
-  VEC(InstId) async_starts; /* by InstId: of async updates; as long as the last of them */
+  VEC(CompId) callees;           /* stack: computations named by the attributes being read */
+  VEC(InstId) predecessors;      /* stack: likewise control predecessors */
+  VEC(Attr) attrs;               /* stack: the attributes being read */
+  VEC(InstId) async_starts;      /* by InstId: of async updates; as long as the last of them */
   uint32_t num_anonymous;
   uint32_t lead; /* InstSource.lead of the instruction being read */
 } Parser;
@@ -134,13 +134,13 @@ typedef struct LineStart {
 } LineStart;
 LineStart parse_line_start(const Lexer *lexer, uint32_t pos);
 
-/* Whether the line at `pos` is no instruction of the body that opens at `opener`, but the computation
- * behind it: then it lacks its '}'. */
+/* Whether the line at `pos` is no instruction of the body that opens at `opener`, but the
+ * computation behind it: then it lacks its '}'. */
 bool parse_begins_next(const Lexer *lexer, uint32_t pos, uint32_t opener);
 
 /* Reports the error in the instruction that begins at `begin` of a computation's body, and goes to
- * what follows it there. False when the body does not go on; then, unless parser->error is still set,
- * the lexer is where the next computation begins, or at the end. */
+ * what follows it there. False when the body does not go on; then, unless parser->error is still
+ * set, the lexer is where the next computation begins, or at the end. */
 bool recover_in_body(Parser *parser, CompId comp, uint32_t opener, uint32_t begin, InstId *root);
 
 /* Likewise for a computation, or the module's header, that begins at `begin`: goes to the next
@@ -238,7 +238,8 @@ bool parse_shaped_literal(Parser *parser);
 /* [ROOT] name = rhs */
 bool parse_instruction(Parser *parser, InstId *root);
 
-/* [shape] opcode(operands) attributes. `name` is empty for a nested one, which takes no attributes. */
+/* [shape] opcode(operands) attributes. `name` is empty for a nested one, which takes no attributes.
+ */
 bool parse_instruction_rhs(Parser *parser, Str name, uint32_t begin, uint32_t name_offset,
                            bool with_attributes, InstId *id);
 
@@ -275,8 +276,8 @@ InstId parser_add_inst(Parser *parser, const NewInst *inst);
 /* Puts an operand on the stack; `offset` is where it stands in the text. */
 void parser_push_operand(Parser *parser, InstId operand, uint32_t offset);
 
-/* Opens and closes a computation: everything added in between belongs to it. False when its parameters
- * are not numbered from 0 on, each once. */
+/* Opens and closes a computation: everything added in between belongs to it. False when its
+ * parameters are not numbered from 0 on, each once. */
 typedef struct OpenComp {
   CompId id;
   CompId outer;

@@ -14,7 +14,7 @@ typedef struct Printer {
   const Schedule *schedule;
   Writer *out;
   Arena *scratch;
-  const char *newline;  /* of the text: "\n" or "\r\n" */
+  const char *newline;   /* of the text: "\n" or "\r\n" */
   bool *is_comp_changed; /* by CompId */
 } Printer;
 
@@ -240,7 +240,8 @@ static void write_predecessors(Printer *printer, InstId id) {
 /* Where `, name=` begins that stands before an attribute's value. */
 static uint32_t attr_begin(const Printer *printer, const Attr *attr) {
   uint32_t pos = attr->text.begin;
-  while (pos > 0 && printer->module->source->text[pos] != ',') pos--;
+  while (pos > 0 && printer->module->source->text[pos] != ',')
+    pos--;
   return pos;
 }
 
@@ -301,7 +302,8 @@ static uint32_t opcode_begin(const Printer *printer, InstId id, const InstSource
   const char *opcode = opcode_text((Opcode)inst_get(printer->module, id)->opcode);
   size_t len = strlen(opcode);
   uint32_t pos = source->paren;
-  while (memcmp(printer->module->source->text + pos, opcode, len) != 0) pos--;
+  while (memcmp(printer->module->source->text + pos, opcode, len) != 0)
+    pos--;
   return pos;
 }
 
@@ -320,8 +322,8 @@ static void write_changed_inst(Printer *printer, InstId id, const InstSource *so
     copier.pos = name_end(printer, source->name);
     if (inst_get(module, id)->flags & INST_NEW_SHAPE) {
       write_text(printer->out, " = ");
-      write_str(printer->out, shape_text(&module->shapes, inst_get(module, id)->shape, true,
-                                         printer->scratch));
+      write_str(printer->out,
+                shape_text(&module->shapes, inst_get(module, id)->shape, true, printer->scratch));
       write_text(printer->out, " ");
       copier.pos = opcode_begin(printer, id, source);
     }
@@ -373,8 +375,8 @@ static void write_line(BodyPrinter *body, InstId id) {
   uint32_t end = line_end(printer, source->text.end);
   if (source->lead != body->next_lead) begin_line(printer);
   write_span(printer, source->lead, source->text.begin);
-  bool gains_root = body->needs_root && inst_is_root(printer->module, id) &&
-                    source->text.begin == source->name;
+  bool gains_root =
+      body->needs_root && inst_is_root(printer->module, id) && source->text.begin == source->name;
   bool loses_root = source->text.begin != source->name && !inst_is_root(printer->module, id);
   if (is_inst_changed(printer, id) || body->splits_nested || gains_root || loses_root) {
     write_changed_inst(printer, id, source, body->needs_root);

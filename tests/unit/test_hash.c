@@ -155,7 +155,8 @@ START_TEST(slots_can_be_cleared_one_by_one) {
     ck_assert_uint_eq(table.mask, mask);
     id_table_clear_slots(&table, slots);
     ck_assert_uint_eq(table.len, 0);
-    for (uint32_t slot = 0; slot <= mask; slot++) ck_assert_uint_eq(table.slots[slot].id, NO_ID);
+    for (uint32_t slot = 0; slot <= mask; slot++)
+      ck_assert_uint_eq(table.slots[slot].id, NO_ID);
   }
   arena_free(arena);
 }

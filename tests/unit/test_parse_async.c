@@ -6,13 +6,15 @@
 
 #define HEAD "HloModule m\nENTRY e {\n  p = f32[4,4] parameter(0)\n  q = f32[4,4] parameter(1)\n  "
 
-/* What the computation that the start implies has in the end: its parameters' shapes and its root. */
+/* What the computation that the start implies has in the end: its parameters' shapes and its root.
+ */
 static const struct {
   const char *text;
   uint32_t num_params;
   const char *root;
 } rows[] = {
-    {"s = ((f32[4,4], f32[4,4]), f32[4,4], s32[]) add-start(p, q)\n  ROOT d = f32[4,4] add-done(s)\n}\n",
+    {"s = ((f32[4,4], f32[4,4]), f32[4,4], s32[]) add-start(p, q)\n  ROOT d = f32[4,4] "
+     "add-done(s)\n}\n",
      2, "f32[4,4]"},
     /* Late binding: dummies as many as the opcode needs. */
     {"ROOT s = ((), (), s32[]) dot-start()\n}\n", 2, "()"},

@@ -502,7 +502,8 @@ static const struct {
     {"(f32[], f32[4]) scan(s), dimensions={0}, num_carries=1, to_apply=step", "1 operands"},
     {"(f32[], f32[4]) scan(s, v), dimensions={0}, num_carries=3, to_apply=step",
      "fewer operands than carries"},
-    {"(f32[], f32[4]) scan(s, v), dimensions={0}, num_carries=-1, to_apply=step", "negative number"},
+    {"(f32[], f32[4]) scan(s, v), dimensions={0}, num_carries=-1, to_apply=step",
+     "negative number"},
     {"f32[4,4] opt-barrier(f), metadata={}, metadata={}", "given twice"},
 };
 
@@ -644,7 +645,8 @@ START_TEST(replication_flags_are_counted) {
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     char text[256];
-    int length = snprintf(text, sizeof text, "HloModule m\nENTRY e { ROOT g = %s }\n", cases[i].inst);
+    int length =
+        snprintf(text, sizeof text, "HloModule m\nENTRY e { ROOT g = %s }\n", cases[i].inst);
     if (cases[i].why) {
       check_refused(text, (size_t)length, cases[i].why);
     } else {

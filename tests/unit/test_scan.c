@@ -22,8 +22,10 @@ END_TEST
 
 START_TEST(word_bytes_are_those_of_names) {
   for (int byte = 0; byte < 256; byte++) {
-    bool expected = byte != 0 && strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                                        "0123456789_.-", byte);
+    bool expected = byte != 0 && strchr(
+                                     "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                     "0123456789_.-",
+                                     byte);
     ck_assert_msg(scan_is_word((char)byte) == expected, "byte %d", byte);
     char text[16];
     memset(text, byte, sizeof text);
@@ -37,7 +39,8 @@ START_TEST(strings_stop_at_what_needs_a_look) {
   for (size_t s = 0; s < sizeof stops; s++) {
     for (uint32_t len = 0; len < 40; len++) {
       char *text = malloc(len + 1);
-      for (uint32_t i = 0; i < len; i++) text[i] = "a'\x01 \x7f/"[i % 6];
+      for (uint32_t i = 0; i < len; i++)
+        text[i] = "a'\x01 \x7f/"[i % 6];
       text[len] = stops[s];
       ck_assert_uint_eq(scan_plain_string(text, 0, len + 1, '"'), len);
       ck_assert_uint_eq(scan_plain_string(text, 0, len, '"'), len);

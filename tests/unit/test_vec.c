@@ -115,7 +115,8 @@ START_TEST(reserved_room_is_not_moved) {
   ck_assert_uint_eq(list.len, 0);
   ck_assert_uint_ge(list.cap, 1000);
   const uint32_t *data = list.data;
-  for (uint32_t i = 0; i < 1000; i++) *vec_push(arena, &list) = i;
+  for (uint32_t i = 0; i < 1000; i++)
+    *vec_push(arena, &list) = i;
   ck_assert_ptr_eq(list.data, data);
   vec_reserve(arena, &list, 10);
   ck_assert_ptr_eq(list.data, data);

@@ -13,9 +13,10 @@
 #define LOOP(init) "ROOT w = f32[4] while(" init "), condition=cond, body=body\n"
 #define COND "cond { cp = f32[4] parameter(0)\n ROOT t = pred[] constant(true) }\n"
 #define TWICE "a = f32[4] sine(p)\n b = f32[4] cosine(a)\n ROOT r = f32[4] add(a, b)\n"
-#define EFFECT(name, of)                                           \
-  name " = f32[4] custom-call(" of "), custom_call_target=\"t\", " \
-                                   "custom_call_has_side_effect=true\n"
+#define EFFECT(name, of)               \
+  name " = f32[4] custom-call(" of     \
+       "), custom_call_target=\"t\", " \
+       "custom_call_has_side_effect=true\n"
 #define SUM "sum { l = f32[] parameter(0)\n m = f32[] parameter(1)\n ROOT s = f32[] add(l, m) }\n"
 #define GATHER(name, channel, groups)                                                            \
   name " = f32[8] all-gather(p), dimensions={0}, channel_id=" channel ", replica_groups=" groups \
