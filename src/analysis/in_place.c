@@ -12,9 +12,7 @@ typedef struct Place {
 static Place follow_indirections(const Module *module, Place place) {
   while (inst_get(module, place.inst)->opcode == OPCODE_TUPLE && place.part != 0) {
     const Shape *tuple = inst_shape(module, place.inst);
-    uint32_t element = tuple->rank - 1;
-    while (tuple->element_offsets[element] > place.part)
-      element--;
+    uint32_t element = shape_element_of_part(tuple, place.part);
     place.part -= tuple->element_offsets[element];
     place.inst = inst_operand(module, place.inst, element);
   }

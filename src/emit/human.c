@@ -69,22 +69,14 @@ Str human_part(const ShapeTable *shapes, ShapeId shape, uint32_t part, Arena *ou
   char separator = '{';
   while (part != 0) {
     const Shape *tuple = shape_get(shapes, shape);
-    uint32_t low = 0, high = tuple->rank; /* the element is in [low, high) */
-    while (high - low > 1) {
-      uint32_t middle = low + (high - low) / 2;
-      if (tuple->element_offsets[middle] <= part) {
-        low = middle;
-      } else {
-        high = middle;
-      }
-    }
+    uint32_t element = shape_element_of_part(tuple, part);
     char room[DECIMAL_CHARS];
-    Str digits = decimal_text(low, room);
+    Str digits = decimal_text(element, room);
     *vec_push(out, &text) = separator;
     memcpy(vec_extend(out, &text, digits.len), digits.data, digits.len);
     separator = ',';
-    part -= tuple->element_offsets[low];
-    shape = tuple->elements[low];
+    part -= tuple->element_offsets[element];
+    shape = tuple->elements[element];
   }
   *vec_push(out, &text) = '}';
   return (Str){text.data, text.len};

@@ -300,8 +300,8 @@ bool shape_compatible(const ShapeTable *table, ShapeId a, ShapeId b) {
   return compatible_unbounded(table, a, b);
 }
 
-/* The element of a tuple in which part number `part` (> 0) lies. */
-static uint32_t element_of_part(const Shape *tuple, uint32_t part) {
+uint32_t shape_element_of_part(const Shape *tuple, uint32_t part) {
+  assert(tuple->kind == SHAPE_TUPLE && part > 0 && part < tuple->num_parts);
   uint32_t low = 0, high = tuple->rank; /* offsets[low] <= part < offsets[high] */
   while (high - low > 1) {
     uint32_t middle = low + (high - low) / 2;
@@ -317,8 +317,7 @@ static uint32_t element_of_part(const Shape *tuple, uint32_t part) {
 ShapeId shape_part(const ShapeTable *table, ShapeId id, uint32_t part) {
   while (part > 0) {
     const Shape *shape = shape_get(table, id);
-    assert(shape->kind == SHAPE_TUPLE && part < shape->num_parts && "the part exists");
-    uint32_t element = element_of_part(shape, part);
+    uint32_t element = shape_element_of_part(shape, part);
     part -= shape->element_offsets[element];
     id = shape->elements[element];
   }

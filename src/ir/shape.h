@@ -132,6 +132,9 @@ bool shape_is_effective_scalar(const Shape *shape);
 /* Equal up to layouts, dynamic flags and `?` (ShapeUtil::Compatible). */
 bool shape_compatible(const ShapeTable *table, ShapeId a, ShapeId b);
 
+/* The element of a tuple in which part number `part` lies; 0 < `part` < num_parts. O(log n). */
+uint32_t shape_element_of_part(const Shape *tuple, uint32_t part);
+
 /* The shape of part number `part`; `part` < num_parts. O(depth · log elements). */
 ShapeId shape_part(const ShapeTable *table, ShapeId shape, uint32_t part);
 

@@ -56,20 +56,6 @@ static uint32_t count_users(const ItemList *list, const BufferUses *uses, Tracke
   return count;
 }
 
-/* The number of the tuple element that is a part of depth 1. */
-static uint32_t element_of_part(const Shape *tuple, uint32_t part) {
-  uint32_t low = 0, high = tuple->rank;
-  while (high - low > 1) {
-    uint32_t middle = low + (high - low) / 2;
-    if (tuple->element_offsets[middle] <= part) {
-      low = middle;
-    } else {
-      high = middle;
-    }
-  }
-  return low;
-}
-
 /* A loop defines nothing: its state is the memory of its initial value. */
 static void merge_while(Builder *builder, InstId id, LogicalId logical) {
   Tracker *tracker = builder->tracker;
@@ -106,7 +92,7 @@ static void define(Builder *builder, InstId id, LogicalId logical) {
                             .depth = source->depth,
                             .element = NO_ID};
   if (source->depth == 1) {
-    buffer->element = element_of_part(inst_shape(tracker->module, id), source->part);
+    buffer->element = shape_element_of_part(inst_shape(tracker->module, id), source->part);
   }
   collect_uses(builder, logical, &buffer->uses, &buffer->has_indirect_uses);
   buffer->num_unfinished = count_users(tracker->list, &buffer->uses, tracked);
