@@ -32,6 +32,10 @@ typedef struct InPlacePairs {
   VEC(InPlacePair) list;
 } InPlacePairs;
 
+/* Appends the pairs that output_to_operand_aliasing names, in its order; XLA's parser takes pairs
+ * of what is not there, which this leaves out. */
+void annotated_alias_pairs(const Module *module, InstId id, InPlacePairs *pairs, Arena *out);
+
 /* Appends the pairs of an instruction, those found inside a fusion's computation included. */
 void in_place_pairs(const Module *module, InstId id, InPlacePairs *pairs, Arena *out);
 

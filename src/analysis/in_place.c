@@ -45,22 +45,18 @@ static void add_default(const Module *module, InstId id, uint32_t count, InPlace
   }
 }
 
-static void add_annotated(const Module *module, InstId id, InPlacePairs *pairs, Arena *out) {
+void annotated_alias_pairs(const Module *module, InstId id, InPlacePairs *pairs, Arena *out) {
   IntSlice ints = inst_attr_ints(module, id, ATTR_OUTPUT_TO_OPERAND_ALIASING);
   const Instruction *inst = inst_get(module, id);
   for (uint32_t i = 0; i < ints.len;) {
-    uint32_t output_length = (uint32_t)ints.data[i++];
-    const int64_t *output = ints.data + i;
-    i += output_length;
-    int64_t operand = ints.data[i++];
-    uint32_t index_length = (uint32_t)ints.data[i++];
-    const int64_t *index = ints.data + i;
-    i += index_length;
-    if (operand < 0 || operand >= inst->num_operands) continue;
-    ShapeId operand_shape = inst_get(module, inst_operand(module, id, (uint32_t)operand))->shape;
-    uint32_t to = shape_index_part(&module->shapes, inst->shape, output, output_length);
-    uint32_t from = shape_index_part(&module->shapes, operand_shape, index, index_length);
-    if (to != NO_ID && from != NO_ID) add(pairs, out, (uint32_t)operand, from, to);
+    AliasPair pair;
+    i += alias_pair_read(ints.data + i, &pair);
+    if (pair.operand < 0 || pair.operand >= inst->num_operands) continue;
+    uint32_t operand = (uint32_t)pair.operand;
+    ShapeId operand_shape = inst_get(module, inst_operand(module, id, operand))->shape;
+    uint32_t to = shape_index_part(&module->shapes, inst->shape, pair.output, pair.output_len);
+    uint32_t from = shape_index_part(&module->shapes, operand_shape, pair.input, pair.input_len);
+    if (to != NO_ID && from != NO_ID) add(pairs, out, operand, from, to);
   }
 }
 
@@ -96,10 +92,10 @@ static void add_pairs(const Module *module, InstId id, InPlacePairs *pairs, Aren
     case OPCODE_COLLECTIVE_PERMUTE:
     case OPCODE_COLLECTIVE_PERMUTE_START: add_permute(module, id, pairs, out); break;
     case OPCODE_CUSTOM_CALL:
-    case OPCODE_ASYNC_START: add_annotated(module, id, pairs, out); break;
+    case OPCODE_ASYNC_START: annotated_alias_pairs(module, id, pairs, out); break;
     case OPCODE_FUSION:
       if (nesting < MAX_FUSION_NESTING) add_fusion(module, id, pairs, out, nesting);
-      add_annotated(module, id, pairs, out);
+      annotated_alias_pairs(module, id, pairs, out);
       break;
     default: break;
   }

@@ -43,22 +43,6 @@ void lint_fusion(Lint *lint, InstId id) {
 
 /* ---- output_to_operand_aliasing ---- */
 
-/* One pair, as ATTR_KIND_ALIASING keeps it. */
-typedef struct AliasPair {
-  const int64_t *output, *input; /* indices */
-  uint32_t output_len, input_len;
-  int64_t operand;
-} AliasPair;
-
-static uint32_t read_pair(const int64_t *ints, AliasPair *pair) {
-  pair->output_len = (uint32_t)ints[0];
-  pair->output = ints + 1;
-  pair->operand = pair->output[pair->output_len];
-  pair->input_len = (uint32_t)pair->output[pair->output_len + 1];
-  pair->input = pair->output + pair->output_len + 2;
-  return pair->output_len + pair->input_len + 3;
-}
-
 /* A buffer b(T) may share the memory of a T. */
 static bool may_share(const Lint *lint, ShapeId a, ShapeId b) {
   const Shape *x = shape_get(&lint->module->shapes, a), *y = shape_get(&lint->module->shapes, b);
@@ -142,7 +126,7 @@ void lint_aliasing(Lint *lint, InstId id) {
   DiagPlace place = lint_place_attr(lint, id, ATTR_OUTPUT_TO_OPERAND_ALIASING);
   for (uint32_t i = 0; i < ints.len;) {
     AliasPair pair;
-    i += read_pair(ints.data + i, &pair);
+    i += alias_pair_read(ints.data + i, &pair);
     lint_pair(lint, id, &pair, place);
   }
 }

@@ -1,5 +1,6 @@
 #include "analysis/points_to.h"
 
+#include "analysis/alias.h"
 #include "analysis/traverse.h"
 
 typedef struct Builder {
@@ -74,26 +75,17 @@ static void forward_tuple(Builder *builder, InstId id, LogicalId *parts) {
   }
 }
 
-/* output_to_operand_aliasing of a fusion: the listed outputs are operands. */
+/* The outputs that output_to_operand_aliasing lists are operands. */
 static void forward_aliases(Builder *builder, InstId id, LogicalId *parts) {
-  const Module *module = builder->module;
-  IntSlice ints = inst_attr_ints(module, id, ATTR_OUTPUT_TO_OPERAND_ALIASING);
-  for (uint32_t i = 0; i < ints.len;) {
-    uint32_t output_length = (uint32_t)ints.data[i++];
-    const int64_t *output = ints.data + i;
-    i += output_length;
-    int64_t operand_number = ints.data[i++];
-    uint32_t index_length = (uint32_t)ints.data[i++];
-    const int64_t *index = ints.data + i;
-    i += index_length;
-    if (operand_number < 0 || operand_number >= inst_get(module, id)->num_operands) continue;
-    InstId operand = inst_operand(module, id, (uint32_t)operand_number);
-    uint32_t to =
-        shape_index_part(&module->shapes, inst_get(module, id)->shape, output, output_length);
-    uint32_t from =
-        shape_index_part(&module->shapes, inst_get(module, operand)->shape, index, index_length);
-    if (to != NO_ID && from != NO_ID) forward(builder, parts, to, operand, from, 1);
+  ArenaMark mark = arena_mark(builder->scratch);
+  InPlacePairs pairs = {0};
+  annotated_alias_pairs(builder->module, id, &pairs, builder->scratch);
+  for (uint32_t i = 0; i < pairs.list.len; i++) {
+    InPlacePair pair = pairs.list.data[i];
+    InstId operand = inst_operand(builder->module, id, pair.operand);
+    forward(builder, parts, pair.output_part, operand, pair.operand_part, 1);
   }
+  arena_reset(builder->scratch, mark);
 }
 
 /* {0,i,…} of an async start is operand i. */

@@ -70,3 +70,12 @@ bool attribute_is_annotation(AttrId id) {
     default: return false;
   }
 }
+
+uint32_t alias_pair_read(const int64_t *ints, AliasPair *pair) {
+  pair->output_len = (uint32_t)ints[0];
+  pair->output = ints + 1;
+  pair->operand = pair->output[pair->output_len];
+  pair->input_len = (uint32_t)pair->output[pair->output_len + 1];
+  pair->input = pair->output + pair->output_len + 2;
+  return pair->output_len + pair->input_len + 3;
+}

@@ -107,4 +107,14 @@ typedef struct Attr {
   uint32_t num_ints;
 } Attr;
 
+/* One pair of ATTR_KIND_ALIASING: indices into the shapes of a result and of an operand. */
+typedef struct AliasPair {
+  const int64_t *output, *input;
+  uint32_t output_len, input_len;
+  int64_t operand; /* as the text has it: there may be none of that number */
+} AliasPair;
+
+/* Reads the pair that begins at `ints`; returns how many integers it takes. */
+uint32_t alias_pair_read(const int64_t *ints, AliasPair *pair);
+
 #endif
