@@ -95,6 +95,7 @@ run_fuzzers() {
     name=$(basename "$fuzzer")
     found=$project/build/fuzz/found/$name
     seeds=$project/tests/fuzz/corpus/${name#fuzz_}
+    [ -d "$seeds" ] || seeds=$project/tests/fuzz/corpus/parse  # as in tests/fuzz/CMakeLists.txt
     mkdir -p "$found"
     (cd "$found" && "$fuzzer" -max_total_time=60 -timeout=20 -rss_limit_mb=3000 \
       -dict="$project/tests/fuzz/hlo.dict" . "$seeds") >"$found.log" 2>&1 ||
