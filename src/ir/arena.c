@@ -1,3 +1,4 @@
+#define _DEFAULT_SOURCE /* madvise */
 #include "ir/arena.h"
 
 #include <assert.h>
@@ -6,11 +7,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 enum {
   ALIGNMENT = 16,
   FIRST_CHUNK_BYTES = 1 << 12,
   MAX_CHUNK_BYTES = 1 << 20,
+  HUGE_PAGE_BYTES = 1 << 21, /* of x86-64 and most of AArch64 */
 };
 
 /* Requests from here on get a block of their own, which arena_grow can hand to realloc. */
@@ -39,7 +42,8 @@ struct Arena {
   ArenaOptions options;
   Chunk *chunk; /* newest; `next` points into it */
   char *next;
-  Block *block; /* newest */
+  Chunk *reserved; /* the one of arena_reserve: large requests are in it too; or NULL */
+  Block *block;    /* newest */
   uint64_t num_blocks_ever;
   size_t total_bytes;
   size_t next_chunk_bytes;
@@ -88,6 +92,7 @@ static void free_chunks_until(Arena *arena, const Chunk *keep) {
     assert(chunk && "the mark is older than the chunk");
     arena->chunk = chunk->older;
     arena->total_bytes -= (size_t)(chunk->end - (char *)chunk);
+    if (chunk == arena->reserved) arena->reserved = NULL;
     free(chunk);
   }
 }
@@ -124,17 +129,48 @@ static void *alloc_block(Arena *arena, size_t bytes) {
   return block->data;
 }
 
+static void open_chunk(Arena *arena, Chunk *chunk, size_t bytes) {
+  chunk->older = arena->chunk;
+  chunk->end = (char *)chunk + bytes;
+  arena->chunk = chunk;
+  arena->next = chunk->data;
+}
+
+void arena_reserve(Arena *arena, size_t bytes) {
+  if (LARGE_BYTES == 0 || bytes > SIZE_MAX / 2) return;
+  /* Whole pages where little is wasted; a short rest stays in small ones. */
+  size_t huge_bytes = (bytes + HUGE_PAGE_BYTES / 2) / HUGE_PAGE_BYTES * HUGE_PAGE_BYTES;
+  if (huge_bytes == 0) return;
+  size_t wanted = sizeof(Chunk) + bytes;
+  if (wanted < huge_bytes) wanted = huge_bytes;
+  const ArenaOptions *options = &arena->options;
+  if (options->max_bytes && wanted > options->max_bytes - arena->total_bytes) return;
+  void *memory;
+  if (posix_memalign(&memory, HUGE_PAGE_BYTES, wanted) != 0) return;
+#ifdef MADV_HUGEPAGE
+  madvise(memory, huge_bytes, MADV_HUGEPAGE);
+#endif
+  arena->total_bytes += wanted;
+  open_chunk(arena, memory, wanted);
+  arena->reserved = memory;
+}
+
+static bool is_in_reserved(const Arena *arena, const void *memory) {
+  const Chunk *chunk = arena->reserved;
+  return chunk && (uintptr_t)memory >= (uintptr_t)chunk->data &&
+         (uintptr_t)memory < (uintptr_t)chunk->end;
+}
+
 void *arena_alloc(Arena *arena, size_t bytes) {
-  if (bytes >= LARGE_BYTES) return alloc_block(arena, bytes);
   size_t rounded = (bytes + ALIGNMENT - 1) & ~(size_t)(ALIGNMENT - 1);
-  if (!arena->chunk || rounded > (size_t)(arena->chunk->end - arena->next)) {
+  size_t left = arena->chunk ? (size_t)(arena->chunk->end - arena->next) : 0;
+  if (bytes >= LARGE_BYTES) {
+    bool fits = arena->reserved && arena->chunk == arena->reserved && bytes <= left;
+    if (!fits) return alloc_block(arena, bytes);
+  } else if (!arena->chunk || rounded > left) {
     size_t wanted = sizeof(Chunk) + rounded;
     if (wanted < arena->next_chunk_bytes) wanted = arena->next_chunk_bytes;
-    Chunk *chunk = take(&arena->options, &arena->total_bytes, NULL, 0, wanted);
-    chunk->older = arena->chunk;
-    chunk->end = (char *)chunk + wanted;
-    arena->chunk = chunk;
-    arena->next = chunk->data;
+    open_chunk(arena, take(&arena->options, &arena->total_bytes, NULL, 0, wanted), wanted);
     if (arena->next_chunk_bytes < MAX_CHUNK_BYTES) arena->next_chunk_bytes *= 2;
   }
   void *memory = arena->next;
@@ -149,7 +185,7 @@ void *arena_zalloc(Arena *arena, size_t bytes) {
 void *arena_grow(Arena *arena, void *old, size_t old_bytes, size_t new_bytes) {
   if (new_bytes <= old_bytes) return old;
   if (!old) return arena_alloc(arena, new_bytes);
-  if (old_bytes >= LARGE_BYTES) {
+  if (old_bytes >= LARGE_BYTES && !is_in_reserved(arena, old)) {
     if (new_bytes > SIZE_MAX / 2) out_of_memory(&arena->options, new_bytes);
     Block *block = (Block *)((char *)old - offsetof(Block, data));
     assert(block->bytes == old_bytes && "arena_grow gets a block's whole size");

@@ -1,5 +1,12 @@
 #include "ir/hash.h"
 
+/* Below so many slots a table grows fourfold: that of a computation's names begins small. */
+enum { FIRST_SLOTS = 16, SMALL_SLOTS = 1 << 16 };
+
+static bool is_full(uint32_t num_slots, uint32_t len) {
+  return len >= num_slots / 8 * 3;
+}
+
 static uint32_t place(IdTable *table, IdSlot entry) {
   uint32_t slot = entry.hash & table->mask;
   while (table->slots[slot].id != NO_ID)
@@ -22,15 +29,18 @@ static void enlarge(IdTable *table, Arena *arena, uint32_t num_slots) {
 }
 
 void id_table_reserve(IdTable *table, Arena *arena, uint32_t count) {
-  uint32_t num_slots = table->slots ? table->mask + 1 : 16;
-  while (num_slots && num_slots / 4 * 3 <= count)
+  uint32_t num_slots = table->slots ? table->mask + 1 : FIRST_SLOTS;
+  while (num_slots && is_full(num_slots, count))
     num_slots *= 2;
   if (!table->slots || num_slots > table->mask + 1) enlarge(table, arena, num_slots);
 }
 
 uint32_t id_table_add(IdTable *table, Arena *arena, uint64_t hash, uint32_t id) {
-  if (!table->slots || table->len >= table->mask / 4 * 3) {
-    enlarge(table, arena, table->slots ? (table->mask + 1) * 2 : 16);
+  if (!table->slots) {
+    enlarge(table, arena, FIRST_SLOTS);
+  } else if (is_full(table->mask, table->len)) {
+    uint32_t num_slots = table->mask + 1;
+    enlarge(table, arena, num_slots < SMALL_SLOTS ? num_slots * 4 : num_slots * 2);
   }
   table->len++;
   return place(table, (IdSlot){.hash = (uint32_t)(hash >> 32), .id = id});

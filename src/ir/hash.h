@@ -56,7 +56,8 @@ typedef struct IdSlot {
 } IdSlot;
 
 typedef struct IdTable {
-  IdSlot *slots; /* a power of two of them, at most three quarters full */
+  IdSlot *slots; /* a power of two of them, at most three eighths full: chains stay
+                    so short that the processor guesses their length */
   uint32_t mask;
   uint32_t len;
 } IdTable;

@@ -591,16 +591,23 @@ bool parse_quoted_module(Parser *parser, Span quoted, uint32_t place) {
 /* What dumps have: 100 to 250 bytes of text for each instruction, and so on. With room from the
  * beginning nothing has to be moved. */
 static void reserve(Parser *parser, uint32_t length) {
+  enum { TEXT_PER_INST = 160, IDS = 4, OPERANDS = 2, ATTRS = 2, INTS = 3 };
   Module *module = parser->module;
   ModuleSource *source = parser->source;
-  uint32_t num_insts = length / 160;
-  vec_reserve(parser->arena, &module->insts, num_insts);
-  vec_reserve(parser->arena, &module->ids, num_insts * 6);
-  vec_reserve(parser->arena, &source->insts, num_insts);
-  vec_reserve(parser->arena, &source->operand_offsets, num_insts * 2);
-  vec_reserve(parser->arena, &source->attrs, num_insts * 4);
-  vec_reserve(parser->arena, &source->ints, num_insts * 12);
-  vec_reserve(parser->arena, &source->metadata, num_insts);
+  Arena *arena = parser->arena;
+  uint32_t num_insts = length / TEXT_PER_INST;
+  size_t bytes = sizeof *module->insts.data + IDS * sizeof *module->ids.data +
+                 sizeof *source->insts.data + OPERANDS * sizeof *source->operand_offsets.data +
+                 ATTRS * sizeof *source->attrs.data + INTS * sizeof *source->ints.data +
+                 sizeof *source->metadata.data;
+  arena_reserve(arena, num_insts * bytes);
+  vec_reserve(arena, &module->insts, num_insts);
+  vec_reserve(arena, &module->ids, num_insts * IDS);
+  vec_reserve(arena, &source->insts, num_insts);
+  vec_reserve(arena, &source->operand_offsets, num_insts * OPERANDS);
+  vec_reserve(arena, &source->attrs, num_insts * ATTRS);
+  vec_reserve(arena, &source->ints, num_insts * INTS);
+  vec_reserve(arena, &source->metadata, num_insts);
 }
 
 rh_status text_parse_all(const char *text, size_t length, const ArenaOptions *memory,

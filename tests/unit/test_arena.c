@@ -130,6 +130,55 @@ START_TEST(reset_keeps_older_blocks_that_grew) {
 }
 END_TEST
 
+/* With a malloc for each block there is nothing to reserve; all else holds. */
+START_TEST(reserved_memory_serves_large_requests) {
+  enum { RESERVED = 5 << 20, BYTES = 1 << 20 };
+  Arena *arena = arena_new(NULL);
+  ArenaMark mark = arena_mark(arena);
+  size_t empty = arena_bytes(arena);
+  arena_reserve(arena, RESERVED);
+  size_t bytes = arena_bytes(arena);
+  bool is_reserved = bytes > empty;
+  char *blocks[5];
+  for (int i = 0; i < 5; i++) {
+    blocks[i] = arena_alloc(arena, BYTES);
+    ck_assert_uint_eq((uintptr_t)blocks[i] % 16, 0);
+    memset(blocks[i], 'a' + i, BYTES);
+  }
+  if (is_reserved) ck_assert_uint_eq(arena_bytes(arena), bytes);
+  blocks[_i] = arena_grow(arena, blocks[_i], BYTES, 4 * BYTES); /* there is no room for it */
+  if (is_reserved) ck_assert_uint_gt(arena_bytes(arena), bytes);
+  memset(blocks[_i] + BYTES, 'z', 3 * BYTES);
+  blocks[_i] = arena_grow(arena, blocks[_i], 4 * BYTES, 5 * BYTES);
+  for (int i = 0; i < 5; i++) {
+    ck_assert_uint_eq(count_other_bytes(blocks[i], BYTES, (unsigned char)('a' + i)), 0);
+  }
+  for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+    memset(arena_alloc(arena, sizes[i]), 0, sizes[i]);
+  arena_reset(arena, mark);
+  ck_assert_uint_eq(arena_bytes(arena), empty);
+  memset(arena_alloc(arena, BYTES), 'n', BYTES);
+  arena_free(arena);
+}
+END_TEST
+
+/* It is only a hint: it takes no more than it may, and nothing for little. */
+START_TEST(reserving_never_fails) {
+  Oom oom = {.count = 0};
+  ArenaOptions options = {.max_bytes = 8 << 20, .on_oom = jump_back, .context = &oom};
+  static const size_t hints[] = {0, 1, 1 << 19, 9 << 20, SIZE_MAX / 2, SIZE_MAX - 1, SIZE_MAX};
+  Arena *arena = arena_new(&options);
+  size_t bytes = arena_bytes(arena);
+  if (setjmp(oom.back) == 0) {
+    for (size_t i = 0; i < sizeof hints / sizeof *hints; i++)
+      arena_reserve(arena, hints[i]);
+  }
+  ck_assert_int_eq(oom.count, 0);
+  ck_assert_uint_eq(arena_bytes(arena), bytes);
+  arena_free(arena);
+}
+END_TEST
+
 START_TEST(reset_to_the_beginning_empties) {
   Arena *arena = arena_new(NULL);
   size_t bytes = arena_bytes(arena);
@@ -254,6 +303,8 @@ int main(void) {
   tcase_add_loop_test(tc, any_of_several_large_blocks_may_grow, 0, 3);
   tcase_add_test(tc, reset_gives_back_what_came_after_the_mark);
   tcase_add_test(tc, reset_keeps_older_blocks_that_grew);
+  tcase_add_loop_test(tc, reserved_memory_serves_large_requests, 0, 5);
+  tcase_add_test(tc, reserving_never_fails);
   tcase_add_test(tc, reset_to_the_beginning_empties);
   tcase_add_test(tc, marks_nest);
   tcase_add_test(tc, texts_end_in_nul);
