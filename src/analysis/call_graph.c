@@ -18,6 +18,22 @@ typedef struct Frame {
   uint32_t callee; /* and of its next callee */
 } Frame;
 
+typedef struct Walk {
+  const Module *module;
+  bool *is_seen; /* by CompId */
+  VEC(Frame) stack;
+  CompId *order;
+  uint32_t num_ordered;
+  Arena *scratch;
+} Walk;
+
+static Walk walk_begin(const Module *module, CompId *order, Arena *scratch) {
+  return (Walk){.module = module,
+                .is_seen = arena_zarray(scratch, bool, module->comps.len),
+                .order = order,
+                .scratch = scratch};
+}
+
 /* The next callee of the computation on top of the stack, NO_ID when it has no more. */
 static CompId next_callee(const Module *module, Frame *frame) {
   const Computation *comp = comp_get(module, frame->comp);
@@ -30,22 +46,37 @@ static CompId next_callee(const Module *module, Frame *frame) {
   return NO_ID;
 }
 
+static void visit(Walk *walk, CompId comp) {
+  if (walk->is_seen[comp]) return;
+  walk->is_seen[comp] = true;
+  *vec_push(walk->scratch, &walk->stack) = (Frame){.comp = comp};
+}
+
 /* Callees come before callers in the text, and rewrites only add copies, so there is no recursion
  * and this ends. */
-static void visit(const Module *module, CallGraph *graph, Arena *scratch) {
-  bool *is_seen = arena_zarray(scratch, bool, module->comps.len);
-  VEC(Frame) stack = {0};
-  *vec_push(scratch, &stack) = (Frame){.comp = module->entry};
-  is_seen[module->entry] = true;
-  while (stack.len) {
-    CompId callee = next_callee(module, &stack.data[stack.len - 1]);
-    if (callee == NO_ID) {
-      graph->post_order[graph->num_reachable++] = stack.data[--stack.len].comp;
-    } else if (!is_seen[callee]) {
-      is_seen[callee] = true;
-      *vec_push(scratch, &stack) = (Frame){.comp = callee};
+static void walk_from(Walk *walk, CompId root) {
+  visit(walk, root);
+  while (walk->stack.len) {
+    Frame *top = &walk->stack.data[walk->stack.len - 1];
+    CompId callee = next_callee(walk->module, top);
+    if (callee != NO_ID) {
+      visit(walk, callee);
+    } else {
+      walk->order[walk->num_ordered++] = top->comp;
+      walk->stack.len--;
     }
   }
+}
+
+CompId *comps_post_order(const Module *module, Arena *out, Arena *scratch) {
+  uint32_t num_comps = module->comps.len;
+  CompId *order = arena_array(out, CompId, num_comps);
+  ArenaMark mark = arena_mark(scratch);
+  Walk walk = walk_begin(module, order, scratch);
+  for (CompId comp = 0; comp < num_comps; comp++)
+    walk_from(&walk, comp);
+  arena_reset(scratch, mark);
+  return order;
 }
 
 static void note_context(const Module *module, CallGraph *graph, InstId caller) {
@@ -65,7 +96,9 @@ CallGraph call_graph_build(const Module *module, Arena *out, Arena *scratch) {
                      .context = arena_zarray(out, uint8_t, num_comps),
                      .first_caller = arena_zarray(out, uint32_t, num_comps + 1)};
   ArenaMark mark = arena_mark(scratch);
-  visit(module, &graph, scratch);
+  Walk walk = walk_begin(module, graph.post_order, scratch);
+  walk_from(&walk, module->entry);
+  graph.num_reachable = walk.num_ordered;
   arena_reset(scratch, mark);
 
   graph.context[module->entry] = CALLED_AS_SEQUENCE;

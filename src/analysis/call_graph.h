@@ -24,6 +24,9 @@ typedef struct CallGraph {
 
 CallGraph call_graph_build(const Module *module, Arena *out, Arena *scratch);
 
+/* All computations in `out`, callees before callers: those that nobody reaches, too. */
+CompId *comps_post_order(const Module *module, Arena *out, Arena *scratch);
+
 /* True for opcodes whose called computations run as sequences. */
 bool opcode_is_control_flow(Opcode opcode);
 

@@ -2,6 +2,7 @@
  * transcendentals) and of inst_bytes; what runs another computation as its own is in inst_cost.
  * Rules that look odd are XLA's: the point of these figures is that they are the ones that XLA and
  * everybody who reads its reports has. Source: xla/service/hlo_cost_analysis.cc. */
+#include "analysis/call_graph.h"
 #include "analysis/cost_internal.h"
 
 enum { FLOPS_PER_MULTIPLY_ADD = 2 };
@@ -403,46 +404,6 @@ static Cost inst_cost(const Module *module, const CostTable *table, InstId id, A
 
 /* ---- the module ---- */
 
-typedef struct Frame {
-  CompId comp;
-  uint32_t inst;   /* index of the next instruction to look at */
-  uint32_t callee; /* and of its next callee */
-} Frame;
-
-static CompId next_callee(const Module *module, Frame *frame) {
-  const Computation *comp = comp_get(module, frame->comp);
-  for (; frame->inst < comp->insts.len; frame->inst++, frame->callee = 0) {
-    InstId id = id_list(module, comp->insts)[frame->inst];
-    if (frame->callee < inst_get(module, id)->num_callees) {
-      return inst_callees(module, id)[frame->callee++];
-    }
-  }
-  return NO_ID;
-}
-
-CompId *cost_comps_post_order(const Module *module, Arena *scratch) {
-  uint32_t num_comps = module->comps.len;
-  CompId *order = arena_array(scratch, CompId, num_comps);
-  bool *is_seen = arena_zarray(scratch, bool, num_comps);
-  Frame *stack = arena_array(scratch, Frame, num_comps);
-  uint32_t num_ordered = 0;
-  for (CompId first = 0; first < num_comps; first++) {
-    uint32_t depth = 0;
-    if (!is_seen[first]) stack[depth++] = (Frame){.comp = first};
-    is_seen[first] = true;
-    while (depth > 0) {
-      CompId callee = next_callee(module, &stack[depth - 1]);
-      if (callee == NO_ID) {
-        order[num_ordered++] = stack[--depth].comp;
-      } else if (!is_seen[callee]) {
-        is_seen[callee] = true;
-        stack[depth++] = (Frame){.comp = callee};
-      }
-    }
-  }
-  return order;
-}
-
 /* Kept for the fusion itself and for one that this one is nested in. */
 static void note_param_reads(const Module *module, CostTable *table, InstId fusion) {
   if (inst_get(module, fusion)->num_callees == 0) return;
@@ -479,7 +440,8 @@ CostTable cost_analyze(const Module *module, Arena *out, Arena *scratch) {
   bool *is_done = arena_zarray(scratch, bool, num_insts);
   for (InstId id = 0; id < num_insts; id++)
     table.trip_counts[id] = 1;
-  CompId *order = cost_comps_post_order(module, scratch);
+  /* Of what nobody reaches any more, too: a live clone may have been made from it. */
+  CompId *order = comps_post_order(module, scratch, scratch);
   for (uint32_t i = 0; i < num_comps; i++) {
     const Computation *comp = comp_get(module, order[i]);
     Cost *sum = &table.comps[order[i]];

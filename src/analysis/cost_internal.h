@@ -62,10 +62,6 @@ static inline WindowDim cost_window_dim(IntSlice window, uint32_t dim) {
 InstId cost_known_inst(const Module *module, const CostTable *table, InstId id);
 CompId cost_known_comp(const Module *module, const CostTable *table, CompId id);
 
-/* All computations, callees before callers. Other than call_graph_build's order it has the ones
- * that nobody reaches any more: their instructions may be what a live clone was made from. */
-CompId *cost_comps_post_order(const Module *module, Arena *scratch);
-
 /* Sum of all leaves of the result and of all operands, of a tuple operand its table only: what
  * HloCostAnalysis assumes unless an opcode has a rule of its own. */
 int64_t cost_default_bytes(const Module *module, InstId id);

@@ -5,6 +5,7 @@
  * fuse. */
 #include <float.h>
 
+#include "analysis/call_graph.h"
 #include "analysis/cost_internal.h"
 
 /* ---- one instruction ---- */
@@ -225,7 +226,7 @@ WeightedCost cost_total_weighted(const Module *module, const CostTable *table,
                        .default_trips = (double)default_trip_count,
                        .comps = arena_zarray(scratch, WeightedCost, num_comps),
                        .scratch = scratch};
-  const CompId *order = cost_comps_post_order(module, scratch);
+  const CompId *order = comps_post_order(module, scratch, scratch);
   for (uint32_t i = 0; i < num_comps; i++) {
     for (uint32_t k = 0; k < comp_num_insts(module, order[i]); k++) {
       InstId id = comp_inst(module, order[i], k);

@@ -93,6 +93,20 @@ START_TEST(graph_matches_table) {
 }
 END_TEST
 
+START_TEST(computations_that_nobody_reaches) {
+  Fixture fixture = fixture_parse_body(LEAF("f") CALLS("unused", "f") LEAF("g") CALLS("h", "g"),
+                                       P "ROOT r = f32[4] call(p), to_apply=h\n");
+  CompId *order = comps_post_order(fixture.module, fixture.out, fixture.scratch);
+  const char *names = NULL;
+  for (uint32_t i = 0; i < fixture.module->comps.len; i++) {
+    Str name = comp_name(fixture.module, order[i]);
+    text_add(fixture.out, &names, "%.*s", (int)name.len, name.data);
+  }
+  check_text(names, "f unused g h e", "all computations");
+  fixture_free(&fixture);
+}
+END_TEST
+
 /* Deeper than any stack: each computation calls the one before it. */
 START_TEST(depth_is_no_limit) {
   enum { DEPTH = 3000 };
@@ -152,6 +166,7 @@ int main(void) {
   Suite *suite = suite_create("call_graph");
   TCase *tc = tcase_create("call_graph");
   tcase_add_loop_test(tc, graph_matches_table, 0, sizeof rows / sizeof *rows);
+  tcase_add_test(tc, computations_that_nobody_reaches);
   tcase_add_test(tc, depth_is_no_limit);
   tcase_add_loop_test(tc, control_flow_matches_table, 0, sizeof opcodes / sizeof *opcodes);
   suite_add_tcase(suite, tc);
