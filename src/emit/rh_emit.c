@@ -1,19 +1,10 @@
 /* The public functions that show a module to people. */
-#include "analysis/memory_model.h"
 #include "emit/dot.h"
 #include "emit/human.h"
 #include "emit/memlog.h"
 #include "ir/diag.h"
 #include "ir/handle.h"
-
-static rh_status find_model(const rh_module *module, const char *name, const MemoryModel **model,
-                            rh_diags *diags) {
-  *model = memory_model_find(name);
-  if (!*model) {
-    return diag_fail(diags, RH_ERR_USAGE, DIAG_NOWHERE, "there is no memory model '%.100s'", name);
-  }
-  return handle_check_scheduled(module, diags);
-}
+#include "remat/measure.h"
 
 #ifdef REMAT_HLO_DOT
 rh_status rh_emit_dot(const rh_module *module, const rh_dot_options *options, rh_write_fn write,

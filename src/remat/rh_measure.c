@@ -4,6 +4,7 @@
 #include "ir/handle.h"
 #include "remat/keep_reason.h"
 #include "remat/lower_bound.h"
+#include "remat/measure.h"
 #include "remat/names.h"
 
 struct rh_profile {
@@ -13,9 +14,8 @@ struct rh_profile {
 
 /* ---- memory ---- */
 
-/* The model, if there is one of this name and the module can be measured. */
-static rh_status find_model(const rh_module *module, const char *name, const MemoryModel **model,
-                            rh_diags *diags) {
+rh_status find_model(const rh_module *module, const char *name, const MemoryModel **model,
+                     rh_diags *diags) {
   *model = memory_model_find(name);
   if (!*model) return fail_unknown_name(RH_MEMORY_MODELS, name, diags);
   return handle_check_scheduled(module, diags);
@@ -40,6 +40,21 @@ static rh_text name_of(const Module *module, InstId id) {
   return id == NO_ID ? (rh_text){"", 0} : text_of_str(inst_name(module, id));
 }
 
+rh_memory memory_of_profile(const MemoryProfile *profile) {
+  int64_t params = profile->parameter_bytes, aliased = profile->aliased_bytes;
+  int64_t outputs = profile->output_bytes;
+  int64_t temps = memory_profile_temp_bytes(profile);
+  return (rh_memory){
+      .peak_bytes = profile->peak_bytes,
+      .temp_bytes = temps,
+      .parameter_bytes = params,
+      .output_bytes = outputs,
+      .aliased_bytes = aliased,
+      .constant_bytes = profile->constant_bytes,
+      .total_bytes = params + outputs - aliased + temps,
+  };
+}
+
 rh_status rh_measure_memory(const rh_module *module, const char *model_name, rh_memory *memory,
                             rh_diags *diags) {
   const MemoryModel *model;
@@ -50,21 +65,10 @@ rh_status rh_measure_memory(const rh_module *module, const char *model_name, rh_
   MemoryProfile profile = model->measure(module->module, &module->schedule, arena, scratch);
   Legality legality = legality_of(module, NULL, arena, scratch);
   LowerBound bound = lower_bound(module->module, &legality, profile.counts_params, scratch);
-  int64_t params = profile.parameter_bytes, aliased = profile.aliased_bytes;
-  int64_t outputs = profile.output_bytes;
-  int64_t temps = memory_profile_temp_bytes(&profile);
-  *memory = (rh_memory){
-      .peak_bytes = profile.peak_bytes,
-      .temp_bytes = temps,
-      .parameter_bytes = params,
-      .output_bytes = outputs,
-      .aliased_bytes = aliased,
-      .constant_bytes = profile.constant_bytes,
-      .total_bytes = params + outputs - aliased + temps,
-      .lower_bound_bytes = bound.bytes,
-      .peak_instruction = name_of(module->module, profile.peak_inst),
-      .lower_bound_instruction = name_of(module->module, bound.inst),
-  };
+  *memory = memory_of_profile(&profile);
+  memory->peak_instruction = name_of(module->module, profile.peak_inst);
+  memory->lower_bound_bytes = bound.bytes;
+  memory->lower_bound_instruction = name_of(module->module, bound.inst);
   arena_free(scratch);
   arena_free(arena);
   return RH_OK;

@@ -6,6 +6,7 @@
 #include "ir/handle.h"
 #include "remat/algorithm.h"
 #include "remat/dce.h"
+#include "remat/measure.h"
 #include "remat/names.h"
 #include "remat/protect.h"
 #include "remat/safe_reads.h"
@@ -41,26 +42,22 @@ typedef struct Run {
   rh_diags *diags;
 } Run;
 
-static int64_t peak_of(const Run *run, const Module *module, const Schedule *schedule) {
+static rh_memory measure(const Run *run, const Module *module, const Schedule *schedule) {
   Arena *arena = arena_new(arena_options(run->scratch));
-  int64_t peak_bytes = run->model->measure(module, schedule, arena, run->scratch).peak_bytes;
+  MemoryProfile profile = run->model->measure(module, schedule, arena, run->scratch);
+  rh_memory memory = memory_of_profile(&profile);
   arena_free(arena);
-  return peak_bytes;
+  return memory;
+}
+
+static int64_t peak_of(const Run *run, const Module *module, const Schedule *schedule) {
+  return measure(run, module, schedule).peak_bytes;
 }
 
 /* Of that what the budget bounds. */
 static int64_t counted_of(const Run *run, const Module *module, const Schedule *schedule) {
-  Arena *arena = arena_new(arena_options(run->scratch));
-  MemoryProfile profile = run->model->measure(module, schedule, arena, run->scratch);
-  int64_t params = profile.parameter_bytes - profile.aliased_bytes, outputs = profile.output_bytes;
-  int64_t temps = memory_profile_temp_bytes(&profile);
-  arena_free(arena);
-  switch (run->options->limit_counts) {
-    case RH_COUNT_TEMP: return temps;
-    case RH_COUNT_TEMP_OUTPUTS: return temps + outputs;
-    case RH_COUNT_TOTAL: return params + outputs + temps;
-  }
-  return profile.peak_bytes;
+  rh_memory memory = measure(run, module, schedule);
+  return rh_counted_bytes(&memory, run->options->limit_counts);
 }
 
 static double block_factor_of(const rh_remat_options *options) {

@@ -535,6 +535,11 @@ START_TEST(logs_and_graphs_are_written) {
                    RH_ERR_USAGE);
   rh_dot_options dot = RH_DOT_OPTIONS_INIT;
   ck_assert_int_eq(rh_emit_dot(module, &dot, append, &output, NULL), RH_ERR_USAGE);
+  rh_diags *diags = rh_diags_new();
+  ck_assert_int_eq(rh_emit_memlog(module, "xla-rema", RH_MEMLOG_CSV, append, &output, diags),
+                   RH_ERR_USAGE);
+  ck_assert_ptr_nonnull(strstr(rh_diags_get(diags, 0).message, "did you mean 'xla-remat'?"));
+  rh_diags_free(diags);
   rh_module_free(module);
 }
 END_TEST
