@@ -302,23 +302,23 @@ rh_status rh_remat(const rh_module *module, const rh_remat_options *options, rh_
   Run run = {.input = module,
              .options = options,
              .algorithm = remat_algorithm_find(options->algorithm),
-             .model = memory_model_find(options->memory_model),
              .diags = diags};
   if (!run.algorithm) return fail_unknown_name(RH_ALGORITHMS, options->algorithm, diags);
-  rh_memory memory;
-  rh_status status = rh_measure_memory(module, options->memory_model, &memory, diags);
+  rh_status status = find_model(module, options->memory_model, &run.model, diags);
   if (status != RH_OK) return status;
-  run.uncounted_bytes = memory.peak_bytes - rh_counted_bytes(&memory, options->limit_counts);
-  run.limits = limits_of(&run);
   run.arena = arena_new(arena_options(module->arena));
   run.scratch = arena_new(arena_options(module->arena));
+  rh_memory memory = measure(&run, module->module, &module->schedule);
+  int64_t counted_before = rh_counted_bytes(&memory, options->limit_counts);
+  run.uncounted_bytes = memory.peak_bytes - counted_before;
+  run.limits = limits_of(&run);
   run.is_kept = arena_zarray(run.arena, bool, module->module->insts.len);
   run.shares_memory_safely =
       is_free_of_interference(module->module, &module->schedule, run.scratch);
   rh_remat_result info = {0};
   *result = NULL;
   status = run_attempts(&run, result, &info);
-  bool is_worse = info.counted_bytes > rh_counted_bytes(&memory, options->limit_counts);
+  bool is_worse = info.counted_bytes > counted_before;
   if (status == RH_OK && is_worse) { /* a greedy choice can make it so */
     run.algorithm = remat_algorithm_find("none");
     run.limits = limits_of(&run);
