@@ -32,7 +32,7 @@ typedef struct RematJob {
 
 typedef struct RematStats {
   int64_t xla_reported_after_bytes; /* XLA's running maximum; -1 where there is none */
-  uint64_t num_steps;               /* decisions taken */
+  uint64_t num_steps; /* decisions taken; 0 = nothing is recomputed, in the same order */
 } RematStats;
 
 /* requires: the schedule is valid for the module. updates: both. breaks: every analysis. The budget

@@ -26,6 +26,13 @@ static double seconds_now(void) {
 
 /* ---- running an algorithm ---- */
 
+/* Whether the input is past XLA's copy-insertion. */
+typedef enum Copies {
+  COPIES_UNKNOWN,
+  COPIES_INSERTED,
+  COPIES_PENDING,
+} Copies;
+
 typedef struct Run {
   const rh_module *input;
   const rh_remat_options *options;
@@ -36,8 +43,8 @@ typedef struct Run {
   Rewrite rewrite;
   Schedule schedule;
   RematStats stats;
-  bool shares_memory_safely; /* the module has its copies: so must the result */
-  bool *is_kept;             /* by InstId of the input: remat/safe_reads.h */
+  Copies copies;
+  bool *is_kept; /* by InstId of the input: remat/safe_reads.h */
   Arena *arena, *scratch;
   rh_diags *diags;
 } Run;
@@ -105,13 +112,22 @@ static void run_algorithm(Run *run) {
   dce_update_schedule(module, &run->schedule, run->arena);
 }
 
+/* Whether the input has its copies already: then the result must do with them. */
+static bool has_copies(Run *run) {
+  if (run->copies == COPIES_UNKNOWN) {
+    bool is_free = is_free_of_interference(run->input->module, &run->input->schedule, run->scratch);
+    run->copies = is_free ? COPIES_INSERTED : COPIES_PENDING;
+  }
+  return run->copies == COPIES_INSERTED;
+}
+
 /* Until no clone reads what has been overwritten. Each round keeps at least one instruction more;
  * when that is not over soon, nothing is recomputed. */
 static void rematerialize(Run *run) {
   enum { MAX_ROUNDS = 16 };
   for (int round = 0;; round++) {
     run_algorithm(run);
-    if (!run->shares_memory_safely || run->algorithm->run == remat_none) return;
+    if (run->stats.num_steps == 0 || !has_copies(run)) return;
     SafeReads reads = safe_reads_judge(&run->rewrite, &run->schedule, run->is_kept,
                                        run->input->module->insts.len, run->scratch);
     if (reads == READS_SAFE) return;
@@ -313,8 +329,6 @@ rh_status rh_remat(const rh_module *module, const rh_remat_options *options, rh_
   run.uncounted_bytes = memory.peak_bytes - counted_before;
   run.limits = limits_of(&run);
   run.is_kept = arena_zarray(run.arena, bool, module->module->insts.len);
-  run.shares_memory_safely =
-      is_free_of_interference(module->module, &module->schedule, run.scratch);
   rh_remat_result info = {0};
   *result = NULL;
   status = run_attempts(&run, result, &info);
