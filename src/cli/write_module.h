@@ -1,0 +1,14 @@
+/* What the subcommands share that read one module and write its text. */
+#ifndef REMAT_HLO_CLI_WRITE_MODULE_H
+#define REMAT_HLO_CLI_WRITE_MODULE_H
+
+#include "options.h"
+#include "output.h"
+
+/* Fails only when the output does. */
+typedef rh_status (*ModuleWriter)(const rh_module *module, const Options *options, Output *output);
+
+/* Reads the file and writes its text to --output, stdout by default. */
+rh_status write_module(const Options *options, ModuleWriter write);
+
+#endif
