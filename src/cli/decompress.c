@@ -6,8 +6,6 @@
 #include <zlib.h>
 #include <zstd.h>
 
-#include "messages.h"
-
 /* Module texts are shorter than 4 GiB; a small file can stand for any number of bytes. */
 static const size_t MAX_TEXT_BYTES = UINT32_MAX;
 
@@ -17,21 +15,14 @@ typedef struct Text {
   size_t length, room;
 } Text;
 
-static rh_status fail(const Input *input, const char *what) {
-  messages_say(input, RH_SEVERITY_ERROR, "%s", what);
-  return RH_ERR_INPUT;
-}
-
 /* Makes room for more. */
 static rh_status enlarge(const Input *input, Text *text) {
   size_t room = text->room ? text->room * 2 : 4 * input->length + 4096;
-  if (text->length >= MAX_TEXT_BYTES) return fail(input, "unpacked, the text is larger than 4 GiB");
+  if (text->length >= MAX_TEXT_BYTES)
+    return input_fail(input, "unpacked, the text is larger than 4 GiB");
   if (room > MAX_TEXT_BYTES) room = MAX_TEXT_BYTES;
   char *larger = realloc(text->data, room);
-  if (!larger) {
-    messages_say(input, RH_SEVERITY_ERROR, "out of memory");
-    return RH_ERR_SYSTEM;
-  }
+  if (!larger) return input_out_of_memory(input);
   text->data = larger;
   text->room = room;
   return RH_OK;
@@ -60,16 +51,18 @@ static rh_status inflate_all(const Input *input, z_stream *stream, Text *text) {
     bool is_over = (const char *)stream->next_in == end;
     if (result == Z_STREAM_END && is_over) return RH_OK;
     if (result == Z_STREAM_END) result = inflateReset(stream);
-    if (result == Z_BUF_ERROR && is_over) return fail(input, "the gzip file is cut off");
-    if (result == Z_MEM_ERROR) return fail(input, "out of memory");
-    if (result != Z_OK && result != Z_BUF_ERROR) return fail(input, "the gzip file is damaged");
+    if (result == Z_BUF_ERROR && is_over) return input_fail(input, "the gzip file is cut off");
+    if (result == Z_MEM_ERROR) return input_fail(input, "out of memory");
+    if (result != Z_OK && result != Z_BUF_ERROR)
+      return input_fail(input, "the gzip file is damaged");
   }
 }
 
 static rh_status unpack_gzip(const Input *input, Text *text) {
   enum { GZIP_HEADER = 16 };
   z_stream stream = {0};
-  if (inflateInit2(&stream, MAX_WBITS + GZIP_HEADER) != Z_OK) return fail(input, "out of memory");
+  if (inflateInit2(&stream, MAX_WBITS + GZIP_HEADER) != Z_OK)
+    return input_fail(input, "out of memory");
   rh_status status = inflate_all(input, &stream, text);
   inflateEnd(&stream);
   return status;
@@ -79,7 +72,7 @@ static rh_status unpack_gzip(const Input *input, Text *text) {
 
 static rh_status unpack_zstd(const Input *input, Text *text) {
   ZSTD_DStream *stream = ZSTD_createDStream();
-  if (!stream) return fail(input, "out of memory");
+  if (!stream) return input_fail(input, "out of memory");
   ZSTD_inBuffer in = {.src = input->text, .size = input->length};
   rh_status status = RH_OK;
   size_t missing = 1; /* 0 = a frame has ended */
@@ -89,9 +82,9 @@ static rh_status unpack_zstd(const Input *input, Text *text) {
     missing = ZSTD_decompressStream(stream, &out, &in);
     text->length = out.pos;
     if (ZSTD_isError(missing)) {
-      status = fail(input, "the zstd file is damaged");
+      status = input_fail(input, "the zstd file is damaged");
     } else if (in.pos == in.size && out.pos < out.size) {
-      if (missing) status = fail(input, "the zstd file is cut off");
+      if (missing) status = input_fail(input, "the zstd file is cut off");
       break;
     }
   }

@@ -16,9 +16,14 @@
 /* Below this a copy costs less than a mapping, and a file that shrinks cannot hurt. */
 static const off_t MAP_FROM_BYTES = 16 << 20;
 
-static rh_status fail(const Input *input, const char *what) {
+rh_status input_fail(const Input *input, const char *what) {
   messages_say(input, RH_SEVERITY_ERROR, "%s", what);
   return RH_ERR_INPUT;
+}
+
+rh_status input_out_of_memory(const Input *input) {
+  messages_say(input, RH_SEVERITY_ERROR, "out of memory");
+  return RH_ERR_SYSTEM;
 }
 
 /* Reads to the end of a file, pipe or device. */
@@ -32,15 +37,12 @@ static rh_status read_all(int fd, size_t expected, Input *input) {
       text = larger;
       room *= 2;
     }
-    if (!text) {
-      messages_say(input, RH_SEVERITY_ERROR, "out of memory");
-      return RH_ERR_SYSTEM;
-    }
+    if (!text) return input_out_of_memory(input);
     ssize_t got = read(fd, text + length, room - length);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) {
       free(text);
-      return fail(input, strerror(errno));
+      return input_fail(input, strerror(errno));
     }
     if (got == 0) break;
     length += (size_t)got;
@@ -65,13 +67,13 @@ rh_status input_read(const char *path, MessageForm form, Input *input) {
   bool is_stdin = strcmp(path, "-") == 0;
   *input = (Input){.path = is_stdin ? "<stdin>" : path, .form = form};
   int fd = is_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return fail(input, strerror(errno));
+  if (fd < 0) return input_fail(input, strerror(errno));
   struct stat status;
   rh_status result;
   if (fstat(fd, &status) != 0) {
-    result = fail(input, strerror(errno));
+    result = input_fail(input, strerror(errno));
   } else if (S_ISDIR(status.st_mode)) {
-    result = fail(input, "is a directory; give the dump files in it");
+    result = input_fail(input, "is a directory; give the dump files in it");
   } else if (S_ISREG(status.st_mode) && status.st_size >= MAP_FROM_BYTES) {
     result = map(fd, (size_t)status.st_size, input);
   } else {

@@ -24,4 +24,8 @@ typedef struct Input {
 rh_status input_read(const char *path, MessageForm form, Input *input);
 void input_free(Input *input);
 
+/* Say what is wrong with it. RH_ERR_INPUT; RH_ERR_SYSTEM. */
+rh_status input_fail(const Input *input, const char *what);
+rh_status input_out_of_memory(const Input *input);
+
 #endif
