@@ -109,6 +109,8 @@ rh_status input_decompress(Input *input) {
     return status;
   }
   input_free(input);
-  *input = (Input){.path = input->path, .text = text.data, .length = text.length};
+  input->text = text.data;
+  input->length = text.length;
+  input->is_mapped = false;
   return RH_OK;
 }

@@ -1410,6 +1410,13 @@ class Compressed(ToolTest):
         self.write("m.gz", gzip.compress(self.TEXT.replace(b"parameter", b"paramater")))
         self.assert_message(self.expect(3, "print", "m.gz"), "m.gz:4:19: error: ", "paramater(0)")
 
+    def test_diagnostics_are_what_was_asked_for(self):
+        self.TEXT = self.TEXT.replace(b"parameter", b"paramater")
+        for name, data in self.packed().items():
+            self.write(name, data)
+            diag = json.loads(self.expect(3, "check", name, "--diagnostics=json").err)
+            self.assertEqual((diag["file"], diag["line"], diag["column"]), (name, 4, 19))
+
 
 class Completion(ToolTest):
     """What shells ask for."""
