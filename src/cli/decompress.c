@@ -5,6 +5,7 @@
 #include <string.h>
 #include <zlib.h>
 #include <zstd.h>
+#include <zstd_errors.h>
 
 /* Module texts are shorter than 4 GiB; a small file can stand for any number of bytes. */
 static const size_t MAX_TEXT_BYTES = UINT32_MAX;
@@ -52,7 +53,7 @@ static rh_status inflate_all(const Input *input, z_stream *stream, Text *text) {
     if (result == Z_STREAM_END && is_over) return RH_OK;
     if (result == Z_STREAM_END) result = inflateReset(stream);
     if (result == Z_BUF_ERROR && is_over) return input_fail(input, "the gzip file is cut off");
-    if (result == Z_MEM_ERROR) return input_fail(input, "out of memory");
+    if (result == Z_MEM_ERROR) return input_out_of_memory(input);
     if (result != Z_OK && result != Z_BUF_ERROR)
       return input_fail(input, "the gzip file is damaged");
   }
@@ -61,8 +62,7 @@ static rh_status inflate_all(const Input *input, z_stream *stream, Text *text) {
 static rh_status unpack_gzip(const Input *input, Text *text) {
   enum { GZIP_HEADER = 16 };
   z_stream stream = {0};
-  if (inflateInit2(&stream, MAX_WBITS + GZIP_HEADER) != Z_OK)
-    return input_fail(input, "out of memory");
+  if (inflateInit2(&stream, MAX_WBITS + GZIP_HEADER) != Z_OK) return input_out_of_memory(input);
   rh_status status = inflate_all(input, &stream, text);
   inflateEnd(&stream);
   return status;
@@ -70,9 +70,15 @@ static rh_status unpack_gzip(const Input *input, Text *text) {
 
 /* ---- zstd ---- */
 
+/* The window, whose size is in the frame's header, is allocated on the way. */
+static rh_status fail_zstd(const Input *input, ZSTD_ErrorCode code) {
+  if (code == ZSTD_error_memory_allocation) return input_out_of_memory(input);
+  return input_fail(input, "the zstd file is damaged");
+}
+
 static rh_status unpack_zstd(const Input *input, Text *text) {
   ZSTD_DStream *stream = ZSTD_createDStream();
-  if (!stream) return input_fail(input, "out of memory");
+  if (!stream) return input_out_of_memory(input);
   ZSTD_inBuffer in = {.src = input->text, .size = input->length};
   rh_status status = RH_OK;
   size_t missing = 1; /* 0 = a frame has ended */
@@ -82,7 +88,7 @@ static rh_status unpack_zstd(const Input *input, Text *text) {
     missing = ZSTD_decompressStream(stream, &out, &in);
     text->length = out.pos;
     if (ZSTD_isError(missing)) {
-      status = input_fail(input, "the zstd file is damaged");
+      status = fail_zstd(input, ZSTD_getErrorCode(missing));
     } else if (in.pos == in.size && out.pos < out.size) {
       if (missing) status = input_fail(input, "the zstd file is cut off");
       break;

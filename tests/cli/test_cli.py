@@ -11,6 +11,7 @@ import json
 import os
 import pathlib
 import re
+import resource
 import signal
 import stat
 import subprocess
@@ -1416,6 +1417,22 @@ class Compressed(ToolTest):
             self.write(name, data)
             diag = json.loads(self.expect(3, "check", name, "--diagnostics=json").err)
             self.assertEqual((diag["file"], diag["line"], diag["column"]), (name, 4, 19))
+
+    def test_out_of_memory(self):
+        if tool.has_sanitizers(self.tool):
+            self.skipTest("sanitizers need more address space than any limit")
+        limit = 100 << 20
+        block = (len(self.TEXT) << 3 | 1).to_bytes(3, "little")
+        window = bytes([0, 27 - 10 << 3])  # of 2^27 bytes
+        self.write("m.zst", b"\x28\xb5\x2f\xfd" + window + block + self.TEXT)
+        self.expect(0, "print", "m.zst")
+        result = self.expect(
+            4,
+            "print",
+            "m.zst",
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)),
+        )
+        self.assert_message(result, "m.zst: error: out of memory")
 
 
 class Completion(ToolTest):
