@@ -42,6 +42,13 @@ static bool is_result(const Module *module, const PointsTo *points_to, LogicalId
   return false;
 }
 
+/* Whether users of an alias can be led past it to a clone. */
+static KeepReason reason_by_alias(const Module *module, InstId definer, InstId alias) {
+  if (alias == definer || inst_is_pass_through(module, alias)) return KEEP_NONE;
+  bool is_bound = opcode_is_pass_through((Opcode)inst_get(module, alias)->opcode);
+  return is_bound ? KEEP_CONTROL_DEPENDENCY : KEEP_INDIRECT_USE;
+}
+
 /* What the uses of a buffer say. */
 static KeepReason reason_by_uses(const Module *module, const PointsTo *points_to,
                                  const PeakPlaces *places, LogicalId id) {
@@ -50,21 +57,19 @@ static KeepReason reason_by_uses(const Module *module, const PointsTo *points_to
   if (peak == NO_ID || definer == peak) return KEEP_IN_USE;
   if (is_result(module, points_to, id)) return KEEP_LIVE_OUT;
   if (points_to->buffers.data[id].depth > 1) return KEEP_NESTED_TUPLE;
-  bool is_read_later = false, is_indirect = false;
+  bool is_read_later = false;
+  KeepReason reason = KEEP_NONE;
   for (uint32_t i = points_to->first_alias[id]; i < points_to->first_alias[id + 1]; i++) {
     BufferAlias alias = points_to->aliases[i];
-    bool passes_on = alias.inst == definer ||
-                     opcode_is_pass_through((Opcode)inst_get(module, alias.inst)->opcode);
     for (uint32_t k = 0; k < inst_get(module, alias.inst)->users.len; k++) {
       InstId user = inst_users(module, alias.inst)[k];
       if (points_to_is_unused_by(module, points_to, alias.inst, alias.part, user)) continue;
       if (user == peak) return KEEP_IN_USE;
       is_read_later |= places->positions[user] > places->positions[peak];
-      is_indirect |= !passes_on;
+      if (reason == KEEP_NONE) reason = reason_by_alias(module, definer, alias.inst);
     }
   }
-  if (!is_read_later) return KEEP_NO_LATER_USE;
-  return is_indirect ? KEEP_INDIRECT_USE : KEEP_NONE;
+  return is_read_later ? reason : KEEP_NO_LATER_USE;
 }
 
 static KeepReason find_reason(const Legality *legality, const PointsTo *points_to,

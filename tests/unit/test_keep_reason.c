@@ -60,6 +60,19 @@ static const struct {
      P "b = f32[1024,1] broadcast(p), dimensions={}\n x = f32[1024] bitcast(b)\n" PEAK("x")
          READ_LATER("x"),
      0, "concat1=in-use b=none negate=in-use"},
+    {"through a bitcast that waits", "xla-remat", "",
+     P "w = f32[] negate(p)\n b = f32[1024,1] broadcast(p), dimensions={}\n"
+       "x = f32[1024] bitcast(b), control-predecessors={w}\n" PEAK("x") READ_LATER("x"),
+     0, "concat1=in-use b=control-dependency negate=in-use"},
+    {"through a bitcast that is waited for", "xla-remat", "",
+     P "b = f32[1024,1] broadcast(p), dimensions={}\n x = f32[1024] bitcast(b)\n"
+       "w = f32[] negate(p), control-predecessors={x}\n" PEAK("x") READ_LATER("x"),
+     0, "concat1=in-use b=control-dependency negate=in-use"},
+    {"through a get-tuple-element that waits", "xla-remat", "",
+     P BCAST PEAK("x") "w = f32[] negate(p)\n t = (f32[1024]) tuple(x)\n"
+                       "y = f32[1024] get-tuple-element(t), index=0, "
+                       "control-predecessors={w}\n" READ_LATER("y"),
+     0, "concat1=in-use x=control-dependency negate=in-use"},
 };
 
 START_TEST(reasons_match_table) {
