@@ -150,15 +150,5 @@ const AttrRule *attribute_rules(Opcode opcode) {
 }
 
 bool attribute_is_common(AttrId attr) {
-  switch (attr) {
-    case ATTR_BACKEND_CONFIG:
-    case ATTR_CONTROL_PREDECESSORS:
-    case ATTR_FRONTEND_ATTRIBUTES:
-    case ATTR_METADATA:
-    case ATTR_ORIGIN:
-    case ATTR_PARAMETER_REPLICATION:
-    case ATTR_SHARDING:
-    case ATTR_STATISTICS: return true;
-    default: return false;
-  }
+  return attr == ATTR_BACKEND_CONFIG || attribute_is_annotation(attr);
 }

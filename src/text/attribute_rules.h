@@ -13,7 +13,7 @@ typedef struct AttrRule {
 /* In the order in which XLA prints them. */
 const AttrRule *attribute_rules(Opcode opcode);
 
-/* sharding, metadata, … */
+/* Whether all instructions take it: the annotations (ir/attribute.h) and backend_config. */
 bool attribute_is_common(AttrId attr);
 
 #endif
