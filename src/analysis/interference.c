@@ -2,33 +2,20 @@
 
 #include <stdlib.h>
 
-typedef struct Ranged {
-  LiveRange range;
-  ValueId value;
-} Ranged;
-
 static int by_start_then_id(const void *pa, const void *pb) {
-  const Ranged *a = pa, *b = pb;
+  const RangedValue *a = pa, *b = pb;
   if (a->range.start != b->range.start) return a->range.start < b->range.start ? -1 : 1;
   return (a->value > b->value) - (a->value < b->value);
 }
 
 static void find_in_buffer(const HloBuffers *buffers, BufferId buffer, Interferences *found,
                            Arena *out, Arena *scratch) {
-  uint32_t begin = buffers->first_value[buffer];
-  uint32_t count = buffers->first_value[buffer + 1] - begin;
-  if (count < 2) return;
   ArenaMark mark = arena_mark(scratch);
-  Ranged *list = arena_array(scratch, Ranged, count);
-  uint32_t len = 0;
-  for (uint32_t i = 0; i < count; i++) {
-    ValueId value = buffers->values[begin + i];
-    LiveRange range = found->ranges.of[value];
-    if (range.start != NO_TIME) list[len++] = (Ranged){range, value};
-  }
-  if (len) qsort(list, len, sizeof *list, by_start_then_id);
+  RangedValues values = live_ranges_sharing(&found->ranges, buffers, buffer, scratch);
+  if (values.len) qsort(values.list, values.len, sizeof *values.list, by_start_then_id);
+  const RangedValue *list = values.list;
   uint32_t longest = 0;
-  for (uint32_t i = 1; i < len; i++) {
+  for (uint32_t i = 1; i < values.len; i++) {
     /* Who takes memory over may read it in the same step. */
     if (list[longest].range.end > list[i].range.start) {
       *vec_push(out, &found->list) = (Interference){list[longest].value, list[i].value};

@@ -189,38 +189,40 @@ static LiveRange range_of(const Builder *builder, ValueId id) {
   return range;
 }
 
-typedef struct Ranged {
-  LiveRange range;
-  ValueId value;
-} Ranged;
+RangedValues live_ranges_sharing(const LiveRanges *ranges, const HloBuffers *buffers,
+                                 BufferId buffer, Arena *out) {
+  uint32_t begin = buffers->first_value[buffer];
+  uint32_t count = buffers->first_value[buffer + 1] - begin;
+  if (count < 2) return (RangedValues){0};
+  RangedValues values = {.list = arena_array(out, RangedValue, count)};
+  for (uint32_t i = 0; i < count; i++) {
+    ValueId value = buffers->values[begin + i];
+    LiveRange range = ranges->of[value];
+    if (range.start != NO_TIME) values.list[values.len++] = (RangedValue){range, value};
+  }
+  return values;
+}
 
 static int by_range_then_id(const void *pa, const void *pb) {
-  const Ranged *a = pa, *b = pb;
+  const RangedValue *a = pa, *b = pb;
   if (a->range.start != b->range.start) return a->range.start < b->range.start ? -1 : 1;
   if (a->range.end != b->range.end) return a->range.end < b->range.end ? -1 : 1;
   return (a->value > b->value) - (a->value < b->value);
 }
 
 /* Values of one buffer follow each other: each ends where the next begins. */
-static void normalize_buffer(const HloBuffers *buffers, BufferId id, LiveRange *ranges,
+static void normalize_buffer(const HloBuffers *buffers, BufferId buffer, LiveRanges *ranges,
                              Arena *scratch) {
-  uint32_t begin = buffers->first_value[id], count = buffers->first_value[id + 1] - begin;
-  if (count < 2) return;
   ArenaMark mark = arena_mark(scratch);
-  Ranged *list = arena_array(scratch, Ranged, count);
-  uint32_t len = 0;
-  for (uint32_t i = 0; i < count; i++) {
-    ValueId value = buffers->values[begin + i];
-    if (ranges[value].start != NO_TIME) list[len++] = (Ranged){ranges[value], value};
-  }
-  qsort(list, len, sizeof *list, by_range_then_id);
-  for (uint32_t i = 0; i + 1 < len; i++) {
-    LiveRange *a = &list[i].range, *b = &list[i + 1].range;
+  RangedValues values = live_ranges_sharing(ranges, buffers, buffer, scratch);
+  if (values.len) qsort(values.list, values.len, sizeof *values.list, by_range_then_id);
+  for (uint32_t i = 0; i + 1 < values.len; i++) {
+    LiveRange *a = &values.list[i].range, *b = &values.list[i + 1].range;
     b->end = later(a->end, b->end);
     if (a->end > b->start) a->end = b->start;
   }
-  for (uint32_t i = 0; i < len; i++)
-    ranges[list[i].value] = list[i].range;
+  for (uint32_t i = 0; i < values.len; i++)
+    ranges->of[values.list[i].value] = values.list[i].range;
   arena_reset(scratch, mark);
 }
 
@@ -255,7 +257,7 @@ LiveRanges live_ranges_build(const Module *module, const CallGraph *graph, const
                              Arena *scratch) {
   LiveRanges ranges = build(module, graph, flow, schedule, false, out, scratch);
   for (BufferId buffer = 0; buffer < buffers->num_buffers; buffer++) {
-    normalize_buffer(buffers, buffer, ranges.of, scratch);
+    normalize_buffer(buffers, buffer, &ranges, scratch);
   }
   return ranges;
 }

@@ -30,4 +30,18 @@ LiveRanges live_ranges_build(const Module *module, const CallGraph *graph, const
 LiveRanges live_ranges_raw(const Module *module, const CallGraph *graph, const Dataflow *dataflow,
                            const Schedule *schedule, Arena *out, Arena *scratch);
 
+typedef struct RangedValue {
+  LiveRange range;
+  ValueId value;
+} RangedValue;
+
+typedef struct RangedValues {
+  RangedValue *list;
+  uint32_t len;
+} RangedValues;
+
+/* The tracked values of a buffer, by id; none when it is the buffer of one value only. */
+RangedValues live_ranges_sharing(const LiveRanges *ranges, const HloBuffers *buffers,
+                                 BufferId buffer, Arena *out);
+
 #endif
