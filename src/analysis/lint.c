@@ -2,7 +2,6 @@
 
 #include <stdio.h>
 
-#include "ir/infer_shape.h"
 #include "ir/module_check.h"
 
 static const char *const rule_names[NUM_LINT_RULES] = {
@@ -120,6 +119,20 @@ bool lint_fits(const Lint *lint, ShapeId a, ShapeId b) {
   const ShapeTable *shapes = &lint->module->shapes;
   return shape_compatible(shapes, a, b) &&
          shape_get(shapes, a)->num_parts == shape_get(shapes, b)->num_parts;
+}
+
+Inference lint_inference(Lint *lint, InstId id, InferSpec *spec) {
+  Module *module = lint->module;
+  const Instruction *inst = inst_get(module, id);
+  *spec = (InferSpec){.opcode = (Opcode)inst->opcode,
+                      .operands = inst_operands(module, id),
+                      .num_operands = inst->num_operands,
+                      .attrs = module->source->attrs.data + inst->attrs,
+                      .num_attrs = inst->num_attrs,
+                      .callees = inst_callees(module, id),
+                      .num_callees = inst->num_callees};
+  return (Inference){
+      .module = module, .shapes = &module->shapes, .spec = spec, .scratch = lint->scratch};
 }
 
 bool lint_is_oversized(const Lint *lint, InstId id) {

@@ -7,6 +7,7 @@
 #define REMAT_HLO_ANALYSIS_LINT_H
 
 #include "ir/diag.h"
+#include "ir/infer_shape_internal.h"
 #include "ir/schedule.h"
 
 typedef enum LintRule {
@@ -74,6 +75,9 @@ static inline ShapeId lint_operand_shape(const Lint *lint, InstId id, uint32_t i
 
 /* Compatible as XLA's ShapeUtil::Compatible has it, with as many parts. */
 bool lint_fits(const Lint *lint, ShapeId a, ShapeId b);
+
+/* An instruction as the rules of shape inference take it; refers to `*spec`. */
+Inference lint_inference(Lint *lint, InstId id, InferSpec *spec);
 
 /* More dimensions than anybody has: then no shapes are told, as that takes quadratic time. */
 enum { MAX_RANK = 1024 };

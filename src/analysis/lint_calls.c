@@ -3,25 +3,10 @@
 #include <inttypes.h>
 
 #include "analysis/lint.h"
-#include "ir/infer_shape_internal.h"
 
 static bool fail_callee(Lint *lint, InstId id, CompId callee, const char *why) {
   return lint_find_at(lint, LINT_CALLED_COMPUTATION, id, lint_place_callee(lint, id, callee), "%s",
                       why);
-}
-
-static Inference inference_of(Lint *lint, InstId id, InferSpec *spec) {
-  Module *module = lint->module;
-  const Instruction *inst = inst_get(module, id);
-  *spec = (InferSpec){.opcode = (Opcode)inst->opcode,
-                      .operands = inst_operands(module, id),
-                      .num_operands = inst->num_operands,
-                      .attrs = module->source->attrs.data + inst->attrs,
-                      .num_attrs = inst->num_attrs,
-                      .callees = inst_callees(module, id),
-                      .num_callees = inst->num_callees};
-  return (Inference){
-      .module = module, .shapes = &module->shapes, .spec = spec, .scratch = lint->scratch};
 }
 
 /* ---- reducers ---- */
@@ -30,7 +15,7 @@ static Inference inference_of(Lint *lint, InstId id, InferSpec *spec) {
 static bool lint_reducer(Lint *lint, InstId id) {
   const Instruction *inst = inst_get(lint->module, id);
   InferSpec spec;
-  Inference inf = inference_of(lint, id, &spec);
+  Inference inf = lint_inference(lint, id, &spec);
   bool is_scatter = inst->opcode == OPCODE_SCATTER;
   uint32_t count = inst->num_operands / 2;
   if (count == 0 || inst->num_operands % 2 != is_scatter) {
@@ -52,7 +37,7 @@ static bool lint_reducer(Lint *lint, InstId id) {
 
 static bool lint_select_and_scatter(Lint *lint, InstId id) {
   InferSpec spec;
-  Inference inf = inference_of(lint, id, &spec);
+  Inference inf = lint_inference(lint, id, &spec);
   unsigned type = infer_type(infer_operand(&inf, 1));
   ReducerInput input = {.init = infer_operand_id(&inf, 2), .type = type};
   if (type == TYPE_OF_TUPLE) return true;

@@ -3,7 +3,6 @@
 #include <inttypes.h>
 
 #include "analysis/lint.h"
-#include "ir/infer_shape_internal.h"
 
 /* Element `i` of a result that is a tuple when there are several; NO_ID when it does not fit. */
 static ShapeId nth_of(const Lint *lint, ShapeId result, uint32_t i, uint32_t count) {
@@ -30,11 +29,8 @@ static bool expect_arrays(Lint *lint, InstId id, uint32_t count) {
 
 /* Result `i` has the shape of operand `i`, up to precision. */
 static bool expect_same(Lint *lint, InstId id, ShapeId result, uint32_t count) {
-  InferSpec spec = {0};
-  Inference inf = {.module = lint->module,
-                   .shapes = &lint->module->shapes,
-                   .spec = &spec,
-                   .scratch = lint->scratch};
+  InferSpec spec;
+  Inference inf = lint_inference(lint, id, &spec);
   for (uint32_t i = 0; i < count; i++) {
     ShapeId operand = lint_operand_shape(lint, id, i), element = nth_of(lint, result, i, count);
     if (element == NO_ID) return fail_result(lint, id, result, i);

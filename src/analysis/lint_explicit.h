@@ -3,7 +3,6 @@
 #define REMAT_HLO_ANALYSIS_LINT_EXPLICIT_H
 
 #include "analysis/lint.h"
-#include "ir/infer_shape_internal.h"
 
 typedef enum LintExplicit {
   LINT_TELLS_NOTHING, /* there is no such rule for the opcode */

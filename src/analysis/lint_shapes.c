@@ -2,7 +2,6 @@
  * (ir/infer_shape.h); for other opcodes the written shape is an input, and the rules are in
  * lint_explicit.c. */
 #include "analysis/lint_explicit.h"
-#include "ir/infer_shape_internal.h"
 
 /* Forwarding, control flow and what it calls are module_check's; the rest of these can have any
  * shape. */
@@ -153,20 +152,12 @@ static bool is_skipped(const Lint *lint, InstId id) {
 }
 
 void lint_shapes(Lint *lint, InstId id) {
-  Module *module = lint->module;
-  const Instruction *inst = inst_get(module, id);
+  const Instruction *inst = inst_get(lint->module, id);
   Opcode opcode = (Opcode)inst->opcode;
   if (lint_is_oversized(lint, id)) return;
   if (opcode == OPCODE_COMPARE) lint_compare(lint, id);
-  InferSpec spec = {.opcode = opcode,
-                    .operands = inst_operands(module, id),
-                    .num_operands = inst->num_operands,
-                    .attrs = module->source->attrs.data + inst->attrs,
-                    .num_attrs = inst->num_attrs,
-                    .callees = inst_callees(module, id),
-                    .num_callees = inst->num_callees};
-  Inference inf = {
-      .module = module, .shapes = &module->shapes, .spec = &spec, .scratch = lint->scratch};
+  InferSpec spec;
+  Inference inf = lint_inference(lint, id, &spec);
   LintExplicit told = lint_explicit(&inf, lint->schedule != NULL, inst->shape);
   if (told == LINT_TELLS_NOTHING) {
     if (is_skipped(lint, id) || !lint_broadcasting(lint, id)) return;
