@@ -3,6 +3,7 @@
 #include <inttypes.h>
 
 #include "text/format_internal.h"
+#include "text/header_attrs.h"
 
 /* ---- comments ---- */
 
@@ -35,40 +36,6 @@ static void write_leading_comments(Formatter *formatter) {
 }
 
 /* ---- the HloModule line ---- */
-
-/* In the order in which XLA prints them (HloModule::Print). */
-typedef enum HeaderAttr {
-  HEADER_IS_SCHEDULED,
-  HEADER_INPUT_OUTPUT_ALIAS,
-  HEADER_BUFFER_DONOR,
-  HEADER_ALIAS_PASSTHROUGH_PARAMS,
-  HEADER_ENTRY_COMPUTATION_LAYOUT,
-  HEADER_ALLOW_TO_PARAMETERS,
-  HEADER_ALLOW_TO_OUTPUT,
-  HEADER_REPLICA_COUNT,
-  HEADER_NUM_PARTITIONS,
-  HEADER_FRONTEND_ATTRIBUTES,
-  HEADER_BACKEND_CONFIG,
-  HEADER_ORIGIN_RECOVERY_TABLE,
-  HEADER_DEBUG_ATTRIBUTES,
-  NUM_HEADER_ATTRS,
-} HeaderAttr;
-
-static const char *const header_names[NUM_HEADER_ATTRS] = {
-    "is_scheduled",
-    "input_output_alias",
-    "buffer_donor",
-    "alias_passthrough_params",
-    "entry_computation_layout",
-    "allow_spmd_sharding_propagation_to_parameters",
-    "allow_spmd_sharding_propagation_to_output",
-    "replica_count",
-    "num_partitions",
-    "frontend_attributes",
-    "backend_config",
-    "origin_recovery_table",
-    "debug_attributes",
-};
 
 static void skip_frontend_attributes(Lexer *lexer) {
   lex_next(lexer);

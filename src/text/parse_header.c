@@ -1,40 +1,8 @@
 /* The HloModule line and the tables of source locations behind it. */
 #include <inttypes.h>
 
+#include "text/header_attrs.h"
 #include "text/parser.h"
-
-typedef enum HeaderAttr {
-  HEADER_IS_SCHEDULED,
-  HEADER_INPUT_OUTPUT_ALIAS,
-  HEADER_BUFFER_DONOR,
-  HEADER_ALIAS_PASSTHROUGH_PARAMS,
-  HEADER_ENTRY_COMPUTATION_LAYOUT,
-  HEADER_ALLOW_TO_PARAMETERS,
-  HEADER_ALLOW_TO_OUTPUT,
-  HEADER_REPLICA_COUNT,
-  HEADER_NUM_PARTITIONS,
-  HEADER_FRONTEND_ATTRIBUTES,
-  HEADER_ORIGIN_RECOVERY_TABLE,
-  HEADER_DEBUG_ATTRIBUTES,
-  HEADER_BACKEND_CONFIG,
-  NUM_HEADER_ATTRS,
-} HeaderAttr;
-
-static const char *const header_names[NUM_HEADER_ATTRS] = {
-    "is_scheduled",
-    "input_output_alias",
-    "buffer_donor",
-    "alias_passthrough_params",
-    "entry_computation_layout",
-    "allow_spmd_sharding_propagation_to_parameters",
-    "allow_spmd_sharding_propagation_to_output",
-    "replica_count",
-    "num_partitions",
-    "frontend_attributes",
-    "origin_recovery_table",
-    "debug_attributes",
-    "backend_config",
-};
 
 /* What the header says of parameters and outputs waits in module ints until the entry is known:
  * {index length, index…} of the output, parameter number, {index length, index…}, kind. */
