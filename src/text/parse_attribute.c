@@ -21,15 +21,6 @@ static bool parse_int_value(Parser *parser) {
   return true;
 }
 
-static bool parse_int32(Parser *parser, int64_t *value) {
-  uint32_t place = tok(parser)->begin;
-  if (!parse_int(parser, value)) return false;
-  if (*value != (int32_t)*value) {
-    return parse_fail(parser, place, "%" PRId64 " does not fit in 32 bits", *value);
-  }
-  return true;
-}
-
 static bool parse_int32_value(Parser *parser) {
   int64_t value = 0;
   if (!parse_int32(parser, &value)) return false;

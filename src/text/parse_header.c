@@ -1,6 +1,4 @@
 /* The HloModule line and the tables of source locations behind it. */
-#include <inttypes.h>
-
 #include "text/header_attrs.h"
 #include "text/parser.h"
 
@@ -271,11 +269,7 @@ static bool parse_int_fields(Parser *parser, const char *const *names, int count
     if (seen & 1u << field) return parse_fail(parser, place, "%s is given twice", names[field]);
     seen |= 1u << field;
     lex_next(&parser->lex);
-    uint32_t value = tok(parser)->begin;
-    if (!parse_int(parser, &values[field])) return false;
-    if (values[field] != (int32_t)values[field]) {
-      return parse_fail(parser, value, "%" PRId64 " does not fit in 32 bits", values[field]);
-    }
+    if (!parse_int32(parser, &values[field])) return false;
   }
   for (int field = 0; field < count; field++) {
     if (!(seen & 1u << field)) return parse_fail(parser, opener, "%s is missing", names[field]);

@@ -103,6 +103,15 @@ bool parse_int(Parser *parser, int64_t *value) {
   return true;
 }
 
+bool parse_int32(Parser *parser, int64_t *value) {
+  uint32_t place = tok(parser)->begin;
+  if (!parse_int(parser, value)) return false;
+  if (*value != (int32_t)*value) {
+    return parse_fail(parser, place, "%" PRId64 " does not fit in 32 bits", *value);
+  }
+  return true;
+}
+
 bool parse_bool(Parser *parser, bool *value) {
   if (!tok_is_keyword(tok(parser), KW_TRUE) && !tok_is_keyword(tok(parser), KW_FALSE)) {
     return parse_expected(parser, "true or false");

@@ -186,6 +186,7 @@ bool parse_token(Parser *parser, TokKind kind, const char *where);
 bool parse_close(Parser *parser, TokKind kind, uint32_t opener, const char *what);
 
 bool parse_int(Parser *parser, int64_t *value);
+bool parse_int32(Parser *parser, int64_t *value); /* fails for one beyond 32 bits */
 bool parse_bool(Parser *parser, bool *value);
 bool parse_name(Parser *parser, Str *name);
 bool parse_string(Parser *parser, Span *text);
