@@ -210,7 +210,7 @@ bool parse_at_shape(const Parser *parser);
  * tuples, which were checked when they were made, are valid. `*why` is a constant text. */
 bool parse_array_is_valid(const Shape *shape, const char **why);
 
-/* ---- attributes (parse_attribute.c, parse_sharding.c) ---- */
+/* ---- attributes (parse_attribute.c, parse_metadata.c, parse_sharding.c) ---- */
 
 /* Reads the value of an attribute, its name already read. Integers, callees and predecessors go to
  * the places that ir/attribute.h describes. */
