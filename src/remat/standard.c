@@ -221,7 +221,8 @@ static IdVec places_before(Pass *pass, InstId clone, const IdVec *helpers) {
   return places;
 }
 
-/* Nobody reads it, looking through bitcasts and get-tuple-elements. */
+/* Nobody reads it, looking through bitcasts and get-tuple-elements; as in XLA, also through those
+ * that a control dependency keeps. */
 static bool is_unread(const Module *module, InstId id, Arena *scratch) {
   ArenaMark mark = arena_mark(scratch);
   IdVec work = {0};

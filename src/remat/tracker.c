@@ -272,7 +272,8 @@ static void add_operand_uses(Tracker *tracker, InstId original, InstId clone) {
   item_get(tracker->list, clone)->used = vec_copy(used, tracker->arena);
 }
 
-/* Old get-tuple-elements and bitcasts have lost their users to the helpers: they read nothing. */
+/* Old get-tuple-elements and bitcasts have lost their users to the helpers: they read nothing. One
+ * that a control dependency keeps does read, but XLA's account leaves it out. */
 static bool keeps_use(Tracker *tracker, BufferUse use, const IdVec *helpers) {
   Opcode opcode = (Opcode)inst_get(tracker->module, use.user)->opcode;
   if (!opcode_is_pass_through(opcode) || vec_contains(helpers, use.user)) return true;

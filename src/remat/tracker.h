@@ -26,7 +26,7 @@ typedef struct TrackedBuffer {
   uint32_t depth;   /* of its place in the definer's result */
   uint32_t element; /* of the tuple, where depth is 1; NO_ID otherwise */
   bool is_live_out;
-  bool has_indirect_uses;  /* through more than bitcasts and get-tuple-elements */
+  bool has_indirect_uses;  /* through what is not inst_is_pass_through() */
   uint32_t num_unfinished; /* users that have not ended */
   BufferUses uses;
 } TrackedBuffer;
