@@ -89,6 +89,10 @@ static InstId add_missing_param(Parser *parser, Str name, ShapeId shape) {
   if (name.len == 0) {
     char *text = arena_printf(parser->arena, "_%u", parser->num_created_params);
     name = str_make(text, strlen(text));
+    for (uint32_t i = 1; parser_find_inst(parser, name) != NO_ID; i++) {
+      text = arena_printf(parser->arena, "_%u.%u", parser->num_created_params, i);
+      name = str_make(text, strlen(text));
+    }
   }
   return parser_add_inst(parser, &(NewInst){.name = name,
                                             .opcode = OPCODE_PARAMETER,
@@ -668,6 +672,19 @@ static bool parse_rhs_tail(Parser *parser, RhsText *rhs, NewInst *new, bool with
   return !is_sugar || parse_async_follow(parser, &candidate);
 }
 
+/* XLA names the instruction last: behind what its operands added, which begins at `first`. */
+static bool check_operand_names(Parser *parser, InstId first, Str name, uint32_t place) {
+  const Module *module = parser->module;
+  for (InstId id = first; id < module->insts.len; id++) {
+    if (inst_get(module, id)->parent != parser->comp || !str_equal(inst_name(module, id), name)) {
+      continue;
+    }
+    return parse_fail(parser, place, "instruction '%.*s' has the name of one of its operands",
+                      (int)name.len, name.data);
+  }
+  return true;
+}
+
 bool parse_instruction_rhs(Parser *parser, Str name, uint32_t begin, uint32_t name_offset,
                            bool with_attributes, InstId *id) {
   if (!parse_enter(parser, "instruction")) return false;
@@ -683,6 +700,7 @@ bool parse_instruction_rhs(Parser *parser, Str name, uint32_t begin, uint32_t na
   NewInst new = {.opcode = opcode, .shape = rhs.shape};
   uint32_t first_callee = parser->callees.len, first_predecessor = parser->predecessors.len;
   CompId wrapper = NO_ID;
+  InstId first = parser->module->insts.len;
   if (!parse_rhs_tail(parser, &rhs, &new, with_attributes, &wrapper)) return false;
   if (wrapper != NO_ID) { /* the attributes' computations belong to the wrapped instruction */
     parser->callees.len = first_callee;
@@ -691,6 +709,7 @@ bool parse_instruction_rhs(Parser *parser, Str name, uint32_t begin, uint32_t na
     new.num_callees = 1;
   }
   bool is_nested = name.len == 0;
+  if (!is_nested && !check_operand_names(parser, first, name, name_offset)) return false;
   new.name = is_nested ? anonymous_name(parser, opcode) : name;
   if (is_nested) new.flags |= INST_NESTED;
   new.source = (InstSource){.lead = lead,

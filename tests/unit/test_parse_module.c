@@ -155,6 +155,11 @@ static const struct {
     {"s = f32[10] add(a, b)", "needs a shape"},
     {"s = f32[10] add(f32[10] a, f32[9] a)", "operand is declared f32[9]"},
     {"s = f32[2] parameter(1)", "gap"},
+    {"s = f32[2] negate(f32[2] s)", "instruction 's' has the name of one of its operands"},
+    {"_0 = f32[2] negate(f32[2])", "instruction '_0' has the name of one of its operands"},
+    {"f32[2] negate(f32[2] _)", "instruction '_' has the name of one of its operands"},
+    {"HloModule m\nENTRY e { " P "negate.anon = f32[2] add(p, negate(p)) }",
+     "instruction 'negate.anon' has the name of one of its operands"},
     {"s = f32[] negate((f32[], s32[]) t#0)", "needs a shape"}, /* the shape is the element's */
     {"I0521 12:04:45.883483 1509 file.cc:186] HloModule m\nENTRY e { " P "}", ""},
     {"module @jit_f {\n  func.func public @main() { return }\n}", ""},
@@ -331,6 +336,12 @@ START_TEST(a_single_instruction_gets_parameters) {
   ck_assert_uint_eq(entry->params.len, 2);
   ck_assert_uint_eq(id_list(module, entry->params)[0], find_inst(module, "x"));
   ck_assert_uint_eq(id_list(module, entry->params)[1], find_inst(module, "_1"));
+  module_free(module);
+
+  module = parse_or_fail("s = f32[2] add(f32[2] _1, f32[2])");
+  entry = comp_get(module, module->entry);
+  ck_assert_uint_eq(id_list(module, entry->params)[0], find_inst(module, "_1"));
+  ck_assert_uint_eq(id_list(module, entry->params)[1], find_inst(module, "_1.1"));
   module_free(module);
 }
 END_TEST
