@@ -8,28 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bytes.h"
 #include "ir/module_check.h"
 #include "text/parse.h"
 #include "text/print.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-typedef struct Bytes {
-  char *data;
-  size_t len, cap;
-} Bytes;
-
-static int append(void *context, const char *data, size_t length) {
-  Bytes *bytes = context;
-  if (bytes->len + length > bytes->cap) {
-    bytes->cap = (bytes->len + length) * 2;
-    bytes->data = realloc(bytes->data, bytes->cap);
-    if (!bytes->data) abort();
-  }
-  memcpy(bytes->data + bytes->len, data, length);
-  bytes->len += length;
-  return 0;
-}
 
 static void require(bool ok, const char *what, const Bytes *shown) {
   if (ok) return;
@@ -42,7 +26,7 @@ static Bytes print(const Module *module, const Schedule *schedule, PrintOrder or
   Bytes bytes = {0};
   Arena *scratch = arena_new(NULL);
   Writer *writer = arena_alloc(scratch, sizeof *writer);
-  writer_init(writer, append, &bytes);
+  writer_init(writer, bytes_append, &bytes);
   text_print(module, schedule, order, writer, scratch);
   require(writer_finish(writer) == RH_OK, "the writer failed", NULL);
   arena_free(scratch);

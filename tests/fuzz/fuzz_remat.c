@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bytes.h"
 #include "remat_hlo.h"
 
 enum {
@@ -89,23 +90,6 @@ static Choices choose(const uint8_t *data, size_t size) {
 
 /* ---- what must hold ---- */
 
-typedef struct Bytes {
-  char *data;
-  size_t len, cap;
-} Bytes;
-
-static int append(void *context, const char *data, size_t length) {
-  Bytes *bytes = context;
-  if (bytes->len + length > bytes->cap) {
-    bytes->cap = (bytes->len + length) * 2;
-    bytes->data = realloc(bytes->data, bytes->cap);
-    if (!bytes->data) abort();
-  }
-  memcpy(bytes->data + bytes->len, data, length);
-  bytes->len += length;
-  return 0;
-}
-
 static int discard(void *context, const char *data, size_t length) {
   (void)context;
   (void)data;
@@ -125,7 +109,7 @@ static int64_t measure(const rh_module *module, const rh_remat_options *options,
 static void check_print(const rh_module *before, const rh_module *result, const Choices *choices,
                         int64_t counted_bytes, rh_diags *diags) {
   Bytes bytes = {0};
-  require(rh_print(result, append, &bytes) == RH_OK, "the result cannot be printed", diags);
+  require(rh_print(result, bytes_append, &bytes) == RH_OK, "the result cannot be printed", diags);
   rh_module *again;
   require(rh_parse(bytes.data, bytes.len, NULL, &again, diags) == RH_OK,
           "the printed result cannot be read", diags);
