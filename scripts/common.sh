@@ -37,14 +37,16 @@ install_build_tools() {
     pc/libzstd:libzstd-dev "$@"
 }
 
-# build PRESET [CMAKE-OPTION...]: configures and builds into build/PRESET.
+# build PRESET [CMAKE-OPTION...]: configures and builds into build/PRESET: $targets, or everything.
 build() {
   preset=$1
   shift
   [ -f "$project/build/$preset/CMakeCache.txt" ] || generator="-G Ninja"
   # shellcheck disable=SC2086
   (cd "$project" && cmake --preset "$preset" ${generator:-} "$@" >/dev/null)
-  cmake --build "$project/build/$preset" -j "$jobs" | grep -v '^\[\|^ninja: no work' || true
-  cmake --build "$project/build/$preset" -j "$jobs" >/dev/null
+  # shellcheck disable=SC2086
+  set -- "$project/build/$preset" -j "$jobs" ${targets:+--target $targets}
+  cmake --build "$@" | grep -v '^\[\|^ninja: no work' || true
+  cmake --build "$@" >/dev/null
   unset generator
 }

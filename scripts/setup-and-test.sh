@@ -80,29 +80,14 @@ check_manual() {
   fi
 }
 
-# Debian has the fuzzing runtime in a package of its own.
-install_fuzzing_runtime() {
-  echo 'int LLVMFuzzerTestOneInput(const char *data, long size) { return data && size < 0; }' |
-    clang -fsanitize=fuzzer,address -x c - -o /dev/null 2>/dev/null && return 0
-  version=$(clang -dumpversion)
-  install_missing "no-runtime:libclang-rt-${version%%.*}-dev"
-}
-
 run_fuzzers() {
-  fuzz_status=passed
-  for fuzzer in "$project"/build/fuzz/tests/fuzz/fuzz_*; do
-    [ -x "$fuzzer" ] && [ -f "$fuzzer" ] || continue
-    name=$(basename "$fuzzer")
-    found=$project/build/fuzz/found/$name
-    seeds=$project/tests/fuzz/corpus/${name#fuzz_}
-    [ -d "$seeds" ] || seeds=$project/tests/fuzz/corpus/parse  # as in tests/fuzz/CMakeLists.txt
-    mkdir -p "$found"
-    (cd "$found" && "$fuzzer" -max_total_time=60 -timeout=20 -rss_limit_mb=3000 \
-      -dict="$project/tests/fuzz/hlo.dict" . "$seeds") >"$found.log" 2>&1 ||
-      { fuzz_status=failed; tail -40 "$found.log"; }
-    tail -1 "$found.log"
-  done
-  conclude fuzz "$fuzz_status"
+  log=$project/build/fuzz.log
+  if "$project/scripts/fuzz" >"$log" 2>&1; then
+    conclude fuzz passed "$(tail -1 "$log")"
+  else
+    tail -60 "$log"
+    conclude fuzz failed "$(tail -1 "$log")"
+  fi
 }
 
 install_build_tools pc/check:check python3:python3
@@ -131,8 +116,6 @@ if $full; then
   fi
   if in_time fuzz 360; then
     say "a minute of each fuzzer"
-    install_fuzzing_runtime
-    build fuzz
     run_fuzzers
   fi
   if in_time valgrind 240; then
