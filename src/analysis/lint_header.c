@@ -90,10 +90,7 @@ static bool has_known_size(const Shape *shape) {
 
 static void lint_alias(Lint *lint, const OutputAlias *alias, const NamedPart *named) {
   const Module *module = lint->module;
-  const ModuleHeader *header = &module->source->header;
-  const Computation *entry = comp_get(module, module->entry);
-  ShapeId result = inst_get(module, entry->root)->shape;
-  if (header->has_entry_layout) result = header->entry_result;
+  ShapeId result = inst_get(module, comp_get(module, module->entry)->root)->shape;
   ShapeId input = named_shape(lint, named);
   ShapeId output = shape_part(&module->shapes, result, alias->output_part);
   if (shape_is_tuple(shape_get(&module->shapes, output))) {

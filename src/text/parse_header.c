@@ -351,15 +351,17 @@ static uint32_t param_part_of(const Parser *parser, int64_t param, uint32_t inde
 bool parse_resolve_header(Parser *parser) {
   const Module *module = parser->module;
   ModuleHeader *header = &parser->source->header;
-  ShapeId result = inst_get(module, comp_get(module, module->entry)->root)->shape;
-  if (header->has_entry_layout) result = header->entry_result;
+  InstId root_id = comp_get(module, module->entry)->root;
+  const Instruction *root = inst_get(module, root_id);
   for (uint32_t i = 0; i < header->aliases.len; i++) {
     OutputAlias *alias = &header->aliases.data[i];
-    alias->output_part = part_of(parser, result, alias->output_part);
+    alias->output_part = part_of(parser, root->shape, alias->output_part);
     alias->param_part = param_part_of(parser, alias->param, alias->param_part);
     if (alias->output_part == NO_ID) {
-      return parse_fail(parser, header->attrs_offset,
-                        "input_output_alias names an output that the entry does not have");
+      Str shape = shape_text(&module->shapes, root->shape, false, parser->tables);
+      return parse_fail_opened(parser, alias->offset, parser->source->insts.data[root_id].name,
+                               "an output that the entry does not have: its root is %.*s",
+                               (int)shape.len, shape.data);
     }
   }
   for (uint32_t i = 0; i < header->donors.len; i++) {

@@ -30,6 +30,8 @@ static const char *const accepted[] = {
     "entry_computation_layout={(f32[2], (f32[2], (s32[], f32[3])), )->(f32[2], (f32[2], (s32[], "
     "f32[3])))}",
     "entry_computation_layout={()->f32[]}", /* not compared with the entry */
+    "entry_computation_layout={()->f32[]}, input_output_alias={ {1,1,0}: (1, {}) }", /* the root's
+                                                                                      */
     "allow_spmd_sharding_propagation_to_parameters=true",
     "allow_spmd_sharding_propagation_to_parameters={true,false}",
     "allow_spmd_sharding_propagation_to_output={}",
