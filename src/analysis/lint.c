@@ -252,6 +252,7 @@ static void lint_inst(Lint *lint, InstId id) {
   lint_groups(lint, id, lint->num_findings == num_before);
   lint_fusion(lint, id);
   lint_aliasing(lint, id);
+  lint_buffers(lint, id);
   lint_sharding(lint, id);
   lint_pairs(lint, id);
   lint_async(lint, id);
@@ -294,6 +295,7 @@ rh_status lint_module(const LintInput *input, uint64_t *num_findings, rh_diags *
                .severity = input->severity,
                .max_findings = input->max_findings,
                .is_broken = is_broken,
+               .has_buffers = lint_shapes_with_buffers(&module->shapes, tables),
                .shape_faults = arena_zarray(tables, const char *, module->shapes.shapes.len),
                .first_all_reduce = NO_ID};
   uint32_t max_errors = input->max_findings < UINT32_MAX ? (uint32_t)input->max_findings : 0;

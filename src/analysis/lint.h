@@ -29,6 +29,7 @@ typedef struct Lint {
   const InstId
       *starts; /* by InstId: the async-start that an update or done goes back to directly */
   const char **shape_faults; /* by ShapeId of the caller's module */
+  const bool *has_buffers;   /* likewise */
   InstId first_all_reduce;
   bool misses_frames; /* said already */
 } Lint;
@@ -79,6 +80,9 @@ bool lint_fits(const Lint *lint, ShapeId a, ShapeId b);
 /* An instruction as the rules of shape inference take it; refers to `*spec`. */
 Inference lint_inference(Lint *lint, InstId id, InferSpec *spec);
 
+/* The value of a key in frontend_attributes, without quotes; false when there is none. */
+bool lint_frontend(const Lint *lint, InstId id, const char *key, Str *value); /* lint_frontend.c */
+
 /* More dimensions than anybody has: then no shapes are told, as that takes quadratic time. */
 enum { MAX_RANK = 1024 };
 bool lint_is_oversized(const Lint *lint, InstId id);
@@ -88,7 +92,9 @@ bool lint_is_oversized(const Lint *lint, InstId id);
 void lint_header(Lint *lint);       /* lint_header.c */
 void lint_stack_frames(Lint *lint); /* lint_stack_frames.c */
 void lint_frame_of_inst(Lint *lint, InstId id);
-bool lint_calls(Lint *lint, InstId id);  /* lint_calls.c; false = shapes cannot be told */
+bool lint_calls(Lint *lint, InstId id);   /* lint_calls.c; false = shapes cannot be told */
+void lint_buffers(Lint *lint, InstId id); /* lint_buffers.c */
+const bool *lint_shapes_with_buffers(const ShapeTable *shapes, Arena *out);
 void lint_fusion(Lint *lint, InstId id); /* lint_fusion.c */
 void lint_aliasing(Lint *lint, InstId id);
 void lint_sharding(Lint *lint, InstId id);                /* lint_sharding.c */

@@ -26,6 +26,11 @@
 
 #define HEADER "HloModule m\n"
 
+/* Buffers: `m` is one of `p`. */
+#define WHOLE "output_to_operand_aliasing={{}: (0, {})}"
+#define PIN "m = b(f32[8]) custom-call(p), custom_call_target=\"Pin\", " WHOLE "\n "
+#define UNPIN(of) " x = f32[8] custom-call(" of "), custom_call_target=\"Unpin\""
+
 typedef struct Case {
   const char *header; /* NULL = HEADER */
   const char *body;   /* behind COMPS */
@@ -82,6 +87,23 @@ static const char *const right[] = {
     "x = f32[8] negate(p), sharding={devices=[2,2]<=[4] last_tile_dim_replicate}",
     "x = f32[8] negate(p), sharding={devices=[2,1,2]<=[4] last_tile_dims={manual, replicated}}",
     "x = f32[8] negate(p), sharding={replicated}",
+    "x = f32[8] negate(p), sharding={devices=[1,1,4]<=[4] last_tile_dim_replicate}",
+    "x = (f32[8], f32[4,8], token[]) tuple(p, q, t), sharding={{devices=[2]1,0 metadata={op_name=\""
+    "}}\"}}, {devices=[2,1]<=[2]}, {maximal device=1}}",
+    "x = (f32[8], f32[8]) tuple(p, p), sharding={devices=[2]<=[2]}",
+    "x = f32[8] while(p), condition={ c = f32[8] parameter(0), sharding={replicated}\n"
+    " ROOT l = pred[] constant(true) }, body={ b = f32[8] parameter(0)\n"
+    " ROOT n = f32[8] negate(b), sharding={replicated} }, sharding={devices=[1,2]<=[2] "
+    "last_tile_dim_replicate}",
+    PIN
+    "y = b(f32[8]) custom-call(m), custom_call_target=\"w\", "
+    "output_to_operand_aliasing={{}: (0, {})}\n" UNPIN("y") ", " WHOLE,
+    PIN
+    "y = (b(f32[8]), s32[]) tuple(m, i)\n"
+    " v = (s32[], b(f32[8])) custom-call(y), custom_call_target=\"w\", "
+    "output_to_operand_aliasing={{1}: (0, {0})}\n"
+    " w = b(f32[8]) get-tuple-element(v), index=1\n" UNPIN("w") ", " WHOLE,
+    "y = b(f32[8]) custom-call(), custom_call_target=\"CreateBuffer\"\n" UNPIN("y") ", " WHOLE,
     "x = (token[]) custom-call(t), custom_call_target=\"c\"",
     "y = token[] outfeed(p, t), outfeed_shape=f32[8]\n x = (f32[8], token[]) infeed(y)",
 };
@@ -238,6 +260,52 @@ static const Case wrong[] = {
     {NULL, "x = f32[8] negate(p), sharding={devices=[2,2]0,1,2,3}", "sharding", "for rank 2"},
     {NULL, "x = f32[4,8] negate(q), sharding={devices=[2,2]<=[4] last_tile_dim_replicate}",
      "sharding", "for rank 1"},
+    {NULL, "x = f32[8] negate(p), sharding={{replicated}}", "sharding", "is that of a tuple"},
+    {NULL, "x = (f32[8], f32[8]) tuple(p, p), sharding={{replicated}}", "sharding",
+     "has 1 elements, its shape has 2 arrays"},
+    {NULL, "x = (f32[8], f32[4,8]) tuple(p, q), sharding={devices=[2]0,1}", "sharding",
+     "for rank 1, its shape is f32[4,8]"},
+    {NULL, "x = f32[4,8] negate(q), sharding={devices=[2,2]0,1,2,1}", "sharding",
+     "names a device twice"},
+    {NULL, "x = f32[8] negate(p), sharding={maximal device=-1}", "sharding", "negative device"},
+    {"HloModule m, num_partitions=2\n", "x = f32[8] negate(p), sharding={maximal device=2}",
+     "sharding", "that the module does not have"},
+    {"HloModule m, num_partitions=4\n", "x = f32[8] negate(p), sharding={devices=[2]<=[2]}",
+     "sharding", "is for 2 devices, the module has 4"},
+    {NULL,
+     "x = f32[8] while(p), condition={ c = f32[8] parameter(0), sharding={maximal device=0}\n"
+     " ROOT l = pred[] constant(true) }, body={ b = f32[8] parameter(0), sharding={replicated}\n"
+     " ROOT n = f32[8] negate(b) }",
+     "sharding", "'x': the shardings of 'b' and 'c' differ"},
+    {NULL,
+     "y = pred[] constant(true)\n x = f32[8] conditional(y, p, p), true_computation={\n"
+     " a = f32[8] parameter(0), sharding={manual}\n"
+     " ROOT b = f32[8] negate(a), sharding={devices=[2]0,1} }, false_computation={\n"
+     " c = f32[8] parameter(0) ROOT d = f32[8] negate(c), sharding={devices=[2]1,0} }",
+     "sharding", "'x': the shardings of 'b' and 'd' differ"},
+    /* buffer */
+    {NULL, "m = b(f32[8]) custom-call(p), custom_call_target=\"Pin\"\n" UNPIN("m") ", " WHOLE,
+     "buffer", "'m': expected output_to_operand_aliasing with one pair"},
+    {NULL,
+     PIN UNPIN("m") ", " WHOLE "\n y = f32[8] custom-call(m), custom_call_target=\"Unpin\", " WHOLE,
+     "buffer", "'m': a buffer in its result has several writers"},
+    {NULL, "x = f32[8] custom-call(p), custom_call_target=\"Unpin\", " WHOLE, "buffer",
+     "expected a buffer as its operand"},
+    {NULL, "m = f32[8] custom-call(p), custom_call_target=\"Pin\", " WHOLE, "buffer",
+     "expected the buffer of its operand, f32[8], as its result, found f32[8]"},
+    {NULL, "x = f32[8] custom-call(), custom_call_target=\"CreateBuffer\"", "buffer",
+     "expected a buffer as its result"},
+    {NULL, PIN "x = f32[8] custom-call(m), custom_call_target=\"r\"", "buffer",
+     "a buffer in its operand, b(f32[8]), is in output_to_operand_aliasing nowhere"},
+    {NULL, "x = b(f32[8]) custom-call(p), custom_call_target=\"r\"", "buffer",
+     "a buffer in its result, b(f32[8]), is in output_to_operand_aliasing nowhere"},
+    {NULL,
+     PIN "x = (b(f32[8]), b(f32[8])) custom-call(m), custom_call_target=\"r\", "
+         "output_to_operand_aliasing={{0}: (0, {}), {1}: (0, {})}",
+     "buffer", "is in output_to_operand_aliasing several times"},
+    {NULL, PIN "x = (b(f32[8])) opt-barrier((b(f32[8])) tuple(m))", "buffer",
+     "operand 0 is (b(f32[8])), expected no buffers"},
+    {NULL, "x = b(f32[8]) parameter(6)", "buffer", "its shape is b(f32[8]), expected no buffers"},
     /* devices */
     {NULL, "x = f32[8] all-reduce(p), replica_groups={{0,1},{1,2}}, to_apply=add", "replica-groups",
      "device 1 is in its groups twice"},
