@@ -254,6 +254,7 @@ static void lint_inst(Lint *lint, InstId id) {
   lint_aliasing(lint, id);
   lint_buffers(lint, id);
   lint_sharding(lint, id);
+  lint_origin(lint, id);
   lint_pairs(lint, id);
   lint_async(lint, id);
 }

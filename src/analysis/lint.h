@@ -97,6 +97,7 @@ void lint_buffers(Lint *lint, InstId id); /* lint_buffers.c */
 const bool *lint_shapes_with_buffers(const ShapeTable *shapes, Arena *out);
 void lint_fusion(Lint *lint, InstId id); /* lint_fusion.c */
 void lint_aliasing(Lint *lint, InstId id);
+void lint_origin(Lint *lint, InstId id);                  /* lint_origin.c */
 void lint_sharding(Lint *lint, InstId id);                /* lint_sharding.c */
 void lint_shapes(Lint *lint, InstId id);                  /* lint_shapes.c */
 void lint_collective(Lint *lint, InstId id);              /* lint_collectives.c */

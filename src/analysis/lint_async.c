@@ -3,13 +3,26 @@
 
 #include "analysis/lint.h"
 
+/* Those that only say something about a value. */
+static bool is_note(Str target) {
+  static const char *const targets[] = {"Sharding",
+                                        "LocalToGlobalShape",
+                                        "GlobalToLocalShape",
+                                        "xla.sdy.LocalToGlobalShape",
+                                        "xla.sdy.GlobalToLocalShape",
+                                        "xla.sdy.FuncResultSharding",
+                                        "control_dep"};
+  for (size_t i = 0; i < sizeof targets / sizeof *targets; i++) {
+    if (str_is(target, targets[i])) return true;
+  }
+  return false;
+}
+
+/* HloInstruction::IsAllowedAsyncIntermediary. */
 bool lint_passes_on(const Module *module, InstId id) {
   switch (inst_get(module, id)->opcode) {
-    case OPCODE_CALL:
-    case OPCODE_CONDITIONAL:
+    case OPCODE_CUSTOM_CALL: return is_note(inst_attr_string(module, id, ATTR_CUSTOM_CALL_TARGET));
     case OPCODE_COPY:
-    case OPCODE_CUSTOM_CALL: /* some targets; which is up to the compiler */
-    case OPCODE_DOMAIN:
     case OPCODE_GET_TUPLE_ELEMENT:
     case OPCODE_OPT_BARRIER:
     case OPCODE_PARAMETER:
@@ -17,6 +30,13 @@ bool lint_passes_on(const Module *module, InstId id) {
     case OPCODE_WHILE: return true;
     default: return false;
   }
+}
+
+/* Control flow takes the state of an async-start, not that of a copy-start and the like. */
+static bool may_use_state(const Module *module, InstId id) {
+  unsigned opcode = inst_get(module, id)->opcode;
+  return opcode == OPCODE_CALL || opcode == OPCODE_CONDITIONAL || opcode == OPCODE_DOMAIN ||
+         lint_passes_on(module, id);
 }
 
 static bool is_state(unsigned opcode) {
@@ -135,7 +155,7 @@ static void lint_users(Lint *lint, InstId id) {
       lint_find_at(lint, LINT_ASYNC_PAIR, user, place, "'%.*s' is done by '%.*s' already",
                    (int)inst->name_len, inst->name, (int)inst_name(module, next).len,
                    inst_name(module, next).data);
-    } else if (!lint_passes_on(module, user)) {
+    } else if (!may_use_state(module, user)) {
       lint_find_at(lint, LINT_ASYNC_PAIR, user, place, "it reads '%.*s', which is not done yet",
                    (int)inst->name_len, inst->name);
     }
@@ -148,7 +168,7 @@ static void lint_users(Lint *lint, InstId id) {
 static void lint_operand_of(Lint *lint, InstId id) {
   const Module *module = lint->module;
   InstId operand = inst_operand(module, id, 0);
-  if (is_state(inst_get(module, operand)->opcode) || lint_passes_on(module, operand)) return;
+  if (is_state(inst_get(module, operand)->opcode) || may_use_state(module, operand)) return;
   lint_find_at(lint, LINT_ASYNC_PAIR, id, lint_place_operand(lint, id, 0),
                "its operand '%.*s' is not what an async-start began",
                (int)inst_name(module, operand).len, inst_name(module, operand).data);

@@ -1,5 +1,5 @@
-/* What called computations take and return. Loops, branches, calls and fusions are module_check's.
- */
+/* Calls, and what called computations take and return; those of loops, branches, calls and fusions
+ * are module_check's. */
 #include <inttypes.h>
 
 #include "analysis/lint.h"
@@ -103,6 +103,53 @@ static bool lint_comparator(Lint *lint, InstId id) {
                       lint_shown(lint, lint_operand_shape(lint, id, 0)), dim);
 }
 
+/* ---- what is said about a call ---- */
+
+/* absl::SimpleAtoi, and not negative. */
+static bool is_whole_number(Str text) {
+  int64_t value = 0;
+  if (text.len && text.data[0] == '+') text = str_make(text.data + 1, text.len - 1);
+  for (uint32_t i = 0; i < text.len; i++) {
+    bool is_digit = text.data[i] >= '0' && text.data[i] <= '9';
+    if (!is_digit || __builtin_mul_overflow(value, 10, &value) ||
+        __builtin_add_overflow(value, text.data[i] - '0', &value)) {
+      return false;
+    }
+  }
+  return text.len > 0;
+}
+
+static void lint_composite(Lint *lint, InstId id) {
+  if (!inst_attr_int(lint->module, id, ATTR_IS_COMPOSITE, 0)) return;
+  DiagPlace place = lint_place_attr(lint, id, ATTR_IS_COMPOSITE);
+  Str value;
+  if (!lint_frontend(lint, id, "composite.name", &value) || value.len == 0) {
+    lint_find_at(lint, LINT_COMPOSITE_CALL, id, place,
+                 "expected a composite.name in its frontend_attributes, found none");
+  } else if (lint_frontend(lint, id, "composite.attributes", &value) && value.len == 0) {
+    lint_find_at(lint, LINT_COMPOSITE_CALL, id, place, "its composite.attributes is empty");
+  } else if (lint_frontend(lint, id, "composite.version", &value) && !is_whole_number(value)) {
+    lint_find_at(lint, LINT_COMPOSITE_CALL, id, place,
+                 "its composite.version is %.*s, expected a whole number", (int)value.len,
+                 value.data);
+  }
+}
+
+static bool lint_custom_call(Lint *lint, InstId id) {
+  const Instruction *inst = inst_get(lint->module, id);
+  const Shape *result = inst_shape(lint->module, id);
+  if (!str_is(inst_attr_string(lint->module, id, ATTR_CUSTOM_CALL_TARGET), "GetRngSeed")) {
+    return true;
+  }
+  if (inst->num_operands) {
+    return lint_find_inst(lint, LINT_OPERAND_COUNT, id, "it has %u operands, expected none",
+                          inst->num_operands);
+  }
+  if (shape_is_scalar(result) && result->type == TYPE_U64) return true;
+  return lint_find_inst(lint, LINT_RESULT_SHAPE, id, "its shape is %s, expected u64[]",
+                        lint_shown(lint, inst->shape));
+}
+
 /* ---- threads ---- */
 
 static void lint_threads(Lint *lint, InstId id) {
@@ -125,6 +172,8 @@ bool lint_calls(Lint *lint, InstId id) {
     case OPCODE_FUSION:
     case OPCODE_WHILE:
     case OPCODE_CONDITIONAL: lint_threads(lint, id); return true;
+    case OPCODE_CALL: lint_composite(lint, id); return true;
+    case OPCODE_CUSTOM_CALL: return lint_custom_call(lint, id);
     case OPCODE_REDUCE:
     case OPCODE_REDUCE_WINDOW:
     case OPCODE_SCATTER: return lint_reducer(lint, id);

@@ -85,12 +85,69 @@ static ShapeId results_of_start(Lint *lint, InstId id, uint32_t count) {
   return expect_same(lint, id, shape->elements[0], count) ? shape->elements[1] : NO_ID;
 }
 
+/* Offsets of a slice in `buffer`, one number for each dimension; or a tuple of those. */
+static bool are_offsets(const Lint *lint, ShapeId offsets, ShapeId buffer) {
+  const ShapeTable *shapes = &lint->module->shapes;
+  const Shape *array = shape_get(shapes, buffer), *all = shape_get(shapes, offsets);
+  if (!shape_is_tuple(all) || !shape_has_dims(array)) return false;
+  uint32_t num_slices = 0, num_numbers = 0;
+  for (uint32_t i = 0; i < all->rank; i++) {
+    const Shape *element = shape_get(shapes, all->elements[i]);
+    num_slices += shape_is_tuple(element) && element->rank == array->rank;
+    num_numbers += shape_has_dims(element);
+  }
+  return num_slices == all->rank || (num_numbers == all->rank && all->rank == array->rank);
+}
+
+/* Of one buffer, or of each in a tuple. */
+static bool lint_offsets(Lint *lint, InstId id, uint32_t buffer) {
+  const ShapeTable *shapes = &lint->module->shapes;
+  ShapeId of = lint_operand_shape(lint, id, buffer);
+  ShapeId offsets = lint_operand_shape(lint, id, buffer + 2);
+  const Shape *buffers = shape_get(shapes, of), *tuple = shape_get(shapes, offsets);
+  bool fits = are_offsets(lint, offsets, of);
+  if (shape_is_tuple(buffers)) {
+    fits = shape_is_tuple(tuple) && tuple->rank == buffers->rank;
+    for (uint32_t i = 0; fits && i < buffers->rank; i++)
+      fits = are_offsets(lint, tuple->elements[i], buffers->elements[i]);
+  }
+  if (fits) return true;
+  return lint_find_at(lint, LINT_OPERAND_SHAPE, id, lint_place_operand(lint, id, buffer + 2),
+                      "operand %u, %s, has no offsets into operand %u, %s", buffer + 2,
+                      lint_shown(lint, offsets), buffer, lint_shown(lint, of));
+}
+
+/* Operands: sources, targets that are written in place, and offsets into each. */
+static void lint_permute_in_place(Lint *lint, InstId id, bool is_start) {
+  const ShapeTable *shapes = &lint->module->shapes;
+  ShapeId from = lint_operand_shape(lint, id, 0), to = lint_operand_shape(lint, id, 1);
+  const Shape *source = shape_get(shapes, from), *target = shape_get(shapes, to);
+  bool fits = shape_is_tuple(source) ? shape_is_tuple(target) && source->rank == target->rank
+                                     : shape_has_dims(source) && shape_has_dims(target);
+  if (!fits) {
+    lint_find_at(lint, LINT_OPERAND_SHAPE, id, lint_place_operand(lint, id, 1),
+                 "operand 0 is %s, operand 1 is %s", lint_shown(lint, from), lint_shown(lint, to));
+    return;
+  }
+  if (!lint_offsets(lint, id, 0) || !lint_offsets(lint, id, 1)) return;
+  ShapeId result = inst_get(lint->module, id)->shape;
+  const Shape *shape = shape_get(shapes, result);
+  if (is_start) {
+    fits = shape_is_tuple(shape) && shape->rank >= 2 && lint_fits(lint, shape->elements[0], from) &&
+           lint_fits(lint, shape->elements[1], to);
+  } else {
+    fits = lint_fits(lint, result, to);
+  }
+  if (!fits) fail_result(lint, id, result, 1);
+}
+
 static void lint_permute(Lint *lint, InstId id) {
   const Instruction *inst = inst_get(lint->module, id);
   bool is_start = inst->opcode == OPCODE_COLLECTIVE_PERMUTE_START;
-  bool is_in_place =
-      inst->num_operands == 4 && inst_attr(lint->module, id, ATTR_PERMUTE_SLICE_SIZES);
-  if (is_in_place) return; /* writes into its operand 1; offsets of many forms */
+  if (inst->num_operands == 4 && inst_attr(lint->module, id, ATTR_PERMUTE_SLICE_SIZES)) {
+    lint_permute_in_place(lint, id, is_start);
+    return;
+  }
   if (!is_start) {
     if (expect_arrays(lint, id, inst->num_operands))
       expect_same(lint, id, inst->shape, inst->num_operands);
@@ -98,6 +155,32 @@ static void lint_permute(Lint *lint, InstId id) {
   }
   ShapeId results = results_of_start(lint, id, inst->num_operands);
   if (results != NO_ID) expect_same(lint, id, results, inst->num_operands);
+}
+
+static Shape without_space(const Shape *shape, LayoutExtras *extras) {
+  Shape copy = *shape;
+  *extras = shape->extras ? *shape->extras : (LayoutExtras){.tail_padding = 1};
+  extras->memory_space = 0;
+  copy.extras = extras;
+  return copy;
+}
+
+/* Here layouts count, whatever else is checked without them; memory spaces do not. */
+static bool same_array(const Lint *lint, ShapeId a, ShapeId b) {
+  const Shape *x = shape_get(&lint->module->shapes, a), *y = shape_get(&lint->module->shapes, b);
+  if (a == b) return true;
+  if (!shape_has_dims(x) || !lint_fits(lint, a, b)) return false;
+  for (uint32_t i = 0; i < x->rank; i++) {
+    if (x->dims[i] != y->dims[i] || dim_is_dynamic(x, i) != dim_is_dynamic(y, i)) return false;
+  }
+  LayoutExtras of_x, of_y;
+  Shape plain_x = without_space(x, &of_x), plain_y = without_space(y, &of_y);
+  return shape_same_layout(&plain_x, &plain_y);
+}
+
+static const char *shown_with_layout(const Lint *lint, ShapeId shape) {
+  Str text = shape_text(&lint->module->shapes, shape, true, lint->scratch);
+  return arena_strndup(lint->scratch, text.data, text.len);
 }
 
 /* With `dimensions` an array is split and put together again; without, each operand is a part. */
@@ -120,11 +203,12 @@ static void lint_all_to_all(Lint *lint, InstId id) {
   }
   if (!expect_same(lint, id, result, inst->num_operands)) return;
   for (uint32_t i = 1; i < inst->num_operands; i++) {
-    if (lint_fits(lint, lint_operand_shape(lint, id, 0), lint_operand_shape(lint, id, i))) continue;
+    if (same_array(lint, lint_operand_shape(lint, id, 0), lint_operand_shape(lint, id, i)))
+      continue;
     lint_find_at(lint, LINT_OPERAND_SHAPE, id, lint_place_operand(lint, id, i),
                  "operand 0 is %s, operand %u is %s",
-                 lint_shown(lint, lint_operand_shape(lint, id, 0)), i,
-                 lint_shown(lint, lint_operand_shape(lint, id, i)));
+                 shown_with_layout(lint, lint_operand_shape(lint, id, 0)), i,
+                 shown_with_layout(lint, lint_operand_shape(lint, id, i)));
     return;
   }
 }
@@ -141,10 +225,10 @@ static void lint_ragged(Lint *lint, InstId id) {
   for (uint32_t i = FIRST_OFFSETS; i < NUM_RAGGED_OPERANDS; i++) {
     ShapeId shape = lint_operand_shape(lint, id, i);
     uint32_t rank = shape_get(&lint->module->shapes, shape)->rank;
-    if (lint_fits(lint, first, shape) && (rank == 1 || rank == 2)) continue;
+    if (same_array(lint, first, shape) && (rank == 1 || rank == 2)) continue;
     lint_find_at(lint, LINT_OPERAND_SHAPE, id, lint_place_operand(lint, id, i),
                  "operand %u is %s: offsets and sizes are of one shape, of rank 1 or 2", i,
-                 lint_shown(lint, shape));
+                 shown_with_layout(lint, shape));
     return;
   }
   if (!lint_fits(lint, inst->shape, lint_operand_shape(lint, id, 1)))

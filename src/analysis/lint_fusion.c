@@ -3,6 +3,7 @@
 
 #include "analysis/lint.h"
 #include "analysis/side_effect.h"
+#include "ir/infer_shape_internal.h"
 
 /* ---- fusions ---- */
 
@@ -43,11 +44,19 @@ void lint_fusion(Lint *lint, InstId id) {
 
 /* ---- output_to_operand_aliasing ---- */
 
-/* A buffer b(T) may share the memory of a T. */
-static bool may_share(const Lint *lint, ShapeId a, ShapeId b) {
+/* Where a buffer b(T) may share the memory of a T. */
+static bool ignores_buffers(const Lint *lint, InstId id) {
+  if (inst_get(lint->module, id)->opcode != OPCODE_CUSTOM_CALL)
+    return inst_get(lint->module, id)->opcode != OPCODE_FUSION;
+  Str target = inst_attr_string(lint->module, id, ATTR_CUSTOM_CALL_TARGET);
+  return str_is(target, "Pin") || str_is(target, "Unpin");
+}
+
+static bool may_share(const Lint *lint, InstId id, ShapeId a, ShapeId b) {
   const Shape *x = shape_get(&lint->module->shapes, a), *y = shape_get(&lint->module->shapes, b);
-  if (x->kind == SHAPE_BUFFER || y->kind == SHAPE_BUFFER) return true;
-  return lint_fits(lint, a, b);
+  if (lint_fits(lint, a, b)) return true;
+  if (x->kind == y->kind || !shape_has_dims(x) || !shape_has_dims(y)) return false;
+  return ignores_buffers(lint, id) && x->type == y->type && shape_same_dims(x, y);
 }
 
 /* Operands of an async-start may come later: those of its computation count. */
@@ -84,12 +93,23 @@ static ShapeId output_base(const Lint *lint, InstId id, const AliasPair *pair, u
   return inst_get(module, id_list(module, comp->params)[pair->output[1]])->shape;
 }
 
+/* An update passes on what a start keeps behind operands and result. */
+static bool is_context(const AliasPair *pair) {
+  return pair->operand == 0 && pair->input_len && pair->input[0] == 2 && pair->output_len &&
+         pair->output[0] == 2;
+}
+
 static void lint_pair(Lint *lint, InstId id, const AliasPair *pair, DiagPlace place) {
   const ShapeTable *shapes = &lint->module->shapes;
   uint32_t num_operands = num_aliased(lint, id);
   if (pair->operand < 0 || pair->operand >= num_operands) {
     lint_find_at(lint, LINT_ALIASING, id, place, "it has %u operands, none of number %" PRId64,
                  num_operands, pair->operand);
+    return;
+  }
+  if (inst_get(lint->module, id)->opcode == OPCODE_ASYNC_UPDATE && !is_context(pair)) {
+    lint_find_at(lint, LINT_ALIASING, id, place,
+                 "expected pairs of element {2} of its result and of operand 0");
     return;
   }
   ShapeId operand = aliased_shape(lint, id, (uint32_t)pair->operand);
@@ -105,9 +125,15 @@ static void lint_pair(Lint *lint, InstId id, const AliasPair *pair, DiagPlace pl
     return;
   }
   ShapeId input = shape_part(shapes, operand, in), output = shape_part(shapes, result, out);
-  if (may_share(lint, input, output)) return;
+  if (may_share(lint, id, input, output)) return;
   lint_find_at(lint, LINT_ALIASING, id, place, "an output, %s, shares the memory of an operand, %s",
                lint_shown(lint, output), lint_shown(lint, input));
+}
+
+/* Attributes of `custom-call-start(…)` are those of the custom-call. */
+static bool is_of_wrapped(const Module *module, InstId id) {
+  return inst_get(module, id)->opcode == OPCODE_ASYNC_START &&
+         comp_get(module, inst_callees(module, id)[0])->flags & COMP_IMPLIED;
 }
 
 void lint_aliasing(Lint *lint, InstId id) {
@@ -117,12 +143,9 @@ void lint_aliasing(Lint *lint, InstId id) {
     return;
   }
   IntSlice ints = inst_attr_ints(lint->module, id, ATTR_OUTPUT_TO_OPERAND_ALIASING);
-  if (ints.len == 0) return;
-  Str frontend = inst_attr_text(lint->module, id, ATTR_FRONTEND_ATTRIBUTES);
-  static const char skip[] = "xla_skip_custom_call_alias_shape_check";
-  for (uint32_t i = 0; i + sizeof skip - 1 <= frontend.len; i++) {
-    if (bytes_equal(frontend.data + i, skip, sizeof skip - 1)) return;
-  }
+  if (ints.len == 0 || is_of_wrapped(lint->module, id)) return;
+  Str skip;
+  if (lint_frontend(lint, id, "xla_skip_custom_call_alias_shape_check", &skip)) return;
   DiagPlace place = lint_place_attr(lint, id, ATTR_OUTPUT_TO_OPERAND_ALIASING);
   for (uint32_t i = 0; i < ints.len;) {
     AliasPair pair;

@@ -155,10 +155,19 @@ static int by_number(const void *a, const void *b) {
   return (*x > *y) - (*x < *y);
 }
 
+/* How many slices a device sends when it does so in place, the operands' shapes being right. */
+static uint32_t num_slices(const Lint *lint, InstId id) {
+  const ShapeTable *shapes = &lint->module->shapes;
+  if (!inst_attr(lint->module, id, ATTR_PERMUTE_SLICE_SIZES)) return 1;
+  const Shape *offsets = shape_get(shapes, lint_operand_shape(lint, id, 2));
+  if (!shape_is_tuple(shape_get(shapes, lint_operand_shape(lint, id, 0)))) return offsets->rank;
+  return offsets->rank ? shape_get(shapes, offsets->elements[0])->rank : 0;
+}
+
 static void lint_pairs_of(Lint *lint, InstId id) {
   const ModuleHeader *header = &lint->module->source->header;
   IntSlice pairs = inst_attr_ints(lint->module, id, ATTR_SOURCE_TARGET_PAIRS);
-  if (inst_attr(lint->module, id, ATTR_PERMUTE_SLICE_SIZES)) return; /* a pair a slice */
+  uint32_t num_allowed = num_slices(lint, id);
   DiagPlace place = lint_place_attr(lint, id, ATTR_SOURCE_TARGET_PAIRS);
   bool has_channel = inst_get(lint->module, id)->flags & INST_HAS_CHANNEL;
   int64_t limit = has_channel ? header->num_partitions : header->replica_count;
@@ -173,10 +182,11 @@ static void lint_pairs_of(Lint *lint, InstId id) {
     return;
   }
   if (pairs.len) qsort(seen, pairs.len, sizeof *seen, by_number);
-  for (uint32_t i = 1; i < pairs.len; i++) {
-    if (seen[i] != seen[i - 1]) continue;
-    lint_find_at(lint, LINT_SOURCE_TARGET_PAIRS, id, place, "device %" PRIu64 " is a %s twice",
-                 seen[i] >> 1, seen[i] & 1 ? "target" : "source");
+  for (uint32_t i = num_allowed; num_allowed && i < pairs.len; i++) {
+    if (seen[i] != seen[i - num_allowed]) continue;
+    lint_find_at(lint, LINT_SOURCE_TARGET_PAIRS, id, place,
+                 "device %" PRIu64 " is a %s %u times, expected %u at most", seen[i] >> 1,
+                 seen[i] & 1 ? "target" : "source", num_allowed + 1, num_allowed);
     return;
   }
 }
@@ -192,7 +202,9 @@ void lint_groups(Lint *lint, InstId id, bool has_shapes) {
     case OPCODE_COLLECTIVE_BROADCAST:
     case OPCODE_RAGGED_ALL_TO_ALL: lint_replica_groups(lint, id, false); break;
     case OPCODE_COLLECTIVE_PERMUTE:
-    case OPCODE_COLLECTIVE_PERMUTE_START: lint_pairs_of(lint, id); break;
+    case OPCODE_COLLECTIVE_PERMUTE_START:
+      if (has_shapes) lint_pairs_of(lint, id);
+      break;
     default: break;
   }
 }

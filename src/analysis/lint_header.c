@@ -88,6 +88,28 @@ static bool has_known_size(const Shape *shape) {
   return shape_is_array(shape) && !shape->has_unbounded && !shape->has_dynamic && shape->bytes >= 0;
 }
 
+static ShapeId layout_of_param(const Lint *lint, const NamedPart *named, ShapeId input) {
+  const ModuleHeader *header = &lint->module->source->header;
+  if (!header->has_entry_layout || named->param >= header->entry_params.len) return input;
+  ShapeId shape = header->entry_params.data[named->param];
+  bool is_same = shape_get(&lint->module->shapes, shape)->num_parts > named->part;
+  return is_same ? shape_part(&lint->module->shapes, shape, named->part) : input;
+}
+
+/* Memory that must be shared has one layout, memory space included. */
+static bool lint_must_alias(Lint *lint, const OutputAlias *alias, const NamedPart *named,
+                            ShapeId input, ShapeId output) {
+  const ShapeTable *shapes = &lint->module->shapes;
+  input = layout_of_param(lint, named, input);
+  const Shape *in = shape_get(shapes, input), *out = shape_get(shapes, output);
+  if (!shape_is_array(in) || !shape_is_array(out) || shape_same_layout(in, out)) return true;
+  Str from = shape_text(shapes, input, true, lint->scratch);
+  Str to = shape_text(shapes, output, true, lint->scratch);
+  return lint_find(lint, LINT_INPUT_OUTPUT_ALIAS, DIAG_AT(alias->offset),
+                   "an output, %.*s, must be in the memory of a parameter, %.*s", (int)to.len,
+                   to.data, (int)from.len, from.data);
+}
+
 static void lint_alias(Lint *lint, const OutputAlias *alias, const NamedPart *named) {
   const Module *module = lint->module;
   ShapeId result = inst_get(module, comp_get(module, module->entry)->root)->shape;
@@ -103,7 +125,10 @@ static void lint_alias(Lint *lint, const OutputAlias *alias, const NamedPart *na
   bool fits = alias->is_must_alias
                   ? lint_fits(lint, input, output)
                   : !has_known_size(in) || !has_known_size(out) || in->bytes == out->bytes;
-  if (fits) return;
+  if (fits) {
+    if (alias->is_must_alias) lint_must_alias(lint, alias, named, input, output);
+    return;
+  }
   lint_find(lint, LINT_INPUT_OUTPUT_ALIAS, DIAG_AT(alias->offset),
             alias->is_must_alias ? "an output, %s, must be in the memory of a parameter, %s"
                                  : "an output, %s, and a parameter, %s, are not of the same size",

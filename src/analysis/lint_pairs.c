@@ -112,7 +112,8 @@ void lint_pairs(Lint *lint, InstId id) {
   }
   if (opcode != OPCODE_ALL_REDUCE && opcode != OPCODE_ALL_REDUCE_START) return;
   lint_layout_constraint(lint, id);
-  if (!(inst->flags & INST_HAS_CHANNEL) || inst->index > 0) return;
+  bool has_channel = inst->flags & INST_HAS_CHANNEL;
+  if (opcode != OPCODE_ALL_REDUCE || !has_channel || inst->index > 0) return;
   lint_find_at(lint, LINT_CHANNEL, id, lint_place_attr(lint, id, ATTR_CHANNEL_ID),
                "the channel_id of an all-reduce is positive");
 }

@@ -41,9 +41,9 @@ static bool may_mix_precision(Opcode opcode) {
          opcode == OPCODE_REDUCE_PRECISION || opcode == OPCODE_CUSTOM_CALL;
 }
 
-static void lint_mixed_operands(Lint *lint, InstId id) {
+static bool lint_mixed_operands(Lint *lint, InstId id) {
   const Instruction *inst = inst_get(lint->module, id);
-  if (may_mix_precision((Opcode)inst->opcode)) return;
+  if (may_mix_precision((Opcode)inst->opcode)) return true;
   uint32_t first = NO_ID;
   for (uint32_t i = 0; i < inst->num_operands; i++) {
     const Shape *shape = inst_shape(lint->module, inst_operand(lint->module, id, i));
@@ -51,9 +51,31 @@ static void lint_mixed_operands(Lint *lint, InstId id) {
     if (first == NO_ID) first = i;
     const Shape *other = inst_shape(lint->module, inst_operand(lint->module, id, first));
     if (other->type == shape->type) continue;
-    lint_find_at(lint, LINT_MIXED_PRECISION, id, lint_place_operand(lint, id, i),
-                 "operand %u is of type %s, operand %u of %s", first, infer_type_text(other->type),
-                 i, infer_type_text(shape->type));
+    return lint_find_at(lint, LINT_MIXED_PRECISION, id, lint_place_operand(lint, id, i),
+                        "operand %u is of type %s, operand %u of %s", first,
+                        infer_type_text(other->type), i, infer_type_text(shape->type));
+  }
+  return true;
+}
+
+/* Parameters of a computation that is applied to each element have the types of the operands,
+ * which inference takes up to precision (SameElementTypesForOperandsAndToApplyParameters). */
+static void lint_param_types(Lint *lint, InstId id) {
+  const Module *module = lint->module;
+  const Instruction *inst = inst_get(module, id);
+  if (inst->opcode != OPCODE_MAP && inst->opcode != OPCODE_REDUCE &&
+      inst->opcode != OPCODE_REDUCE_WINDOW) {
+    return;
+  }
+  CompId applied = inst_callees(module, id)[0];
+  IdList params = comp_get(module, applied)->params;
+  for (uint32_t i = 0; i < inst->num_operands && i < params.len; i++) {
+    unsigned wanted = infer_type(inst_shape(module, inst_operand(module, id, i)));
+    unsigned found = infer_type(inst_shape(module, id_list(module, params)[i]));
+    if (wanted == found) continue;
+    lint_find_at(lint, LINT_MIXED_PRECISION, id, lint_place_callee(lint, id, applied),
+                 "parameter %u of its computation is of type %s, operand %u of %s", i,
+                 infer_type_text(found), i, infer_type_text(wanted));
     return;
   }
 }
@@ -137,7 +159,54 @@ static bool infer_scaled_dot(Lint *lint, Inference *inf, InstId id) {
   return is_told;
 }
 
+/* XLA writes a scale that is not there as ones. */
+static bool is_no_scale(const Shape *scaled, const Shape *scale) {
+  bool has_ones = scale->type == TYPE_BF16, has_others = false;
+  for (uint32_t i = 0; has_ones && i < scale->rank; i++)
+    has_ones = scale->dims[i] == 1;
+  for (uint32_t i = 0; i < scaled->rank; i++)
+    has_others |= scaled->dims[i] != 1;
+  return has_ones && has_others && scaled->type == TYPE_BF16;
+}
+
+/* What is wrong with a scale, NULL if nothing. */
+static const char *scale_fault(Inference *inf, uint32_t scaled, uint32_t scale,
+                               AttrId contracting) {
+  const Shape *operand = infer_operand(inf, scaled), *factor = infer_operand(inf, scale);
+  if (!shape_has_dims(factor) || is_no_scale(operand, factor)) return NULL;
+  bool fits = operand->rank == factor->rank && infer_ints(inf, contracting).len == 1;
+  for (uint32_t i = 0; fits && i < factor->rank; i++)
+    fits = factor->dims[i] == 0 || operand->dims[i] % factor->dims[i] == 0;
+  if (fits) return NULL;
+  infer_fail(inf, "operand %u, %s, does not scale operand %u, %s, along one contracting dimension",
+             scale, infer_shown(inf, infer_operand_id(inf, scale)), scaled,
+             infer_shown(inf, infer_operand_id(inf, scaled)));
+  return inf->why;
+}
+
+static const char *scales_fault(Inference *inf, uint32_t rhs) {
+  uint32_t lhs_scale = 3 - rhs;
+  const char *fault = scale_fault(inf, 0, lhs_scale, ATTR_LHS_CONTRACTING_DIMS);
+  if (!fault) fault = scale_fault(inf, rhs, 3, ATTR_RHS_CONTRACTING_DIMS);
+  bool has_none =
+      shape_has_no_dims(infer_operand(inf, lhs_scale)) && shape_has_no_dims(infer_operand(inf, 3));
+  return fault || !has_none ? fault : "both of its scales are scalars, expected one that is not";
+}
+
+/* Scales in either place will do. */
+static void lint_scales(Lint *lint, Inference *inf, InstId id) {
+  const char *fault = scales_fault(inf, 1);
+  ShapeId written = inst_get(lint->module, id)->shape, result = inf->result;
+  if (!fault) return;
+  bool is_other = infer_dot(inf, 2) && infer_compatible(inf, written, inf->result, TYPES_ANY) &&
+                  !scales_fault(inf, 2);
+  inf->result = result;
+  if (!is_other) lint_find_inst(lint, LINT_OPERAND_SHAPE, id, "%s", fault);
+}
+
 static bool infer(Lint *lint, Inference *inf, InstId id) {
+  bool has_several = inf->spec->opcode == OPCODE_REDUCE_WINDOW && inf->spec->num_operands > 2;
+  if (has_several) return infer_reduce_windows(inf);
   if (inf->spec->opcode == OPCODE_SCALED_DOT) return infer_scaled_dot(lint, inf, id);
   return infer_shape(lint->module, inf->spec, &inf->result, &inf->why, lint->scratch);
 }
@@ -147,8 +216,7 @@ static bool is_skipped(const Lint *lint, InstId id) {
   const Instruction *inst = inst_get(lint->module, id);
   Opcode opcode = (Opcode)inst->opcode;
   if (!opcode_has(opcode, OPF_INFER) || is_checked_elsewhere(opcode)) return true;
-  if (opcode == OPCODE_MAP) return !maps_as_written(lint, id);
-  return opcode == OPCODE_REDUCE_WINDOW && inst->num_operands > 2;
+  return opcode == OPCODE_MAP && !maps_as_written(lint, id);
 }
 
 void lint_shapes(Lint *lint, InstId id) {
@@ -169,6 +237,7 @@ void lint_shapes(Lint *lint, InstId id) {
     lint_find_inst(lint, LINT_BITCAST_SIZE, id, "%s", inf.why);
   } else {
     lint_result(lint, &inf, id);
-    lint_mixed_operands(lint, id);
+    if (lint_mixed_operands(lint, id)) lint_param_types(lint, id);
+    if (opcode == OPCODE_SCALED_DOT) lint_scales(lint, &inf, id);
   }
 }

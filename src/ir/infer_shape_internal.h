@@ -216,6 +216,7 @@ bool infer_check_reducer(Inference *inf, CompId comp, const ReducerInput *inputs
 /* infer_shape_window.c */
 bool infer_convolution(Inference *inf);
 bool infer_reduce_window(Inference *inf);
+bool infer_reduce_windows(Inference *inf); /* of several inputs, the reducer checked */
 bool infer_select_and_scatter(Inference *inf);
 
 /* infer_shape_dot.c */

@@ -86,6 +86,26 @@ bool infer_reduce_window(Inference *inf) {
          infer_make_array(inf, type, &places, &inf->result);
 }
 
+bool infer_reduce_windows(Inference *inf) {
+  uint32_t count = inf->spec->num_operands / 2;
+  if (!infer_expect_arrays(inf, 0, count)) return false;
+  ShapeId *results = arena_array(inf->scratch, ShapeId, count);
+  for (uint32_t i = 0; i < count; i++) {
+    if (!shape_same_dims(infer_operand(inf, 0), infer_operand(inf, i))) {
+      return infer_fail(inf, "operand 0 is %s, operand %u is %s",
+                        infer_shown(inf, infer_operand_id(inf, 0)), i,
+                        infer_shown(inf, infer_operand_id(inf, i)));
+    }
+    ElementType type = (ElementType)infer_operand(inf, count + i)->type;
+    Dims places;
+    if (!slide_over_shape(inf, infer_operand(inf, i), type, &places) ||
+        !infer_make_array(inf, type, &places, &results[i])) {
+      return false;
+    }
+  }
+  return infer_make_tuple(inf, results, count, &inf->result);
+}
+
 /* (element, element) -> pred */
 static bool check_selector(Inference *inf, CompId select, unsigned type) {
   const Shape *result = shape_get(inf->shapes, infer_comp_result(inf, select));

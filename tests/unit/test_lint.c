@@ -21,7 +21,8 @@
   " m = f32[8] custom-call(n), custom_call_target=\"c\", custom_call_has_side_effect=true }\n" \
   "far { a = f32[8] parameter(0) ROOT n = f32[8] negate(a) }, execution_thread=\"far\"\n"      \
   "ENTRY e {\n p = f32[8] parameter(0)\n q = f32[4,8] parameter(1)\n i = s32[] parameter(2)\n" \
-  " z = f32[] constant(0)\n h = bf16[8] parameter(3)\n t = token[] after-all()\n"              \
+  " z = f32[] constant(0)\n l = s8[] constant(0)\n h = bf16[8] parameter(3)\n t = token[] "    \
+  "after-all()\n"                                                                              \
   " k = s8[8] parameter(4)\n u = u32[] parameter(5)\n "
 
 #define HEADER "HloModule m\n"
@@ -105,6 +106,42 @@ static const char *const right[] = {
     " w = b(f32[8]) get-tuple-element(v), index=1\n" UNPIN("w") ", " WHOLE,
     "y = b(f32[8]) custom-call(), custom_call_target=\"CreateBuffer\"\n" UNPIN("y") ", " WHOLE,
     "x = (token[]) custom-call(t), custom_call_target=\"c\"",
+    "y = ((f32[8]), f32[8], u32[]) custom-call-start(p), custom_call_target=\"c\", " WHOLE
+    "\n x = f32[8] custom-call-done(y)",
+    "y = ((f32[8]), f32[8], f32[8]) async-start(p), calls=vneg\n"
+    " v = ((f32[8]), f32[8], f32[8]) async-update(y), "
+    "output_to_operand_aliasing={{2}: (0, {2})}\n x = f32[8] async-done(v)",
+    "y = ((f32[8]), f32[8], u32[]) async-start(p), calls=vneg\n"
+    " v = ((f32[8]), f32[8], u32[]) custom-call(y), custom_call_target=\"Sharding\"\n"
+    " x = f32[8] async-done(v)",
+    "y = ((f32[8]), f32[8], u32[]) async-start(p), calls=vneg\n"
+    " v = (((f32[8]), f32[8], u32[])) tuple(y)\n"
+    " w = ((f32[8]), f32[8], u32[]) get-tuple-element(v), index=0\n x = f32[8] async-done(w)",
+    "x = f32[8] call(p), to_apply=vneg, is_composite=true, "
+    "frontend_attributes={other=\"composite.name=\",composite.attributes={a = \"}\"},"
+    "composite.name=\"n\",composite.version=\"3\"}",
+    "x = u64[] custom-call(), custom_call_target=\"GetRngSeed\"",
+    "x = (f32[4], s8[4]) reduce-window(p, k, z, l), window={size=2 stride=2}, to_apply={\n"
+    " a = f32[] parameter(0) b = s8[] parameter(1) c = f32[] parameter(2) d = s8[] parameter(3)\n"
+    " ROOT r = (f32[], s8[]) tuple(c, d) }",
+    "y = f32[1,4] slice(q), slice={[0:1], [0:8:2]}\n x = f32[4,4] scaled-dot(q, q, y, y), "
+    "lhs_contracting_dims={1}, rhs_contracting_dims={1}",
+    "y = bf16[] constant(1)\n v = bf16[4,8] convert(q)\n w = bf16[1,1] constant({{1}})\n"
+    " x = f32[4,4] scaled-dot(v, v, w, w), lhs_contracting_dims={1}, rhs_contracting_dims={1}",
+    "y = (s32[], s32[]) tuple(i, i)\n v = ((s32[], s32[]), (s32[], s32[])) tuple(y, y)\n"
+    " x = f32[4,8] collective-permute(q, q, v, v), source_target_pairs={{0,1},{0,2}}, "
+    "slice_sizes={{1,8},{1,8}}",
+    "y = (s32[]) tuple(i)\n v = (f32[8]) tuple(p)\n w = ((s32[])) tuple(y)\n"
+    " m = (((s32[]))) tuple(w)\n"
+    " o = ((f32[8]), (f32[8]), u32[]) collective-permute-start(v, v, m, m), "
+    "source_target_pairs={{0,1},{1,2}}, slice_sizes={{1}}\n"
+    " x = (f32[8]) collective-permute-done(o)",
+    "y = f32[4,8]{1,0:S(5)} copy(q)\n x = (f32[4,8], f32[4,8]) all-to-all(q, y), "
+    "replica_groups={{0,1}}",
+    "x = (f32[8], (s8[8], u32[])) custom-call(), custom_call_target=\"c\", "
+    "origin={({\"a,(\"}, ({}, {\"b\" {1}}))}",
+    "x = f32[8] negate(p), origin={{\"n\"}}",
+    "y = f32[8] all-reduce-start(p), channel_id=0, to_apply=add\n x = f32[8] all-reduce-done(y)",
     "y = token[] outfeed(p, t), outfeed_shape=f32[8]\n x = (f32[8], token[]) infeed(y)",
 };
 
@@ -173,6 +210,21 @@ static const Case wrong[] = {
      "not two for each of 2 operands"},
     {NULL, "x = f32[8] select-and-scatter(p, p, z), window={size=1}, select=less, scatter=neg",
      "called-computation", "takes 1 parameters"},
+    /* composite-call */
+    {NULL, "x = f32[8] call(p), to_apply=vneg, is_composite=true", "composite-call",
+     "expected a composite.name"},
+    {NULL,
+     "x = f32[8] call(p), to_apply=vneg, is_composite=true, "
+     "frontend_attributes={composite.name=\"\"}",
+     "composite-call", "expected a composite.name"},
+    {NULL,
+     "x = f32[8] call(p), to_apply=vneg, is_composite=true, "
+     "frontend_attributes={composite.name=\"n\",composite.attributes=\"\"}",
+     "composite-call", "composite.attributes is empty"},
+    {NULL,
+     "x = f32[8] call(p), to_apply=vneg, is_composite=true, "
+     "frontend_attributes={composite.name=\"n\",composite.version=\"one\"}",
+     "composite-call", "composite.version is one, expected a whole number"},
     /* fusion */
     {NULL,
      "y = f32[8] fusion(p), kind=kLoop, calls=vneg\n x = f32[8] fusion(p), kind=kLoop, "
@@ -221,7 +273,45 @@ static const Case wrong[] = {
      "x = f32[8] rng-bit-generator(u), algorithm=rng_default\n y = (f32[8], f32[8]) "
      "rng-bit-generator(u), algorithm=rng_default",
      "operand-shape", "its state"},
+    {NULL, "x = u64[] custom-call(p), custom_call_target=\"GetRngSeed\"", "operand-count",
+     "1 operands, expected none"},
+    {NULL,
+     "x = (f32[4], s8[4]) reduce-window(p, l, z, l), window={size=2 stride=2}, to_apply={\n"
+     " a = f32[] parameter(0) b = s8[] parameter(1) c = f32[] parameter(2) d = s8[] parameter(3)\n"
+     " ROOT r = (f32[], s8[]) tuple(c, d) }",
+     "operand-shape", "operand 0 is f32[8], operand 1 is s8[]"},
+    {NULL,
+     "y = f32[1,3] slice(q), slice={[0:1], [0:3]}\n x = f32[4,4] scaled-dot(q, q, y, y), "
+     "lhs_contracting_dims={1}, rhs_contracting_dims={1}",
+     "operand-shape", "operand 2, f32[1,3], does not scale operand 0"},
+    {NULL,
+     "y = bf16[] constant(1)\n v = bf16[4,8] convert(q)\n x = f32[4,4] scaled-dot(v, v, y, y), "
+     "lhs_contracting_dims={1}, rhs_contracting_dims={1}",
+     "operand-shape", "both of its scales are scalars"},
+    {NULL,
+     "y = f32[8,4] transpose(q), dimensions={1,0}\n v = f32[4,8]{0,1} bitcast(y)\n"
+     " x = (f32[4,8], f32[4,8]{0,1}) all-to-all(q, v), replica_groups={{0,1}}",
+     "operand-shape", "operand 0 is f32[4,8]{1,0}, operand 1 is f32[4,8]{0,1}"},
+    {NULL,
+     "y = (f32[8]) tuple(p)\n v = (s32[]) tuple(i)\n x = (f32[8]) collective-permute(p, y, v, v), "
+     "source_target_pairs={{0,1}}, slice_sizes={{1}}",
+     "operand-shape", "operand 0 is f32[8], operand 1 is (f32[8])"},
+    {NULL,
+     "v = (s32[]) tuple(i)\n x = f32[4,8] collective-permute(q, q, v, v), "
+     "source_target_pairs={{0,1}}, slice_sizes={{1,8}}",
+     "operand-shape", "operand 2, (s32[]), has no offsets into operand 0, f32[4,8]"},
     /* result-shape */
+    {NULL, "x = u32[] custom-call(), custom_call_target=\"GetRngSeed\"", "result-shape",
+     "expected u64[]"},
+    {NULL,
+     "x = (f32[3], s8[3]) reduce-window(p, k, z, l), window={size=2 stride=2}, to_apply={\n"
+     " a = f32[] parameter(0) b = s8[] parameter(1) c = f32[] parameter(2) d = s8[] parameter(3)\n"
+     " ROOT r = (f32[], s8[]) tuple(c, d) }",
+     "result-shape", "its operands give (f32[4], s8[4])"},
+    {NULL,
+     "v = (s32[]) tuple(i)\n x = f32[9] collective-permute(p, p, v, v), "
+     "source_target_pairs={{0,1}}, slice_sizes={{1}}",
+     "result-shape", "it makes f32[9] of operand 1, f32[8]"},
     {NULL, "x = f32[9] add(p, p)", "implicit-broadcast", "its shape is f32[9], operand 0 is"},
     {NULL, "x = s32[8] add(p, p)", "result-shape", "f32[8]"},
     {NULL, "x = f32[8,4] transpose(q), dimensions={0,1}", "result-shape", "f32[4,8]"},
@@ -240,6 +330,12 @@ static const Case wrong[] = {
     /* the others about types and layouts */
     {NULL, "x = f32[8] add(p, z)", "implicit-broadcast", "operand 1 is f32[]"},
     {NULL, "x = f32[8] add(p, h)", "mixed-precision", "operand 1 of bf16"},
+    {NULL,
+     "y = bf16[] constant(0)\n x = bf16[4] reduce-window(p, y), window={size=2 stride=2}, "
+     "to_apply=add",
+     "mixed-precision", ""},
+    {NULL, "x = f32[8] map(h), dimensions={0}, to_apply=neg", "mixed-precision",
+     "parameter 0 of its computation is of type f32, operand 0 of bf16"},
     {NULL, "x = bf16[8] negate(p)", "mixed-precision", "its shape is bf16[8]"},
     {NULL, "x = pred[8] compare(p, p), direction=LT, type=SIGNED", "compare-type", "type=SIGNED"},
     {NULL, "x = f32[4,8]{1,1} negate(q)", "layout", "no permutation"},
@@ -257,6 +353,15 @@ static const Case wrong[] = {
      "x = f32[8] custom-call(p), custom_call_target=\"c\", output_to_operand_aliasing={{1}: "
      "(0, {})}",
      "output-to-operand-aliasing", "its result, f32[8], has no element"},
+    {NULL,
+     "m = b(f32[8]) custom-call(p), custom_call_target=\"w\", "
+     "output_to_operand_aliasing={{}: (0, {})}\n" UNPIN("m") ", " WHOLE,
+     "output-to-operand-aliasing", "an output, b(f32[8]), shares the memory of an operand, f32[8]"},
+    {NULL,
+     "y = ((f32[8]), f32[8], f32[8]) async-start(p), calls=vneg\n"
+     " v = ((f32[8]), f32[8], f32[8]) async-update(y), "
+     "output_to_operand_aliasing={{2}: (0, {1})}\n x = f32[8] async-done(v)",
+     "output-to-operand-aliasing", "expected pairs of element {2}"},
     {NULL, "x = f32[8] negate(p), sharding={devices=[2,2]0,1,2,3}", "sharding", "for rank 2"},
     {NULL, "x = f32[4,8] negate(q), sharding={devices=[2,2]<=[4] last_tile_dim_replicate}",
      "sharding", "for rank 1"},
@@ -306,6 +411,12 @@ static const Case wrong[] = {
     {NULL, PIN "x = (b(f32[8])) opt-barrier((b(f32[8])) tuple(m))", "buffer",
      "operand 0 is (b(f32[8])), expected no buffers"},
     {NULL, "x = b(f32[8]) parameter(6)", "buffer", "its shape is b(f32[8]), expected no buffers"},
+    /* origin */
+    {NULL, "x = f32[8] negate(p), origin={({\"n\"})}", "origin",
+     "does not name each array of its shape, f32[8]"},
+    {NULL, "x = (f32[8], f32[8]) tuple(p, p), origin={({\"n\"})}", "origin", ""},
+    {NULL, "x = (f32[8], (s8[8])) custom-call(), custom_call_target=\"c\", origin={({}, {})}",
+     "origin", ""},
     /* devices */
     {NULL, "x = f32[8] all-reduce(p), replica_groups={{0,1},{1,2}}, to_apply=add", "replica-groups",
      "device 1 is in its groups twice"},
@@ -326,13 +437,18 @@ static const Case wrong[] = {
     {NULL, "x = (f32[8], f32[8]) all-to-all(p, p), replica_groups={{0,1,2,3}}", "replica-groups",
      "2 operands for groups of 4"},
     {NULL, "x = f32[8] collective-permute(p), source_target_pairs={{0,1},{0,2}}",
-     "source-target-pairs", "device 0 is a source twice"},
+     "source-target-pairs", "device 0 is a source 2 times, expected 1 at most"},
     {NULL, "x = f32[8] collective-permute(p), source_target_pairs={{0,1},{2,1}}",
-     "source-target-pairs", "device 1 is a target twice"},
+     "source-target-pairs", "device 1 is a target 2 times"},
     {"HloModule m, replica_count=2\n",
      "x = f32[8] collective-permute(p), "
      "source_target_pairs={{0,2}}",
      "source-target-pairs", "no device 2"},
+    {NULL,
+     "y = (s32[], s32[]) tuple(i, i)\n v = ((s32[], s32[]), (s32[], s32[])) tuple(y, y)\n"
+     " x = f32[4,8] collective-permute(q, q, v, v), source_target_pairs={{0,1},{0,2},{0,3}}, "
+     "slice_sizes={{1,8},{1,8}}",
+     "source-target-pairs", "device 0 is a source 3 times, expected 2 at most"},
     {NULL, "x = f32[8] all-reduce(p), channel_id=0, to_apply=add", "channel", "is positive"},
     {NULL,
      "y = (f32[8], u32[], token[]) send(p, t), channel_id=1, is_host_transfer=true\n"
@@ -354,6 +470,10 @@ static const Case wrong[] = {
      "x = (f32[8], f32[8], u32[]) copy-start(p)\n y = f32[8] copy-done(x)\n v = f32[8] "
      "copy-done(x)",
      "async-pair", "done several times"},
+    {NULL,
+     "y = (f32[8], f32[8], u32[]) copy-start(p)\n"
+     " v = (f32[8], f32[8], u32[]) custom-call(y), custom_call_target=\"c\"",
+     "async-pair", "'v' reads it, which is no copy-done"},
     {NULL, "x = (f32[8], f32[8], u32[]) tuple(p, p, u)\n y = f32[8] copy-done(x)", "async-pair",
      "its operand 'x' is no copy-start"},
     {NULL, "x = ((f32[8]), f32[8], u32[]) async-start(p), calls=vneg", "async-pair",
@@ -391,6 +511,10 @@ static const Case wrong[] = {
      "not of the same size"},
     {"HloModule m, input_output_alias={ {}: (2, {}, must-alias) }\n", "", "input-output-alias",
      "must be in the memory"},
+    {"HloModule m, input_output_alias={ {}: (0, {}, must-alias) }, entry_computation_layout={"
+     "(f32[8]{0:S(5)}, f32[4,8], s32[], bf16[8], s8[8], u32[])->f32[8]}\n",
+     "ROOT x = f32[8] negate(p)", "input-output-alias",
+     "an output, f32[8]{0}, must be in the memory of a parameter, f32[8]{0:S(5)}"},
     {"HloModule m, input_output_alias={ {0}: (0, {}), {1}: (0, {}) }\n",
      "ROOT x = (f32[8], f32[8]) tuple(p, p)", "input-output-alias", "aliased twice"},
     {"HloModule m, buffer_donor={ (9, {}) }\n", "", "buffer-donor", "none of number 9"},
