@@ -196,11 +196,75 @@ static void lint_computation(Lint *lint, InstId id, CompId callee) {
                num_others);
 }
 
+/* What the state comes from, the way through tuples and loops; NO_ID when that is not clear
+ * (TraceAsyncDataflow, which tries more ways than one). */
+static InstId trace_state(const Lint *lint, InstId id) {
+  enum { MAX_STEPS = 256 };
+  const Module *module = lint->module;
+  int64_t index[MAX_STEPS];
+  for (uint32_t step = 0, depth = 0; step < MAX_STEPS; step++) {
+    const Instruction *inst = inst_get(module, id);
+    InstId caller = lint->callers[inst->parent];
+    switch (inst->opcode) {
+      case OPCODE_ASYNC_START:
+      case OPCODE_ASYNC_UPDATE: return id;
+      case OPCODE_GET_TUPLE_ELEMENT: index[depth++] = inst->index; break;
+      case OPCODE_TUPLE:
+        if (depth == 0 || index[--depth] < 0 || index[depth] >= inst->num_operands) return NO_ID;
+        id = inst_operand(module, id, (uint32_t)index[depth]);
+        continue;
+      case OPCODE_WHILE: id = comp_get(module, inst_callees(module, id)[0])->root; continue;
+      case OPCODE_PARAMETER:
+        if (caller == NO_ID || inst_get(module, caller)->opcode != OPCODE_WHILE ||
+            inst_callees(module, caller)[0] != inst->parent) {
+          return NO_ID;
+        }
+        id = caller;
+        break;
+      default:
+        if (!lint_passes_on(module, id) || inst->num_operands == 0) return NO_ID;
+    }
+    id = inst_operand(module, id, 0);
+  }
+  return NO_ID;
+}
+
+static CompId comp_of_state(const Lint *lint, InstId id) {
+  if (inst_get(lint->module, id)->num_callees) return inst_callees(lint->module, id)[0];
+  InstId start = lint->starts[id];
+  return start == NO_ID ? NO_ID : inst_callees(lint->module, start)[0];
+}
+
+/* Not all of what HloComputation::Equal looks at. */
+static bool comps_differ(const Module *module, CompId a, CompId b) {
+  const Computation *x = comp_get(module, a), *y = comp_get(module, b);
+  const Instruction *root_x = inst_get(module, x->root), *root_y = inst_get(module, y->root);
+  return a != b && (x->params.len != y->params.len || root_x->opcode != root_y->opcode ||
+                    !shape_compatible(&module->shapes, root_x->shape, root_y->shape));
+}
+
+/* The parser has looked at what follows a start directly. */
+static void lint_same_computation(Lint *lint, InstId id) {
+  const Module *module = lint->module;
+  InstId operand = inst_operand(module, id, 0);
+  if (is_state(inst_get(module, operand)->opcode) || !inst_get(module, id)->num_callees) return;
+  InstId state = trace_state(lint, operand);
+  CompId before = state == NO_ID ? NO_ID : comp_of_state(lint, state);
+  if (before == NO_ID || !comps_differ(module, before, inst_callees(module, id)[0])) return;
+  DiagPlace place = {lint_place_attr(lint, id, ATTR_CALLS).offset, lint_place(lint, state).offset};
+  Str name = inst_name(module, state);
+  lint_find_at(lint, LINT_ASYNC_PAIR, id, place, "it calls another computation than '%.*s'",
+               (int)name.len, name.data);
+}
+
 void lint_async(Lint *lint, InstId id) {
   const Instruction *inst = inst_get(lint->module, id);
   unsigned opcode = inst->opcode;
   if (!is_state(opcode) && !is_follower(opcode)) return;
-  if (is_follower(opcode)) lint_operand_of(lint, id);
+  if (is_follower(opcode)) {
+    lint_operand_of(lint, id);
+    lint_same_computation(lint, id);
+  }
   if (is_state(opcode)) lint_users(lint, id);
   InstId start = lint->starts[id];
   if (is_state(opcode) && start != NO_ID)

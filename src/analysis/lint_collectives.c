@@ -202,6 +202,14 @@ static void lint_all_to_all(Lint *lint, InstId id) {
     return;
   }
   if (!expect_same(lint, id, result, inst->num_operands)) return;
+  int64_t dim = inst_attr_int(lint->module, id, ATTR_DIMENSIONS, 0);
+  const Shape *first = inst_shape(lint->module, inst_operand(lint->module, id, 0));
+  if (is_split && !(shape_has_dims(first) && dim_in_range(dim, first->rank))) {
+    lint_find_at(lint, LINT_OPERAND_SHAPE, id, lint_place_attr(lint, id, ATTR_DIMENSIONS),
+                 "%s has no dimension %" PRId64 " to split",
+                 lint_shown(lint, lint_operand_shape(lint, id, 0)), dim);
+    return;
+  }
   for (uint32_t i = 1; i < inst->num_operands; i++) {
     if (same_array(lint, lint_operand_shape(lint, id, 0), lint_operand_shape(lint, id, i)))
       continue;

@@ -273,6 +273,13 @@ static bool explicit_token(Inference *inf, uint32_t operand, ShapeId written) {
                     infer_shown(inf, infer_operand_id(inf, operand)));
 }
 
+/* (destination, source, context); the first two are module_check's. */
+static bool explicit_copy_start(Inference *inf) {
+  ShapeId copied = infer_operand_id(inf, 0);
+  const ShapeId elements[] = {copied, copied, shape_scalar(inf->shapes, TYPE_U32)};
+  return infer_join_tuple(inf, elements, sizeof elements / sizeof *elements, &inf->result);
+}
+
 static bool explicit_outfeed(Inference *inf, ShapeId written) {
   IntSlice shape = infer_ints(inf, ATTR_OUTFEED_SHAPE);
   if (shape.len == 1 &&
@@ -290,6 +297,7 @@ static bool tell(Inference *inf, ShapeId written) {
     case OPCODE_BITCAST_CONVERT: return explicit_bitcast_convert(inf, written);
     case OPCODE_BROADCAST: return explicit_broadcast(inf, written);
     case OPCODE_CONVERT: return explicit_convert(inf, written);
+    case OPCODE_COPY_START: return explicit_copy_start(inf);
     case OPCODE_DYNAMIC_RESHAPE:
     case OPCODE_RESHAPE: return explicit_reshape(inf, written);
     case OPCODE_DYNAMIC_SLICE: return explicit_dynamic_slice(inf);

@@ -54,11 +54,30 @@ static int64_t next_number(const char *text, uint32_t *at, uint32_t end) {
   return number;
 }
 
+/* A group without devices: nothing but blanks between two braces inside of the list. */
+static uint32_t find_empty_group(const char *text, Span list) {
+  uint32_t opener = NO_OFFSET;
+  for (uint32_t at = list.begin + 1; at + 1 < list.end; at++) {
+    if (text[at] == '}' && opener != NO_OFFSET) return opener;
+    if (text[at] == '{') {
+      opener = at;
+    } else if (text[at] > ' ') {
+      opener = NO_OFFSET;
+    }
+  }
+  return NO_OFFSET;
+}
+
 /* Lists name each device from 0 on once. */
 static void lint_listed(Lint *lint, InstId id, const Attr *attr) {
   const char *text = lint->module->source->text;
   bool is_list = attr->text.end - attr->text.begin > 2 && text[attr->text.begin] == '{';
   if (!is_list || memchr(text + attr->text.begin, '/', attr->text.end - attr->text.begin)) return;
+  uint32_t empty = find_empty_group(text, attr->text);
+  if (empty != NO_OFFSET) {
+    lint_find_at(lint, LINT_REPLICA_GROUPS, id, DIAG_AT(empty), "one of its groups is empty");
+    return;
+  }
   uint32_t count = 0;
   for (uint32_t at = attr->text.begin; next_number(text, &at, attr->text.end) >= 0;)
     count++;
@@ -98,6 +117,24 @@ static int64_t shards_of(const Lint *lint, InstId id) {
   return large->dims[dim] / small->dims[dim];
 }
 
+/* An array is split into a part for each device, or each operand is the part of one. */
+static void lint_split(Lint *lint, InstId id, const Groups *groups, int64_t devices) {
+  const Instruction *inst = inst_get(lint->module, id);
+  if (!inst_attr(lint->module, id, ATTR_DIMENSIONS)) {
+    if (!groups->num_groups || inst->num_operands == devices) return;
+    lint_find_at(lint, LINT_REPLICA_GROUPS, id, lint_place_attr(lint, id, ATTR_REPLICA_GROUPS),
+                 "it has %u operands for groups of %" PRId64 " devices", inst->num_operands,
+                 devices);
+    return;
+  }
+  const Shape *shape = inst_shape(lint->module, inst_operand(lint->module, id, 0));
+  int64_t size = shape->dims[inst_attr_int(lint->module, id, ATTR_DIMENSIONS, 0)];
+  if (size == UNBOUNDED_DIM || size % devices == 0) return;
+  lint_find_at(lint, LINT_REPLICA_GROUPS, id, lint_place_attr(lint, id, ATTR_REPLICA_GROUPS),
+               "it splits a dimension of %" PRId64 " for groups of %" PRId64 " devices", size,
+               devices);
+}
+
 static void lint_shards(Lint *lint, InstId id, const Groups *groups, GroupMode mode) {
   const Instruction *inst = inst_get(lint->module, id);
   const ModuleHeader *header = &lint->module->source->header;
@@ -106,11 +143,7 @@ static void lint_shards(Lint *lint, InstId id, const Groups *groups, GroupMode m
   bool times_partitions = mode == BY_REPLICA_ALL_PARTITIONS;
   if (times_partitions && __builtin_mul_overflow(devices, header->num_partitions, &devices)) return;
   if (inst->opcode == OPCODE_ALL_TO_ALL) {
-    if (inst_attr(lint->module, id, ATTR_DIMENSIONS) || !groups->num_groups) return;
-    if (inst->num_operands == devices) return;
-    lint_find_at(lint, LINT_REPLICA_GROUPS, id, lint_place_attr(lint, id, ATTR_REPLICA_GROUPS),
-                 "it has %u operands for groups of %" PRId64 " devices", inst->num_operands,
-                 devices);
+    lint_split(lint, id, groups, devices);
     return;
   }
   int64_t shards = shards_of(lint, id);

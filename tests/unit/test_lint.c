@@ -15,15 +15,15 @@
   "vadd { a = f32[8] parameter(0) b = f32[8] parameter(1) ROOT s = f32[8] add(a, b) }\n"       \
   "vneg { a = f32[8] parameter(0) ROOT n = f32[8] negate(a) }\n"                               \
   "wneg { a = f32[8] parameter(0) ROOT n = f32[8] negate(a) }\n"                               \
+  "vabs { a = f32[8] parameter(0) ROOT n = f32[8] abs(a) }\n"                                  \
   "two { a = f32[8] parameter(0) n = f32[8] negate(a) ROOT m = f32[8] negate(n) }\n"           \
   "lazy { a = f32[8] parameter(0) n = f32[8] negate(a) ROOT m = f32[8] abs(a) }\n"             \
   "busy { a = f32[8] parameter(0) ROOT n = f32[8] negate(a)\n"                                 \
   " m = f32[8] custom-call(n), custom_call_target=\"c\", custom_call_has_side_effect=true }\n" \
   "far { a = f32[8] parameter(0) ROOT n = f32[8] negate(a) }, execution_thread=\"far\"\n"      \
   "ENTRY e {\n p = f32[8] parameter(0)\n q = f32[4,8] parameter(1)\n i = s32[] parameter(2)\n" \
-  " z = f32[] constant(0)\n l = s8[] constant(0)\n h = bf16[8] parameter(3)\n t = token[] "    \
-  "after-all()\n"                                                                              \
-  " k = s8[8] parameter(4)\n u = u32[] parameter(5)\n "
+  " z = f32[] constant(0)\n l = s8[] constant(0)\n h = bf16[8] parameter(3)\n"                 \
+  " t = token[] after-all()\n k = s8[8] parameter(4)\n u = u32[] parameter(5)\n "
 
 #define HEADER "HloModule m\n"
 
@@ -117,6 +117,17 @@ static const char *const right[] = {
     "y = ((f32[8]), f32[8], u32[]) async-start(p), calls=vneg\n"
     " v = (((f32[8]), f32[8], u32[])) tuple(y)\n"
     " w = ((f32[8]), f32[8], u32[]) get-tuple-element(v), index=0\n x = f32[8] async-done(w)",
+    "y = ((f32[8]), f32[8], u32[]) async-start(p), calls=vneg\n"
+    " v = (((f32[8]), f32[8], u32[])) tuple(y)\n"
+    " w = (((f32[8]), f32[8], u32[])) while(v), condition={ c = (((f32[8]), f32[8], u32[])) "
+    "parameter(0) ROOT l = pred[] constant(true) }, body={\n"
+    " s = (((f32[8]), f32[8], u32[])) parameter(0)\n"
+    " g = ((f32[8]), f32[8], u32[]) get-tuple-element(s), index=0\n"
+    " d = f32[8] async-done(g), calls=vneg\n"
+    " a = ((f32[8]), f32[8], u32[]) async-start(d), calls=vneg\n"
+    " ROOT r = (((f32[8]), f32[8], u32[])) tuple(a) }\n"
+    " g = ((f32[8]), f32[8], u32[]) get-tuple-element(w), index=0\n"
+    " x = f32[8] async-done(g), calls=vneg",
     "x = f32[8] call(p), to_apply=vneg, is_composite=true, "
     "frontend_attributes={other=\"composite.name=\",composite.attributes={a = \"}\"},"
     "composite.name=\"n\",composite.version=\"3\"}",
@@ -300,7 +311,11 @@ static const Case wrong[] = {
      "v = (s32[]) tuple(i)\n x = f32[4,8] collective-permute(q, q, v, v), "
      "source_target_pairs={{0,1}}, slice_sizes={{1,8}}",
      "operand-shape", "operand 2, (s32[]), has no offsets into operand 0, f32[4,8]"},
+    {NULL, "x = f32[8] all-to-all(p), dimensions={1}", "operand-shape",
+     "f32[8] has no dimension 1 to split"},
     /* result-shape */
+    {NULL, "y = (f32[8], f32[8], s32[]) copy-start(p)\n x = f32[8] copy-done(y)", "result-shape",
+     "its operands give (f32[8], f32[8], u32[])"},
     {NULL, "x = u32[] custom-call(), custom_call_target=\"GetRngSeed\"", "result-shape",
      "expected u64[]"},
     {NULL,
@@ -436,6 +451,10 @@ static const Case wrong[] = {
      "replica-groups", "the module has 4"},
     {NULL, "x = (f32[8], f32[8]) all-to-all(p, p), replica_groups={{0,1,2,3}}", "replica-groups",
      "2 operands for groups of 4"},
+    {NULL, "x = f32[8] all-reduce(p), replica_groups={{0},{ },{1}}, to_apply=add", "replica-groups",
+     "one of its groups is empty"},
+    {NULL, "x = f32[8] all-to-all(p), dimensions={0}, replica_groups={{0,1,2}}", "replica-groups",
+     "splits a dimension of 8 for groups of 3"},
     {NULL, "x = f32[8] collective-permute(p), source_target_pairs={{0,1},{0,2}}",
      "source-target-pairs", "device 0 is a source 2 times, expected 1 at most"},
     {NULL, "x = f32[8] collective-permute(p), source_target_pairs={{0,1},{2,1}}",
@@ -482,6 +501,19 @@ static const Case wrong[] = {
      "y = ((f32[8]), f32[8], u32[]) async-start(p), calls=vneg\n x = f32[8] async-done(y)\n"
      " v = f32[8] async-done(y)",
      "async-pair", "'v': 'y' is done by 'x' already"},
+    {NULL,
+     "y = ((f32[8]), f32[8], u32[]) async-start(p), calls=vneg\n"
+     " v = (((f32[8]), f32[8], u32[])) tuple(y)\n"
+     " w = (((f32[8]), f32[8], u32[])) while(v), condition={ c = (((f32[8]), f32[8], u32[])) "
+     "parameter(0) ROOT l = pred[] constant(true) }, body={\n"
+     " s = (((f32[8]), f32[8], u32[])) parameter(0)\n"
+     " g = ((f32[8]), f32[8], u32[]) get-tuple-element(s), index=0\n"
+     " d = f32[8] async-done(g), calls=vabs\n"
+     " a = ((f32[8]), f32[8], u32[]) async-start(d), calls=vabs\n"
+     " ROOT r = (((f32[8]), f32[8], u32[])) tuple(a) }\n"
+     " g = ((f32[8]), f32[8], u32[]) get-tuple-element(w), index=0\n"
+     " x = f32[8] async-done(g), calls=vabs",
+     "async-pair", "'d': it calls another computation than 'y'"},
     {NULL, "y = ((f32[8]), f32[9], u32[]) async-start(p), calls=vneg\n x = f32[8] async-done(y)",
      "async-shape", "its computation returns f32[8]"},
     {NULL, "y = ((f32[8]), f32[8], u32[]) async-start(p), calls=vneg\n x = f32[9] async-done(y)",
