@@ -20,7 +20,7 @@ typedef struct ValuePart {
   uint32_t part;
 } ValuePart;
 
-/* A value that is handed on more often is taken for right. */
+/* A value that is handed on more often, or is further back in a tuple, is taken for right. */
 enum { MAX_STEPS = 1 << 10 };
 
 static bool is_writer(unsigned opcode) {
@@ -50,8 +50,9 @@ static uint32_t part_in_user(const Module *module, ValuePart value, InstId user)
   }
   if (inst->opcode != OPCODE_TUPLE || inst_is_root(module, user)) return NO_ID;
   uint32_t index = 0;
-  while (inst_operand(module, user, index) != value.inst)
+  while (index < MAX_STEPS && inst_operand(module, user, index) != value.inst)
     index++;
+  if (index == MAX_STEPS) return NO_ID;
   return inst_shape(module, user)->element_offsets[index] + value.part;
 }
 

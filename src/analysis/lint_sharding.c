@@ -245,14 +245,11 @@ static void lint_single(Lint *lint, InstId id, Tiles *tiles) {
   ShapeId *arrays;
   if (!next_tile(tiles, &tile)) return;
   uint32_t num_arrays = list_arrays(lint, inst_get(lint->module, id)->shape, &arrays);
-  const char *fault = num_arrays ? tile_devices_fault(lint, &tile) : NULL;
-  if (fault) {
-    fail_sharding(lint, id, fault);
-    return;
-  }
   for (uint32_t i = 0; i < num_arrays; i++) {
     if (!lint_tile(lint, id, &tile, arrays[i])) return;
   }
+  const char *fault = num_arrays ? tile_devices_fault(lint, &tile) : NULL;
+  if (fault) fail_sharding(lint, id, fault);
 }
 
 static void lint_tuple(Lint *lint, InstId id, Tiles *tiles) {
@@ -261,12 +258,11 @@ static void lint_tuple(Lint *lint, InstId id, Tiles *tiles) {
   Tile tile;
   for (; next_tile(tiles, &tile); count++) {
     if (count >= num_arrays) continue;
-    const char *fault = tile_devices_fault(lint, &tile);
-    if (fault) {
-      fail_sharding(lint, id, fault);
-      return;
-    }
     if (!lint_tile(lint, id, &tile, arrays[count])) return;
+    const char *fault = tile_devices_fault(lint, &tile);
+    if (!fault) continue;
+    fail_sharding(lint, id, fault);
+    return;
   }
   if (count == num_arrays || (num_arrays == 0 && count == 1)) return;
   fail_sharding(
@@ -336,7 +332,7 @@ static void lint_consistent(Lint *lint, InstId id, const InstId *ids, uint32_t c
     if (first == ids[i] || !shardings_differ(lint, first, ids[i])) continue;
     Str name = inst_name(lint->module, first), other = inst_name(lint->module, ids[i]);
     DiagPlace place = lint_place_attr(lint, ids[i], ATTR_SHARDING);
-    place.opener = lint_place_attr(lint, first, ATTR_SHARDING).offset;
+    place.opener = lint_place(lint, first).offset;
     lint_find_at(lint, LINT_SHARDING, id, place, "the shardings of '%.*s' and '%.*s' differ",
                  (int)name.len, name.data, (int)other.len, other.data);
     return;
