@@ -19,13 +19,13 @@ typedef enum TileKind {
 /* The sharding of one array. */
 typedef struct Tile {
   TileKind kind;
-  Str word; /* TILE_WORD */
-  Span dims,
-      devices;       /* in the text: between the brackets, and the list; an iota when it has none */
+  Str word;          /* TILE_WORD */
+  Span dims;         /* in the text, between the brackets */
+  Span devices;      /* the list behind them; empty for an iota */
   uint32_t num_dims; /* of the array */
   uint32_t num_others;
-  int64_t num_tiles;   /* -1 = beyond 64 bits */
-  int64_t num_devices; /* TILE_TILED: all dimensions; likewise */
+  int64_t num_tiles;   /* product of the array's dimensions; -1 = beyond 64 bits */
+  int64_t num_devices; /* product of all dimensions; likewise */
   int64_t device;      /* TILE_MAXIMAL */
 } Tile;
 
