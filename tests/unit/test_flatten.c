@@ -40,6 +40,19 @@ static const struct {
      "y", "sum.clone",
      "sum{l#0 m#1 ROOT s(l,m)} e{p#0 z x(p,z) ROOT y(x,z)} "
      "sum.clone{l.clone#0 m.clone#1 ROOT s.clone(l.clone,m.clone)}"},
+    {"both halves of an asynchronous call are one caller", F,
+     P "s = ((f32[4]), f32[4], u32[]) async-start(p), calls=f\n"
+       "ROOT d = f32[4] async-done(s), calls=f\n",
+     "d", "f", "f{q#0 ROOT a(q)} e{p#0 s(p) ROOT d(s)}"},
+    {"the second half follows the first",
+     F "g { h = f32[4] parameter(0)\n s = ((f32[4]), f32[4], u32[]) async-start(h), calls=f\n"
+       "u = ((f32[4]), f32[4], u32[]) async-update(s), calls=f\n"
+       "ROOT d = f32[4] async-done(u), calls=f\n }\n",
+     P "x = f32[4] call(p), to_apply=g\n ROOT y = f32[4] call(x), to_apply=g\n", "d.clone",
+     "f.clone",
+     "f{q#0 ROOT a(q)} g{h#0 s(h) u(s) ROOT d(u)} e{p#0 x(p) ROOT y(x)} g.clone{h.clone#0 "
+     "s.clone(h.clone) u.clone(s.clone) ROOT d.clone(u.clone)} f.clone{q.clone#0 ROOT "
+     "a.clone(q.clone)}"},
     {"a fusion in what is copied has a copy of its own",
      F "g { h = f32[4] parameter(0)\n ROOT d = f32[4] fusion(h), kind=kLoop, calls=f }\n",
      P "x = f32[4] call(p), to_apply=g\n ROOT y = f32[4] call(x), to_apply=g\n", "d.clone",
