@@ -34,16 +34,12 @@ typedef struct Builder {
 static void add_users(Builder *builder, LogicalId buffer, RematInterval *interval) {
   const PointsTo *points_to = builder->points_to;
   const Module *module = builder->module;
-  InstId definer = points_to->buffers.data[buffer].inst;
   for (uint32_t i = points_to->first_alias[buffer]; i < points_to->first_alias[buffer + 1]; i++) {
     BufferAlias alias = points_to->aliases[i];
     const Instruction *inst = inst_get(module, alias.inst);
-    bool passes_on = alias.inst == definer || inst->opcode == OPCODE_BITCAST ||
-                     inst->opcode == OPCODE_GET_TUPLE_ELEMENT;
     for (uint32_t k = 0; k < inst->users.len; k++) {
       InstId user = id_list(module, inst->users)[k];
       if (points_to_is_unused_by(module, points_to, alias.inst, alias.part, user)) continue;
-      if (!passes_on) interval->is_indirect = true;
       if (builder->positions[user] > interval->last) interval->last = builder->positions[user];
     }
   }
@@ -58,7 +54,6 @@ static void merge_while(Builder *builder, InstId id) {
     uint32_t part = points_to->buffers.data[buffer].part;
     uint32_t interval = builder->interval_of[points_to_part(points_to, init, part)];
     builder->interval_of[buffer] = interval;
-    builder->list.data[interval].is_indirect = true;
     add_users(builder, buffer, &builder->list.data[interval]);
   }
 }

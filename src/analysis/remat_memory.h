@@ -20,7 +20,6 @@ typedef struct RematInterval {
   SchedPos begin; /* position of the definer */
   SchedPos last;  /* of the last user; `begin` when there is none: the range is closed */
   bool is_live_out;
-  bool is_indirect; /* some user reaches it through a tuple, while or other container */
 } RematInterval;
 
 typedef struct RematIntervals {

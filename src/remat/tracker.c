@@ -6,6 +6,13 @@ bool opcode_is_pass_through(Opcode opcode) {
   return opcode == OPCODE_BITCAST || opcode == OPCODE_GET_TUPLE_ELEMENT;
 }
 
+bool alias_is_pass_through(const Module *module, InstId definer, InstId alias) {
+  if (alias == definer) return true;
+  if (!inst_is_pass_through(module, alias)) return false;
+  InstId source = inst_operand(module, alias, 0);
+  return source == definer || !inst_attr(module, source, ATTR_OUTPUT_TO_OPERAND_ALIASING);
+}
+
 /* ---- building ---- */
 
 typedef struct Builder {
@@ -27,7 +34,7 @@ static void collect_uses(const Builder *builder, LogicalId logical, BufferUses *
     BufferAlias alias = points_to->aliases[i];
     if (alias.inst != last_inst) first_of_inst = uses->len;
     uint32_t num_known = uses->len;
-    bool passes_on = alias.inst == definer || inst_is_pass_through(module, alias.inst);
+    bool passes_on = alias_is_pass_through(module, definer, alias.inst);
     for (uint32_t k = 0; k < inst_get(module, alias.inst)->users.len; k++) {
       InstId user = inst_users(module, alias.inst)[k];
       if (points_to_is_unused_by(module, points_to, alias.inst, alias.part, user)) continue;

@@ -83,4 +83,9 @@ static inline bool inst_is_pass_through(const Module *module, InstId id) {
          !inst_has_control(module, id);
 }
 
+/* Whether an alias of a buffer holds the value that `definer` wrote there, for users that can be
+ * led past it. Behind an instruction that works in place, say an element of a fusion with
+ * output_to_operand_aliasing, XLA goes on with the old value; this does not. */
+bool alias_is_pass_through(const Module *module, InstId definer, InstId alias);
+
 #endif

@@ -56,6 +56,12 @@ static const struct {
      P BCAST PEAK("x") "t = (f32[1024]) tuple(x)\n y = f32[1024] get-tuple-element(t), "
                        "index=0\n" READ_LATER("y"),
      0, "concat1=in-use x=none negate=in-use"},
+    {"changed in place", "xla-remat",
+     "f { q = f32[1024] parameter(0)\n n = f32[1024] negate(q)\n ROOT t = (f32[1024]) tuple(n) }\n",
+     P BCAST PEAK("x") "f = (f32[1024]) fusion(x), kind=kLoop, "
+                       "output_to_operand_aliasing={{0}: (0, {})}, calls=f\n"
+                       "y = f32[1024] get-tuple-element(f), index=0\n" READ_LATER("y"),
+     0, "concat1=in-use x=indirect-use negate=in-use"},
     {"through a bitcast", "xla-remat", "",
      P "b = f32[1024,1] broadcast(p), dimensions={}\n x = f32[1024] bitcast(b)\n" PEAK("x")
          READ_LATER("x"),

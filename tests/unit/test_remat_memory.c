@@ -168,20 +168,20 @@ static const struct {
     {"a tuple that is read is one", "",
      P "a = f32[4] abs(p)\n t = (f32[4]) tuple(a)\n o = (f32[4]) opt-barrier(t)\n" GTE(
          "g", "o", "0") "ROOT r = f32[4] sine(g)\n",
-     "p:0=0[0,1] a:0=16[1,5]I t:0=8[2,4]I r:0=0[5,5]O"},
+     "p:0=0[0,1] a:0=16[1,5] t:0=8[2,4] r:0=0[5,5]O"},
     {"through a bitcast is direct, through a barrier is not", "",
      P "a = f32[4] abs(p)\n b = f32[2,2] bitcast(a)\n c = f32[4] sine(p)\n o = f32[4] "
        "opt-barrier(c)\n"
        "d = f32[2,2] bitcast(o)\n ROOT r = f32[2,2] add(b, d)\n",
-     "p:0=0[0,3] a:0=16[1,6] c:0=16[3,6]I r:0=0[6,6]O"},
+     "p:0=0[0,3] a:0=16[1,6] c:0=16[3,6] r:0=0[6,6]O"},
     {"copying a tuple reads it", "",
      P "a = f32[4] abs(p)\n t = (f32[4]) tuple(a)\n c = (f32[4]) copy(t)\n" GTE(
          "g", "c", "0") "ROOT r = f32[4] sine(g)\n",
-     "p:0=0[0,1] a:0=16[1,5]I t:0=8[2,3] c:0=8[3,4] r:0=0[5,5]O"},
+     "p:0=0[0,1] a:0=16[1,5] t:0=8[2,3] c:0=8[3,4] r:0=0[5,5]O"},
     {"a loop's state", F "cond { cp = f32[4] parameter(0)\n ROOT c = pred[] constant(true) }\n",
      P "a = f32[4] abs(p)\n w = f32[4] while(a), condition=cond, body=f\n b = f32[4] sine(p)\n"
        "ROOT r = f32[4] add(w, b)\n",
-     "p:0=0[0,3] a:0=16[1,4]I b:0=16[3,4] r:0=0[4,4]O"},
+     "p:0=0[0,3] a:0=16[1,4] b:0=16[3,4] r:0=0[4,4]O"},
 };
 
 START_TEST(intervals_match_table) {
@@ -198,9 +198,9 @@ START_TEST(intervals_match_table) {
     const RematInterval *interval = &intervals.list[i];
     const LogicalBuffer *buffer = &points_to.buffers.data[interval->buffer];
     Str name = inst_name(module, buffer->inst);
-    text_add(fixture.out, &text, "%.*s:%u=%lld[%u,%u]%s%s", (int)name.len, name.data, buffer->part,
+    text_add(fixture.out, &text, "%.*s:%u=%lld[%u,%u]%s", (int)name.len, name.data, buffer->part,
              (long long)interval->bytes, interval->begin, interval->last,
-             interval->is_live_out ? "O" : "", interval->is_indirect ? "I" : "");
+             interval->is_live_out ? "O" : "");
   }
   check_text(text, interval_rows[_i].intervals, interval_rows[_i].name);
   for (SchedPos pos = 0; pos < schedule.of[module->entry].len; pos++) {

@@ -88,6 +88,11 @@ static const struct {
     {"a tuple that is only taken apart is direct", "",
      P "a = f32[4] abs(p)\n t = (f32[4]) tuple(a)\n" GTE("g", "t", "0") "ROOT r = f32[4] sine(g)\n",
      "p:0=0 1(a.0) a:0=16 2(t.0,r.0) t:0=8 1(g.0) r:0=0O 0()"},
+    {"an element of what works in place is another value", TWO,
+     P "a = f32[4] abs(p)\n x = " PAIR
+       " fusion(a), kind=kLoop, output_to_operand_aliasing={{0}: (0, {})}, calls=two\n" GTE(
+           "g", "x", "0") "ROOT r = f32[4] sine(g)\n",
+     "p:0=0 1(a.0) a:0=16I 2(x.0,r.0) x:0=16 1(g.0) x:1=16#1 0() r:0=0O 0()"},
     {"a loop's state is its initial value's memory", F COND,
      P "a = f32[4] abs(p)\n w = f32[4] while(a), condition=cond, body=f\n b = f32[4] sine(a)\n"
        "ROOT r = f32[4] add(w, b)\n",
