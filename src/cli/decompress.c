@@ -73,6 +73,9 @@ static rh_status unpack_gzip(const Input *input, Text *text) {
 /* The window, whose size is in the frame's header, is allocated on the way. */
 static rh_status fail_zstd(const Input *input, ZSTD_ErrorCode code) {
   if (code == ZSTD_error_memory_allocation) return input_out_of_memory(input);
+  if (code == ZSTD_error_frameParameter_windowTooLarge) {
+    return input_fail(input, "unpacking takes more than 128 MiB; `zstd -d --long=31` does it");
+  }
   return input_fail(input, "the zstd file is damaged");
 }
 

@@ -1418,6 +1418,13 @@ class Compressed(ToolTest):
             diag = json.loads(self.expect(3, "check", name, "--diagnostics=json").err)
             self.assertEqual((diag["file"], diag["line"], diag["column"]), (name, 4, 19))
 
+    def test_large_window(self):
+        block = (len(self.TEXT) << 3 | 1).to_bytes(3, "little")
+        window = bytes([0, 30 - 10 << 3])  # of 2^30 bytes, as `zstd --long=30` has it
+        self.write("m.zst", b"\x28\xb5\x2f\xfd" + window + block + self.TEXT)
+        message = "m.zst: error: unpacking takes more than 128 MiB; `zstd -d --long=31` does it\n"
+        self.assertEqual(self.expect(3, "print", "m.zst").err, message)
+
     def test_out_of_memory(self):
         if tool.has_sanitizers(self.tool):
             self.skipTest("sanitizers need more address space than any limit")
