@@ -243,7 +243,7 @@ typedef struct JsonOutput {
 static rh_status open_json(const Options *options, JsonOutput *json) {
   *json = (JsonOutput){.is_array = options->num_files > 1};
   if (!options->json || (options->dry_run && !is_stdout(options->json))) return RH_OK;
-  rh_status status = output_open(options->json, &json->output);
+  rh_status status = output_open(options->json, options, &json->output);
   json->is_open = status == RH_OK;
   return status;
 }

@@ -8,9 +8,11 @@
 #include <unistd.h>
 
 #include "interrupt.h"
+#include "messages.h"
 
-static rh_status fail(const char *path, const char *what) {
-  fprintf(stderr, "%s: error: %s\n", path, what);
+static rh_status fail(const Output *output, const char *what) {
+  Input place = {.path = output->path, .form = output->form};
+  messages_say(&place, RH_SEVERITY_ERROR, "%s", what);
   return RH_ERR_SYSTEM;
 }
 
@@ -56,10 +58,10 @@ static mode_t default_mode(void) {
 
 static rh_status open_temporary(Output *output, const struct stat *old) {
   output->target = resolve(output->path);
-  if (!output->target) return fail(output->path, strerror(errno));
+  if (!output->target) return fail(output, strerror(errno));
   size_t len = strlen(output->target);
   output->temporary = malloc(len + sizeof ".XXXXXX");
-  if (!output->temporary) return fail(output->path, "out of memory");
+  if (!output->temporary) return fail(output, "out of memory");
   memcpy(output->temporary, output->target, len);
   strcpy(output->temporary + len, ".XXXXXX");
   int fd = interrupt_make_temporary(output->temporary);
@@ -67,15 +69,15 @@ static rh_status open_temporary(Output *output, const struct stat *old) {
     int error = errno;
     free(output->temporary);
     free(output->target);
-    return fail(output->path, strerror(error));
+    return fail(output, strerror(error));
   }
   fchmod(fd, old ? old->st_mode & 07777 : default_mode());
   output->file = fdopen(fd, "wb");
-  return output->file ? RH_OK : fail(output->path, strerror(errno));
+  return output->file ? RH_OK : fail(output, strerror(errno));
 }
 
-rh_status output_open(const char *path, Output *output) {
-  *output = (Output){.path = path};
+rh_status output_open(const char *path, const Options *options, Output *output) {
+  *output = (Output){.path = path, .form = (MessageForm)options->diagnostics};
   if (strcmp(path, "-") == 0) {
     output->path = "<stdout>";
     output->file = stdout;
@@ -83,10 +85,10 @@ rh_status output_open(const char *path, Output *output) {
   }
   struct stat status;
   bool exists = stat(path, &status) == 0;
-  if (exists && S_ISDIR(status.st_mode)) return fail(path, "is a directory");
+  if (exists && S_ISDIR(status.st_mode)) return fail(output, "is a directory");
   if (!exists || S_ISREG(status.st_mode)) return open_temporary(output, exists ? &status : NULL);
   output->file = fopen(path, "wb");
-  return output->file ? RH_OK : fail(path, strerror(errno));
+  return output->file ? RH_OK : fail(output, strerror(errno));
 }
 
 int output_write(void *context, const char *data, size_t length) {
@@ -106,11 +108,11 @@ rh_status output_close(Output *output, bool keep) {
     error = errno;
   }
   if (has_failed && !output->is_closed_pipe) {
-    status = fail(output->path, error ? strerror(error) : "could not be written");
+    status = fail(output, error ? strerror(error) : "could not be written");
   }
   if (output->target) {
     if (keep && status == RH_OK && rename(output->temporary, output->target) != 0) {
-      status = fail(output->path, strerror(errno));
+      status = fail(output, strerror(errno));
     }
     if (!keep || status != RH_OK) unlink(output->temporary);
     interrupt_forget_temporary(output->temporary);

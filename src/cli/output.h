@@ -4,7 +4,8 @@
 
 #include <stdio.h>
 
-#include "remat_hlo.h"
+#include "input.h"
+#include "options.h"
 
 /* A file that is being written. Regular and new files are written under another name beside it and
  * renamed at the end, with the mode that the old one had; what a symbolic link points to is
@@ -14,11 +15,12 @@ typedef struct Output {
   char *target;     /* what is replaced, owned; NULL when it is written directly */
   char *temporary;  /* owned */
   FILE *file;
+  MessageForm form;
   bool is_closed_pipe; /* whoever reads has gone: no error to speak of */
 } Output;
 
 /* RH_ERR_SYSTEM, the reason on stderr, when it cannot be opened. */
-rh_status output_open(const char *path, Output *output);
+rh_status output_open(const char *path, const Options *options, Output *output);
 
 /* An rh_write_fn; `output` is the context. */
 int output_write(void *output, const char *data, size_t length);

@@ -38,7 +38,8 @@ static rh_status finish(RematJob *job, Output *output, char *path, rh_status wri
 static rh_status write_hlo(RematJob *job) {
   char *path = place_of(job->options->output, path_base(job->loaded.input.path));
   Output output;
-  if (!path || output_open(path, &output) != RH_OK) return note_written(job, path, RH_ERR_SYSTEM);
+  if (!path || output_open(path, job->options, &output) != RH_OK)
+    return note_written(job, path, RH_ERR_SYSTEM);
   return finish(job, &output, path, rh_print(job->result, output_write, &output));
 }
 
@@ -48,7 +49,8 @@ static rh_status write_dot(RematJob *job, const rh_module *module, const char *p
   char *path = name ? path_join(job->options->dump_dot, name, "") : NULL;
   free(name);
   Output output;
-  if (!path || output_open(path, &output) != RH_OK) return note_written(job, path, RH_ERR_SYSTEM);
+  if (!path || output_open(path, job->options, &output) != RH_OK)
+    return note_written(job, path, RH_ERR_SYSTEM);
   rh_dot_options dot = {.memory_model = job->options->memory_model,
                         .min_bytes = job->options->dot_min_bytes,
                         .max_nodes = (uint32_t)job->options->dot_max_nodes};
@@ -68,7 +70,8 @@ static rh_status write_memlog(RematJob *job) {
   char *path = name ? place_of(job->options->dump_memlog, name) : NULL;
   free(name);
   Output output;
-  if (!path || output_open(path, &output) != RH_OK) return note_written(job, path, RH_ERR_SYSTEM);
+  if (!path || output_open(path, job->options, &output) != RH_OK)
+    return note_written(job, path, RH_ERR_SYSTEM);
   rh_memlog_format format = ends_in(path, ".csv")     ? RH_MEMLOG_CSV
                             : ends_in(path, ".jsonl") ? RH_MEMLOG_JSONL
                                                       : RH_MEMLOG_TEXT;

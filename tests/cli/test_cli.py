@@ -359,6 +359,14 @@ class Options(RecomputeTest):
         self.assertIn("\n    %p? = f32[] parameter(0\n      ^\n", as_text)
         self.assertEqual(as_text, self.expect(3, "check", "bad.hlo").err)
 
+    def test_diagnostics_of_what_is_written(self):
+        self.write("in.hlo", "HloModule m\nENTRY e { ROOT p = f32[] parameter(0) }\n")
+        for command in (["print", "in.hlo"], ["in.hlo", "--mem-limit=1GiB"]):
+            err = self.expect(4, *command, "-o", "none/out", "--diagnostics=json").err
+            diag = json.loads(err.splitlines()[-1])
+            self.assertEqual((diag["file"], diag["severity"]), ("none/out", "error"))
+            self.assertIsNone(diag["line"])
+
     def test_diagnostics_are_objects_a_line(self):
         body = "  %n = f32[] neg(%x)\n  %m = f32[4 {0}\n"
         self.write("bad.hlo", "HloModule m\n\nENTRY %e {\n" + body + "}")
