@@ -8,12 +8,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 enum {
   ALIGNMENT = 16,
   FIRST_CHUNK_BYTES = 1 << 12,
   MAX_CHUNK_BYTES = 1 << 20,
   HUGE_PAGE_BYTES = 1 << 21, /* of x86-64 and most of AArch64 */
+  MANY_HUGE_PAGES = HUGE_PAGE_BYTES * 4,
 };
 
 /* Requests from here on get a block of their own, which arena_grow can hand to realloc. */
@@ -54,6 +56,20 @@ static _Noreturn void out_of_memory(const ArenaOptions *options, size_t wanted_b
   abort();
 }
 
+/* Asks for large pages: where memory is touched for the first time, a fault for each of the small
+ * ones takes longer than what is done with them. */
+static void use_huge_pages(void *memory, size_t bytes) {
+#ifdef MADV_HUGEPAGE
+  uintptr_t begin = (uintptr_t)memory, end = begin + bytes;
+  const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+  begin = (begin + page - 1) & ~(page - 1);
+  end &= ~(page - 1);
+  if (begin < end) madvise((void *)begin, end - begin, MADV_HUGEPAGE);
+#else
+  (void)memory, (void)bytes;
+#endif
+}
+
 static void *take(const ArenaOptions *options, size_t *total_bytes, void *old, size_t old_bytes,
                   size_t bytes) {
   size_t added = bytes - old_bytes;
@@ -62,6 +78,7 @@ static void *take(const ArenaOptions *options, size_t *total_bytes, void *old, s
   }
   void *memory = realloc(old, bytes);
   if (!memory) out_of_memory(options, bytes);
+  if (LARGE_BYTES && bytes >= MANY_HUGE_PAGES) use_huge_pages(memory, bytes);
   *total_bytes += added;
   return memory;
 }
@@ -147,9 +164,7 @@ void arena_reserve(Arena *arena, size_t bytes) {
   if (options->max_bytes && wanted > options->max_bytes - arena->total_bytes) return;
   void *memory;
   if (posix_memalign(&memory, HUGE_PAGE_BYTES, wanted) != 0) return;
-#ifdef MADV_HUGEPAGE
-  madvise(memory, huge_bytes, MADV_HUGEPAGE);
-#endif
+  use_huge_pages(memory, huge_bytes);
   arena->total_bytes += wanted;
   open_chunk(arena, memory, wanted);
   arena->reserved = memory;
