@@ -134,8 +134,16 @@ static uint32_t own_control(Module *module, InstId id) {
   return inst_get(module, id)->control;
 }
 
+/* An edge is in both lists: the shorter one tells. */
+static bool has_control(const Module *module, InstId predecessor, InstId successor) {
+  IdList successors = inst_control(module, predecessor)->successors;
+  IdList predecessors = inst_control(module, successor)->predecessors;
+  if (successors.len < predecessors.len) return find_id(module, successors, successor);
+  return find_id(module, predecessors, predecessor);
+}
+
 void module_add_control(Module *module, InstId predecessor, InstId successor) {
-  if (find_id(module, inst_control(module, successor)->predecessors, predecessor)) return;
+  if (has_control(module, predecessor, successor)) return;
   uint32_t control = own_control(module, successor); /* may move the array */
   IdList list = module->control.data[control].predecessors;
   id_list_push(module, &list, predecessor);
