@@ -3,12 +3,7 @@
 #include "analysis/memory_model.h"
 
 int64_t shape_total_bytes(const ShapeTable *shapes, ShapeId id) {
-  const Shape *shape = shape_get(shapes, id);
-  int64_t total = 0;
-  for (uint32_t part = 0; part < shape->num_parts; part++) {
-    total += shape_get(shapes, shape_part(shapes, id, part))->bytes;
-  }
-  return total;
+  return shape_get(shapes, id)->total_bytes;
 }
 
 int64_t remat_callee_bytes(const Module *module, const CompMemory *of, InstId id) {

@@ -312,30 +312,49 @@ static const char *check_layout(const Shape *shape) {
   return fault ? fault : check_splits(shape);
 }
 
-static bool check_valid_part(Inference *inf, ShapeId id) {
-  const Shape *shape = shape_get(inf->shapes, id);
-  if (!shape_has_dims(shape)) return true;
+/* What is wrong with an array, or with a tuple itself. */
+static const char *fault_of(const Shape *shape) {
+  if (!shape_has_dims(shape)) return NULL;
   int64_t elements, bytes;
-  const char *fault = check_layout(shape);
   if (!extents_fit(1, shape->dims, shape->rank, &elements) ||
       !mul_bytes(elements, bytes_of_type((ElementType)shape->type), &bytes)) {
-    fault = "its size overflows 64 bits";
+    return "its size overflows 64 bits";
   }
-  return !fault || infer_fail(inf, "%s is not valid: %s", infer_shown(inf, id), fault);
+  return check_layout(shape);
+}
+
+/* Looks at every shape once: those of a tuple's elements come before it, and many share them. */
+static bool is_valid(ShapeTable *shapes, ShapeId id) {
+  while (shapes->are_valid.len <= id) {
+    const Shape *shape = shape_get(shapes, shapes->are_valid.len);
+    bool valid = !fault_of(shape);
+    for (uint32_t i = 0; shape_is_tuple(shape) && i < shape->rank; i++)
+      valid &= shapes->are_valid.data[shape->elements[i]];
+    *vec_push(shapes->arena, &shapes->are_valid) = valid;
+  }
+  return shapes->are_valid.data[id];
 }
 
 bool infer_check_valid(Inference *inf, ShapeId id) {
-  uint32_t num_parts = shape_get(inf->shapes, id)->num_parts;
-  for (uint32_t part = 0; part < num_parts; part++) {
-    if (!check_valid_part(inf, shape_part(inf->shapes, id, part))) return false;
+  while (!is_valid(inf->shapes, id)) {
+    const Shape *shape = shape_get(inf->shapes, id);
+    const char *fault = fault_of(shape);
+    if (fault) return infer_fail(inf, "%s is not valid: %s", infer_shown(inf, id), fault);
+    uint32_t i = 0;
+    while (is_valid(inf->shapes, shape->elements[i]))
+      i++;
+    id = shape->elements[i];
   }
   return true;
 }
 
 bool infer_join_tuple(Inference *inf, const ShapeId *elements, uint32_t count, ShapeId *shape) {
   *shape = shape_tuple(inf->shapes, elements, count);
-  return *shape != NO_ID ||
-         infer_fail(inf, "the tuple would have more than %d parts", MAX_SHAPE_PARTS);
+  if (*shape == NO_ID) {
+    return infer_fail(inf, "the tuple would have more than %d parts", MAX_SHAPE_PARTS);
+  }
+  return shape_get(inf->shapes, *shape)->depth <= MAX_SHAPE_DEPTH ||
+         infer_fail(inf, "the tuple would be more than %d deep", MAX_SHAPE_DEPTH);
 }
 
 bool infer_make_tuple(Inference *inf, const ShapeId *elements, uint32_t count, ShapeId *shape) {

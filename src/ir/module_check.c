@@ -5,11 +5,15 @@
 /* All buffers together stay below this, so that no later sum can overflow. */
 static const int64_t MAX_TOTAL_BYTES = INT64_C(1) << 60;
 
+/* Analyses hold something for each part of each shape; short texts can infer any number of them. */
+static const uint64_t MAX_TOTAL_PARTS = UINT64_C(1) << 24;
+
 typedef struct Checker {
   const Module *module;
   rh_diags *diags;
   InstId id; /* being looked at */
   int64_t total_bytes;
+  uint64_t total_parts;
 } Checker;
 
 uint32_t inst_offset(const Module *module, InstId id) {
@@ -50,16 +54,19 @@ static bool check_total(Checker *checker, int64_t bytes) {
          fail(checker, "the sizes of all shapes add up to more than 2^60 bytes");
 }
 
+static bool check_num_parts(Checker *checker, uint32_t num_parts) {
+  if (checker->total_parts > MAX_TOTAL_PARTS) return true;
+  checker->total_parts += num_parts;
+  return checker->total_parts <= MAX_TOTAL_PARTS ||
+         fail(checker, "the shapes have more than 2^24 parts altogether");
+}
+
 static bool check_bytes(Checker *checker) {
   const ShapeTable *shapes = &checker->module->shapes;
   const Shape *shape = shape_get(shapes, inst_of(checker)->shape);
   if (shape->has_unbounded) return fail(checker, "a dimension of unknown size has no bytes");
-  for (uint32_t part = 0; part < shape->num_parts; part++) {
-    int64_t bytes = shape_get(shapes, shape_part(shapes, inst_of(checker)->shape, part))->bytes;
-    if (bytes < 0) return fail(checker, "the size of its shape overflows 64 bits");
-    if (!check_total(checker, bytes)) return false;
-  }
-  return true;
+  if (shape->total_bytes < 0) return fail(checker, "the size of its shape overflows 64 bits");
+  return check_num_parts(checker, shape->num_parts) && check_total(checker, shape->total_bytes);
 }
 
 static bool check_tuple(Checker *checker) {

@@ -101,6 +101,12 @@ static void measure_array(Shape *shape) {
   }
 }
 
+/* Of all parts. `sum` and `bytes` are totals as Shape.total_bytes. */
+static int64_t add_total(int64_t sum, int64_t bytes) {
+  if (sum < 0 || bytes < 0) return -1;
+  return add_bytes(sum, bytes, &sum) ? sum : INT64_MAX;
+}
+
 static bool is_default_order(const int64_t *minor_to_major, uint32_t rank) {
   for (uint32_t i = 0; i < rank; i++) {
     if (minor_to_major[i] != (int64_t)rank - 1 - (int64_t)i) return false;
@@ -195,6 +201,7 @@ ShapeId shape_array(ShapeTable *table, const ArraySpec *spec) {
   for (uint32_t i = 0; i < rank; i++)
     shape->has_unbounded |= shape->dims[i] == UNBOUNDED_DIM;
   measure_array(shape);
+  shape->total_bytes = shape->bytes;
   ShapeId id = add(table, hash, node);
   shape->compatible = id;
   if (with_dynamic || with_order || extras) {
@@ -238,7 +245,8 @@ ShapeId shape_tuple(ShapeTable *table, const ShapeId *elements, uint32_t count) 
   shape->rank = count;
   shape->num_parts = (uint32_t)num_parts;
   shape->num_elements = -1;
-  shape->bytes = (int64_t)count * POINTER_BYTES;
+  shape->depth = 1;
+  shape->bytes = shape->total_bytes = (int64_t)count * POINTER_BYTES;
   ShapeId *kept = arena_array(table->arena, ShapeId, count);
   ShapeId *compatible = arena_array(table->arena, ShapeId, count);
   uint32_t *offsets = arena_array(table->arena, uint32_t, count);
@@ -250,6 +258,8 @@ ShapeId shape_tuple(ShapeTable *table, const ShapeId *elements, uint32_t count) 
     offsets[i] = part;
     part += element->num_parts;
     shape->has_unbounded |= element->has_unbounded;
+    shape->total_bytes = add_total(shape->total_bytes, element->total_bytes);
+    if (element->depth >= shape->depth) shape->depth = element->depth + 1;
     compatible[i] = element->compatible;
     differs |= element->compatible != elements[i];
   }

@@ -73,15 +73,22 @@ typedef struct Shape {
   uint32_t num_parts;              /* preorder size; MAX_SHAPE_PARTS at most */
   int64_t num_elements; /* array: product of dims (bounds); -1 when it overflows or is unbounded */
   int64_t bytes;        /* ShapeUtil::ByteSizeOf(shape, 8): top level only; -1 likewise */
-  ShapeId compatible;   /* the same shape without layouts and dynamic flags */
+  int64_t
+      total_bytes;    /* of all parts; -1 when one of them overflows, INT64_MAX when the sum does */
+  uint32_t depth;     /* of tuples, 0 = none */
+  ShapeId compatible; /* the same shape without layouts and dynamic flags */
 } Shape;
 
 /* Shapes grow exponentially when tuples of tuples are inferred; beyond this they are refused. */
 enum { MAX_SHAPE_PARTS = 1 << 22 };
 
+/* Deeper ones are not inferred: the parser would not read them where they are written. */
+enum { MAX_SHAPE_DEPTH = 300 };
+
 typedef struct ShapeTable {
   Arena *arena;
   VEC(const Shape *) shapes;
+  VEC(bool) are_valid; /* by ShapeId, as far as infer_check_valid has looked */
   IdTable table;
 } ShapeTable;
 
