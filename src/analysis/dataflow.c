@@ -580,6 +580,21 @@ bool dataflow_is_use(const Module *module, uint32_t part, InstId user) {
   }
 }
 
+/* Of a value that has positions. All but the first, the defining one, are sorted by instruction. */
+static bool has_position_at(const Dataflow *flow, ValueId value, InstId id) {
+  uint32_t low = flow->first_position[value], end = flow->first_position[value + 1], high = end;
+  if (flow->positions[low].inst == id) return true;
+  for (low++; low < high;) {
+    uint32_t middle = low + (high - low) / 2;
+    if (flow->positions[middle].inst < id) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return low < end && flow->positions[low].inst == id;
+}
+
 void dataflow_visit_uses(const Module *module, const Dataflow *flow, ValueId value,
                          UseVisitor visit, void *context) {
   uint32_t begin = flow->first_position[value], end = flow->first_position[value + 1];
@@ -588,15 +603,10 @@ void dataflow_visit_uses(const Module *module, const Dataflow *flow, ValueId val
     IdList users = inst_get(module, position.inst)->users;
     for (uint32_t k = 0; k < users.len; k++) {
       InstId user = id_list(module, users)[k];
-      if (!dataflow_is_use(module, position.part, user)) {
-        /* A root counts as a use of what it returns, whether or not it looks at it. */
-        bool is_root_with_value = false;
-        for (uint32_t r = begin; inst_is_root(module, user) && r < end; r++) {
-          is_root_with_value |= flow->positions[r].inst == user;
-        }
-        if (!is_root_with_value) continue;
-      }
-      visit(context, user, position);
+      /* A root counts as a use of what it returns, whether or not it looks at it. */
+      bool is_use = dataflow_is_use(module, position.part, user) ||
+                    (inst_is_root(module, user) && has_position_at(flow, value, user));
+      if (is_use) visit(context, user, position);
     }
   }
 }
