@@ -129,8 +129,109 @@ class Huge(ToolTest):
     def test_dimensions(self):
         self.check("HloModule m\nENTRY e { p = f32[" + "1," * 1_000_000 + "1] parameter(0) }", 0)
 
+    def test_numbers_at_the_ends_of_64_bits(self):
+        """What XLA takes, however odd, is taken, and all commands get through with it."""
+        for number in (2**63 - 1, 2**63, 2**64, 10**1000):
+            for line in (
+                "f32[{}] parameter(0)",
+                "f32[{0},{0},0] parameter(0)",
+                "f32[] parameter({})",
+                "f32[2]{{{}}} parameter(0)",
+                "f32[2,3]{{1,0:T({0},{0})S({0})}} parameter(0)",
+                "f32[2] iota(), iota_dimension={}",
+                "f32[2] pad(p, z), padding={0}_{0}_{0}",
+                "f32[2] slice(p), slice={{[{0}:{0}:{0}]}}",
+                "f32[2] reduce-window(p, z), to_apply=f,"
+                " window={{size={0} stride={0} pad={0}_{0} lhs_dilate={0} rhs_dilate={0}}}",
+                "f32[2] all-gather(p), replica_groups=[{0},{0}]<=[{0},2], dimensions={{{0}}}",
+                "f32[] constant(0), sharding={{devices=[{0},{0}]<=[{0}]}}",
+            ):
+                self.write(
+                    "numbers.hlo",
+                    "HloModule m, replica_count={0}, num_partitions={0}\n"
+                    "f {{ a = f32[] parameter(0) b = f32[] parameter(1) ROOT c = f32[] add(a, b) }}\n"
+                    "ENTRY e {{ p = f32[2] constant({{0, 0}}) z = f32[] constant(0)\n"
+                    "n = ".format(number) + line.format(number) + " }",
+                )
+                for command in ("check", "fmt", "remat"):
+                    with self.subTest(number=str(number)[:30], line=line, command=command):
+                        result = self.run_tool(command, "numbers.hlo")
+                        self.assertIn(result.code, (0, 3), result)
+
     def test_name_of_10_mb(self):
         self.check("HloModule m\nENTRY e { p = f32[] negate(" + "n" * (10 * MEGA) + ") }", 3)
+
+    def test_names_of_100_mb(self):
+        name = "n" * (100 * MEGA)
+        self.check(f"HloModule {name}\nENTRY e {{ p = f32[] parameter(0) }}", 0)
+        self.check(f"HloModule m\nENTRY {name} {{ p = f32[] parameter(0) }}", 0)
+        self.check(f"HloModule m\nENTRY e {{ {name} = f32[] parameter(0) }}", 0)
+        self.check(f"HloModule m\nENTRY e {{ p = f32[] {name}(), }}", 3, "huge.hlo:2:")
+        self.check(f"HloModule m\nENTRY e {{ p = f32[] parameter(0), {name}=1 }}", 3, "huge.hlo:2:")
+
+    def test_names_that_are_nearly_the_same(self):
+        name = "n" * (50 * MEGA)
+        self.check(
+            f"HloModule m\nENTRY e {{ {name}a = f32[] parameter(0) c = f32[] negate({name}b) }}", 3
+        )
+
+    def test_attributes(self):
+        for attr in ("a=1", 'metadata={op_name="a"}', "metadata={" + "op_type='a' " * 20 + "}"):
+            self.check(
+                "HloModule m\nENTRY e { p = f32[] parameter(0)" + f", {attr}" * 1_000_000 + " }", 3
+            )
+
+    def test_frontend_attributes(self):
+        keys = ",".join(f'k{i * 7919 % 1_000_000}="1"' for i in range(1_000_000))
+        text = f"HloModule m\nENTRY e {{ p = f32[] parameter(0), frontend_attributes={{{keys}}} }}"
+        self.check(text, 0)
+        self.expect(0, "fmt", "huge.hlo", "-o", "out.hlo")
+
+    def test_control_predecessors(self):
+        names = [f"n{i}" for i in range(300_000)]
+        self.check(
+            "HloModule m\nENTRY e { p = f32[] parameter(0)\n"
+            + "\n".join(f"{name} = f32[] negate(p)" for name in names)
+            + "\nROOT r = f32[] negate(p), control-predecessors={"
+            + ",".join(names)
+            + "} }",
+            0,
+        )
+
+    def tuples(self, count, *more):
+        """Tuples of tuples: each line has twice as many parts as the one before it."""
+        lines = [f"t{i + 1} = tuple(t{i}, t{i})" for i in range(count)]
+        return "\n".join(
+            ["HloModule m", "ENTRY e {", "t0 = f32[] parameter(0)", *lines, *more, "}"]
+        )
+
+    def test_tuples_that_double(self):
+        self.check(self.tuples(1000), 3, "would have more than 4194304 parts")
+        self.check(
+            self.tuples(19, *(f"k{i} = tuple(t19, t19)" for i in range(1000))),
+            3,
+            "more than 2^24 parts altogether",
+        )
+        self.check(self.tuples(20), 0)
+        self.expect(0, "fmt", "huge.hlo", "-o", "out.hlo")
+        self.write("small.hlo", self.tuples(17))
+        self.expect(0, "small.hlo", "-o", "out.hlo", "--quiet")
+
+    def test_tuples_in_tuples(self):
+        lines = "\n".join(f"t{i + 1} = tuple(t{i})" for i in range(100_000))
+        self.check(
+            "HloModule m\nENTRY e {\nt0 = f32[] parameter(0)\n" + lines + "\n}",
+            3,
+            "would be more than 300 deep",
+        )
+
+    def test_null_bytes(self):
+        self.check(b"\0" * (100 * MEGA), 3, "huge.hlo:1:1:")
+        self.check(b"HloModule m\nENTRY e { p\0q = f32[] parameter(0) }", 3, "huge.hlo:2:")
+
+    def test_what_is_no_utf_8(self):
+        self.check(b"\xff" * (100 * MEGA), 3, "huge.hlo:1:1:")
+        self.check(b"HloModule m\nENTRY e { p\xc3 = f32[] parameter(0) }", 3, "huge.hlo:2:")
 
     def test_newlines(self):
         self.check("\n" * (100 * MEGA) + "x", 3, "huge.hlo:104857601:")
@@ -189,6 +290,33 @@ class Inputs(ToolTest):
         self.write("bad.hlo", "HloModule")
         self.expect(3, "bad.hlo", "good.hlo", "-o", "out/", "--quiet")
         self.assert_no_leftovers("bad.hlo", "good.hlo", "out", "out/good.hlo")
+
+    def test_file_that_shrinks_while_it_is_read(self):
+        """Large files are mapped: what is gone cannot be read any more."""
+        line = "/* " + "x" * (1 << 20) + " */\n"
+        self.write("large.hlo", "HloModule m\n" + line * 100 + "ENTRY e {\n" + line * 4)
+        for size in (0, 1 << 20, 5_000_000):
+            with self.subTest(size):
+                self.write("shrinks.hlo", self.path("large.hlo").read_bytes())
+                process = self.start("check", "shrinks.hlo")
+                wait_for_mapping(process, "shrinks.hlo")
+                os.truncate(self.path("shrinks.hlo"), size)
+                err = process.communicate(timeout=tool.TIMEOUT_SECONDS)[1].decode()
+                self.assertEqual(process.returncode, 3, err)
+                self.assertIn("shrinks.hlo", err)
+
+    def test_any_small_max_memory(self):
+        sample = tool.SAMPLES / "mlp_checkpoint.before_optimizations.hlo"
+        for command in ("check", "fmt", "print", "remat"):
+            codes = set()
+            for kib in (1, 16, 64, 128, 256, 512, 768, 1024, 1536, 2048, 4096):
+                with self.subTest(command=command, kib=kib):
+                    result = self.run_tool(command, sample, f"--max-memory={kib}KiB")
+                    self.assertIn(result.code, (0, 4), result)
+                    if result.code == 4:
+                        self.assertIn("out of memory", result.err)
+                    codes.add(result.code)
+            self.assertIn(4, codes, command)
 
     def test_module_too_large_for_max_memory(self):
         self.golden("recompute")
@@ -337,6 +465,13 @@ class Outputs(ToolTest):
         self.expect(4, "input.hlo", *RECOMPUTE, "--json=s.json", "-o", "none/out.hlo")
         self.assertEqual(self.read("s.json"), "as it was")
         self.assert_no_leftovers("input.hlo", "s.json")
+
+
+def wait_for_mapping(process, name):
+    """Until the process has mapped the file or is over."""
+    maps = pathlib.Path(f"/proc/{process.pid}/maps")
+    while process.poll() is None and name not in maps.read_text():
+        time.sleep(0.001)
 
 
 def as_nobody(test, *args):
