@@ -36,6 +36,36 @@ static bool fits(const Checker *checker, ShapeId a, ShapeId b) {
          shape_get(shapes, a)->num_parts == shape_get(shapes, b)->num_parts;
 }
 
+/* Both shapes behind what is wrong with them; of tuples the first elements that differ. */
+static bool fail_shapes(Checker *checker, const char *what, ShapeId a, ShapeId b) {
+  const ShapeTable *shapes = &checker->module->shapes;
+  for (;;) {
+    const Shape *left = shape_get(shapes, a), *right = shape_get(shapes, b);
+    if (!shape_is_tuple(left) || !shape_is_tuple(right) || left->rank != right->rank) break;
+    uint32_t i = 0;
+    while (i < left->rank && fits(checker, left->elements[i], right->elements[i]))
+      i++;
+    if (i == left->rank) break;
+    a = left->elements[i];
+    b = right->elements[i];
+  }
+  Arena *arena = arena_new(arena_options(checker->module->arena));
+  Str one = shape_text(shapes, a, false, arena), other = shape_text(shapes, b, false, arena);
+  fail(checker, arena_printf(arena, "%s: %.*s and %.*s", what, (int)one.len, one.data,
+                             (int)other.len, other.data));
+  arena_free(arena);
+  return false;
+}
+
+/* An instruction's operands against `num` of something else. */
+static bool fail_count(Checker *checker, const char *what, uint32_t num, uint32_t num_operands) {
+  Arena *arena = arena_new(arena_options(checker->module->arena));
+  fail(checker, arena_printf(arena, "%s: %u for %u operand%s", what, num, num_operands,
+                             num_operands == 1 ? "" : "s"));
+  arena_free(arena);
+  return false;
+}
+
 static const Instruction *inst_of(const Checker *checker) {
   return inst_get(checker->module, checker->id);
 }
@@ -77,7 +107,8 @@ static bool check_tuple(Checker *checker) {
   }
   for (uint32_t i = 0; i < inst->num_operands; i++) {
     if (!fits(checker, shape->elements[i], operand_shape(checker, i))) {
-      return fail(checker, "an element of the tuple's shape differs from its operand's");
+      return fail_shapes(checker, "an element of the tuple's shape differs from its operand's",
+                         shape->elements[i], operand_shape(checker, i));
     }
   }
   return true;
@@ -89,7 +120,8 @@ static bool check_get_tuple_element(Checker *checker) {
   if (!shape_is_tuple(tuple)) return fail(checker, "its operand is no tuple");
   if (index < 0 || index >= tuple->rank) return fail(checker, "its operand has no such element");
   return fits(checker, inst_of(checker)->shape, tuple->elements[index]) ||
-         fail(checker, "its shape differs from the element's");
+         fail_shapes(checker, "its shape differs from the element's", inst_of(checker)->shape,
+                     tuple->elements[index]);
 }
 
 /* The tuple element of operand 0 that an instruction forwards has its shape. */
@@ -99,7 +131,8 @@ static bool check_forwarded_element(Checker *checker, uint32_t element, uint32_t
     return fail(checker, "its operand is not a tuple of the right kind");
   }
   return fits(checker, inst_of(checker)->shape, tuple->elements[element]) ||
-         fail(checker, "its shape differs from what its operand holds");
+         fail_shapes(checker, "its shape differs from what its operand holds",
+                     inst_of(checker)->shape, tuple->elements[element]);
 }
 
 static bool check_copy_start(Checker *checker) {
@@ -119,16 +152,19 @@ static bool check_callee(Checker *checker, CompId callee, uint32_t first, uint32
   const Module *module = checker->module;
   const Computation *comp = comp_get(module, callee);
   if (comp->params.len != count) {
-    return fail(checker, "the called computation has another number of parameters");
+    return fail_count(checker, "the called computation has another number of parameters",
+                      comp->params.len, count);
   }
   for (uint32_t i = 0; i < count; i++) {
-    InstId param = id_list(module, comp->params)[i];
-    if (!fits(checker, inst_get(module, param)->shape, operand_shape(checker, first + i))) {
-      return fail(checker, "a parameter of the called computation differs from its operand");
+    ShapeId param = inst_get(module, id_list(module, comp->params)[i])->shape;
+    if (!fits(checker, param, operand_shape(checker, first + i))) {
+      return fail_shapes(checker, "a parameter of the called computation differs from its operand",
+                         param, operand_shape(checker, first + i));
     }
   }
-  return result == NO_ID || fits(checker, inst_get(module, comp->root)->shape, result) ||
-         fail(checker, "the called computation's result has another shape");
+  ShapeId root = inst_get(module, comp->root)->shape;
+  return result == NO_ID || fits(checker, root, result) ||
+         fail_shapes(checker, "the called computation's result has another shape", root, result);
 }
 
 static bool check_while(Checker *checker) {
@@ -136,7 +172,8 @@ static bool check_while(Checker *checker) {
   const CompId *callees = inst_callees(module, checker->id); /* body, condition */
   ShapeId state = inst_of(checker)->shape;
   if (!fits(checker, state, operand_shape(checker, 0))) {
-    return fail(checker, "its shape differs from its initial state's");
+    return fail_shapes(checker, "its shape differs from its initial state's", state,
+                       operand_shape(checker, 0));
   }
   if (!check_callee(checker, callees[0], 0, 1, state) ||
       !check_callee(checker, callees[1], 0, 1, NO_ID)) {
@@ -195,7 +232,8 @@ static bool check_inst(Checker *checker) {
     case OPCODE_OPT_BARRIER:
     case OPCODE_DOMAIN:
       return fits(checker, inst->shape, operand_shape(checker, 0)) ||
-             fail(checker, "its shape differs from its operand's");
+             fail_shapes(checker, "its shape differs from its operand's", inst->shape,
+                         operand_shape(checker, 0));
     case OPCODE_BITCAST:
       return (inst_shape(module, checker->id)->num_parts == 1 &&
               shape_get(&module->shapes, operand_shape(checker, 0))->num_parts == 1) ||
