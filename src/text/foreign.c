@@ -1,4 +1,4 @@
-/* Compilers leave other files beside the HLO text: protos, StableHLO, compressed dumps. */
+/* Compilers leave other files beside the HLO text: protos, StableHLO, compressed dumps, reports. */
 #include "text/foreign.h"
 
 #include <stdbool.h>
@@ -36,6 +36,13 @@ static const char *by_magic(Bytes bytes) {
   return NULL;
 }
 
+/* UTF-16 without its mark: every other byte of the first word is 0. */
+static bool is_utf16(Bytes bytes) {
+  if (bytes.end - bytes.p < 4) return false;
+  const char *p = bytes.p;
+  return (p[0] && !p[1] && p[2] && !p[3]) || (!p[0] && p[1] && !p[2] && p[3]);
+}
+
 /* ---- protos ---- */
 
 /* Field 1 of a message, a string or message: tag 0x0a, length, content. */
@@ -68,7 +75,7 @@ static bool is_proto(Bytes bytes) {
   return false;
 }
 
-/* ---- MLIR's text ---- */
+/* ---- by their first words ---- */
 
 static void skip_blank(Bytes *bytes) {
   while (bytes->p < bytes->end) {
@@ -101,12 +108,46 @@ static bool is_mlir(Bytes bytes) {
   return begins_with(bytes, "func.func ");
 }
 
+#define BESIDE(SUFFIX) ", not HLO: the HLO text is the file beside it whose name lacks '" SUFFIX "'"
+
+static const char *by_first_words(Bytes bytes) {
+  static const struct {
+    const char *words, *message;
+  } formats[] = {
+      {"BufferAssignment:", "this is a buffer assignment" BESIDE("-buffer-assignment")},
+      {"HloLiveRange (", "this is a list of live ranges" BESIDE("-live-range")},
+      {"Total bytes", "this is a report of memory usage" BESIDE("-memory-usage-report")},
+      {"digraph ", "this is a graph for dot, not HLO: " HOW_TO_DUMP},
+      {"{ lambda ",
+       "this is a jaxpr, not HLO: jax.jit(f).lower(…).as_text(dialect=\"hlo\") is HLO"},
+      {"{", "this is JSON, not HLO"},
+      {"[", "this is JSON, not HLO"},
+      {"<!doctype ", "this is HTML, not HLO"},
+      {"<!DOCTYPE ", "this is HTML, not HLO"},
+      {"<html", "this is HTML, not HLO"},
+      {"; ModuleID", "this is LLVM's IR, not HLO: " HOW_TO_DUMP},
+      {".version ", "this is PTX, not HLO: " HOW_TO_DUMP},
+      {"hlo_module {", "this is an HLO proto as text: " HOW_TO_DUMP},
+      {"hlo {", "this is an HLO proto as text: " HOW_TO_DUMP},
+      {"name: \"", "this is an HLO proto as text: " HOW_TO_DUMP},
+      {"version https://git-lfs", "this is a pointer of Git LFS: `git lfs pull` gets the file"},
+      {"diff --git ", "this is a difference of two files, not HLO"},
+      {"--- ", "this is a difference of two files, not HLO"},
+  };
+  skip_blank(&bytes);
+  for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
+    if (begins_with(bytes, formats[i].words)) return formats[i].message;
+  }
+  return NULL;
+}
+
 const char *foreign_format(const char *text, uint32_t length, uint32_t offset) {
   Bytes bytes = {text, text + length};
   const char *message = by_magic(bytes);
   if (message) return message;
+  if (is_utf16(bytes)) return "this is UTF-16, which XLA does not read: store it as UTF-8";
   bool has_readable_fault = offset < length && text[offset] >= ' ';
   if (!has_readable_fault && is_proto(bytes)) return "this is a binary HLO proto: " HOW_TO_DUMP;
   if (is_mlir(bytes)) return "this is MLIR (StableHLO), not HLO: " HOW_TO_DUMP;
-  return NULL;
+  return by_first_words(bytes);
 }

@@ -150,7 +150,7 @@ static const struct {
     /* no module */
     {"e (p: f32[2]) -> f32[2] { " P "}", "'=' behind the name"},
     {"comp", "'=' behind the name"},
-    {"{ }", "HloModule, ENTRY"},
+    {"{ }", "this is JSON"},
     {"f32[10] add(f32[10] a, f32[10] b) x", "text goes on behind a single instruction"},
     {"s = f32[10] add(a, b)", "needs a shape"},
     {"s = f32[10] add(f32[10] a, f32[9] a)", "operand is declared f32[9]"},
