@@ -84,10 +84,12 @@ void suggest_offer(Suggestion *suggestion, Str candidate) {
       candidate.len > word.len && word.len >= 3 && memcmp(word.data, candidate.data, word.len) == 0;
   uint32_t longer = candidate.len > word.len ? candidate.len - word.len : word.len - candidate.len;
   if (!is_beginning && longer >= suggestion->changes) return;
-  size_t changes = is_beginning ? 1 : distance(word, candidate, suggestion->changes);
-  bool is_shorter =
-      is_beginning && changes == suggestion->changes && candidate.len < suggestion->best.len;
-  if (changes >= suggestion->changes && !is_shorter) return;
+  size_t changes = is_beginning ? 1 : distance(word, candidate, suggestion->changes + 1);
+  bool is_equal = changes == suggestion->changes && suggestion->best.len;
+  bool is_better =
+      is_equal && (is_beginning ? candidate.len < suggestion->best.len
+                                : candidate.len == word.len && suggestion->best.len < word.len);
+  if (changes >= suggestion->changes && !is_better) return;
   if (suggestion->is_name && differs_in_number_only(word, candidate)) return;
   suggestion->best = candidate;
   suggestion->changes = changes;

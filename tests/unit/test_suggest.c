@@ -17,6 +17,7 @@ static const Case words[] = {
     {"eq", {"NE", "EQ"}, "EQ"},                   /* capitals or not */
     {"dim", {"dimensions", "did"}, "dimensions"}, /* a beginning is as good as one change */
     {"dimension", {"dimensions", "dimensionz"}, "dimensions"}, /* the first of equals */
+    {"tahn", {"tan", "tanh", "than"}, "tanh"},                 /* of equals one that is as long */
     {"transp", {"transpose_invalid", "transpose"}, "transpose"},
     {"negate", {"add", "multiply", "subtract"}, NULL},
     {"", {"a"}, NULL},
