@@ -22,7 +22,7 @@ static void lint_entry_layout(Lint *lint) {
                    lint_shown(lint, result), lint_shown(lint, header->entry_result));
   }
   if (header->entry_params.len != entry->params.len) {
-    DiagPlace place = {header->attrs_offset, module->source->comps.data[entry->origin].name};
+    DiagPlace place = {header->entry_layout_offset, module->source->comps.data[entry->origin].name};
     lint_find(lint, LINT_ENTRY_LAYOUT, place,
               "entry_computation_layout has %u parameters, the entry computation %u",
               header->entry_params.len, entry->params.len);

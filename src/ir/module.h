@@ -158,7 +158,8 @@ typedef struct ModuleHeader {
   int64_t replica_count;
   bool alias_passthrough_params;
   bool has_entry_layout;
-  ShapeId entry_result; /* of entry_computation_layout */
+  ShapeId entry_result;         /* of entry_computation_layout */
+  uint32_t entry_layout_offset; /* of its '{' */
   VEC(ShapeId) entry_params;
   VEC(OutputAlias) aliases;
   VEC(BufferDonor) donors;

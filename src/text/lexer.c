@@ -503,6 +503,7 @@ static void lex_token(Lexer *lexer, bool only_int) {
         finish(lexer, TOK_LESS_EQUAL, begin + 2);
       } else {
         error_at(lexer, begin, "'<' is only known as part of '<='");
+        lexer->tok.is_stray = true;
       }
       return;
     case '.':
@@ -510,6 +511,7 @@ static void lex_token(Lexer *lexer, bool only_int) {
         finish(lexer, TOK_DOTS, begin + 3);
       } else {
         error_at(lexer, begin, "'.' is only known as part of '...'");
+        lexer->tok.is_stray = true;
       }
       return;
     case '-':

@@ -110,6 +110,9 @@ static bool parse_int_list_list(Parser *parser, uint32_t length) {
   if (!at(parser, TOK_RBRACE)) {
     do {
       uint32_t place = tok(parser)->begin, before = parser->source->ints.len;
+      if (at(parser, TOK_ATTR_NAME)) {
+        parse_check_closed(parser, TOK_RBRACE, opener, "the list of lists");
+      }
       if (!parse_int_list_value(parser)) return false;
       if (length && parser->source->ints.len - before != length) {
         return parse_fail(parser, place, "expected a pair of integers, found %u of them",
@@ -127,6 +130,9 @@ static bool parse_slice(Parser *parser) {
   if (!at(parser, TOK_RBRACE)) {
     do {
       uint32_t place = tok(parser)->begin, before = parser->source->ints.len;
+      if (at(parser, TOK_ATTR_NAME)) {
+        parse_check_closed(parser, TOK_RBRACE, opener, "the slice");
+      }
       if (!parse_int_list(parser, TOK_LBRACKET, TOK_RBRACKET, TOK_COLON)) return false;
       uint32_t count = parser->source->ints.len - before;
       if (count != 2 && count != 3) {
@@ -211,6 +217,7 @@ enum {
 
 typedef struct WindowField {
   uint32_t first, count; /* in module ints */
+  uint32_t place;
 } WindowField;
 
 static int64_t window_value(const Parser *parser, WindowField field, uint32_t dim, uint32_t step,
@@ -228,20 +235,27 @@ static bool parse_window(Parser *parser) {
   if (!parse_token(parser, TOK_LBRACE, "before the window")) return false;
   while (!at(parser, TOK_RBRACE)) {
     uint32_t place = tok(parser)->begin;
-    if (!at(parser, TOK_ATTR_NAME)) return parse_expected(parser, "a field of the window or '}'");
+    if (!at(parser, TOK_ATTR_NAME)) {
+      return parse_expected(parser, at(parser, TOK_COMMA)
+                                        ? "'}' or, behind a blank, a field of the window"
+                                        : "a field of the window or '}'");
+    }
     Str name = tok_word(parser);
     uint32_t field = 0;
     while (field < NUM_WINDOW && !str_is(name, names[field]))
       field++;
     if (field == NUM_WINDOW) {
-      return parse_fail(parser, place, "a window has no field '%.*s'%s", (int)name.len, name.data,
-                        parse_meant(parser, name, names, NUM_WINDOW));
+      const char *meant = parse_meant(parser, name, names, NUM_WINDOW);
+      return parse_fail(
+          parser, place, "a window has no field '%.*s'%s", (int)name.len, name.data,
+          *meant ? meant : "; its own are size, stride, pad, lhs_dilate, rhs_dilate, rhs_reversal");
     }
     if (fields[field].count) {
       return parse_fail(parser, place, "the window's %s is given twice", names[field]);
     }
     lex_next(&parser->lex);
     fields[field].first = parser->source->ints.len;
+    fields[field].place = place;
     if (field == WINDOW_PAD ? !parse_pad(parser, false, &fields[field].count)
                             : !parse_sizes(parser, &fields[field].count)) {
       return false;
@@ -250,8 +264,9 @@ static bool parse_window(Parser *parser) {
   uint32_t rank = fields[WINDOW_SIZE].count;
   for (uint32_t field = 0; field < NUM_WINDOW; field++) {
     if (fields[field].count && fields[field].count != rank) {
-      return parse_fail(parser, opener, "the window's %s has %u dimensions, its size %u",
-                        names[field], fields[field].count, rank);
+      return parse_fail(parser, fields[field].place,
+                        "the window's %s has %u dimensions, its size %u", names[field],
+                        fields[field].count, rank);
     }
   }
   /* Rewritten per dimension with the defaults filled in, then moved to the front. */

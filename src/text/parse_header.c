@@ -88,6 +88,7 @@ static bool parse_entry_layout(Parser *parser) {
     if (!eat(parser, TOK_COMMA)) break;
   }
   header->has_entry_layout = true;
+  header->entry_layout_offset = opener;
   return parse_close(parser, TOK_RPAREN, paren, "the parameters' shapes") &&
          parse_token(parser, TOK_ARROW, "before the result's shape") &&
          parse_shape(parser, &header->entry_result) &&
@@ -325,11 +326,17 @@ bool parse_header(Parser *parser) {
   ModuleHeader *header = &parser->source->header;
   lex_next(&parser->lex);
   uint32_t name_end = tok(parser)->end;
+  if (at(parser, TOK_COMMA)) return parse_expected(parser, "the module's name");
   if (!parse_name(parser, &header->name)) return false;
   header->attrs_offset = name_end;
   uint32_t seen = 0;
   while (eat(parser, TOK_COMMA)) {
     if (!parse_header_attr(parser, &seen)) return false;
+  }
+  if (at(parser, TOK_ATTR_NAME)) {
+    Str name = tok_word(parser);
+    return parse_fail(parser, tok(parser)->begin, "expected ',' before the attribute '%.*s'",
+                      (int)name.len, name.data);
   }
   return parse_stack_tables(parser);
 }
@@ -359,9 +366,10 @@ bool parse_resolve_header(Parser *parser) {
     alias->param_part = param_part_of(parser, alias->param, alias->param_part);
     if (alias->output_part == NO_ID) {
       Str shape = shape_text(&module->shapes, root->shape, false, parser->tables);
-      return parse_fail_opened(parser, alias->offset, parser->source->insts.data[root_id].name,
-                               "an output that the entry does not have: its root is %.*s",
-                               (int)shape.len, shape.data);
+      return parse_fail_opened(
+          parser, alias->offset, parser->source->insts.data[root_id].name,
+          "input_output_alias names an output that the entry does not have: its root is %.*s",
+          (int)shape.len, shape.data);
     }
   }
   for (uint32_t i = 0; i < header->donors.len; i++) {

@@ -173,7 +173,8 @@ static bool parse_named_operand(Parser *parser, uint32_t opener) {
     name_hash = tok(parser)->hash;
     parse_name(parser, &name);
   } else if (!may_lack_name) {
-    return parse_expected(parser, "an operand");
+    return parse_check_closed(parser, TOK_RPAREN, opener, "the operands") &&
+           parse_expected(parser, "an operand");
   }
   bool is_compact = at(parser, TOK_HASH);
   InstId id = NO_ID;
@@ -327,16 +328,24 @@ static bool is_attribute(const Token *token) {
   return token->known && token->known->attr != NUM_ATTRS;
 }
 
+/* No `name=` stands behind ','; perhaps `name =` or `name:` does. */
+static bool fail_attribute(Parser *parser, Str name) {
+  const Word *word = words_find(&parser->words, name, hash_str(name));
+  bool is_word = at(parser, TOK_IDENT) || at(parser, TOK_NAME);
+  if (!is_word || !word || word->attr == NUM_ATTRS) {
+    return parse_expected(parser, "an attribute behind ','");
+  }
+  uint32_t end = (uint32_t)(name.data - parser->lex.text) + name.len;
+  return parse_fail(parser, end, "expected '=' and a value right behind '%.*s'", (int)name.len,
+                    name.data);
+}
+
 /* One `name=value` of an instruction with these rules; `rules[1]` may be NULL. */
 static bool parse_attribute(Parser *parser, const AttrRule *const *rules, Opcode opcode,
                             AttrSet *set) {
   uint32_t place = tok(parser)->begin;
   Str name = tok_word(parser);
-  if (at(parser, TOK_IDENT) && is_attribute(tok(parser))) {
-    return parse_fail(parser, tok(parser)->end, "expected '=' and a value right behind '%.*s'",
-                      (int)name.len, name.data);
-  }
-  if (!at(parser, TOK_ATTR_NAME)) return parse_expected(parser, "an attribute behind ','");
+  if (!at(parser, TOK_ATTR_NAME)) return fail_attribute(parser, name);
   const Word *word = tok(parser)->known;
   if (!word || word->attr == NUM_ATTRS) {
     return fail_unknown_attr(parser, rules, name, opcode, place);
@@ -457,7 +466,7 @@ static bool fail_unknown_opcode(Parser *parser, Str text) {
   const char *known[NUM_OPCODES];
   for (unsigned opcode = 0; opcode < NUM_OPCODES; opcode++)
     known[opcode] = opcode_text((Opcode)opcode);
-  const char *meant = parse_meant(parser, text, known, NUM_OPCODES);
+  const char *meant = parse_meant_opcode(parser, text, known, NUM_OPCODES);
   AsyncSuffix suffix;
   if (split_async(text, &suffix)) meant = meant_async(parser, text, suffix, known);
   return parse_fail(parser, tok(parser)->begin, "unknown opcode '%.*s'%s", (int)text.len, text.data,
@@ -465,7 +474,11 @@ static bool fail_unknown_opcode(Parser *parser, Str text) {
 }
 
 static bool parse_opcode(Parser *parser, OpcodeText *result) {
-  if (!at(parser, TOK_IDENT)) return parse_expected(parser, "an opcode");
+  if (!at(parser, TOK_IDENT)) {
+    return parse_expected(parser, at(parser, TOK_COMMA)
+                                      ? "an opcode (a tuple's shape stands in parentheses)"
+                                      : "an opcode");
+  }
   Str text = tok_word(parser);
   result->place = tok(parser)->begin;
   result->wrapped = NUM_OPCODES;
@@ -764,11 +777,22 @@ static bool fail_start(Parser *parser, bool is_root) {
   return parse_name(parser, &name);
 }
 
+static bool is_one_of(Str name, const char *const *words, int num_words) {
+  for (int i = 0; i < num_words; i++) {
+    if (str_is(name, words[i])) return true;
+  }
+  return false;
+}
+
 /* A name that no '=' follows. */
 static bool fail_name(Parser *parser, Str name, uint32_t place) {
   static const char *const words[] = {"ROOT", "ENTRY", "HloModule"};
   const char *meant = "";
   if (at(parser, TOK_NAME) || at(parser, TOK_IDENT)) meant = parse_meant(parser, name, words, 3);
+  if (parser->lex.text[parser->lex.prev_end - 1] == ':' && is_one_of(name, words, 3)) {
+    return parse_fail(parser, parser->lex.prev_end - 1, "expected a name behind %.*s, found ':'",
+                      (int)name.len, name.data);
+  }
   if (*meant) {
     return parse_fail(parser, place, "unknown word '%.*s' before a name%s", (int)name.len,
                       name.data, meant);

@@ -137,8 +137,8 @@ static bool parse_element(Parser *parser, ElementType type) {
   }
   if (class == TYPE_CLASS_PRED || class == TYPE_CLASS_SINT || class == TYPE_CLASS_UINT) {
     if (token.kind != TOK_INT) {
-      return parse_fail(parser, token.begin, "an integer is expected in a literal of type %s",
-                        type_info(type)->text);
+      return parse_expected(parser, arena_printf(parser->scratch, "an integer in a literal of %s",
+                                                 type_info(type)->text));
     }
     lex_next(&parser->lex);
     return check_int(parser, type, &token);
@@ -175,9 +175,15 @@ static bool open_brace(Parser *parser, const Shape *shape, Nest *nest, uint32_t 
   return true;
 }
 
-static bool close_brace(Parser *parser, const Shape *shape, Nest *nest, uint32_t *level) {
+/* `shallow`: the first number that stands outside of the innermost braces. */
+static bool close_brace(Parser *parser, const Shape *shape, Nest *nest, uint32_t *level,
+                        uint32_t shallow) {
   if (*level == 0) return parse_fail(parser, tok(parser)->begin, "'}' without '{' in a literal");
   --*level;
+  if (nest[*level].seen != shape->dims[*level] && shallow != NO_OFFSET) {
+    return parse_fail(parser, shallow, "expected '{' before the numbers: the literal's rank is %u",
+                      shape->rank);
+  }
   if (nest[*level].seen != shape->dims[*level]) {
     return parse_fail_opened(parser, tok(parser)->begin, nest[*level].opener,
                              "dimension %u of the literal needs %" PRId64 " elements, has %" PRId64,
@@ -188,16 +194,25 @@ static bool close_brace(Parser *parser, const Shape *shape, Nest *nest, uint32_t
   return true;
 }
 
+static bool fail_token(Parser *parser, const Shape *shape, const Nest *nest, uint32_t level) {
+  const char *outside = shape->rank ? "a number or '{'" : "a literal";
+  parse_expected(parser, level ? "a number, '{' or '}'" : outside);
+  bool is_end = at(parser, TOK_RPAREN) || at(parser, TOK_EOF);
+  if (level && is_end) parser->error.opener = nest[level - 1].opener;
+  return false;
+}
+
 static bool parse_array_literal(Parser *parser, const Shape *shape, bool *is_elided) {
   ArenaMark mark = arena_mark(parser->scratch);
   Nest *nest = arena_zarray(parser->scratch, Nest, shape->rank + 1);
   uint32_t level = 0;
   int64_t num_elements = 0;
+  uint32_t shallow = NO_OFFSET;
   bool ok = true;
   do {
     switch (tok(parser)->kind) {
       case TOK_LBRACE: ok = open_brace(parser, shape, nest, &level); break;
-      case TOK_RBRACE: ok = close_brace(parser, shape, nest, &level); break;
+      case TOK_RBRACE: ok = close_brace(parser, shape, nest, &level, shallow); break;
       case TOK_COMMA: lex_next(&parser->lex); break;
       case TOK_DOTS:
         if (level != 1) {
@@ -231,14 +246,18 @@ static bool parse_array_literal(Parser *parser, const Shape *shape, bool *is_eli
         } else {
           ok = parse_element(parser, shape->type);
         }
-        if (shape->rank > 0 && level == shape->rank) nest[level - 1].seen++;
+        if (shape->rank > 0 && level == shape->rank) {
+          nest[level - 1].seen++;
+        } else if (level > 0 && shallow == NO_OFFSET) {
+          shallow = place;
+        }
         if (ok && shape->num_elements >= 0 && num_elements >= shape->num_elements) {
           ok = parse_fail(parser, place, "the literal has more elements than its shape");
         }
         num_elements++;
         break;
       }
-      default: ok = parse_expected(parser, level ? "a number, '{' or '}'" : "a literal"); break;
+      default: ok = fail_token(parser, shape, nest, level); break;
     }
   } while (ok && level > 0);
   arena_reset(parser->scratch, mark);

@@ -63,6 +63,23 @@ Str parse_shown(const Parser *parser) {
   return (Str){text, length};
 }
 
+/* Whether the current token begins a line that looks like the next instruction or computation, or
+ * ends the body: what is wanted is missing at the end of a line above. */
+static bool is_next_line(const Parser *parser) {
+  const Lexer *lexer = &parser->lex;
+  bool is_word = at(parser, TOK_NAME) || at(parser, TOK_IDENT) || at(parser, TOK_KEYWORD);
+  if (!is_word && !at(parser, TOK_RBRACE)) return false;
+  uint32_t pos = tok(parser)->begin;
+  while (pos > lexer->prev_end && (lexer->text[pos - 1] == ' ' || lexer->text[pos - 1] == '\t'))
+    pos--;
+  if (lexer->prev_end == 0 || pos <= lexer->prev_end || lexer->text[pos - 1] != '\n') return false;
+  switch (parse_line_start(lexer, pos).kind) {
+    case LINE_OTHER: return false;
+    case LINE_CLOSE: return parser->comp != NO_ID;
+    default: return true;
+  }
+}
+
 bool parse_expected(Parser *parser, const char *wanted) {
   const Token *token = tok(parser);
   Str shown = parse_shown(parser);
@@ -72,6 +89,9 @@ bool parse_expected(Parser *parser, const char *wanted) {
   }
   if (token->kind == TOK_EOF) {
     return parse_fail(parser, token->begin, "expected %s, but the text ends here", wanted);
+  }
+  if (is_next_line(parser)) {
+    return parse_fail(parser, parser->lex.prev_end, "expected %s, but the line ends here", wanted);
   }
   return parse_fail(parser, token->begin, "expected %s, found '%.*s'", wanted, (int)shown.len,
                     shown.data);
@@ -114,7 +134,8 @@ bool parse_int32(Parser *parser, int64_t *value) {
 
 bool parse_bool(Parser *parser, bool *value) {
   if (!tok_is_keyword(tok(parser), KW_TRUE) && !tok_is_keyword(tok(parser), KW_FALSE)) {
-    return parse_expected(parser, "true or false");
+    static const char *const words[] = {"true", "false"};
+    return parse_expected_word(parser, "true or false", words, 2);
   }
   *value = tok(parser)->value == KW_TRUE;
   lex_next(&parser->lex);
@@ -123,7 +144,10 @@ bool parse_bool(Parser *parser, bool *value) {
 
 bool parse_name(Parser *parser, Str *name) {
   if (!at(parser, TOK_IDENT) && !at(parser, TOK_NAME)) {
-    if (at(parser, TOK_TYPE) || at(parser, TOK_KEYWORD) || at(parser, TOK_DIM_LABELS)) {
+    bool is_word = at(parser, TOK_TYPE) || at(parser, TOK_KEYWORD) || at(parser, TOK_DIM_LABELS);
+    uint32_t before = parser->lex.prev_end;
+    bool lacks_value = before && parser->lex.text[before - 1] == '=' && is_next_line(parser);
+    if (is_word && !lacks_value) {
       Str shown = parse_shown(parser);
       return parse_fail(parser, tok(parser)->begin,
                         "expected a name; '%.*s' means something else unless it is written %%%.*s",
@@ -160,6 +184,9 @@ bool parse_int_list(Parser *parser, TokKind open, TokKind close, TokKind separat
   if (!at(parser, close)) {
     for (;;) {
       int64_t value = 0;
+      if (!at(parser, TOK_INT) && !parse_check_closed(parser, close, opener, "the list")) {
+        return false;
+      }
       if (!parse_int(parser, &value)) return false;
       push_int(parser, value);
       if (!at(parser, separator)) break;
@@ -252,12 +279,17 @@ bool parser_close_comp(Parser *parser, OpenComp open, InstId root) {
   return collect_params(parser, open.id);
 }
 
+static bool fail_open(Parser *parser, uint32_t opener, Str name) {
+  const char *what = arena_printf(parser->scratch, "computation '%.*s'", (int)name.len, name.data);
+  return parse_close(parser, TOK_RBRACE, opener, what);
+}
+
 /* Where a computation begins instead of an instruction, the one before lacks its end. */
-static void expect_close(Parser *parser, uint32_t begin, uint32_t opener) {
+static void expect_close(Parser *parser, uint32_t begin, uint32_t opener, Str name) {
   if (!parse_begins_next(&parser->lex, begin, opener)) return;
   parser->error = (ParseError){0};
   lex_restart(&parser->lex, begin);
-  parse_close(parser, TOK_RBRACE, opener, "the computation");
+  fail_open(parser, opener, name);
 }
 
 bool parse_computation_body(Parser *parser, Str name, unsigned flags, CompId *id) {
@@ -278,9 +310,9 @@ bool parse_computation_body(Parser *parser, Str name, unsigned flags, CompId *id
     uint32_t begin = tok(parser)->begin;
     if (!at(parser, TOK_EOF)) {
       if (parse_instruction(parser, &root)) continue;
-      expect_close(parser, begin, opener);
+      expect_close(parser, begin, opener, name);
     } else {
-      parse_close(parser, TOK_RBRACE, opener, "the computation");
+      fail_open(parser, opener, name);
     }
     if (!recover_in_body(parser, open.id, opener, begin, &root)) {
       parser->comp = open.outer;
@@ -354,25 +386,30 @@ static bool parse_computation_attrs(Parser *parser, CompId id) {
   return true;
 }
 
-static bool check_result_shape(Parser *parser, CompId id, ShapeId declared, uint32_t place) {
-  const Module *module = parser->module;
-  if (declared == NO_ID || parser_is_unknown_comp(parser, id)) return true;
-  InstId root = comp_get(module, id)->root;
-  ShapeId actual = inst_get(module, root)->shape;
-  if (shape_compatible(&module->shapes, actual, declared)) return true;
-  Str says = shape_text(&module->shapes, declared, false, parser->scratch);
-  Str has = shape_text(&module->shapes, actual, false, parser->scratch);
-  Str name = inst_name(module, root);
-  return parse_fail(parser, place, "the signature's result is %.*s, but the root '%.*s' is %.*s",
-                    (int)says.len, says.data, (int)name.len, name.data, (int)has.len, has.data);
-}
-
 /* An instruction stands where a computation should begin; `before` is where the last one ends. */
 static bool fail_outside(Parser *parser, uint32_t place, uint32_t before) {
   bool has_end = parser->module->comps.len && parser->lex.text[before - 1] == '}';
   return parse_fail_opened(parser, place, has_end ? before - 1 : NO_OFFSET,
                            "this instruction is in no computation%s",
                            has_end ? ": a '}' has ended the last one" : "");
+}
+
+static bool check_result_shape(Parser *parser, CompId id, ShapeId declared, uint32_t place) {
+  const Module *module = parser->module;
+  if (declared == NO_ID || parser_is_unknown_comp(parser, id)) return true;
+  InstId root = comp_get(module, id)->root;
+  ShapeId actual = inst_get(module, root)->shape;
+  if (shape_compatible(&module->shapes, actual, declared)) return true;
+  bool goes_on = tok_is_keyword(tok(parser), KW_ROOT) || lex_peek(&parser->lex) == TOK_EQUAL;
+  if (goes_on) return fail_outside(parser, tok(parser)->begin, parser->lex.prev_end);
+  Str says = shape_text(&module->shapes, declared, false, parser->scratch);
+  Str has = shape_text(&module->shapes, actual, false, parser->scratch);
+  Str name = inst_name(module, root);
+  uint32_t begin = parser->source->insts.data[root].text.begin;
+  bool is_marked = memcmp(parser->lex.text + begin, "ROOT", 4) == 0;
+  return parse_fail(parser, place, "the signature's result is %.*s, but the root '%.*s' is %.*s%s",
+                    (int)says.len, says.data, (int)name.len, name.data, (int)has.len, has.data,
+                    is_marked ? "" : "; as nothing is marked ROOT, the last instruction is it");
 }
 
 /* Neither a signature nor a body follows the name of a computation. */
@@ -401,6 +438,9 @@ static bool parse_computation(Parser *parser) {
   if (tok_is_keyword(tok(parser), KW_HLO_MODULE)) {
     return parse_fail(parser, place, "another HloModule begins here; a text holds one");
   }
+  bool is_name = at(parser, TOK_NAME) || at(parser, TOK_IDENT) || at(parser, TOK_ATTR_NAME) ||
+                 at(parser, TOK_TYPE) || at(parser, TOK_KEYWORD) || at(parser, TOK_DIM_LABELS);
+  if (!is_name && !is_entry) return parse_expected(parser, "a computation");
   if (!parse_name(parser, &name)) return false;
   CompId other = parser_find_comp(parser, name);
   if (other != NO_ID) {

@@ -153,8 +153,8 @@ static bool check_tuple_index(Parser *parser, const Candidate *candidate) {
   int64_t index = attr_int(parser, candidate, ATTR_INDEX, 0);
   if (!shape_is_tuple(tuple) || (index >= 0 && index < tuple->rank)) return true;
   return parse_fail(parser, candidate->offset,
-                    "get-tuple-element takes element %" PRId64 " of a tuple of %u", index,
-                    tuple->rank);
+                    "get-tuple-element takes element %" PRId64 " of a tuple of %u; the first is 0",
+                    index, tuple->rank);
 }
 
 static bool check_channel_of_start(Parser *parser, const Candidate *candidate) {

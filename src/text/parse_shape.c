@@ -252,7 +252,8 @@ static bool parse_layout(Parser *parser, LayoutText *layout) {
   if (is_fatal || (noted.message && !at(parser, TOK_RBRACE))) {
     return parse_fail_opened(parser, noted.offset, noted.opener, "%s", noted.message);
   }
-  bool has_suffix = at(parser, TOK_IDENT) || at(parser, TOK_HASH) || at(parser, TOK_ASTERISK);
+  bool is_letter = at(parser, TOK_IDENT) && tok_word(parser).len <= 2;
+  bool has_suffix = is_letter || at(parser, TOK_HASH) || at(parser, TOK_ASTERISK);
   if (!parse_close(
           parser, TOK_RBRACE, opener,
           has_suffix ? "the layout, whose suffixes come as D T L # * E S SC M" : "the layout")) {
@@ -446,7 +447,7 @@ bool parse_fail_type(Parser *parser) {
   for (unsigned type = 0; type < NUM_TYPES; type++)
     known[type] = type_info((ElementType)type)->text;
   return parse_fail(parser, tok(parser)->begin, "unknown element type '%.*s'%s", (int)word.len,
-                    word.data, parse_meant(parser, word, known, NUM_TYPES));
+                    word.data, parse_meant_type(parser, word, known, NUM_TYPES));
 }
 
 bool parse_shape(Parser *parser, ShapeId *shape) {

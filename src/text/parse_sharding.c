@@ -575,6 +575,9 @@ static bool parse_group_lists(Parser *parser) {
   if (!parse_token(parser, TOK_LBRACE, "before the replica groups")) return false;
   if (!at(parser, TOK_RBRACE)) {
     do {
+      if (at(parser, TOK_ATTR_NAME)) {
+        parse_check_closed(parser, TOK_RBRACE, opener, "the replica groups");
+      }
       if (!parse_int_list(parser, TOK_LBRACE, TOK_RBRACE, TOK_COMMA)) return false;
       int64_t size = parser->source->ints.len - before;
       parser->source->ints.len = before;
@@ -598,6 +601,10 @@ bool parse_replica_groups(Parser *parser) {
     return true;
   }
   IntRange dims, iota = {0};
+  bool is_list = at(parser, TOK_LBRACKET) && lex_peek(&parser->lex) == TOK_LBRACKET;
+  if (!at(parser, TOK_LBRACKET) || is_list) {
+    return parse_expected(parser, "groups such as {{0,1},{2,3}} or [2,2]<=[4]");
+  }
   if (!parse_tile_assignment(parser, &dims, &iota, NULL)) return false;
   if (dims.len != 2) {
     return parse_fail(parser, place, "replica groups are [groups,size]<=[…]: two dimensions");

@@ -105,6 +105,16 @@ bool parse_expected_word(Parser *parser, const char *wanted, const char *const *
 /* `; did you mean 'X'?` for the closest of some words, or nothing; in `scratch`. */
 const char *parse_meant(Parser *parser, Str word, const char *const *words, uint32_t num_words);
 
+/* The same for a word of another notation that stands where an element type or an opcode should. */
+const char *parse_meant_type(Parser *parser, Str word, const char *const *types,
+                             uint32_t num_types);
+const char *parse_meant_opcode(Parser *parser, Str word, const char *const *opcodes,
+                               uint32_t num_opcodes);
+
+/* When an attribute stands where a list goes on, the list lacks its end: false, and that is the
+ * error. True when something else stands there. */
+bool parse_check_closed(Parser *parser, TokKind close, uint32_t opener, const char *what);
+
 /* Adds `parser->error` to the diagnostics and takes it out. True when there may be more of them. */
 bool parse_report(Parser *parser);
 

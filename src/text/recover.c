@@ -89,7 +89,7 @@ static LineStart guess_start(const Lexer *lexer, uint32_t pos) {
     next = skip_blanks(lexer, word.end);
   }
   line.name = word;
-  if (word.begin < word.end && lexer->text[word.begin] == '%') line.name.begin++;
+  if (word.begin < word.end && is_in(lexer->text[word.begin], "%$@")) line.name.begin++;
   char c = next < lexer->length ? lexer->text[next] : '\0';
   char first = word.begin < word.end ? lexer->text[word.begin] : '\0';
   bool has_number = first >= '0' && first <= '9';
@@ -195,7 +195,8 @@ static LineStart find_in_body(const Lexer *lexer, uint32_t begin, uint32_t error
       return (LineStart){.kind = LINE_CLOSE, .offset = pos};
     } else if (is_behind && !is_blank(c) && is_blank(lexer->text[pos - 1])) {
       LineStart inst = guess_start(lexer, pos);
-      if (inst.kind == LINE_INSTRUCTION) return inst;
+      bool is_name = c < '0' || c > '9';
+      if (inst.kind == LINE_INSTRUCTION && is_name) return inst;
     }
     if (c == '{') depth++;
     if (c == '}' && depth > 0) depth--;
@@ -242,11 +243,42 @@ static void blame_string(Parser *parser, uint32_t begin) {
     lex_next(&lexer);
     uint32_t length = string.end - string.begin;
     if (string.kind != TOK_STRING || !memchr(lexer.text + string.begin, '\n', length)) continue;
-    error->message = arena_printf(parser->tables, "%s; is the string before it closed on its line?",
-                                  error->message);
-    error->opener = string.begin;
+    error->message = arena_printf(
+        parser->tables, "the string is not closed on its line; behind it: %s", error->message);
+    error->opener = error->offset;
+    error->offset = string.begin;
     return;
   }
+}
+
+/* Whether a value that goes over several lines holds what are lines of the body. */
+static bool swallows_lines(const Lexer *lexer, Span value, uint32_t inst, uint32_t opener) {
+  for (uint32_t pos = value.begin; pos < value.end; pos++) {
+    if (lexer->text[pos] != '\n') continue;
+    if (is_level(lexer, parse_line_start(lexer, pos + 1), 1, inst, opener)) return true;
+  }
+  return false;
+}
+
+/* A JSON dict that lacks a '}' takes one further down for its own, and only what follows that seems
+ * wrong. Where the instruction with such a dict begins, `begin` if there is none. */
+static uint32_t blame_dict(Parser *parser, CompId comp, uint32_t opener, uint32_t begin) {
+  InstId last =
+      parser->comp_insts.len ? parser->comp_insts.data[parser->comp_insts.len - 1] : NO_ID;
+  if (last == NO_ID || parser_is_unknown(parser, last)) return begin;
+  const Instruction *inst = inst_get(parser->module, last);
+  if (inst->parent != comp) return begin;
+  uint32_t own = parser->source->insts.data[last].text.begin;
+  for (uint32_t i = 0; i < inst->num_attrs; i++) {
+    Attr *attr = &parser->source->attrs.data[inst->attrs + i];
+    if (attribute_info((AttrId)attr->id)->kind != ATTR_KIND_STRING_OR_DICT) continue;
+    if (!swallows_lines(&parser->lex, attr->text, own, opener)) continue;
+    parser->error = (ParseError){.message = "the JSON dict is not closed on its line",
+                                 .offset = attr->text.begin,
+                                 .opener = NO_OFFSET};
+    return own;
+  }
+  return begin;
 }
 
 /* ---- going on ---- */
@@ -297,8 +329,9 @@ bool recover_in_body(Parser *parser, CompId comp, uint32_t opener, uint32_t begi
   enum { BODY_DEPTH = 1 };
   bool is_nested = comp_get(parser->module, comp)->flags & COMP_NESTED;
   if (is_nested || parser->is_single_instruction) return false;
-  uint32_t error = parser->error.offset;
   bool is_end = is_last(parser);
+  begin = blame_dict(parser, comp, opener, begin);
+  uint32_t error = parser->error.offset;
   blame_string(parser, begin);
   if (!parse_report(parser)) return false;
   mark(parser, &parser->unknown_comps, comp);

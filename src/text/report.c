@@ -1,6 +1,9 @@
 /* What is said of an error besides its message: what was meant, and where what is missing stands.
  */
+#include <inttypes.h>
+
 #include "ir/suggest.h"
+#include "text/damage.h"
 #include "text/foreign.h"
 #include "text/parser.h"
 
@@ -24,6 +27,57 @@ const char *parse_meant(Parser *parser, Str word, const char *const *words, uint
   return arena_printf(parser->scratch, "; did you mean '%s'?", suggestion.best.data);
 }
 
+static bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+
+const char *parse_meant_type(Parser *parser, Str word, const char *const *types,
+                             uint32_t num_types) {
+  static const struct {
+    const char *other, *ours; /* what the digits stand behind */
+  } names[] = {{"bfloat", "bf"}, {"float", "f"},  {"fp", "f"},      {"int", "s"},
+               {"i", "s"},       {"uint", "u"},   {"ui", "u"},      {"complex", "c"},
+               {"bool", "pred"}, {"half", "f16"}, {"double", "f64"}};
+  uint32_t stem = 0;
+  while (stem < word.len && !is_digit(word.data[stem]))
+    stem++;
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    if (!str_is((Str){word.data, stem}, names[i].other)) continue;
+    char *text = arena_printf(parser->scratch, "%s%.*s", names[i].ours, (int)(word.len - stem),
+                              word.data + stem);
+    if (strcmp(text, "s1") == 0) text = "pred";
+    for (uint32_t type = 0; type < num_types; type++) {
+      if (strcmp(text, types[type]) != 0) continue;
+      return arena_printf(parser->scratch, "; did you mean '%s'?", text);
+    }
+  }
+  return parse_meant(parser, word, types, num_types);
+}
+
+/* Whether `text` is `word` or goes on behind it, with `_` for `-`. */
+static bool is_stem(const char *word, Str text) {
+  uint32_t i = 0;
+  for (; word[i]; i++) {
+    if (i == text.len || (text.data[i] == '_' ? '-' : text.data[i]) != word[i]) return false;
+  }
+  return i == text.len || text.data[i] == '_' || text.data[i] == '-' || text.data[i] == '.';
+}
+
+const char *parse_meant_opcode(Parser *parser, Str word, const char *const *opcodes,
+                               uint32_t num_opcodes) {
+  for (uint32_t i = 0; i < word.len; i++) { /* `mhlo.add` */
+    if (word.data[i] != '.' || i + 1 == word.len || is_digit(word.data[i + 1])) continue;
+    word = (Str){word.data + i + 1, word.len - i - 1};
+    i = 0;
+  }
+  const char *stem = "";
+  for (uint32_t i = 0; i < num_opcodes; i++) { /* `dot_general`, `reduce_window_max` */
+    if (is_stem(opcodes[i], word) && strlen(opcodes[i]) > strlen(stem)) stem = opcodes[i];
+  }
+  if (*stem) return arena_printf(parser->scratch, "; did you mean '%s'?", stem);
+  return parse_meant(parser, word, opcodes, num_opcodes);
+}
+
 bool parse_expected_word(Parser *parser, const char *wanted, const char *const *words,
                          uint32_t num_words) {
   if (parser->error.message) return false;
@@ -36,6 +90,16 @@ bool parse_expected_word(Parser *parser, const char *wanted, const char *const *
   const char *message = parser->error.message;
   parser->error = (ParseError){0};
   return parse_fail(parser, place, "%s%s", message, meant);
+}
+
+bool parse_check_closed(Parser *parser, TokKind close, uint32_t opener, const char *what) {
+  uint32_t before = parser->lex.prev_end;
+  bool is_attribute = at(parser, TOK_ATTR_NAME) && before && parser->lex.text[before - 1] == ',';
+  if (!is_attribute) return true;
+  Str name = tok_word(parser);
+  return parse_fail_opened(parser, before - 1, opener,
+                           "expected %s to close %s before the attribute '%.*s'",
+                           tok_kind_text(close), what, (int)name.len, name.data);
 }
 
 bool parse_fail_name(Parser *parser, uint32_t offset, NameKind kind, const char *what, Str name) {
@@ -77,7 +141,7 @@ static bool begins_with_name(const Lexer *lexer, uint32_t pos, Str name) {
     size_t length = strlen(words[i]);
     if ((size_t)(end - p) > length && memcmp(p, words[i], length) == 0) p += length;
   }
-  if (p < end && *p == '%') p++;
+  if (p < end && (*p == '%' || *p == '$' || *p == '@')) p++;
   return (size_t)(end - p) >= name.len && memcmp(p, name.data, name.len) == 0;
 }
 
@@ -160,18 +224,98 @@ static void explain_name(Parser *parser, ParseError *error) {
                                 (int)meant.best.len, meant.best.data);
 }
 
+/* ---- what the text looks like at the error ---- */
+
+/* A character beyond ASCII, when it is one that looks like another or like nothing. */
+static const char *unseen_character(const char *p, const char *end) {
+  static const struct {
+    const char *bytes, *what;
+  } characters[] = {
+      {"\xc2\xa0", "a no-break space"},       {"\xe2\x80\x8b", "a blank without width"},
+      {"\xe2\x80\x93", "a dash, not '-'"},    {"\xe2\x80\x94", "a dash, not '-'"},
+      {"\xe2\x88\x92", "a minus, not '-'"},   {"\xe2\x80\x9c", "a quote, not '\"'"},
+      {"\xe2\x80\x9d", "a quote, not '\"'"},  {"\xe2\x80\x98", "a quote, not \"'\""},
+      {"\xe2\x80\x99", "a quote, not \"'\""}, {"\xef\xbb\xbf", "a byte order mark"}};
+  for (size_t i = 0; i < sizeof characters / sizeof *characters; i++) {
+    size_t len = strlen(characters[i].bytes);
+    if ((size_t)(end - p) >= len && memcmp(p, characters[i].bytes, len) == 0) {
+      return characters[i].what;
+    }
+  }
+  return NULL;
+}
+
+/* Whether the text ends in the word at `offset`. */
+static bool is_last_word(const Lexer *lexer, uint32_t offset) {
+  if (offset >= lexer->length) return false;
+  for (uint32_t i = offset; i < lexer->length; i++) {
+    if (strchr(" \t\r\n()[]{}=,\"", lexer->text[i])) return false;
+  }
+  return true;
+}
+
+static bool begins_line(const Lexer *lexer, uint32_t pos) {
+  while (pos > 0 && (lexer->text[pos - 1] == ' ' || lexer->text[pos - 1] == '\t'))
+    pos--;
+  return pos == 0 || lexer->text[pos - 1] == '\n';
+}
+
+/* Whether the second line is an instruction: then the first is none by itself. */
+static bool is_inside_of_body(const Lexer *lexer) {
+  const char *newline = memchr(lexer->text, '\n', lexer->length);
+  if (!newline) return false;
+  LineStart line = parse_line_start(lexer, (uint32_t)(newline - lexer->text) + 1);
+  return line.kind == LINE_INSTRUCTION;
+}
+
+/* Adds what can be seen of the text, whatever is wrong. */
+static void look_around(Parser *parser, ParseError *error) {
+  const Lexer *lexer = &parser->lex;
+  if (error->offset >= lexer->length) return;
+  const char *p = lexer->text + error->offset;
+  const char *seen = unseen_character(p, lexer->text + lexer->length);
+  uint32_t column = damage_wrap_column((Str){lexer->text, lexer->length}, error->offset);
+  if (seen) {
+    error->message = arena_printf(parser->tables, "%s: this is %s", error->message, seen);
+  } else if (column) {
+    parser->max_errors = parser->num_errors + 1; /* the others follow */
+    error->message = arena_printf(parser->tables, "%s (is the text wrapped at column %" PRIu32 "?)",
+                                  error->message, column);
+  } else if ((*p == '#' || *p == ';') && begins_line(lexer, error->offset)) {
+    error->message = arena_printf(parser->tables, "%s (comments begin with //)", error->message);
+  } else if (is_last_word(lexer, error->offset)) {
+    error->message = arena_printf(parser->tables, "%s (the text ends here)", error->message);
+  }
+}
+
+/* What is wrong with the text as a whole. It is told apart only now, as XLA would take some of it.
+ */
+static bool look_at_whole(Parser *parser, ParseError *error) {
+  Str text = {parser->lex.text, parser->lex.length};
+  const char *foreign =
+      parser->num_errors ? NULL : foreign_format(text.data, text.len, error->offset);
+  bool has_begun = parser->source->header.is_present || parser->num_errors ||
+                   (parser->module->comps.len && !parser->is_single_instruction);
+  Damage damage = {foreign, NO_OFFSET, NO_OFFSET};
+  if (!foreign) damage = damage_find(text, error->offset, has_begun);
+  if (!damage.message && parser->is_single_instruction && is_inside_of_body(&parser->lex)) {
+    damage = (Damage){
+        "the text begins in the middle of a computation: HloModule, ENTRY or the "
+        "computation's name and '{' should stand first",
+        0, NO_OFFSET};
+  }
+  if (!damage.message) return false;
+  parser->max_errors = parser->num_errors + 1;
+  *error =
+      (ParseError){.message = damage.message, .offset = damage.offset, .opener = damage.opener};
+  return true;
+}
+
 /* ---- the report ---- */
 
 bool parse_report(Parser *parser) {
   ParseError error = parser->error;
-  /* What was meant for another program is told apart only now, as XLA would take some of it. */
-  const char *foreign = parser->num_errors
-                            ? NULL
-                            : foreign_format(parser->lex.text, parser->lex.length, error.offset);
-  if (foreign) {
-    parser->max_errors = 1;
-    error = (ParseError){.message = foreign, .offset = NO_OFFSET, .opener = NO_OFFSET};
-  }
+  bool is_whole = look_at_whole(parser, &error);
   bool is_name = error.kind != NAME_OF_NOTHING;
   bool is_known = is_name && is_told(parser, &error);
   bool may_look = is_name && !is_known && may_search(parser);
@@ -180,6 +324,7 @@ bool parse_report(Parser *parser) {
     return true;
   }
   if (may_look) explain_name(parser, &error);
+  if (!is_whole) look_around(parser, &error);
   DiagPlace place = {error.offset, error.opener};
   diag_fail(parser->diags, RH_ERR_INPUT, place, "%s", error.message);
   parser->error = (ParseError){0};

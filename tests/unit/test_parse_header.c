@@ -254,7 +254,7 @@ static const struct {
     {TABLES("", "", "1 {}", ""), "file_name_id is missing"},
     {TABLES("", "", "1 {line=1,,column=2}", ""), "a field or '}'"},
     {TABLES("", "", "", "1 {file_location_id=1}"), "parent_frame_id is missing"},
-    {TABLES("", "", "", "{file_location_id=1 parent_frame_id=1}"), "a name"},
+    {TABLES("", "", "", "{file_location_id=1 parent_frame_id=1}"), "a computation"},
     {"HloModule m\nFileNames\nFileLocations\nENTRY e { p = f32[] parameter(0) }", "FunctionNames"},
     {"HloModule m\nFileNames\nFunctionNames\nENTRY e { p = f32[] parameter(0) }", "FileLocations"},
     {"HloModule m\nFileNames\nFunctionNames\nFileLocations\nENTRY e { p = f32[] parameter(0) }",

@@ -200,7 +200,7 @@ static const struct {
     {"{{0,1},}", "'{' before a list of integers"},
     {"{{0,1} {2,3}}", "'}' to close the replica groups"},
     {"{{a}}", "an integer"},
-    {"0", "'['"},
+    {"0", "groups such as"},
     {"[2,2]", "'<=' and an iota"},
     {"[2,2]0,1,2,3", "'<=' and an iota"},
     {"[8]<=[8]", "two dimensions"},

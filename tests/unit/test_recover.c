@@ -63,14 +63,24 @@ static const Case cases[] = {
     {HEAD "ENTRY e {\n" P "  %a = f32[2]{0 negate(%p)\n  %b = f32[2]{0} negate(%a)\n  %c = "
           "f32[2]{0} negate(%b\n  %d = f32[2]{0} negate(%c), metadata={op_name=\"x\"\n  %f = "
           "f32[2]{0} negate(%d)\n}\n",
-     "4 to close the layout\n7 expected ',' or ')'\n8 expected a field\n"},
+     "4 to close the layout\n6 expected ',' or ')'\n7 expected a field\n"},
     {HEAD "ENTRY e {\n" P "  %a = f32[2]{0} tan(%p), metadata={op_name=\"x}\n  %b = f32[2]{0} "
           "negate(%a), metadata={op_name=\"x\"}\n  %c = f32[2]{0} negate(%b), metadata={op_name="
           "\"x\"}\n}\n",
-     "5 expected a field\n"},
+     "4 not closed on its line\n"},
+    {HEAD "ENTRY e {\n" P "  %a = f32[2]{0} tan(%p), backend_config={\"a\":{\n  %b = f32[2]{0} "
+          "negat(%a)\n}\n\nf {\n" P "  %c = f32[2]{0} tan(%p)\n  %b = f32[2]{0} tan(%q)\n}\n",
+     "4 never closed\n5 unknown opcode\n11 operand 'q'\n"},
+    {HEAD "ENTRY e {\n" P "  %a = f32[2]{0} tan(%p), backend_config={\"a\":{}\n  %b = f32[2]{0} "
+          "negat(%a)\n}\n\nf {\n" P "  %c = f32[2]{0} tan(%p)\n  %b = f32[2]{0} tan(%q)\n}\n",
+     "4 not closed on its line\n5 unknown opcode\n11 operand 'q'\n"},
+    {HEAD "ENTRY e {\n" P
+          "  %a = f32[2]{0} tan(%p), backend_config={\"a\":{\n  \"b\":1}\n  }\n  %b = "
+          "f32[2]{0} negat(%a)\n}\n",
+     "7 unknown opcode\n"}, /* a dict of several lines */
     {HEAD "f {\n" P "  %a = f32[2]{0} tan(%p)\n\nENTRY e {\n" P "  %a = f32[2] call(%p), "
           "to_apply=f\n}\n",
-     "6 to close the computation, found 'ENTRY'\n"},
+     "6 to close computation 'f', found 'ENTRY'\n"},
     {HEAD "ENTRY e {\n" P "  %a = f32[2]{0} negate(%p /* never\n  %b = f32[2]{0} negate(%q)\n}\n",
      "4 comment is never closed\n"},
     {HEAD "ENTRY e {\n" P "  %a = f32[2]{0} negate(%q)\n  %b = f32[2]{0} negate(",
