@@ -73,11 +73,12 @@ static Damage find_prefix(Str text, uint32_t offset) {
 
 /* ---- what stands in a line ---- */
 
-static bool is_conflict(Str text, uint32_t line) {
+static bool is_conflict(Str text, uint32_t pos) {
   static const char *const markers[] = {"<<<<<<< ", "=======\n", "=======\r", "||||||| ",
                                         ">>>>>>> "};
-  for (size_t i = 0; i < sizeof markers / sizeof *markers; i++) {
-    if (has_at(text, line, markers[i])) return true;
+  bool begins_line = pos == 0 || text.data[pos - 1] == '\n';
+  for (size_t i = 0; begins_line && i < sizeof markers / sizeof *markers; i++) {
+    if (has_at(text, pos, markers[i])) return true;
   }
   return false;
 }
@@ -89,11 +90,8 @@ Damage damage_find(Str text, uint32_t offset, bool has_begun) {
   if (text.data[offset] == '\x1b') {
     return (Damage){"the text has the colour codes of a terminal: remove them", offset, NO_OFFSET};
   }
-  uint32_t line = line_begin(text, offset);
-  if (is_conflict(text, line)) {
-    return (Damage){"the text has the conflict markers of a merge: resolve them", line, NO_OFFSET};
-  }
-  return (Damage){0};
+  if (!is_conflict(text, offset)) return (Damage){0};
+  return (Damage){"the text has the conflict markers of a merge: resolve them", offset, NO_OFFSET};
 }
 
 /* ---- wrapped lines ---- */

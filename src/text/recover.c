@@ -263,9 +263,11 @@ static bool swallows_lines(const Lexer *lexer, Span value, uint32_t inst, uint32
 /* A JSON dict that lacks a '}' takes one further down for its own, and only what follows that seems
  * wrong. Where the instruction with such a dict begins, `begin` if there is none. */
 static uint32_t blame_dict(Parser *parser, CompId comp, uint32_t opener, uint32_t begin) {
+  enum { MAX_BLAMED = 100 }; /* errors that a dict is looked through for */
   InstId last =
       parser->comp_insts.len ? parser->comp_insts.data[parser->comp_insts.len - 1] : NO_ID;
-  if (last == NO_ID || parser_is_unknown(parser, last)) return begin;
+  bool may_look = parser->num_errors < MAX_BLAMED && last != NO_ID;
+  if (!may_look || parser_is_unknown(parser, last)) return begin;
   const Instruction *inst = inst_get(parser->module, last);
   if (inst->parent != comp) return begin;
   uint32_t own = parser->source->insts.data[last].text.begin;

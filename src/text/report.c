@@ -11,6 +11,9 @@
  * times. */
 enum { MIN_SEARCHES = 4, MAX_SEARCHES = 100, SEARCHED_BYTES = 1 << 30 };
 
+/* Errors that the text around is looked at for, which may be one line. */
+enum { MAX_LOOKS = 20 };
+
 static bool may_search(Parser *parser) {
   uint32_t most = SEARCHED_BYTES / (parser->lex.length + 1);
   if (most < MIN_SEARCHES) most = MIN_SEARCHES;
@@ -271,7 +274,7 @@ static bool is_inside_of_body(const Lexer *lexer) {
 /* Adds what can be seen of the text, whatever is wrong. */
 static void look_around(Parser *parser, ParseError *error) {
   const Lexer *lexer = &parser->lex;
-  if (error->offset >= lexer->length) return;
+  if (error->offset >= lexer->length || parser->num_errors >= MAX_LOOKS) return;
   const char *p = lexer->text + error->offset;
   const char *seen = unseen_character(p, lexer->text + lexer->length);
   uint32_t column = damage_wrap_column((Str){lexer->text, lexer->length}, error->offset);
