@@ -262,8 +262,9 @@ static bool parse_layout(Parser *parser, LayoutText *layout) {
   if (noted.message) {
     diag_warn(parser->diags, DIAG_AT(noted.offset), "%s; XLA overlooks it", noted.message);
   }
-  if (layout->extras.tail_padding == 0) {
-    return parse_fail(parser, opener, "L(0) is not a tail padding"); /* XLA dies */
+  if (layout->extras.tail_padding <= 0) { /* XLA dies */
+    return parse_fail(parser, opener, "L(%" PRId64 ") is not a tail padding",
+                      layout->extras.tail_padding);
   }
   return true;
 }
@@ -398,7 +399,6 @@ bool parse_array_is_valid(const Shape *shape, const char **why) {
     *why = "the layout's order is not a permutation of the dimensions";
   }
   if (*why || !extras) return !*why;
-  if (extras->tail_padding <= 0) *why = "the layout's tail padding is not positive";
   if (extras->index_type || extras->pointer_type) {
     *why = "index and pointer types belong to sparse arrays, which HLO no longer has";
   }

@@ -477,7 +477,6 @@ static const struct {
     {"f32[2]{0:T(0)}; f32[2]", "sort(p0, p1), dimensions={0}, to_apply=pair", "tile"},
     {"f32[2]{0:SC(0:2)}; f32[2]", "sort(p0, p1), dimensions={0}, to_apply=pair", "split points"},
     {"f32[2]{0:E(-1)}; f32[2]", "sort(p0, p1), dimensions={0}, to_apply=pair", "element size"},
-    {"f32[2]{0:L(-1)}; f32[2]", "sort(p0, p1), dimensions={0}, to_apply=pair", "tail padding"},
     {"f32[2]{0:#(u32)}; f32[2]", "sort(p0, p1), dimensions={0}, to_apply=pair", "sparse"},
     /* moves */
     {"f32[?]", "broadcast(p0), dimensions={2}", "unbounded"},

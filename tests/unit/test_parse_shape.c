@@ -155,6 +155,7 @@ static const struct {
     {"f32[2]{0:T(x)}", "an integer"},
     {"f32[2]{0:T(-8)}", "tile dimension -8 is negative"},
     {"f32[2]{0:L(0)}", "L(0)"},
+    {"f32[2]{0:L(-1)}", "L(-1) is not a tail padding"},
     {"f32[2]{0:P(f32[2])}", "sparse"},
     {"f32[2]{0:SC(0)}", "':'"},
     {"f32[2]{0:SC(x:1)}", "an integer"},
