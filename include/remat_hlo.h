@@ -277,6 +277,15 @@ typedef enum rh_emit {
   RH_EMIT_UNSCHEDULED, /* control dependencies hold what was recomputed in its place */
 } rh_emit;
 
+/* Whether a module is past XLA's copy-insertion. Then values share memory by design (outputs with
+ * donated parameters, loop carries, updates in place), nothing copies them any more, and what reads
+ * one of them after another was written reads wrong numbers. */
+typedef enum rh_copies {
+  RH_COPIES_AUTO,     /* it is when no such values live at the same time in its own order */
+  RH_COPIES_INSERTED, /* it is: XLA's after_optimizations dumps, POST_SCHEDULER hooks */
+  RH_COPIES_PENDING,  /* it is not: XLA will insert what is needed */
+} rh_copies;
+
 typedef struct rh_remat_options {
   const char *algorithm;    /* a name of RH_ALGORITHMS */
   const char *memory_model; /* a name of RH_MEMORY_MODELS */
@@ -291,12 +300,13 @@ typedef struct rh_remat_options {
   double block_factor;       /* XLA's block_rematerialization_factor; 0 = limit / 8, at least 1 */
   /* of `path` */
   uint32_t path_depth; /* instructions in a row that are recomputed to recompute a value, at most */
+  rh_copies copies;    /* where they are inserted, clones read nothing that has been overwritten */
 } rh_remat_options;
 
 #define RH_REMAT_OPTIONS_INIT                                                                   \
   {                                                                                             \
     "path", "xla-remat", RH_COUNT_TEMP_OUTPUTS, INT64_MAX, RH_EMIT_SCHEDULED, INT64_C(1) << 20, \
-        false, 0, 1, 0, 10                                                                      \
+        false, 0, 1, 0, 10, RH_COPIES_AUTO                                                      \
   }
 
 typedef struct rh_remat_result {
@@ -313,9 +323,13 @@ typedef struct rh_remat_result {
 RH_API rh_status rh_remat(const rh_module *module, const rh_remat_options *options,
                           rh_module **result, rh_remat_result *result_info, rh_diags *diags);
 
-/* Whether `after` computes what `before` computes, bit for bit as HLO means it. RH_NO with notes in
- * `diags` that say what differs when that cannot be shown. */
-RH_API rh_status rh_verify(const rh_module *before, const rh_module *after, rh_diags *diags);
+/* Whether `after` computes what `before` computes, bit for bit as HLO means it; and, where both
+ * have an order and `before` is past copy-insertion, whether nothing in `after` is read when its
+ * memory has been overwritten. RH_NO with notes in `diags` that say what differs when that cannot
+ * be shown.
+ */
+RH_API rh_status rh_verify(const rh_module *before, const rh_module *after, rh_copies copies,
+                           rh_diags *diags);
 
 /* ---- pictures and logs ---- */
 

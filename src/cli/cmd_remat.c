@@ -177,6 +177,7 @@ static rh_remat_options remat_options(const Options *options) {
   remat.emit = (rh_emit)options->emit;
   remat.small_node_bytes = options->small_node_bytes;
   remat.remat_collectives = options->remat_collectives || (options->compat && is_standard);
+  remat.copies = (rh_copies)options->copies;
   remat.min_remat_bytes = options->min_remat_bytes;
   remat.block_size_limit = (uint32_t)options->block_size_limit;
   remat.block_factor = options->block_factor;

@@ -2,12 +2,13 @@
 #include "load.h"
 
 /* Each module is checked first, so that what contradicts itself is shown in its own file. */
-static rh_status compare(Loaded *before, Loaded *after) {
+static rh_status compare(Loaded *before, Loaded *after, const Options *options) {
   rh_status status = load_report(before, rh_check(before->module, before->diags));
   if (status != RH_OK) return status;
   status = load_report(after, rh_check(after->module, after->diags));
   if (status != RH_OK) return status;
-  return load_report(after, rh_verify(before->module, after->module, after->diags));
+  return load_report(
+      after, rh_verify(before->module, after->module, (rh_copies)options->copies, after->diags));
 }
 
 rh_status cmd_verify(const Options *options) {
@@ -15,7 +16,7 @@ rh_status cmd_verify(const Options *options) {
   rh_status status = load_module(options->files[0], options, &before);
   if (status == RH_OK) status = load_module(options->files[1], options, &after);
   if (status == RH_OK) {
-    status = compare(&before, &after);
+    status = compare(&before, &after, options);
     if (status <= RH_NO && !options->quiet) {
       printf("%s %s what %s computes\n", after.input.path,
              status == RH_OK ? "computes" : "is not shown to compute", before.input.path);

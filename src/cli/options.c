@@ -20,6 +20,7 @@ typedef enum OptionKind {
   KIND_LIMIT_COUNTS,
   KIND_INLINE_CALLS,
   KIND_REMAT_MODE,
+  KIND_COPIES,
   KIND_EMIT,
   KIND_DIAGNOSTICS,
 } OptionKind;
@@ -48,12 +49,14 @@ static const char *const *words_of(OptionKind kind) {
   static const char *const limit_counts[] = {"temp", "temp+outputs", "total", NULL};
   static const char *const inline_calls[] = {"auto", "never", "always", NULL};
   static const char *const remat_mode[] = {"recompute", NULL};
+  static const char *const copies[] = {"auto", "inserted", "pending", NULL};
   static const char *const emit[] = {"scheduled", "unscheduled", NULL};
   static const char *const diagnostics[] = {"text", "json", NULL};
   switch (kind) {
     case KIND_LIMIT_COUNTS: return limit_counts;
     case KIND_INLINE_CALLS: return inline_calls;
     case KIND_REMAT_MODE: return remat_mode;
+    case KIND_COPIES: return copies;
     case KIND_EMIT: return emit;
     case KIND_DIAGNOSTICS: return diagnostics;
     default: return NULL;

@@ -32,6 +32,7 @@ typedef struct Options {
   const char *algorithm;
   int64_t small_node_bytes;
   bool remat_collectives;
+  int copies; /* rh_copies */
   int remat_mode;
   int64_t block_size_limit;
   double block_factor;

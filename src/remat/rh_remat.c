@@ -24,14 +24,14 @@ static double seconds_now(void) {
   return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-/* ---- running an algorithm ---- */
+/* Decides where that is left open. */
+static rh_copies copies_of(const rh_module *module, rh_copies copies, Arena *scratch) {
+  if (copies != RH_COPIES_AUTO) return copies;
+  bool is_free = is_free_of_interference(module->module, &module->schedule, scratch);
+  return is_free ? RH_COPIES_INSERTED : RH_COPIES_PENDING;
+}
 
-/* Whether the input is past XLA's copy-insertion. */
-typedef enum Copies {
-  COPIES_UNKNOWN,
-  COPIES_INSERTED,
-  COPIES_PENDING,
-} Copies;
+/* ---- running an algorithm ---- */
 
 typedef struct Run {
   const rh_module *input;
@@ -43,7 +43,7 @@ typedef struct Run {
   Rewrite rewrite;
   Schedule schedule;
   RematStats stats;
-  Copies copies;
+  rh_copies copies;
   bool *is_kept; /* by InstId of the input: remat/safe_reads.h */
   Arena *arena, *scratch;
   rh_diags *diags;
@@ -114,11 +114,8 @@ static void run_algorithm(Run *run) {
 
 /* Whether the input has its copies already: then the result must do with them. */
 static bool has_copies(Run *run) {
-  if (run->copies == COPIES_UNKNOWN) {
-    bool is_free = is_free_of_interference(run->input->module, &run->input->schedule, run->scratch);
-    run->copies = is_free ? COPIES_INSERTED : COPIES_PENDING;
-  }
-  return run->copies == COPIES_INSERTED;
+  run->copies = copies_of(run->input, run->copies, run->scratch);
+  return run->copies == RH_COPIES_INSERTED;
 }
 
 /* Until no clone reads what has been overwritten. Each round keeps at least one instruction more;
@@ -318,6 +315,7 @@ rh_status rh_remat(const rh_module *module, const rh_remat_options *options, rh_
   Run run = {.input = module,
              .options = options,
              .algorithm = remat_algorithm_find(options->algorithm),
+             .copies = options->copies,
              .diags = diags};
   if (!run.algorithm) return fail_unknown_name(RH_ALGORITHMS, options->algorithm, diags);
   rh_status status = find_model(module, options->memory_model, &run.model, diags);
@@ -354,7 +352,16 @@ static rh_status module_to_verify(const rh_module *handle, Module **own, rh_diag
   return print_and_parse(handle->module, &handle->schedule, PRINT_SCHEDULED, own, diags, scratch);
 }
 
-rh_status rh_verify(const rh_module *before, const rh_module *after, rh_diags *diags) {
+/* What share memory with each other only the order tells. */
+static rh_status verify_reads(const rh_module *before, const rh_module *after, rh_copies copies,
+                              rh_diags *diags, Arena *scratch) {
+  if (!before->has_schedule || !after->has_schedule) return RH_OK;
+  if (copies_of(before, copies, scratch) == RH_COPIES_PENDING) return RH_OK;
+  return safe_reads_verify(after->module, &after->schedule, diags, scratch);
+}
+
+rh_status rh_verify(const rh_module *before, const rh_module *after, rh_copies copies,
+                    rh_diags *diags) {
   Arena *scratch = arena_new(arena_options(before->module->arena));
   Module *own_before = NULL, *own_after = NULL;
   rh_status status = module_to_verify(before, &own_before, diags, scratch);
@@ -363,6 +370,7 @@ rh_status rh_verify(const rh_module *before, const rh_module *after, rh_diags *d
     status = verify_modules(own_before ? own_before : before->module,
                             own_after ? own_after : after->module, true, diags, scratch);
   }
+  if (status == RH_OK) status = verify_reads(before, after, copies, diags, scratch);
   if (own_before) module_free(own_before);
   if (own_after) module_free(own_after);
   arena_free(scratch);

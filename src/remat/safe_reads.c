@@ -1,5 +1,7 @@
 #include "remat/safe_reads.h"
 
+#include <stdarg.h>
+
 #include "analysis/interference.h"
 
 typedef struct Judge {
@@ -51,4 +53,31 @@ SafeReads safe_reads_judge(const Rewrite *rewrite, const Schedule *schedule, boo
                                           : READS_HOPELESS;
   arena_free(arena);
   return verdict;
+}
+
+static void tell(rh_diags *diags, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+static void tell(rh_diags *diags, const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  diag_add(diags, RH_SEVERITY_NOTE, DIAG_NOWHERE, format, args);
+  va_end(args);
+}
+
+rh_status safe_reads_verify(const Module *module, const Schedule *schedule, rh_diags *diags,
+                            Arena *scratch) {
+  enum { MAX_TOLD = 10 };
+  Arena *arena = arena_new(arena_options(scratch));
+  ValueAnalysis values = value_analysis_build(module, arena, scratch);
+  Interferences found = interferences_find(module, &values, schedule, arena, scratch);
+  uint32_t count = found.list.len;
+  for (uint32_t i = 0; i < count && i < MAX_TOLD; i++) {
+    Str first = inst_name(module, values.flow.values.data[found.list.data[i].first].inst);
+    Str second = inst_name(module, values.flow.values.data[found.list.data[i].second].inst);
+    tell(diags, "'%.*s' is read after '%.*s' has overwritten it", (int)first.len, first.data,
+         (int)second.len, second.data);
+  }
+  if (count > MAX_TOLD) tell(diags, "and %u more", count - MAX_TOLD);
+  arena_free(arena);
+  return count ? RH_NO : RH_OK;
 }

@@ -6,6 +6,7 @@
 #ifndef REMAT_HLO_REMAT_SAFE_READS_H
 #define REMAT_HLO_REMAT_SAFE_READS_H
 
+#include "ir/diag.h"
 #include "remat/rewrite.h"
 
 typedef enum SafeReads {
@@ -18,5 +19,9 @@ typedef enum SafeReads {
  * instructions, those that there were before, is true for what must not be cloned (again). */
 SafeReads safe_reads_judge(const Rewrite *rewrite, const Schedule *schedule, bool *is_kept,
                            uint32_t num_insts, Arena *scratch);
+
+/* RH_NO, and a note, when something is read after its memory was overwritten, by a clone or not. */
+rh_status safe_reads_verify(const Module *module, const Schedule *schedule, rh_diags *diags,
+                            Arena *scratch);
 
 #endif

@@ -176,6 +176,32 @@ class Options(RecomputeTest):
         self.assertFalse(self.json("c.hlo", *PATH, "-m14KiB", code=1)["met"])
         self.assertTrue(self.json("c.hlo", *PATH, "-m14KiB", "--remat-collectives")["met"])
 
+    def test_copies(self):
+        """Output {0} takes the memory of w, which a clone of a, behind new, would read."""
+        lines = """
+          w = f32[1000] parameter(0)
+          zero = f32[] constant(0)
+          a = f32[1000] sine(w)
+          wide = f32[5,1000] broadcast(a), dimensions={1}
+          sum = f32[1000] reduce(wide, zero), dimensions={0}, to_apply=add
+          twice = f32[5,1000] broadcast(sum), dimensions={1}
+          again = f32[1000] reduce(twice, zero), dimensions={0}, to_apply=add
+          new = f32[1000] subtract(w, again)
+          last = f32[1000] multiply(a, new)
+          ROOT out = (f32[1000], f32[1000]) tuple(new, last)\n"""
+        head = "HloModule m, is_scheduled=true, input_output_alias={ {0}: (0, {}, may-alias) }\n"
+        add = "add { x = f32[] parameter(0) y = f32[] parameter(1) ROOT s = f32[] add(x, y) }\n"
+        self.write("in.hlo", head + add + "ENTRY e {" + lines + "}\n")
+        for when, count in (("pending", 1), ("auto", 0), ("inserted", 0)):
+            with self.subTest(when):
+                self.run_tool("in.hlo", *PATH, "-mmin", "-o", f"{when}.hlo", f"--copies={when}")
+                self.assertEqual(self.read(f"{when}.hlo").count("a.remat ="), count)
+                self.expect(0, "verify", "in.hlo", f"{when}.hlo", f"--copies={when}")
+        for when in ("auto", "inserted"):
+            err = self.expect(1, "verify", "in.hlo", "pending.hlo", f"--copies={when}").err
+            self.assertIn("note: 'w' is read after 'new' has overwritten it", err)
+        self.expect(2, "verify", "in.hlo", "in.hlo", "--copies=perhaps")
+
     def test_remat_mode(self):
         self.expect(0, "input.hlo", *STANDARD, "-m14KiB", "--remat-mode=recompute")
 

@@ -86,6 +86,41 @@ static int append(void *context, const char *data, size_t length) {
   return 0;
 }
 
+/* The module with a clone of `a` behind all others: the same values, but what the clone reads is
+ * there no more. */
+static void check_verified(const char *text, const char *operand, rh_copies copies,
+                           const char *fault) {
+  const char *reader = strstr(text, "  last = f32[1000] multiply(a, ");
+  const char *rest = strchr(strchr(reader, ','), ' ');
+  char after[8192];
+  snprintf(after, sizeof after,
+           "%.*s  a.remat = f32[1000] sine(%s)\n  last = f32[1000] multiply(a.remat,%s",
+           (int)(reader - text), text, operand, rest);
+  rh_module *modules[2];
+  ck_assert_int_eq(rh_parse(text, strlen(text), NULL, &modules[0], NULL), RH_OK);
+  ck_assert_int_eq(rh_parse(after, strlen(after), NULL, &modules[1], NULL), RH_OK);
+  rh_diags *diags = rh_diags_new();
+  rh_status status = rh_verify(modules[0], modules[1], copies, diags);
+  ck_assert_msg(status == (fault ? RH_NO : RH_OK), "%d: %s", (int)status, after);
+  if (fault) ck_assert_str_eq(rh_diags_get(diags, 0).message, fault);
+  rh_diags_free(diags);
+  rh_module_free(modules[1]);
+  rh_module_free(modules[0]);
+}
+
+START_TEST(verify_sees_reads_of_what_is_overwritten) {
+  const char *donated = DONATED(", input_output_alias={ {0}: (0, {}, may-alias) }");
+  const char *gone = "'w' is read after 'new_w' has overwritten it";
+  check_verified(donated, "w", RH_COPIES_AUTO, gone);
+  check_verified(donated, "w", RH_COPIES_INSERTED, gone);
+  check_verified(donated, "w", RH_COPIES_PENDING, NULL);
+  check_verified(DONATED(""), "w", RH_COPIES_INSERTED, NULL);
+  gone = "'v' is read after 'p' has overwritten it";
+  check_verified(CARRIED("v"), "v", RH_COPIES_AUTO, gone);
+  check_verified(CARRIED("v"), "v", RH_COPIES_PENDING, NULL);
+}
+END_TEST
+
 static void check_result(const char *text, const char *algorithm, const char *expected) {
   rh_module *parsed, *scheduled, *result;
   ck_assert_int_eq(rh_parse(text, strlen(text), NULL, &parsed, NULL), RH_OK);
@@ -167,6 +202,7 @@ int main(void) {
   Suite *suite = suite_create("safe_reads");
   TCase *tc = tcase_create("safe_reads");
   tcase_add_loop_test(tc, clones_read_nothing_that_is_overwritten, 0, sizeof cases / sizeof *cases);
+  tcase_add_test(tc, verify_sees_reads_of_what_is_overwritten);
   tcase_add_loop_test(tc, interference_matches_table, 0, sizeof orders / sizeof *orders);
   suite_add_tcase(suite, tc);
   return run_suite(suite);
