@@ -2,10 +2,17 @@
 #include "remat/expand.h"
 #include "remat/prepare.h"
 
+/* The module's result would have another layout without the call. */
+static bool lays_out_result(const Module *module, InstId id) {
+  const Computation *callee = comp_get(module, inst_callees(module, id)[0]);
+  return inst_get(module, id)->parent == module->entry && inst_is_root(module, id) &&
+         inst_get(module, id)->shape != inst_get(module, callee->root)->shape;
+}
+
 static bool is_inlineable(const Module *module, InstId id) {
   const Instruction *inst = inst_get(module, id);
   return inst->opcode == OPCODE_CALL && !(inst->flags & INST_DEAD) &&
-         !inst_attr(module, id, ATTR_BACKEND_CONFIG) &&
+         !inst_attr(module, id, ATTR_BACKEND_CONFIG) && !lays_out_result(module, id) &&
          str_equal(comp_get(module, inst->parent)->thread,
                    comp_get(module, inst_callees(module, id)[0])->thread);
 }
