@@ -148,7 +148,11 @@ def main():
 
     tool = str(pathlib.Path(args.tool).resolve())
     folder = args.folder.resolve()
-    bases = [folder / name for name in args.tests] or find_cases(folder, args.bad)
+    cases = find_cases(folder, args.bad)
+    bases = [folder / name for name in args.tests] or cases
+    unknown = [str(base.relative_to(folder)) for base in bases if base not in cases]
+    if unknown:
+        parser.error("there is no test " + ", ".join(unknown))
     num_failed = 0
     for base in bases:
         case = Case(base)
