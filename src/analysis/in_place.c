@@ -155,18 +155,42 @@ void in_place_pairs(const Module *module, InstId id, InPlacePairs *pairs, Arena 
 
 /* ---- sharing that is allowed, not required ---- */
 
-static bool is_elementwise_on(const Module *module, InstId user, uint32_t operand) {
-  const Instruction *inst = inst_get(module, user);
-  if (inst->opcode == OPCODE_DYNAMIC_UPDATE_SLICE) return operand == 0;
-  if (inst->opcode == OPCODE_BITCAST_CONVERT) {
-    const Shape *from = inst_shape(module, inst_operand(module, user, 0));
-    return type_info(inst_shape(module, user)->type)->bits == type_info(from->type)->bits;
+static bool uses_are_elementwise(const Module *module, InstId param, bool allows_tuples,
+                                 int nesting, Arena *scratch);
+
+/* A map over dimensions 0, 1, … of all that there are, or without any. */
+static bool is_plain_map(const Module *module, InstId id) {
+  IntSlice dims = inst_attr_ints(module, id, ATTR_DIMENSIONS);
+  for (uint32_t i = 0; i < dims.len; i++) {
+    if (dims.data[i] != i) return false;
   }
-  return opcode_has((Opcode)inst->opcode, OPF_ELEMENTWISE);
+  return dims.len == 0 || dims.len == inst_shape(module, id)->rank;
 }
 
-/* Every transitive use of a fused parameter is elementwise on it or a tuple. */
-static bool uses_are_elementwise(const Module *module, InstId param, Arena *scratch) {
+/* HloInstruction::IsElementwiseOnOperand. */
+static bool is_elementwise_on(const Module *module, InstId user, uint32_t operand, int nesting,
+                              Arena *scratch) {
+  const Instruction *inst = inst_get(module, user);
+  switch (inst->opcode) {
+    case OPCODE_DYNAMIC_UPDATE_SLICE: return operand == 0;
+    case OPCODE_BITCAST_CONVERT: {
+      const Shape *from = inst_shape(module, inst_operand(module, user, 0));
+      return type_info(inst_shape(module, user)->type)->bits == type_info(from->type)->bits;
+    }
+    case OPCODE_FUSION: {
+      const Computation *fused = comp_get(module, inst_callees(module, user)[0]);
+      return nesting < MAX_FUSION_NESTING &&
+             uses_are_elementwise(module, id_list(module, fused->params)[operand], false,
+                                  nesting + 1, scratch);
+    }
+    case OPCODE_MAP: return is_plain_map(module, user);
+    default: return opcode_has((Opcode)inst->opcode, OPF_ELEMENTWISE);
+  }
+}
+
+/* Every transitive use of a fused parameter is elementwise on it, or a tuple if these may be. */
+static bool uses_are_elementwise(const Module *module, InstId param, bool allows_tuples,
+                                 int nesting, Arena *scratch) {
   ArenaMark mark = arena_mark(scratch);
   VEC(InstId) stack = {0};
   IdTable seen = {0};
@@ -177,9 +201,10 @@ static bool uses_are_elementwise(const Module *module, InstId param, Arena *scra
     IdList users = inst_get(module, current)->users;
     for (uint32_t i = 0; ok && i < users.len; i++) {
       InstId user = id_list(module, users)[i], known;
+      bool is_tuple = allows_tuples && inst_get(module, user)->opcode == OPCODE_TUPLE;
       for (uint32_t k = 0; ok && k < inst_get(module, user)->num_operands; k++) {
         if (inst_operand(module, user, k) != current) continue;
-        ok = is_elementwise_on(module, user, k) || inst_get(module, user)->opcode == OPCODE_TUPLE;
+        ok = is_tuple || is_elementwise_on(module, user, k, nesting, scratch);
       }
       uint64_t hash = hash_mix(HASH_SEED, user);
       bool is_seen = false;
@@ -215,7 +240,7 @@ static bool can_share_fusion(const Module *module, InstId user, uint32_t operand
   int64_t kind = inst_attr_int(module, user, ATTR_FUSION_KIND, FUSION_CUSTOM);
   *decided = true;
   if (kind == FUSION_LOOP || kind == FUSION_INPUT) {
-    return uses_are_elementwise(module, param, scratch);
+    return uses_are_elementwise(module, param, true, 0, scratch);
   }
   if (kind == FUSION_OUTPUT && inst_get(module, fused->root)->opcode == OPCODE_ADD) {
     return is_added_to_product(module, user, param);
@@ -229,6 +254,7 @@ typedef struct CallUses {
   InstId call;
   InstId root;
   uint32_t num_uses;
+  Arena *scratch;
   bool by_call;
   bool by_root_elementwise;
 } CallUses;
@@ -239,7 +265,8 @@ static void count_call_use(void *context, InstId user, HloPosition position) {
     if (inst_operand(uses->module, user, i) != position.inst) continue;
     uses->num_uses++;
     uses->by_call |= user == uses->call;
-    uses->by_root_elementwise |= user == uses->root && is_elementwise_on(uses->module, user, i);
+    uses->by_root_elementwise |=
+        user == uses->root && is_elementwise_on(uses->module, user, i, 0, uses->scratch);
   }
 }
 
@@ -289,12 +316,13 @@ bool can_share_operand_buffer(const Module *module, const Dataflow *dataflow, In
     case OPCODE_CALL: {
       CallUses uses = {.module = module,
                        .call = user,
-                       .root = comp_get(module, inst_callees(module, user)[0])->root};
+                       .root = comp_get(module, inst_callees(module, user)[0])->root,
+                       .scratch = scratch};
       dataflow_visit_uses(module, dataflow, dataflow_value(dataflow, operand, operand_part),
                           count_call_use, &uses);
       return uses.num_uses == 2 && uses.by_call && uses.by_root_elementwise;
     }
     default: break;
   }
-  return is_elementwise_on(module, user, first);
+  return is_elementwise_on(module, user, first, 0, scratch);
 }

@@ -268,16 +268,17 @@ static bool is_elementwise_on(const Judge *judge, InstId id, InstId operand) {
          inst_operand(judge->module, id, 1) != operand;
 }
 
-/* Everything that a fused parameter reaches is elementwise on what it reads, or a tuple. */
-static bool reaches_elementwise(const Judge *judge, InstId id) {
+/* Everything that a fused parameter reaches is elementwise on what it reads, or a tuple if it may
+ * be one. */
+static bool reaches_elementwise(const Judge *judge, InstId id, bool allows_tuples) {
   const Module *module = judge->module;
   CompId comp = inst_get(module, id)->parent;
   for (uint32_t i = 0; i < comp_num_insts(module, comp); i++) {
     InstId user = comp_inst(module, comp, i);
     if (!has_operand(module, user, id)) continue;
-    bool is_tuple = opcode_of(judge, user) == OPCODE_TUPLE;
+    bool is_tuple = allows_tuples && opcode_of(judge, user) == OPCODE_TUPLE;
     if (!is_tuple && !is_elementwise_on(judge, user, id)) return false;
-    if (!reaches_elementwise(judge, user)) return false;
+    if (!reaches_elementwise(judge, user, allows_tuples)) return false;
   }
   return true;
 }
@@ -305,9 +306,11 @@ static bool can_share(const Judge *judge, const Value *operand, const Value *val
   InstId param = id_list(module, comp_get(module, comp)->params)[index];
   InstId root = comp_get(module, comp)->root;
   Str kind = inst_attr_text(module, id, ATTR_FUSION_KIND);
-  if (str_is(kind, "kLoop") || str_is(kind, "kInput")) return reaches_elementwise(judge, param);
-  return str_is(kind, "kOutput") && opcode_of(judge, root) == OPCODE_ADD &&
-         is_added_to_product(judge, param, root);
+  if (str_is(kind, "kOutput") && opcode_of(judge, root) == OPCODE_ADD) {
+    return is_added_to_product(judge, param, root);
+  }
+  bool allows_tuples = str_is(kind, "kLoop") || str_is(kind, "kInput");
+  return reaches_elementwise(judge, param, allows_tuples);
 }
 
 /* Frees the operand that the value takes the place of. */

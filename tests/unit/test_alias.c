@@ -205,6 +205,9 @@ static const struct {
     {false, "a", 0, 0, "", "x = f32[4] reverse(a), dimensions={0}\n"},
     {false, "a", 0, 0, "", "x = f32[4] concatenate(a), dimensions={0}\n"},
     {false, "a", 0, 0, "", "x = f32[4] dot(a, a), lhs_batch_dims={0}, rhs_batch_dims={0}\n"},
+    {true, "a", 0, 0,
+     "g { gl = f32[] parameter(0)\n gm = f32[] parameter(1)\n ROOT gs = f32[] add(gl, gm) }\n",
+     "x = f32[4] map(a, b), dimensions={0}, to_apply=g\n"},
     /* constants are never written */
     {false, "c", 0, 0, "", "c = f32[4] constant({1,2,3,4})\n x = f32[4] add(c, a)\n"},
     /* in place, and what else may be */
@@ -285,7 +288,24 @@ static const struct {
            "fd = f32[4] dot(f0, f1), lhs_batch_dims={0}, rhs_batch_dims={0}\n"
            "ROOT fr = f32[4] add(fd, f1)\n")},
     {false, "b", 0, 0, FUSED("kOutput", "fd = f32[4] abs(f0)\n ROOT fr = f32[4] add(fd, f1)\n")},
-    {false, "a", 0, 0, FUSED("kCustom", "fs = f32[4] sine(f0)\n ROOT fr = f32[4] add(fs, f1)\n")},
+    {true, "b", 0, 0,
+     "g { g0 = f32[4] parameter(0)\n g1 = f32[4] parameter(1)\n ROOT gr = f32[4] add(g0, g1) "
+     "}\n" FUSED("kLoop", "ROOT fr = f32[4] fusion(f0, f1), kind=kLoop, calls=g\n")},
+    {false, "b", 0, 0,
+     "g { g0 = f32[4] parameter(0)\n g1 = f32[4] parameter(1)\n"
+     "gs = f32[4] reverse(g1), dimensions={0}\n ROOT gr = f32[4] add(g0, gs) }\n" FUSED(
+         "kLoop", "ROOT fr = f32[4] fusion(f0, f1), kind=kLoop, calls=g\n")},
+    /* other fusions: elementwise all the way from the operand, whatever the others are */
+    {true, "a", 0, 0, FUSED("kCustom", "fs = f32[4] sine(f0)\n ROOT fr = f32[4] add(fs, f1)\n")},
+    {true, "b", 0, 0,
+     FUSED("kCustom",
+           "fs = f32[4] reverse(f0), dimensions={0}\n ROOT fr = f32[4] multiply(fs, f1)\n")},
+    {false, "a", 0, 0,
+     FUSED("kCustom",
+           "fs = f32[4] reverse(f0), dimensions={0}\n ROOT fr = f32[4] multiply(fs, f1)\n")},
+    {true, "b", 0, 0,
+     FUSED("kOutput",
+           "fs = f32[4] reverse(f0), dimensions={0}\n ROOT fr = f32[4] multiply(fs, f1)\n")},
 };
 
 START_TEST(can_share_matches_table) {
