@@ -1,0 +1,177 @@
+#include "analysis/heap_simulator.h"
+
+typedef struct Simulation {
+  const HeapQuery *query;
+  HeapTrace trace;
+  Arena *out;
+  Arena *scratch;
+  int64_t *buffer_bytes; /* by BufferId */
+  ValueId *holder;       /* by BufferId: the first value of it that got memory, NO_ID = none */
+  bool *is_taken;        /* by ValueId: its memory went to another value before it was freed */
+} Simulation;
+
+static bool is_placed(const HeapQuery *query, ValueId value) {
+  if (query->ranges->of[value].start == NO_TIME) return false;
+  if (query->is_wanted) return query->is_wanted[value];
+  InstId inst = query->flow->values.data[value].inst;
+  return inst_get(query->module, inst)->opcode != OPCODE_CONSTANT;
+}
+
+static bool is_alone(const HloBuffers *buffers, ValueId value) {
+  BufferId buffer = buffers->of[value];
+  return buffers->first_value[buffer + 1] - buffers->first_value[buffer] == 1;
+}
+
+static void record(Simulation *sim, HeapEventKind kind, LogicalTime time, ValueId value,
+                   ValueId with) {
+  *vec_push(sim->out, &sim->trace.events) =
+      (HeapEvent){.kind = (uint8_t)kind,
+                  .time = time,
+                  .value = value,
+                  .with = with,
+                  .bytes = sim->buffer_bytes[sim->query->buffers->of[value]]};
+}
+
+/* The operand whose memory the value can have: it dies in this very step, nobody has taken it, and
+ * the definer, which reads it and not a part of something that holds it, may write over it. NO_ID
+ * when there is none. */
+static ValueId reusable_operand(const Simulation *sim, ValueId value) {
+  const HeapQuery *query = sim->query;
+  const Module *module = query->module;
+  const HloValue *defined = &query->flow->values.data[value];
+  const Instruction *inst = inst_get(module, defined->inst);
+  if (inst->opcode == OPCODE_COPY) return NO_ID;
+  for (uint32_t i = 0; i < inst->num_operands; i++) {
+    InstId id = inst_operand(module, defined->inst, i);
+    ValueId operand = dataflow_value(query->flow, id, 0);
+    if (query->ranges->of[operand].end != query->ranges->of[value].start) continue;
+    if (sim->is_taken[operand] || !is_alone(query->buffers, operand)) continue;
+    if (!is_placed(query, operand)) continue;
+    const HloValue *held = &query->flow->values.data[operand];
+    if (held->inst != id && inst_count_operand(module, defined->inst, held->inst) == 0) continue;
+    if (can_share_operand_buffer(module, query->flow, held->inst, held->part, defined->inst,
+                                 defined->part, sim->scratch)) {
+      return operand;
+    }
+  }
+  return NO_ID;
+}
+
+static void define(Simulation *sim, ValueId value) {
+  const HeapQuery *query = sim->query;
+  LogicalTime time = query->ranges->of[value].start;
+  BufferId buffer = query->buffers->of[value];
+  if (sim->holder[buffer] != NO_ID) {
+    record(sim, HEAP_SHARE, time, value, sim->holder[buffer]);
+    return;
+  }
+  ValueId operand = is_alone(query->buffers, value) ? reusable_operand(sim, value) : NO_ID;
+  if (operand == NO_ID) {
+    record(sim, HEAP_ALLOC, time, value, NO_ID);
+    sim->holder[buffer] = value;
+    return;
+  }
+  record(sim, HEAP_FREE, time, operand, NO_ID);
+  sim->is_taken[operand] = true;
+  int64_t *bytes = &sim->buffer_bytes[buffer];
+  int64_t operand_bytes = sim->buffer_bytes[query->buffers->of[operand]];
+  if (operand_bytes > *bytes) *bytes = operand_bytes;
+  record(sim, HEAP_SHARE, time, value, operand);
+}
+
+static void init_buffers(Simulation *sim) {
+  const HloBuffers *buffers = sim->query->buffers;
+  const Dataflow *flow = sim->query->flow;
+  sim->buffer_bytes = arena_zarray(sim->scratch, int64_t, buffers->num_buffers);
+  sim->holder = arena_array(sim->scratch, ValueId, buffers->num_buffers);
+  sim->is_taken = arena_zarray(sim->scratch, bool, flow->values.len);
+  for (BufferId buffer = 0; buffer < buffers->num_buffers; buffer++)
+    sim->holder[buffer] = NO_ID;
+  for (ValueId value = 0; value < flow->values.len; value++) {
+    int64_t *bytes = &sim->buffer_bytes[buffers->of[value]];
+    if (flow->values.data[value].bytes > *bytes) *bytes = flow->values.data[value].bytes;
+  }
+}
+
+/* Values sorted by a time of each, those of a time as they were. */
+typedef struct TimeOrder {
+  ValueId *values;
+  uint32_t *first; /* by time, one more than the last time: range in `values` */
+} TimeOrder;
+
+static TimeOrder sort_by_time(const ValueId *values, uint32_t num_values, const LiveRanges *ranges,
+                              bool by_end, Arena *scratch) {
+  size_t num_times = (size_t)ranges->num_times + 1;
+  TimeOrder order = {.values = arena_array(scratch, ValueId, num_values),
+                     .first = arena_zarray(scratch, uint32_t, num_times + 1)};
+  for (uint32_t i = 0; i < num_values; i++) {
+    LiveRange range = ranges->of[values[i]];
+    order.first[(by_end ? range.end : range.start) + 1]++;
+  }
+  for (size_t time = 0; time < num_times; time++)
+    order.first[time + 1] += order.first[time];
+  uint32_t *next = arena_array(scratch, uint32_t, num_times);
+  memcpy(next, order.first, num_times * sizeof *next);
+  for (uint32_t i = 0; i < num_values; i++) {
+    LiveRange range = ranges->of[values[i]];
+    order.values[next[by_end ? range.end : range.start]++] = values[i];
+  }
+  return order;
+}
+
+HeapTrace heap_simulate(const HeapQuery *query, Arena *out, Arena *scratch) {
+  ArenaMark mark = arena_mark(scratch);
+  Simulation sim = {.query = query, .out = out, .scratch = scratch};
+  init_buffers(&sim);
+  uint32_t num_values = 0;
+  ValueId *values = arena_array(scratch, ValueId, query->flow->values.len);
+  for (ValueId value = 0; value < query->flow->values.len; value++) {
+    if (is_placed(query, value)) values[num_values++] = value;
+  }
+  /* Both by (start, end, id). */
+  TimeOrder by_end = sort_by_time(values, num_values, query->ranges, true, scratch);
+  TimeOrder births = sort_by_time(by_end.values, num_values, query->ranges, false, scratch);
+  TimeOrder deaths = sort_by_time(births.values, num_values, query->ranges, true, scratch);
+  for (LogicalTime time = 0; time <= query->ranges->num_times; time++) {
+    for (uint32_t i = births.first[time]; i < births.first[time + 1]; i++)
+      define(&sim, births.values[i]);
+    for (uint32_t i = deaths.first[time]; i < deaths.first[time + 1]; i++) {
+      if (!sim.is_taken[deaths.values[i]]) record(&sim, HEAP_FREE, time, deaths.values[i], NO_ID);
+    }
+  }
+  arena_reset(scratch, mark);
+  return sim.trace;
+}
+
+HeapRequests heap_requests(const HeapTrace *trace, uint32_t num_values, Arena *out,
+                           Arena *scratch) {
+  ArenaMark mark = arena_mark(scratch);
+  uint32_t *interval_of = arena_array(scratch, uint32_t, num_values);
+  memset(interval_of, 0xff, num_values * sizeof *interval_of);
+  for (uint32_t i = 0; i < trace->events.len; i++) {
+    const HeapEvent *event = &trace->events.data[i];
+    if (event->kind != HEAP_FREE && event->bytes > 0) interval_of[event->value] = 0;
+  }
+  HeapRequests requests = {0};
+  for (ValueId value = 0; value < num_values; value++) {
+    if (interval_of[value] != NO_ID) interval_of[value] = requests.len++;
+  }
+  requests.intervals = arena_array(out, HeapInterval, requests.len);
+  requests.values = arena_array(out, ValueId, requests.len);
+  uint32_t tick = 0;
+  for (uint32_t i = 0; i < trace->events.len; i++) {
+    const HeapEvent *event = &trace->events.data[i];
+    uint32_t interval = interval_of[event->value];
+    if (interval == NO_ID) continue;
+    if (event->kind == HEAP_FREE) {
+      requests.intervals[interval].end = tick++;
+      continue;
+    }
+    uint32_t with = event->kind == HEAP_SHARE ? interval_of[event->with] : NO_ID;
+    requests.intervals[interval] =
+        (HeapInterval){.bytes = event->bytes, .begin = tick++, .with = with};
+    requests.values[interval] = event->value;
+  }
+  arena_reset(scratch, mark);
+  return requests;
+}

@@ -1,0 +1,52 @@
+/* What a heap is asked for while a module runs (xla/service/heap_simulator/heap_simulator.cc,
+ * RunComputation): memory for each value where it is defined, its return where the value is read
+ * for the last time.
+ *
+ * A value gets the memory of another one when both belong to one HloBuffer, or when an operand that
+ * dies in this very step may be written over; the operand is freed first. */
+#ifndef REMAT_HLO_ANALYSIS_HEAP_SIMULATOR_H
+#define REMAT_HLO_ANALYSIS_HEAP_SIMULATOR_H
+
+#include "analysis/heap_packing.h"
+#include "analysis/live_range.h"
+
+typedef enum HeapEventKind {
+  HEAP_ALLOC,
+  HEAP_SHARE,
+  HEAP_FREE,
+} HeapEventKind;
+
+typedef struct HeapEvent {
+  uint8_t kind; /* HeapEventKind */
+  LogicalTime time;
+  ValueId value;
+  ValueId with;  /* of HEAP_SHARE: who has the memory already */
+  int64_t bytes; /* of the memory: the largest value of the HloBuffer */
+} HeapEvent;
+
+typedef struct HeapTrace {
+  VEC(HeapEvent) events; /* by time; in a step first what is defined, then what is freed */
+} HeapTrace;
+
+typedef struct HeapQuery {
+  const Module *module;
+  const Dataflow *flow;
+  const HloBuffers *buffers;
+  const LiveRanges *ranges;
+  const bool *is_wanted; /* by ValueId: values to be placed; NULL = all but constants */
+} HeapQuery;
+
+/* Every value that is defined is freed. O(values + operands) and what can_share_operand_buffer
+ * takes for operands that die. */
+HeapTrace heap_simulate(const HeapQuery *query, Arena *out, Arena *scratch);
+
+/* What a trace asks for, for heap_pack: a tick an event. Values without bytes ask for nothing. */
+typedef struct HeapRequests {
+  HeapInterval *intervals; /* in the order of their values' ids */
+  ValueId *values;         /* by interval */
+  uint32_t len;
+} HeapRequests;
+
+HeapRequests heap_requests(const HeapTrace *trace, uint32_t num_values, Arena *out, Arena *scratch);
+
+#endif

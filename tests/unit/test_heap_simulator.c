@@ -1,0 +1,144 @@
+#include "analysis/heap_simulator.h"
+
+#include "analysis/liveness.h"
+#include "support.h"
+
+#define P "p = f32[4] parameter(0)\n"
+#define COND "cond { cp = f32[4] parameter(0)\n ROOT ct = pred[] constant(true) }\n"
+#define G "g { gq = f32[4] parameter(0)\n ROOT ga = f32[4] reverse(gq), dimensions={0} }\n"
+#define DUS_OPERANDS "w = f32[1] constant({1})\n i = s32[] constant(0)\n"
+
+/* What is asked for step by step: +VALUE allocates, VALUE=OTHER shares, -VALUE frees, with the
+ * bytes of what is allocated. */
+static const struct {
+  const char *name, *header, *comps, *body;
+  const char *trace;
+} rows[] = {
+    /* HeapSimulatorTest.MultiplyAdd */
+    {"the sum in the product's place", "", "",
+     "a = f32[] parameter(0)\n x = f32[4] parameter(1)\n y = f32[4] parameter(2)\n"
+     "mul = f32[4] multiply(a, x)\n ROOT add = f32[4] add(mul, y)\n",
+     "+a(4) +x(16) +y(16) +mul(16) -mul add=mul -a -x -y -add"},
+    /* HeapSimulatorTest.MultiplyDot: nothing of a product's is written over */
+    {"a dot shares with nobody", "", "",
+     "a = f32[] parameter(0)\n x = f32[4,4] parameter(1)\n mul = f32[4,4] multiply(a, x)\n"
+     "ROOT dot = f32[4,4] dot(mul, x), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n",
+     "+a(4) +x(64) +mul(64) +dot(64) -mul -a -x -dot"},
+    {"constants are not asked for", "", "",
+     P "c = f32[4] constant({1,2,3,4})\n ROOT a = f32[4] add(p, c)\n", "+p(16) +a(16) -p -a"},
+    {"a dead value is given back in its step", "", "",
+     P "d = f32[4] sine(p)\n ROOT r = f32[4] tanh(p)\n", "+p(16) +d(16) -d +r(16) -p -r"},
+    {"of two operands that die the first", "", "",
+     P "a = f32[4] abs(p)\n b = f32[4] sine(p)\n c = f32[4] add(a, b)\n ROOT r = f32[4] abs(c)\n",
+     "+p(16) +a(16) +b(16) -a c=a -b -c r=c -p -r"},
+    {"an operand is given once", "",
+     "f { fp = f32[4] parameter(0)\n fa = f32[4] abs(fp)\n fb = f32[4] sine(fp)\n"
+     "ROOT ft = (f32[4], f32[4]) tuple(fa, fb) }\n",
+     P "a = f32[4] abs(p)\n m = (f32[4], f32[4]) fusion(a), kind=kLoop, calls=f\n"
+       "x = f32[4] get-tuple-element(m), index=0\n y = f32[4] get-tuple-element(m), index=1\n"
+       "ROOT r = f32[4] add(x, y)\n",
+     "+p(16) +a(16) +m(16) -a m:1=a +m:2(16) -m +r(16) -m:1 -m:2 -p -r"},
+    {"a copy takes nothing over", "", "",
+     P "a = f32[4] abs(p)\n b = f32[4] copy(a)\n ROOT r = f32[4] reverse(b), dimensions={0}\n",
+     "+p(16) +a(16) +b(16) -a +r(16) -b -p -r"},
+    {"nor does what reads through a bitcast", "", "",
+     P "a = f32[4] abs(p)\n v = f32[2,2] bitcast(a)\n ROOT b = f32[2,2] sine(v)\n",
+     "+p(16) +a(16) +b(16) -a -p -b"},
+    /* HloBuffers */
+    {"an update is where its operand was", "", "",
+     P DUS_OPERANDS "a = f32[4] abs(p)\n x = f32[4] dynamic-update-slice(a, w, i)\n"
+                    "ROOT r = f32[4] sine(x)\n",
+     "+p(16) +a(16) x=a -a +r(16) -x -p -r"},
+    {"all of a loop's state", "", COND G,
+     P "a = f32[4] abs(p)\n x = f32[4] while(a), condition=cond, body=g\n"
+       "ROOT r = f32[4] reverse(x), dimensions={0}\n",
+     "+p(16) +a(16) cp=a -a gq=a -cp ga=a -gq x=a -ga +r(16) -x -p -r"},
+    {"a donated parameter and the result", ", input_output_alias={ {}: (0, {}) }", "",
+     P "a = f32[4] abs(p)\n ROOT r = f32[4] tanh(a)\n", "+p(16) +a(16) -p r=p -a -r"},
+};
+
+static const char *value_text(const Fixture *fixture, const Dataflow *flow, ValueId id) {
+  const HloValue *value = &flow->values.data[id];
+  Str name = inst_name(fixture->module, value->inst);
+  const char *part = value->part ? arena_printf(fixture->out, ":%u", value->part) : "";
+  return arena_printf(fixture->out, "%.*s%s", (int)name.len, name.data, part);
+}
+
+static const char *trace_text(const Fixture *fixture, const Dataflow *flow,
+                              const HeapTrace *trace) {
+  const char *text = NULL;
+  for (uint32_t i = 0; i < trace->events.len; i++) {
+    HeapEvent event = trace->events.data[i];
+    const char *value = value_text(fixture, flow, event.value);
+    switch (event.kind) {
+      case HEAP_ALLOC:
+        text_add(fixture->out, &text, "+%s(%lld)", value, (long long)event.bytes);
+        break;
+      case HEAP_SHARE:
+        text_add(fixture->out, &text, "%s=%s", value, value_text(fixture, flow, event.with));
+        break;
+      default: text_add(fixture->out, &text, "-%s", value); break;
+    }
+  }
+  return text;
+}
+
+START_TEST(trace_matches_table) {
+  Fixture fixture = fixture_parse_format("HloModule m%s\n%s\nENTRY e {\n%s}\n", rows[_i].header,
+                                         rows[_i].comps, rows[_i].body);
+  const Module *module = fixture.module;
+  Schedule schedule = schedule_in_text_order(module, fixture.out);
+  ValueAnalysis values = value_analysis_build(module, fixture.out, fixture.scratch);
+  LiveRanges ranges = live_ranges_build(module, &values.graph, &values.flow, &values.buffers,
+                                        &schedule, fixture.out, fixture.scratch);
+  HeapQuery query = {
+      .module = module, .flow = &values.flow, .buffers = &values.buffers, .ranges = &ranges};
+  HeapTrace trace = heap_simulate(&query, fixture.out, fixture.scratch);
+  check_text(trace_text(&fixture, &values.flow, &trace), rows[_i].trace, rows[_i].name);
+  fixture_free(&fixture);
+}
+END_TEST
+
+/* Ticks count what has bytes; the intervals are in the order of the values' ids, which is that of
+ * the graph and not of time. */
+START_TEST(requests_are_intervals) {
+  Fixture fixture = fixture_parse("HloModule m\nENTRY e {\n" P
+                                  "b = f32[4] sine(p)\n a = f32[4] abs(p)\n"
+                                  "e = f32[0] slice(p), slice={[0:0]}\n"
+                                  "c = f32[4] negate(a)\n ROOT r = f32[4] add(c, b)\n}\n");
+  const Module *module = fixture.module;
+  Schedule schedule = schedule_in_text_order(module, fixture.out);
+  ValueAnalysis values = value_analysis_build(module, fixture.out, fixture.scratch);
+  LiveRanges ranges = live_ranges_build(module, &values.graph, &values.flow, &values.buffers,
+                                        &schedule, fixture.out, fixture.scratch);
+  HeapQuery query = {
+      .module = module, .flow = &values.flow, .buffers = &values.buffers, .ranges = &ranges};
+  HeapTrace trace = heap_simulate(&query, fixture.out, fixture.scratch);
+  check_text(trace_text(&fixture, &values.flow, &trace),
+             "+p(16) +b(16) +a(16) +e(0) -e -a c=a -c r=c -b -p -r", "trace");
+  HeapRequests requests =
+      heap_requests(&trace, values.flow.values.len, fixture.out, fixture.scratch);
+  const char *text = NULL;
+  for (uint32_t i = 0; i < requests.len; i++) {
+    HeapInterval interval = requests.intervals[i];
+    const char *with = interval.with == NO_ID
+                           ? ""
+                           : value_text(&fixture, &values.flow, requests.values[interval.with]);
+    text_add(fixture.out, &text, "%s%s%s=%u-%u",
+             value_text(&fixture, &values.flow, requests.values[i]), *with ? "@" : "", with,
+             interval.begin, interval.end);
+    ck_assert_int_eq(interval.bytes, 16);
+  }
+  check_text(text, "p=0-8 a=2-3 c@a=4-5 b=1-7 r@c=6-9", "intervals");
+  fixture_free(&fixture);
+}
+END_TEST
+
+int main(void) {
+  Suite *suite = suite_create("heap_simulator");
+  TCase *tc = tcase_create("heap_simulator");
+  tcase_add_loop_test(tc, trace_matches_table, 0, sizeof rows / sizeof *rows);
+  tcase_add_test(tc, requests_are_intervals);
+  suite_add_tcase(suite, tc);
+  return run_suite(suite);
+}
