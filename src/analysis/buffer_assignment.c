@@ -1,0 +1,364 @@
+#include "analysis/buffer_assignment.h"
+
+#include <stdlib.h>
+
+#include "analysis/traverse.h"
+
+typedef struct Assigner {
+  const Module *module;
+  const ValueAnalysis *values;
+  const LiveRanges *ranges;
+  int64_t alignment;
+  BufferAssignment *result;
+  Allocations allocations;
+  VEC(uint32_t) reusable; /* allocations that a buffer may go into, oldest first */
+  bool *is_delayed;       /* by BufferId: for the heaps */
+  Arena *out;
+  Arena *scratch;
+} Assigner;
+
+/* ---- the order in which buffers are placed ---- */
+
+typedef struct SortKey {
+  int64_t bytes;
+  uint32_t position; /* of its first definition, callers before callees */
+  BufferId buffer;
+  bool is_live_out;
+} SortKey;
+
+static int by_size_then_position(const void *pa, const void *pb) {
+  const SortKey *a = pa, *b = pb;
+  if (a->bytes != b->bytes) return a->bytes > b->bytes ? -1 : 1;
+  if (a->is_live_out != b->is_live_out) return a->is_live_out ? -1 : 1;
+  if (a->position != b->position) return a->position < b->position ? -1 : 1;
+  return (a->buffer > b->buffer) - (a->buffer < b->buffer);
+}
+
+static uint32_t *number_positions(const Assigner *assigner) {
+  const Module *module = assigner->module;
+  const CallGraph *graph = &assigner->values->graph;
+  uint32_t *position = arena_array(assigner->scratch, uint32_t, module->insts.len), next = 0;
+  uint8_t *visited = arena_zarray(assigner->scratch, uint8_t, module->insts.len);
+  for (uint32_t i = graph->num_reachable; i-- > 0;) {
+    if (!comp_is_sequential(graph, graph->post_order[i])) continue;
+    Sequence order = inst_post_order(module, graph->post_order[i], visited, assigner->scratch,
+                                     assigner->scratch);
+    for (uint32_t k = 0; k < order.len; k++)
+      position[order.ids[k]] = next++;
+  }
+  return position;
+}
+
+static SortKey *sort_buffers(const Assigner *assigner) {
+  const HloBuffers *buffers = &assigner->values->buffers;
+  uint32_t *position = number_positions(assigner);
+  SortKey *keys = arena_array(assigner->scratch, SortKey, buffers->num_buffers);
+  for (BufferId buffer = 0; buffer < buffers->num_buffers; buffer++) {
+    keys[buffer] = (SortKey){.bytes = assigner->allocations.buffer_bytes[buffer],
+                             .position = UINT32_MAX,
+                             .buffer = buffer,
+                             .is_live_out = assigner->allocations.is_live_out[buffer]};
+    for (uint32_t i = buffers->first_value[buffer]; i < buffers->first_value[buffer + 1]; i++) {
+      InstId inst = assigner->values->flow.values.data[buffers->values[i]].inst;
+      if (position[inst] < keys[buffer].position) keys[buffer].position = position[inst];
+    }
+  }
+  if (buffers->num_buffers) qsort(keys, buffers->num_buffers, sizeof *keys, by_size_then_position);
+  return keys;
+}
+
+/* ---- buffers with allocations of their own ---- */
+
+static bool is_donated(const Module *module, const HloValue *value) {
+  const ModuleHeader *header = &module->source->header;
+  int64_t index = inst_get(module, value->inst)->index;
+  for (uint32_t i = 0; i < header->aliases.len; i++) {
+    const OutputAlias *alias = &header->aliases.data[i];
+    if (alias->param == index && alias->param_part == value->part) return true;
+  }
+  return false;
+}
+
+static bool assign_special(Assigner *assigner, BufferId buffer) {
+  const Module *module = assigner->module;
+  const HloBuffers *buffers = &assigner->values->buffers;
+  bool is_tuple = false, runs = true;
+  for (uint32_t i = buffers->first_value[buffer]; i < buffers->first_value[buffer + 1]; i++) {
+    const HloValue *value = &assigner->values->flow.values.data[buffers->values[i]];
+    const Instruction *inst = inst_get(module, value->inst);
+    if (inst->opcode == OPCODE_CONSTANT) {
+      allocations_new(&assigner->allocations, ALLOCATION_CONSTANT, buffer);
+      return true;
+    }
+    if (inst->opcode == OPCODE_PARAMETER && inst->parent == module->entry) {
+      uint32_t index = allocations_new(&assigner->allocations, ALLOCATION_PARAMETER, buffer);
+      if (is_donated(module, value)) {
+        assigner->allocations.list.data[index].is_donated = true;
+        *vec_push(assigner->scratch, &assigner->reusable) = index;
+      }
+      return true;
+    }
+    is_tuple |= shape_is_tuple(shape_get(&module->shapes, value->shape));
+    runs &= assigner->ranges->of[buffers->values[i]].start != NO_TIME;
+  }
+  if (!is_tuple && runs) return false;
+  allocations_new(&assigner->allocations, runs ? ALLOCATION_TUPLE : ALLOCATION_THREAD_LOCAL,
+                  buffer);
+  return true;
+}
+
+/* ---- buffers that may go where others were ---- */
+
+static bool reuse_operand(Assigner *assigner, BufferId buffer) {
+  const HloBuffers *buffers = &assigner->values->buffers;
+  for (uint32_t i = buffers->first_value[buffer]; i < buffers->first_value[buffer + 1]; i++) {
+    const HloValue *value = &assigner->values->flow.values.data[buffers->values[i]];
+    if (value->part != 0) continue;
+    uint32_t num_operands = inst_get(assigner->module, value->inst)->num_operands;
+    for (uint32_t k = 0; k < num_operands; k++) {
+      InstId operand = inst_operand(assigner->module, value->inst, k);
+      BufferId held = buffers->of[dataflow_value(&assigner->values->flow, operand, 0)];
+      uint32_t allocation = assigner->allocations.of[held];
+      if (allocation != NO_ID && allocations_try(&assigner->allocations, allocation, buffer)) {
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
+/* The newest first: they are the smallest. */
+static bool reuse_any(Assigner *assigner, BufferId buffer) {
+  uint64_t slices = allocations_slices(&assigner->allocations, buffer);
+  for (uint32_t i = assigner->reusable.len; i-- > 0;) {
+    uint32_t allocation = assigner->reusable.data[i];
+    if (assigner->allocations.list.data[allocation].busy_slices & slices) continue;
+    if (allocations_try(&assigner->allocations, allocation, buffer)) return true;
+  }
+  return false;
+}
+
+static void assign_buffers(Assigner *assigner) {
+  const SortKey *keys = sort_buffers(assigner);
+  for (uint32_t i = 0; i < assigner->values->buffers.num_buffers; i++) {
+    BufferId buffer = keys[i].buffer;
+    if (assign_special(assigner, buffer) || reuse_operand(assigner, buffer) ||
+        reuse_any(assigner, buffer)) {
+      continue;
+    }
+    if (!keys[i].is_live_out) {
+      assigner->is_delayed[buffer] = true;
+      continue;
+    }
+    uint32_t index = allocations_new(&assigner->allocations, ALLOCATION_PLAIN, buffer);
+    *vec_push(assigner->scratch, &assigner->reusable) = index;
+  }
+}
+
+/* ---- the others: a heap for each color ---- */
+
+/* The next color of a delayed buffer, after `color`; INT64_MAX when there is none. */
+static int64_t next_color(const Assigner *assigner, int64_t color) {
+  int64_t next = INT64_MAX;
+  for (BufferId buffer = 0; buffer < assigner->values->buffers.num_buffers; buffer++) {
+    if (!assigner->is_delayed[buffer]) continue;
+    int64_t other = allocations_color(&assigner->allocations, buffer);
+    if (other > color && other < next) next = other;
+  }
+  return next;
+}
+
+static void assign_heap(Assigner *assigner, int64_t color) {
+  uint32_t num_values = assigner->values->flow.values.len;
+  const HloBuffers *buffers = &assigner->values->buffers;
+  ArenaMark mark = arena_mark(assigner->scratch);
+  bool *is_wanted = arena_zarray(assigner->scratch, bool, num_values);
+  for (ValueId value = 0; value < num_values; value++) {
+    BufferId buffer = buffers->of[value];
+    is_wanted[value] =
+        assigner->is_delayed[buffer] && allocations_color(&assigner->allocations, buffer) == color;
+  }
+  HeapQuery query = {.module = assigner->module,
+                     .flow = &assigner->values->flow,
+                     .buffers = buffers,
+                     .ranges = assigner->ranges,
+                     .is_wanted = is_wanted};
+  Arena *inner = arena_new(arena_options(assigner->scratch));
+  HeapTrace trace = heap_simulate(&query, inner, assigner->scratch);
+  HeapRequests requests = heap_requests(&trace, num_values, inner, assigner->scratch);
+  HeapPacking packing = heap_pack(requests.intervals, requests.len, HEAP_BEST, assigner->alignment,
+                                  inner, assigner->scratch);
+  HeapEvent *events = vec_extend(assigner->out, &assigner->result->trace.events, trace.events.len);
+  if (trace.events.len) memcpy(events, trace.events.data, trace.events.len * sizeof *events);
+  uint32_t index = allocations_new(&assigner->allocations, ALLOCATION_HEAP, NO_ID);
+  for (ValueId value = 0; value < num_values; value++) {
+    if (is_wanted[value]) assigner->allocations.of[buffers->of[value]] = index;
+  }
+  for (uint32_t i = 0; i < requests.len; i++)
+    assigner->result->offsets[requests.values[i]] = packing.offsets[i];
+  arena_free(inner);
+  arena_reset(assigner->scratch, mark);
+  assigner->allocations.list.data[index].bytes = packing.bytes;
+  assigner->allocations.list.data[index].color = color;
+}
+
+/* ---- what expressions need for themselves ---- */
+
+/* Values that an instruction of a reducer or the like defines (HloDataflowAnalysis). */
+static uint32_t num_defined_parts(const Module *module, InstId id) {
+  switch (inst_get(module, id)->opcode) {
+    case OPCODE_BITCAST:
+    case OPCODE_GET_TUPLE_ELEMENT:
+    case OPCODE_OPT_BARRIER:
+    case OPCODE_DOMAIN:
+    case OPCODE_ADD_DEPENDENCY:
+    case OPCODE_CALL:
+    case OPCODE_CONDITIONAL:
+    case OPCODE_WHILE: return 0;
+    case OPCODE_TUPLE:
+    case OPCODE_COPY: return 1;
+    default: return inst_shape(module, id)->num_parts;
+  }
+}
+
+static void assign_expression(Assigner *assigner, CompId comp) {
+  const Module *module = assigner->module;
+  for (uint32_t i = 0; i < comp_num_insts(module, comp); i++) {
+    InstId id = comp_inst(module, comp, i);
+    ShapeId shape = inst_get(module, id)->shape;
+    bool is_constant = inst_get(module, id)->opcode == OPCODE_CONSTANT;
+    for (uint32_t part = 0; part < num_defined_parts(module, id); part++) {
+      AllocationKind kind = is_constant ? ALLOCATION_CONSTANT : ALLOCATION_THREAD_LOCAL;
+      uint32_t index = allocations_new(&assigner->allocations, kind, NO_ID);
+      assigner->allocations.list.data[index].bytes =
+          shape_get(&module->shapes, shape_part(&module->shapes, shape, part))->bytes;
+    }
+  }
+}
+
+static void assign_expressions(Assigner *assigner) {
+  const CallGraph *graph = &assigner->values->graph;
+  for (uint32_t i = 0; i < graph->num_reachable; i++) {
+    CompId comp = graph->post_order[i];
+    if (comp_is_sequential(graph, comp)) continue;
+    bool is_fused = false;
+    for (uint32_t k = graph->first_caller[comp]; k < graph->first_caller[comp + 1]; k++)
+      is_fused |= inst_get(assigner->module, graph->callers[k])->opcode == OPCODE_FUSION;
+    if (!is_fused) assign_expression(assigner, comp);
+  }
+}
+
+/* ---- temporaries become one allocation for each color ---- */
+
+static bool is_temp(const Allocation *allocation) {
+  switch (allocation->kind) {
+    case ALLOCATION_PARAMETER:
+    case ALLOCATION_CONSTANT:
+    case ALLOCATION_THREAD_LOCAL: return false;
+    default: return !allocation->is_live_out;
+  }
+}
+
+/* Moves temporaries behind all others, as std::partition does with pointers from both ends: which
+ * of them comes last matters, for it is not rounded up. */
+static uint32_t move_temps_back(Allocation *list, uint32_t len) {
+  uint32_t first = 0, last = len;
+  for (;;) {
+    while (first < last && !is_temp(&list[first]))
+      first++;
+    while (first < last && is_temp(&list[last - 1]))
+      last--;
+    if (first == last) return first;
+    Allocation other = list[first];
+    list[first] = list[--last];
+    list[last] = other;
+    first++;
+  }
+}
+
+/* Where an allocation went. */
+typedef struct Moved {
+  uint32_t index;
+  int64_t offset;
+} Moved;
+
+static void move_buffers(Assigner *assigner, const Moved *moved) {
+  const HloBuffers *buffers = &assigner->values->buffers;
+  BufferAssignment *result = assigner->result;
+  result->of = assigner->allocations.of;
+  for (ValueId value = 0; value < assigner->values->flow.values.len; value++)
+    result->offsets[value] += moved[result->of[buffers->of[value]]].offset;
+  for (BufferId buffer = 0; buffer < buffers->num_buffers; buffer++)
+    result->of[buffer] = moved[result->of[buffer]].index;
+}
+
+static void combine_temps(Assigner *assigner) {
+  Allocation *list = assigner->allocations.list.data;
+  uint32_t num_allocations = assigner->allocations.list.len;
+  Moved *moved = arena_zarray(assigner->scratch, Moved, num_allocations);
+  uint32_t num_kept = move_temps_back(list, num_allocations), len = num_kept;
+  for (uint32_t i = 0; i < num_kept; i++)
+    moved[list[i].id].index = i;
+  for (uint32_t i = num_kept; i < num_allocations; i++) {
+    uint32_t into = num_kept;
+    while (into < len && list[into].color != list[i].color)
+      into++;
+    moved[list[i].id].index = into;
+    if (into == len) {
+      list[len++] = list[i];
+      continue;
+    }
+    int64_t over = list[into].bytes % assigner->alignment;
+    if (over) list[into].bytes += assigner->alignment - over;
+    moved[list[i].id].offset = list[into].bytes;
+    list[into].kind = ALLOCATION_HEAP;
+    list[into].bytes += list[i].bytes;
+  }
+  assigner->allocations.list.len = len;
+  move_buffers(assigner, moved);
+}
+
+static void add_up(BufferAssignment *result) {
+  for (uint32_t i = 0; i < result->allocations.len; i++) {
+    const Allocation *allocation = &result->allocations.data[i];
+    bool is_param = allocation->kind == ALLOCATION_PARAMETER;
+    if (is_param) result->parameter_bytes += allocation->bytes;
+    if (allocation->is_live_out) result->output_bytes += allocation->bytes;
+    if (is_param && allocation->is_live_out) result->aliased_bytes += allocation->bytes;
+    if (allocation->kind == ALLOCATION_CONSTANT) result->constant_bytes += allocation->bytes;
+    if (allocation->kind == ALLOCATION_THREAD_LOCAL) {
+      result->thread_local_bytes += allocation->bytes;
+    }
+    if (is_temp(allocation)) result->temp_bytes += allocation->bytes;
+  }
+}
+
+BufferAssignment buffer_assignment_run(const Module *module, const ValueAnalysis *values,
+                                       const LiveRanges *ranges, int64_t alignment, Arena *out,
+                                       Arena *scratch) {
+  BufferAssignment result = {.offsets = arena_zarray(out, int64_t, values->flow.values.len)};
+  Arena *inner = arena_new(arena_options(scratch));
+  Assigner assigner = {
+      .module = module,
+      .values = values,
+      .ranges = ranges,
+      .alignment = alignment,
+      .result = &result,
+      .allocations = allocations_init(module, &values->flow, &values->buffers, ranges, out, inner),
+      .is_delayed = arena_zarray(inner, bool, values->buffers.num_buffers),
+      .out = out,
+      .scratch = inner};
+  assign_buffers(&assigner);
+  for (int64_t color = next_color(&assigner, -1); color != INT64_MAX;
+       color = next_color(&assigner, color)) {
+    assign_heap(&assigner, color);
+  }
+  assign_expressions(&assigner);
+  combine_temps(&assigner);
+  result.allocations.data = assigner.allocations.list.data;
+  result.allocations.len = assigner.allocations.list.len;
+  result.allocations.cap = assigner.allocations.list.cap;
+  add_up(&result);
+  arena_free(inner);
+  return result;
+}

@@ -1,0 +1,28 @@
+/* Where XLA puts every value of a scheduled module (xla/service/buffer_assignment.cc): parameters,
+ * constants, results and tables of pointers have allocations of their own; other values go into one
+ * of those as long as it is free, else into a heap that is packed from a simulation. */
+#ifndef REMAT_HLO_ANALYSIS_BUFFER_ASSIGNMENT_H
+#define REMAT_HLO_ANALYSIS_BUFFER_ASSIGNMENT_H
+
+#include "analysis/allocation.h"
+#include "analysis/heap_simulator.h"
+#include "analysis/liveness.h"
+
+typedef struct BufferAssignment {
+  VEC(Allocation) allocations; /* in XLA's order; temporaries of a color are one at the end */
+  uint32_t *of;                /* by BufferId: its allocation */
+  int64_t *offsets;            /* by ValueId: where it lies in its allocation */
+  HeapTrace trace;             /* of the values in heaps, colors one after the other */
+  int64_t parameter_bytes;
+  int64_t output_bytes;  /* what holds the results, parameters among them too */
+  int64_t aliased_bytes; /* parameters that hold results */
+  int64_t constant_bytes;
+  int64_t temp_bytes; /* heaps and tables, each at a multiple of the alignment */
+  int64_t thread_local_bytes;
+} BufferAssignment;
+
+BufferAssignment buffer_assignment_run(const Module *module, const ValueAnalysis *values,
+                                       const LiveRanges *ranges, int64_t alignment, Arena *out,
+                                       Arena *scratch);
+
+#endif

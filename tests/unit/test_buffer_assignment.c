@@ -1,0 +1,153 @@
+#include "analysis/buffer_assignment.h"
+
+#include "support.h"
+
+#define P "p = f32[4] parameter(0)\n"
+#define COND "cond { cp = f32[4] parameter(0)\n ROOT ct = pred[] constant(true) }\n"
+#define G "g { gq = f32[4] parameter(0)\n ROOT ga = f32[4] reverse(gq), dimensions={0} }\n"
+#define SUM "sum { l = f32[] parameter(0)\n m = f32[] parameter(1)\n ROOT s = f32[] add(l, m) }\n"
+#define DUS_OPERANDS "w = f32[1] constant({1})\n i = s32[] constant(0)\n"
+#define REVERSE(name, operand) name " = f32[4] reverse(" operand "), dimensions={0}\n"
+#define LARGE(name, operand) name " = f32[32] broadcast(" operand "), dimensions={}\n"
+
+/* Allocations in their order: kind, size, `:` and what is in them, `@` before an offset that is not
+ * 0. Kinds: param, donated, const, out, tuple, temp, local; a tuple of the result is out. */
+static const struct {
+  const char *name, *header, *comps, *body;
+  const char *allocations;
+} rows[] = {
+    /* allocations of their own */
+    {"a parameter and the result", "", "", P "ROOT r = f32[4] tanh(p)\n", "out16:r param16:p"},
+    {"larger ones first", "", "",
+     P "q = f32[32] parameter(1)\n ROOT r = f32[4] slice(q), slice={[0:4]}\n",
+     "param128:q out16:r param16:p"},
+    {"of equal sizes results, then operands before users", "", "",
+     P "q = f32[4] parameter(1)\n r = f32[4] subtract(q, p)\n s = f32[4] add(q, p)\n"
+       "ROOT t = (f32[4], f32[4]) tuple(s, r)\n",
+     "out16:s out16:r out16:t param16:q param16:p"},
+    {"a constant", "", "", P "c = f32[4] constant({1,2,3,4})\n ROOT r = f32[4] add(p, c)\n",
+     "out16:r param16:p const16:c"},
+    {"a constant that is a result", "", "",
+     P "c = f32[4] constant({1,2,3,4})\n ROOT t = (f32[4]) tuple(c)\n",
+     "const16:c param16:p out8:t"},
+    {"a reducer's values are its own, one by one", "", SUM,
+     P "z = f32[] constant(0)\n ROOT r = f32[] reduce(p, z), dimensions={0}, to_apply=sum\n",
+     "param16:p out4:r const4:z local4 local4 local4"},
+    {"what a fusion computes is nobody's", "",
+     "f { fp = f32[4] parameter(0)\n fa = f32[4] abs(fp)\n ROOT fb = f32[4] sine(fa) }\n",
+     P "ROOT r = f32[4] fusion(p), kind=kLoop, calls=f\n", "out16:r param16:p"},
+    /* temporaries */
+    {"temporaries side by side, aligned", "", "",
+     P REVERSE("a", "p") REVERSE("b", "a")
+         REVERSE("c", "b") "d = f32[4] add(b, c)\n"
+                           "ROOT r = f32[1] slice(d), slice={[0:1]}\n",
+     "param16:p out4:r temp80:a@64,b,c@64,d"},
+    {"where the result will be", "", "",
+     P REVERSE("a", "p") REVERSE("b", "a") "ROOT r = f32[4] reverse(b), dimensions={0}\n",
+     "out16:a,r param16:p temp16:b"},
+    {"a smaller one where the result will be", "", "",
+     P REVERSE("a", "p") "b = f32[8] concatenate(a, p), dimensions={0}\n"
+                         "c = f32[8] reverse(b), dimensions={0}\n ROOT r = f32[8] reverse(c), "
+                         "dimensions={0}\n",
+     "out32:b,r param16:p temp32:a,c"},
+    {"the result must fit exactly", ", input_output_alias={ {0}: (0, {}) }", "",
+     "p = f32[8] parameter(0)\n a = f32[4] slice(p), slice={[0:4]}\n" REVERSE(
+         "b", "a") "c = f32[8] concatenate(b, b), dimensions={0}\n ROOT t = (f32[8], f32[4]) "
+                   "tuple(c, b)\n",
+     "donated32:p,c out16:b out16:t temp16:a"},
+    {"a copy never where its operand was", "", "", P REVERSE("a", "p") "ROOT b = f32[4] copy(a)\n",
+     "out16:b param16:p temp16:a"},
+    /* in place */
+    {"the result where the operand was", "", "", P REVERSE("a", "p") "ROOT r = f32[4] sine(a)\n",
+     "out16:a,r param16:p"},
+    {"a donated parameter, before its values are read", ", input_output_alias={ {}: (0, {}) }", "",
+     P REVERSE("a", "p") REVERSE("b", "a") REVERSE("c", "b") "ROOT r = f32[4] abs(c)\n",
+     "donated16:p,b,r temp16:a,c"},
+    {"a loop's state is one", "", COND G,
+     P REVERSE("a", "p") "x = f32[4] while(a), condition=cond, body=g\n"
+                         "ROOT r = f32[1] slice(x), slice={[0:1]}\n",
+     "param16:p out4:r const1:ct temp16:ga,a,gq,cp,x"},
+    {"an update too", "", "",
+     P DUS_OPERANDS REVERSE("a", "p") "x = f32[4] dynamic-update-slice(a, w, i)\n"
+                                      "ROOT r = f32[1] slice(x), slice={[0:1]}\n",
+     "param16:p out4:r const4:w const4:i temp16:a,x"},
+    /* tables */
+    {"a table of pointers is a temporary in front of the heap", "", "",
+     P REVERSE("a", "p") REVERSE(
+         "b",
+         "a") "t = (f32[4], f32[4]) tuple(a, b)\n"
+              "u = (f32[4], f32[4]) opt-barrier(t)\n v = f32[4] get-tuple-element(u), index=0\n"
+              "w = f32[4] get-tuple-element(u), index=1\n s = f32[4] subtract(v, w)\n"
+              "ROOT r = f32[1] slice(s), slice={[0:1]}\n",
+     "param16:p out4:r temp208:a@64,b@128,t,s@192"},
+    {"behind it when a reducer's values change places with it", "", SUM,
+     P REVERSE("a", "p") REVERSE(
+         "b",
+         "a") "t = (f32[4], f32[4]) tuple(a, b)\n"
+              "u = (f32[4], f32[4]) opt-barrier(t)\n v = f32[4] get-tuple-element(u), index=0\n"
+              "w = f32[4] get-tuple-element(u), index=1\n s = f32[4] subtract(v, w)\n"
+              "z = f32[] constant(0)\n ROOT r = f32[] reduce(s, z), dimensions={0}, to_apply=sum\n",
+     "param16:p local4 out4:r const4:z local4 local4 temp208:a,b@64,t@192,s@128"},
+    {"colors have heaps of their own", "", "",
+     P "a = f32[4]{0:S(5)} reverse(p), dimensions={0}\n" REVERSE(
+         "b", "a") "ROOT r = f32[1] slice(b), slice={[0:1]}\n",
+     "param16:p out4:r temp16:b temp16:a"},
+    {"what needs no bytes", "", "",
+     "p = f32[0] parameter(0)\n a = f32[0] abs(p)\n ROOT r = f32[0] copy(a)\n",
+     "out0:r param0:p temp0:a"},
+};
+
+static const char *kind_text(const Allocation *allocation) {
+  switch (allocation->kind) {
+    case ALLOCATION_PARAMETER: return allocation->is_donated ? "donated" : "param";
+    case ALLOCATION_CONSTANT: return "const";
+    case ALLOCATION_THREAD_LOCAL: return "local";
+    case ALLOCATION_TUPLE: return allocation->is_live_out ? "out" : "tuple";
+    default: return allocation->is_live_out ? "out" : "temp";
+  }
+}
+
+static const char *allocations_text(const Fixture *fixture, const ValueAnalysis *values,
+                                    const BufferAssignment *assignment) {
+  const char *text = NULL;
+  for (uint32_t i = 0; i < assignment->allocations.len; i++) {
+    const Allocation *allocation = &assignment->allocations.data[i];
+    text_add(fixture->out, &text, "%s%lld", kind_text(allocation), (long long)allocation->bytes);
+    const char *separator = ":";
+    for (ValueId id = 0; id < values->flow.values.len; id++) {
+      if (assignment->of[values->buffers.of[id]] != i) continue;
+      HloValue value = values->flow.values.data[id];
+      Str name = inst_name(fixture->module, value.inst);
+      text = arena_printf(fixture->out, "%s%s%.*s", text, separator, (int)name.len, name.data);
+      if (value.part) text = arena_printf(fixture->out, "%s:%u", text, value.part);
+      if (assignment->offsets[id]) {
+        text = arena_printf(fixture->out, "%s@%lld", text, (long long)assignment->offsets[id]);
+      }
+      separator = ",";
+    }
+  }
+  return text;
+}
+
+START_TEST(allocations_match_table) {
+  Fixture fixture = fixture_parse_format("HloModule m%s\n%s\nENTRY e {\n%s}\n", rows[_i].header,
+                                         rows[_i].comps, rows[_i].body);
+  const Module *module = fixture.module;
+  Schedule schedule = schedule_in_text_order(module, fixture.out);
+  ValueAnalysis values = value_analysis_build(module, fixture.out, fixture.scratch);
+  LiveRanges ranges = live_ranges_build(module, &values.graph, &values.flow, &values.buffers,
+                                        &schedule, fixture.out, fixture.scratch);
+  BufferAssignment assignment =
+      buffer_assignment_run(module, &values, &ranges, 64, fixture.out, fixture.scratch);
+  check_text(allocations_text(&fixture, &values, &assignment), rows[_i].allocations, rows[_i].name);
+  fixture_free(&fixture);
+}
+END_TEST
+
+int main(void) {
+  Suite *suite = suite_create("buffer_assignment");
+  TCase *tc = tcase_create("buffer_assignment");
+  tcase_add_loop_test(tc, allocations_match_table, 0, sizeof rows / sizeof *rows);
+  suite_add_tcase(suite, tc);
+  return run_suite(suite);
+}
