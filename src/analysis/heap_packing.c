@@ -33,7 +33,7 @@ typedef struct Usage {
   Node *nodes; /* a heap: node 1 is the root, node num_leaves + i leaf i */
   uint32_t num_leaves;
   struct Leaf {
-    VEC(LeafItem) items; /* that begin or end in it */
+    VEC(LeafItem) items; /* that begin or end in it, by their runs */
   } * leaves;
 } Usage;
 
@@ -90,14 +90,21 @@ static void cover(Usage *usage, uint32_t node, Run run) {
   touch_upwards(usage, node, run);
 }
 
+static void add_to_leaf(Usage *usage, uint32_t leaf, LeafItem item) {
+  struct Leaf *items = &usage->leaves[leaf];
+  vec_push(usage->arena, &items->items);
+  uint32_t place = items->items.len - 1;
+  for (; place && items->items.data[place - 1].run.from > item.run.from; place--)
+    items->items.data[place] = items->items.data[place - 1];
+  items->items.data[place] = item;
+  touch_upwards(usage, usage->num_leaves + leaf, item.run);
+}
+
 static void use(Usage *usage, uint32_t begin, uint32_t end, Run run) {
   uint32_t first = begin / LEAF_TICKS, last = end / LEAF_TICKS;
-  LeafItem item = {begin, end, run};
-  *vec_push(usage->arena, &usage->leaves[first].items) = item;
-  touch_upwards(usage, usage->num_leaves + first, run);
+  add_to_leaf(usage, first, (LeafItem){begin, end, run});
   if (last == first) return;
-  *vec_push(usage->arena, &usage->leaves[last].items) = item;
-  touch_upwards(usage, usage->num_leaves + last, run);
+  add_to_leaf(usage, last, (LeafItem){begin, end, run});
   uint32_t low = usage->num_leaves + first + 1, high = usage->num_leaves + last;
   for (; low < high; low /= 2, high /= 2) {
     if (low & 1) cover(usage, low++, run);
@@ -105,51 +112,105 @@ static void use(Usage *usage, uint32_t begin, uint32_t end, Run run) {
   }
 }
 
-static void collect(Runs *found, const Runs *runs, Arena *arena) {
-  if (runs->list.len == 0) return;
-  Run *to = vec_extend(arena, &found->list, runs->list.len);
-  memcpy(to, runs->list.data, runs->list.len * sizeof *to);
+/* ---- what is in use at some time ---- */
+
+typedef struct RunSlice {
+  const Run *data; /* ascending */
+  uint32_t len;
+} RunSlice;
+
+/* Lists of runs to be merged, and room for doing so. */
+typedef struct Search {
+  Arena *arena;
+  VEC(RunSlice) slices;
+  uint64_t num_runs; /* in all slices */
+  Runs from_leaves;  /* what slices from leaves point to */
+  Runs merged[2];
+} Search;
+
+static void add_slice(Search *search, const Run *data, uint32_t len) {
+  if (len == 0) return;
+  *vec_push(search->arena, &search->slices) = (RunSlice){data, len};
+  search->num_runs += len;
 }
 
-static void collect_leaf(const Usage *usage, uint32_t leaf, uint32_t begin, uint32_t end,
-                         Runs *found, Arena *arena) {
+static void search_node(Search *search, const Runs *runs) {
+  add_slice(search, runs->list.data, runs->list.len);
+}
+
+/* At most LEAF_TICKS items: `from_leaves` has room. */
+static void search_leaf(Search *search, const Usage *usage, uint32_t leaf, uint32_t begin,
+                        uint32_t end) {
   const struct Leaf *items = &usage->leaves[leaf];
+  Runs *found = &search->from_leaves;
+  uint32_t first = found->list.len;
   for (uint32_t i = 0; i < items->items.len; i++) {
     const LeafItem *item = &items->items.data[i];
-    if (item->begin <= end && item->end >= begin) *vec_push(arena, &found->list) = item->run;
+    if (item->begin <= end && item->end >= begin) found->list.data[found->list.len++] = item->run;
   }
+  add_slice(search, found->list.data + first, found->list.len - first);
 }
 
-/* Appends what is in use at some tick of [begin, end], in no order. */
-static void find_used(const Usage *usage, uint32_t begin, uint32_t end, Runs *found, Arena *arena) {
+/* What is in use at some tick of [begin, end]. */
+static void search_time(Search *search, const Usage *usage, uint32_t begin, uint32_t end) {
   uint32_t first = begin / LEAF_TICKS, last = end / LEAF_TICKS;
-  collect_leaf(usage, first, begin, end, found, arena);
-  if (last != first) collect_leaf(usage, last, begin, end, found, arena);
+  search_leaf(search, usage, first, begin, end);
+  if (last != first) search_leaf(search, usage, last, begin, end);
   uint32_t low = usage->num_leaves + first, high = usage->num_leaves + last;
   for (; low != high; low /= 2, high /= 2) {
-    collect(found, &usage->nodes[low].cover, arena);
-    collect(found, &usage->nodes[high].cover, arena);
+    search_node(search, &usage->nodes[low].cover);
+    search_node(search, &usage->nodes[high].cover);
   }
   for (; low; low /= 2)
-    collect(found, &usage->nodes[low].cover, arena);
+    search_node(search, &usage->nodes[low].cover);
   low = usage->num_leaves + first + 1, high = usage->num_leaves + last;
   for (; low < high; low /= 2, high /= 2) {
-    if (low & 1) collect(found, &usage->nodes[low++].touched, arena);
-    if (high & 1) collect(found, &usage->nodes[--high].touched, arena);
+    if (low & 1) search_node(search, &usage->nodes[low++].touched);
+    if (high & 1) search_node(search, &usage->nodes[--high].touched);
   }
 }
 
-static int by_from(const void *pa, const void *pb) {
-  const Run *a = pa, *b = pb;
-  return (a->from > b->from) - (a->from < b->from);
+/* Writes the runs of both, joined where they touch, and returns how many there are. */
+static uint32_t merge_slices(RunSlice a, RunSlice b, Run *out) {
+  uint32_t i = 0, k = 0, len = 0;
+  while (i < a.len || k < b.len) {
+    bool takes_a = k == b.len || (i < a.len && a.data[i].from <= b.data[k].from);
+    Run run = takes_a ? a.data[i++] : b.data[k++];
+    if (len && run.from <= out[len - 1].to) {
+      if (run.to > out[len - 1].to) out[len - 1].to = run.to;
+    } else {
+      out[len++] = run;
+    }
+  }
+  return len;
+}
+
+/* Merges pairs of slices until there is one. */
+static RunSlice merge_all(Search *search) {
+  uint32_t room = search->num_runs < UINT32_MAX ? (uint32_t)search->num_runs : UINT32_MAX;
+  for (uint32_t i = 0; i < 2; i++)
+    vec_reserve(search->arena, &search->merged[i].list, room);
+  RunSlice *slices = search->slices.data;
+  uint32_t num_slices = search->slices.len;
+  for (uint32_t pass = 0; num_slices > 1; pass ^= 1) {
+    Run *out = search->merged[pass].list.data;
+    uint32_t num_merged = 0;
+    for (uint32_t i = 0; i < num_slices; i += 2) {
+      RunSlice none = {NULL, 0};
+      uint32_t len = merge_slices(slices[i], i + 1 < num_slices ? slices[i + 1] : none, out);
+      slices[num_merged++] = (RunSlice){out, len};
+      out += len;
+    }
+    num_slices = num_merged;
+  }
+  return num_slices ? slices[0] : (RunSlice){NULL, 0};
 }
 
 /* Where the smallest gap between runs begins that has room for `bytes`; the first of several. */
-static int64_t best_gap(Runs *used, int64_t bytes) {
-  if (used->list.len) qsort(used->list.data, used->list.len, sizeof *used->list.data, by_from);
+static int64_t best_gap(RunSlice used, int64_t bytes) {
   int64_t free_from = 0, best = -1, best_bytes = INT64_MAX;
-  for (uint32_t i = 0; i < used->list.len; i++) {
-    Run run = used->list.data[i];
+  for (uint32_t i = 0; i < used.len; i++) {
+    Run run = used.data[i];
     int64_t gap = run.from - free_from;
     if (gap >= bytes && gap < best_bytes) {
       best = free_from;
@@ -269,15 +330,18 @@ static HeapPacking place_all(const Packer *packer,
     keys[i] = key_of(packer, i);
   if (packer->groups.len) qsort(keys, packer->groups.len, sizeof *keys, by_keys);
   Usage usage = usage_new(packer->num_ticks, arena);
-  Runs used = {0};
+  Search search = {.arena = arena};
   for (uint32_t i = 0; i < packer->groups.len; i++) {
     const Group *group = &packer->groups.list[keys[i].group];
-    used.list.len = 0;
+    search.slices.len = search.from_leaves.list.len = 0;
+    search.num_runs = 0;
+    uint32_t num_members = group->last - group->first;
+    vec_reserve(arena, &search.from_leaves.list, num_members * 2 * LEAF_TICKS);
     for (uint32_t k = group->first; k < group->last; k++) {
       const HeapInterval *member = &packer->intervals[packer->groups.members[k]];
-      find_used(&usage, member->begin, member->end, &used, arena);
+      search_time(&search, &usage, member->begin, member->end);
     }
-    int64_t offset = best_gap(&used, group->bytes);
+    int64_t offset = best_gap(merge_all(&search), group->bytes);
     if (offset + group->bytes > packing.bytes) packing.bytes = offset + group->bytes;
     Run run = {offset, round_up(offset + group->bytes, packer->alignment)};
     for (uint32_t k = group->first; k < group->last; k++) {
