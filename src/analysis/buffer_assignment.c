@@ -188,8 +188,8 @@ static void assign_heap(Assigner *assigner, int64_t color) {
   HeapRequests requests = heap_requests(&trace, num_values, inner, assigner->scratch);
   HeapPacking packing = heap_pack(requests.intervals, requests.len, HEAP_BEST, assigner->alignment,
                                   inner, assigner->scratch);
-  HeapEvent *events = vec_extend(assigner->out, &assigner->result->trace.events, trace.events.len);
-  if (trace.events.len) memcpy(events, trace.events.data, trace.events.len * sizeof *events);
+  heap_count_live(&trace, COUNT_SHARED_ONCE, assigner->ranges->num_times, num_values,
+                  assigner->result->heap_bytes_at, assigner->result->taken_at, inner);
   uint32_t index = allocations_new(&assigner->allocations, ALLOCATION_HEAP, NO_ID);
   for (ValueId value = 0; value < num_values; value++) {
     if (is_wanted[value]) assigner->allocations.of[buffers->of[value]] = index;
@@ -336,7 +336,13 @@ static void add_up(BufferAssignment *result) {
 BufferAssignment buffer_assignment_run(const Module *module, const ValueAnalysis *values,
                                        const LiveRanges *ranges, int64_t alignment, Arena *out,
                                        Arena *scratch) {
-  BufferAssignment result = {.offsets = arena_zarray(out, int64_t, values->flow.values.len)};
+  uint32_t num_values = values->flow.values.len;
+  BufferAssignment result = {
+      .offsets = arena_zarray(out, int64_t, num_values),
+      .heap_bytes_at = arena_zarray(out, int64_t, (size_t)ranges->num_times + 1),
+      .taken_at = arena_array(out, LogicalTime, num_values)};
+  for (ValueId value = 0; value < num_values; value++)
+    result.taken_at[value] = NO_TIME;
   Arena *inner = arena_new(arena_options(scratch));
   Assigner assigner = {
       .module = module,

@@ -12,7 +12,9 @@ typedef struct BufferAssignment {
   VEC(Allocation) allocations; /* in XLA's order; temporaries of a color are one at the end */
   uint32_t *of;                /* by BufferId: its allocation */
   int64_t *offsets;            /* by ValueId: where it lies in its allocation */
-  HeapTrace trace;             /* of the values in heaps, colors one after the other */
+  int64_t *heap_bytes_at;      /* by time: live in heaps */
+  LogicalTime *taken_at;       /* by ValueId: when a value in a heap lost its memory to another one
+                                  before it was freed, NO_TIME = never */
   int64_t parameter_bytes;
   int64_t output_bytes;  /* what holds the results, parameters among them too */
   int64_t aliased_bytes; /* parameters that hold results */
@@ -21,6 +23,7 @@ typedef struct BufferAssignment {
   int64_t thread_local_bytes;
 } BufferAssignment;
 
+/* O(n log n) in values and operands, times the colors, and what heap_pack takes. */
 BufferAssignment buffer_assignment_run(const Module *module, const ValueAnalysis *values,
                                        const LiveRanges *ranges, int64_t alignment, Arena *out,
                                        Arena *scratch);

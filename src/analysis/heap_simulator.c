@@ -143,6 +143,62 @@ HeapTrace heap_simulate(const HeapQuery *query, Arena *out, Arena *scratch) {
   return sim.trace;
 }
 
+/* ---- what is live ---- */
+
+/* Adds up a trace. Values that have one piece of memory are a group, named after the first. */
+typedef struct Counter {
+  SharedCount count;
+  ValueId *group_of;    /* by ValueId */
+  int64_t *group_bytes; /* by group: what counts for it while it lives */
+  uint32_t *group_live; /* by group: values of it that are live */
+  int64_t live_bytes;
+} Counter;
+
+static void take(Counter *counter, const HeapEvent *event) {
+  ValueId group = event->kind == HEAP_SHARE ? counter->group_of[event->with] : event->value;
+  counter->group_of[event->value] = group;
+  if (counter->group_live[group]++ == 0 || counter->count == COUNT_SHARED_TWICE) {
+    counter->group_bytes[group] = event->bytes;
+    counter->live_bytes += event->bytes;
+  }
+}
+
+static void release(Counter *counter, const HeapEvent *event) {
+  ValueId group = counter->group_of[event->value];
+  if (--counter->group_live[group] == 0 || counter->count == COUNT_SHARED_TWICE) {
+    counter->live_bytes -= counter->group_bytes[group];
+  }
+}
+
+void heap_count_live(const HeapTrace *trace, SharedCount count, LogicalTime num_times,
+                     uint32_t num_values, int64_t *bytes_at, LogicalTime *taken_at,
+                     Arena *scratch) {
+  ArenaMark mark = arena_mark(scratch);
+  Counter counter = {.count = count,
+                     .group_of = arena_array(scratch, ValueId, num_values),
+                     .group_bytes = arena_array(scratch, int64_t, num_values),
+                     .group_live = arena_zarray(scratch, uint32_t, num_values)};
+  const HeapEvent *event = trace->events.data, *end = event + trace->events.len;
+  for (LogicalTime time = 0; time <= num_times; time++) {
+    int64_t most = counter.live_bytes;
+    for (; event < end && event->time == time; event++) {
+      if (event->kind == HEAP_FREE) {
+        release(&counter, event);
+        continue;
+      }
+      take(&counter, event);
+      if (counter.live_bytes > most) most = counter.live_bytes;
+      /* An operand is freed right before its memory is handed on. */
+      bool is_handed_on = event->kind == HEAP_SHARE && event > trace->events.data &&
+                          event[-1].kind == HEAP_FREE && event[-1].time == time &&
+                          event[-1].value == event->with;
+      if (is_handed_on) taken_at[event->with] = time;
+    }
+    bytes_at[time] += most;
+  }
+  arena_reset(scratch, mark);
+}
+
 HeapRequests heap_requests(const HeapTrace *trace, uint32_t num_values, Arena *out,
                            Arena *scratch) {
   ArenaMark mark = arena_mark(scratch);

@@ -40,6 +40,18 @@ typedef struct HeapQuery {
  * takes for operands that die. */
 HeapTrace heap_simulate(const HeapQuery *query, Arena *out, Arena *scratch);
 
+typedef enum SharedCount {
+  /* Where one value of a buffer hands over to the next, XLA counted both for that step, up to
+   * August 2026. Its `default` scheduler judged by this figure, so does ours. */
+  COUNT_SHARED_TWICE,
+  COUNT_SHARED_ONCE,
+} SharedCount;
+
+/* Adds to `bytes_at` the most that is live at each time up to `num_times`, and notes in `taken_at`,
+ * by value, when an operand's memory went to another value. */
+void heap_count_live(const HeapTrace *trace, SharedCount count, LogicalTime num_times,
+                     uint32_t num_values, int64_t *bytes_at, LogicalTime *taken_at, Arena *scratch);
+
 /* What a trace asks for, for heap_pack: a tick an event. Values without bytes ask for nothing. */
 typedef struct HeapRequests {
   HeapInterval *intervals; /* in the order of their values' ids */

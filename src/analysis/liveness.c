@@ -1,6 +1,5 @@
 #include "analysis/liveness.h"
 
-#include "analysis/heap_simulator.h"
 #include "analysis/memory_model.h"
 
 ValueAnalysis value_analysis_build(const Module *module, Arena *out, Arena *scratch) {
@@ -9,61 +8,6 @@ ValueAnalysis value_analysis_build(const Module *module, Arena *out, Arena *scra
   analysis.flow = dataflow_build(module, &analysis.graph, out, scratch);
   analysis.buffers = hlo_buffers_build(module, &analysis.flow, out, scratch);
   return analysis;
-}
-
-/* Adds up a trace. Values that have one piece of memory are a group, named after the first. */
-typedef struct Counter {
-  SharedCount count;
-  ValueId *group_of;    /* by ValueId */
-  int64_t *group_bytes; /* by group: what counts for it while it lives */
-  uint32_t *group_live; /* by group: values of it that are live */
-  int64_t live_bytes;
-} Counter;
-
-static void take(Counter *counter, const HeapEvent *event) {
-  ValueId group = event->kind == HEAP_SHARE ? counter->group_of[event->with] : event->value;
-  counter->group_of[event->value] = group;
-  if (counter->group_live[group]++ == 0 || counter->count == COUNT_SHARED_TWICE) {
-    counter->group_bytes[group] = event->bytes;
-    counter->live_bytes += event->bytes;
-  }
-}
-
-static void release(Counter *counter, const HeapEvent *event) {
-  ValueId group = counter->group_of[event->value];
-  if (--counter->group_live[group] == 0 || counter->count == COUNT_SHARED_TWICE) {
-    counter->live_bytes -= counter->group_bytes[group];
-  }
-}
-
-static void count_bytes(const HeapTrace *trace, SharedCount count, Liveness *result,
-                        uint32_t num_values, Arena *scratch) {
-  Counter counter = {.count = count,
-                     .group_of = arena_array(scratch, ValueId, num_values),
-                     .group_bytes = arena_array(scratch, int64_t, num_values),
-                     .group_live = arena_zarray(scratch, uint32_t, num_values)};
-  const HeapEvent *event = trace->events.data, *end = event + trace->events.len;
-  for (LogicalTime time = 0; time <= result->ranges.num_times; time++) {
-    int64_t *bytes = &result->bytes_at[time];
-    *bytes = counter.live_bytes;
-    for (; event < end && event->time == time; event++) {
-      if (event->kind == HEAP_FREE) {
-        release(&counter, event);
-        continue;
-      }
-      take(&counter, event);
-      if (counter.live_bytes > *bytes) *bytes = counter.live_bytes;
-      /* An operand is freed right before its memory is handed on. */
-      bool is_handed_on = event->kind == HEAP_SHARE && event > trace->events.data &&
-                          event[-1].kind == HEAP_FREE && event[-1].time == time &&
-                          event[-1].value == event->with;
-      if (is_handed_on) result->taken_at[event->with] = time;
-    }
-    if (*bytes > result->peak_bytes) {
-      result->peak_bytes = *bytes;
-      result->peak_time = time;
-    }
-  }
 }
 
 Liveness liveness_run(const Module *module, const ValueAnalysis *values, const Schedule *schedule,
@@ -82,7 +26,14 @@ Liveness liveness_run(const Module *module, const ValueAnalysis *values, const S
                      .buffers = &values->buffers,
                      .ranges = &result.ranges};
   HeapTrace trace = heap_simulate(&query, inner, scratch);
-  count_bytes(&trace, count, &result, num_values, inner);
+  heap_count_live(&trace, count, result.ranges.num_times, num_values, result.bytes_at,
+                  result.taken_at, inner);
+  for (LogicalTime time = 0; time <= result.ranges.num_times; time++) {
+    if (result.bytes_at[time] > result.peak_bytes) {
+      result.peak_bytes = result.bytes_at[time];
+      result.peak_time = time;
+    }
+  }
   if (result.peak_time < result.ranges.num_times) {
     result.peak_inst = result.ranges.flat[result.peak_time];
   }

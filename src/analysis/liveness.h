@@ -4,7 +4,7 @@
 #ifndef REMAT_HLO_ANALYSIS_LIVENESS_H
 #define REMAT_HLO_ANALYSIS_LIVENESS_H
 
-#include "analysis/live_range.h"
+#include "analysis/heap_simulator.h"
 
 /* What does not depend on the schedule: built once, used for any number of them. */
 typedef struct ValueAnalysis {
@@ -14,13 +14,6 @@ typedef struct ValueAnalysis {
 } ValueAnalysis;
 
 ValueAnalysis value_analysis_build(const Module *module, Arena *out, Arena *scratch);
-
-typedef enum SharedCount {
-  /* Where one value of a buffer hands over to the next, XLA counted both for that step, up to
-   * August 2026. Its `default` scheduler judged by this figure, so does ours. */
-  COUNT_SHARED_TWICE,
-  COUNT_SHARED_ONCE,
-} SharedCount;
 
 typedef struct Liveness {
   int64_t peak_bytes;
