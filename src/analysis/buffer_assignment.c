@@ -199,6 +199,7 @@ static void assign_heap(Assigner *assigner, int64_t color) {
   arena_free(inner);
   arena_reset(assigner->scratch, mark);
   assigner->allocations.list.data[index].bytes = packing.bytes;
+  assigner->result->heap_bytes += packing.bytes;
   assigner->allocations.list.data[index].color = color;
 }
 

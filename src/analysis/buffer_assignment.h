@@ -20,6 +20,7 @@ typedef struct BufferAssignment {
   int64_t aliased_bytes; /* parameters that hold results */
   int64_t constant_bytes;
   int64_t temp_bytes; /* heaps and tables, each at a multiple of the alignment */
+  int64_t heap_bytes; /* of temp_bytes: the heaps alone */
   int64_t thread_local_bytes;
 } BufferAssignment;
 

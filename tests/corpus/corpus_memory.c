@@ -180,6 +180,16 @@ static void check_places(const Analysis *analysis, const BufferAssignment *got,
   free(text);
 }
 
+static void check_model(const rh_module *module, const cJSON *truth, const char *folder) {
+  rh_memory memory;
+  ck_assert_int_eq(rh_measure_memory(module, "heap", &memory, NULL), RH_OK);
+  check_bytes(folder, truth, "parameter_bytes", memory.parameter_bytes);
+  check_bytes(folder, truth, "output_bytes", memory.output_bytes - memory.aliased_bytes);
+  check_bytes(folder, truth, "parameter_aliased_out_bytes", memory.aliased_bytes);
+  check_bytes(folder, truth, "constant_bytes", memory.constant_bytes);
+  check_bytes(folder, truth, "temp_allocation_bytes", memory.temp_bytes);
+}
+
 static void check_assignment(const Analysis *analysis, const char *folder) {
   char name[200];
   snprintf(name, sizeof name, "%s/truth.json", folder);
@@ -193,6 +203,7 @@ static void check_assignment(const Analysis *analysis, const char *folder) {
   check_bytes(folder, truth, "thread_local_bytes", got.thread_local_bytes);
   check_bytes(folder, truth, "temp_allocation_bytes", got.temp_bytes);
   check_places(analysis, &got, folder);
+  check_model(analysis->loaded.module, truth, folder);
   cJSON_Delete(json);
 }
 
@@ -216,13 +227,12 @@ START_TEST(assignment_equals_xla) {
   snprintf(folder, sizeof folder, "memory/%s/%s", orders[_i / NUM_STEPS], step);
   snprintf(name, sizeof name, "%s/%s", folder,
            has_barriers(step) ? "after_optimizations.txt" : "post_scheduler.hlo");
-  CorpusModule loaded = corpus_load(name);
-  Analysis analysis;
-  analyze(&analysis, loaded.module);
+  Analysis analysis = {.loaded = corpus_load(name)};
+  analyze(&analysis, analysis.loaded.module);
   check_live_ranges(&analysis, folder);
   check_assignment(&analysis, folder);
   analysis_free(&analysis);
-  corpus_unload(&loaded);
+  corpus_unload(&analysis.loaded);
 }
 END_TEST
 

@@ -30,16 +30,34 @@ static const Row rows[] = {
     /* At b: p, a and b. */
     {"a chain", "liveness", ENTRY(CHAIN), 4 * K, K, 4, 0, 0, "b", "b p a"},
     {"a chain", "liveness-once", ENTRY(CHAIN), 4 * K, K, 4, 0, 0, "b", "b p a"},
+    /* p and r all the time, at b also a and b. */
+    {"a chain", "heap", ENTRY(CHAIN), 4 * K + 4, K, 4, 0, 0, "b", "b p a r"},
+    /* a lies where the result will be. */
+    {"in the result's place", "heap",
+     ENTRY("p = f32[256] parameter(0)\n a = f32[256] abs(p)\n ROOT r = f32[256] sine(a)\n"), 2 * K,
+     K, K, 0, 0, "p", "p r"},
+    /* b takes 100 bytes, a 92 behind it, at 128: 192 live in a block of 220. */
+    {"a gap", "heap",
+     ENTRY("p = f32[] parameter(0)\n b = f32[25] broadcast(p), dimensions={}\n"
+           "a = f32[23] slice(b), slice={[0:23]}\n c = f32[23] reverse(a), dimensions={0}\n"
+           "ROOT r = f32[] slice(c), slice={[0:1]}\n"),
+     4 + 4 + 220, 4, 4, 0, 0, "a", "b a p r"},
     /* The parameter itself is the result. */
     {"nothing at all", "xla-remat", ENTRY("ROOT p = f32[256] parameter(0)\n"), K, K, K, 0, 0, NULL,
      ""},
     {"nothing at all", "liveness", ENTRY("ROOT p = f32[256] parameter(0)\n"), K, K, K, 0, 0,
+     "ROOT p", "p"},
+    {"nothing at all", "heap", ENTRY("ROOT p = f32[256] parameter(0)\n"), 2 * K, K, K, 0, 0,
      "ROOT p", "p"},
     /* At a the donated p and a, of which one is the other: sizes are the text's. */
     {"an alias", "xla-remat",
      "HloModule m, is_scheduled=true, input_output_alias={ {}: (0, {}, may-alias) }\n"
      "ENTRY e { p = f32[256] parameter(0)\n ROOT a = f32[256] abs(p) }\n",
      K, K, K, K, 0, NULL, ""},
+    {"an alias", "heap",
+     "HloModule m, is_scheduled=true, input_output_alias={ {}: (0, {}, may-alias) }\n"
+     "ENTRY e { p = f32[256] parameter(0)\n ROOT a = f32[256] abs(p) }\n",
+     K, K, K, K, 0, "p", "p"},
     /* The constants of the loop's condition are counted (8 + 1), those of a reducer are not. */
     {"constants", "xla-remat",
      "HloModule m, is_scheduled=true\n" COND BODY
@@ -94,7 +112,9 @@ START_TEST(bytes_while_each_runs) {
   static const struct {
     const char *model;
     int64_t a, b, r;
-  } at[] = {{"xla-remat", K, 3 * K, 2 * K}, {"liveness", 2 * K, 4 * K, 3 * K + 4}};
+  } at[] = {{"xla-remat", K, 3 * K, 2 * K},
+            {"liveness", 2 * K, 4 * K, 3 * K + 4},
+            {"heap", 2 * K + 4, 4 * K + 4, 3 * K + 4}};
   Fixture fixture = fixture_parse(
       "HloModule m, is_scheduled=true\nf { ROOT q = f32[] parameter(0) }\n"
       "ENTRY e {\n" CHAIN "}\n");

@@ -1,0 +1,122 @@
+/* The memory model `heap`: what XLA:CPU's buffer assignment takes. Parameters and results are held
+ * all the time; temporaries are one block, as large as its packing makes it, of which more or less
+ * is live. */
+#include "analysis/buffer_assignment.h"
+#include "analysis/memory_model.h"
+
+enum { CPU_ALIGNMENT = 64 }; /* xla::cpu::MinAlign, Eigen's with AVX-512 */
+
+typedef struct HeapModel {
+  ValueAnalysis values;
+  LiveRanges ranges;
+  BufferAssignment assignment;
+  int64_t held_bytes; /* parameters, results and tables of pointers, at any time */
+  LogicalTime peak_time;
+} HeapModel;
+
+static HeapModel run(const Module *module, const Schedule *schedule, const MemoryProfile *profile,
+                     Arena *out, Arena *scratch) {
+  HeapModel model = {.values = value_analysis_build(module, out, scratch)};
+  const ValueAnalysis *values = &model.values;
+  model.ranges = live_ranges_build(module, &values->graph, &values->flow, &values->buffers,
+                                   schedule, out, scratch);
+  model.assignment =
+      buffer_assignment_run(module, values, &model.ranges, CPU_ALIGNMENT, out, scratch);
+  model.held_bytes = profile->parameter_bytes + profile->output_bytes - profile->aliased_bytes +
+                     model.assignment.temp_bytes - model.assignment.heap_bytes;
+  const int64_t *bytes_at = model.assignment.heap_bytes_at;
+  for (LogicalTime time = 1; time < model.ranges.num_times; time++) {
+    if (bytes_at[time] > bytes_at[model.peak_time]) model.peak_time = time;
+  }
+  return model;
+}
+
+MemoryProfile measure_heap(const Module *module, const Schedule *schedule, Arena *out,
+                           Arena *scratch) {
+  MemoryProfile profile;
+  memory_profile_init(&profile, module, out, scratch);
+  profile.counts_params = true;
+  Arena *arena = arena_new(arena_options(scratch));
+  HeapModel model = run(module, schedule, &profile, arena, scratch);
+  profile.peak_bytes = model.held_bytes + model.assignment.heap_bytes;
+  profile.constant_bytes = model.assignment.constant_bytes; /* those of reducers, too */
+  if (model.peak_time < model.ranges.num_times && profile.peak_bytes > 0) {
+    profile.peak_inst = model.ranges.flat[model.peak_time];
+  }
+  for (LogicalTime time = 0; time < model.ranges.num_times; time++) {
+    profile.bytes_at[model.ranges.flat[time]] =
+        model.held_bytes + model.assignment.heap_bytes_at[time];
+  }
+  arena_free(arena);
+  return profile;
+}
+
+/* ---- what lives at the peak ---- */
+
+static bool is_live(const HeapModel *model, ValueId value) {
+  LiveRange range = model->ranges.of[value];
+  LogicalTime taken = model->assignment.taken_at[value];
+  return range.start != NO_TIME && range.start <= model->peak_time &&
+         range.end >= model->peak_time && (taken == NO_TIME || taken > model->peak_time);
+}
+
+/* Who stands for memory that several values have one after the other: the one that lives, of two
+ * that hand over the later; else the result. */
+static uint64_t rank(const HeapModel *model, const bool *is_result, ValueId value) {
+  if (is_live(model, value)) return (UINT64_C(2) << 32) + model->ranges.of[value].start;
+  return is_result[model->values.buffers.of[value]];
+}
+
+static void stand_for(const HeapModel *model, const bool *is_result, ValueId *chosen,
+                      ValueId value) {
+  if (*chosen == NO_ID || rank(model, is_result, value) > rank(model, is_result, *chosen)) {
+    *chosen = value;
+  }
+}
+
+static void add_live(LiveSet *live, const HeapModel *model, ValueId value, int64_t bytes) {
+  const HloValue *held = &model->values.flow.values.data[value];
+  if (bytes > 0) live->list[live->len++] = (LiveBuffer){held->inst, held->part, bytes};
+}
+
+LiveSet live_at_peak_heap(const Module *module, const Schedule *schedule, Arena *out,
+                          Arena *scratch) {
+  Arena *arena = arena_new(arena_options(scratch));
+  MemoryProfile profile;
+  memory_profile_init(&profile, module, arena, scratch);
+  HeapModel model = run(module, schedule, &profile, arena, scratch);
+  const Dataflow *flow = &model.values.flow;
+  const HloBuffers *buffers = &model.values.buffers;
+  uint32_t num_allocations = model.assignment.allocations.len;
+  ValueId *of_allocation = arena_array(arena, ValueId, num_allocations);
+  ValueId *of_buffer = arena_array(arena, ValueId, buffers->num_buffers);
+  memset(of_allocation, 0xff, num_allocations * sizeof *of_allocation);
+  memset(of_buffer, 0xff, buffers->num_buffers * sizeof *of_buffer);
+  bool *is_result = arena_zarray(arena, bool, buffers->num_buffers);
+  InstId root = comp_get(module, module->entry)->root;
+  for (uint32_t part = 0; part < inst_shape(module, root)->num_parts; part++)
+    is_result[buffers->of[dataflow_value(flow, root, part)]] = true;
+  LiveSet live = {.list = arena_array(out, LiveBuffer, flow->values.len)};
+  for (ValueId value = 0; value < flow->values.len; value++) {
+    BufferId buffer = buffers->of[value];
+    const Allocation *allocation = &model.assignment.allocations.data[model.assignment.of[buffer]];
+    bool is_tuple = shape_is_tuple(shape_get(&module->shapes, flow->values.data[value].shape));
+    if (allocation->kind == ALLOCATION_PARAMETER || allocation->is_live_out) {
+      stand_for(&model, is_result, &of_allocation[model.assignment.of[buffer]], value);
+    } else if (allocation->kind == ALLOCATION_TUPLE || allocation->kind == ALLOCATION_HEAP) {
+      if (is_tuple || is_live(&model, value))
+        stand_for(&model, is_result, &of_buffer[buffer], value);
+    }
+  }
+  for (uint32_t i = 0; i < num_allocations; i++) {
+    if (of_allocation[i] == NO_ID) continue;
+    add_live(&live, &model, of_allocation[i], model.assignment.allocations.data[i].bytes);
+  }
+  for (BufferId buffer = 0; buffer < buffers->num_buffers; buffer++) {
+    if (of_buffer[buffer] == NO_ID) continue;
+    add_live(&live, &model, of_buffer[buffer], flow->values.data[of_buffer[buffer]].bytes);
+  }
+  live_set_sort(&live);
+  arena_free(arena);
+  return live;
+}
