@@ -104,8 +104,8 @@ LiveSet live_at_peak_heap(const Module *module, const Schedule *schedule, Arena 
     if (allocation->kind == ALLOCATION_PARAMETER || allocation->is_live_out) {
       stand_for(&model, is_result, &of_allocation[model.assignment.of[buffer]], value);
     } else if (allocation->kind == ALLOCATION_TUPLE || allocation->kind == ALLOCATION_HEAP) {
-      if (is_tuple || is_live(&model, value))
-        stand_for(&model, is_result, &of_buffer[buffer], value);
+      bool holds = is_tuple || is_live(&model, value);
+      if (holds) stand_for(&model, is_result, &of_buffer[buffer], value);
     }
   }
   for (uint32_t i = 0; i < num_allocations; i++) {
