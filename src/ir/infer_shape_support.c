@@ -267,7 +267,7 @@ static const char *check_tiles(const LayoutExtras *extras) {
     int64_t rank = extras->tile_words[i++];
     if (rank == 0) return "its layout has an empty tile";
     for (int64_t k = 0; k < rank; k++, i++) {
-      if (extras->tile_words[i] <= 0 && extras->tile_words[i] != COMBINED_TILE_DIM) {
+      if (!tile_dim_is_valid(extras->tile_words[i])) {
         return "its layout has a tile dimension that is not positive";
       }
     }

@@ -422,10 +422,10 @@ static void put_layout(TextBuffer *buffer, const Shape *shape) {
       put(buffer, "(");
       for (int64_t k = 0; k < rank; k++, i++) {
         if (k) put(buffer, ",");
-        if (extras->tile_words[i] == COMBINED_TILE_DIM) {
-          put(buffer, "*");
-        } else {
-          put_int(buffer, extras->tile_words[i]);
+        switch (extras->tile_words[i]) {
+          case COMBINED_TILE_DIM: put(buffer, "*"); break;
+          case DYNAMIC_TILE_DIM: put(buffer, "d"); break;
+          default: put_int(buffer, extras->tile_words[i]); break;
         }
       }
       put(buffer, ")");

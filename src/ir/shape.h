@@ -50,13 +50,19 @@ typedef struct LayoutExtras {
   int64_t metadata_prefix;  /* M(n), bytes */
   int64_t index_type;       /* #(type), an ElementType + 1; 0 = none */
   int64_t pointer_type;     /* *(type), likewise */
-  uint32_t num_tile_words;  /* per tile: its rank, then its dims (INT64_MIN = `*`) */
+  uint32_t num_tile_words;  /* per tile: its rank, then its dims */
   uint32_t num_split_words; /* per split config: dimension, count, indices */
   const int64_t *tile_words;
   const int64_t *split_words;
 } LayoutExtras;
 
-#define COMBINED_TILE_DIM INT64_MIN
+/* Special tile dimensions (xla/layout.h). */
+#define COMBINED_TILE_DIM INT64_MIN      /* `*` */
+#define DYNAMIC_TILE_DIM (INT64_MIN + 1) /* `d` */
+
+static inline bool tile_dim_is_valid(int64_t dim) {
+  return dim > 0 || dim == COMBINED_TILE_DIM || dim == DYNAMIC_TILE_DIM;
+}
 
 typedef struct Shape {
   uint8_t kind;                  /* ShapeKind */

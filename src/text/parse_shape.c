@@ -105,7 +105,7 @@ static bool parse_dim_level_types(Parser *parser) {
   return parse_close(parser, TOK_RPAREN, opener, "the dimension level types");
 }
 
-/* '(' (int | '*'),… ')' once or more. Each tile becomes its rank and its dims. */
+/* '(' (int | '*' | 'd'),… ')' once or more. Each tile becomes its rank and its dims. */
 static bool parse_tiles(Parser *parser, Ints *tiles) {
   do {
     uint32_t opener = tok(parser)->begin;
@@ -114,11 +114,13 @@ static bool parse_tiles(Parser *parser, Ints *tiles) {
     if (!parse_token(parser, TOK_LPAREN, "behind T")) return false;
     bool is_empty = at(parser, TOK_RPAREN);
     while (!is_empty) {
-      int64_t dim = COMBINED_TILE_DIM;
-      if (!eat(parser, TOK_ASTERISK)) {
+      int64_t dim = at(parser, TOK_ASTERISK) ? COMBINED_TILE_DIM : DYNAMIC_TILE_DIM;
+      if (at(parser, TOK_ASTERISK) || at_ident(parser, "d")) {
+        lex_next(&parser->lex);
+      } else {
         uint32_t place = tok(parser)->begin;
         if (!parse_int(parser, &dim)) return false;
-        if (dim < 0 && dim != COMBINED_TILE_DIM) {
+        if (dim < 0 && !tile_dim_is_valid(dim)) {
           /* XLA dies here; noting it is not enough. */
           parser->depth = MAX_NESTING + 1;
           return parse_fail(parser, place, "tile dimension %" PRId64 " is negative", dim);
@@ -406,7 +408,7 @@ bool parse_array_is_valid(const Shape *shape, const char **why) {
     int64_t rank = extras->tile_words[i++];
     if (rank == 0) *why = "the layout has an empty tile";
     for (int64_t k = 0; k < rank; k++, i++) {
-      if (extras->tile_words[i] <= 0 && extras->tile_words[i] != COMBINED_TILE_DIM) {
+      if (!tile_dim_is_valid(extras->tile_words[i])) {
         *why = "a tile dimension is not positive";
       }
     }

@@ -19,7 +19,7 @@ static const struct {
      "logistic rsqrt sine sinh sqrt tan tanh get-tuple-element broadcast transpose reverse "
      "!reshape !slice fft cholesky topk !rng-bit-generator !reduce-precision get-dimension-size "
      "domain while !all-gather-done !all-reduce-done !collective-permute-done !copy-done "
-     "!copy-start !send-done !recv !recv-done !infeed !async-done"},
+     "!copy-start !send-done !recv !recv-done !infeed"},
     {2,
      "add add-dependency and atan2 complex divide maximum minimum mulhi multiply or power "
      "remainder shift-left shift-right-arithmetic shift-right-logical !stochastic-convert "
@@ -32,7 +32,7 @@ static const struct {
      "convolution reduce reduce-window map sort scan !rng after-all conditional call !fusion "
      "!custom-call !all-gather !all-gather-start !all-reduce !all-reduce-start !reduce-scatter "
      "!all-to-all !ragged-all-to-all !collective-broadcast !collective-permute "
-     "!collective-permute-start !async-start !async-update"},
+     "!collective-permute-start !async-start !async-update !async-done"},
 };
 
 static const struct {

@@ -357,6 +357,7 @@ static const struct {
 } asyncs[] = {
     {ASYNC(START "async-start(p), calls=neg d = f32[2] async-done(s)"), NULL},
     {ASYNC(START "async-start(p), calls=neg d = f32[2] async-done(s), calls=neg"), NULL},
+    {ASYNC(START "async-start(p), calls=neg d = f32[2] async-done(s, p)"), NULL},
     {ASYNC(START "async-start(p), calls=neg u = ((f32[2]), f32[2], u32[]) async-update(s) "
                  "v = ((f32[2]), f32[2], u32[]) async-update(u) d = f32[2] async-done(v)"),
      NULL},
