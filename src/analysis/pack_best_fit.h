@@ -1,0 +1,14 @@
+/* Best fit in a given order: each buffer goes into the smallest gap between those that were placed
+ * before and live at the same time, the lowest of equal ones; above all of them when none fits. */
+#ifndef REMAT_HLO_ANALYSIS_PACK_BEST_FIT_H
+#define REMAT_HLO_ANALYSIS_PACK_BEST_FIT_H
+
+#include "analysis/pack_sections.h"
+
+/* Sets the offsets of the buffers in `order`, as if there were no others. O(k log k) for a buffer
+ * that lives with k others, and never more than linear in what is placed. Counts steps in `budget`,
+ * but does not stop. */
+void best_fit(const PackSections *sections, const uint32_t *order, uint32_t len, int64_t *offsets,
+              PackBudget *budget, Arena *scratch);
+
+#endif

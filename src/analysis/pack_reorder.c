@@ -1,0 +1,81 @@
+/* Squeaky wheel optimization (Joslin and Clements, JAIR 10, 1999): what ended up too high goes in
+ * earlier the next time. The first order is by size times time. */
+#include "analysis/pack_reorder.h"
+
+#include <stdlib.h>
+
+#include "analysis/pack_best_fit.h"
+#include "ir/hash.h"
+
+typedef struct Turn {
+  uint64_t priority; /* higher ones go first */
+  uint32_t buffer;
+} Turn;
+
+static int by_priority_then_id(const void *pa, const void *pb) {
+  const Turn *a = pa, *b = pb;
+  if (a->priority != b->priority) return a->priority > b->priority ? -1 : 1;
+  return (a->buffer > b->buffer) - (a->buffer < b->buffer);
+}
+
+static uint32_t gather(const PackSections *sections, PackSpan part, Turn *turns) {
+  uint32_t count = 0;
+  for (uint32_t i = 0; i < sections->problem->num_buffers; i++) {
+    if (!pack_is_in_part(sections, i, part)) continue;
+    uint64_t width = 0;
+    for (uint32_t k = sections->first_span[i]; k < sections->first_span[i + 1]; k++)
+      width += sections->spans[k].end - sections->spans[k].begin;
+    uint64_t size = (uint64_t)sections->problem->buffers[i].bytes, area;
+    if (__builtin_mul_overflow(size, width, &area)) area = UINT64_MAX;
+    turns[count++] = (Turn){area, i};
+  }
+  if (count) qsort(turns, count, sizeof *turns, by_priority_then_id);
+  return count;
+}
+
+static int64_t height_of(const PackSections *sections, const Turn *turns, uint32_t count,
+                         const int64_t *offsets) {
+  int64_t height = 0;
+  for (uint32_t i = 0; i < count; i++) {
+    int64_t end = offsets[turns[i].buffer] + sections->problem->buffers[turns[i].buffer].bytes;
+    if (end > height) height = end;
+  }
+  return height;
+}
+
+/* Moves what ends above `wanted` towards the front, by some part of the whole that differs from one
+ * to the other, so that no two rounds are the same. */
+static void promote(const PackSections *sections, Turn *turns, uint32_t count, uint64_t round,
+                    int64_t wanted, const int64_t *offsets) {
+  for (uint32_t i = 0; i < count; i++) {
+    uint32_t buffer = turns[i].buffer;
+    turns[i].priority = (uint64_t)(count - i) * 2;
+    if (offsets[buffer] + sections->problem->buffers[buffer].bytes <= wanted) continue;
+    uint64_t random = hash_mix(hash_mix(HASH_SEED, round), buffer);
+    turns[i].priority += 1 + random % ((uint64_t)count / 2 + 3);
+  }
+  qsort(turns, count, sizeof *turns, by_priority_then_id);
+}
+
+void pack_reorder(const PackSections *sections, PackSpan part, int64_t goal_bytes,
+                  PackBudget *budget, int64_t *offsets, Arena *scratch) {
+  ArenaMark mark = arena_mark(scratch);
+  uint32_t num_buffers = sections->problem->num_buffers;
+  Turn *turns = arena_array(scratch, Turn, num_buffers);
+  uint32_t *order = arena_array(scratch, uint32_t, num_buffers);
+  int64_t *attempt = arena_array(scratch, int64_t, num_buffers);
+  uint32_t count = gather(sections, part, turns);
+  int64_t best = height_of(sections, turns, count, offsets);
+  for (uint64_t round = 1; best > goal_bytes && !pack_budget_is_spent(budget); round++) {
+    for (uint32_t i = 0; i < count; i++)
+      order[i] = turns[i].buffer;
+    best_fit(sections, order, count, attempt, budget, scratch);
+    budget->steps += count;
+    int64_t height = height_of(sections, turns, count, attempt);
+    for (uint32_t i = 0; i < count && height < best; i++)
+      offsets[order[i]] = attempt[order[i]];
+    if (height < best) best = height;
+    promote(sections, turns, count, round, best - 1 - (best - goal_bytes) / 4, attempt);
+  }
+  arena_reset(scratch, mark);
+}
