@@ -4,7 +4,7 @@
 #include "device.h"
 
 typedef enum ListWhat {
-  LIST_COMMANDS = RH_LINT_RULES + 1,
+  LIST_COMMANDS = RH_PACKINGS + 1,
   LIST_DEVICES,
 } ListWhat;
 
@@ -16,6 +16,7 @@ static const struct {
     {"schedulers", "--scheduler", RH_SCHEDULERS},
     {"algorithms", "--algorithm", RH_ALGORITHMS},
     {"models", "--memory-model", RH_MEMORY_MODELS},
+    {"packings", "--packing", RH_PACKINGS},
     {"devices", "--device", LIST_DEVICES},
     {"rules", NULL, RH_LINT_RULES},
     {"commands", NULL, LIST_COMMANDS},

@@ -32,9 +32,14 @@ static const Command commands[] = {
     {"fmt", FOR_FMT, cmd_fmt, 1, 1, "fmt FILE [OPTION...]", "lay the text out as XLA prints it",
      "Reads FILE and writes it as XLA's printer lays text out. Names, numbers, order and the\n"
      "comments before the module stay: XLA reads the same module.\n"},
+    {"pack", FOR_PACK, cmd_pack, 1, 1, "pack FILE.csv [OPTION...]",
+     "find offsets for buffers whose live ranges are given",
+     "Reads live ranges (CSV: id,lower,upper,size) and writes them with a column `offset`: where\n"
+     "each buffer lies in one memory, so that no two overlap and the highest end is low.\n"},
     {"list", FOR_LIST, cmd_list, 0, 0, "list [OPTION...]",
-     "schedulers, algorithms, memory models and devices",
-     "Lists what the options --scheduler, --algorithm, --memory-model and --device can name.\n"},
+     "schedulers, algorithms, memory models, packings and devices",
+     "Lists what the options --scheduler, --algorithm, --memory-model, --packing and --device can\n"
+     "name.\n"},
 };
 
 enum { NUM_COMMANDS = sizeof commands / sizeof *commands };

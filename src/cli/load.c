@@ -19,14 +19,22 @@ static void exit_out_of_memory(void *context, size_t wanted_bytes, size_t limit_
   _exit(RH_ERR_SYSTEM);
 }
 
-rh_status load_module(const char *path, const Options *options, Loaded *loaded) {
+rh_status load_text(const char *path, const Options *options, Loaded *loaded) {
   *loaded = (Loaded){.diags = rh_diags_new()};
-  rh_status status = input_read(path, (MessageForm)options->diagnostics, &loaded->input);
-  if (status != RH_OK) return status;
-  rh_parse_options parse = {.max_memory_bytes = (size_t)options->max_memory_bytes,
+  return input_read(path, (MessageForm)options->diagnostics, &loaded->input);
+}
+
+rh_parse_options load_parse_options(const Options *options, Loaded *loaded) {
+  return (rh_parse_options){.max_memory_bytes = (size_t)options->max_memory_bytes,
                             .on_out_of_memory = exit_out_of_memory,
                             .context = loaded,
                             .max_errors = (uint32_t)options->max_errors};
+}
+
+rh_status load_module(const char *path, const Options *options, Loaded *loaded) {
+  rh_status status = load_text(path, options, loaded);
+  if (status != RH_OK) return status;
+  rh_parse_options parse = load_parse_options(options, loaded);
   status =
       rh_parse(loaded->input.text, loaded->input.length, &parse, &loaded->module, loaded->diags);
   return load_report(loaded, status);

@@ -14,6 +14,12 @@ typedef struct Loaded {
 /* Reads and parses a file. Errors and warnings are on stderr. load_free() in any case. */
 rh_status load_module(const char *path, const Options *options, Loaded *loaded);
 
+/* Reads a file that is no module. load_free() in any case. */
+rh_status load_text(const char *path, const Options *options, Loaded *loaded);
+
+/* How it is parsed: with the limits of the options; what runs out of memory ends the program. */
+rh_parse_options load_parse_options(const Options *options, Loaded *loaded);
+
 /* Shows what has gathered in `diags`, and empties it. Returns `status`. */
 rh_status load_report(Loaded *loaded, rh_status status);
 

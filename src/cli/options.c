@@ -10,6 +10,7 @@ typedef enum OptionKind {
   KIND_FLAG,
   KIND_TEXT,
   KIND_COUNT,  /* of at least 1 */
+  KIND_STEPS,  /* likewise, larger */
   KIND_NUMBER, /* not negative */
   KIND_BYTES,
   KIND_MEBIBYTES,
@@ -80,6 +81,7 @@ static const struct {
 void options_init(Options *options) {
   const rh_remat_options remat = RH_REMAT_OPTIONS_INIT;
   const rh_dot_options dot = RH_DOT_OPTIONS_INIT;
+  const rh_pack_options pack = RH_PACK_OPTIONS_INIT;
   *options = (Options){.limit_counts = -1,
                        .memory_model = remat.memory_model,
                        .scheduler = "auto",
@@ -91,6 +93,9 @@ void options_init(Options *options) {
                        .trip_count = 1,
                        .dot_min_bytes = dot.min_bytes,
                        .dot_max_nodes = dot.max_nodes,
+                       .packing = pack.packing,
+                       .capacity_bytes = pack.capacity_bytes,
+                       .max_steps = (int64_t)pack.max_steps,
                        .max_errors = 20};
 }
 
@@ -113,11 +118,11 @@ static bool parse_bool(const char *value, bool *flag) {
   return true;
 }
 
-static bool parse_count(const char *value, int64_t *count) {
+static bool parse_count(const char *value, int64_t max, int64_t *count) {
   char *end;
   errno = 0;
   long long number = strtoll(value, &end, 10);
-  if (errno || end == value || *end || number < 1 || number > UINT32_MAX / 2) return false;
+  if (errno || end == value || *end || number < 1 || number > max) return false;
   *count = number;
   return true;
 }
@@ -183,7 +188,8 @@ static bool set_field(Options *options, const Option *option, const char *value)
   switch (option->kind) {
     case KIND_FLAG: return parse_bool(value, field);
     case KIND_TEXT: *(const char **)field = value; return *value != 0;
-    case KIND_COUNT: return parse_count(value, field);
+    case KIND_COUNT: return parse_count(value, UINT32_MAX / 2, field);
+    case KIND_STEPS: return parse_count(value, INT64_MAX, field);
     case KIND_NUMBER: return parse_number(value, field);
     case KIND_BYTES: return parse_size(value, field);
     case KIND_MEBIBYTES: return parse_mebibytes(value, field);
@@ -199,7 +205,8 @@ static const char *wanted_form(OptionKind kind) {
     case KIND_FLAG:
     case KIND_UNFUSE_ALL: return "true or false";
     case KIND_TEXT: return "a text that is not empty";
-    case KIND_COUNT: return "a whole number from 1 on";
+    case KIND_COUNT:
+    case KIND_STEPS: return "a whole number from 1 on";
     case KIND_NUMBER: return "a number";
     case KIND_BYTES: return "a size such as 4096, 1.5GiB or 800MB";
     case KIND_MEBIBYTES: return "a number of MiB, or a size such as 512KiB";

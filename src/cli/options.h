@@ -55,6 +55,10 @@ typedef struct Options {
   bool no_metadata;
   bool strip_locations;
   bool strict;
+  const char *packing;
+  int64_t capacity_bytes; /* -1 = none */
+  int64_t max_steps;
+  double time_limit; /* seconds, 0 = none */
   const char *list_options;
   const char *list_names;
   int64_t max_memory_bytes;
@@ -74,8 +78,9 @@ enum {
   FOR_PRINT = 1 << 3,
   FOR_LIST = 1 << 4,
   FOR_FMT = 1 << 5,
-  FOR_ALL = (1 << 6) - 1,
-  FOR_FILES = FOR_ALL & ~FOR_LIST, /* that read modules */
+  FOR_PACK = 1 << 6,
+  FOR_ALL = (1 << 7) - 1,
+  FOR_FILES = FOR_ALL & ~FOR_LIST, /* that read files */
 };
 
 void options_init(Options *options);

@@ -22,6 +22,11 @@ static const rh_entry rules_list[] = {
 #include "analysis/lint_rules.def"
 };
 
+static const rh_entry packings_list[] = {
+#define PACKER(name, summary) {#name, summary},
+#include "analysis/packings.def"
+};
+
 static const struct {
   const char *noun;
   const rh_entry *list;
@@ -33,6 +38,7 @@ static const struct {
                        sizeof algorithms_list / sizeof *algorithms_list},
     [RH_MEMORY_MODELS] = {"memory model", models_list, sizeof models_list / sizeof *models_list},
     [RH_LINT_RULES] = {"rule", rules_list, sizeof rules_list / sizeof *rules_list},
+    [RH_PACKINGS] = {"packing", packings_list, sizeof packings_list / sizeof *packings_list},
 };
 
 bool rh_list(rh_registry registry, size_t index, rh_entry *entry) {

@@ -1478,6 +1478,98 @@ class Compressed(ToolTest):
         self.assert_message(result, "m.zst: error: out of memory")
 
 
+class Pack(ToolTest):
+    """Best fit puts d on 0 and a on top of it or above b; the lowest packing has b on 0."""
+
+    TEXT = "id,lower,upper,size\na,0,4,3\nb,2,6,3\nc,2,3,3\nd,4,8,4\n"
+    XLA, LOWEST = 10, 9
+
+    def setUp(self):
+        super().setUp()
+        self.write("in.csv", self.TEXT)
+
+    def height(self, *args, code=0):
+        result = self.expect(code, "pack", "in.csv", *args)
+        found = re.search(r"in.csv: height (\d+) bytes", result.err)
+        self.assertTrue(found, result)
+        rows = list(csv.DictReader(result.out.splitlines()))
+        self.assertEqual([row["id"] for row in rows], list("abcd"))
+        self.assertEqual(max(int(row["offset"]) + int(row["size"]) for row in rows), int(found[1]))
+        return int(found[1])
+
+    def test_packing(self):
+        self.assertEqual(self.height(), self.LOWEST)
+        self.assertEqual(self.height("--packing=best"), self.LOWEST)
+        self.assertEqual(self.height("--packing=xla"), self.XLA)
+        for packing in self.run_tool("list", "--names=packings").out.split():
+            with self.subTest(packing):
+                self.assertGreaterEqual(self.height("--packing", packing), self.LOWEST)
+        self.assert_message(self.expect(2, "pack", "in.csv", "--packing=xls"), "did you mean 'xla'?")
+
+    def test_capacity(self):
+        self.assertEqual(self.height("--capacity=10"), self.XLA)
+        self.assertEqual(self.height("--capacity=9"), self.LOWEST)
+        self.assertEqual(self.height("--capacity=8", code=1), self.LOWEST)
+        self.assertEqual(self.height("--capacity=9", "--packing=xla", code=1), self.XLA)
+        result = self.expect(1, "pack", "in.csv", "--capacity=8", "--quiet")
+        self.assertEqual(
+            result.err,
+            "in.csv: error: the height of 9 bytes is above the capacity of 8; "
+            "so is what lives at one time\n",
+        )
+
+    def test_output(self):
+        for args in (["-o", "out.csv"], ["--output=out.csv"]):
+            with self.subTest(args):
+                result = self.expect(0, "pack", "in.csv", *args)
+                self.assertEqual(result.out, "")
+                self.assertTrue(self.read("out.csv").startswith("id,lower,upper,size,offset\na,0,4,3,"))
+        self.assert_no_leftovers("in.csv", "out.csv")
+        again = self.expect(0, "pack", "out.csv")
+        self.assertEqual(again.out, self.read("out.csv"))
+
+    def test_stdin(self):
+        result = self.expect(0, "pack", "-", stdin=self.TEXT.encode())
+        self.assertIn("<stdin>: height 9 bytes (optimal), lower bound 9, fragmentation 0", result.err)
+
+    def test_quiet(self):
+        self.assertEqual(self.expect(0, "pack", "in.csv", "-q").err, "")
+
+    def test_compressed(self):
+        self.write("in.csv.gz", gzip.compress(self.TEXT.encode()))
+        packed = self.expect(0, "pack", "in.csv.gz")
+        self.assertEqual(packed.out, self.expect(0, "pack", "in.csv").out)
+
+    def test_max_steps_and_time_limit(self):
+        for args in (["--max-steps=1"], ["--max-steps=9000000000000000000"], ["--time-limit=0.01"]):
+            with self.subTest(args):
+                self.assertLessEqual(self.height(*args), self.XLA)
+        self.assert_message(self.expect(2, "pack", "in.csv", "--max-steps=0"), "--max-steps takes")
+
+    def test_max_memory(self):
+        rows = "".join(f"{i},{i},{i + 9},4\n" for i in range(20000))
+        self.write("large.csv", "id,lower,upper,size\n" + rows)
+        result = self.expect(4, "pack", "large.csv", "--max-memory=200KB")
+        self.assert_message(result, "large.csv: error: out of memory")
+        result = self.expect(4, "pack", "large.csv", "--max-memory=1.8MB")
+        self.assert_message(result, "large.csv: error: out of memory")
+
+    def test_faults(self):
+        self.write("bad.csv", "id,lower,upper,size\na,0,2,3\nb,2,x,2\nc,4,3,2\n")
+        result = self.expect(3, "pack", "bad.csv")
+        self.assertEqual(result.out, "")
+        self.assertIn("bad.csv:3:5: error: expected an integer, got 'x'\n  b,2,x,2\n      ^\n", result.err)
+        self.assertIn("bad.csv:4:5: error: the live range ends before it begins", result.err)
+        self.assertNotIn("4:5", self.expect(3, "pack", "bad.csv", "--max-errors=1").err)
+        lines = self.expect(3, "pack", "bad.csv", "--diagnostics=json").err.splitlines()
+        self.assertEqual([json.loads(line)["line"] for line in lines], [3, 4])
+        self.assert_message(self.expect(3, "pack", "none.csv"), "none.csv: error: No such file")
+        self.assert_message(self.expect(2, "pack"), "pack takes one file")
+
+    def test_full_disk(self):
+        self.assert_message(self.expect(4, "pack", "in.csv", "-o", "/dev/full"), "/dev/full: error:")
+
+
 class Completion(ToolTest):
     """What shells ask for."""
 

@@ -503,7 +503,8 @@ START_TEST(registries_are_listed) {
     const char *must_have[3];
   } rows[] = {{RH_SCHEDULERS, {"input", "default", "list"}},
               {RH_ALGORITHMS, {"none", "standard", "path"}},
-              {RH_MEMORY_MODELS, {"xla-remat", "liveness"}}};
+              {RH_MEMORY_MODELS, {"xla-remat", "liveness"}},
+              {RH_PACKINGS, {"xla", "best"}}};
   for (size_t r = 0; r < sizeof rows / sizeof *rows; r++) {
     unsigned found = 0;
     rh_entry entry;

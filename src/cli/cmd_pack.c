@@ -1,0 +1,86 @@
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "command.h"
+#include "load.h"
+#include "messages.h"
+#include "output.h"
+
+typedef struct PackJob {
+  const Options *options;
+  Loaded loaded; /* its module is not used */
+  rh_live_ranges *ranges;
+  int64_t *offsets;
+  rh_pack_result result;
+} PackJob;
+
+static rh_status read_ranges(PackJob *job) {
+  const Options *options = job->options;
+  rh_status status = load_text(options->files[0], options, &job->loaded);
+  if (status != RH_OK) return status;
+  rh_parse_options parse = load_parse_options(options, &job->loaded);
+  status = rh_live_ranges_parse(job->loaded.input.text, job->loaded.input.length, &parse,
+                                &job->ranges, job->loaded.diags);
+  return load_report(&job->loaded, status);
+}
+
+static rh_status pack(PackJob *job) {
+  rh_parse_options memory = load_parse_options(job->options, &job->loaded);
+  rh_pack_options pack = {.packing = job->options->packing,
+                          .capacity_bytes = job->options->capacity_bytes,
+                          .max_steps = (uint64_t)job->options->max_steps,
+                          .max_seconds = job->options->time_limit,
+                          .max_memory_bytes = memory.max_memory_bytes,
+                          .on_out_of_memory = memory.on_out_of_memory,
+                          .context = memory.context};
+  size_t count = rh_live_ranges_len(job->ranges);
+  job->offsets = calloc(count + 1, sizeof *job->offsets);
+  if (!job->offsets) return input_out_of_memory(&job->loaded.input);
+  rh_status status = rh_pack(rh_live_ranges_data(job->ranges), count, &pack, job->offsets,
+                             &job->result, job->loaded.diags);
+  return load_report(&job->loaded, status);
+}
+
+static rh_status write_offsets(PackJob *job) {
+  Output output;
+  rh_status status = output_open(job->options->output ? job->options->output : "-", &output);
+  if (status != RH_OK) return status;
+  rh_status written = rh_live_ranges_print(job->ranges, job->offsets, output_write, &output);
+  return output_close(&output, written == RH_OK);
+}
+
+static void print_summary(const PackJob *job) {
+  const rh_pack_result *result = &job->result;
+  int64_t bound = result->lower_bound_bytes, over = result->height_bytes - bound;
+  char steps[RH_FORMAT_CHARS];
+  rh_format_count(result->num_steps, steps);
+  fprintf(stderr,
+          "%s: height %" PRId64 " bytes%s, lower bound %" PRId64 ", fragmentation %" PRId64
+          " (%.2f %%), steps %s, seconds %.3f\n",
+          job->loaded.input.path, result->height_bytes, result->is_optimal ? " (optimal)" : "",
+          bound, over, bound ? 100.0 * (double)over / (double)bound : 0.0, steps, result->seconds);
+}
+
+static void say_capacity(const PackJob *job) {
+  int64_t capacity = job->options->capacity_bytes;
+  messages_say(&job->loaded.input, RH_SEVERITY_ERROR,
+               "the height of %" PRId64 " bytes is above the capacity of %" PRId64 "%s",
+               job->result.height_bytes, capacity,
+               capacity < job->result.lower_bound_bytes ? "; so is what lives at one time" : "");
+}
+
+rh_status cmd_pack(const Options *options) {
+  PackJob job = {.options = options};
+  rh_status status = read_ranges(&job);
+  if (status == RH_OK) status = pack(&job);
+  if (status <= RH_NO) {
+    rh_status written = write_offsets(&job);
+    if (!options->quiet) print_summary(&job);
+    if (status == RH_NO) say_capacity(&job);
+    if (written != RH_OK) status = written;
+  }
+  free(job.offsets);
+  rh_live_ranges_free(job.ranges);
+  load_free(&job.loaded);
+  return status;
+}

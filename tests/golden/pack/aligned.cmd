@@ -1,0 +1,1 @@
+pack aligned.csv --quiet

@@ -1,0 +1,1 @@
+pack bad.csv

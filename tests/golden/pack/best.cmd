@@ -1,0 +1,1 @@
+pack input.csv --quiet

@@ -1,0 +1,1 @@
+pack orders.csv --capacity=90 --quiet

@@ -1,0 +1,1 @@
+pack orders.csv --packing=xla --quiet
