@@ -1,11 +1,15 @@
 /* Squeaky wheel optimization (Joslin and Clements, JAIR 10, 1999): what ended up too high goes in
- * earlier the next time. The first order is by size times time. */
+ * earlier the next time. The first order is by size times time; when that does not help, the
+ * largest first, as XLA does, but what lies too high in the given packing before that. */
 #include "analysis/pack_reorder.h"
 
 #include <stdlib.h>
 
 #include "analysis/pack_best_fit.h"
 #include "ir/hash.h"
+
+/* What the budget does not bound: runs of best fit. */
+enum { MIN_ROUNDS = 4 };
 
 typedef struct Turn {
   uint64_t priority; /* higher ones go first */
@@ -21,16 +25,26 @@ static int by_priority_then_id(const void *pa, const void *pb) {
 static uint32_t gather(const PackSections *sections, PackSpan part, Turn *turns) {
   uint32_t count = 0;
   for (uint32_t i = 0; i < sections->problem->num_buffers; i++) {
-    if (!pack_is_in_part(sections, i, part)) continue;
-    uint64_t width = 0;
-    for (uint32_t k = sections->first_span[i]; k < sections->first_span[i + 1]; k++)
-      width += sections->spans[k].end - sections->spans[k].begin;
-    uint64_t size = (uint64_t)sections->problem->buffers[i].bytes, area;
-    if (__builtin_mul_overflow(size, width, &area)) area = UINT64_MAX;
-    turns[count++] = (Turn){area, i};
+    if (pack_is_in_part(sections, i, part)) turns[count++].buffer = i;
+  }
+  return count;
+}
+
+static uint64_t width_of(const PackSections *sections, uint32_t buffer) {
+  uint64_t width = 0;
+  for (uint32_t k = sections->first_span[buffer]; k < sections->first_span[buffer + 1]; k++)
+    width += sections->spans[k].end - sections->spans[k].begin;
+  return width;
+}
+
+static void sort_by_size(const PackSections *sections, Turn *turns, uint32_t count,
+                         bool times_width) {
+  for (uint32_t i = 0; i < count; i++) {
+    uint64_t size = (uint64_t)sections->problem->buffers[turns[i].buffer].bytes;
+    uint64_t width = times_width ? width_of(sections, turns[i].buffer) : 1;
+    if (__builtin_mul_overflow(size, width, &turns[i].priority)) turns[i].priority = UINT64_MAX;
   }
   if (count) qsort(turns, count, sizeof *turns, by_priority_then_id);
-  return count;
 }
 
 static int64_t height_of(const PackSections *sections, const Turn *turns, uint32_t count,
@@ -65,17 +79,23 @@ void pack_reorder(const PackSections *sections, PackSpan part, int64_t goal_byte
   uint32_t *order = arena_array(scratch, uint32_t, num_buffers);
   int64_t *attempt = arena_array(scratch, int64_t, num_buffers);
   uint32_t count = gather(sections, part, turns);
+  sort_by_size(sections, turns, count, true);
   int64_t best = height_of(sections, turns, count, offsets);
-  for (uint64_t round = 1; best > goal_bytes && !pack_budget_is_spent(budget); round++) {
+  for (uint64_t round = 1; best > goal_bytes; round++) {
+    if (round > MIN_ROUNDS && pack_budget_is_spent(budget)) break;
     for (uint32_t i = 0; i < count; i++)
       order[i] = turns[i].buffer;
     best_fit(sections, order, count, attempt, budget, scratch);
-    budget->steps += count;
+    budget->steps += (uint64_t)count * 100;
     int64_t height = height_of(sections, turns, count, attempt);
-    for (uint32_t i = 0; i < count && height < best; i++)
+    bool is_better = height < best;
+    for (uint32_t i = 0; i < count && is_better; i++)
       offsets[order[i]] = attempt[order[i]];
-    if (height < best) best = height;
-    promote(sections, turns, count, round, best - 1 - (best - goal_bytes) / 4, attempt);
+    if (is_better) best = height;
+    bool starts_again = round == 1 && !is_better;
+    if (starts_again) sort_by_size(sections, turns, count, false);
+    promote(sections, turns, count, round, best - 1 - (best - goal_bytes) / 4,
+            starts_again ? offsets : attempt);
   }
   arena_reset(scratch, mark);
 }

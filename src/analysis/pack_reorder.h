@@ -5,7 +5,7 @@
 #include "analysis/pack_sections.h"
 
 /* Looks for a lower packing of one part until it is not higher than `goal_bytes` or the budget is
- * spent; the last run of best fit may pass the budget. `offsets` are those of a packing and change
+ * spent; a few runs of best fit are always made. `offsets` are those of a packing and change
  * only for the better. */
 void pack_reorder(const PackSections *sections, PackSpan part, int64_t goal_bytes,
                   PackBudget *budget, int64_t *offsets, Arena *scratch);

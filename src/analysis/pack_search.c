@@ -21,233 +21,9 @@
  * Canonical packings and the bounds by floors are also those of M. D. Moffitt, "MiniMalloc", ASPLOS
  * 2023. Where buffers have several spans, only the sections with the lowest floor make a valley,
  * and the borders are those of the hull of the spans. */
-#include "analysis/pack_search.h"
+#include "analysis/pack_search_internal.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-#include "ir/hash.h"
-#include "ir/vec.h"
-
-enum { MAX_HEIGHTS = 16, TABLE_LEN = 1 << 16, NUM_RANKINGS = 6, MIN_NODES = 1000 };
-
-typedef enum ChangeKind { CHANGE_FLOOR, CHANGE_LOW, CHANGE_OPTIONS, CHANGE_PLACED } ChangeKind;
-
-/* What to set back when a branch failed. */
-typedef struct Change {
-  ChangeKind kind;
-  uint32_t index;
-  int64_t old;
-} Change;
-
-/* A part of time to be searched, and the node whose branch it belongs to. */
-typedef struct Task {
-  PackSpan part;
-  uint32_t parent;
-} Task;
-
-typedef struct Node {
-  Task task;
-  uint32_t num_changes, num_tasks; /* when it was begun */
-  uint32_t first_option, num_options, next_option;
-  uint32_t section;
-  int64_t wasted_floor; /* of the section when nothing lies on its floor; -1 = cannot be */
-  uint64_t state;
-} Node;
-
-struct PackSearch {
-  Arena *arena;
-  uint32_t num_buffers, num_sections;
-  uint32_t *ids; /* in the problem, by buffer of the search */
-  /* by buffer */
-  int64_t *bytes; /* rounded up to the alignment when that is the same for all */
-  int64_t *true_bytes;
-  int64_t *alignment;
-  int64_t *low; /* it cannot lie lower */
-  int64_t *offset;
-  uint32_t *rank; /* lower ones are tried first */
-  uint64_t *key;
-  uint64_t *ticks; /* how long it lives, scaled to 40 bits */
-  bool *is_placed;
-  PackSpan *spans;
-  uint32_t *first_span;
-  /* by section */
-  uint32_t *members; /* the buffers that live there */
-  uint32_t *first_member;
-  int64_t *floor;
-  int64_t *left_bytes; /* not placed yet */
-  uint32_t *num_left;
-  uint32_t *num_options; /* of those: how many can lie on the floor */
-  uint32_t *num_across;  /* buffers not placed that live in the section before, too */
-  uint64_t *left_keys;   /* of the buffers not placed that begin there */
-  uint32_t *trouble;
-  int64_t *least_before, *least_behind; /* of choose_section */
-
-  bool has_mixed_alignment, has_colocated;
-  int64_t unit;    /* divides all rounded sizes */
-  int64_t padding; /* what rounding has added to a buffer, at most */
-  int64_t target;  /* for true_bytes */
-  int64_t ceiling; /* for bytes */
-  uint64_t *failed;
-  uint64_t *steps;
-  VEC(Change) changes;
-  VEC(Task) tasks;
-  VEC(Node) nodes;
-  VEC(uint32_t) options;
-};
-
-/* ---- setting up ---- */
-
-static uint32_t hull_end(const PackSearch *search, uint32_t buffer) {
-  return search->spans[search->first_span[buffer + 1] - 1].end;
-}
-
-static uint32_t hull_begin(const PackSearch *search, uint32_t buffer) {
-  return search->spans[search->first_span[buffer]].begin;
-}
-
-/* Takes the buffer out of what is left, or, with a sign of -1, puts it back. */
-static void count_placed(PackSearch *search, uint32_t buffer, int sign) {
-  for (uint32_t k = search->first_span[buffer]; k < search->first_span[buffer + 1]; k++) {
-    for (uint32_t s = search->spans[k].begin; s < search->spans[k].end; s++) {
-      search->left_bytes[s] -= sign * search->bytes[buffer];
-      search->num_left[s] -= (uint32_t)sign;
-    }
-  }
-  uint32_t begin = hull_begin(search, buffer), end = hull_end(search, buffer);
-  for (uint32_t s = begin + 1; s < end; s++)
-    search->num_across[s] -= (uint32_t)sign;
-  search->left_keys[begin] ^= search->key[buffer];
-  search->is_placed[buffer] = sign > 0;
-}
-
-static void take_spans(PackSearch *search, const PackSections *sections, PackSpan part) {
-  uint32_t num_spans = 0;
-  for (uint32_t i = 0; i < sections->problem->num_buffers; i++) {
-    if (!pack_is_in_part(sections, i, part)) continue;
-    search->num_buffers++;
-    num_spans += sections->first_span[i + 1] - sections->first_span[i];
-  }
-  search->ids = arena_array(search->arena, uint32_t, search->num_buffers);
-  search->spans = arena_array(search->arena, PackSpan, num_spans);
-  search->first_span = arena_array(search->arena, uint32_t, (size_t)search->num_buffers + 1);
-  uint32_t buffer = 0, span = 0;
-  for (uint32_t i = 0; i < sections->problem->num_buffers; i++) {
-    if (!pack_is_in_part(sections, i, part)) continue;
-    search->ids[buffer] = i;
-    search->first_span[buffer++] = span;
-    for (uint32_t k = sections->first_span[i]; k < sections->first_span[i + 1]; k++) {
-      PackSpan whole = sections->spans[k];
-      search->spans[span++] = (PackSpan){whole.begin - part.begin, whole.end - part.begin};
-    }
-  }
-  search->first_span[buffer] = span;
-  search->has_colocated = num_spans > search->num_buffers;
-}
-
-static int64_t common_divisor(int64_t a, int64_t b) {
-  while (b) {
-    int64_t rest = a % b;
-    a = b;
-    b = rest;
-  }
-  return a;
-}
-
-static void take_buffers(PackSearch *search, const PackProblem *problem) {
-  uint32_t count = search->num_buffers;
-  search->bytes = arena_array(search->arena, int64_t, count);
-  search->true_bytes = arena_array(search->arena, int64_t, count);
-  search->alignment = arena_array(search->arena, int64_t, count);
-  search->low = arena_zarray(search->arena, int64_t, count);
-  search->offset = arena_zarray(search->arena, int64_t, count);
-  search->rank = arena_array(search->arena, uint32_t, count);
-  search->key = arena_array(search->arena, uint64_t, count);
-  search->is_placed = arena_zarray(search->arena, bool, count);
-  for (uint32_t i = 0; i < count; i++) {
-    const PackBuffer *buffer = &problem->buffers[search->ids[i]];
-    search->bytes[i] = search->true_bytes[i] = buffer->bytes;
-    search->alignment[i] = buffer->alignment;
-    search->key[i] = hash_mix(HASH_SEED, i + 1);
-    search->has_mixed_alignment |= buffer->alignment != search->alignment[0];
-  }
-  for (uint32_t i = 0; i < count; i++) {
-    if (!search->has_mixed_alignment) {
-      search->bytes[i] = align_up(search->bytes[i], search->alignment[i]);
-    }
-    int64_t added = search->bytes[i] - search->true_bytes[i];
-    if (added > search->padding) search->padding = added;
-    search->unit = common_divisor(search->unit, search->bytes[i]);
-  }
-  if (search->has_mixed_alignment) search->unit = 1;
-}
-
-static void take_ticks(PackSearch *search, const PackProblem *problem) {
-  uint64_t longest = 0;
-  search->ticks = arena_zarray(search->arena, uint64_t, search->num_buffers);
-  for (uint32_t i = 0; i < search->num_buffers; i++) {
-    const PackBuffer *buffer = &problem->buffers[search->ids[i]];
-    for (uint32_t k = 0; k < buffer->num_ranges; k++) {
-      const PackRange *range = &problem->ranges[buffer->first_range + k];
-      search->ticks[i] += ((uint64_t)range->end - (uint64_t)range->begin) / buffer->num_ranges;
-    }
-    if (search->ticks[i] > longest) longest = search->ticks[i];
-  }
-  for (; longest >> 40; longest /= 2) {
-    for (uint32_t i = 0; i < search->num_buffers; i++)
-      search->ticks[i] /= 2;
-  }
-}
-
-static void take_sections(PackSearch *search) {
-  uint32_t count = search->num_sections;
-  search->first_member = arena_zarray(search->arena, uint32_t, (size_t)count + 2);
-  search->floor = arena_zarray(search->arena, int64_t, count);
-  search->left_bytes = arena_zarray(search->arena, int64_t, count);
-  search->num_left = arena_zarray(search->arena, uint32_t, count);
-  search->num_options = arena_zarray(search->arena, uint32_t, count);
-  search->num_across = arena_zarray(search->arena, uint32_t, (size_t)count + 1);
-  search->left_keys = arena_zarray(search->arena, uint64_t, count);
-  search->trouble = arena_zarray(search->arena, uint32_t, count);
-  search->least_before = arena_array(search->arena, int64_t, (size_t)count + 1);
-  search->least_behind = arena_array(search->arena, int64_t, (size_t)count + 1);
-  for (uint32_t i = 0; i < search->first_span[search->num_buffers]; i++) {
-    for (uint32_t s = search->spans[i].begin; s < search->spans[i].end; s++)
-      search->first_member[s + 2]++;
-  }
-  for (uint32_t s = 2; s < count + 2; s++)
-    search->first_member[s] += search->first_member[s - 1];
-  search->members = arena_array(search->arena, uint32_t, search->first_member[count + 1]);
-  for (uint32_t i = 0; i < search->num_buffers; i++) {
-    for (uint32_t k = search->first_span[i]; k < search->first_span[i + 1]; k++) {
-      for (uint32_t s = search->spans[k].begin; s < search->spans[k].end; s++)
-        search->members[search->first_member[s + 1]++] = i;
-    }
-  }
-  for (uint32_t i = 0; i < search->num_buffers; i++)
-    count_placed(search, i, -1);
-}
-
-PackSearch *pack_search_new(const PackSections *sections, PackSpan part, Arena *scratch) {
-  Arena *arena = arena_new(arena_options(scratch));
-  PackSearch *search = arena_zalloc(arena, sizeof *search);
-  search->arena = arena;
-  search->num_sections = part.end - part.begin;
-  take_spans(search, sections, part);
-  take_buffers(search, sections->problem);
-  take_ticks(search, sections->problem);
-  take_sections(search);
-  search->failed = arena_zarray(arena, uint64_t, TABLE_LEN);
-  return search;
-}
-
-bool pack_search_is_complete(const PackSearch *search) {
-  return !search->has_mixed_alignment;
-}
-
-void pack_search_free(PackSearch *search) {
-  arena_free(search->arena);
-}
+enum { MAX_HEIGHTS = 16, MIN_NODES = 1000 };
 
 /* ---- changes ---- */
 
@@ -267,7 +43,7 @@ static void undo(PackSearch *search, uint32_t num_changes) {
       case CHANGE_FLOOR: search->floor[change.index] = change.old; break;
       case CHANGE_LOW: search->low[change.index] = change.old; break;
       case CHANGE_OPTIONS: search->num_options[change.index] = (uint32_t)change.old; break;
-      case CHANGE_PLACED: count_placed(search, change.index, -1); break;
+      case CHANGE_PLACED: pack_search_count(search, change.index, -1); break;
     }
   }
 }
@@ -371,7 +147,7 @@ static bool refresh(PackSearch *search, PackSpan touched) {
 static bool place(PackSearch *search, uint32_t buffer) {
   search->offset[buffer] = search->low[buffer];
   note(search, CHANGE_PLACED, buffer, 0);
-  count_placed(search, buffer, 1);
+  pack_search_count(search, buffer, 1);
   PackSpan touched = {hull_begin(search, buffer), hull_end(search, buffer)};
   int64_t top = search->offset[buffer] + search->bytes[buffer];
   for (uint32_t k = search->first_span[buffer]; k < search->first_span[buffer + 1]; k++) {
@@ -615,50 +391,6 @@ static SearchEnd descend(PackSearch *search, uint64_t max_nodes, PackBudget *bud
 
 /* ---- runs ---- */
 
-typedef struct Ranked {
-  __uint128_t value;
-  uint32_t buffer;
-} Ranked;
-
-static int by_value_then_buffer(const void *pa, const void *pb) {
-  const Ranked *a = pa, *b = pb;
-  if (a->value != b->value) return a->value > b->value ? -1 : 1;
-  return (a->buffer > b->buffer) - (a->buffer < b->buffer);
-}
-
-static __uint128_t ranking_value(const PackSearch *search, uint32_t buffer, uint32_t ranking) {
-  __uint128_t size = (uint64_t)search->bytes[buffer], ticks = search->ticks[buffer];
-  __uint128_t width = 0;
-  for (uint32_t k = search->first_span[buffer]; k < search->first_span[buffer + 1]; k++)
-    width += search->spans[k].end - search->spans[k].begin;
-  switch (ranking) {
-    case 0: return size;
-    case 1: return width * width * size;
-    case 2: return ticks;
-    case 3: return width << 62 | size;
-    case 4: return width * size;
-    default: return ticks * size;
-  }
-}
-
-/* Orders by size, by how long a buffer lives, in ticks or in sections, and by products of them;
- * from the second round on each value is changed by up to a quarter. */
-static void rank_buffers(PackSearch *search, uint32_t variant) {
-  uint32_t round = variant / NUM_RANKINGS;
-  ArenaMark mark = arena_mark(search->arena);
-  Ranked *list = arena_array(search->arena, Ranked, search->num_buffers);
-  for (uint32_t i = 0; i < search->num_buffers; i++) {
-    uint64_t factor = round ? hash_mix(search->key[i], variant) % 512 + 768 : 1024;
-    list[i] = (Ranked){ranking_value(search, i, variant % NUM_RANKINGS) * factor, i};
-  }
-  if (search->num_buffers) {
-    qsort(list, search->num_buffers, sizeof *list, by_value_then_buffer);
-  }
-  for (uint32_t i = 0; i < search->num_buffers; i++)
-    search->rank[list[i].buffer] = i;
-  arena_reset(search->arena, mark);
-}
-
 SearchEnd pack_search_run(PackSearch *search, int64_t target_bytes, uint32_t variant,
                           PackBudget *budget, int64_t *offsets) {
   PackSpan whole = {0, search->num_sections};
@@ -667,7 +399,7 @@ SearchEnd pack_search_run(PackSearch *search, int64_t target_bytes, uint32_t var
   search->target = target_bytes;
   search->ceiling = (target_bytes + search->padding) / search->unit * search->unit;
   search->steps = &budget->steps;
-  rank_buffers(search, variant);
+  pack_search_rank(search, variant);
   search->tasks.len = search->nodes.len = search->options.len = 0;
   SearchEnd end = SEARCH_NONE;
   if (refresh(search, whole)) {

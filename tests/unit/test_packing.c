@@ -73,8 +73,9 @@ START_TEST(packings_are_right) {
   int64_t xla = run_packer(&fixture.problem, "xla", -1, 0, arena).height_bytes;
   int64_t best = run_packer(&fixture.problem, "best", -1, 2000000, arena).height_bytes;
   int64_t again = run_packer(&fixture.problem, "best", -1, 2000000, arena).height_bytes;
+  int64_t few = run_packer(&fixture.problem, "best", -1, 10, arena).height_bytes; /* no tree */
   int64_t enough = run_packer(&fixture.problem, "best", xla, 2000000, arena).height_bytes;
-  ck_assert_msg(best <= xla && enough <= xla && again == best, "seed %d", _i);
+  ck_assert_msg(best <= xla && few <= xla && enough <= xla && again == best, "seed %d", _i);
   arena_free(arena);
 }
 END_TEST
