@@ -105,7 +105,7 @@ static void best_fit_slowly(const PackProblem *problem, const uint32_t *order, i
 }
 
 START_TEST(best_fit_agrees_with_the_definition) {
-  enum { LARGE = 3000 };
+  enum { LARGE = 1200 };
   Arena *arena = arena_new(NULL);
   uint64_t state = 77 + (uint64_t)_i;
   uint32_t count = _i < 40 ? 1 + next_random(&state) % 60 : LARGE;
