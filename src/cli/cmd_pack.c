@@ -43,7 +43,8 @@ static rh_status pack(PackJob *job) {
 
 static rh_status write_offsets(PackJob *job) {
   Output output;
-  rh_status status = output_open(job->options->output ? job->options->output : "-", &output);
+  rh_status status =
+      output_open(job->options->output ? job->options->output : "-", job->options, &output);
   if (status != RH_OK) return status;
   rh_status written = rh_live_ranges_print(job->ranges, job->offsets, output_write, &output);
   return output_close(&output, written == RH_OK);
