@@ -41,8 +41,8 @@ rh_module *parse_text(Text text, const char *what);
 rh_module *schedule_sample(const Sample *sample, const char *scheduler);
 
 /* Fails when rh_verify does not say that the two are equivalent. */
-void check_equivalent(const rh_module *before, const rh_module *after, const char *what,
-                      const Sample *sample);
+void check_equivalent(const rh_module *before, const rh_module *after, rh_copies copies,
+                      const char *what, const Sample *sample);
 
 /* Something random that belongs to a seed, apart from the module. */
 uint64_t seed_state(uint64_t seed);
