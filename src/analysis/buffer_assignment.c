@@ -188,8 +188,9 @@ static void assign_heap(Assigner *assigner, int64_t color) {
   HeapRequests requests = heap_requests(&trace, num_values, inner, assigner->scratch);
   HeapPacking packing = heap_pack(requests.intervals, requests.len, HEAP_BEST, assigner->alignment,
                                   inner, assigner->scratch);
-  heap_count_live(&trace, COUNT_SHARED_ONCE, assigner->ranges->num_times, num_values,
-                  assigner->result->heap_bytes_at, assigner->result->taken_at, inner);
+  HeapCount live = {.bytes_at = assigner->result->heap_bytes_at,
+                    .taken_at = assigner->result->taken_at};
+  heap_count_live(&trace, COUNT_SHARED_ONCE, assigner->ranges->num_times, num_values, &live, inner);
   uint32_t index = allocations_new(&assigner->allocations, ALLOCATION_HEAP, NO_ID);
   for (ValueId value = 0; value < num_values; value++) {
     if (is_wanted[value]) assigner->allocations.of[buffers->of[value]] = index;

@@ -76,7 +76,12 @@ static void stand_for(const HeapModel *model, const bool *is_result, ValueId *ch
 
 static void add_live(LiveSet *live, const HeapModel *model, ValueId value, int64_t bytes) {
   const HloValue *held = &model->values.flow.values.data[value];
-  if (bytes > 0) live->list[live->len++] = (LiveBuffer){held->inst, held->part, bytes};
+  const LiveRanges *ranges = &model->ranges;
+  LiveRange range = ranges->of[value];
+  InstId first = range.start != NO_TIME ? ranges->flat[range.start] : held->inst;
+  InstId last =
+      range.start != NO_TIME && range.end < ranges->num_times ? ranges->flat[range.end] : NO_ID;
+  if (bytes > 0) live->list[live->len++] = (LiveBuffer){held->inst, held->part, bytes, first, last};
 }
 
 LiveSet live_at_peak_heap(const Module *module, const Schedule *schedule, Arena *out,

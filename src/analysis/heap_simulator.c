@@ -171,8 +171,7 @@ static void release(Counter *counter, const HeapEvent *event) {
 }
 
 void heap_count_live(const HeapTrace *trace, SharedCount count, LogicalTime num_times,
-                     uint32_t num_values, int64_t *bytes_at, LogicalTime *taken_at,
-                     Arena *scratch) {
+                     uint32_t num_values, const HeapCount *result, Arena *scratch) {
   ArenaMark mark = arena_mark(scratch);
   Counter counter = {.count = count,
                      .group_of = arena_array(scratch, ValueId, num_values),
@@ -187,14 +186,17 @@ void heap_count_live(const HeapTrace *trace, SharedCount count, LogicalTime num_
         continue;
       }
       take(&counter, event);
+      ValueId place = counter.group_of[event->value];
+      if (result->place_of) result->place_of[event->value] = place;
+      if (result->counted) result->counted[event->value] = counter.group_bytes[place];
       if (counter.live_bytes > most) most = counter.live_bytes;
       /* An operand is freed right before its memory is handed on. */
       bool is_handed_on = event->kind == HEAP_SHARE && event > trace->events.data &&
                           event[-1].kind == HEAP_FREE && event[-1].time == time &&
                           event[-1].value == event->with;
-      if (is_handed_on) taken_at[event->with] = time;
+      if (is_handed_on) result->taken_at[event->with] = time;
     }
-    bytes_at[time] += most;
+    result->bytes_at[time] += most;
   }
   arena_reset(scratch, mark);
 }

@@ -47,10 +47,17 @@ typedef enum SharedCount {
   COUNT_SHARED_ONCE,
 } SharedCount;
 
-/* Adds to `bytes_at` the most that is live at each time up to `num_times`, and notes in `taken_at`,
- * by value, when an operand's memory went to another value. */
+/* What is counted, in arrays of the caller's. */
+typedef struct HeapCount {
+  int64_t *bytes_at;     /* by time: the most that is live at it is added */
+  LogicalTime *taken_at; /* by ValueId: when an operand's memory went to another value */
+  ValueId *place_of;     /* by ValueId: one of the values that have the same memory; may be NULL */
+  int64_t *counted;      /* by ValueId: the bytes of that memory; may be NULL */
+} HeapCount;
+
+/* Follows a trace of `num_values` values up to `num_times`. */
 void heap_count_live(const HeapTrace *trace, SharedCount count, LogicalTime num_times,
-                     uint32_t num_values, int64_t *bytes_at, LogicalTime *taken_at, Arena *scratch);
+                     uint32_t num_values, const HeapCount *result, Arena *scratch);
 
 /* What a trace asks for, for heap_pack: a tick an event. Values without bytes ask for nothing. */
 typedef struct HeapRequests {

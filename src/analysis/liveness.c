@@ -18,6 +18,8 @@ Liveness liveness_run(const Module *module, const ValueAnalysis *values, const S
                                     schedule, out, scratch);
   result.bytes_at = arena_zarray(out, int64_t, (size_t)result.ranges.num_times + 1);
   result.taken_at = arena_array(out, LogicalTime, num_values);
+  result.place_of = arena_array(out, ValueId, num_values);
+  result.counted = arena_zarray(out, int64_t, num_values);
   for (ValueId value = 0; value < num_values; value++)
     result.taken_at[value] = NO_TIME;
   Arena *inner = arena_new(arena_options(scratch));
@@ -26,8 +28,11 @@ Liveness liveness_run(const Module *module, const ValueAnalysis *values, const S
                      .buffers = &values->buffers,
                      .ranges = &result.ranges};
   HeapTrace trace = heap_simulate(&query, inner, scratch);
-  heap_count_live(&trace, count, result.ranges.num_times, num_values, result.bytes_at,
-                  result.taken_at, inner);
+  HeapCount live = {.bytes_at = result.bytes_at,
+                    .taken_at = result.taken_at,
+                    .place_of = result.place_of,
+                    .counted = result.counted};
+  heap_count_live(&trace, count, result.ranges.num_times, num_values, &live, inner);
   for (LogicalTime time = 0; time <= result.ranges.num_times; time++) {
     if (result.bytes_at[time] > result.peak_bytes) {
       result.peak_bytes = result.bytes_at[time];
@@ -67,15 +72,22 @@ static LiveSet live_at_peak(const Module *module, const Schedule *schedule, Shar
   Liveness liveness = liveness_run(module, &values, schedule, count, arena, scratch);
   uint32_t num_values = values.flow.values.len;
   LiveSet live = {.list = arena_array(out, LiveBuffer, num_values)};
+  bool *is_counted = arena_zarray(arena, bool, num_values);
   for (ValueId id = 0; id < num_values; id++) {
     const HloValue *value = &values.flow.values.data[id];
     LiveRange range = liveness.ranges.of[id];
     bool is_live = range.start != NO_TIME && range.start <= liveness.peak_time &&
                    range.end >= liveness.peak_time &&
                    (liveness.taken_at[id] == NO_TIME || liveness.taken_at[id] > liveness.peak_time);
-    if (!is_live || value->bytes == 0) continue;
+    if (!is_live || liveness.counted[id] == 0) continue;
     if (inst_get(module, value->inst)->opcode == OPCODE_CONSTANT) continue;
-    live.list[live.len++] = (LiveBuffer){value->inst, value->part, value->bytes};
+    ValueId place = liveness.place_of[id];
+    if (is_counted[place] && count == COUNT_SHARED_ONCE) continue;
+    is_counted[place] = true;
+    InstId first = liveness.ranges.flat[range.start];
+    InstId last = range.end < liveness.ranges.num_times ? liveness.ranges.flat[range.end] : NO_ID;
+    live.list[live.len++] =
+        (LiveBuffer){value->inst, value->part, liveness.counted[id], first, last};
   }
   live_set_sort(&live);
   arena_free(arena);

@@ -21,6 +21,8 @@ typedef struct Liveness {
   InstId peak_inst;      /* that runs at that time; NO_ID for an empty module */
   LogicalTime *taken_at; /* by ValueId: when another value took over its memory, NO_TIME = never */
   int64_t *bytes_at;     /* by time: the most that is live while the instruction there runs */
+  ValueId *place_of;     /* by ValueId: one of the values that have the same memory */
+  int64_t *counted;      /* by ValueId: the bytes of that memory; 0 for what is not tracked */
   LiveRanges ranges;
 } Liveness;
 

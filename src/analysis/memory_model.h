@@ -8,7 +8,9 @@
 typedef struct LiveBuffer {
   InstId inst; /* that defines it */
   uint32_t part;
-  int64_t bytes;
+  int64_t bytes; /* that the peak has of it */
+  InstId first;  /* that runs when its life begins */
+  InstId last;   /* that runs when it ends; NO_ID when it outlives the module */
 } LiveBuffer;
 
 typedef struct MemoryProfile {
@@ -26,8 +28,8 @@ typedef struct MemoryProfile {
 typedef MemoryProfile (*MemoryFn)(const Module *module, const Schedule *schedule, Arena *out,
                                   Arena *scratch);
 
-/* What lives at the peak, largest first; outputs that the model xla-remat counts as such are not in
- * it. */
+/* What lives at the peak, largest first, each piece of memory once: the sum is the peak. Outputs
+ * that the model xla-remat counts as such are not in it. */
 typedef struct LiveSet {
   LiveBuffer *list;
   uint32_t len;

@@ -190,37 +190,66 @@ MemoryProfile measure_xla_remat(const Module *module, const Schedule *schedule, 
   return profile;
 }
 
-/* What lives in one computation while the instruction at its peak runs. */
-static void add_live(const Module *module, const PointsTo *points_to, const Schedule *schedule,
-                     CompId comp, SchedPos pos, LiveSet *live, Arena *out, Arena *scratch) {
-  Arena *arena = arena_new(arena_options(scratch));
-  SchedPos *positions = arena_array(arena, SchedPos, module->insts.len);
-  RematIntervals intervals =
-      remat_intervals(module, points_to, schedule->of[comp], comp, positions, arena, scratch);
-  LiveBuffer *list = arena_array(out, LiveBuffer, (size_t)live->len + intervals.len);
-  if (live->len) memcpy(list, live->list, live->len * sizeof *list);
+typedef struct LiveBuilder {
+  const Module *module;
+  const Schedule *schedule;
+  PointsTo points_to;
+  RematMemory memory;
+  SchedPos *positions; /* by InstId */
+  VEC(LiveBuffer) list;
+  Arena *out;
+  Arena *scratch;
+} LiveBuilder;
+
+/* What lives in one computation while the instruction at its peak runs; `times` callers need it at
+ * theirs. */
+static void add_live(LiveBuilder *builder, CompId comp, int64_t times) {
+  Arena *arena = arena_new(arena_options(builder->scratch));
+  Sequence sequence = builder->schedule->of[comp];
+  SchedPos pos = builder->memory.of[comp].peak_pos;
+  RematIntervals intervals = remat_intervals(builder->module, &builder->points_to, sequence, comp,
+                                             builder->positions, arena, builder->scratch);
   for (uint32_t i = 0; i < intervals.len; i++) {
     const RematInterval *interval = &intervals.list[i];
     if (interval->begin > pos || interval->last < pos || interval->bytes == 0) continue;
-    const LogicalBuffer *buffer = &points_to->buffers.data[interval->buffer];
-    list[live->len++] = (LiveBuffer){buffer->inst, buffer->part, interval->bytes};
+    const LogicalBuffer *buffer = &builder->points_to.buffers.data[interval->buffer];
+    *vec_push(builder->out, &builder->list) =
+        (LiveBuffer){buffer->inst, buffer->part, interval->bytes * times,
+                     sequence.ids[interval->begin], sequence.ids[interval->last]};
   }
-  live->list = list;
   arena_free(arena);
+}
+
+/* A control-flow instruction at the peak needs the peaks of all computations that it calls. */
+static void add_live_at_peaks(LiveBuilder *builder, Arena *arena) {
+  const Module *module = builder->module;
+  CallGraph graph = call_graph_build(module, arena, builder->scratch);
+  int64_t *times = arena_zarray(arena, int64_t, module->comps.len);
+  times[module->entry] = 1;
+  for (uint32_t i = graph.num_reachable; i-- > 0;) {
+    CompId comp = graph.post_order[i];
+    const CompMemory *memory = &builder->memory.of[comp];
+    if (times[comp] == 0 || memory->peak_bytes == 0) continue;
+    add_live(builder, comp, times[comp]);
+    InstId id = builder->schedule->of[comp].ids[memory->peak_pos];
+    if (!opcode_is_control_flow((Opcode)inst_get(module, id)->opcode)) continue;
+    for (uint32_t k = 0; k < inst_get(module, id)->num_callees; k++)
+      times[inst_callees(module, id)[k]] += times[comp];
+  }
 }
 
 LiveSet live_at_peak_xla_remat(const Module *module, const Schedule *schedule, Arena *out,
                                Arena *scratch) {
-  LiveSet live = {0};
   Arena *arena = arena_new(arena_options(scratch));
-  PointsTo points_to = points_to_build(module, arena, scratch);
-  RematMemory memory = count(module, schedule, &points_to, arena, scratch);
-  CompId comp = memory.of[module->entry].peak_bytes > 0 ? module->entry : NO_ID;
-  while (comp != NO_ID) {
-    InstId ignored;
-    add_live(module, &points_to, schedule, comp, memory.of[comp].peak_pos, &live, out, scratch);
-    comp = next_at_peak(module, schedule, &memory, comp, &ignored);
-  }
+  LiveBuilder builder = {.module = module,
+                         .schedule = schedule,
+                         .points_to = points_to_build(module, arena, scratch),
+                         .positions = arena_array(arena, SchedPos, module->insts.len),
+                         .out = out,
+                         .scratch = scratch};
+  builder.memory = count(module, schedule, &builder.points_to, arena, scratch);
+  add_live_at_peaks(&builder, arena);
+  LiveSet live = {.list = builder.list.data, .len = builder.list.len};
   live_set_sort(&live);
   arena_free(arena);
   return live;

@@ -107,7 +107,8 @@ static LogicalId buffer_of(const Module *module, const PointsTo *points_to, Live
     LogicalId buffer = points_to_part(points_to, live.inst, live.part);
     InstId definer = points_to->buffers.data[buffer].inst;
     if (inst_get(module, definer)->opcode != OPCODE_WHILE) return buffer;
-    live = (LiveBuffer){inst_operand(module, definer, 0), points_to->buffers.data[buffer].part, 0};
+    live.inst = inst_operand(module, definer, 0);
+    live.part = points_to->buffers.data[buffer].part;
   }
 }
 

@@ -69,7 +69,7 @@ static const Row rows[] = {
      /* While the loop runs: a (the loop's too), z and i die unread or are read later, and the peaks
       * of body (x 2 KiB) and condition (c 8; its result is the caller's); and the result of 4
       * bytes. */
-     K + 4 + 2 * K + 8 + 4, K, 4, 0, 64 + 4 + 8 + 1, "x", NULL},
+     K + 4 + 2 * K + 8 + 4, K, 4, 0, 64 + 4 + 8 + 1, "x", "x a c i"},
 };
 
 START_TEST(figures_match_table) {
@@ -132,7 +132,8 @@ START_TEST(bytes_while_each_runs) {
 END_TEST
 
 START_TEST(live_sets_are_sorted) {
-  LiveBuffer list[] = {{5, 0, 10}, {3, 1, 20}, {3, 0, 20}, {1, 0, 20}, {9, 0, 30}};
+  LiveBuffer list[] = {
+      {5, 0, 10, 0, 0}, {3, 1, 20, 0, 0}, {3, 0, 20, 0, 0}, {1, 0, 20, 0, 0}, {9, 0, 30, 0, 0}};
   LiveSet live = {list, 5};
   live_set_sort(&live);
   static const InstId order[] = {9, 1, 3, 3, 5};
