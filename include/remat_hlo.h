@@ -245,6 +245,99 @@ RH_API rh_status rh_visit_live(const rh_module *module, const char *model,
                                const struct rh_remat_options *options, rh_live_fn visit,
                                void *context, rh_diags *diags);
 
+/* ---- where the memory goes ---- */
+
+/* A value that is alive at the peak. Texts are valid UTF-8; what is not known is empty. */
+typedef struct rh_live_value {
+  rh_text name; /* of the instruction that makes it, with the index of a part: `dot.3`, `x{1}` */
+  rh_text opcode;
+  rh_text shape;
+  rh_text computation;
+  rh_text op_name;
+  rh_text source_file;
+  int64_t source_line;  /* 0 = not known */
+  bool is_inherited;    /* it has no metadata; that of what it comes from stands in for it */
+  const char *category; /* `parameter`, `donated`, `output`, `while carry`, `constant`, `copy`,
+                           `temporary`: the first that is true */
+  int64_t bytes;        /* that the peak has of it */
+  int64_t begin, end;   /* positions, first and last; the end of what outlives the module is
+                           num_positions; -1 = not known */
+  uint64_t num_aliases; /* values that share its memory, itself included */
+} rh_live_value;
+
+typedef enum rh_sum_kind {
+  RH_BY_CATEGORY,
+  RH_BY_OPCODE,
+  RH_BY_SOURCE,      /* file and line */
+  RH_BY_OP_NAME,     /* without what transformations add; the opcode where there is none */
+  RH_BY_COMPUTATION, /* that makes the value */
+  RH_NUM_SUMS,
+} rh_sum_kind;
+
+/* Live values that have something in common. */
+typedef struct rh_sum {
+  rh_text name; /* empty: of those that have none */
+  int64_t line; /* of RH_BY_SOURCE, else 0 */
+  int64_t bytes;
+  uint64_t num_values;
+} rh_sum;
+
+typedef struct rh_sums {
+  const rh_sum *list; /* largest first */
+  size_t len;
+} rh_sums;
+
+/* A part of the names of operations, as a directory: `step/block/attention` below `step/block`. */
+typedef struct rh_scope {
+  rh_text path;
+  rh_text name; /* the end of the path */
+  uint32_t depth;
+  int64_t bytes; /* with all below it */
+  uint64_t num_values;
+} rh_scope;
+
+typedef struct rh_report {
+  rh_text module;
+  const char *memory_model;
+  rh_memory memory;            /* as rh_measure_memory gives it */
+  int64_t liveness_peak_bytes; /* of the model `liveness` */
+  int64_t packed_temp_bytes;   /* what temporaries take at the offsets that they get, and */
+  int64_t fragmentation_bytes; /* what of it is lost; -1 where the model does not place them */
+  int64_t shared_bytes;        /* of values that are put where another one was: what they would
+                                  need besides if each had memory of its own */
+  int64_t peak_position;       /* of memory.peak_instruction, -1 = nothing needs memory */
+  rh_text peak_op_name;        /* where that comes from, as for a value */
+  rh_text peak_source_file;
+  int64_t peak_source_line;
+  int64_t num_positions;     /* the entry's order with what it calls laid out before the call */
+  const rh_live_value *live; /* at the peak, largest first; the bytes sum up to the peak */
+  size_t num_live;
+  rh_sums sums[RH_NUM_SUMS];
+  const rh_scope *scopes; /* a tree: each behind its parent, siblings by size */
+  size_t num_scopes;
+} rh_report;
+
+/* Explains the peak of a scheduled module under a model of RH_MEMORY_MODELS. `*report` is to be
+ * freed before the module is. O(n log n). */
+RH_API rh_status rh_report_make(const rh_module *module, const char *model, rh_report **report,
+                                rh_diags *diags);
+RH_API void rh_report_free(rh_report *report);
+
+/* What has another size in `after`. */
+typedef struct rh_change {
+  rh_text name;
+  int64_t line;
+  int64_t before_bytes, after_bytes; /* 0 = it is not there */
+  uint64_t before_num_values, after_num_values;
+} rh_change;
+
+typedef void (*rh_change_fn)(void *context, const rh_change *change);
+
+/* Visits what differs between two lists of sums of one kind, matched by name and line, what changed
+ * most first. Neither needs to come from a report; no two of a list have the same name and line.
+ * O(n log n). */
+RH_API void rh_compare_sums(rh_sums before, rh_sums after, rh_change_fn visit, void *context);
+
 /* ---- cost ---- */
 
 typedef struct rh_profile rh_profile; /* a device */

@@ -45,14 +45,7 @@ static rh_status judge_input(const RematJob *job) {
          "constants are elided, constant({...}): the result is for inspection, not for "
          "running; dump with --xla_dump_large_constants");
   }
-  if (!info.is_optimized) {
-    warn(job,
-         "not optimized yet, nothing is fused: the peak is an upper estimate; the dump named "
-         "after_optimizations is what runs");
-  }
-  if (info.has_sharding_calls && info.num_partitions > 1) {
-    warn(job, "not partitioned yet: shapes and bytes are those of all devices together");
-  }
+  load_warn_of_figures(&job->loaded, job->options);
   return RH_OK;
 }
 

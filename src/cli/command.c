@@ -19,6 +19,10 @@ static const Command commands[] = {
      "schedule, rematerialize under --mem-limit, write HLO, graphs and logs",
      "Schedules the HLO text in FILE, recomputes values instead of keeping them until it fits\n"
      "--mem-limit, and writes the result. `-` is stdin. Without a limit it only reports.\n"},
+    {"report", FOR_REPORT, cmd_report, 1, 2, "report FILE | BEFORE AFTER [OPTION...]",
+     "show where the memory goes, or what changed about it",
+     "Shows the peak of the HLO text in FILE, what lives then, and sums of it by source line, by\n"
+     "scope, by category and by opcode. Of two files it shows what makes the difference.\n"},
     {"verify", FOR_VERIFY, cmd_verify, 2, 2, "verify BEFORE AFTER [OPTION...]",
      "show that AFTER computes what BEFORE computes",
      "Exits with 0 when AFTER is shown to compute, bit for bit as HLO means it, what BEFORE\n"
@@ -101,7 +105,8 @@ static rh_status check_files(const Command *command, size_t num_files) {
   if (num_files >= command->min_files && num_files <= command->max_files) return RH_OK;
   const char *what = command->max_files == 0   ? "takes no files"
                      : command->max_files == 1 ? "takes one file"
-                     : command->max_files == 2 ? "takes two files, before and after"
+                     : command->min_files == 2 ? "takes two files, before and after"
+                     : command->max_files == 2 ? "takes one file, or two: before and after"
                                                : "needs a file";
   fprintf(stderr, "remat-hlo: error: %s %s\nusage: remat-hlo %s\n", command->name, what,
           command->usage);

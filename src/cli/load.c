@@ -47,6 +47,20 @@ rh_status load_report(Loaded *loaded, rh_status status) {
   return status;
 }
 
+void load_warn_of_figures(const Loaded *loaded, const Options *options) {
+  rh_module_info info = rh_get_info(loaded->module);
+  if (options->quiet) return;
+  if (!info.is_optimized) {
+    messages_say(&loaded->input, RH_SEVERITY_WARNING,
+                 "not optimized yet, nothing is fused: the peak is an upper estimate; the dump "
+                 "named after_optimizations is what runs");
+  }
+  if (info.has_sharding_calls && info.num_partitions > 1) {
+    messages_say(&loaded->input, RH_SEVERITY_WARNING,
+                 "not partitioned yet: shapes and bytes are those of all devices together");
+  }
+}
+
 void load_free(Loaded *loaded) {
   rh_module_free(loaded->module);
   rh_diags_free(loaded->diags);

@@ -23,6 +23,9 @@ rh_parse_options load_parse_options(const Options *options, Loaded *loaded);
 /* Shows what has gathered in `diags`, and empties it. Returns `status`. */
 rh_status load_report(Loaded *loaded, rh_status status);
 
+/* Warns, unless --quiet, of what the figures of a module cannot be taken for. */
+void load_warn_of_figures(const Loaded *loaded, const Options *options);
+
 void load_free(Loaded *loaded);
 
 #endif

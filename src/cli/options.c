@@ -96,6 +96,7 @@ void options_init(Options *options) {
                        .packing = pack.packing,
                        .capacity_bytes = pack.capacity_bytes,
                        .max_steps = (int64_t)pack.max_steps,
+                       .top = 10,
                        .max_errors = 20};
 }
 

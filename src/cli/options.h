@@ -44,6 +44,8 @@ typedef struct Options {
   const char *output;
   int emit; /* rh_emit */
   const char *json;
+  const char *csv;
+  int64_t top;
   const char *dump_dot;
   int64_t dot_min_bytes;
   int64_t dot_max_nodes;
@@ -79,7 +81,8 @@ enum {
   FOR_LIST = 1 << 4,
   FOR_FMT = 1 << 5,
   FOR_PACK = 1 << 6,
-  FOR_ALL = (1 << 7) - 1,
+  FOR_REPORT = 1 << 7,
+  FOR_ALL = (1 << 8) - 1,
   FOR_FILES = FOR_ALL & ~FOR_LIST, /* that read files */
 };
 

@@ -58,6 +58,7 @@ class ToolTest(unittest.TestCase):
 
     def environment(self, extra):
         env = {key: value for key, value in os.environ.items() if not key.endswith("_FLAGS")}
+        env.pop("COLUMNS", None)
         env.update(extra or {})
         return env
 

@@ -73,6 +73,7 @@ class Case:
     def run(self, tool):
         """What the command did: name of the expectation -> bytes."""
         env = {key: value for key, value in os.environ.items() if not key.endswith("_FLAGS")}
+        env.pop("COLUMNS", None)
         with tempfile.TemporaryDirectory(prefix="golden.") as name:
             workdir = pathlib.Path(name)
             prepare(self.base.parent, workdir)

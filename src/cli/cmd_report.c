@@ -1,0 +1,84 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "command.h"
+#include "path.h"
+#include "report_job.h"
+
+static bool is_stdout(const char *path) {
+  return path && (strcmp(path, "-") == 0 || strcmp(path, "/dev/stdout") == 0);
+}
+
+static rh_status check_outputs(const Options *options) {
+  const char *what = NULL;
+  if (is_stdout(options->json) && is_stdout(options->csv)) {
+    what = "only one output can go to stdout";
+  } else if (options->json && options->csv && strcmp(options->json, options->csv) == 0) {
+    what = "two outputs have the same name";
+  } else if (options->csv && options->num_files > 1) {
+    what = "--csv takes one file";
+  }
+  if (!what) return RH_OK;
+  fprintf(stderr, "remat-hlo: error: %s\n", what);
+  return RH_ERR_USAGE;
+}
+
+static rh_status write_json(char *text, const Options *options) {
+  if (!text) return RH_ERR_SYSTEM;
+  Output output;
+  rh_status status = output_open(options->json, options, &output);
+  if (status == RH_OK) {
+    output_write(&output, text, strlen(text));
+    output_write(&output, "\n", 1);
+    status = output_close(&output, true);
+  }
+  free(text);
+  return status;
+}
+
+static rh_status write_csv(const ReportJob *job) {
+  Output output;
+  rh_status status = output_open(job->options->csv, job->options, &output);
+  if (status != RH_OK) return status;
+  report_write_csv(job->report, &output);
+  return output_close(&output, true);
+}
+
+static Terminal terminal_beside(const Options *options) {
+  return terminal_of(is_stdout(options->json) || is_stdout(options->csv) ? stderr : stdout);
+}
+
+static rh_status report_file(const Options *options) {
+  ReportJob job;
+  rh_status status = report_run(options->files[0], options, &job);
+  if (status == RH_OK && options->json) status = write_json(report_json(&job), options);
+  if (status == RH_OK && options->csv) status = write_csv(&job);
+  if (status == RH_OK && !options->quiet) {
+    Terminal terminal = terminal_beside(options);
+    report_print(&job, &terminal);
+  }
+  report_free(&job);
+  return status;
+}
+
+static rh_status report_difference(const Options *options) {
+  ReportJob before = {0}, after = {0};
+  rh_status status = report_run(options->files[0], options, &before);
+  if (status == RH_OK) status = report_run(options->files[1], options, &after);
+  if (status == RH_OK && options->json) {
+    status = write_json(report_difference_json(&before, &after), options);
+  }
+  if (status == RH_OK && !options->quiet) {
+    Terminal terminal = terminal_beside(options);
+    report_print_difference(&before, &after, &terminal);
+  }
+  report_free(&after);
+  report_free(&before);
+  return status;
+}
+
+rh_status cmd_report(const Options *options) {
+  rh_status status = check_outputs(options);
+  if (status != RH_OK) return status;
+  return options->num_files == 1 ? report_file(options) : report_difference(options);
+}

@@ -1,0 +1,179 @@
+/* Reports for programs. The keys are documented in the manual page. */
+#include <cjson/cJSON.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "json_text.h"
+#include "report_job.h"
+
+static void add_text(cJSON *object, const char *key, rh_text text) {
+  if (text.length) {
+    json_add_text(object, key, text.data, text.length);
+  } else {
+    cJSON_AddNullToObject(object, key);
+  }
+}
+
+/* A number that is not known is below `least`. */
+static void add_known(cJSON *object, const char *key, int64_t value, int64_t least) {
+  if (value >= least) {
+    json_add_int(object, key, value);
+  } else {
+    cJSON_AddNullToObject(object, key);
+  }
+}
+
+static void add_identity(const ReportJob *job, cJSON *object) {
+  rh_module_info info = rh_get_info(job->loaded.module);
+  const char *path = job->loaded.input.path;
+  json_add_text(object, "input", path, strlen(path));
+  json_add_text(object, "module", info.name.data, info.name.length);
+  cJSON_AddStringToObject(object, "memory_model", job->report->memory_model);
+  cJSON_AddStringToObject(object, "scheduler", rh_get_info(job->scheduled).scheduler);
+  cJSON_AddBoolToObject(object, "is_scheduled", info.is_scheduled);
+  cJSON_AddBoolToObject(object, "is_optimized", info.is_optimized);
+  cJSON_AddBoolToObject(object, "partitioned",
+                        !(info.has_sharding_calls && info.num_partitions > 1));
+}
+
+static void add_figures(const rh_report *report, cJSON *object) {
+  const rh_memory *memory = &report->memory;
+  json_add_int(object, "peak_bytes", memory->peak_bytes);
+  add_known(object, "peak_position", report->peak_position, 0);
+  add_text(object, "peak_instruction", memory->peak_instruction);
+  add_text(object, "peak_op_name", report->peak_op_name);
+  add_text(object, "peak_source_file", report->peak_source_file);
+  add_known(object, "peak_source_line", report->peak_source_line, 1);
+  json_add_int(object, "num_positions", report->num_positions);
+  add_known(object, "temp_bytes", report->packed_temp_bytes, 0);
+  add_known(object, "fragmentation_bytes", report->fragmentation_bytes, 0);
+  json_add_int(object, "liveness_peak_bytes", report->liveness_peak_bytes);
+  json_add_int(object, "parameter_bytes", memory->parameter_bytes);
+  json_add_int(object, "output_bytes", memory->output_bytes);
+  json_add_int(object, "constant_bytes", memory->constant_bytes);
+  json_add_int(object, "aliased_bytes", memory->aliased_bytes);
+  json_add_int(object, "shared_bytes", report->shared_bytes);
+  json_add_int(object, "total_bytes", memory->total_bytes);
+  json_add_int(object, "lower_bound_bytes", memory->lower_bound_bytes);
+  add_text(object, "lower_bound_instruction", memory->lower_bound_instruction);
+}
+
+static void add_live(const rh_report *report, cJSON *object) {
+  cJSON *live = cJSON_AddArrayToObject(object, "live_at_peak");
+  for (size_t i = 0; i < report->num_live; i++) {
+    const rh_live_value *value = &report->live[i];
+    cJSON *item = cJSON_CreateObject();
+    add_text(item, "name", value->name);
+    json_add_int(item, "bytes", value->bytes);
+    add_text(item, "opcode", value->opcode);
+    add_text(item, "shape", value->shape);
+    add_text(item, "op_name", value->op_name);
+    add_text(item, "source_file", value->source_file);
+    add_known(item, "source_line", value->source_line, 1);
+    cJSON_AddBoolToObject(item, "inherited", value->is_inherited);
+    cJSON_AddStringToObject(item, "category", value->category);
+    add_text(item, "computation", value->computation);
+    add_known(item, "begin", value->begin, 0);
+    add_known(item, "end", value->end, 0);
+    json_add_int(item, "aliases", (int64_t)value->num_aliases);
+    cJSON_AddItemToArray(live, item);
+  }
+}
+
+static void add_sums(const rh_report *report, rh_sum_kind kind, const char *key, const char *name,
+                     cJSON *object) {
+  cJSON *list = cJSON_AddArrayToObject(object, key);
+  for (size_t i = 0; i < report->sums[kind].len; i++) {
+    const rh_sum *sum = &report->sums[kind].list[i];
+    cJSON *item = cJSON_CreateObject();
+    add_text(item, name, sum->name);
+    if (kind == RH_BY_SOURCE) add_known(item, "source_line", sum->line, 1);
+    json_add_int(item, "bytes", sum->bytes);
+    json_add_int(item, "values", (int64_t)sum->num_values);
+    cJSON_AddItemToArray(list, item);
+  }
+}
+
+static void add_scopes(const rh_report *report, cJSON *object) {
+  cJSON *list = cJSON_AddArrayToObject(object, "by_scope");
+  for (size_t i = 0; i < report->num_scopes; i++) {
+    const rh_scope *scope = &report->scopes[i];
+    cJSON *item = cJSON_CreateObject();
+    add_text(item, "scope", scope->path);
+    json_add_int(item, "depth", scope->depth);
+    json_add_int(item, "bytes", scope->bytes);
+    json_add_int(item, "values", (int64_t)scope->num_values);
+    cJSON_AddItemToArray(list, item);
+  }
+}
+
+static char *print_and_delete(cJSON *object) {
+  char *text = cJSON_Print(object);
+  cJSON_Delete(object);
+  return text;
+}
+
+char *report_json(const ReportJob *job) {
+  const rh_report *report = job->report;
+  cJSON *object = cJSON_CreateObject();
+  add_identity(job, object);
+  add_figures(report, object);
+  add_live(report, object);
+  add_sums(report, RH_BY_SOURCE, "by_source", "source_file", object);
+  add_sums(report, RH_BY_OPCODE, "by_opcode", "opcode", object);
+  add_sums(report, RH_BY_CATEGORY, "by_category", "category", object);
+  add_sums(report, RH_BY_COMPUTATION, "by_computation", "computation", object);
+  add_sums(report, RH_BY_OP_NAME, "by_op_name", "op_name", object);
+  add_scopes(report, object);
+  return print_and_delete(object);
+}
+
+/* ---- the difference of two ---- */
+
+static void add_pair(cJSON *object, const char *key, int64_t before, int64_t after) {
+  cJSON *pair = cJSON_AddObjectToObject(object, key);
+  json_add_int(pair, "before", before);
+  json_add_int(pair, "after", after);
+}
+
+typedef struct ChangeList {
+  cJSON *list;
+  rh_sum_kind kind;
+  const char *name;
+} ChangeList;
+
+static void add_change(void *context, const rh_change *change) {
+  ChangeList *changes = context;
+  cJSON *item = cJSON_CreateObject();
+  add_text(item, changes->name, change->name);
+  if (changes->kind == RH_BY_SOURCE) add_known(item, "source_line", change->line, 1);
+  json_add_int(item, "before_bytes", change->before_bytes);
+  json_add_int(item, "after_bytes", change->after_bytes);
+  json_add_int(item, "before_values", (int64_t)change->before_num_values);
+  json_add_int(item, "after_values", (int64_t)change->after_num_values);
+  cJSON_AddItemToArray(changes->list, item);
+}
+
+static void add_changes(const ReportJob *before, const ReportJob *after, rh_sum_kind kind,
+                        const char *key, const char *name, cJSON *object) {
+  ChangeList changes = {cJSON_AddArrayToObject(object, key), kind, name};
+  rh_compare_sums(before->report->sums[kind], after->report->sums[kind], add_change, &changes);
+}
+
+char *report_difference_json(const ReportJob *before, const ReportJob *after) {
+  const rh_memory *was = &before->report->memory, *is = &after->report->memory;
+  cJSON *object = cJSON_CreateObject();
+  cJSON *sides[] = {cJSON_AddObjectToObject(object, "before"),
+                    cJSON_AddObjectToObject(object, "after")};
+  const ReportJob *jobs[] = {before, after};
+  for (int i = 0; i < 2; i++) {
+    add_identity(jobs[i], sides[i]);
+    add_figures(jobs[i]->report, sides[i]);
+  }
+  add_pair(object, "peak_bytes", was->peak_bytes, is->peak_bytes);
+  add_changes(before, after, RH_BY_SOURCE, "by_source", "source_file", object);
+  add_changes(before, after, RH_BY_OPCODE, "by_opcode", "opcode", object);
+  add_changes(before, after, RH_BY_CATEGORY, "by_category", "category", object);
+  add_changes(before, after, RH_BY_OP_NAME, "by_op_name", "op_name", object);
+  return print_and_delete(object);
+}

@@ -1,0 +1,277 @@
+/* A report as tables for people. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report_job.h"
+
+static void print_figure(const char *label, int64_t bytes, FILE *out) {
+  char text[RH_FORMAT_CHARS];
+  rh_format_bytes(bytes, text);
+  fprintf(out, "  %-16s %12s", label, text);
+}
+
+static void print_at(const char *what, rh_text name, FILE *out) {
+  if (name.length) fprintf(out, "  %s %.*s", what, (int)name.length, name.data);
+}
+
+/* ---- head ---- */
+
+static void print_head(const ReportJob *job, FILE *out) {
+  rh_module_info info = rh_get_info(job->loaded.module), scheduled = rh_get_info(job->scheduled);
+  char instructions[RH_FORMAT_CHARS];
+  rh_format_count(info.num_instructions, instructions);
+  fprintf(out, "%s: %.*s, %s instructions, %s\n", job->loaded.input.path, (int)info.name.length,
+          info.name.data, instructions, info.is_scheduled ? "scheduled" : "unscheduled");
+  fprintf(out, "  scheduler %s, memory model %s\n\n", scheduled.scheduler,
+          job->report->memory_model);
+}
+
+static void print_place(const rh_report *report, const Terminal *terminal) {
+  enum { INDENT = 33 };
+  rh_text file = report->peak_source_file, op_name = report->peak_op_name;
+  size_t room = file.length + op_name.length + 32;
+  char *text = malloc(room);
+  if (!text) return;
+  if (file.length) {
+    snprintf(text, room, "%.*s:%" PRId64, (int)file.length, file.data, report->peak_source_line);
+    terminal_text(terminal, INDENT, text);
+  }
+  if (op_name.length) {
+    snprintf(text, room, "%.*s", (int)op_name.length, op_name.data);
+    terminal_text(terminal, INDENT, text);
+  }
+  free(text);
+}
+
+static void print_peak(const rh_report *report, const Terminal *terminal) {
+  FILE *out = terminal->out;
+  char position[RH_FORMAT_CHARS], count[RH_FORMAT_CHARS];
+  print_figure("peak", report->memory.peak_bytes, out);
+  print_at("at", report->memory.peak_instruction, out);
+  if (report->peak_position >= 0) {
+    rh_format_count((uint64_t)report->peak_position, position);
+    rh_format_count((uint64_t)report->num_positions, count);
+    fprintf(out, ", position %s of %s", position, count);
+  }
+  fputc('\n', out);
+  print_place(report, terminal);
+}
+
+static void print_figures(const rh_report *report, const Terminal *terminal) {
+  FILE *out = terminal->out;
+  const rh_memory *memory = &report->memory;
+  print_peak(report, terminal);
+  print_figure("lower bound", memory->lower_bound_bytes, out);
+  print_at("by", memory->lower_bound_instruction, out);
+  fputc('\n', out);
+  if (report->packed_temp_bytes >= 0) {
+    print_figure("packed temps", report->packed_temp_bytes, out);
+    fputc('\n', out);
+    print_figure("  fragmentation", report->fragmentation_bytes, out);
+    fputc('\n', out);
+  }
+  print_figure("parameters", memory->parameter_bytes, out);
+  fputc('\n', out);
+  print_figure("outputs", memory->output_bytes, out);
+  fputc('\n', out);
+  if (memory->aliased_bytes) {
+    print_figure("  taken over", memory->aliased_bytes, out);
+    fputs("  from donated parameters\n", out);
+  }
+  print_figure("constants", memory->constant_bytes, out);
+  fputc('\n', out);
+  if (report->shared_bytes) {
+    print_figure("saved by sharing", report->shared_bytes, out);
+    fputs("  values in place, carried or donated, all together\n", out);
+  }
+}
+
+/* ---- sums ---- */
+
+static double percent_of(int64_t bytes, const rh_report *report) {
+  int64_t peak = report->memory.peak_bytes;
+  return peak > 0 ? 100.0 * (double)bytes / (double)peak : 0;
+}
+
+static void add_sizes(Table *table, int64_t bytes, uint64_t num_values, const rh_report *report) {
+  table_bytes(table, bytes);
+  table_format(table, "%.1f %%", percent_of(bytes, report));
+  table_count(table, num_values);
+}
+
+static void add_source(Table *table, rh_text file, int64_t line) {
+  if (!file.length) {
+    table_format(table, "%s", "(not known)");
+  } else if (line > 0) {
+    table_format(table, "%.*s:%" PRId64, (int)file.length, file.data, line);
+  } else {
+    table_text(table, file);
+  }
+}
+
+static Table sums_table(const char *title) {
+  return (Table){.columns = {{"bytes", true, false},
+                             {"share", true, false},
+                             {"values", true, false},
+                             {title, false, true}},
+                 .num_columns = 4};
+}
+
+static void print_sums(const rh_report *report, rh_sum_kind kind, const char *title, size_t top,
+                       const Terminal *terminal) {
+  rh_sums sums = report->sums[kind];
+  Table table = sums_table(title);
+  int64_t rest_bytes = 0;
+  uint64_t rest_values = 0;
+  for (size_t i = 0; i < sums.len; i++) {
+    const rh_sum *sum = &sums.list[i];
+    if (i >= top) {
+      rest_bytes += sum->bytes;
+      rest_values += sum->num_values;
+      continue;
+    }
+    add_sizes(&table, sum->bytes, sum->num_values, report);
+    if (kind == RH_BY_SOURCE) {
+      add_source(&table, sum->name, sum->line);
+    } else {
+      table_text(&table, sum->name);
+    }
+  }
+  if (sums.len > top) {
+    add_sizes(&table, rest_bytes, rest_values, report);
+    table_format(&table, "(%zu more)", sums.len - top);
+  }
+  fputc('\n', terminal->out);
+  table_print(&table, terminal);
+}
+
+/* ---- scopes ---- */
+
+static bool has_one_child(const rh_report *report, size_t index) {
+  const rh_scope *scope = &report->scopes[index];
+  return index + 1 < report->num_scopes && scope[1].depth == scope->depth + 1 &&
+         scope[1].num_values == scope->num_values;
+}
+
+static int by_bytes(const void *pa, const void *pb) {
+  int64_t a = *(const int64_t *)pa, b = *(const int64_t *)pb;
+  return (a < b) - (a > b);
+}
+
+/* How large a scope must be to be among the `top` largest, chains of one counted once. */
+static int64_t scope_threshold(const rh_report *report, size_t top) {
+  int64_t *bytes = malloc((report->num_scopes + 1) * sizeof *bytes), threshold = 0;
+  if (!bytes) return 0;
+  size_t len = 0;
+  for (size_t i = 0; i < report->num_scopes; i++) {
+    if (!has_one_child(report, i)) bytes[len++] = report->scopes[i].bytes;
+  }
+  qsort(bytes, len, sizeof *bytes, by_bytes);
+  if (len > top) threshold = bytes[top - 1];
+  free(bytes);
+  return threshold;
+}
+
+/* The largest scopes as du shows directories; what has one child only is one line with it. */
+static void print_scopes(const rh_report *report, size_t top, const Terminal *terminal) {
+  enum { MAX_DEPTH = 64 };
+  Table table = sums_table("scope of op_name");
+  int64_t threshold = scope_threshold(report, top);
+  int depth_of[MAX_DEPTH] = {0}; /* of a child, by the depth of its parent */
+  size_t num_rows = 0;
+  for (size_t i = 0; i < report->num_scopes && num_rows < 2 * top; i++) {
+    const rh_scope *scope = &report->scopes[i];
+    if (scope->bytes < threshold) continue;
+    int depth = scope->depth ? depth_of[(scope->depth - 1) % MAX_DEPTH] : 0;
+    const char *begin = scope->name.data;
+    size_t skipped = scope->path.length - scope->name.length;
+    for (; has_one_child(report, i); i++) {
+      depth_of[report->scopes[i].depth % MAX_DEPTH] = depth + 1;
+    }
+    const rh_scope *last = &report->scopes[i];
+    depth_of[last->depth % MAX_DEPTH] = depth + 1;
+    if (last != scope) begin = last->path.data + skipped;
+    add_sizes(&table, scope->bytes, scope->num_values, report);
+    table_format(&table, "%*s%.*s", 2 * depth, "",
+                 (int)(last != scope ? last->path.length - skipped : scope->name.length), begin);
+    num_rows++;
+  }
+  fputc('\n', terminal->out);
+  table_print(&table, terminal);
+}
+
+/* ---- the live set ---- */
+
+static void add_span(Table *table, const rh_live_value *value) {
+  if (value->begin < 0 || value->end < 0) {
+    table_format(table, "%s", "");
+  } else {
+    table_format(table, "%" PRId64 "-%" PRId64, value->begin, value->end);
+  }
+}
+
+/* The names of operations need a wide terminal. */
+static Table live_table(size_t width) {
+  enum { WIDE = 110 };
+  return (Table){.columns = {{"bytes", true, false},
+                             {"lives", true, false},
+                             {"category", false, false},
+                             {"value", false, true},
+                             {"shape", false, true},
+                             {"source", false, true},
+                             {"op_name", false, true}},
+                 .num_columns = width < WIDE ? 6 : 7};
+}
+
+static void add_value(Table *table, const rh_live_value *value) {
+  table_bytes(table, value->bytes);
+  add_span(table, value);
+  table_format(table, "%s", value->category);
+  table_text(table, value->name);
+  table_text(table, value->shape);
+  add_source(table, value->source_file, value->source_line);
+  if (table->num_columns > 6) table_text(table, value->op_name);
+}
+
+static void print_live(const rh_report *report, size_t top, const Terminal *terminal) {
+  Table table = live_table(terminal->width);
+  char heading[64], count[RH_FORMAT_CHARS];
+  rh_format_count(report->num_live, count);
+  snprintf(heading, sizeof heading, "live at the peak: %s values", count);
+  terminal_heading(terminal, heading);
+  int64_t rest_bytes = 0;
+  for (size_t i = 0; i < report->num_live; i++) {
+    if (i < top) {
+      add_value(&table, &report->live[i]);
+    } else {
+      rest_bytes += report->live[i].bytes;
+    }
+  }
+  if (report->num_live > top) {
+    table_bytes(&table, rest_bytes);
+    table_format(&table, "%s", "");
+    table_format(&table, "%s", "");
+    table_format(&table, "(%zu more)", report->num_live - top);
+    for (size_t i = 4; i < table.num_columns; i++)
+      table_format(&table, "%s", "");
+  }
+  table_print(&table, terminal);
+}
+
+void report_print(const ReportJob *job, const Terminal *terminal) {
+  const rh_report *report = job->report;
+  size_t top = (size_t)job->options->top;
+  print_head(job, terminal->out);
+  print_figures(report, terminal);
+  if (report->num_live == 0) return;
+  terminal_heading(terminal, "what the peak is made of");
+  print_sums(report, RH_BY_SOURCE, "source line", top, terminal);
+  print_scopes(report, top, terminal);
+  print_sums(report, RH_BY_CATEGORY, "category", top, terminal);
+  print_sums(report, RH_BY_OPCODE, "opcode", top, terminal);
+  if (report->sums[RH_BY_COMPUTATION].len > 1) {
+    print_sums(report, RH_BY_COMPUTATION, "computation", top, terminal);
+  }
+  print_live(report, top, terminal);
+}

@@ -1,0 +1,215 @@
+#include "terminal.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+enum {
+  DEFAULT_WIDTH = 80,
+  MIN_WIDTH = 40,
+  MAX_WIDTH = 1000,
+  MIN_FLEXIBLE = 8,
+  INDENT = 2,
+  GAP = 2
+};
+
+static size_t width_of(int fd) {
+  const char *columns = getenv("COLUMNS");
+  char *end;
+  long width = columns ? strtol(columns, &end, 10) : 0;
+  struct winsize size;
+  if (columns && (*end || end == columns)) width = 0;
+  if (width <= 0 && ioctl(fd, TIOCGWINSZ, &size) == 0) width = size.ws_col;
+  if (width <= 0) return DEFAULT_WIDTH;
+  return width < MIN_WIDTH ? MIN_WIDTH : width > MAX_WIDTH ? MAX_WIDTH : (size_t)width;
+}
+
+Terminal terminal_of(FILE *out) {
+  const char *no_colour = getenv("NO_COLOR"), *term = getenv("TERM");
+  bool is_off = (no_colour && *no_colour) || !term || strcmp(term, "dumb") == 0;
+  return (Terminal){
+      .out = out, .width = width_of(fileno(out)), .has_colour = !is_off && isatty(fileno(out))};
+}
+
+void terminal_heading(const Terminal *terminal, const char *text) {
+  fprintf(terminal->out, terminal->has_colour ? "\n\033[1m%s\033[0m\n" : "\n%s\n", text);
+}
+
+/* ---- cells ---- */
+
+static void mask_control(char *text) {
+  for (; *text; text++) {
+    if ((unsigned char)*text < ' ' || *text == 0x7f) *text = '?';
+  }
+}
+
+static void add_cell(Table *table, char *text) {
+  if (table->num_cells == table->room) {
+    size_t room = table->room ? table->room * 2 : 64;
+    char **larger = realloc(table->cells, room * sizeof *larger);
+    if (!larger) {
+      free(text);
+      return;
+    }
+    table->cells = larger;
+    table->room = room;
+  }
+  if (text) mask_control(text);
+  table->cells[table->num_cells++] = text;
+}
+
+void table_text(Table *table, rh_text text) {
+  char *copy = malloc(text.length + 1);
+  if (copy) {
+    if (text.length) memcpy(copy, text.data, text.length);
+    copy[text.length] = 0;
+  }
+  add_cell(table, copy);
+}
+
+void table_format(Table *table, const char *format, ...) {
+  va_list args, again;
+  va_start(args, format);
+  va_copy(again, args);
+  int length = vsnprintf(NULL, 0, format, args);
+  char *text = length < 0 ? NULL : malloc((size_t)length + 1);
+  if (text) vsnprintf(text, (size_t)length + 1, format, again);
+  va_end(again);
+  va_end(args);
+  add_cell(table, text);
+}
+
+void table_bytes(Table *table, int64_t bytes) {
+  char text[RH_FORMAT_CHARS];
+  rh_format_bytes(bytes, text);
+  table_format(table, "%s", text);
+}
+
+void table_count(Table *table, uint64_t count) {
+  char text[RH_FORMAT_CHARS];
+  rh_format_count(count, text);
+  table_format(table, "%s", text);
+}
+
+/* ---- layout ---- */
+
+static bool is_inside_character(char c) {
+  return ((unsigned char)c & 0xC0) == 0x80;
+}
+
+/* Characters of UTF-8, each taken for a column. */
+static size_t columns_of(const char *text) {
+  size_t columns = 0;
+  for (; *text; text++)
+    columns += !is_inside_character(*text);
+  return columns;
+}
+
+static const char *skip_columns(const char *text, size_t columns) {
+  for (; *text; text++) {
+    if (is_inside_character(*text)) continue;
+    if (columns-- == 0) break;
+  }
+  return text;
+}
+
+static const char *cell_text(const Table *table, size_t index) {
+  return table->cells[index] ? table->cells[index] : "";
+}
+
+static void measure(const Table *table, size_t widths[MAX_COLUMNS]) {
+  for (size_t i = 0; i < table->num_columns; i++)
+    widths[i] = columns_of(table->columns[i].title);
+  for (size_t i = 0; i < table->num_cells; i++) {
+    size_t width = columns_of(cell_text(table, i)), column = i % table->num_columns;
+    if (width > widths[column]) widths[column] = width;
+  }
+}
+
+/* Takes columns from the widest of the flexible until the table fits. */
+static void fit(const Table *table, size_t width, size_t widths[MAX_COLUMNS]) {
+  size_t total = INDENT - GAP;
+  for (size_t i = 0; i < table->num_columns; i++)
+    total += widths[i] + GAP;
+  for (; total > width; total--) {
+    size_t widest = table->num_columns;
+    for (size_t i = 0; i < table->num_columns; i++) {
+      if (!table->columns[i].is_flexible || widths[i] <= MIN_FLEXIBLE) continue;
+      if (widest == table->num_columns || widths[i] >= widths[widest]) widest = i;
+    }
+    if (widest == table->num_columns) return;
+    widths[widest]--;
+  }
+}
+
+static void print_padding(size_t columns, FILE *out) {
+  fprintf(out, "%*s", (int)columns, "");
+}
+
+/* What does not fit loses its middle: both ends of a path or a name say most. */
+static void print_cell(const char *text, const Column *column, size_t width, bool is_last,
+                       FILE *out) {
+  size_t columns = columns_of(text);
+  if (columns > width) {
+    size_t tail = (width - 2) / 2, head = width - 2 - tail;
+    const char *end = skip_columns(text, head);
+    fprintf(out, "%.*s..%s", (int)(end - text), text, skip_columns(text, columns - tail));
+    return;
+  }
+  if (column->is_number) print_padding(width - columns, out);
+  fputs(text, out);
+  if (!column->is_number && !is_last) print_padding(width - columns, out);
+}
+
+void terminal_text(const Terminal *terminal, size_t indent, const char *text) {
+  char *masked = strdup(text);
+  if (!masked) return;
+  mask_control(masked);
+  print_padding(indent, terminal->out);
+  size_t width = terminal->width > indent + MIN_FLEXIBLE ? terminal->width - indent : MIN_FLEXIBLE;
+  print_cell(masked, &(Column){.title = ""}, width, true, terminal->out);
+  fputc('\n', terminal->out);
+  free(masked);
+}
+
+static void print_row(const Table *table, size_t first_cell, const size_t widths[MAX_COLUMNS],
+                      FILE *out) {
+  size_t last = table->num_columns;
+  while (last > 1 && !*cell_text(table, first_cell + last - 1))
+    last--;
+  print_padding(INDENT, out);
+  for (size_t i = 0; i < last; i++) {
+    if (i) print_padding(GAP, out);
+    print_cell(cell_text(table, first_cell + i), &table->columns[i], widths[i], i + 1 == last, out);
+  }
+  fputc('\n', out);
+}
+
+static void print_titles(const Table *table, const Terminal *terminal,
+                         const size_t widths[MAX_COLUMNS]) {
+  FILE *out = terminal->out;
+  if (terminal->has_colour) fputs("\033[2m", out);
+  print_padding(INDENT, out);
+  for (size_t i = 0; i < table->num_columns; i++) {
+    if (i) print_padding(GAP, out);
+    print_cell(table->columns[i].title, &table->columns[i], widths[i], i + 1 == table->num_columns,
+               out);
+  }
+  fputs(terminal->has_colour ? "\033[0m\n" : "\n", out);
+}
+
+void table_print(Table *table, const Terminal *terminal) {
+  size_t widths[MAX_COLUMNS];
+  measure(table, widths);
+  fit(table, terminal->width, widths);
+  print_titles(table, terminal, widths);
+  for (size_t i = 0; i + table->num_columns <= table->num_cells; i += table->num_columns)
+    print_row(table, i, widths, terminal->out);
+  for (size_t i = 0; i < table->num_cells; i++)
+    free(table->cells[i]);
+  free(table->cells);
+  table->cells = NULL;
+  table->num_cells = table->room = 0;
+}

@@ -1,0 +1,42 @@
+/* Where the memory of a module goes: what lives at the peak, and sums over it. */
+#ifndef REMAT_HLO_EMIT_REPORT_H
+#define REMAT_HLO_EMIT_REPORT_H
+
+#include "analysis/call_graph.h"
+#include "analysis/liveness.h"
+#include "analysis/memory_model.h"
+#include "remat_hlo.h"
+
+typedef struct ReportInput {
+  const Module *module;
+  const Schedule *schedule;
+  const MemoryModel *model;
+  const MemoryProfile *profile;
+  const ValueAnalysis *values;
+  const LiveRanges *ranges; /* for the positions */
+} ReportInput;
+
+/* Fills report->live, the model's live set and the outputs where it leaves them out, and where the
+ * instruction at the peak comes from. */
+void report_live(const ReportInput *input, rh_report *report, Arena *out, Arena *scratch);
+
+/* Fills report->sums from report->live. */
+void report_sums(rh_report *report, Arena *out, Arena *scratch);
+
+/* Fills report->scopes from report->live. */
+void report_scopes(rh_report *report, Arena *out, Arena *scratch);
+
+/* The parts of an operation's name, without what transformations put around them:
+ * `jit(step)/transpose(jvp(block))/dot` is step, block, dot. The name of an argument, which has no
+ * `/` outside of brackets, is taken apart at its indices: `params['w'][0]` is params, ['w'], [0].
+ * Behind MAX_SCOPE_DEPTH parts nothing is looked at. */
+enum { MAX_SCOPE_DEPTH = 32 };
+uint32_t scope_split(Str op_name, Str parts[MAX_SCOPE_DEPTH]);
+
+/* The same for a value; of one without a name its opcode stands in a scope for all such. */
+uint32_t scope_of_value(const rh_live_value *value, Str parts[MAX_SCOPE_DEPTH]);
+
+/* The parts joined by `/`, indices by nothing. */
+Str scope_join(const Str *parts, uint32_t num_parts, Arena *out);
+
+#endif

@@ -1,0 +1,199 @@
+/* The live set as a tree of scopes: names of operations are paths, `jit(step)/block_1/dot_general`.
+ * Transformations put words around a part, `transpose(jvp(block_1))`, or around nothing, `jvp()`;
+ * the forward and the backward pass of a layer belong to the layer. */
+#include <stdlib.h>
+
+#include "emit/report.h"
+#include "ir/hash.h"
+
+/* ---- names ---- */
+
+static bool is_word(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+/* The length of the part before the first `/` that is in no bracket. */
+static uint32_t first_part(Str path) {
+  uint32_t depth = 0;
+  for (uint32_t i = 0; i < path.len; i++) {
+    char c = path.data[i];
+    if (c == '/' && depth == 0) return i;
+    depth += c == '(' || c == '[';
+    if ((c == ')' || c == ']') && depth) depth--;
+  }
+  return path.len;
+}
+
+/* What is in the brackets of `word(…)`; false when the part has another form. */
+static bool unwrap(Str *part) {
+  uint32_t open = 0, depth = 0;
+  while (open < part->len && is_word(part->data[open]))
+    open++;
+  if (open == 0 || open == part->len || part->data[open] != '(') return false;
+  for (uint32_t i = open; i < part->len; i++) {
+    depth += part->data[i] == '(';
+    if (part->data[i] == ')' && --depth == 0) {
+      if (i + 1 != part->len) return false;
+      *part = (Str){part->data + open + 1, i - open - 1};
+      return true;
+    }
+  }
+  return false;
+}
+
+/* `params['w'][0]` at its indices; all of any other name. */
+static uint32_t split_argument(Str name, Str parts[MAX_SCOPE_DEPTH]) {
+  uint32_t num_parts = 0, begin = 0;
+  for (uint32_t i = 1; i <= name.len && num_parts < MAX_SCOPE_DEPTH; i++) {
+    if (i < name.len && name.data[i] != '[') continue;
+    parts[num_parts++] = (Str){name.data + begin, i - begin};
+    begin = i;
+  }
+  return num_parts;
+}
+
+uint32_t scope_split(Str op_name, Str parts[MAX_SCOPE_DEPTH]) {
+  enum { MAX_WRAPPERS = 16 };
+  Str inner = op_name;
+  if (first_part(op_name) == op_name.len && !unwrap(&inner)) return split_argument(op_name, parts);
+  uint32_t num_parts = 0, num_pending = 0;
+  Str pending[MAX_WRAPPERS + 1]; /* what is behind the part that is being unwrapped */
+  pending[num_pending++] = op_name;
+  while (num_pending && num_parts < MAX_SCOPE_DEPTH) {
+    Str *rest = &pending[num_pending - 1];
+    if (rest->len == 0) {
+      num_pending--;
+      continue;
+    }
+    uint32_t len = first_part(*rest);
+    Str part = {rest->data, len};
+    uint32_t skip = len < rest->len ? len + 1 : len;
+    *rest = (Str){rest->data + skip, rest->len - skip};
+    if (num_pending <= MAX_WRAPPERS && unwrap(&part)) {
+      pending[num_pending++] = part;
+    } else if (part.len) {
+      parts[num_parts++] = part;
+    }
+  }
+  return num_parts;
+}
+
+uint32_t scope_of_value(const rh_live_value *value, Str parts[MAX_SCOPE_DEPTH]) {
+  Str name = str_make(value->op_name.data, value->op_name.length);
+  Str opcode = str_make(value->opcode.data, value->opcode.length);
+  uint32_t num_parts = name.len ? scope_split(name, parts) : 0;
+  if (num_parts) return num_parts;
+  parts[0] = STR("(no op_name)");
+  parts[1] = opcode;
+  return 2;
+}
+
+Str scope_join(const Str *parts, uint32_t num_parts, Arena *out) {
+  uint32_t len = 0;
+  for (uint32_t i = 0; i < num_parts; i++)
+    len += parts[i].len + 1;
+  char *text = arena_array(out, char, len);
+  len = 0;
+  for (uint32_t i = 0; i < num_parts; i++) {
+    if (i && parts[i].data[0] != '[') text[len++] = '/';
+    memcpy(text + len, parts[i].data, parts[i].len);
+    len += parts[i].len;
+  }
+  return (Str){text, len};
+}
+
+/* ---- the tree ---- */
+
+typedef struct Node {
+  Str path, name;
+  uint32_t parent; /* NO_ID: at the top */
+  uint32_t depth;
+  int64_t bytes;
+  uint64_t num_values;
+} Node;
+
+typedef struct Tree {
+  VEC(Node) nodes; /* parents before children */
+  IdTable table;   /* by parent and name */
+  Arena *out;
+  Arena *scratch;
+} Tree;
+
+static uint32_t child_of(Tree *tree, uint32_t parent, const Str *parts, uint32_t depth) {
+  Str name = parts[depth];
+  uint64_t hash = hash_mix(hash_str(name), parent);
+  uint32_t id;
+  for (IdProbe probe = id_table_probe(&tree->table, hash); id_probe_next(&probe, &id);) {
+    const Node *node = &tree->nodes.data[id];
+    if (node->parent == parent && str_equal(node->name, name)) return id;
+  }
+  id = tree->nodes.len;
+  *vec_push(tree->scratch, &tree->nodes) = (Node){.path = scope_join(parts, depth + 1, tree->out),
+                                                  .name = name,
+                                                  .parent = parent,
+                                                  .depth = depth};
+  id_table_add(&tree->table, tree->scratch, hash, id);
+  return id;
+}
+
+static void add_value(Tree *tree, const rh_live_value *value) {
+  Str parts[MAX_SCOPE_DEPTH];
+  uint32_t num_parts = scope_of_value(value, parts), id = NO_ID;
+  for (uint32_t depth = 0; depth < num_parts; depth++) {
+    id = child_of(tree, id, parts, depth);
+    tree->nodes.data[id].bytes += value->bytes;
+    tree->nodes.data[id].num_values++;
+  }
+}
+
+/* A node with what siblings are sorted by. */
+typedef struct Sibling {
+  const Node *node;
+  uint32_t id;
+} Sibling;
+
+static int by_parent_then_bytes(const void *pa, const void *pb) {
+  const Node *a = ((const Sibling *)pa)->node, *b = ((const Sibling *)pb)->node;
+  if (a->parent != b->parent) return a->parent < b->parent ? -1 : 1;
+  if (a->bytes != b->bytes) return a->bytes > b->bytes ? -1 : 1;
+  return str_compare(a->name, b->name);
+}
+
+/* Nodes in preorder, siblings by size. */
+static void lay_out(const Tree *tree, rh_scope *scopes, Arena *scratch) {
+  uint32_t len = tree->nodes.len;
+  Sibling *siblings = arena_array(scratch, Sibling, len);
+  uint32_t *first = arena_array(scratch, uint32_t, (size_t)len + 1); /* by parent; the top last */
+  uint32_t *stack = arena_array(scratch, uint32_t, len);
+  for (uint32_t id = 0; id < len; id++)
+    siblings[id] = (Sibling){&tree->nodes.data[id], id};
+  qsort(siblings, len, sizeof *siblings, by_parent_then_bytes);
+  memset(first, 0xff, ((size_t)len + 1) * sizeof *first);
+  for (uint32_t i = len; i-- > 0;)
+    first[siblings[i].node->parent == NO_ID ? len : siblings[i].node->parent] = i;
+  uint32_t depth = 0, num_scopes = 0;
+  stack[depth++] = first[len];
+  while (depth) {
+    uint32_t at = stack[--depth];
+    const Node *node = siblings[at].node;
+    scopes[num_scopes++] = (rh_scope){.path = {node->path.data, node->path.len},
+                                      .name = {node->name.data, node->name.len},
+                                      .depth = node->depth,
+                                      .bytes = node->bytes,
+                                      .num_values = node->num_values};
+    if (at + 1 < len && siblings[at + 1].node->parent == node->parent) stack[depth++] = at + 1;
+    if (first[siblings[at].id] != NO_ID) stack[depth++] = first[siblings[at].id];
+  }
+}
+
+void report_scopes(rh_report *report, Arena *out, Arena *scratch) {
+  ArenaMark mark = arena_mark(scratch);
+  Tree tree = {.out = out, .scratch = scratch};
+  for (size_t i = 0; i < report->num_live; i++)
+    add_value(&tree, &report->live[i]);
+  rh_scope *scopes = arena_array(out, rh_scope, tree.nodes.len);
+  if (tree.nodes.len) lay_out(&tree, scopes, scratch);
+  report->scopes = scopes;
+  report->num_scopes = tree.nodes.len;
+  arena_reset(scratch, mark);
+}

@@ -1,0 +1,81 @@
+/* The public functions that explain a peak. */
+#include "emit/report.h"
+#include "remat/measure.h"
+
+/* A report with the memory that it is in. */
+typedef struct Handle {
+  rh_report report;
+  Arena *arena;
+} Handle;
+
+/* What all values but the largest of each HloBuffer take. */
+static int64_t shared_bytes(const ReportInput *input) {
+  const HloBuffers *buffers = &input->values->buffers;
+  int64_t bytes = 0;
+  for (BufferId buffer = 0; buffer < buffers->num_buffers; buffer++) {
+    int64_t sum = 0, largest = 0;
+    for (uint32_t i = buffers->first_value[buffer]; i < buffers->first_value[buffer + 1]; i++) {
+      const HloValue *value = &input->values->flow.values.data[buffers->values[i]];
+      if (input->ranges->of[buffers->values[i]].start == NO_TIME) continue;
+      if (inst_get(input->module, value->inst)->opcode == OPCODE_CONSTANT) continue;
+      sum += value->bytes;
+      if (value->bytes > largest) largest = value->bytes;
+    }
+    bytes += sum - largest;
+  }
+  return bytes;
+}
+
+static void fill(const rh_module *module, const MemoryModel *model, rh_report *report, Arena *out,
+                 Arena *scratch) {
+  Arena *arena = arena_new(arena_options(module->arena));
+  MemoryProfile profile = model->measure(module->module, &module->schedule, arena, scratch);
+  ValueAnalysis values = value_analysis_build(module->module, arena, scratch);
+  Liveness liveness =
+      liveness_run(module->module, &values, &module->schedule, COUNT_SHARED_TWICE, arena, scratch);
+  ReportInput input = {.module = module->module,
+                       .schedule = &module->schedule,
+                       .model = model,
+                       .profile = &profile,
+                       .values = &values,
+                       .ranges = &liveness.ranges};
+  report->module = text_of_str(module->module->source->header.name);
+  report->memory_model = model->name;
+  report->liveness_peak_bytes = liveness.peak_bytes;
+  report->packed_temp_bytes = -1;
+  report->fragmentation_bytes = -1;
+  report->shared_bytes = shared_bytes(&input);
+  report->num_positions = liveness.ranges.num_times;
+  report->peak_position = -1;
+  if (profile.peak_inst != NO_ID && liveness.ranges.time_of[profile.peak_inst] != NO_TIME) {
+    report->peak_position = liveness.ranges.time_of[profile.peak_inst];
+  }
+  report_live(&input, report, out, scratch);
+  report_sums(report, out, scratch);
+  report_scopes(report, out, scratch);
+  arena_free(arena);
+}
+
+rh_status rh_report_make(const rh_module *module, const char *model_name, rh_report **report,
+                         rh_diags *diags) {
+  const MemoryModel *model;
+  rh_status status = find_model(module, model_name, &model, diags);
+  if (status != RH_OK) return status;
+  Arena *arena = arena_new(arena_options(module->arena));
+  Arena *scratch = arena_new(arena_options(module->arena));
+  Handle *handle = arena_zalloc(arena, sizeof *handle);
+  handle->arena = arena;
+  fill(module, model, &handle->report, arena, scratch);
+  status = rh_measure_memory(module, model_name, &handle->report.memory, diags);
+  arena_free(scratch);
+  if (status == RH_OK) {
+    *report = &handle->report;
+  } else {
+    arena_free(arena);
+  }
+  return status;
+}
+
+void rh_report_free(rh_report *report) {
+  if (report) arena_free(((Handle *)report)->arena);
+}

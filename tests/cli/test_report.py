@@ -1,0 +1,199 @@
+#!/usr/bin/env python3
+"""`report` on the command line. usage: test_report.py TOOL [CLASS...]"""
+
+import csv
+import fcntl
+import io
+import json
+import os
+import pty
+import struct
+import termios
+import unittest
+
+import tool
+from tool import SAMPLES, ToolTest
+
+SAMPLE = SAMPLES / "gpt_unrolled.after_optimizations.hlo"
+
+
+def as_csv(value):
+    if value is None:
+        return ""
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+class ReportTest(ToolTest):
+    def setUp(self):
+        super().setUp()
+        self.golden("report")
+        self.golden("report", "after.hlo")
+
+    def report(self, *args):
+        return self.json("report", *args)
+
+
+class Report(ReportTest):
+    def test_keys(self):
+        report = self.report("input.hlo")
+        for key in """module memory_model temp_bytes liveness_peak_bytes peak_position
+                peak_instruction parameter_bytes output_bytes constant_bytes aliased_bytes
+                fragmentation_bytes lower_bound_bytes live_at_peak by_source by_opcode
+                by_scope""".split():
+            self.assertIn(key, report)
+        for key in "name bytes opcode op_name source_file source_line category begin end".split():
+            self.assertIn(key, report["live_at_peak"][0])
+
+    def test_sums(self):
+        for model in self.run_tool("list", "--names=models").out.split():
+            with self.subTest(model):
+                report = self.report(SAMPLE, f"--memory-model={model}")
+                self.assertEqual(report["memory_model"], model)
+                live = sum(value["bytes"] for value in report["live_at_peak"])
+                self.assertEqual(live, report["peak_bytes"])
+                for key in "by_source by_opcode by_category by_computation by_op_name".split():
+                    self.assertEqual(sum(row["bytes"] for row in report[key]), live, key)
+
+    def test_figures_are_those_of_remat(self):
+        summary = self.json(SAMPLE, "--limit-counts=total")
+        report = self.report(SAMPLE)
+        self.assertEqual(report["total_bytes"], summary["peak_before_bytes"])
+        self.assertEqual(
+            report["liveness_peak_bytes"],
+            self.report(SAMPLE, "--memory-model=liveness")["peak_bytes"],
+        )
+
+    def test_csv_is_the_live_set(self):
+        live = self.report(SAMPLE)["live_at_peak"]
+        out = self.expect(0, "report", SAMPLE, "--csv=-", "-q").out
+        rows = list(csv.DictReader(io.StringIO(out)))
+        self.assertEqual(len(rows), len(live))
+        for row, value in zip(rows, live):
+            for key, text in row.items():
+                self.assertEqual(text, as_csv(value[key]), key)
+
+    def test_order_options(self):
+        self.assertEqual(self.report("input.hlo")["scheduler"], "input")
+        self.assertEqual(self.report("input.hlo", "--ignore-schedule")["scheduler"], "default")
+        self.assertEqual(
+            self.report("input.hlo", "--ignore-schedule", "-s", "dfs")["scheduler"], "dfs"
+        )
+
+    def test_top(self):
+        lines = [
+            len(self.expect(0, "report", SAMPLE, f"--top={top}").out.splitlines())
+            for top in (1, 5, 1000)
+        ]
+        self.assertLess(lines[0], lines[1])
+        self.assertLess(lines[1], lines[2])
+        self.assertNotIn("more)", self.expect(0, "report", SAMPLE, "--top=1000").out)
+
+    def test_warnings(self):
+        before = SAMPLES / "gpt_unrolled.before_optimizations.hlo"
+        self.assertIn("upper estimate", self.expect(0, "report", before).err)
+        self.assertEqual(self.expect(0, "report", before, "-q").err, "")
+
+    def test_usage(self):
+        for args, says in (
+            (["report"], "takes one file, or two"),
+            (["report", "input.hlo"] * 2 + ["x"], "takes one file, or two"),
+            (["report", "input.hlo", "--json=-", "--csv=-"], "only one output"),
+            (["report", "input.hlo", "--json=x", "--csv=x"], "same name"),
+            (["report", "input.hlo", "after.hlo", "--csv=x"], "--csv takes one file"),
+            (["report", "input.hlo", "--top=0"], "--top takes"),
+            (["report", "input.hlo", "--memory-model=livenes"], "did you mean 'liveness'"),
+            (["report", "input.hlo", "--mem-limit=1"], "there is no option"),
+        ):
+            with self.subTest(args):
+                self.assert_message(self.expect(2, *args), says)
+
+    def test_faults(self):
+        self.expect(3, "report", "missing.hlo")
+        self.expect(3, "report", "input.hlo", "missing.hlo")
+        self.expect(4, "report", "input.hlo", "--json=/nonexistent/x")
+        if os.path.exists("/dev/full"):
+            self.expect(4, "report", "input.hlo", "--json=/dev/full")
+            self.expect(4, "report", "input.hlo", "--csv=/dev/full")
+
+    def test_tables_go_to_stderr_when_stdout_is_taken(self):
+        result = self.expect(0, "report", "input.hlo", "--json=-")
+        json.loads(result.out)
+        self.assertIn("live at the peak", result.err)
+
+
+class Difference(ReportTest):
+    def test_what_grew(self):
+        difference = self.report("input.hlo", "after.hlo", "--memory-model=liveness")
+        self.assertEqual(
+            difference["by_op_name"],
+            [
+                {
+                    "op_name": "step/broadcast_in_dim",
+                    "before_bytes": 32768,
+                    "after_bytes": 65536,
+                    "before_values": 1,
+                    "after_values": 1,
+                }
+            ],
+        )
+        grown = difference["peak_bytes"]["after"] - difference["peak_bytes"]["before"]
+        for key in ("by_source", "by_op_name", "by_category", "by_opcode"):
+            changed = sum(row["after_bytes"] - row["before_bytes"] for row in difference[key])
+            self.assertEqual(changed, grown, key)
+
+    def test_nothing_differs(self):
+        difference = self.report("input.hlo", "input.hlo")
+        self.assertEqual(difference["by_source"], [])
+        self.expect(0, "report", "input.hlo", "input.hlo")
+
+
+class Width(ReportTest):
+    def widest(self, **env):
+        out = self.expect(0, "report", SAMPLE, env=env).out
+        body = out.split("made of", 1)[1]
+        return max(len(line) for line in body.splitlines())
+
+    def test_columns(self):
+        self.assertLessEqual(self.widest(), 80)
+        for columns in (60, 100, 120):
+            self.assertLessEqual(self.widest(COLUMNS=str(columns)), columns)
+        self.assertGreater(self.widest(COLUMNS="200"), 80)
+        self.assertLessEqual(self.widest(COLUMNS="wide"), 80)
+        self.expect(0, "report", SAMPLE, env={"COLUMNS": "1"})
+
+    def in_terminal(self, columns, **env):
+        leader, follower = pty.openpty()
+        fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
+        process = self.start(
+            "report", "input.hlo", stdout=follower, env={"TERM": "xterm", "NO_COLOR": "", **env}
+        )
+        os.close(follower)
+        text = b""
+        try:
+            while chunk := os.read(leader, 4096):
+                text += chunk
+        except OSError:
+            pass
+        os.close(leader)
+        process.stderr.close()
+        self.assertEqual(process.wait(), 0)
+        return text.decode()
+
+    def test_colour_is_for_terminals(self):
+        self.assertNotIn("\033", self.expect(0, "report", "input.hlo").out)
+        self.assertIn("\033[1m", self.in_terminal(70))
+        self.assertNotIn("\033", self.in_terminal(70, NO_COLOR="1"))
+        self.assertNotIn("\033", self.in_terminal(70, TERM="dumb"))
+
+    def test_terminals_have_a_width(self):
+        body = self.in_terminal(60, NO_COLOR="1").split("made of", 1)[1]
+        self.assertLessEqual(max(map(len, body.splitlines())), 60)
+
+    def test_control_characters_do_not_reach_the_terminal(self):
+        text = self.read("input.hlo").replace("jvp(block_0)", "jvp(\\033[31m)")
+        self.write("escape.hlo", text)
+        self.assertNotIn("\033", self.expect(0, "report", "escape.hlo").out)
+
+
+if __name__ == "__main__":
+    tool.main()

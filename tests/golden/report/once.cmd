@@ -1,0 +1,1 @@
+report input.hlo --memory-model=liveness-once --top=3 --json=-
