@@ -16,6 +16,23 @@ typedef struct ReportInput {
   const LiveRanges *ranges; /* for the positions */
 } ReportInput;
 
+/* ---- where values come from ---- */
+
+typedef struct Places {
+  const Module *module;
+  const ValueAnalysis *values;
+  InstId *of_inst; /* by InstId: whose metadata stands for its own, NO_ID until it is looked for */
+  InstId *of_buffer; /* by BufferId, likewise */
+} Places;
+
+Places places_new(const Module *module, const ValueAnalysis *values, Arena *out);
+
+/* The instruction whose metadata tells where a part of a result comes from: its own, if it has any;
+ * the instruction itself when nothing does. `part` may be NO_ID for all of it. */
+InstId report_place(Places *places, InstId id, uint32_t part);
+
+/* ---- pieces of a report ---- */
+
 /* Fills report->live, the model's live set and the outputs where it leaves them out, and where the
  * instruction at the peak comes from. */
 void report_live(const ReportInput *input, rh_report *report, Arena *out, Arena *scratch);

@@ -15,8 +15,7 @@ typedef struct Builder {
   const ReportInput *input;
   uint8_t *holds;   /* by BufferId */
   Str *shape_texts; /* by ShapeId, no data until somebody asks */
-  uint32_t
-      *inherits; /* by InstId: whose metadata stands for its own, NO_ID until it is looked for */
+  Places places;
   VEC(LiveBuffer) buffers;
   Arena *out;
   Arena *scratch;
@@ -85,68 +84,6 @@ static uint64_t num_aliases(const Builder *builder, InstId id, uint32_t part) {
   return values->buffers.first_value[buffer + 1] - values->buffers.first_value[buffer];
 }
 
-/* ---- where it comes from ---- */
-
-static bool has_place(const Module *module, InstId id) {
-  const Metadata *metadata = inst_metadata(module, id);
-  return metadata &&
-         (metadata->op_name.end > metadata->op_name.begin ||
-          metadata->source_file.end > metadata->source_file.begin || metadata->stack_frame_id > 0);
-}
-
-/* What an instruction that compilation added stands for: a fusion for what it computes, a copy or
- * another form of a value for the value, a computation's parameter for the call. NO_ID: none. */
-static InstId stands_for(const Builder *builder, InstId id) {
-  const Module *module = builder->input->module;
-  const CallGraph *graph = &builder->input->values->graph;
-  const Instruction *inst = inst_get(module, id);
-  uint32_t first = graph->first_caller[inst->parent];
-  switch (inst->opcode) {
-    case OPCODE_FUSION:
-    case OPCODE_CALL:
-    case OPCODE_ASYNC_START: return comp_get(module, inst_callees(module, id)[0])->root;
-    case OPCODE_PARAMETER: {
-      if (first == graph->first_caller[inst->parent + 1]) return NO_ID;
-      InstId caller = graph->callers[first];
-      bool is_fused = inst_get(module, caller)->opcode == OPCODE_FUSION &&
-                      inst->index < (int64_t)inst_get(module, caller)->num_operands;
-      return is_fused ? inst_operand(module, caller, (uint32_t)inst->index) : caller;
-    }
-    case OPCODE_COPY:
-    case OPCODE_COPY_START:
-    case OPCODE_COPY_DONE:
-    case OPCODE_ASYNC_UPDATE:
-    case OPCODE_ASYNC_DONE:
-    case OPCODE_BITCAST:
-    case OPCODE_BITCAST_CONVERT:
-    case OPCODE_CONVERT:
-    case OPCODE_GET_TUPLE_ELEMENT:
-    case OPCODE_OPT_BARRIER:
-    case OPCODE_RESHAPE:
-    case OPCODE_SLICE:
-    case OPCODE_TRANSPOSE:
-    case OPCODE_TUPLE: return inst->num_operands ? inst_operand(module, id, 0) : NO_ID;
-    default: return NO_ID;
-  }
-}
-
-/* The instruction whose metadata tells where a value comes from: its own, if it has any. */
-static InstId placed_inst(Builder *builder, InstId id) {
-  enum { MAX_STEPS = 32 };
-  InstId *found = &builder->inherits[id];
-  if (*found != NO_ID) return *found;
-  *found = id;
-  InstId at = id;
-  for (int step = 0; step < MAX_STEPS && at != NO_ID; step++) {
-    if (has_place(builder->input->module, at)) {
-      *found = at;
-      break;
-    }
-    at = stands_for(builder, at);
-  }
-  return *found;
-}
-
 /* ---- rows ---- */
 
 static rh_text text_of(Str text) {
@@ -180,7 +117,7 @@ static int64_t position_of(const Builder *builder, InstId id) {
 static rh_live_value describe(Builder *builder, const LiveBuffer *buffer) {
   const Module *module = builder->input->module;
   const char *opcode = opcode_text((Opcode)inst_get(module, buffer->inst)->opcode);
-  InstId placed = placed_inst(builder, buffer->inst);
+  InstId placed = report_place(&builder->places, buffer->inst, buffer->part);
   SourcePlace place = human_source_place(module, placed, builder->out);
   CompId comp = inst_get(module, buffer->inst)->parent;
   return (rh_live_value){
@@ -204,8 +141,8 @@ static rh_live_value describe(Builder *builder, const LiveBuffer *buffer) {
 static void describe_peak(Builder *builder, rh_report *report) {
   InstId id = builder->input->profile->peak_inst;
   if (id == NO_ID) return;
-  SourcePlace place =
-      human_source_place(builder->input->module, placed_inst(builder, id), builder->out);
+  SourcePlace place = human_source_place(builder->input->module,
+                                         report_place(&builder->places, id, NO_ID), builder->out);
   report->peak_op_name = text_of(place.op_name);
   report->peak_source_file = text_of(place.file);
   report->peak_source_line = place.line > 0 ? place.line : 0;
@@ -246,8 +183,7 @@ void report_live(const ReportInput *input, rh_report *report, Arena *out, Arena 
   live_set_sort(&live);
   builder.holds = arena_zarray(scratch, uint8_t, input->values->buffers.num_buffers);
   builder.shape_texts = arena_zarray(scratch, Str, module->shapes.shapes.len);
-  builder.inherits = arena_array(scratch, uint32_t, module->insts.len);
-  memset(builder.inherits, 0xff, module->insts.len * sizeof *builder.inherits);
+  builder.places = places_new(module, input->values, scratch);
   mark_buffers(&builder);
   rh_live_value *list = arena_array(out, rh_live_value, live.len);
   for (uint32_t i = 0; i < live.len; i++)

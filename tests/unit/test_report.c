@@ -267,6 +267,46 @@ START_TEST(values_are_described) {
 }
 END_TEST
 
+/* Zeros that a loop fills with exponentials, with nothing to say where they are from; a table that
+ * only its reader tells of; a copy of a fusion of a named root. */
+static const char unnamed[] =
+    "HloModule m, is_scheduled=true\n"
+    "fill { fs = f32[4,256] parameter(0)\n fx = f32[1,256] parameter(1)\n fi = s32[] parameter(2)\n"
+    " fz = s32[] constant(0)\n"
+    " ROOT fu = f32[4,256] dynamic-update-slice(fs, fx, fi, fz),"
+    " metadata={op_name=\"jit(f)/while/body/dynamic_update_slice\"} }\n"
+    "named { np = f32[256] parameter(0)\n"
+    " ROOT nn = f32[256] negate(np), metadata={op_name=\"jit(f)/neg\"} }\n"
+    "body { p = (s32[], f32[256], f32[4,256]) parameter(0)\n"
+    " i = s32[] get-tuple-element(p), index=0\n"
+    " x = f32[256] get-tuple-element(p), index=1\n"
+    " stack = f32[4,256] get-tuple-element(p), index=2\n"
+    " e = f32[256] exponential(x), metadata={op_name=\"jit(f)/while/body/exp\"}\n"
+    " wide = f32[1,256] reshape(e), metadata={op_name=\"jit(f)/while/body/reshape\"}\n"
+    " filled = f32[4,256] fusion(stack, wide, i), kind=kLoop, calls=fill\n"
+    " ROOT t = (s32[], f32[256], f32[4,256]) tuple(i, e, filled) }\n"
+    "cond { q = (s32[], f32[256], f32[4,256]) parameter(0)\n"
+    " j = s32[] get-tuple-element(q), index=0\n n = s32[] constant(3)\n"
+    " ROOT less = pred[] compare(j, n), direction=LT }\n"
+    "ENTRY e { a = f32[256] parameter(0)\n zero = s32[] constant(0)\n null = f32[] constant(0)\n"
+    " zeros = f32[4,256] broadcast(null), dimensions={}\n"
+    " table = f32[2048] iota(), iota_dimension=0\n"
+    " fused = f32[256] fusion(a), kind=kLoop, calls=named\n copied = f32[256] copy(fused)\n"
+    " init = (s32[], f32[256], f32[4,256]) tuple(zero, copied, zeros)\n"
+    " loop = (s32[], f32[256], f32[4,256]) while(init), condition=cond, body=body\n"
+    " stacked = f32[4,256] get-tuple-element(loop), index=2\n"
+    " both = f32[2048] negate(table), metadata={op_name=\"jit(f)/read\"}\n"
+    " ROOT r = (f32[4,256], f32[2048]) tuple(stacked, both) }\n";
+
+START_TEST(what_compilation_added_has_a_place) {
+  Reported reported = report_text(unnamed, "xla-remat");
+  check_value(reported.report, "loop{2}", "output", "jit(f)/while/body/exp", ":0", true);
+  check_value(reported.report, "table", "temporary", "jit(f)/read", ":0", true);
+  check_value(reported.report, "copied", "while carry", "jit(f)/neg", ":0", true);
+  reported_free(&reported);
+}
+END_TEST
+
 START_TEST(models_are_known) {
   Reported reported = report_text(
       "HloModule m, is_scheduled=true\nENTRY e { ROOT p = f32[2] parameter(0) }", "liveness");
@@ -328,6 +368,7 @@ int main(void) {
   tcase_add_test(reports, outputs_count_as_often_as_they_are_returned);
   tcase_add_test(reports, nothing_needs_nothing);
   tcase_add_test(reports, values_are_described);
+  tcase_add_test(reports, what_compilation_added_has_a_place);
   tcase_add_test(reports, models_are_known);
   tcase_add_test(reports, differences_are_sorted);
   suite_add_tcase(suite, reports);
