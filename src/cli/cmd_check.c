@@ -1,3 +1,4 @@
+#include "bounds.h"
 #include "command.h"
 #include "load.h"
 #include "messages.h"
@@ -30,12 +31,14 @@ static rh_status check_file(const char *path, const Options *options) {
            (int)info.name.length, info.name.data, computations, instructions,
            info.is_scheduled ? ", scheduled" : "");
   }
+  if (status == RH_OK && bounds_are_given(options)) status = bounds_check(&loaded, options);
   load_free(&loaded);
   return status;
 }
 
 rh_status cmd_check(const Options *options) {
-  rh_status worst = RH_OK;
+  rh_status worst = bounds_check_options(options);
+  if (worst != RH_OK) return worst;
   for (size_t i = 0; i < options->num_files; i++) {
     rh_status status = check_file(options->files[i], options);
     if (status > worst) worst = status;

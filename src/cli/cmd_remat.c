@@ -86,12 +86,6 @@ static rh_status measure_before(RematJob *job) {
   return measure(job, job->baseline, &job->before);
 }
 
-/* `share` millionths of a percent of `bytes`, rounded down. */
-static int64_t share_of(int64_t bytes, int64_t share) {
-  __int128_t product = (__int128_t)bytes * share / 100000000;
-  return product < INT64_MAX ? (int64_t)product : INT64_MAX - 1;
-}
-
 static int64_t limit_of(const RematJob *job) {
   Budget budget = job->options->limit;
   int64_t bound = job_lower_bound(job);

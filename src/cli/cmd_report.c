@@ -23,19 +23,6 @@ static rh_status check_outputs(const Options *options) {
   return RH_ERR_USAGE;
 }
 
-static rh_status write_json(char *text, const Options *options) {
-  if (!text) return RH_ERR_SYSTEM;
-  Output output;
-  rh_status status = output_open(options->json, options, &output);
-  if (status == RH_OK) {
-    output_write(&output, text, strlen(text));
-    output_write(&output, "\n", 1);
-    status = output_close(&output, true);
-  }
-  free(text);
-  return status;
-}
-
 static rh_status write_csv(const ReportJob *job) {
   Output output;
   rh_status status = output_open(job->options->csv, job->options, &output);
@@ -51,7 +38,8 @@ static Terminal terminal_beside(const Options *options) {
 static rh_status report_file(const Options *options) {
   ReportJob job;
   rh_status status = report_run(options->files[0], options, &job);
-  if (status == RH_OK && options->json) status = write_json(report_json(&job), options);
+  if (status == RH_OK && options->json)
+    status = report_write_json(report_json(&job, false), options->json, options);
   if (status == RH_OK && options->csv) status = write_csv(&job);
   if (status == RH_OK && !options->quiet) {
     Terminal terminal = terminal_beside(options);
@@ -66,7 +54,7 @@ static rh_status report_difference(const Options *options) {
   rh_status status = report_run(options->files[0], options, &before);
   if (status == RH_OK) status = report_run(options->files[1], options, &after);
   if (status == RH_OK && options->json) {
-    status = write_json(report_difference_json(&before, &after), options);
+    status = report_write_json(report_difference_json(&before, &after), options->json, options);
   }
   if (status == RH_OK && !options->quiet) {
     Terminal terminal = terminal_beside(options);

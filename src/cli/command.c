@@ -27,9 +27,12 @@ static const Command commands[] = {
      "show that AFTER computes what BEFORE computes",
      "Exits with 0 when AFTER is shown to compute, bit for bit as HLO means it, what BEFORE\n"
      "computes: the same values, the same side effects in the same order. Else with 1.\n"},
-    {"check", FOR_CHECK, cmd_check, 1, SIZE_MAX, "check FILE... [OPTION...]", "parse and validate",
+    {"check", FOR_CHECK, cmd_check, 1, SIZE_MAX, "check FILE... [OPTION...]",
+     "parse, validate, bound the peak",
      "Reads each FILE as XLA would and looks for what its verifier would refuse. Findings are\n"
-     "warnings; a module that contradicts itself is an error.\n"},
+     "warnings; a module that contradicts itself is an error. The peak can be held against a "
+     "size,\n"
+     "or against that of an earlier run: exit with 1 when it is exceeded.\n"},
     {"print", FOR_PRINT, cmd_print, 1, 1, "print FILE [OPTION...]",
      "write the module as it is held in memory",
      "Reads FILE and writes it again: byte for byte the same.\n"},
@@ -85,8 +88,9 @@ static void print_overview(FILE *out) {
         out);
   options_print_help(FOR_REMAT, out);
   fputs(
-      "\nExit status: 0 done; 1 the answer is no (budget not met, not equivalent); 2 usage;\n"
-      "3 bad input; 4 system, or a fault of our own. More in the manual page remat-hlo(1).\n",
+      "\nExit status: 0 done; 1 the answer is no (budget not met, not equivalent, peak too\n"
+      "large); 2 usage; 3 bad input; 4 system, or a fault of our own. More in the manual page\n"
+      "remat-hlo(1).\n",
       out);
 }
 

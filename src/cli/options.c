@@ -15,6 +15,7 @@ typedef enum OptionKind {
   KIND_BYTES,
   KIND_MEBIBYTES,
   KIND_BUDGET,
+  KIND_TOLERANCE,
   KIND_UNFUSE,
   KIND_UNFUSE_ALL, /* a flag */
   /* one word of a list */
@@ -96,6 +97,8 @@ void options_init(Options *options) {
                        .packing = pack.packing,
                        .capacity_bytes = pack.capacity_bytes,
                        .max_steps = (int64_t)pack.max_steps,
+                       .max_peak_bytes = -1,
+                       .tolerance = {BUDGET_PERCENT, 1000000},
                        .top = 10,
                        .max_errors = 20};
 }
@@ -195,6 +198,7 @@ static bool set_field(Options *options, const Option *option, const char *value)
     case KIND_BYTES: return parse_size(value, field);
     case KIND_MEBIBYTES: return parse_mebibytes(value, field);
     case KIND_BUDGET: return parse_budget(value, field);
+    case KIND_TOLERANCE: return parse_tolerance(value, field);
     case KIND_UNFUSE: return parse_unfuse(value, field);
     case KIND_UNFUSE_ALL: return parse_unfuse_all(value, field);
     default: return parse_word(value, words_of((OptionKind)option->kind), field);
@@ -212,6 +216,7 @@ static const char *wanted_form(OptionKind kind) {
     case KIND_BYTES: return "a size such as 4096, 1.5GiB or 800MB";
     case KIND_MEBIBYTES: return "a number of MiB, or a size such as 512KiB";
     case KIND_BUDGET: return "a size such as 12GiB or 800MB, or 80%, r80% or min";
+    case KIND_TOLERANCE: return "a share such as 1%, or a size such as 10MiB";
     case KIND_UNFUSE: return "loop, input, output (several with commas) or all";
     default: return NULL;
   }

@@ -61,6 +61,10 @@ typedef struct Options {
   int64_t capacity_bytes; /* -1 = none */
   int64_t max_steps;
   double time_limit; /* seconds, 0 = none */
+  int64_t max_peak_bytes; /* -1 = any */
+  const char *baseline;
+  Budget tolerance;
+  const char *write_baseline;
   const char *list_options;
   const char *list_names;
   int64_t max_memory_bytes;
@@ -107,5 +111,11 @@ bool parse_size(const char *text, int64_t *bytes);
 
 /* A size, `80%`, `r80%`, `min`. */
 bool parse_budget(const char *text, Budget *budget);
+
+/* A size or `1%`. */
+bool parse_tolerance(const char *text, Budget *tolerance);
+
+/* `share` millionths of a percent of `bytes`, rounded down. */
+int64_t share_of(int64_t bytes, int64_t share);
 
 #endif

@@ -19,11 +19,18 @@ typedef struct ReportJob {
 rh_status report_run(const char *path, const Options *options, ReportJob *job);
 void report_free(ReportJob *job);
 
+/* The same for a module that is loaded already. */
+rh_status report_explain(ReportJob *job);
+
 /* Tables, as many rows each as --top says. */
 void report_print(const ReportJob *job, const Terminal *terminal);
 
-/* An object, to be freed; NULL without memory. Its keys are in the manual page. */
-char *report_json(const ReportJob *job);
+/* An object, to be freed; NULL without memory. Its keys are in the manual page. A baseline has no
+ * live set, only sums of it. */
+char *report_json(const ReportJob *job, bool is_baseline);
+
+/* Writes such an object, which it frees, to a file. */
+rh_status report_write_json(char *text, const char *path, const Options *options);
 
 /* The live set, a value a line under a line of names. */
 void report_write_csv(const rh_report *report, Output *output);

@@ -113,12 +113,12 @@ static char *print_and_delete(cJSON *object) {
   return text;
 }
 
-char *report_json(const ReportJob *job) {
+char *report_json(const ReportJob *job, bool is_baseline) {
   const rh_report *report = job->report;
   cJSON *object = cJSON_CreateObject();
   add_identity(job, object);
   add_figures(report, object);
-  add_live(report, object);
+  if (!is_baseline) add_live(report, object);
   add_sums(report, RH_BY_SOURCE, "by_source", "source_file", object);
   add_sums(report, RH_BY_OPCODE, "by_opcode", "opcode", object);
   add_sums(report, RH_BY_CATEGORY, "by_category", "category", object);

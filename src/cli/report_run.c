@@ -1,4 +1,7 @@
 /* From a file to its report. */
+#include <stdlib.h>
+#include <string.h>
+
 #include "report_job.h"
 
 static rh_status schedule(ReportJob *job) {
@@ -10,19 +13,37 @@ static rh_status schedule(ReportJob *job) {
   return rh_schedule(job->loaded.module, &wanted, &job->scheduled, job->loaded.diags);
 }
 
+rh_status report_explain(ReportJob *job) {
+  load_warn_of_figures(&job->loaded, job->options);
+  rh_status status = schedule(job);
+  if (status == RH_OK) {
+    status =
+        rh_report_make(job->scheduled, job->options->memory_model, &job->report, job->loaded.diags);
+  }
+  return load_report(&job->loaded, status);
+}
+
 rh_status report_run(const char *path, const Options *options, ReportJob *job) {
   *job = (ReportJob){.options = options};
   rh_status status = load_module(path, options, &job->loaded);
-  if (status == RH_OK) load_warn_of_figures(&job->loaded, options);
-  if (status == RH_OK) status = schedule(job);
-  if (status == RH_OK) {
-    status = rh_report_make(job->scheduled, options->memory_model, &job->report, job->loaded.diags);
-  }
-  return load_report(&job->loaded, status);
+  return status == RH_OK ? report_explain(job) : status;
 }
 
 void report_free(ReportJob *job) {
   rh_report_free(job->report);
   rh_module_free(job->scheduled);
   load_free(&job->loaded);
+}
+
+rh_status report_write_json(char *text, const char *path, const Options *options) {
+  if (!text) return RH_ERR_SYSTEM;
+  Output output;
+  rh_status status = output_open(path, options, &output);
+  if (status == RH_OK) {
+    output_write(&output, text, strlen(text));
+    output_write(&output, "\n", 1);
+    status = output_close(&output, true);
+  }
+  free(text);
+  return status;
 }

@@ -81,3 +81,13 @@ bool parse_budget(const char *text, Budget *budget) {
   budget->kind = budget->amount == 0 ? BUDGET_MIN : BUDGET_BYTES;
   return true;
 }
+
+bool parse_tolerance(const char *text, Budget *tolerance) {
+  if (!parse_budget(text, tolerance) || strcmp(text, "min") == 0) return false;
+  return tolerance->kind != BUDGET_REDUCIBLE;
+}
+
+int64_t share_of(int64_t bytes, int64_t share) {
+  __int128_t product = (__int128_t)bytes * share / 100000000;
+  return product < INT64_MAX ? (int64_t)product : INT64_MAX - 1;
+}

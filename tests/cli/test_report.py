@@ -147,6 +147,96 @@ class Difference(ReportTest):
         self.expect(0, "report", "input.hlo", "input.hlo")
 
 
+class Bounds(ReportTest):
+    """`check` holds a peak against a bound."""
+
+    def setUp(self):
+        super().setUp()
+        self.peak = self.report("input.hlo")["peak_bytes"]
+
+    def test_max_peak(self):
+        self.expect(0, "check", "input.hlo", f"--max-peak={self.peak}")
+        result = self.expect(1, "check", "input.hlo", f"--max-peak={self.peak - 1}")
+        self.assert_message(result, "1 B over --max-peak", "model.py:22")
+        self.expect(1, "check", "input.hlo", "after.hlo", f"--max-peak={self.peak}")
+        self.expect(1, "check", "input.hlo", "--max-peak=0")
+
+    def test_max_peak_is_of_the_model(self):
+        peak = self.report("input.hlo", "--memory-model=liveness")["peak_bytes"]
+        args = ["check", "input.hlo", "--memory-model=liveness"]
+        self.expect(0, *args, f"--max-peak={peak}")
+        self.expect(1, *args, f"--max-peak={peak - 1}")
+
+    def test_baseline(self):
+        self.expect(0, "check", "input.hlo", "--write-baseline=base.json")
+        baseline = json.loads(self.read("base.json"))
+        self.assertEqual(baseline["peak_bytes"], self.peak)
+        self.assertNotIn("live_at_peak", baseline)
+        args = ["check", "after.hlo", "--baseline=base.json"]
+        self.expect(0, "check", "input.hlo", "--baseline=base.json", "--tolerance=0%")
+        self.assert_message(self.expect(1, *args), "57.1 %", "more from step/broadcast_in_dim")
+        self.expect(0, *args, "--tolerance=58%")
+        self.expect(1, *args, "--tolerance=57%")
+        self.expect(0, *args, "--tolerance=64KiB")
+        self.expect(1, *args, "--tolerance=65535")
+
+    def test_a_report_is_a_baseline(self):
+        self.expect(0, "report", "input.hlo", "--json=report.json")
+        self.expect(0, "check", "input.hlo", "--baseline=report.json")
+
+    def test_a_baseline_that_is_exceeded_stays(self):
+        self.expect(0, "check", "input.hlo", "--write-baseline=base.json")
+        before = self.read("base.json")
+        self.expect(1, "check", "after.hlo", "--baseline=base.json", "--write-baseline=base.json")
+        self.assertEqual(self.read("base.json"), before)
+
+    def test_faults(self):
+        for text in (
+            "",
+            "[]",
+            "{}",
+            '{"memory_model": "xla-remat"}',
+            '{"memory_model": "xla-remat", "peak_bytes": -1}',
+            '{"memory_model": "xla-remat", "peak_bytes": 1e300}',
+            '{"memory_model": "xla-remat", "peak_bytes": 1, "by_op_name": [{"bytes": "x"}]}',
+        ):
+            with self.subTest(text):
+                self.write("base.json", text or " ")
+                result = self.expect(3, "check", "input.hlo", "--baseline=base.json")
+                self.assert_message(result, "no baseline")
+        for text in (
+            '{"memory_model": "xla-remat", "peak_bytes": 1, "by_op_name": 7}',
+            '{"memory_model": "xla-remat", "peak_bytes": 1, "by_op_name": '
+            '[{"bytes": 1, "values": 1}, {"bytes": 2, "values": 1}]}',
+        ):
+            self.write("base.json", text)
+            self.expect(1, "check", "input.hlo", "--baseline=base.json")
+        self.write("base.json", '{"memory_model": "liveness", "peak_bytes": 1}')
+        result = self.expect(2, "check", "input.hlo", "--baseline=base.json")
+        self.assert_message(result, "memory model liveness, not xla-remat")
+        self.expect(3, "check", "input.hlo", "--baseline=missing.json")
+
+    def test_usage(self):
+        for args, says in (
+            (["input.hlo", "after.hlo", "--baseline=x"], "--baseline takes one file"),
+            (["input.hlo", "after.hlo", "--write-baseline=x"], "--write-baseline takes one"),
+            (["input.hlo", "--tolerance=much"], "--tolerance takes"),
+            (["input.hlo", "--tolerance=r1%"], "--tolerance takes"),
+            (["input.hlo", "--tolerance=min"], "--tolerance takes"),
+            (["input.hlo", "--max-peak=-1"], "--max-peak takes"),
+            (["input.hlo", "--max-peak=1", "--memory-model=x"], "x"),
+        ):
+            with self.subTest(args):
+                self.assert_message(self.expect(2, "check", *args), says)
+
+    def test_messages_as_json(self):
+        result = self.expect(
+            1, "check", "input.hlo", "--max-peak=1", "--diagnostics=json", "--quiet"
+        )
+        for line in result.err.splitlines():
+            self.assertIn(json.loads(line)["severity"], ("error", "note"))
+
+
 class Width(ReportTest):
     def widest(self, **env):
         out = self.expect(0, "report", SAMPLE, env=env).out

@@ -1,0 +1,197 @@
+#include "bounds.h"
+
+#include <cjson/cJSON.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "messages.h"
+
+enum { MAX_SHOWN = 5 };
+
+bool bounds_are_given(const Options *options) {
+  return options->max_peak_bytes >= 0 || options->baseline || options->write_baseline;
+}
+
+rh_status bounds_check_options(const Options *options) {
+  const char *option = options->baseline         ? "--baseline"
+                       : options->write_baseline ? "--write-baseline"
+                                                 : NULL;
+  if (!option || options->num_files == 1) return RH_OK;
+  fprintf(stderr, "remat-hlo: error: %s takes one file\n", option);
+  return RH_ERR_USAGE;
+}
+
+/* ---- --max-peak ---- */
+
+static void note_sources(const ReportJob *job) {
+  rh_sums sums = job->report->sums[RH_BY_SOURCE];
+  for (size_t i = 0; i < sums.len && i < MAX_SHOWN; i++) {
+    char bytes[RH_FORMAT_CHARS];
+    rh_format_bytes(sums.list[i].bytes, bytes);
+    if (sums.list[i].name.length) {
+      messages_say(&job->loaded.input, RH_SEVERITY_NOTE, "%s of it from %.*s:%lld", bytes,
+                   (int)sums.list[i].name.length, sums.list[i].name.data,
+                   (long long)sums.list[i].line);
+    } else {
+      messages_say(&job->loaded.input, RH_SEVERITY_NOTE, "%s of it from no known source line",
+                   bytes);
+    }
+  }
+}
+
+static rh_status check_max_peak(const ReportJob *job) {
+  int64_t limit = job->options->max_peak_bytes, peak = job->report->memory.peak_bytes;
+  if (limit < 0 || peak <= limit) return RH_OK;
+  char bytes[RH_FORMAT_CHARS], over[RH_FORMAT_CHARS], allowed[RH_FORMAT_CHARS];
+  rh_text at = job->report->memory.peak_instruction;
+  rh_format_bytes(peak, bytes);
+  rh_format_bytes(peak - limit, over);
+  rh_format_bytes(limit, allowed);
+  messages_say(&job->loaded.input, RH_SEVERITY_ERROR,
+               "the peak, %s at %.*s, is %s over --max-peak=%s", bytes, (int)at.length, at.data,
+               over, allowed);
+  note_sources(job);
+  return RH_NO;
+}
+
+/* ---- --baseline ---- */
+
+typedef struct Baseline {
+  cJSON *json;
+  const char *memory_model;
+  int64_t peak_bytes;
+  rh_sum *sums; /* by op_name */
+  size_t num_sums;
+} Baseline;
+
+/* A whole number that is not negative; doubles hold it exactly up to 2^53. */
+static bool read_bytes(const cJSON *object, const char *key, int64_t *bytes) {
+  const cJSON *number = cJSON_GetObjectItemCaseSensitive(object, key);
+  if (!cJSON_IsNumber(number) || !(number->valuedouble >= 0 && number->valuedouble < 9e18)) {
+    return false;
+  }
+  *bytes = (int64_t)number->valuedouble;
+  return true;
+}
+
+static bool read_sum(const cJSON *item, rh_sum *sum) {
+  const cJSON *name = cJSON_GetObjectItemCaseSensitive(item, "op_name");
+  int64_t num_values = 0;
+  if (!read_bytes(item, "bytes", &sum->bytes) || !read_bytes(item, "values", &num_values)) {
+    return false;
+  }
+  const char *text = cJSON_IsString(name) ? name->valuestring : "";
+  sum->name = (rh_text){text, strlen(text)};
+  sum->num_values = (uint64_t)num_values;
+  return true;
+}
+
+static bool read_baseline(Baseline *baseline) {
+  const cJSON *model = cJSON_GetObjectItemCaseSensitive(baseline->json, "memory_model");
+  const cJSON *list = cJSON_GetObjectItemCaseSensitive(baseline->json, "by_op_name"), *item;
+  if (!cJSON_IsString(model) || !read_bytes(baseline->json, "peak_bytes", &baseline->peak_bytes)) {
+    return false;
+  }
+  baseline->memory_model = model->valuestring;
+  baseline->sums = calloc((size_t)cJSON_GetArraySize(list) + 1, sizeof *baseline->sums);
+  if (!baseline->sums) return false;
+  cJSON_ArrayForEach(item, list) {
+    if (!read_sum(item, &baseline->sums[baseline->num_sums++])) return false;
+  }
+  return true;
+}
+
+static rh_status load_baseline(const Options *options, Baseline *baseline) {
+  Input input;
+  rh_status status = input_read(options->baseline, (MessageForm)options->diagnostics, &input);
+  if (status == RH_OK) {
+    baseline->json = cJSON_ParseWithLength(input.text, input.length);
+    if (!baseline->json || !read_baseline(baseline)) {
+      status = input_fail(&input, "this is no baseline: JSON as --write-baseline writes it");
+    } else if (strcmp(baseline->memory_model, options->memory_model) != 0) {
+      messages_say(&input, RH_SEVERITY_ERROR,
+                   "this baseline is of the memory model %s, not %s; see --memory-model",
+                   baseline->memory_model, options->memory_model);
+      status = RH_ERR_USAGE;
+    }
+  }
+  input_free(&input);
+  return status;
+}
+
+typedef struct Growth {
+  const Input *input;
+  int num_shown;
+} Growth;
+
+static void note_growth(void *context, const rh_change *change) {
+  Growth *growth = context;
+  int64_t grown = change->after_bytes - change->before_bytes;
+  if (grown <= 0 || growth->num_shown++ >= MAX_SHOWN) return;
+  char bytes[RH_FORMAT_CHARS], before[RH_FORMAT_CHARS];
+  rh_format_bytes(grown, bytes);
+  rh_format_bytes(change->before_bytes, before);
+  messages_say(growth->input, RH_SEVERITY_NOTE, "%s more from %.*s, %s%s", bytes,
+               (int)change->name.length, change->name.data,
+               change->before_num_values ? "it was " : "which is new",
+               change->before_num_values ? before : "");
+}
+
+static rh_status compare(const ReportJob *job, const Baseline *baseline) {
+  int64_t was = baseline->peak_bytes, is = job->report->memory.peak_bytes;
+  Budget tolerance = job->options->tolerance;
+  int64_t allowance =
+      tolerance.kind == BUDGET_PERCENT ? share_of(was, tolerance.amount) : tolerance.amount;
+  if (is <= was || is - was <= allowance) return RH_OK;
+  char before[RH_FORMAT_CHARS], after[RH_FORMAT_CHARS], over[RH_FORMAT_CHARS];
+  rh_format_bytes(was, before);
+  rh_format_bytes(is, after);
+  rh_format_bytes(is - was, over);
+  messages_say(&job->loaded.input, RH_SEVERITY_ERROR,
+               "the peak, %s, is %s (%.1f %%) over the %s of %s, more than --tolerance allows",
+               after, over, was ? 100.0 * (double)(is - was) / (double)was : 100.0, before,
+               job->options->baseline);
+  Growth growth = {.input = &job->loaded.input};
+  rh_compare_sums((rh_sums){baseline->sums, baseline->num_sums}, job->report->sums[RH_BY_OP_NAME],
+                  note_growth, &growth);
+  return RH_NO;
+}
+
+static rh_status check_baseline(const ReportJob *job) {
+  if (!job->options->baseline) return RH_OK;
+  Baseline baseline = {0};
+  rh_status status = load_baseline(job->options, &baseline);
+  if (status == RH_OK) status = compare(job, &baseline);
+  free(baseline.sums);
+  cJSON_Delete(baseline.json);
+  return status;
+}
+
+/* ---- all ---- */
+
+static void print_peak(const ReportJob *job) {
+  char bytes[RH_FORMAT_CHARS];
+  rh_text at = job->report->memory.peak_instruction;
+  rh_format_bytes(job->report->memory.peak_bytes, bytes);
+  printf("%s: peak %s at %.*s, memory model %s\n", job->loaded.input.path, bytes, (int)at.length,
+         at.data, job->report->memory_model);
+}
+
+rh_status bounds_check(const Loaded *loaded, const Options *options) {
+  ReportJob job = {.options = options, .loaded = *loaded};
+  job.loaded.diags = rh_diags_new();
+  rh_status status = report_explain(&job);
+  if (status == RH_OK) {
+    if (!options->quiet) print_peak(&job);
+    status = check_max_peak(&job);
+    rh_status other = check_baseline(&job);
+    if (other > status) status = other;
+  }
+  if (status == RH_OK && options->write_baseline) {
+    status = report_write_json(report_json(&job, true), options->write_baseline, options);
+  }
+  rh_diags_free(job.loaded.diags);
+  rh_report_free(job.report);
+  rh_module_free(job.scheduled);
+  return status;
+}

@@ -1,0 +1,1 @@
+check after.hlo --baseline=known.json
