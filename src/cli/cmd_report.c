@@ -1,4 +1,3 @@
-#include <stdlib.h>
 #include <string.h>
 
 #include "command.h"
@@ -15,7 +14,7 @@ static rh_status check_outputs(const Options *options) {
     what = "only one output can go to stdout";
   } else if (options->json && options->csv && strcmp(options->json, options->csv) == 0) {
     what = "two outputs have the same name";
-  } else if (options->csv && options->num_files > 1) {
+  } else if (options->csv && (options->num_files > 1 || path_is_directory(options->files[0]))) {
     what = "--csv takes one file";
   }
   if (!what) return RH_OK;
@@ -68,5 +67,8 @@ static rh_status report_difference(const Options *options) {
 rh_status cmd_report(const Options *options) {
   rh_status status = check_outputs(options);
   if (status != RH_OK) return status;
-  return options->num_files == 1 ? report_file(options) : report_difference(options);
+  if (options->num_files > 1) return report_difference(options);
+  if (!path_is_directory(options->files[0])) return report_file(options);
+  Terminal terminal = terminal_beside(options);
+  return report_folder(options->files[0], options, &terminal);
 }

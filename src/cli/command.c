@@ -19,10 +19,11 @@ static const Command commands[] = {
      "schedule, rematerialize under --mem-limit, write HLO, graphs and logs",
      "Schedules the HLO text in FILE, recomputes values instead of keeping them until it fits\n"
      "--mem-limit, and writes the result. `-` is stdin. Without a limit it only reports.\n"},
-    {"report", FOR_REPORT, cmd_report, 1, 2, "report FILE | BEFORE AFTER [OPTION...]",
+    {"report", FOR_REPORT, cmd_report, 1, 2, "report FILE|DIR|BEFORE AFTER [OPTION...]",
      "show where the memory goes, or what changed about it",
      "Shows the peak of the HLO text in FILE, what lives then, and sums of it by source line, by\n"
-     "scope, by category and by opcode. Of two files it shows what makes the difference.\n"},
+     "scope, by category and by opcode. Of two files it shows what makes the difference, of a\n"
+     "folder of dumps all modules by their peaks.\n"},
     {"verify", FOR_VERIFY, cmd_verify, 2, 2, "verify BEFORE AFTER [OPTION...]",
      "show that AFTER computes what BEFORE computes",
      "Exits with 0 when AFTER is shown to compute, bit for bit as HLO means it, what BEFORE\n"

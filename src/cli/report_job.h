@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 
+#include "dump_folder.h"
 #include "load.h"
 #include "output.h"
 #include "terminal.h"
@@ -13,6 +14,8 @@ typedef struct ReportJob {
   Loaded loaded;
   rh_module *scheduled;
   rh_report *report;
+  const DumpStage *stages; /* of the module in its folder, NULL for one file */
+  size_t num_stages;
 } ReportJob;
 
 /* Reads, schedules and explains a module. What is wrong is on stderr. report_free() in any case. */
@@ -39,5 +42,8 @@ void report_write_csv(const rh_report *report, Output *output);
 void report_print_difference(const ReportJob *before, const ReportJob *after,
                              const Terminal *terminal);
 char *report_difference_json(const ReportJob *before, const ReportJob *after);
+
+/* All modules of a dump folder, by their peaks. */
+rh_status report_folder(const char *path, const Options *options, const Terminal *terminal);
 
 #endif

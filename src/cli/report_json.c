@@ -36,6 +36,20 @@ static void add_identity(const ReportJob *job, cJSON *object) {
                         !(info.has_sharding_calls && info.num_partitions > 1));
 }
 
+/* The files that a folder has of the module. */
+static void add_stages(const ReportJob *job, cJSON *object) {
+  if (!job->num_stages) return;
+  cJSON *list = cJSON_AddArrayToObject(object, "stages");
+  for (size_t i = 0; i < job->num_stages; i++) {
+    const DumpStage *stage = &job->stages[i];
+    cJSON *item = cJSON_CreateObject();
+    json_add_text(item, "stage", stage->stage, strlen(stage->stage));
+    json_add_text(item, "file", stage->path, strlen(stage->path));
+    cJSON_AddBoolToObject(item, "is_scheduled", stage->is_scheduled);
+    cJSON_AddItemToArray(list, item);
+  }
+}
+
 static void add_figures(const rh_report *report, cJSON *object) {
   const rh_memory *memory = &report->memory;
   json_add_int(object, "peak_bytes", memory->peak_bytes);
@@ -117,6 +131,7 @@ char *report_json(const ReportJob *job, bool is_baseline) {
   const rh_report *report = job->report;
   cJSON *object = cJSON_CreateObject();
   add_identity(job, object);
+  add_stages(job, object);
   add_figures(report, object);
   if (!is_baseline) add_live(report, object);
   add_sums(report, RH_BY_SOURCE, "by_source", "source_file", object);

@@ -3,6 +3,7 @@
 
 import csv
 import fcntl
+import gzip
 import io
 import json
 import os
@@ -145,6 +146,66 @@ class Difference(ReportTest):
         difference = self.report("input.hlo", "input.hlo")
         self.assertEqual(difference["by_source"], [])
         self.expect(0, "report", "input.hlo", "input.hlo")
+
+
+class Folder(ReportTest):
+    """`report DIR`."""
+
+    def setUp(self):
+        super().setUp()
+        self.path("dump").mkdir()
+        text = self.read("input.hlo")
+        unscheduled = text.replace(", is_scheduled=true", "")
+        for name, content in {
+            "module_0001.jit_step.before_optimizations.txt": unscheduled,
+            "module_0001.jit_step.cpu_after_optimizations.txt": text,
+            "module_0001.jit_step.cpu_after_optimizations-buffer-assignment.txt": "BufferAssignment:",
+            "module_0001.jit_step.0007.passes.after_dce.before_cse.txt": unscheduled,
+            "module_0002.jit_big.v2.cpu_after_optimizations.txt.gz": gzip.compress(
+                self.read("after.hlo").encode()
+            ),
+            "module_0003.jit_old.before_optimizations.txt": unscheduled,
+            "debug_options": "x",
+        }.items():
+            self.write(f"dump/{name}", content)
+
+    def test_modules_are_sorted_by_peak(self):
+        modules = self.report("dump", "--memory-model=xla-remat")
+        self.assertEqual(
+            [os.path.basename(module["input"]) for module in modules],
+            [
+                "module_0002.jit_big.v2.cpu_after_optimizations.txt.gz",
+                "module_0001.jit_step.cpu_after_optimizations.txt",
+                "module_0003.jit_old.before_optimizations.txt",
+            ],
+        )
+        self.assertEqual(
+            [stage["stage"] for stage in modules[1]["stages"]],
+            ["0007.passes.after_dce.before_cse", "before_optimizations", "cpu_after_optimizations"],
+        )
+        peaks = [module["peak_bytes"] for module in modules]
+        self.assertEqual(peaks, sorted(peaks, reverse=True))
+        self.assertNotIn("live_at_peak", modules[0])
+
+    def test_table_and_progress(self):
+        result = self.expect(0, "report", "dump/")
+        self.assertIn("3 modules, 5 stages, 2 other files", result.out)
+        self.assertIn("[5 of 5]", result.err)
+        self.assertEqual(self.expect(0, "report", "dump", "-q").err, "")
+
+    def test_broken_modules_do_not_stop_the_others(self):
+        self.write("dump/module_0000.jit_bad.cpu_after_optimizations.txt", "HloModule bad\nENTRY {")
+        result = self.expect(3, "report", "dump")
+        self.assertIn("3 modules", result.out)
+        self.assertIn("jit_bad", result.err)
+
+    def test_faults(self):
+        self.path("empty").mkdir()
+        self.assert_message(self.expect(3, "report", "empty"), "no HLO text")
+        self.expect(3, "report", "missing/")
+        self.assert_message(self.expect(2, "report", "dump", "--csv=x"), "--csv takes one file")
+        self.expect(2, "report", "dump", "--memory-model=x")
+        self.expect(4, "report", "dump", "-q", "--json=/nonexistent/x")
 
 
 class Bounds(ReportTest):

@@ -1,0 +1,182 @@
+#include "dump_folder.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "input.h"
+#include "path.h"
+
+/* ---- names ---- */
+
+static bool ends_with(const char *text, const char *ending) {
+  size_t len = strlen(text), ending_len = strlen(ending);
+  return len >= ending_len && strcmp(text + len - ending_len, ending) == 0;
+}
+
+/* Cuts one of the endings off. */
+static bool cut_ending(char *name, const char *const *endings) {
+  for (; *endings; endings++) {
+    if (!ends_with(name, *endings) || strlen(name) == strlen(*endings)) continue;
+    name[strlen(name) - strlen(*endings)] = 0;
+    return true;
+  }
+  return false;
+}
+
+/* False for a file that cannot be HLO text by its name. */
+static bool cut_endings(char *name) {
+  static const char *const compressed[] = {".gz", ".zst", NULL}, *const texts[] = {".txt", ".hlo",
+                                                                                   NULL};
+  cut_ending(name, compressed);
+  return cut_ending(name, texts);
+}
+
+/* Where the stage begins: behind the last dot for what is named after optimization, which names of
+ * modules do not end in; else behind the second dot of `module_0042.jit_step.`. NULL: no stage. */
+static char *find_stage(char *name) {
+  char *last = strrchr(name, '.');
+  if (last && ends_with(name, "_optimizations")) return last;
+  if (strncmp(name, "module_", 7) != 0) return NULL;
+  char *number_end = strchr(name, '.');
+  return number_end ? strchr(number_end + 1, '.') : NULL;
+}
+
+/* ---- what is in a file ---- */
+
+static size_t skip_blanks(const Input *input, size_t at) {
+  while (at < input->length && strchr(" \t\r\n", input->text[at]) && input->text[at])
+    at++;
+  return at;
+}
+
+static size_t skip_comments(const Input *input) {
+  size_t at = skip_blanks(input, 0);
+  while (at + 1 < input->length && input->text[at] == '/') {
+    const char *end = memchr(input->text + at, '\n', input->length - at);
+    if (input->text[at + 1] != '/' || !end) break;
+    at = skip_blanks(input, (size_t)(end - input->text));
+  }
+  return at;
+}
+
+/* Whether it begins as a module; its first line says whether it is scheduled. */
+static bool is_module(const Input *input, bool *is_scheduled) {
+  static const char key[] = "HloModule ", mark[] = "is_scheduled=true";
+  size_t at = skip_comments(input);
+  if (input->length - at < sizeof key || strncmp(input->text + at, key, sizeof key - 1) != 0) {
+    return false;
+  }
+  const char *end = memchr(input->text + at, '\n', input->length - at);
+  size_t line = end ? (size_t)(end - input->text) : input->length;
+  *is_scheduled = false;
+  for (; at + sizeof mark - 1 <= line && !*is_scheduled; at++)
+    *is_scheduled = memcmp(input->text + at, mark, sizeof mark - 1) == 0;
+  return true;
+}
+
+/* ---- the folder ---- */
+
+static bool add_stage(DumpFolder *folder, DumpStage stage) {
+  if (folder->num_stages == folder->room) {
+    size_t room = folder->room ? folder->room * 2 : 16;
+    DumpStage *larger = realloc(folder->stages, room * sizeof *larger);
+    if (!larger) return false;
+    folder->stages = larger;
+    folder->room = room;
+  }
+  folder->stages[folder->num_stages++] = stage;
+  return true;
+}
+
+static void free_stage(DumpStage *stage) {
+  free(stage->path);
+  free(stage->module);
+  free(stage->stage);
+}
+
+static rh_status add_module(DumpFolder *folder, char *path, bool is_scheduled) {
+  DumpStage stage = {.path = path, .module = strdup(path_base(path)), .is_scheduled = is_scheduled};
+  if (stage.module) {
+    cut_endings(stage.module);
+    char *begin = find_stage(stage.module);
+    if (begin) *begin++ = 0;
+    stage.stage = strdup(begin ? begin : "");
+  }
+  if (stage.module && stage.stage && add_stage(folder, stage)) return RH_OK;
+  free_stage(&stage);
+  return RH_ERR_SYSTEM;
+}
+
+static rh_status add_file(const char *directory, const char *name, const Options *options,
+                          DumpFolder *folder) {
+  char *path = path_join(directory, name, ""), *bare = strdup(name);
+  struct stat kind;
+  bool is_text = path && bare && stat(path, &kind) == 0 && S_ISREG(kind.st_mode);
+  bool is_named = is_text && cut_endings(bare), is_scheduled;
+  free(bare);
+  Input input = {0};
+  rh_status status = RH_OK;
+  if (is_named) status = input_read(path, (MessageForm)options->diagnostics, &input);
+  bool is_hlo = is_named && status == RH_OK && is_module(&input, &is_scheduled);
+  input_free(&input);
+  if (is_hlo) return add_module(folder, path, is_scheduled);
+  if (is_text) folder->num_others++;
+  free(path);
+  return status;
+}
+
+static int by_module_then_stage(const void *pa, const void *pb) {
+  const DumpStage *a = pa, *b = pb;
+  int order = strcmp(a->module, b->module);
+  if (order == 0) order = strcmp(a->stage, b->stage);
+  return order ? order : strcmp(a->path, b->path);
+}
+
+rh_status dump_folder_read(const char *path, const Options *options, DumpFolder *folder) {
+  *folder = (DumpFolder){0};
+  DIR *directory = opendir(path);
+  if (!directory) {
+    fprintf(stderr, "%s: error: %s\n", path, strerror(errno));
+    return RH_ERR_INPUT;
+  }
+  rh_status worst = RH_OK;
+  for (struct dirent *entry; (entry = readdir(directory));) {
+    rh_status status = add_file(path, entry->d_name, options, folder);
+    if (status > worst) worst = status;
+  }
+  closedir(directory);
+  if (folder->num_stages) {
+    qsort(folder->stages, folder->num_stages, sizeof *folder->stages, by_module_then_stage);
+  }
+  return worst;
+}
+
+void dump_folder_free(DumpFolder *folder) {
+  for (size_t i = 0; i < folder->num_stages; i++)
+    free_stage(&folder->stages[i]);
+  free(folder->stages);
+}
+
+size_t dump_folder_count(const DumpFolder *folder, size_t first) {
+  size_t end = first;
+  while (end < folder->num_stages &&
+         strcmp(folder->stages[end].module, folder->stages[first].module) == 0) {
+    end++;
+  }
+  return end - first;
+}
+
+static int rank_of(const DumpStage *stage) {
+  return 2 * stage->is_scheduled + ends_with(stage->stage, "after_optimizations");
+}
+
+size_t dump_folder_choose(const DumpFolder *folder, size_t first, size_t count) {
+  size_t best = first;
+  for (size_t i = first; i < first + count; i++) {
+    if (rank_of(&folder->stages[i]) >= rank_of(&folder->stages[best])) best = i;
+  }
+  return best;
+}

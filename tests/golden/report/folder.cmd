@@ -1,0 +1,1 @@
+report hlo_samples --memory-model=xla-remat
