@@ -83,7 +83,7 @@ static void print_figures(const rh_report *report, const Terminal *terminal) {
   fputc('\n', out);
   if (report->shared_bytes) {
     print_figure("saved by sharing", report->shared_bytes, out);
-    fputs("  values in place, carried or donated, all together\n", out);
+    fputs("  in place, carried or donated, all together\n", out);
   }
 }
 
