@@ -1,9 +1,14 @@
 #include "analysis/remat_memory.h"
 
 #include "analysis/memory_model.h"
+#include "ir/bytes.h"
 
 int64_t shape_total_bytes(const ShapeTable *shapes, ShapeId id) {
   return shape_get(shapes, id)->total_bytes;
+}
+
+static int64_t at_most(int64_t bytes, int64_t limit) {
+  return bytes < limit ? bytes : limit;
 }
 
 int64_t remat_callee_bytes(const Module *module, const CompMemory *of, InstId id) {
@@ -11,7 +16,7 @@ int64_t remat_callee_bytes(const Module *module, const CompMemory *of, InstId id
   if (inst->num_callees == 0 || !opcode_is_control_flow((Opcode)inst->opcode)) return 0;
   int64_t total = 0;
   for (uint32_t i = 0; i < inst->num_callees; i++) {
-    total += of[inst_callees(module, id)[i]].peak_bytes;
+    total = at_most(total + of[inst_callees(module, id)[i]].peak_bytes, MAX_CALLEE_BYTES);
   }
   return total;
 }
@@ -197,6 +202,7 @@ typedef struct LiveBuilder {
   RematMemory memory;
   SchedPos *positions; /* by InstId */
   VEC(LiveBuffer) list;
+  int64_t bytes; /* of the list */
   Arena *out;
   Arena *scratch;
 } LiveBuilder;
@@ -207,15 +213,20 @@ static void add_live(LiveBuilder *builder, CompId comp, int64_t times) {
   Arena *arena = arena_new(arena_options(builder->scratch));
   Sequence sequence = builder->schedule->of[comp];
   SchedPos pos = builder->memory.of[comp].peak_pos;
+  int64_t peak_bytes = builder->memory.of[builder->module->entry].peak_bytes;
   RematIntervals intervals = remat_intervals(builder->module, &builder->points_to, sequence, comp,
                                              builder->positions, arena, builder->scratch);
   for (uint32_t i = 0; i < intervals.len; i++) {
     const RematInterval *interval = &intervals.list[i];
     if (interval->begin > pos || interval->last < pos || interval->bytes == 0) continue;
     const LogicalBuffer *buffer = &builder->points_to.buffers.data[interval->buffer];
+    int64_t bytes, room = peak_bytes - builder->bytes;
+    bytes = mul_bytes(interval->bytes, times, &bytes) ? at_most(bytes, room) : room;
+    if (bytes == 0) continue;
+    builder->bytes += bytes;
     *vec_push(builder->out, &builder->list) =
-        (LiveBuffer){buffer->inst, buffer->part, interval->bytes * times,
-                     sequence.ids[interval->begin], sequence.ids[interval->last]};
+        (LiveBuffer){buffer->inst, buffer->part, bytes, sequence.ids[interval->begin],
+                     sequence.ids[interval->last]};
   }
   arena_free(arena);
 }
@@ -233,8 +244,10 @@ static void add_live_at_peaks(LiveBuilder *builder, Arena *arena) {
     add_live(builder, comp, times[comp]);
     InstId id = builder->schedule->of[comp].ids[memory->peak_pos];
     if (!opcode_is_control_flow((Opcode)inst_get(module, id)->opcode)) continue;
-    for (uint32_t k = 0; k < inst_get(module, id)->num_callees; k++)
-      times[inst_callees(module, id)[k]] += times[comp];
+    for (uint32_t k = 0; k < inst_get(module, id)->num_callees; k++) {
+      int64_t *of_callee = &times[inst_callees(module, id)[k]];
+      *of_callee = at_most(*of_callee + times[comp], MAX_CALLEE_BYTES);
+    }
   }
 }
 

@@ -47,6 +47,10 @@ typedef struct RematMemory {
 RematMemory remat_memory(const Module *module, const Schedule *schedule, Arena *out,
                          Arena *scratch);
 
+/* Where the figure of an instruction's callees ends: conditionals in conditionals can double it
+ * with every level, and no sum of a few may overflow. */
+#define MAX_CALLEE_BYTES (INT64_C(1) << 60)
+
 /* Memory that an instruction's callees need while it runs. */
 int64_t remat_callee_bytes(const Module *module, const CompMemory *of, InstId id);
 

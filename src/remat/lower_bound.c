@@ -148,6 +148,7 @@ static int64_t own_bytes(Bound *bound, InstId id) {
     for (uint32_t i = 0; i < inst_get(module, id)->num_callees; i++) {
       int64_t called = bound->comp_bytes[inst_callees(module, id)[i]];
       all_called += called;
+      if (all_called > MAX_CALLEE_BYTES) all_called = MAX_CALLEE_BYTES;
       largest_called = larger(largest_called, called);
     }
   }

@@ -195,6 +195,28 @@ START_TEST(callees_count_as_often_as_they_are_called) {
 }
 END_TEST
 
+/* A figure that doubles with every level ends before it overflows. */
+START_TEST(callees_of_callees_do_not_overflow) {
+  enum { NUM_LEVELS = 80 };
+  Arena *arena = arena_new(NULL);
+  const char *text =
+      "HloModule m, is_scheduled=true\n"
+      "b0 { p = f32[256] parameter(0)\n c = f32[256] negate(p)\n"
+      " ROOT d = f32[256] abs(c) }\n";
+  for (int i = 1; i <= NUM_LEVELS; i++) {
+    text_add(arena, &text,
+             "%s { p = f32[256] parameter(0)\n k = pred[] constant(true)\n ROOT r = f32[256] "
+             "conditional(k, p, p), true_computation=b%d, false_computation=b%d }\n",
+             i == NUM_LEVELS ? "ENTRY e" : arena_printf(arena, "b%d", i), i - 1, i - 1);
+  }
+  Reported reported = report_text(text, "xla-remat");
+  check_sums(reported.report, "nested conditionals");
+  ck_assert_int_gt(reported.report->memory.peak_bytes, INT64_C(1) << 59);
+  reported_free(&reported);
+  arena_free(arena);
+}
+END_TEST
+
 /* An output that is there twice, one that is a parameter, and tables of pointers. */
 START_TEST(outputs_count_as_often_as_they_are_returned) {
   static const char text[] =
@@ -365,6 +387,7 @@ int main(void) {
   tcase_add_loop_test(reports, live_sets_sum_up_to_the_peak, 0, NUM_SAMPLES);
   tcase_add_loop_test(reports, lives_hold_the_peak, 0, NUM_SAMPLES);
   tcase_add_test(reports, callees_count_as_often_as_they_are_called);
+  tcase_add_test(reports, callees_of_callees_do_not_overflow);
   tcase_add_test(reports, outputs_count_as_often_as_they_are_returned);
   tcase_add_test(reports, nothing_needs_nothing);
   tcase_add_test(reports, values_are_described);
