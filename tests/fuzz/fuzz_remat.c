@@ -105,6 +105,17 @@ static int64_t measure(const rh_module *module, const rh_remat_options *options,
   return rh_counted_bytes(&memory, options->limit_counts);
 }
 
+/* What lives at the peak is the peak. */
+static void check_report(const rh_module *module, const char *model, rh_diags *diags) {
+  rh_report *report = NULL;
+  require(rh_report_make(module, model, &report, diags) == RH_OK, "no report", diags);
+  int64_t bytes = 0;
+  for (size_t i = 0; i < report->num_live; i++)
+    bytes += report->live[i].bytes;
+  require(bytes == report->memory.peak_bytes, "the live set is not the peak", diags);
+  rh_report_free(report);
+}
+
 /* The printed result is a module that computes the same in the memory that was claimed. */
 static void check_print(const rh_module *before, const rh_module *result, const Choices *choices,
                         int64_t counted_bytes, rh_diags *diags) {
@@ -149,6 +160,7 @@ static void check_module(const rh_module *module, Choices *choices, rh_diags *di
   require(rh_measure_cost(module, NULL, 3, &cost, diags) == RH_OK, "no cost", diags);
   status = rh_schedule(module, &choices->schedule, &scheduled, diags);
   require(status == RH_OK || status == RH_ERR_INPUT, "scheduling failed", diags);
+  if (status == RH_OK) check_report(scheduled, choices->remat.memory_model, diags);
   if (status == RH_OK) check_remat(module, scheduled, choices, diags);
   rh_module_free(scheduled);
 }

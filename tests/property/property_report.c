@@ -1,0 +1,58 @@
+/* What lives at the peak sums up to the peak under every memory model, and so do all sums of it;
+ * with `liveness`, which has one time for the module, values live where the peak is. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "property.h"
+
+static void check_lives(const rh_report *report, const char *what, const Sample *sample) {
+  for (size_t i = 0; i < report->num_live; i++) {
+    const rh_live_value *value = &report->live[i];
+    ck_assert_msg(value->begin <= report->peak_position && value->end >= report->peak_position,
+                  "%s: %.*s does not live at the peak\n%s", what, (int)value->name.length,
+                  value->name.data, sample_shown(sample));
+  }
+}
+
+static void check_report(const rh_report *report, const char *what, const Sample *sample) {
+  int64_t bytes = 0, peak = report->memory.peak_bytes;
+  for (size_t i = 0; i < report->num_live; i++)
+    bytes += report->live[i].bytes;
+  ck_assert_msg(bytes == peak, "%s: the live set has %lld bytes, the peak %lld\n%s", what,
+                (long long)bytes, (long long)peak, sample_shown(sample));
+  for (int kind = 0; kind < RH_NUM_SUMS; kind++) {
+    bytes = 0;
+    for (size_t i = 0; i < report->sums[kind].len; i++)
+      bytes += report->sums[kind].list[i].bytes;
+    ck_assert_msg(bytes == peak, "%s: sums of kind %d\n%s", what, kind, sample_shown(sample));
+  }
+  bytes = 0;
+  for (size_t i = 0; i < report->num_scopes; i++)
+    bytes += report->scopes[i].depth ? 0 : report->scopes[i].bytes;
+  ck_assert_msg(bytes == peak, "%s: scopes\n%s", what, sample_shown(sample));
+}
+
+START_TEST(live_sets_sum_up_to_the_peak) {
+  Sample sample = sample_make((uint64_t)_i, 2000, GENERATE_ALL);
+  uint64_t state = seed_state(sample.seed);
+  rh_schedule_options options = RH_SCHEDULE_OPTIONS_INIT;
+  options.ignore_schedule = random_below(&state, 2);
+  options.inline_calls = (rh_inline_calls)random_below(&state, 3);
+  rh_module *scheduled = NULL;
+  ck_assert_int_eq(rh_schedule(sample.module, &options, &scheduled, NULL), RH_OK);
+  rh_entry model;
+  for (size_t i = 0; rh_list(RH_MEMORY_MODELS, i, &model); i++) {
+    rh_report *report = NULL;
+    ck_assert_int_eq(rh_report_make(scheduled, model.name, &report, NULL), RH_OK);
+    check_report(report, model.name, &sample);
+    if (strncmp(model.name, "liveness", 8) == 0) check_lives(report, model.name, &sample);
+    rh_report_free(report);
+  }
+  rh_module_free(scheduled);
+  sample_free(&sample);
+}
+END_TEST
+
+int main(void) {
+  return run_property("report", live_sets_sum_up_to_the_peak, 1500);
+}
