@@ -301,8 +301,11 @@ typedef struct rh_report {
   const char *memory_model;
   rh_memory memory;            /* as rh_measure_memory gives it */
   int64_t liveness_peak_bytes; /* of the model `liveness` */
-  int64_t packed_temp_bytes;   /* what temporaries take at the offsets that they get, and */
-  int64_t fragmentation_bytes; /* what of it is lost; -1 where the model does not place them */
+  int64_t packed_temp_bytes;   /* what temporaries take at the offsets that they get, of the model
+                                  `heap`, and */
+  int64_t fragmentation_bytes; /* what of it is lost at its peak */
+  int64_t unused_bytes;        /* of the peak: held while no value is in it, which only `heap` knows
+                                  (gaps, outputs that are not computed yet); all else is in `live` */
   int64_t shared_bytes;        /* of values that are put where another one was: what they would
                                   need besides if each had memory of its own */
   int64_t peak_position;       /* of memory.peak_instruction, -1 = nothing needs memory */

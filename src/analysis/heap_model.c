@@ -40,6 +40,8 @@ MemoryProfile measure_heap(const Module *module, const Schedule *schedule, Arena
   HeapModel model = run(module, schedule, &profile, arena, scratch);
   profile.peak_bytes = model.held_bytes + model.assignment.heap_bytes;
   profile.constant_bytes = model.assignment.constant_bytes; /* those of reducers, too */
+  profile.fragmentation_bytes =
+      model.assignment.heap_bytes - model.assignment.heap_bytes_at[model.peak_time];
   if (model.peak_time < model.ranges.num_times && profile.peak_bytes > 0) {
     profile.peak_inst = model.ranges.flat[model.peak_time];
   }

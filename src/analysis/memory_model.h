@@ -18,18 +18,19 @@ typedef struct MemoryProfile {
   InstId peak_inst;   /* that runs at the peak: the innermost, where one calls the next; NO_ID when
                          nothing needs memory */
   int64_t *bytes_at;  /* by InstId: live while it runs; -1 for what runs in no sequence */
-  int64_t parameter_bytes; /* of the entry, tables of pointers included */
-  int64_t output_bytes;    /* likewise */
-  int64_t aliased_bytes;   /* outputs that are parameters (input_output_alias) */
-  int64_t constant_bytes;  /* of all computations that run */
-  bool counts_params;      /* peak_bytes holds the parameters; it holds the outputs in all models */
+  int64_t parameter_bytes;     /* of the entry, tables of pointers included */
+  int64_t output_bytes;        /* likewise */
+  int64_t aliased_bytes;       /* outputs that are parameters (input_output_alias) */
+  int64_t constant_bytes;      /* of all computations that run */
+  int64_t fragmentation_bytes; /* of peak_bytes: gaps that packing leaves at the peak */
+  bool counts_params; /* peak_bytes holds the parameters; it holds the outputs in all models */
 } MemoryProfile;
 
 typedef MemoryProfile (*MemoryFn)(const Module *module, const Schedule *schedule, Arena *out,
                                   Arena *scratch);
 
-/* What lives at the peak, largest first, each piece of memory once: the sum is the peak. Outputs
- * that the model xla-remat counts as such are not in it. */
+/* What lives at the peak, largest first, each piece of memory once: the sum is the peak without
+ * unused_bytes. Outputs that the model xla-remat counts as such are not in it. */
 typedef struct LiveSet {
   LiveBuffer *list;
   uint32_t len;

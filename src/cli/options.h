@@ -60,7 +60,7 @@ typedef struct Options {
   const char *packing;
   int64_t capacity_bytes; /* -1 = none */
   int64_t max_steps;
-  double time_limit; /* seconds, 0 = none */
+  double time_limit;      /* seconds, 0 = none */
   int64_t max_peak_bytes; /* -1 = any */
   const char *baseline;
   Budget tolerance;

@@ -59,8 +59,9 @@ static void add_figures(const rh_report *report, cJSON *object) {
   add_text(object, "peak_source_file", report->peak_source_file);
   add_known(object, "peak_source_line", report->peak_source_line, 1);
   json_add_int(object, "num_positions", report->num_positions);
-  add_known(object, "temp_bytes", report->packed_temp_bytes, 0);
-  add_known(object, "fragmentation_bytes", report->fragmentation_bytes, 0);
+  json_add_int(object, "temp_bytes", report->packed_temp_bytes);
+  json_add_int(object, "fragmentation_bytes", report->fragmentation_bytes);
+  json_add_int(object, "unused_bytes", report->unused_bytes);
   json_add_int(object, "liveness_peak_bytes", report->liveness_peak_bytes);
   json_add_int(object, "parameter_bytes", memory->parameter_bytes);
   json_add_int(object, "output_bytes", memory->output_bytes);

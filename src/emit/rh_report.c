@@ -42,8 +42,10 @@ static void fill(const rh_module *module, const MemoryModel *model, rh_report *r
   report->module = text_of_str(module->module->source->header.name);
   report->memory_model = model->name;
   report->liveness_peak_bytes = liveness.peak_bytes;
-  report->packed_temp_bytes = -1;
-  report->fragmentation_bytes = -1;
+  MemoryProfile packed =
+      memory_model_find("heap")->measure(module->module, &module->schedule, arena, scratch);
+  report->packed_temp_bytes = memory_profile_temp_bytes(&packed);
+  report->fragmentation_bytes = packed.fragmentation_bytes;
   report->shared_bytes = shared_bytes(&input);
   report->num_positions = liveness.ranges.num_times;
   report->peak_position = -1;
@@ -51,6 +53,9 @@ static void fill(const rh_module *module, const MemoryModel *model, rh_report *r
     report->peak_position = liveness.ranges.time_of[profile.peak_inst];
   }
   report_live(&input, report, out, scratch);
+  report->unused_bytes = profile.peak_bytes;
+  for (size_t i = 0; i < report->num_live; i++)
+    report->unused_bytes -= report->live[i].bytes;
   report_sums(report, out, scratch);
   report_scopes(report, out, scratch);
   arena_free(arena);
