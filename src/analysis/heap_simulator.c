@@ -177,10 +177,11 @@ void heap_count_live(const HeapTrace *trace, SharedCount count, LogicalTime num_
                      .group_of = arena_array(scratch, ValueId, num_values),
                      .group_bytes = arena_array(scratch, int64_t, num_values),
                      .group_live = arena_zarray(scratch, uint32_t, num_values)};
-  const HeapEvent *event = trace->events.data, *end = event + trace->events.len;
+  uint32_t next = 0;
   for (LogicalTime time = 0; time <= num_times; time++) {
     int64_t most = counter.live_bytes;
-    for (; event < end && event->time == time; event++) {
+    for (; next < trace->events.len && trace->events.data[next].time == time; next++) {
+      const HeapEvent *event = &trace->events.data[next];
       if (event->kind == HEAP_FREE) {
         release(&counter, event);
         continue;
@@ -191,9 +192,8 @@ void heap_count_live(const HeapTrace *trace, SharedCount count, LogicalTime num_
       if (result->counted) result->counted[event->value] = counter.group_bytes[place];
       if (counter.live_bytes > most) most = counter.live_bytes;
       /* An operand is freed right before its memory is handed on. */
-      bool is_handed_on = event->kind == HEAP_SHARE && event > trace->events.data &&
-                          event[-1].kind == HEAP_FREE && event[-1].time == time &&
-                          event[-1].value == event->with;
+      bool is_handed_on = event->kind == HEAP_SHARE && next > 0 && event[-1].kind == HEAP_FREE &&
+                          event[-1].time == time && event[-1].value == event->with;
       if (is_handed_on) result->taken_at[event->with] = time;
     }
     result->bytes_at[time] += most;
