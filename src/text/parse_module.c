@@ -637,14 +637,30 @@ bool parse_quoted_module(Parser *parser, Span quoted, uint32_t place) {
   return ok;
 }
 
-/* What dumps have: 100 to 250 bytes of text for each instruction, and so on. With room from the
- * beginning nothing has to be moved. */
-static void reserve(Parser *parser, uint32_t length) {
-  enum { TEXT_PER_INST = 160, IDS = 4, OPERANDS = 2, ATTRS = 2, INTS = 3 };
+/* About as many instructions as the text has: an indented line each, counted in samples of it. */
+static uint32_t estimate_insts(const char *text, uint32_t length) {
+  enum { NUM_SAMPLES = 64, SAMPLE_BYTES = 4096, MIN_TEXT = 64 };
+  uint32_t stride = length / NUM_SAMPLES > SAMPLE_BYTES ? length / NUM_SAMPLES : SAMPLE_BYTES;
+  uint64_t num_lines = 0, num_bytes = 0;
+  for (uint64_t begin = 0; begin < length; begin += stride) {
+    uint32_t end = length - begin > SAMPLE_BYTES ? (uint32_t)begin + SAMPLE_BYTES : length;
+    for (uint32_t i = (uint32_t)begin + 1; i < end; i++) {
+      num_lines += text[i - 1] == '\n' && text[i] == ' ';
+    }
+    num_bytes += end - begin;
+  }
+  if (num_lines == 0) return 0;
+  uint64_t text_per_inst = num_bytes / num_lines;
+  return length / (uint32_t)(text_per_inst < MIN_TEXT ? MIN_TEXT : text_per_inst);
+}
+
+/* Room from the beginning, so that nothing has to be moved. */
+static void reserve(Parser *parser, const char *text, uint32_t length) {
+  enum { IDS = 5, OPERANDS = 2, ATTRS = 2, INTS = 3 }; /* an instruction, in dumps */
   Module *module = parser->module;
   ModuleSource *source = parser->source;
   Arena *arena = parser->arena;
-  uint32_t num_insts = length / TEXT_PER_INST;
+  uint32_t num_insts = estimate_insts(text, length);
   size_t bytes = sizeof *module->insts.data + IDS * sizeof *module->ids.data +
                  sizeof *source->insts.data + OPERANDS * sizeof *source->operand_offsets.data +
                  ATTRS * sizeof *source->attrs.data + INTS * sizeof *source->ints.data +
@@ -675,7 +691,7 @@ rh_status text_parse_all(const char *text, size_t length, const ArenaOptions *me
   parser.source = parser.module->source;
   words_init(&parser.words, parser.tables);
   lexer_init(&parser.lex, text, (uint32_t)length, &parser.words);
-  reserve(&parser, (uint32_t)length);
+  reserve(&parser, text, (uint32_t)length);
   (void)vec_extend(parser.tables, &parser.operands,
                    0); /* a place of the first element is asked for */
   (void)vec_extend(parser.tables, &parser.callees, 0);
