@@ -185,9 +185,11 @@ static void assign_heap(Assigner *assigner, int64_t color) {
                      .is_wanted = is_wanted};
   Arena *inner = arena_new(arena_options(assigner->scratch));
   HeapTrace trace = heap_simulate(&query, inner, assigner->scratch);
-  HeapRequests requests = heap_requests(&trace, num_values, inner, assigner->scratch);
-  HeapPacking packing = heap_pack(requests.intervals, requests.len, HEAP_BEST, assigner->alignment,
-                                  inner, assigner->scratch);
+  HeapRequests requests =
+      heap_requests(&trace, num_values, assigner->alignment, inner, assigner->scratch);
+  Packing packing = {.offsets = arena_array(inner, int64_t, requests.problem.num_buffers)};
+  PackBudget budget = {0};
+  pack_xla(&requests.problem, -1, &budget, &packing, assigner->scratch);
   HeapCount live = {.bytes_at = assigner->result->heap_bytes_at,
                     .taken_at = assigner->result->taken_at};
   heap_count_live(&trace, COUNT_SHARED_ONCE, assigner->ranges->num_times, num_values, &live, inner);
@@ -195,12 +197,15 @@ static void assign_heap(Assigner *assigner, int64_t color) {
   for (ValueId value = 0; value < num_values; value++) {
     if (is_wanted[value]) assigner->allocations.of[buffers->of[value]] = index;
   }
-  for (uint32_t i = 0; i < requests.len; i++)
-    assigner->result->offsets[requests.values[i]] = packing.offsets[i];
+  for (uint32_t i = 0; i < requests.problem.num_buffers; i++) {
+    const PackBuffer *buffer = &requests.problem.buffers[i];
+    for (uint32_t k = 0; k < buffer->num_ranges; k++)
+      assigner->result->offsets[requests.values[buffer->first_range + k]] = packing.offsets[i];
+  }
   arena_free(inner);
   arena_reset(assigner->scratch, mark);
-  assigner->allocations.list.data[index].bytes = packing.bytes;
-  assigner->result->heap_bytes += packing.bytes;
+  assigner->allocations.list.data[index].bytes = packing.height_bytes;
+  assigner->result->heap_bytes += packing.height_bytes;
   assigner->allocations.list.data[index].color = color;
 }
 

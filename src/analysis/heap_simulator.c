@@ -201,34 +201,68 @@ void heap_count_live(const HeapTrace *trace, SharedCount count, LogicalTime num_
   arena_reset(scratch, mark);
 }
 
-HeapRequests heap_requests(const HeapTrace *trace, uint32_t num_values, Arena *out,
-                           Arena *scratch) {
-  ArenaMark mark = arena_mark(scratch);
-  uint32_t *interval_of = arena_array(scratch, uint32_t, num_values);
-  memset(interval_of, 0xff, num_values * sizeof *interval_of);
+/* Who is allocated, for each value that has bytes; NO_ID for the others. */
+static ValueId *find_leaders(const HeapTrace *trace, uint32_t num_values, Arena *scratch) {
+  ValueId *leaders = arena_array(scratch, ValueId, num_values);
+  memset(leaders, 0xff, num_values * sizeof *leaders);
   for (uint32_t i = 0; i < trace->events.len; i++) {
     const HeapEvent *event = &trace->events.data[i];
-    if (event->kind != HEAP_FREE && event->bytes > 0) interval_of[event->value] = 0;
+    if (event->kind == HEAP_FREE || event->bytes == 0) continue;
+    ValueId leader = event->kind == HEAP_SHARE ? leaders[event->with] : NO_ID;
+    leaders[event->value] = leader == NO_ID ? event->value : leader;
   }
-  HeapRequests requests = {0};
+  return leaders;
+}
+
+/* Fills a buffer for each leader, without ranges but with room for them. */
+static PackBuffer *list_buffers(const ValueId *leaders, uint32_t num_values, int64_t alignment,
+                                uint32_t *buffer_of, PackProblem *problem, Arena *out) {
   for (ValueId value = 0; value < num_values; value++) {
-    if (interval_of[value] != NO_ID) interval_of[value] = requests.len++;
+    if (leaders[value] == value) buffer_of[value] = problem->num_buffers++;
   }
-  requests.intervals = arena_array(out, HeapInterval, requests.len);
-  requests.values = arena_array(out, ValueId, requests.len);
-  uint32_t tick = 0;
+  PackBuffer *buffers = arena_zarray(out, PackBuffer, problem->num_buffers);
+  for (ValueId value = 0; value < num_values; value++) {
+    if (leaders[value] == NO_ID) continue;
+    buffer_of[value] = buffer_of[leaders[value]];
+    buffers[buffer_of[value]].num_ranges++;
+  }
+  for (uint32_t i = 0; i < problem->num_buffers; i++) {
+    buffers[i].alignment = alignment;
+    buffers[i].first_range = problem->num_ranges;
+    problem->num_ranges += buffers[i].num_ranges;
+    buffers[i].num_ranges = 0;
+  }
+  problem->buffers = buffers;
+  return buffers;
+}
+
+HeapRequests heap_requests(const HeapTrace *trace, uint32_t num_values, int64_t alignment,
+                           Arena *out, Arena *scratch) {
+  ArenaMark mark = arena_mark(scratch);
+  HeapRequests requests = {.problem = {0}};
+  const ValueId *leaders = find_leaders(trace, num_values, scratch);
+  uint32_t *buffer_of = arena_array(scratch, uint32_t, num_values);
+  PackBuffer *buffers =
+      list_buffers(leaders, num_values, alignment, buffer_of, &requests.problem, out);
+  PackRange *ranges = arena_array(out, PackRange, requests.problem.num_ranges);
+  requests.problem.ranges = ranges;
+  requests.values = arena_array(out, ValueId, requests.problem.num_ranges);
+  uint32_t *range_of = arena_array(scratch, uint32_t, num_values);
+  int64_t tick = 0;
   for (uint32_t i = 0; i < trace->events.len; i++) {
     const HeapEvent *event = &trace->events.data[i];
-    uint32_t interval = interval_of[event->value];
-    if (interval == NO_ID) continue;
+    if (leaders[event->value] == NO_ID) continue;
     if (event->kind == HEAP_FREE) {
-      requests.intervals[interval].end = tick++;
+      ranges[range_of[event->value]].end = ++tick;
       continue;
     }
-    uint32_t with = event->kind == HEAP_SHARE ? interval_of[event->with] : NO_ID;
-    requests.intervals[interval] =
-        (HeapInterval){.bytes = event->bytes, .begin = tick++, .with = with};
-    requests.values[interval] = event->value;
+    PackBuffer *buffer = &buffers[buffer_of[event->value]];
+    if (buffer->num_ranges == 0) buffer->first_bytes = event->bytes;
+    if (event->bytes > buffer->bytes) buffer->bytes = event->bytes;
+    uint32_t range = buffer->first_range + buffer->num_ranges++;
+    range_of[event->value] = range;
+    ranges[range].begin = tick++;
+    requests.values[range] = event->value;
   }
   arena_reset(scratch, mark);
   return requests;

@@ -7,8 +7,8 @@
 #ifndef REMAT_HLO_ANALYSIS_HEAP_SIMULATOR_H
 #define REMAT_HLO_ANALYSIS_HEAP_SIMULATOR_H
 
-#include "analysis/heap_packing.h"
 #include "analysis/live_range.h"
+#include "analysis/packing.h"
 
 typedef enum HeapEventKind {
   HEAP_ALLOC,
@@ -59,13 +59,14 @@ typedef struct HeapCount {
 void heap_count_live(const HeapTrace *trace, SharedCount count, LogicalTime num_times,
                      uint32_t num_values, const HeapCount *result, Arena *scratch);
 
-/* What a trace asks for, for heap_pack: a tick an event. Values without bytes ask for nothing. */
+/* What a trace asks for: a buffer for all values that have the same memory, in the order of the ids
+ * of those that are allocated; a tick for each event. Values without bytes ask for nothing. */
 typedef struct HeapRequests {
-  HeapInterval *intervals; /* in the order of their values' ids */
-  ValueId *values;         /* by interval */
-  uint32_t len;
+  PackProblem problem;
+  ValueId *values; /* by range */
 } HeapRequests;
 
-HeapRequests heap_requests(const HeapTrace *trace, uint32_t num_values, Arena *out, Arena *scratch);
+HeapRequests heap_requests(const HeapTrace *trace, uint32_t num_values, int64_t alignment,
+                           Arena *out, Arena *scratch);
 
 #endif

@@ -1,13 +1,41 @@
-/* The neighbours of a buffer are found in one of two ways. A tree over the spans, by where they
- * begin, finds few of them fast: it knows the last end below each node (an interval tree). When
- * there are many, all that has been placed is read in the order of offsets, which needs no sorting:
- * a long sorted list and a short one of what came last, joined when the short one is full. */
+/* Bytes in use are kept in a segment tree over sections. What fills the whole time of a node is
+ * noted at the node (`cover`), and each node knows the bytes that are in use at some time of it
+ * (`touched`); both are runs of bytes, sorted and joined. Ends are rounded up to what all
+ * alignments have in common: nothing can begin before, and runs join.
+ *
+ * Where much is free between what is in use, runs are many, and all that has been placed is read
+ * instead, in the order of offsets: a long sorted list and a short one of what came last, joined
+ * when the short one is full. */
 #include "analysis/pack_best_fit.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_RECENT = 512, MIN_SCANNED = 64, SCAN_FRACTION = 64 };
+#include "ir/vec.h"
+
+enum {
+  MAX_RUNS = 1024,    /* of a node; beyond, it gives up */
+  SCAN_FRACTION = 16, /* a run costs as much as so many buffers in the list */
+  MIN_SCANNED = 4096, /* fewer are not worth the list */
+  MAX_RECENT = 512,
+};
+
+typedef struct Run {
+  int64_t from, to;
+} Run;
+
+typedef VEC(Run) Runs; /* ascending; they do not touch */
+
+typedef struct Node {
+  Runs cover;
+  Runs touched;
+  bool has_given_up; /* one of them would be too long: they do not tell everything */
+} Node;
+
+typedef struct RunSlice {
+  const Run *data; /* ascending */
+  uint32_t len;
+} RunSlice;
 
 typedef struct Placed {
   int64_t offset, end;
@@ -15,21 +43,162 @@ typedef struct Placed {
 } Placed;
 
 typedef struct BestFit {
-  /* the tree: leaves are the spans of all buffers in the order, by begin */
-  uint32_t *last_end;  /* by node: of the spans that are placed, 0 = none is */
-  uint32_t num_leaves; /* a power of two */
-  uint32_t depth;      /* its logarithm */
-  uint32_t *num_begun; /* by section: spans that begin before it */
-  uint32_t *leaf_span; /* by leaf: index of its span */
-  uint32_t *leaf_of;   /* by span */
-  Placed *placed;      /* by span */
-  Placed *sorted;      /* by offset */
+  const PackSections *sections;
+  const uint32_t *order;
+  const int64_t *offsets;
+  uint32_t num_placed; /* of the order */
+  Arena *arena;
+  Node *nodes; /* a heap: node 1 is the root, node num_leaves + s section s */
+  uint32_t num_leaves;
+  int64_t granule; /* of all offsets */
+  /* what is in use beside the buffer at hand: lists to be merged, and room for that */
+  VEC(RunSlice) slices;
+  uint64_t num_runs; /* in all slices */
+  Runs merged[2];
+  /* the list, NULL until it is asked for */
+  Placed *sorted; /* by offset */
   uint32_t num_sorted;
-  Placed recent[MAX_RECENT];
+  Placed *recent; /* by offset */
   uint32_t num_recent;
-  uint32_t *found; /* spans that share a section with the buffer at hand */
-  uint32_t num_found;
 } BestFit;
+
+static int64_t common_divisor(int64_t a, int64_t b) {
+  while (b) {
+    int64_t rest = a % b;
+    a = b;
+    b = rest;
+  }
+  return a;
+}
+
+/* ---- use ---- */
+
+/* The first run that ends at `from` or behind it. */
+static uint32_t find_run(const Runs *runs, int64_t from) {
+  uint32_t low = 0, high = runs->len;
+  while (low < high) {
+    uint32_t middle = low + (high - low) / 2;
+    if (runs->data[middle].to < from) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return low;
+}
+
+/* Joins a run to the others; false when it is in one already. */
+static bool add_run(Runs *runs, Run run, Arena *arena) {
+  uint32_t first = find_run(runs, run.from), last = first;
+  Run *list = runs->data;
+  if (first < runs->len && list[first].from <= run.from && list[first].to >= run.to) return false;
+  for (; last < runs->len && list[last].from <= run.to; last++) {
+    if (list[last].from < run.from) run.from = list[last].from;
+    if (list[last].to > run.to) run.to = list[last].to;
+  }
+  uint32_t rest = runs->len - last, kept = first + 1;
+  if (first == last) (void)vec_push(arena, runs);
+  list = runs->data;
+  memmove(list + kept, list + last, rest * sizeof *list);
+  list[first] = run;
+  runs->len = kept + rest;
+  return true;
+}
+
+/* False when it is in one of the node's runs already. */
+static bool add_to_node(BestFit *fit, Node *node, Runs *runs, Run run) {
+  if (node->has_given_up) return true;
+  bool is_new = add_run(runs, run, fit->arena);
+  node->has_given_up = runs->len > MAX_RUNS;
+  return is_new;
+}
+
+static void cover(BestFit *fit, uint32_t index, Run run) {
+  add_to_node(fit, &fit->nodes[index], &fit->nodes[index].cover, run);
+  /* Who is above holds what is below. */
+  for (; index; index /= 2) {
+    Node *node = &fit->nodes[index];
+    if (!add_to_node(fit, node, &node->touched, run)) break;
+  }
+}
+
+static void use(BestFit *fit, PackSpan span, Run run) {
+  uint32_t low = fit->num_leaves + span.begin, high = fit->num_leaves + span.end;
+  for (; low < high; low /= 2, high /= 2) {
+    if (low & 1) cover(fit, low++, run);
+    if (high & 1) cover(fit, --high, run);
+  }
+}
+
+/* ---- what is in use at some time ---- */
+
+static bool add_slice(BestFit *fit, const Node *node, const Runs *runs) {
+  if (node->has_given_up) return false;
+  if (runs->len == 0) return true;
+  *vec_push(fit->arena, &fit->slices) = (RunSlice){runs->data, runs->len};
+  fit->num_runs += runs->len;
+  return true;
+}
+
+static bool add_touched(BestFit *fit, uint32_t index) {
+  return add_slice(fit, &fit->nodes[index], &fit->nodes[index].touched);
+}
+
+static bool add_cover(BestFit *fit, uint32_t index) {
+  return add_slice(fit, &fit->nodes[index], &fit->nodes[index].cover);
+}
+
+/* False when a node that should tell has given up. */
+static bool search(BestFit *fit, PackSpan span) {
+  uint32_t low = fit->num_leaves + span.begin, high = fit->num_leaves + span.end;
+  for (; low < high; low /= 2, high /= 2) {
+    if (low & 1 && !add_touched(fit, low++)) return false;
+    if (high & 1 && !add_touched(fit, --high)) return false;
+  }
+  /* What fills more than the span. */
+  low = fit->num_leaves + span.begin, high = fit->num_leaves + span.end - 1;
+  for (; low != high; low /= 2, high /= 2)
+    if (!add_cover(fit, low) || !add_cover(fit, high)) return false;
+  for (; low; low /= 2)
+    if (!add_cover(fit, low)) return false;
+  return true;
+}
+
+/* Writes the runs of both, joined where they touch, and returns how many there are. */
+static uint32_t merge_slices(RunSlice a, RunSlice b, Run *out) {
+  uint32_t i = 0, k = 0, len = 0;
+  while (i < a.len || k < b.len) {
+    bool takes_a = k == b.len || (i < a.len && a.data[i].from <= b.data[k].from);
+    Run run = takes_a ? a.data[i++] : b.data[k++];
+    if (len && run.from <= out[len - 1].to) {
+      if (run.to > out[len - 1].to) out[len - 1].to = run.to;
+    } else {
+      out[len++] = run;
+    }
+  }
+  return len;
+}
+
+/* Merges pairs of slices until there is one. */
+static RunSlice merge_all(BestFit *fit) {
+  uint32_t room = fit->num_runs < UINT32_MAX ? (uint32_t)fit->num_runs : UINT32_MAX;
+  for (uint32_t i = 0; i < 2; i++)
+    vec_reserve(fit->arena, &fit->merged[i], room);
+  RunSlice *slices = fit->slices.data;
+  uint32_t num_slices = fit->slices.len;
+  for (uint32_t pass = 0; num_slices > 1; pass ^= 1) {
+    Run *out = fit->merged[pass].data;
+    uint32_t num_merged = 0;
+    for (uint32_t i = 0; i < num_slices; i += 2) {
+      RunSlice none = {NULL, 0};
+      uint32_t len = merge_slices(slices[i], i + 1 < num_slices ? slices[i + 1] : none, out);
+      slices[num_merged++] = (RunSlice){out, len};
+      out += len;
+    }
+    num_slices = num_merged;
+  }
+  return num_slices ? slices[0] : (RunSlice){NULL, 0};
+}
 
 /* ---- gaps ---- */
 
@@ -46,11 +215,11 @@ static void take_gap(GapSearch *gap, int64_t end) {
   gap->best_start = start;
 }
 
-/* Neighbours come by offset. Whether one is a neighbour can hardly be foreseen, so nothing branches
- * on that alone. */
-static inline void pass(GapSearch *gap, const Placed *placed, bool is_near) {
-  if ((int)is_near & (int)(placed->offset - gap->top >= gap->bytes)) take_gap(gap, placed->offset);
-  int64_t end = is_near ? placed->end : 0;
+/* What is in use comes by offset. Whether it is beside the buffer can hardly be foreseen, so
+ * nothing branches on that alone. */
+static inline void pass(GapSearch *gap, int64_t from, int64_t to, bool is_beside) {
+  if ((int)is_beside & (int)(from - gap->top >= gap->bytes)) take_gap(gap, from);
+  int64_t end = is_beside ? to : 0;
   gap->top = end > gap->top ? end : gap->top;
 }
 
@@ -58,50 +227,35 @@ static int64_t chosen_offset(const GapSearch *gap) {
   return gap->best_length < INT64_MAX ? gap->best_start : align_up(gap->top, gap->alignment);
 }
 
-/* ---- the tree ---- */
-
-static uint32_t leftmost_leaf(const BestFit *fit, uint32_t node) {
-  uint32_t level = 31 - (uint32_t)__builtin_clz(node);
-  return (node << (fit->depth - level)) - fit->num_leaves;
+static void pass_runs(GapSearch *gap, RunSlice runs) {
+  for (uint32_t i = 0; i < runs.len; i++)
+    pass(gap, runs.data[i].from, runs.data[i].to, true);
 }
 
-/* Adds what is placed and shares a section with `span` to `found`. False when there is more than
- * `max`. */
-static bool find_neighbours(BestFit *fit, PackSpan span, uint32_t max) {
-  uint32_t num_begun = fit->num_begun[span.end];
-  uint32_t stack[64], depth = 0;
-  stack[depth++] = 1;
-  while (depth) {
-    uint32_t node = stack[--depth];
-    if (fit->last_end[node] <= span.begin || leftmost_leaf(fit, node) >= num_begun) continue;
-    if (node < fit->num_leaves) {
-      stack[depth++] = 2 * node + 1;
-      stack[depth++] = 2 * node;
-    } else {
-      if (fit->num_found == max) return false;
-      fit->found[fit->num_found++] = fit->leaf_span[node - fit->num_leaves];
-    }
-  }
-  return true;
-}
+/* ---- the list ---- */
 
 static int by_offset(const void *pa, const void *pb) {
   const Placed *a = pa, *b = pb;
   return (a->offset > b->offset) - (a->offset < b->offset);
 }
 
-static void pass_found(BestFit *fit, GapSearch *gap, Arena *scratch) {
-  ArenaMark mark = arena_mark(scratch);
-  Placed *list = arena_array(scratch, Placed, fit->num_found);
-  for (uint32_t i = 0; i < fit->num_found; i++)
-    list[i] = fit->placed[fit->found[i]];
-  if (fit->num_found) qsort(list, fit->num_found, sizeof *list, by_offset);
-  for (uint32_t i = 0; i < fit->num_found; i++)
-    pass(gap, &list[i], true);
-  arena_reset(scratch, mark);
+static Placed placed(const BestFit *fit, uint32_t buffer, uint32_t span) {
+  int64_t offset = fit->offsets[buffer];
+  int64_t end = offset + fit->sections->problem->buffers[buffer].bytes;
+  return (Placed){offset, end, fit->sections->spans[span]};
 }
 
-/* ---- the lists ---- */
+static void start_list(BestFit *fit) {
+  const uint32_t *first = fit->sections->first_span;
+  fit->sorted = arena_array(fit->arena, Placed, first[fit->sections->problem->num_buffers]);
+  fit->recent = arena_array(fit->arena, Placed, MAX_RECENT);
+  for (uint32_t i = 0; i < fit->num_placed; i++) {
+    uint32_t buffer = fit->order[i];
+    for (uint32_t k = first[buffer]; k < first[buffer + 1]; k++)
+      fit->sorted[fit->num_sorted++] = placed(fit, buffer, k);
+  }
+  if (fit->num_sorted) qsort(fit->sorted, fit->num_sorted, sizeof *fit->sorted, by_offset);
+}
 
 static void join_recent(BestFit *fit) {
   uint32_t i = fit->num_sorted, k = fit->num_recent, to = i + k;
@@ -113,112 +267,91 @@ static void join_recent(BestFit *fit) {
   fit->num_recent = 0;
 }
 
-static void insert(BestFit *fit, const Placed *placed) {
+static void insert(BestFit *fit, Placed new) {
   if (fit->num_recent == MAX_RECENT) join_recent(fit);
   uint32_t at = fit->num_recent++;
-  for (; at && fit->recent[at - 1].offset > placed->offset; at--)
+  for (; at && fit->recent[at - 1].offset > new.offset; at--)
     fit->recent[at] = fit->recent[at - 1];
-  fit->recent[at] = *placed;
+  fit->recent[at] = new;
 }
 
-static bool shares_section(const Placed *placed, const PackSpan *spans, uint32_t count) {
-  bool is_near = false;
+static inline void pass_placed(GapSearch *gap, const Placed *placed, const PackSpan *spans,
+                               uint32_t count) {
+  bool is_beside = false;
   for (uint32_t i = 0; i < count; i++) {
-    is_near |= (int)(placed->span.begin < spans[i].end) & (int)(spans[i].begin < placed->span.end);
+    is_beside |=
+        (int)(placed->span.begin < spans[i].end) & (int)(spans[i].begin < placed->span.end);
   }
-  return is_near;
+  pass(gap, placed->offset, placed->end, is_beside);
 }
 
-static void pass_all(const BestFit *fit, const PackSpan *spans, uint32_t count, GapSearch *gap) {
+static void pass_list(const BestFit *fit, const PackSpan *spans, uint32_t count, GapSearch *gap) {
   uint32_t i = 0;
   for (uint32_t k = 0; k < fit->num_recent; k++) {
-    const Placed *recent = &fit->recent[k];
-    for (; i < fit->num_sorted && fit->sorted[i].offset <= recent->offset; i++)
-      pass(gap, &fit->sorted[i], shares_section(&fit->sorted[i], spans, count));
-    pass(gap, recent, shares_section(recent, spans, count));
+    for (; i < fit->num_sorted && fit->sorted[i].offset <= fit->recent[k].offset; i++)
+      pass_placed(gap, &fit->sorted[i], spans, count);
+    pass_placed(gap, &fit->recent[k], spans, count);
   }
   for (; i < fit->num_sorted; i++)
-    pass(gap, &fit->sorted[i], shares_section(&fit->sorted[i], spans, count));
+    pass_placed(gap, &fit->sorted[i], spans, count);
 }
 
 /* ---- one buffer after the other ---- */
 
-static void index_spans(BestFit *fit, const PackSections *sections, const uint32_t *order,
-                        uint32_t len, Arena *scratch) {
-  fit->num_begun = arena_zarray(scratch, uint32_t, (size_t)sections->num_sections + 2);
-  uint32_t num_spans = 0;
-  for (uint32_t i = 0; i < len; i++) {
-    for (uint32_t k = sections->first_span[order[i]]; k < sections->first_span[order[i] + 1]; k++) {
-      fit->num_begun[sections->spans[k].begin + 2]++;
-      num_spans++;
-    }
-  }
-  for (uint32_t s = 2; s < sections->num_sections + 2; s++)
-    fit->num_begun[s] += fit->num_begun[s - 1];
-  fit->num_leaves = 1;
-  for (; fit->num_leaves < num_spans; fit->depth++)
-    fit->num_leaves *= 2;
-  uint32_t all_spans = sections->first_span[sections->problem->num_buffers];
-  fit->last_end = arena_zarray(scratch, uint32_t, 2 * (size_t)fit->num_leaves);
-  fit->leaf_span = arena_array(scratch, uint32_t, fit->num_leaves);
-  fit->leaf_of = arena_array(scratch, uint32_t, all_spans);
-  fit->placed = arena_array(scratch, Placed, all_spans);
-  fit->sorted = arena_array(scratch, Placed, num_spans);
-  fit->found = arena_array(scratch, uint32_t, num_spans);
-  /* num_begun[s + 1] serves as the next free leaf of section s, and ends as what it is to be. */
-  for (uint32_t i = 0; i < len; i++) {
-    for (uint32_t k = sections->first_span[order[i]]; k < sections->first_span[order[i] + 1]; k++) {
-      uint32_t leaf = fit->num_begun[sections->spans[k].begin + 1]++;
-      fit->leaf_of[k] = leaf;
-      fit->leaf_span[leaf] = k;
-    }
-  }
-}
-
-static int64_t find_offset(BestFit *fit, const PackSections *sections, uint32_t buffer,
-                           PackBudget *budget, Arena *scratch) {
-  const PackBuffer *what = &sections->problem->buffers[buffer];
-  const PackSpan *spans = &sections->spans[sections->first_span[buffer]];
-  uint32_t num_spans = sections->first_span[buffer + 1] - sections->first_span[buffer];
-  uint32_t num_placed = fit->num_sorted + fit->num_recent, max = num_placed / SCAN_FRACTION;
+static int64_t find_offset(BestFit *fit, uint32_t buffer, PackBudget *budget) {
+  const PackBuffer *what = &fit->sections->problem->buffers[buffer];
+  const uint32_t *first = fit->sections->first_span;
   GapSearch gap = {.bytes = what->bytes, .alignment = what->alignment, .best_length = INT64_MAX};
-  bool are_few = true;
-  if (max < MIN_SCANNED) max = MIN_SCANNED < num_placed ? MIN_SCANNED : num_placed;
-  fit->num_found = 0;
-  for (uint32_t k = 0; k < num_spans && are_few; k++)
-    are_few = find_neighbours(fit, spans[k], max);
-  budget->steps += are_few ? 100 + (uint64_t)fit->num_found * 16 : num_placed;
-  if (are_few) {
-    pass_found(fit, &gap, scratch);
+  fit->slices.len = 0;
+  fit->num_runs = 0;
+  bool are_told = true;
+  for (uint32_t k = first[buffer]; k < first[buffer + 1] && are_told; k++)
+    are_told = search(fit, fit->sections->spans[k]);
+  bool are_many = fit->num_runs > MIN_SCANNED && fit->num_runs > fit->num_placed / SCAN_FRACTION;
+  if (are_told && !are_many) {
+    budget->steps += 100 + fit->num_runs * 16;
+    pass_runs(&gap, merge_all(fit));
   } else {
-    pass_all(fit, spans, num_spans, &gap);
+    budget->steps += fit->num_placed;
+    if (!fit->sorted) start_list(fit);
+    pass_list(fit, &fit->sections->spans[first[buffer]], first[buffer + 1] - first[buffer], &gap);
   }
   return chosen_offset(&gap);
 }
 
-static void place(BestFit *fit, uint32_t span, const Placed *placed) {
-  fit->placed[span] = *placed;
-  insert(fit, placed);
-  for (uint32_t node = fit->num_leaves + fit->leaf_of[span]; node; node >>= 1) {
-    if (fit->last_end[node] < placed->span.end) fit->last_end[node] = placed->span.end;
+static void place(BestFit *fit, uint32_t buffer) {
+  int64_t offset = fit->offsets[buffer];
+  Run run = {offset,
+             align_up(offset + fit->sections->problem->buffers[buffer].bytes, fit->granule)};
+  const uint32_t *first = fit->sections->first_span;
+  for (uint32_t k = first[buffer]; k < first[buffer + 1]; k++) {
+    use(fit, fit->sections->spans[k], run);
+    if (fit->sorted) insert(fit, placed(fit, buffer, k));
   }
+}
+
+static BestFit begin(const PackSections *sections, Arena *arena) {
+  BestFit fit = {.sections = sections, .arena = arena, .num_leaves = 1};
+  while (fit.num_leaves < sections->num_sections)
+    fit.num_leaves *= 2;
+  fit.nodes = arena_zarray(arena, Node, (size_t)fit.num_leaves * 2);
+  for (uint32_t i = 0; i < sections->problem->num_buffers; i++)
+    fit.granule = common_divisor(sections->problem->buffers[i].alignment, fit.granule);
+  return fit;
 }
 
 void best_fit(const PackSections *sections, const uint32_t *order, uint32_t len, int64_t *offsets,
               PackBudget *budget, Arena *scratch) {
-  ArenaMark mark = arena_mark(scratch);
-  BestFit *fit = arena_zalloc(scratch, sizeof *fit);
-  index_spans(fit, sections, order, len, scratch);
-  for (uint32_t i = 0; i < len; i++) {
-    uint32_t buffer = order[i];
+  Arena *arena = arena_new(arena_options(scratch));
+  BestFit fit = begin(sections, arena);
+  fit.order = order;
+  fit.offsets = offsets;
+  for (; fit.num_placed < len; fit.num_placed++) {
+    uint32_t buffer = order[fit.num_placed];
     offsets[buffer] = 0;
     if (sections->problem->buffers[buffer].bytes == 0) continue;
-    int64_t offset = find_offset(fit, sections, buffer, budget, scratch);
-    offsets[buffer] = offset;
-    int64_t end = offset + sections->problem->buffers[buffer].bytes;
-    for (uint32_t k = sections->first_span[buffer]; k < sections->first_span[buffer + 1]; k++) {
-      place(fit, k, &(Placed){offset, end, sections->spans[k]});
-    }
+    offsets[buffer] = find_offset(&fit, buffer, budget);
+    place(&fit, buffer);
   }
-  arena_reset(scratch, mark);
+  arena_free(arena);
 }

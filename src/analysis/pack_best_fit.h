@@ -5,9 +5,9 @@
 
 #include "analysis/pack_sections.h"
 
-/* Sets the offsets of the buffers in `order`, as if there were no others. O(k log k) for a buffer
- * that lives with k others, and never more than linear in what is placed. Counts steps in `budget`,
- * but does not stop. */
+/* Sets the offsets of the buffers in `order`, as if there were no others. O(log n + gaps) for each
+ * range: gaps, between what lives beside it, are few as long as the packing is dense. Counts steps
+ * in `budget`, but does not stop. */
 void best_fit(const PackSections *sections, const uint32_t *order, uint32_t len, int64_t *offsets,
               PackBudget *budget, Arena *scratch);
 

@@ -1,6 +1,8 @@
 /* XLA's GlobalDecreasingSizeBestFitHeap (service/heap_simulator/heap_simulator.cc): best fit in two
  * orders, and the lower result, as ChooseBestHeapAlgorithm takes it. Ranges there are closed; that
  * changes no comparison. */
+#include "analysis/pack_xla.h"
+
 #include <stdlib.h>
 
 #include "analysis/pack_best_fit.h"
@@ -18,14 +20,12 @@ static int by_keys_then_id(const void *pa, const void *pb) {
   return (a->id > b->id) - (a->id < b->id);
 }
 
-/* kSpatial: by size, then by how long the value lives. */
 static OrderKey spatial_key(const PackProblem *problem, uint32_t id) {
   const PackBuffer *buffer = &problem->buffers[id];
   const PackRange *range = &problem->ranges[buffer->first_range];
   return (OrderKey){buffer->first_bytes, range->end - range->begin, id};
 }
 
-/* kTemporal: by the time from the first tick of what is colocated to the last, then by size. */
 static OrderKey temporal_key(const PackProblem *problem, uint32_t id) {
   const PackBuffer *buffer = &problem->buffers[id];
   const PackRange *ranges = &problem->ranges[buffer->first_range];
@@ -37,16 +37,14 @@ static OrderKey temporal_key(const PackProblem *problem, uint32_t id) {
   return (OrderKey){whole.end - whole.begin, buffer->first_bytes, id};
 }
 
-typedef OrderKey (*KeyFn)(const PackProblem *problem, uint32_t id);
-
-static int64_t pack_in_order(const PackSections *sections, KeyFn key, int64_t *offsets,
-                             PackBudget *budget, Arena *scratch) {
+int64_t pack_xla_in_order(const PackSections *sections, PackOrder by, int64_t *offsets,
+                          PackBudget *budget, Arena *scratch) {
   const PackProblem *problem = sections->problem;
   ArenaMark mark = arena_mark(scratch);
   OrderKey *keys = arena_array(scratch, OrderKey, problem->num_buffers);
   uint32_t *order = arena_array(scratch, uint32_t, problem->num_buffers);
   for (uint32_t i = 0; i < problem->num_buffers; i++)
-    keys[i] = key(problem, i);
+    keys[i] = by == PACK_SPATIAL ? spatial_key(problem, i) : temporal_key(problem, i);
   if (problem->num_buffers) qsort(keys, problem->num_buffers, sizeof *keys, by_keys_then_id);
   for (uint32_t i = 0; i < problem->num_buffers; i++)
     order[i] = keys[i].id;
@@ -61,8 +59,9 @@ void pack_xla(const PackProblem *problem, int64_t capacity_bytes, PackBudget *bu
   ArenaMark mark = arena_mark(scratch);
   PackSections sections = pack_sections_build(problem, scratch, scratch);
   int64_t *temporal = arena_array(scratch, int64_t, problem->num_buffers);
-  packing->height_bytes = pack_in_order(&sections, spatial_key, packing->offsets, budget, scratch);
-  int64_t height = pack_in_order(&sections, temporal_key, temporal, budget, scratch);
+  packing->height_bytes =
+      pack_xla_in_order(&sections, PACK_SPATIAL, packing->offsets, budget, scratch);
+  int64_t height = pack_xla_in_order(&sections, PACK_TEMPORAL, temporal, budget, scratch);
   if (height < packing->height_bytes) {
     packing->height_bytes = height;
     for (uint32_t i = 0; i < problem->num_buffers; i++)

@@ -99,9 +99,9 @@ START_TEST(trace_matches_table) {
 }
 END_TEST
 
-/* Ticks count what has bytes; the intervals are in the order of the values' ids, which is that of
- * the graph and not of time. */
-START_TEST(requests_are_intervals) {
+/* Ticks count what has bytes; buffers are in the order of the ids of values that are allocated,
+ * which is that of the graph and not of time. */
+START_TEST(requests_are_buffers) {
   Fixture fixture = fixture_parse("HloModule m\nENTRY e {\n" P
                                   "b = f32[4] sine(p)\n a = f32[4] abs(p)\n"
                                   "e = f32[0] slice(p), slice={[0:0]}\n"
@@ -117,19 +117,21 @@ START_TEST(requests_are_intervals) {
   check_text(trace_text(&fixture, &values.flow, &trace),
              "+p(16) +b(16) +a(16) +e(0) -e -a c=a -c r=c -b -p -r", "trace");
   HeapRequests requests =
-      heap_requests(&trace, values.flow.values.len, fixture.out, fixture.scratch);
+      heap_requests(&trace, values.flow.values.len, 64, fixture.out, fixture.scratch);
+  const PackProblem *problem = &requests.problem;
   const char *text = NULL;
-  for (uint32_t i = 0; i < requests.len; i++) {
-    HeapInterval interval = requests.intervals[i];
-    const char *with = interval.with == NO_ID
-                           ? ""
-                           : value_text(&fixture, &values.flow, requests.values[interval.with]);
-    text_add(fixture.out, &text, "%s%s%s=%u-%u",
-             value_text(&fixture, &values.flow, requests.values[i]), *with ? "@" : "", with,
-             interval.begin, interval.end);
-    ck_assert_int_eq(interval.bytes, 16);
+  for (uint32_t i = 0; i < problem->num_buffers; i++) {
+    const PackBuffer *buffer = &problem->buffers[i];
+    for (uint32_t k = buffer->first_range; k < buffer->first_range + buffer->num_ranges; k++) {
+      text_add(fixture.out, &text, "%u:%s=%lld-%lld", i,
+               value_text(&fixture, &values.flow, requests.values[k]),
+               (long long)problem->ranges[k].begin, (long long)problem->ranges[k].end);
+    }
+    ck_assert_int_eq(buffer->bytes, 16);
+    ck_assert_int_eq(buffer->first_bytes, 16);
+    ck_assert_int_eq(buffer->alignment, 64);
   }
-  check_text(text, "p=0-8 a=2-3 c@a=4-5 b=1-7 r@c=6-9", "intervals");
+  check_text(text, "0:p=0-9 1:a=2-4 1:c=4-6 1:r=6-10 2:b=1-8", "requests");
   fixture_free(&fixture);
 }
 END_TEST
@@ -138,7 +140,7 @@ int main(void) {
   Suite *suite = suite_create("heap_simulator");
   TCase *tc = tcase_create("heap_simulator");
   tcase_add_loop_test(tc, trace_matches_table, 0, sizeof rows / sizeof *rows);
-  tcase_add_test(tc, requests_are_intervals);
+  tcase_add_test(tc, requests_are_buffers);
   suite_add_tcase(suite, tc);
   return run_suite(suite);
 }

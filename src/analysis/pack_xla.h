@@ -1,0 +1,17 @@
+/* The two orders of XLA's best fit, each by itself. */
+#ifndef REMAT_HLO_ANALYSIS_PACK_XLA_H
+#define REMAT_HLO_ANALYSIS_PACK_XLA_H
+
+#include "analysis/pack_sections.h"
+
+typedef enum PackOrder {
+  PACK_SPATIAL,  /* by first_bytes, then by how long the value that is allocated lives */
+  PACK_TEMPORAL, /* by the time from the first tick of what is colocated to the last, then by
+                    first_bytes */
+} PackOrder;
+
+/* Sets the offsets; largest first, of equal ones the first. Returns the height. */
+int64_t pack_xla_in_order(const PackSections *sections, PackOrder by, int64_t *offsets,
+                          PackBudget *budget, Arena *scratch);
+
+#endif
