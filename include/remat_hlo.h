@@ -419,13 +419,17 @@ typedef struct rh_remat_result {
 RH_API rh_status rh_remat(const rh_module *module, const rh_remat_options *options,
                           rh_module **result, rh_remat_result *result_info, rh_diags *diags);
 
+typedef struct rh_verify_options {
+  rh_copies copies;     /* whether XLA's copies are in `before` */
+  bool ignore_schedule; /* side effects may come in another order than in `before` */
+} rh_verify_options;
+
 /* Whether `after` computes what `before` computes, bit for bit as HLO means it; and, where both
  * have an order and `before` is past copy-insertion, whether nothing in `after` is read when its
  * memory has been overwritten. RH_NO with notes in `diags` that say what differs when that cannot
- * be shown.
- */
-RH_API rh_status rh_verify(const rh_module *before, const rh_module *after, rh_copies copies,
-                           rh_diags *diags);
+ * be shown. `options` NULL: RH_COPIES_AUTO, and the order of side effects matters. */
+RH_API rh_status rh_verify(const rh_module *before, const rh_module *after,
+                           const rh_verify_options *options, rh_diags *diags);
 
 /* ---- offset packing ---- */
 

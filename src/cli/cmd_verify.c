@@ -7,8 +7,9 @@ static rh_status compare(Loaded *before, Loaded *after, const Options *options) 
   if (status != RH_OK) return status;
   status = load_report(after, rh_check(after->module, after->diags));
   if (status != RH_OK) return status;
-  return load_report(
-      after, rh_verify(before->module, after->module, (rh_copies)options->copies, after->diags));
+  rh_verify_options wanted = {.copies = (rh_copies)options->copies,
+                              .ignore_schedule = options->ignore_schedule};
+  return load_report(after, rh_verify(before->module, after->module, &wanted, after->diags));
 }
 
 rh_status cmd_verify(const Options *options) {

@@ -360,17 +360,20 @@ static rh_status verify_reads(const rh_module *before, const rh_module *after, r
   return safe_reads_verify(after->module, &after->schedule, diags, scratch);
 }
 
-rh_status rh_verify(const rh_module *before, const rh_module *after, rh_copies copies,
-                    rh_diags *diags) {
+rh_status rh_verify(const rh_module *before, const rh_module *after,
+                    const rh_verify_options *options, rh_diags *diags) {
+  static const rh_verify_options defaults = {.copies = RH_COPIES_AUTO};
+  if (!options) options = &defaults;
   Arena *scratch = arena_new(arena_options(before->module->arena));
   Module *own_before = NULL, *own_after = NULL;
   rh_status status = module_to_verify(before, &own_before, diags, scratch);
   if (status == RH_OK) status = module_to_verify(after, &own_after, diags, scratch);
   if (status == RH_OK) {
     status = verify_modules(own_before ? own_before : before->module,
-                            own_after ? own_after : after->module, true, diags, scratch);
+                            own_after ? own_after : after->module, !options->ignore_schedule, diags,
+                            scratch);
   }
-  if (status == RH_OK) status = verify_reads(before, after, copies, diags, scratch);
+  if (status == RH_OK) status = verify_reads(before, after, options->copies, diags, scratch);
   if (own_before) module_free(own_before);
   if (own_after) module_free(own_after);
   arena_free(scratch);

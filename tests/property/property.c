@@ -97,7 +97,7 @@ rh_module *schedule_sample(const Sample *sample, const char *scheduler) {
 void check_equivalent(const rh_module *before, const rh_module *after, rh_copies copies,
                       const char *what, const Sample *sample) {
   rh_diags *diags = rh_diags_new();
-  rh_status status = rh_verify(before, after, copies, diags);
+  rh_status status = rh_verify(before, after, &(rh_verify_options){.copies = copies}, diags);
   ck_assert_msg(status == RH_OK, "%s: %s\n%s", what,
                 rh_diags_len(diags) ? rh_diags_get(diags, 0).message : "no message",
                 sample_shown(sample));

@@ -271,7 +271,7 @@ static void check_mutation(const Sample *sample, const rh_module *before, Outcom
   if (rh_parse(changed.data, changed.length, NULL, &mutant, NULL) == RH_OK &&
       rh_check(mutant, NULL) == RH_OK &&
       (mutations[kind].is_order_only || differ(outcome, interpret(mutant->module)))) {
-    rh_status status = rh_verify(before, mutant, RH_COPIES_AUTO, NULL);
+    rh_status status = rh_verify(before, mutant, NULL, NULL);
     bool is_refused = status == RH_NO;
     ck_assert_msg(is_refused, "%s at %.*s (%.*s): accepted\n%s", mutations[kind].name,
                   (int)name.len, name.data, 150, changed.data + edit.span.begin,

@@ -236,7 +236,7 @@ START_TEST(calls_and_fusions_are_written_out) {
                   (unsigned long long)info.num_computations,
                   (unsigned long long)info.num_instructions);
     rh_diags *diags = rh_diags_new();
-    rh_status status = rh_verify(module, scheduled, RH_COPIES_AUTO, diags);
+    rh_status status = rh_verify(module, scheduled, NULL, diags);
     ck_assert_msg(status == RH_OK, "row %zu: %s", i,
                   status == RH_OK ? "" : rh_diags_get(diags, 0).message);
     rh_diags_free(diags);
@@ -392,7 +392,7 @@ START_TEST(a_limit_is_missed) {
   ck_assert_int_eq(rh_remat(module, &options, &result, &info, NULL), RH_NO);
   ck_assert(!info.is_met);
   ck_assert_int_le(info.counted_bytes, REMAT_BYTES); /* the best there is comes all the same */
-  ck_assert_int_eq(rh_verify(module, result, RH_COPIES_AUTO, NULL), RH_OK);
+  ck_assert_int_eq(rh_verify(module, result, NULL, NULL), RH_OK);
   rh_module_free(result);
   rh_module_free(module);
 }
@@ -484,9 +484,9 @@ START_TEST(other_modules_are_told_apart) {
   rh_module *other =
       parse("HloModule chain\nENTRY e { p = f32[1] parameter(0)\n ROOT r = f32[1] abs(p) }");
   rh_diags *diags = rh_diags_new();
-  ck_assert_int_eq(rh_verify(before, same, RH_COPIES_AUTO, diags), RH_OK);
+  ck_assert_int_eq(rh_verify(before, same, NULL, diags), RH_OK);
   ck_assert_uint_eq(rh_diags_len(diags), 0);
-  ck_assert_int_eq(rh_verify(before, other, RH_COPIES_AUTO, diags), RH_NO);
+  ck_assert_int_eq(rh_verify(before, other, NULL, diags), RH_NO);
   ck_assert_int_eq(rh_diags_get(diags, 0).severity, RH_SEVERITY_NOTE);
   rh_diags_free(diags);
   rh_module_free(before);

@@ -100,7 +100,8 @@ static void check_verified(const char *text, const char *operand, rh_copies copi
   ck_assert_int_eq(rh_parse(text, strlen(text), NULL, &modules[0], NULL), RH_OK);
   ck_assert_int_eq(rh_parse(after, strlen(after), NULL, &modules[1], NULL), RH_OK);
   rh_diags *diags = rh_diags_new();
-  rh_status status = rh_verify(modules[0], modules[1], copies, diags);
+  rh_status status =
+      rh_verify(modules[0], modules[1], &(rh_verify_options){.copies = copies}, diags);
   ck_assert_msg(status == (fault ? RH_NO : RH_OK), "%d: %s", (int)status, after);
   if (fault) ck_assert_str_eq(rh_diags_get(diags, 0).message, fault);
   rh_diags_free(diags);
