@@ -11,9 +11,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ir/ids.h"
 #include "ir/vec.h"
 
 enum {
+  FIRST_RUNS = 2,
   MAX_RUNS = 1024,    /* of a node; beyond, it gives up */
   SCAN_FRACTION = 16, /* a run costs as much as so many buffers in the list */
   MIN_SCANNED = 4096, /* fewer are not worth the list */
@@ -26,10 +28,12 @@ typedef struct Run {
 
 typedef VEC(Run) Runs; /* ascending; they do not touch */
 
+/* Most nodes have few runs or none, and those of one placing are far apart: nodes are small, so
+ * that they stay in the cache. Both are indices into BestFit.lists, 0 = no run, NO_ID = too many:
+ * the node has given up. */
 typedef struct Node {
-  Runs cover;
-  Runs touched;
-  bool has_given_up; /* one of them would be too long: they do not tell everything */
+  uint32_t cover;
+  uint32_t touched; /* of a leaf: unused, it is what covers it */
 } Node;
 
 typedef struct RunSlice {
@@ -50,6 +54,7 @@ typedef struct BestFit {
   Arena *arena;
   Node *nodes; /* a heap: node 1 is the root, node num_leaves + s section s */
   uint32_t num_leaves;
+  VEC(Runs) lists;
   int64_t granule; /* of all offsets */
   /* what is in use beside the buffer at hand: lists to be merged, and room for that */
   VEC(RunSlice) slices;
@@ -106,20 +111,24 @@ static bool add_run(Runs *runs, Run run, Arena *arena) {
 }
 
 /* False when it is in one of the node's runs already. */
-static bool add_to_node(BestFit *fit, Node *node, Runs *runs, Run run) {
-  if (node->has_given_up) return true;
-  bool is_new = add_run(runs, run, fit->arena);
-  node->has_given_up = runs->len > MAX_RUNS;
+static bool add_to_list(BestFit *fit, uint32_t *list, Run run) {
+  if (*list == NO_ID) return true;
+  if (*list == 0) {
+    *list = fit->lists.len;
+    *vec_push(fit->arena, &fit->lists) =
+        (Runs){.data = arena_array(fit->arena, Run, FIRST_RUNS), .cap = FIRST_RUNS};
+  }
+  bool is_new = add_run(&fit->lists.data[*list], run, fit->arena);
+  if (fit->lists.data[*list].len > MAX_RUNS) *list = NO_ID;
   return is_new;
 }
 
 static void cover(BestFit *fit, uint32_t index, Run run) {
-  add_to_node(fit, &fit->nodes[index], &fit->nodes[index].cover, run);
+  add_to_list(fit, &fit->nodes[index].cover, run);
   /* Who is above holds what is below. */
-  for (; index; index /= 2) {
-    Node *node = &fit->nodes[index];
-    if (!add_to_node(fit, node, &node->touched, run)) break;
-  }
+  if (index >= fit->num_leaves) index /= 2;
+  while (index && add_to_list(fit, &fit->nodes[index].touched, run))
+    index /= 2;
 }
 
 static void use(BestFit *fit, PackSpan span, Run run) {
@@ -132,20 +141,22 @@ static void use(BestFit *fit, PackSpan span, Run run) {
 
 /* ---- what is in use at some time ---- */
 
-static bool add_slice(BestFit *fit, const Node *node, const Runs *runs) {
-  if (node->has_given_up) return false;
-  if (runs->len == 0) return true;
+static bool add_slice(BestFit *fit, uint32_t list) {
+  if (list == NO_ID) return false;
+  if (list == 0) return true;
+  const Runs *runs = &fit->lists.data[list];
   *vec_push(fit->arena, &fit->slices) = (RunSlice){runs->data, runs->len};
   fit->num_runs += runs->len;
   return true;
 }
 
 static bool add_touched(BestFit *fit, uint32_t index) {
-  return add_slice(fit, &fit->nodes[index], &fit->nodes[index].touched);
+  const Node *node = &fit->nodes[index];
+  return add_slice(fit, index < fit->num_leaves ? node->touched : node->cover);
 }
 
 static bool add_cover(BestFit *fit, uint32_t index) {
-  return add_slice(fit, &fit->nodes[index], &fit->nodes[index].cover);
+  return add_slice(fit, fit->nodes[index].cover);
 }
 
 /* False when a node that should tell has given up. */
@@ -335,6 +346,7 @@ static BestFit begin(const PackSections *sections, Arena *arena) {
   while (fit.num_leaves < sections->num_sections)
     fit.num_leaves *= 2;
   fit.nodes = arena_zarray(arena, Node, (size_t)fit.num_leaves * 2);
+  *vec_push(arena, &fit.lists) = (Runs){.data = NULL};
   for (uint32_t i = 0; i < sections->problem->num_buffers; i++)
     fit.granule = common_divisor(sections->problem->buffers[i].alignment, fit.granule);
   return fit;

@@ -58,15 +58,19 @@ void pack_xla(const PackProblem *problem, int64_t capacity_bytes, PackBudget *bu
   (void)capacity_bytes;
   ArenaMark mark = arena_mark(scratch);
   PackSections sections = pack_sections_build(problem, scratch, scratch);
-  int64_t *temporal = arena_array(scratch, int64_t, problem->num_buffers);
+  int64_t lower_bound = pack_lower_bound(&sections);
   packing->height_bytes =
       pack_xla_in_order(&sections, PACK_SPATIAL, packing->offsets, budget, scratch);
-  int64_t height = pack_xla_in_order(&sections, PACK_TEMPORAL, temporal, budget, scratch);
-  if (height < packing->height_bytes) {
-    packing->height_bytes = height;
-    for (uint32_t i = 0; i < problem->num_buffers; i++)
-      packing->offsets[i] = temporal[i];
+  /* Of equal heights XLA takes the first. */
+  if (packing->height_bytes > lower_bound) {
+    int64_t *temporal = arena_array(scratch, int64_t, problem->num_buffers);
+    int64_t height = pack_xla_in_order(&sections, PACK_TEMPORAL, temporal, budget, scratch);
+    if (height < packing->height_bytes) {
+      packing->height_bytes = height;
+      for (uint32_t i = 0; i < problem->num_buffers; i++)
+        packing->offsets[i] = temporal[i];
+    }
   }
-  packing->is_optimal = packing->height_bytes == pack_lower_bound(&sections);
+  packing->is_optimal = packing->height_bytes == lower_bound;
   arena_reset(scratch, mark);
 }
