@@ -109,6 +109,10 @@ typedef struct rh_parse_options {
 RH_API rh_status rh_parse(const char *text, size_t length, const rh_parse_options *options,
                           rh_module **module, rh_diags *diags);
 
+/* What the module is compiled for, one of RH_TARGETS; the first one if nobody says. Modules that are
+ * made from it later are for the same. RH_ERR_USAGE when there is no such target. */
+RH_API rh_status rh_set_target(rh_module *module, const char *name, rh_diags *diags);
+
 RH_API void rh_module_free(rh_module *module);
 
 typedef struct rh_module_info {
@@ -533,6 +537,7 @@ typedef enum rh_registry {
   RH_MEMORY_MODELS,
   RH_LINT_RULES,
   RH_PACKINGS,
+  RH_TARGETS,
 } rh_registry;
 
 typedef struct rh_entry {

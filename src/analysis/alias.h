@@ -40,7 +40,7 @@ void annotated_alias_pairs(const Module *module, InstId id, InPlacePairs *pairs,
 void in_place_pairs(const Module *module, InstId id, InPlacePairs *pairs, Arena *out);
 
 /* Whether `user` may put its result's part `user_part` where the part `operand_part` of its operand
- * is, if that dies there; no backend has a say
+ * is, if that dies there; what the target's backend says goes before the general rules
  * (HloDataflowAnalysis::CanShareOperandBufferWithUser). */
 bool can_share_operand_buffer(const Module *module, const Dataflow *dataflow, InstId operand,
                               uint32_t operand_part, InstId user, uint32_t user_part,

@@ -1,10 +1,8 @@
-/* The memory model `heap`: what XLA:CPU's buffer assignment takes. Parameters and results are held
- * all the time; temporaries are one block, as large as its packing makes it, of which more or less
- * is live. */
+/* The memory model `heap`: what XLA's buffer assignment takes on the module's target. Parameters
+ * and results are held all the time; temporaries are one block, as large as its packing makes it,
+ * of which more or less is live. */
 #include "analysis/buffer_assignment.h"
 #include "analysis/memory_model.h"
-
-enum { CPU_ALIGNMENT = 64 }; /* xla::cpu::MinAlign, Eigen's with AVX-512 */
 
 typedef struct HeapModel {
   ValueAnalysis values;
@@ -14,14 +12,22 @@ typedef struct HeapModel {
   LogicalTime peak_time;
 } HeapModel;
 
+static void size_values(const Module *module, Dataflow *flow) {
+  for (ValueId id = 0; id < flow->values.len; id++) {
+    HloValue *value = &flow->values.data[id];
+    value->bytes = target_part_bytes(module, value->shape);
+  }
+}
+
 static HeapModel run(const Module *module, const Schedule *schedule, const MemoryProfile *profile,
                      Arena *out, Arena *scratch) {
   HeapModel model = {.values = value_analysis_build(module, out, scratch)};
   const ValueAnalysis *values = &model.values;
+  size_values(module, &model.values.flow);
   model.ranges = live_ranges_build(module, &values->graph, &values->flow, &values->buffers,
                                    schedule, out, scratch);
   model.assignment =
-      buffer_assignment_run(module, values, &model.ranges, CPU_ALIGNMENT, out, scratch);
+      buffer_assignment_run(module, values, &model.ranges, module->target->alignment, out, scratch);
   model.held_bytes = profile->parameter_bytes + profile->output_bytes - profile->aliased_bytes +
                      model.assignment.temp_bytes - model.assignment.heap_bytes;
   const int64_t *bytes_at = model.assignment.heap_bytes_at;
@@ -34,7 +40,7 @@ static HeapModel run(const Module *module, const Schedule *schedule, const Memor
 MemoryProfile measure_heap(const Module *module, const Schedule *schedule, Arena *out,
                            Arena *scratch) {
   MemoryProfile profile;
-  memory_profile_init(&profile, module, out, scratch);
+  memory_profile_init(&profile, module, target_part_bytes, out, scratch);
   profile.counts_params = true;
   Arena *arena = arena_new(arena_options(scratch));
   HeapModel model = run(module, schedule, &profile, arena, scratch);
@@ -90,7 +96,7 @@ LiveSet live_at_peak_heap(const Module *module, const Schedule *schedule, Arena 
                           Arena *scratch) {
   Arena *arena = arena_new(arena_options(scratch));
   MemoryProfile profile;
-  memory_profile_init(&profile, module, arena, scratch);
+  memory_profile_init(&profile, module, target_part_bytes, arena, scratch);
   HeapModel model = run(module, schedule, &profile, arena, scratch);
   const Dataflow *flow = &model.values.flow;
   const HloBuffers *buffers = &model.values.buffers;

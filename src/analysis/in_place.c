@@ -1,5 +1,7 @@
 /* Which results are written over their operands, and which could be. */
 #include "analysis/alias.h"
+#include "analysis/in_place_internal.h"
+#include "ir/target.h"
 
 enum { MAX_FUSION_NESTING = 8 }; /* fusions in fusions beyond this are not looked into */
 
@@ -7,6 +9,12 @@ typedef struct Place {
   InstId inst;
   uint32_t part;
 } Place;
+
+/* AliasInfo::IsNoOpForAliasAnalysis. */
+static bool only_passes_on(const Module *module, InstId id) {
+  uint16_t opcode = inst_get(module, id)->opcode;
+  return opcode == OPCODE_BITCAST || (opcode == OPCODE_RESHAPE && module->target->gpu_sharing);
+}
 
 /* Backwards through tuples, then get-tuple-elements, then bitcasts of arrays, as XLA does. */
 static Place follow_indirections(const Module *module, Place place) {
@@ -21,7 +29,7 @@ static Place follow_indirections(const Module *module, Place place) {
     place.part += inst_shape(module, tuple)->element_offsets[inst_get(module, place.inst)->index];
     place.inst = tuple;
   }
-  while (inst_get(module, place.inst)->opcode == OPCODE_BITCAST && place.part == 0) {
+  while (only_passes_on(module, place.inst) && place.part == 0) {
     place.inst = inst_operand(module, place.inst, 0);
   }
   return place;
@@ -167,9 +175,8 @@ static bool is_plain_map(const Module *module, InstId id) {
   return dims.len == 0 || dims.len == inst_shape(module, id)->rank;
 }
 
-/* HloInstruction::IsElementwiseOnOperand. */
-static bool is_elementwise_on(const Module *module, InstId user, uint32_t operand, int nesting,
-                              Arena *scratch) {
+bool is_elementwise_on(const Module *module, InstId user, uint32_t operand, int nesting,
+                       Arena *scratch) {
   const Instruction *inst = inst_get(module, user);
   switch (inst->opcode) {
     case OPCODE_DYNAMIC_UPDATE_SLICE: return operand == 0;
@@ -270,31 +277,40 @@ static void count_call_use(void *context, InstId user, HloPosition position) {
   }
 }
 
+static bool is_in_place(const Module *module, InstId operand, uint32_t operand_part, InstId user,
+                        uint32_t user_part, Arena *scratch) {
+  ArenaMark mark = arena_mark(scratch);
+  InPlacePairs pairs = {0};
+  in_place_pairs(module, user, &pairs, scratch);
+  bool found = false;
+  for (uint32_t i = 0; i < pairs.list.len && !found; i++) {
+    InPlacePair pair = pairs.list.data[i];
+    found = pair.output_part == user_part && pair.operand_part == operand_part &&
+            inst_operand(module, user, pair.operand) == operand;
+  }
+  arena_reset(scratch, mark);
+  return found;
+}
+
 bool can_share_operand_buffer(const Module *module, const Dataflow *dataflow, InstId operand,
                               uint32_t operand_part, InstId user, uint32_t user_part,
                               Arena *scratch) {
   const ShapeTable *shapes = &module->shapes;
   const Instruction *inst = inst_get(module, user);
   if (inst_get(module, operand)->opcode == OPCODE_CONSTANT) return false;
-  if (shape_part(shapes, inst_get(module, operand)->shape, operand_part) !=
-      shape_part(shapes, inst->shape, user_part)) {
-    return false;
+  bool has_same_shape = shape_part(shapes, inst_get(module, operand)->shape, operand_part) ==
+                        shape_part(shapes, inst->shape, user_part);
+  if (has_same_shape && is_in_place(module, operand, operand_part, user, user_part, scratch)) {
+    return true;
   }
-  ArenaMark mark = arena_mark(scratch);
-  InPlacePairs pairs = {0};
-  in_place_pairs(module, user, &pairs, scratch);
-  bool is_in_place = false;
-  for (uint32_t i = 0; i < pairs.list.len; i++) {
-    InPlacePair pair = pairs.list.data[i];
-    is_in_place |= pair.output_part == user_part && pair.operand_part == operand_part &&
-                   inst_operand(module, user, pair.operand) == operand;
-  }
-  arena_reset(scratch, mark);
-  if (is_in_place) return true;
-
   uint32_t count = inst_count_operand(module, user, operand), first = 0;
   while (first < inst->num_operands && inst_operand(module, user, first) != operand)
     first++;
+  if (module->target->gpu_sharing && first < inst->num_operands) {
+    ShareHint hint = gpu_share_hint(module, user, user_part, first, scratch);
+    if (hint != SHARE_UNDECIDED) return hint == SHARE_YES;
+  }
+  if (!has_same_shape) return false;
   switch (inst->opcode) {
     case OPCODE_FUSION: {
       bool decided;

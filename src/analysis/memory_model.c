@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "analysis/call_graph.h"
+#include "ir/bytes.h"
 #include "analysis/remat_memory.h"
 
 const MemoryModel memory_models[] = {
@@ -19,7 +20,29 @@ const MemoryModel *memory_model_find(const char *name) {
   return NULL;
 }
 
-static int64_t aliased_bytes(const Module *module) {
+int64_t plain_part_bytes(const Module *module, ShapeId part) {
+  return shape_get(&module->shapes, part)->bytes;
+}
+
+/* Where padding would overflow, without. */
+int64_t target_part_bytes(const Module *module, ShapeId part) {
+  const Shape *shape = shape_get(&module->shapes, part);
+  int64_t bytes = target_bytes(module->target, shape);
+  return bytes < 0 ? shape->bytes : bytes;
+}
+
+static int64_t all_parts_bytes(const Module *module, InstId id, PartBytesFn part_bytes) {
+  int64_t bytes = 0;
+  ShapeId shape = inst_get(module, id)->shape;
+  if (part_bytes == plain_part_bytes) return shape_total_bytes(&module->shapes, shape);
+  for (uint32_t part = 0; part < inst_shape(module, id)->num_parts; part++) {
+    int64_t of_part = part_bytes(module, shape_part(&module->shapes, shape, part));
+    if (!add_bytes(bytes, of_part, &bytes)) return INT64_MAX;
+  }
+  return bytes;
+}
+
+static int64_t aliased_bytes(const Module *module, PartBytesFn part_bytes) {
   const ModuleHeader *header = &module->source->header;
   ShapeId result = inst_get(module, comp_get(module, module->entry)->root)->shape;
   int64_t bytes = 0;
@@ -29,13 +52,12 @@ static int64_t aliased_bytes(const Module *module) {
         alias->output_part >= shape_get(&module->shapes, result)->num_parts) {
       continue;
     }
-    ShapeId part = shape_part(&module->shapes, result, alias->output_part);
-    bytes += shape_get(&module->shapes, part)->bytes;
+    bytes += part_bytes(module, shape_part(&module->shapes, result, alias->output_part));
   }
   return bytes;
 }
 
-static int64_t constant_bytes(const Module *module, Arena *scratch) {
+static int64_t constant_bytes(const Module *module, PartBytesFn part_bytes, Arena *scratch) {
   ArenaMark mark = arena_mark(scratch);
   Arena *inner = arena_new(arena_options(scratch));
   CallGraph graph = call_graph_build(module, scratch, inner);
@@ -46,7 +68,7 @@ static int64_t constant_bytes(const Module *module, Arena *scratch) {
     for (uint32_t k = 0; k < comp_num_insts(module, comp); k++) {
       InstId id = comp_inst(module, comp, k);
       if (inst_get(module, id)->opcode != OPCODE_CONSTANT) continue;
-      bytes += shape_total_bytes(&module->shapes, inst_get(module, id)->shape);
+      bytes += all_parts_bytes(module, id, part_bytes);
     }
   }
   arena_free(inner);
@@ -54,7 +76,8 @@ static int64_t constant_bytes(const Module *module, Arena *scratch) {
   return bytes;
 }
 
-void memory_profile_init(MemoryProfile *profile, const Module *module, Arena *out, Arena *scratch) {
+void memory_profile_init(MemoryProfile *profile, const Module *module, PartBytesFn part_bytes,
+                         Arena *out, Arena *scratch) {
   const Computation *entry = comp_get(module, module->entry);
   *profile = (MemoryProfile){.peak_inst = NO_ID};
   profile->bytes_at = arena_array(out, int64_t, module->insts.len);
@@ -62,11 +85,11 @@ void memory_profile_init(MemoryProfile *profile, const Module *module, Arena *ou
     profile->bytes_at[id] = -1;
   for (uint32_t i = 0; i < entry->params.len; i++) {
     InstId param = id_list(module, entry->params)[i];
-    profile->parameter_bytes += shape_total_bytes(&module->shapes, inst_get(module, param)->shape);
+    profile->parameter_bytes += all_parts_bytes(module, param, part_bytes);
   }
-  profile->output_bytes = shape_total_bytes(&module->shapes, inst_get(module, entry->root)->shape);
-  profile->aliased_bytes = aliased_bytes(module);
-  profile->constant_bytes = constant_bytes(module, scratch);
+  profile->output_bytes = all_parts_bytes(module, entry->root, part_bytes);
+  profile->aliased_bytes = aliased_bytes(module, part_bytes);
+  profile->constant_bytes = constant_bytes(module, part_bytes, scratch);
 }
 
 int64_t memory_profile_temp_bytes(const MemoryProfile *profile) {

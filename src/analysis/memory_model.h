@@ -57,8 +57,14 @@ typedef struct MemoryModel {
  * twice, counts once in the peak; XLA will copy it, so this is never negative. */
 int64_t memory_profile_temp_bytes(const MemoryProfile *profile);
 
+/* What an array or a table of pointers takes. */
+typedef int64_t (*PartBytesFn)(const Module *module, ShapeId part);
+int64_t plain_part_bytes(const Module *module, ShapeId part);  /* ShapeUtil::ByteSizeOf */
+int64_t target_part_bytes(const Module *module, ShapeId part); /* on the module's target */
+
 /* Sizes that all models give: parameters, outputs, aliases, constants. */
-void memory_profile_init(MemoryProfile *profile, const Module *module, Arena *out, Arena *scratch);
+void memory_profile_init(MemoryProfile *profile, const Module *module, PartBytesFn part_bytes,
+                         Arena *out, Arena *scratch);
 
 /* Sorts a live set, largest first. */
 void live_set_sort(LiveSet *live);

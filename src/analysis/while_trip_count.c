@@ -11,31 +11,15 @@
  * This finds what MatchTrivialLoopTripCount of xla/hlo/analysis/while_loop_analysis.cc finds, and
  * counting down, != and limits in the state besides. It does not run a loop to see when it ends, as
  * XLA does for up to 128 turns. */
-#include <cjson/cJSON.h>
 #include <stdlib.h>
 
+#include "analysis/backend_config.h"
 #include "analysis/cost.h"
 #include "ir/bytes.h"
 
 enum { UNKNOWN_TRIPS = -1 };
 
 /* ---- known_trip_count ---- */
-
-/* The text between the quotes without its escapes; a JSON text needs no others than these. */
-static char *unescape(Str quoted, Arena *scratch, size_t *length) {
-  char *text = arena_alloc(scratch, quoted.len);
-  size_t len = 0;
-  for (uint32_t i = 0; i < quoted.len; i++) {
-    if (quoted.data[i] == '\\' && i + 1 < quoted.len) {
-      i++;
-      text[len++] = quoted.data[i] == 'n' || quoted.data[i] == 't' ? ' ' : quoted.data[i];
-    } else {
-      text[len++] = quoted.data[i];
-    }
-  }
-  *length = len;
-  return text;
-}
 
 /* Protocol buffers write 64-bit numbers as strings, people as numbers. */
 static int64_t json_count(const cJSON *item) {
@@ -51,31 +35,11 @@ static int64_t json_count(const cJSON *item) {
   return *end == '\0' && value < INT64_MAX ? value : UNKNOWN_TRIPS;
 }
 
-static int64_t count_in_json(const char *text, size_t length) {
-  cJSON *config = cJSON_ParseWithLength(text, length);
+static int64_t configured_trips(const Module *module, InstId loop) {
+  cJSON *config = backend_config(module, loop, "known_trip_count");
   const cJSON *known = cJSON_GetObjectItemCaseSensitive(config, "known_trip_count");
   int64_t count = json_count(cJSON_GetObjectItemCaseSensitive(known, "n"));
   cJSON_Delete(config);
-  return count;
-}
-
-static bool str_contains(Str text, const char *word) {
-  size_t len = strlen(word);
-  for (size_t i = 0; i + len <= text.len; i++) {
-    if (memcmp(text.data + i, word, len) == 0) return true;
-  }
-  return false;
-}
-
-static int64_t configured_trips(const Module *module, InstId loop) {
-  Str text = inst_attr_text(module, loop, ATTR_BACKEND_CONFIG);
-  if (!str_contains(text, "known_trip_count")) return UNKNOWN_TRIPS;
-  if (text.data[0] == '{') return count_in_json(text.data, text.len);
-  Arena *scratch = arena_new(arena_options(module->arena));
-  size_t length;
-  char *json = unescape(inst_attr_string(module, loop, ATTR_BACKEND_CONFIG), scratch, &length);
-  int64_t count = count_in_json(json, length);
-  arena_free(scratch);
   return count;
 }
 

@@ -4,7 +4,7 @@
 #include "device.h"
 
 typedef enum ListWhat {
-  LIST_COMMANDS = RH_PACKINGS + 1,
+  LIST_COMMANDS = RH_TARGETS + 1,
   LIST_DEVICES,
 } ListWhat;
 
@@ -17,6 +17,7 @@ static const struct {
     {"algorithms", "--algorithm", RH_ALGORITHMS},
     {"models", "--memory-model", RH_MEMORY_MODELS},
     {"packings", "--packing", RH_PACKINGS},
+    {"targets", "--target", RH_TARGETS},
     {"devices", "--device", LIST_DEVICES},
     {"rules", NULL, RH_LINT_RULES},
     {"commands", NULL, LIST_COMMANDS},

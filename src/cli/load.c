@@ -37,6 +37,9 @@ rh_status load_module(const char *path, const Options *options, Loaded *loaded) 
   rh_parse_options parse = load_parse_options(options, loaded);
   status =
       rh_parse(loaded->input.text, loaded->input.length, &parse, &loaded->module, loaded->diags);
+  if (status == RH_OK && options->target) {
+    status = rh_set_target(loaded->module, options->target, loaded->diags);
+  }
   return load_report(loaded, status);
 }
 

@@ -25,6 +25,7 @@ typedef struct Options {
   Budget limit;
   int limit_counts; /* rh_limit_counts, -1 = by the memory model */
   const char *memory_model;
+  const char *target; /* NULL = the default */
   const char *scheduler;
   bool ignore_schedule;
   int inline_calls; /* rh_inline_calls */

@@ -8,6 +8,7 @@ Module *module_new(const char *text, uint32_t length, const ArenaOptions *option
   module->arena = arena;
   atomic_init(&module->num_owners, 1);
   module->entry = NO_ID;
+  module->target = &known_targets[0];
   shape_table_init(&module->shapes, arena);
   *vec_push(arena, &module->control) = (ControlDeps){0};
 
@@ -30,6 +31,7 @@ Module *module_copy(Module *module) {
   copy->source = module->source;
   copy->shapes = shape_table_copy(&module->shapes, arena);
   copy->entry = module->entry;
+  copy->target = module->target;
 #define COPY_VEC(field)                                                          \
   do {                                                                           \
     uint32_t len = module->field.len;                                            \

@@ -16,6 +16,7 @@
 #include "ir/ids.h"
 #include "ir/opcode.h"
 #include "ir/shape.h"
+#include "ir/target.h"
 #include "ir/vec.h"
 
 /* A list of ids in Module.ids. A list that outgrows its room moves to the end of the pool. */
@@ -197,6 +198,7 @@ typedef struct Module {
   VEC(uint32_t) ids;
   VEC(ControlDeps) control; /* element 0 is empty and shared by all without dependencies */
   CompId entry;
+  const Target *target; /* what it is compiled for */
 } Module;
 
 /* ---- access ---- */

@@ -68,6 +68,15 @@ static ShapeId add(ShapeTable *table, uint64_t hash, ShapeNode *node) {
   return id;
 }
 
+int64_t shape_bytes_of_elements(const Shape *shape, int64_t count) {
+  int64_t bits = shape->extras ? shape->extras->element_bits : 0, bytes;
+  if (bits > 0) {
+    bool fits = mul_bytes(count, bits, &bytes) && add_bytes(bytes, 7, &bytes);
+    return fits ? bytes / 8 : -1;
+  }
+  return mul_bytes(count, (type_infos[shape->type].bits + 7) / 8, &bytes) ? bytes : -1;
+}
+
 /* Product of the dims, a dynamic one counting its bound, times the bytes of an element. */
 static void measure_array(Shape *shape) {
   shape->num_elements = 1;
@@ -89,15 +98,7 @@ static void measure_array(Shape *shape) {
   } else if (shape->type == TYPE_OPAQUE) {
     shape->bytes = POINTER_BYTES;
   } else if (shape->num_elements >= 0) {
-    int64_t bits = shape->extras ? shape->extras->element_bits : 0;
-    int64_t bytes;
-    if (bits > 0) {
-      if (mul_bytes(shape->num_elements, bits, &bytes) && add_bytes(bytes, 7, &bytes)) {
-        shape->bytes = bytes / 8;
-      }
-    } else if (mul_bytes(shape->num_elements, (type_infos[shape->type].bits + 7) / 8, &bytes)) {
-      shape->bytes = bytes;
-    }
+    shape->bytes = shape_bytes_of_elements(shape, shape->num_elements);
   }
 }
 

@@ -120,6 +120,9 @@ ShapeTable shape_table_copy(const ShapeTable *table, Arena *arena);
 ShapeId shape_array(ShapeTable *table, const ArraySpec *spec);
 ShapeId shape_scalar(ShapeTable *table, ElementType type);
 
+/* What so many elements of an array's type take, as wide as its layout says; -1 on overflow. */
+int64_t shape_bytes_of_elements(const Shape *shape, int64_t count);
+
 /* NO_ID when the tuple would have more than MAX_SHAPE_PARTS parts. */
 ShapeId shape_tuple(ShapeTable *table, const ShapeId *elements, uint32_t count);
 

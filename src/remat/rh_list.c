@@ -27,6 +27,11 @@ static const rh_entry packings_list[] = {
 #include "analysis/packings.def"
 };
 
+static const rh_entry targets_list[] = {
+#define TARGET(id, summary, alignment, pads_tiles, has_dynamic_sizes, gpu_sharing) {#id, summary},
+#include "ir/targets.def"
+};
+
 static const struct {
   const char *noun;
   const rh_entry *list;
@@ -39,6 +44,7 @@ static const struct {
     [RH_MEMORY_MODELS] = {"memory model", models_list, sizeof models_list / sizeof *models_list},
     [RH_LINT_RULES] = {"rule", rules_list, sizeof rules_list / sizeof *rules_list},
     [RH_PACKINGS] = {"packing", packings_list, sizeof packings_list / sizeof *packings_list},
+    [RH_TARGETS] = {"target", targets_list, sizeof targets_list / sizeof *targets_list},
 };
 
 bool rh_list(rh_registry registry, size_t index, rh_entry *entry) {

@@ -55,6 +55,13 @@ rh_memory memory_of_profile(const MemoryProfile *profile) {
   };
 }
 
+rh_status rh_set_target(rh_module *module, const char *name, rh_diags *diags) {
+  const Target *target = target_find(name);
+  if (!target) return fail_unknown_name(RH_TARGETS, name, diags);
+  module->module->target = target;
+  return RH_OK;
+}
+
 rh_status rh_measure_memory(const rh_module *module, const char *model_name, rh_memory *memory,
                             rh_diags *diags) {
   const MemoryModel *model;

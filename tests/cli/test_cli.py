@@ -91,6 +91,20 @@ class Options(RecomputeTest):
                 before = BEFORE + 4 if model == "heap" else BEFORE
                 self.assertEqual(summary["peak_before_bytes"], before)
 
+    def test_target(self):
+        padded = HUGE.replace("s8[9007199254740993]{0}", "f32[4,4]{1,0:T(8,128)}").replace(
+            "slice={[0:1]}", "slice={[0:1],[0:1]}").replace("s8[1]{0}", "f32[1,1]{1,0}").replace(
+            "s8[]", "f32[]").replace("negate(a)", "reverse(a), dimensions={0}")
+        self.write("tiles.hlo", padded)
+        peaks = {}
+        for target in self.run_tool("list", "--names=targets").out.split():
+            args = ["tiles.hlo", "--memory-model=heap", f"--target={target}", "--json=-"]
+            peaks[target] = json.loads(self.expect(0, "report", *args).out)["temp_bytes"]
+        # a and b at once: each alone a multiple of 64, of 256, or a whole tile.
+        self.assertEqual(peaks, {"cpu": 128, "gpu": 320, "tpu": 8192})
+        result = self.expect(2, "input.hlo", *NONE, "--target=gqu")
+        self.assert_message(result, "there is no target 'gqu'", "did you mean 'gpu'?")
+
     def test_scheduler(self):
         for scheduler in self.run_tool("list", "--names=schedulers").out.split():
             for args in ([f"--scheduler={scheduler}"], ["-s", scheduler]):
