@@ -27,15 +27,11 @@ static void note_sources(const ReportJob *job) {
   rh_sums sums = job->report->sums[RH_BY_SOURCE];
   for (size_t i = 0; i < sums.len && i < MAX_SHOWN; i++) {
     char bytes[RH_FORMAT_CHARS];
+    char *source = source_text(sums.list[i].name, sums.list[i].line);
     rh_format_bytes(sums.list[i].bytes, bytes);
-    if (sums.list[i].name.length) {
-      messages_say(&job->loaded.input, RH_SEVERITY_NOTE, "%s of it from %.*s:%lld", bytes,
-                   (int)sums.list[i].name.length, sums.list[i].name.data,
-                   (long long)sums.list[i].line);
-    } else {
-      messages_say(&job->loaded.input, RH_SEVERITY_NOTE, "%s of it from no known source line",
-                   bytes);
-    }
+    messages_say(&job->loaded.input, RH_SEVERITY_NOTE, "%s of it from %s", bytes,
+                 source ? source : "no known source line");
+    free(source);
   }
 }
 

@@ -1,5 +1,4 @@
 /* What makes the difference between two reports, for people. */
-#include <inttypes.h>
 #include <string.h>
 
 #include "report_job.h"
@@ -38,13 +37,10 @@ static void add_change(void *context, const rh_change *change) {
   }
   add_sizes(&changes->table, change->before_bytes, change->after_bytes);
   table_format(&changes->table, "%s", word_of(change));
-  if (changes->kind != RH_BY_SOURCE) {
-    table_text(&changes->table, change->name);
-  } else if (!change->name.length) {
-    table_format(&changes->table, "%s", "(not known)");
+  if (changes->kind == RH_BY_SOURCE) {
+    table_source(&changes->table, change->name, change->line);
   } else {
-    table_format(&changes->table, "%.*s:%" PRId64, (int)change->name.length, change->name.data,
-                 change->line);
+    table_text(&changes->table, change->name);
   }
 }
 

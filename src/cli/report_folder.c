@@ -1,5 +1,4 @@
 /* `report DIR`: all modules of a dump folder, by their peaks. */
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,14 +18,7 @@ typedef struct ModuleRow {
 static char *largest_source(const rh_report *report) {
   rh_sums sums = report->sums[RH_BY_SOURCE];
   for (size_t i = 0; i < sums.len; i++) {
-    if (!sums.list[i].name.length) continue;
-    size_t room = sums.list[i].name.length + 24;
-    char *text = malloc(room);
-    if (text) {
-      snprintf(text, room, "%.*s:%" PRId64, (int)sums.list[i].name.length, sums.list[i].name.data,
-               sums.list[i].line);
-    }
-    return text;
+    if (sums.list[i].name.length) return source_text(sums.list[i].name, sums.list[i].line);
   }
   return NULL;
 }

@@ -29,19 +29,10 @@ static void print_head(const ReportJob *job, FILE *out) {
 
 static void print_place(const rh_report *report, const Terminal *terminal) {
   enum { INDENT = 33 };
-  rh_text file = report->peak_source_file, op_name = report->peak_op_name;
-  size_t room = file.length + op_name.length + 32;
-  char *text = malloc(room);
-  if (!text) return;
-  if (file.length) {
-    snprintf(text, room, "%.*s:%" PRId64, (int)file.length, file.data, report->peak_source_line);
-    terminal_text(terminal, INDENT, text);
-  }
-  if (op_name.length) {
-    snprintf(text, room, "%.*s", (int)op_name.length, op_name.data);
-    terminal_text(terminal, INDENT, text);
-  }
-  free(text);
+  char *source = source_text(report->peak_source_file, report->peak_source_line);
+  if (source) terminal_text(terminal, INDENT, (rh_text){source, strlen(source)});
+  free(source);
+  if (report->peak_op_name.length) terminal_text(terminal, INDENT, report->peak_op_name);
 }
 
 static void print_peak(const rh_report *report, const Terminal *terminal) {
@@ -98,16 +89,6 @@ static void add_sizes(Table *table, int64_t bytes, uint64_t num_values, const rh
   table_count(table, num_values);
 }
 
-static void add_source(Table *table, rh_text file, int64_t line) {
-  if (!file.length) {
-    table_format(table, "%s", "(not known)");
-  } else if (line > 0) {
-    table_format(table, "%.*s:%" PRId64, (int)file.length, file.data, line);
-  } else {
-    table_text(table, file);
-  }
-}
-
 static Table sums_table(const char *title) {
   return (Table){.columns = {{"bytes", true, false},
                              {"share", true, false},
@@ -131,7 +112,7 @@ static void print_sums(const rh_report *report, rh_sum_kind kind, const char *ti
     }
     add_sizes(&table, sum->bytes, sum->num_values, report);
     if (kind == RH_BY_SOURCE) {
-      add_source(&table, sum->name, sum->line);
+      table_source(&table, sum->name, sum->line);
     } else {
       table_text(&table, sum->name);
     }
@@ -228,7 +209,7 @@ static void add_value(Table *table, const rh_live_value *value) {
   table_format(table, "%s", value->category);
   table_text(table, value->name);
   table_text(table, value->shape);
-  add_source(table, value->source_file, value->source_line);
+  table_source(table, value->source_file, value->source_line);
   if (table->num_columns > 6) table_text(table, value->op_name);
 }
 

@@ -1,5 +1,6 @@
 #include "terminal.h"
 
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -60,13 +61,16 @@ static void add_cell(Table *table, char *text) {
   table->cells[table->num_cells++] = text;
 }
 
-void table_text(Table *table, rh_text text) {
+static char *copy_text(rh_text text) {
   char *copy = malloc(text.length + 1);
-  if (copy) {
-    if (text.length) memcpy(copy, text.data, text.length);
-    copy[text.length] = 0;
-  }
-  add_cell(table, copy);
+  if (!copy) return NULL;
+  if (text.length) memcpy(copy, text.data, text.length);
+  copy[text.length] = 0;
+  return copy;
+}
+
+void table_text(Table *table, rh_text text) {
+  add_cell(table, copy_text(text));
 }
 
 void table_format(Table *table, const char *format, ...) {
@@ -91,6 +95,20 @@ void table_count(Table *table, uint64_t count) {
   char text[RH_FORMAT_CHARS];
   rh_format_count(count, text);
   table_format(table, "%s", text);
+}
+
+char *source_text(rh_text file, int64_t line) {
+  if (!file.length || line < 1) return file.length ? copy_text(file) : NULL;
+  size_t room = file.length + 24;
+  char *text = malloc(room);
+  if (text) snprintf(text, room, "%.*s:%" PRId64, (int)file.length, file.data, line);
+  return text;
+}
+
+void table_source(Table *table, rh_text file, int64_t line) {
+  char *text = source_text(file, line);
+  table_format(table, "%s", text ? text : "(not known)");
+  free(text);
 }
 
 /* ---- layout ---- */
@@ -163,8 +181,8 @@ static void print_cell(const char *text, const Column *column, size_t width, boo
   if (!column->is_number && !is_last) print_padding(width - columns, out);
 }
 
-void terminal_text(const Terminal *terminal, size_t indent, const char *text) {
-  char *masked = strdup(text);
+void terminal_text(const Terminal *terminal, size_t indent, rh_text text) {
+  char *masked = copy_text(text);
   if (!masked) return;
   mask_control(masked);
   print_padding(indent, terminal->out);

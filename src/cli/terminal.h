@@ -19,7 +19,10 @@ Terminal terminal_of(FILE *out);
 void terminal_heading(const Terminal *terminal, const char *text);
 
 /* A text behind `indent` columns, as much of it as fits. */
-void terminal_text(const Terminal *terminal, size_t indent, const char *text);
+void terminal_text(const Terminal *terminal, size_t indent, rh_text text);
+
+/* `file:line`, only the file when no line is known, to be freed; NULL when no file is. */
+char *source_text(rh_text file, int64_t line);
 
 /* ---- tables ---- */
 
@@ -43,6 +46,7 @@ void table_format(Table *table, const char *format, ...) __attribute__((format(p
 void table_text(Table *table, rh_text text);
 void table_bytes(Table *table, int64_t bytes);
 void table_count(Table *table, uint64_t count);
+void table_source(Table *table, rh_text file, int64_t line);
 
 /* Writes titles and rows, two columns in, and forgets the cells. */
 void table_print(Table *table, const Terminal *terminal);

@@ -108,6 +108,22 @@ class Report(ReportTest):
             with self.subTest(args):
                 self.assert_message(self.expect(2, *args), says)
 
+    def test_a_file_without_a_line(self):
+        text = self.read("input.hlo")
+        self.assertIn(" source_line=22", text)
+        self.write("unlined.hlo", text.replace(" source_line=22", ""))
+        self.write("grown.hlo", self.read("after.hlo").replace(" source_line=22", ""))
+        for args in (
+            ["report", "unlined.hlo", "--top=99"],
+            ["report", "unlined.hlo", "grown.hlo"],
+            ["report", "."],
+            ["check", "unlined.hlo", "--max-peak=1"],
+        ):
+            with self.subTest(args):
+                result = self.run_tool(*args)
+                self.assertIn("model.py", result.out + result.err)
+                self.assertNotIn("model.py:0", result.out + result.err)
+
     def test_faults(self):
         self.expect(3, "report", "missing.hlo")
         self.expect(3, "report", "input.hlo", "missing.hlo")
