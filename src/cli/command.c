@@ -106,8 +106,21 @@ static rh_status fail_command(const char *name) {
   return RH_ERR_USAGE;
 }
 
-static rh_status check_files(const Command *command, size_t num_files) {
-  if (num_files >= command->min_files && num_files <= command->max_files) return RH_OK;
+/* Whoever reads it first leaves nothing for the others. */
+static rh_status check_stdin(const Options *options) {
+  size_t num_stdin = options->baseline && strcmp(options->baseline, "-") == 0;
+  for (size_t i = 0; i < options->num_files; i++)
+    num_stdin += strcmp(options->files[i], "-") == 0;
+  if (num_stdin <= 1) return RH_OK;
+  fputs("remat-hlo: error: only one input can come from stdin\n", stderr);
+  return RH_ERR_USAGE;
+}
+
+static rh_status check_files(const Command *command, const Options *options) {
+  size_t num_files = options->num_files;
+  if (num_files >= command->min_files && num_files <= command->max_files) {
+    return check_stdin(options);
+  }
   const char *what = command->max_files == 0   ? "takes no files"
                      : command->max_files == 1 ? "takes one file"
                      : command->min_files == 2 ? "takes two files, before and after"
@@ -153,7 +166,7 @@ static rh_status run(const Command *command, bool is_named, int argc, char **arg
   } else if (options.help) {
     print_overview(stdout);
   } else {
-    status = check_files(command, options.num_files);
+    status = check_files(command, &options);
     if (status == RH_OK) status = command->run(&options);
   }
   options_free(&options);

@@ -706,6 +706,16 @@ class Usage(RecomputeTest):
         self.refuse("list", "input.hlo", says="takes no files")
         self.refuse("--quiet", says="needs a file")
 
+    def test_two_inputs_from_stdin(self):
+        for args in (
+            ["-", "-", "-o", "out/"],
+            ["verify", "-", "-"],
+            ["report", "-", "-"],
+            ["check", "input.hlo", "-", "-"],
+            ["check", "-", "--baseline=-"],
+        ):
+            self.refuse(*args, says="only one input can come from stdin")
+
     def test_two_outputs_on_stdout(self):
         for pair in (
             ["-o", "-", "--json=-"],
