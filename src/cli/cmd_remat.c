@@ -184,10 +184,6 @@ static void free_job(RematJob *job) {
 
 /* ---- several files ---- */
 
-static bool is_stdout(const char *path) {
-  return path && (strcmp(path, "-") == 0 || strcmp(path, "/dev/stdout") == 0);
-}
-
 static rh_status fail_usage(const char *what) {
   fprintf(stderr, "remat-hlo: error: %s\n", what);
   return RH_ERR_USAGE;
@@ -195,18 +191,8 @@ static rh_status fail_usage(const char *what) {
 
 static rh_status check_outputs(const Options *options) {
   const char *paths[] = {options->output, options->json, options->dump_memlog};
-  int num_stdout = 0;
-  for (int i = 0; i < 3; i++) {
-    num_stdout += is_stdout(paths[i]);
-    for (int k = 0; k < i; k++) {
-      bool is_same = paths[i] && paths[k] && !is_stdout(paths[i]) && !path_is_directory(paths[i]) &&
-                     strcmp(paths[i], paths[k]) == 0;
-      if (is_same && strncmp(paths[i], "/dev/", 5) != 0) {
-        return fail_usage("two outputs have the same name");
-      }
-    }
-  }
-  if (num_stdout > 1) return fail_usage("only one output can go to stdout");
+  rh_status status = output_check(paths, 3);
+  if (status != RH_OK) return status;
 #ifndef REMAT_HLO_DOT
   if (options->dump_dot) return fail_usage("--dump-dot: this remat-hlo was built without graphviz");
 #endif
@@ -230,7 +216,7 @@ typedef struct JsonOutput {
 
 static rh_status open_json(const Options *options, JsonOutput *json) {
   *json = (JsonOutput){.is_array = options->num_files > 1};
-  if (!options->json || (options->dry_run && !is_stdout(options->json))) return RH_OK;
+  if (!options->json || (options->dry_run && !output_is_stdout(options->json))) return RH_OK;
   rh_status status = output_open(options->json, options, &json->output);
   json->is_open = status == RH_OK;
   return status;
@@ -263,8 +249,8 @@ static rh_status run_file(const Options *options, const char *path, const rh_pro
   rh_status status = run_job(&job, path);
   if (status == RH_OK && !job.is_met) status = RH_NO;
   if (status <= RH_NO) {
-    bool is_taken =
-        is_stdout(options->output) || is_stdout(options->json) || is_stdout(options->dump_memlog);
+    bool is_taken = output_is_stdout(options->output) || output_is_stdout(options->json) ||
+                    output_is_stdout(options->dump_memlog);
     rh_status written = write_json(json, &job);
     if (written != RH_OK) status = written;
     if (!options->quiet) job_print_summary(&job, is_taken ? stderr : stdout);

@@ -1,24 +1,15 @@
-#include <string.h>
-
 #include "command.h"
 #include "path.h"
 #include "report_job.h"
 
-static bool is_stdout(const char *path) {
-  return path && (strcmp(path, "-") == 0 || strcmp(path, "/dev/stdout") == 0);
-}
-
 static rh_status check_outputs(const Options *options) {
-  const char *what = NULL;
-  if (is_stdout(options->json) && is_stdout(options->csv)) {
-    what = "only one output can go to stdout";
-  } else if (options->json && options->csv && strcmp(options->json, options->csv) == 0) {
-    what = "two outputs have the same name";
-  } else if (options->csv && (options->num_files > 1 || path_is_directory(options->files[0]))) {
-    what = "--csv takes one file";
+  const char *paths[] = {options->json, options->csv};
+  rh_status status = output_check(paths, 2);
+  if (status != RH_OK) return status;
+  if (!options->csv || (options->num_files == 1 && !path_is_directory(options->files[0]))) {
+    return RH_OK;
   }
-  if (!what) return RH_OK;
-  fprintf(stderr, "remat-hlo: error: %s\n", what);
+  fputs("remat-hlo: error: --csv takes one file\n", stderr);
   return RH_ERR_USAGE;
 }
 
@@ -31,7 +22,8 @@ static rh_status write_csv(const ReportJob *job) {
 }
 
 static Terminal terminal_beside(const Options *options) {
-  return terminal_of(is_stdout(options->json) || is_stdout(options->csv) ? stderr : stdout);
+  return terminal_of(output_is_stdout(options->json) || output_is_stdout(options->csv) ? stderr
+                                                                                       : stdout);
 }
 
 static rh_status report_file(const Options *options) {

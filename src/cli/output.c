@@ -9,6 +9,31 @@
 
 #include "interrupt.h"
 #include "messages.h"
+#include "path.h"
+
+bool output_is_stdout(const char *path) {
+  return path && (strcmp(path, "-") == 0 || strcmp(path, "/dev/stdout") == 0);
+}
+
+/* One file would replace the other; folders and devices take several. */
+static bool is_same_file(const char *a, const char *b) {
+  return a && b && strcmp(a, b) == 0 && !output_is_stdout(a) && !path_is_directory(a) &&
+         strncmp(a, "/dev/", 5) != 0;
+}
+
+rh_status output_check(const char *const *paths, int num_paths) {
+  int num_stdout = 0;
+  bool has_same = false;
+  for (int i = 0; i < num_paths; i++) {
+    num_stdout += output_is_stdout(paths[i]);
+    for (int k = 0; k < i; k++)
+      has_same |= is_same_file(paths[i], paths[k]);
+  }
+  if (num_stdout <= 1 && !has_same) return RH_OK;
+  fprintf(stderr, "remat-hlo: error: %s\n",
+          has_same ? "two outputs have the same name" : "only one output can go to stdout");
+  return RH_ERR_USAGE;
+}
 
 static rh_status fail(const Output *output, const char *what) {
   Input place = {.path = output->path, .form = output->form};

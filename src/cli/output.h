@@ -19,6 +19,13 @@ typedef struct Output {
   bool is_closed_pipe; /* whoever reads has gone: no error to speak of */
 } Output;
 
+/* Whether it is that of the program; NULL is not. */
+bool output_is_stdout(const char *path);
+
+/* RH_ERR_USAGE, the reason on stderr, when two of the outputs would be in one place; those not
+ * asked for are NULL. */
+rh_status output_check(const char *const *paths, int num_paths);
+
 /* RH_ERR_SYSTEM, the reason on stderr, when it cannot be opened. */
 rh_status output_open(const char *path, const Options *options, Output *output);
 

@@ -128,6 +128,7 @@ class Report(ReportTest):
         self.expect(3, "report", "missing.hlo")
         self.expect(3, "report", "input.hlo", "missing.hlo")
         self.expect(4, "report", "input.hlo", "--json=/nonexistent/x")
+        self.expect(0, "report", "input.hlo", "--json=/dev/null", "--csv=/dev/null")
         if os.path.exists("/dev/full"):
             self.expect(4, "report", "input.hlo", "--json=/dev/full")
             self.expect(4, "report", "input.hlo", "--csv=/dev/full")
