@@ -21,6 +21,10 @@ rh_status bounds_check_options(const Options *options) {
   return RH_ERR_USAGE;
 }
 
+FILE *bounds_summary(const Options *options) {
+  return output_is_stdout(options->write_baseline) ? stderr : stdout;
+}
+
 /* ---- --max-peak ---- */
 
 static void note_sources(const ReportJob *job) {
@@ -169,8 +173,8 @@ static void print_peak(const ReportJob *job) {
   char bytes[RH_FORMAT_CHARS];
   rh_text at = job->report->memory.peak_instruction;
   rh_format_bytes(job->report->memory.peak_bytes, bytes);
-  printf("%s: peak %s at %.*s, memory model %s\n", job->loaded.input.path, bytes, (int)at.length,
-         at.data, job->report->memory_model);
+  fprintf(bounds_summary(job->options), "%s: peak %s at %.*s, memory model %s\n",
+          job->loaded.input.path, bytes, (int)at.length, at.data, job->report->memory_model);
 }
 
 rh_status bounds_check(const Loaded *loaded, const Options *options) {

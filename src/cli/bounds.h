@@ -10,6 +10,9 @@ bool bounds_are_given(const Options *options);
 /* RH_ERR_USAGE, the reason on stderr, when they contradict each other. */
 rh_status bounds_check_options(const Options *options);
 
+/* Where the summary goes: stderr when the baseline takes stdout. */
+FILE *bounds_summary(const Options *options);
+
 /* Holds the peak of a loaded module against --max-peak and --baseline, and writes --write-baseline.
  * RH_NO when it is exceeded; by how much and what grew is on stderr. */
 rh_status bounds_check(const Loaded *loaded, const Options *options);

@@ -27,9 +27,9 @@ static rh_status check_file(const char *path, const Options *options) {
     char computations[RH_FORMAT_CHARS], instructions[RH_FORMAT_CHARS];
     rh_format_count(info.num_computations, computations);
     rh_format_count(info.num_instructions, instructions);
-    printf("%s: %.*s, computations: %s, instructions: %s%s\n", loaded.input.path,
-           (int)info.name.length, info.name.data, computations, instructions,
-           info.is_scheduled ? ", scheduled" : "");
+    fprintf(bounds_summary(options), "%s: %.*s, computations: %s, instructions: %s%s\n",
+            loaded.input.path, (int)info.name.length, info.name.data, computations, instructions,
+            info.is_scheduled ? ", scheduled" : "");
   }
   if (status == RH_OK && bounds_are_given(options)) status = bounds_check(&loaded, options);
   load_free(&loaded);

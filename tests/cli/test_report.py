@@ -258,6 +258,12 @@ class Bounds(ReportTest):
         self.expect(0, *args, "--tolerance=64KiB")
         self.expect(1, *args, "--tolerance=65535")
 
+    def test_baseline_on_stdout(self):
+        result = self.expect(0, "check", "input.hlo", "--write-baseline=-")
+        self.assertEqual(json.loads(result.out)["peak_bytes"], self.peak)
+        self.assertIn("computations: ", result.err)
+        self.assertIn("memory model", result.err)
+
     def test_a_report_is_a_baseline(self):
         self.expect(0, "report", "input.hlo", "--json=report.json")
         self.expect(0, "check", "input.hlo", "--baseline=report.json")
