@@ -71,25 +71,32 @@ static bool read_bytes(const cJSON *object, const char *key, int64_t *bytes) {
     return false;
   }
   *bytes = (int64_t)number->valuedouble;
-  return true;
+  return (double)*bytes == number->valuedouble;
 }
 
 static bool read_sum(const cJSON *item, rh_sum *sum) {
   const cJSON *name = cJSON_GetObjectItemCaseSensitive(item, "op_name");
   int64_t num_values = 0;
-  if (!read_bytes(item, "bytes", &sum->bytes) || !read_bytes(item, "values", &num_values)) {
+  if (!cJSON_IsString(name) || !read_bytes(item, "bytes", &sum->bytes) ||
+      !read_bytes(item, "values", &num_values)) {
     return false;
   }
-  const char *text = cJSON_IsString(name) ? name->valuestring : "";
-  sum->name = (rh_text){text, strlen(text)};
+  sum->name = (rh_text){name->valuestring, strlen(name->valuestring)};
   sum->num_values = (uint64_t)num_values;
   return true;
 }
 
-static bool read_baseline(Baseline *baseline) {
+static bool read_baseline(const Input *input, Baseline *baseline) {
+  const char *end = NULL;
+  baseline->json = cJSON_ParseWithLengthOpts(input->text, input->length, &end, false);
+  size_t num_behind = end ? input->length - (size_t)(end - input->text) : 0;
+  for (; num_behind && strchr(" \t\r\n", *end) && *end; end++)
+    num_behind--;
+  if (num_behind) return false;
   const cJSON *model = cJSON_GetObjectItemCaseSensitive(baseline->json, "memory_model");
   const cJSON *list = cJSON_GetObjectItemCaseSensitive(baseline->json, "by_op_name"), *item;
-  if (!cJSON_IsString(model) || !read_bytes(baseline->json, "peak_bytes", &baseline->peak_bytes)) {
+  if (!cJSON_IsString(model) || !cJSON_IsArray(list) ||
+      !read_bytes(baseline->json, "peak_bytes", &baseline->peak_bytes)) {
     return false;
   }
   baseline->memory_model = model->valuestring;
@@ -105,8 +112,7 @@ static rh_status load_baseline(const Options *options, Baseline *baseline) {
   Input input;
   rh_status status = input_read(options->baseline, (MessageForm)options->diagnostics, &input);
   if (status == RH_OK) {
-    baseline->json = cJSON_ParseWithLength(input.text, input.length);
-    if (!baseline->json || !read_baseline(baseline)) {
+    if (!read_baseline(&input, baseline)) {
       status = input_fail(&input, "this is no baseline: JSON as --write-baseline writes it");
     } else if (strcmp(baseline->memory_model, options->memory_model) != 0) {
       messages_say(&input, RH_SEVERITY_ERROR,
@@ -143,14 +149,16 @@ static rh_status compare(const ReportJob *job, const Baseline *baseline) {
   int64_t allowance =
       tolerance.kind == BUDGET_PERCENT ? share_of(was, tolerance.amount) : tolerance.amount;
   if (is <= was || is - was <= allowance) return RH_OK;
-  char before[RH_FORMAT_CHARS], after[RH_FORMAT_CHARS], over[RH_FORMAT_CHARS];
+  char before[RH_FORMAT_CHARS], after[RH_FORMAT_CHARS], over[RH_FORMAT_CHARS], percent[32] = "";
+  if (was) {
+    snprintf(percent, sizeof percent, " (%.1f %%)", 100.0 * (double)(is - was) / (double)was);
+  }
   rh_format_bytes(was, before);
   rh_format_bytes(is, after);
   rh_format_bytes(is - was, over);
   messages_say(&job->loaded.input, RH_SEVERITY_ERROR,
-               "the peak, %s, is %s (%.1f %%) over the %s of %s, more than --tolerance allows",
-               after, over, was ? 100.0 * (double)(is - was) / (double)was : 100.0, before,
-               job->options->baseline);
+               "the peak, %s, is %s%s over the %s of %s, more than --tolerance allows", after, over,
+               percent, before, job->options->baseline);
   Growth growth = {.input = &job->loaded.input};
   rh_compare_sums((rh_sums){baseline->sums, baseline->num_sums}, job->report->sums[RH_BY_OP_NAME],
                   note_growth, &growth);

@@ -258,6 +258,17 @@ class Bounds(ReportTest):
         self.expect(0, *args, "--tolerance=64KiB")
         self.expect(1, *args, "--tolerance=65535")
 
+    def test_a_baseline_of_nothing(self):
+        for text in (
+            '{"memory_model": "xla-remat", "peak_bytes": 0, "by_op_name": []}\n\n',
+            '{"memory_model": "xla-remat", "peak_bytes": 0, "by_op_name": '
+            '[{"op_name": "a", "bytes": 1, "values": 1}, {"op_name": "a", "bytes": 2, "values": 1}]}',
+        ):
+            self.write("base.json", text)
+            result = self.expect(1, "check", "input.hlo", "--baseline=base.json")
+            self.assert_message(result, "over the 0 B of")
+            self.assertNotIn("%", result.err)
+
     def test_baseline_on_stdout(self):
         result = self.expect(0, "check", "input.hlo", "--write-baseline=-")
         self.assertEqual(json.loads(result.out)["peak_bytes"], self.peak)
@@ -282,20 +293,22 @@ class Bounds(ReportTest):
             '{"memory_model": "xla-remat"}',
             '{"memory_model": "xla-remat", "peak_bytes": -1}',
             '{"memory_model": "xla-remat", "peak_bytes": 1e300}',
+            '{"memory_model": "xla-remat", "peak_bytes": 0.5, "by_op_name": []}',
+            '{"memory_model": "xla-remat", "peak_bytes": NaN, "by_op_name": []}',
+            '{"memory_model": "xla-remat", "peak_bytes": 1, "by_op_name": []} {}',
+            '{"memory_model": "xla-remat", "peak_bytes": 1}',
+            '{"memory_model": "xla-remat", "peak_bytes": 1, "by_op_name": 7}',
+            '{"memory_model": "xla-remat", "peak_bytes": 1, "by_op_name": [7]}',
             '{"memory_model": "xla-remat", "peak_bytes": 1, "by_op_name": [{"bytes": "x"}]}',
+            '{"memory_model": "xla-remat", "peak_bytes": 1, "by_op_name": '
+            '[{"bytes": 1, "values": 1}]}',
+            "[" * 100000,
         ):
             with self.subTest(text):
                 self.write("base.json", text or " ")
                 result = self.expect(3, "check", "input.hlo", "--baseline=base.json")
                 self.assert_message(result, "no baseline")
-        for text in (
-            '{"memory_model": "xla-remat", "peak_bytes": 1, "by_op_name": 7}',
-            '{"memory_model": "xla-remat", "peak_bytes": 1, "by_op_name": '
-            '[{"bytes": 1, "values": 1}, {"bytes": 2, "values": 1}]}',
-        ):
-            self.write("base.json", text)
-            self.expect(1, "check", "input.hlo", "--baseline=base.json")
-        self.write("base.json", '{"memory_model": "liveness", "peak_bytes": 1}')
+        self.write("base.json", '{"memory_model": "liveness", "peak_bytes": 1, "by_op_name": []}')
         result = self.expect(2, "check", "input.hlo", "--baseline=base.json")
         self.assert_message(result, "memory model liveness, not xla-remat")
         self.expect(3, "check", "input.hlo", "--baseline=missing.json")
