@@ -19,7 +19,7 @@ const char *severity_word(rh_severity severity) {
   return "error";
 }
 
-static bool is_continuation(char c) {
+bool utf8_is_inside(char c) {
   return ((unsigned char)c & 0xC0) == 0x80;
 }
 
@@ -32,7 +32,7 @@ size_t utf8_length(const char *p, const char *end) {
                                              : 0;
   if (len > (size_t)(end - p)) return 0;
   for (size_t i = 1; i < len; i++) {
-    if (!is_continuation(p[i])) return 0;
+    if (!utf8_is_inside(p[i])) return 0;
   }
   return len;
 }
@@ -55,13 +55,13 @@ static void print_line(const Input *input, size_t offset, FILE *out) {
   size_t begin = offset, end = offset;
   while (begin > 0 && text[begin - 1] != '\n' && offset - begin < SHOWN_BEFORE)
     begin--;
-  while (begin < offset && is_continuation(text[begin]))
+  while (begin < offset && utf8_is_inside(text[begin]))
     begin++;
   while (end < input->length && text[end] != '\n' && text[end] != '\r' &&
          end - offset < SHOWN_BEHIND) {
     end++;
   }
-  for (int i = 0; i < 3 && end < input->length && is_continuation(text[end]); i++)
+  for (int i = 0; i < 3 && end < input->length && utf8_is_inside(text[end]); i++)
     end++;
   if (begin == end) return;
   bool is_cut_before = begin > 0 && text[begin - 1] != '\n';
@@ -93,12 +93,24 @@ static const char *opener_text(const Input *input, size_t offset) {
   return is_bracket ? "opened here" : "it is here";
 }
 
+/* Baselines and strings of the module can hold what a terminal obeys. */
+static void put_message(const char *message, FILE *out) {
+  size_t length = strnlen(message, MAX_MESSAGE + 1);
+  bool is_cut = length > MAX_MESSAGE;
+  const char *end = message + (is_cut ? MAX_MESSAGE : length);
+  while (is_cut && end > message && utf8_is_inside(*end))
+    end--;
+  for (const char *p = message; p < end;)
+    p += put_character(p, end, out);
+  if (is_cut) fputs("...", out);
+}
+
 static void print_text(const Input *input, const rh_diag *diag, const Place *place,
                        const Place *opener, FILE *out) {
   fputs(input->path, out);
   if (place) fprintf(out, ":%zu:%zu", place->line, place->column);
-  fprintf(out, ": %s: %.*s%s", severity_word(diag->severity), MAX_MESSAGE, diag->message,
-          strlen(diag->message) > MAX_MESSAGE ? "..." : "");
+  fprintf(out, ": %s: ", severity_word(diag->severity));
+  put_message(diag->message, out);
   if (diag->rule) fprintf(out, " [%s]", diag->rule);
   fputc('\n', out);
   if (place) print_line(input, place->offset, out);

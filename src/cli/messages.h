@@ -17,6 +17,9 @@ void messages_say(const Input *input, rh_severity severity, const char *format, 
 /* `error`, `warning`, `note`. */
 const char *severity_word(rh_severity severity);
 
+/* Whether the byte is in a character of UTF-8 and does not begin it. */
+bool utf8_is_inside(char c);
+
 /* Length of the UTF-8 sequence at `p`, 0 when it is none. */
 size_t utf8_length(const char *p, const char *end);
 

@@ -7,6 +7,8 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "messages.h"
+
 enum {
   DEFAULT_WIDTH = 80,
   MIN_WIDTH = 40,
@@ -113,21 +115,17 @@ void table_source(Table *table, rh_text file, int64_t line) {
 
 /* ---- layout ---- */
 
-static bool is_inside_character(char c) {
-  return ((unsigned char)c & 0xC0) == 0x80;
-}
-
 /* Characters of UTF-8, each taken for a column. */
 static size_t columns_of(const char *text) {
   size_t columns = 0;
   for (; *text; text++)
-    columns += !is_inside_character(*text);
+    columns += !utf8_is_inside(*text);
   return columns;
 }
 
 static const char *skip_columns(const char *text, size_t columns) {
   for (; *text; text++) {
-    if (is_inside_character(*text)) continue;
+    if (utf8_is_inside(*text)) continue;
     if (columns-- == 0) break;
   }
   return text;

@@ -258,6 +258,13 @@ class Bounds(ReportTest):
         self.expect(0, *args, "--tolerance=64KiB")
         self.expect(1, *args, "--tolerance=65535")
 
+    def test_messages_hold_no_control_characters(self):
+        self.expect(0, "check", "input.hlo", "--write-baseline=base.json")
+        text = self.read("base.json").replace("xla-remat", "xla\\u001b[31m\u00e9")
+        self.write("base.json", text)
+        result = self.expect(2, "check", "input.hlo", "--baseline=base.json")
+        self.assert_message(result, "the memory model xla?[31m\u00e9, not")
+
     def test_a_baseline_of_nothing(self):
         for text in (
             '{"memory_model": "xla-remat", "peak_bytes": 0, "by_op_name": []}\n\n',
