@@ -44,8 +44,9 @@ static void add_change(void *context, const rh_change *change) {
   }
 }
 
+/* `*has_heading` says whether that stands above already; of what is as before nothing is shown. */
 static void print_changes(const ReportJob *before, const ReportJob *after, rh_sum_kind kind,
-                          const char *title, const Terminal *terminal) {
+                          const char *title, const Terminal *terminal, bool *has_heading) {
   Changes changes = {.kind = kind,
                      .top = (size_t)after->options->top,
                      .table = {.columns = {{"change", true, false},
@@ -56,6 +57,8 @@ static void print_changes(const ReportJob *before, const ReportJob *after, rh_su
                                .num_columns = 5}};
   rh_compare_sums(before->report->sums[kind], after->report->sums[kind], add_change, &changes);
   if (changes.num_seen == 0) return;
+  if (!*has_heading) terminal_heading(terminal, "what of the peak is not as before");
+  *has_heading = true;
   if (changes.num_seen > changes.top) {
     add_sizes(&changes.table, changes.rest_before, changes.rest_after);
     table_format(&changes.table, "%s", "");
@@ -97,10 +100,9 @@ void report_print_difference(const ReportJob *before, const ReportJob *after,
   fprintf(terminal->out, "%s -> %s: memory model %s\n\n", before->loaded.input.path,
           after->loaded.input.path, after->report->memory_model);
   print_figures(before->report, after->report, terminal);
-  if (before->report->num_live + after->report->num_live == 0) return;
-  terminal_heading(terminal, "what of the peak is not as before");
-  print_changes(before, after, RH_BY_SOURCE, "source line", terminal);
-  print_changes(before, after, RH_BY_OP_NAME, "op_name", terminal);
-  print_changes(before, after, RH_BY_CATEGORY, "category", terminal);
-  print_changes(before, after, RH_BY_OPCODE, "opcode", terminal);
+  bool has_heading = false;
+  print_changes(before, after, RH_BY_SOURCE, "source line", terminal, &has_heading);
+  print_changes(before, after, RH_BY_OP_NAME, "op_name", terminal, &has_heading);
+  print_changes(before, after, RH_BY_CATEGORY, "category", terminal, &has_heading);
+  print_changes(before, after, RH_BY_OPCODE, "opcode", terminal, &has_heading);
 }

@@ -162,7 +162,8 @@ class Difference(ReportTest):
     def test_nothing_differs(self):
         difference = self.report("input.hlo", "input.hlo")
         self.assertEqual(difference["by_source"], [])
-        self.expect(0, "report", "input.hlo", "input.hlo")
+        self.assertNotIn("as before", self.expect(0, "report", "input.hlo", "input.hlo").out)
+        self.assertIn("as before", self.expect(0, "report", "input.hlo", "after.hlo").out)
 
 
 class Folder(ReportTest):
