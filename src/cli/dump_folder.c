@@ -34,11 +34,25 @@ static bool cut_endings(char *name) {
   return cut_ending(name, texts);
 }
 
+static bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+
+/* The dot of a GPU's capability, `sm_8.0_gpu_after_optimizations`, parts nothing: the one before
+ * it, else `dot` itself. */
+static char *skip_capability(char *name, char *dot) {
+  char *digits = dot;
+  while (digits > name && is_digit(digits[-1]))
+    digits--;
+  bool is_number = digits < dot && is_digit(dot[1]);
+  return is_number && digits - name >= 4 && memcmp(digits - 4, ".sm_", 4) == 0 ? digits - 4 : dot;
+}
+
 /* Where the stage begins: behind the last dot for what is named after optimization, which names of
  * modules do not end in; else behind the second dot of `module_0042.jit_step.`. NULL: no stage. */
 static char *find_stage(char *name) {
   char *last = strrchr(name, '.');
-  if (last && ends_with(name, "_optimizations")) return last;
+  if (last && ends_with(name, "_optimizations")) return skip_capability(name, last);
   if (strncmp(name, "module_", 7) != 0) return NULL;
   char *number_end = strchr(name, '.');
   return number_end ? strchr(number_end + 1, '.') : NULL;

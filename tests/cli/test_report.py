@@ -211,6 +211,25 @@ class Folder(ReportTest):
         self.assertIn("[5 of 5]", result.err)
         self.assertEqual(self.expect(0, "report", "dump", "-q").err, "")
 
+    def test_the_capability_of_a_gpu_is_in_the_stage(self):
+        for name in ("module_0001.jit_step.sm_8.0_gpu", "f.sm_12.0_gpu"):
+            self.write(f"dump/{name}_after_optimizations.txt", self.read("after.hlo"))
+        self.assertEqual(
+            sorted(
+                (os.path.basename(module["input"]), len(module["stages"]), last["stage"])
+                for module in self.report("dump")
+                if "sm_" in (last := module["stages"][-1])["stage"] + module["input"]
+            ),
+            [
+                ("f.sm_12.0_gpu_after_optimizations.txt", 1, "sm_12.0_gpu_after_optimizations"),
+                (
+                    "module_0001.jit_step.sm_8.0_gpu_after_optimizations.txt",
+                    4,
+                    "sm_8.0_gpu_after_optimizations",
+                ),
+            ],
+        )
+
     def test_broken_modules_do_not_stop_the_others(self):
         self.write("dump/module_0000.jit_bad.cpu_after_optimizations.txt", "HloModule bad\nENTRY {")
         result = self.expect(3, "report", "dump")
