@@ -120,15 +120,21 @@ static rh_status add_module(DumpFolder *folder, char *path, bool is_scheduled) {
     stage.stage = strdup(begin ? begin : "");
   }
   if (stage.module && stage.stage && add_stage(folder, stage)) return RH_OK;
+  rh_status status = input_out_of_memory(&(Input){.path = path});
   free_stage(&stage);
-  return RH_ERR_SYSTEM;
+  return status;
 }
 
 static rh_status add_file(const char *directory, const char *name, const Options *options,
                           DumpFolder *folder) {
   char *path = path_join(directory, name, ""), *bare = strdup(name);
+  if (!path || !bare) {
+    free(path);
+    free(bare);
+    return input_out_of_memory(&(Input){.path = name});
+  }
   struct stat kind;
-  bool is_text = path && bare && stat(path, &kind) == 0 && S_ISREG(kind.st_mode);
+  bool is_text = stat(path, &kind) == 0 && S_ISREG(kind.st_mode);
   bool is_named = is_text && cut_endings(bare), is_scheduled;
   free(bare);
   Input input = {0};

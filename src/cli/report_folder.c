@@ -102,7 +102,7 @@ static rh_status write_rows(const ModuleRow *rows, size_t num_rows, const Option
   }
   output_write(&output, "\n]\n", 3);
   status = output_close(&output, has_all);
-  return has_all ? status : RH_ERR_SYSTEM;
+  return has_all ? status : input_out_of_memory(&(Input){.path = options->json});
 }
 
 rh_status report_folder(const char *path, const Options *options, const Terminal *terminal) {
@@ -110,10 +110,12 @@ rh_status report_folder(const char *path, const Options *options, const Terminal
   rh_status worst = dump_folder_read(path, options, &folder), status;
   size_t num_rows = 0;
   ModuleRow *rows = calloc(folder.num_stages + 1, sizeof *rows);
-  if (folder.num_stages == 0 && worst == RH_OK) {
+  if (!rows) {
+    worst = input_out_of_memory(&(Input){.path = path});
+  } else if (folder.num_stages == 0 && worst == RH_OK) {
     fprintf(stderr, "%s: error: there is no HLO text in it\n", path);
     worst = RH_ERR_INPUT;
-  } else if (rows && folder.num_stages) {
+  } else if (folder.num_stages) {
     status = explain_all(&folder, options, rows, &num_rows);
     if (status > worst) worst = status;
     if (options->json && worst != RH_ERR_USAGE) {

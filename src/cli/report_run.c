@@ -36,7 +36,7 @@ void report_free(ReportJob *job) {
 }
 
 rh_status report_write_json(char *text, const char *path, const Options *options) {
-  if (!text) return RH_ERR_SYSTEM;
+  if (!text) return input_out_of_memory(&(Input){.path = path});
   Output output;
   rh_status status = output_open(path, options, &output);
   if (status == RH_OK) {
