@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "analysis/lint.h"
-#include "ir/infer_shape_internal.h"
+#include "ir/hash.h"
 
 /* ---- reading ---- */
 
@@ -20,13 +20,14 @@ typedef enum TileKind {
 typedef struct Tile {
   TileKind kind;
   Str word;          /* TILE_WORD */
-  Span dims;         /* in the text, between the brackets */
-  Span devices;      /* the list behind them; empty for an iota */
+  Span devices;      /* TILE_TILED: the list in the text; empty for an iota */
   uint32_t num_dims; /* of the array */
   uint32_t num_others;
   int64_t num_tiles;   /* product of the array's dimensions; -1 = beyond 64 bits */
   int64_t num_devices; /* product of all dimensions; likewise */
   int64_t device;      /* TILE_MAXIMAL */
+  /* Of the numbers, so that each text is read once, however many others it is held against. */
+  uint64_t dims_hash, devices_hash;
 } Tile;
 
 /* The shardings of a tuple's arrays one by one; a single one is there for all of them. */
@@ -98,16 +99,26 @@ static int64_t multiply(int64_t a, int64_t b) {
   return a < 0 || b < 0 || __builtin_mul_overflow(a, b, &product) ? -1 : product;
 }
 
+static uint64_t hash_numbers(const char *text, Span list) {
+  uint64_t hash = HASH_SEED;
+  int64_t number;
+  while (next_number(text, &list.begin, list.end, &number))
+    hash = hash_mix(hash, (uint64_t)number);
+  return hash;
+}
+
 static void read_tiled(const char *text, uint32_t begin, uint32_t end, Tile *tile) {
+  const Span dims = {begin, find_char(text, begin, end, ']')};
   tile->kind = TILE_TILED;
-  tile->dims = (Span){begin, find_char(text, begin, end, ']')};
-  tile->devices.begin = tile->devices.end = tile->dims.end + 1;
+  tile->devices.begin = tile->devices.end = dims.end + 1;
   bool is_list = tile->devices.begin < end && text[tile->devices.begin] != '<';
   while (is_list && tile->devices.end < end && strchr(" ,-0123456789", text[tile->devices.end]))
     tile->devices.end++;
   uint32_t num_dims = 1;
-  for (uint32_t i = begin; i < tile->dims.end; i++)
+  for (uint32_t i = begin; i < dims.end; i++)
     num_dims += text[i] == ',';
+  tile->dims_hash = hash_numbers(text, dims);
+  tile->devices_hash = hash_numbers(text, tile->devices);
   tile->num_others = count_others(text, begin, end);
   if (num_dims < tile->num_others) {
     tile->kind = TILE_UNKNOWN;
@@ -116,7 +127,7 @@ static void read_tiled(const char *text, uint32_t begin, uint32_t end, Tile *til
   tile->num_dims = num_dims - tile->num_others;
   tile->num_tiles = tile->num_devices = 1;
   int64_t size;
-  for (uint32_t i = 0, at = begin; next_number(text, &at, tile->dims.end, &size); i++) {
+  for (uint32_t i = 0, at = begin; next_number(text, &at, dims.end, &size); i++) {
     tile->num_devices = multiply(tile->num_devices, size);
     if (i < tile->num_dims) tile->num_tiles = multiply(tile->num_tiles, size);
   }
@@ -287,18 +298,8 @@ static void lint_own_sharding(Lint *lint, InstId id, const Attr *attr) {
 
 /* ---- against each other ---- */
 
-static bool same_numbers(const char *text, Span a, Span b) {
-  int64_t x = 0, y = 0;
-  for (;;) {
-    bool has_x = next_number(text, &a.begin, a.end, &x),
-         has_y = next_number(text, &b.begin, b.end, &y);
-    if (!has_x || !has_y) return has_x == has_y;
-    if (x != y) return false;
-  }
-}
-
 /* Only what is certain: one sharding can be written in many ways. */
-static bool tiles_differ(const char *text, const Tile *a, const Tile *b) {
+static bool tiles_differ(const Tile *a, const Tile *b) {
   if (a->kind == TILE_UNKNOWN || b->kind == TILE_UNKNOWN) return false;
   bool is_clear =
       (a->kind != TILE_TILED || a->num_tiles > 1) && (b->kind != TILE_TILED || b->num_tiles > 1);
@@ -306,30 +307,52 @@ static bool tiles_differ(const char *text, const Tile *a, const Tile *b) {
   if (a->kind == TILE_WORD) return !str_equal(a->word, b->word);
   if (a->kind == TILE_MAXIMAL) return a->device != b->device;
   if (a->num_others || b->num_others) return false;
-  if (!same_numbers(text, a->dims, b->dims)) return true;
+  if (a->dims_hash != b->dims_hash) return true;
   bool are_lists = a->devices.begin < a->devices.end && b->devices.begin < b->devices.end;
-  return are_lists && !same_numbers(text, a->devices, b->devices);
+  return are_lists && a->devices_hash != b->devices_hash;
 }
 
-static bool shardings_differ(const Lint *lint, InstId a, InstId b) {
-  const Module *module = lint->module;
-  Tiles of_a = tiles_of(module, inst_attr(module, a, ATTR_SHARDING));
-  Tiles of_b = tiles_of(module, inst_attr(module, b, ATTR_SHARDING));
-  Tile tile_a, tile_b;
-  do {
-    if (!next_tile(&of_a, &tile_a) || !next_tile(&of_b, &tile_b)) return false;
-    if (tiles_differ(of_a.text, &tile_a, &tile_b)) return true;
-  } while (of_a.is_tuple || of_b.is_tuple);
+/* All that a sharding says. */
+typedef struct TileList {
+  VEC(Tile) list;
+  bool is_tuple;
+} TileList;
+
+static TileList read_all(const Lint *lint, InstId id) {
+  Tiles tiles = tiles_of(lint->module, inst_attr(lint->module, id, ATTR_SHARDING));
+  TileList all = {.is_tuple = tiles.is_tuple};
+  Tile tile;
+  while (next_tile(&tiles, &tile)) {
+    *vec_push(lint->scratch, &all.list) = tile;
+    if (!tiles.is_tuple) break;
+  }
+  return all;
+}
+
+/* A single one is that of each array. */
+static bool shardings_differ(const Lint *lint, const TileList *all, InstId other) {
+  Tiles tiles = tiles_of(lint->module, inst_attr(lint->module, other, ATTR_SHARDING));
+  Tile tile;
+  bool has_tile = next_tile(&tiles, &tile);
+  for (uint32_t i = 0; has_tile && i < all->list.len; i += all->is_tuple) {
+    if (tiles_differ(&all->list.data[i], &tile)) return true;
+    if (!all->is_tuple && !tiles.is_tuple) break;
+    if (tiles.is_tuple) has_tile = next_tile(&tiles, &tile);
+  }
   return false;
 }
 
 /* The first of `ids` that has a sharding gives the rule. */
 static void lint_consistent(Lint *lint, InstId id, const InstId *ids, uint32_t count) {
   InstId first = NO_ID;
+  TileList all = {0};
   for (uint32_t i = 0; i < count; i++) {
     if (!inst_attr(lint->module, ids[i], ATTR_SHARDING)) continue;
-    if (first == NO_ID) first = ids[i];
-    if (first == ids[i] || !shardings_differ(lint, first, ids[i])) continue;
+    if (first == NO_ID) {
+      first = ids[i];
+      all = read_all(lint, first);
+    }
+    if (first == ids[i] || !shardings_differ(lint, &all, ids[i])) continue;
     Str name = inst_name(lint->module, first), other = inst_name(lint->module, ids[i]);
     DiagPlace place = lint_place_attr(lint, ids[i], ATTR_SHARDING);
     place.opener = lint_place(lint, first).offset;

@@ -188,6 +188,38 @@ class Huge(ToolTest):
         self.check(text, 0)
         self.expect(0, "fmt", "huge.hlo", "-o", "out.hlo")
 
+    def test_shardings_of_a_loop(self):
+        count = 200_000
+        shape = "(" + ", ".join(["f32[]"] * count) + ")"
+        one = "{maximal device=" + " " * 4_000_000 + "0}"
+        many = "{" + ",".join(["{maximal device=0}"] * count) + "}"
+        self.check(
+            f"HloModule m\n"
+            f"c {{ p = {shape} parameter(0), sharding={one} ROOT t = pred[] constant(true) }}\n"
+            f"b {{ p = {shape} parameter(0), sharding={many} ROOT r = {shape} copy(p) }}\n"
+            f"ENTRY e {{ x = {shape} parameter(0) "
+            f"ROOT w = {shape} while(x), condition=c, body=b }}",
+            0,
+        )
+
+    def test_shardings_of_branches(self):
+        count = 100_000
+        one = "{maximal device=" + " " * 8_000_000 + "0}"
+        branches = "".join(
+            f"b{i} {{ p = f32[] parameter(0) ROOT r = f32[] negate(p), sharding={one} }}\n"
+            for i, one in enumerate([one] + ["{maximal device=0}"] * (count - 1))
+        )
+        self.check(
+            "HloModule m\n"
+            + branches
+            + "ENTRY e { i = s32[] parameter(0) p = f32[] parameter(1) ROOT c = f32[] conditional(i"
+            + ", p" * count
+            + "), branch_computations={"
+            + ",".join(f"b{i}" for i in range(count))
+            + "} }",
+            0,
+        )
+
     def test_control_predecessors(self):
         names = [f"n{i}" for i in range(300_000)]
         self.check(
