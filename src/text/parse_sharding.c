@@ -20,6 +20,19 @@ static int64_t product(const Parser *parser, IntRange range) {
   return (int64_t)result;
 }
 
+/* The product for a message, which is not to name what is left of it. */
+static const char *show_product(const Parser *parser, IntRange range) {
+  const int64_t *factors = parser->source->ints.data + range.begin;
+  int64_t result = 1;
+  bool has_zero = false, fits = true;
+  for (uint32_t i = 0; i < range.len; i++) {
+    has_zero |= factors[i] == 0;
+    fits = fits && mul_bytes(result, factors[i], &result);
+  }
+  if (!fits && !has_zero) return "2^63 or more";
+  return arena_printf(parser->scratch, "%" PRId64, has_zero ? 0 : result);
+}
+
 /* int (',' int)* without brackets. */
 static bool parse_plain_ints(Parser *parser, IntRange *range) {
   range->begin = parser->source->ints.len;
@@ -159,8 +172,8 @@ static bool parse_device_ids(Parser *parser, const Mesh *mesh) {
       return false;
     }
     if (product(parser, iota) != product(parser, mesh->sizes)) {
-      return parse_fail(parser, opener, "the iota has %" PRId64 " devices, the mesh %" PRId64,
-                        product(parser, iota), product(parser, mesh->sizes));
+      return parse_fail(parser, opener, "the iota has %s devices, the mesh %s",
+                        show_product(parser, iota), show_product(parser, mesh->sizes));
     }
     return true;
   }
@@ -480,18 +493,17 @@ static bool check_tiles(Parser *parser, const SingleSharding *sharding, uint32_t
     }
   }
   if (sharding->iota.len) {
-    int64_t devices = product(parser, sharding->iota);
-    return devices == tiles || parse_fail(parser, place,
-                                          "the tile assignment has %" PRId64
-                                          " places for the %" PRId64 " devices of the iota",
-                                          tiles, devices);
+    return product(parser, sharding->iota) == tiles ||
+           parse_fail(parser, place,
+                      "the tile assignment has %s places for the %s devices of the iota",
+                      show_product(parser, sharding->dims), show_product(parser, sharding->iota));
   }
   if (sharding->devices.len <= 1) {
     return parse_fail(parser, place, "a tiled sharding needs more than one device");
   }
   return sharding->devices.len == tiles ||
-         parse_fail(parser, place, "the tile assignment has %" PRId64 " places for %u devices",
-                    tiles, sharding->devices.len);
+         parse_fail(parser, place, "the tile assignment has %s places for %u devices",
+                    show_product(parser, sharding->dims), sharding->devices.len);
 }
 
 static bool check_single_sharding(Parser *parser, const SingleSharding *sharding, uint32_t place) {
