@@ -67,16 +67,18 @@ static bool parse_iota(Parser *parser, IntRange *dims) {
     return parse_fail(parser, paren, "T(…) orders %u of the iota's %u dimensions", order.len,
                       dims->len);
   }
+  ArenaMark mark = arena_mark(parser->scratch);
+  bool *is_named = arena_zarray(parser->scratch, bool, dims->len);
   bool is_permutation = true;
   for (uint32_t i = 0; i < order.len; i++) {
     int64_t dim = parser->source->ints.data[order.begin + i];
     if (dim < 0 || dim >= dims->len) {
       return parse_fail(parser, paren, "T(…) names dimension %" PRId64 " of %u", dim, dims->len);
     }
-    for (uint32_t k = 0; k < i; k++) {
-      is_permutation &= parser->source->ints.data[order.begin + k] != dim;
-    }
+    is_permutation &= !is_named[dim];
+    is_named[dim] = true;
   }
+  arena_reset(parser->scratch, mark);
   if (!is_permutation) {
     diag_warn(parser->diags, DIAG_AT(paren), "T(…) names a dimension twice; XLA overlooks it");
   }
@@ -108,10 +110,10 @@ typedef struct AxisRef {
 
 typedef struct Mesh {
   bool is_maximal;
-  uint32_t num_axes;
-  Str *names;
+  VEC(Str) axes;
+  IdTable axis_of; /* by name */
   IntRange sizes;
-  VEC(struct AxisRef) refs; /* to its axes, in the order of the text */
+  VEC(AxisRef) refs; /* to its axes, in the order of the text */
 } Mesh;
 
 static bool parse_maximal_mesh(Parser *parser) {
@@ -190,6 +192,16 @@ static bool parse_device_ids(Parser *parser, const Mesh *mesh) {
   return check_devices(parser, opener, devices, count);
 }
 
+/* NO_ID when the mesh has none of this name. */
+static uint32_t find_axis(const Mesh *mesh, Str name) {
+  uint32_t axis;
+  for (IdProbe probe = id_table_probe(&mesh->axis_of, hash_str(name));
+       id_probe_next(&probe, &axis);) {
+    if (str_equal(mesh->axes.data[axis], name)) return axis;
+  }
+  return NO_ID;
+}
+
 /* (maximal_mesh | single_device) '[' device_id=I ']' | mesh '[' ('axis'=size),… ']' device_ids? */
 static bool parse_mesh(Parser *parser, Mesh *mesh) {
   *mesh = (Mesh){.is_maximal = !at_ident(parser, "mesh")};
@@ -197,8 +209,6 @@ static bool parse_mesh(Parser *parser, Mesh *mesh) {
   if (mesh->is_maximal) return parse_maximal_mesh(parser);
   uint32_t opener = tok(parser)->begin;
   if (!parse_token(parser, TOK_LBRACKET, "behind mesh")) return false;
-  VEC(Str) names = {0};
-  IdTable table = {0};
   mesh->sizes.begin = parser->source->ints.len;
   if (!at(parser, TOK_RBRACKET)) {
     do {
@@ -209,22 +219,18 @@ static bool parse_mesh(Parser *parser, Mesh *mesh) {
         return false;
       }
       Str text = {parser->lex.text + name.begin, name.end - name.begin};
-      uint32_t known;
-      for (IdProbe probe = id_table_probe(&table, hash_str(text)); id_probe_next(&probe, &known);) {
-        if (!str_equal(names.data[known], text)) continue;
+      if (find_axis(mesh, text) != NO_ID) {
         return parse_fail(parser, name.begin, "the mesh has two axes '%.*s'", (int)text.len,
                           text.data); /* XLA dies */
       }
-      id_table_add(&table, parser->scratch, hash_str(text), names.len);
-      *vec_push(parser->scratch, &names) = text;
+      id_table_add(&mesh->axis_of, parser->scratch, hash_str(text), mesh->axes.len);
+      *vec_push(parser->scratch, &mesh->axes) = text;
       push_int(parser, size);
     } while (eat(parser, TOK_COMMA));
   }
-  mesh->names = names.data;
-  mesh->num_axes = names.len;
-  mesh->sizes.len = names.len;
+  mesh->sizes.len = mesh->axes.len;
   if (!parse_close(parser, TOK_RBRACKET, opener, "the mesh")) return false;
-  if (mesh->num_axes && at_device_ids(parser)) return parse_device_ids(parser, mesh);
+  if (mesh->axes.len && at_device_ids(parser)) return parse_device_ids(parser, mesh);
   return true;
 }
 
@@ -234,15 +240,13 @@ static bool parse_axis_ref(Parser *parser, Mesh *mesh) {
   Span text;
   if (!parse_string(parser, &text)) return false;
   Str name = {parser->lex.text + text.begin, text.end - text.begin};
-  uint32_t axis = 0;
-  while (axis < mesh->num_axes && !str_equal(mesh->names[axis], name))
-    axis++;
-  if (axis == mesh->num_axes) {
+  uint32_t axis = find_axis(mesh, name);
+  if (axis == NO_ID) {
     Lexer number;
     lexer_init(&number, name.data, name.len, NULL);
     lex_next_int(&number);
     bool is_number = number.tok.kind == TOK_INT && number.pos == name.len;
-    if (!is_number || number.tok.integer < 0 || number.tok.integer >= mesh->num_axes) {
+    if (!is_number || number.tok.integer < 0 || number.tok.integer >= mesh->axes.len) {
       return parse_fail(parser, place, "'%.*s' is no axis of the mesh", (int)name.len, name.data);
     }
     axis = (uint32_t)number.tok.integer;

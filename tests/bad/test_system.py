@@ -188,6 +188,20 @@ class Huge(ToolTest):
         self.check(text, 0)
         self.expect(0, "fmt", "huge.hlo", "-o", "out.hlo")
 
+    def check_sharding(self, sharding):
+        self.check("HloModule m\nENTRY e { ROOT p = f32[] parameter(0), sharding={%s} }" % sharding, 0)
+
+    def test_order_of_an_iota(self):
+        count = 1_000_000
+        dims = "1," * (count - 1) + "2"
+        order = ",".join(map(str, range(count)))
+        self.check_sharding(f"devices=[2]<=[{dims}]T({order})")
+
+    def test_axes_of_a_mesh(self):
+        names = [f"'{i:x}'" for i in range(1_000_000)]
+        sizes = ",".join(f"{name}=1" for name in names)
+        self.check_sharding(f"mesh[{sizes}], [{{{','.join(names)}}}]")
+
     def test_shardings_of_a_loop(self):
         count = 200_000
         shape = "(" + ", ".join(["f32[]"] * count) + ")"
