@@ -40,6 +40,17 @@ void report_live(const ReportInput *input, rh_report *report, Arena *out, Arena 
 /* Fills report->sums from report->live. */
 void report_sums(rh_report *report, Arena *out, Arena *scratch);
 
+/* The values of the live set whose name is that of one instruction, of those without a name all of
+ * an opcode: names can be long, and an instruction can have many parts. */
+typedef struct Operation {
+  const rh_live_value *value; /* one of them */
+  int64_t bytes;
+  uint64_t num_values;
+} Operation;
+
+typedef VEC(Operation) Operations;
+Operations report_operations(const rh_report *report, Arena *out);
+
 /* Fills report->scopes from report->live. */
 void report_scopes(rh_report *report, Arena *out, Arena *scratch);
 

@@ -2,6 +2,7 @@
 #include "analysis/remat_memory.h"
 #include "emit/human.h"
 #include "emit/report.h"
+#include "ir/handle.h"
 
 /* What else is in the memory of a value: bits by HloBuffer. */
 enum {
@@ -16,6 +17,7 @@ typedef struct Builder {
   uint8_t *holds;   /* by BufferId */
   Str *shape_texts; /* by ShapeId, no data until somebody asks */
   Places places;
+  SourcePlace *sources; /* by InstId that is a place, {0} until somebody asks */
   VEC(LiveBuffer) buffers;
   Arena *out;
   Arena *scratch;
@@ -86,10 +88,6 @@ static uint64_t num_aliases(const Builder *builder, InstId id, uint32_t part) {
 
 /* ---- rows ---- */
 
-static rh_text text_of(Str text) {
-  return (rh_text){text.data, text.len};
-}
-
 static Str value_name(const Builder *builder, InstId id, uint32_t part) {
   const Module *module = builder->input->module;
   Str name = inst_name(module, id);
@@ -114,19 +112,28 @@ static int64_t position_of(const Builder *builder, InstId id) {
   return time == NO_TIME ? -1 : (int64_t)time;
 }
 
+/* One text for all values that come from an instruction. */
+static SourcePlace source_of(Builder *builder, InstId placed) {
+  SourcePlace *source = &builder->sources[placed];
+  if (!source->op_name.data) {
+    *source = human_source_place(builder->input->module, placed, builder->out);
+  }
+  return *source;
+}
+
 static rh_live_value describe(Builder *builder, const LiveBuffer *buffer) {
   const Module *module = builder->input->module;
   const char *opcode = opcode_text((Opcode)inst_get(module, buffer->inst)->opcode);
   InstId placed = report_place(&builder->places, buffer->inst, buffer->part);
-  SourcePlace place = human_source_place(module, placed, builder->out);
+  SourcePlace place = source_of(builder, placed);
   CompId comp = inst_get(module, buffer->inst)->parent;
   return (rh_live_value){
-      .name = text_of(value_name(builder, buffer->inst, buffer->part)),
+      .name = text_of_str(value_name(builder, buffer->inst, buffer->part)),
       .opcode = {opcode, strlen(opcode)},
-      .shape = text_of(shape_of(builder, buffer->inst, buffer->part)),
-      .computation = text_of(human_utf8(comp_name(module, comp), builder->out)),
-      .op_name = text_of(place.op_name),
-      .source_file = text_of(place.file),
+      .shape = text_of_str(shape_of(builder, buffer->inst, buffer->part)),
+      .computation = text_of_str(human_utf8(comp_name(module, comp), builder->out)),
+      .op_name = text_of_str(place.op_name),
+      .source_file = text_of_str(place.file),
       .source_line = place.line > 0 ? place.line : 0,
       .is_inherited = placed != buffer->inst,
       .category = category_of(builder, buffer->inst, buffer->part),
@@ -141,10 +148,9 @@ static rh_live_value describe(Builder *builder, const LiveBuffer *buffer) {
 static void describe_peak(Builder *builder, rh_report *report) {
   InstId id = builder->input->profile->peak_inst;
   if (id == NO_ID) return;
-  SourcePlace place = human_source_place(builder->input->module,
-                                         report_place(&builder->places, id, NO_ID), builder->out);
-  report->peak_op_name = text_of(place.op_name);
-  report->peak_source_file = text_of(place.file);
+  SourcePlace place = source_of(builder, report_place(&builder->places, id, NO_ID));
+  report->peak_op_name = text_of_str(place.op_name);
+  report->peak_source_file = text_of_str(place.file);
   report->peak_source_line = place.line > 0 ? place.line : 0;
 }
 
@@ -184,6 +190,7 @@ void report_live(const ReportInput *input, rh_report *report, Arena *out, Arena 
   builder.holds = arena_zarray(scratch, uint8_t, input->values->buffers.num_buffers);
   builder.shape_texts = arena_zarray(scratch, Str, module->shapes.shapes.len);
   builder.places = places_new(module, input->values, scratch);
+  builder.sources = arena_zarray(scratch, SourcePlace, module->insts.len);
   mark_buffers(&builder);
   rh_live_value *list = arena_array(out, rh_live_value, live.len);
   for (uint32_t i = 0; i < live.len; i++)

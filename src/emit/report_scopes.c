@@ -102,6 +102,31 @@ Str scope_join(const Str *parts, uint32_t num_parts, Arena *out) {
   return (Str){text, len};
 }
 
+/* ---- operations ---- */
+
+Operations report_operations(const rh_report *report, Arena *out) {
+  Operations operations = {0};
+  IdTable table = {0};
+  VEC(const char *) keys = {0}; /* by operation: where its text is */
+  for (size_t i = 0; i < report->num_live; i++) {
+    const rh_live_value *value = &report->live[i];
+    const char *key = value->op_name.length ? value->op_name.data : value->opcode.data;
+    uint64_t hash = hash_mix(HASH_SEED, (uintptr_t)key);
+    uint32_t id = NO_ID;
+    IdProbe probe = id_table_probe(&table, hash);
+    while (id_probe_next(&probe, &id) && keys.data[id] != key) {}
+    if (id == NO_ID || keys.data[id] != key) {
+      id = keys.len;
+      *vec_push(out, &keys) = key;
+      *vec_push(out, &operations) = (Operation){.value = value};
+      id_table_add(&table, out, hash, id);
+    }
+    operations.data[id].bytes += value->bytes;
+    operations.data[id].num_values++;
+  }
+  return operations;
+}
+
 /* ---- the tree ---- */
 
 typedef struct Node {
@@ -136,13 +161,13 @@ static uint32_t child_of(Tree *tree, uint32_t parent, const Str *parts, uint32_t
   return id;
 }
 
-static void add_value(Tree *tree, const rh_live_value *value) {
+static void add_operation(Tree *tree, const Operation *operation) {
   Str parts[MAX_SCOPE_DEPTH];
-  uint32_t num_parts = scope_of_value(value, parts), id = NO_ID;
+  uint32_t num_parts = scope_of_value(operation->value, parts), id = NO_ID;
   for (uint32_t depth = 0; depth < num_parts; depth++) {
     id = child_of(tree, id, parts, depth);
-    tree->nodes.data[id].bytes += value->bytes;
-    tree->nodes.data[id].num_values++;
+    tree->nodes.data[id].bytes += operation->bytes;
+    tree->nodes.data[id].num_values += operation->num_values;
   }
 }
 
@@ -189,8 +214,9 @@ static void lay_out(const Tree *tree, rh_scope *scopes, Arena *scratch) {
 void report_scopes(rh_report *report, Arena *out, Arena *scratch) {
   ArenaMark mark = arena_mark(scratch);
   Tree tree = {.out = out, .scratch = scratch};
-  for (size_t i = 0; i < report->num_live; i++)
-    add_value(&tree, &report->live[i]);
+  Operations operations = report_operations(report, scratch);
+  for (uint32_t i = 0; i < operations.len; i++)
+    add_operation(&tree, &operations.data[i]);
   rh_scope *scopes = arena_array(out, rh_scope, tree.nodes.len);
   if (tree.nodes.len) lay_out(&tree, scopes, scratch);
   report->scopes = scopes;

@@ -51,6 +51,13 @@ static int by_bytes_then_name(const void *pa, const void *pb) {
 
 /* ---- sums of a report ---- */
 
+static void add_to(SumTable *sums, rh_text name, int64_t line, int64_t bytes, uint64_t num_values) {
+  uint32_t id = find_or_add(sums, name, line);
+  rh_sum *sum = &sums->list.data[id];
+  sum->bytes += bytes;
+  sum->num_values += num_values;
+}
+
 static rh_text op_name_of(const rh_live_value *value, Arena *out) {
   Str parts[MAX_SCOPE_DEPTH];
   uint32_t num_parts = scope_of_value(value, parts);
@@ -58,28 +65,41 @@ static rh_text op_name_of(const rh_live_value *value, Arena *out) {
   return (rh_text){joined.data, joined.len};
 }
 
-static rh_text key_of(const rh_live_value *value, rh_sum_kind kind, Arena *out) {
+static rh_text key_of(const rh_live_value *value, rh_sum_kind kind) {
   switch (kind) {
     case RH_BY_CATEGORY: return (rh_text){value->category, strlen(value->category)};
     case RH_BY_OPCODE: return value->opcode;
     case RH_BY_SOURCE: return value->source_file;
-    case RH_BY_OP_NAME: return op_name_of(value, out);
     case RH_BY_COMPUTATION: return value->computation;
+    case RH_BY_OP_NAME:
     case RH_NUM_SUMS: break;
   }
   return (rh_text){"", 0};
 }
 
-static rh_sums sum_by(const rh_report *report, rh_sum_kind kind, Arena *out, Arena *scratch) {
-  ArenaMark mark = arena_mark(scratch);
-  SumTable sums = {.arena = scratch};
+static void add_values(SumTable *sums, const rh_report *report, rh_sum_kind kind) {
   for (size_t i = 0; i < report->num_live; i++) {
     const rh_live_value *value = &report->live[i];
     int64_t line = kind == RH_BY_SOURCE ? value->source_line : 0;
-    uint32_t id = find_or_add(&sums, key_of(value, kind, out), line);
-    rh_sum *sum = &sums.list.data[id];
-    sum->bytes += value->bytes;
-    sum->num_values++;
+    add_to(sums, key_of(value, kind), line, value->bytes, 1);
+  }
+}
+
+static void add_operations(SumTable *sums, const rh_report *report, Arena *out) {
+  Operations operations = report_operations(report, sums->arena);
+  for (uint32_t i = 0; i < operations.len; i++) {
+    const Operation *operation = &operations.data[i];
+    add_to(sums, op_name_of(operation->value, out), 0, operation->bytes, operation->num_values);
+  }
+}
+
+static rh_sums sum_by(const rh_report *report, rh_sum_kind kind, Arena *out, Arena *scratch) {
+  ArenaMark mark = arena_mark(scratch);
+  SumTable sums = {.arena = scratch};
+  if (kind == RH_BY_OP_NAME) {
+    add_operations(&sums, report, out);
+  } else {
+    add_values(&sums, report, kind);
   }
   uint32_t len = sums.list.len;
   rh_sum *list = arena_array(out, rh_sum, len);

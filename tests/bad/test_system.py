@@ -188,6 +188,17 @@ class Huge(ToolTest):
         self.check(text, 0)
         self.expect(0, "fmt", "huge.hlo", "-o", "out.hlo")
 
+    def test_report_of_one_name_for_many_values(self):
+        shape = "(" + ", ".join(["f32[4]"] * 10_000) + ")"
+        self.write(
+            "huge.hlo",
+            "HloModule m, is_scheduled=true\nENTRY e { p = f32[4] parameter(0) "
+            f'ROOT w = {shape} custom-call(p), custom_call_target="f", '
+            f'metadata={{op_name="{"a" * 8 * MEGA}/b"}} }}',
+        )
+        self.expect(0, "report", "huge.hlo")
+        self.assertLess(self.peak_bytes("report", "huge.hlo"), 400 * MEGA)
+
     def check_sharding(self, sharding):
         self.check("HloModule m\nENTRY e { ROOT p = f32[] parameter(0), sharding={%s} }" % sharding, 0)
 
