@@ -175,6 +175,12 @@ static bool is_plain_map(const Module *module, InstId id) {
   return dims.len == 0 || dims.len == inst_shape(module, id)->rank;
 }
 
+/* The parameter that an operand is in a fused computation; NO_ID for one beyond them. */
+static InstId fused_param(const Module *module, InstId fusion, uint32_t operand) {
+  IdList params = comp_get(module, inst_callees(module, fusion)[0])->params;
+  return operand < params.len ? id_list(module, params)[operand] : NO_ID;
+}
+
 bool is_elementwise_on(const Module *module, InstId user, uint32_t operand, int nesting,
                        Arena *scratch) {
   const Instruction *inst = inst_get(module, user);
@@ -185,10 +191,9 @@ bool is_elementwise_on(const Module *module, InstId user, uint32_t operand, int 
       return type_info(inst_shape(module, user)->type)->bits == type_info(from->type)->bits;
     }
     case OPCODE_FUSION: {
-      const Computation *fused = comp_get(module, inst_callees(module, user)[0]);
-      return nesting < MAX_FUSION_NESTING &&
-             uses_are_elementwise(module, id_list(module, fused->params)[operand], false,
-                                  nesting + 1, scratch);
+      InstId param = fused_param(module, user, operand);
+      return nesting < MAX_FUSION_NESTING && param != NO_ID &&
+             uses_are_elementwise(module, param, false, nesting + 1, scratch);
     }
     case OPCODE_MAP: return is_plain_map(module, user);
     default: return opcode_has((Opcode)inst->opcode, OPF_ELEMENTWISE);
@@ -243,9 +248,10 @@ static bool is_added_to_product(const Module *module, InstId user, InstId param)
 static bool can_share_fusion(const Module *module, InstId user, uint32_t operand, bool *decided,
                              Arena *scratch) {
   const Computation *fused = comp_get(module, inst_callees(module, user)[0]);
-  InstId param = id_list(module, fused->params)[operand];
+  InstId param = fused_param(module, user, operand);
   int64_t kind = inst_attr_int(module, user, ATTR_FUSION_KIND, FUSION_CUSTOM);
   *decided = true;
+  if (param == NO_ID) return false;
   if (kind == FUSION_LOOP || kind == FUSION_INPUT) {
     return uses_are_elementwise(module, param, true, 0, scratch);
   }

@@ -222,6 +222,14 @@ static bool check_async(Checker *checker) {
   return true;
 }
 
+static bool check_fusion(Checker *checker) {
+  const Instruction *inst = inst_of(checker);
+  CompId fused = inst_callees(checker->module, checker->id)[0];
+  uint32_t num_params = comp_get(checker->module, fused)->params.len;
+  uint32_t count = num_params < inst->num_operands ? num_params : inst->num_operands;
+  return check_callee(checker, fused, 0, count, inst->shape);
+}
+
 static bool check_inst(Checker *checker) {
   const Instruction *inst = inst_of(checker);
   const Module *module = checker->module;
@@ -243,9 +251,9 @@ static bool check_inst(Checker *checker) {
     case OPCODE_WHILE: return check_while(checker);
     case OPCODE_CONDITIONAL: return check_conditional(checker);
     case OPCODE_CALL:
-    case OPCODE_FUSION:
       return check_callee(checker, inst_callees(module, checker->id)[0], 0, inst->num_operands,
                           inst->shape);
+    case OPCODE_FUSION: return check_fusion(checker);
     case OPCODE_ASYNC_START:
     case OPCODE_ASYNC_UPDATE:
     case OPCODE_ASYNC_DONE: return check_async(checker);

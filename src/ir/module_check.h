@@ -10,7 +10,8 @@
  *   - has a size that overflows, or is unbounded, so that memory cannot be counted;
  *   - forwards parts of operands (tuples, get-tuple-elements, copies, barriers, async operations)
  *     whose shapes do not fit;
- *   - calls computations whose parameters or results do not fit.
+ *   - calls computations whose parameters or results do not fit; only a fusion may have more
+ *     operands than parameters, and nobody reads those (ShapeVerifier::HandleFusion).
  * O(instructions + operands). */
 rh_status module_check(const Module *module, rh_diags *diags);
 

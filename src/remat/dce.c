@@ -127,11 +127,11 @@ static void bypass_get_tuple_elements(Dce *dce, InstId fusion) {
   module_sweep_comp(module, inst_get(module, fusion)->parent);
 }
 
-/* Parameters that nobody reads inside go, and the operands for them. */
+/* Parameters that nobody reads inside go, and the operands for them, and those beyond them. */
 static void drop_unread_params(Dce *dce, InstId fusion, CompId comp) {
   Module *module = dce->module;
   IdList *params = &comp_get(module, comp)->params;
-  bool *keep = arena_zarray(dce->scratch, bool, params->len);
+  bool *keep = arena_zarray(dce->scratch, bool, inst_get(module, fusion)->num_operands);
   uint32_t kept = 0, all = params->len;
   for (uint32_t i = 0; i < all; i++) {
     InstId param = id_list(module, *params)[i];

@@ -1,0 +1,1 @@
+input.hlo --scheduler=default --algorithm=none --unfuse=all -o -
