@@ -11,6 +11,7 @@
 
 #include "bytes.h"
 #include "remat_hlo.h"
+#include "tracked.h"
 
 enum {
   MAX_TEXT_BYTES = 64 << 10,
@@ -29,12 +30,6 @@ enum Choice {
 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-const char *__asan_default_options(void);
-
-/* What was allocated when memory runs out is lost: nobody can free it. */
-const char *__asan_default_options(void) {
-  return "detect_leaks=0";
-}
 
 static void require(bool ok, const char *what, const rh_diags *diags) {
   if (ok) return;
@@ -175,14 +170,18 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   static jmp_buf out_of_memory;
   Choices choices = choose(data, size);
   rh_parse_options options = {MAX_MEMORY_BYTES, jump_back, &out_of_memory, 0};
-  rh_diags *diags = rh_diags_new();
-  if (setjmp(out_of_memory) == 0) {
-    rh_module *module = NULL;
-    if (rh_parse((const char *)data, size, &options, &module, diags) == RH_OK) {
-      check_module(module, &choices, diags);
-    }
-    rh_module_free(module);
+  tracked_begin();
+  if (setjmp(out_of_memory) != 0) {
+    tracked_free_all();
+    return 0;
   }
+  rh_diags *diags = rh_diags_new();
+  rh_module *module = NULL;
+  if (rh_parse((const char *)data, size, &options, &module, diags) == RH_OK) {
+    check_module(module, &choices, diags);
+  }
+  rh_module_free(module);
   rh_diags_free(diags);
+  tracked_end();
   return 0;
 }
