@@ -626,8 +626,8 @@ bool parse_replica_groups(Parser *parser) {
     return parse_fail(parser, place, "replica groups are [groups,size]<=[…]: two dimensions");
   }
   if (product(parser, dims) != product(parser, iota)) {
-    return parse_fail(parser, place, "the groups hold %" PRId64 " devices, the iota %" PRId64,
-                      product(parser, dims), product(parser, iota));
+    return parse_fail(parser, place, "the groups hold %s devices, the iota %s",
+                      show_product(parser, dims), show_product(parser, iota));
   }
   int64_t num_groups = parser->source->ints.data[dims.begin];
   int64_t group_size = parser->source->ints.data[dims.begin + 1];

@@ -212,6 +212,7 @@ static const struct {
     {"[8]<=[8]", "two dimensions"},
     {"[2,2,2]<=[8]", "two dimensions"},
     {"[2,4]<=[9]", "the groups hold 8 devices, the iota 9"},
+    {"[4294967296,4294967296]<=[9]", "the groups hold 2^63 or more devices, the iota 9"},
     {"[2,4]<=[2,4]", "T(…), the order"},
     {"mesh['a'=2]", "'{' before the axes"},
     {"mesh['a'=2] {'b'}", "no axis of the mesh"},
