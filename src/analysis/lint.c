@@ -151,6 +151,22 @@ bool lint_is_oversized(const Lint *lint, InstId id) {
   return false;
 }
 
+/* ---- texts ---- */
+
+bool lint_next_number(const char *text, uint32_t *at, uint32_t end, int64_t *number) {
+  while (*at < end && text[*at] != '-' && (text[*at] < '0' || text[*at] > '9'))
+    (*at)++;
+  if (*at == end) return false;
+  bool is_negative = text[*at] == '-';
+  *at += is_negative;
+  *number = 0;
+  for (; *at < end && text[*at] >= '0' && text[*at] <= '9'; (*at)++) {
+    if (*number < INT64_MAX / 20) *number = *number * 10 + (text[*at] - '0');
+  }
+  if (is_negative) *number = -*number;
+  return true;
+}
+
 /* ---- layouts ---- */
 
 static const char NO_FAULT[] = "";

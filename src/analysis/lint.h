@@ -83,6 +83,10 @@ Inference lint_inference(Lint *lint, InstId id, InferSpec *spec);
 /* The value of a key in frontend_attributes, without quotes; false when there is none. */
 bool lint_frontend(const Lint *lint, InstId id, const char *key, Str *value); /* lint_frontend.c */
 
+/* The next number of a list from `*at` on, which is then behind it; false when there is none before
+ * `end`. One that is beyond 64 bits is only large. */
+bool lint_next_number(const char *text, uint32_t *at, uint32_t end, int64_t *number);
+
 /* More dimensions than anybody has: then no shapes are told, as that takes quadratic time. */
 enum { MAX_RANK = 1024 };
 bool lint_is_oversized(const Lint *lint, InstId id);

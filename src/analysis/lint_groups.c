@@ -42,18 +42,6 @@ static int64_t count_of(const Lint *lint, GroupMode mode) {
   return fits ? count : 1;
 }
 
-/* Reads a number at `*at`; -1 when there is none before `end`. */
-static int64_t next_number(const char *text, uint32_t *at, uint32_t end) {
-  while (*at < end && (text[*at] < '0' || text[*at] > '9'))
-    (*at)++;
-  if (*at == end) return -1;
-  int64_t number = 0;
-  for (; *at < end && text[*at] >= '0' && text[*at] <= '9'; (*at)++) {
-    if (number < INT32_MAX) number = number * 10 + (text[*at] - '0');
-  }
-  return number;
-}
-
 /* A group without devices: nothing but blanks between two braces inside of the list. */
 static uint32_t find_empty_group(const char *text, Span list) {
   uint32_t opener = NO_OFFSET;
@@ -79,18 +67,20 @@ static void lint_listed(Lint *lint, InstId id, const Attr *attr) {
     return;
   }
   uint32_t count = 0;
-  for (uint32_t at = attr->text.begin; next_number(text, &at, attr->text.end) >= 0;)
+  int64_t device = 0;
+  for (uint32_t at = attr->text.begin; lint_next_number(text, &at, attr->text.end, &device);)
     count++;
   bool *is_seen = arena_zarray(lint->scratch, bool, count);
   for (uint32_t at = attr->text.begin, i = 0; i < count; i++) {
-    int64_t device = next_number(text, &at, attr->text.end);
-    if (device < count && !is_seen[device]) {
+    lint_next_number(text, &at, attr->text.end, &device);
+    if (device >= 0 && device < count && !is_seen[device]) {
       is_seen[device] = true;
       continue;
     }
     lint_find_at(lint, LINT_REPLICA_GROUPS, id, DIAG_AT(at - 1),
-                 device < count ? "device %" PRId64 " is in its groups twice"
-                                : "device %" PRId64 " is too large for groups of %u devices",
+                 device < 0       ? "device %" PRId64 " is negative"
+                 : device < count ? "device %" PRId64 " is in its groups twice"
+                                  : "device %" PRId64 " is too large for groups of %u devices",
                  device, count);
     return;
   }

@@ -51,21 +51,6 @@ static uint32_t find_char(const char *text, uint32_t begin, uint32_t end, char w
   return begin;
 }
 
-/* The next number from `*at` on; false when there is none before `end`. */
-static bool next_number(const char *text, uint32_t *at, uint32_t end, int64_t *number) {
-  while (*at < end && text[*at] != '-' && (text[*at] < '0' || text[*at] > '9'))
-    (*at)++;
-  if (*at == end) return false;
-  bool is_negative = text[*at] == '-';
-  *at += is_negative;
-  *number = 0;
-  for (; *at < end && text[*at] >= '0' && text[*at] <= '9'; (*at)++) {
-    if (*number < INT64_MAX / 20) *number = *number * 10 + (text[*at] - '0');
-  }
-  if (is_negative) *number = -*number;
-  return true;
-}
-
 /* Behind the bracket that closes the one at `begin`; quoted text has none. */
 static uint32_t skip_braces(const char *text, uint32_t begin, uint32_t end) {
   uint32_t depth = 0;
@@ -102,7 +87,7 @@ static int64_t multiply(int64_t a, int64_t b) {
 static uint64_t hash_numbers(const char *text, Span list) {
   uint64_t hash = HASH_SEED;
   int64_t number;
-  while (next_number(text, &list.begin, list.end, &number))
+  while (lint_next_number(text, &list.begin, list.end, &number))
     hash = hash_mix(hash, (uint64_t)number);
   return hash;
 }
@@ -127,7 +112,7 @@ static void read_tiled(const char *text, uint32_t begin, uint32_t end, Tile *til
   tile->num_dims = num_dims - tile->num_others;
   tile->num_tiles = tile->num_devices = 1;
   int64_t size;
-  for (uint32_t i = 0, at = begin; next_number(text, &at, dims.end, &size); i++) {
+  for (uint32_t i = 0, at = begin; lint_next_number(text, &at, dims.end, &size); i++) {
     tile->num_devices = multiply(tile->num_devices, size);
     if (i < tile->num_dims) tile->num_tiles = multiply(tile->num_tiles, size);
   }
@@ -146,7 +131,7 @@ static Tile read_tile(const char *text, uint32_t begin, uint32_t end) {
     read_tiled(text, begin + devices.len, end, &tile);
   } else if (begins_with(text, begin, end, maximal)) {
     uint32_t at = begin + maximal.len;
-    tile.kind = next_number(text, &at, end, &tile.device) ? TILE_MAXIMAL : TILE_UNKNOWN;
+    tile.kind = lint_next_number(text, &at, end, &tile.device) ? TILE_MAXIMAL : TILE_UNKNOWN;
   }
   for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
     if (begins_with(text, begin, end, words[i])) tile = (Tile){.kind = TILE_WORD, .word = words[i]};
@@ -193,7 +178,7 @@ static const char *list_fault(Lint *lint, const Tile *tile, int64_t limit) {
   VEC(int64_t) devices = {0};
   int64_t device;
   uint32_t at = tile->devices.begin;
-  while (!fault && next_number(text, &at, tile->devices.end, &device)) {
+  while (!fault && lint_next_number(text, &at, tile->devices.end, &device)) {
     *vec_push(lint->scratch, &devices) = device;
     fault = device_fault(device, limit);
   }

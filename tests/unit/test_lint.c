@@ -435,6 +435,8 @@ static const Case wrong[] = {
     /* devices */
     {NULL, "x = f32[8] all-reduce(p), replica_groups={{0,1},{1,2}}, to_apply=add", "replica-groups",
      "device 1 is in its groups twice"},
+    {NULL, "x = f32[8] all-reduce(p), replica_groups={{0,-1}}, to_apply=add", "replica-groups",
+     "device -1 is negative"},
     {NULL, "x = f32[8] all-reduce(p), replica_groups={{0,4}}, to_apply=add", "replica-groups",
      "device 4 is too large"},
     {NULL, "x = f32[16] all-gather(p), dimensions={0}, replica_groups={{0,1},{2}}",
