@@ -276,8 +276,9 @@ uint32_t module_check_all(const Module *module, uint32_t max_errors, bool *is_br
   uint32_t num_errors = 0;
   for (checker.id = 0; checker.id < module->insts.len; checker.id++) {
     if (inst_get(module, checker.id)->flags & INST_DEAD) continue;
-    if (check_bytes(&checker) && check_inst(&checker)) continue;
-    is_broken[checker.id] = true;
+    bool is_consistent = check_bytes(&checker) && check_inst(&checker);
+    is_broken[checker.id] = !is_consistent || checker.total_parts > MAX_TOTAL_PARTS;
+    if (is_consistent) continue;
     num_errors++;
     if (num_errors == max_errors) checker.diags = NULL;
   }

@@ -16,7 +16,8 @@
 rh_status module_check(const Module *module, rh_diags *diags);
 
 /* The same for all instructions: marks those that contradict themselves, by InstId, and returns how
- * many there are; `diags` gets the first `max_errors`, all if that is 0. */
+ * many there are; `diags` gets the first `max_errors`, all if that is 0. From where the shapes have
+ * more parts than can be looked at all are marked. */
 uint32_t module_check_all(const Module *module, uint32_t max_errors, bool *is_broken,
                           rh_diags *diags);
 

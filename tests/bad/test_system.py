@@ -263,6 +263,16 @@ class Huge(ToolTest):
             ["HloModule m", "ENTRY e {", "t0 = f32[] parameter(0)", *lines, *more, "}"]
         )
 
+    def test_parts_that_are_only_inferred(self):
+        shape = "(" + ", ".join(["f32[]"] * 200_000) + ")"
+        self.check(
+            f"HloModule m\nENTRY e {{ p = {shape} parameter(0)\n"
+            + "".join(f"t{i} = tuple(p), sharding={{replicated}}\n" for i in range(400_000))
+            + "ROOT r = tuple(p) }",
+            3,
+            "more than 2^24 parts",
+        )
+
     def test_tuples_that_double(self):
         self.check(self.tuples(1000), 3, "would have more than 4194304 parts")
         self.check(
