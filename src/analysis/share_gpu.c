@@ -179,6 +179,7 @@ ShareHint gpu_share_hint(const Module *module, InstId user, uint32_t user_part, 
     }
     case OPCODE_CUSTOM_CALL: return is_bias(module, user, user_part, index) ? SHARE_YES : SHARE_NO;
     case OPCODE_FUSION: {
+      if (index >= comp_get(module, inst_callees(module, user)[0])->params.len) return SHARE_NO;
       const Shape *result =
           shape_get(&module->shapes, shape_part(&module->shapes, inst->shape, user_part));
       if (!has_same_elements(result, inst_shape(module, inst_operand(module, user, index)))) {

@@ -1,13 +1,8 @@
 #include "analysis/buffer_assignment.h"
 
-#include "support.h"
+#include "live_fixture.h"
 
-#define P "p = f32[4] parameter(0)\n"
-#define COND "cond { cp = f32[4] parameter(0)\n ROOT ct = pred[] constant(true) }\n"
-#define G "g { gq = f32[4] parameter(0)\n ROOT ga = f32[4] reverse(gq), dimensions={0} }\n"
 #define SUM "sum { l = f32[] parameter(0)\n m = f32[] parameter(1)\n ROOT s = f32[] add(l, m) }\n"
-#define DUS_OPERANDS "w = f32[1] constant({1})\n i = s32[] constant(0)\n"
-#define REVERSE(name, operand) name " = f32[4] reverse(" operand "), dimensions={0}\n"
 #define LARGE(name, operand) name " = f32[32] broadcast(" operand "), dimensions={}\n"
 
 /* Allocations in their order: kind, size, `:` and what is in them, `@` before an offset that is not
@@ -107,21 +102,23 @@ static const char *kind_text(const Allocation *allocation) {
   }
 }
 
-static const char *allocations_text(const Fixture *fixture, const ValueAnalysis *values,
+static const char *allocations_text(const LiveFixture *fixture,
                                     const BufferAssignment *assignment) {
+  const ValueAnalysis *values = &fixture->values;
+  Arena *out = fixture->base.out;
   const char *text = NULL;
   for (uint32_t i = 0; i < assignment->allocations.len; i++) {
     const Allocation *allocation = &assignment->allocations.data[i];
-    text_add(fixture->out, &text, "%s%lld", kind_text(allocation), (long long)allocation->bytes);
+    text_add(out, &text, "%s%lld", kind_text(allocation), (long long)allocation->bytes);
     const char *separator = ":";
     for (ValueId id = 0; id < values->flow.values.len; id++) {
       if (assignment->of[values->buffers.of[id]] != i) continue;
       HloValue value = values->flow.values.data[id];
       Str name = inst_name(fixture->module, value.inst);
-      text = arena_printf(fixture->out, "%s%s%.*s", text, separator, (int)name.len, name.data);
-      if (value.part) text = arena_printf(fixture->out, "%s:%u", text, value.part);
+      text = arena_printf(out, "%s%s%.*s", text, separator, (int)name.len, name.data);
+      if (value.part) text = arena_printf(out, "%s:%u", text, value.part);
       if (assignment->offsets[id]) {
-        text = arena_printf(fixture->out, "%s@%lld", text, (long long)assignment->offsets[id]);
+        text = arena_printf(out, "%s@%lld", text, (long long)assignment->offsets[id]);
       }
       separator = ",";
     }
@@ -130,17 +127,11 @@ static const char *allocations_text(const Fixture *fixture, const ValueAnalysis 
 }
 
 START_TEST(allocations_match_table) {
-  Fixture fixture = fixture_parse_format("HloModule m%s\n%s\nENTRY e {\n%s}\n", rows[_i].header,
-                                         rows[_i].comps, rows[_i].body);
-  const Module *module = fixture.module;
-  Schedule schedule = schedule_in_text_order(module, fixture.out);
-  ValueAnalysis values = value_analysis_build(module, fixture.out, fixture.scratch);
-  LiveRanges ranges = live_ranges_build(module, &values.graph, &values.flow, &values.buffers,
-                                        &schedule, fixture.out, fixture.scratch);
-  BufferAssignment assignment =
-      buffer_assignment_run(module, &values, &ranges, 64, fixture.out, fixture.scratch);
-  check_text(allocations_text(&fixture, &values, &assignment), rows[_i].allocations, rows[_i].name);
-  fixture_free(&fixture);
+  LiveFixture fixture = live_fixture_of(rows[_i].header, rows[_i].comps, rows[_i].body);
+  BufferAssignment assignment = buffer_assignment_run(
+      fixture.module, &fixture.values, &fixture.ranges, 64, fixture.base.out, fixture.base.scratch);
+  check_text(allocations_text(&fixture, &assignment), rows[_i].allocations, rows[_i].name);
+  fixture_free(&fixture.base);
 }
 END_TEST
 

@@ -1,12 +1,6 @@
 #include "analysis/heap_simulator.h"
 
-#include "analysis/liveness.h"
-#include "support.h"
-
-#define P "p = f32[4] parameter(0)\n"
-#define COND "cond { cp = f32[4] parameter(0)\n ROOT ct = pred[] constant(true) }\n"
-#define G "g { gq = f32[4] parameter(0)\n ROOT ga = f32[4] reverse(gq), dimensions={0} }\n"
-#define DUS_OPERANDS "w = f32[1] constant({1})\n i = s32[] constant(0)\n"
+#include "live_fixture.h"
 
 /* What is asked for step by step: +VALUE allocates, VALUE=OTHER shares, -VALUE frees, with the
  * bytes of what is allocated. */
@@ -57,74 +51,64 @@ static const struct {
      P "a = f32[4] abs(p)\n ROOT r = f32[4] tanh(a)\n", "+p(16) +a(16) -p r=p -a -r"},
 };
 
-static const char *value_text(const Fixture *fixture, const Dataflow *flow, ValueId id) {
-  const HloValue *value = &flow->values.data[id];
-  Str name = inst_name(fixture->module, value->inst);
-  const char *part = value->part ? arena_printf(fixture->out, ":%u", value->part) : "";
-  return arena_printf(fixture->out, "%.*s%s", (int)name.len, name.data, part);
+static HeapTrace simulate(const LiveFixture *fixture) {
+  HeapQuery query = {.module = fixture->module,
+                     .flow = &fixture->values.flow,
+                     .buffers = &fixture->values.buffers,
+                     .ranges = &fixture->ranges};
+  return heap_simulate(&query, fixture->base.out, fixture->base.scratch);
 }
 
-static const char *trace_text(const Fixture *fixture, const Dataflow *flow,
-                              const HeapTrace *trace) {
+static const char *value_text(const LiveFixture *fixture, ValueId id) {
+  const HloValue *value = &fixture->values.flow.values.data[id];
+  Str name = inst_name(fixture->module, value->inst);
+  const char *part = value->part ? arena_printf(fixture->base.out, ":%u", value->part) : "";
+  return arena_printf(fixture->base.out, "%.*s%s", (int)name.len, name.data, part);
+}
+
+static const char *trace_text(const LiveFixture *fixture, const HeapTrace *trace) {
+  Arena *out = fixture->base.out;
   const char *text = NULL;
   for (uint32_t i = 0; i < trace->events.len; i++) {
     HeapEvent event = trace->events.data[i];
-    const char *value = value_text(fixture, flow, event.value);
+    const char *value = value_text(fixture, event.value);
     switch (event.kind) {
-      case HEAP_ALLOC:
-        text_add(fixture->out, &text, "+%s(%lld)", value, (long long)event.bytes);
-        break;
-      case HEAP_SHARE:
-        text_add(fixture->out, &text, "%s=%s", value, value_text(fixture, flow, event.with));
-        break;
-      default: text_add(fixture->out, &text, "-%s", value); break;
+      case HEAP_ALLOC: text_add(out, &text, "+%s(%lld)", value, (long long)event.bytes); break;
+      case HEAP_SHARE: text_add(out, &text, "%s=%s", value, value_text(fixture, event.with)); break;
+      default: text_add(out, &text, "-%s", value); break;
     }
   }
   return text;
 }
 
 START_TEST(trace_matches_table) {
-  Fixture fixture = fixture_parse_format("HloModule m%s\n%s\nENTRY e {\n%s}\n", rows[_i].header,
-                                         rows[_i].comps, rows[_i].body);
-  const Module *module = fixture.module;
-  Schedule schedule = schedule_in_text_order(module, fixture.out);
-  ValueAnalysis values = value_analysis_build(module, fixture.out, fixture.scratch);
-  LiveRanges ranges = live_ranges_build(module, &values.graph, &values.flow, &values.buffers,
-                                        &schedule, fixture.out, fixture.scratch);
-  HeapQuery query = {
-      .module = module, .flow = &values.flow, .buffers = &values.buffers, .ranges = &ranges};
-  HeapTrace trace = heap_simulate(&query, fixture.out, fixture.scratch);
-  check_text(trace_text(&fixture, &values.flow, &trace), rows[_i].trace, rows[_i].name);
-  fixture_free(&fixture);
+  LiveFixture fixture = live_fixture_of(rows[_i].header, rows[_i].comps, rows[_i].body);
+  HeapTrace trace = simulate(&fixture);
+  check_text(trace_text(&fixture, &trace), rows[_i].trace, rows[_i].name);
+  fixture_free(&fixture.base);
 }
 END_TEST
 
 /* Ticks count what has bytes; buffers are in the order of the ids of values that are allocated,
  * which is that of the graph and not of time. */
 START_TEST(requests_are_buffers) {
-  Fixture fixture = fixture_parse("HloModule m\nENTRY e {\n" P
-                                  "b = f32[4] sine(p)\n a = f32[4] abs(p)\n"
-                                  "e = f32[0] slice(p), slice={[0:0]}\n"
-                                  "c = f32[4] negate(a)\n ROOT r = f32[4] add(c, b)\n}\n");
-  const Module *module = fixture.module;
-  Schedule schedule = schedule_in_text_order(module, fixture.out);
-  ValueAnalysis values = value_analysis_build(module, fixture.out, fixture.scratch);
-  LiveRanges ranges = live_ranges_build(module, &values.graph, &values.flow, &values.buffers,
-                                        &schedule, fixture.out, fixture.scratch);
-  HeapQuery query = {
-      .module = module, .flow = &values.flow, .buffers = &values.buffers, .ranges = &ranges};
-  HeapTrace trace = heap_simulate(&query, fixture.out, fixture.scratch);
-  check_text(trace_text(&fixture, &values.flow, &trace),
-             "+p(16) +b(16) +a(16) +e(0) -e -a c=a -c r=c -b -p -r", "trace");
+  LiveFixture fixture = live_fixture_of("", "",
+                                        P
+                                        "b = f32[4] sine(p)\n a = f32[4] abs(p)\n"
+                                        "e = f32[0] slice(p), slice={[0:0]}\n"
+                                        "c = f32[4] negate(a)\n ROOT r = f32[4] add(c, b)\n");
+  Arena *out = fixture.base.out;
+  HeapTrace trace = simulate(&fixture);
+  check_text(trace_text(&fixture, &trace), "+p(16) +b(16) +a(16) +e(0) -e -a c=a -c r=c -b -p -r",
+             "trace");
   HeapRequests requests =
-      heap_requests(&trace, values.flow.values.len, 64, fixture.out, fixture.scratch);
+      heap_requests(&trace, fixture.values.flow.values.len, 64, out, fixture.base.scratch);
   const PackProblem *problem = &requests.problem;
   const char *text = NULL;
   for (uint32_t i = 0; i < problem->num_buffers; i++) {
     const PackBuffer *buffer = &problem->buffers[i];
     for (uint32_t k = buffer->first_range; k < buffer->first_range + buffer->num_ranges; k++) {
-      text_add(fixture.out, &text, "%u:%s=%lld-%lld", i,
-               value_text(&fixture, &values.flow, requests.values[k]),
+      text_add(out, &text, "%u:%s=%lld-%lld", i, value_text(&fixture, requests.values[k]),
                (long long)problem->ranges[k].begin, (long long)problem->ranges[k].end);
     }
     ck_assert_int_eq(buffer->bytes, 16);
@@ -132,7 +116,7 @@ START_TEST(requests_are_buffers) {
     ck_assert_int_eq(buffer->alignment, 64);
   }
   check_text(text, "0:p=0-9 1:a=2-4 1:c=4-6 1:r=6-10 2:b=1-8", "requests");
-  fixture_free(&fixture);
+  fixture_free(&fixture.base);
 }
 END_TEST
 

@@ -1,14 +1,6 @@
 #include "analysis/liveness.h"
 
-#include "support.h"
-
-#define P "p = f32[4] parameter(0)\n"
-#define PAIR "(f32[4], f32[4])"
-#define GTE(name, tuple, index) name " = f32[4] get-tuple-element(" tuple "), index=" index "\n"
-#define G "g { gq = f32[4] parameter(0)\n ROOT ga = f32[4] reverse(gq), dimensions={0} }\n"
-#define COND "cond { cp = f32[4] parameter(0)\n ROOT ct = pred[] constant(true) }\n"
-#define DUS_OPERANDS "w = f32[1] constant({1})\n i = s32[] constant(0)\n"
-#define REVERSE(name, operand) name " = f32[4] reverse(" operand "), dimensions={0}\n"
+#include "live_fixture.h"
 
 /* Bytes while each instruction of the program runs, parameters included. Where values share a
  * buffer and one hands over to the next, XLA counted both: the second column has such places
