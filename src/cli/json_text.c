@@ -26,3 +26,10 @@ void json_add_int(cJSON *object, const char *key, int64_t value) {
   snprintf(digits, sizeof digits, "%" PRId64, value);
   cJSON_AddRawToObject(object, key, digits);
 }
+
+cJSON *json_add_item(cJSON *list) {
+  cJSON *item = cJSON_CreateObject();
+  if (cJSON_AddItemToArray(list, item)) return item;
+  cJSON_Delete(item);
+  return NULL;
+}

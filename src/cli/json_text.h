@@ -13,4 +13,7 @@ void json_add_text(cJSON *object, const char *key, const char *text, size_t leng
 /* As digits: doubles would round what is beyond 2^53. */
 void json_add_int(cJSON *object, const char *key, int64_t value);
 
+/* An object at the end of a list; NULL, which cJSON takes, without memory. */
+cJSON *json_add_item(cJSON *list);
+
 #endif

@@ -107,13 +107,12 @@ static void add_blocking(const RematJob *job, cJSON *object) {
   cJSON *live = cJSON_AddArrayToObject(blocking, "live");
   for (size_t i = 0; i < job->blocking.len; i++) {
     const rh_live_buffer *buffer = &job->blocking.buffers[i];
-    cJSON *item = cJSON_CreateObject();
+    cJSON *item = json_add_item(live);
     add_text(item, "instruction", buffer->instruction);
     add_text(item, "opcode", buffer->opcode);
     json_add_int(item, "bytes", buffer->bytes);
     cJSON_AddStringToObject(item, "reason", buffer->reason);
     cJSON_AddStringToObject(item, "explanation", buffer->explanation);
-    cJSON_AddItemToArray(live, item);
   }
 }
 

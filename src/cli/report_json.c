@@ -42,11 +42,10 @@ static void add_stages(const ReportJob *job, cJSON *object) {
   cJSON *list = cJSON_AddArrayToObject(object, "stages");
   for (size_t i = 0; i < job->num_stages; i++) {
     const DumpStage *stage = &job->stages[i];
-    cJSON *item = cJSON_CreateObject();
+    cJSON *item = json_add_item(list);
     json_add_text(item, "stage", stage->stage, strlen(stage->stage));
     json_add_text(item, "file", stage->path, strlen(stage->path));
     cJSON_AddBoolToObject(item, "is_scheduled", stage->is_scheduled);
-    cJSON_AddItemToArray(list, item);
   }
 }
 
@@ -77,7 +76,7 @@ static void add_live(const rh_report *report, cJSON *object) {
   cJSON *live = cJSON_AddArrayToObject(object, "live_at_peak");
   for (size_t i = 0; i < report->num_live; i++) {
     const rh_live_value *value = &report->live[i];
-    cJSON *item = cJSON_CreateObject();
+    cJSON *item = json_add_item(live);
     add_text(item, "name", value->name);
     json_add_int(item, "bytes", value->bytes);
     add_text(item, "opcode", value->opcode);
@@ -91,7 +90,6 @@ static void add_live(const rh_report *report, cJSON *object) {
     add_known(item, "begin", value->begin, 0);
     add_known(item, "end", value->end, 0);
     json_add_int(item, "aliases", (int64_t)value->num_aliases);
-    cJSON_AddItemToArray(live, item);
   }
 }
 
@@ -100,12 +98,11 @@ static void add_sums(const rh_report *report, rh_sum_kind kind, const char *key,
   cJSON *list = cJSON_AddArrayToObject(object, key);
   for (size_t i = 0; i < report->sums[kind].len; i++) {
     const rh_sum *sum = &report->sums[kind].list[i];
-    cJSON *item = cJSON_CreateObject();
+    cJSON *item = json_add_item(list);
     add_text(item, name, sum->name);
     if (kind == RH_BY_SOURCE) add_known(item, "source_line", sum->line, 1);
     json_add_int(item, "bytes", sum->bytes);
     json_add_int(item, "values", (int64_t)sum->num_values);
-    cJSON_AddItemToArray(list, item);
   }
 }
 
@@ -113,12 +110,11 @@ static void add_scopes(const rh_report *report, cJSON *object) {
   cJSON *list = cJSON_AddArrayToObject(object, "by_scope");
   for (size_t i = 0; i < report->num_scopes; i++) {
     const rh_scope *scope = &report->scopes[i];
-    cJSON *item = cJSON_CreateObject();
+    cJSON *item = json_add_item(list);
     add_text(item, "scope", scope->path);
     json_add_int(item, "depth", scope->depth);
     json_add_int(item, "bytes", scope->bytes);
     json_add_int(item, "values", (int64_t)scope->num_values);
-    cJSON_AddItemToArray(list, item);
   }
 }
 
@@ -160,14 +156,13 @@ typedef struct ChangeList {
 
 static void add_change(void *context, const rh_change *change) {
   ChangeList *changes = context;
-  cJSON *item = cJSON_CreateObject();
+  cJSON *item = json_add_item(changes->list);
   add_text(item, changes->name, change->name);
   if (changes->kind == RH_BY_SOURCE) add_known(item, "source_line", change->line, 1);
   json_add_int(item, "before_bytes", change->before_bytes);
   json_add_int(item, "after_bytes", change->after_bytes);
   json_add_int(item, "before_values", (int64_t)change->before_num_values);
   json_add_int(item, "after_values", (int64_t)change->after_num_values);
-  cJSON_AddItemToArray(changes->list, item);
 }
 
 static void add_changes(const ReportJob *before, const ReportJob *after, rh_sum_kind kind,
