@@ -70,14 +70,15 @@ InstId cost_known_inst(const Module *module, const CostTable *table, InstId id) 
   return id < table->num_insts ? id : NO_ID;
 }
 
-CompId cost_known_comp(const Module *module, const CostTable *table, CompId id) {
+/* The same for a computation. */
+static CompId known_comp(const Module *module, const CostTable *table, CompId id) {
   if (id >= table->num_comps) id = comp_get(module, id)->origin;
   return id < table->num_comps ? id : NO_ID;
 }
 
 static Cost callee_cost(const Module *module, const CostTable *table, InstId id, uint32_t index) {
   if (index >= inst_get(module, id)->num_callees) return (Cost){0};
-  CompId comp = cost_known_comp(module, table, inst_callees(module, id)[index]);
+  CompId comp = known_comp(module, table, inst_callees(module, id)[index]);
   return comp == NO_ID ? (Cost){0} : table->comps[comp];
 }
 
@@ -464,6 +465,6 @@ Cost cost_of_inst(const Module *module, const CostTable *table, InstId id, Arena
 }
 
 Cost cost_total(const Module *module, const CostTable *table) {
-  CompId entry = cost_known_comp(module, table, module->entry);
+  CompId entry = known_comp(module, table, module->entry);
   return entry == NO_ID ? (Cost){0} : table->comps[entry];
 }

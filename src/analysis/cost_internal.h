@@ -57,10 +57,9 @@ static inline WindowDim cost_window_dim(IntSlice window, uint32_t dim) {
   return result;
 }
 
-/* The instruction or computation whose entry in the table holds for this one: itself, or for what
- * was cloned after cost_analyze what it was made from. NO_ID when there is none. */
+/* The instruction whose entry in the table holds for this one: itself, or for what was cloned after
+ * cost_analyze what it was made from. NO_ID when there is none. */
 InstId cost_known_inst(const Module *module, const CostTable *table, InstId id);
-CompId cost_known_comp(const Module *module, const CostTable *table, CompId id);
 
 /* Sum of all leaves of the result and of all operands, of a tuple operand its table only: what
  * HloCostAnalysis assumes unless an opcode has a rule of its own. */

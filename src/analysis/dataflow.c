@@ -570,7 +570,9 @@ Dataflow dataflow_build(const Module *module, const CallGraph *graph, Arena *out
   return flow;
 }
 
-bool dataflow_is_use(const Module *module, uint32_t part, InstId user) {
+/* Whether `user`, which reads an instruction that holds the value at `part`, uses the value:
+ * tuples, get-tuple-elements and copies pass nested parts on without looking at them. */
+static bool uses_part(const Module *module, uint32_t part, InstId user) {
   switch (inst_get(module, user)->opcode) {
     case OPCODE_GET_TUPLE_ELEMENT:
     case OPCODE_COPY: return part == 0;
@@ -604,7 +606,7 @@ void dataflow_visit_uses(const Module *module, const Dataflow *flow, ValueId val
     for (uint32_t k = 0; k < users.len; k++) {
       InstId user = id_list(module, users)[k];
       /* A root counts as a use of what it returns, whether or not it looks at it. */
-      bool is_use = dataflow_is_use(module, position.part, user) ||
+      bool is_use = uses_part(module, position.part, user) ||
                     (inst_is_root(module, user) && has_position_at(flow, value, user));
       if (is_use) visit(context, user, position);
     }

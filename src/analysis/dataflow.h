@@ -41,10 +41,6 @@ static inline ValueId dataflow_value(const Dataflow *dataflow, InstId id, uint32
   return dataflow->parts.data[dataflow->first_part[id] + part];
 }
 
-/* Whether `user`, which reads an instruction that holds the value at `part`, uses the value:
- * tuples, get-tuple-elements and copies pass nested parts on without looking at them. */
-bool dataflow_is_use(const Module *module, uint32_t part, InstId user);
-
 /* Calls visit(context, user, position) for each instruction that uses a value and each position at
  * which it does (HloValue::ComputeUses). */
 typedef void (*UseVisitor)(void *context, InstId user, HloPosition position);

@@ -2,7 +2,6 @@
  * custom-call says which result a buffer among its operands becomes, and there is one writer at
  * most. Source: VerifyBuffers. */
 #include "analysis/lint.h"
-#include "ir/infer_shape_internal.h"
 
 static bool fail(Lint *lint, InstId id, const char *what) {
   return lint_find_inst(lint, LINT_BUFFER, id, "%s", what);

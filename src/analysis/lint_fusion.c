@@ -3,7 +3,6 @@
 
 #include "analysis/lint.h"
 #include "analysis/side_effect.h"
-#include "ir/infer_shape_internal.h"
 
 /* ---- fusions ---- */
 

@@ -74,7 +74,9 @@ static void print_line(const Input *input, size_t offset, FILE *out) {
   fprintf(out, "%*s^\n", caret + (is_cut_before ? 5 : 2), "");
 }
 
-void place_find(const Input *input, size_t offset, Place *place) {
+/* `*place`, at first {0}, is where the search before ended. Places in the order of the text take
+ * one pass. */
+static void find_place(const Input *input, size_t offset, Place *place) {
   if (place->line == 0 || offset < place->offset) *place = (Place){.line = 1};
   size_t pos = place->offset;
   for (;;) {
@@ -138,8 +140,8 @@ void messages_print(const Input *input, const rh_diags *diags) {
     rh_diag diag = rh_diags_get(diags, i);
     bool has_place = diag.offset != RH_NO_OFFSET && diag.offset <= input->length;
     bool has_opener = diag.opener_offset != RH_NO_OFFSET && diag.opener_offset <= input->length;
-    if (has_place) place_find(input, diag.offset, &place);
-    if (has_opener) place_find(input, diag.opener_offset, &opener);
+    if (has_place) find_place(input, diag.offset, &place);
+    if (has_opener) find_place(input, diag.opener_offset, &opener);
     print(input, &diag, has_place ? &place : NULL, has_opener ? &opener : NULL);
   }
 }

@@ -28,10 +28,6 @@ typedef struct Place {
   size_t offset, line, column, line_begin;
 } Place;
 
-/* Finds an offset; `*place`, at first {0}, is where the search before ended. Places in the order of
- * the text take one pass. */
-void place_find(const Input *input, size_t offset, Place *place);
-
 /* One diagnostic as a JSON object, its keys as in the manual page. `place` and `opener` may be
  * NULL. */
 void messages_print_json(const Input *input, const rh_diag *diag, const Place *place,

@@ -16,7 +16,7 @@ static bool has_identity(const Identities *identities, Str name) {
   return false;
 }
 
-void identities_add(Identities *identities, Str name) {
+static void identities_add(Identities *identities, Str name) {
   if (has_identity(identities, name)) return;
   id_table_add(&identities->table, identities->arena, hash_str(name), identities->names.len);
   *vec_push(identities->arena, &identities->names) = name;

@@ -18,8 +18,6 @@ typedef struct Identities {
   IdTable table;
 } Identities;
 
-void identities_add(Identities *identities, Str name);
-
 /* The name in the list that `name` goes back to: itself, or without suffixes that clones have;
  * itself when neither is there. */
 Str identity_of(const Identities *identities, Str name);

@@ -401,7 +401,9 @@ static bool is_surrogate(uint32_t rune) {
   return rune >= 0xD800 && rune <= 0xDFFF;
 }
 
-bool lex_check_escapes(const char *text, uint32_t pos, uint32_t end, uint32_t *bad) {
+/* True when `text` from `pos` (inside a string's quotes) to `end` has only escapes that
+ * absl::CUnescape knows; `*bad` is the first other one. */
+static bool check_escapes(const char *text, uint32_t pos, uint32_t end, uint32_t *bad) {
   while (pos < end) {
     if (text[pos] != '\\') {
       pos++;
@@ -444,7 +446,7 @@ static void lex_string(Lexer *lexer) {
   uint32_t end = scan_string(lexer, begin, &has_escapes);
   if (!end) return;
   uint32_t bad;
-  if (has_escapes && !lex_check_escapes(lexer->text, begin + 1, end - 1, &bad)) {
+  if (has_escapes && !check_escapes(lexer->text, begin + 1, end - 1, &bad)) {
     error_at(lexer, bad, "unknown escape in a string");
     return;
   }

@@ -105,8 +105,4 @@ uint32_t text_line_end(const char *text, uint32_t length, uint32_t pos);
 /* A token as messages call it: `'{'`, `name`, `end of text`. */
 const char *tok_kind_text(TokKind kind);
 
-/* True when `text` from `pos` (inside a string's quotes) to `end` has only escapes that
- * absl::CUnescape knows; `*bad` is the first other one. */
-bool lex_check_escapes(const char *text, uint32_t pos, uint32_t end, uint32_t *bad);
-
 #endif

@@ -366,7 +366,7 @@ static bool parse_counted_index(Parser *parser) {
 }
 
 /* '{' (index ':' '(' operand ',' index ')' ','?)* '}' */
-bool parse_aliasing(Parser *parser) {
+static bool parse_aliasing(Parser *parser) {
   uint32_t opener = tok(parser)->begin;
   if (!parse_token(parser, TOK_LBRACE, "before the aliases")) return false;
   while (!at(parser, TOK_RBRACE)) {
@@ -599,7 +599,7 @@ bool parse_original_array(Parser *parser) {
 
 /* '{' '[' synthetic_call ']' '}' | '{' tree (',' '[' string ']')? '}', the tree being any sequence
  * of parentheses, commas and original arrays: XLA does not look closer. */
-bool parse_original_value(Parser *parser) {
+static bool parse_original_value(Parser *parser) {
   uint32_t opener = tok(parser)->begin;
   if (!parse_token(parser, TOK_LBRACE, "before the original value")) return false;
   if (eat(parser, TOK_LBRACKET)) {

@@ -50,7 +50,8 @@ bool parse_fail_opened(Parser *parser, uint32_t offset, uint32_t opener, const c
   return set_error(parser, offset, opener, message);
 }
 
-Str parse_shown(const Parser *parser) {
+/* The current token as shown in messages. */
+static Str shown_token(const Parser *parser) {
   enum { SHOWN_LIMIT = 40 };
   const Token *token = tok(parser);
   const char *text = parser->lex.text + token->begin;
@@ -82,7 +83,7 @@ static bool is_next_line(const Parser *parser) {
 
 bool parse_expected(Parser *parser, const char *wanted) {
   const Token *token = tok(parser);
-  Str shown = parse_shown(parser);
+  Str shown = shown_token(parser);
   if (token->kind == TOK_ERROR) {
     if (!token->is_stray) return parse_fail(parser, token->begin, "%s", token->error);
     shown = (Str){parser->lex.text + token->begin, 1};
@@ -148,7 +149,7 @@ bool parse_name(Parser *parser, Str *name) {
     uint32_t before = parser->lex.prev_end;
     bool lacks_value = before && parser->lex.text[before - 1] == '=' && is_next_line(parser);
     if (is_word && !lacks_value) {
-      Str shown = parse_shown(parser);
+      Str shown = shown_token(parser);
       return parse_fail(parser, tok(parser)->begin,
                         "expected a name; '%.*s' means something else unless it is written %%%.*s",
                         (int)shown.len, shown.data, (int)shown.len, shown.data);

@@ -118,9 +118,6 @@ bool parse_check_closed(Parser *parser, TokKind close, uint32_t opener, const ch
 /* Adds `parser->error` to the diagnostics and takes it out. True when there may be more of them. */
 bool parse_report(Parser *parser);
 
-/* The current token as shown in messages. */
-Str parse_shown(const Parser *parser);
-
 bool parse_enter(Parser *parser, const char *what);
 static inline void parse_leave(Parser *parser) {
   parser->depth--;
@@ -230,9 +227,7 @@ bool parse_frontend_attributes(Parser *parser);
 bool parse_string_or_dict(Parser *parser);
 bool parse_sharding(Parser *parser);
 bool parse_replica_groups(Parser *parser);
-bool parse_original_value(Parser *parser);
 bool parse_original_array(Parser *parser);
-bool parse_aliasing(Parser *parser);
 bool parse_shape_index(Parser *parser);
 bool parse_double(Parser *parser, double *value);
 
