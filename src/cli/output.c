@@ -81,24 +81,29 @@ static mode_t default_mode(void) {
   return 0666 & ~mask;
 }
 
+static rh_status fail_to_open(Output *output, const char *what) {
+  free(output->temporary);
+  free(output->target);
+  return fail(output, what);
+}
+
 static rh_status open_temporary(Output *output, const struct stat *old) {
   output->target = resolve(output->path);
-  if (!output->target) return fail(output, strerror(errno));
+  if (!output->target) return fail_to_open(output, strerror(errno));
   size_t len = strlen(output->target);
   output->temporary = malloc(len + sizeof ".XXXXXX");
-  if (!output->temporary) return fail(output, "out of memory");
+  if (!output->temporary) return fail_to_open(output, "out of memory");
   memcpy(output->temporary, output->target, len);
   strcpy(output->temporary + len, ".XXXXXX");
   int fd = interrupt_make_temporary(output->temporary);
-  if (fd < 0) {
-    int error = errno;
-    free(output->temporary);
-    free(output->target);
-    return fail(output, strerror(error));
-  }
+  if (fd < 0) return fail_to_open(output, strerror(errno));
   fchmod(fd, old ? old->st_mode & 07777 : default_mode());
   output->file = fdopen(fd, "wb");
-  return output->file ? RH_OK : fail(output, strerror(errno));
+  if (output->file) return RH_OK;
+  close(fd);
+  unlink(output->temporary);
+  interrupt_forget_temporary(output->temporary);
+  return fail_to_open(output, "out of memory");
 }
 
 rh_status output_open(const char *path, const Options *options, Output *output) {
