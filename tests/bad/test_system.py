@@ -200,7 +200,9 @@ class Huge(ToolTest):
         self.assertLess(self.peak_bytes("report", "huge.hlo"), 400 * MEGA)
 
     def check_sharding(self, sharding):
-        self.check("HloModule m\nENTRY e { ROOT p = f32[] parameter(0), sharding={%s} }" % sharding, 0)
+        self.check(
+            "HloModule m\nENTRY e { ROOT p = f32[] parameter(0), sharding={%s} }" % sharding, 0
+        )
 
     def test_order_of_an_iota(self):
         count = 1_000_000
