@@ -181,8 +181,9 @@ static void print_peak(const ReportJob *job) {
   char bytes[RH_FORMAT_CHARS];
   rh_text at = job->report->memory.peak_instruction;
   rh_format_bytes(job->report->memory.peak_bytes, bytes);
-  fprintf(bounds_summary(job->options), "%s: peak %s at %.*s, memory model %s\n",
-          job->loaded.input.path, bytes, (int)at.length, at.data, job->report->memory_model);
+  fprintf(bounds_summary(job->options), "%s: peak %s%s%.*s, memory model %s\n",
+          job->loaded.input.path, bytes, at.length ? " at " : "", (int)at.length, at.data,
+          job->report->memory_model);
 }
 
 rh_status bounds_check(const Loaded *loaded, const Options *options) {

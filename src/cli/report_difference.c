@@ -90,9 +90,10 @@ static void print_figures(const rh_report *before, const rh_report *after,
   add_figure(&table, "taken over", was->aliased_bytes, is->aliased_bytes);
   add_figure(&table, "constants", was->constant_bytes, is->constant_bytes);
   table_print(&table, terminal);
-  fprintf(terminal->out, "  the peak was at %.*s, it is at %.*s\n",
-          (int)was->peak_instruction.length, was->peak_instruction.data,
-          (int)is->peak_instruction.length, is->peak_instruction.data);
+  rh_text from = was->peak_instruction, to = is->peak_instruction;
+  if (!from.length || !to.length) return; /* nothing lives */
+  fprintf(terminal->out, "  the peak was at %.*s, it is at %.*s\n", (int)from.length, from.data,
+          (int)to.length, to.data);
 }
 
 void report_print_difference(const ReportJob *before, const ReportJob *after,

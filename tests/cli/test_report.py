@@ -124,6 +124,18 @@ class Report(ReportTest):
                 self.assertIn("model.py", result.out + result.err)
                 self.assertNotIn("model.py:0", result.out + result.err)
 
+    def test_nothing_lives(self):
+        self.write("none.hlo", "HloModule none\nENTRY e { ROOT t = () tuple() }")
+        for args in (
+            ["report", "none.hlo"],
+            ["report", "none.hlo", "input.hlo"],
+            ["check", "none.hlo", "--max-peak=0"],
+        ):
+            out = self.expect(0, *args).out
+            self.assertIn(" 0 B", out)
+            self.assertNotIn("at ,", out)
+        self.assertEqual(self.report("none.hlo")["by_source"], [])
+
     def test_faults(self):
         self.expect(3, "report", "missing.hlo")
         self.expect(3, "report", "input.hlo", "missing.hlo")
