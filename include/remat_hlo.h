@@ -499,12 +499,17 @@ RH_API rh_status rh_live_ranges_print(const rh_live_ranges *ranges, const int64_
 
 typedef struct rh_dot_options {
   const char *memory_model;
-  int64_t min_bytes; /* larger results are shown, and who reads them; -1 = as max_nodes allows */
+  int64_t min_bytes; /* what is larger is shown; -1 = what matters and max_nodes allows */
   uint32_t max_nodes;
+  const char *filter; /* "peak", "all", "name:…", "regex:…", "scope:…", "computation:…" */
+  uint32_t num_hops;  /* of producers and readers around what the filter wants */
 } rh_dot_options;
 
 #define RH_DOT_OPTIONS_INIT \
-  { "xla-remat", -1, 120 }
+  { "xla-remat", -1, 80, "peak", 1 }
+
+/* Whether a graph may have this filter; a diagnostic says what is wrong with it. */
+RH_API rh_status rh_dot_check_filter(const char *filter, rh_diags *diags);
 
 /* Writes a scheduled module's graph for graphviz. RH_ERR_USAGE when the library was built without.
  */

@@ -189,6 +189,17 @@ static rh_status fail_usage(const char *what) {
   return RH_ERR_USAGE;
 }
 
+/* Before anything takes time. */
+static rh_status check_dot_filter(const Options *options) {
+  rh_diags *diags = rh_diags_new();
+  rh_status status = rh_dot_check_filter(options->dot_filter, diags);
+  if (status != RH_OK) {
+    fprintf(stderr, "remat-hlo: error: --dot-filter: %s\n", rh_diags_get(diags, 0).message);
+  }
+  rh_diags_free(diags);
+  return status;
+}
+
 static rh_status check_outputs(const Options *options) {
   const char *paths[] = {options->output, options->json, options->dump_memlog};
   rh_status status = output_check(paths, 3);
@@ -196,6 +207,7 @@ static rh_status check_outputs(const Options *options) {
 #ifndef REMAT_HLO_DOT
   if (options->dump_dot) return fail_usage("--dump-dot: this remat-hlo was built without graphviz");
 #endif
+  if (options->dump_dot && check_dot_filter(options) != RH_OK) return RH_ERR_USAGE;
   if (options->num_files == 1) return RH_OK;
   if (options->output && !path_is_directory(options->output)) {
     return fail_usage("several files need a folder to be written to: -o FOLDER/");

@@ -94,6 +94,8 @@ void options_init(Options *options) {
                        .trip_count = 1,
                        .dot_min_bytes = dot.min_bytes,
                        .dot_max_nodes = dot.max_nodes,
+                       .dot_filter = dot.filter,
+                       .dot_hops = dot.num_hops,
                        .packing = pack.packing,
                        .capacity_bytes = pack.capacity_bytes,
                        .max_steps = (int64_t)pack.max_steps,

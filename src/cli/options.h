@@ -50,6 +50,8 @@ typedef struct Options {
   const char *dump_dot;
   int64_t dot_min_bytes;
   int64_t dot_max_nodes;
+  const char *dot_filter;
+  int64_t dot_hops;
   const char *dump_memlog;
   bool dry_run;
   bool require_runnable;

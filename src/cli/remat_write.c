@@ -43,7 +43,8 @@ static rh_status write_hlo(RematJob *job) {
   return finish(job, &output, path, rh_print(job->result, output_write, &output));
 }
 
-static rh_status write_dot(RematJob *job, const rh_module *module, const char *prefix) {
+static rh_status write_dot(RematJob *job, const rh_module *module, const char *prefix,
+                           rh_diags *diags) {
   rh_text module_name = job->before.info.name;
   char *name = path_for_module(prefix, module_name, "dot");
   char *path = name ? path_join(job->options->dump_dot, name, "") : NULL;
@@ -53,15 +54,17 @@ static rh_status write_dot(RematJob *job, const rh_module *module, const char *p
     return note_written(job, path, RH_ERR_SYSTEM);
   rh_dot_options dot = {.memory_model = job->options->memory_model,
                         .min_bytes = job->options->dot_min_bytes,
-                        .max_nodes = (uint32_t)job->options->dot_max_nodes};
-  return finish(job, &output, path,
-                rh_emit_dot(module, &dot, output_write, &output, job->loaded.diags));
+                        .max_nodes = (uint32_t)job->options->dot_max_nodes,
+                        .filter = job->options->dot_filter,
+                        .num_hops = (uint32_t)job->options->dot_hops};
+  return finish(job, &output, path, rh_emit_dot(module, &dot, output_write, &output, diags));
 }
 
 static rh_status write_dots(RematJob *job) {
   rh_status status = path_make_directory(job->options->dump_dot);
-  if (status == RH_OK) status = write_dot(job, job->baseline, "before");
-  if (status == RH_OK) status = write_dot(job, job->result, "remat");
+  /* What a filter finds in neither, it is enough to hear once. */
+  if (status == RH_OK) status = write_dot(job, job->baseline, "before", NULL);
+  if (status == RH_OK) status = write_dot(job, job->result, "remat", job->loaded.diags);
   return status;
 }
 

@@ -2,234 +2,27 @@
  * can be a table in the title. */
 #include "emit/dot.h"
 
-#include <cgraph.h>
-#include <inttypes.h>
+#include <stdlib.h>
 
+#include "emit/dot_graph.h"
 #include "emit/dot_label.h"
-
-/* ---- cgraph's disciplines ---- */
-
-/* Ids count up, and we keep the names. cgraph's own ids are addresses of names, and it writes
- * subgraphs in the order of their ids: other bytes each time; its map from names to other ids is
- * never freed. */
-typedef struct Disciplines {
-  Agdisc_t all; /* cgraph hands this one back */
-  Agiddisc_t ids;
-  Agiodisc_t io;
-  Agraph_t *graph;
-  /* By id, NULL for edges. Strings of cgraph's pool: it looks before their first byte whether they
-   * are HTML-like. */
-  VEC(char *) names;
-  IdTable table; /* of names */
-  Arena *arena;
-} Disciplines;
-
-static bool is_taken(const Disciplines *disciplines, Str name) {
-  uint32_t id;
-  for (IdProbe probe = id_table_probe(&disciplines->table, hash_str(name));
-       id_probe_next(&probe, &id);) {
-    if (str_is(name, disciplines->names.data[id])) return true;
-  }
-  return false;
-}
-
-/* An id for an object with this name, or if it is taken with `suffix` behind it. */
-static IDTYPE add_name(Disciplines *disciplines, char *wanted, uint32_t suffix) {
-  Str name = str_make(wanted, strlen(wanted));
-  while (name.len == 0 || is_taken(disciplines, name)) {
-    wanted = arena_printf(disciplines->arena, "%s #%" PRIu32, wanted, suffix);
-    name = str_make(wanted, strlen(wanted));
-  }
-  uint32_t id = disciplines->names.len;
-  *vec_push(disciplines->arena, &disciplines->names) = agstrdup(disciplines->graph, wanted);
-  id_table_add(&disciplines->table, disciplines->arena, hash_str(name), id);
-  return id;
-}
-
-static void *ids_open(Agraph_t *graph, Agdisc_t *disciplines) {
-  (void)graph;
-  return disciplines;
-}
-
-/* Asked only for edges, which have no names, and once for the graph itself. */
-static long ids_map(void *state, int kind, char *name, IDTYPE *id, int create) {
-  Disciplines *disciplines = state;
-  if (name || !create) return 0;
-  *id = 0;
-  if (kind == AGRAPH) return 1;
-  *id = disciplines->names.len;
-  *vec_push(disciplines->arena, &disciplines->names) = NULL;
-  return 1;
-}
-
-static long ids_alloc(void *state, int kind, IDTYPE id) {
-  (void)state, (void)kind, (void)id;
-  return 1;
-}
-
-static void ids_free(void *state, int kind, IDTYPE id) {
-  (void)state, (void)kind, (void)id;
-}
-
-static char *ids_print(void *state, int kind, IDTYPE id) {
-  (void)kind;
-  const Disciplines *disciplines = state;
-  return disciplines->names.data[id];
-}
-
-static void ids_close(void *state) {
-  (void)state;
-}
-
-static void ids_register(void *state, int kind, void *object) {
-  (void)state, (void)kind, (void)object;
-}
-
-static int io_read(void *channel, char *buffer, int size) {
-  (void)channel, (void)buffer, (void)size;
-  return 0;
-}
-
-static int io_put(void *channel, const char *text) {
-  write_text(channel, text);
-  return 0;
-}
-
-static int io_flush(void *channel) {
-  (void)channel;
-  return 0;
-}
-
-static void disciplines_init(Disciplines *disciplines, Arena *arena) {
-  *disciplines = (Disciplines){.arena = arena};
-  disciplines->ids = (Agiddisc_t){.open = ids_open,
-                                  .map = ids_map,
-                                  .alloc = ids_alloc,
-                                  .free = ids_free,
-                                  .print = ids_print,
-                                  .close = ids_close,
-                                  .idregister = ids_register};
-  disciplines->io = (Agiodisc_t){.afread = io_read, .putstr = io_put, .flush = io_flush};
-  disciplines->all = (Agdisc_t){.id = &disciplines->ids, .io = &disciplines->io};
-}
-
-/* Opens the graph, whose id is 0 and whose name nodes may have too. */
-static Agraph_t *disciplines_open_graph(Disciplines *disciplines, char *name) {
-  disciplines->graph = agopen(NULL, Agdirected, &disciplines->all);
-  if (disciplines->graph) {
-    *vec_push(disciplines->arena, &disciplines->names) = agstrdup(disciplines->graph, name);
-  }
-  return disciplines->graph;
-}
-
-/* ---- attributes ---- */
-
-typedef enum Attribute {
-  GRAPH_LABEL,
-  NODE_LABEL,
-  NODE_TOOLTIP,
-  NODE_FILL,
-  NODE_COLOR,
-  NODE_WIDTH,
-  NODE_STYLE,
-  NODE_PERIPHERIES,
-  EDGE_COLOR,
-  EDGE_WIDTH,
-  EDGE_STYLE,
-  EDGE_TOOLTIP,
-  EDGE_ARROW,
-  EDGE_HEAD_CLUSTER,
-  EDGE_WEIGHT,
-  EDGE_CONSTRAINT,
-  NUM_ATTRIBUTES
-} Attribute;
-
-typedef struct AttributeInfo {
-  int kind; /* of object */
-  const char *name;
-  const char *value; /* by default */
-} AttributeInfo;
-
-static const AttributeInfo attributes[NUM_ATTRIBUTES] = {
-    [GRAPH_LABEL] = {AGRAPH, "label", ""},
-    [NODE_LABEL] = {AGNODE, "label", "\\N"},
-    [NODE_TOOLTIP] = {AGNODE, "tooltip", ""},
-    [NODE_FILL] = {AGNODE, "fillcolor", "#ffffff"},
-    [NODE_COLOR] = {AGNODE, "color", DOT_COLOR_QUIET},
-    [NODE_WIDTH] = {AGNODE, "penwidth", "1"},
-    [NODE_STYLE] = {AGNODE, "style", "filled"},
-    [NODE_PERIPHERIES] = {AGNODE, "peripheries", "1"},
-    [EDGE_COLOR] = {AGEDGE, "color", DOT_COLOR_QUIET},
-    [EDGE_WIDTH] = {AGEDGE, "penwidth", "1"},
-    [EDGE_STYLE] = {AGEDGE, "style", "solid"},
-    [EDGE_TOOLTIP] = {AGEDGE, "tooltip", ""},
-    [EDGE_ARROW] = {AGEDGE, "arrowhead", "normal"},
-    [EDGE_HEAD_CLUSTER] = {AGEDGE, "lhead", ""},
-    [EDGE_WEIGHT] = {AGEDGE, "weight", "1"},
-    [EDGE_CONSTRAINT] = {AGEDGE, "constraint", "true"},
-};
-
-/* What is the same on every picture. Lines are not broken (linelength): grep and diff like them so.
- */
-static const AttributeInfo constants[] = {
-    {AGRAPH, "linelength", "0"},        {AGRAPH, "charset", "UTF-8"},
-    {AGRAPH, "compound", "true"},       {AGRAPH, "fontname", "Helvetica"},
-    {AGRAPH, "fontsize", "11"},         {AGRAPH, "labelloc", "t"},
-    {AGRAPH, "labeljust", "l"},         {AGRAPH, "nodesep", "0.2"},
-    {AGRAPH, "ranksep", "0.35"},        {AGRAPH, "style", "rounded"},
-    {AGRAPH, "color", DOT_COLOR_FRAME}, {AGNODE, "shape", "box"},
-    {AGNODE, "fontname", "Helvetica"},  {AGNODE, "fontsize", "9"},
-    {AGNODE, "margin", "0.1,0.055"},    {AGNODE, "height", "0.3"},
-    {AGEDGE, "arrowsize", "0.6"},
-};
+#include "emit/dot_text.h"
 
 typedef struct Drawing {
   const DotPicture *picture;
   const DotOptions *options;
   RematMarks marks;
-  Disciplines disciplines;
-  Agraph_t *graph;
-  Agsym_t *attributes[NUM_ATTRIBUTES];
-  Agnode_t **nodes; /* by InstId, NULL = not shown */
+  DotGraph *graph;
+  DotNode **nodes;       /* by InstId, NULL = not shown */
+  DotCluster **clusters; /* by index of picture->scopes */
   DotLegend legend;
   Arena *names; /* what lives as long as the graph */
   Arena *scratch;
-  bool has_failed;
 } Drawing;
-
-/* cgraph does not change the strings that it is given; older versions only do not say so. */
-static void set(Drawing *drawing, void *object, Attribute attribute, const char *value) {
-  if (!object || agxset(object, drawing->attributes[attribute], (char *)value) != 0) {
-    drawing->has_failed = true;
-  }
-}
-
-static void set_html(Drawing *drawing, void *object, Attribute attribute, const char *value) {
-  char *html = agstrdup_html(drawing->graph, (char *)value);
-  if (html) set(drawing, object, attribute, html);
-  if (!html) drawing->has_failed = true;
-}
-
-static void open_graph(Drawing *drawing) {
-  Str name = drawing->picture->module->source->header.name;
-  disciplines_init(&drawing->disciplines, drawing->names);
-  drawing->graph =
-      disciplines_open_graph(&drawing->disciplines, dot_name("", name, drawing->names));
-  drawing->has_failed = !drawing->graph;
-  for (size_t i = 0; !drawing->has_failed && i < sizeof constants / sizeof *constants; i++) {
-    drawing->has_failed = !agattr(drawing->graph, constants[i].kind, (char *)constants[i].name,
-                                  (char *)constants[i].value);
-  }
-  for (int i = 0; !drawing->has_failed && i < NUM_ATTRIBUTES; i++) {
-    drawing->attributes[i] = agattr(drawing->graph, attributes[i].kind, (char *)attributes[i].name,
-                                    (char *)attributes[i].value);
-    drawing->has_failed = !drawing->attributes[i];
-  }
-}
 
 /* ---- nodes ---- */
 
-static void set_border(Drawing *drawing, Agnode_t *node, InstId id) {
+static void set_border(Drawing *drawing, DotNode *node, InstId id) {
   static const char *const styles[] = {[REMAT_KIND_NONE] = "filled",
                                        [REMAT_KIND_CLONE] = "filled",
                                        [REMAT_KIND_MOVED] = "filled,dashed",
@@ -237,53 +30,60 @@ static void set_border(Drawing *drawing, Agnode_t *node, InstId id) {
   unsigned kind = drawing->marks ? drawing->marks[id].kind : REMAT_KIND_NONE;
   bool is_live = drawing->picture->is_live_at_peak[id];
   drawing->legend.has_kind[kind] = true;
-  set(drawing, node, NODE_STYLE, styles[kind]);
+  dot_graph_set(drawing->graph, node, NODE_STYLE, styles[kind]);
   if (kind != REMAT_KIND_NONE) {
-    set(drawing, node, NODE_COLOR, DOT_COLOR_REMAT);
+    dot_graph_set(drawing->graph, node, NODE_COLOR, DOT_COLOR_REMAT);
   } else if (is_live) {
-    set(drawing, node, NODE_COLOR, DOT_COLOR_LIVE);
+    dot_graph_set(drawing->graph, node, NODE_COLOR, DOT_COLOR_LIVE);
   }
-  if (is_live || kind != REMAT_KIND_NONE) set(drawing, node, NODE_WIDTH, "3");
-  if (id == drawing->picture->memory->peak_inst) set(drawing, node, NODE_PERIPHERIES, "2");
+  if (is_live || kind != REMAT_KIND_NONE) dot_graph_set(drawing->graph, node, NODE_WIDTH, "3");
+  if (id == drawing->picture->memory->peak_inst)
+    dot_graph_set(drawing->graph, node, NODE_PERIPHERIES, "2");
 }
 
-static void add_node(Drawing *drawing, Agraph_t *cluster, InstId id) {
+static void add_node(Drawing *drawing, DotCluster *cluster, InstId id) {
   const DotPicture *picture = drawing->picture;
   char *name = dot_name("", inst_name(picture->module, id), drawing->names);
-  Agnode_t *node = agidnode(cluster, add_name(&drawing->disciplines, name, id), 1);
+  DotNode *node = dot_graph_node(drawing->graph, cluster, name, id);
   drawing->nodes[id] = node;
   ArenaMark mark = arena_mark(drawing->scratch);
-  set_html(drawing, node, NODE_LABEL,
-           dot_node_label(picture, drawing->marks, id, drawing->scratch));
-  set(drawing, node, NODE_TOOLTIP, dot_node_tooltip(picture, id, drawing->scratch));
+  dot_graph_set_html(drawing->graph, node, NODE_LABEL,
+                     dot_node_label(picture, drawing->marks, id, drawing->scratch));
+  dot_graph_set(drawing->graph, node, NODE_TOOLTIP,
+                dot_node_tooltip(picture, id, drawing->scratch));
   int heat = dot_permille(picture->memory_at[id] - picture->least_memory,
                           picture->memory->peak_bytes - picture->least_memory);
-  set(drawing, node, NODE_FILL, dot_heat_color(heat).text);
+  dot_graph_set(drawing->graph, node, NODE_FILL, dot_heat_color(heat).text);
   set_border(drawing, node, id);
   arena_reset(drawing->scratch, mark);
 }
 
 /* ---- edges ---- */
 
-static Agedge_t *new_edge(Drawing *drawing, InstId from, InstId to) {
-  Agedge_t *edge = agedge(drawing->graph, drawing->nodes[from], drawing->nodes[to], NULL, 1);
-  drawing->has_failed |= !edge;
-  return edge;
+static DotLine *new_edge(Drawing *drawing, InstId from, InstId to) {
+  return dot_graph_edge(drawing->graph, drawing->nodes[from], drawing->nodes[to]);
 }
 
 /* By the buffer's share of the peak: 0.6 points for nothing, 5 from a tenth on. */
-static void set_edge_width(Drawing *drawing, Agedge_t *edge, const DotEdge *info) {
+static void set_edge_width(Drawing *drawing, DotLine *edge, const DotEdge *info) {
   int tenths = 6 + dot_permille(info->bytes, drawing->picture->memory->peak_bytes) * 44 / 100;
   if (tenths > 50) tenths = 50;
-  set(drawing, edge, EDGE_WIDTH, arena_printf(drawing->scratch, "%d.%d", tenths / 10, tenths % 10));
+  dot_graph_set(drawing->graph, edge, EDGE_WIDTH,
+                arena_printf(drawing->scratch, "%d.%d", tenths / 10, tenths % 10));
 }
 
 static void add_read_edge(Drawing *drawing, const DotEdge *info) {
   ArenaMark mark = arena_mark(drawing->scratch);
-  Agedge_t *edge = new_edge(drawing, info->from, info->to);
-  set_edge_width(drawing, edge, info);
-  if (info->crosses_peak) set(drawing, edge, EDGE_COLOR, DOT_COLOR_LIVE);
-  set(drawing, edge, EDGE_TOOLTIP, dot_edge_tooltip(drawing->picture, info, drawing->scratch));
+  DotLine *edge = new_edge(drawing, info->from, info->to);
+  if (info->is_path) {
+    dot_graph_set(drawing->graph, edge, EDGE_STYLE, "dashed");
+    drawing->legend.has_paths = true;
+  } else {
+    set_edge_width(drawing, edge, info);
+  }
+  if (info->crosses_peak) dot_graph_set(drawing->graph, edge, EDGE_COLOR, DOT_COLOR_LIVE);
+  dot_graph_set(drawing->graph, edge, EDGE_TOOLTIP,
+                dot_edge_tooltip(drawing->picture, info, drawing->scratch));
   arena_reset(drawing->scratch, mark);
 }
 
@@ -293,115 +93,181 @@ static void add_control_edges(Drawing *drawing, InstId id) {
   for (uint32_t i = 0; i < before.len; i++) {
     InstId predecessor = id_list(module, before)[i];
     if (!drawing->nodes[predecessor]) continue;
-    Agedge_t *edge = new_edge(drawing, predecessor, id);
-    set(drawing, edge, EDGE_STYLE, "dotted");
-    set(drawing, edge, EDGE_TOOLTIP, "control dependency");
+    DotLine *edge = new_edge(drawing, predecessor, id);
+    dot_graph_set(drawing->graph, edge, EDGE_STYLE, "dotted");
+    dot_graph_set(drawing->graph, edge, EDGE_TOOLTIP, "control dependency");
     drawing->legend.has_control = true;
   }
 }
 
-/* From originals to their clones, found by name. */
+/* From originals to their clones. */
 static void add_recompute_edges(Drawing *drawing) {
-  const Module *module = drawing->picture->module;
-  IdTable names = {0};
-  for (InstId id = 0; id < module->insts.len; id++) {
-    if (!drawing->nodes[id]) continue;
-    id_table_add(&names, drawing->scratch, hash_str(inst_name(module, id)), id);
+  const DotPicture *picture = drawing->picture;
+  for (InstId id = 0; id < picture->module->insts.len; id++) {
+    InstId original = picture->original_of[id];
+    if (original == NO_ID || !drawing->nodes[id] || !drawing->nodes[original]) continue;
+    DotLine *edge = new_edge(drawing, original, id);
+    dot_graph_set(drawing->graph, edge, EDGE_STYLE, "dashed");
+    dot_graph_set(drawing->graph, edge, EDGE_COLOR, DOT_COLOR_REMAT);
+    dot_graph_set(drawing->graph, edge, EDGE_TOOLTIP, "recomputes");
+    dot_graph_set(drawing->graph, edge, EDGE_WEIGHT, "0");
+    drawing->legend.has_recompute_edges = true;
   }
-  for (InstId id = 0; id < module->insts.len; id++) {
-    if (!drawing->nodes[id] || drawing->marks[id].kind != REMAT_KIND_CLONE) continue;
-    Str original = drawing->marks[id].original;
-    InstId found;
-    for (IdProbe probe = id_table_probe(&names, hash_str(original));
-         id_probe_next(&probe, &found);) {
-      if (!str_equal(inst_name(module, found), original)) continue;
-      if (inst_get(module, found)->parent != inst_get(module, id)->parent) continue;
-      Agedge_t *edge = new_edge(drawing, found, id);
-      set(drawing, edge, EDGE_STYLE, "dashed");
-      set(drawing, edge, EDGE_COLOR, DOT_COLOR_REMAT);
-      set(drawing, edge, EDGE_TOOLTIP, "recomputes");
-      set(drawing, edge, EDGE_WEIGHT, "0");
-      drawing->legend.has_recompute_edges = true;
-    }
+}
+
+/* ---- boxes ---- */
+
+static DotNode *add_box(Drawing *drawing, DotCluster *cluster, const DotBox *box) {
+  char *name = dot_name("", STR("(left out)"), drawing->names);
+  uint32_t index = (uint32_t)(box - drawing->picture->boxes.data);
+  DotNode *node = dot_graph_node(drawing->graph, cluster, name, index);
+  ArenaMark mark = arena_mark(drawing->scratch);
+  dot_graph_set_html(drawing->graph, node, NODE_LABEL, dot_box_label(box, drawing->scratch));
+  dot_graph_set(drawing->graph, node, NODE_SHAPE, "folder");
+  dot_graph_set(drawing->graph, node, NODE_FILL, DOT_COLOR_BOX);
+  dot_graph_set(drawing->graph, node, NODE_TOOLTIP, dot_box_tooltip(box, drawing->scratch));
+  if (box->live_bytes > 0) {
+    dot_graph_set(drawing->graph, node, NODE_COLOR, DOT_COLOR_LIVE);
+    dot_graph_set(drawing->graph, node, NODE_WIDTH, "3");
   }
+  drawing->legend.has_boxes = true;
+  arena_reset(drawing->scratch, mark);
+  return node;
 }
 
 /* ---- clusters ---- */
 
+typedef struct Placed {
+  SchedPos pos; /* of a box: the middle of where it runs */
+  uint32_t tie;
+  DotNode *node;
+} Placed;
+
 typedef struct Cluster {
-  Agraph_t *graph;
-  InstId first; /* node */
+  CompId comp;
+  DotCluster *graph;
+  DotNode *first;
+  VEC(Placed) nodes; /* in the order of the schedule */
 } Cluster;
 
 /* From the calls of a computation to its cluster. */
-static void add_call_edges(Drawing *drawing, CompId comp, const Cluster *cluster) {
+static void add_call_edges(Drawing *drawing, const Cluster *cluster) {
   const CallGraph *graph = &drawing->picture->graph;
-  for (uint32_t i = graph->first_caller[comp]; i < graph->first_caller[comp + 1]; i++) {
-    if (!drawing->nodes[graph->callers[i]]) continue;
-    Agedge_t *edge = new_edge(drawing, graph->callers[i], cluster->first);
-    set(drawing, edge, EDGE_HEAD_CLUSTER, agnameof(cluster->graph));
-    set(drawing, edge, EDGE_STYLE, "dashed");
-    set(drawing, edge, EDGE_ARROW, "empty");
-    set(drawing, edge, EDGE_TOOLTIP, "calls");
-    set(drawing, edge, EDGE_CONSTRAINT, "false");
+  uint32_t end = graph->first_caller[cluster->comp + 1];
+  for (uint32_t i = graph->first_caller[cluster->comp]; i < end; i++) {
+    DotNode *caller = drawing->nodes[graph->callers[i]];
+    if (!caller) continue;
+    DotLine *edge = dot_graph_edge(drawing->graph, caller, cluster->first);
+    dot_graph_set(drawing->graph, edge, EDGE_HEAD_CLUSTER, dot_graph_name(cluster->graph));
+    dot_graph_set(drawing->graph, edge, EDGE_STYLE, "dashed");
+    dot_graph_set(drawing->graph, edge, EDGE_ARROW, "empty");
+    dot_graph_set(drawing->graph, edge, EDGE_TOOLTIP, "calls");
+    dot_graph_set(drawing->graph, edge, EDGE_CONSTRAINT, "false");
     drawing->legend.has_calls = true;
   }
 }
 
+static int by_position(const void *pa, const void *pb) {
+  const Placed *a = pa, *b = pb;
+  if (a->pos != b->pos) return a->pos < b->pos ? -1 : 1;
+  return (a->tie > b->tie) - (a->tie < b->tie);
+}
+
 /* Reading from top to bottom shall follow the schedule: each node stands above the one that is
  * `step` places behind it, so that rows are about as wide as the cluster is high. */
-static void add_order_edges(Drawing *drawing, const InstId *shown, uint32_t num_shown) {
-  uint32_t step = 1;
-  while (5 * step * step < 2 * num_shown)
+static void add_order_edges(Drawing *drawing, Cluster *cluster) {
+  uint32_t step = 1, num_nodes = cluster->nodes.len;
+  while (5 * step * step < 2 * num_nodes)
     step++;
-  for (uint32_t i = 0; i + step < num_shown; i++) {
-    Agedge_t *edge = new_edge(drawing, shown[i], shown[i + step]);
-    set(drawing, edge, EDGE_STYLE, "invis");
-    set(drawing, edge, EDGE_WEIGHT, "0");
+  qsort(cluster->nodes.data, num_nodes, sizeof(Placed), by_position);
+  for (uint32_t i = 0; i + step < num_nodes; i++) {
+    DotLine *edge = dot_graph_edge(drawing->graph, cluster->nodes.data[i].node,
+                                   cluster->nodes.data[i + step].node);
+    dot_graph_set(drawing->graph, edge, EDGE_STYLE, "invis");
+    dot_graph_set(drawing->graph, edge, EDGE_WEIGHT, "0");
   }
 }
 
-static Cluster add_cluster(Drawing *drawing, CompId comp) {
+/* The frames of a computation's scopes. */
+static void add_scopes(Drawing *drawing, const Cluster *cluster) {
+  const DotPicture *picture = drawing->picture;
+  for (uint32_t i = 0; i < picture->scopes.len; i++) {
+    const DotScope *scope = &picture->scopes.data[i];
+    if (scope->comp != cluster->comp) continue;
+    DotCluster *parent = scope->parent == NO_ID ? cluster->graph : drawing->clusters[scope->parent];
+    char *name = dot_name("cluster_", scope->path, drawing->names);
+    drawing->clusters[i] = dot_graph_cluster(drawing->graph, parent, name, i);
+    dot_graph_set_html(drawing->graph, drawing->clusters[i], GRAPH_LABEL,
+                       dot_scope_label(scope, drawing->scratch));
+    dot_graph_set(drawing->graph, drawing->clusters[i], GRAPH_STYLE, "rounded,filled");
+    dot_graph_set(drawing->graph, drawing->clusters[i], GRAPH_FILL, DOT_COLOR_SCOPE);
+  }
+}
+
+static DotCluster *cluster_of(const Drawing *drawing, const Cluster *cluster, uint32_t scope) {
+  return scope == NO_ID ? cluster->graph : drawing->clusters[scope];
+}
+
+static void add_nodes(Drawing *drawing, Cluster *cluster) {
+  const DotPicture *picture = drawing->picture;
+  Sequence sequence = picture->schedule->of[cluster->comp];
+  for (SchedPos pos = 0; pos < sequence.len && !dot_graph_has_failed(drawing->graph); pos++) {
+    InstId id = sequence.ids[pos];
+    if (!picture->is_shown[id]) continue;
+    uint32_t scope = picture->scope_of ? picture->scope_of[id] : NO_ID;
+    add_node(drawing, cluster_of(drawing, cluster, scope), id);
+    *vec_push(drawing->scratch, &cluster->nodes) = (Placed){pos, 0, drawing->nodes[id]};
+    if (!cluster->first) cluster->first = drawing->nodes[id];
+  }
+  for (uint32_t i = 0; i < picture->boxes.len && !dot_graph_has_failed(drawing->graph); i++) {
+    const DotBox *box = &picture->boxes.data[i];
+    if (box->comp != cluster->comp) continue;
+    DotNode *node = add_box(drawing, cluster_of(drawing, cluster, box->scope), box);
+    *vec_push(drawing->scratch, &cluster->nodes) =
+        (Placed){box->first + (box->last - box->first) / 2, i + 1, node};
+  }
+}
+
+static void add_cluster(Drawing *drawing, CompId comp) {
   const DotPicture *picture = drawing->picture;
   Sequence sequence = picture->schedule->of[comp];
-  Cluster cluster = {.first = NO_ID};
-  uint32_t num_shown = 0;
-  InstId *shown = arena_array(drawing->scratch, InstId, sequence.len);
-  for (SchedPos pos = 0; pos < sequence.len; pos++) {
-    if (picture->is_shown[sequence.ids[pos]]) shown[num_shown++] = sequence.ids[pos];
-  }
-  if (num_shown == 0) return cluster;
-  cluster.first = shown[0];
+  Cluster cluster = {.comp = comp};
+  SchedPos pos = 0;
+  while (pos < sequence.len && !picture->is_shown[sequence.ids[pos]])
+    pos++;
+  if (pos == sequence.len) return;
   char *name = dot_name("cluster_", comp_name(picture->module, comp), drawing->names);
-  cluster.graph = agidsubg(drawing->graph, add_name(&drawing->disciplines, name, comp), 1);
-  set_html(drawing, cluster.graph, GRAPH_LABEL, dot_cluster_label(picture, comp, drawing->scratch));
-  for (uint32_t i = 0; i < num_shown && !drawing->has_failed; i++) {
-    add_node(drawing, cluster.graph, shown[i]);
-  }
-  if (!drawing->has_failed) add_order_edges(drawing, shown, num_shown);
-  return cluster;
+  cluster.graph = dot_graph_cluster(drawing->graph, dot_graph_root(drawing->graph), name, comp);
+  dot_graph_set_html(drawing->graph, cluster.graph, GRAPH_LABEL,
+                     dot_cluster_label(picture, comp, drawing->scratch));
+  add_scopes(drawing, &cluster);
+  add_nodes(drawing, &cluster);
+  if (dot_graph_has_failed(drawing->graph)) return;
+  add_order_edges(drawing, &cluster);
+  add_call_edges(drawing, &cluster);
 }
 
 static void draw(Drawing *drawing) {
   const DotPicture *picture = drawing->picture;
-  for (uint32_t i = picture->graph.num_reachable; i-- > 0 && !drawing->has_failed;) {
+  for (uint32_t i = picture->graph.num_reachable;
+       i-- > 0 && !dot_graph_has_failed(drawing->graph);) {
     CompId comp = picture->graph.post_order[i]; /* callers before callees */
     if (!comp_is_sequential(&picture->graph, comp)) continue;
     ArenaMark mark = arena_mark(drawing->scratch);
-    Cluster cluster = add_cluster(drawing, comp);
-    if (cluster.graph && !drawing->has_failed) add_call_edges(drawing, comp, &cluster);
+    add_cluster(drawing, comp);
     arena_reset(drawing->scratch, mark);
   }
-  for (uint32_t i = 0; i < picture->edges.len && !drawing->has_failed; i++) {
+  for (uint32_t i = 0; i < picture->edges.len && !dot_graph_has_failed(drawing->graph); i++) {
     add_read_edge(drawing, &picture->edges.data[i]);
   }
-  for (InstId id = 0; id < picture->module->insts.len && !drawing->has_failed; id++) {
+  for (InstId id = 0; id < picture->module->insts.len && !dot_graph_has_failed(drawing->graph);
+       id++) {
     if (drawing->nodes[id]) add_control_edges(drawing, id);
   }
-  if (drawing->marks && !drawing->has_failed) add_recompute_edges(drawing);
-  if (drawing->has_failed) return;
-  set_html(drawing, drawing->graph, GRAPH_LABEL,
-           dot_title(picture, drawing->options, &drawing->legend, drawing->scratch));
+  if (!dot_graph_has_failed(drawing->graph)) add_recompute_edges(drawing);
+  if (dot_graph_has_failed(drawing->graph)) return;
+  dot_graph_set_html(drawing->graph, dot_graph_root(drawing->graph), GRAPH_LABEL,
+                     dot_title(picture, drawing->options, &drawing->legend, drawing->scratch));
 }
 
 rh_status emit_dot(const Module *module, const Schedule *schedule, const MemoryProfile *memory,
@@ -409,17 +275,24 @@ rh_status emit_dot(const Module *module, const Schedule *schedule, const MemoryP
   ArenaMark mark = arena_mark(scratch);
   Arena *inner = arena_new(arena_options(scratch));
   DotPicture picture = dot_picture_build(module, schedule, memory, marks, options, scratch, inner);
+  char *name = dot_name("", module->source->header.name, scratch);
+  if (options->num_wanted) *options->num_wanted = picture.num_wanted;
   Drawing drawing = {.picture = &picture,
                      .options = options,
                      .marks = marks,
-                     .nodes = arena_zarray(scratch, Agnode_t *, module->insts.len),
+                     .graph = dot_graph_new(name, scratch),
+                     .nodes = arena_zarray(scratch, DotNode *, module->insts.len),
+                     .clusters = arena_zarray(scratch, DotCluster *, picture.scopes.len),
                      .names = scratch,
                      .scratch = inner};
-  open_graph(&drawing);
-  if (!drawing.has_failed) draw(&drawing);
-  if (!drawing.has_failed) drawing.has_failed = agwrite(drawing.graph, out) != 0;
-  if (drawing.graph) agclose(drawing.graph);
+  /* Frames of scopes have parts of both passes: rows must not end at them. */
+  if (!dot_graph_has_failed(drawing.graph) && picture.scopes.len) {
+    dot_graph_set(drawing.graph, dot_graph_root(drawing.graph), GRAPH_NEW_RANK, "true");
+  }
+  if (!dot_graph_has_failed(drawing.graph)) draw(&drawing);
+  bool is_written = dot_graph_write(drawing.graph, out);
+  dot_graph_close(drawing.graph);
   arena_free(inner);
   arena_reset(scratch, mark);
-  return drawing.has_failed ? RH_ERR_SYSTEM : RH_OK;
+  return is_written ? RH_OK : RH_ERR_SYSTEM;
 }

@@ -1,122 +1,10 @@
 #include "emit/dot_label.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 
 #include "analysis/remat_memory.h"
+#include "emit/dot_text.h"
 #include "emit/human.h"
-
-/* In bytes. graphviz does not read strings of more than 16384. */
-enum { MAX_NAME_CHARS = 40, MAX_SHAPE_CHARS = 36, MAX_TOOLTIP_CHARS = 500, MAX_ID_CHARS = 4000 };
-
-/* ---- text ---- */
-
-typedef struct Text {
-  VEC(char) chars;
-  Arena *arena;
-} Text;
-
-static void put_bytes(Text *text, const char *data, uint32_t len) {
-  if (len) memcpy(vec_extend(text->arena, &text->chars, len), data, len);
-}
-
-static void put(Text *text, const char *literal) {
-  put_bytes(text, literal, (uint32_t)strlen(literal));
-}
-
-static char *text_end(Text *text) {
-  *vec_push(text->arena, &text->chars) = '\0';
-  return text->chars.data;
-}
-
-/* Back to the beginning of a UTF-8 sequence. */
-static uint32_t sequence_begin(Str text, uint32_t pos) {
-  while (pos > 0 && pos < text.len && ((unsigned char)text.data[pos] & 0xC0) == 0x80)
-    pos--;
-  return pos;
-}
-
-/* For HTML-like labels; what is between " in them, too. escStrings know entities as well. */
-static void put_html(Text *text, Str raw) {
-  Str clean = human_utf8(raw, text->arena);
-  for (uint32_t i = 0; i < clean.len; i++) {
-    char c = clean.data[i];
-    switch (c) {
-      case '&': put(text, "&amp;"); break;
-      case '<': put(text, "&lt;"); break;
-      case '>': put(text, "&gt;"); break;
-      case '"': put(text, "&quot;"); break;
-      default: *vec_push(text->arena, &text->chars) = (unsigned char)c < 0x20 ? ' ' : c;
-    }
-  }
-}
-
-/* For an escString: a backslash would begin an escape. */
-static void put_escaped(Text *text, Str raw) {
-  bool is_long = raw.len > MAX_TOOLTIP_CHARS;
-  if (is_long) raw.len = sequence_begin(raw, MAX_TOOLTIP_CHARS);
-  Text html = {.arena = text->arena};
-  put_html(&html, raw);
-  for (uint32_t i = 0; i < html.chars.len; i++) {
-    if (html.chars.data[i] == '\\') put(text, "\\");
-    *vec_push(text->arena, &text->chars) = html.chars.data[i];
-  }
-  if (is_long) put(text, "\xE2\x80\xA6");
-}
-
-static void put_size(Text *text, int64_t bytes) {
-  put(text, human_bytes(bytes).text);
-}
-
-static void put_count(Text *text, uint64_t count) {
-  put(text, human_count(count).text);
-}
-
-/* A number that somebody may search for, without commas. */
-static void put_number(Text *text, int64_t number) {
-  char room[DECIMAL_CHARS];
-  Str digits = decimal_text(number, room);
-  put_bytes(text, digits.data, digits.len);
-}
-
-/* Names end in what tells them apart, so it is the middle of a long one that is left out. */
-static void put_shortened(Text *text, Str name, uint32_t max_chars) {
-  if (name.len == 0) name = STR("(no name)"); /* <B></B> is an error */
-  if (name.len <= max_chars) {
-    put_html(text, name);
-    return;
-  }
-  uint32_t head = sequence_begin(name, max_chars * 2 / 3);
-  uint32_t tail = sequence_begin(name, name.len - max_chars / 3 + 1);
-  put_html(text, (Str){name.data, head});
-  put(text, "\xE2\x80\xA6"); /* … */
-  put_html(text, (Str){name.data + tail, name.len - tail});
-}
-
-/* Long names of parameters differ in the middle: they get two lines. */
-static void put_name_lines(Text *text, Str name) {
-  if (name.len <= MAX_NAME_CHARS) {
-    put_shortened(text, name, MAX_NAME_CHARS);
-    return;
-  }
-  uint32_t half = name.len <= 2 * MAX_NAME_CHARS ? (name.len + 1) / 2 : MAX_NAME_CHARS;
-  half = sequence_begin(name, half);
-  put_html(text, (Str){name.data, half});
-  put(text, "<BR/>");
-  put_shortened(text, (Str){name.data + half, name.len - half}, MAX_NAME_CHARS);
-}
-
-char *dot_name(const char *prefix, Str name, Arena *out) {
-  Str clean = human_utf8(name, out);
-  if (clean.len > MAX_ID_CHARS) clean.len = sequence_begin(clean, MAX_ID_CHARS);
-  Text text = {.arena = out};
-  put(&text, prefix);
-  for (uint32_t i = 0; i < clean.len; i++) {
-    if (clean.data[i] == '\\') put(&text, "\\");
-    *vec_push(out, &text.chars) = clean.data[i];
-  }
-  return text_end(&text);
-}
 
 /* ---- colours ---- */
 
@@ -130,11 +18,12 @@ int dot_permille(int64_t part, int64_t whole) {
   return (int)(part * 1000 / whole);
 }
 
+/* ColorBrewer's YlOrRd without its darkest ones. */
 DotColor dot_heat_color(int permille) {
-  static const int ramp[][3] = {
-      {255, 255, 255}, {255, 245, 205}, {254, 214, 138}, {251, 168, 92}, {238, 110, 72}};
-  enum { STEPS = 250 }; /* between two colours */
-  int step = permille == 1000 ? 3 : permille / STEPS, rest = permille - step * STEPS;
+  static const int ramp[][3] = {{255, 255, 204}, {255, 237, 160}, {254, 217, 118},
+                                {254, 178, 76},  {253, 141, 60},  {252, 78, 42}};
+  enum { STEPS = 200 }; /* between two colours */
+  int step = permille == 1000 ? 4 : permille / STEPS, rest = permille - step * STEPS;
   int color[3];
   for (int i = 0; i < 3; i++) {
     color[i] = ramp[step][i] + (ramp[step + 1][i] - ramp[step][i]) * rest / STEPS;
@@ -148,39 +37,39 @@ DotColor dot_heat_color(int permille) {
 /* ---- nodes ---- */
 
 /* An array's type, or a tuple's first element and how many more there are. */
-static void put_shape(Text *text, const Module *module, ShapeId id) {
+static void put_shape(DotText *text, const Module *module, ShapeId id) {
   const Shape *shape = shape_get(&module->shapes, id);
   if (!shape_is_tuple(shape)) {
-    put_shortened(text, shape_text(&module->shapes, id, false, text->arena), MAX_SHAPE_CHARS);
+    dot_put_shortened(text, shape_text(&module->shapes, id, false, text->arena), DOT_SHAPE_CHARS);
     return;
   }
-  put(text, "(");
+  dot_put(text, "(");
   for (uint32_t i = 0; i < shape->rank && i < 1; i++) {
     const Shape *element = shape_get(&module->shapes, shape->elements[i]);
     if (shape_is_tuple(element)) {
-      put(text, "(\xE2\x80\xA6)");
+      dot_put(text, "(\xE2\x80\xA6)");
     } else {
-      put_shortened(text, shape_text(&module->shapes, shape->elements[i], false, text->arena),
-                    MAX_SHAPE_CHARS);
+      dot_put_shortened(text, shape_text(&module->shapes, shape->elements[i], false, text->arena),
+                        DOT_SHAPE_CHARS);
     }
   }
   if (shape->rank > 1) {
-    put(text, ", ");
-    put_count(text, shape->rank - 1);
-    put(text, " more");
+    dot_put(text, ", ");
+    dot_put_count(text, shape->rank - 1);
+    dot_put(text, " more");
   }
-  put(text, ")");
+  dot_put(text, ")");
 }
 
-static void put_mark(Text *text, RematMark mark) {
+static void put_mark(DotText *text, RematMark mark) {
   switch (mark.kind) {
     case REMAT_KIND_CLONE:
-      put(text, "<BR/><I>recomputes ");
-      put_shortened(text, mark.original, MAX_NAME_CHARS);
-      put(text, "</I>");
+      dot_put(text, "<BR/><I>recomputes ");
+      dot_put_shortened(text, mark.original, DOT_NAME_CHARS);
+      dot_put(text, "</I>");
       break;
-    case REMAT_KIND_MOVED: put(text, "<BR/><I>moved</I>"); break;
-    case REMAT_KIND_HELPER: put(text, "<BR/><I>helper</I>"); break;
+    case REMAT_KIND_MOVED: dot_put(text, "<BR/><I>moved</I>"); break;
+    case REMAT_KIND_HELPER: dot_put(text, "<BR/><I>helper</I>"); break;
     default: break;
   }
 }
@@ -188,70 +77,76 @@ static void put_mark(Text *text, RematMark mark) {
 char *dot_node_label(const DotPicture *picture, RematMarks marks, InstId id, Arena *out) {
   const Module *module = picture->module;
   const Instruction *inst = inst_get(module, id);
-  Text text = {.arena = out};
+  DotText text = {.arena = out};
   if (id == picture->memory->peak_inst) {
-    put(&text, "<B>PEAK ");
-    put_size(&text, picture->memory->peak_bytes);
-    put(&text, "</B><BR/>");
+    dot_put(&text, "<B>PEAK ");
+    dot_put_size(&text, picture->memory->peak_bytes);
+    dot_put(&text, "</B><BR/>");
   }
-  put(&text, "<B>");
-  put_name_lines(&text, inst_name(module, id));
-  put(&text, "</B><BR/>");
-  put(&text, opcode_text((Opcode)inst->opcode));
-  put(&text, " ");
+  /* What lives at the peak has a border of its own. */
+  bool is_match = picture->is_wanted[id] && !picture->is_about_peak;
+  dot_put(&text, is_match ? "<B><U>" : "<B>");
+  dot_put_name_lines(&text, inst_name(module, id));
+  dot_put(&text, is_match ? "</U></B><BR/>" : "</B><BR/>");
+  dot_put(&text, opcode_text((Opcode)inst->opcode));
+  dot_put(&text, " ");
   put_shape(&text, module, inst->shape);
-  put(&text, "<BR/>");
-  put_size(&text, shape_total_bytes(&module->shapes, inst->shape));
-  put(&text, " \xC2\xB7 #"); /* · */
-  put_number(&text, picture->position[id]);
+  dot_put(&text, "<BR/>");
+  dot_put_size(&text, shape_total_bytes(&module->shapes, inst->shape));
+  dot_put(&text, " \xC2\xB7 #"); /* · */
+  dot_put_number(&text, picture->position[id]);
   if (picture->num_left_out[id]) {
-    put(&text, "<BR/>+ ");
-    put_count(&text, picture->num_left_out[id]);
-    put(&text, picture->num_left_out[id] == 1 ? " reader" : " readers");
+    dot_put(&text, "<BR/>+ ");
+    dot_put_count(&text, picture->num_left_out[id]);
+    dot_put(&text, picture->num_left_out[id] == 1 ? " reader" : " readers");
   }
   if (marks) put_mark(&text, marks[id]);
-  return text_end(&text);
+  return dot_text_end(&text);
 }
 
 char *dot_node_tooltip(const DotPicture *picture, InstId id, Arena *out) {
   const Module *module = picture->module;
   const Instruction *inst = inst_get(module, id);
   const char *opcode = opcode_text((Opcode)inst->opcode);
-  Text text = {.arena = out};
-  put_escaped(&text, inst_name(module, id));
-  put(&text, " = ");
-  put_escaped(&text, shape_text(&module->shapes, inst->shape, true, out));
-  put(&text, " ");
-  put(&text, opcode);
+  DotText text = {.arena = out};
+  dot_put_escaped(&text, inst_name(module, id));
+  dot_put(&text, " = ");
+  dot_put_escaped(&text, shape_text(&module->shapes, inst->shape, true, out));
+  dot_put(&text, " ");
+  dot_put(&text, opcode);
   if (picture->memory_at[id] > 0) {
-    put(&text, "&#10;memory while it runs: ");
-    put_size(&text, picture->memory_at[id]);
+    dot_put(&text, "&#10;memory while it runs: ");
+    dot_put_size(&text, picture->memory_at[id]);
   }
   SourcePlace place = human_source_place(module, id, out);
   if (place.op_name.len) {
-    put(&text, "&#10;");
-    put_escaped(&text, place.op_name);
+    dot_put(&text, "&#10;");
+    dot_put_escaped(&text, place.op_name);
   }
   if (place.file.len || place.line > 0) {
-    put(&text, "&#10;");
-    put_escaped(&text, place.file);
-    put(&text, ":");
-    put_number(&text, place.line);
+    dot_put(&text, "&#10;");
+    dot_put_escaped(&text, place.file);
+    dot_put(&text, ":");
+    dot_put_number(&text, place.line);
   }
-  return text_end(&text);
+  return dot_text_end(&text);
 }
 
 char *dot_edge_tooltip(const DotPicture *picture, const DotEdge *edge, Arena *out) {
-  Text text = {.arena = out};
-  put_escaped(&text, inst_name(picture->module, edge->from));
-  put(&text, " \xE2\x86\x92 "); /* → */
-  put_escaped(&text, inst_name(picture->module, edge->to));
-  put(&text, ": ");
-  put_size(&text, edge->bytes);
-  return text_end(&text);
+  DotText text = {.arena = out};
+  dot_put_escaped(&text, inst_name(picture->module, edge->from));
+  dot_put(&text, " \xE2\x86\x92 "); /* → */
+  dot_put_escaped(&text, inst_name(picture->module, edge->to));
+  if (edge->is_path) {
+    dot_put(&text, ", through what is not shown");
+  } else {
+    dot_put(&text, ": ");
+    dot_put_size(&text, edge->bytes);
+  }
+  return dot_text_end(&text);
 }
 
-/* ---- clusters and title ---- */
+/* ---- clusters and boxes ---- */
 
 char *dot_cluster_label(const DotPicture *picture, CompId comp, Arena *out) {
   Sequence sequence = picture->schedule->of[comp];
@@ -262,110 +157,85 @@ char *dot_cluster_label(const DotPicture *picture, CompId comp, Arena *out) {
     if (bytes > peak_bytes) peak_bytes = bytes;
     num_shown += picture->is_shown[sequence.ids[pos]];
   }
-  Text text = {.arena = out};
-  put(&text, comp == picture->module->entry ? "entry <B>" : "<B>");
-  put_shortened(&text, comp_name(picture->module, comp), MAX_NAME_CHARS);
-  put(&text, "</B> \xC2\xB7 peak <B>");
-  put_size(&text, peak_bytes);
-  put(&text, "</B> \xC2\xB7 ");
-  put_count(&text, num_shown);
-  put(&text, " of ");
-  put_count(&text, sequence.len);
-  put(&text, " instructions");
-  return text_end(&text);
+  DotText text = {.arena = out};
+  dot_put(&text, comp == picture->module->entry ? "entry <B>" : "<B>");
+  dot_put_shortened(&text, comp_name(picture->module, comp), DOT_NAME_CHARS);
+  dot_put(&text, "</B> \xC2\xB7 peak <B>");
+  dot_put_size(&text, peak_bytes);
+  dot_put(&text, "</B> \xC2\xB7 ");
+  dot_put_count(&text, num_shown);
+  dot_put(&text, " of ");
+  dot_put_count(&text, sequence.len);
+  dot_put(&text, " instructions");
+  return dot_text_end(&text);
 }
 
-static void put_heading(Text *text, const DotPicture *picture, const DotOptions *options) {
-  const MemoryProfile *memory = picture->memory;
-  put(text, "<TR><TD COLSPAN=\"2\" ALIGN=\"LEFT\"><FONT POINT-SIZE=\"18\"><B>");
-  Str name = picture->module->source->header.name;
-  put_shortened(text, name, 2 * MAX_NAME_CHARS);
-  put(text, "</B> \xC2\xB7 peak <B>");
-  put_size(text, memory->peak_bytes);
-  put(text, "</B></FONT></TD></TR><TR><TD COLSPAN=\"2\" ALIGN=\"LEFT\">");
-  put(text, "memory model ");
-  put(text, options->model->name);
-  put(text, " \xC2\xB7 parameters ");
-  put_size(text, memory->parameter_bytes);
-  put(text, memory->counts_params ? "" : " (not in the peak)");
-  put(text, " \xC2\xB7 outputs ");
-  put_size(text, memory->output_bytes);
-  put(text, "</TD></TR><TR><TD COLSPAN=\"2\" ALIGN=\"LEFT\">");
-  put_count(text, picture->num_shown);
-  put(text, " of ");
-  put_count(text, picture->num_insts);
-  put(text, " instructions: ");
-  bool is_exclusive = options->min_bytes >= 0 || picture->has_more_of_size;
-  int64_t bytes = options->min_bytes >= 0 ? options->min_bytes : picture->shown_bytes;
-  if (bytes <= 0) {
-    put(text, "all results with memory");
+char *dot_scope_label(const DotScope *scope, Arena *out) {
+  DotText text = {.arena = out};
+  dot_put(&text, "<B>");
+  dot_put_path(&text, scope->path);
+  dot_put(&text, "</B> \xC2\xB7 ");
+  dot_put_count(&text, scope->num_shown);
+  dot_put(&text, " of ");
+  dot_put_count(&text, scope->num_insts);
+  return dot_text_end(&text);
+}
+
+static void put_instructions(DotText *text, uint32_t count) {
+  dot_put_count(text, count);
+  dot_put(text, count == 1 ? " instruction" : " instructions");
+}
+
+static void put_box_name(DotText *text, const DotBox *box) {
+  if (box->is_rest || box->first_path.len == 0) {
+    dot_put(text, "<I>others</I>");
+    return;
+  }
+  dot_put(text, "<B>");
+  dot_put_path(text, box->first_path);
+  dot_put(text, "</B>");
+  if (box->num_scopes == 1) return;
+  dot_put(text, "<BR/>to <B>");
+  dot_put_path(text, box->last_path);
+  dot_put(text, "</B>");
+}
+
+char *dot_box_label(const DotBox *box, Arena *out) {
+  DotText text = {.arena = out};
+  put_box_name(&text, box);
+  dot_put(&text, "<BR/>");
+  put_instructions(&text, box->num_insts);
+  if (box->num_scopes > 1) {
+    dot_put(&text, " in ");
+    dot_put_count(&text, box->num_scopes);
+    dot_put(&text, " scopes");
+  }
+  dot_put(&text, "<BR/>");
+  if (box->live_bytes > 0) {
+    dot_put_size(&text, box->live_bytes);
+    dot_put(&text, " live at the peak");
   } else {
-    put(text, is_exclusive ? "all results over " : "all results of at least ");
-    put_size(text, bytes);
-    if (picture->has_more_of_size) put(text, ", some of this size");
+    dot_put(&text, "results up to ");
+    dot_put_size(&text, box->largest_bytes);
   }
-  put(text, ", and what reads them</TD></TR>");
+  dot_put(&text, " \xC2\xB7 #");
+  dot_put_number(&text, box->first);
+  if (box->last != box->first) {
+    dot_put(&text, "\xE2\x80\x93"); /* en dash */
+    dot_put_number(&text, box->last);
+  }
+  return dot_text_end(&text);
 }
 
-static void put_legend_row(Text *text, const char *sample, const char *meaning) {
-  put(text, "<TR><TD ");
-  put(text, sample);
-  put(text, "</TD><TD ALIGN=\"LEFT\">");
-  put(text, meaning);
-  put(text, "</TD></TR>");
-}
-
-/* The ramp in ten cells. */
-static void put_heat_row(Text *text, const DotPicture *picture) {
-  put(text,
-      "<TR><TD><TABLE BORDER=\"0\" CELLBORDER=\"0\" CELLSPACING=\"0\" CELLPADDING=\"0\"><TR>");
-  for (int i = 0; i < 10; i++) {
-    put(text, "<TD WIDTH=\"9\" HEIGHT=\"14\" FIXEDSIZE=\"TRUE\" BGCOLOR=\"");
-    put(text, dot_heat_color(i * 1000 / 9).text);
-    put(text, "\"></TD>");
+char *dot_box_tooltip(const DotBox *box, Arena *out) {
+  DotText text = {.arena = out};
+  dot_put(&text, "not shown: ");
+  put_instructions(&text, box->num_insts);
+  if (box->first_path.len && !box->is_rest) {
+    dot_put(&text, " of ");
+    dot_put_escaped(&text, box->first_path);
   }
-  put(text, "</TR></TABLE></TD><TD ALIGN=\"LEFT\">memory while it runs, from ");
-  put_size(text, picture->least_memory);
-  put(text, " to ");
-  put_size(text, picture->memory->peak_bytes);
-  put(text, "</TD></TR>");
-}
-
-char *dot_title(const DotPicture *picture, const DotOptions *options, const DotLegend *legend,
-                Arena *out) {
-  Text text = {.arena = out};
-  put(&text, "<TABLE BORDER=\"0\" CELLBORDER=\"0\" CELLSPACING=\"2\" CELLPADDING=\"1\">");
-  put_heading(&text, picture, options);
-  put_heat_row(&text, picture);
-  put_legend_row(&text, "BORDER=\"3\" COLOR=\"" DOT_COLOR_LIVE "\">live",
-                 "its result is live at the peak");
-  if (legend->has_kind[REMAT_KIND_CLONE]) {
-    put_legend_row(&text, "BORDER=\"3\" COLOR=\"" DOT_COLOR_REMAT "\">recomputed",
-                   "computes again what another one computes");
-  }
-  if (legend->has_kind[REMAT_KIND_MOVED]) {
-    put_legend_row(&text, "BORDER=\"3\" COLOR=\"" DOT_COLOR_REMAT "\" STYLE=\"dashed\">moved",
-                   "runs elsewhere than before");
-  }
-  if (legend->has_kind[REMAT_KIND_HELPER]) {
-    put_legend_row(&text, "BORDER=\"3\" COLOR=\"" DOT_COLOR_REMAT "\" STYLE=\"dotted\">helper",
-                   "serves a recomputed one");
-  }
-  put_legend_row(&text,
-                 "><FONT COLOR=\"" DOT_COLOR_LIVE "\">\xE2\x94\x81\xE2\x94\x81\xE2\x96\xB6</FONT>",
-                 "reads; as wide as the buffer is large; dark when it is held across the peak");
-  if (legend->has_recompute_edges) {
-    put_legend_row(
-        &text, "><FONT COLOR=\"" DOT_COLOR_REMAT "\">\xE2\x95\x8C\xE2\x95\x8C\xE2\x96\xB6</FONT>",
-        "is recomputed as");
-  }
-  if (legend->has_calls) {
-    put_legend_row(&text, ">\xE2\x95\x8C\xE2\x95\x8C\xE2\x96\xB7", "calls");
-  }
-  if (legend->has_control) {
-    put_legend_row(&text, ">\xE2\x94\x88\xE2\x94\x88\xE2\x96\xB6", "control dependency");
-  }
-  put_legend_row(&text, ">#12", "position in its computation's schedule");
-  put(&text, "</TABLE>");
-  return text_end(&text);
+  dot_put(&text, ", results up to ");
+  dot_put_size(&text, box->largest_bytes);
+  return dot_text_end(&text);
 }

@@ -9,8 +9,13 @@
 #ifdef REMAT_HLO_DOT
 rh_status rh_emit_dot(const rh_module *module, const rh_dot_options *options, rh_write_fn write,
                       void *context, rh_diags *diags) {
-  DotOptions dot = {.min_bytes = options->min_bytes, .max_nodes = options->max_nodes};
+  uint32_t num_wanted = 0;
+  DotOptions dot = {.min_bytes = options->min_bytes,
+                    .max_nodes = options->max_nodes,
+                    .num_hops = options->num_hops,
+                    .num_wanted = &num_wanted};
   rh_status status = find_model(module, options->memory_model, &dot.model, diags);
+  if (status == RH_OK) status = dot_filter_parse(options->filter, &dot.filter, diags);
   if (status != RH_OK) return status;
   Arena *arena = arena_new(arena_options(module->arena));
   Arena *scratch = arena_new(arena_options(module->arena));
@@ -20,9 +25,22 @@ rh_status rh_emit_dot(const rh_module *module, const rh_dot_options *options, rh
   status =
       emit_dot(module->module, &module->schedule, &profile, module->marks, &dot, &writer, scratch);
   rh_status written = writer_finish(&writer);
+  bool is_search = dot.filter.kind != DOT_FILTER_ALL && dot.filter.kind != DOT_FILTER_PEAK;
+  if (is_search && num_wanted == 0) {
+    diag_warn(diags, DIAG_NOWHERE, "the graph shows nothing: no instruction matches '%.100s'",
+              options->filter);
+  }
+  dot_filter_free(&dot.filter);
   arena_free(scratch);
   arena_free(arena);
   return status != RH_OK ? status : written;
+}
+
+rh_status rh_dot_check_filter(const char *filter, rh_diags *diags) {
+  DotFilter parsed;
+  rh_status status = dot_filter_parse(filter, &parsed, diags);
+  if (status == RH_OK) dot_filter_free(&parsed);
+  return status;
 }
 #else
 rh_status rh_emit_dot(const rh_module *module, const rh_dot_options *options, rh_write_fn write,
@@ -33,6 +51,11 @@ rh_status rh_emit_dot(const rh_module *module, const rh_dot_options *options, rh
   (void)context;
   return diag_fail(diags, RH_ERR_USAGE, DIAG_NOWHERE,
                    "this build cannot write dot graphs (REMAT_HLO_DOT is off)");
+}
+
+rh_status rh_dot_check_filter(const char *filter, rh_diags *diags) {
+  (void)filter;
+  return rh_emit_dot(NULL, NULL, NULL, NULL, diags);
 }
 #endif
 

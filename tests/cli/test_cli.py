@@ -315,17 +315,47 @@ class Options(RecomputeTest):
     def test_dot_min_bytes_and_max_nodes(self):
         if self.run_tool("input.hlo", "--dump-dot=d", "-n").code == 2:
             self.skipTest("built without graphviz")
-        # What lives at the peak, three values here, is always shown.
+        # What lives at the peak, three values here, is always shown of all.
         for args, count in (
-            (["--dot-min-bytes=0"], 8),
-            (["--dot-min-bytes=4097"], 5),
-            (["--dot-min-bytes=1MiB"], 3),
-            (["--dot-max-nodes=4"], 4),
+            (["--dot-filter=all", "--dot-min-bytes=0"], 8),
+            (["--dot-filter=all", "--dot-min-bytes=4097"], 5),
+            (["--dot-filter=all", "--dot-min-bytes=1MiB"], 3),
+            (["--dot-filter=all", "--dot-max-nodes=4"], 4),
+            ([], 5),
+            (["--dot-hops=2"], 6),
+            (["--dot-min-bytes=4096"], 3),
+            (["--dot-min-bytes=1MiB"], 1),
+            (["--dot-max-nodes=2"], 2),
         ):
             with self.subTest(args):
                 self.expect(0, "input.hlo", *NONE, "--dump-dot=graphs", *args)
                 text = self.read("graphs/before.recompute.dot")
                 self.assertEqual(len(re.findall(r"tooltip=\"\S+ = ", text)), count, text)
+
+    def test_dot_filter(self):
+        if self.run_tool("input.hlo", "--dump-dot=d", "-n").code == 2:
+            self.skipTest("built without graphviz")
+        for filter, names in (
+            ("name:wide", ["wide"]),
+            ("regex:^(wide|both)$", ["wide", "both"]),
+            ("computation:main", ["source", "wide", "result"]),
+        ):
+            with self.subTest(filter):
+                self.expect(0, "input.hlo", *NONE, "--dump-dot=graphs", f"--dot-filter={filter}")
+                text = self.read("graphs/before.recompute.dot")
+                for name in names:
+                    self.assertIn(f"<B><U>{name}</U></B>", text)
+        result = self.expect(0, "input.hlo", *NONE, "--dump-dot=graphs", "--dot-filter=scope:a/b")
+        self.assertEqual(result.err.count("no instruction matches 'scope:a/b'"), 1)
+        # Nothing is written, not even computed.
+        for filter, says in (
+            ("regex:[a", "the regular expression '[a': "),
+            ("regex:(a)\\1", "the regular expression '(a)\\1': back references are not supported"),
+            ("block", "a graph shows peak, all, name:NAME"),
+        ):
+            args = ["--dump-dot=other", f"--dot-filter={filter}"]
+            self.assertIn(f"--dot-filter: {says}", self.expect(2, "input.hlo", *args).err)
+        self.assertFalse(os.path.exists(self.path("other")))
 
     def test_dump_memlog(self):
         self.expect(0, "input.hlo", *STANDARD, "-m14KiB", "--dump-memlog=mem.csv")
@@ -687,6 +717,8 @@ class Usage(RecomputeTest):
             "emit": ["hlo"],
             "dry-run": ["maybe"],
             "dot-max-nodes": ["0", "many"],
+            "dot-hops": ["0", "x"],
+            "dot-filter": [""],
             "max-memory": ["-1", "1.5.5"],
             "output": [""],
             "device": [""],

@@ -530,11 +530,23 @@ START_TEST(logs_and_graphs_are_written) {
   ck_assert_int_eq(rh_emit_memlog(module, "xla-remat", RH_MEMLOG_TEXT, append, &full, NULL),
                    RH_ERR_SYSTEM);
   ck_assert_int_eq(rh_emit_memlog(module, "x", RH_MEMLOG_CSV, append, &output, NULL), RH_ERR_USAGE);
+  rh_dot_options dot = RH_DOT_OPTIONS_INIT;
+#ifdef REMAT_HLO_DOT
+  rh_diags *warnings = rh_diags_new();
+  dot.filter = "name:nothing";
+  ck_assert_int_eq(rh_dot_check_filter(dot.filter, NULL), RH_OK);
+  ck_assert_int_eq(rh_emit_dot(module, &dot, append, &output, warnings), RH_OK);
+  ck_assert_ptr_nonnull(strstr(rh_diags_get(warnings, 0).message, "'name:nothing'"));
+  rh_diags_free(warnings);
+#endif
+  dot.filter = "nothing";
+  ck_assert_int_eq(rh_dot_check_filter(dot.filter, NULL), RH_ERR_USAGE);
+  ck_assert_int_eq(rh_emit_dot(module, &dot, append, &output, NULL), RH_ERR_USAGE);
+  dot.filter = "peak";
   rh_module_free(module);
   module = parse(UNSCHEDULED);
   ck_assert_int_eq(rh_emit_memlog(module, "xla-remat", RH_MEMLOG_CSV, append, &output, NULL),
                    RH_ERR_USAGE);
-  rh_dot_options dot = RH_DOT_OPTIONS_INIT;
   ck_assert_int_eq(rh_emit_dot(module, &dot, append, &output, NULL), RH_ERR_USAGE);
   rh_diags *diags = rh_diags_new();
   ck_assert_int_eq(rh_emit_memlog(module, "xla-rema", RH_MEMLOG_CSV, append, &output, diags),

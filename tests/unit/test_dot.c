@@ -8,14 +8,30 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static const char *dot(Measured *measured, int64_t min_bytes, uint32_t max_nodes) {
+#include "emit/dot_label.h"
+
+static const char *dot_with(Measured *measured, const DotOptions *options) {
   Captured captured;
   Writer *writer = capture_begin(&captured, measured);
-  DotOptions options = {.min_bytes = min_bytes, .max_nodes = max_nodes, .model = measured->model};
   rh_status status = emit_dot(measured->module, &measured->schedule, &measured->memory,
-                              measured->marks, &options, writer, measured->scratch);
+                              measured->marks, options, writer, measured->scratch);
   ck_assert_int_eq(status, RH_OK);
   return capture_end(&captured, writer, measured);
+}
+
+/* Of all. */
+static const char *dot(Measured *measured, int64_t min_bytes, uint32_t max_nodes) {
+  DotOptions options = {.min_bytes = min_bytes, .max_nodes = max_nodes, .model = measured->model};
+  return dot_with(measured, &options);
+}
+
+static const char *dot_filtered(Measured *measured, const char *filter, uint32_t max_nodes) {
+  DotOptions options = {
+      .min_bytes = -1, .max_nodes = max_nodes, .num_hops = 1, .model = measured->model};
+  ck_assert_int_eq(dot_filter_parse(filter, &options.filter, NULL), RH_OK);
+  const char *text = dot_with(measured, &options);
+  dot_filter_free(&options.filter);
+  return text;
 }
 
 /* The picture as graphviz reads it; agclose() it. */
@@ -162,8 +178,8 @@ START_TEST(peak_and_what_lives_then_stand_out) {
   check_attr(edge_of(graph, "big", "r", "solid"), "color", "#202020");
   check_attr(edge_of(graph, "r", "out", "solid"), "color", "#8c8c8c");
   check_has(agget(node_of(graph, "n"), "label"), "<B>PEAK 9.04 KiB</B><BR/><B>n</B><BR/>");
-  check_attr(node_of(graph, "n"), "fillcolor", "#ee6e48");   /* the hottest */
-  check_attr(node_of(graph, "out"), "fillcolor", "#ffffff"); /* the coldest */
+  check_attr(node_of(graph, "n"), "fillcolor", "#fc4e2a");   /* the hottest */
+  check_attr(node_of(graph, "out"), "fillcolor", "#ffffcc"); /* the coldest */
   agclose(graph);
   measured_free(&measured);
 }
@@ -184,6 +200,45 @@ START_TEST(labels_and_tooltips_say_what_it_is) {
   check_has(title, "memory model xla-remat \xC2\xB7 parameters 1.00 KiB (not in the peak)");
   check_has(title, "12 of 17 instructions: all results with memory, and what reads them");
   check_has(title, "from 5.02 KiB to 9.04 KiB");
+  agclose(graph);
+  measured_free(&measured);
+}
+END_TEST
+
+/* What an eye makes of a colour, in thousandths; for red-green blindness the dimmer half counts. */
+static int lightness(const char *color, bool sees_red) {
+  unsigned red, green, blue;
+  ck_assert_int_eq(sscanf(color, "#%2x%2x%2x", &red, &green, &blue), 3);
+  return (int)(sees_red ? 299 * red + 587 * green + 114 * blue : 886 * green + 114 * blue);
+}
+
+START_TEST(heat_gets_darker_all_the_way) {
+  for (int i = 10; i <= 1000; i += 10) {
+    DotColor before = dot_heat_color(i - 10), now = dot_heat_color(i);
+    ck_assert_int_lt(lightness(now.text, true), lightness(before.text, true));
+    ck_assert_int_lt(lightness(now.text, false), lightness(before.text, false));
+  }
+  ck_assert_int_gt(lightness(dot_heat_color(1000).text, true), 100 * 1000); /* under black text */
+}
+END_TEST
+
+START_TEST(paths_boxes_and_matches_are_drawn) {
+  Measured measured = measure_text(emit_sample, "xla-remat");
+  Agraph_t *graph = agmemread(dot_filtered(&measured, "regex:^(big|out)$", 2));
+  ck_assert_ptr_nonnull(graph);
+  check_attr(edge_of(graph, "big", "out", "dashed"), "tooltip",
+             "big \xE2\x86\x92 out, through what is not shown");
+  check_has(agget(node_of(graph, "big"), "label"), "<B><U>big</U></B>");
+  Agnode_t *box = node_of(graph, "(left out)");
+  check_attr(box, "shape", "folder");
+  check_attr(box, "penwidth", "3"); /* some of it lives at the peak */
+  check_has(agget(box, "label"), "<I>others</I><BR/>4 instructions<BR/>");
+  const char *title = agget(graph, "label");
+  check_has(title, "2 matches of the expression <B>^(big|out)$</B>, and what is around them");
+  check_has(title, "left out: 2 computations of 9 instructions");
+  check_has(title, "matches the filter");
+  check_has(title, "reads what others, that are not shown, make of it");
+  check_has(title, "instructions that are not shown");
   agclose(graph);
   measured_free(&measured);
 }
@@ -452,8 +507,9 @@ static bool has_dot_program(void) {
   return system("command -v dot >/dev/null 2>&1") == 0;
 }
 
+/* Without a warning. */
 static void check_renders(const char *text, const char *what) {
-  FILE *program = popen("dot -Tsvg >/dev/null", "w");
+  FILE *program = popen("dot -Tsvg 2>&1 >/dev/null | { ! grep . >&2; }", "w");
   ck_assert_ptr_nonnull(program);
   ck_assert_uint_eq(fwrite(text, 1, strlen(text), program), strlen(text));
   int status = pclose(program);
@@ -465,6 +521,50 @@ START_TEST(dot_renders_samples) {
   Measured measured = measure_file(samples[_i], "liveness");
   check_renders(dot(&measured, -1, 120), samples[_i]);
   measured_free(&measured);
+}
+END_TEST
+
+static const char *const filters[] = {"peak", "regex:add", "name:none"};
+
+START_TEST(dot_renders_filters) {
+  if (!has_dot_program()) return;
+  Measured measured = measure_file(samples[_i / 3], "liveness");
+  check_renders(dot_filtered(&measured, filters[_i % 3], 80), filters[_i % 3]);
+  measured_free(&measured);
+}
+END_TEST
+
+/* Scopes of any bytes: a frame around two instructions and a box for the others of it. */
+START_TEST(dot_renders_scopes) {
+  static const char *const scopes[] = {
+      "<b>&amp;", "\\\"quoted\\\"", "end\\\\",           "\\\\N{a|b}", "new\\nline", "bad\\377",
+      "a\\000b",  "%s%n",           "\xC3\xA9t\xC3\xA9", " ",          "]]>-->",     "cluster_main",
+  };
+  Arena *arena = arena_new(NULL);
+  for (size_t i = 0; i < sizeof scopes / sizeof *scopes; i++) {
+    const char *body = " p = f32[] parameter(0), metadata={op_name=\"p\"}\n";
+    for (int k = 0; k < 12; k++) {
+      body = arena_printf(arena,
+                          "%s x%d = f32[64] broadcast(p), dimensions={}, "
+                          "metadata={op_name=\"f/%s%s/op\"}\n",
+                          body, k, k < 6 ? "other" : "", scopes[i]);
+    }
+    Measured measured = measure_text(arena_printf(arena,
+                                                  "HloModule m\nENTRY main {\n%s"
+                                                  " ROOT r = f32[64] abs(p)\n}",
+                                                  body),
+                                     "liveness");
+    const char *text = dot_filtered(&measured, "regex:^x([3-5]|[9]|10|11)$", 80);
+    if (has_dot_program()) check_renders(text, scopes[i]);
+    Agraph_t *graph = agmemread(text);
+    ck_assert_ptr_nonnull(graph);
+    Agraph_t *cluster = agsubg(graph, "cluster_main", 0);
+    ck_assert_ptr_nonnull(cluster);
+    ck_assert_msg(agnsubg(cluster) == 2, "%d frames of %s", agnsubg(cluster), scopes[i]);
+    agclose(graph);
+    measured_free(&measured);
+  }
+  arena_free(arena);
 }
 END_TEST
 
@@ -493,6 +593,8 @@ int main(void) {
   tcase_add_test(tc, parts_of_a_result_make_one_edge);
   tcase_add_test(tc, peak_and_what_lives_then_stand_out);
   tcase_add_test(tc, labels_and_tooltips_say_what_it_is);
+  tcase_add_test(tc, heat_gets_darker_all_the_way);
+  tcase_add_test(tc, paths_boxes_and_matches_are_drawn);
   tcase_add_test(tc, other_edges_have_styles);
   tcase_add_test(tc, marks_are_blue);
   tcase_add_test(tc, marks_may_be_missing);
@@ -508,6 +610,8 @@ int main(void) {
   tcase_add_test(tc, write_errors_are_kept);
   if (!has_dot_program()) fprintf(stderr, "dot is not installed: its tests are skipped\n");
   tcase_add_loop_test(tc, dot_renders_samples, 0, NUM_SAMPLES);
+  tcase_add_loop_test(tc, dot_renders_filters, 0, 3 * NUM_SAMPLES);
+  tcase_add_test(tc, dot_renders_scopes);
   tcase_add_loop_test(tc, dot_renders_names, 0, sizeof name_cases / sizeof *name_cases);
   suite_add_tcase(suite, tc);
   return run_suite(suite);

@@ -1,0 +1,1 @@
+input.hlo --scheduler=input --algorithm=none --memory-model=xla-remat --dump-dot=graphs --quiet --dot-filter=scope:model/block_2
