@@ -345,6 +345,49 @@ typedef void (*rh_change_fn)(void *context, const rh_change *change);
  * O(n log n). */
 RH_API void rh_compare_sums(rh_sums before, rh_sums after, rh_change_fn visit, void *context);
 
+/* ---- memory maps ---- */
+
+/* Memory that holds things of one kind. */
+typedef struct rh_memory_space {
+  const char *kind; /* `constants`, `parameters`, `outputs`, `temporaries` */
+  int64_t color;    /* of temporaries: the memory space of their layouts, S(n); else 0 */
+  int64_t bytes;
+} rh_memory_space;
+
+/* A value in the place that it gets. No two of a space have the same bytes at the same time. */
+typedef struct rh_placed_value {
+  rh_live_value value;  /* its begin and end: where it is computed, where it is needed last */
+  rh_text scope;        /* its op_name as a path in rh_report.scopes */
+  size_t space;         /* which of the spaces */
+  int64_t offset;       /* in it, bytes */
+  int64_t begin, end;   /* positions at which the memory is its own, the end not among them; where
+                           the memory goes to another value that is before value.end */
+  int64_t position;     /* of the instruction that makes it */
+  const int64_t *reads; /* positions of instructions that read it, ascending */
+  size_t num_reads;
+  bool is_rematerialized; /* rh_remat had it computed again */
+} rh_placed_value;
+
+/* Where every value of a module lies and when: what the model `heap` counts, and constants. */
+typedef struct rh_memory_map {
+  rh_text module;
+  const rh_memory_space *spaces; /* in the order above: as they are stacked */
+  size_t num_spaces;
+  const rh_placed_value *values; /* by space, begin and offset */
+  size_t num_values;
+  int64_t num_positions;       /* as in rh_report */
+  const rh_text *instructions; /* by position: names */
+  const int64_t *live_bytes;   /* by position: of temporaries what is live, of all else all */
+  int64_t peak_position;       /* where the most is live, -1 = nowhere */
+  int64_t total_bytes;         /* of all spaces */
+  rh_memory memory;            /* of the model `heap` */
+} rh_memory_map;
+
+/* Places the values of a scheduled module. `*map` is to be freed before the module is. What
+ * rh_measure_memory takes for `heap`, and O(values · log values + uses). */
+RH_API rh_status rh_memory_map_make(const rh_module *module, rh_memory_map **map, rh_diags *diags);
+RH_API void rh_memory_map_free(rh_memory_map *map);
+
 /* ---- cost ---- */
 
 typedef struct rh_profile rh_profile; /* a device */

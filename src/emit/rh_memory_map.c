@@ -1,0 +1,28 @@
+/* The public functions of memory maps. */
+#include "emit/memory_map.h"
+#include "remat/measure.h"
+
+/* A map with the memory that it is in. */
+typedef struct Handle {
+  rh_memory_map map;
+  Arena *arena;
+} Handle;
+
+rh_status rh_memory_map_make(const rh_module *module, rh_memory_map **map, rh_diags *diags) {
+  rh_memory memory;
+  rh_status status = rh_measure_memory(module, "heap", &memory, diags);
+  if (status != RH_OK) return status;
+  Arena *arena = arena_new(arena_options(module->arena));
+  Arena *scratch = arena_new(arena_options(module->arena));
+  Handle *handle = arena_zalloc(arena, sizeof *handle);
+  handle->arena = arena;
+  memory_map_fill(module, &handle->map, arena, scratch);
+  handle->map.memory = memory;
+  arena_free(scratch);
+  *map = &handle->map;
+  return RH_OK;
+}
+
+void rh_memory_map_free(rh_memory_map *map) {
+  if (map) arena_free(((Handle *)map)->arena);
+}
