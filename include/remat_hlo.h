@@ -570,6 +570,30 @@ RH_API rh_status rh_emit_memlog(const rh_module *module, const char *memory_mode
                                 rh_memlog_format format, rh_write_fn write, void *context,
                                 rh_diags *diags);
 
+/* Where values lie and when, drawn: one map, or two side by side in one scale. */
+typedef struct rh_picture {
+  const rh_memory_map *before;
+  const rh_memory_map *after; /* NULL = there is but one */
+  const char *before_title;   /* over each, as the file's name; NULL = none */
+  const char *after_title;
+  int64_t limit_bytes; /* a line is drawn there; -1 = no line */
+  rh_limit_counts limit_counts;
+} rh_picture;
+
+#define RH_PICTURE_INIT \
+  { NULL, NULL, NULL, NULL, -1, RH_COUNT_TOTAL }
+
+typedef enum rh_picture_format {
+  RH_PICTURE_HTML,     /* a page that needs nothing else, to zoom, search and ask */
+  RH_PICTURE_SVG,      /* stands still */
+  RH_PICTURE_PERFETTO, /* trace-event JSON, a microsecond a position */
+  RH_NUM_PICTURE_FORMATS,
+} rh_picture_format;
+
+/* Writes a picture. RH_ERR_SYSTEM when `write` failed. */
+RH_API rh_status rh_emit_picture(const rh_picture *picture, rh_picture_format format,
+                                 rh_write_fn write, void *context, rh_diags *diags);
+
 /* `1.50 KiB`, `81.25 MiB`: powers of 1024, two decimals, no locale. Ends in NUL. */
 #define RH_FORMAT_CHARS 32
 RH_API void rh_format_bytes(int64_t bytes, char text[RH_FORMAT_CHARS]);

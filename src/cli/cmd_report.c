@@ -1,15 +1,23 @@
 #include "command.h"
 #include "path.h"
+#include "pictures.h"
 #include "report_job.h"
 
 static rh_status check_outputs(const Options *options) {
-  const char *paths[] = {options->json, options->csv};
-  rh_status status = output_check(paths, 2);
+  enum { NUM_OTHERS = 2 };
+  const char *what = NULL, *paths[NUM_OTHERS + RH_NUM_PICTURE_FORMATS];
+  bool is_folder = options->num_files == 1 && path_is_directory(options->files[0]);
+  paths[0] = options->json;
+  paths[1] = options->csv;
+  for (int i = 0; i < RH_NUM_PICTURE_FORMATS; i++)
+    paths[NUM_OTHERS + i] = options->pictures[i];
+  rh_status status = output_check(paths, sizeof paths / sizeof *paths);
+  if (status == RH_OK) status = pictures_check(options);
   if (status != RH_OK) return status;
-  if (!options->csv || (options->num_files == 1 && !path_is_directory(options->files[0]))) {
-    return RH_OK;
-  }
-  fputs("remat-hlo: error: --csv takes one file\n", stderr);
+  if (options->csv && (options->num_files > 1 || is_folder)) what = "--csv takes one file";
+  if (pictures_are_wanted(options) && is_folder) what = "pictures are of one file, or of two";
+  if (!what) return RH_OK;
+  fprintf(stderr, "remat-hlo: error: %s\n", what);
   return RH_ERR_USAGE;
 }
 
@@ -21,9 +29,37 @@ static rh_status write_csv(const ReportJob *job) {
   return output_close(&output, true);
 }
 
+static rh_status write_picture(const Options *options, const rh_picture *picture,
+                               rh_picture_format format, rh_diags *diags) {
+  Output output;
+  if (!options->pictures[format]) return RH_OK;
+  rh_status status = output_open(options->pictures[format], options, &output);
+  if (status != RH_OK) return status;
+  status = rh_emit_picture(picture, format, output_write, &output, diags);
+  rh_status closed = output_close(&output, status == RH_OK);
+  return closed != RH_OK || output.is_closed_pipe ? closed : status;
+}
+
+/* Of one module, or of two beside each other: `after` may be NULL. */
+static rh_status write_pictures(ReportJob *before, const ReportJob *after) {
+  const Options *options = before->options;
+  if (!pictures_are_wanted(options)) return RH_OK;
+  rh_picture picture = RH_PICTURE_INIT;
+  picture.limit_bytes = options->max_peak_bytes;
+  rh_status status = pictures_map(&picture, before->scheduled, after ? after->scheduled : NULL,
+                                  before->loaded.input.path,
+                                  after ? after->loaded.input.path : NULL, before->loaded.diags);
+  for (int i = 0; i < RH_NUM_PICTURE_FORMATS && status == RH_OK; i++)
+    status = write_picture(options, &picture, (rh_picture_format)i, before->loaded.diags);
+  pictures_free(&picture);
+  return load_report(&before->loaded, status);
+}
+
 static Terminal terminal_beside(const Options *options) {
-  return terminal_of(output_is_stdout(options->json) || output_is_stdout(options->csv) ? stderr
-                                                                                       : stdout);
+  bool is_taken = output_is_stdout(options->json) || output_is_stdout(options->csv);
+  for (int i = 0; i < RH_NUM_PICTURE_FORMATS; i++)
+    is_taken |= output_is_stdout(options->pictures[i]);
+  return terminal_of(is_taken ? stderr : stdout);
 }
 
 static rh_status report_file(const Options *options) {
@@ -32,6 +68,7 @@ static rh_status report_file(const Options *options) {
   if (status == RH_OK && options->json)
     status = report_write_json(report_json(&job, false), options->json, options);
   if (status == RH_OK && options->csv) status = write_csv(&job);
+  if (status == RH_OK) status = write_pictures(&job, NULL);
   if (status == RH_OK && !options->quiet) {
     Terminal terminal = terminal_beside(options);
     report_print(&job, &terminal);
@@ -47,6 +84,7 @@ static rh_status report_difference(const Options *options) {
   if (status == RH_OK && options->json) {
     status = report_write_json(report_difference_json(&before, &after), options->json, options);
   }
+  if (status == RH_OK) status = write_pictures(&before, &after);
   if (status == RH_OK && !options->quiet) {
     Terminal terminal = terminal_beside(options);
     report_print_difference(&before, &after, &terminal);

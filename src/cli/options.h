@@ -46,6 +46,7 @@ typedef struct Options {
   int emit; /* rh_emit */
   const char *json;
   const char *csv;
+  const char *pictures[RH_NUM_PICTURE_FORMATS];
   int64_t top;
   const char *dump_dot;
   int64_t dot_min_bytes;

@@ -15,23 +15,24 @@ bool output_is_stdout(const char *path) {
   return path && (strcmp(path, "-") == 0 || strcmp(path, "/dev/stdout") == 0);
 }
 
-/* One file would replace the other; folders and devices take several. */
 static bool is_same_file(const char *a, const char *b) {
-  return a && b && strcmp(a, b) == 0 && !output_is_stdout(a) && !path_is_directory(a) &&
-         strncmp(a, "/dev/", 5) != 0;
+  return a && b && strcmp(a, b) == 0 && !path_is_directory(a) && strncmp(a, "/dev/", 5) != 0;
 }
 
-rh_status output_check(const char *const *paths, int num_paths) {
-  int num_stdout = 0;
-  bool has_same = false;
-  for (int i = 0; i < num_paths; i++) {
-    num_stdout += output_is_stdout(paths[i]);
-    for (int k = 0; k < i; k++)
-      has_same |= is_same_file(paths[i], paths[k]);
+rh_status output_check(const char *const *paths, size_t count) {
+  const char *what = NULL;
+  size_t num_stdout = 0;
+  for (size_t i = 0; i < count; i++) {
+    if (output_is_stdout(paths[i]) && ++num_stdout == 2) {
+      what = "only one output can go to stdout";
+    }
+    for (size_t k = 0; k < i && !what; k++) {
+      bool is_same = !output_is_stdout(paths[i]) && is_same_file(paths[i], paths[k]);
+      if (is_same) what = "two outputs have the same name";
+    }
   }
-  if (num_stdout <= 1 && !has_same) return RH_OK;
-  fprintf(stderr, "remat-hlo: error: %s\n",
-          has_same ? "two outputs have the same name" : "only one output can go to stdout");
+  if (!what) return RH_OK;
+  fprintf(stderr, "remat-hlo: error: %s\n", what);
   return RH_ERR_USAGE;
 }
 

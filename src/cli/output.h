@@ -7,6 +7,12 @@
 #include "input.h"
 #include "options.h"
 
+/* Whether a path, which may be NULL, means stdout. */
+bool output_is_stdout(const char *path);
+
+/* RH_ERR_USAGE, the reason on stderr, when two of the paths, any of which may be NULL, are one. */
+rh_status output_check(const char *const *paths, size_t count);
+
 /* A file that is being written. Regular and new files are written under another name beside it and
  * renamed at the end, with the mode that the old one had; what a symbolic link points to is
  * replaced, not the link. Devices, pipes and stdout (`-`) are written directly. */
@@ -18,13 +24,6 @@ typedef struct Output {
   MessageForm form;
   bool is_closed_pipe; /* whoever reads has gone: no error to speak of */
 } Output;
-
-/* Whether it is that of the program; NULL is not. */
-bool output_is_stdout(const char *path);
-
-/* RH_ERR_USAGE, the reason on stderr, when two of the outputs would be in one place; those not
- * asked for are NULL. */
-rh_status output_check(const char *const *paths, int num_paths);
 
 /* RH_ERR_SYSTEM, the reason on stderr, when it cannot be opened. */
 rh_status output_open(const char *path, const Options *options, Output *output);

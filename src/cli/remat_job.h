@@ -41,7 +41,7 @@ typedef struct RematJob {
   rh_remat_result outcome;
   bool is_met;       /* always, when the limit is `min` or none */
   LiveList blocking; /* what lives at the peak, when the limit is `min` or not met */
-  char *written[5];  /* paths, owned */
+  char *written[5 + RH_NUM_PICTURE_FORMATS]; /* paths, owned */
   int num_written;
   double phase_seconds[NUM_PHASES];
   double start_seconds;

@@ -4,6 +4,7 @@
 
 #include "output.h"
 #include "path.h"
+#include "pictures.h"
 #include "remat_job.h"
 
 static bool ends_in(const char *name, const char *end) {
@@ -83,10 +84,40 @@ static rh_status write_memlog(RematJob *job) {
                                &output, job->loaded.diags));
 }
 
+static rh_status write_picture(RematJob *job, const rh_picture *picture, rh_picture_format format) {
+  const char *wanted = job->options->pictures[format];
+  if (!wanted) return RH_OK;
+  char *name = path_for_module("memory", job->before.info.name, picture_suffix(format));
+  char *path = name ? place_of(wanted, name) : NULL;
+  free(name);
+  Output output;
+  if (!path || output_open(path, job->options, &output) != RH_OK)
+    return note_written(job, path, RH_ERR_SYSTEM);
+  return finish(job, &output, path,
+                rh_emit_picture(picture, format, output_write, &output, job->loaded.diags));
+}
+
+/* Before and after where there is a difference. */
+static rh_status write_pictures(RematJob *job) {
+  rh_picture picture = RH_PICTURE_INIT;
+  bool has_two = job_has_limit(job) || job->baseline != job->scheduled;
+  if (job_has_limit(job) && job->options->limit.kind != BUDGET_MIN) {
+    picture.limit_bytes = job->remat.limit_bytes;
+  }
+  picture.limit_counts = job->remat.limit_counts;
+  rh_status status = pictures_map(&picture, job->baseline, has_two ? job->result : NULL, "before",
+                                  "after", job->loaded.diags);
+  for (int i = 0; i < RH_NUM_PICTURE_FORMATS && status == RH_OK; i++)
+    status = write_picture(job, &picture, (rh_picture_format)i);
+  pictures_free(&picture);
+  return status;
+}
+
 rh_status job_write(RematJob *job) {
   rh_status status = RH_OK;
   if (job->options->output) status = write_hlo(job);
   if (status == RH_OK && job->options->dump_dot) status = write_dots(job);
   if (status == RH_OK && job->options->dump_memlog) status = write_memlog(job);
+  if (status == RH_OK && pictures_are_wanted(job->options)) status = write_pictures(job);
   return status;
 }

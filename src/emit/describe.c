@@ -1,7 +1,6 @@
 /* What people want to know of a value: its name, where it comes from, what it is there for. */
 #include "emit/describe.h"
 
-#include "emit/human.h"
 #include "ir/handle.h"
 
 /* What else is in the memory of a value: bits by HloBuffer. */

@@ -7,4 +7,7 @@
 /* Fills all of a map but its `memory`. */
 void memory_map_fill(const rh_module *module, rh_memory_map *map, Arena *out, Arena *scratch);
 
+/* Those of the arena that the map is in, for what is made from it. */
+const ArenaOptions *memory_map_options(const rh_memory_map *map);
+
 #endif

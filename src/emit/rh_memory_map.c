@@ -8,6 +8,10 @@ typedef struct Handle {
   Arena *arena;
 } Handle;
 
+const ArenaOptions *memory_map_options(const rh_memory_map *map) {
+  return arena_options(((const Handle *)map)->arena);
+}
+
 rh_status rh_memory_map_make(const rh_module *module, rh_memory_map **map, rh_diags *diags) {
   rh_memory memory;
   rh_status status = rh_measure_memory(module, "heap", &memory, diags);

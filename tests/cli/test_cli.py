@@ -506,6 +506,7 @@ class Options(RecomputeTest):
 
     def test_every_option_has_its_test(self):
         source = pathlib.Path(__file__).read_text().split("def test_every_option")[0]
+        source += pathlib.Path(__file__).with_name("test_pictures.py").read_text()
         shown = re.findall(r"^ +(?:-\w, )? *--([a-z-]+)", self.expect(0, "--help").out, re.M)
         self.assertGreater(len(shown), 30)
         for name in shown:

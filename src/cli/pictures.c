@@ -1,0 +1,45 @@
+#include "pictures.h"
+
+bool pictures_are_wanted(const Options *options) {
+  for (int i = 0; i < RH_NUM_PICTURE_FORMATS; i++) {
+    if (options->pictures[i]) return true;
+  }
+  return false;
+}
+
+rh_status pictures_check(const Options *options) {
+  (void)options;
+#ifndef REMAT_HLO_PICTURES
+  if (options->pictures[RH_PICTURE_HTML]) {
+    fputs("remat-hlo: error: --html: this remat-hlo was built without pages for browsers\n",
+          stderr);
+    return RH_ERR_USAGE;
+  }
+#endif
+  return RH_OK;
+}
+
+const char *picture_suffix(rh_picture_format format) {
+  switch (format) {
+    case RH_PICTURE_HTML: return "html";
+    case RH_PICTURE_SVG: return "svg";
+    default: return "json";
+  }
+}
+
+rh_status pictures_map(rh_picture *picture, const rh_module *before, const rh_module *after,
+                       const char *before_title, const char *after_title, rh_diags *diags) {
+  rh_memory_map *maps[2] = {NULL, NULL};
+  rh_status status = rh_memory_map_make(before, &maps[0], diags);
+  if (status == RH_OK && after) status = rh_memory_map_make(after, &maps[1], diags);
+  picture->before = maps[0];
+  picture->after = maps[1];
+  picture->before_title = after ? before_title : NULL;
+  picture->after_title = after ? after_title : NULL;
+  return status;
+}
+
+void pictures_free(rh_picture *picture) {
+  rh_memory_map_free((rh_memory_map *)picture->after);
+  rh_memory_map_free((rh_memory_map *)picture->before);
+}

@@ -1,0 +1,1 @@
+report input.hlo --svg=memory.svg --perfetto=memory.json --max-peak=104KiB --quiet

@@ -1,0 +1,1 @@
+report input.hlo after.hlo --svg=memory.svg --quiet
