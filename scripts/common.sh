@@ -12,6 +12,7 @@ install_missing() {
   for pair in "$@"; do
     what=${pair%%:*} package=${pair#*:}
     case $what in
+      /*) [ -e "$what" ] || missing="$missing $package" ;;
       pc/*) pkg-config --exists "${what#pc/}" 2>/dev/null || missing="$missing $package" ;;
       *) command -v "$what" >/dev/null 2>&1 || missing="$missing $package" ;;
     esac
@@ -30,11 +31,18 @@ install_missing() {
     >/dev/null
 }
 
+# The tests of pages need these; without them they are skipped.
+install_browser() {
+  install_missing chromium:chromium chromedriver:chromium-driver \
+    /usr/lib/python3/dist-packages/selenium:python3-selenium ||
+    echo "there is no Chromium to be installed: the tests of pages are skipped" >&2
+}
+
 # Building needs these; -dev packages bring what they link to.
 install_build_tools() {
   install_missing gcc:build-essential cmake:cmake ninja:ninja-build pkg-config:pkg-config
   install_missing pc/libcjson:libcjson-dev pc/libcgraph:libgraphviz-dev pc/zlib:zlib1g-dev \
-    pc/libzstd:libzstd-dev "$@"
+    pc/libzstd:libzstd-dev /usr/share/nodejs/d3-zoom/dist/d3-zoom.min.js:node-d3-zoom "$@"
 }
 
 # build PRESET [CMAKE-OPTION...]: configures and builds into build/PRESET: $targets, or everything.

@@ -4,7 +4,7 @@
 #
 #     scripts/setup-and-test.sh [--full] [--minutes=N]
 #
-# --full adds the manual page's syntax, clang, what jaxlib says of our results, a minute of each fuzzer,
+# --full adds pages in Chromium, the manual page's syntax, clang, what jaxlib says of our results, a minute of each fuzzer,
 # valgrind over golden and unit tests, and coverage. --minutes is for machines that stop at some time:
 # parts of --full that would begin, or are still running, after N minutes are left out, and that is said.
 set -eu
@@ -91,6 +91,7 @@ run_fuzzers() {
 }
 
 install_build_tools pc/check:check python3:python3
+if $full; then install_browser; fi
 say "gcc, Release"
 build release -DBUILD_TESTING=ON
 test_preset release release

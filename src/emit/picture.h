@@ -37,6 +37,7 @@ int64_t picture_space_base(const rh_memory_map *map, size_t space);
 
 /* ---- formats ---- */
 
+void picture_html(const rh_picture *picture, Writer *out, Arena *scratch);
 void picture_svg(const rh_picture *picture, Writer *out, Arena *scratch);
 void picture_perfetto(const rh_picture *picture, Writer *out, Arena *scratch);
 

@@ -2,6 +2,7 @@
 """Pictures on the command line. usage: test_pictures.py TOOL [CLASS...]"""
 
 import json
+import re
 import xml.etree.ElementTree
 
 import tool
@@ -25,6 +26,58 @@ class PictureTest(ToolTest):
 
     def trace(self, name):
         return json.loads(self.read(name))["traceEvents"]
+
+
+class Pages(PictureTest):
+    """What a page holds; tests/page looks at it in a browser."""
+
+    def setUp(self):
+        super().setUp()
+        self.write("m.hlo", HOSTILE)
+        if self.run_tool("report", "m.hlo", "--html=a.html", "-q").code == 2:
+            self.skipTest("built without pages")
+
+    def data(self, name):
+        text = self.read(name)
+        found = re.search(r'<script type="application/json" id="data">(.*?)</script>', text, re.S)
+        return json.loads(found[1])
+
+    def test_data(self):
+        self.expect(0, "report", SAMPLE, "--html=a.html", "--quiet")
+        data = self.data("a.html")
+        (panel,) = data["panels"]
+        report = self.json("report", SAMPLE, "--memory-model=heap")
+        self.assertEqual(panel["total_bytes"], report["peak_bytes"] + report["constant_bytes"])
+        self.assertEqual(panel["num_positions"], report["num_positions"])
+        self.assertEqual(len(panel["live_bytes"]), panel["num_positions"])
+        count = len(panel["name"])
+        for column in "opcode shape category bytes space offset begin end position num_reads".split():
+            self.assertEqual(len(panel[column]), count, column)
+        self.assertEqual(len(panel["reads"]), sum(panel["num_reads"]))
+        names = {data["texts"][name] for name in panel["name"]}
+        self.assertLessEqual({row["name"] for row in report["live_at_peak"]}, names)
+
+    def test_pair(self):
+        self.expect(0, SAMPLE, "--mem-limit=70%", "--limit-counts=total", "--html=a.html", "-q")
+        data = self.data("a.html")
+        self.assertEqual([panel["title"] for panel in data["panels"]], ["before", "after"])
+        self.assertTrue(any(data["panels"][1]["again"]))
+        self.assertGreater(data["limit"], 0)
+
+    def test_it_needs_nothing_else(self):
+        for match in re.finditer(r'(?:src|href)="([^"]*)"', self.read("a.html")):
+            self.assertRegex(match[1], r"^(#|data:,)$")
+
+    def test_hostile_texts(self):
+        self.write("plain.hlo", re.sub(r'op_name="(?:[^"\\\\]|\\\\.)*"', 'op_name="x"', HOSTILE))
+        self.expect(0, "report", "plain.hlo", "--html=b.html", "--quiet")
+        for mark in ("</script", "<!--", "<img"):
+            self.assertEqual(self.read("a.html").count(mark), self.read("b.html").count(mark), mark)
+        self.assertIn("</script><!--\"&'\ufffd\x01]]>", self.data("a.html")["texts"])
+
+    def test_licence(self):
+        self.assertIn("Redistribution and use in source and binary forms", self.read("a.html"))
+        self.assertNotRegex(self.read("a.html"), "@[a-z0-9]+@\n")
 
 
 class Pictures(PictureTest):
