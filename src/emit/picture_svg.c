@@ -9,7 +9,7 @@ enum {
   PAIR_WIDTH = 760 * PIXEL, /* of one of two */
   HEIGHT = 600 * PIXEL,
   LEFT = 84 * PIXEL,
-  RIGHT = 150 * PIXEL,
+  RIGHT = 168 * PIXEL,
   TOP = 96 * PIXEL,
   PANEL_TITLE = 22 * PIXEL,
   BOTTOM = 54 * PIXEL,
@@ -73,7 +73,8 @@ static void write_style(Writer *out) {
              "<style>\n"
              "text{font-family:system-ui,'Segoe UI',Roboto,'DejaVu Sans',Helvetica,sans-serif;"
              "font-size:12px;fill:#24292f}\n"
-             ".paper{fill:#fff}.title{font-size:17px;font-weight:600}.dim,.mark{fill:#57606a}\n"
+             "rect{shape-rendering:crispEdges}.paper{fill:#fff}.title{font-size:17px;font-weight:"
+             "600}.dim,.mark{fill:#57606a}\n"
              ".mark{font-size:11px}.y{text-anchor:end}.x{text-anchor:middle}\n"
              ".strong{font-weight:600}.bytes{font-weight:400}.right{text-anchor:end}\n"
              ".in{font-size:10px;fill:#000}.in.dark{fill:#fff}\n"
@@ -81,9 +82,8 @@ static void write_style(Writer *out) {
              ".border{stroke:#24292f;stroke-width:.75}\n"
              ".peak{stroke:#24292f;stroke-dasharray:5 3}\n"
              ".at{stroke:#24292f;stroke-dasharray:1 3}\n"
-             ".limit{stroke:#b83200;stroke-width:1.5;stroke-dasharray:9 "
-             "4}.over{fill:#b83200;stroke:#fff;stroke-width:3px;"
-             "paint-order:stroke}\n"
+             ".limit{stroke:#b83200;stroke-width:1.5;stroke-dasharray:9 4}.over{fill:#b83200}\n"
+             ".over,.top{stroke:#fff;stroke-width:3px;paint-order:stroke}\n"
              ".halo{fill:none;stroke:#fff;stroke-width:3.5;stroke-opacity:.75}\n"
              ".curve{fill:none;stroke:#111;stroke-width:1.4}\n"
              ".again{fill:url(#again)}.stripe{stroke:#111;stroke-width:1.2}\n");
@@ -96,7 +96,7 @@ static void write_style(Writer *out) {
              ".in{fill:#000}.in.dark{fill:#fff}\n"
              ".grid{stroke:#30363d}.axis,.side{stroke:#6e7681}.border{stroke:#e6edf3}\n"
              ".peak,.at{stroke:#e6edf3}.limit{stroke:#ff8a5b}.over{fill:#ff8a5b}\n"
-             ".halo{stroke:#0d1117}.curve{stroke:#fff}.s,.over{stroke:#0d1117}\n"
+             ".halo{stroke:#0d1117}.curve{stroke:#fff}.s,.over,.top{stroke:#0d1117}\n"
              "}\n</style>\n"
              "<defs><pattern id=\"again\" width=\"6\" height=\"6\" "
              "patternUnits=\"userSpaceOnUse\" patternTransform=\"rotate(45)\">"
@@ -193,7 +193,7 @@ static void write_y_axis(const Svg *svg, const SvgPanel *panel) {
 }
 
 static void write_x_axis(const Svg *svg, const SvgPanel *panel) {
-  enum { DISTANCE = 46 * PIXEL };
+  enum { DISTANCE = 54 * PIXEL };
   const rh_memory_map *map = panel->map;
   Writer *out = svg->out;
   Centi peak = map->peak_position < 0 ? -10 * DISTANCE : svg_x(panel, map->peak_position);
@@ -241,20 +241,23 @@ static void write_spaces(const Svg *svg, const SvgPanel *panel) {
 }
 
 static void write_peak(const Svg *svg, const SvgPanel *panel) {
+  enum { LABEL_HEIGHT = 18 * PIXEL };
   const rh_memory_map *map = panel->map;
   Writer *out = svg->out;
+  bool has_limit = panel->limit >= 0 && panel->limit <= panel->bytes;
   Centi y = svg_y(panel, map->total_bytes);
+  Centi limit_y = has_limit ? svg_y(panel, panel->limit) : y;
+  bool is_crossed = limit_y < y && limit_y > y - LABEL_HEIGHT; /* by the line of the budget */
   write_line(out, "peak", panel->left, y, panel->right, y);
-  begin_text(out, "strong", panel->left + 4 * PIXEL, y - 5 * PIXEL);
+  begin_text(out, "strong top", panel->left + 4 * PIXEL, (is_crossed ? limit_y : y) - 5 * PIXEL);
   write_format(out, "peak %s</text>\n", bytes_text(svg, map->total_bytes));
   if (map->peak_position >= 0) {
     Centi x = svg_x(panel, map->peak_position);
     write_line(out, "at", x, svg_y(panel, map->live_bytes[map->peak_position]), x, panel->bottom);
   }
-  if (panel->limit < 0 || panel->limit > panel->bytes) return;
-  y = svg_y(panel, panel->limit);
-  write_line(out, "limit", panel->left, y, panel->right, y);
-  begin_text(out, "strong over right", panel->right - 4 * PIXEL, y - 5 * PIXEL);
+  if (!has_limit) return;
+  write_line(out, "limit", panel->left, limit_y, panel->right, limit_y);
+  begin_text(out, "strong over right", panel->right - 4 * PIXEL, limit_y - 5 * PIXEL);
   write_format(out, "budget %s%s</text>\n", bytes_text(svg, svg->picture->limit_bytes),
                picture_limit_words(svg->picture));
 }

@@ -30,7 +30,7 @@ void svg_attribute(Writer *out, const char *name, Centi length);
 /* A text as XML can hold it. */
 void svg_escaped(Writer *out, const char *text, size_t length);
 
-/* The values as boxes, those too small to be seen drawn once a place. */
+/* The values as boxes, those below a pixel only where no other such box is. */
 void svg_boxes(const SvgPanel *panel, Writer *out, Arena *scratch);
 
 /* What is live by position, as a line. */

@@ -78,30 +78,40 @@ static Rect rect_of(const SvgPanel *panel, const int64_t *bases, const rh_placed
   return rect;
 }
 
-/* Places of a quarter of a square pixel, each a bit. */
+/* Places of a quarter of a square pixel: whether small boxes cover them. */
 typedef struct Grid {
-  uint8_t *bits;
-  int64_t num_columns;
+  uint8_t *is_covered;
+  int64_t num_columns, num_rows;
 } Grid;
 
 enum { CELL = PIXEL / 2 };
 
 static Grid grid_new(const SvgPanel *panel, Arena *scratch) {
-  int64_t num_columns = (panel->right - panel->left) / CELL + 1;
-  int64_t num_rows = (panel->bottom - panel->top) / CELL + 1;
-  return (Grid){arena_zarray(scratch, uint8_t, (size_t)(num_columns * num_rows) / 8 + 1),
-                num_columns};
+  Grid grid = {.num_columns = (panel->right - panel->left) / CELL + 1,
+               .num_rows = (panel->bottom - panel->top) / CELL + 1};
+  grid.is_covered = arena_zarray(scratch, uint8_t, (size_t)(grid.num_columns * grid.num_rows));
+  return grid;
 }
 
-/* Whether a box too small to be seen is the first at its place. */
-static bool is_new(const Grid *grid, const SvgPanel *panel, const Rect *rect) {
-  int64_t column = (rect->x - panel->left) / CELL, row = (rect->y - panel->top) / CELL;
-  if (row < 0) row = 0;
-  int64_t cell = row * grid->num_columns + column;
-  uint8_t bit = (uint8_t)(1 << cell % 8);
-  bool was_set = grid->bits[cell / 8] & bit;
-  grid->bits[cell / 8] |= bit;
-  return !was_set;
+static int64_t clamp(int64_t value, int64_t end) {
+  return value < 0 ? 0 : value < end ? value : end - 1;
+}
+
+/* Covers the places of a box; whether some of them were free. */
+static bool cover(const Grid *grid, const SvgPanel *panel, const Rect *rect) {
+  int64_t left = clamp((rect->x - panel->left) / CELL, grid->num_columns);
+  int64_t right = clamp((rect->x + rect->width - panel->left) / CELL, grid->num_columns);
+  int64_t top = clamp((rect->y - panel->top) / CELL, grid->num_rows);
+  int64_t bottom = clamp((rect->y + rect->height - panel->top) / CELL, grid->num_rows);
+  bool was_free = false;
+  for (int64_t row = top; row <= bottom; row++) {
+    uint8_t *cells = grid->is_covered + row * grid->num_columns + left;
+    size_t count = (size_t)(right - left) + 1;
+    if (!memchr(cells, 0, count)) continue;
+    was_free = true;
+    memset(cells, 1, count);
+  }
+  return was_free;
 }
 
 static void write_title(Writer *out, const rh_placed_value *value) {
@@ -133,8 +143,8 @@ static void write_rect(Writer *out, const Rect *rect, const char *class) {
   if (class) write_format(out, " class=\"%s\"", class);
   svg_attribute(out, "x", rect->x);
   svg_attribute(out, "y", rect->y);
-  svg_attribute(out, "width", rect->width > CELL ? rect->width : CELL);
-  svg_attribute(out, "height", rect->height > CELL ? rect->height : CELL);
+  svg_attribute(out, "width", rect->width > PIXEL ? rect->width : PIXEL);
+  svg_attribute(out, "height", rect->height > PIXEL ? rect->height : PIXEL);
 }
 
 /* The longest beginning of a name that fits, cut between characters. */
@@ -164,13 +174,14 @@ static void write_name(Writer *out, const Rect *rect, const rh_placed_value *val
 
 static void write_boxes(const SvgPanel *panel, const int64_t *bases, uint32_t category,
                         const Grid *grid, Writer *out) {
-  enum { BORDERED = 4 * PIXEL };
+  enum { BORDERED = 3 * PIXEL };
   const rh_memory_map *map = panel->map;
   for (size_t i = 0; i < map->num_values; i++) {
     const rh_placed_value *value = &map->values[i];
     if (picture_category(&value->value) != category) continue;
     Rect rect = rect_of(panel, bases, value);
-    if ((rect.width < CELL || rect.height < CELL) && !is_new(grid, panel, &rect)) continue;
+    bool is_small = rect.width < PIXEL || rect.height < PIXEL;
+    if (is_small && !cover(grid, panel, &rect)) continue;
     bool has_border = rect.width >= BORDERED && rect.height >= BORDERED;
     char class[5] = {'c', (char)('0' + category), has_border ? ' ' : 0, 's', 0};
     write_rect(out, &rect, class);

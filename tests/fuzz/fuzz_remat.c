@@ -112,6 +112,30 @@ static void check_report(const rh_module *module, const char *model, rh_diags *d
   rh_report_free(report);
 }
 
+/* Values lie in their spaces, and every picture of both modules is drawn. */
+static void check_pictures(const rh_module *before, const rh_module *after,
+                           const rh_remat_options *options, rh_diags *diags) {
+  rh_memory_map *maps[2] = {NULL, NULL};
+  require(rh_memory_map_make(before, &maps[0], diags) == RH_OK &&
+              rh_memory_map_make(after, &maps[1], diags) == RH_OK,
+          "no memory map", diags);
+  for (size_t i = 0; i < maps[1]->num_values; i++) {
+    const rh_placed_value *value = &maps[1]->values[i];
+    require(value->begin < value->end && value->offset >= 0 &&
+                value->offset + value->value.bytes <= maps[1]->spaces[value->space].bytes,
+            "a value lies outside", diags);
+  }
+  rh_picture picture = {
+      maps[0], maps[1], "before", "after", options->limit_bytes, options->limit_counts};
+  for (int format = 0; format < RH_NUM_PICTURE_FORMATS; format++) {
+    rh_status status = rh_emit_picture(&picture, (rh_picture_format)format, discard, NULL, diags);
+    bool is_left_out = status == RH_ERR_USAGE && format == RH_PICTURE_HTML;
+    require(status == RH_OK || is_left_out, "a picture failed", diags);
+  }
+  rh_memory_map_free(maps[1]);
+  rh_memory_map_free(maps[0]);
+}
+
 /* The printed result is a module that computes the same in the memory that was claimed. */
 static void check_print(const rh_module *before, const rh_module *result, const Choices *choices,
                         int64_t counted_bytes, rh_diags *diags) {
@@ -148,6 +172,7 @@ static void check_remat(const rh_module *module, const rh_module *scheduled, Cho
   require(rh_emit_memlog(result, choices->remat.memory_model, RH_MEMLOG_JSONL, discard, NULL,
                          diags) == RH_OK,
           "the memory log failed", diags);
+  check_pictures(scheduled, result, &choices->remat, diags);
   rh_module_free(result);
 }
 

@@ -110,11 +110,12 @@ class Browser:
             self.mouse("mouseReleased", x, y, button="left", clickCount=number)
         self.settle()
 
-    def drag(self, x, y, dx, dy):
+    def drag(self, x, y, dx, dy, pause=0):
         self.hover(x, y)
         self.mouse("mousePressed", x, y, button="left", buttons=1, clickCount=1)
         for step in range(1, 6):
             self.mouse("mouseMoved", x + dx * step / 5, y + dy * step / 5, button="left", buttons=1)
+            time.sleep(pause)
         self.mouse("mouseReleased", x + dx, y + dy, button="left", clickCount=1)
         self.settle()
 

@@ -180,6 +180,17 @@ class Page(PageTest):
         self.assertAlmostEqual(moved[1], y + 40, delta=2)
         self.assertIsNone(self.selected())
 
+    def test_wheel_that_ends_in_a_drag(self):
+        """D3 lets a wheel's gesture end 150 ms after it has stopped."""
+        self.open_step(2000)
+        x, y = self.place_of("gelu.100")
+        self.browser.wheel(x, y, -800)
+        x, y = self.place_of("gelu.100")
+        self.browser.drag(x, y, -60, 40, pause=0.08)
+        moved = self.place_of("gelu.100")
+        self.assertAlmostEqual(moved[0], x - 60, delta=2)
+        self.assertAlmostEqual(moved[1], y + 40, delta=2)
+
     def test_keys(self):
         self.open_step(2000)
         whole = self.view()

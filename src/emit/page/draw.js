@@ -271,12 +271,15 @@ function drawLimits(context, panel, state, plot, scale) {
   const { theme, data } = state;
   context.font = `600 12px ${FONT}`;
   context.textBaseline = "alphabetic";
+  const LABEL_HEIGHT = 18;
   const peak = scale.y(panel.totalBytes);
+  const limit = panel.limit < 0 ? peak : scale.y(panel.limit);
+  const isCrossed = limit < peak && limit > peak - LABEL_HEIGHT;
   drawRule(context, plot, peak, theme.ink, [5, 3], 1);
   context.textAlign = "left";
-  drawHaloed(context, `peak ${formatBytes(panel.totalBytes)}`, plot.left + 6, peak - 5, theme.ink, theme.paper);
+  const label = `peak ${formatBytes(panel.totalBytes)}`;
+  drawHaloed(context, label, plot.left + 6, (isCrossed ? limit : peak) - 5, theme.ink, theme.paper);
   if (panel.limit < 0) return;
-  const limit = scale.y(panel.limit);
   drawRule(context, plot, limit, theme.over, [9, 4], 1.75);
   context.textAlign = "right";
   const text = `budget ${formatBytes(data.limit)}${data.limit_words}`;

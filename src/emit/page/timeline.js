@@ -364,12 +364,14 @@ function doubleClick(panel, event) {
 /* D3 turns wheel, drag and pinch into a scale and a shift; what changes of them moves the view. */
 function listenToGestures(panel) {
   let last = d3.zoomIdentity;
+  let numGestures = 0; /* a wheel's ends some time after it has stopped: a drag may have begun */
   const zoom = d3.zoom()
     .filter((given) => !(given ?? d3.event).button)
     .wheelDelta((given) => {
       const event = given ?? d3.event;
       return -(event.deltaY || event.deltaX) * (event.deltaMode === 1 ? 0.05 : event.deltaMode ? 1 : 0.002);
     })
+    .on("start", () => numGestures++)
     .on("zoom", (given) => {
       const { transform, sourceEvent } = given?.transform ? given : d3.event;
       const k = transform.k / last.k;
@@ -385,8 +387,9 @@ function listenToGestures(panel) {
       byId("tip").hidden = true;
       draw();
     })
-    .on("end", function forget() {
-      this.__zoom = d3.zoomIdentity;
+    .on("end", function end() {
+      if (--numGestures > 0) return;
+      this.__zoom = d3.zoomIdentity; /* else it would grow without bounds */
       last = d3.zoomIdentity;
     });
   d3.select(panel.canvas).call(zoom).on("dblclick.zoom", null);

@@ -1,7 +1,7 @@
 /* Which part of the schedule and of the memory is seen: one for all panels, so that they stay in one
  * scale. */
 
-const MARGIN = { left: 76, right: 152, top: 10, bottom: 44 };
+const MARGIN = { left: 76, right: 158, top: 10, bottom: 44 };
 const LEAST_POSITIONS = 4;
 const LEAST_BYTES = 16;
 
