@@ -3,7 +3,8 @@
 set(D3_MODULES dispatch ease timer color interpolate selection transition drag zoom)
 set(PAGE ${CMAKE_CURRENT_SOURCE_DIR}/src/emit/page)
 set(PAGE_FILES page=${PAGE}/timeline.html style=${PAGE}/timeline.css script=${PAGE}/model.js
-  script=${PAGE}/view.js script=${PAGE}/draw.js script=${PAGE}/timeline.js)
+  script=${PAGE}/view.js script=${PAGE}/draw.js
+  script=${PAGE}/stack.js script=${PAGE}/timeline.js)
 foreach(module ${D3_MODULES})
   set(library ${REMAT_HLO_D3_DIR}/d3-${module}/dist/d3-${module}.min.js)
   set(licence /usr/share/doc/node-d3-${module}/copyright)

@@ -63,7 +63,7 @@ static void write_counters(Trace *trace) {
   const rh_memory_map *map = trace->map;
   for (int64_t time = 0; time < map->num_positions; time++) {
     bool is_same = time > 0 && map->live_bytes[time] == map->live_bytes[time - 1];
-    if (!is_same) count(trace, "live bytes", time, map->live_bytes[time]);
+    if (!is_same) count(trace, "live", time, map->live_bytes[time]);
   }
   count(trace, "peak", 0, map->total_bytes);
   int64_t limit = picture_limit(trace->picture, map);

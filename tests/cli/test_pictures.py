@@ -153,7 +153,7 @@ class Pictures(PictureTest):
     def test_trace(self):
         self.expect(0, "report", SAMPLE, "--perfetto=a.json", "--max-peak=1GiB", "--quiet")
         events = self.trace("a.json")
-        live = [event["args"]["bytes"] for event in events if event["name"] == "live bytes"]
+        live = [event["args"]["bytes"] for event in events if event["name"] == "live"]
         peak = [event["args"]["bytes"] for event in events if event["name"] == "peak"]
         report = self.json("report", SAMPLE, "--memory-model=heap")
         self.assertEqual(peak, [report["peak_bytes"] + report["constant_bytes"]])

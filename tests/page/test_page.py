@@ -288,6 +288,36 @@ class Page(PageTest):
         self.browser.settle()
         self.assertIn("temporary", self.text("legend"))
 
+    def test_sums(self):
+        self.open_step(400)
+        change = """
+            const layout = document.getElementById("layout");
+            layout.value = arguments[0];
+            layout.dispatchEvent(new Event("change"));
+            return 0"""
+        self.browser.run(change, "stack")
+        self.browser.settle()
+        sums = self.browser.run("""
+            const panel = memoryPage.state.panels[0];
+            const over = [...panel.stacked].map((bytes, k) => panel.live[k] - bytes);
+            return [Math.min(...over), Math.max(...over), panel.stacked[panel.peakPosition]]""")
+        self.assertGreaterEqual(sums[0], 0)
+        self.assertGreater(sums[2], 0)
+        self.browser.hover(600, 700)
+        self.assertRegex(self.text("tip"), r"parameter\n30.50 MiB, \d+.\d % of what lives\n41 values\nposition")
+        self.shoot("sums")
+        self.browser.run("""
+            const group = document.getElementById("group");
+            group.value = "scope";
+            group.dispatchEvent(new Event("change"));
+            return 0""")
+        self.browser.wheel(600, 500, -100)
+        self.shoot("sums-by-scope")
+        self.browser.run(change, "boxes")
+        self.browser.settle()
+        self.browser.click(*self.place_of("gelu.1"))
+        self.assertEqual(self.selected(), "gelu.1")
+
     def test_legend_shows_one_group_alone(self):
         self.open_step(20)
         before = self.pixel_of("w.1")

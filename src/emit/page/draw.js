@@ -86,6 +86,14 @@ function stripeBox(pixels, stride, left, top, right, bottom, ratio) {
   }
 }
 
+function drawGrid(pixels, width, height, view, plot, theme) {
+  const perByte = height / (view.y1 - view.y0);
+  for (const mark of marksOf(view.y0, view.y1, byteStep(view.y1 - view.y0, plot.height / 48))) {
+    const y = Math.floor((view.y1 - mark) * perByte);
+    if (y >= 0 && y < height) pixels.fill(pixelOf(rgbOf(theme.grid)), y * width, (y + 1) * width);
+  }
+}
+
 /* Boxes that cross the edge of a pixel in both directions are drawn at once. Those within a pixel are
  * drawn in the end where nothing else is: there can be any number of them. */
 function drawBoxes(panel, view, plot, ratio, theme) {
@@ -95,10 +103,7 @@ function drawBoxes(panel, view, plot, ratio, theme) {
   pixels.fill(paper);
   const perPosition = width / (view.x1 - view.x0);
   const perByte = height / (view.y1 - view.y0);
-  for (const mark of marksOf(view.y0, view.y1, byteStep(view.y1 - view.y0, plot.height / 48))) {
-    const y = Math.floor((view.y1 - mark) * perByte);
-    if (y >= 0 && y < height) pixels.fill(pixelOf(rgbOf(theme.grid)), y * width, (y + 1) * width);
-  }
+  drawGrid(pixels, width, height, view, plot, theme);
   const { begin, end, bottom, bytes, color, flat, again, small } = panel;
   let numSmall = 0;
   let numDrawn = 0;
@@ -277,13 +282,14 @@ function drawLimits(context, panel, state, plot, scale) {
   const isCrossed = limit < peak && limit > peak - LABEL_HEIGHT;
   drawRule(context, plot, peak, theme.ink, [5, 3], 1);
   context.textAlign = "left";
+  const above = (y) => (y - LABEL_HEIGHT < plot.top ? y + LABEL_HEIGHT - 4 : y - 5);
   const label = `peak ${formatBytes(panel.totalBytes)}`;
-  drawHaloed(context, label, plot.left + 6, (isCrossed ? limit : peak) - 5, theme.ink, theme.paper);
+  drawHaloed(context, label, plot.left + 6, above(isCrossed ? limit : peak), theme.ink, theme.paper);
   if (panel.limit < 0) return;
   drawRule(context, plot, limit, theme.over, [9, 4], 1.75);
   context.textAlign = "right";
   const text = `budget ${formatBytes(data.limit)}${data.limit_words}`;
-  drawHaloed(context, text, plot.left + plot.width - 6, limit - 5, theme.over, theme.paper);
+  drawHaloed(context, text, plot.left + plot.width - 6, above(limit), theme.over, theme.paper);
 }
 
 /* Where the spaces end, and beside them how large they are. */
@@ -442,18 +448,20 @@ function drawPanel(panel, state) {
   context.setTransform(ratio, 0, 0, ratio, 0, 0);
   context.fillStyle = state.theme.paper;
   context.fillRect(0, 0, canvas.width, canvas.height);
-  panel.numDrawn = drawBoxes(panel, state.view, plot, ratio, state.theme);
+  const isStack = state.layout === "stack";
+  panel.numDrawn = isStack ? drawStack(panel, state, plot, ratio)
+    : drawBoxes(panel, state.view, plot, ratio, state.theme);
   context.putImageData(panel.image, Math.round(plot.left * ratio), Math.round(plot.top * ratio));
   context.save();
   context.beginPath();
   context.rect(plot.left, plot.top, plot.width, plot.height);
   context.clip();
-  drawNames(context, panel, state.view, plot, scale);
+  if (!isStack) drawNames(context, panel, state.view, plot, scale);
   drawLive(context, panel, state.view, plot, scale, state.theme);
   drawLimits(context, panel, state, plot, scale);
   drawPointer(context, panel, state, plot, scale);
-  drawSelection(context, panel, state, scale);
+  if (!isStack) drawSelection(context, panel, state, scale);
   context.restore();
-  drawSpaces(context, panel, state, plot, scale);
+  if (!isStack) drawSpaces(context, panel, state, plot, scale);
   drawAxes(context, panel, state, plot, scale);
 }

@@ -32,6 +32,7 @@ const state = {
   theme: readTheme(),
   groups: [],
   kind: "category",
+  layout: "boxes",
   isolated: null,
   selected: null,
   hovered: null,
@@ -190,12 +191,19 @@ function regroup() {
   byId("depth-label").hidden = state.kind !== "scope";
   state.groups = groupValues(data, state.kind, depth);
   state.isolated = null;
+  if (state.layout === "stack") stackValues(state);
   refresh();
 }
 
 function changeKind(kind) {
   state.kind = kind;
   if (kind === "scope") byId("depth").value = usefulDepth(state.panels);
+  regroup();
+}
+
+function changeLayout(layout) {
+  state.layout = layout;
+  select(null, -1);
   regroup();
 }
 
@@ -224,9 +232,24 @@ function factsOf(panel, i) {
   ].filter(([, text]) => text);
 }
 
-function showTip(event, panel, i, position) {
+function groupTip(panel, group, position) {
+  const bytes = panel.sums[group][position];
+  const share = ((100 * bytes) / panel.stacked[position]).toFixed(1);
+  return [
+    element("div", { className: "head" }, swatch(state.groups[group].color), state.groups[group].name || "(none)"),
+    element("div", { className: "size" }, `${formatBytes(bytes)}, ${share} % of what lives`),
+    element("div", {}, plural(countLive(panel, group, position), "value")),
+    element("div", { className: "more" },
+            `position ${formatCount(position)}, ${data.texts[panel.instructions[position]]}`),
+  ];
+}
+
+function showTip(event, panel, found) {
   const tip = byId("tip");
-  if (i >= 0) {
+  const { index: i, position, group } = found;
+  if (group >= 0) {
+    tip.replaceChildren(...groupTip(panel, group, position));
+  } else if (i >= 0) {
     const more = [panel.text("op_name", i), placeOf(panel, i)].filter(Boolean);
     const kind = `${panel.text("opcode", i)}, ${data.categories[panel.category[i]].name}`;
     tip.replaceChildren(
@@ -326,7 +349,10 @@ function pointAt(panel, event) {
   const isInside = x >= plot.left && x <= plot.left + plot.width && y >= plot.top && y <= plot.top + plot.height;
   const position = Math.floor(scale.position(x));
   if (!isInside || position < 0 || position >= panel.numPositions) return null;
-  return { panel, position, index: findValue(panel, x, y) };
+  if (state.layout === "stack") {
+    return { panel, position, index: -1, group: findGroup(panel, state, position, scale.height(y)) };
+  }
+  return { panel, position, index: findValue(panel, x, y), group: -1 };
 }
 
 function leave() {
@@ -343,13 +369,17 @@ function hover(panel, event) {
     return;
   }
   state.hovered = found;
-  showTip(event, panel, found.index, found.position);
+  showTip(event, panel, found);
   fillLegendBytes();
   draw();
 }
 
 function click(panel, event) {
   const found = pointAt(panel, event);
+  if (found && found.group >= 0) {
+    isolate(state.isolated === found.group ? null : found.group);
+    return;
+  }
   const isSame = found && state.selected?.panel === panel && state.selected.index === found.index;
   if (found && found.index >= 0 && !isSame) select(panel, found.index);
   else select(null, -1);
@@ -533,6 +563,7 @@ function listen() {
   byId("search").addEventListener("input", search);
   byId("group").addEventListener("change", () => changeKind(byId("group").value));
   byId("depth").addEventListener("input", regroup);
+  byId("layout").addEventListener("change", () => changeLayout(byId("layout").value));
   byId("show-all").addEventListener("click", showAll);
   byId("show-temporaries").addEventListener("click", showTemporaries);
   byId("show-peak").addEventListener("click", showPeak);
@@ -553,6 +584,7 @@ function listen() {
 fillHead();
 buildPanels();
 byId("group").value = "category";
+byId("layout").value = "boxes";
 state.groups = groupValues(data, state.kind, 1);
 paintValues(state);
 fillLegend();
