@@ -1,16 +1,9 @@
 /* The memory model `heap`: what XLA's buffer assignment takes on the module's target. Parameters
  * and results are held all the time; temporaries are one block, as large as its packing makes it,
  * of which more or less is live. */
-#include "analysis/buffer_assignment.h"
-#include "analysis/memory_model.h"
+#include "analysis/heap_model.h"
 
-typedef struct HeapModel {
-  ValueAnalysis values;
-  LiveRanges ranges;
-  BufferAssignment assignment;
-  int64_t held_bytes; /* parameters, results and tables of pointers, at any time */
-  LogicalTime peak_time;
-} HeapModel;
+#include "analysis/memory_model.h"
 
 static void size_values(const Module *module, Dataflow *flow) {
   for (ValueId id = 0; id < flow->values.len; id++) {
@@ -19,19 +12,30 @@ static void size_values(const Module *module, Dataflow *flow) {
   }
 }
 
+HeapAnalysis heap_analysis_run(const Module *module, const Schedule *schedule, Arena *out,
+                               Arena *scratch) {
+  HeapAnalysis heap = {.values = value_analysis_build(module, out, scratch)};
+  size_values(module, &heap.values.flow);
+  heap.ranges = live_ranges_build(module, &heap.values.graph, &heap.values.flow,
+                                  &heap.values.buffers, schedule, out, scratch);
+  heap.assignment = buffer_assignment_run(module, &heap.values, &heap.ranges,
+                                          module->target->alignment, out, scratch);
+  return heap;
+}
+
+typedef struct HeapModel {
+  HeapAnalysis heap;
+  int64_t held_bytes; /* parameters, results and tables of pointers, at any time */
+  LogicalTime peak_time;
+} HeapModel;
+
 static HeapModel run(const Module *module, const Schedule *schedule, const MemoryProfile *profile,
                      Arena *out, Arena *scratch) {
-  HeapModel model = {.values = value_analysis_build(module, out, scratch)};
-  const ValueAnalysis *values = &model.values;
-  size_values(module, &model.values.flow);
-  model.ranges = live_ranges_build(module, &values->graph, &values->flow, &values->buffers,
-                                   schedule, out, scratch);
-  model.assignment =
-      buffer_assignment_run(module, values, &model.ranges, module->target->alignment, out, scratch);
+  HeapModel model = {.heap = heap_analysis_run(module, schedule, out, scratch)};
   model.held_bytes = profile->parameter_bytes + profile->output_bytes - profile->aliased_bytes +
-                     model.assignment.temp_bytes - model.assignment.heap_bytes;
-  const int64_t *bytes_at = model.assignment.heap_bytes_at;
-  for (LogicalTime time = 1; time < model.ranges.num_times; time++) {
+                     model.heap.assignment.temp_bytes - model.heap.assignment.heap_bytes;
+  const int64_t *bytes_at = model.heap.assignment.heap_bytes_at;
+  for (LogicalTime time = 1; time < model.heap.ranges.num_times; time++) {
     if (bytes_at[time] > bytes_at[model.peak_time]) model.peak_time = time;
   }
   return model;
@@ -44,16 +48,16 @@ MemoryProfile measure_heap(const Module *module, const Schedule *schedule, Arena
   profile.counts_params = true;
   Arena *arena = arena_new(arena_options(scratch));
   HeapModel model = run(module, schedule, &profile, arena, scratch);
-  profile.peak_bytes = model.held_bytes + model.assignment.heap_bytes;
-  profile.constant_bytes = model.assignment.constant_bytes; /* those of reducers, too */
+  profile.peak_bytes = model.held_bytes + model.heap.assignment.heap_bytes;
+  profile.constant_bytes = model.heap.assignment.constant_bytes; /* those of reducers, too */
   profile.fragmentation_bytes =
-      model.assignment.heap_bytes - model.assignment.heap_bytes_at[model.peak_time];
-  if (model.peak_time < model.ranges.num_times && profile.peak_bytes > 0) {
-    profile.peak_inst = model.ranges.flat[model.peak_time];
+      model.heap.assignment.heap_bytes - model.heap.assignment.heap_bytes_at[model.peak_time];
+  if (model.peak_time < model.heap.ranges.num_times && profile.peak_bytes > 0) {
+    profile.peak_inst = model.heap.ranges.flat[model.peak_time];
   }
-  for (LogicalTime time = 0; time < model.ranges.num_times; time++) {
-    profile.bytes_at[model.ranges.flat[time]] =
-        model.held_bytes + model.assignment.heap_bytes_at[time];
+  for (LogicalTime time = 0; time < model.heap.ranges.num_times; time++) {
+    profile.bytes_at[model.heap.ranges.flat[time]] =
+        model.held_bytes + model.heap.assignment.heap_bytes_at[time];
   }
   arena_free(arena);
   return profile;
@@ -62,8 +66,8 @@ MemoryProfile measure_heap(const Module *module, const Schedule *schedule, Arena
 /* ---- what lives at the peak ---- */
 
 static bool is_live(const HeapModel *model, ValueId value) {
-  LiveRange range = model->ranges.of[value];
-  LogicalTime taken = model->assignment.taken_at[value];
+  LiveRange range = model->heap.ranges.of[value];
+  LogicalTime taken = model->heap.assignment.taken_at[value];
   return range.start != NO_TIME && range.start <= model->peak_time &&
          range.end >= model->peak_time && (taken == NO_TIME || taken > model->peak_time);
 }
@@ -71,8 +75,8 @@ static bool is_live(const HeapModel *model, ValueId value) {
 /* Who stands for memory that several values have one after the other: the one that lives, of two
  * that hand over the later; else the result. */
 static uint64_t rank(const HeapModel *model, const bool *is_result, ValueId value) {
-  if (is_live(model, value)) return (UINT64_C(2) << 32) + model->ranges.of[value].start;
-  return is_result[model->values.buffers.of[value]];
+  if (is_live(model, value)) return (UINT64_C(2) << 32) + model->heap.ranges.of[value].start;
+  return is_result[model->heap.values.buffers.of[value]];
 }
 
 static void stand_for(const HeapModel *model, const bool *is_result, ValueId *chosen,
@@ -83,8 +87,8 @@ static void stand_for(const HeapModel *model, const bool *is_result, ValueId *ch
 }
 
 static void add_live(LiveSet *live, const HeapModel *model, ValueId value, int64_t bytes) {
-  const HloValue *held = &model->values.flow.values.data[value];
-  const LiveRanges *ranges = &model->ranges;
+  const HloValue *held = &model->heap.values.flow.values.data[value];
+  const LiveRanges *ranges = &model->heap.ranges;
   LiveRange range = ranges->of[value];
   InstId first = range.start != NO_TIME ? ranges->flat[range.start] : held->inst;
   InstId last =
@@ -98,9 +102,9 @@ LiveSet live_at_peak_heap(const Module *module, const Schedule *schedule, Arena 
   MemoryProfile profile;
   memory_profile_init(&profile, module, target_part_bytes, arena, scratch);
   HeapModel model = run(module, schedule, &profile, arena, scratch);
-  const Dataflow *flow = &model.values.flow;
-  const HloBuffers *buffers = &model.values.buffers;
-  uint32_t num_allocations = model.assignment.allocations.len;
+  const Dataflow *flow = &model.heap.values.flow;
+  const HloBuffers *buffers = &model.heap.values.buffers;
+  uint32_t num_allocations = model.heap.assignment.allocations.len;
   ValueId *of_allocation = arena_array(arena, ValueId, num_allocations);
   ValueId *of_buffer = arena_array(arena, ValueId, buffers->num_buffers);
   memset(of_allocation, 0xff, num_allocations * sizeof *of_allocation);
@@ -112,10 +116,11 @@ LiveSet live_at_peak_heap(const Module *module, const Schedule *schedule, Arena 
   LiveSet live = {.list = arena_array(out, LiveBuffer, flow->values.len)};
   for (ValueId value = 0; value < flow->values.len; value++) {
     BufferId buffer = buffers->of[value];
-    const Allocation *allocation = &model.assignment.allocations.data[model.assignment.of[buffer]];
+    const Allocation *allocation =
+        &model.heap.assignment.allocations.data[model.heap.assignment.of[buffer]];
     bool is_tuple = shape_is_tuple(shape_get(&module->shapes, flow->values.data[value].shape));
     if (allocation->kind == ALLOCATION_PARAMETER || allocation->is_live_out) {
-      stand_for(&model, is_result, &of_allocation[model.assignment.of[buffer]], value);
+      stand_for(&model, is_result, &of_allocation[model.heap.assignment.of[buffer]], value);
     } else if (allocation->kind == ALLOCATION_TUPLE || allocation->kind == ALLOCATION_HEAP) {
       bool holds = is_tuple || is_live(&model, value);
       if (holds) stand_for(&model, is_result, &of_buffer[buffer], value);
@@ -123,7 +128,7 @@ LiveSet live_at_peak_heap(const Module *module, const Schedule *schedule, Arena 
   }
   for (uint32_t i = 0; i < num_allocations; i++) {
     if (of_allocation[i] == NO_ID) continue;
-    add_live(&live, &model, of_allocation[i], model.assignment.allocations.data[i].bytes);
+    add_live(&live, &model, of_allocation[i], model.heap.assignment.allocations.data[i].bytes);
   }
   for (BufferId buffer = 0; buffer < buffers->num_buffers; buffer++) {
     if (of_buffer[buffer] == NO_ID) continue;

@@ -5,12 +5,10 @@
 
 #include <stdlib.h>
 
-#include "analysis/buffer_assignment.h"
+#include "analysis/heap_model.h"
 #include "analysis/memory_model.h"
 #include "emit/describe.h"
 #include "emit/human.h"
-
-enum { CPU_ALIGNMENT = 64 }; /* as the model `heap` has it */
 
 /* A value before anything is said about it. */
 typedef struct Box {
@@ -33,9 +31,7 @@ typedef struct Stacked {
 typedef struct Mapper {
   const rh_module *handle;
   const Module *module;
-  ValueAnalysis values;
-  LiveRanges ranges;
-  BufferAssignment assignment;
+  HeapAnalysis heap;
   MemoryProfile profile; /* the sizes that all models share */
   VEC(rh_memory_space) spaces;
   Stacked *stacked; /* by allocation */
@@ -57,8 +53,8 @@ static const char *kind_of(const Allocation *allocation) {
 
 static void stack(Mapper *mapper, const char *kind) {
   uint32_t first = mapper->spaces.len;
-  for (uint32_t i = 0; i < mapper->assignment.allocations.len; i++) {
-    const Allocation *allocation = &mapper->assignment.allocations.data[i];
+  for (uint32_t i = 0; i < mapper->heap.assignment.allocations.len; i++) {
+    const Allocation *allocation = &mapper->heap.assignment.allocations.data[i];
     const char *own_kind = kind_of(allocation);
     if (!own_kind || strcmp(own_kind, kind) != 0) continue;
     int64_t color = strcmp(kind, "temporaries") == 0 ? allocation->color : 0;
@@ -89,7 +85,7 @@ static void widen(Mapper *mapper, const char *kind, int64_t bytes) {
 
 static void stack_all(Mapper *mapper) {
   const MemoryProfile *profile = &mapper->profile;
-  uint32_t num_allocations = mapper->assignment.allocations.len;
+  uint32_t num_allocations = mapper->heap.assignment.allocations.len;
   mapper->stacked = arena_array(mapper->scratch, Stacked, num_allocations);
   for (uint32_t i = 0; i < num_allocations; i++)
     mapper->stacked[i] = (Stacked){.space = NO_ID};
@@ -104,23 +100,23 @@ static void stack_all(Mapper *mapper) {
 /* ---- boxes ---- */
 
 static LogicalTime end_of(const Mapper *mapper, ValueId value) {
-  LogicalTime taken = mapper->assignment.taken_at[value];
-  LogicalTime end = mapper->ranges.of[value].end, num_times = mapper->ranges.num_times;
+  LogicalTime taken = mapper->heap.assignment.taken_at[value];
+  LogicalTime end = mapper->heap.ranges.of[value].end, num_times = mapper->heap.ranges.num_times;
   if (taken != NO_TIME) return taken;
   return end < num_times ? end + 1 : num_times;
 }
 
 static void add_box(Mapper *mapper, ValueId value) {
-  uint32_t index = mapper->assignment.of[mapper->values.buffers.of[value]];
+  uint32_t index = mapper->heap.assignment.of[mapper->heap.values.buffers.of[value]];
   Stacked stacked = mapper->stacked[index];
-  if (stacked.space == NO_ID || mapper->values.flow.values.data[value].bytes <= 0) return;
+  if (stacked.space == NO_ID || mapper->heap.values.flow.values.data[value].bytes <= 0) return;
   Box box = {.space = stacked.space,
-             .end = mapper->ranges.num_times,
-             .offset = stacked.offset + mapper->assignment.offsets[value],
+             .end = mapper->heap.ranges.num_times,
+             .offset = stacked.offset + mapper->heap.assignment.offsets[value],
              .value = value};
-  if (mapper->assignment.allocations.data[index].kind != ALLOCATION_CONSTANT) {
-    if (mapper->ranges.of[value].start == NO_TIME) return;
-    box.begin = mapper->ranges.of[value].start;
+  if (mapper->heap.assignment.allocations.data[index].kind != ALLOCATION_CONSTANT) {
+    if (mapper->heap.ranges.of[value].start == NO_TIME) return;
+    box.begin = mapper->heap.ranges.of[value].start;
     box.end = end_of(mapper, value);
   }
   *vec_push(mapper->scratch, &mapper->boxes.list) = box;
@@ -170,7 +166,7 @@ typedef struct Reads {
 static void note_read(void *context, InstId user, HloPosition position) {
   Reads *reads = context;
   (void)position;
-  LogicalTime time = reads->mapper->ranges.time_of[user];
+  LogicalTime time = reads->mapper->heap.ranges.time_of[user];
   if (time != NO_TIME) *vec_push(reads->mapper->scratch, &reads->list) = time;
 }
 
@@ -182,7 +178,7 @@ static int by_number(const void *pa, const void *pb) {
 static void list_reads(const Mapper *mapper, ValueId value, rh_placed_value *placed) {
   ArenaMark mark = arena_mark(mapper->scratch);
   Reads reads = {.mapper = mapper};
-  dataflow_visit_uses(mapper->module, &mapper->values.flow, value, note_read, &reads);
+  dataflow_visit_uses(mapper->module, &mapper->heap.values.flow, value, note_read, &reads);
   int64_t *list = arena_array(mapper->out, int64_t, reads.list.len);
   if (reads.list.len) qsort(reads.list.data, reads.list.len, sizeof *list, by_number);
   for (uint32_t i = 0; i < reads.list.len; i++) {
@@ -200,9 +196,9 @@ static rh_text scope_of(const rh_live_value *value, Arena *out) {
 }
 
 static rh_placed_value describe(const Mapper *mapper, Describer *describer, const Box *box) {
-  const HloValue *held = &mapper->values.flow.values.data[box->value];
-  LiveRange range = mapper->ranges.of[box->value];
-  LogicalTime time = mapper->ranges.time_of[held->inst];
+  const HloValue *held = &mapper->heap.values.flow.values.data[box->value];
+  LiveRange range = mapper->heap.ranges.of[box->value];
+  LogicalTime time = mapper->heap.ranges.time_of[held->inst];
   rh_placed_value placed = {.value = describe_value(describer, held->inst, held->part),
                             .space = box->space,
                             .offset = box->offset,
@@ -222,8 +218,8 @@ static rh_placed_value describe(const Mapper *mapper, Describer *describer, cons
 /* ---- the map ---- */
 
 static void fill_positions(const Mapper *mapper, rh_memory_map *map) {
-  const BufferAssignment *assignment = &mapper->assignment;
-  LogicalTime num_times = mapper->ranges.num_times;
+  const BufferAssignment *assignment = &mapper->heap.assignment;
+  LogicalTime num_times = mapper->heap.ranges.num_times;
   rh_text *names = arena_array(mapper->out, rh_text, num_times);
   int64_t *live_bytes = arena_array(mapper->out, int64_t, num_times);
   int64_t held_bytes = assignment->temp_bytes - assignment->heap_bytes;
@@ -232,7 +228,7 @@ static void fill_positions(const Mapper *mapper, rh_memory_map *map) {
     if (strcmp(map->spaces[i].kind, "temporaries") != 0) held_bytes += map->spaces[i].bytes;
   }
   for (LogicalTime time = 0; time < num_times; time++) {
-    Str name = inst_name(mapper->module, mapper->ranges.flat[time]);
+    Str name = inst_name(mapper->module, mapper->heap.ranges.flat[time]);
     names[time] = text_of_str(human_utf8(name, mapper->out));
     live_bytes[time] = held_bytes + assignment->heap_bytes_at[time];
     bool is_more = map->peak_position < 0 || live_bytes[time] > live_bytes[map->peak_position];
@@ -247,17 +243,13 @@ void memory_map_fill(const rh_module *handle, rh_memory_map *map, Arena *out, Ar
   const Module *module = handle->module;
   Arena *inner = arena_new(arena_options(scratch));
   Mapper mapper = {.handle = handle, .module = module, .out = out, .scratch = inner};
-  memory_profile_init(&mapper.profile, module, inner, scratch);
-  mapper.values = value_analysis_build(module, inner, scratch);
-  mapper.ranges = live_ranges_build(module, &mapper.values.graph, &mapper.values.flow,
-                                    &mapper.values.buffers, &handle->schedule, inner, scratch);
-  mapper.assignment =
-      buffer_assignment_run(module, &mapper.values, &mapper.ranges, CPU_ALIGNMENT, inner, scratch);
+  memory_profile_init(&mapper.profile, module, target_part_bytes, inner, scratch);
+  mapper.heap = heap_analysis_run(module, &handle->schedule, inner, scratch);
   stack_all(&mapper);
-  for (ValueId value = 0; value < mapper.values.flow.values.len; value++)
+  for (ValueId value = 0; value < mapper.heap.values.flow.values.len; value++)
     add_box(&mapper, value);
   take_apart(&mapper.boxes);
-  Describer describer = describer_new(module, &mapper.values, out, inner);
+  Describer describer = describer_new(module, &mapper.heap.values, out, inner);
   rh_placed_value *values = arena_array(out, rh_placed_value, mapper.boxes.list.len);
   for (uint32_t i = 0; i < mapper.boxes.list.len; i++)
     values[i] = describe(&mapper, &describer, &mapper.boxes.list.data[i]);

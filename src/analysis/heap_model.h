@@ -1,0 +1,16 @@
+/* What the memory model `heap` looks at. */
+#ifndef REMAT_HLO_ANALYSIS_HEAP_MODEL_H
+#define REMAT_HLO_ANALYSIS_HEAP_MODEL_H
+
+#include "analysis/buffer_assignment.h"
+
+typedef struct HeapAnalysis {
+  ValueAnalysis values; /* of the sizes that they have on the target */
+  LiveRanges ranges;
+  BufferAssignment assignment;
+} HeapAnalysis;
+
+HeapAnalysis heap_analysis_run(const Module *module, const Schedule *schedule, Arena *out,
+                               Arena *scratch);
+
+#endif
