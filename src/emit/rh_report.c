@@ -39,11 +39,13 @@ static void fill(const rh_module *module, const MemoryModel *model, rh_report *r
                        .profile = &profile,
                        .values = &values,
                        .ranges = &liveness.ranges};
+  report->memory = memory_with_bound(module, &profile, scratch);
   report->module = text_of_str(module->module->source->header.name);
   report->memory_model = model->name;
   report->liveness_peak_bytes = liveness.peak_bytes;
-  MemoryProfile packed =
-      memory_model_find("heap")->measure(module->module, &module->schedule, arena, scratch);
+  const MemoryModel *heap = memory_model_find("heap");
+  MemoryProfile packed = profile;
+  if (model != heap) packed = heap->measure(module->module, &module->schedule, arena, scratch);
   report->packed_temp_bytes = memory_profile_temp_bytes(&packed);
   report->fragmentation_bytes = packed.fragmentation_bytes;
   report->shared_bytes = shared_bytes(&input);
@@ -71,14 +73,9 @@ rh_status rh_report_make(const rh_module *module, const char *model_name, rh_rep
   Handle *handle = arena_zalloc(arena, sizeof *handle);
   handle->arena = arena;
   fill(module, model, &handle->report, arena, scratch);
-  status = rh_measure_memory(module, model_name, &handle->report.memory, diags);
   arena_free(scratch);
-  if (status == RH_OK) {
-    *report = &handle->report;
-  } else {
-    arena_free(arena);
-  }
-  return status;
+  *report = &handle->report;
+  return RH_OK;
 }
 
 void rh_report_free(rh_report *report) {

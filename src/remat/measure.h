@@ -12,4 +12,7 @@ rh_status find_model(const rh_module *module, const char *name, const MemoryMode
 /* A profile's figures, without the lower bound and without names. */
 rh_memory memory_of_profile(const MemoryProfile *profile);
 
+/* With both. */
+rh_memory memory_with_bound(const rh_module *module, const MemoryProfile *profile, Arena *scratch);
+
 #endif

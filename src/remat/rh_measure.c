@@ -62,6 +62,18 @@ rh_status rh_set_target(rh_module *module, const char *name, rh_diags *diags) {
   return RH_OK;
 }
 
+rh_memory memory_with_bound(const rh_module *module, const MemoryProfile *profile, Arena *scratch) {
+  Arena *arena = arena_new(arena_options(scratch));
+  Legality legality = legality_of(module, NULL, arena, scratch);
+  LowerBound bound = lower_bound(module->module, &legality, profile->counts_params, scratch);
+  rh_memory memory = memory_of_profile(profile);
+  memory.peak_instruction = name_of(module->module, profile->peak_inst);
+  memory.lower_bound_bytes = bound.bytes;
+  memory.lower_bound_instruction = name_of(module->module, bound.inst);
+  arena_free(arena);
+  return memory;
+}
+
 rh_status rh_measure_memory(const rh_module *module, const char *model_name, rh_memory *memory,
                             rh_diags *diags) {
   const MemoryModel *model;
@@ -70,12 +82,7 @@ rh_status rh_measure_memory(const rh_module *module, const char *model_name, rh_
   Arena *arena = arena_new(arena_options(module->arena));
   Arena *scratch = arena_new(arena_options(module->arena));
   MemoryProfile profile = model->measure(module->module, &module->schedule, arena, scratch);
-  Legality legality = legality_of(module, NULL, arena, scratch);
-  LowerBound bound = lower_bound(module->module, &legality, profile.counts_params, scratch);
-  *memory = memory_of_profile(&profile);
-  memory->peak_instruction = name_of(module->module, profile.peak_inst);
-  memory->lower_bound_bytes = bound.bytes;
-  memory->lower_bound_instruction = name_of(module->module, bound.inst);
+  *memory = memory_with_bound(module, &profile, scratch);
   arena_free(scratch);
   arena_free(arena);
   return RH_OK;
