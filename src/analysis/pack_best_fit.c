@@ -67,15 +67,6 @@ typedef struct BestFit {
   uint32_t num_recent;
 } BestFit;
 
-static int64_t common_divisor(int64_t a, int64_t b) {
-  while (b) {
-    int64_t rest = a % b;
-    a = b;
-    b = rest;
-  }
-  return a;
-}
-
 /* ---- use ---- */
 
 /* The first run that ends at `from` or behind it. */

@@ -42,15 +42,6 @@ static void take_spans(PackSearch *search, const PackSections *sections, PackSpa
   search->has_colocated = num_spans > search->num_buffers;
 }
 
-static int64_t common_divisor(int64_t a, int64_t b) {
-  while (b) {
-    int64_t rest = a % b;
-    a = b;
-    b = rest;
-  }
-  return a;
-}
-
 static void take_buffers(PackSearch *search, const PackProblem *problem) {
   uint32_t count = search->num_buffers;
   search->bytes = arena_array(search->arena, int64_t, count);

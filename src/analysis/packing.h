@@ -82,6 +82,15 @@ static inline int64_t align_up(int64_t bytes, int64_t alignment) {
   return over ? bytes + (alignment - over) : bytes;
 }
 
+static inline int64_t common_divisor(int64_t a, int64_t b) {
+  while (b) {
+    int64_t rest = a % b;
+    a = b;
+    b = rest;
+  }
+  return a;
+}
+
 #define PACKER(name, summary)                                                              \
   void pack_##name(const PackProblem *problem, int64_t capacity_bytes, PackBudget *budget, \
                    Packing *packing, Arena *scratch);

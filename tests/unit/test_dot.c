@@ -1,14 +1,11 @@
 #include "emit/dot.h"
 
-#include "emit_fixture.h"
-
-#ifdef REMAT_HLO_DOT
-
 #include <cgraph.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "emit/dot_label.h"
+#include "emit_fixture.h"
 
 static const char *dot_with(Measured *measured, const DotOptions *options) {
   Captured captured;
@@ -616,12 +613,3 @@ int main(void) {
   suite_add_tcase(suite, tc);
   return run_suite(suite);
 }
-
-#else
-
-int main(void) {
-  fprintf(stderr, "built without graphviz: skipped\n");
-  return EXIT_SUCCESS;
-}
-
-#endif

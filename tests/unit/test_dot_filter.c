@@ -1,10 +1,7 @@
 #include "emit/dot_filter.h"
 
-#include "emit_fixture.h"
-
-#ifdef REMAT_HLO_DOT
-
 #include "analysis/liveness.h"
+#include "emit_fixture.h"
 
 /* ---- what is a filter ---- */
 
@@ -145,12 +142,3 @@ int main(void) {
   suite_add_tcase(suite, tc);
   return run_suite(suite);
 }
-
-#else
-
-int main(void) {
-  fprintf(stderr, "built without graphviz: skipped\n");
-  return EXIT_SUCCESS;
-}
-
-#endif

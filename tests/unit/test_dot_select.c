@@ -1,11 +1,8 @@
 #include "emit/dot_select.h"
 
-#include "emit_fixture.h"
-
-#ifdef REMAT_HLO_DOT
-
 #include "emit/dot_picture.h"
 #include "emit/dot_scopes.h"
+#include "emit_fixture.h"
 
 /* Two layers forward and backward; a0 and a1 wait for their way back, and the peak is at m1. */
 static const char layers[] =
@@ -305,12 +302,3 @@ int main(void) {
   suite_add_tcase(suite, tc);
   return run_suite(suite);
 }
-
-#else
-
-int main(void) {
-  fprintf(stderr, "built without graphviz: skipped\n");
-  return EXIT_SUCCESS;
-}
-
-#endif
