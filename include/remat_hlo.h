@@ -113,6 +113,11 @@ RH_API rh_status rh_parse(const char *text, size_t length, const rh_parse_option
  * made from it later are for the same. RH_ERR_USAGE when there is no such target. */
 RH_API rh_status rh_set_target(rh_module *module, const char *name, rh_diags *diags);
 
+/* How the model `heap` packs temporaries, one of RH_PACKINGS: `xla` if nobody says. At most so many
+ * steps for each memory space, as rh_pack_options.max_steps. Likewise. */
+RH_API rh_status rh_set_packing(rh_module *module, const char *name, uint64_t max_steps,
+                                rh_diags *diags);
+
 RH_API void rh_module_free(rh_module *module);
 
 typedef struct rh_module_info {
@@ -303,6 +308,8 @@ typedef struct rh_scope {
 typedef struct rh_report {
   rh_text module;
   const char *memory_model;
+  const char *target;          /* of RH_TARGETS */
+  const char *packing;         /* of RH_PACKINGS */
   rh_memory memory;            /* as rh_measure_memory gives it */
   int64_t liveness_peak_bytes; /* of the model `liveness` */
   int64_t packed_temp_bytes;   /* what temporaries take at the offsets that they get, of the model

@@ -188,8 +188,9 @@ static void assign_heap(Assigner *assigner, int64_t color) {
   HeapRequests requests =
       heap_requests(&trace, num_values, assigner->alignment, inner, assigner->scratch);
   Packing packing = {.offsets = arena_array(inner, int64_t, requests.problem.num_buffers)};
-  PackBudget budget = {0};
-  pack_xla(&requests.problem, -1, &budget, &packing, assigner->scratch);
+  const Packer *packer = assigner->module->packer ? assigner->module->packer : packer_find("xla");
+  PackBudget budget = {.max_steps = assigner->module->max_pack_steps};
+  packer->run(&requests.problem, -1, &budget, &packing, assigner->scratch);
   HeapCount live = {.bytes_at = assigner->result->heap_bytes_at,
                     .taken_at = assigner->result->taken_at};
   heap_count_live(&trace, COUNT_SHARED_ONCE, assigner->ranges->num_times, num_values, &live, inner);

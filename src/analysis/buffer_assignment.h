@@ -24,7 +24,8 @@ typedef struct BufferAssignment {
   int64_t thread_local_bytes;
 } BufferAssignment;
 
-/* O(n log n) in values and operands, times the colors, and what pack_xla takes. */
+/* O(n log n) in values and operands, times the colors, and what the module's packer
+ * takes. */
 BufferAssignment buffer_assignment_run(const Module *module, const ValueAnalysis *values,
                                        const LiveRanges *ranges, int64_t alignment, Arena *out,
                                        Arena *scratch);

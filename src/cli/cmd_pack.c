@@ -26,13 +26,14 @@ static rh_status read_ranges(PackJob *job) {
 
 static rh_status pack(PackJob *job) {
   rh_parse_options memory = load_parse_options(job->options, &job->loaded);
-  rh_pack_options pack = {.packing = job->options->packing,
-                          .capacity_bytes = job->options->capacity_bytes,
-                          .max_steps = (uint64_t)job->options->max_steps,
-                          .max_seconds = job->options->time_limit,
-                          .max_memory_bytes = memory.max_memory_bytes,
-                          .on_out_of_memory = memory.on_out_of_memory,
-                          .context = memory.context};
+  rh_pack_options pack = RH_PACK_OPTIONS_INIT;
+  if (job->options->packing) pack.packing = job->options->packing;
+  pack.capacity_bytes = job->options->capacity_bytes;
+  pack.max_steps = (uint64_t)job->options->max_steps;
+  pack.max_seconds = job->options->time_limit;
+  pack.max_memory_bytes = memory.max_memory_bytes;
+  pack.on_out_of_memory = memory.on_out_of_memory;
+  pack.context = memory.context;
   size_t count = rh_live_ranges_len(job->ranges);
   job->offsets = calloc(count + 1, sizeof *job->offsets);
   if (!job->offsets) return input_out_of_memory(&job->loaded.input);

@@ -45,9 +45,9 @@ static const Command commands[] = {
      "Reads live ranges (CSV: id,lower,upper,size) and writes them with a column `offset`: where\n"
      "each buffer lies in one memory, so that no two overlap and the highest end is low.\n"},
     {"list", FOR_LIST, cmd_list, 0, 0, "list [OPTION...]",
-     "schedulers, algorithms, memory models, packings and devices",
-     "Lists what the options --scheduler, --algorithm, --memory-model, --packing and --device can\n"
-     "name.\n"},
+     "schedulers, algorithms, memory models, packings, targets and devices",
+     "Lists what the options --scheduler, --algorithm, --memory-model, --packing, --target and\n"
+     "--device can name.\n"},
 };
 
 enum { NUM_COMMANDS = sizeof commands / sizeof *commands };

@@ -40,6 +40,10 @@ rh_status load_module(const char *path, const Options *options, Loaded *loaded) 
   if (status == RH_OK && options->target) {
     status = rh_set_target(loaded->module, options->target, loaded->diags);
   }
+  if (status == RH_OK && options->packing) {
+    status = rh_set_packing(loaded->module, options->packing, (uint64_t)options->max_steps,
+                            loaded->diags);
+  }
   return load_report(loaded, status);
 }
 

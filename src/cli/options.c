@@ -96,7 +96,6 @@ void options_init(Options *options) {
                        .dot_max_nodes = dot.max_nodes,
                        .dot_filter = dot.filter,
                        .dot_hops = dot.num_hops,
-                       .packing = pack.packing,
                        .capacity_bytes = pack.capacity_bytes,
                        .max_steps = (int64_t)pack.max_steps,
                        .max_peak_bytes = -1,

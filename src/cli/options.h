@@ -61,7 +61,7 @@ typedef struct Options {
   bool no_metadata;
   bool strip_locations;
   bool strict;
-  const char *packing;
+  const char *packing; /* NULL = what the command takes without */
   int64_t capacity_bytes; /* -1 = none */
   int64_t max_steps;
   double time_limit;      /* seconds, 0 = none */

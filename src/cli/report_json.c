@@ -58,6 +58,8 @@ static void add_figures(const rh_report *report, cJSON *object) {
   add_text(object, "peak_source_file", report->peak_source_file);
   add_known(object, "peak_source_line", report->peak_source_line, 1);
   json_add_int(object, "num_positions", report->num_positions);
+  cJSON_AddStringToObject(object, "target", report->target);
+  cJSON_AddStringToObject(object, "packing", report->packing);
   json_add_int(object, "temp_bytes", report->packed_temp_bytes);
   json_add_int(object, "fragmentation_bytes", report->fragmentation_bytes);
   json_add_int(object, "unused_bytes", report->unused_bytes);

@@ -57,7 +57,7 @@ static void print_figures(const rh_report *report, const Terminal *terminal) {
   print_at("by", memory->lower_bound_instruction, out);
   fputc('\n', out);
   print_figure("packed temps", report->packed_temp_bytes, out);
-  fputs("  as XLA places them\n", out);
+  fprintf(out, "  for %s, packed by %s\n", report->target, report->packing);
   print_figure("  fragmentation", report->fragmentation_bytes, out);
   fputc('\n', out);
   print_figure("parameters", memory->parameter_bytes, out);

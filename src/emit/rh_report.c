@@ -42,6 +42,8 @@ static void fill(const rh_module *module, const MemoryModel *model, rh_report *r
   report->memory = memory_with_bound(module, &profile, scratch);
   report->module = text_of_str(module->module->source->header.name);
   report->memory_model = model->name;
+  report->target = module->module->target->name;
+  report->packing = module->module->packer ? module->module->packer->name : "xla";
   report->liveness_peak_bytes = liveness.peak_bytes;
   const MemoryModel *heap = memory_model_find("heap");
   MemoryProfile packed = profile;

@@ -32,6 +32,8 @@ Module *module_copy(Module *module) {
   copy->shapes = shape_table_copy(&module->shapes, arena);
   copy->entry = module->entry;
   copy->target = module->target;
+  copy->packer = module->packer;
+  copy->max_pack_steps = module->max_pack_steps;
 #define COPY_VEC(field)                                                          \
   do {                                                                           \
     uint32_t len = module->field.len;                                            \

@@ -198,7 +198,9 @@ typedef struct Module {
   VEC(uint32_t) ids;
   VEC(ControlDeps) control; /* element 0 is empty and shared by all without dependencies */
   CompId entry;
-  const Target *target; /* what it is compiled for */
+  const Target *target;        /* what it is compiled for */
+  const struct Packer *packer; /* of its heaps, NULL = as XLA does (analysis/packing.h) */
+  uint64_t max_pack_steps;
 } Module;
 
 /* ---- access ---- */

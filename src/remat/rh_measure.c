@@ -1,5 +1,6 @@
 /* The public functions that measure: memory, what lives at the peak, cost. */
 #include "analysis/cost.h"
+#include "analysis/packing.h"
 #include "ir/diag.h"
 #include "ir/handle.h"
 #include "remat/keep_reason.h"
@@ -59,6 +60,14 @@ rh_status rh_set_target(rh_module *module, const char *name, rh_diags *diags) {
   const Target *target = target_find(name);
   if (!target) return fail_unknown_name(RH_TARGETS, name, diags);
   module->module->target = target;
+  return RH_OK;
+}
+
+rh_status rh_set_packing(rh_module *module, const char *name, uint64_t max_steps, rh_diags *diags) {
+  const Packer *packer = packer_find(name);
+  if (!packer) return fail_unknown_name(RH_PACKINGS, name, diags);
+  module->module->packer = packer;
+  module->module->max_pack_steps = max_steps;
   return RH_OK;
 }
 

@@ -105,6 +105,25 @@ class Options(RecomputeTest):
         result = self.expect(2, "input.hlo", *NONE, "--target=gqu")
         self.assert_message(result, "there is no target 'gqu'", "did you mean 'gpu'?")
 
+    def test_packing(self):
+        sample = SAMPLES / "mlp_checkpoint.after_optimizations.hlo"
+        temps, lost = {}, {}
+        for packing in self.run_tool("list", "--names=packings").out.split():
+            args = ["--memory-model=heap", f"--packing={packing}", "--max-steps=10000000", "--json=-"]
+            report = json.loads(self.expect(0, "report", sample, *args).out)
+            self.assertEqual(report["packing"], packing)
+            temps[packing], lost[packing] = report["temp_bytes"], report["fragmentation_bytes"]
+        # What one packing loses the other has less: the search reaches the lower bound.
+        self.assertGreater(lost["xla"], 0)
+        self.assertEqual(lost["best"], 0)
+        self.assertEqual(temps["xla"] - lost["xla"], temps["best"])
+        bound = f"--max-peak={report['peak_bytes']}"
+        model = ["--memory-model=heap", "--max-steps=10000000"]
+        self.expect(1, "check", sample, *model, bound)
+        self.expect(0, "check", sample, *model, bound, "--packing=best")
+        result = self.expect(2, "report", sample, "--packing=bets")
+        self.assert_message(result, "there is no packing 'bets'", "did you mean 'best'?")
+
     def test_scheduler(self):
         for scheduler in self.run_tool("list", "--names=schedulers").out.split():
             for args in ([f"--scheduler={scheduler}"], ["-s", scheduler]):
