@@ -58,7 +58,6 @@ static rh_status check_max_peak(const ReportJob *job) {
 
 typedef struct Baseline {
   cJSON *json;
-  const char *memory_model;
   int64_t peak_bytes;
   rh_sum *sums; /* by op_name */
   size_t num_sums;
@@ -99,7 +98,6 @@ static bool read_baseline(const Input *input, Baseline *baseline) {
       !read_bytes(baseline->json, "peak_bytes", &baseline->peak_bytes)) {
     return false;
   }
-  baseline->memory_model = model->valuestring;
   baseline->sums = calloc((size_t)cJSON_GetArraySize(list) + 1, sizeof *baseline->sums);
   if (!baseline->sums) return false;
   cJSON_ArrayForEach(item, list) {
@@ -108,16 +106,35 @@ static bool read_baseline(const Input *input, Baseline *baseline) {
   return true;
 }
 
-static rh_status load_baseline(const Options *options, Baseline *baseline) {
+/* What a peak depends on besides the module must be as it was, as far as the baseline tells. */
+static bool has_same_settings(const Baseline *baseline, const rh_report *report,
+                              const Input *input) {
+  const struct {
+    const char *key, *what, *option, *is;
+  } settings[] = {
+      {"memory_model", "memory model", "--memory-model", report->memory_model},
+      {"target", "target", "--target", report->target},
+      {"packing", "packing", "--packing", report->packing},
+  };
+  for (size_t i = 0; i < sizeof settings / sizeof *settings; i++) {
+    const char *was =
+        cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(baseline->json, settings[i].key));
+    if (!was || strcmp(was, settings[i].is) == 0) continue;
+    messages_say(input, RH_SEVERITY_ERROR, "this baseline is of the %s %s, not %s; see %s",
+                 settings[i].what, was, settings[i].is, settings[i].option);
+    return false;
+  }
+  return true;
+}
+
+static rh_status load_baseline(const ReportJob *job, Baseline *baseline) {
+  const Options *options = job->options;
   Input input;
   rh_status status = input_read(options->baseline, (MessageForm)options->diagnostics, &input);
   if (status == RH_OK) {
     if (!read_baseline(&input, baseline)) {
       status = input_fail(&input, "this is no baseline: JSON as --write-baseline writes it");
-    } else if (strcmp(baseline->memory_model, options->memory_model) != 0) {
-      messages_say(&input, RH_SEVERITY_ERROR,
-                   "this baseline is of the memory model %s, not %s; see --memory-model",
-                   baseline->memory_model, options->memory_model);
+    } else if (!has_same_settings(baseline, job->report, &input)) {
       status = RH_ERR_USAGE;
     }
   }
@@ -168,7 +185,7 @@ static rh_status compare(const ReportJob *job, const Baseline *baseline) {
 static rh_status check_baseline(const ReportJob *job) {
   if (!job->options->baseline) return RH_OK;
   Baseline baseline = {0};
-  rh_status status = load_baseline(job->options, &baseline);
+  rh_status status = load_baseline(job, &baseline);
   if (status == RH_OK) status = compare(job, &baseline);
   free(baseline.sums);
   cJSON_Delete(baseline.json);

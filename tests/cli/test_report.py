@@ -350,6 +350,10 @@ class Bounds(ReportTest):
         self.write("base.json", '{"memory_model": "liveness", "peak_bytes": 1, "by_op_name": []}')
         result = self.expect(2, "check", "input.hlo", "--baseline=base.json")
         self.assert_message(result, "memory model liveness, not xla-remat")
+        self.expect(0, "check", "input.hlo", "--target=gpu", "--write-baseline=gpu.json")
+        self.expect(0, "check", "input.hlo", "--target=gpu", "--baseline=gpu.json")
+        result = self.expect(2, "check", "input.hlo", "--baseline=gpu.json")
+        self.assert_message(result, "target gpu, not cpu; see --target")
         self.expect(3, "check", "input.hlo", "--baseline=missing.json")
 
     def test_usage(self):
