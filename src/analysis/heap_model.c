@@ -3,8 +3,6 @@
  * of which more or less is live. */
 #include "analysis/heap_model.h"
 
-#include "analysis/memory_model.h"
-
 static void size_values(const Module *module, Dataflow *flow) {
   for (ValueId id = 0; id < flow->values.len; id++) {
     HloValue *value = &flow->values.data[id];
@@ -23,47 +21,50 @@ HeapAnalysis heap_analysis_run(const Module *module, const Schedule *schedule, A
   return heap;
 }
 
-typedef struct HeapModel {
-  HeapAnalysis heap;
-  int64_t held_bytes; /* parameters, results and tables of pointers, at any time */
-  LogicalTime peak_time;
-} HeapModel;
-
-static HeapModel run(const Module *module, const Schedule *schedule, const MemoryProfile *profile,
-                     Arena *out, Arena *scratch) {
-  HeapModel model = {.heap = heap_analysis_run(module, schedule, out, scratch)};
-  model.held_bytes = profile->parameter_bytes + profile->output_bytes - profile->aliased_bytes +
-                     model.heap.assignment.temp_bytes - model.heap.assignment.heap_bytes;
-  const int64_t *bytes_at = model.heap.assignment.heap_bytes_at;
-  for (LogicalTime time = 1; time < model.heap.ranges.num_times; time++) {
-    if (bytes_at[time] > bytes_at[model.peak_time]) model.peak_time = time;
+static LogicalTime peak_time(const HeapAnalysis *heap) {
+  const int64_t *bytes_at = heap->assignment.heap_bytes_at;
+  LogicalTime peak = 0;
+  for (LogicalTime time = 1; time < heap->ranges.num_times; time++) {
+    if (bytes_at[time] > bytes_at[peak]) peak = time;
   }
-  return model;
+  return peak;
+}
+
+MemoryProfile heap_profile(const Module *module, const HeapAnalysis *heap, Arena *out,
+                           Arena *scratch) {
+  const BufferAssignment *assignment = &heap->assignment;
+  const LiveRanges *ranges = &heap->ranges;
+  MemoryProfile profile;
+  memory_profile_init(&profile, module, target_part_bytes, out, scratch);
+  profile.counts_params = true;
+  /* Parameters, results and tables of pointers, at any time. */
+  int64_t held_bytes = profile.parameter_bytes + profile.output_bytes - profile.aliased_bytes +
+                       assignment->temp_bytes - assignment->heap_bytes;
+  LogicalTime peak = peak_time(heap);
+  profile.peak_bytes = held_bytes + assignment->heap_bytes;
+  profile.constant_bytes = assignment->constant_bytes; /* those of reducers, too */
+  profile.fragmentation_bytes = assignment->heap_bytes - assignment->heap_bytes_at[peak];
+  if (peak < ranges->num_times && profile.peak_bytes > 0) profile.peak_inst = ranges->flat[peak];
+  for (LogicalTime time = 0; time < ranges->num_times; time++)
+    profile.bytes_at[ranges->flat[time]] = held_bytes + assignment->heap_bytes_at[time];
+  return profile;
 }
 
 MemoryProfile measure_heap(const Module *module, const Schedule *schedule, Arena *out,
                            Arena *scratch) {
-  MemoryProfile profile;
-  memory_profile_init(&profile, module, target_part_bytes, out, scratch);
-  profile.counts_params = true;
   Arena *arena = arena_new(arena_options(scratch));
-  HeapModel model = run(module, schedule, &profile, arena, scratch);
-  profile.peak_bytes = model.held_bytes + model.heap.assignment.heap_bytes;
-  profile.constant_bytes = model.heap.assignment.constant_bytes; /* those of reducers, too */
-  profile.fragmentation_bytes =
-      model.heap.assignment.heap_bytes - model.heap.assignment.heap_bytes_at[model.peak_time];
-  if (model.peak_time < model.heap.ranges.num_times && profile.peak_bytes > 0) {
-    profile.peak_inst = model.heap.ranges.flat[model.peak_time];
-  }
-  for (LogicalTime time = 0; time < model.heap.ranges.num_times; time++) {
-    profile.bytes_at[model.heap.ranges.flat[time]] =
-        model.held_bytes + model.heap.assignment.heap_bytes_at[time];
-  }
+  HeapAnalysis heap = heap_analysis_run(module, schedule, arena, scratch);
+  MemoryProfile profile = heap_profile(module, &heap, out, scratch);
   arena_free(arena);
   return profile;
 }
 
 /* ---- what lives at the peak ---- */
+
+typedef struct HeapModel {
+  HeapAnalysis heap;
+  LogicalTime peak_time;
+} HeapModel;
 
 static bool is_live(const HeapModel *model, ValueId value) {
   LiveRange range = model->heap.ranges.of[value];
@@ -99,9 +100,8 @@ static void add_live(LiveSet *live, const HeapModel *model, ValueId value, int64
 LiveSet live_at_peak_heap(const Module *module, const Schedule *schedule, Arena *out,
                           Arena *scratch) {
   Arena *arena = arena_new(arena_options(scratch));
-  MemoryProfile profile;
-  memory_profile_init(&profile, module, target_part_bytes, arena, scratch);
-  HeapModel model = run(module, schedule, &profile, arena, scratch);
+  HeapModel model = {.heap = heap_analysis_run(module, schedule, arena, scratch)};
+  model.peak_time = peak_time(&model.heap);
   const Dataflow *flow = &model.heap.values.flow;
   const HloBuffers *buffers = &model.heap.values.buffers;
   uint32_t num_allocations = model.heap.assignment.allocations.len;

@@ -3,6 +3,7 @@
 #define REMAT_HLO_ANALYSIS_HEAP_MODEL_H
 
 #include "analysis/buffer_assignment.h"
+#include "analysis/memory_model.h"
 
 typedef struct HeapAnalysis {
   ValueAnalysis values; /* of the sizes that they have on the target */
@@ -12,5 +13,9 @@ typedef struct HeapAnalysis {
 
 HeapAnalysis heap_analysis_run(const Module *module, const Schedule *schedule, Arena *out,
                                Arena *scratch);
+
+/* What measure_heap() makes of it. */
+MemoryProfile heap_profile(const Module *module, const HeapAnalysis *heap, Arena *out,
+                           Arena *scratch);
 
 #endif

@@ -6,9 +6,9 @@
 #include <stdlib.h>
 
 #include "analysis/heap_model.h"
-#include "analysis/memory_model.h"
 #include "emit/describe.h"
 #include "emit/human.h"
+#include "remat/measure.h"
 
 /* A value before anything is said about it. */
 typedef struct Box {
@@ -32,7 +32,7 @@ typedef struct Mapper {
   const rh_module *handle;
   const Module *module;
   HeapAnalysis heap;
-  MemoryProfile profile; /* the sizes that all models share */
+  MemoryProfile profile; /* of the model `heap` */
   VEC(rh_memory_space) spaces;
   Stacked *stacked; /* by allocation */
   Boxes boxes;
@@ -243,8 +243,9 @@ void memory_map_fill(const rh_module *handle, rh_memory_map *map, Arena *out, Ar
   const Module *module = handle->module;
   Arena *inner = arena_new(arena_options(scratch));
   Mapper mapper = {.handle = handle, .module = module, .out = out, .scratch = inner};
-  memory_profile_init(&mapper.profile, module, target_part_bytes, inner, scratch);
   mapper.heap = heap_analysis_run(module, &handle->schedule, inner, scratch);
+  mapper.profile = heap_profile(module, &mapper.heap, inner, scratch);
+  map->memory = memory_with_bound(handle, &mapper.profile, scratch);
   stack_all(&mapper);
   for (ValueId value = 0; value < mapper.heap.values.flow.values.len; value++)
     add_box(&mapper, value);

@@ -13,15 +13,14 @@ const ArenaOptions *memory_map_options(const rh_memory_map *map) {
 }
 
 rh_status rh_memory_map_make(const rh_module *module, rh_memory_map **map, rh_diags *diags) {
-  rh_memory memory;
-  rh_status status = rh_measure_memory(module, "heap", &memory, diags);
+  const MemoryModel *heap;
+  rh_status status = find_model(module, "heap", &heap, diags);
   if (status != RH_OK) return status;
   Arena *arena = arena_new(arena_options(module->arena));
   Arena *scratch = arena_new(arena_options(module->arena));
   Handle *handle = arena_zalloc(arena, sizeof *handle);
   handle->arena = arena;
   memory_map_fill(module, &handle->map, arena, scratch);
-  handle->map.memory = memory;
   arena_free(scratch);
   *map = &handle->map;
   return RH_OK;
