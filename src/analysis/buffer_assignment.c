@@ -168,6 +168,10 @@ static int64_t next_color(const Assigner *assigner, int64_t color) {
   return next;
 }
 
+const Packer *heap_packer(const Module *module) {
+  return module->backend.packer ? module->backend.packer : packer_find("xla");
+}
+
 static void assign_heap(Assigner *assigner, int64_t color) {
   uint32_t num_values = assigner->values->flow.values.len;
   const HloBuffers *buffers = &assigner->values->buffers;
@@ -188,9 +192,8 @@ static void assign_heap(Assigner *assigner, int64_t color) {
   HeapRequests requests =
       heap_requests(&trace, num_values, assigner->alignment, inner, assigner->scratch);
   Packing packing = {.offsets = arena_array(inner, int64_t, requests.problem.num_buffers)};
-  const Packer *packer = assigner->module->packer ? assigner->module->packer : packer_find("xla");
-  PackBudget budget = {.max_steps = assigner->module->max_pack_steps};
-  packer->run(&requests.problem, -1, &budget, &packing, assigner->scratch);
+  PackBudget budget = {.max_steps = assigner->module->backend.max_pack_steps};
+  heap_packer(assigner->module)->run(&requests.problem, -1, &budget, &packing, assigner->scratch);
   HeapCount live = {.bytes_at = assigner->result->heap_bytes_at,
                     .taken_at = assigner->result->taken_at};
   heap_count_live(&trace, COUNT_SHARED_ONCE, assigner->ranges->num_times, num_values, &live, inner);

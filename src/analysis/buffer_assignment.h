@@ -24,8 +24,10 @@ typedef struct BufferAssignment {
   int64_t thread_local_bytes;
 } BufferAssignment;
 
-/* O(n log n) in values and operands, times the colors, and what the module's packer
- * takes. */
+/* What packs the module's heaps. */
+const Packer *heap_packer(const Module *module);
+
+/* O(n log n) in values and operands, times the colors, and what heap_packer() takes. */
 BufferAssignment buffer_assignment_run(const Module *module, const ValueAnalysis *values,
                                        const LiveRanges *ranges, int64_t alignment, Arena *out,
                                        Arena *scratch);

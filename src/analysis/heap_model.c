@@ -17,7 +17,7 @@ HeapAnalysis heap_analysis_run(const Module *module, const Schedule *schedule, A
   heap.ranges = live_ranges_build(module, &heap.values.graph, &heap.values.flow,
                                   &heap.values.buffers, schedule, out, scratch);
   heap.assignment = buffer_assignment_run(module, &heap.values, &heap.ranges,
-                                          module->target->alignment, out, scratch);
+                                          module->backend.target->alignment, out, scratch);
   return heap;
 }
 

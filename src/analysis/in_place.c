@@ -13,7 +13,8 @@ typedef struct Place {
 /* AliasInfo::IsNoOpForAliasAnalysis. */
 static bool only_passes_on(const Module *module, InstId id) {
   uint16_t opcode = inst_get(module, id)->opcode;
-  return opcode == OPCODE_BITCAST || (opcode == OPCODE_RESHAPE && module->target->gpu_sharing);
+  return opcode == OPCODE_BITCAST ||
+         (opcode == OPCODE_RESHAPE && module->backend.target->gpu_sharing);
 }
 
 /* Backwards through tuples, then get-tuple-elements, then bitcasts of arrays, as XLA does. */
@@ -312,7 +313,7 @@ bool can_share_operand_buffer(const Module *module, const Dataflow *dataflow, In
   uint32_t count = inst_count_operand(module, user, operand), first = 0;
   while (first < inst->num_operands && inst_operand(module, user, first) != operand)
     first++;
-  if (module->target->gpu_sharing && first < inst->num_operands) {
+  if (module->backend.target->gpu_sharing && first < inst->num_operands) {
     ShareHint hint = gpu_share_hint(module, user, user_part, first, scratch);
     if (hint != SHARE_UNDECIDED) return hint == SHARE_YES;
   }

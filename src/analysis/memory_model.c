@@ -27,7 +27,7 @@ int64_t plain_part_bytes(const Module *module, ShapeId part) {
 /* Where padding would overflow, without. */
 int64_t target_part_bytes(const Module *module, ShapeId part) {
   const Shape *shape = shape_get(&module->shapes, part);
-  int64_t bytes = target_bytes(module->target, shape);
+  int64_t bytes = target_bytes(module->backend.target, shape);
   return bytes < 0 ? shape->bytes : bytes;
 }
 

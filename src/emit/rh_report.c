@@ -1,4 +1,5 @@
 /* The public functions that explain a peak. */
+#include "analysis/buffer_assignment.h"
 #include "emit/report.h"
 #include "remat/measure.h"
 
@@ -42,8 +43,8 @@ static void fill(const rh_module *module, const MemoryModel *model, rh_report *r
   report->memory = memory_with_bound(module, &profile, scratch);
   report->module = text_of_str(module->module->source->header.name);
   report->memory_model = model->name;
-  report->target = module->module->target->name;
-  report->packing = module->module->packer ? module->module->packer->name : "xla";
+  report->target = module->module->backend.target->name;
+  report->packing = heap_packer(module->module)->name;
   report->liveness_peak_bytes = liveness.peak_bytes;
   const MemoryModel *heap = memory_model_find("heap");
   MemoryProfile packed = profile;

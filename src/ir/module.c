@@ -8,7 +8,7 @@ Module *module_new(const char *text, uint32_t length, const ArenaOptions *option
   module->arena = arena;
   atomic_init(&module->num_owners, 1);
   module->entry = NO_ID;
-  module->target = &known_targets[0];
+  module->backend.target = &known_targets[0];
   shape_table_init(&module->shapes, arena);
   *vec_push(arena, &module->control) = (ControlDeps){0};
 
@@ -31,9 +31,7 @@ Module *module_copy(Module *module) {
   copy->source = module->source;
   copy->shapes = shape_table_copy(&module->shapes, arena);
   copy->entry = module->entry;
-  copy->target = module->target;
-  copy->packer = module->packer;
-  copy->max_pack_steps = module->max_pack_steps;
+  copy->backend = module->backend;
 #define COPY_VEC(field)                                                          \
   do {                                                                           \
     uint32_t len = module->field.len;                                            \

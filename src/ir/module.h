@@ -186,6 +186,13 @@ typedef struct ModuleSource {
   uint32_t num_elided_literals;
 } ModuleSource;
 
+/* What becomes of a module once it is compiled; copies take it over. */
+typedef struct Backend {
+  const Target *target;
+  const struct Packer *packer; /* of heaps, NULL = as XLA does; see heap_packer() */
+  uint64_t max_pack_steps;
+} Backend;
+
 typedef struct Module {
   Arena *arena;
   Arena *text_arena;     /* of the text, if that is the module's own and goes with it; else NULL */
@@ -198,9 +205,7 @@ typedef struct Module {
   VEC(uint32_t) ids;
   VEC(ControlDeps) control; /* element 0 is empty and shared by all without dependencies */
   CompId entry;
-  const Target *target;        /* what it is compiled for */
-  const struct Packer *packer; /* of its heaps, NULL = as XLA does (analysis/packing.h) */
-  uint64_t max_pack_steps;
+  Backend backend;
 } Module;
 
 /* ---- access ---- */

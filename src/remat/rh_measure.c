@@ -59,15 +59,15 @@ rh_memory memory_of_profile(const MemoryProfile *profile) {
 rh_status rh_set_target(rh_module *module, const char *name, rh_diags *diags) {
   const Target *target = target_find(name);
   if (!target) return fail_unknown_name(RH_TARGETS, name, diags);
-  module->module->target = target;
+  module->module->backend.target = target;
   return RH_OK;
 }
 
 rh_status rh_set_packing(rh_module *module, const char *name, uint64_t max_steps, rh_diags *diags) {
   const Packer *packer = packer_find(name);
   if (!packer) return fail_unknown_name(RH_PACKINGS, name, diags);
-  module->module->packer = packer;
-  module->module->max_pack_steps = max_steps;
+  module->module->backend.packer = packer;
+  module->module->backend.max_pack_steps = max_steps;
   return RH_OK;
 }
 

@@ -144,7 +144,7 @@ START_TEST(backend_has_its_say) {
   for (int i = 0; i < 4; i++) {
     Fixture fixture = fixture_parse_format("HloModule m\n%s", i % 2 ? updated : transposed);
     Module *module = fixture.module;
-    module->target = target_find(i < 2 ? "cpu" : "gpu");
+    module->backend.target = target_find(i < 2 ? "cpu" : "gpu");
     ValueAnalysis values = value_analysis_build(module, fixture.out, fixture.scratch);
     bool can_share = can_share_operand_buffer(module, &values.flow, find_inst(module, "a"), 0,
                                               find_inst(module, "x"), 0, fixture.scratch);
