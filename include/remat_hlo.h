@@ -109,8 +109,8 @@ typedef struct rh_parse_options {
 RH_API rh_status rh_parse(const char *text, size_t length, const rh_parse_options *options,
                           rh_module **module, rh_diags *diags);
 
-/* What the module is compiled for, one of RH_TARGETS; the first one if nobody says. Modules that are
- * made from it later are for the same. RH_ERR_USAGE when there is no such target. */
+/* What the module is compiled for, one of RH_TARGETS; the first one if nobody says. Modules that
+ * are made from it later are for the same. RH_ERR_USAGE when there is no such target. */
 RH_API rh_status rh_set_target(rh_module *module, const char *name, rh_diags *diags);
 
 /* How the model `heap` packs temporaries, one of RH_PACKINGS: `xla` if nobody says. At most so many
@@ -216,7 +216,7 @@ typedef struct rh_memory {
   int64_t output_bytes;    /* likewise */
   int64_t aliased_bytes;   /* outputs that take over a parameter (input_output_alias) */
   int64_t constant_bytes;
-  int64_t total_bytes;             /* parameters + outputs - aliased + temporaries */
+  int64_t total_bytes;             /* parameters + outputs - aliased + constants + temporaries */
   int64_t lower_bound_bytes;       /* of peak_bytes: no order and no recomputation can go below */
   rh_text peak_instruction;        /* empty when nothing needs memory */
   rh_text lower_bound_instruction; /* that sets the bound; empty when it is not one alone */
@@ -453,10 +453,10 @@ typedef struct rh_remat_options {
   rh_copies copies;    /* where they are inserted, clones read nothing that has been overwritten */
 } rh_remat_options;
 
-#define RH_REMAT_OPTIONS_INIT                                                                   \
-  {                                                                                             \
-    "path", "xla-remat", RH_COUNT_TEMP_OUTPUTS, INT64_MAX, RH_EMIT_SCHEDULED, INT64_C(1) << 20, \
-        false, 0, 1, 0, 10, RH_COPIES_AUTO                                                      \
+#define RH_REMAT_OPTIONS_INIT                                                                    \
+  {                                                                                              \
+    "path", "heap", RH_COUNT_TOTAL, INT64_MAX, RH_EMIT_SCHEDULED, INT64_C(1) << 20, false, 0, 1, \
+        0, 10, RH_COPIES_AUTO                                                                    \
   }
 
 typedef struct rh_remat_result {
@@ -556,7 +556,7 @@ typedef struct rh_dot_options {
 } rh_dot_options;
 
 #define RH_DOT_OPTIONS_INIT \
-  { "xla-remat", -1, 80, "peak", 1 }
+  { "heap", -1, 80, "peak", 1 }
 
 /* Whether a graph may have this filter; a diagnostic says what is wrong with it. */
 RH_API rh_status rh_dot_check_filter(const char *filter, rh_diags *diags);

@@ -7,6 +7,28 @@
 
 enum { NUM_SLICES = 64 };
 
+/* A result that a copy will put where the parameter is that it takes over is a temporary. */
+static void mark_live_out(Allocations *allocations) {
+  const Module *module = allocations->module;
+  const ModuleHeader *header = &module->source->header;
+  const Computation *entry = comp_get(module, module->entry);
+  uint32_t num_parts = inst_shape(module, entry->root)->num_parts;
+  bool *is_copied = arena_zarray(allocations->scratch, bool, num_parts);
+  for (uint32_t i = 0; i < header->aliases.len; i++) {
+    const OutputAlias *alias = &header->aliases.data[i];
+    if (alias->param_part == NO_ID || alias->output_part >= num_parts) continue;
+    InstId param = id_list(module, entry->params)[alias->param];
+    ValueId taken = dataflow_value(allocations->flow, param, alias->param_part);
+    ValueId result = dataflow_value(allocations->flow, entry->root, alias->output_part);
+    is_copied[alias->output_part] =
+        allocations->buffers->of[taken] != allocations->buffers->of[result];
+  }
+  for (uint32_t part = 0; part < num_parts; part++) {
+    ValueId result = dataflow_value(allocations->flow, entry->root, part);
+    allocations->is_live_out[allocations->buffers->of[result]] |= !is_copied[part];
+  }
+}
+
 Allocations allocations_init(const Module *module, const Dataflow *flow, const HloBuffers *buffers,
                              const LiveRanges *ranges, Arena *out, Arena *scratch) {
   uint32_t num_values = flow->values.len;
@@ -27,9 +49,7 @@ Allocations allocations_init(const Module *module, const Dataflow *flow, const H
     int64_t *bytes = &allocations.buffer_bytes[buffers->of[value]];
     if (flow->values.data[value].bytes > *bytes) *bytes = flow->values.data[value].bytes;
   }
-  InstId root = comp_get(module, module->entry)->root;
-  for (uint32_t part = 0; part < inst_shape(module, root)->num_parts; part++)
-    allocations.is_live_out[buffers->of[dataflow_value(flow, root, part)]] = true;
+  mark_live_out(&allocations);
   return allocations;
 }
 
@@ -131,7 +151,7 @@ static void add_values(Allocations *allocations, uint32_t index, BufferId buffer
 uint32_t allocations_new(Allocations *allocations, AllocationKind kind, BufferId buffer) {
   uint32_t index = allocations->list.len;
   *vec_push(allocations->out, &allocations->list) =
-      (Allocation){.id = index, .kind = (uint8_t)kind, .values = NO_ID};
+      (Allocation){.id = index, .kind = (uint8_t)kind, .values = NO_ID, .inst = NO_ID};
   if (buffer == NO_ID) return index;
   allocations->list.data[index].bytes = allocations->buffer_bytes[buffer];
   allocations->list.data[index].color = allocations_color(allocations, buffer);

@@ -22,6 +22,7 @@ typedef struct Allocation {
   int64_t color;    /* the memory space S(n) */
   int64_t bytes;
   ValueId values;       /* root of the tree of its values, NO_ID = none */
+  InstId inst;          /* what an allocation without values is for, else NO_ID */
   uint64_t busy_slices; /* bits of slices of the whole time: taken from begin to end */
 } Allocation;
 

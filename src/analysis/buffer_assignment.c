@@ -241,7 +241,9 @@ static void assign_expression(Assigner *assigner, CompId comp) {
     for (uint32_t part = 0; part < num_defined_parts(module, id); part++) {
       AllocationKind kind = is_constant ? ALLOCATION_CONSTANT : ALLOCATION_THREAD_LOCAL;
       uint32_t index = allocations_new(&assigner->allocations, kind, NO_ID);
-      assigner->allocations.list.data[index].bytes =
+      Allocation *allocation = &assigner->allocations.list.data[index];
+      allocation->inst = id;
+      allocation->bytes =
           shape_get(&module->shapes, shape_part(&module->shapes, shape, part))->bytes;
     }
   }

@@ -1,7 +1,9 @@
-/* The memory model `heap`: what XLA's buffer assignment takes on the module's target. Parameters
- * and results are held all the time; temporaries are one block, as large as its packing makes it,
- * of which more or less is live. */
+/* The memory model `heap`: what XLA's buffer assignment takes on the module's target. Parameters,
+ * results and constants are held all the time; temporaries are one block, as large as its packing
+ * makes it, of which more or less is live. */
 #include "analysis/heap_model.h"
+
+#include "analysis/pending_copies.h"
 
 static void size_values(const Module *module, Dataflow *flow) {
   for (ValueId id = 0; id < flow->values.len; id++) {
@@ -14,6 +16,7 @@ HeapAnalysis heap_analysis_run(const Module *module, const Schedule *schedule, A
                                Arena *scratch) {
   HeapAnalysis heap = {.values = value_analysis_build(module, out, scratch)};
   size_values(module, &heap.values.flow);
+  heap.values.buffers = buffers_after_copies(module, &heap.values, schedule, out, scratch);
   heap.ranges = live_ranges_build(module, &heap.values.graph, &heap.values.flow,
                                   &heap.values.buffers, schedule, out, scratch);
   heap.assignment = buffer_assignment_run(module, &heap.values, &heap.ranges,
@@ -37,12 +40,13 @@ MemoryProfile heap_profile(const Module *module, const HeapAnalysis *heap, Arena
   MemoryProfile profile;
   memory_profile_init(&profile, module, target_part_bytes, out, scratch);
   profile.counts_params = true;
-  /* Parameters, results and tables of pointers, at any time. */
+  profile.constants = CONSTANTS_HELD;
+  profile.constant_bytes = assignment->constant_bytes; /* those of reducers, too */
+  /* Parameters, results, constants and tables of pointers, at any time. */
   int64_t held_bytes = profile.parameter_bytes + profile.output_bytes - profile.aliased_bytes +
-                       assignment->temp_bytes - assignment->heap_bytes;
+                       profile.constant_bytes + assignment->temp_bytes - assignment->heap_bytes;
   LogicalTime peak = peak_time(heap);
   profile.peak_bytes = held_bytes + assignment->heap_bytes;
-  profile.constant_bytes = assignment->constant_bytes; /* those of reducers, too */
   profile.fragmentation_bytes = assignment->heap_bytes - assignment->heap_bytes_at[peak];
   if (peak < ranges->num_times && profile.peak_bytes > 0) profile.peak_inst = ranges->flat[peak];
   for (LogicalTime time = 0; time < ranges->num_times; time++)
@@ -97,6 +101,25 @@ static void add_live(LiveSet *live, const HeapModel *model, ValueId value, int64
   if (bytes > 0) live->list[live->len++] = (LiveBuffer){held->inst, held->part, bytes, first, last};
 }
 
+/* It is there from the beginning to the end. Those of reducers are no values. */
+static void add_constant(LiveSet *live, const HeapModel *model, ValueId value,
+                         const Allocation *allocation) {
+  const LiveRanges *ranges = &model->heap.ranges;
+  LiveBuffer buffer = {.inst = allocation->inst, .bytes = allocation->bytes, .last = NO_ID};
+  if (value != NO_ID) {
+    buffer.inst = model->heap.values.flow.values.data[value].inst;
+    buffer.part = model->heap.values.flow.values.data[value].part;
+  }
+  buffer.first = ranges->num_times ? ranges->flat[0] : buffer.inst;
+  if (buffer.bytes > 0) live->list[live->len++] = buffer;
+}
+
+/* All the time, whatever lives in it. */
+static bool is_held(const Allocation *allocation) {
+  return allocation->kind == ALLOCATION_PARAMETER || allocation->kind == ALLOCATION_CONSTANT ||
+         allocation->is_live_out;
+}
+
 LiveSet live_at_peak_heap(const Module *module, const Schedule *schedule, Arena *out,
                           Arena *scratch) {
   Arena *arena = arena_new(arena_options(scratch));
@@ -113,13 +136,13 @@ LiveSet live_at_peak_heap(const Module *module, const Schedule *schedule, Arena 
   InstId root = comp_get(module, module->entry)->root;
   for (uint32_t part = 0; part < inst_shape(module, root)->num_parts; part++)
     is_result[buffers->of[dataflow_value(flow, root, part)]] = true;
-  LiveSet live = {.list = arena_array(out, LiveBuffer, flow->values.len)};
+  LiveSet live = {.list = arena_array(out, LiveBuffer, (size_t)flow->values.len + num_allocations)};
   for (ValueId value = 0; value < flow->values.len; value++) {
     BufferId buffer = buffers->of[value];
     const Allocation *allocation =
         &model.heap.assignment.allocations.data[model.heap.assignment.of[buffer]];
     bool is_tuple = shape_is_tuple(shape_get(&module->shapes, flow->values.data[value].shape));
-    if (allocation->kind == ALLOCATION_PARAMETER || allocation->is_live_out) {
+    if (is_held(allocation)) {
       stand_for(&model, is_result, &of_allocation[model.heap.assignment.of[buffer]], value);
     } else if (allocation->kind == ALLOCATION_TUPLE || allocation->kind == ALLOCATION_HEAP) {
       bool holds = is_tuple || is_live(&model, value);
@@ -127,8 +150,12 @@ LiveSet live_at_peak_heap(const Module *module, const Schedule *schedule, Arena 
     }
   }
   for (uint32_t i = 0; i < num_allocations; i++) {
-    if (of_allocation[i] == NO_ID) continue;
-    add_live(&live, &model, of_allocation[i], model.heap.assignment.allocations.data[i].bytes);
+    const Allocation *allocation = &model.heap.assignment.allocations.data[i];
+    if (allocation->kind == ALLOCATION_CONSTANT) {
+      add_constant(&live, &model, of_allocation[i], allocation);
+    } else if (of_allocation[i] != NO_ID) {
+      add_live(&live, &model, of_allocation[i], allocation->bytes);
+    }
   }
   for (BufferId buffer = 0; buffer < buffers->num_buffers; buffer++) {
     if (of_buffer[buffer] == NO_ID) continue;

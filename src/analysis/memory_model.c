@@ -95,7 +95,14 @@ void memory_profile_init(MemoryProfile *profile, const Module *module, PartBytes
 int64_t memory_profile_temp_bytes(const MemoryProfile *profile) {
   int64_t held = profile->output_bytes;
   if (profile->counts_params) held += profile->parameter_bytes - profile->aliased_bytes;
+  if (profile->constants == CONSTANTS_HELD) held += profile->constant_bytes;
   return profile->peak_bytes > held ? profile->peak_bytes - held : 0;
+}
+
+int64_t memory_profile_total_bytes(const MemoryProfile *profile) {
+  int64_t apart = profile->constants == CONSTANTS_LIVE ? 0 : profile->constant_bytes;
+  return profile->parameter_bytes + profile->output_bytes - profile->aliased_bytes + apart +
+         memory_profile_temp_bytes(profile);
 }
 
 static int by_bytes_then_inst(const void *pa, const void *pb) {

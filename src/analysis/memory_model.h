@@ -13,6 +13,13 @@ typedef struct LiveBuffer {
   InstId last;   /* that runs when it ends; NO_ID when it outlives the module */
 } LiveBuffer;
 
+/* How a peak counts constants. */
+typedef enum ConstantCount {
+  CONSTANTS_APART, /* not at all */
+  CONSTANTS_LIVE,  /* as temporaries, while they live */
+  CONSTANTS_HELD,  /* all the time */
+} ConstantCount;
+
 typedef struct MemoryProfile {
   int64_t peak_bytes; /* of the module, as the model counts */
   InstId peak_inst;   /* that runs at the peak: the innermost, where one calls the next; NO_ID when
@@ -24,6 +31,7 @@ typedef struct MemoryProfile {
   int64_t constant_bytes;      /* of all computations that run */
   int64_t fragmentation_bytes; /* of peak_bytes: gaps that packing leaves at the peak */
   bool counts_params; /* peak_bytes holds the parameters; it holds the outputs in all models */
+  ConstantCount constants;
 } MemoryProfile;
 
 typedef MemoryProfile (*MemoryFn)(const Module *module, const Schedule *schedule, Arena *out,
@@ -53,9 +61,12 @@ typedef struct MemoryModel {
                             Arena *scratch);
 #include "analysis/models.def"
 
-/* What the peak holds besides parameters and outputs. An output that is a parameter, or is there
+/* What the peak holds besides parameters, outputs and constants that are held. An output that is a parameter, or is there
  * twice, counts once in the peak; XLA will copy it, so this is never negative. */
 int64_t memory_profile_temp_bytes(const MemoryProfile *profile);
+
+/* What the device must hold: parameters, outputs, constants and temporaries. */
+int64_t memory_profile_total_bytes(const MemoryProfile *profile);
 
 /* What an array or a table of pointers takes. */
 typedef int64_t (*PartBytesFn)(const Module *module, ShapeId part);

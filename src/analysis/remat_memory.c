@@ -179,6 +179,7 @@ MemoryProfile measure_xla_remat(const Module *module, const Schedule *schedule, 
   memory_profile_init(&profile, module, plain_part_bytes, out, scratch);
   Arena *arena = arena_new(arena_options(scratch));
   RematMemory memory = remat_memory(module, schedule, arena, scratch);
+  profile.constants = CONSTANTS_LIVE;
   profile.peak_bytes = memory.peak_bytes;
   for (CompId comp = 0; comp < module->comps.len; comp++) {
     if (!memory.of[comp].bytes_at) continue;

@@ -105,6 +105,9 @@ static void print_table(const RematJob *job, FILE *out) {
   if (before->memory.aliased_bytes) {
     print_bytes_row("  taken over", before->memory.aliased_bytes, after->memory.aliased_bytes, out);
   }
+  if (before->memory.constant_bytes || after->memory.constant_bytes) {
+    print_bytes_row("constants", before->memory.constant_bytes, after->memory.constant_bytes, out);
+  }
   print_count_row("instructions", before->info.num_instructions, after->info.num_instructions, out);
   print_number_row("flops", before->cost.flops_weighted, after->cost.flops_weighted, format_rate,
                    out);

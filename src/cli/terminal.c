@@ -13,7 +13,7 @@ enum {
   DEFAULT_WIDTH = 80,
   MIN_WIDTH = 40,
   MAX_WIDTH = 1000,
-  MIN_FLEXIBLE = 8,
+  MIN_FLEXIBLE = 6,
   INDENT = 2,
   GAP = 2
 };

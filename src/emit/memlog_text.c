@@ -73,7 +73,8 @@ void memlog_text_header(const Memlog *log) {
   if (memory->aliased_bytes) {
     write_size_line(log, "aliased", memory->aliased_bytes, " of the outputs are parameters");
   }
-  write_size_line(log, "constants", memory->constant_bytes, "");
+  write_size_line(log, "constants", memory->constant_bytes,
+                  memory->constants == CONSTANTS_HELD ? ", part of the peak" : "");
 }
 
 void memlog_text_title(const Memlog *log, CompId comp) {

@@ -22,7 +22,10 @@ typedef struct Places {
   const Module *module;
   const ValueAnalysis *values;
   InstId *of_inst; /* by InstId: whose metadata stands for its own, NO_ID until it is looked for */
-  InstId *of_buffer; /* by BufferId, likewise */
+  InstId
+      *of_buffer; /* by BufferId: the same for what is in it, once it is_searched; NO_ID = none */
+  bool *is_searched; /* by BufferId */
+  bool *is_carried;  /* by BufferId: through a loop */
 } Places;
 
 Places places_new(const Module *module, const ValueAnalysis *values, Arena *out);

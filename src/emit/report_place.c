@@ -1,7 +1,7 @@
 /* Where a value comes from in the program. What compilation added has no metadata; then what it
  * stands for is asked: a fusion's root, the value of a copy, the call of a parameter. The memory
- * that a loop fills piece by piece begins as zeros from nowhere: what is written into it is what it
- * is. */
+ * that a loop fills piece by piece begins as zeros from nowhere, and is then the loop's, for all
+ * that its metadata tells: what is written into it is what it is. */
 #include "emit/report.h"
 
 enum { MAX_STEPS = 32 };
@@ -11,9 +11,14 @@ Places places_new(const Module *module, const ValueAnalysis *values, Arena *out)
   Places places = {.module = module,
                    .values = values,
                    .of_inst = arena_array(out, InstId, num_insts),
-                   .of_buffer = arena_array(out, InstId, num_buffers)};
+                   .of_buffer = arena_array(out, InstId, num_buffers),
+                   .is_searched = arena_zarray(out, bool, num_buffers),
+                   .is_carried = arena_zarray(out, bool, num_buffers)};
   memset(places.of_inst, 0xff, num_insts * sizeof *places.of_inst);
-  memset(places.of_buffer, 0xff, num_buffers * sizeof *places.of_buffer);
+  for (ValueId value = 0; value < values->flow.values.len; value++) {
+    const Instruction *inst = inst_get(module, values->flow.values.data[value].inst);
+    if (inst->opcode == OPCODE_WHILE) places.is_carried[values->buffers.of[value]] = true;
+  }
   return places;
 }
 
@@ -119,8 +124,14 @@ static InstId place_of_piece(Places *places, InstId id) {
   return place_of_inst(places, id);
 }
 
+/* What only stands for a value that is made elsewhere. */
+static bool is_carrier(const Module *module, InstId id) {
+  uint16_t opcode = inst_get(module, id)->opcode;
+  return opcode == OPCODE_WHILE || opcode == OPCODE_PARAMETER;
+}
+
 /* A value in the same memory that has a place: one that is written piece by piece, else any that is
- * no parameter; NO_ID when there is none. */
+ * made there; NO_ID when there is none. */
 static InstId place_of_buffer(Places *places, BufferId buffer) {
   const HloBuffers *buffers = &places->values->buffers;
   InstId found = NO_ID;
@@ -131,7 +142,7 @@ static InstId place_of_buffer(Places *places, BufferId buffer) {
       piece = place_of_piece(places, piece);
       if (has_place(places->module, piece)) return piece;
     }
-    if (found != NO_ID || inst_get(places->module, id)->opcode == OPCODE_PARAMETER) continue;
+    if (found != NO_ID || is_carrier(places->module, id)) continue;
     InstId placed = place_of_inst(places, id);
     if (has_place(places->module, placed)) found = placed;
   }
@@ -156,19 +167,38 @@ static InstId place_of_users(Places *places, InstId id) {
   return NO_ID;
 }
 
+/* The place of what is in a value's memory, one after the other; NO_ID when it has none. */
+static InstId place_of_memory(Places *places, BufferId buffer) {
+  if (!places->is_searched[buffer]) {
+    places->is_searched[buffer] = true;
+    places->of_buffer[buffer] = place_of_buffer(places, buffer);
+  }
+  return places->of_buffer[buffer];
+}
+
+/* Whether it is memory that a loop carries, not a value that has been made. */
+static bool is_memory_of_loop(const Places *places, InstId id, BufferId buffer) {
+  const Module *module = places->module;
+  bool is_given = inst_get(module, id)->parent == module->entry &&
+                  inst_get(module, id)->opcode == OPCODE_PARAMETER;
+  return places->is_carried[buffer] && !is_given &&
+         (is_carrier(module, id) || written_by(places, id) != NO_ID);
+}
+
 InstId report_place(Places *places, InstId id, uint32_t part) {
   const ValueAnalysis *values = places->values;
+  BufferId buffer = NO_ID;
+  if (part != NO_ID && dataflow_covers(&values->flow, id)) {
+    buffer = values->buffers.of[dataflow_value(&values->flow, id, part)];
+  }
+  if (buffer != NO_ID && is_memory_of_loop(places, id, buffer)) {
+    InstId made = place_of_memory(places, buffer);
+    if (made != NO_ID) return made;
+  }
   InstId placed = place_of_inst(places, id);
   if (has_place(places->module, placed)) return placed;
-  if (part != NO_ID && dataflow_covers(&values->flow, id)) {
-    BufferId buffer = values->buffers.of[dataflow_value(&values->flow, id, part)];
-    InstId *found = &places->of_buffer[buffer];
-    if (*found == NO_ID) {
-      InstId other = place_of_buffer(places, buffer);
-      *found = other == NO_ID ? id : other;
-    }
-    if (has_place(places->module, *found)) return *found;
-  }
+  InstId made = buffer == NO_ID ? NO_ID : place_of_memory(places, buffer);
+  if (made != NO_ID) return made;
   InstId user = place_of_users(places, id);
   return user == NO_ID ? placed : user;
 }

@@ -14,13 +14,13 @@ typedef struct Bound {
   const Module *module;
   const Legality *legality;
   PointsTo points_to;
-  bool shares_operands;  /* a result may take an operand's memory: only the larger side counts */
-  bool counts_constants; /* of the peak; a model that counts parameters has constants apart */
-  bool *is_needed;       /* by InstId: a result or side effect depends on it */
-  bool *is_live_out;     /* by LogicalId: of its computation */
-  LogicalId *same_as;    /* by LogicalId: a buffer that it takes over; itself = none */
-  uint32_t *seen;        /* by LogicalId: the last instruction that counted it, + 1 */
-  int64_t *comp_bytes;   /* by CompId: what it needs at least while it runs */
+  bool shares_operands; /* a result may take an operand's memory: only the larger side counts */
+  ConstantCount constants;
+  bool *is_needed;     /* by InstId: a result or side effect depends on it */
+  bool *is_live_out;   /* by LogicalId: of its computation */
+  LogicalId *same_as;  /* by LogicalId: a buffer that it takes over; itself = none */
+  uint32_t *seen;      /* by LogicalId: the last instruction that counted it, + 1 */
+  int64_t *comp_bytes; /* by CompId: what it needs at least while it runs */
   LowerBound best;
   Arena *arena, *scratch;
 } Bound;
@@ -90,7 +90,8 @@ static void mark_live_out(Bound *bound, CompId comp) {
 /* Whether the memory comes from outside of the peak, or is counted apart. */
 static bool is_given(const Bound *bound, const LogicalBuffer *buffer) {
   uint16_t opcode = inst_get(bound->module, buffer->inst)->opcode;
-  return opcode == OPCODE_PARAMETER || (opcode == OPCODE_CONSTANT && !bound->counts_constants);
+  return opcode == OPCODE_PARAMETER ||
+         (opcode == OPCODE_CONSTANT && bound->constants != CONSTANTS_LIVE);
 }
 
 /* Bytes of a buffer, 0 for what a computation does not pay itself. Tables of pointers are left out:
@@ -277,8 +278,30 @@ static int64_t returned_bytes(Bound *bound) {
   return bytes;
 }
 
+/* Of what runs because the entry needs it. */
+static int64_t constant_bytes(const Bound *bound, const CallGraph *graph) {
+  const Module *module = bound->module;
+  bool *runs = arena_zarray(bound->arena, bool, module->comps.len);
+  int64_t bytes = 0;
+  for (uint32_t i = graph->num_reachable; i-- > 0;) { /* callers first */
+    CompId comp = graph->post_order[i];
+    runs[comp] = comp == module->entry;
+    for (uint32_t k = graph->first_caller[comp]; k < graph->first_caller[comp + 1]; k++) {
+      InstId caller = graph->callers[k];
+      runs[comp] |= runs[inst_get(module, caller)->parent] && bound->is_needed[caller];
+    }
+    if (!runs[comp] || !comp_is_sequential(graph, comp)) continue;
+    for (uint32_t k = 0; k < comp_num_insts(module, comp); k++) {
+      InstId id = comp_inst(module, comp, k);
+      bool is_counted = inst_get(module, id)->opcode == OPCODE_CONSTANT && bound->is_needed[id];
+      if (is_counted) bytes += shape_total_bytes(&module->shapes, inst_get(module, id)->shape);
+    }
+  }
+  return bytes;
+}
+
 LowerBound lower_bound(const Module *module, const Legality *legality, bool counts_params,
-                       Arena *scratch) {
+                       ConstantCount constants, Arena *scratch) {
   Arena *arena = arena_new(arena_options(scratch));
   /* Whether something pays off to be recomputed does not matter here, only whether it can be. */
   Legality widest = *legality;
@@ -288,7 +311,7 @@ LowerBound lower_bound(const Module *module, const Legality *legality, bool coun
                  .legality = &widest,
                  .points_to = points_to_build(module, arena, scratch),
                  .shares_operands = counts_params,
-                 .counts_constants = !counts_params,
+                 .constants = constants,
                  .best = {.inst = NO_ID},
                  .arena = arena,
                  .scratch = scratch};
@@ -315,6 +338,7 @@ LowerBound lower_bound(const Module *module, const Legality *legality, bool coun
   } else {
     bound.best.bytes += sizes.output_bytes;
   }
+  if (constants == CONSTANTS_HELD) bound.best.bytes += constant_bytes(&bound, &graph);
   arena_free(arena);
   return bound.best;
 }

@@ -12,11 +12,11 @@ typedef struct LowerBound {
 
 /* The largest set of what one instruction reads and makes, with what its callees need, and of the
  * values that can be computed only once those that are computed before it and read after it in
- * every order; with the outputs, and the parameters where the model counts them.
+ * every order; with the outputs, and the parameters and constants where the model counts them.
  *
  * requires: every instruction that runs is needed (remat/dce.h) or the bound still holds, but for
  * the needed ones only. O(instructions + edges) for each of a few instructions. */
 LowerBound lower_bound(const Module *module, const Legality *legality, bool counts_params,
-                       Arena *scratch);
+                       ConstantCount constants, Arena *scratch);
 
 #endif

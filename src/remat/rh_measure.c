@@ -42,17 +42,14 @@ static rh_text name_of(const Module *module, InstId id) {
 }
 
 rh_memory memory_of_profile(const MemoryProfile *profile) {
-  int64_t params = profile->parameter_bytes, aliased = profile->aliased_bytes;
-  int64_t outputs = profile->output_bytes;
-  int64_t temps = memory_profile_temp_bytes(profile);
   return (rh_memory){
       .peak_bytes = profile->peak_bytes,
-      .temp_bytes = temps,
-      .parameter_bytes = params,
-      .output_bytes = outputs,
-      .aliased_bytes = aliased,
+      .temp_bytes = memory_profile_temp_bytes(profile),
+      .parameter_bytes = profile->parameter_bytes,
+      .output_bytes = profile->output_bytes,
+      .aliased_bytes = profile->aliased_bytes,
       .constant_bytes = profile->constant_bytes,
-      .total_bytes = params + outputs - aliased + temps,
+      .total_bytes = memory_profile_total_bytes(profile),
   };
 }
 
@@ -74,7 +71,8 @@ rh_status rh_set_packing(rh_module *module, const char *name, uint64_t max_steps
 rh_memory memory_with_bound(const rh_module *module, const MemoryProfile *profile, Arena *scratch) {
   Arena *arena = arena_new(arena_options(scratch));
   Legality legality = legality_of(module, NULL, arena, scratch);
-  LowerBound bound = lower_bound(module->module, &legality, profile->counts_params, scratch);
+  LowerBound bound =
+      lower_bound(module->module, &legality, profile->counts_params, profile->constants, scratch);
   rh_memory memory = memory_of_profile(profile);
   memory.peak_instruction = name_of(module->module, profile->peak_inst);
   memory.lower_bound_bytes = bound.bytes;

@@ -14,8 +14,9 @@
 #include "text/parse.h"
 #include "text/print.h"
 
-/* The text decides where compact get-tuple-elements stand; when that costs a few bytes too much,
- * the limit is lowered by them. */
+/* When an algorithm has done what it was asked for and the result is still above the limit, it is
+ * asked for that much more: the text decides where compact get-tuple-elements stand, and what
+ * guides the algorithm may count less than the model that judges. */
 enum { MAX_ATTEMPTS = 3 };
 
 static double seconds_now(void) {
@@ -36,10 +37,10 @@ static rh_copies copies_of(const rh_module *module, rh_copies copies, Arena *scr
 typedef struct Run {
   const rh_module *input;
   const rh_remat_options *options;
-  const RematAlgorithm *algorithm;
-  const MemoryModel *model;
-  RematOptions limits;     /* in the model's figures */
-  int64_t uncounted_bytes; /* of the model's peak: what the budget does not bound */
+  const RematAlgorithm *wanted, *algorithm; /* the latter is `none` where that does harm */
+  const MemoryModel *model;                 /* that judges */
+  RematOptions limits;    /* in the figures of the model that guides the algorithm */
+  int64_t counted_before; /* of the input: what the budget bounds */
   Rewrite rewrite;
   Schedule schedule;
   RematStats stats;
@@ -49,22 +50,27 @@ typedef struct Run {
   rh_diags *diags;
 } Run;
 
-static rh_memory measure(const Run *run, const Module *module, const Schedule *schedule) {
+static rh_memory measure(const Run *run, const MemoryModel *model, const Module *module,
+                         const Schedule *schedule) {
   Arena *arena = arena_new(arena_options(run->scratch));
-  MemoryProfile profile = run->model->measure(module, schedule, arena, run->scratch);
+  MemoryProfile profile = model->measure(module, schedule, arena, run->scratch);
   rh_memory memory = memory_of_profile(&profile);
   arena_free(arena);
   return memory;
 }
 
-static int64_t peak_of(const Run *run, const Module *module, const Schedule *schedule) {
-  return measure(run, module, schedule).peak_bytes;
+/* What the budget bounds. */
+static int64_t counted_of(const Run *run, const Module *module, const Schedule *schedule) {
+  rh_memory memory = measure(run, run->model, module, schedule);
+  return rh_counted_bytes(&memory, run->options->limit_counts);
 }
 
-/* Of that what the budget bounds. */
-static int64_t counted_of(const Run *run, const Module *module, const Schedule *schedule) {
-  rh_memory memory = measure(run, module, schedule);
-  return rh_counted_bytes(&memory, run->options->limit_counts);
+/* As the model that guides sees it. */
+static bool is_within_limit(const Run *run) {
+  const RematOptions *limits = &run->limits;
+  return limits->limit_bytes == INT64_MAX ||
+         measure(run, limits->memory_model, run->rewrite.module, &run->schedule).peak_bytes <=
+             limits->limit_bytes;
 }
 
 static double block_factor_of(const rh_remat_options *options) {
@@ -72,14 +78,19 @@ static double block_factor_of(const rh_remat_options *options) {
   return options->block_size_limit > 8 ? options->block_size_limit / 8.0 : 1.0;
 }
 
-static RematOptions limits_of(const Run *run) {
+/* The limit is as far below the guide's peak of the input as it is below what the budget bounds. */
+static RematOptions limits_under(const Run *run, const MemoryModel *guide) {
   const rh_remat_options *options = run->options;
-  bool is_limited =
-      options->limit_bytes != INT64_MAX &&
-      (run->uncounted_bytes <= 0 || options->limit_bytes < INT64_MAX - run->uncounted_bytes);
-  int64_t limit_bytes = is_limited ? options->limit_bytes + run->uncounted_bytes : INT64_MAX;
+  int64_t limit_bytes = options->limit_bytes;
+  if (limit_bytes != INT64_MAX) {
+    const rh_module *input = run->input;
+    int64_t peak_bytes = measure(run, guide, input->module, &input->schedule).peak_bytes;
+    int64_t uncounted_bytes = peak_bytes - run->counted_before;
+    bool is_limited = uncounted_bytes <= 0 || limit_bytes < INT64_MAX - uncounted_bytes;
+    limit_bytes = is_limited ? limit_bytes + uncounted_bytes : INT64_MAX;
+  }
   return (RematOptions){.limit_bytes = limit_bytes > 0 ? limit_bytes : 0,
-                        .memory_model = run->model,
+                        .memory_model = guide,
                         .small_node_bytes = options->small_node_bytes,
                         .allow_collectives = options->remat_collectives,
                         .min_remat_bytes = options->min_remat_bytes,
@@ -94,7 +105,7 @@ static void run_algorithm(Run *run) {
   Module *module = run->rewrite.module;
   run->schedule = schedule_copy(&run->input->schedule, module, run->arena);
   run->stats = (RematStats){.xla_reported_after_bytes = -1};
-  if (peak_of(run, module, &run->schedule) <= run->limits.limit_bytes) return;
+  if (is_within_limit(run)) return;
   Legality legality = {.module = module,
                        .effects = side_effects_build(module, run->arena, run->scratch),
                        .allow_collectives = run->limits.allow_collectives,
@@ -294,19 +305,45 @@ static rh_status attempt(Run *run, rh_module **result, rh_remat_result *info) {
   return status;
 }
 
-static rh_status run_attempts(Run *run, rh_module **result, rh_remat_result *info) {
-  rh_status status = RH_OK;
-  int64_t overshoot = 0;
+/* Attempts under one guide. `*result` and `*info` are the best of all attempts up to now. */
+static rh_status run_attempts(Run *run, const MemoryModel *guide, rh_module **result,
+                              rh_remat_result *info) {
+  run->limits = limits_under(run, guide);
   for (int i = 0; i < MAX_ATTEMPTS; i++) {
-    rh_module_free(*result);
-    *result = NULL;
-    run->limits.limit_bytes -= overshoot;
-    status = attempt(run, result, info);
-    bool was_met = status == RH_OK &&
-                   peak_of(run, run->rewrite.module, &run->schedule) <= run->limits.limit_bytes;
+    rh_module *tried = NULL;
+    rh_remat_result tried_info = *info;
+    run->algorithm = run->wanted;
+    rh_status status = attempt(run, &tried, &tried_info);
+    bool was_met = status == RH_OK && !tried_info.is_met && is_within_limit(run);
     module_free(run->rewrite.module);
-    if (status != RH_OK || info->is_met || !was_met) break;
-    overshoot = info->counted_bytes - run->options->limit_bytes;
+    if (status != RH_OK) return status;
+    int64_t overshoot = tried_info.counted_bytes - run->options->limit_bytes;
+    bool is_better = !*result || tried_info.counted_bytes < info->counted_bytes;
+    rh_module *worse = is_better ? *result : tried;
+    info->remat_seconds = tried_info.remat_seconds;
+    info->verify_seconds = tried_info.verify_seconds;
+    if (is_better) {
+      *result = tried;
+      *info = tried_info;
+    }
+    rh_module_free(worse);
+    if (info->is_met || !was_met || run->limits.limit_bytes == 0) break;
+    run->limits.limit_bytes -=
+        overshoot < run->limits.limit_bytes ? overshoot : run->limits.limit_bytes;
+  }
+  return RH_OK;
+}
+
+/* The model that judges guides, too. Where packing and sharing hide from an algorithm what a
+ * recomputation saves, simpler models lead further. */
+static rh_status run_guides(Run *run, rh_module **result, rh_remat_result *info) {
+  static const char *const others[] = {"liveness-once", "xla-remat"};
+  rh_status status = run_attempts(run, run->model, result, info);
+  bool is_simple = strcmp(run->model->name, "heap") != 0;
+  for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+    bool is_over = is_simple || status != RH_OK || info->is_met;
+    if (is_over || strcmp(run->wanted->name, "none") == 0) break;
+    status = run_attempts(run, memory_model_find(others[i]), result, info);
   }
   return status;
 }
@@ -315,30 +352,31 @@ rh_status rh_remat(const rh_module *module, const rh_remat_options *options, rh_
                    rh_remat_result *result_info, rh_diags *diags) {
   Run run = {.input = module,
              .options = options,
-             .algorithm = remat_algorithm_find(options->algorithm),
+             .wanted = remat_algorithm_find(options->algorithm),
              .copies = options->copies,
              .diags = diags};
-  if (!run.algorithm) return fail_unknown_name(RH_ALGORITHMS, options->algorithm, diags);
+  if (!run.wanted) return fail_unknown_name(RH_ALGORITHMS, options->algorithm, diags);
   rh_status status = find_model(module, options->memory_model, &run.model, diags);
   if (status != RH_OK) return status;
   run.arena = arena_new(arena_options(module->arena));
   run.scratch = arena_new(arena_options(module->arena));
-  rh_memory memory = measure(&run, module->module, &module->schedule);
-  int64_t counted_before = rh_counted_bytes(&memory, options->limit_counts);
-  run.uncounted_bytes = memory.peak_bytes - counted_before;
-  run.limits = limits_of(&run);
+  bool is_limited = options->limit_bytes != INT64_MAX;
+  run.counted_before = is_limited ? counted_of(&run, module->module, &module->schedule) : INT64_MAX;
   run.is_kept = arena_zarray(run.arena, bool, module->module->insts.len);
   rh_remat_result info = {0};
   *result = NULL;
-  status = run_attempts(&run, result, &info);
-  bool is_worse = info.counted_bytes > counted_before;
+  status = run_guides(&run, result, &info);
+  bool is_worse = info.counted_bytes > run.counted_before;
   if (status == RH_OK && is_worse) { /* a greedy choice can make it so */
-    run.algorithm = remat_algorithm_find("none");
-    run.limits = limits_of(&run);
-    status = run_attempts(&run, result, &info);
+    run.wanted = remat_algorithm_find("none");
+    status = run_attempts(&run, run.model, result, &info);
   }
   arena_free(run.scratch);
   arena_free(run.arena);
+  if (status != RH_OK) {
+    rh_module_free(*result);
+    *result = NULL;
+  }
   if (result_info) *result_info = info;
   if (status != RH_OK) return status;
   return info.is_met ? RH_OK : RH_NO;

@@ -113,11 +113,12 @@ class Report(ReportTest):
         self.assertIn(" source_line=22", text)
         self.write("unlined.hlo", text.replace(" source_line=22", ""))
         self.write("grown.hlo", self.read("after.hlo").replace(" source_line=22", ""))
+        model = ["--memory-model=xla-remat"]
         for args in (
-            ["report", "unlined.hlo", "--top=99"],
-            ["report", "unlined.hlo", "grown.hlo"],
-            ["report", "."],
-            ["check", "unlined.hlo", "--max-peak=1"],
+            ["report", "unlined.hlo", "--top=99", *model],
+            ["report", "unlined.hlo", "grown.hlo", *model],
+            ["report", ".", *model],
+            ["check", "unlined.hlo", "--max-peak=1", *model],
         ):
             with self.subTest(args):
                 result = self.run_tool(*args)
@@ -267,7 +268,7 @@ class Bounds(ReportTest):
     def test_max_peak(self):
         self.expect(0, "check", "input.hlo", f"--max-peak={self.peak}")
         result = self.expect(1, "check", "input.hlo", f"--max-peak={self.peak - 1}")
-        self.assert_message(result, "1 B over --max-peak", "model.py:22")
+        self.assert_message(result, "1 B over --max-peak", "model.py:20")
         self.expect(1, "check", "input.hlo", "after.hlo", f"--max-peak={self.peak}")
         self.expect(1, "check", "input.hlo", "--max-peak=0")
 
@@ -284,23 +285,23 @@ class Bounds(ReportTest):
         self.assertNotIn("live_at_peak", baseline)
         args = ["check", "after.hlo", "--baseline=base.json"]
         self.expect(0, "check", "input.hlo", "--baseline=base.json", "--tolerance=0%")
-        self.assert_message(self.expect(1, *args), "57.1 %", "more from step/broadcast_in_dim")
-        self.expect(0, *args, "--tolerance=58%")
-        self.expect(1, *args, "--tolerance=57%")
-        self.expect(0, *args, "--tolerance=64KiB")
-        self.expect(1, *args, "--tolerance=65535")
+        self.assert_message(self.expect(1, *args), "28.6 %", "more from step/broadcast_in_dim")
+        self.expect(0, *args, "--tolerance=29%")
+        self.expect(1, *args, "--tolerance=28%")
+        self.expect(0, *args, "--tolerance=32KiB")
+        self.expect(1, *args, "--tolerance=32767")
 
     def test_messages_hold_no_control_characters(self):
         self.expect(0, "check", "input.hlo", "--write-baseline=base.json")
-        text = self.read("base.json").replace("xla-remat", "xla\\u001b[31m\u00e9")
+        text = self.read("base.json").replace("heap", "xla\\u001b[31m\u00e9")
         self.write("base.json", text)
         result = self.expect(2, "check", "input.hlo", "--baseline=base.json")
         self.assert_message(result, "the memory model xla?[31m\u00e9, not")
 
     def test_a_baseline_of_nothing(self):
         for text in (
-            '{"memory_model": "xla-remat", "peak_bytes": 0, "by_op_name": []}\n\n',
-            '{"memory_model": "xla-remat", "peak_bytes": 0, "by_op_name": '
+            '{"memory_model": "heap", "peak_bytes": 0, "by_op_name": []}\n\n',
+            '{"memory_model": "heap", "peak_bytes": 0, "by_op_name": '
             '[{"op_name": "a", "bytes": 1, "values": 1}, {"op_name": "a", "bytes": 2, "values": 1}]}',
         ):
             self.write("base.json", text)
@@ -329,17 +330,17 @@ class Bounds(ReportTest):
             "",
             "[]",
             "{}",
-            '{"memory_model": "xla-remat"}',
-            '{"memory_model": "xla-remat", "peak_bytes": -1}',
-            '{"memory_model": "xla-remat", "peak_bytes": 1e300}',
-            '{"memory_model": "xla-remat", "peak_bytes": 0.5, "by_op_name": []}',
-            '{"memory_model": "xla-remat", "peak_bytes": NaN, "by_op_name": []}',
-            '{"memory_model": "xla-remat", "peak_bytes": 1, "by_op_name": []} {}',
-            '{"memory_model": "xla-remat", "peak_bytes": 1}',
-            '{"memory_model": "xla-remat", "peak_bytes": 1, "by_op_name": 7}',
-            '{"memory_model": "xla-remat", "peak_bytes": 1, "by_op_name": [7]}',
-            '{"memory_model": "xla-remat", "peak_bytes": 1, "by_op_name": [{"bytes": "x"}]}',
-            '{"memory_model": "xla-remat", "peak_bytes": 1, "by_op_name": '
+            '{"memory_model": "heap"}',
+            '{"memory_model": "heap", "peak_bytes": -1}',
+            '{"memory_model": "heap", "peak_bytes": 1e300}',
+            '{"memory_model": "heap", "peak_bytes": 0.5, "by_op_name": []}',
+            '{"memory_model": "heap", "peak_bytes": NaN, "by_op_name": []}',
+            '{"memory_model": "heap", "peak_bytes": 1, "by_op_name": []} {}',
+            '{"memory_model": "heap", "peak_bytes": 1}',
+            '{"memory_model": "heap", "peak_bytes": 1, "by_op_name": 7}',
+            '{"memory_model": "heap", "peak_bytes": 1, "by_op_name": [7]}',
+            '{"memory_model": "heap", "peak_bytes": 1, "by_op_name": [{"bytes": "x"}]}',
+            '{"memory_model": "heap", "peak_bytes": 1, "by_op_name": '
             '[{"bytes": 1, "values": 1}]}',
             "[" * 100000,
         ):
@@ -349,7 +350,7 @@ class Bounds(ReportTest):
                 self.assert_message(result, "no baseline")
         self.write("base.json", '{"memory_model": "liveness", "peak_bytes": 1, "by_op_name": []}')
         result = self.expect(2, "check", "input.hlo", "--baseline=base.json")
-        self.assert_message(result, "memory model liveness, not xla-remat")
+        self.assert_message(result, "memory model liveness, not heap")
         self.expect(0, "check", "input.hlo", "--target=gpu", "--write-baseline=gpu.json")
         self.expect(0, "check", "input.hlo", "--target=gpu", "--baseline=gpu.json")
         result = self.expect(2, "check", "input.hlo", "--baseline=gpu.json")

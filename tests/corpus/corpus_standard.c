@@ -40,6 +40,8 @@ static void check_row(const char *model, const rh_module *scheduled, const cJSON
   check_bytes(what, row, "instructions_before", (int64_t)rh_get_info(scheduled).num_instructions);
   rh_remat_options options = RH_REMAT_OPTIONS_INIT;
   options.algorithm = "standard";
+  options.memory_model = "xla-remat";
+  options.limit_counts = RH_COUNT_TEMP_OUTPUTS;
   options.limit_bytes = (int64_t)corpus_number(row, "limit_bytes");
   options.small_node_bytes = 0;
   options.block_size_limit = block_size_limit;

@@ -25,7 +25,7 @@ enum Choice {
   CHOOSE_NO_INLINE = 1 << 3,
   CHOOSE_SMALL_TOO = 1 << 4,
   CHOOSE_COLLECTIVES = 1 << 5,
-  CHOOSE_LIVENESS = 1 << 6,
+  CHOOSE_MODEL = 1 << 6,
   CHOOSE_BLOCKS = 1 << 7,
 };
 
@@ -74,7 +74,7 @@ static Choices choose(const uint8_t *data, size_t size) {
   }
   if (bits & CHOOSE_UNSCHEDULED) choices.remat.emit = RH_EMIT_UNSCHEDULED;
   if (bits & CHOOSE_SMALL_TOO) choices.remat.small_node_bytes = 0;
-  if (bits & CHOOSE_LIVENESS) choices.remat.memory_model = "liveness";
+  if (bits & CHOOSE_MODEL) choices.remat.memory_model = pick_name(RH_MEMORY_MODELS, data[4]);
   if (bits & CHOOSE_BLOCKS) choices.remat.block_size_limit = 8;
   choices.remat.remat_collectives = (bits & CHOOSE_COLLECTIVES) != 0;
   choices.schedule.ignore_schedule = (bits & CHOOSE_IGNORE_SCHEDULE) != 0;

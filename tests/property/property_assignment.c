@@ -1,6 +1,6 @@
 /* No two values have the same bytes at the same time, but where one takes the memory of another
  * that it reads for the last time; all lie in their allocations, and those add up. */
-#include "analysis/buffer_assignment.h"
+#include "analysis/heap_model.h"
 #include "buffers.h"
 #include "property.h"
 
@@ -91,12 +91,8 @@ START_TEST(values_are_apart) {
   static const char *const schedulers[] = {"list", "dfs", "bfs", "postorder"};
   rh_module *scheduled = schedule_sample(&sample, schedulers[_i % 4]);
   Arena *arena = arena_new(NULL), *scratch = arena_new(NULL);
-  ValueAnalysis values = value_analysis_build(scheduled->module, arena, scratch);
-  LiveRanges ranges = live_ranges_build(scheduled->module, &values.graph, &values.flow,
-                                        &values.buffers, &scheduled->schedule, arena, scratch);
-  BufferAssignment assignment =
-      buffer_assignment_run(scheduled->module, &values, &ranges, ALIGNMENT, arena, scratch);
-  Judge judge = {scheduled->module, &values, &ranges, &assignment, &sample};
+  HeapAnalysis heap = heap_analysis_run(scheduled->module, &scheduled->schedule, arena, scratch);
+  Judge judge = {scheduled->module, &heap.values, &heap.ranges, &heap.assignment, &sample};
   check_values(&judge);
   check_sums(&judge, scheduled);
   arena_free(scratch);

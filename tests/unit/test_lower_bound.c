@@ -27,39 +27,57 @@
 
 static const struct {
   const char *name, *comps, *body;
-  bool counts_params;
+  ConstantCount constants; /* of a model: xla-remat, liveness, heap */
   int64_t bytes;
   const char *inst; /* NULL = none by itself */
 } rows[] = {
     /* bcast can be computed again: it does not count at concat1. The result is 4 bytes. */
-    {"a chain", "", CHAIN, false, 4 * K + 8 * K + 4, "concat1"},
+    {"a chain", "", CHAIN, CONSTANTS_LIVE, 4 * K + 8 * K + 4, "concat1"},
     /* Here a result may take its operand's memory: the larger one counts. p is there all the time.
      */
-    {"a chain with its parameters", "", CHAIN, true, 8 * K + 4, "concat1"},
-    {"nothing is computed", "", "ROOT p = f32[256] parameter(0)\n", false, K, NULL},
+    {"a chain with its parameters", "", CHAIN, CONSTANTS_APART, 8 * K + 4, "concat1"},
+    {"nothing is computed", "", "ROOT p = f32[256] parameter(0)\n", CONSTANTS_LIVE, K, NULL},
     {"parameters and results", "",
-     "p = f32[256] parameter(0)\n ROOT a = f32[512] concatenate(p, p), dimensions={0}\n", true,
-     K + 2 * K, NULL},
+     "p = f32[256] parameter(0)\n ROOT a = f32[512] concatenate(p, p), dimensions={0}\n",
+     CONSTANTS_APART, K + 2 * K, NULL},
     /* What a custom call made cannot be made again: it is there at concat1 too. */
-    {"a value that must be kept", "", CALL("cc", ""), false, 4 * K + 4 * K + 8 * K + 4, "concat1"},
+    {"a value that must be kept", "", CALL("cc", ""), CONSTANTS_LIVE, 4 * K + 4 * K + 8 * K + 4,
+     "concat1"},
     /* Constants are memory to xla-remat (and the result is 4 bytes); the liveness models have them
      * apart. */
     {"a constant", "", "k = f32[1024] constant({...})\n ROOT r = f32[1] slice(k), slice={[0:1]}\n",
-     false, 4 * K + 4, "k"},
+     CONSTANTS_LIVE, 4 * K + 4, "k"},
     {"a constant apart", "",
-     "k = f32[1024] constant({...})\n ROOT r = f32[1] slice(k), slice={[0:1]}\n", true, 4, NULL},
-    {"a constant as result", "", "ROOT k = f32[1024] constant({...})\n", true, 0, NULL},
+     "k = f32[1024] constant({...})\n ROOT r = f32[1] slice(k), slice={[0:1]}\n", CONSTANTS_APART,
+     4, NULL},
+    {"a constant as result", "", "ROOT k = f32[1024] constant({...})\n", CONSTANTS_APART, 0, NULL},
+    {"constants that are held",
+     COND "body { b = f32[1] parameter(0)\n"
+          "k = f32[256] constant({...})\n s = f32[1] slice(k), slice={[0:1]}\n"
+          "ROOT r = f32[1] add(b, s) }\n",
+     "k = f32[1024] constant({...})\n d = f32[64] constant({...})\n"
+     "s = f32[1] slice(k), slice={[0:1]}\n"
+     "ROOT w = f32[1] while(s), condition=cond, body=body\n",
+     CONSTANTS_HELD, 4 * K + K + 1 + 4, "w"},
+    {"constants of what nobody needs",
+     COND "body { b = f32[1] parameter(0)\n"
+          "k = f32[256] constant({...})\n s = f32[1] slice(k), slice={[0:1]}\n"
+          "ROOT r = f32[1] add(b, s) }\n",
+     "q = f32[1] parameter(0)\n w = f32[1] while(q), condition=cond, body=body\n"
+     "ROOT r = f32[1] abs(q)\n",
+     CONSTANTS_HELD, 4 + 4, NULL},
     {"dead code does not count", "",
      "p = f32[1] parameter(0)\n d = f32[9999] broadcast(p), dimensions={0}\n"
      "ROOT r = f32[1] abs(p)\n",
-     false, 4, NULL},
+     CONSTANTS_LIVE, 4, NULL},
     /* The loop runs the chain; its own buffer of 4 bytes is the result. */
     {"in a loop", COND "body {\n" CHAIN "}\n",
-     "q = f32[1] parameter(0)\n ROOT w = f32[1] while(q), condition=cond, body=body\n", false,
-     12 * K + 4, "w"},
+     "q = f32[1] parameter(0)\n ROOT w = f32[1] while(q), condition=cond, body=body\n",
+     CONSTANTS_LIVE, 12 * K + 4, "w"},
     /* 4 KiB are read by the call, which needs 12 KiB for itself. */
     {"in a call", "f {\n" CHAIN "}\n",
-     "q = f32[1] parameter(0)\n ROOT c = f32[1] call(q), to_apply=f\n", false, 12 * K + 4, "c"},
+     "q = f32[1] parameter(0)\n ROOT c = f32[1] call(q), to_apply=f\n", CONSTANTS_LIVE, 12 * K + 4,
+     "c"},
 };
 
 START_TEST(bound_matches_table) {
@@ -67,8 +85,8 @@ START_TEST(bound_matches_table) {
   Legality legality = {.module = fixture.module,
                        .effects = side_effects_build(fixture.module, fixture.out, fixture.scratch),
                        .small_node_bytes = 1 << 30}; /* what pays off does not matter */
-  LowerBound bound =
-      lower_bound(fixture.module, &legality, rows[_i].counts_params, fixture.scratch);
+  LowerBound bound = lower_bound(fixture.module, &legality, rows[_i].constants != CONSTANTS_LIVE,
+                                 rows[_i].constants, fixture.scratch);
   ck_assert_msg(bound.bytes == rows[_i].bytes, "%s: %lld bytes, not %lld", rows[_i].name,
                 (long long)bound.bytes, (long long)rows[_i].bytes);
   Str name = bound.inst == NO_ID ? STR("") : inst_name(fixture.module, bound.inst);
@@ -88,7 +106,8 @@ START_TEST(no_algorithm_gets_below) {
   Fixture fixture = fixture_parse_file(path);
   Legality legality = {.module = fixture.module,
                        .effects = side_effects_build(fixture.module, fixture.out, fixture.scratch)};
-  int64_t bytes = lower_bound(fixture.module, &legality, false, fixture.scratch).bytes;
+  int64_t bytes =
+      lower_bound(fixture.module, &legality, false, CONSTANTS_LIVE, fixture.scratch).bytes;
   RematSetup setup = {.algorithm = "standard", .limit_bytes = bytes};
   RematResult result = fixture_remat(&fixture, &setup);
   ck_assert_msg(result.before_bytes >= bytes && result.after_bytes >= bytes,

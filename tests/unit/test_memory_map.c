@@ -121,6 +121,7 @@ START_TEST(what_was_computed_again_is_marked) {
       "  ROOT r = f32[4096] add(d, a)\n"
       "}\n");
   rh_remat_options options = RH_REMAT_OPTIONS_INIT;
+  options.memory_model = "xla-remat";
   options.small_node_bytes = 0;
   options.limit_bytes = 0;
   rh_module *result = NULL;

@@ -58,6 +58,22 @@ static const Row rows[] = {
      "HloModule m, is_scheduled=true, input_output_alias={ {}: (0, {}, may-alias) }\n"
      "ENTRY e { p = f32[256] parameter(0)\n ROOT a = f32[256] abs(p) }\n",
      K, K, K, K, 0, "p", "p"},
+    /* Copies that XLA will insert: the loop's own buffer beside i, which is read behind it. 8 + 1
+     * are the condition's constants; x is 2 KiB; i lies where the result will be. */
+    {"a value read behind the loop that took it", "heap",
+     "HloModule m, is_scheduled=true\n" COND BODY
+     "ENTRY e { p = f32[256] parameter(0)\n i = f32[256] abs(p)\n"
+     "w = f32[256] while(i), condition=cond, body=body\n ROOT r = f32[256] add(w, i) }\n",
+     K + K + K + 2 * K + 8 + 1, K, K, 0, 8 + 1, "x", "x bp p i c t"},
+    {"a parameter that nobody gave away", "heap",
+     "HloModule m, is_scheduled=true\n" COND BODY "ENTRY e { p = f32[256] parameter(0)\n"
+     "w = f32[256] while(p), condition=cond, body=body\n ROOT r = f32[256] abs(w) }\n",
+     K + K + 2 * K + 8 + 1, K, K, 0, 8 + 1, "x", "x bp p c t"},
+    {"a donated parameter read behind the output that takes it over", "heap",
+     "HloModule m, is_scheduled=true, input_output_alias={ {0}: (0, {}, may-alias) }\n"
+     "ENTRY e { p = f32[256] parameter(0)\n a = f32[256] abs(p)\n b = f32[256] add(a, p)\n"
+     "ROOT t = (f32[256], f32[256]) tuple(a, b) }\n",
+     K + 2 * K + 16 - K + K, K, 2 * K + 16, K, 0, "a", NULL},
     /* The constants of the loop's condition are counted (8 + 1), those of a reducer are not. */
     {"constants", "xla-remat",
      "HloModule m, is_scheduled=true\n" COND BODY

@@ -277,7 +277,7 @@ START_TEST(values_are_described) {
   check_value(report, "batch", "parameter", "batch", ":0", false);
   check_value(report, "scores", "temporary", "jit(step)/jvp(block_0)/attention/dot_general",
               "model.py:12", false);
-  check_value(report, "state{1}", "while carry", "jit(step)/while", "train.py:32", true);
+  check_value(report, "state{1}", "while carry", "jit(step)/while/body/add", "train.py:31", true);
   ck_assert_uint_eq(find_value(report, "batch")->num_aliases, 1);
   ck_assert_uint_gt(find_value(report, "state{1}")->num_aliases, 2);
   ck_assert_uint_eq(find_value(report, "w")->num_aliases, 2);
@@ -292,8 +292,8 @@ START_TEST(values_are_described) {
 }
 END_TEST
 
-/* Zeros that a loop fills with exponentials, with nothing to say where they are from; a table that
- * only its reader tells of; a copy of a fusion of a named root. */
+/* Zeros that a loop fills with exponentials, with nothing but the loop to say where they are from;
+ * a table that only its reader tells of; a copy of a fusion of a named root. */
 static const char unnamed[] =
     "HloModule m, is_scheduled=true\n"
     "fill { fs = f32[4,256] parameter(0)\n fx = f32[1,256] parameter(1)\n fi = s32[] parameter(2)\n"
@@ -318,7 +318,8 @@ static const char unnamed[] =
     " table = f32[2048] iota(), iota_dimension=0\n"
     " fused = f32[256] fusion(a), kind=kLoop, calls=named\n copied = f32[256] copy(fused)\n"
     " init = (s32[], f32[256], f32[4,256]) tuple(zero, copied, zeros)\n"
-    " loop = (s32[], f32[256], f32[4,256]) while(init), condition=cond, body=body\n"
+    " loop = (s32[], f32[256], f32[4,256]) while(init), condition=cond, body=body,"
+    " metadata={op_name=\"jit(f)/while\"}\n"
     " stacked = f32[4,256] get-tuple-element(loop), index=2\n"
     " both = f32[2048] negate(table), metadata={op_name=\"jit(f)/read\"}\n"
     " ROOT r = (f32[4,256], f32[2048]) tuple(stacked, both) }\n";
@@ -328,6 +329,9 @@ START_TEST(what_compilation_added_has_a_place) {
   check_value(reported.report, "loop{2}", "output", "jit(f)/while/body/exp", ":0", true);
   check_value(reported.report, "table", "temporary", "jit(f)/read", ":0", true);
   check_value(reported.report, "copied", "while carry", "jit(f)/neg", ":0", true);
+  reported_free(&reported);
+  reported = report_text(unnamed, "heap");
+  check_value(reported.report, "zeros", "output", "jit(f)/while/body/exp", ":0", true);
   reported_free(&reported);
 }
 END_TEST

@@ -127,6 +127,7 @@ static void check_result(const char *text, const char *algorithm, const char *ex
   ck_assert_int_eq(rh_parse(text, strlen(text), NULL, &parsed, NULL), RH_OK);
   ck_assert_int_eq(rh_schedule(parsed, NULL, &scheduled, NULL), RH_OK);
   rh_remat_options options = RH_REMAT_OPTIONS_INIT;
+  options.memory_model = "xla-remat";
   options.algorithm = algorithm;
   options.limit_bytes = 0;
   options.small_node_bytes = 0;

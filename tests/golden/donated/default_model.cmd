@@ -1,0 +1,1 @@
+input.hlo --small-node-limit=0 --mem-limit=min
