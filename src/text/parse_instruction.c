@@ -741,13 +741,16 @@ bool parse_instruction_rhs(Parser *parser, Str name, uint32_t begin, uint32_t na
   return true;
 }
 
+bool parse_is_reserved_name(Str name) {
+  return name.len >= 2 && name.data[0] == '_' && name.data[1] == '_' &&
+         !(name.len >= 6 && memcmp(name.data, "__xla_", 6) == 0);
+}
+
 /* XLA would rename the instruction, which it calls an error. */
 static bool check_inst_name(Parser *parser, Str name, uint64_t name_hash, uint32_t place) {
   const Word *word = words_find(&parser->words, name, name_hash);
   bool is_type = word && word->type != NUM_TYPES;
-  bool is_reserved = name.len >= 2 && name.data[0] == '_' && name.data[1] == '_' &&
-                     !(name.len >= 6 && memcmp(name.data, "__xla_", 6) == 0);
-  if (is_type || is_reserved) {
+  if (is_type || parse_is_reserved_name(name)) {
     return parse_fail(parser, place, "'%.*s' cannot be the name of an instruction: %s",
                       (int)name.len, name.data,
                       is_type ? "it is an element type" : "names with '__' are reserved");

@@ -11,6 +11,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "ir/names.h"
 #include "text/parser.h"
 
 /* ---- errors and tokens ---- */
@@ -558,6 +559,26 @@ static bool parse_module(Parser *parser) {
   return true;
 }
 
+/* What is read as an operand may have a name that no instruction can have: XLA's NameUniquer puts
+ * an `a` for the first of two underscores, and a number behind what that makes twice. */
+static void name_implied_params(Parser *parser, CompId comp) {
+  Module *module = parser->module;
+  NameSet names = {.arena = parser->arena};
+  for (InstId id = 0; id < module->insts.len; id++) {
+    Instruction *inst = inst_get(module, id);
+    if (inst->parent != comp || !(inst->flags & INST_IMPLIED)) continue;
+    Str name = inst_name(module, id);
+    if (parse_is_reserved_name(name)) {
+      char *text = arena_strndup(parser->arena, name.data, name.len);
+      text[0] = 'a';
+      name.data = text;
+    }
+    name = name_unique(&names, name);
+    inst->name = name.data;
+    inst->name_len = name.len;
+  }
+}
+
 static bool parse_single_instruction(Parser *parser) {
   parser->is_single_instruction = true;
   parser->source->header.is_single_instruction = true;
@@ -580,6 +601,7 @@ static bool parse_single_instruction(Parser *parser) {
                                                      .body = begin,
                                                      .close = parser->lex.length};
   parser->module->entry = open.id;
+  name_implied_params(parser, open.id);
   return parser_close_comp(parser, open, NO_ID);
 }
 

@@ -241,6 +241,9 @@ bool parse_shaped_literal(Parser *parser);
 
 /* ---- instructions and computations (parse_instruction.c, parse_module.c) ---- */
 
+/* Names that XLA keeps for itself, and changes: `__` but not `__xla_`. */
+bool parse_is_reserved_name(Str name);
+
 /* [ROOT] name = rhs */
 bool parse_instruction(Parser *parser, InstId *root);
 
