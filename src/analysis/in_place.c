@@ -176,8 +176,7 @@ static bool is_plain_map(const Module *module, InstId id) {
   return dims.len == 0 || dims.len == inst_shape(module, id)->rank;
 }
 
-/* The parameter that an operand is in a fused computation; NO_ID for one beyond them. */
-static InstId fused_param(const Module *module, InstId fusion, uint32_t operand) {
+InstId fused_param(const Module *module, InstId fusion, uint32_t operand) {
   IdList params = comp_get(module, inst_callees(module, fusion)[0])->params;
   return operand < params.len ? id_list(module, params)[operand] : NO_ID;
 }
@@ -213,20 +212,13 @@ static bool uses_are_elementwise(const Module *module, InstId param, bool allows
     InstId current = stack.data[--stack.len];
     IdList users = inst_get(module, current)->users;
     for (uint32_t i = 0; ok && i < users.len; i++) {
-      InstId user = id_list(module, users)[i], known;
+      InstId user = id_list(module, users)[i];
       bool is_tuple = allows_tuples && inst_get(module, user)->opcode == OPCODE_TUPLE;
       for (uint32_t k = 0; ok && k < inst_get(module, user)->num_operands; k++) {
         if (inst_operand(module, user, k) != current) continue;
         ok = is_tuple || is_elementwise_on(module, user, k, nesting, scratch);
       }
-      uint64_t hash = hash_mix(HASH_SEED, user);
-      bool is_seen = false;
-      for (IdProbe probe = id_table_probe(&seen, hash); id_probe_next(&probe, &known);) {
-        is_seen |= known == user;
-      }
-      if (is_seen) continue;
-      id_table_add(&seen, scratch, hash, user);
-      *vec_push(scratch, &stack) = user;
+      if (id_set_add(&seen, scratch, user)) *vec_push(scratch, &stack) = user;
     }
   }
   arena_reset(scratch, mark);

@@ -4,6 +4,9 @@
 
 #include "analysis/dataflow.h"
 
+/* The parameter that an operand is in a fused computation; NO_ID for one beyond them. */
+InstId fused_param(const Module *module, InstId fusion, uint32_t operand);
+
 /* HloInstruction::IsElementwiseOnOperand; `nesting` counts the fusions around. */
 bool is_elementwise_on(const Module *module, InstId user, uint32_t operand, int nesting,
                        Arena *scratch);

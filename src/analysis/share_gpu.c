@@ -22,18 +22,8 @@ typedef struct Walk {
   Arena *scratch;
 } Walk;
 
-static bool was_reached(const Walk *walk, InstId id) {
-  uint32_t known;
-  for (IdProbe probe = id_table_probe(&walk->seen, hash_mix(HASH_SEED, id));
-       id_probe_next(&probe, &known);) {
-    if (known == id) return true;
-  }
-  return false;
-}
-
 static void reach(Walk *walk, InstId id) {
-  if (was_reached(walk, id)) return;
-  id_table_add(&walk->seen, walk->scratch, hash_mix(HASH_SEED, id), id);
+  if (!id_set_add(&walk->seen, walk->scratch, id)) return;
   *vec_push(walk->scratch, &walk->reached) = id;
 }
 
@@ -103,7 +93,7 @@ static bool reaches_others_in_order(const Walk *walk) {
   bool is_other_reached = false, is_transposed_reached = false;
   for (uint32_t i = 0; i < inst_get(module, root)->num_operands; i++) {
     InstId id = inst_operand(module, root, i);
-    if (!was_reached(walk, id)) continue;
+    if (!id_set_has(&walk->seen, id)) continue;
     is_other_reached |= id != walk->output;
     is_transposed_reached |= is_transposed(module, id);
   }
@@ -112,7 +102,7 @@ static bool reaches_others_in_order(const Walk *walk) {
          !is_transposed_reached;
 }
 
-static ShareHint fusion_hint(const Module *module, InstId user, uint32_t user_part, uint32_t index,
+static ShareHint fusion_hint(const Module *module, InstId user, uint32_t user_part, InstId param,
                              Arena *scratch) {
   const Computation *fused = comp_get(module, inst_callees(module, user)[0]);
   Walk walk = {.module = module,
@@ -130,7 +120,7 @@ static ShareHint fusion_hint(const Module *module, InstId user, uint32_t user_pa
   if (inst_get(module, walk.root)->opcode == OPCODE_BITCAST) {
     walk.root = inst_operand(module, walk.root, 0);
   }
-  reach(&walk, id_list(module, fused->params)[index]);
+  reach(&walk, param);
   for (uint32_t i = 0; i < walk.reached.len; i++) {
     IdList users = inst_get(module, walk.reached.data[i])->users;
     for (uint32_t k = 0; k < users.len; k++) {
@@ -139,7 +129,8 @@ static ShareHint fusion_hint(const Module *module, InstId user, uint32_t user_pa
       if (!keeps_order(&walk, next, walk.reached.data[i])) return SHARE_NO;
     }
   }
-  return was_reached(&walk, walk.output) && reaches_others_in_order(&walk) ? SHARE_YES : SHARE_NO;
+  return id_set_has(&walk.seen, walk.output) && reaches_others_in_order(&walk) ? SHARE_YES
+                                                                               : SHARE_NO;
 }
 
 /* Shapes may differ in type and layout as long as elements are as many and as wide. */
@@ -179,14 +170,15 @@ ShareHint gpu_share_hint(const Module *module, InstId user, uint32_t user_part, 
     }
     case OPCODE_CUSTOM_CALL: return is_bias(module, user, user_part, index) ? SHARE_YES : SHARE_NO;
     case OPCODE_FUSION: {
-      if (index >= comp_get(module, inst_callees(module, user)[0])->params.len) return SHARE_NO;
+      InstId param = fused_param(module, user, index);
+      if (param == NO_ID) return SHARE_NO;
       const Shape *result =
           shape_get(&module->shapes, shape_part(&module->shapes, inst->shape, user_part));
       if (!has_same_elements(result, inst_shape(module, inst_operand(module, user, index)))) {
         return SHARE_NO;
       }
       ArenaMark mark = arena_mark(scratch);
-      ShareHint hint = fusion_hint(module, user, user_part, index, scratch);
+      ShareHint hint = fusion_hint(module, user, user_part, param, scratch);
       arena_reset(scratch, mark);
       return hint;
     }

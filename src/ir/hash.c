@@ -46,6 +46,21 @@ uint32_t id_table_add(IdTable *table, Arena *arena, uint64_t hash, uint32_t id) 
   return place(table, (IdSlot){.hash = (uint32_t)(hash >> 32), .id = id});
 }
 
+bool id_set_has(const IdTable *set, uint32_t id) {
+  uint32_t known;
+  for (IdProbe probe = id_table_probe(set, hash_mix(HASH_SEED, id));
+       id_probe_next(&probe, &known);) {
+    if (known == id) return true;
+  }
+  return false;
+}
+
+bool id_set_add(IdTable *set, Arena *arena, uint32_t id) {
+  if (id_set_has(set, id)) return false;
+  id_table_add(set, arena, hash_mix(HASH_SEED, id), id);
+  return true;
+}
+
 void id_table_clear_slots(IdTable *table, const uint32_t *slots) {
   uint32_t count = table->len;
   for (uint32_t i = 0; i < count; i++)

@@ -93,6 +93,11 @@ void id_table_reserve(IdTable *table, Arena *arena, uint32_t count);
 /* Returns the slot that the id has until the table grows. */
 uint32_t id_table_add(IdTable *table, Arena *arena, uint64_t hash, uint32_t id);
 
+/* A table that is a set of ids; nothing else may be added to it. id_set_add() is false for an id
+ * that is in it. */
+bool id_set_has(const IdTable *set, uint32_t id);
+bool id_set_add(IdTable *set, Arena *arena, uint32_t id);
+
 /* Takes all ids out, keeping the slots. */
 void id_table_clear(IdTable *table);
 

@@ -162,6 +162,21 @@ START_TEST(slots_can_be_cleared_one_by_one) {
 }
 END_TEST
 
+START_TEST(set_knows_what_is_in_it) {
+  Arena *arena = arena_new(NULL);
+  IdTable set = {0};
+  ck_assert(!id_set_has(&set, 0));
+  for (uint32_t id = 0; id < 1000; id += 2) {
+    ck_assert(id_set_add(&set, arena, id));
+    ck_assert(!id_set_add(&set, arena, id));
+  }
+  for (uint32_t id = 0; id < 1000; id++)
+    ck_assert_msg(id_set_has(&set, id) == (id % 2 == 0), "id %u", id);
+  ck_assert_uint_eq(set.len, 500);
+  arena_free(arena);
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("hash");
   TCase *tc = tcase_create("hash");
@@ -173,6 +188,7 @@ int main(void) {
   tcase_add_test(tc, texts_compare_as_bytes);
   tcase_add_test(tc, bytes_equal_sees_each_byte);
   tcase_add_test(tc, slots_can_be_cleared_one_by_one);
+  tcase_add_test(tc, set_knows_what_is_in_it);
   suite_add_tcase(suite, tc);
   return run_suite(suite);
 }
