@@ -2,7 +2,8 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
+
+#include "ir/clock.h"
 
 const Packer packers[] = {
 #define PACKER(name, summary) {#name, summary, pack_##name},
@@ -23,9 +24,7 @@ bool pack_budget_is_spent(PackBudget *budget) {
   if (budget->steps >= budget->max_steps) return true;
   if (budget->end_seconds <= 0 || budget->steps < budget->next_reading) return false;
   budget->next_reading = budget->steps + STEPS_BETWEEN_READINGS;
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  bool is_late = (double)now.tv_sec + 1e-9 * (double)now.tv_nsec >= budget->end_seconds;
+  bool is_late = seconds_now() >= budget->end_seconds;
   if (is_late) budget->max_steps = budget->steps;
   return is_late;
 }

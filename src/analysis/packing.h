@@ -41,7 +41,7 @@ typedef struct PackProblem {
 typedef struct PackBudget {
   uint64_t max_steps;
   uint64_t steps;        /* taken */
-  double end_seconds;    /* of CLOCK_MONOTONIC; 0 = none. Results then depend on the machine */
+  double end_seconds;    /* as seconds_now(); 0 = none. Results then depend on the machine */
   uint64_t next_reading; /* of the clock, in steps */
 } PackBudget;
 

@@ -1,17 +1,11 @@
 /* The public function of analysis/packing.h. */
 #include <inttypes.h>
-#include <time.h>
 
 #include "analysis/pack_sections.h"
 #include "ir/bytes.h"
+#include "ir/clock.h"
 #include "ir/diag.h"
 #include "remat/names.h"
-
-static double seconds_now(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
 
 static rh_status fail_range(size_t index, const char *why, rh_diags *diags) {
   return diag_fail(diags, RH_ERR_INPUT, DIAG_NOWHERE, "live range %zu %s", index, why);

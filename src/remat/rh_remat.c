@@ -1,7 +1,6 @@
 /* The public functions that rematerialize and verify. */
-#include <time.h>
-
 #include "analysis/interference.h"
+#include "ir/clock.h"
 #include "ir/diag.h"
 #include "ir/handle.h"
 #include "remat/algorithm.h"
@@ -18,12 +17,6 @@
  * asked for that much more: the text decides where compact get-tuple-elements stand, and what
  * guides the algorithm may count less than the model that judges. */
 enum { MAX_ATTEMPTS = 3 };
-
-static double seconds_now(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
 
 /* Decides where that is left open. */
 static rh_copies copies_of(const rh_module *module, rh_copies copies, Arena *scratch) {
