@@ -8,7 +8,7 @@
 static void size_values(const Module *module, Dataflow *flow) {
   for (ValueId id = 0; id < flow->values.len; id++) {
     HloValue *value = &flow->values.data[id];
-    value->bytes = target_part_bytes(module, value->shape);
+    value->bytes = target_sizes.of_part(module, value->shape);
   }
 }
 
@@ -38,7 +38,7 @@ MemoryProfile heap_profile(const Module *module, const HeapAnalysis *heap, Arena
   const BufferAssignment *assignment = &heap->assignment;
   const LiveRanges *ranges = &heap->ranges;
   MemoryProfile profile;
-  memory_profile_init(&profile, module, target_part_bytes, out, scratch);
+  memory_profile_init(&profile, module, &target_sizes, out, scratch);
   profile.counts_params = true;
   profile.constants = CONSTANTS_HELD;
   profile.constant_bytes = assignment->constant_bytes; /* those of reducers, too */

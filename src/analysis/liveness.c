@@ -51,7 +51,7 @@ Liveness liveness_run(const Module *module, const ValueAnalysis *values, const S
 static MemoryProfile measure(const Module *module, const Schedule *schedule, SharedCount count,
                              Arena *out, Arena *scratch) {
   MemoryProfile profile;
-  memory_profile_init(&profile, module, plain_part_bytes, out, scratch);
+  memory_profile_init(&profile, module, &plain_sizes, out, scratch);
   profile.counts_params = true;
   Arena *arena = arena_new(arena_options(scratch));
   ValueAnalysis values = value_analysis_build(module, arena, scratch);

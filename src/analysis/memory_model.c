@@ -3,8 +3,8 @@
 #include <stdlib.h>
 
 #include "analysis/call_graph.h"
-#include "ir/bytes.h"
 #include "analysis/remat_memory.h"
+#include "ir/bytes.h"
 
 const MemoryModel memory_models[] = {
 #define MODEL(id, name, summary) {name, summary, measure_##id, live_at_peak_##id},
@@ -20,29 +20,43 @@ const MemoryModel *memory_model_find(const char *name) {
   return NULL;
 }
 
-int64_t plain_part_bytes(const Module *module, ShapeId part) {
+/* ---- sizes ---- */
+
+static int64_t plain_part_bytes(const Module *module, ShapeId part) {
   return shape_get(&module->shapes, part)->bytes;
 }
 
+static int64_t plain_total_bytes(const Module *module, ShapeId shape) {
+  return shape_total_bytes(&module->shapes, shape);
+}
+
+const ShapeSizes plain_sizes = {plain_part_bytes, plain_total_bytes};
+
 /* Where padding would overflow, without. */
-int64_t target_part_bytes(const Module *module, ShapeId part) {
+static int64_t target_part_bytes(const Module *module, ShapeId part) {
   const Shape *shape = shape_get(&module->shapes, part);
   int64_t bytes = target_bytes(module->backend.target, shape);
   return bytes < 0 ? shape->bytes : bytes;
 }
 
-static int64_t all_parts_bytes(const Module *module, InstId id, PartBytesFn part_bytes) {
+static int64_t target_total_bytes(const Module *module, ShapeId shape) {
   int64_t bytes = 0;
-  ShapeId shape = inst_get(module, id)->shape;
-  if (part_bytes == plain_part_bytes) return shape_total_bytes(&module->shapes, shape);
-  for (uint32_t part = 0; part < inst_shape(module, id)->num_parts; part++) {
-    int64_t of_part = part_bytes(module, shape_part(&module->shapes, shape, part));
+  for (uint32_t part = 0; part < shape_get(&module->shapes, shape)->num_parts; part++) {
+    int64_t of_part = target_part_bytes(module, shape_part(&module->shapes, shape, part));
     if (!add_bytes(bytes, of_part, &bytes)) return INT64_MAX;
   }
   return bytes;
 }
 
-static int64_t aliased_bytes(const Module *module, PartBytesFn part_bytes) {
+const ShapeSizes target_sizes = {target_part_bytes, target_total_bytes};
+
+static int64_t inst_bytes(const Module *module, InstId id, const ShapeSizes *sizes) {
+  return sizes->of_all(module, inst_get(module, id)->shape);
+}
+
+/* ---- profiles ---- */
+
+static int64_t aliased_bytes(const Module *module, const ShapeSizes *sizes) {
   const ModuleHeader *header = &module->source->header;
   ShapeId result = inst_get(module, comp_get(module, module->entry)->root)->shape;
   int64_t bytes = 0;
@@ -52,12 +66,12 @@ static int64_t aliased_bytes(const Module *module, PartBytesFn part_bytes) {
         alias->output_part >= shape_get(&module->shapes, result)->num_parts) {
       continue;
     }
-    bytes += part_bytes(module, shape_part(&module->shapes, result, alias->output_part));
+    bytes += sizes->of_part(module, shape_part(&module->shapes, result, alias->output_part));
   }
   return bytes;
 }
 
-static int64_t constant_bytes(const Module *module, PartBytesFn part_bytes, Arena *scratch) {
+static int64_t constant_bytes(const Module *module, const ShapeSizes *sizes, Arena *scratch) {
   ArenaMark mark = arena_mark(scratch);
   Arena *inner = arena_new(arena_options(scratch));
   CallGraph graph = call_graph_build(module, scratch, inner);
@@ -68,7 +82,7 @@ static int64_t constant_bytes(const Module *module, PartBytesFn part_bytes, Aren
     for (uint32_t k = 0; k < comp_num_insts(module, comp); k++) {
       InstId id = comp_inst(module, comp, k);
       if (inst_get(module, id)->opcode != OPCODE_CONSTANT) continue;
-      bytes += all_parts_bytes(module, id, part_bytes);
+      bytes += inst_bytes(module, id, sizes);
     }
   }
   arena_free(inner);
@@ -76,7 +90,7 @@ static int64_t constant_bytes(const Module *module, PartBytesFn part_bytes, Aren
   return bytes;
 }
 
-void memory_profile_init(MemoryProfile *profile, const Module *module, PartBytesFn part_bytes,
+void memory_profile_init(MemoryProfile *profile, const Module *module, const ShapeSizes *sizes,
                          Arena *out, Arena *scratch) {
   const Computation *entry = comp_get(module, module->entry);
   *profile = (MemoryProfile){.peak_inst = NO_ID};
@@ -85,11 +99,11 @@ void memory_profile_init(MemoryProfile *profile, const Module *module, PartBytes
     profile->bytes_at[id] = -1;
   for (uint32_t i = 0; i < entry->params.len; i++) {
     InstId param = id_list(module, entry->params)[i];
-    profile->parameter_bytes += all_parts_bytes(module, param, part_bytes);
+    profile->parameter_bytes += inst_bytes(module, param, sizes);
   }
-  profile->output_bytes = all_parts_bytes(module, entry->root, part_bytes);
-  profile->aliased_bytes = aliased_bytes(module, part_bytes);
-  profile->constant_bytes = constant_bytes(module, part_bytes, scratch);
+  profile->output_bytes = inst_bytes(module, entry->root, sizes);
+  profile->aliased_bytes = aliased_bytes(module, sizes);
+  profile->constant_bytes = constant_bytes(module, sizes, scratch);
 }
 
 int64_t memory_profile_temp_bytes(const MemoryProfile *profile) {

@@ -68,13 +68,17 @@ int64_t memory_profile_temp_bytes(const MemoryProfile *profile);
 /* What the device must hold: parameters, outputs, constants and temporaries. */
 int64_t memory_profile_total_bytes(const MemoryProfile *profile);
 
-/* What an array or a table of pointers takes. */
-typedef int64_t (*PartBytesFn)(const Module *module, ShapeId part);
-int64_t plain_part_bytes(const Module *module, ShapeId part);  /* ShapeUtil::ByteSizeOf */
-int64_t target_part_bytes(const Module *module, ShapeId part); /* on the module's target */
+/* What shapes take. */
+typedef struct ShapeSizes {
+  int64_t (*of_part)(const Module *module, ShapeId part); /* an array or a table of pointers */
+  int64_t (*of_all)(const Module *module, ShapeId shape); /* the sum of its parts */
+} ShapeSizes;
+
+extern const ShapeSizes plain_sizes;  /* ShapeUtil::ByteSizeOf */
+extern const ShapeSizes target_sizes; /* on the module's target */
 
 /* Sizes that all models give: parameters, outputs, aliases, constants. */
-void memory_profile_init(MemoryProfile *profile, const Module *module, PartBytesFn part_bytes,
+void memory_profile_init(MemoryProfile *profile, const Module *module, const ShapeSizes *sizes,
                          Arena *out, Arena *scratch);
 
 /* Sorts a live set, largest first. */

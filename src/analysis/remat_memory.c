@@ -176,7 +176,7 @@ static CompId next_at_peak(const Module *module, const Schedule *schedule,
 MemoryProfile measure_xla_remat(const Module *module, const Schedule *schedule, Arena *out,
                                 Arena *scratch) {
   MemoryProfile profile;
-  memory_profile_init(&profile, module, plain_part_bytes, out, scratch);
+  memory_profile_init(&profile, module, &plain_sizes, out, scratch);
   Arena *arena = arena_new(arena_options(scratch));
   RematMemory memory = remat_memory(module, schedule, arena, scratch);
   profile.constants = CONSTANTS_LIVE;

@@ -328,7 +328,7 @@ LowerBound lower_bound(const Module *module, const Legality *legality, bool coun
     if (comp_is_sequential(&graph, comp)) visit_computation(&bound, comp);
   }
   MemoryProfile sizes;
-  memory_profile_init(&sizes, module, plain_part_bytes, arena, scratch);
+  memory_profile_init(&sizes, module, &plain_sizes, arena, scratch);
   bound.best.bytes = bound.comp_bytes[module->entry];
   if (counts_params) {
     int64_t returned = returned_bytes(&bound);
