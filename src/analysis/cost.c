@@ -2,8 +2,9 @@
  * transcendentals) and of inst_bytes; what runs another computation as its own is in inst_cost.
  * Rules that look odd are XLA's: the point of these figures is that they are the ones that XLA and
  * everybody who reads its reports has. Source: xla/service/hlo_cost_analysis.cc. */
-#include "analysis/call_graph.h"
 #include "analysis/cost_internal.h"
+
+#include "analysis/call_graph.h"
 
 enum { FLOPS_PER_MULTIPLY_ADD = 2 };
 

@@ -1,9 +1,9 @@
-#include "analysis/remat_memory.h"
 #include "emit/dot_scopes.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "analysis/remat_memory.h"
 #include "emit/human.h"
 #include "ir/hash.h"
 

@@ -1,7 +1,8 @@
-#include "analysis/remat_memory.h"
 #include "emit/dot_select.h"
 
 #include <stdlib.h>
+
+#include "analysis/remat_memory.h"
 
 /* An instruction that might be shown. */
 typedef struct Wanted {
