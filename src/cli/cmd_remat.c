@@ -202,13 +202,8 @@ static rh_status check_dot_filter(const Options *options) {
 }
 
 static rh_status check_outputs(const Options *options) {
-  enum { NUM_OTHERS = 3 };
-  const char *paths[NUM_OTHERS + RH_NUM_PICTURE_FORMATS] = {options->output, options->json,
-                                                            options->dump_memlog};
-  for (int i = 0; i < RH_NUM_PICTURE_FORMATS; i++)
-    paths[NUM_OTHERS + i] = options->pictures[i];
-  rh_status status = output_check(paths, sizeof paths / sizeof *paths);
-  if (status == RH_OK) status = pictures_check(options);
+  const char *others[] = {options->output, options->json, options->dump_memlog};
+  rh_status status = pictures_check(options, others, sizeof others / sizeof *others);
   if (status != RH_OK) return status;
 #ifndef REMAT_HLO_DOT
   if (options->dump_dot) return fail_usage("--dump-dot: this remat-hlo was built without graphviz");
@@ -221,10 +216,8 @@ static rh_status check_outputs(const Options *options) {
   if (options->dump_memlog && !path_is_directory(options->dump_memlog)) {
     return fail_usage("several files need a folder for their logs: --dump-memlog=FOLDER/");
   }
-  for (int i = 0; i < RH_NUM_PICTURE_FORMATS; i++) {
-    if (options->pictures[i] && !path_is_directory(options->pictures[i])) {
-      return fail_usage("several files need a folder for their pictures, such as --svg=FOLDER/");
-    }
+  if (!pictures_have_folders(options)) {
+    return fail_usage("several files need a folder for their pictures, such as --svg=FOLDER/");
   }
   return RH_OK;
 }
@@ -273,9 +266,7 @@ static rh_status run_file(const Options *options, const char *path, const rh_pro
   if (status == RH_OK && !job.is_met) status = RH_NO;
   if (status <= RH_NO) {
     bool is_taken = output_is_stdout(options->output) || output_is_stdout(options->json) ||
-                    output_is_stdout(options->dump_memlog);
-    for (int i = 0; i < RH_NUM_PICTURE_FORMATS; i++)
-      is_taken |= output_is_stdout(options->pictures[i]);
+                    output_is_stdout(options->dump_memlog) || pictures_take_stdout(options);
     rh_status written = write_json(json, &job);
     if (written != RH_OK) status = written;
     if (!options->quiet) job_print_summary(&job, is_taken ? stderr : stdout);

@@ -4,15 +4,9 @@
 #include "report_job.h"
 
 static rh_status check_outputs(const Options *options) {
-  enum { NUM_OTHERS = 2 };
-  const char *what = NULL, *paths[NUM_OTHERS + RH_NUM_PICTURE_FORMATS];
+  const char *what = NULL, *others[] = {options->json, options->csv};
   bool is_folder = options->num_files == 1 && path_is_directory(options->files[0]);
-  paths[0] = options->json;
-  paths[1] = options->csv;
-  for (int i = 0; i < RH_NUM_PICTURE_FORMATS; i++)
-    paths[NUM_OTHERS + i] = options->pictures[i];
-  rh_status status = output_check(paths, sizeof paths / sizeof *paths);
-  if (status == RH_OK) status = pictures_check(options);
+  rh_status status = pictures_check(options, others, sizeof others / sizeof *others);
   if (status != RH_OK) return status;
   if (options->csv && (options->num_files > 1 || is_folder)) what = "--csv takes one file";
   if (pictures_are_wanted(options) && is_folder) what = "pictures are of one file, or of two";
@@ -56,9 +50,8 @@ static rh_status write_pictures(ReportJob *before, const ReportJob *after) {
 }
 
 static Terminal terminal_beside(const Options *options) {
-  bool is_taken = output_is_stdout(options->json) || output_is_stdout(options->csv);
-  for (int i = 0; i < RH_NUM_PICTURE_FORMATS; i++)
-    is_taken |= output_is_stdout(options->pictures[i]);
+  bool is_taken = output_is_stdout(options->json) || output_is_stdout(options->csv) ||
+                  pictures_take_stdout(options);
   return terminal_of(is_taken ? stderr : stdout);
 }
 

@@ -1,5 +1,10 @@
 #include "pictures.h"
 
+#include <assert.h>
+
+#include "output.h"
+#include "path.h"
+
 bool pictures_are_wanted(const Options *options) {
   for (int i = 0; i < RH_NUM_PICTURE_FORMATS; i++) {
     if (options->pictures[i]) return true;
@@ -7,8 +12,29 @@ bool pictures_are_wanted(const Options *options) {
   return false;
 }
 
-rh_status pictures_check(const Options *options) {
-  (void)options;
+bool pictures_take_stdout(const Options *options) {
+  for (int i = 0; i < RH_NUM_PICTURE_FORMATS; i++) {
+    if (output_is_stdout(options->pictures[i])) return true;
+  }
+  return false;
+}
+
+bool pictures_have_folders(const Options *options) {
+  for (int i = 0; i < RH_NUM_PICTURE_FORMATS; i++) {
+    if (options->pictures[i] && !path_is_directory(options->pictures[i])) return false;
+  }
+  return true;
+}
+
+rh_status pictures_check(const Options *options, const char *const *others, size_t num_others) {
+  const char *paths[MAX_OTHER_OUTPUTS + RH_NUM_PICTURE_FORMATS];
+  assert(num_others <= MAX_OTHER_OUTPUTS && "the others have room");
+  for (size_t i = 0; i < num_others; i++)
+    paths[i] = others[i];
+  for (int i = 0; i < RH_NUM_PICTURE_FORMATS; i++)
+    paths[num_others + (size_t)i] = options->pictures[i];
+  rh_status status = output_check(paths, num_others + RH_NUM_PICTURE_FORMATS);
+  if (status != RH_OK) return status;
 #ifndef REMAT_HLO_PICTURES
   if (options->pictures[RH_PICTURE_HTML]) {
     fputs("remat-hlo: error: --html: this remat-hlo was built without pages for browsers\n",

@@ -4,10 +4,19 @@
 
 #include "options.h"
 
+enum { MAX_OTHER_OUTPUTS = 3 };
+
 bool pictures_are_wanted(const Options *options);
 
-/* RH_ERR_USAGE, the reason on stderr, for a format that this build does not have. */
-rh_status pictures_check(const Options *options);
+/* Whether one of them is written to stdout. */
+bool pictures_take_stdout(const Options *options);
+
+/* Whether each of them has a folder to be written to, as those of several files need it. */
+bool pictures_have_folders(const Options *options);
+
+/* RH_ERR_USAGE, the reason on stderr, for a format that this build does not have, and when two
+ * outputs are one: pictures, or the others, at most MAX_OTHER_OUTPUTS, any of which may be NULL. */
+rh_status pictures_check(const Options *options, const char *const *others, size_t num_others);
 
 /* The end of a file's name. */
 const char *picture_suffix(rh_picture_format format);
