@@ -15,13 +15,8 @@ static const char *profile_folder(void) {
                                                   : REMAT_HLO_SOURCE_PROFILE_DIR;
 }
 
-static bool ends_in_json(const char *name) {
-  size_t len = strlen(name);
-  return len > 5 && strcmp(name + len - 5, ".json") == 0;
-}
-
 static int is_profile(const struct dirent *entry) {
-  return entry->d_name[0] != '.' && ends_in_json(entry->d_name);
+  return entry->d_name[0] != '.' && path_ends_in(entry->d_name, ".json");
 }
 
 /* Not alphasort: that depends on the locale. */
@@ -69,7 +64,7 @@ static rh_status fail_name(const char *name) {
 }
 
 rh_status device_load(const char *name, MessageForm form, rh_profile **profile) {
-  if (strchr(name, '/') || ends_in_json(name)) return load_file(name, form, profile);
+  if (strchr(name, '/') || path_ends_in(name, ".json")) return load_file(name, form, profile);
   char *path = path_join(profile_folder(), name, ".json");
   if (!path) return RH_ERR_SYSTEM;
   bool exists = access(path, F_OK) == 0;

@@ -11,15 +11,10 @@
 
 /* ---- names ---- */
 
-static bool ends_with(const char *text, const char *ending) {
-  size_t len = strlen(text), ending_len = strlen(ending);
-  return len >= ending_len && strcmp(text + len - ending_len, ending) == 0;
-}
-
 /* Cuts one of the endings off. */
 static bool cut_ending(char *name, const char *const *endings) {
   for (; *endings; endings++) {
-    if (!ends_with(name, *endings) || strlen(name) == strlen(*endings)) continue;
+    if (!path_ends_in(name, *endings) || strlen(name) == strlen(*endings)) continue;
     name[strlen(name) - strlen(*endings)] = 0;
     return true;
   }
@@ -52,7 +47,7 @@ static char *skip_capability(char *name, char *dot) {
  * modules do not end in; else behind the second dot of `module_0042.jit_step.`. NULL: no stage. */
 static char *find_stage(char *name) {
   char *last = strrchr(name, '.');
-  if (last && ends_with(name, "_optimizations")) return skip_capability(name, last);
+  if (last && path_ends_in(name, "_optimizations")) return skip_capability(name, last);
   if (strncmp(name, "module_", 7) != 0) return NULL;
   char *number_end = strchr(name, '.');
   return number_end ? strchr(number_end + 1, '.') : NULL;
@@ -190,7 +185,7 @@ size_t dump_folder_count(const DumpFolder *folder, size_t first) {
 }
 
 static int rank_of(const DumpStage *stage) {
-  return 2 * stage->is_scheduled + ends_with(stage->stage, "after_optimizations");
+  return 2 * stage->is_scheduled + path_ends_in(stage->stage, "after_optimizations");
 }
 
 size_t dump_folder_choose(const DumpFolder *folder, size_t first, size_t count) {

@@ -35,6 +35,11 @@ const char *path_base(const char *path) {
   return slash ? slash + 1 : path;
 }
 
+bool path_ends_in(const char *name, const char *ending) {
+  size_t len = strlen(name), ending_len = strlen(ending);
+  return len >= ending_len && strcmp(name + len - ending_len, ending) == 0;
+}
+
 static bool is_harmless(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
          c == '-' || c == '.';

@@ -16,6 +16,9 @@ rh_status path_make_directory(const char *path);
 /* The last part of a path. */
 const char *path_base(const char *path);
 
+/* Whether a name, or a part of one, ends so. */
+bool path_ends_in(const char *name, const char *ending);
+
 /* `PREFIX.NAME.SUFFIX` for a module's name as part of a file name, to be freed: what does not
  * belong into one becomes `_`. */
 char *path_for_module(const char *prefix, rh_text name, const char *suffix);

@@ -7,11 +7,6 @@
 #include "pictures.h"
 #include "remat_job.h"
 
-static bool ends_in(const char *name, const char *end) {
-  size_t len = strlen(name), end_len = strlen(end);
-  return len >= end_len && strcmp(name + len - end_len, end) == 0;
-}
-
 /* Notes a path that was written, which it takes over. */
 static rh_status note_written(RematJob *job, char *path, rh_status status) {
   if (status == RH_OK && path && strcmp(path, "-") != 0) {
@@ -76,9 +71,9 @@ static rh_status write_memlog(RematJob *job) {
   Output output;
   if (!path || output_open(path, job->options, &output) != RH_OK)
     return note_written(job, path, RH_ERR_SYSTEM);
-  rh_memlog_format format = ends_in(path, ".csv")     ? RH_MEMLOG_CSV
-                            : ends_in(path, ".jsonl") ? RH_MEMLOG_JSONL
-                                                      : RH_MEMLOG_TEXT;
+  rh_memlog_format format = path_ends_in(path, ".csv")     ? RH_MEMLOG_CSV
+                            : path_ends_in(path, ".jsonl") ? RH_MEMLOG_JSONL
+                                                           : RH_MEMLOG_TEXT;
   return finish(job, &output, path,
                 rh_emit_memlog(job->result, job->options->memory_model, format, output_write,
                                &output, job->loaded.diags));
