@@ -23,3 +23,13 @@ void json_int(Writer *out, int64_t value) {
   char room[DECIMAL_CHARS];
   write_str(out, decimal_text(value, room));
 }
+
+void json_int_field(Writer *out, const char *key, int64_t value) {
+  write_format(out, ",\"%s\":", key);
+  json_int(out, value);
+}
+
+void json_string_field(Writer *out, const char *key, rh_text text) {
+  write_format(out, ",\"%s\":", key);
+  json_string(out, text.data, text.length);
+}

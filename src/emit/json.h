@@ -10,4 +10,8 @@ void json_string(Writer *out, const char *text, size_t length);
 
 void json_int(Writer *out, int64_t value);
 
+/* `,"key":value`, as one more of an object; the key is written as it is. */
+void json_int_field(Writer *out, const char *key, int64_t value);
+void json_string_field(Writer *out, const char *key, rh_text text);
+
 #endif

@@ -116,19 +116,14 @@ static void write_values(Page *page, const rh_memory_map *map) {
 
 /* ---- the data ---- */
 
-static void write_int(Writer *out, const char *key, int64_t value) {
-  write_format(out, ",\"%s\":", key);
-  json_int(out, value);
-}
-
 static void write_spaces(const Page *page, const rh_memory_map *map) {
   Writer *out = page->out;
   write_text(out, ",\"spaces\":[");
   for (size_t i = 0; i < map->num_spaces; i++) {
     separate(out, i);
     write_format(out, "{\"kind\":\"%s\"", map->spaces[i].kind);
-    write_int(out, "color", map->spaces[i].color);
-    write_int(out, "bytes", map->spaces[i].bytes);
+    json_int_field(out, "color", map->spaces[i].color);
+    json_int_field(out, "bytes", map->spaces[i].bytes);
     write_text(out, "}");
   }
   write_text(out, "]\n");
@@ -139,12 +134,11 @@ static void write_panel(Page *page, const rh_memory_map *map, const char *title)
   Str shown = title ? human_utf8(str_make(title, strlen(title)), page->scratch) : STR("");
   write_text(out, "{\"title\":");
   json_string(out, shown.data, shown.len);
-  write_text(out, ",\"module\":");
-  json_string(out, map->module.data, map->module.length);
-  write_int(out, "num_positions", map->num_positions);
-  write_int(out, "peak_position", map->peak_position);
-  write_int(out, "total_bytes", map->total_bytes);
-  write_int(out, "limit", picture_limit(page->picture, map));
+  json_string_field(out, "module", map->module);
+  json_int_field(out, "num_positions", map->num_positions);
+  json_int_field(out, "peak_position", map->peak_position);
+  json_int_field(out, "total_bytes", map->total_bytes);
+  json_int_field(out, "limit", picture_limit(page->picture, map));
   write_spaces(page, map);
   write_text(out, ",\"live_bytes\":[");
   for (int64_t i = 0; i < map->num_positions; i++) {

@@ -23,28 +23,21 @@ static void begin_event(Trace *trace, const char *phase) {
   trace->has_events = true;
 }
 
-static void write_int(Writer *out, const char *key, int64_t value) {
-  write_format(out, ",\"%s\":", key);
-  json_int(out, value);
-}
-
-static void write_string(Writer *out, const char *key, rh_text text) {
-  write_format(out, ",\"%s\":", key);
-  json_string(out, text.data, text.length);
+/* Metadata of a process or thread, up to its argument's value, to be gone on with and closed. */
+static void begin_metadata(Trace *trace, const char *what, int64_t tid, const char *argument) {
+  begin_event(trace, "M");
+  json_int_field(trace->out, "tid", tid);
+  write_format(trace->out, ",\"name\":\"%s\",\"args\":{\"%s\":", what, argument);
 }
 
 static void name_thing(Trace *trace, const char *what, int64_t tid, rh_text name) {
-  begin_event(trace, "M");
-  write_int(trace->out, "tid", tid);
-  write_format(trace->out, ",\"name\":\"%s\",\"args\":{\"name\":", what);
+  begin_metadata(trace, what, tid, "name");
   json_string(trace->out, name.data, name.length);
   write_text(trace->out, "}}");
 }
 
 static void sort_thing(Trace *trace, const char *what, int64_t tid, int64_t index) {
-  begin_event(trace, "M");
-  write_int(trace->out, "tid", tid);
-  write_format(trace->out, ",\"name\":\"%s\",\"args\":{\"sort_index\":", what);
+  begin_metadata(trace, what, tid, "sort_index");
   json_int(trace->out, index);
   write_text(trace->out, "}}");
 }
@@ -53,7 +46,7 @@ static void sort_thing(Trace *trace, const char *what, int64_t tid, int64_t inde
 
 static void count(Trace *trace, const char *name, int64_t time, int64_t bytes) {
   begin_event(trace, "C");
-  write_int(trace->out, "ts", time);
+  json_int_field(trace->out, "ts", time);
   write_format(trace->out, ",\"name\":\"%s\",\"args\":{\"bytes\":", name);
   json_int(trace->out, bytes);
   write_text(trace->out, "}}");
@@ -114,19 +107,19 @@ static void write_slice(Trace *trace, int64_t tid, const rh_placed_value *placed
   Writer *out = trace->out;
   const rh_live_value *value = &placed->value;
   begin_event(trace, "X");
-  write_int(out, "tid", tid);
-  write_int(out, "ts", placed->begin);
-  write_int(out, "dur", placed->end - placed->begin);
-  write_string(out, "name", value->name);
-  write_string(out, "cat", (rh_text){value->category, strlen(value->category)});
+  json_int_field(out, "tid", tid);
+  json_int_field(out, "ts", placed->begin);
+  json_int_field(out, "dur", placed->end - placed->begin);
+  json_string_field(out, "name", value->name);
+  json_string_field(out, "cat", (rh_text){value->category, strlen(value->category)});
   write_text(out, ",\"args\":{\"bytes\":");
   json_int(out, value->bytes);
-  write_int(out, "offset", placed->offset);
-  write_string(out, "shape", value->shape);
-  write_string(out, "opcode", value->opcode);
-  if (value->op_name.length) write_string(out, "op_name", value->op_name);
-  if (value->source_file.length) write_string(out, "source_file", value->source_file);
-  if (value->source_line > 0) write_int(out, "source_line", value->source_line);
+  json_int_field(out, "offset", placed->offset);
+  json_string_field(out, "shape", value->shape);
+  json_string_field(out, "opcode", value->opcode);
+  if (value->op_name.length) json_string_field(out, "op_name", value->op_name);
+  if (value->source_file.length) json_string_field(out, "source_file", value->source_file);
+  if (value->source_line > 0) json_int_field(out, "source_line", value->source_line);
   if (placed->is_rematerialized) write_text(out, ",\"rematerialized\":true");
   write_text(out, "}}");
 }
