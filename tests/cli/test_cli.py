@@ -523,6 +523,14 @@ class Options(RecomputeTest):
         self.assertIn("--mem-limit", self.expect(0, "list", "--options=remat").out)
         self.assertNotIn("--mem-limit", self.expect(0, "list", "--options=verify").out)
 
+    def test_list_names(self):
+        shown = re.findall(r"^(\w+) \(--", self.expect(0, "list").out, re.M)
+        self.assertGreater(len(shown), 5)
+        text = self.expect(0, "list", "--help").out.split("--names", 1)[1]
+        for what in shown + ["rules", "commands"]:
+            self.assertRegex(text, rf"\b{what}\b")
+            self.assertTrue(self.expect(0, "list", f"--names={what}").out)
+
     def test_every_option_has_its_test(self):
         source = pathlib.Path(__file__).read_text().split("def test_every_option")[0]
         source += pathlib.Path(__file__).with_name("test_pictures.py").read_text()
