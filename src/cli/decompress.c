@@ -14,6 +14,7 @@ static const size_t MAX_TEXT_BYTES = UINT32_MAX;
 typedef struct Text {
   char *data;
   size_t length, room;
+  size_t most_bytes; /* that are wanted of it */
 } Text;
 
 /* Makes room for more. */
@@ -22,6 +23,7 @@ static rh_status enlarge(const Input *input, Text *text) {
   if (text->length >= MAX_TEXT_BYTES)
     return input_fail(input, "unpacked, the text is larger than 4 GiB");
   if (room > MAX_TEXT_BYTES) room = MAX_TEXT_BYTES;
+  if (room > text->most_bytes) room = text->most_bytes;
   char *larger = realloc(text->data, room);
   if (!larger) return input_out_of_memory(input);
   text->data = larger;
@@ -39,7 +41,7 @@ static uInt at_most_uint(size_t count) {
 static rh_status inflate_all(const Input *input, z_stream *stream, Text *text) {
   const char *end = input->text + input->length;
   stream->next_in = (z_const Bytef *)(uintptr_t)input->text;
-  for (;;) {
+  while (text->length < text->most_bytes) {
     if (text->length == text->room) {
       rh_status status = enlarge(input, text);
       if (status != RH_OK) return status;
@@ -52,11 +54,14 @@ static rh_status inflate_all(const Input *input, z_stream *stream, Text *text) {
     bool is_over = (const char *)stream->next_in == end;
     if (result == Z_STREAM_END && is_over) return RH_OK;
     if (result == Z_STREAM_END) result = inflateReset(stream);
-    if (result == Z_BUF_ERROR && is_over) return input_fail(input, "the gzip file is cut off");
+    if (result == Z_BUF_ERROR && is_over) {
+      return input->is_cut ? RH_OK : input_fail(input, "the gzip file is cut off");
+    }
     if (result == Z_MEM_ERROR) return input_out_of_memory(input);
     if (result != Z_OK && result != Z_BUF_ERROR)
       return input_fail(input, "the gzip file is damaged");
   }
+  return RH_OK;
 }
 
 static rh_status unpack_gzip(const Input *input, Text *text) {
@@ -85,7 +90,7 @@ static rh_status unpack_zstd(const Input *input, Text *text) {
   ZSTD_inBuffer in = {.src = input->text, .size = input->length};
   rh_status status = RH_OK;
   size_t missing = 1; /* 0 = a frame has ended */
-  while (status == RH_OK) {
+  while (status == RH_OK && text->length < text->most_bytes) {
     if (text->length == text->room && (status = enlarge(input, text)) != RH_OK) break;
     ZSTD_outBuffer out = {.dst = text->data, .size = text->room, .pos = text->length};
     missing = ZSTD_decompressStream(stream, &out, &in);
@@ -93,7 +98,7 @@ static rh_status unpack_zstd(const Input *input, Text *text) {
     if (ZSTD_isError(missing)) {
       status = fail_zstd(input, ZSTD_getErrorCode(missing));
     } else if (in.pos == in.size && out.pos < out.size) {
-      if (missing) status = input_fail(input, "the zstd file is cut off");
+      if (missing && !input->is_cut) status = input_fail(input, "the zstd file is cut off");
       break;
     }
   }
@@ -107,11 +112,11 @@ static bool begins_with(const Input *input, const char *magic, size_t length) {
   return input->length >= length && memcmp(input->text, magic, length) == 0;
 }
 
-rh_status input_decompress(Input *input) {
+rh_status input_decompress(Input *input, size_t most_bytes) {
   bool is_gzip = begins_with(input, "\x1f\x8b", 2);
   bool is_zstd = begins_with(input, "\x28\xb5\x2f\xfd", 4);
   if (!is_gzip && !is_zstd) return RH_OK;
-  Text text = {0};
+  Text text = {.most_bytes = most_bytes};
   rh_status status = is_gzip ? unpack_gzip(input, &text) : unpack_zstd(input, &text);
   if (status != RH_OK) {
     free(text.data);
@@ -121,5 +126,6 @@ rh_status input_decompress(Input *input) {
   input->text = text.data;
   input->length = text.length;
   input->is_mapped = false;
+  input->is_cut |= text.length == most_bytes;
   return RH_OK;
 }

@@ -71,19 +71,39 @@ static size_t skip_comments(const Input *input) {
   return at;
 }
 
-/* Whether it begins as a module; its first line says whether it is scheduled. */
-static bool is_module(const Input *input, bool *is_scheduled) {
+typedef enum Content {
+  CONTENT_OTHER,
+  CONTENT_SCHEDULED,
+  CONTENT_UNSCHEDULED,
+  CONTENT_UNKNOWN, /* too little was read */
+} Content;
+
+static Content content_of(const Input *input) {
   static const char key[] = "HloModule ", mark[] = "is_scheduled=true";
-  size_t at = skip_comments(input);
-  if (input->length - at < sizeof key || strncmp(input->text + at, key, sizeof key - 1) != 0) {
-    return false;
+  size_t at = skip_comments(input), left = input->length - at;
+  const char *end = memchr(input->text + at, '\n', left);
+  bool has_line = end || !input->is_cut;
+  if (!has_line && (left < sizeof key || input->text[at] == '/')) return CONTENT_UNKNOWN;
+  if (left < sizeof key || memcmp(input->text + at, key, sizeof key - 1) != 0) return CONTENT_OTHER;
+  size_t line_end = end ? (size_t)(end - input->text) : input->length;
+  for (; at + sizeof mark - 1 <= line_end; at++) {
+    if (memcmp(input->text + at, mark, sizeof mark - 1) == 0) return CONTENT_SCHEDULED;
   }
-  const char *end = memchr(input->text + at, '\n', input->length - at);
-  size_t line = end ? (size_t)(end - input->text) : input->length;
-  *is_scheduled = false;
-  for (; at + sizeof mark - 1 <= line && !*is_scheduled; at++)
-    *is_scheduled = memcmp(input->text + at, mark, sizeof mark - 1) == 0;
-  return true;
+  return has_line ? CONTENT_UNSCHEDULED : CONTENT_UNKNOWN;
+}
+
+/* A module's first line tells; few are longer than what is read first. */
+static rh_status read_content(const char *path, const Options *options, Content *content) {
+  enum { FIRST_BYTES = 1 << 15, GROWTH = 16 };
+  rh_status status = RH_OK;
+  *content = CONTENT_UNKNOWN;
+  for (size_t most = FIRST_BYTES; status == RH_OK && *content == CONTENT_UNKNOWN; most *= GROWTH) {
+    Input input = {0};
+    status = input_read_beginning(path, (MessageForm)options->diagnostics, most, &input);
+    if (status == RH_OK) *content = content_of(&input);
+    input_free(&input);
+  }
+  return status;
 }
 
 /* ---- the folder ---- */
@@ -130,14 +150,14 @@ static rh_status add_file(const char *directory, const char *name, const Options
   }
   struct stat kind;
   bool is_text = stat(path, &kind) == 0 && S_ISREG(kind.st_mode);
-  bool is_named = is_text && cut_endings(bare), is_scheduled;
+  bool is_named = is_text && cut_endings(bare);
   free(bare);
-  Input input = {0};
   rh_status status = RH_OK;
-  if (is_named) status = input_read(path, (MessageForm)options->diagnostics, &input);
-  bool is_hlo = is_named && status == RH_OK && is_module(&input, &is_scheduled);
-  input_free(&input);
-  if (is_hlo) return add_module(folder, path, is_scheduled);
+  Content content = CONTENT_OTHER;
+  if (is_named) status = read_content(path, options, &content);
+  if (content != CONTENT_OTHER && status == RH_OK) {
+    return add_module(folder, path, content == CONTENT_SCHEDULED);
+  }
   if (is_text) folder->num_others++;
   free(path);
   return status;

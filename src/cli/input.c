@@ -14,7 +14,7 @@
 #include "messages.h"
 
 /* Below this a copy costs less than a mapping, and a file that shrinks cannot hurt. */
-static const off_t MAP_FROM_BYTES = 16 << 20;
+static const size_t MAP_FROM_BYTES = 16 << 20;
 
 rh_status input_fail(const Input *input, const char *what) {
   messages_say(input, RH_SEVERITY_ERROR, "%s", what);
@@ -26,16 +26,21 @@ rh_status input_out_of_memory(const Input *input) {
   return RH_ERR_SYSTEM;
 }
 
-/* Reads to the end of a file, pipe or device. */
-static rh_status read_all(int fd, size_t expected, Input *input) {
-  size_t room = expected + 1 > 65536 ? expected + 1 : 65536, length = 0;
+static size_t smaller_of(size_t a, size_t b) {
+  return a < b ? a : b;
+}
+
+/* Reads to the end of a file, pipe or device, or so many bytes. */
+static rh_status read_all(int fd, size_t expected, size_t most_bytes, Input *input) {
+  size_t length = 0, room = expected + 1 > 65536 ? expected + 1 : 65536;
+  room = smaller_of(room, most_bytes);
   char *text = malloc(room);
-  for (;;) {
+  while (length < most_bytes) {
     if (text && length == room) {
-      char *larger = realloc(text, room * 2);
+      room = smaller_of(room * 2, most_bytes);
+      char *larger = realloc(text, room);
       if (!larger) free(text);
       text = larger;
-      room *= 2;
     }
     if (!text) return input_out_of_memory(input);
     ssize_t got = read(fd, text + length, room - length);
@@ -49,12 +54,13 @@ static rh_status read_all(int fd, size_t expected, Input *input) {
   }
   input->text = text;
   input->length = length;
+  input->is_cut = length == most_bytes;
   return RH_OK;
 }
 
 static rh_status map(int fd, size_t length, Input *input) {
   void *text = mmap(NULL, length, PROT_READ, MAP_PRIVATE, fd, 0);
-  if (text == MAP_FAILED) return read_all(fd, length, input);
+  if (text == MAP_FAILED) return read_all(fd, length, SIZE_MAX, input);
   posix_madvise(text, length, POSIX_MADV_SEQUENTIAL);
   interrupt_note_mapping(input->path);
   input->text = text;
@@ -63,7 +69,8 @@ static rh_status map(int fd, size_t length, Input *input) {
   return RH_OK;
 }
 
-rh_status input_read(const char *path, MessageForm form, Input *input) {
+rh_status input_read_beginning(const char *path, MessageForm form, size_t most_bytes,
+                               Input *input) {
   bool is_stdin = strcmp(path, "-") == 0;
   *input = (Input){.path = is_stdin ? "<stdin>" : path, .form = form};
   int fd = is_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
@@ -74,13 +81,17 @@ rh_status input_read(const char *path, MessageForm form, Input *input) {
     result = input_fail(input, strerror(errno));
   } else if (S_ISDIR(status.st_mode)) {
     result = input_fail(input, "is a directory; give the dump files in it");
-  } else if (S_ISREG(status.st_mode) && status.st_size >= MAP_FROM_BYTES) {
-    result = map(fd, (size_t)status.st_size, input);
   } else {
-    result = read_all(fd, S_ISREG(status.st_mode) ? (size_t)status.st_size : 0, input);
+    size_t expected = S_ISREG(status.st_mode) ? (size_t)status.st_size : 0;
+    bool is_large = smaller_of(expected, most_bytes) >= MAP_FROM_BYTES;
+    result = is_large ? map(fd, expected, input) : read_all(fd, expected, most_bytes, input);
   }
   if (!is_stdin) close(fd);
-  return result == RH_OK ? input_decompress(input) : result;
+  return result == RH_OK ? input_decompress(input, most_bytes) : result;
+}
+
+rh_status input_read(const char *path, MessageForm form, Input *input) {
+  return input_read_beginning(path, form, SIZE_MAX, input);
 }
 
 void input_free(Input *input) {

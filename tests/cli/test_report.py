@@ -249,6 +249,40 @@ class Folder(ReportTest):
         self.assertIn("3 modules", result.out)
         self.assertIn("jit_bad", result.err)
 
+    def test_long_beginnings(self):
+        text = self.read("input.hlo")
+        header, rest = text.split("\n", 1)
+        for number, content in enumerate(
+            (
+                "// comment\n" * 20000 + text,
+                " " * 100000 + "\n" + text,
+                header.replace(", is_scheduled=true", "")
+                + ", frontend_attributes={a=\"" + "x" * 100000 + "\"}, is_scheduled=true\n"
+                + rest,
+                "{" + "x" * 100000,
+                "// no end" + "x" * 100000,
+                "// comment\n" * 20000,
+            )
+        ):
+            for suffix, pack in ((".txt", str.encode), (".txt.gz", lambda s: gzip.compress(s.encode()))):
+                with self.subTest((number, suffix)):
+                    folder = self.path(f"long{number}{suffix}")
+                    folder.mkdir()
+                    (folder / f"m{suffix}").write_bytes(pack(content))
+                    if number < 3:
+                        stage, = self.report(folder)[0]["stages"]
+                        self.assertTrue(stage["is_scheduled"])
+                    else:
+                        self.assert_message(self.expect(3, "report", folder), "no HLO text")
+
+    def test_only_the_beginning_of_other_stages_is_read(self):
+        text = self.read("input.hlo").replace(", is_scheduled=true", "").encode()
+        packed = gzip.compress(text + os.urandom(1 << 20))
+        self.write("dump/module_0001.jit_step.before_layout.txt.gz", packed[:-1000])
+        self.assertEqual(len(self.report("dump")[1]["stages"]), 4)
+        self.write("dump/module_0001.jit_step.before_layout.txt.gz", packed[:10] + b"\xff" * 1000)
+        self.assert_message(self.expect(3, "report", "dump", "-q"), "gzip file is damaged")
+
     def test_faults(self):
         self.path("empty").mkdir()
         self.assert_message(self.expect(3, "report", "empty"), "no HLO text")
