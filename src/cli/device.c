@@ -1,6 +1,5 @@
 #include "device.h"
 
-#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,21 +18,6 @@ static int is_profile(const struct dirent *entry) {
   return entry->d_name[0] != '.' && path_ends_in(entry->d_name, ".json");
 }
 
-/* Not alphasort: that depends on the locale. */
-static int by_name(const struct dirent **a, const struct dirent **b) {
-  return strcmp((*a)->d_name, (*b)->d_name);
-}
-
-static int list_files(struct dirent ***files) {
-  return scandir(profile_folder(), files, is_profile, by_name);
-}
-
-static void free_files(struct dirent **files, int count) {
-  for (int i = 0; i < count; i++)
-    free(files[i]);
-  free(files);
-}
-
 static rh_status load_file(const char *path, MessageForm form, rh_profile **profile) {
   Input input;
   rh_status status = input_read(path, form, &input);
@@ -50,7 +34,7 @@ static rh_status fail_name(const char *name) {
   struct dirent **files = NULL;
   const char *names[64];
   size_t num_names = 0;
-  int count = list_files(&files);
+  int count = path_list(profile_folder(), is_profile, &files);
   for (int i = 0; i < count && num_names < 64; i++) {
     files[i]->d_name[strlen(files[i]->d_name) - 5] = 0;
     names[num_names++] = files[i]->d_name;
@@ -59,7 +43,7 @@ static rh_status fail_name(const char *name) {
   fprintf(stderr, "remat-hlo: error: there is no device '%s'%s%s%s\n", name,
           meant ? "; did you mean '" : "", meant ? meant : "; remat-hlo list shows all",
           meant ? "'?" : "");
-  free_files(files, count);
+  path_free_list(files, count);
   return RH_ERR_USAGE;
 }
 
@@ -75,7 +59,7 @@ rh_status device_load(const char *name, MessageForm form, rh_profile **profile) 
 
 rh_status device_visit(device_fn visit, void *context) {
   struct dirent **files = NULL;
-  int count = list_files(&files);
+  int count = path_list(profile_folder(), is_profile, &files);
   rh_status status = RH_OK;
   for (int i = 0; i < count && status == RH_OK; i++) {
     rh_profile *profile = NULL;
@@ -85,6 +69,6 @@ rh_status device_visit(device_fn visit, void *context) {
     rh_profile_free(profile);
     free(path);
   }
-  free_files(files, count);
+  path_free_list(files, count);
   return status;
 }

@@ -30,6 +30,21 @@ rh_status path_make_directory(const char *path) {
   return RH_ERR_SYSTEM;
 }
 
+/* Not alphasort: that depends on the locale. */
+static int by_name(const struct dirent **a, const struct dirent **b) {
+  return strcmp((*a)->d_name, (*b)->d_name);
+}
+
+int path_list(const char *path, int (*wants)(const struct dirent *), struct dirent ***entries) {
+  return scandir(path, entries, wants, by_name);
+}
+
+void path_free_list(struct dirent **entries, int count) {
+  for (int i = 0; i < count; i++)
+    free(entries[i]);
+  if (count >= 0) free(entries);
+}
+
 const char *path_base(const char *path) {
   const char *slash = strrchr(path, '/');
   return slash ? slash + 1 : path;

@@ -2,6 +2,8 @@
 #ifndef REMAT_HLO_CLI_PATH_H
 #define REMAT_HLO_CLI_PATH_H
 
+#include <dirent.h>
+
 #include "remat_hlo.h"
 
 /* `directory/name` with a suffix, to be freed; NULL without memory. */
@@ -12,6 +14,11 @@ bool path_is_directory(const char *path);
 
 /* Makes a directory if it is not there. RH_ERR_SYSTEM, the reason on stderr. */
 rh_status path_make_directory(const char *path);
+
+/* What is in a directory, by name; `wants` chooses. Returns how many, to be freed with them, or -1
+ * and the reason in errno. */
+int path_list(const char *path, int (*wants)(const struct dirent *), struct dirent ***entries);
+void path_free_list(struct dirent **entries, int count);
 
 /* The last part of a path. */
 const char *path_base(const char *path);
