@@ -23,7 +23,7 @@ static const Command commands[] = {
      "show where the memory goes, or what changed about it",
      "Shows the peak of the HLO text in FILE, what lives then, and sums of it by source line, by\n"
      "scope, by category and by opcode. Of two files it shows what makes the difference, of a\n"
-     "folder of dumps all modules by their peaks.\n"},
+     "folder of dumps and those in it all modules by their peaks.\n"},
     {"verify", FOR_VERIFY, cmd_verify, 2, 2, "verify BEFORE AFTER [OPTION...]",
      "show that AFTER computes what BEFORE computes",
      "Exits with 0 when AFTER is shown to compute, bit for bit as HLO means it, what BEFORE\n"

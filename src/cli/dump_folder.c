@@ -29,6 +29,11 @@ static bool cut_endings(char *name) {
   return cut_ending(name, texts);
 }
 
+/* path_base() of what is to be written to. */
+static char *file_part(char *path) {
+  return path + (path_base(path) - path);
+}
+
 static bool is_digit(char c) {
   return c >= '0' && c <= '9';
 }
@@ -106,7 +111,7 @@ static rh_status read_content(const char *path, const Options *options, Content 
   return status;
 }
 
-/* ---- the folder ---- */
+/* ---- stages ---- */
 
 static bool add_stage(DumpFolder *folder, DumpStage stage) {
   if (folder->num_stages == folder->room) {
@@ -126,41 +131,108 @@ static void free_stage(DumpStage *stage) {
   free(stage->stage);
 }
 
-static rh_status add_module(DumpFolder *folder, char *path, bool is_scheduled) {
-  DumpStage stage = {.path = path, .module = strdup(path_base(path)), .is_scheduled = is_scheduled};
-  if (stage.module) {
-    cut_endings(stage.module);
-    char *begin = find_stage(stage.module);
-    if (begin) *begin++ = 0;
-    stage.stage = strdup(begin ? begin : "");
-  }
-  if (stage.module && stage.stage && add_stage(folder, stage)) return RH_OK;
+/* Takes over the path, and the name without endings. */
+static rh_status add_module(DumpFolder *folder, char *path, char *name, bool is_scheduled) {
+  char *begin = find_stage(file_part(name));
+  if (begin) *begin++ = 0;
+  DumpStage stage = {path, name, strdup(begin ? begin : ""), is_scheduled};
+  if (stage.stage && add_stage(folder, stage)) return RH_OK;
   rh_status status = input_out_of_memory(&(Input){.path = path});
   free_stage(&stage);
   return status;
 }
 
-static rh_status add_file(const char *directory, const char *name, const Options *options,
-                          DumpFolder *folder) {
-  char *path = path_join(directory, name, ""), *bare = strdup(name);
-  if (!path || !bare) {
+/* ---- folders ---- */
+
+/* Dumps lie one or two folders deep. */
+enum { MAX_DEPTH = 16 };
+
+typedef struct Subfolder {
+  struct Subfolder *next;
+  char *path;
+  int depth;
+} Subfolder;
+
+typedef struct Walk {
+  const Options *options;
+  DumpFolder *found;
+  Subfolder *first, **end; /* all that were found so far */
+  size_t root_length;      /* of what paths begin with and names do not */
+} Walk;
+
+static rh_status fail(const Walk *walk, const char *path, const char *what) {
+  MessageForm form = (MessageForm)walk->options->diagnostics;
+  return input_fail(&(Input){.path = path, .form = form}, what);
+}
+
+/* Takes the path over. */
+static rh_status add_folder(Walk *walk, char *path, int depth) {
+  if (depth > MAX_DEPTH) {
+    rh_status status = fail(walk, path, "is too many folders deep to be looked into");
     free(path);
-    free(bare);
-    return input_out_of_memory(&(Input){.path = name});
+    return status;
   }
-  struct stat kind;
-  bool is_text = stat(path, &kind) == 0 && S_ISREG(kind.st_mode);
-  bool is_named = is_text && cut_endings(bare);
-  free(bare);
+  Subfolder *folder = malloc(sizeof *folder);
+  if (!path || !folder) {
+    free(path);
+    free(folder);
+    return input_out_of_memory(&(Input){.path = "remat-hlo"});
+  }
+  *folder = (Subfolder){.path = path, .depth = depth};
+  *walk->end = folder;
+  walk->end = &folder->next;
+  return RH_OK;
+}
+
+/* Takes the path over. */
+static rh_status add_file(Walk *walk, char *path) {
   rh_status status = RH_OK;
   Content content = CONTENT_OTHER;
-  if (is_named) status = read_content(path, options, &content);
-  if (content != CONTENT_OTHER && status == RH_OK) {
-    return add_module(folder, path, content == CONTENT_SCHEDULED);
+  char *name = strdup(path + walk->root_length);
+  if (!name) status = input_out_of_memory(&(Input){.path = path});
+  if (name && cut_endings(file_part(name))) status = read_content(path, walk->options, &content);
+  if (status == RH_OK && content != CONTENT_OTHER) {
+    return add_module(walk->found, path, name, content == CONTENT_SCHEDULED);
   }
-  if (is_text) folder->num_others++;
+  walk->found->num_others++;
+  free(name);
   free(path);
   return status;
+}
+
+static bool is_regular_file(const char *path) {
+  struct stat kind;
+  return stat(path, &kind) == 0 && S_ISREG(kind.st_mode);
+}
+
+/* Links are followed to files only: with those to folders a tree could be endless. */
+static rh_status add_entry(Walk *walk, const Subfolder *folder, const char *name) {
+  char *path = path_join(folder->path, name, "");
+  if (!path) return input_out_of_memory(&(Input){.path = name});
+  struct stat kind;
+  rh_status status = RH_OK;
+  if (lstat(path, &kind) != 0) {
+    status = fail(walk, path, strerror(errno));
+  } else if (S_ISDIR(kind.st_mode) && name[0] != '.') {
+    return add_folder(walk, path, folder->depth + 1);
+  } else if (S_ISREG(kind.st_mode) || (S_ISLNK(kind.st_mode) && is_regular_file(path))) {
+    return add_file(walk, path);
+  }
+  free(path);
+  return status;
+}
+
+static rh_status read_folder(Walk *walk, const Subfolder *folder) {
+  struct dirent **entries;
+  int count = path_list(folder->path, NULL, &entries);
+  if (count < 0) return fail(walk, folder->path, strerror(errno));
+  rh_status worst = RH_OK;
+  for (int i = 0; i < count; i++) {
+    rh_status status = add_entry(walk, folder, entries[i]->d_name);
+    if (status > worst) worst = status;
+  }
+  path_free_list(entries, count);
+  return worst;
 }
 
 static int by_module_then_stage(const void *pa, const void *pb) {
@@ -172,17 +244,20 @@ static int by_module_then_stage(const void *pa, const void *pb) {
 
 rh_status dump_folder_read(const char *path, const Options *options, DumpFolder *folder) {
   *folder = (DumpFolder){0};
-  DIR *directory = opendir(path);
-  if (!directory) {
-    fprintf(stderr, "%s: error: %s\n", path, strerror(errno));
-    return RH_ERR_INPUT;
-  }
-  rh_status worst = RH_OK;
-  for (struct dirent *entry; (entry = readdir(directory));) {
-    rh_status status = add_file(path, entry->d_name, options, folder);
+  Walk walk = {
+      .options = options, .found = folder, .root_length = strlen(path) + !path_ends_in(path, "/")};
+  walk.end = &walk.first;
+  rh_status worst = add_folder(&walk, strdup(path), 0);
+  for (const Subfolder *current = walk.first; current; current = current->next) {
+    rh_status status = read_folder(&walk, current);
     if (status > worst) worst = status;
   }
-  closedir(directory);
+  while (walk.first) {
+    Subfolder *next = walk.first->next;
+    free(walk.first->path);
+    free(walk.first);
+    walk.first = next;
+  }
   if (folder->num_stages) {
     qsort(folder->stages, folder->num_stages, sizeof *folder->stages, by_module_then_stage);
   }

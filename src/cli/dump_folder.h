@@ -7,7 +7,8 @@
 
 typedef struct DumpStage {
   char *path;
-  char *module; /* the part of the name that its stages share: `module_0042.jit_step` */
+  char *module; /* what the names of its stages share, with the folders that they are in:
+                   `host_3/module_0042.jit_step` */
   char *stage;  /* the rest without endings: `gpu_after_optimizations`; empty when there is none */
   bool is_scheduled;
 } DumpStage;
@@ -18,8 +19,9 @@ typedef struct DumpFolder {
   size_t num_others; /* files that are no HLO text */
 } DumpFolder;
 
-/* Lists the HLO texts in a folder, not in those below it. RH_ERR_SYSTEM or RH_ERR_INPUT, the reason
- * on stderr. dump_folder_free() in any case. */
+/* Lists the HLO texts in a folder and in those below it, but for hidden ones and what links lead
+ * to; modules of different folders are different ones. RH_ERR_SYSTEM or RH_ERR_INPUT, the reason on
+ * stderr, when something could not be read; the rest is listed. dump_folder_free() in any case. */
 rh_status dump_folder_read(const char *path, const Options *options, DumpFolder *folder);
 void dump_folder_free(DumpFolder *folder);
 

@@ -113,8 +113,8 @@ rh_status report_folder(const char *path, const Options *options, const Terminal
   if (!rows) {
     worst = input_out_of_memory(&(Input){.path = path});
   } else if (folder.num_stages == 0 && worst == RH_OK) {
-    fprintf(stderr, "%s: error: there is no HLO text in it\n", path);
-    worst = RH_ERR_INPUT;
+    Input place = {.path = path, .form = (MessageForm)options->diagnostics};
+    worst = input_fail(&place, "there is no HLO text in it");
   } else if (folder.num_stages) {
     status = explain_all(&folder, options, rows, &num_rows);
     if (status > worst) worst = status;

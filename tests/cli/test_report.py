@@ -243,6 +243,72 @@ class Folder(ReportTest):
             ],
         )
 
+    def test_folders_below(self):
+        name = "module_0001.jit_step.cpu_after_optimizations.txt"
+        for folder in ("host_0", "host_1", "steps/7", ".hidden", "module_0009.old.x"):
+            self.path(f"dump/{folder}").mkdir(parents=True)
+            self.write(f"dump/{folder}/{name}", self.read("after.hlo"))
+        self.write("dump/host_1/module_0001.jit_step.before_optimizations.txt", "HloModule m")
+        self.path("dump/host_0/again").symlink_to(self.path("dump"))
+        self.path("dump/host_0/linked.txt").symlink_to(self.path("after.hlo"))
+        self.path("dump/host_0/nowhere.txt").symlink_to("missing")
+        self.path("dump/host_0/round.txt").symlink_to("round.txt")
+        os.mkfifo(self.path("dump/host_0/pipe.txt"))
+        for path in ("dump", "dump/", "./dump"):
+            with self.subTest(path):
+                result = self.expect(0, "report", path, env={"COLUMNS": "200"})
+                self.assertIn("8 modules, 11 stages, 2 other files", result.out)
+                rows = [line.split() for line in result.out.splitlines()[3:]]
+                self.assertEqual(
+                    [row[4] for row in rows if row[0] == rows[0][0]],
+                    [
+                        "host_0/linked",
+                        "host_0/module_0001.jit_step",
+                        "host_1/module_0001.jit_step",
+                        "module_0002.jit_big.v2",
+                        "module_0009.old.x/module_0001.jit_step",
+                        "steps/7/module_0001.jit_step",
+                    ],
+                )
+        modules = self.report("dump")
+        self.assertIn(f"dump/steps/7/{name}", [module["input"] for module in modules])
+        self.assertEqual(
+            [
+                [stage["file"] for stage in module["stages"]]
+                for module in modules
+                if module["input"].startswith("dump/host_1/")
+            ],
+            [[f"dump/host_1/module_0001.jit_step.{stage}_optimizations.txt"
+              for stage in ("before", "cpu_after")]],
+        )
+
+    def test_deep_folders(self):
+        path = self.path("deep")
+        for depth in range(20):
+            path.mkdir()
+            (path / "m.txt").write_text(self.read("input.hlo"))
+            path /= "d"
+        result = self.expect(3, "report", "deep")
+        self.assertIn("17 modules, 17 stages", result.out)
+        self.assert_message(result, "deep" + "/d" * 17 + ": error: is too many folders deep")
+
+    def test_folders_that_cannot_be_read(self):
+        # root may read everything
+        user = {"user": 65534, "group": 65534} if os.geteuid() == 0 else {}
+        self.dir.chmod(0o755)
+        for name, mode in (("listed", 0o444), ("locked", 0)):
+            folder = self.path(f"dump/{name}")
+            folder.mkdir()
+            self.write(f"dump/{name}/m.txt", "HloModule m")
+            folder.chmod(mode)
+            self.addCleanup(folder.chmod, 0o700)
+        try:
+            result = self.expect(3, "report", "dump", **user)
+        except PermissionError:
+            self.skipTest("the tool is out of reach for others")
+        self.assert_message(result, "dump/listed/m.txt: error: ", "dump/locked: error: ")
+        self.assertIn("3 modules, 5 stages", result.out)
+
     def test_broken_modules_do_not_stop_the_others(self):
         self.write("dump/module_0000.jit_bad.cpu_after_optimizations.txt", "HloModule bad\nENTRY {")
         result = self.expect(3, "report", "dump")
@@ -286,6 +352,8 @@ class Folder(ReportTest):
     def test_faults(self):
         self.path("empty").mkdir()
         self.assert_message(self.expect(3, "report", "empty"), "no HLO text")
+        result = self.expect(3, "report", "empty", "--diagnostics=json")
+        self.assertIn("no HLO text", json.loads(result.err)["message"])
         self.expect(3, "report", "missing/")
         self.assert_message(self.expect(2, "report", "dump", "--csv=x"), "--csv takes one file")
         self.expect(2, "report", "dump", "--memory-model=x")
