@@ -475,6 +475,18 @@ static const uint8_t single_tokens[256] = {
     [')'] = TOK_RPAREN,
 };
 
+/* A character that nothing begins with. */
+static void reject(Lexer *lexer, uint32_t begin, char c) {
+  if (c == '\0') {
+    error_at(lexer, begin, "NUL byte in the text");
+  } else if ((unsigned char)c >= 0x80) {
+    error_at(lexer, begin, "only comments and strings may hold non-ASCII characters");
+  } else {
+    error_at(lexer, begin, "unexpected character");
+    lexer->tok.is_stray = c > ' ' && c < 0x7F;
+  }
+}
+
 static void lex_token(Lexer *lexer, bool only_int) {
   lexer->prev_end = lexer->tok.end;
   if (lexer->tok.kind == TOK_ERROR) return; /* an error is the end of the text */
@@ -530,13 +542,8 @@ static void lex_token(Lexer *lexer, bool only_int) {
     lex_word(lexer);
   } else if (is_class(c, CC_DIGIT)) {
     lex_number(lexer, only_int);
-  } else if (c == '\0') {
-    error_at(lexer, begin, "NUL byte in the text");
-  } else if ((unsigned char)c >= 0x80) {
-    error_at(lexer, begin, "only comments and strings may hold non-ASCII characters");
   } else {
-    error_at(lexer, begin, "unexpected character");
-    lexer->tok.is_stray = c > ' ' && c < 0x7F;
+    reject(lexer, begin, c);
   }
 }
 
