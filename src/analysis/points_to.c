@@ -114,46 +114,46 @@ static void forward_async_update(Builder *builder, InstId id, LogicalId *parts) 
   }
 }
 
-static void visit_inst(Builder *builder, InstId id) {
+/* Whether the instruction has no part of its own: all are those of its operand. */
+static bool share_operand(Builder *builder, InstId id) {
   const Module *module = builder->module;
   const Instruction *inst = inst_get(module, id);
-  builder->points_to->first_buffer[id] = builder->points_to->buffers.len;
   switch (inst->opcode) {
     case OPCODE_BITCAST:
     case OPCODE_OPT_BARRIER:
     case OPCODE_DOMAIN:
-    case OPCODE_ADD_DEPENDENCY: share(builder, id, inst_operand(module, id, 0), 0); return;
+    case OPCODE_ADD_DEPENDENCY: share(builder, id, inst_operand(module, id, 0), 0); return true;
     case OPCODE_GET_TUPLE_ELEMENT: {
       InstId tuple = inst_operand(module, id, 0);
       share(builder, id, tuple, inst_shape(module, tuple)->element_offsets[inst->index]);
-      return;
+      return true;
     }
     case OPCODE_COPY_DONE:
       share(builder, id, inst_operand(module, id, 0),
             inst_shape(module, inst_operand(module, id, 0))->element_offsets[0]);
-      return;
+      return true;
     case OPCODE_ASYNC_DONE: {
       InstId start = inst_operand(module, id, 0);
       const Shape *state = inst_shape(module, start);
-      if (shape_compatible(&module->shapes, state->elements[1], inst->shape)) {
-        share(builder, id, start, state->element_offsets[1]);
-        return;
-      }
-      break;
+      if (!shape_compatible(&module->shapes, state->elements[1], inst->shape)) return false;
+      share(builder, id, start, state->element_offsets[1]);
+      return true;
     }
-    default: break;
+    default: return false;
   }
-  uint32_t num_parts = num_parts_of(builder, id);
-  LogicalId *parts = add_parts(builder, id, num_parts);
-  switch (inst->opcode) {
+}
+
+static void forward_known_parts(Builder *builder, InstId id, LogicalId *parts) {
+  const Module *module = builder->module;
+  const Shape *shape = inst_shape(module, id);
+  switch (inst_get(module, id)->opcode) {
     case OPCODE_TUPLE: forward_tuple(builder, id, parts); break;
     case OPCODE_COPY: /* shallow */
-      forward(builder, parts, 1, inst_operand(module, id, 0), 1, num_parts - 1);
+      forward(builder, parts, 1, inst_operand(module, id, 0), 1, shape->num_parts - 1);
       break;
     case OPCODE_FUSION: forward_aliases(builder, id, parts); break;
     case OPCODE_COPY_START:
-      forward(builder, parts, inst_shape(module, id)->element_offsets[1],
-              inst_operand(module, id, 0), 0, 1);
+      forward(builder, parts, shape->element_offsets[1], inst_operand(module, id, 0), 0, 1);
       break;
     case OPCODE_SEND:
       forward(builder, parts, 1, inst_operand(module, id, 0), 0,
@@ -161,7 +161,7 @@ static void visit_inst(Builder *builder, InstId id) {
       break;
     case OPCODE_RECV_DONE:
       forward(builder, parts, 1, inst_operand(module, id, 0), 1,
-              shape_get(&module->shapes, inst_shape(module, id)->elements[0])->num_parts);
+              shape_get(&module->shapes, shape->elements[0])->num_parts);
       break;
     case OPCODE_ASYNC_START:
       forward_async_operands(builder, id, parts);
@@ -170,8 +170,16 @@ static void visit_inst(Builder *builder, InstId id) {
     case OPCODE_ASYNC_UPDATE: forward_async_update(builder, id, parts); break;
     default: break;
   }
+}
+
+static void visit_inst(Builder *builder, InstId id) {
+  builder->points_to->first_buffer[id] = builder->points_to->buffers.len;
+  if (share_operand(builder, id)) return;
+  uint32_t num_parts = num_parts_of(builder, id);
+  LogicalId *parts = add_parts(builder, id, num_parts);
+  forward_known_parts(builder, id, parts);
   ArenaMark mark = arena_mark(builder->scratch);
-  list_parts(builder, inst->shape);
+  list_parts(builder, inst_get(builder->module, id)->shape);
   for (uint32_t part = 0; part < num_parts; part++) {
     if (parts[part] == NO_ID) parts[part] = define(builder, id, part);
   }
