@@ -123,94 +123,118 @@ static bool has_extras(const LayoutExtras *extras) {
 
 enum { WORD_DYNAMIC = 1 << 16, WORD_ORDER = 1 << 17, WORD_EXTRAS = 1 << 18 };
 
-ShapeId shape_array(ShapeTable *table, const ArraySpec *spec) {
-  uint32_t rank = spec->rank;
-  bool with_dynamic = false;
-  for (uint32_t i = 0; spec->dynamic && i < rank; i++)
-    with_dynamic |= spec->dynamic[i] != 0;
-  bool with_order = spec->minor_to_major && !is_default_order(spec->minor_to_major, rank);
-  const LayoutExtras *extras = has_extras(spec->extras) ? spec->extras : NULL;
+/* Without what says nothing: flags of no dimension, the default order, extras that are none. */
+static ArraySpec plain_spec(const ArraySpec *spec) {
+  ArraySpec plain = *spec;
+  bool has_dynamic = false;
+  for (uint32_t i = 0; spec->dynamic && i < spec->rank; i++)
+    has_dynamic |= spec->dynamic[i] != 0;
+  if (!has_dynamic) plain.dynamic = NULL;
+  if (spec->minor_to_major && is_default_order(spec->minor_to_major, spec->rank)) {
+    plain.minor_to_major = NULL;
+  }
+  if (!has_extras(spec->extras)) plain.extras = NULL;
+  return plain;
+}
 
-  size_t max_words = 2 + (size_t)rank * 3;
-  if (extras) max_words += 8 + (size_t)extras->num_tile_words + extras->num_split_words;
-  int64_t small[64];
-  ArenaMark mark = arena_mark(table->arena);
-  int64_t *words = max_words <= 64 ? small : arena_array(table->arena, int64_t, max_words);
+/* ORDER array words: the header, dims, dynamic, minor_to_major, extras, tiles, splits. */
+enum { NUM_HEADER_WORDS = 2, NUM_EXTRAS_WORDS = 8 };
+
+static size_t max_array_words(const ArraySpec *spec) {
+  const LayoutExtras *extras = spec->extras;
+  size_t num_words = NUM_HEADER_WORDS + (size_t)spec->rank * 3;
+  if (!extras) return num_words;
+  return num_words + NUM_EXTRAS_WORDS + (size_t)extras->num_tile_words + extras->num_split_words;
+}
+
+/* Returns how many words say what a plain spec says; ORDER array words. */
+static uint32_t put_array_words(const ArraySpec *spec, int64_t *words) {
+  const LayoutExtras *extras = spec->extras;
   uint32_t n = 0;
   words[n++] = (spec->is_buffer ? SHAPE_BUFFER : SHAPE_ARRAY) | (int64_t)spec->type << 8 |
-               (with_dynamic ? WORD_DYNAMIC : 0) | (with_order ? WORD_ORDER : 0) |
+               (spec->dynamic ? WORD_DYNAMIC : 0) | (spec->minor_to_major ? WORD_ORDER : 0) |
                (extras ? WORD_EXTRAS : 0);
-  words[n++] = rank;
-  for (uint32_t i = 0; i < rank; i++)
+  words[n++] = spec->rank;
+  for (uint32_t i = 0; i < spec->rank; i++)
     words[n++] = spec->dims[i];
-  for (uint32_t i = 0; with_dynamic && i < rank; i++)
+  for (uint32_t i = 0; spec->dynamic && i < spec->rank; i++)
     words[n++] = spec->dynamic[i] != 0;
-  for (uint32_t i = 0; with_order && i < rank; i++)
+  for (uint32_t i = 0; spec->minor_to_major && i < spec->rank; i++)
     words[n++] = spec->minor_to_major[i];
-  if (extras) {
-    words[n++] = extras->tail_padding;
-    words[n++] = extras->element_bits;
-    words[n++] = extras->memory_space;
-    words[n++] = extras->metadata_prefix;
-    words[n++] = extras->index_type;
-    words[n++] = extras->pointer_type;
-    words[n++] = extras->num_tile_words;
-    words[n++] = extras->num_split_words;
-    for (uint32_t i = 0; i < extras->num_tile_words; i++)
-      words[n++] = extras->tile_words[i];
-    for (uint32_t i = 0; i < extras->num_split_words; i++)
-      words[n++] = extras->split_words[i];
-  }
+  if (!extras) return n;
+  words[n++] = extras->tail_padding;
+  words[n++] = extras->element_bits;
+  words[n++] = extras->memory_space;
+  words[n++] = extras->metadata_prefix;
+  words[n++] = extras->index_type;
+  words[n++] = extras->pointer_type;
+  words[n++] = extras->num_tile_words;
+  words[n++] = extras->num_split_words;
+  for (uint32_t i = 0; i < extras->num_tile_words; i++)
+    words[n++] = extras->tile_words[i];
+  for (uint32_t i = 0; i < extras->num_split_words; i++)
+    words[n++] = extras->split_words[i];
+  return n;
+}
 
-  uint64_t hash = hash_words(words, n);
-  ShapeId known = find(table, hash, words, n);
+/* A node whose shape lists what is in its own copy of the words; ORDER array words. */
+static ShapeNode *make_array(Arena *arena, const ArraySpec *spec, const int64_t *words,
+                             uint32_t num_words) {
+  ShapeNode *node = arena_zalloc(arena, sizeof *node);
+  int64_t *next = arena_array(arena, int64_t, num_words);
+  memcpy(next, words, num_words * sizeof *next);
+  node->words = next;
+  node->num_words = num_words;
+  Shape *shape = &node->shape;
+  shape->kind = spec->is_buffer ? SHAPE_BUFFER : SHAPE_ARRAY;
+  shape->type = (uint8_t)spec->type;
+  shape->rank = spec->rank;
+  shape->num_parts = 1;
+  shape->dims = next += NUM_HEADER_WORDS;
+  next += spec->rank;
+  shape->has_dynamic = spec->dynamic != NULL;
+  if (spec->dynamic) {
+    shape->dynamic = next;
+    next += spec->rank;
+  }
+  if (spec->minor_to_major) {
+    shape->minor_to_major = next;
+    next += spec->rank;
+  }
+  if (spec->extras) {
+    LayoutExtras *copy = arena_alloc(arena, sizeof *copy);
+    *copy = *spec->extras;
+    copy->tile_words = next + NUM_EXTRAS_WORDS;
+    copy->split_words = copy->tile_words + copy->num_tile_words;
+    shape->extras = copy;
+  }
+  return node;
+}
+
+ShapeId shape_array(ShapeTable *table, const ArraySpec *wanted) {
+  ArraySpec spec = plain_spec(wanted);
+  int64_t small[64];
+  ArenaMark mark = arena_mark(table->arena);
+  size_t max_words = max_array_words(&spec);
+  int64_t *words = max_words <= 64 ? small : arena_array(table->arena, int64_t, max_words);
+  uint32_t num_words = put_array_words(&spec, words);
+  uint64_t hash = hash_words(words, num_words);
+  ShapeId known = find(table, hash, words, num_words);
   if (known != NO_ID) {
     if (words != small) arena_reset(table->arena, mark);
     return known;
   }
-
-  ShapeNode *node = arena_zalloc(table->arena, sizeof *node);
-  int64_t *kept = arena_array(table->arena, int64_t, n);
-  memcpy(kept, words, n * sizeof *kept);
-  node->words = kept;
-  node->num_words = n;
+  ShapeNode *node = make_array(table->arena, &spec, words, num_words);
   Shape *shape = &node->shape;
-  shape->kind = spec->is_buffer ? SHAPE_BUFFER : SHAPE_ARRAY;
-  shape->type = (uint8_t)spec->type;
-  shape->rank = rank;
-  shape->num_parts = 1;
-  int64_t *next = kept + 2;
-  shape->dims = next;
-  next += rank;
-  if (with_dynamic) {
-    shape->dynamic = next;
-    shape->has_dynamic = true;
-    next += rank;
-  }
-  if (with_order) {
-    shape->minor_to_major = next;
-    next += rank;
-  }
-  if (extras) {
-    LayoutExtras *copy = arena_alloc(table->arena, sizeof *copy);
-    *copy = *extras;
-    next += 8;
-    copy->tile_words = next;
-    copy->split_words = next + extras->num_tile_words;
-    shape->extras = copy;
-  }
-  for (uint32_t i = 0; i < rank; i++)
+  for (uint32_t i = 0; i < spec.rank; i++)
     shape->has_unbounded |= shape->dims[i] == UNBOUNDED_DIM;
   measure_array(shape);
   shape->total_bytes = shape->bytes;
   ShapeId id = add(table, hash, node);
-  shape->compatible = id;
-  if (with_dynamic || with_order || extras) {
-    shape->compatible = shape_array(
-        table,
-        &(ArraySpec){
-            .type = spec->type, .is_buffer = spec->is_buffer, .rank = rank, .dims = shape->dims});
-  }
+  bool is_bare = !spec.dynamic && !spec.minor_to_major && !spec.extras;
+  ArraySpec bare = {
+      .type = spec.type, .is_buffer = spec.is_buffer, .rank = spec.rank, .dims = shape->dims};
+  shape->compatible = is_bare ? id : shape_array(table, &bare);
   return id;
 }
 
