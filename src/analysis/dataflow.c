@@ -162,29 +162,31 @@ static void forward_done(Builder *builder, InstId id, Ref *parts) {
   }
 }
 
-/* True when the instruction holds nothing but parts of an operand. */
-static bool visit_alias(Builder *builder, InstId id) {
-  const Module *module = builder->module;
+uint32_t shared_operand_part(const Module *module, InstId id) {
   const Instruction *inst = inst_get(module, id);
-  if (inst->num_operands == 0) return false;
-  InstId operand = inst_operand(module, id, 0);
   switch (inst->opcode) {
     case OPCODE_BITCAST:
     case OPCODE_OPT_BARRIER:
     case OPCODE_DOMAIN:
-    case OPCODE_ADD_DEPENDENCY: share(builder, id, operand, 0); return true;
-    case OPCODE_ALL_REDUCE_DONE:
-      if (inst_shape(module, operand)->num_parts != inst_shape(module, id)->num_parts) return false;
-      share(builder, id, operand, 0);
-      return true;
+    case OPCODE_ADD_DEPENDENCY: return 0;
     case OPCODE_GET_TUPLE_ELEMENT:
-      share(builder, id, operand, inst_shape(module, operand)->element_offsets[inst->index]);
-      return true;
+      return inst_shape(module, inst_operand(module, id, 0))->element_offsets[inst->index];
     case OPCODE_COPY_DONE:
-      share(builder, id, operand, inst_shape(module, operand)->element_offsets[0]);
-      return true;
-    default: return false;
+      return inst_shape(module, inst_operand(module, id, 0))->element_offsets[0];
+    default: return NO_ID;
   }
+}
+
+/* True when the instruction holds nothing but parts of an operand. */
+static bool visit_alias(Builder *builder, InstId id) {
+  const Module *module = builder->module;
+  uint32_t part = shared_operand_part(module, id);
+  if (inst_get(module, id)->opcode == OPCODE_ALL_REDUCE_DONE) {
+    const Shape *started = inst_shape(module, inst_operand(module, id, 0));
+    if (started->num_parts == inst_shape(module, id)->num_parts) part = 0;
+  }
+  if (part != NO_ID) share(builder, id, inst_operand(module, id, 0), part);
+  return part != NO_ID;
 }
 
 static void forward_known_parts(Builder *builder, InstId id, Ref *parts) {

@@ -41,6 +41,10 @@ static inline ValueId dataflow_value(const Dataflow *dataflow, InstId id, uint32
   return dataflow->parts.data[dataflow->first_part[id] + part];
 }
 
+/* Where in operand 0 the parts begin that an instruction passes on without any of its own, whatever
+ * the shapes: bitcast, get-tuple-element and the like; NO_ID for others. */
+uint32_t shared_operand_part(const Module *module, InstId id);
+
 /* Calls visit(context, user, position) for each instruction that uses a value and each position at
  * which it does (HloValue::ComputeUses). */
 typedef void (*UseVisitor)(void *context, InstId user, HloPosition position);

@@ -114,33 +114,18 @@ static void forward_async_update(Builder *builder, InstId id, LogicalId *parts) 
   }
 }
 
-/* Whether the instruction has no part of its own: all are those of its operand. */
-static bool share_operand(Builder *builder, InstId id) {
+/* True when the instruction holds nothing but parts of an operand. */
+static bool visit_alias(Builder *builder, InstId id) {
   const Module *module = builder->module;
   const Instruction *inst = inst_get(module, id);
-  switch (inst->opcode) {
-    case OPCODE_BITCAST:
-    case OPCODE_OPT_BARRIER:
-    case OPCODE_DOMAIN:
-    case OPCODE_ADD_DEPENDENCY: share(builder, id, inst_operand(module, id, 0), 0); return true;
-    case OPCODE_GET_TUPLE_ELEMENT: {
-      InstId tuple = inst_operand(module, id, 0);
-      share(builder, id, tuple, inst_shape(module, tuple)->element_offsets[inst->index]);
-      return true;
-    }
-    case OPCODE_COPY_DONE:
-      share(builder, id, inst_operand(module, id, 0),
-            inst_shape(module, inst_operand(module, id, 0))->element_offsets[0]);
-      return true;
-    case OPCODE_ASYNC_DONE: {
-      InstId start = inst_operand(module, id, 0);
-      const Shape *state = inst_shape(module, start);
-      if (!shape_compatible(&module->shapes, state->elements[1], inst->shape)) return false;
-      share(builder, id, start, state->element_offsets[1]);
-      return true;
-    }
-    default: return false;
+  uint32_t part = shared_operand_part(module, id);
+  if (inst->opcode == OPCODE_ASYNC_DONE) {
+    const Shape *state = inst_shape(module, inst_operand(module, id, 0));
+    bool is_result = shape_compatible(&module->shapes, state->elements[1], inst->shape);
+    if (is_result) part = state->element_offsets[1];
   }
+  if (part != NO_ID) share(builder, id, inst_operand(module, id, 0), part);
+  return part != NO_ID;
 }
 
 static void forward_known_parts(Builder *builder, InstId id, LogicalId *parts) {
@@ -174,7 +159,7 @@ static void forward_known_parts(Builder *builder, InstId id, LogicalId *parts) {
 
 static void visit_inst(Builder *builder, InstId id) {
   builder->points_to->first_buffer[id] = builder->points_to->buffers.len;
-  if (share_operand(builder, id)) return;
+  if (visit_alias(builder, id)) return;
   uint32_t num_parts = num_parts_of(builder, id);
   LogicalId *parts = add_parts(builder, id, num_parts);
   forward_known_parts(builder, id, parts);
