@@ -24,6 +24,16 @@ def as_csv(value):
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
+def stored_zstd(data):
+    """A zstd frame whose blocks are not compressed."""
+    frame, size = b"\x28\xb5\x2f\xfd\x00\x58", 1 << 17
+    for begin in range(0, len(data), size):
+        block = data[begin : begin + size]
+        is_last = begin + size >= len(data)
+        frame += (len(block) << 3 | is_last).to_bytes(3, "little") + block
+    return frame
+
+
 class ReportTest(ToolTest):
     def setUp(self):
         super().setUp()
@@ -330,11 +340,16 @@ class Folder(ReportTest):
                 "// comment\n" * 20000,
             )
         ):
-            for suffix, pack in ((".txt", str.encode), (".txt.gz", lambda s: gzip.compress(s.encode()))):
+            data = content.encode()
+            for suffix, packed in (
+                (".txt", data),
+                (".txt.gz", gzip.compress(data)),
+                (".txt.zst", stored_zstd(data)),
+            ):
                 with self.subTest((number, suffix)):
                     folder = self.path(f"long{number}{suffix}")
                     folder.mkdir()
-                    (folder / f"m{suffix}").write_bytes(pack(content))
+                    (folder / f"m{suffix}").write_bytes(packed)
                     if number < 3:
                         stage, = self.report(folder)[0]["stages"]
                         self.assertTrue(stage["is_scheduled"])
