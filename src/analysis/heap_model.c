@@ -66,8 +66,13 @@ MemoryProfile measure_heap(const Module *module, const Schedule *schedule, Arena
 /* ---- what lives at the peak ---- */
 
 typedef struct HeapModel {
+  const Module *module;
   HeapAnalysis heap;
   LogicalTime peak_time;
+  bool *is_result;        /* by BufferId: of the entry */
+  ValueId *of_allocation; /* by allocation that is held: who stands for it; NO_ID = nobody */
+  int64_t *given_bytes;   /* by allocation: of the parameter in it */
+  ValueId *of_buffer;     /* by BufferId that is a temporary: likewise, at the peak */
 } HeapModel;
 
 static bool is_live(const HeapModel *model, ValueId value) {
@@ -79,16 +84,62 @@ static bool is_live(const HeapModel *model, ValueId value) {
 
 /* Who stands for memory that several values have one after the other: the one that lives, of two
  * that hand over the later; else the result. */
-static uint64_t rank(const HeapModel *model, const bool *is_result, ValueId value) {
+static uint64_t rank(const HeapModel *model, ValueId value) {
   if (is_live(model, value)) return (UINT64_C(2) << 32) + model->heap.ranges.of[value].start;
-  return is_result[model->heap.values.buffers.of[value]];
+  return model->is_result[model->heap.values.buffers.of[value]];
 }
 
-static void stand_for(const HeapModel *model, const bool *is_result, ValueId *chosen,
-                      ValueId value) {
-  if (*chosen == NO_ID || rank(model, is_result, value) > rank(model, is_result, *chosen)) {
-    *chosen = value;
+static void stand_for(const HeapModel *model, ValueId *chosen, ValueId value) {
+  if (*chosen == NO_ID || rank(model, value) > rank(model, *chosen)) *chosen = value;
+}
+
+/* All the time, whatever lives in it. */
+static bool is_held(const Allocation *allocation) {
+  return allocation->kind == ALLOCATION_PARAMETER || allocation->kind == ALLOCATION_CONSTANT ||
+         allocation->is_live_out;
+}
+
+static void choose_values(HeapModel *model) {
+  const Module *module = model->module;
+  const Dataflow *flow = &model->heap.values.flow;
+  for (ValueId id = 0; id < flow->values.len; id++) {
+    const HloValue *value = &flow->values.data[id];
+    const Instruction *inst = inst_get(module, value->inst);
+    BufferId buffer = model->heap.values.buffers.of[id];
+    uint32_t index = model->heap.assignment.of[buffer];
+    const Allocation *allocation = &model->heap.assignment.allocations.data[index];
+    if (inst->opcode == OPCODE_PARAMETER && inst->parent == module->entry) {
+      model->given_bytes[index] = value->bytes;
+    }
+    if (is_held(allocation)) {
+      stand_for(model, &model->of_allocation[index], id);
+    } else if (allocation->kind == ALLOCATION_TUPLE || allocation->kind == ALLOCATION_HEAP) {
+      bool is_table = shape_is_tuple(shape_get(&module->shapes, value->shape));
+      if (is_table || is_live(model, id)) stand_for(model, &model->of_buffer[buffer], id);
+    }
   }
+}
+
+static HeapModel heap_model_build(const Module *module, const Schedule *schedule, Arena *out,
+                                  Arena *scratch) {
+  HeapModel model = {.module = module, .heap = heap_analysis_run(module, schedule, out, scratch)};
+  const HloBuffers *buffers = &model.heap.values.buffers;
+  uint32_t num_allocations = model.heap.assignment.allocations.len;
+  model.peak_time = peak_time(&model.heap);
+  model.of_allocation = arena_array(out, ValueId, num_allocations);
+  model.given_bytes = arena_zarray(out, int64_t, num_allocations);
+  model.of_buffer = arena_array(out, ValueId, buffers->num_buffers);
+  model.is_result = arena_zarray(out, bool, buffers->num_buffers);
+  if (num_allocations) {
+    memset(model.of_allocation, 0xff, num_allocations * sizeof *model.of_allocation);
+  }
+  memset(model.of_buffer, 0xff, buffers->num_buffers * sizeof *model.of_buffer);
+  InstId root = comp_get(module, module->entry)->root;
+  for (uint32_t part = 0; part < inst_shape(module, root)->num_parts; part++) {
+    model.is_result[buffers->of[dataflow_value(&model.heap.values.flow, root, part)]] = true;
+  }
+  choose_values(&model);
+  return model;
 }
 
 static void add_live(LiveSet *live, const HeapModel *model, ValueId value, int64_t bytes) {
@@ -114,52 +165,30 @@ static void add_constant(LiveSet *live, const HeapModel *model, ValueId value,
   if (buffer.bytes > 0) live->list[live->len++] = buffer;
 }
 
-/* All the time, whatever lives in it. */
-static bool is_held(const Allocation *allocation) {
-  return allocation->kind == ALLOCATION_PARAMETER || allocation->kind == ALLOCATION_CONSTANT ||
-         allocation->is_live_out;
+/* A parameter is as large as the caller made it, even if an output that takes it over is not. */
+static int64_t held_bytes(const HeapModel *model, uint32_t index) {
+  const Allocation *allocation = &model->heap.assignment.allocations.data[index];
+  return allocation->kind == ALLOCATION_PARAMETER ? model->given_bytes[index] : allocation->bytes;
 }
 
 LiveSet live_at_peak_heap(const Module *module, const Schedule *schedule, Arena *out,
                           Arena *scratch) {
   Arena *arena = arena_new(arena_options(scratch));
-  HeapModel model = {.heap = heap_analysis_run(module, schedule, arena, scratch)};
-  model.peak_time = peak_time(&model.heap);
+  HeapModel model = heap_model_build(module, schedule, arena, scratch);
   const Dataflow *flow = &model.heap.values.flow;
-  const HloBuffers *buffers = &model.heap.values.buffers;
   uint32_t num_allocations = model.heap.assignment.allocations.len;
-  ValueId *of_allocation = arena_array(arena, ValueId, num_allocations);
-  ValueId *of_buffer = arena_array(arena, ValueId, buffers->num_buffers);
-  memset(of_allocation, 0xff, num_allocations * sizeof *of_allocation);
-  memset(of_buffer, 0xff, buffers->num_buffers * sizeof *of_buffer);
-  bool *is_result = arena_zarray(arena, bool, buffers->num_buffers);
-  InstId root = comp_get(module, module->entry)->root;
-  for (uint32_t part = 0; part < inst_shape(module, root)->num_parts; part++)
-    is_result[buffers->of[dataflow_value(flow, root, part)]] = true;
   LiveSet live = {.list = arena_array(out, LiveBuffer, (size_t)flow->values.len + num_allocations)};
-  for (ValueId value = 0; value < flow->values.len; value++) {
-    BufferId buffer = buffers->of[value];
-    const Allocation *allocation =
-        &model.heap.assignment.allocations.data[model.heap.assignment.of[buffer]];
-    bool is_tuple = shape_is_tuple(shape_get(&module->shapes, flow->values.data[value].shape));
-    if (is_held(allocation)) {
-      stand_for(&model, is_result, &of_allocation[model.heap.assignment.of[buffer]], value);
-    } else if (allocation->kind == ALLOCATION_TUPLE || allocation->kind == ALLOCATION_HEAP) {
-      bool holds = is_tuple || is_live(&model, value);
-      if (holds) stand_for(&model, is_result, &of_buffer[buffer], value);
-    }
-  }
   for (uint32_t i = 0; i < num_allocations; i++) {
     const Allocation *allocation = &model.heap.assignment.allocations.data[i];
     if (allocation->kind == ALLOCATION_CONSTANT) {
-      add_constant(&live, &model, of_allocation[i], allocation);
-    } else if (of_allocation[i] != NO_ID) {
-      add_live(&live, &model, of_allocation[i], allocation->bytes);
+      add_constant(&live, &model, model.of_allocation[i], allocation);
+    } else if (model.of_allocation[i] != NO_ID) {
+      add_live(&live, &model, model.of_allocation[i], held_bytes(&model, i));
     }
   }
-  for (BufferId buffer = 0; buffer < buffers->num_buffers; buffer++) {
-    if (of_buffer[buffer] == NO_ID) continue;
-    add_live(&live, &model, of_buffer[buffer], flow->values.data[of_buffer[buffer]].bytes);
+  for (BufferId buffer = 0; buffer < model.heap.values.buffers.num_buffers; buffer++) {
+    ValueId value = model.of_buffer[buffer];
+    if (value != NO_ID) add_live(&live, &model, value, flow->values.data[value].bytes);
   }
   live_set_sort(&live);
   arena_free(arena);
