@@ -53,13 +53,37 @@ WeightedCost cost_total_weighted(const Module *module, const CostTable *table,
                                  const DeviceProfile *profile, int64_t default_trip_count,
                                  Arena *scratch);
 
-/* Modelled seconds of one instruction on the device, callees of control flow not included: the
+/* How often the instructions of each computation run, by CompId: once in the entry; 0 for what does
+ * not run by itself, and for branches that are not the dearest. Weights of cost_total_weighted. */
+double *cost_runs(const Module *module, const CostTable *table, const DeviceProfile *profile,
+                  int64_t default_trip_count, Arena *out, Arena *scratch);
+
+/* What an instruction's time is due to most. */
+typedef enum CostBound {
+  BOUND_NOTHING, /* it does not run */
+  BOUND_COMPUTE,
+  BOUND_TRANSCENDENTALS,
+  BOUND_MEMORY,
+  BOUND_LINK,   /* between devices, or to the host */
+  BOUND_LAUNCH, /* of its kernel */
+} CostBound;
+
+typedef struct ModelledTime {
+  double seconds;
+  CostBound bound;
+} ModelledTime;
+
+/* Modelled time of one instruction on the device, callees of control flow not included: the
  * roofline max(flops / peak of its type, transcendentals / rate, bytes / bandwidth) plus the fixed
  * cost of a kernel. Dots, convolutions and fusions that mostly are one run at the matrix rate;
  * collectives and copies from or to the host's memory at the rate of their link; a custom call, of
  * which nothing is known, takes the time that its operands and its result take. 0 for what does not
  * run: parameters, constants, tuples, get-tuple-elements, bitcasts, barriers, the second halves of
  * asynchronous pairs. */
+ModelledTime cost_time(const Module *module, const CostTable *table, const DeviceProfile *profile,
+                       InstId id);
+
+/* The same, the seconds alone. */
 double cost_seconds(const Module *module, const CostTable *table, const DeviceProfile *profile,
                     InstId id);
 

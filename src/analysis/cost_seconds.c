@@ -1,14 +1,5 @@
-/* Modelled time: a roofline per instruction, and sums over everything that runs.
- *
- * The figures are for comparing one order or one recomputation with another on the same module, not
- * for predicting a wall clock: nothing overlaps here, and nothing is fused that the module does not
- * fuse. */
-#include <float.h>
-
-#include "analysis/call_graph.h"
+/* Modelled time: a roofline per instruction. */
 #include "analysis/cost_internal.h"
-
-/* ---- one instruction ---- */
 
 static bool is_matrix_product(Opcode opcode) {
   switch (opcode) {
@@ -111,16 +102,16 @@ static double link_rate(const Module *module, const DeviceProfile *profile, Inst
 
 /* A link is crossed once by what is both read and written. What an unknown custom call does, it
  * does at least to its operands and its result. */
-static double transfer_seconds(const Module *module, const DeviceProfile *profile, InstId id,
-                               int64_t bytes) {
+static ModelledTime transfer_time(const Module *module, const DeviceProfile *profile, InstId id,
+                                  int64_t bytes) {
   if (bytes < 0) bytes = cost_default_bytes(module, id);
   double rate = link_rate(module, profile, id);
-  if (rate > 0) return (double)bytes / 2 / rate;
-  return (double)bytes / profile->memory_bandwidth;
+  if (rate > 0) return (ModelledTime){(double)bytes / 2 / rate, BOUND_LINK};
+  return (ModelledTime){(double)bytes / profile->memory_bandwidth, BOUND_MEMORY};
 }
 
-static double larger(double a, double b) {
-  return a > b ? a : b;
+static ModelledTime longer(ModelledTime time, double seconds, CostBound bound) {
+  return seconds > time.seconds ? (ModelledTime){seconds, bound} : time;
 }
 
 /* An instruction that is younger than the table, and was made from nothing, moves its bytes: a
@@ -131,110 +122,25 @@ static Cost timed_cost(const Module *module, const CostTable *table, InstId id) 
   return (Cost){.bytes = cost_default_bytes(module, id)};
 }
 
-double cost_seconds(const Module *module, const CostTable *table, const DeviceProfile *profile,
-                    InstId id) {
-  if (runs_nothing((Opcode)inst_get(module, id)->opcode)) return 0;
+ModelledTime cost_time(const Module *module, const CostTable *table, const DeviceProfile *profile,
+                       InstId id) {
+  if (runs_nothing((Opcode)inst_get(module, id)->opcode)) return (ModelledTime){0};
   Cost cost = timed_cost(module, table, id);
-  if (cost.flops == 0 && cost.transcendentals == 0 && cost.bytes == 0) return 0;
+  if (cost.flops == 0 && cost.transcendentals == 0 && cost.bytes == 0) return (ModelledTime){0};
   InstId known = cost_known_inst(module, table, id);
   ElementType matrix = known == NO_ID ? NUM_TYPES : (ElementType)table->matrix_types[known];
   double peak =
       matrix == NUM_TYPES ? profile->vector_flops[vector_type(module, id)] : profile->flops[matrix];
-  double seconds = transfer_seconds(module, profile, id, cost.bytes);
-  seconds = larger(seconds, (double)cost.flops / peak);
-  seconds = larger(seconds, (double)cost.transcendentals / profile->transcendentals);
-  return seconds + profile->kernel_seconds;
+  ModelledTime time = transfer_time(module, profile, id, cost.bytes);
+  time = longer(time, (double)cost.flops / peak, BOUND_COMPUTE);
+  time =
+      longer(time, (double)cost.transcendentals / profile->transcendentals, BOUND_TRANSCENDENTALS);
+  if (profile->kernel_seconds > time.seconds) time.bound = BOUND_LAUNCH;
+  time.seconds += profile->kernel_seconds;
+  return time;
 }
 
-/* ---- everything that runs ---- */
-
-static void add_weighted(WeightedCost *sum, WeightedCost cost, double weight) {
-  sum->flops += cost.flops * weight;
-  sum->transcendentals += cost.transcendentals * weight;
-  sum->bytes += cost.bytes * weight;
-  sum->seconds += cost.seconds * weight;
-}
-
-typedef struct Weighing {
-  const Module *module;
-  const CostTable *table;
-  const DeviceProfile *profile;
-  double default_trips;
-  WeightedCost *comps; /* by CompId */
-  Arena *scratch;
-} Weighing;
-
-static WeightedCost own_cost(const Weighing *weighing, InstId id) {
-  Cost cost = cost_of_inst(weighing->module, weighing->table, id, weighing->scratch);
-  double seconds = 0;
-  if (weighing->profile) {
-    seconds = cost_seconds(weighing->module, weighing->table, weighing->profile, id);
-  }
-  return (WeightedCost){.flops = (double)cost.flops,
-                        .transcendentals = (double)cost.transcendentals,
-                        .bytes = (double)cost.bytes,
-                        .seconds = seconds};
-}
-
-static double trip_count(const Weighing *weighing, InstId id) {
-  int64_t trips = id < weighing->table->num_insts ? weighing->table->trip_counts[id]
-                                                  : while_trip_count(weighing->module, id);
-  return trips < 0 ? weighing->default_trips : (double)trips;
-}
-
-/* The branch that takes longest, of equals the one with the most flops, of equals the first. */
-static WeightedCost dearest_branch(const Weighing *weighing, InstId id) {
-  WeightedCost best = {.seconds = -DBL_MAX};
-  for (uint32_t i = 0; i < inst_get(weighing->module, id)->num_callees; i++) {
-    WeightedCost branch = weighing->comps[inst_callees(weighing->module, id)[i]];
-    if (branch.seconds > best.seconds ||
-        (branch.seconds == best.seconds && branch.flops > best.flops)) {
-      best = branch;
-    }
-  }
-  return best;
-}
-
-static void add_inst(const Weighing *weighing, WeightedCost *sum, InstId id) {
-  const Instruction *inst = inst_get(weighing->module, id);
-  const CompId *callees = inst_callees(weighing->module, id);
-  if (inst->num_callees == 0) {
-    add_weighted(sum, own_cost(weighing, id), 1);
-    return;
-  }
-  switch (inst->opcode) {
-    case OPCODE_CALL:
-    case OPCODE_ASYNC_START: add_weighted(sum, weighing->comps[callees[0]], 1); break;
-    case OPCODE_WHILE:
-      for (uint32_t i = 0; i < inst->num_callees; i++) {
-        add_weighted(sum, weighing->comps[callees[i]], trip_count(weighing, id));
-      }
-      break;
-    case OPCODE_CONDITIONAL: add_weighted(sum, dearest_branch(weighing, id), 1); break;
-    default: add_weighted(sum, own_cost(weighing, id), 1); break;
-  }
-}
-
-WeightedCost cost_total_weighted(const Module *module, const CostTable *table,
-                                 const DeviceProfile *profile, int64_t default_trip_count,
-                                 Arena *scratch) {
-  ArenaMark mark = arena_mark(scratch);
-  uint32_t num_comps = module->comps.len;
-  Weighing weighing = {.module = module,
-                       .table = table,
-                       .profile = profile,
-                       .default_trips = (double)default_trip_count,
-                       .comps = arena_zarray(scratch, WeightedCost, num_comps),
-                       .scratch = scratch};
-  const CompId *order = comps_post_order(module, scratch, scratch);
-  for (uint32_t i = 0; i < num_comps; i++) {
-    for (uint32_t k = 0; k < comp_num_insts(module, order[i]); k++) {
-      InstId id = comp_inst(module, order[i], k);
-      if (inst_get(module, id)->flags & INST_DEAD) continue;
-      add_inst(&weighing, &weighing.comps[order[i]], id);
-    }
-  }
-  WeightedCost total = weighing.comps[module->entry];
-  arena_reset(scratch, mark);
-  return total;
+double cost_seconds(const Module *module, const CostTable *table, const DeviceProfile *profile,
+                    InstId id) {
+  return cost_time(module, table, profile, id).seconds;
 }
