@@ -510,7 +510,8 @@ typedef struct rh_pack_options {
 
 typedef struct rh_pack_result {
   int64_t height_bytes;      /* the highest end of a buffer: what the memory must have */
-  int64_t lower_bound_bytes; /* of what lives at one time the most: no packing is lower */
+  int64_t lower_bound_bytes; /* no packing is lower: what lives at one time at most, with padding to
+                                what all alignments have in common */
   bool is_optimal;           /* proven: no packing is lower than this one */
   uint64_t num_steps;
   double seconds;

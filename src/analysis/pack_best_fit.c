@@ -333,13 +333,12 @@ static void place(BestFit *fit, uint32_t buffer) {
 }
 
 static BestFit begin(const PackSections *sections, Arena *arena) {
-  BestFit fit = {.sections = sections, .arena = arena, .num_leaves = 1};
+  BestFit fit = {
+      .sections = sections, .arena = arena, .num_leaves = 1, .granule = sections->granule};
   while (fit.num_leaves < sections->num_sections)
     fit.num_leaves *= 2;
   fit.nodes = arena_zarray(arena, Node, (size_t)fit.num_leaves * 2);
   *vec_push(arena, &fit.lists) = (Runs){.data = NULL};
-  for (uint32_t i = 0; i < sections->problem->num_buffers; i++)
-    fit.granule = common_divisor(sections->problem->buffers[i].alignment, fit.granule);
   return fit;
 }
 

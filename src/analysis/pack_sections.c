@@ -67,6 +67,28 @@ static uint32_t join_spans(PackSpan *spans, uint32_t count) {
   return num_joined;
 }
 
+static int64_t common_granule(const PackProblem *problem) {
+  int64_t granule = 0;
+  for (uint32_t i = 0; i < problem->num_buffers; i++)
+    granule = common_divisor(problem->buffers[i].alignment, granule);
+  return granule ? granule : 1;
+}
+
+/* By section, and one more: the bytes of what lives there, each rounded up. */
+static int64_t *sum_live(const PackSections *sections, int64_t granule, Arena *out) {
+  int64_t *change = arena_zarray(out, int64_t, (size_t)sections->num_sections + 1);
+  for (uint32_t i = 0; i < sections->problem->num_buffers; i++) {
+    int64_t bytes = align_up(sections->problem->buffers[i].bytes, granule);
+    for (uint32_t k = sections->first_span[i]; k < sections->first_span[i + 1]; k++) {
+      change[sections->spans[k].begin] += bytes;
+      change[sections->spans[k].end] -= bytes;
+    }
+  }
+  for (uint32_t s = 1; s < sections->num_sections; s++)
+    change[s] += change[s - 1];
+  return change;
+}
+
 PackSections pack_sections_build(const PackProblem *problem, Arena *out, Arena *scratch) {
   PackSections sections = {.problem = problem};
   sections.spans = arena_array(out, PackSpan, problem->num_ranges);
@@ -87,26 +109,46 @@ PackSections pack_sections_build(const PackProblem *problem, Arena *out, Arena *
   sections.first_span[problem->num_buffers] = num_spans;
   arena_reset(scratch, mark);
 
-  int64_t *change = arena_zarray(out, int64_t, (size_t)sections.num_sections + 1);
-  for (uint32_t i = 0; i < problem->num_buffers; i++) {
-    for (uint32_t k = sections.first_span[i]; k < sections.first_span[i + 1]; k++) {
-      change[sections.spans[k].begin] += problem->buffers[i].bytes;
-      change[sections.spans[k].end] -= problem->buffers[i].bytes;
-    }
-  }
-  for (uint32_t s = 1; s < sections.num_sections; s++)
-    change[s] += change[s - 1];
-  sections.live_bytes = change;
+  sections.granule = common_granule(problem);
+  sections.live_bytes = sum_live(&sections, 1, out);
+  sections.taken_bytes =
+      sections.granule > 1 ? sum_live(&sections, sections.granule, out) : sections.live_bytes;
   return sections;
 }
 
-int64_t pack_lower_bound(const PackSections *sections) {
-  int64_t bound = 0;
-  for (uint32_t s = 0; s < sections->num_sections; s++) {
-    if (sections->live_bytes[s] > bound) bound = sections->live_bytes[s];
+/* ---- bounds ---- */
+
+/* What rounding adds to one of the buffers that live in a section, at most. */
+static int64_t largest_padding(const PackSections *sections, uint32_t section) {
+  int64_t largest = 0;
+  for (uint32_t i = 0; i < sections->problem->num_buffers; i++) {
+    int64_t bytes = sections->problem->buffers[i].bytes;
+    int64_t padding = align_up(bytes, sections->granule) - bytes;
+    for (uint32_t k = sections->first_span[i]; k < sections->first_span[i + 1]; k++) {
+      PackSpan span = sections->spans[k];
+      if (span.begin <= section && section < span.end && padding > largest) largest = padding;
+    }
   }
-  return bound;
+  return largest;
 }
+
+int64_t pack_part_bound(const PackSections *sections, PackSpan part) {
+  if (part.begin == part.end) return 0;
+  int64_t bound = 0;
+  uint32_t fullest = part.begin;
+  for (uint32_t s = part.begin; s < part.end; s++) {
+    if (sections->live_bytes[s] > bound) bound = sections->live_bytes[s];
+    if (sections->taken_bytes[s] > sections->taken_bytes[fullest]) fullest = s;
+  }
+  int64_t taken = sections->taken_bytes[fullest] - largest_padding(sections, fullest);
+  return taken > bound ? taken : bound;
+}
+
+int64_t pack_lower_bound(const PackSections *sections) {
+  return pack_part_bound(sections, (PackSpan){0, sections->num_sections});
+}
+
+/* ---- parts ---- */
 
 uint32_t pack_sections_split(const PackSections *sections, PackSpan *parts, Arena *scratch) {
   ArenaMark mark = arena_mark(scratch);

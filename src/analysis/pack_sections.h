@@ -17,13 +17,19 @@ typedef struct PackSections {
   PackSpan *spans; /* of each buffer: apart from each other, in order; none when it has no bytes */
   uint32_t *first_span; /* by buffer, and one more */
   int64_t *live_bytes;  /* by section */
+  int64_t granule;      /* of all offsets: what the alignments have in common, at least 1 */
+  int64_t *taken_bytes; /* by section: what lives there, each rounded up to the granule */
 } PackSections;
 
 /* O(n log n) in the ranges. */
 PackSections pack_sections_build(const PackProblem *problem, Arena *out, Arena *scratch);
 
-/* No packing is lower: what lives at one time, at most. */
+/* No packing is lower: what lives at one time, at most, or what it takes when each but the highest
+ * is rounded up to the granule. O(n). */
 int64_t pack_lower_bound(const PackSections *sections);
+
+/* The same for the buffers of one part. */
+int64_t pack_part_bound(const PackSections *sections, PackSpan part);
 
 /* Parts of time that no buffer crosses, in order; returns how many, written to `parts`, which has
  * room for as many as there are sections. */

@@ -1,5 +1,6 @@
 #include "analysis/packing.h"
 
+#include "analysis/pack_sections.h"
 #include "pack_fixture.h"
 
 /* ---- the judge ---- */
@@ -46,6 +47,29 @@ START_TEST(judge_agrees_with_pairs) {
     }
   }
   ck_assert(packing_check(&fixture.problem, offsets, arena) == is_right);
+  arena_free(arena);
+}
+END_TEST
+
+/* ---- the bound ---- */
+
+/* Three at once of these sizes: each but the last takes a multiple of what alignments share. */
+START_TEST(bound_counts_padding) {
+  static const struct {
+    int64_t bytes[3], alignment[3], bound;
+  } rows[] = {
+      {{4, 4, 4}, {64, 64, 64}, 132}, {{64, 128, 1}, {64, 64, 64}, 193},
+      {{4, 4, 4}, {1, 64, 64}, 12},   {{60, 64, 64}, {64, 64, 64}, 188},
+      {{5, 5, 0}, {6, 4, 8}, 11},     {{0, 0, 0}, {64, 64, 64}, 0},
+  };
+  Arena *arena = arena_new(NULL);
+  PackFixture fixture = {.problem = {0}};
+  for (int i = 0; i < 3; i++)
+    add_buffer(&fixture, rows[_i].bytes[i], 0, 5, rows[_i].alignment[i]);
+  add_buffer(&fixture, 4, 5, 6, 64);
+  PackSections sections = pack_sections_build(&fixture.problem, arena, arena);
+  int64_t bound = pack_lower_bound(&sections), wanted = rows[_i].bound > 4 ? rows[_i].bound : 4;
+  ck_assert_msg(bound == wanted, "row %d: %d", _i, (int)bound);
   arena_free(arena);
 }
 END_TEST
@@ -133,6 +157,7 @@ int main(void) {
   TCase *cases = tcase_create("packing");
   tcase_add_loop_test(cases, judge_finds_what_is_wrong, 0, 10);
   tcase_add_loop_test(cases, judge_agrees_with_pairs, 0, 200);
+  tcase_add_loop_test(cases, bound_counts_padding, 0, 6);
   tcase_add_loop_test(cases, packings_are_right, 0, 80);
   tcase_add_loop_test(cases, best_is_the_lowest, 0, 300);
   tcase_add_loop_test(cases, proofs_hold_with_mixed_alignment, 0, 100);
