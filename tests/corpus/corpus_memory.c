@@ -5,7 +5,8 @@
  * constants and temporaries take.
  *
  * corpus/scheduled has orders of larger steps, with the size of the heap that XLA's best fit packs,
- * in the order of sizes, when parameters and results are in it, too. */
+ * in the order of sizes, when parameters and results are in it, too. What it loses of the heap of
+ * temporaries the search gets back. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -307,6 +308,68 @@ START_TEST(heap_equals_xla) {
 }
 END_TEST
 
+/* Bytes of the heaps of temporaries that are never in use at once. */
+static int64_t lost_bytes(rh_module *module, const char *packing) {
+  rh_pack_options options = RH_PACK_OPTIONS_INIT;
+  ck_assert_int_eq(rh_set_packing(module, packing, options.max_steps, NULL), RH_OK);
+  Analysis analysis;
+  analyze(&analysis, module);
+  BufferAssignment got = assign(&analysis);
+  int64_t most = 0;
+  for (LogicalTime time = 0; time < analysis.ranges.num_times; time++) {
+    if (got.heap_bytes_at[time] > most) most = got.heap_bytes_at[time];
+  }
+  analysis_free(&analysis);
+  return got.heap_bytes - most;
+}
+
+/* What is left is padding of small buffers to the alignment. */
+static const struct {
+  const char *model;
+  int64_t of_xla, of_best;
+} lost_rows[] = {
+    {"deepseek2_16b", INT64_C(54959922176), 0},
+    {"efficientnet", 9818240, 128},
+    {"gpt_j_6b", 48, 48},
+    {"llama3_8b", INT64_C(13295943680), 0},
+    {"resnet50", 38535168, 0},
+    {"vit", 38535228, 0},
+};
+
+START_TEST(best_loses_nothing) {
+  static const char *const names[] = {"scheduled/%s.hlo", "train/%s_jit_train_step.hlo"};
+  const char *model = lost_rows[_i].model;
+  for (int i = 0; i < (corpus_is_slow_build() ? 1 : 2); i++) {
+    char name[200];
+    snprintf(name, sizeof name, names[i], model);
+    CorpusModule loaded = corpus_load(name);
+    rh_module *module = loaded.module, *scheduled = NULL;
+    if (i == 1) ck_assert_int_eq(rh_schedule(loaded.module, NULL, &scheduled, NULL), RH_OK);
+    if (scheduled) module = scheduled;
+    int64_t of_xla = lost_bytes(module, "xla"), of_best = lost_bytes(module, "best");
+    ck_assert_msg(of_xla == lost_rows[_i].of_xla && of_best == lost_rows[_i].of_best,
+                  "%s: xla loses %" PRId64 ", best %" PRId64, name, of_xla, of_best);
+    if (scheduled) rh_module_free(scheduled);
+    corpus_unload(&loaded);
+  }
+}
+END_TEST
+
+START_TEST(best_loses_nothing_of_small_steps) {
+  enum { PADDING = 256 };
+  for (int i = 0; i < 2 * NUM_STEPS; i++) {
+    char name[200];
+    snprintf(name, sizeof name, "memory/%s/%s/post_scheduler.hlo", orders[i / NUM_STEPS],
+             steps[i % NUM_STEPS]);
+    CorpusModule loaded = corpus_load(name);
+    int64_t of_xla = lost_bytes(loaded.module, "xla"), of_best = lost_bytes(loaded.module, "best");
+    ck_assert_msg(of_best <= of_xla && of_best < PADDING,
+                  "%s: xla loses %" PRId64 ", best %" PRId64, name, of_xla, of_best);
+    corpus_unload(&loaded);
+  }
+}
+END_TEST
+
 int main(void) {
   if (!corpus_is_there()) return EXIT_SKIPPED;
   Suite *suite = suite_create("corpus_memory");
@@ -315,6 +378,8 @@ int main(void) {
   tcase_add_loop_test(tc, assignment_equals_xla, 0, 2 * NUM_STEPS);
   tcase_add_loop_test(tc, assignment_with_barriers_is_near, 0, 2);
   tcase_add_loop_test(tc, heap_equals_xla, 0, NUM_MODELS * NUM_SCHEDULERS);
+  tcase_add_loop_test(tc, best_loses_nothing, 0, NUM_MODELS);
+  tcase_add_test(tc, best_loses_nothing_of_small_steps);
   suite_add_tcase(suite, tc);
   return run_suite(suite);
 }

@@ -8,8 +8,8 @@
 
 static const int64_t CAPACITY_BYTES = 1 << 20;
 
-/* How many instances there are; a letter each. */
-enum { NUM_INSTANCES = 11 };
+/* How many instances there are, a letter each; and what none of them takes. */
+enum { NUM_INSTANCES = 11, MANY_STEPS = 100000000 };
 
 static rh_live_ranges *read_instance(int index, char **text) {
   char name[40];
@@ -31,6 +31,7 @@ static int64_t height_by(const rh_live_ranges *ranges, const char *packing, int6
   int64_t *offsets = calloc(count, sizeof *offsets);
   rh_pack_result result;
   ck_assert_int_eq(rh_pack(list, count, &options, offsets, &result, NULL), wanted);
+  ck_assert_uint_lt(result.num_steps, MANY_STEPS);
   for (size_t i = 0; i < count; i++) {
     ck_assert(offsets[i] >= 0 && offsets[i] + list[i].bytes <= result.height_bytes);
     for (size_t k = 0; k < i; k++) {
