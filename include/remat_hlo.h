@@ -420,6 +420,59 @@ typedef struct rh_cost {
 RH_API rh_status rh_measure_cost(const rh_module *module, const rh_profile *profile,
                                  int64_t default_trip_count, rh_cost *cost, rh_diags *diags);
 
+/* ---- where the time goes ---- */
+
+/* What takes part in the cost of a module: one instruction, or all that have something in common.
+ * Figures are weighted: times how often each runs. */
+typedef struct rh_cost_share {
+  rh_text name; /* as in rh_sum; of a scope the end of its path; valid UTF-8, empty when unknown */
+  int64_t line; /* of a source, else 0 */
+  uint64_t num_instructions;
+  double flops, transcendentals, bytes_accessed; /* XLA's -1 of custom calls counts as 0 */
+  double seconds;                                /* modelled */
+  double memory_seconds; /* of them: of instructions that the memory's bandwidth bounds */
+} rh_cost_share;
+
+typedef struct rh_cost_shares {
+  const rh_cost_share *list; /* longest first */
+  size_t len;
+} rh_cost_shares;
+
+typedef struct rh_cost_instruction {
+  rh_cost_share share; /* its name is the instruction's */
+  rh_text opcode, shape, computation, op_name, source_file;
+  int64_t source_line; /* 0 = not known */
+  double runs;         /* how often */
+  const char *bound;   /* `compute`, `transcendentals`, `memory`, `link`, `launch` */
+} rh_cost_instruction;
+
+/* A scope of names of operations, as rh_scope. */
+typedef struct rh_cost_scope {
+  rh_cost_share share;
+  rh_text path;
+  uint32_t depth;
+} rh_cost_scope;
+
+typedef struct rh_cost_report {
+  rh_text module;
+  const char *device;
+  rh_cost_share total;
+  uint64_t num_unknown_loops;       /* whose trip count the text does not tell */
+  uint64_t num_unknown_calls;       /* custom calls: only the bytes that go in and out are known */
+  rh_cost_shares sums[RH_NUM_SUMS]; /* none by category */
+  const rh_cost_instruction *instructions; /* that take time, longest first */
+  size_t num_instructions;
+  const rh_cost_scope *scopes; /* a tree: each behind its parent, siblings by time */
+  size_t num_scopes;
+} rh_cost_report;
+
+/* Explains a module's modelled time on a device. `*report` is to be freed before the module and the
+ * profile are. O(n log n). */
+RH_API rh_status rh_cost_report_make(const rh_module *module, const rh_profile *profile,
+                                     int64_t default_trip_count, rh_cost_report **report,
+                                     rh_diags *diags);
+RH_API void rh_cost_report_free(rh_cost_report *report);
+
 /* ---- rematerialization ---- */
 
 typedef enum rh_emit {

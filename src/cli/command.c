@@ -44,6 +44,11 @@ static const Command commands[] = {
      "find offsets for buffers whose live ranges are given",
      "Reads live ranges (CSV: id,lower,upper,size) and writes them with a column `offset`: where\n"
      "each buffer lies in one memory, so that no two overlap and the highest end is low.\n"},
+    {"cost", FOR_COST, cmd_cost, 1, 1, "cost FILE [OPTION...]",
+     "show where the time goes, as a device profile models it",
+     "Shows the flops, transcendentals, bytes and modelled seconds of the HLO text in FILE, loops\n"
+     "times their trip counts, by opcode, by source line, by scope and by instruction, and what\n"
+     "they are bound by.\n"},
     {"list", FOR_LIST, cmd_list, 0, 0, "list [OPTION...]",
      "schedulers, algorithms, memory models, packings, targets and devices",
      "Lists what the options --scheduler, --algorithm, --memory-model, --packing, --target and\n"

@@ -12,6 +12,7 @@ rh_status cmd_check(const Options *options);
 rh_status cmd_print(const Options *options);
 rh_status cmd_fmt(const Options *options);
 rh_status cmd_pack(const Options *options);
+rh_status cmd_cost(const Options *options);
 rh_status cmd_list(const Options *options);
 
 /* Runs the subcommand that the command line names; a first argument that is a file means `remat`.

@@ -61,7 +61,7 @@ typedef struct Options {
   bool no_metadata;
   bool strip_locations;
   bool strict;
-  const char *packing; /* NULL = what the command takes without */
+  const char *packing;    /* NULL = what the command takes without */
   int64_t capacity_bytes; /* -1 = none */
   int64_t max_steps;
   double time_limit;      /* seconds, 0 = none */
@@ -90,7 +90,8 @@ enum {
   FOR_FMT = 1 << 5,
   FOR_PACK = 1 << 6,
   FOR_REPORT = 1 << 7,
-  FOR_ALL = (1 << 8) - 1,
+  FOR_COST = 1 << 8,
+  FOR_ALL = (1 << 9) - 1,
   FOR_FILES = FOR_ALL & ~FOR_LIST, /* that read files */
 };
 

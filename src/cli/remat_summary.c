@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "remat_job.h"
+#include "terminal.h"
 
 enum { MAX_SHOWN_BUFFERS = 8 };
 
@@ -31,24 +32,6 @@ const char *emit_word(rh_emit emit) {
 /* ---- rows ---- */
 
 typedef void (*format_fn)(double value, char text[RH_FORMAT_CHARS]);
-
-static void format_seconds(double seconds, char text[RH_FORMAT_CHARS]) {
-  if (seconds >= 1) {
-    snprintf(text, RH_FORMAT_CHARS, "%.3f s", seconds);
-  } else if (seconds >= 1e-3) {
-    snprintf(text, RH_FORMAT_CHARS, "%.3f ms", seconds * 1e3);
-  } else {
-    snprintf(text, RH_FORMAT_CHARS, "%.3f us", seconds * 1e6);
-  }
-}
-
-static void format_rate(double count, char text[RH_FORMAT_CHARS]) {
-  static const char *const units[] = {"", " K", " M", " G", " T", " P", " E"};
-  int unit = 0;
-  for (; unit < 6 && count >= 1000; unit++)
-    count /= 1000;
-  snprintf(text, RH_FORMAT_CHARS, unit ? "%.2f%s" : "%.0f%s", count, units[unit]);
-}
 
 static void print_row(const char *label, const char *before, const char *after, double was,
                       double is, FILE *out) {
@@ -109,11 +92,12 @@ static void print_table(const RematJob *job, FILE *out) {
     print_bytes_row("constants", before->memory.constant_bytes, after->memory.constant_bytes, out);
   }
   print_count_row("instructions", before->info.num_instructions, after->info.num_instructions, out);
-  print_number_row("flops", before->cost.flops_weighted, after->cost.flops_weighted, format_rate,
+  print_number_row("flops", before->cost.flops_weighted, after->cost.flops_weighted, text_of_rate,
                    out);
   print_number_row("bytes accessed", before->cost.bytes_accessed_weighted,
-                   after->cost.bytes_accessed_weighted, format_rate, out);
-  print_number_row("modelled time", before->cost.seconds, after->cost.seconds, format_seconds, out);
+                   after->cost.bytes_accessed_weighted, text_of_rate, out);
+  print_number_row("modelled time", before->cost.seconds, after->cost.seconds, text_of_seconds,
+                   out);
 }
 
 static void print_bound(const RematJob *job, FILE *out) {
@@ -167,7 +151,7 @@ void job_print_summary(const RematJob *job, FILE *out) {
   print_verdict(job, out);
   print_blocking(job, out);
   char elapsed[RH_FORMAT_CHARS];
-  format_seconds(seconds_now() - job->start_seconds, elapsed);
+  text_of_seconds(seconds_now() - job->start_seconds, elapsed);
   if (job->num_written) fputs("\n", out);
   for (int i = 0; i < job->num_written; i++)
     fprintf(out, "  wrote %s\n", job->written[i]);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "report_job.h"
+#include "scope_rows.h"
 
 static void print_figure(const char *label, int64_t bytes, FILE *out) {
   char text[RH_FORMAT_CHARS];
@@ -127,57 +128,30 @@ static void print_sums(const rh_report *report, rh_sum_kind kind, const char *ti
 
 /* ---- scopes ---- */
 
-static bool has_one_child(const rh_report *report, size_t index) {
-  const rh_scope *scope = &report->scopes[index];
-  return index + 1 < report->num_scopes && scope[1].depth == scope->depth + 1 &&
-         scope[1].num_values == scope->num_values;
+typedef struct ScopeTable {
+  Table table;
+  const rh_report *report;
+} ScopeTable;
+
+static void add_scope(void *context, size_t index, int depth, rh_text label) {
+  ScopeTable *scopes = context;
+  const rh_scope *scope = &scopes->report->scopes[index];
+  add_sizes(&scopes->table, scope->bytes, scope->num_values, scopes->report);
+  table_format(&scopes->table, "%*s%.*s", 2 * depth, "", (int)label.length, label.data);
 }
 
-static int by_bytes(const void *pa, const void *pb) {
-  int64_t a = *(const int64_t *)pa, b = *(const int64_t *)pb;
-  return (a < b) - (a > b);
-}
-
-/* How large a scope must be to be among the `top` largest, chains of one counted once. */
-static int64_t scope_threshold(const rh_report *report, size_t top) {
-  int64_t *bytes = malloc((report->num_scopes + 1) * sizeof *bytes), threshold = 0;
-  if (!bytes) return 0;
-  size_t len = 0;
-  for (size_t i = 0; i < report->num_scopes; i++) {
-    if (!has_one_child(report, i)) bytes[len++] = report->scopes[i].bytes;
-  }
-  qsort(bytes, len, sizeof *bytes, by_bytes);
-  if (len > top) threshold = bytes[top - 1];
-  free(bytes);
-  return threshold;
-}
-
-/* The largest scopes as du shows directories; what has one child only is one line with it. */
 static void print_scopes(const rh_report *report, size_t top, const Terminal *terminal) {
-  enum { MAX_DEPTH = 64 };
-  Table table = sums_table("scope of op_name");
-  int64_t threshold = scope_threshold(report, top);
-  int depth_of[MAX_DEPTH] = {0}; /* of a child, by the depth of its parent */
-  size_t num_rows = 0;
-  for (size_t i = 0; i < report->num_scopes && num_rows < 2 * top; i++) {
+  ScopeTable scopes = {.table = sums_table("scope of op_name"), .report = report};
+  ScopeItem *items = calloc(report->num_scopes + 1, sizeof *items);
+  for (size_t i = 0; items && i < report->num_scopes; i++) {
     const rh_scope *scope = &report->scopes[i];
-    if (scope->bytes < threshold) continue;
-    int depth = scope->depth ? depth_of[(scope->depth - 1) % MAX_DEPTH] : 0;
-    const char *begin = scope->name.data;
-    size_t skipped = scope->path.length - scope->name.length;
-    for (; has_one_child(report, i); i++) {
-      depth_of[report->scopes[i].depth % MAX_DEPTH] = depth + 1;
-    }
-    const rh_scope *last = &report->scopes[i];
-    depth_of[last->depth % MAX_DEPTH] = depth + 1;
-    if (last != scope) begin = last->path.data + skipped;
-    add_sizes(&table, scope->bytes, scope->num_values, report);
-    table_format(&table, "%*s%.*s", 2 * depth, "",
-                 (int)(last != scope ? last->path.length - skipped : scope->name.length), begin);
-    num_rows++;
+    items[i] = (ScopeItem){scope->path, scope->name, scope->depth, (double)scope->bytes,
+                           scope->num_values};
   }
+  if (items) scope_rows_visit(items, report->num_scopes, top, add_scope, &scopes);
+  free(items);
   fputc('\n', terminal->out);
-  table_print(&table, terminal);
+  table_print(&scopes.table, terminal);
 }
 
 /* ---- the live set ---- */

@@ -113,6 +113,24 @@ void table_source(Table *table, rh_text file, int64_t line) {
   free(text);
 }
 
+void text_of_seconds(double seconds, char text[RH_FORMAT_CHARS]) {
+  if (seconds >= 1) {
+    snprintf(text, RH_FORMAT_CHARS, "%.3f s", seconds);
+  } else if (seconds >= 1e-3) {
+    snprintf(text, RH_FORMAT_CHARS, "%.3f ms", seconds * 1e3);
+  } else {
+    snprintf(text, RH_FORMAT_CHARS, "%.3f us", seconds * 1e6);
+  }
+}
+
+void text_of_rate(double count, char text[RH_FORMAT_CHARS]) {
+  static const char *const units[] = {"", " K", " M", " G", " T", " P", " E"};
+  int unit = 0;
+  for (; unit < 6 && count >= 1000; unit++)
+    count /= 1000;
+  snprintf(text, RH_FORMAT_CHARS, unit ? "%.2f%s" : "%.0f%s", count, units[unit]);
+}
+
 /* ---- layout ---- */
 
 /* Characters of UTF-8, each taken for a column. */

@@ -24,6 +24,10 @@ void terminal_text(const Terminal *terminal, size_t indent, rh_text text);
 /* `file:line`, only the file when no line is known, to be freed; NULL when no file is. */
 char *source_text(rh_text file, int64_t line);
 
+/* `1.250 ms`; `9.41 G`. */
+void text_of_seconds(double seconds, char text[RH_FORMAT_CHARS]);
+void text_of_rate(double count, char text[RH_FORMAT_CHARS]);
+
 /* ---- tables ---- */
 
 typedef struct Column {

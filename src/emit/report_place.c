@@ -72,6 +72,18 @@ static InstId behind_form(const Places *places, InstId id) {
   }
 }
 
+/* The last instruction of a fusion that has a place, itself when none does. */
+static InstId place_of_fused(const Places *places, InstId fusion) {
+  const Module *module = places->module;
+  CompId comp = inst_callees(module, fusion)[0];
+  for (uint32_t i = comp_num_insts(module, comp); i-- > 0;) {
+    InstId id = comp_inst(module, comp, i);
+    bool is_given = inst_get(module, id)->opcode == OPCODE_PARAMETER;
+    if (!is_given && has_place(module, id)) return id;
+  }
+  return fusion;
+}
+
 static InstId place_of_inst(Places *places, InstId id) {
   InstId *found = &places->of_inst[id];
   if (*found != NO_ID) return *found;
@@ -80,10 +92,11 @@ static InstId place_of_inst(Places *places, InstId id) {
   for (int step = 0; step < MAX_STEPS && at != NO_ID; step++) {
     if (has_place(places->module, at)) {
       *found = at;
-      break;
+      return at;
     }
     at = behind_form(places, at);
   }
+  if (inst_get(places->module, id)->opcode == OPCODE_FUSION) *found = place_of_fused(places, id);
   return *found;
 }
 

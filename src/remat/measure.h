@@ -2,12 +2,16 @@
 #ifndef REMAT_HLO_REMAT_MEASURE_H
 #define REMAT_HLO_REMAT_MEASURE_H
 
+#include "analysis/device_profile.h"
 #include "analysis/memory_model.h"
 #include "ir/handle.h"
 
 /* The model, if there is one of this name and the module can be measured. */
 rh_status find_model(const rh_module *module, const char *name, const MemoryModel **model,
                      rh_diags *diags);
+
+/* The device of a profile. */
+const DeviceProfile *profile_of(const rh_profile *profile);
 
 /* A profile's figures, without the lower bound and without names. */
 rh_memory memory_of_profile(const MemoryProfile *profile);

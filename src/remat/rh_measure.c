@@ -151,6 +151,10 @@ void rh_profile_free(rh_profile *profile) {
   if (profile) arena_free(profile->arena);
 }
 
+const DeviceProfile *profile_of(const rh_profile *profile) {
+  return &profile->profile;
+}
+
 const char *rh_profile_name(const rh_profile *profile) {
   return profile->profile.name;
 }

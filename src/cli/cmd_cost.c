@@ -1,0 +1,67 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "command.h"
+#include "cost_job.h"
+#include "device.h"
+
+static rh_status explain(CostJob *job, const rh_profile *profile) {
+  const Options *options = job->options;
+  rh_status status = load_module(options->files[0], options, &job->loaded);
+  if (status != RH_OK) return status;
+  status = rh_measure_cost(job->loaded.module, profile, options->trip_count, &job->cost,
+                           job->loaded.diags);
+  if (status == RH_OK) {
+    status = rh_cost_report_make(job->loaded.module, profile, options->trip_count, &job->report,
+                                 job->loaded.diags);
+  }
+  return load_report(&job->loaded, status);
+}
+
+static rh_status write_json(const CostJob *job) {
+  char *text = cost_json(job);
+  if (!text) return input_out_of_memory(&job->loaded.input);
+  Output output;
+  rh_status status = output_open(job->options->json, job->options, &output);
+  if (status == RH_OK) {
+    output_write(&output, text, strlen(text));
+    output_write(&output, "\n", 1);
+    status = output_close(&output, true);
+  }
+  free(text);
+  return status;
+}
+
+static rh_status write_csv(const CostJob *job) {
+  Output output;
+  rh_status status = output_open(job->options->csv, job->options, &output);
+  if (status != RH_OK) return status;
+  cost_write_csv(job->report, &output);
+  return output_close(&output, true);
+}
+
+static rh_status run(const Options *options, const rh_profile *profile) {
+  CostJob job = {.options = options};
+  rh_status status = explain(&job, profile);
+  if (status == RH_OK && options->json) status = write_json(&job);
+  if (status == RH_OK && options->csv) status = write_csv(&job);
+  if (status == RH_OK && !options->quiet) {
+    bool is_taken = output_is_stdout(options->json) || output_is_stdout(options->csv);
+    Terminal terminal = terminal_of(is_taken ? stderr : stdout);
+    cost_print(&job, &terminal);
+  }
+  rh_cost_report_free(job.report);
+  load_free(&job.loaded);
+  return status;
+}
+
+rh_status cmd_cost(const Options *options) {
+  const char *outputs[] = {options->json, options->csv};
+  rh_status status = output_check(outputs, sizeof outputs / sizeof *outputs);
+  rh_profile *profile = NULL;
+  MessageForm form = (MessageForm)options->diagnostics;
+  if (status == RH_OK) status = device_load(options->device, form, &profile);
+  if (status == RH_OK) status = run(options, profile);
+  rh_profile_free(profile);
+  return status;
+}

@@ -1,0 +1,122 @@
+/* Modelled time for programs. The keys and columns are documented in the manual page. */
+#include <cjson/cJSON.h>
+#include <string.h>
+
+#include "cost_job.h"
+#include "csv.h"
+#include "json_text.h"
+
+static void add_text(cJSON *object, const char *key, rh_text text) {
+  if (text.length) {
+    json_add_text(object, key, text.data, text.length);
+  } else {
+    cJSON_AddNullToObject(object, key);
+  }
+}
+
+static void add_line(cJSON *object, int64_t line) {
+  if (line > 0) {
+    json_add_int(object, "source_line", line);
+  } else {
+    cJSON_AddNullToObject(object, "source_line");
+  }
+}
+
+static void add_figures(cJSON *object, const rh_cost_share *share) {
+  json_add_int(object, "instructions", (int64_t)share->num_instructions);
+  cJSON_AddNumberToObject(object, "flops", share->flops);
+  cJSON_AddNumberToObject(object, "transcendentals", share->transcendentals);
+  cJSON_AddNumberToObject(object, "bytes_accessed", share->bytes_accessed);
+  cJSON_AddNumberToObject(object, "seconds", share->seconds);
+  cJSON_AddNumberToObject(object, "memory_seconds", share->memory_seconds);
+}
+
+static void add_shares(cJSON *object, const char *key, const char *name, rh_cost_shares shares) {
+  cJSON *list = cJSON_AddArrayToObject(object, key);
+  for (size_t i = 0; i < shares.len; i++) {
+    cJSON *item = json_add_item(list);
+    add_text(item, name, shares.list[i].name);
+    if (strcmp(name, "source_file") == 0) add_line(item, shares.list[i].line);
+    add_figures(item, &shares.list[i]);
+  }
+}
+
+static void add_scopes(cJSON *object, const rh_cost_report *report) {
+  cJSON *list = cJSON_AddArrayToObject(object, "by_scope");
+  for (size_t i = 0; i < report->num_scopes; i++) {
+    cJSON *item = json_add_item(list);
+    add_text(item, "scope", report->scopes[i].path);
+    json_add_int(item, "depth", report->scopes[i].depth);
+    add_figures(item, &report->scopes[i].share);
+  }
+}
+
+static void add_instructions(cJSON *object, const rh_cost_report *report) {
+  cJSON *list = cJSON_AddArrayToObject(object, "by_instruction");
+  for (size_t i = 0; i < report->num_instructions; i++) {
+    const rh_cost_instruction *instruction = &report->instructions[i];
+    cJSON *item = json_add_item(list);
+    add_text(item, "name", instruction->share.name);
+    add_text(item, "opcode", instruction->opcode);
+    add_text(item, "shape", instruction->shape);
+    add_text(item, "computation", instruction->computation);
+    add_text(item, "op_name", instruction->op_name);
+    add_text(item, "source_file", instruction->source_file);
+    add_line(item, instruction->source_line);
+    cJSON_AddNumberToObject(item, "runs", instruction->runs);
+    cJSON_AddStringToObject(item, "bound", instruction->bound);
+    add_figures(item, &instruction->share);
+  }
+}
+
+char *cost_json(const CostJob *job) {
+  const rh_cost_report *report = job->report;
+  rh_module_info info = rh_get_info(job->loaded.module);
+  cJSON *object = cJSON_CreateObject();
+  const char *path = job->loaded.input.path;
+  json_add_text(object, "input", path, strlen(path));
+  json_add_text(object, "module", info.name.data, info.name.length);
+  cJSON_AddStringToObject(object, "profile", report->device);
+  json_add_int(object, "flops", job->cost.flops);
+  json_add_int(object, "transcendentals", job->cost.transcendentals);
+  json_add_int(object, "bytes_accessed", job->cost.bytes_accessed);
+  cJSON_AddNumberToObject(object, "flops_weighted", job->cost.flops_weighted);
+  cJSON_AddNumberToObject(object, "transcendentals_weighted", job->cost.transcendentals_weighted);
+  cJSON_AddNumberToObject(object, "bytes_accessed_weighted", job->cost.bytes_accessed_weighted);
+  cJSON_AddNumberToObject(object, "seconds", report->total.seconds);
+  cJSON_AddNumberToObject(object, "memory_seconds", report->total.memory_seconds);
+  json_add_int(object, "unknown_loops", (int64_t)report->num_unknown_loops);
+  json_add_int(object, "unknown_calls", (int64_t)report->num_unknown_calls);
+  add_shares(object, "by_opcode", "opcode", report->sums[RH_BY_OPCODE]);
+  add_shares(object, "by_source", "source_file", report->sums[RH_BY_SOURCE]);
+  add_shares(object, "by_computation", "computation", report->sums[RH_BY_COMPUTATION]);
+  add_scopes(object, report);
+  add_instructions(object, report);
+  char *text = cJSON_Print(object);
+  cJSON_Delete(object);
+  return text;
+}
+
+void cost_write_csv(const rh_cost_report *report, Output *output) {
+  csv_raw(output,
+          "name,opcode,shape,computation,op_name,source_file,source_line,bound,runs,flops,"
+          "transcendentals,bytes_accessed,seconds\n");
+  for (size_t i = 0; i < report->num_instructions; i++) {
+    const rh_cost_instruction *instruction = &report->instructions[i];
+    csv_text(output, instruction->share.name);
+    csv_next_text(output, instruction->opcode);
+    csv_next_text(output, instruction->shape);
+    csv_next_text(output, instruction->computation);
+    csv_next_text(output, instruction->op_name);
+    csv_next_text(output, instruction->source_file);
+    csv_next_int(output, instruction->source_line, 1);
+    csv_raw(output, ",");
+    csv_raw(output, instruction->bound);
+    csv_next_double(output, instruction->runs);
+    csv_next_double(output, instruction->share.flops);
+    csv_next_double(output, instruction->share.transcendentals);
+    csv_next_double(output, instruction->share.bytes_accessed);
+    csv_next_double(output, instruction->share.seconds);
+    csv_raw(output, "\n");
+  }
+}

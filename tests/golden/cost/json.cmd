@@ -1,0 +1,1 @@
+cost input.hlo --json=- -q

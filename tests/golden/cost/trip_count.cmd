@@ -1,0 +1,1 @@
+cost input.hlo --trip-count=3 --top=2 --device=cpu
