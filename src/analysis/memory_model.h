@@ -61,8 +61,9 @@ typedef struct MemoryModel {
                             Arena *scratch);
 #include "analysis/models.def"
 
-/* What the peak holds besides parameters, outputs and constants that are held. An output that is a parameter, or is there
- * twice, counts once in the peak; XLA will copy it, so this is never negative. */
+/* What the peak holds besides parameters, outputs and constants that are held. An output that is a
+ * parameter, or is there twice, counts once in the peak; XLA will copy it, so this is never
+ * negative. */
 int64_t memory_profile_temp_bytes(const MemoryProfile *profile);
 
 /* What the device must hold: parameters, outputs, constants and temporaries. */
