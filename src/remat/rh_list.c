@@ -3,7 +3,7 @@
 #include "remat/names.h"
 
 static const rh_entry schedulers_list[] = {
-#define SCHEDULER(name, summary) {#name, summary},
+#define SCHEDULER(id, name, summary) {name, summary},
 #include "schedule/algos.def"
 };
 

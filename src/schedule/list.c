@@ -1,9 +1,12 @@
 /* XLA's ListScheduler (hlo_memory_scheduler.cc): of the instructions that are ready, the one that
  * frees most bytes, counted before and after it; among equals the one that became ready last.
  *
- * This is the form before August 2026 (commit df4c65cae8), which looks at logical buffers: a while
- * defines its results. */
+ * Bytes are those of pieces of memory. Before August 2026 (commit df4c65cae8) these were logical
+ * buffers: a while, a conditional and a call define their results. Since then they are HloValues,
+ * which go through these; a while defines what its body may change. */
 #include "schedule/scheduler.h"
+
+typedef uint32_t PieceId;
 
 typedef struct Priority {
   int64_t bytes_freed;
@@ -19,11 +22,14 @@ typedef struct Entry {
 typedef struct List {
   const Module *module;
   const PointsTo *points_to;
-  uint32_t
-      *use_counts; /* by LogicalId: instructions that use it and have not run, 1 more if live-out */
-  uint32_t *first_use; /* by InstId: its used buffers, each once, in `uses` */
+  const Dataflow *flow; /* NULL: pieces are logical buffers. Else they are values, and logical
+                           buffers behind them for computations without: reducers */
+  int64_t *piece_bytes; /* by PieceId */
+  InstId *definer;      /* by PieceId */
+  uint32_t *use_counts; /* by PieceId: who uses it and has not run, 1 more if live-out */
+  uint32_t *first_use;  /* by InstId: its used pieces, each once, in `uses` */
   uint32_t *num_uses;
-  VEC(LogicalId) uses;
+  VEC(PieceId) uses;
   int64_t *defined_bytes; /* by InstId */
   uint32_t *pending;      /* by InstId */
   uint32_t *ready_number; /* by InstId: the number of its valid entry; 0 = not ready */
@@ -39,7 +45,13 @@ static bool is_ignored(const Module *module, InstId id) {
   return opcode == OPCODE_PARAMETER || opcode == OPCODE_CONSTANT;
 }
 
-/* All buffers that an instruction's operands hold, nested ones included. `last_user` keeps each
+static PieceId piece_at(const List *list, InstId id, uint32_t part) {
+  if (!list->flow) return points_to_part(list->points_to, id, part);
+  if (dataflow_covers(list->flow, id)) return dataflow_value(list->flow, id, part);
+  return list->flow->values.len + points_to_part(list->points_to, id, part);
+}
+
+/* All pieces that an instruction's operands hold, nested ones included. `last_user` keeps each
  * from being listed twice. */
 static void collect_uses(List *list, InstId id, InstId *last_user) {
   const Module *module = list->module;
@@ -47,11 +59,11 @@ static void collect_uses(List *list, InstId id, InstId *last_user) {
   for (uint32_t i = 0; i < inst_get(module, id)->num_operands; i++) {
     InstId operand = inst_operand(module, id, i);
     for (uint32_t part = 0; part < inst_shape(module, operand)->num_parts; part++) {
-      LogicalId buffer = points_to_part(list->points_to, operand, part);
-      if (last_user[buffer] == id) continue;
-      last_user[buffer] = id;
-      *vec_push(list->scratch, &list->uses) = buffer;
-      list->use_counts[buffer]++;
+      PieceId piece = piece_at(list, operand, part);
+      if (last_user[piece] == id) continue;
+      last_user[piece] = id;
+      *vec_push(list->scratch, &list->uses) = piece;
+      list->use_counts[piece]++;
     }
   }
   list->num_uses[id] = list->uses.len - list->first_use[id];
@@ -60,19 +72,10 @@ static void collect_uses(List *list, InstId id, InstId *last_user) {
 static void count_live_outs(List *list, CompId comp, InstId *last_user) {
   InstId root = comp_get(list->module, comp)->root;
   for (uint32_t part = 0; part < inst_shape(list->module, root)->num_parts; part++) {
-    LogicalId buffer = points_to_part(list->points_to, root, part);
-    if (last_user[buffer] == NO_ID - 1) continue; /* a mark that no instruction has */
-    last_user[buffer] = NO_ID - 1;
-    list->use_counts[buffer]++;
-  }
-}
-
-static void note_defined(List *list, InstId id) {
-  list->defined_bytes[id] = 0;
-  if (is_ignored(list->module, id)) return;
-  for (uint32_t i = 0; i < list->points_to->num_defined[id]; i++) {
-    LogicalId buffer = list->points_to->first_buffer[id] + i;
-    list->defined_bytes[id] += list->points_to->buffers.data[buffer].bytes;
+    PieceId piece = piece_at(list, root, part);
+    if (last_user[piece] == NO_ID - 1) continue; /* a mark that no instruction has */
+    last_user[piece] = NO_ID - 1;
+    list->use_counts[piece]++;
   }
 }
 
@@ -88,9 +91,9 @@ static int64_t bytes_freed(const List *list, InstId id) {
   }
   int64_t bytes = -list->defined_bytes[id];
   for (uint32_t i = 0; i < list->num_uses[id]; i++) {
-    LogicalId buffer = list->uses.data[list->first_use[id] + i];
-    const LogicalBuffer *used = &list->points_to->buffers.data[buffer];
-    if (list->use_counts[buffer] == 1 && !is_ignored(module, used->inst)) bytes += used->bytes;
+    PieceId piece = list->uses.data[list->first_use[id] + i];
+    bool is_last = list->use_counts[piece] == 1;
+    if (is_last && !is_ignored(module, list->definer[piece])) bytes += list->piece_bytes[piece];
   }
   return bytes;
 }
@@ -168,8 +171,8 @@ static void run_inst(List *list, InstId id) {
   list->sequence.ids[list->sequence.len++] = id;
   bool frees_sooner = false;
   for (uint32_t i = 0; i < list->num_uses[id]; i++) {
-    LogicalId buffer = list->uses.data[list->first_use[id] + i];
-    frees_sooner |= --list->use_counts[buffer] == 1;
+    PieceId piece = list->uses.data[list->first_use[id] + i];
+    frees_sooner |= --list->use_counts[piece] == 1;
   }
   IdList users = inst_get(module, id)->users, after = inst_control(module, id)->successors;
   for (uint32_t i = 0; i < users.len; i++)
@@ -185,7 +188,6 @@ static void run_comp(List *list, CompId comp, InstId *last_user, Sequence *seque
   for (uint32_t i = 0; i < num_insts; i++) {
     InstId id = comp_inst(module, comp, i);
     collect_uses(list, id, last_user);
-    note_defined(list, id);
     IdList users = inst_get(module, id)->users, after = inst_control(module, id)->successors;
     for (uint32_t k = 0; k < users.len; k++)
       list->pending[id_list(module, users)[k]]++;
@@ -205,26 +207,60 @@ static void run_comp(List *list, CompId comp, InstId *last_user, Sequence *seque
   *sequence = list->sequence;
 }
 
-void schedule_list(const ScheduleContext *context, Schedule *schedule, Arena *out, Arena *scratch) {
+static void note_piece(List *list, PieceId piece, InstId definer, int64_t bytes) {
+  list->piece_bytes[piece] = bytes;
+  list->definer[piece] = definer;
+  if (!is_ignored(list->module, definer)) list->defined_bytes[definer] += bytes;
+}
+
+static void note_pieces(List *list) {
+  uint32_t num_values = list->flow ? list->flow->values.len : 0;
+  for (ValueId id = 0; id < num_values; id++) {
+    const HloValue *value = &list->flow->values.data[id];
+    note_piece(list, id, value->inst, value->bytes);
+  }
+  for (LogicalId id = 0; id < list->points_to->buffers.len; id++) {
+    const LogicalBuffer *buffer = &list->points_to->buffers.data[id];
+    bool is_piece = !list->flow || !dataflow_covers(list->flow, buffer->inst);
+    if (is_piece) note_piece(list, num_values + id, buffer->inst, buffer->bytes);
+  }
+}
+
+static void run(const ScheduleContext *context, const Dataflow *flow, Schedule *schedule,
+                Arena *out, Arena *scratch) {
   const Module *module = context->module;
-  uint32_t num_insts = module->insts.len, num_buffers = context->points_to.buffers.len;
+  uint32_t num_insts = module->insts.len;
+  uint32_t num_pieces = context->points_to.buffers.len + (flow ? flow->values.len : 0);
   schedule_init(context, schedule, out);
   ArenaMark mark = arena_mark(scratch);
   List list = {.module = module,
                .points_to = &context->points_to,
-               .use_counts = arena_zarray(scratch, uint32_t, num_buffers),
+               .flow = flow,
+               .piece_bytes = arena_zarray(scratch, int64_t, num_pieces),
+               .definer = arena_array(scratch, InstId, num_pieces),
+               .use_counts = arena_zarray(scratch, uint32_t, num_pieces),
                .first_use = arena_array(scratch, uint32_t, num_insts),
                .num_uses = arena_array(scratch, uint32_t, num_insts),
-               .defined_bytes = arena_array(scratch, int64_t, num_insts),
+               .defined_bytes = arena_zarray(scratch, int64_t, num_insts),
                .pending = arena_zarray(scratch, uint32_t, num_insts),
                .ready_number = arena_zarray(scratch, uint32_t, num_insts),
                .ready_priority = arena_array(scratch, Priority, num_insts),
                .scratch = scratch};
-  InstId *last_user = arena_array(scratch, InstId, num_buffers);
-  memset(last_user, 0xff, num_buffers * sizeof *last_user);
+  note_pieces(&list);
+  InstId *last_user = arena_array(scratch, InstId, num_pieces);
+  memset(last_user, 0xff, num_pieces * sizeof *last_user);
   CompList comps = computations_to_schedule(module, scratch, scratch);
   for (uint32_t i = 0; i < comps.len; i++) {
     run_comp(&list, comps.ids[i], last_user, &schedule->of[comps.ids[i]]);
   }
   arena_reset(scratch, mark);
+}
+
+void schedule_list(const ScheduleContext *context, Schedule *schedule, Arena *out, Arena *scratch) {
+  run(context, NULL, schedule, out, scratch);
+}
+
+void schedule_list_values(const ScheduleContext *context, Schedule *schedule, Arena *out,
+                          Arena *scratch) {
+  run(context, &context->values.flow, schedule, out, scratch);
 }

@@ -1,7 +1,7 @@
 #include "schedule/scheduler.h"
 
 const Scheduler schedulers[] = {
-#define SCHEDULER(name, summary) {#name, summary, schedule_##name},
+#define SCHEDULER(id, name, summary) {name, summary, schedule_##id},
 #include "schedule/algos.def"
 };
 

@@ -43,9 +43,9 @@ CompList computations_to_schedule(const Module *module, Arena *out, Arena *scrat
 /* Sequences in the order of the text for all others. */
 void schedule_init(const ScheduleContext *context, Schedule *schedule, Arena *out);
 
-#define SCHEDULER(name, summary)                                                       \
-  void schedule_##name(const ScheduleContext *context, Schedule *schedule, Arena *out, \
-                       Arena *scratch);
+#define SCHEDULER(id, name, summary)                                                 \
+  void schedule_##id(const ScheduleContext *context, Schedule *schedule, Arena *out, \
+                     Arena *scratch);
 #include "schedule/algos.def"
 
 #endif

@@ -21,6 +21,10 @@
   "c" n " = f32[] constant(" n ")\n bcast" n " = f32[2,8] broadcast(c" n \
   "), dimensions={}\n"                                                   \
   "add" n " = f32[2,8] add(p0, bcast" n ")\n"
+#define CALLEE "f { q = f32[4] parameter(0)\n ROOT w = f32[4,16] broadcast(q), dimensions={0} }\n"
+#define CALL                                                                    \
+  P "a = f32[4,16] call(p), to_apply=f\n b = f32[8] iota(), iota_dimension=0\n" \
+    "ROOT t = (f32[4,16], f32[8]) tuple(a, b)\n"
 #define REDUCE(n) "r" n " = f32[2] reduce(add" n ", c0), dimensions={1}, to_apply=sum\n"
 
 static const struct {
@@ -88,6 +92,9 @@ static const struct {
      "n3 = f32[1000,1000] negate(n2)\n"
      "ROOT send-done = token[] send-done(send), channel_id=1, is_host_transfer=true\n",
      "p tok send ROOT send-done n1 n2 n3"},
+    /* 256 bytes are the call's to the one; to the other they are made in the callee. */
+    {"a call defines its result", "list", CALLEE, CALL, "p b a ROOT t"},
+    {"a call defines nothing", "list-values", CALLEE, CALL, "p a b ROOT t"},
     {"scalars at once", "list", "",
      P "a = f32[4] abs(p)\n s = f32[] constant(1)\n b = f32[1] constant({2})\n"
        "c = f32[4] add(a, a)\n d = f32[] negate(s)\n e = f32[1] negate(b)\n"
