@@ -465,6 +465,11 @@ Cost cost_of_inst(const Module *module, const CostTable *table, InstId id, Arena
   return id < table->num_insts ? table->of[id] : inst_cost(module, table, id, scratch);
 }
 
+Cost cost_of_inst_known(const Module *module, const CostTable *table, InstId id, Arena *scratch) {
+  Cost cost;
+  return cost_of_custom_call(module, id, &cost) ? cost : cost_of_inst(module, table, id, scratch);
+}
+
 Cost cost_total(const Module *module, const CostTable *table) {
   CompId entry = known_comp(module, table, module->entry);
   return entry == NO_ID ? (Cost){0} : table->comps[entry];

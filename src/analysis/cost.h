@@ -35,6 +35,10 @@ CostTable cost_analyze(const Module *module, Arena *out, Arena *scratch);
  * were added after cost_analyze (a clone costs what its original does). */
 Cost cost_of_inst(const Module *module, const CostTable *table, InstId id, Arena *scratch);
 
+/* The same, but of a custom call that is known by its target what it does, where HloCostAnalysis
+ * has -1: products and convolutions of cuBLAS and cuDNN, attention, kernels with an estimate. */
+Cost cost_of_inst_known(const Module *module, const CostTable *table, InstId id, Arena *scratch);
+
 /* Sum over the entry computation when it was analysed: HloCostAnalysis's totals of the module. */
 Cost cost_total(const Module *module, const CostTable *table);
 
@@ -45,10 +49,10 @@ typedef struct WeightedCost {
   double seconds; /* modelled, see cost_seconds */
 } WeightedCost;
 
-/* Sum over everything that runs, as the module is now: each loop body and condition times its trip
- * count, fusions as one instruction, the dearest branch of a conditional. `default_trip_count`
- * stands in for unknown ones. `profile` may be NULL: seconds are then 0 and the branch with the
- * most flops is the dearest. */
+/* Sum over everything that runs, as the module is now, custom calls as far as they are known: each
+ * loop body and condition times its trip count, fusions as one instruction, the dearest branch of a
+ * conditional. `default_trip_count` stands in for unknown ones. `profile` may be NULL: seconds are
+ * then 0 and the branch with the most flops is the dearest. */
 WeightedCost cost_total_weighted(const Module *module, const CostTable *table,
                                  const DeviceProfile *profile, int64_t default_trip_count,
                                  Arena *scratch);
@@ -76,8 +80,8 @@ typedef struct ModelledTime {
 /* Modelled time of one instruction on the device, callees of control flow not included: the
  * roofline max(flops / peak of its type, transcendentals / rate, bytes / bandwidth) plus the fixed
  * cost of a kernel. Dots, convolutions and fusions that mostly are one run at the matrix rate;
- * collectives and copies from or to the host's memory at the rate of their link; a custom call, of
- * which nothing is known, takes the time that its operands and its result take. 0 for what does not
+ * collectives and copies from or to the host's memory at the rate of their link; a custom call of
+ * which nothing is known takes the time that its operands and its result take. 0 for what does not
  * run: parameters, constants, tuples, get-tuple-elements, bitcasts, barriers, the second halves of
  * asynchronous pairs. */
 ModelledTime cost_time(const Module *module, const CostTable *table, const DeviceProfile *profile,

@@ -68,6 +68,13 @@ int64_t cost_default_bytes(const Module *module, InstId id);
 /* cost_convolution.c */
 int64_t cost_convolution_flops(const Module *module, InstId id);
 
+/* cost_custom_call.c: the cost of a custom call whose work is known, by what the backend noted or
+ * by its target; false for any other. */
+bool cost_of_custom_call(const Module *module, InstId id, Cost *cost);
+
+/* The element type that such a call multiplies, NUM_TYPES when it is no product. */
+ElementType cost_custom_call_type(const Module *module, InstId id);
+
 /* cost_fusion.c */
 int64_t cost_fusion_bytes(const Module *module, const CostTable *table, InstId id, Arena *scratch);
 

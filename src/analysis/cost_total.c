@@ -25,7 +25,7 @@ typedef struct Weighing {
 } Weighing;
 
 static WeightedCost own_cost(const Weighing *weighing, InstId id) {
-  Cost cost = cost_of_inst(weighing->module, weighing->table, id, weighing->scratch);
+  Cost cost = cost_of_inst_known(weighing->module, weighing->table, id, weighing->scratch);
   double seconds = 0;
   if (weighing->profile) {
     seconds = cost_seconds(weighing->module, weighing->table, weighing->profile, id);

@@ -57,7 +57,7 @@ static void add_instruction(Builder *builder, InstId id, double runs) {
   const Module *module = builder->module;
   ModelledTime time = cost_time(module, builder->table, builder->profile, id);
   if (time.bound == BOUND_NOTHING) return;
-  Cost cost = cost_of_inst(module, builder->table, id, builder->scratch);
+  Cost cost = cost_of_inst_known(module, builder->table, id, builder->scratch);
   const char *opcode = opcode_text((Opcode)inst_get(module, id)->opcode);
   rh_live_value value = describe_value(&builder->describer, id, 0);
   SourcePlace place = describe_place(&builder->describer, id, NO_ID);
