@@ -109,8 +109,8 @@ typedef struct rh_parse_options {
 RH_API rh_status rh_parse(const char *text, size_t length, const rh_parse_options *options,
                           rh_module **module, rh_diags *diags);
 
-/* What the module is compiled for, one of RH_TARGETS; the first one if nobody says. Modules that
- * are made from it later are for the same. RH_ERR_USAGE when there is no such target. */
+/* What the module is compiled for, one of RH_TARGETS, or `auto`: what its text looks as if it was
+ * compiled for. The first one if nobody says. Modules that are made from it later are for the same. RH_ERR_USAGE when there is no such target. */
 RH_API rh_status rh_set_target(rh_module *module, const char *name, rh_diags *diags);
 
 /* How the model `heap` packs temporaries, one of RH_PACKINGS: `xla` if nobody says. At most so many
@@ -131,6 +131,7 @@ typedef struct rh_module_info {
   bool has_sharding_calls;     /* not partitioned yet: shapes are those of all devices together */
   bool is_optimized;           /* has fusions or a schedule: it is what runs, or near to it */
   uint64_t num_rematerialized; /* computations of values that rh_remat added */
+  const char *target;          /* of RH_TARGETS */
 } rh_module_info;
 
 RH_API rh_module_info rh_get_info(const rh_module *module);

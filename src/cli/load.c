@@ -37,7 +37,7 @@ rh_status load_module(const char *path, const Options *options, Loaded *loaded) 
   rh_parse_options parse = load_parse_options(options, loaded);
   status =
       rh_parse(loaded->input.text, loaded->input.length, &parse, &loaded->module, loaded->diags);
-  if (status == RH_OK && options->target) {
+  if (status == RH_OK) {
     status = rh_set_target(loaded->module, options->target, loaded->diags);
   }
   if (status == RH_OK && options->packing) {

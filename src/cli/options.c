@@ -85,6 +85,7 @@ void options_init(Options *options) {
   const rh_pack_options pack = RH_PACK_OPTIONS_INIT;
   *options = (Options){.limit_counts = -1,
                        .memory_model = remat.memory_model,
+                       .target = "auto",
                        .scheduler = "auto",
                        .algorithm = remat.algorithm,
                        .small_node_bytes = remat.small_node_bytes,

@@ -46,7 +46,8 @@ rh_module_info rh_get_info(const rh_module *handle) {
                          .num_elided_literals = module->source->num_elided_literals,
                          .num_partitions = header->num_partitions,
                          .is_optimized = header->is_scheduled,
-                         .num_rematerialized = handle->num_rematerialized};
+                         .num_rematerialized = handle->num_rematerialized,
+                         .target = module->backend.target->name};
   for (CompId comp = 0; comp < module->comps.len; comp++) {
     info.num_computations += !(comp_get(module, comp)->flags & COMP_DEAD);
   }

@@ -1,5 +1,6 @@
 /* The public functions that measure: memory, what lives at the peak, cost. */
 #include "analysis/cost.h"
+#include "analysis/guess_target.h"
 #include "analysis/packing.h"
 #include "ir/diag.h"
 #include "ir/handle.h"
@@ -54,7 +55,8 @@ rh_memory memory_of_profile(const MemoryProfile *profile) {
 }
 
 rh_status rh_set_target(rh_module *module, const char *name, rh_diags *diags) {
-  const Target *target = target_find(name);
+  bool is_open = strcmp(name, "auto") == 0;
+  const Target *target = is_open ? guess_target(module->module) : target_find(name);
   if (!target) return fail_unknown_name(RH_TARGETS, name, diags);
   module->module->backend.target = target;
   return RH_OK;

@@ -29,7 +29,7 @@ BEFORE, AFTER, BOUND = 16388, 12296, 12292
 
 # The keys that every summary has; `blocking` is there when the limit is not met.
 KEYS = """
-input module limit_counts scheduler algorithm memory_model limit_bytes met peak_before_bytes
+input module limit_counts scheduler algorithm memory_model target limit_bytes met peak_before_bytes
 peak_after_bytes lower_bound_bytes instructions_before instructions_after rematerialized
 flops_before flops_after bytes_accessed_before bytes_accessed_after seconds_before seconds_after
 flops_weighted_before flops_weighted_after overhead elapsed_seconds phases
@@ -102,6 +102,17 @@ class Options(RecomputeTest):
             peaks[target] = json.loads(self.expect(0, "report", *args).out)["temp_bytes"]
         # a and b at once: each alone a multiple of 64, of 256, or a whole tile.
         self.assertEqual(peaks, {"cpu": 128, "gpu": 320, "tpu": 8192})
+        self.golden("cost", "custom_calls.hlo")
+        for name, target in (
+            ("tiles.hlo", "tpu"),
+            ("custom_calls.hlo", "gpu"),
+            ("input.hlo", "cpu"),
+        ):
+            with self.subTest(name):
+                report = self.json("report", name)
+                self.assertEqual(report["target"], target)
+                self.assertEqual(self.json(name)["target"], target)
+                self.assertEqual(report, self.json("report", name, f"--target={target}"))
         result = self.expect(2, "input.hlo", *NONE, "--target=gqu")
         self.assert_message(result, "there is no target 'gqu'", "did you mean 'gpu'?")
 
