@@ -498,7 +498,7 @@ typedef struct rh_remat_options {
   rh_emit emit;
   int64_t small_node_bytes; /* results of at most this size are not recomputed; 0 = all may be */
   bool remat_collectives;   /* they may be recomputed, by all devices together */
-  /* of `standard` */
+  /* of XLA's algorithms */
   int64_t min_remat_bytes;   /* XLA's min_remat_size */
   uint32_t block_size_limit; /* consecutive instructions that are recomputed together */
   double block_factor;       /* XLA's block_rematerialization_factor; 0 = limit / 8, at least 1 */

@@ -153,10 +153,18 @@ static rh_status run_job(RematJob *job, const char *path) {
   return load_report(&job->loaded, status);
 }
 
+static bool is_algorithm_of_xla(const char *name) {
+  static const char *const names[] = {"standard", "peak-priority"};
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    if (strcmp(name, names[i]) == 0) return true;
+  }
+  return false;
+}
+
 static rh_remat_options remat_options(const Options *options) {
   bool counts_temps = strcmp(options->memory_model, "xla-remat") == 0;
   int by_model = counts_temps ? RH_COUNT_TEMP_OUTPUTS : RH_COUNT_TOTAL;
-  bool is_standard = strcmp(options->algorithm, "standard") == 0;
+  bool is_compatible = options->compat && is_algorithm_of_xla(options->algorithm);
   rh_remat_options remat = RH_REMAT_OPTIONS_INIT;
   remat.algorithm = options->algorithm;
   remat.memory_model = options->memory_model;
@@ -164,7 +172,7 @@ static rh_remat_options remat_options(const Options *options) {
       (rh_limit_counts)(options->limit_counts < 0 ? by_model : options->limit_counts);
   remat.emit = (rh_emit)options->emit;
   remat.small_node_bytes = options->small_node_bytes;
-  remat.remat_collectives = options->remat_collectives || (options->compat && is_standard);
+  remat.remat_collectives = options->remat_collectives || is_compatible;
   remat.copies = (rh_copies)options->copies;
   remat.min_remat_bytes = options->min_remat_bytes;
   remat.block_size_limit = (uint32_t)options->block_size_limit;

@@ -13,7 +13,7 @@ typedef struct RematOptions {
   const MemoryModel *memory_model;
   int64_t small_node_bytes; /* smaller results are left alone */
   bool allow_collectives;
-  /* standard */
+  /* XLA's algorithms */
   int64_t min_remat_bytes; /* min_remat_size: smaller ones are not looked at */
   uint32_t block_size_limit;
   double block_factor; /* block_rematerialization_factor */
@@ -31,7 +31,7 @@ typedef struct RematJob {
 } RematJob;
 
 typedef struct RematStats {
-  int64_t xla_reported_after_bytes; /* XLA's running maximum; -1 where there is none */
+  int64_t xla_reported_after_bytes; /* the peak as XLA's pass has it; -1 where there is none */
   uint64_t num_steps; /* decisions taken; 0 = nothing is recomputed, in the same order */
 } RematStats;
 
@@ -51,8 +51,8 @@ extern const size_t num_remat_algorithms;
 /* NULL when there is none of this name. */
 const RematAlgorithm *remat_algorithm_find(const char *name);
 
-#define ALGORITHM(name, summary) \
-  void remat_##name(RematJob *job, RematStats *stats, Arena *out, Arena *scratch);
+#define ALGORITHM(id, name, summary) \
+  void remat_##id(RematJob *job, RematStats *stats, Arena *out, Arena *scratch);
 #include "remat/algos.def"
 
 #endif

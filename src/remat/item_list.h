@@ -16,7 +16,6 @@ typedef struct RematItem {
   InstId next_express, prev_express;
   SchedPos position;
   bool is_placed; /* its instruction has begun */
-  bool is_denied; /* not to be rematerialized (again) */
   bool is_move;   /* a clone whose original died */
   bool is_express;
   IdVec defined;    /* buffers of remat/tracker.h: that the instruction defines, */

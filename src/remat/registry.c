@@ -3,7 +3,7 @@
 #include "remat/algorithm.h"
 
 const RematAlgorithm remat_algorithms[] = {
-#define ALGORITHM(name, summary) {#name, summary, remat_##name},
+#define ALGORITHM(id, name, summary) {name, summary, remat_##id},
 #include "remat/algos.def"
 };
 

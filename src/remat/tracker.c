@@ -191,6 +191,16 @@ int64_t tracker_defined_bytes(const Tracker *tracker, InstId id) {
   return bytes;
 }
 
+int64_t tracker_read_bytes(const Tracker *tracker, InstId id) {
+  const RematItem *item = item_get(tracker->list, id);
+  int64_t bytes = 0;
+  for (uint32_t i = 0; i < item->defined.len; i++) {
+    const TrackedBuffer *buffer = tracked_buffer(tracker, item->defined.data[i]);
+    if (buffer->uses.len) bytes += buffer->bytes;
+  }
+  return bytes;
+}
+
 /* ---- what a rematerialization would bring ---- */
 
 static bool is_in_use(const Tracker *tracker, TrackedId id) {

@@ -63,6 +63,9 @@ static inline bool tracker_is_live(const Tracker *tracker, TrackedId id) {
 /* Bytes of all buffers that an instruction defines. */
 int64_t tracker_defined_bytes(const Tracker *tracker, InstId id);
 
+/* Of those that somebody reads. */
+int64_t tracker_read_bytes(const Tracker *tracker, InstId id);
+
 /* Bytes freed now if these instructions, all of them placed and in order, were computed again
  * later; 0 or less when it does not pay or cannot be done. */
 int64_t tracker_bytes_reduced(const Tracker *tracker, const InstId *block, uint32_t len);

@@ -66,7 +66,7 @@ START_TEST(a_sequence_becomes_a_list) {
   for (InstId id = 0; id < NUM_INSTS; id++) {
     const RematItem *item = item_get(&lists.list, id);
     ck_assert_uint_eq(item->position, id);
-    ck_assert(!item->is_placed && !item->is_denied && !item->is_move && !item->is_express);
+    ck_assert(!item->is_placed && !item->is_move && !item->is_express);
     ck_assert_uint_eq(item->defined.len + item->output.len + item->used.len, 0);
   }
   arena_free(lists.arena);

@@ -1,0 +1,83 @@
+/* What XLA's pass takes next: of all instructions placed so far, or blocks of consecutive ones,
+ * that whose limit / bytes freed is smallest, in integers, the first of equals. Compute time is not
+ * looked at. O(instructions * block size * uses). */
+#include "remat/standard_pass.h"
+
+/* Whether an item can be part of a block: placed, and not the one in progress. */
+static bool is_finished(const Pass *pass, InstId id) {
+  return id != NO_ID && pass_is_placed(pass, id) && id != pass->tracker.in_progress;
+}
+
+static bool has_placed_user(const Pass *pass, InstId id) {
+  const Instruction *inst = inst_get(pass->tracker.module, id);
+  for (uint32_t i = 0; i < inst->users.len; i++) {
+    if (pass_is_placed(pass, inst_users(pass->tracker.module, id)[i])) return true;
+  }
+  return false;
+}
+
+static bool has_placed_successor(const Pass *pass, InstId id) {
+  const Module *module = pass->tracker.module;
+  IdList successors = inst_control(module, id)->successors;
+  for (uint32_t i = 0; i < successors.len; i++) {
+    if (pass_is_placed(pass, id_list(module, successors)[i])) return true;
+  }
+  return false;
+}
+
+/* -1 when the block cannot be recomputed or that frees nothing. A block that nobody has read yet
+ * only moves, at no cost. */
+static int64_t recompute_cost(const Pass *pass, const InstId *block, uint32_t len) {
+  int64_t reduced = tracker_bytes_reduced(&pass->tracker, block, len);
+  if (reduced <= 0) return -1;
+  bool is_move = true;
+  for (uint32_t i = 0; i < len; i++) {
+    if (has_placed_successor(pass, block[i])) return -1;
+    is_move &= !has_placed_user(pass, block[i]);
+  }
+  return is_move ? 0 : pass->cost_limit_bytes / reduced;
+}
+
+/* The first `min_size` items from `start` on; fewer where something is not finished. */
+static uint32_t initial_block(const Pass *pass, InstId start, uint32_t min_size, InstId *block) {
+  uint32_t len = 0;
+  for (InstId id = start; len < min_size && is_finished(pass, id);
+       id = item_get(&pass->list, id)->next) {
+    block[len++] = id;
+  }
+  return len;
+}
+
+static bool may_take_all(Pass *pass, const InstId *block, uint32_t len) {
+  for (uint32_t i = 0; i < len; i++) {
+    if (!standard_may_take(pass->standard, block[i])) return false;
+  }
+  return true;
+}
+
+Block standard_pick(Pass *pass, uint32_t min_size, uint32_t max_size, Arena *out) {
+  Block best = {.items = arena_array(out, InstId, max_size)};
+  InstId *block = arena_array(out, InstId, (size_t)max_size + 1);
+  int64_t best_cost = INT64_MAX;
+  const Module *module = pass->tracker.module;
+  for (InstId start = pass->list.first_express; start != NO_ID;
+       start = item_get(&pass->list, start)->next_express) {
+    if (inst_is_unread(module, start)) continue;
+    uint32_t len = initial_block(pass, start, min_size, block);
+    if (len < min_size) break; /* XLA's: also those behind the gap are not looked at */
+    if (!may_take_all(pass, block, len)) continue;
+    while (len <= max_size) {
+      int64_t cost = recompute_cost(pass, block, len);
+      best.effort++;
+      if (cost >= 0 && cost < best_cost) {
+        best_cost = cost;
+        best.len = len;
+        memcpy(best.items, block, len * sizeof *block);
+      }
+      InstId next = item_get(&pass->list, block[len - 1])->next;
+      if (!is_finished(pass, next) || !standard_may_take(pass->standard, next)) break;
+      block[len++] = next;
+    }
+  }
+  return best;
+}
