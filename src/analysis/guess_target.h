@@ -4,8 +4,8 @@
 
 #include "ir/module.h"
 
-/* Layouts with tiles are a TPU's; libraries and notes of XLA:GPU are a GPU's; else the CPU, which is
- * also what is taken for a module that nothing was compiled of yet. O(instructions). */
+/* Layouts with tiles are a TPU's; libraries and notes of XLA:GPU are a GPU's; else the CPU, which
+ * is also what is taken for a module that nothing was compiled of yet. O(instructions). */
 const Target *guess_target(const Module *module);
 
 #endif
