@@ -1,116 +1,14 @@
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "command.h"
 #include "device.h"
-#include "messages.h"
 #include "output.h"
 #include "path.h"
 #include "pictures.h"
 #include "remat_job.h"
 
-double seconds_now(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
-static rh_status end_phase(RematJob *job, Phase phase, double start, rh_status status) {
-  job->phase_seconds[phase] += seconds_now() - start;
-  return status;
-}
-
-/* ---- stages ---- */
-
-static rh_status read_input(RematJob *job, const char *path) {
-  double start = seconds_now();
-  rh_status status = load_module(path, job->options, &job->loaded);
-  return end_phase(job, PHASE_PARSE, start, status);
-}
-
-static void warn(const RematJob *job, const char *text) {
-  if (!job->options->quiet) messages_say(&job->loaded.input, RH_SEVERITY_WARNING, "%s", text);
-}
-
-/* What the figures or the result cannot be taken for. */
-static rh_status judge_input(const RematJob *job) {
-  rh_module_info info = rh_get_info(job->loaded.module);
-  if (info.num_elided_literals && job->options->require_runnable) {
-    messages_say(&job->loaded.input, RH_SEVERITY_ERROR,
-                 "constants are elided, constant({...}); dump with --xla_dump_large_constants");
-    return RH_ERR_INPUT;
-  }
-  if (info.num_elided_literals && job->options->output) {
-    warn(job,
-         "constants are elided, constant({...}): the result is for inspection, not for "
-         "running; dump with --xla_dump_large_constants");
-  }
-  load_warn_of_figures(&job->loaded, job->options);
-  return RH_OK;
-}
-
-static rh_status schedule(RematJob *job) {
-  double start = seconds_now();
-  const Options *options = job->options;
-  rh_schedule_options wanted = {.scheduler = options->scheduler,
-                                .ignore_schedule = options->ignore_schedule,
-                                .inline_calls = (rh_inline_calls)options->inline_calls,
-                                .unfuse = (unsigned)options->unfuse};
-  rh_status status = rh_schedule(job->loaded.module, &wanted, &job->scheduled, job->loaded.diags);
-  bool is_baseline = strcmp(wanted.scheduler, "auto") == 0 && !wanted.ignore_schedule &&
-                     wanted.inline_calls == RH_INLINE_AUTO && !wanted.unfuse;
-  if (status == RH_OK && is_baseline) {
-    job->baseline = job->scheduled;
-  } else if (status == RH_OK) {
-    status = rh_schedule(job->loaded.module, NULL, &job->baseline, job->loaded.diags);
-  }
-  return end_phase(job, PHASE_SCHEDULE, start, status);
-}
-
-static rh_status measure(RematJob *job, const rh_module *module, Figures *figures) {
-  double start = seconds_now();
-  rh_diags *diags = job->loaded.diags;
-  figures->info = rh_get_info(module);
-  rh_status status = rh_measure_memory(module, job->options->memory_model, &figures->memory, diags);
-  if (status == RH_OK) {
-    status = rh_measure_cost(module, job->profile, job->options->trip_count, &figures->cost, diags);
-  }
-  figures->counted_bytes = rh_counted_bytes(&figures->memory, job->remat.limit_counts);
-  return end_phase(job, PHASE_MEASURE, start, status);
-}
-
-static rh_status measure_before(RematJob *job) {
-  rh_status status = measure(job, job->scheduled, &job->middle);
-  job->before = job->middle;
-  if (status != RH_OK || job->baseline == job->scheduled) return status;
-  return measure(job, job->baseline, &job->before);
-}
-
-static int64_t limit_of(const RematJob *job) {
-  Budget budget = job->options->limit;
-  int64_t bound = job_lower_bound(job);
-  switch (budget.kind) {
-    case BUDGET_NONE: return INT64_MAX;
-    case BUDGET_BYTES: return budget.amount;
-    case BUDGET_PERCENT: return share_of(job->before.counted_bytes, budget.amount);
-    case BUDGET_REDUCIBLE:
-      return bound + share_of(job->before.counted_bytes - bound, budget.amount);
-    case BUDGET_MIN: return 0;
-  }
-  return INT64_MAX;
-}
-
-static rh_status rematerialize(RematJob *job) {
-  double start = seconds_now();
-  job->remat.limit_bytes = limit_of(job);
-  rh_status status =
-      rh_remat(job->scheduled, &job->remat, &job->result, &job->outcome, job->loaded.diags);
-  job->is_met = status == RH_OK || job->options->limit.kind == BUDGET_MIN;
-  job->phase_seconds[PHASE_REMAT] = seconds_now() - start - job->outcome.verify_seconds;
-  job->phase_seconds[PHASE_VERIFY] = job->outcome.verify_seconds;
-  return status == RH_NO ? RH_OK : status;
-}
+/* ---- what is left to show ---- */
 
 static void collect_live(void *context, const rh_live_buffer *buffer) {
   LiveList *list = context;
@@ -130,55 +28,26 @@ static rh_status explain(RematJob *job) {
   double start = seconds_now();
   rh_status status = rh_visit_live(job->result, job->options->memory_model, &job->remat,
                                    collect_live, &job->blocking, job->loaded.diags);
-  return end_phase(job, PHASE_MEASURE, start, status);
+  return job_end_phase(job, PHASE_MEASURE, start, status);
 }
 
 static rh_status write_results(RematJob *job) {
   double start = seconds_now();
   rh_status status = job->options->dry_run ? RH_OK : job_write(job);
-  return end_phase(job, PHASE_EMIT, start, status);
+  return job_end_phase(job, PHASE_EMIT, start, status);
 }
 
 /* ---- the pipeline ---- */
 
 static rh_status run_job(RematJob *job, const char *path) {
-  rh_status status = read_input(job, path);
-  if (status == RH_OK) status = judge_input(job);
-  if (status == RH_OK) status = schedule(job);
-  if (status == RH_OK) status = measure_before(job);
-  if (status == RH_OK) status = rematerialize(job);
-  if (status == RH_OK) status = measure(job, job->result, &job->after);
+  rh_status status = job_read(job, path);
+  if (status == RH_OK) status = job_schedule(job);
+  if (status == RH_OK) status = job_measure_before(job);
+  if (status == RH_OK) status = job_rematerialize(job);
+  if (status == RH_OK) status = job_measure(job, job->result, &job->after);
   if (status == RH_OK) status = explain(job);
   if (status == RH_OK) status = write_results(job);
   return load_report(&job->loaded, status);
-}
-
-static bool is_algorithm_of_xla(const char *name) {
-  static const char *const names[] = {"standard", "peak-priority"};
-  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-    if (strcmp(name, names[i]) == 0) return true;
-  }
-  return false;
-}
-
-static rh_remat_options remat_options(const Options *options) {
-  bool counts_temps = strcmp(options->memory_model, "xla-remat") == 0;
-  int by_model = counts_temps ? RH_COUNT_TEMP_OUTPUTS : RH_COUNT_TOTAL;
-  bool is_compatible = options->compat && is_algorithm_of_xla(options->algorithm);
-  rh_remat_options remat = RH_REMAT_OPTIONS_INIT;
-  remat.algorithm = options->algorithm;
-  remat.memory_model = options->memory_model;
-  remat.limit_counts =
-      (rh_limit_counts)(options->limit_counts < 0 ? by_model : options->limit_counts);
-  remat.emit = (rh_emit)options->emit;
-  remat.small_node_bytes = options->small_node_bytes;
-  remat.remat_collectives = options->remat_collectives || is_compatible;
-  remat.copies = (rh_copies)options->copies;
-  remat.min_remat_bytes = options->min_remat_bytes;
-  remat.block_size_limit = (uint32_t)options->block_size_limit;
-  remat.block_factor = options->block_factor;
-  remat.path_depth = (uint32_t)options->path_depth;
-  return remat;
 }
 
 static void free_job(RematJob *job) {
@@ -268,7 +137,7 @@ static rh_status run_file(const Options *options, const char *path, const rh_pro
                           JsonOutput *json) {
   RematJob job = {.options = options,
                   .profile = profile,
-                  .remat = remat_options(options),
+                  .remat = job_remat_options(options),
                   .start_seconds = seconds_now()};
   rh_status status = run_job(&job, path);
   if (status == RH_OK && !job.is_met) status = RH_NO;

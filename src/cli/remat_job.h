@@ -59,6 +59,25 @@ double job_overhead(const RematJob *job);
 
 double seconds_now(void);
 
+/* How the options have it done. */
+rh_remat_options job_remat_options(const Options *options);
+
+/* Reads the module. What its figures or the result cannot be taken for is told. */
+rh_status job_read(RematJob *job, const char *path);
+
+/* Gives it the order asked for; makes the baseline unless it is there. */
+rh_status job_schedule(RematJob *job);
+
+/* Measures a module that has an order; the two that are there before anything is recomputed. */
+rh_status job_measure(RematJob *job, const rh_module *module, Figures *figures);
+rh_status job_measure_before(RematJob *job);
+
+/* Makes the result; whether it fits is in `is_met`. */
+rh_status job_rematerialize(RematJob *job);
+
+/* Adds the time since `start` to that of a phase. Returns `status`. */
+rh_status job_end_phase(RematJob *job, Phase phase, double start, rh_status status);
+
 /* Writes the files that the options ask for but for the summary. */
 rh_status job_write(RematJob *job);
 
