@@ -24,6 +24,12 @@ static const Command commands[] = {
      "Shows the peak of the HLO text in FILE, what lives then, and sums of it by source line, by\n"
      "scope, by category and by opcode. Of two files it shows what makes the difference, of a\n"
      "folder of dumps and those in it all modules by their peaks.\n"},
+    {"compare", FOR_COMPARE, cmd_compare, 1, SIZE_MAX, "compare FILE|DIR... [OPTION...]",
+     "run every algorithm with every scheduler and budget, and compare",
+     "Rematerializes the HLO text in each FILE by every algorithm, in the order of every "
+     "scheduler,\n"
+     "under every budget, on all processors, and shows the peak that each run reached and what it\n"
+     "costs. Of a folder of dumps and those in it all modules are compared.\n"},
     {"verify", FOR_VERIFY, cmd_verify, 2, 2, "verify BEFORE AFTER [OPTION...]",
      "show that AFTER computes what BEFORE computes",
      "Exits with 0 when AFTER is shown to compute, bit for bit as HLO means it, what BEFORE\n"

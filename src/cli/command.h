@@ -6,6 +6,7 @@
 
 /* Each reads the options, does its job and says why when it could not. */
 rh_status cmd_remat(const Options *options);
+rh_status cmd_compare(const Options *options);
 rh_status cmd_report(const Options *options);
 rh_status cmd_verify(const Options *options);
 rh_status cmd_check(const Options *options);

@@ -8,17 +8,29 @@
 
 #include "remat_hlo.h"
 
-/* At most two are open at a time, the summary in JSON and one more. */
+/* At most three are open at a time, a table, a picture and a module. */
 enum { MAX_TEMPORARIES = 4 };
 static const char *volatile temporaries[MAX_TEMPORARIES];
 static const char *volatile mapping;
+static volatile sig_atomic_t deferred_to = -1; /* end of a pipe, -1 = signals are not deferred */
+static volatile sig_atomic_t deferred;
 
 static void write_error(const char *text) {
   if (write(STDERR_FILENO, text, strlen(text)) < 0) return;
 }
 
+static bool defer(int signal) {
+  if (deferred_to < 0 || deferred || signal == SIGBUS) return false;
+  int error = errno;
+  deferred = signal;
+  if (write((int)deferred_to, "", 1) < 0) errno = error; /* a full pipe wakes as well */
+  errno = error;
+  return true;
+}
+
 /* Only what is safe in a signal handler. */
 static void on_signal(int signal) {
+  if (defer(signal)) return;
   interrupt_remove_temporaries();
   if (signal == SIGBUS) {
     write_error(mapping ? mapping : "remat-hlo");
@@ -70,6 +82,14 @@ void interrupt_remove_temporaries(void) {
     const char *path = temporaries[i];
     if (path) unlink(path);
   }
+}
+
+void interrupt_defer(int pipe_end) {
+  deferred_to = pipe_end;
+}
+
+int interrupt_signal(void) {
+  return (int)deferred;
 }
 
 void interrupt_note_mapping(const char *path) {

@@ -14,6 +14,13 @@ void interrupt_forget_temporary(const char *path);
 /* Removes all of them now. */
 void interrupt_remove_temporaries(void);
 
+/* From now on the first signal but SIGBUS only writes a byte to a pipe, for whoever has results to
+ * keep; the next one ends the program. -1 = the first does so again. */
+void interrupt_defer(int pipe_end);
+
+/* The signal that came meanwhile, 0 = none. */
+int interrupt_signal(void);
+
 /* What is mapped, for the message. The path must stay valid. */
 void interrupt_note_mapping(const char *path);
 

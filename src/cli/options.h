@@ -69,6 +69,14 @@ typedef struct Options {
   const char *baseline;
   Budget tolerance;
   const char *write_baseline;
+  const char *algorithms; /* with commas; NULL = what compare takes without */
+  const char *schedulers;
+  const char *budgets;
+  int64_t num_jobs; /* 0 = one a processor */
+  bool resume;
+  bool best;
+  bool progress;
+  const char *pareto;
   const char *list_options;
   const char *list_names;
   int64_t max_memory_bytes;
@@ -91,8 +99,10 @@ enum {
   FOR_PACK = 1 << 6,
   FOR_REPORT = 1 << 7,
   FOR_COST = 1 << 8,
-  FOR_ALL = (1 << 9) - 1,
-  FOR_FILES = FOR_ALL & ~FOR_LIST, /* that read files */
+  FOR_COMPARE = 1 << 9,
+  FOR_ALL = (1 << 10) - 1,
+  FOR_RUNS = FOR_REMAT | FOR_COMPARE, /* that rematerialize */
+  FOR_FILES = FOR_ALL & ~FOR_LIST,    /* that read files */
 };
 
 void options_init(Options *options);

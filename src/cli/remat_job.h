@@ -72,6 +72,9 @@ rh_status job_schedule(RematJob *job);
 rh_status job_measure(RematJob *job, const rh_module *module, Figures *figures);
 rh_status job_measure_before(RematJob *job);
 
+/* The budget in bytes; INT64_MAX = none. */
+int64_t job_limit(const RematJob *job);
+
 /* Makes the result; whether it fits is in `is_met`. */
 rh_status job_rematerialize(RematJob *job);
 
@@ -86,6 +89,9 @@ void job_print_summary(const RematJob *job, FILE *out);
 
 /* The summary as JSON text, to be freed with free(); NULL without memory. */
 char *job_json(const RematJob *job);
+
+/* `965.352 us` */
+void format_seconds(double seconds, char text[RH_FORMAT_CHARS]);
 
 /* The words of --limit-counts, --emit. */
 const char *limit_counts_word(rh_limit_counts counts);

@@ -81,7 +81,7 @@ rh_status job_measure_before(RematJob *job) {
   return job_measure(job, job->baseline, &job->before);
 }
 
-static int64_t limit_of(const RematJob *job) {
+int64_t job_limit(const RematJob *job) {
   Budget budget = job->options->limit;
   int64_t bound = job_lower_bound(job);
   switch (budget.kind) {
@@ -97,7 +97,7 @@ static int64_t limit_of(const RematJob *job) {
 
 rh_status job_rematerialize(RematJob *job) {
   double start = seconds_now();
-  job->remat.limit_bytes = limit_of(job);
+  job->remat.limit_bytes = job_limit(job);
   rh_status status =
       rh_remat(job->scheduled, &job->remat, &job->result, &job->outcome, job->loaded.diags);
   job->is_met = status == RH_OK || job->options->limit.kind == BUDGET_MIN;

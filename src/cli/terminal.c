@@ -162,15 +162,23 @@ static void measure(const Table *table, size_t widths[MAX_COLUMNS]) {
   }
 }
 
-/* Takes columns from the widest of the flexible until the table fits. */
+static const size_t LEFT_OUT = SIZE_MAX;
+
+/* Leaves optional columns out, then takes from the widest of the flexible until the table fits. */
 static void fit(const Table *table, size_t width, size_t widths[MAX_COLUMNS]) {
   size_t total = INDENT - GAP;
   for (size_t i = 0; i < table->num_columns; i++)
     total += widths[i] + GAP;
+  for (size_t i = table->num_columns; i-- > 0 && total > width;) {
+    if (!table->columns[i].is_optional) continue;
+    total -= widths[i] + GAP;
+    widths[i] = LEFT_OUT;
+  }
   for (; total > width; total--) {
     size_t widest = table->num_columns;
     for (size_t i = 0; i < table->num_columns; i++) {
-      if (!table->columns[i].is_flexible || widths[i] <= MIN_FLEXIBLE) continue;
+      bool is_flexible = table->columns[i].is_flexible && widths[i] != LEFT_OUT;
+      if (!is_flexible || widths[i] <= MIN_FLEXIBLE) continue;
       if (widest == table->num_columns || widths[i] >= widths[widest]) widest = i;
     }
     if (widest == table->num_columns) return;
@@ -211,10 +219,11 @@ void terminal_text(const Terminal *terminal, size_t indent, rh_text text) {
 static void print_row(const Table *table, size_t first_cell, const size_t widths[MAX_COLUMNS],
                       FILE *out) {
   size_t last = table->num_columns;
-  while (last > 1 && !*cell_text(table, first_cell + last - 1))
+  while (last > 1 && (widths[last - 1] == LEFT_OUT || !*cell_text(table, first_cell + last - 1)))
     last--;
   print_padding(INDENT, out);
   for (size_t i = 0; i < last; i++) {
+    if (widths[i] == LEFT_OUT) continue;
     if (i) print_padding(GAP, out);
     print_cell(cell_text(table, first_cell + i), &table->columns[i], widths[i], i + 1 == last, out);
   }
@@ -227,6 +236,7 @@ static void print_titles(const Table *table, const Terminal *terminal,
   if (terminal->has_colour) fputs("\033[2m", out);
   print_padding(INDENT, out);
   for (size_t i = 0; i < table->num_columns; i++) {
+    if (widths[i] == LEFT_OUT) continue;
     if (i) print_padding(GAP, out);
     print_cell(table->columns[i].title, &table->columns[i], widths[i], i + 1 == table->num_columns,
                out);

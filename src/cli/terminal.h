@@ -34,9 +34,10 @@ typedef struct Column {
   const char *title;
   bool is_number;   /* flush right */
   bool is_flexible; /* cut in the middle where the table would be too wide */
+  bool is_optional; /* left out there, the last one first, before others are cut */
 } Column;
 
-enum { MAX_COLUMNS = 8 };
+enum { MAX_COLUMNS = 12 };
 
 typedef struct Table {
   Column columns[MAX_COLUMNS];

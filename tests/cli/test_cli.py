@@ -1676,6 +1676,28 @@ class Completion(ToolTest):
             for option in options:
                 self.assertIn(option.split("=")[0], shown)
 
+    def complete(self, *words):
+        script = (
+            'source "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); '
+            '_remat_hlo 2>/dev/null; printf "%s\\n" "${COMPREPLY[@]}"'
+        )
+        completion = tool.ROOT / "scripts" / "remat-hlo.bash-completion"
+        run = subprocess.run(
+            ["bash", "-c", script, "bash", completion, self.tool, *words],
+            cwd=self.dir,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        return run.stdout.split()
+
+    def test_lists_of_names(self):
+        self.assertEqual(self.complete("co"), ["compare"])
+        self.assertEqual(self.complete("compare", "--schedulers=input,df"), ["input,dfs"])
+        self.assertEqual(self.complete("compare", "--algorithms", "stand"), ["standard"])
+        self.assertEqual(self.complete("compare", "--bud"), ["--budgets="])
+        self.assertEqual(self.complete("remat", "--scheduler=df"), ["dfs"])
+
 
 if __name__ == "__main__":
     tool.main()

@@ -32,7 +32,7 @@ TIMEOUT_SECONDS = 300
 
 def normalize(text):
     text = re.sub(rb"(?m)^  took .*$", b"  took TIME", text)
-    text = re.sub(rb'("elapsed_seconds":\s*)[^,\n}]*', rb"\g<1>0", text)
+    text = re.sub(rb'("(?:elapsed|cpu)_seconds":\s*)[^,\n}]*', rb"\g<1>0", text)
     return re.sub(
         rb'("phases":\s*\{)([^}]*)\}',
         lambda match: match[1] + re.sub(rb"(:\s*)[^,\n]*", rb"\g<1>0", match[2]) + b"}",

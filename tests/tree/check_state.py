@@ -5,7 +5,7 @@ import re
 import subprocess
 import sys
 
-ALLOWED = {"temporary", "temporaries", "mapping"}  # src/cli/interrupt.c
+ALLOWED = {"temporaries", "mapping", "deferred_to", "deferred"}  # src/cli/interrupt.c
 # What compilers and sanitizers add.
 FOREIGN = re.compile(r"^(__|_|\.|completed|data_start|stdout|stderr|environ|optarg|opt|asan|ubsan)")
 

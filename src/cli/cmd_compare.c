@@ -1,0 +1,272 @@
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "command.h"
+#include "compare.h"
+#include "compare_files.h"
+#include "compare_progress.h"
+#include "device.h"
+#include "interrupt.h"
+#include "messages.h"
+#include "path.h"
+#include "workers.h"
+
+/* ---- before anything takes time ---- */
+
+static const char *fault_of(const Options *options) {
+  bool is_one_budget = options->budgets && !strchr(options->budgets, ',');
+  bool is_one_file = options->num_files == 1 && !path_is_directory(options->files[0]);
+  if (options->resume && (!options->json || output_is_stdout(options->json))) {
+    return "--resume needs the file that it goes on with, --json=FILE";
+  }
+  if (options->best != (options->output != NULL)) {
+    return options->best ? "--best needs a place to write to: -o OUT"
+                         : "-o writes the best module: give --best with it";
+  }
+  if (options->best && !is_one_budget) return "--best takes one budget, such as --budgets=12GiB";
+  if (options->best && !is_one_file && !path_is_directory(options->output)) {
+    return "several files need a folder to be written to: -o FOLDER/";
+  }
+  return NULL;
+}
+
+static rh_status check_options(const Options *options) {
+  const char *paths[] = {options->json, options->csv, options->pareto, options->output};
+  const char *fault = fault_of(options);
+  if (!fault) return output_check(paths, sizeof paths / sizeof *paths);
+  fprintf(stderr, "remat-hlo: error: %s\n", fault);
+  return RH_ERR_USAGE;
+}
+
+static bool is_stdout_taken(const Options *options) {
+  return output_is_stdout(options->json) || output_is_stdout(options->csv) ||
+         output_is_stdout(options->pareto) || output_is_stdout(options->output);
+}
+
+/* ---- the sweep ---- */
+
+typedef struct Sweep {
+  Comparison comparison;
+  CompareLog log;
+  CompareProgress progress;
+  Workers *workers;
+  size_t num_finished; /* runs, from the first one on, that are written */
+  rh_status worst;
+  bool is_given_up;
+} Sweep;
+
+static void note_status(Sweep *sweep, rh_status status) {
+  if (status > sweep->worst) sweep->worst = status;
+}
+
+static void work(void *context, size_t number) {
+  const Sweep *sweep = context;
+  CompareRun *run = &sweep->comparison.runs[number];
+  if (run->state == RUN_WANTED) compare_run(&sweep->comparison, run);
+}
+
+static void finish_run(Sweep *sweep, CompareRun *run) {
+  progress_hide(&sweep->progress);
+  if (run->state == RUN_FAILED) {
+    messages_print(&run->file->base.loaded.input, run->diags);
+    note_status(sweep, run->status);
+  } else if (run->state == RUN_DONE) {
+    run->has_row = true;
+    rh_status status = run->is_kept ? RH_OK : compare_log_write(&sweep->log, &run->row);
+    note_status(sweep, status);
+    sweep->is_given_up |= status != RH_OK; /* what follows would be lost */
+  }
+  rh_diags_free(run->diags);
+  run->diags = NULL;
+}
+
+static void write_best(Sweep *sweep, const CompareFile *file) {
+  const CompareRun *best = compare_best(&sweep->comparison, file, 0);
+  if (!best) return;
+  note_status(sweep, best->row.met ? RH_OK : RH_NO);
+  note_status(sweep, compare_write(&sweep->comparison, best));
+}
+
+static void finish_file(Sweep *sweep, CompareFile *file) {
+  if (sweep->comparison.options->best) write_best(sweep, file);
+  compare_unload(&sweep->comparison, file);
+}
+
+/* In the order of the runs, whatever the order that they end in. */
+static void finish_what_is_done(Sweep *sweep) {
+  const Comparison *comparison = &sweep->comparison;
+  while (sweep->num_finished < compare_num_runs(comparison) && !sweep->is_given_up &&
+         workers_are_done_with(sweep->workers, sweep->num_finished)) {
+    CompareRun *run = &comparison->runs[sweep->num_finished++];
+    finish_run(sweep, run);
+    if (sweep->num_finished % comparison->runs_per_file == 0) finish_file(sweep, run->file);
+    progress_show(&sweep->progress, run, sweep->num_finished);
+  }
+}
+
+/* What an earlier sweep has done is taken over. */
+static void keep_runs(const Sweep *sweep, CompareFile *file) {
+  for (size_t i = 0; i < sweep->comparison.runs_per_file; i++) {
+    CompareRun *run = &file->runs[i];
+    if (run->state != RUN_WANTED || !compare_log_find(&sweep->log, &run->row)) continue;
+    run->state = RUN_DONE;
+    run->is_kept = true;
+  }
+}
+
+static void start_file(Sweep *sweep, size_t index) {
+  CompareFile *file = &sweep->comparison.files[index];
+  progress_hide(&sweep->progress);
+  rh_status status = compare_load(&sweep->comparison, file);
+  note_status(sweep, status);
+  if (status == RH_OK) keep_runs(sweep, file);
+  progress_plan(&sweep->progress, file->runs);
+  workers_release(sweep->workers, (index + 1) * sweep->comparison.runs_per_file);
+}
+
+/* False when a signal came. */
+static bool wait_for_runs(Sweep *sweep) {
+  if (!workers_wait(sweep->workers)) return false;
+  finish_what_is_done(sweep);
+  return !sweep->is_given_up;
+}
+
+/* Files are read one after the other, a little ahead of the runs, so that few are in memory. */
+static void run_files(Sweep *sweep, size_t num_threads) {
+  const Comparison *comparison = &sweep->comparison;
+  for (size_t i = 0; i < comparison->num_files; i++) {
+    while (workers_num_waiting(sweep->workers) > num_threads) {
+      if (!wait_for_runs(sweep)) return;
+    }
+    if (interrupt_signal() || sweep->is_given_up) return;
+    start_file(sweep, i);
+    finish_what_is_done(sweep);
+  }
+  while (sweep->num_finished < compare_num_runs(comparison) && wait_for_runs(sweep)) {}
+}
+
+/* What ended before one that is not done. */
+static void finish_interrupted(Sweep *sweep) {
+  for (size_t i = sweep->num_finished; i < compare_num_runs(&sweep->comparison); i++) {
+    if (sweep->is_given_up) return;
+    if (workers_are_done_with(sweep->workers, i)) finish_run(sweep, &sweep->comparison.runs[i]);
+  }
+}
+
+/* ---- what is written ---- */
+
+typedef struct Results {
+  Output csv, pareto;
+  bool has_csv, has_pareto;
+} Results;
+
+/* Before the first run: what cannot be written is known at once. */
+static rh_status open_results(const Options *options, Results *results) {
+  *results = (Results){0};
+  rh_status status = RH_OK;
+  if (options->csv) {
+    status = output_open(options->csv, options, &results->csv);
+    results->has_csv = status == RH_OK;
+  }
+  if (status == RH_OK && options->pareto) {
+    status = output_open(options->pareto, options, &results->pareto);
+    results->has_pareto = status == RH_OK;
+  }
+  return status;
+}
+
+static rh_status close_results(const Comparison *comparison, Results *results, bool keep) {
+  rh_status worst = RH_OK, status;
+  if (results->has_csv) {
+    if (keep) compare_write_csv(comparison, &results->csv);
+    worst = output_close(&results->csv, keep);
+  }
+  if (results->has_pareto) {
+    bool is_page = path_ends_in(comparison->options->pareto, ".html");
+    if (keep) compare_write_pareto(comparison, is_page, &results->pareto);
+    status = output_close(&results->pareto, keep);
+    if (status > worst) worst = status;
+  }
+  return worst;
+}
+
+static void print_tables(const Comparison *comparison) {
+  if (comparison->options->quiet) return;
+  Terminal terminal = terminal_of(is_stdout_taken(comparison->options) ? stderr : stdout);
+  compare_print(comparison, &terminal);
+}
+
+/* What is done is kept; nobody waits for what is not. */
+static _Noreturn void end_interrupted(Sweep *sweep, Results *results) {
+  finish_interrupted(sweep);
+  interrupt_defer(-1);
+  progress_hide(&sweep->progress);
+  close_results(&sweep->comparison, results, true);
+  print_tables(&sweep->comparison);
+  fflush(stdout);
+  _exit(128 + interrupt_signal());
+}
+
+/* ---- all ---- */
+
+static size_t num_threads_of(const Comparison *comparison) {
+  size_t num_runs = compare_num_runs(comparison);
+  long num_processors = sysconf(_SC_NPROCESSORS_ONLN);
+  size_t wanted = num_processors > 0 ? (size_t)num_processors : 1;
+  if (comparison->options->num_jobs) wanted = (size_t)comparison->options->num_jobs;
+  return wanted < num_runs ? wanted : num_runs;
+}
+
+static rh_status run_sweep(Sweep *sweep, Results *results) {
+  const Comparison *comparison = &sweep->comparison;
+  size_t num_threads = num_threads_of(comparison);
+  progress_begin(comparison, &sweep->progress);
+  sweep->workers = workers_start(compare_num_runs(comparison), num_threads, work, sweep);
+  if (!sweep->workers) {
+    fprintf(stderr, "remat-hlo: error: %s\n", strerror(errno));
+    return RH_ERR_SYSTEM;
+  }
+  run_files(sweep, num_threads);
+  if (interrupt_signal()) end_interrupted(sweep, results);
+  workers_stop(sweep->workers);
+  progress_hide(&sweep->progress);
+  return sweep->worst;
+}
+
+static rh_status run_with_results(Sweep *sweep) {
+  const Options *options = sweep->comparison.options;
+  Results results;
+  rh_status worst = open_results(options, &results), status;
+  if (worst == RH_OK) worst = compare_log_open(options, &sweep->log);
+  bool is_open = worst == RH_OK;
+  if (is_open) worst = run_sweep(sweep, &results);
+  status = compare_log_close(&sweep->log);
+  if (status > worst) worst = status;
+  status = close_results(&sweep->comparison, &results, is_open && !sweep->is_given_up);
+  if (status > worst) worst = status;
+  if (is_open) print_tables(&sweep->comparison);
+  return worst;
+}
+
+rh_status cmd_compare(const Options *options) {
+  Sweep sweep = {.comparison = {.options = options}};
+  Comparison *comparison = &sweep.comparison;
+  rh_profile *profile = NULL;
+  rh_status status = check_options(options);
+  if (status == RH_OK) status = compare_grid_read(options, &comparison->grid);
+  if (status == RH_OK) {
+    status = device_load(options->device, (MessageForm)options->diagnostics, &profile);
+  }
+  comparison->profile = profile;
+  if (status == RH_OK) status = compare_files_list(comparison);
+  if (comparison->num_files && status != RH_ERR_SYSTEM) {
+    rh_status ran = run_with_results(&sweep);
+    if (ran > status) status = ran;
+  }
+  compare_files_free(comparison);
+  compare_grid_free(&comparison->grid);
+  rh_profile_free(profile);
+  return status;
+}

@@ -1,0 +1,128 @@
+/* The lists of names that `compare` takes. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "compare.h"
+#include "input.h"
+
+/* ---- registries ---- */
+
+static bool is_listed(rh_registry registry, const char *name) {
+  rh_entry entry;
+  for (size_t i = 0; rh_list(registry, i, &entry); i++) {
+    if (strcmp(entry.name, name) == 0) return true;
+  }
+  return false;
+}
+
+static rh_status check_name(const char *option, rh_registry registry, const char *name) {
+  enum { MAX_NAMES = 64 };
+  const char *names[MAX_NAMES];
+  rh_entry entry;
+  size_t count = 0;
+  if (is_listed(registry, name)) return RH_OK;
+  for (; count < MAX_NAMES && rh_list(registry, count, &entry); count++)
+    names[count] = entry.name;
+  const char *meant = rh_closest_word(name, names, count);
+  fprintf(stderr, "remat-hlo: error: --%s: there is no '%s'%s%s%s\n", option, name,
+          meant ? "; did you mean '" : "", meant ? meant : "; remat-hlo list shows all",
+          meant ? "'?" : "");
+  return RH_ERR_USAGE;
+}
+
+/* ---- lists ---- */
+
+static bool has_name(const char **names, size_t count, const char *name) {
+  for (size_t i = 0; i < count; i++) {
+    if (strcmp(names[i], name) == 0) return true;
+  }
+  return false;
+}
+
+/* Splits a text at its commas; what comes twice is taken once. */
+static const char **split(char *text, size_t *count) {
+  const char **names = calloc(strlen(text) + 1, sizeof *names);
+  *count = 0;
+  for (char *p = text; names;) {
+    size_t len = strcspn(p, ",");
+    bool is_last = !p[len];
+    p[len] = 0;
+    if (!has_name(names, *count, p)) names[(*count)++] = p;
+    if (is_last) break;
+    p += len + 1;
+  }
+  return names;
+}
+
+/* All algorithms but the one that does nothing. */
+static char *default_algorithms(void) {
+  rh_entry entry;
+  size_t room = 1;
+  for (size_t i = 0; rh_list(RH_ALGORITHMS, i, &entry); i++)
+    room += strlen(entry.name) + 1;
+  char *text = calloc(room, 1);
+  for (size_t i = 0; text && rh_list(RH_ALGORITHMS, i, &entry); i++) {
+    if (strcmp(entry.name, "none") == 0) continue;
+    if (*text) strcat(text, ",");
+    strcat(text, entry.name);
+  }
+  return text;
+}
+
+/* The order as it is, and the best that can be made. */
+static const char *default_schedulers(void) {
+  return is_listed(RH_SCHEDULERS, "best") ? "input,best" : "input,default";
+}
+
+static rh_status read_budgets(CompareGrid *grid) {
+  grid->limits = calloc(grid->num_budgets + 1, sizeof *grid->limits);
+  if (!grid->limits) return input_out_of_memory(&(Input){.path = "remat-hlo"});
+  for (size_t i = 0; i < grid->num_budgets; i++) {
+    if (parse_budget(grid->budgets[i], &grid->limits[i])) continue;
+    fprintf(
+        stderr,
+        "remat-hlo: error: --budgets takes sizes such as 12GiB or 800MB, or 80%%, r80%% or min, "
+        "with commas, not '%s'\n",
+        grid->budgets[i]);
+    return RH_ERR_USAGE;
+  }
+  return RH_OK;
+}
+
+static rh_status check_names(const Options *options, const CompareGrid *grid) {
+  rh_status status = check_name("memory-model", RH_MEMORY_MODELS, options->memory_model);
+  if (status == RH_OK && options->target)
+    status = check_name("target", RH_TARGETS, options->target);
+  for (size_t i = 0; i < grid->num_schedulers && status == RH_OK; i++)
+    status = check_name("schedulers", RH_SCHEDULERS, grid->schedulers[i]);
+  for (size_t i = 0; i < grid->num_algorithms && status == RH_OK; i++)
+    status = check_name("algorithms", RH_ALGORITHMS, grid->algorithms[i]);
+  return status;
+}
+
+rh_status compare_grid_read(const Options *options, CompareGrid *grid) {
+  *grid = (CompareGrid){0};
+  grid->texts[0] = strdup(options->budgets ? options->budgets : "r90%,r70%,r50%,r30%");
+  grid->texts[1] = strdup(options->schedulers ? options->schedulers : default_schedulers());
+  grid->texts[2] = options->algorithms ? strdup(options->algorithms) : default_algorithms();
+  bool has_texts = grid->texts[0] && grid->texts[1] && grid->texts[2];
+  if (has_texts) {
+    grid->budgets = split(grid->texts[0], &grid->num_budgets);
+    grid->schedulers = split(grid->texts[1], &grid->num_schedulers);
+    grid->algorithms = split(grid->texts[2], &grid->num_algorithms);
+  }
+  if (!grid->budgets || !grid->schedulers || !grid->algorithms) {
+    return input_out_of_memory(&(Input){.path = "remat-hlo"});
+  }
+  rh_status status = read_budgets(grid);
+  return status == RH_OK ? check_names(options, grid) : status;
+}
+
+void compare_grid_free(CompareGrid *grid) {
+  free(grid->budgets);
+  free(grid->schedulers);
+  free(grid->algorithms);
+  free(grid->limits);
+  for (size_t i = 0; i < sizeof grid->texts / sizeof *grid->texts; i++)
+    free(grid->texts[i]);
+}

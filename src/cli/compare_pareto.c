@@ -1,0 +1,361 @@
+/* Peaks against added time: a panel for each file, a line for each scheduler with each algorithm.
+ * Runs that no other one beats in both are the front. O(runs^2) for a file. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "compare_plot.h"
+#include "path.h"
+
+enum {
+  WIDTH = 560, /* of a panel */
+  HEIGHT = 400,
+  LEFT = 64,
+  RIGHT = 24,
+  TOP = 52,
+  BOTTOM = 54,
+  HEAD = 62, /* above all panels, and */
+  LEGEND_LINE = 20,
+  MARGIN = 20,
+};
+
+typedef struct Panel {
+  const Comparison *comparison;
+  const CompareFile *file;
+  const CompareRow *first; /* of the runs that are done */
+  double left, right, top, bottom;
+  double min_bytes, max_bytes; /* at the left, at the right */
+  double min_share, max_share; /* of the time before; at the bottom, at the top */
+} Panel;
+
+static double x_of(const Panel *panel, double bytes) {
+  double share = (bytes - panel->min_bytes) / (panel->max_bytes - panel->min_bytes);
+  return panel->left + share * (panel->right - panel->left);
+}
+
+static double y_of(const Panel *panel, double overhead) {
+  double share = (overhead - panel->min_share) / (panel->max_share - panel->min_share);
+  return panel->bottom - share * (panel->bottom - panel->top);
+}
+
+static double run_x(const Panel *panel, const CompareRun *run) {
+  return x_of(panel, (double)run->row.peak_after_bytes);
+}
+
+static double run_y(const Panel *panel, const CompareRun *run) {
+  return y_of(panel, run->row.overhead);
+}
+
+/* ---- axes ---- */
+
+/* 1, 2 or 5 times a power of ten, so that there are at most `most` steps. */
+static double round_step(double range, double most) {
+  double step = pow(10, floor(log10(range / most)));
+  while (range / step > most) {
+    double digit = round(step / pow(10, floor(log10(step) + 1e-9)));
+    step *= digit > 1.5 && digit < 3 ? 2.5 : 2;
+  }
+  return step;
+}
+
+/* Round numbers of KiB, MiB, GiB. */
+static double byte_step(double range, double most) {
+  double unit = 1;
+  while (range / unit >= 2048)
+    unit *= 1024;
+  double step = round_step(range / unit, most);
+  return step * unit;
+}
+
+static void write_x_axis(const Panel *panel, Output *output) {
+  double step = byte_step(panel->max_bytes - panel->min_bytes, 7);
+  plot_line(output, "axis", panel->left, panel->bottom, panel->right, panel->bottom);
+  for (double bytes = ceil(panel->min_bytes / step) * step; bytes <= panel->max_bytes;
+       bytes += step) {
+    char text[RH_FORMAT_CHARS];
+    double x = x_of(panel, bytes);
+    rh_format_bytes((int64_t)bytes, text);
+    char *zeros = strstr(text, ".00 ");
+    if (zeros) memmove(zeros, zeros + 3, strlen(zeros + 3) + 1);
+    plot_line(output, "axis", x, panel->bottom, x, panel->bottom + 4);
+    plot_label(output, "mark x", x, panel->bottom + 17, text);
+  }
+  plot_label(output, "dim x", (panel->left + panel->right) / 2, panel->bottom + 38,
+             "peak reached; dotted: budgets");
+}
+
+static void write_y_axis(const Panel *panel, Output *output) {
+  double step = round_step(panel->max_share - panel->min_share, 6);
+  double first = ceil(panel->min_share / step - 1e-9);
+  for (double i = first; i * step <= panel->max_share; i++) {
+    char text[32];
+    double y = y_of(panel, i * step), percent = 100 * i * step;
+    snprintf(text, sizeof text, "%+.3g %%", percent);
+    plot_line(output, "grid", panel->left, y, panel->right, y);
+    plot_label(output, "mark y", panel->left - 7, y + 4, fabs(percent) < 1e-9 ? "0 %" : text);
+  }
+  plot_label(output, "dim", panel->left - 44, panel->top - 22, "added modelled time");
+}
+
+static void write_budgets(const Panel *panel, Output *output) {
+  enum { LABEL = 38 };
+  const Comparison *comparison = panel->comparison;
+  size_t per_budget = comparison->runs_per_file / comparison->grid.num_budgets;
+  double last = -LABEL;
+  for (size_t i = 0; i < comparison->runs_per_file; i += per_budget) {
+    const CompareRun *run = NULL;
+    for (size_t k = 0; k < per_budget && !run; k++)
+      run = panel->file->runs[i + k].has_row ? &panel->file->runs[i + k] : NULL;
+    if (!run || comparison->grid.limits[run->budget].kind == BUDGET_MIN) continue;
+    double limit = (double)run->row.limit_bytes, x = x_of(panel, limit);
+    if (limit < panel->min_bytes || limit > panel->max_bytes) continue;
+    plot_line(output, "budget", x, panel->top, x, panel->bottom);
+    if (fabs(x - last) < LABEL) continue;
+    plot_label(output, "mark x", x, panel->top - 6, run->row.budget);
+    last = x;
+  }
+}
+
+/* ---- runs ---- */
+
+static bool is_beaten(const Panel *panel, const CompareRun *run) {
+  for (size_t i = 0; i < panel->comparison->runs_per_file; i++) {
+    const CompareRun *other = &panel->file->runs[i];
+    if (!other->has_row) continue;
+    int64_t bytes = run->row.peak_after_bytes - other->row.peak_after_bytes;
+    double time = run->row.overhead - other->row.overhead;
+    bool is_equal = bytes == 0 && fabs(time) < 1e-9;
+    if (is_equal ? other < run : bytes >= 0 && time > -1e-9) return true;
+  }
+  return false;
+}
+
+static int by_peak(const void *pa, const void *pb) {
+  const CompareRun *a = *(const CompareRun *const *)pa, *b = *(const CompareRun *const *)pb;
+  int64_t difference = a->row.peak_after_bytes - b->row.peak_after_bytes;
+  if (difference) return difference < 0 ? -1 : 1;
+  return (a > b) - (a < b);
+}
+
+/* Steps: a larger budget is met by what fits a smaller one. */
+static void write_front(const Panel *panel, const CompareRun **runs, size_t count, Output *output) {
+  plot_print(output, "<path class=\"front\" d=\"");
+  for (size_t i = 0; i < count; i++) {
+    double x = run_x(panel, runs[i]), y = run_y(panel, runs[i]);
+    if (i) plot_print(output, "H%.1fV%.1f", x, y);
+    if (!i) plot_print(output, "M%.1f %.1f", x, y);
+  }
+  if (count) plot_print(output, "H%.1f", panel->right);
+  plot_print(output, "\"/>\n");
+}
+
+static void write_series(const Panel *panel, size_t kind, const CompareRun **runs, Output *output) {
+  const Comparison *comparison = panel->comparison;
+  const CompareGrid *grid = &comparison->grid;
+  size_t count = 0, num_kinds = grid->num_schedulers * grid->num_algorithms;
+  for (size_t i = kind; i < comparison->runs_per_file; i += num_kinds) {
+    if (panel->file->runs[i].has_row) runs[count++] = &panel->file->runs[i];
+  }
+  if (count == 0) return;
+  qsort(runs, count, sizeof *runs, by_peak);
+  plot_print(output, "<polyline ");
+  plot_series_class(output, runs[0]);
+  plot_print(output, " points=\"");
+  for (size_t i = 0; i < count; i++)
+    plot_print(output, "%s%.1f,%.1f", i ? " " : "", run_x(panel, runs[i]), run_y(panel, runs[i]));
+  plot_print(output, "\"/>\n");
+}
+
+static void write_marker(const Panel *panel, const CompareRun *run, Output *output) {
+  char bytes[RH_FORMAT_CHARS], text[256];
+  const CompareRow *row = &run->row;
+  rh_format_bytes(row->peak_after_bytes, bytes);
+  snprintf(text, sizeof text, "%s, %s, %s: %s, %+.1f %%, %s", row->budget, row->scheduler,
+           row->algorithm, bytes, 100 * row->overhead, row->met ? "met" : "not met");
+  plot_marker(output, run, run_x(panel, run), run_y(panel, run), text);
+}
+
+static void write_runs(const Panel *panel, Output *output) {
+  const CompareGrid *grid = &panel->comparison->grid;
+  size_t num_runs = panel->comparison->runs_per_file, num_front = 0;
+  const CompareRun **front = calloc(2 * num_runs, sizeof *front);
+  if (!front) return;
+  for (size_t i = 0; i < num_runs; i++) {
+    const CompareRun *run = &panel->file->runs[i];
+    if (run->has_row && !is_beaten(panel, run)) front[num_front++] = run;
+  }
+  qsort(front, num_front, sizeof *front, by_peak);
+  write_front(panel, front, num_front, output);
+  for (size_t kind = 0; kind < grid->num_schedulers * grid->num_algorithms; kind++)
+    write_series(panel, kind, front + num_runs, output);
+  for (size_t i = 0; i < num_runs; i++) {
+    if (panel->file->runs[i].has_row) write_marker(panel, &panel->file->runs[i], output);
+  }
+  for (size_t i = 0; i < num_front; i++) {
+    plot_print(output, "<circle class=\"ring\" cx=\"%.1f\" cy=\"%.1f\" r=\"8\"/>\n",
+               run_x(panel, front[i]), run_y(panel, front[i]));
+  }
+  free(front);
+}
+
+/* ---- a panel ---- */
+
+/* From the lower bound to the peak before, and to whatever is beyond. */
+static void find_ranges(Panel *panel) {
+  const CompareRow *first = panel->first;
+  double low = (double)first->lower_bound_bytes, high = (double)first->peak_before_bytes;
+  double least = 0, most = 0;
+  for (size_t i = 0; i < panel->comparison->runs_per_file; i++) {
+    const CompareRun *run = &panel->file->runs[i];
+    if (!run->has_row) continue;
+    low = fmin(low, (double)run->row.peak_after_bytes);
+    high = fmax(high, (double)run->row.peak_after_bytes);
+    least = fmin(least, run->row.overhead);
+    most = fmax(most, run->row.overhead);
+  }
+  double bytes = fmax(high - low, 1), share = fmax(most - least, 0.01);
+  panel->min_bytes = fmax(low - 0.03 * bytes, 0);
+  panel->max_bytes = high + 0.03 * bytes;
+  panel->min_share = least - 0.05 * share;
+  panel->max_share = least + 1.08 * share;
+}
+
+/* The end of a path tells most. */
+static void write_title(const Panel *panel, Output *output) {
+  enum { MAX_CHARS = 68 };
+  const char *path = panel->first->input, *name = path_base(path);
+  size_t len = strlen(name);
+  if (len > MAX_CHARS) name += len - MAX_CHARS;
+  plot_label(output, "strong", panel->left - 44, panel->top - 40, name);
+}
+
+static void write_mark(const Panel *panel, double bytes, const char *text, Output *output) {
+  double x = x_of(panel, bytes);
+  bool is_left = x < (panel->left + panel->right) / 2;
+  plot_line(output, "bound", x, panel->top, x, panel->bottom);
+  plot_print(output,
+             "<text class=\"mark\" transform=\"translate(%.1f %.1f) rotate(-90)\">%s</text>\n",
+             is_left ? x + 12 : x - 5, panel->top + 96, text);
+}
+
+static void write_panel(const Comparison *comparison, const CompareFile *file,
+                        const CompareRow *first, size_t index, double head, Output *output) {
+  double left = (double)(index % 2) * WIDTH, top = head + (double)(index / 2) * HEIGHT;
+  Panel panel = {.comparison = comparison,
+                 .file = file,
+                 .first = first,
+                 .left = left + LEFT,
+                 .right = left + WIDTH - RIGHT,
+                 .top = top + TOP,
+                 .bottom = top + HEIGHT - BOTTOM};
+  find_ranges(&panel);
+  write_title(&panel, output);
+  write_y_axis(&panel, output);
+  write_budgets(&panel, output);
+  write_mark(&panel, (double)first->lower_bound_bytes, "lower bound", output);
+  write_mark(&panel, (double)first->peak_before_bytes, "peak before", output);
+  write_x_axis(&panel, output);
+  write_runs(&panel, output);
+}
+
+/* ---- the whole ---- */
+
+typedef struct Legend {
+  Output *output; /* NULL = it is only measured */
+  double x, y, width;
+} Legend;
+
+/* Room for an entry of so many characters; on the next line where this one is full. */
+static void place_entry(Legend *legend, size_t num_chars) {
+  double needed = 52 + 6.8 * (double)num_chars;
+  if (legend->x > MARGIN && legend->x + needed > legend->width - MARGIN) {
+    legend->x = MARGIN;
+    legend->y += LEGEND_LINE;
+  }
+}
+
+static void end_entry(Legend *legend, const char *text) {
+  if (legend->output) plot_label(legend->output, "dim", legend->x + 34, legend->y + 4, text);
+  legend->x += 52 + 6.8 * (double)strlen(text);
+}
+
+static void write_legend(const Comparison *comparison, Legend *legend) {
+  const CompareGrid *grid = &comparison->grid;
+  Output *output = legend->output;
+  for (size_t s = 0; s < grid->num_schedulers; s++) {
+    for (size_t a = 0; a < grid->num_algorithms; a++) {
+      const CompareRun look = {.scheduler = s, .algorithm = a};
+      char text[128];
+      snprintf(text, sizeof text, "%s, %s", grid->schedulers[s], grid->algorithms[a]);
+      place_entry(legend, strlen(text));
+      if (output) {
+        plot_print(output, "<path ");
+        plot_series_class(output, &look);
+        plot_print(output, " d=\"M%.1f %.1fh28\"/>\n", legend->x, legend->y);
+        plot_marker(output, &look, legend->x + 14, legend->y, NULL);
+      }
+      end_entry(legend, text);
+    }
+  }
+  place_entry(legend, strlen("hollow: not met"));
+  if (output) {
+    const CompareRun look = {.has_row = true};
+    plot_marker(output, &look, legend->x + 14, legend->y, NULL);
+  }
+  end_entry(legend, "hollow: not met");
+  place_entry(legend, strlen("Pareto front"));
+  if (output) {
+    plot_print(output, "<path class=\"front\" d=\"M%.1f %.1fh20\"/>", legend->x + 4, legend->y);
+    plot_print(output, "<circle class=\"ring\" cx=\"%.1f\" cy=\"%.1f\" r=\"8\"/>\n", legend->x + 14,
+               legend->y);
+  }
+  end_entry(legend, "Pareto front");
+}
+
+static const CompareRow *first_row(const Comparison *comparison, const CompareFile *file) {
+  for (size_t i = 0; i < comparison->runs_per_file; i++) {
+    if (file->runs[i].has_row) return &file->runs[i].row;
+  }
+  return NULL;
+}
+
+static void write_head(const Comparison *comparison, Output *output) {
+  const Options *options = comparison->options;
+  char text[256];
+  plot_label(output, "title", MARGIN, 28, "Rematerialization: memory against time");
+  snprintf(text, sizeof text, "memory model %s, device %s", options->memory_model,
+           rh_profile_name(comparison->profile));
+  plot_label(output, "dim", MARGIN, 47, text);
+}
+
+void compare_write_pareto(const Comparison *comparison, bool is_page, Output *output) {
+  size_t num_panels = 0;
+  for (size_t i = 0; i < comparison->num_files; i++)
+    num_panels += first_row(comparison, &comparison->files[i]) != NULL;
+  size_t num_columns = num_panels > 1 ? 2 : 1, num_rows = (num_panels + 1) / 2;
+  Legend legend = {.x = MARGIN, .y = HEAD + 8, .width = (double)num_columns * WIDTH};
+  write_legend(comparison, &legend);
+  double head = legend.y + LEGEND_LINE;
+  legend = (Legend){.output = output, .x = MARGIN, .y = HEAD + 8, .width = legend.width};
+  double height = head + (double)num_rows * HEIGHT;
+  if (is_page) {
+    plot_print(output,
+               "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
+               "<title>remat-hlo compare</title><style>:root{color-scheme:light dark}</style>"
+               "</head><body>\n");
+  }
+  plot_print(output,
+             "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %.0f %.0f\" width=\"%.0f\" "
+             "height=\"%.0f\" role=\"img\">\n",
+             legend.width, height, legend.width, height);
+  plot_style(output);
+  plot_print(output, "<rect class=\"paper\" width=\"100%%\" height=\"100%%\"/>\n");
+  write_head(comparison, output);
+  write_legend(comparison, &legend);
+  size_t index = 0;
+  for (size_t i = 0; i < comparison->num_files; i++) {
+    const CompareRow *first = first_row(comparison, &comparison->files[i]);
+    if (first) write_panel(comparison, &comparison->files[i], first, index++, head, output);
+  }
+  plot_print(output, is_page ? "</svg>\n</body></html>\n" : "</svg>\n");
+}

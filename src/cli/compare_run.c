@@ -1,0 +1,225 @@
+/* From a file to rows: one load, then a run for each scheduler, algorithm and budget. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "compare.h"
+#include "messages.h"
+
+/* Of the thread: what else is run at the same time does not count. */
+static double cpu_seconds_now(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+/* ---- before ---- */
+
+/* FNV-1a, in hexadecimal digits. */
+static void hash_text(const Input *input, char digits[20]) {
+  uint64_t hash = UINT64_C(0xcbf29ce484222325);
+  for (size_t i = 0; i < input->length; i++)
+    hash = (hash ^ (unsigned char)input->text[i]) * UINT64_C(0x100000001b3);
+  snprintf(digits, 20, "%016" PRIx64, hash);
+}
+
+static rh_status load_base(const Comparison *comparison, CompareFile *file, Options *options) {
+  RematJob *base = &file->base;
+  *options = *comparison->options;
+  base->options = options;
+  base->profile = comparison->profile;
+  base->remat = job_remat_options(options);
+  rh_status status = job_read(base, file->path);
+  if (status != RH_OK) return status;
+  options->ignore_schedule = false;
+  options->inline_calls = RH_INLINE_AUTO;
+  options->unfuse = 0;
+  status = job_schedule(base);
+  return status == RH_OK ? job_measure_before(base) : status;
+}
+
+static bool is_applicable(const Comparison *comparison, const CompareFile *file,
+                          const char *scheduler) {
+  const Options *options = comparison->options;
+  bool is_scheduled =
+      rh_get_info(file->base.loaded.module).is_scheduled && !options->ignore_schedule;
+  if (is_scheduled || strcmp(scheduler, "input") != 0) return true;
+  if (!options->quiet) {
+    messages_say(&file->base.loaded.input, RH_SEVERITY_NOTE,
+                 "the module is taken as unscheduled: there are no runs with the scheduler input");
+  }
+  return false;
+}
+
+static rh_status load_scheduled(const Comparison *comparison, CompareFile *file, size_t index) {
+  RematJob *job = &file->jobs[index];
+  Options *options = &file->options[index];
+  *options = *comparison->options;
+  options->scheduler = comparison->grid.schedulers[index];
+  *job = file->base;
+  job->options = options;
+  job->scheduled = NULL;
+  if (!is_applicable(comparison, file, options->scheduler)) return RH_OK;
+  rh_status status = job_schedule(job);
+  return status == RH_OK ? job_measure(job, job->scheduled, &job->middle) : status;
+}
+
+static void fill_before(const Comparison *comparison, CompareRun *run) {
+  const CompareGrid *grid = &comparison->grid;
+  const CompareFile *file = run->file;
+  const RematJob *job = &file->jobs[run->scheduler];
+  Options options = *job->options;
+  options.limit = grid->limits[run->budget];
+  RematJob limited = *job;
+  limited.options = &options;
+  run->row = (CompareRow){
+      .input = file->base.loaded.input.path,
+      .input_hash = file->hash,
+      .module = file->module,
+      .version = rh_version(),
+      .memory_model = options.memory_model,
+      .limit_counts = limit_counts_word(job->remat.limit_counts),
+      .target = comparison->target,
+      .profile = rh_profile_name(comparison->profile),
+      .settings = comparison->settings,
+      .budget = grid->budgets[run->budget],
+      .scheduler = grid->schedulers[run->scheduler],
+      .algorithm = grid->algorithms[run->algorithm],
+      .limit_bytes = job_limit(&limited),
+      .peak_before_bytes = job->before.counted_bytes,
+      .peak_scheduled_bytes = job->middle.counted_bytes,
+      .lower_bound_bytes = job_lower_bound(job),
+      .instructions_before = (int64_t)job->before.info.num_instructions,
+      .flops_weighted_before = job->before.cost.flops_weighted,
+      .bytes_accessed_weighted_before = job->before.cost.bytes_accessed_weighted,
+      .seconds_before = job->before.cost.seconds,
+  };
+}
+
+rh_status compare_load(const Comparison *comparison, CompareFile *file) {
+  const CompareGrid *grid = &comparison->grid;
+  Options base_options;
+  file->jobs = calloc(grid->num_schedulers, sizeof *file->jobs);
+  file->options = calloc(grid->num_schedulers, sizeof *file->options);
+  if (!file->jobs || !file->options) return input_out_of_memory(&(Input){.path = file->path});
+  rh_status status = load_base(comparison, file, &base_options);
+  for (size_t i = 0; i < grid->num_schedulers && status == RH_OK; i++)
+    status = load_scheduled(comparison, file, i);
+  load_report(&file->base.loaded, status);
+  file->base.options = comparison->options;
+  if (status != RH_OK) return status;
+  rh_text name = file->base.before.info.name;
+  file->module = strndup(name.data, name.length);
+  if (!file->module) return input_out_of_memory(&(Input){.path = file->path});
+  hash_text(&file->base.loaded.input, file->hash);
+  for (size_t i = 0; i < comparison->runs_per_file; i++) {
+    CompareRun *run = &file->runs[i];
+    if (!file->jobs[run->scheduler].scheduled) continue;
+    fill_before(comparison, run);
+    run->state = RUN_WANTED;
+  }
+  return RH_OK;
+}
+
+void compare_unload(const Comparison *comparison, CompareFile *file) {
+  for (size_t i = 0; file->jobs && i < comparison->grid.num_schedulers; i++)
+    rh_module_free(file->jobs[i].scheduled);
+  free(file->jobs);
+  free(file->options);
+  rh_module_free(file->base.scheduled);
+  load_free(&file->base.loaded);
+  file->jobs = NULL;
+  file->options = NULL;
+  file->base = (RematJob){0};
+}
+
+/* ---- a run ---- */
+
+/* A job of its own, which shares modules with the others. */
+static rh_status rematerialize(const Comparison *comparison, const CompareRun *run,
+                               Options *options, rh_diags *diags, RematJob *job) {
+  *job = run->file->jobs[run->scheduler];
+  *options = *job->options;
+  options->algorithm = comparison->grid.algorithms[run->algorithm];
+  options->limit = comparison->grid.limits[run->budget];
+  job->options = options;
+  job->remat = job_remat_options(options);
+  job->loaded.diags = diags;
+  rh_status status = job_rematerialize(job);
+  return status == RH_OK ? job_measure(job, job->result, &job->after) : status;
+}
+
+/* Sums that are taken in another order differ in their last digits, which is no time. */
+static double added_seconds(double before, double after) {
+  double added = after - before;
+  return fabs(added) <= 1e-12 * before ? 0 : added;
+}
+
+static void fill_after(const RematJob *job, CompareRow *row) {
+  const Figures *after = &job->after;
+  int64_t reducible = row->peak_before_bytes - row->lower_bound_bytes;
+  int64_t removed = row->peak_before_bytes - after->counted_bytes;
+  row->peak_after_bytes = after->counted_bytes;
+  row->met = job->is_met;
+  row->removed = reducible > 0 ? (double)removed / (double)reducible : NAN;
+  row->seconds_after = after->cost.seconds;
+  row->added_seconds = added_seconds(row->seconds_before, after->cost.seconds);
+  row->overhead = row->seconds_before > 0 ? row->added_seconds / row->seconds_before : 0;
+  row->flops_weighted_after = after->cost.flops_weighted;
+  row->bytes_accessed_weighted_after = after->cost.bytes_accessed_weighted;
+  row->instructions_after = (int64_t)after->info.num_instructions;
+  row->rematerialized = (int64_t)after->info.num_rematerialized;
+}
+
+void compare_run(const Comparison *comparison, CompareRun *run) {
+  double start = cpu_seconds_now();
+  Options options;
+  RematJob job;
+  run->diags = rh_diags_new();
+  run->status = rematerialize(comparison, run, &options, run->diags, &job);
+  run->state = run->status == RH_OK ? RUN_DONE : RUN_FAILED;
+  if (run->status == RH_OK) fill_after(&job, &run->row);
+  rh_module_free(job.result);
+  run->row.cpu_seconds = cpu_seconds_now() - start;
+}
+
+rh_status compare_write(const Comparison *comparison, const CompareRun *run) {
+  Options options;
+  RematJob job;
+  CompareFile *file = run->file;
+  rh_diags *diags = file->base.loaded.diags;
+  rh_status status = rematerialize(comparison, run, &options, diags, &job);
+  if (status == RH_OK) status = job_write(&job);
+  if (job.num_written) file->written = job.written[0];
+  rh_module_free(job.result);
+  return load_report(&file->base.loaded, status);
+}
+
+/* ---- the best ---- */
+
+/* In billionths of the time before: what is less is no difference. */
+static int64_t overhead_of(const CompareRow *row) {
+  return (int64_t)llround(row->overhead * 1e9);
+}
+
+static bool is_better(const CompareRow *a, const CompareRow *b, bool is_min) {
+  if (a->met != b->met) return a->met;
+  bool is_by_time = a->met && !is_min;
+  if (is_by_time && overhead_of(a) != overhead_of(b)) return overhead_of(a) < overhead_of(b);
+  if (a->peak_after_bytes != b->peak_after_bytes) return a->peak_after_bytes < b->peak_after_bytes;
+  return overhead_of(a) < overhead_of(b);
+}
+
+const CompareRun *compare_best(const Comparison *comparison, const CompareFile *file,
+                               size_t budget) {
+  bool is_min = comparison->grid.limits[budget].kind == BUDGET_MIN;
+  const CompareRun *best = NULL;
+  for (size_t i = 0; i < comparison->runs_per_file; i++) {
+    const CompareRun *run = &file->runs[i];
+    if (run->budget != budget || !run->has_row) continue;
+    if (!best || is_better(&run->row, &best->row, is_min)) best = run;
+  }
+  return best;
+}

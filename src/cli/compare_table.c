@@ -1,0 +1,129 @@
+/* What `compare` shows in a terminal. */
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "compare.h"
+
+static void add_percent(Table *table, double share, const char *format) {
+  if (isnan(share)) {
+    table_format(table, "-");
+    return;
+  }
+  double percent = 100 * share;
+  if (fabs(percent) < 0.05) percent = 0; /* no `-0.0` */
+  table_format(table, format, percent);
+}
+
+/* What there is more of. */
+static void add_growth(Table *table, double before, double after) {
+  add_percent(table, before > 0 ? after / before - 1 : (double)NAN, "%+.1f %%");
+}
+
+static void add_run(Table *table, const CompareRow *row, bool is_best) {
+  char seconds[RH_FORMAT_CHARS];
+  table_format(table, is_best ? "*" : "");
+  table_format(table, "%s", row->budget);
+  table_format(table, "%s", row->scheduler);
+  table_format(table, "%s", row->algorithm);
+  table_bytes(table, row->peak_after_bytes);
+  table_format(table, row->met ? "yes" : "no");
+  add_percent(table, row->removed, "%.1f %%");
+  add_growth(table, row->seconds_before, row->seconds_after);
+  add_growth(table, row->flops_weighted_before, row->flops_weighted_after);
+  add_growth(table, row->bytes_accessed_weighted_before, row->bytes_accessed_weighted_after);
+  table_format(table, "%+" PRId64, row->instructions_after - row->instructions_before);
+  text_of_seconds(row->cpu_seconds, seconds);
+  table_format(table, "%s", seconds);
+}
+
+static void print_fitting(const Terminal *terminal, size_t indent, const char *text) {
+  terminal_text(terminal, indent, (rh_text){text, strlen(text)});
+}
+
+static void print_head(const CompareRow *row, const Terminal *terminal) {
+  char peak[RH_FORMAT_CHARS], bound[RH_FORMAT_CHARS], seconds[RH_FORMAT_CHARS], text[256];
+  rh_format_bytes(row->peak_before_bytes, peak);
+  rh_format_bytes(row->lower_bound_bytes, bound);
+  text_of_seconds(row->seconds_before, seconds);
+  print_fitting(terminal, 0, row->input);
+  snprintf(text, sizeof text, "%s, memory model %s (%s), device %s", row->module, row->memory_model,
+           row->limit_counts, row->profile);
+  print_fitting(terminal, 2, text);
+  snprintf(text, sizeof text, "peak %s, lower bound %s, modelled time %s", peak, bound, seconds);
+  print_fitting(terminal, 2, text);
+  fputc('\n', terminal->out);
+}
+
+static const CompareRow *first_row(const Comparison *comparison, const CompareFile *file) {
+  for (size_t i = 0; i < comparison->runs_per_file; i++) {
+    if (file->runs[i].has_row) return &file->runs[i].row;
+  }
+  return NULL;
+}
+
+static void print_file(const Comparison *comparison, const CompareFile *file,
+                       const Terminal *terminal) {
+  Table table = {.columns = {{.title = ""},
+                             {.title = "budget"},
+                             {.title = "scheduler", .is_flexible = true},
+                             {.title = "algorithm", .is_flexible = true},
+                             {.title = "peak", .is_number = true},
+                             {.title = "met"},
+                             {.title = "removed", .is_number = true, .is_optional = true},
+                             {.title = "time", .is_number = true},
+                             {.title = "flops", .is_number = true, .is_optional = true},
+                             {.title = "bytes", .is_number = true, .is_optional = true},
+                             {.title = "instr.", .is_number = true, .is_optional = true},
+                             {.title = "took", .is_number = true, .is_optional = true}},
+                 .num_columns = 12};
+  print_head(first_row(comparison, file), terminal);
+  for (size_t i = 0; i < comparison->runs_per_file; i++) {
+    const CompareRun *run = &file->runs[i];
+    if (!run->has_row) continue;
+    add_run(&table, &run->row, compare_best(comparison, file, run->budget) == run);
+  }
+  table_print(&table, terminal);
+  if (file->written) fprintf(terminal->out, "\n  wrote %s\n", file->written);
+}
+
+/* How often each was the best, over all files and budgets. */
+static void print_totals(const Comparison *comparison, const Terminal *terminal) {
+  const CompareGrid *grid = &comparison->grid;
+  size_t num_kinds = grid->num_schedulers * grid->num_algorithms;
+  Table table = {.columns = {{.title = "scheduler", .is_flexible = true},
+                             {.title = "algorithm", .is_flexible = true},
+                             {.title = "runs", .is_number = true},
+                             {.title = "met", .is_number = true},
+                             {.title = "best", .is_number = true}},
+                 .num_columns = 5};
+  for (size_t kind = 0; kind < num_kinds; kind++) {
+    uint64_t num_done = 0, num_met = 0, num_best = 0;
+    for (size_t i = kind; i < compare_num_runs(comparison); i += num_kinds) {
+      const CompareRun *run = &comparison->runs[i];
+      if (!run->has_row) continue;
+      num_done++;
+      num_met += run->row.met;
+      num_best += compare_best(comparison, run->file, run->budget) == run;
+    }
+    table_format(&table, "%s", grid->schedulers[kind / grid->num_algorithms]);
+    table_format(&table, "%s", grid->algorithms[kind % grid->num_algorithms]);
+    table_count(&table, num_done);
+    table_count(&table, num_met);
+    table_count(&table, num_best);
+  }
+  fprintf(terminal->out, "\nall files\n\n");
+  table_print(&table, terminal);
+}
+
+void compare_print(const Comparison *comparison, const Terminal *terminal) {
+  size_t num_shown = 0;
+  for (size_t i = 0; i < comparison->num_files; i++) {
+    if (!first_row(comparison, &comparison->files[i])) continue;
+    if (num_shown++) fputc('\n', terminal->out);
+    print_file(comparison, &comparison->files[i], terminal);
+  }
+  if (num_shown > 1) print_totals(comparison, terminal);
+  if (num_shown == 0) return;
+  fputs("\n  * best: met at the least added time, else the lowest peak\n", terminal->out);
+}

@@ -1,0 +1,493 @@
+#!/usr/bin/env python3
+"""`compare` on the command line. usage: test_compare.py TOOL [CLASS...]"""
+
+import csv
+import io
+import json
+import os
+import pty
+import shutil
+import signal
+import unittest
+import xml.etree.ElementTree as ElementTree
+
+import tool
+from tool import SAMPLES, ToolTest
+
+SAMPLE = SAMPLES / "mobilenet.after_optimizations.hlo"
+UNSCHEDULED = SAMPLES / "mobilenet.before_optimizations.hlo"
+PAIRS = "--schedulers=input,default", "--algorithms=standard,path"
+KEYS = """input input_hash module version memory_model limit_counts target profile settings budget
+    scheduler algorithm limit_bytes peak_before_bytes peak_scheduled_bytes lower_bound_bytes
+    instructions_before flops_weighted_before bytes_accessed_weighted_before seconds_before
+    peak_after_bytes met removed seconds_after added_seconds overhead flops_weighted_after
+    bytes_accessed_weighted_after instructions_after rematerialized cpu_seconds""".split()
+
+
+def without_times(lines):
+    return [{key: line[key] for key in line if key != "cpu_seconds"} for line in lines]
+
+
+class CompareTest(ToolTest):
+    def setUp(self):
+        super().setUp()
+        self.golden("recompute")
+
+    def lines(self, name="runs.jsonl"):
+        return [json.loads(line) for line in self.read(name).splitlines()]
+
+    def compare(self, *args, code=0):
+        """The lines of a comparison."""
+        out = self.expect(code, "compare", *args, "--quiet", "--json=-").out
+        return [json.loads(line) for line in out.splitlines()]
+
+
+class Compare(CompareTest):
+    def test_what_is_run(self):
+        algorithms = self.expect(0, "list", "--names=algorithms").out.split()
+        schedulers = self.expect(0, "list", "--names=schedulers").out.split()
+        lines = self.compare("input.hlo")
+        self.assertEqual({line["algorithm"] for line in lines}, set(algorithms) - {"none"})
+        best = "best" if "best" in schedulers else "default"
+        self.assertEqual({line["scheduler"] for line in lines}, {"input", best})
+
+    def test_lines(self):
+        lines = self.compare(SAMPLE, *PAIRS)
+        self.assertEqual(len(lines), 4 * 2 * 2)
+        for line in lines:
+            self.assertEqual(list(line), KEYS)
+        order = [(line["budget"], line["scheduler"], line["algorithm"]) for line in lines]
+        self.assertEqual(
+            order,
+            [
+                (budget, scheduler, algorithm)
+                for budget in ("r90%", "r70%", "r50%", "r30%")
+                for scheduler in ("input", "default")
+                for algorithm in ("standard", "path")
+            ],
+        )
+
+    def test_figures_are_those_of_remat(self):
+        options = "--budgets=r60%,40MiB,min", "--schedulers=input,dfs", "--algorithms=standard,path"
+        for line in self.compare(SAMPLE, *options, "--memory-model=xla-remat"):
+            with self.subTest(line):
+                summary = self.json(
+                    SAMPLE,
+                    f"-s{line['scheduler']}",
+                    f"-a{line['algorithm']}",
+                    f"-m{line['budget']}",
+                    "--memory-model=xla-remat",
+                    code=0 if line["met"] else 1,
+                )
+                for key in summary.keys() & set(KEYS):
+                    if isinstance(summary[key], float):
+                        self.assertAlmostEqual(line[key], summary[key], places=12)
+                    else:
+                        self.assertEqual(line[key], summary[key], key)
+                before, after = line["seconds_before"], line["seconds_after"]
+                self.assertAlmostEqual(line["added_seconds"], after - before, places=15)
+                reducible = line["peak_before_bytes"] - line["lower_bound_bytes"]
+                removed = line["peak_before_bytes"] - line["peak_after_bytes"]
+                self.assertAlmostEqual(line["removed"], removed / reducible, places=12)
+
+    def test_jobs_change_nothing(self):
+        files = SAMPLE, UNSCHEDULED, "input.hlo", *PAIRS
+        few, many = self.compare(*files, "--jobs=1"), self.compare(*files, "-j4")
+        self.assertEqual(without_times(few), without_times(many))
+        tables = [self.expect(0, "compare", *files, f"-j{jobs}") for jobs in (1, 4)]
+        self.assertEqual(*[(table.out, table.err) for table in tables])
+
+    def test_csv_has_the_same(self):
+        result = self.expect(
+            0, "compare", SAMPLE, "input.hlo", "--csv=runs.csv", "--json=runs.jsonl", "--quiet"
+        )
+        self.assertEqual(result.out, "")
+        rows = list(csv.DictReader(io.StringIO(self.read("runs.csv"))))
+        self.assertEqual(list(rows[0]), KEYS)
+        lines = self.lines()
+        self.assertEqual(len(rows), len(lines))
+        for row, line in zip(rows, lines):
+            for key, value in line.items():
+                if isinstance(value, (bool, str)):
+                    self.assertEqual(row[key], str(value).lower() if value in (0, 1) else value)
+                elif value is None:
+                    self.assertEqual(row[key], "")
+                else:
+                    self.assertEqual(float(row[key]), value, key)
+
+    def test_names_are_taken_once(self):
+        options = "--algorithms=path,none,path", "--schedulers=list", "--budgets=min,min"
+        lines = self.compare(SAMPLE, *options)
+        self.assertEqual([line["algorithm"] for line in lines], ["path", "none"])
+
+    def test_input_is_for_scheduled_modules(self):
+        result = self.expect(0, "compare", UNSCHEDULED, "--budgets=r50%")
+        self.assertIn("note: ", result.err)
+        for options in ([UNSCHEDULED], [SAMPLE, "--ignore-schedule"]):
+            schedulers = {line["scheduler"] for line in self.compare(*options, *PAIRS)}
+            self.assertEqual(schedulers, {"default"})
+
+    def test_settings(self):
+        line = self.compare("input.hlo", "--budgets=min", "--path-depth=3", "--copies=pending")[0]
+        self.assertEqual(line["settings"], "copies=2 path_depth=3")
+        self.assertEqual(self.compare("input.hlo", "--budgets=min")[0]["settings"], "")
+        line = self.compare("input.hlo", "--target=tpu", "--device=h100-sxm")[0]
+        self.assertEqual((line["target"], line["profile"]), ("tpu", "h100-sxm"))
+
+    def test_folder(self):
+        self.path("dump/host_1").mkdir(parents=True)
+        shutil.copy(SAMPLE, self.path("dump/module_0001.a.after_optimizations.txt"))
+        shutil.copy(UNSCHEDULED, self.path("dump/module_0001.a.before_optimizations.txt"))
+        shutil.copy(self.path("input.hlo"), self.path("dump/host_1/b.hlo"))
+        names = {line["input"] for line in self.compare("dump", "input.hlo", "--budgets=r50%")}
+        chosen = {"dump/host_1/b.hlo", "dump/module_0001.a.after_optimizations.txt", "input.hlo"}
+        self.assertEqual(names, chosen)
+
+    def test_stdin(self):
+        text = SAMPLE.read_bytes()
+        result = self.expect(0, "compare", "-", "--budgets=r50%", "-q", "--json=-", stdin=text)
+        self.assertEqual(json.loads(result.out.splitlines()[0])["input"], "<stdin>")
+
+
+class CompareTable(CompareTest):
+    def table(self, *args, columns=80):
+        out = self.expect(0, "compare", *args, env={"COLUMNS": str(columns)}).out
+        self.assertLessEqual(max(map(len, out.splitlines())), columns)
+        return out
+
+    def test_width(self):
+        narrow, wide = self.table(SAMPLE), self.table(SAMPLE, columns=140)
+        for title in "budget scheduler algorithm peak met removed time flops".split():
+            self.assertIn(title, narrow)
+        for title in "bytes instr. took".split():
+            self.assertIn(title, wide)
+        self.assertNotIn("took", narrow)
+        self.table(SAMPLE, columns=60)
+
+    def test_readme(self):
+        """What it shows is what scripts/update-golden.sh has written."""
+        shown = (tool.GOLDEN / "compare" / "samples.out").read_text().replace("hlo_samples/", "")
+        text = "".join(f"    {line}" if line.strip() else line for line in shown.splitlines(True))
+        self.assertIn(text, (tool.ROOT / "README.md").read_text())
+
+    def test_best_of_each_budget(self):
+        table = self.table(SAMPLE, *PAIRS).splitlines()
+        marked = [line.split()[1:4] for line in table if line[:4] == "  * "]
+        lines = self.compare(SAMPLE, *PAIRS)
+        for budget, scheduler, algorithm in marked[:-1]:
+            runs = [line for line in lines if line["budget"] == budget]
+            met = [line for line in runs if line["met"]]
+            (best,) = (
+                line
+                for line in runs
+                if (line["scheduler"], line["algorithm"]) == (scheduler, algorithm)
+            )
+            if met:
+                least = min(line["added_seconds"] for line in met)
+                self.assertAlmostEqual(best["added_seconds"], least, places=12)
+            else:
+                least = min(line["peak_after_bytes"] for line in runs)
+                self.assertEqual(best["peak_after_bytes"], least)
+        self.assertEqual([row[0] for row in marked[:-1]], ["r90%", "r70%", "r50%", "r30%"])
+
+    def test_totals(self):
+        out = self.table(SAMPLE, UNSCHEDULED, *PAIRS).split("all files")[1]
+        rows = [line.split() for line in out.splitlines()[3:7]]
+        self.assertEqual([row[2] for row in rows], ["4", "4", "8", "8"])
+        self.assertEqual(sum(int(row[4]) for row in rows), 8)
+
+    def test_table_goes_where_results_do_not(self):
+        result = self.expect(0, "compare", "input.hlo", "--csv=-")
+        self.assertTrue(result.out.startswith("input,input_hash"))
+        self.assertIn("budget", result.err)
+        self.assertEqual(self.expect(0, "compare", "input.hlo", "-q").out, "")
+
+    def test_progress(self):
+        self.assertEqual(self.expect(0, "compare", SAMPLE, *PAIRS).err, "")
+        err = self.expect(0, "compare", SAMPLE, *PAIRS, "--progress", "-q").err.splitlines()
+        self.assertEqual(len(err), 16)
+        self.assertIn("[16 of 16, 0 s left] r30% default path", err[-1])
+
+    def test_progress_in_a_terminal(self):
+        leader, follower = pty.openpty()
+        process = self.start("compare", SAMPLE, *PAIRS, "--csv=runs.csv", stderr=follower)
+        os.close(follower)
+        text = b""
+        try:
+            while chunk := os.read(leader, 4096):
+                text += chunk
+        except OSError:
+            pass
+        os.close(leader)
+        process.communicate()
+        self.assertEqual(process.returncode, 0)
+        self.assertIn(b"[1 of 16", text)
+        self.assertTrue(text.endswith(b"\r\033[K"), text[-40:])
+
+
+class CompareBest(CompareTest):
+    def test_best_is_what_remat_writes(self):
+        for budget in ("r50%", "min"):
+            result = self.expect(
+                0, "compare", SAMPLE, f"--budgets={budget}", "--best", "-o", "best.hlo"
+            )
+            self.assertIn("wrote best.hlo", result.out)
+            row = [line for line in result.out.splitlines() if line[:4] == "  * "][0].split()
+            self.expect(
+                0, SAMPLE, f"-m{budget}", f"-s{row[2]}", f"-a{row[3]}", "-o", "same.hlo", "-q"
+            )
+            self.assertEqual(self.read("best.hlo"), self.read("same.hlo"))
+            self.expect(0, "verify", SAMPLE, "best.hlo", "-q")
+
+    def test_not_met(self):
+        self.expect(1, "compare", SAMPLE, "--budgets=1KiB", "--best", "-obest.hlo")
+        self.assertIn("HloModule", self.read("best.hlo"))
+
+    def test_stdout(self):
+        result = self.expect(0, "compare", SAMPLE, "--budgets=r90%", "--best", "-o-")
+        self.assertIn("HloModule", result.out)
+        self.assertIn("budget", result.err)
+
+    def test_several(self):
+        self.expect(
+            0, "compare", SAMPLE, UNSCHEDULED, "--budgets=r90%", "--best", "-oout/", "-q"
+        )
+        written = f"out/{SAMPLE.name}", f"out/{UNSCHEDULED.name}"
+        self.assert_no_leftovers("input.hlo", "out", *written)
+
+    def test_resumed(self):
+        args = SAMPLE, *PAIRS, "--budgets=r50%", "--json=runs.jsonl", "--best", "-obest.hlo", "-q"
+        self.expect(0, "compare", *args)
+        first = self.read("best.hlo")
+        self.path("best.hlo").unlink()
+        self.expect(0, "compare", *args, "--resume")
+        self.assertEqual(self.read("best.hlo"), first)
+        self.assertEqual(len(self.lines()), 4)
+
+
+class CompareResume(CompareTest):
+    def resume(self, *args, files=(SAMPLE,), code=0):
+        outputs = "--json=runs.jsonl", "--resume", "--csv=runs.csv"
+        return self.expect(code, "compare", *files, *PAIRS, *args, *outputs)
+
+    def test_nothing_is_run_again(self):
+        first = self.resume().out
+        lines, table = self.read("runs.jsonl"), self.read("runs.csv")
+        self.assertEqual(self.resume().out, first)
+        self.assertEqual(self.read("runs.jsonl"), lines)
+        self.assertEqual(self.read("runs.csv"), table)  # processor times, too
+
+    def test_what_is_missing_is_run(self):
+        self.resume()
+        lines = self.read("runs.jsonl").splitlines(True)
+        self.write("runs.jsonl", "".join(lines[5:9]))
+        self.resume()
+        again = self.read("runs.jsonl").splitlines(True)
+        self.assertEqual(again[:4], lines[5:9])
+        parsed = [json.loads(line) for line in lines[:5] + lines[9:]]
+        self.assertEqual(without_times(self.lines()[4:]), without_times(parsed))
+
+    def test_half_a_line(self):
+        self.resume()
+        text = self.read("runs.jsonl")
+        for cut in (1, 2, 200, len(text.splitlines(True)[-1]) - 1):
+            with self.subTest(cut):
+                self.write("runs.jsonl", text[:-cut])
+                self.assertIn("note: ", self.resume().err)
+                self.assertEqual(len(self.lines()), 16)
+        self.write("runs.jsonl", "")
+        self.assertEqual(self.resume().err, "")
+        self.assertEqual(len(self.lines()), 16)
+
+    def test_other_runs_are_others(self):
+        args = "--budgets=r50%", "--algorithms=path", "--schedulers=input"
+        shutil.copy(SAMPLE, self.path("a.hlo"))
+        count = 0
+        for more in (
+            [],
+            ["--memory-model=liveness"],
+            ["--target=gpu"],
+            ["--device=cpu"],
+            ["--path-depth=3"],
+            ["--limit-counts=temp"],
+            ["--unfuse=loop"],
+        ):
+            for _ in range(2):
+                self.resume(*args, *more, files=["a.hlo"])
+            count += 1
+            self.assertEqual(len(self.lines()), count, more)
+        shutil.copy(SAMPLES / "resnet.after_optimizations.hlo", self.path("a.hlo"))
+        self.resume(*args, files=["a.hlo"])
+        self.assertEqual(len(self.lines()), count + 1)
+
+    def test_without_resume_it_begins_anew(self):
+        self.resume()
+        self.expect(0, "compare", "input.hlo", "--budgets=min", "--json=runs.jsonl", "-q")
+        self.assertEqual({line["input"] for line in self.lines()}, {"input.hlo"})
+
+    def test_nothing_is_lost_to_a_mistake(self):
+        self.resume()
+        text = self.read("runs.jsonl")
+        self.expect(3, "compare", "missing.hlo", "--json=runs.jsonl")
+        self.expect(2, "compare", SAMPLE, "--budgets=x", "--json=runs.jsonl")
+        self.assertEqual(self.read("runs.jsonl"), text)
+
+    def test_files_of_others_are_refused(self):
+        for text in ("notes\n", "notes", '{"a": 1}\n', '{"input": 1}\n', "{}", "\n", "[" * 5000):
+            with self.subTest(text):
+                self.write("runs.jsonl", text)
+                self.assert_message(self.resume(code=3), "runs.jsonl", "line 1 is no run")
+                self.assertEqual(self.read("runs.jsonl"), text)
+
+
+class CompareFaults(CompareTest):
+    def test_usage(self):
+        for args, says in (
+            ([], "needs a file"),
+            (["--algorithms=pth"], "--algorithms: there is no 'pth'; did you mean 'path'?"),
+            (["--algorithms="], "--algorithms takes"),
+            (["--algorithms=path,"], "there is no ''"),
+            (["--schedulers=auto"], "--schedulers: there is no 'auto'"),
+            (["--budgets=r90%,much"], "not 'much'"),
+            (["--budgets=,"], "not ''"),
+            (["--memory-model=x"], "--memory-model: there is no 'x'"),
+            (["--target=x"], "--target: there is no 'x'"),
+            (["--device=x"], "there is no device"),
+            (["--jobs=0"], "--jobs takes"),
+            (["--resume"], "--json=FILE"),
+            (["--resume", "--json=-"], "--json=FILE"),
+            (["--best", "--budgets=min"], "-o OUT"),
+            (["-o", "x"], "--best"),
+            (["-o", "x", "--best"], "one budget"),
+            (["-o", "x", "--best", "--budgets=min,r50%"], "one budget"),
+            (["input.hlo", "-o", "x", "--best", "--budgets=min"], "-o FOLDER/"),
+            (["--json=-", "--csv=-"], "stdout"),
+            (["--json=x", "--pareto=x"], "same name"),
+            (["--mem-limit=1GiB"], "there is no option"),
+        ):
+            with self.subTest(args):
+                files = ["input.hlo"] if says != "needs a file" else []
+                self.assert_message(self.expect(2, "compare", *files, *args), says)
+                self.assert_no_leftovers("input.hlo")
+
+    def test_others_are_done(self):
+        self.write("bad.hlo", "HloModule x\nnonsense\n")
+        files = "bad.hlo", "input.hlo", "missing.hlo", SAMPLE
+        result = self.expect(3, "compare", *files, "--json=runs.jsonl", "--pareto=p.svg")
+        self.assert_message(result, "bad.hlo:3:1", "missing.hlo: error")
+        self.assertEqual({line["input"] for line in self.lines()}, {"input.hlo", str(SAMPLE)})
+        self.assertIn("all files", result.out)
+        self.assertEqual(self.expect(3, "compare", "bad.hlo").out, "")
+
+    def test_folders(self):
+        self.path("empty").mkdir()
+        self.assert_message(self.expect(3, "compare", "empty"), "no HLO text in it")
+        lines = self.compare("empty", "input.hlo", *PAIRS, "--budgets=r50%", code=3)
+        self.assertEqual(len(lines), 4)
+
+    def test_unwritable(self):
+        for option in ("--json", "--csv", "--pareto"):
+            with self.subTest(option):
+                result = self.expect(4, "compare", SAMPLE, f"{option}=none/x")
+                self.assert_message(result, "none/x")
+                self.assertEqual(result.out, "")
+                self.assert_message(self.expect(4, "compare", "input.hlo", f"{option}=."), ".")
+                self.assert_message(
+                    self.expect(4, "compare", "input.hlo", f"{option}=/dev/full"), "/dev/full"
+                )
+        self.assert_no_leftovers("input.hlo")
+
+    def test_closed_pipe(self):
+        reader, writer = os.pipe()
+        os.close(reader)
+        process = self.start("compare", SAMPLE, "--json=-", "-q", stdout=writer)
+        os.close(writer)
+        self.assertEqual(process.communicate()[1], b"")
+        self.assertEqual(process.returncode, 0)
+
+    def test_out_of_memory(self):
+        result = self.expect(4, "compare", SAMPLE, "--max-memory=1MiB", "--csv=runs.csv")
+        self.assert_message(result, "out of memory")
+        self.assert_no_leftovers("input.hlo")
+
+
+class CompareSignals(CompareTest):
+    BUDGETS = "--budgets=" + ",".join(f"r{percent}%" for percent in range(90, 20, -2))
+    ARGS = SAMPLES / "gpt_unrolled.after_optimizations.hlo", BUDGETS, *PAIRS
+
+    def interrupt(self, number, jobs):
+        process = self.start(
+            "compare", *self.ARGS, f"-j{jobs}", "--json=runs.jsonl", "--csv=runs.csv",
+            "--pareto=runs.svg", "--resume",
+        )
+        path = self.path("runs.jsonl")
+        size = path.stat().st_size if path.exists() else 0
+        self.wait_for(lambda: path.exists() and path.stat().st_size > size, "no run was done")
+        process.send_signal(number)
+        out, err = process.communicate(timeout=tool.TIMEOUT_SECONDS)
+        self.assertEqual(process.returncode, 128 + number, err)
+        return out.decode(), err.decode()
+
+    def test_what_is_done_is_kept(self):
+        count = 0
+        for number, jobs in ((signal.SIGINT, 1), (signal.SIGTERM, 3), (signal.SIGHUP, 2)):
+            out, err = self.interrupt(number, jobs)
+            lines = self.lines()
+            self.assertEqual(err, "")
+            self.assertGreater(len(lines), count)
+            self.assertLess(len(lines), 140)
+            count = len(lines)
+            rows = list(csv.DictReader(io.StringIO(self.read("runs.csv"))))
+            self.assertEqual(len(rows), count)
+            ElementTree.fromstring(self.read("runs.svg"))
+            self.assertEqual(len([line for line in out.splitlines() if " MiB  " in line]), count)
+            self.assert_no_leftovers("input.hlo", "runs.csv", "runs.jsonl", "runs.svg")
+
+
+class ComparePareto(CompareTest):
+    def test_svg(self):
+        self.expect(0, "compare", SAMPLE, UNSCHEDULED, *PAIRS, "--pareto=p.svg", "-q")
+        root = ElementTree.fromstring(self.read("p.svg"))
+        space = "{http://www.w3.org/2000/svg}"
+        texts = [text.text for text in root.iter(f"{space}text")]
+        for text in (SAMPLE.name, UNSCHEDULED.name, "added modelled time", "lower bound",
+                     "peak before", "r90%", "input, standard", "default, path", "Pareto front"):
+            self.assertIn(text, texts)
+        self.assertEqual(len(list(root.iter(f"{space}polyline"))), 4 + 2)
+        markers = [mark.find(f"{space}title").text for mark in root.iter(f"{space}g")
+                   if mark.find(f"{space}title") is not None]
+        self.assertEqual(len(markers), 16 + 8)
+        self.assertTrue(any(text.startswith("r70%, input, path: ") for text in markers))
+
+    def test_front_is_not_beaten(self):
+        """As many rings as runs that no other one beats in both."""
+        self.expect(0, "compare", SAMPLE, *PAIRS, "--pareto=p.svg", "--json=runs.jsonl", "-q")
+        points = {(line["peak_after_bytes"], round(line["overhead"], 9)) for line in self.lines()}
+        front = [
+            a for a in points if not any(b != a and b[0] <= a[0] and b[1] <= a[1] for b in points)
+        ]
+        rings = self.read("p.svg").count('class="ring"')
+        self.assertEqual(rings, len(front) + 1)  # and one of the legend
+
+    def test_names_are_escaped(self):
+        name = "<a&b>\x01.hlo"
+        shutil.copy(SAMPLE, self.path(name))
+        self.path(b"\xff.hlo".decode("utf-8", "surrogateescape"))
+        self.expect(0, "compare", name, "--pareto=p.svg", "-q", "--budgets=min")
+        ElementTree.fromstring(self.read("p.svg"))
+
+    def test_page(self):
+        self.expect(0, "compare", "input.hlo", "--pareto=p.html", "-q")
+        text = self.read("p.html")
+        self.assertTrue(text.startswith("<!DOCTYPE html>"))
+        self.assertIn("</svg>", text)
+
+    def test_nothing_to_draw(self):
+        self.write("bad.hlo", "nonsense")
+        self.expect(3, "compare", "bad.hlo", "--pareto=p.svg", "--csv=p.csv")
+        ElementTree.fromstring(self.read("p.svg"))
+        self.assertEqual(self.read("p.csv").count("\n"), 1)
+
+
+if __name__ == "__main__":
+    tool.main()

@@ -1,0 +1,1 @@
+compare hlo_samples/unet_donated.before_optimizations.hlo hlo_samples/lstm.after_optimizations.hlo --schedulers=input,bfs,default --algorithms=none,path --budgets=80%,64MiB,min --jobs=3 --json=runs.jsonl
