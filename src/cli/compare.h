@@ -96,6 +96,9 @@ rh_status compare_write(const Comparison *comparison, const CompareRun *run);
 
 /* ---- what came of it ---- */
 
+/* The row of a file's first run that is done; NULL when none is. */
+const CompareRow *compare_first_row(const Comparison *comparison, const CompareFile *file);
+
 /* The best run of a file under a budget: that which meets it at the least added time, or with the
  * lowest peak when none does, or when it is `min`. NULL when none is done. */
 const CompareRun *compare_best(const Comparison *comparison, const CompareFile *file,

@@ -312,13 +312,6 @@ static void write_legend(const Comparison *comparison, Legend *legend) {
   end_entry(legend, "Pareto front");
 }
 
-static const CompareRow *first_row(const Comparison *comparison, const CompareFile *file) {
-  for (size_t i = 0; i < comparison->runs_per_file; i++) {
-    if (file->runs[i].has_row) return &file->runs[i].row;
-  }
-  return NULL;
-}
-
 static void write_head(const Comparison *comparison, Output *output) {
   const Options *options = comparison->options;
   char text[256];
@@ -331,7 +324,7 @@ static void write_head(const Comparison *comparison, Output *output) {
 void compare_write_pareto(const Comparison *comparison, bool is_page, Output *output) {
   size_t num_panels = 0;
   for (size_t i = 0; i < comparison->num_files; i++)
-    num_panels += first_row(comparison, &comparison->files[i]) != NULL;
+    num_panels += compare_first_row(comparison, &comparison->files[i]) != NULL;
   size_t num_columns = num_panels > 1 ? 2 : 1, num_rows = (num_panels + 1) / 2;
   Legend legend = {.x = MARGIN, .y = HEAD + 8, .width = (double)num_columns * WIDTH};
   write_legend(comparison, &legend);
@@ -354,7 +347,7 @@ void compare_write_pareto(const Comparison *comparison, bool is_page, Output *ou
   write_legend(comparison, &legend);
   size_t index = 0;
   for (size_t i = 0; i < comparison->num_files; i++) {
-    const CompareRow *first = first_row(comparison, &comparison->files[i]);
+    const CompareRow *first = compare_first_row(comparison, &comparison->files[i]);
     if (first) write_panel(comparison, &comparison->files[i], first, index++, head, output);
   }
   plot_print(output, is_page ? "</svg>\n</body></html>\n" : "</svg>\n");

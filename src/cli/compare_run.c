@@ -197,7 +197,14 @@ rh_status compare_write(const Comparison *comparison, const CompareRun *run) {
   return load_report(&file->base.loaded, status);
 }
 
-/* ---- the best ---- */
+/* ---- the first, the best ---- */
+
+const CompareRow *compare_first_row(const Comparison *comparison, const CompareFile *file) {
+  for (size_t i = 0; i < comparison->runs_per_file; i++) {
+    if (file->runs[i].has_row) return &file->runs[i].row;
+  }
+  return NULL;
+}
 
 /* In billionths of the time before: what is less is no difference. */
 static int64_t overhead_of(const CompareRow *row) {

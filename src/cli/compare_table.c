@@ -55,13 +55,6 @@ static void print_head(const CompareRow *row, const Terminal *terminal) {
   fputc('\n', terminal->out);
 }
 
-static const CompareRow *first_row(const Comparison *comparison, const CompareFile *file) {
-  for (size_t i = 0; i < comparison->runs_per_file; i++) {
-    if (file->runs[i].has_row) return &file->runs[i].row;
-  }
-  return NULL;
-}
-
 static void print_file(const Comparison *comparison, const CompareFile *file,
                        const Terminal *terminal) {
   Table table = {.columns = {{.title = ""},
@@ -77,7 +70,7 @@ static void print_file(const Comparison *comparison, const CompareFile *file,
                              {.title = "instr.", .is_number = true, .is_optional = true},
                              {.title = "took", .is_number = true, .is_optional = true}},
                  .num_columns = 12};
-  print_head(first_row(comparison, file), terminal);
+  print_head(compare_first_row(comparison, file), terminal);
   for (size_t i = 0; i < comparison->runs_per_file; i++) {
     const CompareRun *run = &file->runs[i];
     if (!run->has_row) continue;
@@ -119,7 +112,7 @@ static void print_totals(const Comparison *comparison, const Terminal *terminal)
 void compare_print(const Comparison *comparison, const Terminal *terminal) {
   size_t num_shown = 0;
   for (size_t i = 0; i < comparison->num_files; i++) {
-    if (!first_row(comparison, &comparison->files[i])) continue;
+    if (!compare_first_row(comparison, &comparison->files[i])) continue;
     if (num_shown++) fputc('\n', terminal->out);
     print_file(comparison, &comparison->files[i], terminal);
   }
