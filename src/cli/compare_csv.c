@@ -4,12 +4,16 @@
 #include "compare_columns.h"
 #include "csv.h"
 
+static void write_word(Output *output, const char *word) {
+  csv_text(output, (rh_text){word, strlen(word)});
+}
+
 static void write_value(const CompareRow *row, const CompareColumn *column, Output *output) {
   const void *member = (const char *)row + column->member;
   char digits[32];
   switch (column->kind) {
-    case COLUMN_TEXT: csv_write_text(output, *(const char *const *)member); break;
-    case COLUMN_BOOL: csv_write_text(output, *(const bool *)member ? "true" : "false"); break;
+    case COLUMN_TEXT: write_word(output, *(const char *const *)member); break;
+    case COLUMN_BOOL: write_word(output, *(const bool *)member ? "true" : "false"); break;
     case COLUMN_INT:
     case COLUMN_NUMBER:
       compare_digits(row, column, digits);
@@ -21,7 +25,7 @@ static void write_value(const CompareRow *row, const CompareColumn *column, Outp
 void compare_write_csv(const Comparison *comparison, Output *output) {
   for (size_t i = 0; i < NUM_COMPARE_COLUMNS; i++) {
     if (i) output_write(output, ",", 1);
-    csv_write_text(output, compare_columns[i].name);
+    write_word(output, compare_columns[i].name);
   }
   output_write(output, "\n", 1);
   for (size_t k = 0; k < compare_num_runs(comparison); k++) {

@@ -90,9 +90,6 @@ void job_print_summary(const RematJob *job, FILE *out);
 /* The summary as JSON text, to be freed with free(); NULL without memory. */
 char *job_json(const RematJob *job);
 
-/* `965.352 us` */
-void format_seconds(double seconds, char text[RH_FORMAT_CHARS]);
-
 /* The words of --limit-counts, --emit. */
 const char *limit_counts_word(rh_limit_counts counts);
 const char *emit_word(rh_emit emit);
