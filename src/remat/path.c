@@ -22,6 +22,7 @@
 #include "remat/articulation.h"
 #include "remat/dce.h"
 #include "remat/derematerialize.h"
+#include "remat/late_clones.h"
 #include "remat/state.h"
 #include "remat/tracker.h"
 
@@ -43,31 +44,20 @@ typedef struct Path {
   Arena *arena, *scratch;
 } Path;
 
-/* What becomes of the value of an instruction that stands before the peak. */
-typedef struct Fate {
-  bool is_cloned;
-  SchedPos place;     /* the clone goes before the instruction there */
-  SchedPos first_use; /* after the peak; NO_ID when there is none */
-} Fate;
-
 /* One computation with its peak. */
 typedef struct Site {
   Path *path;
   Module *module;
   CompId comp;
-  Sequence sequence;
-  SchedPos peak;
-  SchedPos *positions; /* by InstId, of the sequence's instructions */
+  SchedPos peak; /* where the late part is what runs behind it */
+  Recompute recompute;
   ItemList list;
   Tracker tracker;
   bool *is_point;     /* by InstId: an articulation point */
   bool *is_refused;   /* by InstId */
   bool *is_extended;  /* by TrackedId: kept alive for a clone */
-  Fate *fates;        /* by position */
   Timeline timeline;  /* memory by position, with what has been chosen so far */
   int64_t peak_bytes; /* at the peak */
-  InstId *images;     /* by InstId: what stands for it after the peak, NO_ID = itself */
-  InstId first_new;   /* instructions from here on were made by this round */
   Phase phase;
   Arena *arena;
 } Site;
@@ -88,41 +78,12 @@ static int by_cost_then_position(const void *pa, const void *pb) {
 
 static SchedPos last_use(const Site *site, TrackedId id) {
   const TrackedBuffer *buffer = tracked_buffer(&site->tracker, id);
-  SchedPos last = site->positions[buffer->definer];
+  SchedPos last = site->recompute.positions[buffer->definer];
   for (uint32_t i = 0; i < buffer->uses.len; i++) {
-    SchedPos pos = site->positions[buffer->uses.data[i].user];
+    SchedPos pos = site->recompute.positions[buffer->uses.data[i].user];
     if (pos > last) last = pos;
   }
   return last;
-}
-
-/* Users that hold an operand's memory in their own result, other than by bitcast or
- * get-tuple-element. */
-static bool hands_on_memory(const Module *module, InstId id) {
-  switch (inst_get(module, id)->opcode) {
-    case OPCODE_TUPLE:
-    case OPCODE_OPT_BARRIER:
-    case OPCODE_WHILE:
-    case OPCODE_ADD_DEPENDENCY:
-    case OPCODE_DOMAIN:
-    case OPCODE_ASYNC_START:
-    case OPCODE_ASYNC_UPDATE:
-    case OPCODE_ASYNC_DONE:
-    case OPCODE_COPY_START:
-    case OPCODE_COPY_DONE:
-    case OPCODE_SEND:
-    case OPCODE_RECV_DONE: return true;
-    case OPCODE_COPY: return shape_is_tuple(inst_shape(module, id));
-    case OPCODE_FUSION: return inst_attr(module, id, ATTR_OUTPUT_TO_OPERAND_ALIASING) != NULL;
-    default: return false;
-  }
-}
-
-static bool may_recompute(const Site *site, InstId id) {
-  Opcode opcode = (Opcode)inst_get(site->module, id)->opcode;
-  return !inst_has_control(site->module, id) && !opcode_is_pass_through(opcode) &&
-         !hands_on_memory(site->module, id) &&
-         recompute_verdict(site->path->job->legality, id) == KEEP_NONE;
 }
 
 /* Visits the direct users of an instruction and of the bitcasts and get-tuple-elements of it that
@@ -141,8 +102,8 @@ static bool visit_users(Site *site, InstId id, UserVisitor visit) {
     InstId *users = arena_array(site->path->scratch, InstId, num_users);
     if (num_users) memcpy(users, inst_users(module, operand), num_users * sizeof *users);
     for (uint32_t i = 0; ok && i < num_users; i++) {
-      if (users[i] >= site->first_new) continue;
-      bool is_early = site->positions[users[i]] <= site->peak;
+      if (users[i] >= site->recompute.first_new) continue;
+      bool is_early = site->recompute.positions[users[i]] <= site->peak;
       if (is_early && inst_is_pass_through(module, users[i])) {
         *vec_push(site->path->scratch, &work) = users[i];
       } else {
@@ -157,38 +118,14 @@ static bool visit_users(Site *site, InstId id, UserVisitor visit) {
 /* Whoever reads the value later must read it from something that can be redirected. */
 static bool is_redirectable_user(Site *site, InstId operand, InstId user) {
   (void)operand;
-  if (site->positions[user] > site->peak) return true;
+  if (site->recompute.positions[user] > site->peak) return true;
   return !hands_on_memory(site->module, user) &&
          !opcode_is_pass_through((Opcode)inst_get(site->module, user)->opcode);
 }
 
-/* The instruction before the peak that an operand comes from, through bitcasts and
- * get-tuple-elements; NO_ID when it is computed after the peak. */
-static InstId early_source(const Site *site, InstId operand) {
-  if (operand >= site->first_new || site->positions[operand] > site->peak) return NO_ID;
-  while (inst_is_pass_through(site->module, operand)) {
-    operand = inst_operand(site->module, operand, 0);
-  }
-  return operand;
-}
-
-static void find_first_uses(Site *site) {
-  for (SchedPos pos = 0; pos <= site->peak; pos++)
-    site->fates[pos].first_use = NO_ID;
-  for (SchedPos pos = site->peak + 1; pos < site->sequence.len; pos++) {
-    InstId user = site->sequence.ids[pos];
-    for (uint32_t i = 0; i < inst_get(site->module, user)->num_operands; i++) {
-      InstId source = early_source(site, inst_operand(site->module, user, i));
-      if (source == NO_ID) continue;
-      SchedPos *first = &site->fates[site->positions[source]].first_use;
-      if (*first == NO_ID) *first = pos;
-    }
-  }
-}
-
 /* Bytes that the instruction at `pos` holds across the peak and that could go; 0 when none can. */
 static int64_t bytes_across_peak(Site *site, SchedPos pos) {
-  InstId id = site->sequence.ids[pos];
+  InstId id = site->recompute.sequence.ids[pos];
   const RematItem *item = item_get(&site->list, id);
   int64_t bytes = 0;
   bool is_indirect = false;
@@ -198,13 +135,15 @@ static int64_t bytes_across_peak(Site *site, SchedPos pos) {
     is_indirect |= buffer->has_indirect_uses;
     bool is_read_later = false;
     for (uint32_t k = 0; k < buffer->uses.len; k++) {
-      SchedPos user = site->positions[buffer->uses.data[k].user];
+      SchedPos user = site->recompute.positions[buffer->uses.data[k].user];
       if (user == site->peak) return 0;
       is_read_later |= user > site->peak;
     }
     if (is_read_later) bytes += buffer->bytes;
   }
-  if (bytes == 0 || site->fates[pos].first_use == NO_ID || !may_recompute(site, id)) return 0;
+  if (bytes == 0 || site->recompute.fates[pos].first_use == NO_ID ||
+      !recompute_is_possible(site->path->job, id))
+    return 0;
   return !is_indirect || visit_users(site, id, is_redirectable_user) ? bytes : 0;
 }
 
@@ -214,10 +153,10 @@ typedef struct Candidates {
 
 static Candidates find_candidates(Site *site) {
   Candidates candidates = {0};
-  find_first_uses(site);
+  recompute_find_first_uses(&site->recompute);
   for (SchedPos pos = 0; pos < site->peak; pos++) {
     int64_t bytes = bytes_across_peak(site, pos);
-    InstId id = site->sequence.ids[pos];
+    InstId id = site->recompute.sequence.ids[pos];
     if (bytes == 0) continue;
     if (site->phase == PHASE_BETWEEN_POINTS && site->is_point[id]) continue;
     if (site->is_refused[id]) continue;
@@ -255,7 +194,8 @@ static bool closure_has(const Closure *closure, SchedPos pos) {
  * that a clone of it can read a clone. */
 static bool reads_directly(const Site *site, InstId reader, InstId definer) {
   for (uint32_t i = 0; i < inst_get(site->module, reader)->num_operands; i++) {
-    if (early_source(site, inst_operand(site->module, reader, i)) == definer) return true;
+    if (recompute_source(&site->recompute, inst_operand(site->module, reader, i)) == definer)
+      return true;
   }
   return false;
 }
@@ -264,10 +204,10 @@ static bool reads_directly(const Site *site, InstId reader, InstId definer) {
 static void add_operand(Site *site, Closure *closure, InstId reader, TrackedId id, SchedPos place,
                         uint32_t depth) {
   const TrackedBuffer *buffer = tracked_buffer(&site->tracker, id);
-  SchedPos pos = site->positions[buffer->definer];
+  SchedPos pos = site->recompute.positions[buffer->definer];
   if (buffer->bytes == 0 || pos >= site->peak) return;
   bool is_direct = reads_directly(site, reader, buffer->definer);
-  if (is_direct && (site->fates[pos].is_cloned || closure_has(closure, pos))) return;
+  if (is_direct && (site->recompute.fates[pos].is_cloned || closure_has(closure, pos))) return;
   SchedPos last = last_use(site, id);
   if (last >= place || site->is_extended[id]) return;
   if (last > site->peak) {
@@ -276,7 +216,7 @@ static void add_operand(Site *site, Closure *closure, InstId reader, TrackedId i
   }
   bool is_kept = site->is_point[buffer->definer] && site->phase == PHASE_BETWEEN_POINTS;
   if (depth > 0 && is_direct && !is_kept && buffer->depth <= 1 &&
-      may_recompute(site, buffer->definer)) {
+      recompute_is_possible(site->path->job, buffer->definer)) {
     *vec_push(site->arena, &closure->steps) = (Step){pos, depth - 1};
     return;
   }
@@ -287,14 +227,14 @@ static void add_operand(Site *site, Closure *closure, InstId reader, TrackedId i
 /* The path back from a candidate to what is there after the peak anyway. */
 static Closure find_closure(Site *site, const Candidate *candidate) {
   Closure closure = {0};
-  SchedPos place = site->fates[candidate->pos].first_use;
+  SchedPos place = site->recompute.fates[candidate->pos].first_use;
   *vec_push(site->arena, &closure.steps) =
       (Step){candidate->pos, site->path->job->options->path_depth};
   for (uint32_t i = 0; i < closure.steps.len; i++) {
     Step step = closure.steps.data[i];
-    const IdVec *used = &item_get(&site->list, site->sequence.ids[step.pos])->used;
+    const IdVec *used = &item_get(&site->list, site->recompute.sequence.ids[step.pos])->used;
     for (uint32_t k = 0; k < used->len; k++) {
-      InstId reader = site->sequence.ids[step.pos];
+      InstId reader = site->recompute.sequence.ids[step.pos];
       add_operand(site, &closure, reader, used->data[k], place, step.depth);
     }
     if (closure.extended_bytes >= candidate->bytes) break;
@@ -316,17 +256,18 @@ static int64_t closure_peak(Site *site, Closure *closure) {
   uint32_t *last_reader = arena_zarray(site->arena, uint32_t, len);
   for (uint32_t k = 0; k < len; k++) {
     for (uint32_t i = 0; i < k; i++) {
-      InstId definer = site->sequence.ids[steps[i].pos], reader = site->sequence.ids[steps[k].pos];
+      InstId definer = site->recompute.sequence.ids[steps[i].pos],
+             reader = site->recompute.sequence.ids[steps[k].pos];
       if (reads_directly(site, reader, definer)) last_reader[i] = k;
     }
   }
   int64_t live = 0, peak = 0;
   for (uint32_t k = 0; k < len; k++) {
-    live += tracker_defined_bytes(&site->tracker, site->sequence.ids[steps[k].pos]);
+    live += tracker_defined_bytes(&site->tracker, site->recompute.sequence.ids[steps[k].pos]);
     if (live > peak) peak = live;
     for (uint32_t i = 0; i < k; i++) {
       if (last_reader[i] != k) continue;
-      live -= tracker_defined_bytes(&site->tracker, site->sequence.ids[steps[i].pos]);
+      live -= tracker_defined_bytes(&site->tracker, site->recompute.sequence.ids[steps[i].pos]);
     }
   }
   return peak;
@@ -335,19 +276,19 @@ static int64_t closure_peak(Site *site, Closure *closure) {
 /* Memory between the instruction at `pos` and the one before it. */
 static int64_t bytes_before(const Site *site, SchedPos pos) {
   int64_t here = timeline_max(&site->timeline, pos, pos) -
-                 tracker_defined_bytes(&site->tracker, site->sequence.ids[pos]);
+                 tracker_defined_bytes(&site->tracker, site->recompute.sequence.ids[pos]);
   int64_t before = timeline_max(&site->timeline, pos - 1, pos - 1);
   return before < here ? before : here;
 }
 
 /* The last reader of a value before the peak. */
 static SchedPos last_early_use(const Site *site, SchedPos pos) {
-  const RematItem *item = item_get(&site->list, site->sequence.ids[pos]);
+  const RematItem *item = item_get(&site->list, site->recompute.sequence.ids[pos]);
   SchedPos last = pos;
   for (uint32_t i = 0; i < item->defined.len; i++) {
     const BufferUses *uses = &tracked_buffer(&site->tracker, item->defined.data[i])->uses;
     for (uint32_t k = 0; k < uses->len; k++) {
-      SchedPos user = site->positions[uses->data[k].user];
+      SchedPos user = site->recompute.positions[uses->data[k].user];
       if (user < site->peak && user > last) last = user;
     }
   }
@@ -358,7 +299,7 @@ static SchedPos last_early_use(const Site *site, SchedPos pos) {
  */
 static SchedPos apply_closure(Site *site, const Candidate *candidate, const Closure *closure,
                               int64_t sign) {
-  SchedPos place = site->fates[candidate->pos].first_use;
+  SchedPos place = site->recompute.fates[candidate->pos].first_use;
   SchedPos first = last_early_use(site, candidate->pos) + 1;
   timeline_add(&site->timeline, first, place - 1, -sign * candidate->bytes);
   for (uint32_t i = 0; i < closure->extended.len; i++) {
@@ -373,7 +314,7 @@ static SchedPos apply_closure(Site *site, const Candidate *candidate, const Clos
 /* Takes the candidate with its path unless that makes a new peak, where the path is computed or
  * where its operands wait for it. */
 static bool take(Site *site, const Candidate *candidate, Closure *closure) {
-  SchedPos place = site->fates[candidate->pos].first_use;
+  SchedPos place = site->recompute.fates[candidate->pos].first_use;
   int64_t during = bytes_before(site, place) - candidate->bytes + closure_peak(site, closure);
   if (during >= site->peak_bytes) return false;
   SchedPos first = apply_closure(site, candidate, closure, 1);
@@ -382,12 +323,12 @@ static bool take(Site *site, const Candidate *candidate, Closure *closure) {
     return false;
   }
   for (uint32_t i = 0; i < closure->steps.len; i++) {
-    site->fates[closure->steps.data[i].pos].is_cloned = true;
+    site->recompute.fates[closure->steps.data[i].pos].is_cloned = true;
   }
   for (uint32_t i = 0; i < closure->extended.len; i++) {
     site->is_extended[closure->extended.data[i]] = true;
   }
-  *vec_push(site->path->arena, &site->path->taken) = site->sequence.ids[candidate->pos];
+  *vec_push(site->path->arena, &site->path->taken) = site->recompute.sequence.ids[candidate->pos];
   return true;
 }
 
@@ -396,7 +337,8 @@ static int64_t choose(Site *site, const Candidates *candidates, int64_t wanted_b
   int64_t freed = 0;
   for (uint32_t i = 0; i < candidates->list.len && freed < wanted_bytes; i++) {
     const Candidate *candidate = &candidates->list.data[i];
-    if (site->fates[candidate->pos].is_cloned) continue; /* as part of another one's path */
+    if (site->recompute.fates[candidate->pos].is_cloned)
+      continue; /* as part of another one's path */
     Closure closure = find_closure(site, candidate);
     if (closure.extended_bytes < candidate->bytes && take(site, candidate, &closure)) {
       freed += candidate->bytes - closure.extended_bytes;
@@ -405,134 +347,15 @@ static int64_t choose(Site *site, const Candidates *candidates, int64_t wanted_b
   return freed;
 }
 
-/* ---- doing it ---- */
-
-/* A new instruction and where it goes: before the one at `place`; what was computed earlier once
- * comes first there, helpers right behind their clone. */
-typedef struct Insertion {
-  SchedPos place;
-  SchedPos original;
-  uint32_t number;
-  InstId inst;
-} Insertion;
-
-typedef struct Insertions {
-  VEC(Insertion) list;
-} Insertions;
-
-static int by_place(const void *pa, const void *pb) {
-  const Insertion *a = pa, *b = pb;
-  if (a->place != b->place) return a->place < b->place ? -1 : 1;
-  if (a->original != b->original) return a->original < b->original ? -1 : 1;
-  return (a->number > b->number) - (a->number < b->number);
-}
-
-/* Clones are computed before the first of those who read them, clones included. */
-static void place_clones(Site *site) {
-  for (SchedPos pos = site->peak; pos-- > 0;) {
-    Fate *fate = &site->fates[pos];
-    if (!fate->is_cloned) continue;
-    if (fate->first_use < fate->place) fate->place = fate->first_use;
-    InstId id = site->sequence.ids[pos];
-    for (uint32_t i = 0; i < inst_get(site->module, id)->num_operands; i++) {
-      InstId source = early_source(site, inst_operand(site->module, id, i));
-      SchedPos *place = &site->fates[site->positions[source]].place;
-      if (*place > fate->place) *place = fate->place;
-    }
-  }
-}
-
-static void insert(Site *site, Insertions *insertions, InstId inst, SchedPos original) {
-  *vec_push(site->arena, &insertions->list) =
-      (Insertion){site->fates[original].place, original, insertions->list.len, inst};
-}
-
-/* What is read after the peak instead of `id`: its clone; for a bitcast or get-tuple-element of
- * something that was cloned, a helper like it on the clone; else itself. */
-static InstId image_of(Site *site, Insertions *insertions, InstId id) {
-  Module *module = site->module;
-  ArenaMark mark = arena_mark(site->path->scratch);
-  IdVec chain = {0};
-  InstId source = id;
-  while (site->images[source] == NO_ID && inst_is_pass_through(module, source)) {
-    *vec_push(site->path->scratch, &chain) = source;
-    source = inst_operand(module, source, 0);
-  }
-  InstId image = site->images[source];
-  if (image == NO_ID) { /* nothing below was cloned */
-    arena_reset(site->path->scratch, mark);
-    return id;
-  }
-  while (chain.len) {
-    InstId through = chain.data[--chain.len];
-    const Instruction *inst = inst_get(module, through);
-    Rewrite *rewrite = site->path->job->rewrite;
-    image = inst->opcode == OPCODE_BITCAST
-                ? rewrite_add_bitcast(rewrite, image, inst->shape)
-                : rewrite_add_get_tuple_element(rewrite, image, inst->index);
-    site->images[through] = image;
-    insert(site, insertions, image, site->positions[early_source(site, through)]);
-  }
-  arena_reset(site->path->scratch, mark);
-  return image;
-}
-
-/* Clones in the order of their originals, so that operands have theirs. */
-static void make_clones(Site *site, Insertions *insertions) {
-  Rewrite *rewrite = site->path->job->rewrite;
-  Module *module = site->module;
-  for (SchedPos pos = 0; pos < site->peak; pos++) {
-    if (!site->fates[pos].is_cloned) continue;
-    InstId original = site->sequence.ids[pos];
-    InstId clone = rewrite_clone(rewrite, original, site->path->scratch);
-    site->images[original] = clone;
-    for (uint32_t i = 0; i < inst_get(module, clone)->num_operands; i++) {
-      InstId operand = inst_operand(module, clone, i);
-      InstId image = image_of(site, insertions, operand);
-      if (image != operand) rewrite_set_operand(rewrite, clone, i, image);
-    }
-    insert(site, insertions, clone, pos);
-    site->path->stats->num_steps++;
-  }
-}
-
-/* All readers after the peak read the clones. */
-static void redirect_users(Site *site, Insertions *insertions) {
-  Module *module = site->module;
-  for (SchedPos pos = site->peak + 1; pos < site->sequence.len; pos++) {
-    InstId user = site->sequence.ids[pos];
-    for (uint32_t i = 0; i < inst_get(module, user)->num_operands; i++) {
-      InstId operand = inst_operand(module, user, i);
-      if (operand >= site->first_new || site->positions[operand] > site->peak) continue;
-      InstId image = image_of(site, insertions, operand);
-      if (image != operand) rewrite_set_operand(site->path->job->rewrite, user, i, image);
-    }
-  }
-}
-
-static void merge_insertions(Site *site, Insertions *insertions, Arena *out) {
-  uint32_t num_new = insertions->list.len, next = 0;
-  if (num_new) qsort(insertions->list.data, num_new, sizeof *insertions->list.data, by_place);
-  Sequence merged = {.ids = arena_array(out, InstId, (size_t)site->sequence.len + num_new)};
-  for (SchedPos pos = 0; pos < site->sequence.len; pos++) {
-    for (; next < num_new && insertions->list.data[next].place == pos; next++) {
-      merged.ids[merged.len++] = insertions->list.data[next].inst;
-    }
-    merged.ids[merged.len++] = site->sequence.ids[pos];
-  }
-  site->path->job->schedule->of[site->comp] = merged;
-}
-
 static void open_site(Site *site, const PointsTo *points_to, ItemTable *items,
                       const int64_t *bytes_at) {
   Module *module = site->module;
   Arena *arena = site->arena;
   uint32_t num_insts = module->insts.len;
-  site->positions = arena_array(arena, SchedPos, num_insts);
-  for (SchedPos pos = 0; pos < site->sequence.len; pos++) {
-    site->positions[site->sequence.ids[pos]] = pos;
-  }
-  site->list = item_list_build(items, site->sequence, num_insts);
+  site->recompute =
+      recompute_begin(site->path->job, site->comp, site->peak, arena, site->path->scratch);
+  Sequence sequence = site->recompute.sequence;
+  site->list = item_list_build(items, sequence, num_insts);
   site->tracker =
       tracker_build(module, points_to, &site->list, site->comp, arena, site->path->scratch);
   site->is_point = arena_zarray(arena, bool, num_insts);
@@ -540,21 +363,14 @@ static void open_site(Site *site, const PointsTo *points_to, ItemTable *items,
   for (uint32_t i = 0; i < site->path->refused.len; i++) {
     site->is_refused[site->path->refused.data[i]] = true;
   }
-  int64_t *bytes = arena_array(arena, int64_t, site->sequence.len);
-  for (SchedPos pos = 0; pos < site->sequence.len; pos++) {
-    bytes[pos] = bytes_at[site->sequence.ids[pos]];
-  }
-  site->timeline = timeline_build(bytes, site->sequence.len, arena);
+  int64_t *bytes = arena_array(arena, int64_t, sequence.len);
+  for (SchedPos pos = 0; pos < sequence.len; pos++)
+    bytes[pos] = bytes_at[sequence.ids[pos]];
+  site->timeline = timeline_build(bytes, sequence.len, arena);
   site->peak_bytes = bytes[site->peak];
   site->is_extended = arena_zarray(arena, bool, site->tracker.buffers.len);
-  site->fates = arena_zarray(arena, Fate, (size_t)site->sequence.len + 1);
-  for (SchedPos pos = 0; pos < site->sequence.len; pos++)
-    site->fates[pos].place = NO_ID;
-  site->images = arena_array(arena, InstId, num_insts);
-  memset(site->images, 0xff, num_insts * sizeof *site->images);
-  site->first_new = num_insts;
   if (site->phase == PHASE_BETWEEN_POINTS) {
-    mark_articulation_points(module, site->sequence, site->peak, site->positions,
+    mark_articulation_points(module, sequence, site->peak, site->recompute.positions,
                              site->path->job->options->small_node_bytes, site->is_point,
                              site->path->scratch);
   }
@@ -568,24 +384,13 @@ static int64_t relieve(Path *path, InstId peak_inst, const int64_t *bytes_at, Ph
   Arena *arena = arena_new(arena_options(path->scratch));
   ItemTable items = {.arena = arena};
   PointsTo points_to = points_to_build(module, arena, path->scratch);
-  Site site = {.path = path,
-               .module = module,
-               .comp = comp,
-               .sequence = path->job->schedule->of[comp],
-               .phase = phase,
-               .arena = arena};
-  while (site.sequence.ids[site.peak] != peak_inst)
+  Site site = {.path = path, .module = module, .comp = comp, .phase = phase, .arena = arena};
+  while (path->job->schedule->of[comp].ids[site.peak] != peak_inst)
     site.peak++;
   open_site(&site, &points_to, &items, bytes_at);
   Candidates candidates = find_candidates(&site);
   int64_t freed = choose(&site, &candidates, wanted_bytes);
-  if (freed > 0) {
-    Insertions insertions = {0};
-    place_clones(&site);
-    make_clones(&site, &insertions);
-    redirect_users(&site, &insertions);
-    merge_insertions(&site, &insertions, out);
-  }
+  if (freed > 0) path->stats->num_steps += recompute_apply(&site.recompute, out);
   arena_free(arena);
   return freed;
 }
