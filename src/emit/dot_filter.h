@@ -5,14 +5,14 @@
  *     name:NAME          the instruction of this name
  *     regex:EXPRESSION   what has a match of a POSIX extended expression in its name or op_name
  *     scope:PATH         what has the parts of PATH, as reports show them, side by side in its
- * scope computation:NAME   the instructions of this computation */
+ *                        scope
+ *     computation:NAME   the instructions of this computation */
 #ifndef REMAT_HLO_EMIT_DOT_FILTER_H
 #define REMAT_HLO_EMIT_DOT_FILTER_H
 
-#include <regex.h>
-
 #include "emit/report.h"
 #include "ir/diag.h"
+#include "ir/expression.h"
 
 typedef enum DotFilterKind {
   DOT_FILTER_ALL,
@@ -31,9 +31,7 @@ typedef struct DotFilter {
   uint32_t num_parts;
 } DotFilter;
 
-/* RH_ERR_USAGE when `text`, which the filter points into, is no filter. Expressions are limited to
- * what is matched in linear time and little memory: no back references, repetition counts whose
- * product is small. */
+/* RH_ERR_USAGE when `text`, which the filter points into, is no filter. */
 rh_status dot_filter_parse(const char *text, DotFilter *filter, rh_diags *diags);
 
 /* Frees what regcomp took; only for one that was parsed. */

@@ -3,6 +3,7 @@
 #define REMAT_HLO_EMIT_HUMAN_H
 
 #include "ir/module.h"
+#include "ir/source_place.h"
 
 /* A number in decimal, as snprintf would, but without its cost: logs have many. The text ends where
  * `room` ends. */
@@ -30,15 +31,7 @@ Str human_utf8(Str text, Arena *out);
 /* What a string of the module's text stands for, its escapes resolved, as human_utf8. */
 Str human_unescape(Str raw, Arena *out);
 
-/* Where an instruction comes from, by its metadata; the parts that it does not name are empty or 0.
- */
-typedef struct SourcePlace {
-  Str op_name;
-  Str file;
-  int32_t line;
-} SourcePlace;
-
-/* The innermost stack frame stands in for a source_file that is not given. */
+/* Where an instruction comes from, with escapes resolved, as human_utf8. */
 SourcePlace human_source_place(const Module *module, InstId id, Arena *out);
 
 #endif

@@ -1,0 +1,80 @@
+#include "ir/expression.h"
+
+#include <string.h>
+
+enum {
+  MAX_REPETITIONS = 1000, /* regcomp copies what is counted: the product of all counts */
+  MAX_SUBJECT_CHARS = 4000,
+};
+
+/* Behind a bracket expression `[…]`; at the end of the text when it is not closed. */
+static const char *skip_bracket(const char *p) {
+  p++;
+  if (*p == '^') p++;
+  if (*p == ']') p++;
+  while (*p && *p != ']') {
+    char kind = p[1];
+    if (*p == '[' && (kind == ':' || kind == '.' || kind == '=')) {
+      p += 2;
+      while (*p && !(*p == kind && p[1] == ']'))
+        p++;
+      if (*p) p++;
+    }
+    if (*p) p++;
+  }
+  return *p ? p + 1 : p;
+}
+
+/* The larger count of `{m,n}`, 1 when there is none. */
+static int64_t repetitions(const char *p) {
+  int64_t most = 1, count = 0;
+  for (p++; (*p >= '0' && *p <= '9') || *p == ','; p++) {
+    count = *p == ',' ? 0 : count * 10 + (*p - '0');
+    if (count > MAX_REPETITIONS) return count;
+    if (count > most) most = count;
+  }
+  return most;
+}
+
+/* What is wrong with an expression that regcomp might take; NULL when nothing is. */
+static const char *fault_of_expression(const char *expression) {
+  int64_t product = 1;
+  if (strlen(expression) > MAX_EXPRESSION_CHARS) return "it is too long";
+  for (const char *p = expression; *p;) {
+    if (*p == '[') {
+      p = skip_bracket(p);
+      continue;
+    }
+    if (*p == '\\' && p[1]) {
+      if (p[1] >= '1' && p[1] <= '9') return "back references are not supported";
+      p += 2;
+      continue;
+    }
+    if (*p == '{') product *= repetitions(p);
+    if (product > MAX_REPETITIONS) return "it repeats too often";
+    p++;
+  }
+  return NULL;
+}
+
+rh_status expression_compile(const char *text, regex_t *expression, rh_diags *diags) {
+  const char *fault = fault_of_expression(text);
+  char reason[200];
+  if (!fault) {
+    int error = regcomp(expression, text, REG_EXTENDED | REG_NOSUB);
+    if (error == 0) return RH_OK;
+    regerror(error, expression, reason, sizeof reason);
+    fault = reason;
+  }
+  return diag_fail(diags, RH_ERR_USAGE, DIAG_NOWHERE, "the regular expression '%.*s': %s",
+                   MAX_EXPRESSION_CHARS, text, fault);
+}
+
+bool expression_matches(const regex_t *expression, Str subject, Arena *scratch) {
+  ArenaMark mark = arena_mark(scratch);
+  uint32_t len = subject.len < MAX_SUBJECT_CHARS ? subject.len : MAX_SUBJECT_CHARS;
+  const char *text = arena_strndup(scratch, subject.data, len);
+  bool is_match = regexec(expression, text, 0, NULL, 0) == 0;
+  arena_reset(scratch, mark);
+  return is_match;
+}
