@@ -505,12 +505,15 @@ typedef struct rh_remat_options {
   /* of `path` */
   uint32_t path_depth; /* instructions in a row that are recomputed to recompute a value, at most */
   rh_copies copies;    /* where they are inserted, clones read nothing that has been overwritten */
+  /* of `checkpoint=collection`: POSIX extended expressions, one a line; kept is what has a match of
+   * one in its name, its op_name or its `source_file:line`; NULL = nothing is kept for its name */
+  const char *collection;
 } rh_remat_options;
 
 #define RH_REMAT_OPTIONS_INIT                                                                    \
   {                                                                                              \
     "path", "heap", RH_COUNT_TOTAL, INT64_MAX, RH_EMIT_SCHEDULED, INT64_C(1) << 20, false, 0, 1, \
-        0, 10, RH_COPIES_AUTO                                                                    \
+        0, 10, RH_COPIES_AUTO, NULL                                                              \
   }
 
 typedef struct rh_remat_result {

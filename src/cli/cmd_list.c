@@ -43,7 +43,7 @@ static rh_status print_names(int what) {
 }
 
 static void print_row(const char *name, const char *summary) {
-  printf("  %-14s  %s\n", name, summary);
+  printf("  %-21s  %s\n", name, summary);
 }
 
 static void print_device(void *context, const rh_profile *profile) {

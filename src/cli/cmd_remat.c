@@ -1,6 +1,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "algorithm.h"
 #include "command.h"
 #include "device.h"
 #include "output.h"
@@ -133,12 +134,10 @@ static rh_status close_json(JsonOutput *json, bool keep) {
   return output_close(&json->output, keep);
 }
 
-static rh_status run_file(const Options *options, const char *path, const rh_profile *profile,
-                          JsonOutput *json) {
-  RematJob job = {.options = options,
-                  .profile = profile,
-                  .remat = job_remat_options(options),
-                  .start_seconds = seconds_now()};
+static rh_status run_file(const Options *options, const rh_remat_options *remat, const char *path,
+                          const rh_profile *profile, JsonOutput *json) {
+  RematJob job = {
+      .options = options, .profile = profile, .remat = *remat, .start_seconds = seconds_now()};
   rh_status status = run_job(&job, path);
   if (status == RH_OK && !job.is_met) status = RH_NO;
   if (status <= RH_NO) {
@@ -153,12 +152,13 @@ static rh_status run_file(const Options *options, const char *path, const rh_pro
 }
 
 /* The gravest of all: a file that cannot be read does not keep the others from being done. */
-static rh_status run_files(const Options *options, const rh_profile *profile) {
+static rh_status run_files(const Options *options, const rh_remat_options *remat,
+                           const rh_profile *profile) {
   JsonOutput json;
   rh_status worst = open_json(options, &json);
   if (worst != RH_OK) return worst;
   for (size_t i = 0; i < options->num_files; i++) {
-    rh_status status = run_file(options, options->files[i], profile, &json);
+    rh_status status = run_file(options, remat, options->files[i], profile, &json);
     if (status > worst) worst = status;
     if (status == RH_ERR_USAGE) break;
   }
@@ -168,10 +168,18 @@ static rh_status run_files(const Options *options, const rh_profile *profile) {
 
 rh_status cmd_remat(const Options *options) {
   rh_profile *profile = NULL;
+  Algorithm algorithm = {0};
   rh_status status = check_outputs(options);
   MessageForm form = (MessageForm)options->diagnostics;
+  if (status == RH_OK) status = algorithm_read(options->algorithm, form, &algorithm);
   if (status == RH_OK) status = device_load(options->device, form, &profile);
-  if (status == RH_OK) status = run_files(options, profile);
+  if (status == RH_OK) {
+    rh_remat_options remat = job_remat_options(options);
+    remat.algorithm = algorithm.name;
+    remat.collection = algorithm.collection;
+    status = run_files(options, &remat, profile);
+  }
   rh_profile_free(profile);
+  algorithm_free(&algorithm);
   return status;
 }

@@ -54,7 +54,12 @@ static const char **split(char *text, size_t *count) {
   return names;
 }
 
-/* All algorithms but the one that does nothing. */
+/* It needs patterns, which are one module's. */
+static bool needs_patterns(const char *algorithm) {
+  return strcmp(algorithm, "checkpoint=collection") == 0;
+}
+
+/* All algorithms but the one that does nothing and what cannot be asked for here. */
 static char *default_algorithms(void) {
   rh_entry entry;
   size_t room = 1;
@@ -62,7 +67,7 @@ static char *default_algorithms(void) {
     room += strlen(entry.name) + 1;
   char *text = calloc(room, 1);
   for (size_t i = 0; text && rh_list(RH_ALGORITHMS, i, &entry); i++) {
-    if (strcmp(entry.name, "none") == 0) continue;
+    if (strcmp(entry.name, "none") == 0 || needs_patterns(entry.name)) continue;
     if (*text) strcat(text, ",");
     strcat(text, entry.name);
   }

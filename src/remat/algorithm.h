@@ -19,6 +19,8 @@ typedef struct RematOptions {
   double block_factor; /* block_rematerialization_factor */
   /* path */
   uint32_t path_depth; /* longest chain that is recomputed for one value */
+  /* checkpoint=collection */
+  const struct Collection *collection; /* NULL = nothing is asked to be kept */
 } RematOptions;
 
 /* What an algorithm works on. The module and the schedule change together. */

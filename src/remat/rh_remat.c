@@ -4,6 +4,7 @@
 #include "ir/diag.h"
 #include "ir/handle.h"
 #include "remat/algorithm.h"
+#include "remat/collection.h"
 #include "remat/dce.h"
 #include "remat/measure.h"
 #include "remat/names.h"
@@ -38,6 +39,7 @@ typedef struct Run {
   Schedule schedule;
   RematStats stats;
   rh_copies copies;
+  Collection collection;
   bool *is_kept; /* by InstId of the input: remat/safe_reads.h */
   Arena *arena, *scratch;
   rh_diags *diags;
@@ -89,7 +91,8 @@ static RematOptions limits_under(const Run *run, const MemoryModel *guide) {
                         .min_remat_bytes = options->min_remat_bytes,
                         .block_size_limit = options->block_size_limit,
                         .block_factor = block_factor_of(options),
-                        .path_depth = options->path_depth};
+                        .path_depth = options->path_depth,
+                        .collection = &run->collection};
 }
 
 /* Runs the algorithm on a copy of the input; the copy is in run->rewrite. */
@@ -354,16 +357,18 @@ rh_status rh_remat(const rh_module *module, const rh_remat_options *options, rh_
   run.arena = arena_new(arena_options(module->arena));
   run.scratch = arena_new(arena_options(module->arena));
   bool is_limited = options->limit_bytes != INT64_MAX;
+  *result = NULL;
+  rh_remat_result info = {0};
   run.counted_before = is_limited ? counted_of(&run, module->module, &module->schedule) : INT64_MAX;
   run.is_kept = arena_zarray(run.arena, bool, module->module->insts.len);
-  rh_remat_result info = {0};
-  *result = NULL;
-  status = run_guides(&run, result, &info);
+  status = collection_parse(options->collection, &run.collection, diags, run.arena);
+  if (status == RH_OK) status = run_guides(&run, result, &info);
   bool is_worse = info.counted_bytes > run.counted_before;
   if (status == RH_OK && is_worse) { /* a greedy choice can make it so */
     run.wanted = remat_algorithm_find("none");
     status = run_attempts(&run, run.model, result, &info);
   }
+  collection_free(&run.collection);
   arena_free(run.scratch);
   arena_free(run.arena);
   if (status != RH_OK) {

@@ -191,11 +191,34 @@ class Options(RecomputeTest):
 
     def test_algorithm(self):
         for algorithm in self.run_tool("list", "--names=algorithms").out.split():
-            for args in ([f"--algorithm={algorithm}"], ["-a", algorithm]):
+            word = algorithm + (":^negate$" if algorithm == "checkpoint=collection" else "")
+            for args in ([f"--algorithm={word}"], ["-a", word]):
                 with self.subTest(args):
-                    code = 1 if algorithm == "none" else 0
+                    # It has no backward part that could be told from a forward one.
+                    misses = ("none", "checkpoint=speed", "checkpoint=memory")
+                    code = 1 if algorithm in misses else 0
                     summary = self.summary(*MODEL, *args, "--mem-limit=14KiB", code=code)
                     self.assertEqual(summary["algorithm"], algorithm)
+
+    def test_collection(self):
+        self.write("keep.txt", "^nobody$\n\n^negate$\r\n")
+        for argument in ("^negate$", "@keep.txt"):
+            with self.subTest(argument):
+                args = [f"--algorithm=checkpoint=collection:{argument}", "--mem-limit=min"]
+                summary = self.summary(*MODEL, *args)
+                self.assertEqual(summary["peak_after_bytes"], BOUND)
+        for argument, code, message in (
+            ("", 2, "checkpoint=collection needs what to keep"),
+            (":", 2, "checkpoint=collection needs what to keep"),
+            (":@", 2, "checkpoint=collection needs what to keep"),
+            (":(", 2, "the regular expression '('"),
+            (":@missing.txt", 3, "missing.txt"),
+            ("s:a", 2, "there is no algorithm 'checkpoint=collections:a'"),
+        ):
+            with self.subTest(argument):
+                run = self.run_tool("input.hlo", f"-acheckpoint=collection{argument}")
+                self.assertEqual(run.code, code, run)
+                self.assertIn(message, run.err)
 
     def test_small_node_limit(self):
         args = [

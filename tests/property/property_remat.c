@@ -113,6 +113,8 @@ static rh_remat_options random_options(uint64_t *state) {
   options.min_remat_bytes = random_below(state, 4) ? 0 : 1000;
   options.block_size_limit = random_below(state, 2) ? 1 : 1 + random_below(state, 12);
   options.path_depth = random_below(state, 12);
+  static const char *const collections[] = {NULL, "[02468]$", "."};
+  options.collection = collections[random_below(state, 3)];
   return options;
 }
 

@@ -6,6 +6,7 @@
 #include "analysis/remat_memory.h"
 #include "analysis/side_effect.h"
 #include "ir/module_check.h"
+#include "remat/collection.h"
 #include "remat/dce.h"
 #include "schedule/scheduler.h"
 #include "text/parse.h"
@@ -577,6 +578,9 @@ RematResult fixture_remat(Fixture *fixture, const RematSetup *setup) {
       .block_size_limit = setup->block_size_limit ? setup->block_size_limit : 1,
       .block_factor = setup->block_factor > 0 ? setup->block_factor : 1,
       .path_depth = setup->path_depth ? setup->path_depth : 10};
+  Collection collection;
+  ck_assert_int_eq(collection_parse(setup->collection, &collection, NULL, out), RH_OK);
+  options.collection = &collection;
   Legality legality = {.module = module,
                        .effects = side_effects_build(module, out, scratch),
                        .allow_collectives = true};
@@ -591,6 +595,7 @@ RematResult fixture_remat(Fixture *fixture, const RematSetup *setup) {
   remat_algorithm_find(name)->run(&job, &result.stats, out, scratch);
   dce_run(&rewrite, scratch);
   dce_update_schedule(module, &result.schedule, out);
+  collection_free(&collection);
 
   check_schedule(module, &result.schedule);
   ck_assert_msg(module_meaning(module) == meaning, "%s changed what the module computes", name);

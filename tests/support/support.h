@@ -98,6 +98,7 @@ typedef struct RematSetup {
   uint32_t block_size_limit; /* default: 1 */
   double block_factor;       /* default: 1 */
   uint32_t path_depth;       /* default: 10 */
+  const char *collection;    /* expressions of checkpoint=collection */
 } RematSetup;
 
 typedef struct RematResult {

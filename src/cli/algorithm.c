@@ -1,0 +1,56 @@
+#include "algorithm.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const char COLLECTION[] = "checkpoint=collection";
+
+static char *copy_text(const char *text, size_t length) {
+  char *copy = malloc(length + 1);
+  if (!copy) return NULL;
+  memcpy(copy, text, length);
+  copy[length] = 0;
+  return copy;
+}
+
+static rh_status read_expressions(const char *path, MessageForm form, Algorithm *algorithm) {
+  Input input;
+  rh_status status = input_read(path, form, &input);
+  if (status != RH_OK) return status;
+  if (memchr(input.text, 0, input.length)) {
+    status = input_fail(&input, "expressions have no NUL in them");
+  } else {
+    algorithm->collection = copy_text(input.text, input.length);
+    if (!algorithm->collection) status = input_out_of_memory(&input);
+  }
+  input_free(&input);
+  return status;
+}
+
+static rh_status fail_usage(const char *what) {
+  fprintf(stderr, "remat-hlo: error: --algorithm: %s\n", what);
+  return RH_ERR_USAGE;
+}
+
+rh_status algorithm_read(const char *text, MessageForm form, Algorithm *algorithm) {
+  *algorithm = (Algorithm){0};
+  size_t len = strlen(COLLECTION);
+  bool is_collection = strncmp(text, COLLECTION, len) == 0 && (!text[len] || text[len] == ':');
+  algorithm->name = is_collection ? copy_text(text, len) : copy_text(text, strlen(text));
+  if (!algorithm->name) return RH_ERR_SYSTEM;
+  if (!is_collection) return RH_OK;
+  const char *argument = text[len] ? text + len + 1 : "";
+  if (!*argument || strcmp(argument, "@") == 0) {
+    return fail_usage(
+        "checkpoint=collection needs what to keep: checkpoint=collection:REGEX or "
+        "checkpoint=collection:@FILE");
+  }
+  if (*argument == '@') return read_expressions(argument + 1, form, algorithm);
+  algorithm->collection = copy_text(argument, strlen(argument));
+  return algorithm->collection ? RH_OK : RH_ERR_SYSTEM;
+}
+
+void algorithm_free(Algorithm *algorithm) {
+  free(algorithm->name);
+  free(algorithm->collection);
+}
