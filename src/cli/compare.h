@@ -67,7 +67,6 @@ struct CompareFile {
 typedef struct Comparison {
   const Options *options;
   const rh_profile *profile;
-  const char *target;
   char *settings; /* other options, in words */
   CompareGrid grid;
   CompareFile *files;

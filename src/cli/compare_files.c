@@ -120,9 +120,6 @@ static char *make_settings(const Options *options) {
 /* ---- all ---- */
 
 rh_status compare_files_list(Comparison *comparison) {
-  rh_entry first;
-  comparison->target = comparison->options->target;
-  if (!comparison->target && rh_list(RH_TARGETS, 0, &first)) comparison->target = first.name;
   comparison->settings = make_settings(comparison->options);
   if (!comparison->settings) return out_of_memory();
   rh_status worst = add_files(comparison), status = make_runs(comparison);

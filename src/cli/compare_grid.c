@@ -96,12 +96,19 @@ static rh_status read_budgets(CompareGrid *grid) {
 
 static rh_status check_names(const Options *options, const CompareGrid *grid) {
   rh_status status = check_name("memory-model", RH_MEMORY_MODELS, options->memory_model);
-  if (status == RH_OK && options->target)
+  if (status == RH_OK && strcmp(options->target, "auto") != 0)
     status = check_name("target", RH_TARGETS, options->target);
   for (size_t i = 0; i < grid->num_schedulers && status == RH_OK; i++)
     status = check_name("schedulers", RH_SCHEDULERS, grid->schedulers[i]);
   for (size_t i = 0; i < grid->num_algorithms && status == RH_OK; i++)
     status = check_name("algorithms", RH_ALGORITHMS, grid->algorithms[i]);
+  for (size_t i = 0; i < grid->num_algorithms && status == RH_OK; i++) {
+    if (!needs_patterns(grid->algorithms[i])) continue;
+    fprintf(stderr,
+            "remat-hlo: error: --algorithms: %s needs patterns, which compare does not take\n",
+            grid->algorithms[i]);
+    status = RH_ERR_USAGE;
+  }
   return status;
 }
 

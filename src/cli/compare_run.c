@@ -81,7 +81,7 @@ static void fill_before(const Comparison *comparison, CompareRun *run) {
       .version = rh_version(),
       .memory_model = options.memory_model,
       .limit_counts = limit_counts_word(job->remat.limit_counts),
-      .target = comparison->target,
+      .target = job->before.info.target,
       .profile = rh_profile_name(comparison->profile),
       .settings = comparison->settings,
       .budget = grid->budgets[run->budget],

@@ -1715,7 +1715,7 @@ class Completion(ToolTest):
         return run.stdout.split()
 
     def test_lists_of_names(self):
-        self.assertEqual(self.complete("co"), ["compare"])
+        self.assertEqual(self.complete("comp"), ["compare"])
         self.assertEqual(self.complete("compare", "--schedulers=input,df"), ["input,dfs"])
         self.assertEqual(self.complete("compare", "--algorithms", "stand"), ["standard"])
         self.assertEqual(self.complete("compare", "--bud"), ["--budgets="])

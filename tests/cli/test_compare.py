@@ -47,7 +47,7 @@ class Compare(CompareTest):
         algorithms = self.expect(0, "list", "--names=algorithms").out.split()
         schedulers = self.expect(0, "list", "--names=schedulers").out.split()
         lines = self.compare("input.hlo")
-        self.assertEqual({line["algorithm"] for line in lines}, set(algorithms) - {"none"})
+        self.assertEqual({line["algorithm"] for line in lines}, set(algorithms) - {"none", "checkpoint=collection"})
         best = "best" if "best" in schedulers else "default"
         self.assertEqual({line["scheduler"] for line in lines}, {"input", best})
 
@@ -157,11 +157,13 @@ class CompareTable(CompareTest):
 
     def test_width(self):
         narrow, wide = self.table(SAMPLE), self.table(SAMPLE, columns=140)
-        for title in "budget scheduler algorithm peak met removed time flops".split():
+        for title in "budget scheduler algorithm peak met removed time".split():
             self.assertIn(title, narrow)
         for title in "bytes instr. took".split():
             self.assertIn(title, wide)
         self.assertNotIn("took", narrow)
+        result = self.expect(2, "compare", SAMPLE, "--algorithms=path,checkpoint=collection")
+        self.assert_message(result, "checkpoint=collection needs patterns")
         self.table(SAMPLE, columns=60)
 
     def test_readme(self):
