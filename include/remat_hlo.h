@@ -110,7 +110,8 @@ RH_API rh_status rh_parse(const char *text, size_t length, const rh_parse_option
                           rh_module **module, rh_diags *diags);
 
 /* What the module is compiled for, one of RH_TARGETS, or `auto`: what its text looks as if it was
- * compiled for. The first one if nobody says. Modules that are made from it later are for the same. RH_ERR_USAGE when there is no such target. */
+ * compiled for. The first one if nobody says. Modules that are made from it later are for the same.
+ * RH_ERR_USAGE when there is no such target. */
 RH_API rh_status rh_set_target(rh_module *module, const char *name, rh_diags *diags);
 
 /* How the model `heap` packs temporaries, one of RH_PACKINGS: `xla` if nobody says. At most so many
