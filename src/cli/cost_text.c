@@ -58,13 +58,13 @@ typedef struct ShareTable {
 } ShareTable;
 
 static ShareTable share_table(const rh_cost_report *report, const char *title) {
-  return (ShareTable){.table = {.columns = {{"time", true, false},
-                                            {"share", true, false},
-                                            {"mem. bound", true, false},
-                                            {"flops", true, false},
-                                            {"bytes", true, false},
-                                            {"count", true, false},
-                                            {title, false, true}},
+  return (ShareTable){.table = {.columns = {{.title = "time", .is_number = true},
+                                            {.title = "share", .is_number = true},
+                                            {.title = "mem. bound", .is_number = true},
+                                            {.title = "flops", .is_number = true},
+                                            {.title = "bytes", .is_number = true},
+                                            {.title = "count", .is_number = true},
+                                            {.title = title, .is_flexible = true}},
                                 .num_columns = 7},
                       .report = report};
 }
@@ -152,13 +152,13 @@ static void add_instruction(Table *table, const rh_cost_instruction *instruction
 }
 
 static void print_instructions(const rh_cost_report *report, size_t top, const Terminal *terminal) {
-  Table table = {.columns = {{"time", true, false},
-                             {"share", true, false},
-                             {"runs", true, false},
-                             {"bound by", false, false},
-                             {"instruction", false, true},
-                             {"shape", false, true},
-                             {"source", false, true}},
+  Table table = {.columns = {{.title = "time", .is_number = true},
+                             {.title = "share", .is_number = true},
+                             {.title = "runs", .is_number = true},
+                             {.title = "bound by"},
+                             {.title = "instruction", .is_flexible = true},
+                             {.title = "shape", .is_flexible = true},
+                             {.title = "source", .is_flexible = true}},
                  .num_columns = 7};
   for (size_t i = 0; i < report->num_instructions && i < top; i++)
     add_instruction(&table, &report->instructions[i], report);

@@ -49,11 +49,11 @@ static void print_changes(const ReportJob *before, const ReportJob *after, rh_su
                           const char *title, const Terminal *terminal, bool *has_heading) {
   Changes changes = {.kind = kind,
                      .top = (size_t)after->options->top,
-                     .table = {.columns = {{"change", true, false},
-                                           {"before", true, false},
-                                           {"after", true, false},
-                                           {"", false, false},
-                                           {title, false, true}},
+                     .table = {.columns = {{.title = "change", .is_number = true},
+                                           {.title = "before", .is_number = true},
+                                           {.title = "after", .is_number = true},
+                                           {.title = ""},
+                                           {.title = title, .is_flexible = true}},
                                .num_columns = 5}};
   rh_compare_sums(before->report->sums[kind], after->report->sums[kind], add_change, &changes);
   if (changes.num_seen == 0) return;
@@ -78,10 +78,10 @@ static void add_figure(Table *table, const char *label, int64_t before, int64_t 
 static void print_figures(const rh_report *before, const rh_report *after,
                           const Terminal *terminal) {
   const rh_memory *was = &before->memory, *is = &after->memory;
-  Table table = {.columns = {{"", false, false},
-                             {"before", true, false},
-                             {"after", true, false},
-                             {"change", true, false}},
+  Table table = {.columns = {{.title = ""},
+                             {.title = "before", .is_number = true},
+                             {.title = "after", .is_number = true},
+                             {.title = "change", .is_number = true}},
                  .num_columns = 4};
   add_figure(&table, "peak", was->peak_bytes, is->peak_bytes);
   add_figure(&table, "lower bound", was->lower_bound_bytes, is->lower_bound_bytes);

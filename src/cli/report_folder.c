@@ -68,12 +68,12 @@ static rh_status explain_all(const DumpFolder *folder, const Options *options, M
 
 static void print_rows(const char *path, const DumpFolder *folder, const ModuleRow *rows,
                        size_t num_rows, const Options *options, const Terminal *terminal) {
-  Table table = {.columns = {{"peak", true, false},
-                             {"instr.", true, false},
-                             {"stages", true, false},
-                             {"module", false, true},
-                             {"analysed", false, true},
-                             {"mostly from", false, true}},
+  Table table = {.columns = {{.title = "peak", .is_number = true},
+                             {.title = "instr.", .is_number = true},
+                             {.title = "stages", .is_number = true},
+                             {.title = "module", .is_flexible = true},
+                             {.title = "analysed", .is_flexible = true},
+                             {.title = "mostly from", .is_flexible = true}},
                  .num_columns = 6};
   fprintf(terminal->out, "%s: %zu modules, %zu stages, %zu other files, memory model %s\n\n", path,
           num_rows, folder->num_stages, folder->num_others, options->memory_model);

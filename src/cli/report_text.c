@@ -91,10 +91,10 @@ static void add_sizes(Table *table, int64_t bytes, uint64_t num_values, const rh
 }
 
 static Table sums_table(const char *title) {
-  return (Table){.columns = {{"bytes", true, false},
-                             {"share", true, false},
-                             {"values", true, false},
-                             {title, false, true}},
+  return (Table){.columns = {{.title = "bytes", .is_number = true},
+                             {.title = "share", .is_number = true},
+                             {.title = "values", .is_number = true},
+                             {.title = title, .is_flexible = true}},
                  .num_columns = 4};
 }
 
@@ -167,13 +167,13 @@ static void add_span(Table *table, const rh_live_value *value) {
 /* The names of operations need a wide terminal. */
 static Table live_table(size_t width) {
   enum { WIDE = 110 };
-  return (Table){.columns = {{"bytes", true, false},
-                             {"lives", true, false},
-                             {"category", false, false},
-                             {"value", false, true},
-                             {"shape", false, true},
-                             {"source", false, true},
-                             {"op_name", false, true}},
+  return (Table){.columns = {{.title = "bytes", .is_number = true},
+                             {.title = "lives", .is_number = true},
+                             {.title = "category"},
+                             {.title = "value", .is_flexible = true},
+                             {.title = "shape", .is_flexible = true},
+                             {.title = "source", .is_flexible = true},
+                             {.title = "op_name", .is_flexible = true}},
                  .num_columns = width < WIDE ? 6 : 7};
 }
 
