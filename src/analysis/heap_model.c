@@ -71,7 +71,7 @@ typedef struct HeapModel {
   LogicalTime peak_time;
   bool *is_result;        /* by BufferId: of the entry */
   ValueId *of_allocation; /* by allocation that is held: who stands for it; NO_ID = nobody */
-  int64_t *given_bytes;   /* by allocation: of the parameter in it */
+  int64_t *given_bytes;   /* by allocation: of the parameter in it, else of a result */
   ValueId *of_buffer;     /* by BufferId that is a temporary: likewise, at the peak */
 } HeapModel;
 
@@ -136,7 +136,12 @@ static HeapModel heap_model_build(const Module *module, const Schedule *schedule
   memset(model.of_buffer, 0xff, buffers->num_buffers * sizeof *model.of_buffer);
   InstId root = comp_get(module, module->entry)->root;
   for (uint32_t part = 0; part < inst_shape(module, root)->num_parts; part++) {
-    model.is_result[buffers->of[dataflow_value(&model.heap.values.flow, root, part)]] = true;
+    BufferId buffer = buffers->of[dataflow_value(&model.heap.values.flow, root, part)];
+    int64_t *bytes = &model.given_bytes[model.heap.assignment.of[buffer]];
+    ShapeId shape = shape_part(&module->shapes, inst_get(module, root)->shape, part);
+    int64_t of_part = target_sizes.of_part(module, shape);
+    if (of_part > *bytes) *bytes = of_part;
+    model.is_result[buffer] = true;
   }
   choose_values(&model);
   return model;
@@ -165,10 +170,14 @@ static void add_constant(LiveSet *live, const HeapModel *model, ValueId value,
   if (buffer.bytes > 0) live->list[live->len++] = buffer;
 }
 
-/* A parameter is as large as the caller made it, even if an output that takes it over is not. */
+/* A parameter is as large as the caller made it, even if an output that takes it over is not, and a
+ * result as its shape says, even if it is a bitcast of something larger. */
 static int64_t held_bytes(const HeapModel *model, uint32_t index) {
   const Allocation *allocation = &model->heap.assignment.allocations.data[index];
-  return allocation->kind == ALLOCATION_PARAMETER ? model->given_bytes[index] : allocation->bytes;
+  int64_t given = model->given_bytes[index];
+  bool is_given = allocation->kind == ALLOCATION_PARAMETER ||
+                  (allocation->is_live_out && given < allocation->bytes);
+  return is_given ? given : allocation->bytes;
 }
 
 LiveSet live_at_peak_heap(const Module *module, const Schedule *schedule, Arena *out,
