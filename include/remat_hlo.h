@@ -458,6 +458,7 @@ typedef struct rh_cost_scope {
 typedef struct rh_cost_report {
   rh_text module;
   const char *device;
+  rh_cost cost; /* as rh_measure_cost gives it */
   rh_cost_share total;
   uint64_t num_unknown_loops;       /* whose trip count the text does not tell */
   uint64_t num_unknown_calls;       /* custom calls: only the bytes that go in and out are known */

@@ -9,7 +9,6 @@
 typedef struct CostJob {
   const Options *options;
   Loaded loaded;
-  rh_cost cost; /* with the sums that HloCostAnalysis gives */
   rh_cost_report *report;
 } CostJob;
 

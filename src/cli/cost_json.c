@@ -77,12 +77,13 @@ char *cost_json(const CostJob *job) {
   json_add_text(object, "input", path, strlen(path));
   json_add_text(object, "module", info.name.data, info.name.length);
   cJSON_AddStringToObject(object, "profile", report->device);
-  json_add_int(object, "flops", job->cost.flops);
-  json_add_int(object, "transcendentals", job->cost.transcendentals);
-  json_add_int(object, "bytes_accessed", job->cost.bytes_accessed);
-  cJSON_AddNumberToObject(object, "flops_weighted", job->cost.flops_weighted);
-  cJSON_AddNumberToObject(object, "transcendentals_weighted", job->cost.transcendentals_weighted);
-  cJSON_AddNumberToObject(object, "bytes_accessed_weighted", job->cost.bytes_accessed_weighted);
+  json_add_int(object, "flops", report->cost.flops);
+  json_add_int(object, "transcendentals", report->cost.transcendentals);
+  json_add_int(object, "bytes_accessed", report->cost.bytes_accessed);
+  cJSON_AddNumberToObject(object, "flops_weighted", report->cost.flops_weighted);
+  cJSON_AddNumberToObject(object, "transcendentals_weighted",
+                          report->cost.transcendentals_weighted);
+  cJSON_AddNumberToObject(object, "bytes_accessed_weighted", report->cost.bytes_accessed_weighted);
   cJSON_AddNumberToObject(object, "seconds", report->total.seconds);
   cJSON_AddNumberToObject(object, "memory_seconds", report->total.memory_seconds);
   json_add_int(object, "unknown_loops", (int64_t)report->num_unknown_loops);

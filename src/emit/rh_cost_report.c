@@ -262,7 +262,9 @@ static void explain(const Module *module, const DeviceProfile *profile, int64_t 
                      .scratch = scratch};
   builder.describer = describer_new(module, &values, out, scratch);
   *report =
-      (rh_cost_report){.module = text_of_str(module->source->header.name), .device = profile->name};
+      (rh_cost_report){.module = text_of_str(module->source->header.name),
+                       .device = profile->name,
+                       .cost = cost_figures(module, &table, profile, default_trip_count, inner)};
   find_instructions(&builder);
   sum_up(&builder);
   lay_out(&builder);

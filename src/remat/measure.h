@@ -2,7 +2,7 @@
 #ifndef REMAT_HLO_REMAT_MEASURE_H
 #define REMAT_HLO_REMAT_MEASURE_H
 
-#include "analysis/device_profile.h"
+#include "analysis/cost.h"
 #include "analysis/memory_model.h"
 #include "ir/handle.h"
 
@@ -12,6 +12,10 @@ rh_status find_model(const rh_module *module, const char *name, const MemoryMode
 
 /* The device of a profile. */
 const DeviceProfile *profile_of(const rh_profile *profile);
+
+/* What rh_measure_cost() tells, from a table that is there. `profile` may be NULL. */
+rh_cost cost_figures(const Module *module, const CostTable *table, const DeviceProfile *profile,
+                     int64_t default_trip_count, Arena *scratch);
 
 /* A profile's figures, without the lower bound and without names. */
 rh_memory memory_of_profile(const MemoryProfile *profile);

@@ -169,6 +169,19 @@ int64_t rh_profile_memory_bytes(const rh_profile *profile) {
   return profile->profile.memory_bytes;
 }
 
+rh_cost cost_figures(const Module *module, const CostTable *table, const DeviceProfile *profile,
+                     int64_t default_trip_count, Arena *scratch) {
+  Cost total = cost_total(module, table);
+  WeightedCost weighted = cost_total_weighted(module, table, profile, default_trip_count, scratch);
+  return (rh_cost){.flops = total.flops,
+                   .transcendentals = total.transcendentals,
+                   .bytes_accessed = total.bytes,
+                   .flops_weighted = weighted.flops,
+                   .transcendentals_weighted = weighted.transcendentals,
+                   .bytes_accessed_weighted = weighted.bytes,
+                   .seconds = weighted.seconds};
+}
+
 rh_status rh_measure_cost(const rh_module *module, const rh_profile *profile,
                           int64_t default_trip_count, rh_cost *cost, rh_diags *diags) {
   rh_status status = handle_check(module, diags);
@@ -176,16 +189,8 @@ rh_status rh_measure_cost(const rh_module *module, const rh_profile *profile,
   Arena *arena = arena_new(arena_options(module->arena));
   Arena *scratch = arena_new(arena_options(module->arena));
   CostTable table = cost_analyze(module->module, arena, scratch);
-  Cost total = cost_total(module->module, &table);
-  WeightedCost weighted = cost_total_weighted(
-      module->module, &table, profile ? &profile->profile : NULL, default_trip_count, scratch);
-  *cost = (rh_cost){.flops = total.flops,
-                    .transcendentals = total.transcendentals,
-                    .bytes_accessed = total.bytes,
-                    .flops_weighted = weighted.flops,
-                    .transcendentals_weighted = weighted.transcendentals,
-                    .bytes_accessed_weighted = weighted.bytes,
-                    .seconds = weighted.seconds};
+  *cost = cost_figures(module->module, &table, profile ? &profile->profile : NULL,
+                       default_trip_count, scratch);
   arena_free(scratch);
   arena_free(arena);
   return RH_OK;
