@@ -142,6 +142,10 @@ static int64_t larger(int64_t a, int64_t b) {
   return a > b ? a : b;
 }
 
+static int64_t smaller(int64_t a, int64_t b) {
+  return a < b ? a : b;
+}
+
 static int64_t own_bytes(Bound *bound, InstId id) {
   const Module *module = bound->module;
   int64_t all_called = 0, largest_called = 0;
@@ -261,7 +265,8 @@ static void visit_computation(Bound *bound, CompId comp) {
   arena_reset(bound->arena, mark);
 }
 
-/* What the entry returns and did not get: all of it lives at the end. */
+/* What the entry returns and did not get: all of it lives at the end, each part as large as its
+ * shape says, even if it is a bitcast of something larger. */
 static int64_t returned_bytes(Bound *bound) {
   const Module *module = bound->module;
   InstId root = comp_get(module, module->entry)->root;
@@ -271,7 +276,9 @@ static int64_t returned_bytes(Bound *bound) {
   for (uint32_t part = 0; part < inst_shape(module, root)->num_parts; part++) {
     LogicalId id = buffer_at(bound, root, part);
     const LogicalBuffer *buffer = &bound->points_to.buffers.data[id];
-    if (!is_seen[id] && !is_given(bound, buffer)) bytes += buffer->bytes;
+    ShapeId shape = shape_part(&module->shapes, inst_get(module, root)->shape, part);
+    int64_t of_part = plain_sizes.of_part(module, shape);
+    if (!is_seen[id] && !is_given(bound, buffer)) bytes += smaller(buffer->bytes, of_part);
     is_seen[id] = true;
   }
   arena_reset(bound->scratch, mark);
