@@ -492,6 +492,12 @@ typedef enum rh_copies {
   RH_COPIES_PENDING,  /* it is not: XLA will insert what is needed */
 } rh_copies;
 
+/* What XLA's algorithms may do with a value instead of keeping it. */
+enum {
+  RH_REMAT_RECOMPUTE = 1,
+  RH_REMAT_COMPRESS = 2, /* keep it in a layout with less padding, where the target pads arrays */
+};
+
 typedef struct rh_remat_options {
   const char *algorithm;    /* a name of RH_ALGORITHMS */
   const char *memory_model; /* a name of RH_MEMORY_MODELS */
@@ -504,6 +510,7 @@ typedef struct rh_remat_options {
   int64_t min_remat_bytes;   /* XLA's min_remat_size */
   uint32_t block_size_limit; /* consecutive instructions that are recomputed together */
   double block_factor;       /* XLA's block_rematerialization_factor; 0 = limit / 8, at least 1 */
+  unsigned modes;            /* RH_REMAT_…, of `standard` and `peak-priority` */
   /* of `path` */
   uint32_t path_depth; /* instructions in a row that are recomputed to recompute a value, at most */
   rh_copies copies;    /* where they are inserted, clones read nothing that has been overwritten */
@@ -515,7 +522,7 @@ typedef struct rh_remat_options {
 #define RH_REMAT_OPTIONS_INIT                                                                    \
   {                                                                                              \
     "path", "heap", RH_COUNT_TOTAL, INT64_MAX, RH_EMIT_SCHEDULED, INT64_C(1) << 20, false, 0, 1, \
-        0, 10, RH_COPIES_AUTO, NULL                                                              \
+        0, RH_REMAT_RECOMPUTE, 10, RH_COPIES_AUTO, NULL                                          \
   }
 
 typedef struct rh_remat_result {

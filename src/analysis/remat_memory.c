@@ -7,6 +7,10 @@ int64_t shape_total_bytes(const ShapeTable *shapes, ShapeId id) {
   return shape_get(shapes, id)->total_bytes;
 }
 
+const ShapeSizes *remat_sizes(const Module *module) {
+  return module->backend.target->pads_tiles ? &target_sizes : &plain_sizes;
+}
+
 static int64_t at_most(int64_t bytes, int64_t limit) {
   return bytes < limit ? bytes : limit;
 }
@@ -75,8 +79,9 @@ RematIntervals remat_intervals(const Module *module, const PointsTo *points_to, 
       LogicalId buffer = points_to->first_buffer[id] + i;
       builder.interval_of[buffer] = builder.list.len;
       RematInterval *interval = vec_push(out, &builder.list);
+      ShapeId shape = points_to->buffers.data[buffer].shape;
       *interval = (RematInterval){.buffer = buffer,
-                                  .bytes = points_to->buffers.data[buffer].bytes,
+                                  .bytes = remat_sizes(module)->of_part(module, shape),
                                   .begin = pos,
                                   .last = pos};
       add_users(&builder, buffer, interval);
@@ -135,7 +140,7 @@ static RematMemory count(const Module *module, const Schedule *schedule, const P
     arena_reset(scratch, comp_mark);
   }
   InstId root = comp_get(module, module->entry)->root;
-  memory.output_bytes = shape_total_bytes(&module->shapes, inst_get(module, root)->shape);
+  memory.output_bytes = remat_sizes(module)->of_all(module, inst_get(module, root)->shape);
   memory.peak_bytes = memory.of[module->entry].peak_bytes + memory.output_bytes;
   arena_free(inner);
   arena_reset(scratch, mark);
@@ -176,7 +181,7 @@ static CompId next_at_peak(const Module *module, const Schedule *schedule,
 MemoryProfile measure_xla_remat(const Module *module, const Schedule *schedule, Arena *out,
                                 Arena *scratch) {
   MemoryProfile profile;
-  memory_profile_init(&profile, module, &plain_sizes, out, scratch);
+  memory_profile_init(&profile, module, remat_sizes(module), out, scratch);
   Arena *arena = arena_new(arena_options(scratch));
   RematMemory memory = remat_memory(module, schedule, arena, scratch);
   profile.constants = CONSTANTS_LIVE;

@@ -12,6 +12,7 @@
 #define REMAT_HLO_ANALYSIS_REMAT_MEMORY_H
 
 #include "analysis/call_graph.h"
+#include "analysis/memory_model.h"
 #include "analysis/points_to.h"
 
 typedef struct RematInterval {
@@ -46,6 +47,10 @@ typedef struct RematMemory {
 
 RematMemory remat_memory(const Module *module, const Schedule *schedule, Arena *out,
                          Arena *scratch);
+
+/* XLA's pass is given a size function by the compiler that runs it: one that knows tiles pads them.
+ */
+const ShapeSizes *remat_sizes(const Module *module);
 
 /* Where the figure of an instruction's callees ends: conditionals in conditionals can double it
  * with every level, and no sum of a few may overflow. */

@@ -97,6 +97,7 @@ static char *make_settings(const Options *options) {
       {"remat_mode", options->remat_mode, usual.remat_mode},
       {"block_size_limit", options->block_size_limit, usual.block_size_limit},
       {"min_remat_bytes", options->min_remat_bytes, usual.min_remat_bytes},
+      {"remat_modes", options->remat_modes, usual.remat_modes},
       {"path_depth", options->path_depth, usual.path_depth},
       {"compat", options->compat, usual.compat},
       {"trip_count", options->trip_count, usual.trip_count},

@@ -18,10 +18,10 @@ typedef enum OptionKind {
   KIND_TOLERANCE,
   KIND_UNFUSE,
   KIND_UNFUSE_ALL, /* a flag */
+  KIND_REMAT_MODES,
   /* one word of a list */
   KIND_LIMIT_COUNTS,
   KIND_INLINE_CALLS,
-  KIND_REMAT_MODE,
   KIND_COPIES,
   KIND_EMIT,
   KIND_DIAGNOSTICS,
@@ -50,14 +50,12 @@ enum { TABLE_LEN = sizeof table / sizeof *table };
 static const char *const *words_of(OptionKind kind) {
   static const char *const limit_counts[] = {"temp", "temp+outputs", "total", NULL};
   static const char *const inline_calls[] = {"auto", "never", "always", NULL};
-  static const char *const remat_mode[] = {"recompute", NULL};
   static const char *const copies[] = {"auto", "inserted", "pending", NULL};
   static const char *const emit[] = {"scheduled", "unscheduled", NULL};
   static const char *const diagnostics[] = {"text", "json", NULL};
   switch (kind) {
     case KIND_LIMIT_COUNTS: return limit_counts;
     case KIND_INLINE_CALLS: return inline_calls;
-    case KIND_REMAT_MODE: return remat_mode;
     case KIND_COPIES: return copies;
     case KIND_EMIT: return emit;
     case KIND_DIAGNOSTICS: return diagnostics;
@@ -89,6 +87,7 @@ void options_init(Options *options) {
                        .scheduler = "auto",
                        .algorithm = remat.algorithm,
                        .small_node_bytes = remat.small_node_bytes,
+                       .remat_modes = (int)remat.modes,
                        .block_size_limit = remat.block_size_limit,
                        .path_depth = remat.path_depth,
                        .device = "a100-80g",
@@ -149,24 +148,39 @@ static bool parse_mebibytes(const char *value, int64_t *bytes) {
   return parse_size(is_bare ? strcat(text, "MiB") : text, bytes);
 }
 
-static bool parse_unfuse(const char *value, int *kinds) {
-  static const struct {
-    const char *word;
-    int kind;
-  } words[] = {{"loop", RH_UNFUSE_LOOP},
-               {"input", RH_UNFUSE_INPUT},
-               {"output", RH_UNFUSE_OUTPUT},
-               {"all", RH_UNFUSE_ALL}};
-  *kinds = 0;
+typedef struct Word {
+  const char *text; /* NULL = the end of the list */
+  int bits;
+} Word;
+
+/* Words with commas between them. */
+static bool parse_words(const char *value, const Word *words, int *bits) {
+  *bits = 0;
   for (const char *p = value;; p++) {
-    size_t len = strcspn(p, ","), i = 0;
-    while (i < 4 && !(strlen(words[i].word) == len && strncmp(p, words[i].word, len) == 0))
-      i++;
-    if (i == 4) return false;
-    *kinds |= words[i].kind;
+    size_t len = strcspn(p, ",");
+    const Word *word = words;
+    while (word->text && !(strlen(word->text) == len && strncmp(p, word->text, len) == 0))
+      word++;
+    if (!word->text) return false;
+    *bits |= word->bits;
     p += len;
     if (!*p) return true;
   }
+}
+
+static bool parse_unfuse(const char *value, int *kinds) {
+  static const Word words[] = {{"loop", RH_UNFUSE_LOOP},
+                               {"input", RH_UNFUSE_INPUT},
+                               {"output", RH_UNFUSE_OUTPUT},
+                               {"all", RH_UNFUSE_ALL},
+                               {NULL, 0}};
+  return parse_words(value, words, kinds);
+}
+
+static bool parse_remat_modes(const char *value, int *modes) {
+  static const Word words[] = {
+      {"recompute", RH_REMAT_RECOMPUTE}, {"compress", RH_REMAT_COMPRESS}, {NULL, 0}};
+  return parse_words(value, words, modes);
 }
 
 static bool parse_unfuse_all(const char *value, int *kinds) {
@@ -202,6 +216,7 @@ static bool set_field(Options *options, const Option *option, const char *value)
     case KIND_BUDGET: return parse_budget(value, field);
     case KIND_TOLERANCE: return parse_tolerance(value, field);
     case KIND_UNFUSE: return parse_unfuse(value, field);
+    case KIND_REMAT_MODES: return parse_remat_modes(value, field);
     case KIND_UNFUSE_ALL: return parse_unfuse_all(value, field);
     default: return parse_word(value, words_of((OptionKind)option->kind), field);
   }
@@ -220,6 +235,7 @@ static const char *wanted_form(OptionKind kind) {
     case KIND_BUDGET: return "a size such as 12GiB or 800MB, or 80%, r80% or min";
     case KIND_TOLERANCE: return "a share such as 1%, or a size such as 10MiB";
     case KIND_UNFUSE: return "loop, input, output (several with commas) or all";
+    case KIND_REMAT_MODES: return "recompute, compress or both, with a comma";
     default: return NULL;
   }
 }

@@ -33,8 +33,8 @@ typedef struct Options {
   const char *algorithm;
   int64_t small_node_bytes;
   bool remat_collectives;
-  int copies; /* rh_copies */
-  int remat_mode;
+  int copies;      /* rh_copies */
+  int remat_modes; /* RH_REMAT_… */
   int64_t block_size_limit;
   double block_factor;
   int64_t min_remat_bytes;

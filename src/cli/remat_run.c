@@ -107,7 +107,7 @@ rh_status job_rematerialize(RematJob *job) {
 }
 
 static bool is_algorithm_of_xla(const char *name) {
-  static const char *const names[] = {"standard", "peak-priority"};
+  static const char *const names[] = {"standard", "compress", "standardcompress", "peak-priority"};
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
     if (strcmp(name, names[i]) == 0) return true;
   }
@@ -130,6 +130,7 @@ rh_remat_options job_remat_options(const Options *options) {
   remat.min_remat_bytes = options->min_remat_bytes;
   remat.block_size_limit = (uint32_t)options->block_size_limit;
   remat.block_factor = options->block_factor;
+  remat.modes = (unsigned)options->remat_modes;
   remat.path_depth = (uint32_t)options->path_depth;
   return remat;
 }

@@ -50,3 +50,45 @@ int64_t target_bytes(const Target *target, const Shape *shape) {
   if (bytes < 0 || !target->has_dynamic_sizes || !shape->has_dynamic) return bytes;
   return add_bytes(bytes, 4 * (int64_t)shape->rank, &bytes) ? bytes : -1;
 }
+
+/* The order of memory `from`, with dimensions `first` and `second` as its minor-most ones. */
+static void order_with_minor(const int64_t *from, uint32_t rank, int64_t first, int64_t second,
+                             int64_t *order) {
+  uint32_t len = 0;
+  order[len++] = first;
+  order[len++] = second;
+  for (uint32_t i = 0; i < rank; i++) {
+    if (from[i] != first && from[i] != second) order[len++] = from[i];
+  }
+}
+
+ShapeId target_compact_shape(const Target *target, ShapeTable *table, ShapeId id) {
+  enum { MAX_RANK = 16 }; /* each pair of dimensions is tried */
+  const Shape *shape = shape_get(table, id);
+  bool is_padded =
+      target->pads_tiles && shape_is_array(shape) && shape->extras && shape->extras->num_tile_words;
+  if (!is_padded || shape->rank < 2 || shape->rank > MAX_RANK) return id;
+  int64_t from[MAX_RANK], best[MAX_RANK], best_bytes = target_bytes(target, shape);
+  for (uint32_t i = 0; i < shape->rank; i++) {
+    from[i] = shape->minor_to_major ? shape->minor_to_major[i] : shape->rank - 1 - i;
+  }
+  bool is_found = false;
+  for (uint32_t i = 0; i < shape->rank; i++) {
+    for (uint32_t k = 0; k < shape->rank; k++) {
+      if (i == k) continue;
+      int64_t order[MAX_RANK];
+      order_with_minor(from, shape->rank, from[i], from[k], order);
+      Shape changed = *shape;
+      changed.minor_to_major = order;
+      int64_t bytes = target_bytes(target, &changed);
+      if (bytes < 0 || bytes >= best_bytes) continue;
+      best_bytes = bytes;
+      memcpy(best, order, sizeof best);
+      is_found = true;
+    }
+  }
+  if (!is_found) return id;
+  ArraySpec spec = shape_spec(shape);
+  spec.minor_to_major = best;
+  return shape_array(table, &spec);
+}

@@ -22,4 +22,8 @@ const Target *target_find(const char *name);
 /* What an array or a table of pointers takes; -1 when it overflows. */
 int64_t target_bytes(const Target *target, const Shape *shape);
 
+/* The same array in the layout that takes the fewest bytes: other dimensions may be the two that
+ * are minor-most in memory, the others keep their order. Its own shape when nothing takes less. */
+ShapeId target_compact_shape(const Target *target, ShapeTable *table, ShapeId shape);
+
 #endif

@@ -17,6 +17,7 @@ typedef struct RematOptions {
   int64_t min_remat_bytes; /* min_remat_size: smaller ones are not looked at */
   uint32_t block_size_limit;
   double block_factor; /* block_rematerialization_factor */
+  unsigned modes;      /* RH_REMAT_… */
   /* path */
   uint32_t path_depth; /* longest chain that is recomputed for one value */
   /* checkpoint=collection */
@@ -45,6 +46,7 @@ typedef struct RematAlgorithm {
   const char *name;
   const char *summary;
   RematFn run;
+  unsigned modes; /* RH_REMAT_…, instead of those of the options; 0 = the options' */
 } RematAlgorithm;
 
 extern const RematAlgorithm remat_algorithms[];
@@ -53,7 +55,7 @@ extern const size_t num_remat_algorithms;
 /* NULL when there is none of this name. */
 const RematAlgorithm *remat_algorithm_find(const char *name);
 
-#define ALGORITHM(id, name, summary) \
+#define ALGORITHM(id, name, modes, summary) \
   void remat_##id(RematJob *job, RematStats *stats, Arena *out, Arena *scratch);
 #include "remat/algos.def"
 

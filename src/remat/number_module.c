@@ -300,11 +300,24 @@ static void note_edges(Evaluator *evaluator, const Frame *frame, InstId id, Valu
   }
 }
 
+/* A copy hands on a value that it does not compute; what waits for the copy, and what it waits for,
+ * says nothing about those who compute it. */
+static ValueNumber number_copying(Evaluator *evaluator, InstId id, ValueNumber value) {
+  const Module *module = evaluator->module;
+  ShapeId from = evaluator->shapes[inst_get(module, inst_operand(module, id, 0))->shape];
+  ValueNumber args[] = {value, from};
+  return number_operation(evaluator->numbering, evaluator->shapes[inst_get(module, id)->shape],
+                          number_text(evaluator->numbering, STR("copying")), args, 2);
+}
+
 /* Sets the value of the instruction that the frame on top waits for, and goes on. */
 static void set_value(Evaluator *evaluator, ValueNumber value) {
   Frame *frame = &evaluator->stack.data[evaluator->stack.len - 1];
   InstId id = evaluator->orders[frame->comp].ids[frame->next];
   frame->values[frame->next++] = value;
+  if (inst_get(evaluator->module, id)->opcode == OPCODE_COPY) {
+    value = number_copying(evaluator, id, value);
+  }
   note_instance(evaluator, id, value);
   if (inst_has_control(evaluator->module, id)) note_edges(evaluator, frame, id, value);
 }

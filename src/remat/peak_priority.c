@@ -26,7 +26,7 @@ static void reduce_peak(Pass *pass, int64_t called_bytes, int64_t peak_bytes) {
     if (block.len == 0) {
       max_size *= 2;
     } else {
-      standard_recompute(pass, &block);
+      standard_apply(pass, &block);
       max_size = 1;
     }
     arena_reset(pass->standard->scratch, mark);

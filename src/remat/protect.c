@@ -18,7 +18,7 @@ void protect_with_control(Rewrite *rewrite, const Schedule *schedule) {
     InstId before = NO_ID;
     for (uint32_t i = 0; i < schedule->of[comp].len; i++) {
       InstId id = schedule->of[comp].ids[i];
-      if (rewrite_original(rewrite, id) != NO_ID && before != NO_ID) {
+      if (rewrite_stands_for(rewrite, id) != NO_ID && before != NO_ID) {
         module_add_control(module, before, id);
       } else if (is_worth_waiting_for(module, id)) {
         before = id;

@@ -3,7 +3,7 @@
 #include "remat/algorithm.h"
 
 const RematAlgorithm remat_algorithms[] = {
-#define ALGORITHM(id, name, summary) {name, summary, remat_##id},
+#define ALGORITHM(id, name, modes, summary) {name, summary, remat_##id, modes},
 #include "remat/algos.def"
 };
 

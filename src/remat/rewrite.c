@@ -382,3 +382,25 @@ InstId rewrite_add_bitcast(Rewrite *rewrite, InstId operand, ShapeId shape) {
                    .flags = INST_REMAT};
   return module_add_inst(rewrite->module, inst_get(rewrite->module, operand)->parent, &spec);
 }
+
+InstId rewrite_add_copy(Rewrite *rewrite, InstId operand, ShapeId shape, InstId original,
+                        const char *suffix, Arena *scratch) {
+  Module *module = rewrite->module;
+  ArenaMark mark = arena_mark(scratch);
+  bool is_compact = inst_get(module, original)->flags & INST_COMPACT_GTE;
+  Str base = is_compact ? STR("get-tuple-element") : inst_name(module, original);
+  const char *name = arena_printf(scratch, "%.*s.%s", (int)base.len, base.data, suffix);
+  InstSpec spec = {.opcode = OPCODE_COPY,
+                   .name = name_unique(&rewrite->inst_names, str_make(name, strlen(name))),
+                   .shape = shape,
+                   .operands = &operand,
+                   .num_operands = 1,
+                   .flags = INST_REMAT};
+  InstId copy = module_add_inst(module, inst_get(module, original)->parent, &spec);
+  while (rewrite->copied_from.len <= copy) {
+    *vec_push(module->arena, &rewrite->copied_from) = NO_ID;
+  }
+  rewrite->copied_from.data[copy] = original;
+  arena_reset(scratch, mark);
+  return copy;
+}

@@ -12,6 +12,7 @@ typedef struct Rewrite {
   NameSet comp_names;
   int64_t next_channel_id; /* hlo_query::NextChannelId */
   VEC(InstId) cloned_from; /* by InstId: what a clone computes again, NO_ID for anything else */
+  VEC(InstId) copied_from; /* by InstId: what a new copy stands for, likewise */
   VEC(InstId) image;       /* by InstId, for the computation that is being copied: its copies */
   VEC(uint8_t) visited;    /* by InstId, for the computation that is being walked */
 } Rewrite;
@@ -27,6 +28,13 @@ InstId rewrite_clone(Rewrite *rewrite, InstId original, Arena *scratch);
 /* The instruction that a clone computes again, NO_ID for what is no clone. */
 static inline InstId rewrite_original(const Rewrite *rewrite, InstId clone) {
   return clone < rewrite->cloned_from.len ? rewrite->cloned_from.data[clone] : NO_ID;
+}
+
+/* The instruction that a clone or a new copy stands for, NO_ID for anything else. */
+static inline InstId rewrite_stands_for(const Rewrite *rewrite, InstId id) {
+  InstId original = rewrite_original(rewrite, id);
+  if (original != NO_ID || id >= rewrite->copied_from.len) return original;
+  return rewrite->copied_from.data[id];
 }
 
 /* A copy of a computation, `x.clone`, with copies of its fusions' computations; in the order of the
@@ -49,6 +57,11 @@ NewInsts rewrite_inline(Rewrite *rewrite, InstId call, const Schedule *schedule,
 /* Helpers of a clone: element `index` of a tuple; the operand seen with another shape. */
 InstId rewrite_add_get_tuple_element(Rewrite *rewrite, InstId tuple, int64_t index);
 InstId rewrite_add_bitcast(Rewrite *rewrite, InstId operand, ShapeId shape);
+
+/* A copy of `operand` with another layout, named `original` with a suffix. It stands for the
+ * original, but does not compute it again. */
+InstId rewrite_add_copy(Rewrite *rewrite, InstId operand, ShapeId shape, InstId original,
+                        const char *suffix, Arena *scratch);
 
 /* module_set_operand; a compact get-tuple-element takes the name of its new operand. */
 void rewrite_set_operand(Rewrite *rewrite, InstId user, uint32_t index, InstId operand);

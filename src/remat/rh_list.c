@@ -8,7 +8,7 @@ static const rh_entry schedulers_list[] = {
 };
 
 static const rh_entry algorithms_list[] = {
-#define ALGORITHM(id, name, summary) {name, summary},
+#define ALGORITHM(id, name, modes, summary) {name, summary},
 #include "remat/algos.def"
 };
 

@@ -91,6 +91,7 @@ static RematOptions limits_under(const Run *run, const MemoryModel *guide) {
                         .min_remat_bytes = options->min_remat_bytes,
                         .block_size_limit = options->block_size_limit,
                         .block_factor = block_factor_of(options),
+                        .modes = run->wanted->modes ? run->wanted->modes : options->modes,
                         .path_depth = options->path_depth,
                         .collection = &run->collection};
 }

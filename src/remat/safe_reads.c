@@ -13,15 +13,15 @@ typedef struct Judge {
   bool has_kept;
 } Judge;
 
-/* Keeps what a clone computes again. */
+/* Keeps what a clone or copy stands for. */
 static void blame(Judge *judge, InstId id) {
-  bool is_clone = false;
-  for (InstId original = rewrite_original(judge->rewrite, id); original != NO_ID;
-       original = rewrite_original(judge->rewrite, id)) {
+  bool is_new = false;
+  for (InstId original = rewrite_stands_for(judge->rewrite, id); original != NO_ID;
+       original = rewrite_stands_for(judge->rewrite, id)) {
     id = original;
-    is_clone = true;
+    is_new = true;
   }
-  if (!is_clone || id >= judge->num_insts || judge->is_kept[id]) return;
+  if (!is_new || id >= judge->num_insts || judge->is_kept[id]) return;
   judge->is_kept[id] = true;
   judge->has_kept = true;
 }

@@ -25,7 +25,7 @@ static void reduce_here(Pass *pass, int64_t called_bytes) {
       max_size *= 2;
       is_first_phase = false;
     } else {
-      standard_recompute(pass, &block);
+      standard_apply(pass, &block);
       min_size = max_size = 1;
     }
     arena_reset(pass->standard->scratch, mark);

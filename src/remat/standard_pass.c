@@ -59,6 +59,13 @@ void pass_close(Pass *pass) {
   arena_free(pass->arena);
 }
 
+void standard_apply(Pass *pass, const Block *block) {
+  switch (block->strategy) {
+    case STRATEGY_RECOMPUTE: standard_recompute(pass, block); break;
+    case STRATEGY_COMPRESS: standard_compress(pass, block->items[0]); break;
+  }
+}
+
 /* ---- callees ---- */
 
 static bool is_control_flow(const Pass *pass, InstId id) {

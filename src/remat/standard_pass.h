@@ -1,5 +1,5 @@
 /* What the files of XLA's pass share: standard.c and peak_priority.c decide where memory is to be
- * reduced, standard_pick.c by what, and recompute.c does it. */
+ * reduced, standard_pick.c by what, and recompute.c and compress.c do it. */
 #ifndef REMAT_HLO_REMAT_STANDARD_PASS_H
 #define REMAT_HLO_REMAT_STANDARD_PASS_H
 
@@ -16,7 +16,8 @@ struct Standard {
   RematJob *job;
   Module *module;
   StandardFn reduce;
-  bool keeps_clones; /* no clone is recomputed again, and what is dead goes at once */
+  VEC(ShapeId) compact; /* by ShapeId: target_compact_shape, NO_ID = not known */
+  bool keeps_clones;    /* no clone is recomputed again, and what is dead goes at once */
   PointsTo points_to;
   Arena *points_to_arena;
   ItemTable items;
@@ -39,10 +40,16 @@ typedef struct Pass {
   Arena *arena;             /* for this tracker */
 } Pass;
 
+typedef enum Strategy {
+  STRATEGY_RECOMPUTE,
+  STRATEGY_COMPRESS,
+} Strategy;
+
 typedef struct Block {
   InstId *items;
   uint32_t len;
-  double effort; /* evaluations that it took to find it */
+  Strategy strategy; /* that is cheapest */
+  double effort;     /* evaluations that it took to find it */
 } Block;
 
 /* Sets everything up and reduces the entry to what the job's limit leaves for it. */
@@ -83,7 +90,14 @@ void pass_reduce_callees(Pass *pass, InstId id);
 /* The cheapest block of `min_size` to `max_size` items; len 0 when there is none. */
 Block standard_pick(Pass *pass, uint32_t min_size, uint32_t max_size, Arena *out);
 
+/* Rematerializes a block that is not empty by its strategy. */
+void standard_apply(Pass *pass, const Block *block);
+
 /* Recomputes those of the block that have uses to come, for these uses. */
 void standard_recompute(Pass *pass, const Block *block);
+
+/* Bytes freed by keeping a result in a more compact layout; 0 or less when it cannot be done. */
+int64_t compress_bytes_reduced(Pass *pass, InstId id);
+void standard_compress(Pass *pass, InstId id);
 
 #endif

@@ -1,6 +1,6 @@
 /* What XLA's pass takes next: of all instructions placed so far, or blocks of consecutive ones,
- * that whose limit / bytes freed is smallest, in integers, the first of equals. Compute time is not
- * looked at. O(instructions * block size * uses). */
+ * that whose limit / bytes freed is smallest, in integers, the first of equals, compressing before
+ * recomputing. Compute time is not looked at. O(instructions * block size * uses). */
 #include "remat/standard_pass.h"
 
 /* Whether an item can be part of a block: placed, and not the one in progress. */
@@ -55,29 +55,48 @@ static bool may_take_all(Pass *pass, const InstId *block, uint32_t len) {
   return true;
 }
 
+/* The best that was found. */
+typedef struct Choice {
+  Block block;
+  int64_t cost;
+} Choice;
+
+/* -1 is no cost. */
+static void consider(Choice *choice, int64_t cost, Strategy strategy, const InstId *block,
+                     uint32_t len) {
+  choice->block.effort++;
+  if (cost < 0 || cost >= choice->cost) return;
+  choice->cost = cost;
+  choice->block.strategy = strategy;
+  choice->block.len = len;
+  memcpy(choice->block.items, block, len * sizeof *block);
+}
+
+static int64_t compress_cost(Pass *pass, InstId id) {
+  int64_t reduced = compress_bytes_reduced(pass, id);
+  return reduced > 0 ? pass->cost_limit_bytes / reduced : -1;
+}
+
 Block standard_pick(Pass *pass, uint32_t min_size, uint32_t max_size, Arena *out) {
-  Block best = {.items = arena_array(out, InstId, max_size)};
+  Choice choice = {.block = {.items = arena_array(out, InstId, (size_t)max_size + 1)},
+                   .cost = INT64_MAX};
   InstId *block = arena_array(out, InstId, (size_t)max_size + 1);
-  int64_t best_cost = INT64_MAX;
-  const Module *module = pass->tracker.module;
+  unsigned modes = pass->standard->job->options->modes;
   for (InstId start = pass->list.first_express; start != NO_ID;
        start = item_get(&pass->list, start)->next_express) {
-    if (inst_is_unread(module, start)) continue;
+    if (inst_is_unread(pass->tracker.module, start)) continue;
     uint32_t len = initial_block(pass, start, min_size, block);
     if (len < min_size) break; /* XLA's: also those behind the gap are not looked at */
     if (!may_take_all(pass, block, len)) continue;
-    while (len <= max_size) {
-      int64_t cost = recompute_cost(pass, block, len);
-      best.effort++;
-      if (cost >= 0 && cost < best_cost) {
-        best_cost = cost;
-        best.len = len;
-        memcpy(best.items, block, len * sizeof *block);
-      }
+    if (modes & RH_REMAT_COMPRESS && len == 1) {
+      consider(&choice, compress_cost(pass, start), STRATEGY_COMPRESS, block, len);
+    }
+    while (modes & RH_REMAT_RECOMPUTE && len <= max_size) {
+      consider(&choice, recompute_cost(pass, block, len), STRATEGY_RECOMPUTE, block, len);
       InstId next = item_get(&pass->list, block[len - 1])->next;
       if (!is_finished(pass, next) || !standard_may_take(pass->standard, next)) break;
       block[len++] = next;
     }
   }
-  return best;
+  return choice.block;
 }

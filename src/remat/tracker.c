@@ -2,6 +2,8 @@
 
 #include <assert.h>
 
+#include "analysis/remat_memory.h"
+
 bool opcode_is_pass_through(Opcode opcode) {
   return opcode == OPCODE_BITCAST || opcode == OPCODE_GET_TUPLE_ELEMENT;
 }
@@ -93,11 +95,12 @@ static void define(Builder *builder, InstId id, LogicalId logical) {
   TrackedId tracked = tracker->buffers.len;
   builder->tracked_of[logical] = tracked;
   TrackedBuffer *buffer = vec_push(tracker->arena, &tracker->buffers);
-  *buffer = (TrackedBuffer){.definer = id,
-                            .shape = source->shape,
-                            .bytes = source->bytes,
-                            .depth = source->depth,
-                            .element = NO_ID};
+  *buffer = (TrackedBuffer){
+      .definer = id,
+      .shape = source->shape,
+      .bytes = remat_sizes(tracker->module)->of_part(tracker->module, source->shape),
+      .depth = source->depth,
+      .element = NO_ID};
   if (source->depth == 1) {
     buffer->element = shape_element_of_part(inst_shape(tracker->module, id), source->part);
   }
@@ -241,6 +244,22 @@ int64_t tracker_bytes_reduced(const Tracker *tracker, const InstId *block, uint3
   return reduced;
 }
 
+static bool has_unplaced_user(const Tracker *tracker, InstId id) {
+  for (uint32_t i = 0; i < inst_get(tracker->module, id)->users.len; i++) {
+    if (!item_get(tracker->list, inst_users(tracker->module, id)[i])->is_placed) return true;
+  }
+  return false;
+}
+
+int64_t tracker_bytes_compressed(const Tracker *tracker, InstId id, int64_t compact_bytes) {
+  const RematItem *item = item_get(tracker->list, id);
+  if (item->output.len != 1) return 0;
+  const TrackedBuffer *buffer = tracked_buffer(tracker, item->output.data[0]);
+  bool is_possible = !buffer->is_live_out && tracker_is_live(tracker, item->output.data[0]) &&
+                     !is_in_use(tracker, item->output.data[0]) && has_unplaced_user(tracker, id);
+  return is_possible ? buffer->bytes - compact_bytes : 0;
+}
+
 bool tracker_has_unplaced_uses(const Tracker *tracker, InstId id) {
   const RematItem *item = item_get(tracker->list, id);
   for (uint32_t i = 0; i < item->defined.len; i++) {
@@ -368,4 +387,51 @@ void tracker_add_clone(Tracker *tracker, InstId original, InstId clone, const Id
   }
   for (uint32_t i = 0; i < helpers->len; i++)
     link_helper(tracker, helpers->data[i]);
+}
+
+/* A buffer that `definer` makes of what buffer `old` holds. */
+static TrackedId add_copy_of(Tracker *tracker, TrackedId old, InstId definer, BufferUses uses) {
+  TrackedId id = tracker->buffers.len;
+  (void)vec_push(tracker->arena, &tracker->buffers);
+  TrackedBuffer copy = *tracked_buffer(tracker, old);
+  ShapeId shape = inst_get(tracker->module, definer)->shape;
+  copy.definer = definer;
+  copy.shape = shape;
+  copy.bytes = remat_sizes(tracker->module)->of_part(tracker->module, shape);
+  copy.has_indirect_uses = false;
+  copy.uses = uses;
+  copy.num_unfinished = count_users(tracker->list, &uses, id);
+  *tracked_buffer(tracker, id) = copy;
+  RematItem *item = item_get(tracker->list, definer);
+  *vec_push(tracker->arena, &item->defined) = id;
+  *vec_push(tracker->arena, &item->output) = id;
+  return id;
+}
+
+void tracker_add_copies(Tracker *tracker, InstId original, InstId compact, InstId back) {
+  TrackedId old_id = item_get(tracker->list, original)->output.data[0];
+  TrackedBuffer *old = tracked_buffer(tracker, old_id);
+  tracker->memory_bytes -= old->bytes;
+  BufferUses unplaced = {0}, of_compact = {0};
+  uint32_t num_placed = 0;
+  for (uint32_t i = 0; i < old->uses.len; i++) {
+    BufferUse use = old->uses.data[i];
+    if (item_get(tracker->list, use.user)->is_placed) {
+      old->uses.data[num_placed++] = use;
+    } else {
+      *vec_push(tracker->arena, &unplaced) = use;
+    }
+  }
+  old->uses.len = num_placed;
+  old->num_unfinished = 0;
+  *vec_push(tracker->arena, &old->uses) = (BufferUse){compact, 0};
+  *vec_push(tracker->arena, &of_compact) = (BufferUse){back, 0};
+  *vec_push(tracker->arena, &item_get(tracker->list, compact)->used) = old_id;
+  TrackedId compact_id = add_copy_of(tracker, old_id, compact, of_compact);
+  tracker->memory_bytes += tracked_buffer(tracker, compact_id)->bytes;
+  *vec_push(tracker->arena, &item_get(tracker->list, back)->used) = compact_id;
+  TrackedId back_id = add_copy_of(tracker, old_id, back, unplaced);
+  for (uint32_t i = 0; i < unplaced.len; i++) {
+    vec_replace(&item_get(tracker->list, unplaced.data[i].user)->used, old_id, back_id);
+  }
 }

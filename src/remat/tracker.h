@@ -70,11 +70,19 @@ int64_t tracker_read_bytes(const Tracker *tracker, InstId id);
  * later; 0 or less when it does not pay or cannot be done. */
 int64_t tracker_bytes_reduced(const Tracker *tracker, const InstId *block, uint32_t len);
 
+/* Bytes freed now if the result of `id`, which is placed, were kept in an array of `compact_bytes`
+ * for its readers that are not; 0 or less when it cannot be done. */
+int64_t tracker_bytes_compressed(const Tracker *tracker, InstId id, int64_t compact_bytes);
+
 bool tracker_has_unplaced_uses(const Tracker *tracker, InstId id);
 
 /* Accounts for `clone`, which took over all uses of `original` that are not placed. `helpers` are
  * the new get-tuple-elements and bitcasts between it and its users. */
 void tracker_add_clone(Tracker *tracker, InstId original, InstId clone, const IdVec *helpers);
+
+/* Accounts for two copies: `compact` reads `original` and is placed, `back` reads `compact`, and
+ * took over the uses of `original` that are not placed. */
+void tracker_add_copies(Tracker *tracker, InstId original, InstId compact, InstId back);
 
 /* True for the opcodes that hand on a buffer and may stand between a clone and its users. */
 bool opcode_is_pass_through(Opcode opcode);

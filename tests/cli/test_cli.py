@@ -194,8 +194,8 @@ class Options(RecomputeTest):
             word = algorithm + (":^negate$" if algorithm == "checkpoint=collection" else "")
             for args in ([f"--algorithm={word}"], ["-a", word]):
                 with self.subTest(args):
-                    # It has no backward part that could be told from a forward one.
-                    misses = ("none", "checkpoint=speed", "checkpoint=memory")
+                    # It has no backward part that could be told from a forward one, and no padding.
+                    misses = ("none", "checkpoint=speed", "checkpoint=memory", "compress")
                     code = 1 if algorithm in misses else 0
                     summary = self.summary(*MODEL, *args, "--mem-limit=14KiB", code=code)
                     self.assertEqual(summary["algorithm"], algorithm)
@@ -273,6 +273,31 @@ class Options(RecomputeTest):
 
     def test_remat_mode(self):
         self.expect(0, "input.hlo", *STANDARD, "-m14KiB", "--remat-mode=recompute")
+        self.write(
+            "padded.hlo",
+            "HloModule m, is_scheduled=true\nENTRY e { p = f32[] parameter(0)\n"
+            "a = f32[64,2]{1,0:T(8,128)} broadcast(p), dimensions={}\n"
+            "b = f32[64,128]{1,0:T(8,128)} broadcast(p), dimensions={}\n"
+            "c = f32[64,128]{1,0:T(8,128)} exponential(b)\n"
+            "d = f32[64,2]{1,0:T(8,128)} slice(c), slice={[0:64],[0:2]}\n"
+            "ROOT e = f32[64,2]{1,0:T(8,128)} add(a, d)\n}\n",
+        )
+        args = ["padded.hlo", *MODEL, "--small-node-limit=0", "-m104KiB", "-o", "out.hlo"]
+        for target, mode, algorithm, clones, copies in (
+            ("tpu", "recompute", "standard", 1, 0),
+            ("tpu", "compress", "standard", 0, 2),
+            ("tpu", "recompute", "compress", 0, 2),
+            ("tpu", "compress", "peak-priority", 0, 2),
+            ("tpu", "recompute,compress", "standard", 1, 0),
+            ("tpu", "recompute", "standardcompress", 1, 0),
+            ("cpu", "compress", "standard", 0, 0),
+        ):
+            with self.subTest(target=target, mode=mode, algorithm=algorithm):
+                chosen = [f"--target={target}", f"--remat-mode={mode}", f"--algorithm={algorithm}"]
+                self.run_tool(*args, *chosen)
+                text = self.read("out.hlo")
+                self.assertEqual((text.count(".remat ="), text.count(" copy(")), (clones, copies))
+                self.expect(0, "verify", "padded.hlo", "out.hlo")
 
     def test_block_size_limit(self):
         self.golden("layers", to="layers.hlo")

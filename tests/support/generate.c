@@ -51,6 +51,23 @@ static const char *const array_types[NUM_ARRAY_TYPES] = {
     "bf16[4096]{0}",   "pred[4096]{0}",   "token[]",
 };
 
+/* With padding that another layout has not. */
+static const struct {
+  const char *plain, *tiled;
+} tiled_types[] = {{"f32[16,256]{1,0}", "f32[16,256]{0,1:T(8,128)}"},
+                   {"f32[16,16]{1,0}", "f32[16,16]{1,0:T(2,64)}"},
+                   {"f32[64,64]{1,0}", "f32[64,64]{1,0:T(8,128)}"},
+                   {"f32[4096]{0}", "f32[4096]{0:T(1024)}"}};
+
+static const char *array_type(const Generator *gen, TypeId type) {
+  const char *text = array_types[type];
+  if (!has_feature(gen, GENERATE_TILES)) return text;
+  for (size_t i = 0; i < sizeof tiled_types / sizeof *tiled_types; i++) {
+    if (strcmp(text, tiled_types[i].plain) == 0) return tiled_types[i].tiled;
+  }
+  return text;
+}
+
 const char *type_text(const Generator *gen, TypeId type) {
   return gen->types.data[type].text;
 }
@@ -275,7 +292,7 @@ static void add_aliases(Generator *gen, Chars *head, const TypeId *params, uint3
 char *generate_module(const GenerateOptions *options, size_t *length) {
   Generator gen = {.arena = arena_new(NULL), .state = options->seed, .options = *options};
   for (TypeId type = 0; type < NUM_ARRAY_TYPES; type++) {
-    *vec_push(gen.arena, &gen.types) = (Type){.text = array_types[type]};
+    *vec_push(gen.arena, &gen.types) = (Type){.text = array_type(&gen, type)};
   }
   gen.has_percent = chance(&gen, 50);
   gen.has_operand_shapes = chance(&gen, 50);

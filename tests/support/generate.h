@@ -18,6 +18,7 @@ enum {
   GENERATE_IN_PLACE = 1 << 8, /* dynamic-update-slice, input_output_alias */
   GENERATE_ODD_TEXT = 1 << 9, /* nested operands, comments, metadata, names like those of clones */
   GENERATE_ALL = (1 << 10) - 1,
+  GENERATE_TILES = 1 << 10, /* layouts with tiles; only where it is asked for */
 };
 
 typedef struct GenerateOptions {

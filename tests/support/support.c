@@ -361,6 +361,18 @@ static uint64_t hash_operation(Meaning *meaning, InstId id) {
 
 static const uint64_t *run_comp(Meaning *meaning, CompId comp, const uint64_t *const *args);
 
+/* What a copy and a copy back were made of. */
+static InstId behind_copies(const Module *module, InstId id) {
+  while (inst_get(module, id)->opcode == OPCODE_COPY) {
+    InstId copied = inst_operand(module, id, 0);
+    if (inst_get(module, copied)->opcode != OPCODE_COPY) return id;
+    InstId source = inst_operand(module, copied, 0);
+    if (inst_get(module, source)->shape != inst_get(module, id)->shape) return id;
+    id = source;
+  }
+  return id;
+}
+
 static uint64_t *value_of(Meaning *meaning, InstId id, const uint64_t *const *args) {
   const Module *module = meaning->module;
   const Instruction *inst = inst_get(module, id);
@@ -390,9 +402,11 @@ static uint64_t *value_of(Meaning *meaning, InstId id, const uint64_t *const *ar
       }
       return memcpy(parts, run_comp(meaning, inst_callees(module, id)[0], values), size);
     }
+    case OPCODE_COPY: return memcpy(parts, meaning->parts[operand], size);
     case OPCODE_BITCAST: /* of bitcasts: only the last shape matters */
+      operand = behind_copies(module, operand);
       while (inst_get(module, operand)->opcode == OPCODE_BITCAST) {
-        operand = inst_operand(module, operand, 0);
+        operand = behind_copies(module, inst_operand(module, operand, 0));
       }
       parts[0] = meaning->parts[operand][0];
       if (hash_shape(meaning, inst->shape) !=
@@ -570,7 +584,11 @@ RematResult fixture_remat(Fixture *fixture, const RematSetup *setup) {
   uint64_t meaning = module_meaning(module);
   result.before_bytes = remat_memory(module, &result.schedule, out, scratch).peak_bytes;
 
+  const RematAlgorithm *algorithm =
+      remat_algorithm_find(setup->algorithm ? setup->algorithm : "standard");
+  unsigned modes = setup->modes ? setup->modes : algorithm->modes;
   RematOptions options = {
+      .modes = modes ? modes : RH_REMAT_RECOMPUTE,
       .limit_bytes = setup->limit_bytes,
       .memory_model = memory_model_find(setup->memory_model ? setup->memory_model : "xla-remat"),
       .allow_collectives = true,
@@ -591,14 +609,14 @@ RematResult fixture_remat(Fixture *fixture, const RematSetup *setup) {
                   .options = &options,
                   .legality = &legality,
                   .costs = &costs};
-  const char *name = setup->algorithm ? setup->algorithm : "standard";
-  remat_algorithm_find(name)->run(&job, &result.stats, out, scratch);
+  algorithm->run(&job, &result.stats, out, scratch);
   dce_run(&rewrite, scratch);
   dce_update_schedule(module, &result.schedule, out);
   collection_free(&collection);
 
   check_schedule(module, &result.schedule);
-  ck_assert_msg(module_meaning(module) == meaning, "%s changed what the module computes", name);
+  ck_assert_msg(module_meaning(module) == meaning, "%s changed what the module computes",
+                algorithm->name);
   check_prints_and_parses(module, &result.schedule);
   result.after_bytes = remat_memory(module, &result.schedule, out, scratch).peak_bytes;
   return result;

@@ -77,7 +77,7 @@ size_t count_other_bytes(const void *data, size_t length, unsigned char value);
 
 /* What a module computes, as a number: the values that its entry returns, and what runs for its
  * side effects. Clones, names, the order of instructions, bitcasts in a row, elements taken from
- * tuples and the borders of fusions make no difference to it. */
+ * tuples, copies and the borders of fusions make no difference to it. */
 uint64_t module_meaning(const Module *module);
 
 /* Fails unless the module, printed in this order, is parsed as the same instructions again. */
@@ -99,6 +99,7 @@ typedef struct RematSetup {
   double block_factor;       /* default: 1 */
   uint32_t path_depth;       /* default: 10 */
   const char *collection;    /* expressions of checkpoint=collection */
+  unsigned modes;            /* default: the algorithm's, or to recompute */
 } RematSetup;
 
 typedef struct RematResult {

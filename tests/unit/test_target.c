@@ -39,6 +39,40 @@ START_TEST(bytes_match_table) {
 }
 END_TEST
 
+static const struct {
+  const char *shape, *cpu, *tpu;
+} compact[] = {
+    {"f32[64,2]{1,0:T(8,128)}", "f32[64,2]{1,0:T(8,128)}", "f32[64,2]{0,1:T(8,128)}"},
+    {"f32[2,64]{1,0:T(8,128)}", "f32[2,64]{1,0:T(8,128)}", "f32[2,64]{1,0:T(8,128)}"},
+    {"f32[64,2]", "f32[64,2]{1,0}", "f32[64,2]{1,0}"},
+    {"f32[128]{0:T(8,128)}", "f32[128]{0:T(8,128)}", "f32[128]{0:T(8,128)}"},
+    {"f32[256,8,3]{2,1,0:T(8,128)}", "f32[256,8,3]{2,1,0:T(8,128)}",
+     "f32[256,8,3]{0,1,2:T(8,128)}"},
+    {"f32[128,3,256]{1,2,0:T(8,128)}", "f32[128,3,256]{1,2,0:T(8,128)}",
+     "f32[128,3,256]{2,0,1:T(8,128)}"},
+    {"bf16[5,16,9]{2,0,1:T(8,128)(2,1)}", "bf16[5,16,9]{2,0,1:T(8,128)(2,1)}",
+     "bf16[5,16,9]{1,0,2:T(8,128)(2,1)}"},
+    {"(f32[64,2])", "(f32[64,2]{1,0})", "(f32[64,2]{1,0})"},
+};
+
+START_TEST(compact_shape_matches_table) {
+  Fixture fixture = {.out = arena_new(NULL), .scratch = arena_new(NULL)};
+  fixture.module = parse_or_fail(arena_printf(
+      fixture.out, "HloModule m\nENTRY e { p = %s parameter(0) }\n", compact[_i].shape));
+  ShapeTable *shapes = &fixture.module->shapes;
+  ShapeId shape = inst_get(fixture.module, find_inst(fixture.module, "p"))->shape;
+  ShapeId on_cpu = target_compact_shape(target_find("cpu"), shapes, shape);
+  ShapeId on_tpu = target_compact_shape(target_find("tpu"), shapes, shape);
+  Str cpu = shape_text(shapes, on_cpu, true, fixture.out);
+  Str tpu = shape_text(shapes, on_tpu, true, fixture.out);
+  check_text(arena_strndup(fixture.out, cpu.data, cpu.len), compact[_i].cpu, "cpu");
+  check_text(arena_strndup(fixture.out, tpu.data, tpu.len), compact[_i].tpu, "tpu");
+  ck_assert_int_le(target_bytes(target_find("tpu"), shape_get(shapes, on_tpu)),
+                   target_bytes(target_find("tpu"), shape_get(shapes, shape)));
+  fixture_free(&fixture);
+}
+END_TEST
+
 /* ---- what may share memory on a GPU ---- */
 
 /* Parameters a, b: f32[4,4], c: s32[4,4], w: f32[1,4], i: s32[]. */
@@ -158,6 +192,7 @@ int main(void) {
   Suite *suite = suite_create("target");
   TCase *tc = tcase_create("target");
   tcase_add_loop_test(tc, bytes_match_table, 0, sizeof sizes / sizeof *sizes);
+  tcase_add_loop_test(tc, compact_shape_matches_table, 0, sizeof compact / sizeof *compact);
   tcase_add_loop_test(tc, sharing_matches_table, 0, sizeof rows / sizeof *rows);
   tcase_add_test(tc, backend_has_its_say);
   suite_add_tcase(suite, tc);

@@ -68,6 +68,15 @@ static const struct {
     {"elided constants are known by name",
      M("", "k = f32[4] constant({...})\n ROOT r = f32[4] add(p, k)\n"),
      M("", "k.remat = f32[4] constant({...})\n ROOT r = f32[4] add(p, k.remat)\n"), NULL},
+    {"a copy to another layout and back need not wait for what the value waited for",
+     M("", ZERO
+       "q = f32[2,2] broadcast(z), dimensions={}\n s = f32[2,2] sine(q), control-predecessors={p}\n"
+       "c = f32[2,2] cosine(s)\n k = f32[2,2] add(c, s)\n ROOT r = f32[4] reshape(k)\n"),
+     M("", ZERO
+       "q = f32[2,2] broadcast(z), dimensions={}\n s = f32[2,2] sine(q), control-predecessors={p}\n"
+       "t = f32[2,2]{0,1} copy(s)\n c = f32[2,2] cosine(s)\n b = f32[2,2]{1,0} copy(t)\n"
+       "k = f32[2,2] add(c, b)\n ROOT r = f32[4] reshape(k)\n"),
+     NULL},
     {"one more control dependency", M("", TWICE),
      M("",
        "a = f32[4] sine(p)\n b = f32[4] cosine(a)\n a.remat = f32[4] sine(p), "
@@ -75,6 +84,17 @@ static const struct {
      NULL},
 
     /* what does */
+    {"a bitcast of a copy to another layout",
+     M("", ZERO "q = f32[2,2] broadcast(z), dimensions={}\n ROOT r = f32[4] bitcast(q)\n"),
+     M("", ZERO "q = f32[2,2] broadcast(z), dimensions={}\n t = f32[2,2]{0,1} copy(q)\n"
+                "ROOT r = f32[4] bitcast(t)\n"),
+     "the results differ"},
+    {"a clone of a copy does not wait for what the copy waited for",
+     M("",
+       "a = f32[4] sine(p)\n c = f32[4] copy(p), control-predecessors={a}\n"
+       "ROOT r = f32[4] add(a, c)\n"),
+     M("", "a = f32[4] sine(p)\n c.remat = f32[4] copy(p)\n ROOT r = f32[4] add(a, c.remat)\n"),
+     "is lost"},
     {"another operation", M("", TWICE),
      M("", "a = f32[4] tanh(p)\n b = f32[4] cosine(a)\n ROOT r = f32[4] add(a, b)\n"), "'a'"},
     {"operands exchanged", M("", "a = f32[4] sine(p)\n ROOT r = f32[4] subtract(a, p)\n"),

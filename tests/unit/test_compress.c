@@ -1,0 +1,125 @@
+#include "ir/target.h"
+#include "support.h"
+
+/* The modules of XLA's own tests of compression (hlo_rematerialization_test.cc) with tiles, so that
+ * they are padded as in those tests: minor dimensions to 64. */
+
+#define K 1024
+#define ADDER "add { y = f32[] parameter(0)\n z = f32[] parameter(1)\n ROOT s = f32[] add(y, z) }\n"
+#define TILED "f32[64,2]{1,0:T(1,64)}"
+#define SUM(name, of) name " = f32[] reduce(" of ", zero), dimensions={1,0}, to_apply=add\n"
+#define BEGIN                                           \
+  "p = f32[] parameter(0)\n zero = f32[] constant(0)\n" \
+  "big = " TILED " broadcast(p), dimensions={}\n"
+#define NEGATE "negate = " TILED " negate(big)\n"
+
+typedef struct Row {
+  const char *name, *body;
+  RematSetup setup;
+  int64_t before_bytes;
+  int64_t reported_bytes; /* XLA's: it takes the first copy for made when it is needed */
+  int64_t after_bytes;
+  const char *names;
+} Row;
+
+static const Row rows[] = {
+    {"a copy for the way and one back",
+     BEGIN NEGATE SUM("r0", "negate") SUM("r1", "big") "ROOT sum = f32[] add(r0, r1)\n",
+     {.algorithm = "compress", .limit_bytes = 30 * K},
+     32780,
+     32776,
+     33288,
+     "p zero big big.remat_compressed negate r0 big.remat_uncompressed r1 ROOT sum"},
+    {"users share the copy back",
+     BEGIN NEGATE SUM("r0", "negate") SUM("r1", "negate")
+         SUM("r2", "big") "sum = f32[] add(r0, r1)\n" SUM(
+             "r3", "big") "sum2 = f32[] add(r2, r3)\n"
+                          "ROOT both = (f32[], f32[]) tuple(sum, sum2)\n",
+     {.algorithm = "compress", .limit_bytes = 30 * K},
+     32804,
+     32796,
+     33308,
+     "p zero big big.remat_compressed negate r0 r1 big.remat_uncompressed r2 sum r3 sum2 ROOT "
+     "both"},
+    {"only what is large",
+     BEGIN "small = f32[10,2]{1,0:T(1,64)} broadcast(p), dimensions={}\n" NEGATE SUM("r0", "negate")
+         SUM("r1", "big")
+             SUM("r2", "small") "sum = f32[] add(r0, r1)\n ROOT sum2 = f32[] add(sum, r2)\n",
+     {.algorithm = "compress", .limit_bytes = 30 * K, .min_remat_bytes = 10 * K},
+     35340,
+     35336,
+     35848,
+     "p zero big big.remat_compressed small negate r0 big.remat_uncompressed r1 r2 sum ROOT sum2"},
+    {"not where both arrays take more than the peak",
+     "p = f32[] parameter(0)\n zero = f32[] constant(0)\n"
+     "a = f32[63,60]{1,0:T(1,64)} broadcast(p), dimensions={}\n"
+     "b = f32[16,64]{1,0:T(1,64)} broadcast(p), dimensions={}\n" SUM("r0", "b")
+         SUM("r1", "a") "ROOT sum = f32[] add(r0, r1)\n",
+     {.algorithm = "compress", .limit_bytes = 16 * K},
+     20236,
+     20236,
+     20236,
+     "p zero a b r0 r1 ROOT sum"},
+    {"early enough to help",
+     BEGIN "other = f32[128,64]{1,0:T(1,64)} broadcast(p), dimensions={}\n"
+           "wide = f32[128,64]{1,0:T(1,64)} negate(other)\n" SUM("r0", "wide")
+               SUM("r1", "big") "ROOT sum = f32[] add(r0, r1)\n",
+     {.algorithm = "compress", .limit_bytes = 70 * K},
+     81928,
+     66056,
+     66056,
+     "p zero big big.remat_compressed other wide r0 big.remat_uncompressed r1 ROOT sum"},
+    {"recomputing frees more",
+     BEGIN "other = f32[128,64]{1,0:T(1,64)} broadcast(p), dimensions={}\n"
+           "wide = f32[128,64]{1,0:T(1,64)} negate(other)\n" SUM("r0", "wide")
+               SUM("r1", "big") "ROOT sum = f32[] add(r0, r1)\n",
+     {.algorithm = "standardcompress", .limit_bytes = 70 * K},
+     81928,
+     65544,
+     65544,
+     "p zero other wide r0 big.remat r1 ROOT sum"},
+    {"compressing frees more",
+     BEGIN "q = f32[64,60]{1,0:T(1,64)} broadcast(p), dimensions={}\n"
+           "x = f32[64,2]{1,0:T(1,64)} slice(q), slice={[0:64],[0:2]}\n"
+           "other = f32[128,64]{1,0:T(1,64)} broadcast(p), dimensions={}\n"
+           "wide = f32[128,64]{1,0:T(1,64)} negate(other)\n" SUM("r0", "wide") SUM("r1", "x")
+               SUM("r2", "big") "sum = f32[] add(r0, r1)\n ROOT sum2 = f32[] add(sum, r2)\n",
+     {.algorithm = "standardcompress", .limit_bytes = 70 * K},
+     98312,
+     66056,
+     66056,
+     "p zero q x x.remat_compressed other wide r0 x.remat_uncompressed r1 big.remat r2 sum ROOT "
+     "sum2"},
+    {"at the peak",
+     BEGIN "other = f32[128,64]{1,0:T(1,64)} broadcast(p), dimensions={}\n"
+           "wide = f32[128,64]{1,0:T(1,64)} negate(other)\n" SUM("r0", "wide")
+               SUM("r1", "big") "ROOT sum = f32[] add(r0, r1)\n",
+     {.algorithm = "peak-priority", .modes = RH_REMAT_COMPRESS, .limit_bytes = 70 * K},
+     81928,
+     66056,
+     66056,
+     "p zero big big.remat_compressed other wide r0 big.remat_uncompressed r1 ROOT sum"},
+};
+
+START_TEST(row_is_reached) {
+  const Row *row = &rows[_i];
+  Fixture fixture = fixture_parse_body(ADDER, row->body);
+  fixture.module->backend.target = target_find("tpu");
+  RematResult result = fixture_remat(&fixture, &row->setup);
+  check_text(scheduled_names(&fixture, &result.schedule, "e"), row->names, row->name);
+  int64_t reported_bytes = result.stats.xla_reported_after_bytes;
+  ck_assert_msg(result.before_bytes == row->before_bytes && reported_bytes == row->reported_bytes &&
+                    result.after_bytes == row->after_bytes,
+                "%s: %lld, %lld, %lld bytes", row->name, (long long)result.before_bytes,
+                (long long)reported_bytes, (long long)result.after_bytes);
+  fixture_free(&fixture);
+}
+END_TEST
+
+int main(void) {
+  Suite *suite = suite_create("compress");
+  TCase *tc = tcase_create("compress");
+  tcase_add_loop_test(tc, row_is_reached, 0, sizeof rows / sizeof *rows);
+  suite_add_tcase(suite, tc);
+  return run_suite(suite);
+}
