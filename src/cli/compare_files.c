@@ -94,7 +94,6 @@ static char *make_settings(const Options *options) {
       {"small_node_bytes", options->small_node_bytes, usual.small_node_bytes},
       {"remat_collectives", options->remat_collectives, usual.remat_collectives},
       {"copies", options->copies, usual.copies},
-      {"remat_mode", options->remat_mode, usual.remat_mode},
       {"block_size_limit", options->block_size_limit, usual.block_size_limit},
       {"min_remat_bytes", options->min_remat_bytes, usual.min_remat_bytes},
       {"remat_modes", options->remat_modes, usual.remat_modes},
