@@ -193,16 +193,26 @@ enum {
   RH_UNFUSE_ALL = 7, /* custom fusions are never written out */
 };
 
+/* Whether a module is past XLA's copy-insertion. Then values share memory by design (outputs with
+ * donated parameters, loop carries, updates in place), nothing copies them any more, and what reads
+ * one of them after another was written reads wrong numbers. */
+typedef enum rh_copies {
+  RH_COPIES_AUTO,     /* it is when no such values live at the same time in its own order */
+  RH_COPIES_INSERTED, /* it is: XLA's after_optimizations dumps, POST_SCHEDULER hooks */
+  RH_COPIES_PENDING,  /* it is not: XLA will insert what is needed */
+} rh_copies;
+
 typedef struct rh_schedule_options {
   /* A name of RH_SCHEDULERS, or "auto": `input` if scheduled, else `default`. */
   const char *scheduler;
   bool ignore_schedule; /* take the module as unscheduled, text order as creation order */
   rh_inline_calls inline_calls;
-  unsigned unfuse; /* RH_UNFUSE_…: fusions whose instructions become the caller's */
+  unsigned unfuse;  /* RH_UNFUSE_…: fusions whose instructions become the caller's */
+  rh_copies copies; /* where they are inserted, nothing is read that has been overwritten */
 } rh_schedule_options;
 
 #define RH_SCHEDULE_OPTIONS_INIT \
-  { "auto", false, RH_INLINE_AUTO, 0 }
+  { "auto", false, RH_INLINE_AUTO, 0, RH_COPIES_AUTO }
 
 /* A module with an order. An unscheduled one is prepared as XLA does before it schedules: calls are
  * inlined, each loop gets its own computations, dead code is dropped. `options` may be NULL. */
@@ -483,15 +493,6 @@ typedef enum rh_emit {
   RH_EMIT_UNSCHEDULED, /* control dependencies hold what was recomputed in its place */
 } rh_emit;
 
-/* Whether a module is past XLA's copy-insertion. Then values share memory by design (outputs with
- * donated parameters, loop carries, updates in place), nothing copies them any more, and what reads
- * one of them after another was written reads wrong numbers. */
-typedef enum rh_copies {
-  RH_COPIES_AUTO,     /* it is when no such values live at the same time in its own order */
-  RH_COPIES_INSERTED, /* it is: XLA's after_optimizations dumps, POST_SCHEDULER hooks */
-  RH_COPIES_PENDING,  /* it is not: XLA will insert what is needed */
-} rh_copies;
-
 /* What XLA's algorithms may do with a value instead of keeping it. */
 enum {
   RH_REMAT_RECOMPUTE = 1,
@@ -686,13 +687,31 @@ typedef enum rh_registry {
   RH_TARGETS,
 } rh_registry;
 
+/* What to know of an entry before it is asked for. */
+enum {
+  /* algorithms */
+  RH_TRAIT_OF_XLA = 1,           /* decides as XLA's own pass */
+  RH_TRAIT_NEEDS_COLLECTION = 2, /* runs only with rh_remat_options.collection */
+  RH_TRAIT_NEEDS_PADDING = 4,    /* finds nothing to do where the target pads no arrays */
+  RH_TRAIT_IDLE = 8,             /* changes nothing */
+  /* memory models */
+  RH_TRAIT_FREE_PARAMETERS = 16, /* its figures are without parameters */
+  RH_TRAIT_PACKS = 32,           /* buffers share memory, and have places in it */
+  /* targets */
+  RH_TRAIT_PADS = 64, /* arrays, to the tiles in their layouts */
+};
+
 typedef struct rh_entry {
   const char *name;
   const char *summary;
+  unsigned traits; /* RH_TRAIT_… */
 } rh_entry;
 
 /* The entry number `index` of a registry; false when there is none. */
 RH_API bool rh_list(rh_registry registry, size_t index, rh_entry *entry);
+
+/* The entry of this name; false when there is none. */
+RH_API bool rh_find(rh_registry registry, const char *name, rh_entry *entry);
 
 #ifdef __cplusplus
 }

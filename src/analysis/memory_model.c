@@ -5,9 +5,10 @@
 #include "analysis/call_graph.h"
 #include "analysis/remat_memory.h"
 #include "ir/bytes.h"
+#include "remat_hlo.h"
 
 const MemoryModel memory_models[] = {
-#define MODEL(id, name, summary) {name, summary, measure_##id, live_at_peak_##id},
+#define MODEL(id, name, traits, summary) {name, summary, measure_##id, live_at_peak_##id, traits},
 #include "analysis/models.def"
 };
 

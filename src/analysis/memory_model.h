@@ -52,9 +52,10 @@ typedef struct MemoryModel {
   const char *summary;
   MemoryFn measure;
   LiveSetFn live_at_peak;
+  unsigned traits; /* RH_TRAIT_… */
 } MemoryModel;
 
-#define MODEL(id, name, summary)                                                         \
+#define MODEL(id, name, traits, summary)                                                 \
   MemoryProfile measure_##id(const Module *module, const Schedule *schedule, Arena *out, \
                              Arena *scratch);                                            \
   LiveSet live_at_peak_##id(const Module *module, const Schedule *schedule, Arena *out,  \

@@ -34,7 +34,7 @@ typedef struct CompareRow {
 } CompareRow;
 
 typedef enum RunState {
-  RUN_SKIPPED, /* for the file, or for the scheduler */
+  RUN_SKIPPED, /* for the file, the scheduler, or the target */
   RUN_WANTED,
   RUN_DONE,   /* now or earlier */
   RUN_FAILED, /* `diags` say why */
@@ -97,6 +97,9 @@ rh_status compare_write(const Comparison *comparison, const CompareRun *run);
 
 /* The row of a file's first run that is done; NULL when none is. */
 const CompareRow *compare_first_row(const Comparison *comparison, const CompareFile *file);
+
+/* Whether any file has runs with a scheduler and an algorithm. */
+bool compare_has_runs(const Comparison *comparison, size_t scheduler, size_t algorithm);
 
 /* The best run of a file under a budget: that which meets it at the least added time, or with the
  * lowest peak when none does, or when it is `min`. NULL when none is done. */

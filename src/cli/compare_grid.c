@@ -7,20 +7,12 @@
 
 /* ---- registries ---- */
 
-static bool is_listed(rh_registry registry, const char *name) {
-  rh_entry entry;
-  for (size_t i = 0; rh_list(registry, i, &entry); i++) {
-    if (strcmp(entry.name, name) == 0) return true;
-  }
-  return false;
-}
-
 static rh_status check_name(const char *option, rh_registry registry, const char *name) {
   enum { MAX_NAMES = 64 };
   const char *names[MAX_NAMES];
   rh_entry entry;
   size_t count = 0;
-  if (is_listed(registry, name)) return RH_OK;
+  if (rh_find(registry, name, &entry)) return RH_OK;
   for (; count < MAX_NAMES && rh_list(registry, count, &entry); count++)
     names[count] = entry.name;
   const char *meant = rh_closest_word(name, names, count);
@@ -54,11 +46,6 @@ static const char **split(char *text, size_t *count) {
   return names;
 }
 
-/* It needs patterns, which are one module's. */
-static bool needs_patterns(const char *algorithm) {
-  return strcmp(algorithm, "checkpoint=collection") == 0;
-}
-
 /* All algorithms but the one that does nothing and what cannot be asked for here. */
 static char *default_algorithms(void) {
   rh_entry entry;
@@ -67,7 +54,7 @@ static char *default_algorithms(void) {
     room += strlen(entry.name) + 1;
   char *text = calloc(room, 1);
   for (size_t i = 0; text && rh_list(RH_ALGORITHMS, i, &entry); i++) {
-    if (strcmp(entry.name, "none") == 0 || needs_patterns(entry.name)) continue;
+    if (entry.traits & (RH_TRAIT_IDLE | RH_TRAIT_NEEDS_COLLECTION)) continue;
     if (*text) strcat(text, ",");
     strcat(text, entry.name);
   }
@@ -76,7 +63,8 @@ static char *default_algorithms(void) {
 
 /* The order as it is, and the best that can be made. */
 static const char *default_schedulers(void) {
-  return is_listed(RH_SCHEDULERS, "best") ? "input,best" : "input,default";
+  rh_entry entry;
+  return rh_find(RH_SCHEDULERS, "best", &entry) ? "input,best" : "input,default";
 }
 
 static rh_status read_budgets(CompareGrid *grid) {
@@ -102,8 +90,10 @@ static rh_status check_names(const Options *options, const CompareGrid *grid) {
     status = check_name("schedulers", RH_SCHEDULERS, grid->schedulers[i]);
   for (size_t i = 0; i < grid->num_algorithms && status == RH_OK; i++)
     status = check_name("algorithms", RH_ALGORITHMS, grid->algorithms[i]);
+  rh_entry entry;
   for (size_t i = 0; i < grid->num_algorithms && status == RH_OK; i++) {
-    if (!needs_patterns(grid->algorithms[i])) continue;
+    if (!rh_find(RH_ALGORITHMS, grid->algorithms[i], &entry)) continue;
+    if (!(entry.traits & RH_TRAIT_NEEDS_COLLECTION)) continue;
     fprintf(stderr,
             "remat-hlo: error: --algorithms: %s needs patterns, which compare does not take\n",
             grid->algorithms[i]);

@@ -286,6 +286,7 @@ static void write_legend(const Comparison *comparison, Legend *legend) {
     for (size_t a = 0; a < grid->num_algorithms; a++) {
       const CompareRun look = {.scheduler = s, .algorithm = a};
       char text[128];
+      if (!compare_has_runs(comparison, s, a)) continue;
       snprintf(text, sizeof text, "%s, %s", grid->schedulers[s], grid->algorithms[a]);
       place_entry(legend, strlen(text));
       if (output) {

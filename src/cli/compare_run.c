@@ -98,6 +98,16 @@ static void fill_before(const Comparison *comparison, CompareRun *run) {
   };
 }
 
+/* What finds nothing to do in a module runs only for who names it. */
+static bool is_worthwhile(const Comparison *comparison, const CompareRun *run) {
+  rh_entry algorithm, target;
+  if (comparison->options->algorithms) return true;
+  return !rh_find(RH_ALGORITHMS, comparison->grid.algorithms[run->algorithm], &algorithm) ||
+         !(algorithm.traits & RH_TRAIT_NEEDS_PADDING) ||
+         !rh_find(RH_TARGETS, run->file->base.before.info.target, &target) ||
+         target.traits & RH_TRAIT_PADS;
+}
+
 rh_status compare_load(const Comparison *comparison, CompareFile *file) {
   const CompareGrid *grid = &comparison->grid;
   Options base_options;
@@ -116,7 +126,7 @@ rh_status compare_load(const Comparison *comparison, CompareFile *file) {
   hash_text(&file->base.loaded.input, file->hash);
   for (size_t i = 0; i < comparison->runs_per_file; i++) {
     CompareRun *run = &file->runs[i];
-    if (!file->jobs[run->scheduler].scheduled) continue;
+    if (!file->jobs[run->scheduler].scheduled || !is_worthwhile(comparison, run)) continue;
     fill_before(comparison, run);
     run->state = RUN_WANTED;
   }
@@ -204,6 +214,14 @@ const CompareRow *compare_first_row(const Comparison *comparison, const CompareF
     if (file->runs[i].has_row) return &file->runs[i].row;
   }
   return NULL;
+}
+
+bool compare_has_runs(const Comparison *comparison, size_t scheduler, size_t algorithm) {
+  for (size_t i = 0; i < compare_num_runs(comparison); i++) {
+    const CompareRun *run = &comparison->runs[i];
+    if (run->has_row && run->scheduler == scheduler && run->algorithm == algorithm) return true;
+  }
+  return false;
 }
 
 /* In billionths of the time before: what is less is no difference. */

@@ -99,8 +99,10 @@ static void print_totals(const Comparison *comparison, const Terminal *terminal)
       num_met += run->row.met;
       num_best += compare_best(comparison, run->file, run->budget) == run;
     }
-    table_format(&table, "%s", grid->schedulers[kind / grid->num_algorithms]);
-    table_format(&table, "%s", grid->algorithms[kind % grid->num_algorithms]);
+    size_t scheduler = kind / grid->num_algorithms, algorithm = kind % grid->num_algorithms;
+    if (!compare_has_runs(comparison, scheduler, algorithm)) continue;
+    table_format(&table, "%s", grid->schedulers[scheduler]);
+    table_format(&table, "%s", grid->algorithms[algorithm]);
     table_count(&table, num_done);
     table_count(&table, num_met);
     table_count(&table, num_best);

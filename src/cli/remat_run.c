@@ -50,7 +50,8 @@ rh_status job_schedule(RematJob *job) {
   rh_schedule_options wanted = {.scheduler = options->scheduler,
                                 .ignore_schedule = options->ignore_schedule,
                                 .inline_calls = (rh_inline_calls)options->inline_calls,
-                                .unfuse = (unsigned)options->unfuse};
+                                .unfuse = (unsigned)options->unfuse,
+                                .copies = (rh_copies)options->copies};
   rh_status status = rh_schedule(job->loaded.module, &wanted, &job->scheduled, job->loaded.diags);
   bool is_baseline = strcmp(wanted.scheduler, "auto") == 0 && !wanted.ignore_schedule &&
                      wanted.inline_calls == RH_INLINE_AUTO && !wanted.unfuse;
@@ -106,18 +107,16 @@ rh_status job_rematerialize(RematJob *job) {
   return status == RH_NO ? RH_OK : status;
 }
 
-static bool is_algorithm_of_xla(const char *name) {
-  static const char *const names[] = {"standard", "compress", "standardcompress", "peak-priority"};
-  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-    if (strcmp(name, names[i]) == 0) return true;
-  }
-  return false;
+static bool has_trait(rh_registry registry, const char *name, unsigned trait) {
+  rh_entry entry;
+  return rh_find(registry, name, &entry) && entry.traits & trait;
 }
 
 rh_remat_options job_remat_options(const Options *options) {
-  bool counts_temps = strcmp(options->memory_model, "xla-remat") == 0;
+  bool counts_temps = has_trait(RH_MEMORY_MODELS, options->memory_model, RH_TRAIT_FREE_PARAMETERS);
   int by_model = counts_temps ? RH_COUNT_TEMP_OUTPUTS : RH_COUNT_TOTAL;
-  bool is_compatible = options->compat && is_algorithm_of_xla(options->algorithm);
+  bool is_compatible =
+      options->compat && has_trait(RH_ALGORITHMS, options->algorithm, RH_TRAIT_OF_XLA);
   rh_remat_options remat = RH_REMAT_OPTIONS_INIT;
   remat.algorithm = options->algorithm;
   remat.memory_model = options->memory_model;

@@ -46,7 +46,8 @@ typedef struct RematAlgorithm {
   const char *name;
   const char *summary;
   RematFn run;
-  unsigned modes; /* RH_REMAT_…, instead of those of the options; 0 = the options' */
+  unsigned modes;  /* RH_REMAT_…, instead of those of the options; 0 = the options' */
+  unsigned traits; /* RH_TRAIT_… */
 } RematAlgorithm;
 
 extern const RematAlgorithm remat_algorithms[];
@@ -55,7 +56,7 @@ extern const size_t num_remat_algorithms;
 /* NULL when there is none of this name. */
 const RematAlgorithm *remat_algorithm_find(const char *name);
 
-#define ALGORITHM(id, name, modes, summary) \
+#define ALGORITHM(id, name, modes, traits, summary) \
   void remat_##id(RematJob *job, RematStats *stats, Arena *out, Arena *scratch);
 #include "remat/algos.def"
 

@@ -3,7 +3,7 @@
 #include "remat/algorithm.h"
 
 const RematAlgorithm remat_algorithms[] = {
-#define ALGORITHM(id, name, modes, summary) {name, summary, remat_##id, modes},
+#define ALGORITHM(id, name, modes, traits, summary) {name, summary, remat_##id, modes, traits},
 #include "remat/algos.def"
 };
 

@@ -1,34 +1,37 @@
 /* The public view of all registries. */
+#include <string.h>
+
 #include "ir/diag.h"
 #include "remat/names.h"
 
 static const rh_entry schedulers_list[] = {
-#define SCHEDULER(id, name, summary) {name, summary},
+#define SCHEDULER(id, name, summary) {name, summary, 0},
 #include "schedule/algos.def"
 };
 
 static const rh_entry algorithms_list[] = {
-#define ALGORITHM(id, name, modes, summary) {name, summary},
+#define ALGORITHM(id, name, modes, traits, summary) {name, summary, traits},
 #include "remat/algos.def"
 };
 
 static const rh_entry models_list[] = {
-#define MODEL(id, name, summary) {name, summary},
+#define MODEL(id, name, traits, summary) {name, summary, traits},
 #include "analysis/models.def"
 };
 
 static const rh_entry rules_list[] = {
-#define RULE(id, name, summary) {name, summary},
+#define RULE(id, name, summary) {name, summary, 0},
 #include "analysis/lint_rules.def"
 };
 
 static const rh_entry packings_list[] = {
-#define PACKER(name, summary) {#name, summary},
+#define PACKER(name, summary) {#name, summary, 0},
 #include "analysis/packings.def"
 };
 
 static const rh_entry targets_list[] = {
-#define TARGET(id, summary, alignment, pads_tiles, has_dynamic_sizes, gpu_sharing) {#id, summary},
+#define TARGET(id, summary, alignment, pads_tiles, has_dynamic_sizes, gpu_sharing) \
+  {#id, summary, (pads_tiles) ? RH_TRAIT_PADS : 0},
 #include "ir/targets.def"
 };
 
@@ -51,6 +54,13 @@ bool rh_list(rh_registry registry, size_t index, rh_entry *entry) {
   if (index >= registries[registry].len) return false;
   *entry = registries[registry].list[index];
   return true;
+}
+
+bool rh_find(rh_registry registry, const char *name, rh_entry *entry) {
+  for (size_t i = 0; rh_list(registry, i, entry); i++) {
+    if (strcmp(entry->name, name) == 0) return true;
+  }
+  return false;
 }
 
 rh_status fail_unknown_name(rh_registry registry, const char *name, rh_diags *diags) {

@@ -336,10 +336,9 @@ static rh_status run_attempts(Run *run, const MemoryModel *guide, rh_module **re
 static rh_status run_guides(Run *run, rh_module **result, rh_remat_result *info) {
   static const char *const others[] = {"liveness-once", "xla-remat"};
   rh_status status = run_attempts(run, run->model, result, info);
-  bool is_simple = strcmp(run->model->name, "heap") != 0;
+  bool is_idle = run->wanted->traits & RH_TRAIT_IDLE, packs = run->model->traits & RH_TRAIT_PACKS;
   for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
-    bool is_over = is_simple || status != RH_OK || info->is_met;
-    if (is_over || strcmp(run->wanted->name, "none") == 0) break;
+    if (is_idle || !packs || status != RH_OK || info->is_met) break;
     status = run_attempts(run, memory_model_find(others[i]), result, info);
   }
   return status;

@@ -1742,7 +1742,7 @@ class Completion(ToolTest):
     def test_lists_of_names(self):
         self.assertEqual(self.complete("comp"), ["compare"])
         self.assertEqual(self.complete("compare", "--schedulers=input,df"), ["input,dfs"])
-        self.assertEqual(self.complete("compare", "--algorithms", "stand"), ["standard"])
+        self.assertEqual(self.complete("compare", "--algorithms", "standardc"), ["standardcompress"])
         self.assertEqual(self.complete("compare", "--bud"), ["--budgets="])
         self.assertEqual(self.complete("remat", "--scheduler=df"), ["dfs"])
 

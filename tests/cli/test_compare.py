@@ -47,9 +47,15 @@ class Compare(CompareTest):
         algorithms = self.expect(0, "list", "--names=algorithms").out.split()
         schedulers = self.expect(0, "list", "--names=schedulers").out.split()
         lines = self.compare("input.hlo")
-        self.assertEqual({line["algorithm"] for line in lines}, set(algorithms) - {"none", "checkpoint=collection"})
+        for_padding = {"compress", "standardcompress"}
+        usual = set(algorithms) - {"none", "checkpoint=collection"} - for_padding
+        self.assertEqual({line["algorithm"] for line in lines}, usual)
         best = "best" if "best" in schedulers else "default"
         self.assertEqual({line["scheduler"] for line in lines}, {"input", best})
+        lines = self.compare("input.hlo", "--target=tpu", "--schedulers=input")
+        self.assertEqual({line["algorithm"] for line in lines}, usual | for_padding)
+        lines = self.compare("input.hlo", "--algorithms=compress,path", "--schedulers=input")
+        self.assertEqual({line["algorithm"] for line in lines}, {"compress", "path"})
 
     def test_lines(self):
         lines = self.compare(SAMPLE, *PAIRS)

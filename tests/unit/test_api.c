@@ -520,6 +520,30 @@ START_TEST(registries_are_listed) {
 }
 END_TEST
 
+START_TEST(entries_tell_what_they_need) {
+  static const struct {
+    rh_registry registry;
+    const char *name;
+    unsigned traits;
+  } rows[] = {{RH_ALGORITHMS, "none", RH_TRAIT_IDLE},
+              {RH_ALGORITHMS, "standard", RH_TRAIT_OF_XLA},
+              {RH_ALGORITHMS, "compress", RH_TRAIT_OF_XLA | RH_TRAIT_NEEDS_PADDING},
+              {RH_ALGORITHMS, "path", 0},
+              {RH_ALGORITHMS, "checkpoint=collection", RH_TRAIT_NEEDS_COLLECTION},
+              {RH_MEMORY_MODELS, "heap", RH_TRAIT_PACKS},
+              {RH_MEMORY_MODELS, "xla-remat", RH_TRAIT_FREE_PARAMETERS},
+              {RH_TARGETS, "gpu", 0},
+              {RH_TARGETS, "tpu", RH_TRAIT_PADS}};
+  rh_entry entry;
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    ck_assert(rh_find(rows[i].registry, rows[i].name, &entry));
+    ck_assert_str_eq(entry.name, rows[i].name);
+    ck_assert_uint_eq(entry.traits, rows[i].traits);
+  }
+  ck_assert(!rh_find(RH_TARGETS, "standard", &entry));
+}
+END_TEST
+
 START_TEST(logs_and_graphs_are_written) {
   rh_module *module = parse(SCHEDULED);
   Output output = output_new();
@@ -651,6 +675,7 @@ static TCase *measure_case(void) {
   tcase_add_test(tc, cost_is_measured);
   tcase_add_test(tc, broken_profiles_are_refused);
   tcase_add_test(tc, registries_are_listed);
+  tcase_add_test(tc, entries_tell_what_they_need);
   tcase_add_test(tc, logs_and_graphs_are_written);
   tcase_add_test(tc, memory_is_limited);
   tcase_add_test(tc, figures_are_formatted);
