@@ -9,7 +9,8 @@ static rh_status schedule(ReportJob *job) {
   rh_schedule_options wanted = {.scheduler = options->scheduler,
                                 .ignore_schedule = options->ignore_schedule,
                                 .inline_calls = (rh_inline_calls)options->inline_calls,
-                                .unfuse = (unsigned)options->unfuse};
+                                .unfuse = (unsigned)options->unfuse,
+                                .copies = (rh_copies)options->copies};
   return rh_schedule(job->loaded.module, &wanted, &job->scheduled, job->loaded.diags);
 }
 

@@ -4,7 +4,7 @@
 #include "remat/dce.h"
 #include "remat/names.h"
 #include "remat/prepare.h"
-#include "schedule/scheduler.h"
+#include "remat/safe_order.h"
 
 /* As XLA's pipeline does to an unscheduled module before it schedules it. `schedule` is the order
  * of the text if that is to be kept, else NULL. */
@@ -40,6 +40,17 @@ static rh_status prepare_scheduled(Rewrite *rewrite, Schedule *schedule,
   return status;
 }
 
+/* That a module runs in which says that it is scheduled, as far as it is still known: who takes it
+ * as unscheduled may have had copies of instructions made. NULL when it is not. */
+static const Schedule *order_of_its_own(const Module *module, Schedule *schedule, bool is_kept,
+                                        Arena *scratch) {
+  InstId bad;
+  if (is_kept) return schedule;
+  if (!module->source->header.is_scheduled) return NULL;
+  *schedule = schedule_in_text_order(module, scratch);
+  return schedule_is_valid(module, schedule, &bad, scratch) ? schedule : NULL;
+}
+
 static rh_status schedule_module(const rh_module *module, rh_module *scheduled,
                                  const Scheduler *scheduler, const rh_schedule_options *options,
                                  rh_diags *diags, Arena *scratch) {
@@ -55,8 +66,10 @@ static rh_status schedule_module(const rh_module *module, rh_module *scheduled,
   if (status == RH_OK && is_input) {
     scheduled->schedule = schedule_copy(&schedule, scheduled->module, scheduled->arena);
   } else if (status == RH_OK) {
-    ScheduleContext context = schedule_context_build(scheduled->module, arena, scratch);
-    scheduler->run(&context, &scheduled->schedule, scheduled->arena, scratch);
+    const Schedule *own = order_of_its_own(scheduled->module, &schedule, keeps_order, scratch);
+    if (options->copies == RH_COPIES_PENDING) own = NULL;
+    schedule_safely(scheduler, scheduled->module, own, &scheduled->schedule, scheduled->arena,
+                    scratch);
   }
   arena_free(arena);
   return status;

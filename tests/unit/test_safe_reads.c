@@ -200,12 +200,58 @@ START_TEST(interference_matches_table) {
 }
 END_TEST
 
+/* `late` reads what `over`, or the loop, writes over; nothing but the text puts it in front. */
+static const char *const reordered[] = {
+    "HloModule m, is_scheduled=true, input_output_alias={ {0}: (0, {}, may-alias) }\n"
+    "ENTRY e {\n"
+    "  p = f32[64] parameter(0)\n  a = f32[64] exponential(p)\n  b = f32[64] sine(a)\n"
+    "  late = f32[64] multiply(b, p)\n  over = f32[64] multiply(a, a)\n"
+    "  ROOT t = (f32[64], f32[64], f32[64]) tuple(over, b, late)\n}\n",
+    "HloModule m, is_scheduled=true\n"
+    "cond { p = (f32[64]) parameter(0)\n  ROOT c = pred[] constant(false) }\n"
+    "body { p = (f32[64]) parameter(0)\n  x = f32[64] get-tuple-element(p), index=0\n"
+    "  y = f32[64] cosine(x)\n  ROOT r = (f32[64]) tuple(y) }\n"
+    "ENTRY e {\n"
+    "  q = f32[64] parameter(0)\n  p = f32[64] negate(q)\n  a = f32[64] sine(q)\n"
+    "  late = f32[64] multiply(a, p)\n  i = (f32[64]) tuple(p)\n"
+    "  loop = (f32[64]) while(i), condition=cond, body=body\n"
+    "  o = f32[64] get-tuple-element(loop), index=0\n"
+    "  ROOT t = (f32[64], f32[64]) tuple(o, late)\n}\n",
+};
+
+/* How many schedulers make an order in which something is read that has been overwritten. */
+static int count_unsafe(const char *text, rh_copies copies) {
+  rh_module *parsed, *scheduled;
+  rh_entry entry;
+  int count = 0;
+  ck_assert_int_eq(rh_parse(text, strlen(text), NULL, &parsed, NULL), RH_OK);
+  for (size_t i = 0; rh_list(RH_SCHEDULERS, i, &entry); i++) {
+    rh_schedule_options options = RH_SCHEDULE_OPTIONS_INIT;
+    options.scheduler = entry.name;
+    options.copies = copies;
+    ck_assert_int_eq(rh_schedule(parsed, &options, &scheduled, NULL), RH_OK);
+    count += rh_verify(parsed, scheduled, NULL, NULL) != RH_OK;
+    rh_module_free(scheduled);
+  }
+  rh_module_free(parsed);
+  return count;
+}
+
+START_TEST(schedulers_put_no_read_behind_what_overwrites) {
+  ck_assert_int_eq(count_unsafe(reordered[_i], RH_COPIES_AUTO), 0);
+  ck_assert_int_eq(count_unsafe(reordered[_i], RH_COPIES_INSERTED), 0);
+  ck_assert_int_gt(count_unsafe(reordered[_i], RH_COPIES_PENDING), 0);
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("safe_reads");
   TCase *tc = tcase_create("safe_reads");
   tcase_add_loop_test(tc, clones_read_nothing_that_is_overwritten, 0, sizeof cases / sizeof *cases);
   tcase_add_test(tc, verify_sees_reads_of_what_is_overwritten);
   tcase_add_loop_test(tc, interference_matches_table, 0, sizeof orders / sizeof *orders);
+  tcase_add_loop_test(tc, schedulers_put_no_read_behind_what_overwrites, 0,
+                      sizeof reordered / sizeof *reordered);
   suite_add_tcase(suite, tc);
   return run_suite(suite);
 }
