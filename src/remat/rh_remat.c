@@ -33,8 +33,9 @@ typedef struct Run {
   const rh_remat_options *options;
   const RematAlgorithm *wanted, *algorithm; /* the latter is `none` where that does harm */
   const MemoryModel *model;                 /* that judges */
-  RematOptions limits;    /* in the figures of the model that guides the algorithm */
-  int64_t counted_before; /* of the input: what the budget bounds */
+  rh_memory before;    /* of the input, as that sees it; only where there is a limit */
+  RematOptions limits; /* in the figures of the model that guides the algorithm */
+  int64_t guide_bytes; /* peak of the input, as that sees it */
   Rewrite rewrite;
   Schedule schedule;
   RematStats stats;
@@ -54,10 +55,13 @@ static rh_memory measure(const Run *run, const MemoryModel *model, const Module 
   return memory;
 }
 
+static bool is_limited(const Run *run) {
+  return run->options->limit_bytes != INT64_MAX;
+}
+
 /* What the budget bounds. */
-static int64_t counted_of(const Run *run, const Module *module, const Schedule *schedule) {
-  rh_memory memory = measure(run, run->model, module, schedule);
-  return rh_counted_bytes(&memory, run->options->limit_counts);
+static int64_t counted_of(const Run *run, const rh_memory *memory) {
+  return rh_counted_bytes(memory, run->options->limit_counts);
 }
 
 /* As the model that guides sees it. */
@@ -74,26 +78,28 @@ static double block_factor_of(const rh_remat_options *options) {
 }
 
 /* The limit is as far below the guide's peak of the input as it is below what the budget bounds. */
-static RematOptions limits_under(const Run *run, const MemoryModel *guide) {
+static void set_guide(Run *run, const MemoryModel *guide) {
   const rh_remat_options *options = run->options;
+  const rh_module *input = run->input;
   int64_t limit_bytes = options->limit_bytes;
-  if (limit_bytes != INT64_MAX) {
-    const rh_module *input = run->input;
-    int64_t peak_bytes = measure(run, guide, input->module, &input->schedule).peak_bytes;
-    int64_t uncounted_bytes = peak_bytes - run->counted_before;
-    bool is_limited = uncounted_bytes <= 0 || limit_bytes < INT64_MAX - uncounted_bytes;
-    limit_bytes = is_limited ? limit_bytes + uncounted_bytes : INT64_MAX;
+  if (is_limited(run)) {
+    run->guide_bytes = guide == run->model
+                           ? run->before.peak_bytes
+                           : measure(run, guide, input->module, &input->schedule).peak_bytes;
+    int64_t uncounted_bytes = run->guide_bytes - counted_of(run, &run->before);
+    bool has_end = uncounted_bytes <= 0 || limit_bytes < INT64_MAX - uncounted_bytes;
+    limit_bytes = has_end ? limit_bytes + uncounted_bytes : INT64_MAX;
   }
-  return (RematOptions){.limit_bytes = limit_bytes > 0 ? limit_bytes : 0,
-                        .memory_model = guide,
-                        .small_node_bytes = options->small_node_bytes,
-                        .allow_collectives = options->remat_collectives,
-                        .min_remat_bytes = options->min_remat_bytes,
-                        .block_size_limit = options->block_size_limit,
-                        .block_factor = block_factor_of(options),
-                        .modes = run->wanted->modes ? run->wanted->modes : options->modes,
-                        .path_depth = options->path_depth,
-                        .collection = &run->collection};
+  run->limits = (RematOptions){.limit_bytes = limit_bytes > 0 ? limit_bytes : 0,
+                               .memory_model = guide,
+                               .small_node_bytes = options->small_node_bytes,
+                               .allow_collectives = options->remat_collectives,
+                               .min_remat_bytes = options->min_remat_bytes,
+                               .block_size_limit = options->block_size_limit,
+                               .block_factor = block_factor_of(options),
+                               .modes = run->wanted->modes ? run->wanted->modes : options->modes,
+                               .path_depth = options->path_depth,
+                               .collection = &run->collection};
 }
 
 /* Runs the algorithm on a copy of the input; the copy is in run->rewrite. */
@@ -102,7 +108,7 @@ static void run_algorithm(Run *run) {
   Module *module = run->rewrite.module;
   run->schedule = schedule_copy(&run->input->schedule, module, run->arena);
   run->stats = (RematStats){.xla_reported_after_bytes = -1};
-  if (is_within_limit(run)) return;
+  if (!is_limited(run) || run->guide_bytes <= run->limits.limit_bytes) return;
   Legality legality = {.module = module,
                        .effects = side_effects_build(module, run->arena, run->scratch),
                        .allow_collectives = run->limits.allow_collectives,
@@ -292,7 +298,8 @@ static rh_status attempt(Run *run, rh_module **result, rh_remat_result *info) {
   info->verify_seconds += seconds_now() - start;
   (*result)->is_checked = true;
   if (status == RH_OK) {
-    info->counted_bytes = counted_of(run, (*result)->module, &(*result)->schedule);
+    rh_memory after = measure(run, run->model, (*result)->module, &(*result)->schedule);
+    info->counted_bytes = counted_of(run, &after);
     info->is_met = info->counted_bytes <= run->options->limit_bytes;
     info->xla_reported_after_bytes = run->stats.xla_reported_after_bytes;
   } else {
@@ -305,7 +312,7 @@ static rh_status attempt(Run *run, rh_module **result, rh_remat_result *info) {
 /* Attempts under one guide. `*result` and `*info` are the best of all attempts up to now. */
 static rh_status run_attempts(Run *run, const MemoryModel *guide, rh_module **result,
                               rh_remat_result *info) {
-  run->limits = limits_under(run, guide);
+  set_guide(run, guide);
   for (int i = 0; i < MAX_ATTEMPTS; i++) {
     rh_module *tried = NULL;
     rh_remat_result tried_info = *info;
@@ -356,14 +363,13 @@ rh_status rh_remat(const rh_module *module, const rh_remat_options *options, rh_
   if (status != RH_OK) return status;
   run.arena = arena_new(arena_options(module->arena));
   run.scratch = arena_new(arena_options(module->arena));
-  bool is_limited = options->limit_bytes != INT64_MAX;
   *result = NULL;
   rh_remat_result info = {0};
-  run.counted_before = is_limited ? counted_of(&run, module->module, &module->schedule) : INT64_MAX;
+  if (is_limited(&run)) run.before = measure(&run, run.model, module->module, &module->schedule);
   run.is_kept = arena_zarray(run.arena, bool, module->module->insts.len);
   status = collection_parse(options->collection, &run.collection, diags, run.arena);
   if (status == RH_OK) status = run_guides(&run, result, &info);
-  bool is_worse = info.counted_bytes > run.counted_before;
+  bool is_worse = is_limited(&run) && info.counted_bytes > counted_of(&run, &run.before);
   if (status == RH_OK && is_worse) { /* a greedy choice can make it so */
     run.wanted = remat_algorithm_find("none");
     status = run_attempts(&run, run.model, result, &info);
