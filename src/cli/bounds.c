@@ -214,7 +214,7 @@ rh_status bounds_check(const Loaded *loaded, const Options *options) {
     if (other > status) status = other;
   }
   if (status == RH_OK && options->write_baseline) {
-    status = report_write_json(report_json(&job, true), options->write_baseline, options);
+    status = output_write_json(report_json(&job, true), options->write_baseline, options);
   }
   rh_diags_free(job.loaded.diags);
   rh_report_free(job.report);

@@ -20,7 +20,7 @@ static rh_status lint(Loaded *loaded, const Options *options) {
 
 static rh_status check_file(const char *path, const Options *options) {
   Loaded loaded;
-  rh_status status = load_module(path, options, &loaded);
+  rh_status status = load_to_measure(path, options, &loaded);
   if (status == RH_OK) status = lint(&loaded, options);
   if (status == RH_OK && !options->quiet) {
     rh_module_info info = rh_get_info(loaded.module);

@@ -14,20 +14,6 @@ static rh_status explain(CostJob *job, const rh_profile *profile) {
   return load_report(&job->loaded, status);
 }
 
-static rh_status write_json(const CostJob *job) {
-  char *text = cost_json(job);
-  if (!text) return input_out_of_memory(&job->loaded.input);
-  Output output;
-  rh_status status = output_open(job->options->json, job->options, &output);
-  if (status == RH_OK) {
-    output_write(&output, text, strlen(text));
-    output_write(&output, "\n", 1);
-    status = output_close(&output, true);
-  }
-  free(text);
-  return status;
-}
-
 static rh_status write_csv(const CostJob *job) {
   Output output;
   rh_status status = output_open(job->options->csv, job->options, &output);
@@ -39,7 +25,8 @@ static rh_status write_csv(const CostJob *job) {
 static rh_status run(const Options *options, const rh_profile *profile) {
   CostJob job = {.options = options};
   rh_status status = explain(&job, profile);
-  if (status == RH_OK && options->json) status = write_json(&job);
+  if (status == RH_OK && options->json)
+    status = output_write_json(cost_json(&job), options->json, options);
   if (status == RH_OK && options->csv) status = write_csv(&job);
   if (status == RH_OK && !options->quiet) {
     bool is_taken = output_is_stdout(options->json) || output_is_stdout(options->csv);

@@ -59,7 +59,7 @@ static rh_status report_file(const Options *options) {
   ReportJob job;
   rh_status status = report_run(options->files[0], options, &job);
   if (status == RH_OK && options->json)
-    status = report_write_json(report_json(&job, false), options->json, options);
+    status = output_write_json(report_json(&job, false), options->json, options);
   if (status == RH_OK && options->csv) status = write_csv(&job);
   if (status == RH_OK) status = write_pictures(&job, NULL);
   if (status == RH_OK && !options->quiet) {
@@ -75,7 +75,7 @@ static rh_status report_difference(const Options *options) {
   rh_status status = report_run(options->files[0], options, &before);
   if (status == RH_OK) status = report_run(options->files[1], options, &after);
   if (status == RH_OK && options->json) {
-    status = report_write_json(report_difference_json(&before, &after), options->json, options);
+    status = output_write_json(report_difference_json(&before, &after), options->json, options);
   }
   if (status == RH_OK) status = write_pictures(&before, &after);
   if (status == RH_OK && !options->quiet) {

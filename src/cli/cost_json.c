@@ -6,22 +6,6 @@
 #include "csv.h"
 #include "json_text.h"
 
-static void add_text(cJSON *object, const char *key, rh_text text) {
-  if (text.length) {
-    json_add_text(object, key, text.data, text.length);
-  } else {
-    cJSON_AddNullToObject(object, key);
-  }
-}
-
-static void add_line(cJSON *object, int64_t line) {
-  if (line > 0) {
-    json_add_int(object, "source_line", line);
-  } else {
-    cJSON_AddNullToObject(object, "source_line");
-  }
-}
-
 static void add_figures(cJSON *object, const rh_cost_share *share) {
   json_add_int(object, "instructions", (int64_t)share->num_instructions);
   cJSON_AddNumberToObject(object, "flops", share->flops);
@@ -35,8 +19,9 @@ static void add_shares(cJSON *object, const char *key, const char *name, rh_cost
   cJSON *list = cJSON_AddArrayToObject(object, key);
   for (size_t i = 0; i < shares.len; i++) {
     cJSON *item = json_add_item(list);
-    add_text(item, name, shares.list[i].name);
-    if (strcmp(name, "source_file") == 0) add_line(item, shares.list[i].line);
+    json_add_known_text(item, name, shares.list[i].name);
+    if (strcmp(name, "source_file") == 0)
+      json_add_known_int(item, "source_line", shares.list[i].line, 1);
     add_figures(item, &shares.list[i]);
   }
 }
@@ -45,7 +30,7 @@ static void add_scopes(cJSON *object, const rh_cost_report *report) {
   cJSON *list = cJSON_AddArrayToObject(object, "by_scope");
   for (size_t i = 0; i < report->num_scopes; i++) {
     cJSON *item = json_add_item(list);
-    add_text(item, "scope", report->scopes[i].path);
+    json_add_known_text(item, "scope", report->scopes[i].path);
     json_add_int(item, "depth", report->scopes[i].depth);
     add_figures(item, &report->scopes[i].share);
   }
@@ -56,13 +41,13 @@ static void add_instructions(cJSON *object, const rh_cost_report *report) {
   for (size_t i = 0; i < report->num_instructions; i++) {
     const rh_cost_instruction *instruction = &report->instructions[i];
     cJSON *item = json_add_item(list);
-    add_text(item, "name", instruction->share.name);
-    add_text(item, "opcode", instruction->opcode);
-    add_text(item, "shape", instruction->shape);
-    add_text(item, "computation", instruction->computation);
-    add_text(item, "op_name", instruction->op_name);
-    add_text(item, "source_file", instruction->source_file);
-    add_line(item, instruction->source_line);
+    json_add_known_text(item, "name", instruction->share.name);
+    json_add_known_text(item, "opcode", instruction->opcode);
+    json_add_known_text(item, "shape", instruction->shape);
+    json_add_known_text(item, "computation", instruction->computation);
+    json_add_known_text(item, "op_name", instruction->op_name);
+    json_add_known_text(item, "source_file", instruction->source_file);
+    json_add_known_int(item, "source_line", instruction->source_line, 1);
     cJSON_AddNumberToObject(item, "runs", instruction->runs);
     cJSON_AddStringToObject(item, "bound", instruction->bound);
     add_figures(item, &instruction->share);

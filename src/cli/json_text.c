@@ -21,10 +21,26 @@ void json_add_text(cJSON *object, const char *key, const char *text, size_t leng
   free(copy);
 }
 
+void json_add_known_text(cJSON *object, const char *key, rh_text text) {
+  if (text.length) {
+    json_add_text(object, key, text.data, text.length);
+  } else {
+    cJSON_AddNullToObject(object, key);
+  }
+}
+
 void json_add_int(cJSON *object, const char *key, int64_t value) {
   char digits[24];
   snprintf(digits, sizeof digits, "%" PRId64, value);
   cJSON_AddRawToObject(object, key, digits);
+}
+
+void json_add_known_int(cJSON *object, const char *key, int64_t value, int64_t least) {
+  if (value >= least) {
+    json_add_int(object, key, value);
+  } else {
+    cJSON_AddNullToObject(object, key);
+  }
 }
 
 cJSON *json_add_item(cJSON *list) {

@@ -37,9 +37,13 @@ rh_status load_module(const char *path, const Options *options, Loaded *loaded) 
   rh_parse_options parse = load_parse_options(options, loaded);
   status =
       rh_parse(loaded->input.text, loaded->input.length, &parse, &loaded->module, loaded->diags);
-  if (status == RH_OK) {
-    status = rh_set_target(loaded->module, options->target, loaded->diags);
-  }
+  return load_report(loaded, status);
+}
+
+rh_status load_to_measure(const char *path, const Options *options, Loaded *loaded) {
+  rh_status status = load_module(path, options, loaded);
+  if (status != RH_OK) return status;
+  status = rh_set_target(loaded->module, options->target, loaded->diags);
   if (status == RH_OK && options->packing) {
     status = rh_set_packing(loaded->module, options->packing, (uint64_t)options->max_steps,
                             loaded->diags);

@@ -152,3 +152,16 @@ rh_status output_close(Output *output, bool keep) {
   free(output->target);
   return status;
 }
+
+rh_status output_write_json(char *text, const char *path, const Options *options) {
+  if (!text) return input_out_of_memory(&(Input){.path = path});
+  Output output;
+  rh_status status = output_open(path, options, &output);
+  if (status == RH_OK) {
+    output_write(&output, text, strlen(text));
+    output_write(&output, "\n", 1);
+    status = output_close(&output, true);
+  }
+  free(text);
+  return status;
+}

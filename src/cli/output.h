@@ -35,4 +35,7 @@ int output_write(void *output, const char *data, size_t length);
  * stderr, when something did not reach it. */
 rh_status output_close(Output *output, bool keep);
 
+/* Writes an object, which it frees, and a newline to a file. `text` may be NULL: out of memory. */
+rh_status output_write_json(char *text, const char *path, const Options *options);
+
 #endif

@@ -35,11 +35,7 @@ static void add_properties(const RematJob *job, cJSON *object) {
 
 static void add_memory(const RematJob *job, cJSON *object) {
   cJSON_AddStringToObject(object, "limit_counts", limit_counts_word(job->remat.limit_counts));
-  if (job_has_limit(job)) {
-    json_add_int(object, "limit_bytes", job->remat.limit_bytes);
-  } else {
-    cJSON_AddNullToObject(object, "limit_bytes");
-  }
+  json_add_known_int(object, "limit_bytes", job_has_limit(job) ? job->remat.limit_bytes : -1, 0);
   cJSON_AddBoolToObject(object, "met", job->is_met);
   json_add_int(object, "peak_before_bytes", job->before.counted_bytes);
   json_add_int(object, "peak_scheduled_bytes", job->middle.counted_bytes);

@@ -39,7 +39,7 @@ static rh_status judge(const RematJob *job) {
 
 rh_status job_read(RematJob *job, const char *path) {
   double start = seconds_now();
-  rh_status status = load_module(path, job->options, &job->loaded);
+  rh_status status = load_to_measure(path, job->options, &job->loaded);
   if (status == RH_OK) status = judge(job);
   return job_end_phase(job, PHASE_PARSE, start, status);
 }

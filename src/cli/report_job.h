@@ -32,9 +32,6 @@ void report_print(const ReportJob *job, const Terminal *terminal);
  * live set, only sums of it. */
 char *report_json(const ReportJob *job, bool is_baseline);
 
-/* Writes such an object, which it frees, to a file. */
-rh_status report_write_json(char *text, const char *path, const Options *options);
-
 /* The live set, a value a line under a line of names. */
 void report_write_csv(const rh_report *report, Output *output);
 

@@ -6,23 +6,6 @@
 #include "json_text.h"
 #include "report_job.h"
 
-static void add_text(cJSON *object, const char *key, rh_text text) {
-  if (text.length) {
-    json_add_text(object, key, text.data, text.length);
-  } else {
-    cJSON_AddNullToObject(object, key);
-  }
-}
-
-/* A number that is not known is below `least`. */
-static void add_known(cJSON *object, const char *key, int64_t value, int64_t least) {
-  if (value >= least) {
-    json_add_int(object, key, value);
-  } else {
-    cJSON_AddNullToObject(object, key);
-  }
-}
-
 static void add_identity(const ReportJob *job, cJSON *object) {
   rh_module_info info = rh_get_info(job->loaded.module);
   const char *path = job->loaded.input.path;
@@ -52,11 +35,11 @@ static void add_stages(const ReportJob *job, cJSON *object) {
 static void add_figures(const rh_report *report, cJSON *object) {
   const rh_memory *memory = &report->memory;
   json_add_int(object, "peak_bytes", memory->peak_bytes);
-  add_known(object, "peak_position", report->peak_position, 0);
-  add_text(object, "peak_instruction", memory->peak_instruction);
-  add_text(object, "peak_op_name", report->peak_op_name);
-  add_text(object, "peak_source_file", report->peak_source_file);
-  add_known(object, "peak_source_line", report->peak_source_line, 1);
+  json_add_known_int(object, "peak_position", report->peak_position, 0);
+  json_add_known_text(object, "peak_instruction", memory->peak_instruction);
+  json_add_known_text(object, "peak_op_name", report->peak_op_name);
+  json_add_known_text(object, "peak_source_file", report->peak_source_file);
+  json_add_known_int(object, "peak_source_line", report->peak_source_line, 1);
   json_add_int(object, "num_positions", report->num_positions);
   cJSON_AddStringToObject(object, "target", report->target);
   cJSON_AddStringToObject(object, "packing", report->packing);
@@ -71,7 +54,7 @@ static void add_figures(const rh_report *report, cJSON *object) {
   json_add_int(object, "shared_bytes", report->shared_bytes);
   json_add_int(object, "total_bytes", memory->total_bytes);
   json_add_int(object, "lower_bound_bytes", memory->lower_bound_bytes);
-  add_text(object, "lower_bound_instruction", memory->lower_bound_instruction);
+  json_add_known_text(object, "lower_bound_instruction", memory->lower_bound_instruction);
 }
 
 static void add_live(const rh_report *report, cJSON *object) {
@@ -79,18 +62,18 @@ static void add_live(const rh_report *report, cJSON *object) {
   for (size_t i = 0; i < report->num_live; i++) {
     const rh_live_value *value = &report->live[i];
     cJSON *item = json_add_item(live);
-    add_text(item, "name", value->name);
+    json_add_known_text(item, "name", value->name);
     json_add_int(item, "bytes", value->bytes);
-    add_text(item, "opcode", value->opcode);
-    add_text(item, "shape", value->shape);
-    add_text(item, "op_name", value->op_name);
-    add_text(item, "source_file", value->source_file);
-    add_known(item, "source_line", value->source_line, 1);
+    json_add_known_text(item, "opcode", value->opcode);
+    json_add_known_text(item, "shape", value->shape);
+    json_add_known_text(item, "op_name", value->op_name);
+    json_add_known_text(item, "source_file", value->source_file);
+    json_add_known_int(item, "source_line", value->source_line, 1);
     cJSON_AddBoolToObject(item, "inherited", value->is_inherited);
     cJSON_AddStringToObject(item, "category", value->category);
-    add_text(item, "computation", value->computation);
-    add_known(item, "begin", value->begin, 0);
-    add_known(item, "end", value->end, 0);
+    json_add_known_text(item, "computation", value->computation);
+    json_add_known_int(item, "begin", value->begin, 0);
+    json_add_known_int(item, "end", value->end, 0);
     json_add_int(item, "aliases", (int64_t)value->num_aliases);
   }
 }
@@ -101,8 +84,8 @@ static void add_sums(const rh_report *report, rh_sum_kind kind, const char *key,
   for (size_t i = 0; i < report->sums[kind].len; i++) {
     const rh_sum *sum = &report->sums[kind].list[i];
     cJSON *item = json_add_item(list);
-    add_text(item, name, sum->name);
-    if (kind == RH_BY_SOURCE) add_known(item, "source_line", sum->line, 1);
+    json_add_known_text(item, name, sum->name);
+    if (kind == RH_BY_SOURCE) json_add_known_int(item, "source_line", sum->line, 1);
     json_add_int(item, "bytes", sum->bytes);
     json_add_int(item, "values", (int64_t)sum->num_values);
   }
@@ -113,7 +96,7 @@ static void add_scopes(const rh_report *report, cJSON *object) {
   for (size_t i = 0; i < report->num_scopes; i++) {
     const rh_scope *scope = &report->scopes[i];
     cJSON *item = json_add_item(list);
-    add_text(item, "scope", scope->path);
+    json_add_known_text(item, "scope", scope->path);
     json_add_int(item, "depth", scope->depth);
     json_add_int(item, "bytes", scope->bytes);
     json_add_int(item, "values", (int64_t)scope->num_values);
@@ -159,8 +142,8 @@ typedef struct ChangeList {
 static void add_change(void *context, const rh_change *change) {
   ChangeList *changes = context;
   cJSON *item = json_add_item(changes->list);
-  add_text(item, changes->name, change->name);
-  if (changes->kind == RH_BY_SOURCE) add_known(item, "source_line", change->line, 1);
+  json_add_known_text(item, changes->name, change->name);
+  if (changes->kind == RH_BY_SOURCE) json_add_known_int(item, "source_line", change->line, 1);
   json_add_int(item, "before_bytes", change->before_bytes);
   json_add_int(item, "after_bytes", change->after_bytes);
   json_add_int(item, "before_values", (int64_t)change->before_num_values);

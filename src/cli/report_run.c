@@ -26,7 +26,7 @@ rh_status report_explain(ReportJob *job) {
 
 rh_status report_run(const char *path, const Options *options, ReportJob *job) {
   *job = (ReportJob){.options = options};
-  rh_status status = load_module(path, options, &job->loaded);
+  rh_status status = load_to_measure(path, options, &job->loaded);
   return status == RH_OK ? report_explain(job) : status;
 }
 
@@ -34,17 +34,4 @@ void report_free(ReportJob *job) {
   rh_report_free(job->report);
   rh_module_free(job->scheduled);
   load_free(&job->loaded);
-}
-
-rh_status report_write_json(char *text, const char *path, const Options *options) {
-  if (!text) return input_out_of_memory(&(Input){.path = path});
-  Output output;
-  rh_status status = output_open(path, options, &output);
-  if (status == RH_OK) {
-    output_write(&output, text, strlen(text));
-    output_write(&output, "\n", 1);
-    status = output_close(&output, true);
-  }
-  free(text);
-  return status;
 }
