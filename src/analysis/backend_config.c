@@ -16,17 +16,9 @@ static char *unescape(Str quoted, Arena *scratch, size_t *length) {
   return text;
 }
 
-static bool contains(Str text, const char *word) {
-  size_t len = strlen(word);
-  for (size_t i = 0; i + len <= text.len; i++) {
-    if (memcmp(text.data + i, word, len) == 0) return true;
-  }
-  return false;
-}
-
 cJSON *backend_config(const Module *module, InstId id, const char *word) {
   Str text = inst_attr_text(module, id, ATTR_BACKEND_CONFIG);
-  if (!contains(text, word)) return NULL;
+  if (!str_contains(text, word)) return NULL;
   if (text.data[0] == '{') return cJSON_ParseWithLength(text.data, text.len);
   Arena *scratch = arena_new(arena_options(module->arena));
   size_t length;

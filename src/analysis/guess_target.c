@@ -1,18 +1,5 @@
 #include "analysis/guess_target.h"
 
-static bool begins_with(Str text, const char *word) {
-  size_t len = strlen(word);
-  return text.len >= len && memcmp(text.data, word, len) == 0;
-}
-
-static bool contains(Str text, const char *word) {
-  size_t len = strlen(word);
-  for (size_t i = 0; i + len <= text.len; i++) {
-    if (memcmp(text.data + i, word, len) == 0) return true;
-  }
-  return false;
-}
-
 static bool has_tiles(const Module *module) {
   for (ShapeId id = 0; id < module->shapes.shapes.len; id++) {
     const Shape *shape = shape_get(&module->shapes, id);
@@ -31,12 +18,12 @@ static bool is_of_gpu(const Module *module, InstId id) {
   if (inst->opcode == OPCODE_CUSTOM_CALL) {
     Str target = inst_attr_string(module, id, ATTR_CUSTOM_CALL_TARGET);
     for (size_t i = 0; i < sizeof targets / sizeof *targets; i++) {
-      if (begins_with(target, targets[i])) return true;
+      if (str_begins_with(target, targets[i])) return true;
     }
   }
   Str config = inst_attr_text(module, id, ATTR_BACKEND_CONFIG);
   for (size_t i = 0; config.len && i < sizeof notes / sizeof *notes; i++) {
-    if (contains(config, notes[i])) return true;
+    if (str_contains(config, notes[i])) return true;
   }
   return false;
 }

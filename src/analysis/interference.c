@@ -1,18 +1,9 @@
 #include "analysis/interference.h"
 
-#include <stdlib.h>
-
-static int by_start_then_id(const void *pa, const void *pb) {
-  const RangedValue *a = pa, *b = pb;
-  if (a->range.start != b->range.start) return a->range.start < b->range.start ? -1 : 1;
-  return (a->value > b->value) - (a->value < b->value);
-}
-
 static void find_in_buffer(const HloBuffers *buffers, BufferId buffer, Interferences *found,
                            Arena *out, Arena *scratch) {
   ArenaMark mark = arena_mark(scratch);
   RangedValues values = live_ranges_sharing(&found->ranges, buffers, buffer, scratch);
-  if (values.len) qsort(values.list, values.len, sizeof *values.list, by_start_then_id);
   const RangedValue *list = values.list;
   uint32_t longest = 0;
   for (uint32_t i = 1; i < values.len; i++) {

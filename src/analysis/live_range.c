@@ -189,6 +189,13 @@ static LiveRange range_of(const Builder *builder, ValueId id) {
   return range;
 }
 
+static int by_range_then_id(const void *pa, const void *pb) {
+  const RangedValue *a = pa, *b = pb;
+  if (a->range.start != b->range.start) return a->range.start < b->range.start ? -1 : 1;
+  if (a->range.end != b->range.end) return a->range.end < b->range.end ? -1 : 1;
+  return (a->value > b->value) - (a->value < b->value);
+}
+
 RangedValues live_ranges_sharing(const LiveRanges *ranges, const HloBuffers *buffers,
                                  BufferId buffer, Arena *out) {
   uint32_t begin = buffers->first_value[buffer];
@@ -200,14 +207,8 @@ RangedValues live_ranges_sharing(const LiveRanges *ranges, const HloBuffers *buf
     LiveRange range = ranges->of[value];
     if (range.start != NO_TIME) values.list[values.len++] = (RangedValue){range, value};
   }
+  if (values.len) qsort(values.list, values.len, sizeof *values.list, by_range_then_id);
   return values;
-}
-
-static int by_range_then_id(const void *pa, const void *pb) {
-  const RangedValue *a = pa, *b = pb;
-  if (a->range.start != b->range.start) return a->range.start < b->range.start ? -1 : 1;
-  if (a->range.end != b->range.end) return a->range.end < b->range.end ? -1 : 1;
-  return (a->value > b->value) - (a->value < b->value);
 }
 
 /* Values of one buffer follow each other: each ends where the next begins. */
@@ -215,7 +216,6 @@ static void normalize_buffer(const HloBuffers *buffers, BufferId buffer, LiveRan
                              Arena *scratch) {
   ArenaMark mark = arena_mark(scratch);
   RangedValues values = live_ranges_sharing(ranges, buffers, buffer, scratch);
-  if (values.len) qsort(values.list, values.len, sizeof *values.list, by_range_then_id);
   for (uint32_t i = 0; i + 1 < values.len; i++) {
     LiveRange *a = &values.list[i].range, *b = &values.list[i + 1].range;
     b->end = later(a->end, b->end);

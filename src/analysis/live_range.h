@@ -40,7 +40,9 @@ typedef struct RangedValues {
   uint32_t len;
 } RangedValues;
 
-/* The tracked values of a buffer, by id; none when it is the buffer of one value only. */
+/* The tracked values of a buffer, by start, end and id; none when it is the buffer of one value
+ * only.
+ */
 RangedValues live_ranges_sharing(const LiveRanges *ranges, const HloBuffers *buffers,
                                  BufferId buffer, Arena *out);
 

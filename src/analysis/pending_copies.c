@@ -31,19 +31,13 @@ static void mark_read_only(Splitter *splitter) {
   }
 }
 
-static int by_start_then_id(const void *pa, const void *pb) {
+static int by_end_then_start(const void *pa, const void *pb) {
   const RangedValue *a = pa, *b = pb;
+  if (a->range.end != b->range.end) return a->range.end < b->range.end ? -1 : 1;
   if (a->range.start != b->range.start) return a->range.start < b->range.start ? -1 : 1;
   return (a->value > b->value) - (a->value < b->value);
 }
 
-static int by_end_then_start(const void *pa, const void *pb) {
-  const RangedValue *a = pa, *b = pb;
-  if (a->range.end != b->range.end) return a->range.end < b->range.end ? -1 : 1;
-  return by_start_then_id(pa, pb);
-}
-
-/* `values` are by their starts. */
 static bool needs_split(const Splitter *splitter, const RangedValues *values) {
   LogicalTime end = 0;
   for (uint32_t i = 0; i < values->len; i++) {
@@ -123,7 +117,6 @@ HloBuffers buffers_after_copies(const Module *module, const ValueAnalysis *value
   for (BufferId buffer = 0; buffer < shared->num_buffers; buffer++) {
     RangedValues sharing = live_ranges_sharing(&splitter.ranges, shared, buffer, arena);
     if (sharing.len < 2) continue;
-    qsort(sharing.list, sharing.len, sizeof *sharing.list, by_start_then_id);
     if (needs_split(&splitter, &sharing)) split(&splitter, buffer, &sharing);
   }
   bool is_same = splitter.num_buffers == shared->num_buffers;

@@ -54,6 +54,19 @@ static inline bool str_equal(Str a, Str b) {
   return a.len == b.len && bytes_equal(a.data, b.data, a.len);
 }
 
+static inline bool str_begins_with(Str text, const char *word) {
+  size_t len = strlen(word);
+  return text.len >= len && memcmp(text.data, word, len) == 0;
+}
+
+static inline bool str_contains(Str text, const char *word) {
+  size_t len = strlen(word);
+  for (size_t i = 0; i + len <= text.len; i++) {
+    if (memcmp(text.data + i, word, len) == 0) return true;
+  }
+  return false;
+}
+
 static inline bool str_is(Str a, const char *text) {
   return a.len == strlen(text) && memcmp(a.data, text, a.len) == 0;
 }
