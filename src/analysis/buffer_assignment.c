@@ -9,6 +9,7 @@ typedef struct Assigner {
   const ValueAnalysis *values;
   const LiveRanges *ranges;
   int64_t alignment;
+  HeapDetail detail;
   BufferAssignment *result;
   Allocations allocations;
   VEC(uint32_t) reusable; /* allocations that a buffer may go into, oldest first */
@@ -191,7 +192,8 @@ static void assign_heap(Assigner *assigner, int64_t color) {
   HeapTrace trace = heap_simulate(&query, inner, assigner->scratch);
   HeapRequests requests =
       heap_requests(&trace, num_values, assigner->alignment, inner, assigner->scratch);
-  Packing packing = {.offsets = arena_array(inner, int64_t, requests.problem.num_buffers)};
+  Packing packing = {.offsets = arena_array(inner, int64_t, requests.problem.num_buffers),
+                     .any_will_do = assigner->detail == HEAP_SIZES};
   PackBudget budget = {.max_steps = assigner->module->backend.max_pack_steps};
   heap_packer(assigner->module)->run(&requests.problem, -1, &budget, &packing, assigner->scratch);
   HeapCount live = {.bytes_at = assigner->result->heap_bytes_at,
@@ -347,8 +349,8 @@ static void add_up(BufferAssignment *result) {
 }
 
 BufferAssignment buffer_assignment_run(const Module *module, const ValueAnalysis *values,
-                                       const LiveRanges *ranges, int64_t alignment, Arena *out,
-                                       Arena *scratch) {
+                                       const LiveRanges *ranges, int64_t alignment,
+                                       HeapDetail detail, Arena *out, Arena *scratch) {
   uint32_t num_values = values->flow.values.len;
   BufferAssignment result = {
       .offsets = arena_zarray(out, int64_t, num_values),
@@ -362,6 +364,7 @@ BufferAssignment buffer_assignment_run(const Module *module, const ValueAnalysis
       .values = values,
       .ranges = ranges,
       .alignment = alignment,
+      .detail = detail,
       .result = &result,
       .allocations = allocations_init(module, &values->flow, &values->buffers, ranges, out, inner),
       .is_delayed = arena_zarray(inner, bool, values->buffers.num_buffers),

@@ -8,6 +8,11 @@
 #include "analysis/heap_simulator.h"
 #include "analysis/liveness.h"
 
+typedef enum HeapDetail {
+  HEAP_OFFSETS, /* where XLA puts every value */
+  HEAP_SIZES,   /* how large its heaps are: offsets may be those of another packing of this size */
+} HeapDetail;
+
 typedef struct BufferAssignment {
   VEC(Allocation) allocations; /* in XLA's order; temporaries of a color are one at the end */
   uint32_t *of;                /* by BufferId: its allocation */
@@ -29,7 +34,7 @@ const Packer *heap_packer(const Module *module);
 
 /* O(n log n) in values and operands, times the colors, and what heap_packer() takes. */
 BufferAssignment buffer_assignment_run(const Module *module, const ValueAnalysis *values,
-                                       const LiveRanges *ranges, int64_t alignment, Arena *out,
-                                       Arena *scratch);
+                                       const LiveRanges *ranges, int64_t alignment,
+                                       HeapDetail detail, Arena *out, Arena *scratch);
 
 #endif

@@ -12,15 +12,15 @@ static void size_values(const Module *module, Dataflow *flow) {
   }
 }
 
-HeapAnalysis heap_analysis_run(const Module *module, const Schedule *schedule, Arena *out,
-                               Arena *scratch) {
+HeapAnalysis heap_analysis_run(const Module *module, const Schedule *schedule, HeapDetail detail,
+                               Arena *out, Arena *scratch) {
   HeapAnalysis heap = {.values = value_analysis_build(module, out, scratch)};
   size_values(module, &heap.values.flow);
   heap.values.buffers = buffers_after_copies(module, &heap.values, schedule, out, scratch);
   heap.ranges = live_ranges_build(module, &heap.values.graph, &heap.values.flow,
                                   &heap.values.buffers, schedule, out, scratch);
   heap.assignment = buffer_assignment_run(module, &heap.values, &heap.ranges,
-                                          module->backend.target->alignment, out, scratch);
+                                          module->backend.target->alignment, detail, out, scratch);
   return heap;
 }
 
@@ -57,7 +57,7 @@ MemoryProfile heap_profile(const Module *module, const HeapAnalysis *heap, Arena
 MemoryProfile measure_heap(const Module *module, const Schedule *schedule, Arena *out,
                            Arena *scratch) {
   Arena *arena = arena_new(arena_options(scratch));
-  HeapAnalysis heap = heap_analysis_run(module, schedule, arena, scratch);
+  HeapAnalysis heap = heap_analysis_run(module, schedule, HEAP_SIZES, arena, scratch);
   MemoryProfile profile = heap_profile(module, &heap, out, scratch);
   arena_free(arena);
   return profile;
@@ -122,7 +122,8 @@ static void choose_values(HeapModel *model) {
 
 static HeapModel heap_model_build(const Module *module, const Schedule *schedule, Arena *out,
                                   Arena *scratch) {
-  HeapModel model = {.module = module, .heap = heap_analysis_run(module, schedule, out, scratch)};
+  HeapModel model = {.module = module,
+                     .heap = heap_analysis_run(module, schedule, HEAP_SIZES, out, scratch)};
   const HloBuffers *buffers = &model.heap.values.buffers;
   uint32_t num_allocations = model.heap.assignment.allocations.len;
   model.peak_time = peak_time(&model.heap);

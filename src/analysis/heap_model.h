@@ -11,8 +11,8 @@ typedef struct HeapAnalysis {
   BufferAssignment assignment;
 } HeapAnalysis;
 
-HeapAnalysis heap_analysis_run(const Module *module, const Schedule *schedule, Arena *out,
-                               Arena *scratch);
+HeapAnalysis heap_analysis_run(const Module *module, const Schedule *schedule, HeapDetail detail,
+                               Arena *out, Arena *scratch);
 
 /* What measure_heap() makes of it. */
 MemoryProfile heap_profile(const Module *module, const HeapAnalysis *heap, Arena *out,

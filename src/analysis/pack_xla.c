@@ -4,6 +4,7 @@
 #include "analysis/pack_xla.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "analysis/pack_best_fit.h"
 
@@ -53,22 +54,23 @@ int64_t pack_xla_in_order(const PackSections *sections, PackOrder by, int64_t *o
   return pack_height(problem, offsets);
 }
 
+/* Of equal heights XLA takes the first order's. When that does not matter, the second one goes
+ * first: it costs less and leaves less, and what is at the bound needs no other. */
 void pack_xla(const PackProblem *problem, int64_t capacity_bytes, PackBudget *budget,
               Packing *packing, Arena *scratch) {
   (void)capacity_bytes;
   ArenaMark mark = arena_mark(scratch);
   PackSections sections = pack_sections_build(problem, scratch, scratch);
+  PackOrder first = packing->any_will_do ? PACK_TEMPORAL : PACK_SPATIAL;
+  PackOrder second = packing->any_will_do ? PACK_SPATIAL : PACK_TEMPORAL;
   int64_t lower_bound = pack_lower_bound(&sections);
-  packing->height_bytes =
-      pack_xla_in_order(&sections, PACK_SPATIAL, packing->offsets, budget, scratch);
-  /* Of equal heights XLA takes the first. */
+  packing->height_bytes = pack_xla_in_order(&sections, first, packing->offsets, budget, scratch);
   if (packing->height_bytes > lower_bound) {
-    int64_t *temporal = arena_array(scratch, int64_t, problem->num_buffers);
-    int64_t height = pack_xla_in_order(&sections, PACK_TEMPORAL, temporal, budget, scratch);
+    int64_t *other = arena_array(scratch, int64_t, problem->num_buffers);
+    int64_t height = pack_xla_in_order(&sections, second, other, budget, scratch);
     if (height < packing->height_bytes) {
       packing->height_bytes = height;
-      for (uint32_t i = 0; i < problem->num_buffers; i++)
-        packing->offsets[i] = temporal[i];
+      memcpy(packing->offsets, other, problem->num_buffers * sizeof *other);
     }
   }
   packing->is_optimal = packing->height_bytes == lower_bound;

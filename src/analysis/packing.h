@@ -49,6 +49,7 @@ typedef struct Packing {
   int64_t *offsets;     /* by buffer */
   int64_t height_bytes; /* the highest end */
   bool is_optimal;      /* proven: there is none that is lower */
+  bool any_will_do;     /* given: of packings of one height nobody asks which it is */
 } Packing;
 
 /* Fills a packing whose `offsets` has room for all buffers. `capacity_bytes` is a height that is

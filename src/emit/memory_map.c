@@ -243,7 +243,7 @@ void memory_map_fill(const rh_module *handle, rh_memory_map *map, Arena *out, Ar
   const Module *module = handle->module;
   Arena *inner = arena_new(arena_options(scratch));
   Mapper mapper = {.handle = handle, .module = module, .out = out, .scratch = inner};
-  mapper.heap = heap_analysis_run(module, &handle->schedule, inner, scratch);
+  mapper.heap = heap_analysis_run(module, &handle->schedule, HEAP_OFFSETS, inner, scratch);
   mapper.profile = heap_profile(module, &mapper.heap, inner, scratch);
   map->memory = memory_with_bound(handle, &mapper.profile, scratch);
   stack_all(&mapper);

@@ -1,6 +1,6 @@
 #include "remat/lower_bound.h"
 
-#include <stdlib.h>
+#include <string.h>
 
 #include "analysis/call_graph.h"
 #include "analysis/points_to.h"
@@ -238,31 +238,52 @@ typedef struct Need {
   int64_t bytes;
 } Need;
 
-static int by_bytes_then_inst(const void *pa, const void *pb) {
-  const Need *a = pa, *b = pb;
-  if (a->bytes != b->bytes) return a->bytes > b->bytes ? -1 : 1;
-  return (a->inst > b->inst) - (a->inst < b->inst);
+/* The instructions that need most, by bytes, of equal ones the first. */
+typedef struct Needs {
+  Need list[NUM_CLOSE_LOOKS];
+  uint32_t len;
+} Needs;
+
+static void note_need(Needs *needs, Need need) {
+  uint32_t at = needs->len;
+  while (at && needs->list[at - 1].bytes < need.bytes)
+    at--;
+  if (at == NUM_CLOSE_LOOKS) return;
+  if (needs->len < NUM_CLOSE_LOOKS) needs->len++;
+  memmove(&needs->list[at + 1], &needs->list[at], (needs->len - 1 - at) * sizeof need);
+  needs->list[at] = need;
+}
+
+/* What held_bytes() can find for anything. */
+static int64_t most_held(const Bound *bound, CompId comp) {
+  int64_t bytes = 0;
+  for (uint32_t i = 0; i < comp_num_insts(bound->module, comp); i++) {
+    InstId id = comp_inst(bound->module, comp, i);
+    if (!runs_once(bound, id)) continue;
+    for (uint32_t k = 0; k < bound->points_to.num_defined[id]; k++)
+      bytes += buffer_bytes(bound, bound->points_to.first_buffer[id] + k);
+  }
+  return bytes;
 }
 
 static void visit_computation(Bound *bound, CompId comp) {
   mark_needed(bound, comp);
   join_loops(bound, comp);
   mark_live_out(bound, comp);
-  ArenaMark mark = arena_mark(bound->arena);
-  Need *needs = arena_array(bound->arena, Need, comp_num_insts(bound->module, comp));
-  uint32_t len = 0;
+  Needs needs = {.len = 0};
   for (uint32_t i = 0; i < comp_num_insts(bound->module, comp); i++) {
     InstId id = comp_inst(bound->module, comp, i);
-    if (bound->is_needed[id]) needs[len++] = (Need){id, own_bytes(bound, id)};
+    if (bound->is_needed[id]) note_need(&needs, (Need){id, own_bytes(bound, id)});
   }
-  if (len) qsort(needs, len, sizeof *needs, by_bytes_then_inst);
-  for (uint32_t i = 0; i < len && i < NUM_CLOSE_LOOKS; i++) {
-    int64_t bytes = needs[i].bytes + held_bytes(bound, comp, needs[i].inst);
+  int64_t held = most_held(bound, comp);
+  for (uint32_t i = 0; i < needs.len; i++) {
+    int64_t bytes = needs.list[i].bytes;
+    if (bytes + held <= bound->comp_bytes[comp]) continue;
+    if (held) bytes += held_bytes(bound, comp, needs.list[i].inst);
     if (bytes <= bound->comp_bytes[comp]) continue;
     bound->comp_bytes[comp] = bytes;
-    if (comp == bound->module->entry) bound->best.inst = needs[i].inst;
+    if (comp == bound->module->entry) bound->best.inst = needs.list[i].inst;
   }
-  arena_reset(bound->arena, mark);
 }
 
 /* What the entry returns and did not get: all of it lives at the end, each part as large as its

@@ -116,7 +116,7 @@ static void check_live_ranges(const Analysis *analysis, const char *folder) {
 
 static BufferAssignment assign(const Analysis *analysis) {
   return buffer_assignment_run(analysis->module, &analysis->values, &analysis->ranges,
-                               CPU_ALIGNMENT, analysis->arena, analysis->scratch);
+                               CPU_ALIGNMENT, HEAP_OFFSETS, analysis->arena, analysis->scratch);
 }
 
 static void check_bytes(const char *folder, const cJSON *truth, const char *key, int64_t got) {

@@ -91,10 +91,17 @@ START_TEST(values_are_apart) {
   static const char *const schedulers[] = {"list", "dfs", "bfs", "postorder"};
   rh_module *scheduled = schedule_sample(&sample, schedulers[_i % 4]);
   Arena *arena = arena_new(NULL), *scratch = arena_new(NULL);
-  HeapAnalysis heap = heap_analysis_run(scheduled->module, &scheduled->schedule, arena, scratch);
+  HeapAnalysis heap =
+      heap_analysis_run(scheduled->module, &scheduled->schedule, HEAP_OFFSETS, arena, scratch);
   Judge judge = {scheduled->module, &heap.values, &heap.ranges, &heap.assignment, &sample};
   check_values(&judge);
   check_sums(&judge, scheduled);
+  HeapAnalysis sizes =
+      heap_analysis_run(scheduled->module, &scheduled->schedule, HEAP_SIZES, arena, scratch);
+  judge.assignment = &sizes.assignment;
+  check_values(&judge);
+  ck_assert_int_eq(sizes.assignment.heap_bytes, heap.assignment.heap_bytes);
+  ck_assert_int_eq(sizes.assignment.temp_bytes, heap.assignment.temp_bytes);
   arena_free(scratch);
   arena_free(arena);
   rh_module_free(scheduled);

@@ -128,8 +128,9 @@ static const char *allocations_text(const LiveFixture *fixture,
 
 START_TEST(allocations_match_table) {
   LiveFixture fixture = live_fixture_of(rows[_i].header, rows[_i].comps, rows[_i].body);
-  BufferAssignment assignment = buffer_assignment_run(
-      fixture.module, &fixture.values, &fixture.ranges, 64, fixture.base.out, fixture.base.scratch);
+  BufferAssignment assignment =
+      buffer_assignment_run(fixture.module, &fixture.values, &fixture.ranges, 64, HEAP_OFFSETS,
+                            fixture.base.out, fixture.base.scratch);
   check_text(allocations_text(&fixture, &assignment), rows[_i].allocations, rows[_i].name);
   fixture_free(&fixture.base);
 }
