@@ -1,9 +1,8 @@
 /* The live set as a tree of scopes: names of operations are paths, `jit(step)/block_1/dot_general`.
  * Transformations put words around a part, `transpose(jvp(block_1))`, or around nothing, `jvp()`;
  * the forward and the backward pass of a layer belong to the layer. */
-#include <stdlib.h>
-
 #include "emit/report.h"
+#include "emit/scope_tree.h"
 #include "ir/hash.h"
 
 /* ---- names ---- */
@@ -129,97 +128,45 @@ Operations report_operations(const rh_report *report, Arena *out) {
 
 /* ---- the tree ---- */
 
-typedef struct Node {
-  Str path, name;
-  uint32_t parent; /* NO_ID: at the top */
-  uint32_t depth;
-  int64_t bytes;
-  uint64_t num_values;
-} Node;
+typedef struct Scopes {
+  ScopeTree tree;
+  VEC(uint64_t) num_values; /* by node */
+  VEC(int64_t) bytes;       /* likewise */
+} Scopes;
 
-typedef struct Tree {
-  VEC(Node) nodes; /* parents before children */
-  IdTable table;   /* by parent and name */
-  Arena *out;
-  Arena *scratch;
-} Tree;
-
-static uint32_t child_of(Tree *tree, uint32_t parent, const Str *parts, uint32_t depth) {
-  Str name = parts[depth];
-  uint64_t hash = hash_mix(hash_str(name), parent);
-  uint32_t id;
-  for (IdProbe probe = id_table_probe(&tree->table, hash); id_probe_next(&probe, &id);) {
-    const Node *node = &tree->nodes.data[id];
-    if (node->parent == parent && str_equal(node->name, name)) return id;
-  }
-  id = tree->nodes.len;
-  *vec_push(tree->scratch, &tree->nodes) = (Node){.path = scope_join(parts, depth + 1, tree->out),
-                                                  .name = name,
-                                                  .parent = parent,
-                                                  .depth = depth};
-  id_table_add(&tree->table, tree->scratch, hash, id);
-  return id;
-}
-
-static void add_operation(Tree *tree, const Operation *operation) {
+static void add_operation(Scopes *scopes, const Operation *operation) {
   Str parts[MAX_SCOPE_DEPTH];
   uint32_t num_parts = scope_of_value(operation->value, parts), id = NO_ID;
   for (uint32_t depth = 0; depth < num_parts; depth++) {
-    id = child_of(tree, id, parts, depth);
-    tree->nodes.data[id].bytes += operation->bytes;
-    tree->nodes.data[id].num_values += operation->num_values;
-  }
-}
-
-/* A node with what siblings are sorted by. */
-typedef struct Sibling {
-  const Node *node;
-  uint32_t id;
-} Sibling;
-
-static int by_parent_then_bytes(const void *pa, const void *pb) {
-  const Node *a = ((const Sibling *)pa)->node, *b = ((const Sibling *)pb)->node;
-  if (a->parent != b->parent) return a->parent < b->parent ? -1 : 1;
-  if (a->bytes != b->bytes) return a->bytes > b->bytes ? -1 : 1;
-  return str_compare(a->name, b->name);
-}
-
-/* Nodes in preorder, siblings by size. */
-static void lay_out(const Tree *tree, rh_scope *scopes, Arena *scratch) {
-  uint32_t len = tree->nodes.len;
-  Sibling *siblings = arena_array(scratch, Sibling, len);
-  uint32_t *first = arena_array(scratch, uint32_t, (size_t)len + 1); /* by parent; the top last */
-  uint32_t *stack = arena_array(scratch, uint32_t, len);
-  for (uint32_t id = 0; id < len; id++)
-    siblings[id] = (Sibling){&tree->nodes.data[id], id};
-  qsort(siblings, len, sizeof *siblings, by_parent_then_bytes);
-  memset(first, 0xff, ((size_t)len + 1) * sizeof *first);
-  for (uint32_t i = len; i-- > 0;)
-    first[siblings[i].node->parent == NO_ID ? len : siblings[i].node->parent] = i;
-  uint32_t depth = 0, num_scopes = 0;
-  stack[depth++] = first[len];
-  while (depth) {
-    uint32_t at = stack[--depth];
-    const Node *node = siblings[at].node;
-    scopes[num_scopes++] = (rh_scope){.path = {node->path.data, node->path.len},
-                                      .name = {node->name.data, node->name.len},
-                                      .depth = node->depth,
-                                      .bytes = node->bytes,
-                                      .num_values = node->num_values};
-    if (at + 1 < len && siblings[at + 1].node->parent == node->parent) stack[depth++] = at + 1;
-    if (first[siblings[at].id] != NO_ID) stack[depth++] = first[siblings[at].id];
+    id = scope_tree_child(&scopes->tree, id, parts, depth);
+    if (id == scopes->bytes.len) {
+      *vec_push(scopes->tree.scratch, &scopes->bytes) = 0;
+      *vec_push(scopes->tree.scratch, &scopes->num_values) = 0;
+    }
+    scopes->bytes.data[id] += operation->bytes;
+    scopes->num_values.data[id] += operation->num_values;
+    scopes->tree.nodes.data[id].weight = (double)scopes->bytes.data[id];
   }
 }
 
 void report_scopes(rh_report *report, Arena *out, Arena *scratch) {
   ArenaMark mark = arena_mark(scratch);
-  Tree tree = {.out = out, .scratch = scratch};
+  Scopes scopes = {.tree = {.out = out, .scratch = scratch}};
   Operations operations = report_operations(report, scratch);
   for (uint32_t i = 0; i < operations.len; i++)
-    add_operation(&tree, &operations.data[i]);
-  rh_scope *scopes = arena_array(out, rh_scope, tree.nodes.len);
-  if (tree.nodes.len) lay_out(&tree, scopes, scratch);
-  report->scopes = scopes;
-  report->num_scopes = tree.nodes.len;
+    add_operation(&scopes, &operations.data[i]);
+  uint32_t len = scopes.tree.nodes.len;
+  rh_scope *list = arena_array(out, rh_scope, len);
+  const uint32_t *order = scope_tree_preorder(&scopes.tree, scratch);
+  for (uint32_t i = 0; i < len; i++) {
+    const ScopeNode *node = &scopes.tree.nodes.data[order[i]];
+    list[i] = (rh_scope){.path = {node->path.data, node->path.len},
+                         .name = {node->name.data, node->name.len},
+                         .depth = node->depth,
+                         .bytes = scopes.bytes.data[order[i]],
+                         .num_values = scopes.num_values.data[order[i]]};
+  }
+  report->scopes = list;
+  report->num_scopes = len;
   arena_reset(scratch, mark);
 }

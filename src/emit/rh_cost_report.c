@@ -3,6 +3,7 @@
 
 #include "analysis/cost.h"
 #include "emit/describe.h"
+#include "emit/scope_tree.h"
 #include "ir/hash.h"
 #include "remat/measure.h"
 
@@ -16,11 +17,6 @@ typedef struct Shares {
   IdTable table;
 } Shares;
 
-typedef struct Node {
-  rh_cost_scope scope;
-  uint32_t parent; /* NO_ID: at the top */
-} Node;
-
 typedef struct Builder {
   const Module *module;
   const DeviceProfile *profile;
@@ -30,8 +26,8 @@ typedef struct Builder {
   Describer describer;
   VEC(rh_cost_instruction) instructions;
   Shares sums[RH_NUM_SUMS];
-  VEC(Node) nodes;  /* parents before children */
-  IdTable children; /* by parent and name */
+  ScopeTree scopes;
+  VEC(rh_cost_share) of_scope; /* by node */
   Arena *out, *scratch;
 } Builder;
 
@@ -128,32 +124,21 @@ static void add_to(Builder *builder, rh_sum_kind kind, rh_text name, int64_t lin
   add_share(find_or_add(&builder->sums[kind], name, line, builder->scratch), share);
 }
 
-static Node *child_of(Builder *builder, uint32_t parent, const Str *parts, uint32_t depth,
-                      uint32_t *found) {
-  uint64_t hash = hash_mix(hash_str(parts[depth]), parent);
-  for (IdProbe probe = id_table_probe(&builder->children, hash); id_probe_next(&probe, found);) {
-    Node *node = &builder->nodes.data[*found];
-    if (node->parent == parent && str_equal(str_of_text(node->scope.share.name), parts[depth])) {
-      return node;
-    }
-  }
-  *found = builder->nodes.len;
-  Node *node = vec_push(builder->scratch, &builder->nodes);
-  *node = (Node){.parent = parent};
-  node->scope.share.name = text_of_str(parts[depth]);
-  node->scope.path = text_of_str(scope_join(parts, depth + 1, builder->out));
-  node->scope.depth = depth;
-  id_table_add(&builder->children, builder->scratch, hash, *found);
-  return node;
-}
-
 static void add_to_scopes(Builder *builder, const rh_cost_instruction *instruction) {
   Str parts[MAX_SCOPE_DEPTH];
   rh_live_value value = {.op_name = instruction->op_name, .opcode = instruction->opcode};
   uint32_t num_parts = scope_of_value(&value, parts), id = NO_ID;
-  for (uint32_t depth = 0; depth < num_parts; depth++)
-    add_share(&child_of(builder, id, parts, depth, &id)->scope.share, &instruction->share);
-  rh_text path = id == NO_ID ? (rh_text){"", 0} : builder->nodes.data[id].scope.path;
+  for (uint32_t depth = 0; depth < num_parts; depth++) {
+    id = scope_tree_child(&builder->scopes, id, parts, depth);
+    if (id == builder->of_scope.len) {
+      *vec_push(builder->scratch, &builder->of_scope) =
+          (rh_cost_share){.name = text_of_str(parts[depth])};
+    }
+    rh_cost_share *share = &builder->of_scope.data[id];
+    add_share(share, &instruction->share);
+    builder->scopes.nodes.data[id].weight = share->seconds;
+  }
+  rh_text path = id == NO_ID ? (rh_text){"", 0} : text_of_str(builder->scopes.nodes.data[id].path);
   add_to(builder, RH_BY_OP_NAME, path, 0, &instruction->share);
 }
 
@@ -187,41 +172,18 @@ static int compare_instructions(const void *pa, const void *pb) {
   return order ? order : str_compare(str_of_text(a->computation), str_of_text(b->computation));
 }
 
-typedef struct Sibling {
-  const Node *node;
-  uint32_t id;
-} Sibling;
-
-static int compare_siblings(const void *pa, const void *pb) {
-  const Sibling *a = pa, *b = pb;
-  if (a->node->parent != b->node->parent) return a->node->parent < b->node->parent ? -1 : 1;
-  return by_seconds_then_name(&a->node->scope.share, &b->node->scope.share);
-}
-
-/* In preorder. */
 static void lay_out_scopes(Builder *builder) {
-  uint32_t len = builder->nodes.len, depth = 0;
-  if (len == 0) return;
+  uint32_t len = builder->scopes.nodes.len;
   rh_cost_scope *scopes = arena_array(builder->out, rh_cost_scope, len);
-  Sibling *siblings = arena_array(builder->scratch, Sibling, len);
-  uint32_t *first = arena_array(builder->scratch, uint32_t, (size_t)len + 1); /* the top last */
-  uint32_t *stack = arena_array(builder->scratch, uint32_t, len);
-  for (uint32_t id = 0; id < len; id++)
-    siblings[id] = (Sibling){&builder->nodes.data[id], id};
-  qsort(siblings, len, sizeof *siblings, compare_siblings);
-  memset(first, 0xff, ((size_t)len + 1) * sizeof *first);
-  for (uint32_t i = len; i-- > 0;)
-    first[siblings[i].node->parent == NO_ID ? len : siblings[i].node->parent] = i;
-  stack[depth++] = first[len];
-  rh_cost_report *report = builder->report;
-  while (depth) {
-    uint32_t at = stack[--depth];
-    scopes[report->num_scopes++] = siblings[at].node->scope;
-    bool has_next = at + 1 < len && siblings[at + 1].node->parent == siblings[at].node->parent;
-    if (has_next) stack[depth++] = at + 1;
-    if (first[siblings[at].id] != NO_ID) stack[depth++] = first[siblings[at].id];
+  const uint32_t *order = scope_tree_preorder(&builder->scopes, builder->scratch);
+  for (uint32_t i = 0; i < len; i++) {
+    const ScopeNode *node = &builder->scopes.nodes.data[order[i]];
+    scopes[i] = (rh_cost_scope){.path = text_of_str(node->path),
+                                .depth = node->depth,
+                                .share = builder->of_scope.data[order[i]]};
   }
-  report->scopes = scopes;
+  builder->report->scopes = scopes;
+  builder->report->num_scopes = len;
 }
 
 static void lay_out(Builder *builder) {
@@ -258,6 +220,7 @@ static void explain(const Module *module, const DeviceProfile *profile, int64_t 
                      .table = &table,
                      .runs = cost_runs(module, &table, profile, default_trip_count, scratch, inner),
                      .report = report,
+                     .scopes = {.out = out, .scratch = scratch},
                      .out = out,
                      .scratch = scratch};
   builder.describer = describer_new(module, &values, out, scratch);
