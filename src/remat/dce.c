@@ -105,6 +105,14 @@ static void keep_operands(Module *module, InstId id, const bool *keep) {
   inst->flags |= INST_CHANGED | INST_NEW_OPERANDS;
 }
 
+/* Who takes an element may have to wait longer than the fusion can: for what reads another one. */
+static bool has_waiting_element(const Module *module, InstId fusion) {
+  for (uint32_t i = 0; i < inst_get(module, fusion)->users.len; i++) {
+    if (inst_control(module, inst_users(module, fusion)[i])->predecessors.len) return true;
+  }
+  return false;
+}
+
 /* The only result left is no tuple any more: what took it from the tuple goes. The fusion's users
  * are told beforehand, because those of the elements become its own. */
 static void bypass_get_tuple_elements(Dce *dce, InstId fusion) {
@@ -115,12 +123,9 @@ static void bypass_get_tuple_elements(Dce *dce, InstId fusion) {
   for (uint32_t g = 0; g < num_gtes; g++) {
     InstId gte = gtes[g];
     rewrite_replace_all_uses(dce->rewrite, gte, fusion, dce->scratch);
-    ControlDeps deps = *inst_control(module, gte);
-    for (uint32_t i = 0; i < deps.predecessors.len; i++) {
-      module_add_control(module, id_list(module, deps.predecessors)[i], fusion);
-    }
-    for (uint32_t i = 0; i < deps.successors.len; i++) {
-      module_add_control(module, fusion, id_list(module, deps.successors)[i]);
+    IdList successors = inst_control(module, gte)->successors;
+    for (uint32_t i = 0; i < successors.len; i++) {
+      module_add_control(module, fusion, id_list(module, successors)[i]);
     }
     module_remove_inst(module, gte);
   }
@@ -170,7 +175,7 @@ static bool shrink_fusion(Dce *dce, InstId fusion) {
     if (is_taken[i]) elements[num_taken++] = inst_shape(module, fusion)->elements[i];
   }
   can_shrink &= num_taken < num_results && num_taken > 0;
-  if (can_shrink && num_taken == 1) {
+  if (can_shrink && num_taken == 1 && !has_waiting_element(module, fusion)) {
     InstId root = NO_ID;
     for (uint32_t i = 0; i < num_results; i++) {
       if (is_taken[i]) root = inst_operand(module, tuple, i);

@@ -143,10 +143,14 @@ static const struct {
      "f1{q0#0 v(q0) w(q0) ROOT t(w,v)} e{a#0 f(a) g(f)#0 h(f)#1 ROOT r(g,h)}"},
     {"no result is taken", THREE, ABC F3("") GTE("g", "1", "") "ROOT r = f32[4] abs(a)\n",
      "e{a#0 b#1 c#2 ROOT r(a)}"},
-    {"the element's control dependencies pass to the fusion", THREE,
-     ABC "x = f32[4] sine(a)\n" F3("")
-         GTE("g", "1", ", control-predecessors={x}") "ROOT r = f32[4] abs(g)\n",
-     "three{q0#0 q1#1 ROOT v(q0,q1)} e{a#0 b#1 c#2 x(a) f(a,b) ROOT r(f)}"},
+    {"what waits for the element waits for the fusion", THREE,
+     ABC F3("") GTE("g", "1", "") "x = f32[4] sine(a), control-predecessors={g}\n"
+                                  "ROOT r = f32[4] add(g, x)\n",
+     "three{q0#0 q1#1 ROOT v(q0,q1)} e{a#0 b#1 c#2 f(a,b) x(a) ROOT r(f,x)}"},
+    {"an element that waits stays one", THREE,
+     ABC F3("") "x = f32[4] sine(a)\n" GTE("g", "1",
+                                           ", control-predecessors={x}") "ROOT r = f32[4] abs(g)\n",
+     "three{q0#0 q1#1 v(q0,q1) ROOT t(v)} e{a#0 b#1 c#2 f(a,b) x(a) g(f)#0 ROOT r(g)}"},
     {"kept whole: the root", THREE, ABC "ROOT " F3("") GTE("g", "1", ""),
      THREE_WHOLE " e{a#0 b#1 c#2 ROOT f(a,b,c)}"},
     {"kept whole: read as a tuple", THREE,
