@@ -94,12 +94,14 @@ static IdVec places_before(Pass *pass, InstId original, InstId clone, const IdVe
   return places;
 }
 
-/* Nobody reads it, looking through bitcasts and get-tuple-elements; as in XLA, also through those
- * that a control dependency keeps. `readers` gets it and them, each behind what it reads. */
+/* Nobody reads it, and it is no result, looking through bitcasts and get-tuple-elements; as in XLA,
+ * also through those that a control dependency keeps. `readers` gets it and them, each behind what
+ * it reads. */
 static bool is_unread(const Module *module, InstId id, IdVec *readers, Arena *scratch) {
   *vec_push(scratch, readers) = id;
   for (uint32_t k = 0; k < readers->len; k++) {
     InstId source = readers->data[k];
+    if (inst_is_root(module, source)) return false;
     for (uint32_t i = 0; i < inst_get(module, source)->users.len; i++) {
       InstId user = inst_users(module, source)[i];
       if (!opcode_is_pass_through((Opcode)inst_get(module, user)->opcode)) return false;
