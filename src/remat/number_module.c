@@ -8,6 +8,7 @@
 
 #include "analysis/side_effect.h"
 #include "analysis/traverse.h"
+#include "ir/hash.h"
 #include "remat/verify_internal.h"
 
 /* Written-out calls may be larger than the module that they come from by this factor, plus a
@@ -24,9 +25,10 @@ typedef struct Frame {
   bool is_function;      /* its value is a function, and nobody waits for its result */
 } Frame;
 
-/* How often a side effect was met in the function that met it last. */
+/* How often a side effect was met in a function. */
 typedef struct Occurrence {
-  uint32_t serial;
+  ValueNumber effect; /* whatever time it is */
+  uint32_t serial;    /* of the function: others may be evaluated in between, and meet it, too */
   uint32_t times;
 } Occurrence;
 
@@ -40,8 +42,9 @@ typedef struct Evaluator {
   Sequence *orders;       /* by CompId; ids NULL = not made yet */
   ValueNumber *functions; /* by CompId, NO_ID = not known yet */
   VEC(Frame) stack;
-  VEC(ValueNumber) effects;    /* of the functions that are being evaluated */
-  VEC(Occurrence) occurrences; /* by number of the side effect, whatever time it is */
+  VEC(ValueNumber) effects; /* of the functions that are being evaluated */
+  VEC(Occurrence) occurrences;
+  IdTable occurrence_table; /* by effect and serial */
   uint32_t num_frames;
   uint64_t num_evaluated, max_evaluated;
   uint8_t *visited;
@@ -146,6 +149,20 @@ static uint32_t text_of(Evaluator *evaluator, InstId id) {
 
 /* ---- side effects ---- */
 
+/* How often it was met in this function before. */
+static uint32_t times_met(Evaluator *evaluator, ValueNumber effect, uint32_t serial) {
+  uint64_t hash = hash_mix(hash_mix(HASH_SEED, effect), serial);
+  uint32_t id;
+  for (IdProbe probe = id_table_probe(&evaluator->occurrence_table, hash);
+       id_probe_next(&probe, &id);) {
+    Occurrence *met = &evaluator->occurrences.data[id];
+    if (met->effect == effect && met->serial == serial) return met->times++;
+  }
+  id_table_add(&evaluator->occurrence_table, evaluator->out, hash, evaluator->occurrences.len);
+  *vec_push(evaluator->out, &evaluator->occurrences) = (Occurrence){effect, serial, 1};
+  return 0;
+}
+
 /* An instruction with a side effect is a value of its own: who it is, what it reads, and which time
  * that happens in this function. */
 static ValueNumber number_effect(Evaluator *evaluator, const Frame *function, InstId id,
@@ -158,12 +175,7 @@ static ValueNumber number_effect(Evaluator *evaluator, const Frame *function, In
   uint32_t kind = number_text(numbering, STR("side effect"));
   ShapeId shape = evaluator->shapes[inst_get(evaluator->module, id)->shape];
   ValueNumber same = number_operation(numbering, shape, kind, args, 2);
-  while (evaluator->occurrences.len <= same) {
-    *vec_push(evaluator->scratch, &evaluator->occurrences) = (Occurrence){0};
-  }
-  Occurrence *met = &evaluator->occurrences.data[same];
-  if (met->serial != function->serial) *met = (Occurrence){.serial = function->serial};
-  args[2] = met->times++;
+  args[2] = times_met(evaluator, same, function->serial);
   ValueNumber effect = number_operation(numbering, shape, kind, args, 3);
   *vec_push(evaluator->scratch, &evaluator->effects) = effect;
   return effect;

@@ -126,6 +126,16 @@ static const struct {
      M("sum { l = f32[] parameter(0)\n m = f32[] parameter(1)\n ROOT s = f32[] add(m, l) }\n",
        ZERO "ROOT r = f32[] reduce(p, z), dimensions={0}, to_apply=sum\n"),
      "'r'"},
+    {"calls written out, another function with the same draw between them",
+     M("f { q = f32[] parameter(0)\n d = f32[4] rng(q, q), distribution=rng_uniform\n"
+       "ROOT n = f32[] negate(q) }\n" COND
+       "body { b = f32[4] parameter(0)\n z = f32[] constant(0)\n"
+       "x = f32[] call(z), to_apply=f\n ROOT n = f32[4] sine(b) }\n",
+       ZERO "x = f32[] call(z), to_apply=f\n y = f32[] call(z), to_apply=f\n" LOOP("p")),
+     S(COND "body { b = f32[4] parameter(0)\n" ZERO RNG("d") "ROOT n = f32[4] sine(b) }\n",
+       ZERO RNG("d") "w = f32[4] while(p), condition=cond, body=body\n" RNG(
+           "d.1") "ROOT v = f32[4] copy(w)\n"),
+     NULL},
     {"random numbers drawn twice",
      M("", ZERO RNG("a") "b = f32[4] sine(a)\n ROOT r = f32[4] add(a, b)\n"),
      M("", ZERO RNG("a") "b = f32[4] sine(a)\n" RNG("a.remat") "ROOT r = f32[4] add(a.remat, b)\n"),
