@@ -85,8 +85,7 @@ static ElementType vector_type(const Module *module, InstId id) {
 }
 
 static bool is_on_host(const Shape *shape) {
-  enum { HOST_MEMORY_SPACE = 5 }; /* Layout::kHostMemorySpace */
-  return shape && shape_memory_space(shape) == HOST_MEMORY_SPACE;
+  return shape && shape_is_on_host(shape);
 }
 
 /* Bytes per second of the link that the instruction's payload crosses, 0 when it stays on the

@@ -52,8 +52,11 @@ static void forward(Builder *builder, Ref *parts, uint32_t to, InstId operand, u
 static Ref define(Builder *builder, InstId id, uint32_t part) {
   const ShapeTable *shapes = &builder->module->shapes;
   ShapeId shape = shape_part(shapes, inst_get(builder->module, id)->shape, part);
-  *vec_push(builder->out, &builder->flow->values) = (HloValue){
-      .inst = id, .part = part, .shape = shape, .bytes = shape_get(shapes, shape)->bytes};
+  *vec_push(builder->out, &builder->flow->values) =
+      (HloValue){.inst = id,
+                 .part = part,
+                 .shape = shape,
+                 .bytes = shape_bytes_on_device(shape_get(shapes, shape))};
   return builder->flow->values.len - 1;
 }
 

@@ -24,11 +24,11 @@ const MemoryModel *memory_model_find(const char *name) {
 /* ---- sizes ---- */
 
 static int64_t plain_part_bytes(const Module *module, ShapeId part) {
-  return shape_get(&module->shapes, part)->bytes;
+  return shape_bytes_on_device(shape_get(&module->shapes, part));
 }
 
 static int64_t plain_total_bytes(const Module *module, ShapeId shape) {
-  return shape_total_bytes(&module->shapes, shape);
+  return shape_get(&module->shapes, shape)->device_bytes;
 }
 
 const ShapeSizes plain_sizes = {plain_part_bytes, plain_total_bytes};
@@ -36,6 +36,7 @@ const ShapeSizes plain_sizes = {plain_part_bytes, plain_total_bytes};
 /* Where padding would overflow, without. */
 static int64_t target_part_bytes(const Module *module, ShapeId part) {
   const Shape *shape = shape_get(&module->shapes, part);
+  if (shape_is_on_host(shape)) return 0;
   int64_t bytes = target_bytes(module->backend.target, shape);
   return bytes < 0 ? shape->bytes : bytes;
 }

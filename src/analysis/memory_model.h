@@ -70,7 +70,7 @@ int64_t memory_profile_temp_bytes(const MemoryProfile *profile);
 /* What the device must hold: parameters, outputs, constants and temporaries. */
 int64_t memory_profile_total_bytes(const MemoryProfile *profile);
 
-/* What shapes take. */
+/* What shapes take of the device's memory. */
 typedef struct ShapeSizes {
   int64_t (*of_part)(const Module *module, ShapeId part); /* an array or a table of pointers */
   int64_t (*of_all)(const Module *module, ShapeId shape); /* the sum of its parts */

@@ -36,7 +36,7 @@ static LogicalId define(Builder *builder, InstId id, uint32_t part) {
                       .part = part,
                       .depth = builder->part_depths[part],
                       .shape = shape,
-                      .bytes = shape_get(&builder->module->shapes, shape)->bytes};
+                      .bytes = shape_bytes_on_device(shape_get(&builder->module->shapes, shape))};
   points_to->num_defined[id]++;
   return buffer;
 }

@@ -230,6 +230,7 @@ ShapeId shape_array(ShapeTable *table, const ArraySpec *wanted) {
     shape->has_unbounded |= shape->dims[i] == UNBOUNDED_DIM;
   measure_array(shape);
   shape->total_bytes = shape->bytes;
+  shape->device_bytes = shape_bytes_on_device(shape);
   ShapeId id = add(table, hash, node);
   bool is_bare = !spec.dynamic && !spec.minor_to_major && !spec.extras;
   ArraySpec bare = {
@@ -271,7 +272,7 @@ ShapeId shape_tuple(ShapeTable *table, const ShapeId *elements, uint32_t count) 
   shape->num_parts = (uint32_t)num_parts;
   shape->num_elements = -1;
   shape->depth = 1;
-  shape->bytes = shape->total_bytes = (int64_t)count * POINTER_BYTES;
+  shape->bytes = shape->total_bytes = shape->device_bytes = (int64_t)count * POINTER_BYTES;
   ShapeId *kept = arena_array(table->arena, ShapeId, count);
   ShapeId *compatible = arena_array(table->arena, ShapeId, count);
   uint32_t *offsets = arena_array(table->arena, uint32_t, count);
@@ -284,6 +285,7 @@ ShapeId shape_tuple(ShapeTable *table, const ShapeId *elements, uint32_t count) 
     part += element->num_parts;
     shape->has_unbounded |= element->has_unbounded;
     shape->total_bytes = add_total(shape->total_bytes, element->total_bytes);
+    shape->device_bytes = add_total(shape->device_bytes, element->device_bytes);
     if (element->depth >= shape->depth) shape->depth = element->depth + 1;
     compatible[i] = element->compatible;
     differs |= element->compatible != elements[i];
@@ -386,6 +388,15 @@ uint32_t shape_index_part(const ShapeTable *table, ShapeId id, const int64_t *in
 
 int64_t shape_memory_space(const Shape *shape) {
   return shape->extras ? shape->extras->memory_space : 0;
+}
+
+ShapeId shape_in_memory_space(ShapeTable *table, ShapeId array, int64_t space) {
+  static const LayoutExtras none = {.tail_padding = 1};
+  ArraySpec spec = shape_spec(shape_get(table, array));
+  LayoutExtras extras = spec.extras ? *spec.extras : none;
+  extras.memory_space = space;
+  spec.extras = &extras;
+  return shape_array(table, &spec);
 }
 
 static bool same_words(const int64_t *a, uint32_t num_a, const int64_t *b, uint32_t num_b) {

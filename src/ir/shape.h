@@ -80,9 +80,10 @@ typedef struct Shape {
   int64_t num_elements; /* array: product of dims (bounds); -1 when it overflows or is unbounded */
   int64_t bytes;        /* ShapeUtil::ByteSizeOf(shape, 8): top level only; -1 likewise */
   int64_t
-      total_bytes;    /* of all parts; -1 when one of them overflows, INT64_MAX when the sum does */
-  uint32_t depth;     /* of tuples, 0 = none */
-  ShapeId compatible; /* the same shape without layouts and dynamic flags */
+      total_bytes; /* of all parts; -1 when one of them overflows, INT64_MAX when the sum does */
+  int64_t device_bytes; /* the same without what layouts put in the host's memory */
+  uint32_t depth;       /* of tuples, 0 = none */
+  ShapeId compatible;   /* the same shape without layouts and dynamic flags */
 } Shape;
 
 /* Shapes grow exponentially when tuples of tuples are inferred; beyond this they are refused. */
@@ -163,6 +164,20 @@ uint32_t shape_index_part(const ShapeTable *table, ShapeId shape, const int64_t 
 
 /* The memory space S(n) of an array's layout, 0 for anything else. */
 int64_t shape_memory_space(const Shape *shape);
+
+enum { HOST_MEMORY_SPACE = 5 }; /* Layout::kHostMemorySpace */
+
+static inline bool shape_is_on_host(const Shape *shape) {
+  return shape_memory_space(shape) == HOST_MEMORY_SPACE;
+}
+
+/* Top level only: what an array or a table of pointers takes of the device's memory. */
+static inline int64_t shape_bytes_on_device(const Shape *shape) {
+  return shape_is_on_host(shape) ? 0 : shape->bytes;
+}
+
+/* The same array in another memory space. */
+ShapeId shape_in_memory_space(ShapeTable *table, ShapeId array, int64_t space);
 
 /* True when both are arrays of the same layout (LayoutUtil::Equal), memory space included. */
 bool shape_same_layout(const Shape *a, const Shape *b);

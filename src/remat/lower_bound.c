@@ -322,7 +322,7 @@ static int64_t constant_bytes(const Bound *bound, const CallGraph *graph) {
     for (uint32_t k = 0; k < comp_num_insts(module, comp); k++) {
       InstId id = comp_inst(module, comp, k);
       bool is_counted = inst_get(module, id)->opcode == OPCODE_CONSTANT && bound->is_needed[id];
-      if (is_counted) bytes += shape_total_bytes(&module->shapes, inst_get(module, id)->shape);
+      if (is_counted) bytes += inst_shape(module, id)->device_bytes;
     }
   }
   return bytes;

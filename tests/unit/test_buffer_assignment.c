@@ -84,9 +84,13 @@ static const struct {
               "z = f32[] constant(0)\n ROOT r = f32[] reduce(s, z), dimensions={0}, to_apply=sum\n",
      "param16:p local4 out4:r const4:z local4 local4 temp208:a,b@64,t@192,s@128"},
     {"colors have heaps of their own", "", "",
-     P "a = f32[4]{0:S(5)} reverse(p), dimensions={0}\n" REVERSE(
+     P "a = f32[4]{0:S(1)} reverse(p), dimensions={0}\n" REVERSE(
          "b", "a") "ROOT r = f32[1] slice(b), slice={[0:1]}\n",
      "param16:p out4:r temp16:b temp16:a"},
+    {"the host's memory is not the device's", "", "",
+     P "a = f32[4]{0:S(5)} reverse(p), dimensions={0}\n" REVERSE(
+         "b", "a") "ROOT r = f32[1] slice(b), slice={[0:1]}\n",
+     "param16:p out4:r temp16:b temp0:a"},
     {"what needs no bytes", "", "",
      "p = f32[0] parameter(0)\n a = f32[0] abs(p)\n ROOT r = f32[0] copy(a)\n",
      "out0:r param0:p temp0:a"},

@@ -9,6 +9,10 @@
   "p = f32[256] parameter(0)\n a = f32[256] abs(p)\n" \
   "b = f32[512] concatenate(a, a), dimensions={0}\n"  \
   "ROOT r = f32[1] slice(b), slice={[0:1]}\n"
+#define AWAY                                                      \
+  "p = f32[256]{0:S(5)} parameter(0)\n a = f32[256] copy(p)\n"    \
+  "h = f32[256]{0:S(5)} copy(a)\n b = f32[256]{0:S(5)} copy(h)\n" \
+  "c = f32[256] copy(b)\n ROOT r = f32[1] slice(c), slice={[0:1]}\n"
 #define ENTRY(body) "HloModule m, is_scheduled=true\nENTRY e {\n" body "}\n"
 #define COND                                                                           \
   "cond { cp = f32[256] parameter(0)\n c = pred[8] constant({...})\n ROOT t = pred[] " \
@@ -42,6 +46,10 @@ static const Row rows[] = {
            "a = f32[23] slice(b), slice={[0:23]}\n c = f32[23] reverse(a), dimensions={0}\n"
            "ROOT r = f32[] slice(c), slice={[0:1]}\n"),
      4 + 4 + 220, 4, 4, 0, 0, "a", "b a p r"},
+    /* p, h and b are in the host's memory: a or c alone, and r. */
+    {"on the host", "xla-remat", ENTRY(AWAY), K + 4, 0, 4, 0, 0, "a", "a"},
+    {"on the host", "liveness", ENTRY(AWAY), K + 4, 0, 4, 0, 0, "ROOT r", "c r"},
+    {"on the host", "heap", ENTRY(AWAY), K + 4, 0, 4, 0, 0, "a", "a r"},
     /* The parameter itself is the result. */
     {"nothing at all", "xla-remat", ENTRY("ROOT p = f32[256] parameter(0)\n"), K, K, K, 0, 0, NULL,
      ""},

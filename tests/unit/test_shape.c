@@ -55,6 +55,20 @@ static const char *const printed_cases[] = {
     "(s8[], s8[], s8[], s8[], s8[], /*index=5*/s8[])",
 };
 
+START_TEST(memory_space_is_told_apart) {
+  Fixture fixture = fixture_of_param("(f32[2]{0:T(4)}, (f32[3]{0:S(5)}, f32[]), f32[4]{0:S(1)})");
+  const Shape *shape = inst_shape(fixture.module, find_inst(fixture.module, "p"));
+  ck_assert_int_eq(shape->total_bytes, 3 * 8 + 8 + 2 * 8 + 12 + 4 + 16);
+  ck_assert_int_eq(shape->device_bytes, shape->total_bytes - 12);
+  ShapeTable *shapes = &fixture.module->shapes;
+  ShapeId there = shape_in_memory_space(shapes, shape->elements[0], HOST_MEMORY_SPACE);
+  Str text = shape_text(shapes, there, true, fixture.out);
+  check_text(arena_strndup(fixture.out, text.data, text.len), "f32[2]{0:T(4)S(5)}", "there");
+  ck_assert_uint_eq(shape_in_memory_space(shapes, there, 0), shape->elements[0]);
+  fixture_free(&fixture);
+}
+END_TEST
+
 START_TEST(text_is_what_was_read) {
   Fixture fixture = fixture_of_param(printed_cases[_i]);
   const Module *module = fixture.module;
@@ -101,6 +115,7 @@ int main(void) {
   Suite *suite = suite_create("shape");
   TCase *tc = tcase_create("shape");
   tcase_add_loop_test(tc, bytes_match_table, 0, sizeof size_cases / sizeof *size_cases);
+  tcase_add_test(tc, memory_space_is_told_apart);
   tcase_add_loop_test(tc, text_is_what_was_read, 0, sizeof printed_cases / sizeof *printed_cases);
   tcase_add_test(tc, parts_are_numbered_in_preorder);
   tcase_add_test(tc, compatible_ignores_layouts);
