@@ -419,6 +419,9 @@ RH_API const char *rh_profile_name(const rh_profile *profile);
 RH_API const char *rh_profile_description(const rh_profile *profile);
 RH_API int64_t rh_profile_memory_bytes(const rh_profile *profile); /* of the device; 0 = unknown */
 
+/* Sets the link to the host's memory and back, bytes per second; 0 = it stays. */
+RH_API void rh_profile_set_host_link(rh_profile *profile, double to_host, double to_device);
+
 typedef struct rh_cost {
   /* Sums over the entry as XLA's HloCostAnalysis gives them: loop bodies once, custom calls -1. */
   int64_t flops, transcendentals, bytes_accessed;
@@ -497,6 +500,7 @@ typedef enum rh_emit {
 enum {
   RH_REMAT_RECOMPUTE = 1,
   RH_REMAT_COMPRESS = 2, /* keep it in a layout with less padding, where the target pads arrays */
+  RH_REMAT_OFFLOAD = 4,  /* keep it in the host's memory, where a profile says that there is time */
 };
 
 typedef struct rh_remat_options {
@@ -518,12 +522,14 @@ typedef struct rh_remat_options {
   /* of `checkpoint=collection`: POSIX extended expressions, one a line; kept is what has a match of
    * one in its name, its op_name or its `source_file:line`; NULL = nothing is kept for its name */
   const char *collection;
+  const rh_profile
+      *profile; /* that models time for RH_REMAT_OFFLOAD; NULL = nothing is offloaded */
 } rh_remat_options;
 
 #define RH_REMAT_OPTIONS_INIT                                                                    \
   {                                                                                              \
     "path", "heap", RH_COUNT_TOTAL, INT64_MAX, RH_EMIT_SCHEDULED, INT64_C(1) << 20, false, 0, 1, \
-        0, RH_REMAT_RECOMPUTE, 10, RH_COPIES_AUTO, NULL                                          \
+        0, RH_REMAT_RECOMPUTE, 10, RH_COPIES_AUTO, NULL, NULL                                    \
   }
 
 typedef struct rh_remat_result {

@@ -257,7 +257,7 @@ rh_status cmd_compare(const Options *options) {
   rh_status status = check_options(options);
   if (status == RH_OK) status = compare_grid_read(options, &comparison->grid);
   if (status == RH_OK) {
-    status = device_load(options->device, (MessageForm)options->diagnostics, &profile);
+    status = device_load(options, &profile);
   }
   comparison->profile = profile;
   if (status == RH_OK) status = compare_files_list(comparison);

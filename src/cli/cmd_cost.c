@@ -42,8 +42,7 @@ rh_status cmd_cost(const Options *options) {
   const char *outputs[] = {options->json, options->csv};
   rh_status status = output_check(outputs, sizeof outputs / sizeof *outputs);
   rh_profile *profile = NULL;
-  MessageForm form = (MessageForm)options->diagnostics;
-  if (status == RH_OK) status = device_load(options->device, form, &profile);
+  if (status == RH_OK) status = device_load(options, &profile);
   if (status == RH_OK) status = run(options, profile);
   rh_profile_free(profile);
   return status;

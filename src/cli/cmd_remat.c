@@ -172,7 +172,7 @@ rh_status cmd_remat(const Options *options) {
   rh_status status = check_outputs(options);
   MessageForm form = (MessageForm)options->diagnostics;
   if (status == RH_OK) status = algorithm_read(options->algorithm, form, &algorithm);
-  if (status == RH_OK) status = device_load(options->device, form, &profile);
+  if (status == RH_OK) status = device_load(options, &profile);
   if (status == RH_OK) {
     rh_remat_options remat = job_remat_options(options);
     remat.algorithm = algorithm.name;

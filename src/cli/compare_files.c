@@ -99,6 +99,8 @@ static char *make_settings(const Options *options) {
       {"remat_modes", options->remat_modes, usual.remat_modes},
       {"path_depth", options->path_depth, usual.path_depth},
       {"compat", options->compat, usual.compat},
+      {"offload_to_host", options->to_host_bytes, usual.to_host_bytes},
+      {"offload_to_device", options->to_device_bytes, usual.to_device_bytes},
       {"trip_count", options->trip_count, usual.trip_count},
       {"emit", options->emit, usual.emit},
   };

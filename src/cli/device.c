@@ -47,7 +47,7 @@ static rh_status fail_name(const char *name) {
   return RH_ERR_USAGE;
 }
 
-rh_status device_load(const char *name, MessageForm form, rh_profile **profile) {
+static rh_status load_named(const char *name, MessageForm form, rh_profile **profile) {
   if (strchr(name, '/') || path_ends_in(name, ".json")) return load_file(name, form, profile);
   char *path = path_join(profile_folder(), name, ".json");
   if (!path) return RH_ERR_SYSTEM;
@@ -55,6 +55,14 @@ rh_status device_load(const char *name, MessageForm form, rh_profile **profile) 
   rh_status status = exists ? load_file(path, form, profile) : fail_name(name);
   free(path);
   return status;
+}
+
+rh_status device_load(const Options *options, rh_profile **profile) {
+  rh_status status = load_named(options->device, (MessageForm)options->diagnostics, profile);
+  if (status != RH_OK) return status;
+  rh_profile_set_host_link(*profile, (double)options->to_host_bytes,
+                           (double)options->to_device_bytes);
+  return RH_OK;
 }
 
 rh_status device_visit(device_fn visit, void *context) {

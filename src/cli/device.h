@@ -3,10 +3,12 @@
 #define REMAT_HLO_CLI_DEVICE_H
 
 #include "input.h"
+#include "options.h"
 
-/* Reads a profile: that of the file when `name` has a `/` or ends in `.json`, else one that is
- * installed. The reason is on stderr when there is none. */
-rh_status device_load(const char *name, MessageForm form, rh_profile **profile);
+/* Reads the profile of --device: that of the file when the name has a `/` or ends in `.json`, else
+ * one that is installed; with the link to the host that other options ask for. The reason is on
+ * stderr when there is none. */
+rh_status device_load(const Options *options, rh_profile **profile);
 
 typedef void (*device_fn)(void *context, const rh_profile *profile);
 

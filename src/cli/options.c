@@ -178,8 +178,10 @@ static bool parse_unfuse(const char *value, int *kinds) {
 }
 
 static bool parse_remat_modes(const char *value, int *modes) {
-  static const Word words[] = {
-      {"recompute", RH_REMAT_RECOMPUTE}, {"compress", RH_REMAT_COMPRESS}, {NULL, 0}};
+  static const Word words[] = {{"recompute", RH_REMAT_RECOMPUTE},
+                               {"compress", RH_REMAT_COMPRESS},
+                               {"offload", RH_REMAT_OFFLOAD},
+                               {NULL, 0}};
   return parse_words(value, words, modes);
 }
 
@@ -235,7 +237,7 @@ static const char *wanted_form(OptionKind kind) {
     case KIND_BUDGET: return "a size such as 12GiB or 800MB, or 80%, r80% or min";
     case KIND_TOLERANCE: return "a share such as 1%, or a size such as 10MiB";
     case KIND_UNFUSE: return "loop, input, output (several with commas) or all";
-    case KIND_REMAT_MODES: return "recompute, compress or both, with a comma";
+    case KIND_REMAT_MODES: return "recompute, compress or offload, several with commas";
     default: return NULL;
   }
 }

@@ -41,6 +41,8 @@ typedef struct Options {
   int64_t path_depth;
   bool compat;
   const char *device;
+  int64_t to_host_bytes; /* per second, 0 = the device's */
+  int64_t to_device_bytes;
   int64_t trip_count;
   const char *output;
   int emit; /* rh_emit */

@@ -99,6 +99,7 @@ int64_t job_limit(const RematJob *job) {
 rh_status job_rematerialize(RematJob *job) {
   double start = seconds_now();
   job->remat.limit_bytes = job_limit(job);
+  job->remat.profile = job->profile;
   rh_status status =
       rh_remat(job->scheduled, &job->remat, &job->result, &job->outcome, job->loaded.diags);
   job->is_met = status == RH_OK || job->options->limit.kind == BUDGET_MIN;

@@ -16,8 +16,9 @@ typedef struct RematOptions {
   /* XLA's algorithms */
   int64_t min_remat_bytes; /* min_remat_size: smaller ones are not looked at */
   uint32_t block_size_limit;
-  double block_factor; /* block_rematerialization_factor */
-  unsigned modes;      /* RH_REMAT_… */
+  double block_factor;          /* block_rematerialization_factor */
+  unsigned modes;               /* RH_REMAT_… */
+  const DeviceProfile *profile; /* that models time for RH_REMAT_OFFLOAD; NULL = none is done */
   /* path */
   uint32_t path_depth; /* longest chain that is recomputed for one value */
   /* checkpoint=collection */

@@ -35,8 +35,7 @@ int64_t compress_bytes_reduced(Pass *pass, InstId id) {
   return tracker_bytes_compressed(&pass->tracker, id, compact_bytes);
 }
 
-/* Users that are still to come read `back` instead; they are in `moved`. */
-static void move_users(Pass *pass, InstId id, InstId back, IdVec *moved) {
+void standard_move_users(Pass *pass, InstId id, InstId back, IdVec *moved) {
   Rewrite *rewrite = pass->standard->job->rewrite;
   const Module *module = rewrite->module;
   for (uint32_t i = 0; i < inst_get(module, id)->users.len; i++) {
@@ -63,7 +62,7 @@ void standard_compress(Pass *pass, InstId id) {
   item_list_create(&pass->list, back);
   item_get(&pass->list, compact)->is_placed = true;
   IdVec moved = {0}, next = {0};
-  move_users(pass, id, back, &moved);
+  standard_move_users(pass, id, back, &moved);
   tracker_add_copies(&pass->tracker, id, compact, back);
   standard_deny(standard, compact);
   standard_deny(standard, back);

@@ -268,6 +268,11 @@ static ValueNumber number_inst(Evaluator *evaluator, const Frame *frame, InstId 
                             args[0]);
     case OPCODE_COPY:
     case OPCODE_OPT_BARRIER: return args[0];
+    case OPCODE_COPY_DONE: {
+      InstId start = inst_operand(module, id, 0);
+      if (inst_get(module, start)->opcode != OPCODE_COPY_START) break;
+      return frame->values[evaluator->place[inst_operand(module, start, 0)]];
+    }
     default: break;
   }
   bool has_effect = has_counted_effect(module, id);
@@ -327,7 +332,8 @@ static void set_value(Evaluator *evaluator, ValueNumber value) {
   Frame *frame = &evaluator->stack.data[evaluator->stack.len - 1];
   InstId id = evaluator->orders[frame->comp].ids[frame->next];
   frame->values[frame->next++] = value;
-  if (inst_get(evaluator->module, id)->opcode == OPCODE_COPY) {
+  Opcode opcode = (Opcode)inst_get(evaluator->module, id)->opcode;
+  if (opcode == OPCODE_COPY || opcode == OPCODE_COPY_DONE) {
     value = number_copying(evaluator, id, value);
   }
   note_instance(evaluator, id, value);

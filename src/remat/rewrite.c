@@ -383,6 +383,17 @@ InstId rewrite_add_bitcast(Rewrite *rewrite, InstId operand, ShapeId shape) {
   return module_add_inst(rewrite->module, inst_get(rewrite->module, operand)->parent, &spec);
 }
 
+/* A new instruction that copies an original, or something that stands for it. */
+static InstId add_copying(Rewrite *rewrite, const InstSpec *spec, InstId original) {
+  Module *module = rewrite->module;
+  InstId copy = module_add_inst(module, inst_get(module, original)->parent, spec);
+  while (rewrite->copied_from.len <= copy) {
+    *vec_push(module->arena, &rewrite->copied_from) = NO_ID;
+  }
+  rewrite->copied_from.data[copy] = original;
+  return copy;
+}
+
 InstId rewrite_add_copy(Rewrite *rewrite, InstId operand, ShapeId shape, InstId original,
                         const char *suffix, Arena *scratch) {
   Module *module = rewrite->module;
@@ -396,11 +407,30 @@ InstId rewrite_add_copy(Rewrite *rewrite, InstId operand, ShapeId shape, InstId 
                    .operands = &operand,
                    .num_operands = 1,
                    .flags = INST_REMAT};
-  InstId copy = module_add_inst(module, inst_get(module, original)->parent, &spec);
-  while (rewrite->copied_from.len <= copy) {
-    *vec_push(module->arena, &rewrite->copied_from) = NO_ID;
-  }
-  rewrite->copied_from.data[copy] = original;
+  InstId copy = add_copying(rewrite, &spec, original);
   arena_reset(scratch, mark);
   return copy;
+}
+
+InstId rewrite_add_copy_start(Rewrite *rewrite, InstId operand, ShapeId to, InstId original) {
+  ShapeTable *shapes = &rewrite->module->shapes;
+  const ShapeId elements[] = {to, inst_get(rewrite->module, operand)->shape,
+                              shape_scalar(shapes, TYPE_U32)};
+  InstSpec spec = {.opcode = OPCODE_COPY_START,
+                   .name = name_unique(&rewrite->inst_names, STR("copy-start")),
+                   .shape = shape_tuple(shapes, elements, sizeof elements / sizeof *elements),
+                   .operands = &operand,
+                   .num_operands = 1,
+                   .flags = INST_REMAT};
+  return add_copying(rewrite, &spec, original);
+}
+
+InstId rewrite_add_copy_done(Rewrite *rewrite, InstId start, InstId original) {
+  InstSpec spec = {.opcode = OPCODE_COPY_DONE,
+                   .name = name_unique(&rewrite->inst_names, STR("copy-done")),
+                   .shape = inst_shape(rewrite->module, start)->elements[0],
+                   .operands = &start,
+                   .num_operands = 1,
+                   .flags = INST_REMAT};
+  return add_copying(rewrite, &spec, original);
 }

@@ -63,6 +63,11 @@ InstId rewrite_add_bitcast(Rewrite *rewrite, InstId operand, ShapeId shape);
 InstId rewrite_add_copy(Rewrite *rewrite, InstId operand, ShapeId shape, InstId original,
                         const char *suffix, Arena *scratch);
 
+/* An asynchronous copy in two halves: the start's shape is (`to`, the operand's, u32[]). They stand
+ * for the original likewise, under XLA's names. */
+InstId rewrite_add_copy_start(Rewrite *rewrite, InstId operand, ShapeId to, InstId original);
+InstId rewrite_add_copy_done(Rewrite *rewrite, InstId start, InstId original);
+
 /* module_set_operand; a compact get-tuple-element takes the name of its new operand. */
 void rewrite_set_operand(Rewrite *rewrite, InstId user, uint32_t index, InstId operand);
 

@@ -169,6 +169,11 @@ int64_t rh_profile_memory_bytes(const rh_profile *profile) {
   return profile->profile.memory_bytes;
 }
 
+void rh_profile_set_host_link(rh_profile *profile, double to_host, double to_device) {
+  if (to_host > 0) profile->profile.device_to_host = to_host;
+  if (to_device > 0) profile->profile.host_to_device = to_device;
+}
+
 rh_cost cost_figures(const Module *module, const CostTable *table, const DeviceProfile *profile,
                      int64_t default_trip_count, Arena *scratch) {
   Cost total = cost_total(module, table);

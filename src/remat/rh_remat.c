@@ -98,6 +98,7 @@ static void set_guide(Run *run, const MemoryModel *guide) {
                                .block_size_limit = options->block_size_limit,
                                .block_factor = block_factor_of(options),
                                .modes = run->wanted->modes ? run->wanted->modes : options->modes,
+                               .profile = options->profile ? profile_of(options->profile) : NULL,
                                .path_depth = options->path_depth,
                                .collection = &run->collection};
 }

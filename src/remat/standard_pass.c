@@ -47,6 +47,7 @@ void pass_open(Pass *pass) {
   for (InstId id = pass->list.first; id != NO_ID; id = item_get(&pass->list, id)->next) {
     if (tracker_defined_bytes(&pass->tracker, id) >= min_bytes) item_list_promote(&pass->list, id);
   }
+  if (standard->seconds) offload_open(pass);
 }
 
 void pass_commit(Pass *pass) {
@@ -63,6 +64,7 @@ void standard_apply(Pass *pass, const Block *block) {
   switch (block->strategy) {
     case STRATEGY_RECOMPUTE: standard_recompute(pass, block); break;
     case STRATEGY_COMPRESS: standard_compress(pass, block->items[0]); break;
+    case STRATEGY_OFFLOAD: standard_offload(pass, block->items[0]); break;
   }
 }
 
@@ -111,6 +113,9 @@ void standard_run(RematJob *job, StandardFn reduce, bool keeps_clones, RematStat
                        .out = out,
                        .scratch = scratch};
   standard_analyze(&standard);
+  if (job->options->modes & RH_REMAT_OFFLOAD && job->options->profile) {
+    offload_begin(&standard, arena);
+  }
   standard.is_done = arena_zarray(arena, bool, module->comps.len);
   RematMemory memory = remat_memory(module, job->schedule, arena, scratch);
   standard.memory = memory.of;

@@ -1,5 +1,5 @@
 /* What the files of XLA's pass share: standard.c and peak_priority.c decide where memory is to be
- * reduced, standard_pick.c by what, and recompute.c and compress.c do it. */
+ * reduced, standard_pick.c by what, and recompute.c, compress.c and offload.c do it. */
 #ifndef REMAT_HLO_REMAT_STANDARD_PASS_H
 #define REMAT_HLO_REMAT_STANDARD_PASS_H
 
@@ -23,6 +23,9 @@ struct Standard {
   ItemTable items;
   CompMemory *memory;   /* by CompId; only peak_bytes is kept up to date */
   bool *is_done;        /* by CompId */
+  double *seconds;      /* by InstId: modelled, of what there was at the beginning; NULL = nothing
+                           is offloaded */
+  uint32_t num_timed;   /* instructions with a time */
   VEC(uint8_t) verdict; /* by InstId: 0 = not known, 1 = no, 2 = may be rematerialized */
   RematStats *stats;
   Arena *out, *scratch;
@@ -37,12 +40,16 @@ typedef struct Pass {
   Tracker tracker;
   int64_t limit_bytes;
   int64_t cost_limit_bytes; /* that costs are a share of */
-  Arena *arena;             /* for this tracker */
+  double *begin_seconds; /* by InstId of what there was when it was opened: of all before it; NULL
+                            where nothing is offloaded */
+  uint32_t num_begun;    /* instructions with an entry */
+  Arena *arena;          /* for this tracker */
 } Pass;
 
 typedef enum Strategy {
   STRATEGY_RECOMPUTE,
   STRATEGY_COMPRESS,
+  STRATEGY_OFFLOAD,
 } Strategy;
 
 typedef struct Block {
@@ -99,5 +106,18 @@ void standard_recompute(Pass *pass, const Block *block);
 /* Bytes freed by keeping a result in a more compact layout; 0 or less when it cannot be done. */
 int64_t compress_bytes_reduced(Pass *pass, InstId id);
 void standard_compress(Pass *pass, InstId id);
+
+/* Users that are still to come read `back` instead; they are added to `moved`. */
+void standard_move_users(Pass *pass, InstId id, InstId back, IdVec *moved);
+
+/* Models the time that instructions take, before the first change; that of a list when it is
+ * opened. */
+void offload_begin(Standard *standard, Arena *out);
+void offload_open(Pass *pass);
+
+/* Bytes freed by keeping a result in the host's memory until it is read again; 0 when it cannot be
+ * done, or copying takes longer than what runs in between. */
+int64_t offload_bytes_reduced(Pass *pass, InstId id);
+void standard_offload(Pass *pass, InstId id);
 
 #endif

@@ -1,6 +1,7 @@
 /* What XLA's pass takes next: of all instructions placed so far, or blocks of consecutive ones,
  * that whose limit / bytes freed is smallest, in integers, the first of equals, compressing before
- * recomputing. Compute time is not looked at. O(instructions * block size * uses). */
+ * offloading before recomputing. Compute time is not looked at. O(instructions * block size *
+ * uses). */
 #include "remat/standard_pass.h"
 
 /* Whether an item can be part of a block: placed, and not the one in progress. */
@@ -72,8 +73,7 @@ static void consider(Choice *choice, int64_t cost, Strategy strategy, const Inst
   memcpy(choice->block.items, block, len * sizeof *block);
 }
 
-static int64_t compress_cost(Pass *pass, InstId id) {
-  int64_t reduced = compress_bytes_reduced(pass, id);
+static int64_t cost_of_bytes(const Pass *pass, int64_t reduced) {
   return reduced > 0 ? pass->cost_limit_bytes / reduced : -1;
 }
 
@@ -89,7 +89,12 @@ Block standard_pick(Pass *pass, uint32_t min_size, uint32_t max_size, Arena *out
     if (len < min_size) break; /* XLA's: also those behind the gap are not looked at */
     if (!may_take_all(pass, block, len)) continue;
     if (modes & RH_REMAT_COMPRESS && len == 1) {
-      consider(&choice, compress_cost(pass, start), STRATEGY_COMPRESS, block, len);
+      int64_t cost = cost_of_bytes(pass, compress_bytes_reduced(pass, start));
+      consider(&choice, cost, STRATEGY_COMPRESS, block, len);
+    }
+    if (pass->standard->seconds && len == 1) {
+      int64_t cost = cost_of_bytes(pass, offload_bytes_reduced(pass, start));
+      consider(&choice, cost, STRATEGY_OFFLOAD, block, len);
     }
     while (modes & RH_REMAT_RECOMPUTE && len <= max_size) {
       consider(&choice, recompute_cost(pass, block, len), STRATEGY_RECOMPUTE, block, len);

@@ -171,8 +171,9 @@ void tracker_begin(Tracker *tracker, InstId id) {
   tracker->memory_bytes += tracker_defined_bytes(tracker, id);
 }
 
-void tracker_end(Tracker *tracker) {
-  const RematItem *item = item_get(tracker->list, tracker->in_progress);
+/* Frees what nobody reads once `id` has ended. */
+static void release(Tracker *tracker, InstId id) {
+  const RematItem *item = item_get(tracker->list, id);
   for (uint32_t i = 0; i < item->used.len; i++) {
     TrackedBuffer *buffer = tracked_buffer(tracker, item->used.data[i]);
     assert(buffer->num_unfinished > 0 && "a buffer is read as often as was counted");
@@ -182,6 +183,10 @@ void tracker_end(Tracker *tracker) {
     const TrackedBuffer *buffer = tracked_buffer(tracker, item->defined.data[i]);
     if (buffer->num_unfinished == 0) tracker->memory_bytes -= buffer->bytes;
   }
+}
+
+void tracker_end(Tracker *tracker) {
+  release(tracker, tracker->in_progress);
   tracker->in_progress = NO_ID;
 }
 
@@ -260,13 +265,35 @@ int64_t tracker_bytes_compressed(const Tracker *tracker, InstId id, int64_t comp
   return is_possible ? buffer->bytes - compact_bytes : 0;
 }
 
+static bool has_unplaced_use(const Tracker *tracker, const TrackedBuffer *buffer) {
+  for (uint32_t i = 0; i < buffer->uses.len; i++) {
+    if (!item_get(tracker->list, buffer->uses.data[i].user)->is_placed) return true;
+  }
+  return false;
+}
+
+/* As XLA, not where a reader hands the buffer on. */
+static bool is_handed_on(const Tracker *tracker, const TrackedBuffer *buffer) {
+  for (uint32_t i = 0; i < buffer->uses.len; i++) {
+    uint16_t opcode = inst_get(tracker->module, buffer->uses.data[i].user)->opcode;
+    if (opcode == OPCODE_BITCAST || opcode == OPCODE_TUPLE) return true;
+  }
+  return false;
+}
+
+int64_t tracker_bytes_offloaded(const Tracker *tracker, InstId id) {
+  const RematItem *item = item_get(tracker->list, id);
+  if (item->output.len != 1 || item->defined.len != 1) return 0;
+  const TrackedBuffer *buffer = tracked_buffer(tracker, item->defined.data[0]);
+  bool is_possible = !buffer->is_live_out && !is_in_use(tracker, item->defined.data[0]) &&
+                     has_unplaced_user(tracker, id) && !is_handed_on(tracker, buffer);
+  return is_possible ? buffer->bytes : 0;
+}
+
 bool tracker_has_unplaced_uses(const Tracker *tracker, InstId id) {
   const RematItem *item = item_get(tracker->list, id);
   for (uint32_t i = 0; i < item->defined.len; i++) {
-    const TrackedBuffer *buffer = tracked_buffer(tracker, item->defined.data[i]);
-    for (uint32_t k = 0; k < buffer->uses.len; k++) {
-      if (!item_get(tracker->list, buffer->uses.data[k].user)->is_placed) return true;
-    }
+    if (has_unplaced_use(tracker, tracked_buffer(tracker, item->defined.data[i]))) return true;
   }
   return false;
 }
@@ -389,12 +416,12 @@ void tracker_add_clone(Tracker *tracker, InstId original, InstId clone, const Id
     link_helper(tracker, helpers->data[i]);
 }
 
-/* A buffer that `definer` makes of what buffer `old` holds. */
-static TrackedId add_copy_of(Tracker *tracker, TrackedId old, InstId definer, BufferUses uses) {
+/* A buffer that `definer` makes of what buffer `old` holds, or beside that. */
+static TrackedId add_buffer(Tracker *tracker, TrackedId old, InstId definer, ShapeId shape,
+                            BufferUses uses) {
   TrackedId id = tracker->buffers.len;
   (void)vec_push(tracker->arena, &tracker->buffers);
   TrackedBuffer copy = *tracked_buffer(tracker, old);
-  ShapeId shape = inst_get(tracker->module, definer)->shape;
   copy.definer = definer;
   copy.shape = shape;
   copy.bytes = remat_sizes(tracker->module)->of_part(tracker->module, shape);
@@ -408,21 +435,40 @@ static TrackedId add_copy_of(Tracker *tracker, TrackedId old, InstId definer, Bu
   return id;
 }
 
-void tracker_add_copies(Tracker *tracker, InstId original, InstId compact, InstId back) {
-  TrackedId old_id = item_get(tracker->list, original)->output.data[0];
-  TrackedBuffer *old = tracked_buffer(tracker, old_id);
-  tracker->memory_bytes -= old->bytes;
-  BufferUses unplaced = {0}, of_compact = {0};
+/* Whatever `definer`, which has one array, makes of it. */
+static TrackedId add_copy_of(Tracker *tracker, TrackedId old, InstId definer, BufferUses uses) {
+  return add_buffer(tracker, old, definer, inst_get(tracker->module, definer)->shape, uses);
+}
+
+/* Takes the uses that are still to come away from a buffer. */
+static BufferUses take_unplaced_uses(Tracker *tracker, TrackedBuffer *buffer) {
+  BufferUses unplaced = {0};
   uint32_t num_placed = 0;
-  for (uint32_t i = 0; i < old->uses.len; i++) {
-    BufferUse use = old->uses.data[i];
+  for (uint32_t i = 0; i < buffer->uses.len; i++) {
+    BufferUse use = buffer->uses.data[i];
     if (item_get(tracker->list, use.user)->is_placed) {
-      old->uses.data[num_placed++] = use;
+      buffer->uses.data[num_placed++] = use;
     } else {
       *vec_push(tracker->arena, &unplaced) = use;
     }
   }
-  old->uses.len = num_placed;
+  buffer->uses.len = num_placed;
+  return unplaced;
+}
+
+/* `back` is what is read instead of `old`. */
+static void redirect_uses(Tracker *tracker, TrackedId old, InstId back, BufferUses uses) {
+  TrackedId back_id = add_copy_of(tracker, old, back, uses);
+  for (uint32_t i = 0; i < uses.len; i++) {
+    vec_replace(&item_get(tracker->list, uses.data[i].user)->used, old, back_id);
+  }
+}
+
+void tracker_add_copies(Tracker *tracker, InstId original, InstId compact, InstId back) {
+  TrackedId old_id = item_get(tracker->list, original)->output.data[0];
+  TrackedBuffer *old = tracked_buffer(tracker, old_id);
+  tracker->memory_bytes -= old->bytes;
+  BufferUses unplaced = take_unplaced_uses(tracker, old), of_compact = {0};
   old->num_unfinished = 0;
   *vec_push(tracker->arena, &old->uses) = (BufferUse){compact, 0};
   *vec_push(tracker->arena, &of_compact) = (BufferUse){back, 0};
@@ -430,8 +476,38 @@ void tracker_add_copies(Tracker *tracker, InstId original, InstId compact, InstI
   TrackedId compact_id = add_copy_of(tracker, old_id, compact, of_compact);
   tracker->memory_bytes += tracked_buffer(tracker, compact_id)->bytes;
   *vec_push(tracker->arena, &item_get(tracker->list, back)->used) = compact_id;
-  TrackedId back_id = add_copy_of(tracker, old_id, back, unplaced);
-  for (uint32_t i = 0; i < unplaced.len; i++) {
-    vec_replace(&item_get(tracker->list, unplaced.data[i].user)->used, old_id, back_id);
+  redirect_uses(tracker, old_id, back, unplaced);
+}
+
+/* What a copy-start holds until its copy-done: the device's end of the copy, which XLA counts like
+ * a buffer of its own also where it is the operand's, and the context. */
+static void hold_until_done(Tracker *tracker, TrackedId old, InstId start, uint32_t device_element,
+                            InstId done) {
+  enum { CONTEXT = 2 };
+  const uint32_t elements[] = {device_element, CONTEXT};
+  for (int i = 0; i < 2; i++) {
+    BufferUses uses = {0};
+    *vec_push(tracker->arena, &uses) = (BufferUse){done, 0};
+    ShapeId shape = inst_shape(tracker->module, start)->elements[elements[i]];
+    TrackedId id = add_buffer(tracker, old, start, shape, uses);
+    *vec_push(tracker->arena, &item_get(tracker->list, done)->used) = id;
+  }
+}
+
+void tracker_add_offload(Tracker *tracker, InstId original, const OffloadCopies *copies) {
+  enum { TO, FROM };
+  TrackedId old_id = item_get(tracker->list, original)->output.data[0];
+  TrackedBuffer *old = tracked_buffer(tracker, old_id);
+  BufferUses unplaced = take_unplaced_uses(tracker, old);
+  *vec_push(tracker->arena, &old->uses) = (BufferUse){copies->leave, 0};
+  old->num_unfinished = 1;
+  *vec_push(tracker->arena, &item_get(tracker->list, copies->leave)->used) = old_id;
+  hold_until_done(tracker, old_id, copies->leave, FROM, copies->left);
+  hold_until_done(tracker, old_id, copies->enter, TO, copies->back);
+  redirect_uses(tracker, old_id, copies->back, unplaced);
+  const InstId in_order[] = {copies->leave, copies->left, copies->enter, copies->back};
+  for (int i = 0; i < 4 && item_get(tracker->list, in_order[i])->is_placed; i++) {
+    tracker->memory_bytes += tracker_defined_bytes(tracker, in_order[i]);
+    release(tracker, in_order[i]);
   }
 }

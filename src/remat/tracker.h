@@ -74,6 +74,10 @@ int64_t tracker_bytes_reduced(const Tracker *tracker, const InstId *block, uint3
  * for its readers that are not; 0 or less when it cannot be done. */
 int64_t tracker_bytes_compressed(const Tracker *tracker, InstId id, int64_t compact_bytes);
 
+/* Bytes of the result of `id`, which is placed, that go to the host's memory when its readers that
+ * are not placed read it from there; 0 when it cannot be done. */
+int64_t tracker_bytes_offloaded(const Tracker *tracker, InstId id);
+
 bool tracker_has_unplaced_uses(const Tracker *tracker, InstId id);
 
 /* Accounts for `clone`, which took over all uses of `original` that are not placed. `helpers` are
@@ -83,6 +87,16 @@ void tracker_add_clone(Tracker *tracker, InstId original, InstId clone, const Id
 /* Accounts for two copies: `compact` reads `original` and is placed, `back` reads `compact`, and
  * took over the uses of `original` that are not placed. */
 void tracker_add_copies(Tracker *tracker, InstId original, InstId compact, InstId back);
+
+/* Copies to the host's memory and back, in two halves each. */
+typedef struct OffloadCopies {
+  InstId leave, left; /* copy-start and copy-done */
+  InstId enter, back;
+} OffloadCopies;
+
+/* Accounts for them: `leave` reads `original`, and `back` took over the uses of `original` that are
+ * not placed. The first of them, in order, may be placed. */
+void tracker_add_offload(Tracker *tracker, InstId original, const OffloadCopies *copies);
 
 /* True for the opcodes that hand on a buffer and may stand between a clone and its users. */
 bool opcode_is_pass_through(Opcode opcode);

@@ -299,6 +299,26 @@ class Options(RecomputeTest):
                 self.assertEqual((text.count(".remat ="), text.count(" copy(")), (clones, copies))
                 self.expect(0, "verify", "padded.hlo", "out.hlo")
 
+    def test_offload(self):
+        self.golden("offload")
+        self.golden("offload", "device.json")
+        args = ["input.hlo", *MODEL, "--small-node-limit=0", "--device=device.json", "-o", "out.hlo"]
+        for chosen, copies in (
+            (["--algorithm=offload"], 1),
+            (["--algorithm=offload", "--offload-to-host=1KiB"], 0),
+            (["--algorithm=offload", "--offload-to-device=1KiB"], 0),
+            (["--algorithm=standard"], 0),
+            (["--algorithm=standard", "--remat-mode=offload"], 1),
+            (["--algorithm=peak-priority", "--remat-mode=offload,compress"], 1),
+        ):
+            with self.subTest(chosen):
+                self.run_tool(*args, *chosen, "-m21KiB")
+                self.assertEqual(self.read("out.hlo").count(" copy-start("), 2 * copies)
+                self.expect(0, "check", "--strict", "out.hlo")
+                self.expect(0, "verify", "input.hlo", "out.hlo")
+        self.expect(2, "input.hlo", "--offload-to-host=fast")
+        self.expect(2, "input.hlo", "--remat-mode=offload,away")
+
     def test_block_size_limit(self):
         self.golden("layers", to="layers.hlo")
         args = [

@@ -162,6 +162,10 @@ static uint32_t *evaluate(Interpreter *run, InstId id, uint32_t *const *parts,
     case OPCODE_COPY:
     case OPCODE_BITCAST:
     case OPCODE_OPT_BARRIER: return (uint32_t *)values[0];
+    case OPCODE_COPY_DONE: {
+      InstId start = inst_operand(run->module, id, 0);
+      return parts[inst_operand(run->module, start, 0)];
+    }
     case OPCODE_CALL:
     case OPCODE_FUSION: return run_comp(run, inst_callees(run->module, id)[0], values);
     case OPCODE_WHILE: return run_loop(run, id, values[0]);

@@ -403,6 +403,8 @@ static uint64_t *value_of(Meaning *meaning, InstId id, const uint64_t *const *ar
       return memcpy(parts, run_comp(meaning, inst_callees(module, id)[0], values), size);
     }
     case OPCODE_COPY: return memcpy(parts, meaning->parts[operand], size);
+    case OPCODE_COPY_DONE:
+      return memcpy(parts, meaning->parts[inst_operand(module, operand, 0)], size);
     case OPCODE_BITCAST: /* of bitcasts: only the last shape matters */
       operand = behind_copies(module, operand);
       while (inst_get(module, operand)->opcode == OPCODE_BITCAST) {
@@ -589,6 +591,7 @@ RematResult fixture_remat(Fixture *fixture, const RematSetup *setup) {
   unsigned modes = setup->modes ? setup->modes : algorithm->modes;
   RematOptions options = {
       .modes = modes ? modes : RH_REMAT_RECOMPUTE,
+      .profile = setup->profile,
       .limit_bytes = setup->limit_bytes,
       .memory_model = memory_model_find(setup->memory_model ? setup->memory_model : "xla-remat"),
       .allow_collectives = true,

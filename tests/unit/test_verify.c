@@ -12,6 +12,8 @@
 #define ZERO "z = f32[] constant(0)\n"
 #define LOOP(init) "ROOT w = f32[4] while(" init "), condition=cond, body=body\n"
 #define COND "cond { cp = f32[4] parameter(0)\n ROOT t = pred[] constant(true) }\n"
+#define LEAVE(of) "leave = (f32[4]{0:S(5)}, f32[4], u32[]) copy-start(" of ")\n"
+#define ENTER(of) "enter = (f32[4], f32[4]{0:S(5)}, u32[]) copy-start(" of ")\n"
 #define TWICE "a = f32[4] sine(p)\n b = f32[4] cosine(a)\n ROOT r = f32[4] add(a, b)\n"
 #define EFFECT(name, of)               \
   name " = f32[4] custom-call(" of     \
@@ -77,6 +79,15 @@ static const struct {
        "t = f32[2,2]{0,1} copy(s)\n c = f32[2,2] cosine(s)\n b = f32[2,2]{1,0} copy(t)\n"
        "k = f32[2,2] add(c, b)\n ROOT r = f32[4] reshape(k)\n"),
      NULL},
+    {"to the host and back",
+     M("",
+       "a = f32[4] sine(p), control-predecessors={p}\n b = f32[4] cosine(a)\n"
+       "ROOT r = f32[4] add(a, b)\n"),
+     M("", "a = f32[4] sine(p), control-predecessors={p}\n" LEAVE(
+               "a") "b = f32[4] cosine(a)\n"
+                    "there = f32[4]{0:S(5)} copy-done(leave)\n" ENTER(
+                        "there") "back = f32[4] copy-done(enter)\n ROOT r = f32[4] add(back, b)\n"),
+     NULL},
     {"one more control dependency", M("", TWICE),
      M("",
        "a = f32[4] sine(p)\n b = f32[4] cosine(a)\n a.remat = f32[4] sine(p), "
@@ -84,6 +95,17 @@ static const struct {
      NULL},
 
     /* what does */
+    {"what is read before it has been copied", M("", TWICE),
+     M("",
+       "a = f32[4] sine(p)\n" LEAVE("a") "b = f32[4] cosine(a)\n"
+                                         "there = f32[4]{0:S(5)} copy-done(leave)\n" ENTER(
+                                             "there") "back = f32[4] get-tuple-element(enter), "
+                                                      "index=0\n ROOT r = f32[4] add(back, b)\n"),
+     "the results differ"},
+    {"a copy in two halves of something else", M("", TWICE),
+     M("", "a = f32[4] sine(p)\n b = f32[4] cosine(a)\n" LEAVE(
+               "b") "back = f32[4]{0:S(5)} copy-done(leave)\n ROOT r = f32[4] add(back, b)\n"),
+     "the results differ"},
     {"a bitcast of a copy to another layout",
      M("", ZERO "q = f32[2,2] broadcast(z), dimensions={}\n ROOT r = f32[4] bitcast(q)\n"),
      M("", ZERO "q = f32[2,2] broadcast(z), dimensions={}\n t = f32[2,2]{0,1} copy(q)\n"
