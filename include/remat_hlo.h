@@ -427,7 +427,11 @@ typedef struct rh_cost {
   int64_t flops, transcendentals, bytes_accessed;
   /* The same weighted by trip counts, over everything that runs. */
   double flops_weighted, transcendentals_weighted, bytes_accessed_weighted;
-  double seconds; /* modelled by the profile's roofline, weighted; 0 without a profile */
+  double offloaded_bytes; /* copied to the host's memory, weighted */
+  double seconds;         /* modelled by the profile's roofline, weighted; 0 without a profile */
+  /* Of them: that nothing runs because of a copy from or to the host's memory. In a module with an
+   * order, asynchronous ones overlap with what runs. */
+  double stall_seconds;
 } rh_cost;
 
 /* Cost of a module. `profile` may be NULL. `default_trip_count` stands in for loops whose trip

@@ -23,6 +23,8 @@ typedef struct CostTable {
   int64_t *param_reads;  /* by InstId: bytes that a fused computation reads of this parameter */
   uint8_t *matrix_types; /* by InstId: ElementType of the matrix product that most flops belong to,
                             NUM_TYPES when there is none */
+  const double *link_seconds; /* by InstId, where copies from and to the host overlap with what
+                                 runs: analysis/link.h; NULL = nothing overlaps */
   uint32_t num_insts;
   uint32_t num_comps;
 } CostTable;
@@ -80,7 +82,8 @@ typedef struct ModelledTime {
 /* Modelled time of one instruction on the device, callees of control flow not included: the
  * roofline max(flops / peak of its type, transcendentals / rate, bytes / bandwidth) plus the fixed
  * cost of a kernel. Dots, convolutions and fusions that mostly are one run at the matrix rate;
- * collectives and copies from or to the host's memory at the rate of their link; a custom call of
+ * collectives and copies from or to the host's memory at the rate of their link, the latter only as
+ * far as they hold up what runs, where the table knows that; a custom call of
  * which nothing is known takes the time that its operands and its result take. 0 for what does not
  * run: parameters, constants, tuples, get-tuple-elements, bitcasts, barriers, the second halves of
  * asynchronous pairs. */

@@ -68,6 +68,11 @@ int64_t cost_default_bytes(const Module *module, InstId id);
 /* cost_convolution.c */
 int64_t cost_convolution_flops(const Module *module, InstId id);
 
+typedef enum LinkDirection { LINK_NONE, LINK_TO_HOST, LINK_FROM_HOST } LinkDirection;
+
+/* cost_seconds.c: where a copy or copy-start goes over the link to the host. */
+LinkDirection host_link_direction(const Module *module, InstId id);
+
 /* cost_custom_call.c: the cost of a custom call whose work is known, by what the backend noted or
  * by its target; false for any other. */
 bool cost_of_custom_call(const Module *module, InstId id, Cost *cost);

@@ -88,25 +88,30 @@ static bool is_on_host(const Shape *shape) {
   return shape && shape_is_on_host(shape);
 }
 
-/* Bytes per second of the link that the instruction's payload crosses, 0 when it stays on the
- * device. */
-static double link_rate(const Module *module, const DeviceProfile *profile, InstId id) {
-  Opcode opcode = (Opcode)inst_get(module, id)->opcode;
-  if (opcode_has(opcode, OPF_COLLECTIVE | OPF_CHANNEL)) return profile->interconnect;
-  if (opcode != OPCODE_COPY && opcode != OPCODE_COPY_START) return 0;
+LinkDirection host_link_direction(const Module *module, InstId id) {
+  uint16_t opcode = inst_get(module, id)->opcode;
+  if (opcode != OPCODE_COPY && opcode != OPCODE_COPY_START) return LINK_NONE;
   const Shape *from = cost_operand_shape(module, id, 0), *to = inst_shape(module, id);
   if (shape_is_tuple(to) && to->rank > 0) to = shape_get(&module->shapes, to->elements[0]);
-  if (is_on_host(from) == is_on_host(to)) return 0;
-  return is_on_host(to) ? profile->device_to_host : profile->host_to_device;
+  if (is_on_host(from) == is_on_host(to)) return LINK_NONE;
+  return is_on_host(to) ? LINK_TO_HOST : LINK_FROM_HOST;
 }
 
-/* A link is crossed once by what is both read and written. What an unknown custom call does, it
- * does at least to its operands and its result. */
+/* A link is crossed once by what is both read and written; a copy in two halves has the bytes of
+ * both ends in the shape of one. What an unknown custom call does, it does at least to its operands
+ * and its result. */
 static ModelledTime transfer_time(const Module *module, const DeviceProfile *profile, InstId id,
                                   int64_t bytes) {
   if (bytes < 0) bytes = cost_default_bytes(module, id);
-  double rate = link_rate(module, profile, id);
-  if (rate > 0) return (ModelledTime){(double)bytes / 2 / rate, BOUND_LINK};
+  double payload = (double)cost_operand_bytes(module, id, 0);
+  switch (host_link_direction(module, id)) {
+    case LINK_TO_HOST: return (ModelledTime){payload / profile->device_to_host, BOUND_LINK};
+    case LINK_FROM_HOST: return (ModelledTime){payload / profile->host_to_device, BOUND_LINK};
+    case LINK_NONE: break;
+  }
+  bool is_collective =
+      opcode_has((Opcode)inst_get(module, id)->opcode, OPF_COLLECTIVE | OPF_CHANNEL);
+  if (is_collective) return (ModelledTime){(double)bytes / 2 / profile->interconnect, BOUND_LINK};
   return (ModelledTime){(double)bytes / profile->memory_bandwidth, BOUND_MEMORY};
 }
 
@@ -126,7 +131,12 @@ static Cost timed_cost(const Module *module, const CostTable *table, InstId id) 
 
 ModelledTime cost_time(const Module *module, const CostTable *table, const DeviceProfile *profile,
                        InstId id) {
-  if (runs_nothing((Opcode)inst_get(module, id)->opcode)) return (ModelledTime){0};
+  bool is_idle = runs_nothing((Opcode)inst_get(module, id)->opcode);
+  if (table->link_seconds && id < table->num_insts && table->link_seconds[id] >= 0) {
+    double seconds = table->link_seconds[id];
+    return seconds == 0 && is_idle ? (ModelledTime){0} : (ModelledTime){seconds, BOUND_LINK};
+  }
+  if (is_idle) return (ModelledTime){0};
   Cost cost = timed_cost(module, table, id);
   if (cost.flops == 0 && cost.transcendentals == 0 && cost.bytes == 0) return (ModelledTime){0};
   InstId known = cost_known_inst(module, table, id);

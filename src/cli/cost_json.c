@@ -71,6 +71,10 @@ char *cost_json(const CostJob *job) {
   cJSON_AddNumberToObject(object, "bytes_accessed_weighted", report->cost.bytes_accessed_weighted);
   cJSON_AddNumberToObject(object, "seconds", report->total.seconds);
   cJSON_AddNumberToObject(object, "memory_seconds", report->total.memory_seconds);
+  if (report->cost.offloaded_bytes + report->cost.stall_seconds > 0) {
+    cJSON_AddNumberToObject(object, "offloaded_bytes", report->cost.offloaded_bytes);
+    cJSON_AddNumberToObject(object, "stall_seconds", report->cost.stall_seconds);
+  }
   json_add_int(object, "unknown_loops", (int64_t)report->num_unknown_loops);
   json_add_int(object, "unknown_calls", (int64_t)report->num_unknown_calls);
   add_shares(object, "by_opcode", "opcode", report->sums[RH_BY_OPCODE]);

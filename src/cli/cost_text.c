@@ -35,6 +35,12 @@ static void print_head(const CostJob *job, FILE *out) {
   print_rate("flops", report->total.flops, out);
   print_rate("transcendentals", report->total.transcendentals, out);
   print_rate("bytes accessed", report->total.bytes_accessed, out);
+  if (report->cost.offloaded_bytes > 0) print_rate("offloaded", report->cost.offloaded_bytes, out);
+  if (report->cost.stall_seconds > 0) {
+    text_of_seconds(report->cost.stall_seconds, text);
+    print_figure("for the link", text, out);
+    fputs("  in which nothing runs\n", out);
+  }
 }
 
 static void print_unknown(const CostJob *job, FILE *out) {

@@ -73,6 +73,15 @@ static void add_number_pair(cJSON *object, const char *what, double before, doub
   cJSON_AddNumberToObject(object, key, after);
 }
 
+/* Where something crosses the link to the host. */
+static void add_link(cJSON *object, const rh_cost *before, const rh_cost *after) {
+  double sum = before->offloaded_bytes + before->stall_seconds + after->offloaded_bytes +
+               after->stall_seconds;
+  if (sum == 0) return;
+  add_number_pair(object, "offloaded_bytes", before->offloaded_bytes, after->offloaded_bytes);
+  add_number_pair(object, "stall_seconds", before->stall_seconds, after->stall_seconds);
+}
+
 static void add_cost(const RematJob *job, cJSON *object) {
   const rh_cost *before = &job->before.cost, *after = &job->after.cost;
   add_pair(object, "instructions", (int64_t)job->before.info.num_instructions,
@@ -85,6 +94,7 @@ static void add_cost(const RematJob *job, cJSON *object) {
   add_number_pair(object, "bytes_accessed_weighted", before->bytes_accessed_weighted,
                   after->bytes_accessed_weighted);
   add_number_pair(object, "seconds", before->seconds, after->seconds);
+  add_link(object, before, after);
   cJSON_AddNumberToObject(object, "overhead", job_overhead(job));
 }
 

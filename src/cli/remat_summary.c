@@ -96,8 +96,16 @@ static void print_table(const RematJob *job, FILE *out) {
                    out);
   print_number_row("bytes accessed", before->cost.bytes_accessed_weighted,
                    after->cost.bytes_accessed_weighted, text_of_rate, out);
+  if (before->cost.offloaded_bytes > 0 || after->cost.offloaded_bytes > 0) {
+    print_number_row("offloaded", before->cost.offloaded_bytes, after->cost.offloaded_bytes,
+                     text_of_rate, out);
+  }
   print_number_row("modelled time", before->cost.seconds, after->cost.seconds, text_of_seconds,
                    out);
+  if (before->cost.stall_seconds > 0 || after->cost.stall_seconds > 0) {
+    print_number_row("  for the link", before->cost.stall_seconds, after->cost.stall_seconds,
+                     text_of_seconds, out);
+  }
 }
 
 static void print_bound(const RematJob *job, FILE *out) {

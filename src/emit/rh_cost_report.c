@@ -210,10 +210,12 @@ static void lay_out(Builder *builder) {
 
 /* ---- all together ---- */
 
-static void explain(const Module *module, const DeviceProfile *profile, int64_t default_trip_count,
-                    rh_cost_report *report, Arena *out, Arena *scratch) {
+static void explain(const rh_module *handle, const DeviceProfile *profile,
+                    int64_t default_trip_count, rh_cost_report *report, Arena *out,
+                    Arena *scratch) {
+  const Module *module = handle->module;
   Arena *inner = arena_new(arena_options(scratch));
-  CostTable table = cost_analyze(module, scratch, inner);
+  CostTable table = cost_table_of(handle, profile, default_trip_count, scratch, inner);
   ValueAnalysis values = value_analysis_build(module, scratch, inner);
   Builder builder = {.module = module,
                      .profile = profile,
@@ -243,7 +245,7 @@ rh_status rh_cost_report_make(const rh_module *module, const rh_profile *profile
   Arena *scratch = arena_new(arena_options(module->arena));
   Handle *handle = arena_zalloc(arena, sizeof *handle);
   handle->arena = arena;
-  explain(module->module, profile_of(profile), default_trip_count, &handle->report, arena, scratch);
+  explain(module, profile_of(profile), default_trip_count, &handle->report, arena, scratch);
   arena_free(scratch);
   *report = &handle->report;
   return RH_OK;

@@ -13,6 +13,11 @@ rh_status find_model(const rh_module *module, const char *name, const MemoryMode
 /* The device of a profile. */
 const DeviceProfile *profile_of(const rh_profile *profile);
 
+/* The costs of a module; where it has an order and there is a profile, with what copies from and to
+ * the host hold up. */
+CostTable cost_table_of(const rh_module *module, const DeviceProfile *profile,
+                        int64_t default_trip_count, Arena *out, Arena *scratch);
+
 /* What rh_measure_cost() tells, from a table that is there. `profile` may be NULL. */
 rh_cost cost_figures(const Module *module, const CostTable *table, const DeviceProfile *profile,
                      int64_t default_trip_count, Arena *scratch);

@@ -1,6 +1,7 @@
 /* The public functions that measure: memory, what lives at the peak, cost. */
 #include "analysis/cost.h"
 #include "analysis/guess_target.h"
+#include "analysis/link.h"
 #include "analysis/packing.h"
 #include "ir/diag.h"
 #include "ir/handle.h"
@@ -174,17 +175,35 @@ void rh_profile_set_host_link(rh_profile *profile, double to_host, double to_dev
   if (to_device > 0) profile->profile.host_to_device = to_device;
 }
 
+CostTable cost_table_of(const rh_module *module, const DeviceProfile *profile,
+                        int64_t default_trip_count, Arena *out, Arena *scratch) {
+  CostTable table = cost_analyze(module->module, out, scratch);
+  if (profile && module->has_schedule) {
+    table.link_seconds = link_seconds(module->module, &module->schedule, &table, profile,
+                                      default_trip_count, out, scratch);
+  }
+  return table;
+}
+
 rh_cost cost_figures(const Module *module, const CostTable *table, const DeviceProfile *profile,
                      int64_t default_trip_count, Arena *scratch) {
   Cost total = cost_total(module, table);
   WeightedCost weighted = cost_total_weighted(module, table, profile, default_trip_count, scratch);
+  ArenaMark mark = arena_mark(scratch);
+  Arena *inner = arena_new(arena_options(scratch));
+  const double *runs = cost_runs(module, table, profile, default_trip_count, inner, scratch);
+  LinkUse use = link_use(module, table, runs);
+  arena_free(inner);
+  arena_reset(scratch, mark);
   return (rh_cost){.flops = total.flops,
                    .transcendentals = total.transcendentals,
                    .bytes_accessed = total.bytes,
                    .flops_weighted = weighted.flops,
                    .transcendentals_weighted = weighted.transcendentals,
                    .bytes_accessed_weighted = weighted.bytes,
-                   .seconds = weighted.seconds};
+                   .offloaded_bytes = use.to_host_bytes,
+                   .seconds = weighted.seconds,
+                   .stall_seconds = use.stall_seconds};
 }
 
 rh_status rh_measure_cost(const rh_module *module, const rh_profile *profile,
@@ -193,9 +212,9 @@ rh_status rh_measure_cost(const rh_module *module, const rh_profile *profile,
   if (status != RH_OK) return status;
   Arena *arena = arena_new(arena_options(module->arena));
   Arena *scratch = arena_new(arena_options(module->arena));
-  CostTable table = cost_analyze(module->module, arena, scratch);
-  *cost = cost_figures(module->module, &table, profile ? &profile->profile : NULL,
-                       default_trip_count, scratch);
+  const DeviceProfile *device = profile ? &profile->profile : NULL;
+  CostTable table = cost_table_of(module, device, default_trip_count, arena, scratch);
+  *cost = cost_figures(module->module, &table, device, default_trip_count, scratch);
   arena_free(scratch);
   arena_free(arena);
   return RH_OK;

@@ -316,6 +316,14 @@ class Options(RecomputeTest):
                 self.assertEqual(self.read("out.hlo").count(" copy-start("), 2 * copies)
                 self.expect(0, "check", "--strict", "out.hlo")
                 self.expect(0, "verify", "input.hlo", "out.hlo")
+        self.run_tool(*args[:-1], "away.hlo", "--algorithm=offload", "-m21KiB")
+        link = ("offloaded_bytes_after", "seconds_after", "stall_seconds_after")
+        for way_back, figures in (("4KiB", (4096, 4, 0)), ("2KiB", (4096, 5, 1))):
+            slow = ["--device=device.json", f"--offload-to-device={way_back}"]
+            away = self.json("away.hlo", *NONE, *slow)
+            for key, figure in zip(link, figures):
+                self.assertAlmostEqual(away[key], figure, places=6)
+        self.assertNotIn("stall_seconds_after", self.json("input.hlo", *NONE))
         self.expect(2, "input.hlo", "--offload-to-host=fast")
         self.expect(2, "input.hlo", "--remat-mode=offload,away")
 

@@ -331,6 +331,14 @@ START_TEST(cost_is_measured) {
   ck_assert_int_eq(rh_measure_cost(module, profile, 1, &cost, NULL), RH_OK);
   /* The sum is held up by its 120 bytes, the exponential by its 10 transcendentals. */
   ck_assert_double_eq_tol(cost.seconds, 3 + 5, 1e-9);
+  ck_assert_double_eq(cost.stall_seconds, 0);
+  rh_module *away =
+      parse("ENTRY e { p = f32[10] parameter(0)\n ROOT h = f32[10]{0:S(5)} copy(p) }");
+  rh_profile_set_host_link(profile, 20, 0);
+  ck_assert_int_eq(rh_measure_cost(away, profile, 1, &cost, NULL), RH_OK);
+  ck_assert_double_eq(cost.offloaded_bytes, 40);
+  ck_assert_double_eq(cost.seconds, 2);
+  rh_module_free(away);
   rh_profile_free(profile);
   rh_module_free(module);
 }

@@ -148,7 +148,7 @@ static const struct {
     {"",
      "p = f32[100] parameter(0)\n"
      "ROOT x = (f32[100]{0:S(5)}, f32[100], u32[]) copy-start(p)\n",
-     301},
+     200},
 };
 
 START_TEST(seconds_are_a_roofline) {

@@ -1,0 +1,1 @@
+cost away.hlo --device=device.json --offload-to-device=2KiB
