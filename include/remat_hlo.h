@@ -528,12 +528,18 @@ typedef struct rh_remat_options {
   const char *collection;
   const rh_profile
       *profile; /* that models time for RH_REMAT_OFFLOAD; NULL = nothing is offloaded */
+  /* Likewise, for all algorithms; NULL = nothing. What `pin` matches is left alone: its value stays
+   * in memory, as it is, until its last use. What `never` matches is not computed a second time, by
+   * itself or for something else, nor is a fusion that has it inside; it may be compressed. With a
+   * bitcast or get-tuple-element that matches, what it takes its value from is meant, too. */
+  const char *pin;
+  const char *never;
 } rh_remat_options;
 
 #define RH_REMAT_OPTIONS_INIT                                                                    \
   {                                                                                              \
     "path", "heap", RH_COUNT_TOTAL, INT64_MAX, RH_EMIT_SCHEDULED, INT64_C(1) << 20, false, 0, 1, \
-        0, RH_REMAT_RECOMPUTE, 10, RH_COPIES_AUTO, NULL, NULL                                    \
+        0, RH_REMAT_RECOMPUTE, 10, RH_COPIES_AUTO, NULL, NULL, NULL, NULL                        \
   }
 
 typedef struct rh_remat_result {

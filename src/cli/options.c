@@ -9,6 +9,7 @@ typedef enum OptionKind {
   KIND_HEADING,
   KIND_FLAG,
   KIND_TEXT,
+  KIND_LINES,  /* likewise, may be repeated: one a line */
   KIND_COUNT,  /* of at least 1 */
   KIND_STEPS,  /* likewise, larger */
   KIND_NUMBER, /* not negative */
@@ -106,11 +107,25 @@ void options_init(Options *options) {
 
 void options_free(Options *options) {
   free(options->files);
+  free(options->pin);
+  free(options->never);
   for (int i = 0; i < options->num_flag_texts; i++)
     free(options->flag_texts[i]);
 }
 
 /* ---- one option ---- */
+
+/* Appends a line to a text that is NULL at first. */
+static bool append_line(const char *line, char **text) {
+  size_t len = *text ? strlen(*text) + 1 : 0, more = strlen(line) + 1;
+  if (more == 1) return false;
+  char *longer = realloc(*text, len + more);
+  if (!longer) return false;
+  if (len) longer[len - 1] = '\n';
+  memcpy(longer + len, line, more);
+  *text = longer;
+  return true;
+}
 
 static bool parse_bool(const char *value, bool *flag) {
   if (!value || strcmp(value, "true") == 0 || strcmp(value, "1") == 0) {
@@ -210,6 +225,7 @@ static bool set_field(Options *options, const Option *option, const char *value)
   switch (option->kind) {
     case KIND_FLAG: return parse_bool(value, field);
     case KIND_TEXT: *(const char **)field = value; return *value != 0;
+    case KIND_LINES: return append_line(value, field);
     case KIND_COUNT: return parse_count(value, UINT32_MAX / 2, field);
     case KIND_STEPS: return parse_count(value, INT64_MAX, field);
     case KIND_NUMBER: return parse_number(value, field);
@@ -228,7 +244,8 @@ static const char *wanted_form(OptionKind kind) {
   switch (kind) {
     case KIND_FLAG:
     case KIND_UNFUSE_ALL: return "true or false";
-    case KIND_TEXT: return "a text that is not empty";
+    case KIND_TEXT:
+    case KIND_LINES: return "a text that is not empty";
     case KIND_COUNT:
     case KIND_STEPS: return "a whole number from 1 on";
     case KIND_NUMBER: return "a number";

@@ -33,6 +33,8 @@ typedef struct Options {
   const char *algorithm;
   int64_t small_node_bytes;
   bool remat_collectives;
+  char *pin; /* expressions, one a line; owned, NULL = none */
+  char *never;
   int copies;      /* rh_copies */
   int remat_modes; /* RH_REMAT_… */
   int64_t block_size_limit;

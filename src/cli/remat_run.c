@@ -132,5 +132,7 @@ rh_remat_options job_remat_options(const Options *options) {
   remat.block_factor = options->block_factor;
   remat.modes = (unsigned)options->remat_modes;
   remat.path_depth = (uint32_t)options->path_depth;
+  remat.pin = options->pin;
+  remat.never = options->never;
   return remat;
 }

@@ -48,6 +48,9 @@ KeepReason recompute_verdict(const Legality *legality, InstId id) {
   const Instruction *inst = inst_get(module, id);
   Opcode opcode = (Opcode)inst->opcode;
   if (id < legality->num_kept && legality->is_kept[id]) return KEEP_OVERWRITTEN;
+  KeepReason asked =
+      legality->asked && id < legality->num_kept ? (KeepReason)legality->asked[id] : KEEP_NONE;
+  if (asked == KEEP_PINNED) return KEEP_PINNED;
   if (is_async(opcode)) return KEEP_ASYNC;
   if (is_identity_copy(module, id)) return KEEP_COPY;
   if (opcode_info(opcode)->flags & OPF_COLLECTIVE || opcode == OPCODE_COLLECTIVE_PERMUTE) {
@@ -71,5 +74,5 @@ KeepReason recompute_verdict(const Legality *legality, InstId id) {
       shape_get(&module->shapes, inst->shape)->bytes <= legality->small_node_bytes) {
     return KEEP_SMALL;
   }
-  return KEEP_NONE;
+  return asked;
 }

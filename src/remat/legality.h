@@ -21,11 +21,18 @@ typedef struct Legality {
   int64_t small_node_bytes; /* results of at most this many bytes are kept; 0 = none */
   const bool *is_kept;      /* by InstId, for the first `num_kept`: see remat/safe_reads.h */
   uint32_t num_kept;
+  const uint8_t *asked; /* by InstId likewise: see remat/steering.h; NULL = for nothing */
 } Legality;
 
 /* What speaks against a clone whatever the schedule is; KEEP_NONE when nothing does. Computed the
  * way of IsRematerializable (xla/hlo/transforms/simplifiers/hlo_rematerialization.cc), except that
- * asynchronous operations are kept: a second start needs a second done. */
+ * asynchronous operations are kept: a second start needs a second done. KEEP_NEVER only when
+ * nothing else does. */
 KeepReason recompute_verdict(const Legality *legality, InstId id);
+
+/* Whether it may be kept in another form instead. */
+static inline bool compress_is_legal(KeepReason verdict) {
+  return verdict == KEEP_NONE || verdict == KEEP_NEVER;
+}
 
 #endif

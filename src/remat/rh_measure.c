@@ -9,6 +9,7 @@
 #include "remat/lower_bound.h"
 #include "remat/measure.h"
 #include "remat/names.h"
+#include "remat/steering.h"
 
 struct rh_profile {
   DeviceProfile profile;
@@ -30,12 +31,16 @@ static Legality legality_of(const rh_module *module, const rh_remat_options *opt
                        .effects = side_effects_build(module->module, arena, scratch),
                        .allow_collectives = options && options->remat_collectives,
                        .small_node_bytes = options ? options->small_node_bytes : 0};
-  if (!module->marks) return legality;
   bool *is_kept = arena_zarray(arena, bool, module->module->insts.len);
-  for (InstId id = 0; id < module->module->insts.len; id++)
+  for (InstId id = 0; module->marks && id < module->module->insts.len; id++)
     is_kept[id] = module->marks[id].is_kept;
   legality.is_kept = is_kept;
   legality.num_kept = module->module->insts.len;
+  /* What is no expression rh_remat has refused. */
+  if (options && steering_find(module->module, options->pin, options->never, &legality.asked, NULL,
+                               arena, scratch) != RH_OK) {
+    legality.asked = NULL;
+  }
   return legality;
 }
 

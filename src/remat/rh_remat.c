@@ -10,6 +10,7 @@
 #include "remat/names.h"
 #include "remat/protect.h"
 #include "remat/safe_reads.h"
+#include "remat/steering.h"
 #include "remat/verify.h"
 #include "text/parse.h"
 #include "text/print.h"
@@ -41,7 +42,8 @@ typedef struct Run {
   RematStats stats;
   rh_copies copies;
   Collection collection;
-  bool *is_kept; /* by InstId of the input: remat/safe_reads.h */
+  bool *is_kept;        /* by InstId of the input: remat/safe_reads.h */
+  const uint8_t *asked; /* likewise: remat/steering.h */
   Arena *arena, *scratch;
   rh_diags *diags;
 } Run;
@@ -115,7 +117,8 @@ static void run_algorithm(Run *run) {
                        .allow_collectives = run->limits.allow_collectives,
                        .small_node_bytes = run->limits.small_node_bytes,
                        .is_kept = run->is_kept,
-                       .num_kept = run->input->module->insts.len};
+                       .num_kept = run->input->module->insts.len,
+                       .asked = run->asked};
   CostTable costs = cost_analyze(module, run->arena, run->scratch);
   RematJob job = {.rewrite = &run->rewrite,
                   .schedule = &run->schedule,
@@ -369,6 +372,10 @@ rh_status rh_remat(const rh_module *module, const rh_remat_options *options, rh_
   if (is_limited(&run)) run.before = measure(&run, run.model, module->module, &module->schedule);
   run.is_kept = arena_zarray(run.arena, bool, module->module->insts.len);
   status = collection_parse(options->collection, &run.collection, diags, run.arena);
+  if (status == RH_OK) {
+    status = steering_find(module->module, options->pin, options->never, &run.asked, diags,
+                           run.arena, run.scratch);
+  }
   if (status == RH_OK) status = run_guides(&run, result, &info);
   bool is_worse = is_limited(&run) && info.counted_bytes > counted_of(&run, &run.before);
   if (status == RH_OK && is_worse) { /* a greedy choice can make it so */

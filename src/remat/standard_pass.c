@@ -5,7 +5,7 @@ enum { MAX_CALL_DEPTH = 200 };
 
 /* ---- what may be taken ---- */
 
-enum { UNKNOWN, DENIED, ALLOWED };
+enum { UNKNOWN, DENIED, ONLY_COMPRESSED, ALLOWED };
 
 static uint8_t *verdict_of(Standard *standard, InstId id) {
   if (id >= standard->verdict.len) {
@@ -15,12 +15,21 @@ static uint8_t *verdict_of(Standard *standard, InstId id) {
   return &standard->verdict.data[id];
 }
 
-bool standard_may_take(Standard *standard, InstId id) {
+static uint8_t known_verdict(Standard *standard, InstId id) {
   uint8_t *verdict = verdict_of(standard, id);
   if (*verdict == UNKNOWN) {
-    *verdict = recompute_verdict(standard->job->legality, id) == KEEP_NONE ? ALLOWED : DENIED;
+    KeepReason reason = recompute_verdict(standard->job->legality, id);
+    *verdict = reason == KEEP_NONE ? ALLOWED : compress_is_legal(reason) ? ONLY_COMPRESSED : DENIED;
   }
-  return *verdict == ALLOWED;
+  return *verdict;
+}
+
+bool standard_may_take(Standard *standard, InstId id) {
+  return known_verdict(standard, id) == ALLOWED;
+}
+
+bool standard_may_compress(Standard *standard, InstId id) {
+  return known_verdict(standard, id) >= ONLY_COMPRESSED;
 }
 
 void standard_deny(Standard *standard, InstId id) {

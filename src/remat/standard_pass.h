@@ -26,7 +26,7 @@ struct Standard {
   double *seconds;      /* by InstId: modelled, of what there was at the beginning; NULL = nothing
                            is offloaded */
   uint32_t num_timed;   /* instructions with a time */
-  VEC(uint8_t) verdict; /* by InstId: 0 = not known, 1 = no, 2 = may be rematerialized */
+  VEC(uint8_t) verdict; /* by InstId, as standard_pass.c has them */
   RematStats *stats;
   Arena *out, *scratch;
 };
@@ -82,7 +82,9 @@ static inline bool inst_is_unread(const Module *module, InstId id) {
   return inst_get(module, id)->users.len == 0 && !inst_is_root(module, id);
 }
 
+/* Whether it may be recomputed; whether it may be compressed. */
 bool standard_may_take(Standard *standard, InstId id);
+bool standard_may_compress(Standard *standard, InstId id);
 
 /* It is not rematerialized from here on. */
 void standard_deny(Standard *standard, InstId id);

@@ -87,15 +87,16 @@ Block standard_pick(Pass *pass, uint32_t min_size, uint32_t max_size, Arena *out
     if (inst_is_unread(pass->tracker.module, start)) continue;
     uint32_t len = initial_block(pass, start, min_size, block);
     if (len < min_size) break; /* XLA's: also those behind the gap are not looked at */
-    if (!may_take_all(pass, block, len)) continue;
-    if (modes & RH_REMAT_COMPRESS && len == 1) {
+    bool may_go = len == 1 && standard_may_compress(pass->standard, start);
+    if (modes & RH_REMAT_COMPRESS && may_go) {
       int64_t cost = cost_of_bytes(pass, compress_bytes_reduced(pass, start));
       consider(&choice, cost, STRATEGY_COMPRESS, block, len);
     }
-    if (pass->standard->seconds && len == 1) {
+    if (pass->standard->seconds && may_go) {
       int64_t cost = cost_of_bytes(pass, offload_bytes_reduced(pass, start));
       consider(&choice, cost, STRATEGY_OFFLOAD, block, len);
     }
+    if (!may_take_all(pass, block, len)) continue;
     while (modes & RH_REMAT_RECOMPUTE && len <= max_size) {
       consider(&choice, recompute_cost(pass, block, len), STRATEGY_RECOMPUTE, block, len);
       InstId next = item_get(&pass->list, block[len - 1])->next;

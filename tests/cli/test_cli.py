@@ -220,6 +220,24 @@ class Options(RecomputeTest):
                 self.assertEqual(run.code, code, run)
                 self.assertIn(message, run.err)
 
+    def test_pin_and_never(self):
+        limit = ("--mem-limit=min", "--algorithm=standard")
+        free = self.summary(*MODEL, *limit)
+        self.assertGreater(free["rematerialized"], 0)
+        for option, reason in (("--pin", "pinned"), ("--never", "never")):
+            with self.subTest(option):
+                held = self.summary(*MODEL, *limit, f"{option}=nobody", f"{option}=.")
+                self.assertEqual(held["rematerialized"], 0)
+                self.assertGreater(held["peak_after_bytes"], free["peak_after_bytes"])
+                reasons = {buffer["reason"] for buffer in held["blocking"]["live"]}
+                self.assertIn(reason, reasons)
+                run = self.run_tool("input.hlo", *limit, f"{option}=(")
+                self.assertEqual(run.code, 2, run)
+                self.assertIn("the regular expression '('", run.err)
+                run = self.run_tool("input.hlo", *limit, f"{option}=nobody")
+                self.assertIn("warning: nothing in the module matches", run.err)
+                self.expect(2, "input.hlo", f"{option}=")
+
     def test_small_node_limit(self):
         args = [
             "--scheduler=input",

@@ -1,8 +1,9 @@
 /* Every algorithm under every memory model and several limits: what comes out is equivalent, by the
  * verifier and by running it; its peak is the one that is claimed and not above the input's; the
  * status says whether the budget is met; side effects happen as before; twice the same gives the
- * same bytes. */
+ * same bytes; what is pinned, or never to be recomputed, is not. */
 #include <inttypes.h>
+#include <regex.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -75,6 +76,38 @@ static void check_twice_the_same(const rh_module *scheduled, const rh_remat_opti
   rh_module_free(again);
 }
 
+static bool has_match(const char *expression, const char *name) {
+  regex_t compiled;
+  ck_assert_int_eq(regcomp(&compiled, expression, REG_EXTENDED | REG_NOSUB), 0);
+  bool is_match = regexec(&compiled, name, 0, NULL, 0) == 0;
+  regfree(&compiled);
+  return is_match;
+}
+
+/* Clones are marked with what they were made from; compressed values have it in their names. */
+static void check_obeys(const rh_module *result, const rh_remat_options *options, const char *what,
+                        const Sample *sample) {
+  const Module *module = result->module;
+  for (InstId id = 0; result->marks && id < module->insts.len; id++) {
+    RematMark mark = result->marks[id];
+    char name[200];
+    if (mark.kind == REMAT_KIND_CLONE || mark.kind == REMAT_KIND_MOVED) {
+      snprintf(name, sizeof name, "%.*s", (int)mark.original.len, mark.original.data);
+      bool is_forbidden = (options->pin && has_match(options->pin, name)) ||
+                          (options->never && has_match(options->never, name));
+      ck_assert_msg(!is_forbidden, "%s: '%s' is recomputed\n%s", what, name, sample_shown(sample));
+    } else if (mark.kind == REMAT_KIND_HELPER && options->pin) {
+      Str full = inst_name(module, id);
+      snprintf(name, sizeof name, "%.*s", (int)full.len, full.data);
+      char *suffix = strstr(name, ".remat_compressed");
+      if (!suffix) continue;
+      *suffix = 0;
+      ck_assert_msg(!has_match(options->pin, name), "%s: '%s' is compressed\n%s", what, name,
+                    sample_shown(sample));
+    }
+  }
+}
+
 static void check_remat(const Sample *sample, const rh_module *scheduled, Outcome outcome,
                         const rh_remat_options *options) {
   char what[160];
@@ -96,6 +129,7 @@ static void check_remat(const Sample *sample, const rh_module *scheduled, Outcom
   int64_t before = bytes_before(scheduled, options, target_of(sample));
   ck_assert_msg(info.counted_bytes <= before, "%s: %" PRId64 " bytes, more than %" PRId64 "\n%s",
                 what, info.counted_bytes, before, sample_shown(sample));
+  check_obeys(result, options, what, sample);
   Text text = print_text(result);
   if (!is_unscheduled) {
     rh_module *fresh = take_as_scheduled(text, target_of(sample), what);
@@ -122,6 +156,8 @@ static rh_remat_options random_options(uint64_t *state) {
   options.path_depth = random_below(state, 12);
   static const char *const collections[] = {NULL, "[02468]$", "."};
   options.collection = collections[random_below(state, 3)];
+  options.pin = random_below(state, 3) ? NULL : "[37]$";
+  options.never = random_below(state, 3) ? NULL : "[48]$";
   unsigned all_modes = RH_REMAT_RECOMPUTE | RH_REMAT_COMPRESS | RH_REMAT_OFFLOAD;
   options.modes = 1 + random_below(state, all_modes);
   return options;
