@@ -526,20 +526,21 @@ typedef struct rh_remat_options {
   /* of `checkpoint=collection`: POSIX extended expressions, one a line; kept is what has a match of
    * one in its name, its op_name or its `source_file:line`; NULL = nothing is kept for its name */
   const char *collection;
-  const rh_profile
-      *profile; /* that models time for RH_REMAT_OFFLOAD; NULL = nothing is offloaded */
   /* Likewise, for all algorithms; NULL = nothing. What `pin` matches is left alone: its value stays
    * in memory, as it is, until its last use. What `never` matches is not computed a second time, by
    * itself or for something else, nor is a fusion that has it inside; it may be compressed. With a
    * bitcast or get-tuple-element that matches, what it takes its value from is meant, too. */
   const char *pin;
   const char *never;
+  const rh_profile
+      *profile;   /* that models time for RH_REMAT_OFFLOAD; NULL = nothing is offloaded */
+  bool keep_plan; /* so that rh_emit_plan can tell what was done */
 } rh_remat_options;
 
 #define RH_REMAT_OPTIONS_INIT                                                                    \
   {                                                                                              \
     "path", "heap", RH_COUNT_TOTAL, INT64_MAX, RH_EMIT_SCHEDULED, INT64_C(1) << 20, false, 0, 1, \
-        0, RH_REMAT_RECOMPUTE, 10, RH_COPIES_AUTO, NULL, NULL, NULL, NULL                        \
+        0, RH_REMAT_RECOMPUTE, 10, RH_COPIES_AUTO, NULL, NULL, NULL, NULL, false                 \
   }
 
 typedef struct rh_remat_result {
@@ -555,6 +556,37 @@ typedef struct rh_remat_result {
  * `*result` is then the best that was found. `result_info` may be NULL. */
 RH_API rh_status rh_remat(const rh_module *module, const rh_remat_options *options,
                           rh_module **result, rh_remat_result *result_info, rh_diags *diags);
+
+/* What was done to a module, step by step, as JSON that a person can edit; the manual page
+ * documents its keys. */
+typedef struct rh_plan rh_plan;
+
+/* Reads a plan; the text need not stay. RH_ERR_INPUT when it is none, with the place. */
+RH_API rh_status rh_plan_parse(const char *json, size_t length, rh_plan **plan, rh_diags *diags);
+RH_API void rh_plan_free(rh_plan *plan);
+
+/* How the module that it is applied to is to be scheduled, and for which of RH_TARGETS. They live
+ * as long as the plan. */
+RH_API rh_schedule_options rh_plan_preparation(const rh_plan *plan);
+RH_API const char *rh_plan_target(const rh_plan *plan);
+
+/* Does to a scheduled module what a plan says: the very same as rh_remat did, if the plan is that
+ * of its result, and the module, its preparation and `emit` are the same. What is dead then is
+ * dropped; `algorithm`, `collection` and `small_node_bytes` do not matter. The result is verified
+ * as that of rh_remat, and RH_NO means the same. RH_ERR_INPUT when the plan cannot be done: it
+ * names what is not there, computes again what may not be, or has something run before what it
+ * reads. The places of diagnostics are in the plan's text. A plan for another module or order is a
+ * warning. */
+RH_API rh_status rh_apply_plan(const rh_module *module, const rh_plan *plan,
+                               const rh_remat_options *options, rh_module **result,
+                               rh_remat_result *result_info, rh_diags *diags);
+
+/* Writes the plan of a result of rh_remat or rh_apply_plan whose options had `keep_plan`.
+ * `profile`, which may be NULL, gives the seconds that steps take, `default_trip_count` is as for
+ * rh_measure_cost. RH_ERR_USAGE when there is no plan, RH_ERR_SYSTEM when `write` failed. */
+RH_API rh_status rh_emit_plan(const rh_module *result, const rh_profile *profile,
+                              int64_t default_trip_count, rh_write_fn write, void *context,
+                              rh_diags *diags);
 
 typedef struct rh_verify_options {
   rh_copies copies;     /* whether XLA's copies are in `before` */

@@ -80,7 +80,7 @@ static rh_status check_dot_filter(const Options *options) {
 }
 
 static rh_status check_outputs(const Options *options) {
-  const char *others[] = {options->output, options->json, options->dump_memlog};
+  const char *others[] = {options->output, options->json, options->dump_memlog, options->save_plan};
   rh_status status = pictures_check(options, others, sizeof others / sizeof *others);
   if (status != RH_OK) return status;
 #ifndef REMAT_HLO_DOT
@@ -88,6 +88,10 @@ static rh_status check_outputs(const Options *options) {
 #endif
   if (options->dump_dot && check_dot_filter(options) != RH_OK) return RH_ERR_USAGE;
   if (options->num_files == 1) return RH_OK;
+  if (options->apply_plan) return fail_usage("--apply-plan: a plan is for one module");
+  if (options->save_plan && !path_is_directory(options->save_plan)) {
+    return fail_usage("several files need a folder for their plans: --save-plan=FOLDER/");
+  }
   if (options->output && !path_is_directory(options->output)) {
     return fail_usage("several files need a folder to be written to: -o FOLDER/");
   }
@@ -135,14 +139,18 @@ static rh_status close_json(JsonOutput *json, bool keep) {
 }
 
 static rh_status run_file(const Options *options, const rh_remat_options *remat, const char *path,
-                          const rh_profile *profile, JsonOutput *json) {
-  RematJob job = {
-      .options = options, .profile = profile, .remat = *remat, .start_seconds = seconds_now()};
+                          const rh_profile *profile, const PlanFile *plan, JsonOutput *json) {
+  RematJob job = {.options = options,
+                  .profile = profile,
+                  .plan = plan->plan ? plan : NULL,
+                  .remat = *remat,
+                  .start_seconds = seconds_now()};
   rh_status status = run_job(&job, path);
   if (status == RH_OK && !job.is_met) status = RH_NO;
   if (status <= RH_NO) {
     bool is_taken = output_is_stdout(options->output) || output_is_stdout(options->json) ||
-                    output_is_stdout(options->dump_memlog) || pictures_take_stdout(options);
+                    output_is_stdout(options->dump_memlog) ||
+                    output_is_stdout(options->save_plan) || pictures_take_stdout(options);
     rh_status written = write_json(json, &job);
     if (written != RH_OK) status = written;
     if (!options->quiet) job_print_summary(&job, is_taken ? stderr : stdout);
@@ -153,12 +161,12 @@ static rh_status run_file(const Options *options, const rh_remat_options *remat,
 
 /* The gravest of all: a file that cannot be read does not keep the others from being done. */
 static rh_status run_files(const Options *options, const rh_remat_options *remat,
-                           const rh_profile *profile) {
+                           const rh_profile *profile, const PlanFile *plan) {
   JsonOutput json;
   rh_status worst = open_json(options, &json);
   if (worst != RH_OK) return worst;
   for (size_t i = 0; i < options->num_files; i++) {
-    rh_status status = run_file(options, remat, options->files[i], profile, &json);
+    rh_status status = run_file(options, remat, options->files[i], profile, plan, &json);
     if (status > worst) worst = status;
     if (status == RH_ERR_USAGE) break;
   }
@@ -166,19 +174,23 @@ static rh_status run_files(const Options *options, const rh_remat_options *remat
   return closed > worst ? closed : worst;
 }
 
-rh_status cmd_remat(const Options *options) {
+rh_status cmd_remat(const Options *given) {
   rh_profile *profile = NULL;
   Algorithm algorithm = {0};
-  rh_status status = check_outputs(options);
-  MessageForm form = (MessageForm)options->diagnostics;
-  if (status == RH_OK) status = algorithm_read(options->algorithm, form, &algorithm);
-  if (status == RH_OK) status = device_load(options, &profile);
+  Options options = *given; /* a plan has a say in them */
+  PlanFile plan = {0};
+  rh_status status = check_outputs(&options);
+  MessageForm form = (MessageForm)options.diagnostics;
+  if (status == RH_OK) status = algorithm_read(options.algorithm, form, &algorithm);
+  if (status == RH_OK) status = device_load(&options, &profile);
+  if (status == RH_OK) status = plan_file_read(&options, &plan);
   if (status == RH_OK) {
-    rh_remat_options remat = job_remat_options(options);
-    remat.algorithm = algorithm.name;
+    rh_remat_options remat = job_remat_options(&options);
+    remat.algorithm = plan.plan ? "plan" : algorithm.name;
     remat.collection = algorithm.collection;
-    status = run_files(options, &remat, profile);
+    status = run_files(&options, &remat, profile, &plan);
   }
+  plan_file_free(&plan);
   rh_profile_free(profile);
   algorithm_free(&algorithm);
   return status;

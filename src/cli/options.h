@@ -35,6 +35,8 @@ typedef struct Options {
   bool remat_collectives;
   char *pin; /* expressions, one a line; owned, NULL = none */
   char *never;
+  const char *save_plan;
+  const char *apply_plan;
   int copies;      /* rh_copies */
   int remat_modes; /* RH_REMAT_… */
   int64_t block_size_limit;

@@ -4,7 +4,7 @@
 
 #include "options.h"
 
-enum { MAX_OTHER_OUTPUTS = 3 };
+enum { MAX_OTHER_OUTPUTS = 4 };
 
 bool pictures_are_wanted(const Options *options);
 

@@ -3,6 +3,7 @@
 #define REMAT_HLO_CLI_REMAT_JOB_H
 
 #include "load.h"
+#include "plan_file.h"
 
 /* A module, measured. */
 typedef struct Figures {
@@ -30,6 +31,7 @@ typedef enum Phase {
 typedef struct RematJob {
   const Options *options;
   const rh_profile *profile;
+  const PlanFile *plan; /* NULL = an algorithm decides */
   Loaded loaded;
   rh_module *baseline;  /* in the order that it would run in without us */
   rh_module *scheduled; /* in the order that the options ask for; may be the baseline */
@@ -41,7 +43,7 @@ typedef struct RematJob {
   rh_remat_result outcome;
   bool is_met;       /* always, when the limit is `min` or none */
   LiveList blocking; /* what lives at the peak, when the limit is `min` or not met */
-  char *written[5 + RH_NUM_PICTURE_FORMATS]; /* paths, owned */
+  char *written[6 + RH_NUM_PICTURE_FORMATS]; /* paths, owned */
   int num_written;
   double phase_seconds[NUM_PHASES];
   double start_seconds;

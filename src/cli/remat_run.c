@@ -101,7 +101,9 @@ rh_status job_rematerialize(RematJob *job) {
   job->remat.limit_bytes = job_limit(job);
   job->remat.profile = job->profile;
   rh_status status =
-      rh_remat(job->scheduled, &job->remat, &job->result, &job->outcome, job->loaded.diags);
+      job->plan
+          ? plan_file_apply(job->plan, job->scheduled, &job->remat, &job->result, &job->outcome)
+          : rh_remat(job->scheduled, &job->remat, &job->result, &job->outcome, job->loaded.diags);
   job->is_met = status == RH_OK || job->options->limit.kind == BUDGET_MIN;
   job->phase_seconds[PHASE_REMAT] = seconds_now() - start - job->outcome.verify_seconds;
   job->phase_seconds[PHASE_VERIFY] = job->outcome.verify_seconds;
@@ -132,6 +134,7 @@ rh_remat_options job_remat_options(const Options *options) {
   remat.block_factor = options->block_factor;
   remat.modes = (unsigned)options->remat_modes;
   remat.path_depth = (uint32_t)options->path_depth;
+  remat.keep_plan = options->save_plan != NULL;
   remat.pin = options->pin;
   remat.never = options->never;
   return remat;

@@ -118,6 +118,13 @@ static void print_bound(const RematJob *job, FILE *out) {
 }
 
 static void print_verdict(const RematJob *job, FILE *out) {
+  if (!job_has_limit(job) && job->plan) {
+    char steps[RH_FORMAT_CHARS];
+    rh_format_count(job->after.info.num_rematerialized, steps);
+    fprintf(out, "  no --mem-limit: what %s says was done; rematerialized: %s\n",
+            job->plan->input.path, steps);
+    return;
+  }
   if (!job_has_limit(job)) {
     fputs("  no --mem-limit: nothing was rematerialized\n", out);
     return;

@@ -79,6 +79,18 @@ static rh_status write_memlog(RematJob *job) {
                                &output, job->loaded.diags));
 }
 
+static rh_status write_plan(RematJob *job) {
+  char *name = path_for_module("plan", job->before.info.name, "json");
+  char *path = name ? place_of(job->options->save_plan, name) : NULL;
+  free(name);
+  Output output;
+  if (!path || output_open(path, job->options, &output) != RH_OK)
+    return note_written(job, path, RH_ERR_SYSTEM);
+  return finish(job, &output, path,
+                rh_emit_plan(job->result, job->profile, job->options->trip_count, output_write,
+                             &output, job->loaded.diags));
+}
+
 static rh_status write_picture(RematJob *job, const rh_picture *picture, rh_picture_format format) {
   const char *wanted = job->options->pictures[format];
   if (!wanted) return RH_OK;
@@ -95,7 +107,7 @@ static rh_status write_picture(RematJob *job, const rh_picture *picture, rh_pict
 /* Before and after where there is a difference. */
 static rh_status write_pictures(RematJob *job) {
   rh_picture picture = RH_PICTURE_INIT;
-  bool has_two = job_has_limit(job) || job->baseline != job->scheduled;
+  bool has_two = job_has_limit(job) || job->plan || job->baseline != job->scheduled;
   if (job_has_limit(job) && job->options->limit.kind != BUDGET_MIN) {
     picture.limit_bytes = job->remat.limit_bytes;
   }
@@ -113,6 +125,7 @@ rh_status job_write(RematJob *job) {
   if (job->options->output) status = write_hlo(job);
   if (status == RH_OK && job->options->dump_dot) status = write_dots(job);
   if (status == RH_OK && job->options->dump_memlog) status = write_memlog(job);
+  if (status == RH_OK && job->options->save_plan) status = write_plan(job);
   if (status == RH_OK && pictures_are_wanted(job->options)) status = write_pictures(job);
   return status;
 }

@@ -14,6 +14,7 @@ rh_module *handle_new(Module *module) {
 void rh_module_free(rh_module *handle) {
   if (!handle) return;
   module_free(handle->module);
+  if (handle->plan_arena) arena_free(handle->plan_arena);
   arena_free(handle->arena);
 }
 

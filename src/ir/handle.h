@@ -16,6 +16,9 @@ struct rh_module {
   const char *scheduler;  /* NULL = none ran */
   const RematMark *marks; /* by InstId, NULL = nothing was rematerialized */
   uint64_t num_rematerialized;
+  rh_schedule_options preparation; /* how the order was made; no scheduler = not by rh_schedule */
+  const struct Plan *plan;         /* of what rh_remat did, NULL = nobody asked for it */
+  Arena *plan_arena;               /* that it lies in */
 };
 
 /* A handle for a module, which it takes over. */

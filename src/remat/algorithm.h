@@ -23,6 +23,9 @@ typedef struct RematOptions {
   uint32_t path_depth; /* longest chain that is recomputed for one value */
   /* checkpoint=collection */
   const struct Collection *collection; /* NULL = nothing is asked to be kept */
+  /* what a plan says (remat/plan.h) */
+  const struct Plan *plan;
+  rh_diags *diags;
 } RematOptions;
 
 /* What an algorithm works on. The module and the schedule change together. */
@@ -37,6 +40,7 @@ typedef struct RematJob {
 typedef struct RematStats {
   int64_t xla_reported_after_bytes; /* the peak as XLA's pass has it; -1 where there is none */
   uint64_t num_steps; /* decisions taken; 0 = nothing is recomputed, in the same order */
+  rh_status status;   /* RH_OK but for plans */
 } RematStats;
 
 /* requires: the schedule is valid for the module. updates: both. breaks: every analysis. The budget

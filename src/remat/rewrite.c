@@ -64,11 +64,9 @@ void rewrite_set_tuple_index(Rewrite *rewrite, InstId gte, int64_t index) {
   rename_compact(rewrite, gte);
 }
 
-/* Gives a get-tuple-element written `x#1` a name and a line of its own. */
-static void write_out(Rewrite *rewrite, InstId id) {
+void rewrite_write_out(Rewrite *rewrite, InstId id, Str name) {
   Module *module = rewrite->module;
   Instruction *inst = inst_get(module, id);
-  Str name = name_unique(&rewrite->inst_names, STR("get-tuple-element"));
   inst->name = name.data;
   inst->name_len = name.len;
   inst->flags = (uint16_t)((inst->flags & ~(unsigned)INST_COMPACT_GTE) | INST_CHANGED);
@@ -77,6 +75,10 @@ static void write_out(Rewrite *rewrite, InstId id) {
     inst_get(module, user)->flags |= INST_CHANGED;
     rename_compact(rewrite, user);
   }
+}
+
+static void write_out(Rewrite *rewrite, InstId id) {
+  rewrite_write_out(rewrite, id, name_unique(&rewrite->inst_names, STR("get-tuple-element")));
 }
 
 /* Among the users of a tuple: `x#1` stands for one get-tuple-element only. */

@@ -74,6 +74,10 @@ void rewrite_set_operand(Rewrite *rewrite, InstId user, uint32_t index, InstId o
 /* Makes a get-tuple-element take another element; its own shape stays. */
 void rewrite_set_tuple_index(Rewrite *rewrite, InstId gte, int64_t index);
 
+/* Gives a get-tuple-element written `x#1` a line of its own; the name must be free and stay valid.
+ */
+void rewrite_write_out(Rewrite *rewrite, InstId gte, Str name);
+
 /* What is written `x#1` is nobody's root or control predecessor, and there is one of it: gives a
  * line to the others, which come from inlining or shrunk fusions. To be called before the module is
  * printed. O(instructions + users). */

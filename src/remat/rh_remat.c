@@ -8,6 +8,8 @@
 #include "remat/dce.h"
 #include "remat/measure.h"
 #include "remat/names.h"
+#include "remat/plan_capture.h"
+#include "remat/plan_handle.h"
 #include "remat/protect.h"
 #include "remat/safe_reads.h"
 #include "remat/steering.h"
@@ -44,6 +46,9 @@ typedef struct Run {
   Collection collection;
   bool *is_kept;        /* by InstId of the input: remat/safe_reads.h */
   const uint8_t *asked; /* likewise: remat/steering.h */
+  const Plan *plan;     /* that is applied; NULL = `wanted` decides */
+  Plan *kept;           /* of what was done, if that is asked for, in an arena of its own */
+  Arena *kept_arena;
   Arena *arena, *scratch;
   rh_diags *diags;
 } Run;
@@ -102,7 +107,22 @@ static void set_guide(Run *run, const MemoryModel *guide) {
                                .modes = run->wanted->modes ? run->wanted->modes : options->modes,
                                .profile = options->profile ? profile_of(options->profile) : NULL,
                                .path_depth = options->path_depth,
-                               .collection = &run->collection};
+                               .collection = &run->collection,
+                               .plan = run->plan,
+                               .diags = run->diags};
+}
+
+/* A person's plan is not held to what is only for algorithms. */
+static Legality legality_of(const Run *run, const Module *module) {
+  const RematOptions *limits = &run->limits;
+  bool allows_collectives = run->plan && run->plan->allow_collectives;
+  return (Legality){.module = module,
+                    .effects = side_effects_build(module, run->arena, run->scratch),
+                    .allow_collectives = limits->allow_collectives || allows_collectives,
+                    .small_node_bytes = run->plan ? 0 : limits->small_node_bytes,
+                    .is_kept = run->is_kept,
+                    .num_kept = run->input->module->insts.len,
+                    .asked = run->asked};
 }
 
 /* Runs the algorithm on a copy of the input; the copy is in run->rewrite. */
@@ -111,14 +131,9 @@ static void run_algorithm(Run *run) {
   Module *module = run->rewrite.module;
   run->schedule = schedule_copy(&run->input->schedule, module, run->arena);
   run->stats = (RematStats){.xla_reported_after_bytes = -1};
-  if (!is_limited(run) || run->guide_bytes <= run->limits.limit_bytes) return;
-  Legality legality = {.module = module,
-                       .effects = side_effects_build(module, run->arena, run->scratch),
-                       .allow_collectives = run->limits.allow_collectives,
-                       .small_node_bytes = run->limits.small_node_bytes,
-                       .is_kept = run->is_kept,
-                       .num_kept = run->input->module->insts.len,
-                       .asked = run->asked};
+  bool is_within = !is_limited(run) || run->guide_bytes <= run->limits.limit_bytes;
+  if (!run->plan && is_within) return;
+  Legality legality = legality_of(run, module);
   CostTable costs = cost_analyze(module, run->arena, run->scratch);
   RematJob job = {.rewrite = &run->rewrite,
                   .schedule = &run->schedule,
@@ -126,6 +141,7 @@ static void run_algorithm(Run *run) {
                   .legality = &legality,
                   .costs = &costs};
   run->algorithm->run(&job, &run->stats, run->arena, run->scratch);
+  if (run->stats.status != RH_OK) return;
   if (run->stats.num_steps) dce_run(&run->rewrite, run->scratch);
   dce_update_schedule(module, &run->schedule, run->arena);
 }
@@ -138,18 +154,84 @@ static bool has_copies(Run *run) {
 
 /* Until no clone reads what has been overwritten. Each round keeps at least one instruction more;
  * when that is not over soon, nothing is recomputed. */
-static void rematerialize(Run *run) {
+static rh_status rematerialize(Run *run) {
   enum { MAX_ROUNDS = 16 };
   for (int round = 0;; round++) {
     run_algorithm(run);
-    if (run->stats.num_steps == 0 || !has_copies(run)) return;
+    if (run->stats.status != RH_OK) return run->stats.status;
+    if (run->stats.num_steps == 0 || !has_copies(run)) return RH_OK;
     SafeReads reads = safe_reads_judge(&run->rewrite, &run->schedule, run->is_kept,
                                        run->input->module->insts.len, run->scratch);
-    if (reads == READS_SAFE) return;
+    if (reads == READS_SAFE) return RH_OK;
+    if (run->plan) {
+      return plan_fail_reads(run->plan, run->input->module, run->is_kept,
+                             run->input->module->insts.len, run->diags);
+    }
     if (reads == READS_HOPELESS || round == MAX_ROUNDS)
       run->algorithm = remat_algorithm_find("none");
     module_free(run->rewrite.module);
   }
+}
+
+/* Does to the rewritten module what is left to do before it is printed. */
+static void finish_rewrite(Run *run) {
+  if (run->options->emit == RH_EMIT_UNSCHEDULED) {
+    protect_with_control(&run->rewrite, &run->schedule);
+  }
+  rewrite_write_out_elements(&run->rewrite, run->scratch);
+}
+
+/* ---- plans ---- */
+
+static CaptureSource capture_source(const Run *run) {
+  const rh_module *input = run->input;
+  Arena *arena = arena_new(arena_options(run->scratch));
+  InstId peak_inst =
+      run->model->measure(input->module, &input->schedule, arena, run->scratch).peak_inst;
+  arena_free(arena);
+  return (CaptureSource){.before = input->module,
+                         .before_schedule = &input->schedule,
+                         .rewrite = &run->rewrite,
+                         .schedule = &run->schedule,
+                         .peak_inst = peak_inst};
+}
+
+/* Of what stands in the rewritten module before it is protected: that is done again likewise. */
+static void begin_plan(Run *run) {
+  if (!run->options->keep_plan) return;
+  run->kept_arena = arena_new(arena_options(run->input->arena));
+  CaptureSource source = capture_source(run);
+  run->kept = plan_capture(&source, run->kept_arena, run->scratch);
+  run->kept->preparation = run->input->preparation;
+  run->kept->preparation.scheduler = run->input->scheduler;
+  run->kept->copies = run->options->copies;
+  run->kept->allow_collectives = run->options->remat_collectives;
+}
+
+/* Names come last. Those that follow from the order in which all was tried are found by doing it
+ * again. */
+static void finish_plan(Run *run) {
+  if (!run->kept) return;
+  CaptureSource source = capture_source(run);
+  plan_fill_names(run->kept, &source, run->kept_arena);
+  Run again = *run;
+  again.plan = run->kept;
+  again.algorithm = &plan_algorithm;
+  again.limits.plan = run->kept;
+  again.limits.diags = NULL;
+  run_algorithm(&again);
+  if (again.stats.status == RH_OK) {
+    finish_rewrite(&again);
+    plan_fill_callees(run->kept, run->rewrite.module, again.rewrite.module, run->kept_arena,
+                      run->scratch);
+  }
+  module_free(again.rewrite.module);
+}
+
+static void drop_plan(Run *run) {
+  if (run->kept_arena) arena_free(run->kept_arena);
+  run->kept_arena = NULL;
+  run->kept = NULL;
 }
 
 /* ---- the result ---- */
@@ -170,6 +252,12 @@ static rh_status fail_internally(rh_diags *diags, const char *what) {
   return diag_fail(diags, RH_ERR_SYSTEM, DIAG_NOWHERE,
                    "internal error: %s; nothing is written. Please report this with the input",
                    what);
+}
+
+/* A plan can ask for what no algorithm does, such as side effects in another order. */
+static rh_status fail_verification(const Run *run, const char *what) {
+  if (!run->plan) return fail_internally(run->diags, what);
+  return diag_fail(run->diags, RH_ERR_INPUT, DIAG_NOWHERE, "with this plan %s", what);
 }
 
 /* Prints a module and reads it again; the new one has the text with it. */
@@ -283,21 +371,25 @@ static bool keeps_order(const rh_module *input) {
 /* One attempt: `*result` is a new handle when it succeeds. */
 static rh_status attempt(Run *run, rh_module **result, rh_remat_result *info) {
   double start = seconds_now();
-  rematerialize(run);
-  if (run->options->emit == RH_EMIT_UNSCHEDULED) {
-    protect_with_control(&run->rewrite, &run->schedule);
-  }
-  rewrite_write_out_elements(&run->rewrite, run->scratch);
-  rh_status status = reparse(run, result);
+  rh_status status = rematerialize(run);
+  if (status != RH_OK) return status;
+  begin_plan(run);
+  finish_rewrite(run);
+  finish_plan(run);
+  status = reparse(run, result);
   info->remat_seconds += seconds_now() - start;
   if (status != RH_OK) return status;
   mark_result(run, *result);
+  (*result)->plan = run->kept;
+  (*result)->plan_arena = run->kept_arena;
+  run->kept = NULL;
+  run->kept_arena = NULL;
   start = seconds_now();
   if (handle_check(*result, run->diags) != RH_OK) {
-    status = fail_internally(run->diags, "the rewritten module contradicts itself");
+    status = fail_verification(run, "the rewritten module contradicts itself");
   } else if (verify_modules(module_that_was_parsed(run->input->module), (*result)->module,
                             keeps_order(run->input), run->diags, run->scratch) != RH_OK) {
-    status = fail_internally(run->diags, "the rewritten module computes something else");
+    status = fail_verification(run, "the rewritten module computes something else");
   }
   info->verify_seconds += seconds_now() - start;
   (*result)->is_checked = true;
@@ -324,6 +416,7 @@ static rh_status run_attempts(Run *run, const MemoryModel *guide, rh_module **re
     rh_status status = attempt(run, &tried, &tried_info);
     bool was_met = status == RH_OK && !tried_info.is_met && is_within_limit(run);
     module_free(run->rewrite.module);
+    drop_plan(run);
     if (status != RH_OK) return status;
     int64_t overshoot = tried_info.counted_bytes - run->options->limit_bytes;
     bool is_better = !*result || tried_info.counted_bytes < info->counted_bytes;
@@ -335,7 +428,7 @@ static rh_status run_attempts(Run *run, const MemoryModel *guide, rh_module **re
       *info = tried_info;
     }
     rh_module_free(worse);
-    if (info->is_met || !was_met || run->limits.limit_bytes == 0) break;
+    if (info->is_met || !was_met || run->plan || run->limits.limit_bytes == 0) break;
     run->limits.limit_bytes -=
         overshoot < run->limits.limit_bytes ? overshoot : run->limits.limit_bytes;
   }
@@ -347,7 +440,8 @@ static rh_status run_attempts(Run *run, const MemoryModel *guide, rh_module **re
 static rh_status run_guides(Run *run, rh_module **result, rh_remat_result *info) {
   static const char *const others[] = {"liveness-once", "xla-remat"};
   rh_status status = run_attempts(run, run->model, result, info);
-  bool is_idle = run->wanted->traits & RH_TRAIT_IDLE, packs = run->model->traits & RH_TRAIT_PACKS;
+  bool is_idle = run->plan || run->wanted->traits & RH_TRAIT_IDLE;
+  bool packs = run->model->traits & RH_TRAIT_PACKS;
   for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
     if (is_idle || !packs || status != RH_OK || info->is_met) break;
     status = run_attempts(run, memory_model_find(others[i]), result, info);
@@ -355,12 +449,14 @@ static rh_status run_guides(Run *run, rh_module **result, rh_remat_result *info)
   return status;
 }
 
-rh_status rh_remat(const rh_module *module, const rh_remat_options *options, rh_module **result,
-                   rh_remat_result *result_info, rh_diags *diags) {
+/* Rematerializes by an algorithm, or by a plan. */
+static rh_status run_all(const rh_module *module, const Plan *plan, const rh_remat_options *options,
+                         rh_module **result, rh_remat_result *result_info, rh_diags *diags) {
   Run run = {.input = module,
              .options = options,
-             .wanted = remat_algorithm_find(options->algorithm),
-             .copies = options->copies,
+             .plan = plan,
+             .wanted = plan ? &plan_algorithm : remat_algorithm_find(options->algorithm),
+             .copies = plan && !options->copies ? plan->copies : options->copies,
              .diags = diags};
   if (!run.wanted) return fail_unknown_name(RH_ALGORITHMS, options->algorithm, diags);
   rh_status status = find_model(module, options->memory_model, &run.model, diags);
@@ -377,7 +473,7 @@ rh_status rh_remat(const rh_module *module, const rh_remat_options *options, rh_
                            run.arena, run.scratch);
   }
   if (status == RH_OK) status = run_guides(&run, result, &info);
-  bool is_worse = is_limited(&run) && info.counted_bytes > counted_of(&run, &run.before);
+  bool is_worse = !plan && is_limited(&run) && info.counted_bytes > counted_of(&run, &run.before);
   if (status == RH_OK && is_worse) { /* a greedy choice can make it so */
     run.wanted = remat_algorithm_find("none");
     status = run_attempts(&run, run.model, result, &info);
@@ -392,6 +488,20 @@ rh_status rh_remat(const rh_module *module, const rh_remat_options *options, rh_
   if (result_info) *result_info = info;
   if (status != RH_OK) return status;
   return info.is_met ? RH_OK : RH_NO;
+}
+
+rh_status rh_remat(const rh_module *module, const rh_remat_options *options, rh_module **result,
+                   rh_remat_result *result_info, rh_diags *diags) {
+  return run_all(module, NULL, options, result, result_info, diags);
+}
+
+rh_status rh_apply_plan(const rh_module *module, const rh_plan *plan,
+                        const rh_remat_options *options, rh_module **result,
+                        rh_remat_result *result_info, rh_diags *diags) {
+  rh_status status = handle_check_scheduled(module, diags);
+  if (status != RH_OK) return status;
+  plan_warn_of_module(plan, module, diags);
+  return run_all(module, &plan->plan, options, result, result_info, diags);
 }
 
 /* The verifier takes a text's order for the schedule, so it gets what rh_print would write. */

@@ -97,6 +97,8 @@ rh_status rh_schedule(const rh_module *module, const rh_schedule_options *given,
   }
   result->has_schedule = result->is_checked = result->is_rendered = true;
   result->scheduler = scheduler->name;
+  result->preparation = *options;
+  result->preparation.scheduler = scheduler->name;
   *scheduled = result;
   return RH_OK;
 }

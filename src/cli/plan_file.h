@@ -1,0 +1,23 @@
+/* The plan of --apply-plan. */
+#ifndef REMAT_HLO_CLI_PLAN_FILE_H
+#define REMAT_HLO_CLI_PLAN_FILE_H
+
+#include "input.h"
+#include "options.h"
+
+typedef struct PlanFile {
+  Input input;
+  rh_plan *plan; /* NULL = none is asked for */
+} PlanFile;
+
+/* Reads the plan that the options name, if any, and puts what it says of the module's preparation
+ * into them. What is wrong with it is on stderr. plan_file_free() in any case. */
+rh_status plan_file_read(Options *options, PlanFile *file);
+void plan_file_free(PlanFile *file);
+
+/* rh_apply_plan, which says what is wrong on stderr. */
+rh_status plan_file_apply(const PlanFile *file, const rh_module *module,
+                          const rh_remat_options *remat, rh_module **result,
+                          rh_remat_result *outcome);
+
+#endif

@@ -1,0 +1,79 @@
+/* What the files share that do what a plan says: plan.c has the frame, plan_make.c makes
+ * instructions, plan_lead.c leads readers to them, plan_place.c puts them in place. */
+#ifndef REMAT_HLO_REMAT_PLAN_APPLY_H
+#define REMAT_HLO_REMAT_PLAN_APPLY_H
+
+#include "remat/plan.h"
+
+/* Names can be as long as the text. */
+#define SHOWN(name) (int)((name).len < 200 ? (name).len : 200), (name).data
+
+typedef struct ScopedName {
+  Str name;
+  CompId comp;
+  uint32_t id; /* InstId, or the step that makes it */
+} ScopedName;
+
+typedef struct ScopedNames {
+  VEC(ScopedName) list;
+  IdTable table;
+} ScopedNames;
+
+/* A use that is led to what a step makes. */
+typedef struct Redirect {
+  InstId user;
+  uint32_t operand;
+  uint32_t step;
+  PlanRef ref;
+} Redirect;
+
+typedef struct Apply {
+  RematJob *job;
+  Module *module;
+  Rewrite *rewrite;
+  const Plan *plan;
+  uint32_t num_old;
+  CompId *comps;         /* by step */
+  InstId *made;          /* by step; NO_ID = not yet, or skipped */
+  uint8_t *states;       /* by step, of plan_make.c */
+  ScopedNames old_names; /* of the module's instructions */
+  ScopedNames made_names;
+  VEC(Redirect) redirects;
+  Arena *arena, *scratch;
+} Apply;
+
+/* RH_ERR_INPUT, with the place in the plan. */
+rh_status plan_fail(const Apply *apply, uint32_t offset, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* The computation of this name, the entry when it is empty. */
+rh_status plan_find_computation(const Apply *apply, PlanRef ref, CompId *comp);
+
+/* The module's instruction of this name. */
+rh_status plan_find_old(const Apply *apply, CompId comp, PlanRef ref, InstId *id);
+
+/* The step that makes what has this name; NO_ID when there is none. */
+uint32_t plan_find_step(const Apply *apply, CompId comp, Str name);
+
+/* What a step makes, or else one of the module; NO_ID for what a skipped step would make. */
+rh_status plan_find_any(const Apply *apply, CompId comp, PlanRef ref, InstId *id);
+
+/* Written `x#1`, by what it is an element of. */
+static inline bool is_written_compact(Str name) {
+  return memchr(name.data, '#', name.len) != NULL;
+}
+
+static inline bool plan_is_clone(PlanAction action) {
+  return action == PLAN_RECOMPUTE || action == PLAN_MOVE;
+}
+
+/* Makes the instructions of all steps that are not skipped. requires: names are known. */
+rh_status plan_make(Apply *apply);
+
+/* Leads readers to them, and has them wait for what they are to wait for. */
+rh_status plan_lead(Apply *apply);
+
+/* Puts them into the sequences, which lie in `out` then, and checks these. */
+rh_status plan_place(Apply *apply, Arena *out);
+
+#endif

@@ -1,0 +1,233 @@
+#include <stdlib.h>
+
+#include "remat/plan_apply.h"
+
+/* Whether a step has made its instruction. */
+typedef enum State {
+  STATE_NEW,
+  STATE_OPEN, /* its operand is made first */
+  STATE_DONE,
+} State;
+
+static rh_status check_legal(const Apply *apply, const PlanStep *step, InstId id) {
+  KeepReason reason = recompute_verdict(apply->job->legality, id);
+  bool is_fine = plan_is_clone(step->action) ? reason == KEEP_NONE : compress_is_legal(reason);
+  if (is_fine) return RH_OK;
+  return plan_fail(apply, step->instruction.offset, "'%.*s' is left alone: %s",
+                   SHOWN(step->instruction.name), keep_reason_sentence(reason));
+}
+
+/* Gives what was made the name that the plan has for it; no one reads it yet. */
+static rh_status name_made(Apply *apply, InstId id, PlanRef made) {
+  Instruction *inst = inst_get(apply->module, id);
+  Str name = made.name;
+  if (name.len == 0 || (inst->flags & INST_COMPACT_GTE && is_written_compact(name))) return RH_OK;
+  if (is_written_compact(name)) {
+    return plan_fail(apply, made.offset, "only elements of tuples have a # in their names");
+  }
+  inst->flags = (uint16_t)((inst->flags & ~(unsigned)INST_COMPACT_GTE) | INST_CHANGED);
+  inst->name = arena_strndup(apply->module->arena, name.data, name.len);
+  inst->name_len = name.len;
+  return RH_OK;
+}
+
+static InstId find_in(const Module *module, CompId comp, Str name) {
+  for (uint32_t i = 0; i < comp_num_insts(module, comp); i++) {
+    if (str_equal(inst_name(module, comp_inst(module, comp, i)), name))
+      return comp_inst(module, comp, i);
+  }
+  return NO_ID;
+}
+
+/* Names a computation that was copied with a clone, and what is in it; those that are named take
+ * each other's places, so that they come in the order of the names. */
+static void name_copy(Apply *apply, const PlanStep *step, CompId id) {
+  Module *module = apply->module;
+  ArenaMark mark = arena_mark(apply->scratch);
+  bool *is_named = arena_zarray(apply->scratch, bool, module->insts.len);
+  InstId *named = arena_array(apply->scratch, InstId, step->callees.len);
+  const PlanName **names = arena_array(apply->scratch, const PlanName *, step->callees.len);
+  uint32_t num_named = 0, next = 0;
+  Computation *comp = comp_get(module, id);
+  const PlanName *own = NULL;
+  for (uint32_t i = 0; i < step->callees.len; i++) {
+    const PlanName *name = &step->callees.data[i];
+    if (name->is_computation && str_equal(name->of, comp_name(module, id))) own = name;
+    InstId inst = name->is_computation ? NO_ID : find_in(module, id, name->of);
+    if (inst == NO_ID || is_named[inst]) continue;
+    is_named[inst] = true;
+    names[num_named] = name;
+    named[num_named++] = inst;
+  }
+  for (uint32_t i = 0; i < comp->insts.len; i++) {
+    InstId *place = &module->ids.data[comp->insts.begin + i];
+    if (is_named[*place]) *place = named[next++];
+  }
+  for (uint32_t i = 0; i < num_named; i++) {
+    Instruction *inst = inst_get(module, named[i]);
+    inst->name = arena_strndup(module->arena, names[i]->name.data, names[i]->name.len);
+    inst->name_len = names[i]->name.len;
+  }
+  if (own) {
+    comp->name = arena_strndup(module->arena, own->name.data, own->name.len);
+    comp->name_len = own->name.len;
+  }
+  arena_reset(apply->scratch, mark);
+}
+
+static rh_status make_compressed(Apply *apply, const PlanStep *step, InstId original,
+                                 InstId operand, InstId *made) {
+  Module *module = apply->module;
+  bool is_back = step->action == PLAN_UNCOMPRESS;
+  ShapeId shape = inst_get(module, original)->shape;
+  ShapeId compact = shape_is_array(inst_shape(module, original))
+                        ? target_compact_shape(module->backend.target, &module->shapes, shape)
+                        : shape;
+  if (compact == shape || inst_get(module, operand)->shape != (is_back ? compact : shape)) {
+    return plan_fail(apply, step->instruction.offset,
+                     "no other layout of '%.*s' takes fewer bytes on the target '%s'",
+                     SHOWN(step->instruction.name), module->backend.target->name);
+  }
+  *made = rewrite_add_copy(apply->rewrite, operand, is_back ? shape : compact, original,
+                           is_back ? "remat_uncompressed" : "remat_compressed", apply->scratch);
+  return RH_OK;
+}
+
+static rh_status make_bitcast(Apply *apply, const PlanStep *step, CompId comp, InstId operand,
+                              InstId *made) {
+  const Module *module = apply->module;
+  InstId like;
+  rh_status status = plan_find_old(apply, comp, step->instruction, &like);
+  if (status != RH_OK) return status;
+  const Shape *shape = inst_shape(module, operand), *wanted = inst_shape(module, like);
+  if (!shape_is_array(shape) || !shape_is_array(wanted) || shape->bytes != wanted->bytes) {
+    return plan_fail(apply, step->instruction.offset, "'%.*s' and '%.*s' are not of one size",
+                     SHOWN(step->instruction.name), SHOWN(step->operand.name));
+  }
+  *made = rewrite_add_bitcast(apply->rewrite, operand, inst_get(module, like)->shape);
+  return RH_OK;
+}
+
+static rh_status make_element(Apply *apply, const PlanStep *step, InstId operand, InstId *made) {
+  const Shape *shape = inst_shape(apply->module, operand);
+  if (!shape_is_tuple(shape) || step->index < 0 || step->index >= (int64_t)shape->rank) {
+    return plan_fail(apply, step->operand.offset, "'%.*s' has no element %lld",
+                     SHOWN(step->operand.name), (long long)step->index);
+  }
+  *made = rewrite_add_get_tuple_element(apply->rewrite, operand, step->index);
+  return RH_OK;
+}
+
+/* The copies of the computations that a clone calls. */
+static void name_callees(Apply *apply, InstId made, const PlanStep *step) {
+  Module *module = apply->module;
+  VEC(InstId) work = {0};
+  if (step->callees.len) *vec_push(apply->arena, &work) = made;
+  while (work.len) {
+    InstId caller = work.data[--work.len];
+    bool is_fusion = inst_get(module, caller)->opcode == OPCODE_FUSION;
+    for (uint32_t c = 0; is_fusion && c < inst_get(module, caller)->num_callees; c++) {
+      CompId comp = inst_callees(module, caller)[c];
+      for (uint32_t i = 0; i < comp_num_insts(module, comp); i++)
+        *vec_push(apply->arena, &work) = comp_inst(module, comp, i);
+      name_copy(apply, step, comp);
+    }
+  }
+}
+
+static InstId make_clone(Apply *apply, const PlanStep *step, InstId original) {
+  InstId made = rewrite_clone(apply->rewrite, original, apply->scratch);
+  if (step->channel >= 0 && inst_get(apply->module, made)->flags & INST_HAS_CHANNEL) {
+    inst_get(apply->module, made)->index = step->channel;
+    if (step->channel >= apply->rewrite->next_channel_id && step->channel < INT64_MAX) {
+      apply->rewrite->next_channel_id = step->channel + 1;
+    }
+  }
+  name_callees(apply, made, step);
+  return made;
+}
+
+/* Operands of what is no clone are made already; a step whose operand is skipped is skipped. */
+static rh_status make_step(Apply *apply, uint32_t index) {
+  const PlanStep *step = &apply->plan->steps.data[index];
+  CompId comp = apply->comps[index];
+  InstId original = NO_ID, operand = NO_ID, made = NO_ID;
+  rh_status status = RH_OK;
+  bool is_helper = step->action == PLAN_ELEMENT || step->action == PLAN_BITCAST;
+  if (!is_helper) status = plan_find_old(apply, comp, step->instruction, &original);
+  if (status == RH_OK && !is_helper) status = check_legal(apply, step, original);
+  if (status == RH_OK && !plan_is_clone(step->action)) {
+    status = plan_find_any(apply, comp, step->operand, &operand);
+    if (status == RH_OK && operand == NO_ID) return RH_OK;
+  }
+  if (status != RH_OK) return status;
+  switch (step->action) {
+    case PLAN_ELEMENT: status = make_element(apply, step, operand, &made); break;
+    case PLAN_BITCAST: status = make_bitcast(apply, step, comp, operand, &made); break;
+    case PLAN_COMPRESS:
+    case PLAN_UNCOMPRESS: status = make_compressed(apply, step, original, operand, &made); break;
+    default: made = make_clone(apply, step, original);
+  }
+  if (status != RH_OK) return status;
+  apply->made[index] = made;
+  return name_made(apply, made, step->made);
+}
+
+/* The step that must be done first, NO_ID = none. */
+static uint32_t needed_step(const Apply *apply, uint32_t index) {
+  const PlanStep *step = &apply->plan->steps.data[index];
+  if (plan_is_clone(step->action) || step->is_skipped) return NO_ID;
+  uint32_t needed = plan_find_step(apply, apply->comps[index], step->operand.name);
+  return needed == NO_ID || apply->states[needed] == STATE_DONE ? NO_ID : needed;
+}
+
+static rh_status make_with_operands(Apply *apply, uint32_t index) {
+  rh_status status = RH_OK;
+  VEC(uint32_t) work = {0};
+  *vec_push(apply->arena, &work) = index;
+  while (status == RH_OK && work.len) {
+    uint32_t top = work.data[work.len - 1], needed = needed_step(apply, top);
+    if (needed != NO_ID && apply->states[needed] == STATE_OPEN) {
+      const PlanStep *step = &apply->plan->steps.data[top];
+      return plan_fail(apply, step->operand.offset, "'%.*s' is made from itself",
+                       SHOWN(step->operand.name));
+    }
+    apply->states[top] = STATE_OPEN;
+    if (needed != NO_ID) {
+      *vec_push(apply->arena, &work) = needed;
+      continue;
+    }
+    if (!apply->plan->steps.data[top].is_skipped) status = make_step(apply, top);
+    apply->states[top] = STATE_DONE;
+    work.len--;
+  }
+  return status;
+}
+
+typedef struct Numbered {
+  int64_t number;
+  uint32_t step;
+} Numbered;
+
+static int by_number_then_step(const void *pa, const void *pb) {
+  const Numbered *a = pa, *b = pb;
+  if (a->number != b->number) return a->number < b->number ? -1 : 1;
+  return (a->step > b->step) - (a->step < b->step);
+}
+
+/* In the order of their numbers: copies of computations are numbered as they are made. */
+rh_status plan_make(Apply *apply) {
+  uint32_t len = apply->plan->steps.len;
+  Numbered *order = arena_array(apply->arena, Numbered, len);
+  for (uint32_t i = 0; i < len; i++) {
+    int64_t number = apply->plan->steps.data[i].number;
+    order[i] = (Numbered){number < 0 ? INT64_MAX : number, i};
+  }
+  if (len) qsort(order, len, sizeof *order, by_number_then_step);
+  rh_status status = RH_OK;
+  for (uint32_t i = 0; status == RH_OK && i < len; i++) {
+    if (apply->states[order[i].step] == STATE_NEW)
+      status = make_with_operands(apply, order[i].step);
+  }
+  return status;
+}
