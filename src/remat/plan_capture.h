@@ -16,6 +16,9 @@ typedef struct CaptureSource {
 /* The steps in `out`, without names: those of the module may still change. O(n log n). */
 Plan *plan_capture(const CaptureSource *source, Arena *out, Arena *scratch);
 
+/* Says of each step what it is for, and what it frees at the peak. Part of plan_capture. */
+void plan_explain(Plan *plan, const CaptureSource *source, Arena *scratch);
+
 /* Fills the names in, which are copied, as they are now. */
 void plan_fill_names(Plan *plan, const CaptureSource *source, Arena *out);
 

@@ -238,6 +238,44 @@ class Options(RecomputeTest):
                 self.assertIn("warning: nothing in the module matches", run.err)
                 self.expect(2, "input.hlo", f"{option}=")
 
+    def test_save_plan(self):
+        limit = ("--mem-limit=min", "--algorithm=standard")
+        self.expect(0, "input.hlo", *MODEL, *limit, "-o", "out.hlo", "--save-plan=plan.json")
+        plan = json.loads(self.read("plan.json"))
+        self.assertEqual(plan["remat_hlo_plan"], 1)
+        self.assertEqual({step["action"] for step in plan["steps"]}, {"recompute"})
+        written = self.expect(0, "input.hlo", *MODEL, *limit, "--save-plan=-")
+        self.assertEqual(written.out, self.read("plan.json"))
+        self.assertIn("rematerialized: 2", written.err)
+        self.expect(0, "input.hlo", *MODEL, *limit, "--save-plan=plans/")
+        self.assertEqual(self.read("plans/plan.recompute.json"), self.read("plan.json"))
+        self.expect(0, "input.hlo", *MODEL, *limit, "--save-plan=dry.json", "--dry-run")
+        self.assertNotIn("dry.json", self.names())
+        self.expect(2, "input.hlo", "input.hlo", "--save-plan=plan.json")
+        self.expect(2, "input.hlo", "-o", "same", "--save-plan=same")
+        self.expect(4, "input.hlo", *MODEL, *limit, "--save-plan=/dev/full")
+
+    def test_apply_plan(self):
+        limit = ("--mem-limit=min", "--algorithm=standard")
+        self.expect(0, "input.hlo", *MODEL, *limit, "-o", "out.hlo", "--save-plan=plan.json")
+        applied = self.expect(0, "input.hlo", "--apply-plan=plan.json", "-o", "again.hlo")
+        self.assertEqual(self.read("again.hlo"), self.read("out.hlo"))
+        self.assertIn("what plan.json says was done; rematerialized: 2", applied.out)
+        summary = self.summary("--apply-plan=plan.json")
+        self.assertEqual((summary["algorithm"], summary["met"]), ("plan", True))
+        self.assertFalse(self.summary("--apply-plan=plan.json", "-m1B", code=1)["met"])
+        # The plan of its result is the same plan.
+        self.expect(0, "input.hlo", "--apply-plan=plan.json", "--save-plan=again.json")
+        self.assertEqual(self.read("again.json"), self.read("plan.json"))
+        self.expect(2, "input.hlo", "input.hlo", "--apply-plan=plan.json", "-o", "folder/")
+        self.expect(3, "input.hlo", "--apply-plan=missing.json")
+        self.write("plan.json", self.read("plan.json").replace('"broadcast"', '"lost"'))
+        run = self.expect(3, "input.hlo", "--apply-plan=plan.json", "-o", "new.hlo")
+        self.assertRegex(run.err, r"^plan.json:\d+:\d+: error: there is no instruction 'lost'")
+        self.assertNotIn("new.hlo", self.names())
+        run = self.run_tool("input.hlo", "--apply-plan=plan.json", "--diagnostics=json")
+        self.assertEqual(json.loads(run.err.splitlines()[0])["file"], "plan.json")
+
     def test_small_node_limit(self):
         args = [
             "--scheduler=input",

@@ -152,8 +152,10 @@ START_TEST(a_plan_does_the_same_again) {
     snprintf(what, sizeof what, "%s, %s, limit %" PRId64 ", emit %d, block %u", options.algorithm,
              options.memory_model, options.limit_bytes, options.emit, options.block_size_limit);
     rh_module *result = NULL;
-    rh_status status = rh_remat(scheduled, &options, &result, NULL, NULL);
-    ck_assert_msg(status <= RH_NO, "%s: status %d\n%s", what, (int)status, sample_shown(&sample));
+    rh_diags *diags = rh_diags_new();
+    rh_status status = rh_remat(scheduled, &options, &result, NULL, diags);
+    ck_assert_msg(status <= RH_NO, "%s: %s\n%s", what, first_message(diags), sample_shown(&sample));
+    rh_diags_free(diags);
     Text plan = plan_text(result);
     check_applied(scheduled, result, &options, plan, what, &sample);
     check_damaged(scheduled, plan, &state, what, &sample);

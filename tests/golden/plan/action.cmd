@@ -1,0 +1,1 @@
+input.hlo --apply-plan=action.json -q -o -

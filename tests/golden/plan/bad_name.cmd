@@ -1,0 +1,1 @@
+input.hlo --apply-plan=bad_name.json -q -o -

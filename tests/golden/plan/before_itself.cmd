@@ -1,0 +1,1 @@
+input.hlo --apply-plan=before_itself.json -q -o -

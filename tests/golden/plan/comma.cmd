@@ -1,0 +1,1 @@
+input.hlo --apply-plan=comma.json -q -o -

@@ -1,0 +1,1 @@
+input.hlo --apply-plan=edited.json -q -o -

@@ -1,0 +1,1 @@
+effects.hlo --apply-plan=effects.json -o out.hlo

@@ -1,0 +1,1 @@
+input.hlo --apply-plan=missing_key.json -q -o -

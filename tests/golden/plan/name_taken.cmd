@@ -1,0 +1,1 @@
+input.hlo --apply-plan=name_taken.json -q -o -

@@ -1,0 +1,1 @@
+input.hlo --apply-plan=no_instruction.json -q -o -

@@ -1,0 +1,1 @@
+input.hlo --apply-plan=no_operand.json -q -o -

@@ -1,0 +1,1 @@
+input.hlo --apply-plan=no_padding.json -q -o -

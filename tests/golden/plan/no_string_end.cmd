@@ -1,0 +1,1 @@
+input.hlo --apply-plan=no_string_end.json -q -o -

@@ -1,0 +1,1 @@
+input.hlo --apply-plan=no_user.json -q -o -

@@ -1,0 +1,1 @@
+input.hlo --apply-plan=not_a_plan.json -q -o -

@@ -1,0 +1,1 @@
+input.hlo --apply-plan=not_legal.json -q -o -

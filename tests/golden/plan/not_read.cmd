@@ -1,0 +1,1 @@
+input.hlo --apply-plan=not_read.json -q -o -

@@ -1,0 +1,1 @@
+input.hlo --apply-plan=orders.json -q -o -

@@ -1,0 +1,1 @@
+input.hlo --apply-plan=other_order.json -q -o -

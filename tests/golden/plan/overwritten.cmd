@@ -1,0 +1,1 @@
+overwritten.hlo --apply-plan=overwritten.json -o out.hlo

@@ -1,0 +1,1 @@
+input.hlo --apply-plan=pinned.json --pin=model/shift -q -o -

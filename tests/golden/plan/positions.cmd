@@ -1,0 +1,1 @@
+input.hlo --apply-plan=positions.json -q -o -

@@ -1,0 +1,1 @@
+input.hlo --apply-plan=reordered.json -q -o -

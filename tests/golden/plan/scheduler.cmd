@@ -1,0 +1,1 @@
+input.hlo --apply-plan=scheduler.json -q -o -

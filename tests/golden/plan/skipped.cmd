@@ -1,0 +1,1 @@
+input.hlo --apply-plan=skipped.json -q -o -

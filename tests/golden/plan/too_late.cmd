@@ -1,0 +1,1 @@
+input.hlo --apply-plan=too_late.json -q -o -

@@ -1,0 +1,1 @@
+input.hlo --apply-plan=twice.json -q -o -

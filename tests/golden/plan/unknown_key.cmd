@@ -1,0 +1,1 @@
+input.hlo --apply-plan=unknown_key.json -q -o -

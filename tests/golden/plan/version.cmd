@@ -1,0 +1,1 @@
+input.hlo --apply-plan=version.json -q -o -
