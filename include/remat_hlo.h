@@ -434,6 +434,22 @@ typedef struct rh_cost {
   double stall_seconds;
 } rh_cost;
 
+/* What somebody knows of instructions whose name, or custom_call_target, has a match of a POSIX
+ * extended expression; a figure of -1 is not known. Each time that they run, no loops counted in.
+ */
+typedef struct rh_known_cost {
+  const char *expression;
+  int64_t flops, transcendentals, bytes_accessed;
+} rh_known_cost;
+
+/* These figures stand in for those that are found out, of modules that are made from it later too;
+ * the first expression that matches holds. They count in weighted figures and in seconds, and where
+ * algorithms look at cost, but not in HloCostAnalysis's own sums. A custom call whose flops are
+ * known runs at the rate of matrix products. A fusion is meant by its own name only. RH_ERR_USAGE
+ * when something is no expression. Costs that were set before are forgotten. */
+RH_API rh_status rh_set_costs(rh_module *module, const rh_known_cost *costs, size_t count,
+                              rh_diags *diags);
+
 /* Cost of a module. `profile` may be NULL. `default_trip_count` stands in for loops whose trip
  * count the text does not tell. */
 RH_API rh_status rh_measure_cost(const rh_module *module, const rh_profile *profile,

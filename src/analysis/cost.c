@@ -436,6 +436,7 @@ CostTable cost_analyze(const Module *module, Arena *out, Arena *scratch) {
                      .comps = arena_zarray(out, Cost, num_comps),
                      .param_reads = arena_zarray(out, int64_t, num_insts),
                      .matrix_types = arena_array(out, uint8_t, num_insts),
+                     .known = cost_find_known(module, out, scratch),
                      .num_insts = num_insts,
                      .num_comps = num_comps};
   ArenaMark mark = arena_mark(scratch);
@@ -467,7 +468,7 @@ Cost cost_of_inst(const Module *module, const CostTable *table, InstId id, Arena
 
 Cost cost_of_inst_known(const Module *module, const CostTable *table, InstId id, Arena *scratch) {
   Cost cost;
-  return cost_of_custom_call(module, id, &cost) ? cost : cost_of_inst(module, table, id, scratch);
+  return cost_of_known(module, table, id, &cost) ? cost : cost_of_inst(module, table, id, scratch);
 }
 
 Cost cost_total(const Module *module, const CostTable *table) {

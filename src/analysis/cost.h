@@ -25,6 +25,7 @@ typedef struct CostTable {
                             NUM_TYPES when there is none */
   const double *link_seconds; /* by InstId, where copies from and to the host overlap with what
                                  runs: analysis/link.h; NULL = nothing overlaps */
+  const KnownCost **known;    /* by InstId: what somebody said of it, NULL = nothing; or NULL */
   uint32_t num_insts;
   uint32_t num_comps;
 } CostTable;
@@ -37,8 +38,9 @@ CostTable cost_analyze(const Module *module, Arena *out, Arena *scratch);
  * were added after cost_analyze (a clone costs what its original does). */
 Cost cost_of_inst(const Module *module, const CostTable *table, InstId id, Arena *scratch);
 
-/* The same, but of a custom call that is known by its target what it does, where HloCostAnalysis
- * has -1: products and convolutions of cuBLAS and cuDNN, attention, kernels with an estimate. */
+/* The same, but as somebody said it is (Backend.costs), or of a custom call that is known by its
+ * target what it does, where HloCostAnalysis has -1: products and convolutions of cuBLAS and cuDNN,
+ * attention, kernels with an estimate. */
 Cost cost_of_inst_known(const Module *module, const CostTable *table, InstId id, Arena *scratch);
 
 /* Sum over the entry computation when it was analysed: HloCostAnalysis's totals of the module. */

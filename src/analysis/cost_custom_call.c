@@ -182,8 +182,8 @@ bool cost_of_custom_call(const Module *module, InstId id, Cost *cost) {
   return true;
 }
 
-ElementType cost_custom_call_type(const Module *module, InstId id) {
+ElementType cost_custom_call_type(const Module *module, InstId id, bool is_said) {
   const Shape *first = cost_operand_shape(module, id, 0);
-  bool is_product = work_of(module, id) != WORK_UNKNOWN && first && shape_is_array(first);
-  return is_product ? (ElementType)first->type : NUM_TYPES;
+  bool is_product = is_said || work_of(module, id) != WORK_UNKNOWN;
+  return is_product && first && shape_is_array(first) ? (ElementType)first->type : NUM_TYPES;
 }

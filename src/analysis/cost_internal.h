@@ -73,12 +73,20 @@ typedef enum LinkDirection { LINK_NONE, LINK_TO_HOST, LINK_FROM_HOST } LinkDirec
 /* cost_seconds.c: where a copy or copy-start goes over the link to the host. */
 LinkDirection host_link_direction(const Module *module, InstId id);
 
+/* cost_known.c: by InstId, what the module's backend has of each instruction; NULL when it has
+ * nothing. */
+const KnownCost **cost_find_known(const Module *module, Arena *out, Arena *scratch);
+
+/* Cost of an instruction of which something is known beyond HloCostAnalysis; false for others. */
+bool cost_of_known(const Module *module, const CostTable *table, InstId id, Cost *cost);
+
 /* cost_custom_call.c: the cost of a custom call whose work is known, by what the backend noted or
  * by its target; false for any other. */
 bool cost_of_custom_call(const Module *module, InstId id, Cost *cost);
 
-/* The element type that such a call multiplies, NUM_TYPES when it is no product. */
-ElementType cost_custom_call_type(const Module *module, InstId id);
+/* The element type that such a call multiplies, NUM_TYPES when it is no product. One whose flops
+ * somebody said is taken for one: what is worth saying so of mostly is. */
+ElementType cost_custom_call_type(const Module *module, InstId id, bool is_said);
 
 /* cost_fusion.c */
 int64_t cost_fusion_bytes(const Module *module, const CostTable *table, InstId id, Arena *scratch);

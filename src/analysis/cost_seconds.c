@@ -32,7 +32,10 @@ static ElementType fused_matrix_type(const Module *module, const CostTable *tabl
 
 ElementType cost_matrix_type(const Module *module, const CostTable *table, InstId id) {
   const Instruction *inst = inst_get(module, id);
-  if (inst->opcode == OPCODE_CUSTOM_CALL) return cost_custom_call_type(module, id);
+  if (inst->opcode == OPCODE_CUSTOM_CALL) {
+    bool is_said = table->known && id < table->num_insts && table->known[id];
+    return cost_custom_call_type(module, id, is_said && table->known[id]->flops >= 0);
+  }
   if (inst->opcode == OPCODE_FUSION && inst->num_callees > 0) {
     return fused_matrix_type(module, table, inst_callees(module, id)[0]);
   }
@@ -124,7 +127,7 @@ static ModelledTime longer(ModelledTime time, double seconds, CostBound bound) {
 static Cost timed_cost(const Module *module, const CostTable *table, InstId id) {
   Cost cost;
   InstId known = cost_known_inst(module, table, id);
-  if (cost_of_custom_call(module, id, &cost)) return cost;
+  if (cost_of_known(module, table, id, &cost)) return cost;
   if (known != NO_ID) return table->of[known];
   return (Cost){.bytes = cost_default_bytes(module, id)};
 }

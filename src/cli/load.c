@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "cost_of.h"
 #include "interrupt.h"
 #include "messages.h"
 
@@ -44,6 +45,7 @@ rh_status load_to_measure(const char *path, const Options *options, Loaded *load
   rh_status status = load_module(path, options, loaded);
   if (status != RH_OK) return status;
   status = rh_set_target(loaded->module, options->target, loaded->diags);
+  if (status == RH_OK) status = cost_of_apply(options, loaded->module, loaded->diags);
   if (status == RH_OK && options->packing) {
     status = rh_set_packing(loaded->module, options->packing, (uint64_t)options->max_steps,
                             loaded->diags);

@@ -14,7 +14,8 @@ typedef struct Loaded {
 /* Reads and parses a file. Errors and warnings are on stderr. load_free() in any case. */
 rh_status load_module(const char *path, const Options *options, Loaded *loaded);
 
-/* The same, and sets for whom its memory is measured and how it is packed. */
+/* The same, and sets for whom its memory is measured, how it is packed, and what was said of costs.
+ */
 rh_status load_to_measure(const char *path, const Options *options, Loaded *loaded);
 
 /* Reads a file that is no module. load_free() in any case. */

@@ -109,6 +109,7 @@ void options_free(Options *options) {
   free(options->files);
   free(options->pin);
   free(options->never);
+  free(options->cost_of);
   for (int i = 0; i < options->num_flag_texts; i++)
     free(options->flag_texts[i]);
 }

@@ -48,6 +48,7 @@ typedef struct Options {
   int64_t to_host_bytes; /* per second, 0 = the device's */
   int64_t to_device_bytes;
   int64_t trip_count;
+  char *cost_of; /* `REGEX:flops=…`, one a line; owned, NULL = none */
   const char *output;
   int emit; /* rh_emit */
   const char *json;

@@ -80,6 +80,17 @@ void module_restore(Module *module, const ModuleSnapshot *snapshot) {
 #undef RESTORE
 }
 
+void module_set_backend(Module *module, const Backend *backend) {
+  KnownCost *costs = arena_array(module->arena, KnownCost, backend->num_costs);
+  for (uint32_t i = 0; i < backend->num_costs; i++) {
+    const char *expression = backend->costs[i].expression;
+    costs[i] = backend->costs[i];
+    costs[i].expression = arena_strndup(module->arena, expression, strlen(expression));
+  }
+  module->backend = *backend;
+  module->backend.costs = costs;
+}
+
 void module_free(Module *module) {
   while (module && atomic_fetch_sub(&module->num_owners, 1) == 1) {
     Module *parent = module->parent;

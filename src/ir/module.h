@@ -186,11 +186,19 @@ typedef struct ModuleSource {
   uint32_t num_elided_literals;
 } ModuleSource;
 
+/* What somebody knows of instructions by their names; a figure of -1 is not known. */
+typedef struct KnownCost {
+  const char *expression;
+  int64_t flops, transcendentals, bytes;
+} KnownCost;
+
 /* What becomes of a module once it is compiled; copies take it over. */
 typedef struct Backend {
   const Target *target;
   const struct Packer *packer; /* of heaps, NULL = as XLA does; see heap_packer() */
   uint64_t max_pack_steps;
+  const KnownCost *costs; /* the first that matches holds; see cost_analyze */
+  uint32_t num_costs;
 } Backend;
 
 typedef struct Module {
@@ -303,6 +311,9 @@ Module *module_new(const char *text, uint32_t length, const ArenaOptions *option
  * copy lives, but may be freed: it goes with its last copy. */
 Module *module_copy(Module *module);
 void module_free(Module *module);
+
+/* Sets the backend of a module that is no copy to that of another one, which need not stay. */
+void module_set_backend(Module *module, const Backend *backend);
 
 /* What a rewrite changes of a module, to come back to. Instructions and computations that were
  * added later are gone then; shapes stay. */

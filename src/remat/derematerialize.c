@@ -14,6 +14,10 @@ double recompute_key(const CostTable *costs, const Module *module, InstId id) {
   if (id >= costs->num_insts) id = inst_get(module, id)->origin;
   if (id == NO_ID) return 0;
   Cost cost = costs->of[id];
+  const KnownCost *said = costs->known ? costs->known[id] : NULL;
+  if (said && said->flops >= 0) cost.flops = said->flops;
+  if (said && said->transcendentals >= 0) cost.transcendentals = said->transcendentals;
+  if (said && said->bytes >= 0) cost.bytes = said->bytes;
   return ((double)cost.flops + 10.0 * (double)cost.transcendentals) / ((double)cost.bytes + 2.0);
 }
 

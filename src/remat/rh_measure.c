@@ -7,6 +7,7 @@
 #include "ir/handle.h"
 #include "remat/keep_reason.h"
 #include "remat/lower_bound.h"
+#include "ir/expression.h"
 #include "remat/measure.h"
 #include "remat/names.h"
 #include "remat/steering.h"
@@ -74,6 +75,26 @@ rh_status rh_set_packing(rh_module *module, const char *name, uint64_t max_steps
   module->module->backend.packer = packer;
   module->module->backend.max_pack_steps = max_steps;
   return RH_OK;
+}
+
+rh_status rh_set_costs(rh_module *module, const rh_known_cost *costs, size_t count,
+                       rh_diags *diags) {
+  Backend backend = module->module->backend;
+  Arena *scratch = arena_new(arena_options(module->arena));
+  KnownCost *known = arena_array(scratch, KnownCost, count);
+  rh_status status = RH_OK;
+  for (size_t i = 0; status == RH_OK && i < count; i++) {
+    regex_t expression;
+    status = expression_compile(costs[i].expression, &expression, diags);
+    if (status == RH_OK) regfree(&expression);
+    known[i] = (KnownCost){costs[i].expression, costs[i].flops, costs[i].transcendentals,
+                           costs[i].bytes_accessed};
+  }
+  backend.costs = known;
+  backend.num_costs = (uint32_t)count;
+  if (status == RH_OK) module_set_backend(module->module, &backend);
+  arena_free(scratch);
+  return status;
 }
 
 rh_memory memory_with_bound(const rh_module *module, const MemoryProfile *profile, Arena *scratch) {

@@ -271,7 +271,7 @@ static rh_status print_and_parse(const Module *module, const Schedule *schedule,
   rh_status status = writer_finish(&writer);
   if (status == RH_OK) {
     status = text_parse(buffer.chars.data, buffer.chars.len, arena_options(arena), parsed, diags);
-    if (status == RH_OK) (*parsed)->backend = module->backend;
+    if (status == RH_OK) module_set_backend(*parsed, &module->backend);
   }
   if (status != RH_OK) {
     arena_free(arena);

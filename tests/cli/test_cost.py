@@ -55,6 +55,22 @@ class Cost(ToolTest):
         ]
         self.assertEqual(runs, [10 + 1, 10 + 90])
 
+    def test_costs_are_as_said(self):
+        plain = self.json("cost", "input.hlo", "--json=-", "-q")
+        call = next(item for item in plain["by_instruction"] if item["opcode"] == "custom-call")
+        said = f"--cost-of=^{call['name']}$:flops=1e15"
+        report = self.json("cost", "input.hlo", "--json=-", "-q", said)
+        self.assertEqual((plain["unknown_calls"], report["unknown_calls"]), (1, 0))
+        self.assertGreater(report["seconds"], plain["seconds"] + 1)
+        job = self.json("input.hlo", "--json=-", "-q", said, "--inline-calls=never", "-mmin")
+        self.assertAlmostEqual(report["seconds"], job["seconds_before"], delta=1e-9)
+        # The result is read again from its text, and still knows.
+        self.assertGreater(job["seconds_after"], plain["seconds"] + 1)
+        for text in ("flops=1", "a:", "a:flops", "a:flops=-1", "a:bytes=4XiB", ":flops=1"):
+            with self.subTest(text):
+                run = self.expect(2, "cost", "input.hlo", f"--cost-of={text}")
+                self.assertIn("--cost-of takes REGEX:flops=N", run.err)
+
     def test_csv(self):
         rows = list(csv.DictReader(io.StringIO(self.expect(0, "cost", "input.hlo", "--csv=-").out)))
         report = self.json("cost", "input.hlo", "--json=-", "-q")

@@ -1,0 +1,67 @@
+#include "cost_of.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static bool parse_count(const char *text, int64_t *count) {
+  char *end;
+  double number = strtod(text, &end);
+  bool is_count = end != text && !*end && number >= 0 && number < 9e18;
+  if (is_count) *count = (int64_t)number;
+  return is_count;
+}
+
+/* `flops=1e9`. */
+static bool parse_figure(char *text, rh_known_cost *cost) {
+  char *value = strchr(text, '=');
+  if (!value) return false;
+  *value++ = 0;
+  if (strcmp(text, "flops") == 0) return parse_count(value, &cost->flops);
+  if (strcmp(text, "transcendentals") == 0) return parse_count(value, &cost->transcendentals);
+  if (strcmp(text, "bytes") != 0) return false;
+  return parse_count(value, &cost->bytes_accessed) || parse_size(value, &cost->bytes_accessed);
+}
+
+/* Cuts the line up. What is behind the last colon are the figures. */
+static bool parse_cost(char *line, rh_known_cost *cost) {
+  *cost = (rh_known_cost){line, -1, -1, -1};
+  char *colon = strrchr(line, ':');
+  if (!colon || colon == line) return false;
+  *colon = 0;
+  for (char *figure = colon + 1, *next; figure; figure = next) {
+    next = strchr(figure, ',');
+    if (next) *next++ = 0;
+    if (!parse_figure(figure, cost)) return false;
+  }
+  return true;
+}
+
+static rh_status fail(const char *options, size_t number) {
+  for (; number; number--)
+    options = strchr(options, '\n') + 1;
+  fprintf(
+      stderr,
+      "remat-hlo: error: --cost-of takes REGEX:flops=N,bytes=SIZE,transcendentals=N, or some of "
+      "these figures, not '%.*s'\n",
+      (int)strcspn(options, "\n"), options);
+  return RH_ERR_USAGE;
+}
+
+rh_status cost_of_apply(const Options *options, rh_module *module, rh_diags *diags) {
+  if (!options->cost_of) return RH_OK;
+  size_t room = 1, count = 0;
+  for (const char *p = options->cost_of; *p; p++)
+    room += *p == '\n';
+  char *text = strdup(options->cost_of);
+  rh_known_cost *costs = calloc(room, sizeof *costs);
+  rh_status status = text && costs ? RH_OK : RH_ERR_SYSTEM;
+  for (char *line = text, *next; status == RH_OK && line; line = next, count++) {
+    next = strchr(line, '\n');
+    if (next) *next++ = 0;
+    if (!parse_cost(line, &costs[count])) status = fail(options->cost_of, count);
+  }
+  if (status == RH_OK) status = rh_set_costs(module, costs, count, diags);
+  free(costs);
+  free(text);
+  return status;
+}

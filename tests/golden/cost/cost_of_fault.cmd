@@ -1,0 +1,1 @@
+cost custom_calls.hlo --cost-of=who:flops=many
