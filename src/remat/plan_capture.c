@@ -42,8 +42,9 @@ static uint32_t num_results(const Module *module, InstId id) {
 static uint32_t old_result(const Capture *capture, InstId id, uint32_t index) {
   const Module *before = capture->before, *after = capture->after;
   InstId base = base_of(capture, id);
+  if (base >= capture->num_old || inst_get(after, id)->opcode != OPCODE_FUSION) return index;
   uint32_t all = num_results(before, base), left = num_results(after, id);
-  if (all == left || inst_get(after, id)->opcode != OPCODE_FUSION) return index;
+  if (all == left) return index;
   InstId old_root = comp_get(before, inst_callees(before, base)[0])->root;
   InstId root = comp_get(after, inst_callees(after, id)[0])->root;
   uint32_t next = 0;
@@ -186,6 +187,7 @@ static uint32_t step_read(const Capture *capture, InstId operand) {
 }
 
 static void read_helper(Capture *capture, InstId id, PlanStep *step) {
+  if (inst_get(capture->after, id)->num_operands == 0) return; /* no plan tells of such */
   InstId operand = inst_operand(capture->after, id, 0);
   if (step->action == PLAN_ELEMENT) {
     step->index = old_result(capture, operand, (uint32_t)inst_get(capture->after, id)->index);

@@ -204,8 +204,49 @@ static void begin_plan(Run *run) {
   run->kept = plan_capture(&source, run->kept_arena, run->scratch);
   run->kept->preparation = run->input->preparation;
   run->kept->preparation.scheduler = run->input->scheduler;
-  run->kept->copies = run->options->copies;
-  run->kept->allow_collectives = run->options->remat_collectives;
+  bool is_open = run->plan && run->options->copies == RH_COPIES_AUTO;
+  run->kept->copies = is_open ? run->plan->copies : run->options->copies;
+  run->kept->allow_collectives =
+      run->options->remat_collectives || (run->plan && run->plan->allow_collectives);
+}
+
+static int hash_text(void *context, const char *data, size_t length) {
+  uint64_t *hash = context;
+  for (size_t i = 0; i < length; i++)
+    *hash = hash_mix(*hash, (unsigned char)data[i]);
+  return 0;
+}
+
+/* Of the text that the rewritten module is printed as. */
+static uint64_t hash_of_result(const Run *run) {
+  uint64_t hash = HASH_SEED;
+  Writer *writer = arena_alloc(run->scratch, sizeof *writer);
+  writer_init(writer, hash_text, &hash);
+  text_print(run->rewrite.module, &run->schedule, PRINT_SCHEDULED, writer, run->scratch);
+  (void)writer_finish(writer);
+  return hash;
+}
+
+/* Does the plan that is kept. Whether that gives the same text; else names are added to the plan.
+ */
+static bool check_plan(const Run *run) {
+  Run again = *run;
+  again.plan = run->kept;
+  again.algorithm = &plan_algorithm;
+  again.limits.plan = run->kept;
+  again.limits.diags = NULL;
+  run_algorithm(&again);
+  bool is_same = false;
+  if (again.stats.status == RH_OK) {
+    finish_rewrite(&again);
+    is_same = hash_of_result(&again) == hash_of_result(run);
+    if (!is_same) {
+      plan_fill_callees(run->kept, run->rewrite.module, again.rewrite.module, run->kept_arena,
+                        run->scratch);
+    }
+  }
+  module_free(again.rewrite.module);
+  return is_same;
 }
 
 /* Names come last. Those that follow from the order in which all was tried are found by doing it
@@ -214,18 +255,9 @@ static void finish_plan(Run *run) {
   if (!run->kept) return;
   CaptureSource source = capture_source(run);
   plan_fill_names(run->kept, &source, run->kept_arena);
-  Run again = *run;
-  again.plan = run->kept;
-  again.algorithm = &plan_algorithm;
-  again.limits.plan = run->kept;
-  again.limits.diags = NULL;
-  run_algorithm(&again);
-  if (again.stats.status == RH_OK) {
-    finish_rewrite(&again);
-    plan_fill_callees(run->kept, run->rewrite.module, again.rewrite.module, run->kept_arena,
-                      run->scratch);
-  }
-  module_free(again.rewrite.module);
+  if (check_plan(run) || check_plan(run)) return;
+  diag_warn(run->diags, DIAG_NOWHERE,
+            "the plan does not tell all that was done: it gives another module");
 }
 
 static void drop_plan(Run *run) {

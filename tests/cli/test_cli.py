@@ -427,6 +427,14 @@ class Options(RecomputeTest):
                 seconds.add(summary["seconds_before"])
         self.assertGreater(len(seconds), 3)
 
+    def test_cost_of(self):
+        plain = self.summary(*MODEL)
+        said = self.summary(*MODEL, "--cost-of=^negate$:flops=5e6", "--cost-of=wide:bytes=1MiB")
+        self.assertEqual(said["flops_before"], plain["flops_before"])
+        self.assertEqual(said["flops_weighted_before"], plain["flops_weighted_before"] - 1024 + 5e6)
+        self.assertGreater(said["bytes_accessed_weighted_before"], 1 << 20)
+        self.expect(2, "input.hlo", "--cost-of=negate")
+
     def test_trip_count(self):
         text = (tool.GOLDEN / "while_loop" / "input.hlo").read_text()
         self.write(

@@ -154,7 +154,8 @@ START_TEST(a_plan_does_the_same_again) {
     rh_module *result = NULL;
     rh_diags *diags = rh_diags_new();
     rh_status status = rh_remat(scheduled, &options, &result, NULL, diags);
-    ck_assert_msg(status <= RH_NO, "%s: %s\n%s", what, first_message(diags), sample_shown(&sample));
+    ck_assert_msg(status <= RH_NO && rh_diags_len(diags) == 0, "%s: %s\n%s", what,
+                  first_message(diags), sample_shown(&sample));
     rh_diags_free(diags);
     Text plan = plan_text(result);
     check_applied(scheduled, result, &options, plan, what, &sample);

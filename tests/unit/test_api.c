@@ -344,6 +344,28 @@ START_TEST(cost_is_measured) {
 }
 END_TEST
 
+START_TEST(costs_are_those_that_were_set) {
+  rh_module *module = parse(SCHEDULED);
+  rh_cost before, after;
+  ck_assert_int_eq(rh_measure_cost(module, NULL, 1, &before, NULL), RH_OK);
+  char expression[] = "^negate$";
+  rh_known_cost costs[] = {{expression, 5000, -1, 70}, {"negate|bcast", 1, 30, -1}};
+  ck_assert_int_eq(rh_set_costs(module, costs, 2, NULL), RH_OK);
+  memset(expression, '(', sizeof expression - 1); /* it need not stay */
+  rh_module *scheduled;
+  ck_assert_int_eq(rh_schedule(module, NULL, &scheduled, NULL), RH_OK);
+  ck_assert_int_eq(rh_set_costs(module, costs, 1, NULL), RH_ERR_USAGE);
+  rh_module_free(module);
+  ck_assert_int_eq(rh_measure_cost(scheduled, NULL, 1, &after, NULL), RH_OK);
+  ck_assert_int_eq(after.flops, before.flops);
+  ck_assert_double_eq(after.flops_weighted, before.flops_weighted - 1024 + 5000 + 1);
+  ck_assert_double_eq(after.transcendentals_weighted, before.transcendentals_weighted + 30);
+  ck_assert_double_eq(after.bytes_accessed_weighted,
+                      before.bytes_accessed_weighted - 2 * 4096 + 70);
+  rh_module_free(scheduled);
+}
+END_TEST
+
 START_TEST(broken_profiles_are_refused) {
   rh_profile *profile = NULL;
   rh_diags *diags = rh_diags_new();
@@ -464,6 +486,41 @@ START_TEST(unscheduled_results_hold_their_clones) {
   rh_module_free(result);
   rh_module_free(scheduled);
   rh_module_free(module);
+}
+END_TEST
+
+START_TEST(a_plan_outlives_what_it_was_made_from) {
+  rh_module *module = parse(SCHEDULED), *result, *again;
+  rh_remat_options options = remat_options("standard", 14 * 1024);
+  rh_diags *diags = rh_diags_new();
+  ck_assert_int_eq(rh_remat(module, &options, &result, NULL, NULL), RH_OK);
+  Output json = output_new(), wanted = output_new();
+  ck_assert_int_eq(rh_emit_plan(result, NULL, 1, append, &json, diags), RH_ERR_USAGE);
+  check_message(diags, "no plan was kept");
+  rh_module_free(result);
+  options.keep_plan = true;
+  ck_assert_int_eq(rh_remat(module, &options, &result, NULL, NULL), RH_OK);
+  rh_module_free(module);
+  ck_assert_int_eq(rh_emit_plan(result, NULL, 1, append, &json, NULL), RH_OK);
+  ck_assert_int_eq(rh_print(result, append, &wanted), RH_OK);
+  rh_module_free(result);
+  rh_plan *plan = NULL;
+  ck_assert_int_eq(rh_plan_parse(json.text, json.length, &plan, NULL), RH_OK);
+  json = output_new();
+  ck_assert_str_eq(rh_plan_target(plan), "cpu");
+  ck_assert_str_eq(rh_plan_preparation(plan).scheduler, "input");
+  module = parse(SCHEDULED);
+  options.limit_bytes = 1;
+  ck_assert_int_eq(rh_apply_plan(module, plan, &options, &again, NULL, NULL), RH_NO);
+  check_printed(again, wanted.text);
+  rh_module_free(again);
+  options.never = "bcast";
+  ck_assert_int_eq(rh_apply_plan(module, plan, &options, &again, NULL, diags), RH_ERR_INPUT);
+  check_message(diags, "'bcast' is left alone: --never forbids to recompute it");
+  ck_assert_ptr_null(again);
+  rh_plan_free(plan);
+  rh_module_free(module);
+  rh_diags_free(diags);
 }
 END_TEST
 
@@ -681,6 +738,7 @@ static TCase *measure_case(void) {
   tcase_add_test(tc, memory_is_measured);
   tcase_add_test(tc, what_lives_at_the_peak_is_listed);
   tcase_add_test(tc, cost_is_measured);
+  tcase_add_test(tc, costs_are_those_that_were_set);
   tcase_add_test(tc, broken_profiles_are_refused);
   tcase_add_test(tc, registries_are_listed);
   tcase_add_test(tc, entries_tell_what_they_need);
@@ -698,6 +756,7 @@ static TCase *remat_case(void) {
   tcase_add_test(tc, limits_count_what_they_are_told);
   tcase_add_test(tc, without_a_budget_nothing_is_done);
   tcase_add_test(tc, unscheduled_results_hold_their_clones);
+  tcase_add_test(tc, a_plan_outlives_what_it_was_made_from);
   tcase_add_test(tc, names_must_be_known);
   tcase_add_test(tc, other_modules_are_told_apart);
   return tc;
