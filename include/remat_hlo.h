@@ -544,13 +544,13 @@ typedef struct rh_remat_options {
   const char *collection;
   /* Likewise, for all algorithms; NULL = nothing. What `pin` matches is left alone: its value stays
    * in memory, as it is, until its last use. What `never` matches is not computed a second time, by
-   * itself or for something else, nor is a fusion that has it inside; it may be compressed. With a
-   * bitcast or get-tuple-element that matches, what it takes its value from is meant, too. */
+   * itself or for something else, nor is a fusion that has it inside; it may be compressed or
+   * offloaded. With a bitcast or get-tuple-element that matches, what it takes its value from is
+   * meant, too. */
   const char *pin;
   const char *never;
-  const rh_profile
-      *profile;   /* that models time for RH_REMAT_OFFLOAD; NULL = nothing is offloaded */
-  bool keep_plan; /* so that rh_emit_plan can tell what was done */
+  const rh_profile *profile; /* for RH_REMAT_OFFLOAD; NULL = nothing is offloaded */
+  bool keep_plan;            /* so that rh_emit_plan can tell what was done */
 } rh_remat_options;
 
 #define RH_REMAT_OPTIONS_INIT                                                                    \
