@@ -1,6 +1,7 @@
 /* Evaluates a module symbolically: parameters stand for themselves, and every instruction becomes
- * the number of its expression. Fusions are looked into, calls where asked; loops, conditionals and
- * reducers are applications of the functions that their computations are.
+ * the number of its expression. Fusions are looked into, calls where asked, and so is the branch of
+ * a conditional that is always taken; loops, other conditionals and reducers are applications of
+ * the functions that their computations are.
  *
  * Nothing recurses: a stack of frames goes down into computations and comes back. */
 #include <assert.h>
@@ -207,6 +208,34 @@ static bool is_expanded(const Evaluator *evaluator, InstId id) {
   return opcode == OPCODE_FUSION || (opcode == OPCODE_CALL && evaluator->numbered->expands_calls);
 }
 
+static const Node *operation_of(const Evaluator *evaluator, ValueNumber value, const char *text) {
+  const Node *node = numbered_node(evaluator->numbering, value);
+  if (node->kind != NODE_OPERATION) return NULL;
+  return str_is(evaluator->numbering->texts.data[node->detail], text) ? node : NULL;
+}
+
+/* Whether a scalar of type pred is `(x | 1) != 0`, which holds for every integer x: protection
+ * writes this where a branch is always taken, and XLA does not know. */
+static bool is_always_true(const Evaluator *evaluator, ValueNumber value) {
+  const Numbering *numbering = evaluator->numbering;
+  if (!operation_of(evaluator, value, "compare(, direction=NE")) return false;
+  const ValueNumber *sides = node_args(numbering, value);
+  if (!operation_of(evaluator, sides[1], "constant(0")) return false;
+  if (!operation_of(evaluator, sides[0], "or(")) return false;
+  ValueNumber bit = node_args(numbering, sides[0])[1];
+  return operation_of(evaluator, bit, "constant(1");
+}
+
+/* A conditional of two branches whose first one is always taken. */
+static bool takes_first_branch(const Evaluator *evaluator, const Frame *frame, InstId id) {
+  const Module *module = evaluator->module;
+  const Instruction *inst = inst_get(module, id);
+  if (inst->opcode != OPCODE_CONDITIONAL || inst->num_callees != 2) return false;
+  InstId predicate = inst_operand(module, id, 0);
+  if (inst_shape(module, predicate)->type != TYPE_PRED) return false;
+  return is_always_true(evaluator, frame->values[evaluator->place[predicate]]);
+}
+
 static void push_frame(Evaluator *evaluator, CompId comp, ValueNumber *args, bool is_function) {
   if (!evaluator->orders[comp].ids) {
     Sequence order = {.ids = arena_array(evaluator->out, InstId, 1)};
@@ -289,16 +318,32 @@ static ValueNumber number_inst(Evaluator *evaluator, const Frame *frame, InstId 
   return value;
 }
 
+bool hands_on_value(Opcode opcode) {
+  switch (opcode) {
+    case OPCODE_BITCAST:
+    case OPCODE_CONDITIONAL:
+    case OPCODE_CONSTANT:
+    case OPCODE_GET_TUPLE_ELEMENT:
+    case OPCODE_OPT_BARRIER:
+    case OPCODE_PARAMETER:
+    case OPCODE_TUPLE: return true;
+    default: return false;
+  }
+}
+
 static void note_instance(Evaluator *evaluator, InstId id, ValueNumber value) {
   Numbered *numbered = evaluator->numbered;
   while (numbered->example.len <= value) {
     *vec_push(evaluator->out, &numbered->example) = NO_ID;
     *vec_push(evaluator->out, &numbered->num_instances) = 0;
+    *vec_push(evaluator->out, &numbered->num_computed) = 0;
   }
   if (numbered->example.data[value] == NO_ID) numbered->example.data[value] = id;
   numbered->value_of[id] = evaluator->is_met[id] ? NO_ID : value;
   evaluator->is_met[id] = true;
   numbered->num_instances.data[value]++;
+  Opcode opcode = (Opcode)inst_get(evaluator->module, id)->opcode;
+  numbered->num_computed.data[value] += !hands_on_value(opcode);
 }
 
 /* Predecessors that compute the same count as one: inlining makes one out of them. */
@@ -382,6 +427,11 @@ static void step(Evaluator *evaluator) {
   if (is_expanded(evaluator, id)) {
     ValueNumber *args = operand_numbers(evaluator, frame, id, 0);
     push_frame(evaluator, inst_callees(evaluator->module, id)[0], args, false);
+    return;
+  }
+  if (takes_first_branch(evaluator, frame, id)) {
+    ValueNumber *args = operand_numbers(evaluator, frame, id, 0);
+    push_frame(evaluator, inst_callees(evaluator->module, id)[0], args + 1, false);
     return;
   }
   CompId callee = unknown_callee(evaluator, id);

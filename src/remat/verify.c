@@ -150,6 +150,10 @@ static uint32_t instances(const Numbered *numbered, ValueNumber value) {
   return value < numbered->num_instances.len ? numbered->num_instances.data[value] : 0;
 }
 
+static uint32_t num_computed(const Numbered *numbered, ValueNumber value) {
+  return value < numbered->num_computed.len ? numbered->num_computed.data[value] : 0;
+}
+
 /* Equal edges, from the first on. */
 static uint32_t run_length(const Numbered *numbered, uint32_t first) {
   uint32_t end = first;
@@ -216,8 +220,19 @@ static bool has_edge_of(const NumberedEdge *edges, uint32_t count, InstId id) {
   return false;
 }
 
-/* A dependency that all instances of a value have, all of them must keep, clones too. Where only
- * some have it, those that are still there under their names must. */
+/* The edges among `count` ones that lead to what computes a value. */
+static uint32_t count_computed(const Numbered *numbered, const NumberedEdge *edges,
+                               uint32_t count) {
+  uint32_t num_computed = 0;
+  for (uint32_t i = 0; i < count; i++) {
+    num_computed += !hands_on_value((Opcode)inst_get(numbered->module, edges[i].inst)->opcode);
+  }
+  return num_computed;
+}
+
+/* A dependency that all instances of a value have, all of them must keep that compute it, clones
+ * too. Where only some have it, or they hand the value on, those that are still there under their
+ * names must. */
 static rh_status compare_edges(Verifier *verifier) {
   Numbered *before = &verifier->before, *after = &verifier->after;
   if (before->edges.len == 0) return RH_OK;
@@ -237,9 +252,12 @@ static rh_status compare_edges(Verifier *verifier) {
       has = run_length(after, k);
     }
     bool all_had = had == instances(before, edge->successor);
-    bool is_kept = !all_had || has >= instances(after, edge->successor);
-    for (uint32_t e = i; !all_had && e < i + had; e++) {
-      InstId id = find_survivor(verifier, &names_before, &names_after, before->edges.data[e].inst);
+    bool is_kept = !all_had || count_computed(after, after->edges.data + k, has) >=
+                                   num_computed(after, edge->successor);
+    for (uint32_t e = i; e < i + had; e++) {
+      InstId inst = before->edges.data[e].inst;
+      if (all_had && !hands_on_value((Opcode)inst_get(before->module, inst)->opcode)) continue;
+      InstId id = find_survivor(verifier, &names_before, &names_after, inst);
       is_kept &= id == NO_ID || has_edge_of(after->edges.data + k, has, id);
     }
     if (!is_kept) {

@@ -8,8 +8,8 @@
 
 /* RH_OK when `after` gives the same results as `before` for all inputs, bit for bit by HLO's rules:
  *   - its results are the same expressions of the parameters, where a value may be computed any
- *     number of times and in any order, and opt-barriers, copies, tuples and the borders of fusions
- *     and calls do not matter;
+ *     number of times and in any order, and opt-barriers, copies, tuples, the borders of fusions
+ *     and calls, and conditionals on `(x | 1) != 0`, which holds for every x, do not matter;
  *   - what has side effects (random numbers, infeed, sends, custom calls that say so …) happens as
  *     often and, if both are scheduled and `keeps_order`, in the same order;
  *   - control dependencies of what is still computed are kept, and a schedule obeys them;

@@ -32,13 +32,18 @@ typedef struct Numbered {
   VEC(ValueNumber) effects; /* of the entry, in order if that matters, else sorted */
   VEC(NumberedEdge) edges;
   VEC(InstId) example;         /* by ValueNumber: an instruction that computes it, NO_ID = none */
-  VEC(uint32_t) num_instances; /* by ValueNumber: how many do */
+  VEC(uint32_t) num_instances; /* by ValueNumber: how many do, */
+  VEC(uint32_t) num_computed;  /* without those that hand it on */
   ValueNumber *value_of; /* by InstId: what it computes; NO_ID if nothing, or more than once */
   bool is_too_large;     /* calls that call calls … grew beyond bounds; the rest is not filled */
 } Numbered;
 
 /* Fills the results; the first four fields are set. */
 void number_module(Numbered *numbered, Numbering *numbering, Arena *out, Arena *scratch);
+
+/* Whether an instruction only hands on a value, and so can be put anywhere: tuples, their elements,
+ * bitcasts, barriers, parameters, conditionals; and constants. */
+bool hands_on_value(Opcode opcode);
 
 /* Whether an instruction has a side effect that must happen exactly once. Collectives have none in
  * this sense: all devices compute one again together. */

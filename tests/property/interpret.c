@@ -143,8 +143,25 @@ static uint32_t *run_loop(Interpreter *run, InstId id, const uint32_t *state) {
   return result;
 }
 
+static bool is_constant(const Module *module, InstId id, const char *value) {
+  if (inst_get(module, id)->opcode != OPCODE_CONSTANT) return false;
+  const InstSource *source = &module->source->insts.data[id];
+  return str_is(module_span(module, (Span){source->paren + 1, source->close}), value);
+}
+
+/* (x | 1) != 0, whatever x is. */
+static bool is_true(const Module *module, InstId id) {
+  if (inst_get(module, id)->opcode != OPCODE_COMPARE) return false;
+  if (!str_is(inst_attr_text(module, id, ATTR_DIRECTION), "NE")) return false;
+  InstId odd = inst_operand(module, id, 0);
+  return is_constant(module, inst_operand(module, id, 1), "0") &&
+         inst_get(module, odd)->opcode == OPCODE_OR &&
+         is_constant(module, inst_operand(module, odd, 1), "1");
+}
+
 static uint32_t *run_branch(Interpreter *run, InstId id, const uint32_t *const *values) {
   uint32_t branch = values[0][0] % inst_get(run->module, id)->num_callees;
+  if (is_true(run->module, inst_operand(run->module, id, 0))) branch = 0;
   return run_comp(run, inst_callees(run->module, id)[branch], values + 1 + branch);
 }
 

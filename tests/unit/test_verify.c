@@ -24,6 +24,20 @@
   name " = f32[8] all-gather(p), dimensions={0}, channel_id=" channel ", replica_groups=" groups \
        ", use_global_device_ids=true\n"
 
+#define BRANCHES(taken, other)                                                                   \
+  "yes { y = (f32[4]) parameter(0)\n yp = f32[4] get-tuple-element(y), index=0\n"                \
+  "ya = f32[4] sine(yp)\n ROOT yr = (f32[4]) tuple(" taken                                       \
+  ") }\n"                                                                                        \
+  "no { n = () parameter(0)\n k = f32[] constant(0)\n ka = f32[4] broadcast(k), dimensions={}\n" \
+  "ROOT nr = (f32[4]) tuple(" other ") }\n"
+#define CHOICE(odd, predicate)                                                           \
+  "a = f32[4] sine(p)\n b = f32[4] cosine(a)\n s = f32[1] slice(b), slice={[0:1]}\n"     \
+  "e = f32[] reshape(s)\n i = s32[] convert(e)\n one = s32[] constant(1)\n"              \
+  "zero = s32[] constant(0)\n o = s32[] " odd "\n t = pred[] " predicate                 \
+  "\n in = (f32[4]) tuple(p)\n none = () tuple()\n"                                      \
+  "if = (f32[4]) conditional(t, in, none), true_computation=yes, false_computation=no\n" \
+  "g = f32[4] get-tuple-element(if), index=0\n ROOT r = f32[4] add(g, b)\n"
+
 static const struct {
   const char *name, *before, *after;
   const char *why; /* what the notes say; NULL = the same */
@@ -87,6 +101,17 @@ static const struct {
                "a") "b = f32[4] cosine(a)\n"
                     "there = f32[4]{0:S(5)} copy-done(leave)\n" ENTER(
                         "there") "back = f32[4] copy-done(enter)\n ROOT r = f32[4] add(back, b)\n"),
+     NULL},
+    {"a branch that is always taken", M("", TWICE),
+     M(BRANCHES("ya", "ka"), CHOICE("or(i, one)", "compare(o, zero), direction=NE")), NULL},
+    {"elements from behind a barrier need not wait",
+     M("",
+       "a = f32[4] sine(p), control-predecessors={p}\n b = f32[4] cosine(a)\n"
+       "ROOT r = f32[4] add(a, b)\n"),
+     M("",
+       "a = f32[4] sine(p), control-predecessors={p}\n u = (f32[4]) tuple(a)\n"
+       "o = (f32[4]) opt-barrier(u)\n g = f32[4] get-tuple-element(o), index=0\n"
+       "b = f32[4] cosine(g)\n ROOT r = f32[4] add(a, b)\n"),
      NULL},
     {"one more control dependency", M("", TWICE),
      M("",
@@ -169,6 +194,24 @@ static const struct {
     {"side effects in another order",
      S("", EFFECT("a", "p") EFFECT("b", "p") "ROOT r = f32[4] sine(p)\n"),
      S("", EFFECT("b", "p") EFFECT("a", "p") "ROOT r = f32[4] sine(p)\n"), "side effects differ"},
+    {"a branch that computes something else", M("", TWICE),
+     M(BRANCHES("yp", "ka"), CHOICE("or(i, one)", "compare(o, zero), direction=NE")),
+     "the results differ"},
+    {"a branch that may not be taken: another bit pattern", M("", TWICE),
+     M(BRANCHES("ya", "ka"), CHOICE("or(i, zero)", "compare(o, zero), direction=NE")),
+     "the results differ"},
+    {"and is no or", M("", TWICE),
+     M(BRANCHES("ya", "ka"), CHOICE("and(i, one)", "compare(o, zero), direction=NE")),
+     "the results differ"},
+    {"the other branch is taken", M("", TWICE),
+     M(BRANCHES("ya", "ka"), CHOICE("or(i, one)", "compare(o, zero), direction=EQ")),
+     "the results differ"},
+    {"compared with something else", M("", TWICE),
+     M(BRANCHES("ya", "ka"), CHOICE("or(i, one)", "compare(o, one), direction=NE")),
+     "the results differ"},
+    {"signs are not known", M("", TWICE),
+     M(BRANCHES("ya", "ka"), CHOICE("or(i, one)", "compare(o, zero), direction=GT")),
+     "the results differ"},
     {"a control dependency is lost",
      M("",
        "a = f32[4] sine(p)\n b = f32[4] cosine(p), control-predecessors={a}\n"
