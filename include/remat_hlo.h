@@ -513,8 +513,19 @@ RH_API void rh_cost_report_free(rh_cost_report *report);
 
 typedef enum rh_emit {
   RH_EMIT_SCHEDULED,   /* is_scheduled=true, instructions in the order of the schedule */
-  RH_EMIT_UNSCHEDULED, /* control dependencies hold what was recomputed in its place */
+  RH_EMIT_UNSCHEDULED, /* not scheduled: what was recomputed keeps its place by rh_protect alone */
 } rh_emit;
+
+/* What keeps XLA, which compiles the result, from merging recomputed values with the first ones and
+ * from computing them early. All forms give the same results bit for bit. */
+typedef enum rh_protect {
+  RH_PROTECT_AUTO,         /* none where the result is scheduled, else control-deps */
+  RH_PROTECT_NONE,         /* nothing: XLA's common subexpression elimination must be over */
+  RH_PROTECT_CONTROL_DEPS, /* they wait for the instruction before them; StableHLO has no such thing
+                            */
+  RH_PROTECT_OPT_BARRIER, /* what they read comes through a barrier with a value made just before */
+  RH_PROTECT_CONDITIONAL, /* they are a branch that is always taken, which XLA cannot know */
+} rh_protect;
 
 /* What XLA's algorithms may do with a value instead of keeping it. */
 enum {
@@ -529,6 +540,7 @@ typedef struct rh_remat_options {
   rh_limit_counts limit_counts;
   int64_t limit_bytes; /* INT64_MAX = no budget, nothing is done; 0 = as low as it gets */
   rh_emit emit;
+  rh_protect protect;
   int64_t small_node_bytes; /* results of at most this size are not recomputed; 0 = all may be */
   bool remat_collectives;   /* they may be recomputed, by all devices together */
   /* of XLA's algorithms */
@@ -553,16 +565,18 @@ typedef struct rh_remat_options {
   bool keep_plan;            /* so that rh_emit_plan can tell what was done */
 } rh_remat_options;
 
-#define RH_REMAT_OPTIONS_INIT                                                                    \
-  {                                                                                              \
-    "path", "heap", RH_COUNT_TOTAL, INT64_MAX, RH_EMIT_SCHEDULED, INT64_C(1) << 20, false, 0, 1, \
-        0, RH_REMAT_RECOMPUTE, 10, RH_COPIES_AUTO, NULL, NULL, NULL, NULL, false                 \
+#define RH_REMAT_OPTIONS_INIT                                                                 \
+  {                                                                                           \
+    "path", "heap", RH_COUNT_TOTAL, INT64_MAX, RH_EMIT_SCHEDULED, RH_PROTECT_AUTO,            \
+        INT64_C(1) << 20, false, 0, 1, 0, RH_REMAT_RECOMPUTE, 10, RH_COPIES_AUTO, NULL, NULL, \
+        NULL, NULL, false                                                                     \
   }
 
 typedef struct rh_remat_result {
   bool is_met;                          /* counted_bytes is within the limit */
   int64_t counted_bytes;                /* of the result, counted again from its text */
   int64_t xla_reported_after_bytes;     /* what XLA's pass would claim; -1 for other algorithms */
+  rh_protect protect;                   /* what the options come to: never auto */
   double remat_seconds, verify_seconds; /* taken by the two */
 } rh_remat_result;
 

@@ -103,6 +103,7 @@ static char *make_settings(const Options *options) {
       {"offload_to_device", options->to_device_bytes, usual.to_device_bytes},
       {"trip_count", options->trip_count, usual.trip_count},
       {"emit", options->emit, usual.emit},
+      {"protect", options->protect, usual.protect},
   };
   enum { NUM_SETTINGS = sizeof settings / sizeof *settings, MAX_SETTING = 64 };
   char *text = calloc(NUM_SETTINGS + 1, MAX_SETTING), *end = text;

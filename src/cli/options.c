@@ -25,6 +25,7 @@ typedef enum OptionKind {
   KIND_INLINE_CALLS,
   KIND_COPIES,
   KIND_EMIT,
+  KIND_PROTECT,
   KIND_DIAGNOSTICS,
 } OptionKind;
 
@@ -53,12 +54,15 @@ static const char *const *words_of(OptionKind kind) {
   static const char *const inline_calls[] = {"auto", "never", "always", NULL};
   static const char *const copies[] = {"auto", "inserted", "pending", NULL};
   static const char *const emit[] = {"scheduled", "unscheduled", NULL};
+  static const char *const protect[] = {"auto",        "none",        "control-deps",
+                                        "opt-barrier", "conditional", NULL};
   static const char *const diagnostics[] = {"text", "json", NULL};
   switch (kind) {
     case KIND_LIMIT_COUNTS: return limit_counts;
     case KIND_INLINE_CALLS: return inline_calls;
     case KIND_COPIES: return copies;
     case KIND_EMIT: return emit;
+    case KIND_PROTECT: return protect;
     case KIND_DIAGNOSTICS: return diagnostics;
     default: return NULL;
   }

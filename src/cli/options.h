@@ -50,7 +50,8 @@ typedef struct Options {
   int64_t trip_count;
   char *cost_of; /* `REGEX:flops=…`, one a line; owned, NULL = none */
   const char *output;
-  int emit; /* rh_emit */
+  int emit;    /* rh_emit */
+  int protect; /* rh_protect */
   const char *json;
   const char *csv;
   const char *pictures[RH_NUM_PICTURE_FORMATS];

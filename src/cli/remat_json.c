@@ -19,6 +19,7 @@ static void add_identity(const RematJob *job, cJSON *object) {
   cJSON_AddStringToObject(object, "memory_model", job->remat.memory_model);
   cJSON_AddStringToObject(object, "target", job->middle.info.target);
   cJSON_AddStringToObject(object, "emit", emit_word(job->remat.emit));
+  cJSON_AddStringToObject(object, "protect", protect_word(job->outcome.protect));
   cJSON_AddStringToObject(object, "profile", rh_profile_name(job->profile));
 }
 

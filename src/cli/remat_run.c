@@ -126,6 +126,7 @@ rh_remat_options job_remat_options(const Options *options) {
   remat.limit_counts =
       (rh_limit_counts)(options->limit_counts < 0 ? by_model : options->limit_counts);
   remat.emit = (rh_emit)options->emit;
+  remat.protect = (rh_protect)options->protect;
   remat.small_node_bytes = options->small_node_bytes;
   remat.remat_collectives = options->remat_collectives || is_compatible;
   remat.copies = (rh_copies)options->copies;

@@ -29,6 +29,11 @@ const char *emit_word(rh_emit emit) {
   return emit == RH_EMIT_UNSCHEDULED ? "unscheduled" : "scheduled";
 }
 
+const char *protect_word(rh_protect protect) {
+  static const char *const words[] = {"auto", "none", "control-deps", "opt-barrier", "conditional"};
+  return words[protect];
+}
+
 /* ---- rows ---- */
 
 typedef void (*format_fn)(double value, char text[RH_FORMAT_CHARS]);

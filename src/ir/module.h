@@ -66,7 +66,8 @@ typedef struct Instruction {
   uint32_t num_callees;
   uint32_t attrs; /* in ModuleSource.attrs */
   uint32_t num_attrs;
-  int64_t index; /* parameter number, tuple index of get-tuple-element, or channel id */
+  int64_t index; /* parameter number, tuple index of get-tuple-element, or channel id; of what was
+                    made from nothing also a constant's value and a compare's direction */
 } Instruction;
 
 typedef struct ControlDeps {
@@ -341,6 +342,8 @@ typedef struct InstSpec {
   ShapeId shape;
   const InstId *operands;
   uint32_t num_operands;
+  const CompId *callees;
+  uint32_t num_callees;
   int64_t index;
   unsigned flags;
 } InstSpec;
@@ -373,6 +376,7 @@ void module_sweep_comp(Module *module, CompId comp);
 /* Replaces all of an instruction's called computations; the count stays. */
 void module_set_callee(Module *module, InstId id, uint32_t index, CompId callee);
 
+/* A computation made from nothing (`origin` NO_ID) is printed before the one that calls it. */
 CompId module_add_comp(Module *module, Str name, CompId origin);
 
 #endif

@@ -77,6 +77,9 @@ InstId module_add_inst(Module *module, CompId comp, const InstSpec *spec) {
   uint32_t operands = module->ids.len;
   uint32_t *room = vec_extend(module->arena, &module->ids, spec->num_operands);
   if (spec->num_operands) memcpy(room, spec->operands, spec->num_operands * sizeof *room);
+  uint32_t callees = module->ids.len;
+  room = vec_extend(module->arena, &module->ids, spec->num_callees);
+  if (spec->num_callees) memcpy(room, spec->callees, spec->num_callees * sizeof *room);
   return append_inst(module, comp,
                      &(Instruction){.name = spec->name.data,
                                     .name_len = spec->name.len,
@@ -87,6 +90,8 @@ InstId module_add_inst(Module *module, CompId comp, const InstSpec *spec) {
                                     .origin = NO_ID,
                                     .operands = operands,
                                     .num_operands = spec->num_operands,
+                                    .callees = callees,
+                                    .num_callees = spec->num_callees,
                                     .index = spec->index});
 }
 

@@ -271,6 +271,20 @@ CompId rewrite_clone_computation(Rewrite *rewrite, CompId original, const Schedu
   return copy;
 }
 
+static void set_cloned_from(Rewrite *rewrite, InstId clone, InstId original) {
+  while (rewrite->cloned_from.len <= clone) {
+    *vec_push(rewrite->module->arena, &rewrite->cloned_from) = NO_ID;
+  }
+  rewrite->cloned_from.data[clone] = original;
+}
+
+static void set_copied_from(Rewrite *rewrite, InstId copy, InstId original) {
+  while (rewrite->copied_from.len <= copy) {
+    *vec_push(rewrite->module->arena, &rewrite->copied_from) = NO_ID;
+  }
+  rewrite->copied_from.data[copy] = original;
+}
+
 InstId rewrite_clone(Rewrite *rewrite, InstId original, Arena *scratch) {
   Module *module = rewrite->module;
   CopyWork work = {.rewrite = rewrite, .scratch = scratch};
@@ -285,10 +299,7 @@ InstId rewrite_clone(Rewrite *rewrite, InstId original, Arena *scratch) {
     clone = module_clone_inst(module, original, name, inst_get(module, original)->parent, NULL);
   }
   inst_get(module, clone)->flags |= INST_REMAT;
-  while (rewrite->cloned_from.len <= clone) {
-    *vec_push(module->arena, &rewrite->cloned_from) = NO_ID;
-  }
-  rewrite->cloned_from.data[clone] = original;
+  set_cloned_from(rewrite, clone, original);
   if (inst_get(module, clone)->flags & INST_HAS_CHANNEL) {
     inst_get(module, clone)->index = rewrite->next_channel_id++;
   }
@@ -296,6 +307,16 @@ InstId rewrite_clone(Rewrite *rewrite, InstId original, Arena *scratch) {
   copy_owned(&work);
   arena_reset(scratch, mark);
   return clone;
+}
+
+InstId rewrite_move(Rewrite *rewrite, InstId id, CompId comp, const InstId *operands) {
+  Str name = inst_name(rewrite->module, id);
+  InstId moved = module_clone_inst(rewrite->module, id, name, comp, operands);
+  bool is_clone = rewrite_original(rewrite, id) != NO_ID;
+  if (is_clone) set_cloned_from(rewrite, moved, rewrite_original(rewrite, id));
+  bool is_copy = !is_clone && rewrite_stands_for(rewrite, id) != NO_ID;
+  if (is_copy) set_copied_from(rewrite, moved, rewrite_stands_for(rewrite, id));
+  return moved;
 }
 
 /* ---- inlining ---- */
@@ -360,6 +381,14 @@ NewInsts rewrite_inline(Rewrite *rewrite, InstId call, const Schedule *schedule,
 
 /* ---- helpers ---- */
 
+InstId rewrite_add_helper(Rewrite *rewrite, CompId comp, InstSpec spec) {
+  Module *module = rewrite->module;
+  Str opcode = str_make(opcode_text(spec.opcode), strlen(opcode_text(spec.opcode)));
+  spec.name = name_unique(&rewrite->inst_names, name_with_suffix(opcode, "remat", module->arena));
+  spec.flags |= INST_REMAT;
+  return module_add_inst(module, comp, &spec);
+}
+
 InstId rewrite_add_get_tuple_element(Rewrite *rewrite, InstId tuple, int64_t index) {
   Module *module = rewrite->module;
   bool is_compact = module->source->uses_compact_gte;
@@ -389,10 +418,7 @@ InstId rewrite_add_bitcast(Rewrite *rewrite, InstId operand, ShapeId shape) {
 static InstId add_copying(Rewrite *rewrite, const InstSpec *spec, InstId original) {
   Module *module = rewrite->module;
   InstId copy = module_add_inst(module, inst_get(module, original)->parent, spec);
-  while (rewrite->copied_from.len <= copy) {
-    *vec_push(module->arena, &rewrite->copied_from) = NO_ID;
-  }
-  rewrite->copied_from.data[copy] = original;
+  set_copied_from(rewrite, copy, original);
   return copy;
 }
 

@@ -54,6 +54,13 @@ typedef struct NewInsts {
 NewInsts rewrite_inline(Rewrite *rewrite, InstId call, const Schedule *schedule, const char *suffix,
                         Arena *scratch);
 
+/* A helper of clones, named after its opcode: `tuple.remat`. The spec's name is disregarded. */
+InstId rewrite_add_helper(Rewrite *rewrite, CompId comp, InstSpec spec);
+
+/* An instruction in another computation, `comp`, where it reads `operands`: a copy under the same
+ * name that stands for what it stood for. Removing it where it was is left to the caller. */
+InstId rewrite_move(Rewrite *rewrite, InstId id, CompId comp, const InstId *operands);
+
 /* Helpers of a clone: element `index` of a tuple; the operand seen with another shape. */
 InstId rewrite_add_get_tuple_element(Rewrite *rewrite, InstId tuple, int64_t index);
 InstId rewrite_add_bitcast(Rewrite *rewrite, InstId operand, ShapeId shape);

@@ -42,6 +42,9 @@ typedef struct Run {
   Rewrite rewrite;
   Schedule schedule;
   RematStats stats;
+  rh_protect protect;    /* not auto */
+  bool is_restructured;  /* by protection; then the model that guides saw before whether */
+  bool was_within_limit; /* the algorithm's result is within the limit */
   rh_copies copies;
   Collection collection;
   bool *is_kept;        /* by InstId of the input: remat/safe_reads.h */
@@ -175,9 +178,9 @@ static rh_status rematerialize(Run *run) {
 
 /* Does to the rewritten module what is left to do before it is printed. */
 static void finish_rewrite(Run *run) {
-  if (run->options->emit == RH_EMIT_UNSCHEDULED) {
-    protect_with_control(&run->rewrite, &run->schedule);
-  }
+  run->is_restructured = run->stats.num_steps && run->protect >= RH_PROTECT_OPT_BARRIER;
+  run->was_within_limit = run->is_restructured && is_within_limit(run);
+  protect_clones(&run->rewrite, &run->schedule, run->protect, run->arena, run->scratch);
   rewrite_write_out_elements(&run->rewrite, run->scratch);
 }
 
@@ -446,7 +449,8 @@ static rh_status run_attempts(Run *run, const MemoryModel *guide, rh_module **re
     rh_remat_result tried_info = *info;
     run->algorithm = run->wanted;
     rh_status status = attempt(run, &tried, &tried_info);
-    bool was_met = status == RH_OK && !tried_info.is_met && is_within_limit(run);
+    bool was_met = status == RH_OK && !tried_info.is_met &&
+                   (run->is_restructured ? run->was_within_limit : is_within_limit(run));
     module_free(run->rewrite.module);
     drop_plan(run);
     if (status != RH_OK) return status;
@@ -488,6 +492,7 @@ static rh_status run_all(const rh_module *module, const Plan *plan, const rh_rem
              .options = options,
              .plan = plan,
              .wanted = plan ? &plan_algorithm : remat_algorithm_find(options->algorithm),
+             .protect = protect_resolve(options->protect, options->emit),
              .copies = plan && !options->copies ? plan->copies : options->copies,
              .diags = diags};
   if (!run.wanted) return fail_unknown_name(RH_ALGORITHMS, options->algorithm, diags);
@@ -496,7 +501,7 @@ static rh_status run_all(const rh_module *module, const Plan *plan, const rh_rem
   run.arena = arena_new(arena_options(module->arena));
   run.scratch = arena_new(arena_options(module->arena));
   *result = NULL;
-  rh_remat_result info = {0};
+  rh_remat_result info = {.protect = run.protect};
   if (is_limited(&run)) run.before = measure(&run, run.model, module->module, &module->schedule);
   run.is_kept = arena_zarray(run.arena, bool, module->module->insts.len);
   status = collection_parse(options->collection, &run.collection, diags, run.arena);

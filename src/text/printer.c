@@ -16,6 +16,7 @@ typedef struct Printer {
   Arena *scratch;
   const char *newline;   /* of the text: "\n" or "\r\n" */
   bool *is_comp_changed; /* by CompId */
+  bool *has_new_callees; /* by CompId: calls what was made from nothing */
 } Printer;
 
 static const InstSource *source_of(const Printer *printer, InstId id) {
@@ -275,6 +276,51 @@ static void write_attrs(Copier *copier, InstId id, const InstSource *source) {
   }
 }
 
+/* `constant(0)` of any type. */
+static void write_new_literal(Printer *printer, InstId id) {
+  const Instruction *inst = inst_get(printer->module, id);
+  switch (type_info((ElementType)inst_shape(printer->module, id)->type)->class) {
+    case TYPE_CLASS_PRED: write_text(printer->out, inst->index ? "true" : "false"); break;
+    case TYPE_CLASS_COMPLEX: write_format(printer->out, "(%" PRId64 ", 0)", inst->index); break;
+    default: write_format(printer->out, "%" PRId64, inst->index); break;
+  }
+}
+
+/* From the beginning of each dimension as much as the result has. */
+static void write_new_slice(Printer *printer, InstId id) {
+  const Shape *shape = inst_shape(printer->module, id);
+  write_text(printer->out, ", slice={");
+  for (uint32_t i = 0; i < shape->rank; i++) {
+    write_format(printer->out, "%s[0:%" PRId64 "]", i ? ", " : "", shape->dims[i]);
+  }
+  write_text(printer->out, "}");
+}
+
+static void write_new_attrs(Printer *printer, InstId id) {
+  const Module *module = printer->module;
+  const Instruction *inst = inst_get(module, id);
+  bool ignores_case;
+  switch (inst->opcode) {
+    case OPCODE_GET_TUPLE_ELEMENT:
+      write_format(printer->out, ", index=%" PRId64, inst->index);
+      break;
+    case OPCODE_BROADCAST: write_text(printer->out, ", dimensions={}"); break; /* of a scalar */
+    case OPCODE_SLICE: write_new_slice(printer, id); break;
+    case OPCODE_COMPARE:
+      write_format(
+          printer->out, ", direction=%s",
+          attribute_enum_words(ATTR_KIND_COMPARISON_DIRECTION, &ignores_case)[inst->index]);
+      break;
+    case OPCODE_CONDITIONAL:
+      write_text(printer->out, ", true_computation=");
+      write_comp_name(printer, inst_callees(module, id)[0], module->source->uses_percent);
+      write_text(printer->out, ", false_computation=");
+      write_comp_name(printer, inst_callees(module, id)[1], module->source->uses_percent);
+      break;
+    default: break;
+  }
+}
+
 /* An instruction that has no source: from the graph alone. */
 static void write_new_inst(Printer *printer, InstId id) {
   const Module *module = printer->module;
@@ -287,10 +333,9 @@ static void write_new_inst(Printer *printer, InstId id) {
   write_format(printer->out, " %s(", opcode_text((Opcode)inst->opcode));
   write_operand_names(printer, id);
   if (inst->opcode == OPCODE_PARAMETER) write_format(printer->out, "%" PRId64, inst->index);
+  if (inst->opcode == OPCODE_CONSTANT) write_new_literal(printer, id);
   write_text(printer->out, ")");
-  if (inst->opcode == OPCODE_GET_TUPLE_ELEMENT) {
-    write_format(printer->out, ", index=%" PRId64, inst->index);
-  }
+  write_new_attrs(printer, id);
   if (inst_control(module, id)->predecessors.len) {
     write_text(printer->out, ", control-predecessors=");
     write_predecessors(printer, id);
@@ -394,6 +439,20 @@ static bool has_nested(const Printer *printer, Sequence order) {
   return false;
 }
 
+/* A computation that has no source: XLA infers the signature. */
+static void write_new_comp(Printer *printer, CompId id) {
+  const Module *module = printer->module;
+  write_comp_name(printer, id, module->source->uses_percent);
+  write_format(printer->out, " {%s", printer->newline);
+  Sequence order = order_of(printer, id);
+  BodyPrinter body = {.printer = printer, .next_lead = UINT32_MAX, .splits_nested = true};
+  body.needs_root = true;
+  for (uint32_t i = 0; i < order.len; i++) {
+    if (has_line(printer, order.ids[i], true)) write_line(&body, order.ids[i]);
+  }
+  write_format(printer->out, "}%s%s", printer->newline, printer->newline);
+}
+
 static void write_computation(Printer *printer, CompId id) {
   const Module *module = printer->module;
   const Computation *comp = comp_get(module, id);
@@ -460,11 +519,25 @@ static void write_header(Printer *printer, PrintOrder order, uint32_t end) {
   copy_to(&copier, end);
 }
 
+/* Made from nothing, for calls in a computation that comes next. */
+static void write_new_callees(Printer *printer, CompId caller) {
+  const Module *module = printer->module;
+  if (!printer->has_new_callees[caller]) return;
+  Sequence order = order_of(printer, caller);
+  for (uint32_t i = 0; i < order.len; i++) {
+    for (uint32_t k = 0; k < inst_get(module, order.ids[i])->num_callees; k++) {
+      CompId callee = inst_callees(module, order.ids[i])[k];
+      if (comp_get(module, callee)->origin == NO_ID) write_new_comp(printer, callee);
+    }
+  }
+}
+
 /* Copies of a computation stand behind it: whoever calls them stands behind both. */
 static void write_copies(Printer *printer, const CompId *next_copy, CompId id) {
   for (CompId copy = next_copy[id]; copy != NO_ID; copy = next_copy[copy]) {
     begin_line(printer);
     write_text(printer->out, printer->newline);
+    write_new_callees(printer, copy);
     write_computation(printer, copy);
   }
 }
@@ -478,7 +551,8 @@ static CompId *chain_copies(const Printer *printer) {
     const Computation *comp = comp_get(module, id);
     next[id] = NO_ID;
     last[id] = id;
-    if (comp->origin == id || comp->flags & (COMP_DEAD | COMP_NESTED | COMP_IMPLIED)) continue;
+    if (comp->origin == id || comp->origin == NO_ID) continue;
+    if (comp->flags & (COMP_DEAD | COMP_NESTED | COMP_IMPLIED)) continue;
     next[last[comp->origin]] = id;
     last[comp->origin] = id;
   }
@@ -497,10 +571,16 @@ static Printer printer_make(const Module *module, const Schedule *schedule, Writ
                      .out = out,
                      .scratch = scratch,
                      .newline = newline_of(module->source),
-                     .is_comp_changed = arena_zarray(scratch, bool, module->comps.len)};
+                     .is_comp_changed = arena_zarray(scratch, bool, module->comps.len),
+                     .has_new_callees = arena_zarray(scratch, bool, module->comps.len)};
   /* Nested computations have larger ids than those that hold them. */
   for (CompId id = module->comps.len; id-- > 0;) {
     printer.is_comp_changed[id] = compute_comp_changed(&printer, id);
+  }
+  for (InstId id = 0; id < module->insts.len; id++) {
+    const Instruction *inst = inst_get(module, id);
+    bool calls_new = inst->origin == NO_ID && inst->num_callees && !(inst->flags & INST_DEAD);
+    if (calls_new) printer.has_new_callees[inst->parent] = true;
   }
   return printer;
 }
@@ -524,6 +604,7 @@ void text_print(const Module *module, const Schedule *schedule, PrintOrder order
     if (is_first) write_header(&printer, order, text->text.begin);
     if (!(comp->flags & COMP_DEAD)) {
       if (!is_first) write_span(&printer, pos, text->text.begin);
+      write_new_callees(&printer, id);
       write_computation(&printer, id);
     }
     write_copies(&printer, next_copy, id);

@@ -468,6 +468,30 @@ class Options(RecomputeTest):
         self.assertIn("is_scheduled=false", out)
         self.assertIn("control-predecessors={%narrow}", out)
 
+    def test_protect(self):
+        args = ["input.hlo", *STANDARD, "-m14KiB", "--quiet", "-o", "out.hlo", "--json=s.json"]
+        forms = {
+            "none": None,
+            "control-deps": "control-predecessors=",
+            "opt-barrier": " opt-barrier(",
+            "conditional": " conditional(",
+        }
+        for emit in ("scheduled", "unscheduled"):
+            for form, wanted in forms.items():
+                self.expect(0, *args, f"--emit={emit}", f"--protect={form}")
+                out = self.read("out.hlo")
+                for other in filter(None, forms.values()):
+                    if other == wanted:
+                        self.assertIn(other, out)
+                    elif form != "conditional":  # whose other branch has a barrier
+                        self.assertNotIn(other, out)
+                self.assertEqual(json.loads(self.read("s.json"))["protect"], form)
+                self.expect(0, "verify", "input.hlo", "out.hlo")
+        for emit, form in (("scheduled", "none"), ("unscheduled", "control-deps")):
+            self.expect(0, *args, f"--emit={emit}", "--protect=auto")
+            self.assertEqual(json.loads(self.read("s.json"))["protect"], form)
+        self.expect(2, *args, "--protect=hope")
+
     def test_json(self):
         self.expect(0, "input.hlo", *NONE, "--json=s.json")
         self.assertEqual(json.loads(self.read("s.json"))["module"], "recompute")

@@ -111,9 +111,9 @@ static void check_obeys(const rh_module *result, const rh_remat_options *options
 static void check_remat(const Sample *sample, const rh_module *scheduled, Outcome outcome,
                         const rh_remat_options *options) {
   char what[160];
-  snprintf(what, sizeof what, "%s, %s, limit %" PRId64 " of kind %d, emit %d, block %u",
+  snprintf(what, sizeof what, "%s, %s, limit %" PRId64 " of kind %d, emit %d, protect %d, block %u",
            options->algorithm, options->memory_model, options->limit_bytes, options->limit_counts,
-           options->emit, options->block_size_limit);
+           options->emit, options->protect, options->block_size_limit);
   rh_diags *diags = rh_diags_new();
   rh_module *result = NULL;
   rh_remat_result info;
@@ -149,6 +149,7 @@ static rh_remat_options random_options(uint64_t *state) {
   rh_remat_options options = RH_REMAT_OPTIONS_INIT;
   options.limit_counts = (rh_limit_counts)random_below(state, 3);
   options.emit = random_below(state, 4) ? RH_EMIT_SCHEDULED : RH_EMIT_UNSCHEDULED;
+  options.protect = (rh_protect)random_below(state, RH_PROTECT_CONDITIONAL + 1);
   options.small_node_bytes = random_below(state, 3) ? 0 : 100;
   options.remat_collectives = random_below(state, 2);
   options.min_remat_bytes = random_below(state, 4) ? 0 : 1000;
