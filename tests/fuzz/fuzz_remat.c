@@ -70,6 +70,7 @@ static Choices choose(const uint8_t *data, size_t size) {
   if (is_chosen) {
     choices.remat.algorithm = pick_name(RH_ALGORITHMS, data[2]);
     choices.schedule.scheduler = pick_name(RH_SCHEDULERS, data[3]);
+    choices.remat.protect = (rh_protect)(data[3] / 16 % (RH_PROTECT_CONDITIONAL + 1));
     choices.percent = data[4] % 101;
   }
   if (bits & CHOOSE_UNSCHEDULED) choices.remat.emit = RH_EMIT_UNSCHEDULED;
