@@ -102,6 +102,30 @@ def by_text(tool):
         yield form, text, measure_text(text)
 
 
+# ---- the predicate ----
+
+SPECIAL = (float("nan"), float("inf"), float("-inf"), 0.0, -0.0, -1.0, 3e38, 2.0**31, 1e-40)
+PREDICATE = """HloModule predicate
+ENTRY e {
+  x = f32[COUNT] parameter(0)
+  i = s32[COUNT] convert(x)
+  one = s32[] constant(1)
+  ones = s32[COUNT] broadcast(one), dimensions={}
+  odd = s32[COUNT] or(i, ones)
+  zero = s32[] constant(0)
+  zeros = s32[COUNT] broadcast(zero), dimensions={}
+  ROOT r = pred[COUNT] compare(odd, zeros), direction=NE
+}
+"""
+
+
+def predicate_holds():
+    compiled = compile_text(PREDICATE.replace("COUNT", str(len(SPECIAL))))
+    outputs = compiled.execute([jnp.asarray(SPECIAL, jnp.float32)])
+    is_folded = " or(" not in compiled.hlo_modules()[0].to_string()
+    return bool(np.asarray(outputs[0]).all()) and not is_folded
+
+
 # ---- PRE_SCHEDULER ----
 
 def measure_transformed(change):
@@ -166,6 +190,9 @@ def judge(route, form, text, measured, original):
 def main():
     tool = os.path.abspath(sys.argv[1])
     num_wrong = 0
+    if not predicate_holds():
+        num_wrong += 1
+        print("the predicate does not hold for all numbers, or XLA folds it")
     print(f"jax {jax.__version__}, XLA:CPU; tanh and dots in the text given to XLA and in what it "
           "made of it")
     print(f"{'route':<21} {'protect':<13} {'given':>9} {'made':>9} {'conditionals':>12} "
