@@ -39,6 +39,7 @@ MemoryProfile heap_profile(const Module *module, const HeapAnalysis *heap, Arena
   const LiveRanges *ranges = &heap->ranges;
   MemoryProfile profile;
   memory_profile_init(&profile, module, &target_sizes, out, scratch);
+  profile.is_flat = true;
   profile.counts_params = true;
   profile.constants = CONSTANTS_HELD;
   profile.constant_bytes = assignment->constant_bytes; /* those of reducers, too */

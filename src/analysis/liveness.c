@@ -52,6 +52,7 @@ static MemoryProfile measure(const Module *module, const Schedule *schedule, Sha
                              Arena *out, Arena *scratch) {
   MemoryProfile profile;
   memory_profile_init(&profile, module, &plain_sizes, out, scratch);
+  profile.is_flat = true;
   profile.counts_params = true;
   Arena *arena = arena_new(arena_options(scratch));
   ValueAnalysis values = value_analysis_build(module, arena, scratch);

@@ -8,8 +8,8 @@
  * (remat/derematerialize.c).
  *
  * The computation at the peak is changed, its callers first; a loop's body only where it has both
- * parts itself. O(n log n) for each of these. */
-#include "analysis/call_graph.h"
+ * parts itself; each of them again when another one has changed. O(n log n) for each of these. */
+#include "analysis/call_memory.h"
 #include "analysis/remat_memory.h"
 #include "remat/algorithm.h"
 #include "remat/checkpoint_plan.h"
@@ -20,6 +20,7 @@
 #include "remat/turn.h"
 
 enum {
+  MAX_ROUNDS = 4,
   MIN_NESTED = 4, /* values that wait one inside the other in a body that has both parts */
 };
 
@@ -33,7 +34,9 @@ typedef struct Checkpoint {
   RematJob *job;
   Module *module;
   Keep keep;
-  bool *is_done; /* by CompId */
+  bool *is_done;          /* by CompId: is not looked at any more in this round */
+  uint32_t num_changes;   /* of computations */
+  uint32_t *seen_changes; /* by CompId: how many there were when it was looked at */
   RematStats *stats;
   Arena *arena, *scratch;
 } Checkpoint;
@@ -121,23 +124,24 @@ static uint32_t rewrite_computation(const Checkpoint *checkpoint, CompId comp, A
 
 /* ---- all of them ---- */
 
+static CallMemory measure(const Checkpoint *checkpoint, Arena *arena) {
+  return call_memory_measure(checkpoint->job->options->memory_model, checkpoint->module,
+                             checkpoint->job->schedule, arena, checkpoint->scratch);
+}
+
 /* The outermost computation that runs at the peak and has not been looked at; NO_ID = none, or the
  * budget is met. */
 static CompId next_computation(const Checkpoint *checkpoint, int64_t *peak_bytes) {
   const Module *module = checkpoint->module;
-  const RematOptions *options = checkpoint->job->options;
   Arena *arena = arena_new(arena_options(checkpoint->scratch));
-  MemoryProfile profile =
-      options->memory_model->measure(module, checkpoint->job->schedule, arena, checkpoint->scratch);
-  CallGraph graph = call_graph_build(module, arena, checkpoint->scratch);
+  CallMemory memory = measure(checkpoint, arena);
   CompId found = NO_ID;
-  *peak_bytes = profile.peak_bytes;
-  bool is_over = profile.peak_bytes > options->limit_bytes;
-  for (InstId id = is_over ? profile.peak_inst : NO_ID; id != NO_ID;) {
+  *peak_bytes = memory.peak_bytes;
+  bool is_over = memory.peak_bytes > checkpoint->job->options->limit_bytes;
+  for (InstId id = is_over ? memory.peak_inst : NO_ID; id != NO_ID;) {
     CompId comp = inst_get(module, id)->parent;
     if (!checkpoint->is_done[comp]) found = comp;
-    uint32_t first = graph.first_caller[comp];
-    id = graph.first_caller[comp + 1] > first ? graph.callers[first] : NO_ID;
+    id = memory.caller[comp];
   }
   arena_free(arena);
   return found;
@@ -145,30 +149,45 @@ static CompId next_computation(const Checkpoint *checkpoint, int64_t *peak_bytes
 
 static int64_t peak_of(const Checkpoint *checkpoint) {
   Arena *arena = arena_new(arena_options(checkpoint->scratch));
-  int64_t peak_bytes =
-      checkpoint->job->options->memory_model
-          ->measure(checkpoint->module, checkpoint->job->schedule, arena, checkpoint->scratch)
-          .peak_bytes;
+  int64_t peak_bytes = measure(checkpoint, arena).peak_bytes;
   arena_free(arena);
   return peak_bytes;
 }
 
-/* Computations are cloned with fusions only, so that the ids of those that run stay. */
-static void checkpoint_all(Checkpoint *checkpoint, Arena *out) {
+/* Each computation that comes to the peak once. Computations are cloned with fusions only, so that
+ * the ids of those that run stay. */
+static void sweep(Checkpoint *checkpoint, Arena *out) {
   RematJob *job = checkpoint->job;
   int64_t peak_bytes;
   for (CompId comp; (comp = next_computation(checkpoint, &peak_bytes)) != NO_ID;) {
     checkpoint->is_done[comp] = true;
     RematState saved = remat_state_save(job, checkpoint->arena);
     uint32_t num_clones = rewrite_computation(checkpoint, comp, out);
-    if (num_clones == 0) continue;
-    dce_run(job->rewrite, checkpoint->scratch);
-    dce_update_schedule(checkpoint->module, job->schedule, out);
-    if (peak_of(checkpoint) < peak_bytes) {
-      checkpoint->stats->num_steps += num_clones;
-    } else {
-      remat_state_load(job, &saved);
+    if (num_clones > 0) {
+      dce_run(job->rewrite, checkpoint->scratch);
+      dce_update_schedule(checkpoint->module, job->schedule, out);
+      if (peak_of(checkpoint) < peak_bytes) {
+        checkpoint->stats->num_steps += num_clones;
+        checkpoint->num_changes++;
+      } else {
+        remat_state_load(job, &saved);
+      }
     }
+    checkpoint->seen_changes[comp] = checkpoint->num_changes;
+  }
+}
+
+/* What one computation holds counts for those that run with it, so these are looked at again. */
+static void checkpoint_all(Checkpoint *checkpoint, Arena *out) {
+  uint32_t num_comps = checkpoint->module->comps.len;
+  checkpoint->is_done = arena_zarray(checkpoint->arena, bool, num_comps);
+  checkpoint->seen_changes = arena_zarray(checkpoint->arena, uint32_t, num_comps);
+  for (int round = 0; round < MAX_ROUNDS; round++) {
+    uint32_t num_changes = checkpoint->num_changes;
+    sweep(checkpoint, out);
+    if (checkpoint->num_changes == num_changes) break;
+    for (CompId comp = 0; comp < num_comps; comp++)
+      checkpoint->is_done[comp] = checkpoint->seen_changes[comp] == checkpoint->num_changes;
   }
 }
 
@@ -181,7 +200,6 @@ static void checkpoint_run(RematJob *job, Keep keep, RematStats *stats, Arena *o
                            .stats = stats,
                            .arena = arena,
                            .scratch = scratch};
-  checkpoint.is_done = arena_zarray(arena, bool, checkpoint.module->comps.len);
   checkpoint_all(&checkpoint, out);
   if (stats->num_steps) derematerialize(job, out, scratch);
   stats->xla_reported_after_bytes = -1;

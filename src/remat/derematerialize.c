@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "analysis/call_memory.h"
 #include "analysis/remat_memory.h"
 #include "analysis/timeline.h"
 #include "remat/dce.h"
@@ -225,9 +226,9 @@ static void visit_computation(Deremat *deremat, CompId comp) {
 
 static int64_t peak_of(const RematJob *job, Arena *scratch) {
   Arena *arena = arena_new(arena_options(scratch));
-  int64_t peak_bytes =
-      job->options->memory_model->measure(job->rewrite->module, job->schedule, arena, scratch)
-          .peak_bytes;
+  int64_t peak_bytes = call_memory_measure(job->options->memory_model, job->rewrite->module,
+                                           job->schedule, arena, scratch)
+                           .peak_bytes;
   arena_free(arena);
   return peak_bytes;
 }

@@ -10,12 +10,13 @@
  * one); a value is cloned once per round however many paths lead to it (there, once per path:
  * 2^depth times on diamonds); of all values the ones that are cheapest to recompute go first, and
  * no more than the budget asks for; a round or an undoing that does not pay is taken back; nothing
- * is rescheduled.
+ * is rescheduled. Where computations call each other, all that run at the peak are changed, callers
+ * first, or callees first where that leads further.
  *
  * A round is O(instructions + edges); the number of rounds is bounded by MAX_ROUNDS. */
 #include <stdlib.h>
 
-#include "analysis/call_graph.h"
+#include "analysis/call_memory.h"
 #include "analysis/points_to.h"
 #include "analysis/timeline.h"
 #include "remat/algorithm.h"
@@ -35,12 +36,20 @@ typedef enum Phase {
   NUM_PHASES,
 } Phase;
 
+/* Which of the computations that run at the peak goes first. */
+typedef enum CallOrder {
+  CALLERS_FIRST, /* what a caller recomputes is recomputed once, not in every turn of a loop */
+  CALLEES_FIRST,
+} CallOrder;
+
 typedef struct Path {
   RematJob *job;
   Module *module;
   RematStats *stats;
   VEC(InstId) refused; /* candidates of rounds that did not pay */
   VEC(InstId) taken;   /* candidates of this round */
+  CallOrder order;
+  bool has_calls; /* some peak was inside of what another computation calls */
   Arena *arena, *scratch;
 } Path;
 
@@ -397,38 +406,18 @@ static int64_t relieve(Path *path, InstId peak_inst, const int64_t *bytes_at, Ph
 
 /* ---- rounds ---- */
 
-/* From the entry's instruction down to the one that runs at the peak. */
-static IdVec call_chain(const Module *module, InstId inner, Arena *out, Arena *scratch) {
-  IdVec chain = {0};
-  ArenaMark mark = arena_mark(scratch);
-  Arena *arena = arena_new(arena_options(scratch));
-  CallGraph graph = call_graph_build(module, arena, scratch);
-  for (InstId id = inner; id != NO_ID;) {
-    *vec_push(out, &chain) = id;
-    CompId comp = inst_get(module, id)->parent;
-    uint32_t first = graph.first_caller[comp];
-    id = graph.first_caller[comp + 1] > first ? graph.callers[first] : NO_ID;
-  }
-  for (uint32_t i = 0; i < chain.len / 2; i++) {
-    InstId id = chain.data[i];
-    chain.data[i] = chain.data[chain.len - 1 - i];
-    chain.data[chain.len - 1 - i] = id;
-  }
-  arena_free(arena);
-  arena_reset(scratch, mark);
-  return chain;
-}
-
 /* One round at the current peak. The schedule that results lies in `out`. */
-static bool run_round(Path *path, const MemoryProfile *profile, Phase phase, int64_t wanted_bytes,
+static bool run_round(Path *path, const CallMemory *memory, Phase phase, int64_t wanted_bytes,
                       Arena *out) {
-  if (profile->peak_inst == NO_ID) return false;
+  if (memory->peak_inst == NO_ID) return false;
   Arena *arena = arena_new(arena_options(path->scratch));
-  IdVec chain = call_chain(path->module, profile->peak_inst, arena, path->scratch);
+  CallChain chain = call_memory_chain(memory, path->module, memory->peak_inst, arena);
   path->taken.len = 0;
+  path->has_calls |= chain.len > 1;
   int64_t freed = 0;
   for (uint32_t i = 0; i < chain.len && freed < wanted_bytes; i++) {
-    freed += relieve(path, chain.data[i], profile->bytes_at, phase, wanted_bytes - freed, out);
+    InstId id = chain.ids[path->order == CALLERS_FIRST ? i : chain.len - 1 - i];
+    freed += relieve(path, id, memory->bytes_at, phase, wanted_bytes - freed, out);
   }
   arena_free(arena);
   if (freed == 0) return false;
@@ -444,10 +433,10 @@ typedef struct Score {
   double excess;
 } Score;
 
-static Score score_of(const MemoryProfile *profile, uint32_t num_insts, int64_t limit_bytes) {
-  Score score = {.peak_bytes = profile->peak_bytes};
+static Score score_of(const CallMemory *memory, uint32_t num_insts, int64_t limit_bytes) {
+  Score score = {.peak_bytes = memory->peak_bytes};
   for (InstId id = 0; id < num_insts; id++) {
-    int64_t over = profile->bytes_at[id] - limit_bytes;
+    int64_t over = memory->bytes_at[id] - limit_bytes;
     if (over > 0) score.excess += (double)over;
   }
   return score;
@@ -460,7 +449,7 @@ static bool is_better(Score a, Score b) {
 /* The best that was reached. */
 typedef struct Best {
   RematState state;
-  MemoryProfile profile;
+  CallMemory memory;
   Score score;
   Arena *arena;
 } Best;
@@ -470,14 +459,14 @@ typedef struct Best {
 static bool keep_or_return(Path *path, Best *best) {
   const RematOptions *options = path->job->options;
   Arena *arena = arena_new(arena_options(path->scratch));
-  MemoryProfile profile =
-      options->memory_model->measure(path->module, path->job->schedule, arena, path->scratch);
-  Score score = score_of(&profile, path->module->insts.len, options->limit_bytes);
+  CallMemory memory = call_memory_measure(options->memory_model, path->module, path->job->schedule,
+                                          arena, path->scratch);
+  Score score = score_of(&memory, path->module->insts.len, options->limit_bytes);
   bool is_new = !best->arena || is_better(score, best->score);
   if (is_new) {
     RematState state = remat_state_save(path->job, arena);
     if (best->arena) arena_free(best->arena);
-    *best = (Best){state, profile, score, arena};
+    *best = (Best){state, memory, score, arena};
   } else {
     arena_free(arena);
   }
@@ -493,15 +482,18 @@ static int64_t round_goal(const Best *best, int64_t limit_bytes) {
   return missing < step ? missing : step;
 }
 
-static void run_rounds(Path *path, Best *best) {
+/* Goes on from the state that the job is in. */
+static Best run_rounds(Path *path) {
   int64_t limit_bytes = path->job->options->limit_bytes;
   Phase phase = PHASE_BETWEEN_POINTS;
   uint32_t failures = 0;
+  Best best = {0};
+  keep_or_return(path, &best);
   for (uint32_t round = 0; round < MAX_ROUNDS; round++) {
-    if (best->score.peak_bytes <= limit_bytes) break;
+    if (best.score.peak_bytes <= limit_bytes) break;
     Arena *arena = arena_new(arena_options(path->scratch));
-    bool has_changed = run_round(path, &best->profile, phase, round_goal(best, limit_bytes), arena);
-    bool is_better = has_changed && keep_or_return(path, best);
+    bool has_changed = run_round(path, &best.memory, phase, round_goal(&best, limit_bytes), arena);
+    bool is_better = has_changed && keep_or_return(path, &best);
     arena_free(arena);
     if (is_better) {
       path->refused.len = 0;
@@ -515,6 +507,29 @@ static void run_rounds(Path *path, Best *best) {
       break;
     }
   }
+  return best;
+}
+
+/* From the module as it was given. */
+static Best run_order(Path *path, CallOrder order, const RematState *input) {
+  remat_state_load(path->job, input);
+  path->refused.len = 0;
+  path->order = order;
+  return run_rounds(path);
+}
+
+/* Where the first order does not lead to the limit, the other one may. A state cannot be loaded
+ * once an earlier one was and something else came of that, so the better run is made again. */
+static Best run_orders(Path *path, const RematState *input) {
+  Best first = run_order(path, CALLERS_FIRST, input);
+  bool is_met = first.score.peak_bytes <= path->job->options->limit_bytes;
+  if (is_met || !path->has_calls) return first;
+  Best second = run_order(path, CALLEES_FIRST, input);
+  bool is_second = is_better(second.score, first.score);
+  arena_free(first.arena);
+  if (is_second) return second;
+  arena_free(second.arena);
+  return run_order(path, CALLERS_FIRST, input);
 }
 
 void remat_path(RematJob *job, RematStats *stats, Arena *out, Arena *scratch) {
@@ -524,9 +539,8 @@ void remat_path(RematJob *job, RematStats *stats, Arena *out, Arena *scratch) {
                .stats = stats,
                .arena = arena,
                .scratch = scratch};
-  Best best = {0};
-  keep_or_return(&path, &best);
-  run_rounds(&path, &best);
+  RematState input = remat_state_save(job, arena);
+  Best best = run_orders(&path, &input);
   derematerialize(job, out, scratch);
   arena_free(best.arena);
   arena_free(arena);
