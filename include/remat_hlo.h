@@ -543,11 +543,14 @@ typedef struct rh_remat_options {
   rh_protect protect;
   int64_t small_node_bytes; /* results of at most this size are not recomputed; 0 = all may be */
   bool remat_collectives;   /* they may be recomputed, by all devices together */
+  bool clone_callees; /* a computation with several callers is cloned for those with other room */
   /* of XLA's algorithms */
   int64_t min_remat_bytes;   /* XLA's min_remat_size */
   uint32_t block_size_limit; /* consecutive instructions that are recomputed together */
   double block_factor;       /* XLA's block_rematerialization_factor; 0 = limit / 8, at least 1 */
   unsigned modes;            /* RH_REMAT_…, of `standard` and `peak-priority` */
+  bool callees_once; /* each computation is reduced once, as its first caller needs it, as XLA does;
+                        under the memory model `xla-remat` it always is */
   /* of `path` */
   uint32_t path_depth; /* instructions in a row that are recomputed to recompute a value, at most */
   rh_copies copies;    /* where they are inserted, clones read nothing that has been overwritten */
@@ -565,11 +568,11 @@ typedef struct rh_remat_options {
   bool keep_plan;            /* so that rh_emit_plan can tell what was done */
 } rh_remat_options;
 
-#define RH_REMAT_OPTIONS_INIT                                                                 \
-  {                                                                                           \
-    "path", "heap", RH_COUNT_TOTAL, INT64_MAX, RH_EMIT_SCHEDULED, RH_PROTECT_AUTO,            \
-        INT64_C(1) << 20, false, 0, 1, 0, RH_REMAT_RECOMPUTE, 10, RH_COPIES_AUTO, NULL, NULL, \
-        NULL, NULL, false                                                                     \
+#define RH_REMAT_OPTIONS_INIT                                                                   \
+  {                                                                                             \
+    "path", "heap", RH_COUNT_TOTAL, INT64_MAX, RH_EMIT_SCHEDULED, RH_PROTECT_AUTO,              \
+        INT64_C(1) << 20, false, false, 0, 1, 0, RH_REMAT_RECOMPUTE, false, 10, RH_COPIES_AUTO, \
+        NULL, NULL, NULL, NULL, false                                                           \
   }
 
 typedef struct rh_remat_result {

@@ -159,6 +159,7 @@ CallMemory call_memory_measure(const MemoryModel *model, const Module *module,
   CallMemory memory = {.peak_bytes = profile.peak_bytes,
                        .peak_inst = profile.peak_inst,
                        .bytes_at = profile.bytes_at,
+                       .around = arena_array(out, int64_t, module->insts.len),
                        .caller = arena_array(out, InstId, module->comps.len)};
   Arena *arena = arena_new(arena_options(scratch));
   Builder builder = {.module = module,
@@ -173,6 +174,8 @@ CallMemory call_memory_measure(const MemoryModel *model, const Module *module,
   find_first_callers(&builder, scratch);
   find_added_bytes(&builder);
   add_callers(&builder, &memory);
+  if (module->insts.len)
+    memcpy(memory.around, memory.bytes_at, module->insts.len * sizeof *memory.around);
   if (profile.is_flat) add_callees(&builder, &memory, scratch);
   arena_free(arena);
   return memory;

@@ -14,6 +14,8 @@ typedef struct CallMemory {
   InstId peak_inst;   /* that runs at the peak: the innermost; NO_ID = nothing needs memory */
   int64_t *bytes_at;  /* by InstId: of the module while it runs, and what it calls; -1 for what runs
                          in no sequence */
+  int64_t *around;    /* likewise without what it calls, if the model is flat; to compare callers of
+                         one computation by what they hold */
   InstId *caller;     /* by CompId: the tightest; NO_ID for the entry and what is not called */
 } CallMemory;
 

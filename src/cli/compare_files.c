@@ -93,6 +93,7 @@ static char *make_settings(const Options *options) {
       {"unfuse", options->unfuse, usual.unfuse},
       {"small_node_bytes", options->small_node_bytes, usual.small_node_bytes},
       {"remat_collectives", options->remat_collectives, usual.remat_collectives},
+      {"clone_callees", options->clone_callees, usual.clone_callees},
       {"copies", options->copies, usual.copies},
       {"block_size_limit", options->block_size_limit, usual.block_size_limit},
       {"min_remat_bytes", options->min_remat_bytes, usual.min_remat_bytes},

@@ -33,6 +33,7 @@ typedef struct Options {
   const char *algorithm;
   int64_t small_node_bytes;
   bool remat_collectives;
+  bool clone_callees;
   char *pin; /* expressions, one a line; owned, NULL = none */
   char *never;
   const char *save_plan;

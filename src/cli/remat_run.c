@@ -129,6 +129,8 @@ rh_remat_options job_remat_options(const Options *options) {
   remat.protect = (rh_protect)options->protect;
   remat.small_node_bytes = options->small_node_bytes;
   remat.remat_collectives = options->remat_collectives || is_compatible;
+  remat.clone_callees = options->clone_callees;
+  remat.callees_once = is_compatible;
   remat.copies = (rh_copies)options->copies;
   remat.min_remat_bytes = options->min_remat_bytes;
   remat.block_size_limit = (uint32_t)options->block_size_limit;

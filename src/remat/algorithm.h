@@ -19,6 +19,7 @@ typedef struct RematOptions {
   double block_factor;          /* block_rematerialization_factor */
   unsigned modes;               /* RH_REMAT_… */
   const DeviceProfile *profile; /* that models time for RH_REMAT_OFFLOAD; NULL = none is done */
+  bool is_per_caller;           /* computations are reduced again with what their callers hold */
   /* path */
   uint32_t path_depth; /* longest chain that is recomputed for one value */
   /* checkpoint=collection */

@@ -319,6 +319,33 @@ InstId rewrite_move(Rewrite *rewrite, InstId id, CompId comp, const InstId *oper
   return moved;
 }
 
+static bool continues_async(Opcode opcode) {
+  return opcode == OPCODE_ASYNC_UPDATE || opcode == OPCODE_ASYNC_DONE;
+}
+
+void rewrite_set_callee(Rewrite *rewrite, InstId caller, uint32_t index, CompId callee,
+                        Arena *scratch) {
+  Module *module = rewrite->module;
+  CompId old = inst_callees(module, caller)[index];
+  module_set_callee(module, caller, index, callee);
+  if (inst_get(module, caller)->opcode != OPCODE_ASYNC_START) return;
+  ArenaMark mark = arena_mark(scratch);
+  VEC(InstId) chain = {0};
+  *vec_push(scratch, &chain) = caller;
+  while (chain.len) {
+    InstId id = chain.data[--chain.len];
+    for (uint32_t i = 0; i < inst_get(module, id)->users.len; i++) {
+      InstId user = inst_users(module, id)[i];
+      if (!continues_async((Opcode)inst_get(module, user)->opcode)) continue;
+      *vec_push(scratch, &chain) = user;
+      if (inst_get(module, user)->num_callees == 1 && inst_callees(module, user)[0] == old) {
+        module_set_callee(module, user, 0, callee);
+      }
+    }
+  }
+  arena_reset(scratch, mark);
+}
+
 /* ---- inlining ---- */
 
 /* What had to run before the call runs before its copies, and these before what had to wait for it.

@@ -13,8 +13,11 @@ typedef struct Rewrite {
   int64_t next_channel_id; /* hlo_query::NextChannelId */
   VEC(InstId) cloned_from; /* by InstId: what a clone computes again, NO_ID for anything else */
   VEC(InstId) copied_from; /* by InstId: what a new copy stands for, likewise */
-  VEC(InstId) image;       /* by InstId, for the computation that is being copied: its copies */
-  VEC(uint8_t) visited;    /* by InstId, for the computation that is being walked */
+  VEC(InstId)
+  twin_of;              /* by InstId: for an instruction of a callee's clone that of the callee,
+                           likewise (remat/clone_callees.h) */
+  VEC(InstId) image;    /* by InstId, for the computation that is being copied: its copies */
+  VEC(uint8_t) visited; /* by InstId, for the computation that is being walked */
 } Rewrite;
 
 /* The names live in the module's arena. */
@@ -37,10 +40,21 @@ static inline InstId rewrite_stands_for(const Rewrite *rewrite, InstId id) {
   return rewrite->copied_from.data[id];
 }
 
+/* The instruction of the module as it was given that this one is, of a callee's clone. */
+static inline InstId rewrite_twin(const Rewrite *rewrite, InstId id) {
+  InstId twin = id < rewrite->twin_of.len ? rewrite->twin_of.data[id] : NO_ID;
+  return twin == NO_ID ? id : twin;
+}
+
 /* A copy of a computation, `x.clone`, with copies of its fusions' computations; in the order of the
  * schedule, if there is one. */
 CompId rewrite_clone_computation(Rewrite *rewrite, CompId original, const Schedule *schedule,
                                  Arena *scratch);
+
+/* Makes a caller call another computation; what continues an asynchronous operation says the same.
+ */
+void rewrite_set_callee(Rewrite *rewrite, InstId caller, uint32_t index, CompId callee,
+                        Arena *scratch);
 
 /* New instructions have ids begin … end - 1. */
 typedef struct NewInsts {

@@ -4,6 +4,7 @@
 #include "ir/diag.h"
 #include "ir/handle.h"
 #include "remat/algorithm.h"
+#include "remat/clone_callees.h"
 #include "remat/collection.h"
 #include "remat/dce.h"
 #include "remat/measure.h"
@@ -46,6 +47,7 @@ typedef struct Run {
   bool is_restructured;  /* by protection; then the model that guides saw before whether */
   bool was_within_limit; /* the algorithm's result is within the limit */
   rh_copies copies;
+  bool clones_callees;
   Collection collection;
   bool *is_kept;        /* by InstId of the input: remat/safe_reads.h */
   const uint8_t *asked; /* likewise: remat/steering.h */
@@ -100,6 +102,7 @@ static void set_guide(Run *run, const MemoryModel *guide) {
     bool has_end = uncounted_bytes <= 0 || limit_bytes < INT64_MAX - uncounted_bytes;
     limit_bytes = has_end ? limit_bytes + uncounted_bytes : INT64_MAX;
   }
+  bool free_parameters = run->model->traits & RH_TRAIT_FREE_PARAMETERS; /* as XLA's pass counts */
   run->limits = (RematOptions){.limit_bytes = limit_bytes > 0 ? limit_bytes : 0,
                                .memory_model = guide,
                                .small_node_bytes = options->small_node_bytes,
@@ -108,6 +111,7 @@ static void set_guide(Run *run, const MemoryModel *guide) {
                                .block_size_limit = options->block_size_limit,
                                .block_factor = block_factor_of(options),
                                .modes = run->wanted->modes ? run->wanted->modes : options->modes,
+                               .is_per_caller = !options->callees_once && !free_parameters,
                                .profile = options->profile ? profile_of(options->profile) : NULL,
                                .path_depth = options->path_depth,
                                .collection = &run->collection,
@@ -128,6 +132,22 @@ static Legality legality_of(const Run *run, const Module *module) {
                     .asked = run->asked};
 }
 
+/* What is kept is kept in clones of callees, too. */
+static void keep_twins(Run *run, Legality *legality) {
+  uint32_t num_insts = run->rewrite.module->insts.len, num_kept = legality->num_kept;
+  if (num_insts == num_kept) return;
+  bool *is_kept = arena_zarray(run->arena, bool, num_insts);
+  uint8_t *asked = legality->asked ? arena_zarray(run->arena, uint8_t, num_insts) : NULL;
+  for (InstId id = 0; id < num_insts; id++) {
+    InstId twin = rewrite_twin(&run->rewrite, id);
+    is_kept[id] = twin < num_kept && legality->is_kept[twin];
+    if (asked && twin < num_kept) asked[id] = legality->asked[twin];
+  }
+  legality->is_kept = is_kept;
+  legality->asked = asked;
+  legality->num_kept = num_insts;
+}
+
 /* Runs the algorithm on a copy of the input; the copy is in run->rewrite. */
 static void run_algorithm(Run *run) {
   run->rewrite = rewrite_begin(module_copy(run->input->module));
@@ -143,10 +163,14 @@ static void run_algorithm(Run *run) {
                   .options = &run->limits,
                   .legality = &legality,
                   .costs = &costs};
+  CalleeClones clones = {0};
+  if (run->clones_callees) clones = clone_callees(&job, run->arena, run->scratch);
+  keep_twins(run, &legality);
   run->algorithm->run(&job, &run->stats, run->arena, run->scratch);
   if (run->stats.status != RH_OK) return;
   if (run->stats.num_steps) dce_run(&run->rewrite, run->scratch);
   dce_update_schedule(module, &run->schedule, run->arena);
+  share_callees(&job, &clones, run->arena, run->scratch);
 }
 
 /* Whether the input has its copies already: then the result must do with them. */
@@ -162,6 +186,11 @@ static rh_status rematerialize(Run *run) {
   for (int round = 0;; round++) {
     run_algorithm(run);
     if (run->stats.status != RH_OK) return run->stats.status;
+    if (run->stats.num_steps == 0 && run->clones_callees) { /* then nothing has changed */
+      run->clones_callees = false;
+      module_free(run->rewrite.module);
+      continue;
+    }
     if (run->stats.num_steps == 0 || !has_copies(run)) return RH_OK;
     SafeReads reads = safe_reads_judge(&run->rewrite, &run->schedule, run->is_kept,
                                        run->input->module->insts.len, run->scratch);
@@ -170,8 +199,9 @@ static rh_status rematerialize(Run *run) {
       return plan_fail_reads(run->plan, run->input->module, run->is_kept,
                              run->input->module->insts.len, run->diags);
     }
-    if (reads == READS_HOPELESS || round == MAX_ROUNDS)
-      run->algorithm = remat_algorithm_find("none");
+    bool is_over = reads == READS_HOPELESS || round == MAX_ROUNDS;
+    if (is_over && !run->clones_callees) run->algorithm = remat_algorithm_find("none");
+    if (is_over) run->clones_callees = false; /* a clone lies elsewhere in time */
     module_free(run->rewrite.module);
   }
 }
@@ -448,6 +478,8 @@ static rh_status run_attempts(Run *run, const MemoryModel *guide, rh_module **re
     rh_module *tried = NULL;
     rh_remat_result tried_info = *info;
     run->algorithm = run->wanted;
+    run->clones_callees =
+        run->options->clone_callees && !run->plan && !(run->wanted->traits & RH_TRAIT_IDLE);
     rh_status status = attempt(run, &tried, &tried_info);
     bool was_met = status == RH_OK && !tried_info.is_met &&
                    (run->is_restructured ? run->was_within_limit : is_within_limit(run));

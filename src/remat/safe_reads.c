@@ -21,6 +21,7 @@ static void blame(Judge *judge, InstId id) {
     id = original;
     is_new = true;
   }
+  id = rewrite_twin(judge->rewrite, id);
   if (!is_new || id >= judge->num_insts || judge->is_kept[id]) return;
   judge->is_kept[id] = true;
   judge->has_kept = true;

@@ -88,11 +88,13 @@ int64_t pass_callee_bytes(const Pass *pass, InstId id) {
   return is_control_flow(pass, id) ? remat_callee_bytes(standard->module, standard->memory, id) : 0;
 }
 
-/* XLA passes over computations on other threads. */
+bool standard_runs_on_main(const Module *module, CompId comp) {
+  return str_is(comp_get(module, comp)->thread, "main");
+}
+
 static bool runs_on_main(const Module *module, InstId caller, CompId callee) {
   Str thread = inst_attr_string(module, caller, ATTR_ASYNC_EXECUTION_THREAD);
-  return (thread.len == 0 || str_is(thread, "main")) &&
-         str_is(comp_get(module, callee)->thread, "main");
+  return (thread.len == 0 || str_is(thread, "main")) && standard_runs_on_main(module, callee);
 }
 
 void pass_reduce_callees(Pass *pass, InstId id) {
@@ -136,6 +138,7 @@ void standard_run(RematJob *job, StandardFn reduce, bool keeps_clones, RematStat
       job->options->limit_bytes - (model_bytes - memory.peak_bytes) - memory.output_bytes;
   reduce(&standard, module->entry, limit_bytes > 0 ? limit_bytes : 0, 0);
   stats->xla_reported_after_bytes = standard.memory[module->entry].peak_bytes + memory.output_bytes;
+  if (job->options->is_per_caller) standard_reduce_by_callers(&standard);
   arena_free(standard.points_to_arena);
   arena_free(arena);
 }

@@ -63,6 +63,13 @@ typedef struct Block {
 void standard_run(RematJob *job, StandardFn reduce, bool keeps_clones, RematStats *stats,
                   Arena *out, Arena *scratch);
 
+/* After the pass, where several computations run at the peak: again with what lives in their
+ * callers, callees first. */
+void standard_reduce_by_callers(Standard *standard);
+
+/* XLA passes over computations on other threads. */
+bool standard_runs_on_main(const Module *module, CompId comp);
+
 /* The points-to analysis of the module as it is now. */
 void standard_analyze(Standard *standard);
 

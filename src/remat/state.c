@@ -18,6 +18,7 @@ void remat_state_load(RematJob *job, const RematState *state) {
   rewrite->next_channel_id = state->next_channel_id;
   uint32_t num_insts = rewrite->module->insts.len;
   if (rewrite->cloned_from.len > num_insts) rewrite->cloned_from.len = num_insts;
+  if (rewrite->copied_from.len > num_insts) rewrite->copied_from.len = num_insts;
   uint32_t num_comps = state->schedule.num_comps;
   memcpy(state->working, state->schedule.of, num_comps * sizeof *state->working);
   *job->schedule = (Schedule){.of = state->working, .num_comps = num_comps};

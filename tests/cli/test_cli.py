@@ -301,6 +301,18 @@ class Options(RecomputeTest):
         self.assertFalse(self.json("c.hlo", *PATH, "-m14KiB", code=1)["met"])
         self.assertTrue(self.json("c.hlo", *PATH, "-m14KiB", "--remat-collectives")["met"])
 
+    def test_clone_callees(self):
+        """Only the second of two calls has no room for what it calls."""
+        self.golden("shared_callees", to="s.hlo")
+        args = "s.hlo", *PATH, "-m21KiB", "--limit-counts=temp"
+        shared = self.json(*args)
+        cloned = self.json(*args, "--clone-callees")
+        self.assertEqual((shared["rematerialized"], cloned["rematerialized"]), (2, 3))
+        self.assertTrue(shared["met"] and cloned["met"])
+        self.assertLess(cloned["seconds_after"], shared["seconds_after"])
+        met = self.expect(0, *args[:-2], "-m26KiB", "--clone-callees", "-o", "-")
+        self.assertEqual(met.out, self.path("s.hlo").read_text())
+
     def test_copies(self):
         """Output {0} takes the memory of w, which a clone of a, behind new, would read."""
         lines = """

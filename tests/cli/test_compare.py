@@ -136,6 +136,8 @@ class Compare(CompareTest):
     def test_settings(self):
         line = self.compare("input.hlo", "--budgets=min", "--path-depth=3", "--copies=pending")[0]
         self.assertEqual(line["settings"], "copies=2 path_depth=3")
+        line = self.compare("input.hlo", "--budgets=min", "--clone-callees")[0]
+        self.assertEqual(line["settings"], "clone_callees=1")
         self.assertEqual(self.compare("input.hlo", "--budgets=min")[0]["settings"], "")
         line = self.compare("input.hlo", "--target=tpu", "--device=h100-sxm")[0]
         self.assertEqual((line["target"], line["profile"]), ("tpu", "h100-sxm"))

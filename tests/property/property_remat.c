@@ -152,6 +152,8 @@ static rh_remat_options random_options(uint64_t *state) {
   options.protect = (rh_protect)random_below(state, RH_PROTECT_CONDITIONAL + 1);
   options.small_node_bytes = random_below(state, 3) ? 0 : 100;
   options.remat_collectives = random_below(state, 2);
+  options.clone_callees = random_below(state, 2);
+  options.callees_once = random_below(state, 2);
   options.min_remat_bytes = random_below(state, 4) ? 0 : 1000;
   options.block_size_limit = random_below(state, 2) ? 1 : 1 + random_below(state, 12);
   options.path_depth = random_below(state, 12);

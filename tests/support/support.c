@@ -6,6 +6,7 @@
 #include "analysis/remat_memory.h"
 #include "analysis/side_effect.h"
 #include "ir/module_check.h"
+#include "remat/clone_callees.h"
 #include "remat/collection.h"
 #include "remat/dce.h"
 #include "schedule/scheduler.h"
@@ -598,6 +599,7 @@ RematResult fixture_remat(Fixture *fixture, const RematSetup *setup) {
       .min_remat_bytes = setup->min_remat_bytes,
       .block_size_limit = setup->block_size_limit ? setup->block_size_limit : 1,
       .block_factor = setup->block_factor > 0 ? setup->block_factor : 1,
+      .is_per_caller = setup->is_per_caller,
       .path_depth = setup->path_depth ? setup->path_depth : 10};
   Collection collection;
   ck_assert_int_eq(collection_parse(setup->collection, &collection, NULL, out), RH_OK);
@@ -612,9 +614,12 @@ RematResult fixture_remat(Fixture *fixture, const RematSetup *setup) {
                   .options = &options,
                   .legality = &legality,
                   .costs = &costs};
+  CalleeClones clones = {0};
+  if (setup->clones_callees) clones = clone_callees(&job, out, scratch);
   algorithm->run(&job, &result.stats, out, scratch);
   dce_run(&rewrite, scratch);
   dce_update_schedule(module, &result.schedule, out);
+  share_callees(&job, &clones, out, scratch);
   collection_free(&collection);
 
   check_schedule(module, &result.schedule);

@@ -95,9 +95,11 @@ typedef struct RematSetup {
   const char *memory_model; /* that limit_bytes is of, default: xla-remat */
   int64_t limit_bytes;
   int64_t min_remat_bytes;
-  uint32_t block_size_limit;    /* default: 1 */
-  double block_factor;          /* default: 1 */
-  uint32_t path_depth;          /* default: 10 */
+  uint32_t block_size_limit; /* default: 1 */
+  double block_factor;       /* default: 1 */
+  uint32_t path_depth;       /* default: 10 */
+  bool is_per_caller;
+  bool clones_callees;
   const char *collection;       /* expressions of checkpoint=collection */
   unsigned modes;               /* default: the algorithm's, or to recompute */
   const DeviceProfile *profile; /* that offloading goes by */

@@ -19,6 +19,20 @@
   "q = f32[1] parameter(0)\n flat = f32[] reshape(q)\n x = f32[1024] broadcast(flat), " \
   "dimensions={}\n"
 
+#define LOOP(body) \
+  "p = f32[1] parameter(0)\n ROOT w = f32[1] while(p), condition=cond, body=" body "\n"
+#define OUTER                         \
+  "outer { o = f32[1] parameter(0)\n" \
+  "i = f32[1] while(o), condition=cond, body=inner\n ROOT n = f32[1] negate(i) }\n"
+#define BESIDE                                                                          \
+  "p = f32[1] parameter(0)\n flat = f32[] reshape(p)\n"                                 \
+  "h = f32[1024] broadcast(flat), dimensions={}\n a = f32[1] slice(h), slice={[0:1]}\n" \
+  "w = f32[1] while(p), condition=cond, body=body\n"                                    \
+  "b = f32[1] slice(h), slice={[1:2]}\n c = f32[1] add(a, b)\n ROOT d = f32[1] add(c, w)\n"
+#define BRANCHES                                        \
+  "p = f32[1] parameter(0)\n k = pred[] parameter(1)\n" \
+  "ROOT c = f32[1] conditional(k, p, p), true_computation=large, false_computation=small\n"
+
 static const struct {
   const char *name, *comps, *body;
   RematSetup setup;
@@ -87,6 +101,66 @@ static const struct {
      12296,
      "body",
      "q flat x negate concat1 slice1 x.remat concat2 ROOT root"},
+    {"in a loop in a loop",
+     COND "inner {\n" ROUND BEHIND("x") "}\n" OUTER,
+     LOOP("outer"),
+     {.limit_bytes = 14 * K},
+     16388,
+     12296,
+     "inner",
+     "q flat x negate concat1 slice1 x.remat concat2 ROOT root"},
+    /* Beside the loop 4 KiB wait, which is too much only together with its body. */
+    {"beside a loop",
+     COND "body {\n" ROUND BEHIND("x") "}\n",
+     BESIDE,
+     {.limit_bytes = 17 * K},
+     20488,
+     16388,
+     "e",
+     "p w flat.remat h.remat b a.remat c ROOT d"},
+    {"beside a loop, and that is enough",
+     COND "body {\n" ROUND BEHIND("x") "}\n",
+     BESIDE,
+     {.limit_bytes = 17 * K},
+     20488,
+     16388,
+     "body",
+     "q flat x negate concat1 slice1 concat2 ROOT root"},
+    {"beside a loop and in it",
+     COND "body {\n" ROUND BEHIND("x") "}\n",
+     BESIDE,
+     {.limit_bytes = 13 * K},
+     20488,
+     12296,
+     "body",
+     "q flat x negate concat1 slice1 x.remat concat2 ROOT root"},
+    /* A model of one time for all: what waits beside the loop, with what is in it. */
+    {"beside a loop, by live ranges",
+     COND "body {\n" ROUND BEHIND("x") "}\n",
+     BESIDE,
+     {.limit_bytes = 17 * K, .memory_model = "liveness-once"},
+     20488,
+     16388,
+     "e",
+     "p w flat.remat h.remat b a.remat c ROOT d"},
+    {"in one of two branches",
+     "large {\n" ROUND BEHIND("x") "}\n small {\n" ROUND
+                                   "ROOT y = f32[1] slice(x), slice={[0:1]} }\n",
+     BRANCHES,
+     {.limit_bytes = 17 * K},
+     20488,
+     16396,
+     "large",
+     "q flat x negate concat1 slice1 x.remat concat2 ROOT root"},
+    {"not in the other one",
+     "large {\n" ROUND BEHIND("x") "}\n small {\n" ROUND
+                                   "ROOT y = f32[1] slice(x), slice={[0:1]} }\n",
+     BRANCHES,
+     {.limit_bytes = 17 * K},
+     20488,
+     16396,
+     "small",
+     "q flat x ROOT y"},
 };
 
 START_TEST(row_is_reached) {

@@ -1,0 +1,225 @@
+#include "remat/clone_callees.h"
+
+#include "analysis/call_memory.h"
+#include "remat/dce.h"
+
+/* Callees of callees of … can be cloned an exponential number of times. */
+enum { MAX_CLONES = 1000, MAX_GROWTH = 4 };
+
+typedef struct Cloner {
+  RematJob *job;
+  Module *module;
+  CallMemory memory;
+  CallGraph graph;
+  uint32_t max_insts;
+  CalleeClones clones;
+  Arena *arena; /* of the memory and the graph */
+  Arena *out, *scratch;
+} Cloner;
+
+/* ---- making them ---- */
+
+static bool is_caller(const Cloner *cloner, InstId id) {
+  return inst_runs_callees(cloner->module, id) &&
+         comp_is_sequential(&cloner->graph, inst_get(cloner->module, id)->parent);
+}
+
+static bool is_over_limit(const Cloner *cloner, CompId comp) {
+  Sequence sequence = cloner->job->schedule->of[comp];
+  for (SchedPos pos = 0; pos < sequence.len; pos++) {
+    if (cloner->memory.bytes_at[sequence.ids[pos]] > cloner->job->options->limit_bytes) return true;
+  }
+  return false;
+}
+
+static CompId first_original(const Cloner *cloner, CompId comp) {
+  for (uint32_t i = 0; i < cloner->clones.list.len; i++) {
+    if (cloner->clones.list.data[i].clone == comp) return cloner->clones.list.data[i].original;
+  }
+  return comp;
+}
+
+/* Instructions of the clone are those of the callee to whoever keeps some. */
+static void note_twins(Rewrite *rewrite, CompId comp) {
+  Module *module = rewrite->module;
+  for (uint32_t i = 0; i < comp_num_insts(module, comp); i++) {
+    InstId id = comp_inst(module, comp, i), copy = rewrite->image.data[id];
+    while (rewrite->twin_of.len <= copy)
+      *vec_push(module->arena, &rewrite->twin_of) = NO_ID;
+    rewrite->twin_of.data[copy] = rewrite_twin(rewrite, id);
+  }
+}
+
+static CompId add_clone(Cloner *cloner, CompId comp) {
+  RematJob *job = cloner->job;
+  CompId original = first_original(cloner, comp);
+  CompId clone = rewrite_clone_computation(job->rewrite, comp, job->schedule, cloner->scratch);
+  note_twins(job->rewrite, comp);
+  *vec_push(cloner->out, &cloner->clones.list) = (CalleeClone){original, clone};
+  return clone;
+}
+
+static void redirect(Cloner *cloner, InstId caller, CompId from, CompId to) {
+  for (uint32_t i = 0; i < inst_get(cloner->module, caller)->num_callees; i++) {
+    if (inst_callees(cloner->module, caller)[i] != from) continue;
+    rewrite_set_callee(cloner->job->rewrite, caller, i, to, cloner->scratch);
+  }
+}
+
+/* What callers with the same room call. */
+typedef struct Room {
+  int64_t held_bytes;
+  CompId callee;
+} Room;
+
+/* A clone for each room but the first. */
+static bool split(Cloner *cloner, CompId comp) {
+  const CallGraph *graph = &cloner->graph;
+  ArenaMark mark = arena_mark(cloner->scratch);
+  VEC(Room) rooms = {0};
+  for (uint32_t k = graph->first_caller[comp]; k < graph->first_caller[comp + 1]; k++) {
+    InstId caller = graph->callers[k];
+    if (!is_caller(cloner, caller)) continue;
+    int64_t held_bytes = cloner->memory.around[caller];
+    uint32_t i = 0;
+    while (i < rooms.len && rooms.data[i].held_bytes != held_bytes)
+      i++;
+    if (i == rooms.len) {
+      CompId callee = i == 0 ? comp : add_clone(cloner, comp);
+      *vec_push(cloner->scratch, &rooms) = (Room){held_bytes, callee};
+    }
+    redirect(cloner, caller, comp, rooms.data[i].callee);
+  }
+  bool has_split = rooms.len > 1;
+  arena_reset(cloner->scratch, mark);
+  return has_split;
+}
+
+/* The outermost that there is to do: its callees have one caller more then. */
+static bool clone_once(Cloner *cloner) {
+  const CallGraph *graph = &cloner->graph;
+  for (uint32_t i = graph->num_reachable; i-- > 0;) {
+    CompId comp = graph->post_order[i];
+    if (comp == cloner->module->entry || graph->context[comp] != CALLED_AS_SEQUENCE) continue;
+    if (graph->first_caller[comp + 1] - graph->first_caller[comp] < 2) continue;
+    if (is_over_limit(cloner, comp) && split(cloner, comp)) return true;
+  }
+  return false;
+}
+
+CalleeClones clone_callees(RematJob *job, Arena *out, Arena *scratch) {
+  Module *module = job->rewrite->module;
+  Cloner cloner = {.job = job,
+                   .module = module,
+                   .max_insts = module->insts.len * MAX_GROWTH,
+                   .out = out,
+                   .scratch = scratch};
+  bool has_changed = true;
+  while (has_changed && cloner.clones.list.len < MAX_CLONES &&
+         module->insts.len < cloner.max_insts) {
+    cloner.arena = arena_new(arena_options(scratch));
+    cloner.memory = call_memory_measure(job->options->memory_model, module, job->schedule,
+                                        cloner.arena, scratch);
+    cloner.graph = call_graph_build(module, cloner.arena, scratch);
+    has_changed = clone_once(&cloner);
+    if (has_changed) dce_update_schedule(module, job->schedule, out);
+    arena_free(cloner.arena);
+  }
+  return cloner.clones;
+}
+
+/* ---- sharing what is the same again ---- */
+
+typedef struct Comparison {
+  const Module *module;
+  Sequence a, b;
+  SchedPos *positions; /* by InstId, of both */
+} Comparison;
+
+static bool have_same_places(const Comparison *comparison, const InstId *a, const InstId *b,
+                             uint32_t len) {
+  for (uint32_t i = 0; i < len; i++) {
+    if (comparison->positions[a[i]] != comparison->positions[b[i]]) return false;
+  }
+  return true;
+}
+
+/* A fusion's computation is its own: what it computes has its instructions' origins. */
+static bool have_same_callees(const Module *module, InstId a, InstId b) {
+  bool is_owner = inst_get(module, a)->opcode == OPCODE_FUSION;
+  for (uint32_t i = 0; i < inst_get(module, a)->num_callees; i++) {
+    CompId of_a = inst_callees(module, a)[i], of_b = inst_callees(module, b)[i];
+    bool is_alike = is_owner && comp_get(module, of_a)->origin == comp_get(module, of_b)->origin &&
+                    comp_num_insts(module, of_a) == comp_num_insts(module, of_b);
+    if (of_a != of_b && !is_alike) return false;
+  }
+  return true;
+}
+
+static bool is_same_inst(const Comparison *comparison, InstId a, InstId b) {
+  const Module *module = comparison->module;
+  const Instruction *x = inst_get(module, a), *y = inst_get(module, b);
+  IdList before_a = inst_control(module, a)->predecessors;
+  IdList before_b = inst_control(module, b)->predecessors;
+  return x->opcode == y->opcode && x->shape == y->shape && x->origin == y->origin &&
+         x->index == y->index && x->num_operands == y->num_operands &&
+         x->num_callees == y->num_callees && inst_is_root(module, a) == inst_is_root(module, b) &&
+         before_a.len == before_b.len &&
+         have_same_places(comparison, module->ids.data + x->operands,
+                          module->ids.data + y->operands, x->num_operands) &&
+         have_same_places(comparison, id_list(module, before_a), id_list(module, before_b),
+                          before_a.len) &&
+         have_same_callees(module, a, b);
+}
+
+static bool is_same_comp(const RematJob *job, CompId a, CompId b, Arena *scratch) {
+  const Module *module = job->rewrite->module;
+  Comparison comparison = {.module = module, .a = job->schedule->of[a], .b = job->schedule->of[b]};
+  if (comparison.a.len != comparison.b.len) return false;
+  ArenaMark mark = arena_mark(scratch);
+  comparison.positions = arena_zarray(scratch, SchedPos, module->insts.len);
+  bool is_same = true;
+  for (SchedPos pos = 0; is_same && pos < comparison.a.len; pos++) {
+    comparison.positions[comparison.a.ids[pos]] = comparison.positions[comparison.b.ids[pos]] = pos;
+    is_same = is_same_inst(&comparison, comparison.a.ids[pos], comparison.b.ids[pos]);
+  }
+  arena_reset(scratch, mark);
+  return is_same;
+}
+
+static void replace_callee(RematJob *job, CompId old, CompId callee, Arena *scratch) {
+  Module *module = job->rewrite->module;
+  for (InstId id = 0; id < module->insts.len; id++) {
+    if (inst_get(module, id)->flags & INST_DEAD || !inst_runs_callees(module, id)) continue;
+    for (uint32_t i = 0; i < inst_get(module, id)->num_callees; i++) {
+      if (inst_callees(module, id)[i] == old)
+        rewrite_set_callee(job->rewrite, id, i, callee, scratch);
+    }
+  }
+}
+
+/* The original or an earlier clone that is the same as this one; NO_ID when there is none. */
+static CompId find_same(const RematJob *job, const CalleeClones *clones, uint32_t index,
+                        Arena *scratch) {
+  CalleeClone late = clones->list.data[index];
+  if (is_same_comp(job, late.original, late.clone, scratch)) return late.original;
+  for (uint32_t i = 0; i < index; i++) {
+    CalleeClone early = clones->list.data[i];
+    if (early.original == late.original && is_same_comp(job, early.clone, late.clone, scratch))
+      return early.clone;
+  }
+  return NO_ID;
+}
+
+void share_callees(RematJob *job, const CalleeClones *clones, Arena *out, Arena *scratch) {
+  bool has_changed = false;
+  for (uint32_t i = clones->list.len; i-- > 0;) { /* callees were cloned after their callers */
+    CompId same = find_same(job, clones, i, scratch);
+    if (same == NO_ID) continue;
+    replace_callee(job, clones->list.data[i].clone, same, scratch);
+    has_changed = true;
+  }
+  if (!has_changed) return;
+  dce_run(job->rewrite, scratch);
+  dce_update_schedule(job->rewrite->module, job->schedule, out);
+}
