@@ -74,6 +74,7 @@ typedef struct Generator {
   Chars chars; /* the computations that are complete */
   VEC(Type) types;
   VEC(Callable) callables;
+  VEC(Callable) loops; /* their bodies */
   const char *reducer;
   uint32_t num_names;
   uint32_t num_identities; /* told apart by them: what has side effects */

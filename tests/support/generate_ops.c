@@ -316,20 +316,38 @@ static const char *write_condition(Generator *gen, TypeId state) {
   return name;
 }
 
+/* The body of another loop, now and then; NULL = none. */
+static const Callable *shared_body(Generator *gen) {
+  if (gen->loops.len == 0 || !chance(gen, 30)) return NULL;
+  const Callable *known = &gen->loops.data[below(gen, gen->loops.len)];
+  return !known->has_effects || gen->options.is_scheduled ? known : NULL;
+}
+
+static const char *new_body(Generator *gen, Body *body, TypeId state) {
+  uint32_t num_identities = gen->num_identities, budget = share_of(gen, body);
+  Callable made = {.num_params = 1, .params = {state}, .result = state};
+  made.name = write_computation(gen, &state, 1, &state, budget, body->depth + 1, false);
+  made.has_effects = gen->num_identities > num_identities;
+  spend(body, budget);
+  *vec_push(gen->arena, &gen->loops) = made;
+  return made.name;
+}
+
 static void write_while(Generator *gen, Body *body) {
+  const Callable *shared = shared_body(gen);
+  const char *loop = shared ? shared->name : NULL;
   TypeId types[MAX_OPERANDS] = {T_S32};
   Line init = {.opcode = "tuple", .num_operands = 2 + below(gen, 4)};
-  init.operands[0] = pick_value(gen, body, T_S32);
+  if (shared) init.num_operands = gen->types.data[shared->result].num_elements;
   for (uint32_t i = 1; i < init.num_operands; i++) {
-    types[i] = any_float(gen);
-    init.operands[i] = pick_value(gen, body, types[i]);
+    types[i] = shared ? gen->types.data[shared->result].elements[i] : any_float(gen);
   }
+  for (uint32_t i = 0; i < init.num_operands; i++)
+    init.operands[i] = pick_value(gen, body, types[i]);
   TypeId state = init.type = tuple_type(gen, types, init.num_operands);
   ValueId tuple = write_line(gen, body, &init);
-  uint32_t budget = share_of(gen, body);
   const char *condition = write_condition(gen, state);
-  const char *loop = write_computation(gen, &state, 1, &state, budget, body->depth + 1, false);
-  spend(body, budget);
+  if (!loop) loop = new_body(gen, body, state);
   const char *attrs = arena_printf(gen->arena, ", condition=%s%s, body=%s%s", percent(gen),
                                    condition, percent(gen), loop);
   ValueId value = unary(gen, body, state, "while", tuple, attrs);
@@ -342,13 +360,22 @@ static void write_conditional(Generator *gen, Body *body) {
   if (chance(gen, 50)) line.type = NO_ID;
   uint32_t num_branches = is_boolean ? 2 : 1 + below(gen, 3);
   const char *names[3];
+  TypeId types[3];
+  bool may_be_shared = false;
   line.operands[0] = pick_value(gen, body, is_boolean ? T_PRED : T_S32);
   line.num_operands = 1 + num_branches;
   for (uint32_t i = 0; i < num_branches; i++) {
     line.operands[i + 1] = pick_any(gen, body);
     TypeId type = body->values.data[line.operands[i + 1]].type;
-    uint32_t budget = share_of(gen, body) / 2;
+    uint32_t budget = share_of(gen, body) / 2, num_identities = gen->num_identities;
+    if (i > 0 && type == types[i - 1] && may_be_shared && chance(gen, 40)) {
+      names[i] = names[i - 1];
+      types[i] = type;
+      continue;
+    }
     names[i] = write_computation(gen, &type, 1, &line.type, budget, body->depth + 1, false);
+    types[i] = type;
+    may_be_shared = gen->num_identities == num_identities || gen->options.is_scheduled;
     spend(body, budget);
   }
   const char *p = percent(gen);
