@@ -118,8 +118,8 @@ static void find_added_bytes(Builder *builder) {
 static void add_callers(const Builder *builder, CallMemory *memory) {
   for (uint32_t i = builder->graph.num_reachable; i-- > 0;) {
     CompId comp = builder->graph.post_order[i];
-    Sequence sequence = builder->schedule->of[comp];
     if (!is_run(builder, comp)) continue;
+    Sequence sequence = builder->schedule->of[comp];
     for (SchedPos pos = 0; pos < sequence.len; pos++) {
       int64_t *bytes = &memory->bytes_at[sequence.ids[pos]];
       *bytes += builder->added_bytes[comp];
@@ -136,8 +136,8 @@ static void add_callees(const Builder *builder, CallMemory *memory, Arena *scrat
   int64_t *largest = arena_zarray(scratch, int64_t, module->comps.len);
   for (uint32_t i = 0; i < builder->graph.num_reachable; i++) { /* callees first */
     CompId comp = builder->graph.post_order[i];
-    Sequence sequence = builder->schedule->of[comp];
     if (!is_run(builder, comp)) continue;
+    Sequence sequence = builder->schedule->of[comp];
     for (SchedPos pos = 0; pos < sequence.len; pos++) {
       InstId id = sequence.ids[pos];
       int64_t *bytes = &memory->bytes_at[id];

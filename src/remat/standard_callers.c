@@ -87,7 +87,8 @@ static bool has_calls(const Standard *standard, const CallMemory *memory) {
 void standard_reduce_by_callers(Standard *standard) {
   Arena *arena = arena_new(arena_options(standard->scratch));
   uint32_t num_comps = standard->module->comps.len;
-  memset(standard->is_done, 1, num_comps * sizeof *standard->is_done); /* none calls the next */
+  standard->is_done = arena_array(arena, bool, num_comps); /* there are new ones, of fusions */
+  memset(standard->is_done, 1, num_comps * sizeof *standard->is_done); /* none leads to the next */
   bool is_lower = true;
   for (int round = 0; round < MAX_ROUNDS && is_lower; round++) {
     Arena *inner = arena_new(arena_options(arena));

@@ -6,8 +6,9 @@
 
 /* 20 KiB at `concat1`, or 15 once `wide` is computed again for concat2; then 16, or 12 once `thin`
  * is computed again for concat4. */
-#define TWO_PEAKS                                                                \
-  "p = f32[] parameter(0)\n wide = f32[1280] broadcast(p), dimensions={}\n"      \
+#define TWO_PEAKS(wide)                                                          \
+  "p = f32[] parameter(0)\n wide = f32[1280] " wide                              \
+  "\n"                                                                           \
   "negate = f32[1280] negate(wide)\n"                                            \
   "concat1 = f32[2560] concatenate(negate, negate), dimensions={0}\n"            \
   "slice1 = f32[1] slice(concat1), slice={[0:1]}\n"                              \
@@ -18,7 +19,8 @@
   "slice3 = f32[1] slice(concat3), slice={[0:1]}\n"                              \
   "concat4 = f32[1025] concatenate(thin, slice3), dimensions={0}\n"              \
   "slice4 = f32[1] slice(concat4), slice={[0:1]}\n ROOT s = f32[] reshape(slice4)\n"
-#define WORK "work {\n" TWO_PEAKS "}\n"
+#define BCAST "broadcast(p), dimensions={}"
+#define WORK "work {\n" TWO_PEAKS(BCAST) "}\n"
 #define COND "cond { c = f32[] parameter(0)\n ROOT t = pred[] constant(true) }\n"
 #define HELD(name, elements) \
   name " = f32[" elements "] custom-call(p), custom_call_target=\"load\"\n"
@@ -43,6 +45,10 @@ static const struct {
      21, 20},
     {"the same by peaks", "peak-priority", WORK, TWICE(CALL("a"), CALL("b")), 21, 25, 21, 20},
     {"a call, then a loop", "standard", WORK COND, TWICE(CALL("a"), LOOP("b")), 21, 25, 21, 20},
+    {"a fusion that gets computations of its own", "standard",
+     "f { q = f32[] parameter(0)\n ROOT o = f32[1280] broadcast(q), dimensions={} }\n"
+     "work {\n" TWO_PEAKS("fusion(p), kind=kLoop, calls=f") "}\n",
+     TWICE(CALL("a"), CALL("b")), 21, 25, 21, 20},
     {"loops in loops", "standard",
      WORK COND "outer { p = f32[] parameter(0)\n" LOOP("i") "ROOT n = f32[] negate(i) }\n",
      TWICE(CALL("a"), "b = f32[] while(p), condition=cond, body=outer\n"), 21, 25, 21, 20},
@@ -51,7 +57,7 @@ static const struct {
      WORK "other { p = f32[] parameter(0)\n w = f32[2048] broadcast(p), dimensions={}\n"
           "l = f32[1] slice(w), slice={[0:1]}\n ROOT r = f32[] reshape(l) }\n",
      P HELD("g", "1024") COND_2 USE("u", "g") "ROOT z = f32[] add(a, u)\n", 28, 32, 32, 27},
-    {"one computation", "standard", "", TWO_PEAKS, 13, 20, 15, 15},
+    {"one computation", "standard", "", TWO_PEAKS(BCAST), 13, 20, 15, 15},
 };
 
 static int64_t kib_after(int row, bool is_per_caller, int64_t *before) {
