@@ -120,11 +120,36 @@ START_TEST(requests_are_buffers) {
 }
 END_TEST
 
+/* HeapSimulatorTest.UnionFindSizeUpdate: values that grow from one to the next in one memory, and
+ * what it is as large as with each. */
+START_TEST(a_buffer_grows_with_its_values) {
+  static const int64_t bytes[] = {10, 10, 20, 30};
+  Arena *arena = arena_new(NULL), *scratch = arena_new(NULL);
+  for (ValueId count = 1; count <= 4; count++) {
+    HeapTrace trace = {0};
+    for (ValueId id = 0; id < count; id++) {
+      if (id) *vec_push(arena, &trace.events) = (HeapEvent){HEAP_FREE, id, id - 1, NO_ID, 0};
+      uint8_t kind = id ? HEAP_SHARE : HEAP_ALLOC;
+      *vec_push(arena, &trace.events) = (HeapEvent){kind, id, id, id ? id - 1 : NO_ID, bytes[id]};
+    }
+    *vec_push(arena, &trace.events) = (HeapEvent){HEAP_FREE, count, count - 1, NO_ID, 0};
+    HeapRequests requests = heap_requests(&trace, count, 1, arena, scratch);
+    ck_assert_uint_eq(requests.problem.num_buffers, 1);
+    ck_assert_uint_eq(requests.problem.buffers[0].num_ranges, count);
+    ck_assert_int_eq(requests.problem.buffers[0].first_bytes, 10);
+    ck_assert_int_eq(requests.problem.buffers[0].bytes, bytes[count - 1]);
+  }
+  arena_free(scratch);
+  arena_free(arena);
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("heap_simulator");
   TCase *tc = tcase_create("heap_simulator");
   tcase_add_loop_test(tc, trace_matches_table, 0, sizeof rows / sizeof *rows);
   tcase_add_test(tc, requests_are_buffers);
+  tcase_add_test(tc, a_buffer_grows_with_its_values);
   suite_add_tcase(suite, tc);
   return run_suite(suite);
 }

@@ -106,6 +106,27 @@ START_TEST(offsets_match_table) {
 }
 END_TEST
 
+/* NoFragmentationStatsHeapTest: what lives at one time. */
+static const struct {
+  const char *requests;
+  int64_t bytes;
+} live_rows[] = {
+    {"", 0},
+    {"a10 b20 c30 d30 -a -b -c -d", 90},
+    {"a10 b20 -b c30 -c d5 -d -a", 40},
+};
+
+START_TEST(live_bytes_match_table) {
+  Arena *arena = arena_new(NULL);
+  PackFixture fixture = {.problem = {0}};
+  char letters[MAX_BUFFERS];
+  read_requests(live_rows[_i].requests, 1, &fixture, letters);
+  PackSections sections = pack_sections_build(&fixture.problem, arena, arena);
+  ck_assert_int_eq(pack_lower_bound(&sections), live_rows[_i].bytes);
+  arena_free(arena);
+}
+END_TEST
+
 /* ---- against the plain way ---- */
 
 typedef struct Placed {
@@ -190,6 +211,7 @@ int main(void) {
   Suite *suite = suite_create("pack_xla");
   TCase *cases = tcase_create("best fit");
   tcase_add_loop_test(cases, offsets_match_table, 0, sizeof rows / sizeof *rows);
+  tcase_add_loop_test(cases, live_bytes_match_table, 0, sizeof live_rows / sizeof *live_rows);
   tcase_add_loop_test(cases, best_fit_agrees_with_the_definition, 0, 46);
   tcase_set_timeout(cases, 240);
   suite_add_tcase(suite, cases);
