@@ -527,11 +527,13 @@ typedef enum rh_protect {
   RH_PROTECT_CONDITIONAL, /* they are a branch that is always taken, which XLA cannot know */
 } rh_protect;
 
-/* What XLA's algorithms may do with a value instead of keeping it. */
+/* What XLA's algorithms may do with a value instead of keeping it; narrowing, which XLA does not
+ * know, never changes a bit. */
 enum {
   RH_REMAT_RECOMPUTE = 1,
   RH_REMAT_COMPRESS = 2, /* keep it in a layout with less padding, where the target pads arrays */
   RH_REMAT_OFFLOAD = 4,  /* keep it in the host's memory, where a profile says that there is time */
+  RH_REMAT_NARROW = 8,   /* keep it as integers of fewer bits, where all its elements are such */
 };
 
 typedef struct rh_remat_options {

@@ -201,6 +201,7 @@ static bool parse_remat_modes(const char *value, int *modes) {
   static const Word words[] = {{"recompute", RH_REMAT_RECOMPUTE},
                                {"compress", RH_REMAT_COMPRESS},
                                {"offload", RH_REMAT_OFFLOAD},
+                               {"narrow", RH_REMAT_NARROW},
                                {NULL, 0}};
   return parse_words(value, words, modes);
 }

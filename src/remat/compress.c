@@ -3,15 +3,15 @@
  *
  * XLA leaves the choice of the layout to the compiler that calls it; here it is that with the
  * fewest bytes of padding (target_compact_shape), so nothing is compressed where the target pads
- * nothing.
+ * nothing. Narrowing, which XLA does not do, is the same with conversions to a narrower element
+ * type and back, where they lose nothing (analysis/narrow.h).
  *
  * Difference, on the safe side: XLA compresses bitcasts of parameters, too, which frees nothing. */
 #include "ir/target.h"
 #include "remat/standard_pass.h"
 
-static ShapeId compact_shape(Standard *standard, InstId id) {
+static ShapeId compact_layout(Standard *standard, ShapeId shape) {
   Module *module = standard->module;
-  ShapeId shape = inst_get(module, id)->shape;
   while (standard->compact.len <= shape) {
     *vec_push(standard->out, &standard->compact) = NO_ID;
   }
@@ -20,6 +20,26 @@ static ShapeId compact_shape(Standard *standard, InstId id) {
     *compact = target_compact_shape(module->backend.target, &module->shapes, shape);
   }
   return *compact;
+}
+
+/* A clone has the numbers of what it was cloned from. */
+static ShapeId narrow_shape_of(const Standard *standard, InstId id) {
+  const Rewrite *rewrite = standard->job->rewrite;
+  ShapeId shape = inst_get(standard->module, id)->shape;
+  InstId original = id;
+  while (rewrite_original(rewrite, original) != NO_ID)
+    original = rewrite_original(rewrite, original);
+  return original < standard->num_narrow ? standard->narrow[original] : shape;
+}
+
+/* Of what is asked for that which takes less. */
+static ShapeId compact_shape(Standard *standard, InstId id) {
+  Module *module = standard->module;
+  unsigned modes = standard->job->options->modes;
+  ShapeId shape = inst_get(module, id)->shape, narrow = narrow_shape_of(standard, id);
+  if (modes & RH_REMAT_COMPRESS) shape = compact_layout(standard, shape);
+  const ShapeSizes *sizes = remat_sizes(module);
+  return sizes->of_part(module, narrow) < sizes->of_part(module, shape) ? narrow : shape;
 }
 
 /* Copying takes both arrays at once, so XLA wants them to be smaller than the peak. */

@@ -49,7 +49,8 @@ typedef struct Evaluator {
   uint32_t num_frames;
   uint64_t num_evaluated, max_evaluated;
   uint8_t *visited;
-  bool *is_met; /* by InstId: evaluated before */
+  bool *is_met;           /* by InstId: evaluated before */
+  RangeFacts range_facts; /* if ranges are asked for */
   Arena *out, *scratch;
 } Evaluator;
 
@@ -331,6 +332,25 @@ bool hands_on_value(Opcode opcode) {
   }
 }
 
+/* The value that a conversion gives back because the one before it took it away; NO_ID for anything
+ * else. */
+static ValueNumber number_undone(const Evaluator *evaluator, const Frame *frame, InstId id) {
+  const Module *module = evaluator->module;
+  const NumberRanges *ranges = evaluator->numbered->ranges;
+  if (!ranges || inst_get(module, id)->opcode != OPCODE_CONVERT) return NO_ID;
+  ValueNumber arg = frame->values[evaluator->place[inst_operand(module, id, 0)]];
+  return number_ranges_undo(ranges, evaluator->numbering, (ElementType)inst_shape(module, id)->type,
+                            arg);
+}
+
+static void note_range(Evaluator *evaluator, const Frame *frame, InstId id, ValueNumber value) {
+  if (!evaluator->numbered->ranges) return;
+  ArenaMark mark = arena_mark(evaluator->scratch);
+  const ValueNumber *args = operand_numbers(evaluator, frame, id, 0);
+  number_ranges_note(evaluator->numbered->ranges, &evaluator->range_facts, id, value, args);
+  arena_reset(evaluator->scratch, mark);
+}
+
 static void note_instance(Evaluator *evaluator, InstId id, ValueNumber value) {
   Numbered *numbered = evaluator->numbered;
   while (numbered->example.len <= value) {
@@ -362,8 +382,8 @@ static void note_edges(Evaluator *evaluator, const Frame *frame, InstId id, Valu
   }
 }
 
-/* A copy hands on a value that it does not compute; what waits for the copy, and what it waits for,
- * says nothing about those who compute it. */
+/* A copy, or a conversion that undoes another, hands on a value that it does not compute; what
+ * waits for it, and what it waits for, says nothing about those who compute the value. */
 static ValueNumber number_copying(Evaluator *evaluator, InstId id, ValueNumber value) {
   const Module *module = evaluator->module;
   ShapeId from = evaluator->shapes[inst_get(module, inst_operand(module, id, 0))->shape];
@@ -378,7 +398,8 @@ static void set_value(Evaluator *evaluator, ValueNumber value) {
   InstId id = evaluator->orders[frame->comp].ids[frame->next];
   frame->values[frame->next++] = value;
   Opcode opcode = (Opcode)inst_get(evaluator->module, id)->opcode;
-  if (opcode == OPCODE_COPY || opcode == OPCODE_COPY_DONE) {
+  bool is_copy = opcode == OPCODE_COPY || opcode == OPCODE_COPY_DONE;
+  if (is_copy || number_undone(evaluator, frame, id) == value) {
     value = number_copying(evaluator, id, value);
   }
   note_instance(evaluator, id, value);
@@ -439,7 +460,12 @@ static void step(Evaluator *evaluator) {
     push_frame(evaluator, callee, NULL, true);
     return;
   }
-  set_value(evaluator, number_inst(evaluator, frame, id));
+  ValueNumber value = number_undone(evaluator, frame, id);
+  if (value == NO_ID) {
+    value = number_inst(evaluator, frame, id);
+    note_range(evaluator, frame, id, value);
+  }
+  set_value(evaluator, value);
 }
 
 static void fill(uint32_t *array, size_t count) {
@@ -465,6 +491,7 @@ void number_module(Numbered *numbered, Numbering *numbering, Arena *out, Arena *
       .out = out,
       .scratch = scratch,
   };
+  if (numbered->ranges) evaluator.range_facts = range_facts_begin(module, out, scratch);
   numbered->value_of = arena_array(out, ValueNumber, num_insts);
   fill(numbered->value_of, num_insts);
   fill(evaluator.texts, num_insts);

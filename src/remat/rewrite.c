@@ -456,7 +456,8 @@ InstId rewrite_add_copy(Rewrite *rewrite, InstId operand, ShapeId shape, InstId 
   bool is_compact = inst_get(module, original)->flags & INST_COMPACT_GTE;
   Str base = is_compact ? STR("get-tuple-element") : inst_name(module, original);
   const char *name = arena_printf(scratch, "%.*s.%s", (int)base.len, base.data, suffix);
-  InstSpec spec = {.opcode = OPCODE_COPY,
+  bool is_converted = inst_shape(module, operand)->type != shape_get(&module->shapes, shape)->type;
+  InstSpec spec = {.opcode = is_converted ? OPCODE_CONVERT : OPCODE_COPY,
                    .name = name_unique(&rewrite->inst_names, str_make(name, strlen(name))),
                    .shape = shape,
                    .operands = &operand,

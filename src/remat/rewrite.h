@@ -79,8 +79,8 @@ InstId rewrite_move(Rewrite *rewrite, InstId id, CompId comp, const InstId *oper
 InstId rewrite_add_get_tuple_element(Rewrite *rewrite, InstId tuple, int64_t index);
 InstId rewrite_add_bitcast(Rewrite *rewrite, InstId operand, ShapeId shape);
 
-/* A copy of `operand` with another layout, named `original` with a suffix. It stands for the
- * original, but does not compute it again. */
+/* A copy of `operand` with another layout, or the same converted to another element type, named
+ * `original` with a suffix. It stands for the original, but does not compute it again. */
 InstId rewrite_add_copy(Rewrite *rewrite, InstId operand, ShapeId shape, InstId original,
                         const char *suffix, Arena *scratch);
 

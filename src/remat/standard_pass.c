@@ -1,6 +1,8 @@
 /* The frame of XLA's pass: what is common to its two algorithms. */
 #include "remat/standard_pass.h"
 
+#include "analysis/narrow.h"
+
 enum { MAX_CALL_DEPTH = 200 };
 
 /* ---- what may be taken ---- */
@@ -126,6 +128,10 @@ void standard_run(RematJob *job, StandardFn reduce, bool keeps_clones, RematStat
   standard_analyze(&standard);
   if (job->options->modes & RH_REMAT_OFFLOAD && job->options->profile) {
     offload_begin(&standard, arena);
+  }
+  if (job->options->modes & RH_REMAT_NARROW) {
+    standard.narrow = narrow_shapes(module, arena, scratch);
+    standard.num_narrow = module->insts.len;
   }
   standard.is_done = arena_zarray(arena, bool, module->comps.len);
   RematMemory memory = remat_memory(module, job->schedule, arena, scratch);

@@ -16,8 +16,10 @@ struct Standard {
   RematJob *job;
   Module *module;
   StandardFn reduce;
-  VEC(ShapeId) compact; /* by ShapeId: target_compact_shape, NO_ID = not known */
-  bool keeps_clones;    /* no clone is recomputed again, and what is dead goes at once */
+  VEC(ShapeId) compact;  /* by ShapeId: target_compact_shape, NO_ID = not known */
+  const ShapeId *narrow; /* by InstId, for the first `num_narrow`: narrow_shapes */
+  uint32_t num_narrow;
+  bool keeps_clones; /* no clone is recomputed again, and what is dead goes at once */
   PointsTo points_to;
   Arena *points_to_arena;
   ItemTable items;
@@ -112,7 +114,8 @@ void standard_apply(Pass *pass, const Block *block);
 /* Recomputes those of the block that have uses to come, for these uses. */
 void standard_recompute(Pass *pass, const Block *block);
 
-/* Bytes freed by keeping a result in a more compact layout; 0 or less when it cannot be done. */
+/* Bytes freed by keeping a result in a more compact layout or a narrower type; 0 or less when it
+ * cannot be done. */
 int64_t compress_bytes_reduced(Pass *pass, InstId id);
 void standard_compress(Pass *pass, InstId id);
 

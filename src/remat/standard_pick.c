@@ -88,7 +88,7 @@ Block standard_pick(Pass *pass, uint32_t min_size, uint32_t max_size, Arena *out
     uint32_t len = initial_block(pass, start, min_size, block);
     if (len < min_size) break; /* XLA's: also those behind the gap are not looked at */
     bool may_go = len == 1 && standard_may_compress(pass->standard, start);
-    if (modes & RH_REMAT_COMPRESS && may_go) {
+    if (modes & (RH_REMAT_COMPRESS | RH_REMAT_NARROW) && may_go) {
       int64_t cost = cost_of_bytes(pass, compress_bytes_reduced(pass, start));
       consider(&choice, cost, STRATEGY_COMPRESS, block, len);
     }

@@ -339,9 +339,11 @@ rh_status verify_modules(const Module *before, const Module *after, bool keeps_o
   bool expands_calls = count_calls(before) != count_calls(after);
   bool orders_effects =
       keeps_order && before->source->header.is_scheduled && after->source->header.is_scheduled;
+  NumberRanges ranges = {.arena = arena};
   Verifier verifier = {.numbering = &numbering,
                        .before = {.module = before,
                                   .identities = &identities,
+                                  .ranges = module_has_narrowing(after) ? &ranges : NULL,
                                   .expands_calls = expands_calls,
                                   .orders_effects = orders_effects},
                        .diags = diags,

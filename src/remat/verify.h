@@ -1,5 +1,5 @@
 /* The judge: whether one module computes what another one computes. It shares no code with what
- * rewrites modules. */
+ * rewrites modules, but what analysis/range_facts.h knows of numbers. */
 #ifndef REMAT_HLO_REMAT_VERIFY_H
 #define REMAT_HLO_REMAT_VERIFY_H
 
@@ -9,7 +9,8 @@
 /* RH_OK when `after` gives the same results as `before` for all inputs, bit for bit by HLO's rules:
  *   - its results are the same expressions of the parameters, where a value may be computed any
  *     number of times and in any order, and opt-barriers, copies, tuples, the borders of fusions
- *     and calls, and conditionals on `(x | 1) != 0`, which holds for every x, do not matter;
+ *     and calls, conversions to integers of fewer bits and back that lose nothing, and conditionals
+ *     on `(x | 1) != 0`, which holds for every x, do not matter;
  *   - what has side effects (random numbers, infeed, sends, custom calls that say so …) happens as
  *     often and, if both are scheduled and `keeps_order`, in the same order;
  *   - control dependencies of what is still computed are kept, and a schedule obeys them;

@@ -2,7 +2,7 @@
 #ifndef REMAT_HLO_REMAT_VERIFY_INTERNAL_H
 #define REMAT_HLO_REMAT_VERIFY_INTERNAL_H
 
-#include "remat/value_number.h"
+#include "remat/number_ranges.h"
 
 /* A control dependency between two values. */
 typedef struct NumberedEdge {
@@ -26,6 +26,7 @@ Str identity_of(const Identities *identities, Str name);
 typedef struct Numbered {
   const Module *module;
   const Identities *identities; /* NULL: every name is its own identity */
+  NumberRanges *ranges;         /* of both modules; NULL: no conversion undoes another one */
   bool expands_calls;
   bool orders_effects;
   ValueNumber root;
@@ -38,7 +39,7 @@ typedef struct Numbered {
   bool is_too_large;     /* calls that call calls … grew beyond bounds; the rest is not filled */
 } Numbered;
 
-/* Fills the results; the first four fields are set. */
+/* Fills the results; the first five fields are set. */
 void number_module(Numbered *numbered, Numbering *numbering, Arena *out, Arena *scratch);
 
 /* Whether an instruction only hands on a value, and so can be put anywhere: tuples, their elements,
