@@ -260,7 +260,7 @@ static const char *wanted_form(OptionKind kind) {
     case KIND_BUDGET: return "a size such as 12GiB or 800MB, or 80%, r80% or min";
     case KIND_TOLERANCE: return "a share such as 1%, or a size such as 10MiB";
     case KIND_UNFUSE: return "loop, input, output (several with commas) or all";
-    case KIND_REMAT_MODES: return "recompute, compress or offload, several with commas";
+    case KIND_REMAT_MODES: return "recompute, compress, offload or narrow, several with commas";
     default: return NULL;
   }
 }

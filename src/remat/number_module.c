@@ -392,6 +392,14 @@ static ValueNumber number_copying(Evaluator *evaluator, InstId id, ValueNumber v
                           number_text(evaluator->numbering, STR("copying")), args, 2);
 }
 
+/* A fusion with several results is not one of the tuples that are made of them: the fewer results
+ * it has after a rewrite, the likelier it is that there is such a tuple. */
+static ValueNumber number_returning(Evaluator *evaluator, InstId id, ValueNumber value) {
+  ShapeId shape = evaluator->shapes[inst_get(evaluator->module, id)->shape];
+  return number_operation(evaluator->numbering, shape,
+                          number_text(evaluator->numbering, STR("returning")), &value, 1);
+}
+
 /* Sets the value of the instruction that the frame on top waits for, and goes on. */
 static void set_value(Evaluator *evaluator, ValueNumber value) {
   Frame *frame = &evaluator->stack.data[evaluator->stack.len - 1];
@@ -401,6 +409,10 @@ static void set_value(Evaluator *evaluator, ValueNumber value) {
   bool is_copy = opcode == OPCODE_COPY || opcode == OPCODE_COPY_DONE;
   if (is_copy || number_undone(evaluator, frame, id) == value) {
     value = number_copying(evaluator, id, value);
+  }
+  if (inst_get(evaluator->module, id)->opcode == OPCODE_FUSION &&
+      numbered_node(evaluator->numbering, value)->kind == NODE_TUPLE) {
+    value = number_returning(evaluator, id, value);
   }
   note_instance(evaluator, id, value);
   if (inst_has_control(evaluator->module, id)) note_edges(evaluator, frame, id, value);

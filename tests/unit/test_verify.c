@@ -113,6 +113,17 @@ static const struct {
        "o = (f32[4]) opt-barrier(u)\n g = f32[4] get-tuple-element(o), index=0\n"
        "b = f32[4] cosine(g)\n ROOT r = f32[4] add(a, b)\n"),
      NULL},
+    {"a fusion without what nobody reads, and a tuple that waits",
+     M("f { x = f32[4] parameter(0)\n s = f32[4] sine(x)\n k = f32[] constant(1)\n"
+       "ROOT t = (f32[], f32[4], f32[]) tuple(k, s, k) }\n",
+       "u = (f32[], f32[4], f32[]) fusion(p), kind=kLoop, calls=f\n"
+       "g = f32[] get-tuple-element(u), index=0\n h = f32[] get-tuple-element(u), index=2\n"
+       "ROOT r = (f32[], f32[]) tuple(g, h), control-predecessors={p}\n"),
+     M("f { k = f32[] constant(1)\n ROOT t = (f32[], f32[]) tuple(k, k) }\n",
+       "u = (f32[], f32[]) fusion(), kind=kLoop, calls=f\n"
+       "g = f32[] get-tuple-element(u), index=0\n h = f32[] get-tuple-element(u), index=1\n"
+       "ROOT r = (f32[], f32[]) tuple(g, h), control-predecessors={p}\n"),
+     NULL},
     {"one more control dependency", M("", TWICE),
      M("",
        "a = f32[4] sine(p)\n b = f32[4] cosine(a)\n a.remat = f32[4] sine(p), "
