@@ -78,6 +78,7 @@ static Choices choose(const uint8_t *data, size_t size) {
   if (bits & CHOOSE_MODEL) choices.remat.memory_model = pick_name(RH_MEMORY_MODELS, data[4]);
   if (bits & CHOOSE_BLOCKS) choices.remat.block_size_limit = 8;
   choices.remat.clone_callees = is_chosen && data[3] & 0x80;
+  if (bits & CHOOSE_BLOCKS) choices.remat.modes |= RH_REMAT_NARROW;
   choices.remat.remat_collectives = (bits & CHOOSE_COLLECTIVES) != 0;
   choices.schedule.ignore_schedule = (bits & CHOOSE_IGNORE_SCHEDULE) != 0;
   choices.schedule.unfuse = bits & CHOOSE_UNFUSE ? RH_UNFUSE_ALL : 0;

@@ -251,6 +251,9 @@ static bool is_elementwise(Opcode opcode) {
     case OPCODE_MULTIPLY:
     case OPCODE_SUBTRACT:
     case OPCODE_DIVIDE:
+    case OPCODE_AND:
+    case OPCODE_REMAINDER:
+    case OPCODE_MINIMUM:
     case OPCODE_MAXIMUM:
     case OPCODE_SELECT:
     case OPCODE_COMPARE:

@@ -161,8 +161,11 @@ static rh_remat_options random_options(uint64_t *state) {
   options.collection = collections[random_below(state, 3)];
   options.pin = random_below(state, 3) ? NULL : "[37]$";
   options.never = random_below(state, 3) ? NULL : "[48]$";
-  unsigned all_modes = RH_REMAT_RECOMPUTE | RH_REMAT_COMPRESS | RH_REMAT_OFFLOAD;
-  options.modes = 1 + random_below(state, all_modes);
+  static const unsigned modes[] = {RH_REMAT_RECOMPUTE, RH_REMAT_COMPRESS, RH_REMAT_OFFLOAD,
+                                   RH_REMAT_NARROW};
+  for (int i = 0; i < 2; i++)
+    options.modes |= modes[random_below(state, 4)];
+  if (random_below(state, 3) == 0) options.modes = modes[random_below(state, 4)];
   return options;
 }
 

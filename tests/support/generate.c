@@ -48,7 +48,7 @@ void add_text(Generator *gen, Chars *chars, const char *format, ...) {
 static const char *const array_types[NUM_ARRAY_TYPES] = {
     "f32[]",           "s32[]",           "pred[]",       "f32[16]{0}",       "f32[256]{0}",
     "f32[16,16]{1,0}", "f32[16,16]{0,1}", "f32[4096]{0}", "f32[16,256]{1,0}", "f32[64,64]{1,0}",
-    "bf16[4096]{0}",   "pred[4096]{0}",   "token[]",
+    "bf16[4096]{0}",   "pred[4096]{0}",   "s32[4096]{0}", "token[]",
 };
 
 /* With padding that another layout has not. */

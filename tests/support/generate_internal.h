@@ -21,6 +21,7 @@ enum {
   T_F32_64_64,
   T_BF16_4096,
   T_PRED_4096,
+  T_S32_4096,
   T_TOKEN,
   NUM_ARRAY_TYPES,
 };

@@ -45,6 +45,8 @@ static ValueId new_value(Generator *gen, Body *body, TypeId type) {
     case T_TOKEN: return write_line(gen, body, &(Line){.type = type, .opcode = "after-all"});
     case T_BF16_4096:
       return unary(gen, body, type, "convert", pick_value(gen, body, T_F32_4096), NULL);
+    case T_S32_4096:
+      return unary(gen, body, type, "convert", pick_value(gen, body, T_PRED_4096), NULL);
     case T_PRED_4096: {
       ValueId a = pick_value(gen, body, T_F32_4096), b = pick_value(gen, body, T_F32_4096);
       return write_line(gen, body, &(Line){type, "compare", 2, {a, b}, NULL, ", direction=GT"});
@@ -105,6 +107,31 @@ static void write_select(Generator *gen, Body *body) {
   ValueId a = pick_value(gen, body, T_PRED_4096), b = pick_value(gen, body, T_F32_4096);
   ValueId c = pick_value(gen, body, T_F32_4096);
   write_line(gen, body, &(Line){T_F32_4096, "select", 3, {a, b, c}, NULL, NULL});
+}
+
+/* Integers of which it can be told how large they are: masks, indices, counts. */
+static void write_integers(Generator *gen, Body *body) {
+  static const char *const opcodes[] = {"add",     "multiply", "and",
+                                        "maximum", "minimum",  "remainder"};
+  TypeId to = chance(gen, 50) ? T_S32_4096 : T_F32_4096;
+  Line line = {T_S32_4096, NULL, 2, {0}, NULL, NULL};
+  switch (below(gen, 5)) {
+    case 0: unary(gen, body, to, "convert", pick_value(gen, body, T_PRED_4096), NULL); return;
+    case 1: unary(gen, body, to, "convert", pick_value(gen, body, T_S32_4096), NULL); return;
+    case 2: line = (Line){to, "iota", 0, {0}, "", ", iota_dimension=0"}; break;
+    case 3:
+      line.opcode = "select";
+      line.operands[line.num_operands++] = pick_value(gen, body, T_S32_4096);
+      line.operands[0] = pick_value(gen, body, T_PRED_4096);
+      line.operands[1] = pick_value(gen, body, T_S32_4096);
+      break;
+    default:
+      line.opcode = opcodes[below(gen, sizeof opcodes / sizeof *opcodes)];
+      line.operands[0] = pick_value(gen, body, T_S32_4096);
+      line.operands[1] = pick_value(gen, body, T_S32_4096);
+      break;
+  }
+  write_line(gen, body, &line);
 }
 
 static void write_broadcast(Generator *gen, Body *body) {
@@ -461,6 +488,7 @@ static const OpChoice choices[] = {
     {22, 0, write_unary},
     {22, 0, write_binary},
     {3, 0, write_select},
+    {6, 0, write_integers},
     {10, 0, write_broadcast},
     {6, 0, write_reshape},
     {3, 0, write_transpose},

@@ -22,6 +22,21 @@ typedef struct Row {
   const char *names;
 } Row;
 
+/* A mask that has to wait while larger values live; nothing is padded. */
+#define BEGIN_MASK(type)                                       \
+  "p = f32[8192] parameter(0)\n zero = f32[] constant(0)\n"    \
+  "gt = pred[8192] compare(p, p), direction=GT\n"              \
+  "mask = " type                                               \
+  "[8192]{0} convert(gt)\n"                                    \
+  "first = " type                                              \
+  "[8192]{0} negate(mask)\n n = f32[8192]{0} convert(first)\n" \
+  "wide = f32[16384] concatenate(n, p), dimensions={0}\n"      \
+  "tanh = f32[16384] tanh(wide)\n"                             \
+  "r0 = f32[] reduce(tanh, zero), dimensions={0}, to_apply=add\n"
+#define END_MASK                                                                             \
+  "m = f32[8192] convert(mask)\n r1 = f32[] reduce(m, zero), dimensions={0}, to_apply=add\n" \
+  "ROOT sum = f32[] add(r0, r1)\n"
+
 static const Row rows[] = {
     {"a copy for the way and one back",
      BEGIN NEGATE SUM("r0", "negate") SUM("r1", "big") "ROOT sum = f32[] add(r0, r1)\n",
@@ -99,6 +114,49 @@ static const Row rows[] = {
      66056,
      66056,
      "p zero big big.remat_compressed other wide r0 big.remat_uncompressed r1 ROOT sum"},
+    {"a mask in fewer bits",
+     BEGIN_MASK("s32") END_MASK,
+     {.algorithm = "standard", .modes = RH_REMAT_NARROW, .limit_bytes = 140 * K},
+     163848,
+     139272,
+     139272,
+     "p zero gt mask mask.remat_compressed first n wide tanh r0 mask.remat_uncompressed m r1 ROOT "
+     "sum"},
+    {"rather than to compute it again, where that needs as much",
+     BEGIN_MASK("s32") END_MASK,
+     {.algorithm = "standard",
+      .modes = RH_REMAT_RECOMPUTE | RH_REMAT_NARROW,
+      .limit_bytes = 140 * K},
+     163848,
+     139272,
+     139272,
+     "p zero gt mask mask.remat_compressed first n wide tanh r0 mask.remat_uncompressed m r1 ROOT "
+     "sum"},
+    {"a mask in fewer bits, at the peak",
+     BEGIN_MASK("s32") END_MASK,
+     {.algorithm = "peak-priority",
+      .modes = RH_REMAT_NARROW | RH_REMAT_COMPRESS,
+      .limit_bytes = 140 * K},
+     163848,
+     139272,
+     139272,
+     "p zero gt mask mask.remat_compressed first n wide tanh r0 mask.remat_uncompressed m r1 ROOT "
+     "sum"},
+    {"not as XLA compresses",
+     BEGIN_MASK("s32") END_MASK,
+     {.algorithm = "standard", .modes = RH_REMAT_COMPRESS, .limit_bytes = 140 * K},
+     163848,
+     163848,
+     163848,
+     "p zero gt mask first n wide tanh r0 m r1 ROOT sum"},
+    {"numbers",
+     BEGIN_MASK("f32") END_MASK,
+     {.algorithm = "standard", .modes = RH_REMAT_NARROW, .limit_bytes = 140 * K},
+     163848,
+     139272,
+     139272,
+     "p zero gt mask mask.remat_compressed first n wide tanh r0 mask.remat_uncompressed m r1 ROOT "
+     "sum"},
 };
 
 START_TEST(row_is_reached) {

@@ -37,6 +37,19 @@
   "\n in = (f32[4]) tuple(p)\n none = () tuple()\n"                                      \
   "if = (f32[4]) conditional(t, in, none), true_computation=yes, false_computation=no\n" \
   "g = f32[4] get-tuple-element(if), index=0\n ROOT r = f32[4] add(g, b)\n"
+#define MASK_WITH(deps)                       \
+  "q = pred[4] compare(p, p), direction=GT\n" \
+  "m = f32[4] convert(q)" deps "\n"
+#define MASK MASK_WITH("")
+#define ARGMAX                                                                                   \
+  "argmax { a = f32[] parameter(0)\n i = s32[] parameter(1)\n b = f32[] parameter(2)\n"          \
+  "k = s32[] parameter(3)\n g = pred[] compare(a, b), direction=GT\n"                            \
+  "m = f32[] select(g, a, b)\n n = s32[] select(g, i, k)\n ROOT t = (f32[], s32[]) tuple(m, n) " \
+  "}\n"
+#define ARGMAX_OF                                                                            \
+  "i = s32[4] iota(), iota_dimension=0\n l = f32[] constant(-inf)\n c = s32[] constant(0)\n" \
+  "t = (f32[], s32[]) reduce(p, i, l, c), dimensions={0}, to_apply=argmax\n"                 \
+  "x = s32[] get-tuple-element(t), index=1\n"
 
 static const struct {
   const char *name, *before, *after;
@@ -124,6 +137,51 @@ static const struct {
        "g = f32[] get-tuple-element(u), index=0\n h = f32[] get-tuple-element(u), index=1\n"
        "ROOT r = (f32[], f32[]) tuple(g, h), control-predecessors={p}\n"),
      NULL},
+    {"to integers of fewer bits and back",
+     M("", MASK "b = f32[4] add(m, p)\n ROOT r = f32[4] multiply(b, m)\n"),
+     M("", MASK "b = f32[4] add(m, p)\n n = u8[4] convert(m)\n k = f32[4] convert(n)\n"
+                "ROOT r = f32[4] multiply(b, k)\n"),
+     NULL},
+    {"which need not wait for what the value waited for",
+     M("", MASK_WITH(", control-predecessors={q}") "b = f32[4] add(m, p)\n"
+                                                   "ROOT r = f32[4] multiply(b, m)\n"),
+     M("", MASK_WITH(", control-predecessors={q}") "b = f32[4] add(m, p)\n n = u8[4] convert(m)\n"
+                                                   "k = f32[4] convert(n)\n ROOT r = f32[4] "
+                                                   "multiply(b, k)\n"),
+     NULL},
+    {"in both modules",
+     M("", MASK "n = u8[4] convert(m)\n k = f32[4] convert(n)\n ROOT r = f32[4] multiply(k, m)\n"),
+     M("", MASK "n = s8[4] convert(m)\n k = f32[4] convert(n)\n ROOT r = f32[4] multiply(k, k)\n"),
+     NULL},
+    {"in a fusion",
+     M("f { x = f32[4] parameter(0)\n g = pred[4] compare(x, x), direction=GT\n"
+       "ROOT m = s32[4] convert(g) }\n",
+       "m = s32[4] fusion(p), kind=kLoop, calls=f\n ROOT r = s32[4] negate(m)\n"),
+     M("f { x = f32[4] parameter(0)\n g = pred[4] compare(x, x), direction=GT\n"
+       "m = s32[4] convert(g)\n ROOT n = u8[4] convert(m) }\n",
+       "n = u8[4] fusion(p), kind=kLoop, calls=f\n k = s32[4] convert(n)\n"
+       "ROOT r = s32[4] negate(k)\n"),
+     NULL},
+    {"where the largest is", M(ARGMAX, ARGMAX_OF "ROOT r = s32[] negate(x)\n"),
+     M(ARGMAX, ARGMAX_OF "n = u8[] convert(x)\n k = s32[] convert(n)\n ROOT r = s32[] negate(k)\n"),
+     NULL},
+    {"to numbers of fewer bits, which may be rounded", M("", MASK "ROOT r = f32[4] negate(m)\n"),
+     M("", MASK "n = bf16[4] convert(m)\n k = f32[4] convert(n)\n ROOT r = f32[4] negate(k)\n"),
+     "the results differ"},
+    {"to integers that have not all of them",
+     M("",
+       "i = s32[4] iota(), iota_dimension=0\n l = s32[4] negate(i)\n ROOT r = s32[4] add(l, l)\n"),
+     M("",
+       "i = s32[4] iota(), iota_dimension=0\n l = s32[4] negate(i)\n n = u8[4] convert(l)\n"
+       "k = s32[4] convert(n)\n ROOT r = s32[4] add(l, k)\n"),
+     "the results differ"},
+    {"of what may be anything", M("", "ROOT r = f32[4] negate(p)\n"),
+     M("", "n = u8[4] convert(p)\n k = f32[4] convert(n)\n ROOT r = f32[4] negate(k)\n"),
+     "the results differ"},
+    {"and on to another type", M("", MASK "ROOT r = f32[4] negate(m)\n"),
+     M("", MASK "n = u8[4] convert(m)\n k = bf16[4] convert(n)\n l = f32[4] convert(k)\n"
+                "ROOT r = f32[4] negate(l)\n"),
+     "the results differ"},
     {"one more control dependency", M("", TWICE),
      M("",
        "a = f32[4] sine(p)\n b = f32[4] cosine(a)\n a.remat = f32[4] sine(p), "
