@@ -1,6 +1,7 @@
 #!/bin/sh
 # Rematerializes the real dumps and lets XLA read the results: the training steps of
-# ../shared/corpus/train when they are there, the samples of the tree, both algorithms.
+# ../shared/corpus/train when they are there, the samples of the tree, both algorithms. Then has it
+# run random modules with values narrowed, which must not change a bit.
 #
 #     scripts/check-with-jaxlib.sh [TOOL] [VENV]
 #
@@ -21,7 +22,8 @@ skip() {
 if ! "$venv/bin/python" -c 'from jaxlib import _hlo' 2>/dev/null &&
    ! "$venv/bin/python" -c 'from jaxlib import xla_client' 2>/dev/null; then
   python3 -m venv "$venv" >/dev/null 2>&1 || skip "python3 -m venv does not work here"
-  "$venv/bin/pip" install -q --timeout 20 --retries 1 jaxlib >/dev/null 2>&1 ||
+  "$venv/bin/pip" install -q --timeout 20 --retries 1 jax jaxlib >/dev/null 2>&1 ||
     skip "jaxlib cannot be installed from PyPI"
 fi
-exec "$venv/bin/python" "$project/tests/corpus/check_with_jaxlib.py" "$tool"
+"$venv/bin/python" "$project/tests/corpus/check_with_jaxlib.py" "$tool"
+exec "$venv/bin/python" "$project/tests/corpus/run_with_jaxlib.py" "$tool"

@@ -113,6 +113,17 @@ void pass_reduce_callees(Pass *pass, InstId id) {
 
 /* ---- the module ---- */
 
+/* XLA's GPU backend runs conversions in fusions only, so what is fused already cannot get new ones
+ * (xla/service/gpu/thunk_emitter.cc). */
+static bool may_convert(const Module *module) {
+  if (!module->backend.target->gpu_sharing) return true;
+  for (InstId id = 0; id < module->insts.len; id++) {
+    const Instruction *inst = inst_get(module, id);
+    if (inst->opcode == OPCODE_FUSION && !(inst->flags & INST_DEAD)) return false;
+  }
+  return true;
+}
+
 void standard_run(RematJob *job, StandardFn reduce, bool keeps_clones, RematStats *stats,
                   Arena *out, Arena *scratch) {
   Module *module = job->rewrite->module;
@@ -129,7 +140,7 @@ void standard_run(RematJob *job, StandardFn reduce, bool keeps_clones, RematStat
   if (job->options->modes & RH_REMAT_OFFLOAD && job->options->profile) {
     offload_begin(&standard, arena);
   }
-  if (job->options->modes & RH_REMAT_NARROW) {
+  if (job->options->modes & RH_REMAT_NARROW && may_convert(module)) {
     standard.narrow = narrow_shapes(module, arena, scratch);
     standard.num_narrow = module->insts.len;
   }

@@ -394,6 +394,22 @@ class Options(RecomputeTest):
         self.assertNotIn("stall_seconds_after", self.json("input.hlo", *NONE))
         self.expect(2, "input.hlo", "--offload-to-host=fast")
         self.expect(2, "input.hlo", "--remat-mode=offload,away")
+    def test_remat_mode_narrow(self):
+        self.golden("narrow")
+        args = ["input.hlo", *MODEL, "--small-node-limit=0", "-mmin", "-o", "out.hlo"]
+        for mode, algorithm, is_narrowed in (
+            ("narrow", "standard", True),
+            ("narrow,recompute", "peak-priority", True),
+            ("narrow,compress", "standard", True),
+            ("recompute,compress", "standard", False),
+            ("narrow", "standardcompress", False),
+            ("narrow", "path", False),
+        ):
+            with self.subTest(mode=mode, algorithm=algorithm):
+                self.run_tool(*args, f"--remat-mode={mode}", f"--algorithm={algorithm}")
+                text = self.read("out.hlo")
+                self.assertEqual(" = u8[256,128]{1,0} convert(mask)" in text, is_narrowed)
+                self.expect(0, "verify", "input.hlo", "out.hlo")
 
     def test_block_size_limit(self):
         self.golden("layers", to="layers.hlo")
@@ -928,7 +944,7 @@ class Usage(RecomputeTest):
             "trip-count": ["0", "-3", "x"],
             "inline-calls": ["sometimes", ""],
             "unfuse": ["", "custom", "loop,", "loop;input"],
-            "remat-mode": ["compres"],
+            "remat-mode": ["compres", "narrow,"],
             "emit": ["hlo"],
             "dry-run": ["maybe"],
             "dot-max-nodes": ["0", "many"],

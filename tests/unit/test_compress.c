@@ -23,15 +23,14 @@ typedef struct Row {
 } Row;
 
 /* A mask that has to wait while larger values live; nothing is padded. */
-#define BEGIN_MASK(type)                                       \
-  "p = f32[8192] parameter(0)\n zero = f32[] constant(0)\n"    \
-  "gt = pred[8192] compare(p, p), direction=GT\n"              \
-  "mask = " type                                               \
-  "[8192]{0} convert(gt)\n"                                    \
-  "first = " type                                              \
-  "[8192]{0} negate(mask)\n n = f32[8192]{0} convert(first)\n" \
-  "wide = f32[16384] concatenate(n, p), dimensions={0}\n"      \
-  "tanh = f32[16384] tanh(wide)\n"                             \
+#define NEGATED(type) "first = " type "[8192]{0} negate(mask)\n"
+#define BEGIN_MASK(type, first)                             \
+  "p = f32[8192] parameter(0)\n zero = f32[] constant(0)\n" \
+  "gt = pred[8192] compare(p, p), direction=GT\n"           \
+  "mask = " type "[8192]{0} convert(gt)\n" first            \
+  "n = f32[8192]{0} convert(first)\n"                       \
+  "wide = f32[16384] concatenate(n, p), dimensions={0}\n"   \
+  "tanh = f32[16384] tanh(wide)\n"                          \
   "r0 = f32[] reduce(tanh, zero), dimensions={0}, to_apply=add\n"
 #define END_MASK                                                                             \
   "m = f32[8192] convert(mask)\n r1 = f32[] reduce(m, zero), dimensions={0}, to_apply=add\n" \
@@ -115,7 +114,7 @@ static const Row rows[] = {
      66056,
      "p zero big big.remat_compressed other wide r0 big.remat_uncompressed r1 ROOT sum"},
     {"a mask in fewer bits",
-     BEGIN_MASK("s32") END_MASK,
+     BEGIN_MASK("s32", NEGATED("s32")) END_MASK,
      {.algorithm = "standard", .modes = RH_REMAT_NARROW, .limit_bytes = 140 * K},
      163848,
      139272,
@@ -123,7 +122,7 @@ static const Row rows[] = {
      "p zero gt mask mask.remat_compressed first n wide tanh r0 mask.remat_uncompressed m r1 ROOT "
      "sum"},
     {"rather than to compute it again, where that needs as much",
-     BEGIN_MASK("s32") END_MASK,
+     BEGIN_MASK("s32", NEGATED("s32")) END_MASK,
      {.algorithm = "standard",
       .modes = RH_REMAT_RECOMPUTE | RH_REMAT_NARROW,
       .limit_bytes = 140 * K},
@@ -133,7 +132,7 @@ static const Row rows[] = {
      "p zero gt mask mask.remat_compressed first n wide tanh r0 mask.remat_uncompressed m r1 ROOT "
      "sum"},
     {"a mask in fewer bits, at the peak",
-     BEGIN_MASK("s32") END_MASK,
+     BEGIN_MASK("s32", NEGATED("s32")) END_MASK,
      {.algorithm = "peak-priority",
       .modes = RH_REMAT_NARROW | RH_REMAT_COMPRESS,
       .limit_bytes = 140 * K},
@@ -143,14 +142,14 @@ static const Row rows[] = {
      "p zero gt mask mask.remat_compressed first n wide tanh r0 mask.remat_uncompressed m r1 ROOT "
      "sum"},
     {"not as XLA compresses",
-     BEGIN_MASK("s32") END_MASK,
+     BEGIN_MASK("s32", NEGATED("s32")) END_MASK,
      {.algorithm = "standard", .modes = RH_REMAT_COMPRESS, .limit_bytes = 140 * K},
      163848,
      163848,
      163848,
      "p zero gt mask first n wide tanh r0 m r1 ROOT sum"},
     {"numbers",
-     BEGIN_MASK("f32") END_MASK,
+     BEGIN_MASK("f32", NEGATED("f32")) END_MASK,
      {.algorithm = "standard", .modes = RH_REMAT_NARROW, .limit_bytes = 140 * K},
      163848,
      139272,
@@ -174,10 +173,35 @@ START_TEST(row_is_reached) {
 }
 END_TEST
 
+static const struct {
+  const char *target, *body;
+  uint64_t num_steps;
+} targets[] = {
+    {"gpu", BEGIN_MASK("s32", NEGATED("s32")) END_MASK, 1},
+    {"gpu", BEGIN_MASK("s32", "first = s32[8192]{0} fusion(mask), kind=kLoop, calls=f\n") END_MASK,
+     0},
+    {"cpu", BEGIN_MASK("s32", "first = s32[8192]{0} fusion(mask), kind=kLoop, calls=f\n") END_MASK,
+     1},
+};
+
+/* What is fused for GPUs gets no conversions that stand alone. */
+START_TEST(gpus_want_fusions) {
+  Fixture fixture = fixture_parse_body(
+      ADDER "f { m = s32[8192]{0} parameter(0)\n ROOT n = s32[8192]{0} negate(m) }\n",
+      targets[_i].body);
+  fixture.module->backend.target = target_find(targets[_i].target);
+  RematSetup setup = {.algorithm = "standard", .modes = RH_REMAT_NARROW, .limit_bytes = 140 * K};
+  RematResult result = fixture_remat(&fixture, &setup);
+  ck_assert_uint_eq(result.stats.num_steps, targets[_i].num_steps);
+  fixture_free(&fixture);
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("compress");
   TCase *tc = tcase_create("compress");
   tcase_add_loop_test(tc, row_is_reached, 0, sizeof rows / sizeof *rows);
+  tcase_add_loop_test(tc, gpus_want_fusions, 0, sizeof targets / sizeof *targets);
   suite_add_tcase(suite, tc);
   return run_suite(suite);
 }

@@ -1,0 +1,1 @@
+input.hlo --scheduler=input --algorithm=standard --remat-mode=compress --memory-model=xla-remat --small-node-limit=0 --mem-limit=min
