@@ -126,7 +126,6 @@ static ValueRange range_or(ValueRange a, ValueRange b) {
   return (ValueRange){0, all_bits(a.high > b.high ? a.high : b.high)};
 }
 
-/* Shifts by more than the width make 0, or -1 of what is negative. */
 static ValueRange range_shift_right(ValueRange a, ValueRange b, unsigned bits) {
   if (a.low < 0 || b.low < 0 || b.low >= bits) return UNKNOWN_RANGE;
   return (ValueRange){0, a.high >> b.low};
@@ -134,8 +133,10 @@ static ValueRange range_shift_right(ValueRange a, ValueRange b, unsigned bits) {
 
 /* ---- operations ---- */
 
+/* Which bound wins when they are the wrong way round backends do not agree on. */
 static ValueRange of_clamp(const ValueRange *operands) {
-  return range_minimum(range_maximum(operands[1], operands[0]), operands[2]);
+  return range_join(range_minimum(range_maximum(operands[1], operands[0]), operands[2]),
+                    range_maximum(range_minimum(operands[1], operands[2]), operands[0]));
 }
 
 static ValueRange of_sign(ValueRange a) {
@@ -155,13 +156,16 @@ static ValueRange of_integers(Opcode opcode, unsigned bits, const ValueRange *op
     case OPCODE_AND: return range_and(a, b);
     case OPCODE_OR:
     case OPCODE_XOR: return range_or(a, b);
-    case OPCODE_SHIFT_RIGHT_ARITHMETIC:
+    case OPCODE_SHIFT_RIGHT_ARITHMETIC: /* fills up with the highest bit, of unsigned types, too */
+      if (bits < 64 && a.high >> (bits - 1)) return UNKNOWN_RANGE;
+      return range_shift_right(a, b, bits);
     case OPCODE_SHIFT_RIGHT_LOGICAL: return range_shift_right(a, b, bits);
     default: return UNKNOWN_RANGE;
   }
 }
 
-/* Likewise; what could be a negative zero is not known. */
+/* Likewise; what could be a negative zero, or is computed with an error by some devices, is not
+ * known. */
 static ValueRange of_floats(Opcode opcode, const ValueRange *operands) {
   ValueRange a = operands[0], b = operands[1];
   switch (opcode) {
@@ -170,7 +174,6 @@ static ValueRange of_floats(Opcode opcode, const ValueRange *operands) {
     case OPCODE_MULTIPLY:
       if ((a.low < 0 && has_zero(b)) || (b.low < 0 && has_zero(a))) return UNKNOWN_RANGE;
       return range_multiply(a, b);
-    case OPCODE_REMAINDER: return a.low < 0 ? UNKNOWN_RANGE : range_remainder(a, b);
     case OPCODE_NEGATE: return has_zero(a) ? UNKNOWN_RANGE : range_negate(a);
     case OPCODE_CEIL:
     case OPCODE_FLOOR:
