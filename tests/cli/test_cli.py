@@ -394,6 +394,7 @@ class Options(RecomputeTest):
         self.assertNotIn("stall_seconds_after", self.json("input.hlo", *NONE))
         self.expect(2, "input.hlo", "--offload-to-host=fast")
         self.expect(2, "input.hlo", "--remat-mode=offload,away")
+
     def test_remat_mode_narrow(self):
         self.golden("narrow")
         args = ["input.hlo", *MODEL, "--small-node-limit=0", "-mmin", "-o", "out.hlo"]
