@@ -28,13 +28,19 @@ typedef struct Panel {
   double min_share, max_share; /* of the time before; at the bottom, at the top */
 } Panel;
 
+/* Some runs cost hundredths of the time before, some several times as much: roots show both. */
+static double root_of(double share) {
+  return copysign(sqrt(fabs(share)), share);
+}
+
 static double x_of(const Panel *panel, double bytes) {
   double share = (bytes - panel->min_bytes) / (panel->max_bytes - panel->min_bytes);
   return panel->left + share * (panel->right - panel->left);
 }
 
 static double y_of(const Panel *panel, double overhead) {
-  double share = (overhead - panel->min_share) / (panel->max_share - panel->min_share);
+  double low = root_of(panel->min_share), high = root_of(panel->max_share);
+  double share = (root_of(overhead) - low) / (high - low);
   return panel->bottom - share * (panel->bottom - panel->top);
 }
 
@@ -84,17 +90,35 @@ static void write_x_axis(const Panel *panel, Output *output) {
              "peak reached; dotted: budgets");
 }
 
-static void write_y_axis(const Panel *panel, Output *output) {
-  double step = round_step(panel->max_share - panel->min_share, 6);
-  double first = ceil(panel->min_share / step - 1e-9);
-  for (double i = first; i * step <= panel->max_share; i++) {
-    char text[32];
-    double y = y_of(panel, i * step), percent = 100 * i * step;
-    snprintf(text, sizeof text, "%+.3g %%", percent);
-    plot_line(output, "grid", panel->left, y, panel->right, y);
-    plot_label(output, "mark y", panel->left - 7, y + 4, fabs(percent) < 1e-9 ? "0 %" : text);
+static void write_share(const Panel *panel, double share, Output *output) {
+  char text[32];
+  double y = y_of(panel, share), percent = 100 * share;
+  snprintf(text, sizeof text, "%+.3g %%", percent);
+  plot_line(output, "grid", panel->left, y, panel->right, y);
+  plot_label(output, "mark y", panel->left - 7, y + 4, share == 0 ? "0 %" : text);
+}
+
+/* 1, 2 and 5 times powers of ten, from the ends to 0, as long as there is room. */
+static void write_shares(const Panel *panel, double end, Output *output) {
+  enum { ROOM = 24 };
+  static const double digits[] = {5, 2, 1};
+  double last = end < 0 ? INFINITY : -INFINITY, zero = y_of(panel, 0);
+  for (double power = 1e6; power > 1e-7; power /= 10) {
+    for (int i = 0; i < 3; i++) {
+      double share = copysign(digits[i] * power, end), y = y_of(panel, share);
+      if (fabs(share) > fabs(end) || fabs(y - last) < ROOM || fabs(y - zero) < ROOM) continue;
+      write_share(panel, share, output);
+      last = y;
+    }
   }
-  plot_label(output, "dim", panel->left - 44, panel->top - 22, "added modelled time");
+}
+
+static void write_y_axis(const Panel *panel, Output *output) {
+  write_shares(panel, panel->max_share, output);
+  if (panel->min_share < 0) write_shares(panel, panel->min_share, output);
+  if (panel->min_share <= 0) write_share(panel, 0, output);
+  plot_label(output, "dim", panel->left - 44, panel->top - 22,
+             "added modelled time, on a square-root scale");
 }
 
 static void write_budgets(const Panel *panel, Output *output) {
@@ -213,11 +237,13 @@ static void find_ranges(Panel *panel) {
     least = fmin(least, run->row.overhead);
     most = fmax(most, run->row.overhead);
   }
-  double bytes = fmax(high - low, 1), share = fmax(most - least, 0.01);
+  double bytes = fmax(high - low, 1);
+  double root = fmax(root_of(most) - root_of(least), 0.1);
   panel->min_bytes = fmax(low - 0.03 * bytes, 0);
   panel->max_bytes = high + 0.03 * bytes;
-  panel->min_share = least - 0.05 * share;
-  panel->max_share = least + 1.08 * share;
+  double bottom = root_of(least) - 0.05 * root, top = root_of(least) + 1.06 * root;
+  panel->min_share = bottom * fabs(bottom);
+  panel->max_share = top * fabs(top);
 }
 
 /* The end of a path tells most. */

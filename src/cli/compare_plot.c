@@ -10,7 +10,8 @@
 static const struct {
   const char *light, *dark;
 } colors[] = {{"#0072b2", "#6cb8f0"}, {"#d55e00", "#ff9a5c"}, {"#007a58", "#3fcfa5"},
-              {"#b0568a", "#eaa3cd"}, {"#8a6d00", "#f0c43c"}, {"#555", "#ccc"}};
+              {"#b0568a", "#eaa3cd"}, {"#8a6d00", "#f0c43c"}, {"#555", "#ccc"},
+              {"#3fa7dd", "#b5e2ff"}, {"#5b3f9e", "#a894f0"}};
 
 static const char *const dashes[] = {"none", "7 4", "2 3", "9 3 2 3"};
 
