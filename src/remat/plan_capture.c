@@ -281,14 +281,29 @@ static bool is_gone(const Capture *capture, InstId id) {
   return (inst_get(capture->after, id)->flags & INST_DEAD) != 0;
 }
 
+/* The fusion that an element was of which has become all that is left of it (remat/dce.h): who
+ * waited for the element waits for the fusion. NO_ID for anything else. */
+static InstId left_fusion(const Capture *capture, InstId id) {
+  if (inst_get(capture->before, id)->opcode != OPCODE_GET_TUPLE_ELEMENT) return NO_ID;
+  InstId fusion = inst_operand(capture->before, id, 0);
+  bool is_left = inst_get(capture->after, fusion)->opcode == OPCODE_FUSION &&
+                 !is_gone(capture, fusion) && !shape_is_tuple(inst_shape(capture->after, fusion));
+  return is_left ? fusion : NO_ID;
+}
+
 static void compare_control(Capture *capture, InstId id) {
   IdList old = inst_control(capture->before, id)->predecessors;
   IdList new = inst_control(capture->after, id)->predecessors;
+  const InstId *is = id_list(capture->after, new);
   uint32_t same = 0;
   for (uint32_t i = 0; i < old.len; i++) {
     InstId predecessor = id_list(capture->before, old)[i];
-    if (is_gone(capture, predecessor)) continue;
-    if (same < new.len && id_list(capture->after, new)[same] == predecessor) same++;
+    if (!is_gone(capture, predecessor) && same < new.len && is[same] == predecessor) same++;
+  }
+  for (uint32_t i = 0; i < old.len; i++) {
+    InstId predecessor = id_list(capture->before, old)[i];
+    InstId fusion = is_gone(capture, predecessor) ? left_fusion(capture, predecessor) : NO_ID;
+    if (fusion != NO_ID && same < new.len &&is[same] == fusion) same++;
   }
   if (same == new.len) return;
   PlanControl *control = vec_push(capture->out, &capture->plan->control);

@@ -1,5 +1,4 @@
-/* The public functions that rematerialize and verify. */
-#include "analysis/interference.h"
+/* The public functions that rematerialize. */
 #include "ir/clock.h"
 #include "ir/diag.h"
 #include "ir/handle.h"
@@ -8,27 +7,21 @@
 #include "remat/collection.h"
 #include "remat/dce.h"
 #include "remat/measure.h"
+#include "remat/mark_result.h"
 #include "remat/names.h"
 #include "remat/plan_capture.h"
 #include "remat/plan_handle.h"
 #include "remat/protect.h"
+#include "remat/rh_reparse.h"
 #include "remat/safe_reads.h"
 #include "remat/steering.h"
 #include "remat/verify.h"
-#include "text/parse.h"
 #include "text/print.h"
 
 /* When an algorithm has done what it was asked for and the result is still above the limit, it is
  * asked for that much more: the text decides where compact get-tuple-elements stand, and what
  * guides the algorithm may count less than the model that judges. */
 enum { MAX_ATTEMPTS = 3 };
-
-/* Decides where that is left open. */
-static rh_copies copies_of(const rh_module *module, rh_copies copies, Arena *scratch) {
-  if (copies != RH_COPIES_AUTO) return copies;
-  bool is_free = is_free_of_interference(module->module, &module->schedule, scratch);
-  return is_free ? RH_COPIES_INSERTED : RH_COPIES_PENDING;
-}
 
 /* ---- running an algorithm ---- */
 
@@ -175,7 +168,7 @@ static void run_algorithm(Run *run) {
 
 /* Whether the input has its copies already: then the result must do with them. */
 static bool has_copies(Run *run) {
-  run->copies = copies_of(run->input, run->copies, run->scratch);
+  run->copies = copies_resolve(run->input, run->copies, run->scratch);
   return run->copies == RH_COPIES_INSERTED;
 }
 
@@ -268,6 +261,7 @@ static bool check_plan(const Run *run) {
   again.algorithm = &plan_algorithm;
   again.limits.plan = run->kept;
   again.limits.diags = NULL;
+  again.clones_callees = false;
   run_algorithm(&again);
   bool is_same = false;
   if (again.stats.status == RH_OK) {
@@ -301,49 +295,10 @@ static void drop_plan(Run *run) {
 
 /* ---- the result ---- */
 
-typedef struct TextBuffer {
-  VEC(char) chars;
-  Arena *arena;
-} TextBuffer;
-
-static int append_text(void *context, const char *data, size_t length) {
-  TextBuffer *buffer = context;
-  if (length > UINT32_MAX - buffer->chars.len) return -1;
-  memcpy(vec_extend(buffer->arena, &buffer->chars, (uint32_t)length), data, length);
-  return 0;
-}
-
-static rh_status fail_internally(rh_diags *diags, const char *what) {
-  return diag_fail(diags, RH_ERR_SYSTEM, DIAG_NOWHERE,
-                   "internal error: %s; nothing is written. Please report this with the input",
-                   what);
-}
-
 /* A plan can ask for what no algorithm does, such as side effects in another order. */
 static rh_status fail_verification(const Run *run, const char *what) {
   if (!run->plan) return fail_internally(run->diags, what);
   return diag_fail(run->diags, RH_ERR_INPUT, DIAG_NOWHERE, "with this plan %s", what);
-}
-
-/* Prints a module and reads it again; the new one has the text with it. */
-static rh_status print_and_parse(const Module *module, const Schedule *schedule, PrintOrder order,
-                                 Module **parsed, rh_diags *diags, Arena *scratch) {
-  Arena *arena = arena_new(arena_options(scratch));
-  TextBuffer buffer = {.arena = arena};
-  Writer writer;
-  writer_init(&writer, append_text, &buffer);
-  text_print(module, schedule, order, &writer, scratch);
-  rh_status status = writer_finish(&writer);
-  if (status == RH_OK) {
-    status = text_parse(buffer.chars.data, buffer.chars.len, arena_options(arena), parsed, diags);
-    if (status == RH_OK) module_set_backend(*parsed, &module->backend);
-  }
-  if (status != RH_OK) {
-    arena_free(arena);
-    return fail_internally(diags, "the rewritten module cannot be read");
-  }
-  (*parsed)->text_arena = arena;
-  return RH_OK;
 }
 
 /* What is measured and verified from here on is the text. */
@@ -351,8 +306,8 @@ static rh_status reparse(Run *run, rh_module **result) {
   PrintOrder order =
       run->options->emit == RH_EMIT_UNSCHEDULED ? PRINT_UNSCHEDULED : PRINT_SCHEDULED;
   Module *parsed = NULL;
-  rh_status status = print_and_parse(run->rewrite.module, &run->schedule, order, &parsed,
-                                     run->diags, run->scratch);
+  rh_status status =
+      module_reparse(run->rewrite.module, &run->schedule, order, &parsed, run->diags, run->scratch);
   if (status != RH_OK) return status;
   rh_module *handle = handle_new(parsed);
   handle->schedule = schedule_in_text_order(parsed, handle->arena);
@@ -360,63 +315,6 @@ static rh_status reparse(Run *run, rh_module **result) {
   handle->scheduler = run->input->scheduler;
   *result = handle;
   return RH_OK;
-}
-
-/* ---- marks ---- */
-
-/* The instruction that the first clone of a row of clones was made from. */
-static InstId first_original(const Rewrite *rewrite, InstId clone) {
-  InstId original = clone;
-  while (rewrite_original(rewrite, original) != NO_ID) {
-    original = rewrite_original(rewrite, original);
-  }
-  return original;
-}
-
-/* A new instruction of the rewritten module. The first clone of something that is gone is what
- * moved, the others compute it again. */
-static RematMark mark_of(const Rewrite *rewrite, InstId id, bool *is_replaced) {
-  const Module *module = rewrite->module;
-  if (!(inst_get(module, id)->flags & INST_REMAT)) return (RematMark){.kind = REMAT_KIND_NONE};
-  InstId original = first_original(rewrite, id);
-  if (original == id) return (RematMark){.kind = REMAT_KIND_HELPER};
-  Str name = inst_name(module, original);
-  if (inst_get(module, original)->flags & INST_DEAD && !is_replaced[original]) {
-    is_replaced[original] = true;
-    return (RematMark){.kind = REMAT_KIND_MOVED, .original = name};
-  }
-  return (RematMark){.kind = REMAT_KIND_CLONE, .original = name};
-}
-
-/* Marks the instructions of the result, which have the names of those in the rewritten module. */
-static void mark_result(const Run *run, rh_module *result) {
-  const Module *module = run->rewrite.module;
-  bool *is_replaced = arena_zarray(run->arena, bool, module->insts.len);
-  VEC(RematMark) marks = {0};
-  VEC(Str) names = {0};
-  IdTable table = {0};
-  for (InstId id = 0; id < module->insts.len; id++) {
-    if (inst_get(module, id)->flags & INST_DEAD) continue;
-    RematMark mark = mark_of(&run->rewrite, id, is_replaced);
-    mark.is_kept = id < run->input->module->insts.len && run->is_kept[id];
-    if (mark.kind == REMAT_KIND_NONE && !mark.is_kept) continue;
-    if (mark.kind == REMAT_KIND_CLONE) result->num_rematerialized++;
-    mark.original = (Str){arena_strndup(result->arena, mark.original.data, mark.original.len),
-                          mark.original.len};
-    id_table_add(&table, run->arena, hash_str(inst_name(module, id)), marks.len);
-    *vec_push(run->arena, &names) = inst_name(module, id);
-    *vec_push(run->arena, &marks) = mark;
-  }
-  if (marks.len == 0) return;
-  RematMark *of = arena_zarray(result->arena, RematMark, result->module->insts.len);
-  for (InstId id = 0; id < result->module->insts.len; id++) {
-    Str name = inst_name(result->module, id);
-    uint32_t found;
-    for (IdProbe probe = id_table_probe(&table, hash_str(name)); id_probe_next(&probe, &found);) {
-      if (str_equal(names.data[found], name)) of[id] = marks.data[found];
-    }
-  }
-  result->marks = of;
 }
 
 /* ---- all together ---- */
@@ -444,7 +342,7 @@ static rh_status attempt(Run *run, rh_module **result, rh_remat_result *info) {
   status = reparse(run, result);
   info->remat_seconds += seconds_now() - start;
   if (status != RH_OK) return status;
-  mark_result(run, *result);
+  mark_result(&run->rewrite, run->is_kept, run->input->module->insts.len, *result, run->arena);
   (*result)->plan = run->kept;
   (*result)->plan_arena = run->kept_arena;
   run->kept = NULL;
@@ -571,41 +469,4 @@ rh_status rh_apply_plan(const rh_module *module, const rh_plan *plan,
   if (status != RH_OK) return status;
   plan_warn_of_module(plan, module, diags);
   return run_all(module, &plan->plan, options, result, result_info, diags);
-}
-
-/* The verifier takes a text's order for the schedule, so it gets what rh_print would write. */
-static rh_status module_to_verify(const rh_module *handle, Module **own, rh_diags *diags,
-                                  Arena *scratch) {
-  *own = NULL;
-  rh_status status = handle_check(handle, diags);
-  if (status != RH_OK || !handle->is_rendered) return status;
-  return print_and_parse(handle->module, &handle->schedule, PRINT_SCHEDULED, own, diags, scratch);
-}
-
-/* What share memory with each other only the order tells. */
-static rh_status verify_reads(const rh_module *before, const rh_module *after, rh_copies copies,
-                              rh_diags *diags, Arena *scratch) {
-  if (!before->has_schedule || !after->has_schedule) return RH_OK;
-  if (copies_of(before, copies, scratch) == RH_COPIES_PENDING) return RH_OK;
-  return safe_reads_verify(after->module, &after->schedule, diags, scratch);
-}
-
-rh_status rh_verify(const rh_module *before, const rh_module *after,
-                    const rh_verify_options *options, rh_diags *diags) {
-  static const rh_verify_options defaults = {.copies = RH_COPIES_AUTO};
-  if (!options) options = &defaults;
-  Arena *scratch = arena_new(arena_options(before->module->arena));
-  Module *own_before = NULL, *own_after = NULL;
-  rh_status status = module_to_verify(before, &own_before, diags, scratch);
-  if (status == RH_OK) status = module_to_verify(after, &own_after, diags, scratch);
-  if (status == RH_OK) {
-    status = verify_modules(own_before ? own_before : before->module,
-                            own_after ? own_after : after->module, !options->ignore_schedule, diags,
-                            scratch);
-  }
-  if (status == RH_OK) status = verify_reads(before, after, options->copies, diags, scratch);
-  if (own_before) module_free(own_before);
-  if (own_after) module_free(own_after);
-  arena_free(scratch);
-  return status;
 }

@@ -3,6 +3,7 @@
 #include <stdarg.h>
 
 #include "analysis/interference.h"
+#include "ir/handle.h"
 
 typedef struct Judge {
   const Rewrite *rewrite;
@@ -81,4 +82,10 @@ rh_status safe_reads_verify(const Module *module, const Schedule *schedule, rh_d
   if (count > MAX_TOLD) tell(diags, "and %u more", count - MAX_TOLD);
   arena_free(arena);
   return count ? RH_NO : RH_OK;
+}
+
+rh_copies copies_resolve(const rh_module *module, rh_copies copies, Arena *scratch) {
+  if (copies != RH_COPIES_AUTO) return copies;
+  bool is_free = is_free_of_interference(module->module, &module->schedule, scratch);
+  return is_free ? RH_COPIES_INSERTED : RH_COPIES_PENDING;
 }

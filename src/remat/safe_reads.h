@@ -24,4 +24,7 @@ SafeReads safe_reads_judge(const Rewrite *rewrite, const Schedule *schedule, boo
 rh_status safe_reads_verify(const Module *module, const Schedule *schedule, rh_diags *diags,
                             Arena *scratch);
 
+/* Decides whether XLA's copies are in a module where that is left open. */
+rh_copies copies_resolve(const rh_module *module, rh_copies copies, Arena *scratch);
+
 #endif

@@ -460,7 +460,7 @@ class ComparePareto(CompareTest):
         root = ElementTree.fromstring(self.read("p.svg"))
         space = "{http://www.w3.org/2000/svg}"
         texts = [text.text for text in root.iter(f"{space}text")]
-        for text in (SAMPLE.name, UNSCHEDULED.name, "added modelled time", "lower bound",
+        for text in (SAMPLE.name, UNSCHEDULED.name, "added modelled time, on a square-root scale", "lower bound",
                      "peak before", "r90%", "input, standard", "default, path", "Pareto front"):
             self.assertIn(text, texts)
         self.assertEqual(len(list(root.iter(f"{space}polyline"))), 4 + 2)

@@ -109,14 +109,6 @@ static uint32_t *operation(Interpreter *run, InstId id, const uint32_t *const *v
   return parts;
 }
 
-/* That ways to narrower types and back are exact the verifier has proven. */
-static uint32_t *convert(Interpreter *run, InstId id, uint32_t *const *parts) {
-  InstId from = inst_operand(run->module, id, 0);
-  if (is_way_back(run->module, id)) return parts[inst_operand(run->module, from, 0)];
-  const uint32_t *value = parts[from];
-  return operation(run, id, &value);
-}
-
 static uint32_t *make_tuple(Interpreter *run, InstId id, const uint32_t *const *values) {
   uint32_t *parts = arena_zarray(run->arena, uint32_t, num_parts(run, id));
   uint32_t next = 1;
@@ -193,7 +185,9 @@ static uint32_t *evaluate(Interpreter *run, InstId id, uint32_t *const *parts,
       InstId start = inst_operand(run->module, id, 0);
       return parts[inst_operand(run->module, start, 0)];
     }
-    case OPCODE_CONVERT: return convert(run, id, parts);
+    case OPCODE_CONVERT: /* that it is exact the verifier has proven */
+      if (is_exact_conversion(run->module, id)) return (uint32_t *)values[0];
+      return operation(run, id, values);
     case OPCODE_CALL:
     case OPCODE_FUSION: return run_comp(run, inst_callees(run->module, id)[0], values);
     case OPCODE_WHILE: return run_loop(run, id, values[0]);

@@ -374,15 +374,10 @@ static InstId behind_copies(const Module *module, InstId id) {
   return id;
 }
 
-bool is_way_back(const Module *module, InstId id) {
-  static const char suffix[] = ".remat_uncompressed";
+bool is_exact_conversion(const Module *module, InstId id) {
   Str name = inst_name(module, id);
-  InstId from = inst_operand(module, id, 0);
-  bool has_suffix = false;
-  for (uint32_t i = 0; i + sizeof suffix - 1 <= name.len; i++)
-    has_suffix |= memcmp(name.data + i, suffix, sizeof suffix - 1) == 0;
-  return has_suffix && inst_get(module, from)->opcode == OPCODE_CONVERT &&
-         inst_shape(module, id)->type == inst_shape(module, inst_operand(module, from, 0))->type;
+  return inst_get(module, id)->opcode == OPCODE_CONVERT &&
+         (str_contains(name, ".remat_compressed") || str_contains(name, ".remat_uncompressed"));
 }
 
 static uint64_t *value_of(Meaning *meaning, InstId id, const uint64_t *const *args) {
@@ -418,8 +413,8 @@ static uint64_t *value_of(Meaning *meaning, InstId id, const uint64_t *const *ar
     case OPCODE_COPY_DONE:
       return memcpy(parts, meaning->parts[inst_operand(module, operand, 0)], size);
     case OPCODE_CONVERT: /* that it is exact is tested by itself */
-      if (!is_way_back(module, id)) break;
-      return memcpy(parts, meaning->parts[inst_operand(module, operand, 0)], size);
+      if (!is_exact_conversion(module, id)) break;
+      return memcpy(parts, meaning->parts[operand], size);
     case OPCODE_BITCAST: /* of bitcasts: only the last shape matters */
       operand = behind_copies(module, operand);
       while (inst_get(module, operand)->opcode == OPCODE_BITCAST) {

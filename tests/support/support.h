@@ -75,8 +75,8 @@ void check_text(const char *got, const char *wanted, const char *what);
 /* How many bytes are not `value`. A check each would send as many messages to the test's parent. */
 size_t count_other_bytes(const void *data, size_t length, unsigned char value);
 
-/* Whether a conversion is by its name the way back from a narrower type. */
-bool is_way_back(const Module *module, InstId id);
+/* Whether a conversion is by its name one to a narrower type, or back, that loses nothing. */
+bool is_exact_conversion(const Module *module, InstId id);
 
 /* What a module computes, as a number: the values that its entry returns, and what runs for its
  * side effects. Clones, names, the order of instructions, bitcasts in a row, elements taken from
