@@ -39,6 +39,7 @@ typedef struct Apply {
   ScopedNames old_names; /* of the module's instructions */
   ScopedNames made_names;
   VEC(Redirect) redirects;
+  const ShapeId *narrow; /* by InstId of the module before: narrow_shapes; NULL = not asked for */
   Arena *arena, *scratch;
 } Apply;
 

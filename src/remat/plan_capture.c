@@ -88,14 +88,29 @@ static PlanRef ref_to(uint32_t id) {
   return (PlanRef){.offset = NO_OFFSET, .id = id};
 }
 
+/* Of what copies a value that is there: what it makes of it. */
+static PlanAction copy_action_of(const Capture *capture, InstId id, InstId base) {
+  const Instruction *inst = inst_get(capture->after, id);
+  bool is_back = inst->shape == inst_get(capture->before, base)->shape;
+  const Shape *shape = inst_shape(capture->after, id);
+  switch (inst->opcode) {
+    case OPCODE_COPY_START: {
+      const Shape *to = shape_get(&capture->after->shapes, shape->elements[0]);
+      return shape_is_on_host(to) ? PLAN_LEAVE : PLAN_ENTER;
+    }
+    case OPCODE_COPY_DONE: return is_back ? PLAN_BACK : PLAN_LEFT;
+    case OPCODE_CONVERT: return is_back ? PLAN_WIDEN : PLAN_NARROW;
+    default: return is_back ? PLAN_UNCOMPRESS : PLAN_COMPRESS;
+  }
+}
+
 static PlanAction action_of(const Capture *capture, InstId id, InstId base, bool *is_replaced) {
   const Module *after = capture->after;
   if (base >= capture->num_old) {
     return inst_get(after, id)->opcode == OPCODE_BITCAST ? PLAN_BITCAST : PLAN_ELEMENT;
   }
   if (rewrite_original(capture->source->rewrite, id) == NO_ID) {
-    bool is_back = inst_get(after, id)->shape == inst_get(capture->before, base)->shape;
-    return is_back ? PLAN_UNCOMPRESS : PLAN_COMPRESS;
+    return copy_action_of(capture, id, base);
   }
   if (!(inst_get(after, base)->flags & INST_DEAD) || is_replaced[base]) return PLAN_RECOMPUTE;
   is_replaced[base] = true;
@@ -310,7 +325,13 @@ static void compare_control(Capture *capture, InstId id) {
   *control = (PlanControl){.computation = ref_to(inst_get(capture->before, id)->parent),
                            .instruction = ref_to(id)};
   for (uint32_t i = 0; i < new.len; i++) {
-    *vec_push(capture->out, &control->predecessors.list) = ref_to(id_list(capture->after, new)[i]);
+    InstId predecessor = is[i];
+    for (uint32_t k = 0; k < old.len; k++) {
+      InstId element = id_list(capture->before, old)[k];
+      bool was_read = is_gone(capture, element) && left_fusion(capture, element) == is[i];
+      if (was_read) predecessor = element;
+    }
+    *vec_push(capture->out, &control->predecessors.list) = ref_to(predecessor);
   }
 }
 

@@ -1,5 +1,6 @@
 #include <stdlib.h>
 
+#include "analysis/narrow.h"
 #include "remat/plan_apply.h"
 
 /* Whether a step has made its instruction. */
@@ -93,6 +94,45 @@ static rh_status make_compressed(Apply *apply, const PlanStep *step, InstId orig
   return RH_OK;
 }
 
+static rh_status make_narrow(Apply *apply, const PlanStep *step, InstId original, InstId operand,
+                             InstId *made) {
+  Module *module = apply->module;
+  bool is_back = step->action == PLAN_WIDEN;
+  ShapeId shape = inst_get(module, original)->shape;
+  if (!apply->narrow) apply->narrow = narrow_shapes(module, apply->arena, apply->scratch);
+  ShapeId narrow = apply->narrow[original];
+  if (narrow == shape || inst_get(module, operand)->shape != (is_back ? narrow : shape)) {
+    return plan_fail(apply, step->instruction.offset,
+                     "'%.*s' is not known to fit a type of fewer bits",
+                     SHOWN(step->instruction.name));
+  }
+  *made = rewrite_add_copy(apply->rewrite, operand, is_back ? shape : narrow, original,
+                           is_back ? "remat_uncompressed" : "remat_compressed", apply->scratch);
+  return RH_OK;
+}
+
+/* Half of a copy to the host's memory or back. */
+static rh_status make_half_copy(Apply *apply, const PlanStep *step, InstId original, InstId operand,
+                                InstId *made) {
+  Module *module = apply->module;
+  ShapeId here = inst_get(module, original)->shape, is = inst_get(module, operand)->shape;
+  bool is_array = shape_is_array(inst_shape(module, original));
+  ShapeId there = is_array ? shape_in_memory_space(&module->shapes, here, HOST_MEMORY_SPACE) : here;
+  bool is_start = step->action == PLAN_LEAVE || step->action == PLAN_ENTER;
+  ShapeId from = step->action == PLAN_LEAVE ? here : there;
+  ShapeId to = step->action == PLAN_LEAVE || step->action == PLAN_LEFT ? there : here;
+  bool fits = is_start ? is == from
+                       : inst_get(module, operand)->opcode == OPCODE_COPY_START &&
+                             inst_shape(module, operand)->elements[0] == to;
+  if (here == there || !fits) {
+    return plan_fail(apply, step->operand.offset, "this is not what '%.*s' can be copied from",
+                     SHOWN(step->instruction.name));
+  }
+  *made = is_start ? rewrite_add_copy_start(apply->rewrite, operand, to, original)
+                   : rewrite_add_copy_done(apply->rewrite, operand, original);
+  return RH_OK;
+}
+
 static rh_status make_bitcast(Apply *apply, const PlanStep *step, CompId comp, InstId operand,
                               InstId *made) {
   const Module *module = apply->module;
@@ -166,6 +206,12 @@ static rh_status make_step(Apply *apply, uint32_t index) {
     case PLAN_BITCAST: status = make_bitcast(apply, step, comp, operand, &made); break;
     case PLAN_COMPRESS:
     case PLAN_UNCOMPRESS: status = make_compressed(apply, step, original, operand, &made); break;
+    case PLAN_NARROW:
+    case PLAN_WIDEN: status = make_narrow(apply, step, original, operand, &made); break;
+    case PLAN_LEAVE:
+    case PLAN_LEFT:
+    case PLAN_ENTER:
+    case PLAN_BACK: status = make_half_copy(apply, step, original, operand, &made); break;
     default: made = make_clone(apply, step, original);
   }
   if (status != RH_OK) return status;

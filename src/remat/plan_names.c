@@ -49,6 +49,19 @@ static Str element_name(const Module *module, const PlanStep *step, Arena *out) 
   return str_make(name, strlen(name));
 }
 
+/* A fusion that has become an element had no control dependencies as a tuple (remat/dce.h): those
+ * that it has are its element's. */
+static void fill_control(PlanRefs *refs, const CaptureSource *source, const uint32_t *element_of,
+                         const Plan *plan, Arena *out) {
+  for (uint32_t i = 0; i < refs->list.len; i++) {
+    PlanRef *ref = &refs->list.data[i];
+    fill(ref, source, out);
+    if (ref->id == NO_ID || element_of[ref->id] == NO_ID) continue;
+    const PlanStep *element = &plan->steps.data[element_of[ref->id]];
+    ref->name = element_name(source->rewrite->module, element, out);
+  }
+}
+
 static void fill_step(PlanStep *step, const CaptureSource *source, const uint32_t *element_of,
                       Plan *plan, Arena *out) {
   const Module *after = source->rewrite->module;
@@ -60,7 +73,7 @@ static void fill_step(PlanStep *step, const CaptureSource *source, const uint32_
   if (step->made.id == NO_ID) step->made.name = element_name(after, step, out);
   for (uint32_t i = 0; i < step->users.len; i++)
     fill(&step->users.data[i].ref, source, out);
-  fill_all(&step->control, source, out);
+  fill_control(&step->control, source, element_of, plan, out);
   /* Behind what has become an element, it is that which is read. */
   if (step->operand.id != NO_ID && step->made.id != NO_ID &&
       element_of[step->operand.id] != NO_ID) {
@@ -100,7 +113,7 @@ void plan_fill_names(Plan *plan, const CaptureSource *source, Arena *out) {
     PlanControl *control = &plan->control.data[i];
     fill_computation(&control->computation, source, out);
     fill(&control->instruction, source, out);
-    fill_all(&control->predecessors, source, out);
+    fill_control(&control->predecessors, source, element_of, plan, out);
   }
   for (uint32_t i = 0; i < plan->orders.len; i++) {
     PlanOrder *order = &plan->orders.data[i];

@@ -79,13 +79,14 @@ static int64_t freed_by(const Reasons *reasons, const PlanStep *step, int64_t *h
   if (peak == NO_ID || is_gone(reasons, peak) || *held_bytes < 0) return 0;
   SchedPos at = reasons->new_places[peak];
   bool is_early = reasons->new_places[step->made.id] <= at;
-  if (is_early && step->action != PLAN_COMPRESS) return 0;
+  bool is_smaller = step->action == PLAN_COMPRESS || step->action == PLAN_NARROW;
+  if (is_early && !is_smaller && step->action != PLAN_LEAVE) return 0;
   if (!is_held(reasons, reasons->before, reasons->old_places, base, reasons->old_places[peak]))
     return 0;
   if (!is_gone(reasons, base) && is_held(reasons, reasons->after, reasons->new_places, base, at))
     return 0;
   int64_t freed = bytes_of(reasons->before, base) - *held_bytes;
-  if (is_early) freed -= bytes_of(reasons->after, step->made.id);
+  if (is_early && is_smaller) freed -= bytes_of(reasons->after, step->made.id);
   *held_bytes = -1;
   return freed > 0 ? freed : 0;
 }
@@ -119,7 +120,10 @@ static void explain(Reasons *reasons) {
   for (uint32_t i = 0; i < reasons->plan->steps.len; i++) {
     PlanStep *step = &reasons->plan->steps.data[i];
     switch (step->action) {
-      case PLAN_UNCOMPRESS: step->reason = "use"; break;
+      case PLAN_UNCOMPRESS:
+      case PLAN_WIDEN:
+      case PLAN_ENTER:
+      case PLAN_BACK: step->reason = "use"; break;
       case PLAN_ELEMENT:
       case PLAN_BITCAST: step->reason = "helper"; break;
       default:

@@ -104,6 +104,19 @@ void check_equivalent(const rh_module *before, const rh_module *after, rh_copies
   rh_diags_free(diags);
 }
 
+rh_profile *make_profile_with_link(uint64_t *state) {
+  static const char text[] =
+      "{\"name\": \"toy\", \"description\": \"\", \"source\": \"\", \"memory_bytes\": 0,"
+      " \"memory_bandwidth\": 1e9, \"flops\": {\"default\": 1e9}, \"vector_flops\": {\"default\":"
+      " 1e9}, \"transcendentals\": 1e8, \"host_to_device\": 1e9, \"device_to_host\": 1e9,"
+      " \"interconnect\": 1e9, \"kernel_seconds\": 1e-6}";
+  static const double rates[] = {1e7, 1e9, 1e11};
+  rh_profile *profile = NULL;
+  ck_assert_int_eq(rh_profile_parse(text, strlen(text), &profile, NULL), RH_OK);
+  rh_profile_set_host_link(profile, rates[random_below(state, 3)], rates[random_below(state, 3)]);
+  return profile;
+}
+
 uint64_t seed_state(uint64_t seed) {
   uint64_t state = ~seed;
   random_next(&state);

@@ -44,6 +44,9 @@ rh_module *schedule_sample(const Sample *sample, const char *scheduler);
 void check_equivalent(const rh_module *before, const rh_module *after, rh_copies copies,
                       const char *what, const Sample *sample);
 
+/* A device whose link to the host is fast enough for some of the results. */
+rh_profile *make_profile_with_link(uint64_t *state);
+
 /* Something random that belongs to a seed, apart from the module. */
 uint64_t seed_state(uint64_t seed);
 

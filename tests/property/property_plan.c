@@ -130,7 +130,8 @@ static rh_remat_options random_options(uint64_t *state, const rh_module *schedul
   options.remat_collectives = random_below(state, 2);
   options.block_size_limit = random_below(state, 2) ? 1 : 1 + random_below(state, 12);
   options.collection = collections[random_below(state, 3)];
-  options.modes = 1 + random_below(state, RH_REMAT_RECOMPUTE | RH_REMAT_COMPRESS);
+  options.modes = 1 + random_below(state, RH_REMAT_RECOMPUTE | RH_REMAT_COMPRESS |
+                                              RH_REMAT_OFFLOAD | RH_REMAT_NARROW);
   options.limit_bytes = counted(scheduled, &options) / 100 * percents[random_below(state, 4)];
   options.keep_plan = true;
   return options;
@@ -144,9 +145,11 @@ START_TEST(a_plan_does_the_same_again) {
   ck_assert_int_eq(rh_set_target(sample.module, has_tiles ? "tpu" : "cpu", NULL), RH_OK);
   uint64_t state = seed_state(sample.seed);
   rh_module *scheduled = schedule_sample(&sample, random_below(&state, 2) ? "list" : "bfs");
+  rh_profile *profile = make_profile_with_link(&state);
   rh_entry algorithm;
   for (size_t a = 0; rh_list(RH_ALGORITHMS, a, &algorithm); a++) {
     rh_remat_options options = random_options(&state, scheduled);
+    options.profile = profile;
     options.algorithm = algorithm.name;
     char what[160];
     snprintf(what, sizeof what, "%s, %s, limit %" PRId64 ", emit %d, block %u", options.algorithm,
@@ -163,6 +166,7 @@ START_TEST(a_plan_does_the_same_again) {
     free(plan.data);
     rh_module_free(result);
   }
+  rh_profile_free(profile);
   rh_module_free(scheduled);
   sample_free(&sample);
 }

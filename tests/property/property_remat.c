@@ -169,20 +169,6 @@ static rh_remat_options random_options(uint64_t *state) {
   return options;
 }
 
-/* A link that is fast enough for some of the results. */
-static rh_profile *make_profile(uint64_t *state) {
-  static const char text[] =
-      "{\"name\": \"toy\", \"description\": \"\", \"source\": \"\", \"memory_bytes\": 0,"
-      " \"memory_bandwidth\": 1e9, \"flops\": {\"default\": 1e9}, \"vector_flops\": {\"default\":"
-      " 1e9}, \"transcendentals\": 1e8, \"host_to_device\": 1e9, \"device_to_host\": 1e9,"
-      " \"interconnect\": 1e9, \"kernel_seconds\": 1e-6}";
-  static const double rates[] = {1e7, 1e9, 1e11};
-  rh_profile *profile = NULL;
-  ck_assert_int_eq(rh_profile_parse(text, strlen(text), &profile, NULL), RH_OK);
-  rh_profile_set_host_link(profile, rates[random_below(state, 3)], rates[random_below(state, 3)]);
-  return profile;
-}
-
 START_TEST(rematerialized_modules_are_equivalent) {
   GenerateOptions generate = generate_options((uint64_t)_i, 500, GENERATE_ALL);
   if (_i % 3 == 0) generate.features |= GENERATE_TILES;
@@ -194,7 +180,7 @@ START_TEST(rematerialized_modules_are_equivalent) {
   Outcome outcome = run_printed(scheduled, sample_shown(&sample));
   check_same_outcome(interpret(sample.module->module), outcome, sample.options.is_scheduled,
                      "scheduled", &sample);
-  rh_profile *profile = make_profile(&state);
+  rh_profile *profile = make_profile_with_link(&state);
   rh_entry algorithm, model;
   for (size_t a = 0; rh_list(RH_ALGORITHMS, a, &algorithm); a++) {
     for (size_t m = 0; rh_list(RH_MEMORY_MODELS, m, &model); m++) {
