@@ -45,10 +45,10 @@ typedef struct Checkpoint {
 
 static void mark_checkpoints(const Checkpoint *checkpoint, CheckpointPlan *plan,
                              const bool *is_heavy) {
-  const Recompute *recompute = &plan->recompute;
+  const LateClones *clones = &plan->clones;
   const Collection *collection = checkpoint->job->options->collection;
-  for (SchedPos pos = 0; pos <= recompute->turn; pos++) {
-    InstId id = recompute->sequence.ids[pos];
+  for (SchedPos pos = 0; pos <= clones->turn; pos++) {
+    InstId id = clones->sequence.ids[pos];
     Value *value = &plan->values[pos];
     if (checkpoint->keep == KEEP_HEAVY) value->is_checkpoint = is_heavy[id];
     if (checkpoint->keep == KEEP_COLLECTION && collection) {

@@ -11,20 +11,20 @@ static bool is_alias(const CheckpointPlan *plan, SchedPos pos) {
 
 /* The position of what an operand comes from. */
 static SchedPos origin_of(const CheckpointPlan *plan, SchedPos reader, uint32_t index) {
-  const Recompute *recompute = &plan->recompute;
-  InstId operand = inst_operand(recompute->module, recompute->sequence.ids[reader], index);
-  return plan->origins[recompute->positions[operand]];
+  const LateClones *clones = &plan->clones;
+  InstId operand = inst_operand(clones->module, clones->sequence.ids[reader], index);
+  return plan->origins[clones->positions[operand]];
 }
 
 static uint32_t num_operands_at(const CheckpointPlan *plan, SchedPos pos) {
-  const Recompute *recompute = &plan->recompute;
-  return inst_get(recompute->module, recompute->sequence.ids[pos])->num_operands;
+  const LateClones *clones = &plan->clones;
+  return inst_get(clones->module, clones->sequence.ids[pos])->num_operands;
 }
 
 static void find_origins(CheckpointPlan *plan) {
-  const Recompute *recompute = &plan->recompute;
-  for (SchedPos pos = 0; pos < recompute->sequence.len; pos++) {
-    bool is_through = inst_is_pass_through(recompute->module, recompute->sequence.ids[pos]);
+  const LateClones *clones = &plan->clones;
+  for (SchedPos pos = 0; pos < clones->sequence.len; pos++) {
+    bool is_through = inst_is_pass_through(clones->module, clones->sequence.ids[pos]);
     plan->origins[pos] = pos;
     if (is_through) plan->origins[pos] = origin_of(plan, pos, 0);
   }
@@ -33,14 +33,14 @@ static void find_origins(CheckpointPlan *plan) {
 /* Values are read by what computes, not by bitcasts and get-tuple-elements. A tuple or loop in the
  * early part may hand on the memory of what it reads to the late part. */
 static void find_readers(CheckpointPlan *plan) {
-  const Recompute *recompute = &plan->recompute;
-  for (SchedPos pos = 0; pos < recompute->sequence.len; pos++) {
-    bool is_early = pos <= recompute->turn;
-    bool holds = is_early && hands_on_memory(recompute->module, recompute->sequence.ids[pos]);
+  const LateClones *clones = &plan->clones;
+  for (SchedPos pos = 0; pos < clones->sequence.len; pos++) {
+    bool is_early = pos <= clones->turn;
+    bool holds = is_early && hands_on_memory(clones->module, clones->sequence.ids[pos]);
     if (is_alias(plan, pos)) continue;
     for (uint32_t i = 0; i < num_operands_at(plan, pos); i++) {
       SchedPos origin = origin_of(plan, pos, i);
-      if (origin > recompute->turn) continue;
+      if (origin > clones->turn) continue;
       Value *value = &plan->values[origin];
       *(is_early ? &value->last_early : &value->last_late) = pos;
       value->is_fixed |= holds;
@@ -50,8 +50,8 @@ static void find_readers(CheckpointPlan *plan) {
 
 /* What could be computed again, and what of it is wanted. */
 static void find_needed(CheckpointPlan *plan) {
-  const Recompute *recompute = &plan->recompute;
-  for (SchedPos pos = recompute->turn + 1; pos-- > 0;) {
+  const LateClones *clones = &plan->clones;
+  for (SchedPos pos = clones->turn + 1; pos-- > 0;) {
     Value *value = &plan->values[pos];
     value->is_needed |= value->last_late != NO_ID;
     if (!value->is_needed || value->is_fixed) continue;
@@ -66,16 +66,16 @@ static void find_needed(CheckpointPlan *plan) {
 CheckpointPlan checkpoint_plan_begin(RematJob *job, const PointsTo *points_to, CompId comp,
                                      SchedPos turn, const int64_t *bytes_at, Arena *arena,
                                      Arena *scratch) {
-  CheckpointPlan plan = {.recompute = recompute_begin(job, comp, turn, arena, scratch),
+  CheckpointPlan plan = {.clones = late_clones_begin(job, comp, turn, arena, scratch),
                          .bytes_at = bytes_at};
-  const Recompute *recompute = &plan.recompute;
-  Sequence sequence = recompute->sequence;
+  const LateClones *clones = &plan.clones;
+  Sequence sequence = clones->sequence;
   plan.origins = arena_array(arena, SchedPos, sequence.len);
   plan.values = arena_zarray(arena, Value, (size_t)turn + 1);
   find_origins(&plan);
   ArenaMark mark = arena_mark(arena);
-  RematIntervals intervals = remat_intervals(recompute->module, points_to, sequence, comp,
-                                             recompute->positions, arena, scratch);
+  RematIntervals intervals =
+      remat_intervals(clones->module, points_to, sequence, comp, clones->positions, arena, scratch);
   for (uint32_t i = 0; i < intervals.len; i++) {
     RematInterval interval = intervals.list[i];
     if (interval.begin <= turn) plan.values[interval.begin].bytes += interval.bytes;
@@ -83,8 +83,7 @@ CheckpointPlan checkpoint_plan_begin(RematJob *job, const PointsTo *points_to, C
   arena_reset(arena, mark);
   for (SchedPos pos = 0; pos <= turn; pos++) {
     Value *value = &plan.values[pos];
-    value->is_fixed =
-        value->bytes == 0 || !recompute_is_possible(job, recompute->sequence.ids[pos]);
+    value->is_fixed = value->bytes == 0 || !late_clone_is_possible(job, clones->sequence.ids[pos]);
     value->last_early = value->last_rebuilt = pos;
     value->last_late = NO_ID;
     value->is_kept = true;
@@ -94,7 +93,7 @@ CheckpointPlan checkpoint_plan_begin(RematJob *job, const PointsTo *points_to, C
   for (SchedPos pos = 0; pos < sequence.len; pos++) {
     if (bytes_at[pos] > plan.peak_bytes) plan.peak_bytes = bytes_at[pos];
   }
-  recompute_find_first_uses(&plan.recompute);
+  late_clones_find_first_uses(&plan.clones);
   return plan;
 }
 
@@ -124,9 +123,9 @@ static void raise_end(SchedPos *end, SchedPos reader) {
 /* Where clones go and how long they and what they read must be there. */
 static void place_clones(const Model *model) {
   const CheckpointPlan *plan = model->plan;
-  for (SchedPos pos = plan->recompute.turn + 1; pos-- > 0;) {
+  for (SchedPos pos = plan->clones.turn + 1; pos-- > 0;) {
     const Value *value = &plan->values[pos];
-    SchedPos first = plan->recompute.fates[pos].first_use;
+    SchedPos first = plan->clones.fates[pos].first_use;
     if (value->last_late != NO_ID) {
       if (first < model->place[pos]) model->place[pos] = first;
       raise_end(&model->end[pos], value->last_late);
@@ -154,7 +153,7 @@ static void add_clone(const Model *model, SchedPos pos) {
     SchedPos read = origin_of(plan, pos, i);
     bool is_done = !plan->values[read].is_kept && model->last[read] == pos &&
                    model->place[read] == place && model->end[read] == place &&
-                   plan->recompute.fates[read].first_use != place;
+                   plan->clones.fates[read].first_use != place;
     if (!is_done) continue;
     model->during[place] -= plan->values[read].bytes;
     model->last[read] = NO_ID; /* once, if it is an operand twice */
@@ -163,7 +162,7 @@ static void add_clone(const Model *model, SchedPos pos) {
 
 static void add_values(const Model *model) {
   const CheckpointPlan *plan = model->plan;
-  for (SchedPos pos = 0; pos <= plan->recompute.turn; pos++) {
+  for (SchedPos pos = 0; pos <= plan->clones.turn; pos++) {
     const Value *value = &plan->values[pos];
     if (model->end[pos] == NO_ID) continue;
     SchedPos last = value->last_late == NO_ID ? value->last_early : value->last_late;
@@ -174,7 +173,7 @@ static void add_values(const Model *model) {
     if (last > value->last_early) add(model, value->last_early + 1, last, -value->bytes);
     add_clone(model, pos);
     if (model->end[pos] > model->place[pos] ||
-        plan->recompute.fates[pos].first_use == model->place[pos]) {
+        plan->clones.fates[pos].first_use == model->place[pos]) {
       add(model, model->place[pos], model->end[pos], value->bytes);
     }
   }
@@ -182,9 +181,9 @@ static void add_values(const Model *model) {
 
 /* The peak with what the plan keeps, by the live ranges of values in the model xla-remat. */
 static int64_t model_peak(const CheckpointPlan *plan) {
-  Arena *arena = plan->recompute.scratch;
+  Arena *arena = plan->clones.scratch;
   ArenaMark mark = arena_mark(arena);
-  uint32_t len = plan->recompute.sequence.len;
+  uint32_t len = plan->clones.sequence.len;
   Model model = {.plan = plan,
                  .change = arena_zarray(arena, int64_t, (size_t)len + 1),
                  .during = arena_zarray(arena, int64_t, len),
@@ -209,7 +208,7 @@ static int64_t model_peak(const CheckpointPlan *plan) {
 }
 
 void checkpoint_plan_keep_only(CheckpointPlan *plan) {
-  for (SchedPos pos = 0; pos <= plan->recompute.turn; pos++) {
+  for (SchedPos pos = 0; pos <= plan->clones.turn; pos++) {
     Value *value = &plan->values[pos];
     value->is_kept = value->is_fixed || value->is_checkpoint;
   }
@@ -232,7 +231,7 @@ static bool can_rebuild(const Value *value) {
 }
 
 static void find_crossing(const CheckpointPlan *plan, Cuts *cuts) {
-  SchedPos turn = plan->recompute.turn;
+  SchedPos turn = plan->clones.turn;
   for (SchedPos pos = 0; pos <= turn; pos++) {
     const Value *value = &plan->values[pos];
     cuts->saved[pos + 1] = cuts->saved[pos];
@@ -253,7 +252,7 @@ typedef struct Spacing {
 /* Cuts where the segment before has saved enough, there where the fewest bytes cross, the later the
  * better. */
 static void choose_cuts(const CheckpointPlan *plan, const Cuts *cuts, Spacing spacing) {
-  SchedPos turn = plan->recompute.turn, begin = 0, best = NO_ID;
+  SchedPos turn = plan->clones.turn, begin = 0, best = NO_ID;
   memset(cuts->count, 0, ((size_t)turn + 2) * sizeof *cuts->count);
   for (SchedPos pos = 0; pos < turn; pos++) {
     int64_t saved = cuts->saved[pos + 1] - cuts->saved[begin];
@@ -274,7 +273,7 @@ static void choose_cuts(const CheckpointPlan *plan, const Cuts *cuts, Spacing sp
 }
 
 static void keep_crossing(CheckpointPlan *plan, const Cuts *cuts) {
-  for (SchedPos pos = 0; pos <= plan->recompute.turn; pos++) {
+  for (SchedPos pos = 0; pos <= plan->clones.turn; pos++) {
     Value *value = &plan->values[pos];
     bool is_cut = cuts->count[value->last_rebuilt] > cuts->count[pos];
     value->is_kept = !can_rebuild(value) || is_cut;
@@ -284,14 +283,14 @@ static void keep_crossing(CheckpointPlan *plan, const Cuts *cuts) {
 void checkpoint_plan_cut(CheckpointPlan *plan) {
   static const uint8_t numbers[] = {1,  2,  3,  4,  5,  6,  7,  8,  10, 12,
                                     14, 17, 20, 25, 32, 40, 50, 64, 90, 128};
-  Arena *arena = plan->recompute.scratch;
+  Arena *arena = plan->clones.scratch;
   ArenaMark mark = arena_mark(arena);
-  size_t len = (size_t)plan->recompute.turn + 2;
+  size_t len = (size_t)plan->clones.turn + 2;
   Cuts cuts = {.crossing = arena_zarray(arena, int64_t, len),
                .saved = arena_zarray(arena, int64_t, len),
                .count = arena_zarray(arena, uint32_t, len)};
   find_crossing(plan, &cuts);
-  int64_t all_saved = cuts.saved[plan->recompute.turn + 1];
+  int64_t all_saved = cuts.saved[plan->clones.turn + 1];
   Spacing best = {all_saved, INT64_MAX}; /* no cut */
   for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
     int64_t most = all_saved / numbers[i];
@@ -313,14 +312,14 @@ void checkpoint_plan_cut(CheckpointPlan *plan) {
 /* ---- doing it ---- */
 
 uint32_t checkpoint_plan_apply(CheckpointPlan *plan, Arena *out) {
-  Recompute *recompute = &plan->recompute;
-  bool *is_wanted = arena_zarray(recompute->arena, bool, (size_t)recompute->turn + 1);
-  for (SchedPos pos = recompute->turn + 1; pos-- > 0;) {
+  LateClones *clones = &plan->clones;
+  bool *is_wanted = arena_zarray(clones->arena, bool, (size_t)clones->turn + 1);
+  for (SchedPos pos = clones->turn + 1; pos-- > 0;) {
     is_wanted[pos] |= plan->values[pos].last_late != NO_ID;
     if (!is_wanted[pos] || plan->values[pos].is_kept) continue;
-    recompute->fates[pos].is_cloned = true;
+    clones->fates[pos].is_cloned = true;
     for (uint32_t i = 0; i < num_operands_at(plan, pos); i++)
       is_wanted[origin_of(plan, pos, i)] = true;
   }
-  return recompute_apply(recompute, out);
+  return late_clones_apply(clones, out);
 }

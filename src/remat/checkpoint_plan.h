@@ -20,7 +20,7 @@ typedef struct Value {
 
 /* One computation with its turn. */
 typedef struct CheckpointPlan {
-  Recompute recompute;
+  LateClones clones;
   SchedPos *origins; /* by position: the instruction behind bitcasts and get-tuple-elements */
   Value *values;     /* by position, up to the turn */
   const int64_t *bytes_at;

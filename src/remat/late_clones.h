@@ -13,7 +13,7 @@ typedef struct Fate {
 } Fate;
 
 /* One computation, before anything has changed in it. */
-typedef struct Recompute {
+typedef struct LateClones {
   RematJob *job;
   Module *module;
   CompId comp;
@@ -24,27 +24,28 @@ typedef struct Recompute {
   InstId *images;      /* by InstId: what stands for it in the late part, NO_ID = itself */
   InstId first_new;    /* instructions from here on are clones and their helpers */
   Arena *arena, *scratch;
-} Recompute;
+} LateClones;
 
 /* Nothing is cloned, and first uses are not known. Lies in `arena`. */
-Recompute recompute_begin(RematJob *job, CompId comp, SchedPos turn, Arena *arena, Arena *scratch);
+LateClones late_clones_begin(RematJob *job, CompId comp, SchedPos turn, Arena *arena,
+                             Arena *scratch);
 
 /* The instruction of the early part that an operand comes from, through bitcasts and
  * get-tuple-elements; NO_ID when it is computed in the late part. */
-InstId recompute_source(const Recompute *recompute, InstId operand);
+InstId late_clones_source(const LateClones *clones, InstId operand);
 
 /* Fills Fate.first_use. O(edges). */
-void recompute_find_first_uses(Recompute *recompute);
+void late_clones_find_first_uses(LateClones *clones);
 
 /* Users that hold an operand's memory in their own result, other than by bitcast or
  * get-tuple-element. */
 bool hands_on_memory(const Module *module, InstId id);
 
 /* Whether a second one of this instruction may be computed, and its users led to it. */
-bool recompute_is_possible(const RematJob *job, InstId id);
+bool late_clone_is_possible(const RematJob *job, InstId id);
 
 /* Makes the clones, each before the first of those who read it, clones included; the late part
  * reads them. The new sequence lies in `out`. Returns their number. O(n log n). */
-uint32_t recompute_apply(Recompute *recompute, Arena *out);
+uint32_t late_clones_apply(LateClones *clones, Arena *out);
 
 #endif

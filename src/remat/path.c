@@ -59,7 +59,7 @@ typedef struct Site {
   Module *module;
   CompId comp;
   SchedPos peak; /* where the late part is what runs behind it */
-  Recompute recompute;
+  LateClones clones;
   ItemList list;
   Tracker tracker;
   bool *is_point;     /* by InstId: an articulation point */
@@ -87,9 +87,9 @@ static int by_cost_then_position(const void *pa, const void *pb) {
 
 static SchedPos last_use(const Site *site, TrackedId id) {
   const TrackedBuffer *buffer = tracked_buffer(&site->tracker, id);
-  SchedPos last = site->recompute.positions[buffer->definer];
+  SchedPos last = site->clones.positions[buffer->definer];
   for (uint32_t i = 0; i < buffer->uses.len; i++) {
-    SchedPos pos = site->recompute.positions[buffer->uses.data[i].user];
+    SchedPos pos = site->clones.positions[buffer->uses.data[i].user];
     if (pos > last) last = pos;
   }
   return last;
@@ -111,8 +111,8 @@ static bool visit_users(Site *site, InstId id, UserVisitor visit) {
     InstId *users = arena_array(site->path->scratch, InstId, num_users);
     if (num_users) memcpy(users, inst_users(module, operand), num_users * sizeof *users);
     for (uint32_t i = 0; ok && i < num_users; i++) {
-      if (users[i] >= site->recompute.first_new) continue;
-      bool is_early = site->recompute.positions[users[i]] <= site->peak;
+      if (users[i] >= site->clones.first_new) continue;
+      bool is_early = site->clones.positions[users[i]] <= site->peak;
       if (is_early && inst_is_pass_through(module, users[i])) {
         *vec_push(site->path->scratch, &work) = users[i];
       } else {
@@ -127,14 +127,14 @@ static bool visit_users(Site *site, InstId id, UserVisitor visit) {
 /* Whoever reads the value later must read it from something that can be redirected. */
 static bool is_redirectable_user(Site *site, InstId operand, InstId user) {
   (void)operand;
-  if (site->recompute.positions[user] > site->peak) return true;
+  if (site->clones.positions[user] > site->peak) return true;
   return !hands_on_memory(site->module, user) &&
          !opcode_is_pass_through((Opcode)inst_get(site->module, user)->opcode);
 }
 
 /* Bytes that the instruction at `pos` holds across the peak and that could go; 0 when none can. */
 static int64_t bytes_across_peak(Site *site, SchedPos pos) {
-  InstId id = site->recompute.sequence.ids[pos];
+  InstId id = site->clones.sequence.ids[pos];
   const RematItem *item = item_get(&site->list, id);
   int64_t bytes = 0;
   bool is_indirect = false;
@@ -144,14 +144,14 @@ static int64_t bytes_across_peak(Site *site, SchedPos pos) {
     is_indirect |= buffer->has_indirect_uses;
     bool is_read_later = false;
     for (uint32_t k = 0; k < buffer->uses.len; k++) {
-      SchedPos user = site->recompute.positions[buffer->uses.data[k].user];
+      SchedPos user = site->clones.positions[buffer->uses.data[k].user];
       if (user == site->peak) return 0;
       is_read_later |= user > site->peak;
     }
     if (is_read_later) bytes += buffer->bytes;
   }
-  if (bytes == 0 || site->recompute.fates[pos].first_use == NO_ID ||
-      !recompute_is_possible(site->path->job, id))
+  if (bytes == 0 || site->clones.fates[pos].first_use == NO_ID ||
+      !late_clone_is_possible(site->path->job, id))
     return 0;
   return !is_indirect || visit_users(site, id, is_redirectable_user) ? bytes : 0;
 }
@@ -162,10 +162,10 @@ typedef struct Candidates {
 
 static Candidates find_candidates(Site *site) {
   Candidates candidates = {0};
-  recompute_find_first_uses(&site->recompute);
+  late_clones_find_first_uses(&site->clones);
   for (SchedPos pos = 0; pos < site->peak; pos++) {
     int64_t bytes = bytes_across_peak(site, pos);
-    InstId id = site->recompute.sequence.ids[pos];
+    InstId id = site->clones.sequence.ids[pos];
     if (bytes == 0) continue;
     if (site->phase == PHASE_BETWEEN_POINTS && site->is_point[id]) continue;
     if (site->is_refused[id]) continue;
@@ -203,7 +203,7 @@ static bool closure_has(const Closure *closure, SchedPos pos) {
  * that a clone of it can read a clone. */
 static bool reads_directly(const Site *site, InstId reader, InstId definer) {
   for (uint32_t i = 0; i < inst_get(site->module, reader)->num_operands; i++) {
-    if (recompute_source(&site->recompute, inst_operand(site->module, reader, i)) == definer)
+    if (late_clones_source(&site->clones, inst_operand(site->module, reader, i)) == definer)
       return true;
   }
   return false;
@@ -213,10 +213,10 @@ static bool reads_directly(const Site *site, InstId reader, InstId definer) {
 static void add_operand(Site *site, Closure *closure, InstId reader, TrackedId id, SchedPos place,
                         uint32_t depth) {
   const TrackedBuffer *buffer = tracked_buffer(&site->tracker, id);
-  SchedPos pos = site->recompute.positions[buffer->definer];
+  SchedPos pos = site->clones.positions[buffer->definer];
   if (buffer->bytes == 0 || pos >= site->peak) return;
   bool is_direct = reads_directly(site, reader, buffer->definer);
-  if (is_direct && (site->recompute.fates[pos].is_cloned || closure_has(closure, pos))) return;
+  if (is_direct && (site->clones.fates[pos].is_cloned || closure_has(closure, pos))) return;
   SchedPos last = last_use(site, id);
   if (last >= place || site->is_extended[id]) return;
   if (last > site->peak) {
@@ -225,7 +225,7 @@ static void add_operand(Site *site, Closure *closure, InstId reader, TrackedId i
   }
   bool is_kept = site->is_point[buffer->definer] && site->phase == PHASE_BETWEEN_POINTS;
   if (depth > 0 && is_direct && !is_kept && buffer->depth <= 1 &&
-      recompute_is_possible(site->path->job, buffer->definer)) {
+      late_clone_is_possible(site->path->job, buffer->definer)) {
     *vec_push(site->arena, &closure->steps) = (Step){pos, depth - 1};
     return;
   }
@@ -236,14 +236,14 @@ static void add_operand(Site *site, Closure *closure, InstId reader, TrackedId i
 /* The path back from a candidate to what is there after the peak anyway. */
 static Closure find_closure(Site *site, const Candidate *candidate) {
   Closure closure = {0};
-  SchedPos place = site->recompute.fates[candidate->pos].first_use;
+  SchedPos place = site->clones.fates[candidate->pos].first_use;
   *vec_push(site->arena, &closure.steps) =
       (Step){candidate->pos, site->path->job->options->path_depth};
   for (uint32_t i = 0; i < closure.steps.len; i++) {
     Step step = closure.steps.data[i];
-    const IdVec *used = &item_get(&site->list, site->recompute.sequence.ids[step.pos])->used;
+    const IdVec *used = &item_get(&site->list, site->clones.sequence.ids[step.pos])->used;
     for (uint32_t k = 0; k < used->len; k++) {
-      InstId reader = site->recompute.sequence.ids[step.pos];
+      InstId reader = site->clones.sequence.ids[step.pos];
       add_operand(site, &closure, reader, used->data[k], place, step.depth);
     }
     if (closure.extended_bytes >= candidate->bytes) break;
@@ -265,18 +265,18 @@ static int64_t closure_peak(Site *site, Closure *closure) {
   uint32_t *last_reader = arena_zarray(site->arena, uint32_t, len);
   for (uint32_t k = 0; k < len; k++) {
     for (uint32_t i = 0; i < k; i++) {
-      InstId definer = site->recompute.sequence.ids[steps[i].pos],
-             reader = site->recompute.sequence.ids[steps[k].pos];
+      InstId definer = site->clones.sequence.ids[steps[i].pos],
+             reader = site->clones.sequence.ids[steps[k].pos];
       if (reads_directly(site, reader, definer)) last_reader[i] = k;
     }
   }
   int64_t live = 0, peak = 0;
   for (uint32_t k = 0; k < len; k++) {
-    live += tracker_defined_bytes(&site->tracker, site->recompute.sequence.ids[steps[k].pos]);
+    live += tracker_defined_bytes(&site->tracker, site->clones.sequence.ids[steps[k].pos]);
     if (live > peak) peak = live;
     for (uint32_t i = 0; i < k; i++) {
       if (last_reader[i] != k) continue;
-      live -= tracker_defined_bytes(&site->tracker, site->recompute.sequence.ids[steps[i].pos]);
+      live -= tracker_defined_bytes(&site->tracker, site->clones.sequence.ids[steps[i].pos]);
     }
   }
   return peak;
@@ -285,19 +285,19 @@ static int64_t closure_peak(Site *site, Closure *closure) {
 /* Memory between the instruction at `pos` and the one before it. */
 static int64_t bytes_before(const Site *site, SchedPos pos) {
   int64_t here = timeline_max(&site->timeline, pos, pos) -
-                 tracker_defined_bytes(&site->tracker, site->recompute.sequence.ids[pos]);
+                 tracker_defined_bytes(&site->tracker, site->clones.sequence.ids[pos]);
   int64_t before = timeline_max(&site->timeline, pos - 1, pos - 1);
   return before < here ? before : here;
 }
 
 /* The last reader of a value before the peak. */
 static SchedPos last_early_use(const Site *site, SchedPos pos) {
-  const RematItem *item = item_get(&site->list, site->recompute.sequence.ids[pos]);
+  const RematItem *item = item_get(&site->list, site->clones.sequence.ids[pos]);
   SchedPos last = pos;
   for (uint32_t i = 0; i < item->defined.len; i++) {
     const BufferUses *uses = &tracked_buffer(&site->tracker, item->defined.data[i])->uses;
     for (uint32_t k = 0; k < uses->len; k++) {
-      SchedPos user = site->recompute.positions[uses->data[k].user];
+      SchedPos user = site->clones.positions[uses->data[k].user];
       if (user < site->peak && user > last) last = user;
     }
   }
@@ -308,7 +308,7 @@ static SchedPos last_early_use(const Site *site, SchedPos pos) {
  */
 static SchedPos apply_closure(Site *site, const Candidate *candidate, const Closure *closure,
                               int64_t sign) {
-  SchedPos place = site->recompute.fates[candidate->pos].first_use;
+  SchedPos place = site->clones.fates[candidate->pos].first_use;
   SchedPos first = last_early_use(site, candidate->pos) + 1;
   timeline_add(&site->timeline, first, place - 1, -sign * candidate->bytes);
   for (uint32_t i = 0; i < closure->extended.len; i++) {
@@ -323,7 +323,7 @@ static SchedPos apply_closure(Site *site, const Candidate *candidate, const Clos
 /* Takes the candidate with its path unless that makes a new peak, where the path is computed or
  * where its operands wait for it. */
 static bool take(Site *site, const Candidate *candidate, Closure *closure) {
-  SchedPos place = site->recompute.fates[candidate->pos].first_use;
+  SchedPos place = site->clones.fates[candidate->pos].first_use;
   int64_t during = bytes_before(site, place) - candidate->bytes + closure_peak(site, closure);
   if (during >= site->peak_bytes) return false;
   SchedPos first = apply_closure(site, candidate, closure, 1);
@@ -332,12 +332,12 @@ static bool take(Site *site, const Candidate *candidate, Closure *closure) {
     return false;
   }
   for (uint32_t i = 0; i < closure->steps.len; i++) {
-    site->recompute.fates[closure->steps.data[i].pos].is_cloned = true;
+    site->clones.fates[closure->steps.data[i].pos].is_cloned = true;
   }
   for (uint32_t i = 0; i < closure->extended.len; i++) {
     site->is_extended[closure->extended.data[i]] = true;
   }
-  *vec_push(site->path->arena, &site->path->taken) = site->recompute.sequence.ids[candidate->pos];
+  *vec_push(site->path->arena, &site->path->taken) = site->clones.sequence.ids[candidate->pos];
   return true;
 }
 
@@ -346,8 +346,7 @@ static int64_t choose(Site *site, const Candidates *candidates, int64_t wanted_b
   int64_t freed = 0;
   for (uint32_t i = 0; i < candidates->list.len && freed < wanted_bytes; i++) {
     const Candidate *candidate = &candidates->list.data[i];
-    if (site->recompute.fates[candidate->pos].is_cloned)
-      continue; /* as part of another one's path */
+    if (site->clones.fates[candidate->pos].is_cloned) continue; /* as part of another one's path */
     Closure closure = find_closure(site, candidate);
     if (closure.extended_bytes < candidate->bytes && take(site, candidate, &closure)) {
       freed += candidate->bytes - closure.extended_bytes;
@@ -361,9 +360,9 @@ static void open_site(Site *site, const PointsTo *points_to, ItemTable *items,
   Module *module = site->module;
   Arena *arena = site->arena;
   uint32_t num_insts = module->insts.len;
-  site->recompute =
-      recompute_begin(site->path->job, site->comp, site->peak, arena, site->path->scratch);
-  Sequence sequence = site->recompute.sequence;
+  site->clones =
+      late_clones_begin(site->path->job, site->comp, site->peak, arena, site->path->scratch);
+  Sequence sequence = site->clones.sequence;
   site->list = item_list_build(items, sequence, num_insts);
   site->tracker =
       tracker_build(module, points_to, &site->list, site->comp, arena, site->path->scratch);
@@ -379,7 +378,7 @@ static void open_site(Site *site, const PointsTo *points_to, ItemTable *items,
   site->peak_bytes = bytes[site->peak];
   site->is_extended = arena_zarray(arena, bool, site->tracker.buffers.len);
   if (site->phase == PHASE_BETWEEN_POINTS) {
-    mark_articulation_points(module, sequence, site->peak, site->recompute.positions,
+    mark_articulation_points(module, sequence, site->peak, site->clones.positions,
                              site->path->job->options->small_node_bytes, site->is_point,
                              site->path->scratch);
   }
@@ -399,7 +398,7 @@ static int64_t relieve(Path *path, InstId peak_inst, const int64_t *bytes_at, Ph
   open_site(&site, &points_to, &items, bytes_at);
   Candidates candidates = find_candidates(&site);
   int64_t freed = choose(&site, &candidates, wanted_bytes);
-  if (freed > 0) path->stats->num_steps += recompute_apply(&site.recompute, out);
+  if (freed > 0) path->stats->num_steps += late_clones_apply(&site.clones, out);
   arena_free(arena);
   return freed;
 }
