@@ -72,24 +72,23 @@ static bool keep_all_apart(Order *order, const Interferences *found) {
   return order->num_added > 0;
 }
 
-/* Schedules until nothing interferes. */
-static void schedule_apart(const Scheduler *scheduler, Order *order, Schedule *schedule, Arena *out,
-                           Arena *scratch) {
-  for (int round = 0;; round++) {
-    Arena *arena = arena_new(arena_options(scratch));
-    Interferences found =
-        interferences_find(order->module, &order->values, schedule, arena, scratch);
-    bool is_safe = found.list.len == 0;
-    bool goes_on = !is_safe && round < MAX_ROUNDS && keep_all_apart(order, &found);
-    if (goes_on) {
-      ScheduleContext context = schedule_context_build(order->module, arena, scratch);
-      scheduler->run(&context, schedule, out, scratch);
-    } else if (!is_safe) {
+/* Schedules again until nothing interferes. */
+static void schedule_apart(const Scheduler *scheduler, Order *order, const Interferences *found,
+                           Schedule *schedule, Arena *out, Arena *scratch) {
+  Interferences left = *found;
+  Arena *arena = arena_new(arena_options(scratch));
+  for (int round = 0; left.list.len; round++) {
+    if (round == MAX_ROUNDS || !keep_all_apart(order, &left)) {
       *schedule = schedule_copy(order->own, order->module, out);
+      break;
     }
     arena_free(arena);
-    if (!goes_on) return;
+    arena = arena_new(arena_options(scratch));
+    ScheduleContext context = schedule_context_build(order->module, arena, scratch);
+    scheduler->run(&context, schedule, out, scratch);
+    left = interferences_find(order->module, &order->values, schedule, arena, scratch);
   }
+  arena_free(arena);
 }
 
 void schedule_safely(const Scheduler *scheduler, Module *module, const Schedule *own,
@@ -97,16 +96,17 @@ void schedule_safely(const Scheduler *scheduler, Module *module, const Schedule 
   Arena *arena = arena_new(arena_options(scratch));
   ScheduleContext context = schedule_context_build(module, arena, scratch);
   scheduler->run(&context, schedule, out, scratch);
-  bool has_copies = own && is_free_of_interference(module, own, scratch);
-  if (has_copies && !is_free_of_interference(module, schedule, scratch)) {
+  Interferences found = {0}, of_own = {0};
+  if (own) found = interferences_find(module, &context.values, schedule, arena, scratch);
+  if (found.list.len) of_own = interferences_find(module, &context.values, own, arena, scratch);
+  if (found.list.len && of_own.list.len == 0) {
     Order order = {.own = own,
                    .module = module_copy(module),
                    .values = context.values,
+                   .ranges = of_own.ranges,
                    .caller = arena_array(arena, InstId, module->comps.len),
                    .round_of = arena_zarray(arena, uint32_t, module->comps.len)};
-    order.ranges =
-        live_ranges_raw(module, &order.values.graph, &order.values.flow, own, arena, scratch);
-    schedule_apart(scheduler, &order, schedule, out, scratch);
+    schedule_apart(scheduler, &order, &found, schedule, out, scratch);
     module_free(order.module);
   }
   arena_free(arena);
