@@ -10,7 +10,7 @@ typedef struct CaptureSource {
   const Schedule *before_schedule;
   const Rewrite *rewrite; /* and its module, a changed copy of `before` without dead code */
   const Schedule *schedule;
-  InstId peak_inst; /* of `before` */
+  InstId peak_inst; /* of `before`, for plan_capture */
 } CaptureSource;
 
 /* The steps in `out`, without names: those of the module may still change. O(n log n). */

@@ -210,23 +210,23 @@ static void finish_rewrite(Run *run) {
 /* ---- plans ---- */
 
 static CaptureSource capture_source(const Run *run) {
-  const rh_module *input = run->input;
-  Arena *arena = arena_new(arena_options(run->scratch));
-  InstId peak_inst =
-      run->model->measure(input->module, &input->schedule, arena, run->scratch).peak_inst;
-  arena_free(arena);
-  return (CaptureSource){.before = input->module,
-                         .before_schedule = &input->schedule,
+  return (CaptureSource){.before = run->input->module,
+                         .before_schedule = &run->input->schedule,
                          .rewrite = &run->rewrite,
                          .schedule = &run->schedule,
-                         .peak_inst = peak_inst};
+                         .peak_inst = NO_ID};
 }
 
 /* Of what stands in the rewritten module before it is protected: that is done again likewise. */
 static void begin_plan(Run *run) {
   if (!run->options->keep_plan) return;
   run->kept_arena = arena_new(arena_options(run->input->arena));
+  const rh_module *input = run->input;
   CaptureSource source = capture_source(run);
+  Arena *arena = arena_new(arena_options(run->scratch));
+  source.peak_inst =
+      run->model->measure(input->module, &input->schedule, arena, run->scratch).peak_inst;
+  arena_free(arena);
   run->kept = plan_capture(&source, run->kept_arena, run->scratch);
   run->kept->preparation = run->input->preparation;
   run->kept->preparation.scheduler = run->input->scheduler;
