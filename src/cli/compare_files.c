@@ -80,6 +80,15 @@ static rh_status make_runs(Comparison *comparison) {
 
 /* ---- settings ---- */
 
+/* One setting a line. */
+static void print_lines(const char *name, const char *lines, FILE *out) {
+  while (lines && *lines) {
+    int len = (int)strcspn(lines, "\n");
+    fprintf(out, " %s=%.*s", name, len, lines);
+    lines += len + (lines[len] == '\n');
+  }
+}
+
 /* Options that change results and have no column of their own, as far as they are not as always. */
 static char *make_settings(const Options *options) {
   Options usual;
@@ -106,18 +115,24 @@ static char *make_settings(const Options *options) {
       {"emit", options->emit, usual.emit},
       {"protect", options->protect, usual.protect},
   };
-  enum { NUM_SETTINGS = sizeof settings / sizeof *settings, MAX_SETTING = 64 };
-  char *text = calloc(NUM_SETTINGS + 1, MAX_SETTING), *end = text;
-  if (!text) return NULL;
-  for (size_t i = 0; i < NUM_SETTINGS; i++) {
-    if (settings[i].is == settings[i].was) continue;
-    end += snprintf(end, MAX_SETTING, "%s%s=%" PRId64, end > text ? " " : "", settings[i].name,
-                    settings[i].is);
+  char *text = NULL;
+  size_t len;
+  FILE *out = open_memstream(&text, &len);
+  if (!out) return NULL;
+  for (size_t i = 0; i < sizeof settings / sizeof *settings; i++) {
+    if (settings[i].is != settings[i].was)
+      fprintf(out, " %s=%" PRId64, settings[i].name, settings[i].is);
   }
-  if (options->block_factor > 0) {
-    snprintf(end, MAX_SETTING, "%sblock_factor=%.17g", end > text ? " " : "",
-             options->block_factor);
+  if (options->block_factor > 0) fprintf(out, " block_factor=%.17g", options->block_factor);
+  print_lines("pin", options->pin, out);
+  print_lines("never", options->never, out);
+  print_lines("cost_of", options->cost_of, out);
+  bool is_whole = !ferror(out);
+  if (fclose(out) || !is_whole) {
+    free(text);
+    return NULL;
   }
+  memmove(text, text + (len > 0), len + (len == 0)); /* without the first blank */
   return text;
 }
 

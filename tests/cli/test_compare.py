@@ -138,6 +138,15 @@ class Compare(CompareTest):
         self.assertEqual(line["settings"], "copies=2 path_depth=3")
         line = self.compare("input.hlo", "--budgets=min", "--clone-callees")[0]
         self.assertEqual(line["settings"], "clone_callees=1")
+        line = self.compare(
+            "input.hlo",
+            "--budgets=min",
+            "--block-factor=2",
+            *("--pin=^a", "--pin=b$", "--never=c", "--cost-of=^d$:flops=5"),
+        )[0]
+        self.assertEqual(
+            line["settings"], "block_factor=2 pin=^a pin=b$ never=c cost_of=^d$:flops=5"
+        )
         self.assertEqual(self.compare("input.hlo", "--budgets=min")[0]["settings"], "")
         line = self.compare("input.hlo", "--target=tpu", "--device=h100-sxm")[0]
         self.assertEqual((line["target"], line["profile"]), ("tpu", "h100-sxm"))
