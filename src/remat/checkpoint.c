@@ -9,7 +9,6 @@
  *
  * The computation at the peak is changed, its callers first; a loop's body only where it has both
  * parts itself; each of them again when another one has changed. O(n log n) for each of these. */
-#include "analysis/call_memory.h"
 #include "analysis/remat_memory.h"
 #include "remat/algorithm.h"
 #include "remat/checkpoint_plan.h"
@@ -124,57 +123,55 @@ static uint32_t rewrite_computation(const Checkpoint *checkpoint, CompId comp, A
 
 /* ---- all of them ---- */
 
-static CallMemory measure(const Checkpoint *checkpoint, Arena *arena) {
-  return call_memory_measure(checkpoint->job->options->memory_model, checkpoint->module,
-                             checkpoint->job->schedule, arena, checkpoint->scratch);
-}
-
 /* The outermost computation that runs at the peak and has not been looked at; NO_ID = none, or the
  * budget is met. */
-static CompId next_computation(const Checkpoint *checkpoint, int64_t *peak_bytes) {
+static CompId next_computation(const Checkpoint *checkpoint, const CallMemory *memory) {
   const Module *module = checkpoint->module;
-  Arena *arena = arena_new(arena_options(checkpoint->scratch));
-  CallMemory memory = measure(checkpoint, arena);
   CompId found = NO_ID;
-  *peak_bytes = memory.peak_bytes;
-  bool is_over = memory.peak_bytes > checkpoint->job->options->limit_bytes;
-  for (InstId id = is_over ? memory.peak_inst : NO_ID; id != NO_ID;) {
+  bool is_over = memory->peak_bytes > checkpoint->job->options->limit_bytes;
+  for (InstId id = is_over ? memory->peak_inst : NO_ID; id != NO_ID;) {
     CompId comp = inst_get(module, id)->parent;
     if (!checkpoint->is_done[comp]) found = comp;
-    id = memory.caller[comp];
+    id = memory->caller[comp];
   }
-  arena_free(arena);
   return found;
 }
 
-static int64_t peak_of(const Checkpoint *checkpoint) {
-  Arena *arena = arena_new(arena_options(checkpoint->scratch));
-  int64_t peak_bytes = measure(checkpoint, arena).peak_bytes;
-  arena_free(arena);
-  return peak_bytes;
+/* False, and nothing has changed, when that does not lower the peak. `memory`, of the state, is in
+ * `*arena`; both are replaced. */
+static bool reduce(Checkpoint *checkpoint, CompId comp, CallMemory *memory, Arena **arena,
+                   Arena *out) {
+  RematJob *job = checkpoint->job;
+  RematState saved = remat_state_save(job, checkpoint->arena);
+  uint32_t num_clones = rewrite_computation(checkpoint, comp, out);
+  if (num_clones == 0) return false;
+  dce_run(job->rewrite, checkpoint->scratch);
+  dce_update_schedule(checkpoint->module, job->schedule, out);
+  Arena *arena_then = arena_new(arena_options(checkpoint->scratch));
+  CallMemory then = remat_state_memory(job, arena_then, checkpoint->scratch);
+  if (then.peak_bytes >= memory->peak_bytes) {
+    arena_free(arena_then);
+    remat_state_load(job, &saved);
+    return false;
+  }
+  arena_free(*arena);
+  *arena = arena_then;
+  *memory = then;
+  checkpoint->stats->num_steps += num_clones;
+  return true;
 }
 
 /* Each computation that comes to the peak once. Computations are cloned with fusions only, so that
  * the ids of those that run stay. */
 static void sweep(Checkpoint *checkpoint, Arena *out) {
-  RematJob *job = checkpoint->job;
-  int64_t peak_bytes;
-  for (CompId comp; (comp = next_computation(checkpoint, &peak_bytes)) != NO_ID;) {
+  Arena *arena = arena_new(arena_options(checkpoint->scratch));
+  CallMemory memory = remat_state_memory(checkpoint->job, arena, checkpoint->scratch);
+  for (CompId comp; (comp = next_computation(checkpoint, &memory)) != NO_ID;) {
     checkpoint->is_done[comp] = true;
-    RematState saved = remat_state_save(job, checkpoint->arena);
-    uint32_t num_clones = rewrite_computation(checkpoint, comp, out);
-    if (num_clones > 0) {
-      dce_run(job->rewrite, checkpoint->scratch);
-      dce_update_schedule(checkpoint->module, job->schedule, out);
-      if (peak_of(checkpoint) < peak_bytes) {
-        checkpoint->stats->num_steps += num_clones;
-        checkpoint->num_changes++;
-      } else {
-        remat_state_load(job, &saved);
-      }
-    }
+    checkpoint->num_changes += reduce(checkpoint, comp, &memory, &arena, out);
     checkpoint->seen_changes[comp] = checkpoint->num_changes;
   }
+  arena_free(arena);
 }
 
 /* What one computation holds counts for those that run with it, so these are looked at again. */

@@ -2,7 +2,6 @@
 
 #include <stdlib.h>
 
-#include "analysis/call_memory.h"
 #include "analysis/remat_memory.h"
 #include "analysis/timeline.h"
 #include "remat/dce.h"
@@ -224,15 +223,6 @@ static void visit_computation(Deremat *deremat, CompId comp) {
   arena_free(arena);
 }
 
-static int64_t peak_of(const RematJob *job, Arena *scratch) {
-  Arena *arena = arena_new(arena_options(scratch));
-  int64_t peak_bytes = call_memory_measure(job->options->memory_model, job->rewrite->module,
-                                           job->schedule, arena, scratch)
-                           .peak_bytes;
-  arena_free(arena);
-  return peak_bytes;
-}
-
 /* Does the first `count` undoings to the state that was saved. */
 static void apply(Deremat *deremat, const RematState *saved, uint32_t count, Arena *out) {
   RematJob *job = deremat->job;
@@ -252,7 +242,7 @@ static void apply_what_fits(Deremat *deremat, int64_t limit_bytes, Arena *out) {
   uint32_t fits = 0, too_many = deremat->chosen.list.len + 1, count = deremat->chosen.list.len;
   while (too_many - fits > 1) {
     apply(deremat, &saved, count, deremat->arena);
-    if (peak_of(deremat->job, deremat->scratch) <= limit_bytes) {
+    if (remat_state_peak(deremat->job, deremat->scratch) <= limit_bytes) {
       fits = count;
     } else {
       too_many = count;
@@ -266,7 +256,7 @@ void derematerialize(RematJob *job, Arena *out, Arena *scratch) {
   Module *module = job->rewrite->module;
   Arena *arena = arena_new(arena_options(scratch));
   Deremat deremat = {.job = job, .module = module, .arena = arena, .scratch = scratch};
-  int64_t peak_bytes = peak_of(job, scratch);
+  int64_t peak_bytes = remat_state_peak(job, scratch);
   int64_t limit_bytes = job->options->limit_bytes;
   if (limit_bytes < peak_bytes) limit_bytes = peak_bytes;
   CallGraph graph = call_graph_build(module, arena, scratch);

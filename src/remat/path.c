@@ -16,7 +16,6 @@
  * A round is O(instructions + edges); the number of rounds is bounded by MAX_ROUNDS. */
 #include <stdlib.h>
 
-#include "analysis/call_memory.h"
 #include "analysis/points_to.h"
 #include "analysis/timeline.h"
 #include "remat/algorithm.h"
@@ -456,11 +455,9 @@ typedef struct Best {
 /* Makes the state that the job is in the best one if it is better; goes back to the best one if
  * not. */
 static bool keep_or_return(Path *path, Best *best) {
-  const RematOptions *options = path->job->options;
   Arena *arena = arena_new(arena_options(path->scratch));
-  CallMemory memory = call_memory_measure(options->memory_model, path->module, path->job->schedule,
-                                          arena, path->scratch);
-  Score score = score_of(&memory, path->module->insts.len, options->limit_bytes);
+  CallMemory memory = remat_state_memory(path->job, arena, path->scratch);
+  Score score = score_of(&memory, path->module->insts.len, path->job->options->limit_bytes);
   bool is_new = !best->arena || is_better(score, best->score);
   if (is_new) {
     RematState state = remat_state_save(path->job, arena);

@@ -3,18 +3,11 @@
  * callees before callers, with what lives in their callers, until nothing is lower any more. What a
  * caller had to do for a callee, or undid for it, counts then. O(rounds * computations at the peak)
  * passes over one computation. */
-#include "analysis/call_memory.h"
 #include "remat/dce.h"
 #include "remat/standard_pass.h"
 #include "remat/state.h"
 
 enum { MAX_ROUNDS = 100, STEPS = 32 };
-
-static CallMemory measure(const Standard *standard, Arena *out) {
-  const RematJob *job = standard->job;
-  return call_memory_measure(job->options->memory_model, standard->module, job->schedule, out,
-                             standard->scratch);
-}
 
 /* What a computation may need by the pass's own memory model, so that the module needs no more than
  * `limit_bytes` while it runs. */
@@ -52,7 +45,8 @@ static bool reduce_one(Standard *standard, CompId comp, const CallMemory *memory
   if (standard->stats->num_steps > num_steps) {
     dce_run(job->rewrite, standard->scratch);
     dce_update_schedule(standard->module, job->schedule, standard->out);
-    is_lower = measure(standard, arena).peak_bytes < memory->peak_bytes;
+    is_lower =
+        remat_state_memory(standard->job, arena, standard->scratch).peak_bytes < memory->peak_bytes;
     if (!is_lower) go_back(standard, &saved);
   }
   if (!is_lower) standard->stats->num_steps = num_steps;
@@ -92,7 +86,7 @@ void standard_reduce_by_callers(Standard *standard) {
   bool is_lower = true;
   for (int round = 0; round < MAX_ROUNDS && is_lower; round++) {
     Arena *inner = arena_new(arena_options(arena));
-    CallMemory memory = measure(standard, inner);
+    CallMemory memory = remat_state_memory(standard->job, inner, standard->scratch);
     bool is_over = memory.peak_bytes > standard->job->options->limit_bytes;
     is_lower = is_over && memory.peak_inst != NO_ID && has_calls(standard, &memory) &&
                lower_peak(standard, &memory, inner);

@@ -23,3 +23,15 @@ void remat_state_load(RematJob *job, const RematState *state) {
   memcpy(state->working, state->schedule.of, num_comps * sizeof *state->working);
   *job->schedule = (Schedule){.of = state->working, .num_comps = num_comps};
 }
+
+CallMemory remat_state_memory(const RematJob *job, Arena *out, Arena *scratch) {
+  return call_memory_measure(job->options->memory_model, job->rewrite->module, job->schedule, out,
+                             scratch);
+}
+
+int64_t remat_state_peak(const RematJob *job, Arena *scratch) {
+  Arena *arena = arena_new(arena_options(scratch));
+  int64_t peak_bytes = remat_state_memory(job, arena, scratch).peak_bytes;
+  arena_free(arena);
+  return peak_bytes;
+}

@@ -2,6 +2,7 @@
 #ifndef REMAT_HLO_REMAT_STATE_H
 #define REMAT_HLO_REMAT_STATE_H
 
+#include "analysis/call_memory.h"
 #include "remat/algorithm.h"
 
 typedef struct RematState {
@@ -17,5 +18,9 @@ RematState remat_state_save(const RematJob *job, Arena *out);
 
 /* Puts it back. The job's schedule then lies where the state does, until the job changes it. */
 void remat_state_load(RematJob *job, const RematState *state);
+
+/* What the state that the job is in needs by the options' memory model, and its peak alone. */
+CallMemory remat_state_memory(const RematJob *job, Arena *out, Arena *scratch);
+int64_t remat_state_peak(const RematJob *job, Arena *scratch);
 
 #endif
