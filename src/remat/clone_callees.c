@@ -1,7 +1,7 @@
 #include "remat/clone_callees.h"
 
-#include "analysis/call_memory.h"
 #include "remat/dce.h"
+#include "remat/state.h"
 
 /* Callees of callees of … can be cloned an exponential number of times. */
 enum { MAX_CLONES = 1000, MAX_GROWTH = 4 };
@@ -118,8 +118,7 @@ CalleeClones clone_callees(RematJob *job, Arena *out, Arena *scratch) {
   while (has_changed && cloner.clones.list.len < MAX_CLONES &&
          module->insts.len < cloner.max_insts) {
     cloner.arena = arena_new(arena_options(scratch));
-    cloner.memory = call_memory_measure(job->options->memory_model, module, job->schedule,
-                                        cloner.arena, scratch);
+    cloner.memory = remat_state_memory(job, cloner.arena, scratch);
     cloner.graph = call_graph_build(module, cloner.arena, scratch);
     has_changed = clone_once(&cloner);
     if (has_changed) dce_update_schedule(module, job->schedule, out);
@@ -132,8 +131,8 @@ CalleeClones clone_callees(RematJob *job, Arena *out, Arena *scratch) {
 
 typedef struct Comparison {
   const Module *module;
-  Sequence a, b;
-  SchedPos *positions; /* by InstId, of both */
+  const Schedule *schedule;
+  SchedPos *positions; /* by InstId */
 } Comparison;
 
 static bool have_same_places(const Comparison *comparison, const InstId *a, const InstId *b,
@@ -172,19 +171,16 @@ static bool is_same_inst(const Comparison *comparison, InstId a, InstId b) {
          have_same_callees(module, a, b);
 }
 
-static bool is_same_comp(const RematJob *job, CompId a, CompId b, Arena *scratch) {
-  const Module *module = job->rewrite->module;
-  Comparison comparison = {.module = module, .a = job->schedule->of[a], .b = job->schedule->of[b]};
-  if (comparison.a.len != comparison.b.len) return false;
-  ArenaMark mark = arena_mark(scratch);
-  comparison.positions = arena_zarray(scratch, SchedPos, module->insts.len);
-  bool is_same = true;
-  for (SchedPos pos = 0; is_same && pos < comparison.a.len; pos++) {
-    comparison.positions[comparison.a.ids[pos]] = comparison.positions[comparison.b.ids[pos]] = pos;
-    is_same = is_same_inst(&comparison, comparison.a.ids[pos], comparison.b.ids[pos]);
+/* Operands and predecessors stand before what has them, so that their positions are of this pair.
+ */
+static bool is_same_comp(const Comparison *comparison, CompId a, CompId b) {
+  Sequence of_a = comparison->schedule->of[a], of_b = comparison->schedule->of[b];
+  if (of_a.len != of_b.len) return false;
+  for (SchedPos pos = 0; pos < of_a.len; pos++) {
+    comparison->positions[of_a.ids[pos]] = comparison->positions[of_b.ids[pos]] = pos;
+    if (!is_same_inst(comparison, of_a.ids[pos], of_b.ids[pos])) return false;
   }
-  arena_reset(scratch, mark);
-  return is_same;
+  return true;
 }
 
 static void replace_callee(RematJob *job, CompId old, CompId callee, Arena *scratch) {
@@ -199,27 +195,32 @@ static void replace_callee(RematJob *job, CompId old, CompId callee, Arena *scra
 }
 
 /* The original or an earlier clone that is the same as this one; NO_ID when there is none. */
-static CompId find_same(const RematJob *job, const CalleeClones *clones, uint32_t index,
-                        Arena *scratch) {
+static CompId find_same(const Comparison *comparison, const CalleeClones *clones, uint32_t index) {
   CalleeClone late = clones->list.data[index];
-  if (is_same_comp(job, late.original, late.clone, scratch)) return late.original;
+  if (is_same_comp(comparison, late.original, late.clone)) return late.original;
   for (uint32_t i = 0; i < index; i++) {
     CalleeClone early = clones->list.data[i];
-    if (early.original == late.original && is_same_comp(job, early.clone, late.clone, scratch))
+    if (early.original == late.original && is_same_comp(comparison, early.clone, late.clone))
       return early.clone;
   }
   return NO_ID;
 }
 
 void share_callees(RematJob *job, const CalleeClones *clones, Arena *out, Arena *scratch) {
+  ArenaMark mark = arena_mark(scratch);
+  Module *module = job->rewrite->module;
+  Comparison comparison = {.module = module,
+                           .schedule = job->schedule,
+                           .positions = arena_zarray(scratch, SchedPos, module->insts.len)};
   bool has_changed = false;
   for (uint32_t i = clones->list.len; i-- > 0;) { /* callees were cloned after their callers */
-    CompId same = find_same(job, clones, i, scratch);
+    CompId same = find_same(&comparison, clones, i);
     if (same == NO_ID) continue;
     replace_callee(job, clones->list.data[i].clone, same, scratch);
     has_changed = true;
   }
+  arena_reset(scratch, mark);
   if (!has_changed) return;
   dce_run(job->rewrite, scratch);
-  dce_update_schedule(job->rewrite->module, job->schedule, out);
+  dce_update_schedule(module, job->schedule, out);
 }
