@@ -5,22 +5,13 @@
 #     scripts/check-protection.sh [TOOL] [VENV]
 #
 # TOOL is the built remat-hlo (build/release/remat-hlo), VENV the folder of a virtual environment,
-# which is made when it is missing (build/jax-venv). Ends with 77 when JAX cannot be installed: no
+# which is made when it is missing (build/venv-jax). Ends with 77 when JAX cannot be installed: no
 # network, no venv module, no wheel for this machine's Python.
 set -eu
-project=$(cd "$(dirname "$0")/.." && pwd)
+. "$(dirname "$0")/common.sh"
 tool=${1:-$project/build/release/remat-hlo}
-venv=${2:-$project/build/jax-venv}
+venv=${2:-$project/build/venv-jax}
 
-skip() {
-  echo "skipped: $1"
-  exit 77
-}
-
-[ -x "$tool" ] || { echo "no $tool: build it first, or name the tool" >&2; exit 2; }
-if ! "$venv/bin/python" -c 'import jax' 2>/dev/null; then
-  python3 -m venv "$venv" >/dev/null 2>&1 || skip "python3 -m venv does not work here"
-  "$venv/bin/pip" install -q --timeout 20 --retries 1 jax >/dev/null 2>&1 ||
-    skip "JAX cannot be installed from PyPI"
-fi
+need_tool "$tool"
+need_python "$venv" jax 'import jax'
 JAX_PLATFORMS=cpu exec "$venv/bin/python" "$project/tests/corpus/check_protection.py" "$tool"

@@ -38,6 +38,27 @@ install_browser() {
     echo "there is no Chromium to be installed: the tests of pages are skipped" >&2
 }
 
+# need_tool FILE: it is built.
+need_tool() {
+  [ -x "$1" ] && return 0
+  echo "no $1: build it first, or name the tool" >&2
+  exit 2
+}
+
+# need_python VENV PACKAGE PROGRAM: a virtual environment where the program runs, by the package from
+# PyPI if need be. Ends with 77, as tests that are skipped do, where that cannot be had.
+need_python() {
+  "$1/bin/python" -c "$3" 2>/dev/null && return 0
+  why="$2 cannot be installed from PyPI"
+  if ! python3 -m venv "$1" >/dev/null 2>&1; then
+    why="python3 -m venv does not work here"
+  elif "$1/bin/pip" install -q --timeout 20 --retries 1 "$2" >/dev/null 2>&1; then
+    return 0
+  fi
+  echo "skipped: $why"
+  exit 77
+}
+
 # Building needs these; -dev packages bring what they link to.
 install_build_tools() {
   install_missing gcc:build-essential cmake:cmake ninja:ninja-build pkg-config:pkg-config
