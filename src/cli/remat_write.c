@@ -23,6 +23,15 @@ static char *place_of(const char *path, const char *name) {
   return path_make_directory(path) == RH_OK ? path_join(path, name, "") : NULL;
 }
 
+/* That place, named after the module when it is in a directory. */
+static char *place_of_module(const RematJob *job, const char *path, const char *prefix,
+                             const char *suffix) {
+  char *name = path_for_module(prefix, job->before.info.name, suffix);
+  char *place = name ? place_of(path, name) : NULL;
+  free(name);
+  return place;
+}
+
 static rh_status finish(RematJob *job, Output *output, char *path, rh_status written) {
   rh_status closed = output_close(output, written == RH_OK);
   /* A write that failed has its reason in the file; other failures are in the diagnostics. */
@@ -65,9 +74,7 @@ static rh_status write_dots(RematJob *job) {
 }
 
 static rh_status write_memlog(RematJob *job) {
-  char *name = path_for_module("mem", job->before.info.name, "log");
-  char *path = name ? place_of(job->options->dump_memlog, name) : NULL;
-  free(name);
+  char *path = place_of_module(job, job->options->dump_memlog, "mem", "log");
   Output output;
   if (!path || output_open(path, job->options, &output) != RH_OK)
     return note_written(job, path, RH_ERR_SYSTEM);
@@ -80,9 +87,7 @@ static rh_status write_memlog(RematJob *job) {
 }
 
 static rh_status write_plan(RematJob *job) {
-  char *name = path_for_module("plan", job->before.info.name, "json");
-  char *path = name ? place_of(job->options->save_plan, name) : NULL;
-  free(name);
+  char *path = place_of_module(job, job->options->save_plan, "plan", "json");
   Output output;
   if (!path || output_open(path, job->options, &output) != RH_OK)
     return note_written(job, path, RH_ERR_SYSTEM);
@@ -94,9 +99,7 @@ static rh_status write_plan(RematJob *job) {
 static rh_status write_picture(RematJob *job, const rh_picture *picture, rh_picture_format format) {
   const char *wanted = job->options->pictures[format];
   if (!wanted) return RH_OK;
-  char *name = path_for_module("memory", job->before.info.name, picture_suffix(format));
-  char *path = name ? place_of(wanted, name) : NULL;
-  free(name);
+  char *path = place_of_module(job, wanted, "memory", picture_suffix(format));
   Output output;
   if (!path || output_open(path, job->options, &output) != RH_OK)
     return note_written(job, path, RH_ERR_SYSTEM);

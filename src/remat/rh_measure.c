@@ -216,10 +216,8 @@ rh_cost cost_figures(const Module *module, const CostTable *table, const DeviceP
   Cost total = cost_total(module, table);
   WeightedCost weighted = cost_total_weighted(module, table, profile, default_trip_count, scratch);
   ArenaMark mark = arena_mark(scratch);
-  Arena *inner = arena_new(arena_options(scratch));
-  const double *runs = cost_runs(module, table, profile, default_trip_count, inner, scratch);
+  const double *runs = cost_runs(module, table, profile, default_trip_count, scratch, scratch);
   LinkUse use = link_use(module, table, runs);
-  arena_free(inner);
   arena_reset(scratch, mark);
   return (rh_cost){.flops = total.flops,
                    .transcendentals = total.transcendentals,
