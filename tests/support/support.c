@@ -639,6 +639,16 @@ RematResult fixture_remat(Fixture *fixture, const RematSetup *setup) {
   return result;
 }
 
+void check_remat_bytes(const RematResult *result, int64_t before, int64_t reported, int64_t after,
+                       const char *name) {
+  int64_t is_reported = result->stats.xla_reported_after_bytes;
+  ck_assert_msg(
+      result->before_bytes == before && is_reported == reported && result->after_bytes == after,
+      "%s: %lld, reported %lld, after %lld bytes, not %lld, %lld, %lld", name,
+      (long long)result->before_bytes, (long long)is_reported, (long long)result->after_bytes,
+      (long long)before, (long long)reported, (long long)after);
+}
+
 static int run(Suite *suite, bool is_forked) {
   SRunner *runner = srunner_create(suite);
   if (is_forked) srunner_set_fork_status(runner, CK_FORK);

@@ -119,6 +119,10 @@ typedef struct RematResult {
  * is judged: the schedule is valid, the meaning is the same, and it prints and parses. */
 RematResult fixture_remat(Fixture *fixture, const RematSetup *setup);
 
+/* Peaks before, as the pass reports it (-1 = not), and after; `name` is for the message. */
+void check_remat_bytes(const RematResult *result, int64_t before, int64_t reported, int64_t after,
+                       const char *name);
+
 /* Runs a suite and returns main's result. */
 int run_suite(Suite *suite);
 

@@ -13,6 +13,12 @@
   "big = " TILED " broadcast(p), dimensions={}\n"
 #define NEGATE "negate = " TILED " negate(big)\n"
 
+#define BESIDE_WIDER                                                      \
+  BEGIN                                                                   \
+      "other = f32[128,64]{1,0:T(1,64)} broadcast(p), dimensions={}\n"    \
+      "wide = f32[128,64]{1,0:T(1,64)} negate(other)\n" SUM("r0", "wide") \
+          SUM("r1", "big") "ROOT sum = f32[] add(r0, r1)\n"
+
 typedef struct Row {
   const char *name, *body;
   RematSetup setup;
@@ -75,18 +81,14 @@ static const Row rows[] = {
      20236,
      "p zero a b r0 r1 ROOT sum"},
     {"early enough to help",
-     BEGIN "other = f32[128,64]{1,0:T(1,64)} broadcast(p), dimensions={}\n"
-           "wide = f32[128,64]{1,0:T(1,64)} negate(other)\n" SUM("r0", "wide")
-               SUM("r1", "big") "ROOT sum = f32[] add(r0, r1)\n",
+     BESIDE_WIDER,
      {.algorithm = "compress", .limit_bytes = 70 * K},
      81928,
      66056,
      66056,
      "p zero big big.remat_compressed other wide r0 big.remat_uncompressed r1 ROOT sum"},
     {"recomputing frees more",
-     BEGIN "other = f32[128,64]{1,0:T(1,64)} broadcast(p), dimensions={}\n"
-           "wide = f32[128,64]{1,0:T(1,64)} negate(other)\n" SUM("r0", "wide")
-               SUM("r1", "big") "ROOT sum = f32[] add(r0, r1)\n",
+     BESIDE_WIDER,
      {.algorithm = "standardcompress", .limit_bytes = 70 * K},
      81928,
      65544,
@@ -105,9 +107,7 @@ static const Row rows[] = {
      "p zero q x x.remat_compressed other wide r0 x.remat_uncompressed r1 big.remat r2 sum ROOT "
      "sum2"},
     {"at the peak",
-     BEGIN "other = f32[128,64]{1,0:T(1,64)} broadcast(p), dimensions={}\n"
-           "wide = f32[128,64]{1,0:T(1,64)} negate(other)\n" SUM("r0", "wide")
-               SUM("r1", "big") "ROOT sum = f32[] add(r0, r1)\n",
+     BESIDE_WIDER,
      {.algorithm = "peak-priority", .modes = RH_REMAT_COMPRESS, .limit_bytes = 70 * K},
      81928,
      66056,
@@ -164,11 +164,7 @@ START_TEST(row_is_reached) {
   fixture.module->backend.target = target_find("tpu");
   RematResult result = fixture_remat(&fixture, &row->setup);
   check_text(scheduled_names(&fixture, &result.schedule, "e"), row->names, row->name);
-  int64_t reported_bytes = result.stats.xla_reported_after_bytes;
-  ck_assert_msg(result.before_bytes == row->before_bytes && reported_bytes == row->reported_bytes &&
-                    result.after_bytes == row->after_bytes,
-                "%s: %lld, %lld, %lld bytes", row->name, (long long)result.before_bytes,
-                (long long)reported_bytes, (long long)result.after_bytes);
+  check_remat_bytes(&result, row->before_bytes, row->reported_bytes, row->after_bytes, row->name);
   fixture_free(&fixture);
 }
 END_TEST

@@ -109,11 +109,7 @@ START_TEST(row_is_reached) {
   setup.profile = &profile;
   RematResult result = fixture_remat(&fixture, &setup);
   check_text(scheduled_names(&fixture, &result.schedule, "e"), row->names, row->name);
-  int64_t reported_bytes = result.stats.xla_reported_after_bytes;
-  ck_assert_msg(result.before_bytes == row->before_bytes && reported_bytes == row->reported_bytes &&
-                    result.after_bytes == row->after_bytes,
-                "%s: %lld, %lld, %lld bytes", row->name, (long long)result.before_bytes,
-                (long long)reported_bytes, (long long)result.after_bytes);
+  check_remat_bytes(&result, row->before_bytes, row->reported_bytes, row->after_bytes, row->name);
   fixture_free(&fixture);
 }
 END_TEST

@@ -33,12 +33,14 @@
   "p = f32[1] parameter(0)\n k = pred[] parameter(1)\n" \
   "ROOT c = f32[1] conditional(k, p, p), true_computation=large, false_computation=small\n"
 
-static const struct {
+typedef struct Row {
   const char *name, *comps, *body;
   RematSetup setup;
   int64_t before_bytes, after_bytes;
   const char *comp, *order;
-} rows[] = {
+} Row;
+
+static const Row rows[] = {
     /* Alive across the peak at concat1 (12 KiB + bcast): bcast. */
     {"one value",
      "",
@@ -164,17 +166,13 @@ static const struct {
 };
 
 START_TEST(row_is_reached) {
-  Fixture fixture = fixture_parse_body(rows[_i].comps, rows[_i].body);
-  RematSetup setup = rows[_i].setup;
+  const Row *row = &rows[_i];
+  Fixture fixture = fixture_parse_body(row->comps, row->body);
+  RematSetup setup = row->setup;
   setup.algorithm = "path";
   RematResult result = fixture_remat(&fixture, &setup);
-  check_text(scheduled_names(&fixture, &result.schedule, rows[_i].comp), rows[_i].order,
-             rows[_i].name);
-  ck_assert_msg(
-      result.before_bytes == rows[_i].before_bytes && result.after_bytes == rows[_i].after_bytes,
-      "%s: %lld -> %lld bytes", rows[_i].name, (long long)result.before_bytes,
-      (long long)result.after_bytes);
-  ck_assert_int_eq(result.stats.xla_reported_after_bytes, -1);
+  check_text(scheduled_names(&fixture, &result.schedule, row->comp), row->order, row->name);
+  check_remat_bytes(&result, row->before_bytes, -1, row->after_bytes, row->name);
   fixture_free(&fixture);
 }
 END_TEST

@@ -430,13 +430,7 @@ START_TEST(row_is_reached) {
   for (int i = 0; i < 4 && row->comp[i]; i++) {
     check_text(scheduled_names(&fixture, &result.schedule, row->comp[i]), row->names[i], row->name);
   }
-  int64_t reported_bytes = result.stats.xla_reported_after_bytes;
-  ck_assert_msg(result.before_bytes == row->before_bytes && reported_bytes == row->reported_bytes,
-                "%s: %lld -> %lld bytes, not %lld -> %lld", row->name,
-                (long long)result.before_bytes, (long long)reported_bytes,
-                (long long)row->before_bytes, (long long)row->reported_bytes);
-  ck_assert_msg(result.after_bytes == row->after_bytes, "%s: %lld bytes, not %lld", row->name,
-                (long long)result.after_bytes, (long long)row->after_bytes);
+  check_remat_bytes(&result, row->before_bytes, row->reported_bytes, row->after_bytes, row->name);
   ck_assert_msg(result.stats.num_steps == row->num_steps, "%s: %llu steps, not %llu", row->name,
                 (unsigned long long)result.stats.num_steps, (unsigned long long)row->num_steps);
   fixture_free(&fixture);
