@@ -218,6 +218,31 @@ static void write_list(Emit *emit, const char *key, uint32_t len, WriteFn write)
   write_text(emit->out, "  ]");
 }
 
+static void write_clone(Emit *emit, uint32_t index) {
+  const PlanClone *clone = &emit->plan->clones.data[index];
+  bool begins = true;
+  write_name(emit, "computation", clone->computation.name, &begins);
+  write_name(emit, "name", clone->made.name, &begins);
+  write_key(emit, "callers", &begins);
+  write_text(emit->out, "[");
+  for (uint32_t i = 0; i < clone->callers.len; i++) {
+    const PlanCaller *caller = &clone->callers.data[i];
+    bool is_first = true;
+    if (i) write_text(emit->out, ", ");
+    if (caller->computation.name.len == 0) {
+      write_string(emit, caller->instruction.name);
+      continue;
+    }
+    write_text(emit->out, "{");
+    write_name(emit, "computation", caller->computation.name, &is_first);
+    write_name(emit, "instruction", caller->instruction.name, &is_first);
+    write_text(emit->out, "}");
+  }
+  write_text(emit->out, "]");
+  write_name(emit, "same_as", clone->same_as.name, &begins);
+  write_int(emit, "peak_bytes", clone->peak_bytes, &begins);
+}
+
 static void write_rename(Emit *emit, uint32_t index) {
   const PlanRename *rename = &emit->plan->renames.data[index];
   bool begins = true;
@@ -250,8 +275,9 @@ static void write_plan(Emit *emit) {
                "\",\n",
                plan->fingerprint, plan->order_fingerprint);
   write_preparation(emit);
-  write_format(emit->out, "  \"drops_dead_code\": %s,\n  \"steps\": [",
-               plan->drops_dead_code ? "true" : "false");
+  write_format(emit->out, "  \"drops_dead_code\": %s", plan->drops_dead_code ? "true" : "false");
+  write_list(emit, "clones", plan->clones.len, write_clone);
+  write_text(emit->out, ",\n  \"steps\": [");
   for (uint32_t i = 0; i < plan->steps.len; i++) {
     write_text(emit->out, i ? ",\n" : "\n");
     write_step(emit, &plan->steps.data[i]);

@@ -32,9 +32,17 @@ static bool is_over_limit(const Cloner *cloner, CompId comp) {
   return false;
 }
 
-static CompId first_original(const Cloner *cloner, CompId comp) {
-  for (uint32_t i = 0; i < cloner->clones.list.len; i++) {
-    if (cloner->clones.list.data[i].clone == comp) return cloner->clones.list.data[i].original;
+CompId callee_original(const CalleeClones *clones, CompId comp) {
+  uint32_t low = 0, high = clones->list.len;
+  while (low < high) {
+    uint32_t middle = low + (high - low) / 2;
+    const CalleeClone *clone = &clones->list.data[middle];
+    if (clone->clone == comp) return clone->original;
+    if (clone->clone < comp) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
   }
   return comp;
 }
@@ -50,32 +58,58 @@ static void note_twins(Rewrite *rewrite, CompId comp) {
   }
 }
 
-static CompId add_clone(Cloner *cloner, CompId comp) {
-  RematJob *job = cloner->job;
-  CompId original = first_original(cloner, comp);
-  CompId clone = rewrite_clone_computation(job->rewrite, comp, job->schedule, cloner->scratch);
-  note_twins(job->rewrite, comp);
-  *vec_push(cloner->out, &cloner->clones.list) = (CalleeClone){original, clone};
-  return clone;
+bool callee_is_cloneable(const Module *module, const CallGraph *graph, CompId comp) {
+  return comp != module->entry && graph->context[comp] == CALLED_AS_SEQUENCE;
 }
 
-static void redirect(Cloner *cloner, InstId caller, CompId from, CompId to) {
-  for (uint32_t i = 0; i < inst_get(cloner->module, caller)->num_callees; i++) {
-    if (inst_callees(cloner->module, caller)[i] != from) continue;
-    rewrite_set_callee(cloner->job->rewrite, caller, i, to, cloner->scratch);
+CalleeClone *callee_clone_add(CalleeClones *clones, RematJob *job, CompId from, Arena *out,
+                              Arena *scratch) {
+  CompId original = callee_original(clones, from);
+  if (from >= job->schedule->num_comps)
+    dce_update_schedule(job->rewrite->module, job->schedule, out);
+  CompId clone = rewrite_clone_computation(job->rewrite, from, job->schedule, scratch);
+  note_twins(job->rewrite, from);
+  CalleeClone *added = vec_push(out, &clones->list);
+  *added = (CalleeClone){.original = original, .from = from, .clone = clone, .same = NO_ID};
+  return added;
+}
+
+/* False when it is called there no more. */
+static bool set_callee(RematJob *job, InstId caller, CompId from, CompId to, Arena *scratch) {
+  Module *module = job->rewrite->module;
+  bool has_called = false;
+  for (uint32_t i = 0; i < inst_get(module, caller)->num_callees; i++) {
+    if (inst_callees(module, caller)[i] != from) continue;
+    rewrite_set_callee(job->rewrite, caller, i, to, scratch);
+    has_called = true;
   }
+  return has_called;
+}
+
+bool callee_clone_lead(CalleeClone *clone, RematJob *job, InstId caller, Arena *out,
+                       Arena *scratch) {
+  bool has_called = inst_runs_callees(job->rewrite->module, caller) &&
+                    set_callee(job, caller, clone->from, clone->clone, scratch);
+  if (has_called) *vec_push(out, &clone->callers) = caller;
+  return has_called;
 }
 
 /* What callers with the same room call. */
 typedef struct Room {
   int64_t held_bytes;
-  CompId callee;
+  uint32_t clone; /* in the list; NO_ID = the computation itself */
 } Room;
+
+static uint32_t room_for(Cloner *cloner, CompId comp, bool is_first) {
+  if (is_first) return NO_ID;
+  callee_clone_add(&cloner->clones, cloner->job, comp, cloner->out, cloner->scratch);
+  return cloner->clones.list.len - 1;
+}
 
 /* A clone for each room but the first. */
 static bool split(Cloner *cloner, CompId comp) {
   const CallGraph *graph = &cloner->graph;
-  ArenaMark mark = arena_mark(cloner->scratch);
+  Arena *arena = arena_new(arena_options(cloner->scratch));
   VEC(Room) rooms = {0};
   for (uint32_t k = graph->first_caller[comp]; k < graph->first_caller[comp + 1]; k++) {
     InstId caller = graph->callers[k];
@@ -84,14 +118,14 @@ static bool split(Cloner *cloner, CompId comp) {
     uint32_t i = 0;
     while (i < rooms.len && rooms.data[i].held_bytes != held_bytes)
       i++;
-    if (i == rooms.len) {
-      CompId callee = i == 0 ? comp : add_clone(cloner, comp);
-      *vec_push(cloner->scratch, &rooms) = (Room){held_bytes, callee};
-    }
-    redirect(cloner, caller, comp, rooms.data[i].callee);
+    if (i == rooms.len)
+      *vec_push(arena, &rooms) = (Room){held_bytes, room_for(cloner, comp, i == 0)};
+    if (rooms.data[i].clone == NO_ID) continue;
+    CalleeClone *clone = &cloner->clones.list.data[rooms.data[i].clone];
+    callee_clone_lead(clone, cloner->job, caller, cloner->out, cloner->scratch);
   }
   bool has_split = rooms.len > 1;
-  arena_reset(cloner->scratch, mark);
+  arena_free(arena);
   return has_split;
 }
 
@@ -100,7 +134,7 @@ static bool clone_once(Cloner *cloner) {
   const CallGraph *graph = &cloner->graph;
   for (uint32_t i = graph->num_reachable; i-- > 0;) {
     CompId comp = graph->post_order[i];
-    if (comp == cloner->module->entry || graph->context[comp] != CALLED_AS_SEQUENCE) continue;
+    if (!callee_is_cloneable(cloner->module, graph, comp)) continue;
     if (graph->first_caller[comp + 1] - graph->first_caller[comp] < 2) continue;
     if (is_over_limit(cloner, comp) && split(cloner, comp)) return true;
   }
@@ -183,17 +217,6 @@ static bool is_same_comp(const Comparison *comparison, CompId a, CompId b) {
   return true;
 }
 
-static void replace_callee(RematJob *job, CompId old, CompId callee, Arena *scratch) {
-  Module *module = job->rewrite->module;
-  for (InstId id = 0; id < module->insts.len; id++) {
-    if (inst_get(module, id)->flags & INST_DEAD || !inst_runs_callees(module, id)) continue;
-    for (uint32_t i = 0; i < inst_get(module, id)->num_callees; i++) {
-      if (inst_callees(module, id)[i] == old)
-        rewrite_set_callee(job->rewrite, id, i, callee, scratch);
-    }
-  }
-}
-
 /* The original or an earlier clone that is the same as this one; NO_ID when there is none. */
 static CompId find_same(const Comparison *comparison, const CalleeClones *clones, uint32_t index) {
   CalleeClone late = clones->list.data[index];
@@ -206,7 +229,22 @@ static CompId find_same(const Comparison *comparison, const CalleeClones *clones
   return NO_ID;
 }
 
-void share_callees(RematJob *job, const CalleeClones *clones, Arena *out, Arena *scratch) {
+static bool take_back(RematJob *job, const CalleeClone *clone, Arena *scratch) {
+  const Module *module = job->rewrite->module;
+  if (clone->same == NO_ID) return false;
+  for (InstId id = 0; id < module->insts.len; id++) {
+    bool is_caller = !(inst_get(module, id)->flags & INST_DEAD) && inst_runs_callees(module, id);
+    if (is_caller) set_callee(job, id, clone->clone, clone->same, scratch);
+  }
+  return true;
+}
+
+static void drop_unused(RematJob *job, Arena *out, Arena *scratch) {
+  dce_run(job->rewrite, scratch);
+  dce_update_schedule(job->rewrite->module, job->schedule, out);
+}
+
+void share_callees(RematJob *job, CalleeClones *clones, Arena *out, Arena *scratch) {
   ArenaMark mark = arena_mark(scratch);
   Module *module = job->rewrite->module;
   Comparison comparison = {.module = module,
@@ -214,13 +252,17 @@ void share_callees(RematJob *job, const CalleeClones *clones, Arena *out, Arena 
                            .positions = arena_zarray(scratch, SchedPos, module->insts.len)};
   bool has_changed = false;
   for (uint32_t i = clones->list.len; i-- > 0;) { /* callees were cloned after their callers */
-    CompId same = find_same(&comparison, clones, i);
-    if (same == NO_ID) continue;
-    replace_callee(job, clones->list.data[i].clone, same, scratch);
-    has_changed = true;
+    clones->list.data[i].same = find_same(&comparison, clones, i);
+    has_changed |= take_back(job, &clones->list.data[i], scratch);
   }
   arena_reset(scratch, mark);
-  if (!has_changed) return;
-  dce_run(job->rewrite, scratch);
-  dce_update_schedule(module, job->schedule, out);
+  if (has_changed) drop_unused(job, out, scratch);
+}
+
+void callee_clones_take_back(RematJob *job, const CalleeClones *clones, Arena *out,
+                             Arena *scratch) {
+  bool has_changed = false;
+  for (uint32_t i = clones->list.len; i-- > 0;)
+    has_changed |= take_back(job, &clones->list.data[i], scratch);
+  if (has_changed) drop_unused(job, out, scratch);
 }

@@ -3,15 +3,19 @@
 #ifndef REMAT_HLO_REMAT_CLONE_CALLEES_H
 #define REMAT_HLO_REMAT_CLONE_CALLEES_H
 
+#include "analysis/call_graph.h"
 #include "remat/algorithm.h"
 
 typedef struct CalleeClone {
   CompId original; /* that is no clone */
+  CompId from;     /* what was copied: that, or a clone of it */
   CompId clone;
+  CompId same; /* what it is taken back for, at the end; NO_ID = it stays */
+  VEC(InstId) callers;
 } CalleeClone;
 
 typedef struct CalleeClones {
-  VEC(CalleeClone) list;
+  VEC(CalleeClone) list; /* by `clone` */
 } CalleeClones;
 
 /* Clones what is called as a sequence by several callers that hold different amounts of memory, and
@@ -21,8 +25,29 @@ typedef struct CalleeClones {
  * O(clones * what the memory model takes). */
 CalleeClones clone_callees(RematJob *job, Arena *out, Arena *scratch);
 
-/* After rematerialization: those that have come out the same are one again. What this leaves dead
- * is removed. */
-void share_callees(RematJob *job, const CalleeClones *clones, Arena *out, Arena *scratch);
+/* After rematerialization: takes back those that have come out the same as the original or an
+ * earlier clone. What this leaves dead is removed. */
+void share_callees(RematJob *job, CalleeClones *clones, Arena *out, Arena *scratch);
+
+/* ---- for plans, which do the same again ---- */
+
+/* Whether there may be clones of it: it runs as a sequence for its callers, and is not the entry.
+ */
+bool callee_is_cloneable(const Module *module, const CallGraph *graph, CompId comp);
+
+/* What was copied first, of a clone; anything else is that itself. O(log clones). */
+CompId callee_original(const CalleeClones *clones, CompId comp);
+
+/* Adds a clone that nobody calls yet. */
+CalleeClone *callee_clone_add(CalleeClones *clones, RematJob *job, CompId from, Arena *out,
+                              Arena *scratch);
+
+/* Has a caller of what was copied call the clone, wherever it called that. False when it does not.
+ */
+bool callee_clone_lead(CalleeClone *clone, RematJob *job, InstId caller, Arena *out,
+                       Arena *scratch);
+
+/* Takes back those that say for what. */
+void callee_clones_take_back(RematJob *job, const CalleeClones *clones, Arena *out, Arena *scratch);
 
 #endif

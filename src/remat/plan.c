@@ -53,13 +53,11 @@ static void add_name(Apply *apply, ScopedNames *names, CompId comp, Str name, ui
   *vec_push(apply->arena, &names->list) = (ScopedName){name, comp, id};
 }
 
-static void collect_names(Apply *apply) {
-  const Schedule *schedule = apply->job->schedule;
-  for (CompId comp = 0; comp < schedule->num_comps; comp++) {
-    for (uint32_t i = 0; i < schedule->of[comp].len; i++) {
-      InstId id = schedule->of[comp].ids[i];
-      add_name(apply, &apply->old_names, comp, inst_name(apply->module, id), id);
-    }
+void plan_collect_names(Apply *apply, CompId comp) {
+  id_table_add(&apply->comps_by_name, apply->arena, hash_str(comp_name(apply->module, comp)), comp);
+  for (uint32_t i = 0; i < comp_num_insts(apply->module, comp); i++) {
+    InstId id = comp_inst(apply->module, comp, i);
+    add_name(apply, &apply->old_names, comp, inst_name(apply->module, id), id);
   }
 }
 
@@ -68,11 +66,9 @@ rh_status plan_find_computation(const Apply *apply, PlanRef ref, CompId *comp) {
     *comp = apply->module->entry;
     return RH_OK;
   }
-  for (*comp = 0; *comp < apply->job->schedule->num_comps; ++*comp) {
-    if (apply->job->schedule->of[*comp].len &&
-        str_equal(comp_name(apply->module, *comp), ref.name)) {
-      return RH_OK;
-    }
+  uint64_t hash = hash_str(ref.name);
+  for (IdProbe probe = id_table_probe(&apply->comps_by_name, hash); id_probe_next(&probe, comp);) {
+    if (str_equal(comp_name(apply->module, *comp), ref.name)) return RH_OK;
   }
   return plan_fail(apply, ref.offset, "no computation '%.*s' runs in the module", SHOWN(ref.name));
 }
@@ -183,7 +179,9 @@ static void remove_moved(Apply *apply) {
 /* ---- all together ---- */
 
 static rh_status run(Apply *apply, Arena *out) {
-  collect_names(apply);
+  for (CompId comp = 0; comp < apply->job->schedule->num_comps; comp++) {
+    if (apply->job->schedule->of[comp].len) plan_collect_names(apply, comp);
+  }
   rh_status status = rename_elements(apply);
   if (status == RH_OK) status = take_names(apply);
   if (status == RH_OK) status = plan_make(apply);
@@ -211,7 +209,7 @@ void remat_plan(RematJob *job, RematStats *stats, Arena *out, Arena *scratch) {
   stats->num_steps = plan->drops_dead_code;
   for (uint32_t i = 0; i < plan->steps.len; i++)
     stats->num_steps += apply.made[i] != NO_ID;
-  stats->num_steps += plan->orders.len + plan->control.len;
+  stats->num_steps += plan->orders.len + plan->control.len + plan->clones.len;
   arena_free(arena);
 }
 

@@ -3,12 +3,14 @@
  *
  * A step makes one instruction and says who reads it and before which instruction it stands. All
  * names are of instructions in the step's computation: those of the scheduled module, or what steps
- * make. Whatever follows by itself, as dead code, is not told. */
+ * make. Called computations can be copied first. Whatever follows by itself, as dead code, is not
+ * told. */
 #ifndef REMAT_HLO_REMAT_PLAN_H
 #define REMAT_HLO_REMAT_PLAN_H
 
 #include "ir/diag.h"
 #include "remat/algorithm.h"
+#include "remat/clone_callees.h"
 
 enum { PLAN_VERSION = 1 };
 
@@ -84,6 +86,21 @@ typedef struct PlanRename {
   Str name;
 } PlanRename;
 
+/* An instruction that calls a computation. */
+typedef struct PlanCaller {
+  PlanRef computation, instruction;
+} PlanCaller;
+
+/* A copy of a called computation for some of its callers, made before all steps. */
+typedef struct PlanClone {
+  bool is_skipped;     /* nobody calls it */
+  PlanRef computation; /* that is copied, which may be a copy */
+  PlanRef made;
+  PlanRef same_as; /* what the callers call in the end; its name empty: the copy */
+  VEC(PlanCaller) callers;
+  int64_t peak_bytes; /* of the module while its callers run it; told, not read */
+} PlanClone;
+
 typedef struct Plan {
   Str module;
   uint64_t fingerprint;       /* of the text that was read */
@@ -93,6 +110,7 @@ typedef struct Plan {
   rh_copies copies;
   bool allow_collectives;
   bool drops_dead_code;
+  VEC(PlanClone) clones;
   VEC(PlanStep) steps; /* by computation, in the order in which they run */
   VEC(PlanControl) control;
   VEC(PlanOrder) orders;
@@ -109,6 +127,10 @@ uint64_t plan_order_fingerprint(const Module *module, const Schedule *schedule);
 void remat_plan(RematJob *job, RematStats *stats, Arena *out, Arena *scratch);
 
 extern const RematAlgorithm plan_algorithm; /* no row of the registry: nobody can run it by name */
+
+/* Makes the copies of called computations that the plan begins with. RH_ERR_INPUT, as remat_plan.
+ */
+rh_status plan_clone_callees(RematJob *job, CalleeClones *clones, Arena *out, Arena *scratch);
 
 /* RH_ERR_INPUT: a clone reads what has been overwritten. `is_kept` as of safe_reads_judge. */
 rh_status plan_fail_reads(const Plan *plan, const Module *module, const bool *is_kept,

@@ -36,6 +36,7 @@ typedef struct Apply {
   CompId *comps;         /* by step */
   InstId *made;          /* by step; NO_ID = not yet, or skipped */
   uint8_t *states;       /* by step, of plan_make.c */
+  IdTable comps_by_name; /* CompIds of what runs */
   ScopedNames old_names; /* of the module's instructions */
   ScopedNames made_names;
   VEC(Redirect) redirects;
@@ -46,6 +47,9 @@ typedef struct Apply {
 /* RH_ERR_INPUT, with the place in the plan. */
 rh_status plan_fail(const Apply *apply, uint32_t offset, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+
+/* Makes the names of a computation and its instructions known. */
+void plan_collect_names(Apply *apply, CompId comp);
 
 /* The computation of this name, the entry when it is empty. */
 rh_status plan_find_computation(const Apply *apply, PlanRef ref, CompId *comp);

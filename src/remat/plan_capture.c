@@ -364,9 +364,8 @@ static void compare(Capture *capture) {
 
 /* ---- all together ---- */
 
-Plan *plan_capture(const CaptureSource *source, Arena *out, Arena *scratch) {
+void plan_capture(Plan *plan, const CaptureSource *source, Arena *out, Arena *scratch) {
   Arena *arena = arena_new(arena_options(scratch));
-  Plan *plan = arena_zalloc(out, sizeof *plan);
   uint32_t num_insts = source->rewrite->module->insts.len;
   Capture capture = {.source = source,
                      .before = source->before,
@@ -381,7 +380,6 @@ Plan *plan_capture(const CaptureSource *source, Arena *out, Arena *scratch) {
   memset(capture.step_of, 0xff, num_insts * sizeof(uint32_t));
   memset(capture.element_of, 0xff, num_insts * sizeof(uint32_t));
   plan->fingerprint = plan_fingerprint(source->before);
-  plan->order_fingerprint = plan_order_fingerprint(source->before, source->before_schedule);
   plan->module = source->before->source->header.name;
   plan->target = source->before->backend.target->name;
   for (InstId id = 0; id < capture.num_old; id++) {
@@ -394,5 +392,4 @@ Plan *plan_capture(const CaptureSource *source, Arena *out, Arena *scratch) {
   compare(&capture);
   plan_explain(plan, source, scratch);
   arena_free(arena);
-  return plan;
 }

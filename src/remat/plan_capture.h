@@ -3,18 +3,24 @@
 #ifndef REMAT_HLO_REMAT_PLAN_CAPTURE_H
 #define REMAT_HLO_REMAT_PLAN_CAPTURE_H
 
+#include "analysis/call_memory.h"
 #include "remat/plan.h"
 
 typedef struct CaptureSource {
-  const Module *before;
+  const Module *before; /* with the copies of called computations that the plan begins with */
   const Schedule *before_schedule;
   const Rewrite *rewrite; /* and its module, a changed copy of `before` without dead code */
   const Schedule *schedule;
-  InstId peak_inst; /* of `before`, for plan_capture */
+  const CallMemory *memory; /* of `before`, for plan_capture */
 } CaptureSource;
 
-/* The steps in `out`, without names: those of the module may still change. O(n log n). */
-Plan *plan_capture(const CaptureSource *source, Arena *out, Arena *scratch);
+/* The copies of called computations, with their names. What the module needs then comes with the
+ * steps. */
+void plan_capture_clones(Plan *plan, const Module *module, const CalleeClones *clones, Arena *out);
+
+/* The steps, in `out`, without names: those of the module may still change. The plan has its copies
+ * already; how the module was prepared is not told. O(n log n). */
+void plan_capture(Plan *plan, const CaptureSource *source, Arena *out, Arena *scratch);
 
 /* Says of each step what it is for, and what it frees at the peak. Part of plan_capture. */
 void plan_explain(Plan *plan, const CaptureSource *source, Arena *scratch);

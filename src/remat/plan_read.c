@@ -319,6 +319,38 @@ static rh_status read_steps(Reader *reader, const JsonNode *value, void *place) 
   return status;
 }
 
+static rh_status read_callers(Reader *reader, const JsonNode *value, void *place) {
+  static const Key keys[] = {{"computation", read_ref, offsetof(PlanCaller, computation), false},
+                             {"instruction", read_ref, offsetof(PlanCaller, instruction), true}};
+  PlanClone *clone = place;
+  rh_status status = expect(reader, value, JSON_ARRAY);
+  for (const JsonNode *node = value->first; status == RH_OK && node; node = node->next) {
+    PlanCaller *caller = vec_push(reader->out, &clone->callers);
+    *caller = (PlanCaller){0};
+    status = node->kind == JSON_STRING ? read_ref(reader, node, &caller->instruction)
+                                       : READ_OBJECT(reader, node, keys, caller);
+  }
+  return status;
+}
+
+static rh_status read_clones(Reader *reader, const JsonNode *value, void *place) {
+  static const Key keys[] = {{"skip", read_bool, offsetof(PlanClone, is_skipped), false},
+                             {"computation", read_ref, offsetof(PlanClone, computation), true},
+                             {"name", read_new_ref, offsetof(PlanClone, made), false},
+                             {"callers", read_callers, 0, true},
+                             {"same_as", read_ref, offsetof(PlanClone, same_as), false},
+                             {"peak_bytes", NULL, 0, false},
+                             {"note", NULL, 0, false}};
+  Plan *plan = place;
+  rh_status status = expect(reader, value, JSON_ARRAY);
+  for (const JsonNode *node = value->first; status == RH_OK && node; node = node->next) {
+    PlanClone *clone = vec_push(reader->out, &plan->clones);
+    *clone = (PlanClone){0};
+    status = READ_OBJECT(reader, node, keys, clone);
+  }
+  return status;
+}
+
 static rh_status read_control(Reader *reader, const JsonNode *value, void *place) {
   static const Key keys[] = {
       {"computation", read_ref, offsetof(PlanControl, computation), false},
@@ -395,6 +427,7 @@ rh_status plan_read(const char *text, size_t length, Plan *plan, rh_diags *diags
       {"order_fingerprint", read_hash, offsetof(Plan, order_fingerprint), false},
       {"preparation", read_preparation, 0, true},
       {"drops_dead_code", read_bool, offsetof(Plan, drops_dead_code), false},
+      {"clones", read_clones, 0, false},
       {"steps", read_steps, 0, true},
       {"names", read_renames, 0, false},
       {"control", read_control, 0, false},

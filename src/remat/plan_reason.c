@@ -1,5 +1,4 @@
 /* Why a step is in a plan. */
-#include "analysis/call_graph.h"
 #include "remat/plan_capture.h"
 #include "remat/tracker.h"
 
@@ -29,14 +28,23 @@ static SchedPos *places_of(const Schedule *schedule, uint32_t num_insts, Arena *
 }
 
 static void find_peak(Reasons *reasons) {
-  CallGraph graph = call_graph_build(reasons->before, reasons->arena, reasons->scratch);
   reasons->at_peak = arena_array(reasons->arena, InstId, reasons->before->comps.len);
   memset(reasons->at_peak, 0xff, reasons->before->comps.len * sizeof(InstId));
-  for (InstId id = reasons->source->peak_inst; id != NO_ID;) {
+  const CallMemory *memory = reasons->source->memory;
+  for (InstId id = memory->peak_inst; id != NO_ID;) {
     CompId comp = inst_get(reasons->before, id)->parent;
     reasons->at_peak[comp] = id;
-    uint32_t first = graph.first_caller[comp];
-    id = graph.first_caller[comp + 1] > first ? graph.callers[first] : NO_ID;
+    id = memory->caller[comp];
+  }
+}
+
+static void explain_clones(const Reasons *reasons) {
+  for (uint32_t i = 0; i < reasons->plan->clones.len; i++) {
+    PlanClone *clone = &reasons->plan->clones.data[i];
+    for (uint32_t k = 0; k < clone->callers.len; k++) {
+      int64_t bytes = reasons->source->memory->bytes_at[clone->callers.data[k].instruction.id];
+      if (bytes > clone->peak_bytes) clone->peak_bytes = bytes;
+    }
   }
 }
 
@@ -105,6 +113,7 @@ static void explain(Reasons *reasons) {
   reasons->new_places =
       places_of(reasons->source->schedule, reasons->after->insts.len, reasons->arena);
   find_peak(reasons);
+  explain_clones(reasons);
   /* By InstId: bytes of clones that are there at the peak; -1 = somebody has the credit. */
   int64_t *held_bytes = arena_zarray(reasons->arena, int64_t, reasons->num_old);
   for (uint32_t i = 0; i < reasons->plan->steps.len; i++) {

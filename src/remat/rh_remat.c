@@ -41,6 +41,9 @@ typedef struct Run {
   bool was_within_limit; /* the algorithm's result is within the limit */
   rh_copies copies;
   bool clones_callees;
+  CalleeClones clones; /* of `rewrite` */
+  Rewrite cloned;      /* the input with these, if a plan is kept; its module NULL = is the same */
+  Schedule cloned_schedule;
   Collection collection;
   bool *is_kept;        /* by InstId of the input: remat/safe_reads.h */
   const uint8_t *asked; /* likewise: remat/steering.h */
@@ -156,14 +159,23 @@ static void run_algorithm(Run *run) {
                   .options = &run->limits,
                   .legality = &legality,
                   .costs = &costs};
-  CalleeClones clones = {0};
-  if (run->clones_callees) clones = clone_callees(&job, run->arena, run->scratch);
+  run->clones = (CalleeClones){0};
+  if (run->plan) {
+    run->stats.status = plan_clone_callees(&job, &run->clones, run->arena, run->scratch);
+    if (run->stats.status != RH_OK) return;
+  } else if (run->clones_callees) {
+    run->clones = clone_callees(&job, run->arena, run->scratch);
+  }
   keep_twins(run, &legality);
   run->algorithm->run(&job, &run->stats, run->arena, run->scratch);
   if (run->stats.status != RH_OK) return;
   if (run->stats.num_steps) dce_run(&run->rewrite, run->scratch);
   dce_update_schedule(module, &run->schedule, run->arena);
-  share_callees(&job, &clones, run->arena, run->scratch);
+  if (run->plan) {
+    callee_clones_take_back(&job, &run->clones, run->arena, run->scratch);
+  } else {
+    share_callees(&job, &run->clones, run->arena, run->scratch);
+  }
 }
 
 /* Whether the input has its copies already: then the result must do with them. */
@@ -210,11 +222,22 @@ static void finish_rewrite(Run *run) {
 /* ---- plans ---- */
 
 static CaptureSource capture_source(const Run *run) {
-  return (CaptureSource){.before = run->input->module,
-                         .before_schedule = &run->input->schedule,
+  const Module *cloned = run->cloned.module;
+  return (CaptureSource){.before = cloned ? cloned : run->input->module,
+                         .before_schedule = cloned ? &run->cloned_schedule : &run->input->schedule,
                          .rewrite = &run->rewrite,
-                         .schedule = &run->schedule,
-                         .peak_inst = NO_ID};
+                         .schedule = &run->schedule};
+}
+
+/* What the steps are told of: the input, with copies of computations as the plan makes them. */
+static void clone_for_plan(Run *run, const Plan *plan) {
+  if (plan->clones.len == 0) return;
+  run->cloned = rewrite_begin(module_copy(run->input->module));
+  run->cloned_schedule = schedule_copy(&run->input->schedule, run->cloned.module, run->arena);
+  RematOptions options = {.plan = plan};
+  RematJob job = {.rewrite = &run->cloned, .schedule = &run->cloned_schedule, .options = &options};
+  CalleeClones clones = {0};
+  plan_clone_callees(&job, &clones, run->arena, run->scratch);
 }
 
 /* Of what stands in the rewritten module before it is protected: that is done again likewise. */
@@ -222,12 +245,17 @@ static void begin_plan(Run *run) {
   if (!run->options->keep_plan) return;
   run->kept_arena = arena_new(arena_options(run->input->arena));
   const rh_module *input = run->input;
+  run->kept = arena_zalloc(run->kept_arena, sizeof *run->kept);
+  plan_capture_clones(run->kept, run->rewrite.module, &run->clones, run->kept_arena);
+  clone_for_plan(run, run->kept);
   CaptureSource source = capture_source(run);
   Arena *arena = arena_new(arena_options(run->scratch));
-  source.peak_inst =
-      run->model->measure(input->module, &input->schedule, arena, run->scratch).peak_inst;
+  CallMemory memory =
+      call_memory_measure(run->model, source.before, source.before_schedule, arena, run->scratch);
+  source.memory = &memory;
+  plan_capture(run->kept, &source, run->kept_arena, run->scratch);
   arena_free(arena);
-  run->kept = plan_capture(&source, run->kept_arena, run->scratch);
+  run->kept->order_fingerprint = plan_order_fingerprint(input->module, &input->schedule);
   run->kept->preparation = run->input->preparation;
   run->kept->preparation.scheduler = run->input->scheduler;
   bool is_open = run->plan && run->options->copies == RH_COPIES_AUTO;
@@ -288,6 +316,8 @@ static void finish_plan(Run *run) {
 }
 
 static void drop_plan(Run *run) {
+  module_free(run->cloned.module);
+  run->cloned = (Rewrite){0};
   if (run->kept_arena) arena_free(run->kept_arena);
   run->kept_arena = NULL;
   run->kept = NULL;

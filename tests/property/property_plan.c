@@ -128,6 +128,7 @@ static rh_remat_options random_options(uint64_t *state, const rh_module *schedul
   options.emit = random_below(state, 3) ? RH_EMIT_SCHEDULED : RH_EMIT_UNSCHEDULED;
   options.small_node_bytes = random_below(state, 3) ? 0 : 100;
   options.remat_collectives = random_below(state, 2);
+  options.clone_callees = random_below(state, 2);
   options.block_size_limit = random_below(state, 2) ? 1 : 1 + random_below(state, 12);
   options.collection = collections[random_below(state, 3)];
   options.modes = 1 + random_below(state, RH_REMAT_RECOMPUTE | RH_REMAT_COMPRESS |

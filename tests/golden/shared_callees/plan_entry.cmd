@@ -1,0 +1,1 @@
+input.hlo --apply-plan=plan_entry.json -q -o -

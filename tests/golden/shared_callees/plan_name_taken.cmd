@@ -1,0 +1,1 @@
+input.hlo --apply-plan=plan_name_taken.json -q -o -

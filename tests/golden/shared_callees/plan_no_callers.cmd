@@ -1,0 +1,1 @@
+input.hlo --apply-plan=plan_no_callers.json -q -o -

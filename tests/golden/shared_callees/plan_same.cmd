@@ -1,0 +1,1 @@
+input.hlo --apply-plan=plan_same.json -q -o -
