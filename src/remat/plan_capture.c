@@ -201,13 +201,29 @@ static uint32_t step_read(const Capture *capture, InstId operand) {
   return capture->step_of[operand];
 }
 
+/* Of a fusion of the module before of which one element is left, that element, which may have been
+ * several elements of the tuple; else itself. */
+static InstId read_before(const Capture *capture, InstId operand) {
+  const Module *before = capture->before;
+  if (operand >= capture->num_old || !has_become_element(capture, operand)) return operand;
+  InstId root = comp_get(before, inst_callees(before, operand)[0])->root;
+  InstId result = inst_operand(before, root, old_result(capture, operand, 0));
+  for (uint32_t i = 0; i < inst_get(before, operand)->users.len; i++) {
+    InstId user = inst_users(before, operand)[i];
+    const Instruction *inst = inst_get(before, user);
+    bool is_element = inst->opcode == OPCODE_GET_TUPLE_ELEMENT;
+    if (is_element && inst_operand(before, root, (uint32_t)inst->index) == result) return user;
+  }
+  return operand;
+}
+
 static void read_helper(Capture *capture, InstId id, PlanStep *step) {
   if (inst_get(capture->after, id)->num_operands == 0) return; /* no plan tells of such */
   InstId operand = inst_operand(capture->after, id, 0);
   if (step->action == PLAN_ELEMENT) {
     step->index = old_result(capture, operand, (uint32_t)inst_get(capture->after, id)->index);
   }
-  step->operand = ref_to(operand);
+  step->operand = ref_to(read_before(capture, operand));
 }
 
 static void read_operands(Capture *capture, InstId id) {
