@@ -113,7 +113,7 @@ if $full; then
   fi
   if in_time jaxlib 90; then
     say "XLA reads what we write (jaxlib from PyPI)"
-    REMAT_HLO_JAXLIB=1 test_preset jaxlib release -R '^corpus\.(jaxlib|protection)$'
+    REMAT_HLO_JAXLIB=1 test_preset jaxlib release -L jax
   fi
   if in_time fuzz 360; then
     say "a minute of each fuzzer"
