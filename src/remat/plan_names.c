@@ -82,14 +82,25 @@ static void fill_step(PlanStep *step, const CaptureSource *source, const uint32_
   }
 }
 
+/* By CompId: those of fusions, where elements get their lines when all is done, in copies of them,
+ * too. */
+static bool *find_fused(const Module *module, Arena *out) {
+  bool *is_fused = arena_zarray(out, bool, module->comps.len);
+  for (InstId id = 0; id < module->insts.len; id++) {
+    if (inst_get(module, id)->opcode == OPCODE_FUSION) is_fused[inst_callees(module, id)[0]] = true;
+  }
+  return is_fused;
+}
+
 static void add_renames(Plan *plan, const CaptureSource *source, Arena *out) {
   const Module *before = source->before, *after = source->rewrite->module;
+  const bool *is_fused = find_fused(before, out);
   for (InstId id = 0; id < before->insts.len; id++) {
     bool was_compact = inst_get(before, id)->flags & INST_COMPACT_GTE;
     const Instruction *inst = inst_get(after, id);
     if (!was_compact || inst->flags & (INST_COMPACT_GTE | INST_DEAD)) continue;
     CompId comp = inst->parent;
-    if (source->before_schedule->of[comp].len == 0) continue;
+    if (source->before_schedule->of[comp].len == 0 || is_fused[comp]) continue;
     PlanRename *rename = vec_push(out, &plan->renames);
     rename->computation = ref_to(comp);
     fill_computation(&rename->computation, source, out);

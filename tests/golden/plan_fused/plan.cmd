@@ -1,0 +1,1 @@
+input.hlo --apply-plan=plan.json -q --save-plan=- -o result.hlo
