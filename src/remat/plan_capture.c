@@ -267,10 +267,10 @@ static void add_user(Capture *capture, const Use *uses, uint32_t len) {
   PlanStep *step = &capture->plan->steps.data[uses[0].step];
   *vec_push(capture->out, &step->users) = user;
   /* A fusion can have one result twice: what was read tells which. */
-  const Instruction *read = inst_get(before, value);
-  bool is_taken = step->action == PLAN_ELEMENT && read->opcode == OPCODE_GET_TUPLE_ELEMENT &&
-                  inst_operand(before, value, 0) == base_of(capture, step->operand.id);
-  if (is_taken) step->index = read->index;
+  if (step->action != PLAN_ELEMENT) return;
+  InstId tuple = base_of(capture, step->operand.id);
+  int64_t element = same_value_element(before, value, tuple, capture->scratch);
+  if (element >= 0) step->index = element;
 }
 
 /* An instruction of the module before with the shape that a bitcast gives. */

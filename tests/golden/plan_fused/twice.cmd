@@ -1,0 +1,1 @@
+twice.hlo --scheduler=input --algorithm=standard --memory-model=liveness --small-node-limit=0 --mem-limit=min -q --save-plan=- -o result.hlo
