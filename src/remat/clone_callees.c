@@ -229,7 +229,7 @@ static CompId find_same(const Comparison *comparison, const CalleeClones *clones
   return NO_ID;
 }
 
-static bool take_back(RematJob *job, const CalleeClone *clone, Arena *scratch) {
+bool callee_clone_take_back(const CalleeClone *clone, RematJob *job, Arena *scratch) {
   const Module *module = job->rewrite->module;
   if (clone->same == NO_ID) return false;
   for (InstId id = 0; id < module->insts.len; id++) {
@@ -237,11 +237,6 @@ static bool take_back(RematJob *job, const CalleeClone *clone, Arena *scratch) {
     if (is_caller) set_callee(job, id, clone->clone, clone->same, scratch);
   }
   return true;
-}
-
-static void drop_unused(RematJob *job, Arena *out, Arena *scratch) {
-  dce_run(job->rewrite, scratch);
-  dce_update_schedule(job->rewrite->module, job->schedule, out);
 }
 
 void share_callees(RematJob *job, CalleeClones *clones, Arena *out, Arena *scratch) {
@@ -253,16 +248,10 @@ void share_callees(RematJob *job, CalleeClones *clones, Arena *out, Arena *scrat
   bool has_changed = false;
   for (uint32_t i = clones->list.len; i-- > 0;) { /* callees were cloned after their callers */
     clones->list.data[i].same = find_same(&comparison, clones, i);
-    has_changed |= take_back(job, &clones->list.data[i], scratch);
+    has_changed |= callee_clone_take_back(&clones->list.data[i], job, scratch);
   }
   arena_reset(scratch, mark);
-  if (has_changed) drop_unused(job, out, scratch);
-}
-
-void callee_clones_take_back(RematJob *job, const CalleeClones *clones, Arena *out,
-                             Arena *scratch) {
-  bool has_changed = false;
-  for (uint32_t i = clones->list.len; i-- > 0;)
-    has_changed |= take_back(job, &clones->list.data[i], scratch);
-  if (has_changed) drop_unused(job, out, scratch);
+  if (!has_changed) return;
+  dce_run(job->rewrite, scratch);
+  dce_update_schedule(module, job->schedule, out);
 }

@@ -47,7 +47,8 @@ CalleeClone *callee_clone_add(CalleeClones *clones, RematJob *job, CompId from, 
 bool callee_clone_lead(CalleeClone *clone, RematJob *job, InstId caller, Arena *out,
                        Arena *scratch);
 
-/* Takes back those that say for what. */
-void callee_clones_take_back(RematJob *job, const CalleeClones *clones, Arena *out, Arena *scratch);
+/* Has whoever calls a clone that is taken back call what it is taken back for. False when it stays.
+ */
+bool callee_clone_take_back(const CalleeClone *clone, RematJob *job, Arena *scratch);
 
 #endif

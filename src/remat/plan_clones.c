@@ -86,7 +86,8 @@ static rh_status make_clone(Cloning *cloning, const PlanClone *told) {
   return status;
 }
 
-/* A copy, or what it was copied from. */
+/* A copy, or what it was copied from. What is taken back is so before all steps, while what it is
+ * taken back for is still there. */
 static rh_status find_same(const Cloning *cloning, const PlanClone *told, CalleeClone *clone) {
   const Apply *apply = cloning->apply;
   if (told->same_as.name.len == 0) return RH_OK;
@@ -121,6 +122,8 @@ rh_status plan_clone_callees(RematJob *job, CalleeClones *clones, Arena *out, Ar
     status = make_clone(&cloning, &plan->clones.data[i]);
   for (uint32_t i = 0; status == RH_OK && i < plan->clones.len; i++)
     status = find_same(&cloning, &plan->clones.data[i], &clones->list.data[i]);
+  for (uint32_t i = clones->list.len; status == RH_OK && i-- > 0;)
+    callee_clone_take_back(&clones->list.data[i], job, scratch);
   dce_update_schedule(module, job->schedule, out);
   arena_free(arena);
   return status;

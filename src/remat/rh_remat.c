@@ -171,11 +171,7 @@ static void run_algorithm(Run *run) {
   if (run->stats.status != RH_OK) return;
   if (run->stats.num_steps) dce_run(&run->rewrite, run->scratch);
   dce_update_schedule(module, &run->schedule, run->arena);
-  if (run->plan) {
-    callee_clones_take_back(&job, &run->clones, run->arena, run->scratch);
-  } else {
-    share_callees(&job, &run->clones, run->arena, run->scratch);
-  }
+  if (!run->plan) share_callees(&job, &run->clones, run->arena, run->scratch);
 }
 
 /* Whether the input has its copies already: then the result must do with them. */
