@@ -53,7 +53,6 @@ static ShapeId compact_shape(Standard *standard, InstId id) {
 int64_t compress_bytes_reduced(Pass *pass, InstId id) {
   Standard *standard = pass->standard;
   const Module *module = standard->module;
-  if (!shape_is_array(inst_shape(module, id))) return 0;
   ShapeId compact = compact_shape(standard, id);
   if (compact == inst_get(module, id)->shape) return 0;
   int64_t bytes = remat_sizes(module)->of_part(module, inst_get(module, id)->shape);

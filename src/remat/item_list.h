@@ -19,8 +19,8 @@ typedef struct RematItem {
   bool is_move;   /* a clone whose original died */
   bool is_express;
   IdVec defined;    /* buffers of remat/tracker.h: that the instruction defines, */
-  IdVec output;     /* that its result is made of, */
-  IdVec used;       /* that it reads */
+  IdVec used;       /* that it reads, */
+  uint32_t output;  /* that its result, an array, is in; NO_ID for a tuple */
   uint32_t counted; /* the buffer that counted this as a user last, + 1 */
 } RematItem;
 

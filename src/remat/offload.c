@@ -105,8 +105,7 @@ static double seconds_between(const Pass *pass, InstId id) {
 
 int64_t offload_bytes_reduced(Pass *pass, InstId id) {
   const DeviceProfile *profile = pass->standard->job->options->profile;
-  bool is_array = shape_is_array(inst_shape(pass->standard->module, id));
-  int64_t bytes = is_array ? tracker_bytes_offloaded(&pass->tracker, id) : 0;
+  int64_t bytes = tracker_bytes_offloaded(&pass->tracker, id);
   if (bytes == 0) return 0;
   double between = seconds_between(pass, id);
   double copying =

@@ -114,13 +114,9 @@ static void define(Builder *builder, InstId id, LogicalId logical) {
   }
 }
 
-/* The distinct buffers that an instruction's result is made of. Only single ones matter (a
- * bitcast's, say), so a tuple's list is left empty. */
-static void note_output(Builder *builder, InstId id) {
-  Tracker *tracker = builder->tracker;
-  if (shape_is_tuple(inst_shape(tracker->module, id))) return;
-  *vec_push(tracker->arena, &item_get(tracker->list, id)->output) =
-      builder->tracked_of[points_to_part(builder->points_to, id, 0)];
+static void set_output(Tracker *tracker, InstId id, TrackedId buffer) {
+  if (!shape_is_array(inst_shape(tracker->module, id))) return;
+  item_get(tracker->list, id)->output = buffer;
 }
 
 static void mark_live_out(Builder *builder, CompId comp) {
@@ -155,7 +151,7 @@ Tracker tracker_build(Module *module, const PointsTo *points_to, ItemList *list,
         define(&builder, id, logical);
       }
     }
-    note_output(&builder, id);
+    set_output(&tracker, id, builder.tracked_of[points_to_part(points_to, id, 0)]);
   }
   mark_live_out(&builder, comp);
   arena_reset(scratch, mark);
@@ -258,10 +254,10 @@ static bool has_unplaced_user(const Tracker *tracker, InstId id) {
 
 int64_t tracker_bytes_compressed(const Tracker *tracker, InstId id, int64_t compact_bytes) {
   const RematItem *item = item_get(tracker->list, id);
-  if (item->output.len != 1) return 0;
-  const TrackedBuffer *buffer = tracked_buffer(tracker, item->output.data[0]);
-  bool is_possible = !buffer->is_live_out && tracker_is_live(tracker, item->output.data[0]) &&
-                     !is_in_use(tracker, item->output.data[0]) && has_unplaced_user(tracker, id);
+  if (item->output == NO_ID) return 0;
+  const TrackedBuffer *buffer = tracked_buffer(tracker, item->output);
+  bool is_possible = !buffer->is_live_out && tracker_is_live(tracker, item->output) &&
+                     !is_in_use(tracker, item->output) && has_unplaced_user(tracker, id);
   return is_possible ? buffer->bytes - compact_bytes : 0;
 }
 
@@ -283,7 +279,7 @@ static bool is_handed_on(const Tracker *tracker, const TrackedBuffer *buffer) {
 
 int64_t tracker_bytes_offloaded(const Tracker *tracker, InstId id) {
   const RematItem *item = item_get(tracker->list, id);
-  if (item->output.len != 1 || item->defined.len != 1) return 0;
+  if (item->output == NO_ID || item->defined.len != 1) return 0;
   const TrackedBuffer *buffer = tracked_buffer(tracker, item->defined.data[0]);
   bool is_possible = !buffer->is_live_out && !is_in_use(tracker, item->defined.data[0]) &&
                      has_unplaced_user(tracker, id) && !is_handed_on(tracker, buffer);
@@ -341,7 +337,7 @@ static bool keeps_use(Tracker *tracker, BufferUse use, const IdVec *helpers) {
   Opcode opcode = (Opcode)inst_get(tracker->module, use.user)->opcode;
   if (!opcode_is_pass_through(opcode) || vec_contains(helpers, use.user)) return true;
   RematItem *item = item_get(tracker->list, use.user);
-  item->output.len = 0;
+  item->output = NO_ID;
   item->used.len = 0;
   return false;
 }
@@ -370,11 +366,11 @@ static void split_buffer(Tracker *tracker, TrackedId old_id, InstId clone, const
   *tracked_buffer(tracker, new_id) = split;
   RematItem *item = item_get(tracker->list, clone);
   *vec_push(tracker->arena, &item->defined) = new_id;
-  *vec_push(tracker->arena, &item->output) = new_id;
+  set_output(tracker, clone, new_id);
   for (uint32_t i = 0; i < split.uses.len; i++) {
     RematItem *user = item_get(tracker->list, split.uses.data[i].user);
     vec_replace(&user->used, old_id, new_id);
-    vec_replace(&user->output, old_id, new_id);
+    if (user->output == old_id) user->output = new_id;
   }
 }
 
@@ -385,16 +381,14 @@ static void link_helper(Tracker *tracker, InstId helper) {
   InstId source = inst_operand(tracker->module, helper, 0);
   const RematItem *from = item_get(tracker->list, source);
   if (inst_get(tracker->module, helper)->opcode == OPCODE_BITCAST) {
-    bool passes = opcode_is_pass_through((Opcode)inst_get(tracker->module, source)->opcode);
-    const IdVec *buffers = passes ? &from->output : &from->defined;
-    item->used = vec_copy(buffers, tracker->arena);
-    item->output = vec_copy(buffers, tracker->arena);
+    item->output = from->output;
+    if (item->output != NO_ID) *vec_push(tracker->arena, &item->used) = item->output;
   } else {
     for (uint32_t i = 0; i < from->defined.len; i++) {
       const TrackedBuffer *buffer = tracked_buffer(tracker, from->defined.data[i]);
       int64_t index = inst_get(tracker->module, helper)->index;
       if (buffer->depth == 1 && (int64_t)buffer->element == index) {
-        *vec_push(tracker->arena, &item->output) = from->defined.data[i];
+        set_output(tracker, helper, from->defined.data[i]);
       }
       if (buffer->depth == 0) *vec_push(tracker->arena, &item->used) = from->defined.data[i];
     }
@@ -431,7 +425,7 @@ static TrackedId add_buffer(Tracker *tracker, TrackedId old, InstId definer, Sha
   *tracked_buffer(tracker, id) = copy;
   RematItem *item = item_get(tracker->list, definer);
   *vec_push(tracker->arena, &item->defined) = id;
-  *vec_push(tracker->arena, &item->output) = id;
+  set_output(tracker, definer, id);
   return id;
 }
 
@@ -465,7 +459,7 @@ static void redirect_uses(Tracker *tracker, TrackedId old, InstId back, BufferUs
 }
 
 void tracker_add_copies(Tracker *tracker, InstId original, InstId compact, InstId back) {
-  TrackedId old_id = item_get(tracker->list, original)->output.data[0];
+  TrackedId old_id = item_get(tracker->list, original)->output;
   TrackedBuffer *old = tracked_buffer(tracker, old_id);
   tracker->memory_bytes -= old->bytes;
   BufferUses unplaced = take_unplaced_uses(tracker, old), of_compact = {0};
@@ -496,7 +490,7 @@ static void hold_until_done(Tracker *tracker, TrackedId old, InstId start, uint3
 
 void tracker_add_offload(Tracker *tracker, InstId original, const OffloadCopies *copies) {
   enum { TO, FROM };
-  TrackedId old_id = item_get(tracker->list, original)->output.data[0];
+  TrackedId old_id = item_get(tracker->list, original)->output;
   TrackedBuffer *old = tracked_buffer(tracker, old_id);
   BufferUses unplaced = take_unplaced_uses(tracker, old);
   *vec_push(tracker->arena, &old->uses) = (BufferUse){copies->leave, 0};

@@ -71,11 +71,11 @@ int64_t tracker_read_bytes(const Tracker *tracker, InstId id);
 int64_t tracker_bytes_reduced(const Tracker *tracker, const InstId *block, uint32_t len);
 
 /* Bytes freed now if the result of `id`, which is placed, were kept in an array of `compact_bytes`
- * for its readers that are not; 0 or less when it cannot be done. */
+ * for its readers that are not; 0 or less when it cannot be done, as with a tuple. */
 int64_t tracker_bytes_compressed(const Tracker *tracker, InstId id, int64_t compact_bytes);
 
 /* Bytes of the result of `id`, which is placed, that go to the host's memory when its readers that
- * are not placed read it from there; 0 when it cannot be done. */
+ * are not placed read it from there; 0 when it cannot be done, likewise. */
 int64_t tracker_bytes_offloaded(const Tracker *tracker, InstId id);
 
 bool tracker_has_unplaced_uses(const Tracker *tracker, InstId id);

@@ -67,7 +67,8 @@ START_TEST(a_sequence_becomes_a_list) {
     const RematItem *item = item_get(&lists.list, id);
     ck_assert_uint_eq(item->position, id);
     ck_assert(!item->is_placed && !item->is_move && !item->is_express);
-    ck_assert_uint_eq(item->defined.len + item->output.len + item->used.len, 0);
+    ck_assert_uint_eq(item->defined.len + item->used.len, 0);
+    ck_assert_uint_eq(item->output, NO_ID);
   }
   arena_free(lists.arena);
 }
