@@ -20,6 +20,8 @@ enum {
   OPF_SIDE_EFFECT = 1 << 3,    /* always has one (HasSideEffectNoRecurse) */
   OPF_COLLECTIVE = 1 << 4,     /* XLA's HloCollectiveInstruction */
   OPF_CHANNEL = 1 << 5,        /* XLA's HloChannelInstruction: may carry a channel_id */
+  OPF_FREE = 1 << 6,           /* costs nothing wherever it runs */
+  OPF_PASS_THROUGH = 1 << 7,   /* hands on a buffer, and may stand between a clone and its users */
 };
 
 typedef struct OpcodeInfo {

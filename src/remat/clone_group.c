@@ -1,16 +1,5 @@
 #include "remat/clone_group.h"
 
-bool opcode_is_free(Opcode opcode) {
-  switch (opcode) {
-    case OPCODE_PARAMETER:
-    case OPCODE_CONSTANT:
-    case OPCODE_TUPLE:
-    case OPCODE_GET_TUPLE_ELEMENT:
-    case OPCODE_BITCAST: return true;
-    default: return false;
-  }
-}
-
 bool clone_group_has(const CloneGroups *groups, InstId id) {
   return id < groups->serials.len && groups->serials.data[id] == groups->num_groups;
 }
@@ -73,7 +62,7 @@ static Place place_of(const CloneGroups *groups, InstId id) {
   const Module *module = groups->rewrite->module;
   const Instruction *inst = inst_get(module, id);
   if (!groups->is_fit(module, id)) return PLACE_OUTSIDE;
-  bool is_free = opcode_is_free((Opcode)inst->opcode), reads = reads_group(groups, id);
+  bool is_free = opcode_has((Opcode)inst->opcode, OPF_FREE), reads = reads_group(groups, id);
   if (is_free && !reads) return inst_has_control(module, id) ? PLACE_OUTSIDE : PLACE_BEFORE;
   bool is_helper = is_free && inst->flags & INST_REMAT;
   return is_helper || is_second(groups->rewrite, id) ? PLACE_MEMBER : PLACE_OUTSIDE;

@@ -40,8 +40,4 @@ bool clone_group_reads(const CloneGroups *groups, InstId member);
 /* Whether somebody outside of that group reads a member of it, or it is the computation's root. */
 bool clone_group_exports(const CloneGroups *groups, InstId member);
 
-/* Whether an instruction costs nothing wherever it runs: parameters, constants, tuples, elements
- * and bitcasts. */
-bool opcode_is_free(Opcode opcode);
-
 #endif

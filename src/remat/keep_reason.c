@@ -45,7 +45,7 @@ static bool is_result(const Module *module, const PointsTo *points_to, LogicalId
 /* Whether users of an alias can be led past it to a clone. */
 static KeepReason reason_by_alias(const Module *module, InstId definer, InstId alias) {
   if (alias_is_pass_through(module, definer, alias)) return KEEP_NONE;
-  bool is_bound = opcode_is_pass_through((Opcode)inst_get(module, alias)->opcode) &&
+  bool is_bound = opcode_has((Opcode)inst_get(module, alias)->opcode, OPF_PASS_THROUGH) &&
                   inst_has_control(module, alias);
   return is_bound ? KEEP_CONTROL_DEPENDENCY : KEEP_INDIRECT_USE;
 }

@@ -51,7 +51,7 @@ bool hands_on_memory(const Module *module, InstId id) {
 bool late_clone_is_possible(const RematJob *job, InstId id) {
   const Module *module = job->rewrite->module;
   Opcode opcode = (Opcode)inst_get(module, id)->opcode;
-  return !inst_has_control(module, id) && !opcode_is_pass_through(opcode) &&
+  return !inst_has_control(module, id) && !opcode_has(opcode, OPF_PASS_THROUGH) &&
          !hands_on_memory(module, id) && recompute_verdict(job->legality, id) == KEEP_NONE;
 }
 

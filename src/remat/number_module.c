@@ -320,16 +320,8 @@ static ValueNumber number_inst(Evaluator *evaluator, const Frame *frame, InstId 
 }
 
 bool hands_on_value(Opcode opcode) {
-  switch (opcode) {
-    case OPCODE_BITCAST:
-    case OPCODE_CONDITIONAL:
-    case OPCODE_CONSTANT:
-    case OPCODE_GET_TUPLE_ELEMENT:
-    case OPCODE_OPT_BARRIER:
-    case OPCODE_PARAMETER:
-    case OPCODE_TUPLE: return true;
-    default: return false;
-  }
+  return opcode_has(opcode, OPF_FREE) || opcode == OPCODE_CONDITIONAL ||
+         opcode == OPCODE_OPT_BARRIER;
 }
 
 /* The value that a conversion gives back because the one before it took it away; NO_ID for anything

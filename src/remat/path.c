@@ -128,7 +128,7 @@ static bool is_redirectable_user(Site *site, InstId operand, InstId user) {
   (void)operand;
   if (site->clones.positions[user] > site->peak) return true;
   return !hands_on_memory(site->module, user) &&
-         !opcode_is_pass_through((Opcode)inst_get(site->module, user)->opcode);
+         !opcode_has((Opcode)inst_get(site->module, user)->opcode, OPF_PASS_THROUGH);
 }
 
 /* Bytes that the instruction at `pos` holds across the peak and that could go; 0 when none can. */

@@ -10,7 +10,7 @@ rh_protect protect_resolve(rh_protect how, rh_emit emit) {
 /* What costs nothing may run any time: to wait for it is no wait. */
 static bool is_worth_waiting_for(const Module *module, InstId id) {
   const Instruction *inst = inst_get(module, id);
-  return !opcode_is_free((Opcode)inst->opcode) && !(inst->flags & INST_REMAT);
+  return !opcode_has((Opcode)inst->opcode, OPF_FREE) && !(inst->flags & INST_REMAT);
 }
 
 /* As rh_module_info has it, the other way round. */

@@ -104,7 +104,7 @@ static bool is_unread(const Module *module, InstId id, IdVec *readers, Arena *sc
     if (inst_is_root(module, source)) return false;
     for (uint32_t i = 0; i < inst_get(module, source)->users.len; i++) {
       InstId user = inst_users(module, source)[i];
-      if (!opcode_is_pass_through((Opcode)inst_get(module, user)->opcode)) return false;
+      if (!opcode_has((Opcode)inst_get(module, user)->opcode, OPF_PASS_THROUGH)) return false;
       *vec_push(scratch, readers) = user;
     }
   }

@@ -4,10 +4,6 @@
 
 #include "analysis/remat_memory.h"
 
-bool opcode_is_pass_through(Opcode opcode) {
-  return opcode == OPCODE_BITCAST || opcode == OPCODE_GET_TUPLE_ELEMENT;
-}
-
 bool alias_is_pass_through(const Module *module, InstId definer, InstId alias) {
   if (alias == definer) return true;
   if (!inst_is_pass_through(module, alias)) return false;
@@ -335,7 +331,7 @@ static void add_operand_uses(Tracker *tracker, InstId original, InstId clone) {
  * that a control dependency keeps does read, but XLA's account leaves it out. */
 static bool keeps_use(Tracker *tracker, BufferUse use, const IdVec *helpers) {
   Opcode opcode = (Opcode)inst_get(tracker->module, use.user)->opcode;
-  if (!opcode_is_pass_through(opcode) || vec_contains(helpers, use.user)) return true;
+  if (!opcode_has(opcode, OPF_PASS_THROUGH) || vec_contains(helpers, use.user)) return true;
   RematItem *item = item_get(tracker->list, use.user);
   item->output = NO_ID;
   item->used.len = 0;

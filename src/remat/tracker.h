@@ -98,13 +98,10 @@ typedef struct OffloadCopies {
  * not placed. The first of them, in order, may be placed. */
 void tracker_add_offload(Tracker *tracker, InstId original, const OffloadCopies *copies);
 
-/* True for the opcodes that hand on a buffer and may stand between a clone and its users. */
-bool opcode_is_pass_through(Opcode opcode);
-
-/* The same of an instruction that nothing waits for, and that waits for nothing: its users can be
- * led past it. */
+/* OPF_PASS_THROUGH of an instruction that nothing waits for, and that waits for nothing: its users
+ * can be led past it. */
 static inline bool inst_is_pass_through(const Module *module, InstId id) {
-  return opcode_is_pass_through((Opcode)inst_get(module, id)->opcode) &&
+  return opcode_has((Opcode)inst_get(module, id)->opcode, OPF_PASS_THROUGH) &&
          !inst_has_control(module, id);
 }
 

@@ -58,16 +58,9 @@ static bool *find_leading(const Module *module, Sequence sequence, const SchedPo
 /* Bytes that an instruction computes, not those that it hands on. */
 static int64_t computed_bytes(const Module *module, InstId id) {
   Opcode opcode = (Opcode)inst_get(module, id)->opcode;
-  switch (opcode) {
-    case OPCODE_PARAMETER:
-    case OPCODE_CONSTANT:
-    case OPCODE_TUPLE:
-    case OPCODE_OPT_BARRIER:
-    case OPCODE_DOMAIN: return 0;
-    default: break;
-  }
-  if (opcode_is_pass_through(opcode)) return 0;
-  return shape_total_bytes(&module->shapes, inst_get(module, id)->shape);
+  bool hands_on =
+      opcode_has(opcode, OPF_FREE) || opcode == OPCODE_OPT_BARRIER || opcode == OPCODE_DOMAIN;
+  return hands_on ? 0 : shape_total_bytes(&module->shapes, inst_get(module, id)->shape);
 }
 
 /* A value that waits for readers. */

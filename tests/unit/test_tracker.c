@@ -471,7 +471,7 @@ static IdVec redirect(Job *job, Rewrite *rewrite, const Clone *row, InstId clone
 static void remove_bypassed(Job *job) {
   Module *module = job->module;
   for (InstId id = 0; id < module->insts.len; id++) {
-    if (opcode_is_pass_through((Opcode)inst_get(module, id)->opcode) &&
+    if (opcode_has((Opcode)inst_get(module, id)->opcode, OPF_PASS_THROUGH) &&
         inst_get(module, id)->users.len == 0 && !item_get(&job->list, id)->is_placed) {
       module_remove_inst(module, id);
     }
