@@ -46,7 +46,7 @@ rh_module_info rh_get_info(const rh_module *handle) {
                          .num_instructions = module_num_instructions(module),
                          .num_elided_literals = module->source->num_elided_literals,
                          .num_partitions = header->num_partitions,
-                         .is_optimized = header->is_scheduled,
+                         .is_optimized = header->is_scheduled || module_has_fusions(module),
                          .num_rematerialized = handle->num_rematerialized,
                          .target = module->backend.target->name};
   for (CompId comp = 0; comp < module->comps.len; comp++) {
@@ -55,7 +55,6 @@ rh_module_info rh_get_info(const rh_module *handle) {
   for (InstId id = 0; id < module->insts.len; id++) {
     const Instruction *inst = inst_get(module, id);
     if (inst->flags & INST_DEAD) continue;
-    info.is_optimized |= inst->opcode == OPCODE_FUSION;
     info.has_sharding_calls |= inst->opcode == OPCODE_CUSTOM_CALL && is_sharding_call(module, id);
   }
   return info;

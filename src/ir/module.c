@@ -153,3 +153,11 @@ uint64_t module_num_instructions(const Module *module) {
   }
   return count;
 }
+
+bool module_has_fusions(const Module *module) {
+  for (InstId id = 0; id < module->insts.len; id++) {
+    const Instruction *inst = inst_get(module, id);
+    if (inst->opcode == OPCODE_FUSION && !(inst->flags & INST_DEAD)) return true;
+  }
+  return false;
+}

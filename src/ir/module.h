@@ -303,6 +303,9 @@ uint32_t inst_count_operand(const Module *module, InstId user, InstId operand);
 /* Instructions of all live computations (HloModule::instruction_count). */
 uint64_t module_num_instructions(const Module *module);
 
+/* Whether any of them is a fusion: XLA has fused, then. */
+bool module_has_fusions(const Module *module);
+
 /* ---- life ---- */
 
 /* An empty module over `text`, which must outlive it and all its copies. */

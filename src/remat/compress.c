@@ -22,8 +22,8 @@ static ShapeId compact_layout(Standard *standard, ShapeId shape) {
   return *compact;
 }
 
-/* A clone has the numbers of what it was cloned from, unless one of the two is a fusion that has
- * lost its tuple since. */
+/* A clone has the numbers of what it was cloned from; of a fusion that has lost its tuple since
+ * nothing is known. */
 static ShapeId narrow_shape_of(const Standard *standard, InstId id) {
   const Rewrite *rewrite = standard->job->rewrite;
   ShapeId shape = inst_get(standard->module, id)->shape;
@@ -31,12 +31,8 @@ static ShapeId narrow_shape_of(const Standard *standard, InstId id) {
   while (rewrite_original(rewrite, original) != NO_ID)
     original = rewrite_original(rewrite, original);
   if (original >= standard->num_narrow) return shape;
-  const ShapeTable *shapes = &standard->module->shapes;
   ShapeId narrow = standard->narrow[original];
-  bool is_same_array =
-      shape_is_array(shape_get(shapes, narrow)) &&
-      shape_get(shapes, narrow)->num_elements == shape_get(shapes, shape)->num_elements;
-  return is_same_array ? narrow : shape;
+  return shape_is_array(shape_get(&standard->module->shapes, narrow)) ? narrow : shape;
 }
 
 /* Of what is asked for that which takes less. */

@@ -15,12 +15,7 @@ static bool is_worth_waiting_for(const Module *module, InstId id) {
 
 /* As rh_module_info has it, the other way round. */
 static bool is_fused_later(const Module *module) {
-  if (module->source->header.is_scheduled) return false;
-  for (InstId id = 0; id < module->insts.len; id++) {
-    const Instruction *inst = inst_get(module, id);
-    if (inst->opcode == OPCODE_FUSION && !(inst->flags & INST_DEAD)) return false;
-  }
-  return true;
+  return !module->source->header.is_scheduled && !module_has_fusions(module);
 }
 
 /* ---- control dependencies ---- */

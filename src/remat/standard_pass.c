@@ -116,12 +116,7 @@ void pass_reduce_callees(Pass *pass, InstId id) {
 /* XLA's GPU backend runs conversions in fusions only, so what is fused already cannot get new ones
  * (xla/service/gpu/thunk_emitter.cc). */
 static bool may_convert(const Module *module) {
-  if (!module->backend.target->gpu_sharing) return true;
-  for (InstId id = 0; id < module->insts.len; id++) {
-    const Instruction *inst = inst_get(module, id);
-    if (inst->opcode == OPCODE_FUSION && !(inst->flags & INST_DEAD)) return false;
-  }
-  return true;
+  return !module->backend.target->gpu_sharing || !module_has_fusions(module);
 }
 
 void standard_run(RematJob *job, StandardFn reduce, bool keeps_clones, RematStats *stats,
