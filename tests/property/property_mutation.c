@@ -282,7 +282,7 @@ static void check_mutation(const Sample *sample, const rh_module *before, Outcom
 }
 
 START_TEST(mutants_are_refused) {
-  Sample sample = sample_make((uint64_t)_i, 200, GENERATE_ALL);
+  Sample sample = sample_make((uint64_t)_i, 200, GENERATE_ALL | GENERATE_ASYNC);
   uint64_t state = seed_state(sample.seed);
   rh_module *scheduled = schedule_sample(&sample, "list"), *result = NULL;
   rh_remat_options options = RH_REMAT_OPTIONS_INIT;

@@ -139,7 +139,7 @@ static rh_remat_options random_options(uint64_t *state, const rh_module *schedul
 }
 
 START_TEST(a_plan_does_the_same_again) {
-  GenerateOptions generate = generate_options((uint64_t)_i, 500, GENERATE_ALL);
+  GenerateOptions generate = generate_options((uint64_t)_i, 500, GENERATE_ALL | GENERATE_ASYNC);
   if (_i % 3 == 0) generate.features |= GENERATE_TILES;
   Sample sample = sample_make_with((uint64_t)_i, &generate);
   bool has_tiles = generate.features & GENERATE_TILES;

@@ -170,7 +170,7 @@ static rh_remat_options random_options(uint64_t *state) {
 }
 
 START_TEST(rematerialized_modules_are_equivalent) {
-  GenerateOptions generate = generate_options((uint64_t)_i, 500, GENERATE_ALL);
+  GenerateOptions generate = generate_options((uint64_t)_i, 500, GENERATE_ALL | GENERATE_ASYNC);
   if (_i % 3 == 0) generate.features |= GENERATE_TILES;
   Sample sample = sample_make_with((uint64_t)_i, &generate);
   ck_assert_int_eq(rh_set_target(sample.module, target_of(&sample), NULL), RH_OK);

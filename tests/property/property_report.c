@@ -102,7 +102,7 @@ static void check_time_sums_up(const rh_module *module, const Sample *sample) {
 /* ---- both ---- */
 
 START_TEST(reports_sum_up) {
-  Sample sample = sample_make((uint64_t)_i, 2000, GENERATE_ALL);
+  Sample sample = sample_make((uint64_t)_i, 2000, GENERATE_ALL | GENERATE_ASYNC);
   uint64_t state = seed_state(sample.seed);
   check_memory_sums_up(&sample, &state);
   check_time_sums_up(sample.module, &sample);

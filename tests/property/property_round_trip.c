@@ -44,7 +44,7 @@ static void check_same_graph(const Module *a, const Module *b, const Sample *sam
 }
 
 START_TEST(print_then_parse_is_the_same) {
-  Sample sample = sample_make((uint64_t)_i, 2000, GENERATE_ALL);
+  Sample sample = sample_make((uint64_t)_i, 2000, GENERATE_ALL | GENERATE_ASYNC);
   Text printed = print_text(sample.module);
   check_same_text(sample.text, printed, &sample);
   rh_module *again = parse_text(printed, sample_shown(&sample));

@@ -108,7 +108,7 @@ static void check_scheduler(const Sample *sample, const char *scheduler, uint64_
 }
 
 START_TEST(schedules_are_topological_orders) {
-  Sample sample = sample_make((uint64_t)_i, 2000, GENERATE_ALL);
+  Sample sample = sample_make((uint64_t)_i, 2000, GENERATE_ALL | GENERATE_ASYNC);
   uint64_t state = seed_state(sample.seed);
   rh_entry entry;
   for (size_t i = 0; rh_list(RH_SCHEDULERS, i, &entry); i++) {

@@ -250,6 +250,8 @@ const char *write_computation(Generator *gen, const TypeId *params, uint32_t num
   write_params(gen, &body, params, num_params);
   while (body.budget > 0)
     write_random_op(gen, &body);
+  while (body.under_way.len)
+    write_async_step(gen, &body);
   if (*result == NO_ID) *result = choose_result(gen, &body);
   write_result(gen, &body, *result);
   mark_root(gen, &body, *result, is_entry);
@@ -326,8 +328,10 @@ GenerateOptions generate_options(uint64_t seed, uint32_t max_insts, unsigned all
     size *= 2;
   unsigned features = GENERATE_ALL;
   if (random_below(&state, 100) < 60) features = random_below(&state, GENERATE_ALL + 1);
-  return (GenerateOptions){.seed = random_next(&state),
-                           .num_insts = size < max_insts ? size : max_insts,
-                           .features = features & allowed,
-                           .is_scheduled = random_below(&state, 100) < 50};
+  GenerateOptions options = {.seed = random_next(&state),
+                             .num_insts = size < max_insts ? size : max_insts,
+                             .features = features & allowed,
+                             .is_scheduled = random_below(&state, 100) < 50};
+  if (random_below(&state, 100) < 30) options.features |= GENERATE_ASYNC & allowed;
+  return options;
 }

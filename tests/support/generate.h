@@ -18,7 +18,9 @@ enum {
   GENERATE_IN_PLACE = 1 << 8, /* dynamic-update-slice, input_output_alias */
   GENERATE_ODD_TEXT = 1 << 9, /* nested operands, comments, metadata, names like those of clones */
   GENERATE_ALL = (1 << 10) - 1,
-  GENERATE_TILES = 1 << 10, /* layouts with tiles; only where it is asked for */
+  /* Only where they are asked for: */
+  GENERATE_TILES = 1 << 10, /* layouts with tiles */
+  GENERATE_ASYNC = 1 << 11, /* async-start, async-update, async-done */
 };
 
 typedef struct GenerateOptions {
@@ -32,7 +34,8 @@ typedef struct GenerateOptions {
 char *generate_module(const GenerateOptions *options, size_t *length);
 
 /* The same choice that every test makes for a seed: sizes from a few to `max_insts` instructions,
- * small ones more often; any features out of `allowed`; scheduled or not. */
+ * small ones more often; any features out of `allowed`, of those that are to be asked for
+ * GENERATE_ASYNC only; scheduled or not. */
 GenerateOptions generate_options(uint64_t seed, uint32_t max_insts, unsigned allowed);
 
 /* A generator of numbers (splitmix64), for tests that need more of them. */

@@ -44,7 +44,14 @@ typedef struct Value {
   const char *name;
   uint32_t line; /* offset of its line in the computation's text */
   bool has_line; /* false: an element written `x#1` */
+  bool is_state; /* of an asynchronous operation: nothing else reads it */
 } Value;
+
+/* An asynchronous operation that is not done. */
+typedef struct AsyncOp {
+  ValueId state;
+  TypeId result;
+} AsyncOp;
 
 typedef struct Body {
   const char *name;
@@ -54,6 +61,7 @@ typedef struct Body {
   bool is_fused;
   bool has_token; /* tokens are chained through it */
   ValueId token;
+  VEC(AsyncOp) under_way;
   uint32_t depth;
   uint32_t num_names;
   uint32_t budget; /* instructions still to be written in it and in what it calls */
@@ -115,6 +123,9 @@ const char *write_computation(Generator *gen, const TypeId *params, uint32_t num
 
 /* Writes a random operation, one instruction or more. */
 void write_random_op(Generator *gen, Body *body);
+
+/* Goes on with an asynchronous operation that is under way: an update, or its end. */
+void write_async_step(Generator *gen, Body *body);
 
 /* A value of this type: one of the computation's, or a new one. */
 ValueId pick_value(Generator *gen, Body *body, TypeId type);

@@ -75,7 +75,10 @@ ValueId pick_value(Generator *gen, Body *body, TypeId type) {
 ValueId pick_any(Generator *gen, Body *body) {
   if (body->values.len == 0) return new_constant(gen, body, T_F32);
   uint32_t window = chance(gen, 60) && body->values.len > 6 ? 6 : body->values.len;
-  return body->values.len - 1 - below(gen, window);
+  ValueId id = body->values.len - 1 - below(gen, window);
+  while (body->values.data[id].is_state)
+    id--; /* a start reads something */
+  return id;
 }
 
 static TypeId any_float(Generator *gen) {
@@ -332,6 +335,51 @@ static void write_call(Generator *gen, Body *body) {
   finish_call(gen, body, &line);
 }
 
+static ValueId write_state(Generator *gen, Body *body, const Line *line) {
+  ValueId state = write_line(gen, body, line);
+  body->values.data[state].is_state = true;
+  return state;
+}
+
+static void write_async_start(Generator *gen, Body *body) {
+  TypeId types[MAX_OPERANDS], result = NO_ID;
+  Line line = operands_for_call(gen, body, types);
+  uint32_t budget = share_of(gen, body) / 2;
+  const char *name =
+      write_computation(gen, types, line.num_operands, &result, budget, body->depth + 1, false);
+  spend(body, budget);
+  TypeId parts[] = {tuple_type(gen, types, line.num_operands), result, T_S32};
+  line.type = tuple_type(gen, parts, 3);
+  line.opcode = "async-start";
+  line.attrs = arena_printf(gen->arena, ", calls=%s%s", percent(gen), name);
+  *vec_push(gen->arena, &body->under_way) = (AsyncOp){write_state(gen, body, &line), result};
+}
+
+void write_async_step(Generator *gen, Body *body) {
+  uint32_t chosen = below(gen, body->under_way.len);
+  AsyncOp *op = &body->under_way.data[chosen];
+  if (chance(gen, 30)) {
+    Line line = {.type = body->values.data[op->state].type,
+                 .opcode = "async-update",
+                 .num_operands = 1,
+                 .operands = {op->state}};
+    op->state = write_state(gen, body, &line);
+    return;
+  }
+  Line line = {
+      .type = op->result, .opcode = "async-done", .num_operands = 1, .operands = {op->state}};
+  *op = body->under_way.data[--body->under_way.len];
+  finish_call(gen, body, &line);
+}
+
+static void write_async(Generator *gen, Body *body) {
+  if (body->under_way.len && chance(gen, 60)) {
+    write_async_step(gen, body);
+  } else {
+    write_async_start(gen, body);
+  }
+}
+
 /* `i < n` on element 0 of the state. */
 static const char *write_condition(Generator *gen, TypeId state) {
   TypeId result = T_PRED;
@@ -502,6 +550,7 @@ static const OpChoice choices[] = {
     {3, GENERATE_CALLS, write_call},
     {2, GENERATE_LOOPS, write_while},
     {2, GENERATE_CONDITIONALS, write_conditional},
+    {4, GENERATE_ASYNC, write_async},
     {3, GENERATE_EFFECTS, write_effect},
     {1, GENERATE_EFFECTS, write_pure_custom_call},
     {1, GENERATE_EFFECTS, write_all_reduce},
@@ -511,8 +560,8 @@ enum { NUM_CHOICES = sizeof choices / sizeof *choices };
 
 static uint32_t weight_of(const Generator *gen, const Body *body, const OpChoice *choice) {
   if (choice->feature && !has_feature(gen, choice->feature)) return 0;
-  bool goes_deeper = choice->feature &
-                     (GENERATE_FUSIONS | GENERATE_CALLS | GENERATE_LOOPS | GENERATE_CONDITIONALS);
+  bool goes_deeper = choice->feature & (GENERATE_FUSIONS | GENERATE_CALLS | GENERATE_LOOPS |
+                                        GENERATE_CONDITIONALS | GENERATE_ASYNC);
   if (goes_deeper && body->depth >= MAX_DEPTH) return 0;
   if (body->is_fused && (goes_deeper || choice->feature == GENERATE_EFFECTS)) return 0;
   return choice->weight;
