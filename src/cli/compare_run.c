@@ -80,7 +80,7 @@ static void fill_before(const Comparison *comparison, CompareRun *run) {
       .module = file->module,
       .version = rh_version(),
       .memory_model = options.memory_model,
-      .limit_counts = limit_counts_word(job->remat.limit_counts),
+      .limit_counts = limit_counts_words[job->remat.limit_counts],
       .target = job->before.info.target,
       .profile = rh_profile_name(comparison->profile),
       .settings = comparison->settings,

@@ -48,21 +48,22 @@ static const Option table[] = {
 
 enum { TABLE_LEN = sizeof table / sizeof *table };
 
+const char *const limit_counts_words[] = {"temp", "temp+outputs", "total", NULL};
+const char *const emit_words[] = {"scheduled", "unscheduled", NULL};
+const char *const protect_words[] = {"auto",        "none",        "control-deps",
+                                     "opt-barrier", "conditional", NULL};
+
 /* The words of an enumeration, in the order of its values. */
 static const char *const *words_of(OptionKind kind) {
-  static const char *const limit_counts[] = {"temp", "temp+outputs", "total", NULL};
   static const char *const inline_calls[] = {"auto", "never", "always", NULL};
   static const char *const copies[] = {"auto", "inserted", "pending", NULL};
-  static const char *const emit[] = {"scheduled", "unscheduled", NULL};
-  static const char *const protect[] = {"auto",        "none",        "control-deps",
-                                        "opt-barrier", "conditional", NULL};
   static const char *const diagnostics[] = {"text", "json", NULL};
   switch (kind) {
-    case KIND_LIMIT_COUNTS: return limit_counts;
+    case KIND_LIMIT_COUNTS: return limit_counts_words;
     case KIND_INLINE_CALLS: return inline_calls;
     case KIND_COPIES: return copies;
-    case KIND_EMIT: return emit;
-    case KIND_PROTECT: return protect;
+    case KIND_EMIT: return emit_words;
+    case KIND_PROTECT: return protect_words;
     case KIND_DIAGNOSTICS: return diagnostics;
     default: return NULL;
   }

@@ -114,6 +114,9 @@ enum {
   FOR_FILES = FOR_ALL & ~FOR_LIST,    /* that read files */
 };
 
+/* The words of --limit-counts, --emit, --protect, by the values of their enumerations. */
+extern const char *const limit_counts_words[], *const emit_words[], *const protect_words[];
+
 void options_init(Options *options);
 void options_free(Options *options);
 

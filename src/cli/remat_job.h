@@ -92,9 +92,4 @@ void job_print_summary(const RematJob *job, FILE *out);
 /* The summary as JSON text, to be freed with free(); NULL without memory. */
 char *job_json(const RematJob *job);
 
-/* The words of --limit-counts, --emit, --protect. */
-const char *limit_counts_word(rh_limit_counts counts);
-const char *emit_word(rh_emit emit);
-const char *protect_word(rh_protect protect);
-
 #endif

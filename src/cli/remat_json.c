@@ -18,8 +18,8 @@ static void add_identity(const RematJob *job, cJSON *object) {
   cJSON_AddStringToObject(object, "algorithm", job->remat.algorithm);
   cJSON_AddStringToObject(object, "memory_model", job->remat.memory_model);
   cJSON_AddStringToObject(object, "target", job->middle.info.target);
-  cJSON_AddStringToObject(object, "emit", emit_word(job->remat.emit));
-  cJSON_AddStringToObject(object, "protect", protect_word(job->outcome.protect));
+  cJSON_AddStringToObject(object, "emit", emit_words[job->remat.emit]);
+  cJSON_AddStringToObject(object, "protect", protect_words[job->outcome.protect]);
   cJSON_AddStringToObject(object, "profile", rh_profile_name(job->profile));
 }
 
@@ -35,7 +35,7 @@ static void add_properties(const RematJob *job, cJSON *object) {
 }
 
 static void add_memory(const RematJob *job, cJSON *object) {
-  cJSON_AddStringToObject(object, "limit_counts", limit_counts_word(job->remat.limit_counts));
+  cJSON_AddStringToObject(object, "limit_counts", limit_counts_words[job->remat.limit_counts]);
   json_add_known_int(object, "limit_bytes", job_has_limit(job) ? job->remat.limit_bytes : -1, 0);
   cJSON_AddBoolToObject(object, "met", job->is_met);
   json_add_int(object, "peak_before_bytes", job->before.counted_bytes);

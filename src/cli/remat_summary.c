@@ -20,20 +20,6 @@ double job_overhead(const RematJob *job) {
   return before > 0 ? job->after.cost.seconds / before - 1 : 0;
 }
 
-const char *limit_counts_word(rh_limit_counts counts) {
-  static const char *const words[] = {"temp", "temp+outputs", "total"};
-  return words[counts];
-}
-
-const char *emit_word(rh_emit emit) {
-  return emit == RH_EMIT_UNSCHEDULED ? "unscheduled" : "scheduled";
-}
-
-const char *protect_word(rh_protect protect) {
-  static const char *const words[] = {"auto", "none", "control-deps", "opt-barrier", "conditional"};
-  return words[protect];
-}
-
 /* ---- rows ---- */
 
 typedef void (*format_fn)(double value, char text[RH_FORMAT_CHARS]);
@@ -77,7 +63,7 @@ static void print_head(const RematJob *job, FILE *out) {
           info.name.data, instructions, info.is_scheduled ? "scheduled" : "unscheduled");
   fprintf(out, "  scheduler %s, algorithm %s, memory model %s (%s), device %s\n",
           job->middle.info.scheduler, job->remat.algorithm, job->remat.memory_model,
-          limit_counts_word(job->remat.limit_counts), rh_profile_name(job->profile));
+          limit_counts_words[job->remat.limit_counts], rh_profile_name(job->profile));
 }
 
 static void print_table(const RematJob *job, FILE *out) {
