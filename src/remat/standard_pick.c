@@ -1,7 +1,7 @@
 /* What XLA's pass takes next: of all instructions placed so far, or blocks of consecutive ones,
  * that whose limit / bytes freed is smallest, in integers, the first of equals, compressing before
- * offloading before recomputing. Compute time is not looked at. O(instructions * block size *
- * uses). */
+ * offloading before recomputing, and that before narrowing. Compute time is not looked at.
+ * O(instructions * block size * uses). */
 #include "remat/standard_pass.h"
 
 /* Whether an item can be part of a block: placed, and not the one in progress. */
@@ -60,13 +60,22 @@ static bool may_take_all(Pass *pass, const InstId *block, uint32_t len) {
 typedef struct Choice {
   Block block;
   int64_t cost;
+  bool may_narrow;
 } Choice;
+
+/* Narrowing, which XLA does not do, gives way where it costs as much: to a limit of nearly nothing
+ * all costs are 0, and what comes first frees the least. */
+static bool is_better(const Choice *choice, int64_t cost, Strategy strategy) {
+  if (cost != choice->cost) return cost < choice->cost;
+  return choice->may_narrow && strategy == STRATEGY_RECOMPUTE &&
+         choice->block.strategy == STRATEGY_COMPRESS;
+}
 
 /* -1 is no cost. */
 static void consider(Choice *choice, int64_t cost, Strategy strategy, const InstId *block,
                      uint32_t len) {
   choice->block.effort++;
-  if (cost < 0 || cost >= choice->cost) return;
+  if (cost < 0 || !is_better(choice, cost, strategy)) return;
   choice->cost = cost;
   choice->block.strategy = strategy;
   choice->block.len = len;
@@ -78,10 +87,11 @@ static int64_t cost_of_bytes(const Pass *pass, int64_t reduced) {
 }
 
 Block standard_pick(Pass *pass, uint32_t min_size, uint32_t max_size, Arena *out) {
-  Choice choice = {.block = {.items = arena_array(out, InstId, (size_t)max_size + 1)},
-                   .cost = INT64_MAX};
-  InstId *block = arena_array(out, InstId, (size_t)max_size + 1);
   unsigned modes = pass->standard->job->options->modes;
+  Choice choice = {.block = {.items = arena_array(out, InstId, (size_t)max_size + 1)},
+                   .cost = INT64_MAX,
+                   .may_narrow = modes & RH_REMAT_NARROW};
+  InstId *block = arena_array(out, InstId, (size_t)max_size + 1);
   for (InstId start = pass->list.first_express; start != NO_ID;
        start = item_get(&pass->list, start)->next_express) {
     if (inst_is_unread(pass->tracker.module, start)) continue;
