@@ -15,9 +15,10 @@ rh_protect protect_resolve(rh_protect how, rh_emit emit);
  *     schedulers obey that, and its common subexpression elimination leaves instructions with
  *     control dependencies alone.
  *   opt-barrier: what a group of clones in a row reads, and an array made just before it, go
- * through one opt-barrier, as in jax.checkpoint; XLA merges nothing across it, and takes it away
- * once the order is fixed. conditional: such a group is the taken branch of a conditional (JAX's
- * pull request 2391). Groups that a form cannot take get control dependencies.
+ *     through one opt-barrier, as in jax.checkpoint; XLA merges nothing across it, and takes it
+ *     away once the order is fixed.
+ *   conditional: such a group is the taken branch of a conditional (JAX's pull request 2391).
+ * Groups that a form cannot take get control dependencies.
  *
  * updates: module and schedule, together. cost: O(instructions + edges). */
 void protect_clones(Rewrite *rewrite, Schedule *schedule, rh_protect how, Arena *out,

@@ -9,15 +9,22 @@ static bool reads_constants(const Module *module, InstId id) {
   return true;
 }
 
-/* Whether an operand of a member goes through the barrier. Constants fold and fuse only where they
- * can be seen: they do so for those who read nothing else. */
-static bool is_guarded(const ProtectJob *job, InstId member, InstId operand) {
+/* A member, as far as that decides which of its operands go through the barrier. */
+typedef struct Member {
+  bool is_cheap, reads_constants;
+} Member;
+
+static Member member_of(const ProtectJob *job, InstId id) {
+  return (Member){clone_group_is_cheap(job->groups, id), reads_constants(job->rewrite->module, id)};
+}
+
+/* Constants fold and fuse only where they can be seen: they do so for those who read nothing else.
+ */
+static bool is_guarded(const ProtectJob *job, Member member, InstId operand) {
   const Module *module = job->rewrite->module;
-  if (clone_group_has(job->groups, operand) || !shape_is_array(inst_shape(module, operand)))
-    return false;
-  if (clone_group_is_cheap(job->groups, member)) return false;
   bool is_constant = inst_get(module, operand)->opcode == OPCODE_CONSTANT;
-  return !is_constant || reads_constants(module, member);
+  return !member.is_cheap && !clone_group_has(job->groups, operand) &&
+         shape_is_array(inst_shape(module, operand)) && (!is_constant || member.reads_constants);
 }
 
 /* What goes through the barrier, each once; `images` has NO_ID for other operands of the group. */
@@ -29,9 +36,10 @@ static IdVec list_guarded(const ProtectJob *job, InstId *images) {
     images[group->operands.data[i]] = NO_ID;
   for (uint32_t i = 0; i < group->members.len; i++) {
     InstId id = group->members.data[i];
+    Member member = member_of(job, id);
     for (uint32_t k = 0; k < inst_get(module, id)->num_operands; k++) {
       InstId operand = inst_operand(module, id, k);
-      if (!is_guarded(job, id, operand) || images[operand] != NO_ID) continue;
+      if (!is_guarded(job, member, operand) || images[operand] != NO_ID) continue;
       images[operand] = operand;
       *vec_push(job->scratch, &guarded) = operand;
     }
@@ -45,13 +53,10 @@ static void put_behind(ProtectJob *job, const InstId *images) {
   const Module *module = rewrite->module;
   for (uint32_t i = 0; i < job->group->members.len; i++) {
     InstId id = job->group->members.data[i];
-    bool is_constant = reads_constants(module, id);
+    Member member = member_of(job, id);
     for (uint32_t k = 0; k < inst_get(module, id)->num_operands; k++) {
       InstId operand = inst_operand(module, id, k);
-      bool stays = clone_group_has(job->groups, operand) || images[operand] == NO_ID;
-      bool is_seen = inst_get(module, operand)->opcode == OPCODE_CONSTANT && !is_constant;
-      if (!stays && !is_seen && !clone_group_is_cheap(job->groups, id))
-        rewrite_set_operand(rewrite, id, k, images[operand]);
+      if (is_guarded(job, member, operand)) rewrite_set_operand(rewrite, id, k, images[operand]);
     }
     protect_push(job, id);
   }
