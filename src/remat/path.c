@@ -94,41 +94,29 @@ static SchedPos last_use(const Site *site, TrackedId id) {
   return last;
 }
 
-/* Visits the direct users of an instruction and of the bitcasts and get-tuple-elements of it that
- * stand before the peak. */
-typedef bool (*UserVisitor)(Site *site, InstId operand, InstId user);
-
-static bool visit_users(Site *site, InstId id, UserVisitor visit) {
+/* Whether nobody before the peak hands a value on to later readers, other than bitcasts and
+ * get-tuple-elements that these can be led past. */
+static bool is_redirectable(const Site *site, InstId id) {
   const Module *module = site->module;
   ArenaMark mark = arena_mark(site->path->scratch);
   IdVec work = {0};
-  bool ok = true;
+  bool is_bound = false;
   *vec_push(site->path->scratch, &work) = id;
-  while (ok && work.len) {
+  while (!is_bound && work.len) {
     InstId operand = work.data[--work.len];
-    uint32_t num_users = inst_get(module, operand)->users.len;
-    InstId *users = arena_array(site->path->scratch, InstId, num_users);
-    if (num_users) memcpy(users, inst_users(module, operand), num_users * sizeof *users);
-    for (uint32_t i = 0; ok && i < num_users; i++) {
-      if (users[i] >= site->clones.first_new) continue;
-      bool is_early = site->clones.positions[users[i]] <= site->peak;
-      if (is_early && inst_is_pass_through(module, users[i])) {
-        *vec_push(site->path->scratch, &work) = users[i];
+    for (uint32_t i = 0; i < inst_get(module, operand)->users.len; i++) {
+      InstId user = inst_users(module, operand)[i];
+      if (site->clones.positions[user] > site->peak) continue;
+      if (inst_is_pass_through(module, user)) {
+        *vec_push(site->path->scratch, &work) = user;
       } else {
-        ok = visit(site, operand, users[i]);
+        is_bound |= hands_on_memory(module, user) ||
+                    opcode_has((Opcode)inst_get(module, user)->opcode, OPF_PASS_THROUGH);
       }
     }
   }
   arena_reset(site->path->scratch, mark);
-  return ok;
-}
-
-/* Whoever reads the value later must read it from something that can be redirected. */
-static bool is_redirectable_user(Site *site, InstId operand, InstId user) {
-  (void)operand;
-  if (site->clones.positions[user] > site->peak) return true;
-  return !hands_on_memory(site->module, user) &&
-         !opcode_has((Opcode)inst_get(site->module, user)->opcode, OPF_PASS_THROUGH);
+  return !is_bound;
 }
 
 /* Bytes that the instruction at `pos` holds across the peak and that could go; 0 when none can. */
@@ -152,7 +140,7 @@ static int64_t bytes_across_peak(Site *site, SchedPos pos) {
   if (bytes == 0 || site->clones.fates[pos].first_use == NO_ID ||
       !late_clone_is_possible(site->path->job, id))
     return 0;
-  return !is_indirect || visit_users(site, id, is_redirectable_user) ? bytes : 0;
+  return !is_indirect || is_redirectable(site, id) ? bytes : 0;
 }
 
 typedef struct Candidates {
