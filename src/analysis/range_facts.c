@@ -115,8 +115,12 @@ static RangeFact fact_of_reduction(RangeFacts *facts, InstId id, const RangeFact
   const Module *module = facts->module;
   uint32_t count = inst_get(module, id)->num_operands / 2;
   if (count == 0 || inst_get(module, id)->num_callees == 0) return nothing_of(facts, id);
-  bool is_tuple = shape_is_tuple(inst_shape(module, id));
-  if (!is_tuple && count != 1) return nothing_of(facts, id);
+  const Shape *shape = inst_shape(module, id);
+  const Shape *root = inst_shape(module, comp_get(module, inst_callees(module, id)[0])->root);
+  bool is_tuple = shape_is_tuple(shape);
+  bool fits = is_tuple ? shape_is_tuple(root) && shape->rank == count && root->rank == count
+                       : count == 1; /* shapes may be wrong */
+  if (!fits) return nothing_of(facts, id);
   ValueRange *ranges = arena_array(out, ValueRange, count);
   ArenaMark mark = arena_mark(facts->scratch);
   RangeFact *params = arena_zarray(facts->scratch, RangeFact, 2 * (size_t)count);
@@ -137,8 +141,10 @@ static RangeFact fact_of_reduction(RangeFacts *facts, InstId id, const RangeFact
 
 /* ---- one instruction ---- */
 
-/* Of a tuple whose elements are these. */
-static RangeFact fact_of_elements(const RangeFact *operands, uint32_t count, Arena *out) {
+/* Of a tuple whose elements these are, unless its shape, which may be wrong, says otherwise. */
+static RangeFact fact_of_elements(const Module *module, InstId id, const RangeFact *operands,
+                                  uint32_t count, Arena *out) {
+  if (inst_shape(module, id)->rank != count) return (RangeFact){.range = UNKNOWN_RANGE};
   ValueRange *elements = arena_array(out, ValueRange, count);
   for (uint32_t i = 0; i < count; i++)
     elements[i] = operands[i].range;
@@ -152,8 +158,7 @@ static RangeFact fact_of_topk(const Module *module, InstId id, const RangeFact *
   int64_t size = of->rank ? of->dims[of->rank - 1] : 0;
   RangeFact parts[2] = {operands[0], {.range = UNKNOWN_RANGE}};
   if (size > 0) parts[1].range = (ValueRange){0, size - 1};
-  bool is_pair = inst_shape(module, id)->rank == 2;
-  return is_pair ? fact_of_elements(parts, 2, out) : (RangeFact){.range = UNKNOWN_RANGE};
+  return fact_of_elements(module, id, parts, 2, out);
 }
 
 static RangeFact fact_of_operation(RangeFacts *facts, InstId id, const RangeFact *operands) {
@@ -196,9 +201,9 @@ static RangeFact raw_fact_of(RangeFacts *facts, InstId id, const RangeFact *oper
     case OPCODE_REDUCE:
     case OPCODE_REDUCE_WINDOW: return fact_of_reduction(facts, id, operands, out);
     case OPCODE_TOPK: return fact_of_topk(module, id, operands, out);
-    case OPCODE_TUPLE: return fact_of_elements(operands, inst->num_operands, out);
+    case OPCODE_TUPLE: return fact_of_elements(module, id, operands, inst->num_operands, out);
     case OPCODE_SORT:
-      if (is_tuple) return fact_of_elements(operands, inst->num_operands, out);
+      if (is_tuple) return fact_of_elements(module, id, operands, inst->num_operands, out);
       return fact_of_operation(facts, id, operands);
     case OPCODE_OPT_BARRIER: return operands[0];
     default: return is_tuple ? nothing_of(facts, id) : fact_of_operation(facts, id, operands);

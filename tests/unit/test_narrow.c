@@ -183,7 +183,21 @@ static const Row rows[] = {
      "t = (f32[8], s32[8]) sort(q, i), dimensions={0}, to_apply=less\n"
      "x = s32[8] get-tuple-element(t), index=1\n",
      "u8"},
+    {"sorted to more than there was",
+     INDEX "t = (s32[8], s32[8]) sort(i), dimensions={0}, to_apply=less\n"
+           "x = s32[8] get-tuple-element(t), index=1\n",
+     "s32"},
     /* reductions */
+    {"reduced to more than there was",
+     BYTES "c = s32[] constant(0)\n"
+           "t = (s32[], s32[]) reduce(s, c), dimensions={0}, to_apply=max\n"
+           "x = s32[] get-tuple-element(t), index=1\n",
+     "s32"},
+    {"by what gives less",
+     BYTES "c = s32[] constant(0)\n"
+           "t = (s32[], s32[]) reduce(s, s, c, c), dimensions={0}, to_apply=first\n"
+           "x = s32[] get-tuple-element(t), index=1\n",
+     "s32"},
     {"the largest",
      BYTES "c = s32[] constant(-1)\n x = s32[] reduce(s, c), dimensions={0}, "
            "to_apply=max\n",
@@ -253,6 +267,8 @@ static const Row rows[] = {
   "k = s32[] parameter(3)\n g = pred[] compare(a, b), direction=GT\n"                            \
   "m = f32[] select(g, a, b)\n n = s32[] select(g, i, k)\n ROOT t = (f32[], s32[]) tuple(m, n) " \
   "}\n"                                                                                          \
+  "first { a = s32[] parameter(0)\n b = s32[] parameter(1)\n c = s32[] parameter(2)\n"           \
+  "d = s32[] parameter(3)\n ROOT t = (s32[]) tuple(a) }\n"                                       \
   "fused { q = pred[8] parameter(0)\n ROOT r = s32[8] convert(q) }\n"                            \
   "same { q = s32[8] parameter(0)\n ROOT r = s32[8] copy(q) }\n"                                 \
   "both { q = pred[8] parameter(0)\n r = s32[8] convert(q)\n"                                    \
