@@ -3,8 +3,9 @@
 #include "remat/dce.h"
 #include "remat/state.h"
 
-/* Callees of callees of … can be cloned an exponential number of times. */
-enum { MAX_CLONES = 1000, MAX_GROWTH = 4 };
+/* Callees of callees of … can be cloned an exponential number of times, and callers are many:
+ * MAX_GROWTH ends the first, MAX_INSTS what clones for the callers of one computation come to. */
+enum { MAX_CLONES = 1000, MAX_GROWTH = 4, MAX_INSTS = 1 << 18 };
 
 typedef struct Cloner {
   RematJob *job;
@@ -100,15 +101,21 @@ typedef struct Room {
   uint32_t clone; /* in the list; NO_ID = the computation itself */
 } Room;
 
+static bool may_clone(const Cloner *cloner, uint32_t max_insts) {
+  return cloner->clones.list.len < MAX_CLONES && cloner->module->insts.len < max_insts;
+}
+
 static uint32_t room_for(Cloner *cloner, CompId comp, bool is_first) {
-  if (is_first) return NO_ID;
+  uint32_t max_insts = cloner->max_insts > MAX_INSTS ? cloner->max_insts : MAX_INSTS;
+  if (is_first || !may_clone(cloner, max_insts)) return NO_ID;
   callee_clone_add(&cloner->clones, cloner->job, comp, cloner->out, cloner->scratch);
   return cloner->clones.list.len - 1;
 }
 
-/* A clone for each room but the first. */
+/* A clone for each room but the first, as long as there may be more. */
 static bool split(Cloner *cloner, CompId comp) {
   const CallGraph *graph = &cloner->graph;
+  uint32_t num_clones = cloner->clones.list.len;
   Arena *arena = arena_new(arena_options(cloner->scratch));
   VEC(Room) rooms = {0};
   for (uint32_t k = graph->first_caller[comp]; k < graph->first_caller[comp + 1]; k++) {
@@ -124,9 +131,8 @@ static bool split(Cloner *cloner, CompId comp) {
     CalleeClone *clone = &cloner->clones.list.data[rooms.data[i].clone];
     callee_clone_lead(clone, cloner->job, caller, cloner->out, cloner->scratch);
   }
-  bool has_split = rooms.len > 1;
   arena_free(arena);
-  return has_split;
+  return cloner->clones.list.len > num_clones;
 }
 
 /* The outermost that there is to do: its callees have one caller more then. */
@@ -149,8 +155,7 @@ CalleeClones clone_callees(RematJob *job, Arena *out, Arena *scratch) {
                    .out = out,
                    .scratch = scratch};
   bool has_changed = true;
-  while (has_changed && cloner.clones.list.len < MAX_CLONES &&
-         module->insts.len < cloner.max_insts) {
+  while (has_changed && may_clone(&cloner, cloner.max_insts)) {
     cloner.arena = arena_new(arena_options(scratch));
     cloner.memory = remat_state_memory(job, cloner.arena, scratch);
     cloner.graph = call_graph_build(module, cloner.arena, scratch);

@@ -113,10 +113,33 @@ START_TEST(only_who_has_no_room_pays) {
 }
 END_TEST
 
+/* Every caller holds one array more than the one before. */
+START_TEST(clones_are_bounded) {
+  enum { NUM_CALLERS = 1100, MAX_CLONES = 1000 };
+  Arena *arena = arena_new(NULL);
+  const char *text = "x0 = f32[8] parameter(0)\n";
+  for (int i = 1; i <= NUM_CALLERS; i++)
+    text_add(arena, &text, "x%d = f32[8] call(x%d), to_apply=f\n", i, i - 1);
+  text_add(arena, &text, "y%d = f32[8] sine(x%d)\n", NUM_CALLERS, NUM_CALLERS);
+  for (int i = NUM_CALLERS - 1; i > 0; i--)
+    text_add(arena, &text, "y%d = f32[8] add(y%d, x%d)\n", i, i + 1, i);
+  text_add(arena, &text, "ROOT e = f32[8] sine(y1)\n");
+  Fixture fixture = fixture_parse_body(
+      "f { p = f32[8] parameter(0)\n a = f32[8] sine(p)\n ROOT r = f32[8] sine(a) }\n", text);
+  uint32_t num_comps = fixture.module->comps.len;
+  RematSetup setup = {.algorithm = "none", .limit_bytes = 0, .clones_callees = true};
+  (void)fixture_remat(&fixture, &setup);
+  ck_assert_uint_eq(fixture.module->comps.len - num_comps, MAX_CLONES);
+  fixture_free(&fixture);
+  arena_free(arena);
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("clone_callees");
   TCase *tc = tcase_create("clone_callees");
   tcase_add_loop_test(tc, only_who_has_no_room_pays, 0, sizeof rows / sizeof *rows);
+  tcase_add_test(tc, clones_are_bounded);
   suite_add_tcase(suite, tc);
   return run_suite(suite);
 }
