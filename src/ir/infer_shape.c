@@ -115,6 +115,6 @@ bool infer_shape(Module *module, const InferSpec *spec, ShapeId *shape, const ch
 bool infer_shape_is_valid(Module *module, ShapeId shape, const char **why, Arena *scratch) {
   Inference inf = {.module = module, .shapes = &module->shapes, .scratch = scratch};
   bool is_valid = infer_check_valid(&inf, shape);
-  *why = inf.why;
+  if (why) *why = inf.why;
   return is_valid;
 }

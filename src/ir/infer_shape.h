@@ -21,7 +21,8 @@ bool infer_shape(Module *module, const InferSpec *spec, ShapeId *shape, const ch
                  Arena *scratch);
 
 /* ShapeUtil::ValidateShapeWithOptionalLayout: layouts that fit, sizes that 64 bits can count.
- * `*why` is in `scratch` when not. */
+ * `*why`, if it is asked for, is in `scratch` when not. XLA reads such shapes, but not in tuples.
+ */
 bool infer_shape_is_valid(Module *module, ShapeId shape, const char **why, Arena *scratch);
 
 /* A shape as messages show it, without layout; long ones are told of in a few words. */

@@ -10,6 +10,7 @@
  *
  * Difference: a result that is only read further through what hands it on is kept; XLA gives up. */
 #include "analysis/call_graph.h"
+#include "ir/infer_shape.h"
 #include "remat/standard_pass.h"
 
 /* ---- time ---- */
@@ -105,8 +106,11 @@ static double seconds_between(const Pass *pass, InstId id) {
 
 int64_t offload_bytes_reduced(Pass *pass, InstId id) {
   const DeviceProfile *profile = pass->standard->job->options->profile;
+  Module *module = pass->standard->module;
   int64_t bytes = tracker_bytes_offloaded(&pass->tracker, id);
   if (bytes == 0) return 0;
+  ShapeId shape = inst_get(module, id)->shape; /* a copy-start has it in a tuple */
+  if (!infer_shape_is_valid(module, shape, NULL, pass->standard->scratch)) return 0;
   double between = seconds_between(pass, id);
   double copying =
       (double)bytes / profile->device_to_host + (double)bytes / profile->host_to_device;

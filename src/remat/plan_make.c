@@ -1,6 +1,7 @@
 #include <stdlib.h>
 
 #include "analysis/narrow.h"
+#include "ir/infer_shape.h"
 #include "remat/plan_apply.h"
 
 /* Whether a step has made its instruction. */
@@ -116,7 +117,8 @@ static rh_status make_half_copy(Apply *apply, const PlanStep *step, InstId origi
                                 InstId *made) {
   Module *module = apply->module;
   ShapeId here = inst_get(module, original)->shape, is = inst_get(module, operand)->shape;
-  bool is_array = shape_is_array(inst_shape(module, original));
+  bool is_array = shape_is_array(inst_shape(module, original)) &&
+                  infer_shape_is_valid(module, here, NULL, apply->scratch);
   ShapeId there = is_array ? shape_in_memory_space(&module->shapes, here, HOST_MEMORY_SPACE) : here;
   bool is_start = step->action == PLAN_LEAVE || step->action == PLAN_ENTER;
   ShapeId from = step->action == PLAN_LEAVE ? here : there;

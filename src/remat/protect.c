@@ -1,5 +1,6 @@
 #include "remat/protect.h"
 
+#include "ir/infer_shape.h"
 #include "remat/protect_internal.h"
 
 rh_protect protect_resolve(rh_protect how, rh_emit emit) {
@@ -81,6 +82,23 @@ static void keep_waiting(Protector *protector, InstId id) {
   module_add_control(rewrite->module, protector->before, id);
 }
 
+static bool are_valid(const ProtectJob *job, const InstId *ids, uint32_t len) {
+  Module *module = job->rewrite->module;
+  for (uint32_t i = 0; i < len; i++) {
+    ShapeId shape = inst_get(module, ids[i])->shape;
+    if (!infer_shape_is_valid(module, shape, NULL, job->scratch)) return false;
+  }
+  return true;
+}
+
+/* Operands, results and the tie go into tuples. */
+static bool is_fit_for_tuples(const ProtectJob *job) {
+  const CloneGroup *group = job->group;
+  return are_valid(job, group->operands.data, group->operands.len) &&
+         are_valid(job, group->members.data, group->members.len) &&
+         (job->tie == NO_ID || are_valid(job, &job->tie, 1));
+}
+
 static SchedPos protect_group(Protector *protector, const CloneGroup *group) {
   ProtectJob job = {.rewrite = protector->rewrite,
                     .groups = protector->groups,
@@ -91,7 +109,7 @@ static SchedPos protect_group(Protector *protector, const CloneGroup *group) {
                     .scratch = protector->scratch};
   for (uint32_t i = 0; i < group->before.len; i++)
     protect_push(&job, group->before.data[i]);
-  if (!protector->protect(&job)) {
+  if (!is_fit_for_tuples(&job) || !protector->protect(&job)) {
     for (uint32_t i = 0; i < group->members.len; i++)
       keep_waiting(protector, group->members.data[i]);
   }
