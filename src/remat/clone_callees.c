@@ -50,12 +50,10 @@ CompId callee_original(const CalleeClones *clones, CompId comp) {
 
 /* Instructions of the clone are those of the callee to whoever keeps some. */
 static void note_twins(Rewrite *rewrite, CompId comp) {
-  Module *module = rewrite->module;
+  const Module *module = rewrite->module;
   for (uint32_t i = 0; i < comp_num_insts(module, comp); i++) {
-    InstId id = comp_inst(module, comp, i), copy = rewrite->image.data[id];
-    while (rewrite->twin_of.len <= copy)
-      *vec_push(module->arena, &rewrite->twin_of) = NO_ID;
-    rewrite->twin_of.data[copy] = rewrite_twin(rewrite, id);
+    InstId id = comp_inst(module, comp, i);
+    rewrite_set_twin(rewrite, rewrite->image.data[id], id);
   }
 }
 

@@ -271,18 +271,14 @@ CompId rewrite_clone_computation(Rewrite *rewrite, CompId original, const Schedu
   return copy;
 }
 
-static void set_cloned_from(Rewrite *rewrite, InstId clone, InstId original) {
-  while (rewrite->cloned_from.len <= clone) {
-    *vec_push(rewrite->module->arena, &rewrite->cloned_from) = NO_ID;
-  }
-  rewrite->cloned_from.data[clone] = original;
+static void map_inst(Rewrite *rewrite, InstMap *map, InstId from, InstId to) {
+  while (map->len <= from)
+    *vec_push(rewrite->module->arena, map) = NO_ID;
+  map->data[from] = to;
 }
 
-static void set_copied_from(Rewrite *rewrite, InstId copy, InstId original) {
-  while (rewrite->copied_from.len <= copy) {
-    *vec_push(rewrite->module->arena, &rewrite->copied_from) = NO_ID;
-  }
-  rewrite->copied_from.data[copy] = original;
+void rewrite_set_twin(Rewrite *rewrite, InstId id, InstId of_callee) {
+  map_inst(rewrite, &rewrite->twin_of, id, rewrite_twin(rewrite, of_callee));
 }
 
 InstId rewrite_clone(Rewrite *rewrite, InstId original, Arena *scratch) {
@@ -299,7 +295,7 @@ InstId rewrite_clone(Rewrite *rewrite, InstId original, Arena *scratch) {
     clone = module_clone_inst(module, original, name, inst_get(module, original)->parent, NULL);
   }
   inst_get(module, clone)->flags |= INST_REMAT;
-  set_cloned_from(rewrite, clone, original);
+  map_inst(rewrite, &rewrite->cloned_from, clone, original);
   if (inst_get(module, clone)->flags & INST_HAS_CHANNEL) {
     inst_get(module, clone)->index = rewrite->next_channel_id++;
   }
@@ -313,9 +309,9 @@ InstId rewrite_move(Rewrite *rewrite, InstId id, CompId comp, const InstId *oper
   Str name = inst_name(rewrite->module, id);
   InstId moved = module_clone_inst(rewrite->module, id, name, comp, operands);
   bool is_clone = rewrite_original(rewrite, id) != NO_ID;
-  if (is_clone) set_cloned_from(rewrite, moved, rewrite_original(rewrite, id));
+  if (is_clone) map_inst(rewrite, &rewrite->cloned_from, moved, rewrite_original(rewrite, id));
   bool is_copy = !is_clone && rewrite_stands_for(rewrite, id) != NO_ID;
-  if (is_copy) set_copied_from(rewrite, moved, rewrite_stands_for(rewrite, id));
+  if (is_copy) map_inst(rewrite, &rewrite->copied_from, moved, rewrite_stands_for(rewrite, id));
   return moved;
 }
 
@@ -445,7 +441,7 @@ InstId rewrite_add_bitcast(Rewrite *rewrite, InstId operand, ShapeId shape) {
 static InstId add_copying(Rewrite *rewrite, const InstSpec *spec, InstId original) {
   Module *module = rewrite->module;
   InstId copy = module_add_inst(module, inst_get(module, original)->parent, spec);
-  set_copied_from(rewrite, copy, original);
+  map_inst(rewrite, &rewrite->copied_from, copy, original);
   return copy;
 }
 

@@ -6,18 +6,19 @@
 #include "ir/names.h"
 #include "ir/schedule.h"
 
+typedef VEC(InstId) InstMap; /* by InstId; behind its end all is NO_ID */
+
 typedef struct Rewrite {
   Module *module;
   NameSet inst_names;
   NameSet comp_names;
   int64_t next_channel_id; /* hlo_query::NextChannelId */
-  VEC(InstId) cloned_from; /* by InstId: what a clone computes again, NO_ID for anything else */
-  VEC(InstId) copied_from; /* by InstId: what a new copy stands for, likewise */
-  VEC(InstId)
-  twin_of;              /* by InstId: for an instruction of a callee's clone that of the callee,
-                           likewise (remat/clone_callees.h) */
-  VEC(InstId) image;    /* by InstId, for the computation that is being copied: its copies */
-  VEC(uint8_t) visited; /* by InstId, for the computation that is being walked */
+  InstMap cloned_from;     /* what a clone computes again, NO_ID for anything else */
+  InstMap copied_from;     /* what a new copy stands for, likewise */
+  InstMap twin_of;         /* for an instruction of a callee's clone that of the callee, likewise
+                              (remat/clone_callees.h) */
+  VEC(InstId) image;       /* by InstId, for the computation that is being copied: its copies */
+  VEC(uint8_t) visited;    /* by InstId, for the computation that is being walked */
 } Rewrite;
 
 /* The names live in the module's arena. */
@@ -39,6 +40,9 @@ static inline InstId rewrite_stands_for(const Rewrite *rewrite, InstId id) {
   if (original != NO_ID || id >= rewrite->copied_from.len) return original;
   return rewrite->copied_from.data[id];
 }
+
+/* Makes an instruction of a callee's clone the twin of the callee's. */
+void rewrite_set_twin(Rewrite *rewrite, InstId id, InstId of_callee);
 
 /* The instruction of the module as it was given that this one is, of a callee's clone. */
 static inline InstId rewrite_twin(const Rewrite *rewrite, InstId id) {
