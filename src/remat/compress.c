@@ -25,11 +25,8 @@ static ShapeId compact_layout(Standard *standard, ShapeId shape) {
 /* A clone has the numbers of what it was cloned from; of a fusion that has lost its tuple since
  * nothing is known. */
 static ShapeId narrow_shape_of(const Standard *standard, InstId id) {
-  const Rewrite *rewrite = standard->job->rewrite;
   ShapeId shape = inst_get(standard->module, id)->shape;
-  InstId original = id;
-  while (rewrite_original(rewrite, original) != NO_ID)
-    original = rewrite_original(rewrite, original);
+  InstId original = rewrite_first_original(standard->job->rewrite, id);
   if (original >= standard->num_narrow) return shape;
   ShapeId narrow = standard->narrow[original];
   return shape_is_array(shape_get(&standard->module->shapes, narrow)) ? narrow : shape;

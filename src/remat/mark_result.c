@@ -1,20 +1,11 @@
 #include "remat/mark_result.h"
 
-/* The instruction that the first clone of a row of clones was made from. */
-static InstId first_original(const Rewrite *rewrite, InstId clone) {
-  InstId original = clone;
-  while (rewrite_original(rewrite, original) != NO_ID) {
-    original = rewrite_original(rewrite, original);
-  }
-  return original;
-}
-
 /* A new instruction of the rewritten module. The first clone of something that is gone is what
  * moved, the others compute it again. */
 static RematMark mark_of(const Rewrite *rewrite, InstId id, bool *is_replaced) {
   const Module *module = rewrite->module;
   if (!(inst_get(module, id)->flags & INST_REMAT)) return (RematMark){.kind = REMAT_KIND_NONE};
-  InstId original = first_original(rewrite, id);
+  InstId original = rewrite_first_original(rewrite, id);
   if (original == id) return (RematMark){.kind = REMAT_KIND_HELPER};
   Str name = inst_name(module, original);
   if (inst_get(module, original)->flags & INST_DEAD && !is_replaced[original]) {

@@ -34,6 +34,14 @@ static inline InstId rewrite_original(const Rewrite *rewrite, InstId clone) {
   return clone < rewrite->cloned_from.len ? rewrite->cloned_from.data[clone] : NO_ID;
 }
 
+/* The instruction that the first clone of a row of clones was made from, `id` for what is no clone.
+ */
+static inline InstId rewrite_first_original(const Rewrite *rewrite, InstId id) {
+  while (rewrite_original(rewrite, id) != NO_ID)
+    id = rewrite_original(rewrite, id);
+  return id;
+}
+
 /* The instruction that a clone or a new copy stands for, NO_ID for anything else. */
 static inline InstId rewrite_stands_for(const Rewrite *rewrite, InstId id) {
   InstId original = rewrite_original(rewrite, id);
