@@ -645,10 +645,12 @@ typedef struct rh_live_range {
 } rh_live_range;
 
 typedef struct rh_pack_options {
-  const char *packing;    /* a name of RH_PACKINGS */
-  int64_t capacity_bytes; /* a height that is good enough; -1 = as low as it gets */
-  uint64_t max_steps;     /* looks at a buffer at one time, some nanoseconds each */
-  double max_seconds;     /* 0 = no limit; with one, the result depends on the machine */
+  const char *packing;      /* a name of RH_PACKINGS */
+  int64_t capacity_bytes;   /* a height that is good enough; -1 = as low as it gets */
+  int64_t heap_limit_bytes; /* of one piece of memory, a heap: there are as many as it takes, one of
+                               its own for whatever is larger; -1 = one heap without a limit */
+  uint64_t max_steps;       /* looks at a buffer at one time, some nanoseconds each */
+  double max_seconds;       /* 0 = no limit; with one, the result depends on the machine */
   /* As those of rh_parse_options. */
   size_t max_memory_bytes;
   void (*on_out_of_memory)(void *context, size_t wanted_bytes, size_t limit_bytes);
@@ -656,32 +658,36 @@ typedef struct rh_pack_options {
 } rh_pack_options;
 
 #define RH_PACK_OPTIONS_INIT \
-  { "best", -1, UINT64_C(500000000), 0, 0, NULL, NULL }
+  { "best", -1, -1, UINT64_C(500000000), 0, 0, NULL, NULL }
 
 typedef struct rh_pack_result {
-  int64_t height_bytes;      /* the highest end of a buffer: what the memory must have */
+  int64_t height_bytes;      /* the highest end of a buffer: what the memory must have; with a limit
+                                the sum over the heaps */
   int64_t lower_bound_bytes; /* no packing is lower: what lives at one time at most, with padding to
-                                what all alignments have in common */
+                                what all alignments have in common if there is one heap */
   bool is_optimal;           /* proven: no packing is lower than this one */
+  uint32_t num_heaps;        /* at least 1 */
   uint64_t num_steps;
   double seconds;
 } rh_pack_result;
 
 /* Finds offsets for buffers that share one memory: two that live at the same time do not overlap.
- * `offsets` has room for `count`. RH_NO when the height is above the capacity; the offsets are then
+ * `offsets` has room for `count`, and so has `heaps`, which gets the heap that each offset is in,
+ * from 0 on; it may be NULL. RH_NO when the height is above the capacity; the offsets are then
  * the best that were found. RH_ERR_INPUT when a range is not valid, or all sizes together are more
  * than INT64_MAX / 4. `options` and `result` may be NULL. The same result on every machine, unless
  * `max_seconds` is set. */
 RH_API rh_status rh_pack(const rh_live_range *ranges, size_t count, const rh_pack_options *options,
-                         int64_t *offsets, rh_pack_result *result, rh_diags *diags);
+                         int64_t *offsets, uint32_t *heaps, rh_pack_result *result,
+                         rh_diags *diags);
 
 /* A table of live ranges as a text. */
 typedef struct rh_live_ranges rh_live_ranges;
 
 /* Reads live ranges as minimalloc writes them: CSV whose first line names the columns, in any
  * order: `id` (or `buffer`, `buffer_id`), `lower` (or `begin`, `start`), `upper`, or `end`, the
- * last tick that is still included, `size`, and, if there are any, `alignment`, `offset` and
- * `hint`, which are not read, and `gaps`, which must be empty. The text must stay as long as
+ * last tick that is still included, `size`, and, if there are any, `alignment`, `offset`, `heap`
+ * and `hint`, which are not read, and `gaps`, which must be empty. The text must stay as long as
  * `*ranges`, which the caller frees. `options` may be NULL. RH_ERR_INPUT: the errors are in
  * `diags`. Linear. */
 RH_API rh_status rh_live_ranges_parse(const char *text, size_t length,
@@ -691,10 +697,10 @@ RH_API void rh_live_ranges_free(rh_live_ranges *ranges);
 RH_API size_t rh_live_ranges_len(const rh_live_ranges *ranges);
 RH_API const rh_live_range *rh_live_ranges_data(const rh_live_ranges *ranges);
 
-/* Writes the text again, line by line, with a last column `offset`; one that was there is left out.
- * RH_ERR_SYSTEM when `write` failed. */
+/* Writes the text again, line by line, with a last column `offset`, and one for `heap` behind it
+ * unless `heaps` is NULL; those that were there are left out. RH_ERR_SYSTEM when `write` failed. */
 RH_API rh_status rh_live_ranges_print(const rh_live_ranges *ranges, const int64_t *offsets,
-                                      rh_write_fn write, void *context);
+                                      const uint32_t *heaps, rh_write_fn write, void *context);
 
 /* ---- pictures and logs ---- */
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/pack_best_heaps.h"
 #include "analysis/pack_eject.h"
 #include "analysis/pack_reorder.h"
 #include "analysis/pack_search.h"
@@ -203,6 +204,10 @@ static int64_t improve_parts(BestPacker *packer, int64_t goal) {
 void pack_best(const PackProblem *problem, int64_t capacity_bytes, PackBudget *budget,
                Packing *packing, Arena *scratch) {
   pack_xla(problem, capacity_bytes, budget, packing, scratch);
+  if (packing->heaps) {
+    pack_best_heaps(problem, capacity_bytes, budget, packing, scratch);
+    return;
+  }
   /* What that took is not of the steps for improving upon it. */
   if (budget->max_steps <= UINT64_MAX - budget->steps) budget->max_steps += budget->steps;
   ArenaMark mark = arena_mark(scratch);

@@ -357,3 +357,28 @@ void best_fit(const PackSections *sections, const uint32_t *order, uint32_t len,
   }
   arena_free(arena);
 }
+
+uint32_t best_fit_heap(const PackSections *sections, uint32_t *order, uint32_t len, PackHeap *heap,
+                       Packing *packing, PackBudget *budget, Arena *scratch) {
+  Arena *arena = arena_new(arena_options(scratch));
+  BestFit fit = begin(sections, arena);
+  uint32_t *placed_order = arena_array(arena, uint32_t, len), num_left = 0;
+  fit.order = placed_order;
+  fit.offsets = packing->offsets;
+  for (uint32_t i = 0; i < len; i++) {
+    uint32_t buffer = order[i];
+    const PackBuffer *what = &sections->problem->buffers[buffer];
+    /* What is too large for any offset need not be looked at. */
+    bool is_taken = pack_heap_takes(heap, what->first_bytes);
+    int64_t offset = is_taken ? find_offset(&fit, buffer, budget) : 0;
+    if (!is_taken || !pack_heap_takes(heap, offset + what->first_bytes)) {
+      order[num_left++] = buffer;
+      continue;
+    }
+    pack_heap_put(heap, buffer, offset, what->bytes, packing);
+    place(&fit, buffer);
+    placed_order[fit.num_placed++] = buffer;
+  }
+  arena_free(arena);
+  return num_left;
+}

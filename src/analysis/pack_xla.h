@@ -1,4 +1,4 @@
-/* The two orders of XLA's best fit, each by itself. */
+/* The orders in which XLA places buffers, and best fit in one of them by itself. */
 #ifndef REMAT_HLO_ANALYSIS_PACK_XLA_H
 #define REMAT_HLO_ANALYSIS_PACK_XLA_H
 
@@ -8,9 +8,14 @@ typedef enum PackOrder {
   PACK_SPATIAL,  /* by first_bytes, then by how long the value that is allocated lives */
   PACK_TEMPORAL, /* by the time from the first tick of what is colocated to the last, then by
                     first_bytes */
+  PACK_BY_START, /* by the first tick of what is colocated, that least first; then by first_bytes */
 } PackOrder;
 
-/* Sets the offsets; largest first, of equal ones the first. Returns the height. */
+/* Sorts buffers, the largest first, of equal ones the first. */
+void pack_xla_sort(const PackProblem *problem, PackOrder by, uint32_t *buffers, uint32_t len,
+                   Arena *scratch);
+
+/* Sets the offsets; returns the height. */
 int64_t pack_xla_in_order(const PackSections *sections, PackOrder by, int64_t *offsets,
                           PackBudget *budget, Arena *scratch);
 

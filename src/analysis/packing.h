@@ -2,7 +2,11 @@
  * Two buffers that live at the same time must not overlap; the end of the highest one, the height,
  * is what the memory must have. The problem is NP-hard (dynamic storage allocation).
  *
- * A packing is a row in packings.def and a function pack_NAME(). */
+ * Where no piece of memory, a heap, may be larger than a limit, buffers go into several, and the
+ * sum of their heights counts. The limit is soft: a buffer that is larger has a heap all the same,
+ * and what is colocated with a smaller value may reach above the limit, as XLA has it.
+ *
+ * A packing is a row in packings.def and a function pack_IDENTIFIER(). */
 #ifndef REMAT_HLO_ANALYSIS_PACKING_H
 #define REMAT_HLO_ANALYSIS_PACKING_H
 
@@ -46,14 +50,18 @@ typedef struct PackBudget {
 } PackBudget;
 
 typedef struct Packing {
-  int64_t *offsets;     /* by buffer */
-  int64_t height_bytes; /* the highest end */
-  bool is_optimal;      /* proven: there is none that is lower */
-  bool any_will_do;     /* given: of packings of one height nobody asks which it is */
+  int64_t *offsets;         /* by buffer: in its heap */
+  int64_t height_bytes;     /* the highest end; of several heaps the sum */
+  bool is_optimal;          /* proven: there is none that is lower */
+  bool any_will_do;         /* given: of packings of one height nobody asks which it is */
+  uint32_t *heaps;          /* by buffer; NULL, which is given: one heap without a limit */
+  uint32_t num_heaps;       /* with `heaps`: at least 1; each has a buffer, if there are any */
+  int64_t heap_limit_bytes; /* given with `heaps`; at least 0 */
 } Packing;
 
-/* Fills a packing whose `offsets` has room for all buffers. `capacity_bytes` is a height that is
- * good enough, -1 = none is. Deterministic but for a time limit. */
+/* Fills a packing whose `offsets`, and `heaps` if there is a limit, have room for all buffers.
+ * `capacity_bytes` is a height that is good enough, -1 = none is. Deterministic but for a time
+ * limit. */
 typedef void (*PackFn)(const PackProblem *problem, int64_t capacity_bytes, PackBudget *budget,
                        Packing *packing, Arena *scratch);
 
@@ -71,12 +79,19 @@ const Packer *packer_find(const char *name);
 
 bool pack_budget_is_spent(PackBudget *budget);
 
+/* From the first tick of what is colocated to the last. */
+PackRange pack_whole_range(const PackProblem *problem, const PackBuffer *buffer);
+
 /* The end of the highest buffer. */
 int64_t pack_height(const PackProblem *problem, const int64_t *offsets);
 
+/* The heights of a packing's heaps. */
+int64_t *pack_heap_heights(const PackProblem *problem, const Packing *packing, Arena *out);
+
 /* Whether a packing is right, found out by itself: offsets aligned and not negative, no two buffers
- * in the same place at the same time. O(n log n). */
-bool packing_check(const PackProblem *problem, const int64_t *offsets, Arena *scratch);
+ * in the same place of a heap at the same time, heights that add up and keep to the limit.
+ * O(n log n). */
+bool packing_check(const PackProblem *problem, const Packing *packing, Arena *scratch);
 
 static inline int64_t align_up(int64_t bytes, int64_t alignment) {
   int64_t over = alignment > 1 ? bytes % alignment : 0;
@@ -92,9 +107,9 @@ static inline int64_t common_divisor(int64_t a, int64_t b) {
   return a;
 }
 
-#define PACKER(name, summary)                                                              \
-  void pack_##name(const PackProblem *problem, int64_t capacity_bytes, PackBudget *budget, \
-                   Packing *packing, Arena *scratch);
+#define PACKER(id, name, summary)                                                        \
+  void pack_##id(const PackProblem *problem, int64_t capacity_bytes, PackBudget *budget, \
+                 Packing *packing, Arena *scratch);
 #include "analysis/packings.def"
 
 #endif

@@ -11,6 +11,7 @@ typedef struct PackJob {
   Loaded loaded; /* its module is not used */
   rh_live_ranges *ranges;
   int64_t *offsets;
+  uint32_t *heaps; /* NULL = there is no limit */
   rh_pack_result result;
 } PackJob;
 
@@ -29,6 +30,7 @@ static rh_status pack(PackJob *job) {
   rh_pack_options pack = RH_PACK_OPTIONS_INIT;
   if (job->options->packing) pack.packing = job->options->packing;
   pack.capacity_bytes = job->options->capacity_bytes;
+  pack.heap_limit_bytes = job->options->heap_limit_bytes;
   pack.max_steps = (uint64_t)job->options->max_steps;
   pack.max_seconds = job->options->time_limit;
   pack.max_memory_bytes = memory.max_memory_bytes;
@@ -36,9 +38,12 @@ static rh_status pack(PackJob *job) {
   pack.context = memory.context;
   size_t count = rh_live_ranges_len(job->ranges);
   job->offsets = calloc(count + 1, sizeof *job->offsets);
-  if (!job->offsets) return input_out_of_memory(&job->loaded.input);
+  if (pack.heap_limit_bytes >= 0) job->heaps = calloc(count + 1, sizeof *job->heaps);
+  if (!job->offsets || (pack.heap_limit_bytes >= 0 && !job->heaps)) {
+    return input_out_of_memory(&job->loaded.input);
+  }
   rh_status status = rh_pack(rh_live_ranges_data(job->ranges), count, &pack, job->offsets,
-                             &job->result, job->loaded.diags);
+                             job->heaps, &job->result, job->loaded.diags);
   return load_report(&job->loaded, status);
 }
 
@@ -47,8 +52,31 @@ static rh_status write_offsets(PackJob *job) {
   rh_status status =
       output_open(job->options->output ? job->options->output : "-", job->options, &output);
   if (status != RH_OK) return status;
-  rh_status written = rh_live_ranges_print(job->ranges, job->offsets, output_write, &output);
+  rh_status written =
+      rh_live_ranges_print(job->ranges, job->offsets, job->heaps, output_write, &output);
   return output_close(&output, written == RH_OK);
+}
+
+/* The heaps' heights, the last of many left out. */
+static rh_status print_heaps(const PackJob *job) {
+  enum { MAX_SHOWN = 16 };
+  uint32_t num_heaps = job->result.num_heaps;
+  int64_t *heights = calloc(num_heaps, sizeof *heights);
+  if (!heights) return input_out_of_memory(&job->loaded.input);
+  const rh_live_range *ranges = rh_live_ranges_data(job->ranges);
+  for (size_t i = 0; i < rh_live_ranges_len(job->ranges); i++) {
+    int64_t end = job->offsets[i] + ranges[i].bytes;
+    if (end > heights[job->heaps[i]]) heights[job->heaps[i]] = end;
+  }
+  char limit[RH_FORMAT_CHARS], count[RH_FORMAT_CHARS];
+  rh_format_bytes(job->options->heap_limit_bytes, limit);
+  rh_format_count(num_heaps, count);
+  fprintf(stderr, "%s: %s heaps of at most %s, bytes: ", job->loaded.input.path, count, limit);
+  for (uint32_t i = 0; i < num_heaps && i < MAX_SHOWN; i++)
+    fprintf(stderr, "%s%" PRId64, i ? ", " : "", heights[i]);
+  fputs(num_heaps > MAX_SHOWN ? ", ...\n" : "\n", stderr);
+  free(heights);
+  return RH_OK;
 }
 
 static void print_summary(const PackJob *job) {
@@ -78,9 +106,11 @@ rh_status cmd_pack(const Options *options) {
   if (status <= RH_NO) {
     rh_status written = write_offsets(&job);
     if (!options->quiet) print_summary(&job);
+    if (!options->quiet && job.heaps && written == RH_OK) written = print_heaps(&job);
     if (status == RH_NO) say_capacity(&job);
     if (written != RH_OK) status = written;
   }
+  free(job.heaps);
   free(job.offsets);
   rh_live_ranges_free(job.ranges);
   load_free(&job.loaded);

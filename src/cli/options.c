@@ -17,6 +17,7 @@ typedef enum OptionKind {
   KIND_MEBIBYTES,
   KIND_BUDGET,
   KIND_TOLERANCE,
+  KIND_LIMIT,
   KIND_UNFUSE,
   KIND_UNFUSE_ALL, /* a flag */
   KIND_REMAT_MODES,
@@ -69,7 +70,7 @@ static const char *const *words_of(OptionKind kind) {
   }
 }
 
-/* The names of the flags of Microsoft's tensorflow-rematerialization patch. */
+/* The names of the flags of Microsoft's tensorflow-rematerialization patch, and of one of XLA's. */
 static const struct {
   const char *alias;
   const char *name;
@@ -81,6 +82,7 @@ static const struct {
     {"xla-rematerialization-disable-cuda", "disable-cuda"},
     {"xla-rematerialization-dump-dot", "dump-dot"},
     {"xla-rematerialization-dump-memlog", "dump-memlog"},
+    {"xla-multiheap-size-constraint-per-heap", "heap-limit"},
 };
 
 void options_init(Options *options) {
@@ -103,6 +105,7 @@ void options_init(Options *options) {
                        .dot_filter = dot.filter,
                        .dot_hops = dot.num_hops,
                        .capacity_bytes = pack.capacity_bytes,
+                       .heap_limit_bytes = pack.heap_limit_bytes,
                        .max_steps = (int64_t)pack.max_steps,
                        .max_peak_bytes = -1,
                        .tolerance = {BUDGET_PERCENT, 1000000},
@@ -167,6 +170,13 @@ static bool parse_mebibytes(const char *value, int64_t *bytes) {
   size_t len = strlen(text);
   bool is_bare = len && strspn(text, "0123456789.") == len;
   return parse_size(is_bare ? strcat(text, "MiB") : text, bytes);
+}
+
+/* XLA's flags have -1 where there is no limit. */
+static bool parse_limit(const char *value, int64_t *bytes) {
+  if (strcmp(value, "-1") != 0) return parse_size(value, bytes);
+  *bytes = -1;
+  return true;
 }
 
 typedef struct Word {
@@ -240,6 +250,7 @@ static bool set_field(Options *options, const Option *option, const char *value)
     case KIND_MEBIBYTES: return parse_mebibytes(value, field);
     case KIND_BUDGET: return parse_budget(value, field);
     case KIND_TOLERANCE: return parse_tolerance(value, field);
+    case KIND_LIMIT: return parse_limit(value, field);
     case KIND_UNFUSE: return parse_unfuse(value, field);
     case KIND_REMAT_MODES: return parse_remat_modes(value, field);
     case KIND_UNFUSE_ALL: return parse_unfuse_all(value, field);
@@ -260,6 +271,7 @@ static const char *wanted_form(OptionKind kind) {
     case KIND_MEBIBYTES: return "a number of MiB, or a size such as 512KiB";
     case KIND_BUDGET: return "a size such as 12GiB or 800MB, or 80%, r80% or min";
     case KIND_TOLERANCE: return "a share such as 1%, or a size such as 10MiB";
+    case KIND_LIMIT: return "a size such as 4096, 1.5GiB or 800MB, or -1";
     case KIND_UNFUSE: return "loop, input, output (several with commas) or all";
     case KIND_REMAT_MODES: return "recompute, compress, offload or narrow, several with commas";
     default: return NULL;
@@ -424,7 +436,8 @@ rh_status options_parse(Options *options, unsigned command, int argc, char **arg
 
 static bool is_ours(const char *name) {
   return strncmp(name, "xla-rematerialization-", 22) == 0 ||
-         strcmp(name, "xla-use-hlo-rematerialization") == 0;
+         strcmp(name, "xla-use-hlo-rematerialization") == 0 ||
+         strcmp(name, "xla-multiheap-size-constraint-per-heap") == 0;
 }
 
 rh_status options_parse_flags(Options *options, unsigned command, const char *flags,

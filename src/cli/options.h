@@ -70,8 +70,9 @@ typedef struct Options {
   bool no_metadata;
   bool strip_locations;
   bool strict;
-  const char *packing;    /* NULL = what the command takes without */
-  int64_t capacity_bytes; /* -1 = none */
+  const char *packing;      /* NULL = what the command takes without */
+  int64_t capacity_bytes;   /* -1 = none */
+  int64_t heap_limit_bytes; /* -1 = none */
   int64_t max_steps;
   double time_limit;      /* seconds, 0 = none */
   int64_t max_peak_bytes; /* -1 = any */

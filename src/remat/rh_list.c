@@ -25,7 +25,7 @@ static const rh_entry rules_list[] = {
 };
 
 static const rh_entry packings_list[] = {
-#define PACKER(name, summary) {#name, summary, 0},
+#define PACKER(id, name, summary) {name, summary, 0},
 #include "analysis/packings.def"
 };
 

@@ -1,7 +1,8 @@
 /* The public function of analysis/packing.h. */
 #include <inttypes.h>
+#include <string.h>
 
-#include "analysis/pack_sections.h"
+#include "analysis/pack_heaps.h"
 #include "ir/bytes.h"
 #include "ir/clock.h"
 #include "ir/diag.h"
@@ -51,29 +52,29 @@ static PackProblem make_problem(const rh_live_range *ranges, uint32_t count, Are
 }
 
 static rh_status pack(const PackProblem *problem, const Packer *packer,
-                      const rh_pack_options *options, int64_t *offsets, rh_pack_result *result,
+                      const rh_pack_options *options, Packing *packing, rh_pack_result *result,
                       rh_diags *diags, Arena *scratch) {
   double start = seconds_now();
   PackBudget budget = {.max_steps = options->max_steps};
   if (options->max_seconds > 0) budget.end_seconds = start + options->max_seconds;
-  Packing packing = {.offsets = offsets};
-  packer->run(problem, options->capacity_bytes, &budget, &packing, scratch);
+  packer->run(problem, options->capacity_bytes, &budget, packing, scratch);
   PackSections sections = pack_sections_build(problem, scratch, scratch);
-  *result = (rh_pack_result){.height_bytes = packing.height_bytes,
-                             .lower_bound_bytes = pack_lower_bound(&sections),
-                             .is_optimal = packing.is_optimal,
+  *result = (rh_pack_result){.height_bytes = packing->height_bytes,
+                             .lower_bound_bytes = pack_heaps_bound(&sections, packing),
+                             .is_optimal = packing->is_optimal,
+                             .num_heaps = packing->heaps ? packing->num_heaps : 1,
                              .num_steps = budget.steps,
                              .seconds = seconds_now() - start};
-  if (!packing_check(problem, offsets, scratch)) {
+  if (!packing_check(problem, packing, scratch)) {
     return diag_fail(diags, RH_ERR_SYSTEM, DIAG_NOWHERE,
                      "fault of ours: buffers overlap in the packing that was found");
   }
-  bool is_met = options->capacity_bytes < 0 || packing.height_bytes <= options->capacity_bytes;
+  bool is_met = options->capacity_bytes < 0 || packing->height_bytes <= options->capacity_bytes;
   return is_met ? RH_OK : RH_NO;
 }
 
 rh_status rh_pack(const rh_live_range *ranges, size_t count, const rh_pack_options *options,
-                  int64_t *offsets, rh_pack_result *result, rh_diags *diags) {
+                  int64_t *offsets, uint32_t *heaps, rh_pack_result *result, rh_diags *diags) {
   rh_pack_options chosen = RH_PACK_OPTIONS_INIT;
   rh_pack_result ignored;
   if (options) chosen = *options;
@@ -86,7 +87,13 @@ rh_status rh_pack(const rh_live_range *ranges, size_t count, const rh_pack_optio
                          .context = chosen.context};
   Arena *arena = arena_new(&memory), *scratch = arena_new(&memory);
   PackProblem problem = make_problem(ranges, (uint32_t)count, arena);
-  status = pack(&problem, packer, &chosen, offsets, result ? result : &ignored, diags, scratch);
+  Packing packing = {.offsets = offsets, .heap_limit_bytes = chosen.heap_limit_bytes};
+  if (chosen.heap_limit_bytes >= 0) {
+    packing.heaps = heaps ? heaps : arena_array(arena, uint32_t, count);
+  } else if (heaps && count) {
+    memset(heaps, 0, count * sizeof *heaps);
+  }
+  status = pack(&problem, packer, &chosen, &packing, result ? result : &ignored, diags, scratch);
   arena_free(scratch);
   arena_free(arena);
   return status;

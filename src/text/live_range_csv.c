@@ -3,7 +3,6 @@
 #include <inttypes.h>
 
 #include "ir/diag.h"
-#include "ir/ids.h"
 #include "ir/vec.h"
 #include "ir/writer.h"
 
@@ -14,6 +13,7 @@ typedef enum Column {
   COLUMN_SIZE,
   COLUMN_ALIGNMENT,
   COLUMN_OFFSET,
+  COLUMN_HEAP,
   COLUMN_HINT,
   COLUMN_GAPS,
   NUM_COLUMNS,
@@ -28,8 +28,8 @@ static const struct {
     {"begin", COLUMN_LOWER},   {"start", COLUMN_LOWER},
     {"upper", COLUMN_UPPER},   {"end", COLUMN_UPPER},
     {"size", COLUMN_SIZE},     {"alignment", COLUMN_ALIGNMENT},
-    {"offset", COLUMN_OFFSET}, {"hint", COLUMN_HINT},
-    {"gaps", COLUMN_GAPS},
+    {"offset", COLUMN_OFFSET}, {"heap", COLUMN_HEAP},
+    {"hint", COLUMN_HINT},     {"gaps", COLUMN_GAPS},
 };
 
 enum { NUM_NAMES = sizeof column_names / sizeof *column_names };
@@ -37,7 +37,7 @@ enum { NUM_NAMES = sizeof column_names / sizeof *column_names };
 struct rh_live_ranges {
   Arena *arena;
   Str header;
-  uint32_t offset_field; /* number of the column `offset` that the text has; NO_ID = none */
+  uint32_t result_fields; /* bits of columns, `offset` and `heap`, that the text has already */
   VEC(rh_live_range) list;
   VEC(Str) lines; /* by range */
 };
@@ -112,7 +112,9 @@ static rh_status read_column(CsvReader *reader, Str name) {
     return fail_at(reader, name.data, "this column is given twice", name);
   }
   if (str_is(name, "end")) reader->is_end_included = true;
-  if (column == COLUMN_OFFSET) reader->ranges->offset_field = reader->num_fields;
+  if (column == COLUMN_OFFSET || column == COLUMN_HEAP) {
+    reader->ranges->result_fields |= UINT32_C(1) << reader->num_fields;
+  }
   reader->is_given[column] = true;
   reader->columns[reader->num_fields++] = column;
   return RH_OK;
@@ -258,7 +260,6 @@ rh_status rh_live_ranges_parse(const char *text, size_t length, const rh_parse_o
   Arena *arena = arena_new(&memory);
   rh_live_ranges *parsed = arena_zalloc(arena, sizeof *parsed);
   parsed->arena = arena;
-  parsed->offset_field = NO_ID;
   CsvReader reader = {.begin = text,
                       .next = text,
                       .end = text + length,
@@ -287,16 +288,16 @@ const rh_live_range *rh_live_ranges_data(const rh_live_ranges *ranges) {
   return ranges->list.data;
 }
 
-/* The line without its field number `skipped`. */
+/* The line without some of its fields, a bit each. */
 static void write_fields(Writer *writer, Str line, uint32_t skipped) {
-  if (skipped == NO_ID) {
+  if (skipped == 0) {
     write_str(writer, line);
     return;
   }
   Str rest = line, field;
   bool is_first = true;
   for (uint32_t i = 0; next_field(&rest, &field); i++) {
-    if (i == skipped) continue;
+    if (skipped >> i & 1) continue;
     if (!is_first) write_text(writer, ",");
     write_str(writer, field);
     is_first = false;
@@ -304,14 +305,16 @@ static void write_fields(Writer *writer, Str line, uint32_t skipped) {
 }
 
 rh_status rh_live_ranges_print(const rh_live_ranges *ranges, const int64_t *offsets,
-                               rh_write_fn write, void *context) {
+                               const uint32_t *heaps, rh_write_fn write, void *context) {
   Writer writer;
   writer_init(&writer, write, context);
-  write_fields(&writer, ranges->header, ranges->offset_field);
-  write_text(&writer, ",offset\n");
+  write_fields(&writer, ranges->header, ranges->result_fields);
+  write_text(&writer, heaps ? ",offset,heap\n" : ",offset\n");
   for (uint32_t i = 0; i < ranges->list.len; i++) {
-    write_fields(&writer, ranges->lines.data[i], ranges->offset_field);
-    write_format(&writer, ",%" PRId64 "\n", offsets[i]);
+    write_fields(&writer, ranges->lines.data[i], ranges->result_fields);
+    write_format(&writer, ",%" PRId64, offsets[i]);
+    if (heaps) write_format(&writer, ",%" PRIu32, heaps[i]);
+    write_text(&writer, "\n");
   }
   return writer_finish(&writer);
 }

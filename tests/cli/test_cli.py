@@ -118,17 +118,19 @@ class Options(RecomputeTest):
 
     def test_packing(self):
         sample = SAMPLES / "mlp_checkpoint.after_optimizations.hlo"
-        temps, lost = {}, {}
+        temps, lost, peaks = {}, {}, {}
         for packing in self.run_tool("list", "--names=packings").out.split():
             args = ["--memory-model=heap", f"--packing={packing}", "--max-steps=10000000", "--json=-"]
             report = json.loads(self.expect(0, "report", sample, *args).out)
             self.assertEqual(report["packing"], packing)
             temps[packing], lost[packing] = report["temp_bytes"], report["fragmentation_bytes"]
+            peaks[packing] = report["peak_bytes"]
         # What one packing loses the other has less: the search reaches the lower bound.
         self.assertGreater(lost["xla"], 0)
         self.assertEqual(lost["best"], 0)
-        self.assertEqual(temps["xla"] - lost["xla"], temps["best"])
-        bound = f"--max-peak={report['peak_bytes']}"
+        for packing in temps:
+            self.assertEqual(temps[packing] - lost[packing], temps["best"])
+        bound = f"--max-peak={peaks['best']}"
         model = ["--memory-model=heap", "--max-steps=10000000"]
         self.expect(1, "check", sample, *model, bound)
         self.expect(0, "check", sample, *model, bound, "--packing=best")
@@ -1805,6 +1807,55 @@ class Pack(ToolTest):
             "in.csv: error: the height of 9 bytes is above the capacity of 8; "
             "so is what lives at one time\n",
         )
+
+    def heaps(self, *args):
+        """What the rows say: the heights of the heaps, no two buffers in one place of a heap."""
+        result = self.expect(0, "pack", "in.csv", *args)
+        rows = [
+            {key: value if key == "id" else int(value) for key, value in row.items()}
+            for row in csv.DictReader(result.out.splitlines())
+        ]
+        heights = [0] * (max(row["heap"] for row in rows) + 1)
+        for row in rows:
+            heights[row["heap"]] = max(heights[row["heap"]], row["offset"] + row["size"])
+            for other in rows[: rows.index(row)]:
+                if other["heap"] == row["heap"] and other["lower"] < row["upper"]:
+                    self.assertFalse(
+                        row["lower"] < other["upper"]
+                        and row["offset"] < other["offset"] + other["size"]
+                        and other["offset"] < row["offset"] + row["size"],
+                        (row, other),
+                    )
+        self.assertIn(f"in.csv: height {sum(heights)} bytes", result.err)
+        self.assertIn(f"in.csv: {len(heights)} heaps of at most ", result.err)
+        self.assertIn(f", bytes: {', '.join(map(str, heights))}\n", result.err)
+        return heights
+
+    def test_heap_limit(self):
+        for packing in self.run_tool("list", "--names=packings").out.split():
+            for limit in range(12):
+                with self.subTest(packing=packing, limit=limit):
+                    for height in self.heaps("--packing", packing, f"--heap-limit={limit}"):
+                        self.assertLessEqual(height, max(limit, 4))
+        self.assertEqual(self.heaps("--heap-limit=7", "--packing=xla"), [7, 3])
+        self.assertEqual(self.heaps("--heap-limit=9", "--packing=xla"), [7, 3])
+        self.assertEqual(self.heaps("--heap-limit=9"), [self.LOWEST])
+        self.assertEqual(self.heaps("--heap-limit=0"), [4, 3, 3, 3])
+        self.assertEqual(self.heaps("--xla_multiheap_size_constraint_per_heap=7")[0], 7)
+        self.assertEqual(self.height("--heap-limit=-1"), self.LOWEST)
+        self.assertNotIn("heap", self.expect(0, "pack", "in.csv", "--heap-limit=-1").out)
+        result = self.expect(1, "pack", "in.csv", "--heap-limit=4", "--capacity=8")
+        self.assert_message(result, "in.csv: error: the height of 10 bytes is above the capacity of 8")
+        self.assert_message(self.expect(2, "pack", "in.csv", "--heap-limit=-2"), "--heap-limit takes")
+        self.expect(0, "pack", "in.csv", "--heap-limit=7", "-o", "out.csv")
+        again = self.expect(0, "pack", "out.csv", "--heap-limit=7")
+        self.assertEqual(again.out, self.read("out.csv"))
+        self.assertEqual(self.expect(0, "pack", "out.csv").out, self.expect(0, "pack", "in.csv").out)
+        rows = "".join(f"{i},0,1,{i + 1}\n" for i in range(20))
+        self.write("many.csv", "id,lower,upper,size\n" + rows)
+        result = self.expect(0, "pack", "many.csv", "--heap-limit=1", "--packing=xla")
+        self.assertIn("20 heaps of at most 1 B, bytes: 20, 19, 18, ", result.err)
+        self.assertIn(", 5, ...\n", result.err)
 
     def test_output(self):
         for args in (["-o", "out.csv"], ["--output=out.csv"]):

@@ -30,7 +30,7 @@ static int64_t height_by(const rh_live_ranges *ranges, const char *packing, int6
   const rh_live_range *list = rh_live_ranges_data(ranges);
   int64_t *offsets = calloc(count, sizeof *offsets);
   rh_pack_result result;
-  ck_assert_int_eq(rh_pack(list, count, &options, offsets, &result, NULL), wanted);
+  ck_assert_int_eq(rh_pack(list, count, &options, offsets, NULL, &result, NULL), wanted);
   ck_assert_uint_lt(result.num_steps, MANY_STEPS);
   for (size_t i = 0; i < count; i++) {
     ck_assert(offsets[i] >= 0 && offsets[i] + list[i].bytes <= result.height_bytes);

@@ -3,6 +3,7 @@
 #ifndef REMAT_HLO_TESTS_PACK_FIXTURE_H
 #define REMAT_HLO_TESTS_PACK_FIXTURE_H
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "analysis/packing.h"
@@ -43,6 +44,47 @@ static inline void add_colocated(PackFixture *fixture, int64_t bytes, int64_t be
   if (bytes > buffer->bytes) buffer->bytes = bytes;
 }
 
+/* What a heap is asked for, a tick a word, as XLA's HeapSimulator counts: `a10` takes, `-a` gives
+ * back, `c30=a` takes the place of a. Ties are broken by the order in which letters first occur.
+ * Values of one buffer must be added one after the other: first what is asked for is noted. */
+static inline void read_requests(const char *text, int64_t alignment, PackFixture *fixture,
+                                 char first_letters[MAX_BUFFERS]) {
+  struct {
+    int64_t bytes, begin, end;
+    uint32_t buffer;
+  } values[128] = {0};
+  char letters[128] = "";
+  uint32_t num_values = 0, num_buffers = 0, tick = 0;
+  for (const char *word = text; *word; word += strspn(word, " "), tick++) {
+    if (*word == '-') {
+      values[(int)word[1]].end = tick + 1;
+      word += 2;
+      continue;
+    }
+    int letter = *word;
+    char *rest;
+    letters[num_values++] = (char)letter;
+    values[letter].bytes = strtoll(word + 1, &rest, 10);
+    values[letter].begin = tick;
+    bool shares = *rest == '=';
+    values[letter].buffer = shares ? values[(int)rest[1]].buffer : num_buffers;
+    if (!shares) first_letters[num_buffers++] = (char)letter;
+    word = rest + (shares ? 2 : 0);
+  }
+  for (uint32_t buffer = 0; buffer < num_buffers; buffer++) {
+    for (const char *letter = letters; *letter; letter++) {
+      int64_t bytes = values[(int)*letter].bytes, begin = values[(int)*letter].begin,
+              end = values[(int)*letter].end;
+      if (values[(int)*letter].buffer != buffer) continue;
+      if (*letter == first_letters[buffer]) {
+        add_buffer(fixture, bytes, begin, end, alignment);
+      } else {
+        add_colocated(fixture, bytes, begin, end);
+      }
+    }
+  }
+}
+
 static inline bool live_together(const PackProblem *problem, uint32_t a, uint32_t b) {
   const PackBuffer *one = &problem->buffers[a], *other = &problem->buffers[b];
   for (uint32_t i = 0; i < one->num_ranges; i++) {
@@ -55,21 +97,34 @@ static inline bool live_together(const PackProblem *problem, uint32_t a, uint32_
   return false;
 }
 
-/* Fails unless the packing is one, by comparing all pairs; and the height is that of it. */
+/* Fails unless the packing is one, by comparing all pairs; and the height is that of its heaps,
+ * none of which is above the limit but for a buffer that is, or for what is colocated with a
+ * smaller value. */
 static inline void check_packing(const PackProblem *problem, const Packing *packing,
                                  const char *what) {
-  int64_t height = 0;
+  uint32_t none[MAX_BUFFERS] = {0};
+  const uint32_t *heaps = packing->heaps ? packing->heaps : none;
+  int64_t heights[MAX_BUFFERS + 1] = {0}, allowed[MAX_BUFFERS + 1] = {0}, total = 0;
   for (uint32_t i = 0; i < problem->num_buffers; i++) {
-    int64_t offset = packing->offsets[i], end = offset + problem->buffers[i].bytes;
-    ck_assert_msg(offset >= 0 && offset % problem->buffers[i].alignment == 0, "%s: %u", what, i);
-    if (end > height) height = end;
-    for (uint32_t k = 0; k < i && problem->buffers[i].bytes; k++) {
+    const PackBuffer *buffer = &problem->buffers[i];
+    int64_t offset = packing->offsets[i], end = offset + buffer->bytes;
+    ck_assert_msg(offset >= 0 && offset % buffer->alignment == 0, "%s: %u", what, i);
+    if (end > heights[heaps[i]]) heights[heaps[i]] = end;
+    int64_t limit = packing->heap_limit_bytes;
+    if (buffer->num_ranges > 1) limit += buffer->bytes;
+    if (buffer->bytes > limit) limit = buffer->bytes;
+    if (limit > allowed[heaps[i]]) allowed[heaps[i]] = limit;
+    for (uint32_t k = 0; k < i && buffer->bytes; k++) {
       int64_t below = packing->offsets[k], top = below + problem->buffers[k].bytes;
-      if (below == top || !live_together(problem, i, k)) continue;
+      if (below == top || heaps[i] != heaps[k] || !live_together(problem, i, k)) continue;
       ck_assert_msg(end <= below || top <= offset, "%s: %u overlaps %u", what, i, k);
     }
   }
-  ck_assert_msg(height == packing->height_bytes, "%s: height", what);
+  for (uint32_t i = 0; i <= MAX_BUFFERS; i++) {
+    ck_assert_msg(!packing->heaps || heights[i] <= allowed[i], "%s: heap %u", what, i);
+    total += heights[i];
+  }
+  ck_assert_msg(total == packing->height_bytes, "%s: height", what);
 }
 
 static inline Packing run_packer(const PackProblem *problem, const char *name, int64_t capacity,
@@ -78,7 +133,20 @@ static inline Packing run_packer(const PackProblem *problem, const char *name, i
   Packing packing = {.offsets = arena_array(arena, int64_t, problem->num_buffers)};
   packer_find(name)->run(problem, capacity, &budget, &packing, arena);
   check_packing(problem, &packing, name);
-  ck_assert(packing_check(problem, packing.offsets, arena));
+  ck_assert(packing_check(problem, &packing, arena));
+  return packing;
+}
+
+static inline Packing run_packer_into(const PackProblem *problem, const char *name,
+                                      int64_t heap_limit_bytes, int64_t capacity,
+                                      uint64_t max_steps, Arena *arena) {
+  PackBudget budget = {.max_steps = max_steps};
+  Packing packing = {.offsets = arena_array(arena, int64_t, problem->num_buffers),
+                     .heaps = arena_array(arena, uint32_t, problem->num_buffers),
+                     .heap_limit_bytes = heap_limit_bytes};
+  packer_find(name)->run(problem, capacity, &budget, &packing, arena);
+  check_packing(problem, &packing, name);
+  ck_assert(packing_check(problem, &packing, arena));
   return packing;
 }
 

@@ -37,6 +37,8 @@ static const struct {
      "id,lower,upper,size,offset\nx,1,2,7,8\n"},
     {"id,lower,offset,upper,size\nx,1,,2,7\n", 1, 2, 7, 1,
      "id,lower,upper,size,offset\nx,1,2,7,8\n"},
+    {"id,heap,lower,upper,offset,size\nx,3,1,2,64,7\n", 1, 2, 7, 1,
+     "id,lower,upper,size,offset\nx,1,2,7,8\n"},
     {"id,lower,upper,size\nx,-9223372036854775808,-1,9223372036854775807\n", INT64_MIN, -1,
      INT64_MAX, 1, "id,lower,upper,size,offset\nx,-9223372036854775808,-1,9223372036854775807,8\n"},
 };
@@ -53,8 +55,13 @@ START_TEST(ranges_are_read_and_written) {
   ck_assert_int_eq(range.alignment, read_rows[_i].alignment);
   Written written = {.length = 0};
   int64_t offset = 8;
-  ck_assert_int_eq(rh_live_ranges_print(ranges, &offset, append, &written), RH_OK);
+  ck_assert_int_eq(rh_live_ranges_print(ranges, &offset, NULL, append, &written), RH_OK);
   check_text(written.text, read_rows[_i].written, text);
+  uint32_t heap = 2;
+  written.length = 0;
+  ck_assert_int_eq(rh_live_ranges_print(ranges, &offset, &heap, append, &written), RH_OK);
+  const char *header = strstr(written.text, ",offset,heap\n");
+  ck_assert_msg(header && strstr(header, ",8,2\n"), "%s", written.text);
   rh_live_ranges_free(ranges);
 }
 END_TEST
@@ -149,7 +156,7 @@ START_TEST(public_function_checks_what_it_gets) {
   int64_t offsets[2] = {-1, -1};
   rh_pack_result result = {0};
   rh_diags *diags = rh_diags_new();
-  rh_status status = rh_pack(pack_rows[_i].ranges, 2, &options, offsets, &result, diags);
+  rh_status status = rh_pack(pack_rows[_i].ranges, 2, &options, offsets, NULL, &result, diags);
   ck_assert_msg(status == pack_rows[_i].status, "row %d: %d", _i, status);
   if (pack_rows[_i].error) {
     ck_assert_uint_eq(rh_diags_len(diags), 1);
@@ -173,8 +180,45 @@ START_TEST(huge_sizes_do_not_overflow) {
     ranges[i] = (rh_live_range){i, i + 4 + i % 3, bytes, 1 + i % 2 * 3};
   }
   rh_pack_result result;
-  ck_assert_int_eq(rh_pack(ranges, COUNT, NULL, offsets, &result, NULL), RH_OK);
+  ck_assert_int_eq(rh_pack(ranges, COUNT, NULL, offsets, NULL, &result, NULL), RH_OK);
   ck_assert_int_ge(result.height_bytes, result.lower_bound_bytes);
+  rh_pack_options options = RH_PACK_OPTIONS_INIT;
+  options.heap_limit_bytes = INT64_MAX;
+  ck_assert_int_eq(rh_pack(ranges, COUNT, &options, offsets, NULL, &result, NULL), RH_OK);
+  ck_assert_uint_eq(result.num_heaps, 1);
+}
+END_TEST
+
+/* The limit of a heap, the heaps what they are in all, and what lives at one time. */
+static const struct {
+  int64_t limit_bytes;
+  uint32_t heaps[4];
+  uint32_t num_heaps;
+  int64_t height_bytes, bound_bytes;
+} heap_rows[] = {
+    {-1, {0, 0, 0, 0}, 1, 67, 67}, {100, {0, 0, 0, 0}, 1, 67, 7}, {66, {1, 0, 0, 0}, 2, 7, 7},
+    {4, {1, 0, 0, 0}, 2, 7, 7},    {0, {1, 0, 2, 0}, 3, 10, 7},
+};
+
+START_TEST(heaps_have_a_limit) {
+  static const rh_live_range ranges[] = {
+      {0, 9, 3, 64}, {0, 9, 4, 64}, {9, 12, 3, 64}, {0, 9, 0, 64}};
+  rh_pack_options options = RH_PACK_OPTIONS_INIT;
+  options.heap_limit_bytes = heap_rows[_i].limit_bytes;
+  options.packing = "xla";
+  int64_t offsets[4];
+  uint32_t heaps[4] = {9, 9, 9, 9};
+  rh_pack_result result, other;
+  ck_assert_int_eq(rh_pack(ranges, 4, &options, offsets, heaps, &result, NULL), RH_OK);
+  for (int i = 0; i < 4; i++)
+    ck_assert_msg(heaps[i] == heap_rows[_i].heaps[i], "row %d: %d in %u", _i, i, heaps[i]);
+  ck_assert_uint_eq(result.num_heaps, heap_rows[_i].num_heaps);
+  ck_assert_int_eq(result.height_bytes, heap_rows[_i].height_bytes);
+  ck_assert_int_eq(result.lower_bound_bytes, heap_rows[_i].bound_bytes);
+  ck_assert_int_eq(rh_pack(ranges, 4, &options, offsets, NULL, &other, NULL), RH_OK);
+  ck_assert_uint_eq(other.num_heaps, result.num_heaps);
+  options.capacity_bytes = result.height_bytes - 1;
+  ck_assert_int_eq(rh_pack(ranges, 4, &options, offsets, NULL, &other, NULL), RH_NO);
 }
 END_TEST
 
@@ -187,6 +231,7 @@ int main(void) {
   tcase_add_test(cases, errors_end_at_their_maximum);
   tcase_add_loop_test(cases, public_function_checks_what_it_gets, 0,
                       sizeof pack_rows / sizeof *pack_rows);
+  tcase_add_loop_test(cases, heaps_have_a_limit, 0, sizeof heap_rows / sizeof *heap_rows);
   tcase_add_test(cases, huge_sizes_do_not_overflow);
   suite_add_tcase(suite, cases);
   return run_suite(suite);

@@ -5,8 +5,6 @@
 #include "analysis/pack_best_fit.h"
 #include "pack_fixture.h"
 
-/* What a heap is asked for, a tick a word, as XLA's HeapSimulator counts: `a10` takes, `-a` gives
- * back, `c30=a` takes the place of a. Ties are broken by the order in which letters first occur. */
 enum { SPATIAL = PACK_SPATIAL, TEMPORAL = PACK_TEMPORAL, BOTH };
 
 static const struct {
@@ -40,45 +38,6 @@ static const struct {
     {"the lower of two equal gaps", "a12 b11 c10 d9 e8 -b -d f4 -a -c -e -f", SPATIAL, 4, 56,
      "a=0 b=12 c=24 d=36 e=48 f=12"},
 };
-
-/* Values of one buffer must be added one after the other: first what is asked for is noted. */
-static void read_requests(const char *text, int64_t alignment, PackFixture *fixture,
-                          char first_letters[MAX_BUFFERS]) {
-  struct {
-    int64_t bytes, begin, end;
-    uint32_t buffer;
-  } values[128] = {0};
-  char letters[128] = "";
-  uint32_t num_values = 0, num_buffers = 0, tick = 0;
-  for (const char *word = text; *word; word += strspn(word, " "), tick++) {
-    if (*word == '-') {
-      values[(int)word[1]].end = tick + 1;
-      word += 2;
-      continue;
-    }
-    int letter = *word;
-    char *rest;
-    letters[num_values++] = (char)letter;
-    values[letter].bytes = strtoll(word + 1, &rest, 10);
-    values[letter].begin = tick;
-    bool shares = *rest == '=';
-    values[letter].buffer = shares ? values[(int)rest[1]].buffer : num_buffers;
-    if (!shares) first_letters[num_buffers++] = (char)letter;
-    word = rest + (shares ? 2 : 0);
-  }
-  for (uint32_t buffer = 0; buffer < num_buffers; buffer++) {
-    for (const char *letter = letters; *letter; letter++) {
-      int64_t bytes = values[(int)*letter].bytes, begin = values[(int)*letter].begin,
-              end = values[(int)*letter].end;
-      if (values[(int)*letter].buffer != buffer) continue;
-      if (*letter == first_letters[buffer]) {
-        add_buffer(fixture, bytes, begin, end, alignment);
-      } else {
-        add_colocated(fixture, bytes, begin, end);
-      }
-    }
-  }
-}
 
 static Packing pack(const PackProblem *problem, int order, Arena *arena) {
   if (order == BOTH) return run_packer(problem, "xla", -1, 0, arena);

@@ -19,7 +19,48 @@ START_TEST(judge_finds_what_is_wrong) {
   add_buffer(&fixture, 8, 0, 5, 4);
   add_buffer(&fixture, 8, 3, 9, 1);
   add_buffer(&fixture, 4, 5, 8, 4); /* begins where the first ends */
-  bool is_right = packing_check(&fixture.problem, rows[_i].offsets, arena);
+  int64_t offsets[3];
+  memcpy(offsets, rows[_i].offsets, sizeof offsets);
+  Packing packing = {.offsets = offsets, .height_bytes = pack_height(&fixture.problem, offsets)};
+  bool is_right = packing_check(&fixture.problem, &packing, arena);
+  ck_assert_msg(is_right == rows[_i].is_right, "row %d", _i);
+  arena_free(arena);
+}
+END_TEST
+
+/* Three buffers of 8 bytes, the last of which holds 12 later on, all at once but the second, which
+ * comes when the first has ended. */
+START_TEST(judge_finds_what_is_wrong_with_heaps) {
+  static const struct {
+    int64_t offsets[3];
+    uint32_t heaps[3];
+    uint32_t num_heaps;
+    int64_t limit, height;
+    bool is_right;
+  } rows[] = {
+      {{0, 0, 8}, {0, 0, 0}, 1, 16, 20, true},  {{0, 0, 0}, {0, 0, 1}, 2, 8, 20, true},
+      {{0, 0, 0}, {0, 1, 2}, 3, 0, 28, true},   {{0, 0, 0}, {0, 1, 1}, 2, 16, 20, false},
+      {{0, 0, 0}, {1, 1, 0}, 2, 8, 20, true},   {{0, 0, 0}, {0, 0, 1}, 2, 8, 12, false},
+      {{0, 0, 0}, {0, 0, 2}, 3, 8, 20, false},  {{0, 0, 0}, {0, 0, 2}, 2, 8, 20, false},
+      {{0, 0, 0}, {0, 0, 0}, 1, 16, 12, false}, {{0, 0, 8}, {0, 0, 0}, 1, 7, 20, false},
+      {{0, 4, 0}, {0, 0, 1}, 2, 8, 24, false},  {{4, 0, 0}, {0, 0, 1}, 2, 8, 24, false},
+  };
+  Arena *arena = arena_new(NULL);
+  PackFixture fixture = {.problem = {0}};
+  add_buffer(&fixture, 8, 0, 5, 1);
+  add_buffer(&fixture, 8, 5, 9, 1);
+  add_buffer(&fixture, 8, 0, 7, 1);
+  add_colocated(&fixture, 12, 7, 9);
+  int64_t offsets[3];
+  uint32_t heaps[3];
+  memcpy(offsets, rows[_i].offsets, sizeof offsets);
+  memcpy(heaps, rows[_i].heaps, sizeof heaps);
+  Packing packing = {.offsets = offsets,
+                     .heaps = heaps,
+                     .num_heaps = rows[_i].num_heaps,
+                     .heap_limit_bytes = rows[_i].limit,
+                     .height_bytes = rows[_i].height};
+  bool is_right = packing_check(&fixture.problem, &packing, arena);
   ck_assert_msg(is_right == rows[_i].is_right, "row %d", _i);
   arena_free(arena);
 }
@@ -46,7 +87,8 @@ START_TEST(judge_agrees_with_pairs) {
       }
     }
   }
-  ck_assert(packing_check(&fixture.problem, offsets, arena) == is_right);
+  Packing packing = {.offsets = offsets, .height_bytes = pack_height(&fixture.problem, offsets)};
+  ck_assert(packing_check(&fixture.problem, &packing, arena) == is_right);
   arena_free(arena);
 }
 END_TEST
@@ -156,6 +198,7 @@ int main(void) {
   Suite *suite = suite_create("packing");
   TCase *cases = tcase_create("packing");
   tcase_add_loop_test(cases, judge_finds_what_is_wrong, 0, 10);
+  tcase_add_loop_test(cases, judge_finds_what_is_wrong_with_heaps, 0, 12);
   tcase_add_loop_test(cases, judge_agrees_with_pairs, 0, 200);
   tcase_add_loop_test(cases, bound_counts_padding, 0, 6);
   tcase_add_loop_test(cases, packings_are_right, 0, 80);

@@ -1,0 +1,1 @@
+pack heaps.csv --packing=xla --heap-limit=50 --quiet

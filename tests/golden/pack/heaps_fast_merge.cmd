@@ -1,0 +1,1 @@
+pack heaps.csv --packing=fast-merge --heap-limit=50 --quiet

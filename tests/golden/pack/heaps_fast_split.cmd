@@ -1,0 +1,1 @@
+pack heaps.csv --packing=fast-split --heap-limit=50 --quiet
