@@ -119,6 +119,11 @@ RH_API rh_status rh_set_target(rh_module *module, const char *name, rh_diags *di
 RH_API rh_status rh_set_packing(rh_module *module, const char *name, uint64_t max_steps,
                                 rh_diags *diags);
 
+/* Under the model `heap` temporaries lie in heaps, none of which is larger than so many bytes, but
+ * for a single value that is (XLA's xla_multiheap_size_constraint_per_heap); each is memory of its
+ * own, and their sum counts. -1 = one heap for each memory space, as if nobody says. */
+RH_API void rh_set_heap_limit(rh_module *module, int64_t limit_bytes);
+
 RH_API void rh_module_free(rh_module *module);
 
 typedef struct rh_module_info {
@@ -320,9 +325,12 @@ typedef struct rh_scope {
 typedef struct rh_report {
   rh_text module;
   const char *memory_model;
-  const char *target;          /* of RH_TARGETS */
-  const char *packing;         /* of RH_PACKINGS */
-  rh_memory memory;            /* as rh_measure_memory gives it */
+  const char *target;        /* of RH_TARGETS */
+  const char *packing;       /* of RH_PACKINGS */
+  int64_t heap_limit_bytes;  /* of rh_set_heap_limit(), -1 = none */
+  const int64_t *heap_bytes; /* of the model `heap`: the allocations that temporaries are in, of */
+  size_t num_heaps;          /* all memory spaces; several of one only with a limit */
+  rh_memory memory;          /* as rh_measure_memory gives it */
   int64_t liveness_peak_bytes; /* of the model `liveness` */
   int64_t packed_temp_bytes;   /* what temporaries take at the offsets that they get, of the model
                                   `heap`, and */
@@ -370,7 +378,7 @@ RH_API void rh_compare_sums(rh_sums before, rh_sums after, rh_change_fn visit, v
 typedef struct rh_memory_space {
   const char *kind; /* `constants`, `parameters`, `outputs`, `temporaries` */
   int64_t color;    /* of temporaries: the memory space of their layouts, S(n); else 0 */
-  int64_t bytes;
+  int64_t bytes;    /* with a limit its heaps one behind the other */
 } rh_memory_space;
 
 /* A value in the place that it gets. No two of a space have the same bytes at the same time. */

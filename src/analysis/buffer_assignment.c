@@ -173,9 +173,44 @@ const Packer *heap_packer(const Module *module) {
   return module->backend.packer ? module->backend.packer : packer_find("xla");
 }
 
+/* An allocation for each heap; returns the first one. */
+static uint32_t add_heaps(Assigner *assigner, int64_t color, const PackProblem *problem,
+                          const Packing *packing) {
+  ArenaMark mark = arena_mark(assigner->scratch);
+  const int64_t *heights = &packing->height_bytes;
+  if (packing->heaps) heights = pack_heap_heights(problem, packing, assigner->scratch);
+  uint32_t first = assigner->allocations.list.len;
+  for (uint32_t heap = 0; heap < (packing->heaps ? packing->num_heaps : 1); heap++) {
+    uint32_t index = allocations_new(&assigner->allocations, ALLOCATION_HEAP, NO_ID);
+    assigner->allocations.list.data[index].bytes = heights[heap];
+    assigner->allocations.list.data[index].color = color;
+  }
+  assigner->result->heap_bytes += packing->height_bytes;
+  arena_reset(assigner->scratch, mark);
+  return first;
+}
+
+/* What has no bytes is in the first heap. */
+static void put_into_heaps(Assigner *assigner, const bool *is_wanted, const HeapRequests *requests,
+                           const Packing *packing, uint32_t first) {
+  const HloBuffers *buffers = &assigner->values->buffers;
+  for (ValueId value = 0; value < assigner->values->flow.values.len; value++) {
+    if (is_wanted[value]) assigner->allocations.of[buffers->of[value]] = first;
+  }
+  for (uint32_t i = 0; i < requests->problem.num_buffers; i++) {
+    const PackBuffer *buffer = &requests->problem.buffers[i];
+    for (uint32_t k = 0; k < buffer->num_ranges; k++) {
+      ValueId value = requests->values[buffer->first_range + k];
+      assigner->result->offsets[value] = packing->offsets[i];
+      if (packing->heaps) assigner->allocations.of[buffers->of[value]] = first + packing->heaps[i];
+    }
+  }
+}
+
 static void assign_heap(Assigner *assigner, int64_t color) {
   uint32_t num_values = assigner->values->flow.values.len;
   const HloBuffers *buffers = &assigner->values->buffers;
+  const Backend *backend = &assigner->module->backend;
   ArenaMark mark = arena_mark(assigner->scratch);
   bool *is_wanted = arena_zarray(assigner->scratch, bool, num_values);
   for (ValueId value = 0; value < num_values; value++) {
@@ -192,27 +227,20 @@ static void assign_heap(Assigner *assigner, int64_t color) {
   HeapTrace trace = heap_simulate(&query, inner, assigner->scratch);
   HeapRequests requests =
       heap_requests(&trace, num_values, assigner->alignment, inner, assigner->scratch);
-  Packing packing = {.offsets = arena_array(inner, int64_t, requests.problem.num_buffers),
-                     .any_will_do = assigner->detail == HEAP_SIZES};
-  PackBudget budget = {.max_steps = assigner->module->backend.max_pack_steps};
+  uint32_t num_buffers = requests.problem.num_buffers;
+  Packing packing = {.offsets = arena_array(inner, int64_t, num_buffers),
+                     .any_will_do = assigner->detail == HEAP_SIZES,
+                     .heap_limit_bytes = backend->heap_limit_bytes};
+  if (backend->heap_limit_bytes >= 0) packing.heaps = arena_array(inner, uint32_t, num_buffers);
+  PackBudget budget = {.max_steps = backend->max_pack_steps};
   heap_packer(assigner->module)->run(&requests.problem, -1, &budget, &packing, assigner->scratch);
   HeapCount live = {.bytes_at = assigner->result->heap_bytes_at,
                     .taken_at = assigner->result->taken_at};
   heap_count_live(&trace, COUNT_SHARED_ONCE, assigner->ranges->num_times, num_values, &live, inner);
-  uint32_t index = allocations_new(&assigner->allocations, ALLOCATION_HEAP, NO_ID);
-  for (ValueId value = 0; value < num_values; value++) {
-    if (is_wanted[value]) assigner->allocations.of[buffers->of[value]] = index;
-  }
-  for (uint32_t i = 0; i < requests.problem.num_buffers; i++) {
-    const PackBuffer *buffer = &requests.problem.buffers[i];
-    for (uint32_t k = 0; k < buffer->num_ranges; k++)
-      assigner->result->offsets[requests.values[buffer->first_range + k]] = packing.offsets[i];
-  }
+  uint32_t first = add_heaps(assigner, color, &requests.problem, &packing);
+  put_into_heaps(assigner, is_wanted, &requests, &packing, first);
   arena_free(inner);
   arena_reset(assigner->scratch, mark);
-  assigner->allocations.list.data[index].bytes = packing.height_bytes;
-  assigner->result->heap_bytes += packing.height_bytes;
-  assigner->allocations.list.data[index].color = color;
 }
 
 /* ---- what expressions need for themselves ---- */
@@ -263,7 +291,7 @@ static void assign_expressions(Assigner *assigner) {
   }
 }
 
-/* ---- temporaries become one allocation for each color ---- */
+/* ---- temporaries become one allocation for each color, as far as the limit goes ---- */
 
 static bool is_temp(const Allocation *allocation) {
   switch (allocation->kind) {
@@ -307,6 +335,18 @@ static void move_buffers(Assigner *assigner, const Moved *moved) {
     result->of[buffer] = moved[result->of[buffer]].index;
 }
 
+/* The last allocation of a color among [first, end); `end` when there is none, or when both
+ * together reach the limit. */
+static uint32_t find_combined(const Assigner *assigner, const Allocation *list, uint32_t first,
+                              uint32_t end, const Allocation *temp) {
+  int64_t limit = assigner->module->backend.heap_limit_bytes;
+  for (uint32_t i = end; i-- > first;) {
+    if (list[i].color != temp->color) continue;
+    return limit < 0 || list[i].bytes + temp->bytes < limit ? i : end;
+  }
+  return end;
+}
+
 static void combine_temps(Assigner *assigner) {
   Allocation *list = assigner->allocations.list.data;
   uint32_t num_allocations = assigner->allocations.list.len;
@@ -315,21 +355,19 @@ static void combine_temps(Assigner *assigner) {
   for (uint32_t i = 0; i < num_kept; i++)
     moved[list[i].id].index = i;
   for (uint32_t i = num_kept; i < num_allocations; i++) {
-    uint32_t into = num_kept;
-    while (into < len && list[into].color != list[i].color)
-      into++;
+    uint32_t into = find_combined(assigner, list, num_kept, len, &list[i]);
     moved[list[i].id].index = into;
     if (into == len) {
       list[len++] = list[i];
       continue;
     }
-    int64_t over = list[into].bytes % assigner->alignment;
-    if (over) list[into].bytes += assigner->alignment - over;
+    list[into].bytes = align_up(list[into].bytes, assigner->alignment);
     moved[list[i].id].offset = list[into].bytes;
     list[into].kind = ALLOCATION_HEAP;
     list[into].bytes += list[i].bytes;
   }
   assigner->allocations.list.len = len;
+  assigner->result->num_temps = len - num_kept;
   move_buffers(assigner, moved);
 }
 

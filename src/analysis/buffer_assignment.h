@@ -14,12 +14,15 @@ typedef enum HeapDetail {
 } HeapDetail;
 
 typedef struct BufferAssignment {
-  VEC(Allocation) allocations; /* in XLA's order; temporaries of a color are one at the end */
-  uint32_t *of;                /* by BufferId: its allocation */
-  int64_t *offsets;            /* by ValueId: where it lies in its allocation */
-  int64_t *heap_bytes_at;      /* by time: live in heaps */
-  LogicalTime *taken_at;       /* by ValueId: when a value in a heap lost its memory to another one
-                                  before it was freed, NO_TIME = never */
+  VEC(Allocation)
+  allocations;            /* in XLA's order; temporaries of a color are one at the end, or
+                             several if there is a limit */
+  uint32_t num_temps;     /* of the allocations: the last ones */
+  uint32_t *of;           /* by BufferId: its allocation */
+  int64_t *offsets;       /* by ValueId: where it lies in its allocation */
+  int64_t *heap_bytes_at; /* by time: live in heaps */
+  LogicalTime *taken_at;  /* by ValueId: when a value in a heap lost its memory to another one
+                             before it was freed, NO_TIME = never */
   int64_t parameter_bytes;
   int64_t output_bytes;  /* what holds the results, parameters among them too */
   int64_t aliased_bytes; /* parameters that hold results */

@@ -1,6 +1,6 @@
 /* The memory model `heap`: what XLA's buffer assignment takes on the module's target. Parameters,
- * results and constants are held all the time; temporaries are one block, as large as its packing
- * makes it, of which more or less is live. */
+ * results and constants are held all the time; temporaries are one block, or several with a limit,
+ * as large as its packing makes it, of which more or less is live. */
 #include "analysis/heap_model.h"
 
 #include "analysis/pending_copies.h"
@@ -33,6 +33,14 @@ static LogicalTime peak_time(const HeapAnalysis *heap) {
   return peak;
 }
 
+static const int64_t *list_heaps(const BufferAssignment *assignment, Arena *out) {
+  int64_t *bytes = arena_array(out, int64_t, assignment->num_temps);
+  uint32_t first = assignment->allocations.len - assignment->num_temps;
+  for (uint32_t i = 0; i < assignment->num_temps; i++)
+    bytes[i] = assignment->allocations.data[first + i].bytes;
+  return bytes;
+}
+
 MemoryProfile heap_profile(const Module *module, const HeapAnalysis *heap, Arena *out,
                            Arena *scratch) {
   const BufferAssignment *assignment = &heap->assignment;
@@ -49,6 +57,8 @@ MemoryProfile heap_profile(const Module *module, const HeapAnalysis *heap, Arena
   LogicalTime peak = peak_time(heap);
   profile.peak_bytes = held_bytes + assignment->heap_bytes;
   profile.fragmentation_bytes = assignment->heap_bytes - assignment->heap_bytes_at[peak];
+  profile.heap_bytes = list_heaps(assignment, out);
+  profile.num_heaps = assignment->num_temps;
   if (peak < ranges->num_times && profile.peak_bytes > 0) profile.peak_inst = ranges->flat[peak];
   for (LogicalTime time = 0; time < ranges->num_times; time++)
     profile.bytes_at[ranges->flat[time]] = held_bytes + assignment->heap_bytes_at[time];

@@ -30,6 +30,8 @@ typedef struct MemoryProfile {
   int64_t aliased_bytes;       /* outputs that are parameters (input_output_alias) */
   int64_t constant_bytes;      /* of all computations that run */
   int64_t fragmentation_bytes; /* of peak_bytes: gaps that packing leaves at the peak */
+  const int64_t *heap_bytes; /* of allocations that temporaries are in, where the model has some */
+  uint32_t num_heaps;
   bool is_flat;       /* bytes_at is of the module, which lies in one time (analysis/live_range.h),
                          not of the instruction's computation and what that calls */
   bool counts_params; /* peak_bytes holds the parameters; it holds the outputs in all models */

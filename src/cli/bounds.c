@@ -106,6 +106,18 @@ static bool read_baseline(const Input *input, Baseline *baseline) {
   return true;
 }
 
+static bool has_same_limit(const Baseline *baseline, const rh_report *report, const Input *input) {
+  int64_t was = -1, is = report->heap_limit_bytes;
+  if (!read_bytes(baseline->json, "heap_limit_bytes", &was)) was = -1;
+  if (was == is) return true;
+  char before[RH_FORMAT_CHARS] = "none", now[RH_FORMAT_CHARS] = "none";
+  if (was >= 0) rh_format_bytes(was, before);
+  if (is >= 0) rh_format_bytes(is, now);
+  messages_say(input, RH_SEVERITY_ERROR,
+               "this baseline is of the heap limit %s, not %s; see --heap-limit", before, now);
+  return false;
+}
+
 /* What a peak depends on besides the module must be as it was, as far as the baseline tells. */
 static bool has_same_settings(const Baseline *baseline, const rh_report *report,
                               const Input *input) {
@@ -124,7 +136,7 @@ static bool has_same_settings(const Baseline *baseline, const rh_report *report,
                  settings[i].what, was, settings[i].is, settings[i].option);
     return false;
   }
-  return true;
+  return has_same_limit(baseline, report, input);
 }
 
 static rh_status load_baseline(const ReportJob *job, Baseline *baseline) {

@@ -111,6 +111,7 @@ static char *make_settings(const Options *options) {
       {"compat", options->compat, usual.compat},
       {"offload_to_host", options->to_host_bytes, usual.to_host_bytes},
       {"offload_to_device", options->to_device_bytes, usual.to_device_bytes},
+      {"heap_limit", options->heap_limit_bytes, usual.heap_limit_bytes},
       {"trip_count", options->trip_count, usual.trip_count},
       {"emit", options->emit, usual.emit},
       {"protect", options->protect, usual.protect},

@@ -35,6 +35,13 @@ void json_add_int(cJSON *object, const char *key, int64_t value) {
   cJSON_AddRawToObject(object, key, digits);
 }
 
+void json_add_item_int(cJSON *list, int64_t value) {
+  char digits[24];
+  snprintf(digits, sizeof digits, "%" PRId64, value);
+  cJSON *item = cJSON_CreateRaw(digits);
+  if (!cJSON_AddItemToArray(list, item)) cJSON_Delete(item);
+}
+
 void json_add_known_int(cJSON *object, const char *key, int64_t value, int64_t least) {
   if (value >= least) {
     json_add_int(object, key, value);

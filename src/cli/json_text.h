@@ -18,6 +18,9 @@ void json_add_known_text(cJSON *object, const char *key, rh_text text);
 /* As digits: doubles would round what is beyond 2^53. */
 void json_add_int(cJSON *object, const char *key, int64_t value);
 
+/* At the end of a list. */
+void json_add_item_int(cJSON *list, int64_t value);
+
 /* null for a number below `least`: it is not known. */
 void json_add_known_int(cJSON *object, const char *key, int64_t value, int64_t least);
 

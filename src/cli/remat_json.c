@@ -18,6 +18,8 @@ static void add_identity(const RematJob *job, cJSON *object) {
   cJSON_AddStringToObject(object, "algorithm", job->remat.algorithm);
   cJSON_AddStringToObject(object, "memory_model", job->remat.memory_model);
   cJSON_AddStringToObject(object, "target", job->middle.info.target);
+  int64_t heap_limit_bytes = job->options->heap_limit_bytes;
+  if (heap_limit_bytes >= 0) json_add_int(object, "heap_limit_bytes", heap_limit_bytes);
   cJSON_AddStringToObject(object, "emit", emit_words[job->remat.emit]);
   cJSON_AddStringToObject(object, "protect", protect_words[job->outcome.protect]);
   cJSON_AddStringToObject(object, "profile", rh_profile_name(job->profile));

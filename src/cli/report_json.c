@@ -32,6 +32,15 @@ static void add_stages(const ReportJob *job, cJSON *object) {
   }
 }
 
+/* Only where heaps have a limit. */
+static void add_heaps(const rh_report *report, cJSON *object) {
+  if (report->heap_limit_bytes < 0) return;
+  json_add_int(object, "heap_limit_bytes", report->heap_limit_bytes);
+  cJSON *heaps = cJSON_AddArrayToObject(object, "heap_bytes");
+  for (size_t i = 0; i < report->num_heaps; i++)
+    json_add_item_int(heaps, report->heap_bytes[i]);
+}
+
 static void add_figures(const rh_report *report, cJSON *object) {
   const rh_memory *memory = &report->memory;
   json_add_int(object, "peak_bytes", memory->peak_bytes);
@@ -43,6 +52,7 @@ static void add_figures(const rh_report *report, cJSON *object) {
   json_add_int(object, "num_positions", report->num_positions);
   cJSON_AddStringToObject(object, "target", report->target);
   cJSON_AddStringToObject(object, "packing", report->packing);
+  add_heaps(report, object);
   json_add_int(object, "temp_bytes", report->packed_temp_bytes);
   json_add_int(object, "fragmentation_bytes", report->fragmentation_bytes);
   json_add_int(object, "unused_bytes", report->unused_bytes);

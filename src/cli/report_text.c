@@ -50,6 +50,16 @@ static void print_peak(const rh_report *report, const Terminal *terminal) {
   print_place(report, terminal);
 }
 
+static void print_heaps(const rh_report *report, FILE *out) {
+  char limit[RH_FORMAT_CHARS], count[RH_FORMAT_CHARS];
+  if (report->heap_limit_bytes >= 0) {
+    rh_format_bytes(report->heap_limit_bytes, limit);
+    rh_format_count(report->num_heaps, count);
+    fprintf(out, " into %s heap%s of at most %s", count, report->num_heaps == 1 ? "" : "s", limit);
+  }
+  fputc('\n', out);
+}
+
 static void print_figures(const rh_report *report, const Terminal *terminal) {
   FILE *out = terminal->out;
   const rh_memory *memory = &report->memory;
@@ -58,7 +68,8 @@ static void print_figures(const rh_report *report, const Terminal *terminal) {
   print_at("by", memory->lower_bound_instruction, out);
   fputc('\n', out);
   print_figure("packed temps", report->packed_temp_bytes, out);
-  fprintf(out, "  for %s, packed by %s\n", report->target, report->packing);
+  fprintf(out, "  for %s, packed by %s", report->target, report->packing);
+  print_heaps(report, out);
   print_figure("  fragmentation", report->fragmentation_bytes, out);
   fputc('\n', out);
   print_figure("parameters", memory->parameter_bytes, out);

@@ -45,12 +45,18 @@ static void fill(const rh_module *module, const MemoryModel *model, rh_report *r
   report->memory_model = model->name;
   report->target = module->module->backend.target->name;
   report->packing = heap_packer(module->module)->name;
+  report->heap_limit_bytes = module->module->backend.heap_limit_bytes;
   report->liveness_peak_bytes = liveness.peak_bytes;
   const MemoryModel *heap = memory_model_find("heap");
   MemoryProfile packed = profile;
   if (model != heap) packed = heap->measure(module->module, &module->schedule, arena, scratch);
   report->packed_temp_bytes = memory_profile_temp_bytes(&packed);
   report->fragmentation_bytes = packed.fragmentation_bytes;
+  int64_t *heap_bytes = arena_array(out, int64_t, packed.num_heaps);
+  if (packed.num_heaps)
+    memcpy(heap_bytes, packed.heap_bytes, packed.num_heaps * sizeof *heap_bytes);
+  report->heap_bytes = heap_bytes;
+  report->num_heaps = packed.num_heaps;
   report->shared_bytes = shared_bytes(&input);
   report->num_positions = liveness.ranges.num_times;
   report->peak_position = -1;

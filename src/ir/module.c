@@ -9,6 +9,7 @@ Module *module_new(const char *text, uint32_t length, const ArenaOptions *option
   atomic_init(&module->num_owners, 1);
   module->entry = NO_ID;
   module->backend.target = &known_targets[0];
+  module->backend.heap_limit_bytes = -1;
   shape_table_init(&module->shapes, arena);
   *vec_push(arena, &module->control) = (ControlDeps){0};
 

@@ -198,7 +198,8 @@ typedef struct Backend {
   const Target *target;
   const struct Packer *packer; /* of heaps, NULL = as XLA does; see heap_packer() */
   uint64_t max_pack_steps;
-  const KnownCost *costs; /* the first that matches holds; see cost_analyze */
+  int64_t heap_limit_bytes; /* of a heap, -1 = none: one for each memory space */
+  const KnownCost *costs;   /* the first that matches holds; see cost_analyze */
   uint32_t num_costs;
 } Backend;
 

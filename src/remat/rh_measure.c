@@ -77,6 +77,10 @@ rh_status rh_set_packing(rh_module *module, const char *name, uint64_t max_steps
   return RH_OK;
 }
 
+void rh_set_heap_limit(rh_module *module, int64_t limit_bytes) {
+  module->module->backend.heap_limit_bytes = limit_bytes < 0 ? -1 : limit_bytes;
+}
+
 rh_status rh_set_costs(rh_module *module, const rh_known_cost *costs, size_t count,
                        rh_diags *diags) {
   Backend backend = module->module->backend;

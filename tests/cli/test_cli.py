@@ -137,6 +137,26 @@ class Options(RecomputeTest):
         result = self.expect(2, "report", sample, "--packing=bets")
         self.assert_message(result, "there is no packing 'bets'", "did you mean 'best'?")
 
+    def test_heap_limit(self):
+        whole = self.json("report", "input.hlo", "--memory-model=heap")
+        self.assertNotIn("heap_limit_bytes", whole)
+        for limit in (10000, 4096, 0):
+            args = ["--memory-model=heap", f"--heap-limit={limit}"]
+            report = self.json("report", "input.hlo", *args)
+            self.assertEqual(report["heap_limit_bytes"], limit)
+            self.assertEqual(sum(report["heap_bytes"]), report["temp_bytes"])
+            self.assertEqual(
+                report["peak_bytes"] - whole["peak_bytes"], report["temp_bytes"] - whole["temp_bytes"]
+            )
+            self.expect(0, "check", "input.hlo", *args, f"--max-peak={report['peak_bytes']}")
+            self.expect(1, "check", "input.hlo", *args, f"--max-peak={report['peak_bytes'] - 1}")
+            summary = self.summary("--algorithm=none", *args)
+            self.assertEqual(summary["heap_limit_bytes"], limit)
+            self.assertEqual(summary["peak_before_bytes"], report["peak_bytes"])
+        self.assertGreater(len(report["heap_bytes"]), 1)
+        one = self.json("report", "input.hlo", "--heap-limit=-1", "--memory-model=heap")
+        self.assertEqual(one, whole)
+
     def test_scheduler(self):
         for scheduler in self.run_tool("list", "--names=schedulers").out.split():
             for args in ([f"--scheduler={scheduler}"], ["-s", scheduler]):
@@ -837,6 +857,11 @@ class Environment(RecomputeTest):
         )
         self.assertEqual((summary["limit_bytes"], summary["algorithm"]), (2 << 30, "standard"))
         self.assert_no_leftovers("input.hlo")
+
+    def test_one_of_xlas_own_is_read(self):
+        flag = "--xla_multiheap_size_constraint_per_heap="
+        self.assertEqual(self.summary_with(XLA_FLAGS=flag + "4096")["heap_limit_bytes"], 4096)
+        self.assertNotIn("heap_limit_bytes", self.summary_with(XLA_FLAGS=flag + "-1"))
 
     def test_the_command_line_wins(self):
         self.assertEqual(

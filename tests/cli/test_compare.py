@@ -138,6 +138,8 @@ class Compare(CompareTest):
         self.assertEqual(line["settings"], "copies=2 path_depth=3")
         line = self.compare("input.hlo", "--budgets=min", "--clone-callees")[0]
         self.assertEqual(line["settings"], "clone_callees=1")
+        line = self.compare("input.hlo", "--budgets=min", "--heap-limit=4KiB")[0]
+        self.assertEqual(line["settings"], "heap_limit=4096")
         line = self.compare(
             "input.hlo",
             "--budgets=min",

@@ -408,6 +408,15 @@ class Bounds(ReportTest):
         self.expect(0, *args, "--tolerance=32KiB")
         self.expect(1, *args, "--tolerance=32767")
 
+    def test_a_baseline_has_a_heap_limit(self):
+        self.expect(0, "check", "input.hlo", "--write-baseline=base.json", "--heap-limit=16KiB")
+        args = ["check", "input.hlo", "--baseline=base.json"]
+        self.expect(0, *args, "--heap-limit=16KiB")
+        result = self.expect(2, *args)
+        self.assert_message(result, "the heap limit 16.00 KiB, not none; see --heap-limit")
+        result = self.expect(2, *args, "--heap-limit=4096")
+        self.assert_message(result, "the heap limit 16.00 KiB, not 4.00 KiB")
+
     def test_messages_hold_no_control_characters(self):
         self.expect(0, "check", "input.hlo", "--write-baseline=base.json")
         text = self.read("base.json").replace("heap", "xla\\u001b[31m\u00e9")

@@ -86,16 +86,37 @@ static void check_sums(const Judge *judge, const rh_module *scheduled) {
   ck_assert_int_ge(memory.output_bytes, assignment->output_bytes - assignment->aliased_bytes);
 }
 
+/* No heap is above the limit but for a value that is; combined ones may reach it by padding. */
+static void check_limit(const Judge *judge, int64_t limit_bytes) {
+  const BufferAssignment *assignment = judge->assignment;
+  uint32_t first = assignment->allocations.len - assignment->num_temps;
+  int64_t temp_bytes = 0;
+  for (uint32_t i = first; i < assignment->allocations.len; i++) {
+    int64_t bytes = assignment->allocations.data[i].bytes, allowed = limit_bytes + ALIGNMENT;
+    for (ValueId value = 0; value < judge->values->flow.values.len; value++) {
+      int64_t size = judge->values->flow.values.data[value].bytes;
+      if (assignment->of[judge->values->buffers.of[value]] == i && size > allowed) allowed = size;
+    }
+    ck_assert_msg(limit_bytes < 0 || bytes <= allowed, "a heap of %lld bytes, limit %lld\n%s",
+                  (long long)bytes, (long long)limit_bytes, sample_shown(judge->sample));
+    temp_bytes += bytes;
+  }
+  ck_assert_int_eq(temp_bytes, assignment->temp_bytes);
+}
+
 START_TEST(values_are_apart) {
   Sample sample = sample_make((uint64_t)_i, 150, GENERATE_ALL);
   static const char *const schedulers[] = {"list", "dfs", "bfs", "postorder"};
   rh_module *scheduled = schedule_sample(&sample, schedulers[_i % 4]);
   Arena *arena = arena_new(NULL), *scratch = arena_new(NULL);
+  int64_t limit_bytes = _i % 3 ? -1 : ((int64_t)_i * 37) % 5000;
+  rh_set_heap_limit(scheduled, limit_bytes);
   HeapAnalysis heap =
       heap_analysis_run(scheduled->module, &scheduled->schedule, HEAP_OFFSETS, arena, scratch);
   Judge judge = {scheduled->module, &heap.values, &heap.ranges, &heap.assignment, &sample};
   check_values(&judge);
   check_sums(&judge, scheduled);
+  check_limit(&judge, limit_bytes);
   HeapAnalysis sizes =
       heap_analysis_run(scheduled->module, &scheduled->schedule, HEAP_SIZES, arena, scratch);
   judge.assignment = &sizes.assignment;

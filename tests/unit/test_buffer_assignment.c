@@ -5,6 +5,15 @@
 #define SUM "sum { l = f32[] parameter(0)\n m = f32[] parameter(1)\n ROOT s = f32[] add(l, m) }\n"
 #define LARGE(name, operand) name " = f32[32] broadcast(" operand "), dimensions={}\n"
 
+#define SIDE_BY_SIDE \
+  P REVERSE("a", "p") REVERSE("b", "a") REVERSE("c", "b") "d = f32[4] add(b, c)\n" \
+  "ROOT r = f32[1] slice(d), slice={[0:1]}\n"
+#define TABLE \
+  P REVERSE("a", "p") REVERSE("b", "a") "t = (f32[4], f32[4]) tuple(a, b)\n"             \
+  "u = (f32[4], f32[4]) opt-barrier(t)\n v = f32[4] get-tuple-element(u), index=0\n"    \
+  "w = f32[4] get-tuple-element(u), index=1\n s = f32[4] subtract(v, w)\n"              \
+  "ROOT r = f32[1] slice(s), slice={[0:1]}\n"
+
 /* Allocations in their order: kind, size, `:` and what is in them, `@` before an offset that is not
  * 0. Kinds: param, donated, const, out, tuple, temp, local; a tuple of the result is out. */
 static const struct {
@@ -32,10 +41,7 @@ static const struct {
      "f { fp = f32[4] parameter(0)\n fa = f32[4] abs(fp)\n ROOT fb = f32[4] sine(fa) }\n",
      P "ROOT r = f32[4] fusion(p), kind=kLoop, calls=f\n", "out16:r param16:p"},
     /* temporaries */
-    {"temporaries side by side, aligned", "", "",
-     P REVERSE("a", "p") REVERSE("b", "a")
-         REVERSE("c", "b") "d = f32[4] add(b, c)\n"
-                           "ROOT r = f32[1] slice(d), slice={[0:1]}\n",
+    {"temporaries side by side, aligned", "", "", SIDE_BY_SIDE,
      "param16:p out4:r temp80:a@64,b,c@64,d"},
     {"where the result will be", "", "",
      P REVERSE("a", "p") REVERSE("b", "a") "ROOT r = f32[4] reverse(b), dimensions={0}\n",
@@ -67,13 +73,7 @@ static const struct {
                                       "ROOT r = f32[1] slice(x), slice={[0:1]}\n",
      "param16:p out4:r const4:w const4:i temp16:a,x"},
     /* tables */
-    {"a table of pointers is a temporary in front of the heap", "", "",
-     P REVERSE("a", "p") REVERSE(
-         "b",
-         "a") "t = (f32[4], f32[4]) tuple(a, b)\n"
-              "u = (f32[4], f32[4]) opt-barrier(t)\n v = f32[4] get-tuple-element(u), index=0\n"
-              "w = f32[4] get-tuple-element(u), index=1\n s = f32[4] subtract(v, w)\n"
-              "ROOT r = f32[1] slice(s), slice={[0:1]}\n",
+    {"a table of pointers is a temporary in front of the heap", "", "", TABLE,
      "param16:p out4:r temp208:a@64,b@128,t,s@192"},
     {"behind it when a reducer's values change places with it", "", SUM,
      P REVERSE("a", "p") REVERSE(
@@ -140,10 +140,57 @@ START_TEST(allocations_match_table) {
 }
 END_TEST
 
+/* As the rows above, where heaps have a limit. */
+static const struct {
+  const char *name, *comps, *body;
+  int limit;
+  const char *allocations;
+} limit_rows[] = {
+    {"as much as it takes", "", SIDE_BY_SIDE, 80, "param16:p out4:r temp80:a@64,b,c@64,d"},
+    {"less: what is left is not combined when that reaches the limit", "", SIDE_BY_SIDE, 32,
+     "param16:p out4:r temp16:b,d temp16:a,c"},
+    {"it is combined when it stays below", "", SIDE_BY_SIDE, 33,
+     "param16:p out4:r temp80:a@64,b,c@64,d"},
+    {"nothing fits", "", SIDE_BY_SIDE, 0, "param16:p out4:r temp16:b,d temp16:c temp16:a"},
+    {"a table in front of the first heap, pairs below the limit", "", TABLE, 64,
+     "param16:p out4:r temp80:a@64,t temp80:b,s@64"},
+    {"a table by itself", "", TABLE, 16, "param16:p out4:r tuple16:t temp16:a temp16:b temp16:s"},
+    {"colors", "",
+     P "a = f32[4]{0:S(1)} reverse(p), dimensions={0}\n" REVERSE(
+         "b", "a") "ROOT r = f32[1] slice(b), slice={[0:1]}\n",
+     0, "param16:p out4:r temp16:b temp16:a"},
+    {"a loop's state is one", COND G,
+     P REVERSE("a", "p") "x = f32[4] while(a), condition=cond, body=g\n"
+                         "ROOT r = f32[1] slice(x), slice={[0:1]}\n",
+     0, "param16:p out4:r const1:ct temp16:ga,a,gq,cp,x"},
+    {"what needs no bytes", "",
+     "p = f32[0] parameter(0)\n a = f32[0] abs(p)\n ROOT r = f32[0] copy(a)\n", 0,
+     "out0:r param0:p temp0:a"},
+};
+
+START_TEST(heaps_match_table) {
+  LiveFixture fixture = live_fixture_of("", limit_rows[_i].comps, limit_rows[_i].body);
+  fixture.base.module->backend.heap_limit_bytes = limit_rows[_i].limit;
+  for (int detail = HEAP_OFFSETS; detail <= HEAP_SIZES; detail++) {
+    BufferAssignment assignment =
+        buffer_assignment_run(fixture.module, &fixture.values, &fixture.ranges, 64,
+                              (HeapDetail)detail, fixture.base.out, fixture.base.scratch);
+    check_text(allocations_text(&fixture, &assignment), limit_rows[_i].allocations,
+               limit_rows[_i].name);
+    int64_t temp_bytes = 0;
+    for (uint32_t i = 0; i < assignment.num_temps; i++)
+      temp_bytes += assignment.allocations.data[assignment.allocations.len - 1 - i].bytes;
+    ck_assert_int_eq(temp_bytes, assignment.temp_bytes);
+  }
+  fixture_free(&fixture.base);
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("buffer_assignment");
   TCase *tc = tcase_create("buffer_assignment");
   tcase_add_loop_test(tc, allocations_match_table, 0, sizeof rows / sizeof *rows);
+  tcase_add_loop_test(tc, heaps_match_table, 0, sizeof limit_rows / sizeof *limit_rows);
   suite_add_tcase(suite, tc);
   return run_suite(suite);
 }

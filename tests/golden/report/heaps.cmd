@@ -1,0 +1,1 @@
+report input.hlo --heap-limit=16KiB --top=3 --json=report.json
