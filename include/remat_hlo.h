@@ -119,8 +119,8 @@ RH_API rh_status rh_set_target(rh_module *module, const char *name, rh_diags *di
 RH_API rh_status rh_set_packing(rh_module *module, const char *name, uint64_t max_steps,
                                 rh_diags *diags);
 
-/* Under the model `heap` temporaries lie in heaps, none of which is larger than so many bytes, but
- * for a single value that is (XLA's xla_multiheap_size_constraint_per_heap); each is memory of its
+/* Under the model `heap` temporaries lie in heaps, none of which is larger than so many bytes,
+ * unless its largest value is (XLA's xla_multiheap_size_constraint_per_heap); each is memory of its
  * own, and their sum counts. -1 = one heap for each memory space, as if nobody says. */
 RH_API void rh_set_heap_limit(rh_module *module, int64_t limit_bytes);
 
@@ -655,8 +655,8 @@ typedef struct rh_live_range {
 typedef struct rh_pack_options {
   const char *packing;      /* a name of RH_PACKINGS */
   int64_t capacity_bytes;   /* a height that is good enough; -1 = as low as it gets */
-  int64_t heap_limit_bytes; /* of one piece of memory, a heap: there are as many as it takes, one of
-                               its own for whatever is larger; -1 = one heap without a limit */
+  int64_t heap_limit_bytes; /* of one piece of memory, a heap: there are as many as it takes, and
+                               none is larger unless its largest buffer is; -1 = one heap */
   uint64_t max_steps;       /* looks at a buffer at one time, some nanoseconds each */
   double max_seconds;       /* 0 = no limit; with one, the result depends on the machine */
   /* As those of rh_parse_options. */

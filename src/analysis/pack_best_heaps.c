@@ -1,10 +1,12 @@
-/* Heaps with a limit, improved: one heap for all if the search finds a packing that keeps to the
- * limit; else those that xla has filled, each packed by itself with its share of the steps. */
+/* Heaps with a limit: one heap for all if the search finds a packing that keeps to the limit; else
+ * those that one of the quick ways has filled, whose sum is the lowest, each packed by itself with
+ * its share of the steps. */
 #include "analysis/pack_best_heaps.h"
 
 #include <string.h>
 
 #include "analysis/pack_heaps.h"
+#include "analysis/pack_xla.h"
 
 typedef struct HeapPacker {
   const PackProblem *problem;
@@ -26,18 +28,41 @@ static Packing pack_one(HeapPacker *packer, const PackProblem *problem, int64_t 
   return one;
 }
 
-/* True when all buffers fit into one heap, no higher than the others together. */
-static bool pack_into_one(HeapPacker *packer, int64_t capacity_bytes) {
+/* All buffers, if a packing is found that keeps to the limit and is no higher than the heaps. */
+static void pack_into_one(HeapPacker *packer, int64_t goal) {
   Packing *packing = packer->packing;
   uint32_t num_buffers = packer->problem->num_buffers;
-  Packing one = pack_one(packer, packer->problem, capacity_bytes, packer->steps_left / 2);
+  int64_t enough = packing->heap_limit_bytes;
+  if (packing->height_bytes < enough) enough = packing->height_bytes;
+  if (goal > enough) enough = goal;
+  Packing one = pack_one(packer, packer->problem, enough, packer->steps_left / 2);
   if (one.height_bytes > packing->heap_limit_bytes || one.height_bytes > packing->height_bytes) {
-    return false;
+    return;
   }
   one.heaps = arena_zarray(packer->scratch, uint32_t, num_buffers);
   one.num_heaps = 1;
   pack_heaps_copy(&one, num_buffers, packing);
-  return true;
+}
+
+/* ---- ways to fill heaps ---- */
+
+static void keep_lower(HeapPacker *packer, const Packing *other) {
+  if (other->height_bytes >= packer->packing->height_bytes) return;
+  pack_heaps_copy(other, packer->problem->num_buffers, packer->packing);
+}
+
+/* What is larger than the limit has a heap of that size anyway: buffers that live at other times
+ * need not have another one. */
+static void fill_in_other_ways(HeapPacker *packer, const PackSections *sections) {
+  Packing other = pack_heaps_like(packer->packing, packer->problem->num_buffers, packer->scratch);
+  for (PackOrder by = PACK_SPATIAL; by <= PACK_TEMPORAL; by++) {
+    pack_xla_fill_heaps(sections, by, HEAP_OF_FIRST, &other, packer->budget, packer->scratch);
+    keep_lower(packer, &other);
+  }
+  pack_fast_merge(packer->problem, -1, packer->budget, &other, packer->scratch);
+  keep_lower(packer, &other);
+  pack_fast_split(packer->problem, -1, packer->budget, &other, packer->scratch);
+  keep_lower(packer, &other);
 }
 
 /* ---- heap by heap ---- */
@@ -117,15 +142,15 @@ void pack_best_heaps(const PackProblem *problem, int64_t capacity_bytes, PackBud
                        .scratch = scratch};
   int64_t goal = pack_heaps_bound(&sections, packing);
   if (capacity_bytes > goal) goal = capacity_bytes;
+  if (packing->height_bytes > goal) fill_in_other_ways(&packer, &sections);
   bool may_be_one =
       packing->num_heaps > 1 && pack_lower_bound(&sections) <= packing->heap_limit_bytes;
-  bool is_done = packing->height_bytes <= goal || (may_be_one && pack_into_one(&packer, goal));
+  if (packing->height_bytes > goal && may_be_one) pack_into_one(&packer, goal);
   HeapMembers members = list_members(&packer);
-  for (uint32_t heap = 0; !is_done && heap < packing->num_heaps; heap++) {
+  for (uint32_t heap = 0; heap < packing->num_heaps && packing->height_bytes > goal; heap++) {
     uint32_t first = members.first[heap], len = members.first[heap + 1] - first;
     uint64_t share = packer.steps_left / (packing->num_heaps - heap);
     improve_heap(&packer, &members.buffers[first], len, goal, share);
-    is_done = packing->height_bytes <= goal;
   }
   packing->is_optimal = packing->height_bytes == pack_heaps_bound(&sections, packing);
   arena_reset(scratch, mark);

@@ -4,7 +4,8 @@
 
 #include "analysis/packing.h"
 
-/* Starts from a packing by xla, with heaps, and never makes it higher. Steps as for pack_best(). */
+/* Starts from a packing by xla, with heaps, and never makes it higher. A heap that a buffer makes
+ * larger than the limit may hold others of that size. Steps as for pack_best(). */
 void pack_best_heaps(const PackProblem *problem, int64_t capacity_bytes, PackBudget *budget,
                      Packing *packing, Arena *scratch);
 

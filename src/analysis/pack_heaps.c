@@ -38,6 +38,12 @@ Packing *pack_heaps_of(Packing *packing, uint32_t num_buffers, Packing *room, Ar
   return room;
 }
 
+Packing pack_heaps_like(const Packing *packing, uint32_t num_buffers, Arena *out) {
+  return (Packing){.offsets = arena_array(out, int64_t, num_buffers),
+                   .heaps = arena_array(out, uint32_t, num_buffers),
+                   .heap_limit_bytes = packing->heap_limit_bytes};
+}
+
 void pack_heaps_end(const PackSections *sections, const Packing *filled, Packing *packing) {
   packing->height_bytes = filled->height_bytes;
   packing->num_heaps = packing->heaps ? filled->num_heaps : 0;

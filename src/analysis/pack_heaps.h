@@ -38,6 +38,9 @@ int64_t pack_heaps_bound(const PackSections *sections, const Packing *packing);
  * and the same offsets. */
 Packing *pack_heaps_of(Packing *packing, uint32_t num_buffers, Packing *room, Arena *scratch);
 
+/* Room for another packing with heaps of the same limit. */
+Packing pack_heaps_like(const Packing *packing, uint32_t num_buffers, Arena *out);
+
 /* What is known of `*packing` when that has been filled. */
 void pack_heaps_end(const PackSections *sections, const Packing *filled, Packing *packing);
 

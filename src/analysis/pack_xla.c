@@ -61,15 +61,16 @@ int64_t pack_xla_in_order(const PackSections *sections, PackOrder by, int64_t *o
 
 /* ---- heaps with a limit ---- */
 
-/* One heap after the other gets what still fits. */
-static void fill_heaps(const PackSections *sections, PackOrder by, Packing *packing,
-                       PackBudget *budget, Arena *scratch) {
+void pack_xla_fill_heaps(const PackSections *sections, PackOrder by, HeapRule rule,
+                         Packing *packing, PackBudget *budget, Arena *scratch) {
   ArenaMark mark = arena_mark(scratch);
   uint32_t *order = arena_array(scratch, uint32_t, sections->problem->num_buffers);
   uint32_t num_left = pack_heaps_begin(sections->problem, packing, order);
   pack_xla_sort(sections->problem, by, order, num_left, scratch);
   do {
     PackHeap heap = pack_heaps_add(packing);
+    int64_t first_bytes = num_left ? sections->problem->buffers[order[0]].first_bytes : 0;
+    if (rule == HEAP_OF_FIRST && first_bytes > heap.limit_bytes) heap.limit_bytes = first_bytes;
     num_left = best_fit_heap(sections, order, num_left, &heap, packing, budget, scratch);
     packing->height_bytes += heap.height_bytes;
   } while (num_left);
@@ -81,12 +82,10 @@ static void pack_xla_heaps(const PackSections *sections, PackBudget *budget, Pac
                            Arena *scratch) {
   uint32_t num_buffers = sections->problem->num_buffers;
   int64_t lower_bound = pack_heaps_bound(sections, packing);
-  fill_heaps(sections, PACK_SPATIAL, packing, budget, scratch);
+  pack_xla_fill_heaps(sections, PACK_SPATIAL, HEAP_OF_LIMIT, packing, budget, scratch);
   if (packing->height_bytes > lower_bound) {
-    Packing other = *packing;
-    other.offsets = arena_array(scratch, int64_t, num_buffers);
-    other.heaps = arena_array(scratch, uint32_t, num_buffers);
-    fill_heaps(sections, PACK_TEMPORAL, &other, budget, scratch);
+    Packing other = pack_heaps_like(packing, num_buffers, scratch);
+    pack_xla_fill_heaps(sections, PACK_TEMPORAL, HEAP_OF_LIMIT, &other, budget, scratch);
     if (other.height_bytes < packing->height_bytes) pack_heaps_copy(&other, num_buffers, packing);
   }
   packing->is_optimal = packing->height_bytes == lower_bound;

@@ -19,4 +19,14 @@ void pack_xla_sort(const PackProblem *problem, PackOrder by, uint32_t *buffers, 
 int64_t pack_xla_in_order(const PackSections *sections, PackOrder by, int64_t *offsets,
                           PackBudget *budget, Arena *scratch);
 
+typedef enum HeapRule {
+  HEAP_OF_LIMIT, /* XLA's */
+  HEAP_OF_FIRST, /* one that its first buffer makes larger than the limit takes others up to that */
+} HeapRule;
+
+/* Best fit into one heap after the other; each gets what still fits. Sets offsets, heaps and their
+ * sum. */
+void pack_xla_fill_heaps(const PackSections *sections, PackOrder by, HeapRule rule,
+                         Packing *packing, PackBudget *budget, Arena *scratch);
+
 #endif

@@ -3,7 +3,7 @@
  * is what the memory must have. The problem is NP-hard (dynamic storage allocation).
  *
  * Where no piece of memory, a heap, may be larger than a limit, buffers go into several, and the
- * sum of their heights counts. The limit is soft: a buffer that is larger has a heap all the same,
+ * sum of their heights counts. The limit is soft: a buffer that is larger has a heap of its size,
  * and what is colocated with a smaller value may reach above the limit, as XLA has it.
  *
  * A packing is a row in packings.def and a function pack_IDENTIFIER(). */

@@ -71,7 +71,7 @@ static rh_status print_heaps(const PackJob *job) {
   char limit[RH_FORMAT_CHARS], count[RH_FORMAT_CHARS];
   rh_format_bytes(job->options->heap_limit_bytes, limit);
   rh_format_count(num_heaps, count);
-  fprintf(stderr, "%s: %s heaps of at most %s, bytes: ", job->loaded.input.path, count, limit);
+  fprintf(stderr, "%s: %s heaps with a limit of %s, bytes: ", job->loaded.input.path, count, limit);
   for (uint32_t i = 0; i < num_heaps && i < MAX_SHOWN; i++)
     fprintf(stderr, "%s%" PRId64, i ? ", " : "", heights[i]);
   fputs(num_heaps > MAX_SHOWN ? ", ...\n" : "\n", stderr);

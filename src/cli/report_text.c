@@ -55,7 +55,8 @@ static void print_heaps(const rh_report *report, FILE *out) {
   if (report->heap_limit_bytes >= 0) {
     rh_format_bytes(report->heap_limit_bytes, limit);
     rh_format_count(report->num_heaps, count);
-    fprintf(out, " into %s heap%s of at most %s", count, report->num_heaps == 1 ? "" : "s", limit);
+    fprintf(out, " into %s heap%s with a limit of %s", count, report->num_heaps == 1 ? "" : "s",
+            limit);
   }
   fputc('\n', out);
 }

@@ -104,16 +104,16 @@ static inline void check_packing(const PackProblem *problem, const Packing *pack
                                  const char *what) {
   uint32_t none[MAX_BUFFERS] = {0};
   const uint32_t *heaps = packing->heaps ? packing->heaps : none;
-  int64_t heights[MAX_BUFFERS + 1] = {0}, allowed[MAX_BUFFERS + 1] = {0}, total = 0;
+  int64_t heights[MAX_BUFFERS + 1] = {0}, largest[MAX_BUFFERS + 1] = {0}, total = 0;
+  int64_t hidden[MAX_BUFFERS + 1] = {0};
   for (uint32_t i = 0; i < problem->num_buffers; i++) {
     const PackBuffer *buffer = &problem->buffers[i];
     int64_t offset = packing->offsets[i], end = offset + buffer->bytes;
     ck_assert_msg(offset >= 0 && offset % buffer->alignment == 0, "%s: %u", what, i);
     if (end > heights[heaps[i]]) heights[heaps[i]] = end;
-    int64_t limit = packing->heap_limit_bytes;
-    if (buffer->num_ranges > 1) limit += buffer->bytes;
-    if (buffer->bytes > limit) limit = buffer->bytes;
-    if (limit > allowed[heaps[i]]) allowed[heaps[i]] = limit;
+    if (buffer->bytes > largest[heaps[i]]) largest[heaps[i]] = buffer->bytes;
+    int64_t above = buffer->bytes - buffer->first_bytes;
+    if (above > hidden[heaps[i]]) hidden[heaps[i]] = above;
     for (uint32_t k = 0; k < i && buffer->bytes; k++) {
       int64_t below = packing->offsets[k], top = below + problem->buffers[k].bytes;
       if (below == top || heaps[i] != heaps[k] || !live_together(problem, i, k)) continue;
@@ -121,7 +121,8 @@ static inline void check_packing(const PackProblem *problem, const Packing *pack
     }
   }
   for (uint32_t i = 0; i <= MAX_BUFFERS; i++) {
-    ck_assert_msg(!packing->heaps || heights[i] <= allowed[i], "%s: heap %u", what, i);
+    int64_t limit = packing->heap_limit_bytes > largest[i] ? packing->heap_limit_bytes : largest[i];
+    ck_assert_msg(!packing->heaps || heights[i] <= limit + hidden[i], "%s: heap %u", what, i);
     total += heights[i];
   }
   ck_assert_msg(total == packing->height_bytes, "%s: height", what);
