@@ -15,18 +15,25 @@
 #include "ir/vec.h"
 
 enum {
-  FIRST_RUNS = 2,
   MAX_RUNS = 1024,    /* of a node; beyond, it gives up */
   SCAN_FRACTION = 16, /* a run costs as much as so many buffers in the list */
   MIN_SCANNED = 4096, /* fewer are not worth the list */
   MAX_RECENT = 512,
+  MAX_LEVELS = 32,
 };
 
 typedef struct Run {
   int64_t from, to;
 } Run;
 
-typedef VEC(Run) Runs; /* ascending; they do not touch */
+/* Ascending; they do not touch. Most lists have a single run and keep it beside their length. */
+typedef struct Runs {
+  uint32_t len, cap; /* a single one: cap is 1 */
+  union {
+    Run single;
+    Run *many;
+  };
+} Runs;
 
 /* Most nodes have few runs or none, and those of one placing are far apart: nodes are small, so
  * that they stay in the cache. Both are indices into BestFit.lists, 0 = no run, NO_ID = too many:
@@ -41,6 +48,12 @@ typedef struct RunSlice {
   uint32_t len;
 } RunSlice;
 
+typedef struct GapSearch {
+  int64_t bytes, alignment;
+  int64_t top; /* the highest end so far: a gap can begin there */
+  int64_t best_length, best_start;
+} GapSearch;
+
 typedef struct Placed {
   int64_t offset, end;
   PackSpan span;
@@ -53,13 +66,14 @@ typedef struct BestFit {
   uint32_t num_placed; /* of the order */
   Arena *arena;
   Node *nodes; /* a heap: node 1 is the root, node num_leaves + s section s */
-  uint32_t num_leaves;
+  uint32_t num_leaves, num_levels;
+  uint32_t fullest; /* section */
   VEC(Runs) lists;
   int64_t granule; /* of all offsets */
-  /* what is in use beside the buffer at hand: lists to be merged, and room for that */
-  VEC(RunSlice) slices;
-  uint64_t num_runs; /* in all slices */
-  Runs merged[2];
+  /* what is in use beside the buffer at hand */
+  GapSearch gap;
+  VEC(RunSlice) slices; /* the rests of lists, behind a gap that is large enough */
+  uint64_t num_runs;    /* in all lists */
   /* the list, NULL until it is asked for */
   Placed *sorted; /* by offset */
   uint32_t num_sorted;
@@ -69,12 +83,16 @@ typedef struct BestFit {
 
 /* ---- use ---- */
 
+static inline Run *runs_of(Runs *runs) {
+  return runs->cap == 1 ? &runs->single : runs->many;
+}
+
 /* The first run that ends at `from` or behind it. */
-static uint32_t find_run(const Runs *runs, int64_t from) {
-  uint32_t low = 0, high = runs->len;
+static uint32_t find_run(const Run *list, uint32_t len, int64_t from) {
+  uint32_t low = 0, high = len;
   while (low < high) {
     uint32_t middle = low + (high - low) / 2;
-    if (runs->data[middle].to < from) {
+    if (list[middle].to < from) {
       low = middle + 1;
     } else {
       high = middle;
@@ -83,21 +101,39 @@ static uint32_t find_run(const Runs *runs, int64_t from) {
   return low;
 }
 
+static void insert_run(Runs *runs, uint32_t at, Run run, Arena *arena) {
+  Run *list = runs_of(runs);
+  if (runs->len == runs->cap) {
+    uint32_t cap = runs->cap * 4;
+    list = memcpy(arena_array(arena, Run, cap), list, runs->len * sizeof *list);
+    runs->many = list;
+    runs->cap = cap;
+  }
+  memmove(list + at + 1, list + at, (runs->len++ - at) * sizeof *list);
+  list[at] = run;
+}
+
 /* Joins a run to the others; false when it is in one already. */
 static bool add_run(Runs *runs, Run run, Arena *arena) {
-  uint32_t first = find_run(runs, run.from), last = first;
-  Run *list = runs->data;
+  Run *list = runs_of(runs), *top = &list[runs->len - 1];
+  if (run.from >= top->from && run.from <= top->to) {
+    if (run.to <= top->to) return false;
+    top->to = run.to;
+    return true;
+  }
+  uint32_t first = find_run(list, runs->len, run.from), last = first;
   if (first < runs->len && list[first].from <= run.from && list[first].to >= run.to) return false;
   for (; last < runs->len && list[last].from <= run.to; last++) {
     if (list[last].from < run.from) run.from = list[last].from;
     if (list[last].to > run.to) run.to = list[last].to;
   }
-  uint32_t rest = runs->len - last, kept = first + 1;
-  if (first == last) (void)vec_push(arena, runs);
-  list = runs->data;
-  memmove(list + kept, list + last, rest * sizeof *list);
+  if (first == last) {
+    insert_run(runs, first, run, arena);
+    return true;
+  }
   list[first] = run;
-  runs->len = kept + rest;
+  memmove(list + first + 1, list + last, (runs->len - last) * sizeof *list);
+  runs->len -= last - first - 1;
   return true;
 }
 
@@ -106,109 +142,45 @@ static bool add_to_list(BestFit *fit, uint32_t *list, Run run) {
   if (*list == NO_ID) return true;
   if (*list == 0) {
     *list = fit->lists.len;
-    *vec_push(fit->arena, &fit->lists) =
-        (Runs){.data = arena_array(fit->arena, Run, FIRST_RUNS), .cap = FIRST_RUNS};
+    *vec_push(fit->arena, &fit->lists) = (Runs){.len = 1, .cap = 1, .single = run};
+    return true;
   }
-  bool is_new = add_run(&fit->lists.data[*list], run, fit->arena);
-  if (fit->lists.data[*list].len > MAX_RUNS) *list = NO_ID;
+  Runs *runs = &fit->lists.data[*list];
+  bool is_new = add_run(runs, run, fit->arena);
+  if (runs->len > MAX_RUNS) *list = NO_ID;
   return is_new;
 }
 
 static void cover(BestFit *fit, uint32_t index, Run run) {
   add_to_list(fit, &fit->nodes[index].cover, run);
-  /* Who is above holds what is below. */
-  if (index >= fit->num_leaves) index /= 2;
-  while (index && add_to_list(fit, &fit->nodes[index].touched, run))
+  if (index < fit->num_leaves) add_to_list(fit, &fit->nodes[index].touched, run);
+}
+
+/* Who is above holds what is below. */
+static void touch_above(BestFit *fit, uint32_t index, Run run) {
+  for (index /= 2; index && add_to_list(fit, &fit->nodes[index].touched, run);)
     index /= 2;
 }
 
+/* All that a side covers is below the nodes above the lowest of it. */
 static void use(BestFit *fit, PackSpan span, Run run) {
   uint32_t low = fit->num_leaves + span.begin, high = fit->num_leaves + span.end;
+  uint32_t lowest_left = 0, lowest_right = 0;
   for (; low < high; low /= 2, high /= 2) {
-    if (low & 1) cover(fit, low++, run);
-    if (high & 1) cover(fit, --high, run);
-  }
-}
-
-/* ---- what is in use at some time ---- */
-
-static bool add_slice(BestFit *fit, uint32_t list) {
-  if (list == NO_ID) return false;
-  if (list == 0) return true;
-  const Runs *runs = &fit->lists.data[list];
-  *vec_push(fit->arena, &fit->slices) = (RunSlice){runs->data, runs->len};
-  fit->num_runs += runs->len;
-  return true;
-}
-
-static bool add_touched(BestFit *fit, uint32_t index) {
-  const Node *node = &fit->nodes[index];
-  return add_slice(fit, index < fit->num_leaves ? node->touched : node->cover);
-}
-
-static bool add_cover(BestFit *fit, uint32_t index) {
-  return add_slice(fit, fit->nodes[index].cover);
-}
-
-/* False when a node that should tell has given up. */
-static bool search(BestFit *fit, PackSpan span) {
-  uint32_t low = fit->num_leaves + span.begin, high = fit->num_leaves + span.end;
-  for (; low < high; low /= 2, high /= 2) {
-    if (low & 1 && !add_touched(fit, low++)) return false;
-    if (high & 1 && !add_touched(fit, --high)) return false;
-  }
-  /* What fills more than the span. */
-  low = fit->num_leaves + span.begin, high = fit->num_leaves + span.end - 1;
-  for (; low != high; low /= 2, high /= 2)
-    if (!add_cover(fit, low) || !add_cover(fit, high)) return false;
-  for (; low; low /= 2)
-    if (!add_cover(fit, low)) return false;
-  return true;
-}
-
-/* Writes the runs of both, joined where they touch, and returns how many there are. */
-static uint32_t merge_slices(RunSlice a, RunSlice b, Run *out) {
-  uint32_t i = 0, k = 0, len = 0;
-  while (i < a.len || k < b.len) {
-    bool takes_a = k == b.len || (i < a.len && a.data[i].from <= b.data[k].from);
-    Run run = takes_a ? a.data[i++] : b.data[k++];
-    if (len && run.from <= out[len - 1].to) {
-      if (run.to > out[len - 1].to) out[len - 1].to = run.to;
-    } else {
-      out[len++] = run;
+    if (low & 1) {
+      if (!lowest_left) lowest_left = low;
+      cover(fit, low++, run);
+    }
+    if (high & 1) {
+      cover(fit, --high, run);
+      if (!lowest_right) lowest_right = high;
     }
   }
-  return len;
-}
-
-/* Merges pairs of slices until there is one. */
-static RunSlice merge_all(BestFit *fit) {
-  uint32_t room = fit->num_runs < UINT32_MAX ? (uint32_t)fit->num_runs : UINT32_MAX;
-  for (uint32_t i = 0; i < 2; i++)
-    vec_reserve(fit->arena, &fit->merged[i], room);
-  RunSlice *slices = fit->slices.data;
-  uint32_t num_slices = fit->slices.len;
-  for (uint32_t pass = 0; num_slices > 1; pass ^= 1) {
-    Run *out = fit->merged[pass].data;
-    uint32_t num_merged = 0;
-    for (uint32_t i = 0; i < num_slices; i += 2) {
-      RunSlice none = {NULL, 0};
-      uint32_t len = merge_slices(slices[i], i + 1 < num_slices ? slices[i + 1] : none, out);
-      slices[num_merged++] = (RunSlice){out, len};
-      out += len;
-    }
-    num_slices = num_merged;
-  }
-  return num_slices ? slices[0] : (RunSlice){NULL, 0};
+  touch_above(fit, lowest_left, run);
+  touch_above(fit, lowest_right, run);
 }
 
 /* ---- gaps ---- */
-
-typedef struct GapSearch {
-  int64_t bytes, alignment;
-  int64_t top; /* the highest end so far: a gap can begin there */
-  int64_t best_length, best_start;
-} GapSearch;
 
 static void take_gap(GapSearch *gap, int64_t end) {
   int64_t start = align_up(gap->top, gap->alignment), length = end - start;
@@ -229,9 +201,105 @@ static int64_t chosen_offset(const GapSearch *gap) {
   return gap->best_length < INT64_MAX ? gap->best_start : align_up(gap->top, gap->alignment);
 }
 
-static void pass_runs(GapSearch *gap, RunSlice runs) {
-  for (uint32_t i = 0; i < runs.len; i++)
-    pass(gap, runs.data[i].from, runs.data[i].to, true);
+/* Leaves out runs that begin too near to the top for a gap below them, whatever else is in use: the
+ * top rises to their ends. */
+static inline RunSlice pass_near(GapSearch *gap, RunSlice runs) {
+  if (runs.data[runs.len - 1].to <= gap->top) return (RunSlice){NULL, 0};
+  for (; runs.len && runs.data->from - gap->top < gap->bytes; runs.data++, runs.len--) {
+    if (runs.data->to > gap->top) gap->top = runs.data->to;
+  }
+  return runs;
+}
+
+/* Slices are a heap: children of i, at 2i + 1 and 2i + 2, do not begin lower than it does. */
+static void sink(RunSlice *slices, uint32_t len, uint32_t at) {
+  RunSlice slice = slices[at];
+  for (uint32_t child = 2 * at + 1; child < len; child = 2 * at + 1) {
+    child += child + 1 < len && slices[child + 1].data->from < slices[child].data->from;
+    if (slices[child].data->from >= slice.data->from) break;
+    slices[at] = slices[child];
+    at = child;
+  }
+  slices[at] = slice;
+}
+
+/* Merges what is left of the lists. */
+static void pass_slices(BestFit *fit) {
+  GapSearch *gap = &fit->gap;
+  RunSlice *slices = fit->slices.data;
+  uint32_t len = 0;
+  for (uint32_t i = 0; i < fit->slices.len; i++) {
+    RunSlice rest = pass_near(gap, slices[i]);
+    if (rest.len) slices[len++] = rest;
+  }
+  for (uint32_t i = len / 2; i-- > 0;)
+    sink(slices, len, i);
+  while (len) {
+    pass(gap, slices->data->from, slices->data->to, true);
+    RunSlice rest = pass_near(gap, slices[0]);
+    slices[0] = rest.len ? rest : slices[--len];
+    if (len) sink(slices, len, 0);
+  }
+}
+
+/* ---- what is in use at some time ---- */
+
+/* False when the node that should tell has given up. */
+static bool pass_list(BestFit *fit, uint32_t list) {
+  if (list == NO_ID) return false;
+  Runs *runs = &fit->lists.data[list];
+  RunSlice rest = pass_near(&fit->gap, (RunSlice){runs_of(runs), runs->len});
+  if (rest.len) *vec_push(fit->arena, &fit->slices) = rest;
+  fit->num_runs += runs->len;
+  return true;
+}
+
+static inline bool pass_touched(BestFit *fit, uint32_t index) {
+  const Node *node = &fit->nodes[index];
+  uint32_t list = index < fit->num_leaves ? node->touched : node->cover;
+  return list == 0 || pass_list(fit, list);
+}
+
+static inline bool pass_cover(BestFit *fit, uint32_t index) {
+  uint32_t list = fit->nodes[index].cover;
+  return list == 0 || pass_list(fit, list);
+}
+
+/* At one time nothing overlaps: if what is free there below the top does not suffice, no gap is. */
+static void pass_section(BestFit *fit, uint32_t section) {
+  int64_t used = 0, top = 0;
+  for (uint32_t index = fit->num_leaves + section; index; index /= 2) {
+    uint32_t list = fit->nodes[index].cover;
+    if (list == 0 || list == NO_ID) continue;
+    const Run *runs = runs_of(&fit->lists.data[list]);
+    uint32_t len = fit->lists.data[list].len;
+    for (uint32_t i = 0; i < len; i++)
+      used += runs[i].to - runs[i].from;
+    if (runs[len - 1].to > top) top = runs[len - 1].to;
+  }
+  if (top - used < fit->gap.bytes && top > fit->gap.top) fit->gap.top = top;
+}
+
+/* Likewise. What lives long is mostly placed early and lies low: it comes first, from the root
+ * downwards, so that the top rises with it. */
+static bool search(BestFit *fit, PackSpan span) {
+  uint32_t low = fit->num_leaves + span.begin, high = fit->num_leaves + span.end;
+  bool has_fullest = span.begin <= fit->fullest && fit->fullest < span.end;
+  pass_section(fit, has_fullest ? fit->fullest : span.begin);
+  /* What fills more than the span. */
+  for (uint32_t level = fit->num_levels; level-- > 0;) {
+    uint32_t left = low >> level, right = (high - 1) >> level;
+    if (!pass_cover(fit, left) || (right != left && !pass_cover(fit, right))) return false;
+  }
+  uint32_t inside[2 * MAX_LEVELS], count = 0;
+  for (; low < high; low /= 2, high /= 2) {
+    if (low & 1) inside[count++] = low++;
+    if (high & 1) inside[count++] = --high;
+  }
+  while (count) {
+    if (!pass_touched(fit, inside[--count])) return false;
+  }
+  return true;
 }
 
 /* ---- the list ---- */
@@ -287,7 +355,8 @@ static inline void pass_placed(GapSearch *gap, const Placed *placed, const PackS
   pass(gap, placed->offset, placed->end, is_beside);
 }
 
-static void pass_list(const BestFit *fit, const PackSpan *spans, uint32_t count, GapSearch *gap) {
+static void pass_all_placed(const BestFit *fit, const PackSpan *spans, uint32_t count,
+                            GapSearch *gap) {
   uint32_t i = 0;
   for (uint32_t k = 0; k < fit->num_recent; k++) {
     for (; i < fit->num_sorted && fit->sorted[i].offset <= fit->recent[k].offset; i++)
@@ -303,7 +372,9 @@ static void pass_list(const BestFit *fit, const PackSpan *spans, uint32_t count,
 static int64_t find_offset(BestFit *fit, uint32_t buffer, PackBudget *budget) {
   const PackBuffer *what = &fit->sections->problem->buffers[buffer];
   const uint32_t *first = fit->sections->first_span;
-  GapSearch gap = {.bytes = what->bytes, .alignment = what->alignment, .best_length = INT64_MAX};
+  const GapSearch begin = {
+      .bytes = what->bytes, .alignment = what->alignment, .best_length = INT64_MAX};
+  fit->gap = begin;
   fit->slices.len = 0;
   fit->num_runs = 0;
   bool are_told = true;
@@ -312,13 +383,15 @@ static int64_t find_offset(BestFit *fit, uint32_t buffer, PackBudget *budget) {
   bool are_many = fit->num_runs > MIN_SCANNED && fit->num_runs > fit->num_placed / SCAN_FRACTION;
   if (are_told && !are_many) {
     budget->steps += 100 + fit->num_runs * 16;
-    pass_runs(&gap, merge_all(fit));
+    pass_slices(fit);
   } else {
     budget->steps += fit->num_placed;
     if (!fit->sorted) start_list(fit);
-    pass_list(fit, &fit->sections->spans[first[buffer]], first[buffer + 1] - first[buffer], &gap);
+    fit->gap = begin;
+    pass_all_placed(fit, &fit->sections->spans[first[buffer]], first[buffer + 1] - first[buffer],
+                    &fit->gap);
   }
-  return chosen_offset(&gap);
+  return chosen_offset(&fit->gap);
 }
 
 static void place(BestFit *fit, uint32_t buffer) {
@@ -333,12 +406,17 @@ static void place(BestFit *fit, uint32_t buffer) {
 }
 
 static BestFit begin(const PackSections *sections, Arena *arena) {
-  BestFit fit = {
-      .sections = sections, .arena = arena, .num_leaves = 1, .granule = sections->granule};
-  while (fit.num_leaves < sections->num_sections)
+  BestFit fit = {.sections = sections,
+                 .arena = arena,
+                 .num_leaves = 1,
+                 .num_levels = 1,
+                 .granule = sections->granule};
+  for (; fit.num_leaves < sections->num_sections; fit.num_levels++)
     fit.num_leaves *= 2;
+  for (uint32_t s = 1; s < sections->num_sections; s++)
+    if (sections->live_bytes[s] > sections->live_bytes[fit.fullest]) fit.fullest = s;
   fit.nodes = arena_zarray(arena, Node, (size_t)fit.num_leaves * 2);
-  *vec_push(arena, &fit.lists) = (Runs){.data = NULL};
+  *vec_push(arena, &fit.lists) = (Runs){.len = 0};
   return fit;
 }
 
