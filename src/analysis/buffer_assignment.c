@@ -1,8 +1,7 @@
 #include "analysis/buffer_assignment.h"
 
-#include <stdlib.h>
-
 #include "analysis/traverse.h"
+#include "ir/sort.h"
 
 typedef struct Assigner {
   const Module *module;
@@ -20,21 +19,6 @@ typedef struct Assigner {
 
 /* ---- the order in which buffers are placed ---- */
 
-typedef struct SortKey {
-  int64_t bytes;
-  uint32_t position; /* of its first definition, callers before callees */
-  BufferId buffer;
-  bool is_live_out;
-} SortKey;
-
-static int by_size_then_position(const void *pa, const void *pb) {
-  const SortKey *a = pa, *b = pb;
-  if (a->bytes != b->bytes) return a->bytes > b->bytes ? -1 : 1;
-  if (a->is_live_out != b->is_live_out) return a->is_live_out ? -1 : 1;
-  if (a->position != b->position) return a->position < b->position ? -1 : 1;
-  return (a->buffer > b->buffer) - (a->buffer < b->buffer);
-}
-
 static uint32_t *number_positions(const Assigner *assigner) {
   const Module *module = assigner->module;
   const CallGraph *graph = &assigner->values->graph;
@@ -50,22 +34,28 @@ static uint32_t *number_positions(const Assigner *assigner) {
   return position;
 }
 
-static SortKey *sort_buffers(const Assigner *assigner) {
+/* The largest first, of equal ones what lives out, then by the position of the first definition,
+ * callers before callees. */
+static SortItem *sort_buffers(const Assigner *assigner) {
   const HloBuffers *buffers = &assigner->values->buffers;
-  uint32_t *position = number_positions(assigner);
-  SortKey *keys = arena_array(assigner->scratch, SortKey, buffers->num_buffers);
-  for (BufferId buffer = 0; buffer < buffers->num_buffers; buffer++) {
-    keys[buffer] = (SortKey){.bytes = assigner->allocations.buffer_bytes[buffer],
-                             .position = UINT32_MAX,
-                             .buffer = buffer,
-                             .is_live_out = assigner->allocations.is_live_out[buffer]};
+  uint32_t num_buffers = buffers->num_buffers;
+  const uint32_t *position = number_positions(assigner);
+  SortItem *items = arena_array(assigner->scratch, SortItem, num_buffers);
+  for (BufferId buffer = 0; buffer < num_buffers; buffer++) {
+    items[buffer] = (SortItem){UINT32_MAX, buffer};
     for (uint32_t i = buffers->first_value[buffer]; i < buffers->first_value[buffer + 1]; i++) {
       InstId inst = assigner->values->flow.values.data[buffers->values[i]].inst;
-      if (position[inst] < keys[buffer].position) keys[buffer].position = position[inst];
+      if (position[inst] < items[buffer].key) items[buffer].key = position[inst];
     }
   }
-  if (buffers->num_buffers) qsort(keys, buffers->num_buffers, sizeof *keys, by_size_then_position);
-  return keys;
+  sort_by_key(items, num_buffers, assigner->scratch);
+  for (uint32_t i = 0; i < num_buffers; i++) {
+    BufferId buffer = items[i].id;
+    items[i].key = key_largest_first(assigner->allocations.buffer_bytes[buffer]) << 1 |
+                   !assigner->allocations.is_live_out[buffer];
+  }
+  sort_by_key(items, num_buffers, assigner->scratch);
+  return items;
 }
 
 /* ---- buffers with allocations of their own ---- */
@@ -140,14 +130,14 @@ static bool reuse_any(Assigner *assigner, BufferId buffer) {
 }
 
 static void assign_buffers(Assigner *assigner) {
-  const SortKey *keys = sort_buffers(assigner);
+  const SortItem *order = sort_buffers(assigner);
   for (uint32_t i = 0; i < assigner->values->buffers.num_buffers; i++) {
-    BufferId buffer = keys[i].buffer;
+    BufferId buffer = order[i].id;
     if (assign_special(assigner, buffer) || reuse_operand(assigner, buffer) ||
         reuse_any(assigner, buffer)) {
       continue;
     }
-    if (!keys[i].is_live_out) {
+    if (!assigner->allocations.is_live_out[buffer]) {
       assigner->is_delayed[buffer] = true;
       continue;
     }

@@ -4,45 +4,49 @@
  * comparison. */
 #include "analysis/pack_xla.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "analysis/pack_best_fit.h"
+#include "ir/sort.h"
 
 typedef struct OrderKey {
-  int64_t major, minor;
-  uint32_t id;
+  int64_t major, minor; /* largest first */
 } OrderKey;
-
-/* Largest first. */
-static int by_keys_then_id(const void *pa, const void *pb) {
-  const OrderKey *a = pa, *b = pb;
-  if (a->major != b->major) return a->major > b->major ? -1 : 1;
-  if (a->minor != b->minor) return a->minor > b->minor ? -1 : 1;
-  return (a->id > b->id) - (a->id < b->id);
-}
 
 static OrderKey order_key(const PackProblem *problem, PackOrder by, uint32_t id) {
   const PackBuffer *buffer = &problem->buffers[id];
   if (by == PACK_SPATIAL) {
     const PackRange *range = &problem->ranges[buffer->first_range];
-    return (OrderKey){buffer->first_bytes, range->end - range->begin, id};
+    return (OrderKey){buffer->first_bytes, range->end - range->begin};
   }
   PackRange whole = pack_whole_range(problem, buffer);
   /* Of two numbers the larger one has the smaller complement. */
   int64_t major = by == PACK_TEMPORAL ? whole.end - whole.begin : ~whole.begin;
-  return (OrderKey){major, buffer->first_bytes, id};
+  return (OrderKey){major, buffer->first_bytes};
+}
+
+static bool is_ascending(const uint32_t *ids, uint32_t len) {
+  for (uint32_t i = 1; i < len; i++) {
+    if (ids[i - 1] > ids[i]) return false;
+  }
+  return true;
 }
 
 void pack_xla_sort(const PackProblem *problem, PackOrder by, uint32_t *buffers, uint32_t len,
                    Arena *scratch) {
   ArenaMark mark = arena_mark(scratch);
-  OrderKey *keys = arena_array(scratch, OrderKey, len);
+  SortItem *items = arena_array(scratch, SortItem, len);
   for (uint32_t i = 0; i < len; i++)
-    keys[i] = order_key(problem, by, buffers[i]);
-  if (len) qsort(keys, len, sizeof *keys, by_keys_then_id);
+    items[i] = (SortItem){buffers[i], buffers[i]};
+  if (!is_ascending(buffers, len)) sort_by_key(items, len, scratch);
   for (uint32_t i = 0; i < len; i++)
-    buffers[i] = keys[i].id;
+    items[i].key = key_largest_first(order_key(problem, by, items[i].id).minor);
+  sort_by_key(items, len, scratch);
+  for (uint32_t i = 0; i < len; i++)
+    items[i].key = key_largest_first(order_key(problem, by, items[i].id).major);
+  sort_by_key(items, len, scratch);
+  for (uint32_t i = 0; i < len; i++)
+    buffers[i] = items[i].id;
   arena_reset(scratch, mark);
 }
 
