@@ -39,7 +39,7 @@ static uint64_t slot_of(const Clock *clock, const Event *event) {
  * counting. */
 static Event *sort_events(Event *events, size_t count, Arena *scratch) {
   Clock clock = clock_of(events, count);
-  if (clock.num_ticks == 0 || clock.num_ticks > count) {
+  if (clock.num_ticks == 0 || clock.num_ticks / 2 > count) {
     qsort(events, count, sizeof *events, by_tick);
     return events;
   }
