@@ -27,14 +27,13 @@ static void list_parts(Builder *builder, ShapeId shape) {
   }
 }
 
-static LogicalId define(Builder *builder, InstId id, uint32_t part) {
+static LogicalId define(Builder *builder, InstId id, uint32_t part, ShapeId shape, uint32_t depth) {
   PointsTo *points_to = builder->points_to;
   LogicalId buffer = points_to->buffers.len;
-  ShapeId shape = builder->part_shapes[part];
   *vec_push(builder->out, &points_to->buffers) =
       (LogicalBuffer){.inst = id,
                       .part = part,
-                      .depth = builder->part_depths[part],
+                      .depth = depth,
                       .shape = shape,
                       .bytes = shape_bytes_on_device(shape_get(&builder->module->shapes, shape))};
   points_to->num_defined[id]++;
@@ -163,10 +162,16 @@ static void visit_inst(Builder *builder, InstId id) {
   uint32_t num_parts = num_parts_of(builder, id);
   LogicalId *parts = add_parts(builder, id, num_parts);
   forward_known_parts(builder, id, parts);
+  ShapeId shape = inst_get(builder->module, id)->shape;
+  if (num_parts == 1) {
+    if (*parts == NO_ID) *parts = define(builder, id, 0, shape, 0);
+    return;
+  }
   ArenaMark mark = arena_mark(builder->scratch);
-  list_parts(builder, inst_get(builder->module, id)->shape);
+  list_parts(builder, shape);
   for (uint32_t part = 0; part < num_parts; part++) {
-    if (parts[part] == NO_ID) parts[part] = define(builder, id, part);
+    if (parts[part] != NO_ID) continue;
+    parts[part] = define(builder, id, part, builder->part_shapes[part], builder->part_depths[part]);
   }
   arena_reset(builder->scratch, mark);
 }
