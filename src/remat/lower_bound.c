@@ -211,7 +211,27 @@ static bool is_read_below(const Bound *bound, LogicalId id, const bool *is_below
   return false;
 }
 
-static int64_t held_bytes(Bound *bound, CompId comp, InstId id) {
+/* What runs exactly once and makes memory of its own. */
+typedef struct Holders {
+  VEC(InstId) list;
+  int64_t bytes; /* all that they make: no more can be held */
+} Holders;
+
+static Holders find_holders(const Bound *bound, CompId comp) {
+  Holders holders = {.bytes = 0};
+  for (uint32_t i = 0; i < comp_num_insts(bound->module, comp); i++) {
+    InstId id = comp_inst(bound->module, comp, i);
+    if (!runs_once(bound, id)) continue;
+    int64_t bytes = 0;
+    for (uint32_t k = 0; k < bound->points_to.num_defined[id]; k++)
+      bytes += buffer_bytes(bound, bound->points_to.first_buffer[id] + k);
+    if (bytes > 0) *vec_push(bound->scratch, &holders.list) = id;
+    holders.bytes += bytes;
+  }
+  return holders;
+}
+
+static int64_t held_bytes(Bound *bound, const Holders *holders, InstId id) {
   ArenaMark mark = arena_mark(bound->scratch);
   bool *is_above = arena_zarray(bound->scratch, bool, bound->module->insts.len);
   bool *is_below = arena_zarray(bound->scratch, bool, bound->module->insts.len);
@@ -219,9 +239,9 @@ static int64_t held_bytes(Bound *bound, CompId comp, InstId id) {
   mark_reach(bound, id, true, is_below);
   own_bytes(bound, id); /* marks what it counts itself */
   int64_t bytes = 0;
-  for (uint32_t i = 0; i < comp_num_insts(bound->module, comp); i++) {
-    InstId above = comp_inst(bound->module, comp, i);
-    if (!is_above[above] || !runs_once(bound, above)) continue;
+  for (uint32_t i = 0; i < holders->list.len; i++) {
+    InstId above = holders->list.data[i];
+    if (!is_above[above]) continue;
     for (uint32_t k = 0; k < bound->points_to.num_defined[above]; k++) {
       LogicalId buffer = bound->points_to.first_buffer[above] + k;
       if (is_read_below(bound, buffer, is_below)) bytes += count_once(bound, id, buffer);
@@ -254,18 +274,6 @@ static void note_need(Needs *needs, Need need) {
   needs->list[at] = need;
 }
 
-/* What held_bytes() can find for anything. */
-static int64_t most_held(const Bound *bound, CompId comp) {
-  int64_t bytes = 0;
-  for (uint32_t i = 0; i < comp_num_insts(bound->module, comp); i++) {
-    InstId id = comp_inst(bound->module, comp, i);
-    if (!runs_once(bound, id)) continue;
-    for (uint32_t k = 0; k < bound->points_to.num_defined[id]; k++)
-      bytes += buffer_bytes(bound, bound->points_to.first_buffer[id] + k);
-  }
-  return bytes;
-}
-
 static void visit_computation(Bound *bound, CompId comp) {
   mark_needed(bound, comp);
   join_loops(bound, comp);
@@ -275,15 +283,17 @@ static void visit_computation(Bound *bound, CompId comp) {
     InstId id = comp_inst(bound->module, comp, i);
     if (bound->is_needed[id]) note_need(&needs, (Need){id, own_bytes(bound, id)});
   }
-  int64_t held = most_held(bound, comp);
+  ArenaMark mark = arena_mark(bound->scratch);
+  Holders holders = find_holders(bound, comp);
   for (uint32_t i = 0; i < needs.len; i++) {
     int64_t bytes = needs.list[i].bytes;
-    if (bytes + held <= bound->comp_bytes[comp]) continue;
-    if (held) bytes += held_bytes(bound, comp, needs.list[i].inst);
+    if (bytes + holders.bytes <= bound->comp_bytes[comp]) continue;
+    if (holders.bytes) bytes += held_bytes(bound, &holders, needs.list[i].inst);
     if (bytes <= bound->comp_bytes[comp]) continue;
     bound->comp_bytes[comp] = bytes;
     if (comp == bound->module->entry) bound->best.inst = needs.list[i].inst;
   }
+  arena_reset(bound->scratch, mark);
 }
 
 /* What the entry returns and did not get: all of it lives at the end, each part as large as its
