@@ -3,6 +3,14 @@
 #include "analysis/traverse.h"
 #include "ir/sort.h"
 
+/* Allocations that a buffer may go into, oldest first, as the leaves of a tree: node n has the
+ * slices of time that are busy in all of 2n and 2n + 1, or some of them, and slices stay busy. */
+typedef struct Reusable {
+  uint32_t *list;
+  uint64_t *busy; /* by node */
+  uint32_t len, num_leaves;
+} Reusable;
+
 typedef struct Assigner {
   const Module *module;
   const ValueAnalysis *values;
@@ -11,11 +19,49 @@ typedef struct Assigner {
   HeapDetail detail;
   BufferAssignment *result;
   Allocations allocations;
-  VEC(uint32_t) reusable; /* allocations that a buffer may go into, oldest first */
-  bool *is_delayed;       /* by BufferId: for the heaps */
+  Reusable reusable;
+  bool *is_delayed; /* by BufferId: for the heaps */
   Arena *out;
   Arena *scratch;
 } Assigner;
+
+/* ---- what may be taken again ---- */
+
+/* Room for all results and donated parameters, and one more. */
+static Reusable reusable_init(const Module *module, Arena *out) {
+  InstId root = comp_get(module, module->entry)->root;
+  uint32_t room = inst_shape(module, root)->num_parts + module->source->header.aliases.len + 1;
+  Reusable reusable = {.list = arena_array(out, uint32_t, room), .num_leaves = 1};
+  while (reusable.num_leaves < room)
+    reusable.num_leaves *= 2;
+  reusable.busy = arena_array(out, uint64_t, 2 * (size_t)reusable.num_leaves);
+  memset(reusable.busy, 0xff, 2 * (size_t)reusable.num_leaves * sizeof *reusable.busy);
+  return reusable;
+}
+
+static void reusable_set_busy(Reusable *reusable, uint32_t at, uint64_t busy) {
+  uint32_t node = reusable->num_leaves + at;
+  if (reusable->busy[node] == busy) return;
+  reusable->busy[node] = busy;
+  while (node /= 2)
+    reusable->busy[node] = reusable->busy[2 * node] & reusable->busy[2 * node + 1];
+}
+
+static void reusable_add(Reusable *reusable, uint32_t allocation, uint64_t busy) {
+  reusable->list[reusable->len] = allocation;
+  reusable_set_busy(reusable, reusable->len++, busy);
+}
+
+/* The newest before `limit` that may be free in the slices; NO_ID when there is none. */
+static uint32_t reusable_before(const Reusable *reusable, uint32_t limit, uint64_t slices) {
+  for (uint32_t node = reusable->num_leaves + limit;;) {
+    while (node % 2 == 0)
+      node /= 2;
+    if (node == 1) return NO_ID;
+    for (node--; !(reusable->busy[node] & slices); node = 2 * node + 1)
+      if (node >= reusable->num_leaves) return node - reusable->num_leaves;
+  }
+}
 
 /* ---- the order in which buffers are placed ---- */
 
@@ -85,7 +131,8 @@ static bool assign_special(Assigner *assigner, BufferId buffer) {
       uint32_t index = allocations_new(&assigner->allocations, ALLOCATION_PARAMETER, buffer);
       if (is_donated(module, value)) {
         assigner->allocations.list.data[index].is_donated = true;
-        *vec_push(assigner->scratch, &assigner->reusable) = index;
+        reusable_add(&assigner->reusable, index,
+                     assigner->allocations.list.data[index].busy_slices);
       }
       return true;
     }
@@ -120,11 +167,16 @@ static bool reuse_operand(Assigner *assigner, BufferId buffer) {
 
 /* The newest first: they are the smallest. */
 static bool reuse_any(Assigner *assigner, BufferId buffer) {
+  Reusable *reusable = &assigner->reusable;
   uint64_t slices = allocations_slices(&assigner->allocations, buffer);
-  for (uint32_t i = assigner->reusable.len; i-- > 0;) {
-    uint32_t allocation = assigner->reusable.data[i];
-    if (assigner->allocations.list.data[allocation].busy_slices & slices) continue;
-    if (allocations_try(&assigner->allocations, allocation, buffer)) return true;
+  for (uint32_t at = reusable_before(reusable, reusable->len, slices); at != NO_ID;
+       at = reusable_before(reusable, at, slices)) {
+    uint32_t allocation = reusable->list[at];
+    uint64_t busy = assigner->allocations.list.data[allocation].busy_slices;
+    if (!(busy & slices) && allocations_try(&assigner->allocations, allocation, buffer)) {
+      return true;
+    }
+    reusable_set_busy(reusable, at, busy);
   }
   return false;
 }
@@ -142,7 +194,7 @@ static void assign_buffers(Assigner *assigner) {
       continue;
     }
     uint32_t index = allocations_new(&assigner->allocations, ALLOCATION_PLAIN, buffer);
-    *vec_push(assigner->scratch, &assigner->reusable) = index;
+    reusable_add(&assigner->reusable, index, assigner->allocations.list.data[index].busy_slices);
   }
 }
 
@@ -395,6 +447,7 @@ BufferAssignment buffer_assignment_run(const Module *module, const ValueAnalysis
       .detail = detail,
       .result = &result,
       .allocations = allocations_init(module, &values->flow, &values->buffers, ranges, out, inner),
+      .reusable = reusable_init(module, inner),
       .is_delayed = arena_zarray(inner, bool, values->buffers.num_buffers),
       .out = out,
       .scratch = inner};
