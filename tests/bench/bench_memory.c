@@ -46,6 +46,24 @@ static void add_training_step(Text *text, long count) {
   add(text, "  ROOT r = f32[64]{0} custom-call(g0), custom_call_target=\"end\"\n");
 }
 
+/* Results that are there from the beginning, all of which could hold what comes between. */
+static void add_results(Text *text, long count) {
+  long num_results = count / 10;
+  for (long i = 0; i < num_results; i++)
+    add(text, "  o%ld = f32[64]{0} custom-call(p), custom_call_target=\"result\"\n", i);
+  add(text, "  v0 = f32[32]{0} custom-call(p), custom_call_target=\"next\"\n");
+  for (long i = 1; i < count - num_results; i++)
+    add(text, "  v%ld = f32[%ld]{0} custom-call(v%ld), custom_call_target=\"next\"\n", i,
+        32 - i % 7, i - 1);
+  add(text, "  ROOT r = (f32[64]{0}");
+  for (long i = 1; i < num_results; i++)
+    add(text, ", f32[64]{0}");
+  add(text, ") tuple(");
+  for (long i = 0; i < num_results; i++)
+    add(text, i ? ", o%ld" : "o%ld", i);
+  add(text, "), control-predecessors={v%ld}\n", count - num_results - 1);
+}
+
 static double cpu_seconds(void) {
   return (double)clock() / CLOCKS_PER_SEC;
 }
@@ -54,8 +72,8 @@ static void time_models(const char *shape, void (*add_body)(Text *, long), long 
   Arena *arena = arena_new(NULL);
   Text text = {.arena = arena};
   add(&text, "HloModule m, is_scheduled=true\n\nENTRY e {\n");
-  add(&text, add_body == add_chain ? "  p = f32[64]{0} parameter(0)\n"
-                                   : "  v-1 = f32[64]{0} parameter(0)\n");
+  add(&text, add_body == add_training_step ? "  v-1 = f32[64]{0} parameter(0)\n"
+                                           : "  p = f32[64]{0} parameter(0)\n");
   if (add_body == add_training_step) add(&text, "  g%ld = f32[64]{0} parameter(1)\n", count / 2);
   add_body(&text, count);
   add(&text, "}\n");
@@ -81,11 +99,12 @@ static void time_models(const char *shape, void (*add_body)(Text *, long), long 
 
 int main(int argc, char **argv) {
   long count = argc > 1 ? atol(argv[1]) : 1000000;
-  if (argc > 2 || count < 2) {
+  if (argc > 2 || count < 20) {
     fprintf(stderr, "usage: bench_memory [INSTRUCTIONS]\n");
     return 2;
   }
   time_models("chain", add_chain, count);
   time_models("training step", add_training_step, count);
+  time_models("results", add_results, count);
   return 0;
 }
