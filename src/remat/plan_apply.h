@@ -1,5 +1,6 @@
-/* What the files share that do what a plan says: plan.c has the frame, plan_make.c makes
- * instructions, plan_lead.c leads readers to them, plan_place.c puts them in place. */
+/* What the files share that do what a plan says: plan.c has the frame, plan_clones.c copies called
+ * computations, plan_make.c makes instructions, plan_callees.c names what is copied with them,
+ * plan_lead.c leads readers to them, plan_place.c puts them in place. */
 #ifndef REMAT_HLO_REMAT_PLAN_APPLY_H
 #define REMAT_HLO_REMAT_PLAN_APPLY_H
 
@@ -74,6 +75,12 @@ static inline bool plan_is_clone(PlanAction action) {
 
 /* Makes the instructions of all steps that are not skipped. requires: names are known. */
 rh_status plan_make(Apply *apply);
+
+/* Names the copies of the computations that a clone calls as the step has it. */
+rh_status plan_name_callees(Apply *apply, InstId made, const PlanStep *step);
+
+/* When all are named: no two computations have one name. */
+rh_status plan_check_callees(Apply *apply);
 
 /* Leads readers to them, and has them wait for what they are to wait for. */
 rh_status plan_lead(Apply *apply);

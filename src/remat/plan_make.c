@@ -33,50 +33,6 @@ static rh_status name_made(Apply *apply, InstId id, PlanRef made) {
   return RH_OK;
 }
 
-static InstId find_in(const Module *module, CompId comp, Str name) {
-  for (uint32_t i = 0; i < comp_num_insts(module, comp); i++) {
-    if (str_equal(inst_name(module, comp_inst(module, comp, i)), name))
-      return comp_inst(module, comp, i);
-  }
-  return NO_ID;
-}
-
-/* Names a computation that was copied with a clone, and what is in it; those that are named take
- * each other's places, so that they come in the order of the names. */
-static void name_copy(Apply *apply, const PlanStep *step, CompId id) {
-  Module *module = apply->module;
-  ArenaMark mark = arena_mark(apply->scratch);
-  bool *is_named = arena_zarray(apply->scratch, bool, module->insts.len);
-  InstId *named = arena_array(apply->scratch, InstId, step->callees.len);
-  const PlanName **names = arena_array(apply->scratch, const PlanName *, step->callees.len);
-  uint32_t num_named = 0, next = 0;
-  Computation *comp = comp_get(module, id);
-  const PlanName *own = NULL;
-  for (uint32_t i = 0; i < step->callees.len; i++) {
-    const PlanName *name = &step->callees.data[i];
-    if (name->is_computation && str_equal(name->of, comp_name(module, id))) own = name;
-    InstId inst = name->is_computation ? NO_ID : find_in(module, id, name->of);
-    if (inst == NO_ID || is_named[inst]) continue;
-    is_named[inst] = true;
-    names[num_named] = name;
-    named[num_named++] = inst;
-  }
-  for (uint32_t i = 0; i < comp->insts.len; i++) {
-    InstId *place = &module->ids.data[comp->insts.begin + i];
-    if (is_named[*place]) *place = named[next++];
-  }
-  for (uint32_t i = 0; i < num_named; i++) {
-    Instruction *inst = inst_get(module, named[i]);
-    inst->name = arena_strndup(module->arena, names[i]->name.data, names[i]->name.len);
-    inst->name_len = names[i]->name.len;
-  }
-  if (own) {
-    comp->name = arena_strndup(module->arena, own->name.data, own->name.len);
-    comp->name_len = own->name.len;
-  }
-  arena_reset(apply->scratch, mark);
-}
-
 static rh_status make_compressed(Apply *apply, const PlanStep *step, InstId original,
                                  InstId operand, InstId *made) {
   Module *module = apply->module;
@@ -160,33 +116,15 @@ static rh_status make_element(Apply *apply, const PlanStep *step, InstId operand
   return RH_OK;
 }
 
-/* The copies of the computations that a clone calls. */
-static void name_callees(Apply *apply, InstId made, const PlanStep *step) {
-  Module *module = apply->module;
-  VEC(InstId) work = {0};
-  if (step->callees.len) *vec_push(apply->arena, &work) = made;
-  while (work.len) {
-    InstId caller = work.data[--work.len];
-    bool is_fusion = inst_get(module, caller)->opcode == OPCODE_FUSION;
-    for (uint32_t c = 0; is_fusion && c < inst_get(module, caller)->num_callees; c++) {
-      CompId comp = inst_callees(module, caller)[c];
-      for (uint32_t i = 0; i < comp_num_insts(module, comp); i++)
-        *vec_push(apply->arena, &work) = comp_inst(module, comp, i);
-      name_copy(apply, step, comp);
-    }
-  }
-}
-
-static InstId make_clone(Apply *apply, const PlanStep *step, InstId original) {
-  InstId made = rewrite_clone(apply->rewrite, original, apply->scratch);
+static rh_status make_clone(Apply *apply, const PlanStep *step, InstId original, InstId *result) {
+  InstId made = *result = rewrite_clone(apply->rewrite, original, apply->scratch);
   if (step->channel >= 0 && inst_get(apply->module, made)->flags & INST_HAS_CHANNEL) {
     inst_get(apply->module, made)->index = step->channel;
     if (step->channel >= apply->rewrite->next_channel_id && step->channel < INT64_MAX) {
       apply->rewrite->next_channel_id = step->channel + 1;
     }
   }
-  name_callees(apply, made, step);
-  return made;
+  return plan_name_callees(apply, made, step);
 }
 
 /* Operands of what is no clone are made already; a step whose operand is skipped is skipped. */
@@ -214,7 +152,7 @@ static rh_status make_step(Apply *apply, uint32_t index) {
     case PLAN_LEFT:
     case PLAN_ENTER:
     case PLAN_BACK: status = make_half_copy(apply, step, original, operand, &made); break;
-    default: made = make_clone(apply, step, original);
+    default: status = make_clone(apply, step, original, &made);
   }
   if (status != RH_OK) return status;
   apply->made[index] = made;
@@ -277,5 +215,5 @@ rh_status plan_make(Apply *apply) {
     if (apply->states[order[i].step] == STATE_NEW)
       status = make_with_operands(apply, order[i].step);
   }
-  return status;
+  return status == RH_OK ? plan_check_callees(apply) : status;
 }

@@ -64,17 +64,22 @@ void rewrite_set_tuple_index(Rewrite *rewrite, InstId gte, int64_t index) {
   rename_compact(rewrite, gte);
 }
 
-void rewrite_write_out(Rewrite *rewrite, InstId id, Str name) {
+void rewrite_rename(Rewrite *rewrite, InstId id, Str name) {
   Module *module = rewrite->module;
   Instruction *inst = inst_get(module, id);
   inst->name = name.data;
   inst->name_len = name.len;
-  inst->flags = (uint16_t)((inst->flags & ~(unsigned)INST_COMPACT_GTE) | INST_CHANGED);
+  inst->flags |= INST_CHANGED;
   for (uint32_t i = 0; i < inst->users.len; i++) {
     InstId user = inst_users(module, id)[i];
     inst_get(module, user)->flags |= INST_CHANGED;
     rename_compact(rewrite, user);
   }
+}
+
+void rewrite_write_out(Rewrite *rewrite, InstId id, Str name) {
+  inst_get(rewrite->module, id)->flags &= (uint16_t)~INST_COMPACT_GTE;
+  rewrite_rename(rewrite, id, name);
 }
 
 static void write_out(Rewrite *rewrite, InstId id) {

@@ -107,6 +107,9 @@ void rewrite_set_operand(Rewrite *rewrite, InstId user, uint32_t index, InstId o
 /* Makes a get-tuple-element take another element; its own shape stays. */
 void rewrite_set_tuple_index(Rewrite *rewrite, InstId gte, int64_t index);
 
+/* The name must be free and stay valid; what is written `x#1` is renamed with x. */
+void rewrite_rename(Rewrite *rewrite, InstId id, Str name);
+
 /* Gives a get-tuple-element written `x#1` a line of its own; the name must be free and stay valid.
  */
 void rewrite_write_out(Rewrite *rewrite, InstId gte, Str name);

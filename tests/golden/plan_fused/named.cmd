@@ -1,0 +1,1 @@
+input.hlo --apply-plan=named.json -q -o -

@@ -1,0 +1,1 @@
+input.hlo --apply-plan=named_as_other.json -q -o -

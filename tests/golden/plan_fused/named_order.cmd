@@ -1,0 +1,1 @@
+input.hlo --apply-plan=named_order.json -q -o -
