@@ -40,15 +40,17 @@ static bool put_in_order(const Naming *naming, Arena *scratch) {
   return true;
 }
 
-/* What is written `x#1` is named by what it is read from. */
-static void rename_all(const Naming *naming) {
+/* What is written `x#1` is named by what it is read from. False when something else would be. */
+static bool rename_all(const Naming *naming) {
   Module *module = naming->apply->module;
   for (uint32_t i = 0; i < naming->num_named; i++) {
     if (inst_get(module, naming->named[i])->flags & INST_COMPACT_GTE) continue;
     Str name = naming->names[i];
+    if (is_written_compact(name)) return false;
     name.data = arena_strndup(module->arena, name.data, name.len);
     rewrite_rename(naming->apply->rewrite, naming->named[i], name);
   }
+  return true;
 }
 
 /* NO_ID when no two instructions of the computation have one name. */
@@ -86,14 +88,16 @@ static rh_status name_insts(Naming *naming, Arena *scratch) {
     return plan_fail(apply, step->offset,
                      "in the order of 'callees' something comes before what it needs");
   }
-  rename_all(naming);
+  if (!rename_all(naming)) {
+    return plan_fail(apply, step->offset, "only elements of tuples have a # in their names");
+  }
   InstId twice = find_double(naming, scratch);
   if (twice == NO_ID) return RH_OK;
   Str name = inst_name(apply->module, twice);
   return plan_fail(apply, step->offset, "with these 'callees' there are two '%.*s'", SHOWN(name));
 }
 
-static void name_comp(const Naming *naming) {
+static rh_status name_comp(const Naming *naming) {
   Module *module = naming->apply->module;
   Computation *comp = comp_get(module, naming->comp);
   const PlanName *own = NULL;
@@ -101,9 +105,13 @@ static void name_comp(const Naming *naming) {
     const PlanName *name = &naming->step->callees.data[i];
     if (name->is_computation && str_equal(name->of, comp_name(module, naming->comp))) own = name;
   }
-  if (!own) return;
+  if (!own) return RH_OK;
+  if (is_written_compact(own->name)) {
+    return plan_fail(naming->apply, naming->step->offset, "no computation has a # in its name");
+  }
   comp->name = arena_strndup(module->arena, own->name.data, own->name.len);
   comp->name_len = own->name.len;
+  return RH_OK;
 }
 
 rh_status plan_name_callees(Apply *apply, InstId made, const PlanStep *step) {
@@ -119,7 +127,7 @@ rh_status plan_name_callees(Apply *apply, InstId made, const PlanStep *step) {
     for (uint32_t i = 0; i < comp_num_insts(module, naming.comp); i++)
       *vec_push(apply->arena, &work) = comp_inst(module, naming.comp, i);
     status = name_insts(&naming, apply->scratch);
-    name_comp(&naming);
+    if (status == RH_OK) status = name_comp(&naming);
     arena_reset(apply->scratch, mark);
   }
   return status;

@@ -52,11 +52,26 @@ static bool is_name(Str text) {
   return text.len > 0;
 }
 
-/* A name that the result will have. */
-static rh_status read_new_name(Reader *reader, const JsonNode *value, void *place) {
-  rh_status status = read_string(reader, value, place);
-  if (status != RH_OK || is_name(value->text)) return status;
+static rh_status fail_name(const Reader *reader, const JsonNode *value) {
   return fail(reader, value, "a name has letters, digits, '_', '-' and '.', a letter first");
+}
+
+/* A name that the result will have; of an instruction that may be written `x#1`. */
+static rh_status read_inst_name(Reader *reader, const JsonNode *value, void *place) {
+  rh_status status = read_string(reader, value, place);
+  return status != RH_OK || is_name(value->text) ? status : fail_name(reader, value);
+}
+
+static rh_status read_new_name(Reader *reader, const JsonNode *value, void *place) {
+  rh_status status = read_inst_name(reader, value, place);
+  bool has_hash = status == RH_OK && memchr(value->text.data, '#', value->text.len);
+  return has_hash ? fail_name(reader, value) : status;
+}
+
+static rh_status read_inst_ref(Reader *reader, const JsonNode *value, void *place) {
+  PlanRef *ref = place;
+  *ref = (PlanRef){.offset = value->offset, .id = NO_ID};
+  return read_inst_name(reader, value, &ref->name);
 }
 
 static rh_status read_new_ref(Reader *reader, const JsonNode *value, void *place) {
@@ -243,7 +258,7 @@ typedef struct NamedPart {
 static rh_status read_callees(Reader *reader, const JsonNode *value, void *place) {
   static const Key keys[] = {{"computation", read_string, offsetof(NamedPart, computation), false},
                              {"instruction", read_string, offsetof(NamedPart, instruction), false},
-                             {"name", read_new_name, offsetof(NamedPart, name), true}};
+                             {"name", read_inst_name, offsetof(NamedPart, name), true}};
   PlanStep *step = place;
   rh_status status = expect(reader, value, JSON_ARRAY);
   for (const JsonNode *node = value->first; status == RH_OK && node; node = node->next) {
@@ -277,7 +292,7 @@ static rh_status read_step(Reader *reader, const JsonNode *node, PlanStep *step)
       {"number", read_count, offsetof(PlanStep, number), false},
       {"computation", read_ref, offsetof(PlanStep, computation), false},
       {"instruction", read_ref, offsetof(PlanStep, instruction), false},
-      {"name", read_new_ref, offsetof(PlanStep, made), false},
+      {"name", read_inst_ref, offsetof(PlanStep, made), false},
       {"operand", read_ref, offsetof(PlanStep, operand), false},
       {"index", read_count, offsetof(PlanStep, index), false},
       {"before", read_ref, offsetof(PlanStep, before), false},

@@ -1,0 +1,1 @@
+input.hlo --apply-plan=named_hash.json -q -o -

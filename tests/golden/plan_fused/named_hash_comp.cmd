@@ -1,0 +1,1 @@
+input.hlo --apply-plan=named_hash_comp.json -q -o -
