@@ -187,7 +187,12 @@ static rh_status run(Apply *apply, Arena *out) {
   if (status == RH_OK) status = plan_make(apply);
   if (status == RH_OK) status = plan_lead(apply);
   if (status == RH_OK) status = plan_place(apply, out);
-  if (status == RH_OK) remove_moved(apply);
+  if (status != RH_OK) return status;
+  remove_moved(apply);
+  if (apply->named_comps.len) {
+    dce_run(apply->rewrite, apply->scratch);
+    status = plan_check_callees(apply);
+  }
   return status;
 }
 

@@ -28,6 +28,12 @@ typedef struct Redirect {
   PlanRef ref;
 } Redirect;
 
+/* A copy that was named by a step, at `offset` of the plan. */
+typedef struct NamedComp {
+  CompId comp;
+  uint32_t offset;
+} NamedComp;
+
 typedef struct Apply {
   RematJob *job;
   Module *module;
@@ -41,6 +47,7 @@ typedef struct Apply {
   ScopedNames old_names; /* of the module's instructions */
   ScopedNames made_names;
   VEC(Redirect) redirects;
+  VEC(NamedComp) named_comps;
   const ShapeId *narrow; /* by InstId of the module before: narrow_shapes; NULL = not asked for */
   Arena *arena, *scratch;
 } Apply;
@@ -79,7 +86,8 @@ rh_status plan_make(Apply *apply);
 /* Names the copies of the computations that a clone calls as the step has it. */
 rh_status plan_name_callees(Apply *apply, InstId made, const PlanStep *step);
 
-/* When all are named: no two computations have one name. */
+/* Whether the module can be written so: names are of one thing each, and nothing in a copy comes
+ * before what it needs. requires: there is no dead code. */
 rh_status plan_check_callees(Apply *apply);
 
 /* Leads readers to them, and has them wait for what they are to wait for. */

@@ -215,5 +215,5 @@ rh_status plan_make(Apply *apply) {
     if (apply->states[order[i].step] == STATE_NEW)
       status = make_with_operands(apply, order[i].step);
   }
-  return status == RH_OK ? plan_check_callees(apply) : status;
+  return status;
 }
