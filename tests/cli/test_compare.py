@@ -185,6 +185,12 @@ class CompareTable(CompareTest):
         self.assert_message(result, "checkpoint=collection needs patterns")
         self.table(SAMPLE, columns=60)
 
+    def test_small_results(self):
+        self.golden("recompute", to="small.hlo")
+        args = "small.hlo", "--budgets=min", "--algorithms=path,standard"
+        self.assertIn("results of at most 1.00 MiB are not looked at", self.table(*args))
+        self.assertNotIn("looked at", self.table(*args, "--small-node-limit=0"))
+
     def test_readme(self):
         """What it shows is what scripts/update-golden.sh has written."""
         shown = (tool.GOLDEN / "compare" / "samples.out").read_text().replace("hlo_samples/", "")
