@@ -126,6 +126,19 @@ uint64_t allocations_slices(const Allocations *allocations, BufferId buffer) {
   return slices;
 }
 
+static LiveRange longer(LiveRange a, LiveRange b) {
+  if (a.start == NO_TIME) return b;
+  return b.start != NO_TIME && b.end - b.start > a.end - a.start ? b : a;
+}
+
+LiveRange allocations_longest(const Allocations *allocations, BufferId buffer) {
+  const HloBuffers *buffers = allocations->buffers;
+  LiveRange longest = {.start = NO_TIME};
+  for (uint32_t i = buffers->first_value[buffer]; i < buffers->first_value[buffer + 1]; i++)
+    longest = longer(longest, allocations->ranges->of[buffers->values[i]]);
+  return longest;
+}
+
 /* Slices that lie inside a range and do not even touch its ends, where memory can change hands. */
 static uint64_t slices_inside(const Allocations *allocations, LiveRange range) {
   LogicalTime low = range.start / allocations->slice_time + 1;
@@ -143,6 +156,7 @@ static void add_values(Allocations *allocations, uint32_t index, BufferId buffer
     if (range.start == NO_TIME) continue;
     insert(allocations, &allocation->values, buffers->values[i]);
     allocation->busy_slices |= slices_inside(allocations, range);
+    allocation->longest = longer(allocation->longest, range);
   }
   allocation->is_live_out |= allocations->is_live_out[buffer];
   allocations->of[buffer] = index;
@@ -150,8 +164,11 @@ static void add_values(Allocations *allocations, uint32_t index, BufferId buffer
 
 uint32_t allocations_new(Allocations *allocations, AllocationKind kind, BufferId buffer) {
   uint32_t index = allocations->list.len;
-  *vec_push(allocations->out, &allocations->list) =
-      (Allocation){.id = index, .kind = (uint8_t)kind, .values = NO_ID, .inst = NO_ID};
+  *vec_push(allocations->out, &allocations->list) = (Allocation){.id = index,
+                                                                 .kind = (uint8_t)kind,
+                                                                 .values = NO_ID,
+                                                                 .inst = NO_ID,
+                                                                 .longest = {.start = NO_TIME}};
   if (buffer == NO_ID) return index;
   allocations->list.data[index].bytes = allocations->buffer_bytes[buffer];
   allocations->list.data[index].color = allocations_color(allocations, buffer);

@@ -24,6 +24,7 @@ typedef struct Allocation {
   ValueId values;       /* root of the tree of its values, NO_ID = none */
   InstId inst;          /* what an allocation without values is for, else NO_ID */
   uint64_t busy_slices; /* bits of slices of the whole time: taken from begin to end */
+  LiveRange longest;    /* of its values; from NO_TIME on if there is none */
 } Allocation;
 
 typedef struct Allocations {
@@ -57,5 +58,8 @@ bool allocations_try(Allocations *allocations, uint32_t allocation, BufferId buf
 
 /* Slices of the time in which the buffer lives: an allocation with a busy one cannot take it. */
 uint64_t allocations_slices(const Allocations *allocations, BufferId buffer);
+
+/* The longest live range of its values; from NO_TIME on if none runs. */
+LiveRange allocations_longest(const Allocations *allocations, BufferId buffer);
 
 #endif

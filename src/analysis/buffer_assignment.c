@@ -3,11 +3,19 @@
 #include "analysis/traverse.h"
 #include "ir/sort.h"
 
-/* Allocations that a buffer may go into, oldest first, as the leaves of a tree: node n has the
- * slices of time that are busy in all of 2n and 2n + 1, or some of them, and slices stay busy. */
+/* When memory is taken, or wanted: slices of the time, and a live range. What wants it has to wait
+ * where it wants a slice that is taken from begin to end, or a time inside of both ranges. */
+typedef struct Hold {
+  uint64_t slices;
+  LogicalTime start, end;
+} Hold;
+
+/* Allocations that a buffer may go into, oldest first, as the leaves of a tree: node n has what
+ * holds for all of 2n and 2n + 1, the latest start and the earliest end. What is taken stays taken,
+ * so that a node may know less than there is. */
 typedef struct Reusable {
   uint32_t *list;
-  uint64_t *busy; /* by node */
+  Hold *taken; /* by node */
   uint32_t len, num_leaves;
 } Reusable;
 
@@ -27,38 +35,53 @@ typedef struct Assigner {
 
 /* ---- what may be taken again ---- */
 
-/* Room for all results and donated parameters, and one more. */
+/* Room for all results and donated parameters, and one more; what nothing is in yet is taken. */
 static Reusable reusable_init(const Module *module, Arena *out) {
   InstId root = comp_get(module, module->entry)->root;
   uint32_t room = inst_shape(module, root)->num_parts + module->source->header.aliases.len + 1;
   Reusable reusable = {.list = arena_array(out, uint32_t, room), .num_leaves = 1};
   while (reusable.num_leaves < room)
     reusable.num_leaves *= 2;
-  reusable.busy = arena_array(out, uint64_t, 2 * (size_t)reusable.num_leaves);
-  memset(reusable.busy, 0xff, 2 * (size_t)reusable.num_leaves * sizeof *reusable.busy);
+  reusable.taken = arena_array(out, Hold, 2 * (size_t)reusable.num_leaves);
+  for (uint32_t node = 0; node < 2 * reusable.num_leaves; node++)
+    reusable.taken[node] = (Hold){UINT64_MAX, 0, NO_TIME};
   return reusable;
 }
 
-static void reusable_set_busy(Reusable *reusable, uint32_t at, uint64_t busy) {
+static Hold hold_of(const Allocation *allocation) {
+  LiveRange longest = allocation->longest;
+  if (longest.start == NO_TIME) return (Hold){allocation->busy_slices, NO_TIME, 0};
+  return (Hold){allocation->busy_slices, longest.start, longest.end};
+}
+
+static Hold common_hold(Hold a, Hold b) {
+  return (Hold){a.slices & b.slices, a.start > b.start ? a.start : b.start,
+                a.end < b.end ? a.end : b.end};
+}
+
+static bool has_to_wait(Hold wanted, Hold taken) {
+  return taken.slices & wanted.slices || (wanted.start < taken.end && wanted.end > taken.start);
+}
+
+static void reusable_set(Reusable *reusable, uint32_t at, Hold taken) {
   uint32_t node = reusable->num_leaves + at;
-  if (reusable->busy[node] == busy) return;
-  reusable->busy[node] = busy;
+  reusable->taken[node] = taken;
   while (node /= 2)
-    reusable->busy[node] = reusable->busy[2 * node] & reusable->busy[2 * node + 1];
+    reusable->taken[node] = common_hold(reusable->taken[2 * node], reusable->taken[2 * node + 1]);
 }
 
-static void reusable_add(Reusable *reusable, uint32_t allocation, uint64_t busy) {
-  reusable->list[reusable->len] = allocation;
-  reusable_set_busy(reusable, reusable->len++, busy);
+static void reusable_add(Reusable *reusable, const Allocation *allocation) {
+  reusable->list[reusable->len] = allocation->id;
+  reusable_set(reusable, reusable->len++, hold_of(allocation));
 }
 
-/* The newest before `limit` that may be free in the slices; NO_ID when there is none. */
-static uint32_t reusable_before(const Reusable *reusable, uint32_t limit, uint64_t slices) {
+/* The newest before `limit` that may have room; NO_ID when there is none. */
+static uint32_t reusable_before(const Reusable *reusable, uint32_t limit, Hold wanted) {
   for (uint32_t node = reusable->num_leaves + limit;;) {
     while (node % 2 == 0)
       node /= 2;
     if (node == 1) return NO_ID;
-    for (node--; !(reusable->busy[node] & slices); node = 2 * node + 1)
+    for (node--; !has_to_wait(wanted, reusable->taken[node]); node = 2 * node + 1)
       if (node >= reusable->num_leaves) return node - reusable->num_leaves;
   }
 }
@@ -131,8 +154,7 @@ static bool assign_special(Assigner *assigner, BufferId buffer) {
       uint32_t index = allocations_new(&assigner->allocations, ALLOCATION_PARAMETER, buffer);
       if (is_donated(module, value)) {
         assigner->allocations.list.data[index].is_donated = true;
-        reusable_add(&assigner->reusable, index,
-                     assigner->allocations.list.data[index].busy_slices);
+        reusable_add(&assigner->reusable, &assigner->allocations.list.data[index]);
       }
       return true;
     }
@@ -168,15 +190,16 @@ static bool reuse_operand(Assigner *assigner, BufferId buffer) {
 /* The newest first: they are the smallest. */
 static bool reuse_any(Assigner *assigner, BufferId buffer) {
   Reusable *reusable = &assigner->reusable;
-  uint64_t slices = allocations_slices(&assigner->allocations, buffer);
-  for (uint32_t at = reusable_before(reusable, reusable->len, slices); at != NO_ID;
-       at = reusable_before(reusable, at, slices)) {
+  LiveRange longest = allocations_longest(&assigner->allocations, buffer);
+  Hold wanted = {allocations_slices(&assigner->allocations, buffer), longest.start, longest.end};
+  for (uint32_t at = reusable_before(reusable, reusable->len, wanted); at != NO_ID;
+       at = reusable_before(reusable, at, wanted)) {
     uint32_t allocation = reusable->list[at];
-    uint64_t busy = assigner->allocations.list.data[allocation].busy_slices;
-    if (!(busy & slices) && allocations_try(&assigner->allocations, allocation, buffer)) {
+    if (!has_to_wait(wanted, hold_of(&assigner->allocations.list.data[allocation])) &&
+        allocations_try(&assigner->allocations, allocation, buffer)) {
       return true;
     }
-    reusable_set_busy(reusable, at, busy);
+    reusable_set(reusable, at, hold_of(&assigner->allocations.list.data[allocation]));
   }
   return false;
 }
@@ -194,7 +217,7 @@ static void assign_buffers(Assigner *assigner) {
       continue;
     }
     uint32_t index = allocations_new(&assigner->allocations, ALLOCATION_PLAIN, buffer);
-    reusable_add(&assigner->reusable, index, assigner->allocations.list.data[index].busy_slices);
+    reusable_add(&assigner->reusable, &assigner->allocations.list.data[index]);
   }
 }
 
