@@ -189,11 +189,11 @@ static rh_status run(Apply *apply, Arena *out) {
   if (status == RH_OK) status = plan_place(apply, out);
   if (status != RH_OK) return status;
   remove_moved(apply);
-  if (apply->named_comps.len) {
+  if (apply->named_comps.len || apply->plan->drops_dead_code) {
     dce_run(apply->rewrite, apply->scratch);
-    status = plan_check_callees(apply);
   }
-  return status;
+  status = plan_check_order(apply);
+  return status == RH_OK ? plan_check_callees(apply) : status;
 }
 
 void remat_plan(RematJob *job, RematStats *stats, Arena *out, Arena *scratch) {

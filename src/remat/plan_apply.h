@@ -93,7 +93,10 @@ rh_status plan_check_callees(Apply *apply);
 /* Leads readers to them, and has them wait for what they are to wait for. */
 rh_status plan_lead(Apply *apply);
 
-/* Puts them into the sequences, which lie in `out` then, and checks these. */
+/* Puts them into the sequences, which lie in `out` then. */
 rh_status plan_place(Apply *apply, Arena *out);
+
+/* Whether everything runs behind what it needs. What is dead may stand anywhere. */
+rh_status plan_check_order(const Apply *apply);
 
 #endif

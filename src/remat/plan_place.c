@@ -152,7 +152,7 @@ static rh_status check_before(const Apply *apply, const SchedPos *positions, Ins
                    "'%.*s' would run before '%.*s', which it needs", SHOWN(early), SHOWN(late));
 }
 
-static rh_status check_order(const Apply *apply) {
+rh_status plan_check_order(const Apply *apply) {
   const Module *module = apply->module;
   const Schedule *schedule = apply->job->schedule;
   SchedPos *positions = arena_zarray(apply->arena, SchedPos, module->insts.len);
@@ -164,6 +164,7 @@ static rh_status check_order(const Apply *apply) {
   for (CompId comp = 0; comp < schedule->num_comps; comp++) {
     for (SchedPos pos = 0; pos < schedule->of[comp].len; pos++) {
       InstId id = schedule->of[comp].ids[pos];
+      if (inst_get(module, id)->flags & INST_DEAD) continue;
       for (uint32_t k = 0; status == RH_OK && k < inst_get(module, id)->num_operands; k++)
         status = check_before(apply, positions, inst_operand(module, id, k), id);
       IdList control = inst_control(module, id)->predecessors;
@@ -178,6 +179,5 @@ rh_status plan_place(Apply *apply, Arena *out) {
   rh_status status = RH_OK;
   for (uint32_t i = 0; status == RH_OK && i < apply->plan->orders.len; i++)
     status = reorder(apply, &apply->plan->orders.data[i]);
-  if (status == RH_OK) status = merge(apply, out);
-  return status == RH_OK ? check_order(apply) : status;
+  return status == RH_OK ? merge(apply, out) : status;
 }
