@@ -86,20 +86,25 @@ static void write_out(Rewrite *rewrite, InstId id) {
   rewrite_write_out(rewrite, id, name_unique(&rewrite->inst_names, STR("get-tuple-element")));
 }
 
-/* Among the users of a tuple: `x#1` stands for one get-tuple-element only. */
+/* Among the users of a tuple: `x#1` stands for one get-tuple-element only, that which was made
+ * first. */
 static void write_out_duplicates(Rewrite *rewrite, InstId tuple, Arena *scratch) {
   Module *module = rewrite->module;
   ArenaMark mark = arena_mark(scratch);
-  bool *is_taken = arena_zarray(scratch, bool, inst_shape(module, tuple)->rank);
-  for (uint32_t i = 0; i < inst_get(module, tuple)->users.len; i++) {
-    InstId user = inst_users(module, tuple)[i];
+  uint32_t num_elements = inst_shape(module, tuple)->rank;
+  InstId *first = arena_array(scratch, InstId, num_elements);
+  if (num_elements) memset(first, 0xff, num_elements * sizeof *first);
+  IdList users = inst_get(module, tuple)->users;
+  for (uint32_t i = 0; i < users.len; i++) {
+    InstId user = id_list(module, users)[i];
     const Instruction *inst = inst_get(module, user);
-    if (!(inst->flags & INST_COMPACT_GTE)) continue;
-    if (is_taken[inst->index]) {
-      write_out(rewrite, user);
-    } else {
-      is_taken[inst->index] = true;
-    }
+    bool is_compact = inst->flags & INST_COMPACT_GTE;
+    if (is_compact && user < first[inst->index]) first[inst->index] = user;
+  }
+  for (uint32_t i = 0; i < users.len; i++) {
+    InstId user = id_list(module, users)[i];
+    const Instruction *inst = inst_get(module, user);
+    if (inst->flags & INST_COMPACT_GTE && first[inst->index] != user) write_out(rewrite, user);
   }
   arena_reset(scratch, mark);
 }
