@@ -372,6 +372,9 @@ void module_add_control(Module *module, InstId predecessor, InstId successor);
 void module_drop_control(Module *module, InstId id);
 void module_copy_control(Module *module, InstId from, InstId to);
 
+/* What waits for `from` waits for `to` instead, in the same place of its list. */
+void module_move_control_successors(Module *module, InstId from, InstId to);
+
 /* Takes an instruction without users out of the graph. It stays in its computation's list, marked
  * INST_DEAD, until module_sweep_comp: a pass removes many and sweeps once. */
 void module_remove_inst(Module *module, InstId id);

@@ -188,6 +188,24 @@ void module_copy_control(Module *module, InstId from, InstId to) {
   }
 }
 
+void module_move_control_successors(Module *module, InstId from, InstId to) {
+  uint32_t old = own_control(module, from), new = own_control(module, to);
+  while (module->control.data[old].successors.len) {
+    InstId successor = id_list(module, module->control.data[old].successors)[0];
+    uint32_t waiting = inst_get(module, successor)->control;
+    inst_get(module, successor)->flags |= INST_CHANGED;
+    id_list_remove(module, &module->control.data[old].successors, successor);
+    if (has_control(module, to, successor)) {
+      id_list_remove(module, &module->control.data[waiting].predecessors, from);
+      continue;
+    }
+    *find_id(module, module->control.data[waiting].predecessors, from) = to;
+    IdList successors = module->control.data[new].successors;
+    id_list_push(module, &successors, successor);
+    module->control.data[new].successors = successors;
+  }
+}
+
 void module_remove_inst(Module *module, InstId id) {
   assert(inst_get(module, id)->users.len == 0 && "only what nobody reads can go");
   module_drop_control(module, id);

@@ -123,10 +123,7 @@ static void bypass_get_tuple_elements(Dce *dce, InstId fusion) {
   for (uint32_t g = 0; g < num_gtes; g++) {
     InstId gte = gtes[g];
     rewrite_replace_all_uses(dce->rewrite, gte, fusion, dce->scratch);
-    IdList successors = inst_control(module, gte)->successors;
-    for (uint32_t i = 0; i < successors.len; i++) {
-      module_add_control(module, fusion, id_list(module, successors)[i]);
-    }
+    module_move_control_successors(module, gte, fusion);
     module_remove_inst(module, gte);
   }
   module_sweep_comp(module, inst_get(module, fusion)->parent);

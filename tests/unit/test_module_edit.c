@@ -187,6 +187,26 @@ START_TEST(control_edges_come_and_go_on_both_sides) {
 }
 END_TEST
 
+START_TEST(control_successors_move_to_another_one) {
+  Module *module = module_with_users();
+  InstId b = find_inst(module, "b"), c = find_inst(module, "c"), d = find_inst(module, "d");
+  InstId f = find_inst(module, "f");
+  module_add_control(module, c, d);
+  module_add_control(module, b, f);
+  module_add_control(module, c, f);
+  module_move_control_successors(module, b, find_inst(module, "o")); /* in b's places */
+  check_control(module, "b", "", "");
+  check_control(module, "o", "", "d f");
+  check_control(module, "d", "o c", "");
+  check_control(module, "f", "o c", "");
+  module_move_control_successors(module, c, find_inst(module, "o")); /* who waited for both */
+  check_control(module, "o", "", "d f");
+  check_control(module, "d", "o", "");
+  ck_assert(is_changed(module, "d") && is_changed(module, "f"));
+  module_free(module);
+}
+END_TEST
+
 START_TEST(a_removed_instruction_leaves_no_trace) {
   Module *module = module_with_users();
   InstId t = find_inst(module, "t"), d = find_inst(module, "d"), f = find_inst(module, "f");
@@ -264,6 +284,7 @@ int main(void) {
   tcase_add_test(tc, a_clone_has_everything_but_control);
   tcase_add_test(tc, setting_the_same_callee_changes_nothing);
   tcase_add_test(tc, control_edges_come_and_go_on_both_sides);
+  tcase_add_test(tc, control_successors_move_to_another_one);
   tcase_add_test(tc, a_removed_instruction_leaves_no_trace);
   tcase_add_test(tc, lists_that_outgrow_their_room_move);
   tcase_add_test(tc, removal_from_a_list_keeps_the_order);
