@@ -164,51 +164,65 @@ static uint32_t run_length(const Numbered *numbered, uint32_t first) {
   return end - first;
 }
 
-/* The instructions of a module by name. */
-typedef struct NamedInst {
+/* Instructions or computations of a module by name. */
+typedef struct NamedId {
   Str name;
-  InstId id;
-} NamedInst;
+  uint32_t id;
+} NamedId;
 
-typedef struct NamedInsts {
-  NamedInst *list; /* sorted by name */
+typedef struct NamedIds {
+  NamedId *list; /* sorted by name */
   uint32_t len;
-} NamedInsts;
+} NamedIds;
 
 static int by_name(const void *pa, const void *pb) {
-  const NamedInst *a = pa, *b = pb;
+  const NamedId *a = pa, *b = pb;
   if (a->name.len != b->name.len) return a->name.len < b->name.len ? -1 : 1;
   return memcmp(a->name.data, b->name.data, a->name.len);
 }
 
-static NamedInsts sort_by_name(const Module *module, Arena *out) {
-  NamedInsts names = {.list = arena_array(out, NamedInst, module->insts.len)};
+static NamedIds sort_insts(const Module *module, Arena *out) {
+  NamedIds names = {.list = arena_array(out, NamedId, module->insts.len)};
   for (InstId id = 0; id < module->insts.len; id++) {
     if (inst_get(module, id)->flags & INST_DEAD) continue;
-    names.list[names.len++] = (NamedInst){inst_name(module, id), id};
+    names.list[names.len++] = (NamedId){inst_name(module, id), id};
   }
   if (names.len) qsort(names.list, names.len, sizeof *names.list, by_name);
   return names;
 }
 
-/* The only instruction of this name, NO_ID when there is none or more than one. */
-static InstId find_named(const NamedInsts *names, Str name) {
-  NamedInst key = {name, NO_ID}, *list = names->list;
-  const NamedInst *found =
-      names->len ? bsearch(&key, list, names->len, sizeof *list, by_name) : NULL;
+static NamedIds sort_comps(const Module *module, Arena *out) {
+  NamedIds names = {.list = arena_array(out, NamedId, module->comps.len)};
+  for (CompId id = 0; id < module->comps.len; id++)
+    names.list[names.len++] = (NamedId){comp_name(module, id), id};
+  if (names.len) qsort(names.list, names.len, sizeof *names.list, by_name);
+  return names;
+}
+
+/* The only one of this name, NO_ID when there is none or more than one. */
+static uint32_t find_named(const NamedIds *names, Str name) {
+  NamedId key = {name, NO_ID}, *list = names->list;
+  const NamedId *found = names->len ? bsearch(&key, list, names->len, sizeof *list, by_name) : NULL;
   if (!found) return NO_ID;
   bool is_only = (found == list || by_name(found - 1, found) != 0) &&
                  (found + 1 == list + names->len || by_name(found, found + 1) != 0);
   return is_only ? found->id : NO_ID;
 }
 
+/* Of both modules. */
+typedef struct Names {
+  NamedIds insts_before, insts_after, comps_before;
+} Names;
+
 /* The instruction that computes the value of another module's instruction `id` under the same name;
- * NO_ID when there is none, or it cannot be told. */
-static InstId find_survivor(const Verifier *verifier, const NamedInsts *before,
-                            const NamedInsts *after, InstId id) {
+ * NO_ID when there is none, or it cannot be told. A new computation has names of its own. */
+static InstId find_survivor(const Verifier *verifier, const Names *names, InstId id) {
+  const Module *after = verifier->after.module;
   Str name = inst_name(verifier->before.module, id);
-  InstId found = find_named(after, name);
-  if (found == NO_ID || find_named(before, name) != id) return NO_ID;
+  InstId found = find_named(&names->insts_after, name);
+  if (found == NO_ID || find_named(&names->insts_before, name) != id) return NO_ID;
+  Str home = comp_name(after, inst_get(after, found)->parent);
+  if (find_named(&names->comps_before, home) == NO_ID) return NO_ID;
   ValueNumber value = verifier->before.value_of[id];
   return value != NO_ID && verifier->after.value_of[found] == value ? found : NO_ID;
 }
@@ -240,8 +254,9 @@ static rh_status compare_edges(Verifier *verifier) {
   if (after->edges.len) {
     qsort(after->edges.data, after->edges.len, sizeof *after->edges.data, by_edge);
   }
-  NamedInsts names_before = sort_by_name(before->module, verifier->arena);
-  NamedInsts names_after = sort_by_name(after->module, verifier->arena);
+  Names names = {sort_insts(before->module, verifier->arena),
+                 sort_insts(after->module, verifier->arena),
+                 sort_comps(before->module, verifier->arena)};
   uint32_t k = 0;
   for (uint32_t i = 0; i < before->edges.len;) {
     const NumberedEdge *edge = &before->edges.data[i];
@@ -257,7 +272,7 @@ static rh_status compare_edges(Verifier *verifier) {
     for (uint32_t e = i; e < i + had; e++) {
       InstId inst = before->edges.data[e].inst;
       if (all_had && !hands_on_value((Opcode)inst_get(before->module, inst)->opcode)) continue;
-      InstId id = find_survivor(verifier, &names_before, &names_after, inst);
+      InstId id = find_survivor(verifier, &names, inst);
       is_kept &= id == NO_ID || has_edge_of(after->edges.data + k, has, id);
     }
     if (!is_kept) {

@@ -1,0 +1,1 @@
+verify new_names_before.hlo new_names.hlo
