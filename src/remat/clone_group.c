@@ -61,7 +61,7 @@ typedef enum Place { PLACE_MEMBER, PLACE_BEFORE, PLACE_OUTSIDE } Place;
 static Place place_of(const CloneGroups *groups, InstId id) {
   const Module *module = groups->rewrite->module;
   const Instruction *inst = inst_get(module, id);
-  if (!groups->is_fit(module, id)) return PLACE_OUTSIDE;
+  if (groups->is_unfit && id < groups->num_insts && groups->is_unfit[id]) return PLACE_OUTSIDE;
   bool is_free = opcode_has((Opcode)inst->opcode, OPF_FREE), reads = reads_group(groups, id);
   if (is_free && !reads) return inst_has_control(module, id) ? PLACE_OUTSIDE : PLACE_BEFORE;
   bool is_helper = is_free && inst->flags & INST_REMAT;

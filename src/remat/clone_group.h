@@ -19,9 +19,10 @@ typedef struct CloneGroups {
   IdVec serials;   /* by InstId: the group that it is in, 0 = none */
   IdVec listed_in; /* by InstId: the group that has it among its operands, likewise */
   uint32_t num_groups;
-  bool is_fused_later;                             /* XLA has not fused yet what is in the module */
-  bool (*is_fit)(const Module *module, InstId id); /* to be in a group */
-  Arena *arena;                                    /* of the lists */
+  bool is_fused_later;  /* XLA has not fused yet what is in the module */
+  const bool *is_unfit; /* by InstId: for a group; NULL = nothing is */
+  uint32_t num_insts;   /* that this is said of: what comes later is fit */
+  Arena *arena;         /* of the lists */
 } CloneGroups;
 
 /* Whether a group begins at a position, and which one. O(its length and operands). */

@@ -48,11 +48,6 @@ typedef struct Protector {
   Arena *scratch;
 } Protector;
 
-static bool is_any_fit(const Module *module, InstId id) {
-  (void)module, (void)id;
-  return true;
-}
-
 /* What is not in a group stays where it is. What has been passed may be overwritten by what comes
  * next, so that the tie is of the last one or of none. */
 static void pass_by(Protector *protector, InstId id) {
@@ -143,8 +138,10 @@ void protect_clones(Rewrite *rewrite, Schedule *schedule, rh_protect how, Arena 
   bool is_conditional = how == RH_PROTECT_CONDITIONAL;
   CloneGroups groups = {.rewrite = rewrite,
                         .is_fused_later = is_fused_later(rewrite->module),
-                        .is_fit = is_conditional ? is_fit_for_branch : is_any_fit,
+                        .num_insts = rewrite->module->insts.len,
                         .arena = scratch};
+  Arena *arena = arena_new(arena_options(scratch));
+  if (is_conditional) groups.is_unfit = unfit_for_branches(rewrite, arena, scratch);
   for (CompId comp = 0; comp < schedule->num_comps; comp++) {
     if (schedule->of[comp].len == 0) continue;
     if (how == RH_PROTECT_CONTROL_DEPS) {
@@ -162,5 +159,6 @@ void protect_clones(Rewrite *rewrite, Schedule *schedule, rh_protect how, Arena 
     protect_comp(&protector, &schedule->of[comp], out);
     module_sweep_comp(rewrite->module, comp);
   }
+  arena_free(arena);
   arena_reset(scratch, mark);
 }

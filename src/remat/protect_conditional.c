@@ -9,7 +9,8 @@
  *
  * The other branch is zeros behind an opt-barrier: XLA turns a conditional into selects when all of
  * both branches is elementwise or moves data only (xla/service/conditional_simplifier.cc). */
-#include "analysis/alias.h"
+#include "analysis/liveness.h"
+#include "remat/late_clones.h"
 #include "remat/protect_internal.h"
 
 /* The branches' only parameter. */
@@ -45,11 +46,57 @@ static InstId add_constant(Rewrite *rewrite, CompId comp, ElementType type, int6
 
 /* ---- what is fit ---- */
 
-bool is_fit_for_branch(const Module *module, InstId id) {
-  Opcode opcode = (Opcode)inst_get(module, id)->opcode;
-  bool is_collective =
-      opcode_info(opcode)->flags & OPF_COLLECTIVE || opcode == OPCODE_COLLECTIVE_PERMUTE;
-  return !is_collective && !inst_has_control(module, id);
+/* What must lie in the memory of something that is no clone: in a branch it would be there while
+ * what the conditional reads is still held. */
+static void mark_sharing(const Rewrite *rewrite, const ValueAnalysis *analysis, bool *is_unfit) {
+  const HloValue *values = analysis->flow.values.data;
+  const HloBuffers *buffers = &analysis->buffers;
+  for (BufferId id = 0; id < buffers->num_buffers; id++) {
+    uint32_t begin = buffers->first_value[id], end = buffers->first_value[id + 1];
+    bool is_bound = false;
+    for (uint32_t i = begin; i < end; i++)
+      is_bound |= rewrite_stands_for(rewrite, values[buffers->values[i]].inst) == NO_ID;
+    for (uint32_t i = begin; is_bound && i < end; i++)
+      is_unfit[values[buffers->values[i]].inst] = true;
+  }
+}
+
+static bool is_asynchronous(Opcode opcode) {
+  return opcode == OPCODE_ASYNC_START || opcode == OPCODE_ASYNC_UPDATE ||
+         opcode == OPCODE_ASYNC_DONE;
+}
+
+/* What runs asynchronously holds its memory until that is done, so that both branches would have
+ * their results in one place. */
+static void mark_asynchronous(const Module *module, const CallGraph *graph, bool *is_unfit,
+                              Arena *scratch) {
+  bool *is_async = arena_zarray(scratch, bool, module->comps.len);
+  for (uint32_t i = graph->num_reachable; i-- > 0;) { /* callers before callees */
+    CompId comp = graph->post_order[i];
+    for (uint32_t k = graph->first_caller[comp]; k < graph->first_caller[comp + 1]; k++) {
+      const Instruction *caller = inst_get(module, graph->callers[k]);
+      is_async[comp] |= is_async[caller->parent] || is_asynchronous((Opcode)caller->opcode);
+    }
+    for (uint32_t k = 0; is_async[comp] && k < comp_num_insts(module, comp); k++)
+      is_unfit[comp_inst(module, comp, k)] = true;
+  }
+}
+
+const bool *unfit_for_branches(const Rewrite *rewrite, Arena *out, Arena *scratch) {
+  const Module *module = rewrite->module;
+  bool *is_unfit = arena_zarray(out, bool, module->insts.len);
+  for (InstId id = 0; id < module->insts.len; id++) {
+    Opcode opcode = (Opcode)inst_get(module, id)->opcode;
+    bool is_collective =
+        opcode_info(opcode)->flags & OPF_COLLECTIVE || opcode == OPCODE_COLLECTIVE_PERMUTE;
+    is_unfit[id] = is_collective || inst_has_control(module, id) || hands_on_memory(module, id);
+  }
+  Arena *arena = arena_new(arena_options(scratch));
+  ValueAnalysis analysis = value_analysis_build(module, arena, scratch);
+  mark_sharing(rewrite, &analysis, is_unfit);
+  mark_asynchronous(module, &analysis.graph, is_unfit, arena);
+  arena_free(arena);
+  return is_unfit;
 }
 
 static bool is_static_array(const Module *module, InstId id) {

@@ -20,8 +20,8 @@ typedef struct ProtectJob {
 bool protect_with_barrier(ProtectJob *job);
 bool protect_with_conditional(ProtectJob *job);
 
-/* Whether a conditional's branch may hold an instruction. */
-bool is_fit_for_branch(const Module *module, InstId id);
+/* By InstId, in `out`: what a conditional's branch may not hold. */
+const bool *unfit_for_branches(const Rewrite *rewrite, Arena *out, Arena *scratch);
 
 /* Room for what stands for each instruction that there is now, by InstId; not cleared. */
 static inline InstId *protect_images(ProtectJob *job) {
