@@ -84,27 +84,40 @@ static bool has_match(const char *expression, const char *name) {
   return is_match;
 }
 
+static bool has_instruction(const Module *module, const char *name) {
+  for (InstId id = 0; id < module->insts.len; id++) {
+    if (str_is(inst_name(module, id), name)) return true;
+  }
+  return false;
+}
+
+/* Whether an expression has a match. The algorithm may have copied a computation, whose
+ * instructions obey what is said of those that they were copied from. */
+static bool is_named(const char *expression, char *name, const rh_module *before) {
+  char element[20] = "", *hash = strchr(name, '#');
+  if (hash) snprintf(element, sizeof element, "%s", hash);
+  for (char *suffix; !has_instruction(before->module, name) && (suffix = strrchr(name, '.'));)
+    snprintf(suffix, sizeof element, "%s", element);
+  return has_match(expression, name);
+}
+
 /* Clones are marked with what they were made from; compressed values have it in their names. */
-static void check_obeys(const rh_module *result, const rh_remat_options *options, const char *what,
-                        const Sample *sample) {
+static void check_obeys(const rh_module *before, const rh_module *result,
+                        const rh_remat_options *options, const char *what, const Sample *sample) {
   const Module *module = result->module;
   for (InstId id = 0; result->marks && id < module->insts.len; id++) {
     RematMark mark = result->marks[id];
+    bool is_clone = mark.kind == REMAT_KIND_CLONE || mark.kind == REMAT_KIND_MOVED;
+    Str full = is_clone ? mark.original : inst_name(module, id);
     char name[200];
-    if (mark.kind == REMAT_KIND_CLONE || mark.kind == REMAT_KIND_MOVED) {
-      snprintf(name, sizeof name, "%.*s", (int)mark.original.len, mark.original.data);
-      bool is_forbidden = (options->pin && has_match(options->pin, name)) ||
-                          (options->never && has_match(options->never, name));
-      ck_assert_msg(!is_forbidden, "%s: '%s' is recomputed\n%s", what, name, sample_shown(sample));
-    } else if (mark.kind == REMAT_KIND_HELPER && options->pin) {
-      Str full = inst_name(module, id);
-      snprintf(name, sizeof name, "%.*s", (int)full.len, full.data);
-      char *suffix = strstr(name, ".remat_compressed");
-      if (!suffix) continue;
-      *suffix = 0;
-      ck_assert_msg(!has_match(options->pin, name), "%s: '%s' is compressed\n%s", what, name,
-                    sample_shown(sample));
-    }
+    snprintf(name, sizeof name, "%.*s", (int)full.len, full.data);
+    char *suffix = is_clone ? NULL : strstr(name, ".remat_compressed");
+    if (!is_clone && (mark.kind != REMAT_KIND_HELPER || !suffix)) continue;
+    if (suffix) *suffix = 0;
+    bool is_forbidden = (options->pin && is_named(options->pin, name, before)) ||
+                        (is_clone && options->never && is_named(options->never, name, before));
+    ck_assert_msg(!is_forbidden, "%s: '%.*s' is recomputed or compressed\n%s", what, (int)full.len,
+                  full.data, sample_shown(sample));
   }
 }
 
@@ -129,7 +142,7 @@ static void check_remat(const Sample *sample, const rh_module *scheduled, Outcom
   int64_t before = bytes_before(scheduled, options, target_of(sample));
   ck_assert_msg(info.counted_bytes <= before, "%s: %" PRId64 " bytes, more than %" PRId64 "\n%s",
                 what, info.counted_bytes, before, sample_shown(sample));
-  check_obeys(result, options, what, sample);
+  check_obeys(scheduled, result, options, what, sample);
   Text text = print_text(result);
   if (!is_unscheduled) {
     rh_module *fresh = take_as_scheduled(text, target_of(sample), what);
