@@ -791,6 +791,7 @@ enum {
   RH_TRAIT_NEEDS_COLLECTION = 2, /* runs only with rh_remat_options.collection */
   RH_TRAIT_NEEDS_PADDING = 4,    /* finds nothing to do where the target pads no arrays */
   RH_TRAIT_IDLE = 8,             /* changes nothing */
+  RH_TRAIT_ON_REQUEST = 128,     /* of interest to who asks for it: as it was published */
   /* memory models */
   RH_TRAIT_FREE_PARAMETERS = 16, /* its figures are without parameters */
   RH_TRAIT_PACKS = 32,           /* buffers share memory, and have places in it */

@@ -32,8 +32,22 @@ static rh_status fail_usage(const char *what) {
   return RH_ERR_USAGE;
 }
 
-rh_status algorithm_read(const char *text, MessageForm form, Algorithm *algorithm) {
+/* The name of `path` as it was published. */
+static rh_status read_compat(const char *text, Algorithm *algorithm) {
+  static const char NAME[] = "path-compat";
+  if (strcmp(text, "path") != 0 && strcmp(text, NAME) != 0) {
+    fprintf(stderr, "remat-hlo: error: --path-compat is for --algorithm=path, not '%s'\n", text);
+    return RH_ERR_USAGE;
+  }
+  algorithm->name = copy_text(NAME, strlen(NAME));
+  return algorithm->name ? RH_OK : RH_ERR_SYSTEM;
+}
+
+rh_status algorithm_read(const Options *options, Algorithm *algorithm) {
+  const char *text = options->algorithm;
+  MessageForm form = (MessageForm)options->diagnostics;
   *algorithm = (Algorithm){0};
+  if (options->path_compat) return read_compat(text, algorithm);
   size_t len = strlen(COLLECTION);
   bool is_collection = strncmp(text, COLLECTION, len) == 0 && (!text[len] || text[len] == ':');
   algorithm->name = is_collection ? copy_text(text, len) : copy_text(text, strlen(text));

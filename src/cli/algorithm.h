@@ -10,9 +10,10 @@ typedef struct Algorithm {
   char *collection; /* expressions, one a line; owned, NULL = none */
 } Algorithm;
 
-/* Reads the file of `checkpoint=collection:@FILE`. RH_ERR_USAGE, or what input_read says; the
- * reason is on stderr then. What an expression is worth, rh_remat says. */
-rh_status algorithm_read(const char *text, MessageForm form, Algorithm *algorithm);
+/* Of --algorithm and --path-compat. Reads the file of `checkpoint=collection:@FILE`. RH_ERR_USAGE,
+ * or what input_read says; the reason is on stderr then. What an expression is worth, rh_remat
+ * says. */
+rh_status algorithm_read(const Options *options, Algorithm *algorithm);
 
 /* Also after a failure. */
 void algorithm_free(Algorithm *algorithm);

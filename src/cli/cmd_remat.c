@@ -180,8 +180,7 @@ rh_status cmd_remat(const Options *given) {
   Options options = *given; /* a plan has a say in them */
   PlanFile plan = {0};
   rh_status status = check_outputs(&options);
-  MessageForm form = (MessageForm)options.diagnostics;
-  if (status == RH_OK) status = algorithm_read(options.algorithm, form, &algorithm);
+  if (status == RH_OK) status = algorithm_read(&options, &algorithm);
   if (status == RH_OK) status = device_load(&options, &profile);
   if (status == RH_OK) status = plan_file_read(&options, &plan);
   if (status == RH_OK) {

@@ -46,15 +46,17 @@ static const char **split(char *text, size_t *count) {
   return names;
 }
 
-/* All algorithms but the one that does nothing and what cannot be asked for here. */
+/* All algorithms but the one that does nothing, those that are run for who names them, and what
+ * cannot be asked for here. */
 static char *default_algorithms(void) {
+  const unsigned left_out = RH_TRAIT_IDLE | RH_TRAIT_ON_REQUEST | RH_TRAIT_NEEDS_COLLECTION;
   rh_entry entry;
   size_t room = 1;
   for (size_t i = 0; rh_list(RH_ALGORITHMS, i, &entry); i++)
     room += strlen(entry.name) + 1;
   char *text = calloc(room, 1);
   for (size_t i = 0; text && rh_list(RH_ALGORITHMS, i, &entry); i++) {
-    if (entry.traits & (RH_TRAIT_IDLE | RH_TRAIT_NEEDS_COLLECTION)) continue;
+    if (entry.traits & left_out) continue;
     if (*text) strcat(text, ",");
     strcat(text, entry.name);
   }

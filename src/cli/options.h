@@ -44,6 +44,7 @@ typedef struct Options {
   double block_factor;
   int64_t min_remat_bytes;
   int64_t path_depth;
+  bool path_compat;
   bool compat;
   const char *device;
   int64_t to_host_bytes; /* per second, 0 = the device's */

@@ -42,6 +42,7 @@ typedef struct RematStats {
   int64_t xla_reported_after_bytes; /* the peak as XLA's pass has it; -1 where there is none */
   uint64_t num_steps; /* decisions taken; 0 = nothing is recomputed, in the same order */
   rh_status status;   /* RH_OK but for plans */
+  bool is_cut;        /* it would have taken too long */
 } RematStats;
 
 /* requires: the schedule is valid for the module. updates: both. breaks: every analysis. The budget

@@ -21,6 +21,30 @@ double recompute_key(const CostTable *costs, const Module *module, InstId id) {
   return ((double)cost.flops + 10.0 * (double)cost.transcendentals) / ((double)cost.bytes + 2.0);
 }
 
+static bool have_same_origin(const Module *module, InstId a, InstId b) {
+  return inst_get(module, a)->origin == inst_get(module, b)->origin;
+}
+
+/* Of a fusion that has lost results (remat/dce.h) others can be left than of its clone. */
+static bool have_same_results(const Module *module, InstId a, InstId b) {
+  if (inst_get(module, a)->opcode != OPCODE_FUSION) return true;
+  InstId root_a = comp_get(module, inst_callees(module, a)[0])->root;
+  InstId root_b = comp_get(module, inst_callees(module, b)[0])->root;
+  if (!have_same_origin(module, root_a, root_b)) return false;
+  bool are_tuples = inst_get(module, root_a)->opcode == OPCODE_TUPLE;
+  for (uint32_t i = 0; are_tuples && i < inst_get(module, root_a)->num_operands; i++) {
+    InstId result_a = inst_operand(module, root_a, i), result_b = inst_operand(module, root_b, i);
+    if (!have_same_origin(module, result_a, result_b)) return false;
+  }
+  return true;
+}
+
+bool clone_can_be_undone(const Module *module, InstId clone, InstId original) {
+  return !(inst_get(module, original)->flags & INST_DEAD) &&
+         inst_get(module, original)->shape == inst_get(module, clone)->shape &&
+         have_same_results(module, original, clone);
+}
+
 typedef struct Undo {
   InstId clone;
   InstId original;
@@ -169,24 +193,6 @@ typedef struct Deremat {
   Arena *arena, *scratch;
 } Deremat;
 
-static bool have_same_origin(const Module *module, InstId a, InstId b) {
-  return inst_get(module, a)->origin == inst_get(module, b)->origin;
-}
-
-/* Of a fusion that has lost results (remat/dce.h) others can be left than of its clone. */
-static bool have_same_results(const Module *module, InstId a, InstId b) {
-  if (inst_get(module, a)->opcode != OPCODE_FUSION) return true;
-  InstId root_a = comp_get(module, inst_callees(module, a)[0])->root;
-  InstId root_b = comp_get(module, inst_callees(module, b)[0])->root;
-  if (!have_same_origin(module, root_a, root_b)) return false;
-  bool are_tuples = inst_get(module, root_a)->opcode == OPCODE_TUPLE;
-  for (uint32_t i = 0; are_tuples && i < inst_get(module, root_a)->num_operands; i++) {
-    InstId result_a = inst_operand(module, root_a, i), result_b = inst_operand(module, root_b, i);
-    if (!have_same_origin(module, result_a, result_b)) return false;
-  }
-  return true;
-}
-
 static Undos find_undos(Deremat *deremat, CompId comp, Arena *out) {
   const Module *module = deremat->module;
   Sequence sequence = deremat->job->schedule->of[comp];
@@ -194,9 +200,7 @@ static Undos find_undos(Deremat *deremat, CompId comp, Arena *out) {
   for (SchedPos pos = 0; pos < sequence.len; pos++) {
     InstId clone = sequence.ids[pos];
     InstId original = rewrite_original(deremat->job->rewrite, clone);
-    if (original == NO_ID || inst_get(module, original)->flags & INST_DEAD) continue;
-    if (inst_get(module, original)->shape != inst_get(module, clone)->shape) continue;
-    if (!have_same_results(module, original, clone)) continue;
+    if (original == NO_ID || !clone_can_be_undone(module, clone, original)) continue;
     double key = recompute_key(deremat->job->costs, module, clone);
     *vec_push(out, &undos.list) = (Undo){clone, original, key};
   }

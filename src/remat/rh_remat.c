@@ -40,6 +40,7 @@ typedef struct Run {
   bool is_restructured;  /* by protection; then the model that guides saw before whether */
   bool was_within_limit; /* the algorithm's result is within the limit */
   rh_copies copies;
+  bool was_cut; /* some algorithm that ran */
   bool clones_callees;
   CalleeClones clones; /* of `rewrite` */
   Rewrite cloned;      /* the input with these, if a plan is kept; its module NULL = is the same */
@@ -168,6 +169,7 @@ static void run_algorithm(Run *run) {
   }
   keep_twins(run, &legality);
   run->algorithm->run(&job, &run->stats, run->arena, run->scratch);
+  run->was_cut |= run->stats.is_cut;
   if (run->stats.status != RH_OK) return;
   if (run->stats.num_steps) dce_run(&run->rewrite, run->scratch);
   dce_update_schedule(module, &run->schedule, run->arena);
@@ -470,6 +472,10 @@ static rh_status run_all(const rh_module *module, const Plan *plan, const rh_rem
   if (status == RH_OK && is_worse) { /* a greedy choice can make it so */
     run.wanted = remat_algorithm_find("none");
     status = run_attempts(&run, run.model, result, &info);
+  }
+  if (run.was_cut) {
+    diag_warn(diags, DIAG_NOWHERE, "%s recomputes so much that it was ended early",
+              options->algorithm);
   }
   collection_free(&run.collection);
   arena_free(run.scratch);

@@ -2,6 +2,7 @@
 #include "remat/standard_pass.h"
 
 #include "analysis/narrow.h"
+#include "remat/state.h"
 
 enum { MAX_CALL_DEPTH = 200 };
 
@@ -142,12 +143,7 @@ void standard_run(RematJob *job, StandardFn reduce, bool keeps_clones, RematStat
   standard.is_done = arena_zarray(arena, bool, module->comps.len);
   RematMemory memory = remat_memory(module, job->schedule, arena, scratch);
   standard.memory = memory.of;
-  /* The pass knows its own memory model only; under another one it gets as much less or more as the
-   * two differ to begin with. */
-  int64_t model_bytes =
-      job->options->memory_model->measure(module, job->schedule, arena, scratch).peak_bytes;
-  int64_t limit_bytes =
-      job->options->limit_bytes - (model_bytes - memory.peak_bytes) - memory.output_bytes;
+  int64_t limit_bytes = remat_state_xla_limit(job, &memory, scratch) - memory.output_bytes;
   reduce(&standard, module->entry, limit_bytes > 0 ? limit_bytes : 0, 0);
   stats->xla_reported_after_bytes = standard.memory[module->entry].peak_bytes + memory.output_bytes;
   if (job->options->is_per_caller) standard_reduce_by_callers(&standard);

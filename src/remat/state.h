@@ -3,6 +3,7 @@
 #define REMAT_HLO_REMAT_STATE_H
 
 #include "analysis/call_memory.h"
+#include "analysis/remat_memory.h"
 #include "remat/algorithm.h"
 
 typedef struct RematState {
@@ -22,5 +23,9 @@ void remat_state_load(RematJob *job, const RematState *state);
 /* What the state that the job is in needs by the options' memory model, and its peak alone. */
 CallMemory remat_state_memory(const RematJob *job, Arena *out, Arena *scratch);
 int64_t remat_state_peak(const RematJob *job, Arena *scratch);
+
+/* The limit for an algorithm that knows only what XLA's pass counts, `memory`: it gets as much less
+ * or more as that and the options' memory model differ. Can be negative. */
+int64_t remat_state_xla_limit(const RematJob *job, const RematMemory *memory, Arena *scratch);
 
 #endif

@@ -1,19 +1,10 @@
 #include <stdlib.h>
 
+#include "path_fixture.h"
 #include "support.h"
 
 #define K 1024
 
-#define P "p = f32[] parameter(0)\n"
-#define BEHIND(value)                                                 \
-  "negate = f32[1024] negate(" value                                  \
-  ")\n"                                                               \
-  "concat1 = f32[2048] concatenate(negate, negate), dimensions={0}\n" \
-  "slice1 = f32[1] slice(concat1), slice={[0:1]}\n"                   \
-  "concat2 = f32[1025] concatenate(" value                            \
-  ", slice1), dimensions={0}\n"                                       \
-  "ROOT root = f32[1] slice(concat2), slice={[0:1]}\n"
-#define BCAST "bcast = f32[1024] broadcast(p), dimensions={}\n"
 #define COND "cond { cp = f32[1] parameter(0)\n ROOT t = pred[] constant(true) }\n"
 #define ROUND                                                                           \
   "q = f32[1] parameter(0)\n flat = f32[] reshape(q)\n x = f32[1024] broadcast(flat), " \
