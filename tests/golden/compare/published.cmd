@@ -1,0 +1,1 @@
+compare hlo_samples/mobilenet.after_optimizations.hlo hlo_samples/vgg.after_optimizations.hlo hlo_samples/resnet.after_optimizations.hlo hlo_samples/gpt_unrolled.after_optimizations.hlo --budgets=r50% --algorithms=path,path-compat
