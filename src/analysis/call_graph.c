@@ -12,15 +12,22 @@ bool opcode_is_control_flow(Opcode opcode) {
   }
 }
 
+/* Instructions that call, those of a computation in one piece: most instructions do not. */
+typedef struct Calls {
+  VEC(InstId) list;
+  uint32_t *first, *end; /* by CompId: its range of the list, set when it is seen */
+} Calls;
+
 typedef struct Frame {
   CompId comp;
-  uint32_t inst;   /* index of the next instruction to look at */
+  uint32_t call;   /* index of the next call to look at */
   uint32_t callee; /* and of its next callee */
 } Frame;
 
 typedef struct Walk {
   const Module *module;
   bool *is_seen; /* by CompId */
+  Calls calls;
   VEC(Frame) stack;
   CompId *order;
   uint32_t num_ordered;
@@ -28,19 +35,22 @@ typedef struct Walk {
 } Walk;
 
 static Walk walk_begin(const Module *module, CompId *order, Arena *scratch) {
+  uint32_t num_comps = module->comps.len;
   return (Walk){.module = module,
-                .is_seen = arena_zarray(scratch, bool, module->comps.len),
+                .is_seen = arena_zarray(scratch, bool, num_comps),
+                .calls.first = arena_array(scratch, uint32_t, num_comps),
+                .calls.end = arena_array(scratch, uint32_t, num_comps),
                 .order = order,
                 .scratch = scratch};
 }
 
 /* The next callee of the computation on top of the stack, NO_ID when it has no more. */
-static CompId next_callee(const Module *module, Frame *frame) {
-  const Computation *comp = comp_get(module, frame->comp);
-  for (; frame->inst < comp->insts.len; frame->inst++, frame->callee = 0) {
-    InstId id = id_list(module, comp->insts)[frame->inst];
-    if (frame->callee < inst_get(module, id)->num_callees) {
-      return inst_callees(module, id)[frame->callee++];
+static CompId next_callee(const Walk *walk, Frame *frame) {
+  const Calls *calls = &walk->calls;
+  for (; frame->call < calls->end[frame->comp]; frame->call++, frame->callee = 0) {
+    InstId id = calls->list.data[frame->call];
+    if (frame->callee < inst_get(walk->module, id)->num_callees) {
+      return inst_callees(walk->module, id)[frame->callee++];
     }
   }
   return NO_ID;
@@ -49,7 +59,14 @@ static CompId next_callee(const Module *module, Frame *frame) {
 static void visit(Walk *walk, CompId comp) {
   if (walk->is_seen[comp]) return;
   walk->is_seen[comp] = true;
-  *vec_push(walk->scratch, &walk->stack) = (Frame){.comp = comp};
+  Calls *calls = &walk->calls;
+  calls->first[comp] = calls->list.len;
+  for (uint32_t i = 0; i < comp_num_insts(walk->module, comp); i++) {
+    InstId id = comp_inst(walk->module, comp, i);
+    if (inst_get(walk->module, id)->num_callees) *vec_push(walk->scratch, &calls->list) = id;
+  }
+  calls->end[comp] = calls->list.len;
+  *vec_push(walk->scratch, &walk->stack) = (Frame){.comp = comp, .call = calls->first[comp]};
 }
 
 /* Callees come before callers in the text, and rewrites only add copies, so there is no recursion
@@ -58,7 +75,7 @@ static void walk_from(Walk *walk, CompId root) {
   visit(walk, root);
   while (walk->stack.len) {
     Frame *top = &walk->stack.data[walk->stack.len - 1];
-    CompId callee = next_callee(walk->module, top);
+    CompId callee = next_callee(walk, top);
     if (callee != NO_ID) {
       visit(walk, callee);
     } else {
@@ -90,6 +107,42 @@ static void note_context(const Module *module, CallGraph *graph, InstId caller) 
   }
 }
 
+/* Notes the contexts of all computations and counts their callers, in `first_caller` one further
+ * on. Returns how many there are. */
+static uint32_t count_callers(const Module *module, const Calls *calls, CallGraph *graph) {
+  uint32_t num_callers = 0;
+  graph->context[module->entry] = CALLED_AS_SEQUENCE;
+  for (uint32_t i = graph->num_reachable; i-- > 0;) { /* callers before callees */
+    CompId comp = graph->post_order[i];
+    for (uint32_t k = calls->first[comp]; k < calls->end[comp]; k++) {
+      InstId id = calls->list.data[k];
+      uint32_t num_callees = inst_get(module, id)->num_callees;
+      note_context(module, graph, id);
+      num_callers += num_callees;
+      for (uint32_t c = 0; c < num_callees; c++)
+        graph->first_caller[inst_callees(module, id)[c] + 1]++;
+    }
+  }
+  return num_callers;
+}
+
+static void list_callers(const Module *module, const Calls *calls, CallGraph *graph,
+                         Arena *scratch) {
+  uint32_t num_comps = module->comps.len;
+  for (CompId comp = 0; comp < num_comps; comp++)
+    graph->first_caller[comp + 1] += graph->first_caller[comp];
+  uint32_t *next = arena_array(scratch, uint32_t, num_comps);
+  memcpy(next, graph->first_caller, num_comps * sizeof *next);
+  for (uint32_t i = 0; i < graph->num_reachable; i++) {
+    CompId comp = graph->post_order[i];
+    for (uint32_t k = calls->first[comp]; k < calls->end[comp]; k++) {
+      InstId id = calls->list.data[k];
+      for (uint32_t c = 0; c < inst_get(module, id)->num_callees; c++)
+        graph->callers[next[inst_callees(module, id)[c]]++] = id;
+    }
+  }
+}
+
 CallGraph call_graph_build(const Module *module, Arena *out, Arena *scratch) {
   uint32_t num_comps = module->comps.len;
   CallGraph graph = {.post_order = arena_array(out, CompId, num_comps),
@@ -99,39 +152,9 @@ CallGraph call_graph_build(const Module *module, Arena *out, Arena *scratch) {
   Walk walk = walk_begin(module, graph.post_order, scratch);
   walk_from(&walk, module->entry);
   graph.num_reachable = walk.num_ordered;
-  arena_reset(scratch, mark);
-
-  graph.context[module->entry] = CALLED_AS_SEQUENCE;
-  uint32_t num_calls = 0;
-  for (uint32_t i = graph.num_reachable; i-- > 0;) { /* callers before callees */
-    CompId comp = graph.post_order[i];
-    for (uint32_t k = 0; k < comp_num_insts(module, comp); k++) {
-      InstId id = comp_inst(module, comp, k);
-      const Instruction *inst = inst_get(module, id);
-      if (inst->num_callees == 0) continue;
-      note_context(module, &graph, id);
-      num_calls += inst->num_callees;
-      for (uint32_t c = 0; c < inst->num_callees; c++) {
-        graph.first_caller[inst_callees(module, id)[c] + 1]++;
-      }
-    }
-  }
-  for (CompId comp = 0; comp < num_comps; comp++) {
-    graph.first_caller[comp + 1] += graph.first_caller[comp];
-  }
-  graph.callers = arena_array(out, InstId, num_calls);
-  mark = arena_mark(scratch);
-  uint32_t *next = arena_array(scratch, uint32_t, num_comps);
-  memcpy(next, graph.first_caller, num_comps * sizeof *next);
-  for (uint32_t i = 0; i < graph.num_reachable; i++) {
-    CompId comp = graph.post_order[i];
-    for (uint32_t k = 0; k < comp_num_insts(module, comp); k++) {
-      InstId id = comp_inst(module, comp, k);
-      for (uint32_t c = 0; c < inst_get(module, id)->num_callees; c++) {
-        graph.callers[next[inst_callees(module, id)[c]]++] = id;
-      }
-    }
-  }
+  uint32_t num_callers = count_callers(module, &walk.calls, &graph);
+  graph.callers = arena_array(out, InstId, num_callers);
+  list_callers(module, &walk.calls, &graph, scratch);
   arena_reset(scratch, mark);
   return graph;
 }
