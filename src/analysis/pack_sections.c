@@ -2,86 +2,77 @@
 
 #include <stdlib.h>
 
-typedef struct Event {
-  int64_t tick;
-  uint32_t range;
-  bool is_begin;
-} Event;
-
-/* Ranges are half-open: what ends goes before what begins. */
-static int by_tick(const void *pa, const void *pb) {
-  const Event *a = pa, *b = pb;
-  if (a->tick != b->tick) return a->tick < b->tick ? -1 : 1;
-  if (a->is_begin != b->is_begin) return a->is_begin ? 1 : -1;
-  return (a->range > b->range) - (a->range < b->range);
-}
-
+/* Numbers ticks in order, all from the first to the last where most of them are used, as those of a
+ * simulation are; else those that are, by a sorted list. */
 typedef struct Clock {
   int64_t first;
-  uint64_t num_ticks;
+  const int64_t *used; /* NULL = all are numbered */
+  size_t num_ticks;
 } Clock;
 
-static Clock clock_of(const Event *events, size_t count) {
-  int64_t first = events[0].tick, last = first;
-  for (size_t i = 1; i < count; i++) {
-    if (events[i].tick < first) first = events[i].tick;
-    if (events[i].tick > last) last = events[i].tick;
+static int by_tick(const void *pa, const void *pb) {
+  int64_t a = *(const int64_t *)pa, b = *(const int64_t *)pb;
+  return (a > b) - (a < b);
+}
+
+static void list_ticks(const PackProblem *problem, Clock *clock, Arena *out) {
+  size_t num_ticks = 2 * (size_t)problem->num_ranges;
+  int64_t *ticks = arena_array(out, int64_t, num_ticks);
+  for (uint32_t i = 0; i < problem->num_ranges; i++) {
+    ticks[2 * (size_t)i] = problem->ranges[i].begin;
+    ticks[2 * (size_t)i + 1] = problem->ranges[i].end;
   }
-  return (Clock){first, (uint64_t)last - (uint64_t)first + 1};
+  qsort(ticks, num_ticks, sizeof *ticks, by_tick);
+  clock->num_ticks = 0;
+  for (size_t i = 0; i < num_ticks; i++)
+    if (i == 0 || ticks[i] != ticks[i - 1]) ticks[clock->num_ticks++] = ticks[i];
+  clock->used = ticks;
 }
 
-/* Its place among the kinds of events at each tick: what ends goes first. */
-static uint64_t slot_of(const Clock *clock, const Event *event) {
-  return 2 * ((uint64_t)event->tick - (uint64_t)clock->first) + event->is_begin;
-}
-
-/* Sorts events that come by range. Where most ticks have some, as those of a simulation do, by
- * counting. */
-static Event *sort_events(Event *events, size_t count, Arena *scratch) {
-  Clock clock = clock_of(events, count);
-  if (clock.num_ticks == 0 || clock.num_ticks / 2 > count) {
-    qsort(events, count, sizeof *events, by_tick);
-    return events;
+/* Of a problem with ranges. */
+static Clock clock_build(const PackProblem *problem, Arena *out) {
+  int64_t first = problem->ranges[0].begin, last = first;
+  for (uint32_t i = 0; i < problem->num_ranges; i++) {
+    if (problem->ranges[i].begin < first) first = problem->ranges[i].begin;
+    if (problem->ranges[i].end > last) last = problem->ranges[i].end;
   }
-  Event *sorted = arena_array(scratch, Event, count);
-  size_t *next = arena_zarray(scratch, size_t, 2 * clock.num_ticks + 1);
-  for (size_t i = 0; i < count; i++)
-    next[slot_of(&clock, &events[i]) + 1]++;
-  for (uint64_t slot = 0; slot < 2 * clock.num_ticks; slot++)
-    next[slot + 1] += next[slot];
-  for (size_t i = 0; i < count; i++)
-    sorted[next[slot_of(&clock, &events[i])]++] = events[i];
-  return sorted;
+  uint64_t length = (uint64_t)last - (uint64_t)first;
+  Clock clock = {.first = first, .num_ticks = (size_t)length + 1};
+  if (length / 4 > problem->num_ranges) list_ticks(problem, &clock, out);
+  return clock;
 }
 
-/* Fills the span of each range, empty where it is of a buffer without bytes. Returns the number of
- * sections. */
-static uint32_t number_sections(const PackProblem *problem, PackSpan *span_of, Arena *scratch) {
-  Event *events = arena_array(scratch, Event, 2 * (size_t)problem->num_ranges);
-  size_t num_events = 0;
+static size_t tick_number(const Clock *clock, int64_t tick) {
+  if (!clock->used) return (size_t)(tick - clock->first);
+  const int64_t *found =
+      bsearch(&tick, clock->used, clock->num_ticks, sizeof *clock->used, by_tick);
+  return (size_t)(found - clock->used);
+}
+
+/* The section that each tick is in, or that a buffer which begins there is in first. Ranges are
+ * half-open: at one tick, what ends goes before what begins. */
+static const uint32_t *number_sections(const PackProblem *problem, const Clock *clock, Arena *out) {
+  enum { BEGINS = 1, ENDS = 2 };
+  uint32_t *section_at = arena_zarray(out, uint32_t, clock->num_ticks);
   for (uint32_t i = 0; i < problem->num_buffers; i++) {
     const PackBuffer *buffer = &problem->buffers[i];
     for (uint32_t k = 0; k < buffer->num_ranges && buffer->bytes; k++) {
-      uint32_t range = buffer->first_range + k;
-      events[num_events++] = (Event){problem->ranges[range].begin, range, true};
-      events[num_events++] = (Event){problem->ranges[range].end, range, false};
+      PackRange range = problem->ranges[buffer->first_range + k];
+      section_at[tick_number(clock, range.begin)] |= BEGINS;
+      section_at[tick_number(clock, range.end)] |= ENDS;
     }
   }
-  if (num_events == 0) return 0;
-  events = sort_events(events, num_events, scratch);
   uint32_t section = 0;
   bool has_ended = false;
-  for (size_t i = 0; i < num_events; i++) {
-    if (events[i].is_begin) {
-      section += has_ended;
+  for (size_t tick = 0; tick < clock->num_ticks; tick++) {
+    has_ended |= (section_at[tick] & ENDS) != 0;
+    if (section_at[tick] & BEGINS && has_ended) {
+      section++;
       has_ended = false;
-      span_of[events[i].range].begin = section;
-    } else {
-      has_ended = true;
-      span_of[events[i].range].end = section + 1;
     }
+    section_at[tick] = section;
   }
-  return section + 1;
+  return section_at;
 }
 
 static int by_begin(const void *pa, const void *pb) {
@@ -127,26 +118,39 @@ static int64_t *sum_live(const PackSections *sections, int64_t granule, Arena *o
   return change;
 }
 
+/* Fills the spans and their number for each buffer. */
+static void list_spans(PackSections *sections, Arena *scratch) {
+  const PackProblem *problem = sections->problem;
+  Clock clock = {0};
+  const uint32_t *section_at = NULL;
+  if (problem->num_ranges) {
+    clock = clock_build(problem, scratch);
+    section_at = number_sections(problem, &clock, scratch);
+  }
+  uint32_t num_spans = 0;
+  for (uint32_t i = 0; i < problem->num_buffers; i++) {
+    const PackBuffer *buffer = &problem->buffers[i];
+    sections->first_span[i] = num_spans;
+    if (buffer->bytes == 0) continue;
+    PackSpan *spans = &sections->spans[num_spans];
+    for (uint32_t k = 0; k < buffer->num_ranges; k++) {
+      PackRange range = problem->ranges[buffer->first_range + k];
+      spans[k] = (PackSpan){section_at[tick_number(&clock, range.begin)],
+                            section_at[tick_number(&clock, range.end) - 1] + 1};
+      if (spans[k].end > sections->num_sections) sections->num_sections = spans[k].end;
+    }
+    num_spans += buffer->num_ranges > 1 ? join_spans(spans, buffer->num_ranges) : 1;
+  }
+  sections->first_span[problem->num_buffers] = num_spans;
+}
+
 PackSections pack_sections_build(const PackProblem *problem, Arena *out, Arena *scratch) {
   PackSections sections = {.problem = problem};
   sections.spans = arena_array(out, PackSpan, problem->num_ranges);
   sections.first_span = arena_array(out, uint32_t, (size_t)problem->num_buffers + 1);
   ArenaMark mark = arena_mark(scratch);
-  PackSpan *span_of = arena_zarray(scratch, PackSpan, problem->num_ranges);
-  sections.num_sections = number_sections(problem, span_of, scratch);
-  uint32_t num_spans = 0;
-  for (uint32_t i = 0; i < problem->num_buffers; i++) {
-    const PackBuffer *buffer = &problem->buffers[i];
-    sections.first_span[i] = num_spans;
-    if (buffer->bytes == 0) continue;
-    PackSpan *spans = &sections.spans[num_spans];
-    for (uint32_t k = 0; k < buffer->num_ranges; k++)
-      spans[k] = span_of[buffer->first_range + k];
-    num_spans += buffer->num_ranges > 1 ? join_spans(spans, buffer->num_ranges) : 1;
-  }
-  sections.first_span[problem->num_buffers] = num_spans;
+  list_spans(&sections, scratch);
   arena_reset(scratch, mark);
-
   sections.granule = common_granule(problem);
   sections.live_bytes = sum_live(&sections, 1, out);
   sections.taken_bytes =
