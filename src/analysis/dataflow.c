@@ -550,9 +550,22 @@ static void build_positions(Builder *builder) {
   }
 }
 
+/* Most results have one part, with a value of its own. */
+static void reserve_values(const Module *module, const CallGraph *graph, Dataflow *flow,
+                           Arena *out) {
+  uint32_t num_insts = 0;
+  for (uint32_t i = 0; i < graph->num_reachable; i++) {
+    CompId comp = graph->post_order[i];
+    if (comp_is_sequential(graph, comp)) num_insts += comp_num_insts(module, comp);
+  }
+  vec_reserve(out, &flow->values, num_insts);
+  vec_reserve(out, &flow->parts, num_insts);
+}
+
 Dataflow dataflow_build(const Module *module, const CallGraph *graph, Arena *out, Arena *scratch) {
   Dataflow flow = {.first_part = arena_array(out, uint32_t, module->insts.len)};
   memset(flow.first_part, 0xff, module->insts.len * sizeof *flow.first_part);
+  reserve_values(module, graph, &flow, out);
   ArenaMark mark = arena_mark(scratch);
   Builder builder = {
       .module = module, .graph = graph, .flow = &flow, .out = out, .scratch = scratch};

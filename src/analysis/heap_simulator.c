@@ -128,6 +128,7 @@ HeapTrace heap_simulate(const HeapQuery *query, Arena *out, Arena *scratch) {
   for (ValueId value = 0; value < query->flow->values.len; value++) {
     if (is_placed(query, value)) values[num_values++] = value;
   }
+  vec_reserve(out, &sim.trace.events, 2 * num_values);
   /* Both by (start, end, id). */
   TimeOrder by_end = sort_by_time(values, num_values, query->ranges, true, scratch);
   TimeOrder births = sort_by_time(by_end.values, num_values, query->ranges, false, scratch);

@@ -212,6 +212,9 @@ PointsTo points_to_build(const Module *module, Arena *out, Arena *scratch) {
                         .first_buffer = arena_array(out, LogicalId, num_insts),
                         .num_defined = arena_zarray(out, uint32_t, num_insts)};
   memset(points_to.first_part, 0xff, num_insts * sizeof *points_to.first_part);
+  /* Most results have one part, with a buffer of its own. */
+  vec_reserve(out, &points_to.buffers, num_insts);
+  vec_reserve(out, &points_to.parts, num_insts);
   ArenaMark mark = arena_mark(scratch);
   Builder builder = {.module = module, .points_to = &points_to, .out = out, .scratch = scratch};
   uint8_t *visited = arena_zarray(scratch, uint8_t, num_insts);
