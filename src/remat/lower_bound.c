@@ -7,8 +7,11 @@
 #include "analysis/remat_memory.h"
 #include "analysis/traverse.h"
 
-/* The instructions that need most by themselves are looked at closely. */
+/* The instructions that need most by themselves are looked at closely, all at once: each has a bit
+ * of a LookBits. */
 enum { NUM_CLOSE_LOOKS = 16 };
+
+typedef uint16_t LookBits;
 
 typedef struct Bound {
   const Module *module;
@@ -20,6 +23,10 @@ typedef struct Bound {
   bool *is_live_out;   /* by LogicalId: of its computation */
   LogicalId *same_as;  /* by LogicalId: a buffer that it takes over; itself = none */
   uint32_t *seen;      /* by LogicalId: the last instruction that counted it, + 1 */
+  uint8_t *is_visited; /* by InstId, for inst_post_order() */
+  LookBits *above;     /* by InstId: looks that depend on it */
+  LookBits *below;     /* by InstId: looks that it depends on */
+  LookBits *counted;   /* by LogicalId: looks that count it by themselves */
   int64_t *comp_bytes; /* by CompId: what it needs at least while it runs */
   LowerBound best;
   Arena *arena, *scratch;
@@ -56,26 +63,18 @@ static LogicalId buffer_at(const Bound *bound, InstId inst, uint32_t part) {
 
 /* ---- what is needed at all ---- */
 
-static void mark_needed(Bound *bound, CompId comp) {
+static void mark_needed(Bound *bound, Sequence order) {
   const Module *module = bound->module;
-  ArenaMark mark = arena_mark(bound->scratch);
-  VEC(InstId) work = {0};
-  for (uint32_t i = 0; i < comp_num_insts(module, comp); i++) {
-    InstId id = comp_inst(module, comp, i);
-    if (inst_is_root(module, id) || inst_has_control(module, id) ||
-        inst_has_side_effect(module, &bound->legality->effects, id)) {
-      *vec_push(bound->scratch, &work) = id;
+  for (uint32_t i = order.len; i-- > 0;) {
+    InstId id = order.ids[i];
+    if (!bound->is_needed[id] && !inst_is_root(module, id) && !inst_has_control(module, id) &&
+        !inst_has_side_effect(module, &bound->legality->effects, id)) {
+      continue;
     }
-  }
-  while (work.len) {
-    InstId id = work.data[--work.len];
-    if (bound->is_needed[id]) continue;
     bound->is_needed[id] = true;
-    for (uint32_t i = 0; i < inst_get(module, id)->num_operands; i++) {
-      *vec_push(bound->scratch, &work) = inst_operand(module, id, i);
-    }
+    for (uint32_t k = 0; k < inst_get(module, id)->num_operands; k++)
+      bound->is_needed[inst_operand(module, id, k)] = true;
   }
-  arena_reset(bound->scratch, mark);
 }
 
 static void mark_live_out(Bound *bound, CompId comp) {
@@ -102,21 +101,28 @@ static int64_t buffer_bytes(const Bound *bound, LogicalId id) {
   return is_given(bound, buffer) || is_table || bound->is_live_out[id] ? 0 : buffer->bytes;
 }
 
+typedef struct Reader {
+  InstId inst;
+  LookBits look; /* for which it is read, 0 = none */
+} Reader;
+
 /* The buffer, if this instruction has not counted it yet. */
-static int64_t count_once(Bound *bound, InstId reader, LogicalId id) {
-  if (bound->seen[id] == reader + 1) return 0;
-  bound->seen[id] = reader + 1;
+static int64_t count_once(Bound *bound, Reader reader, LogicalId id) {
+  if (bound->seen[id] == reader.inst + 1) return 0;
+  bound->seen[id] = reader.inst + 1;
+  if (reader.look) bound->counted[id] |= reader.look;
   return buffer_bytes(bound, id);
 }
 
-static int64_t operand_bytes(Bound *bound, InstId id) {
+static int64_t operand_bytes(Bound *bound, Reader reader) {
   const Module *module = bound->module;
+  InstId id = reader.inst;
   int64_t bytes = 0;
   for (uint32_t i = 0; i < inst_get(module, id)->num_operands; i++) {
     InstId operand = inst_operand(module, id, i);
     for (uint32_t part = 0; part < inst_shape(module, operand)->num_parts; part++) {
       if (points_to_is_unused_by(module, &bound->points_to, operand, part, id)) continue;
-      bytes += count_once(bound, id, buffer_at(bound, operand, part));
+      bytes += count_once(bound, reader, buffer_at(bound, operand, part));
     }
   }
   return bytes;
@@ -127,11 +133,12 @@ static bool can_shrink(const Module *module, InstId id) {
   return inst_get(module, id)->opcode == OPCODE_FUSION && shape_is_tuple(inst_shape(module, id));
 }
 
-static int64_t result_bytes(Bound *bound, InstId id) {
+static int64_t result_bytes(Bound *bound, Reader reader) {
+  InstId id = reader.inst;
   int64_t sum = 0, largest = 0;
   if (inst_get(bound->module, id)->opcode == OPCODE_WHILE) return 0;
   for (uint32_t i = 0; i < bound->points_to.num_defined[id]; i++) {
-    int64_t bytes = count_once(bound, id, bound->points_to.first_buffer[id] + i);
+    int64_t bytes = count_once(bound, reader, bound->points_to.first_buffer[id] + i);
     sum += bytes;
     if (bytes > largest) largest = bytes;
   }
@@ -146,8 +153,9 @@ static int64_t smaller(int64_t a, int64_t b) {
   return a < b ? a : b;
 }
 
-static int64_t own_bytes(Bound *bound, InstId id) {
+static int64_t own_bytes(Bound *bound, Reader reader) {
   const Module *module = bound->module;
+  InstId id = reader.inst;
   int64_t all_called = 0, largest_called = 0;
   if (opcode_is_control_flow((Opcode)inst_get(module, id)->opcode)) {
     for (uint32_t i = 0; i < inst_get(module, id)->num_callees; i++) {
@@ -157,8 +165,8 @@ static int64_t own_bytes(Bound *bound, InstId id) {
       largest_called = larger(largest_called, called);
     }
   }
-  int64_t operands = can_shrink(module, id) ? 0 : operand_bytes(bound, id);
-  int64_t results = result_bytes(bound, id);
+  int64_t operands = can_shrink(module, id) ? 0 : operand_bytes(bound, reader);
+  int64_t results = result_bytes(bound, reader);
   if (bound->shares_operands) return larger(larger(operands, results), largest_called);
   return operands + results + all_called;
 }
@@ -173,42 +181,6 @@ static bool runs_once(const Bound *bound, InstId id) {
     case KEEP_CONTROL_FLOW: return inst_get(bound->module, id)->opcode != OPCODE_WHILE;
     default: return false;
   }
-}
-
-/* Marks what an instruction depends on, or what depends on it. */
-static void mark_reach(const Bound *bound, InstId start, bool forward, bool *is_marked) {
-  const Module *module = bound->module;
-  ArenaMark mark = arena_mark(bound->scratch);
-  VEC(InstId) work = {0};
-  *vec_push(bound->scratch, &work) = start;
-  while (work.len) {
-    InstId id = work.data[--work.len];
-    const Instruction *inst = inst_get(module, id);
-    const InstId *next = forward ? id_list(module, inst->users) : inst_operands(module, id);
-    uint32_t count = forward ? inst->users.len : inst->num_operands;
-    for (uint32_t i = 0; i < count; i++) {
-      if (is_marked[next[i]]) continue;
-      is_marked[next[i]] = true;
-      *vec_push(bound->scratch, &work) = next[i];
-    }
-  }
-  arena_reset(bound->scratch, mark);
-}
-
-static bool is_read_below(const Bound *bound, LogicalId id, const bool *is_below) {
-  const Module *module = bound->module;
-  for (uint32_t i = bound->points_to.first_alias[id]; i < bound->points_to.first_alias[id + 1];
-       i++) {
-    BufferAlias alias = bound->points_to.aliases[i];
-    for (uint32_t k = 0; k < inst_get(module, alias.inst)->users.len; k++) {
-      InstId user = inst_users(module, alias.inst)[k];
-      if (is_below[user] && bound->is_needed[user] &&
-          !points_to_is_unused_by(module, &bound->points_to, alias.inst, alias.part, user)) {
-        return true;
-      }
-    }
-  }
-  return false;
 }
 
 /* What runs exactly once and makes memory of its own. */
@@ -231,28 +203,6 @@ static Holders find_holders(const Bound *bound, CompId comp) {
   return holders;
 }
 
-static int64_t held_bytes(Bound *bound, const Holders *holders, InstId id) {
-  ArenaMark mark = arena_mark(bound->scratch);
-  bool *is_above = arena_zarray(bound->scratch, bool, bound->module->insts.len);
-  bool *is_below = arena_zarray(bound->scratch, bool, bound->module->insts.len);
-  mark_reach(bound, id, false, is_above);
-  mark_reach(bound, id, true, is_below);
-  own_bytes(bound, id); /* marks what it counts itself */
-  int64_t bytes = 0;
-  for (uint32_t i = 0; i < holders->list.len; i++) {
-    InstId above = holders->list.data[i];
-    if (!is_above[above]) continue;
-    for (uint32_t k = 0; k < bound->points_to.num_defined[above]; k++) {
-      LogicalId buffer = bound->points_to.first_buffer[above] + k;
-      if (is_read_below(bound, buffer, is_below)) bytes += count_once(bound, id, buffer);
-    }
-  }
-  arena_reset(bound->scratch, mark);
-  return bytes;
-}
-
-/* ---- one computation ---- */
-
 typedef struct Need {
   InstId inst;
   int64_t bytes;
@@ -274,23 +224,88 @@ static void note_need(Needs *needs, Need need) {
   needs->list[at] = need;
 }
 
+static void set_bits(const Needs *needs, LookBits *bits, bool is_set) {
+  for (uint32_t i = 0; i < needs->len; i++)
+    bits[needs->list[i].inst] = (LookBits)(is_set ? 1u << i : 0);
+}
+
+/* Nothing depends on itself: bits of the looks' own are there only to be passed on. */
+static void mark_reach(Bound *bound, Sequence order, const Needs *needs) {
+  const Module *module = bound->module;
+  set_bits(needs, bound->above, true);
+  set_bits(needs, bound->below, true);
+  for (uint32_t i = order.len; i-- > 0;) {
+    InstId id = order.ids[i];
+    for (uint32_t k = 0; bound->above[id] && k < inst_get(module, id)->num_operands; k++)
+      bound->above[inst_operand(module, id, k)] |= bound->above[id];
+  }
+  for (uint32_t i = 0; i < order.len; i++) {
+    InstId id = order.ids[i];
+    for (uint32_t k = 0; k < inst_get(module, id)->num_operands; k++)
+      bound->below[id] |= bound->below[inst_operand(module, id, k)];
+  }
+  for (uint32_t i = 0; i < needs->len; i++) {
+    bound->above[needs->list[i].inst] &= (LookBits) ~(1u << i);
+    bound->below[needs->list[i].inst] &= (LookBits) ~(1u << i);
+  }
+}
+/* The looks that a buffer is read below of, among the wanted ones. */
+static LookBits read_below(const Bound *bound, LogicalId id, LookBits wanted) {
+  const Module *module = bound->module;
+  const PointsTo *points_to = &bound->points_to;
+  LookBits looks = 0;
+  for (uint32_t i = points_to->first_alias[id]; i < points_to->first_alias[id + 1]; i++) {
+    BufferAlias alias = points_to->aliases[i];
+    for (uint32_t k = 0; k < inst_get(module, alias.inst)->users.len; k++) {
+      InstId user = inst_users(module, alias.inst)[k];
+      LookBits below = bound->below[user] & wanted & (LookBits)~looks;
+      if (below && bound->is_needed[user] &&
+          !points_to_is_unused_by(module, points_to, alias.inst, alias.part, user)) {
+        looks |= below;
+      }
+    }
+    if (looks == wanted) break;
+  }
+  return looks;
+}
+
+/* Adds to each look what holders above it have made for those below it. */
+static void add_held(Bound *bound, Sequence order, const Holders *holders, Needs *needs) {
+  mark_reach(bound, order, needs);
+  for (uint32_t i = 0; i < needs->len; i++) /* for what it counts itself */
+    own_bytes(bound, (Reader){needs->list[i].inst, (LookBits)(1u << i)});
+  for (uint32_t i = 0; i < holders->list.len; i++) {
+    InstId holder = holders->list.data[i];
+    for (uint32_t k = 0; bound->above[holder] && k < bound->points_to.num_defined[holder]; k++) {
+      LogicalId buffer = bound->points_to.first_buffer[holder] + k;
+      LookBits looks = bound->above[holder] & (LookBits)~bound->counted[buffer];
+      int64_t bytes = buffer_bytes(bound, buffer);
+      if (bytes) looks = read_below(bound, buffer, looks);
+      for (uint32_t look = 0; bytes && looks >> look; look++)
+        if (looks >> look & 1) needs->list[look].bytes += bytes;
+    }
+  }
+}
+
+/* ---- one computation ---- */
+
 static void visit_computation(Bound *bound, CompId comp) {
-  mark_needed(bound, comp);
+  ArenaMark mark = arena_mark(bound->scratch);
+  Sequence order =
+      inst_post_order(bound->module, comp, bound->is_visited, bound->scratch, bound->scratch);
+  mark_needed(bound, order);
   join_loops(bound, comp);
   mark_live_out(bound, comp);
   Needs needs = {.len = 0};
   for (uint32_t i = 0; i < comp_num_insts(bound->module, comp); i++) {
     InstId id = comp_inst(bound->module, comp, i);
-    if (bound->is_needed[id]) note_need(&needs, (Need){id, own_bytes(bound, id)});
+    if (bound->is_needed[id]) note_need(&needs, (Need){id, own_bytes(bound, (Reader){id, 0})});
   }
-  ArenaMark mark = arena_mark(bound->scratch);
   Holders holders = find_holders(bound, comp);
+  if (holders.bytes) add_held(bound, order, &holders, &needs);
   for (uint32_t i = 0; i < needs.len; i++) {
-    int64_t bytes = needs.list[i].bytes;
-    if (bytes + holders.bytes <= bound->comp_bytes[comp]) continue;
-    if (holders.bytes) bytes += held_bytes(bound, &holders, needs.list[i].inst);
-    if (bytes <= bound->comp_bytes[comp]) continue;
-    bound->comp_bytes[comp] = bytes;
+    if (needs.list[i].bytes <= bound->comp_bytes[comp]) continue;
+    bound->comp_bytes[comp] = needs.list[i].bytes;
     if (comp == bound->module->entry) bound->best.inst = needs.list[i].inst;
   }
   arena_reset(bound->scratch, mark);
@@ -360,6 +375,10 @@ LowerBound lower_bound(const Module *module, const Legality *legality, bool coun
   for (LogicalId id = 0; id < bound.points_to.buffers.len; id++)
     bound.same_as[id] = id;
   bound.seen = arena_zarray(arena, uint32_t, bound.points_to.buffers.len);
+  bound.is_visited = arena_zarray(arena, uint8_t, module->insts.len);
+  bound.above = arena_zarray(arena, LookBits, module->insts.len);
+  bound.below = arena_zarray(arena, LookBits, module->insts.len);
+  bound.counted = arena_zarray(arena, LookBits, bound.points_to.buffers.len);
   bound.comp_bytes = arena_zarray(arena, int64_t, module->comps.len);
   for (uint32_t i = 0; i < graph.num_reachable; i++) {
     CompId comp = graph.post_order[i];
