@@ -7,6 +7,7 @@ rh_module *handle_new(Module *module) {
   Arena *arena = arena_new(arena_options(module->arena));
   rh_module *handle = arena_zalloc(arena, sizeof *handle);
   handle->module = module;
+  handle->is_checked = arena_zalloc(arena, sizeof *handle->is_checked);
   handle->arena = arena;
   return handle;
 }
@@ -19,7 +20,10 @@ void rh_module_free(rh_module *handle) {
 }
 
 rh_status handle_check(const rh_module *handle, rh_diags *diags) {
-  return handle->is_checked ? RH_OK : module_check(handle->module, diags);
+  if (*handle->is_checked) return RH_OK;
+  rh_status status = module_check(handle->module, diags);
+  if (status == RH_OK) *handle->is_checked = true;
+  return status;
 }
 
 rh_status handle_check_scheduled(const rh_module *handle, rh_diags *diags) {

@@ -10,8 +10,8 @@ struct rh_module {
   Module *module;
   Arena *arena; /* of the handle itself, the schedule and the marks */
   bool has_schedule;
-  bool is_checked;  /* passed module_check */
   bool is_rendered; /* printed from the graph, in the order of the schedule, not as it was read */
+  _Atomic(bool) *is_checked; /* passed module_check, whichever of the readers asked for it */
   Schedule schedule;
   const char *scheduler;  /* NULL = none ran */
   const RematMark *marks; /* by InstId, NULL = nothing was rematerialized */

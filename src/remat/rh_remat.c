@@ -383,7 +383,7 @@ static rh_status attempt(Run *run, rh_module **result, rh_remat_result *info) {
     status = fail_verification(run, "the rewritten module computes something else");
   }
   info->verify_seconds += seconds_now() - start;
-  (*result)->is_checked = true;
+  *(*result)->is_checked = true;
   if (status == RH_OK) {
     rh_memory after = measure(run, run->model, (*result)->module, &(*result)->schedule);
     info->counted_bytes = counted_of(run, &after);

@@ -95,7 +95,8 @@ rh_status rh_schedule(const rh_module *module, const rh_schedule_options *given,
     rh_module_free(result);
     return status;
   }
-  result->has_schedule = result->is_checked = result->is_rendered = true;
+  result->has_schedule = result->is_rendered = true;
+  *result->is_checked = true;
   result->scheduler = scheduler->name;
   result->preparation = *options;
   result->preparation.scheduler = scheduler->name;
