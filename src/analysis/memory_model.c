@@ -92,19 +92,24 @@ static int64_t constant_bytes(const Module *module, const ShapeSizes *sizes, Are
   return bytes;
 }
 
+MemoryProfile memory_profile_outside(const Module *module, const ShapeSizes *sizes) {
+  const Computation *entry = comp_get(module, module->entry);
+  MemoryProfile profile = {.peak_inst = NO_ID,
+                           .output_bytes = inst_bytes(module, entry->root, sizes),
+                           .aliased_bytes = aliased_bytes(module, sizes)};
+  for (uint32_t i = 0; i < entry->params.len; i++) {
+    InstId param = id_list(module, entry->params)[i];
+    profile.parameter_bytes += inst_bytes(module, param, sizes);
+  }
+  return profile;
+}
+
 void memory_profile_init(MemoryProfile *profile, const Module *module, const ShapeSizes *sizes,
                          Arena *out, Arena *scratch) {
-  const Computation *entry = comp_get(module, module->entry);
-  *profile = (MemoryProfile){.peak_inst = NO_ID};
+  *profile = memory_profile_outside(module, sizes);
   profile->bytes_at = arena_array(out, int64_t, module->insts.len);
   for (InstId id = 0; id < module->insts.len; id++)
     profile->bytes_at[id] = -1;
-  for (uint32_t i = 0; i < entry->params.len; i++) {
-    InstId param = id_list(module, entry->params)[i];
-    profile->parameter_bytes += inst_bytes(module, param, sizes);
-  }
-  profile->output_bytes = inst_bytes(module, entry->root, sizes);
-  profile->aliased_bytes = aliased_bytes(module, sizes);
   profile->constant_bytes = constant_bytes(module, sizes, scratch);
 }
 

@@ -83,7 +83,10 @@ typedef struct ShapeSizes {
 extern const ShapeSizes plain_sizes;  /* ShapeUtil::ByteSizeOf */
 extern const ShapeSizes target_sizes; /* on the module's target */
 
-/* Sizes that all models give: parameters, outputs, aliases, constants. */
+/* Sizes of what comes into the module and goes out of it: parameters, outputs, aliases. */
+MemoryProfile memory_profile_outside(const Module *module, const ShapeSizes *sizes);
+
+/* The sizes that all models give: those and the constants. */
 void memory_profile_init(MemoryProfile *profile, const Module *module, const ShapeSizes *sizes,
                          Arena *out, Arena *scratch);
 

@@ -353,49 +353,58 @@ static int64_t constant_bytes(const Bound *bound, const CallGraph *graph) {
   return bytes;
 }
 
+static Bound bound_init(const Module *module, const Legality *legality, Arena *arena,
+                        Arena *scratch) {
+  Bound bound = {.module = module,
+                 .legality = legality,
+                 .points_to = points_to_build(module, arena, scratch),
+                 .best = {.inst = NO_ID},
+                 .arena = arena,
+                 .scratch = scratch};
+  uint32_t num_insts = module->insts.len, num_buffers = bound.points_to.buffers.len;
+  bound.is_needed = arena_zarray(arena, bool, num_insts);
+  bound.is_live_out = arena_zarray(arena, bool, num_buffers);
+  bound.same_as = arena_array(arena, LogicalId, num_buffers);
+  for (LogicalId id = 0; id < num_buffers; id++)
+    bound.same_as[id] = id;
+  bound.seen = arena_zarray(arena, uint32_t, num_buffers);
+  bound.is_visited = arena_zarray(arena, uint8_t, num_insts);
+  bound.above = arena_zarray(arena, LookBits, num_insts);
+  bound.below = arena_zarray(arena, LookBits, num_insts);
+  bound.counted = arena_zarray(arena, LookBits, num_buffers);
+  bound.comp_bytes = arena_zarray(arena, int64_t, module->comps.len);
+  return bound;
+}
+
+/* What is looked up all the time is in `scratch`: its pages are likely to be there already. */
 LowerBound lower_bound(const Module *module, const Legality *legality, bool counts_params,
                        ConstantCount constants, Arena *scratch) {
-  Arena *arena = arena_new(arena_options(scratch));
+  ArenaMark mark = arena_mark(scratch);
+  Arena *inner = arena_new(arena_options(scratch));
   /* Whether something pays off to be recomputed does not matter here, only whether it can be. */
   Legality widest = *legality;
   widest.allow_collectives = true;
   widest.small_node_bytes = 0;
-  Bound bound = {.module = module,
-                 .legality = &widest,
-                 .points_to = points_to_build(module, arena, scratch),
-                 .shares_operands = counts_params,
-                 .constants = constants,
-                 .best = {.inst = NO_ID},
-                 .arena = arena,
-                 .scratch = scratch};
-  CallGraph graph = call_graph_build(module, arena, scratch);
-  bound.is_needed = arena_zarray(arena, bool, module->insts.len);
-  bound.is_live_out = arena_zarray(arena, bool, bound.points_to.buffers.len);
-  bound.same_as = arena_array(arena, LogicalId, bound.points_to.buffers.len);
-  for (LogicalId id = 0; id < bound.points_to.buffers.len; id++)
-    bound.same_as[id] = id;
-  bound.seen = arena_zarray(arena, uint32_t, bound.points_to.buffers.len);
-  bound.is_visited = arena_zarray(arena, uint8_t, module->insts.len);
-  bound.above = arena_zarray(arena, LookBits, module->insts.len);
-  bound.below = arena_zarray(arena, LookBits, module->insts.len);
-  bound.counted = arena_zarray(arena, LookBits, bound.points_to.buffers.len);
-  bound.comp_bytes = arena_zarray(arena, int64_t, module->comps.len);
+  Bound bound = bound_init(module, &widest, scratch, inner);
+  bound.shares_operands = counts_params;
+  bound.constants = constants;
+  CallGraph graph = call_graph_build(module, scratch, inner);
   for (uint32_t i = 0; i < graph.num_reachable; i++) {
     CompId comp = graph.post_order[i];
     if (comp_is_sequential(&graph, comp)) visit_computation(&bound, comp);
   }
-  MemoryProfile sizes;
-  memory_profile_init(&sizes, module, &plain_sizes, arena, scratch);
+  MemoryProfile outside = memory_profile_outside(module, &plain_sizes);
   bound.best.bytes = bound.comp_bytes[module->entry];
   if (counts_params) {
     int64_t returned = returned_bytes(&bound);
     if (returned > bound.best.bytes) bound.best = (LowerBound){returned, NO_ID};
     /* A parameter that an output takes over may be dead for a while. */
-    bound.best.bytes += sizes.parameter_bytes - sizes.aliased_bytes;
+    bound.best.bytes += outside.parameter_bytes - outside.aliased_bytes;
   } else {
-    bound.best.bytes += sizes.output_bytes;
+    bound.best.bytes += outside.output_bytes;
   }
   if (constants == CONSTANTS_HELD) bound.best.bytes += constant_bytes(&bound, &graph);
-  arena_free(arena);
+  arena_free(inner);
+  arena_reset(scratch, mark);
   return bound.best;
 }
