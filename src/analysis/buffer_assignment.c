@@ -205,13 +205,13 @@ static bool reuse_any(Assigner *assigner, BufferId buffer) {
 }
 
 static void assign_buffers(Assigner *assigner) {
+  ArenaMark mark = arena_mark(assigner->scratch);
   const SortItem *order = sort_buffers(assigner);
   for (uint32_t i = 0; i < assigner->values->buffers.num_buffers; i++) {
     BufferId buffer = order[i].id;
-    if (assign_special(assigner, buffer) || reuse_operand(assigner, buffer) ||
-        reuse_any(assigner, buffer)) {
-      continue;
-    }
+    if (assign_special(assigner, buffer)) continue;
+    bool may_reuse = assigner->reusable.len > 0;
+    if (may_reuse && (reuse_operand(assigner, buffer) || reuse_any(assigner, buffer))) continue;
     if (!assigner->allocations.is_live_out[buffer]) {
       assigner->is_delayed[buffer] = true;
       continue;
@@ -219,6 +219,7 @@ static void assign_buffers(Assigner *assigner) {
     uint32_t index = allocations_new(&assigner->allocations, ALLOCATION_PLAIN, buffer);
     reusable_add(&assigner->reusable, &assigner->allocations.list.data[index]);
   }
+  arena_reset(assigner->scratch, mark);
 }
 
 /* ---- the others: a heap for each color ---- */
@@ -272,6 +273,26 @@ static void put_into_heaps(Assigner *assigner, const bool *is_wanted, const Heap
   }
 }
 
+/* What a heap is asked for; what is live in it is counted. The trace is in scratch memory, for
+ * which packing has use when it is gone. */
+static HeapRequests simulate(Assigner *assigner, const bool *is_wanted, Arena *out) {
+  uint32_t num_values = assigner->values->flow.values.len;
+  HeapQuery query = {.module = assigner->module,
+                     .flow = &assigner->values->flow,
+                     .buffers = &assigner->values->buffers,
+                     .ranges = assigner->ranges,
+                     .is_wanted = is_wanted};
+  ArenaMark mark = arena_mark(assigner->scratch);
+  HeapTrace trace = heap_simulate(&query, assigner->scratch, out);
+  HeapCount live = {.bytes_at = assigner->result->heap_bytes_at,
+                    .taken_at = assigner->result->taken_at};
+  heap_count_live(&trace, COUNT_SHARED_ONCE, assigner->ranges->num_times, num_values, &live, out);
+  HeapRequests requests =
+      heap_requests(&trace, num_values, assigner->alignment, out, assigner->scratch);
+  arena_reset(assigner->scratch, mark);
+  return requests;
+}
+
 static void assign_heap(Assigner *assigner, int64_t color) {
   uint32_t num_values = assigner->values->flow.values.len;
   const HloBuffers *buffers = &assigner->values->buffers;
@@ -283,15 +304,8 @@ static void assign_heap(Assigner *assigner, int64_t color) {
     is_wanted[value] =
         assigner->is_delayed[buffer] && allocations_color(&assigner->allocations, buffer) == color;
   }
-  HeapQuery query = {.module = assigner->module,
-                     .flow = &assigner->values->flow,
-                     .buffers = buffers,
-                     .ranges = assigner->ranges,
-                     .is_wanted = is_wanted};
   Arena *inner = arena_new(arena_options(assigner->scratch));
-  HeapTrace trace = heap_simulate(&query, inner, assigner->scratch);
-  HeapRequests requests =
-      heap_requests(&trace, num_values, assigner->alignment, inner, assigner->scratch);
+  HeapRequests requests = simulate(assigner, is_wanted, inner);
   uint32_t num_buffers = requests.problem.num_buffers;
   Packing packing = {.offsets = arena_array(inner, int64_t, num_buffers),
                      .any_will_do = assigner->detail == HEAP_SIZES,
@@ -299,9 +313,6 @@ static void assign_heap(Assigner *assigner, int64_t color) {
   if (backend->heap_limit_bytes >= 0) packing.heaps = arena_array(inner, uint32_t, num_buffers);
   PackBudget budget = {.max_steps = backend->max_pack_steps};
   heap_packer(assigner->module)->run(&requests.problem, -1, &budget, &packing, assigner->scratch);
-  HeapCount live = {.bytes_at = assigner->result->heap_bytes_at,
-                    .taken_at = assigner->result->taken_at};
-  heap_count_live(&trace, COUNT_SHARED_ONCE, assigner->ranges->num_times, num_values, &live, inner);
   uint32_t first = add_heaps(assigner, color, &requests.problem, &packing);
   put_into_heaps(assigner, is_wanted, &requests, &packing, first);
   arena_free(inner);
@@ -461,19 +472,19 @@ BufferAssignment buffer_assignment_run(const Module *module, const ValueAnalysis
       .taken_at = arena_array(out, LogicalTime, num_values)};
   for (ValueId value = 0; value < num_values; value++)
     result.taken_at[value] = NO_TIME;
-  Arena *inner = arena_new(arena_options(scratch));
-  Assigner assigner = {
-      .module = module,
-      .values = values,
-      .ranges = ranges,
-      .alignment = alignment,
-      .detail = detail,
-      .result = &result,
-      .allocations = allocations_init(module, &values->flow, &values->buffers, ranges, out, inner),
-      .reusable = reusable_init(module, inner),
-      .is_delayed = arena_zarray(inner, bool, values->buffers.num_buffers),
-      .out = out,
-      .scratch = inner};
+  ArenaMark mark = arena_mark(scratch);
+  Assigner assigner = {.module = module,
+                       .values = values,
+                       .ranges = ranges,
+                       .alignment = alignment,
+                       .detail = detail,
+                       .result = &result,
+                       .allocations = allocations_init(module, &values->flow, &values->buffers,
+                                                       ranges, out, scratch),
+                       .reusable = reusable_init(module, scratch),
+                       .is_delayed = arena_zarray(scratch, bool, values->buffers.num_buffers),
+                       .out = out,
+                       .scratch = scratch};
   assign_buffers(&assigner);
   for (int64_t color = next_color(&assigner, -1); color != INT64_MAX;
        color = next_color(&assigner, color)) {
@@ -485,6 +496,6 @@ BufferAssignment buffer_assignment_run(const Module *module, const ValueAnalysis
   result.allocations.len = assigner.allocations.list.len;
   result.allocations.cap = assigner.allocations.list.cap;
   add_up(&result);
-  arena_free(inner);
+  arena_reset(scratch, mark);
   return result;
 }

@@ -15,8 +15,8 @@ typedef struct HloValue {
   InstId inst; /* that defines it */
   uint32_t part;
   ShapeId shape;
-  int64_t bytes;
   bool is_phi;
+  int64_t bytes;
 } HloValue;
 
 typedef struct HloPosition {

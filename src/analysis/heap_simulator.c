@@ -99,23 +99,22 @@ typedef struct TimeOrder {
   uint32_t *first; /* by time, one more than the last time: range in `values` */
 } TimeOrder;
 
+static LogicalTime time_of(const LiveRanges *ranges, ValueId value, bool by_end) {
+  return by_end ? ranges->of[value].end : ranges->of[value].start;
+}
+
 static TimeOrder sort_by_time(const ValueId *values, uint32_t num_values, const LiveRanges *ranges,
                               bool by_end, Arena *scratch) {
   size_t num_times = (size_t)ranges->num_times + 1;
   TimeOrder order = {.values = arena_array(scratch, ValueId, num_values),
-                     .first = arena_zarray(scratch, uint32_t, num_times + 1)};
-  for (uint32_t i = 0; i < num_values; i++) {
-    LiveRange range = ranges->of[values[i]];
-    order.first[(by_end ? range.end : range.start) + 1]++;
-  }
+                     .first = arena_zarray(scratch, uint32_t, num_times + 2)};
+  uint32_t *next = order.first + 1; /* each begins where the one before will end */
+  for (uint32_t i = 0; i < num_values; i++)
+    next[time_of(ranges, values[i], by_end) + 1]++;
   for (size_t time = 0; time < num_times; time++)
-    order.first[time + 1] += order.first[time];
-  uint32_t *next = arena_array(scratch, uint32_t, num_times);
-  memcpy(next, order.first, num_times * sizeof *next);
-  for (uint32_t i = 0; i < num_values; i++) {
-    LiveRange range = ranges->of[values[i]];
-    order.values[next[by_end ? range.end : range.start]++] = values[i];
-  }
+    next[time + 1] += next[time];
+  for (uint32_t i = 0; i < num_values; i++)
+    order.values[next[time_of(ranges, values[i], by_end)]++] = values[i];
   return order;
 }
 

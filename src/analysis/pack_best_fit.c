@@ -416,14 +416,15 @@ static BestFit begin(const PackSections *sections, Arena *arena) {
   for (uint32_t s = 1; s < sections->num_sections; s++)
     if (sections->live_bytes[s] > sections->live_bytes[fit.fullest]) fit.fullest = s;
   fit.nodes = arena_zarray(arena, Node, (size_t)fit.num_leaves * 2);
+  vec_reserve(arena, &fit.lists, 3 * fit.num_leaves + 1); /* none of a leaf's, `touched` */
   *vec_push(arena, &fit.lists) = (Runs){.len = 0};
   return fit;
 }
 
 void best_fit(const PackSections *sections, const uint32_t *order, uint32_t len, int64_t *offsets,
               PackBudget *budget, Arena *scratch) {
-  Arena *arena = arena_new(arena_options(scratch));
-  BestFit fit = begin(sections, arena);
+  ArenaMark mark = arena_mark(scratch);
+  BestFit fit = begin(sections, scratch);
   fit.order = order;
   fit.offsets = offsets;
   for (; fit.num_placed < len; fit.num_placed++) {
@@ -433,14 +434,14 @@ void best_fit(const PackSections *sections, const uint32_t *order, uint32_t len,
     offsets[buffer] = find_offset(&fit, buffer, budget);
     place(&fit, buffer);
   }
-  arena_free(arena);
+  arena_reset(scratch, mark);
 }
 
 uint32_t best_fit_heap(const PackSections *sections, uint32_t *order, uint32_t len, PackHeap *heap,
                        Packing *packing, PackBudget *budget, Arena *scratch) {
-  Arena *arena = arena_new(arena_options(scratch));
-  BestFit fit = begin(sections, arena);
-  uint32_t *placed_order = arena_array(arena, uint32_t, len), num_left = 0;
+  ArenaMark mark = arena_mark(scratch);
+  BestFit fit = begin(sections, scratch);
+  uint32_t *placed_order = arena_array(scratch, uint32_t, len), num_left = 0;
   fit.order = placed_order;
   fit.offsets = packing->offsets;
   for (uint32_t i = 0; i < len; i++) {
@@ -457,6 +458,6 @@ uint32_t best_fit_heap(const PackSections *sections, uint32_t *order, uint32_t l
     place(&fit, buffer);
     placed_order[fit.num_placed++] = buffer;
   }
-  arena_free(arena);
+  arena_reset(scratch, mark);
   return num_left;
 }

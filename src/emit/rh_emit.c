@@ -18,7 +18,7 @@ rh_status rh_emit_dot(const rh_module *module, const rh_dot_options *options, rh
   if (status == RH_OK) status = dot_filter_parse(options->filter, &dot.filter, diags);
   if (status != RH_OK) return status;
   Arena *arena = arena_new(arena_options(module->arena));
-  Arena *scratch = arena_new(arena_options(module->arena));
+  Arena *scratch = handle_scratch(module);
   MemoryProfile profile = dot.model->measure(module->module, &module->schedule, arena, scratch);
   Writer writer;
   writer_init(&writer, write, context);
@@ -65,7 +65,7 @@ rh_status rh_emit_memlog(const rh_module *module, const char *memory_model, rh_m
   rh_status status = find_model(module, memory_model, &options.model, diags);
   if (status != RH_OK) return status;
   Arena *arena = arena_new(arena_options(module->arena));
-  Arena *scratch = arena_new(arena_options(module->arena));
+  Arena *scratch = handle_scratch(module);
   MemoryProfile profile = options.model->measure(module->module, &module->schedule, arena, scratch);
   Writer writer;
   writer_init(&writer, write, context);

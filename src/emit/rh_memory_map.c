@@ -17,7 +17,7 @@ rh_status rh_memory_map_make(const rh_module *module, rh_memory_map **map, rh_di
   rh_status status = find_model(module, "heap", &heap, diags);
   if (status != RH_OK) return status;
   Arena *arena = arena_new(arena_options(module->arena));
-  Arena *scratch = arena_new(arena_options(module->arena));
+  Arena *scratch = handle_scratch(module);
   Handle *handle = arena_zalloc(arena, sizeof *handle);
   handle->arena = arena;
   memory_map_fill(module, &handle->map, arena, scratch);

@@ -78,7 +78,7 @@ rh_status rh_report_make(const rh_module *module, const char *model_name, rh_rep
   rh_status status = find_model(module, model_name, &model, diags);
   if (status != RH_OK) return status;
   Arena *arena = arena_new(arena_options(module->arena));
-  Arena *scratch = arena_new(arena_options(module->arena));
+  Arena *scratch = handle_scratch(module);
   Handle *handle = arena_zalloc(arena, sizeof *handle);
   handle->arena = arena;
   fill(module, model, &handle->report, arena, scratch);

@@ -24,6 +24,10 @@ struct rh_module {
 /* A handle for a module, which it takes over. */
 rh_module *handle_new(Module *module);
 
+/* Scratch memory for analyses of the module, in one piece as far as they need about as much: passes
+ * that follow each other then work in the same pages. */
+Arena *handle_scratch(const rh_module *handle);
+
 /* RH_ERR_INPUT when the module contradicts itself. */
 rh_status handle_check(const rh_module *handle, rh_diags *diags);
 

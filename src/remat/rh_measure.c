@@ -120,7 +120,7 @@ rh_status rh_measure_memory(const rh_module *module, const char *model_name, rh_
   rh_status status = find_model(module, model_name, &model, diags);
   if (status != RH_OK) return status;
   Arena *arena = arena_new(arena_options(module->arena));
-  Arena *scratch = arena_new(arena_options(module->arena));
+  Arena *scratch = handle_scratch(module);
   MemoryProfile profile = model->measure(module->module, &module->schedule, arena, scratch);
   *memory = memory_with_bound(module, &profile, scratch);
   arena_free(scratch);
@@ -144,7 +144,7 @@ rh_status rh_visit_live(const rh_module *module, const char *model_name,
   rh_status status = find_model(module, model_name, &model, diags);
   if (status != RH_OK) return status;
   Arena *arena = arena_new(arena_options(module->arena));
-  Arena *scratch = arena_new(arena_options(module->arena));
+  Arena *scratch = handle_scratch(module);
   MemoryProfile profile = model->measure(module->module, &module->schedule, arena, scratch);
   LiveSet live = model->live_at_peak(module->module, &module->schedule, arena, scratch);
   Legality legality = legality_of(module, options, arena, scratch);
@@ -239,7 +239,7 @@ rh_status rh_measure_cost(const rh_module *module, const rh_profile *profile,
   rh_status status = handle_check(module, diags);
   if (status != RH_OK) return status;
   Arena *arena = arena_new(arena_options(module->arena));
-  Arena *scratch = arena_new(arena_options(module->arena));
+  Arena *scratch = handle_scratch(module);
   const DeviceProfile *device = profile ? &profile->profile : NULL;
   CostTable table = cost_table_of(module, device, default_trip_count, arena, scratch);
   *cost = cost_figures(module->module, &table, device, default_trip_count, scratch);

@@ -457,7 +457,7 @@ static rh_status run_all(const rh_module *module, const Plan *plan, const rh_rem
   rh_status status = find_model(module, options->memory_model, &run.model, diags);
   if (status != RH_OK) return status;
   run.arena = arena_new(arena_options(module->arena));
-  run.scratch = arena_new(arena_options(module->arena));
+  run.scratch = handle_scratch(module);
   *result = NULL;
   rh_remat_result info = {.protect = run.protect};
   if (is_limited(&run)) run.before = measure(&run, run.model, module->module, &module->schedule);

@@ -88,7 +88,7 @@ rh_status rh_schedule(const rh_module *module, const rh_schedule_options *given,
   if (status != RH_OK) return status;
 
   rh_module *result = handle_new(module_copy(module->module));
-  Arena *scratch = arena_new(arena_options(module->arena));
+  Arena *scratch = handle_scratch(module);
   status = schedule_module(module, result, scheduler, options, diags, scratch);
   arena_free(scratch);
   if (status != RH_OK) {
