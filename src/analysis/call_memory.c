@@ -155,7 +155,7 @@ static void add_callees(const Builder *builder, CallMemory *memory, Arena *scrat
 
 CallMemory call_memory_measure(const MemoryModel *model, const Module *module,
                                const Schedule *schedule, Arena *out, Arena *scratch) {
-  MemoryProfile profile = model->measure(module, schedule, out, scratch);
+  MemoryProfile profile = model->measure(module, schedule, NULL, out, scratch);
   CallMemory memory = {.peak_bytes = profile.peak_bytes,
                        .peak_inst = profile.peak_inst,
                        .bytes_at = profile.bytes_at,

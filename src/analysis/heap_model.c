@@ -65,15 +65,6 @@ MemoryProfile heap_profile(const Module *module, const HeapAnalysis *heap, Arena
   return profile;
 }
 
-MemoryProfile measure_heap(const Module *module, const Schedule *schedule, Arena *out,
-                           Arena *scratch) {
-  Arena *arena = arena_new(arena_options(scratch));
-  HeapAnalysis heap = heap_analysis_run(module, schedule, HEAP_SIZES, arena, scratch);
-  MemoryProfile profile = heap_profile(module, &heap, out, scratch);
-  arena_free(arena);
-  return profile;
-}
-
 /* ---- what lives at the peak ---- */
 
 typedef struct HeapModel {
@@ -131,10 +122,8 @@ static void choose_values(HeapModel *model) {
   }
 }
 
-static HeapModel heap_model_build(const Module *module, const Schedule *schedule, Arena *out,
-                                  Arena *scratch) {
-  HeapModel model = {.module = module,
-                     .heap = heap_analysis_run(module, schedule, HEAP_SIZES, out, scratch)};
+static HeapModel heap_model_build(const Module *module, const HeapAnalysis *heap, Arena *out) {
+  HeapModel model = {.module = module, .heap = *heap};
   const HloBuffers *buffers = &model.heap.values.buffers;
   uint32_t num_allocations = model.heap.assignment.allocations.len;
   model.peak_time = peak_time(&model.heap);
@@ -192,10 +181,9 @@ static int64_t held_bytes(const HeapModel *model, uint32_t index) {
   return is_given ? given : allocation->bytes;
 }
 
-LiveSet live_at_peak_heap(const Module *module, const Schedule *schedule, Arena *out,
-                          Arena *scratch) {
-  Arena *arena = arena_new(arena_options(scratch));
-  HeapModel model = heap_model_build(module, schedule, arena, scratch);
+static LiveSet live_at_peak(const Module *module, const HeapAnalysis *heap, Arena *out,
+                            Arena *scratch) {
+  HeapModel model = heap_model_build(module, heap, scratch);
   const Dataflow *flow = &model.heap.values.flow;
   uint32_t num_allocations = model.heap.assignment.allocations.len;
   LiveSet live = {.list = arena_array(out, LiveBuffer, (size_t)flow->values.len + num_allocations)};
@@ -212,6 +200,15 @@ LiveSet live_at_peak_heap(const Module *module, const Schedule *schedule, Arena 
     if (value != NO_ID) add_live(&live, &model, value, flow->values.data[value].bytes);
   }
   live_set_sort(&live);
-  arena_free(arena);
   return live;
+}
+
+MemoryProfile measure_heap(const Module *module, const Schedule *schedule, LiveSet *live,
+                           Arena *out, Arena *scratch) {
+  Arena *arena = arena_new(arena_options(scratch));
+  HeapAnalysis heap = heap_analysis_run(module, schedule, HEAP_SIZES, arena, scratch);
+  MemoryProfile profile = heap_profile(module, &heap, out, scratch);
+  if (live) *live = live_at_peak(module, &heap, out, arena);
+  arena_free(arena);
+  return profile;
 }

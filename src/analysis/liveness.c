@@ -48,8 +48,35 @@ Liveness liveness_run(const Module *module, const ValueAnalysis *values, const S
 
 /* ---- as a memory model ---- */
 
+static LiveSet live_at_peak(const Module *module, const ValueAnalysis *values,
+                            const Liveness *liveness, SharedCount count, Arena *out,
+                            Arena *scratch) {
+  uint32_t num_values = values->flow.values.len;
+  LiveSet live = {.list = arena_array(out, LiveBuffer, num_values)};
+  bool *is_counted = arena_zarray(scratch, bool, num_values);
+  for (ValueId id = 0; id < num_values; id++) {
+    const HloValue *value = &values->flow.values.data[id];
+    LiveRange range = liveness->ranges.of[id];
+    LogicalTime taken = liveness->taken_at[id];
+    bool is_live = range.start != NO_TIME && range.start <= liveness->peak_time &&
+                   range.end >= liveness->peak_time &&
+                   (taken == NO_TIME || taken > liveness->peak_time);
+    if (!is_live || liveness->counted[id] == 0) continue;
+    if (inst_get(module, value->inst)->opcode == OPCODE_CONSTANT) continue;
+    ValueId place = liveness->place_of[id];
+    if (is_counted[place] && count == COUNT_SHARED_ONCE) continue;
+    is_counted[place] = true;
+    InstId first = liveness->ranges.flat[range.start];
+    InstId last = range.end < liveness->ranges.num_times ? liveness->ranges.flat[range.end] : NO_ID;
+    live.list[live.len++] =
+        (LiveBuffer){value->inst, value->part, liveness->counted[id], first, last};
+  }
+  live_set_sort(&live);
+  return live;
+}
+
 static MemoryProfile measure(const Module *module, const Schedule *schedule, SharedCount count,
-                             Arena *out, Arena *scratch) {
+                             LiveSet *live, Arena *out, Arena *scratch) {
   MemoryProfile profile;
   memory_profile_init(&profile, module, &plain_sizes, out, scratch);
   profile.is_flat = true;
@@ -62,55 +89,17 @@ static MemoryProfile measure(const Module *module, const Schedule *schedule, Sha
   for (LogicalTime time = 0; time < liveness.ranges.num_times; time++) {
     profile.bytes_at[liveness.ranges.flat[time]] = liveness.bytes_at[time];
   }
+  if (live) *live = live_at_peak(module, &values, &liveness, count, out, arena);
   arena_free(arena);
   return profile;
 }
 
-static LiveSet live_at_peak(const Module *module, const Schedule *schedule, SharedCount count,
-                            Arena *out, Arena *scratch) {
-  Arena *arena = arena_new(arena_options(scratch));
-  ValueAnalysis values = value_analysis_build(module, arena, scratch);
-  Liveness liveness = liveness_run(module, &values, schedule, count, arena, scratch);
-  uint32_t num_values = values.flow.values.len;
-  LiveSet live = {.list = arena_array(out, LiveBuffer, num_values)};
-  bool *is_counted = arena_zarray(arena, bool, num_values);
-  for (ValueId id = 0; id < num_values; id++) {
-    const HloValue *value = &values.flow.values.data[id];
-    LiveRange range = liveness.ranges.of[id];
-    bool is_live = range.start != NO_TIME && range.start <= liveness.peak_time &&
-                   range.end >= liveness.peak_time &&
-                   (liveness.taken_at[id] == NO_TIME || liveness.taken_at[id] > liveness.peak_time);
-    if (!is_live || liveness.counted[id] == 0) continue;
-    if (inst_get(module, value->inst)->opcode == OPCODE_CONSTANT) continue;
-    ValueId place = liveness.place_of[id];
-    if (is_counted[place] && count == COUNT_SHARED_ONCE) continue;
-    is_counted[place] = true;
-    InstId first = liveness.ranges.flat[range.start];
-    InstId last = range.end < liveness.ranges.num_times ? liveness.ranges.flat[range.end] : NO_ID;
-    live.list[live.len++] =
-        (LiveBuffer){value->inst, value->part, liveness.counted[id], first, last};
-  }
-  live_set_sort(&live);
-  arena_free(arena);
-  return live;
+MemoryProfile measure_liveness(const Module *module, const Schedule *schedule, LiveSet *live,
+                               Arena *out, Arena *scratch) {
+  return measure(module, schedule, COUNT_SHARED_TWICE, live, out, scratch);
 }
 
-MemoryProfile measure_liveness(const Module *module, const Schedule *schedule, Arena *out,
-                               Arena *scratch) {
-  return measure(module, schedule, COUNT_SHARED_TWICE, out, scratch);
-}
-
-LiveSet live_at_peak_liveness(const Module *module, const Schedule *schedule, Arena *out,
-                              Arena *scratch) {
-  return live_at_peak(module, schedule, COUNT_SHARED_TWICE, out, scratch);
-}
-
-MemoryProfile measure_liveness_once(const Module *module, const Schedule *schedule, Arena *out,
-                                    Arena *scratch) {
-  return measure(module, schedule, COUNT_SHARED_ONCE, out, scratch);
-}
-
-LiveSet live_at_peak_liveness_once(const Module *module, const Schedule *schedule, Arena *out,
-                                   Arena *scratch) {
-  return live_at_peak(module, schedule, COUNT_SHARED_ONCE, out, scratch);
+MemoryProfile measure_liveness_once(const Module *module, const Schedule *schedule, LiveSet *live,
+                                    Arena *out, Arena *scratch) {
+  return measure(module, schedule, COUNT_SHARED_ONCE, live, out, scratch);
 }

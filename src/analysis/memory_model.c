@@ -8,7 +8,7 @@
 #include "remat_hlo.h"
 
 const MemoryModel memory_models[] = {
-#define MODEL(id, name, traits, summary) {name, summary, measure_##id, live_at_peak_##id, traits},
+#define MODEL(id, name, traits, summary) {name, summary, measure_##id, traits},
 #include "analysis/models.def"
 };
 

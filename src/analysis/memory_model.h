@@ -38,9 +38,6 @@ typedef struct MemoryProfile {
   ConstantCount constants;
 } MemoryProfile;
 
-typedef MemoryProfile (*MemoryFn)(const Module *module, const Schedule *schedule, Arena *out,
-                                  Arena *scratch);
-
 /* What lives at the peak, largest first, each piece of memory once: the sum is the peak without
  * unused_bytes. Outputs that the model xla-remat counts as such are not in it. */
 typedef struct LiveSet {
@@ -48,22 +45,20 @@ typedef struct LiveSet {
   uint32_t len;
 } LiveSet;
 
-typedef LiveSet (*LiveSetFn)(const Module *module, const Schedule *schedule, Arena *out,
-                             Arena *scratch);
+/* Fills `live`, too, unless it is NULL. */
+typedef MemoryProfile (*MemoryFn)(const Module *module, const Schedule *schedule, LiveSet *live,
+                                  Arena *out, Arena *scratch);
 
 typedef struct MemoryModel {
   const char *name;
   const char *summary;
   MemoryFn measure;
-  LiveSetFn live_at_peak;
   unsigned traits; /* RH_TRAIT_… */
 } MemoryModel;
 
-#define MODEL(id, name, traits, summary)                                                 \
-  MemoryProfile measure_##id(const Module *module, const Schedule *schedule, Arena *out, \
-                             Arena *scratch);                                            \
-  LiveSet live_at_peak_##id(const Module *module, const Schedule *schedule, Arena *out,  \
-                            Arena *scratch);
+#define MODEL(id, name, traits, summary)                                                    \
+  MemoryProfile measure_##id(const Module *module, const Schedule *schedule, LiveSet *live, \
+                             Arena *out, Arena *scratch);
 #include "analysis/models.def"
 
 /* What the peak holds besides parameters, outputs and constants that are held. An output that is a

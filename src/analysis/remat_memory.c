@@ -178,34 +178,11 @@ static CompId next_at_peak(const Module *module, const Schedule *schedule,
   return callee != NO_ID && memory->of[callee].peak_bytes > 0 ? callee : NO_ID;
 }
 
-MemoryProfile measure_xla_remat(const Module *module, const Schedule *schedule, Arena *out,
-                                Arena *scratch) {
-  MemoryProfile profile;
-  memory_profile_init(&profile, module, remat_sizes(module), out, scratch);
-  Arena *arena = arena_new(arena_options(scratch));
-  RematMemory memory = remat_memory(module, schedule, arena, scratch);
-  profile.constants = CONSTANTS_LIVE;
-  profile.peak_bytes = memory.peak_bytes;
-  for (CompId comp = 0; comp < module->comps.len; comp++) {
-    if (!memory.of[comp].bytes_at) continue;
-    Sequence sequence = schedule->of[comp];
-    for (SchedPos pos = 0; pos < sequence.len; pos++) {
-      profile.bytes_at[sequence.ids[pos]] = memory.of[comp].bytes_at[pos];
-    }
-  }
-  CompId comp = memory.of[module->entry].peak_bytes > 0 ? module->entry : NO_ID;
-  while (comp != NO_ID) {
-    comp = next_at_peak(module, schedule, &memory, comp, &profile.peak_inst);
-  }
-  arena_free(arena);
-  return profile;
-}
-
 typedef struct LiveBuilder {
   const Module *module;
   const Schedule *schedule;
-  PointsTo points_to;
-  RematMemory memory;
+  const PointsTo *points_to;
+  const RematMemory *memory;
   SchedPos *positions; /* by InstId */
   VEC(LiveBuffer) list;
   int64_t bytes; /* of the list */
@@ -218,14 +195,14 @@ typedef struct LiveBuilder {
 static void add_live(LiveBuilder *builder, CompId comp, int64_t times) {
   Arena *arena = arena_new(arena_options(builder->scratch));
   Sequence sequence = builder->schedule->of[comp];
-  SchedPos pos = builder->memory.of[comp].peak_pos;
-  int64_t peak_bytes = builder->memory.of[builder->module->entry].peak_bytes;
-  RematIntervals intervals = remat_intervals(builder->module, &builder->points_to, sequence, comp,
+  SchedPos pos = builder->memory->of[comp].peak_pos;
+  int64_t peak_bytes = builder->memory->of[builder->module->entry].peak_bytes;
+  RematIntervals intervals = remat_intervals(builder->module, builder->points_to, sequence, comp,
                                              builder->positions, arena, builder->scratch);
   for (uint32_t i = 0; i < intervals.len; i++) {
     const RematInterval *interval = &intervals.list[i];
     if (interval->begin > pos || interval->last < pos || interval->bytes == 0) continue;
-    const LogicalBuffer *buffer = &builder->points_to.buffers.data[interval->buffer];
+    const LogicalBuffer *buffer = &builder->points_to->buffers.data[interval->buffer];
     int64_t bytes, room = peak_bytes - builder->bytes;
     bytes = mul_bytes(interval->bytes, times, &bytes) ? at_most(bytes, room) : room;
     if (bytes == 0) continue;
@@ -245,7 +222,7 @@ static void add_live_at_peaks(LiveBuilder *builder, Arena *arena) {
   times[module->entry] = 1;
   for (uint32_t i = graph.num_reachable; i-- > 0;) {
     CompId comp = graph.post_order[i];
-    const CompMemory *memory = &builder->memory.of[comp];
+    const CompMemory *memory = &builder->memory->of[comp];
     if (times[comp] == 0 || memory->peak_bytes == 0) continue;
     add_live(builder, comp, times[comp]);
     InstId id = builder->schedule->of[comp].ids[memory->peak_pos];
@@ -257,19 +234,45 @@ static void add_live_at_peaks(LiveBuilder *builder, Arena *arena) {
   }
 }
 
-LiveSet live_at_peak_xla_remat(const Module *module, const Schedule *schedule, Arena *out,
-                               Arena *scratch) {
+static LiveSet live_at_peak(const Module *module, const Schedule *schedule,
+                            const PointsTo *points_to, const RematMemory *memory, Arena *out,
+                            Arena *scratch) {
   Arena *arena = arena_new(arena_options(scratch));
   LiveBuilder builder = {.module = module,
                          .schedule = schedule,
-                         .points_to = points_to_build(module, arena, scratch),
+                         .points_to = points_to,
+                         .memory = memory,
                          .positions = arena_array(arena, SchedPos, module->insts.len),
                          .out = out,
                          .scratch = scratch};
-  builder.memory = count(module, schedule, &builder.points_to, arena, scratch);
   add_live_at_peaks(&builder, arena);
   LiveSet live = {.list = builder.list.data, .len = builder.list.len};
   live_set_sort(&live);
   arena_free(arena);
   return live;
+}
+
+MemoryProfile measure_xla_remat(const Module *module, const Schedule *schedule, LiveSet *live,
+                                Arena *out, Arena *scratch) {
+  MemoryProfile profile;
+  memory_profile_init(&profile, module, remat_sizes(module), out, scratch);
+  Arena *arena = arena_new(arena_options(scratch));
+  PointsTo points_to = points_to_build(module, arena, scratch);
+  RematMemory memory = count(module, schedule, &points_to, arena, scratch);
+  profile.constants = CONSTANTS_LIVE;
+  profile.peak_bytes = memory.peak_bytes;
+  for (CompId comp = 0; comp < module->comps.len; comp++) {
+    if (!memory.of[comp].bytes_at) continue;
+    Sequence sequence = schedule->of[comp];
+    for (SchedPos pos = 0; pos < sequence.len; pos++) {
+      profile.bytes_at[sequence.ids[pos]] = memory.of[comp].bytes_at[pos];
+    }
+  }
+  CompId comp = memory.of[module->entry].peak_bytes > 0 ? module->entry : NO_ID;
+  while (comp != NO_ID) {
+    comp = next_at_peak(module, schedule, &memory, comp, &profile.peak_inst);
+  }
+  if (live) *live = live_at_peak(module, schedule, &points_to, &memory, out, scratch);
+  arena_free(arena);
+  return profile;
 }

@@ -96,7 +96,8 @@ static void find_peak(DotPicture *picture, const MemoryModel *model, Arena *out,
   }
   picture->is_live_at_peak = arena_zarray(out, bool, picture->module->insts.len);
   picture->live_bytes = arena_zarray(out, int64_t, picture->module->insts.len);
-  LiveSet live = model->live_at_peak(picture->module, picture->schedule, out, scratch);
+  LiveSet live;
+  model->measure(picture->module, picture->schedule, &live, out, scratch);
   for (uint32_t i = 0; i < live.len; i++) {
     picture->is_live_at_peak[live.list[i].inst] = true;
     picture->live_bytes[live.list[i].inst] += live.list[i].bytes;

@@ -161,8 +161,8 @@ static void write_live_buffer(const Memlog *log, LiveTable *table, LiveBuffer li
 
 static void write_live(const Memlog *log) {
   LiveTable table = {.arena = arena_new(arena_options(log->scratch)), .scratch = log->scratch};
-  LiveSet live =
-      log->options->model->live_at_peak(log->module, log->schedule, table.arena, log->scratch);
+  LiveSet live;
+  log->options->model->measure(log->module, log->schedule, &live, table.arena, log->scratch);
   uint32_t max_live = log->options->max_live ? log->options->max_live : DEFAULT_MAX_LIVE;
   uint32_t num_shown = live.len < max_live ? live.len : max_live;
   table.points_to = points_to_build(log->module, table.arena, log->scratch);

@@ -10,8 +10,8 @@
 typedef struct ReportInput {
   const Module *module;
   const Schedule *schedule;
-  const MemoryModel *model;
   const MemoryProfile *profile;
+  const LiveSet *live;
   const ValueAnalysis *values;
   const LiveRanges *ranges; /* for the positions */
 } ReportInput;
@@ -36,7 +36,7 @@ InstId report_place(Places *places, InstId id, uint32_t part);
 
 /* ---- pieces of a report ---- */
 
-/* Fills report->live, the model's live set and the outputs where it leaves them out, and where the
+/* Fills report->live, the live set and the outputs where the model leaves them out, and where the
  * instruction at the peak comes from. */
 void report_live(const ReportInput *input, rh_report *report, Arena *out, Arena *scratch);
 

@@ -55,19 +55,24 @@ static void add_outputs(Builder *builder) {
   }
 }
 
+static LiveSet live_with_outputs(Builder *builder) {
+  const LiveSet *live = builder->input->live;
+  if (live->len) {
+    memcpy(vec_extend(builder->scratch, &builder->buffers, live->len), live->list,
+           live->len * sizeof *live->list);
+  }
+  add_outputs(builder);
+  LiveSet all = {builder->buffers.data, builder->buffers.len};
+  live_set_sort(&all);
+  return all;
+}
+
 void report_live(const ReportInput *input, rh_report *report, Arena *out, Arena *scratch) {
   const Module *module = input->module;
   ArenaMark mark = arena_mark(scratch);
-  Arena *inner = arena_new(arena_options(scratch));
-  LiveSet live = input->model->live_at_peak(module, input->schedule, scratch, inner);
   Builder builder = {.input = input, .out = out, .scratch = scratch};
-  if (live.len) {
-    memcpy(vec_extend(scratch, &builder.buffers, live.len), live.list,
-           live.len * sizeof *live.list);
-  }
-  if (!input->profile->counts_params) add_outputs(&builder);
-  live = (LiveSet){builder.buffers.data, builder.buffers.len};
-  live_set_sort(&live);
+  LiveSet live = *input->live;
+  if (!input->profile->counts_params) live = live_with_outputs(&builder);
   builder.describer = describer_new(module, input->values, out, scratch);
   rh_live_value *list = arena_array(out, rh_live_value, live.len);
   for (uint32_t i = 0; i < live.len; i++)
@@ -75,6 +80,5 @@ void report_live(const ReportInput *input, rh_report *report, Arena *out, Arena 
   describe_peak(&builder, report);
   report->live = list;
   report->num_live = live.len;
-  arena_free(inner);
   arena_reset(scratch, mark);
 }

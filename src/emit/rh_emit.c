@@ -19,7 +19,8 @@ rh_status rh_emit_dot(const rh_module *module, const rh_dot_options *options, rh
   if (status != RH_OK) return status;
   Arena *arena = arena_new(arena_options(module->arena));
   Arena *scratch = handle_scratch(module);
-  MemoryProfile profile = dot.model->measure(module->module, &module->schedule, arena, scratch);
+  MemoryProfile profile =
+      dot.model->measure(module->module, &module->schedule, NULL, arena, scratch);
   Writer writer;
   writer_init(&writer, write, context);
   status =
@@ -66,7 +67,8 @@ rh_status rh_emit_memlog(const rh_module *module, const char *memory_model, rh_m
   if (status != RH_OK) return status;
   Arena *arena = arena_new(arena_options(module->arena));
   Arena *scratch = handle_scratch(module);
-  MemoryProfile profile = options.model->measure(module->module, &module->schedule, arena, scratch);
+  MemoryProfile profile =
+      options.model->measure(module->module, &module->schedule, NULL, arena, scratch);
   Writer writer;
   writer_init(&writer, write, context);
   emit_memlog(module->module, &module->schedule, &profile, module->marks, &options, &writer,

@@ -30,14 +30,15 @@ static int64_t shared_bytes(const ReportInput *input) {
 static void fill(const rh_module *module, const MemoryModel *model, rh_report *report, Arena *out,
                  Arena *scratch) {
   Arena *arena = arena_new(arena_options(module->arena));
-  MemoryProfile profile = model->measure(module->module, &module->schedule, arena, scratch);
+  LiveSet live;
+  MemoryProfile profile = model->measure(module->module, &module->schedule, &live, arena, scratch);
   ValueAnalysis values = value_analysis_build(module->module, arena, scratch);
   Liveness liveness =
       liveness_run(module->module, &values, &module->schedule, COUNT_SHARED_TWICE, arena, scratch);
   ReportInput input = {.module = module->module,
                        .schedule = &module->schedule,
-                       .model = model,
                        .profile = &profile,
+                       .live = &live,
                        .values = &values,
                        .ranges = &liveness.ranges};
   report->memory = memory_with_bound(module, &profile, scratch);
@@ -49,7 +50,8 @@ static void fill(const rh_module *module, const MemoryModel *model, rh_report *r
   report->liveness_peak_bytes = liveness.peak_bytes;
   const MemoryModel *heap = memory_model_find("heap");
   MemoryProfile packed = profile;
-  if (model != heap) packed = heap->measure(module->module, &module->schedule, arena, scratch);
+  if (model != heap)
+    packed = heap->measure(module->module, &module->schedule, NULL, arena, scratch);
   report->packed_temp_bytes = memory_profile_temp_bytes(&packed);
   report->fragmentation_bytes = packed.fragmentation_bytes;
   int64_t *heap_bytes = arena_array(out, int64_t, packed.num_heaps);

@@ -121,7 +121,7 @@ rh_status rh_measure_memory(const rh_module *module, const char *model_name, rh_
   if (status != RH_OK) return status;
   Arena *arena = arena_new(arena_options(module->arena));
   Arena *scratch = handle_scratch(module);
-  MemoryProfile profile = model->measure(module->module, &module->schedule, arena, scratch);
+  MemoryProfile profile = model->measure(module->module, &module->schedule, NULL, arena, scratch);
   *memory = memory_with_bound(module, &profile, scratch);
   arena_free(scratch);
   arena_free(arena);
@@ -145,8 +145,8 @@ rh_status rh_visit_live(const rh_module *module, const char *model_name,
   if (status != RH_OK) return status;
   Arena *arena = arena_new(arena_options(module->arena));
   Arena *scratch = handle_scratch(module);
-  MemoryProfile profile = model->measure(module->module, &module->schedule, arena, scratch);
-  LiveSet live = model->live_at_peak(module->module, &module->schedule, arena, scratch);
+  LiveSet live;
+  MemoryProfile profile = model->measure(module->module, &module->schedule, &live, arena, scratch);
   Legality legality = legality_of(module, options, arena, scratch);
   KeepReason *reasons = arena_array(arena, KeepReason, live.len);
   find_keep_reasons(module->module, &module->schedule, &legality, &profile, &live, reasons,

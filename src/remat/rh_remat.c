@@ -58,7 +58,7 @@ typedef struct Run {
 static rh_memory measure(const Run *run, const MemoryModel *model, const Module *module,
                          const Schedule *schedule) {
   Arena *arena = arena_new(arena_options(run->scratch));
-  MemoryProfile profile = model->measure(module, schedule, arena, run->scratch);
+  MemoryProfile profile = model->measure(module, schedule, NULL, arena, run->scratch);
   rh_memory memory = memory_of_profile(&profile);
   arena_free(arena);
   return memory;

@@ -39,7 +39,7 @@ int64_t remat_state_peak(const RematJob *job, Arena *scratch) {
 int64_t remat_state_xla_limit(const RematJob *job, const RematMemory *memory, Arena *scratch) {
   Arena *arena = arena_new(arena_options(scratch));
   int64_t model_bytes =
-      job->options->memory_model->measure(job->rewrite->module, job->schedule, arena, scratch)
+      job->options->memory_model->measure(job->rewrite->module, job->schedule, NULL, arena, scratch)
           .peak_bytes;
   arena_free(arena);
   return job->options->limit_bytes - (model_bytes - memory->peak_bytes);

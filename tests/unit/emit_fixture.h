@@ -28,7 +28,7 @@ static inline Measured measure_fixture(Fixture fixture, const char *model) {
                        .scratch = fixture.scratch};
   measured.schedule = schedule_in_text_order(module, measured.out);
   measured.memory =
-      measured.model->measure(module, &measured.schedule, measured.out, measured.scratch);
+      measured.model->measure(module, &measured.schedule, NULL, measured.out, measured.scratch);
   measured.marks = arena_zarray(measured.out, RematMark, module->insts.len);
   return measured;
 }

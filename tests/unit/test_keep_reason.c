@@ -86,9 +86,9 @@ START_TEST(reasons_match_table) {
   const Module *module = fixture.module;
   Schedule schedule = schedule_in_text_order(module, fixture.out);
   const MemoryModel *model = memory_model_find(rows[_i].model);
-  MemoryProfile profile = model->measure(module, &schedule, fixture.out, fixture.scratch);
+  LiveSet live;
+  MemoryProfile profile = model->measure(module, &schedule, &live, fixture.out, fixture.scratch);
   ck_assert(str_is(inst_name(module, profile.peak_inst), "concat1"));
-  LiveSet live = model->live_at_peak(module, &schedule, fixture.out, fixture.scratch);
   Legality legality = {.module = module,
                        .effects = side_effects_build(module, fixture.out, fixture.scratch),
                        .small_node_bytes = rows[_i].small_node_bytes};

@@ -101,7 +101,9 @@ START_TEST(figures_match_table) {
   Fixture fixture = fixture_parse(row->text);
   Schedule schedule = schedule_in_text_order(fixture.module, fixture.out);
   const MemoryModel *model = memory_model_find(row->model);
-  MemoryProfile profile = model->measure(fixture.module, &schedule, fixture.out, fixture.scratch);
+  LiveSet live;
+  MemoryProfile profile =
+      model->measure(fixture.module, &schedule, &live, fixture.out, fixture.scratch);
   const char *peak_inst = "";
   if (profile.peak_inst != NO_ID) {
     peak_inst = names_of(fixture.module, &profile.peak_inst, 1, fixture.out);
@@ -119,7 +121,6 @@ START_TEST(figures_match_table) {
   check_text(got, wanted, arena_printf(fixture.out, "%s, %s", row->name, row->model));
 
   if (row->live) {
-    LiveSet live = model->live_at_peak(fixture.module, &schedule, fixture.out, fixture.scratch);
     const char *names = "";
     for (uint32_t i = 0; i < live.len; i++) {
       Str name = inst_name(fixture.module, live.list[i].inst);
@@ -144,8 +145,9 @@ START_TEST(bytes_while_each_runs) {
       "ENTRY e {\n" CHAIN "}\n");
   Schedule schedule = schedule_in_text_order(fixture.module, fixture.out);
   for (size_t i = 0; i < sizeof at / sizeof *at; i++) {
-    MemoryProfile profile = memory_model_find(at[i].model)
-                                ->measure(fixture.module, &schedule, fixture.out, fixture.scratch);
+    MemoryProfile profile =
+        memory_model_find(at[i].model)
+            ->measure(fixture.module, &schedule, NULL, fixture.out, fixture.scratch);
     ck_assert_int_eq(profile.bytes_at[find_inst(fixture.module, "a")], at[i].a);
     ck_assert_int_eq(profile.bytes_at[find_inst(fixture.module, "b")], at[i].b);
     ck_assert_int_eq(profile.bytes_at[find_inst(fixture.module, "r")], at[i].r);

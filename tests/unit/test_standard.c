@@ -565,7 +565,7 @@ START_TEST(limit_is_of_the_memory_model) {
   Fixture fixture = fixture_parse_body("", P1 CONCATS);
   Schedule schedule = schedule_in_text_order(fixture.module, fixture.out);
   int64_t bytes = memory_model_find("liveness")
-                      ->measure(fixture.module, &schedule, fixture.out, fixture.scratch)
+                      ->measure(fixture.module, &schedule, NULL, fixture.out, fixture.scratch)
                       .peak_bytes;
   RematSetup setup = {.memory_model = "liveness", .limit_bytes = bytes};
   ck_assert_uint_eq(fixture_remat(&fixture, &setup).stats.num_steps, 0);
