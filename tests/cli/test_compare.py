@@ -439,7 +439,8 @@ class CompareFaults(CompareTest):
 
 
 class CompareSignals(CompareTest):
-    BUDGETS = "--budgets=" + ",".join(f"r{percent}%" for percent in range(90, 20, -1))
+    NUM_BUDGETS = 700  # not all of them are done before a signal comes, however fast they are
+    BUDGETS = "--budgets=" + ",".join(f"r{90 - i / 10:.1f}%" for i in range(NUM_BUDGETS))
     ARGS = SAMPLES / "gpt_unrolled.after_optimizations.hlo", BUDGETS, *PAIRS
 
     def interrupt(self, number, jobs):
@@ -462,7 +463,7 @@ class CompareSignals(CompareTest):
             lines = self.lines()
             self.assertEqual(err, "")
             self.assertGreater(len(lines), count)
-            self.assertLess(len(lines), 70 * 4)
+            self.assertLess(len(lines), self.NUM_BUDGETS * 4)
             count = len(lines)
             rows = list(csv.DictReader(io.StringIO(self.read("runs.csv"))))
             self.assertEqual(len(rows), count)
