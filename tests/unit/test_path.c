@@ -1,7 +1,6 @@
 #include <stdlib.h>
 
 #include "path_fixture.h"
-#include "support.h"
 
 #define K 1024
 
@@ -23,13 +22,6 @@
 #define BRANCHES                                        \
   "p = f32[1] parameter(0)\n k = pred[] parameter(1)\n" \
   "ROOT c = f32[1] conditional(k, p, p), true_computation=large, false_computation=small\n"
-
-typedef struct Row {
-  const char *name, *comps, *body;
-  RematSetup setup;
-  int64_t before_bytes, after_bytes;
-  const char *comp, *order;
-} Row;
 
 static const Row rows[] = {
     /* Alive across the peak at concat1 (12 KiB + bcast): bcast. */
@@ -157,14 +149,7 @@ static const Row rows[] = {
 };
 
 START_TEST(row_is_reached) {
-  const Row *row = &rows[_i];
-  Fixture fixture = fixture_parse_body(row->comps, row->body);
-  RematSetup setup = row->setup;
-  setup.algorithm = "path";
-  RematResult result = fixture_remat(&fixture, &setup);
-  check_text(scheduled_names(&fixture, &result.schedule, row->comp), row->order, row->name);
-  check_remat_bytes(&result, row->before_bytes, -1, row->after_bytes, row->name);
-  fixture_free(&fixture);
+  check_row(&rows[_i], "path");
 }
 END_TEST
 

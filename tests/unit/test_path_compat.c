@@ -1,5 +1,4 @@
 #include "path_fixture.h"
-#include "support.h"
 
 #define K 1024
 
@@ -14,13 +13,6 @@
   "x = f32[1024] broadcast(flat), dimensions={}\n" BEHIND("x") "}\n"
 #define CALL(name) \
   "f32[1] custom-call(p), custom_call_target=\"" name "\", custom_call_has_side_effect=true\n"
-
-typedef struct Row {
-  const char *name, *comps, *body;
-  RematSetup setup;
-  int64_t before_bytes, after_bytes;
-  const char *comp, *order;
-} Row;
 
 static const Row rows[] = {
     {"what is at the limit stays",
@@ -119,14 +111,7 @@ static const Row rows[] = {
 };
 
 START_TEST(row_is_reached) {
-  const Row *row = &rows[_i];
-  Fixture fixture = fixture_parse_body(row->comps, row->body);
-  RematSetup setup = row->setup;
-  setup.algorithm = "path-compat";
-  RematResult result = fixture_remat(&fixture, &setup);
-  check_text(scheduled_names(&fixture, &result.schedule, row->comp), row->order, row->name);
-  check_remat_bytes(&result, row->before_bytes, -1, row->after_bytes, row->name);
-  fixture_free(&fixture);
+  check_row(&rows[_i], "path-compat");
 }
 END_TEST
 
