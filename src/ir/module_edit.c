@@ -189,20 +189,20 @@ void module_copy_control(Module *module, InstId from, InstId to) {
 }
 
 void module_move_control_successors(Module *module, InstId from, InstId to) {
+  IdList moved = inst_control(module, from)->successors;
+  if (moved.len == 0) return;
   uint32_t old = own_control(module, from), new = own_control(module, to);
-  while (module->control.data[old].successors.len) {
-    InstId successor = id_list(module, module->control.data[old].successors)[0];
-    uint32_t waiting = inst_get(module, successor)->control;
+  module->control.data[old].successors = (IdList){0};
+  for (uint32_t i = 0; i < moved.len; i++) {
+    InstId successor = id_list(module, moved)[i];
+    IdList *predecessors = &module->control.data[inst_get(module, successor)->control].predecessors;
     inst_get(module, successor)->flags |= INST_CHANGED;
-    id_list_remove(module, &module->control.data[old].successors, successor);
     if (has_control(module, to, successor)) {
-      id_list_remove(module, &module->control.data[waiting].predecessors, from);
+      id_list_remove(module, predecessors, from);
       continue;
     }
-    *find_id(module, module->control.data[waiting].predecessors, from) = to;
-    IdList successors = module->control.data[new].successors;
-    id_list_push(module, &successors, successor);
-    module->control.data[new].successors = successors;
+    *find_id(module, *predecessors, from) = to;
+    id_list_push(module, &module->control.data[new].successors, successor);
   }
 }
 
