@@ -40,4 +40,10 @@ static inline bool opcode_has(Opcode opcode, unsigned flag) {
   return (opcode_info(opcode)->flags & flag) != 0;
 }
 
+/* Those that wrap a computation: async-start, async-update, async-done. */
+static inline bool opcode_is_async(Opcode opcode) {
+  return opcode == OPCODE_ASYNC_START || opcode == OPCODE_ASYNC_UPDATE ||
+         opcode == OPCODE_ASYNC_DONE;
+}
+
 #endif

@@ -61,11 +61,6 @@ static void mark_sharing(const Rewrite *rewrite, const ValueAnalysis *analysis, 
   }
 }
 
-static bool is_asynchronous(Opcode opcode) {
-  return opcode == OPCODE_ASYNC_START || opcode == OPCODE_ASYNC_UPDATE ||
-         opcode == OPCODE_ASYNC_DONE;
-}
-
 /* What runs asynchronously holds its memory until that is done, so that both branches would have
  * their results in one place. */
 static void mark_asynchronous(const Module *module, const CallGraph *graph, bool *is_unfit,
@@ -75,7 +70,7 @@ static void mark_asynchronous(const Module *module, const CallGraph *graph, bool
     CompId comp = graph->post_order[i];
     for (uint32_t k = graph->first_caller[comp]; k < graph->first_caller[comp + 1]; k++) {
       const Instruction *caller = inst_get(module, graph->callers[k]);
-      is_async[comp] |= is_async[caller->parent] || is_asynchronous((Opcode)caller->opcode);
+      is_async[comp] |= is_async[caller->parent] || opcode_is_async((Opcode)caller->opcode);
     }
     for (uint32_t k = 0; is_async[comp] && k < comp_num_insts(module, comp); k++)
       is_unfit[comp_inst(module, comp, k)] = true;

@@ -111,18 +111,13 @@ static Str opcode_in_text(const Formatter *formatter, InstId id, bool *is_first)
   return format_span(formatter, opcode.word);
 }
 
-static bool is_async(Opcode opcode) {
-  return opcode == OPCODE_ASYNC_START || opcode == OPCODE_ASYNC_UPDATE ||
-         opcode == OPCODE_ASYNC_DONE;
-}
-
 static void write_shape_and_opcode(Formatter *formatter, InstId id) {
   const Instruction *inst = inst_get(formatter->module, id);
   bool has_text = !(inst->flags & (INST_COMPACT_GTE | INST_IMPLIED));
   bool is_writable = format_is_writable(formatter, inst->shape);
   Str opcode = STR("");
   bool is_inferred = (inst->flags & INST_COMPACT_GTE) != 0;
-  if (has_text && (!is_writable || is_async((Opcode)inst->opcode))) {
+  if (has_text && (!is_writable || opcode_is_async((Opcode)inst->opcode))) {
     opcode = opcode_in_text(formatter, id, &is_inferred);
   }
   if (is_writable || !is_inferred) {

@@ -515,8 +515,7 @@ static bool check_async_callers(Parser *parser) {
   InstId *caller = arena_array(parser->scratch, InstId, module->comps.len);
   for (InstId id = 0; id < module->insts.len; id++) {
     const Instruction *inst = inst_get(module, id);
-    bool is_async = inst->opcode == OPCODE_ASYNC_START || inst->opcode == OPCODE_ASYNC_UPDATE ||
-                    inst->opcode == OPCODE_ASYNC_DONE;
+    bool is_async = opcode_is_async((Opcode)inst->opcode);
     for (uint32_t i = 0; i < inst->num_callees; i++) {
       CompId callee = inst_callees(module, id)[i];
       kinds[callee] |= is_async ? BY_ASYNC : BY_OTHER;
