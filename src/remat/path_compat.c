@@ -33,7 +33,7 @@ typedef struct PathCompat {
   Module *module;
   RematStats *stats;
   uint32_t num_old;    /* instructions before the first round */
-  uint32_t num_comps;  /* likewise */
+  uint32_t num_comps;  /* likewise: all that run as sequences */
   uint32_t num_left;   /* clones that may still be made */
   bool *is_point;      /* by InstId of these */
   bool *is_visited;    /* by CompId: a computation that is called, in some round */
@@ -221,29 +221,35 @@ static void recount(PathCompat *compat) {
       remat_memory(compat->module, compat->job->schedule, compat->memory_arena, compat->scratch);
 }
 
+/* A copy of the module in which what has side effects waits for what had them before; NULL when
+ * there is nothing to wait for. */
+static Module *with_waiting_effects(const PathCompat *compat) {
+  if (compat->effects.len < 2) return NULL;
+  Module *module = module_copy(compat->module);
+  for (uint32_t i = 1; i < compat->effects.len; i++) {
+    InstId first = compat->effects.data[i - 1], second = compat->effects.data[i];
+    bool is_gone = (inst_get(module, first)->flags | inst_get(module, second)->flags) & INST_DEAD;
+    if (is_gone || inst_get(module, first)->parent != inst_get(module, second)->parent) continue;
+    module_add_control(module, first, second);
+  }
+  return module;
+}
+
 /* By XLA's scheduler `default`, but for what has side effects, which keeps its order. */
 static void reschedule(PathCompat *compat) {
   RematJob *job = compat->job;
   dce_run(job->rewrite, compat->scratch);
   dce_update_schedule(compat->module, job->schedule, compat->out);
-  Module *waiting = compat->effects.len > 1 ? module_copy(compat->module) : NULL;
-  for (uint32_t i = 1; i < compat->effects.len; i++) {
-    InstId first = compat->effects.data[i - 1], second = compat->effects.data[i];
-    bool is_gone = (inst_get(waiting, first)->flags | inst_get(waiting, second)->flags) & INST_DEAD;
-    if (is_gone || inst_get(waiting, first)->parent != inst_get(waiting, second)->parent) continue;
-    module_add_control(waiting, first, second);
-  }
+  Module *waiting = with_waiting_effects(compat);
   InstId bad;
   bool is_valid = schedule_is_valid(compat->module, job->schedule, &bad, compat->scratch);
   Schedule best;
   schedule_safely(scheduler_find("default"), waiting ? waiting : compat->module,
                   is_valid ? job->schedule : NULL, &best, compat->out, compat->scratch);
   module_free(waiting);
-  for (CompId comp = 0; comp < best.num_comps; comp++) {
-    bool is_sequence = comp < compat->num_comps && compat->memory.of[comp].bytes_at;
-    if (!is_sequence) best.of[comp] = job->schedule->of[comp];
+  for (CompId comp = 0; comp < compat->num_comps; comp++) {
+    if (compat->memory.of[comp].bytes_at) job->schedule->of[comp] = best.of[comp];
   }
-  *job->schedule = best;
   compat->stats->num_steps++;
   recount(compat);
 }
