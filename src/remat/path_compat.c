@@ -40,6 +40,7 @@ typedef struct PathCompat {
   VEC(InstId) effects; /* what has side effects, in the order in which it runs */
   RematMemory memory;
   int64_t limit_bytes; /* as XLA's pass counts */
+  bool is_exact;       /* the order is new since anything was undone */
   Arena *memory_arena;
   Arena *out, *arena, *scratch;
 } PathCompat;
@@ -251,6 +252,7 @@ static void reschedule(PathCompat *compat) {
     if (compat->memory.of[comp].bytes_at) job->schedule->of[comp] = best.of[comp];
   }
   compat->stats->num_steps++;
+  compat->is_exact = true;
   recount(compat);
 }
 
@@ -336,6 +338,7 @@ static int64_t undo(PathCompat *compat, const Clones *clones, InstId point) {
     module_drop_control(compat->module, clone);
   }
   if (!has_users) return 0;
+  compat->is_exact = false;
   return is_known ? shape_total_bytes(&module->shapes, inst_get(module, point)->shape) : INT64_MAX;
 }
 
@@ -359,7 +362,7 @@ static void undo_points(PathCompat *compat) {
     }
     most_bytes = compat->memory.peak_bytes;
   }
-  reschedule(compat);
+  if (!compat->is_exact) reschedule(compat);
   arena_free(arena);
 }
 
