@@ -119,6 +119,21 @@ RH_API rh_status rh_set_target(rh_module *module, const char *name, rh_diags *di
 RH_API rh_status rh_set_packing(rh_module *module, const char *name, uint64_t max_steps,
                                 rh_diags *diags);
 
+/* Whether a module is past XLA's copy-insertion. Then values share memory by design (outputs with
+ * donated parameters, loop carries, updates in place), nothing copies them any more, and what reads
+ * one of them after another was written reads wrong numbers. */
+typedef enum rh_copies {
+  RH_COPIES_AUTO,     /* it is if it may be: scheduled, with fusions, or with copies of donated
+                         parameters or loop carries; of what is made from a module, as that is */
+  RH_COPIES_INSERTED, /* it is: XLA's after_optimizations dumps, POST_SCHEDULER hooks */
+  RH_COPIES_PENDING,  /* it is not: XLA will insert what is needed */
+} rh_copies;
+
+/* Whether the module has its copies; RH_COPIES_AUTO if nobody says. Likewise. What it is taken for:
+ * RH_COPIES_INSERTED or RH_COPIES_PENDING. */
+RH_API void rh_set_copies(rh_module *module, rh_copies copies);
+RH_API rh_copies rh_get_copies(const rh_module *module);
+
 /* Under the model `heap` temporaries lie in heaps, none of which is larger than so many bytes,
  * unless its largest value is (XLA's xla_multiheap_size_constraint_per_heap); each is memory of its
  * own, and their sum counts. -1 = one heap for each memory space, as if nobody says. */
@@ -197,15 +212,6 @@ enum {
   RH_UNFUSE_OUTPUT = 4,
   RH_UNFUSE_ALL = 7, /* custom fusions are never written out */
 };
-
-/* Whether a module is past XLA's copy-insertion. Then values share memory by design (outputs with
- * donated parameters, loop carries, updates in place), nothing copies them any more, and what reads
- * one of them after another was written reads wrong numbers. */
-typedef enum rh_copies {
-  RH_COPIES_AUTO,     /* it is when no such values live at the same time in its own order */
-  RH_COPIES_INSERTED, /* it is: XLA's after_optimizations dumps, POST_SCHEDULER hooks */
-  RH_COPIES_PENDING,  /* it is not: XLA will insert what is needed */
-} rh_copies;
 
 typedef struct rh_schedule_options {
   /* A name of RH_SCHEDULERS, or "auto": `input` if scheduled, else `default`. */

@@ -119,3 +119,21 @@ HloBuffers hlo_buffers_build(const Module *module, const Dataflow *flow, Arena *
   arena_reset(scratch, mark);
   return buffers;
 }
+
+bool *values_of_callers(const Module *module, const Dataflow *flow, Arena *out) {
+  const Computation *entry = comp_get(module, module->entry);
+  bool *is_callers = arena_zarray(out, bool, flow->values.len);
+  for (ValueId value = 0; value < flow->values.len; value++) {
+    const Instruction *inst = inst_get(module, flow->values.data[value].inst);
+    is_callers[value] = inst->opcode == OPCODE_PARAMETER && inst->parent == module->entry;
+  }
+  const ModuleHeader *header = &module->source->header;
+  for (uint32_t i = 0; i < header->aliases.len; i++) {
+    const OutputAlias *alias = &header->aliases.data[i];
+    if (alias->param_part == NO_ID) continue;
+    InstId param = id_list(module, entry->params)[alias->param];
+    if (dataflow_covers(flow, param))
+      is_callers[dataflow_value(flow, param, alias->param_part)] = false;
+  }
+  return is_callers;
+}

@@ -21,6 +21,10 @@ typedef struct HloBuffers {
 HloBuffers hlo_buffers_build(const Module *module, const Dataflow *dataflow, Arena *out,
                              Arena *scratch);
 
+/* By ValueId: whether it is an entry parameter that no output takes over. Such a one stays the
+ * caller's: it is never written, and lives to the end. */
+bool *values_of_callers(const Module *module, const Dataflow *dataflow, Arena *out);
+
 /* An operand that must share memory with a result (AliasInfo::GetInPlaceInputOutputPairs). */
 typedef struct InPlacePair {
   uint32_t operand;

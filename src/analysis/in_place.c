@@ -69,10 +69,11 @@ void annotated_alias_pairs(const Module *module, InstId id, InPlacePairs *pairs,
   }
 }
 
-/* The operand of an in-place permute: the second of four. */
+/* The operand of an in-place permute: the second of four, where slices are taken. */
 static void add_permute(const Module *module, InstId id, InPlacePairs *pairs, Arena *out) {
   const Shape *shape = inst_shape(module, id);
   if (inst_get(module, id)->num_operands != 4) return;
+  if (!inst_attr(module, id, ATTR_PERMUTE_SLICE_SIZES)) return;
   uint32_t output = 0;
   if (inst_get(module, id)->opcode == OPCODE_COLLECTIVE_PERMUTE_START) {
     if (!shape_is_tuple(shape) || shape->rank < 2) return;

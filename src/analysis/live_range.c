@@ -12,9 +12,10 @@ typedef struct Builder {
   const Dataflow *flow;
   const Schedule *schedule;
   LiveRanges *ranges;
-  CompSpan *span_of;     /* by CompId; start NO_TIME until it is laid out */
-  CompId *async_context; /* by CompId: the async computation that it runs in, NO_ID = none */
-  bool is_raw;           /* for interference, not for sizes */
+  CompSpan *span_of;      /* by CompId; start NO_TIME until it is laid out */
+  CompId *async_context;  /* by CompId: the async computation that it runs in, NO_ID = none */
+  const bool *is_callers; /* by ValueId: values_of_callers() */
+  bool is_raw;            /* for interference, not for sizes */
   Arena *scratch;
 } Builder;
 
@@ -150,18 +151,6 @@ static void note_use(void *context, InstId user, HloPosition position) {
   last->has_use = true;
 }
 
-/* Entry parameters that no output takes over are read-only and live to the end. */
-static bool is_read_only_param(const Module *module, const HloValue *value) {
-  const Instruction *inst = inst_get(module, value->inst);
-  if (inst->opcode != OPCODE_PARAMETER || inst->parent != module->entry) return false;
-  const ModuleHeader *header = &module->source->header;
-  for (uint32_t i = 0; i < header->aliases.len; i++) {
-    const OutputAlias *alias = &header->aliases.data[i];
-    if (alias->param == inst->index && alias->param_part == value->part) return false;
-  }
-  return true;
-}
-
 static LiveRange range_of(const Builder *builder, ValueId id) {
   const Dataflow *flow = builder->flow;
   const HloValue *value = &flow->values.data[id];
@@ -171,7 +160,7 @@ static LiveRange range_of(const Builder *builder, ValueId id) {
   if (time == NO_TIME) return (LiveRange){NO_TIME, NO_TIME};
   bool is_param = inst_get(builder->module, value->inst)->opcode == OPCODE_PARAMETER;
   LiveRange range = {.start = is_param ? builder->span_of[comp].start : time};
-  if (is_read_only_param(builder->module, value)) {
+  if (builder->is_callers[id]) {
     range.end = ranges->num_times;
     return range;
   }
@@ -240,6 +229,7 @@ static LiveRanges build(const Module *module, const CallGraph *graph, const Data
                      .ranges = &ranges,
                      .span_of = arena_array(scratch, CompSpan, module->comps.len),
                      .async_context = arena_array(scratch, CompId, module->comps.len),
+                     .is_callers = values_of_callers(module, flow, scratch),
                      .is_raw = is_raw,
                      .scratch = scratch};
   memset(builder.span_of, 0xff, module->comps.len * sizeof *builder.span_of);

@@ -2,6 +2,9 @@
 
 #include <stdlib.h>
 
+#include "analysis/copy_stage.h"
+#include "analysis/overwrites.h"
+
 typedef struct Splitter {
   const Module *module;
   const ValueAnalysis *values;
@@ -13,21 +16,12 @@ typedef struct Splitter {
 } Splitter;
 
 /* Constants, and parameters of the entry that no output takes over. */
-static void mark_read_only(Splitter *splitter) {
-  const Module *module = splitter->module;
+static void mark_read_only(Splitter *splitter, Arena *out) {
   const Dataflow *flow = &splitter->values->flow;
-  const Computation *entry = comp_get(module, module->entry);
+  splitter->is_read_only = values_of_callers(splitter->module, flow, out);
   for (ValueId value = 0; value < flow->values.len; value++) {
-    const Instruction *inst = inst_get(module, flow->values.data[value].inst);
-    bool is_given = inst->opcode == OPCODE_PARAMETER && inst->parent == module->entry;
-    splitter->is_read_only[value] = is_given || inst->opcode == OPCODE_CONSTANT;
-  }
-  const ModuleHeader *header = &module->source->header;
-  for (uint32_t i = 0; i < header->aliases.len; i++) {
-    const OutputAlias *alias = &header->aliases.data[i];
-    if (alias->param_part == NO_ID) continue;
-    InstId param = id_list(module, entry->params)[alias->param];
-    splitter->is_read_only[dataflow_value(flow, param, alias->param_part)] = false;
+    const Instruction *inst = inst_get(splitter->module, flow->values.data[value].inst);
+    splitter->is_read_only[value] |= inst->opcode == OPCODE_CONSTANT;
   }
 }
 
@@ -38,14 +32,18 @@ static int by_end_then_start(const void *pa, const void *pb) {
   return (a->value > b->value) - (a->value < b->value);
 }
 
-static bool needs_split(const Splitter *splitter, const RangedValues *values) {
-  LogicalTime end = 0;
-  for (uint32_t i = 0; i < values->len; i++) {
-    LiveRange range = values->list[i].range;
-    if (splitter->is_read_only[values->list[i].value] || end > range.start) return true;
-    if (range.end > end) end = range.end;
-  }
-  return false;
+/* By BufferId: something in it is read after it was overwritten, or is written that is only to be
+ * read. */
+static bool *find_splits(const Splitter *splitter, const Schedule *schedule, Arena *out) {
+  const HloBuffers *buffers = &splitter->values->buffers;
+  bool *is_split = arena_zarray(out, bool, buffers->num_buffers);
+  OverwrittenReads reads =
+      overwritten_reads_find(splitter->module, splitter->values, schedule, out, splitter->scratch);
+  for (uint32_t i = 0; i < reads.list.len; i++)
+    is_split[buffers->of[reads.list.data[i].value]] = true;
+  for (ValueId value = 0; value < splitter->values->flow.values.len; value++)
+    is_split[buffers->of[value]] |= splitter->is_read_only[value];
+  return is_split;
 }
 
 /* Each value goes on in the buffer that was left last, or in a new one. The first one made is the
@@ -102,22 +100,22 @@ HloBuffers buffers_after_copies(const Module *module, const ValueAnalysis *value
                                 const Schedule *schedule, Arena *out, Arena *scratch) {
   const HloBuffers *shared = &values->buffers;
   uint32_t num_values = values->flow.values.len;
-  if (num_values == shared->num_buffers) return *shared;
+  if (num_values == shared->num_buffers || copies_are_inserted(module)) return *shared;
   Arena *arena = arena_new(arena_options(scratch));
   Splitter splitter = {
       .module = module,
       .values = values,
       .ranges = live_ranges_raw(module, &values->graph, &values->flow, schedule, arena, scratch),
-      .is_read_only = arena_array(arena, bool, num_values),
       .of = arena_array(arena, BufferId, num_values),
       .num_buffers = shared->num_buffers,
       .scratch = arena};
-  mark_read_only(&splitter);
+  mark_read_only(&splitter, arena);
+  const bool *is_split = find_splits(&splitter, schedule, arena);
   memcpy(splitter.of, shared->of, num_values * sizeof *splitter.of);
   for (BufferId buffer = 0; buffer < shared->num_buffers; buffer++) {
     RangedValues sharing = live_ranges_sharing(&splitter.ranges, shared, buffer, arena);
     if (sharing.len < 2) continue;
-    if (needs_split(&splitter, &sharing)) split(&splitter, buffer, &sharing);
+    if (is_split[buffer]) split(&splitter, buffer, &sharing);
   }
   bool is_same = splitter.num_buffers == shared->num_buffers;
   HloBuffers buffers = is_same ? *shared : list_buffers(&splitter, out);

@@ -1,4 +1,4 @@
-/* Where XLA will still insert copies. In front of copy-insertion values that must share memory may
+/* Where XLA will still insert copies. Before copy-insertion values that must share memory may
  * live at the same time, or be written where only the caller may write: there a copy will give one
  * of them memory of its own (CopyInsertion in xla/service/copy_insertion.cc). */
 #ifndef REMAT_HLO_ANALYSIS_PENDING_COPIES_H
@@ -6,11 +6,11 @@
 
 #include "analysis/liveness.h"
 
-/* The buffers as they are once the copies are there, as far as memory shows it: values that
- * interfere are in buffers apart, and so are constants and parameters that no output takes over
- * from what shares their buffer. Behind copy-insertion these are values->buffers as they are. A
- * copy holds its memory from where the next value of its buffer is defined, at the earliest.
- * O(values · log values). */
+/* The buffers as they are once the copies are there, as far as memory shows it: values that live at
+ * the same time are in buffers apart, and so are constants and parameters that no output takes over
+ * from what shares their buffer. Of a module that has its copies (analysis/copy_stage.h) these are
+ * values->buffers. A copy holds its memory from where the next value of its buffer is defined, at
+ * the earliest. O(values · log values). */
 HloBuffers buffers_after_copies(const Module *module, const ValueAnalysis *values,
                                 const Schedule *schedule, Arena *out, Arena *scratch);
 

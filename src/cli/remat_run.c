@@ -58,7 +58,8 @@ rh_status job_schedule(RematJob *job) {
   if (status == RH_OK && is_baseline) {
     job->baseline = job->scheduled;
   } else if (status == RH_OK && !job->baseline) {
-    status = rh_schedule(job->loaded.module, NULL, &job->baseline, job->loaded.diags);
+    /* What there is to say of the module has been said. */
+    status = rh_schedule(job->loaded.module, NULL, &job->baseline, NULL);
   }
   return job_end_phase(job, PHASE_SCHEDULE, start, status);
 }

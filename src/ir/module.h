@@ -193,8 +193,16 @@ typedef struct KnownCost {
   int64_t flops, transcendentals, bytes;
 } KnownCost;
 
+/* Whether XLA's copy-insertion has been at work: analysis/copy_stage.h. */
+typedef enum CopyStage { /* ORDER rh_copies */
+                         COPIES_OPEN,
+                         COPIES_INSERTED,
+                         COPIES_PENDING,
+} CopyStage;
+
 /* What becomes of a module once it is compiled; copies take it over. */
 typedef struct Backend {
+  CopyStage copies;
   const Target *target;
   const struct Packer *packer; /* of heaps, NULL = as XLA does; see heap_packer() */
   uint64_t max_pack_steps;

@@ -100,6 +100,41 @@ static void place_clones(LateClones *clones) {
   }
 }
 
+/* Whether a clone would read memory that has been overwritten before its place. A clone of what it
+ * reads has memory of its own. */
+static bool reads_overwritten(const LateClones *clones, SchedPos pos) {
+  const Legality *legality = clones->job->legality;
+  InstId id = clones->sequence.ids[pos];
+  for (uint32_t i = 0; i < inst_get(clones->module, id)->num_operands; i++) {
+    InstId operand = inst_operand(clones->module, id, i);
+    InstId source = late_clones_source(clones, operand);
+    if (source != NO_ID && clones->fates[clones->positions[source]].is_cloned) continue;
+    InstId overwriter = legality_overwriter(legality, operand);
+    if (overwriter == NO_ID || clones->positions[overwriter] >= clones->fates[pos].place) continue;
+    legality_refuse(legality, id);
+    return true;
+  }
+  return false;
+}
+
+/* Takes back clones that would. Others have to read the original then, so this goes on until all of
+ * them are possible; operands come before their readers, so it is soon over. */
+static void drop_impossible_clones(LateClones *clones) {
+  if (!clones->job->legality->overwriters) return;
+  for (bool has_changed = true; has_changed;) {
+    has_changed = false;
+    for (SchedPos pos = 0; pos <= clones->turn; pos++) {
+      clones->fates[pos].place = NO_ID;
+    }
+    place_clones(clones);
+    for (SchedPos pos = 0; pos <= clones->turn; pos++) {
+      if (!clones->fates[pos].is_cloned || !reads_overwritten(clones, pos)) continue;
+      clones->fates[pos].is_cloned = false;
+      has_changed = true;
+    }
+  }
+}
+
 /* ---- new instructions ---- */
 
 /* A new instruction and where it goes: before the one at `place`; what was computed earlier once
@@ -199,6 +234,7 @@ static void merge_insertions(LateClones *clones, Insertions *insertions, Arena *
 uint32_t late_clones_apply(LateClones *clones, Arena *out) {
   Insertions insertions = {0};
   place_clones(clones);
+  drop_impossible_clones(clones);
   uint32_t num_clones = make_clones(clones, &insertions);
   for (SchedPos pos = clones->turn + 1; pos < clones->sequence.len; pos++) {
     InstId user = clones->sequence.ids[pos];

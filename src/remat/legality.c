@@ -43,6 +43,10 @@ static bool is_identity_copy(const Module *module, InstId id) {
          shape_same_layout(inst_shape(module, id), inst_shape(module, inst_operand(module, id, 0)));
 }
 
+void legality_refuse(const Legality *legality, InstId id) {
+  if (legality->is_refused && id < legality->num_kept) legality->is_refused[id] = true;
+}
+
 KeepReason recompute_verdict(const Legality *legality, InstId id) {
   const Module *module = legality->module;
   const Instruction *inst = inst_get(module, id);

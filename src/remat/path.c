@@ -177,6 +177,7 @@ typedef struct Closure {
   VEC(Step) steps;         /* instructions to clone */
   VEC(TrackedId) extended; /* buffers that would live longer for it */
   int64_t extended_bytes;  /* that this adds at the peak */
+  bool is_impossible;      /* it would read memory that has been overwritten */
 } Closure;
 
 static bool closure_has(const Closure *closure, SchedPos pos) {
@@ -220,6 +221,26 @@ static void add_operand(Site *site, Closure *closure, InstId reader, TrackedId i
   closure->extended_bytes += buffer->bytes;
 }
 
+/* What has been overwritten where a clone of the step's instruction runs has to be computed again,
+ * too. */
+static void add_overwritten(Site *site, Closure *closure, Step step, SchedPos place) {
+  InstId reader = site->clones.sequence.ids[step.pos];
+  for (uint32_t i = 0; i < inst_get(site->module, reader)->num_operands; i++) {
+    InstId operand = inst_operand(site->module, reader, i);
+    InstId overwriter = legality_overwriter(site->path->job->legality, operand);
+    if (overwriter == NO_ID || site->clones.positions[overwriter] >= place) continue;
+    InstId source = late_clones_source(&site->clones, operand);
+    SchedPos pos = source == NO_ID ? NO_ID : site->clones.positions[source];
+    if (pos != NO_ID && (site->clones.fates[pos].is_cloned || closure_has(closure, pos))) continue;
+    if (pos != NO_ID && step.depth > 0 && late_clone_is_possible(site->path->job, source)) {
+      *vec_push(site->arena, &closure->steps) = (Step){pos, step.depth - 1};
+    } else {
+      closure->is_impossible = true;
+      legality_refuse(site->path->job->legality, reader);
+    }
+  }
+}
+
 /* The path back from a candidate to what is there after the peak anyway. */
 static Closure find_closure(Site *site, const Candidate *candidate) {
   Closure closure = {0};
@@ -228,12 +249,13 @@ static Closure find_closure(Site *site, const Candidate *candidate) {
       (Step){candidate->pos, site->path->job->options->path_depth};
   for (uint32_t i = 0; i < closure.steps.len; i++) {
     Step step = closure.steps.data[i];
+    add_overwritten(site, &closure, step, place);
     const IdVec *used = &item_get(&site->list, site->clones.sequence.ids[step.pos])->used;
     for (uint32_t k = 0; k < used->len; k++) {
       InstId reader = site->clones.sequence.ids[step.pos];
       add_operand(site, &closure, reader, used->data[k], place, step.depth);
     }
-    if (closure.extended_bytes >= candidate->bytes) break;
+    if (closure.is_impossible || closure.extended_bytes >= candidate->bytes) break;
   }
   return closure;
 }
@@ -335,7 +357,8 @@ static int64_t choose(Site *site, const Candidates *candidates, int64_t wanted_b
     const Candidate *candidate = &candidates->list.data[i];
     if (site->clones.fates[candidate->pos].is_cloned) continue; /* as part of another one's path */
     Closure closure = find_closure(site, candidate);
-    if (closure.extended_bytes < candidate->bytes && take(site, candidate, &closure)) {
+    if (!closure.is_impossible && closure.extended_bytes < candidate->bytes &&
+        take(site, candidate, &closure)) {
       freed += candidate->bytes - closure.extended_bytes;
     }
   }

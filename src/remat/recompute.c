@@ -66,7 +66,8 @@ static bool is_to_come(const Pass *pass, InstId original, InstId id) {
 }
 
 /* The clone goes before its own users, but also before the users of what it reads, so that those
- * operands do not have to live longer, and before its control successors. */
+ * operands do not have to live longer, before what overwrites these, and before its control
+ * successors. */
 static IdVec places_before(Pass *pass, InstId original, InstId clone, const IdVec *helpers) {
   const Module *module = pass->tracker.module;
   IdVec places = {0};
@@ -79,6 +80,9 @@ static IdVec places_before(Pass *pass, InstId original, InstId clone, const IdVe
   }
   for (uint32_t k = 0; k < inst_get(module, clone)->num_operands; k++) {
     InstId operand = inst_operand(module, clone, k);
+    InstId overwriter = legality_overwriter(pass->standard->job->legality, operand);
+    if (overwriter != NO_ID && !pass_is_placed(pass, overwriter))
+      *vec_push(pass->arena, &places) = overwriter;
     if (may_outlive(pass, operand, clone)) continue;
     for (uint32_t i = 0; i < inst_get(module, operand)->users.len; i++) {
       InstId user = inst_users(module, operand)[i];

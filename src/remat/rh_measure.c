@@ -1,4 +1,5 @@
 /* The public functions that measure: memory, what lives at the peak, cost. */
+#include "analysis/copy_stage.h"
 #include "analysis/cost.h"
 #include "analysis/guess_target.h"
 #include "analysis/link.h"
@@ -67,6 +68,14 @@ rh_status rh_set_target(rh_module *module, const char *name, rh_diags *diags) {
   if (!target) return fail_unknown_name(RH_TARGETS, name, diags);
   module->module->backend.target = target;
   return RH_OK;
+}
+
+void rh_set_copies(rh_module *module, rh_copies copies) {
+  module->module->backend.copies = (CopyStage)copies;
+}
+
+rh_copies rh_get_copies(const rh_module *module) {
+  return copies_are_inserted(module->module) ? RH_COPIES_INSERTED : RH_COPIES_PENDING;
 }
 
 rh_status rh_set_packing(rh_module *module, const char *name, uint64_t max_steps, rh_diags *diags) {

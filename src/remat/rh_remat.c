@@ -1,4 +1,5 @@
 /* The public functions that rematerialize. */
+#include "analysis/copy_stage.h"
 #include "ir/clock.h"
 #include "ir/diag.h"
 #include "ir/handle.h"
@@ -13,6 +14,7 @@
 #include "remat/plan_handle.h"
 #include "remat/protect.h"
 #include "remat/rh_reparse.h"
+#include "remat/safe_order.h"
 #include "remat/safe_reads.h"
 #include "remat/steering.h"
 #include "remat/verify.h"
@@ -36,17 +38,18 @@ typedef struct Run {
   Rewrite rewrite;
   Schedule schedule;
   RematStats stats;
-  rh_protect protect;    /* not auto */
-  bool is_restructured;  /* by protection; then the model that guides saw before whether */
-  bool was_within_limit; /* the algorithm's result is within the limit */
-  rh_copies copies;
-  bool was_cut; /* some algorithm that ran */
+  rh_protect protect;     /* not auto */
+  bool is_restructured;   /* by protection; then the model that guides saw before whether */
+  bool was_within_limit;  /* the algorithm's result is within the limit */
+  KnownReads known_reads; /* of the input; only where it has its copies */
+  bool was_cut;           /* some algorithm that ran */
   bool clones_callees;
   CalleeClones clones; /* of `rewrite` */
   Rewrite cloned;      /* the input with these, if a plan is kept; its module NULL = is the same */
   Schedule cloned_schedule;
   Collection collection;
   bool *is_kept;        /* by InstId of the input: remat/safe_reads.h */
+  bool *is_refused;     /* likewise: legality_refuse() */
   const uint8_t *asked; /* likewise: remat/steering.h */
   const Plan *plan;     /* that is applied; NULL = `wanted` decides */
   Plan *kept;           /* of what was done, if that is asked for, in an arena of its own */
@@ -145,6 +148,15 @@ static void keep_twins(Run *run, Legality *legality) {
   legality->num_kept = num_insts;
 }
 
+/* What was refused in a callee's clone was refused in the callee. */
+static void note_refused(Run *run, const Legality *legality) {
+  for (InstId id = 0; id < legality->num_kept; id++) {
+    InstId twin = rewrite_twin(&run->rewrite, id);
+    if (legality->is_refused[id] && twin < run->input->module->insts.len)
+      run->is_refused[twin] = true;
+  }
+}
+
 /* Runs the algorithm on a copy of the input; the copy is in run->rewrite. */
 static void run_algorithm(Run *run) {
   run->rewrite = rewrite_begin(module_copy(run->input->module));
@@ -168,7 +180,17 @@ static void run_algorithm(Run *run) {
     run->clones = clone_callees(&job, run->arena, run->scratch);
   }
   keep_twins(run, &legality);
+  Arena *arena = arena_new(arena_options(run->scratch));
+  Overwriters overwriters;
+  if (copies_are_inserted(module)) {
+    ValueAnalysis values = value_analysis_build(module, arena, run->scratch);
+    overwriters = overwriters_find(module, &values, &run->schedule, arena, run->scratch);
+    legality.overwriters = &overwriters;
+  }
+  legality.is_refused = arena_zarray(arena, bool, legality.num_kept);
   run->algorithm->run(&job, &run->stats, run->arena, run->scratch);
+  note_refused(run, &legality);
+  arena_free(arena);
   run->was_cut |= run->stats.is_cut;
   if (run->stats.status != RH_OK) return;
   if (run->stats.num_steps) dce_run(&run->rewrite, run->scratch);
@@ -176,10 +198,14 @@ static void run_algorithm(Run *run) {
   if (!run->plan) share_callees(&job, &run->clones, run->arena, run->scratch);
 }
 
-/* Whether the input has its copies already: then the result must do with them. */
-static bool has_copies(Run *run) {
-  run->copies = copies_resolve(run->input, run->copies, run->scratch);
-  return run->copies == RH_COPIES_INSERTED;
+static SafeReads judge_reads(const Run *run) {
+  return safe_reads_judge(&run->rewrite, &run->schedule, &run->known_reads, run->is_kept,
+                          run->input->module->insts.len, run->scratch);
+}
+
+static rh_status fail_reads(const Run *run) {
+  return plan_fail_reads(run->plan, run->input->module, run->is_kept, run->input->module->insts.len,
+                         run->diags);
 }
 
 /* Until no clone reads what has been overwritten. Each round keeps at least one instruction more;
@@ -194,14 +220,10 @@ static rh_status rematerialize(Run *run) {
       module_free(run->rewrite.module);
       continue;
     }
-    if (run->stats.num_steps == 0 || !has_copies(run)) return RH_OK;
-    SafeReads reads = safe_reads_judge(&run->rewrite, &run->schedule, run->is_kept,
-                                       run->input->module->insts.len, run->scratch);
+    if (run->stats.num_steps == 0 || !copies_are_inserted(run->rewrite.module)) return RH_OK;
+    SafeReads reads = judge_reads(run);
     if (reads == READS_SAFE) return RH_OK;
-    if (run->plan) {
-      return plan_fail_reads(run->plan, run->input->module, run->is_kept,
-                             run->input->module->insts.len, run->diags);
-    }
+    if (run->plan) return fail_reads(run);
     bool is_over = reads == READS_HOPELESS || round == MAX_ROUNDS;
     if (is_over && !run->clones_callees) run->algorithm = remat_algorithm_find("none");
     if (is_over) run->clones_callees = false; /* a clone lies elsewhere in time */
@@ -214,6 +236,13 @@ static void finish_rewrite(Run *run) {
   run->is_restructured = run->stats.num_steps && run->protect >= RH_PROTECT_OPT_BARRIER;
   run->was_within_limit = run->is_restructured && is_within_limit(run);
   protect_clones(&run->rewrite, &run->schedule, run->protect, run->arena, run->scratch);
+  /* Conditionals have computations of their own. */
+  if (run->is_restructured) dce_update_schedule(run->rewrite.module, &run->schedule, run->arena);
+  /* XLA's own dependencies are enough for a module that was unscheduled and is as it was. */
+  bool is_changed = run->stats.num_steps || run->input->module->source->header.is_scheduled;
+  bool is_open = run->options->emit == RH_EMIT_UNSCHEDULED && is_changed;
+  if (is_open && copies_are_inserted(run->rewrite.module))
+    close_reads(run->rewrite.module, &run->schedule, run->scratch);
   rewrite_write_out_elements(&run->rewrite, run->scratch);
 }
 
@@ -359,18 +388,47 @@ static bool keeps_order(const rh_module *input) {
   return !input->scheduler || strcmp(input->scheduler, "input") == 0;
 }
 
+/* Protection gives clones other places, and conditionals memory that is shared: what that spoils is
+ * kept, as in rematerialize(). */
+static rh_status rematerialize_and_protect(Run *run) {
+  for (;;) {
+    rh_status status = rematerialize(run);
+    if (status != RH_OK) return status;
+    begin_plan(run);
+    finish_rewrite(run);
+    if (!run->is_restructured || !copies_are_inserted(run->rewrite.module)) return RH_OK;
+    SafeReads reads = judge_reads(run);
+    if (reads == READS_SAFE) return RH_OK;
+    if (run->plan) return fail_reads(run);
+    if (reads == READS_HOPELESS) run->algorithm = remat_algorithm_find("none");
+    drop_plan(run);
+    module_free(run->rewrite.module);
+  }
+}
+
+/* XLA will choose the order of a module that is written without one. */
+static rh_status verify_reads(const Run *run, const rh_module *result) {
+  const rh_module *input = run->input;
+  if (!copies_are_inserted(input->module)) return RH_OK;
+  bool is_scheduled = input->module->source->header.is_scheduled;
+  OrderedModule before = {input->module, &input->schedule, !is_scheduled};
+  bool is_open = run->options->emit == RH_EMIT_UNSCHEDULED;
+  OrderedModule after = {result->module, &result->schedule, is_open};
+  return safe_reads_verify(&before, &after, run->diags, run->scratch);
+}
+
 /* One attempt: `*result` is a new handle when it succeeds. */
 static rh_status attempt(Run *run, rh_module **result, rh_remat_result *info) {
   double start = seconds_now();
-  rh_status status = rematerialize(run);
+  rh_status status = rematerialize_and_protect(run);
   if (status != RH_OK) return status;
-  begin_plan(run);
-  finish_rewrite(run);
   finish_plan(run);
   status = reparse(run, result);
   info->remat_seconds += seconds_now() - start;
   if (status != RH_OK) return status;
-  mark_result(&run->rewrite, run->is_kept, run->input->module->insts.len, *result, run->arena);
+  for (InstId id = 0; id < run->input->module->insts.len; id++)
+    run->is_refused[id] |= run->is_kept[id];
+  mark_result(&run->rewrite, run->is_refused, run->input->module->insts.len, *result, run->arena);
   (*result)->plan = run->kept;
   (*result)->plan_arena = run->kept_arena;
   run->kept = NULL;
@@ -381,6 +439,8 @@ static rh_status attempt(Run *run, rh_module **result, rh_remat_result *info) {
   } else if (verify_modules(module_that_was_parsed(run->input->module), (*result)->module,
                             keeps_order(run->input), run->diags, run->scratch) != RH_OK) {
     status = fail_verification(run, "the rewritten module computes something else");
+  } else if (verify_reads(run, *result) != RH_OK) {
+    status = fail_verification(run, "the rewritten module reads overwritten memory");
   }
   info->verify_seconds += seconds_now() - start;
   *(*result)->is_checked = true;
@@ -443,25 +503,46 @@ static rh_status run_guides(Run *run, rh_module **result, rh_remat_result *info)
   return status;
 }
 
+/* The input as it is to be taken, if somebody says whether it has its copies: a copy, which the
+ * caller frees. Else NULL. */
+static Module *take_copies_as(const rh_module *module, const Plan *plan,
+                              const rh_remat_options *options) {
+  rh_copies copies = options->copies;
+  if (plan && copies == RH_COPIES_AUTO) copies = plan->copies;
+  if (copies == RH_COPIES_AUTO) return NULL;
+  Module *copy = module_copy(module->module);
+  copy->backend.copies = (CopyStage)copies;
+  return copy;
+}
+
 /* Rematerializes by an algorithm, or by a plan. */
 static rh_status run_all(const rh_module *module, const Plan *plan, const rh_remat_options *options,
                          rh_module **result, rh_remat_result *result_info, rh_diags *diags) {
-  Run run = {.input = module,
+  Module *taken = take_copies_as(module, plan, options);
+  rh_module input = *module;
+  if (taken) input.module = taken;
+  Run run = {.input = &input,
              .options = options,
              .plan = plan,
              .wanted = plan ? &plan_algorithm : remat_algorithm_find(options->algorithm),
              .protect = protect_resolve(options->protect, options->emit),
-             .copies = plan && !options->copies ? plan->copies : options->copies,
              .diags = diags};
-  if (!run.wanted) return fail_unknown_name(RH_ALGORITHMS, options->algorithm, diags);
-  rh_status status = find_model(module, options->memory_model, &run.model, diags);
-  if (status != RH_OK) return status;
+  rh_status status = RH_OK;
+  if (!run.wanted) status = fail_unknown_name(RH_ALGORITHMS, options->algorithm, diags);
+  if (status == RH_OK) status = find_model(module, options->memory_model, &run.model, diags);
+  if (status != RH_OK) {
+    module_free(taken);
+    return status;
+  }
   run.arena = arena_new(arena_options(module->arena));
   run.scratch = handle_scratch(module);
   *result = NULL;
   rh_remat_result info = {.protect = run.protect};
-  if (is_limited(&run)) run.before = measure(&run, run.model, module->module, &module->schedule);
+  if (copies_are_inserted(input.module))
+    run.known_reads = known_reads_find(input.module, &input.schedule, run.arena, run.scratch);
+  if (is_limited(&run)) run.before = measure(&run, run.model, input.module, &input.schedule);
   run.is_kept = arena_zarray(run.arena, bool, module->module->insts.len);
+  run.is_refused = arena_zarray(run.arena, bool, module->module->insts.len);
   status = collection_parse(options->collection, &run.collection, diags, run.arena);
   if (status == RH_OK) {
     status = steering_find(module->module, options->pin, options->never, &run.asked, diags,
@@ -480,6 +561,7 @@ static rh_status run_all(const rh_module *module, const Plan *plan, const rh_rem
   collection_free(&run.collection);
   arena_free(run.scratch);
   arena_free(run.arena);
+  module_free(taken);
   if (status != RH_OK) {
     rh_module_free(*result);
     *result = NULL;

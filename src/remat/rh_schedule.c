@@ -1,17 +1,22 @@
 /* The public function that gives a module its order. */
+#include "analysis/copy_stage.h"
 #include "ir/diag.h"
 #include "ir/handle.h"
 #include "remat/dce.h"
 #include "remat/names.h"
 #include "remat/prepare.h"
 #include "remat/safe_order.h"
+#include "remat/safe_reads.h"
 
 /* As XLA's pipeline does to an unscheduled module before it schedules it. `schedule` is the order
  * of the text if that is to be kept, else NULL. */
 static rh_status prepare(Rewrite *rewrite, Schedule *schedule, const rh_schedule_options *options,
                          rh_diags *diags, Arena *arena, Arena *scratch) {
   rh_status status = RH_OK;
-  if (options->inline_calls != RH_INLINE_NEVER) {
+  /* XLA inlines before it inserts copies; calls that are there after that are to stay. */
+  bool inlines = options->inline_calls == RH_INLINE_ALWAYS ||
+                 (options->inline_calls == RH_INLINE_AUTO && !copies_are_inserted(rewrite->module));
+  if (inlines) {
     status = inline_calls(rewrite, schedule, diags, arena, scratch);
   }
   if (status != RH_OK) return status;
@@ -40,15 +45,24 @@ static rh_status prepare_scheduled(Rewrite *rewrite, Schedule *schedule,
   return status;
 }
 
-/* That a module runs in which says that it is scheduled, as far as it is still known: who takes it
- * as unscheduled may have had copies of instructions made. NULL when it is not. */
+/* The order in which a module's copies are right: its own if it is scheduled, else that of the
+ * text, which is one of those that its copies are made for. NULL where XLA has still to insert
+ * them, or where the text's order is gone because calls were inlined. */
 static const Schedule *order_of_its_own(const Module *module, Schedule *schedule, bool is_kept,
                                         Arena *scratch) {
   InstId bad;
+  if (!copies_are_inserted(module)) return NULL;
   if (is_kept) return schedule;
-  if (!module->source->header.is_scheduled) return NULL;
   *schedule = schedule_in_text_order(module, scratch);
   return schedule_is_valid(module, schedule, &bad, scratch) ? schedule : NULL;
+}
+
+static void warn_of_known_reads(const rh_module *module, rh_diags *diags, Arena *scratch) {
+  if (!copies_are_inserted(module->module)) return;
+  Arena *arena = arena_new(arena_options(scratch));
+  KnownReads known = known_reads_find(module->module, &module->schedule, arena, scratch);
+  known_reads_warn(&known, diags);
+  arena_free(arena);
 }
 
 static rh_status schedule_module(const rh_module *module, rh_module *scheduled,
@@ -67,7 +81,6 @@ static rh_status schedule_module(const rh_module *module, rh_module *scheduled,
     scheduled->schedule = schedule_copy(&schedule, scheduled->module, scheduled->arena);
   } else if (status == RH_OK) {
     const Schedule *own = order_of_its_own(scheduled->module, &schedule, keeps_order, scratch);
-    if (options->copies == RH_COPIES_PENDING) own = NULL;
     schedule_safely(scheduler, scheduled->module, own, &scheduled->schedule, scheduled->arena,
                     scratch);
   }
@@ -88,8 +101,12 @@ rh_status rh_schedule(const rh_module *module, const rh_schedule_options *given,
   if (status != RH_OK) return status;
 
   rh_module *result = handle_new(module_copy(module->module));
+  bool is_inserted = copies_are_inserted(module->module);
+  if (options->copies != RH_COPIES_AUTO) is_inserted = options->copies == RH_COPIES_INSERTED;
+  result->module->backend.copies = is_inserted ? COPIES_INSERTED : COPIES_PENDING;
   Arena *scratch = handle_scratch(module);
   status = schedule_module(module, result, scheduler, options, diags, scratch);
+  if (status == RH_OK) warn_of_known_reads(result, diags, scratch);
   arena_free(scratch);
   if (status != RH_OK) {
     rh_module_free(result);

@@ -1,4 +1,5 @@
 /* The public function that verifies. */
+#include "analysis/copy_stage.h"
 #include "ir/handle.h"
 #include "remat/rh_reparse.h"
 #include "remat/safe_reads.h"
@@ -13,12 +14,26 @@ static rh_status module_to_verify(const rh_module *handle, Module **own, rh_diag
   return module_reparse(handle->module, &handle->schedule, PRINT_SCHEDULED, own, diags, scratch);
 }
 
-/* What share memory with each other only the order tells. */
+/* The order of a text is one that it can run in. */
+static OrderedModule order_module(const rh_module *handle, Schedule *schedule, Arena *arena) {
+  *schedule = handle->schedule;
+  if (!handle->has_schedule) *schedule = schedule_in_text_order(handle->module, arena);
+  return (OrderedModule){handle->module, schedule, !handle->has_schedule};
+}
+
+/* Which values share memory is known from the modules, when they are read only from the orders. */
 static rh_status verify_reads(const rh_module *before, const rh_module *after, rh_copies copies,
                               rh_diags *diags, Arena *scratch) {
-  if (!before->has_schedule || !after->has_schedule) return RH_OK;
-  if (copies_resolve(before, copies, scratch) == RH_COPIES_PENDING) return RH_OK;
-  return safe_reads_verify(after->module, &after->schedule, diags, scratch);
+  bool is_inserted =
+      copies == RH_COPIES_AUTO ? copies_are_inserted(before->module) : copies == RH_COPIES_INSERTED;
+  if (!is_inserted) return RH_OK;
+  Arena *arena = arena_new(arena_options(scratch));
+  Schedule schedules[2];
+  OrderedModule own = order_module(before, &schedules[0], arena);
+  OrderedModule other = order_module(after, &schedules[1], arena);
+  rh_status status = safe_reads_verify(&own, &other, diags, scratch);
+  arena_free(arena);
+  return status;
 }
 
 rh_status rh_verify(const rh_module *before, const rh_module *after,

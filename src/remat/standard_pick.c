@@ -26,6 +26,29 @@ static bool has_placed_successor(const Pass *pass, InstId id) {
   return false;
 }
 
+static bool is_in_block(const InstId *block, uint32_t len, InstId id) {
+  for (uint32_t i = 0; i < len; i++) {
+    if (block[i] == id) return true;
+  }
+  return false;
+}
+
+/* Whether what it reads, other than from the block itself, has been overwritten by now: a clone,
+ * which comes later, would read something else. */
+static bool reads_overwritten(const Pass *pass, const InstId *block, uint32_t len, uint32_t index) {
+  const Legality *legality = pass->standard->job->legality;
+  const Module *module = pass->tracker.module;
+  for (uint32_t i = 0; i < inst_get(module, block[index])->num_operands; i++) {
+    InstId operand = inst_operand(module, block[index], i);
+    InstId overwriter = legality_overwriter(legality, operand);
+    if (overwriter == NO_ID || is_in_block(block, len, operand)) continue;
+    if (!pass_is_placed(pass, overwriter)) continue;
+    legality_refuse(legality, block[index]);
+    return true;
+  }
+  return false;
+}
+
 /* -1 when the block cannot be recomputed or that frees nothing. A block that nobody has read yet
  * only moves, at no cost. */
 static int64_t recompute_cost(const Pass *pass, const InstId *block, uint32_t len) {
@@ -33,7 +56,7 @@ static int64_t recompute_cost(const Pass *pass, const InstId *block, uint32_t le
   if (reduced <= 0) return -1;
   bool is_move = true;
   for (uint32_t i = 0; i < len; i++) {
-    if (has_placed_successor(pass, block[i])) return -1;
+    if (has_placed_successor(pass, block[i]) || reads_overwritten(pass, block, len, i)) return -1;
     is_move &= !has_placed_user(pass, block[i]);
   }
   return is_move ? 0 : pass->cost_limit_bytes / reduced;

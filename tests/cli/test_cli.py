@@ -360,7 +360,7 @@ class Options(RecomputeTest):
                 self.expect(0, "verify", "in.hlo", f"{when}.hlo", f"--copies={when}")
         for when in ("auto", "inserted"):
             err = self.expect(1, "verify", "in.hlo", "pending.hlo", f"--copies={when}").err
-            self.assertIn("note: 'w' is read after 'new' has overwritten it", err)
+            self.assertIn("note: 'w' is read by 'a.remat' after 'new' has overwritten it", err)
         self.expect(2, "verify", "in.hlo", "in.hlo", "--copies=perhaps")
 
     def test_remat_mode(self):

@@ -100,7 +100,8 @@ class Pictures(PictureTest):
         for name in ("<b>&.hlo", b"\xff.hlo".decode("utf-8", "surrogateescape")):
             self.golden("report", to=name)
             self.golden("report", "after.hlo")
-            self.expect(0, "report", name, "after.hlo", "--svg=a.svg", "--perfetto=a.json", "-q")
+            outputs = ["--svg=a.svg", "--perfetto=a.json"]
+            self.expect(0, "report", name, "after.hlo", *outputs, "-q", "--copies=pending")
             self.svg("a.svg")
             self.trace("a.json")
 

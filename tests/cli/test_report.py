@@ -55,6 +55,19 @@ class Report(ReportTest):
         for key in "name bytes opcode op_name source_file source_line category begin end".split():
             self.assertIn(key, report["live_at_peak"][0])
 
+    def test_copies(self):
+        """The state of the loop begins in a constant, which XLA has to copy."""
+        args = ["report", "input.hlo", "--memory-model=heap", "--perfetto=live.json"]
+        values = {}
+        for when, warnings in (("auto", 1), ("inserted", 1), ("pending", 0)):
+            with self.subTest(when):
+                result = self.expect(0, *args, f"--copies={when}")
+                self.assertEqual(result.err.count("reads of overwritten memory"), warnings)
+                values[when] = self.read("live.json")
+        self.assertEqual(values["auto"], values["inserted"])
+        self.assertNotEqual(values["auto"], values["pending"])
+        self.expect(2, "report", "input.hlo", "--copies=perhaps")
+
     def test_sums(self):
         for model in self.run_tool("list", "--names=models").out.split():
             with self.subTest(model):
@@ -232,7 +245,7 @@ class Folder(ReportTest):
         result = self.expect(0, "report", "dump/")
         self.assertIn("3 modules, 5 stages, 2 other files", result.out)
         self.assertIn("[5 of 5]", result.err)
-        self.assertEqual(self.expect(0, "report", "dump", "-q").err, "")
+        self.assertEqual(self.expect(0, "report", "dump", "-q", "--copies=pending").err, "")
 
     def test_the_capability_of_a_gpu_is_in_the_stage(self):
         for name in ("module_0001.jit_step.sm_8.0_gpu", "f.sm_12.0_gpu"):
@@ -497,11 +510,20 @@ class Bounds(ReportTest):
                 self.assert_message(self.expect(2, "check", *args), says)
 
     def test_messages_as_json(self):
-        result = self.expect(
-            1, "check", "input.hlo", "--max-peak=1", "--diagnostics=json", "--quiet"
-        )
+        args = ["check", "input.hlo", "--max-peak=1", "--diagnostics=json", "--quiet"]
+        result = self.expect(1, *args, "--copies=pending")
         for line in result.err.splitlines():
             self.assertIn(json.loads(line)["severity"], ("error", "note"))
+        lines = [json.loads(line) for line in self.expect(1, *args).err.splitlines()]
+        self.assertEqual([line["severity"] for line in lines].count("warning"), 1)
+
+    def test_copies(self):
+        """The state of the loop begins in a constant, which XLA has to copy."""
+        warning = "reads of overwritten memory in the module itself"
+        for when, count in (("auto", 1), ("inserted", 1), ("pending", 0)):
+            with self.subTest(when):
+                result = self.expect(0, "check", "input.hlo", "--max-peak=1MiB", f"--copies={when}")
+                self.assertEqual(result.err.count(warning), count)
 
 
 class Width(ReportTest):

@@ -51,6 +51,7 @@ static void check_result(const rh_module *before, const rh_module *result,
   rh_module *parsed = NULL, *fresh = NULL;
   ck_assert_msg(rh_parse(text.data, text.length, NULL, &parsed, NULL) == RH_OK, "%s: unreadable",
                 what);
+  rh_set_copies(parsed, rh_get_copies(result));
   ck_assert_int_eq(rh_schedule(parsed, NULL, &fresh, NULL), RH_OK);
   rh_memory memory;
   ck_assert_int_eq(rh_measure_memory(fresh, options->memory_model, &memory, NULL), RH_OK);

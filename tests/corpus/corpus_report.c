@@ -30,8 +30,9 @@ static bool check_file(const char *name) {
   char *text = corpus_read(name, &length);
   rh_module *module = NULL, *scheduled = NULL;
   bool is_done = (length < 600000 || !corpus_is_slow_build()) &&
-                 rh_parse(text, length, NULL, &module, NULL) == RH_OK &&
-                 rh_schedule(module, NULL, &scheduled, NULL) == RH_OK;
+                 rh_parse(text, length, NULL, &module, NULL) == RH_OK;
+  if (is_done) corpus_set_copies(module, name);
+  is_done = is_done && rh_schedule(module, NULL, &scheduled, NULL) == RH_OK;
   rh_entry model;
   for (size_t i = 0; is_done && rh_list(RH_MEMORY_MODELS, i, &model); i++)
     check_report(scheduled, model.name, name);

@@ -30,6 +30,11 @@ cJSON *corpus_read_json(const char *name) {
   return json;
 }
 
+void corpus_set_copies(rh_module *module, const char *name) {
+  static const char folder[] = "scheduled/";
+  if (strncmp(name, folder, strlen(folder)) == 0) rh_set_copies(module, RH_COPIES_PENDING);
+}
+
 CorpusModule corpus_load(const char *name) {
   CorpusModule loaded = {0};
   loaded.text = corpus_read(name, &loaded.length);
@@ -38,6 +43,7 @@ CorpusModule corpus_load(const char *name) {
   ck_assert_msg(status == RH_OK, "%s: %s", name,
                 rh_diags_len(diags) ? rh_diags_get(diags, 0).message : "refused");
   rh_diags_free(diags);
+  corpus_set_copies(loaded.module, name);
   return loaded;
 }
 

@@ -20,7 +20,11 @@ char *corpus_read(const char *name, size_t *length);
 
 cJSON *corpus_read_json(const char *name);
 
-/* Fails the test when the module cannot be parsed. */
+/* What is in scheduled/ was scheduled by XLA without copy-insertion (../shared/README.md): says so.
+ */
+void corpus_set_copies(rh_module *module, const char *name);
+
+/* Fails the test when the module cannot be parsed; says whether it has its copies. */
 CorpusModule corpus_load(const char *name);
 void corpus_unload(CorpusModule *loaded);
 

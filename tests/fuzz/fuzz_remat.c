@@ -147,6 +147,7 @@ static void check_print(const rh_module *before, const rh_module *result, const 
   rh_module *again;
   require(rh_parse(bytes.data, bytes.len, NULL, &again, diags) == RH_OK,
           "the printed result cannot be read", diags);
+  rh_set_copies(again, rh_get_copies(result)); /* a text does not say */
   const rh_schedule_options *schedule = &choices->schedule;
   bool is_as_was =
       strcmp(schedule->scheduler, "auto") == 0 || strcmp(schedule->scheduler, "input") == 0;

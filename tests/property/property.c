@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "remat/safe_reads.h"
+
 enum { SHOWN_CHARS = 1200 }; /* Check cannot take long messages */
 
 static int append(void *context, const char *data, size_t length) {
@@ -44,6 +46,21 @@ rh_module *parse_text(Text text, const char *what) {
   return module;
 }
 
+rh_module *parse_printed(Text text, const rh_module *printed, const char *what) {
+  rh_module *module = parse_text(text, what);
+  rh_set_copies(module, rh_get_copies(printed));
+  return module;
+}
+
+static bool has_known_reads(Module *module) {
+  Arena *arena = arena_new(NULL), *scratch = arena_new(NULL);
+  Schedule schedule = schedule_in_text_order(module, arena);
+  bool has_some = known_reads_find(module, &schedule, arena, scratch).len > 0;
+  arena_free(scratch);
+  arena_free(arena);
+  return has_some;
+}
+
 /* For looking at what failed. */
 static void save_if_wanted(Text text) {
   const char *path = getenv("REMAT_HLO_SAVE");
@@ -58,12 +75,18 @@ Sample sample_make_with(uint64_t seed, const GenerateOptions *options) {
   sample.text.data = generate_module(options, &sample.text.length);
   save_if_wanted(sample.text);
   sample.module = parse_text(sample.text, sample_shown(&sample));
+  sample.has_known_reads = has_known_reads(sample.module->module);
+  if (sample.has_known_reads) rh_set_copies(sample.module, RH_COPIES_PENDING);
   return sample;
 }
 
 Sample sample_make(uint64_t seed, uint32_t max_insts, unsigned allowed) {
   GenerateOptions options = generate_options(seed, max_insts, allowed);
   return sample_make_with(seed, &options);
+}
+
+void sample_take_as_it_is(Sample *sample) {
+  rh_set_copies(sample->module, RH_COPIES_AUTO);
 }
 
 void sample_free(Sample *sample) {

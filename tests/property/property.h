@@ -22,11 +22,18 @@ typedef struct Sample {
   GenerateOptions options;
   Text text;
   rh_module *module;
+  bool has_known_reads; /* remat/safe_reads.h: in the order of its text */
 } Sample;
+
+/* Most such modules are not as XLA leaves them behind copy-insertion: one with known reads is taken
+ * as if copies were still to be inserted, any other one as what it looks like. */
 
 Sample sample_make(uint64_t seed, uint32_t max_insts, unsigned allowed);
 Sample sample_make_with(uint64_t seed, const GenerateOptions *options);
 void sample_free(Sample *sample);
+
+/* The module is taken as what it looks like, whether it has known reads or not. */
+void sample_take_as_it_is(Sample *sample);
 
 /* A message for a failed check: the seed, the options and the text, cut off when it is long. */
 const char *sample_shown(const Sample *sample);
@@ -35,6 +42,9 @@ Text print_text(const rh_module *module);
 
 /* Parses and checks; a failure shows `what`. */
 rh_module *parse_text(Text text, const char *what);
+
+/* The same of what was printed of `printed`, which has its copies or not: a text does not say. */
+rh_module *parse_printed(Text text, const rh_module *printed, const char *what);
 
 /* The module under its own order if it is scheduled, else under `scheduler`; fails when it cannot
  * be scheduled. */

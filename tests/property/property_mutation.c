@@ -292,7 +292,7 @@ START_TEST(mutants_are_refused) {
   rh_status status = rh_remat(scheduled, &options, &result, NULL, NULL);
   if (status == RH_OK || status == RH_NO) { /* the property of rematerialization has the others */
     Text text = print_text(result);
-    rh_module *parsed = parse_text(text, "the result");
+    rh_module *parsed = parse_printed(text, result, "the result");
     Outcome outcome = interpret(parsed->module);
     for (int i = 0; i < NUM_MUTATIONS; i++) {
       int kind = i % NUM_KINDS;

@@ -1,7 +1,10 @@
 /* Every algorithm under every memory model and several limits: what comes out is equivalent, by the
  * verifier and by running it; its peak is the one that is claimed and not above the input's; the
  * status says whether the budget is met; side effects happen as before; twice the same gives the
- * same bytes; what is pinned, or never to be recomputed, is not. */
+ * same bytes; what is pinned, or never to be recomputed, is not.
+ *
+ * Modules that read overwritten memory in their own order are taken as if XLA had still to insert
+ * copies, but a fourth of them as what they look like: then no such read is added. */
 #include <inttypes.h>
 #include <regex.h>
 #include <stdio.h>
@@ -22,8 +25,9 @@ static const char *target_of(const Sample *sample) {
   return sample->options.features & GENERATE_TILES ? "tpu" : "cpu";
 }
 
-static rh_module *take_as_scheduled(Text text, const char *target, const char *what) {
-  rh_module *parsed = parse_text(text, what), *scheduled = NULL;
+static rh_module *take_as_scheduled(Text text, const rh_module *printed, const char *target,
+                                    const char *what) {
+  rh_module *parsed = parse_printed(text, printed, what), *scheduled = NULL;
   ck_assert_int_eq(rh_set_target(parsed, target, NULL), RH_OK);
   rh_schedule_options options = RH_SCHEDULE_OPTIONS_INIT;
   options.scheduler = "input";
@@ -38,7 +42,7 @@ static int64_t bytes_before(const rh_module *scheduled, const rh_remat_options *
                             const char *target) {
   int64_t bytes = counted(scheduled, options);
   Text text = print_text(scheduled);
-  rh_module *fresh = take_as_scheduled(text, target, "scheduled");
+  rh_module *fresh = take_as_scheduled(text, scheduled, target, "scheduled");
   int64_t fresh_bytes = counted(fresh, options);
   rh_module_free(fresh);
   free(text.data);
@@ -145,7 +149,7 @@ static void check_remat(const Sample *sample, const rh_module *scheduled, Outcom
   check_obeys(scheduled, result, options, what, sample);
   Text text = print_text(result);
   if (!is_unscheduled) {
-    rh_module *fresh = take_as_scheduled(text, target_of(sample), what);
+    rh_module *fresh = take_as_scheduled(text, result, target_of(sample), what);
     ck_assert_msg(counted(fresh, options) == info.counted_bytes,
                   "%s: claims %" PRId64 " bytes, has %" PRId64 "\n%s", what, info.counted_bytes,
                   counted(fresh, options), sample_shown(sample));
@@ -186,6 +190,7 @@ START_TEST(rematerialized_modules_are_equivalent) {
   GenerateOptions generate = generate_options((uint64_t)_i, 500, GENERATE_ALL | GENERATE_ASYNC);
   if (_i % 3 == 0) generate.features |= GENERATE_TILES;
   Sample sample = sample_make_with((uint64_t)_i, &generate);
+  if (_i % 4 == 0) sample_take_as_it_is(&sample);
   ck_assert_int_eq(rh_set_target(sample.module, target_of(&sample), NULL), RH_OK);
   uint64_t state = seed_state(sample.seed);
   static const char *const schedulers[] = {"list", "dfs", "bfs", "input"};

@@ -52,7 +52,7 @@ START_TEST(print_then_parse_is_the_same) {
 
   rh_module *scheduled = schedule_sample(&sample, "postorder");
   Text rendered = print_text(scheduled);
-  rh_module *reread = parse_text(rendered, sample_shown(&sample));
+  rh_module *reread = parse_printed(rendered, scheduled, sample_shown(&sample));
   ck_assert(rh_get_info(reread).is_scheduled);
   /* Computations written inside instructions come once more for each copy of these. */
   bool may_repeat = sample.options.features & GENERATE_ODD_TEXT;

@@ -60,7 +60,7 @@ static void check_sequence(const rh_module *scheduled, CompId comp, const char *
 static void check_printed(const rh_module *scheduled, bool keeps_effects, const char *what,
                           const Sample *sample) {
   Text text = print_text(scheduled);
-  rh_module *again = parse_text(text, what);
+  rh_module *again = parse_printed(text, scheduled, what);
   const Module *a = scheduled->module, *b = again->module;
   Sequence sequence = scheduled->schedule.of[a->entry];
   uint32_t next = 0;

@@ -20,6 +20,18 @@
 #define BODY                                                                                       \
   "body { bp = f32[256] parameter(0)\n x = f32[512] concatenate(bp, bp), dimensions={0}\n ROOT n " \
   "= f32[256] slice(x), slice={[0:256]} }\n"
+#define READ_BEHIND                                             \
+  "HloModule m, is_scheduled=true\n" COND BODY                  \
+  "ENTRY e { p = f32[256] parameter(0)\n i = f32[256] abs(p)\n" \
+  "w = f32[256] while(i), condition=cond, body=body\n ROOT r = f32[256] add(w, i) }\n"
+#define KEPT_PARAMETER                         \
+  "HloModule m, is_scheduled=true\n" COND BODY \
+  "ENTRY e { p = f32[256] parameter(0)\n"      \
+  "w = f32[256] while(p), condition=cond, body=body\n ROOT r = f32[256] abs(w) }\n"
+#define DONATED                                                                          \
+  "HloModule m, is_scheduled=true, input_output_alias={ {0}: (0, {}, may-alias) }\n"     \
+  "ENTRY e { p = f32[256] parameter(0)\n a = f32[256] abs(p)\n b = f32[256] add(a, p)\n" \
+  "ROOT t = (f32[256], f32[256]) tuple(a, b) }\n"
 
 typedef struct Row {
   const char *name, *model, *text;
@@ -66,22 +78,6 @@ static const Row rows[] = {
      "HloModule m, is_scheduled=true, input_output_alias={ {}: (0, {}, may-alias) }\n"
      "ENTRY e { p = f32[256] parameter(0)\n ROOT a = f32[256] abs(p) }\n",
      K, K, K, K, 0, "p", "p"},
-    /* Copies that XLA will insert: the loop's own buffer beside i, which is read behind it. 8 + 1
-     * are the condition's constants; x is 2 KiB; i lies where the result will be. */
-    {"a value read behind the loop that took it", "heap",
-     "HloModule m, is_scheduled=true\n" COND BODY
-     "ENTRY e { p = f32[256] parameter(0)\n i = f32[256] abs(p)\n"
-     "w = f32[256] while(i), condition=cond, body=body\n ROOT r = f32[256] add(w, i) }\n",
-     K + K + K + 2 * K + 8 + 1, K, K, 0, 8 + 1, "x", "x bp p i c t"},
-    {"a parameter that nobody gave away", "heap",
-     "HloModule m, is_scheduled=true\n" COND BODY "ENTRY e { p = f32[256] parameter(0)\n"
-     "w = f32[256] while(p), condition=cond, body=body\n ROOT r = f32[256] abs(w) }\n",
-     K + K + 2 * K + 8 + 1, K, K, 0, 8 + 1, "x", "x bp p c t"},
-    {"a donated parameter read behind the output that takes it over", "heap",
-     "HloModule m, is_scheduled=true, input_output_alias={ {0}: (0, {}, may-alias) }\n"
-     "ENTRY e { p = f32[256] parameter(0)\n a = f32[256] abs(p)\n b = f32[256] add(a, p)\n"
-     "ROOT t = (f32[256], f32[256]) tuple(a, b) }\n",
-     K + 2 * K + 16 - K + K, K, 2 * K + 16, K, 0, "a", NULL},
     /* The constants of the loop's condition are counted (8 + 1), those of a reducer are not. */
     {"constants", "xla-remat",
      "HloModule m, is_scheduled=true\n" COND BODY
@@ -96,9 +92,39 @@ static const Row rows[] = {
      K + 4 + 2 * K + 8 + 4, K, 4, 0, 64 + 4 + 8 + 1, "x", "x a c i"},
 };
 
-START_TEST(figures_match_table) {
-  const Row *row = &rows[_i];
+/* What values lie together before and after XLA has inserted its copies. */
+static const struct {
+  CopyStage copies;
+  Row row;
+} stages[] = {
+    /* Copies that XLA will insert: the loop's own buffer beside i, which is read behind it. 8 + 1
+     * are the condition's constants; x is 2 KiB; i lies where the result will be. */
+    {COPIES_PENDING,
+     {"a value read behind the loop that took it", "heap", READ_BEHIND, K + K + K + 2 * K + 8 + 1,
+      K, K, 0, 8 + 1, "x", "x bp p i c t"}},
+    /* None: the loop lies where i does, which is where the result will be. */
+    {COPIES_INSERTED,
+     {"a value read behind the loop that has it", "heap", READ_BEHIND, K + K + 2 * K + 8 + 1, K, K,
+      0, 8 + 1, "x", "x bp p c t"}},
+    {COPIES_PENDING,
+     {"a parameter that nobody gave away", "heap", KEPT_PARAMETER, K + K + 2 * K + 8 + 1, K, K, 0,
+      8 + 1, "x", "x bp p c t"}},
+    /* The loop lies where p does, r has memory of its own. */
+    {COPIES_INSERTED,
+     {"a parameter that the loop has all the same", "heap", KEPT_PARAMETER, K + K + 2 * K + 8 + 1,
+      K, K, 0, 8 + 1, "x", "x bp r c t"}},
+    {COPIES_PENDING,
+     {"a donated parameter read behind the output that takes it over", "heap", DONATED,
+      K + 2 * K + 16 - K + K, K, 2 * K + 16, K, 0, "a", NULL}},
+    /* p is b's; a; and the table of pointers. */
+    {COPIES_INSERTED,
+     {"a donated parameter that the output has", "heap", DONATED, K + K + 16, K, 2 * K + 16, K, 0,
+      "p", NULL}},
+};
+
+static void check_row(const Row *row, CopyStage copies) {
   Fixture fixture = fixture_parse(row->text);
+  fixture.module->backend.copies = copies;
   Schedule schedule = schedule_in_text_order(fixture.module, fixture.out);
   const MemoryModel *model = memory_model_find(row->model);
   LiveSet live;
@@ -129,6 +155,15 @@ START_TEST(figures_match_table) {
     check_text(names, row->live, row->name);
   }
   fixture_free(&fixture);
+}
+
+START_TEST(figures_match_table) {
+  check_row(&rows[_i], COPIES_OPEN);
+}
+END_TEST
+
+START_TEST(figures_before_and_after_copies_match_table) {
+  check_row(&stages[_i].row, stages[_i].copies);
 }
 END_TEST
 
@@ -186,6 +221,8 @@ int main(void) {
   Suite *suite = suite_create("memory_model");
   TCase *tc = tcase_create("memory_model");
   tcase_add_loop_test(tc, figures_match_table, 0, sizeof rows / sizeof *rows);
+  tcase_add_loop_test(tc, figures_before_and_after_copies_match_table, 0,
+                      sizeof stages / sizeof *stages);
   tcase_add_test(tc, bytes_while_each_runs);
   tcase_add_test(tc, live_sets_are_sorted);
   tcase_add_test(tc, models_are_found_by_name);

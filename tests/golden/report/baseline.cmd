@@ -1,1 +1,1 @@
-check after.hlo --baseline=known.json
+check after.hlo --baseline=known.json --copies=pending

@@ -1,1 +1,1 @@
-report input.hlo after.hlo --memory-model=liveness --json=difference.json
+report input.hlo after.hlo --memory-model=liveness --json=difference.json --copies=pending

@@ -1,1 +1,1 @@
-report input.hlo --memory-model=liveness --json=report.json --csv=report.csv
+report input.hlo --memory-model=liveness --json=report.json --csv=report.csv --copies=pending

@@ -1,1 +1,1 @@
-check input.hlo --memory-model=liveness --max-peak=100KiB
+check input.hlo --memory-model=liveness --max-peak=100KiB --copies=pending

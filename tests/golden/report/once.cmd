@@ -1,1 +1,1 @@
-report input.hlo --memory-model=liveness-once --top=3 --json=-
+report input.hlo --memory-model=liveness-once --top=3 --json=- --copies=pending

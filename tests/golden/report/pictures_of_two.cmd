@@ -1,1 +1,1 @@
-report input.hlo after.hlo --svg=memory.svg --quiet
+report input.hlo after.hlo --svg=memory.svg --quiet --copies=pending

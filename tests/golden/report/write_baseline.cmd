@@ -1,1 +1,1 @@
-check input.hlo --write-baseline=baseline.json
+check input.hlo --write-baseline=baseline.json --copies=pending

@@ -1,1 +1,1 @@
-report input.hlo --memory-model=xla-remat
+report input.hlo --memory-model=xla-remat --copies=pending

@@ -1,1 +1,1 @@
-input.hlo --apply-plan=plan_called_before.json -q -o -
+input.hlo --apply-plan=plan_called_before.json -q -o - --copies=pending

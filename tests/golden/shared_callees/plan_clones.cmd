@@ -1,1 +1,1 @@
-input.hlo --apply-plan=plan_clones.json -q -o -
+input.hlo --apply-plan=plan_clones.json -q -o - --copies=pending

@@ -1,1 +1,1 @@
-input.hlo --apply-plan=plan_entry.json -q -o -
+input.hlo --apply-plan=plan_entry.json -q -o - --copies=pending

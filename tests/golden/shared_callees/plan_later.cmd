@@ -1,1 +1,1 @@
-input.hlo --apply-plan=plan_later.json -q -o -
+input.hlo --apply-plan=plan_later.json -q -o - --copies=pending

@@ -1,1 +1,1 @@
-input.hlo --apply-plan=plan_name_hash.json -q -o -
+input.hlo --apply-plan=plan_name_hash.json -q -o - --copies=pending

@@ -1,1 +1,1 @@
-input.hlo --apply-plan=plan_no_caller.json -q -o -
+input.hlo --apply-plan=plan_no_caller.json -q -o - --copies=pending

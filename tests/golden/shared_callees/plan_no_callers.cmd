@@ -1,1 +1,1 @@
-input.hlo --apply-plan=plan_no_callers.json -q -o -
+input.hlo --apply-plan=plan_no_callers.json -q -o - --copies=pending

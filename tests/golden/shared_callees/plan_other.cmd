@@ -1,1 +1,1 @@
-input.hlo --apply-plan=plan_other.json -q -o -
+input.hlo --apply-plan=plan_other.json -q -o - --copies=pending

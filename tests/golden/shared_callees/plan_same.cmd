@@ -1,1 +1,1 @@
-input.hlo --apply-plan=plan_same.json -q -o -
+input.hlo --apply-plan=plan_same.json -q -o - --copies=pending

@@ -1,1 +1,1 @@
-input.hlo --apply-plan=plan_skip.json -q -o -
+input.hlo --apply-plan=plan_skip.json -q -o - --copies=pending

@@ -1,1 +1,1 @@
-input.hlo --scheduler=input --algorithm=none --memory-model=liveness --dump-memlog=-
+input.hlo --scheduler=input --algorithm=none --memory-model=liveness --dump-memlog=- --copies=pending

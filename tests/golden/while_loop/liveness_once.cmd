@@ -1,1 +1,1 @@
-input.hlo --scheduler=input --algorithm=none --memory-model=liveness-once --dump-memlog=-
+input.hlo --scheduler=input --algorithm=none --memory-model=liveness-once --dump-memlog=- --copies=pending

@@ -1,1 +1,1 @@
-input.hlo --scheduler=input --algorithm=none --memory-model=xla-remat --dump-memlog=mem.csv --quiet
+input.hlo --scheduler=input --algorithm=none --memory-model=xla-remat --dump-memlog=mem.csv --quiet --copies=pending
