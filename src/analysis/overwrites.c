@@ -220,14 +220,21 @@ static void write_given_value(Walk *walk, ValueId value) {
   if (is_first) set_current(walk, buffer, walk->write_of[value]);
 }
 
-/* Constants are there before anything runs, and so are the module's parameters. */
+static bool is_given(const Walk *walk, ValueId value) {
+  const Instruction *inst = inst_get(walk->module, walk->values->flow.values.data[value].inst);
+  return inst->opcode == OPCODE_CONSTANT ||
+         (inst->opcode == OPCODE_PARAMETER && inst->parent == walk->module->entry);
+}
+
+/* Constants are there before anything runs, and so are the module's parameters. Two of them cannot
+ * share memory, read or not. */
 static void write_given(Walk *walk) {
-  const Module *module = walk->module;
   const Dataflow *flow = &walk->values->flow;
   for (ValueId value = 0; value < flow->values.len; value++) {
-    const Instruction *inst = inst_get(module, flow->values.data[value].inst);
-    bool is_param = inst->opcode == OPCODE_PARAMETER && inst->parent == module->entry;
-    if (is_param || inst->opcode == OPCODE_CONSTANT) write_given_value(walk, value);
+    if (is_given(walk, value)) write_given_value(walk, value);
+  }
+  for (ValueId value = 0; value < flow->values.len; value++) {
+    if (is_given(walk, value)) read_value(walk, value, NO_ID);
   }
 }
 

@@ -27,7 +27,7 @@
 
 typedef struct OverwrittenRead {
   InstId reader;  /* a caller for what its callee returns; NO_ID for constants and parameters, which
-                     whoever runs the module wants to find unchanged */
+                     whoever runs the module wants to find unchanged, or to be there at all */
   ValueId value;  /* that it wants to read */
   ValueId holder; /* that the memory holds: one of several after a conditional */
 } OverwrittenRead;

@@ -2,14 +2,18 @@
 
 #include <stdlib.h>
 
+#include "analysis/liveness.h"
 #include "support.h"
 
-enum { LOOP_RUNS = 2 };
+enum { MAX_LOOP_RUNS = 3 };
 
 typedef struct Interpreter {
   const Module *module;
   Arena *arena;
   Outcome outcome;
+  /* in memory: */
+  const ValueAnalysis *values; /* NULL = every value has memory of its own */
+  uint32_t *memory;            /* by BufferId */
 } Interpreter;
 
 static uint32_t mix(uint32_t hash, uint32_t value) {
@@ -66,6 +70,82 @@ static uint32_t num_parts(const Interpreter *run, InstId id) {
 
 static uint32_t *run_comp(Interpreter *run, CompId comp, const uint32_t *const *args);
 
+/* ---- memory ---- */
+
+/* The memory of a part of what an instruction gives; NULL where it is its own. */
+static uint32_t *memory_of(const Interpreter *run, InstId id, uint32_t part) {
+  if (!run->values || !dataflow_covers(&run->values->flow, id)) return NULL;
+  const HloBuffers *buffers = &run->values->buffers;
+  ValueId value = dataflow_value(&run->values->flow, id, part);
+  BufferId buffer = buffers->of[value];
+  bool is_shared = buffers->first_value[buffer + 1] - buffers->first_value[buffer] > 1;
+  ShapeId shape = run->values->flow.values.data[value].shape;
+  return is_shared && shape_is_array(shape_get(&run->module->shapes, shape)) ? &run->memory[buffer]
+                                                                             : NULL;
+}
+
+static bool defines(const Interpreter *run, InstId id, uint32_t part) {
+  const Dataflow *flow = &run->values->flow;
+  const HloValue *value = &flow->values.data[dataflow_value(flow, id, part)];
+  return value->inst == id && value->part == part && !value->is_phi;
+}
+
+static void write_memory(Interpreter *run, InstId id, const uint32_t *parts) {
+  for (uint32_t k = 0; k < num_parts(run, id); k++) {
+    uint32_t *place = memory_of(run, id, k);
+    if (place && defines(run, id, k)) *place = parts[k];
+  }
+}
+
+/* What is found where an instruction's result is. */
+static const uint32_t *read_memory(Interpreter *run, InstId id, const uint32_t *parts) {
+  if (!run->values) return parts;
+  uint32_t *found = arena_array(run->arena, uint32_t, num_parts(run, id));
+  for (uint32_t k = 0; k < num_parts(run, id); k++) {
+    const uint32_t *place = memory_of(run, id, k);
+    found[k] = place ? *place : parts[k];
+  }
+  return found;
+}
+
+/* Constants and the module's parameters are there before it runs. */
+static uint32_t number_of_constant(const Interpreter *run, InstId id);
+
+static bool is_given(const Module *module, InstId id) {
+  const Instruction *inst = inst_get(module, id);
+  return inst->opcode == OPCODE_CONSTANT ||
+         (inst->opcode == OPCODE_PARAMETER && inst->parent == module->entry);
+}
+
+static void give(Interpreter *run, const uint32_t *const *args) {
+  const Module *module = run->module;
+  for (InstId id = 0; id < module->insts.len; id++) {
+    if (!dataflow_covers(&run->values->flow, id) || !is_given(module, id)) continue;
+    if (inst_get(module, id)->opcode == OPCODE_CONSTANT) {
+      uint32_t number = number_of_constant(run, id);
+      write_memory(run, id, &number);
+    } else {
+      write_memory(run, id, args[inst_get(module, id)->index]);
+    }
+  }
+}
+
+/* A hash of those that must be as they were. */
+static uint32_t hash_of_kept(const Interpreter *run) {
+  const Dataflow *flow = &run->values->flow;
+  const bool *is_callers = values_of_callers(run->module, flow, run->arena);
+  uint32_t hash = 9;
+  for (ValueId value = 0; value < flow->values.len; value++) {
+    InstId id = flow->values.data[value].inst;
+    const uint32_t *place = memory_of(run, id, flow->values.data[value].part);
+    bool is_constant = inst_get(run->module, id)->opcode == OPCODE_CONSTANT;
+    if (place && (is_callers[value] || is_constant)) hash = mix(hash, *place);
+  }
+  return hash;
+}
+
+/* ---- computations ---- */
+
 /* A computation as a function: what it makes of made-up arguments. */
 static uint32_t hash_function(Interpreter *run, CompId comp) {
   const Module *module = run->module;
@@ -78,8 +158,11 @@ static uint32_t hash_function(Interpreter *run, CompId comp) {
       parts[k] = mix(i + 77, k);
     args[i] = parts;
   }
+  bool is_in_memory = run->values && comp == module->entry;
+  if (is_in_memory) give(run, args);
+  uint32_t kept = is_in_memory ? hash_of_kept(run) : 0;
   const uint32_t *result = run_comp(run, comp, args);
-  uint32_t hash = 5;
+  uint32_t hash = is_in_memory && hash_of_kept(run) != kept ? 6 : 5;
   for (uint32_t k = 0; k < num_parts(run, comp_get(module, comp)->root); k++) {
     hash = mix(hash, result[k]);
   }
@@ -134,14 +217,12 @@ static uint32_t *take_element(const Interpreter *run, InstId id, const uint32_t 
 /* ORDER body, condition in Instruction.callees */
 static uint32_t *run_loop(Interpreter *run, InstId id, const uint32_t *state) {
   const CompId *callees = inst_callees(run->module, id);
-  uint32_t conditions = 3;
-  for (int i = 0; i < LOOP_RUNS; i++) {
-    conditions = mix(conditions, run_comp(run, callees[1], &state)[0]);
+  for (int i = 0; i < MAX_LOOP_RUNS; i++) {
+    if (run_comp(run, callees[1], &state)[0] % 5 == 0) break;
     state = run_comp(run, callees[0], &state);
   }
   uint32_t *result = arena_array(run->arena, uint32_t, num_parts(run, id));
-  for (uint32_t k = 0; k < num_parts(run, id); k++)
-    result[k] = mix(conditions, state[k]);
+  memcpy(result, state, num_parts(run, id) * sizeof *result);
   return result;
 }
 
@@ -172,7 +253,8 @@ static uint32_t *evaluate(Interpreter *run, InstId id, uint32_t *const *parts,
   const Instruction *inst = inst_get(run->module, id);
   const uint32_t **values = arena_array(run->arena, const uint32_t *, inst->num_operands);
   for (uint32_t i = 0; i < inst->num_operands; i++) {
-    values[i] = parts[inst_operand(run->module, id, i)];
+    InstId operand = inst_operand(run->module, id, i);
+    values[i] = read_memory(run, operand, parts[operand]);
   }
   switch (inst->opcode) {
     case OPCODE_PARAMETER: return (uint32_t *)args[inst->index];
@@ -202,10 +284,30 @@ static uint32_t *run_comp(Interpreter *run, CompId comp, const uint32_t *const *
   for (uint32_t i = 0; i < comp_num_insts(module, comp); i++) {
     InstId id = comp_inst(module, comp, i);
     parts[id] = evaluate(run, id, parts, args);
+    bool is_param = inst_get(module, id)->opcode == OPCODE_PARAMETER;
+    bool is_covered = run->values && dataflow_covers(&run->values->flow, id);
+    if (is_covered && !is_param && !is_given(module, id)) write_memory(run, id, parts[id]);
   }
-  uint32_t *result = parts[comp_get(module, comp)->root];
+  InstId root = comp_get(module, comp)->root;
+  uint32_t *result = (uint32_t *)read_memory(run, root, parts[root]);
   free(parts);
   return result;
+}
+
+static uint32_t number_of_constant(const Interpreter *run, InstId id) {
+  return mix(hash_of_text(run, id), 0);
+}
+
+Outcome interpret_in_memory(const Module *module) {
+  Arena *scratch = arena_new(NULL);
+  Interpreter run = {.module = module, .arena = arena_new(NULL)};
+  ValueAnalysis values = value_analysis_build(module, run.arena, scratch);
+  run.values = &values;
+  run.memory = arena_zarray(run.arena, uint32_t, values.buffers.num_buffers);
+  run.outcome.result = hash_function(&run, module->entry);
+  arena_free(run.arena);
+  arena_free(scratch);
+  return run.outcome;
 }
 
 Outcome interpret(const Module *module) {

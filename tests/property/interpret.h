@@ -3,8 +3,8 @@
  *
  * A value is a vector of 32-bit numbers, one for each part of its shape. Tuples, fusions, calls,
  * loops and conditionals do what they do; copies, barriers and bitcasts hand on; anything else
- * gives a hash of its opcode, attributes, literal, shapes and operands. Loops run a fixed number of
- * times. */
+ * gives a hash of its opcode, attributes, literal, shapes and operands. What conditions compute
+ * decides how often loops run. */
 #ifndef REMAT_HLO_TESTS_INTERPRET_H
 #define REMAT_HLO_TESTS_INTERPRET_H
 
@@ -19,5 +19,11 @@ typedef struct Outcome {
 
 /* Every computation runs in the order of the text. */
 Outcome interpret(const Module *module);
+
+/* The same with values where XLA puts them: those of one HloBuffer (analysis/alias.h) have one
+ * piece of memory, so that what reads a value after another one was written there reads the other
+ * one. The call graph is flat. A parameter that is the caller's, or a constant, that was written
+ * over changes the result. */
+Outcome interpret_in_memory(const Module *module);
 
 #endif
