@@ -4,8 +4,8 @@
 #
 #     scripts/setup-and-test.sh [--full] [--minutes=N]
 #
-# --full adds pages in Chromium, the manual page's syntax, clang, what jaxlib says of our results, a minute of each fuzzer,
-# valgrind over golden and unit tests, and coverage. --minutes is for machines that stop at some time:
+# --full adds pages in Chromium, bits compared in XLA (scripts/check-bits), the manual page's syntax, clang,
+# what jaxlib says of our results, a minute of each fuzzer, valgrind over golden and unit tests, and coverage. --minutes is for machines that stop at some time:
 # parts of --full that would begin, or are still running, after N minutes are left out, and that is said.
 set -eu
 . "$(dirname "$0")/common.sh"
@@ -90,6 +90,29 @@ run_fuzzers() {
   fi
 }
 
+# The untouched modules first, then the rewritten ones: each within its share of 8 minutes.
+check_bits() {
+  log=$project/build/bits.log
+  code=0
+  limited "$log" "$project/scripts/check-bits" --interferences || code=$?
+  if [ $code = 0 ] && ! grep 'check-bits: skipped' "$log"; then
+    seen=$(tail -1 "$log")
+    limited "$log" "$project/scripts/check-bits" --cover --seconds=360 || code=$?
+  fi
+  case $code in
+    0) if grep -q 'check-bits: skipped' "$log"; then
+         conclude bits skipped "$(tail -1 "$log")"
+       else
+         conclude bits passed "untouched: $seen; rewritten: $(tail -1 "$log")"
+       fi ;;
+    124) conclude bits skipped "not done in time" ;;
+    *)
+      tail -60 "$log"
+      conclude bits failed "$(tail -1 "$log")"
+      ;;
+  esac
+}
+
 install_build_tools pc/check:check python3:python3
 if $full; then install_browser; fi
 say "gcc, Release"
@@ -102,6 +125,10 @@ test_preset asan asan
 if $full; then
   install_missing clang:clang valgrind:valgrind gcovr:gcovr groff:groff dot:graphviz
   python3 -c 'import ensurepip' 2>/dev/null || install_missing no-ensurepip:python3-venv
+  if in_time bits 300; then
+    say "the same bits, whatever is rewritten within XLA's compilation (JAX from PyPI)"
+    check_bits
+  fi
   if in_time man 30; then
     say "manual page"
     check_manual
