@@ -147,11 +147,27 @@ START_TEST(real_dumps_are_rematerialized) {
 }
 END_TEST
 
+/* A module past copy-insertion that was once taken for one before it, and what was made of it. */
+START_TEST(unsafe_rewrites_are_refused) {
+  CorpusModule before = corpus_load("unsafe/donated_cond.before.hlo");
+  CorpusModule wrong = corpus_load("unsafe/donated_cond.wrong.hlo");
+  ck_assert_int_eq(rh_get_copies(before.module), RH_COPIES_INSERTED);
+  ck_assert_int_eq(rh_verify(before.module, before.module, NULL, NULL), RH_OK);
+  rh_diags *diags = rh_diags_new();
+  ck_assert_int_eq(rh_verify(before.module, wrong.module, NULL, diags), RH_NO);
+  ck_assert_ptr_nonnull(strstr(rh_diags_get(diags, 0).message, "has overwritten it"));
+  rh_diags_free(diags);
+  corpus_unload(&wrong);
+  corpus_unload(&before);
+}
+END_TEST
+
 int main(void) {
   if (!corpus_is_there()) return EXIT_SKIPPED;
   Suite *suite = suite_create("corpus_remat");
   TCase *tc = tcase_create("remat");
   tcase_set_timeout(tc, 600); /* the sanitizers are slow */
+  tcase_add_test(tc, unsafe_rewrites_are_refused);
   tcase_add_loop_test(tc, real_dumps_are_rematerialized, 0, sizeof folders / sizeof *folders);
   tcase_add_loop_test(tc, small_modules_are_rematerialized, 0, 2);
   suite_add_tcase(suite, tc);
