@@ -100,26 +100,16 @@ static void read_parts(Walk *walk, InstId id, InstId reader) {
 static void read_state(Walk *walk, InstId id) {
   const Module *module = walk->module;
   InstId state = inst_operand(module, id, 0);
-  const CompId *callees = inst_callees(module, id);
-  CompId callee = inst_get(module, id)->num_callees ? callees[0] : NO_ID;
+  InstId start = state;
+  while (inst_get(module, start)->opcode == OPCODE_ASYNC_UPDATE)
+    start = inst_operand(module, start, 0);
+  CompId callee = inst_get(module, start)->num_callees ? inst_callees(module, start)[0] : NO_ID;
   for (uint32_t part = 0; part < num_parts(walk, state); part++) {
     ValueId value = value_at(walk, state, part);
     if (!is_overwritten(walk, value)) continue;
     WriteId write = walk->current[walk->values->buffers.of[value]];
     InstId holder = walk->values->flow.values.data[walk->writes.data[write].holder].inst;
     if (inst_get(module, holder)->parent != callee) read_value(walk, value, id);
-  }
-}
-
-bool opcode_only_passes_on(Opcode opcode) {
-  switch (opcode) {
-    case OPCODE_TUPLE:
-    case OPCODE_GET_TUPLE_ELEMENT:
-    case OPCODE_BITCAST:
-    case OPCODE_OPT_BARRIER:
-    case OPCODE_DOMAIN:
-    case OPCODE_ADD_DEPENDENCY: return true;
-    default: return false;
   }
 }
 

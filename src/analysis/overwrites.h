@@ -36,9 +36,6 @@ typedef struct OverwrittenReads {
   VEC(OverwrittenRead) list; /* in the order in which they happen, without repetitions in a row */
 } OverwrittenReads;
 
-/* An instruction that makes no read of what it passes on: a tuple, a bitcast and the like. */
-bool opcode_only_passes_on(Opcode opcode);
-
 /* `values` is of the module, whose call graph must be flat (remat/prepare.h): a computation that is
  * called several times is taken for what the first caller makes of it. Linear in the parts of all
  * operands, but for conditionals: what a branch writes counts once for each conditional around it.

@@ -4,15 +4,9 @@
 
 /* Instructions that only pass buffers on, or name them. */
 static bool is_see_through(const Module *module, InstId id) {
-  switch (inst_get(module, id)->opcode) {
-    case OPCODE_TUPLE: return !inst_is_root(module, id);
-    case OPCODE_GET_TUPLE_ELEMENT:
-    case OPCODE_BITCAST:
-    case OPCODE_OPT_BARRIER:
-    case OPCODE_DOMAIN:
-    case OPCODE_ADD_DEPENDENCY: return true;
-    default: return false;
-  }
+  Opcode opcode = (Opcode)inst_get(module, id)->opcode;
+  if (opcode == OPCODE_TUPLE && inst_is_root(module, id)) return false;
+  return opcode_only_passes_on(opcode);
 }
 
 DotReaders dot_readers_new(const Module *module, const PointsTo *points_to,

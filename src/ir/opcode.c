@@ -8,3 +8,15 @@ static const OpcodeInfo opcode_infos[NUM_OPCODES] = {
 const OpcodeInfo *opcode_info(Opcode opcode) {
   return &opcode_infos[opcode];
 }
+
+bool opcode_only_passes_on(Opcode opcode) {
+  switch (opcode) {
+    case OPCODE_TUPLE:
+    case OPCODE_GET_TUPLE_ELEMENT:
+    case OPCODE_BITCAST:
+    case OPCODE_OPT_BARRIER:
+    case OPCODE_DOMAIN:
+    case OPCODE_ADD_DEPENDENCY: return true;
+    default: return false;
+  }
+}

@@ -46,4 +46,8 @@ static inline bool opcode_is_async(Opcode opcode) {
          opcode == OPCODE_ASYNC_DONE;
 }
 
+/* Those that read none of the values that they pass on: tuple, get-tuple-element, bitcast,
+ * opt-barrier, domain, add-dependency. */
+bool opcode_only_passes_on(Opcode opcode);
+
 #endif
