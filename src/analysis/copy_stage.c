@@ -35,11 +35,13 @@ static bool has_copy(const Module *module, InstId id) {
   return false;
 }
 
-static bool shows_copies(const Module *module, InstId id) {
+static bool is_past_copies(const Module *module, InstId id) {
   const Instruction *inst = inst_get(module, id);
   if (is_copy(module, id)) {
     return is_donated(module, skip_elements(module, inst_operand(module, id, 0)));
   }
+  /* Frameworks give a backend_config to custom calls only; the rest comes from XLA's backends. */
+  if (inst->opcode != OPCODE_CUSTOM_CALL && inst_attr(module, id, ATTR_BACKEND_CONFIG)) return true;
   if (inst->opcode != OPCODE_WHILE && inst->opcode != OPCODE_CONDITIONAL) return false;
   if (inst->opcode == OPCODE_WHILE && has_copy(module, inst_operand(module, id, 0))) return true;
   for (uint32_t i = 0; i < inst->num_callees; i++) {
@@ -53,7 +55,7 @@ bool copies_are_inserted(const Module *module) {
   if (module->source->header.is_scheduled || module_has_fusions(module)) return true;
   for (InstId id = 0; id < module->insts.len; id++) {
     bool is_dead = inst_get(module, id)->flags & INST_DEAD;
-    if (!is_dead && shows_copies(module, id)) return true;
+    if (!is_dead && is_past_copies(module, id)) return true;
   }
   return false;
 }

@@ -8,7 +8,8 @@
 
 /* What module->backend.copies says; where that is open, true for whatever may have been through
  * copy-insertion: a module that is scheduled or has fusions, or in which a donated parameter, an
- * initial value or a result of a loop's body or of a branch is a copy. O(instructions). */
+ * initial value or a result of a loop's body or of a branch is a copy, or in which a backend has
+ * left its notes. O(instructions). */
 bool copies_are_inserted(const Module *module);
 
 #endif

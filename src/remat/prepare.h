@@ -29,7 +29,8 @@ typedef enum UnfuseKind {
 
 /* Writes fusions of these kinds out, so that their instructions can be rematerialized one by one.
  * Custom fusions stay: their backend_config is their meaning. The result computes the same as HLO;
- * what a compiler makes of it may round differently. Returns the number of fusions. */
+ * what a compiler makes of it may round differently. Where a module has its copies, fusions with something inside that
+ * works in place stay, too. Returns the number of fusions. */
 uint32_t unfuse(Rewrite *rewrite, Schedule *schedule, unsigned kinds, Arena *out, Arena *scratch);
 
 #endif

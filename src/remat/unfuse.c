@@ -1,4 +1,6 @@
+#include "analysis/alias.h"
 #include "analysis/call_graph.h"
+#include "analysis/copy_stage.h"
 #include "remat/expand.h"
 #include "remat/prepare.h"
 
@@ -13,11 +15,32 @@ static bool is_wanted(const Module *module, InstId id, unsigned kinds) {
   }
 }
 
+/* By CompId: something in it, or in what it calls, works in place. */
+static bool *find_in_place(const Module *module, const CallGraph *graph, Arena *out) {
+  bool *is_in_place = arena_zarray(out, bool, module->comps.len);
+  for (uint32_t i = 0; i < graph->num_reachable; i++) { /* callees first */
+    CompId comp = graph->post_order[i];
+    for (uint32_t k = 0; k < comp_num_insts(module, comp) && !is_in_place[comp]; k++) {
+      InstId id = comp_inst(module, comp, k);
+      InPlacePairs pairs = {0};
+      in_place_pairs(module, id, &pairs, out);
+      is_in_place[comp] = pairs.list.len > 0;
+      for (uint32_t c = 0; c < inst_get(module, id)->num_callees; c++)
+        is_in_place[comp] |= is_in_place[inst_callees(module, id)[c]];
+    }
+  }
+  return is_in_place;
+}
+
+/* A fusion reads and writes element by element; its instructions, one after the other, may write
+ * where another one still reads. Where XLA inserts no more copies such a fusion stays. */
 uint32_t unfuse(Rewrite *rewrite, Schedule *schedule, unsigned kinds, Arena *out, Arena *scratch) {
   Module *module = rewrite->module;
   Arena *arena = arena_new(arena_options(scratch));
   CallGraph graph = call_graph_build(module, arena, scratch);
   Expansions expansions = expansions_begin(module, arena);
+  const bool *is_in_place =
+      kinds && copies_are_inserted(module) ? find_in_place(module, &graph, arena) : NULL;
   uint32_t num_fusions = 0;
   for (uint32_t i = 0; i < graph.num_reachable; i++) { /* fusions inside of fusions first */
     CompId comp = graph.post_order[i];
@@ -26,6 +49,7 @@ uint32_t unfuse(Rewrite *rewrite, Schedule *schedule, unsigned kinds, Arena *out
       InstId fusion = comp_inst(module, comp, k);
       if (!is_wanted(module, fusion, kinds)) continue;
       CompId callee = inst_callees(module, fusion)[0];
+      if (is_in_place && is_in_place[callee]) continue;
       bool is_only = graph.first_caller[callee + 1] - graph.first_caller[callee] == 1;
       NewInsts copies = rewrite_inline(rewrite, fusion, NULL, is_only ? NULL : "unfused", scratch);
       expansions_add(&expansions, fusion, copies);

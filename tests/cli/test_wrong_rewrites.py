@@ -482,6 +482,48 @@ class Copies(WrongRewrites):
                     ("tuple(y2, h, j)", "tuple(y, h, j)"))
 
 
+class Fusions(WrongRewrites):
+    # The fusion reads all of x, and writes into it.
+    MODULE = """HloModule fused, is_scheduled=true
+update {
+  a = f32[64] parameter(0)
+  i = s32[] parameter(1)
+  s = f32[1] slice(a), slice={[5:6]}
+  d = f32[64] dynamic-update-slice(a, s, i)
+  n = f32[64] negate(a)
+  ROOT r = (f32[64], f32[64]) tuple(d, n)
+}
+ENTRY main {
+  p = f32[64] parameter(0)
+  i = s32[] parameter(1)
+  x = f32[64] sine(p)
+  f = (f32[64], f32[64]) fusion(x, i), kind=kLoop, calls=update
+  d = f32[64] get-tuple-element(f), index=0
+  n = f32[64] get-tuple-element(f), index=1
+  ROOT out = f32[64] add(d, n)
+}
+"""
+
+    def test_written_out(self):
+        before, after = self.MODULE.split("ENTRY")
+        after = "HloModule fused, is_scheduled=true\nENTRY" + after.replace(
+            "  f = (f32[64], f32[64]) fusion(x, i), kind=kLoop, calls=update\n"
+            "  d = f32[64] get-tuple-element(f), index=0\n"
+            "  n = f32[64] get-tuple-element(f), index=1\n",
+            "  s = f32[1] slice(x), slice={[5:6]}\n  d = f32[64] dynamic-update-slice(x, s, i)\n"
+            "  n = f32[64] negate(x)\n")
+        self.refuse_text(self.MODULE, after)
+
+    def test_what_the_tool_writes(self):
+        self.write("before.hlo", self.MODULE)
+        self.expect(0, "before.hlo", "--unfuse=all", "-o", "after.hlo", "-q")
+        self.assertIn("fusion(", self.read("after.hlo"))
+        self.expect(0, "verify", "before.hlo", "after.hlo")
+        self.expect(0, "before.hlo", "--unfuse=all", "--copies=pending", "-o", "after.hlo", "-q")
+        self.assertNotIn("fusion(", self.read("after.hlo"))
+        self.expect(1, "verify", "before.hlo", "after.hlo")
+
+
 class Conditionals(WrongRewrites):
     def test_operand_read_after_it(self):
         module = SWITCH.replace("  fc = f32[64] copy(fb)\n  fd = f32[64] copy(fa)\n",
