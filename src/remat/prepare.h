@@ -6,7 +6,7 @@
 #include "remat/rewrite.h"
 
 /* Inlines all plain calls, callees before callers (xla/service/call_inliner.cc). Calls with a
- * backend_config, and those inside asynchronous computations, stay. In a scheduled module, which is
+ * backend_config, those that XLA:CPU compiles as one function, and those inside asynchronous computations, stay. In a scheduled module, which is
  * told by `schedule` being there, the copies take the call's place in the sequence.
  *
  * RH_ERR_INPUT when calls that call calls … would become more than a bounded number of
