@@ -97,7 +97,7 @@ check_bits() {
   limited "$log" "$project/scripts/check-bits" --interferences || code=$?
   if [ $code = 0 ] && ! grep 'check-bits: skipped' "$log"; then
     seen=$(tail -1 "$log")
-    limited "$log" "$project/scripts/check-bits" --cover --seconds=360 || code=$?
+    limited "$log" "$project/scripts/check-bits" --cover --seconds=430 || code=$?
   fi
   case $code in
     0) if grep -q 'check-bits: skipped' "$log"; then

@@ -122,6 +122,27 @@ static const struct {
      "  y = f32[16]{0} call(a), to_apply=f\n"
      "  ROOT t = (f32[16]{0}, f32[16]{0}) tuple(x, y)\n"
      "}\n"},
+    {"a parameter that is returned where another one is donated, after they have changed places",
+     "HloModule m, is_scheduled=true, input_output_alias={ {1}: (0, {}, must-alias) }\n\n"
+     "ENTRY e {\n"
+     "  a = pred[4096]{0} parameter(0)\n"
+     "  b = pred[4096]{0} parameter(1)\n"
+     "  c = f32[] constant(35)\n"
+     "  d = f32[16]{0} broadcast(c), dimensions={}\n"
+     "  q = f32[16]{0} divide(d, d)\n"
+     "  ROOT t = (f32[16]{0}, pred[4096]{0}) tuple(q, b)\n"
+     "}\n"},
+    {"what is updated in place is read before by nothing but the order, and nothing is recomputed",
+     "HloModule m, is_scheduled=true\n\n"
+     "ENTRY e {\n"
+     "  p = f32[] parameter(0)\n"
+     "  u = f32[256]{0} parameter(1)\n"
+     "  i = s32[] parameter(2)\n"
+     "  b = f32[4096]{0} broadcast(p), dimensions={}\n"
+     "  n = f32[4096]{0} negate(b)\n"
+     "  d = f32[4096]{0} dynamic-update-slice(b, u, i)\n"
+     "  ROOT t = (f32[4096]{0}, f32[4096]{0}) tuple(n, d)\n"
+     "}\n"},
 };
 
 static void check_reads_back(const rh_module *module, const char *what) {
