@@ -18,6 +18,10 @@
  * overwritten read: (reader sine, value w, holder n). In a conditional with n in one branch and the
  * sine in the other it is none.
  *
+ * Not modelled is what XLA leaves without copies because it was told to: updates in disjoint
+ * regions, loops with copies disabled (xla/service/copy_insertion.cc, frontend attributes). Reads
+ * that are seen there are in the input, too, and keep their order.
+ *
  * (XLA decides the same from dependencies and exclusive branches: HloOrdering and CopyRemover in
  * xla/hlo/analysis/hlo_ordering.cc, xla/service/copy_insertion.cc.) */
 #ifndef REMAT_HLO_ANALYSIS_OVERWRITES_H

@@ -137,6 +137,14 @@ static const struct {
     {SUM, "x = " PAIR " all-reduce-start(a, b), " GROUPS ", to_apply=sum\n", "0:0->1 1:0->2"},
     {"", "x = f32[4] collective-permute(a), source_target_pairs={{0,1}}\n", ""},
     {"", "x = (f32[4], f32[4]) collective-permute-start(a), source_target_pairs={{0,1}}\n", ""},
+    {"",
+     "ti = (s32[]) tuple(i)\n x = f32[4] collective-permute(a, b, ti, ti), "
+     "source_target_pairs={{0,1}}, slice_sizes={{4}}\n",
+     "1:0->0"},
+    {"",
+     "ti = (s32[]) tuple(i)\n x = f32[4] collective-permute(a, b, ti, ti), "
+     "source_target_pairs={{0,1}}\n",
+     ""},
     {"", "x = f32[4] custom-call(a), custom_call_target=\"f\"\n", ""},
     {"",
      "x = " PAIR " custom-call(a, u), custom_call_target=\"f\", "
