@@ -18,6 +18,7 @@ LateClones late_clones_begin(RematJob *job, CompId comp, SchedPos turn, Arena *a
                        .first_new = num_insts,
                        .arena = arena,
                        .scratch = scratch};
+  memset(clones.positions, 0xff, num_insts * sizeof *clones.positions); /* for what is gone */
   uint32_t len = clones.sequence.len;
   clones.fates = arena_array(arena, Fate, (size_t)len + 1);
   for (SchedPos pos = 0; pos < len; pos++) {

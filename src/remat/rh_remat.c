@@ -220,7 +220,8 @@ static rh_status rematerialize(Run *run) {
       module_free(run->rewrite.module);
       continue;
     }
-    if (run->stats.num_steps == 0 || !copies_are_inserted(run->rewrite.module)) return RH_OK;
+    bool is_idle = run->algorithm->traits & RH_TRAIT_IDLE && !run->plan;
+    if (is_idle || !copies_are_inserted(run->rewrite.module)) return RH_OK;
     SafeReads reads = judge_reads(run);
     if (reads == READS_SAFE) return RH_OK;
     if (run->plan) return fail_reads(run);

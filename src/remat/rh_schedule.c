@@ -53,7 +53,6 @@ static const Schedule *order_of_its_own(const Module *module, Schedule *schedule
   InstId bad;
   if (!copies_are_inserted(module)) return NULL;
   if (is_kept) return schedule;
-  *schedule = schedule_in_text_order(module, scratch);
   return schedule_is_valid(module, schedule, &bad, scratch) ? schedule : NULL;
 }
 
@@ -73,9 +72,11 @@ static rh_status schedule_module(const rh_module *module, rh_module *scheduled,
   Schedule schedule = schedule_in_text_order(scheduled->module, scratch);
   Arena *arena = arena_new(arena_options(scratch));
   bool is_input = scheduler->run == schedule_input;
-  rh_status status =
-      keeps_order ? prepare_scheduled(&rewrite, &schedule, options, diags, arena, scratch)
-                  : prepare(&rewrite, is_input ? &schedule : NULL, options, diags, arena, scratch);
+  bool is_inserted = copies_are_inserted(scheduled->module);
+  rh_status status = keeps_order
+                         ? prepare_scheduled(&rewrite, &schedule, options, diags, arena, scratch)
+                         : prepare(&rewrite, is_input || is_inserted ? &schedule : NULL, options,
+                                   diags, arena, scratch);
   if (status == RH_OK) rewrite_write_out_elements(&rewrite, scratch);
   if (status == RH_OK && is_input) {
     scheduled->schedule = schedule_copy(&schedule, scheduled->module, scheduled->arena);

@@ -15,11 +15,27 @@ static bool is_wanted(const Module *module, InstId id, unsigned kinds) {
   }
 }
 
-/* By CompId: something in it, or in what it calls, works in place. */
+/* Whether a fusion returns one of its operands: it makes a copy then. */
+static bool returns_parameter(const Module *module, CompId comp) {
+  InstId root = comp_get(module, comp)->root;
+  if (inst_get(module, root)->opcode == OPCODE_PARAMETER) return true;
+  if (inst_get(module, root)->opcode != OPCODE_TUPLE) return false;
+  for (uint32_t i = 0; i < inst_get(module, root)->num_operands; i++) {
+    InstId operand = inst_operand(module, root, i);
+    while (opcode_only_passes_on((Opcode)inst_get(module, operand)->opcode) &&
+           inst_get(module, operand)->num_operands)
+      operand = inst_operand(module, operand, 0);
+    if (inst_get(module, operand)->opcode == OPCODE_PARAMETER) return true;
+  }
+  return false;
+}
+
+/* By CompId: something in it, or in what it calls, works in place or is handed through. */
 static bool *find_in_place(const Module *module, const CallGraph *graph, Arena *out) {
   bool *is_in_place = arena_zarray(out, bool, module->comps.len);
   for (uint32_t i = 0; i < graph->num_reachable; i++) { /* callees first */
     CompId comp = graph->post_order[i];
+    is_in_place[comp] = returns_parameter(module, comp);
     for (uint32_t k = 0; k < comp_num_insts(module, comp) && !is_in_place[comp]; k++) {
       InstId id = comp_inst(module, comp, k);
       InPlacePairs pairs = {0};
