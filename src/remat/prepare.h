@@ -6,8 +6,9 @@
 #include "remat/rewrite.h"
 
 /* Inlines all plain calls, callees before callers (xla/service/call_inliner.cc). Calls with a
- * backend_config, those that XLA:CPU compiles as one function, and those inside asynchronous computations, stay. In a scheduled module, which is
- * told by `schedule` being there, the copies take the call's place in the sequence.
+ * backend_config, those that XLA:CPU compiles as one function, and those inside asynchronous
+ * computations, stay. In a scheduled module, which is told by `schedule` being there, the copies
+ * take the call's place in the sequence.
  *
  * RH_ERR_INPUT when calls that call calls … would become more than a bounded number of
  * instructions. */
@@ -29,8 +30,8 @@ typedef enum UnfuseKind {
 
 /* Writes fusions of these kinds out, so that their instructions can be rematerialized one by one.
  * Custom fusions stay: their backend_config is their meaning. The result computes the same as HLO;
- * what a compiler makes of it may round differently. Where a module has its copies, fusions with something inside that
- * works in place stay, too. Returns the number of fusions. */
+ * what a compiler makes of it may round differently. Where a module has its copies, fusions with
+ * something inside that works in place stay, too. Returns the number of fusions. */
 uint32_t unfuse(Rewrite *rewrite, Schedule *schedule, unsigned kinds, Arena *out, Arena *scratch);
 
 #endif

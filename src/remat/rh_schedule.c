@@ -47,7 +47,7 @@ static rh_status prepare_scheduled(Rewrite *rewrite, Schedule *schedule,
 
 /* The order in which a module's copies are right: its own if it is scheduled, else that of the
  * text, which is one of those that its copies are made for. NULL where XLA has still to insert
- * them, or where the text's order is gone because calls were inlined. */
+ * them. */
 static const Schedule *order_of_its_own(const Module *module, Schedule *schedule, bool is_kept,
                                         Arena *scratch) {
   InstId bad;
