@@ -1,7 +1,7 @@
 # The page of --html: its own files, D3's zoom and what that needs, in the order of their loading, and the
 # licences of these.
 set(D3_MODULES dispatch ease timer color interpolate selection transition drag zoom)
-set(PAGE ${CMAKE_CURRENT_SOURCE_DIR}/src/emit/page)
+set(PAGE ${CMAKE_CURRENT_SOURCE_DIR}/src/emit/picture/page)
 set(PAGE_FILES page=${PAGE}/timeline.html style=${PAGE}/timeline.css script=${PAGE}/model.js
   script=${PAGE}/view.js script=${PAGE}/draw.js
   script=${PAGE}/stack.js script=${PAGE}/timeline.js)
@@ -22,7 +22,7 @@ string(REGEX REPLACE "[a-z0-9]+=" "" PAGE_DEPENDS "${PAGE_FILES}")
 string(REPLACE ";" "|" PAGE_PARTS "${PAGE_FILES}")
 set(PAGE_SOURCE ${CMAKE_CURRENT_BINARY_DIR}/generated/page_parts.c)
 add_custom_command(OUTPUT ${PAGE_SOURCE}
-  COMMAND ${CMAKE_COMMAND} -DOUTPUT=${PAGE_SOURCE} -DHEADER=emit/page.h "-DPARTS=${PAGE_PARTS}"
+  COMMAND ${CMAKE_COMMAND} -DOUTPUT=${PAGE_SOURCE} -DHEADER=emit/picture/page.h "-DPARTS=${PAGE_PARTS}"
           -P ${CMAKE_CURRENT_SOURCE_DIR}/cmake/embed.cmake
   DEPENDS ${PAGE_DEPENDS} cmake/embed.cmake VERBATIM)
 list(APPEND LIBRARY_SOURCES ${PAGE_SOURCE})

@@ -162,3 +162,30 @@ bool module_has_fusions(const Module *module) {
   }
   return false;
 }
+
+bool inst_keeps_operand_memory(const Module *module, InstId id) {
+  switch (inst_get(module, id)->opcode) {
+    case OPCODE_TUPLE:
+    case OPCODE_OPT_BARRIER:
+    case OPCODE_WHILE:
+    case OPCODE_ADD_DEPENDENCY:
+    case OPCODE_DOMAIN:
+    case OPCODE_ASYNC_START:
+    case OPCODE_ASYNC_UPDATE:
+    case OPCODE_ASYNC_DONE:
+    case OPCODE_COPY_START:
+    case OPCODE_COPY_DONE:
+    case OPCODE_SEND:
+    case OPCODE_RECV_DONE: return true;
+    case OPCODE_COPY: return shape_is_tuple(inst_shape(module, id));
+    case OPCODE_FUSION: return inst_attr(module, id, ATTR_OUTPUT_TO_OPERAND_ALIASING) != NULL;
+    default: return false;
+  }
+}
+
+bool inst_runs_callees(const Module *module, InstId id) {
+  const Instruction *inst = inst_get(module, id);
+  Opcode opcode = (Opcode)inst->opcode;
+  return inst->num_callees > 0 && opcode_is_control_flow(opcode) && opcode != OPCODE_ASYNC_UPDATE &&
+         opcode != OPCODE_ASYNC_DONE;
+}

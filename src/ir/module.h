@@ -193,7 +193,7 @@ typedef struct KnownCost {
   int64_t flops, transcendentals, bytes;
 } KnownCost;
 
-/* Whether XLA's copy-insertion has been at work: analysis/copy_stage.h. */
+/* Whether XLA's copy-insertion has been at work: analysis/flow/copy_stage.h. */
 typedef enum CopyStage { /* ORDER rh_copies */
                          COPIES_OPEN,
                          COPIES_INSERTED,
@@ -268,6 +268,21 @@ static inline bool inst_has_control(const Module *module, InstId id) {
   const ControlDeps *deps = inst_control(module, id);
   return deps->predecessors.len || deps->successors.len;
 }
+
+/* OPF_PASS_THROUGH of an instruction that nothing waits for, and that waits for nothing: its users
+ * can read its operand instead. */
+static inline bool inst_is_pass_through(const Module *module, InstId id) {
+  return opcode_has((Opcode)inst_get(module, id)->opcode, OPF_PASS_THROUGH) &&
+         !inst_has_control(module, id);
+}
+
+/* Whether the result may lie in an operand's memory, or hold it as a part, other than by bitcast or
+ * get-tuple-element. */
+bool inst_keeps_operand_memory(const Module *module, InstId id);
+
+/* Whether the instruction, of all that name a computation, is the one that runs it: of an
+ * asynchronous operation the start. */
+bool inst_runs_callees(const Module *module, InstId id);
 
 /* A count with its list, for loops: `for (i = 0; i < num_insts(…); i++)`. */
 static inline uint32_t comp_num_insts(const Module *module, CompId id) {

@@ -20,3 +20,15 @@ bool opcode_only_passes_on(Opcode opcode) {
     default: return false;
   }
 }
+
+bool opcode_is_control_flow(Opcode opcode) {
+  switch (opcode) {
+    case OPCODE_CALL:
+    case OPCODE_CONDITIONAL:
+    case OPCODE_WHILE:
+    case OPCODE_ASYNC_START:
+    case OPCODE_ASYNC_UPDATE:
+    case OPCODE_ASYNC_DONE: return true;
+    default: return false;
+  }
+}

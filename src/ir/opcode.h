@@ -50,4 +50,8 @@ static inline bool opcode_is_async(Opcode opcode) {
  * opt-barrier, domain, add-dependency. */
 bool opcode_only_passes_on(Opcode opcode);
 
+/* Those whose called computations run as sequences of their own: while, conditional, call, async.
+ */
+bool opcode_is_control_flow(Opcode opcode);
+
 #endif

@@ -12,6 +12,9 @@
     uint32_t len, cap; \
   }
 
+/* A growable list of ids of whatever kind. */
+typedef VEC(uint32_t) IdVec;
+
 /* The place of one more element, to be assigned to. */
 #define vec_push(arena, vec)                                                                      \
   (((vec)->len == (vec)->cap ? (void)((vec)->data = vec_grow((arena), (vec)->data, &(vec)->cap,   \

@@ -4,7 +4,7 @@
  */
 #include <stdlib.h>
 
-#include "analysis/traverse.h"
+#include "analysis/flow/traverse.h"
 #include "schedule/scheduler.h"
 
 enum { NEW, VISITING, VISITED };

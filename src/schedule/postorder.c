@@ -1,5 +1,5 @@
 /* HloComputation::MakeInstructionPostOrder, XLA's PostOrderScheduler. */
-#include "analysis/traverse.h"
+#include "analysis/flow/traverse.h"
 #include "schedule/scheduler.h"
 
 void schedule_postorder(const ScheduleContext *context, Schedule *schedule, Arena *out,

@@ -2,8 +2,8 @@
 #ifndef REMAT_HLO_SCHEDULE_SCHEDULER_H
 #define REMAT_HLO_SCHEDULE_SCHEDULER_H
 
-#include "analysis/liveness.h"
-#include "analysis/points_to.h"
+#include "analysis/memory/liveness.h"
+#include "analysis/flow/points_to.h"
 #include "ir/schedule.h"
 
 /* What a scheduler may look at; built once for a module. */

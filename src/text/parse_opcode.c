@@ -4,7 +4,7 @@
 #include <inttypes.h>
 
 #include "ir/bytes.h"
-#include "ir/infer_shape.h"
+#include "ir/infer/infer_shape.h"
 #include "text/parser.h"
 
 static const Attr *find_attr(const Candidate *candidate, AttrId id) {

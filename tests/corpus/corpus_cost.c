@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "analysis/cost.h"
+#include "analysis/cost/cost.h"
 #include "corpus.h"
 #include "support.h"
 

@@ -12,8 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/buffer_assignment.h"
-#include "analysis/pack_xla.h"
+#include "analysis/memory/buffer_assignment.h"
+#include "analysis/pack/xla.h"
 #include "files.h"
 #include "ir/handle.h"
 #include "support.h"

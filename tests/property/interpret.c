@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#include "analysis/liveness.h"
+#include "analysis/memory/liveness.h"
 #include "support.h"
 
 enum { MAX_LOOP_RUNS = 3 };

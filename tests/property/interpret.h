@@ -20,7 +20,7 @@ typedef struct Outcome {
 /* Every computation runs in the order of the text. */
 Outcome interpret(const Module *module);
 
-/* The same with values where XLA puts them: those of one HloBuffer (analysis/alias.h) have one
+/* The same with values where XLA puts them: those of one HloBuffer (analysis/flow/alias.h) have one
  * piece of memory, so that what reads a value after another one was written there reads the other
  * one. The call graph is flat. A parameter that is the caller's, or a constant, that was written
  * over changes the result. */

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "remat/safe_reads.h"
+#include "remat/legality/safe_reads.h"
 
 enum { SHOWN_CHARS = 1200 }; /* Check cannot take long messages */
 

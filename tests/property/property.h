@@ -22,7 +22,7 @@ typedef struct Sample {
   GenerateOptions options;
   Text text;
   rh_module *module;
-  bool has_known_reads; /* remat/safe_reads.h: in the order of its text */
+  bool has_known_reads; /* remat/legality/safe_reads.h: in the order of its text */
 } Sample;
 
 /* Most such modules are not as XLA leaves them behind copy-insertion: one with known reads is taken

@@ -1,6 +1,6 @@
 /* No two values have the same bytes at the same time, but where one takes the memory of another
  * that it reads for the last time; all lie in their allocations, and those add up. */
-#include "analysis/heap_model.h"
+#include "analysis/memory/heap_model.h"
 #include "buffers.h"
 #include "property.h"
 

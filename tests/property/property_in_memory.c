@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/call_graph.h"
+#include "analysis/flow/call_graph.h"
 #include "interpret.h"
 #include "property.h"
-#include "remat/safe_reads.h"
+#include "remat/legality/safe_reads.h"
 
 enum { NUM_ORDERS = 4 };
 

@@ -3,12 +3,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "analysis/remat_memory.h"
-#include "analysis/side_effect.h"
+#include "analysis/memory/remat_memory.h"
+#include "analysis/flow/side_effect.h"
 #include "ir/module_check.h"
-#include "remat/clone_callees.h"
-#include "remat/collection.h"
-#include "remat/dce.h"
+#include "remat/job/clone_callees.h"
+#include "remat/legality/collection.h"
+#include "remat/rewrite/dce.h"
 #include "schedule/scheduler.h"
 #include "text/parse.h"
 

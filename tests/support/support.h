@@ -6,7 +6,7 @@
 
 #include "ir/module.h"
 #include "ir/schedule.h"
-#include "remat/algorithm.h"
+#include "remat/job/algorithm.h"
 #include "text/print.h"
 
 /* Parses a text that is valid; fails the test with the parser's message otherwise. */

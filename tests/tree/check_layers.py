@@ -1,45 +1,83 @@
-"""Folders include only what lies below them: text -> ir <- analysis <- schedule <- remat; emit reads all
-of these; cli sees the public header and its own folder."""
+"""Every folder of src is a room, and this table says into which rooms it may look. The order of the rows
+is the order of the pipeline: a room includes only rooms that stand above it, so that there is no cycle."""
 
 import pathlib
 import re
 import sys
 
-MAY_INCLUDE = {
-    "ir": {"ir"},
-    "text": {"text", "ir"},
-    "analysis": {"analysis", "ir"},
-    "schedule": {"schedule", "analysis", "ir"},
-    # rh_remat() prints what it made and reads it again: what is judged is the text.
-    "remat": {"remat", "schedule", "analysis", "ir", "text"},
-    "emit": {"emit", "remat", "schedule", "analysis", "ir", "text"},
+FLOW, MEMORY, PACK, COST, RANGE, LINT = (
+    f"analysis/{room}" for room in ("flow", "memory", "pack", "cost", "range", "lint"))
+REWRITE, LEGALITY, JOB, ALGORITHMS, PLAN, PROTECT, VERIFY = (
+    f"remat/{room}"
+    for room in ("rewrite", "legality", "job", "algorithms", "plan", "protect", "verify"))
+
+ROOMS = {
+    "ir": [],
+    "ir/infer": ["ir"],
+    "text": ["ir", "ir/infer"],
+    FLOW: ["ir"],
+    PACK: ["ir"],
+    MEMORY: ["ir", FLOW, PACK],
+    COST: ["ir", FLOW],
+    RANGE: ["ir", FLOW],
+    LINT: ["ir", "ir/infer", FLOW],
+    "schedule": ["ir", FLOW, MEMORY],
+    REWRITE: ["ir", FLOW],
+    LEGALITY: ["ir", FLOW, MEMORY, "schedule", REWRITE],
+    JOB: ["ir", FLOW, MEMORY, COST, REWRITE, LEGALITY],
+    ALGORITHMS: ["ir", "ir/infer", FLOW, MEMORY, COST, RANGE, REWRITE, LEGALITY, JOB],
+    PLAN: ["ir", "ir/infer", MEMORY, RANGE, "schedule", REWRITE, JOB],
+    PROTECT: ["ir", "ir/infer", MEMORY, REWRITE],
+    # Independent of what it judges: no legality, no rewriting.
+    VERIFY: ["ir", FLOW, RANGE],
+    "emit": ["ir"],
+    "emit/report": ["ir", FLOW, MEMORY, "emit"],
+    "emit/memlog": ["ir", FLOW, MEMORY, "emit"],
+    "emit/dot": ["ir", FLOW, MEMORY, "emit", "emit/report"],
+    "emit/picture": ["ir", "emit"],
+    "api": None,  # the public functions: they join all of the library
 }
-# text is above remat only where rh_remat() joins the stages.
-JOINS = {("remat", "text"): {"rh_reparse.c", "rh_reparse.h", "rh_remat.c"}}
+
+
+def allowed(room):
+    """The rooms that a room may include, itself first; None = cli, that sees the public header only."""
+    if room.split("/")[0] not in {name.split("/")[0] for name in ROOMS}:
+        return None
+    if room not in ROOMS:
+        return set()
+    if ROOMS[room] is None:
+        return {room, *ROOMS}
+    return {room, *ROOMS[room]}
 
 
 def faults(root):
     source = root / "src"
+    for index, (room, below) in enumerate(ROOMS.items()):
+        if not (source / room).is_dir():
+            yield f"check_layers.py: there is no folder src/{room}"
+        for other in set(below or []) - set(list(ROOMS)[:index]):
+            yield f"check_layers.py: {room} may include {other}, which stands below it"
     for path in sorted(source.rglob("*.[ch]")):
-        folder = path.relative_to(source).parts[0]
+        room = path.parent.relative_to(source).as_posix()
+        rooms = allowed(room)
+        if rooms == set():
+            yield f"{path}: src/{room} is in no row of check_layers.py"
+            continue
         for number, line in enumerate(path.read_text().splitlines(), 1):
             match = re.match(r'#include "([^"]+)"', line)
             if not match or match[1] == "remat_hlo.h":
                 continue
-            target = match[1].split("/")[0] if "/" in match[1] else "cli"
-            if match[1].endswith(".def") and "/" not in match[1]:
-                target = folder
-            allowed = MAY_INCLUDE.get(folder, {"cli"})
-            if target not in allowed:
-                yield f"{path}:{number}: {folder} must not include {target}"
-            joins = JOINS.get((folder, target))
-            if joins is not None and path.name not in joins:
-                yield f"{path}:{number}: {path.name} must not include {target}"
+            folder = pathlib.PurePosixPath(match[1]).parent.as_posix()
+            if rooms is None:
+                if (source / match[1]).exists():
+                    yield f"{path}:{number}: {room} must not include {match[1]}"
+            elif folder not in rooms and not match[1].endswith("_page.h"):
+                yield f"{path}:{number}: {room} must not include {folder}"
 
 
 def main():
     found = list(faults(pathlib.Path(sys.argv[1])))
-    print("\n".join(found) or "every include goes down")
+    print("\n".join(found) or f"{len(ROOMS)} rooms, every include goes to one that stands above")
     return 1 if found else 0
 
 

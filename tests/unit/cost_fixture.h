@@ -2,7 +2,7 @@
 #ifndef REMAT_HLO_TESTS_COST_FIXTURE_H
 #define REMAT_HLO_TESTS_COST_FIXTURE_H
 
-#include "analysis/cost.h"
+#include "analysis/cost/cost.h"
 #include "support.h"
 
 /* A row: computations, the entry's instructions, of which `x` is the root and the only one that

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "analysis/memory_model.h"
+#include "analysis/memory/memory_model.h"
 #include "ir/marks.h"
 #include "ir/writer.h"
 #include "support.h"

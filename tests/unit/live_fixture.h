@@ -3,8 +3,8 @@
 #ifndef REMAT_HLO_TESTS_LIVE_FIXTURE_H
 #define REMAT_HLO_TESTS_LIVE_FIXTURE_H
 
-#include "analysis/live_range.h"
-#include "analysis/liveness.h"
+#include "analysis/memory/live_range.h"
+#include "analysis/memory/liveness.h"
 #include "support.h"
 
 #define P "p = f32[4] parameter(0)\n"

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/packing.h"
+#include "analysis/pack/packing.h"
 #include "support.h"
 
 enum { MAX_BUFFERS = 64 };

@@ -1,4 +1,4 @@
-#include "analysis/alias.h"
+#include "analysis/flow/alias.h"
 
 #include "support.h"
 

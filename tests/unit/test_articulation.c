@@ -1,4 +1,4 @@
-#include "remat/articulation.h"
+#include "remat/algorithms/articulation.h"
 
 #include <stdio.h>
 

@@ -1,4 +1,4 @@
-#include "analysis/buffer_assignment.h"
+#include "analysis/memory/buffer_assignment.h"
 
 #include "live_fixture.h"
 

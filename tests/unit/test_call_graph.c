@@ -1,4 +1,4 @@
-#include "analysis/call_graph.h"
+#include "analysis/flow/call_graph.h"
 
 #include <stdio.h>
 

@@ -1,4 +1,4 @@
-#include "analysis/call_memory.h"
+#include "analysis/memory/call_memory.h"
 
 #include <stdlib.h>
 

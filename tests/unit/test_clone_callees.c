@@ -1,4 +1,4 @@
-#include "remat/clone_callees.h"
+#include "remat/job/clone_callees.h"
 
 #include <stdlib.h>
 

@@ -1,4 +1,4 @@
-#include "remat/collection.h"
+#include "remat/legality/collection.h"
 
 #include "support.h"
 

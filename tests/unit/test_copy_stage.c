@@ -1,5 +1,5 @@
 /* What is taken for a module that has been through XLA's copy-insertion. */
-#include "analysis/copy_stage.h"
+#include "analysis/flow/copy_stage.h"
 
 #include <stdio.h>
 

@@ -1,4 +1,4 @@
-#include "analysis/dataflow.h"
+#include "analysis/flow/dataflow.h"
 
 #include "support.h"
 

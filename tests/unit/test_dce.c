@@ -1,4 +1,4 @@
-#include "remat/dce.h"
+#include "remat/rewrite/dce.h"
 
 #include "support.h"
 

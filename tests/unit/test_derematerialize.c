@@ -1,4 +1,4 @@
-#include "remat/derematerialize.h"
+#include "remat/algorithms/derematerialize.h"
 
 #include <math.h>
 

@@ -1,4 +1,4 @@
-#include "analysis/device_profile.h"
+#include "analysis/cost/device_profile.h"
 
 #include <dirent.h>
 #include <stdio.h>

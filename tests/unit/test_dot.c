@@ -1,10 +1,10 @@
-#include "emit/dot.h"
+#include "emit/dot/dot.h"
 
 #include <cgraph.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "emit/dot_label.h"
+#include "emit/dot/label.h"
 #include "emit_fixture.h"
 
 static const char *dot_with(Measured *measured, const DotOptions *options) {

@@ -1,6 +1,6 @@
-#include "emit/dot_filter.h"
+#include "emit/dot/filter.h"
 
-#include "analysis/liveness.h"
+#include "analysis/memory/liveness.h"
 #include "emit_fixture.h"
 
 /* ---- what is a filter ---- */

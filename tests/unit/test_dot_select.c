@@ -1,7 +1,7 @@
-#include "emit/dot_select.h"
+#include "emit/dot/select.h"
 
-#include "emit/dot_picture.h"
-#include "emit/dot_scopes.h"
+#include "emit/dot/picture.h"
+#include "emit/dot/scopes.h"
 #include "emit_fixture.h"
 
 /* Two layers forward and backward; a0 and a1 wait for their way back, and the peak is at m1. */

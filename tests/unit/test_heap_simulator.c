@@ -1,4 +1,4 @@
-#include "analysis/heap_simulator.h"
+#include "analysis/memory/heap_simulator.h"
 
 #include "live_fixture.h"
 

@@ -1,4 +1,4 @@
-#include "remat/item_list.h"
+#include "analysis/memory/item_list.h"
 
 #include "support.h"
 

@@ -1,4 +1,4 @@
-#include "remat/keep_reason.h"
+#include "remat/legality/keep_reason.h"
 
 #include "support.h"
 

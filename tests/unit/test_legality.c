@@ -1,6 +1,6 @@
-#include "remat/legality.h"
+#include "remat/legality/legality.h"
 
-#include "remat/rewrite.h"
+#include "remat/rewrite/rewrite.h"
 #include "support.h"
 
 #define SUM "sum { l = f32[] parameter(0)\n m = f32[] parameter(1)\n ROOT s = f32[] add(l, m) }\n"

@@ -1,4 +1,4 @@
-#include "analysis/link.h"
+#include "analysis/cost/link.h"
 
 #include "support.h"
 

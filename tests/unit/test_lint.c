@@ -1,4 +1,4 @@
-#include "analysis/lint.h"
+#include "analysis/lint/lint.h"
 
 #include <stdio.h>
 #include <stdlib.h>

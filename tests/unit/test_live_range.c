@@ -1,6 +1,6 @@
-#include "analysis/live_range.h"
+#include "analysis/memory/live_range.h"
 
-#include "analysis/liveness.h"
+#include "analysis/memory/liveness.h"
 #include "support.h"
 
 #define P "p = f32[4] parameter(0)\n"

@@ -1,4 +1,4 @@
-#include "analysis/liveness.h"
+#include "analysis/memory/liveness.h"
 
 #include "live_fixture.h"
 

@@ -1,6 +1,6 @@
-#include "remat/lower_bound.h"
+#include "remat/legality/lower_bound.h"
 
-#include "remat/algorithm.h"
+#include "remat/job/algorithm.h"
 #include "support.h"
 
 #define K 1024

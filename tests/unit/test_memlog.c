@@ -1,4 +1,4 @@
-#include "emit/memlog.h"
+#include "emit/memlog/memlog.h"
 
 #include <cjson/cJSON.h>
 

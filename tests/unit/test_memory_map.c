@@ -1,5 +1,5 @@
 /* Where values lie and when. */
-#include "emit/memory_map.h"
+#include "emit/report/memory_map.h"
 
 #include "support.h"
 

@@ -1,4 +1,4 @@
-#include "analysis/memory_model.h"
+#include "analysis/memory/memory_model.h"
 
 #include "support.h"
 

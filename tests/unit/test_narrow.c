@@ -1,4 +1,4 @@
-#include "analysis/narrow.h"
+#include "analysis/range/narrow.h"
 
 #include "support.h"
 

@@ -1,5 +1,5 @@
 /* Reads of overwritten memory, and who overwrites what, in small modules. */
-#include "analysis/overwrites.h"
+#include "analysis/memory/overwrites.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,6 +1,6 @@
-#include "analysis/pack_eject.h"
+#include "analysis/pack/eject.h"
 
-#include "analysis/pack_search.h"
+#include "analysis/pack/search.h"
 #include "pack_fixture.h"
 
 enum { RECTANGLE_TICKS = 40, RECTANGLE_BYTES = 1000 };

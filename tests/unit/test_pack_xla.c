@@ -1,8 +1,8 @@
-#include "analysis/pack_xla.h"
+#include "analysis/pack/xla.h"
 
 #include <stdlib.h>
 
-#include "analysis/pack_best_fit.h"
+#include "analysis/pack/best_fit.h"
 #include "pack_fixture.h"
 
 enum { SPATIAL = PACK_SPATIAL, TEMPORAL = PACK_TEMPORAL, BOTH };

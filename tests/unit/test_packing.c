@@ -1,6 +1,6 @@
-#include "analysis/packing.h"
+#include "analysis/pack/packing.h"
 
-#include "analysis/pack_sections.h"
+#include "analysis/pack/sections.h"
 #include "pack_fixture.h"
 
 /* ---- the judge ---- */

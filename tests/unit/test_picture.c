@@ -1,7 +1,7 @@
 /* What pictures of memory are made of. */
-#include "emit/picture.h"
+#include "emit/picture/picture.h"
 
-#include "emit/picture_svg.h"
+#include "emit/picture/svg.h"
 #include "support.h"
 
 START_TEST(marks_are_few_and_round) {

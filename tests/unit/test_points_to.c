@@ -1,4 +1,4 @@
-#include "analysis/points_to.h"
+#include "analysis/flow/points_to.h"
 
 #include "support.h"
 

@@ -1,8 +1,8 @@
-#include "remat/protect.h"
+#include "remat/protect/protect.h"
 
 #include <stdlib.h>
 
-#include "remat/verify.h"
+#include "remat/verify/verify.h"
 #include "support.h"
 
 #define A "a = f32[4] sine(p)\n b = f32[4] cosine(a)\n c = f32[4] tanh(b)\n"

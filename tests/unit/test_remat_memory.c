@@ -1,4 +1,4 @@
-#include "analysis/remat_memory.h"
+#include "analysis/memory/remat_memory.h"
 
 #include "support.h"
 

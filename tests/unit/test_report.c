@@ -1,5 +1,5 @@
 /* The report of a peak: scopes, the live set, sums, and what differs between two. */
-#include "emit/report.h"
+#include "emit/report/report.h"
 
 #include <stdio.h>
 

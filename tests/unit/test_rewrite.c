@@ -1,4 +1,4 @@
-#include "remat/rewrite.h"
+#include "remat/rewrite/rewrite.h"
 
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 /* The two ways in which a clone reads wrong numbers without a word: from a donated parameter, and
  * from what a loop carries (both seen in XLA with modules that a compile put out). */
-#include "analysis/overwrites.h"
+#include "analysis/memory/overwrites.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,6 +1,6 @@
-#include "analysis/side_effect.h"
+#include "analysis/flow/side_effect.h"
 
-#include "remat/rewrite.h"
+#include "remat/rewrite/rewrite.h"
 #include "support.h"
 
 #define SUM "sum { l = f32[] parameter(0)\n m = f32[] parameter(1)\n ROOT s = f32[] add(l, m) }\n"

@@ -1,4 +1,4 @@
-#include "remat/steering.h"
+#include "remat/legality/steering.h"
 
 #include "support.h"
 

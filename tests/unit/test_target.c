@@ -1,7 +1,7 @@
 #include "ir/target.h"
 
-#include "analysis/in_place_internal.h"
-#include "analysis/liveness.h"
+#include "analysis/flow/in_place_internal.h"
+#include "analysis/memory/liveness.h"
 #include "support.h"
 
 /* ---- sizes ---- */

@@ -1,4 +1,4 @@
-#include "analysis/timeline.h"
+#include "analysis/memory/timeline.h"
 
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
-#include "remat/tracker.h"
+#include "analysis/memory/tracker.h"
 
-#include "analysis/remat_memory.h"
+#include "analysis/memory/remat_memory.h"
 #include "support.h"
 
 #define P "p = f32[4] parameter(0)\n"

@@ -1,6 +1,6 @@
-#include "analysis/traverse.h"
+#include "analysis/flow/traverse.h"
 
-#include "remat/rewrite.h"
+#include "remat/rewrite/rewrite.h"
 #include "support.h"
 
 #define P "p = f32[] parameter(0)\n"

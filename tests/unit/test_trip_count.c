@@ -1,7 +1,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "analysis/cost.h"
+#include "analysis/cost/cost.h"
 #include "support.h"
 
 /* A loop over (counter, limit, f32[]), put together from the lines that a case changes. */

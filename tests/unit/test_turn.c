@@ -1,4 +1,4 @@
-#include "remat/turn.h"
+#include "remat/algorithms/turn.h"
 
 #include "chain.h"
 

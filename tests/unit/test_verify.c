@@ -1,4 +1,4 @@
-#include "remat/verify.h"
+#include "remat/verify/verify.h"
 
 #include <stdlib.h>
 

@@ -1,0 +1,183 @@
+/* Reads device profiles. A profile is one JSON object with exactly these keys:
+ *
+ *   "name"              string, as on the command line
+ *   "description"       string, one line for a list of profiles, with what had to be estimated
+ *   "source"            string, the data sheets that the figures come from
+ *   "memory_bytes"      integer, the size of the card's memory; 0 = unknown
+ *   "memory_bandwidth"  bytes per second between the memory and the cores
+ *   "flops"             object: dense matrix products (dot, convolution), operations per second by
+ *                       operand type; a multiply-add is two, sparsity not counted
+ *   "vector_flops"      object: everything else, likewise
+ *   "transcendentals"   exp, log, tanh, …, results per second
+ *   "host_to_device"    bytes per second from the host's memory, one direction
+ *   "device_to_host"    bytes per second to the host's memory
+ *   "interconnect"      bytes per second to other devices, one direction
+ *   "kernel_seconds"    fixed cost of one kernel, may be 0
+ *
+ * The keys of the two objects are element types as HLO writes them ("bf16", "s8", …) and "default",
+ * which must be there: it holds for every type without a rate of its own. Rates are positive. */
+#include "analysis/cost/device_profile.h"
+
+#include <cjson/cJSON.h>
+#include <math.h>
+#include <stddef.h>
+
+typedef enum KeyKind { KEY_STRING, KEY_BYTES, KEY_RATE, KEY_RATES, KEY_SECONDS } KeyKind;
+
+typedef struct Key {
+  const char *name;
+  KeyKind kind;
+  size_t offset; /* of the field in DeviceProfile */
+} Key;
+
+static const Key keys[] = {
+#define KEY(field, kind) \
+  { #field, kind, offsetof(DeviceProfile, field) }
+    KEY(name, KEY_STRING),           KEY(description, KEY_STRING),
+    KEY(source, KEY_STRING),         KEY(memory_bytes, KEY_BYTES),
+    KEY(memory_bandwidth, KEY_RATE), KEY(flops, KEY_RATES),
+    KEY(vector_flops, KEY_RATES),    KEY(transcendentals, KEY_RATE),
+    KEY(host_to_device, KEY_RATE),   KEY(device_to_host, KEY_RATE),
+    KEY(interconnect, KEY_RATE),     KEY(kernel_seconds, KEY_SECONDS),
+#undef KEY
+};
+enum { NUM_KEYS = sizeof keys / sizeof *keys };
+
+typedef struct Reader {
+  DeviceProfile *profile;
+  Arena *out;
+  rh_diags *diags;
+} Reader;
+
+static rh_status fail(const Reader *reader, const char *key, const char *what) {
+  return diag_fail(reader->diags, RH_ERR_INPUT, DIAG_NOWHERE, "device profile: '%s' %s", key, what);
+}
+
+/* ---- values ---- */
+
+static rh_status read_string(const Reader *reader, const cJSON *item, const Key *key) {
+  const char **field = (const char **)(void *)((char *)reader->profile + key->offset);
+  if (!cJSON_IsString(item)) return fail(reader, key->name, "must be a string");
+  *field = arena_strndup(reader->out, item->valuestring, strlen(item->valuestring));
+  return RH_OK;
+}
+
+static rh_status read_bytes(const Reader *reader, const cJSON *item, const Key *key) {
+  int64_t *field = (int64_t *)(void *)((char *)reader->profile + key->offset);
+  double value = cJSON_IsNumber(item) ? item->valuedouble : -1;
+  bool is_exact = value >= 0 && value < 0x1p53 && value == floor(value);
+  if (!is_exact) return fail(reader, key->name, "must be a whole number of bytes, 0 or more");
+  *field = (int64_t)value;
+  return RH_OK;
+}
+
+static bool is_rate(const cJSON *item) {
+  return cJSON_IsNumber(item) && item->valuedouble > 0 && isfinite(item->valuedouble);
+}
+
+static rh_status read_rate(const Reader *reader, const cJSON *item, const Key *key) {
+  double *field = (double *)(void *)((char *)reader->profile + key->offset);
+  if (!is_rate(item)) return fail(reader, key->name, "must be a number above 0");
+  *field = item->valuedouble;
+  return RH_OK;
+}
+
+static rh_status read_seconds(const Reader *reader, const cJSON *item, const Key *key) {
+  double *field = (double *)(void *)((char *)reader->profile + key->offset);
+  if (!cJSON_IsNumber(item) || !(item->valuedouble >= 0) || !isfinite(item->valuedouble)) {
+    return fail(reader, key->name, "must be a number, 0 or more");
+  }
+  *field = item->valuedouble;
+  return RH_OK;
+}
+
+/* NUM_TYPES for a word that is no type of numbers. */
+static ElementType find_type(const char *word) {
+  ElementType type = (ElementType)0;
+  while (type < NUM_TYPES && strcmp(type_info(type)->text, word) != 0)
+    type++;
+  return type == TYPE_TOKEN || type == TYPE_OPAQUE ? NUM_TYPES : type;
+}
+
+static rh_status read_rates(const Reader *reader, const cJSON *item, const Key *key) {
+  double *rates = (double *)(void *)((char *)reader->profile + key->offset);
+  double fallback = 0;
+  if (!cJSON_IsObject(item)) return fail(reader, key->name, "must be an object of rates by type");
+  const cJSON *rate;
+  cJSON_ArrayForEach(rate, item) {
+    ElementType type = find_type(rate->string);
+    bool is_default = strcmp(rate->string, "default") == 0;
+    const char *full = arena_printf(reader->out, "%s.%s", key->name, rate->string);
+    if (type == NUM_TYPES && !is_default) return fail(reader, full, "is no element type");
+    double *place = is_default ? &fallback : &rates[type];
+    if (*place > 0) return fail(reader, full, "is given twice");
+    if (!is_rate(rate)) return fail(reader, full, "must be a number above 0");
+    *place = rate->valuedouble;
+  }
+  if (fallback <= 0) {
+    return fail(reader, arena_printf(reader->out, "%s.default", key->name), "is missing");
+  }
+  for (int type = 0; type < NUM_TYPES; type++) {
+    if (rates[type] <= 0) rates[type] = fallback;
+  }
+  return RH_OK;
+}
+
+static rh_status read_value(const Reader *reader, const cJSON *item, const Key *key) {
+  switch (key->kind) {
+    case KEY_STRING: return read_string(reader, item, key);
+    case KEY_BYTES: return read_bytes(reader, item, key);
+    case KEY_RATE: return read_rate(reader, item, key);
+    case KEY_RATES: return read_rates(reader, item, key);
+    case KEY_SECONDS: return read_seconds(reader, item, key);
+  }
+  return RH_OK;
+}
+
+/* ---- the object ---- */
+
+static rh_status read_keys(const Reader *reader, const cJSON *root) {
+  bool is_given[NUM_KEYS] = {false};
+  const cJSON *item;
+  cJSON_ArrayForEach(item, root) {
+    size_t i = 0;
+    while (i < NUM_KEYS && strcmp(keys[i].name, item->string) != 0)
+      i++;
+    if (i == NUM_KEYS) return fail(reader, item->string, "is an unknown key");
+    if (is_given[i]) return fail(reader, item->string, "is given twice");
+    is_given[i] = true;
+    rh_status status = read_value(reader, item, &keys[i]);
+    if (status != RH_OK) return status;
+  }
+  for (size_t i = 0; i < NUM_KEYS; i++) {
+    if (!is_given[i]) return fail(reader, keys[i].name, "is missing");
+  }
+  return RH_OK;
+}
+
+/* cJSON stops behind the first value; nothing but blanks may follow it. */
+static const char *skip_blanks(const char *p, const char *end) {
+  while (p < end && (*p == ' ' || *p == '\t' || *p == '\r' || *p == '\n'))
+    p++;
+  return p;
+}
+
+rh_status device_profile_parse(const char *json, size_t length, DeviceProfile *profile, Arena *out,
+                               rh_diags *diags) {
+  *profile = (DeviceProfile){0};
+  Reader reader = {.profile = profile, .out = out, .diags = diags};
+  const char *stop = NULL;
+  cJSON *root = cJSON_ParseWithLengthOpts(json, length, &stop, false);
+  if (root) stop = skip_blanks(stop, json + length);
+  rh_status status;
+  if (!root || stop < json + length) {
+    uint32_t offset = stop ? (uint32_t)(stop - json) : 0;
+    status = diag_fail(diags, RH_ERR_INPUT, DIAG_AT(offset), "device profile: not valid JSON here");
+  } else if (!cJSON_IsObject(root)) {
+    status = diag_fail(diags, RH_ERR_INPUT, DIAG_AT(0), "device profile: must be a JSON object");
+  } else {
+    status = read_keys(&reader, root);
+  }
+  cJSON_Delete(root);
+  return status;
+}

@@ -1,0 +1,46 @@
+/* What somebody who knows better says of instructions, by their names and, of custom calls, their
+ * targets. Those inside of fusions are looked at, too, but a fusion costs what it does by itself.
+ */
+#include "analysis/cost/cost_internal.h"
+#include "ir/expression.h"
+
+static bool is_meant(const Module *module, InstId id, const regex_t *expression, Arena *scratch) {
+  if (expression_matches(expression, inst_name(module, id), scratch)) return true;
+  Str target = inst_attr_string(module, id, ATTR_CUSTOM_CALL_TARGET);
+  return target.len && expression_matches(expression, target, scratch);
+}
+
+const KnownCost **cost_find_known(const Module *module, Arena *out, Arena *scratch) {
+  if (module->backend.num_costs == 0) return NULL;
+  const KnownCost **known = arena_zarray(out, const KnownCost *, module->insts.len);
+  for (uint32_t i = 0; i < module->backend.num_costs; i++) {
+    const KnownCost *cost = &module->backend.costs[i];
+    regex_t expression;
+    if (expression_compile(cost->expression, &expression, NULL) != RH_OK) continue;
+    for (InstId id = 0; id < module->insts.len; id++) {
+      if (!known[id] && is_meant(module, id, &expression, scratch)) known[id] = cost;
+    }
+    regfree(&expression);
+  }
+  return known;
+}
+
+/* A clone costs what its original does. */
+static const KnownCost *find_known(const Module *module, const CostTable *table, InstId id) {
+  InstId known = table->known ? cost_known_inst(module, table, id) : NO_ID;
+  return known == NO_ID ? NULL : table->known[known];
+}
+
+bool cost_of_known(const Module *module, const CostTable *table, InstId id, Cost *cost) {
+  const KnownCost *said = find_known(module, table, id);
+  bool is_known = cost_of_custom_call(module, id, cost);
+  if (!said) return is_known;
+  InstId known = cost_known_inst(module, table, id);
+  if (!is_known) *cost = table->of[known];
+  if (said->flops >= 0) cost->flops = said->flops;
+  if (said->transcendentals >= 0) cost->transcendentals = said->transcendentals;
+  if (said->bytes >= 0) cost->bytes = said->bytes;
+  if (cost->flops < 0) cost->flops = 0; /* HloCostAnalysis's -1 */
+  if (cost->bytes < 0) cost->bytes = cost_default_bytes(module, id);
+  return true;
+}

@@ -1,0 +1,161 @@
+/* Modelled time: a roofline per instruction. */
+#include "analysis/cost/cost_internal.h"
+
+static bool is_matrix_product(Opcode opcode) {
+  switch (opcode) {
+    case OPCODE_CONVOLUTION:
+    case OPCODE_DOT:
+    case OPCODE_RAGGED_DOT:
+    case OPCODE_SCALED_DOT: return true;
+    default: return false;
+  }
+}
+
+/* The type of the largest product in a fused computation, if most of its flops are products'. */
+static ElementType fused_matrix_type(const Module *module, const CostTable *table, CompId comp) {
+  ElementType type = NUM_TYPES;
+  int64_t largest = 0, products = 0, total = 0;
+  for (uint32_t i = 0; i < comp_num_insts(module, comp); i++) {
+    InstId id = cost_known_inst(module, table, comp_inst(module, comp, i));
+    if (id == NO_ID) continue;
+    int64_t flops = table->of[id].flops;
+    total = saturating_add(total, flops);
+    if (table->matrix_types[id] == NUM_TYPES) continue;
+    products = saturating_add(products, flops);
+    if (flops > largest) {
+      largest = flops;
+      type = (ElementType)table->matrix_types[id];
+    }
+  }
+  return products > total / 2 ? type : NUM_TYPES;
+}
+
+ElementType cost_matrix_type(const Module *module, const CostTable *table, InstId id) {
+  const Instruction *inst = inst_get(module, id);
+  if (inst->opcode == OPCODE_CUSTOM_CALL) {
+    bool is_said = table->known && id < table->num_insts && table->known[id];
+    return cost_custom_call_type(module, id, is_said && table->known[id]->flops >= 0);
+  }
+  if (inst->opcode == OPCODE_FUSION && inst->num_callees > 0) {
+    return fused_matrix_type(module, table, inst_callees(module, id)[0]);
+  }
+  const Shape *lhs = cost_operand_shape(module, id, 0);
+  if (!is_matrix_product((Opcode)inst->opcode) || !lhs || !shape_is_array(lhs)) return NUM_TYPES;
+  return (ElementType)lhs->type;
+}
+
+/* What needs no kernel: names for memory, order without work, the second half of what a start has
+ * paid for, and control flow, whose callees are counted by themselves. */
+static bool runs_nothing(Opcode opcode) {
+  switch (opcode) {
+    case OPCODE_ADD_DEPENDENCY:
+    case OPCODE_AFTER_ALL:
+    case OPCODE_ALL_GATHER_DONE:
+    case OPCODE_ALL_REDUCE_DONE:
+    case OPCODE_ASYNC_DONE:
+    case OPCODE_ASYNC_START:
+    case OPCODE_ASYNC_UPDATE:
+    case OPCODE_BITCAST:
+    case OPCODE_CALL:
+    case OPCODE_COLLECTIVE_PERMUTE_DONE:
+    case OPCODE_CONDITIONAL:
+    case OPCODE_CONSTANT:
+    case OPCODE_COPY_DONE:
+    case OPCODE_DOMAIN:
+    case OPCODE_GET_TUPLE_ELEMENT:
+    case OPCODE_OPT_BARRIER:
+    case OPCODE_PARAMETER:
+    case OPCODE_RECV_DONE:
+    case OPCODE_SEND_DONE:
+    case OPCODE_TUPLE:
+    case OPCODE_WHILE: return true;
+    default: return false;
+  }
+}
+
+/* The type that the instruction computes in: that of its first operand with numbers, because the
+ * result of a comparison and the first operand of a select are pred; else that of its result. */
+static ElementType vector_type(const Module *module, InstId id) {
+  for (uint32_t i = 0; i < inst_get(module, id)->num_operands; i++) {
+    const Shape *operand = cost_operand_shape(module, id, i);
+    if (shape_is_array(operand) && operand->type != TYPE_PRED) return (ElementType)operand->type;
+  }
+  const Shape *shape = inst_shape(module, id);
+  while (shape_is_tuple(shape) && shape->rank > 0) {
+    shape = shape_get(&module->shapes, shape->elements[0]);
+  }
+  return shape_is_array(shape) ? (ElementType)shape->type : TYPE_F32;
+}
+
+static bool is_on_host(const Shape *shape) {
+  return shape && shape_is_on_host(shape);
+}
+
+LinkDirection host_link_direction(const Module *module, InstId id) {
+  uint16_t opcode = inst_get(module, id)->opcode;
+  if (opcode != OPCODE_COPY && opcode != OPCODE_COPY_START) return LINK_NONE;
+  const Shape *from = cost_operand_shape(module, id, 0), *to = inst_shape(module, id);
+  if (shape_is_tuple(to) && to->rank > 0) to = shape_get(&module->shapes, to->elements[0]);
+  if (is_on_host(from) == is_on_host(to)) return LINK_NONE;
+  return is_on_host(to) ? LINK_TO_HOST : LINK_FROM_HOST;
+}
+
+/* A link is crossed once by what is both read and written; a copy in two halves has the bytes of
+ * both ends in the shape of one. What an unknown custom call does, it does at least to its operands
+ * and its result. */
+static ModelledTime transfer_time(const Module *module, const DeviceProfile *profile, InstId id,
+                                  int64_t bytes) {
+  if (bytes < 0) bytes = cost_default_bytes(module, id);
+  double payload = (double)cost_operand_bytes(module, id, 0);
+  switch (host_link_direction(module, id)) {
+    case LINK_TO_HOST: return (ModelledTime){payload / profile->device_to_host, BOUND_LINK};
+    case LINK_FROM_HOST: return (ModelledTime){payload / profile->host_to_device, BOUND_LINK};
+    case LINK_NONE: break;
+  }
+  bool is_collective =
+      opcode_has((Opcode)inst_get(module, id)->opcode, OPF_COLLECTIVE | OPF_CHANNEL);
+  if (is_collective) return (ModelledTime){(double)bytes / 2 / profile->interconnect, BOUND_LINK};
+  return (ModelledTime){(double)bytes / profile->memory_bandwidth, BOUND_MEMORY};
+}
+
+static ModelledTime longer(ModelledTime time, double seconds, CostBound bound) {
+  return seconds > time.seconds ? (ModelledTime){seconds, bound} : time;
+}
+
+/* An instruction that is younger than the table, and was made from nothing, moves its bytes: a
+ * copy, the conditional or barrier that protects a clone. */
+static Cost timed_cost(const Module *module, const CostTable *table, InstId id) {
+  Cost cost;
+  InstId known = cost_known_inst(module, table, id);
+  if (cost_of_known(module, table, id, &cost)) return cost;
+  if (known != NO_ID) return table->of[known];
+  return (Cost){.bytes = cost_default_bytes(module, id)};
+}
+
+ModelledTime cost_time(const Module *module, const CostTable *table, const DeviceProfile *profile,
+                       InstId id) {
+  bool is_idle = runs_nothing((Opcode)inst_get(module, id)->opcode);
+  if (table->link_seconds && id < table->num_insts && table->link_seconds[id] >= 0) {
+    double seconds = table->link_seconds[id];
+    return seconds == 0 && is_idle ? (ModelledTime){0} : (ModelledTime){seconds, BOUND_LINK};
+  }
+  if (is_idle) return (ModelledTime){0};
+  Cost cost = timed_cost(module, table, id);
+  if (cost.flops == 0 && cost.transcendentals == 0 && cost.bytes == 0) return (ModelledTime){0};
+  InstId known = cost_known_inst(module, table, id);
+  ElementType matrix = known == NO_ID ? NUM_TYPES : (ElementType)table->matrix_types[known];
+  double peak =
+      matrix == NUM_TYPES ? profile->vector_flops[vector_type(module, id)] : profile->flops[matrix];
+  ModelledTime time = transfer_time(module, profile, id, cost.bytes);
+  time = longer(time, (double)cost.flops / peak, BOUND_COMPUTE);
+  time =
+      longer(time, (double)cost.transcendentals / profile->transcendentals, BOUND_TRANSCENDENTALS);
+  if (profile->kernel_seconds > time.seconds) time.bound = BOUND_LAUNCH;
+  time.seconds += profile->kernel_seconds;
+  return time;
+}
+
+double cost_seconds(const Module *module, const CostTable *table, const DeviceProfile *profile,
+                    InstId id) {
+  return cost_time(module, table, profile, id).seconds;
+}

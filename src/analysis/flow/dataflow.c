@@ -1,0 +1,632 @@
+/* In one pass over all computations every part gets a reference: to a value that its instruction
+ * defines, or to a variable where control flow decides (parameters of called computations, results
+ * of calls, loops and conditionals). Then the variables are solved: one that can only be one value
+ * is that value, the others become phis. */
+#include "analysis/flow/dataflow.h"
+
+#include "analysis/flow/traverse.h"
+
+#define VARIABLE_BIT (UINT32_C(1) << 31)
+
+typedef uint32_t Ref; /* a ValueId, or a variable with VARIABLE_BIT */
+
+typedef struct Variable {
+  InstId inst;
+  uint32_t part;
+  uint32_t first_input; /* in Builder.inputs */
+  uint32_t num_inputs;
+  Ref resolved; /* itself until it is known to be something else */
+} Variable;
+
+typedef struct Builder {
+  const Module *module;
+  const CallGraph *graph;
+  Dataflow *flow;
+  Arena *out;
+  Arena *scratch;
+  VEC(Variable) variables;
+  VEC(Ref) inputs;
+} Builder;
+
+static Ref *add_parts(Builder *builder, InstId id) {
+  uint32_t num_parts = inst_shape(builder->module, id)->num_parts;
+  builder->flow->first_part[id] = builder->flow->parts.len;
+  Ref *parts = vec_extend(builder->out, &builder->flow->parts, num_parts);
+  memset(parts, 0xff, num_parts * sizeof *parts);
+  return parts;
+}
+
+static const Ref *parts_of(const Builder *builder, InstId id) {
+  return builder->flow->parts.data + builder->flow->first_part[id];
+}
+
+static void share(Builder *builder, InstId id, InstId operand, uint32_t from) {
+  builder->flow->first_part[id] = builder->flow->first_part[operand] + from;
+}
+
+static void forward(Builder *builder, Ref *parts, uint32_t to, InstId operand, uint32_t from,
+                    uint32_t count) {
+  memcpy(parts + to, parts_of(builder, operand) + from, count * sizeof *parts);
+}
+
+static Ref define(Builder *builder, InstId id, uint32_t part) {
+  const ShapeTable *shapes = &builder->module->shapes;
+  ShapeId shape = shape_part(shapes, inst_get(builder->module, id)->shape, part);
+  *vec_push(builder->out, &builder->flow->values) =
+      (HloValue){.inst = id,
+                 .part = part,
+                 .shape = shape,
+                 .bytes = shape_bytes_on_device(shape_get(shapes, shape))};
+  return builder->flow->values.len - 1;
+}
+
+static Ref make_variable(Builder *builder, InstId id, uint32_t part) {
+  uint32_t variable = builder->variables.len;
+  *vec_push(builder->scratch, &builder->variables) =
+      (Variable){.inst = id, .part = part, .resolved = variable | VARIABLE_BIT};
+  return variable | VARIABLE_BIT;
+}
+
+static void make_variables(Builder *builder, InstId id) {
+  Ref *parts = add_parts(builder, id);
+  uint32_t num_parts = inst_shape(builder->module, id)->num_parts;
+  for (uint32_t part = 0; part < num_parts; part++)
+    parts[part] = make_variable(builder, id, part);
+}
+
+static bool is_called(const Builder *builder, CompId comp) {
+  return builder->graph->first_caller[comp] != builder->graph->first_caller[comp + 1];
+}
+
+static const Shape *part_shape(const Builder *builder, InstId id, uint32_t part) {
+  const ShapeTable *shapes = &builder->module->shapes;
+  return shape_get(shapes, shape_part(shapes, inst_get(builder->module, id)->shape, part));
+}
+
+/* {0,i,…} is operand i, {1,…} what the computation returns; tables and contexts are its own. */
+static void visit_async_start(Builder *builder, InstId id) {
+  const Module *module = builder->module;
+  Ref *parts = add_parts(builder, id);
+  const Shape *state = inst_shape(module, id);
+  const Shape *params = shape_get(&module->shapes, state->elements[0]);
+  for (uint32_t i = 0; i < params->rank && i < inst_get(module, id)->num_operands; i++) {
+    InstId operand = inst_operand(module, id, i);
+    uint32_t to = state->element_offsets[0] + params->element_offsets[i];
+    for (uint32_t part = 0; part < inst_shape(module, operand)->num_parts; part++) {
+      if (!shape_is_tuple(part_shape(builder, operand, part))) {
+        parts[to + part] = parts_of(builder, operand)[part];
+      }
+    }
+  }
+  uint32_t result = state->element_offsets[1];
+  uint32_t num_results = shape_get(&module->shapes, state->elements[1])->num_parts;
+  for (uint32_t part = result; part < result + num_results; part++) {
+    if (!shape_is_tuple(part_shape(builder, id, part))) {
+      parts[part] = make_variable(builder, id, part);
+    }
+  }
+}
+
+/* The parts of operand 0 from `from`, except that tables of pointers are new. */
+static void visit_async_follower(Builder *builder, InstId id, uint32_t to, uint32_t from,
+                                 uint32_t count) {
+  InstId operand = inst_operand(builder->module, id, 0);
+  uint32_t available = inst_shape(builder->module, operand)->num_parts;
+  Ref *parts = builder->flow->parts.data + builder->flow->first_part[id];
+  for (uint32_t i = 0; i < count && from + i < available; i++) {
+    if (!shape_is_tuple(part_shape(builder, id, to + i))) {
+      parts[to + i] = parts_of(builder, operand)[from + i];
+    }
+  }
+}
+
+static void forward_tuple(Builder *builder, InstId id, Ref *parts) {
+  const Module *module = builder->module;
+  const Shape *shape = inst_shape(module, id);
+  for (uint32_t i = 0; i < inst_get(module, id)->num_operands; i++) {
+    InstId operand = inst_operand(module, id, i);
+    forward(builder, parts, shape->element_offsets[i], operand, 0,
+            inst_shape(module, operand)->num_parts);
+  }
+}
+
+/* Elements {0,…} of an all-gather or permute start are its operands. A single operand stands at {0}
+ * itself, several in a tuple there. */
+static void forward_started_operands(Builder *builder, InstId id, Ref *parts) {
+  const Module *module = builder->module;
+  const Shape *shape = inst_shape(module, id);
+  if (!shape_is_tuple(shape) || shape->rank == 0) return;
+  const Shape *sources = shape_get(&module->shapes, shape->elements[0]);
+  uint32_t base = shape->element_offsets[0];
+  if (!shape_is_tuple(sources)) {
+    InstId operand = inst_operand(module, id, 0);
+    if (inst_shape(module, operand)->num_parts == 1) forward(builder, parts, base, operand, 0, 1);
+    return;
+  }
+  for (uint32_t i = 0; i < sources->rank && i < inst_get(module, id)->num_operands; i++) {
+    InstId operand = inst_operand(module, id, i);
+    if (inst_shape(module, operand)->num_parts == 1) {
+      forward(builder, parts, base + sources->element_offsets[i], operand, 0, 1);
+    }
+  }
+}
+
+/* The result of an all-gather-done or permute-done is element {1} of its start. */
+static void forward_done(Builder *builder, InstId id, Ref *parts) {
+  const Module *module = builder->module;
+  InstId start = inst_operand(module, id, 0);
+  const Shape *state = inst_shape(module, start), *shape = inst_shape(module, id);
+  if (!shape_is_tuple(state) || state->rank < 2) return;
+  uint32_t from = state->element_offsets[1];
+  uint32_t available = shape_get(&module->shapes, state->elements[1])->num_parts;
+  uint32_t first = shape_is_tuple(shape) ? 1 : 0; /* a table of its own */
+  for (uint32_t part = first; part < shape->num_parts && part < available; part++) {
+    forward(builder, parts, part, start, from + part, 1);
+  }
+}
+
+uint32_t shared_operand_part(const Module *module, InstId id) {
+  const Instruction *inst = inst_get(module, id);
+  switch (inst->opcode) {
+    case OPCODE_BITCAST:
+    case OPCODE_OPT_BARRIER:
+    case OPCODE_DOMAIN:
+    case OPCODE_ADD_DEPENDENCY: return 0;
+    case OPCODE_GET_TUPLE_ELEMENT:
+      return inst_shape(module, inst_operand(module, id, 0))->element_offsets[inst->index];
+    case OPCODE_COPY_DONE:
+      return inst_shape(module, inst_operand(module, id, 0))->element_offsets[0];
+    default: return NO_ID;
+  }
+}
+
+/* True when the instruction holds nothing but parts of an operand. */
+static bool visit_alias(Builder *builder, InstId id) {
+  const Module *module = builder->module;
+  uint32_t part = shared_operand_part(module, id);
+  if (inst_get(module, id)->opcode == OPCODE_ALL_REDUCE_DONE) {
+    const Shape *started = inst_shape(module, inst_operand(module, id, 0));
+    if (started->num_parts == inst_shape(module, id)->num_parts) part = 0;
+  }
+  if (part != NO_ID) share(builder, id, inst_operand(module, id, 0), part);
+  return part != NO_ID;
+}
+
+static void forward_known_parts(Builder *builder, InstId id, Ref *parts) {
+  const Module *module = builder->module;
+  const Shape *shape = inst_shape(module, id);
+  switch (inst_get(module, id)->opcode) {
+    case OPCODE_TUPLE: forward_tuple(builder, id, parts); break;
+    case OPCODE_COPY:
+      forward(builder, parts, 1, inst_operand(module, id, 0), 1, shape->num_parts - 1);
+      break;
+    case OPCODE_COPY_START:
+      forward(builder, parts, shape->element_offsets[1], inst_operand(module, id, 0), 0, 1);
+      break;
+    case OPCODE_SEND:
+      forward(builder, parts, 1, inst_operand(module, id, 0), 0,
+              inst_shape(module, inst_operand(module, id, 0))->num_parts);
+      break;
+    case OPCODE_RECV_DONE:
+      forward(builder, parts, 1, inst_operand(module, id, 0), 1,
+              shape_get(&module->shapes, shape->elements[0])->num_parts);
+      break;
+    case OPCODE_ALL_GATHER_START:
+    case OPCODE_COLLECTIVE_PERMUTE_START: forward_started_operands(builder, id, parts); break;
+    case OPCODE_ALL_GATHER_DONE:
+    case OPCODE_COLLECTIVE_PERMUTE_DONE: forward_done(builder, id, parts); break;
+    case OPCODE_ASYNC_UPDATE:
+      visit_async_follower(builder, id, 1, 1,
+                           shape->rank > 2 ? shape->element_offsets[2] - 1 : shape->num_parts - 1);
+      break;
+    case OPCODE_ASYNC_DONE: {
+      const Shape *state = inst_shape(module, inst_operand(module, id, 0));
+      visit_async_follower(builder, id, 0, state->element_offsets[1], shape->num_parts);
+      break;
+    }
+    default: break;
+  }
+}
+
+static void visit_inst(Builder *builder, InstId id) {
+  const Module *module = builder->module;
+  const Instruction *inst = inst_get(module, id);
+  if (visit_alias(builder, id)) return;
+  switch (inst->opcode) {
+    case OPCODE_WHILE:
+    case OPCODE_CONDITIONAL:
+    case OPCODE_CALL: make_variables(builder, id); return;
+    case OPCODE_PARAMETER:
+      if (is_called(builder, inst->parent)) {
+        make_variables(builder, id);
+        return;
+      }
+      break;
+    case OPCODE_ASYNC_START: visit_async_start(builder, id); break;
+    default: add_parts(builder, id); break;
+  }
+  if (inst->opcode == OPCODE_PARAMETER) add_parts(builder, id);
+  Ref *parts = builder->flow->parts.data + builder->flow->first_part[id];
+  forward_known_parts(builder, id, parts);
+  for (uint32_t part = 0; part < inst_shape(module, id)->num_parts; part++) {
+    if (parts[part] == NO_ID) {
+      Ref value = define(builder, id, part);
+      builder->flow->parts.data[builder->flow->first_part[id] + part] = value;
+    }
+  }
+}
+
+/* ---- what flows into the variables ---- */
+
+static void add_input(Builder *builder, Variable *variable, InstId id, uint32_t part) {
+  *vec_push(builder->scratch, &builder->inputs) = parts_of(builder, id)[part];
+  variable->num_inputs++;
+}
+
+static InstId root_of(const Builder *builder, CompId comp) {
+  return comp_get(builder->module, comp)->root;
+}
+
+/* A parameter is what its callers pass; that of a loop also what the body returned before. */
+static void add_param_inputs(Builder *builder, Variable *variable) {
+  const Module *module = builder->module;
+  const Instruction *param = inst_get(module, variable->inst);
+  const CallGraph *graph = builder->graph;
+  for (uint32_t i = graph->first_caller[param->parent]; i < graph->first_caller[param->parent + 1];
+       i++) {
+    InstId caller = graph->callers[i];
+    const Instruction *inst = inst_get(module, caller);
+    if (!dataflow_covers(builder->flow, caller)) continue;
+    uint32_t operand = (uint32_t)param->index;
+    if (inst->opcode == OPCODE_CONDITIONAL) {
+      for (operand = 0; inst_callees(module, caller)[operand] != param->parent; operand++) {}
+      operand++; /* operand 0 decides */
+    }
+    if (operand >= inst->num_operands) continue; /* an async operand that is bound later */
+    add_input(builder, variable, inst_operand(module, caller, operand), variable->part);
+    if (inst->opcode == OPCODE_WHILE) {
+      add_input(builder, variable, root_of(builder, inst_callees(module, caller)[0]),
+                variable->part);
+    }
+  }
+}
+
+static void add_inputs(Builder *builder, Variable *variable) {
+  const Module *module = builder->module;
+  const Instruction *inst = inst_get(module, variable->inst);
+  variable->first_input = builder->inputs.len;
+  const CompId *callees = inst_callees(module, variable->inst);
+  switch (inst->opcode) {
+    case OPCODE_PARAMETER: add_param_inputs(builder, variable); break;
+    case OPCODE_WHILE:
+      add_input(builder, variable, inst_operand(module, variable->inst, 0), variable->part);
+      add_input(builder, variable, root_of(builder, callees[0]), variable->part);
+      break;
+    case OPCODE_ASYNC_START: {
+      InstId root = root_of(builder, callees[0]);
+      uint32_t part = variable->part - inst_shape(module, variable->inst)->element_offsets[1];
+      if (part < inst_shape(module, root)->num_parts) add_input(builder, variable, root, part);
+      break;
+    }
+    default: /* call, conditional */
+      for (uint32_t i = 0; i < inst->num_callees; i++) {
+        add_input(builder, variable, root_of(builder, callees[i]), variable->part);
+      }
+      break;
+  }
+}
+
+/* ---- solving ---- */
+
+static Ref resolve(Builder *builder, Ref ref) {
+  while (ref & VARIABLE_BIT) {
+    Variable *variable = &builder->variables.data[ref & ~VARIABLE_BIT];
+    Ref next = variable->resolved;
+    if (next == ref) return ref;
+    if (next & VARIABLE_BIT) { /* halve the path */
+      variable->resolved = builder->variables.data[next & ~VARIABLE_BIT].resolved;
+    }
+    ref = next;
+  }
+  return ref;
+}
+
+/* The only thing that flows into a variable beside itself; NO_ID when there are several or none. */
+static Ref only_input(Builder *builder, uint32_t index) {
+  const Variable *variable = &builder->variables.data[index];
+  Ref self = index | VARIABLE_BIT, only = NO_ID;
+  for (uint32_t i = 0; i < variable->num_inputs; i++) {
+    Ref input = resolve(builder, builder->inputs.data[variable->first_input + i]);
+    if (input == self) continue;
+    if (only != NO_ID && input != only) return NO_ID;
+    only = input;
+  }
+  return only;
+}
+
+/* Who has to be looked at again when a variable turns out to be something else: the inputs that
+ * name it, as linked lists that can be joined. */
+typedef struct Dependents {
+  uint32_t *first, *last; /* by variable: an input, NO_ID = none */
+  uint32_t *next;         /* by input */
+  uint32_t *owner;        /* by input: the variable that it flows into */
+} Dependents;
+
+static Dependents build_dependents(const Builder *builder) {
+  uint32_t num_variables = builder->variables.len, num_inputs = builder->inputs.len;
+  Dependents deps = {.first = arena_array(builder->scratch, uint32_t, num_variables),
+                     .last = arena_array(builder->scratch, uint32_t, num_variables),
+                     .next = arena_array(builder->scratch, uint32_t, num_inputs),
+                     .owner = arena_array(builder->scratch, uint32_t, num_inputs)};
+  memset(deps.first, 0xff, num_variables * sizeof *deps.first);
+  memset(deps.last, 0xff, num_variables * sizeof *deps.last);
+  memset(deps.next, 0xff, num_inputs * sizeof *deps.next);
+  for (uint32_t owner = 0; owner < num_variables; owner++) {
+    const Variable *variable = &builder->variables.data[owner];
+    for (uint32_t i = 0; i < variable->num_inputs; i++) {
+      uint32_t input = variable->first_input + i;
+      deps.owner[input] = owner;
+      Ref ref = builder->inputs.data[input];
+      if (!(ref & VARIABLE_BIT)) continue;
+      uint32_t named = ref & ~VARIABLE_BIT;
+      deps.next[input] = deps.first[named];
+      deps.first[named] = input;
+      if (deps.last[named] == NO_ID) deps.last[named] = input;
+    }
+  }
+  return deps;
+}
+
+/* phi(A, A) and phi(A, self) are A, until nothing changes. */
+static void resolve_trivial(Builder *builder) {
+  uint32_t num_variables = builder->variables.len;
+  Dependents deps = build_dependents(builder);
+  VEC(uint32_t) work = {0};
+  for (uint32_t i = 0; i < num_variables; i++) {
+    *vec_push(builder->scratch, &work) = num_variables - 1 - i;
+  }
+  while (work.len) {
+    uint32_t index = work.data[--work.len];
+    Variable *variable = &builder->variables.data[index];
+    if (variable->resolved != (index | VARIABLE_BIT)) continue;
+    Ref only = only_input(builder, index);
+    if (only == NO_ID) continue;
+    variable->resolved = only;
+    for (uint32_t input = deps.first[index]; input != NO_ID; input = deps.next[input]) {
+      *vec_push(builder->scratch, &work) = deps.owner[input];
+    }
+    if (!(only & VARIABLE_BIT) || deps.first[index] == NO_ID) continue;
+    uint32_t heir = only & ~VARIABLE_BIT;
+    deps.next[deps.last[index]] = deps.first[heir];
+    if (deps.last[heir] == NO_ID) deps.last[heir] = deps.last[index];
+    deps.first[heir] = deps.first[index];
+  }
+}
+
+/* Tarjan's algorithm over the variables that are left, with an explicit stack. For each strongly
+ * connected component: the one value that reaches it, directly or through others, or MANY. */
+#define MANY (UINT32_MAX - 1)
+
+typedef struct Scc {
+  uint32_t *index; /* discovery number + 1, 0 = not seen */
+  uint32_t *low;
+  Ref *reaching; /* NO_ID = none so far */
+  bool *on_stack;
+  VEC(uint32_t) stack;
+  VEC(uint32_t) frames; /* pairs: variable, next input */
+  uint32_t next_index;
+} Scc;
+
+static Ref join(Ref a, Ref b) {
+  if (a == NO_ID) return b;
+  if (b == NO_ID || a == b) return a;
+  return MANY;
+}
+
+static void enter(Builder *builder, Scc *scc, uint32_t variable) {
+  scc->index[variable] = scc->low[variable] = ++scc->next_index;
+  scc->reaching[variable] = NO_ID;
+  scc->on_stack[variable] = true;
+  *vec_push(builder->scratch, &scc->stack) = variable;
+  *vec_push(builder->scratch, &scc->frames) = variable;
+  *vec_push(builder->scratch, &scc->frames) = 0;
+}
+
+static void leave(Builder *builder, Scc *scc, uint32_t variable) {
+  if (scc->low[variable] != scc->index[variable]) return;
+  Ref reaching = NO_ID;
+  uint32_t first = scc->stack.len;
+  do {
+    first--;
+    reaching = join(reaching, scc->reaching[scc->stack.data[first]]);
+  } while (scc->stack.data[first] != variable);
+  for (uint32_t i = first; i < scc->stack.len; i++) {
+    uint32_t member = scc->stack.data[i];
+    scc->on_stack[member] = false;
+    scc->reaching[member] = reaching;
+    if (reaching != MANY && reaching != NO_ID) {
+      builder->variables.data[member].resolved = reaching;
+    }
+  }
+  scc->stack.len = first;
+}
+
+static void visit_closure(Builder *builder, Scc *scc, uint32_t start) {
+  enter(builder, scc, start);
+  while (scc->frames.len) {
+    uint32_t variable = scc->frames.data[scc->frames.len - 2];
+    uint32_t *next = &scc->frames.data[scc->frames.len - 1];
+    const Variable *phi = &builder->variables.data[variable];
+    if (*next == phi->num_inputs) {
+      scc->frames.len -= 2;
+      leave(builder, scc, variable);
+      if (scc->frames.len) {
+        uint32_t parent = scc->frames.data[scc->frames.len - 2];
+        if (scc->on_stack[variable] && scc->low[variable] < scc->low[parent]) {
+          scc->low[parent] = scc->low[variable];
+        }
+        scc->reaching[parent] = join(scc->reaching[parent], scc->reaching[variable]);
+      }
+      continue;
+    }
+    Ref input = resolve(builder, builder->inputs.data[phi->first_input + (*next)++]);
+    if (!(input & VARIABLE_BIT)) {
+      scc->reaching[variable] = join(scc->reaching[variable], input);
+      continue;
+    }
+    uint32_t other = input & ~VARIABLE_BIT;
+    if (scc->index[other] == 0) {
+      enter(builder, scc, other);
+    } else if (scc->on_stack[other]) {
+      if (scc->index[other] < scc->low[variable]) scc->low[variable] = scc->index[other];
+    } else {
+      scc->reaching[variable] = join(scc->reaching[variable], scc->reaching[other]);
+    }
+  }
+}
+
+/* Phis that only feed each other and one value are that value (PhiGraph::Optimize). */
+static void resolve_closures(Builder *builder) {
+  uint32_t num_variables = builder->variables.len;
+  Scc scc = {.index = arena_zarray(builder->scratch, uint32_t, num_variables),
+             .low = arena_zarray(builder->scratch, uint32_t, num_variables),
+             .reaching = arena_array(builder->scratch, Ref, num_variables),
+             .on_stack = arena_zarray(builder->scratch, bool, num_variables)};
+  for (uint32_t variable = 0; variable < num_variables; variable++) {
+    bool is_open = builder->variables.data[variable].resolved == (variable | VARIABLE_BIT);
+    if (is_open && scc.index[variable] == 0) visit_closure(builder, &scc, variable);
+  }
+}
+
+/* What is still a variable becomes a phi value; references become ids. */
+static void finish_values(Builder *builder) {
+  Dataflow *flow = builder->flow;
+  ValueId *phi_of = arena_array(builder->scratch, ValueId, builder->variables.len);
+  for (uint32_t i = 0; i < builder->variables.len; i++) {
+    const Variable *variable = &builder->variables.data[i];
+    if (variable->resolved != (i | VARIABLE_BIT)) continue;
+    phi_of[i] = define(builder, variable->inst, variable->part);
+    flow->values.data[phi_of[i]].is_phi = true;
+  }
+  for (uint32_t i = 0; i < flow->parts.len; i++) {
+    Ref ref = resolve(builder, flow->parts.data[i]);
+    flow->parts.data[i] = ref & VARIABLE_BIT ? phi_of[ref & ~VARIABLE_BIT] : ref;
+  }
+}
+
+static void build_positions(Builder *builder) {
+  const Module *module = builder->module;
+  Dataflow *flow = builder->flow;
+  uint32_t num_values = flow->values.len, total = 0;
+  flow->first_position = arena_zarray(builder->out, uint32_t, num_values + 1);
+  uint32_t *next = NULL;
+  for (int pass = 0; pass < 2; pass++) {
+    if (pass == 1) {
+      for (ValueId v = 0; v < num_values; v++) {
+        flow->first_position[v + 1] += flow->first_position[v];
+      }
+      flow->positions = arena_array(builder->out, HloPosition, total);
+      next = arena_array(builder->scratch, uint32_t, num_values + 1);
+      memcpy(next, flow->first_position, num_values * sizeof *next);
+      for (ValueId v = 0; v < num_values; v++) {
+        const HloValue *value = &flow->values.data[v];
+        flow->positions[next[v]++] = (HloPosition){value->inst, value->part};
+      }
+    }
+    for (InstId id = 0; id < module->insts.len; id++) {
+      if (!dataflow_covers(flow, id)) continue;
+      for (uint32_t part = 0; part < inst_shape(module, id)->num_parts; part++) {
+        ValueId v = dataflow_value(flow, id, part);
+        const HloValue *value = &flow->values.data[v];
+        bool is_definition = value->inst == id && value->part == part;
+        if (pass == 0) {
+          flow->first_position[v + 1]++;
+          total++;
+        } else if (!is_definition) {
+          flow->positions[next[v]++] = (HloPosition){id, part};
+        }
+      }
+    }
+  }
+}
+
+/* Most results have one part, with a value of its own. */
+static void reserve_values(const Module *module, const CallGraph *graph, Dataflow *flow,
+                           Arena *out) {
+  uint32_t num_insts = 0;
+  for (uint32_t i = 0; i < graph->num_reachable; i++) {
+    CompId comp = graph->post_order[i];
+    if (comp_is_sequential(graph, comp)) num_insts += comp_num_insts(module, comp);
+  }
+  vec_reserve(out, &flow->values, num_insts);
+  vec_reserve(out, &flow->parts, num_insts);
+}
+
+Dataflow dataflow_build(const Module *module, const CallGraph *graph, Arena *out, Arena *scratch) {
+  Dataflow flow = {.first_part = arena_array(out, uint32_t, module->insts.len)};
+  memset(flow.first_part, 0xff, module->insts.len * sizeof *flow.first_part);
+  reserve_values(module, graph, &flow, out);
+  ArenaMark mark = arena_mark(scratch);
+  Builder builder = {
+      .module = module, .graph = graph, .flow = &flow, .out = out, .scratch = scratch};
+  uint8_t *visited = arena_zarray(scratch, uint8_t, module->insts.len);
+  for (uint32_t i = 0; i < graph->num_reachable; i++) {
+    CompId comp = graph->post_order[i];
+    if (!comp_is_sequential(graph, comp)) continue;
+    Sequence order = inst_post_order(module, comp, visited, scratch, scratch);
+    for (uint32_t k = 0; k < order.len; k++)
+      visit_inst(&builder, order.ids[k]);
+  }
+  for (uint32_t i = 0; i < builder.variables.len; i++) {
+    add_inputs(&builder, &builder.variables.data[i]);
+  }
+  resolve_trivial(&builder);
+  resolve_closures(&builder);
+  finish_values(&builder);
+  build_positions(&builder);
+  arena_reset(scratch, mark);
+  return flow;
+}
+
+/* Whether `user`, which reads an instruction that holds the value at `part`, uses the value:
+ * tuples, get-tuple-elements and copies pass nested parts on without looking at them. */
+static bool uses_part(const Module *module, uint32_t part, InstId user) {
+  switch (inst_get(module, user)->opcode) {
+    case OPCODE_GET_TUPLE_ELEMENT:
+    case OPCODE_COPY: return part == 0;
+    case OPCODE_DOMAIN:
+    case OPCODE_TUPLE: return false;
+    default: return true;
+  }
+}
+
+/* Of a value that has positions. All but the first, the defining one, are sorted by instruction. */
+static bool has_position_at(const Dataflow *flow, ValueId value, InstId id) {
+  uint32_t low = flow->first_position[value], end = flow->first_position[value + 1], high = end;
+  if (flow->positions[low].inst == id) return true;
+  for (low++; low < high;) {
+    uint32_t middle = low + (high - low) / 2;
+    if (flow->positions[middle].inst < id) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return low < end && flow->positions[low].inst == id;
+}
+
+void dataflow_visit_uses(const Module *module, const Dataflow *flow, ValueId value,
+                         UseVisitor visit, void *context) {
+  uint32_t begin = flow->first_position[value], end = flow->first_position[value + 1];
+  for (uint32_t i = begin; i < end; i++) {
+    HloPosition position = flow->positions[i];
+    IdList users = inst_get(module, position.inst)->users;
+    for (uint32_t k = 0; k < users.len; k++) {
+      InstId user = id_list(module, users)[k];
+      /* A root counts as a use of what it returns, whether or not it looks at it. */
+      bool is_use = uses_part(module, position.part, user) ||
+                    (inst_is_root(module, user) && has_position_at(flow, value, user));
+      if (is_use) visit(context, user, position);
+    }
+  }
+}

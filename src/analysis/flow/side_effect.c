@@ -1,0 +1,58 @@
+#include "analysis/flow/side_effect.h"
+
+#include "analysis/flow/call_graph.h"
+
+/* A channel connects instructions of different programs, unless all devices run the same one: XLA's
+ * ChannelIdSensitive, as far as the text tells. */
+static bool uses_channel(const Module *module, InstId id) {
+  return inst_get(module, id)->flags & INST_HAS_CHANNEL &&
+         module->source->header.num_partitions == 1;
+}
+
+bool inst_has_own_side_effect(const Module *module, InstId id) {
+  const Instruction *inst = inst_get(module, id);
+  if (opcode_info((Opcode)inst->opcode)->flags & OPF_SIDE_EFFECT) return true;
+  switch (inst->opcode) {
+    case OPCODE_ALL_TO_ALL:
+    case OPCODE_ALL_GATHER:
+    case OPCODE_ALL_REDUCE:
+    case OPCODE_REDUCE_SCATTER:
+      return inst->flags & INST_CONSTRAINS_LAYOUT || uses_channel(module, id);
+    case OPCODE_COLLECTIVE_PERMUTE: return uses_channel(module, id);
+    case OPCODE_CUSTOM_CALL: return inst->flags & INST_CALL_SIDE_EFFECT;
+    default: return false;
+  }
+}
+
+/* A computation that nobody calls (it was cloned from, say) is in no call graph: it counts as one
+ * with side effects, because nobody asks. */
+SideEffects side_effects_build(const Module *module, Arena *out, Arena *scratch) {
+  bool *of_comp = arena_array(out, bool, module->comps.len);
+  memset(of_comp, true, module->comps.len * sizeof *of_comp);
+  SideEffects effects = {.of_comp = of_comp, .num_comps = module->comps.len};
+  ArenaMark mark = arena_mark(scratch);
+  Arena *inner = arena_new(arena_options(scratch));
+  CallGraph graph = call_graph_build(module, scratch, inner);
+  for (uint32_t i = 0; i < graph.num_reachable; i++) {
+    CompId comp = graph.post_order[i];
+    bool has_effect = false;
+    for (uint32_t k = 0; !has_effect && k < comp_num_insts(module, comp); k++) {
+      has_effect = inst_has_side_effect(module, &effects, comp_inst(module, comp, k));
+    }
+    of_comp[comp] = has_effect;
+  }
+  arena_free(inner);
+  arena_reset(scratch, mark);
+  return effects;
+}
+
+bool inst_has_side_effect(const Module *module, const SideEffects *effects, InstId id) {
+  if (inst_has_own_side_effect(module, id)) return true;
+  const Instruction *inst = inst_get(module, id);
+  for (uint32_t i = 0; i < inst->num_callees; i++) {
+    CompId callee = inst_callees(module, id)[i];
+    if (callee >= effects->num_comps) callee = comp_get(module, callee)->origin;
+    if (effects->of_comp[callee]) return true;
+  }
+  return false;
+}

@@ -1,0 +1,279 @@
+/* async-start, async-update, async-done. */
+#include "analysis/lint/async.h"
+
+#include "analysis/lint/lint.h"
+
+/* Those that only say something about a value. */
+static bool is_note(Str target) {
+  static const char *const targets[] = {"Sharding",
+                                        "LocalToGlobalShape",
+                                        "GlobalToLocalShape",
+                                        "xla.sdy.LocalToGlobalShape",
+                                        "xla.sdy.GlobalToLocalShape",
+                                        "xla.sdy.FuncResultSharding",
+                                        "control_dep"};
+  for (size_t i = 0; i < sizeof targets / sizeof *targets; i++) {
+    if (str_is(target, targets[i])) return true;
+  }
+  return false;
+}
+
+/* HloInstruction::IsAllowedAsyncIntermediary. */
+bool lint_passes_on(const Module *module, InstId id) {
+  switch (inst_get(module, id)->opcode) {
+    case OPCODE_CUSTOM_CALL: return is_note(inst_attr_string(module, id, ATTR_CUSTOM_CALL_TARGET));
+    case OPCODE_COPY:
+    case OPCODE_GET_TUPLE_ELEMENT:
+    case OPCODE_OPT_BARRIER:
+    case OPCODE_PARAMETER:
+    case OPCODE_TUPLE:
+    case OPCODE_WHILE: return true;
+    default: return false;
+  }
+}
+
+/* Control flow takes the state of an async-start, not that of a copy-start and the like. */
+static bool may_use_state(const Module *module, InstId id) {
+  unsigned opcode = inst_get(module, id)->opcode;
+  return opcode == OPCODE_CALL || opcode == OPCODE_CONDITIONAL || opcode == OPCODE_DOMAIN ||
+         lint_passes_on(module, id);
+}
+
+static bool is_state(unsigned opcode) {
+  return opcode == OPCODE_ASYNC_START || opcode == OPCODE_ASYNC_UPDATE;
+}
+
+static bool is_follower(unsigned opcode) {
+  return opcode == OPCODE_ASYNC_UPDATE || opcode == OPCODE_ASYNC_DONE;
+}
+
+/* ---- shapes ---- */
+
+/* Elements of `bound` come first among `all`: operands may be bound later. */
+static bool is_prefix(const Lint *lint, const Shape *bound, const ShapeId *all, uint32_t count) {
+  if (bound->rank > count) return false;
+  for (uint32_t i = 0; i < bound->rank; i++) {
+    if (!lint_fits(lint, bound->elements[i], all[i])) return false;
+  }
+  return true;
+}
+
+/* The same for the parameters of a computation. */
+static bool are_first_params(const Lint *lint, const Shape *bound, const Computation *comp) {
+  if (bound->rank > comp->params.len) return false;
+  for (uint32_t i = 0; i < bound->rank; i++) {
+    InstId param = id_list(lint->module, comp->params)[i];
+    if (!lint_fits(lint, bound->elements[i], inst_get(lint->module, param)->shape)) return false;
+  }
+  return true;
+}
+
+/* `result` may be bound in part as well, or not at all; then it is a tuple. */
+static bool is_result(const Lint *lint, ShapeId result, ShapeId whole) {
+  const Shape *part = shape_get(&lint->module->shapes, result);
+  const Shape *all = shape_get(&lint->module->shapes, whole);
+  if (lint_fits(lint, result, whole)) return true;
+  if (!shape_is_tuple(part)) return false;
+  return part->rank == 0 ||
+         (shape_is_tuple(all) && is_prefix(lint, part, all->elements, all->rank));
+}
+
+/* The state, checked to be ((operands), result, …), against the computation. */
+static void lint_state(Lint *lint, InstId id, CompId callee) {
+  const Module *module = lint->module;
+  const Computation *comp = comp_get(module, callee);
+  const Shape *state = inst_shape(module, id);
+  const Shape *bound = shape_get(&module->shapes, state->elements[0]);
+  DiagPlace place = lint_place_callee(lint, id, callee);
+  if (!are_first_params(lint, bound, comp)) {
+    lint_find_at(lint, LINT_ASYNC_SHAPE, id, place,
+                 "its shape has the operands %s, which its computation does not take",
+                 lint_shown(lint, state->elements[0]));
+    return;
+  }
+  ShapeId result = inst_get(module, comp->root)->shape;
+  if (is_result(lint, state->elements[1], result)) return;
+  lint_find_at(lint, LINT_ASYNC_SHAPE, id, place,
+               "its shape has the result %s, its computation returns %s",
+               lint_shown(lint, state->elements[1]), lint_shown(lint, result));
+}
+
+/* What an update adds to the operands is in its shape. */
+static void lint_update(Lint *lint, InstId id) {
+  const Module *module = lint->module;
+  const Instruction *inst = inst_get(module, id);
+  const Shape *before = shape_get(&module->shapes, lint_operand_shape(lint, id, 0));
+  const Shape *old = shape_get(&module->shapes, before->elements[0]);
+  const Shape *new = shape_get(&module->shapes, inst_shape(module, id)->elements[0]);
+  if (!shape_is_tuple(old)) return; /* not the state of a start */
+  bool fits = old->rank + inst->num_operands - 1 ==
+              new->rank &&is_prefix(lint, old, new->elements, new->rank);
+  for (uint32_t i = 1; fits && i < inst->num_operands; i++) {
+    fits = lint_fits(lint, new->elements[old->rank + i - 1], lint_operand_shape(lint, id, i));
+  }
+  if (fits) return;
+  lint_find_inst(lint, LINT_ASYNC_SHAPE, id,
+                 "its shape does not have the operands of '%.*s' and its own",
+                 (int)inst_name(module, inst_operand(module, id, 0)).len,
+                 inst_name(module, inst_operand(module, id, 0)).data);
+}
+
+static void lint_async_done(Lint *lint, InstId id) {
+  const Module *module = lint->module;
+  const Instruction *inst = inst_get(module, id);
+  InstId start = lint->starts[id];
+  if (start == NO_ID) return;
+  const Computation *comp = comp_get(module, inst_callees(module, start)[0]);
+  const Shape *state = shape_get(&module->shapes, lint_operand_shape(lint, id, 0));
+  const Shape *bound = shape_get(&module->shapes, state->elements[0]);
+  if (shape_is_tuple(bound) && bound->rank < comp->params.len) {
+    lint_find_inst(lint, LINT_ASYNC_SHAPE, id, "only %u of %u operands are there when it is done",
+                   bound->rank, comp->params.len);
+    return;
+  }
+  ShapeId result = inst_get(module, comp->root)->shape;
+  if (lint_fits(lint, inst->shape, result)) return;
+  lint_find_inst(lint, LINT_ASYNC_SHAPE, id, "its shape is %s, its computation returns %s",
+                 lint_shown(lint, inst->shape), lint_shown(lint, result));
+}
+
+/* ---- chains ---- */
+
+/* Each start and update goes on in one place. Behind a tuple or a loop nobody follows it. */
+static void lint_users(Lint *lint, InstId id) {
+  const Module *module = lint->module;
+  const Instruction *inst = inst_get(module, id);
+  InstId next = NO_ID;
+  for (uint32_t i = 0; i < inst->users.len; i++) {
+    InstId user = inst_users(module, id)[i];
+    const Instruction *other = inst_get(module, user);
+    DiagPlace place = {lint_place(lint, user).offset, lint_place(lint, id).offset};
+    bool is_first = is_follower(other->opcode) && inst_operand(module, user, 0) == id;
+    if (is_first && next == NO_ID) {
+      next = user;
+    } else if (is_first) {
+      lint_find_at(lint, LINT_ASYNC_PAIR, user, place, "'%.*s' is done by '%.*s' already",
+                   (int)inst->name_len, inst->name, (int)inst_name(module, next).len,
+                   inst_name(module, next).data);
+    } else if (!may_use_state(module, user)) {
+      lint_find_at(lint, LINT_ASYNC_PAIR, user, place, "it reads '%.*s', which is not done yet",
+                   (int)inst->name_len, inst->name);
+    }
+  }
+  bool is_returned = inst_is_root(module, id) && inst->parent != module->entry;
+  if (inst->users.len || is_returned) return;
+  lint_find_inst(lint, LINT_ASYNC_PAIR, id, "it is started, and done nowhere");
+}
+
+static void lint_operand_of(Lint *lint, InstId id) {
+  const Module *module = lint->module;
+  InstId operand = inst_operand(module, id, 0);
+  if (is_state(inst_get(module, operand)->opcode) || may_use_state(module, operand)) return;
+  lint_find_at(lint, LINT_ASYNC_PAIR, id, lint_place_operand(lint, id, 0),
+               "its operand '%.*s' is not what an async-start began",
+               (int)inst_name(module, operand).len, inst_name(module, operand).data);
+}
+
+/* The main thread runs one instruction that way; a marked group of collectives is another matter.
+ */
+static void lint_computation(Lint *lint, InstId id, CompId callee) {
+  const Module *module = lint->module;
+  const Computation *comp = comp_get(module, callee);
+  if (!str_is(comp->thread, "main") || lint->callers[callee] != id) return;
+  if (inst_attr(module, id, ATTR_FRONTEND_ATTRIBUTES)) return;
+  uint32_t num_others = 0;
+  bool is_barrier = true;
+  for (uint32_t i = 0; i < comp->insts.len; i++) {
+    InstId inner = comp_inst(module, callee, i);
+    unsigned opcode = inst_get(module, inner)->opcode;
+    if (inner == comp->root || opcode == OPCODE_PARAMETER) continue;
+    num_others++;
+    is_barrier &= opcode == OPCODE_GET_TUPLE_ELEMENT;
+  }
+  if (num_others == 0 || is_barrier) return;
+  lint_find_at(lint, LINT_ASYNC_COMPUTATION, id, lint_place_callee(lint, id, callee),
+               "%u instructions of its computation are neither its root nor parameters",
+               num_others);
+}
+
+/* What the state comes from, the way through tuples and loops; NO_ID when that is not clear
+ * (TraceAsyncDataflow, which tries more ways than one). */
+static InstId trace_state(const Lint *lint, InstId id) {
+  enum { MAX_STEPS = 256 };
+  const Module *module = lint->module;
+  int64_t index[MAX_STEPS];
+  for (uint32_t step = 0, depth = 0; step < MAX_STEPS; step++) {
+    const Instruction *inst = inst_get(module, id);
+    InstId caller = lint->callers[inst->parent];
+    switch (inst->opcode) {
+      case OPCODE_ASYNC_START:
+      case OPCODE_ASYNC_UPDATE: return id;
+      case OPCODE_GET_TUPLE_ELEMENT: index[depth++] = inst->index; break;
+      case OPCODE_TUPLE:
+        if (depth == 0 || index[--depth] < 0 || index[depth] >= inst->num_operands) return NO_ID;
+        id = inst_operand(module, id, (uint32_t)index[depth]);
+        continue;
+      case OPCODE_WHILE: id = comp_get(module, inst_callees(module, id)[0])->root; continue;
+      case OPCODE_PARAMETER:
+        if (caller == NO_ID || inst_get(module, caller)->opcode != OPCODE_WHILE ||
+            inst_callees(module, caller)[0] != inst->parent) {
+          return NO_ID;
+        }
+        id = caller;
+        break;
+      default:
+        if (!lint_passes_on(module, id) || inst->num_operands == 0) return NO_ID;
+    }
+    id = inst_operand(module, id, 0);
+  }
+  return NO_ID;
+}
+
+static CompId comp_of_state(const Lint *lint, InstId id) {
+  if (inst_get(lint->module, id)->num_callees) return inst_callees(lint->module, id)[0];
+  InstId start = lint->starts[id];
+  return start == NO_ID ? NO_ID : inst_callees(lint->module, start)[0];
+}
+
+/* Not all of what HloComputation::Equal looks at. */
+static bool comps_differ(const Module *module, CompId a, CompId b) {
+  const Computation *x = comp_get(module, a), *y = comp_get(module, b);
+  const Instruction *root_x = inst_get(module, x->root), *root_y = inst_get(module, y->root);
+  return a != b && (x->params.len != y->params.len || root_x->opcode != root_y->opcode ||
+                    !shape_compatible(&module->shapes, root_x->shape, root_y->shape));
+}
+
+/* The parser has looked at what follows a start directly. */
+static void lint_same_computation(Lint *lint, InstId id) {
+  const Module *module = lint->module;
+  InstId operand = inst_operand(module, id, 0);
+  if (is_state(inst_get(module, operand)->opcode) || !inst_get(module, id)->num_callees) return;
+  InstId state = trace_state(lint, operand);
+  CompId before = state == NO_ID ? NO_ID : comp_of_state(lint, state);
+  if (before == NO_ID || !comps_differ(module, before, inst_callees(module, id)[0])) return;
+  DiagPlace place = {lint_place_attr(lint, id, ATTR_CALLS).offset, lint_place(lint, state).offset};
+  Str name = inst_name(module, state);
+  lint_find_at(lint, LINT_ASYNC_PAIR, id, place, "it calls another computation than '%.*s'",
+               (int)name.len, name.data);
+}
+
+void lint_async(Lint *lint, InstId id) {
+  const Instruction *inst = inst_get(lint->module, id);
+  unsigned opcode = inst->opcode;
+  if (!is_state(opcode) && !is_follower(opcode)) return;
+  if (is_follower(opcode)) {
+    lint_operand_of(lint, id);
+    lint_same_computation(lint, id);
+  }
+  if (is_state(opcode)) lint_users(lint, id);
+  InstId start = lint->starts[id];
+  if (is_state(opcode) && start != NO_ID)
+    lint_state(lint, id, inst_callees(lint->module, start)[0]);
+  if (opcode == OPCODE_ASYNC_START) {
+    lint_computation(lint, id, inst_callees(lint->module, id)[0]);
+  } else if (opcode == OPCODE_ASYNC_UPDATE) {
+    lint_update(lint, id);
+  } else {
+    lint_async_done(lint, id);
+  }
+}

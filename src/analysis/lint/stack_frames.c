@@ -1,0 +1,92 @@
+/* The tables of source locations. XLA sets what is dangling to "nowhere", with a line in its log.
+ */
+#include <inttypes.h>
+
+#include "analysis/lint/lint.h"
+
+/* Ids count from 1; 0 is nowhere. */
+static bool is_id_in(int64_t id, uint32_t count) {
+  return id >= 0 && id <= (int64_t)count;
+}
+
+static void lint_location(Lint *lint, uint32_t index) {
+  const ModuleSource *source = lint->module->source;
+  const FileLocation *location = &source->file_locations.data[index];
+  DiagPlace place = DIAG_AT(location->offset);
+  if (!is_id_in(location->file_name_id, source->file_names.len)) {
+    lint_find(lint, LINT_STACK_FRAME, place, "there is no file name %" PRId32,
+              location->file_name_id);
+  }
+  if (!is_id_in(location->function_name_id, source->function_names.len)) {
+    lint_find(lint, LINT_STACK_FRAME, place, "there is no function name %" PRId32,
+              location->function_name_id);
+  }
+}
+
+/* The parent, 0 where there is none or a dangling one. */
+static uint32_t parent_of(const ModuleSource *source, uint32_t frame) {
+  int64_t parent = source->stack_frames.data[frame - 1].parent_frame_id;
+  return parent > 0 && parent <= (int64_t)source->stack_frames.len ? (uint32_t)parent : 0;
+}
+
+/* Follows parents from each frame until one that has been seen; one seen on the same walk closes a
+ * cycle. */
+static void lint_cycles(Lint *lint) {
+  const ModuleSource *source = lint->module->source;
+  uint32_t *walk_of = arena_zarray(lint->tables, uint32_t, (size_t)source->stack_frames.len + 1);
+  for (uint32_t start = 1; start <= source->stack_frames.len; start++) {
+    uint32_t frame = start;
+    while (frame && !walk_of[frame]) {
+      walk_of[frame] = start;
+      frame = parent_of(source, frame);
+    }
+    if (frame && walk_of[frame] == start) {
+      lint_find(lint, LINT_STACK_FRAME, DIAG_AT(source->stack_frames.data[frame - 1].offset),
+                "stack frame %" PRIu32 " is among its own parents", frame);
+    }
+  }
+}
+
+void lint_stack_frames(Lint *lint) {
+  const ModuleSource *source = lint->module->source;
+  for (uint32_t i = 0; i < source->file_locations.len; i++)
+    lint_location(lint, i);
+  for (uint32_t i = 0; i < source->stack_frames.len; i++) {
+    const StackFrame *frame = &source->stack_frames.data[i];
+    if (!is_id_in(frame->file_location_id, source->file_locations.len)) {
+      lint_find(lint, LINT_STACK_FRAME, DIAG_AT(frame->offset),
+                "there is no file location %" PRId32, frame->file_location_id);
+    }
+    if (frame->parent_frame_id > 0 && parent_of(source, i + 1) == 0) {
+      lint_find(lint, LINT_STACK_FRAME, DIAG_AT(frame->offset),
+                "there is no stack frame %" PRId32 " for a parent", frame->parent_frame_id);
+    }
+  }
+  lint_cycles(lint);
+}
+
+/* Where the attribute has the id. */
+static DiagPlace frame_place(const Lint *lint, InstId id) {
+  static const Str key = {"stack_frame_id", 14};
+  DiagPlace place = lint_place_attr(lint, id, ATTR_METADATA);
+  const Attr *attr = inst_attr(lint->module, id, ATTR_METADATA);
+  for (uint32_t at = attr->text.begin; at + key.len < attr->text.end; at++) {
+    if (bytes_equal(lint->module->source->text + at, key.data, key.len)) return DIAG_AT(at);
+  }
+  return place;
+}
+
+void lint_frame_of_inst(Lint *lint, InstId id) {
+  const Metadata *metadata = inst_metadata(lint->module, id);
+  uint32_t count = lint->module->source->stack_frames.len;
+  if (!metadata || is_id_in(metadata->stack_frame_id, count)) return;
+  if (inst_get(lint->module, id)->flags & INST_IMPLIED) return; /* the start has it too */
+  if (count == 0) {
+    if (lint->misses_frames) return; /* the table is gone: once is enough */
+    lint->misses_frames = true;
+  }
+  lint_find_at(lint, LINT_STACK_FRAME, id, frame_place(lint, id),
+               count ? "there is no stack frame %" PRId32 ", the table has %" PRIu32
+                     : "there is no stack frame %" PRId32 ", and no table of them",
+               metadata->stack_frame_id, count);
+}

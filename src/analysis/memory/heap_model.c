@@ -1,0 +1,214 @@
+/* The memory model `heap`: what XLA's buffer assignment takes on the module's target. Parameters,
+ * results and constants are held all the time; temporaries are one block, or several with a limit,
+ * as large as its packing makes it, of which more or less is live. */
+#include "analysis/memory/heap_model.h"
+
+#include "analysis/memory/pending_copies.h"
+
+static void size_values(const Module *module, Dataflow *flow) {
+  for (ValueId id = 0; id < flow->values.len; id++) {
+    HloValue *value = &flow->values.data[id];
+    value->bytes = target_sizes.of_part(module, value->shape);
+  }
+}
+
+HeapAnalysis heap_analysis_run(const Module *module, const Schedule *schedule, HeapDetail detail,
+                               Arena *out, Arena *scratch) {
+  HeapAnalysis heap = {.values = value_analysis_build(module, out, scratch)};
+  size_values(module, &heap.values.flow);
+  heap.values.buffers = buffers_after_copies(module, &heap.values, schedule, out, scratch);
+  heap.ranges = live_ranges_build(module, &heap.values.graph, &heap.values.flow,
+                                  &heap.values.buffers, schedule, out, scratch);
+  heap.assignment = buffer_assignment_run(module, &heap.values, &heap.ranges,
+                                          module->backend.target->alignment, detail, out, scratch);
+  return heap;
+}
+
+static LogicalTime peak_time(const HeapAnalysis *heap) {
+  const int64_t *bytes_at = heap->assignment.heap_bytes_at;
+  LogicalTime peak = 0;
+  for (LogicalTime time = 1; time < heap->ranges.num_times; time++) {
+    if (bytes_at[time] > bytes_at[peak]) peak = time;
+  }
+  return peak;
+}
+
+static const int64_t *list_heaps(const BufferAssignment *assignment, Arena *out) {
+  int64_t *bytes = arena_array(out, int64_t, assignment->num_temps);
+  uint32_t first = assignment->allocations.len - assignment->num_temps;
+  for (uint32_t i = 0; i < assignment->num_temps; i++)
+    bytes[i] = assignment->allocations.data[first + i].bytes;
+  return bytes;
+}
+
+MemoryProfile heap_profile(const Module *module, const HeapAnalysis *heap, Arena *out,
+                           Arena *scratch) {
+  const BufferAssignment *assignment = &heap->assignment;
+  const LiveRanges *ranges = &heap->ranges;
+  MemoryProfile profile;
+  memory_profile_init(&profile, module, &target_sizes, out, scratch);
+  profile.is_flat = true;
+  profile.counts_params = true;
+  profile.constants = CONSTANTS_HELD;
+  profile.constant_bytes = assignment->constant_bytes; /* those of reducers, too */
+  /* Parameters, results, constants and tables of pointers, at any time. */
+  int64_t held_bytes = profile.parameter_bytes + profile.output_bytes - profile.aliased_bytes +
+                       profile.constant_bytes + assignment->temp_bytes - assignment->heap_bytes;
+  LogicalTime peak = peak_time(heap);
+  profile.peak_bytes = held_bytes + assignment->heap_bytes;
+  profile.fragmentation_bytes = assignment->heap_bytes - assignment->heap_bytes_at[peak];
+  profile.heap_bytes = list_heaps(assignment, out);
+  profile.num_heaps = assignment->num_temps;
+  if (peak < ranges->num_times && profile.peak_bytes > 0) profile.peak_inst = ranges->flat[peak];
+  for (LogicalTime time = 0; time < ranges->num_times; time++)
+    profile.bytes_at[ranges->flat[time]] = held_bytes + assignment->heap_bytes_at[time];
+  return profile;
+}
+
+/* ---- what lives at the peak ---- */
+
+typedef struct HeapModel {
+  const Module *module;
+  HeapAnalysis heap;
+  LogicalTime peak_time;
+  bool *is_result;        /* by BufferId: of the entry */
+  ValueId *of_allocation; /* by allocation that is held: who stands for it; NO_ID = nobody */
+  int64_t *given_bytes;   /* by allocation: of the parameter in it, else of a result */
+  ValueId *of_buffer;     /* by BufferId that is a temporary: likewise, at the peak */
+} HeapModel;
+
+static bool is_live(const HeapModel *model, ValueId value) {
+  LiveRange range = model->heap.ranges.of[value];
+  LogicalTime taken = model->heap.assignment.taken_at[value];
+  return range.start != NO_TIME && range.start <= model->peak_time &&
+         range.end >= model->peak_time && (taken == NO_TIME || taken > model->peak_time);
+}
+
+/* Who stands for memory that several values have one after the other: the one that lives, of two
+ * that hand over the later; else the result. */
+static uint64_t rank(const HeapModel *model, ValueId value) {
+  if (is_live(model, value)) return (UINT64_C(2) << 32) + model->heap.ranges.of[value].start;
+  return model->is_result[model->heap.values.buffers.of[value]];
+}
+
+static void stand_for(const HeapModel *model, ValueId *chosen, ValueId value) {
+  if (*chosen == NO_ID || rank(model, value) > rank(model, *chosen)) *chosen = value;
+}
+
+/* All the time, whatever lives in it. */
+static bool is_held(const Allocation *allocation) {
+  return allocation->kind == ALLOCATION_PARAMETER || allocation->kind == ALLOCATION_CONSTANT ||
+         allocation->is_live_out;
+}
+
+static void choose_values(HeapModel *model) {
+  const Module *module = model->module;
+  const Dataflow *flow = &model->heap.values.flow;
+  for (ValueId id = 0; id < flow->values.len; id++) {
+    const HloValue *value = &flow->values.data[id];
+    const Instruction *inst = inst_get(module, value->inst);
+    BufferId buffer = model->heap.values.buffers.of[id];
+    uint32_t index = model->heap.assignment.of[buffer];
+    const Allocation *allocation = &model->heap.assignment.allocations.data[index];
+    if (inst->opcode == OPCODE_PARAMETER && inst->parent == module->entry) {
+      model->given_bytes[index] = value->bytes;
+    }
+    if (is_held(allocation)) {
+      stand_for(model, &model->of_allocation[index], id);
+    } else if (allocation->kind == ALLOCATION_TUPLE || allocation->kind == ALLOCATION_HEAP) {
+      bool is_table = shape_is_tuple(shape_get(&module->shapes, value->shape));
+      if (is_table || is_live(model, id)) stand_for(model, &model->of_buffer[buffer], id);
+    }
+  }
+}
+
+static HeapModel heap_model_build(const Module *module, const HeapAnalysis *heap, Arena *out) {
+  HeapModel model = {.module = module, .heap = *heap};
+  const HloBuffers *buffers = &model.heap.values.buffers;
+  uint32_t num_allocations = model.heap.assignment.allocations.len;
+  model.peak_time = peak_time(&model.heap);
+  model.of_allocation = arena_array(out, ValueId, num_allocations);
+  model.given_bytes = arena_zarray(out, int64_t, num_allocations);
+  model.of_buffer = arena_array(out, ValueId, buffers->num_buffers);
+  model.is_result = arena_zarray(out, bool, buffers->num_buffers);
+  if (num_allocations) {
+    memset(model.of_allocation, 0xff, num_allocations * sizeof *model.of_allocation);
+  }
+  memset(model.of_buffer, 0xff, buffers->num_buffers * sizeof *model.of_buffer);
+  InstId root = comp_get(module, module->entry)->root;
+  for (uint32_t part = 0; part < inst_shape(module, root)->num_parts; part++) {
+    BufferId buffer = buffers->of[dataflow_value(&model.heap.values.flow, root, part)];
+    int64_t *bytes = &model.given_bytes[model.heap.assignment.of[buffer]];
+    ShapeId shape = shape_part(&module->shapes, inst_get(module, root)->shape, part);
+    int64_t of_part = target_sizes.of_part(module, shape);
+    if (of_part > *bytes) *bytes = of_part;
+    model.is_result[buffer] = true;
+  }
+  choose_values(&model);
+  return model;
+}
+
+static void add_live(LiveSet *live, const HeapModel *model, ValueId value, int64_t bytes) {
+  const HloValue *held = &model->heap.values.flow.values.data[value];
+  const LiveRanges *ranges = &model->heap.ranges;
+  LiveRange range = ranges->of[value];
+  InstId first = range.start != NO_TIME ? ranges->flat[range.start] : held->inst;
+  InstId last =
+      range.start != NO_TIME && range.end < ranges->num_times ? ranges->flat[range.end] : NO_ID;
+  if (bytes > 0) live->list[live->len++] = (LiveBuffer){held->inst, held->part, bytes, first, last};
+}
+
+/* It is there from the beginning to the end. Those of reducers are no values. */
+static void add_constant(LiveSet *live, const HeapModel *model, ValueId value,
+                         const Allocation *allocation) {
+  const LiveRanges *ranges = &model->heap.ranges;
+  LiveBuffer buffer = {.inst = allocation->inst, .bytes = allocation->bytes, .last = NO_ID};
+  if (value != NO_ID) {
+    buffer.inst = model->heap.values.flow.values.data[value].inst;
+    buffer.part = model->heap.values.flow.values.data[value].part;
+  }
+  buffer.first = ranges->num_times ? ranges->flat[0] : buffer.inst;
+  if (buffer.bytes > 0) live->list[live->len++] = buffer;
+}
+
+/* A parameter is as large as the caller made it, even if an output that takes it over is not, and a
+ * result as its shape says, even if it is a bitcast of something larger. */
+static int64_t held_bytes(const HeapModel *model, uint32_t index) {
+  const Allocation *allocation = &model->heap.assignment.allocations.data[index];
+  int64_t given = model->given_bytes[index];
+  bool is_given = allocation->kind == ALLOCATION_PARAMETER ||
+                  (allocation->is_live_out && given < allocation->bytes);
+  return is_given ? given : allocation->bytes;
+}
+
+static LiveSet live_at_peak(const Module *module, const HeapAnalysis *heap, Arena *out,
+                            Arena *scratch) {
+  HeapModel model = heap_model_build(module, heap, scratch);
+  const Dataflow *flow = &model.heap.values.flow;
+  uint32_t num_allocations = model.heap.assignment.allocations.len;
+  LiveSet live = {.list = arena_array(out, LiveBuffer, (size_t)flow->values.len + num_allocations)};
+  for (uint32_t i = 0; i < num_allocations; i++) {
+    const Allocation *allocation = &model.heap.assignment.allocations.data[i];
+    if (allocation->kind == ALLOCATION_CONSTANT) {
+      add_constant(&live, &model, model.of_allocation[i], allocation);
+    } else if (model.of_allocation[i] != NO_ID) {
+      add_live(&live, &model, model.of_allocation[i], held_bytes(&model, i));
+    }
+  }
+  for (BufferId buffer = 0; buffer < model.heap.values.buffers.num_buffers; buffer++) {
+    ValueId value = model.of_buffer[buffer];
+    if (value != NO_ID) add_live(&live, &model, value, flow->values.data[value].bytes);
+  }
+  live_set_sort(&live);
+  return live;
+}
+
+MemoryProfile measure_heap(const Module *module, const Schedule *schedule, LiveSet *live,
+                           Arena *out, Arena *scratch) {
+  Arena *arena = arena_new(arena_options(scratch));
+  HeapAnalysis heap = heap_analysis_run(module, schedule, HEAP_SIZES, arena, scratch);
+  MemoryProfile profile = heap_profile(module, &heap, out, scratch);
+  if (live) *live = live_at_peak(module, &heap, out, arena);
+  arena_free(arena);
+  return profile;
+}

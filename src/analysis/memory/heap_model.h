@@ -1,0 +1,21 @@
+/* What the memory model `heap` looks at. */
+#ifndef REMAT_HLO_ANALYSIS_MEMORY_HEAP_MODEL_H
+#define REMAT_HLO_ANALYSIS_MEMORY_HEAP_MODEL_H
+
+#include "analysis/memory/buffer_assignment.h"
+#include "analysis/memory/memory_model.h"
+
+typedef struct HeapAnalysis {
+  ValueAnalysis values; /* of the sizes that they have on the target */
+  LiveRanges ranges;
+  BufferAssignment assignment;
+} HeapAnalysis;
+
+HeapAnalysis heap_analysis_run(const Module *module, const Schedule *schedule, HeapDetail detail,
+                               Arena *out, Arena *scratch);
+
+/* What measure_heap() makes of it. */
+MemoryProfile heap_profile(const Module *module, const HeapAnalysis *heap, Arena *out,
+                           Arena *scratch);
+
+#endif

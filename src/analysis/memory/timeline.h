@@ -1,0 +1,28 @@
+/* Memory over the positions of a schedule: a segment tree that answers "what is the maximum over
+ * this range" and takes "this range changes by so many bytes" in O(log n). Every algorithm lives on
+ * the question what the peak would become if a live range changed. */
+#ifndef REMAT_HLO_ANALYSIS_MEMORY_TIMELINE_H
+#define REMAT_HLO_ANALYSIS_MEMORY_TIMELINE_H
+
+#include "ir/schedule.h"
+
+typedef struct Timeline {
+  int64_t *max;        /* by node: of its range, without what its ancestors add */
+  int64_t *added;      /* by node: to its whole range */
+  uint32_t num_leaves; /* a power of two */
+  uint32_t len;
+} Timeline;
+
+/* `bytes_at` has `len` positions. O(len). */
+Timeline timeline_build(const int64_t *bytes_at, uint32_t len, Arena *out);
+
+/* Adds to the positions begin … last, both included; nothing when begin > last. */
+void timeline_add(Timeline *timeline, SchedPos begin, SchedPos last, int64_t bytes);
+
+/* The maximum over begin … last, INT64_MIN for an empty range. */
+int64_t timeline_max(const Timeline *timeline, SchedPos begin, SchedPos last);
+
+/* The maximum over everything, and the first position that has it. */
+int64_t timeline_peak(const Timeline *timeline, SchedPos *position);
+
+#endif

@@ -1,0 +1,279 @@
+#include "analysis/range/value_range.h"
+
+#include "analysis/range/literal_range.h"
+
+ValueRange range_join(ValueRange a, ValueRange b) {
+  if (!range_is_known(a) || !range_is_known(b)) return UNKNOWN_RANGE;
+  return (ValueRange){a.low < b.low ? a.low : b.low, a.high > b.high ? a.high : b.high};
+}
+
+ValueRange range_of_type(ElementType type) {
+  const TypeInfo *info = type_info(type);
+  unsigned bits = info->bits;
+  switch (info->class) {
+    case TYPE_CLASS_PRED: return (ValueRange){0, 1};
+    case TYPE_CLASS_UINT:
+      return bits < 64 ? (ValueRange){0, (INT64_C(1) << bits) - 1} : UNKNOWN_RANGE;
+    case TYPE_CLASS_SINT: {
+      int64_t high = bits < 64 ? (INT64_C(1) << (bits - 1)) - 1 : INT64_MAX;
+      return (ValueRange){-high - 1, high};
+    }
+    default: return UNKNOWN_RANGE;
+  }
+}
+
+/* The integers that a type has all of, up to some magnitude. */
+static ValueRange exact_integers(ElementType type) {
+  switch (type) {
+    case TYPE_U64: return (ValueRange){0, INT64_MAX};
+    case TYPE_BF16: return (ValueRange){-(1 << 8), 1 << 8};
+    case TYPE_F16: return (ValueRange){-(1 << 11), 1 << 11};
+    case TYPE_F32: return (ValueRange){-(1 << 24), 1 << 24};
+    case TYPE_F64: return (ValueRange){-(INT64_C(1) << 53), INT64_C(1) << 53};
+    default: return range_of_type(type);
+  }
+}
+
+ValueRange range_fit(ElementType type, ValueRange range) {
+  ValueRange exact = exact_integers(type);
+  bool fits = range_is_known(exact) && range_contains(exact, range);
+  return fits ? range : range_of_type(type);
+}
+
+/* ---- arithmetic: not known when int64_t overflows ---- */
+
+static ValueRange range_add(ValueRange a, ValueRange b) {
+  ValueRange sum;
+  bool fits = add_bytes(a.low, b.low, &sum.low) && add_bytes(a.high, b.high, &sum.high);
+  return fits ? sum : UNKNOWN_RANGE;
+}
+
+static ValueRange range_negate(ValueRange a) {
+  return a.low == INT64_MIN ? UNKNOWN_RANGE : (ValueRange){-a.high, -a.low};
+}
+
+static ValueRange range_subtract(ValueRange a, ValueRange b) {
+  ValueRange negated = range_negate(b);
+  return range_is_known(negated) ? range_add(a, negated) : UNKNOWN_RANGE;
+}
+
+static ValueRange range_multiply(ValueRange a, ValueRange b) {
+  const int64_t factors[4][2] = {
+      {a.low, b.low}, {a.low, b.high}, {a.high, b.low}, {a.high, b.high}};
+  ValueRange product = {INT64_MAX, INT64_MIN};
+  for (int i = 0; i < 4; i++) {
+    int64_t value;
+    if (!mul_bytes(factors[i][0], factors[i][1], &value)) return UNKNOWN_RANGE;
+    if (value < product.low) product.low = value;
+    if (value > product.high) product.high = value;
+  }
+  return product;
+}
+
+static ValueRange range_minimum(ValueRange a, ValueRange b) {
+  return (ValueRange){a.low < b.low ? a.low : b.low, a.high < b.high ? a.high : b.high};
+}
+
+static ValueRange range_maximum(ValueRange a, ValueRange b) {
+  return (ValueRange){a.low > b.low ? a.low : b.low, a.high > b.high ? a.high : b.high};
+}
+
+static ValueRange range_abs(ValueRange a) {
+  ValueRange negated = range_negate(a);
+  if (a.low >= 0 || !range_is_known(negated)) return a.low >= 0 ? a : UNKNOWN_RANGE;
+  if (a.high <= 0) return negated;
+  return (ValueRange){0, a.high > negated.high ? a.high : negated.high};
+}
+
+static bool has_zero(ValueRange a) {
+  return a.low <= 0 && a.high >= 0;
+}
+
+/* Towards zero, by something positive. */
+static ValueRange range_divide(ValueRange a, ValueRange b) {
+  if (b.low < 1) return UNKNOWN_RANGE;
+  return (ValueRange){a.low / (a.low < 0 ? b.low : b.high), a.high / (a.high < 0 ? b.high : b.low)};
+}
+
+/* Of something positive; it has the sign of the dividend. */
+static ValueRange range_remainder(ValueRange a, ValueRange b) {
+  if (b.low < 1) return UNKNOWN_RANGE;
+  int64_t most = b.high - 1;
+  ValueRange rest = {a.low < -most ? -most : a.low, a.high > most ? most : a.high};
+  if (a.low >= 0) rest.low = 0;
+  if (a.high <= 0) rest.high = 0;
+  return rest;
+}
+
+/* A 1 in every bit that some number up to `high` has. */
+static int64_t all_bits(int64_t high) {
+  int64_t bits = 0;
+  while (bits < high)
+    bits = bits << 1 | 1;
+  return bits;
+}
+
+/* Bits only go: no more than what is not negative. */
+static ValueRange range_and(ValueRange a, ValueRange b) {
+  if (a.low < 0 && b.low < 0) return UNKNOWN_RANGE;
+  if (a.low < 0) return (ValueRange){0, b.high};
+  if (b.low < 0) return (ValueRange){0, a.high};
+  return (ValueRange){0, a.high < b.high ? a.high : b.high};
+}
+
+static ValueRange range_or(ValueRange a, ValueRange b) {
+  if (a.low < 0 || b.low < 0) return UNKNOWN_RANGE;
+  return (ValueRange){0, all_bits(a.high > b.high ? a.high : b.high)};
+}
+
+static ValueRange range_shift_right(ValueRange a, ValueRange b, unsigned bits) {
+  if (a.low < 0 || b.low < 0 || b.low >= bits) return UNKNOWN_RANGE;
+  return (ValueRange){0, a.high >> b.low};
+}
+
+/* ---- operations ---- */
+
+/* Which bound wins when they are the wrong way round backends do not agree on. */
+static ValueRange of_clamp(const ValueRange *operands) {
+  return range_join(range_minimum(range_maximum(operands[1], operands[0]), operands[2]),
+                    range_maximum(range_minimum(operands[1], operands[2]), operands[0]));
+}
+
+static ValueRange of_sign(ValueRange a) {
+  return (ValueRange){a.low < 0 ? -1 : a.low > 0, a.high > 0 ? 1 : a.high < 0 ? -1 : 0};
+}
+
+/* Of operands that are all known. Integers. */
+static ValueRange of_integers(Opcode opcode, unsigned bits, const ValueRange *operands) {
+  ValueRange a = operands[0], b = operands[1];
+  switch (opcode) {
+    case OPCODE_ADD: return range_add(a, b);
+    case OPCODE_SUBTRACT: return range_subtract(a, b);
+    case OPCODE_MULTIPLY: return range_multiply(a, b);
+    case OPCODE_DIVIDE: return range_divide(a, b);
+    case OPCODE_REMAINDER: return range_remainder(a, b);
+    case OPCODE_NEGATE: return range_negate(a);
+    case OPCODE_AND: return range_and(a, b);
+    case OPCODE_OR:
+    case OPCODE_XOR: return range_or(a, b);
+    case OPCODE_SHIFT_RIGHT_ARITHMETIC: /* fills up with the highest bit, of unsigned types, too */
+      if (bits < 64 && a.high >> (bits - 1)) return UNKNOWN_RANGE;
+      return range_shift_right(a, b, bits);
+    case OPCODE_SHIFT_RIGHT_LOGICAL: return range_shift_right(a, b, bits);
+    default: return UNKNOWN_RANGE;
+  }
+}
+
+/* Likewise; what could be a negative zero, or is computed with an error by some devices, is not
+ * known. */
+static ValueRange of_floats(Opcode opcode, const ValueRange *operands) {
+  ValueRange a = operands[0], b = operands[1];
+  switch (opcode) {
+    case OPCODE_ADD: return range_add(a, b);
+    case OPCODE_SUBTRACT: return range_subtract(a, b);
+    case OPCODE_MULTIPLY:
+      if ((a.low < 0 && has_zero(b)) || (b.low < 0 && has_zero(a))) return UNKNOWN_RANGE;
+      return range_multiply(a, b);
+    case OPCODE_NEGATE: return has_zero(a) ? UNKNOWN_RANGE : range_negate(a);
+    case OPCODE_CEIL:
+    case OPCODE_FLOOR:
+    case OPCODE_ROUND_NEAREST_AFZ:
+    case OPCODE_ROUND_NEAREST_EVEN: return a;
+    default: return UNKNOWN_RANGE;
+  }
+}
+
+static ValueRange of_arithmetic(const Module *module, InstId id, const ValueRange *operands) {
+  const Instruction *inst = inst_get(module, id);
+  const TypeInfo *info = type_info((ElementType)inst_shape(module, id)->type);
+  for (uint32_t i = 0; i < inst->num_operands; i++) {
+    if (!range_is_known(operands[i])) return UNKNOWN_RANGE;
+  }
+  switch (inst->opcode) {
+    case OPCODE_MINIMUM: return range_minimum(operands[0], operands[1]);
+    case OPCODE_MAXIMUM: return range_maximum(operands[0], operands[1]);
+    case OPCODE_CLAMP: return of_clamp(operands);
+    case OPCODE_ABS: return range_abs(operands[0]);
+    case OPCODE_SIGN: return of_sign(operands[0]);
+    default: break;
+  }
+  ValueRange two[2] = {operands[0], operands[inst->num_operands > 1]};
+  switch (info->class) {
+    case TYPE_CLASS_SINT:
+    case TYPE_CLASS_UINT: return of_integers((Opcode)inst->opcode, info->bits, two);
+    case TYPE_CLASS_FLOAT: return of_floats((Opcode)inst->opcode, two);
+    default: return UNKNOWN_RANGE;
+  }
+}
+
+/* 0, 1, … along one dimension. */
+static ValueRange of_iota(const Module *module, InstId id) {
+  const Shape *shape = inst_shape(module, id);
+  int64_t dimension = inst_attr_int(module, id, ATTR_IOTA_DIMENSION, 0);
+  if (dimension < 0 || dimension >= (int64_t)shape->rank) return UNKNOWN_RANGE;
+  int64_t size = shape->dims[dimension];
+  return size < 0 ? UNKNOWN_RANGE : (ValueRange){0, size > 0 ? size - 1 : 0};
+}
+
+/* Of `count` operands from `first` on. */
+static ValueRange join_of(const Module *module, InstId id, const ValueRange *operands,
+                          uint32_t first, uint32_t count) {
+  uint8_t type = inst_shape(module, id)->type;
+  if (count == 0 || inst_get(module, id)->num_operands < first + count) return UNKNOWN_RANGE;
+  ValueRange range = operands[first];
+  for (uint32_t i = first; i < first + count; i++) {
+    const Shape *shape = inst_shape(module, inst_operand(module, id, i));
+    if (!shape_is_array(shape) || shape->type != type) return UNKNOWN_RANGE;
+    range = range_join(range, operands[i]);
+  }
+  return range;
+}
+
+/* The same elements, unless it takes the bytes between them for some. */
+static ValueRange of_bitcast(const Module *module, InstId id, const ValueRange *operands) {
+  const Shape *from = inst_shape(module, inst_operand(module, id, 0));
+  bool is_same = from->num_elements == inst_shape(module, id)->num_elements;
+  return is_same ? join_of(module, id, operands, 0, 1) : UNKNOWN_RANGE;
+}
+
+static ValueRange of_operation(const Module *module, InstId id, const ValueRange *operands) {
+  uint32_t num_operands = inst_get(module, id)->num_operands;
+  switch (inst_get(module, id)->opcode) {
+    case OPCODE_CONSTANT: return literal_range(module, id);
+    case OPCODE_IOTA: return of_iota(module, id);
+    case OPCODE_CONVERT: return operands[0];
+    case OPCODE_COUNT_LEADING_ZEROS:
+    case OPCODE_POPCNT:
+      return (ValueRange){0, type_info((ElementType)inst_shape(module, id)->type)->bits};
+    case OPCODE_BITCAST: return of_bitcast(module, id, operands);
+    case OPCODE_ADD_DEPENDENCY:
+    case OPCODE_BITCAST_CONVERT:
+    case OPCODE_BROADCAST:
+    case OPCODE_COPY:
+    case OPCODE_DYNAMIC_SLICE:
+    case OPCODE_GATHER:
+    case OPCODE_OPT_BARRIER:
+    case OPCODE_RESHAPE:
+    case OPCODE_REVERSE:
+    case OPCODE_SLICE:
+    case OPCODE_SORT:
+    case OPCODE_TRANSPOSE: return join_of(module, id, operands, 0, 1);
+    case OPCODE_DYNAMIC_UPDATE_SLICE:
+    case OPCODE_PAD: return join_of(module, id, operands, 0, 2);
+    case OPCODE_CONCATENATE: return join_of(module, id, operands, 0, num_operands);
+    case OPCODE_SELECT: return join_of(module, id, operands, 1, 2);
+    default:
+      if (!(opcode_info((Opcode)inst_get(module, id)->opcode)->flags & OPF_ELEMENTWISE) ||
+          num_operands == 0) {
+        return UNKNOWN_RANGE;
+      }
+      return of_arithmetic(module, id, operands);
+  }
+}
+
+ValueRange range_of_operation(const Module *module, InstId id, const ValueRange *operands) {
+  const Shape *shape = inst_shape(module, id);
+  if (!shape_is_array(shape)) return UNKNOWN_RANGE;
+  ValueRange range = shape->has_dynamic ? UNKNOWN_RANGE : of_operation(module, id, operands);
+  return range_fit((ElementType)shape->type, range);
+}

@@ -1,0 +1,81 @@
+/* The public view of all registries. */
+#include <string.h>
+
+#include "ir/diag.h"
+#include "api/names.h"
+
+static const rh_entry schedulers_list[] = {
+#define SCHEDULER(id, name, summary) {name, summary, 0},
+#include "schedule/algos.def"
+};
+
+static const rh_entry algorithms_list[] = {
+#define ALGORITHM(id, name, modes, traits, summary) {name, summary, traits},
+#include "remat/job/algos.def"
+};
+
+static const rh_entry models_list[] = {
+#define MODEL(id, name, traits, summary) {name, summary, traits},
+#include "analysis/memory/models.def"
+};
+
+static const rh_entry rules_list[] = {
+#define RULE(id, name, summary) {name, summary, 0},
+#include "analysis/lint/rules.def"
+};
+
+static const rh_entry packings_list[] = {
+#define PACKER(id, name, summary) {name, summary, 0},
+#include "analysis/pack/packings.def"
+};
+
+static const rh_entry targets_list[] = {
+#define TARGET(id, summary, alignment, pads_tiles, has_dynamic_sizes, gpu_sharing) \
+  {#id, summary, (pads_tiles) ? RH_TRAIT_PADS : 0},
+#include "ir/targets.def"
+};
+
+static const struct {
+  const char *noun;
+  const rh_entry *list;
+  size_t len;
+} registries[] = {
+    [RH_SCHEDULERS] = {"scheduler", schedulers_list,
+                       sizeof schedulers_list / sizeof *schedulers_list},
+    [RH_ALGORITHMS] = {"algorithm", algorithms_list,
+                       sizeof algorithms_list / sizeof *algorithms_list},
+    [RH_MEMORY_MODELS] = {"memory model", models_list, sizeof models_list / sizeof *models_list},
+    [RH_LINT_RULES] = {"rule", rules_list, sizeof rules_list / sizeof *rules_list},
+    [RH_PACKINGS] = {"packing", packings_list, sizeof packings_list / sizeof *packings_list},
+    [RH_TARGETS] = {"target", targets_list, sizeof targets_list / sizeof *targets_list},
+};
+
+bool rh_list(rh_registry registry, size_t index, rh_entry *entry) {
+  if (index >= registries[registry].len) return false;
+  *entry = registries[registry].list[index];
+  return true;
+}
+
+bool rh_find(rh_registry registry, const char *name, rh_entry *entry) {
+  for (size_t i = 0; rh_list(registry, i, entry); i++) {
+    if (strcmp(entry->name, name) == 0) return true;
+  }
+  return false;
+}
+
+rh_status fail_unknown_name(rh_registry registry, const char *name, rh_diags *diags) {
+  const char *names[32];
+  size_t count = 0;
+  rh_entry entry;
+  while (count < sizeof names / sizeof *names && rh_list(registry, count, &entry)) {
+    names[count++] = entry.name;
+  }
+  const char *meant = rh_closest_word(name, names, count);
+  return diag_fail(diags, RH_ERR_USAGE, DIAG_NOWHERE, "there is no %s '%.100s'%s%s%s",
+                   registries[registry].noun, name, meant ? "; did you mean '" : "",
+                   meant ? meant : "; remat-hlo list shows all", meant ? "'?" : "");
+}
+
+const char *rh_version(void) {
+  return REMAT_HLO_VERSION;
+}

@@ -1,0 +1,94 @@
+/* The public functions that explain a peak. */
+#include "analysis/memory/buffer_assignment.h"
+#include "emit/report/report.h"
+#include "api/measure.h"
+
+/* A report with the memory that it is in. */
+typedef struct Handle {
+  rh_report report;
+  Arena *arena;
+} Handle;
+
+/* What all values but the largest of each HloBuffer take. */
+static int64_t shared_bytes(const ReportInput *input) {
+  const HloBuffers *buffers = &input->values->buffers;
+  int64_t bytes = 0;
+  for (BufferId buffer = 0; buffer < buffers->num_buffers; buffer++) {
+    int64_t sum = 0, largest = 0;
+    for (uint32_t i = buffers->first_value[buffer]; i < buffers->first_value[buffer + 1]; i++) {
+      const HloValue *value = &input->values->flow.values.data[buffers->values[i]];
+      if (input->ranges->of[buffers->values[i]].start == NO_TIME) continue;
+      if (inst_get(input->module, value->inst)->opcode == OPCODE_CONSTANT) continue;
+      sum += value->bytes;
+      if (value->bytes > largest) largest = value->bytes;
+    }
+    bytes += sum - largest;
+  }
+  return bytes;
+}
+
+static void fill(const rh_module *module, const MemoryModel *model, rh_report *report, Arena *out,
+                 Arena *scratch) {
+  Arena *arena = arena_new(arena_options(module->arena));
+  LiveSet live;
+  MemoryProfile profile = model->measure(module->module, &module->schedule, &live, arena, scratch);
+  ValueAnalysis values = value_analysis_build(module->module, arena, scratch);
+  Liveness liveness =
+      liveness_run(module->module, &values, &module->schedule, COUNT_SHARED_TWICE, arena, scratch);
+  ReportInput input = {.module = module->module,
+                       .schedule = &module->schedule,
+                       .profile = &profile,
+                       .live = &live,
+                       .values = &values,
+                       .ranges = &liveness.ranges};
+  report->memory = memory_with_bound(module, &profile, scratch);
+  report->module = text_of_str(module->module->source->header.name);
+  report->memory_model = model->name;
+  report->target = module->module->backend.target->name;
+  report->packing = heap_packer(module->module)->name;
+  report->heap_limit_bytes = module->module->backend.heap_limit_bytes;
+  report->liveness_peak_bytes = liveness.peak_bytes;
+  const MemoryModel *heap = memory_model_find("heap");
+  MemoryProfile packed = profile;
+  if (model != heap)
+    packed = heap->measure(module->module, &module->schedule, NULL, arena, scratch);
+  report->packed_temp_bytes = memory_profile_temp_bytes(&packed);
+  report->fragmentation_bytes = packed.fragmentation_bytes;
+  int64_t *heap_bytes = arena_array(out, int64_t, packed.num_heaps);
+  if (packed.num_heaps)
+    memcpy(heap_bytes, packed.heap_bytes, packed.num_heaps * sizeof *heap_bytes);
+  report->heap_bytes = heap_bytes;
+  report->num_heaps = packed.num_heaps;
+  report->shared_bytes = shared_bytes(&input);
+  report->num_positions = liveness.ranges.num_times;
+  report->peak_position = -1;
+  if (profile.peak_inst != NO_ID && liveness.ranges.time_of[profile.peak_inst] != NO_TIME) {
+    report->peak_position = liveness.ranges.time_of[profile.peak_inst];
+  }
+  report_live(&input, report, out, scratch);
+  report->unused_bytes = profile.peak_bytes;
+  for (size_t i = 0; i < report->num_live; i++)
+    report->unused_bytes -= report->live[i].bytes;
+  report_sums(report, out, scratch);
+  report_scopes(report, out, scratch);
+  arena_free(arena);
+}
+
+rh_status rh_report_make(const rh_module *module, const char *model_name, rh_report **report,
+                         rh_diags *diags) {
+  const MemoryModel *model;
+  rh_status status = find_model(module, model_name, &model, diags);
+  if (status != RH_OK) return status;
+  Arena *arena = arena_new(arena_options(module->arena));
+  Arena *scratch = handle_scratch(module);
+  Handle *handle = arena_zalloc(arena, sizeof *handle);
+  handle->arena = arena;
+  fill(module, model, &handle->report, arena, scratch);
+  arena_free(scratch);
+  *report = &handle->report;
+  return RH_OK;
+}
+
+void rh_report_free(rh_report *report) {
+  if (report) arena_free(((Handle *)report)->arena);
+}

@@ -1,0 +1,123 @@
+/* The public function that gives a module its order. */
+#include "analysis/flow/copy_stage.h"
+#include "ir/diag.h"
+#include "ir/handle.h"
+#include "remat/rewrite/dce.h"
+#include "api/names.h"
+#include "remat/rewrite/prepare.h"
+#include "remat/legality/safe_order.h"
+#include "remat/legality/safe_reads.h"
+
+/* As XLA's pipeline does to an unscheduled module before it schedules it. `schedule` is the order
+ * of the text if that is to be kept, else NULL. */
+static rh_status prepare(Rewrite *rewrite, Schedule *schedule, const rh_schedule_options *options,
+                         rh_diags *diags, Arena *arena, Arena *scratch) {
+  rh_status status = RH_OK;
+  /* XLA inlines before it inserts copies; calls that are there after that are to stay. */
+  bool inlines = options->inline_calls == RH_INLINE_ALWAYS ||
+                 (options->inline_calls == RH_INLINE_AUTO && !copies_are_inserted(rewrite->module));
+  if (inlines) {
+    status = inline_calls(rewrite, schedule, diags, arena, scratch);
+  }
+  if (status != RH_OK) return status;
+  dce_run(rewrite, scratch);
+  if (schedule) dce_update_schedule(rewrite->module, schedule, arena);
+  status = flatten_call_graph(rewrite, schedule, diags, scratch);
+  if (status != RH_OK) return status;
+  if (schedule) dce_update_schedule(rewrite->module, schedule, arena); /* for the copies */
+  unfuse(rewrite, schedule, options->unfuse, arena, scratch);
+  dce_run(rewrite, scratch);
+  if (schedule) dce_update_schedule(rewrite->module, schedule, arena);
+  return RH_OK;
+}
+
+/* A scheduled module is taken as it is, but for what was asked for. */
+static rh_status prepare_scheduled(Rewrite *rewrite, Schedule *schedule,
+                                   const rh_schedule_options *options, rh_diags *diags,
+                                   Arena *arena, Arena *scratch) {
+  rh_status status = RH_OK;
+  bool inlines = options->inline_calls == RH_INLINE_ALWAYS;
+  if (inlines) status = inline_calls(rewrite, schedule, diags, arena, scratch);
+  if (status != RH_OK || (!inlines && !options->unfuse)) return status;
+  unfuse(rewrite, schedule, options->unfuse, arena, scratch);
+  dce_run(rewrite, scratch);
+  dce_update_schedule(rewrite->module, schedule, arena);
+  return status;
+}
+
+/* The order in which a module's copies are right: its own if it is scheduled, else that of the
+ * text, which is one of those that its copies are made for. NULL where XLA has still to insert
+ * them. */
+static const Schedule *order_of_its_own(const Module *module, Schedule *schedule, bool is_kept,
+                                        Arena *scratch) {
+  InstId bad;
+  if (!copies_are_inserted(module)) return NULL;
+  if (is_kept) return schedule;
+  return schedule_is_valid(module, schedule, &bad, scratch) ? schedule : NULL;
+}
+
+static void warn_of_known_reads(const rh_module *module, rh_diags *diags, Arena *scratch) {
+  if (!copies_are_inserted(module->module)) return;
+  Arena *arena = arena_new(arena_options(scratch));
+  KnownReads known = known_reads_find(module->module, &module->schedule, arena, scratch);
+  known_reads_warn(&known, diags);
+  arena_free(arena);
+}
+
+static rh_status schedule_module(const rh_module *module, rh_module *scheduled,
+                                 const Scheduler *scheduler, const rh_schedule_options *options,
+                                 rh_diags *diags, Arena *scratch) {
+  bool keeps_order = module->module->source->header.is_scheduled && !options->ignore_schedule;
+  Rewrite rewrite = rewrite_begin(scheduled->module);
+  Schedule schedule = schedule_in_text_order(scheduled->module, scratch);
+  Arena *arena = arena_new(arena_options(scratch));
+  bool is_input = scheduler->run == schedule_input;
+  bool is_inserted = copies_are_inserted(scheduled->module);
+  rh_status status = keeps_order
+                         ? prepare_scheduled(&rewrite, &schedule, options, diags, arena, scratch)
+                         : prepare(&rewrite, is_input || is_inserted ? &schedule : NULL, options,
+                                   diags, arena, scratch);
+  if (status == RH_OK) rewrite_write_out_elements(&rewrite, scratch);
+  if (status == RH_OK && is_input) {
+    scheduled->schedule = schedule_copy(&schedule, scheduled->module, scheduled->arena);
+  } else if (status == RH_OK) {
+    const Schedule *own = order_of_its_own(scheduled->module, &schedule, keeps_order, scratch);
+    schedule_safely(scheduler, scheduled->module, own, &scheduled->schedule, scheduled->arena,
+                    scratch);
+  }
+  arena_free(arena);
+  return status;
+}
+
+rh_status rh_schedule(const rh_module *module, const rh_schedule_options *given,
+                      rh_module **scheduled, rh_diags *diags) {
+  const rh_schedule_options defaults = RH_SCHEDULE_OPTIONS_INIT;
+  const rh_schedule_options *options = given ? given : &defaults;
+  bool is_scheduled = module->module->source->header.is_scheduled && !options->ignore_schedule;
+  const char *name = options->scheduler;
+  if (strcmp(name, "auto") == 0) name = is_scheduled ? "input" : "default";
+  const Scheduler *scheduler = scheduler_find(name);
+  if (!scheduler) return fail_unknown_name(RH_SCHEDULERS, name, diags);
+  rh_status status = handle_check(module, diags);
+  if (status != RH_OK) return status;
+
+  rh_module *result = handle_new(module_copy(module->module));
+  bool is_inserted = copies_are_inserted(module->module);
+  if (options->copies != RH_COPIES_AUTO) is_inserted = options->copies == RH_COPIES_INSERTED;
+  result->module->backend.copies = is_inserted ? COPIES_INSERTED : COPIES_PENDING;
+  Arena *scratch = handle_scratch(module);
+  status = schedule_module(module, result, scheduler, options, diags, scratch);
+  if (status == RH_OK) warn_of_known_reads(result, diags, scratch);
+  arena_free(scratch);
+  if (status != RH_OK) {
+    rh_module_free(result);
+    return status;
+  }
+  result->has_schedule = result->is_rendered = true;
+  *result->is_checked = true;
+  result->scheduler = scheduler->name;
+  result->preparation = *options;
+  result->preparation.scheduler = scheduler->name;
+  *scheduled = result;
+  return RH_OK;
+}

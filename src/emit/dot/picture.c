@@ -1,0 +1,266 @@
+/* Where everything stands and how hot it is; the selection says what is shown, the edges follow. */
+#include "emit/dot/picture.h"
+
+#include <stdlib.h>
+
+#include "analysis/memory/liveness.h"
+#include "emit/dot/paths.h"
+#include "emit/dot/scopes.h"
+#include "emit/dot/select.h"
+#include "ir/hash.h"
+
+/* ---- where everything stands ---- */
+
+static void find_positions(DotPicture *picture, Arena *out) {
+  uint32_t num_insts = picture->module->insts.len;
+  picture->position = arena_array(out, SchedPos, num_insts);
+  for (InstId id = 0; id < num_insts; id++)
+    picture->position[id] = NO_ID;
+  for (uint32_t i = 0; i < picture->graph.num_reachable; i++) {
+    CompId comp = picture->graph.post_order[i];
+    if (!comp_is_sequential(&picture->graph, comp)) continue;
+    Sequence sequence = picture->schedule->of[comp];
+    for (SchedPos pos = 0; pos < sequence.len; pos++)
+      picture->position[sequence.ids[pos]] = pos;
+    picture->num_insts += sequence.len;
+  }
+}
+
+/* The call of a computation that needs most memory; NO_ID for the entry. */
+static InstId hottest_caller(const DotPicture *picture, CompId comp) {
+  const CallGraph *graph = &picture->graph;
+  InstId hottest = NO_ID;
+  for (uint32_t i = graph->first_caller[comp]; i < graph->first_caller[comp + 1]; i++) {
+    InstId caller = graph->callers[i];
+    if (picture->position[caller] == NO_ID) continue;
+    if (hottest == NO_ID || picture->memory_at[caller] > picture->memory_at[hottest]) {
+      hottest = caller;
+    }
+  }
+  return hottest;
+}
+
+/* Of what a computation's instructions need, by CompId. */
+static int64_t *find_peaks(const DotPicture *picture, Arena *out) {
+  int64_t *peaks = arena_zarray(out, int64_t, picture->module->comps.len);
+  for (CompId comp = 0; comp < picture->module->comps.len; comp++) {
+    if (!comp_is_sequential(&picture->graph, comp)) continue;
+    Sequence sequence = picture->schedule->of[comp];
+    for (SchedPos pos = 0; pos < sequence.len; pos++) {
+      int64_t bytes = picture->memory->bytes_at[sequence.ids[pos]];
+      if (bytes > peaks[comp]) peaks[comp] = bytes;
+    }
+  }
+  return peaks;
+}
+
+/* What a computation's callers hold while it runs. A model that counts parameters counts the whole
+ * module at each moment. xla-remat counts a computation by itself: its callers hold what the call
+ * needs beyond its callees, and around the entry there are the outputs. */
+static int64_t held_bytes(const DotPicture *picture, CompId comp, const int64_t *peaks) {
+  if (comp == picture->module->entry) return picture->memory->peak_bytes - peaks[comp];
+  InstId caller = hottest_caller(picture, comp);
+  if (caller == NO_ID || picture->memory->counts_params) return 0;
+  int64_t bytes = picture->memory_at[caller];
+  for (uint32_t i = 0; i < inst_get(picture->module, caller)->num_callees; i++) {
+    bytes -= peaks[inst_callees(picture->module, caller)[i]];
+  }
+  return bytes;
+}
+
+static void find_memory(DotPicture *picture, Arena *out, Arena *scratch) {
+  picture->memory_at = arena_zarray(out, int64_t, picture->module->insts.len);
+  picture->least_memory = picture->memory->peak_bytes;
+  ArenaMark mark = arena_mark(scratch);
+  int64_t *peaks = find_peaks(picture, scratch);
+  for (uint32_t i = picture->graph.num_reachable; i-- > 0;) { /* callers before callees */
+    CompId comp = picture->graph.post_order[i];
+    if (!comp_is_sequential(&picture->graph, comp)) continue;
+    int64_t held = held_bytes(picture, comp, peaks);
+    Sequence sequence = picture->schedule->of[comp];
+    for (SchedPos pos = 0; pos < sequence.len; pos++) {
+      int64_t bytes = picture->memory->bytes_at[sequence.ids[pos]];
+      if (bytes < 0) continue;
+      picture->memory_at[sequence.ids[pos]] = bytes += held;
+      if (bytes < picture->least_memory) picture->least_memory = bytes;
+    }
+  }
+  arena_reset(scratch, mark);
+}
+
+static void find_peak(DotPicture *picture, const MemoryModel *model, Arena *out, Arena *scratch) {
+  const MemoryProfile *memory = picture->memory;
+  picture->peak_position = arena_array(out, SchedPos, picture->module->comps.len);
+  for (CompId comp = 0; comp < picture->module->comps.len; comp++) {
+    picture->peak_position[comp] = NO_ID;
+  }
+  picture->is_live_at_peak = arena_zarray(out, bool, picture->module->insts.len);
+  picture->live_bytes = arena_zarray(out, int64_t, picture->module->insts.len);
+  LiveSet live;
+  model->measure(picture->module, picture->schedule, &live, out, scratch);
+  for (uint32_t i = 0; i < live.len; i++) {
+    picture->is_live_at_peak[live.list[i].inst] = true;
+    picture->live_bytes[live.list[i].inst] += live.list[i].bytes;
+    picture->all_live_bytes += live.list[i].bytes;
+  }
+  /* Nothing calls itself, so this ends. */
+  for (InstId id = memory->peak_inst; id != NO_ID && picture->position[id] != NO_ID;) {
+    CompId comp = inst_get(picture->module, id)->parent;
+    picture->peak_position[comp] = picture->position[id];
+    id = hottest_caller(picture, comp);
+  }
+}
+
+/* Clones name what they compute again. */
+static void find_originals(DotPicture *picture, RematMarks marks, Arena *out, Arena *scratch) {
+  const Module *module = picture->module;
+  uint32_t num_insts = module->insts.len;
+  picture->original_of = arena_array(out, InstId, num_insts);
+  memset(picture->original_of, 0xff, num_insts * sizeof *picture->original_of);
+  if (!marks) return;
+  ArenaMark mark = arena_mark(scratch);
+  IdTable names = {0};
+  for (InstId id = 0; id < num_insts; id++) {
+    if (picture->position[id] == NO_ID) continue;
+    id_table_add(&names, scratch, hash_str(inst_name(module, id)), id);
+  }
+  for (InstId id = 0; id < num_insts; id++) {
+    if (marks[id].kind != REMAT_KIND_CLONE) continue;
+    Str original = marks[id].original;
+    InstId found;
+    for (IdProbe probe = id_table_probe(&names, hash_str(original));
+         id_probe_next(&probe, &found);) {
+      if (!str_equal(inst_name(module, found), original)) continue;
+      if (inst_get(module, found)->parent == inst_get(module, id)->parent) {
+        picture->original_of[id] = found;
+      }
+    }
+  }
+  arena_reset(scratch, mark);
+}
+
+/* ---- edges ---- */
+
+static int by_id(const void *pa, const void *pb) {
+  const LogicalId *a = pa, *b = pb;
+  return (*a > *b) - (*a < *b);
+}
+
+static bool crosses_peak(const DotPicture *picture, InstId from, InstId to) {
+  SchedPos peak = picture->peak_position[inst_get(picture->module, from)->parent];
+  return peak != NO_ID && picture->is_live_at_peak[from] && picture->position[from] <= peak &&
+         picture->position[to] >= peak;
+}
+
+/* Where the latest edge to an instruction is, and from which instruction readers were left out
+ * last. */
+typedef struct Latest {
+  uint32_t *edge_to;
+  InstId *left_out_by;
+} Latest;
+
+static void add_edge(DotPicture *picture, Arena *out, Latest *latest, DotEdge edge) {
+  if (!picture->is_shown[edge.to]) {
+    picture->num_left_out[edge.from] += latest->left_out_by[edge.to] != edge.from;
+    latest->left_out_by[edge.to] = edge.from;
+    return;
+  }
+  uint32_t index = latest->edge_to[edge.to];
+  if (index == NO_ID || picture->edges.data[index].from != edge.from) {
+    index = latest->edge_to[edge.to] = picture->edges.len;
+    edge.crosses_peak = crosses_peak(picture, edge.from, edge.to);
+    *vec_push(out, &picture->edges) = edge;
+  } else {
+    picture->edges.data[index].bytes += edge.bytes;
+  }
+}
+
+static void add_edges(DotChoice *choice, Arena *out) {
+  DotPicture *picture = choice->picture;
+  uint32_t num_insts = picture->module->insts.len;
+  Latest latest = {.edge_to = arena_array(choice->scratch, uint32_t, num_insts),
+                   .left_out_by = arena_array(choice->scratch, InstId, num_insts)};
+  for (InstId id = 0; id < num_insts; id++)
+    latest.edge_to[id] = latest.left_out_by[id] = NO_ID;
+  memset(choice->readers.stamp, 0, num_insts * sizeof *choice->readers.stamp);
+  /* Buffers of one instruction stand together: their edges to one reader become one. */
+  if (choice->buffers.len) {
+    qsort(choice->buffers.data, choice->buffers.len, sizeof(LogicalId), by_id);
+  }
+  for (uint32_t i = 0; i < choice->buffers.len; i++) {
+    LogicalId id = choice->buffers.data[i];
+    const LogicalBuffer *buffer = &picture->points_to.buffers.data[id];
+    dot_readers_find(&choice->readers, id);
+    for (uint32_t k = 0; k < choice->readers.list.len; k++) {
+      add_edge(picture, out, &latest,
+               (DotEdge){.from = buffer->inst,
+                         .to = choice->readers.list.data[k].inst,
+                         .bytes = buffer->bytes});
+    }
+  }
+}
+
+/* A call is shown where something of its computation is. */
+static void show_callers(DotPicture *picture) {
+  for (uint32_t i = 0; i < picture->graph.num_reachable; i++) { /* callees before callers */
+    CompId comp = picture->graph.post_order[i];
+    if (!comp_is_sequential(&picture->graph, comp)) continue;
+    Sequence sequence = picture->schedule->of[comp];
+    bool has_shown = false;
+    for (SchedPos pos = 0; pos < sequence.len && !has_shown; pos++) {
+      has_shown = picture->is_shown[sequence.ids[pos]];
+    }
+    InstId caller = has_shown ? hottest_caller(picture, comp) : NO_ID;
+    if (caller != NO_ID) dot_show(picture, caller);
+  }
+}
+
+static void choose(DotPicture *picture, RematMarks marks, const DotOptions *options, Arena *out,
+                   Arena *scratch) {
+  const Module *module = picture->module;
+  DotChoice choice = {
+      .picture = picture,
+      .options = options,
+      .marks = marks,
+      .readers = dot_readers_new(module, &picture->points_to, picture->position, scratch),
+      .is_chosen = arena_zarray(scratch, bool, picture->points_to.buffers.len),
+      .scratch = scratch};
+  if (options->filter.kind == DOT_FILTER_ALL) {
+    dot_select_by_size(&choice);
+    show_callers(picture);
+    add_edges(&choice, out);
+    return;
+  }
+  Arena *inner = arena_new(arena_options(scratch));
+  ValueAnalysis values = value_analysis_build(module, scratch, inner);
+  Places places = places_new(module, &values, scratch);
+  DotReads reads = dot_reads_build(module, &picture->points_to, picture->position, scratch, inner);
+  choice.places = &places;
+  dot_select(&choice, &reads);
+  show_callers(picture);
+  add_edges(&choice, out);
+  dot_paths_add(picture, &reads, out, inner);
+  dot_scopes_find(picture, &places, out, inner);
+  arena_free(inner);
+}
+
+DotPicture dot_picture_build(const Module *module, const Schedule *schedule,
+                             const MemoryProfile *memory, RematMarks marks,
+                             const DotOptions *options, Arena *out, Arena *scratch) {
+  uint32_t num_insts = module->insts.len;
+  DotPicture picture = {.module = module, .schedule = schedule, .memory = memory};
+  picture.is_about_peak = options->filter.kind == DOT_FILTER_PEAK;
+  picture.graph = call_graph_build(module, out, scratch);
+  picture.points_to = points_to_build(module, out, scratch);
+  picture.is_shown = arena_zarray(out, bool, num_insts);
+  picture.is_wanted = arena_zarray(out, bool, num_insts);
+  picture.num_left_out = arena_zarray(out, uint32_t, num_insts);
+  find_positions(&picture, out);
+  find_memory(&picture, out, scratch);
+  find_peak(&picture, options->model, out, scratch);
+  find_originals(&picture, marks, out, scratch);
+  ArenaMark mark = arena_mark(scratch);
+  choose(&picture, marks, options, out, scratch);
+  arena_reset(scratch, mark);
+  return picture;
+}

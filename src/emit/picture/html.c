@@ -1,0 +1,218 @@
+/* A page that holds all it needs: its own files and the values as JSON, a column an array, texts
+ * once in a table and by their numbers elsewhere. */
+#include "emit/human.h"
+#include "emit/json.h"
+#include "emit/picture/page.h"
+#include "emit/picture/picture.h"
+#include "ir/hash.h"
+
+typedef struct Page {
+  const rh_picture *picture;
+  VEC(rh_text) texts; /* by number */
+  IdTable numbers;
+  Writer *out;
+  Arena *scratch;
+} Page;
+
+/* ---- texts ---- */
+
+static uint32_t number_of(Page *page, rh_text text) {
+  uint64_t hash = hash_bytes(HASH_SEED, text.data, text.length);
+  uint32_t id;
+  for (IdProbe probe = id_table_probe(&page->numbers, hash); id_probe_next(&probe, &id);) {
+    rh_text known = page->texts.data[id];
+    bool is_same = known.length == text.length &&
+                   (text.length == 0 || memcmp(known.data, text.data, text.length) == 0);
+    if (is_same) return id;
+  }
+  id = page->texts.len;
+  *vec_push(page->scratch, &page->texts) = text;
+  id_table_add(&page->numbers, page->scratch, hash, id);
+  return id;
+}
+
+static rh_text text_of(const char *text) {
+  return (rh_text){text, strlen(text)};
+}
+
+/* ---- columns ---- */
+
+typedef enum Column {
+  COLUMN_NAME,
+  COLUMN_OPCODE,
+  COLUMN_SHAPE,
+  COLUMN_COMPUTATION,
+  COLUMN_OP_NAME,
+  COLUMN_SCOPE,
+  COLUMN_FILE,
+  COLUMN_LINE,
+  COLUMN_CATEGORY,
+  COLUMN_BYTES,
+  COLUMN_SPACE,
+  COLUMN_OFFSET,
+  COLUMN_BEGIN,
+  COLUMN_END,
+  COLUMN_POSITION,
+  COLUMN_AGAIN,
+  COLUMN_NUM_READS,
+  NUM_COLUMNS,
+} Column;
+
+/* ORDER Column */
+static const char *const column_names[NUM_COLUMNS] = {
+    "name",  "opcode", "shape",    "computation", "op_name",  "scope",
+    "file",  "line",   "category", "bytes",       "space",    "offset",
+    "begin", "end",    "position", "again",       "num_reads"};
+
+static int64_t field_of(Page *page, const rh_placed_value *placed, Column column) {
+  const rh_live_value *value = &placed->value;
+  switch (column) {
+    case COLUMN_NAME: return number_of(page, value->name);
+    case COLUMN_OPCODE: return number_of(page, value->opcode);
+    case COLUMN_SHAPE: return number_of(page, value->shape);
+    case COLUMN_COMPUTATION: return number_of(page, value->computation);
+    case COLUMN_OP_NAME: return number_of(page, value->op_name);
+    case COLUMN_SCOPE: return number_of(page, placed->scope);
+    case COLUMN_FILE: return number_of(page, value->source_file);
+    case COLUMN_LINE: return value->source_line;
+    case COLUMN_CATEGORY: return picture_category(value);
+    case COLUMN_BYTES: return value->bytes;
+    case COLUMN_SPACE: return (int64_t)placed->space;
+    case COLUMN_OFFSET: return placed->offset;
+    case COLUMN_BEGIN: return placed->begin;
+    case COLUMN_END: return placed->end;
+    case COLUMN_POSITION: return placed->position;
+    case COLUMN_AGAIN: return placed->is_rematerialized;
+    case COLUMN_NUM_READS: return (int64_t)placed->num_reads;
+    case NUM_COLUMNS: break;
+  }
+  return 0;
+}
+
+static void separate(Writer *out, size_t index) {
+  if (index) write_text(out, ",");
+}
+
+static void write_values(Page *page, const rh_memory_map *map) {
+  Writer *out = page->out;
+  for (int column = 0; column < NUM_COLUMNS; column++) {
+    write_format(out, ",\"%s\":[", column_names[column]);
+    for (size_t i = 0; i < map->num_values; i++) {
+      separate(out, i);
+      json_int(out, field_of(page, &map->values[i], (Column)column));
+    }
+    write_text(out, "]\n");
+  }
+  size_t num_written = 0;
+  write_text(out, ",\"reads\":[");
+  for (size_t i = 0; i < map->num_values; i++) {
+    for (size_t k = 0; k < map->values[i].num_reads; k++) {
+      separate(out, num_written++);
+      json_int(out, map->values[i].reads[k]);
+    }
+  }
+  write_text(out, "]\n");
+}
+
+/* ---- the data ---- */
+
+static void write_spaces(const Page *page, const rh_memory_map *map) {
+  Writer *out = page->out;
+  write_text(out, ",\"spaces\":[");
+  for (size_t i = 0; i < map->num_spaces; i++) {
+    separate(out, i);
+    write_format(out, "{\"kind\":\"%s\"", map->spaces[i].kind);
+    json_int_field(out, "color", map->spaces[i].color);
+    json_int_field(out, "bytes", map->spaces[i].bytes);
+    write_text(out, "}");
+  }
+  write_text(out, "]\n");
+}
+
+static void write_panel(Page *page, const rh_memory_map *map, const char *title) {
+  Writer *out = page->out;
+  Str shown = title ? human_utf8(str_make(title, strlen(title)), page->scratch) : STR("");
+  write_text(out, "{\"title\":");
+  json_string(out, shown.data, shown.len);
+  json_string_field(out, "module", map->module);
+  json_int_field(out, "num_positions", map->num_positions);
+  json_int_field(out, "peak_position", map->peak_position);
+  json_int_field(out, "total_bytes", map->total_bytes);
+  json_int_field(out, "limit", picture_limit(page->picture, map));
+  write_spaces(page, map);
+  write_text(out, ",\"live_bytes\":[");
+  for (int64_t i = 0; i < map->num_positions; i++) {
+    separate(out, (size_t)i);
+    json_int(out, map->live_bytes[i]);
+  }
+  write_text(out, "]\n,\"instructions\":[");
+  for (int64_t i = 0; i < map->num_positions; i++) {
+    separate(out, (size_t)i);
+    json_int(out, number_of(page, map->instructions[i]));
+  }
+  write_text(out, "]\n");
+  write_values(page, map);
+  write_text(out, "}");
+}
+
+static void write_data(Page *page) {
+  const rh_picture *picture = page->picture;
+  Writer *out = page->out;
+  write_text(out, "{\"categories\":[");
+  for (size_t i = 0; i < NUM_PICTURE_CATEGORIES; i++) {
+    separate(out, i);
+    write_format(out, "{\"name\":\"%s\",\"color\":\"%s\"}", picture_categories[i].name,
+                 picture_categories[i].color);
+  }
+  write_text(out, "],\"limit\":");
+  json_int(out, picture->limit_bytes);
+  write_format(out, ",\"limit_words\":\"%s\",\"panels\":[\n", picture_limit_words(picture));
+  write_panel(page, picture->before, picture->before_title);
+  if (picture->after) {
+    write_text(out, ",\n");
+    write_panel(page, picture->after, picture->after_title);
+  }
+  write_text(out, "],\n\"texts\":[");
+  for (uint32_t i = 0; i < page->texts.len; i++) {
+    separate(out, i);
+    json_string(out, page->texts.data[i].data, page->texts.data[i].length);
+  }
+  write_text(out, "]}\n");
+}
+
+/* ---- the page ---- */
+
+static const PagePart *find_part(const unsigned char *name, size_t length) {
+  const PagePart *part = page_parts;
+  while (part->name && !(strlen(part->name) == length && memcmp(part->name, name, length) == 0)) {
+    part++;
+  }
+  return part->name ? part : NULL;
+}
+
+static void write_part(Writer *out, const PagePart *part) {
+  write_bytes(out, (const char *)part->bytes, part->length);
+}
+
+/* The part `page`, with the parts and the data that it names in their places. */
+void picture_html(const rh_picture *picture, Writer *out, Arena *scratch) {
+  Page page = {.picture = picture, .out = out, .scratch = scratch};
+  number_of(&page, text_of(""));
+  const PagePart *whole = find_part((const unsigned char *)"page", 4);
+  const unsigned char *at = whole->bytes, *end = whole->bytes + whole->length;
+  while (at < end) {
+    const unsigned char *mark = memchr(at, '@', (size_t)(end - at));
+    const unsigned char *close = mark ? memchr(mark + 1, '@', (size_t)(end - mark - 1)) : NULL;
+    if (!close) break;
+    size_t length = (size_t)(close - mark - 1);
+    const PagePart *part = find_part(mark + 1, length);
+    write_bytes(out, (const char *)at, (size_t)(mark - at));
+    if (part) {
+      write_part(out, part);
+    } else if (length == 4 && memcmp(mark + 1, "data", 4) == 0) {
+      write_data(&page);
+    }
+    at = close + 1;
+  }
+  write_bytes(out, (const char *)at, (size_t)(end - at));
+}

@@ -1,0 +1,249 @@
+/* Inside the frame: boxes, names in them, the line of live bytes. */
+#include "emit/human.h"
+#include "emit/picture/svg.h"
+
+/* ---- from bytes and positions to pixels ---- */
+
+Centi svg_x(const SvgPanel *panel, int64_t position) {
+  int64_t count = panel->num_positions > 0 ? panel->num_positions : 1;
+  return panel->left + position * (panel->right - panel->left) / count;
+}
+
+/* Sizes are rounded to 2^-40 of the whole first, so that no product overflows. */
+Centi svg_y(const SvgPanel *panel, int64_t height_bytes) {
+  int64_t bytes = panel->bytes > 0 ? panel->bytes : 1;
+  while (bytes >> 40) {
+    bytes >>= 1;
+    height_bytes >>= 1;
+  }
+  return panel->bottom - height_bytes * (panel->bottom - panel->top) / bytes;
+}
+
+void svg_length(Writer *out, Centi length) {
+  char room[DECIMAL_CHARS];
+  if (length < 0) write_text(out, "-");
+  if (length < 0) length = -length;
+  write_str(out, decimal_text(length / PIXEL, room));
+  if (length % PIXEL == 0) return;
+  char digits[3] = {'.', (char)('0' + length / 10 % 10), (char)('0' + length % 10)};
+  write_bytes(out, digits, digits[2] == '0' ? 2 : 3);
+}
+
+void svg_attribute(Writer *out, const char *name, Centi length) {
+  write_text(out, " ");
+  write_text(out, name);
+  write_text(out, "=\"");
+  svg_length(out, length);
+  write_text(out, "\"");
+}
+
+static const char *entity_of(char c) {
+  switch (c) {
+    case '&': return "&amp;";
+    case '<': return "&lt;";
+    case '>': return "&gt;";
+    case '"': return "&quot;";
+    default: return (unsigned char)c < 0x20 ? "\xef\xbf\xbd" : NULL; /* no XML has it: U+FFFD */
+  }
+}
+
+void svg_escaped(Writer *out, const char *text, size_t length) {
+  size_t begin = 0;
+  for (size_t i = 0; i < length; i++) {
+    const char *entity = entity_of(text[i]);
+    /* U+FFFE and U+FFFF are none of XML's characters either. */
+    bool is_none = length - i >= 3 && (memcmp(text + i, "\xef\xbf\xbe", 3) == 0 ||
+                                       memcmp(text + i, "\xef\xbf\xbf", 3) == 0);
+    if (is_none) entity = "\xef\xbf\xbd";
+    if (!entity) continue;
+    write_bytes(out, text + begin, i - begin);
+    write_text(out, entity);
+    i += is_none ? 2 : 0;
+    begin = i + 1;
+  }
+  write_bytes(out, text + begin, length - begin);
+}
+
+/* ---- boxes ---- */
+
+typedef struct Rect {
+  Centi x, y, width, height;
+} Rect;
+
+static Rect rect_of(const SvgPanel *panel, const int64_t *bases, const rh_placed_value *value) {
+  int64_t bottom = bases[value->space] + value->offset;
+  Rect rect = {.x = svg_x(panel, value->begin), .y = svg_y(panel, bottom + value->value.bytes)};
+  rect.width = svg_x(panel, value->end) - rect.x;
+  rect.height = svg_y(panel, bottom) - rect.y;
+  return rect;
+}
+
+/* Places of a quarter of a square pixel: whether small boxes cover them. */
+typedef struct Grid {
+  uint8_t *is_covered;
+  int64_t num_columns, num_rows;
+} Grid;
+
+enum { CELL = PIXEL / 2 };
+
+static Grid grid_new(const SvgPanel *panel, Arena *scratch) {
+  Grid grid = {.num_columns = (panel->right - panel->left) / CELL + 1,
+               .num_rows = (panel->bottom - panel->top) / CELL + 1};
+  grid.is_covered = arena_zarray(scratch, uint8_t, (size_t)(grid.num_columns * grid.num_rows));
+  return grid;
+}
+
+static int64_t clamp(int64_t value, int64_t end) {
+  return value < 0 ? 0 : value < end ? value : end - 1;
+}
+
+/* Covers the places of a box; whether some of them were free. */
+static bool cover(const Grid *grid, const SvgPanel *panel, const Rect *rect) {
+  int64_t left = clamp((rect->x - panel->left) / CELL, grid->num_columns);
+  int64_t right = clamp((rect->x + rect->width - panel->left) / CELL, grid->num_columns);
+  int64_t top = clamp((rect->y - panel->top) / CELL, grid->num_rows);
+  int64_t bottom = clamp((rect->y + rect->height - panel->top) / CELL, grid->num_rows);
+  bool was_free = false;
+  for (int64_t row = top; row <= bottom; row++) {
+    uint8_t *cells = grid->is_covered + row * grid->num_columns + left;
+    size_t count = (size_t)(right - left) + 1;
+    if (!memchr(cells, 0, count)) continue;
+    was_free = true;
+    memset(cells, 1, count);
+  }
+  return was_free;
+}
+
+static void write_title(Writer *out, const rh_placed_value *value) {
+  HumanBytes bytes = human_bytes(value->value.bytes);
+  write_text(out, "><title>");
+  svg_escaped(out, value->value.name.data, value->value.name.length);
+  write_text(out, "\n");
+  write_bytes(out, bytes.text, bytes.len);
+  write_text(out, "  ");
+  svg_escaped(out, value->value.shape.data, value->value.shape.length);
+  if (value->value.op_name.length) {
+    write_text(out, "\n");
+    svg_escaped(out, value->value.op_name.data, value->value.op_name.length);
+  }
+  if (value->value.source_file.length) {
+    write_text(out, "\n");
+    svg_escaped(out, value->value.source_file.data, value->value.source_file.length);
+    if (value->value.source_line > 0) {
+      char room[DECIMAL_CHARS];
+      write_text(out, ":");
+      write_str(out, decimal_text(value->value.source_line, room));
+    }
+  }
+  write_text(out, "</title></rect>\n");
+}
+
+static void write_rect(Writer *out, const Rect *rect, const char *class) {
+  write_text(out, "<rect");
+  if (class) write_format(out, " class=\"%s\"", class);
+  svg_attribute(out, "x", rect->x);
+  svg_attribute(out, "y", rect->y);
+  svg_attribute(out, "width", rect->width > PIXEL ? rect->width : PIXEL);
+  svg_attribute(out, "height", rect->height > PIXEL ? rect->height : PIXEL);
+}
+
+/* The longest beginning of a name that fits, cut between characters. */
+static size_t fitting(rh_text name, Centi width) {
+  enum { CHAR_WIDTH = 62 * PIXEL / 10 };
+  size_t room = width > 0 ? (size_t)(width / CHAR_WIDTH) : 0;
+  if (name.length <= room) return name.length;
+  size_t length = room > 1 ? room - 1 : 0;
+  while (length > 0 && ((unsigned char)name.data[length] & 0xc0) == 0x80)
+    length--;
+  return length;
+}
+
+static void write_name(Writer *out, const Rect *rect, const rh_placed_value *value) {
+  enum { LEAST_WIDTH = 36 * PIXEL, LEAST_HEIGHT = 13 * PIXEL, MARGIN = 4 * PIXEL };
+  if (rect->width < LEAST_WIDTH || rect->height < LEAST_HEIGHT) return;
+  size_t length = fitting(value->value.name, rect->width - 2 * MARGIN);
+  if (length < 3 && length < value->value.name.length) return;
+  bool is_dark = picture_categories[picture_category(&value->value)].is_dark;
+  write_format(out, "<text class=\"%s\"", is_dark ? "in dark" : "in");
+  svg_attribute(out, "x", rect->x + MARGIN);
+  svg_attribute(out, "y", rect->y + rect->height / 2 + 35 * PIXEL / 10);
+  write_text(out, ">");
+  svg_escaped(out, value->value.name.data, length);
+  write_text(out, length < value->value.name.length ? "…</text>\n" : "</text>\n");
+}
+
+static void write_boxes(const SvgPanel *panel, const int64_t *bases, uint32_t category,
+                        const Grid *grid, Writer *out) {
+  enum { BORDERED = 3 * PIXEL };
+  const rh_memory_map *map = panel->map;
+  for (size_t i = 0; i < map->num_values; i++) {
+    const rh_placed_value *value = &map->values[i];
+    if (picture_category(&value->value) != category) continue;
+    Rect rect = rect_of(panel, bases, value);
+    bool is_small = rect.width < PIXEL || rect.height < PIXEL;
+    if (is_small && !cover(grid, panel, &rect)) continue;
+    bool has_border = rect.width >= BORDERED && rect.height >= BORDERED;
+    char class[5] = {'c', (char)('0' + category), has_border ? ' ' : 0, 's', 0};
+    write_rect(out, &rect, class);
+    if (rect.width >= 2 * PIXEL && rect.height >= 2 * PIXEL) {
+      write_title(out, value);
+    } else {
+      write_text(out, "/>\n");
+    }
+  }
+}
+
+void svg_boxes(const SvgPanel *panel, Writer *out, Arena *scratch) {
+  const rh_memory_map *map = panel->map;
+  int64_t *bases = arena_array(scratch, int64_t, map->num_spaces);
+  for (size_t i = 0; i < map->num_spaces; i++)
+    bases[i] = picture_space_base(map, i);
+  Grid grid = grid_new(panel, scratch);
+  for (uint32_t category = 0; category < NUM_PICTURE_CATEGORIES; category++)
+    write_boxes(panel, bases, category, &grid, out);
+  for (size_t i = 0; i < map->num_values; i++) {
+    Rect rect = rect_of(panel, bases, &map->values[i]);
+    if (map->values[i].is_rematerialized && rect.width >= CELL) {
+      write_rect(out, &rect, "again");
+      write_text(out, "/>\n");
+    }
+    write_name(out, &rect, &map->values[i]);
+  }
+}
+
+/* ---- live bytes ---- */
+
+/* A point a column at most: of what falls into one, the most. */
+static void write_points(const SvgPanel *panel, Writer *out) {
+  const rh_memory_map *map = panel->map;
+  Centi last_y = -1;
+  for (int64_t position = 0; position < map->num_positions;) {
+    Centi x = svg_x(panel, position);
+    int64_t most = 0;
+    for (; position < map->num_positions && svg_x(panel, position) < x + CELL; position++) {
+      if (map->live_bytes[position] > most) most = map->live_bytes[position];
+    }
+    Centi y = svg_y(panel, most), end = svg_x(panel, position);
+    if (y != last_y) {
+      write_text(out, last_y < 0 ? "M" : "H");
+      svg_length(out, x);
+      write_text(out, last_y < 0 ? " " : "V");
+      svg_length(out, y);
+    }
+    last_y = y;
+    if (position == map->num_positions) {
+      write_text(out, "H");
+      svg_length(out, end);
+    }
+  }
+}
+
+void svg_curve(const SvgPanel *panel, Writer *out) {
+  static const char *const classes[] = {"halo", "curve"};
+  if (panel->map->num_positions == 0) return;
+  for (int i = 0; i < 2; i++) {
+    write_format(out, "<path class=\"%s\" d=\"", classes[i]);
+    write_points(panel, out);
+    write_text(out, "\"/>\n");
+  }
+}

@@ -1,0 +1,217 @@
+/* Where a value comes from in the program. What compilation added has no metadata; then what it
+ * stands for is asked: a fusion's root, the value of a copy, the call of a parameter. The memory
+ * that a loop fills piece by piece begins as zeros from nowhere, and is then the loop's, for all
+ * that its metadata tells: what is written into it is what it is. */
+#include "emit/report/report.h"
+
+enum { MAX_STEPS = 32 };
+
+Places places_new(const Module *module, const ValueAnalysis *values, Arena *out) {
+  uint32_t num_insts = module->insts.len, num_buffers = values->buffers.num_buffers;
+  Places places = {.module = module,
+                   .values = values,
+                   .of_inst = arena_array(out, InstId, num_insts),
+                   .of_buffer = arena_array(out, InstId, num_buffers),
+                   .is_searched = arena_zarray(out, bool, num_buffers),
+                   .is_carried = arena_zarray(out, bool, num_buffers)};
+  memset(places.of_inst, 0xff, num_insts * sizeof *places.of_inst);
+  for (ValueId value = 0; value < values->flow.values.len; value++) {
+    const Instruction *inst = inst_get(module, values->flow.values.data[value].inst);
+    if (inst->opcode == OPCODE_WHILE) places.is_carried[values->buffers.of[value]] = true;
+  }
+  return places;
+}
+
+static bool has_place(const Module *module, InstId id) {
+  const Metadata *metadata = inst_metadata(module, id);
+  return metadata &&
+         (metadata->op_name.end > metadata->op_name.begin ||
+          metadata->source_file.end > metadata->source_file.begin || metadata->stack_frame_id > 0);
+}
+
+/* The operand of the fusion that a parameter is in it, the call of any other; NO_ID in the entry.
+ */
+static InstId behind_parameter(const Places *places, InstId id) {
+  const Module *module = places->module;
+  const CallGraph *graph = &places->values->graph;
+  const Instruction *inst = inst_get(module, id);
+  uint32_t first = graph->first_caller[inst->parent];
+  if (first == graph->first_caller[inst->parent + 1]) return NO_ID;
+  InstId caller = graph->callers[first];
+  bool is_fused = inst_get(module, caller)->opcode == OPCODE_FUSION &&
+                  inst->index < (int64_t)inst_get(module, caller)->num_operands;
+  return is_fused ? inst_operand(module, caller, (uint32_t)inst->index) : caller;
+}
+
+/* What an instruction is another form of; NO_ID when it is none. */
+static InstId behind_form(const Places *places, InstId id) {
+  const Module *module = places->module;
+  const Instruction *inst = inst_get(module, id);
+  switch (inst->opcode) {
+    case OPCODE_FUSION:
+    case OPCODE_CALL:
+    case OPCODE_ASYNC_START: return comp_get(module, inst_callees(module, id)[0])->root;
+    case OPCODE_PARAMETER: return behind_parameter(places, id);
+    case OPCODE_COPY:
+    case OPCODE_COPY_START:
+    case OPCODE_COPY_DONE:
+    case OPCODE_ASYNC_UPDATE:
+    case OPCODE_ASYNC_DONE:
+    case OPCODE_BITCAST:
+    case OPCODE_BITCAST_CONVERT:
+    case OPCODE_BROADCAST:
+    case OPCODE_CONCATENATE:
+    case OPCODE_CONVERT:
+    case OPCODE_GET_TUPLE_ELEMENT:
+    case OPCODE_OPT_BARRIER:
+    case OPCODE_RESHAPE:
+    case OPCODE_SLICE:
+    case OPCODE_TRANSPOSE:
+    case OPCODE_TUPLE: return inst->num_operands ? inst_operand(module, id, 0) : NO_ID;
+    default: return NO_ID;
+  }
+}
+
+/* The last instruction of a fusion that has a place, itself when none does. */
+static InstId place_of_fused(const Places *places, InstId fusion) {
+  const Module *module = places->module;
+  CompId comp = inst_callees(module, fusion)[0];
+  for (uint32_t i = comp_num_insts(module, comp); i-- > 0;) {
+    InstId id = comp_inst(module, comp, i);
+    bool is_given = inst_get(module, id)->opcode == OPCODE_PARAMETER;
+    if (!is_given && has_place(module, id)) return id;
+  }
+  return fusion;
+}
+
+static InstId place_of_inst(Places *places, InstId id) {
+  InstId *found = &places->of_inst[id];
+  if (*found != NO_ID) return *found;
+  *found = id;
+  InstId at = id;
+  for (int step = 0; step < MAX_STEPS && at != NO_ID; step++) {
+    if (has_place(places->module, at)) {
+      *found = at;
+      return at;
+    }
+    at = behind_form(places, at);
+  }
+  if (inst_get(places->module, id)->opcode == OPCODE_FUSION) *found = place_of_fused(places, id);
+  return *found;
+}
+
+/* ---- memory that is filled piece by piece ---- */
+
+/* What an instruction writes into its operand; NO_ID when it makes a value of its own. */
+static InstId written_by(const Places *places, InstId id) {
+  const Module *module = places->module;
+  for (int step = 0; step < MAX_STEPS && id != NO_ID; step++) {
+    const Instruction *inst = inst_get(module, id);
+    if (inst->opcode == OPCODE_DYNAMIC_UPDATE_SLICE && inst->num_operands > 1) {
+      return inst_operand(module, id, 1);
+    }
+    bool is_form = inst->opcode == OPCODE_FUSION || inst->opcode == OPCODE_BITCAST ||
+                   inst->opcode == OPCODE_COPY || inst->opcode == OPCODE_CONVERT;
+    id = is_form ? behind_form(places, id) : NO_ID;
+  }
+  return NO_ID;
+}
+
+/* A piece gets a dimension more before it is written: what computed it says more than that. */
+static InstId place_of_piece(Places *places, InstId id) {
+  const Module *module = places->module;
+  for (int step = 0; step < MAX_STEPS; step++) {
+    const Instruction *inst = inst_get(module, id);
+    bool is_broadcast = inst->opcode == OPCODE_BROADCAST && inst->num_operands == 1 &&
+                        inst_shape(module, inst_operand(module, id, 0))->num_elements ==
+                            inst_shape(module, id)->num_elements;
+    bool is_form = inst->opcode == OPCODE_BITCAST || inst->opcode == OPCODE_COPY ||
+                   inst->opcode == OPCODE_RESHAPE || inst->opcode == OPCODE_TRANSPOSE ||
+                   inst->opcode == OPCODE_CONVERT || inst->opcode == OPCODE_PARAMETER;
+    InstId next = is_broadcast ? inst_operand(module, id, 0)
+                  : is_form    ? behind_form(places, id)
+                               : NO_ID;
+    if (next == NO_ID) break;
+    id = next;
+  }
+  return place_of_inst(places, id);
+}
+
+/* What only stands for a value that is made elsewhere. */
+static bool is_carrier(const Module *module, InstId id) {
+  uint16_t opcode = inst_get(module, id)->opcode;
+  return opcode == OPCODE_WHILE || opcode == OPCODE_PARAMETER;
+}
+
+/* A value in the same memory that has a place: one that is written piece by piece, else any that is
+ * made there; NO_ID when there is none. */
+static InstId place_of_buffer(Places *places, BufferId buffer) {
+  const HloBuffers *buffers = &places->values->buffers;
+  InstId found = NO_ID;
+  for (uint32_t i = buffers->first_value[buffer]; i < buffers->first_value[buffer + 1]; i++) {
+    InstId id = places->values->flow.values.data[buffers->values[i]].inst;
+    InstId piece = written_by(places, id);
+    if (piece != NO_ID) {
+      piece = place_of_piece(places, piece);
+      if (has_place(places->module, piece)) return piece;
+    }
+    if (found != NO_ID || is_carrier(places->module, id)) continue;
+    InstId placed = place_of_inst(places, id);
+    if (has_place(places->module, placed)) found = placed;
+  }
+  return found;
+}
+
+/* ---- all together ---- */
+
+/* Who reads it, or what becomes of it: the last resort. NO_ID when that is nowhere, too. */
+static InstId place_of_users(Places *places, InstId id) {
+  enum { MAX_LEVELS = 4, MAX_USERS = 8 };
+  const Module *module = places->module;
+  for (int level = 0; level < MAX_LEVELS; level++) {
+    uint32_t num_users = inst_get(module, id)->users.len;
+    for (uint32_t i = 0; i < num_users && i < MAX_USERS; i++) {
+      InstId placed = place_of_inst(places, inst_users(module, id)[i]);
+      if (has_place(module, placed)) return placed;
+    }
+    if (num_users == 0) return NO_ID;
+    id = inst_users(module, id)[0];
+  }
+  return NO_ID;
+}
+
+/* The place of what is in a value's memory, one after the other; NO_ID when it has none. */
+static InstId place_of_memory(Places *places, BufferId buffer) {
+  if (!places->is_searched[buffer]) {
+    places->is_searched[buffer] = true;
+    places->of_buffer[buffer] = place_of_buffer(places, buffer);
+  }
+  return places->of_buffer[buffer];
+}
+
+/* Whether it is memory that a loop carries, not a value that has been made. */
+static bool is_memory_of_loop(const Places *places, InstId id, BufferId buffer) {
+  const Module *module = places->module;
+  bool is_given = inst_get(module, id)->parent == module->entry &&
+                  inst_get(module, id)->opcode == OPCODE_PARAMETER;
+  return places->is_carried[buffer] && !is_given &&
+         (is_carrier(module, id) || written_by(places, id) != NO_ID);
+}
+
+InstId report_place(Places *places, InstId id, uint32_t part) {
+  const ValueAnalysis *values = places->values;
+  BufferId buffer = NO_ID;
+  if (part != NO_ID && dataflow_covers(&values->flow, id)) {
+    buffer = values->buffers.of[dataflow_value(&values->flow, id, part)];
+  }
+  if (buffer != NO_ID && is_memory_of_loop(places, id, buffer)) {
+    InstId made = place_of_memory(places, buffer);
+    if (made != NO_ID) return made;
+  }
+  InstId placed = place_of_inst(places, id);
+  if (has_place(places->module, placed)) return placed;
+  InstId made = buffer == NO_ID ? NO_ID : place_of_memory(places, buffer);
+  if (made != NO_ID) return made;
+  InstId user = place_of_users(places, id);
+  return user == NO_ID ? placed : user;
+}

@@ -1,0 +1,92 @@
+/* Compressing, the second strategy of XLA's pass: what has not been reached yet reads a copy of a
+ * copy, of which the first one, made at once, has a layout that takes fewer bytes.
+ *
+ * XLA leaves the choice of the layout to the compiler that calls it; here it is that with the
+ * fewest bytes of padding (target_compact_shape), so nothing is compressed where the target pads
+ * nothing. Narrowing, which XLA does not do, is the same with conversions to a narrower element
+ * type and back, where they lose nothing (analysis/range/narrow.h).
+ *
+ * Difference, on the safe side: XLA compresses bitcasts of parameters, too, which frees nothing. */
+#include "ir/target.h"
+#include "remat/algorithms/standard_pass.h"
+
+static ShapeId compact_layout(Standard *standard, ShapeId shape) {
+  Module *module = standard->module;
+  while (standard->compact.len <= shape) {
+    *vec_push(standard->out, &standard->compact) = NO_ID;
+  }
+  ShapeId *compact = &standard->compact.data[shape];
+  if (*compact == NO_ID) {
+    *compact = target_compact_shape(module->backend.target, &module->shapes, shape);
+  }
+  return *compact;
+}
+
+/* A clone has the numbers of what it was cloned from; of a fusion that has lost its tuple since
+ * nothing is known. */
+static ShapeId narrow_shape_of(const Standard *standard, InstId id) {
+  ShapeId shape = inst_get(standard->module, id)->shape;
+  InstId original = rewrite_first_original(standard->job->rewrite, id);
+  if (original >= standard->num_narrow) return shape;
+  ShapeId narrow = standard->narrow[original];
+  return shape_is_array(shape_get(&standard->module->shapes, narrow)) ? narrow : shape;
+}
+
+/* Of what is asked for that which takes less. */
+static ShapeId compact_shape(Standard *standard, InstId id) {
+  Module *module = standard->module;
+  unsigned modes = standard->job->options->modes;
+  ShapeId shape = inst_get(module, id)->shape, narrow = narrow_shape_of(standard, id);
+  if (modes & RH_REMAT_COMPRESS) shape = compact_layout(standard, shape);
+  const ShapeSizes *sizes = remat_sizes(module);
+  return sizes->of_part(module, narrow) < sizes->of_part(module, shape) ? narrow : shape;
+}
+
+/* Copying takes both arrays at once, so XLA wants them to be smaller than the peak. */
+int64_t compress_bytes_reduced(Pass *pass, InstId id) {
+  Standard *standard = pass->standard;
+  const Module *module = standard->module;
+  ShapeId compact = compact_shape(standard, id);
+  if (compact == inst_get(module, id)->shape) return 0;
+  int64_t bytes = remat_sizes(module)->of_part(module, inst_get(module, id)->shape);
+  int64_t compact_bytes = remat_sizes(module)->of_part(module, compact);
+  if (compact_bytes >= standard->memory[pass->comp].peak_bytes - bytes) return 0;
+  return tracker_bytes_compressed(&pass->tracker, id, compact_bytes);
+}
+
+void standard_move_users(Pass *pass, InstId id, InstId back, IdVec *moved) {
+  Rewrite *rewrite = pass->standard->job->rewrite;
+  const Module *module = rewrite->module;
+  for (uint32_t i = 0; i < inst_get(module, id)->users.len; i++) {
+    InstId user = inst_users(module, id)[i];
+    if (!pass_is_placed(pass, user)) *vec_push(pass->arena, moved) = user;
+  }
+  for (uint32_t i = 0; i < moved->len; i++) {
+    for (uint32_t k = 0; k < inst_get(module, moved->data[i])->num_operands; k++) {
+      if (inst_operand(module, moved->data[i], k) != id) continue;
+      rewrite_set_operand(rewrite, moved->data[i], k, back);
+    }
+  }
+}
+
+void standard_compress(Pass *pass, InstId id) {
+  Standard *standard = pass->standard;
+  Rewrite *rewrite = standard->job->rewrite;
+  ShapeId shape = inst_get(standard->module, id)->shape;
+  InstId compact = rewrite_add_copy(rewrite, id, compact_shape(standard, id), id,
+                                    "remat_compressed", standard->scratch);
+  InstId back =
+      rewrite_add_copy(rewrite, compact, shape, id, "remat_uncompressed", standard->scratch);
+  item_list_create(&pass->list, compact);
+  item_list_create(&pass->list, back);
+  item_get(&pass->list, compact)->is_placed = true;
+  IdVec moved = {0}, next = {0};
+  standard_move_users(pass, id, back, &moved);
+  tracker_add_copies(&pass->tracker, id, compact, back);
+  standard_deny(standard, compact);
+  standard_deny(standard, back);
+  item_list_insert_before(&pass->list, back, &moved);
+  *vec_push(pass->arena, &next) = item_get(&pass->list, id)->next;
+  item_list_insert_before(&pass->list, compact, &next);
+  standard->stats->num_steps++;
+}

@@ -1,0 +1,299 @@
+#include "remat/algorithms/derematerialize.h"
+
+#include <stdlib.h>
+
+#include "analysis/memory/remat_memory.h"
+#include "analysis/memory/timeline.h"
+#include "remat/rewrite/dce.h"
+#include "remat/job/state.h"
+#include "analysis/memory/tracker.h"
+
+enum { MAX_PASSES = 3 }; /* an undoing may make room for one that was refused before */
+
+double recompute_key(const CostTable *costs, const Module *module, InstId id) {
+  if (id >= costs->num_insts) id = inst_get(module, id)->origin;
+  if (id == NO_ID) return 0;
+  Cost cost = costs->of[id];
+  const KnownCost *said = costs->known ? costs->known[id] : NULL;
+  if (said && said->flops >= 0) cost.flops = said->flops;
+  if (said && said->transcendentals >= 0) cost.transcendentals = said->transcendentals;
+  if (said && said->bytes >= 0) cost.bytes = said->bytes;
+  return ((double)cost.flops + 10.0 * (double)cost.transcendentals) / ((double)cost.bytes + 2.0);
+}
+
+static bool have_same_origin(const Module *module, InstId a, InstId b) {
+  return inst_get(module, a)->origin == inst_get(module, b)->origin;
+}
+
+/* Of a fusion that has lost results (remat/rewrite/dce.h) others can be left than of its clone. */
+static bool have_same_results(const Module *module, InstId a, InstId b) {
+  if (inst_get(module, a)->opcode != OPCODE_FUSION) return true;
+  InstId root_a = comp_get(module, inst_callees(module, a)[0])->root;
+  InstId root_b = comp_get(module, inst_callees(module, b)[0])->root;
+  if (!have_same_origin(module, root_a, root_b)) return false;
+  bool are_tuples = inst_get(module, root_a)->opcode == OPCODE_TUPLE;
+  for (uint32_t i = 0; are_tuples && i < inst_get(module, root_a)->num_operands; i++) {
+    InstId result_a = inst_operand(module, root_a, i), result_b = inst_operand(module, root_b, i);
+    if (!have_same_origin(module, result_a, result_b)) return false;
+  }
+  return true;
+}
+
+bool clone_can_be_undone(const Module *module, InstId clone, InstId original) {
+  return !(inst_get(module, original)->flags & INST_DEAD) &&
+         inst_get(module, original)->shape == inst_get(module, clone)->shape &&
+         have_same_results(module, original, clone);
+}
+
+typedef struct Undo {
+  InstId clone;
+  InstId original;
+  double key;
+} Undo;
+
+typedef struct Undos {
+  VEC(Undo) list;
+} Undos;
+
+static int by_key_then_clone(const void *pa, const void *pb) {
+  const Undo *a = pa, *b = pb;
+  if (a->key != b->key) return a->key > b->key ? -1 : 1;
+  return (a->clone > b->clone) - (a->clone < b->clone);
+}
+
+/* ---- one computation, simulated ---- */
+
+typedef struct Change {
+  SchedPos begin, last;
+  int64_t bytes;
+} Change;
+
+typedef struct Simulation {
+  SchedPos *positions; /* by InstId */
+  ItemList list;
+  Tracker tracker;
+  Timeline timeline;
+  int64_t limit_bytes;
+  VEC(Change) changes; /* of the undoing that is tried */
+  Arena *arena;
+} Simulation;
+
+static void change(Simulation *sim, SchedPos begin, SchedPos last, int64_t bytes) {
+  if (begin > last || bytes == 0) return;
+  timeline_add(&sim->timeline, begin, last, bytes);
+  *vec_push(sim->arena, &sim->changes) = (Change){begin, last, bytes};
+}
+
+/* The last user of a buffer besides `except`; its definer when there is none. */
+static SchedPos last_use(const Simulation *sim, TrackedId id, InstId except) {
+  const TrackedBuffer *buffer = tracked_buffer(&sim->tracker, id);
+  SchedPos last = sim->positions[buffer->definer];
+  for (uint32_t i = 0; i < buffer->uses.len; i++) {
+    InstId user = buffer->uses.data[i].user;
+    if (user != except && sim->positions[user] > last) last = sim->positions[user];
+  }
+  return last;
+}
+
+/* The original lives as long as the clone did, the clone not at all, and what the clone read as
+ * long as somebody else reads it. False when that needs more than the limit; nothing has changed
+ * then. */
+static bool try_undo(Simulation *sim, const Undo *undo) {
+  const RematItem *clone = item_get(&sim->list, undo->clone);
+  const RematItem *original = item_get(&sim->list, undo->original);
+  if (clone->defined.len != original->defined.len) return false;
+  sim->changes.len = 0;
+  for (uint32_t i = 0; i < clone->defined.len; i++) {
+    const TrackedBuffer *of_clone = tracked_buffer(&sim->tracker, clone->defined.data[i]);
+    const TrackedBuffer *kept = tracked_buffer(&sim->tracker, original->defined.data[i]);
+    SchedPos clone_last = last_use(sim, clone->defined.data[i], NO_ID);
+    SchedPos kept_last = last_use(sim, original->defined.data[i], NO_ID);
+    change(sim, sim->positions[undo->clone], clone_last, -of_clone->bytes);
+    if (of_clone->is_live_out) {
+      change(sim, sim->positions[undo->original], kept_last, -kept->bytes);
+    } else {
+      change(sim, kept_last + 1, clone_last, kept->bytes);
+    }
+  }
+  for (uint32_t i = 0; i < clone->used.len; i++) {
+    TrackedId id = clone->used.data[i];
+    SchedPos last = last_use(sim, id, NO_ID), without = last_use(sim, id, undo->clone);
+    change(sim, without + 1, last, -tracked_buffer(&sim->tracker, id)->bytes);
+  }
+  SchedPos ignored;
+  if (timeline_peak(&sim->timeline, &ignored) <= sim->limit_bytes) return true;
+  for (uint32_t i = 0; i < sim->changes.len; i++) {
+    Change *done = &sim->changes.data[i];
+    timeline_add(&sim->timeline, done->begin, done->last, -done->bytes);
+  }
+  return false;
+}
+
+/* The uses follow what try_undo did to the timeline. */
+static void commit_undo(Simulation *sim, const Undo *undo) {
+  RematItem *clone = item_get(&sim->list, undo->clone);
+  const RematItem *original = item_get(&sim->list, undo->original);
+  for (uint32_t i = 0; i < clone->defined.len; i++) {
+    TrackedId old_id = clone->defined.data[i], new_id = original->defined.data[i];
+    TrackedBuffer *of_clone = tracked_buffer(&sim->tracker, old_id);
+    TrackedBuffer *kept = tracked_buffer(&sim->tracker, new_id);
+    for (uint32_t k = 0; k < of_clone->uses.len; k++) {
+      BufferUse use = of_clone->uses.data[k];
+      *vec_push(sim->arena, &kept->uses) = use;
+      IdVec *used = &item_get(&sim->list, use.user)->used;
+      for (uint32_t n = 0; n < used->len; n++) {
+        if (used->data[n] == old_id) used->data[n] = new_id;
+      }
+    }
+    of_clone->uses.len = 0;
+    if (of_clone->is_live_out) {
+      kept->is_live_out = true;
+      kept->bytes = 0;
+    }
+    of_clone->bytes = 0;
+  }
+  for (uint32_t i = 0; i < clone->used.len; i++) {
+    BufferUses *uses = &tracked_buffer(&sim->tracker, clone->used.data[i])->uses;
+    uint32_t kept = 0;
+    for (uint32_t k = 0; k < uses->len; k++) {
+      if (uses->data[k].user != undo->clone) uses->data[kept++] = uses->data[k];
+    }
+    uses->len = kept;
+  }
+  clone->used.len = 0;
+}
+
+/* Appends what can be undone in one computation to `chosen`. */
+static void choose_undos(Simulation *sim, Undos *candidates, Undos *chosen, Arena *out) {
+  for (int pass = 0; pass < MAX_PASSES; pass++) {
+    uint32_t refused = 0;
+    for (uint32_t i = 0; i < candidates->list.len; i++) {
+      Undo undo = candidates->list.data[i];
+      if (try_undo(sim, &undo)) {
+        commit_undo(sim, &undo);
+        *vec_push(out, &chosen->list) = undo;
+      } else {
+        candidates->list.data[refused++] = undo;
+      }
+    }
+    if (refused == candidates->list.len) break;
+    candidates->list.len = refused;
+  }
+}
+
+/* ---- all computations ---- */
+
+typedef struct Deremat {
+  RematJob *job;
+  Module *module;
+  PointsTo points_to;
+  RematMemory memory;
+  int64_t *slack; /* by CompId: bytes by which its peak may rise, -1 = nobody has called it yet */
+  Undos chosen;
+  Arena *arena, *scratch;
+} Deremat;
+
+static Undos find_undos(Deremat *deremat, CompId comp, Arena *out) {
+  const Module *module = deremat->module;
+  Sequence sequence = deremat->job->schedule->of[comp];
+  Undos undos = {0};
+  for (SchedPos pos = 0; pos < sequence.len; pos++) {
+    InstId clone = sequence.ids[pos];
+    InstId original = rewrite_original(deremat->job->rewrite, clone);
+    if (original == NO_ID || !clone_can_be_undone(module, clone, original)) continue;
+    double key = recompute_key(deremat->job->costs, module, clone);
+    *vec_push(out, &undos.list) = (Undo){clone, original, key};
+  }
+  if (undos.list.len) {
+    qsort(undos.list.data, undos.list.len, sizeof *undos.list.data, by_key_then_clone);
+  }
+  return undos;
+}
+
+/* What is left at the calls of a computation is what the called ones may rise by. */
+static void share_slack(Deremat *deremat, CompId comp, const Simulation *sim) {
+  const Module *module = deremat->module;
+  Sequence sequence = deremat->job->schedule->of[comp];
+  for (SchedPos pos = 0; pos < sequence.len; pos++) {
+    const Instruction *inst = inst_get(module, sequence.ids[pos]);
+    if (inst->num_callees == 0 || !opcode_is_control_flow((Opcode)inst->opcode)) continue;
+    int64_t left = sim->limit_bytes - timeline_max(&sim->timeline, pos, pos);
+    int64_t share = left > 0 ? left / inst->num_callees : 0;
+    for (uint32_t i = 0; i < inst->num_callees; i++) {
+      int64_t *slack = &deremat->slack[inst_callees(module, sequence.ids[pos])[i]];
+      if (*slack < 0 || share < *slack) *slack = share;
+    }
+  }
+}
+
+static void visit_computation(Deremat *deremat, CompId comp) {
+  Arena *arena = arena_new(arena_options(deremat->scratch));
+  Sequence sequence = deremat->job->schedule->of[comp];
+  ItemTable items = {.arena = arena};
+  Simulation sim = {.arena = arena};
+  sim.positions = arena_array(arena, SchedPos, deremat->module->insts.len);
+  for (SchedPos pos = 0; pos < sequence.len; pos++)
+    sim.positions[sequence.ids[pos]] = pos;
+  sim.list = item_list_build(&items, sequence, deremat->module->insts.len);
+  sim.tracker =
+      tracker_build(deremat->module, &deremat->points_to, &sim.list, comp, arena, deremat->scratch);
+  const CompMemory *memory = &deremat->memory.of[comp];
+  sim.timeline = timeline_build(memory->bytes_at, sequence.len, arena);
+  sim.limit_bytes = memory->peak_bytes + deremat->slack[comp];
+  Undos candidates = find_undos(deremat, comp, arena);
+  choose_undos(&sim, &candidates, &deremat->chosen, deremat->arena);
+  share_slack(deremat, comp, &sim);
+  arena_free(arena);
+}
+
+/* Does the first `count` undoings to the state that was saved. */
+static void apply(Deremat *deremat, const RematState *saved, uint32_t count, Arena *out) {
+  RematJob *job = deremat->job;
+  remat_state_load(job, saved);
+  for (uint32_t i = 0; i < count; i++) {
+    const Undo *undo = &deremat->chosen.list.data[i];
+    rewrite_replace_all_uses(job->rewrite, undo->clone, undo->original, deremat->scratch);
+  }
+  dce_run(job->rewrite, deremat->scratch);
+  dce_update_schedule(deremat->module, job->schedule, out);
+}
+
+/* The simulation leaves out what it cannot see (loops that share memory, other memory models), so
+ * the result is recounted; if it is too large, fewer undoings are. */
+static void apply_what_fits(Deremat *deremat, int64_t limit_bytes, Arena *out) {
+  RematState saved = remat_state_save(deremat->job, deremat->arena);
+  uint32_t fits = 0, too_many = deremat->chosen.list.len + 1, count = deremat->chosen.list.len;
+  while (too_many - fits > 1) {
+    apply(deremat, &saved, count, deremat->arena);
+    if (remat_state_peak(deremat->job, deremat->scratch) <= limit_bytes) {
+      fits = count;
+    } else {
+      too_many = count;
+    }
+    count = fits + (too_many - fits) / 2;
+  }
+  apply(deremat, &saved, fits, out);
+}
+
+void derematerialize(RematJob *job, Arena *out, Arena *scratch) {
+  Module *module = job->rewrite->module;
+  Arena *arena = arena_new(arena_options(scratch));
+  Deremat deremat = {.job = job, .module = module, .arena = arena, .scratch = scratch};
+  int64_t peak_bytes = remat_state_peak(job, scratch);
+  int64_t limit_bytes = job->options->limit_bytes;
+  if (limit_bytes < peak_bytes) limit_bytes = peak_bytes;
+  CallGraph graph = call_graph_build(module, arena, scratch);
+  deremat.points_to = points_to_build(module, arena, scratch);
+  deremat.memory = remat_memory(module, job->schedule, arena, scratch);
+  deremat.slack = arena_array(arena, int64_t, module->comps.len);
+  memset(deremat.slack, 0xff, module->comps.len * sizeof *deremat.slack);
+  deremat.slack[module->entry] = limit_bytes - peak_bytes;
+  for (uint32_t i = graph.num_reachable; i-- > 0;) { /* callers before callees */
+    CompId comp = graph.post_order[i];
+    if (comp_is_sequential(&graph, comp) && deremat.slack[comp] >= 0) {
+      visit_computation(&deremat, comp);
+    }
+  }
+  apply_what_fits(&deremat, limit_bytes, out);
+  arena_free(arena);
+}

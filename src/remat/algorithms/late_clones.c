@@ -1,0 +1,227 @@
+#include "remat/algorithms/late_clones.h"
+
+#include <stdlib.h>
+
+#include "analysis/memory/tracker.h"
+
+LateClones late_clones_begin(RematJob *job, CompId comp, SchedPos turn, Arena *arena,
+                             Arena *scratch) {
+  Module *module = job->rewrite->module;
+  uint32_t num_insts = module->insts.len;
+  LateClones clones = {.job = job,
+                       .module = module,
+                       .comp = comp,
+                       .sequence = job->schedule->of[comp],
+                       .turn = turn,
+                       .positions = arena_array(arena, SchedPos, num_insts),
+                       .images = arena_array(arena, InstId, num_insts),
+                       .first_new = num_insts,
+                       .arena = arena,
+                       .scratch = scratch};
+  memset(clones.positions, 0xff, num_insts * sizeof *clones.positions); /* for what is gone */
+  uint32_t len = clones.sequence.len;
+  clones.fates = arena_array(arena, Fate, (size_t)len + 1);
+  for (SchedPos pos = 0; pos < len; pos++) {
+    clones.positions[clones.sequence.ids[pos]] = pos;
+    clones.fates[pos] = (Fate){.place = NO_ID, .first_use = NO_ID};
+  }
+  memset(clones.images, 0xff, num_insts * sizeof *clones.images);
+  return clones;
+}
+
+bool late_clone_is_possible(const RematJob *job, InstId id) {
+  const Module *module = job->rewrite->module;
+  Opcode opcode = (Opcode)inst_get(module, id)->opcode;
+  return !inst_has_control(module, id) && !opcode_has(opcode, OPF_PASS_THROUGH) &&
+         !inst_keeps_operand_memory(module, id) &&
+         recompute_verdict(job->legality, id) == KEEP_NONE;
+}
+
+/* ---- who reads what ---- */
+
+InstId late_clones_source(const LateClones *clones, InstId operand) {
+  if (operand >= clones->first_new) return NO_ID;
+  while (inst_is_pass_through(clones->module, operand)) {
+    operand = inst_operand(clones->module, operand, 0);
+  }
+  return clones->positions[operand] > clones->turn ? NO_ID : operand;
+}
+
+/* A bitcast or get-tuple-element in the late part reads nothing by itself: its users do. */
+static bool is_late_reader(const LateClones *clones, InstId user) {
+  const Module *module = clones->module;
+  return !inst_is_pass_through(module, user) || inst_get(module, user)->users.len == 0 ||
+         inst_is_root(module, user);
+}
+
+void late_clones_find_first_uses(LateClones *clones) {
+  for (SchedPos pos = clones->turn + 1; pos < clones->sequence.len; pos++) {
+    InstId user = clones->sequence.ids[pos];
+    if (!is_late_reader(clones, user)) continue;
+    for (uint32_t i = 0; i < inst_get(clones->module, user)->num_operands; i++) {
+      InstId source = late_clones_source(clones, inst_operand(clones->module, user, i));
+      if (source == NO_ID) continue;
+      SchedPos *first = &clones->fates[clones->positions[source]].first_use;
+      if (*first == NO_ID) *first = pos;
+    }
+  }
+}
+
+/* Clones are computed before the first of those who read them, clones included. */
+static void place_clones(LateClones *clones) {
+  for (SchedPos pos = clones->turn + 1; pos-- > 0;) {
+    Fate *fate = &clones->fates[pos];
+    if (!fate->is_cloned) continue;
+    if (fate->first_use < fate->place) fate->place = fate->first_use;
+    InstId id = clones->sequence.ids[pos];
+    for (uint32_t i = 0; i < inst_get(clones->module, id)->num_operands; i++) {
+      InstId source = late_clones_source(clones, inst_operand(clones->module, id, i));
+      SchedPos *place = &clones->fates[clones->positions[source]].place;
+      if (*place > fate->place) *place = fate->place;
+    }
+  }
+}
+
+/* Whether a clone would read memory that has been overwritten before its place. A clone of what it
+ * reads has memory of its own. */
+static bool reads_overwritten(const LateClones *clones, SchedPos pos) {
+  const Legality *legality = clones->job->legality;
+  InstId id = clones->sequence.ids[pos];
+  for (uint32_t i = 0; i < inst_get(clones->module, id)->num_operands; i++) {
+    InstId operand = inst_operand(clones->module, id, i);
+    InstId source = late_clones_source(clones, operand);
+    if (source != NO_ID && clones->fates[clones->positions[source]].is_cloned) continue;
+    InstId overwriter = legality_overwriter(legality, operand);
+    if (overwriter == NO_ID || clones->positions[overwriter] >= clones->fates[pos].place) continue;
+    legality_refuse(legality, id);
+    return true;
+  }
+  return false;
+}
+
+/* Takes back clones that would. Others have to read the original then, so this goes on until all of
+ * them are possible; operands come before their readers, so it is soon over. */
+static void drop_impossible_clones(LateClones *clones) {
+  if (!clones->job->legality->overwriters) return;
+  for (bool has_changed = true; has_changed;) {
+    has_changed = false;
+    for (SchedPos pos = 0; pos <= clones->turn; pos++) {
+      clones->fates[pos].place = NO_ID;
+    }
+    place_clones(clones);
+    for (SchedPos pos = 0; pos <= clones->turn; pos++) {
+      if (!clones->fates[pos].is_cloned || !reads_overwritten(clones, pos)) continue;
+      clones->fates[pos].is_cloned = false;
+      has_changed = true;
+    }
+  }
+}
+
+/* ---- new instructions ---- */
+
+/* A new instruction and where it goes: before the one at `place`; what was computed earlier once
+ * comes first there, helpers right behind their clone. */
+typedef struct Insertion {
+  SchedPos place;
+  SchedPos original;
+  uint32_t number;
+  InstId inst;
+} Insertion;
+
+typedef struct Insertions {
+  VEC(Insertion) list;
+} Insertions;
+
+static int by_place(const void *pa, const void *pb) {
+  const Insertion *a = pa, *b = pb;
+  if (a->place != b->place) return a->place < b->place ? -1 : 1;
+  if (a->original != b->original) return a->original < b->original ? -1 : 1;
+  return (a->number > b->number) - (a->number < b->number);
+}
+
+static void insert(LateClones *clones, Insertions *insertions, InstId inst, SchedPos original) {
+  *vec_push(clones->arena, &insertions->list) =
+      (Insertion){clones->fates[original].place, original, insertions->list.len, inst};
+}
+
+/* What is read in the late part instead of `id`: its clone; for a bitcast or get-tuple-element of
+ * something that was cloned, a helper like it on the clone; else itself. */
+static InstId image_of(LateClones *clones, Insertions *insertions, InstId id) {
+  Module *module = clones->module;
+  ArenaMark mark = arena_mark(clones->scratch);
+  IdVec chain = {0};
+  InstId source = id;
+  while (clones->images[source] == NO_ID && inst_is_pass_through(module, source)) {
+    *vec_push(clones->scratch, &chain) = source;
+    source = inst_operand(module, source, 0);
+  }
+  InstId image = clones->images[source];
+  if (image == NO_ID) { /* nothing below was cloned */
+    arena_reset(clones->scratch, mark);
+    return id;
+  }
+  while (chain.len) {
+    InstId through = chain.data[--chain.len];
+    const Instruction *inst = inst_get(module, through);
+    Rewrite *rewrite = clones->job->rewrite;
+    image = inst->opcode == OPCODE_BITCAST
+                ? rewrite_add_bitcast(rewrite, image, inst->shape)
+                : rewrite_add_get_tuple_element(rewrite, image, inst->index);
+    clones->images[through] = image;
+    InstId original = late_clones_source(clones, through);
+    insert(clones, insertions, image, clones->positions[original]);
+  }
+  arena_reset(clones->scratch, mark);
+  return image;
+}
+
+static void redirect(LateClones *clones, Insertions *insertions, InstId user) {
+  for (uint32_t i = 0; i < inst_get(clones->module, user)->num_operands; i++) {
+    InstId operand = inst_operand(clones->module, user, i);
+    if (late_clones_source(clones, operand) == NO_ID) continue;
+    InstId image = image_of(clones, insertions, operand);
+    if (image != operand) rewrite_set_operand(clones->job->rewrite, user, i, image);
+  }
+}
+
+/* Clones in the order of their originals, so that operands have theirs. */
+static uint32_t make_clones(LateClones *clones, Insertions *insertions) {
+  uint32_t num_clones = 0;
+  for (SchedPos pos = 0; pos <= clones->turn; pos++) {
+    if (!clones->fates[pos].is_cloned) continue;
+    InstId original = clones->sequence.ids[pos];
+    InstId clone = rewrite_clone(clones->job->rewrite, original, clones->scratch);
+    clones->images[original] = clone;
+    redirect(clones, insertions, clone);
+    insert(clones, insertions, clone, pos);
+    num_clones++;
+  }
+  return num_clones;
+}
+
+static void merge_insertions(LateClones *clones, Insertions *insertions, Arena *out) {
+  Sequence sequence = clones->sequence;
+  uint32_t num_new = insertions->list.len, next = 0;
+  if (num_new) qsort(insertions->list.data, num_new, sizeof *insertions->list.data, by_place);
+  Sequence merged = {.ids = arena_array(out, InstId, (size_t)sequence.len + num_new)};
+  for (SchedPos pos = 0; pos < sequence.len; pos++) {
+    for (; next < num_new && insertions->list.data[next].place == pos; next++) {
+      merged.ids[merged.len++] = insertions->list.data[next].inst;
+    }
+    merged.ids[merged.len++] = sequence.ids[pos];
+  }
+  clones->job->schedule->of[clones->comp] = merged;
+}
+
+uint32_t late_clones_apply(LateClones *clones, Arena *out) {
+  Insertions insertions = {0};
+  place_clones(clones);
+  drop_impossible_clones(clones);
+  uint32_t num_clones = make_clones(clones, &insertions);
+  for (SchedPos pos = clones->turn + 1; pos < clones->sequence.len; pos++) {
+    InstId user = clones->sequence.ids[pos];
+    if (is_late_reader(clones, user)) redirect(clones, &insertions, user);
+  }
+  merge_insertions(clones, &insertions, out);
+  return num_clones;
+}

@@ -1,0 +1,196 @@
+/* Offloading, the third strategy of XLA's pass: what has not been reached yet reads a result from
+ * the host's memory. It is copied there asynchronously as soon as it is made, and back so that it
+ * arrives when it is read.
+ *
+ * XLA does so where both copies take no longer than what runs between the last reader that has been
+ * reached and the first that has not; a loop runs once to it, and instructions that the pass has
+ * made take no time. That each of them has that much to itself, and the link with it, is not looked
+ * at: analysis/cost/link.h tells what it comes to. Where XLA has the rates that HloCostAnalysis is
+ * given (optimal_seconds), the device profile models time here.
+ *
+ * Difference: a result that is only read further through what hands it on is kept; XLA gives up. */
+#include "analysis/flow/call_graph.h"
+#include "ir/infer/infer_shape.h"
+#include "remat/algorithms/standard_pass.h"
+
+/* ---- time ---- */
+
+static double longest(const double *comp_seconds, const CompId *comps, uint32_t count) {
+  double seconds = 0;
+  for (uint32_t i = 0; i < count; i++) {
+    if (comp_seconds[comps[i]] > seconds) seconds = comp_seconds[comps[i]];
+  }
+  return seconds;
+}
+
+static double sum(const double *comp_seconds, const CompId *comps, uint32_t count) {
+  double seconds = 0;
+  for (uint32_t i = 0; i < count; i++)
+    seconds += comp_seconds[comps[i]];
+  return seconds;
+}
+
+static double inst_seconds(const Standard *standard, const double *comp_seconds, InstId id) {
+  const Instruction *inst = inst_get(standard->module, id);
+  const CompId *callees = inst_callees(standard->module, id);
+  switch (inst->opcode) {
+    case OPCODE_CALL:
+    case OPCODE_WHILE:
+    case OPCODE_ASYNC_START: return sum(comp_seconds, callees, inst->num_callees);
+    case OPCODE_CONDITIONAL: return longest(comp_seconds, callees, inst->num_callees);
+    default:
+      return cost_seconds(standard->module, standard->job->costs, standard->job->options->profile,
+                          id);
+  }
+}
+
+void offload_begin(Standard *standard, Arena *out) {
+  const Module *module = standard->module;
+  ArenaMark mark = arena_mark(standard->scratch);
+  Arena *inner = arena_new(arena_options(standard->scratch));
+  standard->num_timed = module->insts.len;
+  standard->seconds = arena_zarray(out, double, module->insts.len);
+  double *comp_seconds = arena_zarray(standard->scratch, double, module->comps.len);
+  const CompId *order = comps_post_order(module, standard->scratch, inner);
+  for (uint32_t i = 0; i < module->comps.len; i++) {
+    for (uint32_t k = 0; k < comp_num_insts(module, order[i]); k++) {
+      InstId id = comp_inst(module, order[i], k);
+      standard->seconds[id] = inst_seconds(standard, comp_seconds, id);
+      comp_seconds[order[i]] += standard->seconds[id];
+    }
+  }
+  arena_free(inner);
+  arena_reset(standard->scratch, mark);
+}
+
+static double seconds_of(const Standard *standard, InstId id) {
+  return id < standard->num_timed ? standard->seconds[id] : 0;
+}
+
+void offload_open(Pass *pass) {
+  pass->num_begun = pass->standard->module->insts.len;
+  pass->begin_seconds = arena_zarray(pass->arena, double, pass->num_begun);
+  double seconds = 0;
+  for (InstId id = pass->list.first; id != NO_ID; id = item_get(&pass->list, id)->next) {
+    pass->begin_seconds[id] = seconds;
+    seconds += seconds_of(pass->standard, id);
+  }
+}
+
+/* What runs before it. What is new takes no time, so it begins when the next one does. */
+static double begin_of(const Pass *pass, InstId id) {
+  while (id >= pass->num_begun)
+    id = item_get(&pass->list, id)->next;
+  return pass->begin_seconds[id];
+}
+
+/* From the last reader that is placed, or the result itself, to the first that is not. */
+static double seconds_between(const Pass *pass, InstId id) {
+  const RematItem *item = item_get(&pass->list, id);
+  const TrackedBuffer *buffer = tracked_buffer(&pass->tracker, item->defined.data[0]);
+  double first = -1, last = begin_of(pass, id);
+  for (uint32_t i = 0; i < buffer->uses.len; i++) {
+    InstId user = buffer->uses.data[i].user;
+    if (pass_is_placed(pass, user)) continue;
+    double begin = begin_of(pass, user);
+    if (first < 0 || begin < first) first = begin;
+  }
+  for (uint32_t i = 0; i < buffer->uses.len; i++) { /* one may stand behind the first */
+    InstId user = buffer->uses.data[i].user;
+    if (!pass_is_placed(pass, user)) continue;
+    double begin = begin_of(pass, user);
+    if (begin > last && begin <= first) last = begin;
+  }
+  return first - last;
+}
+
+int64_t offload_bytes_reduced(Pass *pass, InstId id) {
+  const DeviceProfile *profile = pass->standard->job->options->profile;
+  Module *module = pass->standard->module;
+  int64_t bytes = tracker_bytes_offloaded(&pass->tracker, id);
+  if (bytes == 0) return 0;
+  ShapeId shape = inst_get(module, id)->shape; /* a copy-start has it in a tuple */
+  if (!infer_shape_is_valid(module, shape, NULL, pass->standard->scratch)) return 0;
+  double between = seconds_between(pass, id);
+  double copying =
+      (double)bytes / profile->device_to_host + (double)bytes / profile->host_to_device;
+  return between > 0 && between >= copying ? bytes : 0;
+}
+
+/* ---- copies ---- */
+
+static void insert_before(Pass *pass, InstId id, InstId before) {
+  IdVec place = {0};
+  *vec_push(pass->arena, &place) = before;
+  item_list_insert_before(&pass->list, id, &place);
+}
+
+/* The item behind `start` at which so much has run; that before `end` if it comes first. */
+static InstId first_after(const Pass *pass, InstId start, InstId end, double seconds) {
+  double passed = 0;
+  InstId id = start;
+  while (passed < seconds && item_get(&pass->list, id)->next != end) {
+    id = item_get(&pass->list, id)->next;
+    passed += seconds_of(pass->standard, id);
+  }
+  return id;
+}
+
+/* The same in the other direction. */
+static InstId last_before(const Pass *pass, InstId start, InstId end, double seconds) {
+  double passed = 0;
+  InstId id = start;
+  while (passed < seconds && item_get(&pass->list, id)->prev != end) {
+    id = item_get(&pass->list, id)->prev;
+    passed += seconds_of(pass->standard, id);
+  }
+  return id;
+}
+
+/* Out as early as it can be, and back as late. `readers` are those that are still to come. */
+static void insert_copies(Pass *pass, InstId id, const OffloadCopies *copies,
+                          const IdVec *readers) {
+  const DeviceProfile *profile = pass->standard->job->options->profile;
+  TrackedId defined = item_get(&pass->list, id)->defined.data[0];
+  double bytes = (double)tracked_buffer(&pass->tracker, defined)->bytes;
+  insert_before(pass, copies->leave, item_get(&pass->list, id)->next);
+  item_list_insert_before(&pass->list, copies->back, readers);
+  InstId out = first_after(pass, copies->leave, copies->back, bytes / profile->device_to_host);
+  insert_before(pass, copies->left, item_get(&pass->list, out)->next);
+  InstId in = last_before(pass, copies->back, copies->left, bytes / profile->host_to_device);
+  insert_before(pass, copies->enter, in);
+}
+
+/* Those before the instruction in progress have run. */
+static void place_copies(Pass *pass, const OffloadCopies *copies) {
+  for (InstId id = copies->leave; id != NO_ID && id != pass->tracker.in_progress;
+       id = item_get(&pass->list, id)->next) {
+    bool is_copy =
+        id == copies->leave || id == copies->left || id == copies->enter || id == copies->back;
+    if (is_copy) item_get(&pass->list, id)->is_placed = true;
+  }
+}
+
+void standard_offload(Pass *pass, InstId id) {
+  Standard *standard = pass->standard;
+  Rewrite *rewrite = standard->job->rewrite;
+  ShapeId shape = inst_get(standard->module, id)->shape;
+  ShapeId on_host = shape_in_memory_space(&standard->module->shapes, shape, HOST_MEMORY_SPACE);
+  OffloadCopies copies;
+  copies.leave = rewrite_add_copy_start(rewrite, id, on_host, id);
+  copies.left = rewrite_add_copy_done(rewrite, copies.leave, id);
+  copies.enter = rewrite_add_copy_start(rewrite, copies.left, shape, id);
+  copies.back = rewrite_add_copy_done(rewrite, copies.enter, id);
+  const InstId all[] = {copies.leave, copies.left, copies.enter, copies.back};
+  for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+    item_list_create(&pass->list, all[i]);
+    standard_deny(standard, all[i]);
+  }
+  item_get(&pass->list, copies.leave)->is_placed = true;
+  IdVec readers = {0};
+  standard_move_users(pass, id, copies.back, &readers);
+  insert_copies(pass, id, &copies, &readers);
+  place_copies(pass, &copies);
+  tracker_add_offload(&pass->tracker, id, &copies);
+  standard->stats->num_steps++;
+}

@@ -1,0 +1,555 @@
+/* Microsoft's path recomputation (tensorflow-rematerialization, remat.patch), as it was meant.
+ *
+ * At the peak, values that were computed earlier and are read later need not be held: what lies
+ * between them and the articulation points of the part before the peak is recomputed along the
+ * paths that lead to it, just before it is read. When no round lowers the peak any more,
+ * articulation points may go too. In the end what turned out needless is undone
+ * (remat/algorithms/derematerialize.c).
+ *
+ * Other than the original: articulation points are true ones (there, nearly every instruction was
+ * one); a value is cloned once per round however many paths lead to it (there, once per path:
+ * 2^depth times on diamonds); of all values the ones that are cheapest to recompute go first, and
+ * no more than the budget asks for; a round or an undoing that does not pay is taken back; nothing
+ * is rescheduled. Where computations call each other, all that run at the peak are changed, callers
+ * first, or callees first where that leads further.
+ *
+ * A round is O(instructions + edges); the number of rounds is bounded by MAX_ROUNDS. */
+#include <stdlib.h>
+
+#include "analysis/flow/points_to.h"
+#include "analysis/memory/timeline.h"
+#include "remat/job/algorithm.h"
+#include "remat/algorithms/articulation.h"
+#include "remat/rewrite/dce.h"
+#include "remat/algorithms/derematerialize.h"
+#include "remat/algorithms/late_clones.h"
+#include "remat/job/state.h"
+#include "analysis/memory/tracker.h"
+
+enum { MAX_ROUNDS = 1000, MAX_FAILURES = 10, STEPS = 32 };
+
+/* Which values a round may take. */
+typedef enum Phase {
+  PHASE_BETWEEN_POINTS,
+  PHASE_POINTS_TOO,
+  NUM_PHASES,
+} Phase;
+
+/* Which of the computations that run at the peak goes first. */
+typedef enum CallOrder {
+  CALLERS_FIRST, /* what a caller recomputes is recomputed once, not in every turn of a loop */
+  CALLEES_FIRST,
+} CallOrder;
+
+typedef struct Path {
+  RematJob *job;
+  Module *module;
+  RematStats *stats;
+  VEC(InstId) refused; /* candidates of rounds that did not pay */
+  VEC(InstId) taken;   /* candidates of this round */
+  CallOrder order;
+  bool has_calls; /* some peak was inside of what another computation calls */
+  Arena *arena, *scratch;
+} Path;
+
+/* One computation with its peak. */
+typedef struct Site {
+  Path *path;
+  Module *module;
+  CompId comp;
+  SchedPos peak; /* where the late part is what runs behind it */
+  LateClones clones;
+  ItemList list;
+  Tracker tracker;
+  bool *is_point;     /* by InstId: an articulation point */
+  bool *is_refused;   /* by InstId */
+  bool *is_extended;  /* by TrackedId: kept alive for a clone */
+  Timeline timeline;  /* memory by position, with what has been chosen so far */
+  int64_t peak_bytes; /* at the peak */
+  Phase phase;
+  Arena *arena;
+} Site;
+
+/* ---- candidates ---- */
+
+typedef struct Candidate {
+  SchedPos pos;
+  int64_t bytes; /* freed at the peak */
+  double cost;   /* (flops + 10 transcendentals) / (bytes accessed + 2) */
+} Candidate;
+
+static int by_cost_then_position(const void *pa, const void *pb) {
+  const Candidate *a = pa, *b = pb;
+  if (a->cost != b->cost) return a->cost < b->cost ? -1 : 1;
+  return (a->pos > b->pos) - (a->pos < b->pos);
+}
+
+static SchedPos last_use(const Site *site, TrackedId id) {
+  const TrackedBuffer *buffer = tracked_buffer(&site->tracker, id);
+  SchedPos last = site->clones.positions[buffer->definer];
+  for (uint32_t i = 0; i < buffer->uses.len; i++) {
+    SchedPos pos = site->clones.positions[buffer->uses.data[i].user];
+    if (pos > last) last = pos;
+  }
+  return last;
+}
+
+/* Whether nobody before the peak hands a value on to later readers, other than bitcasts and
+ * get-tuple-elements that these can be led past. */
+static bool is_redirectable(const Site *site, InstId id) {
+  const Module *module = site->module;
+  ArenaMark mark = arena_mark(site->path->scratch);
+  IdVec work = {0};
+  bool is_bound = false;
+  *vec_push(site->path->scratch, &work) = id;
+  while (!is_bound && work.len) {
+    InstId operand = work.data[--work.len];
+    for (uint32_t i = 0; i < inst_get(module, operand)->users.len; i++) {
+      InstId user = inst_users(module, operand)[i];
+      if (site->clones.positions[user] > site->peak) continue;
+      if (inst_is_pass_through(module, user)) {
+        *vec_push(site->path->scratch, &work) = user;
+      } else {
+        is_bound |= inst_keeps_operand_memory(module, user) ||
+                    opcode_has((Opcode)inst_get(module, user)->opcode, OPF_PASS_THROUGH);
+      }
+    }
+  }
+  arena_reset(site->path->scratch, mark);
+  return !is_bound;
+}
+
+/* Bytes that the instruction at `pos` holds across the peak and that could go; 0 when none can. */
+static int64_t bytes_across_peak(Site *site, SchedPos pos) {
+  InstId id = site->clones.sequence.ids[pos];
+  const RematItem *item = item_get(&site->list, id);
+  int64_t bytes = 0;
+  bool is_indirect = false;
+  for (uint32_t i = 0; i < item->defined.len; i++) {
+    const TrackedBuffer *buffer = tracked_buffer(&site->tracker, item->defined.data[i]);
+    if (buffer->is_live_out || buffer->depth > 1) return 0;
+    is_indirect |= buffer->has_indirect_uses;
+    bool is_read_later = false;
+    for (uint32_t k = 0; k < buffer->uses.len; k++) {
+      SchedPos user = site->clones.positions[buffer->uses.data[k].user];
+      if (user == site->peak) return 0;
+      is_read_later |= user > site->peak;
+    }
+    if (is_read_later) bytes += buffer->bytes;
+  }
+  if (bytes == 0 || site->clones.fates[pos].first_use == NO_ID ||
+      !late_clone_is_possible(site->path->job, id))
+    return 0;
+  return !is_indirect || is_redirectable(site, id) ? bytes : 0;
+}
+
+typedef struct Candidates {
+  VEC(Candidate) list;
+} Candidates;
+
+static Candidates find_candidates(Site *site) {
+  Candidates candidates = {0};
+  late_clones_find_first_uses(&site->clones);
+  for (SchedPos pos = 0; pos < site->peak; pos++) {
+    int64_t bytes = bytes_across_peak(site, pos);
+    InstId id = site->clones.sequence.ids[pos];
+    if (bytes == 0) continue;
+    if (site->phase == PHASE_BETWEEN_POINTS && site->is_point[id]) continue;
+    if (site->is_refused[id]) continue;
+    *vec_push(site->arena, &candidates.list) =
+        (Candidate){pos, bytes, recompute_key(site->path->job->costs, site->module, id)};
+  }
+  if (candidates.list.len) {
+    qsort(candidates.list.data, candidates.list.len, sizeof *candidates.list.data,
+          by_cost_then_position);
+  }
+  return candidates;
+}
+
+/* ---- what a candidate takes ---- */
+
+typedef struct Step {
+  SchedPos pos;
+  uint32_t depth; /* how much further back the path may go */
+} Step;
+
+typedef struct Closure {
+  VEC(Step) steps;         /* instructions to clone */
+  VEC(TrackedId) extended; /* buffers that would live longer for it */
+  int64_t extended_bytes;  /* that this adds at the peak */
+  bool is_impossible;      /* it would read memory that has been overwritten */
+} Closure;
+
+static bool closure_has(const Closure *closure, SchedPos pos) {
+  for (uint32_t i = 0; i < closure->steps.len; i++) {
+    if (closure->steps.data[i].pos == pos) return true;
+  }
+  return false;
+}
+
+/* Whether an instruction reads what another one computes other than through tuples and the like, so
+ * that a clone of it can read a clone. */
+static bool reads_directly(const Site *site, InstId reader, InstId definer) {
+  for (uint32_t i = 0; i < inst_get(site->module, reader)->num_operands; i++) {
+    if (late_clones_source(&site->clones, inst_operand(site->module, reader, i)) == definer)
+      return true;
+  }
+  return false;
+}
+
+/* How one operand buffer of a clone of `reader` that runs at `place` is had. */
+static void add_operand(Site *site, Closure *closure, InstId reader, TrackedId id, SchedPos place,
+                        uint32_t depth) {
+  const TrackedBuffer *buffer = tracked_buffer(&site->tracker, id);
+  SchedPos pos = site->clones.positions[buffer->definer];
+  if (buffer->bytes == 0 || pos >= site->peak) return;
+  bool is_direct = reads_directly(site, reader, buffer->definer);
+  if (is_direct && (site->clones.fates[pos].is_cloned || closure_has(closure, pos))) return;
+  SchedPos last = last_use(site, id);
+  if (last >= place || site->is_extended[id]) return;
+  if (last > site->peak) {
+    *vec_push(site->arena, &closure->extended) = id;
+    return;
+  }
+  bool is_kept = site->is_point[buffer->definer] && site->phase == PHASE_BETWEEN_POINTS;
+  if (depth > 0 && is_direct && !is_kept && buffer->depth <= 1 &&
+      late_clone_is_possible(site->path->job, buffer->definer)) {
+    *vec_push(site->arena, &closure->steps) = (Step){pos, depth - 1};
+    return;
+  }
+  *vec_push(site->arena, &closure->extended) = id;
+  closure->extended_bytes += buffer->bytes;
+}
+
+/* What has been overwritten where a clone of the step's instruction runs has to be computed again,
+ * too. */
+static void add_overwritten(Site *site, Closure *closure, Step step, SchedPos place) {
+  InstId reader = site->clones.sequence.ids[step.pos];
+  for (uint32_t i = 0; i < inst_get(site->module, reader)->num_operands; i++) {
+    InstId operand = inst_operand(site->module, reader, i);
+    InstId overwriter = legality_overwriter(site->path->job->legality, operand);
+    if (overwriter == NO_ID || site->clones.positions[overwriter] >= place) continue;
+    InstId source = late_clones_source(&site->clones, operand);
+    SchedPos pos = source == NO_ID ? NO_ID : site->clones.positions[source];
+    if (pos != NO_ID && (site->clones.fates[pos].is_cloned || closure_has(closure, pos))) continue;
+    if (pos != NO_ID && step.depth > 0 && late_clone_is_possible(site->path->job, source)) {
+      *vec_push(site->arena, &closure->steps) = (Step){pos, step.depth - 1};
+    } else {
+      closure->is_impossible = true;
+      legality_refuse(site->path->job->legality, reader);
+    }
+  }
+}
+
+/* The path back from a candidate to what is there after the peak anyway. */
+static Closure find_closure(Site *site, const Candidate *candidate) {
+  Closure closure = {0};
+  SchedPos place = site->clones.fates[candidate->pos].first_use;
+  *vec_push(site->arena, &closure.steps) =
+      (Step){candidate->pos, site->path->job->options->path_depth};
+  for (uint32_t i = 0; i < closure.steps.len; i++) {
+    Step step = closure.steps.data[i];
+    add_overwritten(site, &closure, step, place);
+    const IdVec *used = &item_get(&site->list, site->clones.sequence.ids[step.pos])->used;
+    for (uint32_t k = 0; k < used->len; k++) {
+      InstId reader = site->clones.sequence.ids[step.pos];
+      add_operand(site, &closure, reader, used->data[k], place, step.depth);
+    }
+    if (closure.is_impossible || closure.extended_bytes >= candidate->bytes) break;
+  }
+  return closure;
+}
+
+static int by_step_position(const void *pa, const void *pb) {
+  const Step *a = pa, *b = pb;
+  return (a->pos > b->pos) - (a->pos < b->pos);
+}
+
+/* The most that the clones of a path hold together while they are computed one after the other. The
+ * last one, the candidate's, stays. */
+static int64_t closure_peak(Site *site, Closure *closure) {
+  uint32_t len = closure->steps.len;
+  Step *steps = closure->steps.data;
+  qsort(steps, len, sizeof *steps, by_step_position);
+  uint32_t *last_reader = arena_zarray(site->arena, uint32_t, len);
+  for (uint32_t k = 0; k < len; k++) {
+    for (uint32_t i = 0; i < k; i++) {
+      InstId definer = site->clones.sequence.ids[steps[i].pos],
+             reader = site->clones.sequence.ids[steps[k].pos];
+      if (reads_directly(site, reader, definer)) last_reader[i] = k;
+    }
+  }
+  int64_t live = 0, peak = 0;
+  for (uint32_t k = 0; k < len; k++) {
+    live += tracker_defined_bytes(&site->tracker, site->clones.sequence.ids[steps[k].pos]);
+    if (live > peak) peak = live;
+    for (uint32_t i = 0; i < k; i++) {
+      if (last_reader[i] != k) continue;
+      live -= tracker_defined_bytes(&site->tracker, site->clones.sequence.ids[steps[i].pos]);
+    }
+  }
+  return peak;
+}
+
+/* Memory between the instruction at `pos` and the one before it. */
+static int64_t bytes_before(const Site *site, SchedPos pos) {
+  int64_t here = timeline_max(&site->timeline, pos, pos) -
+                 tracker_defined_bytes(&site->tracker, site->clones.sequence.ids[pos]);
+  int64_t before = timeline_max(&site->timeline, pos - 1, pos - 1);
+  return before < here ? before : here;
+}
+
+/* The last reader of a value before the peak. */
+static SchedPos last_early_use(const Site *site, SchedPos pos) {
+  const RematItem *item = item_get(&site->list, site->clones.sequence.ids[pos]);
+  SchedPos last = pos;
+  for (uint32_t i = 0; i < item->defined.len; i++) {
+    const BufferUses *uses = &tracked_buffer(&site->tracker, item->defined.data[i])->uses;
+    for (uint32_t k = 0; k < uses->len; k++) {
+      SchedPos user = site->clones.positions[uses->data[k].user];
+      if (user < site->peak && user > last) last = user;
+    }
+  }
+  return last;
+}
+
+/* Changes the timeline for a closure, or back with `sign` -1. Returns the first position changed.
+ */
+static SchedPos apply_closure(Site *site, const Candidate *candidate, const Closure *closure,
+                              int64_t sign) {
+  SchedPos place = site->clones.fates[candidate->pos].first_use;
+  SchedPos first = last_early_use(site, candidate->pos) + 1;
+  timeline_add(&site->timeline, first, place - 1, -sign * candidate->bytes);
+  for (uint32_t i = 0; i < closure->extended.len; i++) {
+    TrackedId id = closure->extended.data[i];
+    SchedPos begin = last_use(site, id) + 1;
+    timeline_add(&site->timeline, begin, place, sign * tracked_buffer(&site->tracker, id)->bytes);
+    if (begin < first) first = begin;
+  }
+  return first;
+}
+
+/* Takes the candidate with its path unless that makes a new peak, where the path is computed or
+ * where its operands wait for it. */
+static bool take(Site *site, const Candidate *candidate, Closure *closure) {
+  SchedPos place = site->clones.fates[candidate->pos].first_use;
+  int64_t during = bytes_before(site, place) - candidate->bytes + closure_peak(site, closure);
+  if (during >= site->peak_bytes) return false;
+  SchedPos first = apply_closure(site, candidate, closure, 1);
+  if (timeline_max(&site->timeline, first, place) >= site->peak_bytes) {
+    apply_closure(site, candidate, closure, -1);
+    return false;
+  }
+  for (uint32_t i = 0; i < closure->steps.len; i++) {
+    site->clones.fates[closure->steps.data[i].pos].is_cloned = true;
+  }
+  for (uint32_t i = 0; i < closure->extended.len; i++) {
+    site->is_extended[closure->extended.data[i]] = true;
+  }
+  *vec_push(site->path->arena, &site->path->taken) = site->clones.sequence.ids[candidate->pos];
+  return true;
+}
+
+/* Takes candidates until `wanted_bytes` are freed at the peak; returns how many bytes are. */
+static int64_t choose(Site *site, const Candidates *candidates, int64_t wanted_bytes) {
+  int64_t freed = 0;
+  for (uint32_t i = 0; i < candidates->list.len && freed < wanted_bytes; i++) {
+    const Candidate *candidate = &candidates->list.data[i];
+    if (site->clones.fates[candidate->pos].is_cloned) continue; /* as part of another one's path */
+    Closure closure = find_closure(site, candidate);
+    if (!closure.is_impossible && closure.extended_bytes < candidate->bytes &&
+        take(site, candidate, &closure)) {
+      freed += candidate->bytes - closure.extended_bytes;
+    }
+  }
+  return freed;
+}
+
+static void open_site(Site *site, const PointsTo *points_to, ItemTable *items,
+                      const int64_t *bytes_at) {
+  Module *module = site->module;
+  Arena *arena = site->arena;
+  uint32_t num_insts = module->insts.len;
+  site->clones =
+      late_clones_begin(site->path->job, site->comp, site->peak, arena, site->path->scratch);
+  Sequence sequence = site->clones.sequence;
+  site->list = item_list_build(items, sequence, num_insts);
+  site->tracker =
+      tracker_build(module, points_to, &site->list, site->comp, arena, site->path->scratch);
+  site->is_point = arena_zarray(arena, bool, num_insts);
+  site->is_refused = arena_zarray(arena, bool, num_insts);
+  for (uint32_t i = 0; i < site->path->refused.len; i++) {
+    site->is_refused[site->path->refused.data[i]] = true;
+  }
+  int64_t *bytes = arena_array(arena, int64_t, sequence.len);
+  for (SchedPos pos = 0; pos < sequence.len; pos++)
+    bytes[pos] = bytes_at[sequence.ids[pos]];
+  site->timeline = timeline_build(bytes, sequence.len, arena);
+  site->peak_bytes = bytes[site->peak];
+  site->is_extended = arena_zarray(arena, bool, site->tracker.buffers.len);
+  if (site->phase == PHASE_BETWEEN_POINTS) {
+    mark_articulation_points(module, sequence, site->peak, site->clones.positions,
+                             site->path->job->options->small_node_bytes, site->is_point,
+                             site->path->scratch);
+  }
+}
+
+/* Frees up to `wanted_bytes` at the peak instruction of one computation; returns how many. */
+static int64_t relieve(Path *path, InstId peak_inst, const int64_t *bytes_at, Phase phase,
+                       int64_t wanted_bytes, Arena *out) {
+  Module *module = path->module;
+  CompId comp = inst_get(module, peak_inst)->parent;
+  Arena *arena = arena_new(arena_options(path->scratch));
+  ItemTable items = {.arena = arena};
+  PointsTo points_to = points_to_build(module, arena, path->scratch);
+  Site site = {.path = path, .module = module, .comp = comp, .phase = phase, .arena = arena};
+  while (path->job->schedule->of[comp].ids[site.peak] != peak_inst)
+    site.peak++;
+  open_site(&site, &points_to, &items, bytes_at);
+  Candidates candidates = find_candidates(&site);
+  int64_t freed = choose(&site, &candidates, wanted_bytes);
+  if (freed > 0) path->stats->num_steps += late_clones_apply(&site.clones, out);
+  arena_free(arena);
+  return freed;
+}
+
+/* ---- rounds ---- */
+
+/* One round at the current peak. The schedule that results lies in `out`. */
+static bool run_round(Path *path, const CallMemory *memory, Phase phase, int64_t wanted_bytes,
+                      Arena *out) {
+  if (memory->peak_inst == NO_ID) return false;
+  Arena *arena = arena_new(arena_options(path->scratch));
+  CallChain chain = call_memory_chain(memory, path->module, memory->peak_inst, arena);
+  path->taken.len = 0;
+  path->has_calls |= chain.len > 1;
+  int64_t freed = 0;
+  for (uint32_t i = 0; i < chain.len && freed < wanted_bytes; i++) {
+    InstId id = chain.ids[path->order == CALLERS_FIRST ? i : chain.len - 1 - i];
+    freed += relieve(path, id, memory->bytes_at, phase, wanted_bytes - freed, out);
+  }
+  arena_free(arena);
+  if (freed == 0) return false;
+  dce_run(path->job->rewrite, path->scratch);
+  dce_update_schedule(path->module, path->job->schedule, out);
+  return true;
+}
+
+/* How far a state is from the goal: its peak, and of two with the same peak what is above the limit
+ * all in all. */
+typedef struct Score {
+  int64_t peak_bytes;
+  double excess;
+} Score;
+
+static Score score_of(const CallMemory *memory, uint32_t num_insts, int64_t limit_bytes) {
+  Score score = {.peak_bytes = memory->peak_bytes};
+  for (InstId id = 0; id < num_insts; id++) {
+    int64_t over = memory->bytes_at[id] - limit_bytes;
+    if (over > 0) score.excess += (double)over;
+  }
+  return score;
+}
+
+static bool is_better(Score a, Score b) {
+  return a.peak_bytes != b.peak_bytes ? a.peak_bytes < b.peak_bytes : a.excess < b.excess;
+}
+
+/* The best that was reached. */
+typedef struct Best {
+  RematState state;
+  CallMemory memory;
+  Score score;
+  Arena *arena;
+} Best;
+
+/* Makes the state that the job is in the best one if it is better; goes back to the best one if
+ * not. */
+static bool keep_or_return(Path *path, Best *best) {
+  Arena *arena = arena_new(arena_options(path->scratch));
+  CallMemory memory = remat_state_memory(path->job, arena, path->scratch);
+  Score score = score_of(&memory, path->module->insts.len, path->job->options->limit_bytes);
+  bool is_new = !best->arena || is_better(score, best->score);
+  if (is_new) {
+    RematState state = remat_state_save(path->job, arena);
+    if (best->arena) arena_free(best->arena);
+    *best = (Best){state, memory, score, arena};
+  } else {
+    arena_free(arena);
+  }
+  remat_state_load(path->job, &best->state);
+  return is_new;
+}
+
+/* How much a round tries to free: what is missing, but step by step, because each step shows where
+ * the next peak is. */
+static int64_t round_goal(const Best *best, int64_t limit_bytes) {
+  int64_t missing = best->score.peak_bytes - limit_bytes;
+  int64_t step = best->score.peak_bytes / STEPS + 1;
+  return missing < step ? missing : step;
+}
+
+/* Goes on from the state that the job is in. */
+static Best run_rounds(Path *path) {
+  int64_t limit_bytes = path->job->options->limit_bytes;
+  Phase phase = PHASE_BETWEEN_POINTS;
+  uint32_t failures = 0;
+  Best best = {0};
+  keep_or_return(path, &best);
+  for (uint32_t round = 0; round < MAX_ROUNDS; round++) {
+    if (best.score.peak_bytes <= limit_bytes) break;
+    Arena *arena = arena_new(arena_options(path->scratch));
+    bool has_changed = run_round(path, &best.memory, phase, round_goal(&best, limit_bytes), arena);
+    bool is_better = has_changed && keep_or_return(path, &best);
+    arena_free(arena);
+    if (is_better) {
+      path->refused.len = 0;
+      failures = 0;
+      phase = PHASE_BETWEEN_POINTS;
+    } else if (has_changed && ++failures < MAX_FAILURES) {
+      for (uint32_t i = 0; i < path->taken.len; i++) {
+        *vec_push(path->arena, &path->refused) = path->taken.data[i];
+      }
+    } else if (++phase == NUM_PHASES) {
+      break;
+    }
+  }
+  return best;
+}
+
+/* From the module as it was given. */
+static Best run_order(Path *path, CallOrder order, const RematState *input) {
+  remat_state_load(path->job, input);
+  path->refused.len = 0;
+  path->order = order;
+  return run_rounds(path);
+}
+
+/* Where the first order does not lead to the limit, the other one may. A state cannot be loaded
+ * once an earlier one was and something else came of that, so the better run is made again. */
+static Best run_orders(Path *path, const RematState *input) {
+  Best first = run_order(path, CALLERS_FIRST, input);
+  bool is_met = first.score.peak_bytes <= path->job->options->limit_bytes;
+  if (is_met || !path->has_calls) return first;
+  Best second = run_order(path, CALLEES_FIRST, input);
+  bool is_second = is_better(second.score, first.score);
+  arena_free(first.arena);
+  if (is_second) return second;
+  arena_free(second.arena);
+  return run_order(path, CALLERS_FIRST, input);
+}
+
+void remat_path(RematJob *job, RematStats *stats, Arena *out, Arena *scratch) {
+  Arena *arena = arena_new(arena_options(scratch));
+  Path path = {.job = job,
+               .module = job->rewrite->module,
+               .stats = stats,
+               .arena = arena,
+               .scratch = scratch};
+  RematState input = remat_state_save(job, arena);
+  Best best = run_orders(&path, &input);
+  derematerialize(job, out, scratch);
+  arena_free(best.arena);
+  arena_free(arena);
+  stats->xla_reported_after_bytes = -1;
+}

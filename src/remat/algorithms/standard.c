@@ -1,0 +1,67 @@
+/* XLA's HloRematerialization, decision by decision (xla/hlo/transforms/simplifiers/
+ * hlo_rematerialization.cc, recompute mode, kAlwaysRemat).
+ *
+ * The instructions of a computation are placed one after the other. Where memory passes the limit,
+ * what is cheapest of all that is placed (remat/algorithms/standard_pick.c) is recomputed for the
+ * uses that are still to come. Computations that an instruction calls follow when that is not
+ * enough. Compute time is not looked at, and nothing is undone. O(picks * instructions).
+ *
+ * Differences, all on the safe side: asynchronous operations are kept (remat/legality/legality.h),
+ * and computations below so many calls that the stack might not do are left alone. */
+#include "remat/algorithms/standard_pass.h"
+
+/* Recomputes at the instruction in progress until memory is within the limit. */
+static void reduce_here(Pass *pass, int64_t called_bytes) {
+  const RematOptions *options = pass->standard->job->options;
+  uint32_t min_size = 1, max_size = 1;
+  double first_effort = 0, second_effort = 0;
+  bool is_first_phase = true;
+  while (pass->tracker.memory_bytes + called_bytes > pass->limit_bytes) {
+    ArenaMark mark = arena_mark(pass->standard->scratch);
+    Block block = standard_pick(pass, min_size, max_size, pass->standard->scratch);
+    *(is_first_phase ? &first_effort : &second_effort) += block.effort;
+    if (block.len == 0) {
+      min_size = max_size + 1;
+      max_size *= 2;
+      is_first_phase = false;
+    } else {
+      standard_apply(pass, &block);
+      min_size = max_size = 1;
+    }
+    arena_reset(pass->standard->scratch, mark);
+    if (max_size > options->block_size_limit ||
+        second_effort > options->block_factor * first_effort) {
+      break;
+    }
+  }
+}
+
+static void reduce(Standard *standard, CompId comp, int64_t limit_bytes, int depth) {
+  if (standard->memory[comp].peak_bytes <= limit_bytes) return;
+  Pass pass = {.standard = standard,
+               .comp = comp,
+               .depth = depth,
+               .limit_bytes = limit_bytes,
+               .cost_limit_bytes = limit_bytes};
+  pass_open(&pass);
+  int64_t peak_bytes = 0;
+  for (InstId id = pass.list.first; id != NO_ID; id = item_get(&pass.list, id)->next) {
+    int64_t called_bytes = pass_callee_bytes(&pass, id);
+    tracker_begin(&pass.tracker, id);
+    if (tracker_defined_bytes(&pass.tracker, id) + called_bytes > 0) {
+      reduce_here(&pass, called_bytes);
+    }
+    pass_reduce_callees(&pass, id);
+    int64_t bytes = pass.tracker.memory_bytes + pass_callee_bytes(&pass, id);
+    if (bytes > peak_bytes) peak_bytes = bytes;
+    tracker_end(&pass.tracker);
+  }
+  standard->memory[comp].peak_bytes = peak_bytes;
+  pass_commit(&pass);
+  pass_close(&pass);
+  standard->is_done[comp] = true;
+}
+
+void remat_standard(RematJob *job, RematStats *stats, Arena *out, Arena *scratch) {
+  standard_run(job, reduce, false, stats, out, scratch);
+}

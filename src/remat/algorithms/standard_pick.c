@@ -1,0 +1,141 @@
+/* What XLA's pass takes next: of all instructions placed so far, or blocks of consecutive ones,
+ * that whose limit / bytes freed is smallest, in integers, the first of equals, compressing before
+ * offloading before recomputing, and that before narrowing. Compute time is not looked at.
+ * O(instructions * block size * uses). */
+#include "remat/algorithms/standard_pass.h"
+
+/* Whether an item can be part of a block: placed, and not the one in progress. */
+static bool is_finished(const Pass *pass, InstId id) {
+  return id != NO_ID && pass_is_placed(pass, id) && id != pass->tracker.in_progress;
+}
+
+static bool has_placed_user(const Pass *pass, InstId id) {
+  const Instruction *inst = inst_get(pass->tracker.module, id);
+  for (uint32_t i = 0; i < inst->users.len; i++) {
+    if (pass_is_placed(pass, inst_users(pass->tracker.module, id)[i])) return true;
+  }
+  return false;
+}
+
+static bool has_placed_successor(const Pass *pass, InstId id) {
+  const Module *module = pass->tracker.module;
+  IdList successors = inst_control(module, id)->successors;
+  for (uint32_t i = 0; i < successors.len; i++) {
+    if (pass_is_placed(pass, id_list(module, successors)[i])) return true;
+  }
+  return false;
+}
+
+static bool is_in_block(const InstId *block, uint32_t len, InstId id) {
+  for (uint32_t i = 0; i < len; i++) {
+    if (block[i] == id) return true;
+  }
+  return false;
+}
+
+/* Whether what it reads, other than from the block itself, has been overwritten by now: a clone,
+ * which comes later, would read something else. */
+static bool reads_overwritten(const Pass *pass, const InstId *block, uint32_t len, uint32_t index) {
+  const Legality *legality = pass->standard->job->legality;
+  const Module *module = pass->tracker.module;
+  for (uint32_t i = 0; i < inst_get(module, block[index])->num_operands; i++) {
+    InstId operand = inst_operand(module, block[index], i);
+    InstId overwriter = legality_overwriter(legality, operand);
+    if (overwriter == NO_ID || is_in_block(block, len, operand)) continue;
+    if (!pass_is_placed(pass, overwriter)) continue;
+    legality_refuse(legality, block[index]);
+    return true;
+  }
+  return false;
+}
+
+/* -1 when the block cannot be recomputed or that frees nothing. A block that nobody has read yet
+ * only moves, at no cost. */
+static int64_t recompute_cost(const Pass *pass, const InstId *block, uint32_t len) {
+  int64_t reduced = tracker_bytes_reduced(&pass->tracker, block, len);
+  if (reduced <= 0) return -1;
+  bool is_move = true;
+  for (uint32_t i = 0; i < len; i++) {
+    if (has_placed_successor(pass, block[i]) || reads_overwritten(pass, block, len, i)) return -1;
+    is_move &= !has_placed_user(pass, block[i]);
+  }
+  return is_move ? 0 : pass->cost_limit_bytes / reduced;
+}
+
+/* The first `min_size` items from `start` on; fewer where something is not finished. */
+static uint32_t initial_block(const Pass *pass, InstId start, uint32_t min_size, InstId *block) {
+  uint32_t len = 0;
+  for (InstId id = start; len < min_size && is_finished(pass, id);
+       id = item_get(&pass->list, id)->next) {
+    block[len++] = id;
+  }
+  return len;
+}
+
+static bool may_take_all(Pass *pass, const InstId *block, uint32_t len) {
+  for (uint32_t i = 0; i < len; i++) {
+    if (!standard_may_take(pass->standard, block[i])) return false;
+  }
+  return true;
+}
+
+/* The best that was found. */
+typedef struct Choice {
+  Block block;
+  int64_t cost;
+  bool may_narrow;
+} Choice;
+
+/* Narrowing, which XLA does not do, gives way where it costs as much: to a limit of nearly nothing
+ * all costs are 0, and what comes first frees the least. */
+static bool is_better(const Choice *choice, int64_t cost, Strategy strategy) {
+  if (cost != choice->cost) return cost < choice->cost;
+  return choice->may_narrow && strategy == STRATEGY_RECOMPUTE &&
+         choice->block.strategy == STRATEGY_COMPRESS;
+}
+
+/* -1 is no cost. */
+static void consider(Choice *choice, int64_t cost, Strategy strategy, const InstId *block,
+                     uint32_t len) {
+  choice->block.effort++;
+  if (cost < 0 || !is_better(choice, cost, strategy)) return;
+  choice->cost = cost;
+  choice->block.strategy = strategy;
+  choice->block.len = len;
+  memcpy(choice->block.items, block, len * sizeof *block);
+}
+
+static int64_t cost_of_bytes(const Pass *pass, int64_t reduced) {
+  return reduced > 0 ? pass->cost_limit_bytes / reduced : -1;
+}
+
+Block standard_pick(Pass *pass, uint32_t min_size, uint32_t max_size, Arena *out) {
+  unsigned modes = pass->standard->job->options->modes;
+  Choice choice = {.block = {.items = arena_array(out, InstId, (size_t)max_size + 1)},
+                   .cost = INT64_MAX,
+                   .may_narrow = modes & RH_REMAT_NARROW};
+  InstId *block = arena_array(out, InstId, (size_t)max_size + 1);
+  for (InstId start = pass->list.first_express; start != NO_ID;
+       start = item_get(&pass->list, start)->next_express) {
+    if (inst_is_unread(pass->tracker.module, start)) continue;
+    uint32_t len = initial_block(pass, start, min_size, block);
+    if (len < min_size) break; /* XLA's: also those behind the gap are not looked at */
+    bool may_go = len == 1 && standard_may_compress(pass->standard, start);
+    if (modes & (RH_REMAT_COMPRESS | RH_REMAT_NARROW) && may_go) {
+      int64_t cost = cost_of_bytes(pass, compress_bytes_reduced(pass, start));
+      consider(&choice, cost, STRATEGY_COMPRESS, block, len);
+    }
+    if (pass->standard->seconds && may_go) {
+      int64_t cost = cost_of_bytes(pass, offload_bytes_reduced(pass, start));
+      consider(&choice, cost, STRATEGY_OFFLOAD, block, len);
+    }
+    if (!may_take_all(pass, block, len)) continue;
+    while (modes & RH_REMAT_RECOMPUTE && len <= max_size) {
+      consider(&choice, recompute_cost(pass, block, len), STRATEGY_RECOMPUTE, block, len);
+      InstId next = item_get(&pass->list, block[len - 1])->next;
+      if (!is_finished(pass, next) || !standard_may_take(pass->standard, next)) break;
+      block[len++] = next;
+    }
+  }
+  return choice.block;
+}

@@ -1,0 +1,97 @@
+#include "remat/legality/keep_reason.h"
+
+#include "analysis/flow/call_graph.h"
+#include "analysis/flow/points_to.h"
+#include "analysis/memory/tracker.h"
+
+/* The computations that run at the peak, and where each stands: its instruction that is part of the
+ * peak. */
+typedef struct PeakPlaces {
+  SchedPos *positions; /* by InstId */
+  InstId *at_peak;     /* by CompId, NO_ID = does not run then */
+} PeakPlaces;
+
+static PeakPlaces find_places(const Module *module, const Schedule *schedule, InstId peak_inst,
+                              Arena *out, Arena *scratch) {
+  PeakPlaces places = {.positions = arena_zarray(out, SchedPos, module->insts.len),
+                       .at_peak = arena_array(out, InstId, module->comps.len)};
+  memset(places.at_peak, 0xff, module->comps.len * sizeof *places.at_peak);
+  for (CompId comp = 0; comp < schedule->num_comps; comp++) {
+    for (SchedPos pos = 0; pos < schedule->of[comp].len; pos++) {
+      places.positions[schedule->of[comp].ids[pos]] = pos;
+    }
+  }
+  Arena *arena = arena_new(arena_options(scratch));
+  CallGraph graph = call_graph_build(module, arena, scratch);
+  for (InstId id = peak_inst; id != NO_ID;) {
+    CompId comp = inst_get(module, id)->parent;
+    places.at_peak[comp] = id;
+    uint32_t first = graph.first_caller[comp];
+    id = graph.first_caller[comp + 1] > first ? graph.callers[first] : NO_ID;
+  }
+  arena_free(arena);
+  return places;
+}
+
+static bool is_result(const Module *module, const PointsTo *points_to, LogicalId id) {
+  InstId definer = points_to->buffers.data[id].inst;
+  InstId root = comp_get(module, inst_get(module, definer)->parent)->root;
+  for (uint32_t i = points_to->first_alias[id]; i < points_to->first_alias[id + 1]; i++) {
+    if (points_to->aliases[i].inst == root) return true;
+  }
+  return false;
+}
+
+/* Whether users of an alias can be led past it to a clone. */
+static KeepReason reason_by_alias(const Module *module, InstId definer, InstId alias) {
+  if (alias_is_pass_through(module, definer, alias)) return KEEP_NONE;
+  bool is_bound = opcode_has((Opcode)inst_get(module, alias)->opcode, OPF_PASS_THROUGH) &&
+                  inst_has_control(module, alias);
+  return is_bound ? KEEP_CONTROL_DEPENDENCY : KEEP_INDIRECT_USE;
+}
+
+/* What the uses of a buffer say. */
+static KeepReason reason_by_uses(const Module *module, const PointsTo *points_to,
+                                 const PeakPlaces *places, LogicalId id) {
+  InstId definer = points_to->buffers.data[id].inst;
+  InstId peak = places->at_peak[inst_get(module, definer)->parent];
+  if (peak == NO_ID || definer == peak) return KEEP_IN_USE;
+  if (is_result(module, points_to, id)) return KEEP_LIVE_OUT;
+  if (points_to->buffers.data[id].depth > 1) return KEEP_NESTED_TUPLE;
+  bool is_read_later = false;
+  KeepReason reason = KEEP_NONE;
+  for (uint32_t i = points_to->first_alias[id]; i < points_to->first_alias[id + 1]; i++) {
+    BufferAlias alias = points_to->aliases[i];
+    for (uint32_t k = 0; k < inst_get(module, alias.inst)->users.len; k++) {
+      InstId user = inst_users(module, alias.inst)[k];
+      if (points_to_is_unused_by(module, points_to, alias.inst, alias.part, user)) continue;
+      if (user == peak) return KEEP_IN_USE;
+      is_read_later |= places->positions[user] > places->positions[peak];
+      if (reason == KEEP_NONE) reason = reason_by_alias(module, definer, alias.inst);
+    }
+  }
+  return is_read_later ? reason : KEEP_NO_LATER_USE;
+}
+
+static KeepReason find_reason(const Legality *legality, const PointsTo *points_to,
+                              const PeakPlaces *places, const LiveBuffer *buffer) {
+  const Module *module = legality->module;
+  KeepReason reason = recompute_verdict(legality, buffer->inst);
+  if (reason != KEEP_NONE) return reason;
+  LogicalId id = points_to_part(points_to, buffer->inst, buffer->part);
+  reason = reason_by_uses(module, points_to, places, id);
+  if (reason != KEEP_NONE) return reason;
+  return inst_has_control(module, buffer->inst) ? KEEP_CONTROL_DEPENDENCY : KEEP_NONE;
+}
+
+void find_keep_reasons(const Module *module, const Schedule *schedule, const Legality *legality,
+                       const MemoryProfile *profile, const LiveSet *live, KeepReason *reasons,
+                       Arena *scratch) {
+  Arena *arena = arena_new(arena_options(scratch));
+  PointsTo points_to = points_to_build(module, arena, scratch);
+  PeakPlaces places = find_places(module, schedule, profile->peak_inst, arena, scratch);
+  for (uint32_t i = 0; i < live->len; i++) {
+    reasons[i] = find_reason(legality, &points_to, &places, &live->list[i]);
+  }
+  arena_free(arena);
+}

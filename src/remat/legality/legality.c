@@ -1,0 +1,82 @@
+#include "remat/legality/legality.h"
+
+const char *keep_reason_name(KeepReason reason) {
+  static const char *const names[] = {
+#define KEEP(id, name, sentence) name,
+#include "remat/legality/legality.def"
+  };
+  return names[reason];
+}
+
+const char *keep_reason_sentence(KeepReason reason) {
+  static const char *const sentences[] = {
+#define KEEP(id, name, sentence) sentence,
+#include "remat/legality/legality.def"
+  };
+  return sentences[reason];
+}
+
+static bool is_async(Opcode opcode) {
+  switch (opcode) {
+    case OPCODE_ALL_GATHER_START:
+    case OPCODE_ALL_GATHER_DONE:
+    case OPCODE_ALL_REDUCE_START:
+    case OPCODE_ALL_REDUCE_DONE:
+    case OPCODE_ASYNC_START:
+    case OPCODE_ASYNC_UPDATE:
+    case OPCODE_ASYNC_DONE:
+    case OPCODE_COLLECTIVE_PERMUTE_START:
+    case OPCODE_COLLECTIVE_PERMUTE_DONE:
+    case OPCODE_COPY_START:
+    case OPCODE_COPY_DONE:
+    case OPCODE_SEND:
+    case OPCODE_SEND_DONE:
+    case OPCODE_RECV:
+    case OPCODE_RECV_DONE: return true;
+    default: return false;
+  }
+}
+
+/* Copies that change nothing were put there by copy-insertion, for the sake of their memory. */
+static bool is_identity_copy(const Module *module, InstId id) {
+  return inst_get(module, id)->opcode == OPCODE_COPY &&
+         shape_same_layout(inst_shape(module, id), inst_shape(module, inst_operand(module, id, 0)));
+}
+
+void legality_refuse(const Legality *legality, InstId id) {
+  if (legality->is_refused && id < legality->num_kept) legality->is_refused[id] = true;
+}
+
+KeepReason recompute_verdict(const Legality *legality, InstId id) {
+  const Module *module = legality->module;
+  const Instruction *inst = inst_get(module, id);
+  Opcode opcode = (Opcode)inst->opcode;
+  if (id < legality->num_kept && legality->is_kept[id]) return KEEP_OVERWRITTEN;
+  KeepReason asked =
+      legality->asked && id < legality->num_kept ? (KeepReason)legality->asked[id] : KEEP_NONE;
+  if (asked == KEEP_PINNED) return KEEP_PINNED;
+  if (is_async(opcode)) return KEEP_ASYNC;
+  if (is_identity_copy(module, id)) return KEEP_COPY;
+  if (opcode_info(opcode)->flags & OPF_COLLECTIVE || opcode == OPCODE_COLLECTIVE_PERMUTE) {
+    if (inst->flags & INST_CONSTRAINS_LAYOUT) return KEEP_CONSTRAINED_LAYOUT;
+    if (!legality->allow_collectives) return KEEP_COLLECTIVE;
+  }
+  switch (opcode) {
+    case OPCODE_PARAMETER: return KEEP_PARAMETER;
+    case OPCODE_CONSTANT: return KEEP_CONSTANT;
+    case OPCODE_CUSTOM_CALL: return KEEP_CUSTOM_CALL;
+    case OPCODE_CALL:
+    case OPCODE_CONDITIONAL:
+    case OPCODE_WHILE: return KEEP_CONTROL_FLOW;
+    default: break;
+  }
+  bool is_collective = opcode_info(opcode)->flags & OPF_COLLECTIVE;
+  if (!is_collective && inst_has_side_effect(module, &legality->effects, id)) {
+    return KEEP_SIDE_EFFECT;
+  }
+  if (legality->small_node_bytes > 0 &&
+      shape_get(&module->shapes, inst->shape)->bytes <= legality->small_node_bytes) {
+    return KEEP_SMALL;
+  }
+  return asked;
+}

@@ -1,0 +1,410 @@
+#include "remat/legality/lower_bound.h"
+
+#include <string.h>
+
+#include "analysis/flow/call_graph.h"
+#include "analysis/flow/points_to.h"
+#include "analysis/memory/remat_memory.h"
+#include "analysis/flow/traverse.h"
+
+/* The instructions that need most by themselves are looked at closely, all at once: each has a bit
+ * of a LookBits. */
+enum { NUM_CLOSE_LOOKS = 16 };
+
+typedef uint16_t LookBits;
+
+typedef struct Bound {
+  const Module *module;
+  const Legality *legality;
+  PointsTo points_to;
+  bool shares_operands; /* a result may take an operand's memory: only the larger side counts */
+  ConstantCount constants;
+  bool *is_needed;     /* by InstId: a result or side effect depends on it */
+  bool *is_live_out;   /* by LogicalId: of its computation */
+  LogicalId *same_as;  /* by LogicalId: a buffer that it takes over; itself = none */
+  uint32_t *seen;      /* by LogicalId: the last instruction that counted it, + 1 */
+  uint8_t *is_visited; /* by InstId, for inst_post_order() */
+  LookBits *above;     /* by InstId: looks that depend on it */
+  LookBits *below;     /* by InstId: looks that it depends on */
+  LookBits *counted;   /* by LogicalId: looks that count it by themselves */
+  int64_t *comp_bytes; /* by CompId: what it needs at least while it runs */
+  LowerBound best;
+  Arena *arena, *scratch;
+} Bound;
+
+/* ---- buffers that are one ---- */
+
+/* A loop works in the buffers of its operand (MemoryUsageTracker): slots that start with the same
+ * value are one buffer to the model. */
+static void join_loops(Bound *bound, CompId comp) {
+  const Module *module = bound->module;
+  for (uint32_t i = 0; i < comp_num_insts(module, comp); i++) {
+    InstId id = comp_inst(module, comp, i);
+    if (inst_get(module, id)->opcode != OPCODE_WHILE) continue;
+    InstId init = inst_operand(module, id, 0);
+    for (uint32_t part = 0; part < inst_shape(module, id)->num_parts; part++) {
+      LogicalId result = points_to_part(&bound->points_to, id, part);
+      bound->same_as[result] = points_to_part(&bound->points_to, init, part);
+    }
+  }
+}
+
+static LogicalId buffer_at(const Bound *bound, InstId inst, uint32_t part) {
+  LogicalId first = points_to_part(&bound->points_to, inst, part), found = first;
+  while (bound->same_as[found] != found)
+    found = bound->same_as[found];
+  while (bound->same_as[first] != first) { /* shorten the way for the next one */
+    LogicalId next = bound->same_as[first];
+    bound->same_as[first] = found;
+    first = next;
+  }
+  return found;
+}
+
+/* ---- what is needed at all ---- */
+
+static void mark_needed(Bound *bound, Sequence order) {
+  const Module *module = bound->module;
+  for (uint32_t i = order.len; i-- > 0;) {
+    InstId id = order.ids[i];
+    if (!bound->is_needed[id] && !inst_is_root(module, id) && !inst_has_control(module, id) &&
+        !inst_has_side_effect(module, &bound->legality->effects, id)) {
+      continue;
+    }
+    bound->is_needed[id] = true;
+    for (uint32_t k = 0; k < inst_get(module, id)->num_operands; k++)
+      bound->is_needed[inst_operand(module, id, k)] = true;
+  }
+}
+
+static void mark_live_out(Bound *bound, CompId comp) {
+  InstId root = comp_get(bound->module, comp)->root;
+  for (uint32_t part = 0; part < inst_shape(bound->module, root)->num_parts; part++) {
+    bound->is_live_out[buffer_at(bound, root, part)] = true;
+  }
+}
+
+/* ---- one instruction ---- */
+
+/* Whether the memory comes from outside of the peak, or is counted apart. */
+static bool is_given(const Bound *bound, const LogicalBuffer *buffer) {
+  uint16_t opcode = inst_get(bound->module, buffer->inst)->opcode;
+  return opcode == OPCODE_PARAMETER ||
+         (opcode == OPCODE_CONSTANT && bound->constants != CONSTANTS_LIVE);
+}
+
+/* Bytes of a buffer, 0 for what a computation does not pay itself. Tables of pointers are left out:
+ * rewrites may do without the tuple. */
+static int64_t buffer_bytes(const Bound *bound, LogicalId id) {
+  const LogicalBuffer *buffer = &bound->points_to.buffers.data[id];
+  bool is_table = shape_is_tuple(shape_get(&bound->module->shapes, buffer->shape));
+  return is_given(bound, buffer) || is_table || bound->is_live_out[id] ? 0 : buffer->bytes;
+}
+
+typedef struct Reader {
+  InstId inst;
+  LookBits look; /* for which it is read, 0 = none */
+} Reader;
+
+/* The buffer, if this instruction has not counted it yet. */
+static int64_t count_once(Bound *bound, Reader reader, LogicalId id) {
+  if (bound->seen[id] == reader.inst + 1) return 0;
+  bound->seen[id] = reader.inst + 1;
+  if (reader.look) bound->counted[id] |= reader.look;
+  return buffer_bytes(bound, id);
+}
+
+static int64_t operand_bytes(Bound *bound, Reader reader) {
+  const Module *module = bound->module;
+  InstId id = reader.inst;
+  int64_t bytes = 0;
+  for (uint32_t i = 0; i < inst_get(module, id)->num_operands; i++) {
+    InstId operand = inst_operand(module, id, i);
+    for (uint32_t part = 0; part < inst_shape(module, operand)->num_parts; part++) {
+      if (points_to_is_unused_by(module, &bound->points_to, operand, part, id)) continue;
+      bytes += count_once(bound, reader, buffer_at(bound, operand, part));
+    }
+  }
+  return bytes;
+}
+
+/* Fusions with several results can lose all but one of them, and operands with them. */
+static bool can_shrink(const Module *module, InstId id) {
+  return inst_get(module, id)->opcode == OPCODE_FUSION && shape_is_tuple(inst_shape(module, id));
+}
+
+static int64_t result_bytes(Bound *bound, Reader reader) {
+  InstId id = reader.inst;
+  int64_t sum = 0, largest = 0;
+  if (inst_get(bound->module, id)->opcode == OPCODE_WHILE) return 0;
+  for (uint32_t i = 0; i < bound->points_to.num_defined[id]; i++) {
+    int64_t bytes = count_once(bound, reader, bound->points_to.first_buffer[id] + i);
+    sum += bytes;
+    if (bytes > largest) largest = bytes;
+  }
+  return can_shrink(bound->module, id) ? largest : sum;
+}
+
+static int64_t larger(int64_t a, int64_t b) {
+  return a > b ? a : b;
+}
+
+static int64_t smaller(int64_t a, int64_t b) {
+  return a < b ? a : b;
+}
+
+static int64_t own_bytes(Bound *bound, Reader reader) {
+  const Module *module = bound->module;
+  InstId id = reader.inst;
+  int64_t all_called = 0, largest_called = 0;
+  if (opcode_is_control_flow((Opcode)inst_get(module, id)->opcode)) {
+    for (uint32_t i = 0; i < inst_get(module, id)->num_callees; i++) {
+      int64_t called = bound->comp_bytes[inst_callees(module, id)[i]];
+      all_called += called;
+      if (all_called > MAX_CALLEE_BYTES) all_called = MAX_CALLEE_BYTES;
+      largest_called = larger(largest_called, called);
+    }
+  }
+  int64_t operands = can_shrink(module, id) ? 0 : operand_bytes(bound, reader);
+  int64_t results = result_bytes(bound, reader);
+  if (bound->shares_operands) return larger(larger(operands, results), largest_called);
+  return operands + results + all_called;
+}
+
+/* ---- what must stay live besides ---- */
+
+/* Only what runs exactly once and has memory of its own. */
+static bool runs_once(const Bound *bound, InstId id) {
+  switch (recompute_verdict(bound->legality, id)) {
+    case KEEP_CUSTOM_CALL:
+    case KEEP_SIDE_EFFECT: return true;
+    case KEEP_CONTROL_FLOW: return inst_get(bound->module, id)->opcode != OPCODE_WHILE;
+    default: return false;
+  }
+}
+
+/* What runs exactly once and makes memory of its own. */
+typedef struct Holders {
+  VEC(InstId) list;
+  int64_t bytes; /* all that they make: no more can be held */
+} Holders;
+
+static Holders find_holders(const Bound *bound, CompId comp) {
+  Holders holders = {.bytes = 0};
+  for (uint32_t i = 0; i < comp_num_insts(bound->module, comp); i++) {
+    InstId id = comp_inst(bound->module, comp, i);
+    if (!runs_once(bound, id)) continue;
+    int64_t bytes = 0;
+    for (uint32_t k = 0; k < bound->points_to.num_defined[id]; k++)
+      bytes += buffer_bytes(bound, bound->points_to.first_buffer[id] + k);
+    if (bytes > 0) *vec_push(bound->scratch, &holders.list) = id;
+    holders.bytes += bytes;
+  }
+  return holders;
+}
+
+typedef struct Need {
+  InstId inst;
+  int64_t bytes;
+} Need;
+
+/* The instructions that need most, by bytes, of equal ones the first. */
+typedef struct Needs {
+  Need list[NUM_CLOSE_LOOKS];
+  uint32_t len;
+} Needs;
+
+static void note_need(Needs *needs, Need need) {
+  uint32_t at = needs->len;
+  while (at && needs->list[at - 1].bytes < need.bytes)
+    at--;
+  if (at == NUM_CLOSE_LOOKS) return;
+  if (needs->len < NUM_CLOSE_LOOKS) needs->len++;
+  memmove(&needs->list[at + 1], &needs->list[at], (needs->len - 1 - at) * sizeof need);
+  needs->list[at] = need;
+}
+
+static void set_bits(const Needs *needs, LookBits *bits, bool is_set) {
+  for (uint32_t i = 0; i < needs->len; i++)
+    bits[needs->list[i].inst] = (LookBits)(is_set ? 1u << i : 0);
+}
+
+/* Nothing depends on itself: bits of the looks' own are there only to be passed on. */
+static void mark_reach(Bound *bound, Sequence order, const Needs *needs) {
+  const Module *module = bound->module;
+  set_bits(needs, bound->above, true);
+  set_bits(needs, bound->below, true);
+  for (uint32_t i = order.len; i-- > 0;) {
+    InstId id = order.ids[i];
+    for (uint32_t k = 0; bound->above[id] && k < inst_get(module, id)->num_operands; k++)
+      bound->above[inst_operand(module, id, k)] |= bound->above[id];
+  }
+  for (uint32_t i = 0; i < order.len; i++) {
+    InstId id = order.ids[i];
+    for (uint32_t k = 0; k < inst_get(module, id)->num_operands; k++)
+      bound->below[id] |= bound->below[inst_operand(module, id, k)];
+  }
+  for (uint32_t i = 0; i < needs->len; i++) {
+    bound->above[needs->list[i].inst] &= (LookBits) ~(1u << i);
+    bound->below[needs->list[i].inst] &= (LookBits) ~(1u << i);
+  }
+}
+/* The looks that a buffer is read below of, among the wanted ones. */
+static LookBits read_below(const Bound *bound, LogicalId id, LookBits wanted) {
+  const Module *module = bound->module;
+  const PointsTo *points_to = &bound->points_to;
+  LookBits looks = 0;
+  for (uint32_t i = points_to->first_alias[id]; i < points_to->first_alias[id + 1]; i++) {
+    BufferAlias alias = points_to->aliases[i];
+    for (uint32_t k = 0; k < inst_get(module, alias.inst)->users.len; k++) {
+      InstId user = inst_users(module, alias.inst)[k];
+      LookBits below = bound->below[user] & wanted & (LookBits)~looks;
+      if (below && bound->is_needed[user] &&
+          !points_to_is_unused_by(module, points_to, alias.inst, alias.part, user)) {
+        looks |= below;
+      }
+    }
+    if (looks == wanted) break;
+  }
+  return looks;
+}
+
+/* Adds to each look what holders above it have made for those below it. */
+static void add_held(Bound *bound, Sequence order, const Holders *holders, Needs *needs) {
+  mark_reach(bound, order, needs);
+  for (uint32_t i = 0; i < needs->len; i++) /* for what it counts itself */
+    own_bytes(bound, (Reader){needs->list[i].inst, (LookBits)(1u << i)});
+  for (uint32_t i = 0; i < holders->list.len; i++) {
+    InstId holder = holders->list.data[i];
+    for (uint32_t k = 0; bound->above[holder] && k < bound->points_to.num_defined[holder]; k++) {
+      LogicalId buffer = bound->points_to.first_buffer[holder] + k;
+      LookBits looks = bound->above[holder] & (LookBits)~bound->counted[buffer];
+      int64_t bytes = buffer_bytes(bound, buffer);
+      if (bytes) looks = read_below(bound, buffer, looks);
+      for (uint32_t look = 0; bytes && looks >> look; look++)
+        if (looks >> look & 1) needs->list[look].bytes += bytes;
+    }
+  }
+}
+
+/* ---- one computation ---- */
+
+static void visit_computation(Bound *bound, CompId comp) {
+  ArenaMark mark = arena_mark(bound->scratch);
+  Sequence order =
+      inst_post_order(bound->module, comp, bound->is_visited, bound->scratch, bound->scratch);
+  mark_needed(bound, order);
+  join_loops(bound, comp);
+  mark_live_out(bound, comp);
+  Needs needs = {.len = 0};
+  for (uint32_t i = 0; i < comp_num_insts(bound->module, comp); i++) {
+    InstId id = comp_inst(bound->module, comp, i);
+    if (bound->is_needed[id]) note_need(&needs, (Need){id, own_bytes(bound, (Reader){id, 0})});
+  }
+  Holders holders = find_holders(bound, comp);
+  if (holders.bytes) add_held(bound, order, &holders, &needs);
+  for (uint32_t i = 0; i < needs.len; i++) {
+    if (needs.list[i].bytes <= bound->comp_bytes[comp]) continue;
+    bound->comp_bytes[comp] = needs.list[i].bytes;
+    if (comp == bound->module->entry) bound->best.inst = needs.list[i].inst;
+  }
+  arena_reset(bound->scratch, mark);
+}
+
+/* What the entry returns and did not get: all of it lives at the end, each part as large as its
+ * shape says, even if it is a bitcast of something larger. */
+static int64_t returned_bytes(Bound *bound) {
+  const Module *module = bound->module;
+  InstId root = comp_get(module, module->entry)->root;
+  ArenaMark mark = arena_mark(bound->scratch);
+  bool *is_seen = arena_zarray(bound->scratch, bool, bound->points_to.buffers.len);
+  int64_t bytes = 0;
+  for (uint32_t part = 0; part < inst_shape(module, root)->num_parts; part++) {
+    LogicalId id = buffer_at(bound, root, part);
+    const LogicalBuffer *buffer = &bound->points_to.buffers.data[id];
+    ShapeId shape = shape_part(&module->shapes, inst_get(module, root)->shape, part);
+    int64_t of_part = plain_sizes.of_part(module, shape);
+    if (!is_seen[id] && !is_given(bound, buffer)) bytes += smaller(buffer->bytes, of_part);
+    is_seen[id] = true;
+  }
+  arena_reset(bound->scratch, mark);
+  return bytes;
+}
+
+/* Of what runs because the entry needs it. */
+static int64_t constant_bytes(const Bound *bound, const CallGraph *graph) {
+  const Module *module = bound->module;
+  bool *runs = arena_zarray(bound->arena, bool, module->comps.len);
+  int64_t bytes = 0;
+  for (uint32_t i = graph->num_reachable; i-- > 0;) { /* callers first */
+    CompId comp = graph->post_order[i];
+    runs[comp] = comp == module->entry;
+    for (uint32_t k = graph->first_caller[comp]; k < graph->first_caller[comp + 1]; k++) {
+      InstId caller = graph->callers[k];
+      runs[comp] |= runs[inst_get(module, caller)->parent] && bound->is_needed[caller];
+    }
+    if (!runs[comp] || !comp_is_sequential(graph, comp)) continue;
+    for (uint32_t k = 0; k < comp_num_insts(module, comp); k++) {
+      InstId id = comp_inst(module, comp, k);
+      bool is_counted = inst_get(module, id)->opcode == OPCODE_CONSTANT && bound->is_needed[id];
+      if (is_counted) bytes += inst_shape(module, id)->device_bytes;
+    }
+  }
+  return bytes;
+}
+
+static Bound bound_init(const Module *module, const Legality *legality, Arena *arena,
+                        Arena *scratch) {
+  Bound bound = {.module = module,
+                 .legality = legality,
+                 .points_to = points_to_build(module, arena, scratch),
+                 .best = {.inst = NO_ID},
+                 .arena = arena,
+                 .scratch = scratch};
+  uint32_t num_insts = module->insts.len, num_buffers = bound.points_to.buffers.len;
+  bound.is_needed = arena_zarray(arena, bool, num_insts);
+  bound.is_live_out = arena_zarray(arena, bool, num_buffers);
+  bound.same_as = arena_array(arena, LogicalId, num_buffers);
+  for (LogicalId id = 0; id < num_buffers; id++)
+    bound.same_as[id] = id;
+  bound.seen = arena_zarray(arena, uint32_t, num_buffers);
+  bound.is_visited = arena_zarray(arena, uint8_t, num_insts);
+  bound.above = arena_zarray(arena, LookBits, num_insts);
+  bound.below = arena_zarray(arena, LookBits, num_insts);
+  bound.counted = arena_zarray(arena, LookBits, num_buffers);
+  bound.comp_bytes = arena_zarray(arena, int64_t, module->comps.len);
+  return bound;
+}
+
+/* What is looked up all the time is in `scratch`: its pages are likely to be there already. */
+LowerBound lower_bound(const Module *module, const Legality *legality, bool counts_params,
+                       ConstantCount constants, Arena *scratch) {
+  ArenaMark mark = arena_mark(scratch);
+  Arena *inner = arena_new(arena_options(scratch));
+  /* Whether something pays off to be recomputed does not matter here, only whether it can be. */
+  Legality widest = *legality;
+  widest.allow_collectives = true;
+  widest.small_node_bytes = 0;
+  Bound bound = bound_init(module, &widest, scratch, inner);
+  bound.shares_operands = counts_params;
+  bound.constants = constants;
+  CallGraph graph = call_graph_build(module, scratch, inner);
+  for (uint32_t i = 0; i < graph.num_reachable; i++) {
+    CompId comp = graph.post_order[i];
+    if (comp_is_sequential(&graph, comp)) visit_computation(&bound, comp);
+  }
+  MemoryProfile outside = memory_profile_outside(module, &plain_sizes);
+  bound.best.bytes = bound.comp_bytes[module->entry];
+  if (counts_params) {
+    int64_t returned = returned_bytes(&bound);
+    if (returned > bound.best.bytes) bound.best = (LowerBound){returned, NO_ID};
+    /* A parameter that an output takes over may be dead for a while. */
+    bound.best.bytes += outside.parameter_bytes - outside.aliased_bytes;
+  } else {
+    bound.best.bytes += outside.output_bytes;
+  }
+  if (constants == CONSTANTS_HELD) bound.best.bytes += constant_bytes(&bound, &graph);
+  arena_free(inner);
+  arena_reset(scratch, mark);
+  return bound.best;
+}

@@ -1,0 +1,411 @@
+#include "remat/plan/capture.h"
+
+#include <stdlib.h>
+
+#include "remat/rewrite/same_value.h"
+
+/* Somebody reads an operand of `user`, as it stands in the module before, from a step. */
+typedef struct Use {
+  uint32_t step;
+  InstId user;
+  uint32_t operand;
+} Use;
+
+typedef struct Capture {
+  const CaptureSource *source;
+  const Module *before, *after;
+  uint32_t num_old;
+  uint32_t *step_of; /* by InstId of the module after: NO_ID = none */
+  uint32_t
+      *element_of; /* likewise, of what was a tuple: the step that takes the one element left */
+  VEC(Use) uses;
+  Plan *plan;
+  Arena *out, *arena, *scratch;
+} Capture;
+
+/* ---- what instructions were ---- */
+
+/* What a clone or copy goes back to: of the module before, or else a helper. */
+static InstId base_of(const Capture *capture, InstId id) {
+  for (InstId original; (original = rewrite_stands_for(capture->source->rewrite, id)) != NO_ID;)
+    id = original;
+  return id;
+}
+
+static uint32_t num_results(const Module *module, InstId id) {
+  const Shape *shape = inst_shape(module, id);
+  return shape_is_tuple(shape) ? shape->rank : 1;
+}
+
+/* A fusion that has lost results keeps what its computation goes back to: where element `index` of
+ * the tuple that is left was before. */
+static uint32_t old_result(const Capture *capture, InstId id, uint32_t index) {
+  const Module *before = capture->before, *after = capture->after;
+  InstId base = base_of(capture, id);
+  if (base >= capture->num_old || inst_get(after, id)->opcode != OPCODE_FUSION) return index;
+  uint32_t all = num_results(before, base), left = num_results(after, id);
+  if (all == left) return index;
+  InstId old_root = comp_get(before, inst_callees(before, base)[0])->root;
+  InstId root = comp_get(after, inst_callees(after, id)[0])->root;
+  uint32_t next = 0;
+  for (uint32_t i = 0; i < left; i++, next++) {
+    InstId result =
+        left == 1 && !shape_is_tuple(inst_shape(after, id)) ? root : inst_operand(after, root, i);
+    while (next < all && inst_get(before, inst_operand(before, old_root, next))->origin !=
+                             inst_get(after, result)->origin) {
+      next++;
+    }
+    if (i == index) break;
+  }
+  return next;
+}
+
+static bool has_become_element(const Capture *capture, InstId id) {
+  InstId base = base_of(capture, id);
+  return base < capture->num_old && shape_is_tuple(inst_shape(capture->before, base)) &&
+         !shape_is_tuple(inst_shape(capture->after, id));
+}
+
+/* The same for the operands, whose parameters tell. */
+static uint32_t old_operand(const Capture *capture, InstId id, uint32_t index) {
+  const Module *before = capture->before, *after = capture->after;
+  InstId base = base_of(capture, id);
+  uint32_t all = inst_get(before, base)->num_operands;
+  if (all == inst_get(after, id)->num_operands || inst_get(after, id)->opcode != OPCODE_FUSION)
+    return index;
+  IdList params = comp_get(after, inst_callees(after, id)[0])->params;
+  IdList old_params = comp_get(before, inst_callees(before, base)[0])->params;
+  InstId origin = inst_get(after, id_list(after, params)[index])->origin;
+  for (uint32_t i = 0; i < old_params.len; i++) {
+    if (inst_get(before, id_list(before, old_params)[i])->origin == origin) return i;
+  }
+  return index;
+}
+
+/* ---- steps ---- */
+
+static PlanRef ref_to(uint32_t id) {
+  return (PlanRef){.offset = NO_OFFSET, .id = id};
+}
+
+/* Of what copies a value that is there: what it makes of it. */
+static PlanAction copy_action_of(const Capture *capture, InstId id, InstId base) {
+  const Instruction *inst = inst_get(capture->after, id);
+  bool is_back = inst->shape == inst_get(capture->before, base)->shape;
+  const Shape *shape = inst_shape(capture->after, id);
+  switch (inst->opcode) {
+    case OPCODE_COPY_START: {
+      const Shape *to = shape_get(&capture->after->shapes, shape->elements[0]);
+      return shape_is_on_host(to) ? PLAN_LEAVE : PLAN_ENTER;
+    }
+    case OPCODE_COPY_DONE: return is_back ? PLAN_BACK : PLAN_LEFT;
+    case OPCODE_CONVERT: return is_back ? PLAN_WIDEN : PLAN_NARROW;
+    default: return is_back ? PLAN_UNCOMPRESS : PLAN_COMPRESS;
+  }
+}
+
+static PlanAction action_of(const Capture *capture, InstId id, InstId base, bool *is_replaced) {
+  const Module *after = capture->after;
+  if (base >= capture->num_old) {
+    return inst_get(after, id)->opcode == OPCODE_BITCAST ? PLAN_BITCAST : PLAN_ELEMENT;
+  }
+  if (rewrite_original(capture->source->rewrite, id) == NO_ID) {
+    return copy_action_of(capture, id, base);
+  }
+  if (!(inst_get(after, base)->flags & INST_DEAD) || is_replaced[base]) return PLAN_RECOMPUTE;
+  is_replaced[base] = true;
+  return PLAN_MOVE;
+}
+
+static PlanStep *add_step(Capture *capture, CompId comp, PlanAction action) {
+  PlanStep *step = vec_push(capture->out, &capture->plan->steps);
+  *step = (PlanStep){.action = action,
+                     .offset = NO_OFFSET,
+                     .number = -1,
+                     .computation = ref_to(comp),
+                     .instruction = ref_to(NO_ID),
+                     .made = ref_to(NO_ID),
+                     .operand = ref_to(NO_ID),
+                     .before = ref_to(NO_ID),
+                     .channel = -1};
+  return step;
+}
+
+static void add_control(Capture *capture, InstId id, PlanStep *step) {
+  IdList control = inst_control(capture->after, id)->predecessors;
+  for (uint32_t i = 0; i < control.len; i++) {
+    *vec_push(capture->out, &step->control.list) = ref_to(id_list(capture->after, control)[i]);
+  }
+}
+
+/* What is made, in the order in which it runs; behind what has become an element of itself the step
+ * that takes it. */
+static void add_made(Capture *capture, InstId id, InstId before, bool *is_replaced) {
+  const Module *after = capture->after;
+  CompId comp = inst_get(after, id)->parent;
+  InstId base = base_of(capture, id);
+  PlanStep *step = add_step(capture, comp, action_of(capture, id, base, is_replaced));
+  step->number = id;
+  step->instruction = ref_to(base < capture->num_old ? base : NO_ID);
+  step->made = ref_to(id);
+  step->before = ref_to(before);
+  if (inst_get(after, id)->flags & INST_HAS_CHANNEL) step->channel = inst_get(after, id)->index;
+  add_control(capture, id, step);
+  capture->step_of[id] = capture->plan->steps.len - 1;
+  if (!has_become_element(capture, id)) return;
+  PlanStep *element = add_step(capture, comp, PLAN_ELEMENT);
+  element->number = id;
+  element->operand = ref_to(id);
+  element->before = ref_to(before);
+  element->index = old_result(capture, id, 0);
+  capture->element_of[id] = capture->plan->steps.len - 1;
+}
+
+static void add_steps(Capture *capture) {
+  const Schedule *schedule = capture->source->schedule;
+  bool *is_replaced = arena_zarray(capture->arena, bool, capture->num_old);
+  for (CompId comp = 0; comp < capture->source->before_schedule->num_comps; comp++) {
+    if (capture->source->before_schedule->of[comp].len == 0) continue;
+    Sequence sequence = schedule->of[comp];
+    InstId *next_old = arena_array(capture->arena, InstId, (size_t)sequence.len + 1);
+    next_old[sequence.len] = NO_ID;
+    for (uint32_t i = sequence.len; i-- > 0;)
+      next_old[i] = sequence.ids[i] < capture->num_old ? sequence.ids[i] : next_old[i + 1];
+    for (uint32_t i = 0; i < sequence.len; i++) {
+      if (sequence.ids[i] >= capture->num_old)
+        add_made(capture, sequence.ids[i], next_old[i], is_replaced);
+    }
+  }
+}
+
+/* From 1 on, in the order in which the instructions were made. */
+static void number_steps(Capture *capture) {
+  uint32_t num_insts = capture->after->insts.len;
+  int64_t *numbers = arena_zarray(capture->arena, int64_t, num_insts);
+  for (uint32_t i = 0; i < capture->plan->steps.len; i++)
+    numbers[capture->plan->steps.data[i].number] = 1;
+  for (InstId id = 1; id < num_insts; id++)
+    numbers[id] += numbers[id - 1];
+  for (uint32_t i = 0; i < capture->plan->steps.len; i++) {
+    PlanStep *step = &capture->plan->steps.data[i];
+    step->number = numbers[step->number];
+  }
+}
+
+/* ---- readers ---- */
+
+/* Whatever may be read from a step; NO_ID when it is of the module before. */
+static uint32_t step_read(const Capture *capture, InstId operand) {
+  if (operand < capture->num_old) return NO_ID;
+  if (capture->element_of[operand] != NO_ID) return capture->element_of[operand];
+  return capture->step_of[operand];
+}
+
+/* Of a fusion of the module before of which one element is left, that element, which may have been
+ * several elements of the tuple; else itself. */
+static InstId read_before(const Capture *capture, InstId operand) {
+  const Module *before = capture->before;
+  if (operand >= capture->num_old || !has_become_element(capture, operand)) return operand;
+  InstId root = comp_get(before, inst_callees(before, operand)[0])->root;
+  InstId result = inst_operand(before, root, old_result(capture, operand, 0));
+  for (uint32_t i = 0; i < inst_get(before, operand)->users.len; i++) {
+    InstId user = inst_users(before, operand)[i];
+    const Instruction *inst = inst_get(before, user);
+    bool is_element = inst->opcode == OPCODE_GET_TUPLE_ELEMENT;
+    if (is_element && inst_operand(before, root, (uint32_t)inst->index) == result) return user;
+  }
+  return operand;
+}
+
+static void read_helper(Capture *capture, InstId id, PlanStep *step) {
+  if (inst_get(capture->after, id)->num_operands == 0) return; /* no plan tells of such */
+  InstId operand = inst_operand(capture->after, id, 0);
+  if (step->action == PLAN_ELEMENT) {
+    step->index = old_result(capture, operand, (uint32_t)inst_get(capture->after, id)->index);
+  }
+  step->operand = ref_to(read_before(capture, operand));
+}
+
+static void read_operands(Capture *capture, InstId id) {
+  const Module *after = capture->after;
+  if (id >= capture->num_old) {
+    PlanStep *step = &capture->plan->steps.data[capture->step_of[id]];
+    if (step->action != PLAN_RECOMPUTE && step->action != PLAN_MOVE) {
+      read_helper(capture, id, step);
+      return;
+    }
+  }
+  for (uint32_t k = 0; k < inst_get(after, id)->num_operands; k++) {
+    uint32_t step = step_read(capture, inst_operand(after, id, k));
+    if (step == NO_ID) continue;
+    *vec_push(capture->arena, &capture->uses) = (Use){step, id, old_operand(capture, id, k)};
+  }
+}
+
+static int by_step_and_place(const void *pa, const void *pb) {
+  const Use *a = pa, *b = pb;
+  if (a->step != b->step) return a->step < b->step ? -1 : 1;
+  if (a->user != b->user) return a->user < b->user ? -1 : 1;
+  return (a->operand > b->operand) - (a->operand < b->operand);
+}
+
+/* Uses of one step by one user; all of its uses of the value need no telling one by one. */
+static void add_user(Capture *capture, const Use *uses, uint32_t len) {
+  const Module *before = capture->before;
+  InstId base = base_of(capture, uses[0].user);
+  InstId value = inst_operand(before, base, uses[0].operand);
+  uint32_t num_same = 0;
+  for (uint32_t k = 0; k < inst_get(before, base)->num_operands; k++)
+    num_same += same_value_is(before, NULL, inst_operand(before, base, k), value, capture->scratch);
+  PlanUser user = {.ref = ref_to(uses[0].user)};
+  if (num_same != len) {
+    user.num_operands = len;
+    user.operands = arena_array(capture->out, uint32_t, len);
+    for (uint32_t i = 0; i < len; i++)
+      user.operands[i] = uses[i].operand;
+  }
+  PlanStep *step = &capture->plan->steps.data[uses[0].step];
+  *vec_push(capture->out, &step->users) = user;
+  /* A fusion can have one result twice: what was read tells which. */
+  if (step->action != PLAN_ELEMENT) return;
+  InstId tuple = base_of(capture, step->operand.id);
+  int64_t element = same_value_element(before, value, tuple, capture->scratch);
+  if (element >= 0) step->index = element;
+}
+
+/* An instruction of the module before with the shape that a bitcast gives. */
+static InstId like(const Capture *capture, InstId bitcast) {
+  Sequence sequence =
+      capture->source->before_schedule->of[inst_get(capture->after, bitcast)->parent];
+  ShapeId shape = inst_get(capture->after, bitcast)->shape;
+  for (uint32_t i = 0; i < sequence.len; i++) {
+    if (inst_get(capture->before, sequence.ids[i])->shape == shape) return sequence.ids[i];
+  }
+  return NO_ID;
+}
+
+static void add_readers(Capture *capture) {
+  for (CompId comp = 0; comp < capture->source->before_schedule->num_comps; comp++) {
+    if (capture->source->before_schedule->of[comp].len == 0) continue;
+    Sequence sequence = capture->source->schedule->of[comp];
+    for (uint32_t i = 0; i < sequence.len; i++)
+      read_operands(capture, sequence.ids[i]);
+  }
+  uint32_t len = capture->uses.len;
+  Use *uses = capture->uses.data;
+  if (len) qsort(uses, len, sizeof *uses, by_step_and_place);
+  for (uint32_t i = 0, end; i < len; i = end) {
+    for (end = i + 1;
+         end < len && uses[end].step == uses[i].step && uses[end].user == uses[i].user;)
+      end++;
+    add_user(capture, &uses[i], end - i);
+  }
+  for (uint32_t i = 0; i < capture->plan->steps.len; i++) {
+    PlanStep *step = &capture->plan->steps.data[i];
+    if (step->action == PLAN_BITCAST) step->instruction = ref_to(like(capture, step->made.id));
+  }
+}
+
+/* ---- what is left of the module before ---- */
+
+static bool is_gone(const Capture *capture, InstId id) {
+  return (inst_get(capture->after, id)->flags & INST_DEAD) != 0;
+}
+
+/* The fusion that an element was of which has become all that is left of it (remat/rewrite/dce.h):
+ * who waited for the element waits for the fusion. NO_ID for anything else. */
+static InstId left_fusion(const Capture *capture, InstId id) {
+  if (inst_get(capture->before, id)->opcode != OPCODE_GET_TUPLE_ELEMENT) return NO_ID;
+  InstId fusion = inst_operand(capture->before, id, 0);
+  bool is_left = inst_get(capture->after, fusion)->opcode == OPCODE_FUSION &&
+                 !is_gone(capture, fusion) && !shape_is_tuple(inst_shape(capture->after, fusion));
+  return is_left ? fusion : NO_ID;
+}
+
+static void compare_control(Capture *capture, InstId id) {
+  IdList old = inst_control(capture->before, id)->predecessors;
+  IdList new = inst_control(capture->after, id)->predecessors;
+  const InstId *is = id_list(capture->after, new);
+  uint32_t same = 0;
+  for (uint32_t i = 0; i < old.len; i++) {
+    InstId predecessor = id_list(capture->before, old)[i];
+    if (!is_gone(capture, predecessor) && same < new.len && is[same] == predecessor) same++;
+  }
+  for (uint32_t i = 0; i < old.len; i++) {
+    InstId predecessor = id_list(capture->before, old)[i];
+    InstId fusion = is_gone(capture, predecessor) ? left_fusion(capture, predecessor) : NO_ID;
+    if (fusion != NO_ID && same < new.len &&is[same] == fusion) same++;
+  }
+  if (same == new.len) return;
+  PlanControl *control = vec_push(capture->out, &capture->plan->control);
+  *control = (PlanControl){.computation = ref_to(inst_get(capture->before, id)->parent),
+                           .instruction = ref_to(id)};
+  for (uint32_t i = 0; i < new.len; i++) {
+    InstId predecessor = is[i];
+    for (uint32_t k = 0; k < old.len; k++) {
+      InstId element = id_list(capture->before, old)[k];
+      bool was_read = is_gone(capture, element) && left_fusion(capture, element) == is[i];
+      if (was_read) predecessor = element;
+    }
+    *vec_push(capture->out, &control->predecessors.list) = ref_to(predecessor);
+  }
+}
+
+static void compare_order(Capture *capture, CompId comp) {
+  Sequence old = capture->source->before_schedule->of[comp],
+           new = capture->source->schedule->of[comp];
+  PlanOrder order = {.computation = ref_to(comp)};
+  uint32_t next = 0;
+  bool is_same = true;
+  for (uint32_t i = 0; i < new.len; i++) {
+    if (new.ids[i] >= capture->num_old) continue;
+    *vec_push(capture->out, &order.instructions.list) = ref_to(new.ids[i]);
+    while (next < old.len && is_gone(capture, old.ids[next]))
+      next++;
+    is_same &= next < old.len && old.ids[next++] == new.ids[i];
+  }
+  if (!is_same) *vec_push(capture->out, &capture->plan->orders) = order;
+}
+
+static void compare(Capture *capture) {
+  for (CompId comp = 0; comp < capture->source->before_schedule->num_comps; comp++) {
+    Sequence old = capture->source->before_schedule->of[comp];
+    if (old.len == 0 || comp_get(capture->after, comp)->flags & COMP_DEAD) continue;
+    for (uint32_t i = 0; i < old.len; i++) {
+      if (!is_gone(capture, old.ids[i])) compare_control(capture, old.ids[i]);
+    }
+    compare_order(capture, comp);
+  }
+}
+
+/* ---- all together ---- */
+
+void plan_capture(Plan *plan, const CaptureSource *source, Arena *out, Arena *scratch) {
+  Arena *arena = arena_new(arena_options(scratch));
+  uint32_t num_insts = source->rewrite->module->insts.len;
+  Capture capture = {.source = source,
+                     .before = source->before,
+                     .after = source->rewrite->module,
+                     .num_old = source->before->insts.len,
+                     .step_of = arena_array(arena, uint32_t, num_insts),
+                     .element_of = arena_array(arena, uint32_t, num_insts),
+                     .plan = plan,
+                     .out = out,
+                     .arena = arena,
+                     .scratch = scratch};
+  memset(capture.step_of, 0xff, num_insts * sizeof(uint32_t));
+  memset(capture.element_of, 0xff, num_insts * sizeof(uint32_t));
+  plan->fingerprint = plan_fingerprint(source->before);
+  plan->module = source->before->source->header.name;
+  plan->target = source->before->backend.target->name;
+  for (InstId id = 0; id < capture.num_old; id++) {
+    bool was_dead = inst_get(capture.before, id)->flags & INST_DEAD;
+    plan->drops_dead_code |= !was_dead && is_gone(&capture, id);
+  }
+  add_steps(&capture);
+  number_steps(&capture);
+  add_readers(&capture);
+  compare(&capture);
+  plan_explain(plan, source, scratch);
+  arena_free(arena);
+}

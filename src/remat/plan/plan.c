@@ -1,0 +1,235 @@
+/* Does what a plan says: makes its instructions, leads readers to them, and puts them in place.
+ *
+ * Nothing is taken on trust. A step's instruction must be one that may be computed again
+ * (remat/legality/legality.h); a reader must read the value that it is led to, in the module
+ * itself; the order must hold. What the plan was made from is looked at by its fingerprint, and
+ * only warned of: names decide. */
+#include "remat/rewrite/dce.h"
+#include "remat/plan/apply.h"
+#include "analysis/memory/tracker.h"
+
+const RematAlgorithm plan_algorithm = {"plan", "what a plan says", remat_plan, 0, 0};
+
+const char *const plan_action_names[NUM_PLAN_ACTIONS] = {
+#define ACTION(id, name) name,
+#include "remat/plan/actions.def"
+};
+
+uint64_t plan_fingerprint(const Module *module) {
+  return hash_bytes(HASH_SEED, module->source->text, module->source->length);
+}
+
+uint64_t plan_order_fingerprint(const Module *module, const Schedule *schedule) {
+  uint64_t hash = HASH_SEED;
+  for (CompId comp = 0; comp < schedule->num_comps; comp++) {
+    for (uint32_t i = 0; i < schedule->of[comp].len; i++)
+      hash = hash_mix(hash, hash_str(inst_name(module, schedule->of[comp].ids[i])));
+  }
+  return hash;
+}
+
+rh_status plan_fail(const Apply *apply, uint32_t offset, const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  diag_add(apply->job->options->diags, RH_SEVERITY_ERROR, DIAG_AT(offset), format, args);
+  va_end(args);
+  return RH_ERR_INPUT;
+}
+
+/* ---- names ---- */
+
+/* NO_ID when there is none. */
+static uint32_t find_name(const ScopedNames *names, CompId comp, Str name) {
+  uint32_t i;
+  for (IdProbe probe = id_table_probe(&names->table, hash_str(name)); id_probe_next(&probe, &i);) {
+    const ScopedName *found = &names->list.data[i];
+    if (found->comp == comp && str_equal(found->name, name)) return found->id;
+  }
+  return NO_ID;
+}
+
+static void add_name(Apply *apply, ScopedNames *names, CompId comp, Str name, uint32_t id) {
+  id_table_add(&names->table, apply->arena, hash_str(name), names->list.len);
+  *vec_push(apply->arena, &names->list) = (ScopedName){name, comp, id};
+}
+
+void plan_collect_names(Apply *apply, CompId comp) {
+  id_table_add(&apply->comps_by_name, apply->arena, hash_str(comp_name(apply->module, comp)), comp);
+  for (uint32_t i = 0; i < comp_num_insts(apply->module, comp); i++) {
+    InstId id = comp_inst(apply->module, comp, i);
+    add_name(apply, &apply->old_names, comp, inst_name(apply->module, id), id);
+  }
+}
+
+rh_status plan_find_computation(const Apply *apply, PlanRef ref, CompId *comp) {
+  if (ref.name.len == 0) {
+    *comp = apply->module->entry;
+    return RH_OK;
+  }
+  uint64_t hash = hash_str(ref.name);
+  for (IdProbe probe = id_table_probe(&apply->comps_by_name, hash); id_probe_next(&probe, comp);) {
+    if (str_equal(comp_name(apply->module, *comp), ref.name)) return RH_OK;
+  }
+  return plan_fail(apply, ref.offset, "no computation '%.*s' runs in the module", SHOWN(ref.name));
+}
+
+rh_status plan_find_old(const Apply *apply, CompId comp, PlanRef ref, InstId *id) {
+  *id = find_name(&apply->old_names, comp, ref.name);
+  if (*id == NO_ID) {
+    Str within = comp_name(apply->module, comp);
+    return plan_fail(apply, ref.offset, "there is no instruction '%.*s' in '%.*s'", SHOWN(ref.name),
+                     SHOWN(within));
+  }
+  return RH_OK;
+}
+
+uint32_t plan_find_step(const Apply *apply, CompId comp, Str name) {
+  return find_name(&apply->made_names, comp, name);
+}
+
+rh_status plan_find_any(const Apply *apply, CompId comp, PlanRef ref, InstId *id) {
+  uint32_t step = plan_find_step(apply, comp, ref.name);
+  if (step == NO_ID) return plan_find_old(apply, comp, ref, id);
+  *id = apply->made[step];
+  return RH_OK;
+}
+
+/* Elements that get lines of their own are known by their new names from then on. */
+static rh_status rename_elements(Apply *apply) {
+  for (uint32_t i = 0; i < apply->plan->renames.len; i++) {
+    const PlanRename *rename = &apply->plan->renames.data[i];
+    CompId comp;
+    InstId id;
+    rh_status status = plan_find_computation(apply, rename->computation, &comp);
+    if (status == RH_OK) status = plan_find_old(apply, comp, rename->instruction, &id);
+    if (status != RH_OK) return status;
+    if (!(inst_get(apply->module, id)->flags & INST_COMPACT_GTE)) {
+      return plan_fail(apply, rename->instruction.offset, "'%.*s' has a line of its own",
+                       SHOWN(rename->instruction.name));
+    }
+    Str name = name_unique(&apply->rewrite->inst_names, rename->name);
+    rewrite_write_out(apply->rewrite, id, name);
+    add_name(apply, &apply->old_names, comp, name, id);
+  }
+  return RH_OK;
+}
+
+/* The names that steps give are taken before any other is made up. */
+static rh_status take_names(Apply *apply) {
+  const Plan *plan = apply->plan;
+  for (uint32_t i = 0; i < plan->steps.len; i++) {
+    const PlanStep *step = &plan->steps.data[i];
+    rh_status status = plan_find_computation(apply, step->computation, &apply->comps[i]);
+    if (status != RH_OK) return status;
+    PlanRef made = step->made;
+    if (made.name.len == 0) continue;
+    bool is_free = is_written_compact(made.name) ||
+                   str_equal(name_unique(&apply->rewrite->inst_names, made.name), made.name);
+    if (!is_free || plan_find_step(apply, apply->comps[i], made.name) != NO_ID) {
+      return plan_fail(apply, made.offset, "there is a '%.*s' already", SHOWN(made.name));
+    }
+    add_name(apply, &apply->made_names, apply->comps[i], made.name, i);
+  }
+  return RH_OK;
+}
+
+/* ---- what moved ---- */
+
+/* Removes an instruction that nobody reads, looking through what only hands it on, unless something
+ * waits for that. */
+static void remove_unread(Module *module, InstId id, Arena *scratch) {
+  ArenaMark mark = arena_mark(scratch);
+  VEC(InstId) readers = {0};
+  *vec_push(scratch, &readers) = id;
+  bool is_unread = !inst_is_root(module, id);
+  for (uint32_t i = 0; is_unread && i < readers.len; i++) {
+    InstId reader = readers.data[i];
+    if (i > 0) is_unread = inst_is_pass_through(module, reader) && !inst_is_root(module, reader);
+    for (uint32_t k = 0; is_unread && k < inst_get(module, reader)->users.len; k++)
+      *vec_push(scratch, &readers) = inst_users(module, reader)[k];
+  }
+  for (uint32_t i = readers.len; is_unread && i-- > 0;) {
+    if (!(inst_get(module, readers.data[i])->flags & INST_DEAD))
+      module_remove_inst(module, readers.data[i]);
+  }
+  arena_reset(scratch, mark);
+}
+
+/* Readers before what they read; what is dead reads nothing. */
+static void remove_moved(Apply *apply) {
+  Module *module = apply->module;
+  bool *is_moved = arena_zarray(apply->arena, bool, apply->num_old), has_moved = false;
+  for (uint32_t i = 0; i < apply->plan->steps.len; i++) {
+    if (apply->plan->steps.data[i].action != PLAN_MOVE || apply->made[i] == NO_ID) continue;
+    is_moved[rewrite_original(apply->rewrite, apply->made[i])] = has_moved = true;
+  }
+  if (!has_moved) return;
+  dce_run(apply->rewrite, apply->scratch);
+  for (CompId comp = 0; comp < apply->job->schedule->num_comps; comp++) {
+    Sequence sequence = apply->job->schedule->of[comp];
+    for (uint32_t i = sequence.len; i-- > 0;) {
+      InstId id = sequence.ids[i];
+      bool is_here = id < apply->num_old && !(inst_get(module, id)->flags & INST_DEAD);
+      if (is_here && is_moved[id]) remove_unread(module, id, apply->scratch);
+    }
+    if (sequence.len) module_sweep_comp(module, comp);
+  }
+}
+
+/* ---- all together ---- */
+
+static rh_status run(Apply *apply, Arena *out) {
+  for (CompId comp = 0; comp < apply->job->schedule->num_comps; comp++) {
+    if (apply->job->schedule->of[comp].len) plan_collect_names(apply, comp);
+  }
+  rh_status status = rename_elements(apply);
+  if (status == RH_OK) status = take_names(apply);
+  if (status == RH_OK) status = plan_make(apply);
+  if (status == RH_OK) status = plan_lead(apply);
+  if (status == RH_OK) status = plan_place(apply, out);
+  if (status != RH_OK) return status;
+  remove_moved(apply);
+  if (apply->named_comps.len || apply->plan->drops_dead_code) {
+    dce_run(apply->rewrite, apply->scratch);
+  }
+  status = plan_check_order(apply);
+  return status == RH_OK ? plan_check_callees(apply) : status;
+}
+
+void remat_plan(RematJob *job, RematStats *stats, Arena *out, Arena *scratch) {
+  const Plan *plan = job->options->plan;
+  Arena *arena = arena_new(arena_options(scratch));
+  Apply apply = {.job = job,
+                 .module = job->rewrite->module,
+                 .rewrite = job->rewrite,
+                 .plan = plan,
+                 .num_old = job->rewrite->module->insts.len,
+                 .comps = arena_array(arena, CompId, plan->steps.len),
+                 .made = arena_array(arena, InstId, plan->steps.len),
+                 .states = arena_zarray(arena, uint8_t, plan->steps.len),
+                 .arena = arena,
+                 .scratch = scratch};
+  if (plan->steps.len) memset(apply.made, 0xff, plan->steps.len * sizeof *apply.made);
+  stats->status = run(&apply, out);
+  stats->num_steps = plan->drops_dead_code;
+  for (uint32_t i = 0; i < plan->steps.len; i++)
+    stats->num_steps += apply.made[i] != NO_ID;
+  stats->num_steps += plan->orders.len + plan->control.len + plan->clones.len;
+  arena_free(arena);
+}
+
+rh_status plan_fail_reads(const Plan *plan, const Module *module, const bool *is_kept,
+                          uint32_t num_insts, rh_diags *diags) {
+  for (uint32_t i = 0; i < plan->steps.len; i++) {
+    const PlanStep *step = &plan->steps.data[i];
+    if (step->is_skipped) continue;
+    for (InstId id = 0; id < num_insts; id++) {
+      if (!is_kept[id] || !str_equal(inst_name(module, id), step->instruction.name)) continue;
+      return diag_fail(diags, RH_ERR_INPUT, DIAG_AT(step->instruction.offset),
+                       "'%.*s' is left alone: %s", SHOWN(step->instruction.name),
+                       keep_reason_sentence(KEEP_OVERWRITTEN));
+    }
+  }
+  return diag_fail(diags, RH_ERR_INPUT, DIAG_NOWHERE,
+                   "the order of the plan reads memory that is overwritten before");
+}

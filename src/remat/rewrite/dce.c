@@ -1,0 +1,268 @@
+#include "remat/rewrite/dce.h"
+
+#include "analysis/flow/call_graph.h"
+#include "analysis/flow/side_effect.h"
+
+typedef struct Dce {
+  Rewrite *rewrite;
+  Module *module;
+  SideEffects effects;
+  Arena *scratch;
+} Dce;
+
+/* ---- dead instructions ---- */
+
+/* The partitioner wants to see these (hlo_dce.cc, CanRemoveInstruction). */
+static bool is_needed_sharding(const Module *module, InstId id) {
+  if (inst_get(module, id)->opcode != OPCODE_CUSTOM_CALL ||
+      inst_get(module, id)->num_operands == 0 ||
+      !str_is(inst_attr_string(module, id, ATTR_CUSTOM_CALL_TARGET), "Sharding")) {
+    return false;
+  }
+  InstId operand = inst_operand(module, id, 0);
+  return inst_is_root(module, operand) || inst_get(module, operand)->opcode == OPCODE_PARAMETER ||
+         inst_get(module, operand)->users.len != 1;
+}
+
+static bool is_removable(const Dce *dce, InstId id) {
+  const Instruction *inst = inst_get(dce->module, id);
+  return !(inst->flags & INST_DEAD) && inst->users.len == 0 && !inst_has_control(dce->module, id) &&
+         inst->opcode != OPCODE_PARAMETER && !inst_is_root(dce->module, id) &&
+         !inst_has_side_effect(dce->module, &dce->effects, id) &&
+         !is_needed_sharding(dce->module, id);
+}
+
+static bool remove_dead_insts(Dce *dce, CompId comp) {
+  Module *module = dce->module;
+  ArenaMark mark = arena_mark(dce->scratch);
+  VEC(InstId) work = {0};
+  bool has_removed = false;
+  for (uint32_t i = 0; i < comp_num_insts(module, comp); i++) {
+    if (!is_removable(dce, comp_inst(module, comp, i))) continue;
+    *vec_push(dce->scratch, &work) = comp_inst(module, comp, i);
+    while (work.len) {
+      InstId id = work.data[--work.len];
+      if (!is_removable(dce, id)) continue; /* it was an operand twice */
+      module_remove_inst(module, id);
+      has_removed = true;
+      for (uint32_t k = 0; k < inst_get(module, id)->num_operands; k++) {
+        *vec_push(dce->scratch, &work) = inst_operand(module, id, k);
+      }
+    }
+  }
+  if (has_removed) module_sweep_comp(module, comp);
+  arena_reset(dce->scratch, mark);
+  return has_removed;
+}
+
+/* ---- multi-output fusions ---- */
+
+/* Marks the results of a fusion that are taken. False when one of its users is no
+ * get-tuple-element, so that all of them may be. */
+static bool mark_taken(const Dce *dce, InstId fusion, InstId tuple, bool *is_taken) {
+  const Module *module = dce->module;
+  IdList users = inst_get(module, fusion)->users;
+  for (uint32_t i = 0; i < users.len; i++) {
+    const Instruction *user = inst_get(module, id_list(module, users)[i]);
+    if (user->opcode != OPCODE_GET_TUPLE_ELEMENT) return false;
+    is_taken[user->index] = true;
+  }
+  for (uint32_t i = 0; i < inst_get(module, tuple)->num_operands; i++) {
+    is_taken[i] |= inst_has_side_effect(module, &dce->effects, inst_operand(module, tuple, i));
+  }
+  return users.len > 0;
+}
+
+static bool may_shrink(const Dce *dce, InstId fusion) {
+  const Module *module = dce->module;
+  InstId tuple = comp_get(module, inst_callees(module, fusion)[0])->root;
+  return inst_get(module, tuple)->opcode == OPCODE_TUPLE && !inst_is_root(module, fusion) &&
+         inst_get(module, tuple)->users.len == 0 && !inst_has_control(module, fusion) &&
+         !inst_attr(module, tuple, ATTR_SHARDING) && !inst_attr(module, fusion, ATTR_SHARDING) &&
+         !inst_attr(module, fusion, ATTR_OUTPUT_TO_OPERAND_ALIASING) &&
+         inst_attr_int(module, fusion, ATTR_FUSION_KIND, FUSION_CUSTOM) != FUSION_CUSTOM;
+}
+
+/* Drops the operands whose `keep` is false; their users lists are updated. */
+static void keep_operands(Module *module, InstId id, const bool *keep) {
+  Instruction *inst = inst_get(module, id);
+  InstId *operands = module->ids.data + inst->operands;
+  uint32_t kept = 0, all = inst->num_operands;
+  for (uint32_t i = 0; i < all; i++) {
+    if (keep[i]) {
+      operands[kept++] = operands[i];
+      continue;
+    }
+    InstId dropped = operands[i];
+    bool is_read_elsewhere = false;
+    for (uint32_t k = 0; k < kept; k++)
+      is_read_elsewhere |= operands[k] == dropped;
+    for (uint32_t k = i + 1; k < all; k++)
+      is_read_elsewhere |= operands[k] == dropped;
+    if (!is_read_elsewhere) module_remove_user(module, dropped, id);
+  }
+  inst->num_operands = kept;
+  inst->flags |= INST_CHANGED | INST_NEW_OPERANDS;
+}
+
+/* Who takes an element may have to wait longer than the fusion can: for what reads another one. */
+static bool has_waiting_element(const Module *module, InstId fusion) {
+  for (uint32_t i = 0; i < inst_get(module, fusion)->users.len; i++) {
+    if (inst_control(module, inst_users(module, fusion)[i])->predecessors.len) return true;
+  }
+  return false;
+}
+
+/* The only result left is no tuple any more: what took it from the tuple goes. The fusion's users
+ * are told beforehand, because those of the elements become its own. */
+static void bypass_get_tuple_elements(Dce *dce, InstId fusion) {
+  Module *module = dce->module;
+  uint32_t num_gtes = inst_get(module, fusion)->users.len;
+  InstId *gtes = arena_array(dce->scratch, InstId, num_gtes);
+  memcpy(gtes, inst_users(module, fusion), num_gtes * sizeof *gtes);
+  for (uint32_t g = 0; g < num_gtes; g++) {
+    InstId gte = gtes[g];
+    rewrite_replace_all_uses(dce->rewrite, gte, fusion, dce->scratch);
+    module_move_control_successors(module, gte, fusion);
+    module_remove_inst(module, gte);
+  }
+  module_sweep_comp(module, inst_get(module, fusion)->parent);
+}
+
+/* Parameters that nobody reads inside go, and the operands for them, and those beyond them. */
+static void drop_unread_params(Dce *dce, InstId fusion, CompId comp) {
+  Module *module = dce->module;
+  IdList *params = &comp_get(module, comp)->params;
+  bool *keep = arena_zarray(dce->scratch, bool, inst_get(module, fusion)->num_operands);
+  uint32_t kept = 0, all = params->len;
+  for (uint32_t i = 0; i < all; i++) {
+    InstId param = id_list(module, *params)[i];
+    keep[i] = inst_get(module, param)->users.len || inst_is_root(module, param) ||
+              inst_has_control(module, param);
+    if (!keep[i]) {
+      module_remove_inst(module, param);
+      continue;
+    }
+    if (kept != i) {
+      inst_get(module, param)->index = kept;
+      inst_get(module, param)->flags |= INST_CHANGED | INST_NEW_INDEX;
+    }
+    module->ids.data[params->begin + kept++] = param;
+  }
+  if (kept == all) return;
+  params->len = kept;
+  keep_operands(module, fusion, keep);
+  module_sweep_comp(module, comp);
+}
+
+static bool shrink_fusion(Dce *dce, InstId fusion) {
+  Module *module = dce->module;
+  if (!may_shrink(dce, fusion)) return false;
+  CompId comp = inst_callees(module, fusion)[0];
+  InstId tuple = comp_get(module, comp)->root;
+  uint32_t num_results = inst_get(module, tuple)->num_operands;
+  ArenaMark mark = arena_mark(dce->scratch);
+  bool *is_taken = arena_zarray(dce->scratch, bool, num_results);
+  bool can_shrink = mark_taken(dce, fusion, tuple, is_taken);
+  uint32_t *new_index = arena_array(dce->scratch, uint32_t, num_results);
+  ShapeId *elements = arena_array(dce->scratch, ShapeId, num_results);
+  uint32_t num_taken = 0;
+  for (uint32_t i = 0; i < num_results; i++) {
+    new_index[i] = num_taken;
+    if (is_taken[i]) elements[num_taken++] = inst_shape(module, fusion)->elements[i];
+  }
+  can_shrink &= num_taken < num_results && num_taken > 0;
+  if (can_shrink && num_taken == 1 && !has_waiting_element(module, fusion)) {
+    InstId root = NO_ID;
+    for (uint32_t i = 0; i < num_results; i++) {
+      if (is_taken[i]) root = inst_operand(module, tuple, i);
+    }
+    comp_get(module, comp)->root = root;
+    module_remove_inst(module, tuple);
+    module_sweep_comp(module, comp);
+    inst_get(module, fusion)->shape = elements[0];
+    bypass_get_tuple_elements(dce, fusion);
+  } else if (can_shrink) {
+    keep_operands(module, tuple, is_taken);
+    ShapeId shape = shape_tuple(&module->shapes, elements, num_taken);
+    inst_get(module, tuple)->shape = shape;
+    inst_get(module, tuple)->flags |= INST_NEW_SHAPE;
+    inst_get(module, fusion)->shape = shape;
+    for (uint32_t i = 0; i < inst_get(module, fusion)->users.len; i++) {
+      InstId gte = inst_users(module, fusion)[i];
+      rewrite_set_tuple_index(dce->rewrite, gte, new_index[inst_get(module, gte)->index]);
+      inst_get(module, gte)->flags |= INST_CHANGED | INST_NEW_OPERANDS; /* of another shape */
+    }
+  }
+  if (can_shrink) {
+    inst_get(module, fusion)->flags |= INST_CHANGED | INST_NEW_SHAPE;
+    comp_get(module, comp)->flags |= COMP_NEW_SIGNATURE;
+    remove_dead_insts(dce, comp);
+    drop_unread_params(dce, fusion, comp);
+  }
+  arena_reset(dce->scratch, mark);
+  return can_shrink;
+}
+
+/* ---- computations ---- */
+
+static void remove_uncalled(Dce *dce, const CallGraph *graph) {
+  Module *module = dce->module;
+  for (CompId comp = 0; comp < module->comps.len; comp++) {
+    if (graph->context[comp] || comp_get(module, comp)->flags & COMP_DEAD) continue;
+    comp_get(module, comp)->flags |= COMP_DEAD;
+    for (uint32_t i = 0; i < comp_num_insts(module, comp); i++) {
+      inst_get(module, comp_inst(module, comp, i))->flags |= INST_DEAD;
+    }
+    comp_get(module, comp)->insts.len = 0;
+  }
+}
+
+/* Callers before callees: a fusion loses users before it is looked at. */
+static bool run_once(Dce *dce) {
+  Module *module = dce->module;
+  ArenaMark mark = arena_mark(dce->scratch);
+  Arena *inner = arena_new(arena_options(dce->scratch));
+  dce->effects = side_effects_build(module, dce->scratch, inner);
+  CallGraph graph = call_graph_build(module, dce->scratch, inner);
+  remove_uncalled(dce, &graph);
+  bool has_changed = false;
+  for (uint32_t i = graph.num_reachable; i-- > 0;) {
+    CompId comp = graph.post_order[i];
+    uint32_t first = graph.first_caller[comp];
+    bool has_one_caller = graph.first_caller[comp + 1] - first == 1;
+    InstId caller = has_one_caller ? graph.callers[first] : NO_ID;
+    if (has_one_caller && inst_get(module, caller)->opcode == OPCODE_FUSION &&
+        !(inst_get(module, caller)->flags & INST_DEAD)) {
+      has_changed |= shrink_fusion(dce, caller);
+    }
+    has_changed |= remove_dead_insts(dce, comp);
+  }
+  arena_free(inner);
+  arena_reset(dce->scratch, mark);
+  return has_changed;
+}
+
+void dce_run(Rewrite *rewrite, Arena *scratch) {
+  Dce dce = {.rewrite = rewrite, .module = rewrite->module, .scratch = scratch};
+  while (run_once(&dce))
+    continue;
+}
+
+void dce_update_schedule(const Module *module, Schedule *schedule, Arena *out) {
+  Sequence *of = arena_zarray(out, Sequence, module->comps.len);
+  for (CompId comp = 0; comp < module->comps.len; comp++) {
+    if (comp_get(module, comp)->flags & COMP_DEAD) continue;
+    bool is_new = comp >= schedule->num_comps || schedule->of[comp].len == 0;
+    Sequence old = is_new
+                       ? (Sequence){.ids = module->ids.data + comp_get(module, comp)->insts.begin,
+                                    .len = comp_num_insts(module, comp)}
+                       : schedule->of[comp];
+    of[comp].ids = arena_array(out, InstId, old.len);
+    for (uint32_t i = 0; i < old.len; i++) {
+      if (inst_get(module, old.ids[i])->flags & INST_DEAD) continue;
+      of[comp].ids[of[comp].len++] = old.ids[i];
+    }
+  }
+  *schedule = (Schedule){.of = of, .num_comps = module->comps.len};
+}

@@ -1,0 +1,44 @@
+#include "analysis/flow/call_graph.h"
+#include "remat/rewrite/expand.h"
+#include "remat/rewrite/prepare.h"
+
+/* Copies what is called as a sequence more than once, callers before callees: a copy's callees then
+ * have one caller more. True when it did anything. */
+static bool flatten_once(Rewrite *rewrite, const Schedule *schedule, rh_diags *diags,
+                         rh_status *status, Arena *scratch) {
+  Module *module = rewrite->module;
+  Arena *arena = arena_new(arena_options(scratch));
+  CallGraph graph = call_graph_build(module, arena, scratch);
+  bool has_changed = false;
+  for (uint32_t i = graph.num_reachable; i-- > 0 && *status == RH_OK;) {
+    CompId comp = graph.post_order[i];
+    if (!comp_is_sequential(&graph, comp)) continue;
+    /* A reducer that is also called keeps its own. */
+    bool is_taken = graph.context[comp] & CALLED_AS_EXPRESSION;
+    for (uint32_t k = graph.first_caller[comp]; k < graph.first_caller[comp + 1]; k++) {
+      InstId caller = graph.callers[k]; /* once for each time that it calls this */
+      if (k > graph.first_caller[comp] && graph.callers[k - 1] == caller) continue;
+      if (!inst_runs_callees(module, caller)) continue;
+      for (uint32_t c = 0; c < inst_get(module, caller)->num_callees; c++) {
+        if (inst_callees(module, caller)[c] != comp) continue;
+        if (is_taken) {
+          CompId copy = rewrite_clone_computation(rewrite, comp, schedule, scratch);
+          rewrite_set_callee(rewrite, caller, c, copy, scratch);
+          has_changed = true;
+        }
+        is_taken = true;
+      }
+    }
+    *status = expansion_check(module, diags);
+  }
+  arena_free(arena);
+  return has_changed;
+}
+
+rh_status flatten_call_graph(Rewrite *rewrite, const Schedule *schedule, rh_diags *diags,
+                             Arena *scratch) {
+  rh_status status = RH_OK;
+  while (status == RH_OK && flatten_once(rewrite, schedule, diags, &status, scratch))
+    continue;
+  return status;
+}

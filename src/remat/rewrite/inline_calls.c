@@ -1,0 +1,63 @@
+#include "analysis/flow/call_graph.h"
+#include "remat/rewrite/expand.h"
+#include "remat/rewrite/prepare.h"
+
+/* The module's result would have another layout without the call. */
+static bool lays_out_result(const Module *module, InstId id) {
+  const Computation *callee = comp_get(module, inst_callees(module, id)[0]);
+  return inst_get(module, id)->parent == module->entry && inst_is_root(module, id) &&
+         inst_get(module, id)->shape != inst_get(module, callee->root)->shape;
+}
+
+/* What XLA:CPU compiles as one function, loops and all, rounds differently outside of it
+ * (xla/service/cpu/small_while_loop_hoisting_pass.cc). */
+static bool is_compiled_alone(const Module *module, InstId id) {
+  return str_contains(inst_attr_text(module, id, ATTR_FRONTEND_ATTRIBUTES), "xla_cpu_small_call");
+}
+
+static bool is_inlineable(const Module *module, InstId id) {
+  const Instruction *inst = inst_get(module, id);
+  return inst->opcode == OPCODE_CALL && !(inst->flags & INST_DEAD) &&
+         !inst_attr(module, id, ATTR_BACKEND_CONFIG) && !is_compiled_alone(module, id) &&
+         !lays_out_result(module, id) &&
+         str_equal(comp_get(module, inst->parent)->thread,
+                   comp_get(module, inst_callees(module, id)[0])->thread);
+}
+
+/* What an asynchronous operation runs, the computation that `call-start(…)` implies too, is one
+ * call or another single instruction. */
+static bool is_async_computation(const Module *module, const CallGraph *graph, CompId comp) {
+  uint32_t first = graph->first_caller[comp];
+  return first < graph->first_caller[comp + 1] &&
+         inst_get(module, graph->callers[first])->opcode == OPCODE_ASYNC_START;
+}
+
+rh_status inline_calls(Rewrite *rewrite, Schedule *schedule, rh_diags *diags, Arena *out,
+                       Arena *scratch) {
+  Module *module = rewrite->module;
+  Arena *arena = arena_new(arena_options(scratch));
+  CallGraph graph = call_graph_build(module, arena, scratch);
+  uint32_t *num_callers = arena_zarray(arena, uint32_t, module->comps.len);
+  for (CompId comp = 0; comp < module->comps.len; comp++) {
+    num_callers[comp] = graph.first_caller[comp + 1] - graph.first_caller[comp];
+  }
+  Expansions expansions = expansions_begin(module, arena);
+  rh_status status = RH_OK;
+  for (uint32_t i = 0; i < graph.num_reachable && status == RH_OK; i++) { /* callees first */
+    CompId comp = graph.post_order[i];
+    if (is_async_computation(module, &graph, comp)) continue;
+    uint32_t num_insts = comp_num_insts(module, comp); /* copies hold no calls any more */
+    for (uint32_t k = 0; k < num_insts && status == RH_OK; k++) {
+      InstId call = comp_inst(module, comp, k);
+      if (!is_inlineable(module, call)) continue;
+      CompId callee = inst_callees(module, call)[0];
+      const char *suffix = num_callers[callee]-- == 1 ? NULL : "inlined";
+      expansions_add(&expansions, call, rewrite_inline(rewrite, call, schedule, suffix, scratch));
+      status = expansion_check(module, diags);
+    }
+    module_sweep_comp(module, comp);
+    expansions_apply(&expansions, module, comp, schedule, out);
+  }
+  arena_free(arena);
+  return status;
+}

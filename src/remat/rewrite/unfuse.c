@@ -1,0 +1,79 @@
+#include "analysis/flow/alias.h"
+#include "analysis/flow/call_graph.h"
+#include "analysis/flow/copy_stage.h"
+#include "remat/rewrite/expand.h"
+#include "remat/rewrite/prepare.h"
+
+static bool is_wanted(const Module *module, InstId id, unsigned kinds) {
+  const Instruction *inst = inst_get(module, id);
+  if (inst->opcode != OPCODE_FUSION || inst->flags & INST_DEAD) return false;
+  switch (inst_attr_int(module, id, ATTR_FUSION_KIND, FUSION_CUSTOM)) {
+    case FUSION_LOOP: return kinds & UNFUSE_LOOP;
+    case FUSION_INPUT: return kinds & UNFUSE_INPUT;
+    case FUSION_OUTPUT: return kinds & UNFUSE_OUTPUT;
+    default: return false;
+  }
+}
+
+/* Whether a fusion returns one of its operands: it makes a copy then. */
+static bool returns_parameter(const Module *module, CompId comp) {
+  InstId root = comp_get(module, comp)->root;
+  if (inst_get(module, root)->opcode == OPCODE_PARAMETER) return true;
+  if (inst_get(module, root)->opcode != OPCODE_TUPLE) return false;
+  for (uint32_t i = 0; i < inst_get(module, root)->num_operands; i++) {
+    InstId operand = inst_operand(module, root, i);
+    while (opcode_only_passes_on((Opcode)inst_get(module, operand)->opcode) &&
+           inst_get(module, operand)->num_operands)
+      operand = inst_operand(module, operand, 0);
+    if (inst_get(module, operand)->opcode == OPCODE_PARAMETER) return true;
+  }
+  return false;
+}
+
+/* By CompId: something in it, or in what it calls, works in place or is handed through. */
+static bool *find_in_place(const Module *module, const CallGraph *graph, Arena *out) {
+  bool *is_in_place = arena_zarray(out, bool, module->comps.len);
+  for (uint32_t i = 0; i < graph->num_reachable; i++) { /* callees first */
+    CompId comp = graph->post_order[i];
+    is_in_place[comp] = returns_parameter(module, comp);
+    for (uint32_t k = 0; k < comp_num_insts(module, comp) && !is_in_place[comp]; k++) {
+      InstId id = comp_inst(module, comp, k);
+      InPlacePairs pairs = {0};
+      in_place_pairs(module, id, &pairs, out);
+      is_in_place[comp] = pairs.list.len > 0;
+      for (uint32_t c = 0; c < inst_get(module, id)->num_callees; c++)
+        is_in_place[comp] |= is_in_place[inst_callees(module, id)[c]];
+    }
+  }
+  return is_in_place;
+}
+
+/* A fusion reads and writes element by element; its instructions, one after the other, may write
+ * where another one still reads. Where XLA inserts no more copies such a fusion stays. */
+uint32_t unfuse(Rewrite *rewrite, Schedule *schedule, unsigned kinds, Arena *out, Arena *scratch) {
+  Module *module = rewrite->module;
+  Arena *arena = arena_new(arena_options(scratch));
+  CallGraph graph = call_graph_build(module, arena, scratch);
+  Expansions expansions = expansions_begin(module, arena);
+  const bool *is_in_place =
+      kinds && copies_are_inserted(module) ? find_in_place(module, &graph, arena) : NULL;
+  uint32_t num_fusions = 0;
+  for (uint32_t i = 0; i < graph.num_reachable; i++) { /* fusions inside of fusions first */
+    CompId comp = graph.post_order[i];
+    uint32_t num_insts = comp_num_insts(module, comp);
+    for (uint32_t k = 0; k < num_insts; k++) {
+      InstId fusion = comp_inst(module, comp, k);
+      if (!is_wanted(module, fusion, kinds)) continue;
+      CompId callee = inst_callees(module, fusion)[0];
+      if (is_in_place && is_in_place[callee]) continue;
+      bool is_only = graph.first_caller[callee + 1] - graph.first_caller[callee] == 1;
+      NewInsts copies = rewrite_inline(rewrite, fusion, NULL, is_only ? NULL : "unfused", scratch);
+      expansions_add(&expansions, fusion, copies);
+      num_fusions++;
+    }
+    module_sweep_comp(module, comp);
+    expansions_apply(&expansions, module, comp, schedule, out);
+  }
+  arena_free(arena);
+  return num_fusions;
+}

@@ -1,0 +1,509 @@
+/* Evaluates a module symbolically: parameters stand for themselves, and every instruction becomes
+ * the number of its expression. Fusions are looked into, calls where asked, and so is the branch of
+ * a conditional that is always taken; loops, other conditionals and reducers are applications of
+ * the functions that their computations are.
+ *
+ * Nothing recurses: a stack of frames goes down into computations and comes back. */
+#include <assert.h>
+#include <stdlib.h>
+
+#include "analysis/flow/side_effect.h"
+#include "analysis/flow/traverse.h"
+#include "ir/hash.h"
+#include "remat/verify/verify_internal.h"
+
+/* Written-out calls may be larger than the module that they come from by this factor, plus a
+ * million. */
+enum { MAX_GROWTH = 32, MAX_GROWTH_PLUS = 1000000 };
+
+typedef struct Frame {
+  CompId comp;
+  uint32_t next;         /* instruction to evaluate, in the computation's order */
+  ValueNumber *values;   /* by place in that order */
+  ValueNumber *args;     /* of its parameters; NULL = they stand for themselves */
+  uint32_t first_effect; /* of a function: where its effects begin in Evaluator.effects */
+  uint32_t serial;       /* of a function: which one this is */
+  bool is_function;      /* its value is a function, and nobody waits for its result */
+} Frame;
+
+/* How often a side effect was met in a function. */
+typedef struct Occurrence {
+  ValueNumber effect; /* whatever time it is */
+  uint32_t serial;    /* of the function: others may be evaluated in between, and meet it, too */
+  uint32_t times;
+} Occurrence;
+
+typedef struct Evaluator {
+  Numbered *numbered;
+  Numbering *numbering;
+  const Module *module;
+  const ShapeId *shapes;  /* imported, by ShapeId */
+  uint32_t *texts;        /* by InstId: opcode and attributes, NO_ID = not made yet */
+  uint32_t *place;        /* by InstId: in its computation's order */
+  Sequence *orders;       /* by CompId; ids NULL = not made yet */
+  ValueNumber *functions; /* by CompId, NO_ID = not known yet */
+  VEC(Frame) stack;
+  VEC(ValueNumber) effects; /* of the functions that are being evaluated */
+  VEC(Occurrence) occurrences;
+  IdTable occurrence_table; /* by effect and serial */
+  uint32_t num_frames;
+  uint64_t num_evaluated, max_evaluated;
+  uint8_t *visited;
+  bool *is_met;           /* by InstId: evaluated before */
+  RangeFacts range_facts; /* if ranges are asked for */
+  Arena *out, *scratch;
+} Evaluator;
+
+/* ---- the text of an instruction: what it does besides its operands ---- */
+
+bool has_counted_effect(const Module *module, InstId id) {
+  Opcode opcode = (Opcode)inst_get(module, id)->opcode;
+  bool is_collective = opcode_info(opcode)->flags & OPF_COLLECTIVE;
+  bool is_start = opcode == OPCODE_ALL_GATHER_START || opcode == OPCODE_ALL_REDUCE_START;
+  if (opcode == OPCODE_COLLECTIVE_PERMUTE || (is_collective && !is_start)) return false;
+  return inst_has_own_side_effect(module, id);
+}
+
+typedef struct TextBuilder {
+  VEC(char) chars;
+  Arena *arena;
+} TextBuilder;
+
+static void add_chars(TextBuilder *text, const char *data, size_t len) {
+  char *room = vec_extend(text->arena, &text->chars, (uint32_t)len);
+  if (len) memcpy(room, data, len);
+}
+
+/* Blanks and comments outside of strings do not matter. */
+static void add_tokens(TextBuilder *text, Str value) {
+  char quote = 0;
+  for (uint32_t i = 0; i < value.len; i++) {
+    char c = value.data[i];
+    if (quote) {
+      if (c == '\\' && i + 1 < value.len) add_chars(text, &value.data[i++], 1);
+      if (c == quote) quote = 0;
+    } else if (c == '"' || c == '\'') {
+      quote = c;
+    } else if (c == '/' && i + 1 < value.len && value.data[i + 1] == '*') {
+      while (i + 1 < value.len && !(value.data[i] == '*' && value.data[i + 1] == '/'))
+        i++;
+      i++;
+      continue;
+    } else if (c == ' ' || c == '\t' || c == '\n' || c == '\r') {
+      continue;
+    }
+    add_chars(text, &value.data[i], 1);
+  }
+}
+
+/* Attributes in the order of their ids, which is the same whatever the text's order is. Names of
+ * computations are left out: what these compute counts. Fresh channels of recomputed collectives
+ * are no difference. */
+static void add_attributes(TextBuilder *text, const Module *module, InstId id) {
+  for (AttrId attr_id = 0; attr_id < NUM_ATTRS; attr_id++) {
+    const Instruction *inst = inst_get(module, id);
+    for (uint32_t i = 0; i < inst->num_attrs; i++) {
+      const Attr *attr = &module->source->attrs.data[inst->attrs + i];
+      if (attr->id != attr_id || attr->num_callees || attribute_is_annotation(attr_id)) continue;
+      if (attr_id == ATTR_CHANNEL_ID) continue;
+      const char *name = attribute_info(attr_id)->text;
+      add_chars(text, ", ", 2);
+      add_chars(text, name, strlen(name));
+      add_chars(text, "=", 1);
+      add_tokens(text, module_span(module, attr->text));
+    }
+  }
+}
+
+/* What stands between the parentheses of something without operands: a constant's value, the number
+ * of an iota … */
+static Str inner_text(const Module *module, InstId id) {
+  InstId origin = inst_get(module, id)->origin;
+  if (origin == NO_ID) return (Str){0};
+  const InstSource *source = &module->source->insts.data[origin];
+  if (source->text.end == 0 || inst_get(module, id)->num_operands) return (Str){0};
+  return module_span(module, (Span){source->paren + 1, source->close});
+}
+
+static uint32_t text_of(Evaluator *evaluator, InstId id) {
+  if (evaluator->texts[id] != NO_ID) return evaluator->texts[id];
+  const Module *module = evaluator->module;
+  ArenaMark mark = arena_mark(evaluator->scratch);
+  TextBuilder text = {.arena = evaluator->scratch};
+  const Instruction *inst = inst_get(module, id);
+  const char *opcode = opcode_text((Opcode)inst->opcode);
+  add_chars(&text, opcode, strlen(opcode));
+  add_chars(&text, "(", 1);
+  if (inst->flags & INST_ELIDED_LITERAL) {
+    Str name = inst_name(module, id);
+    const Identities *identities = evaluator->numbered->identities;
+    if (identities) name = identity_of(identities, name);
+    add_chars(&text, "...", 3);
+    add_chars(&text, name.data, name.len);
+  } else {
+    add_tokens(&text, inner_text(module, id));
+  }
+  add_attributes(&text, module, id);
+  evaluator->texts[id] = number_text(evaluator->numbering, (Str){text.chars.data, text.chars.len});
+  arena_reset(evaluator->scratch, mark);
+  return evaluator->texts[id];
+}
+
+/* ---- side effects ---- */
+
+/* How often it was met in this function before. */
+static uint32_t times_met(Evaluator *evaluator, ValueNumber effect, uint32_t serial) {
+  uint64_t hash = hash_mix(hash_mix(HASH_SEED, effect), serial);
+  uint32_t id;
+  for (IdProbe probe = id_table_probe(&evaluator->occurrence_table, hash);
+       id_probe_next(&probe, &id);) {
+    Occurrence *met = &evaluator->occurrences.data[id];
+    if (met->effect == effect && met->serial == serial) return met->times++;
+  }
+  id_table_add(&evaluator->occurrence_table, evaluator->out, hash, evaluator->occurrences.len);
+  *vec_push(evaluator->out, &evaluator->occurrences) = (Occurrence){effect, serial, 1};
+  return 0;
+}
+
+/* An instruction with a side effect is a value of its own: who it is, what it reads, and which time
+ * that happens in this function. */
+static ValueNumber number_effect(Evaluator *evaluator, const Frame *function, InstId id,
+                                 ValueNumber value) {
+  const Identities *identities = evaluator->numbered->identities;
+  Str name = inst_name(evaluator->module, id);
+  if (identities) name = identity_of(identities, name);
+  Numbering *numbering = evaluator->numbering;
+  ValueNumber args[] = {value, number_text(numbering, name), 0};
+  uint32_t kind = number_text(numbering, STR("side effect"));
+  ShapeId shape = evaluator->shapes[inst_get(evaluator->module, id)->shape];
+  ValueNumber same = number_operation(numbering, shape, kind, args, 2);
+  args[2] = times_met(evaluator, same, function->serial);
+  ValueNumber effect = number_operation(numbering, shape, kind, args, 3);
+  *vec_push(evaluator->scratch, &evaluator->effects) = effect;
+  return effect;
+}
+
+static int by_number(const void *pa, const void *pb) {
+  ValueNumber a = *(const ValueNumber *)pa, b = *(const ValueNumber *)pb;
+  return (a > b) - (a < b);
+}
+
+static void sort_effects(const Evaluator *evaluator, ValueNumber *effects, uint32_t count) {
+  if (count && !evaluator->numbered->orders_effects) {
+    qsort(effects, count, sizeof *effects, by_number);
+  }
+}
+
+/* ---- instructions ---- */
+
+/* Where an instruction's effects begin: those of the function that it is part of. */
+static Frame *function_frame(Evaluator *evaluator) {
+  uint32_t i = evaluator->stack.len - 1;
+  while (!evaluator->stack.data[i].is_function)
+    i--;
+  return &evaluator->stack.data[i];
+}
+
+static bool is_expanded(const Evaluator *evaluator, InstId id) {
+  Opcode opcode = (Opcode)inst_get(evaluator->module, id)->opcode;
+  return opcode == OPCODE_FUSION || (opcode == OPCODE_CALL && evaluator->numbered->expands_calls);
+}
+
+static const Node *operation_of(const Evaluator *evaluator, ValueNumber value, const char *text) {
+  const Node *node = numbered_node(evaluator->numbering, value);
+  if (node->kind != NODE_OPERATION) return NULL;
+  return str_is(evaluator->numbering->texts.data[node->detail], text) ? node : NULL;
+}
+
+/* Whether a scalar of type pred is `(x | 1) != 0`, which holds for every integer x: protection
+ * writes this where a branch is always taken, and XLA does not know. */
+static bool is_always_true(const Evaluator *evaluator, ValueNumber value) {
+  const Numbering *numbering = evaluator->numbering;
+  if (!operation_of(evaluator, value, "compare(, direction=NE")) return false;
+  const ValueNumber *sides = node_args(numbering, value);
+  if (!operation_of(evaluator, sides[1], "constant(0")) return false;
+  if (!operation_of(evaluator, sides[0], "or(")) return false;
+  ValueNumber bit = node_args(numbering, sides[0])[1];
+  return operation_of(evaluator, bit, "constant(1");
+}
+
+/* A conditional of two branches whose first one is always taken. */
+static bool takes_first_branch(const Evaluator *evaluator, const Frame *frame, InstId id) {
+  const Module *module = evaluator->module;
+  const Instruction *inst = inst_get(module, id);
+  if (inst->opcode != OPCODE_CONDITIONAL || inst->num_callees != 2) return false;
+  InstId predicate = inst_operand(module, id, 0);
+  if (inst_shape(module, predicate)->type != TYPE_PRED) return false;
+  return is_always_true(evaluator, frame->values[evaluator->place[predicate]]);
+}
+
+static void push_frame(Evaluator *evaluator, CompId comp, ValueNumber *args, bool is_function) {
+  if (!evaluator->orders[comp].ids) {
+    Sequence order = {.ids = arena_array(evaluator->out, InstId, 1)};
+    if (evaluator->module->source->header.is_scheduled) {
+      order =
+          (Sequence){evaluator->module->ids.data + comp_get(evaluator->module, comp)->insts.begin,
+                     comp_num_insts(evaluator->module, comp)};
+    } else {
+      order = inst_post_order(evaluator->module, comp, evaluator->visited, evaluator->out,
+                              evaluator->scratch);
+    }
+    for (uint32_t i = 0; i < order.len; i++)
+      evaluator->place[order.ids[i]] = i;
+    evaluator->orders[comp] = order;
+  }
+  uint32_t len = evaluator->orders[comp].len;
+  *vec_push(evaluator->scratch, &evaluator->stack) =
+      (Frame){.comp = comp,
+              .values = arena_array(evaluator->scratch, ValueNumber, len),
+              .args = args,
+              .first_effect = evaluator->effects.len,
+              .serial = ++evaluator->num_frames,
+              .is_function = is_function};
+  evaluator->num_evaluated += len;
+}
+
+/* The operands' numbers, in the scratch arena with room for `more` behind them. */
+static ValueNumber *operand_numbers(Evaluator *evaluator, const Frame *frame, InstId id,
+                                    uint32_t more) {
+  uint32_t count = inst_get(evaluator->module, id)->num_operands;
+  ValueNumber *args = arena_array(evaluator->scratch, ValueNumber, (size_t)count + more);
+  for (uint32_t i = 0; i < count; i++) {
+    args[i] = frame->values[evaluator->place[inst_operand(evaluator->module, id, i)]];
+  }
+  return args;
+}
+
+static ValueNumber number_parameter_of(Evaluator *evaluator, const Frame *frame, InstId id) {
+  const Instruction *inst = inst_get(evaluator->module, id);
+  if (frame->args) return frame->args[inst->index];
+  return number_parameter(evaluator->numbering, evaluator->shapes[inst->shape],
+                          (uint32_t)inst->index);
+}
+
+/* The number of an instruction that does not go down into a computation. */
+static ValueNumber number_inst(Evaluator *evaluator, const Frame *frame, InstId id) {
+  const Module *module = evaluator->module;
+  const Instruction *inst = inst_get(module, id);
+  ShapeId shape = evaluator->shapes[inst->shape];
+  if (inst->opcode == OPCODE_PARAMETER) return number_parameter_of(evaluator, frame, id);
+  ValueNumber *args = operand_numbers(evaluator, frame, id, inst->num_callees);
+  switch (inst->opcode) {
+    case OPCODE_TUPLE: return number_tuple(evaluator->numbering, shape, args, inst->num_operands);
+    case OPCODE_GET_TUPLE_ELEMENT:
+      return number_element(evaluator->numbering, shape, args[0], (uint32_t)inst->index);
+    case OPCODE_BITCAST:
+      return number_bitcast(evaluator->numbering, shape,
+                            evaluator->shapes[inst_get(module, inst_operand(module, id, 0))->shape],
+                            args[0]);
+    case OPCODE_COPY:
+    case OPCODE_OPT_BARRIER: return args[0];
+    case OPCODE_COPY_DONE: {
+      InstId start = inst_operand(module, id, 0);
+      if (inst_get(module, start)->opcode != OPCODE_COPY_START) break;
+      return frame->values[evaluator->place[inst_operand(module, start, 0)]];
+    }
+    default: break;
+  }
+  bool has_effect = has_counted_effect(module, id);
+  for (uint32_t i = 0; i < inst->num_callees; i++) {
+    ValueNumber function = evaluator->functions[inst_callees(module, id)[i]];
+    args[inst->num_operands + i] = function;
+    has_effect |= numbered_node(evaluator->numbering, function)->num_args > 1;
+  }
+  ValueNumber value = number_operation(evaluator->numbering, shape, text_of(evaluator, id), args,
+                                       inst->num_operands + inst->num_callees);
+  if (has_effect) {
+    value = number_effect(evaluator, function_frame(evaluator), id, value);
+  }
+  return value;
+}
+
+bool hands_on_value(Opcode opcode) {
+  return opcode_has(opcode, OPF_FREE) || opcode == OPCODE_CONDITIONAL ||
+         opcode == OPCODE_OPT_BARRIER;
+}
+
+/* The value that a conversion gives back because the one before it took it away; NO_ID for anything
+ * else. */
+static ValueNumber number_undone(const Evaluator *evaluator, const Frame *frame, InstId id) {
+  const Module *module = evaluator->module;
+  const NumberRanges *ranges = evaluator->numbered->ranges;
+  if (!ranges || inst_get(module, id)->opcode != OPCODE_CONVERT) return NO_ID;
+  ValueNumber arg = frame->values[evaluator->place[inst_operand(module, id, 0)]];
+  return number_ranges_undo(ranges, evaluator->numbering, (ElementType)inst_shape(module, id)->type,
+                            arg);
+}
+
+static void note_range(Evaluator *evaluator, const Frame *frame, InstId id, ValueNumber value) {
+  if (!evaluator->numbered->ranges) return;
+  ArenaMark mark = arena_mark(evaluator->scratch);
+  const ValueNumber *args = operand_numbers(evaluator, frame, id, 0);
+  number_ranges_note(evaluator->numbered->ranges, &evaluator->range_facts, id, value, args);
+  arena_reset(evaluator->scratch, mark);
+}
+
+static void note_instance(Evaluator *evaluator, InstId id, ValueNumber value) {
+  Numbered *numbered = evaluator->numbered;
+  while (numbered->example.len <= value) {
+    *vec_push(evaluator->out, &numbered->example) = NO_ID;
+    *vec_push(evaluator->out, &numbered->num_instances) = 0;
+    *vec_push(evaluator->out, &numbered->num_computed) = 0;
+  }
+  if (numbered->example.data[value] == NO_ID) numbered->example.data[value] = id;
+  numbered->value_of[id] = evaluator->is_met[id] ? NO_ID : value;
+  evaluator->is_met[id] = true;
+  numbered->num_instances.data[value]++;
+  Opcode opcode = (Opcode)inst_get(evaluator->module, id)->opcode;
+  numbered->num_computed.data[value] += !hands_on_value(opcode);
+}
+
+/* Predecessors that compute the same count as one: inlining makes one out of them. */
+static void note_edges(Evaluator *evaluator, const Frame *frame, InstId id, ValueNumber value) {
+  Numbered *numbered = evaluator->numbered;
+  IdList predecessors = inst_control(evaluator->module, id)->predecessors;
+  uint32_t first = numbered->edges.len;
+  for (uint32_t i = 0; i < predecessors.len; i++) {
+    InstId before = id_list(evaluator->module, predecessors)[i];
+    ValueNumber predecessor = frame->values[evaluator->place[before]];
+    uint32_t k = first;
+    while (k < numbered->edges.len && numbered->edges.data[k].predecessor != predecessor)
+      k++;
+    if (k < numbered->edges.len) continue;
+    *vec_push(evaluator->out, &numbered->edges) = (NumberedEdge){predecessor, value, id};
+  }
+}
+
+/* A copy, or a conversion that undoes another, hands on a value that it does not compute; what
+ * waits for it, and what it waits for, says nothing about those who compute the value. */
+static ValueNumber number_copying(Evaluator *evaluator, InstId id, ValueNumber value) {
+  const Module *module = evaluator->module;
+  ShapeId from = evaluator->shapes[inst_get(module, inst_operand(module, id, 0))->shape];
+  ValueNumber args[] = {value, from};
+  return number_operation(evaluator->numbering, evaluator->shapes[inst_get(module, id)->shape],
+                          number_text(evaluator->numbering, STR("copying")), args, 2);
+}
+
+/* A fusion with several results is not one of the tuples that are made of them: the fewer results
+ * it has after a rewrite, the likelier it is that there is such a tuple. */
+static ValueNumber number_returning(Evaluator *evaluator, InstId id, ValueNumber value) {
+  ShapeId shape = evaluator->shapes[inst_get(evaluator->module, id)->shape];
+  return number_operation(evaluator->numbering, shape,
+                          number_text(evaluator->numbering, STR("returning")), &value, 1);
+}
+
+/* Sets the value of the instruction that the frame on top waits for, and goes on. */
+static void set_value(Evaluator *evaluator, ValueNumber value) {
+  Frame *frame = &evaluator->stack.data[evaluator->stack.len - 1];
+  InstId id = evaluator->orders[frame->comp].ids[frame->next];
+  frame->values[frame->next++] = value;
+  Opcode opcode = (Opcode)inst_get(evaluator->module, id)->opcode;
+  bool is_copy = opcode == OPCODE_COPY || opcode == OPCODE_COPY_DONE;
+  if (is_copy || number_undone(evaluator, frame, id) == value) {
+    value = number_copying(evaluator, id, value);
+  }
+  if (inst_get(evaluator->module, id)->opcode == OPCODE_FUSION &&
+      numbered_node(evaluator->numbering, value)->kind == NODE_TUPLE) {
+    value = number_returning(evaluator, id, value);
+  }
+  note_instance(evaluator, id, value);
+  if (inst_has_control(evaluator->module, id)) note_edges(evaluator, frame, id, value);
+}
+
+/* The computation on top of the stack is evaluated: it is a function, or the value of a call. */
+static void finish_frame(Evaluator *evaluator) {
+  Frame frame = evaluator->stack.data[--evaluator->stack.len];
+  ValueNumber root = frame.values[evaluator->place[comp_get(evaluator->module, frame.comp)->root]];
+  if (!frame.is_function) {
+    set_value(evaluator, root);
+    return;
+  }
+  uint32_t count = evaluator->effects.len - frame.first_effect;
+  ValueNumber *args = arena_array(evaluator->scratch, ValueNumber, (size_t)count + 1);
+  args[0] = root;
+  if (count) memcpy(args + 1, evaluator->effects.data + frame.first_effect, count * sizeof *args);
+  sort_effects(evaluator, args + 1, count);
+  evaluator->functions[frame.comp] = number_function(
+      evaluator->numbering, comp_get(evaluator->module, frame.comp)->params.len, args, count + 1);
+  if (evaluator->stack.len == 0) { /* the entry */
+    evaluator->numbered->root = root;
+    ValueNumber *room = vec_extend(evaluator->out, &evaluator->numbered->effects, count);
+    if (count) memcpy(room, args + 1, count * sizeof *room);
+  }
+  evaluator->effects.len = frame.first_effect;
+}
+
+/* A called computation whose function is not known yet, NO_ID when all are. */
+static CompId unknown_callee(const Evaluator *evaluator, InstId id) {
+  for (uint32_t i = 0; i < inst_get(evaluator->module, id)->num_callees; i++) {
+    CompId callee = inst_callees(evaluator->module, id)[i];
+    if (evaluator->functions[callee] == NO_ID) return callee;
+  }
+  return NO_ID;
+}
+
+static void step(Evaluator *evaluator) {
+  Frame *frame = &evaluator->stack.data[evaluator->stack.len - 1];
+  if (frame->next == evaluator->orders[frame->comp].len) {
+    finish_frame(evaluator);
+    return;
+  }
+  InstId id = evaluator->orders[frame->comp].ids[frame->next];
+  if (is_expanded(evaluator, id)) {
+    ValueNumber *args = operand_numbers(evaluator, frame, id, 0);
+    push_frame(evaluator, inst_callees(evaluator->module, id)[0], args, false);
+    return;
+  }
+  if (takes_first_branch(evaluator, frame, id)) {
+    ValueNumber *args = operand_numbers(evaluator, frame, id, 0);
+    push_frame(evaluator, inst_callees(evaluator->module, id)[0], args + 1, false);
+    return;
+  }
+  CompId callee = unknown_callee(evaluator, id);
+  if (callee != NO_ID) {
+    push_frame(evaluator, callee, NULL, true);
+    return;
+  }
+  ValueNumber value = number_undone(evaluator, frame, id);
+  if (value == NO_ID) {
+    value = number_inst(evaluator, frame, id);
+    note_range(evaluator, frame, id, value);
+  }
+  set_value(evaluator, value);
+}
+
+static void fill(uint32_t *array, size_t count) {
+  if (count) memset(array, 0xff, count * sizeof *array);
+}
+
+void number_module(Numbered *numbered, Numbering *numbering, Arena *out, Arena *scratch) {
+  const Module *module = numbered->module;
+  uint32_t num_insts = module->insts.len, num_comps = module->comps.len;
+  ArenaMark mark = arena_mark(scratch);
+  Evaluator evaluator = {
+      .numbered = numbered,
+      .numbering = numbering,
+      .module = module,
+      .shapes = numbering_import_shapes(numbering, module, out),
+      .texts = arena_array(scratch, uint32_t, num_insts),
+      .place = arena_array(scratch, uint32_t, num_insts),
+      .orders = arena_zarray(scratch, Sequence, num_comps),
+      .functions = arena_array(scratch, ValueNumber, num_comps),
+      .visited = arena_zarray(scratch, uint8_t, num_insts),
+      .is_met = arena_zarray(scratch, bool, num_insts),
+      .max_evaluated = (uint64_t)num_insts * MAX_GROWTH + MAX_GROWTH_PLUS,
+      .out = out,
+      .scratch = scratch,
+  };
+  if (numbered->ranges) evaluator.range_facts = range_facts_begin(module, out, scratch);
+  numbered->value_of = arena_array(out, ValueNumber, num_insts);
+  fill(numbered->value_of, num_insts);
+  fill(evaluator.texts, num_insts);
+  fill(evaluator.functions, num_comps);
+  push_frame(&evaluator, module->entry, NULL, true);
+  while (evaluator.stack.len && !numbered->is_too_large) {
+    step(&evaluator);
+    numbered->is_too_large = evaluator.num_evaluated > evaluator.max_evaluated;
+  }
+  arena_reset(scratch, mark);
+}

@@ -1,0 +1,126 @@
+#include "remat/verify/value_number.h"
+
+Numbering numbering_make(Arena *out) {
+  Numbering numbering = {.arena = out};
+  shape_table_init(&numbering.shapes, out);
+  return numbering;
+}
+
+ShapeId *numbering_import_shapes(Numbering *numbering, const Module *module, Arena *out) {
+  uint32_t num_shapes = module->shapes.shapes.len;
+  ShapeId *imported = arena_array(out, ShapeId, num_shapes);
+  for (ShapeId id = 0; id < num_shapes; id++) {
+    const Shape *shape = shape_get(&module->shapes, id);
+    if (!shape_is_tuple(shape)) {
+      ArraySpec spec = shape_spec(shape);
+      imported[id] = shape_array(&numbering->shapes, &spec);
+      continue;
+    }
+    ShapeId *elements = arena_array(out, ShapeId, shape->rank);
+    for (uint32_t i = 0; i < shape->rank; i++)
+      elements[i] = imported[shape->elements[i]];
+    imported[id] = shape_tuple(&numbering->shapes, elements, shape->rank);
+  }
+  return imported;
+}
+
+uint32_t number_text(Numbering *numbering, Str text) {
+  uint64_t hash = hash_str(text);
+  uint32_t id;
+  for (IdProbe probe = id_table_probe(&numbering->text_table, hash); id_probe_next(&probe, &id);) {
+    if (str_equal(numbering->texts.data[id], text)) return id;
+  }
+  id = numbering->texts.len;
+  *vec_push(numbering->arena, &numbering->texts) =
+      (Str){arena_strndup(numbering->arena, text.data, text.len), text.len};
+  id_table_add(&numbering->text_table, numbering->arena, hash, id);
+  return id;
+}
+
+static ValueNumber number_node(Numbering *numbering, const Node *node, const ValueNumber *args) {
+  uint64_t hash = hash_mix(HASH_SEED, (uint64_t)node->kind << 32 | node->shape);
+  hash = hash_mix(hash, (uint64_t)node->detail << 32 | node->num_args);
+  for (uint32_t i = 0; i < node->num_args; i++)
+    hash = hash_mix(hash, args[i]);
+  uint32_t id;
+  for (IdProbe probe = id_table_probe(&numbering->table, hash); id_probe_next(&probe, &id);) {
+    const Node *other = &numbering->nodes.data[id];
+    if (other->kind == node->kind && other->shape == node->shape && other->detail == node->detail &&
+        other->num_args == node->num_args &&
+        (node->num_args == 0 ||
+         memcmp(node_args(numbering, id), args, node->num_args * sizeof *args) == 0)) {
+      return id;
+    }
+  }
+  id = numbering->nodes.len;
+  Node *added = vec_push(numbering->arena, &numbering->nodes);
+  *added = *node;
+  added->args = numbering->args.len;
+  ValueNumber *room = vec_extend(numbering->arena, &numbering->args, node->num_args);
+  if (node->num_args) memcpy(room, args, node->num_args * sizeof *args);
+  id_table_add(&numbering->table, numbering->arena, hash, id);
+  return id;
+}
+
+ValueNumber number_parameter(Numbering *numbering, ShapeId shape, uint32_t number) {
+  return number_node(numbering, &(Node){.kind = NODE_PARAMETER, .shape = shape, .detail = number},
+                     NULL);
+}
+
+/* A tuple of all elements of a tuple, in order, is that tuple. */
+static ValueNumber whole_tuple(const Numbering *numbering, ShapeId shape,
+                               const ValueNumber *elements, uint32_t count) {
+  ValueNumber whole = NO_ID;
+  for (uint32_t i = 0; i < count; i++) {
+    const Node *element = numbered_node(numbering, elements[i]);
+    if (element->kind != NODE_ELEMENT || element->detail != i) return NO_ID;
+    ValueNumber tuple = node_args(numbering, elements[i])[0];
+    if (i > 0 && tuple != whole) return NO_ID;
+    whole = tuple;
+  }
+  return whole != NO_ID && numbered_node(numbering, whole)->shape == shape ? whole : NO_ID;
+}
+
+ValueNumber number_tuple(Numbering *numbering, ShapeId shape, const ValueNumber *elements,
+                         uint32_t count) {
+  ValueNumber whole = whole_tuple(numbering, shape, elements, count);
+  if (whole != NO_ID) return whole;
+  return number_node(numbering, &(Node){.kind = NODE_TUPLE, .shape = shape, .num_args = count},
+                     elements);
+}
+
+ValueNumber number_element(Numbering *numbering, ShapeId shape, ValueNumber tuple, uint32_t index) {
+  const Node *node = numbered_node(numbering, tuple);
+  if (node->kind == NODE_TUPLE && index < node->num_args) return node_args(numbering, tuple)[index];
+  return number_node(numbering,
+                     &(Node){.kind = NODE_ELEMENT, .shape = shape, .detail = index, .num_args = 1},
+                     &tuple);
+}
+
+/* Bitcasts in a row are one, and one back to the first shape is none. */
+ValueNumber number_bitcast(Numbering *numbering, ShapeId shape, ShapeId from, ValueNumber operand) {
+  const Node *node = numbered_node(numbering, operand);
+  if (node->kind == NODE_BITCAST && node->shape == from) {
+    from = node->detail;
+    operand = node_args(numbering, operand)[0];
+  }
+  if (shape == from) return operand;
+  return number_node(numbering,
+                     &(Node){.kind = NODE_BITCAST, .shape = shape, .detail = from, .num_args = 1},
+                     &operand);
+}
+
+ValueNumber number_operation(Numbering *numbering, ShapeId shape, uint32_t text,
+                             const ValueNumber *args, uint32_t count) {
+  return number_node(
+      numbering, &(Node){.kind = NODE_OPERATION, .shape = shape, .detail = text, .num_args = count},
+      args);
+}
+
+ValueNumber number_function(Numbering *numbering, uint32_t num_params, const ValueNumber *args,
+                            uint32_t count) {
+  return number_node(
+      numbering,
+      &(Node){.kind = NODE_FUNCTION, .shape = NO_ID, .detail = num_params, .num_args = count},
+      args);
+}

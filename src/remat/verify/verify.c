@@ -1,0 +1,382 @@
+#include "remat/verify/verify.h"
+
+#include <stdlib.h>
+
+#include "ir/schedule.h"
+#include "remat/verify/verify_internal.h"
+
+/* ---- identities ---- */
+
+static bool has_identity(const Identities *identities, Str name) {
+  uint32_t id;
+  for (IdProbe probe = id_table_probe(&identities->table, hash_str(name));
+       id_probe_next(&probe, &id);) {
+    if (str_equal(identities->names.data[id], name)) return true;
+  }
+  return false;
+}
+
+static void identities_add(Identities *identities, Str name) {
+  if (has_identity(identities, name)) return;
+  id_table_add(&identities->table, identities->arena, hash_str(name), identities->names.len);
+  *vec_push(identities->arena, &identities->names) = name;
+}
+
+static bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+
+/* `x.remat2` to `x`, `x.inlined.1` to `x.inlined`: without the last part, if that is a number or
+ * one of the suffixes that rewrites give, numbered or not. The same name when it has none. */
+static Str strip_suffix(Str name) {
+  static const char *const suffixes[] = {"remat", "clone", "inlined", "unfused"};
+  uint32_t dot = name.len;
+  while (dot > 0 && name.data[dot - 1] != '.')
+    dot--;
+  if (dot < 2) return name;
+  Str tail = {name.data + dot, name.len - dot};
+  while (tail.len && is_digit(tail.data[tail.len - 1]))
+    tail.len--;
+  bool is_suffix = tail.len == 0 && dot < name.len;
+  for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++) {
+    is_suffix |= str_is(tail, suffixes[i]);
+  }
+  return is_suffix ? (Str){name.data, dot - 1} : name;
+}
+
+Str identity_of(const Identities *identities, Str name) {
+  Str found = name;
+  while (!has_identity(identities, found)) {
+    Str shorter = strip_suffix(found);
+    if (shorter.len == found.len) return name;
+    found = shorter;
+  }
+  return found;
+}
+
+static Identities collect_identities(const Module *module, Arena *out) {
+  Identities identities = {.arena = out};
+  for (InstId id = 0; id < module->insts.len; id++) {
+    const Instruction *inst = inst_get(module, id);
+    if (inst->flags & INST_DEAD) continue;
+    bool matters = inst->flags & INST_ELIDED_LITERAL || has_counted_effect(module, id);
+    if (matters || inst->num_callees) identities_add(&identities, inst_name(module, id));
+  }
+  return identities;
+}
+
+/* ---- comparing ---- */
+
+typedef struct Verifier {
+  Numbering *numbering;
+  Numbered before, after;
+  rh_diags *diags;
+  Arena *arena, *scratch;
+} Verifier;
+
+static rh_status differ(Verifier *verifier, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+static rh_status differ(Verifier *verifier, const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  diag_add(verifier->diags, RH_SEVERITY_NOTE, DIAG_NOWHERE, format, args);
+  va_end(args);
+  return RH_NO;
+}
+
+/* An instruction that computes a value, for people. */
+static Str example_name(const Numbered *numbered, ValueNumber value) {
+  if (value >= numbered->example.len || numbered->example.data[value] == NO_ID) return STR("?");
+  return inst_name(numbered->module, numbered->example.data[value]);
+}
+
+static int shown_len(Str name) {
+  return name.len < 200 ? (int)name.len : 200;
+}
+
+/* Goes down to the first operands that differ where the operations are still the same. */
+static void narrow_down(const Numbering *numbering, ValueNumber *a, ValueNumber *b) {
+  for (;;) {
+    const Node *x = numbered_node(numbering, *a), *y = numbered_node(numbering, *b);
+    if (x->kind != y->kind || x->kind == NODE_FUNCTION || x->detail != y->detail ||
+        x->num_args != y->num_args || x->shape != y->shape) {
+      return;
+    }
+    uint32_t i = 0;
+    while (i < x->num_args && node_args(numbering, *a)[i] == node_args(numbering, *b)[i])
+      i++;
+    if (i == x->num_args) return;
+    ValueNumber next_a = node_args(numbering, *a)[i], next_b = node_args(numbering, *b)[i];
+    if (numbered_node(numbering, next_a)->kind == NODE_FUNCTION) return;
+    *a = next_a;
+    *b = next_b;
+  }
+}
+
+static rh_status compare_roots(Verifier *verifier) {
+  if (verifier->before.root == verifier->after.root) return RH_OK;
+  ValueNumber a = verifier->before.root, b = verifier->after.root;
+  narrow_down(verifier->numbering, &a, &b);
+  Str x = example_name(&verifier->before, a), y = example_name(&verifier->after, b);
+  return differ(verifier,
+                "the results differ: where one module has '%.*s', the other one has '%.*s'",
+                shown_len(x), x.data, shown_len(y), y.data);
+}
+
+static rh_status compare_effects(Verifier *verifier) {
+  const Numbered *before = &verifier->before, *after = &verifier->after;
+  uint32_t i = 0;
+  while (i < before->effects.len && i < after->effects.len &&
+         before->effects.data[i] == after->effects.data[i]) {
+    i++;
+  }
+  if (i == before->effects.len && i == after->effects.len) return RH_OK;
+  Str x = i < before->effects.len ? example_name(before, before->effects.data[i]) : STR("nothing");
+  Str y = i < after->effects.len ? example_name(after, after->effects.data[i]) : STR("nothing");
+  return differ(
+      verifier,
+      "side effects differ (%u and %u of them): '%.*s' in one module, '%.*s' in the other",
+      before->effects.len, after->effects.len, shown_len(x), x.data, shown_len(y), y.data);
+}
+
+static int by_edge(const void *pa, const void *pb) {
+  const NumberedEdge *a = pa, *b = pb;
+  if (a->successor != b->successor) return a->successor < b->successor ? -1 : 1;
+  return (a->predecessor > b->predecessor) - (a->predecessor < b->predecessor);
+}
+
+static uint32_t instances(const Numbered *numbered, ValueNumber value) {
+  return value < numbered->num_instances.len ? numbered->num_instances.data[value] : 0;
+}
+
+static uint32_t num_computed(const Numbered *numbered, ValueNumber value) {
+  return value < numbered->num_computed.len ? numbered->num_computed.data[value] : 0;
+}
+
+/* Equal edges, from the first on. */
+static uint32_t run_length(const Numbered *numbered, uint32_t first) {
+  uint32_t end = first;
+  while (end < numbered->edges.len &&
+         by_edge(&numbered->edges.data[first], &numbered->edges.data[end]) == 0) {
+    end++;
+  }
+  return end - first;
+}
+
+/* Instructions or computations of a module by name. */
+typedef struct NamedId {
+  Str name;
+  uint32_t id;
+} NamedId;
+
+typedef struct NamedIds {
+  NamedId *list; /* sorted by name */
+  uint32_t len;
+} NamedIds;
+
+static int by_name(const void *pa, const void *pb) {
+  const NamedId *a = pa, *b = pb;
+  if (a->name.len != b->name.len) return a->name.len < b->name.len ? -1 : 1;
+  return memcmp(a->name.data, b->name.data, a->name.len);
+}
+
+static NamedIds sort_insts(const Module *module, Arena *out) {
+  NamedIds names = {.list = arena_array(out, NamedId, module->insts.len)};
+  for (InstId id = 0; id < module->insts.len; id++) {
+    if (inst_get(module, id)->flags & INST_DEAD) continue;
+    names.list[names.len++] = (NamedId){inst_name(module, id), id};
+  }
+  if (names.len) qsort(names.list, names.len, sizeof *names.list, by_name);
+  return names;
+}
+
+static NamedIds sort_comps(const Module *module, Arena *out) {
+  NamedIds names = {.list = arena_array(out, NamedId, module->comps.len)};
+  for (CompId id = 0; id < module->comps.len; id++)
+    names.list[names.len++] = (NamedId){comp_name(module, id), id};
+  if (names.len) qsort(names.list, names.len, sizeof *names.list, by_name);
+  return names;
+}
+
+/* The only one of this name, NO_ID when there is none or more than one. */
+static uint32_t find_named(const NamedIds *names, Str name) {
+  NamedId key = {name, NO_ID}, *list = names->list;
+  const NamedId *found = names->len ? bsearch(&key, list, names->len, sizeof *list, by_name) : NULL;
+  if (!found) return NO_ID;
+  bool is_only = (found == list || by_name(found - 1, found) != 0) &&
+                 (found + 1 == list + names->len || by_name(found, found + 1) != 0);
+  return is_only ? found->id : NO_ID;
+}
+
+/* Of both modules. */
+typedef struct Names {
+  NamedIds insts_before, insts_after, comps_before;
+} Names;
+
+/* The instruction that computes the value of another module's instruction `id` under the same name;
+ * NO_ID when there is none, or it cannot be told. A new computation has names of its own. */
+static InstId find_survivor(const Verifier *verifier, const Names *names, InstId id) {
+  const Module *after = verifier->after.module;
+  Str name = inst_name(verifier->before.module, id);
+  InstId found = find_named(&names->insts_after, name);
+  if (found == NO_ID || find_named(&names->insts_before, name) != id) return NO_ID;
+  Str home = comp_name(after, inst_get(after, found)->parent);
+  if (find_named(&names->comps_before, home) == NO_ID) return NO_ID;
+  ValueNumber value = verifier->before.value_of[id];
+  return value != NO_ID && verifier->after.value_of[found] == value ? found : NO_ID;
+}
+
+static bool has_edge_of(const NumberedEdge *edges, uint32_t count, InstId id) {
+  for (uint32_t i = 0; i < count; i++) {
+    if (edges[i].inst == id) return true;
+  }
+  return false;
+}
+
+/* The edges among `count` ones that lead to what computes a value. */
+static uint32_t count_computed(const Numbered *numbered, const NumberedEdge *edges,
+                               uint32_t count) {
+  uint32_t num_computed = 0;
+  for (uint32_t i = 0; i < count; i++) {
+    num_computed += !hands_on_value((Opcode)inst_get(numbered->module, edges[i].inst)->opcode);
+  }
+  return num_computed;
+}
+
+/* A dependency that all instances of a value have, all of them must keep that compute it, clones
+ * too. Where only some have it, or they hand the value on, those that are still there under their
+ * names must. */
+static rh_status compare_edges(Verifier *verifier) {
+  Numbered *before = &verifier->before, *after = &verifier->after;
+  if (before->edges.len == 0) return RH_OK;
+  qsort(before->edges.data, before->edges.len, sizeof *before->edges.data, by_edge);
+  if (after->edges.len) {
+    qsort(after->edges.data, after->edges.len, sizeof *after->edges.data, by_edge);
+  }
+  Names names = {sort_insts(before->module, verifier->arena),
+                 sort_insts(after->module, verifier->arena),
+                 sort_comps(before->module, verifier->arena)};
+  uint32_t k = 0;
+  for (uint32_t i = 0; i < before->edges.len;) {
+    const NumberedEdge *edge = &before->edges.data[i];
+    while (k < after->edges.len && by_edge(&after->edges.data[k], edge) < 0)
+      k++;
+    uint32_t had = run_length(before, i), has = 0;
+    if (k < after->edges.len && by_edge(&after->edges.data[k], edge) == 0) {
+      has = run_length(after, k);
+    }
+    bool all_had = had == instances(before, edge->successor);
+    bool is_kept = !all_had || count_computed(after, after->edges.data + k, has) >=
+                                   num_computed(after, edge->successor);
+    for (uint32_t e = i; e < i + had; e++) {
+      InstId inst = before->edges.data[e].inst;
+      if (all_had && !hands_on_value((Opcode)inst_get(before->module, inst)->opcode)) continue;
+      InstId id = find_survivor(verifier, &names, inst);
+      is_kept &= id == NO_ID || has_edge_of(after->edges.data + k, has, id);
+    }
+    if (!is_kept) {
+      Str x = example_name(before, edge->predecessor), y = example_name(before, edge->successor);
+      return differ(verifier, "the control dependency of '%.*s' on '%.*s' is lost", shown_len(y),
+                    y.data, shown_len(x), x.data);
+    }
+    i += had;
+  }
+  return RH_OK;
+}
+
+static bool same_aliases(const ModuleHeader *a, const ModuleHeader *b) {
+  if (a->aliases.len != b->aliases.len || a->donors.len != b->donors.len) return false;
+  for (uint32_t i = 0; i < a->aliases.len; i++) {
+    const OutputAlias *x = &a->aliases.data[i], *y = &b->aliases.data[i];
+    if (x->output_part != y->output_part || x->param != y->param ||
+        x->param_part != y->param_part || x->is_must_alias != y->is_must_alias) {
+      return false;
+    }
+  }
+  for (uint32_t i = 0; i < a->donors.len; i++) {
+    const BufferDonor *x = &a->donors.data[i], *y = &b->donors.data[i];
+    if (x->param != y->param || x->param_part != y->param_part) return false;
+  }
+  return true;
+}
+
+/* Parameters, results and what they share. */
+static rh_status compare_interfaces(Verifier *verifier) {
+  const Module *before = verifier->before.module, *after = verifier->after.module;
+  const Computation *a = comp_get(before, before->entry), *b = comp_get(after, after->entry);
+  const ShapeId *shapes_a = numbering_import_shapes(verifier->numbering, before, verifier->arena);
+  const ShapeId *shapes_b = numbering_import_shapes(verifier->numbering, after, verifier->arena);
+  if (a->params.len != b->params.len) {
+    return differ(verifier, "one module has %u parameters, the other one %u", a->params.len,
+                  b->params.len);
+  }
+  for (uint32_t i = 0; i < a->params.len; i++) {
+    InstId x = id_list(before, a->params)[i], y = id_list(after, b->params)[i];
+    if (shapes_a[inst_get(before, x)->shape] != shapes_b[inst_get(after, y)->shape]) {
+      return differ(verifier, "parameter %u has another shape", i);
+    }
+  }
+  if (shapes_a[inst_get(before, a->root)->shape] != shapes_b[inst_get(after, b->root)->shape]) {
+    return differ(verifier, "the results have other shapes");
+  }
+  if (!same_aliases(&before->source->header, &after->source->header)) {
+    return differ(verifier, "input_output_alias or buffer_donor differ");
+  }
+  return RH_OK;
+}
+
+static rh_status check_schedule(Verifier *verifier) {
+  const Module *after = verifier->after.module;
+  if (!after->source->header.is_scheduled) return RH_OK;
+  InstId bad = NO_ID;
+  Schedule schedule = schedule_in_text_order(after, verifier->arena);
+  if (schedule_is_valid(after, &schedule, &bad, verifier->scratch)) return RH_OK;
+  Str name = inst_name(after, bad);
+  return differ(verifier, "'%.*s' runs before something that it depends on", shown_len(name),
+                name.data);
+}
+
+static uint32_t count_calls(const Module *module) {
+  uint32_t count = 0;
+  for (InstId id = 0; id < module->insts.len; id++) {
+    const Instruction *inst = inst_get(module, id);
+    count += inst->opcode == OPCODE_CALL && !(inst->flags & INST_DEAD);
+  }
+  return count;
+}
+
+rh_status verify_modules(const Module *before, const Module *after, bool keeps_order,
+                         rh_diags *diags, Arena *scratch) {
+  Arena *arena = arena_new(arena_options(scratch));
+  Numbering numbering = numbering_make(arena);
+  Identities identities = collect_identities(before, arena);
+  bool expands_calls = count_calls(before) != count_calls(after);
+  bool orders_effects =
+      keeps_order && before->source->header.is_scheduled && after->source->header.is_scheduled;
+  NumberRanges ranges = {.arena = arena};
+  Verifier verifier = {.numbering = &numbering,
+                       .before = {.module = before,
+                                  .identities = &identities,
+                                  .ranges = module_has_narrowing(after) ? &ranges : NULL,
+                                  .expands_calls = expands_calls,
+                                  .orders_effects = orders_effects},
+                       .diags = diags,
+                       .arena = arena,
+                       .scratch = scratch};
+  verifier.after = verifier.before;
+  verifier.after.module = after;
+  number_module(&verifier.before, &numbering, arena, scratch);
+  number_module(&verifier.after, &numbering, arena, scratch);
+  rh_status status = RH_OK;
+  if (verifier.before.is_too_large || verifier.after.is_too_large) {
+    status = differ(&verifier, "calls nest too deeply to be written out and compared");
+  }
+  if (status == RH_OK) status = compare_interfaces(&verifier);
+  if (status == RH_OK) status = compare_roots(&verifier);
+  if (status == RH_OK) status = compare_effects(&verifier);
+  if (status == RH_OK) status = compare_edges(&verifier);
+  if (status == RH_OK) status = check_schedule(&verifier);
+  arena_free(arena);
+  return status;
+}
