@@ -86,14 +86,15 @@ static InstId recompute_for(Rewrite *rewrite, Schedule *schedule, InstId origina
 
 static void run(Fixture *fixture, Rewrite *rewrite, Schedule *schedule, const CostTable *costs,
                 int64_t limit_bytes) {
-  RematOptions options = {.limit_bytes = limit_bytes,
-                          .memory_model = memory_model_find("xla-remat")};
+  rh_remat_options options = RH_REMAT_OPTIONS_INIT;
   Legality legality = {
       .module = fixture->module,
       .effects = side_effects_build(fixture->module, fixture->out, fixture->scratch)};
   RematJob job = {.rewrite = rewrite,
                   .schedule = schedule,
                   .options = &options,
+                  .peak_limit_bytes = limit_bytes,
+                  .memory_model = memory_model_find("xla-remat"),
                   .legality = &legality,
                   .costs = costs};
   derematerialize(&job, fixture->out, fixture->scratch);

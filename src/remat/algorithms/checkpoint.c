@@ -45,7 +45,7 @@ typedef struct Checkpoint {
 static void mark_checkpoints(const Checkpoint *checkpoint, CheckpointPlan *plan,
                              const bool *is_heavy) {
   const LateClones *clones = &plan->clones;
-  const Collection *collection = checkpoint->job->options->collection;
+  const Collection *collection = checkpoint->job->collection;
   for (SchedPos pos = 0; pos <= clones->turn; pos++) {
     InstId id = clones->sequence.ids[pos];
     Value *value = &plan->values[pos];
@@ -128,7 +128,7 @@ static uint32_t rewrite_computation(const Checkpoint *checkpoint, CompId comp, A
 static CompId next_computation(const Checkpoint *checkpoint, const CallMemory *memory) {
   const Module *module = checkpoint->module;
   CompId found = NO_ID;
-  bool is_over = memory->peak_bytes > checkpoint->job->options->limit_bytes;
+  bool is_over = memory->peak_bytes > checkpoint->job->peak_limit_bytes;
   for (InstId id = is_over ? memory->peak_inst : NO_ID; id != NO_ID;) {
     CompId comp = inst_get(module, id)->parent;
     if (!checkpoint->is_done[comp]) found = comp;

@@ -73,8 +73,8 @@ typedef struct Simulation {
   ItemList list;
   Tracker tracker;
   Timeline timeline;
-  int64_t limit_bytes;
-  VEC(Change) changes; /* of the undoing that is tried */
+  int64_t comp_limit_bytes; /* what the computation may hold, without its callers */
+  VEC(Change) changes;      /* of the undoing that is tried */
   Arena *arena;
 } Simulation;
 
@@ -121,7 +121,7 @@ static bool try_undo(Simulation *sim, const Undo *undo) {
     change(sim, without + 1, last, -tracked_buffer(&sim->tracker, id)->bytes);
   }
   SchedPos ignored;
-  if (timeline_peak(&sim->timeline, &ignored) <= sim->limit_bytes) return true;
+  if (timeline_peak(&sim->timeline, &ignored) <= sim->comp_limit_bytes) return true;
   for (uint32_t i = 0; i < sim->changes.len; i++) {
     Change *done = &sim->changes.data[i];
     timeline_add(&sim->timeline, done->begin, done->last, -done->bytes);
@@ -217,7 +217,7 @@ static void share_slack(Deremat *deremat, CompId comp, const Simulation *sim) {
   for (SchedPos pos = 0; pos < sequence.len; pos++) {
     const Instruction *inst = inst_get(module, sequence.ids[pos]);
     if (inst->num_callees == 0 || !opcode_is_control_flow((Opcode)inst->opcode)) continue;
-    int64_t left = sim->limit_bytes - timeline_max(&sim->timeline, pos, pos);
+    int64_t left = sim->comp_limit_bytes - timeline_max(&sim->timeline, pos, pos);
     int64_t share = left > 0 ? left / inst->num_callees : 0;
     for (uint32_t i = 0; i < inst->num_callees; i++) {
       int64_t *slack = &deremat->slack[inst_callees(module, sequence.ids[pos])[i]];
@@ -239,7 +239,7 @@ static void visit_computation(Deremat *deremat, CompId comp) {
       tracker_build(deremat->module, &deremat->points_to, &sim.list, comp, arena, deremat->scratch);
   const CompMemory *memory = &deremat->memory.of[comp];
   sim.timeline = timeline_build(memory->bytes_at, sequence.len, arena);
-  sim.limit_bytes = memory->peak_bytes + deremat->slack[comp];
+  sim.comp_limit_bytes = memory->peak_bytes + deremat->slack[comp];
   Undos candidates = find_undos(deremat, comp, arena);
   choose_undos(&sim, &candidates, &deremat->chosen, deremat->arena);
   share_slack(deremat, comp, &sim);
@@ -260,12 +260,12 @@ static void apply(Deremat *deremat, const RematState *saved, uint32_t count, Are
 
 /* The simulation leaves out what it cannot see (loops that share memory, other memory models), so
  * the result is recounted; if it is too large, fewer undoings are. */
-static void apply_what_fits(Deremat *deremat, int64_t limit_bytes, Arena *out) {
+static void apply_what_fits(Deremat *deremat, int64_t peak_limit_bytes, Arena *out) {
   RematState saved = remat_state_save(deremat->job, deremat->arena);
   uint32_t fits = 0, too_many = deremat->chosen.list.len + 1, count = deremat->chosen.list.len;
   while (too_many - fits > 1) {
     apply(deremat, &saved, count, deremat->arena);
-    if (remat_state_peak(deremat->job, deremat->scratch) <= limit_bytes) {
+    if (remat_state_peak(deremat->job, deremat->scratch) <= peak_limit_bytes) {
       fits = count;
     } else {
       too_many = count;
@@ -280,20 +280,20 @@ void derematerialize(RematJob *job, Arena *out, Arena *scratch) {
   Arena *arena = arena_new(arena_options(scratch));
   Deremat deremat = {.job = job, .module = module, .arena = arena, .scratch = scratch};
   int64_t peak_bytes = remat_state_peak(job, scratch);
-  int64_t limit_bytes = job->options->limit_bytes;
-  if (limit_bytes < peak_bytes) limit_bytes = peak_bytes;
+  int64_t peak_limit_bytes = job->peak_limit_bytes;
+  if (peak_limit_bytes < peak_bytes) peak_limit_bytes = peak_bytes;
   CallGraph graph = call_graph_build(module, arena, scratch);
   deremat.points_to = points_to_build(module, arena, scratch);
   deremat.memory = remat_memory(module, job->schedule, arena, scratch);
   deremat.slack = arena_array(arena, int64_t, module->comps.len);
   memset(deremat.slack, 0xff, module->comps.len * sizeof *deremat.slack);
-  deremat.slack[module->entry] = limit_bytes - peak_bytes;
+  deremat.slack[module->entry] = peak_limit_bytes - peak_bytes;
   for (uint32_t i = graph.num_reachable; i-- > 0;) { /* callers before callees */
     CompId comp = graph.post_order[i];
     if (comp_is_sequential(&graph, comp) && deremat.slack[comp] >= 0) {
       visit_computation(&deremat, comp);
     }
   }
-  apply_what_fits(&deremat, limit_bytes, out);
+  apply_what_fits(&deremat, peak_limit_bytes, out);
   arena_free(arena);
 }

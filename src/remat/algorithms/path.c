@@ -442,10 +442,10 @@ typedef struct Score {
   double excess;
 } Score;
 
-static Score score_of(const CallMemory *memory, uint32_t num_insts, int64_t limit_bytes) {
+static Score score_of(const CallMemory *memory, uint32_t num_insts, int64_t peak_limit_bytes) {
   Score score = {.peak_bytes = memory->peak_bytes};
   for (InstId id = 0; id < num_insts; id++) {
-    int64_t over = memory->bytes_at[id] - limit_bytes;
+    int64_t over = memory->bytes_at[id] - peak_limit_bytes;
     if (over > 0) score.excess += (double)over;
   }
   return score;
@@ -468,7 +468,7 @@ typedef struct Best {
 static bool keep_or_return(Path *path, Best *best) {
   Arena *arena = arena_new(arena_options(path->scratch));
   CallMemory memory = remat_state_memory(path->job, arena, path->scratch);
-  Score score = score_of(&memory, path->module->insts.len, path->job->options->limit_bytes);
+  Score score = score_of(&memory, path->module->insts.len, path->job->peak_limit_bytes);
   bool is_new = !best->arena || is_better(score, best->score);
   if (is_new) {
     RematState state = remat_state_save(path->job, arena);
@@ -483,23 +483,24 @@ static bool keep_or_return(Path *path, Best *best) {
 
 /* How much a round tries to free: what is missing, but step by step, because each step shows where
  * the next peak is. */
-static int64_t round_goal(const Best *best, int64_t limit_bytes) {
-  int64_t missing = best->score.peak_bytes - limit_bytes;
+static int64_t round_goal(const Best *best, int64_t peak_limit_bytes) {
+  int64_t missing = best->score.peak_bytes - peak_limit_bytes;
   int64_t step = best->score.peak_bytes / STEPS + 1;
   return missing < step ? missing : step;
 }
 
 /* Goes on from the state that the job is in. */
 static Best run_rounds(Path *path) {
-  int64_t limit_bytes = path->job->options->limit_bytes;
+  int64_t peak_limit_bytes = path->job->peak_limit_bytes;
   Phase phase = PHASE_BETWEEN_POINTS;
   uint32_t failures = 0;
   Best best = {0};
   keep_or_return(path, &best);
   for (uint32_t round = 0; round < MAX_ROUNDS; round++) {
-    if (best.score.peak_bytes <= limit_bytes) break;
+    if (best.score.peak_bytes <= peak_limit_bytes) break;
     Arena *arena = arena_new(arena_options(path->scratch));
-    bool has_changed = run_round(path, &best.memory, phase, round_goal(&best, limit_bytes), arena);
+    bool has_changed =
+        run_round(path, &best.memory, phase, round_goal(&best, peak_limit_bytes), arena);
     bool is_better = has_changed && keep_or_return(path, &best);
     arena_free(arena);
     if (is_better) {
@@ -529,7 +530,7 @@ static Best run_order(Path *path, CallOrder order, const RematState *input) {
  * once an earlier one was and something else came of that, so the better run is made again. */
 static Best run_orders(Path *path, const RematState *input) {
   Best first = run_order(path, CALLERS_FIRST, input);
-  bool is_met = first.score.peak_bytes <= path->job->options->limit_bytes;
+  bool is_met = first.score.peak_bytes <= path->job->peak_limit_bytes;
   if (is_met || !path->has_calls) return first;
   Best second = run_order(path, CALLEES_FIRST, input);
   bool is_second = is_better(second.score, first.score);

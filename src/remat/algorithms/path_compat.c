@@ -39,8 +39,8 @@ typedef struct PathCompat {
   bool *is_visited;    /* by CompId: a computation that is called, in some round */
   VEC(InstId) effects; /* what has side effects, in the order in which it runs */
   RematMemory memory;
-  int64_t limit_bytes; /* as XLA's pass counts */
-  bool is_exact;       /* the order is new since anything was undone */
+  int64_t xla_limit_bytes; /* as XLA's pass counts */
+  bool is_exact;           /* the order is new since anything was undone */
   Arena *memory_arena;
   Arena *out, *arena, *scratch;
 } PathCompat;
@@ -348,15 +348,15 @@ static void undo_points(PathCompat *compat) {
   Arena *arena = arena_new(arena_options(compat->scratch));
   Clones clones = find_clones(compat, arena);
   int64_t most_bytes = compat->memory.peak_bytes;
-  for (uint32_t i = 0; i < clones.points.len && most_bytes < compat->limit_bytes; i++) {
+  for (uint32_t i = 0; i < clones.points.len && most_bytes < compat->xla_limit_bytes; i++) {
     InstId point = clones.points.data[i].inst;
     if (inst_get(compat->module, point)->flags & INST_DEAD) continue;
     int64_t more_bytes = undo(compat, &clones, point);
     bool is_order = more_bytes != INT64_MAX;
     if (is_order) most_bytes += more_bytes;
-    if (is_order && most_bytes < compat->limit_bytes) continue;
+    if (is_order && most_bytes < compat->xla_limit_bytes) continue;
     if (is_order) recount(compat);
-    if (!is_order || compat->memory.peak_bytes >= compat->limit_bytes) {
+    if (!is_order || compat->memory.peak_bytes >= compat->xla_limit_bytes) {
       reschedule(compat);
       locate(compat, clones.positions);
     }
@@ -383,10 +383,10 @@ void remat_path_compat(RematJob *job, RematStats *stats, Arena *out, Arena *scra
                        .scratch = scratch};
   find_points_and_effects(&compat);
   recount(&compat);
-  compat.limit_bytes = remat_state_xla_limit(job, &compat.memory, scratch);
+  compat.xla_limit_bytes = remat_state_xla_limit(job, &compat.memory, scratch);
   int64_t last_bytes = INT64_MAX;
-  while (last_bytes > compat.memory.peak_bytes && compat.memory.peak_bytes > compat.limit_bytes &&
-         compat.num_left) {
+  while (last_bytes > compat.memory.peak_bytes &&
+         compat.memory.peak_bytes > compat.xla_limit_bytes && compat.num_left) {
     last_bytes = compat.memory.peak_bytes;
     run_round(&compat);
   }

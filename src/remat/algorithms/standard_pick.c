@@ -110,7 +110,7 @@ static int64_t cost_of_bytes(const Pass *pass, int64_t reduced) {
 }
 
 Block standard_pick(Pass *pass, uint32_t min_size, uint32_t max_size, Arena *out) {
-  unsigned modes = pass->standard->job->options->modes;
+  unsigned modes = pass->standard->job->modes;
   Choice choice = {.block = {.items = arena_array(out, InstId, (size_t)max_size + 1)},
                    .cost = INT64_MAX,
                    .may_narrow = modes & RH_REMAT_NARROW};

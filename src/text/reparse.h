@@ -1,6 +1,6 @@
 /* Modules through their text, for what is to be measured and verified as others will read it. */
-#ifndef REMAT_HLO_API_RH_REPARSE_H
-#define REMAT_HLO_API_RH_REPARSE_H
+#ifndef REMAT_HLO_TEXT_REPARSE_H
+#define REMAT_HLO_TEXT_REPARSE_H
 
 #include "ir/diag.h"
 #include "text/print.h"

@@ -1,4 +1,4 @@
-#include "api/rh_reparse.h"
+#include "text/reparse.h"
 
 #include "text/parse.h"
 
