@@ -390,6 +390,7 @@ class CompareFaults(CompareTest):
             (["input.hlo", "-o", "x", "--best", "--budgets=min"], "-o FOLDER/"),
             (["--json=-", "--csv=-"], "stdout"),
             (["--json=x", "--pareto=x"], "same name"),
+            (["--csv=x", "--pareto=./x"], "same name"),
             (["--mem-limit=1GiB"], "there is no option"),
         ):
             with self.subTest(args):
