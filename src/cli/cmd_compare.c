@@ -235,10 +235,36 @@ static rh_status run_sweep(Sweep *sweep, Results *results) {
   return sweep->worst;
 }
 
+/* Of files that --best writes, and of those that are about all files. */
+static rh_status note_places(const Comparison *comparison) {
+  const Options *options = comparison->options;
+  const struct {
+    const char *option, *path;
+  } results[] = {{"--json", options->json}, {"--csv", options->csv}, {"--pareto", options->pareto}};
+  rh_status status = RH_OK;
+  for (size_t i = 0; i < sizeof results / sizeof *results && status == RH_OK; i++) {
+    if (!results[i].path) continue;
+    status = places_claim(comparison->places, results[i].path, results[i].option, PLACE_OF_ALL);
+  }
+  return status == RH_OK ? remat_outputs_note(options, comparison->places) : status;
+}
+
+static rh_status find_places(const Comparison *comparison) {
+  PlacedInput *inputs = calloc(comparison->num_files, sizeof *inputs);
+  if (!inputs) return input_out_of_memory(&(Input){.path = "remat-hlo"});
+  for (size_t i = 0; i < comparison->num_files; i++) {
+    inputs[i] = (PlacedInput){comparison->files[i].path, comparison->files[i].root};
+  }
+  rh_status status = places_find(inputs, comparison->num_files, comparison->places);
+  free(inputs);
+  return status == RH_OK ? note_places(comparison) : status;
+}
+
 static rh_status run_with_results(Sweep *sweep) {
   const Options *options = sweep->comparison.options;
-  Results results;
-  rh_status worst = open_results(options, &results), status;
+  Results results = {0};
+  rh_status worst = find_places(&sweep->comparison), status;
+  if (worst == RH_OK) worst = open_results(options, &results);
   if (worst == RH_OK) worst = compare_log_open(options, &sweep->log);
   bool is_open = worst == RH_OK;
   if (is_open) worst = run_sweep(sweep, &results);
@@ -251,7 +277,8 @@ static rh_status run_with_results(Sweep *sweep) {
 }
 
 rh_status cmd_compare(const Options *options) {
-  Sweep sweep = {.comparison = {.options = options}};
+  Places places = {0};
+  Sweep sweep = {.comparison = {.options = options, .places = &places}};
   Comparison *comparison = &sweep.comparison;
   rh_profile *profile = NULL;
   rh_status status = check_options(options);
@@ -265,6 +292,7 @@ rh_status cmd_compare(const Options *options) {
     rh_status ran = run_with_results(&sweep);
     if (ran > status) status = ran;
   }
+  places_free(&places);
   compare_files_free(comparison);
   compare_grid_free(&comparison->grid);
   rh_profile_free(profile);
