@@ -1,6 +1,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "command.h"
@@ -21,6 +22,12 @@ static const char *fault_of(const Options *options) {
   if (options->resume && (!options->json || output_is_stdout(options->json))) {
     return "--resume needs the file that it goes on with, --json=FILE";
   }
+  if (options->overwrite && options->resume) {
+    return "--resume keeps the runs that --overwrite throws away: give one of them";
+  }
+  if (options->overwrite && !options->json) {
+    return "--overwrite is for the runs in a file, --json=FILE";
+  }
   if (options->best != (options->output != NULL)) {
     return options->best ? "--best needs a place to write to: -o OUT"
                          : "-o writes the best module: give --best with it";
@@ -35,8 +42,24 @@ static const char *fault_of(const Options *options) {
 static rh_status check_options(const Options *options) {
   const char *paths[] = {options->json, options->csv, options->pareto, options->output};
   const char *fault = fault_of(options);
-  if (!fault) return output_check(paths, sizeof paths / sizeof *paths);
-  fprintf(stderr, "remat-hlo: error: %s\n", fault);
+  if (fault) {
+    fprintf(stderr, "remat-hlo: error: %s\n", fault);
+    return RH_ERR_USAGE;
+  }
+  return output_check(paths, sizeof paths / sizeof *paths);
+}
+
+/* A log is worth hours: it is not thrown away by oversight. */
+static rh_status check_log(const Options *options) {
+  struct stat kind;
+  bool is_free = !options->json || options->resume || options->overwrite ||
+                 output_is_stdout(options->json) || stat(options->json, &kind) != 0 ||
+                 !S_ISREG(kind.st_mode) || kind.st_size == 0;
+  if (is_free) return RH_OK;
+  fprintf(stderr,
+          "remat-hlo: error: '%s' is not empty: --resume adds the runs that it does not have, "
+          "--overwrite throws away what it has\n",
+          options->json);
   return RH_ERR_USAGE;
 }
 
@@ -282,6 +305,7 @@ rh_status cmd_compare(const Options *options) {
   Comparison *comparison = &sweep.comparison;
   rh_profile *profile = NULL;
   rh_status status = check_options(options);
+  if (status == RH_OK) status = check_log(options);
   if (status == RH_OK) status = compare_grid_read(options, &comparison->grid);
   if (status == RH_OK) {
     status = device_load(options, &profile);
