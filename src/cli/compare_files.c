@@ -13,7 +13,7 @@ static rh_status out_of_memory(void) {
 
 /* ---- files ---- */
 
-static rh_status add_file(Comparison *comparison, const char *path) {
+static rh_status add_file(Comparison *comparison, const char *path, const char *root) {
   size_t count = comparison->num_files;
   bool is_full = (count & (count - 1)) == 0; /* at each power of two */
   if (is_full) {
@@ -22,7 +22,7 @@ static rh_status add_file(Comparison *comparison, const char *path) {
     if (!larger) return out_of_memory();
     comparison->files = larger;
   }
-  comparison->files[count] = (CompareFile){.path = strdup(path)};
+  comparison->files[count] = (CompareFile){.path = strdup(path), .root = root};
   if (!comparison->files[count].path) return out_of_memory();
   comparison->num_files++;
   return RH_OK;
@@ -38,7 +38,7 @@ static rh_status add_folder(Comparison *comparison, const char *path) {
   for (size_t first = 0, count; first < folder.num_stages; first += count) {
     count = dump_folder_count(&folder, first);
     const DumpStage *chosen = &folder.stages[dump_folder_choose(&folder, first, count)];
-    rh_status status = add_file(comparison, chosen->path);
+    rh_status status = add_file(comparison, chosen->path, path);
     if (status > worst) worst = status;
   }
   dump_folder_free(&folder);
@@ -51,7 +51,7 @@ static rh_status add_files(Comparison *comparison) {
   for (size_t i = 0; i < options->num_files; i++) {
     const char *path = options->files[i];
     rh_status status =
-        path_is_directory(path) ? add_folder(comparison, path) : add_file(comparison, path);
+        path_is_directory(path) ? add_folder(comparison, path) : add_file(comparison, path, NULL);
     if (status > worst) worst = status;
   }
   return worst;

@@ -30,6 +30,8 @@ static rh_status load_base(const Comparison *comparison, CompareFile *file, Opti
   *options = *comparison->options;
   base->options = options;
   base->profile = comparison->profile;
+  base->places = comparison->places;
+  base->number = (size_t)(file - comparison->files);
   base->remat = job_remat_options(options);
   rh_status status = job_read(base, file->path);
   if (status != RH_OK) return status;

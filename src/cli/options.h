@@ -85,6 +85,7 @@ typedef struct Options {
   const char *budgets;
   int64_t num_jobs; /* 0 = one a processor */
   bool resume;
+  bool overwrite;
   bool best;
   bool progress;
   const char *pareto;
