@@ -146,32 +146,39 @@ static void add_callees(const Builder *builder, CallMemory *memory, Arena *scrat
   arena_reset(scratch, mark);
 }
 
-CallMemory call_memory_measure(const MemoryModel *model, const Module *module,
-                               const Schedule *schedule, Arena *out, Arena *scratch) {
-  MemoryProfile profile = model->measure(module, schedule, NULL, out, scratch);
-  CallMemory memory = {.peak_bytes = profile.peak_bytes,
-                       .peak_inst = profile.peak_inst,
-                       .bytes_at = profile.bytes_at,
+CallMemory call_memory_of(const MemoryProfile *profile, const Module *module,
+                          const Schedule *schedule, Arena *out, Arena *scratch) {
+  CallMemory memory = {.peak_bytes = profile->peak_bytes,
+                       .peak_inst = profile->peak_inst,
+                       .bytes_at = arena_array(out, int64_t, module->insts.len),
                        .around = arena_array(out, int64_t, module->insts.len),
                        .caller = arena_array(out, InstId, module->comps.len)};
   Arena *arena = arena_new(arena_options(scratch));
   Builder builder = {.module = module,
                      .schedule = schedule,
-                     .profile = &profile,
+                     .profile = profile,
                      .graph = call_graph_build(module, arena, scratch),
                      .first_caller = arena_array(arena, InstId, module->comps.len),
                      .added_bytes = arena_zarray(arena, int64_t, module->comps.len),
                      .caller = memory.caller};
   memset(builder.first_caller, 0xff, module->comps.len * sizeof *builder.first_caller);
   memset(builder.caller, 0xff, module->comps.len * sizeof *builder.caller);
+  if (module->insts.len)
+    memcpy(memory.bytes_at, profile->bytes_at, module->insts.len * sizeof *memory.bytes_at);
   find_first_callers(&builder, scratch);
   find_added_bytes(&builder);
   add_callers(&builder, &memory);
   if (module->insts.len)
     memcpy(memory.around, memory.bytes_at, module->insts.len * sizeof *memory.around);
-  if (profile.is_flat) add_callees(&builder, &memory, scratch);
+  if (profile->is_flat) add_callees(&builder, &memory, scratch);
   arena_free(arena);
   return memory;
+}
+
+CallMemory call_memory_measure(const MemoryModel *model, const Module *module,
+                               const Schedule *schedule, Arena *out, Arena *scratch) {
+  MemoryProfile profile = model->measure(module, schedule, NULL, out, scratch);
+  return call_memory_of(&profile, module, schedule, out, scratch);
 }
 
 static InstId caller_of(const CallMemory *memory, const Module *module, InstId id) {

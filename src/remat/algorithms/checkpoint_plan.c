@@ -83,7 +83,8 @@ CheckpointPlan checkpoint_plan_begin(RematJob *job, const PointsTo *points_to, C
   arena_reset(arena, mark);
   for (SchedPos pos = 0; pos <= turn; pos++) {
     Value *value = &plan.values[pos];
-    value->is_fixed = value->bytes == 0 || !late_clone_is_possible(job, clones->sequence.ids[pos]);
+    InstId id = clones->sequence.ids[pos];
+    value->is_fixed = value->bytes == 0 || clone_verdict(job->legality, id) != KEEP_NONE;
     value->last_early = value->last_rebuilt = pos;
     value->last_late = NO_ID;
     value->is_kept = true;

@@ -119,6 +119,18 @@ static bool is_redirectable(const Site *site, InstId id) {
   return !is_bound;
 }
 
+static ValueUses uses_at_peak(const Site *site, const TrackedBuffer *buffer) {
+  ValueUses uses = uses_of_tracked(buffer);
+  uses.is_read_later = false;
+  uses.by_alias = KEEP_NONE; /* is_redirectable() knows better */
+  for (uint32_t i = 0; i < buffer->uses.len; i++) {
+    SchedPos user = site->clones.positions[buffer->uses.data[i].user];
+    uses.is_in_use |= user == site->peak;
+    uses.is_read_later |= user > site->peak;
+  }
+  return uses;
+}
+
 /* Bytes that the instruction at `pos` holds across the peak and that could go; 0 when none can. */
 static int64_t bytes_across_peak(Site *site, SchedPos pos) {
   InstId id = site->clones.sequence.ids[pos];
@@ -127,19 +139,14 @@ static int64_t bytes_across_peak(Site *site, SchedPos pos) {
   bool is_indirect = false;
   for (uint32_t i = 0; i < item->defined.len; i++) {
     const TrackedBuffer *buffer = tracked_buffer(&site->tracker, item->defined.data[i]);
-    if (buffer->is_live_out || buffer->depth > 1) return 0;
+    ValueUses uses = uses_at_peak(site, buffer);
+    KeepReason reason = uses_verdict(&uses);
+    if (reason != KEEP_NONE && reason != KEEP_NO_LATER_USE) return 0;
+    if (reason == KEEP_NONE) bytes += buffer->bytes;
     is_indirect |= buffer->has_indirect_uses;
-    bool is_read_later = false;
-    for (uint32_t k = 0; k < buffer->uses.len; k++) {
-      SchedPos user = site->clones.positions[buffer->uses.data[k].user];
-      if (user == site->peak) return 0;
-      is_read_later |= user > site->peak;
-    }
-    if (is_read_later) bytes += buffer->bytes;
   }
-  if (bytes == 0 || site->clones.fates[pos].first_use == NO_ID ||
-      !late_clone_is_possible(site->path->job, id))
-    return 0;
+  bool is_read = bytes > 0 && site->clones.fates[pos].first_use != NO_ID;
+  if (!is_read || clone_verdict(site->path->job->legality, id) != KEEP_NONE) return 0;
   return !is_indirect || is_redirectable(site, id) ? bytes : 0;
 }
 
@@ -213,7 +220,7 @@ static void add_operand(Site *site, Closure *closure, InstId reader, TrackedId i
   }
   bool is_kept = site->is_point[buffer->definer] && site->phase == PHASE_BETWEEN_POINTS;
   if (depth > 0 && is_direct && !is_kept && buffer->depth <= 1 &&
-      late_clone_is_possible(site->path->job, buffer->definer)) {
+      clone_verdict(site->path->job->legality, buffer->definer) == KEEP_NONE) {
     *vec_push(site->arena, &closure->steps) = (Step){pos, depth - 1};
     return;
   }
@@ -232,7 +239,8 @@ static void add_overwritten(Site *site, Closure *closure, Step step, SchedPos pl
     InstId source = late_clones_source(&site->clones, operand);
     SchedPos pos = source == NO_ID ? NO_ID : site->clones.positions[source];
     if (pos != NO_ID && (site->clones.fates[pos].is_cloned || closure_has(closure, pos))) continue;
-    if (pos != NO_ID && step.depth > 0 && late_clone_is_possible(site->path->job, source)) {
+    if (pos != NO_ID && step.depth > 0 &&
+        clone_verdict(site->path->job->legality, source) == KEEP_NONE) {
       *vec_push(site->arena, &closure->steps) = (Step){pos, step.depth - 1};
     } else {
       closure->is_impossible = true;
