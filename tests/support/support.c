@@ -612,10 +612,12 @@ RematResult fixture_remat(Fixture *fixture, const RematSetup *setup) {
                        .allow_collectives = true};
   Rewrite rewrite = rewrite_begin(module);
   CostTable costs = cost_analyze(module, out, scratch);
+  RematParameters parameters = parameters_default();
   RematJob job = {
       .rewrite = &rewrite,
       .schedule = &result.schedule,
       .options = &options,
+      .parameters = &parameters,
       .peak_limit_bytes = setup->limit_bytes,
       .memory_model = memory_model_find(setup->memory_model ? setup->memory_model : "xla-remat"),
       .modes = modes ? modes : RH_REMAT_RECOMPUTE,

@@ -18,11 +18,6 @@
 #include "remat/job/state.h"
 #include "remat/algorithms/turn.h"
 
-enum {
-  MAX_ROUNDS = 4,
-  MIN_NESTED = 4, /* values that wait one inside the other in a body that has both parts */
-};
-
 typedef enum Keep {
   KEEP_HEAVY,      /* dots, convolutions, custom calls, collectives, fusions with one */
   KEEP_CUTS,       /* what crosses the cuts between segments */
@@ -84,8 +79,9 @@ static bool make_plan(const Checkpoint *checkpoint, const Site *site, SchedPos t
                       CheckpointPlan *plan, Arena *arena) {
   Sequence sequence = checkpoint->job->schedule->of[site->comp];
   bool is_body = site->comp != checkpoint->module->entry;
+  uint32_t min_nested = (uint32_t)checkpoint->job->parameters->checkpoint_nested;
   if (turn == NO_ID || (is_body && !is_nested_at(checkpoint->module, sequence, site->positions,
-                                                 turn, MIN_NESTED, checkpoint->scratch))) {
+                                                 turn, min_nested, checkpoint->scratch))) {
     return false;
   }
   *plan = checkpoint_plan_begin(checkpoint->job, &site->points_to, site->comp, turn, site->bytes_at,
@@ -179,7 +175,7 @@ static void checkpoint_all(Checkpoint *checkpoint, Arena *out) {
   uint32_t num_comps = checkpoint->module->comps.len;
   checkpoint->is_done = arena_zarray(checkpoint->arena, bool, num_comps);
   checkpoint->seen_changes = arena_zarray(checkpoint->arena, uint32_t, num_comps);
-  for (int round = 0; round < MAX_ROUNDS; round++) {
+  for (int round = 0; round < checkpoint->job->parameters->checkpoint_rounds; round++) {
     uint32_t num_changes = checkpoint->num_changes;
     sweep(checkpoint, out);
     if (checkpoint->num_changes == num_changes) break;

@@ -218,9 +218,6 @@ void checkpoint_plan_keep_only(CheckpointPlan *plan) {
 
 /* ---- segments ---- */
 
-/* How differently long segments may be: the shortest a half, a third, a quarter of the longest. */
-enum { NUM_SLACKS = 3 };
-
 typedef struct Cuts {
   int64_t *crossing; /* by position: bytes kept if it is cut behind it */
   int64_t *saved;    /* by position: bytes that the late part wants of what comes before */
@@ -295,7 +292,7 @@ void checkpoint_plan_cut(CheckpointPlan *plan) {
   Spacing best = {all_saved, INT64_MAX}; /* no cut */
   for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
     int64_t most = all_saved / numbers[i];
-    for (int slack = 0; slack < NUM_SLACKS; slack++) {
+    for (int slack = 0; slack < plan->clones.job->parameters->checkpoint_slacks; slack++) {
       Spacing spacing = {most / (slack + 2), most};
       choose_cuts(plan, &cuts, spacing);
       keep_crossing(plan, &cuts);

@@ -8,9 +8,10 @@
 #include "remat/job/state.h"
 #include "analysis/memory/tracker.h"
 
-enum { MAX_PASSES = 3 }; /* an undoing may make room for one that was refused before */
-
-double recompute_key(const CostTable *costs, const Module *module, InstId id) {
+double recompute_key(const RematJob *job, InstId id) {
+  const CostTable *costs = job->costs;
+  const Module *module = job->rewrite->module;
+  const RematParameters *parameters = job->parameters;
   if (id >= costs->num_insts) id = inst_get(module, id)->origin;
   if (id == NO_ID) return 0;
   Cost cost = costs->of[id];
@@ -18,7 +19,9 @@ double recompute_key(const CostTable *costs, const Module *module, InstId id) {
   if (said && said->flops >= 0) cost.flops = said->flops;
   if (said && said->transcendentals >= 0) cost.transcendentals = said->transcendentals;
   if (said && said->bytes >= 0) cost.bytes = said->bytes;
-  return ((double)cost.flops + 10.0 * (double)cost.transcendentals) / ((double)cost.bytes + 2.0);
+  double flops =
+      (double)cost.flops + (double)parameters->cost_transcendental * (double)cost.transcendentals;
+  return flops / (double)(cost.bytes + parameters->cost_byte);
 }
 
 static bool have_same_origin(const Module *module, InstId a, InstId b) {
@@ -164,8 +167,9 @@ static void commit_undo(Simulation *sim, const Undo *undo) {
 }
 
 /* Appends what can be undone in one computation to `chosen`. */
-static void choose_undos(Simulation *sim, Undos *candidates, Undos *chosen, Arena *out) {
-  for (int pass = 0; pass < MAX_PASSES; pass++) {
+static void choose_undos(Simulation *sim, Undos *candidates, int64_t max_passes, Undos *chosen,
+                         Arena *out) {
+  for (int pass = 0; pass < max_passes; pass++) {
     uint32_t refused = 0;
     for (uint32_t i = 0; i < candidates->list.len; i++) {
       Undo undo = candidates->list.data[i];
@@ -201,7 +205,7 @@ static Undos find_undos(Deremat *deremat, CompId comp, Arena *out) {
     InstId clone = sequence.ids[pos];
     InstId original = rewrite_original(deremat->job->rewrite, clone);
     if (original == NO_ID || !clone_can_be_undone(module, clone, original)) continue;
-    double key = recompute_key(deremat->job->costs, module, clone);
+    double key = recompute_key(deremat->job, clone);
     *vec_push(out, &undos.list) = (Undo){clone, original, key};
   }
   if (undos.list.len) {
@@ -241,7 +245,8 @@ static void visit_computation(Deremat *deremat, CompId comp) {
   sim.timeline = timeline_build(memory->bytes_at, sequence.len, arena);
   sim.comp_limit_bytes = memory->peak_bytes + deremat->slack[comp];
   Undos candidates = find_undos(deremat, comp, arena);
-  choose_undos(&sim, &candidates, &deremat->chosen, deremat->arena);
+  choose_undos(&sim, &candidates, deremat->job->parameters->undo_passes, &deremat->chosen,
+               deremat->arena);
   share_slack(deremat, comp, &sim);
   arena_free(arena);
 }

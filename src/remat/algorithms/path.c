@@ -13,7 +13,7 @@
  * is rescheduled. Where computations call each other, all that run at the peak are changed, callers
  * first, or callees first where that leads further.
  *
- * A round is O(instructions + edges); the number of rounds is bounded by MAX_ROUNDS. */
+ * A round is O(instructions + edges); the number of rounds is bounded. */
 #include <stdlib.h>
 
 #include "analysis/flow/points_to.h"
@@ -25,8 +25,6 @@
 #include "remat/algorithms/late_clones.h"
 #include "remat/job/state.h"
 #include "analysis/memory/tracker.h"
-
-enum { MAX_ROUNDS = 1000, MAX_FAILURES = 10, STEPS = 32 };
 
 /* Which values a round may take. */
 typedef enum Phase {
@@ -164,7 +162,7 @@ static Candidates find_candidates(Site *site) {
     if (site->phase == PHASE_BETWEEN_POINTS && site->is_point[id]) continue;
     if (site->is_refused[id]) continue;
     *vec_push(site->arena, &candidates.list) =
-        (Candidate){pos, bytes, recompute_key(site->path->job->costs, site->module, id)};
+        (Candidate){pos, bytes, recompute_key(site->path->job, id)};
   }
   if (candidates.list.len) {
     qsort(candidates.list.data, candidates.list.len, sizeof *candidates.list.data,
@@ -491,9 +489,9 @@ static bool keep_or_return(Path *path, Best *best) {
 
 /* How much a round tries to free: what is missing, but step by step, because each step shows where
  * the next peak is. */
-static int64_t round_goal(const Best *best, int64_t peak_limit_bytes) {
-  int64_t missing = best->score.peak_bytes - peak_limit_bytes;
-  int64_t step = best->score.peak_bytes / STEPS + 1;
+static int64_t round_goal(const Path *path, const Best *best) {
+  int64_t missing = best->score.peak_bytes - path->job->peak_limit_bytes;
+  int64_t step = best->score.peak_bytes / path->job->parameters->path_steps + 1;
   return missing < step ? missing : step;
 }
 
@@ -504,18 +502,17 @@ static Best run_rounds(Path *path) {
   uint32_t failures = 0;
   Best best = {0};
   keep_or_return(path, &best);
-  for (uint32_t round = 0; round < MAX_ROUNDS; round++) {
+  for (int64_t round = 0; round < path->job->parameters->path_rounds; round++) {
     if (best.score.peak_bytes <= peak_limit_bytes) break;
     Arena *arena = arena_new(arena_options(path->scratch));
-    bool has_changed =
-        run_round(path, &best.memory, phase, round_goal(&best, peak_limit_bytes), arena);
+    bool has_changed = run_round(path, &best.memory, phase, round_goal(path, &best), arena);
     bool is_better = has_changed && keep_or_return(path, &best);
     arena_free(arena);
     if (is_better) {
       path->refused.len = 0;
       failures = 0;
       phase = PHASE_BETWEEN_POINTS;
-    } else if (has_changed && ++failures < MAX_FAILURES) {
+    } else if (has_changed && ++failures < path->job->parameters->path_failures) {
       for (uint32_t i = 0; i < path->taken.len; i++) {
         *vec_push(path->arena, &path->refused) = path->taken.data[i];
       }

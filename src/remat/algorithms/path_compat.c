@@ -26,7 +26,6 @@
 #include "remat/job/state.h"
 
 /* Clones that may be made for every instruction that there is, and a few more. */
-enum { MAX_GROWTH = 8, MIN_GROWTH = 10000 };
 
 typedef struct PathCompat {
   RematJob *job;
@@ -309,7 +308,7 @@ static Clones find_clones(const PathCompat *compat, Arena *arena) {
       if (inst_get(module, point)->flags & INST_DEAD) continue;
       if (clones.first[point] == NO_ID) {
         bool is_known = inst_get(module, point)->parent == module->entry;
-        double key = is_known ? recompute_key(compat->job->costs, module, point) : 0;
+        double key = is_known ? recompute_key(compat->job, point) : 0;
         *vec_push(arena, &clones.points) = (Point){point, key};
       }
       clones.next[id] = clones.first[point];
@@ -369,18 +368,20 @@ static void undo_points(PathCompat *compat) {
 void remat_path_compat(RematJob *job, RematStats *stats, Arena *out, Arena *scratch) {
   Arena *arena = arena_new(arena_options(scratch));
   Module *module = job->rewrite->module;
-  PathCompat compat = {.job = job,
-                       .module = module,
-                       .stats = stats,
-                       .num_old = module->insts.len,
-                       .num_comps = module->comps.len,
-                       .num_left = module->insts.len * MAX_GROWTH + MIN_GROWTH,
-                       .is_point = arena_zarray(arena, bool, module->insts.len),
-                       .is_visited = arena_zarray(arena, bool, module->comps.len),
-                       .memory_arena = arena_new(arena_options(scratch)),
-                       .out = out,
-                       .arena = arena,
-                       .scratch = scratch};
+  PathCompat compat = {
+      .job = job,
+      .module = module,
+      .stats = stats,
+      .num_old = module->insts.len,
+      .num_comps = module->comps.len,
+      .num_left = module->insts.len * (uint32_t)job->parameters->path_compat_growth +
+                  (uint32_t)job->parameters->path_compat_clones,
+      .is_point = arena_zarray(arena, bool, module->insts.len),
+      .is_visited = arena_zarray(arena, bool, module->comps.len),
+      .memory_arena = arena_new(arena_options(scratch)),
+      .out = out,
+      .arena = arena,
+      .scratch = scratch};
   find_points_and_effects(&compat);
   recount(&compat);
   compat.xla_limit_bytes = remat_state_xla_limit(job, &compat.memory, scratch);

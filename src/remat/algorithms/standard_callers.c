@@ -7,8 +7,6 @@
 #include "remat/algorithms/standard_pass.h"
 #include "remat/job/state.h"
 
-enum { MAX_ROUNDS = 100, STEPS = 32 };
-
 /* What a computation may need by the pass's own memory model, so that the module needs no more than
  * `peak_limit_bytes` while it runs. */
 static int64_t limit_of(const Standard *standard, CompId comp, const CallMemory *memory,
@@ -58,7 +56,8 @@ static bool reduce_one(Standard *standard, CompId comp, const CallMemory *memory
 /* The innermost computation at the peak that can do something; by steps, because each of them shows
  * where the next peak is. */
 static bool lower_peak(Standard *standard, const CallMemory *memory, Arena *arena) {
-  int64_t peak_limit_bytes = memory->peak_bytes - memory->peak_bytes / STEPS - 1;
+  int64_t peak_limit_bytes =
+      memory->peak_bytes - memory->peak_bytes / standard->job->parameters->standard_steps - 1;
   int64_t wanted_bytes = standard->job->peak_limit_bytes;
   if (peak_limit_bytes < wanted_bytes) peak_limit_bytes = wanted_bytes;
   CallChain chain = call_memory_chain(memory, standard->module, memory->peak_inst, arena);
@@ -84,7 +83,7 @@ void standard_reduce_by_callers(Standard *standard) {
   standard->is_done = arena_array(arena, bool, num_comps); /* there are new ones, of fusions */
   memset(standard->is_done, 1, num_comps * sizeof *standard->is_done); /* none leads to the next */
   bool is_lower = true;
-  for (int round = 0; round < MAX_ROUNDS && is_lower; round++) {
+  for (int round = 0; round < standard->job->parameters->standard_rounds && is_lower; round++) {
     Arena *inner = arena_new(arena_options(arena));
     CallMemory memory = remat_state_memory(standard->job, inner, standard->scratch);
     bool is_over = memory.peak_bytes > standard->job->peak_limit_bytes;

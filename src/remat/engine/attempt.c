@@ -5,10 +5,6 @@
 #include "remat/protect/protect.h"
 #include "remat/rewrite/dce.h"
 
-/* Each round keeps at least one instruction more; a module for which that is not over by then is
- * not worth more of them. */
-enum { MAX_SAFE_READ_ROUNDS = 17 };
-
 Attempt attempt_new(const Problem *problem, const RematAlgorithm *algorithm, const Guide *guide) {
   bool is_idle = algorithm->traits & RH_TRAIT_IDLE;
   return (Attempt){.algorithm = algorithm,
@@ -107,6 +103,7 @@ static rh_status decide(Attempt *attempt, const Problem *problem, const Plan *pl
   RematJob job = {.rewrite = &attempt->rewrite,
                   .schedule = &attempt->schedule,
                   .options = options,
+                  .parameters = &problem->parameters,
                   .peak_limit_bytes = attempt->guide.peak_limit_bytes,
                   .memory_model = attempt->guide.memory_model,
                   .modes = attempt->algorithm->modes ? attempt->algorithm->modes : options->modes,
@@ -145,9 +142,10 @@ static rh_status fail_reads(const Problem *problem, const Findings *findings) {
                          problem->input.module->insts.len, problem->diags);
 }
 
-/* Runs the algorithm until no clone reads what has been overwritten. */
+/* Runs the algorithm until no clone reads what has been overwritten. Each round keeps at least one
+ * instruction more. */
 static rh_status decide_safely(Attempt *attempt, const Problem *problem, Findings *findings) {
-  for (int round = 0; round < MAX_SAFE_READ_ROUNDS; round++) {
+  for (int round = 0; round < problem->parameters.engine_read_rounds; round++) {
     if (round) start_over(attempt);
     rh_status status = decide(attempt, problem, problem->plan, problem->diags, findings);
     bool is_unchanged = !problem->plan && attempt->stats.num_steps == 0;

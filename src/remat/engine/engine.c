@@ -6,11 +6,6 @@
 #include "remat/engine/kept_plan.h"
 #include "remat/engine/problem.h"
 
-/* An algorithm that did what its guide asked for can still be above the budget: the text decides
- * where compact get-tuple-elements stand, and the guide may count less than the model that judges.
- * It is then asked for that much more, so often in all. */
-enum { MAX_ATTEMPTS_BY_GUIDE = 3 };
-
 /* ---- guide ---- */
 
 /* The limit is as far below the guide's peak of the input as the budget is below what it bounds. */
@@ -67,12 +62,14 @@ static bool is_met(const Search *search) {
   return search->has_best && search->best.is_met;
 }
 
-/* Attempts by one guide, each asked for more than the one before. */
+/* Attempts by one guide. An algorithm that did what its guide asked for can still be above the
+ * budget: the text decides where compact get-tuple-elements stand, and the guide may count less
+ * than the model that judges. It is then asked for that much more. */
 static rh_status try_guide(Search *search, const RematAlgorithm *algorithm,
                            const MemoryModel *model) {
   const Problem *problem = search->problem;
   Guide guide = guide_by(problem, model);
-  for (int i = 0; i < MAX_ATTEMPTS_BY_GUIDE; i++) {
+  for (int i = 0; i < problem->parameters.engine_attempts; i++) {
     Attempt attempt = attempt_new(problem, algorithm, &guide);
     rh_status status = try_once(&attempt, problem, search->findings);
     bool may_go_on = status == RH_OK && attempt.result && !attempt.is_met && !problem->plan &&

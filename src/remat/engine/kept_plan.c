@@ -20,7 +20,10 @@ static void clone_callees_of_plan(KeptPlan *kept, const Problem *problem) {
   if (kept->plan->clones.len == 0) return;
   kept->cloned = rewrite_begin(module_copy(problem->input.module));
   kept->cloned_schedule = schedule_copy(&problem->input.schedule, kept->cloned.module, kept->arena);
-  RematJob job = {.rewrite = &kept->cloned, .schedule = &kept->cloned_schedule, .plan = kept->plan};
+  RematJob job = {.rewrite = &kept->cloned,
+                  .schedule = &kept->cloned_schedule,
+                  .plan = kept->plan,
+                  .parameters = &problem->parameters};
   CalleeClones clones = {0};
   plan_clone_callees(&job, &clones, kept->arena, problem->scratch);
 }

@@ -56,6 +56,8 @@ rh_status problem_prepare(Problem *problem, Findings *findings, const RematReque
     status =
         steering_find(module, options->pin, options->never, &problem->asked, diags, arena, scratch);
   }
+  problem->parameters = parameters_default();
+  if (status == RH_OK) status = parameters_read(options->parameters, &problem->parameters, diags);
   return status;
 }
 

@@ -18,6 +18,7 @@ typedef struct Problem {
   rh_memory before;       /* of the input, as the model that judges sees it; only with a budget */
   rh_protect protect;     /* not auto */
   Collection collection;
+  RematParameters parameters;
   const uint8_t *asked; /* by InstId of the input: remat/legality/steering.h */
   Arena *arena, *scratch;
   rh_diags *diags;

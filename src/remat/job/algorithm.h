@@ -6,6 +6,7 @@
 #include "analysis/memory/memory_model.h"
 #include "remat/legality/collection.h"
 #include "remat/legality/legality.h"
+#include "remat/job/parameters.h"
 #include "remat/rewrite/rewrite.h"
 #include "remat_hlo.h"
 
@@ -14,7 +15,8 @@
 typedef struct RematJob {
   Rewrite *rewrite;
   Schedule *schedule;
-  const rh_remat_options *options; /* as the caller of the library gave them */
+  const rh_remat_options *options;   /* as the caller of the library gave them */
+  const RematParameters *parameters; /* those of them that steer algorithms */
   /* The budget: the peak that `memory_model` counts for the module is to be at most this many
    * bytes; 0 = as low as it gets. The engine derives it from options->limit_bytes, which bounds
    * what options->limit_counts says, under options->memory_model. */
