@@ -27,7 +27,7 @@ static void collect_live(void *context, const rh_live_buffer *buffer) {
 static rh_status explain(RematJob *job) {
   if (!job_has_limit(job) || (job->is_met && job->options->limit.kind != BUDGET_MIN)) return RH_OK;
   double start = seconds_now();
-  rh_status status = rh_visit_live(job->result, job->options->memory_model, &job->remat,
+  rh_status status = rh_visit_live(job->result, job->options->remat.memory_model, &job->remat,
                                    collect_live, &job->blocking, job->loaded.diags);
   return job_end_phase(job, PHASE_MEASURE, start, status);
 }
@@ -71,7 +71,7 @@ static rh_status fail_usage(const char *what) {
 /* Before anything takes time. */
 static rh_status check_dot_filter(const Options *options) {
   rh_diags *diags = rh_diags_new();
-  rh_status status = rh_dot_check_filter(options->dot_filter, diags);
+  rh_status status = rh_dot_check_filter(options->dot.filter, diags);
   if (status != RH_OK) {
     fprintf(stderr, "remat-hlo: error: --dot-filter: %s\n", rh_diags_get(diags, 0).message);
   }

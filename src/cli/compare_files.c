@@ -80,54 +80,13 @@ static rh_status make_runs(Comparison *comparison) {
 
 /* ---- settings ---- */
 
-/* One setting a line. */
-static void print_lines(const char *name, const char *lines, FILE *out) {
-  while (lines && *lines) {
-    int len = (int)strcspn(lines, "\n");
-    fprintf(out, " %s=%.*s", name, len, lines);
-    lines += len + (lines[len] == '\n');
-  }
-}
-
 /* Options that change results and have no column of their own, as far as they are not as always. */
 static char *make_settings(const Options *options) {
-  Options usual;
-  options_init(&usual);
-  const struct {
-    const char *name;
-    int64_t is, was;
-  } settings[] = {
-      {"ignore_schedule", options->ignore_schedule, usual.ignore_schedule},
-      {"inline_calls", options->inline_calls, usual.inline_calls},
-      {"unfuse", options->unfuse, usual.unfuse},
-      {"small_node_bytes", options->small_node_bytes, usual.small_node_bytes},
-      {"remat_collectives", options->remat_collectives, usual.remat_collectives},
-      {"clone_callees", options->clone_callees, usual.clone_callees},
-      {"copies", options->copies, usual.copies},
-      {"block_size_limit", options->block_size_limit, usual.block_size_limit},
-      {"min_remat_bytes", options->min_remat_bytes, usual.min_remat_bytes},
-      {"remat_modes", options->remat_modes, usual.remat_modes},
-      {"path_depth", options->path_depth, usual.path_depth},
-      {"compat", options->compat, usual.compat},
-      {"offload_to_host", options->to_host_bytes, usual.to_host_bytes},
-      {"offload_to_device", options->to_device_bytes, usual.to_device_bytes},
-      {"heap_limit", options->heap_limit_bytes, usual.heap_limit_bytes},
-      {"trip_count", options->trip_count, usual.trip_count},
-      {"emit", options->emit, usual.emit},
-      {"protect", options->protect, usual.protect},
-  };
   char *text = NULL;
   size_t len;
   FILE *out = open_memstream(&text, &len);
   if (!out) return NULL;
-  for (size_t i = 0; i < sizeof settings / sizeof *settings; i++) {
-    if (settings[i].is != settings[i].was)
-      fprintf(out, " %s=%" PRId64, settings[i].name, settings[i].is);
-  }
-  if (options->block_factor > 0) fprintf(out, " block_factor=%.17g", options->block_factor);
-  print_lines("pin", options->pin, out);
-  print_lines("never", options->never, out);
-  print_lines("cost_of", options->cost_of, out);
+  options_print_settings(options, out);
   bool is_whole = !ferror(out);
   if (fclose(out) || !is_whole) {
     free(text);

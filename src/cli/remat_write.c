@@ -46,11 +46,8 @@ static rh_status write_dot(RematJob *job, const rh_module *module, RematOutput k
   Output output;
   rh_status status = open_output(job, kind, &path, &output);
   if (status != RH_OK) return note_written(job, path, status);
-  rh_dot_options dot = {.memory_model = job->options->memory_model,
-                        .min_bytes = job->options->dot_min_bytes,
-                        .max_nodes = (uint32_t)job->options->dot_max_nodes,
-                        .filter = job->options->dot_filter,
-                        .num_hops = (uint32_t)job->options->dot_hops};
+  rh_dot_options dot = job->options->dot;
+  dot.memory_model = job->options->remat.memory_model;
   return finish(job, &output, path, rh_emit_dot(module, &dot, output_write, &output, diags));
 }
 
@@ -72,7 +69,7 @@ static rh_status write_memlog(RematJob *job) {
                             : path_ends_in(path, ".jsonl") ? RH_MEMLOG_JSONL
                                                            : RH_MEMLOG_TEXT;
   return finish(job, &output, path,
-                rh_emit_memlog(job->result, job->options->memory_model, format, output_write,
+                rh_emit_memlog(job->result, job->options->remat.memory_model, format, output_write,
                                &output, job->loaded.diags));
 }
 

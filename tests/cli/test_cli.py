@@ -462,6 +462,28 @@ class Options(RecomputeTest):
             self.summary(*STANDARD, "-m14KiB", "--min-remat-size=14KiB", code=1)["met"]
         )
 
+    def test_set(self):
+        free = self.summary(*PATH, "--mem-limit=min")
+        few = ("--set=path.rounds=1", "--set", "path.steps=1000000")
+        held = self.summary(*PATH, "--mem-limit=min", *few)
+        self.assertGreater(held["peak_after_bytes"], free["peak_after_bytes"])
+        names = self.run_tool("list", "--names=parameters").out.split()
+        self.assertIn("path.rounds", names)
+        for line in self.run_tool("list").out.splitlines():
+            if line.split() and line.split()[0] in names:  # each tells its default, which changes nothing
+                name, value = line.split()[0], re.search(r"\[(\d+)\]$", line)[1]
+                same = self.summary(*PATH, "--mem-limit=min", f"--set={name}={value}")
+                self.assertEqual(same["peak_after_bytes"], free["peak_after_bytes"])
+        for text, message in (
+            ("path.round=1", "there is no parameter 'path.round'; did you mean 'path.rounds'?"),
+            ("path.rounds", "'path.rounds' is not NAME=VALUE"),
+            ("path.rounds=0", "path.rounds is a whole number from 1 to 1000000, not '0'"),
+            ("path.rounds=1x", "path.rounds is a whole number from 1 to 1000000, not '1x'"),
+            ("path.rounds=", "path.rounds is a whole number from 1 to 1000000, not ''"),
+        ):
+            with self.subTest(text):
+                self.assert_message(self.expect(2, "input.hlo", *PATH, f"--set={text}"), message)
+
     def test_path_depth(self):
         for depth in (1, 2, 10):
             self.assertTrue(self.summary(*PATH, "-m14KiB", f"--path-depth={depth}")["met"])
