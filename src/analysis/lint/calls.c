@@ -168,7 +168,7 @@ static void lint_threads(Lint *lint, InstId id) {
 }
 
 bool lint_calls(Lint *lint, InstId id) {
-  switch (inst_get(lint->module, id)->opcode) {
+  switch (opcode_begun((Opcode)inst_get(lint->module, id)->opcode)) {
     case OPCODE_FUSION:
     case OPCODE_WHILE:
     case OPCODE_CONDITIONAL: lint_threads(lint, id); return true;
@@ -179,7 +179,6 @@ bool lint_calls(Lint *lint, InstId id) {
     case OPCODE_SCATTER: return lint_reducer(lint, id);
     case OPCODE_SELECT_AND_SCATTER: return lint_select_and_scatter(lint, id);
     case OPCODE_ALL_REDUCE:
-    case OPCODE_ALL_REDUCE_START:
     case OPCODE_REDUCE_SCATTER: return lint_collective_reducer(lint, id);
     case OPCODE_SORT: return lint_comparator(lint, id);
     default: return true;

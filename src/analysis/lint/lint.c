@@ -235,10 +235,9 @@ static void find_starts(Lint *lint) {
   const Module *module = lint->module;
   InstId *starts = arena_array(lint->tables, InstId, module->insts.len);
   for (InstId id = 0; id < module->insts.len; id++) {
-    unsigned opcode = inst_get(module, id)->opcode;
-    bool is_next = opcode == OPCODE_ASYNC_UPDATE || opcode == OPCODE_ASYNC_DONE;
+    Opcode opcode = (Opcode)inst_get(module, id)->opcode;
     starts[id] = opcode == OPCODE_ASYNC_START ? id : NO_ID;
-    if (is_next && inst_operand(module, id, 0) < id)
+    if (opcode_takes_async_state(opcode) && inst_operand(module, id, 0) < id)
       starts[id] = starts[inst_operand(module, id, 0)];
   }
   lint->starts = starts;

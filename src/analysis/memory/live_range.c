@@ -32,19 +32,10 @@ typedef struct Frames {
   VEC(Frame) stack;
 } Frames;
 
-/* The callee that is laid out before the instruction, number `index`; NO_ID when there is none.
- * A loop's condition comes before its body. */
+/* The callee that is laid out before the instruction, number `index`; NO_ID when there is none. */
 static CompId callee_before(const Module *module, InstId id, uint32_t index) {
-  const Instruction *inst = inst_get(module, id);
-  if (index >= inst->num_callees) return NO_ID;
-  const CompId *callees = inst_callees(module, id);
-  switch (inst->opcode) {
-    case OPCODE_CALL:
-    case OPCODE_CONDITIONAL:
-    case OPCODE_ASYNC_START: return callees[index];
-    case OPCODE_WHILE: return callees[1 - index];
-    default: return NO_ID;
-  }
+  if (!inst_runs_callees(module, id) || index >= inst_get(module, id)->num_callees) return NO_ID;
+  return inst_callee_to_run(module, id, index);
 }
 
 static void push_frame(Builder *builder, Frames *frames, CompId comp, CompId async_context) {

@@ -59,8 +59,9 @@ typedef struct Evaluator {
 bool has_counted_effect(const Module *module, InstId id) {
   Opcode opcode = (Opcode)inst_get(module, id)->opcode;
   bool is_collective = opcode_info(opcode)->flags & OPF_COLLECTIVE;
-  bool is_start = opcode == OPCODE_ALL_GATHER_START || opcode == OPCODE_ALL_REDUCE_START;
-  if (opcode == OPCODE_COLLECTIVE_PERMUTE || (is_collective && !is_start)) return false;
+  if (opcode == OPCODE_COLLECTIVE_PERMUTE || (is_collective && !opcode_begins_split(opcode))) {
+    return false;
+  }
   return inst_has_own_side_effect(module, id);
 }
 
