@@ -56,10 +56,10 @@ static int64_t bytes_at_caller(const Builder *builder, InstId caller) {
 }
 
 static void find_tightest_caller(const Builder *builder, CompId comp) {
-  const CallGraph *graph = &builder->graph;
+  IdSpan callers = callers_of(&builder->graph, comp);
   int64_t most = 0;
-  for (uint32_t i = graph->first_caller[comp]; i < graph->first_caller[comp + 1]; i++) {
-    InstId caller = graph->callers[i];
+  for (uint32_t i = 0; i < callers.len; i++) {
+    InstId caller = callers.ids[i];
     if (!inst_runs_callees(builder->module, caller)) continue;
     if (!is_run(builder, inst_get(builder->module, caller)->parent)) continue;
     int64_t bytes = bytes_at_caller(builder, caller);

@@ -92,10 +92,10 @@ static LogicalTime end_at(const Builder *builder, InstId id) {
 /* What an async computation holds is held until its done. */
 static LogicalTime async_end(const Builder *builder, CompId context) {
   const Module *module = builder->module;
+  IdSpan callers = callers_of(builder->graph, context);
   LogicalTime end = 0;
-  for (uint32_t i = builder->graph->first_caller[context];
-       i < builder->graph->first_caller[context + 1]; i++) {
-    InstId id = builder->graph->callers[i], done = NO_ID;
+  for (uint32_t i = 0; i < callers.len; i++) {
+    InstId id = callers.ids[i], done = NO_ID;
     /* From the start through updates to the done. */
     for (bool moved = true; moved;) {
       moved = false;
