@@ -3,6 +3,7 @@
 #include <inttypes.h>
 
 #include "analysis/lint/lint.h"
+#include "ir/chars.h"
 
 static bool fail_callee(Lint *lint, InstId id, CompId callee, const char *why) {
   return lint_find_at(lint, LINT_CALLED_COMPUTATION, id, lint_place_callee(lint, id, callee), "%s",
@@ -110,8 +111,7 @@ static bool is_whole_number(Str text) {
   int64_t value = 0;
   if (text.len && text.data[0] == '+') text = str_make(text.data + 1, text.len - 1);
   for (uint32_t i = 0; i < text.len; i++) {
-    bool is_digit = text.data[i] >= '0' && text.data[i] <= '9';
-    if (!is_digit || __builtin_mul_overflow(value, 10, &value) ||
+    if (!char_is_digit(text.data[i]) || __builtin_mul_overflow(value, 10, &value) ||
         __builtin_add_overflow(value, text.data[i] - '0', &value)) {
       return false;
     }

@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 
+#include "ir/chars.h"
 #include "ir/module_check.h"
 
 static const char *const rule_names[NUM_LINT_RULES] = {
@@ -154,13 +155,13 @@ bool lint_is_oversized(const Lint *lint, InstId id) {
 /* ---- texts ---- */
 
 bool lint_next_number(const char *text, uint32_t *at, uint32_t end, int64_t *number) {
-  while (*at < end && text[*at] != '-' && (text[*at] < '0' || text[*at] > '9'))
+  while (*at < end && text[*at] != '-' && !char_is_digit(text[*at]))
     (*at)++;
   if (*at == end) return false;
   bool is_negative = text[*at] == '-';
   *at += is_negative;
   *number = 0;
-  for (; *at < end && text[*at] >= '0' && text[*at] <= '9'; (*at)++) {
+  for (; *at < end && char_is_digit(text[*at]); (*at)++) {
     if (*number < INT64_MAX / 20) *number = *number * 10 + (text[*at] - '0');
   }
   if (is_negative) *number = -*number;
