@@ -1,25 +1,13 @@
 /* rh_format: for modules as they were read, and for those that were changed since. */
 #include "ir/handle.h"
+#include "ir/text_buffer.h"
 #include "text/format.h"
-
-/* Takes what is printed into memory. */
-typedef struct TextBuffer {
-  Arena *arena;
-  VEC(char) text;
-} TextBuffer;
-
-static int append(void *context, const char *data, size_t length) {
-  TextBuffer *buffer = context;
-  if (length > UINT32_MAX) return 1;
-  memcpy(vec_extend(buffer->arena, &buffer->text, (uint32_t)length), data, length);
-  return 0;
-}
 
 /* What was changed is only in the graph: it is printed and read again first. */
 static rh_status format_rendered(const rh_module *module, const rh_format_options *options,
                                  rh_write_fn write, void *context) {
   TextBuffer buffer = {.arena = arena_new(arena_options(module->arena))};
-  rh_status status = rh_print(module, append, &buffer);
+  rh_status status = rh_print(module, text_take, &buffer);
   const ArenaOptions *memory = arena_options(module->arena);
   rh_parse_options parse = RH_PARSE_OPTIONS_INIT;
   parse.max_memory_bytes = memory->max_bytes;
@@ -27,7 +15,7 @@ static rh_status format_rendered(const rh_module *module, const rh_format_option
   parse.context = memory->context;
   rh_module *again = NULL;
   if (status == RH_OK) {
-    status = rh_parse(buffer.text.data, buffer.text.len, &parse, &again, NULL);
+    status = rh_parse(buffer.chars.data, buffer.chars.len, &parse, &again, NULL);
   }
   if (status == RH_OK) status = rh_format(again, options, write, context);
   rh_module_free(again);

@@ -1,5 +1,6 @@
 #include "dump_folder.h"
 
+#include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -35,17 +36,13 @@ static char *file_part(char *path) {
   return path + (path_base(path) - path);
 }
 
-static bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
-
 /* The dot of a GPU's capability, `sm_8.0_gpu_after_optimizations`, parts nothing: the one before
  * it, else `dot` itself. */
 static char *skip_capability(char *name, char *dot) {
   char *digits = dot;
-  while (digits > name && is_digit(digits[-1]))
+  while (digits > name && isdigit((unsigned char)digits[-1]))
     digits--;
-  bool is_number = digits < dot && is_digit(dot[1]);
+  bool is_number = digits < dot && isdigit((unsigned char)dot[1]);
   return is_number && digits - name >= 4 && memcmp(digits - 4, ".sm_", 4) == 0 ? digits - 4 : dot;
 }
 

@@ -1,21 +1,10 @@
 #include "emit/human.h"
 
-static char *put_decimal(char *end, uint64_t value) {
-  do {
-    *--end = (char)('0' + value % 10);
-    value /= 10;
-  } while (value);
-  return end;
-}
+#include "ir/chars.h"
+#include "ir/text_buffer.h"
 
 static uint64_t magnitude_of(int64_t value) {
   return value < 0 ? -(uint64_t)value : (uint64_t)value;
-}
-
-Str decimal_text(int64_t value, char room[DECIMAL_CHARS]) {
-  char *end = room + DECIMAL_CHARS, *begin = put_decimal(end, magnitude_of(value));
-  if (value < 0) *--begin = '-';
-  return (Str){begin, (uint32_t)(end - begin)};
 }
 
 static void append(HumanBytes *human, const char *text, size_t len) {
@@ -40,10 +29,10 @@ HumanBytes human_bytes(int64_t bytes) {
   char room[24], *end = room + sizeof room - 1, *begin = end;
   *end = '\0';
   if (unit) {
-    begin = put_decimal(begin, 100 + hundredths % 100);
+    begin = decimal_put(begin, 100 + hundredths % 100);
     *begin = '.';
   }
-  begin = put_decimal(begin, hundredths / 100);
+  begin = decimal_put(begin, hundredths / 100);
   if (bytes < 0) *--begin = '-';
   append(&human, begin, (size_t)(end - begin));
   append(&human, units[unit], strlen(units[unit]));
@@ -54,10 +43,10 @@ HumanBytes human_count(uint64_t count) {
   char room[32], *end = room + sizeof room - 1, *begin = end;
   *end = '\0';
   for (; count >= 1000; count /= 1000) {
-    begin = put_decimal(begin, 1000 + count % 1000);
+    begin = decimal_put(begin, 1000 + count % 1000);
     *begin = ',';
   }
-  begin = put_decimal(begin, count);
+  begin = decimal_put(begin, count);
   HumanBytes human = {.len = 0};
   append(&human, begin, (size_t)(end - begin));
   return human;
@@ -65,21 +54,19 @@ HumanBytes human_count(uint64_t count) {
 
 Str human_part(const ShapeTable *shapes, ShapeId shape, uint32_t part, Arena *out) {
   if (part == 0) return (Str){0};
-  VEC(char) text = {0};
+  TextBuffer text = {.arena = out};
   char separator = '{';
   while (part != 0) {
     const Shape *tuple = shape_get(shapes, shape);
     uint32_t element = shape_element_of_part(tuple, part);
-    char room[DECIMAL_CHARS];
-    Str digits = decimal_text(element, room);
-    *vec_push(out, &text) = separator;
-    memcpy(vec_extend(out, &text, digits.len), digits.data, digits.len);
+    text_put_char(&text, separator);
+    text_put_int(&text, element);
     separator = ',';
     part -= tuple->element_offsets[element];
     shape = tuple->elements[element];
   }
-  *vec_push(out, &text) = '}';
-  return (Str){text.data, text.len};
+  text_put_char(&text, '}');
+  return text_str(&text);
 }
 
 /* ---- text ---- */
@@ -128,48 +115,31 @@ Str human_utf8(Str text, Arena *out) {
   const unsigned char *bytes = (const unsigned char *)text.data;
   uint32_t pos = valid_length(text);
   if (pos == text.len) return text;
-  VEC(char) clean = {0};
-  if (pos) memcpy(vec_extend(out, &clean, pos), text.data, pos);
+  TextBuffer clean = {.arena = out};
+  text_put_bytes(&clean, text.data, pos);
   while (pos < text.len) {
     uint32_t length = utf8_length(bytes + pos, text.len - pos);
     if (length) {
-      memcpy(vec_extend(out, &clean, length), text.data + pos, length);
+      text_put_bytes(&clean, text.data + pos, length);
       pos += length;
     } else {
-      memcpy(vec_extend(out, &clean, 3u), "\xEF\xBF\xBD", 3);
+      text_put(&clean, "\xEF\xBF\xBD");
       pos++;
     }
   }
-  return (Str){clean.data, clean.len};
-}
-
-static int digit_value(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return 16;
+  return text_str(&clean);
 }
 
 /* The number at `*pos` in the given base, at most `max_digits` long. */
 static uint32_t scan_number(Str raw, uint32_t *pos, int base, int max_digits) {
   uint32_t value = 0;
-  for (int i = 0; i < max_digits && *pos < raw.len && digit_value(raw.data[*pos]) < base; i++) {
-    value = value * (uint32_t)base + (uint32_t)digit_value(raw.data[(*pos)++]);
+  for (int i = 0; i < max_digits && *pos < raw.len; i++) {
+    int digit = char_hex_value(raw.data[*pos]);
+    if (digit < 0 || digit >= base) break;
+    value = value * (uint32_t)base + (uint32_t)digit;
+    ++*pos;
   }
   return value;
-}
-
-static uint32_t put_utf8(char *to, uint32_t rune) {
-  if (rune < 0x80) {
-    to[0] = (char)rune;
-    return 1;
-  }
-  uint32_t length = rune < 0x800 ? 2 : rune < 0x10000 ? 3 : 4;
-  static const unsigned char leads[] = {0, 0, 0xC0, 0xE0, 0xF0};
-  for (uint32_t i = length - 1; i > 0; i--, rune >>= 6)
-    to[i] = (char)(0x80 | (rune & 0x3F));
-  to[0] = (char)(leads[length] | rune);
-  return length;
 }
 
 /* The escape behind a backslash (absl::CUnescape); an escape is never shorter than what it means.
@@ -187,8 +157,8 @@ static uint32_t put_escape(char *to, Str raw, uint32_t *pos) {
     to[0] = (char)scan_number(raw, pos, 16, INT32_MAX);
     return 1;
   }
-  if (c == 'u') return put_utf8(to, scan_number(raw, pos, 16, 4));
-  if (c == 'U') return put_utf8(to, scan_number(raw, pos, 16, 8));
+  if (c == 'u') return utf8_put(to, scan_number(raw, pos, 16, 4));
+  if (c == 'U') return utf8_put(to, scan_number(raw, pos, 16, 8));
   to[0] = letter ? meanings[letter - letters] : c;
   return 1;
 }

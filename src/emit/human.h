@@ -5,11 +5,6 @@
 #include "ir/module.h"
 #include "ir/source_place.h"
 
-/* A number in decimal, as snprintf would, but without its cost: logs have many. The text ends where
- * `room` ends. */
-enum { DECIMAL_CHARS = 20 };
-Str decimal_text(int64_t value, char room[DECIMAL_CHARS]);
-
 typedef struct HumanBytes {
   char text[28];
   uint32_t len;

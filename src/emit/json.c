@@ -1,6 +1,7 @@
 #include "emit/json.h"
 
 #include "emit/human.h"
+#include "ir/chars.h"
 
 static bool is_plain(char c) {
   return (unsigned char)c >= 0x20 && c != '"' && c != '\\' && c != '<';

@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "ir/chars.h"
+
 enum {
   MAX_REPETITIONS = 1000, /* regcomp copies what is counted: the product of all counts */
   MAX_SUBJECT_CHARS = 4000,
@@ -28,7 +30,7 @@ static const char *skip_bracket(const char *p) {
 /* The larger count of `{m,n}`, 1 when there is none. */
 static int64_t repetitions(const char *p) {
   int64_t most = 1, count = 0;
-  for (p++; (*p >= '0' && *p <= '9') || *p == ','; p++) {
+  for (p++; char_is_digit(*p) || *p == ','; p++) {
     count = *p == ',' ? 0 : count * 10 + (*p - '0');
     if (count > MAX_REPETITIONS) return count;
     if (count > most) most = count;

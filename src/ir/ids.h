@@ -13,6 +13,12 @@ typedef uint32_t ShapeId; /* interned shape */
 
 #define NO_ID UINT32_MAX
 
+/* Ids that somebody else holds. */
+typedef struct IdSpan {
+  const uint32_t *ids;
+  uint32_t len;
+} IdSpan;
+
 /* Bytes [begin, end) of the module's text. Files beyond 4 GiB are refused. */
 typedef struct Span {
   uint32_t begin;

@@ -2,6 +2,7 @@
  */
 #include "ir/json_tree.h"
 
+#include "ir/chars.h"
 #include "ir/vec.h"
 
 enum { MAX_DEPTH = 256 };
@@ -24,10 +25,8 @@ static rh_status fail(const Reader *reader, uint32_t offset, const char *what) {
 }
 
 static void skip_blanks(Reader *reader) {
-  while (reader->pos < reader->length && strchr(" \t\r\n", reader->text[reader->pos]) &&
-         reader->text[reader->pos]) {
+  while (reader->pos < reader->length && char_is_space(reader->text[reader->pos]))
     reader->pos++;
-  }
 }
 
 static bool take(Reader *reader, char c) {
@@ -43,38 +42,12 @@ static bool read_hex(Reader *reader, uint32_t *code) {
   for (int i = 0; i < 4; i++) {
     if (reader->pos == reader->length) return false;
     char c = reader->text[reader->pos];
-    uint32_t digit = c >= '0' && c <= '9'   ? (uint32_t)(c - '0')
-                     : c >= 'a' && c <= 'f' ? (uint32_t)(c - 'a') + 10
-                     : c >= 'A' && c <= 'F' ? (uint32_t)(c - 'A') + 10
-                                            : 16;
-    if (digit == 16) return false;
-    *code = *code * 16 + digit;
+    int digit = char_hex_value(c);
+    if (digit < 0) return false;
+    *code = *code * 16 + (uint32_t)digit;
     reader->pos++;
   }
   return true;
-}
-
-static uint32_t put_utf8(uint32_t code, char *to) {
-  if (code < 0x80) {
-    to[0] = (char)code;
-    return 1;
-  }
-  if (code < 0x800) {
-    to[0] = (char)(0xC0 | code >> 6);
-    to[1] = (char)(0x80 | (code & 0x3F));
-    return 2;
-  }
-  if (code < 0x10000) {
-    to[0] = (char)(0xE0 | code >> 12);
-    to[1] = (char)(0x80 | (code >> 6 & 0x3F));
-    to[2] = (char)(0x80 | (code & 0x3F));
-    return 3;
-  }
-  to[0] = (char)(0xF0 | code >> 18);
-  to[1] = (char)(0x80 | (code >> 12 & 0x3F));
-  to[2] = (char)(0x80 | (code >> 6 & 0x3F));
-  to[3] = (char)(0x80 | (code & 0x3F));
-  return 4;
 }
 
 /* Behind `\u`; a pair of surrogates is one character. */
@@ -102,7 +75,7 @@ static bool read_escape(Reader *reader, char *to, uint32_t *len) {
     return true;
   }
   if (c != 'u' || !read_code(reader, &code)) return false;
-  *len += put_utf8(code, to + *len);
+  *len += utf8_put(to + *len, code);
   return true;
 }
 

@@ -164,28 +164,33 @@ bool module_has_fusions(const Module *module) {
 }
 
 bool inst_keeps_operand_memory(const Module *module, InstId id) {
-  switch (inst_get(module, id)->opcode) {
+  Opcode opcode = (Opcode)inst_get(module, id)->opcode;
+  switch (opcode) {
     case OPCODE_TUPLE:
     case OPCODE_OPT_BARRIER:
     case OPCODE_WHILE:
     case OPCODE_ADD_DEPENDENCY:
     case OPCODE_DOMAIN:
-    case OPCODE_ASYNC_START:
-    case OPCODE_ASYNC_UPDATE:
-    case OPCODE_ASYNC_DONE:
     case OPCODE_COPY_START:
     case OPCODE_COPY_DONE:
     case OPCODE_SEND:
     case OPCODE_RECV_DONE: return true;
     case OPCODE_COPY: return shape_is_tuple(inst_shape(module, id));
     case OPCODE_FUSION: return inst_attr(module, id, ATTR_OUTPUT_TO_OPERAND_ALIASING) != NULL;
-    default: return false;
+    default: return opcode_is_async(opcode);
   }
+}
+
+InstId inst_implied_by(const Module *module, InstId id) {
+  const Instruction *inst = inst_get(module, id);
+  if (inst->opcode != OPCODE_ASYNC_START || inst->num_callees != 1) return NO_ID;
+  const Computation *callee = comp_get(module, inst_callees(module, id)[0]);
+  return callee->flags & COMP_IMPLIED ? callee->root : NO_ID;
 }
 
 bool inst_runs_callees(const Module *module, InstId id) {
   const Instruction *inst = inst_get(module, id);
   Opcode opcode = (Opcode)inst->opcode;
-  return inst->num_callees > 0 && opcode_is_control_flow(opcode) && opcode != OPCODE_ASYNC_UPDATE &&
-         opcode != OPCODE_ASYNC_DONE;
+  return inst->num_callees > 0 && opcode_is_control_flow(opcode) &&
+         !opcode_takes_async_state(opcode);
 }

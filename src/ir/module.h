@@ -284,6 +284,18 @@ bool inst_keeps_operand_memory(const Module *module, InstId id);
  * asynchronous operation the start. */
 bool inst_runs_callees(const Module *module, InstId id);
 
+/* The instruction whose asynchronous form `add-start(…)` is, in the wrapper that it implies; NO_ID
+ * for everything else. */
+InstId inst_implied_by(const Module *module, InstId id);
+
+/* The computation that runs as number `index` of those that an instruction calls. They run in the
+ * order of the list, but for a loop's, where XLA lists the body first: its condition comes first.
+ */
+static inline CompId inst_callee_to_run(const Module *module, InstId id, uint32_t index) {
+  bool is_loop = inst_get(module, id)->opcode == OPCODE_WHILE;
+  return inst_callees(module, id)[is_loop ? 1 - index : index];
+}
+
 /* A count with its list, for loops: `for (i = 0; i < num_insts(…); i++)`. */
 static inline uint32_t comp_num_insts(const Module *module, CompId id) {
   return comp_get(module, id)->insts.len;

@@ -254,10 +254,7 @@ static bool check_inst(Checker *checker) {
       return check_callee(checker, inst_callees(module, checker->id)[0], 0, inst->num_operands,
                           inst->shape);
     case OPCODE_FUSION: return check_fusion(checker);
-    case OPCODE_ASYNC_START:
-    case OPCODE_ASYNC_UPDATE:
-    case OPCODE_ASYNC_DONE: return check_async(checker);
-    default: return true;
+    default: return !opcode_is_async((Opcode)inst->opcode) || check_async(checker);
   }
 }
 

@@ -40,11 +40,51 @@ static inline bool opcode_has(Opcode opcode, unsigned flag) {
   return (opcode_info(opcode)->flags & flag) != 0;
 }
 
+/* ---- operations that are split, so that others run meanwhile ---- */
+
+/* What ends an operation that `opcode` begins (copy-done for copy-start, send-done for send), and
+ * what begins one that it ends; NUM_OPCODES when it does not. */
+Opcode opcode_done_of(Opcode opcode);
+Opcode opcode_start_of(Opcode opcode);
+
+static inline bool opcode_begins_split(Opcode opcode) {
+  return opcode_done_of(opcode) != NUM_OPCODES;
+}
+
+static inline bool opcode_ends_split(Opcode opcode) {
+  return opcode_start_of(opcode) != NUM_OPCODES;
+}
+
+/* Those that begin one, end one, or stand between. */
+static inline bool opcode_is_split(Opcode opcode) {
+  return opcode_begins_split(opcode) || opcode_ends_split(opcode) || opcode == OPCODE_ASYNC_UPDATE;
+}
+
+/* The operation that `opcode` carries out at once or begins: all-reduce for all-reduce-start,
+ * itself for what has no other form. */
+Opcode opcode_begun(Opcode opcode);
+
+/* Those that do nothing but copy: copy, copy-start, copy-done. */
+static inline bool opcode_is_copy(Opcode opcode) {
+  return opcode == OPCODE_COPY || opcode == OPCODE_COPY_START || opcode == OPCODE_COPY_DONE;
+}
+
+/* Those whose result is the state of a wrapped computation under way: async-start, async-update. */
+static inline bool opcode_gives_async_state(Opcode opcode) {
+  return opcode == OPCODE_ASYNC_START || opcode == OPCODE_ASYNC_UPDATE;
+}
+
+/* Those that take such a state: async-update, async-done. */
+static inline bool opcode_takes_async_state(Opcode opcode) {
+  return opcode == OPCODE_ASYNC_UPDATE || opcode == OPCODE_ASYNC_DONE;
+}
+
 /* Those that wrap a computation: async-start, async-update, async-done. */
 static inline bool opcode_is_async(Opcode opcode) {
-  return opcode == OPCODE_ASYNC_START || opcode == OPCODE_ASYNC_UPDATE ||
-         opcode == OPCODE_ASYNC_DONE;
+  return opcode_gives_async_state(opcode) || opcode_takes_async_state(opcode);
 }
+
+/* ---- what opcodes do with values and computations ---- */
 
 /* Those that read none of the values that they pass on: tuple, get-tuple-element, bitcast,
  * opt-barrier, domain, add-dependency. */

@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "ir/bytes.h"
+#include "ir/text_buffer.h"
 
 static const TypeInfo type_infos[NUM_TYPES] = {
 #define TYPE(id, text, bits, class) [TYPE_##id] = {text, bits, class},
@@ -418,99 +419,83 @@ bool shape_same_layout(const Shape *a, const Shape *b) {
          same_words(x->split_words, x->num_split_words, y->split_words, y->num_split_words);
 }
 
-typedef struct TextBuffer {
-  Arena *arena;
-  VEC(char) text;
-} TextBuffer;
-
-static void put(TextBuffer *buffer, const char *text) {
-  size_t length = strlen(text);
-  memcpy(vec_extend(buffer->arena, &buffer->text, (uint32_t)length), text, length);
-}
-
-static void put_int(TextBuffer *buffer, int64_t value) {
-  char digits[24];
-  snprintf(digits, sizeof digits, "%" PRId64, value);
-  put(buffer, digits);
-}
-
 static void put_option(TextBuffer *buffer, const char *open, int64_t value) {
-  put(buffer, open);
-  put_int(buffer, value);
-  put(buffer, ")");
+  text_put(buffer, open);
+  text_put_int(buffer, value);
+  text_put(buffer, ")");
 }
 
 /* Order and defaults as Layout::Print. */
 static void put_layout(TextBuffer *buffer, const Shape *shape) {
   const LayoutExtras *extras = shape->extras;
   if (shape->rank == 0 && !extras) return;
-  put(buffer, "{");
+  text_put(buffer, "{");
   for (uint32_t i = 0; i < shape->rank; i++) {
-    if (i) put(buffer, ",");
-    put_int(buffer, shape->minor_to_major ? shape->minor_to_major[i]
-                                          : (int64_t)shape->rank - 1 - (int64_t)i);
+    if (i) text_put(buffer, ",");
+    text_put_int(buffer, shape->minor_to_major ? shape->minor_to_major[i]
+                                               : (int64_t)shape->rank - 1 - (int64_t)i);
   }
   if (extras) {
-    put(buffer, ":");
-    if (extras->num_tile_words) put(buffer, "T");
+    text_put(buffer, ":");
+    if (extras->num_tile_words) text_put(buffer, "T");
     for (uint32_t i = 0; i < extras->num_tile_words;) {
       int64_t rank = extras->tile_words[i++];
-      put(buffer, "(");
+      text_put(buffer, "(");
       for (int64_t k = 0; k < rank; k++, i++) {
-        if (k) put(buffer, ",");
+        if (k) text_put(buffer, ",");
         switch (extras->tile_words[i]) {
-          case COMBINED_TILE_DIM: put(buffer, "*"); break;
-          case DYNAMIC_TILE_DIM: put(buffer, "d"); break;
-          default: put_int(buffer, extras->tile_words[i]); break;
+          case COMBINED_TILE_DIM: text_put(buffer, "*"); break;
+          case DYNAMIC_TILE_DIM: text_put(buffer, "d"); break;
+          default: text_put_int(buffer, extras->tile_words[i]); break;
         }
       }
-      put(buffer, ")");
+      text_put(buffer, ")");
     }
     if (extras->tail_padding != 1) put_option(buffer, "L(", extras->tail_padding);
     if (extras->index_type) {
-      put(buffer, "#(");
-      put(buffer, type_infos[extras->index_type - 1].text);
-      put(buffer, ")");
+      text_put(buffer, "#(");
+      text_put(buffer, type_infos[extras->index_type - 1].text);
+      text_put(buffer, ")");
     }
     if (extras->pointer_type) {
-      put(buffer, "*(");
-      put(buffer, type_infos[extras->pointer_type - 1].text);
-      put(buffer, ")");
+      text_put(buffer, "*(");
+      text_put(buffer, type_infos[extras->pointer_type - 1].text);
+      text_put(buffer, ")");
     }
     if (extras->element_bits) put_option(buffer, "E(", extras->element_bits);
     if (extras->memory_space) put_option(buffer, "S(", extras->memory_space);
-    if (extras->num_split_words) put(buffer, "SC");
+    if (extras->num_split_words) text_put(buffer, "SC");
     for (uint32_t i = 0; i < extras->num_split_words;) {
-      put(buffer, "(");
-      put_int(buffer, extras->split_words[i++]);
+      text_put(buffer, "(");
+      text_put_int(buffer, extras->split_words[i++]);
       int64_t count = extras->split_words[i++];
       for (int64_t k = 0; k < count; k++, i++) {
-        put(buffer, k ? "," : ":");
-        put_int(buffer, extras->split_words[i]);
+        text_put(buffer, k ? "," : ":");
+        text_put_int(buffer, extras->split_words[i]);
       }
-      put(buffer, ")");
+      text_put(buffer, ")");
     }
     if (extras->metadata_prefix) put_option(buffer, "M(", extras->metadata_prefix);
   }
-  put(buffer, "}");
+  text_put(buffer, "}");
 }
 
 static void put_array(TextBuffer *buffer, const Shape *shape, bool with_layout) {
-  if (shape->kind == SHAPE_BUFFER) put(buffer, "b(");
-  put(buffer, type_infos[shape->type].text);
-  put(buffer, "[");
+  if (shape->kind == SHAPE_BUFFER) text_put(buffer, "b(");
+  text_put(buffer, type_infos[shape->type].text);
+  text_put(buffer, "[");
   for (uint32_t i = 0; i < shape->rank; i++) {
-    if (i) put(buffer, ",");
+    if (i) text_put(buffer, ",");
     if (shape->dims[i] == UNBOUNDED_DIM) {
-      put(buffer, "?");
+      text_put(buffer, "?");
       continue;
     }
-    if (shape->dynamic && shape->dynamic[i]) put(buffer, "<=");
-    put_int(buffer, shape->dims[i]);
+    if (shape->dynamic && shape->dynamic[i]) text_put(buffer, "<=");
+    text_put_int(buffer, shape->dims[i]);
   }
-  put(buffer, "]");
+  text_put(buffer, "]");
   if (with_layout) put_layout(buffer, shape);
-  if (shape->kind == SHAPE_BUFFER) put(buffer, ")");
+  if (shape->kind == SHAPE_BUFFER) text_put(buffer, ")");
 }
 
 /* The parts in preorder; before each, the brackets of the tuples that ended or go on. */
@@ -524,24 +509,24 @@ Str shape_text(const ShapeTable *table, ShapeId id, bool with_layout, Arena *out
   for (;;) {
     const Shape *shape = shape_get(table, id);
     if (shape->kind == SHAPE_TUPLE) {
-      put(&buffer, "(");
+      text_put(&buffer, "(");
       *vec_push(out, &stack) = (Level){.tuple = shape};
     } else {
       put_array(&buffer, shape, with_layout);
     }
     while (stack.len && stack.data[stack.len - 1].next == stack.data[stack.len - 1].tuple->rank) {
-      put(&buffer, ")");
+      text_put(&buffer, ")");
       stack.len--;
     }
     if (!stack.len) break;
     Level *level = &stack.data[stack.len - 1];
-    if (level->next) put(&buffer, ", ");
+    if (level->next) text_put(&buffer, ", ");
     if (level->next && level->next % 5 == 0) {
-      put(&buffer, "/*index=");
-      put_int(&buffer, level->next);
-      put(&buffer, "*/");
+      text_put(&buffer, "/*index=");
+      text_put_int(&buffer, level->next);
+      text_put(&buffer, "*/");
     }
     id = level->tuple->elements[level->next++];
   }
-  return (Str){buffer.text.data, buffer.text.len};
+  return text_str(&buffer);
 }

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "ir/chars.h"
 #include "remat_hlo.h"
 
 enum { MAX_WORD = 64 };
@@ -58,19 +59,15 @@ Suggestion suggest_name(Str name) {
   return suggestion;
 }
 
-static bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
-
 /* `fusion.12` and `fusion.13`, `p0` and `p11`. */
 static bool differs_in_number_only(Str a, Str b) {
   uint32_t i = 0, k = 0;
   for (;;) {
-    bool has_number = i < a.len && is_digit(a.data[i]);
-    if (has_number != (k < b.len && is_digit(b.data[k]))) return false;
-    while (i < a.len && is_digit(a.data[i]))
+    bool has_number = i < a.len && char_is_digit(a.data[i]);
+    if (has_number != (k < b.len && char_is_digit(b.data[k]))) return false;
+    while (i < a.len && char_is_digit(a.data[i]))
       i++;
-    while (k < b.len && is_digit(b.data[k]))
+    while (k < b.len && char_is_digit(b.data[k]))
       k++;
     if (i == a.len || k == b.len) return i == a.len && k == b.len;
     if (a.data[i++] != b.data[k++]) return false;

@@ -22,15 +22,7 @@ static uint32_t first_callee_of(const Module *module, InstId id, const Attr *att
   return first;
 }
 
-/* Those of the implied wrapper's instruction where the text is sugar for an async start. */
-static InstId owner_of(const Module *module, InstId id) {
-  const Instruction *inst = inst_get(module, id);
-  if (inst->opcode != OPCODE_ASYNC_START || inst->num_callees != 1) return id;
-  const Computation *callee = comp_get(module, inst_callees(module, id)[0]);
-  return callee->flags & COMP_IMPLIED ? callee->root : id;
-}
-
 const CompId *attribute_callees(const Module *module, InstId id, const Attr *attr) {
-  InstId owner = owner_of(module, id);
+  InstId implied = inst_implied_by(module, id), owner = implied == NO_ID ? id : implied;
   return inst_callees(module, owner) + first_callee_of(module, owner, attr);
 }

@@ -3,6 +3,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "ir/chars.h"
 #include "ir/diag.h"
 
 static uint32_t line_begin(Str text, uint32_t pos) {
@@ -19,10 +20,6 @@ static uint32_t line_end(Str text, uint32_t pos) {
 static bool has_at(Str text, uint32_t pos, const char *word) {
   size_t len = strlen(word);
   return text.len - pos >= len && memcmp(text.data + pos, word, len) == 0;
-}
-
-static bool is_digit(char c) {
-  return c >= '0' && c <= '9';
 }
 
 /* ---- what stands before the module ---- */
@@ -46,13 +43,13 @@ static uint32_t find_header(Str text, uint32_t pos) {
 
 static const char *name_prefix(Str prefix) {
   uint32_t i = 0;
-  while (i < prefix.len && (is_digit(prefix.data[i]) || prefix.data[i] == ' '))
+  while (i < prefix.len && (char_is_digit(prefix.data[i]) || prefix.data[i] == ' '))
     i++;
   if (memchr(prefix.data, '\x1b', prefix.len)) {
     return "the text has the colour codes of a terminal: remove them";
   }
   if (prefix.data[0] == '>') return "lines begin with '>', as quoted mail does: remove it";
-  if (is_digit(prefix.data[0]) && (i == prefix.len || (i + 1 == prefix.len))) {
+  if (char_is_digit(prefix.data[0]) && (i == prefix.len || (i + 1 == prefix.len))) {
     return "lines begin with their numbers: remove them";
   }
   return "a prefix stands before HloModule, as loggers write it: remove it from all lines";
@@ -62,7 +59,7 @@ static Damage find_prefix(Str text, uint32_t offset) {
   uint32_t header = find_header(text, line_begin(text, offset));
   if (header == text.len) return (Damage){0};
   uint32_t begin = line_begin(text, header);
-  while (begin < header && (text.data[begin] == ' ' || text.data[begin] == '\t'))
+  while (begin < header && char_is_blank(text.data[begin]))
     begin++;
   if (has_at(text, begin, "//") || has_at(text, begin, "/*")) return (Damage){0};
   if (begin == header) {

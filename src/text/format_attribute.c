@@ -9,12 +9,8 @@
 
 /* The opcode whose attributes an instruction has: the wrapped one where it is sugar for a start. */
 static Opcode opcode_of(const Module *module, InstId id) {
-  const Instruction *inst = inst_get(module, id);
-  if (inst->opcode == OPCODE_ASYNC_START && inst->num_callees == 1) {
-    const Computation *callee = comp_get(module, inst_callees(module, id)[0]);
-    if (callee->flags & COMP_IMPLIED) return (Opcode)inst_get(module, callee->root)->opcode;
-  }
-  return (Opcode)inst->opcode;
+  InstId implied = inst_implied_by(module, id);
+  return (Opcode)inst_get(module, implied == NO_ID ? id : implied)->opcode;
 }
 
 /* Comparison::DefaultComparisonType. */

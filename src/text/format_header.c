@@ -2,6 +2,7 @@
  * locations. */
 #include <inttypes.h>
 
+#include "ir/chars.h"
 #include "text/format_internal.h"
 #include "text/header_attrs.h"
 
@@ -19,7 +20,7 @@ static void write_leading_comments(Formatter *formatter) {
     uint32_t next = line_end + 1;
     if (next < end && text[line_end] == '\r' && text[next] == '\n') next++;
     uint32_t trimmed = line_end;
-    while (trimmed > begin && (text[trimmed - 1] == ' ' || text[trimmed - 1] == '\t'))
+    while (trimmed > begin && char_is_blank(text[trimmed - 1]))
       trimmed--;
     if (trimmed == begin) {
       had_blank_line = true;

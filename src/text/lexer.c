@@ -1,5 +1,6 @@
 #include "text/lexer.h"
 
+#include "ir/chars.h"
 #include "text/scan.h"
 
 enum CharClass {
@@ -224,13 +225,6 @@ static bool lex_int(Lexer *lexer) {
   return true;
 }
 
-static int hex_value(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
-}
-
 /* `nan`, `-nan`, with an optional payload `(0x…)`; `end` is behind the word. */
 static void lex_nan(Lexer *lexer, uint32_t end) {
   lexer->tok.is_nan = true;
@@ -245,9 +239,9 @@ static void lex_nan(Lexer *lexer, uint32_t end) {
   uint32_t digits = pos;
   uint64_t payload = 0;
   bool is_too_large = false;
-  for (; hex_value(char_at(lexer, pos)) >= 0; pos++) {
+  for (; char_hex_value(char_at(lexer, pos)) >= 0; pos++) {
     is_too_large |= payload >> 48 != 0;
-    payload = payload << 4 | (uint64_t)hex_value(char_at(lexer, pos));
+    payload = payload << 4 | (uint64_t)char_hex_value(char_at(lexer, pos));
   }
   if (!is_hex || pos == digits || char_at(lexer, pos) != ')') {
     error_at(lexer, end, "a NaN payload is written (0x…)");
@@ -419,17 +413,17 @@ static bool check_escapes(const char *text, uint32_t pos, uint32_t end, uint32_t
       }
       if (value > 0xFF) return false;
     } else if (c == 'x' || c == 'X') { /* any number of hex digits, at most 0xff */
-      if (pos == end || hex_value(text[pos]) < 0) return false;
+      if (pos == end || char_hex_value(text[pos]) < 0) return false;
       unsigned value = 0;
-      while (pos < end && hex_value(text[pos]) >= 0) {
-        value = (value << 4 | (unsigned)hex_value(text[pos++])) & 0xFFFF;
+      while (pos < end && char_hex_value(text[pos]) >= 0) {
+        value = (value << 4 | (unsigned)char_hex_value(text[pos++])) & 0xFFFF;
         if (value > 0xFF) return false;
       }
     } else if (c == 'u' || c == 'U') {
       uint32_t rune = 0;
       for (int i = 0; i < (c == 'u' ? 4 : 8); i++) {
-        if (pos == end || hex_value(text[pos]) < 0) return false;
-        rune = rune << 4 | (uint32_t)hex_value(text[pos++]);
+        if (pos == end || char_hex_value(text[pos]) < 0) return false;
+        rune = rune << 4 | (uint32_t)char_hex_value(text[pos++]);
         if (rune > 0x10FFFF) return false;
       }
       if (is_surrogate(rune)) return false;

@@ -679,8 +679,10 @@ static bool parse_rhs_tail(Parser *parser, RhsText *rhs, NewInst *new, bool with
     diag_warn(parser->diags, DIAG_AT(noted.offset), "operand dropped, as XLA does: %s",
               noted.message);
   }
-  bool is_async = op->opcode == OPCODE_ASYNC_START || op->opcode == OPCODE_ASYNC_UPDATE;
-  if (is_async && !parse_async_check_shape(parser, new->shape, op->place)) return false;
+  if (opcode_gives_async_state(op->opcode) &&
+      !parse_async_check_shape(parser, new->shape, op->place)) {
+    return false;
+  }
   if (makes_wrapper) return parse_async_wrapper(parser, op, new, wrapper);
   return !is_sugar || parse_async_follow(parser, &candidate);
 }

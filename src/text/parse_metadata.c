@@ -2,6 +2,7 @@
  * prints it, token by token in any other that XLA takes. */
 #include <inttypes.h>
 
+#include "ir/chars.h"
 #include "text/parser.h"
 #include "text/scan.h"
 
@@ -75,7 +76,7 @@ static uint32_t read_plain_int(const Lexer *lexer, uint32_t pos, int32_t *value)
   enum { SAFE_DIGITS = 9 };
   uint32_t end = pos;
   int32_t number = 0;
-  for (; end < lexer->length && lexer->text[end] >= '0' && lexer->text[end] <= '9'; end++) {
+  for (; end < lexer->length && char_is_digit(lexer->text[end]); end++) {
     if (end - pos == SAFE_DIGITS) return 0;
     number = number * 10 + (lexer->text[end] - '0');
   }

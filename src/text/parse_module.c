@@ -5,6 +5,7 @@
  *     tables      := 'FileNames' … 'FunctionNames' … 'FileLocations' … 'StackFrames' …
  *     computation := 'ENTRY'? name signature? '{' instruction+ '}' (',' attribute)*
  *     signature   := '(' (name shape),… ')' '->' shape */
+#include "ir/chars.h"
 #include "text/parse.h"
 
 #include <inttypes.h>
@@ -72,7 +73,7 @@ static bool is_next_line(const Parser *parser) {
   bool is_word = at(parser, TOK_NAME) || at(parser, TOK_IDENT) || at(parser, TOK_KEYWORD);
   if (!is_word && !at(parser, TOK_RBRACE)) return false;
   uint32_t pos = tok(parser)->begin;
-  while (pos > lexer->prev_end && (lexer->text[pos - 1] == ' ' || lexer->text[pos - 1] == '\t'))
+  while (pos > lexer->prev_end && char_is_blank(lexer->text[pos - 1]))
     pos--;
   if (lexer->prev_end == 0 || pos <= lexer->prev_end || lexer->text[pos - 1] != '\n') return false;
   switch (parse_line_start(lexer, pos).kind) {

@@ -7,6 +7,7 @@
  *
  * XLA reads the suffixes of a layout with functions whose failures it only notes; whether the text
  * is accepted depends on what follows. The same happens here: see `noted`. */
+#include "ir/chars.h"
 #include "text/parser.h"
 
 #include <inttypes.h>
@@ -20,13 +21,13 @@ static uint32_t simple_array_end(const Parser *parser) {
   uint32_t pos = tok(parser)->end, length = parser->lex.length;
   if (pos >= length || text[pos] != '[') return 0;
   for (pos++; pos < length && text[pos] != ']'; pos++) {
-    if ((text[pos] < '0' || text[pos] > '9') && text[pos] != ',') return 0;
+    if (!char_is_digit(text[pos]) && text[pos] != ',') return 0;
   }
   if (pos >= length) return 0;
   pos++;
   if (pos < length && text[pos] == '{') {
     pos++;
-    if (pos >= length || text[pos] < '0' || text[pos] > '9') return 0;
+    if (pos >= length || !char_is_digit(text[pos])) return 0;
     while (pos < length && text[pos] != '}') {
       if ((text[pos] < '0' || text[pos] > '9') && text[pos] != ',') return 0;
       pos++;
@@ -34,13 +35,10 @@ static uint32_t simple_array_end(const Parser *parser) {
     return pos < length ? pos + 1 : 0;
   }
   /* A layout behind blanks or a comment is left to the full parser. */
-  if (pos < length && (text[pos] == ' ' || text[pos] == '/' || text[pos] == '\n' ||
-                       text[pos] == '\t' || text[pos] == '\r')) {
+  if (pos < length && (char_is_space(text[pos]) || text[pos] == '/')) {
     uint32_t next = pos;
-    while (next < length &&
-           (text[next] == ' ' || text[next] == '\n' || text[next] == '\t' || text[next] == '\r')) {
+    while (next < length && char_is_space(text[next]))
       next++;
-    }
     if (next < length && (text[next] == '{' || text[next] == '/')) return 0;
   }
   return pos;

@@ -6,6 +6,7 @@
  * turns all strings behind it inside out. Instructions and computations begin lines in dumps, so
  * the next line that looks like one is taken; in a text without lines, what looks like one behind
  * the error. */
+#include "ir/chars.h"
 #include "text/parser.h"
 
 /* ---- what is unknown ---- */
@@ -37,16 +38,12 @@ bool parser_depends_on_unknown(const Parser *parser, const Candidate *candidate)
 
 /* ---- what lines look like ---- */
 
-static bool is_blank(char c) {
-  return c == ' ' || c == '\t';
-}
-
 static bool is_in(char c, const char *set) {
   return c != '\0' && strchr(set, c) != NULL;
 }
 
 static uint32_t skip_blanks(const Lexer *lexer, uint32_t pos) {
-  while (pos < lexer->length && is_blank(lexer->text[pos]))
+  while (pos < lexer->length && char_is_blank(lexer->text[pos]))
     pos++;
   return pos;
 }
@@ -92,7 +89,7 @@ static LineStart guess_start(const Lexer *lexer, uint32_t pos) {
   if (word.begin < word.end && is_in(lexer->text[word.begin], "%$@")) line.name.begin++;
   char c = next < lexer->length ? lexer->text[next] : '\0';
   char first = word.begin < word.end ? lexer->text[word.begin] : '\0';
-  bool has_number = first >= '0' && first <= '9';
+  bool has_number = char_is_digit(first);
   bool is_attribute = next == word.end && line.name.begin == word.begin; /* `name=value` */
   if (is_entry) {
     line.kind = LINE_COMPUTATION;
@@ -193,7 +190,7 @@ static LineStart find_in_body(const Lexer *lexer, uint32_t begin, uint32_t error
       if (is_level(lexer, line, depth, begin, opener)) return line;
     } else if (c == '}' && is_behind && is_end_of_body(lexer, pos)) {
       return (LineStart){.kind = LINE_CLOSE, .offset = pos};
-    } else if (is_behind && !is_blank(c) && is_blank(lexer->text[pos - 1])) {
+    } else if (is_behind && !char_is_blank(c) && char_is_blank(lexer->text[pos - 1])) {
       LineStart inst = guess_start(lexer, pos);
       bool is_name = c < '0' || c > '9';
       if (inst.kind == LINE_INSTRUCTION && is_name) return inst;
@@ -216,13 +213,13 @@ static uint32_t find_computation(const Lexer *lexer, uint32_t begin, uint32_t er
       LineStart line = parse_line_start(lexer, pos + 1);
       bool is_outer = line.kind == LINE_COMPUTATION && line.indent <= indent_of(lexer, begin);
       if (is_outer) return line.offset;
-    } else if (pos > begin && pos >= error && depth == 0 && is_blank(lexer->text[pos - 1])) {
+    } else if (pos > begin && pos >= error && depth == 0 && char_is_blank(lexer->text[pos - 1])) {
       bool is_entry = word_is(lexer, (Span){pos, skip_word(lexer, pos)}, "ENTRY");
       if ((is_closed || is_entry) && begins_here(lexer, pos)) return pos;
     }
     if (c == '{') depth++;
     if (c == '}' && depth > 0) depth--;
-    if (!is_blank(c)) is_closed = c == '}';
+    if (!char_is_blank(c)) is_closed = c == '}';
     uint32_t end = skip_opaque(lexer, pos);
     pos = end > pos ? end : pos + 1;
   }

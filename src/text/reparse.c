@@ -1,18 +1,7 @@
 #include "text/reparse.h"
 
+#include "ir/text_buffer.h"
 #include "text/parse.h"
-
-typedef struct TextBuffer {
-  VEC(char) chars;
-  Arena *arena;
-} TextBuffer;
-
-static int append_text(void *context, const char *data, size_t length) {
-  TextBuffer *buffer = context;
-  if (length > UINT32_MAX - buffer->chars.len) return -1;
-  memcpy(vec_extend(buffer->arena, &buffer->chars, (uint32_t)length), data, length);
-  return 0;
-}
 
 rh_status fail_internally(rh_diags *diags, const char *what) {
   return diag_fail(diags, RH_ERR_SYSTEM, DIAG_NOWHERE,
@@ -25,7 +14,7 @@ rh_status module_reparse(const Module *module, const Schedule *schedule, PrintOr
   Arena *arena = arena_new(arena_options(scratch));
   TextBuffer buffer = {.arena = arena};
   Writer writer;
-  writer_init(&writer, append_text, &buffer);
+  writer_init(&writer, text_take, &buffer);
   text_print(module, schedule, order, &writer, scratch);
   rh_status status = writer_finish(&writer);
   if (status == RH_OK) {

@@ -2,6 +2,7 @@
  */
 #include <inttypes.h>
 
+#include "ir/chars.h"
 #include "ir/suggest.h"
 #include "text/damage.h"
 #include "text/foreign.h"
@@ -30,10 +31,6 @@ const char *parse_meant(Parser *parser, Str word, const char *const *words, uint
   return arena_printf(parser->scratch, "; did you mean '%s'?", suggestion.best.data);
 }
 
-static bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
-
 const char *parse_meant_type(Parser *parser, Str word, const char *const *types,
                              uint32_t num_types) {
   static const struct {
@@ -42,7 +39,7 @@ const char *parse_meant_type(Parser *parser, Str word, const char *const *types,
                {"i", "s"},       {"uint", "u"},   {"ui", "u"},      {"complex", "c"},
                {"bool", "pred"}, {"half", "f16"}, {"double", "f64"}};
   uint32_t stem = 0;
-  while (stem < word.len && !is_digit(word.data[stem]))
+  while (stem < word.len && !char_is_digit(word.data[stem]))
     stem++;
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
     if (!str_is((Str){word.data, stem}, names[i].other)) continue;
@@ -69,7 +66,7 @@ static bool is_stem(const char *word, Str text) {
 const char *parse_meant_opcode(Parser *parser, Str word, const char *const *opcodes,
                                uint32_t num_opcodes) {
   for (uint32_t i = 0; i < word.len; i++) { /* `mhlo.add` */
-    if (word.data[i] != '.' || i + 1 == word.len || is_digit(word.data[i + 1])) continue;
+    if (word.data[i] != '.' || i + 1 == word.len || char_is_digit(word.data[i + 1])) continue;
     word = (Str){word.data + i + 1, word.len - i - 1};
     i = 0;
   }
@@ -258,7 +255,7 @@ static bool is_last_word(const Lexer *lexer, uint32_t offset) {
 }
 
 static bool begins_line(const Lexer *lexer, uint32_t pos) {
-  while (pos > 0 && (lexer->text[pos - 1] == ' ' || lexer->text[pos - 1] == '\t'))
+  while (pos > 0 && char_is_blank(lexer->text[pos - 1]))
     pos--;
   return pos == 0 || lexer->text[pos - 1] == '\n';
 }

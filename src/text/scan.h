@@ -7,6 +7,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "ir/chars.h"
+
 #if defined(__SSE2__) && defined(__GNUC__)
 #include <emmintrin.h>
 #define SCAN_SSE2 1
@@ -14,8 +16,7 @@
 
 /* Letters, digits, `_`, `.` and `-`: what may continue a word. */
 static inline bool scan_is_word(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
-         c == '.' || c == '-';
+  return char_is_letter(c) || char_is_digit(c) || c == '_' || c == '.' || c == '-';
 }
 
 #ifdef SCAN_SSE2

@@ -142,8 +142,7 @@ static bool is_flat(const Module *module) {
   CallGraph graph = call_graph_build(module, arena, scratch);
   bool is_flat = true;
   for (CompId comp = 0; comp < module->comps.len; comp++) {
-    uint32_t num_callers = graph.first_caller[comp + 1] - graph.first_caller[comp];
-    is_flat &= num_callers < 2 || !comp_is_sequential(&graph, comp);
+    is_flat &= callers_of(&graph, comp).len < 2 || !comp_is_sequential(&graph, comp);
   }
   arena_free(scratch);
   arena_free(arena);

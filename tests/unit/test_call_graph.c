@@ -75,10 +75,11 @@ static const char *graph_text(const Module *module, const CallGraph *graph, Aren
     bool is_expression = graph->context[comp] & CALLED_AS_EXPRESSION;
     text_add(out, &text, "%.*s:%s%s(", (int)name.len, name.data,
              comp_is_sequential(graph, comp) ? "S" : "", is_expression ? "E" : "");
-    for (uint32_t k = graph->first_caller[comp]; k < graph->first_caller[comp + 1]; k++) {
-      Str caller = inst_name(module, graph->callers[k]);
-      text = arena_printf(out, "%s%s%.*s", text, k > graph->first_caller[comp] ? "," : "",
-                          (int)caller.len, caller.data);
+    IdSpan callers = callers_of(graph, comp);
+    ck_assert_uint_eq(only_caller_of(graph, comp), callers.len == 1 ? callers.ids[0] : NO_ID);
+    for (uint32_t k = 0; k < callers.len; k++) {
+      Str caller = inst_name(module, callers.ids[k]);
+      text = arena_printf(out, "%s%s%.*s", text, k ? "," : "", (int)caller.len, caller.data);
     }
     text = arena_printf(out, "%s)", text);
   }

@@ -45,15 +45,6 @@ START_TEST(counts_have_commas) {
 }
 END_TEST
 
-START_TEST(decimals_are_exact) {
-  char room[DECIMAL_CHARS];
-  ck_assert(is(decimal_text(0, room), "0"));
-  ck_assert(is(decimal_text(-7, room), "-7"));
-  ck_assert(is(decimal_text(INT64_MAX, room), "9223372036854775807"));
-  ck_assert(is(decimal_text(INT64_MIN, room), "-9223372036854775808"));
-}
-END_TEST
-
 START_TEST(parts_are_written_as_indices) {
   Module *module = parse_or_fail(
       "HloModule m\nENTRY e { ROOT p = (f32[2], (s32[], (), pred[3]), u8[]) parameter(0) }");
@@ -170,7 +161,6 @@ int main(void) {
   TCase *tc = tcase_create("human");
   tcase_add_loop_test(tc, bytes_match_table, 0, NUM_ROWS(bytes_cases));
   tcase_add_test(tc, counts_have_commas);
-  tcase_add_test(tc, decimals_are_exact);
   tcase_add_test(tc, parts_are_written_as_indices);
   tcase_add_loop_test(tc, utf8_matches_table, 0, NUM_ROWS(utf8_cases));
   tcase_add_test(tc, nul_is_replaced);

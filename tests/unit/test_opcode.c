@@ -63,6 +63,43 @@ static const struct {
      "reduce-scatter send send-done"},
 };
 
+/* What begins, what ends it, and the operation as it is written in one. */
+static const struct {
+  Opcode start, done, whole;
+} splits[] = {
+    {OPCODE_ALL_GATHER_START, OPCODE_ALL_GATHER_DONE, OPCODE_ALL_GATHER},
+    {OPCODE_ALL_REDUCE_START, OPCODE_ALL_REDUCE_DONE, OPCODE_ALL_REDUCE},
+    {OPCODE_ASYNC_START, OPCODE_ASYNC_DONE, OPCODE_ASYNC_START},
+    {OPCODE_COLLECTIVE_PERMUTE_START, OPCODE_COLLECTIVE_PERMUTE_DONE, OPCODE_COLLECTIVE_PERMUTE},
+    {OPCODE_COPY_START, OPCODE_COPY_DONE, OPCODE_COPY},
+    {OPCODE_RECV, OPCODE_RECV_DONE, OPCODE_RECV},
+    {OPCODE_SEND, OPCODE_SEND_DONE, OPCODE_SEND},
+};
+
+static const struct {
+  bool (*holds)(Opcode opcode);
+  const char *name, *texts;
+} predicates[] = {
+    {opcode_begins_split, "begins_split",
+     "all-gather-start all-reduce-start async-start collective-permute-start copy-start recv "
+     "send"},
+    {opcode_ends_split, "ends_split",
+     "all-gather-done all-reduce-done async-done collective-permute-done copy-done recv-done "
+     "send-done"},
+    {opcode_is_split, "is_split",
+     "all-gather-start all-reduce-start async-start collective-permute-start copy-start recv send "
+     "all-gather-done all-reduce-done async-done collective-permute-done copy-done recv-done "
+     "send-done async-update"},
+    {opcode_is_copy, "is_copy", "copy copy-start copy-done"},
+    {opcode_gives_async_state, "gives_async_state", "async-start async-update"},
+    {opcode_takes_async_state, "takes_async_state", "async-update async-done"},
+    {opcode_is_async, "is_async", "async-start async-update async-done"},
+    {opcode_only_passes_on, "only_passes_on",
+     "tuple get-tuple-element bitcast opt-barrier domain add-dependency"},
+    {opcode_is_control_flow, "is_control_flow",
+     "call conditional while async-start async-update async-done"},
+};
+
 /* The next blank-separated word; false at the end. */
 static bool next_word(const char **pos, Str *word) {
   while (**pos == ' ')
@@ -121,6 +158,25 @@ START_TEST(flags_match_table) {
 }
 END_TEST
 
+START_TEST(predicates_hold_for_their_opcodes) {
+  for (int i = 0; i < NUM_OPCODES; i++) {
+    const char *text = opcode_text((Opcode)i);
+    ck_assert_msg(predicates[_i].holds((Opcode)i) == has_word(predicates[_i].texts, text), "%s: %s",
+                  predicates[_i].name, text);
+  }
+}
+END_TEST
+
+START_TEST(halves_know_each_other) {
+  Opcode start = splits[_i].start, done = splits[_i].done;
+  ck_assert_int_eq(opcode_done_of(start), done);
+  ck_assert_int_eq(opcode_start_of(done), start);
+  ck_assert_int_eq(opcode_begun(start), splits[_i].whole);
+  ck_assert_int_eq(opcode_begun(done), done);
+  ck_assert_int_eq(opcode_begun(splits[_i].whole), splits[_i].whole);
+}
+END_TEST
+
 static const struct {
   Opcode opcode;
   const char *text;
@@ -170,6 +226,9 @@ int main(void) {
   TCase *tc = tcase_create("opcode");
   tcase_add_test(tc, operand_counts_match_table);
   tcase_add_loop_test(tc, flags_match_table, 0, sizeof flags / sizeof *flags);
+  tcase_add_loop_test(tc, predicates_hold_for_their_opcodes, 0,
+                      sizeof predicates / sizeof *predicates);
+  tcase_add_loop_test(tc, halves_know_each_other, 0, sizeof splits / sizeof *splits);
   tcase_add_loop_test(tc, enumerators_have_their_texts, 0,
                       sizeof enumerators / sizeof *enumerators);
   tcase_add_test(tc, the_fuzzers_dictionary_is_complete);

@@ -22,6 +22,8 @@
 #include <math.h>
 #include <stddef.h>
 
+#include "ir/chars.h"
+
 typedef enum KeyKind { KEY_STRING, KEY_BYTES, KEY_RATE, KEY_RATES, KEY_SECONDS } KeyKind;
 
 typedef struct Key {
@@ -157,7 +159,7 @@ static rh_status read_keys(const Reader *reader, const cJSON *root) {
 
 /* cJSON stops behind the first value; nothing but blanks may follow it. */
 static const char *skip_blanks(const char *p, const char *end) {
-  while (p < end && (*p == ' ' || *p == '\t' || *p == '\r' || *p == '\n'))
+  while (p < end && char_is_space(*p))
     p++;
   return p;
 }

@@ -47,28 +47,17 @@ ElementType cost_matrix_type(const Module *module, const CostTable *table, InstI
 /* What needs no kernel: names for memory, order without work, the second half of what a start has
  * paid for, and control flow, whose callees are counted by themselves. */
 static bool runs_nothing(Opcode opcode) {
+  if (opcode_ends_split(opcode) || opcode_is_control_flow(opcode)) return true;
   switch (opcode) {
     case OPCODE_ADD_DEPENDENCY:
     case OPCODE_AFTER_ALL:
-    case OPCODE_ALL_GATHER_DONE:
-    case OPCODE_ALL_REDUCE_DONE:
-    case OPCODE_ASYNC_DONE:
-    case OPCODE_ASYNC_START:
-    case OPCODE_ASYNC_UPDATE:
     case OPCODE_BITCAST:
-    case OPCODE_CALL:
-    case OPCODE_COLLECTIVE_PERMUTE_DONE:
-    case OPCODE_CONDITIONAL:
     case OPCODE_CONSTANT:
-    case OPCODE_COPY_DONE:
     case OPCODE_DOMAIN:
     case OPCODE_GET_TUPLE_ELEMENT:
     case OPCODE_OPT_BARRIER:
     case OPCODE_PARAMETER:
-    case OPCODE_RECV_DONE:
-    case OPCODE_SEND_DONE:
-    case OPCODE_TUPLE:
-    case OPCODE_WHILE: return true;
+    case OPCODE_TUPLE: return true;
     default: return false;
   }
 }

@@ -27,6 +27,19 @@ CallGraph call_graph_build(const Module *module, Arena *out, Arena *scratch);
 /* All computations in `out`, callees before callers: those that nobody reaches, too. */
 CompId *comps_post_order(const Module *module, Arena *out, Arena *scratch);
 
+/* The calling instructions of a computation, each once for each time that it names it; none for the
+ * entry and for what is not reached. */
+static inline IdSpan callers_of(const CallGraph *graph, CompId comp) {
+  uint32_t first = graph->first_caller[comp];
+  return (IdSpan){graph->callers + first, graph->first_caller[comp + 1] - first};
+}
+
+/* The caller of a computation that one instruction calls, once; NO_ID for all others. */
+static inline InstId only_caller_of(const CallGraph *graph, CompId comp) {
+  IdSpan callers = callers_of(graph, comp);
+  return callers.len == 1 ? callers.ids[0] : NO_ID;
+}
+
 static inline bool comp_is_sequential(const CallGraph *graph, CompId id) {
   return (graph->context[id] & CALLED_AS_SEQUENCE) != 0;
 }

@@ -9,8 +9,7 @@ static InstId skip_elements(const Module *module, InstId id) {
 }
 
 static bool is_copy(const Module *module, InstId id) {
-  Opcode opcode = (Opcode)inst_get(module, id)->opcode;
-  return opcode == OPCODE_COPY || opcode == OPCODE_COPY_START || opcode == OPCODE_COPY_DONE;
+  return opcode_is_copy((Opcode)inst_get(module, id)->opcode);
 }
 
 static bool is_donated(const Module *module, InstId id) {

@@ -75,7 +75,7 @@ static void make_variables(Builder *builder, InstId id) {
 }
 
 static bool is_called(const Builder *builder, CompId comp) {
-  return builder->graph->first_caller[comp] != builder->graph->first_caller[comp + 1];
+  return callers_of(builder->graph, comp).len > 0;
 }
 
 static const Shape *part_shape(const Builder *builder, InstId id, uint32_t part) {
@@ -271,10 +271,9 @@ static InstId root_of(const Builder *builder, CompId comp) {
 static void add_param_inputs(Builder *builder, Variable *variable) {
   const Module *module = builder->module;
   const Instruction *param = inst_get(module, variable->inst);
-  const CallGraph *graph = builder->graph;
-  for (uint32_t i = graph->first_caller[param->parent]; i < graph->first_caller[param->parent + 1];
-       i++) {
-    InstId caller = graph->callers[i];
+  IdSpan callers = callers_of(builder->graph, param->parent);
+  for (uint32_t i = 0; i < callers.len; i++) {
+    InstId caller = callers.ids[i];
     const Instruction *inst = inst_get(module, caller);
     if (!dataflow_covers(builder->flow, caller)) continue;
     uint32_t operand = (uint32_t)param->index;

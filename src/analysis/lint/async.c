@@ -39,14 +39,6 @@ static bool may_use_state(const Module *module, InstId id) {
          lint_passes_on(module, id);
 }
 
-static bool is_state(unsigned opcode) {
-  return opcode == OPCODE_ASYNC_START || opcode == OPCODE_ASYNC_UPDATE;
-}
-
-static bool is_follower(unsigned opcode) {
-  return opcode == OPCODE_ASYNC_UPDATE || opcode == OPCODE_ASYNC_DONE;
-}
-
 /* ---- shapes ---- */
 
 /* Elements of `bound` come first among `all`: operands may be bound later. */
@@ -148,7 +140,8 @@ static void lint_users(Lint *lint, InstId id) {
     InstId user = inst_users(module, id)[i];
     const Instruction *other = inst_get(module, user);
     DiagPlace place = {lint_place(lint, user).offset, lint_place(lint, id).offset};
-    bool is_first = is_follower(other->opcode) && inst_operand(module, user, 0) == id;
+    bool is_first =
+        opcode_takes_async_state((Opcode)other->opcode) && inst_operand(module, user, 0) == id;
     if (is_first && next == NO_ID) {
       next = user;
     } else if (is_first) {
@@ -168,7 +161,9 @@ static void lint_users(Lint *lint, InstId id) {
 static void lint_operand_of(Lint *lint, InstId id) {
   const Module *module = lint->module;
   InstId operand = inst_operand(module, id, 0);
-  if (is_state(inst_get(module, operand)->opcode) || may_use_state(module, operand)) return;
+  if (opcode_gives_async_state((Opcode)inst_get(module, operand)->opcode) ||
+      may_use_state(module, operand))
+    return;
   lint_find_at(lint, LINT_ASYNC_PAIR, id, lint_place_operand(lint, id, 0),
                "its operand '%.*s' is not what an async-start began",
                (int)inst_name(module, operand).len, inst_name(module, operand).data);
@@ -247,7 +242,9 @@ static bool comps_differ(const Module *module, CompId a, CompId b) {
 static void lint_same_computation(Lint *lint, InstId id) {
   const Module *module = lint->module;
   InstId operand = inst_operand(module, id, 0);
-  if (is_state(inst_get(module, operand)->opcode) || !inst_get(module, id)->num_callees) return;
+  if (opcode_gives_async_state((Opcode)inst_get(module, operand)->opcode) ||
+      !inst_get(module, id)->num_callees)
+    return;
   InstId state = trace_state(lint, operand);
   CompId before = state == NO_ID ? NO_ID : comp_of_state(lint, state);
   if (before == NO_ID || !comps_differ(module, before, inst_callees(module, id)[0])) return;
@@ -260,14 +257,14 @@ static void lint_same_computation(Lint *lint, InstId id) {
 void lint_async(Lint *lint, InstId id) {
   const Instruction *inst = inst_get(lint->module, id);
   unsigned opcode = inst->opcode;
-  if (!is_state(opcode) && !is_follower(opcode)) return;
-  if (is_follower(opcode)) {
+  if (!opcode_is_async(opcode)) return;
+  if (opcode_takes_async_state(opcode)) {
     lint_operand_of(lint, id);
     lint_same_computation(lint, id);
   }
-  if (is_state(opcode)) lint_users(lint, id);
+  if (opcode_gives_async_state(opcode)) lint_users(lint, id);
   InstId start = lint->starts[id];
-  if (is_state(opcode) && start != NO_ID)
+  if (opcode_gives_async_state(opcode) && start != NO_ID)
     lint_state(lint, id, inst_callees(lint->module, start)[0]);
   if (opcode == OPCODE_ASYNC_START) {
     lint_computation(lint, id, inst_callees(lint->module, id)[0]);

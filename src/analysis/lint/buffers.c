@@ -243,10 +243,8 @@ static bool is_exempt(const Lint *lint, InstId id) {
 void lint_buffers(Lint *lint, InstId id) {
   if (is_exempt(lint, id)) return;
   const Instruction *inst = inst_get(lint->module, id);
+  if (opcode_is_async((Opcode)inst->opcode)) return;
   switch (inst->opcode) {
-    case OPCODE_ASYNC_DONE:
-    case OPCODE_ASYNC_START:
-    case OPCODE_ASYNC_UPDATE:
     case OPCODE_GET_TUPLE_ELEMENT:
     case OPCODE_TUPLE: return;
     case OPCODE_CUSTOM_CALL: lint_custom_call(lint, id); return;

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 
 #include "analysis/lint/lint.h"
+#include "ir/chars.h"
 
 static bool fail_callee(Lint *lint, InstId id, CompId callee, const char *why) {
   return lint_find_at(lint, LINT_CALLED_COMPUTATION, id, lint_place_callee(lint, id, callee), "%s",
@@ -110,8 +111,7 @@ static bool is_whole_number(Str text) {
   int64_t value = 0;
   if (text.len && text.data[0] == '+') text = str_make(text.data + 1, text.len - 1);
   for (uint32_t i = 0; i < text.len; i++) {
-    bool is_digit = text.data[i] >= '0' && text.data[i] <= '9';
-    if (!is_digit || __builtin_mul_overflow(value, 10, &value) ||
+    if (!char_is_digit(text.data[i]) || __builtin_mul_overflow(value, 10, &value) ||
         __builtin_add_overflow(value, text.data[i] - '0', &value)) {
       return false;
     }
@@ -168,7 +168,7 @@ static void lint_threads(Lint *lint, InstId id) {
 }
 
 bool lint_calls(Lint *lint, InstId id) {
-  switch (inst_get(lint->module, id)->opcode) {
+  switch (opcode_begun((Opcode)inst_get(lint->module, id)->opcode)) {
     case OPCODE_FUSION:
     case OPCODE_WHILE:
     case OPCODE_CONDITIONAL: lint_threads(lint, id); return true;
@@ -179,7 +179,6 @@ bool lint_calls(Lint *lint, InstId id) {
     case OPCODE_SCATTER: return lint_reducer(lint, id);
     case OPCODE_SELECT_AND_SCATTER: return lint_select_and_scatter(lint, id);
     case OPCODE_ALL_REDUCE:
-    case OPCODE_ALL_REDUCE_START:
     case OPCODE_REDUCE_SCATTER: return lint_collective_reducer(lint, id);
     case OPCODE_SORT: return lint_comparator(lint, id);
     default: return true;

@@ -261,11 +261,9 @@ static void lint_done(Lint *lint, InstId id, bool is_element) {
 }
 
 static bool takes_no_operands(Opcode opcode) {
-  switch (opcode) {
+  switch (opcode_begun(opcode)) {
     case OPCODE_ALL_GATHER:
-    case OPCODE_ALL_GATHER_START:
     case OPCODE_ALL_REDUCE:
-    case OPCODE_ALL_REDUCE_START:
     case OPCODE_REDUCE_SCATTER: return true; /* they do in XLA's tests */
     default: return false;
   }

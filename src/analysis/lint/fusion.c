@@ -129,20 +129,15 @@ static void lint_pair(Lint *lint, InstId id, const AliasPair *pair, DiagPlace pl
                lint_shown(lint, output), lint_shown(lint, input));
 }
 
-/* Attributes of `custom-call-start(…)` are those of the custom-call. */
-static bool is_of_wrapped(const Module *module, InstId id) {
-  return inst_get(module, id)->opcode == OPCODE_ASYNC_START &&
-         comp_get(module, inst_callees(module, id)[0])->flags & COMP_IMPLIED;
-}
-
 void lint_aliasing(Lint *lint, InstId id) {
-  unsigned opcode = inst_get(lint->module, id)->opcode;
-  if (opcode != OPCODE_FUSION && opcode != OPCODE_CUSTOM_CALL && opcode != OPCODE_ASYNC_START &&
-      opcode != OPCODE_ASYNC_UPDATE) {
+  Opcode opcode = (Opcode)inst_get(lint->module, id)->opcode;
+  if (opcode != OPCODE_FUSION && opcode != OPCODE_CUSTOM_CALL &&
+      !opcode_gives_async_state(opcode)) {
     return;
   }
   IntSlice ints = inst_attr_ints(lint->module, id, ATTR_OUTPUT_TO_OPERAND_ALIASING);
-  if (ints.len == 0 || is_of_wrapped(lint->module, id)) return;
+  /* Attributes of `custom-call-start(…)` are those of the custom-call. */
+  if (ints.len == 0 || inst_implied_by(lint->module, id) != NO_ID) return;
   Str skip;
   if (lint_frontend(lint, id, "xla_skip_custom_call_alias_shape_check", &skip)) return;
   DiagPlace place = lint_place_attr(lint, id, ATTR_OUTPUT_TO_OPERAND_ALIASING);

@@ -87,7 +87,7 @@ static void lint_listed(Lint *lint, InstId id, const Attr *attr) {
 }
 
 static bool wants_uniform_groups(Opcode opcode) {
-  return opcode != OPCODE_ALL_REDUCE && opcode != OPCODE_ALL_REDUCE_START;
+  return opcode_begun(opcode) != OPCODE_ALL_REDUCE;
 }
 
 /* Devices that share one value, as the shapes say; 0 = they do not. */
@@ -215,17 +215,14 @@ static void lint_pairs_of(Lint *lint, InstId id) {
 }
 
 void lint_groups(Lint *lint, InstId id, bool has_shapes) {
-  switch (inst_get(lint->module, id)->opcode) {
+  switch (opcode_begun((Opcode)inst_get(lint->module, id)->opcode)) {
     case OPCODE_ALL_GATHER:
-    case OPCODE_ALL_GATHER_START:
     case OPCODE_REDUCE_SCATTER:
     case OPCODE_ALL_TO_ALL: lint_replica_groups(lint, id, has_shapes); break;
     case OPCODE_ALL_REDUCE:
-    case OPCODE_ALL_REDUCE_START:
     case OPCODE_COLLECTIVE_BROADCAST:
     case OPCODE_RAGGED_ALL_TO_ALL: lint_replica_groups(lint, id, false); break;
     case OPCODE_COLLECTIVE_PERMUTE:
-    case OPCODE_COLLECTIVE_PERMUTE_START:
       if (has_shapes) lint_pairs_of(lint, id);
       break;
     default: break;

@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 
+#include "ir/chars.h"
 #include "ir/module_check.h"
 
 static const char *const rule_names[NUM_LINT_RULES] = {
@@ -154,13 +155,13 @@ bool lint_is_oversized(const Lint *lint, InstId id) {
 /* ---- texts ---- */
 
 bool lint_next_number(const char *text, uint32_t *at, uint32_t end, int64_t *number) {
-  while (*at < end && text[*at] != '-' && (text[*at] < '0' || text[*at] > '9'))
+  while (*at < end && text[*at] != '-' && !char_is_digit(text[*at]))
     (*at)++;
   if (*at == end) return false;
   bool is_negative = text[*at] == '-';
   *at += is_negative;
   *number = 0;
-  for (; *at < end && text[*at] >= '0' && text[*at] <= '9'; (*at)++) {
+  for (; *at < end && char_is_digit(text[*at]); (*at)++) {
     if (*number < INT64_MAX / 20) *number = *number * 10 + (text[*at] - '0');
   }
   if (is_negative) *number = -*number;
@@ -235,10 +236,9 @@ static void find_starts(Lint *lint) {
   const Module *module = lint->module;
   InstId *starts = arena_array(lint->tables, InstId, module->insts.len);
   for (InstId id = 0; id < module->insts.len; id++) {
-    unsigned opcode = inst_get(module, id)->opcode;
-    bool is_next = opcode == OPCODE_ASYNC_UPDATE || opcode == OPCODE_ASYNC_DONE;
+    Opcode opcode = (Opcode)inst_get(module, id)->opcode;
     starts[id] = opcode == OPCODE_ASYNC_START ? id : NO_ID;
-    if (is_next && inst_operand(module, id, 0) < id)
+    if (opcode_takes_async_state(opcode) && inst_operand(module, id, 0) < id)
       starts[id] = starts[inst_operand(module, id, 0)];
   }
   lint->starts = starts;

@@ -8,17 +8,6 @@
 
 /* ---- starts and dones ---- */
 
-static const struct {
-  uint16_t start, done;
-} pairs[] = {
-    {OPCODE_ALL_GATHER_START, OPCODE_ALL_GATHER_DONE},
-    {OPCODE_ALL_REDUCE_START, OPCODE_ALL_REDUCE_DONE},
-    {OPCODE_COLLECTIVE_PERMUTE_START, OPCODE_COLLECTIVE_PERMUTE_DONE},
-    {OPCODE_COPY_START, OPCODE_COPY_DONE},
-    {OPCODE_RECV, OPCODE_RECV_DONE},
-    {OPCODE_SEND, OPCODE_SEND_DONE},
-};
-
 static bool is_control_dep(const Module *module, InstId id) {
   return inst_get(module, id)->opcode == OPCODE_CUSTOM_CALL &&
          str_is(inst_attr_string(module, id, ATTR_CUSTOM_CALL_TARGET), "control_dep");
@@ -100,17 +89,17 @@ static void lint_layout_constraint(Lint *lint, InstId id) {
 void lint_pairs(Lint *lint, InstId id) {
   const Instruction *inst = inst_get(lint->module, id);
   Opcode opcode = (Opcode)inst->opcode;
-  for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
-    if (opcode == pairs[i].start) lint_start(lint, id, (Opcode)pairs[i].done);
-    if (opcode == pairs[i].done) lint_done(lint, id, (Opcode)pairs[i].start);
+  if (!opcode_is_async(opcode)) {
+    if (opcode_begins_split(opcode)) lint_start(lint, id, opcode_done_of(opcode));
+    if (opcode_ends_split(opcode)) lint_done(lint, id, opcode_start_of(opcode));
   }
-  bool is_end = opcode == OPCODE_SEND_DONE || opcode == OPCODE_RECV_DONE;
-  if (is_end) {
+  if (opcode == OPCODE_SEND_DONE || opcode == OPCODE_RECV_DONE) {
     InstId start = inst_operand(lint->module, id, 0);
-    unsigned wanted = opcode == OPCODE_SEND_DONE ? OPCODE_SEND : OPCODE_RECV;
-    if (inst_get(lint->module, start)->opcode == wanted) lint_same_channel(lint, start, id);
+    if (inst_get(lint->module, start)->opcode == opcode_start_of(opcode)) {
+      lint_same_channel(lint, start, id);
+    }
   }
-  if (opcode != OPCODE_ALL_REDUCE && opcode != OPCODE_ALL_REDUCE_START) return;
+  if (opcode_begun(opcode) != OPCODE_ALL_REDUCE) return;
   lint_layout_constraint(lint, id);
   bool has_channel = inst->flags & INST_HAS_CHANNEL;
   if (opcode != OPCODE_ALL_REDUCE || !has_channel || inst->index > 0) return;

@@ -360,9 +360,10 @@ static void assign_expressions(Assigner *assigner) {
   for (uint32_t i = 0; i < graph->num_reachable; i++) {
     CompId comp = graph->post_order[i];
     if (comp_is_sequential(graph, comp)) continue;
+    IdSpan callers = callers_of(graph, comp);
     bool is_fused = false;
-    for (uint32_t k = graph->first_caller[comp]; k < graph->first_caller[comp + 1]; k++)
-      is_fused |= inst_get(assigner->module, graph->callers[k])->opcode == OPCODE_FUSION;
+    for (uint32_t k = 0; k < callers.len; k++)
+      is_fused |= inst_get(assigner->module, callers.ids[k])->opcode == OPCODE_FUSION;
     if (!is_fused) assign_expression(assigner, comp);
   }
 }

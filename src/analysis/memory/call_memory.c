@@ -22,12 +22,6 @@ typedef struct Frame {
   uint32_t callee;
 } Frame;
 
-/* A loop's condition comes before its body. */
-static CompId callee_at(const Module *module, InstId id, uint32_t index) {
-  bool is_loop = inst_get(module, id)->opcode == OPCODE_WHILE;
-  return inst_callees(module, id)[is_loop ? 1 - index : index];
-}
-
 static void find_first_callers(Builder *builder, Arena *scratch) {
   const Module *module = builder->module;
   ArenaMark mark = arena_mark(scratch);
@@ -45,7 +39,7 @@ static void find_first_callers(Builder *builder, Arena *scratch) {
       frame->callee = 0;
       continue;
     }
-    CompId callee = callee_at(module, id, frame->callee++);
+    CompId callee = inst_callee_to_run(module, id, frame->callee++);
     if (builder->first_caller[callee] != NO_ID) continue;
     builder->first_caller[callee] = id;
     *vec_push(scratch, &frames) = (Frame){.comp = callee};
@@ -62,10 +56,10 @@ static int64_t bytes_at_caller(const Builder *builder, InstId caller) {
 }
 
 static void find_tightest_caller(const Builder *builder, CompId comp) {
-  const CallGraph *graph = &builder->graph;
+  IdSpan callers = callers_of(&builder->graph, comp);
   int64_t most = 0;
-  for (uint32_t i = graph->first_caller[comp]; i < graph->first_caller[comp + 1]; i++) {
-    InstId caller = graph->callers[i];
+  for (uint32_t i = 0; i < callers.len; i++) {
+    InstId caller = callers.ids[i];
     if (!inst_runs_callees(builder->module, caller)) continue;
     if (!is_run(builder, inst_get(builder->module, caller)->parent)) continue;
     int64_t bytes = bytes_at_caller(builder, caller);

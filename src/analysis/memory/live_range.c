@@ -32,19 +32,10 @@ typedef struct Frames {
   VEC(Frame) stack;
 } Frames;
 
-/* The callee that is laid out before the instruction, number `index`; NO_ID when there is none.
- * A loop's condition comes before its body. */
+/* The callee that is laid out before the instruction, number `index`; NO_ID when there is none. */
 static CompId callee_before(const Module *module, InstId id, uint32_t index) {
-  const Instruction *inst = inst_get(module, id);
-  if (index >= inst->num_callees) return NO_ID;
-  const CompId *callees = inst_callees(module, id);
-  switch (inst->opcode) {
-    case OPCODE_CALL:
-    case OPCODE_CONDITIONAL:
-    case OPCODE_ASYNC_START: return callees[index];
-    case OPCODE_WHILE: return callees[1 - index];
-    default: return NO_ID;
-  }
+  if (!inst_runs_callees(module, id) || index >= inst_get(module, id)->num_callees) return NO_ID;
+  return inst_callee_to_run(module, id, index);
 }
 
 static void push_frame(Builder *builder, Frames *frames, CompId comp, CompId async_context) {
@@ -101,10 +92,10 @@ static LogicalTime end_at(const Builder *builder, InstId id) {
 /* What an async computation holds is held until its done. */
 static LogicalTime async_end(const Builder *builder, CompId context) {
   const Module *module = builder->module;
+  IdSpan callers = callers_of(builder->graph, context);
   LogicalTime end = 0;
-  for (uint32_t i = builder->graph->first_caller[context];
-       i < builder->graph->first_caller[context + 1]; i++) {
-    InstId id = builder->graph->callers[i], done = NO_ID;
+  for (uint32_t i = 0; i < callers.len; i++) {
+    InstId id = callers.ids[i], done = NO_ID;
     /* From the start through updates to the done. */
     for (bool moved = true; moved;) {
       moved = false;

@@ -116,7 +116,7 @@ static void read_state(Walk *walk, InstId id) {
 static void read_operands(Walk *walk, InstId id) {
   const Instruction *inst = inst_get(walk->module, id);
   if (opcode_only_passes_on((Opcode)inst->opcode)) return;
-  if (inst->opcode == OPCODE_ASYNC_UPDATE || inst->opcode == OPCODE_ASYNC_DONE) {
+  if (opcode_takes_async_state((Opcode)inst->opcode)) {
     read_state(walk, id);
     return;
   }
@@ -300,12 +300,6 @@ static void pass_parameters(Walk *walk, InstId caller, uint32_t index, CompId co
   }
 }
 
-/* ORDER body, condition in Instruction.callees; the condition runs first. */
-static CompId callee_at(const Module *module, InstId id, uint32_t index) {
-  const CompId *callees = inst_callees(module, id);
-  return inst_get(module, id)->opcode == OPCODE_WHILE ? callees[1 - index] : callees[index];
-}
-
 static void enter(Walk *walk, CompId comp) {
   walk->is_entered[comp] = true;
   *vec_push(walk->scratch, &walk->stack) = (Frame){.comp = comp};
@@ -316,11 +310,11 @@ static void begin_callee(Walk *walk, InstId id) {
   const Module *module = walk->module;
   Frame *frame = &walk->stack.data[walk->stack.len - 1];
   uint32_t index = frame->callee;
-  CompId comp = callee_at(module, id, index);
+  CompId comp = inst_callee_to_run(module, id, index);
   bool is_branch = inst_get(module, id)->opcode == OPCODE_CONDITIONAL;
   if (inst_get(module, id)->opcode == OPCODE_WHILE && index == 1) {
     /* The body finds what the condition has left. */
-    CompId condition = callee_at(module, id, 0);
+    CompId condition = inst_callee_to_run(module, id, 0);
     read_parts(walk, id_list(module, comp_get(module, condition)->params)[0], id);
   }
   if (is_branch && index == 0) frame->left_mark = walk->left.len;
@@ -334,7 +328,7 @@ static void begin_callee(Walk *walk, InstId id) {
 static void end_callee(Walk *walk, InstId id) {
   const Module *module = walk->module;
   Frame *frame = &walk->stack.data[walk->stack.len - 1];
-  CompId comp = callee_at(module, id, frame->callee);
+  CompId comp = inst_callee_to_run(module, id, frame->callee);
   read_parts(walk, comp_get(module, comp)->root, id);
   if (inst_get(module, id)->opcode == OPCODE_CONDITIONAL) {
     walk->num_branches--;
@@ -351,7 +345,7 @@ static bool next_callee(Walk *walk, InstId id) {
   const Instruction *inst = inst_get(walk->module, id);
   if (!inst_runs_callees(walk->module, id)) return false;
   for (; frame->callee < inst->num_callees; frame->callee++) {
-    CompId comp = callee_at(walk->module, id, frame->callee);
+    CompId comp = inst_callee_to_run(walk->module, id, frame->callee);
     bool is_new = !walk->is_entered[comp] && walk->schedule->of[comp].len > 0;
     if (is_new) return true;
   }

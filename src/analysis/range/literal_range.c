@@ -1,5 +1,7 @@
 #include "analysis/range/literal_range.h"
 
+#include "ir/chars.h"
+
 typedef struct Reader {
   const char *at, *end;
   bool is_float;
@@ -22,10 +24,6 @@ static bool skip_to_number(Reader *reader) {
   return true;
 }
 
-static bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
-
 static bool at_word(Reader *reader, const char *word) {
   size_t len = strlen(word);
   if ((size_t)(reader->end - reader->at) < len || memcmp(reader->at, word, len) != 0) return false;
@@ -40,7 +38,7 @@ static bool read_integer(Reader *reader, int64_t *value) {
   if (is_true || at_word(reader, "false")) return true;
   bool is_negative = at_word(reader, "-");
   const char *digits = reader->at;
-  for (; reader->at < reader->end && is_digit(*reader->at); reader->at++) {
+  for (; reader->at < reader->end && char_is_digit(*reader->at); reader->at++) {
     int64_t digit = *reader->at - '0';
     if (!mul_bytes(*value, 10, value)) return false;
     if (!add_bytes(*value, is_negative ? -digit : digit, value)) return false;

@@ -152,10 +152,9 @@ typedef struct Cluster {
 
 /* From the calls of a computation to its cluster. */
 static void add_call_edges(Drawing *drawing, const Cluster *cluster) {
-  const CallGraph *graph = &drawing->picture->graph;
-  uint32_t end = graph->first_caller[cluster->comp + 1];
-  for (uint32_t i = graph->first_caller[cluster->comp]; i < end; i++) {
-    DotNode *caller = drawing->nodes[graph->callers[i]];
+  IdSpan callers = callers_of(&drawing->picture->graph, cluster->comp);
+  for (uint32_t i = 0; i < callers.len; i++) {
+    DotNode *caller = drawing->nodes[callers.ids[i]];
     if (!caller) continue;
     DotLine *edge = dot_graph_edge(drawing->graph, caller, cluster->first);
     dot_graph_set(drawing->graph, edge, EDGE_HEAD_CLUSTER, dot_graph_name(cluster->graph));

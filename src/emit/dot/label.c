@@ -37,39 +37,39 @@ DotColor dot_heat_color(int permille) {
 /* ---- nodes ---- */
 
 /* An array's type, or a tuple's first element and how many more there are. */
-static void put_shape(DotText *text, const Module *module, ShapeId id) {
+static void put_shape(TextBuffer *text, const Module *module, ShapeId id) {
   const Shape *shape = shape_get(&module->shapes, id);
   if (!shape_is_tuple(shape)) {
     dot_put_shortened(text, shape_text(&module->shapes, id, false, text->arena), DOT_SHAPE_CHARS);
     return;
   }
-  dot_put(text, "(");
+  text_put(text, "(");
   for (uint32_t i = 0; i < shape->rank && i < 1; i++) {
     const Shape *element = shape_get(&module->shapes, shape->elements[i]);
     if (shape_is_tuple(element)) {
-      dot_put(text, "(\xE2\x80\xA6)");
+      text_put(text, "(\xE2\x80\xA6)");
     } else {
       dot_put_shortened(text, shape_text(&module->shapes, shape->elements[i], false, text->arena),
                         DOT_SHAPE_CHARS);
     }
   }
   if (shape->rank > 1) {
-    dot_put(text, ", ");
+    text_put(text, ", ");
     dot_put_count(text, shape->rank - 1);
-    dot_put(text, " more");
+    text_put(text, " more");
   }
-  dot_put(text, ")");
+  text_put(text, ")");
 }
 
-static void put_mark(DotText *text, RematMark mark) {
+static void put_mark(TextBuffer *text, RematMark mark) {
   switch (mark.kind) {
     case REMAT_KIND_CLONE:
-      dot_put(text, "<BR/><I>recomputes ");
+      text_put(text, "<BR/><I>recomputes ");
       dot_put_shortened(text, mark.original, DOT_NAME_CHARS);
-      dot_put(text, "</I>");
+      text_put(text, "</I>");
       break;
-    case REMAT_KIND_MOVED: dot_put(text, "<BR/><I>moved</I>"); break;
-    case REMAT_KIND_HELPER: dot_put(text, "<BR/><I>helper</I>"); break;
+    case REMAT_KIND_MOVED: text_put(text, "<BR/><I>moved</I>"); break;
+    case REMAT_KIND_HELPER: text_put(text, "<BR/><I>helper</I>"); break;
     default: break;
   }
 }
@@ -77,73 +77,73 @@ static void put_mark(DotText *text, RematMark mark) {
 char *dot_node_label(const DotPicture *picture, RematMarks marks, InstId id, Arena *out) {
   const Module *module = picture->module;
   const Instruction *inst = inst_get(module, id);
-  DotText text = {.arena = out};
+  TextBuffer text = {.arena = out};
   if (id == picture->memory->peak_inst) {
-    dot_put(&text, "<B>PEAK ");
+    text_put(&text, "<B>PEAK ");
     dot_put_size(&text, picture->memory->peak_bytes);
-    dot_put(&text, "</B><BR/>");
+    text_put(&text, "</B><BR/>");
   }
   /* What lives at the peak has a border of its own. */
   bool is_match = picture->is_wanted[id] && !picture->is_about_peak;
-  dot_put(&text, is_match ? "<B><U>" : "<B>");
+  text_put(&text, is_match ? "<B><U>" : "<B>");
   dot_put_name_lines(&text, inst_name(module, id));
-  dot_put(&text, is_match ? "</U></B><BR/>" : "</B><BR/>");
-  dot_put(&text, opcode_text((Opcode)inst->opcode));
-  dot_put(&text, " ");
+  text_put(&text, is_match ? "</U></B><BR/>" : "</B><BR/>");
+  text_put(&text, opcode_text((Opcode)inst->opcode));
+  text_put(&text, " ");
   put_shape(&text, module, inst->shape);
-  dot_put(&text, "<BR/>");
+  text_put(&text, "<BR/>");
   dot_put_size(&text, shape_total_bytes(&module->shapes, inst->shape));
-  dot_put(&text, " \xC2\xB7 #"); /* · */
-  dot_put_number(&text, picture->position[id]);
+  text_put(&text, " \xC2\xB7 #"); /* · */
+  text_put_int(&text, picture->position[id]);
   if (picture->num_left_out[id]) {
-    dot_put(&text, "<BR/>+ ");
+    text_put(&text, "<BR/>+ ");
     dot_put_count(&text, picture->num_left_out[id]);
-    dot_put(&text, picture->num_left_out[id] == 1 ? " reader" : " readers");
+    text_put(&text, picture->num_left_out[id] == 1 ? " reader" : " readers");
   }
   if (marks) put_mark(&text, marks[id]);
-  return dot_text_end(&text);
+  return text_c_string(&text);
 }
 
 char *dot_node_tooltip(const DotPicture *picture, InstId id, Arena *out) {
   const Module *module = picture->module;
   const Instruction *inst = inst_get(module, id);
   const char *opcode = opcode_text((Opcode)inst->opcode);
-  DotText text = {.arena = out};
+  TextBuffer text = {.arena = out};
   dot_put_escaped(&text, inst_name(module, id));
-  dot_put(&text, " = ");
+  text_put(&text, " = ");
   dot_put_escaped(&text, shape_text(&module->shapes, inst->shape, true, out));
-  dot_put(&text, " ");
-  dot_put(&text, opcode);
+  text_put(&text, " ");
+  text_put(&text, opcode);
   if (picture->memory_at[id] > 0) {
-    dot_put(&text, "&#10;memory while it runs: ");
+    text_put(&text, "&#10;memory while it runs: ");
     dot_put_size(&text, picture->memory_at[id]);
   }
   SourcePlace place = human_source_place(module, id, out);
   if (place.op_name.len) {
-    dot_put(&text, "&#10;");
+    text_put(&text, "&#10;");
     dot_put_escaped(&text, place.op_name);
   }
   if (place.file.len || place.line > 0) {
-    dot_put(&text, "&#10;");
+    text_put(&text, "&#10;");
     dot_put_escaped(&text, place.file);
-    dot_put(&text, ":");
-    dot_put_number(&text, place.line);
+    text_put(&text, ":");
+    text_put_int(&text, place.line);
   }
-  return dot_text_end(&text);
+  return text_c_string(&text);
 }
 
 char *dot_edge_tooltip(const DotPicture *picture, const DotEdge *edge, Arena *out) {
-  DotText text = {.arena = out};
+  TextBuffer text = {.arena = out};
   dot_put_escaped(&text, inst_name(picture->module, edge->from));
-  dot_put(&text, " \xE2\x86\x92 "); /* → */
+  text_put(&text, " \xE2\x86\x92 "); /* → */
   dot_put_escaped(&text, inst_name(picture->module, edge->to));
   if (edge->is_path) {
-    dot_put(&text, ", through what is not shown");
+    text_put(&text, ", through what is not shown");
   } else {
-    dot_put(&text, ": ");
+    text_put(&text, ": ");
     dot_put_size(&text, edge->bytes);
   }
-  return dot_text_end(&text);
+  return text_c_string(&text);
 }
 
 /* ---- clusters and boxes ---- */
@@ -157,85 +157,85 @@ char *dot_cluster_label(const DotPicture *picture, CompId comp, Arena *out) {
     if (bytes > peak_bytes) peak_bytes = bytes;
     num_shown += picture->is_shown[sequence.ids[pos]];
   }
-  DotText text = {.arena = out};
-  dot_put(&text, comp == picture->module->entry ? "entry <B>" : "<B>");
+  TextBuffer text = {.arena = out};
+  text_put(&text, comp == picture->module->entry ? "entry <B>" : "<B>");
   dot_put_shortened(&text, comp_name(picture->module, comp), DOT_NAME_CHARS);
-  dot_put(&text, "</B> \xC2\xB7 peak <B>");
+  text_put(&text, "</B> \xC2\xB7 peak <B>");
   dot_put_size(&text, peak_bytes);
-  dot_put(&text, "</B> \xC2\xB7 ");
+  text_put(&text, "</B> \xC2\xB7 ");
   dot_put_count(&text, num_shown);
-  dot_put(&text, " of ");
+  text_put(&text, " of ");
   dot_put_count(&text, sequence.len);
-  dot_put(&text, " instructions");
-  return dot_text_end(&text);
+  text_put(&text, " instructions");
+  return text_c_string(&text);
 }
 
 char *dot_scope_label(const DotScope *scope, Arena *out) {
-  DotText text = {.arena = out};
-  dot_put(&text, "<B>");
+  TextBuffer text = {.arena = out};
+  text_put(&text, "<B>");
   dot_put_path(&text, scope->path);
-  dot_put(&text, "</B> \xC2\xB7 ");
+  text_put(&text, "</B> \xC2\xB7 ");
   dot_put_count(&text, scope->num_shown);
-  dot_put(&text, " of ");
+  text_put(&text, " of ");
   dot_put_count(&text, scope->num_insts);
-  return dot_text_end(&text);
+  return text_c_string(&text);
 }
 
-static void put_instructions(DotText *text, uint32_t count) {
+static void put_instructions(TextBuffer *text, uint32_t count) {
   dot_put_count(text, count);
-  dot_put(text, count == 1 ? " instruction" : " instructions");
+  text_put(text, count == 1 ? " instruction" : " instructions");
 }
 
-static void put_box_name(DotText *text, const DotBox *box) {
+static void put_box_name(TextBuffer *text, const DotBox *box) {
   if (box->is_rest || box->first_path.len == 0) {
-    dot_put(text, "<I>others</I>");
+    text_put(text, "<I>others</I>");
     return;
   }
-  dot_put(text, "<B>");
+  text_put(text, "<B>");
   dot_put_path(text, box->first_path);
-  dot_put(text, "</B>");
+  text_put(text, "</B>");
   if (box->num_scopes == 1) return;
-  dot_put(text, "<BR/>to <B>");
+  text_put(text, "<BR/>to <B>");
   dot_put_path(text, box->last_path);
-  dot_put(text, "</B>");
+  text_put(text, "</B>");
 }
 
 char *dot_box_label(const DotBox *box, Arena *out) {
-  DotText text = {.arena = out};
+  TextBuffer text = {.arena = out};
   put_box_name(&text, box);
-  dot_put(&text, "<BR/>");
+  text_put(&text, "<BR/>");
   put_instructions(&text, box->num_insts);
   if (box->num_scopes > 1) {
-    dot_put(&text, " in ");
+    text_put(&text, " in ");
     dot_put_count(&text, box->num_scopes);
-    dot_put(&text, " scopes");
+    text_put(&text, " scopes");
   }
-  dot_put(&text, "<BR/>");
+  text_put(&text, "<BR/>");
   if (box->live_bytes > 0) {
     dot_put_size(&text, box->live_bytes);
-    dot_put(&text, " live at the peak");
+    text_put(&text, " live at the peak");
   } else {
-    dot_put(&text, "results up to ");
+    text_put(&text, "results up to ");
     dot_put_size(&text, box->largest_bytes);
   }
-  dot_put(&text, " \xC2\xB7 #");
-  dot_put_number(&text, box->first);
+  text_put(&text, " \xC2\xB7 #");
+  text_put_int(&text, box->first);
   if (box->last != box->first) {
-    dot_put(&text, "\xE2\x80\x93"); /* en dash */
-    dot_put_number(&text, box->last);
+    text_put(&text, "\xE2\x80\x93"); /* en dash */
+    text_put_int(&text, box->last);
   }
-  return dot_text_end(&text);
+  return text_c_string(&text);
 }
 
 char *dot_box_tooltip(const DotBox *box, Arena *out) {
-  DotText text = {.arena = out};
-  dot_put(&text, "not shown: ");
+  TextBuffer text = {.arena = out};
+  text_put(&text, "not shown: ");
   put_instructions(&text, box->num_insts);
   if (box->first_path.len && !box->is_rest) {
-    dot_put(&text, " of ");
+    text_put(&text, " of ");
     dot_put_escaped(&text, box->first_path);
   }
-  dot_put(&text, ", results up to ");
+  text_put(&text, ", results up to ");
   dot_put_size(&text, box->largest_bytes);
-  return dot_text_end(&text);
+  return text_c_string(&text);
 }

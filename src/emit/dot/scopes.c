@@ -5,6 +5,7 @@
 
 #include "analysis/memory/remat_memory.h"
 #include "emit/human.h"
+#include "ir/chars.h"
 #include "ir/hash.h"
 
 /* ---- the tree of a computation's scopes ---- */
@@ -131,7 +132,7 @@ static Str key_of(const Tree *tree, uint32_t frame, Str path, int side) {
   uint32_t end = (uint32_t)strlen(text), len = end - path.len;
   bool is_number = false;
   for (uint32_t i = len; i < end; i++) {
-    bool is_digit = text[i] >= '0' && text[i] <= '9';
+    bool is_digit = char_is_digit(text[i]);
     if (!is_digit || !is_number) text[len++] = is_digit ? '#' : text[i];
     is_number = is_digit;
   }

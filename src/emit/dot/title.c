@@ -5,62 +5,62 @@
 #include "emit/dot/text.h"
 
 /* What a picture of all shows. */
-static void put_sizes(DotText *text, const DotPicture *picture, const DotOptions *options) {
+static void put_sizes(TextBuffer *text, const DotPicture *picture, const DotOptions *options) {
   bool is_exclusive = options->min_bytes >= 0 || picture->has_more_of_size;
   int64_t bytes = options->min_bytes >= 0 ? options->min_bytes : picture->shown_bytes;
   if (bytes <= 0) {
-    dot_put(text, "all results with memory");
+    text_put(text, "all results with memory");
   } else {
-    dot_put(text, is_exclusive ? "all results over " : "all results of at least ");
+    text_put(text, is_exclusive ? "all results over " : "all results of at least ");
     dot_put_size(text, bytes);
-    if (picture->has_more_of_size) dot_put(text, ", some of this size");
+    if (picture->has_more_of_size) text_put(text, ", some of this size");
   }
-  dot_put(text, ", and what reads them");
+  text_put(text, ", and what reads them");
 }
 
-static void put_shown_of_wanted(DotText *text, const DotPicture *picture) {
+static void put_shown_of_wanted(TextBuffer *text, const DotPicture *picture) {
   if (picture->num_wanted_shown < picture->num_wanted) {
     dot_put_count(text, picture->num_wanted_shown);
-    dot_put(text, " of ");
+    text_put(text, " of ");
   }
   dot_put_count(text, picture->num_wanted);
 }
 
-static void put_peak(DotText *text, const DotPicture *picture, const DotOptions *options) {
+static void put_peak(TextBuffer *text, const DotPicture *picture, const DotOptions *options) {
   int64_t shown_bytes = 0;
   for (InstId id = 0; id < picture->module->insts.len; id++) {
     if (picture->is_shown[id]) shown_bytes += picture->live_bytes[id];
   }
   put_shown_of_wanted(text, picture);
-  dot_put(text, options->min_bytes < 0 ? " large" : "");
-  dot_put(text, picture->num_wanted == 1 ? " value" : " values");
-  dot_put(text, " of the peak");
+  text_put(text, options->min_bytes < 0 ? " large" : "");
+  text_put(text, picture->num_wanted == 1 ? " value" : " values");
+  text_put(text, " of the peak");
   if (options->min_bytes >= 0) {
-    dot_put(text, " over ");
+    text_put(text, " over ");
     dot_put_size(text, options->min_bytes);
   }
-  dot_put(text, ", and what is around them (");
+  text_put(text, ", and what is around them (");
   dot_put_size(text, shown_bytes);
-  dot_put(text, " of ");
+  text_put(text, " of ");
   dot_put_size(text, picture->all_live_bytes);
-  dot_put(text, " live)");
+  text_put(text, " live)");
 }
 
-static void put_matches(DotText *text, const DotPicture *picture, const DotFilter *filter) {
+static void put_matches(TextBuffer *text, const DotPicture *picture, const DotFilter *filter) {
   static const char *const kinds[] = {[DOT_FILTER_NAME] = "the name",
                                       [DOT_FILTER_REGEX] = "the expression",
                                       [DOT_FILTER_SCOPE] = "the scope",
                                       [DOT_FILTER_COMPUTATION] = "the computation"};
   put_shown_of_wanted(text, picture);
-  dot_put(text, picture->num_wanted == 1 ? " match" : " matches");
-  dot_put(text, " of ");
-  dot_put(text, kinds[filter->kind]);
-  dot_put(text, " <B>");
+  text_put(text, picture->num_wanted == 1 ? " match" : " matches");
+  text_put(text, " of ");
+  text_put(text, kinds[filter->kind]);
+  text_put(text, " <B>");
   dot_put_shortened(text, filter->text, 2 * DOT_NAME_CHARS);
-  dot_put(text, "</B>, and what is around them");
+  text_put(text, "</B>, and what is around them");
 }
 
-static void put_hidden_computations(DotText *text, const DotPicture *picture) {
+static void put_hidden_computations(TextBuffer *text, const DotPicture *picture) {
   uint32_t num_comps = 0, num_insts = 0;
   for (uint32_t i = 0; i < picture->graph.num_reachable; i++) {
     CompId comp = picture->graph.post_order[i];
@@ -74,80 +74,80 @@ static void put_hidden_computations(DotText *text, const DotPicture *picture) {
     num_insts += sequence.len;
   }
   if (num_comps == 0) return;
-  dot_put(text, "; left out: ");
+  text_put(text, "; left out: ");
   dot_put_count(text, num_comps);
-  dot_put(text, num_comps == 1 ? " computation of " : " computations of ");
+  text_put(text, num_comps == 1 ? " computation of " : " computations of ");
   dot_put_count(text, num_insts);
-  dot_put(text, " instructions");
+  text_put(text, " instructions");
 }
 
 /* What was left out, too: nothing is without a word. */
-static void put_choice(DotText *text, const DotPicture *picture, const DotOptions *options) {
+static void put_choice(TextBuffer *text, const DotPicture *picture, const DotOptions *options) {
   switch (options->filter.kind) {
     case DOT_FILTER_ALL: put_sizes(text, picture, options); return;
     case DOT_FILTER_PEAK: put_peak(text, picture, options); break;
     default: put_matches(text, picture, &options->filter);
   }
   put_hidden_computations(text, picture);
-  if (!picture->has_paths) dot_put(text, "; too many to look for paths through others");
+  if (!picture->has_paths) text_put(text, "; too many to look for paths through others");
 }
 
-static void put_heading(DotText *text, const DotPicture *picture, const DotOptions *options) {
+static void put_heading(TextBuffer *text, const DotPicture *picture, const DotOptions *options) {
   const MemoryProfile *memory = picture->memory;
-  dot_put(text, "<TR><TD ALIGN=\"LEFT\"><FONT POINT-SIZE=\"18\"><B>");
+  text_put(text, "<TR><TD ALIGN=\"LEFT\"><FONT POINT-SIZE=\"18\"><B>");
   Str name = picture->module->source->header.name;
   dot_put_shortened(text, name, 2 * DOT_NAME_CHARS);
-  dot_put(text, "</B> \xC2\xB7 peak <B>");
+  text_put(text, "</B> \xC2\xB7 peak <B>");
   dot_put_size(text, memory->peak_bytes);
-  dot_put(text, "</B></FONT></TD></TR><TR><TD ALIGN=\"LEFT\">");
-  dot_put(text, "memory model ");
-  dot_put(text, options->model->name);
-  dot_put(text, " \xC2\xB7 parameters ");
+  text_put(text, "</B></FONT></TD></TR><TR><TD ALIGN=\"LEFT\">");
+  text_put(text, "memory model ");
+  text_put(text, options->model->name);
+  text_put(text, " \xC2\xB7 parameters ");
   dot_put_size(text, memory->parameter_bytes);
-  dot_put(text, memory->counts_params ? "" : " (not in the peak)");
-  dot_put(text, " \xC2\xB7 outputs ");
+  text_put(text, memory->counts_params ? "" : " (not in the peak)");
+  text_put(text, " \xC2\xB7 outputs ");
   dot_put_size(text, memory->output_bytes);
-  dot_put(text, "</TD></TR><TR><TD ALIGN=\"LEFT\">");
+  text_put(text, "</TD></TR><TR><TD ALIGN=\"LEFT\">");
   dot_put_count(text, picture->num_shown);
-  dot_put(text, " of ");
+  text_put(text, " of ");
   dot_put_count(text, picture->num_insts);
-  dot_put(text, " instructions: ");
+  text_put(text, " instructions: ");
   put_choice(text, picture, options);
-  dot_put(text, "</TD></TR>");
+  text_put(text, "</TD></TR>");
 }
 
-static void put_legend_row(DotText *text, const char *sample, const char *meaning) {
-  dot_put(text, "<TR><TD ");
-  dot_put(text, sample);
-  dot_put(text, "</TD><TD ALIGN=\"LEFT\">");
-  dot_put(text, meaning);
-  dot_put(text, "</TD></TR>");
+static void put_legend_row(TextBuffer *text, const char *sample, const char *meaning) {
+  text_put(text, "<TR><TD ");
+  text_put(text, sample);
+  text_put(text, "</TD><TD ALIGN=\"LEFT\">");
+  text_put(text, meaning);
+  text_put(text, "</TD></TR>");
 }
 
 /* The ramp in ten cells. */
-static void put_heat_row(DotText *text, const DotPicture *picture) {
-  dot_put(text,
-          "<TR><TD><TABLE BORDER=\"0\" CELLBORDER=\"0\" CELLSPACING=\"0\" CELLPADDING=\"0\"><TR>");
+static void put_heat_row(TextBuffer *text, const DotPicture *picture) {
+  text_put(text,
+           "<TR><TD><TABLE BORDER=\"0\" CELLBORDER=\"0\" CELLSPACING=\"0\" CELLPADDING=\"0\"><TR>");
   for (int i = 0; i < 10; i++) {
-    dot_put(text, "<TD WIDTH=\"9\" HEIGHT=\"14\" BGCOLOR=\"");
-    dot_put(text, dot_heat_color(i * 1000 / 9).text);
-    dot_put(text, "\"></TD>");
+    text_put(text, "<TD WIDTH=\"9\" HEIGHT=\"14\" BGCOLOR=\"");
+    text_put(text, dot_heat_color(i * 1000 / 9).text);
+    text_put(text, "\"></TD>");
   }
-  dot_put(text, "</TR></TABLE></TD><TD ALIGN=\"LEFT\">memory while it runs, from ");
+  text_put(text, "</TR></TABLE></TD><TD ALIGN=\"LEFT\">memory while it runs, from ");
   dot_put_size(text, picture->least_memory);
-  dot_put(text, " to ");
+  text_put(text, " to ");
   dot_put_size(text, picture->memory->peak_bytes);
-  dot_put(text, "</TD></TR>");
+  text_put(text, "</TD></TR>");
 }
 
 char *dot_title(const DotPicture *picture, const DotOptions *options, const DotLegend *legend,
                 Arena *out) {
-  DotText text = {.arena = out};
-  dot_put(&text, "<TABLE BORDER=\"0\" CELLBORDER=\"0\" CELLSPACING=\"2\" CELLPADDING=\"1\">");
+  TextBuffer text = {.arena = out};
+  text_put(&text, "<TABLE BORDER=\"0\" CELLBORDER=\"0\" CELLSPACING=\"2\" CELLPADDING=\"1\">");
   put_heading(&text, picture, options);
-  dot_put(&text,
-          "<TR><TD ALIGN=\"LEFT\">"
-          "<TABLE BORDER=\"0\" CELLBORDER=\"0\" CELLSPACING=\"2\" CELLPADDING=\"1\">");
+  text_put(&text,
+           "<TR><TD ALIGN=\"LEFT\">"
+           "<TABLE BORDER=\"0\" CELLBORDER=\"0\" CELLSPACING=\"2\" CELLPADDING=\"1\">");
   put_heat_row(&text, picture);
   if (picture->num_wanted > 0 && !picture->is_about_peak) {
     put_legend_row(&text, "><B><U>name</U></B>", "matches the filter");
@@ -190,6 +190,6 @@ char *dot_title(const DotPicture *picture, const DotOptions *options, const DotL
                    "instructions that are not shown; thick: some live at the peak");
   }
   put_legend_row(&text, ">#12", "position in its computation's schedule");
-  dot_put(&text, "</TABLE></TD></TR></TABLE>");
-  return dot_text_end(&text);
+  text_put(&text, "</TABLE></TD></TR></TABLE>");
+  return text_c_string(&text);
 }

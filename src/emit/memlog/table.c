@@ -3,6 +3,7 @@
 
 #include "emit/human.h"
 #include "emit/memlog/memlog_internal.h"
+#include "ir/chars.h"
 
 typedef enum Column {
   COLUMN_COMPUTATION,

@@ -4,6 +4,7 @@
 #include "analysis/memory/remat_memory.h"
 #include "emit/human.h"
 #include "emit/memlog/memlog_internal.h"
+#include "ir/chars.h"
 
 enum { DEFAULT_MAX_LIVE = 20, OPCODE_WIDTH = 20 };
 

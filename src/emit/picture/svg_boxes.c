@@ -1,6 +1,7 @@
 /* Inside the frame: boxes, names in them, the line of live bytes. */
 #include "emit/human.h"
 #include "emit/picture/svg.h"
+#include "ir/chars.h"
 
 /* ---- from bytes and positions to pixels ---- */
 

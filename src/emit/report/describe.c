@@ -58,13 +58,9 @@ static const char *category_of(const Describer *describer, InstId id, uint32_t p
   if (holds & HOLDS_PARAMETER) return "parameter";
   if (holds & HOLDS_OUTPUT) return "output";
   if (holds & HOLDS_CARRY) return "while carry";
-  switch (inst_get(describer->module, id)->opcode) {
-    case OPCODE_CONSTANT: return "constant";
-    case OPCODE_COPY:
-    case OPCODE_COPY_START:
-    case OPCODE_COPY_DONE: return "copy";
-    default: return "temporary";
-  }
+  Opcode opcode = (Opcode)inst_get(describer->module, id)->opcode;
+  if (opcode == OPCODE_CONSTANT) return "constant";
+  return opcode_is_copy(opcode) ? "copy" : "temporary";
 }
 
 static uint64_t num_aliases(const Describer *describer, InstId id, uint32_t part) {

@@ -33,11 +33,10 @@ static bool has_place(const Module *module, InstId id) {
  */
 static InstId behind_parameter(const Places *places, InstId id) {
   const Module *module = places->module;
-  const CallGraph *graph = &places->values->graph;
   const Instruction *inst = inst_get(module, id);
-  uint32_t first = graph->first_caller[inst->parent];
-  if (first == graph->first_caller[inst->parent + 1]) return NO_ID;
-  InstId caller = graph->callers[first];
+  IdSpan callers = callers_of(&places->values->graph, inst->parent);
+  if (callers.len == 0) return NO_ID;
+  InstId caller = callers.ids[0];
   bool is_fused = inst_get(module, caller)->opcode == OPCODE_FUSION &&
                   inst->index < (int64_t)inst_get(module, caller)->num_operands;
   return is_fused ? inst_operand(module, caller, (uint32_t)inst->index) : caller;

@@ -3,12 +3,13 @@
  * the forward and the backward pass of a layer belong to the layer. */
 #include "emit/report/report.h"
 #include "emit/report/scope_tree.h"
+#include "ir/chars.h"
 #include "ir/hash.h"
 
 /* ---- names ---- */
 
 static bool is_word(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+  return char_is_letter(c) || char_is_digit(c) || c == '_';
 }
 
 /* The length of the part before the first `/` that is in no bracket. */

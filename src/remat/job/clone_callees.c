@@ -110,12 +110,12 @@ static uint32_t room_for(Cloner *cloner, CompId comp, bool is_first) {
 
 /* A clone for each room but the first, as long as there may be more. */
 static bool split(Cloner *cloner, CompId comp) {
-  const CallGraph *graph = &cloner->graph;
+  IdSpan callers = callers_of(&cloner->graph, comp);
   uint32_t num_clones = cloner->clones.list.len;
   Arena *arena = arena_new(arena_options(cloner->scratch));
   VEC(Room) rooms = {0};
-  for (uint32_t k = graph->first_caller[comp]; k < graph->first_caller[comp + 1]; k++) {
-    InstId caller = graph->callers[k];
+  for (uint32_t k = 0; k < callers.len; k++) {
+    InstId caller = callers.ids[k];
     if (!is_caller(cloner, caller)) continue;
     int64_t held_bytes = cloner->memory.around[caller];
     uint32_t i = 0;
@@ -137,7 +137,7 @@ static bool clone_once(Cloner *cloner) {
   for (uint32_t i = graph->num_reachable; i-- > 0;) {
     CompId comp = graph->post_order[i];
     if (!callee_is_cloneable(cloner->module, graph, comp)) continue;
-    if (graph->first_caller[comp + 1] - graph->first_caller[comp] < 2) continue;
+    if (callers_of(graph, comp).len < 2) continue;
     if (is_over_limit(cloner, comp) && split(cloner, comp)) return true;
   }
   return false;

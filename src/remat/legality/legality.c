@@ -16,27 +16,6 @@ const char *keep_reason_sentence(KeepReason reason) {
   return sentences[reason];
 }
 
-static bool is_async(Opcode opcode) {
-  switch (opcode) {
-    case OPCODE_ALL_GATHER_START:
-    case OPCODE_ALL_GATHER_DONE:
-    case OPCODE_ALL_REDUCE_START:
-    case OPCODE_ALL_REDUCE_DONE:
-    case OPCODE_ASYNC_START:
-    case OPCODE_ASYNC_UPDATE:
-    case OPCODE_ASYNC_DONE:
-    case OPCODE_COLLECTIVE_PERMUTE_START:
-    case OPCODE_COLLECTIVE_PERMUTE_DONE:
-    case OPCODE_COPY_START:
-    case OPCODE_COPY_DONE:
-    case OPCODE_SEND:
-    case OPCODE_SEND_DONE:
-    case OPCODE_RECV:
-    case OPCODE_RECV_DONE: return true;
-    default: return false;
-  }
-}
-
 /* Copies that change nothing were put there by copy-insertion, for the sake of their memory. */
 static bool is_identity_copy(const Module *module, InstId id) {
   return inst_get(module, id)->opcode == OPCODE_COPY &&
@@ -55,7 +34,7 @@ KeepReason recompute_verdict(const Legality *legality, InstId id) {
   KeepReason asked =
       legality->asked && id < legality->num_kept ? (KeepReason)legality->asked[id] : KEEP_NONE;
   if (asked == KEEP_PINNED) return KEEP_PINNED;
-  if (is_async(opcode)) return KEEP_ASYNC;
+  if (opcode_is_split(opcode)) return KEEP_ASYNC;
   if (is_identity_copy(module, id)) return KEEP_COPY;
   if (opcode_info(opcode)->flags & OPF_COLLECTIVE || opcode == OPCODE_COLLECTIVE_PERMUTE) {
     if (inst->flags & INST_CONSTRAINS_LAYOUT) return KEEP_CONSTRAINED_LAYOUT;

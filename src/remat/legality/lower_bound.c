@@ -339,8 +339,9 @@ static int64_t constant_bytes(const Bound *bound, const CallGraph *graph) {
   for (uint32_t i = graph->num_reachable; i-- > 0;) { /* callers first */
     CompId comp = graph->post_order[i];
     runs[comp] = comp == module->entry;
-    for (uint32_t k = graph->first_caller[comp]; k < graph->first_caller[comp + 1]; k++) {
-      InstId caller = graph->callers[k];
+    IdSpan callers = callers_of(graph, comp);
+    for (uint32_t k = 0; k < callers.len; k++) {
+      InstId caller = callers.ids[k];
       runs[comp] |= runs[inst_get(module, caller)->parent] && bound->is_needed[caller];
     }
     if (!runs[comp] || !comp_is_sequential(graph, comp)) continue;

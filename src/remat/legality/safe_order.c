@@ -20,12 +20,6 @@ typedef struct Order {
   Arena *scratch;
 } Order;
 
-/* NO_ID for the entry, and for what several call. */
-static InstId only_caller(const CallGraph *graph, CompId comp) {
-  uint32_t first = graph->first_caller[comp];
-  return graph->first_caller[comp + 1] - first == 1 ? graph->callers[first] : NO_ID;
-}
-
 /* Makes one wait for the other; where they are in several computations, who calls them there. */
 static void add_wait(Order *order, InstId earlier, InstId later) {
   const CallGraph *graph = &order->values.graph;
@@ -35,10 +29,10 @@ static void add_wait(Order *order, InstId earlier, InstId later) {
     CompId comp = inst_get(module, earlier)->parent;
     order->caller[comp] = earlier;
     order->round_of[comp] = order->round;
-    earlier = only_caller(graph, comp);
+    earlier = only_caller_of(graph, comp);
   }
   while (later != NO_ID && order->round_of[inst_get(module, later)->parent] != order->round)
-    later = only_caller(graph, inst_get(module, later)->parent);
+    later = only_caller_of(graph, inst_get(module, later)->parent);
   if (later == NO_ID) return;
   earlier = order->caller[inst_get(module, later)->parent];
   const LogicalTime *time_of = order->ranges.time_of;

@@ -1,5 +1,6 @@
 #include "remat/plan/read.h"
 
+#include "ir/chars.h"
 #include "ir/json_tree.h"
 #include "schedule/scheduler.h"
 
@@ -45,8 +46,8 @@ static rh_status read_ref(Reader *reader, const JsonNode *value, void *place) {
 static bool is_name(Str text) {
   for (uint32_t i = 0; i < text.len; i++) {
     char c = text.data[i];
-    bool is_letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-    bool is_other = (c >= '0' && c <= '9') || c == '.' || c == '-' || c == '#';
+    bool is_letter = char_is_letter(c) || c == '_';
+    bool is_other = char_is_digit(c) || c == '.' || c == '-' || c == '#';
     if (!is_letter && !(is_other && i > 0)) return false;
   }
   return text.len > 0;
@@ -98,7 +99,7 @@ static rh_status read_hash(Reader *reader, const JsonNode *value, void *place) {
   bool is_hash = value->kind == JSON_STRING && value->text.len == 16;
   for (uint32_t i = 0; is_hash && i < 16; i++) {
     char c = value->text.data[i];
-    is_hash = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
+    is_hash = char_is_digit(c) || (c >= 'a' && c <= 'f');
     hash = hash << 4 | (uint64_t)(c <= '9' ? c - '0' : c - 'a' + 10);
   }
   if (!is_hash) return fail(reader, value, "expected 16 hexadecimal digits in quotes");

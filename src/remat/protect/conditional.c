@@ -67,8 +67,9 @@ static void mark_asynchronous(const Module *module, const CallGraph *graph, bool
   bool *is_async = arena_zarray(scratch, bool, module->comps.len);
   for (uint32_t i = graph->num_reachable; i-- > 0;) { /* callers before callees */
     CompId comp = graph->post_order[i];
-    for (uint32_t k = graph->first_caller[comp]; k < graph->first_caller[comp + 1]; k++) {
-      const Instruction *caller = inst_get(module, graph->callers[k]);
+    IdSpan callers = callers_of(graph, comp);
+    for (uint32_t k = 0; k < callers.len; k++) {
+      const Instruction *caller = inst_get(module, callers.ids[k]);
       is_async[comp] |= is_async[caller->parent] || opcode_is_async((Opcode)caller->opcode);
     }
     for (uint32_t k = 0; is_async[comp] && k < comp_num_insts(module, comp); k++)

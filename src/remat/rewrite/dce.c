@@ -229,10 +229,8 @@ static bool run_once(Dce *dce) {
   bool has_changed = false;
   for (uint32_t i = graph.num_reachable; i-- > 0;) {
     CompId comp = graph.post_order[i];
-    uint32_t first = graph.first_caller[comp];
-    bool has_one_caller = graph.first_caller[comp + 1] - first == 1;
-    InstId caller = has_one_caller ? graph.callers[first] : NO_ID;
-    if (has_one_caller && inst_get(module, caller)->opcode == OPCODE_FUSION &&
+    InstId caller = only_caller_of(&graph, comp);
+    if (caller != NO_ID && inst_get(module, caller)->opcode == OPCODE_FUSION &&
         !(inst_get(module, caller)->flags & INST_DEAD)) {
       has_changed |= shrink_fusion(dce, caller);
     }

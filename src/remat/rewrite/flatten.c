@@ -15,9 +15,10 @@ static bool flatten_once(Rewrite *rewrite, const Schedule *schedule, rh_diags *d
     if (!comp_is_sequential(&graph, comp)) continue;
     /* A reducer that is also called keeps its own. */
     bool is_taken = graph.context[comp] & CALLED_AS_EXPRESSION;
-    for (uint32_t k = graph.first_caller[comp]; k < graph.first_caller[comp + 1]; k++) {
-      InstId caller = graph.callers[k]; /* once for each time that it calls this */
-      if (k > graph.first_caller[comp] && graph.callers[k - 1] == caller) continue;
+    IdSpan callers = callers_of(&graph, comp);
+    for (uint32_t k = 0; k < callers.len; k++) {
+      InstId caller = callers.ids[k]; /* once for each time that it calls this */
+      if (k > 0 && callers.ids[k - 1] == caller) continue;
       if (!inst_runs_callees(module, caller)) continue;
       for (uint32_t c = 0; c < inst_get(module, caller)->num_callees; c++) {
         if (inst_callees(module, caller)[c] != comp) continue;

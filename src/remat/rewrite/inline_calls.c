@@ -27,9 +27,8 @@ static bool is_inlineable(const Module *module, InstId id) {
 /* What an asynchronous operation runs, the computation that `call-start(…)` implies too, is one
  * call or another single instruction. */
 static bool is_async_computation(const Module *module, const CallGraph *graph, CompId comp) {
-  uint32_t first = graph->first_caller[comp];
-  return first < graph->first_caller[comp + 1] &&
-         inst_get(module, graph->callers[first])->opcode == OPCODE_ASYNC_START;
+  IdSpan callers = callers_of(graph, comp);
+  return callers.len && inst_get(module, callers.ids[0])->opcode == OPCODE_ASYNC_START;
 }
 
 rh_status inline_calls(Rewrite *rewrite, Schedule *schedule, rh_diags *diags, Arena *out,
@@ -39,7 +38,7 @@ rh_status inline_calls(Rewrite *rewrite, Schedule *schedule, rh_diags *diags, Ar
   CallGraph graph = call_graph_build(module, arena, scratch);
   uint32_t *num_callers = arena_zarray(arena, uint32_t, module->comps.len);
   for (CompId comp = 0; comp < module->comps.len; comp++) {
-    num_callers[comp] = graph.first_caller[comp + 1] - graph.first_caller[comp];
+    num_callers[comp] = callers_of(&graph, comp).len;
   }
   Expansions expansions = expansions_begin(module, arena);
   rh_status status = RH_OK;

@@ -325,10 +325,6 @@ InstId rewrite_move(Rewrite *rewrite, InstId id, CompId comp, const InstId *oper
   return moved;
 }
 
-static bool continues_async(Opcode opcode) {
-  return opcode == OPCODE_ASYNC_UPDATE || opcode == OPCODE_ASYNC_DONE;
-}
-
 void rewrite_set_callee(Rewrite *rewrite, InstId caller, uint32_t index, CompId callee,
                         Arena *scratch) {
   Module *module = rewrite->module;
@@ -342,7 +338,7 @@ void rewrite_set_callee(Rewrite *rewrite, InstId caller, uint32_t index, CompId 
     InstId id = chain.data[--chain.len];
     for (uint32_t i = 0; i < inst_get(module, id)->users.len; i++) {
       InstId user = inst_users(module, id)[i];
-      if (!continues_async((Opcode)inst_get(module, user)->opcode)) continue;
+      if (!opcode_takes_async_state((Opcode)inst_get(module, user)->opcode)) continue;
       *vec_push(scratch, &chain) = user;
       if (inst_get(module, user)->num_callees == 1 && inst_callees(module, user)[0] == old) {
         module_set_callee(module, user, 0, callee);

@@ -66,7 +66,7 @@ uint32_t unfuse(Rewrite *rewrite, Schedule *schedule, unsigned kinds, Arena *out
       if (!is_wanted(module, fusion, kinds)) continue;
       CompId callee = inst_callees(module, fusion)[0];
       if (is_in_place && is_in_place[callee]) continue;
-      bool is_only = graph.first_caller[callee + 1] - graph.first_caller[callee] == 1;
+      bool is_only = only_caller_of(&graph, callee) != NO_ID;
       NewInsts copies = rewrite_inline(rewrite, fusion, NULL, is_only ? NULL : "unfused", scratch);
       expansions_add(&expansions, fusion, copies);
       num_fusions++;

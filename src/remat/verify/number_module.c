@@ -9,7 +9,9 @@
 
 #include "analysis/flow/side_effect.h"
 #include "analysis/flow/traverse.h"
+#include "ir/chars.h"
 #include "ir/hash.h"
+#include "ir/text_buffer.h"
 #include "remat/verify/verify_internal.h"
 
 /* Written-out calls may be larger than the module that they come from by this factor, plus a
@@ -59,28 +61,19 @@ typedef struct Evaluator {
 bool has_counted_effect(const Module *module, InstId id) {
   Opcode opcode = (Opcode)inst_get(module, id)->opcode;
   bool is_collective = opcode_info(opcode)->flags & OPF_COLLECTIVE;
-  bool is_start = opcode == OPCODE_ALL_GATHER_START || opcode == OPCODE_ALL_REDUCE_START;
-  if (opcode == OPCODE_COLLECTIVE_PERMUTE || (is_collective && !is_start)) return false;
+  if (opcode == OPCODE_COLLECTIVE_PERMUTE || (is_collective && !opcode_begins_split(opcode))) {
+    return false;
+  }
   return inst_has_own_side_effect(module, id);
 }
 
-typedef struct TextBuilder {
-  VEC(char) chars;
-  Arena *arena;
-} TextBuilder;
-
-static void add_chars(TextBuilder *text, const char *data, size_t len) {
-  char *room = vec_extend(text->arena, &text->chars, (uint32_t)len);
-  if (len) memcpy(room, data, len);
-}
-
 /* Blanks and comments outside of strings do not matter. */
-static void add_tokens(TextBuilder *text, Str value) {
+static void add_tokens(TextBuffer *text, Str value) {
   char quote = 0;
   for (uint32_t i = 0; i < value.len; i++) {
     char c = value.data[i];
     if (quote) {
-      if (c == '\\' && i + 1 < value.len) add_chars(text, &value.data[i++], 1);
+      if (c == '\\' && i + 1 < value.len) text_put_char(text, value.data[i++]);
       if (c == quote) quote = 0;
     } else if (c == '"' || c == '\'') {
       quote = c;
@@ -89,27 +82,26 @@ static void add_tokens(TextBuilder *text, Str value) {
         i++;
       i++;
       continue;
-    } else if (c == ' ' || c == '\t' || c == '\n' || c == '\r') {
+    } else if (char_is_space(c)) {
       continue;
     }
-    add_chars(text, &value.data[i], 1);
+    text_put_char(text, value.data[i]);
   }
 }
 
 /* Attributes in the order of their ids, which is the same whatever the text's order is. Names of
  * computations are left out: what these compute counts. Fresh channels of recomputed collectives
  * are no difference. */
-static void add_attributes(TextBuilder *text, const Module *module, InstId id) {
+static void add_attributes(TextBuffer *text, const Module *module, InstId id) {
   for (AttrId attr_id = 0; attr_id < NUM_ATTRS; attr_id++) {
     const Instruction *inst = inst_get(module, id);
     for (uint32_t i = 0; i < inst->num_attrs; i++) {
       const Attr *attr = &module->source->attrs.data[inst->attrs + i];
       if (attr->id != attr_id || attr->num_callees || attribute_is_annotation(attr_id)) continue;
       if (attr_id == ATTR_CHANNEL_ID) continue;
-      const char *name = attribute_info(attr_id)->text;
-      add_chars(text, ", ", 2);
-      add_chars(text, name, strlen(name));
-      add_chars(text, "=", 1);
+      text_put(text, ", ");
+      text_put(text, attribute_info(attr_id)->text);
+      text_put(text, "=");
       add_tokens(text, module_span(module, attr->text));
     }
   }
@@ -129,22 +121,21 @@ static uint32_t text_of(Evaluator *evaluator, InstId id) {
   if (evaluator->texts[id] != NO_ID) return evaluator->texts[id];
   const Module *module = evaluator->module;
   ArenaMark mark = arena_mark(evaluator->scratch);
-  TextBuilder text = {.arena = evaluator->scratch};
+  TextBuffer text = {.arena = evaluator->scratch};
   const Instruction *inst = inst_get(module, id);
-  const char *opcode = opcode_text((Opcode)inst->opcode);
-  add_chars(&text, opcode, strlen(opcode));
-  add_chars(&text, "(", 1);
+  text_put(&text, opcode_text((Opcode)inst->opcode));
+  text_put(&text, "(");
   if (inst->flags & INST_ELIDED_LITERAL) {
     Str name = inst_name(module, id);
     const Identities *identities = evaluator->numbered->identities;
     if (identities) name = identity_of(identities, name);
-    add_chars(&text, "...", 3);
-    add_chars(&text, name.data, name.len);
+    text_put(&text, "...");
+    text_put_str(&text, name);
   } else {
     add_tokens(&text, inner_text(module, id));
   }
   add_attributes(&text, module, id);
-  evaluator->texts[id] = number_text(evaluator->numbering, (Str){text.chars.data, text.chars.len});
+  evaluator->texts[id] = number_text(evaluator->numbering, text_str(&text));
   arena_reset(evaluator->scratch, mark);
   return evaluator->texts[id];
 }

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "ir/chars.h"
 #include "ir/schedule.h"
 #include "remat/verify/verify_internal.h"
 
@@ -22,10 +23,6 @@ static void identities_add(Identities *identities, Str name) {
   *vec_push(identities->arena, &identities->names) = name;
 }
 
-static bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
-
 /* `x.remat2` to `x`, `x.inlined.1` to `x.inlined`: without the last part, if that is a number or
  * one of the suffixes that rewrites give, numbered or not. The same name when it has none. */
 static Str strip_suffix(Str name) {
@@ -35,7 +32,7 @@ static Str strip_suffix(Str name) {
     dot--;
   if (dot < 2) return name;
   Str tail = {name.data + dot, name.len - dot};
-  while (tail.len && is_digit(tail.data[tail.len - 1]))
+  while (tail.len && char_is_digit(tail.data[tail.len - 1]))
     tail.len--;
   bool is_suffix = tail.len == 0 && dot < name.len;
   for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++) {
