@@ -504,7 +504,7 @@ class GraphOutputs(OutputTest):
 
     def setUp(self):
         super().setUp()
-        self.need_dot()
+        self.need("--dump-dot")
 
     def test_file_as_dot_directory(self):
         self.write("file", "")

@@ -59,7 +59,7 @@ class Graphs(RecomputeTest):
 
     def setUp(self):
         super().setUp()
-        self.need_dot()
+        self.need("--dump-dot")
 
     def test_dump_dot(self):
         self.expect(0, "input.hlo", *STANDARD, "-m14KiB", "--dump-dot=graphs")

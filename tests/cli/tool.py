@@ -103,11 +103,11 @@ class ToolTest(unittest.TestCase):
 
     # ---- what not every build or machine can do ----
 
-    def need_dot(self):
-        """The directory holds an input.hlo."""
-        options = ("--dump-dot=probe", "--dry-run", "--quiet")
-        if self.run_tool("input.hlo", *options).code == 2:
-            self.skipTest("built without graphviz")
+    def need(self, option, module="input.hlo"):
+        """Skips the test where the tool was built without what an option takes."""
+        err = self.run_tool(module, f"{option}=probe", "--dry-run", "--quiet").err
+        if missing := re.search(r"built without \w+", err):
+            self.skipTest(missing[0])
 
     def run_as_nobody(self, *args):
         """Runs the tool without root's rights, which would open everything."""
