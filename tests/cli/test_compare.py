@@ -8,7 +8,6 @@ import os
 import pty
 import shutil
 import signal
-import unittest
 import xml.etree.ElementTree as ElementTree
 
 import tool

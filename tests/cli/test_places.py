@@ -43,6 +43,13 @@ class PlacesTest(ToolTest):
         shutil.rmtree(self.path("out"), ignore_errors=True)
         return files, result
 
+    def check_folders(self, option, *names):
+        """What an option writes of modules in two folders."""
+        folder = option.strip("-")
+        self.expect(0, "host0/m.hlo", "host1/m.hlo", *NONE, f"{option}={folder}/")
+        wanted = [f"{host}/{name}" for host in ("host0", "host1") for name in names]
+        self.assertEqual(self.files(folder), wanted)
+
     def refuse(self, *args, says, **kwargs):
         """Before anything is written or read as a whole."""
         before = self.names()
@@ -68,17 +75,9 @@ class Mirrored(PlacesTest):
             self.assertIn("HloModule recompute", self.read(name))
 
     def test_each_option_that_takes_a_folder(self):
-        options = dict(NAMED_AFTER_MODULE)
-        if "without pages" not in self.run_tool("host0/m.hlo", "--html=x", "-n").err:
-            options["--html"] = ["memory.recompute.html"]
-        if "without graphviz" not in self.run_tool("host0/m.hlo", "--dump-dot=x", "-n").err:
-            options["--dump-dot"] = ["before.recompute.dot", "remat.recompute.dot"]
-        for option, names in options.items():
+        for option, names in NAMED_AFTER_MODULE.items():
             with self.subTest(option):
-                folder = option.strip("-")
-                self.expect(0, "host0/m.hlo", "host1/m.hlo", *NONE, f"{option}={folder}/")
-                wanted = [f"{host}/{name}" for host in ("host0", "host1") for name in names]
-                self.assertEqual(self.files(folder), wanted)
+                self.check_folders(option, *names)
 
     def test_one_folder_changes_nothing(self):
         self.put("host0/n.hlo")
@@ -162,6 +161,18 @@ class Mirrored(PlacesTest):
         self.assert_message(result, "out/host1")
         self.assertEqual(self.files(), ["host0/m.hlo", "host1"])
         self.assertEqual(self.read("out/host1"), "a file")
+
+
+class MirroredPages(PlacesTest):
+    def test_folder(self):
+        self.need("--html", "host0/m.hlo")
+        self.check_folders("--html", "memory.recompute.html")
+
+
+class MirroredGraphs(PlacesTest):
+    def test_folder(self):
+        self.need("--dump-dot", "host0/m.hlo")
+        self.check_folders("--dump-dot", "before.recompute.dot", "remat.recompute.dot")
 
 
 class MirroredBest(PlacesTest):
