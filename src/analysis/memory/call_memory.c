@@ -140,18 +140,18 @@ static void add_callees(const Builder *builder, CallMemory *memory, Arena *scrat
   arena_reset(scratch, mark);
 }
 
-CallMemory call_memory_measure(const MemoryModel *model, const Module *module,
-                               const Schedule *schedule, Arena *out, Arena *scratch) {
-  MemoryProfile profile = model->measure(module, schedule, NULL, out, scratch);
-  CallMemory memory = {.peak_bytes = profile.peak_bytes,
-                       .peak_inst = profile.peak_inst,
-                       .bytes_at = profile.bytes_at,
+/* Takes the profile's figures over and changes them. */
+static CallMemory add_calls(const MemoryProfile *profile, const Module *module,
+                            const Schedule *schedule, Arena *out, Arena *scratch) {
+  CallMemory memory = {.peak_bytes = profile->peak_bytes,
+                       .peak_inst = profile->peak_inst,
+                       .bytes_at = profile->bytes_at,
                        .around = arena_array(out, int64_t, module->insts.len),
                        .caller = arena_array(out, InstId, module->comps.len)};
   Arena *arena = arena_new(arena_options(scratch));
   Builder builder = {.module = module,
                      .schedule = schedule,
-                     .profile = &profile,
+                     .profile = profile,
                      .graph = call_graph_build(module, arena, scratch),
                      .first_caller = arena_array(arena, InstId, module->comps.len),
                      .added_bytes = arena_zarray(arena, int64_t, module->comps.len),
@@ -163,9 +163,24 @@ CallMemory call_memory_measure(const MemoryModel *model, const Module *module,
   add_callers(&builder, &memory);
   if (module->insts.len)
     memcpy(memory.around, memory.bytes_at, module->insts.len * sizeof *memory.around);
-  if (profile.is_flat) add_callees(&builder, &memory, scratch);
+  if (profile->is_flat) add_callees(&builder, &memory, scratch);
   arena_free(arena);
   return memory;
+}
+
+CallMemory call_memory_measure(const MemoryModel *model, const Module *module,
+                               const Schedule *schedule, Arena *out, Arena *scratch) {
+  MemoryProfile profile = model->measure(module, schedule, NULL, out, scratch);
+  return add_calls(&profile, module, schedule, out, scratch);
+}
+
+CallMemory call_memory_of(const MemoryProfile *profile, const Module *module,
+                          const Schedule *schedule, Arena *out, Arena *scratch) {
+  MemoryProfile copy = *profile;
+  copy.bytes_at = arena_array(out, int64_t, module->insts.len);
+  if (module->insts.len)
+    memcpy(copy.bytes_at, profile->bytes_at, module->insts.len * sizeof *copy.bytes_at);
+  return add_calls(&copy, module, schedule, out, scratch);
 }
 
 static InstId caller_of(const CallMemory *memory, const Module *module, InstId id) {

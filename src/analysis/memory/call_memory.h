@@ -23,6 +23,10 @@ typedef struct CallMemory {
 CallMemory call_memory_measure(const MemoryModel *model, const Module *module,
                                const Schedule *schedule, Arena *out, Arena *scratch);
 
+/* The same of what a model has measured. */
+CallMemory call_memory_of(const MemoryProfile *profile, const Module *module,
+                          const Schedule *schedule, Arena *out, Arena *scratch);
+
 typedef struct CallChain {
   InstId *ids;
   uint32_t len;

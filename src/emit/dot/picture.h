@@ -5,6 +5,7 @@
 
 #include "analysis/flow/call_graph.h"
 #include "analysis/flow/points_to.h"
+#include "analysis/memory/call_memory.h"
 #include "emit/dot/dot.h"
 
 typedef struct DotEdge {
@@ -41,6 +42,7 @@ typedef struct DotPicture {
   const Module *module;
   const Schedule *schedule;
   const MemoryProfile *memory;
+  CallMemory calls; /* whose callers are those that lead to what is shown */
   CallGraph graph;
   PointsTo points_to;
   SchedPos *position;      /* by InstId, NO_ID for what runs in no sequence */
