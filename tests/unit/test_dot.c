@@ -4,7 +4,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "emit/dot/label.h"
+#include "emit/dot/labels.h"
 #include "emit_fixture.h"
 
 static const char *dot_with(Measured *measured, const DotOptions *options) {

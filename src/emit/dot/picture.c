@@ -4,9 +4,6 @@
 #include <stdlib.h>
 
 #include "analysis/memory/liveness.h"
-#include "emit/dot/paths.h"
-#include "emit/dot/scopes.h"
-#include "emit/dot/select.h"
 #include "ir/hash.h"
 
 /* ---- where everything stands ---- */
@@ -134,66 +131,7 @@ static void find_originals(DotPicture *picture, RematMarks marks, Arena *out, Ar
   arena_reset(scratch, mark);
 }
 
-/* ---- edges ---- */
-
-static int by_id(const void *pa, const void *pb) {
-  const LogicalId *a = pa, *b = pb;
-  return (*a > *b) - (*a < *b);
-}
-
-static bool crosses_peak(const DotPicture *picture, InstId from, InstId to) {
-  SchedPos peak = picture->peak_position[inst_get(picture->module, from)->parent];
-  return peak != NO_ID && picture->is_live_at_peak[from] && picture->position[from] <= peak &&
-         picture->position[to] >= peak;
-}
-
-/* Where the latest edge to an instruction is, and from which instruction readers were left out
- * last. */
-typedef struct Latest {
-  uint32_t *edge_to;
-  InstId *left_out_by;
-} Latest;
-
-static void add_edge(DotPicture *picture, Arena *out, Latest *latest, DotEdge edge) {
-  if (!picture->is_shown[edge.to]) {
-    picture->num_left_out[edge.from] += latest->left_out_by[edge.to] != edge.from;
-    latest->left_out_by[edge.to] = edge.from;
-    return;
-  }
-  uint32_t index = latest->edge_to[edge.to];
-  if (index == NO_ID || picture->edges.data[index].from != edge.from) {
-    index = latest->edge_to[edge.to] = picture->edges.len;
-    edge.crosses_peak = crosses_peak(picture, edge.from, edge.to);
-    *vec_push(out, &picture->edges) = edge;
-  } else {
-    picture->edges.data[index].bytes += edge.bytes;
-  }
-}
-
-static void add_edges(DotChoice *choice, Arena *out) {
-  DotPicture *picture = choice->picture;
-  uint32_t num_insts = picture->module->insts.len;
-  Latest latest = {.edge_to = arena_array(choice->scratch, uint32_t, num_insts),
-                   .left_out_by = arena_array(choice->scratch, InstId, num_insts)};
-  for (InstId id = 0; id < num_insts; id++)
-    latest.edge_to[id] = latest.left_out_by[id] = NO_ID;
-  memset(choice->readers.stamp, 0, num_insts * sizeof *choice->readers.stamp);
-  /* Buffers of one instruction stand together: their edges to one reader become one. */
-  if (choice->buffers.len) {
-    qsort(choice->buffers.data, choice->buffers.len, sizeof(LogicalId), by_id);
-  }
-  for (uint32_t i = 0; i < choice->buffers.len; i++) {
-    LogicalId id = choice->buffers.data[i];
-    const LogicalBuffer *buffer = &picture->points_to.buffers.data[id];
-    dot_readers_find(&choice->readers, id);
-    for (uint32_t k = 0; k < choice->readers.list.len; k++) {
-      add_edge(picture, out, &latest,
-               (DotEdge){.from = buffer->inst,
-                         .to = choice->readers.list.data[k].inst,
-                         .bytes = buffer->bytes});
-    }
-  }
-}
+/* ---- what is shown ---- */
 
 /* A call is shown where something of its computation is. */
 static void show_callers(DotPicture *picture) {
@@ -223,7 +161,7 @@ static void choose(DotPicture *picture, RematMarks marks, const DotOptions *opti
   if (options->filter.kind == DOT_FILTER_ALL) {
     dot_select_by_size(&choice);
     show_callers(picture);
-    add_edges(&choice, out);
+    dot_edges_add(&choice, out);
     return;
   }
   Arena *inner = arena_new(arena_options(scratch));
@@ -233,7 +171,7 @@ static void choose(DotPicture *picture, RematMarks marks, const DotOptions *opti
   choice.places = &places;
   dot_select(&choice, &reads);
   show_callers(picture);
-  add_edges(&choice, out);
+  dot_edges_add(&choice, out);
   dot_paths_add(picture, &reads, out, inner);
   dot_scopes_find(picture, &places, out, inner);
   arena_free(inner);
