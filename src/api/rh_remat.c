@@ -7,9 +7,12 @@
 #include "remat/job/clone_callees.h"
 #include "remat/legality/collection.h"
 #include "remat/rewrite/dce.h"
+#include "api/call.h"
 #include "api/measure.h"
+#include "api/module.h"
 #include "remat/rewrite/mark_result.h"
 #include "api/names.h"
+#include "api/sized.h"
 #include "remat/plan/capture.h"
 #include "remat/plan/handle.h"
 #include "remat/protect/protect.h"
@@ -286,8 +289,7 @@ static void begin_plan(Run *run) {
   run->kept->order_fingerprint = plan_order_fingerprint(input->module, &input->schedule);
   run->kept->preparation = run->input->preparation;
   run->kept->preparation.scheduler = run->input->scheduler;
-  bool is_open = run->plan && run->options->copies == RH_COPIES_AUTO;
-  run->kept->copies = is_open ? run->plan->copies : run->options->copies;
+  run->kept->copies = input->said_copies;
   run->kept->allow_collectives =
       run->options->remat_collectives || (run->plan && run->plan->allow_collectives);
 }
@@ -339,7 +341,7 @@ static void finish_plan(Run *run) {
   CaptureSource source = capture_source(run);
   plan_fill_names(run->kept, &source, run->kept_arena);
   if (check_plan(run) || check_plan(run)) return;
-  diag_warn(run->diags, DIAG_NOWHERE,
+  diag_warn(run->diags, DIAG_ABOUT(RH_CODE_PLAN_INCOMPLETE, NO_OFFSET),
             "the plan does not tell all that was done: it gives another module");
 }
 
@@ -504,25 +506,10 @@ static rh_status run_guides(Run *run, rh_module **result, rh_remat_result *info)
   return status;
 }
 
-/* The input as it is to be taken, if somebody says whether it has its copies: a copy, which the
- * caller frees. Else NULL. */
-static Module *take_copies_as(const rh_module *module, const Plan *plan,
-                              const rh_remat_options *options) {
-  rh_copies copies = options->copies;
-  if (plan && copies == RH_COPIES_AUTO) copies = plan->copies;
-  if (copies == RH_COPIES_AUTO) return NULL;
-  Module *copy = module_copy(module->module);
-  copy->backend.copies = (CopyStage)copies;
-  return copy;
-}
-
 /* Rematerializes by an algorithm, or by a plan. */
 static rh_status run_all(const rh_module *module, const Plan *plan, const rh_remat_options *options,
                          rh_module **result, rh_remat_result *result_info, rh_diags *diags) {
-  Module *taken = take_copies_as(module, plan, options);
-  rh_module input = *module;
-  if (taken) input.module = taken;
-  Run run = {.input = &input,
+  Run run = {.input = module,
              .options = options,
              .plan = plan,
              .wanted = plan ? &plan_algorithm : remat_algorithm_find(options->algorithm),
@@ -531,17 +518,14 @@ static rh_status run_all(const rh_module *module, const Plan *plan, const rh_rem
   rh_status status = RH_OK;
   if (!run.wanted) status = fail_unknown_name(RH_ALGORITHMS, options->algorithm, diags);
   if (status == RH_OK) status = find_model(module, options->memory_model, &run.model, diags);
-  if (status != RH_OK) {
-    module_free(taken);
-    return status;
-  }
+  if (status != RH_OK) return status;
   run.arena = arena_new(arena_options(module->arena));
   run.scratch = handle_scratch(module);
   *result = NULL;
   rh_remat_result info = {.protect = run.protect};
-  if (copies_are_inserted(input.module))
-    run.known_reads = known_reads_find(input.module, &input.schedule, run.arena, run.scratch);
-  if (is_limited(&run)) run.before = measure(&run, run.model, input.module, &input.schedule);
+  if (copies_are_inserted(module->module))
+    run.known_reads = known_reads_find(module->module, &module->schedule, run.arena, run.scratch);
+  if (is_limited(&run)) run.before = measure(&run, run.model, module->module, &module->schedule);
   run.is_kept = arena_zarray(run.arena, bool, module->module->insts.len);
   run.is_refused = arena_zarray(run.arena, bool, module->module->insts.len);
   status = collection_parse(options->collection, &run.collection, diags, run.arena);
@@ -556,32 +540,66 @@ static rh_status run_all(const rh_module *module, const Plan *plan, const rh_rem
     status = run_attempts(&run, run.model, result, &info);
   }
   if (run.was_cut) {
-    diag_warn(diags, DIAG_NOWHERE, "%s recomputes so much that it was ended early",
-              options->algorithm);
+    diag_warn(diags, DIAG_ABOUT(RH_CODE_ENDED_EARLY, NO_OFFSET),
+              "%s recomputes so much that it was ended early", options->algorithm);
   }
   collection_free(&run.collection);
   arena_free(run.scratch);
   arena_free(run.arena);
-  module_free(taken);
   if (status != RH_OK) {
     rh_module_free(*result);
     *result = NULL;
   }
-  if (result_info) *result_info = info;
   if (status != RH_OK) return status;
-  return info.is_met ? RH_OK : RH_NO;
+  *result_info = info;
+  return info.is_met ? RH_OK : RH_OVER_LIMIT;
 }
 
-rh_status rh_remat(const rh_module *module, const rh_remat_options *options, rh_module **result,
+/* The settings with what the plan says of copies, unless they say it. */
+static rh_status settings_of_plan(const rh_settings *given, const rh_plan *plan,
+                                  rh_settings *settings, rh_diags *diags) {
+  rh_status status = settings_read(given, settings, diags);
+  if (plan && settings->copies == RH_COPIES_AUTO) settings->copies = plan->plan.copies;
+  return status;
+}
+
+static rh_status remat_or_apply(const rh_module *module, const rh_settings *given_settings,
+                                const rh_plan *plan, const rh_remat_options *given,
+                                rh_module **result, rh_remat_result *result_info, rh_diags *diags) {
+  *result = NULL;
+  CALL_OPEN(call, diags, plan ? RH_CODE_PLAN : RH_CODE_INTERNAL);
+  call_warn_about(call, RH_CODE_NO_MATCH);
+  rh_settings settings;
+  rh_remat_options options = RH_REMAT_OPTIONS_INIT;
+  rh_remat_result info = {0};
+  const rh_module *taken = NULL;
+  rh_module *made = NULL;
+  rh_status status = sized_clear(result_info, "rh_remat_result", diags);
+  if (status == RH_OK) {
+    status = sized_read(&options, sizeof options, given, "rh_remat_options", diags);
+  }
+  if (status == RH_OK) status = settings_of_plan(given_settings, plan, &settings, diags);
+  if (status == RH_OK) status = call_take(call, module, &settings, &taken);
+  if (status == RH_OK && plan) status = handle_check_scheduled(taken, diags);
+  if (status == RH_OK && plan) plan_warn_of_module(plan, taken, diags);
+  if (status == RH_OK) {
+    status = run_all(taken, plan ? &plan->plan : NULL, &options, &made, &info, diags);
+  }
+  if (made) {
+    sized_write(result_info, &info, sizeof info);
+    *result = module_finish(made);
+  }
+  return call_close(call, status);
+}
+
+rh_status rh_remat(const rh_module *module, const rh_settings *settings,
+                   const rh_remat_options *options, rh_module **result,
                    rh_remat_result *result_info, rh_diags *diags) {
-  return run_all(module, NULL, options, result, result_info, diags);
+  return remat_or_apply(module, settings, NULL, options, result, result_info, diags);
 }
 
-rh_status rh_apply_plan(const rh_module *module, const rh_plan *plan,
+rh_status rh_apply_plan(const rh_module *module, const rh_settings *settings, const rh_plan *plan,
                         const rh_remat_options *options, rh_module **result,
                         rh_remat_result *result_info, rh_diags *diags) {
-  rh_status status = handle_check_scheduled(module, diags);
-  if (status != RH_OK) return status;
-  plan_warn_of_module(plan, module, diags);
-  return run_all(module, &plan->plan, options, result, result_info, diags);
+  return remat_or_apply(module, settings, plan, options, result, result_info, diags);
 }

@@ -15,7 +15,7 @@ static int append_text(void *context, const char *data, size_t length) {
 }
 
 rh_status fail_internally(rh_diags *diags, const char *what) {
-  return diag_fail(diags, RH_ERR_SYSTEM, DIAG_NOWHERE,
+  return diag_fail(diags, RH_ERR_INTERNAL, DIAG_ABOUT(RH_CODE_INTERNAL, NO_OFFSET),
                    "internal error: %s; nothing is written. Please report this with the input",
                    what);
 }

@@ -3,13 +3,16 @@
 #include "messages.h"
 
 /* What the options say of the same is not looked at: the plan was made so. */
-static void take_preparation(const rh_plan *plan, Options *options) {
-  rh_schedule_options preparation = rh_plan_preparation(plan);
+static rh_status take_preparation(const rh_plan *plan, Options *options, rh_diags *diags) {
+  rh_schedule_options preparation = RH_SCHEDULE_OPTIONS_INIT;
+  rh_status status = rh_plan_preparation(plan, &preparation, diags);
+  if (status != RH_OK) return status;
   options->target = rh_plan_target(plan);
   options->scheduler = preparation.scheduler;
   options->ignore_schedule = preparation.ignore_schedule;
   options->inline_calls = (int)preparation.inline_calls;
   options->unfuse = (int)preparation.unfuse;
+  return RH_OK;
 }
 
 rh_status plan_file_read(Options *options, PlanFile *file) {
@@ -20,9 +23,9 @@ rh_status plan_file_read(Options *options, PlanFile *file) {
   if (status != RH_OK) return status;
   rh_diags *diags = rh_diags_new();
   status = rh_plan_parse(file->input.text, file->input.length, &file->plan, diags);
+  if (status == RH_OK) status = take_preparation(file->plan, options, diags);
   messages_print(&file->input, diags);
   rh_diags_free(diags);
-  if (status == RH_OK) take_preparation(file->plan, options);
   return status;
 }
 
@@ -32,10 +35,10 @@ void plan_file_free(PlanFile *file) {
 }
 
 rh_status plan_file_apply(const PlanFile *file, const rh_module *module,
-                          const rh_remat_options *remat, rh_module **result,
-                          rh_remat_result *outcome) {
+                          const rh_settings *settings, const rh_remat_options *remat,
+                          rh_module **result, rh_remat_result *outcome) {
   rh_diags *diags = rh_diags_new();
-  rh_status status = rh_apply_plan(module, file->plan, remat, result, outcome, diags);
+  rh_status status = rh_apply_plan(module, settings, file->plan, remat, result, outcome, diags);
   messages_print(&file->input, diags);
   rh_diags_free(diags);
   return status;

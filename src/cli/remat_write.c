@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "messages.h"
 #include "output.h"
 #include "path.h"
 #include "pictures.h"
@@ -44,8 +45,9 @@ static rh_status write_hlo(RematJob *job) {
   char *path = place_of(job->options->output, path_base(job->loaded.input.path));
   Output output;
   if (!path || output_open(path, job->options, &output) != RH_OK)
-    return note_written(job, path, RH_ERR_SYSTEM);
-  return finish(job, &output, path, rh_print(job->result, output_write, &output));
+    return note_written(job, path, RH_ERR_WRITE);
+  return finish(job, &output, path,
+                rh_print(job->result, output_write, &output, job->loaded.diags));
 }
 
 static rh_status write_dot(RematJob *job, const rh_module *module, const char *prefix,
@@ -56,19 +58,22 @@ static rh_status write_dot(RematJob *job, const rh_module *module, const char *p
   free(name);
   Output output;
   if (!path || output_open(path, job->options, &output) != RH_OK)
-    return note_written(job, path, RH_ERR_SYSTEM);
-  rh_dot_options dot = {.memory_model = job->options->memory_model,
-                        .min_bytes = job->options->dot_min_bytes,
-                        .max_nodes = (uint32_t)job->options->dot_max_nodes,
-                        .filter = job->options->dot_filter,
-                        .num_hops = (uint32_t)job->options->dot_hops};
-  return finish(job, &output, path, rh_emit_dot(module, &dot, output_write, &output, diags));
+    return note_written(job, path, RH_ERR_WRITE);
+  rh_dot_options dot = RH_DOT_OPTIONS_INIT;
+  dot.memory_model = job->options->memory_model;
+  dot.min_bytes = job->options->dot_min_bytes;
+  dot.max_nodes = (uint32_t)job->options->dot_max_nodes;
+  dot.filter = job->options->dot_filter;
+  dot.num_hops = (uint32_t)job->options->dot_hops;
+  return finish(job, &output, path,
+                rh_emit_dot(module, &job->loaded.settings, &dot, output_write, &output, diags));
 }
 
 static rh_status write_dots(RematJob *job) {
   rh_status status = path_make_directory(job->options->dump_dot);
-  /* What a filter finds in neither, it is enough to hear once. */
-  if (status == RH_OK) status = write_dot(job, job->baseline, "before", NULL);
+  rh_diags *said = rh_diags_new(); /* what a filter finds in neither, it is enough to hear once */
+  if (status == RH_OK) status = write_dot(job, job->baseline, "before", said);
+  messages_drop(&job->loaded.input, said);
   if (status == RH_OK) status = write_dot(job, job->result, "remat", job->loaded.diags);
   return status;
 }
@@ -77,23 +82,23 @@ static rh_status write_memlog(RematJob *job) {
   char *path = place_of_module(job, job->options->dump_memlog, "mem", "log");
   Output output;
   if (!path || output_open(path, job->options, &output) != RH_OK)
-    return note_written(job, path, RH_ERR_SYSTEM);
+    return note_written(job, path, RH_ERR_WRITE);
   rh_memlog_format format = path_ends_in(path, ".csv")     ? RH_MEMLOG_CSV
                             : path_ends_in(path, ".jsonl") ? RH_MEMLOG_JSONL
                                                            : RH_MEMLOG_TEXT;
   return finish(job, &output, path,
-                rh_emit_memlog(job->result, job->options->memory_model, format, output_write,
-                               &output, job->loaded.diags));
+                rh_emit_memlog(job->result, &job->loaded.settings, job->options->memory_model,
+                               format, output_write, &output, job->loaded.diags));
 }
 
 static rh_status write_plan(RematJob *job) {
   char *path = place_of_module(job, job->options->save_plan, "plan", "json");
   Output output;
   if (!path || output_open(path, job->options, &output) != RH_OK)
-    return note_written(job, path, RH_ERR_SYSTEM);
+    return note_written(job, path, RH_ERR_WRITE);
   return finish(job, &output, path,
-                rh_emit_plan(job->result, job->profile, job->options->trip_count, output_write,
-                             &output, job->loaded.diags));
+                rh_emit_plan(job->result, &job->loaded.settings, job->profile,
+                             job->options->trip_count, output_write, &output, job->loaded.diags));
 }
 
 static rh_status write_picture(RematJob *job, const rh_picture *picture, rh_picture_format format) {
@@ -102,7 +107,7 @@ static rh_status write_picture(RematJob *job, const rh_picture *picture, rh_pict
   char *path = place_of_module(job, wanted, "memory", picture_suffix(format));
   Output output;
   if (!path || output_open(path, job->options, &output) != RH_OK)
-    return note_written(job, path, RH_ERR_SYSTEM);
+    return note_written(job, path, RH_ERR_WRITE);
   return finish(job, &output, path,
                 rh_emit_picture(picture, format, output_write, &output, job->loaded.diags));
 }
@@ -115,8 +120,9 @@ static rh_status write_pictures(RematJob *job) {
     picture.limit_bytes = job->remat.limit_bytes;
   }
   picture.limit_counts = job->remat.limit_counts;
-  rh_status status = pictures_map(&picture, job->baseline, has_two ? job->result : NULL, "before",
-                                  "after", job->loaded.diags);
+  const PictureSide before = {job->baseline, &job->loaded.settings, "before"};
+  const PictureSide after = {job->result, &job->loaded.settings, "after"};
+  rh_status status = pictures_map(&picture, &before, has_two ? &after : NULL, job->loaded.diags);
   for (int i = 0; i < RH_NUM_PICTURE_FORMATS && status == RH_OK; i++)
     status = write_picture(job, &picture, (rh_picture_format)i);
   pictures_free(&picture);

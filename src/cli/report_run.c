@@ -2,24 +2,21 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "messages.h"
 #include "report_job.h"
 
 static rh_status schedule(ReportJob *job) {
-  const Options *options = job->options;
-  rh_schedule_options wanted = {.scheduler = options->scheduler,
-                                .ignore_schedule = options->ignore_schedule,
-                                .inline_calls = (rh_inline_calls)options->inline_calls,
-                                .unfuse = (unsigned)options->unfuse,
-                                .copies = (rh_copies)options->copies};
-  return rh_schedule(job->loaded.module, &wanted, &job->scheduled, job->loaded.diags);
+  const Loaded *loaded = &job->loaded;
+  rh_schedule_options wanted = load_schedule_options(job->options);
+  return rh_schedule(loaded->module, &loaded->settings, &wanted, &job->scheduled, loaded->diags);
 }
 
 rh_status report_explain(ReportJob *job) {
   load_warn_of_figures(&job->loaded, job->options);
   rh_status status = schedule(job);
   if (status == RH_OK) {
-    status =
-        rh_report_make(job->scheduled, job->options->memory_model, &job->report, job->loaded.diags);
+    status = rh_report_make(job->scheduled, &job->loaded.settings, job->options->memory_model,
+                            &job->report, job->loaded.diags);
   }
   return load_report(&job->loaded, status);
 }
@@ -28,6 +25,13 @@ rh_status report_run(const char *path, const Options *options, ReportJob *job) {
   *job = (ReportJob){.options = options};
   rh_status status = load_to_measure(path, options, &job->loaded);
   return status == RH_OK ? report_explain(job) : status;
+}
+
+void report_compare_sums(const ReportJob *job, rh_sums before, rh_sums after, rh_change_fn visit,
+                         void *context) {
+  rh_diags *diags = rh_diags_new();
+  (void)rh_compare_sums(before, after, visit, context, diags); /* only memory can be missing */
+  messages_drop(&job->loaded.input, diags);
 }
 
 void report_free(ReportJob *job) {

@@ -4,6 +4,7 @@
 
 #include <check.h>
 
+#include "ir/handle.h"
 #include "ir/module.h"
 #include "ir/schedule.h"
 #include "remat/job/algorithm.h"
@@ -128,5 +129,9 @@ int run_suite(Suite *suite);
 
 /* The same with each test in a process of its own, whatever CK_FORK says. */
 int run_suite_forked(Suite *suite);
+
+/* Has a module be past copy-insertion or not, as if the library had made it so; RH_COPIES_AUTO = as
+ * it looks. A text does not say, and what is made of the module goes by it. */
+void take_copies_as(rh_module *module, rh_copies copies);
 
 #endif

@@ -33,12 +33,9 @@ static DotPicture picture_of(Measured *measured, const char *filter, int64_t min
                         .max_nodes = max_nodes,
                         .num_hops = num_hops,
                         .model = measured->model};
-  ck_assert_int_eq(dot_filter_parse(filter, &options.filter, NULL), RH_OK);
-  DotPicture picture =
-      dot_picture_build(measured->module, &measured->schedule, &measured->memory, measured->marks,
-                        &options, measured->out, measured->scratch);
-  dot_filter_free(&options.filter);
-  return picture;
+  ck_assert_int_eq(dot_filter_parse(filter, &options.filter, NULL, measured->out), RH_OK);
+  return dot_picture_build(measured->module, &measured->schedule, &measured->memory,
+                           measured->marks, &options, measured->out, measured->scratch);
 }
 
 static const char *shown_names(const DotPicture *picture, Arena *out) {

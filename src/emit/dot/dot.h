@@ -33,9 +33,9 @@ typedef struct DotOptions {
   uint32_t *num_wanted;     /* out: how many instructions a filter wants; may be NULL */
 } DotOptions;
 
-/* Writes `module` with its memory as a digraph. `marks` may be NULL. RH_ERR_SYSTEM when cgraph has
- * no memory; errors of writing are the writer's. O(instructions + edges · log). */
-rh_status emit_dot(const Module *module, const Schedule *schedule, const MemoryProfile *memory,
-                   RematMarks marks, const DotOptions *options, Writer *out, Arena *scratch);
+/* Writes `module` with its memory as a digraph. `marks` may be NULL. Errors of writing are the
+ * writer's. O(instructions + edges · log). */
+void emit_dot(const Module *module, const Schedule *schedule, const MemoryProfile *memory,
+              RematMarks marks, const DotOptions *options, Writer *out, Arena *scratch);
 
 #endif

@@ -26,16 +26,13 @@ typedef enum DotFilterKind {
 typedef struct DotFilter {
   DotFilterKind kind;
   Str text; /* behind the colon */
-  regex_t expression;
+  const regex_t *expression;
   Str parts[MAX_SCOPE_DEPTH]; /* of a scope */
   uint32_t num_parts;
 } DotFilter;
 
 /* RH_ERR_USAGE when `text`, which the filter points into, is no filter. */
-rh_status dot_filter_parse(const char *text, DotFilter *filter, rh_diags *diags);
-
-/* Frees what regcomp took; only for one that was parsed. */
-void dot_filter_free(DotFilter *filter);
+rh_status dot_filter_parse(const char *text, DotFilter *filter, rh_diags *diags, Arena *out);
 
 /* Whether a filter for something wants an instruction; false for peak and all, which look at
  * memory. */
