@@ -40,7 +40,7 @@ static Legality legality_of(const Attempt *attempt, const Problem *problem, cons
                     .allow_collectives = options->remat_collectives || allows_collectives,
                     .small_node_bytes = plan ? 0 : options->small_node_bytes,
                     .is_kept = findings->is_kept,
-                    .num_kept = problem->input.module->insts.len,
+                    .num_kept = problem->input->module->insts.len,
                     .asked = problem->asked};
 }
 
@@ -65,7 +65,7 @@ static void note_refused(const Attempt *attempt, const Problem *problem, const L
                          Findings *findings) {
   for (InstId id = 0; id < legality->num_kept; id++) {
     InstId of_callee = rewrite_twin(&attempt->rewrite, id);
-    if (legality->is_refused[id] && of_callee < problem->input.module->insts.len)
+    if (legality->is_refused[id] && of_callee < problem->input->module->insts.len)
       findings->is_refused[of_callee] = true;
   }
 }
@@ -91,9 +91,9 @@ static void run_algorithm(Attempt *attempt, const Problem *problem, RematJob *jo
 static rh_status decide(Attempt *attempt, const Problem *problem, const Plan *plan, rh_diags *diags,
                         Findings *findings) {
   const rh_remat_options *options = problem->options;
-  attempt->rewrite = rewrite_begin(module_copy(problem->input.module));
+  attempt->rewrite = rewrite_begin(module_copy(problem->input->module));
   Module *module = attempt->rewrite.module;
-  attempt->schedule = schedule_copy(&problem->input.schedule, module, attempt->arena);
+  attempt->schedule = schedule_copy(&problem->input->schedule, module, attempt->arena);
   attempt->stats = (RematStats){.xla_reported_after_bytes = -1};
   attempt->clones = (CalleeClones){0};
   if (!plan && attempt->guide.before_bytes <= attempt->guide.peak_limit_bytes) return RH_OK;
@@ -134,12 +134,12 @@ static rh_status decide(Attempt *attempt, const Problem *problem, const Plan *pl
 
 static SafeReads judge_reads(const Attempt *attempt, const Problem *problem, Findings *findings) {
   return safe_reads_judge(&attempt->rewrite, &attempt->schedule, &problem->known_reads,
-                          findings->is_kept, problem->input.module->insts.len, problem->scratch);
+                          findings->is_kept, problem->input->module->insts.len, problem->scratch);
 }
 
 static rh_status fail_reads(const Problem *problem, const Findings *findings) {
-  return plan_fail_reads(problem->plan, problem->input.module, findings->is_kept,
-                         problem->input.module->insts.len, problem->diags);
+  return plan_fail_reads(problem->plan, problem->input->module, findings->is_kept,
+                         problem->input->module->insts.len, problem->diags);
 }
 
 /* Runs the algorithm until no clone reads what has been overwritten. Each round keeps at least one
@@ -197,7 +197,7 @@ static void protect(Attempt *attempt, const Problem *problem) {
   /* Conditionals have computations of their own. */
   if (attempt->is_restructured) dce_update_schedule(module, &attempt->schedule, attempt->arena);
   /* XLA's own dependencies are enough for a module that was unscheduled and is as it was. */
-  bool is_new = has_changed || problem->input.module->source->header.is_scheduled;
+  bool is_new = has_changed || problem->input->module->source->header.is_scheduled;
   if (problem->options->emit == RH_EMIT_UNSCHEDULED && is_new && problem->has_copies)
     close_reads(module, &attempt->schedule, problem->scratch);
   rewrite_write_out_elements(&attempt->rewrite, problem->scratch);
@@ -223,8 +223,8 @@ rh_status attempt_run(Attempt *attempt, const Problem *problem, Findings *findin
 
 rh_status attempt_run_plan(Attempt *attempt, const Problem *problem, const Plan *plan) {
   Findings findings = {
-      .is_kept = arena_zarray(attempt->arena, bool, problem->input.module->insts.len),
-      .is_refused = arena_zarray(attempt->arena, bool, problem->input.module->insts.len)};
+      .is_kept = arena_zarray(attempt->arena, bool, problem->input->module->insts.len),
+      .is_refused = arena_zarray(attempt->arena, bool, problem->input->module->insts.len)};
   rh_status status = decide(attempt, problem, plan, NULL, &findings);
   if (status == RH_OK) protect(attempt, problem);
   return status;

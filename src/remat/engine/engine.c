@@ -10,7 +10,7 @@
 
 /* The limit is as far below the guide's peak of the input as the budget is below what it bounds. */
 static Guide guide_by(const Problem *problem, const MemoryModel *model) {
-  const rh_module *input = &problem->input;
+  const rh_module *input = problem->input;
   Guide guide = {.memory_model = model, .peak_limit_bytes = INT64_MAX};
   if (!problem_is_limited(problem)) return guide;
   guide.before_bytes =

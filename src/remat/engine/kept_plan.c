@@ -9,8 +9,8 @@ static CaptureSource source_of(const KeptPlan *kept, const Problem *problem,
                                const Attempt *attempt) {
   const Module *cloned = kept->cloned.module;
   return (CaptureSource){
-      .before = cloned ? cloned : problem->input.module,
-      .before_schedule = cloned ? &kept->cloned_schedule : &problem->input.schedule,
+      .before = cloned ? cloned : problem->input->module,
+      .before_schedule = cloned ? &kept->cloned_schedule : &problem->input->schedule,
       .rewrite = &attempt->rewrite,
       .schedule = &attempt->schedule};
 }
@@ -18,8 +18,9 @@ static CaptureSource source_of(const KeptPlan *kept, const Problem *problem,
 /* The steps are told of the input with its copies of computations, as the plan makes them. */
 static void clone_callees_of_plan(KeptPlan *kept, const Problem *problem) {
   if (kept->plan->clones.len == 0) return;
-  kept->cloned = rewrite_begin(module_copy(problem->input.module));
-  kept->cloned_schedule = schedule_copy(&problem->input.schedule, kept->cloned.module, kept->arena);
+  kept->cloned = rewrite_begin(module_copy(problem->input->module));
+  kept->cloned_schedule =
+      schedule_copy(&problem->input->schedule, kept->cloned.module, kept->arena);
   RematJob job = {.rewrite = &kept->cloned,
                   .schedule = &kept->cloned_schedule,
                   .plan = kept->plan,
@@ -30,14 +31,13 @@ static void clone_callees_of_plan(KeptPlan *kept, const Problem *problem) {
 
 /* How the module was prepared, and what was allowed. */
 static void note_conditions(Plan *plan, const Problem *problem) {
-  const rh_module *input = &problem->input;
+  const rh_module *input = problem->input;
   const rh_remat_options *options = problem->options;
   const Plan *applied = problem->plan;
   plan->order_fingerprint = plan_order_fingerprint(input->module, &input->schedule);
   plan->preparation = input->preparation;
   plan->preparation.scheduler = input->scheduler;
-  bool is_open = applied && options->copies == RH_COPIES_AUTO;
-  plan->copies = is_open ? applied->copies : options->copies;
+  plan->copies = input->said_copies;
   plan->allow_collectives = options->remat_collectives || (applied && applied->allow_collectives);
 }
 

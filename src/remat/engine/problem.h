@@ -11,8 +11,7 @@ typedef struct Problem {
   const RematRequest *request;
   const rh_remat_options *options; /* of the request */
   const Plan *plan;                /* likewise */
-  rh_module input;                 /* the request's module, as it is to be taken */
-  Module *taken;          /* a copy, where somebody says whether the copies are in; else NULL */
+  const rh_module *input;          /* likewise: its module */
   bool has_copies;        /* it is past copy-insertion: overwritten memory must not be read */
   KnownReads known_reads; /* of the input; only where it has its copies */
   rh_memory before;       /* of the input, as the model that judges sees it; only with a budget */
