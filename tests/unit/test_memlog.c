@@ -5,7 +5,7 @@
 #include "emit_fixture.h"
 
 static const char *memlog(Measured *measured, MemlogFormat format) {
-  Captured captured;
+  TextBuffer captured;
   Writer *writer = capture_begin(&captured, measured);
   MemlogOptions options = {.format = format, .model = measured->model};
   emit_memlog(measured->module, &measured->schedule, &measured->memory, measured->marks, &options,
@@ -221,7 +221,7 @@ END_TEST
 
 START_TEST(only_the_largest_buffers_are_listed) {
   Measured measured = measure_text(emit_sample, "xla-remat");
-  Captured captured;
+  TextBuffer captured;
   Writer *writer = capture_begin(&captured, &measured);
   MemlogOptions options = {.format = MEMLOG_TEXT, .model = measured.model, .max_live = 2};
   emit_memlog(measured.module, &measured.schedule, &measured.memory, NULL, &options, writer,

@@ -5,8 +5,7 @@
 #include <stdlib.h>
 
 #include "emit/dot/graph.h"
-#include "emit/dot/label.h"
-#include "emit/dot/text.h"
+#include "emit/dot/labels.h"
 
 typedef struct Drawing {
   const DotPicture *picture;

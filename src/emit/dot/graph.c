@@ -4,7 +4,7 @@
 #include <cgraph.h>
 #include <inttypes.h>
 
-#include "emit/dot/label.h"
+#include "emit/dot/labels.h"
 #include "ir/hash.h"
 #include "ir/vec.h"
 
