@@ -1,5 +1,5 @@
-/* What is started and done by opcodes of its own: copies, collectives, send and receive; and
- * channels that several instructions use. */
+/* Checks asynchronous operations with their own opcodes (copies, collectives, send and receive),
+ * and channels that several instructions use. */
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -13,7 +13,7 @@ static bool is_control_dep(const Module *module, InstId id) {
          str_is(inst_attr_string(module, id, ATTR_CUSTOM_CALL_TARGET), "control_dep");
 }
 
-/* Send and receive in a computation of their own are done where that is. */
+/* A send or receive in a computation of its own is done where that computation is done. */
 static bool is_wrapped(const Lint *lint, InstId id) {
   const Instruction *inst = inst_get(lint->module, id);
   InstId caller = lint->callers[inst->parent];
@@ -126,7 +126,7 @@ static bool same_frontend(const Module *module, InstId a, InstId b) {
                    inst_attr_text(module, b, ATTR_FRONTEND_ATTRIBUTES));
 }
 
-/* Transfers to and from the host that use a channel do the same. */
+/* Transfers to or from the host that use the same channel must be the same. */
 void lint_channels(Lint *lint) {
   const Module *module = lint->module;
   VEC(ChannelUse) uses = {0};

@@ -33,7 +33,7 @@ static int64_t plain_total_bytes(const Module *module, ShapeId shape) {
 
 const ShapeSizes plain_sizes = {plain_part_bytes, plain_total_bytes};
 
-/* Where padding would overflow, without. */
+/* Bytes on the target; without padding where padding would overflow. */
 static int64_t target_part_bytes(const Module *module, ShapeId part) {
   const Shape *shape = shape_get(&module->shapes, part);
   if (shape_is_on_host(shape)) return 0;
