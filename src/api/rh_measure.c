@@ -39,9 +39,9 @@ static Legality legality_of(const rh_module *module, const rh_remat_options *opt
   legality.is_kept = is_kept;
   legality.num_kept = module->module->insts.len;
   /* What is no expression rh_remat has refused. */
-  if (options && steering_find(module->module, options->pin, options->never, &legality.asked, NULL,
-                               arena, scratch) != RH_OK) {
-    legality.asked = NULL;
+  if (options && steering_find(module->module, options->pin, options->never, &legality.steering,
+                               NULL, arena, scratch) != RH_OK) {
+    legality.steering = NULL;
   }
   return legality;
 }

@@ -4,7 +4,9 @@
 #include "ir/handle.h"
 #include "remat/rewrite/dce.h"
 #include "api/names.h"
-#include "remat/rewrite/prepare.h"
+#include "remat/rewrite/flatten.h"
+#include "remat/rewrite/inline_calls.h"
+#include "remat/rewrite/unfuse.h"
 #include "remat/legality/safe_order.h"
 #include "remat/legality/safe_reads.h"
 

@@ -40,7 +40,7 @@ typedef struct OverwrittenReads {
   VEC(OverwrittenRead) list; /* in the order in which they happen, without repetitions in a row */
 } OverwrittenReads;
 
-/* `values` is of the module, whose call graph must be flat (remat/rewrite/prepare.h): a computation
+/* `values` is of the module, whose call graph must be flat (remat/rewrite/flatten.h): a computation
  * that is called several times is taken for what the first caller makes of it. Linear in the parts
  * of all operands, but for conditionals: what a branch writes counts once for each conditional
  * around it.

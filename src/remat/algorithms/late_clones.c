@@ -4,7 +4,7 @@
 
 #include "analysis/memory/tracker.h"
 
-LateClones late_clones_begin(RematJob *job, CompId comp, SchedPos turn, Arena *arena,
+LateClones late_clones_begin(RematJob *job, CompId comp, SchedPos early_end, Arena *arena,
                              Arena *scratch) {
   Module *module = job->rewrite->module;
   uint32_t num_insts = module->insts.len;
@@ -12,7 +12,7 @@ LateClones late_clones_begin(RematJob *job, CompId comp, SchedPos turn, Arena *a
                        .module = module,
                        .comp = comp,
                        .sequence = job->schedule->of[comp],
-                       .turn = turn,
+                       .early_end = early_end,
                        .positions = arena_array(arena, SchedPos, num_insts),
                        .images = arena_array(arena, InstId, num_insts),
                        .first_new = num_insts,
@@ -20,10 +20,10 @@ LateClones late_clones_begin(RematJob *job, CompId comp, SchedPos turn, Arena *a
                        .scratch = scratch};
   memset(clones.positions, 0xff, num_insts * sizeof *clones.positions); /* for what is gone */
   uint32_t len = clones.sequence.len;
-  clones.fates = arena_array(arena, Fate, (size_t)len + 1);
+  clones.early_values = arena_array(arena, EarlyValue, (size_t)len + 1);
   for (SchedPos pos = 0; pos < len; pos++) {
     clones.positions[clones.sequence.ids[pos]] = pos;
-    clones.fates[pos] = (Fate){.place = NO_ID, .first_use = NO_ID};
+    clones.early_values[pos] = (EarlyValue){.place = NO_ID, .first_use = NO_ID};
   }
   memset(clones.images, 0xff, num_insts * sizeof *clones.images);
   return clones;
@@ -36,7 +36,7 @@ InstId late_clones_source(const LateClones *clones, InstId operand) {
   while (inst_is_pass_through(clones->module, operand)) {
     operand = inst_operand(clones->module, operand, 0);
   }
-  return clones->positions[operand] > clones->turn ? NO_ID : operand;
+  return clones->positions[operand] > clones->early_end ? NO_ID : operand;
 }
 
 /* A bitcast or get-tuple-element in the late part reads nothing by itself: its users do. */
@@ -47,13 +47,13 @@ static bool is_late_reader(const LateClones *clones, InstId user) {
 }
 
 void late_clones_find_first_uses(LateClones *clones) {
-  for (SchedPos pos = clones->turn + 1; pos < clones->sequence.len; pos++) {
+  for (SchedPos pos = clones->early_end + 1; pos < clones->sequence.len; pos++) {
     InstId user = clones->sequence.ids[pos];
     if (!is_late_reader(clones, user)) continue;
     for (uint32_t i = 0; i < inst_get(clones->module, user)->num_operands; i++) {
       InstId source = late_clones_source(clones, inst_operand(clones->module, user, i));
       if (source == NO_ID) continue;
-      SchedPos *first = &clones->fates[clones->positions[source]].first_use;
+      SchedPos *first = &clones->early_values[clones->positions[source]].first_use;
       if (*first == NO_ID) *first = pos;
     }
   }
@@ -61,15 +61,15 @@ void late_clones_find_first_uses(LateClones *clones) {
 
 /* Clones are computed before the first of those who read them, clones included. */
 static void place_clones(LateClones *clones) {
-  for (SchedPos pos = clones->turn + 1; pos-- > 0;) {
-    Fate *fate = &clones->fates[pos];
-    if (!fate->is_cloned) continue;
-    if (fate->first_use < fate->place) fate->place = fate->first_use;
+  for (SchedPos pos = clones->early_end + 1; pos-- > 0;) {
+    EarlyValue *value = &clones->early_values[pos];
+    if (!value->is_cloned) continue;
+    if (value->first_use < value->place) value->place = value->first_use;
     InstId id = clones->sequence.ids[pos];
     for (uint32_t i = 0; i < inst_get(clones->module, id)->num_operands; i++) {
       InstId source = late_clones_source(clones, inst_operand(clones->module, id, i));
-      SchedPos *place = &clones->fates[clones->positions[source]].place;
-      if (*place > fate->place) *place = fate->place;
+      SchedPos *place = &clones->early_values[clones->positions[source]].place;
+      if (*place > value->place) *place = value->place;
     }
   }
 }
@@ -89,11 +89,11 @@ static bool has_run(const void *context, InstId id) {
 static bool is_cloned(const void *context, InstId operand) {
   const LateClones *clones = ((const LatePlace *)context)->clones;
   InstId source = late_clones_source(clones, operand);
-  return source != NO_ID && clones->fates[clones->positions[source]].is_cloned;
+  return source != NO_ID && clones->early_values[clones->positions[source]].is_cloned;
 }
 
 static bool reads_overwritten(const LateClones *clones, SchedPos pos) {
-  LatePlace late = {clones, clones->fates[pos].place};
+  LatePlace late = {clones, clones->early_values[pos].place};
   ClonePlace place = {has_run, is_cloned, &late};
   return place_verdict(clones->job->legality, clones->sequence.ids[pos], &place) != KEEP_NONE;
 }
@@ -104,13 +104,13 @@ static void drop_impossible_clones(LateClones *clones) {
   if (!clones->job->legality->overwriters) return;
   for (bool has_changed = true; has_changed;) {
     has_changed = false;
-    for (SchedPos pos = 0; pos <= clones->turn; pos++) {
-      clones->fates[pos].place = NO_ID;
+    for (SchedPos pos = 0; pos <= clones->early_end; pos++) {
+      clones->early_values[pos].place = NO_ID;
     }
     place_clones(clones);
-    for (SchedPos pos = 0; pos <= clones->turn; pos++) {
-      if (!clones->fates[pos].is_cloned || !reads_overwritten(clones, pos)) continue;
-      clones->fates[pos].is_cloned = false;
+    for (SchedPos pos = 0; pos <= clones->early_end; pos++) {
+      if (!clones->early_values[pos].is_cloned || !reads_overwritten(clones, pos)) continue;
+      clones->early_values[pos].is_cloned = false;
       has_changed = true;
     }
   }
@@ -140,7 +140,7 @@ static int by_place(const void *pa, const void *pb) {
 
 static void insert(LateClones *clones, Insertions *insertions, InstId inst, SchedPos original) {
   *vec_push(clones->arena, &insertions->list) =
-      (Insertion){clones->fates[original].place, original, insertions->list.len, inst};
+      (Insertion){clones->early_values[original].place, original, insertions->list.len, inst};
 }
 
 /* What is read in the late part instead of `id`: its clone; for a bitcast or get-tuple-element of
@@ -186,8 +186,8 @@ static void redirect(LateClones *clones, Insertions *insertions, InstId user) {
 /* Clones in the order of their originals, so that operands have theirs. */
 static uint32_t make_clones(LateClones *clones, Insertions *insertions) {
   uint32_t num_clones = 0;
-  for (SchedPos pos = 0; pos <= clones->turn; pos++) {
-    if (!clones->fates[pos].is_cloned) continue;
+  for (SchedPos pos = 0; pos <= clones->early_end; pos++) {
+    if (!clones->early_values[pos].is_cloned) continue;
     InstId original = clones->sequence.ids[pos];
     InstId clone = rewrite_clone(clones->job->rewrite, original, clones->scratch);
     clones->images[original] = clone;
@@ -217,7 +217,7 @@ uint32_t late_clones_apply(LateClones *clones, Arena *out) {
   place_clones(clones);
   drop_impossible_clones(clones);
   uint32_t num_clones = make_clones(clones, &insertions);
-  for (SchedPos pos = clones->turn + 1; pos < clones->sequence.len; pos++) {
+  for (SchedPos pos = clones->early_end + 1; pos < clones->sequence.len; pos++) {
     InstId user = clones->sequence.ids[pos];
     if (is_late_reader(clones, user)) redirect(clones, &insertions, user);
   }

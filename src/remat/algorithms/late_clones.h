@@ -6,11 +6,11 @@
 #include "remat/job/algorithm.h"
 
 /* What becomes of the value of an instruction of the early part. */
-typedef struct Fate {
+typedef struct EarlyValue {
   bool is_cloned;
   SchedPos place;     /* the clone goes before the instruction there */
   SchedPos first_use; /* in the late part; NO_ID when there is none */
-} Fate;
+} EarlyValue;
 
 /* One computation, before anything has changed in it. */
 typedef struct LateClones {
@@ -18,23 +18,23 @@ typedef struct LateClones {
   Module *module;
   CompId comp;
   Sequence sequence;
-  SchedPos turn;       /* the last position of the early part */
-  SchedPos *positions; /* by InstId, of the sequence's instructions */
-  Fate *fates;         /* by position */
-  InstId *images;      /* by InstId: what stands for it in the late part, NO_ID = itself */
-  InstId first_new;    /* instructions from here on are clones and their helpers */
+  SchedPos early_end;       /* the last position of the early part */
+  SchedPos *positions;      /* by InstId, of the sequence's instructions */
+  EarlyValue *early_values; /* by position */
+  InstId *images;           /* by InstId: what stands for it in the late part, NO_ID = itself */
+  InstId first_new;         /* instructions from here on are clones and their helpers */
   Arena *arena, *scratch;
 } LateClones;
 
 /* Nothing is cloned, and first uses are not known. Lies in `arena`. */
-LateClones late_clones_begin(RematJob *job, CompId comp, SchedPos turn, Arena *arena,
+LateClones late_clones_begin(RematJob *job, CompId comp, SchedPos early_end, Arena *arena,
                              Arena *scratch);
 
 /* The instruction of the early part that an operand comes from, through bitcasts and
  * get-tuple-elements; NO_ID when it is computed in the late part. */
 InstId late_clones_source(const LateClones *clones, InstId operand);
 
-/* Fills Fate.first_use. O(edges). */
+/* Fills EarlyValue.first_use. O(edges). */
 void late_clones_find_first_uses(LateClones *clones);
 
 /* Makes the clones, each before the first of those who read it, clones included; the late part

@@ -143,7 +143,7 @@ static int64_t bytes_across_peak(Site *site, SchedPos pos) {
     if (reason == KEEP_NONE) bytes += buffer->bytes;
     is_indirect |= buffer->has_indirect_uses;
   }
-  bool is_read = bytes > 0 && site->clones.fates[pos].first_use != NO_ID;
+  bool is_read = bytes > 0 && site->clones.early_values[pos].first_use != NO_ID;
   if (!is_read || clone_verdict(site->path->job->legality, id) != KEEP_NONE) return 0;
   return !is_indirect || is_redirectable(site, id) ? bytes : 0;
 }
@@ -209,7 +209,7 @@ static void add_operand(Site *site, Closure *closure, InstId reader, TrackedId i
   SchedPos pos = site->clones.positions[buffer->definer];
   if (buffer->bytes == 0 || pos >= site->peak) return;
   bool is_direct = reads_directly(site, reader, buffer->definer);
-  if (is_direct && (site->clones.fates[pos].is_cloned || closure_has(closure, pos))) return;
+  if (is_direct && (site->clones.early_values[pos].is_cloned || closure_has(closure, pos))) return;
   SchedPos last = last_use(site, id);
   if (last >= place || site->is_extended[id]) return;
   if (last > site->peak) {
@@ -236,7 +236,8 @@ static void add_overwritten(Site *site, Closure *closure, Step step, SchedPos pl
     if (overwriter == NO_ID || site->clones.positions[overwriter] >= place) continue;
     InstId source = late_clones_source(&site->clones, operand);
     SchedPos pos = source == NO_ID ? NO_ID : site->clones.positions[source];
-    if (pos != NO_ID && (site->clones.fates[pos].is_cloned || closure_has(closure, pos))) continue;
+    if (pos != NO_ID && (site->clones.early_values[pos].is_cloned || closure_has(closure, pos)))
+      continue;
     if (pos != NO_ID && step.depth > 0 &&
         clone_verdict(site->path->job->legality, source) == KEEP_NONE) {
       *vec_push(site->arena, &closure->steps) = (Step){pos, step.depth - 1};
@@ -250,7 +251,7 @@ static void add_overwritten(Site *site, Closure *closure, Step step, SchedPos pl
 /* The path back from a candidate to what is there after the peak anyway. */
 static Closure find_closure(Site *site, const Candidate *candidate) {
   Closure closure = {0};
-  SchedPos place = site->clones.fates[candidate->pos].first_use;
+  SchedPos place = site->clones.early_values[candidate->pos].first_use;
   *vec_push(site->arena, &closure.steps) =
       (Step){candidate->pos, site->path->job->options->path_depth};
   for (uint32_t i = 0; i < closure.steps.len; i++) {
@@ -323,7 +324,7 @@ static SchedPos last_early_use(const Site *site, SchedPos pos) {
  */
 static SchedPos apply_closure(Site *site, const Candidate *candidate, const Closure *closure,
                               int64_t sign) {
-  SchedPos place = site->clones.fates[candidate->pos].first_use;
+  SchedPos place = site->clones.early_values[candidate->pos].first_use;
   SchedPos first = last_early_use(site, candidate->pos) + 1;
   timeline_add(&site->timeline, first, place - 1, -sign * candidate->bytes);
   for (uint32_t i = 0; i < closure->extended.len; i++) {
@@ -338,7 +339,7 @@ static SchedPos apply_closure(Site *site, const Candidate *candidate, const Clos
 /* Takes the candidate with its path unless that makes a new peak, where the path is computed or
  * where its operands wait for it. */
 static bool take(Site *site, const Candidate *candidate, Closure *closure) {
-  SchedPos place = site->clones.fates[candidate->pos].first_use;
+  SchedPos place = site->clones.early_values[candidate->pos].first_use;
   int64_t during = bytes_before(site, place) - candidate->bytes + closure_peak(site, closure);
   if (during >= site->peak_bytes) return false;
   SchedPos first = apply_closure(site, candidate, closure, 1);
@@ -347,7 +348,7 @@ static bool take(Site *site, const Candidate *candidate, Closure *closure) {
     return false;
   }
   for (uint32_t i = 0; i < closure->steps.len; i++) {
-    site->clones.fates[closure->steps.data[i].pos].is_cloned = true;
+    site->clones.early_values[closure->steps.data[i].pos].is_cloned = true;
   }
   for (uint32_t i = 0; i < closure->extended.len; i++) {
     site->is_extended[closure->extended.data[i]] = true;
@@ -361,7 +362,8 @@ static int64_t choose(Site *site, const Candidates *candidates, int64_t wanted_b
   int64_t freed = 0;
   for (uint32_t i = 0; i < candidates->list.len && freed < wanted_bytes; i++) {
     const Candidate *candidate = &candidates->list.data[i];
-    if (site->clones.fates[candidate->pos].is_cloned) continue; /* as part of another one's path */
+    if (site->clones.early_values[candidate->pos].is_cloned)
+      continue; /* as part of another one's path */
     Closure closure = find_closure(site, candidate);
     if (!closure.is_impossible && closure.extended_bytes < candidate->bytes &&
         take(site, candidate, &closure)) {

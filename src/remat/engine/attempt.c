@@ -41,22 +41,22 @@ static Legality legality_of(const Attempt *attempt, const Problem *problem, cons
                     .small_node_bytes = plan ? 0 : options->small_node_bytes,
                     .is_kept = findings->is_kept,
                     .num_kept = problem->input.module->insts.len,
-                    .asked = problem->asked};
+                    .steering = problem->steering};
 }
 
 /* What is kept is kept in clones of callees, too. */
-static void keep_in_clones(const Attempt *attempt, Legality *legality) {
+static void extend_to_callee_clones(const Attempt *attempt, Legality *legality) {
   uint32_t num_insts = attempt->rewrite.module->insts.len, num_kept = legality->num_kept;
   if (num_insts == num_kept) return;
   bool *is_kept = arena_zarray(attempt->arena, bool, num_insts);
-  uint8_t *asked = legality->asked ? arena_zarray(attempt->arena, uint8_t, num_insts) : NULL;
+  uint8_t *steering = legality->steering ? arena_zarray(attempt->arena, uint8_t, num_insts) : NULL;
   for (InstId id = 0; id < num_insts; id++) {
-    InstId of_callee = rewrite_twin(&attempt->rewrite, id);
-    is_kept[id] = of_callee < num_kept && legality->is_kept[of_callee];
-    if (asked && of_callee < num_kept) asked[id] = legality->asked[of_callee];
+    InstId original = rewrite_callee_original(&attempt->rewrite, id);
+    is_kept[id] = original < num_kept && legality->is_kept[original];
+    if (steering && original < num_kept) steering[id] = legality->steering[original];
   }
   legality->is_kept = is_kept;
-  legality->asked = asked;
+  legality->steering = steering;
   legality->num_kept = num_insts;
 }
 
@@ -64,9 +64,9 @@ static void keep_in_clones(const Attempt *attempt, Legality *legality) {
 static void note_refused(const Attempt *attempt, const Problem *problem, const Legality *legality,
                          Findings *findings) {
   for (InstId id = 0; id < legality->num_kept; id++) {
-    InstId of_callee = rewrite_twin(&attempt->rewrite, id);
-    if (legality->is_refused[id] && of_callee < problem->input.module->insts.len)
-      findings->is_refused[of_callee] = true;
+    InstId original = rewrite_callee_original(&attempt->rewrite, id);
+    if (legality->is_refused[id] && original < problem->input.module->insts.len)
+      findings->is_refused[original] = true;
   }
 }
 
@@ -120,7 +120,7 @@ static rh_status decide(Attempt *attempt, const Problem *problem, const Plan *pl
   } else if (attempt->clones_callees) {
     attempt->clones = clone_callees(&job, attempt->arena, problem->scratch);
   }
-  keep_in_clones(attempt, &legality);
+  extend_to_callee_clones(attempt, &legality);
   run_algorithm(attempt, problem, &job, &legality, findings);
   findings->was_cut |= attempt->stats.is_cut;
   if (attempt->stats.status != RH_OK) return attempt->stats.status;

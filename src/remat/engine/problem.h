@@ -19,7 +19,7 @@ typedef struct Problem {
   rh_protect protect;     /* not auto */
   Collection collection;
   RematParameters parameters;
-  const uint8_t *asked; /* by InstId of the input: remat/legality/steering.h */
+  const uint8_t *steering; /* by InstId of the input: remat/legality/steering.h */
   Arena *arena, *scratch;
   rh_diags *diags;
 } Problem;

@@ -45,11 +45,11 @@ CompId callee_original(const CalleeClones *clones, CompId comp) {
 }
 
 /* Instructions of the clone are those of the callee to whoever keeps some. */
-static void note_twins(Rewrite *rewrite, CompId comp) {
+static void note_callee_originals(Rewrite *rewrite, CompId comp) {
   const Module *module = rewrite->module;
   for (uint32_t i = 0; i < comp_num_insts(module, comp); i++) {
     InstId id = comp_inst(module, comp, i);
-    rewrite_set_twin(rewrite, rewrite->image.data[id], id);
+    rewrite_set_callee_original(rewrite, rewrite->image.data[id], id);
   }
 }
 
@@ -63,7 +63,7 @@ CalleeClone *callee_clone_add(CalleeClones *clones, RematJob *job, CompId from, 
   if (from >= job->schedule->num_comps)
     dce_update_schedule(job->rewrite->module, job->schedule, out);
   CompId clone = rewrite_clone_computation(job->rewrite, from, job->schedule, scratch);
-  note_twins(job->rewrite, from);
+  note_callee_originals(job->rewrite, from);
   CalleeClone *added = vec_push(out, &clones->list);
   *added = (CalleeClone){.original = original, .from = from, .clone = clone, .same = NO_ID};
   return added;
@@ -81,8 +81,8 @@ static bool set_callee(RematJob *job, InstId caller, CompId from, CompId to, Are
   return has_called;
 }
 
-bool callee_clone_lead(CalleeClone *clone, RematJob *job, InstId caller, Arena *out,
-                       Arena *scratch) {
+bool callee_clone_redirect(CalleeClone *clone, RematJob *job, InstId caller, Arena *out,
+                           Arena *scratch) {
   bool has_called = inst_runs_callees(job->rewrite->module, caller) &&
                     set_callee(job, caller, clone->from, clone->clone, scratch);
   if (has_called) *vec_push(out, &clone->callers) = caller;
@@ -125,7 +125,7 @@ static bool split(Cloner *cloner, CompId comp) {
       *vec_push(arena, &rooms) = (Room){held_bytes, room_for(cloner, comp, i == 0)};
     if (rooms.data[i].clone == NO_ID) continue;
     CalleeClone *clone = &cloner->clones.list.data[rooms.data[i].clone];
-    callee_clone_lead(clone, cloner->job, caller, cloner->out, cloner->scratch);
+    callee_clone_redirect(clone, cloner->job, caller, cloner->out, cloner->scratch);
   }
   arena_free(arena);
   return cloner->clones.list.len > num_clones;

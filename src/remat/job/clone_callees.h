@@ -44,8 +44,8 @@ CalleeClone *callee_clone_add(CalleeClones *clones, RematJob *job, CompId from, 
 
 /* Has a caller of what was copied call the clone, wherever it called that. False when it does not.
  */
-bool callee_clone_lead(CalleeClone *clone, RematJob *job, InstId caller, Arena *out,
-                       Arena *scratch);
+bool callee_clone_redirect(CalleeClone *clone, RematJob *job, InstId caller, Arena *out,
+                           Arena *scratch);
 
 /* Has whoever calls a clone that is taken back call what it is taken back for. False when it stays.
  */

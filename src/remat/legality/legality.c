@@ -31,9 +31,10 @@ KeepReason recompute_verdict(const Legality *legality, InstId id) {
   const Instruction *inst = inst_get(module, id);
   Opcode opcode = (Opcode)inst->opcode;
   if (id < legality->num_kept && legality->is_kept[id]) return KEEP_OVERWRITTEN;
-  KeepReason asked =
-      legality->asked && id < legality->num_kept ? (KeepReason)legality->asked[id] : KEEP_NONE;
-  if (asked == KEEP_PINNED) return KEEP_PINNED;
+  KeepReason requested = legality->steering && id < legality->num_kept
+                             ? (KeepReason)legality->steering[id]
+                             : KEEP_NONE;
+  if (requested == KEEP_PINNED) return KEEP_PINNED;
   if (opcode_is_split(opcode)) return KEEP_ASYNC;
   if (is_identity_copy(module, id)) return KEEP_COPY;
   if (opcode_info(opcode)->flags & OPF_COLLECTIVE || opcode == OPCODE_COLLECTIVE_PERMUTE) {
@@ -57,7 +58,7 @@ KeepReason recompute_verdict(const Legality *legality, InstId id) {
       shape_get(&module->shapes, inst->shape)->bytes <= legality->small_node_bytes) {
     return KEEP_SMALL;
   }
-  return asked;
+  return requested;
 }
 
 KeepReason clone_verdict(const Legality *legality, InstId id) {

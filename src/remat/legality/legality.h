@@ -33,7 +33,8 @@ typedef struct Legality {
   int64_t small_node_bytes; /* results of at most this many bytes are kept; 0 = none */
   const bool *is_kept; /* by InstId, for the first `num_kept`: see remat/legality/safe_reads.h */
   uint32_t num_kept;
-  const uint8_t *asked; /* by InstId likewise: see remat/legality/steering.h; NULL = for nothing */
+  const uint8_t
+      *steering; /* by InstId likewise: see remat/legality/steering.h; NULL = for nothing */
   const Overwriters *overwriters; /* of the module as the algorithm gets it; NULL = XLA will insert
                                      what copies it takes */
   bool *is_refused; /* by InstId, for the first `num_kept`: set by legality_refuse(); NULL = nobody

@@ -5,7 +5,7 @@
 
 #include "analysis/memory/call_memory.h"
 #include "remat/rewrite/dce.h"
-#include "remat/rewrite/prepare.h"
+#include "remat/rewrite/flatten.h"
 #include "remat/legality/safe_order.h"
 
 enum {
@@ -153,7 +153,7 @@ static void blame(Judge *judge, InstId id) {
     id = original;
     is_new = true;
   }
-  id = rewrite_twin(judge->rewrite, id);
+  id = rewrite_callee_original(judge->rewrite, id);
   if (!is_new || id >= judge->num_insts || judge->is_kept[id]) return;
   judge->is_kept[id] = true;
   judge->has_kept = true;

@@ -310,7 +310,7 @@ static ValueNumber number_inst(Evaluator *evaluator, const Frame *frame, InstId 
   return value;
 }
 
-bool hands_on_value(Opcode opcode) {
+bool forwards_value(Opcode opcode) {
   return opcode_has(opcode, OPF_FREE) || opcode == OPCODE_CONDITIONAL ||
          opcode == OPCODE_OPT_BARRIER;
 }
@@ -346,7 +346,7 @@ static void note_instance(Evaluator *evaluator, InstId id, ValueNumber value) {
   evaluator->is_met[id] = true;
   numbered->num_instances.data[value]++;
   Opcode opcode = (Opcode)inst_get(evaluator->module, id)->opcode;
-  numbered->num_computed.data[value] += !hands_on_value(opcode);
+  numbered->num_computed.data[value] += !forwards_value(opcode);
 }
 
 /* Predecessors that compute the same count as one: inlining makes one out of them. */

@@ -236,7 +236,7 @@ static uint32_t count_computed(const Numbered *numbered, const NumberedEdge *edg
                                uint32_t count) {
   uint32_t num_computed = 0;
   for (uint32_t i = 0; i < count; i++) {
-    num_computed += !hands_on_value((Opcode)inst_get(numbered->module, edges[i].inst)->opcode);
+    num_computed += !forwards_value((Opcode)inst_get(numbered->module, edges[i].inst)->opcode);
   }
   return num_computed;
 }
@@ -268,7 +268,7 @@ static rh_status compare_edges(Verifier *verifier) {
                                    num_computed(after, edge->successor);
     for (uint32_t e = i; e < i + had; e++) {
       InstId inst = before->edges.data[e].inst;
-      if (all_had && !hands_on_value((Opcode)inst_get(before->module, inst)->opcode)) continue;
+      if (all_had && !forwards_value((Opcode)inst_get(before->module, inst)->opcode)) continue;
       InstId id = find_survivor(verifier, &names, inst);
       is_kept &= id == NO_ID || has_edge_of(after->edges.data + k, has, id);
     }

@@ -44,7 +44,7 @@ void number_module(Numbered *numbered, Numbering *numbering, Arena *out, Arena *
 
 /* Whether an instruction only hands on a value, and so can be put anywhere: tuples, their elements,
  * bitcasts, barriers, parameters, conditionals; and constants. */
-bool hands_on_value(Opcode opcode);
+bool forwards_value(Opcode opcode);
 
 /* Whether an instruction has a side effect that must happen exactly once. Collectives have none in
  * this sense: all devices compute one again together. */
