@@ -17,8 +17,8 @@ int64_t problem_counted_bytes(const Problem *problem, const rh_memory *memory) {
   return memory_counted_bytes(memory, problem->options->limit_counts);
 }
 
-/* The input as it is to be taken, where the caller or the plan says whether it has its copies; NULL
- * when the module itself shows it. */
+/* A copy of the input that records whether copy-insertion has run, if the caller or the plan says
+ * so; NULL if the module itself must show it. */
 static Module *take_copies_as(const RematRequest *request) {
   rh_copies copies = request->options->copies;
   if (request->plan && copies == RH_COPIES_AUTO) copies = request->plan->copies;

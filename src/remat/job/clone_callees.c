@@ -8,13 +8,14 @@ typedef struct Cloner {
   Module *module;
   CallMemory memory;
   CallGraph graph;
-  uint32_t max_insts; /* callees of callees of … can be cloned an exponential number of times */
+  /* bounds the growth: with nested calls, the number of clones can be exponential */
+  uint32_t max_insts;
   CalleeClones clones;
-  Arena *arena; /* of the memory and the graph */
+  Arena *arena; /* holds `memory` and `graph` */
   Arena *out, *scratch;
 } Cloner;
 
-/* ---- making them ---- */
+/* ---- making clones ---- */
 
 static bool is_caller(const Cloner *cloner, InstId id) {
   return inst_runs_callees(cloner->module, id) &&
@@ -44,7 +45,8 @@ CompId callee_original(const CalleeClones *clones, CompId comp) {
   return comp;
 }
 
-/* Instructions of the clone are those of the callee to whoever keeps some. */
+/* Records the original of each instruction of the clone, so that what must be kept in the callee is
+ * kept in the clone, too. */
 static void note_callee_originals(Rewrite *rewrite, CompId comp) {
   const Module *module = rewrite->module;
   for (uint32_t i = 0; i < comp_num_insts(module, comp); i++) {
@@ -69,7 +71,7 @@ CalleeClone *callee_clone_add(CalleeClones *clones, RematJob *job, CompId from, 
   return added;
 }
 
-/* False when it is called there no more. */
+/* Returns false if `caller` does not call `from` any more. */
 static bool set_callee(RematJob *job, InstId caller, CompId from, CompId to, Arena *scratch) {
   Module *module = job->rewrite->module;
   bool has_called = false;
@@ -89,10 +91,10 @@ bool callee_clone_redirect(CalleeClone *clone, RematJob *job, InstId caller, Are
   return has_called;
 }
 
-/* What callers with the same room call. */
+/* The callers that hold the same amount of memory, and the computation that they will call. */
 typedef struct Room {
   int64_t held_bytes;
-  uint32_t clone; /* in the list; NO_ID = the computation itself */
+  uint32_t clone; /* index of the clone in the list; NO_ID = the computation itself */
 } Room;
 
 static bool may_clone(const Cloner *cloner, uint32_t max_insts) {
@@ -108,7 +110,7 @@ static uint32_t room_for(Cloner *cloner, CompId comp, bool is_first) {
   return cloner->clones.list.len - 1;
 }
 
-/* A clone for each room but the first, as long as there may be more. */
+/* Makes a clone for each room except the first, as long as the limits allow more clones. */
 static bool split(Cloner *cloner, CompId comp) {
   IdSpan callers = callers_of(&cloner->graph, comp);
   uint32_t num_clones = cloner->clones.list.len;
@@ -131,7 +133,8 @@ static bool split(Cloner *cloner, CompId comp) {
   return cloner->clones.list.len > num_clones;
 }
 
-/* The outermost that there is to do: its callees have one caller more then. */
+/* Takes the outermost computation that should be cloned, because cloning it gives its callees more
+ * callers. */
 static bool clone_once(Cloner *cloner) {
   const CallGraph *graph = &cloner->graph;
   for (uint32_t i = graph->num_reachable; i-- > 0;) {
@@ -162,7 +165,7 @@ CalleeClones clone_callees(RematJob *job, Arena *out, Arena *scratch) {
   return cloner.clones;
 }
 
-/* ---- sharing what is the same again ---- */
+/* ---- sharing equal computations again ---- */
 
 typedef struct Comparison {
   const Module *module;
@@ -178,7 +181,8 @@ static bool have_same_places(const Comparison *comparison, const InstId *a, cons
   return true;
 }
 
-/* A fusion's computation is its own: what it computes has its instructions' origins. */
+/* A fusion owns the computation that it calls. Two such computations are equal if they have the
+ * same origin and the same number of instructions. */
 static bool have_same_callees(const Module *module, InstId a, InstId b) {
   bool is_owner = inst_get(module, a)->opcode == OPCODE_FUSION;
   for (uint32_t i = 0; i < inst_get(module, a)->num_callees; i++) {
@@ -206,8 +210,8 @@ static bool is_same_inst(const Comparison *comparison, InstId a, InstId b) {
          have_same_callees(module, a, b);
 }
 
-/* Operands and predecessors stand before what has them, so that their positions are of this pair.
- */
+/* Operands and control predecessors come before the instructions that have them, so their positions
+ * have been set by this comparison. */
 static bool is_same_comp(const Comparison *comparison, CompId a, CompId b) {
   Sequence of_a = comparison->schedule->of[a], of_b = comparison->schedule->of[b];
   if (of_a.len != of_b.len) return false;
@@ -218,7 +222,7 @@ static bool is_same_comp(const Comparison *comparison, CompId a, CompId b) {
   return true;
 }
 
-/* The original or an earlier clone that is the same as this one; NO_ID when there is none. */
+/* The original, or an earlier clone, that equals this clone; NO_ID if there is none. */
 static CompId find_same(const Comparison *comparison, const CalleeClones *clones, uint32_t index) {
   CalleeClone late = clones->list.data[index];
   if (is_same_comp(comparison, late.original, late.clone)) return late.original;

@@ -16,7 +16,8 @@ const char *keep_reason_sentence(KeepReason reason) {
   return sentences[reason];
 }
 
-/* Copies that change nothing were put there by copy-insertion, for the sake of their memory. */
+/* Whether the copy changes neither type nor layout. XLA's copy-insertion adds such copies so that
+ * two values do not share memory. */
 static bool is_identity_copy(const Module *module, InstId id) {
   return inst_get(module, id)->opcode == OPCODE_COPY &&
          shape_same_layout(inst_shape(module, id), inst_shape(module, inst_operand(module, id, 0)));

@@ -24,7 +24,7 @@ static bool set_pinned(const Module *module, const Collection *pinned, uint8_t *
   return has_match;
 }
 
-/* Callees first: a fusion is meant where anything in it is. */
+/* Visits callees before callers, because a fusion matches if an instruction in it does. */
 static bool set_never(const Module *module, const Collection *never, uint8_t *steering,
                       Arena *scratch) {
   if (never->expressions.len == 0) return false;
