@@ -1,14 +1,16 @@
 /* Gradient checkpointing (Griewank and Walther, "Revolve"; Chen et al., "Training Deep Nets with
  * Sublinear Memory Cost"; the modes of the library gradient-checkpointing for TensorFlow).
  *
- * The order of a computation has a forward_end, before which it is the forward part of a training
- * step and behind which the backward part (remat/algorithms/forward_end.h). Some values of the
- * forward part are kept; whatever else the backward part reads is computed again just before, from
- * what is kept. The algorithms differ in what they keep. What turns out needless for the budget is
- * undone (remat/algorithms/derematerialize.c).
+ * The order of a computation is divided at one position: the forward part of a training step comes
+ * before it, and the backward part after it (remat/algorithms/forward_end.h). Some values of the
+ * forward part are kept. All other values that the backward part reads are recomputed from the kept
+ * ones, just before they are read. The algorithms differ in the values that they keep.
+ * Recomputations that the budget does not need are undone in the end
+ * (remat/algorithms/derematerialize.c).
  *
- * The computation at the peak is changed, its callers first; a loop's body only where it has both
- * parts itself; each of them again when another one has changed. O(n log n) for each of these. */
+ * Of the computations that run at the peak, callers are changed first. A loop's body is changed
+ * only if it has both parts itself. A computation is visited again after another one has changed.
+ * O(n log n) for each visit. */
 #include "analysis/memory/remat_memory.h"
 #include "remat/job/algorithm.h"
 #include "remat/algorithms/checkpoint_choice.h"
@@ -19,18 +21,19 @@
 #include "remat/algorithms/forward_end.h"
 
 typedef enum CheckpointKind {
-  CHECKPOINT_HEAVY,      /* dots, convolutions, custom calls, collectives, fusions with one */
-  CHECKPOINT_CUTS,       /* what crosses the cuts between segments */
-  CHECKPOINT_COLLECTION, /* what expressions match */
+  /* dots, convolutions, custom calls, collectives, and fusions that contain one */
+  CHECKPOINT_HEAVY,
+  CHECKPOINT_CUTS,       /* values that cross the cuts between segments */
+  CHECKPOINT_COLLECTION, /* values that the user's expressions match */
 } CheckpointKind;
 
 typedef struct Checkpoint {
   RematJob *job;
   Module *module;
   CheckpointKind kind;
-  bool *is_done;          /* by CompId: is not looked at any more in this round */
-  uint32_t num_changes;   /* of computations */
-  uint32_t *seen_changes; /* by CompId: how many there were when it was looked at */
+  bool *is_done;          /* by CompId: is not visited again in this round */
+  uint32_t num_changes;   /* number of times that a computation has changed */
+  uint32_t *seen_changes; /* by CompId: `num_changes` at the last visit */
   RematStats *stats;
   Arena *arena, *scratch;
 } Checkpoint;
@@ -52,7 +55,7 @@ static void mark_checkpoints(const Checkpoint *checkpoint, CheckpointChoice *cho
   }
 }
 
-/* What is found of a computation and its place in the module. */
+/* One computation, and what has been found out about it. */
 typedef struct Site {
   CompId comp;
   PointsTo points_to;
@@ -74,7 +77,8 @@ static Site open_site(const Checkpoint *checkpoint, CompId comp, Arena *arena) {
   return site;
 }
 
-/* The choice for one forward_end; its peak is not set when there is none. */
+/* Makes the choice for one end of the forward part. Returns false if the computation does not have
+ * both parts. */
 static bool make_choice(const Checkpoint *checkpoint, const Site *site, SchedPos forward_end,
                         CheckpointChoice *choice, Arena *arena) {
   Sequence sequence = checkpoint->job->schedule->of[site->comp];
@@ -93,8 +97,8 @@ static bool make_choice(const Checkpoint *checkpoint, const Site *site, SchedPos
   return true;
 }
 
-/* Of the ends that there may be the one whose choice needs the least. Returns the number of clones.
- */
+/* Tries all possible ends of the forward part, and applies the choice that needs the least memory.
+ * Returns the number of clones. */
 static uint32_t rewrite_computation(const Checkpoint *checkpoint, CompId comp, Arena *out) {
   Arena *arena = arena_new(arena_options(checkpoint->scratch));
   Site site = open_site(checkpoint, comp, arena);
@@ -118,10 +122,10 @@ static uint32_t rewrite_computation(const Checkpoint *checkpoint, CompId comp, A
   return num_clones;
 }
 
-/* ---- all of them ---- */
+/* ---- all computations ---- */
 
-/* The outermost computation that runs at the peak and has not been looked at; NO_ID = none, or the
- * budget is met. */
+/* The outermost computation that runs at the peak and has not been visited; NO_ID if there is none,
+ * or if the budget is met. */
 static CompId next_computation(const Checkpoint *checkpoint, const CallMemory *memory) {
   const Module *module = checkpoint->module;
   CompId found = NO_ID;
@@ -134,8 +138,8 @@ static CompId next_computation(const Checkpoint *checkpoint, const CallMemory *m
   return found;
 }
 
-/* False, and nothing has changed, when that does not lower the peak. `memory`, of the state, is in
- * `*arena`; both are replaced. */
+/* Rewrites one computation. If that does not lower the peak, changes nothing and returns false.
+ * `memory` is that of the current state and is in `*arena`; both are replaced. */
 static bool reduce(Checkpoint *checkpoint, CompId comp, CallMemory *memory, Arena **arena,
                    Arena *out) {
   RematJob *job = checkpoint->job;
@@ -158,8 +162,8 @@ static bool reduce(Checkpoint *checkpoint, CompId comp, CallMemory *memory, Aren
   return true;
 }
 
-/* Each computation that comes to the peak once. Computations are cloned with fusions only, so that
- * the ids of those that run stay. */
+/* Visits each computation that comes to the peak once. Only computations of fusions are cloned, so
+ * the ids of the computations that run as sequences do not change. */
 static void sweep(Checkpoint *checkpoint, Arena *out) {
   Arena *arena = arena_new(arena_options(checkpoint->scratch));
   CallMemory memory = remat_state_memory(checkpoint->job, arena, checkpoint->scratch);
@@ -171,7 +175,8 @@ static void sweep(Checkpoint *checkpoint, Arena *out) {
   arena_free(arena);
 }
 
-/* What one computation holds counts for those that run with it, so these are looked at again. */
+/* Sweeps until nothing changes: the memory that one computation holds counts for those that run at
+ * the same time, so these are visited again. */
 static void checkpoint_all(Checkpoint *checkpoint, Arena *out) {
   uint32_t num_comps = checkpoint->module->comps.len;
   checkpoint->is_done = arena_zarray(checkpoint->arena, bool, num_comps);
@@ -197,8 +202,8 @@ static void checkpoint_run(RematJob *job, CheckpointKind kind, RematStats *stats
   checkpoint_all(&checkpoint, out);
   if (stats->num_steps) derematerialize(job, out, scratch);
   stats->xla_reported_after_bytes = -1;
-  *job->schedule =
-      schedule_copy(job->schedule, checkpoint.module, out); /* a state's is in `arena` */
+  /* The schedule of a loaded state is in `arena`. */
+  *job->schedule = schedule_copy(job->schedule, checkpoint.module, out);
   arena_free(arena);
 }
 

@@ -3,13 +3,14 @@
 #include "analysis/memory/remat_memory.h"
 #include "analysis/memory/tracker.h"
 
-/* ---- what there is ---- */
+/* ---- values and their readers ---- */
 
 static bool is_alias(const CheckpointChoice *choice, SchedPos pos) {
   return choice->origins[pos] != pos;
 }
 
-/* The position of what an operand comes from. */
+/* The position of the instruction that computes an operand, found through bitcasts and
+ * get-tuple-elements. */
 static SchedPos origin_of(const CheckpointChoice *choice, SchedPos reader, uint32_t index) {
   const LateClones *clones = &choice->clones;
   InstId operand = inst_operand(clones->module, clones->sequence.ids[reader], index);
@@ -30,8 +31,9 @@ static void find_origins(CheckpointChoice *choice) {
   }
 }
 
-/* Values are read by what computes, not by bitcasts and get-tuple-elements. A tuple or loop in the
- * early part may hand on the memory of what it reads to the late part. */
+/* Finds the readers of each value, which are never bitcasts or get-tuple-elements. A tuple or loop
+ * in the early part may pass the memory of its operand on to the late part; the operand is then
+ * fixed. */
 static void find_readers(CheckpointChoice *choice) {
   const LateClones *clones = &choice->clones;
   for (SchedPos pos = 0; pos < clones->sequence.len; pos++) {
@@ -48,7 +50,7 @@ static void find_readers(CheckpointChoice *choice) {
   }
 }
 
-/* What could be computed again, and what of it is wanted. */
+/* Finds the values that are needed if everything that can be recomputed is recomputed. */
 static void find_needed(CheckpointChoice *choice) {
   const LateClones *clones = &choice->clones;
   for (SchedPos pos = clones->early_end + 1; pos-- > 0;) {
@@ -98,17 +100,18 @@ CheckpointChoice checkpoint_choice_begin(RematJob *job, const PointsTo *points_t
   return choice;
 }
 
-/* ---- what a choice needs ---- */
+/* ---- the memory that a choice needs ---- */
 
-/* Bytes by position that a choice adds to the schedule as it is. */
+/* The bytes that a choice adds to the unchanged schedule, by position. */
 typedef struct Model {
   const CheckpointChoice *choice;
-  int64_t *change;     /* what is added from this position on */
-  int64_t *during;     /* what clones hold while those that go before this position are computed, */
-  int64_t *during_top; /* and the most of it */
-  SchedPos *place;     /* of clones, NO_ID = there is none */
+  int64_t *change; /* bytes added from this position on */
+  /* bytes that clones placed before this position hold while they are computed */
+  int64_t *during;
+  int64_t *during_top; /* the maximum of `during` */
+  SchedPos *place;     /* of clones; NO_ID = there is no clone */
   SchedPos *end;       /* the last reader of the clone, or of the value if it is kept */
-  SchedPos *last;      /* the last value to be computed again from it, at the same place */
+  SchedPos *last;      /* the last value at the same place that is recomputed from this one */
 } Model;
 
 static void add(const Model *model, SchedPos begin, SchedPos last, int64_t bytes) {
@@ -121,7 +124,7 @@ static void raise_end(SchedPos *end, SchedPos reader) {
   if (*end == NO_ID || reader > *end) *end = reader;
 }
 
-/* Where clones go and how long they and what they read must be there. */
+/* Finds the places of clones, and how long clones and their operands must be live. */
 static void place_clones(const Model *model) {
   const CheckpointChoice *choice = model->choice;
   for (SchedPos pos = choice->clones.early_end + 1; pos-- > 0;) {
@@ -143,7 +146,7 @@ static void place_clones(const Model *model) {
   }
 }
 
-/* Clones that go to one place are computed one after the other. */
+/* Adds a clone. Clones at the same place are computed one after the other. */
 static void add_clone(const Model *model, SchedPos pos) {
   const CheckpointChoice *choice = model->choice;
   SchedPos place = model->place[pos];
@@ -157,7 +160,7 @@ static void add_clone(const Model *model, SchedPos pos) {
                    choice->clones.early_values[read].first_use != place;
     if (!is_done) continue;
     model->during[place] -= choice->values[read].bytes;
-    model->last[read] = NO_ID; /* once, if it is an operand twice */
+    model->last[read] = NO_ID; /* only once, even if it is an operand twice */
   }
 }
 
@@ -180,7 +183,7 @@ static void add_values(const Model *model) {
   }
 }
 
-/* The peak with what the choice keeps, by the live ranges of values in the model xla-remat. */
+/* The peak with the values that the choice keeps, by the live ranges of the model xla-remat. */
 static int64_t model_peak(const CheckpointChoice *choice) {
   Arena *arena = choice->clones.scratch;
   ArenaMark mark = arena_mark(arena);
@@ -219,9 +222,9 @@ void checkpoint_choice_keep_only(CheckpointChoice *choice) {
 /* ---- segments ---- */
 
 typedef struct Cuts {
-  int64_t *crossing; /* by position: bytes kept if it is cut behind it */
-  int64_t *saved;    /* by position: bytes that the late part wants of what comes before */
-  uint32_t *count;   /* by position: cuts before it */
+  int64_t *crossing; /* by position: bytes that are kept if a cut is placed after this position */
+  int64_t *saved;    /* by position: bytes of earlier values that the late part reads */
+  uint32_t *count;   /* by position: number of cuts before it */
 } Cuts;
 
 static bool can_rebuild(const CheckpointValue *value) {
@@ -242,13 +245,13 @@ static void find_crossing(const CheckpointChoice *choice, Cuts *cuts) {
     cuts->crossing[pos] += cuts->crossing[pos - 1];
 }
 
-/* How many bytes a segment has saved. */
+/* The bytes that a segment saves. */
 typedef struct Spacing {
   int64_t least, most;
 } Spacing;
 
-/* Cuts where the segment before has saved enough, there where the fewest bytes cross, the later the
- * better. */
+/* Places a cut when the segment has saved enough bytes, where the fewest bytes cross it. Of equal
+ * positions, the latest one is taken. */
 static void choose_cuts(const CheckpointChoice *choice, const Cuts *cuts, Spacing spacing) {
   SchedPos early_end = choice->clones.early_end, begin = 0, best = NO_ID;
   memset(cuts->count, 0, ((size_t)early_end + 2) * sizeof *cuts->count);
@@ -257,7 +260,7 @@ static void choose_cuts(const CheckpointChoice *choice, const Cuts *cuts, Spacin
     if (best != NO_ID && saved > spacing.most) {
       cuts->count[best + 1]++;
       begin = best + 1;
-      pos = best; /* the next one is looked at as the first of its segment */
+      pos = best; /* visits the next position again, as the first one of its segment */
       best = NO_ID;
       continue;
     }
@@ -307,7 +310,7 @@ void checkpoint_choice_cut(CheckpointChoice *choice) {
   arena_reset(arena, mark);
 }
 
-/* ---- doing it ---- */
+/* ---- applying a choice ---- */
 
 uint32_t checkpoint_choice_apply(CheckpointChoice *choice, Arena *out) {
   LateClones *clones = &choice->clones;

@@ -38,7 +38,8 @@ bool *find_heavy(const Module *module, Arena *out, Arena *scratch) {
   return is_heavy;
 }
 
-/* By position: whether something heavy is still to come, for all when there is nothing heavy. */
+/* By position: whether a heavy instruction is, or depends on, the instruction. If nothing is heavy,
+ * true for all. */
 static bool *find_leading(const Module *module, Sequence sequence, const SchedPos *positions,
                           const bool *is_heavy, Arena *out) {
   bool *leads = arena_zarray(out, bool, sequence.len);
@@ -55,7 +56,7 @@ static bool *find_leading(const Module *module, Sequence sequence, const SchedPo
   return leads;
 }
 
-/* Bytes that an instruction computes, not those that it hands on. */
+/* Bytes that an instruction computes, without those that it only forwards. */
 static int64_t computed_bytes(const Module *module, InstId id) {
   Opcode opcode = (Opcode)inst_get(module, id)->opcode;
   bool forwards =
@@ -65,9 +66,10 @@ static int64_t computed_bytes(const Module *module, InstId id) {
 
 /* A value that waits for readers. */
 typedef struct Waiting {
-  SchedPos origin;  /* of the instruction that computes it: not a bitcast or get-tuple-element */
-  SchedPos touched; /* last made or read */
-  int64_t bytes;    /* in units that cannot overflow */
+  /* position of the instruction that computes it, found through bitcasts and get-tuple-elements */
+  SchedPos origin;
+  SchedPos touched; /* position where it was last computed or read */
+  int64_t bytes;    /* in units that prevent overflow */
 } Waiting;
 
 static Waiting *find_values(const Module *module, Sequence sequence, const SchedPos *positions,
@@ -128,7 +130,7 @@ SchedPos find_forward_end(const Module *module, Sequence sequence, const SchedPo
   return forward_end;
 }
 
-/* The first late reader of each value of the early part, NO_ID = nobody. */
+/* For each value of the forward part, its first reader after it; NO_ID = none. */
 static SchedPos *find_first_late(const Module *module, Sequence sequence, const SchedPos *positions,
                                  const Waiting *values, SchedPos forward_end, Arena *out) {
   SchedPos *first = arena_array(out, SchedPos, (size_t)forward_end + 1);
@@ -149,8 +151,8 @@ bool is_nested_at(const Module *module, Sequence sequence, const SchedPos *posit
   ArenaMark mark = arena_mark(scratch);
   Waiting *values = find_values(module, sequence, positions, scratch);
   SchedPos *first = find_first_late(module, sequence, positions, values, forward_end, scratch);
-  /* The longest falling subsequence: inner[k] is the latest first reader that the innermost of k +
-   * 1 nested values can have. */
+  /* The longest decreasing subsequence: inner[k] is the latest first reader that the innermost of k
+   * + 1 nested values can have. */
   SchedPos *inner = arena_array(scratch, SchedPos, (size_t)forward_end + 1);
   uint32_t depth = 0;
   for (SchedPos pos = 0; pos <= forward_end; pos++) {

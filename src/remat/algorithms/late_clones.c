@@ -18,7 +18,8 @@ LateClones late_clones_begin(RematJob *job, CompId comp, SchedPos early_end, Are
                        .first_new = num_insts,
                        .arena = arena,
                        .scratch = scratch};
-  memset(clones.positions, 0xff, num_insts * sizeof *clones.positions); /* for what is gone */
+  /* for removed instructions */
+  memset(clones.positions, 0xff, num_insts * sizeof *clones.positions);
   uint32_t len = clones.sequence.len;
   clones.early_values = arena_array(arena, EarlyValue, (size_t)len + 1);
   for (SchedPos pos = 0; pos < len; pos++) {
@@ -29,7 +30,7 @@ LateClones late_clones_begin(RematJob *job, CompId comp, SchedPos early_end, Are
   return clones;
 }
 
-/* ---- who reads what ---- */
+/* ---- readers ---- */
 
 InstId late_clones_source(const LateClones *clones, InstId operand) {
   if (operand >= clones->first_new) return NO_ID;
@@ -39,7 +40,8 @@ InstId late_clones_source(const LateClones *clones, InstId operand) {
   return clones->positions[operand] > clones->early_end ? NO_ID : operand;
 }
 
-/* A bitcast or get-tuple-element in the late part reads nothing by itself: its users do. */
+/* Whether an instruction of the late part counts as a reader. A bitcast or get-tuple-element does
+ * not, because its users do. */
 static bool is_late_reader(const LateClones *clones, InstId user) {
   const Module *module = clones->module;
   return !inst_is_pass_through(module, user) || inst_get(module, user)->users.len == 0 ||
@@ -59,7 +61,7 @@ void late_clones_find_first_uses(LateClones *clones) {
   }
 }
 
-/* Clones are computed before the first of those who read them, clones included. */
+/* Places clones before their first reader, which may be another clone. */
 static void place_clones(LateClones *clones) {
   for (SchedPos pos = clones->early_end + 1; pos-- > 0;) {
     EarlyValue *value = &clones->early_values[pos];
@@ -85,7 +87,7 @@ static bool has_run(const void *context, InstId id) {
   return late->clones->positions[id] < late->place;
 }
 
-/* A clone of what it reads has memory of its own. */
+/* A clone of the operand has its own memory. */
 static bool is_cloned(const void *context, InstId operand) {
   const LateClones *clones = ((const LatePlace *)context)->clones;
   InstId source = late_clones_source(clones, operand);
@@ -98,8 +100,9 @@ static bool reads_overwritten(const LateClones *clones, SchedPos pos) {
   return place_verdict(clones->job->legality, clones->sequence.ids[pos], &place) != KEEP_NONE;
 }
 
-/* Takes back clones that would. Others have to read the original then, so this goes on until all of
- * them are possible; operands come before their readers, so it is soon over. */
+/* Drops clones that would read overwritten memory. Their readers then read the original, which can
+ * make other clones impossible, so this is repeated until all remaining clones are possible. Few
+ * rounds are needed, because operands come before their readers. */
 static void drop_impossible_clones(LateClones *clones) {
   if (!clones->job->legality->overwriters) return;
   for (bool has_changed = true; has_changed;) {
@@ -118,8 +121,8 @@ static void drop_impossible_clones(LateClones *clones) {
 
 /* ---- new instructions ---- */
 
-/* A new instruction and where it goes: before the one at `place`; what was computed earlier once
- * comes first there, helpers right behind their clone. */
+/* A new instruction, to be inserted before the one at `place`. Of several at one place, those with
+ * the earlier original come first, and helpers come directly after their clone. */
 typedef struct Insertion {
   SchedPos place;
   SchedPos original;
@@ -143,8 +146,8 @@ static void insert(LateClones *clones, Insertions *insertions, InstId inst, Sche
       (Insertion){clones->early_values[original].place, original, insertions->list.len, inst};
 }
 
-/* What is read in the late part instead of `id`: its clone; for a bitcast or get-tuple-element of
- * something that was cloned, a helper like it on the clone; else itself. */
+/* The replacement of `id` in the late part: its clone; for a bitcast or get-tuple-element of a
+ * cloned instruction, a helper that does the same to the clone; otherwise `id` itself. */
 static InstId image_of(LateClones *clones, Insertions *insertions, InstId id) {
   Module *module = clones->module;
   ArenaMark mark = arena_mark(clones->scratch);
@@ -155,7 +158,7 @@ static InstId image_of(LateClones *clones, Insertions *insertions, InstId id) {
     source = inst_operand(module, source, 0);
   }
   InstId image = clones->images[source];
-  if (image == NO_ID) { /* nothing below was cloned */
+  if (image == NO_ID) { /* the source was not cloned */
     arena_reset(clones->scratch, mark);
     return id;
   }
@@ -183,7 +186,7 @@ static void redirect(LateClones *clones, Insertions *insertions, InstId user) {
   }
 }
 
-/* Clones in the order of their originals, so that operands have theirs. */
+/* Makes the clones in the order of their originals, so that the clones of operands exist first. */
 static uint32_t make_clones(LateClones *clones, Insertions *insertions) {
   uint32_t num_clones = 0;
   for (SchedPos pos = 0; pos <= clones->early_end; pos++) {

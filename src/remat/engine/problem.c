@@ -19,7 +19,7 @@ int64_t problem_counted_bytes(const Problem *problem, const rh_memory *memory) {
 
 /* A copy of the input that records whether copy-insertion has run, if the caller or the plan says
  * so; NULL if the module itself must show it. */
-static Module *take_copies_as(const RematRequest *request) {
+static Module *copy_with_stage(const RematRequest *request) {
   rh_copies copies = request->options->copies;
   if (request->plan && copies == RH_COPIES_AUTO) copies = request->plan->copies;
   if (copies == RH_COPIES_AUTO) return NULL;
@@ -35,12 +35,12 @@ rh_status problem_prepare(Problem *problem, Findings *findings, const RematReque
                        .options = options,
                        .plan = request->plan,
                        .input = *request->module,
-                       .taken = take_copies_as(request),
+                       .staged = copy_with_stage(request),
                        .protect = protect_resolve(options->protect, options->emit),
                        .arena = arena_new(arena_options(request->module->arena)),
                        .scratch = handle_scratch(request->module),
                        .diags = diags};
-  if (problem->taken) problem->input.module = problem->taken;
+  if (problem->staged) problem->input.module = problem->staged;
   Module *module = problem->input.module;
   const Schedule *schedule = &problem->input.schedule;
   Arena *arena = problem->arena, *scratch = problem->scratch;
@@ -65,5 +65,5 @@ void problem_free(Problem *problem) {
   collection_free(&problem->collection);
   arena_free(problem->scratch);
   arena_free(problem->arena);
-  module_free(problem->taken);
+  module_free(problem->staged);
 }

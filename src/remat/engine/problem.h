@@ -11,10 +11,10 @@ typedef struct Problem {
   const RematRequest *request;
   const rh_remat_options *options; /* of the request */
   const Plan *plan;                /* of the request; NULL = an algorithm decides */
-  rh_module input;                 /* the request's module, or the copy `taken` */
+  rh_module input;                 /* the request's module, or the copy `staged` */
   /* a copy that records whether copy-insertion has run, if the caller or the plan says so; else
    * NULL */
-  Module *taken;
+  Module *staged;
   /* the input is past copy-insertion: overwritten memory must not be read */
   bool has_copies;
   KnownReads known_reads; /* of the input; only found if `has_copies` */
