@@ -22,7 +22,8 @@ static Found find_forward_ends(const Fixture *fixture, const char *scheduler) {
   return found;
 }
 
-/* The last layer forward, or the first one back: the two read the same. */
+/* The end is at the last forward layer or at the first backward one, because the two read the same
+ * value. */
 START_TEST(forward_end_of_a_chain) {
   for (int has_weights = 0; has_weights <= 1; has_weights++) {
     Fixture fixture = chain_parse(20, true, has_weights);
@@ -83,8 +84,8 @@ START_TEST(heavy_is_what_has_a_dot) {
 }
 END_TEST
 
-/* What op_name says, where it is there: instructions of the forward part behind the forward_end and
- * of the backward part before it, in percent, for the best of the rules. */
+/* Compares with op_name, where that is known. For the best of the rules, the percentages of forward
+ * instructions after the end and of backward instructions before it. */
 static const struct {
   const char *sample;
   uint32_t most_percent;
@@ -97,7 +98,7 @@ static bool has_text(Str subject, const char *text, Arena *scratch) {
   return strstr(arena_strndup(scratch, subject.data, subject.len), text) != NULL;
 }
 
-/* Whether op_name puts the instruction in the backward part (-1: it does not say). */
+/* Whether op_name puts the instruction in the backward part; -1 if it does not say. */
 static int is_backward(const Fixture *fixture, InstId id) {
   const Module *module = fixture->module;
   const Metadata *metadata = inst_metadata(module, id);
