@@ -38,10 +38,10 @@ static Legality legality_of(const rh_module *module, const rh_remat_options *opt
   legality.num_kept = module->module->insts.len;
   /* What is no expression rh_remat has refused. */
   rh_status status = options ? steering_find(module->module, options->pin, options->never,
-                                             &legality.asked, NULL, arena, scratch)
+                                             &legality.steering, NULL, arena, scratch)
                              : RH_OK;
   if (status == RH_ERR_MEMORY) arena_fail(scratch, 0);
-  if (status != RH_OK) legality.asked = NULL;
+  if (status != RH_OK) legality.steering = NULL;
   return legality;
 }
 

@@ -5,7 +5,9 @@
 #include "api/module.h"
 #include "api/names.h"
 #include "api/sized.h"
-#include "remat/rewrite/prepare.h"
+#include "remat/rewrite/flatten.h"
+#include "remat/rewrite/inline_calls.h"
+#include "remat/rewrite/unfuse.h"
 #include "remat/legality/safe_order.h"
 #include "remat/legality/safe_reads.h"
 

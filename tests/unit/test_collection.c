@@ -24,8 +24,8 @@ static const struct {
     {"^second$", "second"},
     {"m.py:12$", "first"},
     {"m.py:123", "second"},
-    {"net/outer", "third"}, /* what a fusion returns */
-    {"net/inner", ""},      /* what is inside only */
+    {"net/outer", "third"}, /* a result of the fusion */
+    {"net/inner", ""},      /* only inside the fusion */
     {"^first\r\n\n^third", "first third"},
     {"^(fir|sec)[a-z]+$", "first second"},
 };

@@ -1,5 +1,5 @@
-/* The two ways in which a clone reads wrong numbers without a word: from a donated parameter, and
- * from what a loop carries (both seen in XLA with modules that a compile put out). */
+/* The two ways in which a clone reads wrong values without any error: from a donated parameter, and
+ * from a value that a loop carries (both seen in XLA with modules that a compile had written). */
 #include "analysis/memory/overwrites.h"
 
 #include <stdio.h>
@@ -8,8 +8,8 @@
 #include "remat_hlo.h"
 #include "support.h"
 
-/* `a` is cheap to recompute and lives across `wide`; but where it is read for the last time, the
- * memory of `w` holds `new_w`, if the parameter is donated. */
+/* `a` is cheap to recompute and is live across `wide`. If the parameter `w` is donated, its memory
+ * holds `new_w` when `a` is read for the last time. */
 #define DONATED(alias)                                                                     \
   "HloModule donated, is_scheduled=true" alias                                             \
   "\n"                                                                                     \
@@ -26,7 +26,7 @@
   "  last = f32[1000] multiply(a, new_w)\n"                                                \
   "  ROOT out = (f32[1000], f32[1000]) tuple(new_w, last)\n}\n"
 
-/* `a` reads `v`, which the loop takes over and changes. */
+/* `a` reads `v`, whose memory the loop reuses and changes. */
 #define CARRIED(read)                                                                           \
   "HloModule carried, is_scheduled=true\n"                                                      \
   "sum { x = f32[] parameter(0)\n  y = f32[] parameter(1)\n  ROOT s = f32[] add(x, y) }\n"      \
@@ -54,24 +54,24 @@
   "  last = f32[1000] multiply(a, result)\n"                                                    \
   "  ROOT out = f32[1000] add(last, again)\n}\n"
 
-/* What the two algorithms make of it: a piece of their text, or NULL where they keep `a`. */
+/* A part of the text that each of the two algorithms gives; NULL if it keeps `a`. */
 static const struct {
   const char *text;
   const char *standard, *path;
 } cases[] = {
-    /* path puts the clone behind new_w, which is wrong once that has the memory of w. */
+    /* path places the clone after new_w, which is wrong if new_w has the memory of w. */
     {DONATED(""),
      "a.remat = f32[1000] sine(w)\n  new_w =", "new_w = f32[1000] subtract(w, again)\n  a.remat ="},
     {DONATED(", input_output_alias={ {0}: (0, {}, may-alias) }"),
      "a.remat = f32[1000] sine(w)\n  new_w =", NULL},
-    /* A parameter that nobody writes over. */
+    /* A parameter that nothing overwrites. */
     {CARRIED("w"), "a.remat = f32[1000] sine(w)", "a.remat = f32[1000] sine(w)"},
-    /* With a value of its own. */
+    /* The clone reads a value of its own. */
     {CARRIED("v"), "a.remat2 = f32[1000] sine(v)\n  loop =", "a.remat = f32[1000] sine(v.remat.1)"},
 };
 
 typedef struct Seen {
-  const char *reason; /* of a, NULL = does not live at the peak */
+  const char *reason; /* of a; NULL = a is not live at the peak */
 } Seen;
 
 static void note_reason(void *context, const rh_live_buffer *buffer) {
@@ -86,8 +86,8 @@ static int append(void *context, const char *data, size_t length) {
   return 0;
 }
 
-/* The module with a clone of `a` behind all others: the same values, but what the clone reads is
- * there no more. */
+/* Verifies the module with a clone of `a` after all other instructions: the values are the same,
+ * but the memory that the clone reads has been overwritten. */
 static void check_verified(const char *text, const char *operand, rh_copies copies,
                            const char *fault) {
   const char *reader = strstr(text, "  last = f32[1000] multiply(a, ");
@@ -167,21 +167,21 @@ START_TEST(clones_read_nothing_that_is_overwritten) {
 }
 END_TEST
 
-/* ---- interference itself ---- */
+/* ---- overwritten reads ---- */
 
 static const struct {
   const char *head, *body;
   bool is_free;
 } orders[] = {
-    /* One value after the other in a parameter's memory. */
+    /* Several values, one after the other, in a parameter's memory. */
     {", input_output_alias={ {}: (0, {}, may-alias) }",
      "p = f32[8] parameter(0)\n a = f32[8] sine(p)\n ROOT b = f32[8] add(p, a)\n", true},
-    /* Read after it was written over. */
+    /* Read after it has been overwritten. */
     {", input_output_alias={ {0}: (0, {}, may-alias) }",
      "p = f32[8] parameter(0)\n a = f32[8] sine(p)\n b = f32[8] cosine(p)\n"
      " ROOT t = (f32[8], f32[8]) tuple(a, b)\n",
      false},
-    /* An update in place, and its operand read later, or before. */
+    /* An update in place whose operand is read later, or before. */
     {"",
      "p = f32[8] parameter(0)\n i = s32[] parameter(1)\n u = f32[1] parameter(2)\n"
      " x = f32[8] sine(p)\n d = f32[8] dynamic-update-slice(x, u, i)\n"
@@ -205,7 +205,8 @@ START_TEST(interference_matches_table) {
 }
 END_TEST
 
-/* `late` reads what `over`, or the loop, writes over; nothing but the text puts it in front. */
+/* `late` reads the memory that `over`, or the loop, overwrites; only the order of the text puts
+ * `late` first. */
 static const char *const reordered[] = {
     "HloModule m, is_scheduled=true, input_output_alias={ {0}: (0, {}, may-alias) }\n"
     "ENTRY e {\n"
@@ -224,7 +225,7 @@ static const char *const reordered[] = {
     "  ROOT t = (f32[64], f32[64]) tuple(o, late)\n}\n",
 };
 
-/* How many schedulers make an order in which something is read that has been overwritten. */
+/* The number of schedulers whose order has a read of overwritten memory. */
 static int count_unsafe(const char *text, rh_copies copies) {
   rh_module *parsed, *scheduled;
   const rh_entry *entry;

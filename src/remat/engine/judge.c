@@ -5,7 +5,8 @@
 #include "remat/verify/verify.h"
 #include "text/reparse.h"
 
-/* A plan can ask for what no algorithm does, such as side effects in another order. */
+/* Fails with an internal error, or, if a plan was applied, with an input error: a plan can ask for
+ * what no algorithm does, such as another order of side effects. */
 static rh_status fail(const Problem *problem, const char *what) {
   if (!problem->plan) return fail_internally(problem->diags, what);
   return diag_fail(problem->diags, RH_ERR_INPUT, DIAG_NOWHERE, "with this plan %s", what);
@@ -44,7 +45,7 @@ rh_status judge_attempt(Attempt *attempt, const Problem *problem, const Findings
   return RH_OK;
 }
 
-/* ---- proof ---- */
+/* ---- verification ---- */
 
 static const Module *module_that_was_parsed(const Module *module) {
   while (module->parent)
@@ -52,13 +53,13 @@ static const Module *module_that_was_parsed(const Module *module) {
   return module;
 }
 
-/* Whoever asks for another order than that of a scheduled module lets side effects change places.
- */
+/* If the user chose another order for a scheduled module, side effects may change their order. */
 static bool keeps_order(const rh_module *input) {
   return !input->scheduler || strcmp(input->scheduler, "input") == 0;
 }
 
-/* XLA will choose the order of a module that is written without one. */
+/* Checks reads of overwritten memory. XLA will choose the order if the module is written without a
+ * schedule. */
 static rh_status verify_reads(const rh_module *result, const Problem *problem) {
   if (!problem->has_copies) return RH_OK;
   const rh_module *input = problem->input;

@@ -40,8 +40,8 @@ rh_status problem_prepare(Problem *problem, Findings *findings, const RematReque
     problem->before = problem_measure(problem, request->memory_model, module, schedule);
   rh_status status = collection_parse(options->collection, &problem->collection, diags, arena);
   if (status == RH_OK) {
-    status =
-        steering_find(module, options->pin, options->never, &problem->asked, diags, arena, scratch);
+    status = steering_find(module, options->pin, options->never, &problem->steering, diags, arena,
+                           scratch);
   }
   problem->parameters = parameters_default();
   if (status == RH_OK) status = parameters_read(options->parameters, &problem->parameters, diags);
