@@ -33,8 +33,7 @@ void plan_warn_of_module(const rh_plan *handle, const rh_module *module, rh_diag
   if (plan->fingerprint && plan->fingerprint != plan_fingerprint(module->module)) {
     diag_warn(diags, DIAG_NOWHERE,
               "the plan was made for another text of '%.*s': this one is '%.*s'",
-              (int)(plan->module.len < 200 ? plan->module.len : 200), plan->module.data,
-              (int)(name.len < 200 ? name.len : 200), name.data);
+              SHOWN(plan->module), SHOWN(name));
   } else if (plan->order_fingerprint &&
              plan->order_fingerprint != plan_order_fingerprint(module->module, &module->schedule)) {
     diag_warn(diags, DIAG_NOWHERE, "the plan was made for another order of the module");

@@ -285,7 +285,7 @@ static void begin_plan(Run *run) {
   arena_free(arena);
   run->kept->order_fingerprint = plan_order_fingerprint(input->module, &input->schedule);
   run->kept->preparation = run->input->preparation;
-  run->kept->preparation.scheduler = run->input->scheduler;
+  run->kept->preparation.scheduler = run->input->scheduler ? run->input->scheduler : "input";
   bool is_open = run->plan && run->options->copies == RH_COPIES_AUTO;
   run->kept->copies = is_open ? run->plan->copies : run->options->copies;
   run->kept->allow_collectives =

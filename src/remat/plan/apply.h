@@ -6,9 +6,6 @@
 
 #include "remat/plan/plan.h"
 
-/* Names can be as long as the text. */
-#define SHOWN(name) (int)((name).len < 200 ? (name).len : 200), (name).data
-
 typedef struct ScopedName {
   Str name;
   CompId comp;

@@ -29,10 +29,11 @@ static void find_named(Naming *naming, Arena *scratch) {
   naming->is_named = arena_zarray(scratch, bool, module->insts.len);
   for (uint32_t i = 0; i < step->callees.len; i++) {
     const PlanName *name = &step->callees.data[i];
-    InstId id = name->is_computation ? NO_ID : find_in(module, naming->comp, name->of);
+    InstId id =
+        name->computation.name.len ? NO_ID : find_in(module, naming->comp, name->instruction.name);
     if (id == NO_ID || naming->is_named[id]) continue;
     naming->is_named[id] = true;
-    names[naming->num_named] = name->name;
+    names[naming->num_named] = name->name.name;
     naming->named[naming->num_named++] = id;
   }
 }
@@ -72,14 +73,14 @@ static rh_status rename_comp(const Naming *naming) {
   const PlanName *own = NULL;
   for (uint32_t i = 0; i < naming->step->callees.len; i++) {
     const PlanName *name = &naming->step->callees.data[i];
-    if (name->is_computation && str_equal(name->of, comp_name(module, naming->comp))) own = name;
+    if (str_equal(name->computation.name, comp_name(module, naming->comp))) own = name;
   }
   if (!own) return RH_OK;
-  if (is_written_compact(own->name)) {
+  if (is_written_compact(own->name.name)) {
     return plan_fail(naming->apply, naming->step->offset, "no computation has a # in its name");
   }
-  comp->name = arena_strndup(module->arena, own->name.data, own->name.len);
-  comp->name_len = own->name.len;
+  comp->name = arena_strndup(module->arena, own->name.name.data, own->name.name.len);
+  comp->name_len = own->name.name.len;
   return RH_OK;
 }
 

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "remat/plan/fields.h"
 #include "remat/rewrite/same_value.h"
 
 /* Somebody reads an operand of `user`, as it stands in the module before, from a step. */
@@ -119,15 +120,9 @@ static PlanAction action_of(const Capture *capture, InstId id, InstId base, bool
 
 static PlanStep *add_step(Capture *capture, CompId comp, PlanAction action) {
   PlanStep *step = vec_push(capture->out, &capture->plan->steps);
-  *step = (PlanStep){.action = action,
-                     .offset = NO_OFFSET,
-                     .number = -1,
-                     .computation = ref_to(comp),
-                     .instruction = ref_to(NO_ID),
-                     .made = ref_to(NO_ID),
-                     .operand = ref_to(NO_ID),
-                     .before = ref_to(NO_ID),
-                     .channel = -1};
+  *step = plan_empty_step;
+  step->action = action;
+  step->computation = ref_to(comp);
   return step;
 }
 
@@ -258,12 +253,8 @@ static void add_user(Capture *capture, const Use *uses, uint32_t len) {
   for (uint32_t k = 0; k < inst_get(before, base)->num_operands; k++)
     num_same += same_value_is(before, NULL, inst_operand(before, base, k), value, capture->scratch);
   PlanUser user = {.ref = ref_to(uses[0].user)};
-  if (num_same != len) {
-    user.num_operands = len;
-    user.operands = arena_array(capture->out, uint32_t, len);
-    for (uint32_t i = 0; i < len; i++)
-      user.operands[i] = uses[i].operand;
-  }
+  for (uint32_t i = 0; num_same != len && i < len; i++)
+    *vec_push(capture->out, &user.operands) = uses[i].operand;
   PlanStep *step = &capture->plan->steps.data[uses[0].step];
   *vec_push(capture->out, &step->users) = user;
   /* A fusion can have one result twice: what was read tells which. */

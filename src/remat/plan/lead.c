@@ -24,14 +24,14 @@ static rh_status lead_user(Apply *apply, uint32_t step, const PlanUser *user) {
   if (status != RH_OK || id == NO_ID) return status;
   uint32_t num_operands = inst_get(apply->module, id)->num_operands;
   uint32_t num_before = apply->redirects.len;
-  for (uint32_t i = 0; status == RH_OK && i < user->num_operands; i++) {
-    if (user->operands[i] >= num_operands) {
+  for (uint32_t i = 0; status == RH_OK && i < user->operands.len; i++) {
+    if (user->operands.data[i] >= num_operands) {
       return plan_fail(apply, user->ref.offset, "'%.*s' has no operand %u", SHOWN(user->ref.name),
-                       user->operands[i]);
+                       user->operands.data[i]);
     }
-    status = lead(apply, step, user, id, user->operands[i], true);
+    status = lead(apply, step, user, id, user->operands.data[i], true);
   }
-  for (uint32_t k = 0; status == RH_OK && user->num_operands == 0 && k < num_operands; k++) {
+  for (uint32_t k = 0; status == RH_OK && user->operands.len == 0 && k < num_operands; k++) {
     if (id != apply->made[step]) status = lead(apply, step, user, id, k, false);
   }
   if (status == RH_OK && apply->redirects.len == num_before) {

@@ -106,7 +106,7 @@ static void add_renames(Plan *plan, const CaptureSource *source, Arena *out) {
     fill_computation(&rename->computation, source, out);
     rename->instruction = ref_to(id);
     rename->instruction.name = copy_name(inst_name(before, id), out);
-    rename->name = copy_name(inst_name(after, id), out);
+    rename->name.name = copy_name(inst_name(after, id), out);
   }
 }
 
@@ -147,8 +147,10 @@ typedef struct Callees {
 } Callees;
 
 static void name_copy(Callees *callees, bool is_computation, Str name, Str again) {
-  *vec_push(callees->out, &callees->step->callees) =
-      (PlanName){is_computation, copy_name(again, callees->out), copy_name(name, callees->out)};
+  PlanName *told = vec_push(callees->out, &callees->step->callees);
+  *told = (PlanName){.name.name = copy_name(name, callees->out)};
+  PlanRef *of = is_computation ? &told->computation : &told->instruction;
+  of->name = copy_name(again, callees->out);
 }
 
 /* All are named when they come in another order: that is then the order of the names. */

@@ -10,11 +10,6 @@
 
 const RematAlgorithm plan_algorithm = {"plan", "what a plan says", remat_plan, 0, 0};
 
-const char *const plan_action_names[NUM_PLAN_ACTIONS] = {
-#define ACTION(id, name) name,
-#include "remat/plan/actions.def"
-};
-
 uint64_t plan_fingerprint(const Module *module) {
   return hash_bytes(HASH_SEED, module->source->text, module->source->length);
 }
@@ -107,7 +102,7 @@ static rh_status rename_elements(Apply *apply) {
       return plan_fail(apply, rename->instruction.offset, "'%.*s' has a line of its own",
                        SHOWN(rename->instruction.name));
     }
-    Str name = name_unique(&apply->rewrite->inst_names, rename->name);
+    Str name = name_unique(&apply->rewrite->inst_names, rename->name.name);
     rewrite_write_out(apply->rewrite, id, name);
     add_name(apply, &apply->old_names, comp, name, id);
   }

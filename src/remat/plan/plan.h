@@ -14,13 +14,16 @@
 
 enum { PLAN_VERSION = 1 };
 
+/* A name for `%.*s`: names can be as long as the text. */
+#define SHOWN(name) (int)((name).len < 200 ? (name).len : 200), (name).data
+
 typedef enum PlanAction {
 #define ACTION(id, name) PLAN_##id,
 #include "remat/plan/actions.def"
   NUM_PLAN_ACTIONS
 } PlanAction;
 
-extern const char *const plan_action_names[NUM_PLAN_ACTIONS];
+extern const char *const plan_action_names[NUM_PLAN_ACTIONS + 1]; /* NULL behind the last one */
 
 /* Something that is named. The offset is that in the plan's text, NO_OFFSET when it has none. */
 typedef struct PlanRef {
@@ -36,14 +39,13 @@ typedef struct PlanRefs {
 /* Who reads what a step makes. */
 typedef struct PlanUser {
   PlanRef ref;
-  uint32_t num_operands; /* 0 = wherever it reads the value */
-  uint32_t *operands;    /* positions */
+  IdVec operands; /* positions; empty = wherever it reads the value */
 } PlanUser;
 
-/* A computation, or an instruction in one, that is copied with a step's instruction. */
+/* A computation, or else an instruction in one, that is copied with a step's instruction. */
 typedef struct PlanName {
-  bool is_computation;
-  Str of, name;
+  PlanRef computation, instruction;
+  PlanRef name;
 } PlanName;
 
 typedef struct PlanStep {
@@ -58,7 +60,7 @@ typedef struct PlanStep {
   PlanRef made;        /* its name empty: any */
   PlanRef operand;     /* of what is no clone */
   PlanRef before;      /* its name empty: at the end */
-  int64_t index;       /* of an element */
+  int64_t index;       /* of an element; -1 = it is none */
   int64_t channel;     /* -1 = none, or any */
   VEC(PlanUser) users;
   PlanRefs control; /* predecessors */
@@ -83,7 +85,7 @@ typedef struct PlanOrder {
 /* A get-tuple-element of the module that is written `x#1` there and gets a line. */
 typedef struct PlanRename {
   PlanRef computation, instruction;
-  Str name;
+  PlanRef name;
 } PlanRename;
 
 /* An instruction that calls a computation. */
