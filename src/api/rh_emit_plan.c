@@ -102,12 +102,14 @@ static bool is_empty(const PlanField *field, const void *place) {
   switch (field->kind) {
     case FIELD_TEXT: return ((const Str *)place)->len == 0;
     case FIELD_C_TEXT: return *(const char *const *)place == NULL;
-    case FIELD_REF:
+    case FIELD_COMP:
+    case FIELD_INST:
+    case FIELD_NEW_COMP:
     case FIELD_NEW_NAME:
     case FIELD_NEW_INST: return ((const PlanRef *)place)->name.len == 0;
     case FIELD_COUNT: return *(const int64_t *)place < 0;
     case FIELD_BOOL: return !*(const bool *)place;
-    case FIELD_REFS:
+    case FIELD_INSTS:
     case FIELD_POSITIONS:
     case FIELD_OBJECTS: memcpy(&list, place, sizeof list); return list.len == 0;
     case FIELD_NOTE: return true;
@@ -148,7 +150,9 @@ static void write_value(Emit *emit, const PlanField *field, const void *place) {
     case FIELD_C_TEXT:
     case FIELD_TARGET:
     case FIELD_SCHEDULER: write_format(emit->out, "\"%s\"", *(const char *const *)place); break;
-    case FIELD_REF:
+    case FIELD_COMP:
+    case FIELD_INST:
+    case FIELD_NEW_COMP:
     case FIELD_NEW_NAME:
     case FIELD_NEW_INST: write_string(emit, ((const PlanRef *)place)->name); break;
     case FIELD_COUNT: json_int(emit->out, *(const int64_t *)place); break;
@@ -157,7 +161,7 @@ static void write_value(Emit *emit, const PlanField *field, const void *place) {
     case FIELD_VERSION: json_int(emit->out, PLAN_VERSION); break;
     case FIELD_WORD: write_format(emit->out, "\"%s\"", words[*(const unsigned *)place]); break;
     case FIELD_WORDS: write_words(emit, words, *(const unsigned *)place); break;
-    case FIELD_REFS: write_refs(emit, place); break;
+    case FIELD_INSTS: write_refs(emit, place); break;
     case FIELD_POSITIONS: write_positions(emit, place); break;
     case FIELD_OBJECT: write_object(emit, field->of, place); break;
     case FIELD_OBJECTS: write_objects(emit, field, place); break;

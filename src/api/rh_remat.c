@@ -45,7 +45,7 @@ typedef struct Run {
   bool was_cut;           /* some algorithm that ran */
   bool clones_callees;
   CalleeClones clones; /* of `rewrite` */
-  Rewrite cloned;      /* the input with these, if a plan is kept; its module NULL = is the same */
+  Rewrite cloned;      /* if a plan is kept: the input with these */
   Schedule cloned_schedule;
   Collection collection;
   bool *is_kept;        /* by InstId of the input: remat/legality/safe_reads.h */
@@ -163,6 +163,7 @@ static void run_algorithm(Run *run) {
   Module *module = run->rewrite.module;
   run->schedule = schedule_copy(&run->input->schedule, module, run->arena);
   run->stats = (RematStats){.xla_reported_after_bytes = -1};
+  run->clones = (CalleeClones){0};
   bool is_within = !is_limited(run) || run->guide_bytes <= run->limits.limit_bytes;
   if (!run->plan && is_within) return;
   Legality legality = legality_of(run, module);
@@ -172,7 +173,6 @@ static void run_algorithm(Run *run) {
                   .options = &run->limits,
                   .legality = &legality,
                   .costs = &costs};
-  run->clones = (CalleeClones){0};
   if (run->plan) {
     run->stats.status = plan_clone_callees(&job, &run->clones, run->arena, run->scratch);
     if (run->stats.status != RH_OK) return;
@@ -250,22 +250,11 @@ static void finish_rewrite(Run *run) {
 /* ---- plans ---- */
 
 static CaptureSource capture_source(const Run *run) {
-  const Module *cloned = run->cloned.module;
-  return (CaptureSource){.before = cloned ? cloned : run->input->module,
-                         .before_schedule = cloned ? &run->cloned_schedule : &run->input->schedule,
+  return (CaptureSource){.before = run->cloned.module,
+                         .before_schedule = &run->cloned_schedule,
+                         .clones = &run->clones,
                          .rewrite = &run->rewrite,
                          .schedule = &run->schedule};
-}
-
-/* What the steps are told of: the input, with copies of computations as the plan makes them. */
-static void clone_for_plan(Run *run, const Plan *plan) {
-  if (plan->clones.len == 0) return;
-  run->cloned = rewrite_begin(module_copy(run->input->module));
-  run->cloned_schedule = schedule_copy(&run->input->schedule, run->cloned.module, run->arena);
-  RematOptions options = {.plan = plan};
-  RematJob job = {.rewrite = &run->cloned, .schedule = &run->cloned_schedule, .options = &options};
-  CalleeClones clones = {0};
-  plan_clone_callees(&job, &clones, run->arena, run->scratch);
 }
 
 /* Of what stands in the rewritten module before it is protected: that is done again likewise. */
@@ -274,8 +263,10 @@ static void begin_plan(Run *run) {
   run->kept_arena = arena_new(arena_options(run->input->arena));
   const rh_module *input = run->input;
   run->kept = arena_zalloc(run->kept_arena, sizeof *run->kept);
-  plan_capture_clones(run->kept, run->rewrite.module, &run->clones, run->kept_arena);
-  clone_for_plan(run, run->kept);
+  run->cloned = rewrite_begin(module_copy(input->module));
+  run->cloned_schedule = schedule_copy(&input->schedule, run->cloned.module, run->arena);
+  plan_clone_again(&run->cloned, &run->cloned_schedule, &run->clones, run->rewrite.module,
+                   run->arena, run->scratch);
   CaptureSource source = capture_source(run);
   Arena *arena = arena_new(arena_options(run->scratch));
   CallMemory memory =
@@ -292,55 +283,11 @@ static void begin_plan(Run *run) {
       run->options->remat_collectives || (run->plan && run->plan->allow_collectives);
 }
 
-static int hash_text(void *context, const char *data, size_t length) {
-  uint64_t *hash = context;
-  for (size_t i = 0; i < length; i++)
-    *hash = hash_mix(*hash, (unsigned char)data[i]);
-  return 0;
-}
-
-/* Of the text that the rewritten module is printed as. */
-static uint64_t hash_of_result(const Run *run) {
-  uint64_t hash = HASH_SEED;
-  Writer *writer = arena_alloc(run->scratch, sizeof *writer);
-  writer_init(writer, hash_text, &hash);
-  text_print(run->rewrite.module, &run->schedule, PRINT_SCHEDULED, writer, run->scratch);
-  (void)writer_finish(writer);
-  return hash;
-}
-
-/* Does the plan that is kept. Whether that gives the same text; else names are added to the plan.
- */
-static bool check_plan(const Run *run) {
-  Run again = *run;
-  again.plan = run->kept;
-  again.algorithm = &plan_algorithm;
-  again.limits.plan = run->kept;
-  again.limits.diags = NULL;
-  again.clones_callees = false;
-  run_algorithm(&again);
-  bool is_same = false;
-  if (again.stats.status == RH_OK) {
-    finish_rewrite(&again);
-    is_same = hash_of_result(&again) == hash_of_result(run);
-    if (!is_same) {
-      plan_fill_callees(run->kept, run->rewrite.module, again.rewrite.module, run->kept_arena,
-                        run->scratch);
-    }
-  }
-  module_free(again.rewrite.module);
-  return is_same;
-}
-
-/* Names come last. Those that follow from the order in which all was tried are found by doing it
- * again. */
+/* Names come last. */
 static void finish_plan(Run *run) {
   if (!run->kept) return;
   CaptureSource source = capture_source(run);
-  plan_fill_names(run->kept, &source, run->kept_arena);
-  if (check_plan(run) || check_plan(run)) return;
-  diag_warn(run->diags, DIAG_NOWHERE,
-            "the plan does not tell all that was done: it gives another module");
+  plan_fill_names(run->kept, &source, &run->cloned, run->kept_arena, run->scratch);
 }
 
 static void drop_plan(Run *run) {

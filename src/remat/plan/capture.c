@@ -83,6 +83,23 @@ static uint32_t old_operand(const Capture *capture, InstId id, uint32_t index) {
   return index;
 }
 
+/* What a plan calls a value by. Of a fusion of which one element is left that is the element, which
+ * may have been several elements of the tuple. */
+static uint32_t value_of(const Capture *capture, InstId id) {
+  const Module *before = capture->before;
+  if (!has_become_element(capture, id)) return id;
+  if (id >= capture->num_old) return PLAN_OF_STEP | capture->element_of[id];
+  InstId root = comp_get(before, inst_callees(before, id)[0])->root;
+  InstId result = inst_operand(before, root, old_result(capture, id, 0));
+  for (uint32_t i = 0; i < inst_get(before, id)->users.len; i++) {
+    InstId user = inst_users(before, id)[i];
+    const Instruction *inst = inst_get(before, user);
+    bool is_element = inst->opcode == OPCODE_GET_TUPLE_ELEMENT;
+    if (is_element && inst_operand(before, root, (uint32_t)inst->index) == result) return user;
+  }
+  return id;
+}
+
 /* ---- steps ---- */
 
 static PlanRef ref_to(uint32_t id) {
@@ -129,7 +146,8 @@ static PlanStep *add_step(Capture *capture, CompId comp, PlanAction action) {
 static void add_control(Capture *capture, InstId id, PlanStep *step) {
   IdList control = inst_control(capture->after, id)->predecessors;
   for (uint32_t i = 0; i < control.len; i++) {
-    *vec_push(capture->out, &step->control.list) = ref_to(id_list(capture->after, control)[i]);
+    InstId predecessor = id_list(capture->after, control)[i];
+    *vec_push(capture->out, &step->control.list) = ref_to(value_of(capture, predecessor));
   }
 }
 
@@ -154,6 +172,7 @@ static void add_made(Capture *capture, InstId id, InstId before, bool *is_replac
   element->before = ref_to(before);
   element->index = old_result(capture, id, 0);
   capture->element_of[id] = capture->plan->steps.len - 1;
+  element->made = ref_to(PLAN_OF_STEP | capture->element_of[id]);
 }
 
 static void add_steps(Capture *capture) {
@@ -196,29 +215,13 @@ static uint32_t step_read(const Capture *capture, InstId operand) {
   return capture->step_of[operand];
 }
 
-/* Of a fusion of the module before of which one element is left, that element, which may have been
- * several elements of the tuple; else itself. */
-static InstId read_before(const Capture *capture, InstId operand) {
-  const Module *before = capture->before;
-  if (operand >= capture->num_old || !has_become_element(capture, operand)) return operand;
-  InstId root = comp_get(before, inst_callees(before, operand)[0])->root;
-  InstId result = inst_operand(before, root, old_result(capture, operand, 0));
-  for (uint32_t i = 0; i < inst_get(before, operand)->users.len; i++) {
-    InstId user = inst_users(before, operand)[i];
-    const Instruction *inst = inst_get(before, user);
-    bool is_element = inst->opcode == OPCODE_GET_TUPLE_ELEMENT;
-    if (is_element && inst_operand(before, root, (uint32_t)inst->index) == result) return user;
-  }
-  return operand;
-}
-
 static void read_helper(Capture *capture, InstId id, PlanStep *step) {
   if (inst_get(capture->after, id)->num_operands == 0) return; /* no plan tells of such */
   InstId operand = inst_operand(capture->after, id, 0);
   if (step->action == PLAN_ELEMENT) {
     step->index = old_result(capture, operand, (uint32_t)inst_get(capture->after, id)->index);
   }
-  step->operand = ref_to(read_before(capture, operand));
+  step->operand = ref_to(value_of(capture, operand));
 }
 
 static void read_operands(Capture *capture, InstId id) {
@@ -313,32 +316,31 @@ static InstId left_fusion(const Capture *capture, InstId id) {
   return is_left ? fusion : NO_ID;
 }
 
-static void compare_control(Capture *capture, InstId id) {
+/* The predecessor that an instruction had in the module before which is this one now, NO_ID = none.
+ */
+static InstId control_before(const Capture *capture, InstId id, InstId predecessor) {
   IdList old = inst_control(capture->before, id)->predecessors;
-  IdList new = inst_control(capture->after, id)->predecessors;
-  const InstId *is = id_list(capture->after, new);
-  uint32_t same = 0;
   for (uint32_t i = 0; i < old.len; i++) {
-    InstId predecessor = id_list(capture->before, old)[i];
-    if (!is_gone(capture, predecessor) && same < new.len && is[same] == predecessor) same++;
+    InstId was = id_list(capture->before, old)[i];
+    if ((is_gone(capture, was) ? left_fusion(capture, was) : was) == predecessor) return was;
   }
-  for (uint32_t i = 0; i < old.len; i++) {
-    InstId predecessor = id_list(capture->before, old)[i];
-    InstId fusion = is_gone(capture, predecessor) ? left_fusion(capture, predecessor) : NO_ID;
-    if (fusion != NO_ID && same < new.len &&is[same] == fusion) same++;
-  }
-  if (same == new.len) return;
-  PlanControl *control = vec_push(capture->out, &capture->plan->control);
-  *control = (PlanControl){.computation = ref_to(inst_get(capture->before, id)->parent),
-                           .instruction = ref_to(id)};
-  for (uint32_t i = 0; i < new.len; i++) {
-    InstId predecessor = is[i];
-    for (uint32_t k = 0; k < old.len; k++) {
-      InstId element = id_list(capture->before, old)[k];
-      bool was_read = is_gone(capture, element) && left_fusion(capture, element) == is[i];
-      if (was_read) predecessor = element;
-    }
-    *vec_push(capture->out, &control->predecessors.list) = ref_to(predecessor);
+  return NO_ID;
+}
+
+static void compare_control(Capture *capture, InstId id) {
+  IdList control = inst_control(capture->after, id)->predecessors;
+  const InstId *is = id_list(capture->after, control);
+  bool is_same = true;
+  for (uint32_t i = 0; i < control.len; i++)
+    is_same &= control_before(capture, id, is[i]) != NO_ID;
+  if (is_same) return;
+  PlanControl *told = vec_push(capture->out, &capture->plan->control);
+  *told = (PlanControl){.computation = ref_to(inst_get(capture->before, id)->parent),
+                        .instruction = ref_to(id)};
+  for (uint32_t i = 0; i < control.len; i++) {
+    InstId was = control_before(capture, id, is[i]);
+    *vec_push(capture->out, &told->predecessors.list) =
+        ref_to(was == NO_ID ? value_of(capture, is[i]) : was);
   }
 }
 
@@ -369,6 +371,24 @@ static void compare(Capture *capture) {
   }
 }
 
+/* ---- copies of called computations ---- */
+
+static void add_clones(Capture *capture) {
+  const CalleeClones *clones = capture->source->clones;
+  for (uint32_t i = 0; i < clones->list.len; i++) {
+    const CalleeClone *clone = &clones->list.data[i];
+    PlanClone *told = vec_push(capture->out, &capture->plan->clones);
+    *told = (PlanClone){.computation = ref_to(clone->from),
+                        .made = ref_to(clone->clone),
+                        .same_as = ref_to(clone->same)};
+    for (uint32_t k = 0; k < clone->callers.len; k++) {
+      InstId id = clone->callers.data[k];
+      CompId comp = inst_get(capture->before, id)->parent;
+      *vec_push(capture->out, &told->callers) = (PlanCaller){ref_to(comp), ref_to(id)};
+    }
+  }
+}
+
 /* ---- all together ---- */
 
 void plan_capture(Plan *plan, const CaptureSource *source, Arena *out, Arena *scratch) {
@@ -393,6 +413,7 @@ void plan_capture(Plan *plan, const CaptureSource *source, Arena *out, Arena *sc
     bool was_dead = inst_get(capture.before, id)->flags & INST_DEAD;
     plan->drops_dead_code |= !was_dead && is_gone(&capture, id);
   }
+  add_clones(&capture);
   add_steps(&capture);
   number_steps(&capture);
   add_readers(&capture);

@@ -4,35 +4,34 @@
 #include "remat/plan/apply.h"
 #include "remat/plan/capture.h"
 
-/* ---- capture ---- */
-
-static PlanRef ref_to(Str name, uint32_t id, Arena *out) {
-  return (PlanRef){{arena_strndup(out, name.data, name.len), name.len}, NO_OFFSET, id};
+/* Whether a copy could have this name. */
+static bool name_clone(Rewrite *rewrite, CompId clone, Str wanted) {
+  Computation *comp = comp_get(rewrite->module, clone);
+  if (str_equal(comp_name(rewrite->module, clone), wanted)) return true;
+  Str name = name_unique(&rewrite->comp_names, wanted);
+  comp->name = name.data;
+  comp->name_len = name.len;
+  return str_equal(name, wanted);
 }
 
-/* Without a name for the entry. */
-static PlanRef computation_ref(const Module *module, CompId comp, Arena *out) {
-  if (comp == NO_ID || comp == module->entry) return (PlanRef){.offset = NO_OFFSET, .id = comp};
-  return ref_to(comp_name(module, comp), comp, out);
-}
-
-void plan_capture_clones(Plan *plan, const Module *module, const CalleeClones *clones, Arena *out) {
+void plan_clone_again(Rewrite *rewrite, Schedule *schedule, const CalleeClones *clones,
+                      const Module *rewritten, Arena *out, Arena *scratch) {
+  RematJob job = {.rewrite = rewrite, .schedule = schedule};
+  CalleeClones again = {0};
   for (uint32_t i = 0; i < clones->list.len; i++) {
     const CalleeClone *clone = &clones->list.data[i];
-    PlanClone *told = vec_push(out, &plan->clones);
-    *told = (PlanClone){.computation = computation_ref(module, clone->from, out),
-                        .made = computation_ref(module, clone->clone, out),
-                        .same_as = computation_ref(module, clone->same, out)};
-    for (uint32_t k = 0; k < clone->callers.len; k++) {
-      InstId id = clone->callers.data[k];
-      PlanCaller *caller = vec_push(out, &told->callers);
-      caller->computation = computation_ref(module, inst_get(module, id)->parent, out);
-      caller->instruction = ref_to(inst_name(module, id), id, out);
-    }
+    CalleeClone *made = callee_clone_add(&again, &job, clone->from, out, scratch);
+    (void)name_clone(rewrite, made->clone, comp_name(rewritten, clone->clone));
+    made->same = clone->same;
+    for (uint32_t k = 0; k < clone->callers.len; k++)
+      callee_clone_lead(made, &job, clone->callers.data[k], out, scratch);
   }
+  for (uint32_t i = again.list.len; i-- > 0;)
+    callee_clone_take_back(&again.list.data[i], &job, scratch);
+  dce_update_schedule(rewrite->module, schedule, out);
 }
 
-/* ---- doing it again ---- */
+/* ---- from a plan that was read ---- */
 
 typedef struct Cloning {
   Apply *apply;
@@ -40,19 +39,6 @@ typedef struct Cloning {
   CalleeClones *clones;
   Arena *out;
 } Cloning;
-
-/* Steps and other copies know it by the name that the plan has for it. */
-static rh_status name_clone(const Apply *apply, CompId clone, PlanRef made) {
-  Module *module = apply->module;
-  if (made.name.len == 0 || str_equal(comp_name(module, clone), made.name)) return RH_OK;
-  Str name = name_unique(&apply->rewrite->comp_names, made.name);
-  if (!str_equal(name, made.name)) {
-    return plan_fail(apply, made.offset, "there is a computation '%.*s' already", SHOWN(made.name));
-  }
-  comp_get(module, clone)->name = name.data;
-  comp_get(module, clone)->name_len = name.len;
-  return RH_OK;
-}
 
 static rh_status lead_caller(const Cloning *cloning, const PlanCaller *told, CalleeClone *clone) {
   const Apply *apply = cloning->apply;
@@ -79,7 +65,12 @@ static rh_status make_clone(Cloning *cloning, const PlanClone *told) {
   }
   CalleeClone *clone =
       callee_clone_add(cloning->clones, apply->job, from, cloning->out, apply->scratch);
-  status = name_clone(apply, clone->clone, told->made);
+  /* Steps and other copies know it by the name that the plan has for it. */
+  Str name = told->made.name;
+  if (name.len && !name_clone(apply->rewrite, clone->clone, name)) {
+    return plan_fail(apply, told->made.offset, "there is a computation '%.*s' already",
+                     SHOWN(name));
+  }
   plan_collect_names(apply, clone->clone);
   for (uint32_t i = 0; status == RH_OK && !told->is_skipped && i < told->callers.len; i++)
     status = lead_caller(cloning, &told->callers.data[i], clone);

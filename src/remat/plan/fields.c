@@ -24,22 +24,22 @@ static const char *const unfuse_words[] = {"loop", "input", "output", NULL};    
 /* ---- in lists of steps and clones ---- */
 
 #define STRUCT PlanUser
-static const PlanField user_fields[] = {FIELD("name", REF, ref, FIELD_NEEDED | FIELD_SHORT),
+static const PlanField user_fields[] = {FIELD("name", INST, ref, FIELD_NEEDED | FIELD_SHORT),
                                         FIELD("operands", POSITIONS, operands, 0), END};
 static const PlanObject user_object = {user_fields, sizeof(PlanUser), NULL};
 #undef STRUCT
 
 #define STRUCT PlanName
-static const PlanField callee_fields[] = {FIELD("computation", REF, computation, 0),
-                                          FIELD("instruction", REF, instruction, 0),
+static const PlanField callee_fields[] = {FIELD("computation", COMP, computation, 0),
+                                          FIELD("instruction", INST, instruction, 0),
                                           FIELD("name", NEW_INST, name, FIELD_NEEDED), END};
 static const PlanObject callee_object = {callee_fields, sizeof(PlanName), NULL};
 #undef STRUCT
 
 #define STRUCT PlanCaller
 static const PlanField caller_fields[] = {
-    FIELD("computation", REF, computation, 0),
-    FIELD("instruction", REF, instruction, FIELD_NEEDED | FIELD_SHORT), END};
+    FIELD("computation", COMP, computation, 0),
+    FIELD("instruction", INST, instruction, FIELD_NEEDED | FIELD_SHORT), END};
 static const PlanObject caller_object = {caller_fields, sizeof(PlanCaller), NULL};
 #undef STRUCT
 
@@ -48,11 +48,11 @@ static const PlanObject caller_object = {caller_fields, sizeof(PlanCaller), NULL
 #define STRUCT PlanStep
 static const PlanField step_fields[] = {
     FIELD_OF("action", WORD, action, FIELD_NEEDED, plan_action_names),
-    FIELD("skip", BOOL, is_skipped, 0), FIELD("computation", REF, computation, 0),
-    FIELD("instruction", REF, instruction, 0), FIELD("name", NEW_INST, made, 0),
-    FIELD("operand", REF, operand, 0), FIELD("index", COUNT, index, 0),
-    FIELD("before", REF, before, 0), FIELD_OF("users", OBJECTS, users, FIELD_ALWAYS, &user_object),
-    FIELD("control_predecessors", REFS, control, 0), FIELD("channel", COUNT, channel, 0),
+    FIELD("skip", BOOL, is_skipped, 0), FIELD("computation", COMP, computation, 0),
+    FIELD("instruction", INST, instruction, 0), FIELD("name", NEW_INST, made, 0),
+    FIELD("operand", INST, operand, 0), FIELD("index", COUNT, index, 0),
+    FIELD("before", INST, before, 0), FIELD_OF("users", OBJECTS, users, FIELD_ALWAYS, &user_object),
+    FIELD("control_predecessors", INSTS, control, 0), FIELD("channel", COUNT, channel, 0),
     FIELD_OF("callees", OBJECTS, callees, 0, &callee_object), FIELD("number", COUNT, number, 0),
     /* why, and what it costs */
     FIELD("reason", C_TEXT, reason, FIELD_TOLD | FIELD_BREAK),
@@ -76,10 +76,10 @@ const PlanObject plan_step_object = {step_fields, sizeof(PlanStep), &plan_empty_
 #define STRUCT PlanClone
 static const PlanField clone_fields[] = {
     FIELD("skip", BOOL, is_skipped, 0),
-    FIELD("computation", REF, computation, FIELD_NEEDED),
-    FIELD("name", NEW_NAME, made, 0),
+    FIELD("computation", COMP, computation, FIELD_NEEDED),
+    FIELD("name", NEW_COMP, made, 0),
     FIELD_OF("callers", OBJECTS, callers, FIELD_NEEDED | FIELD_ALWAYS, &caller_object),
-    FIELD("same_as", REF, same_as, 0),
+    FIELD("same_as", COMP, same_as, 0),
     FIELD("peak_bytes", COUNT, peak_bytes, FIELD_TOLD),
     NOTE("note"),
     END};
@@ -87,22 +87,23 @@ static const PlanObject clone_object = {clone_fields, sizeof(PlanClone), NULL};
 #undef STRUCT
 
 #define STRUCT PlanRename
-static const PlanField rename_fields[] = {FIELD("computation", REF, computation, 0),
-                                          FIELD("instruction", REF, instruction, FIELD_NEEDED),
+static const PlanField rename_fields[] = {FIELD("computation", COMP, computation, 0),
+                                          FIELD("instruction", INST, instruction, FIELD_NEEDED),
                                           FIELD("name", NEW_NAME, name, FIELD_NEEDED), END};
 static const PlanObject rename_object = {rename_fields, sizeof(PlanRename), NULL};
 #undef STRUCT
 
 #define STRUCT PlanControl
 static const PlanField control_fields[] = {
-    FIELD("computation", REF, computation, 0), FIELD("instruction", REF, instruction, FIELD_NEEDED),
-    FIELD("control_predecessors", REFS, predecessors, FIELD_NEEDED), END};
+    FIELD("computation", COMP, computation, 0),
+    FIELD("instruction", INST, instruction, FIELD_NEEDED),
+    FIELD("control_predecessors", INSTS, predecessors, FIELD_NEEDED), END};
 static const PlanObject control_object = {control_fields, sizeof(PlanControl), NULL};
 #undef STRUCT
 
 #define STRUCT PlanOrder
-static const PlanField order_fields[] = {FIELD("computation", REF, computation, 0),
-                                         FIELD("instructions", REFS, instructions, FIELD_NEEDED),
+static const PlanField order_fields[] = {FIELD("computation", COMP, computation, 0),
+                                         FIELD("instructions", INSTS, instructions, FIELD_NEEDED),
                                          END};
 static const PlanObject order_object = {order_fields, sizeof(PlanOrder), NULL};
 #undef STRUCT

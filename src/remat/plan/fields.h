@@ -10,16 +10,18 @@ typedef enum FieldKind {
   FIELD_C_TEXT,    /* const char * */
   FIELD_TARGET,    /* the same, of a target */
   FIELD_SCHEDULER, /* the same, of a scheduler */
-  FIELD_REF,       /* PlanRef to something */
-  FIELD_NEW_NAME,  /* PlanRef that the result will have */
-  FIELD_NEW_INST,  /* the same, of an instruction, which may be written `x#1` */
+  FIELD_COMP,      /* PlanRef to a computation that is there */
+  FIELD_NEW_COMP,  /* PlanRef to one that is made */
+  FIELD_INST,      /* PlanRef to an instruction that is there */
+  FIELD_NEW_INST,  /* PlanRef to one that is made, which may be written `x#1` */
+  FIELD_NEW_NAME,  /* PlanRef: a name that an instruction gets */
   FIELD_COUNT,     /* int64_t, from 0 on */
   FIELD_BOOL,
   FIELD_HASH,      /* uint64_t */
   FIELD_VERSION,   /* has no place */
   FIELD_WORD,      /* an enumeration, whose values have `words` */
   FIELD_WORDS,     /* unsigned, a bit for each of `words` */
-  FIELD_REFS,      /* PlanRefs */
+  FIELD_INSTS,     /* PlanRefs, of instructions */
   FIELD_POSITIONS, /* IdVec */
   FIELD_OBJECT,    /* members of the same struct in an object of their own */
   FIELD_OBJECTS,   /* VEC of what the object is */

@@ -29,8 +29,11 @@ extern const char *const plan_action_names[NUM_PLAN_ACTIONS + 1]; /* NULL behind
 typedef struct PlanRef {
   Str name;
   uint32_t offset;
-  uint32_t id; /* InstId or CompId once it is known, else NO_ID */
+  uint32_t id; /* InstId or CompId of what is captured, or else NO_ID */
 } PlanRef;
+
+/* With the number of a step, for `id`: the element that it takes of what is no tuple any more. */
+#define PLAN_OF_STEP (UINT32_C(1) << 31)
 
 typedef struct PlanRefs {
   VEC(PlanRef) list;

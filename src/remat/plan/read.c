@@ -39,7 +39,8 @@ static rh_status read_ref(Reader *reader, const JsonNode *value, FieldKind kind,
   *ref = (PlanRef){.offset = value->offset, .id = NO_ID};
   rh_status status = read_text(reader, value, &ref->name);
   if (status != RH_OK) return status;
-  if (kind == FIELD_REF) return ref->name.len ? RH_OK : fail(reader, value, "expected a name");
+  if (kind == FIELD_COMP || kind == FIELD_INST)
+    return ref->name.len ? RH_OK : fail(reader, value, "expected a name");
   if (is_name(ref->name, kind == FIELD_NEW_INST)) return RH_OK;
   return fail(reader, value, "a name has letters, digits, '_', '-' and '.', a letter first");
 }
@@ -128,7 +129,7 @@ static rh_status read_words(Reader *reader, const JsonNode *value, const char *c
 static rh_status read_refs(Reader *reader, const JsonNode *value, PlanRefs *refs) {
   rh_status status = expect(reader, value, JSON_ARRAY);
   for (const JsonNode *node = value->first; status == RH_OK && node; node = node->next)
-    status = read_ref(reader, node, FIELD_REF, vec_push(reader->out, &refs->list));
+    status = read_ref(reader, node, FIELD_INST, vec_push(reader->out, &refs->list));
   return status;
 }
 
@@ -198,7 +199,9 @@ static rh_status read_field(Reader *reader, const JsonNode *value, const PlanFie
     case FIELD_C_TEXT:
     case FIELD_TARGET:
     case FIELD_SCHEDULER: return read_c_text(reader, value, field->kind, place);
-    case FIELD_REF:
+    case FIELD_COMP:
+    case FIELD_INST:
+    case FIELD_NEW_COMP:
     case FIELD_NEW_NAME:
     case FIELD_NEW_INST: return read_ref(reader, value, field->kind, place);
     case FIELD_COUNT: return read_count(reader, value, place);
@@ -207,7 +210,7 @@ static rh_status read_field(Reader *reader, const JsonNode *value, const PlanFie
     case FIELD_VERSION: return read_version(reader, value);
     case FIELD_WORD: return read_word(reader, value, field->of, place);
     case FIELD_WORDS: return read_words(reader, value, field->of, place);
-    case FIELD_REFS: return read_refs(reader, value, place);
+    case FIELD_INSTS: return read_refs(reader, value, place);
     case FIELD_POSITIONS: return read_positions(reader, value, place);
     case FIELD_OBJECT: return read_object(reader, value, field->of, place);
     case FIELD_OBJECTS: return read_objects(reader, value, field->of, place);

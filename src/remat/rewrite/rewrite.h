@@ -17,6 +17,7 @@ typedef struct Rewrite {
   InstMap copied_from;     /* what a new copy stands for, likewise */
   InstMap twin_of;         /* for an instruction of a callee's clone that of the callee, likewise
                               (remat/job/clone_callees.h) */
+  InstMap inner_of;        /* what an instruction in a copied computation is a copy of, likewise */
   VEC(InstId) image;       /* by InstId, for the computation that is being copied: its copies */
   VEC(uint8_t) visited;    /* by InstId, for the computation that is being walked */
 } Rewrite;
@@ -47,6 +48,14 @@ static inline InstId rewrite_stands_for(const Rewrite *rewrite, InstId id) {
   InstId original = rewrite_original(rewrite, id);
   if (original != NO_ID || id >= rewrite->copied_from.len) return original;
   return rewrite->copied_from.data[id];
+}
+
+/* What an instruction in a copied computation is a copy of, and that in turn, …: the first that has
+ * an id below `num_old`. */
+static inline InstId rewrite_inner_original(const Rewrite *rewrite, InstId id, uint32_t num_old) {
+  while (id >= num_old && id < rewrite->inner_of.len)
+    id = rewrite->inner_of.data[id];
+  return id;
 }
 
 /* Makes an instruction of a callee's clone the twin of the callee's. */
