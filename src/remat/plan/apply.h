@@ -73,10 +73,6 @@ static inline bool is_written_compact(Str name) {
   return memchr(name.data, '#', name.len) != NULL;
 }
 
-static inline bool plan_is_clone(PlanAction action) {
-  return action == PLAN_RECOMPUTE || action == PLAN_MOVE;
-}
-
 /* Makes the instructions of all steps that are not skipped. requires: names are known. */
 rh_status plan_make(Apply *apply);
 

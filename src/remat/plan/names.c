@@ -176,8 +176,7 @@ static void make_again(Naming *naming) {
   for (uint32_t i = 0; i < plan->steps.len; i++) {
     PlanStep *step = &plan->steps.data[i];
     (void)name_unique(&naming->again->inst_names, step->made.name);
-    bool is_clone = step->action == PLAN_RECOMPUTE || step->action == PLAN_MOVE;
-    if (is_clone) by_number[step->number] = step;
+    if (plan_is_clone(step->action)) by_number[step->number] = step;
   }
   for (uint32_t number = 0; number <= plan->steps.len; number++) {
     PlanStep *step = by_number[number];

@@ -23,6 +23,10 @@ typedef enum PlanAction {
   NUM_PLAN_ACTIONS
 } PlanAction;
 
+static inline bool plan_is_clone(PlanAction action) {
+  return action == PLAN_RECOMPUTE || action == PLAN_MOVE;
+}
+
 extern const char *const plan_action_names[NUM_PLAN_ACTIONS + 1]; /* NULL behind the last one */
 
 /* Something that is named. The offset is that in the plan's text, NO_OFFSET when it has none. */

@@ -159,9 +159,8 @@ static void *push(const Reader *reader, void *list, const PlanObject *object) {
 }
 
 static rh_status finish_step(const Reader *reader, const JsonNode *node, PlanStep *step) {
-  bool is_clone = step->action == PLAN_RECOMPUTE || step->action == PLAN_MOVE;
   const char *missing = NULL;
-  if (!is_clone && step->operand.name.len == 0) missing = "operand";
+  if (!plan_is_clone(step->action) && step->operand.name.len == 0) missing = "operand";
   if (step->action != PLAN_ELEMENT && step->instruction.name.len == 0) missing = "instruction";
   if (step->action == PLAN_ELEMENT && step->index < 0) missing = "index";
   step->offset = node->offset;
