@@ -1,6 +1,5 @@
 /* The public functions that read plans. */
-#include "remat/plan/handle.h"
-#include "remat/plan/read.h"
+#include "remat/plan/plan.h"
 
 rh_status rh_plan_parse(const char *json, size_t length, rh_plan **plan, rh_diags *diags) {
   Arena *arena = arena_new(NULL);
@@ -25,17 +24,4 @@ rh_schedule_options rh_plan_preparation(const rh_plan *plan) {
 
 const char *rh_plan_target(const rh_plan *plan) {
   return plan->plan.target;
-}
-
-void plan_warn_of_module(const rh_plan *handle, const rh_module *module, rh_diags *diags) {
-  const Plan *plan = &handle->plan;
-  Str name = module->module->source->header.name;
-  if (plan->fingerprint && plan->fingerprint != plan_fingerprint(module->module)) {
-    diag_warn(diags, DIAG_NOWHERE,
-              "the plan was made for another text of '%.*s': this one is '%.*s'",
-              SHOWN(plan->module), SHOWN(name));
-  } else if (plan->order_fingerprint &&
-             plan->order_fingerprint != plan_order_fingerprint(module->module, &module->schedule)) {
-    diag_warn(diags, DIAG_NOWHERE, "the plan was made for another order of the module");
-  }
 }

@@ -11,7 +11,6 @@
 #include "remat/rewrite/mark_result.h"
 #include "api/names.h"
 #include "remat/plan/capture.h"
-#include "remat/plan/handle.h"
 #include "remat/protect/protect.h"
 #include "api/rh_reparse.h"
 #include "remat/legality/safe_order.h"
@@ -529,6 +528,6 @@ rh_status rh_apply_plan(const rh_module *module, const rh_plan *plan,
                         rh_remat_result *result_info, rh_diags *diags) {
   rh_status status = handle_check_scheduled(module, diags);
   if (status != RH_OK) return status;
-  plan_warn_of_module(plan, module, diags);
+  plan_warn_of_module(&plan->plan, module->module, &module->schedule, diags);
   return run_all(module, &plan->plan, options, result, result_info, diags);
 }

@@ -40,54 +40,49 @@ typedef struct Cloning {
   Arena *out;
 } Cloning;
 
-static rh_status lead_caller(const Cloning *cloning, const PlanCaller *told, CalleeClone *clone) {
-  const Apply *apply = cloning->apply;
-  CompId comp;
-  InstId caller;
-  rh_status status = plan_find_computation(apply, told->computation, &comp);
-  if (status == RH_OK) status = plan_find_old(apply, comp, told->instruction, &caller);
-  if (status != RH_OK) return status;
-  if (callee_clone_lead(clone, apply->job, caller, cloning->out, apply->scratch)) return RH_OK;
+static void lead_caller(Cloning *cloning, const PlanCaller *told, CalleeClone *clone) {
+  Apply *apply = cloning->apply;
+  CompId comp = plan_find_computation(apply, told->computation);
+  InstId caller = plan_find_old(apply, comp, told->instruction);
+  if (caller == NO_ID) return;
+  if (callee_clone_lead(clone, apply->job, caller, cloning->out, apply->scratch)) return;
   Str callee = comp_name(apply->module, clone->from);
-  return plan_fail(apply, told->instruction.offset, "'%.*s' does not call '%.*s'",
-                   SHOWN(told->instruction.name), SHOWN(callee));
+  plan_fail(apply, told->instruction.offset, "'%.*s' does not call '%.*s'",
+            SHOWN(told->instruction.name), SHOWN(callee));
 }
 
-static rh_status make_clone(Cloning *cloning, const PlanClone *told) {
+static void make_clone(Cloning *cloning, const PlanClone *told) {
   Apply *apply = cloning->apply;
-  CompId from;
-  rh_status status = plan_find_computation(apply, told->computation, &from);
-  if (status != RH_OK) return status;
-  if (!callee_is_cloneable(apply->module, &cloning->graph,
-                           callee_original(cloning->clones, from))) {
-    return plan_fail(apply, told->computation.offset, "'%.*s' is not called as a sequence",
-                     SHOWN(told->computation.name));
+  CompId from = plan_find_computation(apply, told->computation);
+  if (from == NO_ID) return;
+  CompId original = callee_original(cloning->clones, from);
+  if (!callee_is_cloneable(apply->module, &cloning->graph, original)) {
+    plan_fail(apply, told->computation.offset, "'%.*s' is not called as a sequence",
+              SHOWN(told->computation.name));
+    return;
   }
   CalleeClone *clone =
       callee_clone_add(cloning->clones, apply->job, from, cloning->out, apply->scratch);
   /* Steps and other copies know it by the name that the plan has for it. */
   Str name = told->made.name;
   if (name.len && !name_clone(apply->rewrite, clone->clone, name)) {
-    return plan_fail(apply, told->made.offset, "there is a computation '%.*s' already",
-                     SHOWN(name));
+    plan_fail(apply, told->made.offset, "there is a computation '%.*s' already", SHOWN(name));
   }
   plan_collect_names(apply, clone->clone);
-  for (uint32_t i = 0; status == RH_OK && !told->is_skipped && i < told->callers.len; i++)
-    status = lead_caller(cloning, &told->callers.data[i], clone);
-  return status;
+  for (uint32_t i = 0; !told->is_skipped && i < told->callers.len; i++)
+    lead_caller(cloning, &told->callers.data[i], clone);
 }
 
 /* A copy, or what it was copied from. What is taken back is so before all steps, while what it is
  * taken back for is still there. */
-static rh_status find_same(const Cloning *cloning, const PlanClone *told, CalleeClone *clone) {
-  const Apply *apply = cloning->apply;
-  if (told->same_as.name.len == 0) return RH_OK;
-  rh_status status = plan_find_computation(apply, told->same_as, &clone->same);
-  if (status != RH_OK) return status;
-  bool is_later = clone->same >= clone->clone;
-  if (!is_later && callee_original(cloning->clones, clone->same) == clone->original) return RH_OK;
-  return plan_fail(apply, told->same_as.offset, "'%.*s' is no earlier copy of the same computation",
-                   SHOWN(told->same_as.name));
+static void find_same(Cloning *cloning, const PlanClone *told, CalleeClone *clone) {
+  if (told->same_as.name.len == 0) return;
+  clone->same = plan_find_computation(cloning->apply, told->same_as);
+  if (clone->same == NO_ID) return;
+  bool is_earlier = clone->same < clone->clone;
+  if (is_earlier && callee_original(cloning->clones, clone->same) == clone->original) return;
+  plan_fail(cloning->apply, told->same_as.offset,
+            "'%.*s' is no earlier copy of the same computation", SHOWN(told->same_as.name));
 }
 
 rh_status plan_clone_callees(RematJob *job, CalleeClones *clones, Arena *out, Arena *scratch) {
@@ -95,27 +90,18 @@ rh_status plan_clone_callees(RematJob *job, CalleeClones *clones, Arena *out, Ar
   Module *module = job->rewrite->module;
   if (plan->clones.len == 0) return RH_OK;
   Arena *arena = arena_new(arena_options(scratch));
-  Apply apply = {.job = job,
-                 .module = module,
-                 .rewrite = job->rewrite,
-                 .plan = plan,
-                 .arena = arena,
-                 .scratch = scratch};
+  Apply apply = plan_begin(job, arena, scratch);
   Cloning cloning = {.apply = &apply,
                      .graph = call_graph_build(module, arena, scratch),
                      .clones = clones,
                      .out = out};
-  for (CompId comp = 0; comp < job->schedule->num_comps; comp++) {
-    if (job->schedule->of[comp].len) plan_collect_names(&apply, comp);
-  }
-  rh_status status = RH_OK;
-  for (uint32_t i = 0; status == RH_OK && i < plan->clones.len; i++)
-    status = make_clone(&cloning, &plan->clones.data[i]);
-  for (uint32_t i = 0; status == RH_OK && i < plan->clones.len; i++)
-    status = find_same(&cloning, &plan->clones.data[i], &clones->list.data[i]);
-  for (uint32_t i = clones->list.len; status == RH_OK && i-- > 0;)
+  for (uint32_t i = 0; apply.status == RH_OK && i < plan->clones.len; i++)
+    make_clone(&cloning, &plan->clones.data[i]);
+  for (uint32_t i = 0; apply.status == RH_OK && i < plan->clones.len; i++)
+    find_same(&cloning, &plan->clones.data[i], &clones->list.data[i]);
+  for (uint32_t i = clones->list.len; apply.status == RH_OK && i-- > 0;)
     callee_clone_take_back(&clones->list.data[i], job, scratch);
   dce_update_schedule(module, job->schedule, out);
   arena_free(arena);
-  return status;
+  return apply.status;
 }

@@ -1,5 +1,5 @@
 /* A rematerialization as a list of steps: taken from a result (capture.c), read from JSON
- * (read.c), written as JSON (api/rh_emit_plan.c), and done to a module (plan.c).
+ * (read.c), written as JSON (api/rh_emit_plan.c), and done to a module (apply.c).
  *
  * A step makes one instruction and says who reads it and before which instruction it stands. All
  * names are of instructions in the step's computation: those of the scheduled module, or what steps
@@ -126,6 +126,17 @@ typedef struct Plan {
   VEC(PlanRename) renames;
 } Plan;
 
+/* What stands behind rh_plan. */
+struct rh_plan {
+  Arena *arena;
+  Plan plan;
+};
+
+/* Reads the JSON, whose keys are documented in the manual page, into `out`; the text need not stay.
+ * RH_ERR_INPUT with the place of what is wrong, unknown keys included. Whether what it names is
+ * there, only a module tells. */
+rh_status plan_read(const char *text, size_t length, Plan *plan, rh_diags *diags, Arena *out);
+
 /* Of the text that the module was parsed from; of the scheduled instructions' names in order. */
 uint64_t plan_fingerprint(const Module *module);
 uint64_t plan_order_fingerprint(const Module *module, const Schedule *schedule);
@@ -140,6 +151,10 @@ extern const RematAlgorithm plan_algorithm; /* no row of the registry: nobody ca
 /* Makes the copies of called computations that the plan begins with. RH_ERR_INPUT, as remat_plan.
  */
 rh_status plan_clone_callees(RematJob *job, CalleeClones *clones, Arena *out, Arena *scratch);
+
+/* Warns when the plan was made for another module, or for another order of it. */
+void plan_warn_of_module(const Plan *plan, const Module *module, const Schedule *schedule,
+                         rh_diags *diags);
 
 /* RH_ERR_INPUT: a clone reads what has been overwritten. `is_kept` as of safe_reads_judge. */
 rh_status plan_fail_reads(const Plan *plan, const Module *module, const bool *is_kept,

@@ -1,6 +1,4 @@
 /* Reads plans by the tables of fields.h. */
-#include "remat/plan/read.h"
-
 #include "ir/json_tree.h"
 #include "remat/plan/fields.h"
 #include "schedule/scheduler.h"
