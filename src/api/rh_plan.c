@@ -1,8 +1,7 @@
 /* The public functions that read plans. */
-#include "remat/plan/handle.h"
-#include "remat/plan/read.h"
 #include "api/call.h"
 #include "api/sized.h"
+#include "remat/plan/plan.h"
 
 rh_status rh_plan_parse(const char *json, size_t length, rh_plan **plan, rh_diags *diags) {
   *plan = NULL;
@@ -34,19 +33,4 @@ rh_status rh_plan_preparation(const rh_plan *plan, rh_schedule_options *options,
 
 const char *rh_plan_target(const rh_plan *plan) {
   return plan->plan.target;
-}
-
-void plan_warn_of_module(const rh_plan *handle, const rh_module *module, rh_diags *diags) {
-  const Plan *plan = &handle->plan;
-  Str name = module->module->source->header.name;
-  if (plan->fingerprint && plan->fingerprint != plan_fingerprint(module->module)) {
-    diag_warn(diags, DIAG_ABOUT(RH_CODE_OTHER_MODULE, NO_OFFSET),
-              "the plan was made for another text of '%.*s': this one is '%.*s'",
-              (int)(plan->module.len < 200 ? plan->module.len : 200), plan->module.data,
-              (int)(name.len < 200 ? name.len : 200), name.data);
-  } else if (plan->order_fingerprint &&
-             plan->order_fingerprint != plan_order_fingerprint(module->module, &module->schedule)) {
-    diag_warn(diags, DIAG_ABOUT(RH_CODE_OTHER_MODULE, NO_OFFSET),
-              "the plan was made for another order of the module");
-  }
 }

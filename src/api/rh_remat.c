@@ -6,7 +6,7 @@
 #include "api/sized.h"
 #include "ir/diag.h"
 #include "remat/engine/engine.h"
-#include "remat/plan/handle.h"
+#include "remat/plan/plan.h"
 
 /* Finds what the options name and has the engine do it. */
 static rh_status run_engine(const rh_module *module, const Plan *plan,
@@ -57,7 +57,8 @@ static rh_status remat_or_apply(const rh_module *module, const rh_settings *give
   if (status == RH_OK) status = settings_of_plan(given_settings, plan, &settings, diags);
   if (status == RH_OK) status = call_take(call, module, &settings, &taken);
   if (status == RH_OK && plan) status = handle_check_scheduled(taken, diags);
-  if (status == RH_OK && plan) plan_warn_of_module(plan, taken, diags);
+  if (status == RH_OK && plan)
+    plan_warn_of_module(&plan->plan, taken->module, &taken->schedule, diags);
   if (status == RH_OK) {
     status = run_engine(taken, plan ? &plan->plan : NULL, &options, &made, &info, diags);
   }

@@ -46,9 +46,6 @@ Attempt attempt_new(const Problem *problem, const RematAlgorithm *algorithm, con
  * plan cannot be applied. */
 rh_status attempt_run(Attempt *attempt, const Problem *problem, Findings *findings);
 
-/* Applies a plan once, without checking reads, to find out whether it repeats what was done. */
-rh_status attempt_run_plan(Attempt *attempt, const Problem *problem, const Plan *plan);
-
 /* Whether the algorithm reached the peak that its guide asked for. Takes the time of the guide's
  * memory model, but only on the first call. */
 bool attempt_has_reached_goal(Attempt *attempt, const Problem *problem);

@@ -9,7 +9,7 @@ typedef struct Attempt Attempt;
 
 typedef struct KeptPlan {
   Plan *plan;
-  Rewrite cloned; /* the input with its clones of callees; its module is NULL if there are none */
+  Rewrite cloned; /* the input with its clones of callees */
   Schedule cloned_schedule;
   Arena *plan_arena; /* holds the plan */
   Arena *arena;      /* holds the rest */
@@ -18,8 +18,7 @@ typedef struct KeptPlan {
 /* Records the steps of an attempt after its algorithm has run, without names. */
 KeptPlan *kept_plan_begin(const Problem *problem, const Attempt *attempt);
 
-/* Fills in the names and applies the plan, to check that it gives the same text. If it does not, a
- * warning says so. The attempt must be protected by now. */
+/* Fills in the names, which are final once the attempt is protected. */
 void kept_plan_finish(KeptPlan *kept, const Problem *problem, const Attempt *attempt);
 
 /* Passes the ownership of the plan to the result. */

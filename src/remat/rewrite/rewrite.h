@@ -17,6 +17,8 @@ typedef struct Rewrite {
   InstMap copied_from;     /* what a new copy stands for, likewise */
   InstMap callee_original; /* for an instruction of a callee's clone, the original instruction in
                               the callee; else NO_ID (remat/job/clone_callees.h) */
+  InstMap inner_of;        /* for an instruction in a copied computation, what it is a copy of; else
+                              NO_ID */
   VEC(InstId) image;       /* by InstId, for the computation that is being copied: its copies */
   VEC(uint8_t) visited;    /* by InstId, for the computation that is being walked */
 } Rewrite;
@@ -47,6 +49,14 @@ static inline InstId rewrite_stands_for(const Rewrite *rewrite, InstId id) {
   InstId original = rewrite_original(rewrite, id);
   if (original != NO_ID || id >= rewrite->copied_from.len) return original;
   return rewrite->copied_from.data[id];
+}
+
+/* The first instruction with an id below `num_old` in the row that begins with `id`: what it is a
+ * copy of as part of a copied computation, what that is a copy of, and so on. */
+static inline InstId rewrite_inner_original(const Rewrite *rewrite, InstId id, uint32_t num_old) {
+  while (id >= num_old && id < rewrite->inner_of.len)
+    id = rewrite->inner_of.data[id];
+  return id;
 }
 
 /* Records that `id`, an instruction of a callee's clone, is a copy of `of_callee`, an instruction
