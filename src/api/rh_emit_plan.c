@@ -8,6 +8,7 @@
 #include "emit/human.h"
 #include "emit/json.h"
 #include "ir/handle.h"
+#include "api/call.h"
 #include "api/measure.h"
 #include "remat/plan/plan.h"
 
@@ -289,12 +290,8 @@ static void write_plan(Emit *emit) {
   write_text(emit->out, "\n}\n");
 }
 
-rh_status rh_emit_plan(const rh_module *result, const rh_profile *profile,
-                       int64_t default_trip_count, rh_write_fn write, void *context,
-                       rh_diags *diags) {
-  if (!result->plan) {
-    return diag_fail(diags, RH_ERR_USAGE, DIAG_NOWHERE, "no plan was kept of the module");
-  }
+static rh_status emit_plan(const rh_module *result, const rh_profile *profile,
+                           int64_t default_trip_count, rh_write_fn write, void *context) {
   const Module *module = result->module;
   Arena *arena = arena_new(arena_options(result->arena));
   Arena *scratch = arena_new(arena_options(result->arena));
@@ -316,4 +313,18 @@ rh_status rh_emit_plan(const rh_module *result, const rh_profile *profile,
   arena_free(scratch);
   arena_free(arena);
   return status;
+}
+
+rh_status rh_emit_plan(const rh_module *result, const rh_settings *settings,
+                       const rh_profile *profile, int64_t default_trip_count, rh_write_fn write,
+                       void *context, rh_diags *diags) {
+  CALL_OPEN(call, diags, RH_CODE_OTHER);
+  const rh_module *taken;
+  rh_status status = call_take(call, result, settings, &taken);
+  if (status == RH_OK && !result->plan) {
+    status = diag_fail(diags, RH_ERR_USAGE, DIAG_ABOUT(RH_CODE_NO_PLAN, NO_OFFSET),
+                       "no plan was kept of the module");
+  }
+  if (status == RH_OK) status = emit_plan(taken, profile, default_trip_count, write, context);
+  return call_close(call, status);
 }

@@ -10,7 +10,7 @@
 rh_status module_reparse(const Module *module, const Schedule *schedule, PrintOrder order,
                          Module **parsed, rh_diags *diags, Arena *scratch);
 
-/* RH_ERR_SYSTEM: `what` must not happen. */
+/* RH_ERR_INTERNAL: `what` must not happen. */
 rh_status fail_internally(rh_diags *diags, const char *what);
 
 #endif

@@ -319,7 +319,7 @@ START_TEST(write_errors_are_kept) {
   MemlogOptions options = {.format = formats[_i], .model = measured.model};
   emit_memlog(measured.module, &measured.schedule, &measured.memory, NULL, &options, writer,
               measured.scratch);
-  ck_assert_int_eq(writer_finish(writer), RH_ERR_SYSTEM);
+  ck_assert_int_eq(writer_finish(writer), RH_ERR_WRITE);
   measured_free(&measured);
 }
 END_TEST

@@ -16,12 +16,13 @@ const KnownCost **cost_find_known(const Module *module, Arena *out, Arena *scrat
   const KnownCost **known = arena_zarray(out, const KnownCost *, module->insts.len);
   for (uint32_t i = 0; i < module->backend.num_costs; i++) {
     const KnownCost *cost = &module->backend.costs[i];
-    regex_t expression;
-    if (expression_compile(cost->expression, &expression, NULL) != RH_OK) continue;
+    ArenaMark mark = arena_mark(scratch);
+    const regex_t *expression;
+    if (expression_new(cost->expression, &expression, NULL, scratch) != RH_OK) continue;
     for (InstId id = 0; id < module->insts.len; id++) {
-      if (!known[id] && is_selected(module, id, &expression, scratch)) known[id] = cost;
+      if (!known[id] && is_selected(module, id, expression, scratch)) known[id] = cost;
     }
-    regfree(&expression);
+    arena_reset(scratch, mark);
   }
   return known;
 }

@@ -140,7 +140,7 @@ static void lint_users(Lint *lint, InstId id) {
   for (uint32_t i = 0; i < inst->users.len; i++) {
     InstId user = inst_users(module, id)[i];
     const Instruction *other = inst_get(module, user);
-    DiagPlace place = {lint_place(lint, user).offset, lint_place(lint, id).offset};
+    DiagPlace place = DIAG_FROM_TO(lint_place(lint, user).offset, lint_place(lint, id).offset);
     bool is_first =
         opcode_takes_async_state((Opcode)other->opcode) && inst_operand(module, user, 0) == id;
     if (is_first && next == NO_ID) {
@@ -249,7 +249,8 @@ static void lint_same_computation(Lint *lint, InstId id) {
   InstId state = trace_state(lint, operand);
   CompId before = state == NO_ID ? NO_ID : comp_of_state(lint, state);
   if (before == NO_ID || !comps_differ(module, before, inst_callees(module, id)[0])) return;
-  DiagPlace place = {lint_place_attr(lint, id, ATTR_CALLS).offset, lint_place(lint, state).offset};
+  DiagPlace place =
+      DIAG_FROM_TO(lint_place_attr(lint, id, ATTR_CALLS).offset, lint_place(lint, state).offset);
   Str name = inst_name(module, state);
   lint_find_at(lint, LINT_ASYNC_PAIR, id, place, "it calls another computation than '%.*s'",
                (int)name.len, name.data);

@@ -28,8 +28,8 @@ void lint_fusion(Lint *lint, InstId id) {
   CompId comp = inst_callees(module, id)[0];
   if (lint->callers[comp] != id) {
     Str name = inst_name(module, lint->callers[comp]);
-    DiagPlace place = {lint_place_attr(lint, id, ATTR_CALLS).offset,
-                       lint_place(lint, lint->callers[comp]).offset};
+    DiagPlace place = DIAG_FROM_TO(lint_place_attr(lint, id, ATTR_CALLS).offset,
+                                   lint_place(lint, lint->callers[comp]).offset);
     lint_find_at(lint, LINT_FUSION, id, place, "its computation is that of '%.*s' too",
                  (int)name.len, name.data);
     return;

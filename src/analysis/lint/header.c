@@ -22,7 +22,8 @@ static void lint_entry_layout(Lint *lint) {
                    lint_shown(lint, result), lint_shown(lint, header->entry_result));
   }
   if (header->entry_params.len != entry->params.len) {
-    DiagPlace place = {header->entry_layout_offset, module->source->comps.data[entry->origin].name};
+    DiagPlace place =
+        DIAG_FROM_TO(header->entry_layout_offset, module->source->comps.data[entry->origin].name);
     lint_find(lint, LINT_ENTRY_LAYOUT, place,
               "entry_computation_layout has %u parameters, the entry computation %u",
               header->entry_params.len, entry->params.len);
@@ -71,7 +72,7 @@ static ShapeId named_shape(Lint *lint, const NamedPart *named) {
   }
   InstId param = entry_param(lint, (uint32_t)named->param);
   ShapeId shape = inst_get(module, param)->shape;
-  DiagPlace place = {named->offset, lint_place(lint, param).offset};
+  DiagPlace place = DIAG_FROM_TO(named->offset, lint_place(lint, param).offset);
   if (named->part == NO_ID) {
     lint_find(lint, rule, place, "parameter %" PRId64 " has no element of this index, it is %s",
               named->param, lint_shown(lint, shape));
@@ -142,7 +143,7 @@ static void lint_repeated(Lint *lint, NamedPart *parts, uint32_t count) {
     const NamedPart *one = &parts[i - 1], *other = &parts[i];
     if (one->param != other->param || one->part != other->part || one->part == NO_ID) continue;
     if (one->is_donor && other->is_donor) continue; /* donors are a set */
-    DiagPlace place = {other->offset, one->offset};
+    DiagPlace place = DIAG_FROM_TO(other->offset, one->offset);
     lint_find(lint, rule_of(one->is_donor || other->is_donor), place,
               one->is_donor != other->is_donor ? "this parameter is both aliased and donated"
                                                : "this parameter is aliased twice");

@@ -29,6 +29,7 @@ static void add(Lint *lint, LintRule rule, DiagPlace place, const char *format, 
 static void add(Lint *lint, LintRule rule, DiagPlace place, const char *format, ...) {
   va_list args;
   va_start(args, format);
+  place.code = RH_CODE_FINDING;
   diag_add(lint->diags, lint->severity, place, format, args);
   va_end(args);
   diag_set_rule(lint->diags, rule_names[rule]);

@@ -139,6 +139,7 @@ void live_set_sort(LiveSet *live) {
 
 rh_memory memory_of_profile(const MemoryProfile *profile) {
   return (rh_memory){
+      .struct_size = sizeof(rh_memory),
       .peak_bytes = profile->peak_bytes,
       .temp_bytes = memory_profile_temp_bytes(profile),
       .parameter_bytes = profile->parameter_bytes,

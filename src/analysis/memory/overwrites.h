@@ -41,7 +41,7 @@ typedef struct OverwrittenReads {
   VEC(OverwrittenRead) list; /* in execution order, without consecutive repetitions */
 } OverwrittenReads;
 
-/* `values` is the analysis of the module, whose call graph must be flat (remat/rewrite/prepare.h):
+/* `values` is the analysis of the module, whose call graph must be flat (remat/rewrite/flatten.h):
  * a computation that is called several times is analysed for its first caller only. Linear in the
  * parts of all operands, except that what a branch writes counts once for each conditional around
  * it. */

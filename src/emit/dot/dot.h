@@ -45,16 +45,13 @@ typedef enum DotFilterKind {
 typedef struct DotFilter {
   DotFilterKind kind;
   Str text; /* behind the colon */
-  regex_t expression;
+  const regex_t *expression;
   Str parts[MAX_SCOPE_DEPTH]; /* of a scope */
   uint32_t num_parts;
 } DotFilter;
 
 /* RH_ERR_USAGE when `text`, which the filter points into, is no filter. */
-rh_status dot_filter_parse(const char *text, DotFilter *filter, rh_diags *diags);
-
-/* Frees what regcomp took; only for one that was parsed. */
-void dot_filter_free(DotFilter *filter);
+rh_status dot_filter_parse(const char *text, DotFilter *filter, rh_diags *diags, Arena *out);
 
 /* Whether a filter for something wants an instruction; false for peak and all, which look at
  * memory. */
@@ -75,9 +72,9 @@ typedef struct DotOptions {
   uint32_t *num_wanted;     /* out: how many instructions a filter wants; may be NULL */
 } DotOptions;
 
-/* Writes `module` with its memory as a digraph. `marks` may be NULL. RH_ERR_SYSTEM when cgraph has
- * no memory; errors of writing are the writer's. O(instructions + edges · log). */
-rh_status emit_dot(const Module *module, const Schedule *schedule, const MemoryProfile *memory,
-                   RematMarks marks, const DotOptions *options, Writer *out, Arena *scratch);
+/* Writes `module` with its memory as a digraph. `marks` may be NULL. Errors of writing are the
+ * writer's. O(instructions + edges · log). */
+void emit_dot(const Module *module, const Schedule *schedule, const MemoryProfile *memory,
+              RematMarks marks, const DotOptions *options, Writer *out, Arena *scratch);
 
 #endif

@@ -16,7 +16,7 @@ static const struct {
                 {"scope:", DOT_FILTER_SCOPE},
                 {"computation:", DOT_FILTER_COMPUTATION}};
 
-rh_status dot_filter_parse(const char *text, DotFilter *filter, rh_diags *diags) {
+rh_status dot_filter_parse(const char *text, DotFilter *filter, rh_diags *diags, Arena *out) {
   *filter = (DotFilter){.kind = DOT_FILTER_PEAK, .text = STR("")};
   if (strcmp(text, "peak") == 0) return RH_OK;
   filter->kind = DOT_FILTER_ALL;
@@ -30,7 +30,7 @@ rh_status dot_filter_parse(const char *text, DotFilter *filter, rh_diags *diags)
     }
     filter->text = str_make(text + len, strlen(text + len));
     if (filter->kind == DOT_FILTER_REGEX) {
-      return expression_compile(filter->text.data, &filter->expression, diags);
+      return expression_new(filter->text.data, &filter->expression, diags, out);
     }
     if (filter->kind == DOT_FILTER_SCOPE) {
       filter->num_parts = scope_split(filter->text, filter->parts);
@@ -38,20 +38,16 @@ rh_status dot_filter_parse(const char *text, DotFilter *filter, rh_diags *diags)
     return RH_OK;
   }
   filter->kind = DOT_FILTER_PEAK;
-  return diag_fail(diags, RH_ERR_USAGE, DIAG_NOWHERE,
+  return diag_fail(diags, RH_ERR_USAGE, DIAG_ABOUT(RH_CODE_BAD_OPTION, NO_OFFSET),
                    "a graph shows peak, all, name:NAME, regex:EXPRESSION, scope:PATH or "
                    "computation:NAME, not '%.*s'",
                    MAX_EXPRESSION_CHARS, text);
 }
 
-void dot_filter_free(DotFilter *filter) {
-  if (filter->kind == DOT_FILTER_REGEX) regfree(&filter->expression);
-}
-
 /* ---- matching filters ---- */
 
 static bool has_match(const DotFilter *filter, Str subject, Arena *scratch) {
-  return expression_matches(&filter->expression, human_utf8(subject, scratch), scratch);
+  return expression_matches(filter->expression, human_utf8(subject, scratch), scratch);
 }
 
 static bool is_in_scope(const DotFilter *filter, Str op_name) {

@@ -9,17 +9,19 @@ static CaptureSource source_of(const KeptPlan *kept, const Problem *problem,
                                const Attempt *attempt) {
   const Module *cloned = kept->cloned.module;
   return (CaptureSource){
-      .before = cloned ? cloned : problem->input.module,
-      .before_schedule = cloned ? &kept->cloned_schedule : &problem->input.schedule,
+      .before = cloned ? cloned : problem->input->module,
+      .before_schedule = cloned ? &kept->cloned_schedule : &problem->input->schedule,
       .rewrite = &attempt->rewrite,
       .schedule = &attempt->schedule};
 }
 
-/* The steps are told of the input with its copies of computations, as the plan makes them. */
+/* The plan's steps refer to the input with its clones of callees, so these clones are made in the
+ * same way as the plan will make them. */
 static void clone_callees_of_plan(KeptPlan *kept, const Problem *problem) {
   if (kept->plan->clones.len == 0) return;
-  kept->cloned = rewrite_begin(module_copy(problem->input.module));
-  kept->cloned_schedule = schedule_copy(&problem->input.schedule, kept->cloned.module, kept->arena);
+  kept->cloned = rewrite_begin(module_copy(problem->input->module));
+  kept->cloned_schedule =
+      schedule_copy(&problem->input->schedule, kept->cloned.module, kept->arena);
   RematJob job = {.rewrite = &kept->cloned,
                   .schedule = &kept->cloned_schedule,
                   .plan = kept->plan,
@@ -28,16 +30,15 @@ static void clone_callees_of_plan(KeptPlan *kept, const Problem *problem) {
   plan_clone_callees(&job, &clones, kept->arena, problem->scratch);
 }
 
-/* How the module was prepared, and what was allowed. */
+/* Records how the module was prepared and what was allowed. */
 static void note_conditions(Plan *plan, const Problem *problem) {
-  const rh_module *input = &problem->input;
+  const rh_module *input = problem->input;
   const rh_remat_options *options = problem->options;
   const Plan *applied = problem->plan;
   plan->order_fingerprint = plan_order_fingerprint(input->module, &input->schedule);
   plan->preparation = input->preparation;
   plan->preparation.scheduler = input->scheduler;
-  bool is_open = applied && options->copies == RH_COPIES_AUTO;
-  plan->copies = is_open ? applied->copies : options->copies;
+  plan->copies = input->said_copies;
   plan->allow_collectives = options->remat_collectives || (applied && applied->allow_collectives);
 }
 
@@ -67,7 +68,7 @@ static int hash_text(void *context, const char *data, size_t length) {
   return 0;
 }
 
-/* Of the text that the rewritten module is printed as. */
+/* A hash of the rewritten module's text. */
 static uint64_t hash_of_text(const Attempt *attempt, Arena *scratch) {
   uint64_t hash = HASH_SEED;
   Writer *writer = arena_alloc(scratch, sizeof *writer);
@@ -77,7 +78,8 @@ static uint64_t hash_of_text(const Attempt *attempt, Arena *scratch) {
   return hash;
 }
 
-/* Does the plan. Whether that gives the same text; else names are added to the plan. */
+/* Applies the plan and compares the texts. If they differ, adds missing names to the plan and
+ * returns false. */
 static bool check(KeptPlan *kept, const Problem *problem, const Attempt *attempt) {
   Guide guide = {.memory_model = attempt->guide.memory_model, .peak_limit_bytes = INT64_MAX};
   Attempt again = attempt_new(problem, &plan_algorithm, &guide);
@@ -93,8 +95,8 @@ static bool check(KeptPlan *kept, const Problem *problem, const Attempt *attempt
   return is_same;
 }
 
-/* Names come last. Those that follow from the order in which all was tried are found by doing it
- * again. */
+/* Names are filled in last. Some depend on the order in which everything was tried; these are found
+ * by applying the plan. */
 void kept_plan_finish(KeptPlan *kept, const Problem *problem, const Attempt *attempt) {
   CaptureSource source = source_of(kept, problem, attempt);
   plan_fill_names(kept->plan, &source, kept->plan_arena);

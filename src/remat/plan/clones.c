@@ -61,7 +61,7 @@ static rh_status lead_caller(const Cloning *cloning, const PlanCaller *told, Cal
   rh_status status = plan_find_computation(apply, told->computation, &comp);
   if (status == RH_OK) status = plan_find_old(apply, comp, told->instruction, &caller);
   if (status != RH_OK) return status;
-  if (callee_clone_lead(clone, apply->job, caller, cloning->out, apply->scratch)) return RH_OK;
+  if (callee_clone_redirect(clone, apply->job, caller, cloning->out, apply->scratch)) return RH_OK;
   Str callee = comp_name(apply->module, clone->from);
   return plan_fail(apply, told->instruction.offset, "'%.*s' does not call '%.*s'",
                    SHOWN(told->instruction.name), SHOWN(callee));

@@ -287,8 +287,8 @@ static void map_inst(Rewrite *rewrite, InstMap *map, InstId from, InstId to) {
   map->data[from] = to;
 }
 
-void rewrite_set_twin(Rewrite *rewrite, InstId id, InstId of_callee) {
-  map_inst(rewrite, &rewrite->twin_of, id, rewrite_twin(rewrite, of_callee));
+void rewrite_set_callee_original(Rewrite *rewrite, InstId id, InstId of_callee) {
+  map_inst(rewrite, &rewrite->callee_original, id, rewrite_callee_original(rewrite, of_callee));
 }
 
 InstId rewrite_clone(Rewrite *rewrite, InstId original, Arena *scratch) {
