@@ -1,8 +1,8 @@
-/* The lowest packing that can be found within a number of steps: never higher than xla's. Parts of
- * time that no buffer crosses are packed by themselves, the highest first. In a part a tree search
- * and ejection are asked for the goal, a height that cannot or need not be improved upon, and then
- * for heights between the goal and the best so far. Where the tree would be too large, orders for
- * best fit are improved before ejection. */
+/* The lowest packing that is found within a number of steps; it is never higher than xla's. Parts
+ * of time that no buffer crosses are packed separately, the highest first. In each part a tree
+ * search and ejection search for a packing of the goal, a height that cannot or need not be
+ * improved, and then for heights between the goal and the best so far. If the tree would be too
+ * large, best fit in other orders is tried before ejection. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -87,8 +87,9 @@ static void eject_once(BestPacker *packer, Part *part, int64_t goal, uint32_t ro
   part->height_bytes = part_height(packer->sections, part->span, packer->offsets);
 }
 
-/* Halves the range between what is known or believed not to work and the best height. What was only
- * believed is tried again with twice the steps. */
+/* Halves the range between the best height and the heights that are known or believed to be
+ * impossible. A height that was only believed to be impossible is tried again with twice the
+ * steps. */
 static void close_in(BestPacker *packer, PackSearch *search, Part *part, int64_t goal) {
   PackBudget *budget = packer->budget;
   uint64_t slice = steps_left(packer) / 64 + 1;

@@ -1,26 +1,30 @@
-/* Buffers are put on top of each other. The floor of a section is the height up to which all is
- * decided: what is not placed yet lies above. A packing whose buffers have all sunk as low as they
- * can stands on itself: each buffer lies on 0 or on top of one that it lives with. In such a
- * packing take a valley, neighbouring sections of one floor between higher ones, and a section in
- * it: either a buffer that lives in this section, and in none outside of the valley, lies on the
- * floor, or nothing does, and the space up to the next height at which something could lie is
- * wasted. These are the branches of a node, and all that there are.
+/* A tree search for packings below a target. Buffers are placed on top of each other. The floor of
+ * a section is the height up to which everything is decided: buffers that are not placed yet lie
+ * above it. In a packing whose buffers are all as low as possible, each buffer lies at 0 or on top
+ * of a buffer that it lives with. In such a packing take a valley, which is a sequence of
+ * neighbouring sections with one floor between higher floors, and a section in it. Either a buffer
+ * that lives in this section, and in no section outside the valley, lies on the floor, or no buffer
+ * does, and the space up to the next possible height is wasted. These are all branches of a node.
  *
- * - The section is the one with the fewest branches for the trouble that it has made: how often it
- *   was where a branch failed (Boussemart et al., "Boosting systematic search by weighting
- *   constraints", ECAI 2004).
+ * - The section is the one with the fewest branches in proportion to its trouble, which is how
+ * often a branch failed in it (Boussemart et al., "Boosting systematic search by weighting
+ * constraints", ECAI 2004).
+ *
  * - A branch fails when the buffers that are left in a section, each not below the floors of all
  * its sections, reach above the target.
- * - When no buffer crosses a border any more, the two sides are searched by themselves; a failure
- * of either goes back to the node that parted them.
- * - What failed is remembered by the floors and the buffers that were left: other orders of the
- * same buffers lead to the same state.
- * - Runs are short, and begin again with another order of buffers: a first choice that is wrong
- * would cost the most.
+ *
+ * - When no buffer crosses a border any more, the two sides are searched separately; a failure of
+ * either goes back to the node that separated them.
+ *
+ * - States that failed are remembered by the floors and the buffers that were left: other orders of
+ * the same buffers lead to the same state.
+ *
+ * - Runs are short and are repeated with another order of buffers, because a wrong first choice
+ * costs the most.
  *
  * Canonical packings and the bounds by floors are also those of M. D. Moffitt, "MiniMalloc", ASPLOS
- * 2023. Where buffers have several spans, only the sections with the lowest floor make a valley,
- * and the borders are those of the hull of the spans. */
+ * 2023. If buffers have several spans, only the sections with the lowest floor are a valley, and
+ * the borders are those of the hull of the spans. */
 #include "analysis/pack/search_internal.h"
 
 enum { MAX_HEIGHTS = 16, MIN_NODES = 1000 };
@@ -48,7 +52,7 @@ static void undo(PackSearch *search, uint32_t num_changes) {
   }
 }
 
-/* ---- what follows from a decision ---- */
+/* ---- effects of a decision ---- */
 
 /* Bytes of the buffers that cannot lie lower than a height, by height. */
 typedef struct Heights {
