@@ -7,7 +7,7 @@
  *   "memory_bandwidth"  bytes per second between the memory and the cores
  *   "flops"             object: dense matrix products (dot, convolution), operations per second by
  *                       operand type; a multiply-add is two, sparsity not counted
- *   "vector_flops"      object: everything else, likewise
+ *   "vector_flops"      object: all other operations per second, by operand type
  *   "transcendentals"   exp, log, tanh, …, results per second
  *   "host_to_device"    bytes per second from the host's memory, one direction
  *   "device_to_host"    bytes per second to the host's memory

@@ -48,7 +48,7 @@ static inline ValueId dataflow_value(const Dataflow *dataflow, InstId id, uint32
 }
 
 /* The part of operand 0 with which the result begins, if an instruction (bitcast, get-tuple-element
- * and the like) forwards parts of it and defines none, whatever the shapes; NO_ID for other
+ * and the like) forwards parts of it and defines none, regardless of the shapes; NO_ID for other
  * instructions. */
 uint32_t shared_operand_part(const Module *module, InstId id);
 
