@@ -581,6 +581,7 @@ typedef struct rh_remat_options {
   const char *pin;
   const char *never;
   const rh_profile *profile; /* for RH_REMAT_OFFLOAD; NULL = nothing is offloaded */
+  const char *parameters;    /* of RH_PARAMETERS, a `name=value` a line; NULL = the defaults */
   bool keep_plan;            /* so that rh_emit_plan can tell what was done */
 } rh_remat_options;
 
@@ -588,7 +589,7 @@ typedef struct rh_remat_options {
   {                                                                                             \
     "path", "heap", RH_COUNT_TOTAL, INT64_MAX, RH_EMIT_SCHEDULED, RH_PROTECT_AUTO,              \
         INT64_C(1) << 20, false, false, 0, 1, 0, RH_REMAT_RECOMPUTE, false, 10, RH_COPIES_AUTO, \
-        NULL, NULL, NULL, NULL, false                                                           \
+        NULL, NULL, NULL, NULL, NULL, false                                                     \
   }
 
 typedef struct rh_remat_result {
@@ -788,6 +789,7 @@ typedef enum rh_registry {
   RH_LINT_RULES,
   RH_PACKINGS,
   RH_TARGETS,
+  RH_PARAMETERS, /* what steers algorithms, for experiments: rh_remat_options.parameters */
 } rh_registry;
 
 /* What to know of an entry before it is asked for. */

@@ -4,9 +4,10 @@
 #
 #     scripts/setup-and-test.sh [--full] [--minutes=N]
 #
-# --full adds pages in Chromium, bits compared in XLA (scripts/check-bits), the manual page's syntax, clang,
-# what jaxlib says of our results, a minute of each fuzzer, valgrind over golden and unit tests, and coverage. --minutes is for machines that stop at some time:
-# parts of --full that would begin, or are still running, after N minutes are left out, and that is said.
+# --full adds pages in Chromium, bits compared in XLA (scripts/check-bits), the manual page's syntax,
+# clang, what jaxlib says of our results, a minute of each fuzzer, valgrind over goldens, faults and unit
+# tests, and coverage. --minutes is for machines that stop at some time: parts of --full that would begin,
+# or are still running, after N minutes are left out, and that is said.
 set -eu
 . "$(dirname "$0")/common.sh"
 
@@ -148,10 +149,10 @@ if $full; then
     run_fuzzers
   fi
   if in_time valgrind 240; then
-    say "valgrind over golden and unit tests"
+    say "valgrind over goldens, faults and unit tests"
     build valgrind
     CK_FORK=no REMAT_HLO_WRAPPER="valgrind -q --error-exitcode=99 --leak-check=full" \
-      test_preset valgrind valgrind -R '^(golden|unit)\.'
+      test_preset valgrind valgrind -R '^(golden|unit|bad\.faults)'
   fi
   if in_time coverage 240; then
     say "coverage"

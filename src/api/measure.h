@@ -22,10 +22,7 @@ CostTable cost_table_of(const rh_module *module, const DeviceProfile *profile,
 rh_cost cost_figures(const Module *module, const CostTable *table, const DeviceProfile *profile,
                      int64_t default_trip_count, Arena *scratch);
 
-/* A profile's figures, without the lower bound and without names. */
-rh_memory memory_of_profile(const MemoryProfile *profile);
-
-/* With both. */
+/* A profile's figures with the lower bound and names (memory_of_profile). */
 rh_memory memory_with_bound(const rh_module *module, const MemoryProfile *profile, Arena *scratch);
 
 #endif

@@ -35,6 +35,11 @@ static const rh_entry targets_list[] = {
 #include "ir/targets.def"
 };
 
+static const rh_entry parameters_list[] = {
+#define PARAMETER(id, name, value, least, most, what) {name, what " [" #value "]", 0},
+#include "remat/job/parameters.def"
+};
+
 static const struct {
   const char *noun;
   const rh_entry *list;
@@ -48,6 +53,8 @@ static const struct {
     [RH_LINT_RULES] = {"rule", rules_list, sizeof rules_list / sizeof *rules_list},
     [RH_PACKINGS] = {"packing", packings_list, sizeof packings_list / sizeof *packings_list},
     [RH_TARGETS] = {"target", targets_list, sizeof targets_list / sizeof *targets_list},
+    [RH_PARAMETERS] = {"parameter", parameters_list,
+                       sizeof parameters_list / sizeof *parameters_list},
 };
 
 bool rh_list(rh_registry registry, size_t index, rh_entry *entry) {

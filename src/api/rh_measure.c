@@ -50,18 +50,6 @@ static rh_text name_of(const Module *module, InstId id) {
   return id == NO_ID ? (rh_text){"", 0} : text_of_str(inst_name(module, id));
 }
 
-rh_memory memory_of_profile(const MemoryProfile *profile) {
-  return (rh_memory){
-      .peak_bytes = profile->peak_bytes,
-      .temp_bytes = memory_profile_temp_bytes(profile),
-      .parameter_bytes = profile->parameter_bytes,
-      .output_bytes = profile->output_bytes,
-      .aliased_bytes = profile->aliased_bytes,
-      .constant_bytes = profile->constant_bytes,
-      .total_bytes = memory_profile_total_bytes(profile),
-  };
-}
-
 rh_status rh_set_target(rh_module *module, const char *name, rh_diags *diags) {
   bool is_open = strcmp(name, "auto") == 0;
   const Target *target = is_open ? guess_target(module->module) : target_find(name);
@@ -138,12 +126,7 @@ rh_status rh_measure_memory(const rh_module *module, const char *model_name, rh_
 }
 
 int64_t rh_counted_bytes(const rh_memory *memory, rh_limit_counts counts) {
-  switch (counts) {
-    case RH_COUNT_TEMP: return memory->temp_bytes;
-    case RH_COUNT_TEMP_OUTPUTS: return memory->temp_bytes + memory->output_bytes;
-    case RH_COUNT_TOTAL: return memory->total_bytes;
-  }
-  return 0;
+  return memory_counted_bytes(memory, counts);
 }
 
 rh_status rh_visit_live(const rh_module *module, const char *model_name,

@@ -1,7 +1,7 @@
 /* The public function that verifies. */
 #include "analysis/flow/copy_stage.h"
 #include "ir/handle.h"
-#include "api/rh_reparse.h"
+#include "text/reparse.h"
 #include "remat/legality/safe_reads.h"
 #include "remat/verify/verify.h"
 

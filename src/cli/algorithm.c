@@ -44,7 +44,7 @@ static rh_status read_compat(const char *text, Algorithm *algorithm) {
 }
 
 rh_status algorithm_read(const Options *options, Algorithm *algorithm) {
-  const char *text = options->algorithm;
+  const char *text = options->remat.algorithm;
   MessageForm form = (MessageForm)options->diagnostics;
   *algorithm = (Algorithm){0};
   if (options->path_compat) return read_compat(text, algorithm);

@@ -1,6 +1,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "command.h"
@@ -21,6 +22,12 @@ static const char *fault_of(const Options *options) {
   if (options->resume && (!options->json || output_is_stdout(options->json))) {
     return "--resume needs the file that it goes on with, --json=FILE";
   }
+  if (options->overwrite && options->resume) {
+    return "--resume keeps the runs that --overwrite throws away: give one of them";
+  }
+  if (options->overwrite && !options->json) {
+    return "--overwrite is for the runs in a file, --json=FILE";
+  }
   if (options->best != (options->output != NULL)) {
     return options->best ? "--best needs a place to write to: -o OUT"
                          : "-o writes the best module: give --best with it";
@@ -35,8 +42,24 @@ static const char *fault_of(const Options *options) {
 static rh_status check_options(const Options *options) {
   const char *paths[] = {options->json, options->csv, options->pareto, options->output};
   const char *fault = fault_of(options);
-  if (!fault) return output_check(paths, sizeof paths / sizeof *paths);
-  fprintf(stderr, "remat-hlo: error: %s\n", fault);
+  if (fault) {
+    fprintf(stderr, "remat-hlo: error: %s\n", fault);
+    return RH_ERR_USAGE;
+  }
+  return output_check(paths, sizeof paths / sizeof *paths);
+}
+
+/* A log is worth hours: it is not thrown away by oversight. */
+static rh_status check_log(const Options *options) {
+  struct stat kind;
+  bool is_free = !options->json || options->resume || options->overwrite ||
+                 output_is_stdout(options->json) || stat(options->json, &kind) != 0 ||
+                 !S_ISREG(kind.st_mode) || kind.st_size == 0;
+  if (is_free) return RH_OK;
+  fprintf(stderr,
+          "remat-hlo: error: '%s' is not empty: --resume adds the runs that it does not have, "
+          "--overwrite throws away what it has\n",
+          options->json);
   return RH_ERR_USAGE;
 }
 
@@ -235,10 +258,36 @@ static rh_status run_sweep(Sweep *sweep, Results *results) {
   return sweep->worst;
 }
 
+/* Of files that --best writes, and of those that are about all files. */
+static rh_status note_places(const Comparison *comparison) {
+  const Options *options = comparison->options;
+  const struct {
+    const char *option, *path;
+  } results[] = {{"--json", options->json}, {"--csv", options->csv}, {"--pareto", options->pareto}};
+  rh_status status = RH_OK;
+  for (size_t i = 0; i < sizeof results / sizeof *results && status == RH_OK; i++) {
+    if (!results[i].path) continue;
+    status = places_claim(comparison->places, results[i].path, results[i].option, PLACE_OF_ALL);
+  }
+  return status == RH_OK ? remat_outputs_note(options, comparison->places) : status;
+}
+
+static rh_status find_places(const Comparison *comparison) {
+  PlacedInput *inputs = calloc(comparison->num_files, sizeof *inputs);
+  if (!inputs) return input_out_of_memory(&(Input){.path = "remat-hlo"});
+  for (size_t i = 0; i < comparison->num_files; i++) {
+    inputs[i] = (PlacedInput){comparison->files[i].path, comparison->files[i].root};
+  }
+  rh_status status = places_find(inputs, comparison->num_files, comparison->places);
+  free(inputs);
+  return status == RH_OK ? note_places(comparison) : status;
+}
+
 static rh_status run_with_results(Sweep *sweep) {
   const Options *options = sweep->comparison.options;
-  Results results;
-  rh_status worst = open_results(options, &results), status;
+  Results results = {0};
+  rh_status worst = find_places(&sweep->comparison), status;
+  if (worst == RH_OK) worst = open_results(options, &results);
   if (worst == RH_OK) worst = compare_log_open(options, &sweep->log);
   bool is_open = worst == RH_OK;
   if (is_open) worst = run_sweep(sweep, &results);
@@ -251,10 +300,12 @@ static rh_status run_with_results(Sweep *sweep) {
 }
 
 rh_status cmd_compare(const Options *options) {
-  Sweep sweep = {.comparison = {.options = options}};
+  Places places = {0};
+  Sweep sweep = {.comparison = {.options = options, .places = &places}};
   Comparison *comparison = &sweep.comparison;
   rh_profile *profile = NULL;
   rh_status status = check_options(options);
+  if (status == RH_OK) status = check_log(options);
   if (status == RH_OK) status = compare_grid_read(options, &comparison->grid);
   if (status == RH_OK) {
     status = device_load(options, &profile);
@@ -265,6 +316,7 @@ rh_status cmd_compare(const Options *options) {
     rh_status ran = run_with_results(&sweep);
     if (ran > status) status = ran;
   }
+  places_free(&places);
   compare_files_free(comparison);
   compare_grid_free(&comparison->grid);
   rh_profile_free(profile);

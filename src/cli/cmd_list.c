@@ -4,7 +4,7 @@
 #include "device.h"
 
 typedef enum ListWhat {
-  LIST_COMMANDS = RH_TARGETS + 1,
+  LIST_COMMANDS = RH_PARAMETERS + 1,
   LIST_DEVICES,
 } ListWhat;
 
@@ -19,6 +19,7 @@ static const struct {
     {"packings", "--packing", RH_PACKINGS},
     {"targets", "--target", RH_TARGETS},
     {"devices", "--device", LIST_DEVICES},
+    {"parameters", "--set", RH_PARAMETERS},
     {"rules", NULL, RH_LINT_RULES},
     {"commands", NULL, LIST_COMMANDS},
 };

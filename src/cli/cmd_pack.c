@@ -27,12 +27,8 @@ static rh_status read_ranges(PackJob *job) {
 
 static rh_status pack(PackJob *job) {
   rh_parse_options memory = load_parse_options(job->options, &job->loaded);
-  rh_pack_options pack = RH_PACK_OPTIONS_INIT;
+  rh_pack_options pack = job->options->pack;
   if (job->options->packing) pack.packing = job->options->packing;
-  pack.capacity_bytes = job->options->capacity_bytes;
-  pack.heap_limit_bytes = job->options->heap_limit_bytes;
-  pack.max_steps = (uint64_t)job->options->max_steps;
-  pack.max_seconds = job->options->time_limit;
   pack.max_memory_bytes = memory.max_memory_bytes;
   pack.on_out_of_memory = memory.on_out_of_memory;
   pack.context = memory.context;
@@ -69,7 +65,7 @@ static rh_status print_heaps(const PackJob *job) {
     if (end > heights[job->heaps[i]]) heights[job->heaps[i]] = end;
   }
   char limit[RH_FORMAT_CHARS], count[RH_FORMAT_CHARS];
-  rh_format_bytes(job->options->heap_limit_bytes, limit);
+  rh_format_bytes(job->options->pack.heap_limit_bytes, limit);
   rh_format_count(num_heaps, count);
   fprintf(stderr, "%s: %s heaps with a limit of %s, bytes: ", job->loaded.input.path, count, limit);
   for (uint32_t i = 0; i < num_heaps && i < MAX_SHOWN; i++)
@@ -92,7 +88,7 @@ static void print_summary(const PackJob *job) {
 }
 
 static void say_capacity(const PackJob *job) {
-  int64_t capacity = job->options->capacity_bytes;
+  int64_t capacity = job->options->pack.capacity_bytes;
   messages_say(&job->loaded.input, RH_SEVERITY_ERROR,
                "the height of %" PRId64 " bytes is above the capacity of %" PRId64 "%s",
                job->result.height_bytes, capacity,

@@ -27,7 +27,7 @@ static void collect_live(void *context, const rh_live_buffer *buffer) {
 static rh_status explain(RematJob *job) {
   if (!job_has_limit(job) || (job->is_met && job->options->limit.kind != BUDGET_MIN)) return RH_OK;
   double start = seconds_now();
-  rh_status status = rh_visit_live(job->result, job->options->memory_model, &job->remat,
+  rh_status status = rh_visit_live(job->result, job->options->remat.memory_model, &job->remat,
                                    collect_live, &job->blocking, job->loaded.diags);
   return job_end_phase(job, PHASE_MEASURE, start, status);
 }
@@ -71,7 +71,7 @@ static rh_status fail_usage(const char *what) {
 /* Before anything takes time. */
 static rh_status check_dot_filter(const Options *options) {
   rh_diags *diags = rh_diags_new();
-  rh_status status = rh_dot_check_filter(options->dot_filter, diags);
+  rh_status status = rh_dot_check_filter(options->dot.filter, diags);
   if (status != RH_OK) {
     fprintf(stderr, "remat-hlo: error: --dot-filter: %s\n", rh_diags_get(diags, 0).message);
   }
@@ -102,6 +102,20 @@ static rh_status check_outputs(const Options *options) {
     return fail_usage("several files need a folder for their pictures, such as --svg=FOLDER/");
   }
   return RH_OK;
+}
+
+/* Where all files go that are written. */
+static rh_status find_places(const Options *options, Places *places) {
+  PlacedInput *inputs = calloc(options->num_files, sizeof *inputs);
+  if (!inputs) return input_out_of_memory(&(Input){.path = "remat-hlo"});
+  for (size_t i = 0; i < options->num_files; i++)
+    inputs[i].path = options->files[i];
+  rh_status status = places_find(inputs, options->num_files, places);
+  free(inputs);
+  if (status == RH_OK && options->json) {
+    status = places_claim(places, options->json, "--json", PLACE_OF_ALL);
+  }
+  return status == RH_OK ? remat_outputs_note(options, places) : status;
 }
 
 /* JSON of all files: an object for one, an array for several. */
@@ -138,14 +152,13 @@ static rh_status close_json(JsonOutput *json, bool keep) {
   return output_close(&json->output, keep);
 }
 
-static rh_status run_file(const Options *options, const rh_remat_options *remat, const char *path,
-                          const rh_profile *profile, const PlanFile *plan, JsonOutput *json) {
-  RematJob job = {.options = options,
-                  .profile = profile,
-                  .plan = plan->plan ? plan : NULL,
-                  .remat = *remat,
-                  .start_seconds = seconds_now()};
-  rh_status status = run_job(&job, path);
+/* `common` is what all files have in common. */
+static rh_status run_file(const RematJob *common, size_t number, JsonOutput *json) {
+  const Options *options = common->options;
+  RematJob job = *common;
+  job.number = number;
+  job.start_seconds = seconds_now();
+  rh_status status = run_job(&job, options->files[number]);
   if (status == RH_OK && !job.is_met) status = RH_NO;
   if (status <= RH_NO) {
     bool is_taken = output_is_stdout(options->output) || output_is_stdout(options->json) ||
@@ -160,13 +173,13 @@ static rh_status run_file(const Options *options, const rh_remat_options *remat,
 }
 
 /* The gravest of all: a file that cannot be read does not keep the others from being done. */
-static rh_status run_files(const Options *options, const rh_remat_options *remat,
-                           const rh_profile *profile, const PlanFile *plan) {
+static rh_status run_files(const RematJob *common) {
+  const Options *options = common->options;
   JsonOutput json;
   rh_status worst = open_json(options, &json);
   if (worst != RH_OK) return worst;
   for (size_t i = 0; i < options->num_files; i++) {
-    rh_status status = run_file(options, remat, options->files[i], profile, plan, &json);
+    rh_status status = run_file(common, i, &json);
     if (status > worst) worst = status;
     if (status == RH_ERR_USAGE) break;
   }
@@ -179,16 +192,23 @@ rh_status cmd_remat(const Options *given) {
   Algorithm algorithm = {0};
   Options options = *given; /* a plan has a say in them */
   PlanFile plan = {0};
+  Places places = {0};
   rh_status status = check_outputs(&options);
   if (status == RH_OK) status = algorithm_read(&options, &algorithm);
   if (status == RH_OK) status = device_load(&options, &profile);
   if (status == RH_OK) status = plan_file_read(&options, &plan);
+  if (status == RH_OK) status = find_places(&options, &places);
   if (status == RH_OK) {
-    rh_remat_options remat = job_remat_options(&options);
-    remat.algorithm = plan.plan ? "plan" : algorithm.name;
-    remat.collection = algorithm.collection;
-    status = run_files(&options, &remat, profile, &plan);
+    RematJob common = {.options = &options,
+                       .profile = profile,
+                       .plan = plan.plan ? &plan : NULL,
+                       .places = &places,
+                       .remat = job_remat_options(&options)};
+    common.remat.algorithm = plan.plan ? "plan" : algorithm.name;
+    common.remat.collection = algorithm.collection;
+    status = run_files(&common);
   }
+  places_free(&places);
   plan_file_free(&plan);
   rh_profile_free(profile);
   algorithm_free(&algorithm);

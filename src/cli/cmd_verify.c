@@ -7,8 +7,8 @@ static rh_status compare(Loaded *before, Loaded *after, const Options *options) 
   if (status != RH_OK) return status;
   status = load_report(after, rh_check(after->module, after->diags));
   if (status != RH_OK) return status;
-  rh_verify_options wanted = {.copies = (rh_copies)options->copies,
-                              .ignore_schedule = options->ignore_schedule};
+  rh_verify_options wanted = {.copies = options->remat.copies,
+                              .ignore_schedule = options->schedule.ignore_schedule};
   return load_report(after, rh_verify(before->module, after->module, &wanted, after->diags));
 }
 

@@ -55,6 +55,7 @@ typedef struct CompareRun {
 
 struct CompareFile {
   char *path;
+  const char *root; /* the folder that it was found in; NULL = it was given itself */
   CompareRun *runs; /* in the order of the grid; as many as it has */
   RematJob base;    /* the module in the order that it would run in; freed behind the last run */
   RematJob *jobs;   /* by scheduler: in its order; `scheduled` NULL = the scheduler is skipped */
@@ -71,6 +72,7 @@ typedef struct Comparison {
   CompareGrid grid;
   CompareFile *files;
   size_t num_files;
+  Places *places;
   CompareRun *runs; /* of all files */
   size_t runs_per_file;
 } Comparison;

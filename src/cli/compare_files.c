@@ -13,7 +13,7 @@ static rh_status out_of_memory(void) {
 
 /* ---- files ---- */
 
-static rh_status add_file(Comparison *comparison, const char *path) {
+static rh_status add_file(Comparison *comparison, const char *path, const char *root) {
   size_t count = comparison->num_files;
   bool is_full = (count & (count - 1)) == 0; /* at each power of two */
   if (is_full) {
@@ -22,7 +22,7 @@ static rh_status add_file(Comparison *comparison, const char *path) {
     if (!larger) return out_of_memory();
     comparison->files = larger;
   }
-  comparison->files[count] = (CompareFile){.path = strdup(path)};
+  comparison->files[count] = (CompareFile){.path = strdup(path), .root = root};
   if (!comparison->files[count].path) return out_of_memory();
   comparison->num_files++;
   return RH_OK;
@@ -38,7 +38,7 @@ static rh_status add_folder(Comparison *comparison, const char *path) {
   for (size_t first = 0, count; first < folder.num_stages; first += count) {
     count = dump_folder_count(&folder, first);
     const DumpStage *chosen = &folder.stages[dump_folder_choose(&folder, first, count)];
-    rh_status status = add_file(comparison, chosen->path);
+    rh_status status = add_file(comparison, chosen->path, path);
     if (status > worst) worst = status;
   }
   dump_folder_free(&folder);
@@ -51,7 +51,7 @@ static rh_status add_files(Comparison *comparison) {
   for (size_t i = 0; i < options->num_files; i++) {
     const char *path = options->files[i];
     rh_status status =
-        path_is_directory(path) ? add_folder(comparison, path) : add_file(comparison, path);
+        path_is_directory(path) ? add_folder(comparison, path) : add_file(comparison, path, NULL);
     if (status > worst) worst = status;
   }
   return worst;
@@ -80,54 +80,13 @@ static rh_status make_runs(Comparison *comparison) {
 
 /* ---- settings ---- */
 
-/* One setting a line. */
-static void print_lines(const char *name, const char *lines, FILE *out) {
-  while (lines && *lines) {
-    int len = (int)strcspn(lines, "\n");
-    fprintf(out, " %s=%.*s", name, len, lines);
-    lines += len + (lines[len] == '\n');
-  }
-}
-
 /* Options that change results and have no column of their own, as far as they are not as always. */
 static char *make_settings(const Options *options) {
-  Options usual;
-  options_init(&usual);
-  const struct {
-    const char *name;
-    int64_t is, was;
-  } settings[] = {
-      {"ignore_schedule", options->ignore_schedule, usual.ignore_schedule},
-      {"inline_calls", options->inline_calls, usual.inline_calls},
-      {"unfuse", options->unfuse, usual.unfuse},
-      {"small_node_bytes", options->small_node_bytes, usual.small_node_bytes},
-      {"remat_collectives", options->remat_collectives, usual.remat_collectives},
-      {"clone_callees", options->clone_callees, usual.clone_callees},
-      {"copies", options->copies, usual.copies},
-      {"block_size_limit", options->block_size_limit, usual.block_size_limit},
-      {"min_remat_bytes", options->min_remat_bytes, usual.min_remat_bytes},
-      {"remat_modes", options->remat_modes, usual.remat_modes},
-      {"path_depth", options->path_depth, usual.path_depth},
-      {"compat", options->compat, usual.compat},
-      {"offload_to_host", options->to_host_bytes, usual.to_host_bytes},
-      {"offload_to_device", options->to_device_bytes, usual.to_device_bytes},
-      {"heap_limit", options->heap_limit_bytes, usual.heap_limit_bytes},
-      {"trip_count", options->trip_count, usual.trip_count},
-      {"emit", options->emit, usual.emit},
-      {"protect", options->protect, usual.protect},
-  };
   char *text = NULL;
   size_t len;
   FILE *out = open_memstream(&text, &len);
   if (!out) return NULL;
-  for (size_t i = 0; i < sizeof settings / sizeof *settings; i++) {
-    if (settings[i].is != settings[i].was)
-      fprintf(out, " %s=%" PRId64, settings[i].name, settings[i].is);
-  }
-  if (options->block_factor > 0) fprintf(out, " block_factor=%.17g", options->block_factor);
-  print_lines("pin", options->pin, out);
-  print_lines("never", options->never, out);
-  print_lines("cost_of", options->cost_of, out);
+  options_print_settings(options, out);
   bool is_whole = !ferror(out);
   if (fclose(out) || !is_whole) {
     free(text);

@@ -85,7 +85,7 @@ static rh_status read_budgets(CompareGrid *grid) {
 }
 
 static rh_status check_names(const Options *options, const CompareGrid *grid) {
-  rh_status status = check_name("memory-model", RH_MEMORY_MODELS, options->memory_model);
+  rh_status status = check_name("memory-model", RH_MEMORY_MODELS, options->remat.memory_model);
   if (status == RH_OK && strcmp(options->target, "auto") != 0)
     status = check_name("target", RH_TARGETS, options->target);
   for (size_t i = 0; i < grid->num_schedulers && status == RH_OK; i++)

@@ -167,7 +167,7 @@ rh_status compare_log_open(const Options *options, CompareLog *log) {
                       .is_fresh = !options->resume,
                       .form = (MessageForm)options->diagnostics};
   if (!log->path) return RH_OK;
-  if (strcmp(log->path, "-") == 0) {
+  if (output_is_stdout(log->path)) {
     log->file = stdout;
     return RH_OK;
   }

@@ -343,7 +343,7 @@ static void write_head(const Comparison *comparison, Output *output) {
   const Options *options = comparison->options;
   char text[256];
   plot_label(output, "title", MARGIN, 28, "Rematerialization: memory against time");
-  snprintf(text, sizeof text, "memory model %s, device %s", options->memory_model,
+  snprintf(text, sizeof text, "memory model %s, device %s", options->remat.memory_model,
            rh_profile_name(comparison->profile));
   plot_label(output, "dim", MARGIN, 47, text);
 }

@@ -30,12 +30,14 @@ static rh_status load_base(const Comparison *comparison, CompareFile *file, Opti
   *options = *comparison->options;
   base->options = options;
   base->profile = comparison->profile;
+  base->places = comparison->places;
+  base->number = (size_t)(file - comparison->files);
   base->remat = job_remat_options(options);
   rh_status status = job_read(base, file->path);
   if (status != RH_OK) return status;
-  options->ignore_schedule = false;
-  options->inline_calls = RH_INLINE_AUTO;
-  options->unfuse = 0;
+  options->schedule.ignore_schedule = false;
+  options->schedule.inline_calls = RH_INLINE_AUTO;
+  options->schedule.unfuse = 0;
   status = job_schedule(base);
   return status == RH_OK ? job_measure_before(base) : status;
 }
@@ -44,7 +46,7 @@ static bool is_applicable(const Comparison *comparison, const CompareFile *file,
                           const char *scheduler) {
   const Options *options = comparison->options;
   bool is_scheduled =
-      rh_get_info(file->base.loaded.module).is_scheduled && !options->ignore_schedule;
+      rh_get_info(file->base.loaded.module).is_scheduled && !options->schedule.ignore_schedule;
   if (is_scheduled || strcmp(scheduler, "input") != 0) return true;
   if (!options->quiet) {
     messages_say(&file->base.loaded.input, RH_SEVERITY_NOTE,
@@ -57,11 +59,11 @@ static rh_status load_scheduled(const Comparison *comparison, CompareFile *file,
   RematJob *job = &file->jobs[index];
   Options *options = &file->options[index];
   *options = *comparison->options;
-  options->scheduler = comparison->grid.schedulers[index];
+  options->schedule.scheduler = comparison->grid.schedulers[index];
   *job = file->base;
   job->options = options;
   job->scheduled = NULL;
-  if (!is_applicable(comparison, file, options->scheduler)) return RH_OK;
+  if (!is_applicable(comparison, file, options->schedule.scheduler)) return RH_OK;
   rh_status status = job_schedule(job);
   return status == RH_OK ? job_measure(job, job->scheduled, &job->middle) : status;
 }
@@ -79,7 +81,7 @@ static void fill_before(const Comparison *comparison, CompareRun *run) {
       .input_hash = file->hash,
       .module = file->module,
       .version = rh_version(),
-      .memory_model = options.memory_model,
+      .memory_model = options.remat.memory_model,
       .limit_counts = limit_counts_words[job->remat.limit_counts],
       .target = job->before.info.target,
       .profile = rh_profile_name(comparison->profile),
@@ -152,7 +154,7 @@ static rh_status rematerialize(const Comparison *comparison, const CompareRun *r
                                Options *options, rh_diags *diags, RematJob *job) {
   *job = run->file->jobs[run->scheduler];
   *options = *job->options;
-  options->algorithm = comparison->grid.algorithms[run->algorithm];
+  options->remat.algorithm = comparison->grid.algorithms[run->algorithm];
   options->limit = comparison->grid.limits[run->budget];
   job->options = options;
   job->remat = job_remat_options(options);

@@ -9,6 +9,7 @@
 
 #include "input.h"
 #include "path.h"
+#include "peek.h"
 
 /* ---- names ---- */
 
@@ -53,59 +54,6 @@ static char *find_stage(char *name) {
   if (strncmp(name, "module_", 7) != 0) return NULL;
   char *number_end = strchr(name, '.');
   return number_end ? strchr(number_end + 1, '.') : NULL;
-}
-
-/* ---- what is in a file ---- */
-
-static size_t skip_blanks(const Input *input, size_t at) {
-  while (at < input->length && strchr(" \t\r\n", input->text[at]) && input->text[at])
-    at++;
-  return at;
-}
-
-static size_t skip_comments(const Input *input) {
-  size_t at = skip_blanks(input, 0);
-  while (at + 1 < input->length && input->text[at] == '/') {
-    const char *end = memchr(input->text + at, '\n', input->length - at);
-    if (input->text[at + 1] != '/' || !end) break;
-    at = skip_blanks(input, (size_t)(end - input->text));
-  }
-  return at;
-}
-
-typedef enum Content {
-  CONTENT_OTHER,
-  CONTENT_SCHEDULED,
-  CONTENT_UNSCHEDULED,
-  CONTENT_UNKNOWN, /* too little was read */
-} Content;
-
-static Content content_of(const Input *input) {
-  static const char key[] = "HloModule ", mark[] = "is_scheduled=true";
-  size_t at = skip_comments(input), left = input->length - at;
-  const char *end = memchr(input->text + at, '\n', left);
-  bool has_line = end || !input->is_cut;
-  if (!has_line && (left < sizeof key || input->text[at] == '/')) return CONTENT_UNKNOWN;
-  if (left < sizeof key || memcmp(input->text + at, key, sizeof key - 1) != 0) return CONTENT_OTHER;
-  size_t line_end = end ? (size_t)(end - input->text) : input->length;
-  for (; at + sizeof mark - 1 <= line_end; at++) {
-    if (memcmp(input->text + at, mark, sizeof mark - 1) == 0) return CONTENT_SCHEDULED;
-  }
-  return has_line ? CONTENT_UNSCHEDULED : CONTENT_UNKNOWN;
-}
-
-/* A module's first line tells; few are longer than what is read first. */
-static rh_status read_content(const char *path, const Options *options, Content *content) {
-  enum { FIRST_BYTES = 1 << 15, GROWTH = 16 };
-  rh_status status = RH_OK;
-  *content = CONTENT_UNKNOWN;
-  for (size_t most = FIRST_BYTES; status == RH_OK && *content == CONTENT_UNKNOWN; most *= GROWTH) {
-    Input input = {0};
-    status = input_read_beginning(path, (MessageForm)options->diagnostics, most, &input);
-    if (status == RH_OK) *content = content_of(&input);
-    input_free(&input);
-  }
-  return status;
 }
 
 /* ---- stages ---- */
@@ -187,7 +135,9 @@ static rh_status add_file(Walk *walk, char *path) {
   Content content = CONTENT_OTHER;
   char *name = strdup(path + walk->root_length);
   if (!name) status = input_out_of_memory(&(Input){.path = path});
-  if (name && cut_endings(file_part(name))) status = read_content(path, walk->options, &content);
+  if (name && cut_endings(file_part(name))) {
+    status = peek_content(path, (MessageForm)walk->options->diagnostics, &content);
+  }
   if (status == RH_OK && content != CONTENT_OTHER) {
     return add_module(walk->found, path, name, content == CONTENT_SCHEDULED);
   }

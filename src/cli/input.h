@@ -8,6 +8,7 @@
 typedef enum MessageForm {
   FORM_TEXT,
   FORM_JSON,
+  FORM_NONE, /* nobody is told */
 } MessageForm;
 
 /* Bytes of a file: mapped when it is large, else read. */

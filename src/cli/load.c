@@ -46,10 +46,10 @@ rh_status load_to_measure(const char *path, const Options *options, Loaded *load
   if (status != RH_OK) return status;
   status = rh_set_target(loaded->module, options->target, loaded->diags);
   if (status == RH_OK) status = cost_of_apply(options, loaded->module, loaded->diags);
-  if (status == RH_OK) rh_set_copies(loaded->module, (rh_copies)options->copies);
-  if (status == RH_OK) rh_set_heap_limit(loaded->module, options->heap_limit_bytes);
+  if (status == RH_OK) rh_set_copies(loaded->module, options->remat.copies);
+  if (status == RH_OK) rh_set_heap_limit(loaded->module, options->pack.heap_limit_bytes);
   if (status == RH_OK && options->packing) {
-    status = rh_set_packing(loaded->module, options->packing, (uint64_t)options->max_steps,
+    status = rh_set_packing(loaded->module, options->packing, options->pack.max_steps,
                             loaded->diags);
   }
   return load_report(loaded, status);

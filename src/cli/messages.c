@@ -125,6 +125,7 @@ static void print_text(const Input *input, const rh_diag *diag, const Place *pla
 /* In one piece: stderr has no buffer. */
 static void print(const Input *input, const rh_diag *diag, const Place *place,
                   const Place *opener) {
+  if (input->form == FORM_NONE) return;
   char *text = NULL;
   size_t length = 0;
   FILE *out = open_memstream(&text, &length);

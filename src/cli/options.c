@@ -35,6 +35,7 @@ typedef struct Option {
   const char *argument;
   const char *help;
   size_t field;
+  uint8_t width; /* of the field, bytes */
   unsigned commands;
   char letter;
   uint8_t kind;
@@ -42,8 +43,9 @@ typedef struct Option {
 
 static const Option table[] = {
 #define HEADING(text) {.name = text, .kind = KIND_HEADING},
-#define OPTION(name, letter, argument, kind, member, commands, help) \
-  {name, argument, help, offsetof(Options, member), commands, letter, KIND_##kind},
+#define OPTION(name, letter, argument, kind, member, commands, help)                        \
+  {name,     argument, help,       offsetof(Options, member), sizeof((Options *)0)->member, \
+   commands, letter,   KIND_##kind},
 #include "options.def"
 };
 
@@ -86,38 +88,30 @@ static const struct {
 };
 
 void options_init(Options *options) {
-  const rh_remat_options remat = RH_REMAT_OPTIONS_INIT;
-  const rh_dot_options dot = RH_DOT_OPTIONS_INIT;
-  const rh_pack_options pack = RH_PACK_OPTIONS_INIT;
-  *options = (Options){.limit_counts = -1,
-                       .memory_model = remat.memory_model,
+  *options = (Options){.remat = RH_REMAT_OPTIONS_INIT,
+                       .schedule = RH_SCHEDULE_OPTIONS_INIT,
+                       .dot = RH_DOT_OPTIONS_INIT,
+                       .pack = RH_PACK_OPTIONS_INIT,
+                       .limit_counts = -1,
                        .target = "auto",
-                       .scheduler = "auto",
-                       .algorithm = remat.algorithm,
-                       .small_node_bytes = remat.small_node_bytes,
-                       .remat_modes = (int)remat.modes,
-                       .block_size_limit = remat.block_size_limit,
-                       .path_depth = remat.path_depth,
                        .device = "a100-80g",
                        .trip_count = 1,
-                       .dot_min_bytes = dot.min_bytes,
-                       .dot_max_nodes = dot.max_nodes,
-                       .dot_filter = dot.filter,
-                       .dot_hops = dot.num_hops,
-                       .capacity_bytes = pack.capacity_bytes,
-                       .heap_limit_bytes = pack.heap_limit_bytes,
-                       .max_steps = (int64_t)pack.max_steps,
                        .max_peak_bytes = -1,
                        .tolerance = {BUDGET_PERCENT, 1000000},
                        .top = 10,
                        .max_errors = 20};
 }
 
+/* The texts of KIND_LINES are ours, wherever the library's structs have them as constant. */
+static void free_lines(Options *options) {
+  for (size_t i = 0; i < TABLE_LEN; i++) {
+    if (table[i].kind == KIND_LINES) free(*(char **)(void *)((char *)options + table[i].field));
+  }
+}
+
 void options_free(Options *options) {
   free(options->files);
-  free(options->pin);
-  free(options->never);
-  free(options->cost_of);
+  free_lines(options);
   for (int i = 0; i < options->num_flag_texts; i++)
     free(options->flag_texts[i]);
 }
@@ -147,12 +141,21 @@ static bool parse_bool(const char *value, bool *flag) {
   return true;
 }
 
-static bool parse_count(const char *value, int64_t max, int64_t *count) {
+/* Of 4 or 8 bytes, as the field has them. */
+static void store_count(int64_t count, size_t width, void *field) {
+  if (width == sizeof(uint32_t)) {
+    *(uint32_t *)field = (uint32_t)count;
+  } else {
+    *(int64_t *)field = count;
+  }
+}
+
+static bool parse_count(const char *value, int64_t max, size_t width, void *field) {
   char *end;
   errno = 0;
   long long number = strtoll(value, &end, 10);
   if (errno || end == value || *end || number < 1 || number > max) return false;
-  *count = number;
+  store_count(number, width, field);
   return true;
 }
 
@@ -243,8 +246,8 @@ static bool set_field(Options *options, const Option *option, const char *value)
     case KIND_FLAG: return parse_bool(value, field);
     case KIND_TEXT: *(const char **)field = value; return *value != 0;
     case KIND_LINES: return append_line(value, field);
-    case KIND_COUNT: return parse_count(value, UINT32_MAX / 2, field);
-    case KIND_STEPS: return parse_count(value, INT64_MAX, field);
+    case KIND_COUNT: return parse_count(value, UINT32_MAX / 2, option->width, field);
+    case KIND_STEPS: return parse_count(value, INT64_MAX, option->width, field);
     case KIND_NUMBER: return parse_number(value, field);
     case KIND_BYTES: return parse_size(value, field);
     case KIND_MEBIBYTES: return parse_mebibytes(value, field);
@@ -298,7 +301,7 @@ static bool set_patch_flag(Options *options, const char *name, const char *value
   *is_valid = true;
   if (strcmp(name, "xla-use-hlo-rematerialization") == 0) {
     *is_valid = parse_bool(value, &flag);
-    if (!flag) options->algorithm = "none";
+    if (!flag) options->remat.algorithm = "none";
     return true;
   }
   /* There they were switches; here they take a place as well. */
@@ -311,6 +314,55 @@ static bool set_patch_flag(Options *options, const char *name, const char *value
     return true;
   }
   return false;
+}
+
+/* ---- settings ---- */
+
+/* The value of an option of one number, whatever its kind. */
+static double number_of(const Options *options, const Option *option) {
+  const void *field = (const char *)options + option->field;
+  if (option->kind == KIND_NUMBER) return *(const double *)field;
+  if (option->width == sizeof(bool)) return *(const bool *)field;
+  if (option->width == sizeof(uint32_t)) return *(const uint32_t *)field;
+  return (double)*(const int64_t *)field;
+}
+
+static void print_name(const Option *option, FILE *out) {
+  fputc(' ', out);
+  for (const char *p = option->name; *p; p++)
+    fputc(*p == '-' ? '_' : *p, out);
+  fputc('=', out);
+}
+
+static void print_lines(const Option *option, const char *lines, FILE *out) {
+  while (lines && *lines) {
+    int len = (int)strcspn(lines, "\n");
+    print_name(option, out);
+    fprintf(out, "%.*s", len, lines);
+    lines += len + (lines[len] == '\n');
+  }
+}
+
+static void print_lines_of(const Options *options, const Option *option, FILE *out) {
+  const void *field = (const char *)options + option->field;
+  print_lines(option, *(char *const *)field, out);
+}
+
+void options_print_settings(const Options *options, FILE *out) {
+  Options usual;
+  options_init(&usual);
+  for (size_t i = 0; i < TABLE_LEN; i++) {
+    const Option *option = &table[i];
+    if (!(option->commands & NOTED) || option->kind == KIND_LINES) continue;
+    double number = number_of(options, option);
+    if (number == number_of(&usual, option)) continue;
+    print_name(option, out);
+    fprintf(out, "%.17g", number);
+  }
+  for (size_t i = 0; i < TABLE_LEN; i++) {
+    if (table[i].commands & NOTED && table[i].kind == KIND_LINES)
+      print_lines_of(options, &table[i], out);
+  }
 }
 
 /* ---- finding options ---- */

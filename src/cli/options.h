@@ -22,28 +22,18 @@ typedef struct Budget {
 typedef struct Options {
   const char **files;
   size_t num_files;
+  /* What the library is given; `limit_bytes`, `limit_counts`, `collection` and `profile` follow
+   * from other options, and --compat changes some (remat_run.c). The texts of KIND_LINES are owned.
+   */
+  rh_remat_options remat;
+  rh_schedule_options schedule; /* `copies` is that of `remat` */
+  rh_dot_options dot;           /* likewise `memory_model` */
+  rh_pack_options pack;
   Budget limit;
-  int limit_counts; /* rh_limit_counts, -1 = by the memory model */
-  const char *memory_model;
+  int limit_counts;   /* rh_limit_counts, -1 = by the memory model */
   const char *target; /* NULL = the default */
-  const char *scheduler;
-  bool ignore_schedule;
-  int inline_calls; /* rh_inline_calls */
-  int unfuse;       /* RH_UNFUSE_… */
-  const char *algorithm;
-  int64_t small_node_bytes;
-  bool remat_collectives;
-  bool clone_callees;
-  char *pin; /* expressions, one a line; owned, NULL = none */
-  char *never;
   const char *save_plan;
   const char *apply_plan;
-  int copies;      /* rh_copies */
-  int remat_modes; /* RH_REMAT_… */
-  int64_t block_size_limit;
-  double block_factor;
-  int64_t min_remat_bytes;
-  int64_t path_depth;
   bool path_compat;
   bool compat;
   const char *device;
@@ -52,17 +42,11 @@ typedef struct Options {
   int64_t trip_count;
   char *cost_of; /* `REGEX:flops=…`, one a line; owned, NULL = none */
   const char *output;
-  int emit;    /* rh_emit */
-  int protect; /* rh_protect */
   const char *json;
   const char *csv;
   const char *pictures[RH_NUM_PICTURE_FORMATS];
   int64_t top;
   const char *dump_dot;
-  int64_t dot_min_bytes;
-  int64_t dot_max_nodes;
-  const char *dot_filter;
-  int64_t dot_hops;
   const char *dump_memlog;
   bool dry_run;
   bool require_runnable;
@@ -71,11 +55,7 @@ typedef struct Options {
   bool no_metadata;
   bool strip_locations;
   bool strict;
-  const char *packing;      /* NULL = what the command takes without */
-  int64_t capacity_bytes;   /* -1 = none */
-  int64_t heap_limit_bytes; /* -1 = none */
-  int64_t max_steps;
-  double time_limit;      /* seconds, 0 = none */
+  const char *packing;    /* NULL = what the command takes without */
   int64_t max_peak_bytes; /* -1 = any */
   const char *baseline;
   Budget tolerance;
@@ -85,6 +65,7 @@ typedef struct Options {
   const char *budgets;
   int64_t num_jobs; /* 0 = one a processor */
   bool resume;
+  bool overwrite;
   bool best;
   bool progress;
   const char *pareto;
@@ -114,6 +95,7 @@ enum {
   FOR_ALL = (1 << 10) - 1,
   FOR_RUNS = FOR_REMAT | FOR_COMPARE, /* that rematerialize */
   FOR_FILES = FOR_ALL & ~FOR_LIST,    /* that read files */
+  NOTED = 1 << 10, /* no command: it changes results, and compare notes it with its runs */
 };
 
 /* The words of --limit-counts, --emit, --protect, by the values of their enumerations. */
@@ -130,6 +112,10 @@ rh_status options_parse(Options *options, unsigned command, int argc, char **arg
  * then other programs read the string too. `source` is its name for messages. */
 rh_status options_parse_flags(Options *options, unsigned command, const char *flags,
                               const char *source, bool is_shared);
+
+/* Writes ` name=value` for each option that is NOTED and not as always, an option of several lines
+ * for each of them. */
+void options_print_settings(const Options *options, FILE *out);
 
 /* The rows for a subcommand, as --help shows them, or as bare `--name` lines. */
 void options_print_help(unsigned command, FILE *out);

@@ -1,7 +1,6 @@
 #include "output.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -15,8 +14,14 @@ bool output_is_stdout(const char *path) {
   return path && (strcmp(path, "-") == 0 || strcmp(path, "/dev/stdout") == 0);
 }
 
+/* By whatever names; what only memory is short for is taken as another one. */
 static bool is_same_file(const char *a, const char *b) {
-  return a && b && strcmp(a, b) == 0 && !path_is_directory(a) && strncmp(a, "/dev/", 5) != 0;
+  if (!a || !b || path_is_directory(a) || strncmp(a, "/dev/", 5) == 0) return false;
+  char *real_a = path_real(a), *real_b = path_real(b);
+  bool is_same = real_a && real_b && strcmp(real_a, real_b) == 0;
+  free(real_a);
+  free(real_b);
+  return is_same;
 }
 
 rh_status output_check(const char *const *paths, size_t count) {
@@ -42,39 +47,6 @@ static rh_status fail(const Output *output, const char *what) {
   return RH_ERR_SYSTEM;
 }
 
-/* Where a link leads to; NULL when it is none. */
-static char *follow_link(const char *path) {
-  char link[PATH_MAX];
-  ssize_t len = readlink(path, link, sizeof link - 1);
-  if (len < 0) return NULL;
-  link[len] = 0;
-  if (link[0] == '/') return strdup(link);
-  const char *slash = strrchr(path, '/');
-  size_t dir_len = slash ? (size_t)(slash - path) + 1 : 0;
-  char *joined = malloc(dir_len + (size_t)len + 1);
-  if (!joined) return NULL;
-  memcpy(joined, path, dir_len);
-  memcpy(joined + dir_len, link, (size_t)len + 1);
-  return joined;
-}
-
-/* The file that a path leads to, through links that may end nowhere yet. NULL with errno. */
-static char *resolve(const char *path) {
-  enum { MAX_LINKS = 40 };
-  char *place = realpath(path, NULL);
-  if (place) return place;
-  place = strdup(path);
-  for (int i = 0; place && i < MAX_LINKS; i++) {
-    char *next = follow_link(place);
-    if (!next) return place;
-    free(place);
-    place = next;
-  }
-  free(place);
-  errno = ELOOP;
-  return NULL;
-}
-
 /* Mode of a new file: what the umask leaves. */
 static mode_t default_mode(void) {
   mode_t mask = umask(0);
@@ -89,7 +61,7 @@ static rh_status fail_to_open(Output *output, const char *what) {
 }
 
 static rh_status open_temporary(Output *output, const struct stat *old) {
-  output->target = resolve(output->path);
+  output->target = path_follow(output->path);
   if (!output->target) return fail_to_open(output, strerror(errno));
   size_t len = strlen(output->target);
   output->temporary = malloc(len + sizeof ".XXXXXX");

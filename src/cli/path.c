@@ -1,10 +1,12 @@
 #include "path.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 /* Longer names are cut: file systems take 255 bytes. */
 enum { MAX_MODULE_NAME = 200 };
@@ -29,6 +31,94 @@ rh_status path_make_directory(const char *path) {
   fprintf(stderr, "%s: error: %s\n", path, strerror(errno));
   return RH_ERR_SYSTEM;
 }
+
+/* ---- links ---- */
+
+/* Where a link leads to; NULL when it is none. */
+static char *follow_link(const char *path) {
+  char link[PATH_MAX];
+  ssize_t len = readlink(path, link, sizeof link - 1);
+  if (len < 0) return NULL;
+  link[len] = 0;
+  if (link[0] == '/') return strdup(link);
+  const char *slash = strrchr(path, '/');
+  size_t dir_len = slash ? (size_t)(slash - path) + 1 : 0;
+  char *joined = malloc(dir_len + (size_t)len + 1);
+  if (!joined) return NULL;
+  memcpy(joined, path, dir_len);
+  memcpy(joined + dir_len, link, (size_t)len + 1);
+  return joined;
+}
+
+char *path_follow(const char *path) {
+  enum { MAX_LINKS = 40 };
+  char *place = realpath(path, NULL);
+  if (place) return place;
+  place = strdup(path);
+  for (int i = 0; place && i < MAX_LINKS; i++) {
+    char *next = follow_link(place);
+    if (!next) return place;
+    free(place);
+    place = next;
+  }
+  free(place);
+  errno = ELOOP;
+  return NULL;
+}
+
+/* Adds the parts of a path but for those that name the folder before them. */
+static void append_parts(char *path, const char *parts) {
+  size_t len = strlen(path);
+  while (*parts) {
+    size_t part = strcspn(parts, "/");
+    bool is_name = part > 1 || (part == 1 && *parts != '.');
+    if (is_name) {
+      path[len++] = '/';
+      memcpy(path + len, parts, part);
+      len += part;
+    }
+    parts += part + (parts[part] == '/');
+  }
+  path[len] = 0;
+}
+
+/* The folder is the one before `path + length`. NULL when it is not there, or without memory. */
+static char *real_below(const char *path, size_t length) {
+  char *folder = length ? strndup(path, length) : strdup(".");
+  char *real = folder ? realpath(folder, NULL) : NULL;
+  free(folder);
+  if (!real) return NULL;
+  size_t len = strcmp(real, "/") == 0 ? 0 : strlen(real);
+  char *whole = realloc(real, len + strlen(path + length) + 2);
+  if (!whole) {
+    free(real);
+    return NULL;
+  }
+  whole[len] = 0;
+  append_parts(whole, path + length);
+  return whole;
+}
+
+char *path_real(const char *path) {
+  char *place = path_follow(path);
+  if (!place) return strdup(path);
+  size_t length = strlen(place);
+  char *real = realpath(place, NULL);
+  while (!real && length > 0) {
+    while (length > 0 && place[length - 1] == '/')
+      length--;
+    while (length > 0 && place[length - 1] != '/')
+      length--;
+    real = real_below(place, length);
+  }
+  if (real) {
+    free(place);
+    return real;
+  }
+  return place;
+}
+
+/* ---- what is in a folder, names ---- */
 
 /* Not alphasort: that depends on the locale. */
 static int by_name(const struct dirent **a, const struct dirent **b) {

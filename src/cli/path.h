@@ -15,6 +15,14 @@ bool path_is_directory(const char *path);
 /* Makes a directory if it is not there. RH_ERR_SYSTEM, the reason on stderr. */
 rh_status path_make_directory(const char *path);
 
+/* The file that a path leads to, through links that may end nowhere yet; to be freed. NULL with
+ * errno. */
+char *path_follow(const char *path);
+
+/* The one name of that file, from the root on and without links, dots and double slashes, whether
+ * or not it or folders before it are there yet; to be freed. NULL without memory. */
+char *path_real(const char *path);
+
 /* What is in a directory, by name; `wants` chooses. Returns how many, to be freed with them, or -1
  * and the reason in errno. */
 int path_list(const char *path, int (*wants)(const struct dirent *), struct dirent ***entries);

@@ -45,14 +45,6 @@ rh_status pictures_check(const Options *options, const char *const *others, size
   return RH_OK;
 }
 
-const char *picture_suffix(rh_picture_format format) {
-  switch (format) {
-    case RH_PICTURE_HTML: return "html";
-    case RH_PICTURE_SVG: return "svg";
-    default: return "json";
-  }
-}
-
 rh_status pictures_map(rh_picture *picture, const rh_module *before, const rh_module *after,
                        const char *before_title, const char *after_title, rh_diags *diags) {
   rh_memory_map *maps[2] = {NULL, NULL};

@@ -18,9 +18,6 @@ bool pictures_have_folders(const Options *options);
  * outputs are one: pictures, or the others, at most MAX_OTHER_OUTPUTS, any of which may be NULL. */
 rh_status pictures_check(const Options *options, const char *const *others, size_t num_others);
 
-/* The end of a file's name. */
-const char *picture_suffix(rh_picture_format format);
-
 /* Maps one scheduled module, or two, each under its title; `after` may be NULL. pictures_free() in
  * any case. */
 rh_status pictures_map(rh_picture *picture, const rh_module *before, const rh_module *after,

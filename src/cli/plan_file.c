@@ -4,12 +4,8 @@
 
 /* What the options say of the same is not looked at: the plan was made so. */
 static void take_preparation(const rh_plan *plan, Options *options) {
-  rh_schedule_options preparation = rh_plan_preparation(plan);
   options->target = rh_plan_target(plan);
-  options->scheduler = preparation.scheduler;
-  options->ignore_schedule = preparation.ignore_schedule;
-  options->inline_calls = (int)preparation.inline_calls;
-  options->unfuse = (int)preparation.unfuse;
+  options->schedule = rh_plan_preparation(plan);
 }
 
 rh_status plan_file_read(Options *options, PlanFile *file) {

@@ -4,6 +4,7 @@
 
 #include "load.h"
 #include "plan_file.h"
+#include "remat_outputs.h"
 
 /* A module, measured. */
 typedef struct Figures {
@@ -32,6 +33,8 @@ typedef struct RematJob {
   const Options *options;
   const rh_profile *profile;
   const PlanFile *plan; /* NULL = an algorithm decides */
+  Places *places;
+  size_t number; /* of the input there */
   Loaded loaded;
   rh_module *baseline;  /* in the order that it would run in without us */
   rh_module *scheduled; /* in the order that the options ask for; may be the baseline */
@@ -41,9 +44,9 @@ typedef struct RematJob {
   Figures after;        /* of the result, as it is written */
   rh_remat_options remat;
   rh_remat_result outcome;
-  bool is_met;       /* always, when the limit is `min` or none */
-  LiveList blocking; /* what lives at the peak, when the limit is `min` or not met */
-  char *written[6 + RH_NUM_PICTURE_FORMATS]; /* paths, owned */
+  bool is_met;                      /* always, when the limit is `min` or none */
+  LiveList blocking;                /* what lives at the peak, when the limit is `min` or not met */
+  char *written[NUM_REMAT_OUTPUTS]; /* paths, owned */
   int num_written;
   double phase_seconds[NUM_PHASES];
   double start_seconds;

@@ -18,7 +18,7 @@ static void add_identity(const RematJob *job, cJSON *object) {
   cJSON_AddStringToObject(object, "algorithm", job->remat.algorithm);
   cJSON_AddStringToObject(object, "memory_model", job->remat.memory_model);
   cJSON_AddStringToObject(object, "target", job->middle.info.target);
-  int64_t heap_limit_bytes = job->options->heap_limit_bytes;
+  int64_t heap_limit_bytes = job->options->pack.heap_limit_bytes;
   if (heap_limit_bytes >= 0) json_add_int(object, "heap_limit_bytes", heap_limit_bytes);
   cJSON_AddStringToObject(object, "emit", emit_words[job->remat.emit]);
   cJSON_AddStringToObject(object, "protect", protect_words[job->outcome.protect]);
@@ -33,7 +33,7 @@ static void add_properties(const RematJob *job, cJSON *object) {
   cJSON_AddBoolToObject(object, "partitioned",
                         !(info.has_sharding_calls && info.num_partitions > 1));
   cJSON_AddBoolToObject(object, "runnable", info.num_elided_literals == 0);
-  cJSON_AddBoolToObject(object, "bit_exact", !job->options->unfuse);
+  cJSON_AddBoolToObject(object, "bit_exact", !job->options->schedule.unfuse);
 }
 
 static void add_memory(const RematJob *job, cJSON *object) {

@@ -47,11 +47,8 @@ rh_status job_read(RematJob *job, const char *path) {
 rh_status job_schedule(RematJob *job) {
   double start = seconds_now();
   const Options *options = job->options;
-  rh_schedule_options wanted = {.scheduler = options->scheduler,
-                                .ignore_schedule = options->ignore_schedule,
-                                .inline_calls = (rh_inline_calls)options->inline_calls,
-                                .unfuse = (unsigned)options->unfuse,
-                                .copies = (rh_copies)options->copies};
+  rh_schedule_options wanted = options->schedule;
+  wanted.copies = options->remat.copies;
   rh_status status = rh_schedule(job->loaded.module, &wanted, &job->scheduled, job->loaded.diags);
   bool is_baseline = strcmp(wanted.scheduler, "auto") == 0 && !wanted.ignore_schedule &&
                      wanted.inline_calls == RH_INLINE_AUTO && !wanted.unfuse;
@@ -68,7 +65,8 @@ rh_status job_measure(RematJob *job, const rh_module *module, Figures *figures) 
   double start = seconds_now();
   rh_diags *diags = job->loaded.diags;
   figures->info = rh_get_info(module);
-  rh_status status = rh_measure_memory(module, job->options->memory_model, &figures->memory, diags);
+  rh_status status =
+      rh_measure_memory(module, job->options->remat.memory_model, &figures->memory, diags);
   if (status == RH_OK) {
     status = rh_measure_cost(module, job->profile, job->options->trip_count, &figures->cost, diags);
   }
@@ -117,29 +115,16 @@ static bool has_trait(rh_registry registry, const char *name, unsigned trait) {
 }
 
 rh_remat_options job_remat_options(const Options *options) {
-  bool counts_temps = has_trait(RH_MEMORY_MODELS, options->memory_model, RH_TRAIT_FREE_PARAMETERS);
+  bool counts_temps =
+      has_trait(RH_MEMORY_MODELS, options->remat.memory_model, RH_TRAIT_FREE_PARAMETERS);
   int by_model = counts_temps ? RH_COUNT_TEMP_OUTPUTS : RH_COUNT_TOTAL;
   bool is_compatible =
-      options->compat && has_trait(RH_ALGORITHMS, options->algorithm, RH_TRAIT_OF_XLA);
-  rh_remat_options remat = RH_REMAT_OPTIONS_INIT;
-  remat.algorithm = options->algorithm;
-  remat.memory_model = options->memory_model;
+      options->compat && has_trait(RH_ALGORITHMS, options->remat.algorithm, RH_TRAIT_OF_XLA);
+  rh_remat_options remat = options->remat;
   remat.limit_counts =
       (rh_limit_counts)(options->limit_counts < 0 ? by_model : options->limit_counts);
-  remat.emit = (rh_emit)options->emit;
-  remat.protect = (rh_protect)options->protect;
-  remat.small_node_bytes = options->small_node_bytes;
-  remat.remat_collectives = options->remat_collectives || is_compatible;
-  remat.clone_callees = options->clone_callees;
+  remat.remat_collectives |= is_compatible;
   remat.callees_once = is_compatible;
-  remat.copies = (rh_copies)options->copies;
-  remat.min_remat_bytes = options->min_remat_bytes;
-  remat.block_size_limit = (uint32_t)options->block_size_limit;
-  remat.block_factor = options->block_factor;
-  remat.modes = (unsigned)options->remat_modes;
-  remat.path_depth = (uint32_t)options->path_depth;
   remat.keep_plan = options->save_plan != NULL;
-  remat.pin = options->pin;
-  remat.never = options->never;
   return remat;
 }

@@ -17,19 +17,11 @@ static rh_status note_written(RematJob *job, char *path, rh_status status) {
   return status;
 }
 
-/* The path itself, or `name` in it when it is a directory; to be freed. */
-static char *place_of(const char *path, const char *name) {
-  if (strcmp(path, "-") == 0 || !path_is_directory(path)) return strdup(path);
-  return path_make_directory(path) == RH_OK ? path_join(path, name, "") : NULL;
-}
-
-/* That place, named after the module when it is in a directory. */
-static char *place_of_module(const RematJob *job, const char *path, const char *prefix,
-                             const char *suffix) {
-  char *name = path_for_module(prefix, job->before.info.name, suffix);
-  char *place = name ? place_of(path, name) : NULL;
-  free(name);
-  return place;
+/* Where an output goes, to be freed in any case, and the file there, open. */
+static rh_status open_output(RematJob *job, RematOutput kind, char **path, Output *output) {
+  rh_status status = remat_output_prepare(job->options, job->places, job->number, kind,
+                                          job->before.info.name, path);
+  return status == RH_OK ? output_open(*path, job->options, output) : status;
 }
 
 static rh_status finish(RematJob *job, Output *output, char *path, rh_status written) {
@@ -41,68 +33,62 @@ static rh_status finish(RematJob *job, Output *output, char *path, rh_status wri
 }
 
 static rh_status write_hlo(RematJob *job) {
-  char *path = place_of(job->options->output, path_base(job->loaded.input.path));
+  char *path;
   Output output;
-  if (!path || output_open(path, job->options, &output) != RH_OK)
-    return note_written(job, path, RH_ERR_SYSTEM);
+  rh_status status = open_output(job, OUTPUT_MODULE, &path, &output);
+  if (status != RH_OK) return note_written(job, path, status);
   return finish(job, &output, path, rh_print(job->result, output_write, &output));
 }
 
-static rh_status write_dot(RematJob *job, const rh_module *module, const char *prefix,
+static rh_status write_dot(RematJob *job, const rh_module *module, RematOutput kind,
                            rh_diags *diags) {
-  rh_text module_name = job->before.info.name;
-  char *name = path_for_module(prefix, module_name, "dot");
-  char *path = name ? path_join(job->options->dump_dot, name, "") : NULL;
-  free(name);
+  char *path;
   Output output;
-  if (!path || output_open(path, job->options, &output) != RH_OK)
-    return note_written(job, path, RH_ERR_SYSTEM);
-  rh_dot_options dot = {.memory_model = job->options->memory_model,
-                        .min_bytes = job->options->dot_min_bytes,
-                        .max_nodes = (uint32_t)job->options->dot_max_nodes,
-                        .filter = job->options->dot_filter,
-                        .num_hops = (uint32_t)job->options->dot_hops};
+  rh_status status = open_output(job, kind, &path, &output);
+  if (status != RH_OK) return note_written(job, path, status);
+  rh_dot_options dot = job->options->dot;
+  dot.memory_model = job->options->remat.memory_model;
   return finish(job, &output, path, rh_emit_dot(module, &dot, output_write, &output, diags));
 }
 
 static rh_status write_dots(RematJob *job) {
-  rh_status status = path_make_directory(job->options->dump_dot);
   /* What a filter finds in neither, it is enough to hear once. */
-  if (status == RH_OK) status = write_dot(job, job->baseline, "before", NULL);
-  if (status == RH_OK) status = write_dot(job, job->result, "remat", job->loaded.diags);
+  rh_status status = write_dot(job, job->baseline, OUTPUT_GRAPH_BEFORE, NULL);
+  if (status == RH_OK) {
+    status = write_dot(job, job->result, OUTPUT_GRAPH_AFTER, job->loaded.diags);
+  }
   return status;
 }
 
 static rh_status write_memlog(RematJob *job) {
-  char *path = place_of_module(job, job->options->dump_memlog, "mem", "log");
+  char *path;
   Output output;
-  if (!path || output_open(path, job->options, &output) != RH_OK)
-    return note_written(job, path, RH_ERR_SYSTEM);
+  rh_status status = open_output(job, OUTPUT_MEMLOG, &path, &output);
+  if (status != RH_OK) return note_written(job, path, status);
   rh_memlog_format format = path_ends_in(path, ".csv")     ? RH_MEMLOG_CSV
                             : path_ends_in(path, ".jsonl") ? RH_MEMLOG_JSONL
                                                            : RH_MEMLOG_TEXT;
   return finish(job, &output, path,
-                rh_emit_memlog(job->result, job->options->memory_model, format, output_write,
+                rh_emit_memlog(job->result, job->options->remat.memory_model, format, output_write,
                                &output, job->loaded.diags));
 }
 
 static rh_status write_plan(RematJob *job) {
-  char *path = place_of_module(job, job->options->save_plan, "plan", "json");
+  char *path;
   Output output;
-  if (!path || output_open(path, job->options, &output) != RH_OK)
-    return note_written(job, path, RH_ERR_SYSTEM);
+  rh_status status = open_output(job, OUTPUT_PLAN, &path, &output);
+  if (status != RH_OK) return note_written(job, path, status);
   return finish(job, &output, path,
                 rh_emit_plan(job->result, job->profile, job->options->trip_count, output_write,
                              &output, job->loaded.diags));
 }
 
 static rh_status write_picture(RematJob *job, const rh_picture *picture, rh_picture_format format) {
-  const char *wanted = job->options->pictures[format];
-  if (!wanted) return RH_OK;
-  char *path = place_of_module(job, wanted, "memory", picture_suffix(format));
+  if (!job->options->pictures[format]) return RH_OK;
+  char *path;
   Output output;
-  if (!path || output_open(path, job->options, &output) != RH_OK)
-    return note_written(job, path, RH_ERR_SYSTEM);
+  rh_status status = open_output(job, (RematOutput)(OUTPUT_PICTURES + (int)format), &path, &output);
+  if (status != RH_OK) return note_written(job, path, status);
   return finish(job, &output, path,
                 rh_emit_picture(picture, format, output_write, &output, job->loaded.diags));
 }

@@ -76,7 +76,7 @@ static void print_rows(const char *path, const DumpFolder *folder, const ModuleR
                              {.title = "mostly from", .is_flexible = true}},
                  .num_columns = 6};
   fprintf(terminal->out, "%s: %zu modules, %zu stages, %zu other files, memory model %s\n\n", path,
-          num_rows, folder->num_stages, folder->num_others, options->memory_model);
+          num_rows, folder->num_stages, folder->num_others, options->remat.memory_model);
   for (size_t i = 0; i < num_rows; i++) {
     table_bytes(&table, rows[i].peak_bytes);
     table_count(&table, rows[i].num_instructions);

@@ -6,11 +6,8 @@
 
 static rh_status schedule(ReportJob *job) {
   const Options *options = job->options;
-  rh_schedule_options wanted = {.scheduler = options->scheduler,
-                                .ignore_schedule = options->ignore_schedule,
-                                .inline_calls = (rh_inline_calls)options->inline_calls,
-                                .unfuse = (unsigned)options->unfuse,
-                                .copies = (rh_copies)options->copies};
+  rh_schedule_options wanted = options->schedule;
+  wanted.copies = options->remat.copies;
   return rh_schedule(job->loaded.module, &wanted, &job->scheduled, job->loaded.diags);
 }
 
@@ -18,8 +15,8 @@ rh_status report_explain(ReportJob *job) {
   load_warn_of_figures(&job->loaded, job->options);
   rh_status status = schedule(job);
   if (status == RH_OK) {
-    status =
-        rh_report_make(job->scheduled, job->options->memory_model, &job->report, job->loaded.diags);
+    status = rh_report_make(job->scheduled, job->options->remat.memory_model, &job->report,
+                            job->loaded.diags);
   }
   return load_report(&job->loaded, status);
 }

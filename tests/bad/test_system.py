@@ -5,14 +5,12 @@ usage: test_system.py TOOL [CLASS...]
 """
 
 import os
-import re
 import pathlib
 import resource
 import stat
 import sys
 import threading
 import time
-import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "cli"))
 import tool
@@ -321,13 +319,6 @@ class Inputs(ToolTest):
         self.assert_message(self.expect(3, "./dump", "-o", "out.hlo"), "is a directory")
         self.assert_no_leftovers("dump")
 
-    def test_unreadable(self):
-        self.write("secret.hlo", "HloModule m")
-        self.path("secret.hlo").chmod(0)
-        result = as_nobody(self, "check", "secret.hlo")
-        self.assertEqual(result.code, 3)
-        self.assertEqual(result.err, "secret.hlo: error: Permission denied\n")
-
     def test_null_device(self):
         self.assert_message(self.expect(3, "check", "/dev/null"), "the text holds no HLO")
 
@@ -396,15 +387,10 @@ class Inputs(ToolTest):
         self.assert_no_leftovers("input.hlo")
 
 
-class Outputs(ToolTest):
+class OutputTest(ToolTest):
     """Files that cannot be written: exit code 4, a message with the path, no half of a file."""
 
-    OPTIONS = {
-        "-o": "out.hlo",
-        "--json": "s.json",
-        "--dump-memlog": "m.log",
-        "--dump-dot": "graphs",
-    }
+    OPTIONS = {}
 
     def setUp(self):
         super().setUp()
@@ -415,6 +401,36 @@ class Outputs(ToolTest):
         result = self.expect(4, "input.hlo", *RECOMPUTE, *args, **kwargs)
         self.assert_message(result, *parts)
         return result
+
+    def test_full_disk(self):
+        """A limit on the size of files stands in for a disk that fills up."""
+
+        def limit():
+            tool.ignore_file_size_signal()
+            resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
+
+        for option, path in self.OPTIONS.items():
+            with self.subTest(option):
+                self.refuse(option, path, "error: File too large", preexec_fn=limit)
+                left = [name for name in self.names() if name not in ("input.hlo", "graphs")]
+                self.assertEqual(left, [])
+
+    def test_missing_folder(self):
+        for option in self.OPTIONS:
+            with self.subTest(option):
+                self.refuse(option, "none/out", "none/out", "No such file or directory")
+        self.assert_no_leftovers("input.hlo")
+
+    def test_file_as_folder(self):
+        self.write("file", "")
+        for option in self.OPTIONS:
+            with self.subTest(option):
+                self.refuse(option, "file/out", "file/out", "Not a directory")
+        self.assert_no_leftovers("file", "input.hlo")
+
+
+class Outputs(OutputTest):
+    OPTIONS = {"-o": "out.hlo", "--json": "s.json", "--dump-memlog": "m.log"}
 
     def test_full_device(self):
         for option in ("-o", "--json", "--dump-memlog"):
@@ -451,21 +467,6 @@ class Outputs(ToolTest):
                 self.assertEqual(result.code, 4, result)
                 self.assertIn("<stdout>: error: No space left on device", result.err)
 
-    def test_full_disk(self):
-        """A limit on the size of files stands in for a disk that fills up."""
-
-        def limit():
-            tool.ignore_file_size_signal()
-            resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
-
-        for option, path in self.OPTIONS.items():
-            if option == "--dump-dot" and not has_dot(self):
-                continue
-            with self.subTest(option):
-                self.refuse(option, path, "error: File too large", preexec_fn=limit)
-                left = [name for name in self.names() if name not in ("input.hlo", "graphs")]
-                self.assertEqual(left, [])
-
     def test_full_disk_keeps_what_was_there(self):
         def limit():
             tool.ignore_file_size_signal()
@@ -478,23 +479,6 @@ class Outputs(ToolTest):
                 self.assertEqual(self.read("old"), "as it was")
                 self.assert_no_leftovers("input.hlo", "old")
 
-    def test_missing_folder(self):
-        for option in self.OPTIONS:
-            if option == "--dump-dot" and not has_dot(self):
-                continue
-            with self.subTest(option):
-                self.refuse(option, "none/out", "none/out", "No such file or directory")
-        self.assert_no_leftovers("input.hlo")
-
-    def test_file_as_folder(self):
-        self.write("file", "")
-        for option in self.OPTIONS:
-            if option == "--dump-dot" and not has_dot(self):
-                continue
-            with self.subTest(option):
-                self.refuse(option, "file/out", "file/out", "Not a directory")
-        self.assert_no_leftovers("file", "input.hlo")
-
     def test_directory_as_json(self):
         self.path("folder").mkdir()
         self.refuse("--json", "folder", "folder: error: is a directory")
@@ -503,27 +487,6 @@ class Outputs(ToolTest):
     def test_directory_as_print_output(self):
         self.path("folder").mkdir()
         self.assert_message(self.expect(4, "print", "input.hlo", "-o", "folder"), "is a directory")
-
-    def test_file_as_dot_directory(self):
-        if not has_dot(self):
-            self.skipTest("built without graphviz")
-        self.write("file", "")
-        self.refuse("--dump-dot", "file", "file")
-        self.assertEqual(self.read("file"), "")
-
-    def test_read_only_folder(self):
-        self.path("closed").mkdir(mode=0o555)
-        result = as_nobody(self, "input.hlo", *RECOMPUTE, "-o", "closed/out.hlo")
-        self.assertEqual(result.code, 4)
-        self.assert_message(result, "closed/out.hlo: error: Permission denied")
-
-    def test_read_only_file_is_replaced_only_where_the_folder_allows(self):
-        self.write("out.hlo", "as it was")
-        self.dir.chmod(0o555)
-        result = as_nobody(self, "input.hlo", *RECOMPUTE, "-o", "out.hlo")
-        self.dir.chmod(0o755)
-        self.assertEqual(result.code, 4)
-        self.assertEqual(self.read("out.hlo"), "as it was")
 
     def test_name_too_long(self):
         self.refuse("-o", "n" * 300, "File name too long")
@@ -536,33 +499,53 @@ class Outputs(ToolTest):
         self.assert_no_leftovers("input.hlo", "s.json")
 
 
+class GraphOutputs(OutputTest):
+    OPTIONS = {"--dump-dot": "graphs"}
+
+    def setUp(self):
+        super().setUp()
+        self.need("--dump-dot")
+
+    def test_file_as_dot_directory(self):
+        self.write("file", "")
+        self.refuse("--dump-dot", "file", "file")
+        self.assertEqual(self.read("file"), "")
+
+
+class AsNobody(ToolTest):
+    """What root may, others may not."""
+
+    def setUp(self):
+        super().setUp()
+        self.golden("recompute")
+
+    def test_unreadable(self):
+        self.write("secret.hlo", "HloModule m")
+        self.path("secret.hlo").chmod(0)
+        result = self.run_as_nobody("check", "secret.hlo")
+        self.assertEqual(result.code, 3)
+        self.assertEqual(result.err, "secret.hlo: error: Permission denied\n")
+
+    def test_read_only_folder(self):
+        self.path("closed").mkdir(mode=0o555)
+        result = self.run_as_nobody("input.hlo", *RECOMPUTE, "-o", "closed/out.hlo")
+        self.assertEqual(result.code, 4)
+        self.assert_message(result, "closed/out.hlo: error: Permission denied")
+
+    def test_read_only_file_is_replaced_only_where_the_folder_allows(self):
+        self.write("out.hlo", "as it was")
+        self.dir.chmod(0o555)
+        result = self.run_as_nobody("input.hlo", *RECOMPUTE, "-o", "out.hlo")
+        self.dir.chmod(0o755)
+        self.assertEqual(result.code, 4)
+        self.assertEqual(self.read("out.hlo"), "as it was")
+
+
 def wait_for_mapping(process, name):
     """Until the process has mapped the file or is over."""
     maps = pathlib.Path(f"/proc/{process.pid}/maps")
     while process.poll() is None and name not in maps.read_text():
         time.sleep(0.001)
-
-
-def as_nobody(test, *args):
-    """Runs the tool without root's rights, which would open everything."""
-
-    def drop_rights():
-        if os.geteuid() == 0:
-            os.setuid(65534)
-
-    test.dir.chmod(test.dir.stat().st_mode | 0o055)
-    try:
-        result = test.run_tool(*args, preexec_fn=drop_rights)
-    except PermissionError:
-        test.skipTest("only root can reach the tool")
-    # A build for coverage says, too, that it can't write its counts.
-    result.err = re.sub(r"^profiling:.*\n", "", result.err, flags=re.M)
-    return result
-
-
-def has_dot(test):
-    result = test.run_tool("input.hlo", "--dump-dot=graphs.probe", "--dry-run", "--quiet")
-    return result.code != 2
 
 
 if __name__ == "__main__":

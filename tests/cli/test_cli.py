@@ -15,7 +15,6 @@ import resource
 import signal
 import stat
 import subprocess
-import unittest
 
 import tool
 from tool import SAMPLES, ToolTest
@@ -53,6 +52,67 @@ class RecomputeTest(ToolTest):
 
     def summary(self, *args, code=0):
         return self.json("input.hlo", *args, code=code)
+
+
+class Graphs(RecomputeTest):
+    """The options for graphs, which not every build has."""
+
+    def setUp(self):
+        super().setUp()
+        self.need("--dump-dot")
+
+    def test_dump_dot(self):
+        self.expect(0, "input.hlo", *STANDARD, "-m14KiB", "--dump-dot=graphs")
+        self.assert_no_leftovers(
+            "graphs", "graphs/before.recompute.dot", "graphs/remat.recompute.dot", "input.hlo"
+        )
+        self.assertNotIn("broadcast.remat", self.read("graphs/before.recompute.dot"))
+        self.assertIn("broadcast.remat", self.read("graphs/remat.recompute.dot"))
+
+    def test_dot_min_bytes_and_max_nodes(self):
+        # What lives at the peak, three values here, is always shown of all.
+        for args, count in (
+            (["--dot-filter=all", "--dot-min-bytes=0"], 8),
+            (["--dot-filter=all", "--dot-min-bytes=4097"], 5),
+            (["--dot-filter=all", "--dot-min-bytes=1MiB"], 3),
+            (["--dot-filter=all", "--dot-max-nodes=4"], 4),
+            ([], 5),
+            (["--dot-hops=2"], 6),
+            (["--dot-min-bytes=4096"], 3),
+            (["--dot-min-bytes=1MiB"], 1),
+            (["--dot-max-nodes=2"], 2),
+        ):
+            with self.subTest(args):
+                self.expect(0, "input.hlo", *NONE, "--dump-dot=graphs", *args)
+                text = self.read("graphs/before.recompute.dot")
+                self.assertEqual(len(re.findall(r"tooltip=\"\S+ = ", text)), count, text)
+
+    def test_dot_filter(self):
+        for filter, names in (
+            ("name:wide", ["wide"]),
+            ("regex:^(wide|both)$", ["wide", "both"]),
+            ("computation:main", ["source", "wide", "result"]),
+        ):
+            with self.subTest(filter):
+                self.expect(0, "input.hlo", *NONE, "--dump-dot=graphs", f"--dot-filter={filter}")
+                text = self.read("graphs/before.recompute.dot")
+                for name in names:
+                    self.assertIn(f"<B><U>{name}</U></B>", text)
+        result = self.expect(0, "input.hlo", *NONE, "--dump-dot=graphs", "--dot-filter=scope:a/b")
+        self.assertEqual(result.err.count("no instruction matches 'scope:a/b'"), 1)
+        # Nothing is written, not even computed.
+        for filter, says in (
+            ("regex:[a", "the regular expression '[a': "),
+            ("regex:(a)\\1", "the regular expression '(a)\\1': back references are not supported"),
+            ("block", "a graph shows peak, all, name:NAME"),
+        ):
+            args = ["--dump-dot=other", f"--dot-filter={filter}"]
+            self.assertIn(f"--dot-filter: {says}", self.expect(2, "input.hlo", *args).err)
+        self.assertFalse(os.path.exists(self.path("other")))
+
+    def test_dump_dot_switch(self):
+        self.expect(0, "input.hlo", *NONE, "--xla_rematerialization_dump_dot=true")
+        self.assert_no_leftovers("before.recompute.dot", "input.hlo", "remat.recompute.dot")
 
 
 class Options(RecomputeTest):
@@ -462,6 +522,28 @@ class Options(RecomputeTest):
             self.summary(*STANDARD, "-m14KiB", "--min-remat-size=14KiB", code=1)["met"]
         )
 
+    def test_set(self):
+        free = self.summary(*PATH, "--mem-limit=min")
+        few = ("--set=path.rounds=1", "--set", "path.steps=1000000")
+        held = self.summary(*PATH, "--mem-limit=min", *few)
+        self.assertGreater(held["peak_after_bytes"], free["peak_after_bytes"])
+        names = self.run_tool("list", "--names=parameters").out.split()
+        self.assertIn("path.rounds", names)
+        for line in self.run_tool("list").out.splitlines():
+            if line.split() and line.split()[0] in names:  # each tells its default, which changes nothing
+                name, value = line.split()[0], re.search(r"\[(\d+)\]$", line)[1]
+                same = self.summary(*PATH, "--mem-limit=min", f"--set={name}={value}")
+                self.assertEqual(same["peak_after_bytes"], free["peak_after_bytes"])
+        for text, message in (
+            ("path.round=1", "there is no parameter 'path.round'; did you mean 'path.rounds'?"),
+            ("path.rounds", "'path.rounds' is not NAME=VALUE"),
+            ("path.rounds=0", "path.rounds is a whole number from 1 to 1000000, not '0'"),
+            ("path.rounds=1x", "path.rounds is a whole number from 1 to 1000000, not '1x'"),
+            ("path.rounds=", "path.rounds is a whole number from 1 to 1000000, not ''"),
+        ):
+            with self.subTest(text):
+                self.assert_message(self.expect(2, "input.hlo", *PATH, f"--set={text}"), message)
+
     def test_path_depth(self):
         for depth in (1, 2, 10):
             self.assertTrue(self.summary(*PATH, "-m14KiB", f"--path-depth={depth}")["met"])
@@ -557,61 +639,6 @@ class Options(RecomputeTest):
     def test_json(self):
         self.expect(0, "input.hlo", *NONE, "--json=s.json")
         self.assertEqual(json.loads(self.read("s.json"))["module"], "recompute")
-
-    def test_dump_dot(self):
-        if self.run_tool("input.hlo", "--dump-dot=d", "-n").code == 2:
-            self.skipTest("built without graphviz")
-        self.expect(0, "input.hlo", *STANDARD, "-m14KiB", "--dump-dot=graphs")
-        self.assert_no_leftovers(
-            "graphs", "graphs/before.recompute.dot", "graphs/remat.recompute.dot", "input.hlo"
-        )
-        self.assertNotIn("broadcast.remat", self.read("graphs/before.recompute.dot"))
-        self.assertIn("broadcast.remat", self.read("graphs/remat.recompute.dot"))
-
-    def test_dot_min_bytes_and_max_nodes(self):
-        if self.run_tool("input.hlo", "--dump-dot=d", "-n").code == 2:
-            self.skipTest("built without graphviz")
-        # What lives at the peak, three values here, is always shown of all.
-        for args, count in (
-            (["--dot-filter=all", "--dot-min-bytes=0"], 8),
-            (["--dot-filter=all", "--dot-min-bytes=4097"], 5),
-            (["--dot-filter=all", "--dot-min-bytes=1MiB"], 3),
-            (["--dot-filter=all", "--dot-max-nodes=4"], 4),
-            ([], 5),
-            (["--dot-hops=2"], 6),
-            (["--dot-min-bytes=4096"], 3),
-            (["--dot-min-bytes=1MiB"], 1),
-            (["--dot-max-nodes=2"], 2),
-        ):
-            with self.subTest(args):
-                self.expect(0, "input.hlo", *NONE, "--dump-dot=graphs", *args)
-                text = self.read("graphs/before.recompute.dot")
-                self.assertEqual(len(re.findall(r"tooltip=\"\S+ = ", text)), count, text)
-
-    def test_dot_filter(self):
-        if self.run_tool("input.hlo", "--dump-dot=d", "-n").code == 2:
-            self.skipTest("built without graphviz")
-        for filter, names in (
-            ("name:wide", ["wide"]),
-            ("regex:^(wide|both)$", ["wide", "both"]),
-            ("computation:main", ["source", "wide", "result"]),
-        ):
-            with self.subTest(filter):
-                self.expect(0, "input.hlo", *NONE, "--dump-dot=graphs", f"--dot-filter={filter}")
-                text = self.read("graphs/before.recompute.dot")
-                for name in names:
-                    self.assertIn(f"<B><U>{name}</U></B>", text)
-        result = self.expect(0, "input.hlo", *NONE, "--dump-dot=graphs", "--dot-filter=scope:a/b")
-        self.assertEqual(result.err.count("no instruction matches 'scope:a/b'"), 1)
-        # Nothing is written, not even computed.
-        for filter, says in (
-            ("regex:[a", "the regular expression '[a': "),
-            ("regex:(a)\\1", "the regular expression '(a)\\1': back references are not supported"),
-            ("block", "a graph shows peak, all, name:NAME"),
-        ):
-            args = ["--dump-dot=other", f"--dot-filter={filter}"]
-            self.assertIn(f"--dot-filter: {says}", self.expect(2, "input.hlo", *args).err)
-        self.assertFalse(os.path.exists(self.path("other")))
 
     def test_dump_memlog(self):
         self.expect(0, "input.hlo", *STANDARD, "-m14KiB", "--dump-memlog=mem.csv")
@@ -819,12 +846,6 @@ class Aliases(RecomputeTest):
         self.expect(0, "input.hlo", *NONE, "--xla_rematerialization_dump_memlog=false")
         self.expect(0, "input.hlo", *NONE, "--xla_rematerialization_dump_memlog=log.csv")
         self.assert_no_leftovers("input.hlo", "log.csv", "mem.recompute.log")
-
-    def test_dump_dot_switch(self):
-        result = self.run_tool("input.hlo", *NONE, "--xla_rematerialization_dump_dot=true")
-        if result.code == 2:
-            self.skipTest("built without graphviz")
-        self.assert_no_leftovers("before.recompute.dot", "input.hlo", "remat.recompute.dot")
 
     def test_use_hlo_rematerialization(self):
         args = [*STANDARD, "-m14KiB"]
@@ -1787,13 +1808,17 @@ class Compressed(ToolTest):
         message = "m.zst: error: unpacking takes more than 128 MiB; `zstd -d --long=31` does it\n"
         self.assertEqual(self.expect(3, "print", "m.zst").err, message)
 
+
+class CompressedInLittleMemory(ToolTest):
+    """Apart, as sanitizers cannot do it."""
+
     def test_out_of_memory(self):
         if tool.has_sanitizers(self.tool):
             self.skipTest("sanitizers need more address space than any limit")
         limit = 100 << 20
-        block = (len(self.TEXT) << 3 | 1).to_bytes(3, "little")
+        block = (len(Compressed.TEXT) << 3 | 1).to_bytes(3, "little")
         window = bytes([0, 27 - 10 << 3])  # of 2^27 bytes
-        self.write("m.zst", b"\x28\xb5\x2f\xfd" + window + block + self.TEXT)
+        self.write("m.zst", b"\x28\xb5\x2f\xfd" + window + block + Compressed.TEXT)
         self.expect(0, "print", "m.zst")
         result = self.expect(
             4,

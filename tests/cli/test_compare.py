@@ -8,7 +8,6 @@ import os
 import pty
 import shutil
 import signal
-import unittest
 import xml.etree.ElementTree as ElementTree
 
 import tool
@@ -347,17 +346,59 @@ class CompareResume(CompareTest):
         self.resume(*args, files=["a.hlo"])
         self.assertEqual(len(self.lines()), count + 1)
 
-    def test_without_resume_it_begins_anew(self):
+    def test_it_begins_anew_with_overwrite(self):
         self.resume()
-        self.expect(0, "compare", "input.hlo", "--budgets=min", "--json=runs.jsonl", "-q")
+        args = "compare", "input.hlo", "--budgets=min", "--json=runs.jsonl", "-q"
+        self.expect(0, *args, "--overwrite")
         self.assertEqual({line["input"] for line in self.lines()}, {"input.hlo"})
+        self.expect(0, *args, "--overwrite", "--json=new.jsonl")
+        self.assertEqual(len(self.lines("new.jsonl")), len(self.lines()))
+
+    def test_runs_are_not_thrown_away_without_being_told(self):
+        self.resume()
+        text, table = self.read("runs.jsonl"), self.read("runs.csv")
+        self.path("link.jsonl").symlink_to("runs.jsonl")
+        for name in ("runs.jsonl", "./runs.jsonl", "link.jsonl"):
+            with self.subTest(name):
+                args = "input.hlo", f"--json={name}", "--csv=runs.csv", "--pareto=p.svg"
+                result = self.expect(2, "compare", *args)
+                self.assert_message(result, f"'{name}'", "--resume", "--overwrite")
+                self.assertEqual(result.out, "")
+                self.assertEqual((self.read("runs.jsonl"), self.read("runs.csv")), (text, table))
+                self.assertNotIn("p.svg", self.names())
+
+    def test_only_files_with_something_in_them_are_kept(self):
+        args = "compare", "input.hlo", "--budgets=min", "-q"
+        self.write("empty.jsonl", "")
+        self.expect(0, *args, "--json=empty.jsonl")
+        count = len(self.lines("empty.jsonl"))
+        self.assertGreater(count, 0)
+        for _ in range(2):
+            self.expect(0, *args, "--json=/dev/null")
+            self.assertEqual(len(self.compare("input.hlo", "--budgets=min")), count)
+        os.mkfifo(self.path("pipe"))
+        for _ in range(2):
+            process = self.start(*args, "--json=pipe")
+            self.assertEqual(len(self.lines("pipe")), count)
+            process.communicate(timeout=tool.TIMEOUT_SECONDS)
+            self.assertEqual(process.returncode, 0)
+
+    def test_stdout_is_added_to(self):
+        for name in ("-", "/dev/stdout"):
+            with self.subTest(name), open(self.path("out"), "a") as out:
+                self.write("out", "before\n")
+                args = "compare", "input.hlo", "--budgets=min", "-q", f"--json={name}"
+                self.expect(0, *args, stdout=out)
+                self.assertTrue(self.read("out").startswith('before\n{"input":'))
 
     def test_nothing_is_lost_to_a_mistake(self):
         self.resume()
         text = self.read("runs.jsonl")
-        self.expect(3, "compare", "missing.hlo", "--json=runs.jsonl")
-        self.expect(2, "compare", SAMPLE, "--budgets=x", "--json=runs.jsonl")
-        self.assertEqual(self.read("runs.jsonl"), text)
+        for args in (["missing.hlo"], [SAMPLE, "--budgets=x"]):
+            for more in (["--overwrite"], []):
+                code = 3 if args == ["missing.hlo"] and more else 2
+                self.expect(code, "compare", *args, *more, "--json=runs.jsonl")
+                self.assertEqual(self.read("runs.jsonl"), text)
 
     def test_files_of_others_are_refused(self):
         for text in ("notes\n", "notes", '{"a": 1}\n', '{"input": 1}\n', "{}", "\n", "[" * 5000):
@@ -384,12 +425,15 @@ class CompareFaults(CompareTest):
             (["--resume"], "--json=FILE"),
             (["--resume", "--json=-"], "--json=FILE"),
             (["--best", "--budgets=min"], "-o OUT"),
+            (["--overwrite"], "--json=FILE"),
+            (["--overwrite", "--resume", "--json=x"], "give one of them"),
             (["-o", "x"], "--best"),
             (["-o", "x", "--best"], "one budget"),
             (["-o", "x", "--best", "--budgets=min,r50%"], "one budget"),
             (["input.hlo", "-o", "x", "--best", "--budgets=min"], "-o FOLDER/"),
             (["--json=-", "--csv=-"], "stdout"),
             (["--json=x", "--pareto=x"], "same name"),
+            (["--csv=x", "--pareto=./x"], "same name"),
             (["--mem-limit=1GiB"], "there is no option"),
         ):
             with self.subTest(args):

@@ -4,8 +4,9 @@
 
 #include <stdbool.h>
 
-/* What CTest takes as skipped; room for a path. */
-enum { EXIT_SKIPPED = 77, CORPUS_PATH_CHARS = 4096 };
+#include "suite.h"
+
+enum { CORPUS_PATH_CHARS = 4096 };
 
 /* False, with a message, when they are not on this machine: main returns EXIT_SKIPPED. They are in
  * the folder that the environment variable REMAT_HLO_SHARED names, or in `shared` beside the source

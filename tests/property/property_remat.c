@@ -36,16 +36,18 @@ static rh_module *take_as_scheduled(Text text, const rh_module *printed, const c
   return scheduled;
 }
 
+/* What goes into the algorithms. */
+typedef struct Before {
+  rh_module *scheduled;
+  rh_module *fresh; /* the same printed and read */
+  Outcome outcome;
+} Before;
+
 /* What the peak must not exceed. The text decides where elements stand that are written `x#1`, and
  * so how long the tuple's table of pointers lives. */
-static int64_t bytes_before(const rh_module *scheduled, const rh_remat_options *options,
-                            const char *target) {
-  int64_t bytes = counted(scheduled, options);
-  Text text = print_text(scheduled);
-  rh_module *fresh = take_as_scheduled(text, scheduled, target, "scheduled");
-  int64_t fresh_bytes = counted(fresh, options);
-  rh_module_free(fresh);
-  free(text.data);
+static int64_t bytes_before(const Before *before, const rh_remat_options *options) {
+  int64_t bytes = counted(before->scheduled, options);
+  int64_t fresh_bytes = counted(before->fresh, options);
   return bytes > fresh_bytes ? bytes : fresh_bytes;
 }
 
@@ -125,8 +127,9 @@ static void check_obeys(const rh_module *before, const rh_module *result,
   }
 }
 
-static void check_remat(const Sample *sample, const rh_module *scheduled, Outcome outcome,
+static void check_remat(const Sample *sample, const Before *before,
                         const rh_remat_options *options) {
+  const rh_module *scheduled = before->scheduled;
   char what[160];
   snprintf(what, sizeof what, "%s, %s, limit %" PRId64 " of kind %d, emit %d, protect %d, block %u",
            options->algorithm, options->memory_model, options->limit_bytes, options->limit_counts,
@@ -143,9 +146,9 @@ static void check_remat(const Sample *sample, const rh_module *scheduled, Outcom
                     info.is_met == (info.counted_bytes <= options->limit_bytes),
                 "%s: status %d, %" PRId64 " bytes\n%s", what, (int)status, info.counted_bytes,
                 sample_shown(sample));
-  int64_t before = bytes_before(scheduled, options, target_of(sample));
-  ck_assert_msg(info.counted_bytes <= before, "%s: %" PRId64 " bytes, more than %" PRId64 "\n%s",
-                what, info.counted_bytes, before, sample_shown(sample));
+  int64_t most = bytes_before(before, options);
+  ck_assert_msg(info.counted_bytes <= most, "%s: %" PRId64 " bytes, more than %" PRId64 "\n%s",
+                what, info.counted_bytes, most, sample_shown(sample));
   check_obeys(scheduled, result, options, what, sample);
   Text text = print_text(result);
   if (!is_unscheduled) {
@@ -156,7 +159,7 @@ static void check_remat(const Sample *sample, const rh_module *scheduled, Outcom
     check_equivalent(scheduled, fresh, RH_COPIES_AUTO, what, sample);
     rh_module_free(fresh);
   }
-  check_same_outcome(outcome, run_printed(result, what), !is_unscheduled, what, sample);
+  check_same_outcome(before->outcome, run_printed(result, what), !is_unscheduled, what, sample);
   check_twice_the_same(scheduled, options, text, what, sample);
   free(text.data);
   rh_module_free(result);
@@ -186,6 +189,17 @@ static rh_remat_options random_options(uint64_t *state) {
   return options;
 }
 
+static Before prepare(const Sample *sample, const char *scheduler) {
+  Before before = {.scheduled = schedule_sample(sample, scheduler)};
+  Text text = print_text(before.scheduled);
+  before.fresh = take_as_scheduled(text, before.scheduled, target_of(sample), "scheduled");
+  free(text.data);
+  before.outcome = run_printed(before.scheduled, sample_shown(sample));
+  check_same_outcome(interpret(sample->module->module), before.outcome,
+                     sample->options.is_scheduled, "scheduled", sample);
+  return before;
+}
+
 START_TEST(rematerialized_modules_are_equivalent) {
   GenerateOptions generate = generate_options((uint64_t)_i, 500, GENERATE_ALL | GENERATE_ASYNC);
   if (_i % 3 == 0) generate.features |= GENERATE_TILES;
@@ -194,10 +208,7 @@ START_TEST(rematerialized_modules_are_equivalent) {
   ck_assert_int_eq(rh_set_target(sample.module, target_of(&sample), NULL), RH_OK);
   uint64_t state = seed_state(sample.seed);
   static const char *const schedulers[] = {"list", "dfs", "bfs", "input"};
-  rh_module *scheduled = schedule_sample(&sample, schedulers[random_below(&state, 4)]);
-  Outcome outcome = run_printed(scheduled, sample_shown(&sample));
-  check_same_outcome(interpret(sample.module->module), outcome, sample.options.is_scheduled,
-                     "scheduled", &sample);
+  Before before = prepare(&sample, schedulers[random_below(&state, 4)]);
   rh_profile *profile = make_profile_with_link(&state);
   rh_entry algorithm, model;
   for (size_t a = 0; rh_list(RH_ALGORITHMS, a, &algorithm); a++) {
@@ -207,13 +218,14 @@ START_TEST(rematerialized_modules_are_equivalent) {
       options.memory_model = model.name;
       options.profile = profile;
       static const int percents[] = {0, 40, 70, 90};
-      int64_t bytes = counted(scheduled, &options);
+      int64_t bytes = counted(before.scheduled, &options);
       options.limit_bytes = bytes / 100 * percents[random_below(&state, 4)];
-      check_remat(&sample, scheduled, outcome, &options);
+      check_remat(&sample, &before, &options);
     }
   }
   rh_profile_free(profile);
-  rh_module_free(scheduled);
+  rh_module_free(before.fresh);
+  rh_module_free(before.scheduled);
   sample_free(&sample);
 }
 END_TEST

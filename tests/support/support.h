@@ -7,6 +7,7 @@
 #include "ir/module.h"
 #include "ir/schedule.h"
 #include "remat/job/algorithm.h"
+#include "suite.h"
 #include "text/print.h"
 
 /* Parses a text that is valid; fails the test with the parser's message otherwise. */
@@ -122,11 +123,5 @@ RematResult fixture_remat(Fixture *fixture, const RematSetup *setup);
 /* Peaks before, as the pass reports it (-1 = not), and after; `name` is for the message. */
 void check_remat_bytes(const RematResult *result, int64_t before, int64_t reported, int64_t after,
                        const char *name);
-
-/* Runs a suite and returns main's result. */
-int run_suite(Suite *suite);
-
-/* The same with each test in a process of its own, whatever CK_FORK says. */
-int run_suite_forked(Suite *suite);
 
 #endif

@@ -7,9 +7,9 @@ import sys
 
 FLOW, MEMORY, PACK, COST, RANGE, LINT = (
     f"analysis/{room}" for room in ("flow", "memory", "pack", "cost", "range", "lint"))
-REWRITE, LEGALITY, JOB, ALGORITHMS, PLAN, PROTECT, VERIFY = (
+REWRITE, LEGALITY, JOB, ALGORITHMS, PLAN, PROTECT, VERIFY, ENGINE = (
     f"remat/{room}"
-    for room in ("rewrite", "legality", "job", "algorithms", "plan", "protect", "verify"))
+    for room in ("rewrite", "legality", "job", "algorithms", "plan", "protect", "verify", "engine"))
 
 ROOMS = {
     "ir": [],
@@ -30,6 +30,8 @@ ROOMS = {
     PROTECT: ["ir", "ir/infer", MEMORY, REWRITE],
     # Independent of what it judges: no legality, no rewriting.
     VERIFY: ["ir", FLOW, RANGE],
+    # What is judged is the text: it prints what it made, and reads it again.
+    ENGINE: ["ir", "text", FLOW, MEMORY, COST, REWRITE, LEGALITY, JOB, PLAN, PROTECT, VERIFY],
     "emit": ["ir"],
     "emit/report": ["ir", FLOW, MEMORY, "emit"],
     "emit/memlog": ["ir", FLOW, MEMORY, "emit"],

@@ -24,7 +24,7 @@ def check_names():
     for command in commands:
         missing += [option for option in listed(f"--options={command}")
                     if not re.search(re.escape(option.rstrip("=")) + r"\b", plain)]
-    for what in ("schedulers", "algorithms", "models", "packings", "devices", "rules"):
+    for what in ("schedulers", "algorithms", "models", "packings", "devices", "parameters", "rules"):
         missing += [name for name in listed(f"--names={what}")
                     if not re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", plain)]
     missing += [command for command in commands if f".B {command}" not in page]

@@ -86,14 +86,17 @@ static InstId recompute_for(Rewrite *rewrite, Schedule *schedule, InstId origina
 
 static void run(Fixture *fixture, Rewrite *rewrite, Schedule *schedule, const CostTable *costs,
                 int64_t limit_bytes) {
-  RematOptions options = {.limit_bytes = limit_bytes,
-                          .memory_model = memory_model_find("xla-remat")};
+  rh_remat_options options = RH_REMAT_OPTIONS_INIT;
   Legality legality = {
       .module = fixture->module,
       .effects = side_effects_build(fixture->module, fixture->out, fixture->scratch)};
+  RematParameters parameters = parameters_default();
   RematJob job = {.rewrite = rewrite,
                   .schedule = schedule,
                   .options = &options,
+                  .parameters = &parameters,
+                  .peak_limit_bytes = limit_bytes,
+                  .memory_model = memory_model_find("xla-remat"),
                   .legality = &legality,
                   .costs = costs};
   derematerialize(&job, fixture->out, fixture->scratch);
@@ -130,18 +133,19 @@ START_TEST(keys_say_what_recomputing_costs) {
       "ROOT r = f32[4] copy(exp)\n");
   const Module *module = fixture.module;
   CostTable costs = cost_analyze(module, fixture.out, fixture.scratch);
+  Rewrite rewrite = rewrite_begin(fixture.module);
+  RematParameters parameters = parameters_default();
+  RematJob job = {.rewrite = &rewrite, .parameters = &parameters, .costs = &costs};
   static const struct {
     const char *name;
     double key;
   } keys[] = {{"sum", 4.0 / (48 + 2)}, {"exp", 40.0 / (32 + 2)}, {"r", 0}};
   for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
-    double key = recompute_key(&costs, module, find_inst(module, keys[i].name));
+    double key = recompute_key(&job, find_inst(module, keys[i].name));
     ck_assert_msg(fabs(key - keys[i].key) < 1e-12, "%s: %g", keys[i].name, key);
   }
-  Rewrite rewrite = rewrite_begin(fixture.module);
   InstId clone = rewrite_clone(&rewrite, find_inst(module, "exp"), fixture.scratch);
-  ck_assert_double_eq(recompute_key(&costs, module, clone),
-                      recompute_key(&costs, module, find_inst(module, "exp")));
+  ck_assert_double_eq(recompute_key(&job, clone), recompute_key(&job, find_inst(module, "exp")));
   fixture_free(&fixture);
 }
 END_TEST

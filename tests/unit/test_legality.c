@@ -178,6 +178,111 @@ START_TEST(clones_are_judged_like_originals) {
 }
 END_TEST
 
+/* What speaks against a clone whose readers are led to it: more than what speaks against a second
+ * one that somebody new reads. */
+static const struct {
+  const char *what, *body;
+  KeepReason alone, led;
+} led_rows[] = {
+    {"nothing", "x = f32[4] abs(p)\n", KEEP_NONE, KEEP_NONE},
+    {"it waits", "w = f32[] negate(s)\n x = f32[4] abs(p), control-predecessors={w}\n", KEEP_NONE,
+     KEEP_CONTROL_DEPENDENCY},
+    {"it is waited for", "x = f32[4] abs(p)\n w = f32[] negate(s), control-predecessors={x}\n",
+     KEEP_NONE, KEEP_CONTROL_DEPENDENCY},
+    {"a bitcast", "x = f32[2,2] bitcast(p)\n", KEEP_NONE, KEEP_INDIRECT_USE},
+    {"a tuple", "x = (f32[4]) tuple(p)\n", KEEP_NONE, KEEP_INDIRECT_USE},
+    {"an optimization barrier", "x = f32[4] opt-barrier(p)\n", KEEP_NONE, KEEP_INDIRECT_USE},
+    {"what holds at all comes first", "x = f32[4] constant({...}), control-predecessors={s}\n",
+     KEEP_CONSTANT, KEEP_CONSTANT},
+};
+
+START_TEST(readers_that_are_led_match_table) {
+  Fixture fixture = fixture_parse_format(
+      "HloModule m\nENTRY e { p = f32[4] parameter(0)\n s = f32[] parameter(1)\n%s"
+      "ROOT r = f32[] negate(s) }\n",
+      led_rows[_i].body);
+  Legality legality = {.module = fixture.module,
+                       .effects = side_effects_build(fixture.module, fixture.out, fixture.scratch)};
+  InstId x = find_inst(fixture.module, "x");
+  ck_assert_msg(recompute_verdict(&legality, x) == led_rows[_i].alone, "%s", led_rows[_i].what);
+  ck_assert_msg(clone_verdict(&legality, x) == led_rows[_i].led, "%s: %s", led_rows[_i].what,
+                keep_reason_name(clone_verdict(&legality, x)));
+  fixture_free(&fixture);
+}
+END_TEST
+
+/* All that has run, and all that is cloned with it, by InstId. */
+typedef struct Around {
+  bool has_run[16], is_cloned[16];
+} Around;
+
+static bool around_has_run(const void *context, InstId id) {
+  return ((const Around *)context)->has_run[id];
+}
+
+static bool around_is_cloned(const void *context, InstId operand) {
+  return ((const Around *)context)->is_cloned[operand];
+}
+
+/* `u` works in place on `a`, so a clone of `x`, which reads `a`, must stand before it. */
+START_TEST(a_place_after_the_overwriter_is_none) {
+  Fixture fixture = fixture_parse(
+      "HloModule m, is_scheduled=true\nENTRY e { p = f32[4] parameter(0)\n"
+      "z = s32[] constant(0)\n a = f32[4] abs(p)\n x = f32[4] negate(a)\n"
+      "s = f32[1] slice(x), slice={[0:1]}\n"
+      "u = f32[4] dynamic-update-slice(a, s, z)\n ROOT r = f32[4] add(u, x) }\n");
+  Module *module = fixture.module;
+  Arena *out = fixture.out, *scratch = fixture.scratch;
+  Schedule schedule = schedule_in_text_order(module, out);
+  ValueAnalysis values = value_analysis_build(module, out, scratch);
+  Overwriters overwriters = overwriters_find(module, &values, &schedule, out, scratch);
+  bool is_refused[16] = {0};
+  Legality legality = {.module = module,
+                       .effects = side_effects_build(module, out, scratch),
+                       .is_kept = (const bool[16]){false},
+                       .num_kept = 16,
+                       .is_refused = is_refused,
+                       .overwriters = &overwriters};
+  InstId a = find_inst(module, "a"), x = find_inst(module, "x"), u = find_inst(module, "u");
+  Around around = {0};
+  ClonePlace place = {around_has_run, around_is_cloned, &around};
+  ck_assert_int_eq(place_verdict(&legality, x, &place), KEEP_NONE);
+  ck_assert(!is_refused[x]);
+  around.has_run[u] = true;
+  around.is_cloned[a] = true; /* a clone of `a` has memory of its own */
+  ck_assert_int_eq(place_verdict(&legality, x, &place), KEEP_NONE);
+  around.is_cloned[a] = false;
+  ck_assert_int_eq(place_verdict(&legality, x, &place), KEEP_OVERWRITTEN);
+  ck_assert(is_refused[x]);
+  legality.overwriters = NULL; /* XLA will insert what copies it takes */
+  ck_assert_int_eq(place_verdict(&legality, x, &place), KEEP_NONE);
+  fixture_free(&fixture);
+}
+END_TEST
+
+static const struct {
+  const char *what;
+  ValueUses uses;
+  KeepReason reason;
+} uses_rows[] = {
+    {"read later", {.is_read_later = true}, KEEP_NONE},
+    {"nobody reads it later", {0}, KEEP_NO_LATER_USE},
+    {"a result that is in use", {.is_result = true, .is_in_use = true}, KEEP_LIVE_OUT},
+    {"an element of a nested tuple", {.is_nested = true, .is_read_later = true}, KEEP_NESTED_TUPLE},
+    {"in use", {.is_in_use = true, .is_read_later = true}, KEEP_IN_USE},
+    {"through a barrier",
+     {.is_read_later = true, .by_alias = KEEP_INDIRECT_USE},
+     KEEP_INDIRECT_USE},
+    {"through a barrier, before", {.by_alias = KEEP_INDIRECT_USE}, KEEP_NO_LATER_USE},
+};
+
+START_TEST(uses_match_table) {
+  KeepReason reason = uses_verdict(&uses_rows[_i].uses);
+  ck_assert_msg(reason == uses_rows[_i].reason, "%s: %s", uses_rows[_i].what,
+                keep_reason_name(reason));
+}
+END_TEST
+
 START_TEST(reasons_have_names) {
   for (int a = 0; a < NUM_KEEP_REASONS; a++) {
     ck_assert_uint_gt(strlen(keep_reason_sentence((KeepReason)a)), 0);
@@ -195,6 +300,9 @@ int main(void) {
   TCase *tc = tcase_create("legality");
   tcase_add_loop_test(tc, verdict_matches_table, 0, sizeof rows / sizeof *rows);
   tcase_add_test(tc, clones_are_judged_like_originals);
+  tcase_add_loop_test(tc, readers_that_are_led_match_table, 0, sizeof led_rows / sizeof *led_rows);
+  tcase_add_test(tc, a_place_after_the_overwriter_is_none);
+  tcase_add_loop_test(tc, uses_match_table, 0, sizeof uses_rows / sizeof *uses_rows);
   tcase_add_test(tc, reasons_have_names);
   suite_add_tcase(suite, tc);
   return run_suite(suite);

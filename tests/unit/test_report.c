@@ -394,7 +394,6 @@ int main(void) {
   tcase_add_loop_test(reports, live_sets_sum_up_to_the_peak, 0, NUM_SAMPLES);
   tcase_add_loop_test(reports, lives_hold_the_peak, 0, NUM_SAMPLES);
   tcase_add_test(reports, callees_count_as_often_as_they_are_called);
-  tcase_add_test(reports, callees_of_callees_do_not_overflow);
   tcase_add_test(reports, outputs_count_as_often_as_they_are_returned);
   tcase_add_test(reports, nothing_needs_nothing);
   tcase_add_test(reports, values_are_described);
@@ -402,5 +401,10 @@ int main(void) {
   tcase_add_test(reports, models_are_known);
   tcase_add_test(reports, differences_are_sorted);
   suite_add_tcase(suite, reports);
+  TCase *slow = tcase_create("slow");
+  tcase_set_tags(slow, "slow");
+  tcase_set_timeout(slow, 120);
+  tcase_add_test(slow, callees_of_callees_do_not_overflow);
+  suite_add_tcase(suite, slow);
   return run_suite(suite);
 }

@@ -273,12 +273,12 @@ static const struct {
      "c",
      {"a"},
      0},
-    {"indirect",
+    {"indirect: whether that can be led elsewhere is for legality",
      P "a = f32[4] abs(p)\n t = (f32[4]) tuple(a)\n o = (f32[4]) opt-barrier(t)\n"
        "b = f32[4] tanh(p)\n" GTE("g", "o", "0") "ROOT r = f32[4] add(g, b)\n",
      "b",
      {"a"},
-     0},
+     16},
     {"through a bitcast and an element",
      P
      "a = f32[4] abs(p)\n t = (f32[4]) tuple(a)\n" GTE("g", "t", "0") "b = f32[4] tanh(p)\n"
@@ -303,7 +303,7 @@ static const struct {
        "tanh(p)\n" GTE("g0", "x", "0") "ROOT r = f32[4] add(b, g0)\n",
      "b",
      {"x"},
-     0},
+     32},
 };
 
 START_TEST(bytes_reduced_match_table) {

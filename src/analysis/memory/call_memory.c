@@ -140,12 +140,11 @@ static void add_callees(const Builder *builder, CallMemory *memory, Arena *scrat
   arena_reset(scratch, mark);
 }
 
-/* Takes the profile's figures over and changes them. */
-static CallMemory add_calls(const MemoryProfile *profile, const Module *module,
-                            const Schedule *schedule, Arena *out, Arena *scratch) {
+CallMemory call_memory_of(const MemoryProfile *profile, const Module *module,
+                          const Schedule *schedule, Arena *out, Arena *scratch) {
   CallMemory memory = {.peak_bytes = profile->peak_bytes,
                        .peak_inst = profile->peak_inst,
-                       .bytes_at = profile->bytes_at,
+                       .bytes_at = arena_array(out, int64_t, module->insts.len),
                        .around = arena_array(out, int64_t, module->insts.len),
                        .caller = arena_array(out, InstId, module->comps.len)};
   Arena *arena = arena_new(arena_options(scratch));
@@ -158,6 +157,8 @@ static CallMemory add_calls(const MemoryProfile *profile, const Module *module,
                      .caller = memory.caller};
   memset(builder.first_caller, 0xff, module->comps.len * sizeof *builder.first_caller);
   memset(builder.caller, 0xff, module->comps.len * sizeof *builder.caller);
+  if (module->insts.len)
+    memcpy(memory.bytes_at, profile->bytes_at, module->insts.len * sizeof *memory.bytes_at);
   find_first_callers(&builder, scratch);
   find_added_bytes(&builder);
   add_callers(&builder, &memory);
@@ -171,16 +172,7 @@ static CallMemory add_calls(const MemoryProfile *profile, const Module *module,
 CallMemory call_memory_measure(const MemoryModel *model, const Module *module,
                                const Schedule *schedule, Arena *out, Arena *scratch) {
   MemoryProfile profile = model->measure(module, schedule, NULL, out, scratch);
-  return add_calls(&profile, module, schedule, out, scratch);
-}
-
-CallMemory call_memory_of(const MemoryProfile *profile, const Module *module,
-                          const Schedule *schedule, Arena *out, Arena *scratch) {
-  MemoryProfile copy = *profile;
-  copy.bytes_at = arena_array(out, int64_t, module->insts.len);
-  if (module->insts.len)
-    memcpy(copy.bytes_at, profile->bytes_at, module->insts.len * sizeof *copy.bytes_at);
-  return add_calls(&copy, module, schedule, out, scratch);
+  return call_memory_of(&profile, module, schedule, out, scratch);
 }
 
 static InstId caller_of(const CallMemory *memory, const Module *module, InstId id) {

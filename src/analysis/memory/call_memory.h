@@ -19,13 +19,14 @@ typedef struct CallMemory {
   InstId *caller;     /* by CompId: the tightest; NO_ID for the entry and what is not called */
 } CallMemory;
 
+/* The same from the profile that the model has made of the module in this order; that stays as it is.
+ * O(instructions + calls). */
+CallMemory call_memory_of(const MemoryProfile *profile, const Module *module,
+                          const Schedule *schedule, Arena *out, Arena *scratch);
+
 /* O(what the model takes). */
 CallMemory call_memory_measure(const MemoryModel *model, const Module *module,
                                const Schedule *schedule, Arena *out, Arena *scratch);
-
-/* The same of what a model has measured. */
-CallMemory call_memory_of(const MemoryProfile *profile, const Module *module,
-                          const Schedule *schedule, Arena *out, Arena *scratch);
 
 typedef struct CallChain {
   InstId *ids;

@@ -136,3 +136,24 @@ static int by_bytes_then_inst(const void *pa, const void *pb) {
 void live_set_sort(LiveSet *live) {
   if (live->len) qsort(live->list, live->len, sizeof *live->list, by_bytes_then_inst);
 }
+
+rh_memory memory_of_profile(const MemoryProfile *profile) {
+  return (rh_memory){
+      .peak_bytes = profile->peak_bytes,
+      .temp_bytes = memory_profile_temp_bytes(profile),
+      .parameter_bytes = profile->parameter_bytes,
+      .output_bytes = profile->output_bytes,
+      .aliased_bytes = profile->aliased_bytes,
+      .constant_bytes = profile->constant_bytes,
+      .total_bytes = memory_profile_total_bytes(profile),
+  };
+}
+
+int64_t memory_counted_bytes(const rh_memory *memory, rh_limit_counts counts) {
+  switch (counts) {
+    case RH_COUNT_TEMP: return memory->temp_bytes;
+    case RH_COUNT_TEMP_OUTPUTS: return memory->temp_bytes + memory->output_bytes;
+    case RH_COUNT_TOTAL: return memory->total_bytes;
+  }
+  return 0;
+}

@@ -3,6 +3,7 @@
 #define REMAT_HLO_ANALYSIS_MEMORY_MEMORY_MODEL_H
 
 #include "ir/schedule.h"
+#include "remat_hlo.h"
 
 /* A buffer that lives at the peak. */
 typedef struct LiveBuffer {
@@ -68,6 +69,12 @@ int64_t memory_profile_temp_bytes(const MemoryProfile *profile);
 
 /* What the device must hold: parameters, outputs, constants and temporaries. */
 int64_t memory_profile_total_bytes(const MemoryProfile *profile);
+
+/* The figures of a profile as the library gives them, without the lower bound and without names. */
+rh_memory memory_of_profile(const MemoryProfile *profile);
+
+/* What a budget that counts `counts` bounds. */
+int64_t memory_counted_bytes(const rh_memory *memory, rh_limit_counts counts);
 
 /* What shapes take of the device's memory. */
 typedef struct ShapeSizes {

@@ -226,7 +226,6 @@ int64_t tracker_bytes_reduced(const Tracker *tracker, const InstId *block, uint3
     for (uint32_t k = 0; k < item->defined.len; k++) {
       TrackedId id = item->defined.data[k];
       const TrackedBuffer *buffer = tracked_buffer(tracker, id);
-      if (buffer->has_indirect_uses || buffer->is_live_out || buffer->depth > 1) return 0;
       if (!tracker_is_live(tracker, id)) continue;
       if (is_in_use(tracker, id)) return 0;
       reduced += buffer->bytes;

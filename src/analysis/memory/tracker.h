@@ -67,7 +67,8 @@ int64_t tracker_defined_bytes(const Tracker *tracker, InstId id);
 int64_t tracker_read_bytes(const Tracker *tracker, InstId id);
 
 /* Bytes freed now if these instructions, all of them placed and in order, were computed again
- * later; 0 or less when it does not pay or cannot be done. */
+ * later; 0 or less when it does not pay, or one of them is in use. Whether users can be led to the
+ * clones is not looked at: remat/legality/legality.h. */
 int64_t tracker_bytes_reduced(const Tracker *tracker, const InstId *block, uint32_t len);
 
 /* Bytes freed now if the result of `id`, which is placed, were kept in an array of `compact_bytes`

@@ -18,11 +18,6 @@
 #include "remat/job/state.h"
 #include "remat/algorithms/turn.h"
 
-enum {
-  MAX_ROUNDS = 4,
-  MIN_NESTED = 4, /* values that wait one inside the other in a body that has both parts */
-};
-
 typedef enum Keep {
   KEEP_HEAVY,      /* dots, convolutions, custom calls, collectives, fusions with one */
   KEEP_CUTS,       /* what crosses the cuts between segments */
@@ -45,7 +40,7 @@ typedef struct Checkpoint {
 static void mark_checkpoints(const Checkpoint *checkpoint, CheckpointPlan *plan,
                              const bool *is_heavy) {
   const LateClones *clones = &plan->clones;
-  const Collection *collection = checkpoint->job->options->collection;
+  const Collection *collection = checkpoint->job->collection;
   for (SchedPos pos = 0; pos <= clones->turn; pos++) {
     InstId id = clones->sequence.ids[pos];
     Value *value = &plan->values[pos];
@@ -84,8 +79,9 @@ static bool make_plan(const Checkpoint *checkpoint, const Site *site, SchedPos t
                       CheckpointPlan *plan, Arena *arena) {
   Sequence sequence = checkpoint->job->schedule->of[site->comp];
   bool is_body = site->comp != checkpoint->module->entry;
+  uint32_t min_nested = (uint32_t)checkpoint->job->parameters->checkpoint_nested;
   if (turn == NO_ID || (is_body && !is_nested_at(checkpoint->module, sequence, site->positions,
-                                                 turn, MIN_NESTED, checkpoint->scratch))) {
+                                                 turn, min_nested, checkpoint->scratch))) {
     return false;
   }
   *plan = checkpoint_plan_begin(checkpoint->job, &site->points_to, site->comp, turn, site->bytes_at,
@@ -128,7 +124,7 @@ static uint32_t rewrite_computation(const Checkpoint *checkpoint, CompId comp, A
 static CompId next_computation(const Checkpoint *checkpoint, const CallMemory *memory) {
   const Module *module = checkpoint->module;
   CompId found = NO_ID;
-  bool is_over = memory->peak_bytes > checkpoint->job->options->limit_bytes;
+  bool is_over = memory->peak_bytes > checkpoint->job->peak_limit_bytes;
   for (InstId id = is_over ? memory->peak_inst : NO_ID; id != NO_ID;) {
     CompId comp = inst_get(module, id)->parent;
     if (!checkpoint->is_done[comp]) found = comp;
@@ -179,7 +175,7 @@ static void checkpoint_all(Checkpoint *checkpoint, Arena *out) {
   uint32_t num_comps = checkpoint->module->comps.len;
   checkpoint->is_done = arena_zarray(checkpoint->arena, bool, num_comps);
   checkpoint->seen_changes = arena_zarray(checkpoint->arena, uint32_t, num_comps);
-  for (int round = 0; round < MAX_ROUNDS; round++) {
+  for (int round = 0; round < checkpoint->job->parameters->checkpoint_rounds; round++) {
     uint32_t num_changes = checkpoint->num_changes;
     sweep(checkpoint, out);
     if (checkpoint->num_changes == num_changes) break;

@@ -83,7 +83,8 @@ CheckpointPlan checkpoint_plan_begin(RematJob *job, const PointsTo *points_to, C
   arena_reset(arena, mark);
   for (SchedPos pos = 0; pos <= turn; pos++) {
     Value *value = &plan.values[pos];
-    value->is_fixed = value->bytes == 0 || !late_clone_is_possible(job, clones->sequence.ids[pos]);
+    InstId id = clones->sequence.ids[pos];
+    value->is_fixed = value->bytes == 0 || clone_verdict(job->legality, id) != KEEP_NONE;
     value->last_early = value->last_rebuilt = pos;
     value->last_late = NO_ID;
     value->is_kept = true;
@@ -217,9 +218,6 @@ void checkpoint_plan_keep_only(CheckpointPlan *plan) {
 
 /* ---- segments ---- */
 
-/* How differently long segments may be: the shortest a half, a third, a quarter of the longest. */
-enum { NUM_SLACKS = 3 };
-
 typedef struct Cuts {
   int64_t *crossing; /* by position: bytes kept if it is cut behind it */
   int64_t *saved;    /* by position: bytes that the late part wants of what comes before */
@@ -294,7 +292,7 @@ void checkpoint_plan_cut(CheckpointPlan *plan) {
   Spacing best = {all_saved, INT64_MAX}; /* no cut */
   for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
     int64_t most = all_saved / numbers[i];
-    for (int slack = 0; slack < NUM_SLACKS; slack++) {
+    for (int slack = 0; slack < plan->clones.job->parameters->checkpoint_slacks; slack++) {
       Spacing spacing = {most / (slack + 2), most};
       choose_cuts(plan, &cuts, spacing);
       keep_crossing(plan, &cuts);

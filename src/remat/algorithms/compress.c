@@ -35,7 +35,7 @@ static ShapeId narrow_shape_of(const Standard *standard, InstId id) {
 /* Of what is asked for that which takes less. */
 static ShapeId compact_shape(Standard *standard, InstId id) {
   Module *module = standard->module;
-  unsigned modes = standard->job->options->modes;
+  unsigned modes = standard->job->modes;
   ShapeId shape = inst_get(module, id)->shape, narrow = narrow_shape_of(standard, id);
   if (modes & RH_REMAT_COMPRESS) shape = compact_layout(standard, shape);
   const ShapeSizes *sizes = remat_sizes(module);

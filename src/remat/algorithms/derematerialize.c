@@ -8,9 +8,10 @@
 #include "remat/job/state.h"
 #include "analysis/memory/tracker.h"
 
-enum { MAX_PASSES = 3 }; /* an undoing may make room for one that was refused before */
-
-double recompute_key(const CostTable *costs, const Module *module, InstId id) {
+double recompute_key(const RematJob *job, InstId id) {
+  const CostTable *costs = job->costs;
+  const Module *module = job->rewrite->module;
+  const RematParameters *parameters = job->parameters;
   if (id >= costs->num_insts) id = inst_get(module, id)->origin;
   if (id == NO_ID) return 0;
   Cost cost = costs->of[id];
@@ -18,7 +19,9 @@ double recompute_key(const CostTable *costs, const Module *module, InstId id) {
   if (said && said->flops >= 0) cost.flops = said->flops;
   if (said && said->transcendentals >= 0) cost.transcendentals = said->transcendentals;
   if (said && said->bytes >= 0) cost.bytes = said->bytes;
-  return ((double)cost.flops + 10.0 * (double)cost.transcendentals) / ((double)cost.bytes + 2.0);
+  double flops =
+      (double)cost.flops + (double)parameters->cost_transcendental * (double)cost.transcendentals;
+  return flops / (double)(cost.bytes + parameters->cost_byte);
 }
 
 static bool have_same_origin(const Module *module, InstId a, InstId b) {
@@ -73,8 +76,8 @@ typedef struct Simulation {
   ItemList list;
   Tracker tracker;
   Timeline timeline;
-  int64_t limit_bytes;
-  VEC(Change) changes; /* of the undoing that is tried */
+  int64_t comp_limit_bytes; /* what the computation may hold, without its callers */
+  VEC(Change) changes;      /* of the undoing that is tried */
   Arena *arena;
 } Simulation;
 
@@ -121,7 +124,7 @@ static bool try_undo(Simulation *sim, const Undo *undo) {
     change(sim, without + 1, last, -tracked_buffer(&sim->tracker, id)->bytes);
   }
   SchedPos ignored;
-  if (timeline_peak(&sim->timeline, &ignored) <= sim->limit_bytes) return true;
+  if (timeline_peak(&sim->timeline, &ignored) <= sim->comp_limit_bytes) return true;
   for (uint32_t i = 0; i < sim->changes.len; i++) {
     Change *done = &sim->changes.data[i];
     timeline_add(&sim->timeline, done->begin, done->last, -done->bytes);
@@ -164,8 +167,9 @@ static void commit_undo(Simulation *sim, const Undo *undo) {
 }
 
 /* Appends what can be undone in one computation to `chosen`. */
-static void choose_undos(Simulation *sim, Undos *candidates, Undos *chosen, Arena *out) {
-  for (int pass = 0; pass < MAX_PASSES; pass++) {
+static void choose_undos(Simulation *sim, Undos *candidates, int64_t max_passes, Undos *chosen,
+                         Arena *out) {
+  for (int pass = 0; pass < max_passes; pass++) {
     uint32_t refused = 0;
     for (uint32_t i = 0; i < candidates->list.len; i++) {
       Undo undo = candidates->list.data[i];
@@ -201,7 +205,7 @@ static Undos find_undos(Deremat *deremat, CompId comp, Arena *out) {
     InstId clone = sequence.ids[pos];
     InstId original = rewrite_original(deremat->job->rewrite, clone);
     if (original == NO_ID || !clone_can_be_undone(module, clone, original)) continue;
-    double key = recompute_key(deremat->job->costs, module, clone);
+    double key = recompute_key(deremat->job, clone);
     *vec_push(out, &undos.list) = (Undo){clone, original, key};
   }
   if (undos.list.len) {
@@ -217,7 +221,7 @@ static void share_slack(Deremat *deremat, CompId comp, const Simulation *sim) {
   for (SchedPos pos = 0; pos < sequence.len; pos++) {
     const Instruction *inst = inst_get(module, sequence.ids[pos]);
     if (inst->num_callees == 0 || !opcode_is_control_flow((Opcode)inst->opcode)) continue;
-    int64_t left = sim->limit_bytes - timeline_max(&sim->timeline, pos, pos);
+    int64_t left = sim->comp_limit_bytes - timeline_max(&sim->timeline, pos, pos);
     int64_t share = left > 0 ? left / inst->num_callees : 0;
     for (uint32_t i = 0; i < inst->num_callees; i++) {
       int64_t *slack = &deremat->slack[inst_callees(module, sequence.ids[pos])[i]];
@@ -239,9 +243,10 @@ static void visit_computation(Deremat *deremat, CompId comp) {
       tracker_build(deremat->module, &deremat->points_to, &sim.list, comp, arena, deremat->scratch);
   const CompMemory *memory = &deremat->memory.of[comp];
   sim.timeline = timeline_build(memory->bytes_at, sequence.len, arena);
-  sim.limit_bytes = memory->peak_bytes + deremat->slack[comp];
+  sim.comp_limit_bytes = memory->peak_bytes + deremat->slack[comp];
   Undos candidates = find_undos(deremat, comp, arena);
-  choose_undos(&sim, &candidates, &deremat->chosen, deremat->arena);
+  choose_undos(&sim, &candidates, deremat->job->parameters->undo_passes, &deremat->chosen,
+               deremat->arena);
   share_slack(deremat, comp, &sim);
   arena_free(arena);
 }
@@ -260,12 +265,12 @@ static void apply(Deremat *deremat, const RematState *saved, uint32_t count, Are
 
 /* The simulation leaves out what it cannot see (loops that share memory, other memory models), so
  * the result is recounted; if it is too large, fewer undoings are. */
-static void apply_what_fits(Deremat *deremat, int64_t limit_bytes, Arena *out) {
+static void apply_what_fits(Deremat *deremat, int64_t peak_limit_bytes, Arena *out) {
   RematState saved = remat_state_save(deremat->job, deremat->arena);
   uint32_t fits = 0, too_many = deremat->chosen.list.len + 1, count = deremat->chosen.list.len;
   while (too_many - fits > 1) {
     apply(deremat, &saved, count, deremat->arena);
-    if (remat_state_peak(deremat->job, deremat->scratch) <= limit_bytes) {
+    if (remat_state_peak(deremat->job, deremat->scratch) <= peak_limit_bytes) {
       fits = count;
     } else {
       too_many = count;
@@ -280,20 +285,20 @@ void derematerialize(RematJob *job, Arena *out, Arena *scratch) {
   Arena *arena = arena_new(arena_options(scratch));
   Deremat deremat = {.job = job, .module = module, .arena = arena, .scratch = scratch};
   int64_t peak_bytes = remat_state_peak(job, scratch);
-  int64_t limit_bytes = job->options->limit_bytes;
-  if (limit_bytes < peak_bytes) limit_bytes = peak_bytes;
+  int64_t peak_limit_bytes = job->peak_limit_bytes;
+  if (peak_limit_bytes < peak_bytes) peak_limit_bytes = peak_bytes;
   CallGraph graph = call_graph_build(module, arena, scratch);
   deremat.points_to = points_to_build(module, arena, scratch);
   deremat.memory = remat_memory(module, job->schedule, arena, scratch);
   deremat.slack = arena_array(arena, int64_t, module->comps.len);
   memset(deremat.slack, 0xff, module->comps.len * sizeof *deremat.slack);
-  deremat.slack[module->entry] = limit_bytes - peak_bytes;
+  deremat.slack[module->entry] = peak_limit_bytes - peak_bytes;
   for (uint32_t i = graph.num_reachable; i-- > 0;) { /* callers before callees */
     CompId comp = graph.post_order[i];
     if (comp_is_sequential(&graph, comp) && deremat.slack[comp] >= 0) {
       visit_computation(&deremat, comp);
     }
   }
-  apply_what_fits(&deremat, limit_bytes, out);
+  apply_what_fits(&deremat, peak_limit_bytes, out);
   arena_free(arena);
 }

@@ -5,8 +5,9 @@
 
 #include "remat/job/algorithm.h"
 
-/* (flops + 10 transcendentals) / (bytes accessed + 2): what it costs to compute something again. */
-double recompute_key(const CostTable *costs, const Module *module, InstId id);
+/* (flops + 10 transcendentals) / (bytes accessed + 2), by the parameters of cost: how dear it is to
+ * compute something again. */
+double recompute_key(const RematJob *job, InstId id);
 
 /* Whether a clone's original is still there and gives all that the clone gives: fusions lose
  * results that nobody takes. */

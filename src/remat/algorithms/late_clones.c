@@ -29,14 +29,6 @@ LateClones late_clones_begin(RematJob *job, CompId comp, SchedPos turn, Arena *a
   return clones;
 }
 
-bool late_clone_is_possible(const RematJob *job, InstId id) {
-  const Module *module = job->rewrite->module;
-  Opcode opcode = (Opcode)inst_get(module, id)->opcode;
-  return !inst_has_control(module, id) && !opcode_has(opcode, OPF_PASS_THROUGH) &&
-         !inst_keeps_operand_memory(module, id) &&
-         recompute_verdict(job->legality, id) == KEEP_NONE;
-}
-
 /* ---- who reads what ---- */
 
 InstId late_clones_source(const LateClones *clones, InstId operand) {
@@ -82,21 +74,28 @@ static void place_clones(LateClones *clones) {
   }
 }
 
-/* Whether a clone would read memory that has been overwritten before its place. A clone of what it
- * reads has memory of its own. */
+/* A clone and its place, for place_verdict(). */
+typedef struct LatePlace {
+  const LateClones *clones;
+  SchedPos place;
+} LatePlace;
+
+static bool has_run(const void *context, InstId id) {
+  const LatePlace *late = context;
+  return late->clones->positions[id] < late->place;
+}
+
+/* A clone of what it reads has memory of its own. */
+static bool is_cloned(const void *context, InstId operand) {
+  const LateClones *clones = ((const LatePlace *)context)->clones;
+  InstId source = late_clones_source(clones, operand);
+  return source != NO_ID && clones->fates[clones->positions[source]].is_cloned;
+}
+
 static bool reads_overwritten(const LateClones *clones, SchedPos pos) {
-  const Legality *legality = clones->job->legality;
-  InstId id = clones->sequence.ids[pos];
-  for (uint32_t i = 0; i < inst_get(clones->module, id)->num_operands; i++) {
-    InstId operand = inst_operand(clones->module, id, i);
-    InstId source = late_clones_source(clones, operand);
-    if (source != NO_ID && clones->fates[clones->positions[source]].is_cloned) continue;
-    InstId overwriter = legality_overwriter(legality, operand);
-    if (overwriter == NO_ID || clones->positions[overwriter] >= clones->fates[pos].place) continue;
-    legality_refuse(legality, id);
-    return true;
-  }
-  return false;
+  LatePlace late = {clones, clones->fates[pos].place};
+  ClonePlace place = {has_run, is_cloned, &late};
+  return place_verdict(clones->job->legality, clones->sequence.ids[pos], &place) != KEEP_NONE;
 }
 
 /* Takes back clones that would. Others have to read the original then, so this goes on until all of

@@ -37,9 +37,6 @@ InstId late_clones_source(const LateClones *clones, InstId operand);
 /* Fills Fate.first_use. O(edges). */
 void late_clones_find_first_uses(LateClones *clones);
 
-/* Whether a second one of this instruction may be computed, and its users led to it. */
-bool late_clone_is_possible(const RematJob *job, InstId id);
-
 /* Makes the clones, each before the first of those who read it, clones included; the late part
  * reads them. The new sequence lies in `out`. Returns their number. O(n log n). */
 uint32_t late_clones_apply(LateClones *clones, Arena *out);

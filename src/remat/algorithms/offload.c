@@ -38,9 +38,7 @@ static double inst_seconds(const Standard *standard, const double *comp_seconds,
     case OPCODE_WHILE:
     case OPCODE_ASYNC_START: return sum(comp_seconds, callees, inst->num_callees);
     case OPCODE_CONDITIONAL: return longest(comp_seconds, callees, inst->num_callees);
-    default:
-      return cost_seconds(standard->module, standard->job->costs, standard->job->options->profile,
-                          id);
+    default: return cost_seconds(standard->module, standard->job->costs, standard->job->device, id);
   }
 }
 
@@ -105,7 +103,7 @@ static double seconds_between(const Pass *pass, InstId id) {
 }
 
 int64_t offload_bytes_reduced(Pass *pass, InstId id) {
-  const DeviceProfile *profile = pass->standard->job->options->profile;
+  const DeviceProfile *profile = pass->standard->job->device;
   Module *module = pass->standard->module;
   int64_t bytes = tracker_bytes_offloaded(&pass->tracker, id);
   if (bytes == 0) return 0;
@@ -150,7 +148,7 @@ static InstId last_before(const Pass *pass, InstId start, InstId end, double sec
 /* Out as early as it can be, and back as late. `readers` are those that are still to come. */
 static void insert_copies(Pass *pass, InstId id, const OffloadCopies *copies,
                           const IdVec *readers) {
-  const DeviceProfile *profile = pass->standard->job->options->profile;
+  const DeviceProfile *profile = pass->standard->job->device;
   TrackedId defined = item_get(&pass->list, id)->defined.data[0];
   double bytes = (double)tracked_buffer(&pass->tracker, defined)->bytes;
   insert_before(pass, copies->leave, item_get(&pass->list, id)->next);

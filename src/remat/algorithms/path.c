@@ -13,7 +13,7 @@
  * is rescheduled. Where computations call each other, all that run at the peak are changed, callers
  * first, or callees first where that leads further.
  *
- * A round is O(instructions + edges); the number of rounds is bounded by MAX_ROUNDS. */
+ * A round is O(instructions + edges); the number of rounds is bounded. */
 #include <stdlib.h>
 
 #include "analysis/flow/points_to.h"
@@ -25,8 +25,6 @@
 #include "remat/algorithms/late_clones.h"
 #include "remat/job/state.h"
 #include "analysis/memory/tracker.h"
-
-enum { MAX_ROUNDS = 1000, MAX_FAILURES = 10, STEPS = 32 };
 
 /* Which values a round may take. */
 typedef enum Phase {
@@ -119,6 +117,18 @@ static bool is_redirectable(const Site *site, InstId id) {
   return !is_bound;
 }
 
+static ValueUses uses_at_peak(const Site *site, const TrackedBuffer *buffer) {
+  ValueUses uses = uses_of_tracked(buffer);
+  uses.is_read_later = false;
+  uses.by_alias = KEEP_NONE; /* is_redirectable() knows better */
+  for (uint32_t i = 0; i < buffer->uses.len; i++) {
+    SchedPos user = site->clones.positions[buffer->uses.data[i].user];
+    uses.is_in_use |= user == site->peak;
+    uses.is_read_later |= user > site->peak;
+  }
+  return uses;
+}
+
 /* Bytes that the instruction at `pos` holds across the peak and that could go; 0 when none can. */
 static int64_t bytes_across_peak(Site *site, SchedPos pos) {
   InstId id = site->clones.sequence.ids[pos];
@@ -127,19 +137,14 @@ static int64_t bytes_across_peak(Site *site, SchedPos pos) {
   bool is_indirect = false;
   for (uint32_t i = 0; i < item->defined.len; i++) {
     const TrackedBuffer *buffer = tracked_buffer(&site->tracker, item->defined.data[i]);
-    if (buffer->is_live_out || buffer->depth > 1) return 0;
+    ValueUses uses = uses_at_peak(site, buffer);
+    KeepReason reason = uses_verdict(&uses);
+    if (reason != KEEP_NONE && reason != KEEP_NO_LATER_USE) return 0;
+    if (reason == KEEP_NONE) bytes += buffer->bytes;
     is_indirect |= buffer->has_indirect_uses;
-    bool is_read_later = false;
-    for (uint32_t k = 0; k < buffer->uses.len; k++) {
-      SchedPos user = site->clones.positions[buffer->uses.data[k].user];
-      if (user == site->peak) return 0;
-      is_read_later |= user > site->peak;
-    }
-    if (is_read_later) bytes += buffer->bytes;
   }
-  if (bytes == 0 || site->clones.fates[pos].first_use == NO_ID ||
-      !late_clone_is_possible(site->path->job, id))
-    return 0;
+  bool is_read = bytes > 0 && site->clones.fates[pos].first_use != NO_ID;
+  if (!is_read || clone_verdict(site->path->job->legality, id) != KEEP_NONE) return 0;
   return !is_indirect || is_redirectable(site, id) ? bytes : 0;
 }
 
@@ -157,7 +162,7 @@ static Candidates find_candidates(Site *site) {
     if (site->phase == PHASE_BETWEEN_POINTS && site->is_point[id]) continue;
     if (site->is_refused[id]) continue;
     *vec_push(site->arena, &candidates.list) =
-        (Candidate){pos, bytes, recompute_key(site->path->job->costs, site->module, id)};
+        (Candidate){pos, bytes, recompute_key(site->path->job, id)};
   }
   if (candidates.list.len) {
     qsort(candidates.list.data, candidates.list.len, sizeof *candidates.list.data,
@@ -213,7 +218,7 @@ static void add_operand(Site *site, Closure *closure, InstId reader, TrackedId i
   }
   bool is_kept = site->is_point[buffer->definer] && site->phase == PHASE_BETWEEN_POINTS;
   if (depth > 0 && is_direct && !is_kept && buffer->depth <= 1 &&
-      late_clone_is_possible(site->path->job, buffer->definer)) {
+      clone_verdict(site->path->job->legality, buffer->definer) == KEEP_NONE) {
     *vec_push(site->arena, &closure->steps) = (Step){pos, depth - 1};
     return;
   }
@@ -232,7 +237,8 @@ static void add_overwritten(Site *site, Closure *closure, Step step, SchedPos pl
     InstId source = late_clones_source(&site->clones, operand);
     SchedPos pos = source == NO_ID ? NO_ID : site->clones.positions[source];
     if (pos != NO_ID && (site->clones.fates[pos].is_cloned || closure_has(closure, pos))) continue;
-    if (pos != NO_ID && step.depth > 0 && late_clone_is_possible(site->path->job, source)) {
+    if (pos != NO_ID && step.depth > 0 &&
+        clone_verdict(site->path->job->legality, source) == KEEP_NONE) {
       *vec_push(site->arena, &closure->steps) = (Step){pos, step.depth - 1};
     } else {
       closure->is_impossible = true;
@@ -442,10 +448,10 @@ typedef struct Score {
   double excess;
 } Score;
 
-static Score score_of(const CallMemory *memory, uint32_t num_insts, int64_t limit_bytes) {
+static Score score_of(const CallMemory *memory, uint32_t num_insts, int64_t peak_limit_bytes) {
   Score score = {.peak_bytes = memory->peak_bytes};
   for (InstId id = 0; id < num_insts; id++) {
-    int64_t over = memory->bytes_at[id] - limit_bytes;
+    int64_t over = memory->bytes_at[id] - peak_limit_bytes;
     if (over > 0) score.excess += (double)over;
   }
   return score;
@@ -468,7 +474,7 @@ typedef struct Best {
 static bool keep_or_return(Path *path, Best *best) {
   Arena *arena = arena_new(arena_options(path->scratch));
   CallMemory memory = remat_state_memory(path->job, arena, path->scratch);
-  Score score = score_of(&memory, path->module->insts.len, path->job->options->limit_bytes);
+  Score score = score_of(&memory, path->module->insts.len, path->job->peak_limit_bytes);
   bool is_new = !best->arena || is_better(score, best->score);
   if (is_new) {
     RematState state = remat_state_save(path->job, arena);
@@ -483,30 +489,30 @@ static bool keep_or_return(Path *path, Best *best) {
 
 /* How much a round tries to free: what is missing, but step by step, because each step shows where
  * the next peak is. */
-static int64_t round_goal(const Best *best, int64_t limit_bytes) {
-  int64_t missing = best->score.peak_bytes - limit_bytes;
-  int64_t step = best->score.peak_bytes / STEPS + 1;
+static int64_t round_goal(const Path *path, const Best *best) {
+  int64_t missing = best->score.peak_bytes - path->job->peak_limit_bytes;
+  int64_t step = best->score.peak_bytes / path->job->parameters->path_steps + 1;
   return missing < step ? missing : step;
 }
 
 /* Goes on from the state that the job is in. */
 static Best run_rounds(Path *path) {
-  int64_t limit_bytes = path->job->options->limit_bytes;
+  int64_t peak_limit_bytes = path->job->peak_limit_bytes;
   Phase phase = PHASE_BETWEEN_POINTS;
   uint32_t failures = 0;
   Best best = {0};
   keep_or_return(path, &best);
-  for (uint32_t round = 0; round < MAX_ROUNDS; round++) {
-    if (best.score.peak_bytes <= limit_bytes) break;
+  for (int64_t round = 0; round < path->job->parameters->path_rounds; round++) {
+    if (best.score.peak_bytes <= peak_limit_bytes) break;
     Arena *arena = arena_new(arena_options(path->scratch));
-    bool has_changed = run_round(path, &best.memory, phase, round_goal(&best, limit_bytes), arena);
+    bool has_changed = run_round(path, &best.memory, phase, round_goal(path, &best), arena);
     bool is_better = has_changed && keep_or_return(path, &best);
     arena_free(arena);
     if (is_better) {
       path->refused.len = 0;
       failures = 0;
       phase = PHASE_BETWEEN_POINTS;
-    } else if (has_changed && ++failures < MAX_FAILURES) {
+    } else if (has_changed && ++failures < path->job->parameters->path_failures) {
       for (uint32_t i = 0; i < path->taken.len; i++) {
         *vec_push(path->arena, &path->refused) = path->taken.data[i];
       }
@@ -529,7 +535,7 @@ static Best run_order(Path *path, CallOrder order, const RematState *input) {
  * once an earlier one was and something else came of that, so the better run is made again. */
 static Best run_orders(Path *path, const RematState *input) {
   Best first = run_order(path, CALLERS_FIRST, input);
-  bool is_met = first.score.peak_bytes <= path->job->options->limit_bytes;
+  bool is_met = first.score.peak_bytes <= path->job->peak_limit_bytes;
   if (is_met || !path->has_calls) return first;
   Best second = run_order(path, CALLEES_FIRST, input);
   bool is_second = is_better(second.score, first.score);

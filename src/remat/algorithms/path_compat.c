@@ -26,7 +26,6 @@
 #include "remat/job/state.h"
 
 /* Clones that may be made for every instruction that there is, and a few more. */
-enum { MAX_GROWTH = 8, MIN_GROWTH = 10000 };
 
 typedef struct PathCompat {
   RematJob *job;
@@ -39,8 +38,8 @@ typedef struct PathCompat {
   bool *is_visited;    /* by CompId: a computation that is called, in some round */
   VEC(InstId) effects; /* what has side effects, in the order in which it runs */
   RematMemory memory;
-  int64_t limit_bytes; /* as XLA's pass counts */
-  bool is_exact;       /* the order is new since anything was undone */
+  int64_t xla_limit_bytes; /* as XLA's pass counts */
+  bool is_exact;           /* the order is new since anything was undone */
   Arena *memory_arena;
   Arena *out, *arena, *scratch;
 } PathCompat;
@@ -309,7 +308,7 @@ static Clones find_clones(const PathCompat *compat, Arena *arena) {
       if (inst_get(module, point)->flags & INST_DEAD) continue;
       if (clones.first[point] == NO_ID) {
         bool is_known = inst_get(module, point)->parent == module->entry;
-        double key = is_known ? recompute_key(compat->job->costs, module, point) : 0;
+        double key = is_known ? recompute_key(compat->job, point) : 0;
         *vec_push(arena, &clones.points) = (Point){point, key};
       }
       clones.next[id] = clones.first[point];
@@ -348,15 +347,15 @@ static void undo_points(PathCompat *compat) {
   Arena *arena = arena_new(arena_options(compat->scratch));
   Clones clones = find_clones(compat, arena);
   int64_t most_bytes = compat->memory.peak_bytes;
-  for (uint32_t i = 0; i < clones.points.len && most_bytes < compat->limit_bytes; i++) {
+  for (uint32_t i = 0; i < clones.points.len && most_bytes < compat->xla_limit_bytes; i++) {
     InstId point = clones.points.data[i].inst;
     if (inst_get(compat->module, point)->flags & INST_DEAD) continue;
     int64_t more_bytes = undo(compat, &clones, point);
     bool is_order = more_bytes != INT64_MAX;
     if (is_order) most_bytes += more_bytes;
-    if (is_order && most_bytes < compat->limit_bytes) continue;
+    if (is_order && most_bytes < compat->xla_limit_bytes) continue;
     if (is_order) recount(compat);
-    if (!is_order || compat->memory.peak_bytes >= compat->limit_bytes) {
+    if (!is_order || compat->memory.peak_bytes >= compat->xla_limit_bytes) {
       reschedule(compat);
       locate(compat, clones.positions);
     }
@@ -369,24 +368,26 @@ static void undo_points(PathCompat *compat) {
 void remat_path_compat(RematJob *job, RematStats *stats, Arena *out, Arena *scratch) {
   Arena *arena = arena_new(arena_options(scratch));
   Module *module = job->rewrite->module;
-  PathCompat compat = {.job = job,
-                       .module = module,
-                       .stats = stats,
-                       .num_old = module->insts.len,
-                       .num_comps = module->comps.len,
-                       .num_left = module->insts.len * MAX_GROWTH + MIN_GROWTH,
-                       .is_point = arena_zarray(arena, bool, module->insts.len),
-                       .is_visited = arena_zarray(arena, bool, module->comps.len),
-                       .memory_arena = arena_new(arena_options(scratch)),
-                       .out = out,
-                       .arena = arena,
-                       .scratch = scratch};
+  PathCompat compat = {
+      .job = job,
+      .module = module,
+      .stats = stats,
+      .num_old = module->insts.len,
+      .num_comps = module->comps.len,
+      .num_left = module->insts.len * (uint32_t)job->parameters->path_compat_growth +
+                  (uint32_t)job->parameters->path_compat_clones,
+      .is_point = arena_zarray(arena, bool, module->insts.len),
+      .is_visited = arena_zarray(arena, bool, module->comps.len),
+      .memory_arena = arena_new(arena_options(scratch)),
+      .out = out,
+      .arena = arena,
+      .scratch = scratch};
   find_points_and_effects(&compat);
   recount(&compat);
-  compat.limit_bytes = remat_state_xla_limit(job, &compat.memory, scratch);
+  compat.xla_limit_bytes = remat_state_xla_limit(job, &compat.memory, scratch);
   int64_t last_bytes = INT64_MAX;
-  while (last_bytes > compat.memory.peak_bytes && compat.memory.peak_bytes > compat.limit_bytes &&
-         compat.num_left) {
+  while (last_bytes > compat.memory.peak_bytes &&
+         compat.memory.peak_bytes > compat.xla_limit_bytes && compat.num_left) {
     last_bytes = compat.memory.peak_bytes;
     run_round(&compat);
   }

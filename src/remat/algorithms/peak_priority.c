@@ -75,16 +75,16 @@ static bool sweep(Pass *pass, Peak peak) {
   return has_changed;
 }
 
-static void reduce(Standard *standard, CompId comp, int64_t limit_bytes, int depth) {
-  Pass pass = {
-      .standard = standard,
-      .comp = comp,
-      .depth = depth,
-      .limit_bytes = limit_bytes,
-      .cost_limit_bytes = limit_bytes > MIN_COST_LIMIT_BYTES ? limit_bytes : MIN_COST_LIMIT_BYTES};
+static void reduce(Standard *standard, CompId comp, int64_t comp_limit_bytes, int depth) {
+  Pass pass = {.standard = standard,
+               .comp = comp,
+               .depth = depth,
+               .comp_limit_bytes = comp_limit_bytes,
+               .cost_limit_bytes = comp_limit_bytes > MIN_COST_LIMIT_BYTES ? comp_limit_bytes
+                                                                           : MIN_COST_LIMIT_BYTES};
   Peak peak = find_peak(&pass);
-  if (peak.bytes <= limit_bytes) return;
-  while (peak.bytes > limit_bytes && sweep(&pass, peak)) {
+  if (peak.bytes <= comp_limit_bytes) return;
+  while (peak.bytes > comp_limit_bytes && sweep(&pass, peak)) {
     standard_analyze(standard);
     peak = find_peak(&pass);
   }

@@ -10,13 +10,20 @@
  * and computations below so many calls that the stack might not do are left alone. */
 #include "remat/algorithms/standard_pass.h"
 
+/* XLA's default for the factor is the limit / 8, at least 1. */
+static double block_factor_of(const rh_remat_options *options) {
+  if (options->block_factor > 0) return options->block_factor;
+  return options->block_size_limit > 8 ? options->block_size_limit / 8.0 : 1.0;
+}
+
 /* Recomputes at the instruction in progress until memory is within the limit. */
 static void reduce_here(Pass *pass, int64_t called_bytes) {
-  const RematOptions *options = pass->standard->job->options;
+  const rh_remat_options *options = pass->standard->job->options;
+  double block_factor = block_factor_of(options);
   uint32_t min_size = 1, max_size = 1;
   double first_effort = 0, second_effort = 0;
   bool is_first_phase = true;
-  while (pass->tracker.memory_bytes + called_bytes > pass->limit_bytes) {
+  while (pass->tracker.memory_bytes + called_bytes > pass->comp_limit_bytes) {
     ArenaMark mark = arena_mark(pass->standard->scratch);
     Block block = standard_pick(pass, min_size, max_size, pass->standard->scratch);
     *(is_first_phase ? &first_effort : &second_effort) += block.effort;
@@ -29,20 +36,19 @@ static void reduce_here(Pass *pass, int64_t called_bytes) {
       min_size = max_size = 1;
     }
     arena_reset(pass->standard->scratch, mark);
-    if (max_size > options->block_size_limit ||
-        second_effort > options->block_factor * first_effort) {
+    if (max_size > options->block_size_limit || second_effort > block_factor * first_effort) {
       break;
     }
   }
 }
 
-static void reduce(Standard *standard, CompId comp, int64_t limit_bytes, int depth) {
-  if (standard->memory[comp].peak_bytes <= limit_bytes) return;
+static void reduce(Standard *standard, CompId comp, int64_t comp_limit_bytes, int depth) {
+  if (standard->memory[comp].peak_bytes <= comp_limit_bytes) return;
   Pass pass = {.standard = standard,
                .comp = comp,
                .depth = depth,
-               .limit_bytes = limit_bytes,
-               .cost_limit_bytes = limit_bytes};
+               .comp_limit_bytes = comp_limit_bytes,
+               .cost_limit_bytes = comp_limit_bytes};
   pass_open(&pass);
   int64_t peak_bytes = 0;
   for (InstId id = pass.list.first; id != NO_ID; id = item_get(&pass.list, id)->next) {

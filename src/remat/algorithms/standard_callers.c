@@ -7,17 +7,15 @@
 #include "remat/algorithms/standard_pass.h"
 #include "remat/job/state.h"
 
-enum { MAX_ROUNDS = 100, STEPS = 32 };
-
 /* What a computation may need by the pass's own memory model, so that the module needs no more than
- * `limit_bytes` while it runs. */
+ * `peak_limit_bytes` while it runs. */
 static int64_t limit_of(const Standard *standard, CompId comp, const CallMemory *memory,
-                        int64_t limit_bytes) {
+                        int64_t peak_limit_bytes) {
   Sequence sequence = standard->job->schedule->of[comp];
   const CompMemory *own = &standard->memory[comp];
   int64_t limit = own->peak_bytes;
   for (SchedPos pos = 0; pos < sequence.len; pos++) {
-    int64_t over = memory->bytes_at[sequence.ids[pos]] - limit_bytes;
+    int64_t over = memory->bytes_at[sequence.ids[pos]] - peak_limit_bytes;
     int64_t left = over > 0 ? own->bytes_at[pos] - over : limit;
     if (left < limit) limit = left;
   }
@@ -33,14 +31,14 @@ static void go_back(Standard *standard, const RematState *state) {
 
 /* Reduces one computation and keeps that if it lowers the module's peak. */
 static bool reduce_one(Standard *standard, CompId comp, const CallMemory *memory,
-                       int64_t limit_bytes) {
+                       int64_t peak_limit_bytes) {
   RematJob *job = standard->job;
   Arena *arena = arena_new(arena_options(standard->scratch));
   RematState saved = remat_state_save(job, arena);
   standard->memory = remat_memory(standard->module, job->schedule, arena, standard->scratch).of;
   uint64_t num_steps = standard->stats->num_steps;
   standard_analyze(standard);
-  standard->reduce(standard, comp, limit_of(standard, comp, memory, limit_bytes), 0);
+  standard->reduce(standard, comp, limit_of(standard, comp, memory, peak_limit_bytes), 0);
   bool is_lower = false;
   if (standard->stats->num_steps > num_steps) {
     dce_run(job->rewrite, standard->scratch);
@@ -58,14 +56,15 @@ static bool reduce_one(Standard *standard, CompId comp, const CallMemory *memory
 /* The innermost computation at the peak that can do something; by steps, because each of them shows
  * where the next peak is. */
 static bool lower_peak(Standard *standard, const CallMemory *memory, Arena *arena) {
-  int64_t limit_bytes = memory->peak_bytes - memory->peak_bytes / STEPS - 1;
-  int64_t wanted_bytes = standard->job->options->limit_bytes;
-  if (limit_bytes < wanted_bytes) limit_bytes = wanted_bytes;
+  int64_t peak_limit_bytes =
+      memory->peak_bytes - memory->peak_bytes / standard->job->parameters->standard_steps - 1;
+  int64_t wanted_bytes = standard->job->peak_limit_bytes;
+  if (peak_limit_bytes < wanted_bytes) peak_limit_bytes = wanted_bytes;
   CallChain chain = call_memory_chain(memory, standard->module, memory->peak_inst, arena);
   for (uint32_t i = chain.len; i-- > 0;) {
     CompId comp = inst_get(standard->module, chain.ids[i])->parent;
     if (!standard_runs_on_main(standard->module, comp)) continue;
-    if (reduce_one(standard, comp, memory, limit_bytes)) return true;
+    if (reduce_one(standard, comp, memory, peak_limit_bytes)) return true;
   }
   return false;
 }
@@ -84,10 +83,10 @@ void standard_reduce_by_callers(Standard *standard) {
   standard->is_done = arena_array(arena, bool, num_comps); /* there are new ones, of fusions */
   memset(standard->is_done, 1, num_comps * sizeof *standard->is_done); /* none leads to the next */
   bool is_lower = true;
-  for (int round = 0; round < MAX_ROUNDS && is_lower; round++) {
+  for (int round = 0; round < standard->job->parameters->standard_rounds && is_lower; round++) {
     Arena *inner = arena_new(arena_options(arena));
     CallMemory memory = remat_state_memory(standard->job, inner, standard->scratch);
-    bool is_over = memory.peak_bytes > standard->job->options->limit_bytes;
+    bool is_over = memory.peak_bytes > standard->job->peak_limit_bytes;
     is_lower = is_over && memory.peak_inst != NO_ID && has_calls(standard, &memory) &&
                lower_peak(standard, &memory, inner);
     if (is_lower) standard->stats->xla_reported_after_bytes = -1;

@@ -102,7 +102,7 @@ static bool runs_on_main(const Module *module, InstId caller, CompId callee) {
 
 void pass_reduce_callees(Pass *pass, InstId id) {
   Standard *standard = pass->standard;
-  int64_t left = pass->limit_bytes - pass->tracker.memory_bytes;
+  int64_t left = pass->comp_limit_bytes - pass->tracker.memory_bytes;
   if (!is_control_flow(pass, id) || pass_callee_bytes(pass, id) <= left) return;
   for (uint32_t i = 0; i < inst_get(standard->module, id)->num_callees; i++) {
     CompId callee = inst_callees(standard->module, id)[i];
@@ -133,20 +133,20 @@ void standard_run(RematJob *job, StandardFn reduce, bool keeps_clones, RematStat
                        .out = out,
                        .scratch = scratch};
   standard_analyze(&standard);
-  if (job->options->modes & RH_REMAT_OFFLOAD && job->options->profile) {
+  if (job->modes & RH_REMAT_OFFLOAD && job->device) {
     offload_begin(&standard, arena);
   }
-  if (job->options->modes & RH_REMAT_NARROW && may_convert(module)) {
+  if (job->modes & RH_REMAT_NARROW && may_convert(module)) {
     standard.narrow = narrow_shapes(module, arena, scratch);
     standard.num_narrow = module->insts.len;
   }
   standard.is_done = arena_zarray(arena, bool, module->comps.len);
   RematMemory memory = remat_memory(module, job->schedule, arena, scratch);
   standard.memory = memory.of;
-  int64_t limit_bytes = remat_state_xla_limit(job, &memory, scratch) - memory.output_bytes;
-  reduce(&standard, module->entry, limit_bytes > 0 ? limit_bytes : 0, 0);
+  int64_t comp_limit_bytes = remat_state_xla_limit(job, &memory, scratch) - memory.output_bytes;
+  reduce(&standard, module->entry, comp_limit_bytes > 0 ? comp_limit_bytes : 0, 0);
   stats->xla_reported_after_bytes = standard.memory[module->entry].peak_bytes + memory.output_bytes;
-  if (job->options->is_per_caller) standard_reduce_by_callers(&standard);
+  if (job->is_per_caller) standard_reduce_by_callers(&standard);
   arena_free(standard.points_to_arena);
   arena_free(arena);
 }

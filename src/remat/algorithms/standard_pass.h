@@ -10,7 +10,7 @@
 typedef struct Standard Standard;
 
 /* Reduces one computation's memory, and that of those it calls, to the limit. */
-typedef void (*StandardFn)(Standard *standard, CompId comp, int64_t limit_bytes, int depth);
+typedef void (*StandardFn)(Standard *standard, CompId comp, int64_t comp_limit_bytes, int depth);
 
 struct Standard {
   RematJob *job;
@@ -40,7 +40,7 @@ typedef struct Pass {
   int depth; /* of calls */
   ItemList list;
   Tracker tracker;
-  int64_t limit_bytes;
+  int64_t comp_limit_bytes; /* what the computation may hold while it runs, without its callers */
   int64_t cost_limit_bytes; /* that costs are a share of */
   double *begin_seconds; /* by InstId of what there was when it was opened: of all before it; NULL
                             where nothing is offloaded */

@@ -33,30 +33,46 @@ static bool is_in_block(const InstId *block, uint32_t len, InstId id) {
   return false;
 }
 
-/* Whether what it reads, other than from the block itself, has been overwritten by now: a clone,
- * which comes later, would read something else. */
-static bool reads_overwritten(const Pass *pass, const InstId *block, uint32_t len, uint32_t index) {
-  const Legality *legality = pass->standard->job->legality;
-  const Module *module = pass->tracker.module;
-  for (uint32_t i = 0; i < inst_get(module, block[index])->num_operands; i++) {
-    InstId operand = inst_operand(module, block[index], i);
-    InstId overwriter = legality_overwriter(legality, operand);
-    if (overwriter == NO_ID || is_in_block(block, len, operand)) continue;
-    if (!pass_is_placed(pass, overwriter)) continue;
-    legality_refuse(legality, block[index]);
-    return true;
+/* A block whose clones would come at the instruction in progress, for place_verdict(). */
+typedef struct BlockPlace {
+  const Pass *pass;
+  const InstId *block;
+  uint32_t len;
+} BlockPlace;
+
+static bool has_run(const void *context, InstId id) {
+  return pass_is_placed(((const BlockPlace *)context)->pass, id);
+}
+
+static bool is_cloned(const void *context, InstId operand) {
+  const BlockPlace *place = context;
+  return is_in_block(place->block, place->len, operand);
+}
+
+/* Whether users of all that it makes can be led to a clone. */
+static bool is_movable(const Pass *pass, InstId id) {
+  const IdVec *defined = &item_get(&pass->list, id)->defined;
+  for (uint32_t i = 0; i < defined->len; i++) {
+    ValueUses uses = uses_of_tracked(tracked_buffer(&pass->tracker, defined->data[i]));
+    if (uses_verdict(&uses) != KEEP_NONE) return false;
   }
-  return false;
+  return true;
 }
 
 /* -1 when the block cannot be recomputed or that frees nothing. A block that nobody has read yet
  * only moves, at no cost. */
 static int64_t recompute_cost(const Pass *pass, const InstId *block, uint32_t len) {
+  for (uint32_t i = 0; i < len; i++) {
+    if (!is_movable(pass, block[i])) return -1;
+  }
   int64_t reduced = tracker_bytes_reduced(&pass->tracker, block, len);
   if (reduced <= 0) return -1;
+  BlockPlace at = {pass, block, len};
+  ClonePlace place = {has_run, is_cloned, &at};
   bool is_move = true;
   for (uint32_t i = 0; i < len; i++) {
-    if (has_placed_successor(pass, block[i]) || reads_overwritten(pass, block, len, i)) return -1;
+    if (has_placed_successor(pass, block[i])) return -1;
+    if (place_verdict(pass->standard->job->legality, block[i], &place) != KEEP_NONE) return -1;
     is_move &= !has_placed_user(pass, block[i]);
   }
   return is_move ? 0 : pass->cost_limit_bytes / reduced;
@@ -110,7 +126,7 @@ static int64_t cost_of_bytes(const Pass *pass, int64_t reduced) {
 }
 
 Block standard_pick(Pass *pass, uint32_t min_size, uint32_t max_size, Arena *out) {
-  unsigned modes = pass->standard->job->options->modes;
+  unsigned modes = pass->standard->job->modes;
   Choice choice = {.block = {.items = arena_array(out, InstId, (size_t)max_size + 1)},
                    .cost = INT64_MAX,
                    .may_narrow = modes & RH_REMAT_NARROW};

@@ -4,40 +4,35 @@
 
 #include "analysis/cost/cost.h"
 #include "analysis/memory/memory_model.h"
+#include "remat/legality/collection.h"
 #include "remat/legality/legality.h"
+#include "remat/job/parameters.h"
 #include "remat/rewrite/rewrite.h"
+#include "remat_hlo.h"
 
-typedef struct RematOptions {
-  /* Bytes that the memory model's peak may reach; 0 = as low as it gets. */
-  int64_t limit_bytes;
-  const MemoryModel *memory_model;
-  int64_t small_node_bytes; /* smaller results are left alone */
-  bool allow_collectives;
-  /* XLA's algorithms */
-  int64_t min_remat_bytes; /* min_remat_size: smaller ones are not looked at */
-  uint32_t block_size_limit;
-  double block_factor;          /* block_rematerialization_factor */
-  unsigned modes;               /* RH_REMAT_… */
-  const DeviceProfile *profile; /* that models time for RH_REMAT_OFFLOAD; NULL = none is done */
-  bool is_per_caller;           /* computations are reduced again with what their callers hold */
-  /* path */
-  uint32_t path_depth; /* longest chain that is recomputed for one value */
-  /* checkpoint=collection */
-  const struct Collection *collection; /* NULL = nothing is asked to be kept */
-  /* what a plan says (remat/plan/plan.h) */
-  const struct Plan *plan;
-  rh_diags *diags;
-} RematOptions;
-
-/* What an algorithm works on. The module and the schedule change together. */
+/* What an algorithm gets: a budget, a module that it may edit, and what it may know of it. The
+ * module and the schedule change together. */
 typedef struct RematJob {
   Rewrite *rewrite;
   Schedule *schedule;
-  const RematOptions *options;
-  const Legality *legality;
-  const CostTable *costs; /* of the module before the first change */
+  const rh_remat_options *options;   /* as the caller of the library gave them */
+  const RematParameters *parameters; /* those of them that steer algorithms */
+  /* The budget: the peak that `memory_model` counts for the module is to be at most this many
+   * bytes; 0 = as low as it gets. The engine derives it from options->limit_bytes, which bounds
+   * what options->limit_counts says, under options->memory_model. */
+  int64_t peak_limit_bytes;
+  const MemoryModel *memory_model;
+  unsigned modes;              /* RH_REMAT_…: the algorithm's own, or else those of the options */
+  bool is_per_caller;          /* computations are reduced again with what their callers hold */
+  const DeviceProfile *device; /* that time is modelled for; NULL = none */
+  const Legality *legality;    /* what may be recomputed, and where */
+  const CostTable *costs;      /* of the module before the first change */
+  const Collection *collection; /* what checkpoint=collection keeps */
+  const struct Plan *plan;      /* what remat_plan does (remat/plan/plan.h) */
+  rh_diags *diags;              /* where remat_plan says what is wrong with it */
 } RematJob;
 
+/* What an algorithm says that it did. */
 typedef struct RematStats {
   int64_t xla_reported_after_bytes; /* the peak as XLA's pass has it; -1 where there is none */
   uint64_t num_steps; /* decisions taken; 0 = nothing is recomputed, in the same order */

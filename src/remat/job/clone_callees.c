@@ -3,16 +3,12 @@
 #include "remat/rewrite/dce.h"
 #include "remat/job/state.h"
 
-/* Callees of callees of … can be cloned an exponential number of times, and callers are many:
- * MAX_GROWTH ends the first, MAX_INSTS what clones for the callers of one computation come to. */
-enum { MAX_CLONES = 1000, MAX_GROWTH = 4, MAX_INSTS = 1 << 18 };
-
 typedef struct Cloner {
   RematJob *job;
   Module *module;
   CallMemory memory;
   CallGraph graph;
-  uint32_t max_insts;
+  uint32_t max_insts; /* callees of callees of … can be cloned an exponential number of times */
   CalleeClones clones;
   Arena *arena; /* of the memory and the graph */
   Arena *out, *scratch;
@@ -28,7 +24,7 @@ static bool is_caller(const Cloner *cloner, InstId id) {
 static bool is_over_limit(const Cloner *cloner, CompId comp) {
   Sequence sequence = cloner->job->schedule->of[comp];
   for (SchedPos pos = 0; pos < sequence.len; pos++) {
-    if (cloner->memory.bytes_at[sequence.ids[pos]] > cloner->job->options->limit_bytes) return true;
+    if (cloner->memory.bytes_at[sequence.ids[pos]] > cloner->job->peak_limit_bytes) return true;
   }
   return false;
 }
@@ -100,11 +96,13 @@ typedef struct Room {
 } Room;
 
 static bool may_clone(const Cloner *cloner, uint32_t max_insts) {
-  return cloner->clones.list.len < MAX_CLONES && cloner->module->insts.len < max_insts;
+  return cloner->clones.list.len < cloner->job->parameters->callees_clones &&
+         cloner->module->insts.len < max_insts;
 }
 
 static uint32_t room_for(Cloner *cloner, CompId comp, bool is_first) {
-  uint32_t max_insts = cloner->max_insts > MAX_INSTS ? cloner->max_insts : MAX_INSTS;
+  uint32_t any_case = (uint32_t)cloner->job->parameters->callees_insts;
+  uint32_t max_insts = cloner->max_insts > any_case ? cloner->max_insts : any_case;
   if (is_first || !may_clone(cloner, max_insts)) return NO_ID;
   callee_clone_add(&cloner->clones, cloner->job, comp, cloner->out, cloner->scratch);
   return cloner->clones.list.len - 1;
@@ -149,7 +147,7 @@ CalleeClones clone_callees(RematJob *job, Arena *out, Arena *scratch) {
   Module *module = job->rewrite->module;
   Cloner cloner = {.job = job,
                    .module = module,
-                   .max_insts = module->insts.len * MAX_GROWTH,
+                   .max_insts = module->insts.len * (uint32_t)job->parameters->callees_growth,
                    .out = out,
                    .scratch = scratch};
   bool has_changed = true;

@@ -25,8 +25,7 @@ void remat_state_load(RematJob *job, const RematState *state) {
 }
 
 CallMemory remat_state_memory(const RematJob *job, Arena *out, Arena *scratch) {
-  return call_memory_measure(job->options->memory_model, job->rewrite->module, job->schedule, out,
-                             scratch);
+  return call_memory_measure(job->memory_model, job->rewrite->module, job->schedule, out, scratch);
 }
 
 int64_t remat_state_peak(const RematJob *job, Arena *scratch) {
@@ -39,8 +38,8 @@ int64_t remat_state_peak(const RematJob *job, Arena *scratch) {
 int64_t remat_state_xla_limit(const RematJob *job, const RematMemory *memory, Arena *scratch) {
   Arena *arena = arena_new(arena_options(scratch));
   int64_t model_bytes =
-      job->options->memory_model->measure(job->rewrite->module, job->schedule, NULL, arena, scratch)
+      job->memory_model->measure(job->rewrite->module, job->schedule, NULL, arena, scratch)
           .peak_bytes;
   arena_free(arena);
-  return job->options->limit_bytes - (model_bytes - memory->peak_bytes);
+  return job->peak_limit_bytes - (model_bytes - memory->peak_bytes);
 }

@@ -1,7 +1,7 @@
 #include "remat/legality/keep_reason.h"
 
-#include "analysis/flow/call_graph.h"
 #include "analysis/flow/points_to.h"
+#include "analysis/memory/call_memory.h"
 #include "analysis/memory/tracker.h"
 
 /* The computations that run at the peak, and where each stands: its instruction that is part of the
@@ -11,8 +11,8 @@ typedef struct PeakPlaces {
   InstId *at_peak;     /* by CompId, NO_ID = does not run then */
 } PeakPlaces;
 
-static PeakPlaces find_places(const Module *module, const Schedule *schedule, InstId peak_inst,
-                              Arena *out, Arena *scratch) {
+static PeakPlaces find_places(const Module *module, const Schedule *schedule,
+                              const MemoryProfile *profile, Arena *out, Arena *scratch) {
   PeakPlaces places = {.positions = arena_zarray(out, SchedPos, module->insts.len),
                        .at_peak = arena_array(out, InstId, module->comps.len)};
   memset(places.at_peak, 0xff, module->comps.len * sizeof *places.at_peak);
@@ -22,12 +22,10 @@ static PeakPlaces find_places(const Module *module, const Schedule *schedule, In
     }
   }
   Arena *arena = arena_new(arena_options(scratch));
-  CallGraph graph = call_graph_build(module, arena, scratch);
-  for (InstId id = peak_inst; id != NO_ID;) {
-    CompId comp = inst_get(module, id)->parent;
-    places.at_peak[comp] = id;
-    uint32_t first = graph.first_caller[comp];
-    id = graph.first_caller[comp + 1] > first ? graph.callers[first] : NO_ID;
+  CallMemory memory = call_memory_of(profile, module, schedule, arena, scratch);
+  CallChain chain = call_memory_chain(&memory, module, profile->peak_inst, arena);
+  for (uint32_t i = 0; i < chain.len; i++) {
+    places.at_peak[inst_get(module, chain.ids[i])->parent] = chain.ids[i];
   }
   arena_free(arena);
   return places;
@@ -50,27 +48,33 @@ static KeepReason reason_by_alias(const Module *module, InstId definer, InstId a
   return is_bound ? KEEP_CONTROL_DEPENDENCY : KEEP_INDIRECT_USE;
 }
 
-/* What the uses of a buffer say. */
-static KeepReason reason_by_uses(const Module *module, const PointsTo *points_to,
-                                 const PeakPlaces *places, LogicalId id) {
+static ValueUses find_uses(const Module *module, const PointsTo *points_to,
+                           const PeakPlaces *places, LogicalId id) {
   InstId definer = points_to->buffers.data[id].inst;
   InstId peak = places->at_peak[inst_get(module, definer)->parent];
-  if (peak == NO_ID || definer == peak) return KEEP_IN_USE;
-  if (is_result(module, points_to, id)) return KEEP_LIVE_OUT;
-  if (points_to->buffers.data[id].depth > 1) return KEEP_NESTED_TUPLE;
-  bool is_read_later = false;
-  KeepReason reason = KEEP_NONE;
+  ValueUses uses = {.is_result = is_result(module, points_to, id),
+                    .is_nested = points_to->buffers.data[id].depth > 1};
   for (uint32_t i = points_to->first_alias[id]; i < points_to->first_alias[id + 1]; i++) {
     BufferAlias alias = points_to->aliases[i];
     for (uint32_t k = 0; k < inst_get(module, alias.inst)->users.len; k++) {
       InstId user = inst_users(module, alias.inst)[k];
       if (points_to_is_unused_by(module, points_to, alias.inst, alias.part, user)) continue;
-      if (user == peak) return KEEP_IN_USE;
-      is_read_later |= places->positions[user] > places->positions[peak];
-      if (reason == KEEP_NONE) reason = reason_by_alias(module, definer, alias.inst);
+      uses.is_in_use |= user == peak;
+      uses.is_read_later |= places->positions[user] > places->positions[peak];
+      if (uses.by_alias == KEEP_NONE) uses.by_alias = reason_by_alias(module, definer, alias.inst);
     }
   }
-  return is_read_later ? reason : KEEP_NO_LATER_USE;
+  return uses;
+}
+
+/* What a value's uses say. */
+static KeepReason reason_by_uses(const Module *module, const PointsTo *points_to,
+                                 const PeakPlaces *places, LogicalId id) {
+  InstId definer = points_to->buffers.data[id].inst;
+  InstId peak = places->at_peak[inst_get(module, definer)->parent];
+  if (peak == NO_ID || definer == peak) return KEEP_IN_USE;
+  ValueUses uses = find_uses(module, points_to, places, id);
+  return uses_verdict(&uses);
 }
 
 static KeepReason find_reason(const Legality *legality, const PointsTo *points_to,
@@ -89,7 +93,7 @@ void find_keep_reasons(const Module *module, const Schedule *schedule, const Leg
                        Arena *scratch) {
   Arena *arena = arena_new(arena_options(scratch));
   PointsTo points_to = points_to_build(module, arena, scratch);
-  PeakPlaces places = find_places(module, schedule, profile->peak_inst, arena, scratch);
+  PeakPlaces places = find_places(module, schedule, profile, arena, scratch);
   for (uint32_t i = 0; i < live->len; i++) {
     reasons[i] = find_reason(legality, &points_to, &places, &live->list[i]);
   }

@@ -59,3 +59,33 @@ KeepReason recompute_verdict(const Legality *legality, InstId id) {
   }
   return asked;
 }
+
+KeepReason clone_verdict(const Legality *legality, InstId id) {
+  const Module *module = legality->module;
+  KeepReason reason = recompute_verdict(legality, id);
+  if (reason != KEEP_NONE) return reason;
+  if (inst_has_control(module, id)) return KEEP_CONTROL_DEPENDENCY;
+  bool is_pass_through = opcode_has((Opcode)inst_get(module, id)->opcode, OPF_PASS_THROUGH);
+  return is_pass_through || inst_keeps_operand_memory(module, id) ? KEEP_INDIRECT_USE : KEEP_NONE;
+}
+
+KeepReason place_verdict(const Legality *legality, InstId id, const ClonePlace *place) {
+  if (!legality->overwriters) return KEEP_NONE;
+  const Module *module = legality->module;
+  for (uint32_t i = 0; i < inst_get(module, id)->num_operands; i++) {
+    InstId operand = inst_operand(module, id, i);
+    InstId overwriter = legality_overwriter(legality, operand);
+    if (overwriter == NO_ID || place->is_cloned(place->context, operand)) continue;
+    if (!place->has_run(place->context, overwriter)) continue;
+    legality_refuse(legality, id);
+    return KEEP_OVERWRITTEN;
+  }
+  return KEEP_NONE;
+}
+
+KeepReason uses_verdict(const ValueUses *uses) {
+  if (uses->is_result) return KEEP_LIVE_OUT;
+  if (uses->is_nested) return KEEP_NESTED_TUPLE;
+  if (uses->is_in_use) return KEEP_IN_USE;
+  return uses->is_read_later ? uses->by_alias : KEEP_NO_LATER_USE;
+}

@@ -1,8 +1,19 @@
-/* May this instruction be computed a second time, and if not, why: the one place that knows. */
+/* May this instruction be computed a second time, and if not, why: the one place that knows.
+ *
+ * The question has four parts, each with a verdict, which is the reason why not or KEEP_NONE:
+ *
+ *     recompute_verdict   may there be a second one at all, as XLA's pass sees it
+ *     clone_verdict       and may readers of the first one read the second one instead
+ *     place_verdict       can it stand here, or has what it reads been overwritten by now
+ *     uses_verdict        does the value's memory come free between the readers before and after
+ *
+ * Algorithms ask while they decide, the report asks for each value at the peak. The verifier
+ * (remat/verify, safe_reads_verify) does not: it judges results by itself. */
 #ifndef REMAT_HLO_REMAT_LEGALITY_LEGALITY_H
 #define REMAT_HLO_REMAT_LEGALITY_LEGALITY_H
 
 #include "analysis/memory/overwrites.h"
+#include "analysis/memory/tracker.h"
 #include "analysis/flow/side_effect.h"
 #include "ir/module.h"
 
@@ -35,6 +46,11 @@ typedef struct Legality {
  * nothing else does. */
 KeepReason recompute_verdict(const Legality *legality, InstId id);
 
+/* The same, and whether users of `id` can be led to a clone of it: control dependencies fix its
+ * place, bitcasts and get-tuple-elements are made anew with what they read, and what keeps its
+ * operand's memory in its own result is bound to that memory. */
+KeepReason clone_verdict(const Legality *legality, InstId id);
+
 /* The instruction of the same computation before which a new reader of `operand` must stand,
  * because it overwrites what that reads; NO_ID = anywhere. A clone of `operand` has memory of its
  * own, so its readers may stand anywhere. */
@@ -45,6 +61,39 @@ static inline InstId legality_overwriter(const Legality *legality, InstId operan
 /* Notes, for the report, that a clone of `id` was not made because it would have stood after what
  * overwrites its operands. */
 void legality_refuse(const Legality *legality, InstId id);
+
+/* Where a clone would stand, as the algorithm knows it. */
+typedef struct ClonePlace {
+  /* Whether an instruction of the computation runs before the clone would. */
+  bool (*has_run)(const void *context, InstId id);
+  /* Whether the clone would read a clone of this operand. */
+  bool (*is_cloned)(const void *context, InstId operand);
+  const void *context;
+} ClonePlace;
+
+/* KEEP_OVERWRITTEN, which is noted for the report, when a clone of `id` would read memory there
+ * that has been overwritten. O(operands). */
+KeepReason place_verdict(const Legality *legality, InstId id, const ClonePlace *place);
+
+/* How a value is used, seen from a position at which its memory is to be free. */
+typedef struct ValueUses {
+  bool is_result; /* of its computation */
+  bool is_nested; /* an element of a nested tuple */
+  bool is_in_use; /* made or read there */
+  bool is_read_later;
+  KeepReason by_alias; /* why later users cannot be led to a clone: KEEP_INDIRECT_USE,
+                          KEEP_CONTROL_DEPENDENCY or KEEP_NONE */
+} ValueUses;
+
+KeepReason uses_verdict(const ValueUses *uses);
+
+/* Of a buffer of XLA's pass, which looks at its position by itself: read later, not in use. */
+static inline ValueUses uses_of_tracked(const TrackedBuffer *buffer) {
+  return (ValueUses){.is_result = buffer->is_live_out,
+                     .is_nested = buffer->depth > 1,
+                     .is_read_later = true,
+                     .by_alias = buffer->has_indirect_uses ? KEEP_INDIRECT_USE : KEEP_NONE};
+}
 
 /* Whether it may be kept in another form instead. */
 static inline bool compress_is_legal(KeepReason verdict) {

@@ -100,7 +100,7 @@ static rh_status find_same(const Cloning *cloning, const PlanClone *told, Callee
 }
 
 rh_status plan_clone_callees(RematJob *job, CalleeClones *clones, Arena *out, Arena *scratch) {
-  const Plan *plan = job->options->plan;
+  const Plan *plan = job->plan;
   Module *module = job->rewrite->module;
   if (plan->clones.len == 0) return RH_OK;
   Arena *arena = arena_new(arena_options(scratch));

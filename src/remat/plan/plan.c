@@ -31,7 +31,7 @@ uint64_t plan_order_fingerprint(const Module *module, const Schedule *schedule) 
 rh_status plan_fail(const Apply *apply, uint32_t offset, const char *format, ...) {
   va_list args;
   va_start(args, format);
-  diag_add(apply->job->options->diags, RH_SEVERITY_ERROR, DIAG_AT(offset), format, args);
+  diag_add(apply->job->diags, RH_SEVERITY_ERROR, DIAG_AT(offset), format, args);
   va_end(args);
   return RH_ERR_INPUT;
 }
@@ -197,7 +197,7 @@ static rh_status run(Apply *apply, Arena *out) {
 }
 
 void remat_plan(RematJob *job, RematStats *stats, Arena *out, Arena *scratch) {
-  const Plan *plan = job->options->plan;
+  const Plan *plan = job->plan;
   Arena *arena = arena_new(arena_options(scratch));
   Apply apply = {.job = job,
                  .module = job->rewrite->module,

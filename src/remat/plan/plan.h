@@ -121,8 +121,8 @@ typedef struct Plan {
 uint64_t plan_fingerprint(const Module *module);
 uint64_t plan_order_fingerprint(const Module *module, const Schedule *schedule);
 
-/* An algorithm that does what job->options->plan says. stats->status is RH_ERR_INPUT, with what is
- * wrong and where in job->options->diags, when that cannot be done: the module is then in no state
+/* An algorithm that does what job->plan says. stats->status is RH_ERR_INPUT, with what is
+ * wrong and where in job->diags, when that cannot be done: the module is then in no state
  * to go on with. O(n + steps log steps). */
 void remat_plan(RematJob *job, RematStats *stats, Arena *out, Arena *scratch);
 

@@ -1,1 +1,1 @@
-input.hlo --scheduler=input --algorithm=none --memory-model=liveness
+input.hlo --scheduler=input --algorithm=none --memory-model=liveness --quiet --json=-

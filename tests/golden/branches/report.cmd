@@ -1,1 +1,1 @@
-input.hlo --scheduler=input --algorithm=none --memory-model=xla-remat
+input.hlo --scheduler=input --algorithm=none --memory-model=xla-remat --quiet --json=-

@@ -1,1 +1,1 @@
-input.hlo --scheduler=input --algorithm=standard --memory-model=xla-remat --small-node-limit=0 --mem-limit=16016 -o -
+input.hlo --scheduler=input --algorithm=standard --memory-model=xla-remat --small-node-limit=0 --mem-limit=16016 -o - --quiet --json=summary.json

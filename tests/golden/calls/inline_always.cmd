@@ -1,1 +1,1 @@
-input.hlo --scheduler=default --algorithm=none --memory-model=xla-remat --inline-calls=always -o -
+input.hlo --scheduler=default --algorithm=none --memory-model=xla-remat --inline-calls=always -o - --quiet --json=summary.json

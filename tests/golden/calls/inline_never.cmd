@@ -1,1 +1,1 @@
-input.hlo --scheduler=default --algorithm=none --memory-model=xla-remat --inline-calls=never -o -
+input.hlo --scheduler=default --algorithm=none --memory-model=xla-remat --inline-calls=never -o - --quiet --json=summary.json

@@ -1,1 +1,1 @@
-scheduled.hlo --scheduler=input --algorithm=none --memory-model=xla-remat --inline-calls=always -o -
+scheduled.hlo --scheduler=input --algorithm=none --memory-model=xla-remat --inline-calls=always -o - --quiet --json=summary.json

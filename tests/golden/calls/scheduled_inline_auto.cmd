@@ -1,1 +1,1 @@
-scheduled.hlo --scheduler=input --algorithm=none --memory-model=xla-remat --inline-calls=auto -o -
+scheduled.hlo --scheduler=input --algorithm=none --memory-model=xla-remat --inline-calls=auto -o - --quiet --json=summary.json

@@ -1,1 +1,1 @@
-scheduled.hlo --scheduler=input --algorithm=none --memory-model=xla-remat --inline-calls=never -o -
+scheduled.hlo --scheduler=input --algorithm=none --memory-model=xla-remat --inline-calls=never -o - --quiet --json=summary.json

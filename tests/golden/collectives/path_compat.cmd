@@ -1,1 +1,1 @@
-input.hlo --scheduler=input --algorithm=path --memory-model=xla-remat --small-node-limit=0 --mem-limit=14KiB --compat
+input.hlo --scheduler=input --algorithm=path --memory-model=xla-remat --small-node-limit=0 --mem-limit=14KiB --compat --quiet --json=-

@@ -1,1 +1,1 @@
-input.hlo --scheduler=input --algorithm=none --memory-model=xla-remat --json=-
+input.hlo --scheduler=input --algorithm=none --memory-model=xla-remat --json=- --quiet

@@ -1,1 +1,1 @@
-input.hlo --scheduler=input --algorithm=path --memory-model=xla-remat --small-node-limit=0 --mem-limit=16384 -o -
+input.hlo --scheduler=input --algorithm=path --memory-model=xla-remat --small-node-limit=0 --mem-limit=16384 -o - --quiet --json=summary.json

@@ -1,1 +1,1 @@
-input.hlo --scheduler=default --algorithm=none --memory-model=xla-remat --unfuse=input -o -
+input.hlo --scheduler=default --algorithm=none --memory-model=xla-remat --unfuse=input -o - --quiet --json=summary.json

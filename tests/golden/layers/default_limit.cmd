@@ -1,1 +1,1 @@
-input.hlo --scheduler=default --algorithm=standard --memory-model=xla-remat --device=./toy.json --mem-limit=85%
+input.hlo --scheduler=default --algorithm=standard --memory-model=xla-remat --device=./toy.json --mem-limit=85% --quiet --json=-

@@ -1,1 +1,1 @@
-input.hlo --scheduler=default --algorithm=none --memory-model=xla-remat --device=a100-40g
+input.hlo --scheduler=default --algorithm=none --memory-model=xla-remat --device=a100-40g --quiet --json=-

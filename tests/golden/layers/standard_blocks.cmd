@@ -1,1 +1,1 @@
-input.hlo --scheduler=default --algorithm=standard --memory-model=xla-remat --device=./toy.json --small-node-limit=0 --block-size-limit=4 --mem-limit=min
+input.hlo --scheduler=default --algorithm=standard --memory-model=xla-remat --device=./toy.json --small-node-limit=0 --block-size-limit=4 --mem-limit=min --quiet --json=-

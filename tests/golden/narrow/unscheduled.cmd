@@ -1,1 +1,1 @@
-input.hlo --scheduler=input --algorithm=standard --remat-mode=narrow --memory-model=xla-remat --small-node-limit=0 --emit=unscheduled --mem-limit=min -o -
+input.hlo --scheduler=input --algorithm=standard --remat-mode=narrow --memory-model=xla-remat --small-node-limit=0 --emit=unscheduled --mem-limit=min -o - --quiet --json=summary.json

@@ -1,1 +1,1 @@
-input.hlo --scheduler=input --algorithm=offload --memory-model=xla-remat --small-node-limit=0 --device=device.json --mem-limit=21KiB -o -
+input.hlo --scheduler=input --algorithm=offload --memory-model=xla-remat --small-node-limit=0 --device=device.json --mem-limit=21KiB -o - --quiet --json=summary.json

@@ -1,1 +1,1 @@
-input.hlo --scheduler=list --algorithm=none --memory-model=xla-remat -o -
+input.hlo --scheduler=list --algorithm=none --memory-model=xla-remat -o - --quiet --json=summary.json

@@ -1,1 +1,1 @@
-input.hlo --scheduler=postorder --algorithm=path --memory-model=xla-remat --small-node-limit=0 --mem-limit=min --emit=unscheduled --protect=conditional -o -
+input.hlo --scheduler=postorder --algorithm=path --memory-model=xla-remat --small-node-limit=0 --mem-limit=min --emit=unscheduled --protect=conditional -o - --quiet --json=summary.json

@@ -1,1 +1,1 @@
-input.hlo --scheduler=postorder --algorithm=path --memory-model=xla-remat --small-node-limit=0 --mem-limit=min --emit=scheduled --protect=conditional -o - --json=s.json
+input.hlo --scheduler=postorder --algorithm=path --memory-model=xla-remat --small-node-limit=0 --mem-limit=min --emit=scheduled --protect=conditional -o - --json=s.json --quiet

@@ -1,1 +1,1 @@
-input.hlo --small-node-limit=0 --mem-limit=80% --ignore-schedule --json=-
+input.hlo --small-node-limit=0 --mem-limit=80% --ignore-schedule --json=- --quiet

@@ -1,1 +1,1 @@
-input.hlo --scheduler=input --algorithm=none --memory-model=xla-remat --mem-limit=14KiB
+input.hlo --scheduler=input --algorithm=none --memory-model=xla-remat --mem-limit=14KiB --quiet --json=-

@@ -1,1 +1,1 @@
-input.hlo --scheduler=input --algorithm=standard --memory-model=xla-remat --small-node-limit=0 --mem-limit=4000 -o out.hlo
+input.hlo --scheduler=input --algorithm=standard --memory-model=xla-remat --small-node-limit=0 --mem-limit=4000 -o out.hlo --quiet --json=-

@@ -1,1 +1,1 @@
-input.hlo --scheduler=input --algorithm=standard --memory-model=xla-remat --small-node-limit=0 --mem-limit=14KiB -o out.hlo
+input.hlo --scheduler=input --algorithm=standard --memory-model=xla-remat --small-node-limit=0 --mem-limit=14KiB -o out.hlo --quiet --json=-

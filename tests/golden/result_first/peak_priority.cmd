@@ -1,1 +1,1 @@
-input.hlo --scheduler=input --algorithm=peak-priority --memory-model=xla-remat --small-node-limit=0 --mem-limit=0 -o -
+input.hlo --scheduler=input --algorithm=peak-priority --memory-model=xla-remat --small-node-limit=0 --mem-limit=0 -o - --quiet --json=summary.json

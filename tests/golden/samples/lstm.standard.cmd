@@ -1,1 +1,1 @@
-hlo_samples/lstm.after_optimizations.hlo --scheduler=input --algorithm=standard --memory-model=xla-remat --small-node-limit=0 --mem-limit=r50%
+hlo_samples/lstm.after_optimizations.hlo --scheduler=input --algorithm=standard --memory-model=xla-remat --small-node-limit=0 --mem-limit=r50% --quiet --json=-

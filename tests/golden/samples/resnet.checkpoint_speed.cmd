@@ -1,1 +1,1 @@
-hlo_samples/resnet.after_optimizations.hlo --algorithm=checkpoint=speed --small-node-limit=0 --mem-limit=min
+hlo_samples/resnet.after_optimizations.hlo --algorithm=checkpoint=speed --small-node-limit=0 --mem-limit=min --quiet --json=-

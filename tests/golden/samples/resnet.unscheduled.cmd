@@ -1,1 +1,1 @@
-hlo_samples/resnet.before_optimizations.hlo --scheduler=default --algorithm=path --memory-model=xla-remat --small-node-limit=0 --mem-limit=r60%
+hlo_samples/resnet.before_optimizations.hlo --scheduler=default --algorithm=path --memory-model=xla-remat --small-node-limit=0 --mem-limit=r60% --quiet --json=-

@@ -1,1 +1,1 @@
-hlo_samples/vgg.after_optimizations.hlo --algorithm=checkpoint=memory --small-node-limit=0 --mem-limit=min
+hlo_samples/vgg.after_optimizations.hlo --algorithm=checkpoint=memory --small-node-limit=0 --mem-limit=min --quiet --json=-

@@ -1,1 +1,1 @@
-input.hlo --algorithm=path --small-node-limit=0 --mem-limit=min -o -
+input.hlo --algorithm=path --small-node-limit=0 --mem-limit=min -o - --quiet --json=summary.json

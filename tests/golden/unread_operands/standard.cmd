@@ -1,1 +1,1 @@
-input.hlo --algorithm=standard --memory-model=liveness --small-node-limit=0 --mem-limit=min -o -
+input.hlo --algorithm=standard --memory-model=liveness --small-node-limit=0 --mem-limit=min -o - --quiet --json=summary.json

@@ -1,1 +1,1 @@
-input.hlo --scheduler=default --algorithm=none --unfuse=all -o -
+input.hlo --scheduler=default --algorithm=none --unfuse=all -o - --quiet --json=summary.json

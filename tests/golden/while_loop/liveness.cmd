@@ -1,1 +1,1 @@
-input.hlo --scheduler=input --algorithm=none --memory-model=liveness --dump-memlog=- --copies=pending
+input.hlo --scheduler=input --algorithm=none --memory-model=liveness --dump-memlog=- --copies=pending --quiet --json=summary.json

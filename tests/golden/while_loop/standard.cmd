@@ -1,1 +1,1 @@
-input.hlo --scheduler=input --algorithm=standard --memory-model=xla-remat --small-node-limit=0 --mem-limit=2040 -o - --copies=pending
+input.hlo --scheduler=input --algorithm=standard --memory-model=xla-remat --small-node-limit=0 --mem-limit=2040 -o - --copies=pending --quiet --json=summary.json

@@ -1,0 +1,231 @@
+#include "remat/engine/attempt.h"
+
+#include "remat/legality/safe_order.h"
+#include "remat/legality/safe_reads.h"
+#include "remat/protect/protect.h"
+#include "remat/rewrite/dce.h"
+
+Attempt attempt_new(const Problem *problem, const RematAlgorithm *algorithm, const Guide *guide) {
+  bool is_idle = algorithm->traits & RH_TRAIT_IDLE;
+  return (Attempt){.algorithm = algorithm,
+                   .guide = *guide,
+                   .clones_callees = problem->options->clone_callees && !problem->plan && !is_idle,
+                   .arena = arena_new(arena_options(problem->scratch))};
+}
+
+/* Forgets what was done, to do it again otherwise. */
+static void start_over(Attempt *attempt) {
+  kept_plan_free(attempt->plan);
+  attempt->plan = NULL;
+  module_free(attempt->rewrite.module);
+  attempt->rewrite = (Rewrite){0};
+}
+
+void attempt_free(Attempt *attempt) {
+  start_over(attempt);
+  rh_module_free(attempt->result);
+  arena_free(attempt->arena);
+}
+
+/* ---- the algorithm ---- */
+
+/* A person's plan is not held to what is only for algorithms. */
+static Legality legality_of(const Attempt *attempt, const Problem *problem, const Plan *plan,
+                            const Findings *findings) {
+  const rh_remat_options *options = problem->options;
+  Module *module = attempt->rewrite.module;
+  bool allows_collectives = plan && plan->allow_collectives;
+  return (Legality){.module = module,
+                    .effects = side_effects_build(module, attempt->arena, problem->scratch),
+                    .allow_collectives = options->remat_collectives || allows_collectives,
+                    .small_node_bytes = plan ? 0 : options->small_node_bytes,
+                    .is_kept = findings->is_kept,
+                    .num_kept = problem->input.module->insts.len,
+                    .asked = problem->asked};
+}
+
+/* What is kept is kept in clones of callees, too. */
+static void keep_in_clones(const Attempt *attempt, Legality *legality) {
+  uint32_t num_insts = attempt->rewrite.module->insts.len, num_kept = legality->num_kept;
+  if (num_insts == num_kept) return;
+  bool *is_kept = arena_zarray(attempt->arena, bool, num_insts);
+  uint8_t *asked = legality->asked ? arena_zarray(attempt->arena, uint8_t, num_insts) : NULL;
+  for (InstId id = 0; id < num_insts; id++) {
+    InstId of_callee = rewrite_twin(&attempt->rewrite, id);
+    is_kept[id] = of_callee < num_kept && legality->is_kept[of_callee];
+    if (asked && of_callee < num_kept) asked[id] = legality->asked[of_callee];
+  }
+  legality->is_kept = is_kept;
+  legality->asked = asked;
+  legality->num_kept = num_insts;
+}
+
+/* What was refused in a callee's clone was refused in the callee. */
+static void note_refused(const Attempt *attempt, const Problem *problem, const Legality *legality,
+                         Findings *findings) {
+  for (InstId id = 0; id < legality->num_kept; id++) {
+    InstId of_callee = rewrite_twin(&attempt->rewrite, id);
+    if (legality->is_refused[id] && of_callee < problem->input.module->insts.len)
+      findings->is_refused[of_callee] = true;
+  }
+}
+
+/* Has the algorithm do its work, which knows who overwrites what. */
+static void run_algorithm(Attempt *attempt, const Problem *problem, RematJob *job,
+                          Legality *legality, Findings *findings) {
+  Arena *arena = arena_new(arena_options(problem->scratch)), *scratch = problem->scratch;
+  Module *module = attempt->rewrite.module;
+  Overwriters overwriters;
+  if (problem->has_copies) {
+    ValueAnalysis values = value_analysis_build(module, arena, scratch);
+    overwriters = overwriters_find(module, &values, &attempt->schedule, arena, scratch);
+    legality->overwriters = &overwriters;
+  }
+  legality->is_refused = arena_zarray(arena, bool, legality->num_kept);
+  attempt->algorithm->run(job, &attempt->stats, attempt->arena, scratch);
+  note_refused(attempt, problem, legality, findings);
+  arena_free(arena);
+}
+
+/* One run on a new copy of the input, `plan` being what it applies, if anything. */
+static rh_status decide(Attempt *attempt, const Problem *problem, const Plan *plan, rh_diags *diags,
+                        Findings *findings) {
+  const rh_remat_options *options = problem->options;
+  attempt->rewrite = rewrite_begin(module_copy(problem->input.module));
+  Module *module = attempt->rewrite.module;
+  attempt->schedule = schedule_copy(&problem->input.schedule, module, attempt->arena);
+  attempt->stats = (RematStats){.xla_reported_after_bytes = -1};
+  attempt->clones = (CalleeClones){0};
+  if (!plan && attempt->guide.before_bytes <= attempt->guide.peak_limit_bytes) return RH_OK;
+  Legality legality = legality_of(attempt, problem, plan, findings);
+  CostTable costs = cost_analyze(module, attempt->arena, problem->scratch);
+  bool frees_parameters = problem->request->memory_model->traits & RH_TRAIT_FREE_PARAMETERS;
+  RematJob job = {.rewrite = &attempt->rewrite,
+                  .schedule = &attempt->schedule,
+                  .options = options,
+                  .parameters = &problem->parameters,
+                  .peak_limit_bytes = attempt->guide.peak_limit_bytes,
+                  .memory_model = attempt->guide.memory_model,
+                  .modes = attempt->algorithm->modes ? attempt->algorithm->modes : options->modes,
+                  .is_per_caller = !options->callees_once && !frees_parameters, /* as XLA's pass */
+                  .device = problem->request->device,
+                  .legality = &legality,
+                  .costs = &costs,
+                  .collection = &problem->collection,
+                  .plan = plan,
+                  .diags = diags};
+  if (plan) {
+    rh_status status = plan_clone_callees(&job, &attempt->clones, attempt->arena, problem->scratch);
+    if (status != RH_OK) return status;
+  } else if (attempt->clones_callees) {
+    attempt->clones = clone_callees(&job, attempt->arena, problem->scratch);
+  }
+  keep_in_clones(attempt, &legality);
+  run_algorithm(attempt, problem, &job, &legality, findings);
+  findings->was_cut |= attempt->stats.is_cut;
+  if (attempt->stats.status != RH_OK) return attempt->stats.status;
+  if (attempt->stats.num_steps) dce_run(&attempt->rewrite, problem->scratch);
+  dce_update_schedule(module, &attempt->schedule, attempt->arena);
+  if (!plan) share_callees(&job, &attempt->clones, attempt->arena, problem->scratch);
+  return RH_OK;
+}
+
+/* ---- reads ---- */
+
+static SafeReads judge_reads(const Attempt *attempt, const Problem *problem, Findings *findings) {
+  return safe_reads_judge(&attempt->rewrite, &attempt->schedule, &problem->known_reads,
+                          findings->is_kept, problem->input.module->insts.len, problem->scratch);
+}
+
+static rh_status fail_reads(const Problem *problem, const Findings *findings) {
+  return plan_fail_reads(problem->plan, problem->input.module, findings->is_kept,
+                         problem->input.module->insts.len, problem->diags);
+}
+
+/* Runs the algorithm until no clone reads what has been overwritten. Each round keeps at least one
+ * instruction more. */
+static rh_status decide_safely(Attempt *attempt, const Problem *problem, Findings *findings) {
+  for (int round = 0; round < problem->parameters.engine_read_rounds; round++) {
+    if (round) start_over(attempt);
+    rh_status status = decide(attempt, problem, problem->plan, problem->diags, findings);
+    bool is_unchanged = !problem->plan && attempt->stats.num_steps == 0;
+    if (status != RH_OK || !problem->has_copies || is_unchanged) return status;
+    SafeReads reads = judge_reads(attempt, problem, findings);
+    if (reads == READS_SAFE) return RH_OK;
+    if (problem->plan) return fail_reads(problem, findings);
+    if (reads == READS_HOPELESS) break;
+  }
+  attempt->is_unsafe = true;
+  return RH_OK;
+}
+
+/* Without clones of callees where these are of no use: nothing was recomputed, or a clone, which
+ * runs at another time, reads what has been overwritten. */
+static rh_status decide_about_callees(Attempt *attempt, const Problem *problem,
+                                      Findings *findings) {
+  attempt->is_unsafe = false;
+  rh_status status = decide_safely(attempt, problem, findings);
+  bool is_useless = attempt->is_unsafe || attempt->stats.num_steps == 0;
+  if (status != RH_OK || !attempt->clones_callees || !is_useless) return status;
+  attempt->clones_callees = attempt->is_unsafe = false;
+  start_over(attempt);
+  return decide_safely(attempt, problem, findings);
+}
+
+/* ---- what is left to do before the module is printed ---- */
+
+bool attempt_has_reached_goal(Attempt *attempt, const Problem *problem) {
+  const Guide *guide = &attempt->guide;
+  if (guide->peak_limit_bytes == INT64_MAX) return true;
+  if (attempt->reached_goal == REACHED_UNKNOWN) {
+    rh_memory memory =
+        problem_measure(problem, guide->memory_model, attempt->rewrite.module, &attempt->schedule);
+    attempt->reached_goal = memory.peak_bytes <= guide->peak_limit_bytes ? REACHED_YES : REACHED_NO;
+  }
+  return attempt->reached_goal == REACHED_YES;
+}
+
+/* The goal is that of the algorithm, which does not know what protection will cost. */
+static void protect(Attempt *attempt, const Problem *problem) {
+  Module *module = attempt->rewrite.module;
+  bool has_changed = attempt->stats.num_steps > 0;
+  attempt->reached_goal = REACHED_UNKNOWN;
+  attempt->is_restructured = has_changed && problem->protect >= RH_PROTECT_OPT_BARRIER;
+  if (attempt->is_restructured) (void)attempt_has_reached_goal(attempt, problem);
+  protect_clones(&attempt->rewrite, &attempt->schedule, problem->protect, attempt->arena,
+                 problem->scratch);
+  /* Conditionals have computations of their own. */
+  if (attempt->is_restructured) dce_update_schedule(module, &attempt->schedule, attempt->arena);
+  /* XLA's own dependencies are enough for a module that was unscheduled and is as it was. */
+  bool is_new = has_changed || problem->input.module->source->header.is_scheduled;
+  if (problem->options->emit == RH_EMIT_UNSCHEDULED && is_new && problem->has_copies)
+    close_reads(module, &attempt->schedule, problem->scratch);
+  rewrite_write_out_elements(&attempt->rewrite, problem->scratch);
+}
+
+/* Protection gives clones other places, and conditionals memory that is shared: what that spoils is
+ * kept, and the algorithm decides again. */
+rh_status attempt_run(Attempt *attempt, const Problem *problem, Findings *findings) {
+  for (;;) {
+    rh_status status = decide_about_callees(attempt, problem, findings);
+    if (status != RH_OK || attempt->is_unsafe) return status;
+    if (problem->options->keep_plan) attempt->plan = kept_plan_begin(problem, attempt);
+    protect(attempt, problem);
+    if (!attempt->is_restructured || !problem->has_copies) return RH_OK;
+    SafeReads reads = judge_reads(attempt, problem, findings);
+    if (reads == READS_SAFE) return RH_OK;
+    if (problem->plan) return fail_reads(problem, findings);
+    attempt->is_unsafe = reads == READS_HOPELESS;
+    if (attempt->is_unsafe) return RH_OK;
+    start_over(attempt);
+  }
+}
+
+rh_status attempt_run_plan(Attempt *attempt, const Problem *problem, const Plan *plan) {
+  Findings findings = {
+      .is_kept = arena_zarray(attempt->arena, bool, problem->input.module->insts.len),
+      .is_refused = arena_zarray(attempt->arena, bool, problem->input.module->insts.len)};
+  rh_status status = decide(attempt, problem, plan, NULL, &findings);
+  if (status == RH_OK) protect(attempt, problem);
+  return status;
+}

@@ -1,0 +1,162 @@
+#include "remat/engine/engine.h"
+
+#include "ir/clock.h"
+#include "remat/engine/attempt.h"
+#include "remat/engine/judge.h"
+#include "remat/engine/kept_plan.h"
+#include "remat/engine/problem.h"
+
+/* ---- guide ---- */
+
+/* The limit is as far below the guide's peak of the input as the budget is below what it bounds. */
+static Guide guide_by(const Problem *problem, const MemoryModel *model) {
+  const rh_module *input = &problem->input;
+  Guide guide = {.memory_model = model, .peak_limit_bytes = INT64_MAX};
+  if (!problem_is_limited(problem)) return guide;
+  guide.before_bytes =
+      model == problem->request->memory_model
+          ? problem->before.peak_bytes
+          : problem_measure(problem, model, input->module, &input->schedule).peak_bytes;
+  int64_t budget_bytes = problem->options->limit_bytes;
+  int64_t uncounted_bytes = guide.before_bytes - problem_counted_bytes(problem, &problem->before);
+  bool has_end = uncounted_bytes <= 0 || budget_bytes < INT64_MAX - uncounted_bytes;
+  if (has_end) {
+    int64_t limit_bytes = budget_bytes + uncounted_bytes;
+    guide.peak_limit_bytes = limit_bytes > 0 ? limit_bytes : 0;
+  }
+  return guide;
+}
+
+/* ---- attempt and judge ---- */
+
+/* One attempt from the copy of the input to its judged text. */
+static rh_status try_once(Attempt *attempt, const Problem *problem, Findings *findings) {
+  double start = seconds_now();
+  rh_status status = attempt_run(attempt, problem, findings);
+  if (status == RH_OK && !attempt->is_unsafe) status = judge_attempt(attempt, problem, findings);
+  findings->remat_seconds += seconds_now() - start;
+  return status;
+}
+
+/* Keeps the better of the two in `best`, the first of equal ones; frees the other. */
+static void keep_better(Attempt *best, bool *has_best, Attempt *tried) {
+  bool is_better = tried->result && (!*has_best || tried->counted_bytes < best->counted_bytes);
+  if (!is_better) {
+    attempt_free(tried);
+    return;
+  }
+  if (*has_best) attempt_free(best);
+  *best = *tried;
+  *has_best = true;
+}
+
+/* What the library has of an engine's work so far. */
+typedef struct Search {
+  const Problem *problem;
+  Findings *findings;
+  Attempt best;
+  bool has_best;
+} Search;
+
+static bool is_met(const Search *search) {
+  return search->has_best && search->best.is_met;
+}
+
+/* Attempts by one guide. An algorithm that did what its guide asked for can still be above the
+ * budget: the text decides where compact get-tuple-elements stand, and the guide may count less
+ * than the model that judges. It is then asked for that much more. */
+static rh_status try_guide(Search *search, const RematAlgorithm *algorithm,
+                           const MemoryModel *model) {
+  const Problem *problem = search->problem;
+  Guide guide = guide_by(problem, model);
+  for (int i = 0; i < problem->parameters.engine_attempts; i++) {
+    Attempt attempt = attempt_new(problem, algorithm, &guide);
+    rh_status status = try_once(&attempt, problem, search->findings);
+    bool may_go_on = status == RH_OK && attempt.result && !attempt.is_met && !problem->plan &&
+                     attempt_has_reached_goal(&attempt, problem);
+    int64_t overshoot_bytes = attempt.counted_bytes - problem->options->limit_bytes;
+    if (status != RH_OK) {
+      attempt_free(&attempt);
+      return status;
+    }
+    keep_better(&search->best, &search->has_best, &attempt);
+    if (!may_go_on || is_met(search) || guide.peak_limit_bytes == 0) break;
+    guide.peak_limit_bytes -=
+        overshoot_bytes < guide.peak_limit_bytes ? overshoot_bytes : guide.peak_limit_bytes;
+  }
+  return RH_OK;
+}
+
+/* The model that judges guides, too. Where packing and sharing hide from an algorithm what a
+ * recomputation saves, simpler models lead further. */
+static rh_status try_guides(Search *search) {
+  static const char *const simpler_models[] = {"liveness-once", "xla-remat"};
+  const RematRequest *request = search->problem->request;
+  rh_status status = try_guide(search, request->algorithm, request->memory_model);
+  bool has_others =
+      request->memory_model->traits & RH_TRAIT_PACKS && !problem_is_decided(search->problem);
+  for (size_t i = 0; has_others && i < sizeof simpler_models / sizeof *simpler_models; i++) {
+    if (status != RH_OK || is_met(search)) break;
+    status = try_guide(search, request->algorithm, memory_model_find(simpler_models[i]));
+  }
+  return status;
+}
+
+/* The input as it is, where no attempt is better: a greedy choice can make it worse. */
+static rh_status try_nothing(Search *search) {
+  const Problem *problem = search->problem;
+  bool is_worse = problem_is_limited(problem) && search->has_best &&
+                  search->best.counted_bytes > problem_counted_bytes(problem, &problem->before);
+  if (problem->plan || (search->has_best && !is_worse)) return RH_OK;
+  return try_guide(search, remat_algorithm_find("none"), problem->request->memory_model);
+}
+
+/* ---- finish ---- */
+
+/* Names the plan that is kept, and has the result proven. */
+static rh_status finish(Search *search) {
+  const Problem *problem = search->problem;
+  Attempt *best = &search->best;
+  double start = seconds_now();
+  if (best->plan) kept_plan_finish(best->plan, problem, best);
+  double end = seconds_now();
+  rh_status status = judge_verify(best, problem);
+  search->findings->remat_seconds += end - start;
+  search->findings->verify_seconds += seconds_now() - end;
+  if (status == RH_OK && best->plan) kept_plan_hand_over(best->plan, best->result);
+  return status;
+}
+
+static rh_remat_result describe(const Search *search) {
+  const Attempt *best = &search->best;
+  return (rh_remat_result){.is_met = best->is_met,
+                           .counted_bytes = best->counted_bytes,
+                           .xla_reported_after_bytes = best->stats.xla_reported_after_bytes,
+                           .protect = search->problem->protect,
+                           .remat_seconds = search->findings->remat_seconds,
+                           .verify_seconds = search->findings->verify_seconds};
+}
+
+rh_status remat_engine_run(const RematRequest *request, rh_module **result, rh_remat_result *info,
+                           rh_diags *diags) {
+  Problem problem;
+  Findings findings;
+  Search search = {.problem = &problem, .findings = &findings};
+  *result = NULL;
+  rh_status status = problem_prepare(&problem, &findings, request, diags);
+  if (status == RH_OK) status = try_guides(&search);
+  if (status == RH_OK) status = try_nothing(&search);
+  if (status == RH_OK) status = finish(&search);
+  if (findings.was_cut) {
+    diag_warn(diags, DIAG_NOWHERE, "%s recomputes so much that it was ended early",
+              request->options->algorithm);
+  }
+  if (status == RH_OK) {
+    *info = describe(&search);
+    *result = search.best.result;
+    search.best.result = NULL;
+  }
+  if (search.has_best) attempt_free(&search.best);
+  problem_free(&problem);
+  return status;
+}

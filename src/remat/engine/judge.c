@@ -1,0 +1,80 @@
+#include "remat/engine/judge.h"
+
+#include "remat/legality/safe_reads.h"
+#include "remat/rewrite/mark_result.h"
+#include "remat/verify/verify.h"
+#include "text/reparse.h"
+
+/* A plan can ask for what no algorithm does, such as side effects in another order. */
+static rh_status fail(const Problem *problem, const char *what) {
+  if (!problem->plan) return fail_internally(problem->diags, what);
+  return diag_fail(problem->diags, RH_ERR_INPUT, DIAG_NOWHERE, "with this plan %s", what);
+}
+
+static rh_status reparse(Attempt *attempt, const Problem *problem) {
+  bool is_open = problem->options->emit == RH_EMIT_UNSCHEDULED;
+  PrintOrder order = is_open ? PRINT_UNSCHEDULED : PRINT_SCHEDULED;
+  Module *parsed = NULL;
+  rh_status status = module_reparse(attempt->rewrite.module, &attempt->schedule, order, &parsed,
+                                    problem->diags, problem->scratch);
+  if (status != RH_OK) return status;
+  rh_module *result = handle_new(parsed);
+  result->schedule = schedule_in_text_order(parsed, result->arena);
+  result->has_schedule = true;
+  result->scheduler = problem->input.scheduler;
+  attempt->result = result;
+  return RH_OK;
+}
+
+rh_status judge_attempt(Attempt *attempt, const Problem *problem, const Findings *findings) {
+  rh_status status = reparse(attempt, problem);
+  if (status != RH_OK) return status;
+  rh_module *result = attempt->result;
+  uint32_t num_insts = problem->input.module->insts.len;
+  bool *is_kept = arena_array(attempt->arena, bool, num_insts);
+  for (InstId id = 0; id < num_insts; id++)
+    is_kept[id] = findings->is_kept[id] || findings->is_refused[id];
+  mark_result(&attempt->rewrite, is_kept, num_insts, result, attempt->arena);
+  if (handle_check(result, problem->diags) != RH_OK)
+    return fail(problem, "the rewritten module contradicts itself");
+  rh_memory after =
+      problem_measure(problem, problem->request->memory_model, result->module, &result->schedule);
+  attempt->counted_bytes = problem_counted_bytes(problem, &after);
+  attempt->is_met = attempt->counted_bytes <= problem->options->limit_bytes;
+  return RH_OK;
+}
+
+/* ---- proof ---- */
+
+static const Module *module_that_was_parsed(const Module *module) {
+  while (module->parent)
+    module = module->parent;
+  return module;
+}
+
+/* Whoever asks for another order than that of a scheduled module lets side effects change places.
+ */
+static bool keeps_order(const rh_module *input) {
+  return !input->scheduler || strcmp(input->scheduler, "input") == 0;
+}
+
+/* XLA will choose the order of a module that is written without one. */
+static rh_status verify_reads(const rh_module *result, const Problem *problem) {
+  if (!problem->has_copies) return RH_OK;
+  const rh_module *input = &problem->input;
+  bool is_scheduled = input->module->source->header.is_scheduled;
+  OrderedModule before = {input->module, &input->schedule, !is_scheduled};
+  bool is_open = problem->options->emit == RH_EMIT_UNSCHEDULED;
+  OrderedModule after = {result->module, &result->schedule, is_open};
+  return safe_reads_verify(&before, &after, problem->diags, problem->scratch);
+}
+
+rh_status judge_verify(const Attempt *attempt, const Problem *problem) {
+  const rh_module *input = &problem->input, *result = attempt->result;
+  if (verify_modules(module_that_was_parsed(input->module), result->module, keeps_order(input),
+                     problem->diags, problem->scratch) != RH_OK)
+    return fail(problem, "the rewritten module computes something else");
+  if (verify_reads(result, problem) != RH_OK)
+    return fail(problem, "the rewritten module reads overwritten memory");
+  return RH_OK;
+}
