@@ -2,15 +2,13 @@
  * is placed earlier in the next round. The first order is by size times time. If that gives no
  * lower packing, the order is by size, as in XLA, but buffers that are too high in the given
  * packing come earlier. */
-#include "analysis/pack/reorder.h"
+#include "analysis/pack/improve.h"
 
 #include <stdlib.h>
 
 #include "analysis/pack/best_fit.h"
+#include "analysis/pack/parameters.h"
 #include "ir/hash.h"
-
-/* What the budget does not bound: runs of best fit. */
-enum { MIN_ROUNDS = 4 };
 
 typedef struct Turn {
   uint64_t priority; /* buffers of higher priority are placed first */
@@ -61,13 +59,13 @@ static int64_t height_of(const PackSections *sections, const Turn *turns, uint32
 /* Moves buffers that end above `wanted` towards the front, each by a different part of the whole,
  * so that no two rounds are the same. */
 static void promote(const PackSections *sections, Turn *turns, uint32_t count, uint64_t round,
-                    int64_t wanted, const int64_t *offsets) {
+                    int64_t wanted, const int64_t *offsets, uint32_t reach) {
   for (uint32_t i = 0; i < count; i++) {
     uint32_t buffer = turns[i].buffer;
     turns[i].priority = (uint64_t)(count - i) * 2;
     if (offsets[buffer] + sections->problem->buffers[buffer].bytes <= wanted) continue;
     uint64_t random = hash_mix(hash_mix(HASH_SEED, round), buffer);
-    turns[i].priority += 1 + random % ((uint64_t)count / 2 + 3);
+    turns[i].priority += 1 + random % ((uint64_t)count / reach + 3);
   }
   qsort(turns, count, sizeof *turns, by_priority_then_id);
 }
@@ -75,6 +73,7 @@ static void promote(const PackSections *sections, Turn *turns, uint32_t count, u
 void pack_reorder(const PackSections *sections, PackSpan part, int64_t goal_bytes,
                   PackBudget *budget, int64_t *offsets, Arena *scratch) {
   ArenaMark mark = arena_mark(scratch);
+  const PackParameters *parameters = pack_parameters(budget);
   uint32_t num_buffers = sections->problem->num_buffers;
   Turn *turns = arena_array(scratch, Turn, num_buffers);
   uint32_t *order = arena_array(scratch, uint32_t, num_buffers);
@@ -83,11 +82,11 @@ void pack_reorder(const PackSections *sections, PackSpan part, int64_t goal_byte
   sort_by_size(sections, turns, count, true);
   int64_t best = height_of(sections, turns, count, offsets);
   for (uint64_t round = 1; best > goal_bytes; round++) {
-    if (round > MIN_ROUNDS && pack_budget_is_spent(budget)) break;
+    if (round > parameters->reorder_least_rounds && pack_budget_is_spent(budget)) break;
     for (uint32_t i = 0; i < count; i++)
       order[i] = turns[i].buffer;
     best_fit(sections, order, count, attempt, budget, scratch);
-    budget->steps += (uint64_t)count * 100;
+    budget->steps += (uint64_t)count * parameters->reorder_steps;
     int64_t height = height_of(sections, turns, count, attempt);
     bool is_better = height < best;
     for (uint32_t i = 0; i < count && is_better; i++)
@@ -95,8 +94,9 @@ void pack_reorder(const PackSections *sections, PackSpan part, int64_t goal_byte
     if (is_better) best = height;
     bool starts_again = round == 1 && !is_better;
     if (starts_again) sort_by_size(sections, turns, count, false);
-    promote(sections, turns, count, round, best - 1 - (best - goal_bytes) / 4,
-            starts_again ? offsets : attempt);
+    promote(sections, turns, count, round,
+            best - 1 - (best - goal_bytes) / parameters->reorder_depth,
+            starts_again ? offsets : attempt, parameters->reorder_reach);
   }
   arena_reset(scratch, mark);
 }
