@@ -203,9 +203,8 @@ static int64_t improve_parts(BestPacker *packer, int64_t goal) {
 
 /* ---- heaps with a limit ---- */
 
-/* One heap for all if the search finds a packing that keeps to the limit; else those that one of
- * the quick ways has filled, whose sum is the lowest, each packed by itself with its share of the
- * steps. */
+/* One heap for all if the search finds a packing that keeps to the limit; else the heaps of the
+ * quick way whose sum is the lowest, each packed separately with its share of the steps. */
 typedef struct HeapPacker {
   const PackProblem *problem;
   PackBudget *budget;
@@ -214,7 +213,8 @@ typedef struct HeapPacker {
   Arena *scratch;
 } HeapPacker;
 
-/* The lowest packing of one heap that so many steps find. Its offsets last as long as `scratch`. */
+/* The lowest packing in one heap that this many steps find. Its offsets live as long as
+ * `scratch`. */
 static Packing pack_one(HeapPacker *packer, const PackProblem *problem, int64_t capacity_bytes,
                         uint64_t max_steps) {
   Packing one = {.offsets = arena_array(packer->scratch, int64_t, problem->num_buffers)};
@@ -228,7 +228,8 @@ static Packing pack_one(HeapPacker *packer, const PackProblem *problem, int64_t 
   return one;
 }
 
-/* All buffers, if a packing is found that keeps to the limit and is no higher than the heaps. */
+/* Puts all buffers into one heap, if a packing is found that keeps to the limit and is not higher
+ * than the heaps. */
 static void pack_into_one(HeapPacker *packer, int64_t goal) {
   Packing *packing = packer->packing;
   uint32_t num_buffers = packer->problem->num_buffers;
@@ -250,8 +251,8 @@ static void keep_lower(HeapPacker *packer, const Packing *other) {
   pack_heaps_copy(other, packer->problem->num_buffers, packer->packing);
 }
 
-/* What is larger than the limit has a heap of that size anyway: buffers that live at other times
- * need not have another one. */
+/* A buffer that is larger than the limit has a heap of its size anyway. Buffers that live at other
+ * times can share it instead of having another heap. */
 static void fill_in_other_ways(HeapPacker *packer, const PackSections *sections) {
   Packing other = pack_heaps_like(packer->packing, packer->problem->num_buffers, packer->scratch);
   for (PackOrder by = PACK_SPATIAL; by <= PACK_TEMPORAL; by++) {
@@ -264,10 +265,10 @@ static void fill_in_other_ways(HeapPacker *packer, const PackSections *sections)
   keep_lower(packer, &other);
 }
 
-/* Buffers by heap, those of a heap as they were. */
+/* Buffers grouped by heap; those of a heap keep their order. */
 typedef struct HeapMembers {
   uint32_t *buffers;
-  uint32_t *first; /* by heap, and one more */
+  uint32_t *first; /* by heap, one entry more: range in `buffers` */
 } HeapMembers;
 
 static HeapMembers list_members(const HeapPacker *packer) {
@@ -329,7 +330,7 @@ static void improve_heap(HeapPacker *packer, const uint32_t *ids, uint32_t len,
 }
 
 /* Starts from a packing by xla, with heaps, and never makes it higher. A heap that a buffer makes
- * larger than the limit may hold others of that size. Steps as for pack_best(). */
+ * larger than the limit may hold other buffers up to that size. Steps as for pack_best(). */
 static void pack_in_heaps(const PackProblem *problem, int64_t capacity_bytes, PackBudget *budget,
                           Packing *packing, Arena *scratch) {
   ArenaMark mark = arena_mark(scratch);

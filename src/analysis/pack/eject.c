@@ -19,7 +19,7 @@
 #include "analysis/pack/parameters.h"
 #include "ir/hash.h"
 
-/* Costs of all buffers together, before they fail. */
+/* Bits of the sum of all buffers' costs before any failure. */
 enum { COST_BITS = 46 };
 
 /* Which of the gaps with the least cost is taken. */
@@ -249,15 +249,15 @@ static void begin_run(Ejector *ejector, int64_t target_bytes, const int64_t *off
 }
 
 /* Returns whether all buffers found a place. */
-static bool run_turns(Ejector *ejector, uint64_t max_turns, PackBudget *budget) {
+static bool run_iterations(Ejector *ejector, uint64_t max_iterations, PackBudget *budget) {
   const PackParameters *parameters = pack_parameters(budget);
-  max_turns += ejector->num_buffers - ejector->num_placed;
-  for (uint64_t turn = 0; ejector->num_placed < ejector->num_buffers; turn++) {
-    if (turn == max_turns || pack_budget_is_spent(budget)) return false;
+  max_iterations += ejector->num_buffers - ejector->num_placed;
+  for (uint64_t iteration = 0; ejector->num_placed < ejector->num_buffers; iteration++) {
+    if (iteration == max_iterations || pack_budget_is_spent(budget)) return false;
     while (ejector->is_placed[ejector->order[ejector->first_waiting]])
       ejector->first_waiting++;
     uint32_t buffer = ejector->order[ejector->first_waiting];
-    budget->steps += parameters->eject_turn_steps + 2 * (uint64_t)ejector->num_placed;
+    budget->steps += parameters->eject_iteration_steps + 2 * (uint64_t)ejector->num_placed;
     int64_t offset = find_gap(ejector, buffer);
     bool has_failed = clear_gap(ejector, buffer, offset);
     uint32_t *num_failures = &ejector->num_failures[buffer];
@@ -347,7 +347,8 @@ void pack_eject(const PackSections *sections, PackSpan part, int64_t goal_bytes,
   ArenaMark mark = arena_mark(scratch);
   Ejector ejector = ejector_new(sections, part, scratch);
   const PackParameters *parameters = pack_parameters(budget);
-  uint64_t max_turns = parameters->eject_turns * ((uint64_t)round + 1) * ejector.num_buffers;
+  uint64_t max_iterations =
+      parameters->eject_iterations * ((uint64_t)round + 1) * ejector.num_buffers;
   uint32_t run = round * parameters->eject_runs;
   int64_t best = height_of(&ejector, offsets);
   int64_t rounded = best > goal_bytes ? align_up(goal_bytes, sections->granule) : goal_bytes;
@@ -356,7 +357,7 @@ void pack_eject(const PackSections *sections, PackSpan part, int64_t goal_bytes,
   while (target < best && !pack_budget_is_spent(budget)) {
     begin_run(&ejector, target, offsets, run++);
     budget->steps += parameters->eject_sort_steps * (uint64_t)ejector.num_buffers;
-    if (run_turns(&ejector, max_turns, budget)) {
+    if (run_iterations(&ejector, max_iterations, budget)) {
       for (uint32_t i = 0; i < ejector.num_buffers; i++)
         offsets[ejector.order[i]] = ejector.offset[ejector.order[i]];
       best = height_of(&ejector, offsets);

@@ -1,11 +1,11 @@
 /* XLA's quick packings (service/heap_simulator/heap_simulator.cc, free_chunks_manager.cc).
  *
- * kFastMerge: buffers come as they begin, each into the smallest gap that is free at the time, and
- * hold it until the last of what is colocated in them has ended. What is rounded up in front of a
- * buffer is its own, too. O(n · gaps) for each heap; gaps are those at one time.
+ * kFastMerge: buffers are placed in the order in which they begin, each in the smallest gap that is
+ * free at the time, which it holds until the last value that is colocated in it has ended. Padding
+ * before a buffer belongs to it, too. O(n · gaps) for each heap, where gaps are those at one time.
  *
- * kFastSplit: best fit for what has colocated values and for the largest of the others; on top of
- * that, the rest as fast-merge does it. */
+ * kFastSplit: best fit for buffers with colocated values and for the largest of the others; the
+ * rest is placed above them as by fast-merge. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,11 +20,11 @@ typedef struct Gap {
 } Gap;
 
 typedef struct Gaps {
-  VEC(Gap) list; /* ascending, they do not touch; the last one has no end */
+  VEC(Gap) list; /* ascending, not touching; the last one has no end */
   Arena *arena;
 } Gaps;
 
-/* The smallest gap, of equal ones the lowest, as far as the alignment leaves it. */
+/* The smallest gap that is large enough after alignment, the lowest of equal ones. */
 static uint32_t find_gap(const Gaps *gaps, const PackBuffer *buffer) {
   uint32_t best = gaps->list.len - 1;
   int64_t best_length = INT64_MAX;
@@ -49,7 +49,7 @@ static void take(Gaps *gaps, uint32_t index, int64_t end) {
 }
 
 static void give_back(Gaps *gaps, Gap gap) {
-  uint32_t low = 0, high = gaps->list.len - 1; /* the last one is above whatever is taken */
+  uint32_t low = 0, high = gaps->list.len - 1; /* the last one is above all placed buffers */
   while (low < high) {
     uint32_t middle = low + (high - low) / 2;
     if (gaps->list.data[middle].from < gap.to) {
@@ -77,7 +77,7 @@ static void give_back(Gaps *gaps, Gap gap) {
 
 /* ---- a heap by fast-merge ---- */
 
-/* Buffers and when all that is colocated in them has ended; by that. */
+/* A buffer and the end of all values colocated in it; lists are sorted by the end. */
 typedef struct PackEnd {
   int64_t end;
   uint32_t buffer;
@@ -98,8 +98,8 @@ static PackEnd *sort_ends(const PackProblem *problem, const uint32_t *order, uin
   return ends;
 }
 
-/* Puts buffers of `order`, which is PACK_BY_START, into a heap, above what it has. Those that would
- * end above the limit stay in `order`; returns how many. `ends` has them all. */
+/* Puts buffers of `order`, which is PACK_BY_START, into a heap, above its contents. Buffers that
+ * would end above the limit stay in `order`; returns their number. `ends` has all buffers. */
 static uint32_t fast_merge_heap(const PackProblem *problem, uint32_t *order, uint32_t len,
                                 const PackEnd *ends, PackHeap *heap, Packing *packing,
                                 PackBudget *budget, Arena *scratch) {
@@ -134,10 +134,11 @@ static uint32_t fast_merge_heap(const PackProblem *problem, uint32_t *order, uin
 
 /* ---- heap after heap ---- */
 
-/* Those without colocated values that best fit gets. */
+/* The number of buffers without colocated values that best fit places. */
 enum { MAX_ALONE = 500 };
 
-/* Moves the rest behind what best fit gets; returns how many that is. Both stay in their order. */
+/* Moves the rest after the buffers for best fit, and returns the number of these. Both keep their
+ * order. */
 static uint32_t split(const PackProblem *problem, uint32_t *order, uint32_t len, Arena *scratch) {
   ArenaMark mark = arena_mark(scratch);
   uint32_t *rest = arena_array(scratch, uint32_t, len);

@@ -1,5 +1,5 @@
-/* Parameters that steer the search for low packings, each a row of parameters.def. The defaults are
- * what was measured to be best; other values are for experiments. */
+/* The parameters of the search for low packings, each a row of parameters.def. The defaults were
+ * the best ones in measurements; other values are for experiments. */
 #ifndef REMAT_HLO_ANALYSIS_PACK_PARAMETERS_H
 #define REMAT_HLO_ANALYSIS_PACK_PARAMETERS_H
 
@@ -12,7 +12,7 @@ struct PackParameters {
 
 extern const PackParameters pack_defaults;
 
-/* Those that a budget is spent by. */
+/* The parameters of a budget. */
 static inline const PackParameters *pack_parameters(const PackBudget *budget) {
   return budget->parameters ? budget->parameters : &pack_defaults;
 }
