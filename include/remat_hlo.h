@@ -16,7 +16,7 @@
  *       options.limit_bytes = limit_bytes;
  *       if (status == RH_OK) status = rh_schedule(input, NULL, NULL, &scheduled, diags);
  *       if (status == RH_OK) status = rh_remat(scheduled, NULL, &options, &result, NULL, diags);
- *       if (status == RH_OVER_LIMIT) fputs("not within the limit, this is the best:\n", stderr);
+ *       if (status == RH_OVER_LIMIT) fputs("above the limit, but the best there is:\n", stderr);
  *       if (result != NULL && rh_print(result, put, stdout, diags) != RH_OK) status = RH_ERR_WRITE;
  *       rh_module_free(result);
  *       rh_module_free(scheduled);
@@ -25,14 +25,15 @@
  *     }
  *
  *     int main(void) {
- *       const char *hlo = "HloModule m\n\nENTRY e {\n  p = f32[1000] parameter(0)\n"
- *                         "  a = f32[1000] negate(p)\n  ROOT r = f32[1000] add(p, a)\n}\n";
+ *       const char *hlo =
+ *           "HloModule m\n\nENTRY e {\n  p = f32[1000] parameter(0)\n"
+ *           "  a = f32[1000] negate(p)\n  ROOT r = f32[1000] add(p, a)\n}\n";
  *       rh_diags *diags = rh_diags_new();
  *       rh_status status = reduce(hlo, 12000, diags);
- *    *       for (size_t i = 0; i < rh_diags_len(diags); i++)
+ *       for (size_t i = 0; i < rh_diags_len(diags); i++)
  *         fprintf(stderr, "%s\n", rh_diags_get(diags, i)->message);
  *       rh_diags_free(diags);
- *       return status;
+ *       return status == RH_OK ? 0 : 1;
  *     }
  *
  * What holds for all functions:
@@ -1013,9 +1014,11 @@ typedef enum rh_picture_format {
 RH_API rh_status rh_emit_picture(const rh_picture *picture, rh_picture_format format,
                                  rh_write_fn write, void *context, rh_diags *diags);
 
+/* Room for what the two below write. */
+#define RH_FORMAT_CHARS 32
+
 /* `1.50 KiB`, `81.25 MiB`: powers of 1024, two decimals, no locale. Ends in NUL. Threads: any.
  */
-#define RH_FORMAT_CHARS 32
 RH_API void rh_format_bytes(int64_t bytes, char text[RH_FORMAT_CHARS]);
 
 /* `1,234,567`. Threads: any. */
