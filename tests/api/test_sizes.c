@@ -91,6 +91,31 @@ START_TEST(sizes_must_be_set) {
 }
 END_TEST
 
+/* A value of an enumeration that was invented later. */
+START_TEST(unknown_choices_are_refused) {
+  rh_module *module = parse(), *made = NULL;
+  rh_diags *diags = rh_diags_new();
+  rh_settings settings = RH_SETTINGS_INIT;
+  rh_schedule_options schedule = RH_SCHEDULE_OPTIONS_INIT;
+  rh_remat_options remat = RH_REMAT_OPTIONS_INIT;
+  settings.copies = (rh_copies)7;
+  ck_assert_int_eq(rh_check_settings(&settings, diags), RH_ERR_USAGE);
+  schedule.inline_calls = (rh_inline_calls)7;
+  ck_assert_int_eq(rh_schedule(module, NULL, &schedule, &made, diags), RH_ERR_USAGE);
+  remat.protect = (rh_protect)7;
+  ck_assert_int_eq(rh_remat(module, NULL, &remat, &made, NULL, diags), RH_ERR_USAGE);
+  ck_assert_int_eq(rh_emit_memlog(module, NULL, "heap", (rh_memlog_format)7, NULL, NULL, diags),
+                   RH_ERR_USAGE);
+  ck_assert_uint_eq(rh_diags_len(diags), 4);
+  for (size_t i = 0; i < 4; i++) {
+    ck_assert_int_eq(rh_diags_get(diags, i)->code, RH_CODE_BAD_OPTION);
+    ck_assert_ptr_nonnull(strstr(rh_diags_get(diags, i)->message, "has no value 7"));
+  }
+  rh_diags_free(diags);
+  rh_module_free(module);
+}
+END_TEST
+
 /* ---- what the library fills in ---- */
 
 START_TEST(older_results_are_filled_as_far_as_they_go) {
@@ -159,6 +184,7 @@ int main(void) {
   tcase_add_test(tc, newer_options_must_be_zero_behind_ours);
   tcase_add_test(tc, lists_of_the_caller_have_their_own_stride);
   tcase_add_loop_test(tc, sizes_must_be_set, 0, 5);
+  tcase_add_test(tc, unknown_choices_are_refused);
   tcase_add_test(tc, older_results_are_filled_as_far_as_they_go);
   tcase_add_test(tc, newer_results_are_zero_behind_ours);
   tcase_add_test(tc, results_are_nothing_after_a_failure);
