@@ -39,9 +39,8 @@ void memlog_csv_row(const Memlog *log, const MemlogRow *row);
 
 typedef struct MemlogJson MemlogJson;
 
-/* NULL when the JSON library has no memory. To be freed with memlog_json_end. */
+/* Goes with `scratch`. */
 MemlogJson *memlog_json_begin(const Memlog *log);
 void memlog_json_row(const Memlog *log, MemlogJson *json, const MemlogRow *row);
-void memlog_json_end(MemlogJson *json);
 
 #endif
