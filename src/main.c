@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "command.h"
+#include "exit_code.h"
 #include "interrupt.h"
 
 int main(int argc, char **argv) {
@@ -11,7 +12,7 @@ int main(int argc, char **argv) {
   errno = 0;
   if (fflush(stdout) != 0 && errno != EPIPE) {
     fprintf(stderr, "<stdout>: error: %s\n", strerror(errno));
-    status = RH_ERR_SYSTEM;
+    status = RH_ERR_WRITE;
   }
-  return (int)status;
+  return (int)exit_code(status);
 }

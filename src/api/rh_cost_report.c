@@ -5,6 +5,8 @@
 #include "emit/report/describe.h"
 #include "emit/report/scope_tree.h"
 #include "ir/hash.h"
+#include "ir/pointers.h"
+#include "api/call.h"
 #include "api/measure.h"
 
 typedef struct Handle {
@@ -23,6 +25,7 @@ typedef struct Builder {
   const CostTable *table;
   const double *runs; /* by CompId */
   rh_cost_report *report;
+  rh_cost_share *total;
   Describer describer;
   VEC(rh_cost_instruction) instructions;
   Shares sums[RH_NUM_SUMS];
@@ -58,14 +61,16 @@ static void add_instruction(Builder *builder, InstId id, double runs) {
   rh_live_value value = describe_value(&builder->describer, id, 0);
   SourcePlace place = describe_place(&builder->describer, id, NO_ID);
   double seconds = time.seconds * runs;
+  rh_cost_share *share = arena_alloc(builder->out, sizeof *share);
+  *share = (rh_cost_share){.name = value.name,
+                           .num_instructions = 1,
+                           .flops = known(cost.flops) * runs,
+                           .transcendentals = known(cost.transcendentals) * runs,
+                           .bytes_accessed = known(cost.bytes) * runs,
+                           .seconds = seconds,
+                           .memory_seconds = time.bound == BOUND_MEMORY ? seconds : 0};
   *vec_push(builder->scratch, &builder->instructions) =
-      (rh_cost_instruction){.share = {.name = value.name,
-                                      .num_instructions = 1,
-                                      .flops = known(cost.flops) * runs,
-                                      .transcendentals = known(cost.transcendentals) * runs,
-                                      .bytes_accessed = known(cost.bytes) * runs,
-                                      .seconds = seconds,
-                                      .memory_seconds = time.bound == BOUND_MEMORY ? seconds : 0},
+      (rh_cost_instruction){.share = share,
                             .opcode = {opcode, strlen(opcode)},
                             .shape = value.shape,
                             .computation = value.computation,
@@ -135,18 +140,18 @@ static void add_to_scopes(Builder *builder, const rh_cost_instruction *instructi
           (rh_cost_share){.name = text_of_str(parts[depth])};
     }
     rh_cost_share *share = &builder->of_scope.data[id];
-    add_share(share, &instruction->share);
+    add_share(share, instruction->share);
     builder->scopes.nodes.data[id].weight = share->seconds;
   }
   rh_text path = id == NO_ID ? (rh_text){"", 0} : text_of_str(builder->scopes.nodes.data[id].path);
-  add_to(builder, RH_BY_OP_NAME, path, 0, &instruction->share);
+  add_to(builder, RH_BY_OP_NAME, path, 0, instruction->share);
 }
 
 static void sum_up(Builder *builder) {
   for (uint32_t i = 0; i < builder->instructions.len; i++) {
     const rh_cost_instruction *instruction = &builder->instructions.data[i];
-    const rh_cost_share *share = &instruction->share;
-    add_share(&builder->report->total, share);
+    const rh_cost_share *share = instruction->share;
+    add_share(builder->total, share);
     add_to(builder, RH_BY_OPCODE, instruction->opcode, 0, share);
     add_to(builder, RH_BY_SOURCE, instruction->source_file, instruction->source_line, share);
     add_to(builder, RH_BY_COMPUTATION, instruction->computation, 0, share);
@@ -168,26 +173,28 @@ static int compare_shares(const void *pa, const void *pb) {
 
 static int compare_instructions(const void *pa, const void *pb) {
   const rh_cost_instruction *a = pa, *b = pb;
-  int order = by_seconds_then_name(&a->share, &b->share);
+  int order = by_seconds_then_name(a->share, b->share);
   return order ? order : str_compare(str_of_text(a->computation), str_of_text(b->computation));
 }
 
 static void lay_out_scopes(Builder *builder) {
   uint32_t len = builder->scopes.nodes.len;
   rh_cost_scope *scopes = arena_array(builder->out, rh_cost_scope, len);
+  rh_cost_share *shares = arena_array(builder->out, rh_cost_share, len);
   const uint32_t *order = scope_tree_preorder(&builder->scopes, builder->scratch);
   for (uint32_t i = 0; i < len; i++) {
     const ScopeNode *node = &builder->scopes.nodes.data[order[i]];
-    scopes[i] = (rh_cost_scope){.path = text_of_str(node->path),
-                                .depth = node->depth,
-                                .share = builder->of_scope.data[order[i]]};
+    shares[i] = builder->of_scope.data[order[i]];
+    scopes[i] =
+        (rh_cost_scope){.path = text_of_str(node->path), .depth = node->depth, .share = &shares[i]};
   }
-  builder->report->scopes = scopes;
+  builder->report->scopes = pointers_to(scopes, len, sizeof *scopes, builder->out);
   builder->report->num_scopes = len;
 }
 
 static void lay_out(Builder *builder) {
   rh_cost_report *report = builder->report;
+  rh_cost_shares *sums = arena_array(builder->out, rh_cost_shares, RH_NUM_SUMS);
   for (int kind = 0; kind < RH_NUM_SUMS; kind++) {
     Shares *shares = &builder->sums[kind];
     rh_cost_share *list = arena_array(builder->out, rh_cost_share, shares->list.len);
@@ -195,15 +202,17 @@ static void lay_out(Builder *builder) {
       memcpy(list, shares->list.data, shares->list.len * sizeof *list);
       qsort(list, shares->list.len, sizeof *list, compare_shares);
     }
-    report->sums[kind] = (rh_cost_shares){list, shares->list.len};
+    sums[kind] = (rh_cost_shares){pointers_to(list, shares->list.len, sizeof *list, builder->out),
+                                  shares->list.len};
   }
+  report->sums = sums;
   uint32_t len = builder->instructions.len;
   rh_cost_instruction *list = arena_array(builder->out, rh_cost_instruction, len);
   if (len) {
     memcpy(list, builder->instructions.data, len * sizeof *list);
     qsort(list, len, sizeof *list, compare_instructions);
   }
-  report->instructions = list;
+  report->instructions = pointers_to(list, len, sizeof *list, builder->out);
   report->num_instructions = len;
   lay_out_scopes(builder);
 }
@@ -217,28 +226,30 @@ static void explain(const rh_module *handle, const DeviceProfile *profile,
   Arena *inner = arena_new(arena_options(scratch));
   CostTable table = cost_table_of(handle, profile, default_trip_count, scratch, inner);
   ValueAnalysis values = value_analysis_build(module, scratch, inner);
+  rh_cost *cost = arena_alloc(out, sizeof *cost);
+  *cost = cost_figures(module, &table, profile, default_trip_count, inner);
   Builder builder = {.module = module,
                      .profile = profile,
                      .table = &table,
                      .runs = cost_runs(module, &table, profile, default_trip_count, scratch, inner),
                      .report = report,
+                     .total = arena_zalloc(out, sizeof(rh_cost_share)),
                      .scopes = {.out = out, .scratch = scratch},
                      .out = out,
                      .scratch = scratch};
   builder.describer = describer_new(module, &values, out, scratch);
-  *report =
-      (rh_cost_report){.module = text_of_str(module->source->header.name),
-                       .device = profile->name,
-                       .cost = cost_figures(module, &table, profile, default_trip_count, inner)};
+  *report = (rh_cost_report){.module = text_of_str(module->source->header.name),
+                             .device = profile->name,
+                             .cost = cost,
+                             .total = builder.total};
   find_instructions(&builder);
   sum_up(&builder);
   lay_out(&builder);
   arena_free(inner);
 }
 
-rh_status rh_cost_report_make(const rh_module *module, const rh_profile *profile,
-                              int64_t default_trip_count, rh_cost_report **report,
-                              rh_diags *diags) {
+static rh_status make_report(const rh_module *module, const rh_profile *profile,
+                             int64_t default_trip_count, rh_cost_report **report, rh_diags *diags) {
   rh_status status = handle_check(module, diags);
   if (status != RH_OK) return status;
   Arena *arena = arena_new(arena_options(module->arena));
@@ -249,6 +260,19 @@ rh_status rh_cost_report_make(const rh_module *module, const rh_profile *profile
   arena_free(scratch);
   *report = &handle->report;
   return RH_OK;
+}
+
+rh_status rh_cost_report_make(const rh_module *module, const rh_settings *settings,
+                              const rh_profile *profile, int64_t default_trip_count,
+                              rh_cost_report **report, rh_diags *diags) {
+  *report = NULL;
+  CALL_OPEN(call, diags, RH_CODE_OTHER);
+  const rh_module *taken;
+  rh_cost_report *made = NULL;
+  rh_status status = call_take(call, module, settings, &taken);
+  if (status == RH_OK) status = make_report(taken, profile, default_trip_count, &made, diags);
+  *report = made;
+  return call_close(call, status);
 }
 
 void rh_cost_report_free(rh_cost_report *report) {

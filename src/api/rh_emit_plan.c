@@ -1,6 +1,4 @@
-/* The public function that writes a plan: remat/plan/read.c reads it.
- *
- * A step takes two lines: what is done, and, for people, why and what it costs. */
+/* The public function that writes a plan, by the tables of remat/plan/fields.h. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,8 +6,9 @@
 #include "emit/human.h"
 #include "emit/json.h"
 #include "ir/handle.h"
+#include "api/call.h"
 #include "api/measure.h"
-#include "remat/plan/plan.h"
+#include "remat/plan/fields.h"
 
 typedef struct Emit {
   const Plan *plan;
@@ -22,35 +21,27 @@ typedef struct Emit {
   Arena *arena;
 } Emit;
 
-/* ---- pieces ---- */
+static void write_object(Emit *emit, const PlanObject *object, const void *place);
+static void write_objects(Emit *emit, const PlanField *field, const void *place);
 
-static void write_key(Emit *emit, const char *key, bool *is_first) {
-  write_format(emit->out, "%s\"%s\": ", *is_first ? "" : ", ", key);
-  *is_first = false;
-}
+/* ---- pieces ---- */
 
 static void write_string(Emit *emit, Str text) {
   Str shown = human_utf8(text, emit->arena);
   json_string(emit->out, shown.data, shown.len);
 }
 
-static void write_name(Emit *emit, const char *key, Str name, bool *is_first) {
-  if (name.len == 0) return;
-  write_key(emit, key, is_first);
-  write_string(emit, name);
+static void write_key(Emit *emit, const char *key) {
+  write_format(emit->out, ", \"%s\": ", key);
 }
 
-static void write_word(Emit *emit, const char *key, const char *word, bool *is_first) {
-  write_name(emit, key, str_make(word, strlen(word)), is_first);
-}
-
-static void write_int(Emit *emit, const char *key, int64_t value, bool *is_first) {
-  write_key(emit, key, is_first);
+static void write_int(Emit *emit, const char *key, int64_t value) {
+  write_key(emit, key);
   json_int(emit->out, value);
 }
 
 /* Shortest that reads back as the same, no locale. */
-static void write_double(Emit *emit, const char *key, double value, bool *is_first) {
+static void write_double(Emit *emit, const char *key, double value) {
   char text[40];
   for (int digits = 6; digits <= 17; digits++) {
     snprintf(text, sizeof text, "%.*e", digits - 1, value);
@@ -59,59 +50,11 @@ static void write_double(Emit *emit, const char *key, double value, bool *is_fir
   for (char *p = text; *p; p++) {
     if (*p == ',') *p = '.';
   }
-  write_key(emit, key, is_first);
+  write_key(emit, key);
   write_text(emit->out, text);
 }
 
-static void write_refs(Emit *emit, const char *key, const PlanRefs *refs, bool *is_first) {
-  write_key(emit, key, is_first);
-  write_text(emit->out, "[");
-  for (uint32_t i = 0; i < refs->list.len; i++) {
-    if (i) write_text(emit->out, ", ");
-    write_string(emit, refs->list.data[i].name);
-  }
-  write_text(emit->out, "]");
-}
-
-/* ---- steps ---- */
-
-static void write_user(Emit *emit, const PlanUser *user) {
-  if (user->num_operands == 0) {
-    write_string(emit, user->ref.name);
-    return;
-  }
-  write_text(emit->out, "{\"name\": ");
-  write_string(emit, user->ref.name);
-  write_text(emit->out, ", \"operands\": [");
-  for (uint32_t i = 0; i < user->num_operands; i++)
-    write_format(emit->out, "%s%" PRIu32, i ? ", " : "", user->operands[i]);
-  write_text(emit->out, "]}");
-}
-
-static void write_users(Emit *emit, const PlanStep *step, bool *is_first) {
-  write_key(emit, "users", is_first);
-  write_text(emit->out, "[");
-  for (uint32_t i = 0; i < step->users.len; i++) {
-    if (i) write_text(emit->out, ", ");
-    write_user(emit, &step->users.data[i]);
-  }
-  write_text(emit->out, "]");
-}
-
-static void write_callees(Emit *emit, const PlanStep *step, bool *is_first) {
-  if (step->callees.len == 0) return;
-  write_key(emit, "callees", is_first);
-  write_text(emit->out, "[");
-  for (uint32_t i = 0; i < step->callees.len; i++) {
-    const PlanName *name = &step->callees.data[i];
-    bool begins = true;
-    write_text(emit->out, i ? ", {" : "{");
-    write_name(emit, name->is_computation ? "computation" : "instruction", name->of, &begins);
-    write_name(emit, "name", name->name, &begins);
-    write_text(emit->out, "}");
-  }
-  write_text(emit->out, "]");
-}
+/* ---- what a step's instruction costs ---- */
 
 static InstId find_made(const Emit *emit, const PlanStep *step) {
   uint32_t id;
@@ -123,178 +66,163 @@ static InstId find_made(const Emit *emit, const PlanStep *step) {
 }
 
 /* What it costs, each time that it runs, and where it comes from. */
-static void write_made(Emit *emit, InstId id, bool *is_first) {
+static void write_made(Emit *emit, const PlanStep *step) {
+  InstId id = find_made(emit, step);
+  if (id == NO_ID) return;
   const Module *module = emit->module;
   Cost cost = emit->costs.of[id];
   int64_t bytes = target_bytes(module->backend.target, inst_shape(module, id));
-  if (bytes >= 0) write_int(emit, "bytes", bytes, is_first);
-  write_int(emit, "flops", cost.flops, is_first);
+  if (bytes >= 0) write_int(emit, "bytes", bytes);
+  write_int(emit, "flops", cost.flops);
   if (cost.transcendentals) {
-    write_int(emit, "transcendentals", cost.transcendentals, is_first);
+    write_int(emit, "transcendentals", cost.transcendentals);
   }
-  write_int(emit, "bytes_accessed", cost.bytes, is_first);
+  write_int(emit, "bytes_accessed", cost.bytes);
   double runs = emit->runs[inst_get(module, id)->parent];
-  if (runs != 1) write_double(emit, "runs", runs, is_first);
+  if (runs != 1) write_double(emit, "runs", runs);
   if (emit->profile) {
     double seconds = cost_seconds(module, &emit->costs, emit->profile, id) * runs;
-    write_double(emit, "seconds", seconds, is_first);
+    write_double(emit, "seconds", seconds);
   }
   SourcePlace place = human_source_place(module, id, emit->arena);
-  write_name(emit, "op_name", place.op_name, is_first);
+  if (place.op_name.len) {
+    write_key(emit, "op_name");
+    write_string(emit, place.op_name);
+  }
   if (place.file.len == 0) return;
-  write_key(emit, "source", is_first);
+  write_key(emit, "source");
   const char *source =
       arena_printf(emit->arena, "%.*s:%" PRId32, (int)place.file.len, place.file.data, place.line);
   json_string(emit->out, source, strlen(source));
 }
 
-static void write_step(Emit *emit, const PlanStep *step) {
-  ArenaMark mark = arena_mark(emit->arena);
-  bool begins = true;
-  write_text(emit->out, "    {");
-  write_word(emit, "action", plan_action_names[step->action], &begins);
-  write_name(emit, "computation", step->computation.name, &begins);
-  write_name(emit, "instruction", step->instruction.name, &begins);
-  write_name(emit, "name", step->made.name, &begins);
-  write_name(emit, "operand", step->operand.name, &begins);
-  if (step->action == PLAN_ELEMENT) write_int(emit, "index", step->index, &begins);
-  write_name(emit, "before", step->before.name, &begins);
-  write_users(emit, step, &begins);
-  if (step->control.list.len) {
-    write_refs(emit, "control_predecessors", &step->control, &begins);
+/* ---- by the tables ---- */
+
+static bool is_empty(const PlanField *field, const void *place) {
+  AnyList list;
+  switch (field->kind) {
+    case FIELD_TEXT: return ((const Str *)place)->len == 0;
+    case FIELD_C_TEXT: return *(const char *const *)place == NULL;
+    case FIELD_COMP:
+    case FIELD_INST:
+    case FIELD_NEW_COMP:
+    case FIELD_NEW_NAME:
+    case FIELD_NEW_INST: return ((const PlanRef *)place)->name.len == 0;
+    case FIELD_COUNT: return *(const int64_t *)place < 0;
+    case FIELD_BOOL: return !*(const bool *)place;
+    case FIELD_INSTS:
+    case FIELD_POSITIONS:
+    case FIELD_OBJECTS: memcpy(&list, place, sizeof list); return list.len == 0;
+    case FIELD_NOTE: return true;
+    default: return false;
   }
-  if (step->channel >= 0) write_int(emit, "channel", step->channel, &begins);
-  write_callees(emit, step, &begins);
-  if (step->number >= 0) write_int(emit, "number", step->number, &begins);
-  write_text(emit->out, ",\n     ");
-  begins = true;
-  write_word(emit, "reason", step->reason ? step->reason : "", &begins);
-  write_int(emit, "freed_bytes", step->freed_bytes, &begins);
-  InstId id = find_made(emit, step);
-  if (id != NO_ID) write_made(emit, id, &begins);
-  write_text(emit->out, "}");
-  arena_reset(emit->arena, mark);
 }
 
-/* ---- the rest ---- */
+static void write_refs(Emit *emit, const PlanRefs *refs) {
+  write_text(emit->out, "[");
+  for (uint32_t i = 0; i < refs->list.len; i++) {
+    write_text(emit->out, i ? ", " : "");
+    write_string(emit, refs->list.data[i].name);
+  }
+  write_text(emit->out, "]");
+}
 
-static void write_preparation(Emit *emit) {
-  static const char *const inline_words[] = {"auto", "never", "always"}; /* ORDER rh_inline_calls */
-  static const char *const copies_words[] = {"auto", "inserted", "pending"}; /* ORDER rh_copies */
-  static const char *const unfuse_words[] = {"loop", "input", "output"};     /* ORDER RH_UNFUSE */
-  const rh_schedule_options *options = &emit->plan->preparation;
-  bool begins = true;
-  write_text(emit->out, "  \"preparation\": {");
-  write_word(emit, "target", emit->plan->target, &begins);
-  write_word(emit, "scheduler", options->scheduler ? options->scheduler : "input", &begins);
-  write_key(emit, "ignore_schedule", &begins);
-  write_text(emit->out, options->ignore_schedule ? "true" : "false");
-  write_word(emit, "inline_calls", inline_words[options->inline_calls], &begins);
-  write_key(emit, "unfuse", &begins);
+static void write_positions(Emit *emit, const IdVec *positions) {
+  for (uint32_t i = 0; i < positions->len; i++)
+    write_format(emit->out, "%s%" PRIu32, i ? ", " : "[", positions->data[i]);
+  write_text(emit->out, "]");
+}
+
+static void write_words(Emit *emit, const char *const *words, unsigned bits) {
   write_text(emit->out, "[");
   const char *comma = "";
-  for (int i = 0; i < 3; i++) {
-    if (!(options->unfuse & 1u << i)) continue;
-    write_format(emit->out, "%s\"%s\"", comma, unfuse_words[i]);
+  for (int i = 0; words[i]; i++) {
+    if (!(bits & 1u << i)) continue;
+    write_format(emit->out, "%s\"%s\"", comma, words[i]);
     comma = ", ";
   }
   write_text(emit->out, "]");
-  write_word(emit, "copies", copies_words[emit->plan->copies], &begins);
-  write_key(emit, "remat_collectives", &begins);
-  write_text(emit->out, emit->plan->allow_collectives ? "true},\n" : "false},\n");
 }
 
-/* A list under a key, an object a line. */
-typedef void (*WriteFn)(Emit *emit, uint32_t index);
-
-static void write_list(Emit *emit, const char *key, uint32_t len, WriteFn write) {
-  if (len == 0) return;
-  write_format(emit->out, ",\n  \"%s\": [\n", key);
-  for (uint32_t i = 0; i < len; i++) {
-    write_text(emit->out, "    {");
-    write(emit, i);
-    write_text(emit->out, i + 1 < len ? "},\n" : "}\n");
+static void write_value(Emit *emit, const PlanField *field, const void *place) {
+  const char *const *words = field->of;
+  switch (field->kind) {
+    case FIELD_TEXT: write_string(emit, *(const Str *)place); break;
+    case FIELD_C_TEXT:
+    case FIELD_TARGET:
+    case FIELD_SCHEDULER: write_format(emit->out, "\"%s\"", *(const char *const *)place); break;
+    case FIELD_COMP:
+    case FIELD_INST:
+    case FIELD_NEW_COMP:
+    case FIELD_NEW_NAME:
+    case FIELD_NEW_INST: write_string(emit, ((const PlanRef *)place)->name); break;
+    case FIELD_COUNT: json_int(emit->out, *(const int64_t *)place); break;
+    case FIELD_BOOL: write_text(emit->out, *(const bool *)place ? "true" : "false"); break;
+    case FIELD_HASH: write_format(emit->out, "\"%016" PRIx64 "\"", *(const uint64_t *)place); break;
+    case FIELD_VERSION: json_int(emit->out, PLAN_VERSION); break;
+    case FIELD_WORD: write_format(emit->out, "\"%s\"", words[*(const unsigned *)place]); break;
+    case FIELD_WORDS: write_words(emit, words, *(const unsigned *)place); break;
+    case FIELD_INSTS: write_refs(emit, place); break;
+    case FIELD_POSITIONS: write_positions(emit, place); break;
+    case FIELD_OBJECT: write_object(emit, field->of, place); break;
+    case FIELD_OBJECTS: write_objects(emit, field, place); break;
+    case FIELD_NOTE: break;
   }
-  write_text(emit->out, "  ]");
 }
 
-static void write_clone(Emit *emit, uint32_t index) {
-  const PlanClone *clone = &emit->plan->clones.data[index];
-  bool begins = true;
-  write_name(emit, "computation", clone->computation.name, &begins);
-  write_name(emit, "name", clone->made.name, &begins);
-  write_key(emit, "callers", &begins);
-  write_text(emit->out, "[");
-  for (uint32_t i = 0; i < clone->callers.len; i++) {
-    const PlanCaller *caller = &clone->callers.data[i];
-    bool is_first = true;
-    if (i) write_text(emit->out, ", ");
-    if (caller->computation.name.len == 0) {
-      write_string(emit, caller->instruction.name);
-      continue;
+/* The plan has a member a line, a step two lines: what is done, and, for people, why and what it
+ * costs. */
+static void write_object(Emit *emit, const PlanObject *object, const void *place) {
+  bool is_plan = object == &plan_object;
+  const char *before = is_plan ? "{\n  " : "{";
+  for (const PlanField *field = object->fields; field->name; field++) {
+    const void *value = (const char *)place + field->offset;
+    if (is_empty(field, value) && !(field->flags & FIELD_ALWAYS)) continue;
+    write_text(emit->out, field->flags & FIELD_BREAK ? ",\n     " : before);
+    write_format(emit->out, "\"%s\": ", field->name);
+    write_value(emit, field, value);
+    before = is_plan ? ",\n  " : ", ";
+  }
+  if (object == &plan_step_object) write_made(emit, place);
+  write_text(emit->out, is_plan ? "\n}\n" : "}");
+}
+
+/* What has a short form and says no more than that. */
+static const PlanField *short_form(const PlanObject *object, const void *place) {
+  const PlanField *found = NULL;
+  for (const PlanField *field = object->fields; field->name; field++) {
+    if (field->flags & FIELD_SHORT) {
+      found = field;
+    } else if (!is_empty(field, (const char *)place + field->offset)) {
+      return NULL;
     }
-    write_text(emit->out, "{");
-    write_name(emit, "computation", caller->computation.name, &is_first);
-    write_name(emit, "instruction", caller->instruction.name, &is_first);
-    write_text(emit->out, "}");
   }
-  write_text(emit->out, "]");
-  write_name(emit, "same_as", clone->same_as.name, &begins);
-  write_int(emit, "peak_bytes", clone->peak_bytes, &begins);
+  return found;
 }
 
-static void write_rename(Emit *emit, uint32_t index) {
-  const PlanRename *rename = &emit->plan->renames.data[index];
-  bool begins = true;
-  write_name(emit, "computation", rename->computation.name, &begins);
-  write_name(emit, "instruction", rename->instruction.name, &begins);
-  write_name(emit, "name", rename->name, &begins);
-}
-
-static void write_control(Emit *emit, uint32_t index) {
-  const PlanControl *control = &emit->plan->control.data[index];
-  bool begins = true;
-  write_name(emit, "computation", control->computation.name, &begins);
-  write_name(emit, "instruction", control->instruction.name, &begins);
-  write_refs(emit, "control_predecessors", &control->predecessors, &begins);
-}
-
-static void write_order(Emit *emit, uint32_t index) {
-  const PlanOrder *order = &emit->plan->orders.data[index];
-  bool begins = true;
-  write_name(emit, "computation", order->computation.name, &begins);
-  write_refs(emit, "instructions", &order->instructions, &begins);
-}
-
-static void write_plan(Emit *emit) {
-  const Plan *plan = emit->plan;
-  write_format(emit->out, "{\n  \"remat_hlo_plan\": %d,\n  \"module\": ", PLAN_VERSION);
-  write_string(emit, plan->module);
-  write_format(emit->out,
-               ",\n  \"fingerprint\": \"%016" PRIx64 "\",\n  \"order_fingerprint\": \"%016" PRIx64
-               "\",\n",
-               plan->fingerprint, plan->order_fingerprint);
-  write_preparation(emit);
-  write_format(emit->out, "  \"drops_dead_code\": %s", plan->drops_dead_code ? "true" : "false");
-  write_list(emit, "clones", plan->clones.len, write_clone);
-  write_text(emit->out, ",\n  \"steps\": [");
-  for (uint32_t i = 0; i < plan->steps.len; i++) {
-    write_text(emit->out, i ? ",\n" : "\n");
-    write_step(emit, &plan->steps.data[i]);
+static void write_objects(Emit *emit, const PlanField *field, const void *place) {
+  const PlanObject *object = field->of;
+  bool is_in_lines = field->flags & FIELD_LINES;
+  AnyList list;
+  memcpy(&list, place, sizeof list);
+  write_text(emit->out, "[");
+  for (uint32_t i = 0; i < list.len; i++) {
+    ArenaMark mark = arena_mark(emit->arena);
+    const char *element = (const char *)list.data + i * object->size;
+    const PlanField *alone = short_form(object, element);
+    write_text(emit->out, is_in_lines ? (i ? ",\n    " : "\n    ") : i ? ", " : "");
+    if (alone) {
+      write_value(emit, alone, element + alone->offset);
+    } else {
+      write_object(emit, object, element);
+    }
+    arena_reset(emit->arena, mark);
   }
-  write_text(emit->out, plan->steps.len ? "\n  ]" : "]");
-  write_list(emit, "names", plan->renames.len, write_rename);
-  write_list(emit, "control", plan->control.len, write_control);
-  write_list(emit, "orders", plan->orders.len, write_order);
-  write_text(emit->out, "\n}\n");
+  write_text(emit->out, is_in_lines && list.len ? "\n  ]" : "]");
 }
 
-rh_status rh_emit_plan(const rh_module *result, const rh_profile *profile,
-                       int64_t default_trip_count, rh_write_fn write, void *context,
-                       rh_diags *diags) {
-  if (!result->plan) {
-    return diag_fail(diags, RH_ERR_USAGE, DIAG_NOWHERE, "no plan was kept of the module");
-  }
+static rh_status emit_plan(const rh_module *result, const rh_profile *profile,
+                           int64_t default_trip_count, rh_write_fn write, void *context) {
   const Module *module = result->module;
   Arena *arena = arena_new(arena_options(result->arena));
   Arena *scratch = arena_new(arena_options(result->arena));
@@ -311,9 +239,23 @@ rh_status rh_emit_plan(const rh_module *result, const rh_profile *profile,
     if (!(inst_get(module, id)->flags & INST_DEAD))
       id_table_add(&emit.names, arena, hash_str(inst_name(module, id)), id);
   }
-  write_plan(&emit);
+  write_object(&emit, &plan_object, emit.plan);
   rh_status status = writer_finish(writer);
   arena_free(scratch);
   arena_free(arena);
   return status;
+}
+
+rh_status rh_emit_plan(const rh_module *result, const rh_settings *settings,
+                       const rh_profile *profile, int64_t default_trip_count, rh_write_fn write,
+                       void *context, rh_diags *diags) {
+  CALL_OPEN(call, diags, RH_CODE_OTHER);
+  const rh_module *taken;
+  rh_status status = call_take(call, result, settings, &taken);
+  if (status == RH_OK && !result->plan) {
+    status = diag_fail(diags, RH_ERR_USAGE, DIAG_ABOUT(RH_CODE_NO_PLAN, NO_OFFSET),
+                       "no plan was kept of the module");
+  }
+  if (status == RH_OK) status = emit_plan(taken, profile, default_trip_count, write, context);
+  return call_close(call, status);
 }

@@ -1,38 +1,32 @@
 /* rh_format: for modules as they were read, and for those that were changed since. */
-#include "ir/handle.h"
-#include "ir/text_buffer.h"
 #include "text/format.h"
+#include "text/reparse.h"
 
-/* What was changed is only in the graph: it is printed and read again first. */
-static rh_status format_rendered(const rh_module *module, const rh_format_options *options,
-                                 rh_write_fn write, void *context) {
-  TextBuffer buffer = {.arena = arena_new(arena_options(module->arena))};
-  rh_status status = rh_print(module, text_take, &buffer);
-  const ArenaOptions *memory = arena_options(module->arena);
-  rh_parse_options parse = RH_PARSE_OPTIONS_INIT;
-  parse.max_memory_bytes = memory->max_bytes;
-  parse.on_out_of_memory = memory->on_oom;
-  parse.context = memory->context;
-  rh_module *again = NULL;
-  if (status == RH_OK) {
-    status = rh_parse(buffer.chars.data, buffer.chars.len, &parse, &again, NULL);
+#include "api/call.h"
+#include "api/sized.h"
+
+rh_status rh_format(const rh_module *module, const rh_format_options *given, rh_write_fn write,
+                    void *context, rh_diags *diags) {
+  CALL_OPEN(call, diags, RH_CODE_OTHER);
+  rh_format_options options = RH_FORMAT_OPTIONS_INIT;
+  const rh_module *taken = NULL;
+  rh_status status = sized_read(&options, sizeof options, given, "rh_format_options", diags);
+  if (status == RH_OK) status = call_take(call, module, NULL, &taken);
+  if (status != RH_OK) return call_close(call, status);
+  if (options.is_short) options.omit_metadata = true;
+  Arena *scratch = arena_new(arena_options(taken->arena));
+  Module *again = NULL; /* what was changed is only in the graph: it is printed and read first */
+  if (taken->is_rendered) {
+    status =
+        module_reparse(taken->module, &taken->schedule, PRINT_SCHEDULED, &again, diags, scratch);
   }
-  if (status == RH_OK) status = rh_format(again, options, write, context);
-  rh_module_free(again);
-  arena_free(buffer.arena);
-  return status == RH_OK ? RH_OK : RH_ERR_SYSTEM;
-}
-
-rh_status rh_format(const rh_module *module, const rh_format_options *options, rh_write_fn write,
-                    void *context) {
-  rh_format_options chosen = RH_FORMAT_OPTIONS_INIT;
-  if (options) chosen = *options;
-  if (chosen.is_short) chosen.omit_metadata = true;
-  if (module->is_rendered) return format_rendered(module, &chosen, write, context);
-  Writer writer;
-  writer_init(&writer, write, context);
-  Arena *scratch = arena_new(arena_options(module->arena));
-  text_format(module->module, &chosen, &writer, scratch);
+  if (status == RH_OK) {
+    Writer writer;
+    writer_init(&writer, write, context);
+    text_format(again ? again : taken->module, &options, &writer, scratch);
+    status = writer_finish(&writer);
+  }
+  module_free(again);
   arena_free(scratch);
-  return writer_finish(&writer);
+  return call_close(call, status);
 }

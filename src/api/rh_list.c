@@ -57,32 +57,29 @@ static const struct {
                        sizeof parameters_list / sizeof *parameters_list},
 };
 
-bool rh_list(rh_registry registry, size_t index, rh_entry *entry) {
-  if (index >= registries[registry].len) return false;
-  *entry = registries[registry].list[index];
-  return true;
+const rh_entry *rh_list(rh_registry registry, size_t index) {
+  bool is_known = (unsigned)registry < sizeof registries / sizeof *registries;
+  if (!is_known || index >= registries[registry].len) return NULL;
+  return &registries[registry].list[index];
 }
 
-bool rh_find(rh_registry registry, const char *name, rh_entry *entry) {
-  for (size_t i = 0; rh_list(registry, i, entry); i++) {
-    if (strcmp(entry->name, name) == 0) return true;
+const rh_entry *rh_find(rh_registry registry, const char *name) {
+  const rh_entry *entry;
+  for (size_t i = 0; (entry = rh_list(registry, i)); i++) {
+    if (strcmp(entry->name, name) == 0) return entry;
   }
-  return false;
+  return NULL;
 }
 
 rh_status fail_unknown_name(rh_registry registry, const char *name, rh_diags *diags) {
   const char *names[32];
   size_t count = 0;
-  rh_entry entry;
-  while (count < sizeof names / sizeof *names && rh_list(registry, count, &entry)) {
-    names[count++] = entry.name;
-  }
+  const rh_entry *entry;
+  while (count < sizeof names / sizeof *names && (entry = rh_list(registry, count)))
+    names[count++] = entry->name;
   const char *meant = rh_closest_word(name, names, count);
-  return diag_fail(diags, RH_ERR_USAGE, DIAG_NOWHERE, "there is no %s '%.100s'%s%s%s",
-                   registries[registry].noun, name, meant ? "; did you mean '" : "",
-                   meant ? meant : "; remat-hlo list shows all", meant ? "'?" : "");
-}
-
-const char *rh_version(void) {
-  return REMAT_HLO_VERSION;
+  return diag_fail(diags, RH_ERR_USAGE, DIAG_ABOUT(RH_CODE_UNKNOWN_NAME, NO_OFFSET),
+                   "there is no %s '%.100s'%s%s%s", registries[registry].noun, name,
+                   meant ? "; did you mean '" : "", meant ? meant : "; remat-hlo list shows all",
+                   meant ? "'?" : "");
 }

@@ -1,16 +1,14 @@
 /* The public functions that measure: memory, what lives at the peak, cost. */
-#include "analysis/flow/copy_stage.h"
 #include "analysis/cost/cost.h"
-#include "analysis/flow/guess_target.h"
 #include "analysis/cost/link.h"
-#include "analysis/pack/packing.h"
 #include "ir/diag.h"
 #include "ir/handle.h"
 #include "remat/legality/keep_reason.h"
 #include "remat/legality/lower_bound.h"
-#include "ir/expression.h"
+#include "api/call.h"
 #include "api/measure.h"
 #include "api/names.h"
+#include "api/sized.h"
 #include "remat/legality/steering.h"
 
 struct rh_profile {
@@ -39,63 +37,16 @@ static Legality legality_of(const rh_module *module, const rh_remat_options *opt
   legality.is_kept = is_kept;
   legality.num_kept = module->module->insts.len;
   /* What is no expression rh_remat has refused. */
-  if (options && steering_find(module->module, options->pin, options->never, &legality.asked, NULL,
-                               arena, scratch) != RH_OK) {
-    legality.asked = NULL;
-  }
+  rh_status status = options ? steering_find(module->module, options->pin, options->never,
+                                             &legality.steering, NULL, arena, scratch)
+                             : RH_OK;
+  if (status == RH_ERR_MEMORY) arena_fail(scratch, 0);
+  if (status != RH_OK) legality.steering = NULL;
   return legality;
 }
 
 static rh_text name_of(const Module *module, InstId id) {
   return id == NO_ID ? (rh_text){"", 0} : text_of_str(inst_name(module, id));
-}
-
-rh_status rh_set_target(rh_module *module, const char *name, rh_diags *diags) {
-  bool is_open = strcmp(name, "auto") == 0;
-  const Target *target = is_open ? guess_target(module->module) : target_find(name);
-  if (!target) return fail_unknown_name(RH_TARGETS, name, diags);
-  module->module->backend.target = target;
-  return RH_OK;
-}
-
-void rh_set_copies(rh_module *module, rh_copies copies) {
-  module->module->backend.copies = (CopyStage)copies;
-}
-
-rh_copies rh_get_copies(const rh_module *module) {
-  return copies_are_inserted(module->module) ? RH_COPIES_INSERTED : RH_COPIES_PENDING;
-}
-
-rh_status rh_set_packing(rh_module *module, const char *name, uint64_t max_steps, rh_diags *diags) {
-  const Packer *packer = packer_find(name);
-  if (!packer) return fail_unknown_name(RH_PACKINGS, name, diags);
-  module->module->backend.packer = packer;
-  module->module->backend.max_pack_steps = max_steps;
-  return RH_OK;
-}
-
-void rh_set_heap_limit(rh_module *module, int64_t limit_bytes) {
-  module->module->backend.heap_limit_bytes = limit_bytes < 0 ? -1 : limit_bytes;
-}
-
-rh_status rh_set_costs(rh_module *module, const rh_known_cost *costs, size_t count,
-                       rh_diags *diags) {
-  Backend backend = module->module->backend;
-  Arena *scratch = arena_new(arena_options(module->arena));
-  KnownCost *known = arena_array(scratch, KnownCost, count);
-  rh_status status = RH_OK;
-  for (size_t i = 0; status == RH_OK && i < count; i++) {
-    regex_t expression;
-    status = expression_compile(costs[i].expression, &expression, diags);
-    if (status == RH_OK) regfree(&expression);
-    known[i] = (KnownCost){costs[i].expression, costs[i].flops, costs[i].transcendentals,
-                           costs[i].bytes_accessed};
-  }
-  backend.costs = known;
-  backend.num_costs = (uint32_t)count;
-  if (status == RH_OK) module_set_backend(module->module, &backend);
-  arena_free(scratch);
-  return status;
 }
 
 rh_memory memory_with_bound(const rh_module *module, const MemoryProfile *profile, Arena *scratch) {
@@ -111,8 +62,8 @@ rh_memory memory_with_bound(const rh_module *module, const MemoryProfile *profil
   return memory;
 }
 
-rh_status rh_measure_memory(const rh_module *module, const char *model_name, rh_memory *memory,
-                            rh_diags *diags) {
+static rh_status measure_memory(const rh_module *module, const char *model_name, rh_memory *memory,
+                                rh_diags *diags) {
   const MemoryModel *model;
   rh_status status = find_model(module, model_name, &model, diags);
   if (status != RH_OK) return status;
@@ -125,13 +76,25 @@ rh_status rh_measure_memory(const rh_module *module, const char *model_name, rh_
   return RH_OK;
 }
 
+rh_status rh_measure_memory(const rh_module *module, const rh_settings *settings, const char *model,
+                            rh_memory *memory, rh_diags *diags) {
+  CALL_OPEN(call, diags, RH_CODE_OTHER);
+  rh_memory own = {0};
+  const rh_module *taken = NULL;
+  rh_status status = sized_clear(memory, "rh_memory", diags);
+  if (status == RH_OK) status = call_take(call, module, settings, &taken);
+  if (status == RH_OK) status = measure_memory(taken, model, &own, diags);
+  if (status == RH_OK) sized_write(memory, &own, sizeof own);
+  return call_close(call, status);
+}
+
 int64_t rh_counted_bytes(const rh_memory *memory, rh_limit_counts counts) {
   return memory_counted_bytes(memory, counts);
 }
 
-rh_status rh_visit_live(const rh_module *module, const char *model_name,
-                        const rh_remat_options *options, rh_live_fn visit, void *context,
-                        rh_diags *diags) {
+static rh_status visit_live(const rh_module *module, const char *model_name,
+                            const rh_remat_options *options, rh_live_fn visit, void *context,
+                            rh_diags *diags) {
   const MemoryModel *model;
   rh_status status = find_model(module, model_name, &model, diags);
   if (status != RH_OK) return status;
@@ -157,19 +120,43 @@ rh_status rh_visit_live(const rh_module *module, const char *model_name,
   return RH_OK;
 }
 
+rh_status rh_visit_live(const rh_module *module, const rh_settings *settings, const char *model,
+                        const rh_remat_options *given, rh_live_fn visit, void *context,
+                        rh_diags *diags) {
+  CALL_OPEN(call, diags, RH_CODE_OTHER);
+  rh_remat_options options = RH_REMAT_OPTIONS_INIT;
+  const rh_module *taken = NULL;
+  rh_status status = sized_read(&options, sizeof options, given, "rh_remat_options", diags);
+  if (status == RH_OK) status = call_take(call, module, settings, &taken);
+  if (status == RH_OK) {
+    status = visit_live(taken, model, given ? &options : NULL, visit, context, diags);
+  }
+  return call_close(call, status);
+}
+
 /* ---- cost ---- */
 
-rh_status rh_profile_parse(const char *json, size_t length, rh_profile **profile, rh_diags *diags) {
-  Arena *arena = arena_new(NULL);
+rh_status rh_profile_parse(const char *json, size_t length, const rh_profile_options *given,
+                           rh_profile **profile, rh_diags *diags) {
+  *profile = NULL;
+  CALL_OPEN(call, diags, RH_CODE_PROFILE);
+  rh_profile_options options = RH_PROFILE_OPTIONS_INIT;
+  ArenaOptions memory = call_memory(call, 0);
+  Arena *arena = arena_new(&memory);
   rh_profile *parsed = arena_zalloc(arena, sizeof *parsed);
   parsed->arena = arena;
-  rh_status status = device_profile_parse(json, length, &parsed->profile, arena, diags);
+  rh_status status = sized_read(&options, sizeof options, given, "rh_profile_options", diags);
+  if (status == RH_OK) {
+    status = device_profile_parse(json, length, &parsed->profile, arena, diags);
+  }
+  if (options.to_host > 0) parsed->profile.device_to_host = options.to_host;
+  if (options.to_device > 0) parsed->profile.host_to_device = options.to_device;
   if (status == RH_OK) {
     *profile = parsed;
   } else {
     arena_free(arena);
   }
-  return status;
+  return call_close(call, status);
 }
 
 void rh_profile_free(rh_profile *profile) {
@@ -192,11 +179,6 @@ int64_t rh_profile_memory_bytes(const rh_profile *profile) {
   return profile->profile.memory_bytes;
 }
 
-void rh_profile_set_host_link(rh_profile *profile, double to_host, double to_device) {
-  if (to_host > 0) profile->profile.device_to_host = to_host;
-  if (to_device > 0) profile->profile.host_to_device = to_device;
-}
-
 CostTable cost_table_of(const rh_module *module, const DeviceProfile *profile,
                         int64_t default_trip_count, Arena *out, Arena *scratch) {
   CostTable table = cost_analyze(module->module, out, scratch);
@@ -215,7 +197,8 @@ rh_cost cost_figures(const Module *module, const CostTable *table, const DeviceP
   const double *runs = cost_runs(module, table, profile, default_trip_count, scratch, scratch);
   LinkUse use = link_use(module, table, runs);
   arena_reset(scratch, mark);
-  return (rh_cost){.flops = total.flops,
+  return (rh_cost){.struct_size = sizeof(rh_cost),
+                   .flops = total.flops,
                    .transcendentals = total.transcendentals,
                    .bytes_accessed = total.bytes,
                    .flops_weighted = weighted.flops,
@@ -226,8 +209,8 @@ rh_cost cost_figures(const Module *module, const CostTable *table, const DeviceP
                    .stall_seconds = use.stall_seconds};
 }
 
-rh_status rh_measure_cost(const rh_module *module, const rh_profile *profile,
-                          int64_t default_trip_count, rh_cost *cost, rh_diags *diags) {
+static rh_status measure_cost(const rh_module *module, const rh_profile *profile,
+                              int64_t default_trip_count, rh_cost *cost, rh_diags *diags) {
   rh_status status = handle_check(module, diags);
   if (status != RH_OK) return status;
   Arena *arena = arena_new(arena_options(module->arena));
@@ -238,4 +221,17 @@ rh_status rh_measure_cost(const rh_module *module, const rh_profile *profile,
   arena_free(scratch);
   arena_free(arena);
   return RH_OK;
+}
+
+rh_status rh_measure_cost(const rh_module *module, const rh_settings *settings,
+                          const rh_profile *profile, int64_t default_trip_count, rh_cost *cost,
+                          rh_diags *diags) {
+  CALL_OPEN(call, diags, RH_CODE_OTHER);
+  rh_cost own = {0};
+  const rh_module *taken = NULL;
+  rh_status status = sized_clear(cost, "rh_cost", diags);
+  if (status == RH_OK) status = call_take(call, module, settings, &taken);
+  if (status == RH_OK) status = measure_cost(taken, profile, default_trip_count, &own, diags);
+  if (status == RH_OK) sized_write(cost, &own, sizeof own);
+  return call_close(call, status);
 }

@@ -1,5 +1,6 @@
 /* The public functions of memory maps. */
 #include "emit/report/memory_map.h"
+#include "api/call.h"
 #include "api/measure.h"
 
 /* A map with the memory that it is in. */
@@ -8,11 +9,11 @@ typedef struct Handle {
   Arena *arena;
 } Handle;
 
-const ArenaOptions *memory_map_options(const rh_memory_map *map) {
-  return arena_options(((const Handle *)map)->arena);
+size_t memory_map_limit(const rh_memory_map *map) {
+  return arena_options(((const Handle *)map)->arena)->max_bytes;
 }
 
-rh_status rh_memory_map_make(const rh_module *module, rh_memory_map **map, rh_diags *diags) {
+static rh_status make_map(const rh_module *module, rh_memory_map **map, rh_diags *diags) {
   const MemoryModel *heap;
   rh_status status = find_model(module, "heap", &heap, diags);
   if (status != RH_OK) return status;
@@ -22,11 +23,25 @@ rh_status rh_memory_map_make(const rh_module *module, rh_memory_map **map, rh_di
   handle->arena = arena;
   Arena *inner = arena_new(arena_options(module->arena));
   MemoryProfile profile = memory_map_fill(module, &handle->map, arena, inner, scratch);
-  handle->map.memory = memory_with_bound(module, &profile, scratch);
+  rh_memory *memory = arena_alloc(arena, sizeof *memory);
+  *memory = memory_with_bound(module, &profile, scratch);
+  handle->map.memory = memory;
   arena_free(inner);
   arena_free(scratch);
   *map = &handle->map;
   return RH_OK;
+}
+
+rh_status rh_memory_map_make(const rh_module *module, const rh_settings *settings,
+                             rh_memory_map **map, rh_diags *diags) {
+  *map = NULL;
+  CALL_OPEN(call, diags, RH_CODE_OTHER);
+  const rh_module *taken;
+  rh_memory_map *made = NULL;
+  rh_status status = call_take(call, module, settings, &taken);
+  if (status == RH_OK) status = make_map(taken, &made, diags);
+  *map = made;
+  return call_close(call, status);
 }
 
 void rh_memory_map_free(rh_memory_map *map) {

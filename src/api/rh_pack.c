@@ -5,8 +5,9 @@
 #include "analysis/pack/heaps.h"
 #include "ir/bytes.h"
 #include "ir/clock.h"
-#include "ir/diag.h"
+#include "api/call.h"
 #include "api/names.h"
+#include "api/sized.h"
 
 static rh_status fail_range(size_t index, const char *why, rh_diags *diags) {
   return diag_fail(diags, RH_ERR_INPUT, DIAG_NOWHERE, "live range %zu %s", index, why);
@@ -15,7 +16,8 @@ static rh_status fail_range(size_t index, const char *why, rh_diags *diags) {
 static rh_status check_ranges(const rh_live_range *ranges, size_t count, rh_diags *diags) {
   int64_t total = 0, duration;
   if (count > UINT32_MAX / 4) {
-    return diag_fail(diags, RH_ERR_INPUT, DIAG_NOWHERE, "there are more than 2^30 live ranges");
+    return diag_fail(diags, RH_ERR_INPUT, DIAG_ABOUT(RH_CODE_TOO_LARGE, NO_OFFSET),
+                     "there are more than 2^30 live ranges");
   }
   for (size_t i = 0; i < count; i++) {
     const rh_live_range *range = &ranges[i];
@@ -66,35 +68,47 @@ static rh_status pack(const PackProblem *problem, const Packer *packer,
                              .num_steps = budget.steps,
                              .seconds = seconds_now() - start};
   if (!packing_check(problem, packing, scratch)) {
-    return diag_fail(diags, RH_ERR_SYSTEM, DIAG_NOWHERE,
+    return diag_fail(diags, RH_ERR_INTERNAL, DIAG_ABOUT(RH_CODE_INTERNAL, NO_OFFSET),
                      "fault of ours: buffers overlap in the packing that was found");
   }
   bool is_met = options->capacity_bytes < 0 || packing->height_bytes <= options->capacity_bytes;
-  return is_met ? RH_OK : RH_NO;
+  return is_met ? RH_OK : RH_OVER_LIMIT;
 }
 
-rh_status rh_pack(const rh_live_range *ranges, size_t count, const rh_pack_options *options,
-                  int64_t *offsets, uint32_t *heaps, rh_pack_result *result, rh_diags *diags) {
-  rh_pack_options chosen = RH_PACK_OPTIONS_INIT;
-  rh_pack_result ignored;
-  if (options) chosen = *options;
-  const Packer *packer = packer_find(chosen.packing);
-  if (!packer) return fail_unknown_name(RH_PACKINGS, chosen.packing, diags);
+static rh_status pack_ranges(const rh_live_range *ranges, size_t count,
+                             const rh_pack_options *options, int64_t *offsets, uint32_t *heaps,
+                             rh_pack_result *result, const ArenaOptions *memory, rh_diags *diags) {
+  const Packer *packer = packer_find(options->packing);
+  if (!packer) return fail_unknown_name(RH_PACKINGS, options->packing, diags);
   rh_status status = check_ranges(ranges, count, diags);
   if (status != RH_OK) return status;
-  ArenaOptions memory = {.max_bytes = chosen.max_memory_bytes,
-                         .on_oom = chosen.on_out_of_memory,
-                         .context = chosen.context};
-  Arena *arena = arena_new(&memory), *scratch = arena_new(&memory);
+  Arena *arena = arena_new(memory), *scratch = arena_new(memory);
   PackProblem problem = make_problem(ranges, (uint32_t)count, arena);
-  Packing packing = {.offsets = offsets, .heap_limit_bytes = chosen.heap_limit_bytes};
-  if (chosen.heap_limit_bytes >= 0) {
+  Packing packing = {.offsets = offsets, .heap_limit_bytes = options->heap_limit_bytes};
+  if (options->heap_limit_bytes >= 0) {
     packing.heaps = heaps ? heaps : arena_array(arena, uint32_t, count);
   } else if (heaps && count) {
     memset(heaps, 0, count * sizeof *heaps);
   }
-  status = pack(&problem, packer, &chosen, &packing, result ? result : &ignored, diags, scratch);
+  status = pack(&problem, packer, options, &packing, result, diags, scratch);
   arena_free(scratch);
   arena_free(arena);
   return status;
+}
+
+rh_status rh_pack(const rh_live_range *ranges, size_t count, const rh_pack_options *given,
+                  int64_t *offsets, uint32_t *heaps, rh_pack_result *result, rh_diags *diags) {
+  CALL_OPEN(call, diags, RH_CODE_RANGE);
+  rh_pack_options options = RH_PACK_OPTIONS_INIT;
+  rh_pack_result own = {0};
+  rh_status status = sized_clear(result, "rh_pack_result", diags);
+  if (status == RH_OK) {
+    status = sized_read(&options, sizeof options, given, "rh_pack_options", diags);
+  }
+  if (status == RH_OK) {
+    ArenaOptions memory = call_memory(call, options.max_memory_bytes);
+    status = pack_ranges(ranges, count, &options, offsets, heaps, &own, &memory, diags);
+  }
+  if (status == RH_OK || status == RH_OVER_LIMIT) sized_write(result, &own, sizeof own);
+  return call_close(call, status);
 }

@@ -1,37 +1,45 @@
-/* The public functions of this stage. */
-#include "ir/handle.h"
+/* The public functions that read and print modules. */
 #include "text/parse.h"
+
+#include "api/call.h"
+#include "api/module.h"
+#include "api/sized.h"
 #include "text/print.h"
 
-rh_status rh_parse(const char *text, size_t length, const rh_parse_options *options,
+rh_status rh_parse(const char *text, size_t length, const rh_parse_options *given,
                    rh_module **module, rh_diags *diags) {
-  ArenaOptions arena_options = {0};
-  uint32_t max_errors = options && options->max_errors ? options->max_errors : 1;
-  if (options) {
-    arena_options = (ArenaOptions){.max_bytes = options->max_memory_bytes,
-                                   .on_oom = options->on_out_of_memory,
-                                   .context = options->context};
-  }
+  *module = NULL;
+  CALL_OPEN(call, diags, RH_CODE_SYNTAX);
+  rh_parse_options options = RH_PARSE_OPTIONS_INIT;
+  rh_status status = sized_read(&options, sizeof options, given, "rh_parse_options", diags);
+  if (status != RH_OK) return call_close(call, status);
+  ArenaOptions memory = call_memory(call, options.max_memory_bytes);
+  uint32_t max_errors = options.max_errors ? options.max_errors : 1;
   Module *parsed = NULL;
-  rh_status status = text_parse_all(text, length, &arena_options, max_errors, &parsed, diags);
-  if (status != RH_OK) return status;
-  *module = handle_new(parsed);
+  status = text_parse_all(text, length, &memory, max_errors, &parsed, diags);
+  if (status != RH_OK) return call_close(call, status);
+  rh_module *handle = handle_new(parsed);
   if (parsed->source->header.is_scheduled) {
-    (*module)->schedule = schedule_in_text_order(parsed, (*module)->arena);
-    (*module)->has_schedule = true;
+    handle->schedule = schedule_in_text_order(parsed, handle->arena);
+    handle->has_schedule = true;
   }
-  return RH_OK;
+  *module = module_finish(handle);
+  return call_close(call, RH_OK);
 }
 
-rh_status rh_print(const rh_module *module, rh_write_fn write, void *context) {
+rh_status rh_print(const rh_module *module, rh_write_fn write, void *context, rh_diags *diags) {
+  CALL_OPEN(call, diags, RH_CODE_OTHER);
+  const rh_module *taken;
+  rh_status status = call_take(call, module, NULL, &taken);
+  if (status != RH_OK) return call_close(call, status);
+  Arena *scratch = arena_new(arena_options(taken->arena));
   Writer writer;
   writer_init(&writer, write, context);
-  Arena *scratch = arena_new(arena_options(module->arena));
-  if (module->is_rendered) {
-    text_print(module->module, &module->schedule, PRINT_SCHEDULED, &writer, scratch);
+  if (taken->is_rendered) {
+    text_print(taken->module, &taken->schedule, PRINT_SCHEDULED, &writer, scratch);
   } else {
-    text_print(module->module, NULL, PRINT_AS_READ, &writer, scratch);
+    text_print(taken->module, NULL, PRINT_AS_READ, &writer, scratch);
   }
   arena_free(scratch);
-  return writer_finish(&writer);
+  return call_close(call, writer_finish(&writer));
 }

@@ -1,9 +1,13 @@
 /* The public functions that read plans. */
-#include "remat/plan/handle.h"
-#include "remat/plan/read.h"
+#include "api/call.h"
+#include "api/sized.h"
+#include "remat/plan/plan.h"
 
 rh_status rh_plan_parse(const char *json, size_t length, rh_plan **plan, rh_diags *diags) {
-  Arena *arena = arena_new(NULL);
+  *plan = NULL;
+  CALL_OPEN(call, diags, RH_CODE_PLAN);
+  ArenaOptions memory = call_memory(call, 0);
+  Arena *arena = arena_new(&memory);
   rh_plan *parsed = arena_zalloc(arena, sizeof *parsed);
   parsed->arena = arena;
   rh_status status = plan_read(json, length, &parsed->plan, diags, arena);
@@ -12,31 +16,21 @@ rh_status rh_plan_parse(const char *json, size_t length, rh_plan **plan, rh_diag
   } else {
     arena_free(arena);
   }
-  return status;
+  return call_close(call, status);
 }
 
 void rh_plan_free(rh_plan *plan) {
   if (plan) arena_free(plan->arena);
 }
 
-rh_schedule_options rh_plan_preparation(const rh_plan *plan) {
-  return plan->plan.preparation;
+rh_status rh_plan_preparation(const rh_plan *plan, rh_schedule_options *options, rh_diags *diags) {
+  CALL_OPEN(call, diags, RH_CODE_OTHER);
+  const rh_schedule_options *own = &plan->plan.preparation;
+  rh_status status = sized_clear(options, "rh_schedule_options", diags);
+  if (status == RH_OK) sized_write(options, own, sizeof *own);
+  return call_close(call, status);
 }
 
 const char *rh_plan_target(const rh_plan *plan) {
   return plan->plan.target;
-}
-
-void plan_warn_of_module(const rh_plan *handle, const rh_module *module, rh_diags *diags) {
-  const Plan *plan = &handle->plan;
-  Str name = module->module->source->header.name;
-  if (plan->fingerprint && plan->fingerprint != plan_fingerprint(module->module)) {
-    diag_warn(diags, DIAG_NOWHERE,
-              "the plan was made for another text of '%.*s': this one is '%.*s'",
-              (int)(plan->module.len < 200 ? plan->module.len : 200), plan->module.data,
-              (int)(name.len < 200 ? name.len : 200), name.data);
-  } else if (plan->order_fingerprint &&
-             plan->order_fingerprint != plan_order_fingerprint(module->module, &module->schedule)) {
-    diag_warn(diags, DIAG_NOWHERE, "the plan was made for another order of the module");
-  }
 }

@@ -1,15 +1,19 @@
 /* The public functions that rematerialize. */
+#include "api/call.h"
 #include "api/measure.h"
+#include "api/module.h"
 #include "api/names.h"
+#include "api/sized.h"
 #include "ir/diag.h"
 #include "remat/engine/engine.h"
-#include "remat/plan/handle.h"
+#include "remat/plan/plan.h"
 
 /* Finds what the options name and has the engine do it. */
-static rh_status run(const rh_module *module, const RematAlgorithm *algorithm, const Plan *plan,
-                     const rh_remat_options *options, rh_module **result,
-                     rh_remat_result *result_info, rh_diags *diags) {
-  *result = NULL;
+static rh_status run_engine(const rh_module *module, const Plan *plan,
+                            const rh_remat_options *options, rh_module **result,
+                            rh_remat_result *result_info, rh_diags *diags) {
+  const RematAlgorithm *algorithm =
+      plan ? &plan_algorithm : remat_algorithm_find(options->algorithm);
   if (!algorithm) return fail_unknown_name(RH_ALGORITHMS, options->algorithm, diags);
   const MemoryModel *model;
   rh_status status = find_model(module, options->memory_model, &model, diags);
@@ -22,23 +26,57 @@ static rh_status run(const rh_module *module, const RematAlgorithm *algorithm, c
                           .device = options->profile ? profile_of(options->profile) : NULL};
   rh_remat_result info = {0};
   status = remat_engine_run(&request, result, &info, diags);
-  if (result_info) *result_info = info;
   if (status != RH_OK) return status;
-  return info.is_met ? RH_OK : RH_NO;
+  *result_info = info;
+  return info.is_met ? RH_OK : RH_OVER_LIMIT;
 }
 
-rh_status rh_remat(const rh_module *module, const rh_remat_options *options, rh_module **result,
+/* The settings with what the plan says of copies, unless they say it. */
+static rh_status settings_of_plan(const rh_settings *given, const rh_plan *plan,
+                                  rh_settings *settings, rh_diags *diags) {
+  rh_status status = settings_read(given, settings, diags);
+  if (plan && settings->copies == RH_COPIES_AUTO) settings->copies = plan->plan.copies;
+  return status;
+}
+
+static rh_status remat_or_apply(const rh_module *module, const rh_settings *given_settings,
+                                const rh_plan *plan, const rh_remat_options *given,
+                                rh_module **result, rh_remat_result *result_info, rh_diags *diags) {
+  *result = NULL;
+  CALL_OPEN(call, diags, plan ? RH_CODE_PLAN : RH_CODE_INTERNAL);
+  call_warn_about(call, RH_CODE_NO_MATCH);
+  rh_settings settings;
+  rh_remat_options options = RH_REMAT_OPTIONS_INIT;
+  rh_remat_result info = {0};
+  const rh_module *taken = NULL;
+  rh_module *made = NULL;
+  rh_status status = sized_clear(result_info, "rh_remat_result", diags);
+  if (status == RH_OK) {
+    status = sized_read(&options, sizeof options, given, "rh_remat_options", diags);
+  }
+  if (status == RH_OK) status = settings_of_plan(given_settings, plan, &settings, diags);
+  if (status == RH_OK) status = call_take(call, module, &settings, &taken);
+  if (status == RH_OK && plan) status = handle_check_scheduled(taken, diags);
+  if (status == RH_OK && plan)
+    plan_warn_of_module(&plan->plan, taken->module, &taken->schedule, diags);
+  if (status == RH_OK) {
+    status = run_engine(taken, plan ? &plan->plan : NULL, &options, &made, &info, diags);
+  }
+  if (made) {
+    sized_write(result_info, &info, sizeof info);
+    *result = module_finish(made);
+  }
+  return call_close(call, status);
+}
+
+rh_status rh_remat(const rh_module *module, const rh_settings *settings,
+                   const rh_remat_options *options, rh_module **result,
                    rh_remat_result *result_info, rh_diags *diags) {
-  return run(module, remat_algorithm_find(options->algorithm), NULL, options, result, result_info,
-             diags);
+  return remat_or_apply(module, settings, NULL, options, result, result_info, diags);
 }
 
-rh_status rh_apply_plan(const rh_module *module, const rh_plan *plan,
+rh_status rh_apply_plan(const rh_module *module, const rh_settings *settings, const rh_plan *plan,
                         const rh_remat_options *options, rh_module **result,
                         rh_remat_result *result_info, rh_diags *diags) {
-  *result = NULL;
-  rh_status status = handle_check_scheduled(module, diags);
-  if (status != RH_OK) return status;
-  plan_warn_of_module(plan, module, diags);
-  return run(module, &plan_algorithm, &plan->plan, options, result, result_info, diags);
+  return remat_or_apply(module, settings, plan, options, result, result_info, diags);
 }

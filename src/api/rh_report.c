@@ -1,6 +1,7 @@
 /* The public functions that explain a peak. */
 #include "analysis/memory/buffer_assignment.h"
 #include "emit/report/report.h"
+#include "api/call.h"
 #include "api/measure.h"
 
 /* A report with the memory that it is in. */
@@ -41,7 +42,9 @@ static void fill(const rh_module *module, const MemoryModel *model, rh_report *r
                        .live = &live,
                        .values = &values,
                        .ranges = &liveness.ranges};
-  report->memory = memory_with_bound(module, &profile, scratch);
+  rh_memory *memory = arena_alloc(out, sizeof *memory);
+  *memory = memory_with_bound(module, &profile, scratch);
+  report->memory = memory;
   report->module = text_of_str(module->module->source->header.name);
   report->memory_model = model->name;
   report->target = module->module->backend.target->name;
@@ -68,14 +71,14 @@ static void fill(const rh_module *module, const MemoryModel *model, rh_report *r
   report_live(&input, report, out, scratch);
   report->unused_bytes = profile.peak_bytes;
   for (size_t i = 0; i < report->num_live; i++)
-    report->unused_bytes -= report->live[i].bytes;
+    report->unused_bytes -= report->live[i]->bytes;
   report_sums(report, out, scratch);
   report_scopes(report, out, scratch);
   arena_free(arena);
 }
 
-rh_status rh_report_make(const rh_module *module, const char *model_name, rh_report **report,
-                         rh_diags *diags) {
+static rh_status make_report(const rh_module *module, const char *model_name, rh_report **report,
+                             rh_diags *diags) {
   const MemoryModel *model;
   rh_status status = find_model(module, model_name, &model, diags);
   if (status != RH_OK) return status;
@@ -87,6 +90,28 @@ rh_status rh_report_make(const rh_module *module, const char *model_name, rh_rep
   arena_free(scratch);
   *report = &handle->report;
   return RH_OK;
+}
+
+rh_status rh_report_make(const rh_module *module, const rh_settings *settings, const char *model,
+                         rh_report **report, rh_diags *diags) {
+  *report = NULL;
+  CALL_OPEN(call, diags, RH_CODE_OTHER);
+  const rh_module *taken;
+  rh_report *made = NULL;
+  rh_status status = call_take(call, module, settings, &taken);
+  if (status == RH_OK) status = make_report(taken, model, &made, diags);
+  *report = made;
+  return call_close(call, status);
+}
+
+rh_status rh_compare_sums(rh_sums before, rh_sums after, rh_change_fn visit, void *context,
+                          rh_diags *diags) {
+  CALL_OPEN(call, diags, RH_CODE_OTHER);
+  ArenaOptions memory = call_memory(call, 0);
+  Arena *scratch = arena_new(&memory);
+  sums_compare(before, after, visit, context, scratch);
+  arena_free(scratch);
+  return call_close(call, RH_OK);
 }
 
 void rh_report_free(rh_report *report) {

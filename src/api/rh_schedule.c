@@ -1,10 +1,13 @@
 /* The public function that gives a module its order. */
 #include "analysis/flow/copy_stage.h"
-#include "ir/diag.h"
-#include "ir/handle.h"
 #include "remat/rewrite/dce.h"
+#include "api/call.h"
+#include "api/module.h"
 #include "api/names.h"
-#include "remat/rewrite/prepare.h"
+#include "api/sized.h"
+#include "remat/rewrite/flatten.h"
+#include "remat/rewrite/inline_calls.h"
+#include "remat/rewrite/unfuse.h"
 #include "remat/legality/safe_order.h"
 #include "remat/legality/safe_reads.h"
 
@@ -89,10 +92,8 @@ static rh_status schedule_module(const rh_module *module, rh_module *scheduled,
   return status;
 }
 
-rh_status rh_schedule(const rh_module *module, const rh_schedule_options *given,
-                      rh_module **scheduled, rh_diags *diags) {
-  const rh_schedule_options defaults = RH_SCHEDULE_OPTIONS_INIT;
-  const rh_schedule_options *options = given ? given : &defaults;
+static rh_status make_schedule(const rh_module *module, const rh_schedule_options *options,
+                               rh_module **scheduled, rh_diags *diags) {
   bool is_scheduled = module->module->source->header.is_scheduled && !options->ignore_schedule;
   const char *name = options->scheduler;
   if (strcmp(name, "auto") == 0) name = is_scheduled ? "input" : "default";
@@ -103,7 +104,6 @@ rh_status rh_schedule(const rh_module *module, const rh_schedule_options *given,
 
   rh_module *result = handle_new(module_copy(module->module));
   bool is_inserted = copies_are_inserted(module->module);
-  if (options->copies != RH_COPIES_AUTO) is_inserted = options->copies == RH_COPIES_INSERTED;
   result->module->backend.copies = is_inserted ? COPIES_INSERTED : COPIES_PENDING;
   Arena *scratch = handle_scratch(module);
   status = schedule_module(module, result, scheduler, options, diags, scratch);
@@ -118,6 +118,21 @@ rh_status rh_schedule(const rh_module *module, const rh_schedule_options *given,
   result->scheduler = scheduler->name;
   result->preparation = *options;
   result->preparation.scheduler = scheduler->name;
-  *scheduled = result;
+  *scheduled = module_finish(result);
   return RH_OK;
+}
+
+rh_status rh_schedule(const rh_module *module, const rh_settings *settings,
+                      const rh_schedule_options *given, rh_module **scheduled, rh_diags *diags) {
+  *scheduled = NULL;
+  CALL_OPEN(call, diags, RH_CODE_TOO_LARGE);
+  call_warn_about(call, RH_CODE_OVERWRITTEN_READ);
+  rh_schedule_options options = RH_SCHEDULE_OPTIONS_INIT;
+  const rh_module *taken = NULL;
+  rh_module *result = NULL;
+  rh_status status = sized_read(&options, sizeof options, given, "rh_schedule_options", diags);
+  if (status == RH_OK) status = call_take(call, module, settings, &taken);
+  if (status == RH_OK) status = make_schedule(taken, &options, &result, diags);
+  *scheduled = result;
+  return call_close(call, status);
 }

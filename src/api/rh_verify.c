@@ -1,6 +1,7 @@
 /* The public function that verifies. */
 #include "analysis/flow/copy_stage.h"
-#include "ir/handle.h"
+#include "api/call.h"
+#include "api/sized.h"
 #include "text/reparse.h"
 #include "remat/legality/safe_reads.h"
 #include "remat/verify/verify.h"
@@ -22,11 +23,9 @@ static OrderedModule order_module(const rh_module *handle, Schedule *schedule, A
 }
 
 /* Which values share memory is known from the modules, when they are read only from the orders. */
-static rh_status verify_reads(const rh_module *before, const rh_module *after, rh_copies copies,
-                              rh_diags *diags, Arena *scratch) {
-  bool is_inserted =
-      copies == RH_COPIES_AUTO ? copies_are_inserted(before->module) : copies == RH_COPIES_INSERTED;
-  if (!is_inserted) return RH_OK;
+static rh_status verify_reads(const rh_module *before, const rh_module *after, rh_diags *diags,
+                              Arena *scratch) {
+  if (!copies_are_inserted(before->module)) return RH_OK;
   Arena *arena = arena_new(arena_options(scratch));
   Schedule schedules[2];
   OrderedModule own = order_module(before, &schedules[0], arena);
@@ -36,22 +35,31 @@ static rh_status verify_reads(const rh_module *before, const rh_module *after, r
   return status;
 }
 
-rh_status rh_verify(const rh_module *before, const rh_module *after,
-                    const rh_verify_options *options, rh_diags *diags) {
-  static const rh_verify_options defaults = {.copies = RH_COPIES_AUTO};
-  if (!options) options = &defaults;
+static rh_status verify(const rh_module *before, const rh_module *after, bool keeps_order,
+                        rh_diags *diags) {
   Arena *scratch = arena_new(arena_options(before->module->arena));
   Module *own_before = NULL, *own_after = NULL;
   rh_status status = module_to_verify(before, &own_before, diags, scratch);
   if (status == RH_OK) status = module_to_verify(after, &own_after, diags, scratch);
   if (status == RH_OK) {
     status = verify_modules(own_before ? own_before : before->module,
-                            own_after ? own_after : after->module, !options->ignore_schedule, diags,
-                            scratch);
+                            own_after ? own_after : after->module, keeps_order, diags, scratch);
   }
-  if (status == RH_OK) status = verify_reads(before, after, options->copies, diags, scratch);
-  if (own_before) module_free(own_before);
-  if (own_after) module_free(own_after);
+  if (status == RH_OK) status = verify_reads(before, after, diags, scratch);
+  module_free(own_before);
+  module_free(own_after);
   arena_free(scratch);
   return status;
+}
+
+rh_status rh_verify(const rh_module *before, const rh_module *after, const rh_settings *settings,
+                    const rh_verify_options *given, rh_diags *diags) {
+  CALL_OPEN(call, diags, RH_CODE_DIFFERENCE);
+  rh_verify_options options = RH_VERIFY_OPTIONS_INIT;
+  const rh_module *taken_before = NULL, *taken_after = NULL;
+  rh_status status = sized_read(&options, sizeof options, given, "rh_verify_options", diags);
+  if (status == RH_OK) status = call_take(call, before, settings, &taken_before);
+  if (status == RH_OK) status = call_take(call, after, NULL, &taken_after);
+  if (status == RH_OK) status = verify(taken_before, taken_after, !options.ignore_schedule, diags);
+  return call_close(call, status);
 }

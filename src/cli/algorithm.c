@@ -40,7 +40,7 @@ static rh_status read_compat(const char *text, Algorithm *algorithm) {
     return RH_ERR_USAGE;
   }
   algorithm->name = copy_text(NAME, strlen(NAME));
-  return algorithm->name ? RH_OK : RH_ERR_SYSTEM;
+  return algorithm->name ? RH_OK : RH_ERR_WRITE;
 }
 
 rh_status algorithm_read(const Options *options, Algorithm *algorithm) {
@@ -51,7 +51,7 @@ rh_status algorithm_read(const Options *options, Algorithm *algorithm) {
   size_t len = strlen(COLLECTION);
   bool is_collection = strncmp(text, COLLECTION, len) == 0 && (!text[len] || text[len] == ':');
   algorithm->name = is_collection ? copy_text(text, len) : copy_text(text, strlen(text));
-  if (!algorithm->name) return RH_ERR_SYSTEM;
+  if (!algorithm->name) return RH_ERR_WRITE;
   if (!is_collection) return RH_OK;
   const char *argument = text[len] ? text + len + 1 : "";
   if (!*argument || strcmp(argument, "@") == 0) {
@@ -61,7 +61,7 @@ rh_status algorithm_read(const Options *options, Algorithm *algorithm) {
   }
   if (*argument == '@') return read_expressions(argument + 1, form, algorithm);
   algorithm->collection = copy_text(argument, strlen(argument));
-  return algorithm->collection ? RH_OK : RH_ERR_SYSTEM;
+  return algorithm->collection ? RH_OK : RH_ERR_WRITE;
 }
 
 void algorithm_free(Algorithm *algorithm) {

@@ -31,8 +31,8 @@ static void note_sources(const ReportJob *job) {
   rh_sums sums = job->report->sums[RH_BY_SOURCE];
   for (size_t i = 0; i < sums.len && i < MAX_SHOWN; i++) {
     char bytes[RH_FORMAT_CHARS];
-    char *source = source_text(sums.list[i].name, sums.list[i].line);
-    rh_format_bytes(sums.list[i].bytes, bytes);
+    char *source = source_text(sums.list[i]->name, sums.list[i]->line);
+    rh_format_bytes(sums.list[i]->bytes, bytes);
     messages_say(&job->loaded.input, RH_SEVERITY_NOTE, "%s of it from %s", bytes,
                  source ? source : "no known source line");
     free(source);
@@ -40,10 +40,10 @@ static void note_sources(const ReportJob *job) {
 }
 
 static rh_status check_max_peak(const ReportJob *job) {
-  int64_t limit = job->options->max_peak_bytes, peak = job->report->memory.peak_bytes;
+  int64_t limit = job->options->max_peak_bytes, peak = job->report->memory->peak_bytes;
   if (limit < 0 || peak <= limit) return RH_OK;
   char bytes[RH_FORMAT_CHARS], over[RH_FORMAT_CHARS], allowed[RH_FORMAT_CHARS];
-  rh_text at = job->report->memory.peak_instruction;
+  rh_text at = job->report->memory->peak_instruction;
   rh_format_bytes(peak, bytes);
   rh_format_bytes(peak - limit, over);
   rh_format_bytes(limit, allowed);
@@ -51,7 +51,7 @@ static rh_status check_max_peak(const ReportJob *job) {
                "the peak, %s at %.*s, is %s over --max-peak=%s", bytes, (int)at.length, at.data,
                over, allowed);
   note_sources(job);
-  return RH_NO;
+  return RH_OVER_LIMIT;
 }
 
 /* ---- --baseline ---- */
@@ -59,7 +59,8 @@ static rh_status check_max_peak(const ReportJob *job) {
 typedef struct Baseline {
   cJSON *json;
   int64_t peak_bytes;
-  rh_sum *sums; /* by op_name */
+  rh_sum *sums;        /* by op_name */
+  const rh_sum **list; /* their addresses */
   size_t num_sums;
 } Baseline;
 
@@ -99,9 +100,12 @@ static bool read_baseline(const Input *input, Baseline *baseline) {
     return false;
   }
   baseline->sums = calloc((size_t)cJSON_GetArraySize(list) + 1, sizeof *baseline->sums);
-  if (!baseline->sums) return false;
+  baseline->list = calloc((size_t)cJSON_GetArraySize(list) + 1, sizeof *baseline->list);
+  if (!baseline->sums || !baseline->list) return false;
   cJSON_ArrayForEach(item, list) {
-    if (!read_sum(item, &baseline->sums[baseline->num_sums++])) return false;
+    rh_sum *sum = &baseline->sums[baseline->num_sums];
+    baseline->list[baseline->num_sums++] = sum;
+    if (!read_sum(item, sum)) return false;
   }
   return true;
 }
@@ -173,7 +177,7 @@ static void note_growth(void *context, const rh_change *change) {
 }
 
 static rh_status compare(const ReportJob *job, const Baseline *baseline) {
-  int64_t was = baseline->peak_bytes, is = job->report->memory.peak_bytes;
+  int64_t was = baseline->peak_bytes, is = job->report->memory->peak_bytes;
   Budget tolerance = job->options->tolerance;
   int64_t allowance =
       tolerance.kind == BUDGET_PERCENT ? share_of(was, tolerance.amount) : tolerance.amount;
@@ -189,9 +193,9 @@ static rh_status compare(const ReportJob *job, const Baseline *baseline) {
                "the peak, %s, is %s%s over the %s of %s, more than --tolerance allows", after, over,
                percent, before, job->options->baseline);
   Growth growth = {.input = &job->loaded.input};
-  rh_compare_sums((rh_sums){baseline->sums, baseline->num_sums}, job->report->sums[RH_BY_OP_NAME],
-                  note_growth, &growth);
-  return RH_NO;
+  rh_sums sums = {baseline->list, baseline->num_sums};
+  report_compare_sums(job, sums, job->report->sums[RH_BY_OP_NAME], note_growth, &growth);
+  return RH_OVER_LIMIT;
 }
 
 static rh_status check_baseline(const ReportJob *job) {
@@ -199,6 +203,7 @@ static rh_status check_baseline(const ReportJob *job) {
   Baseline baseline = {0};
   rh_status status = load_baseline(job, &baseline);
   if (status == RH_OK) status = compare(job, &baseline);
+  free(baseline.list);
   free(baseline.sums);
   cJSON_Delete(baseline.json);
   return status;
@@ -208,8 +213,8 @@ static rh_status check_baseline(const ReportJob *job) {
 
 static void print_peak(const ReportJob *job) {
   char bytes[RH_FORMAT_CHARS];
-  rh_text at = job->report->memory.peak_instruction;
-  rh_format_bytes(job->report->memory.peak_bytes, bytes);
+  rh_text at = job->report->memory->peak_instruction;
+  rh_format_bytes(job->report->memory->peak_bytes, bytes);
   fprintf(bounds_summary(job->options), "%s: peak %s%s%.*s, memory model %s\n",
           job->loaded.input.path, bytes, at.length ? " at " : "", (int)at.length, at.data,
           job->report->memory_model);

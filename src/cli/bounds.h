@@ -14,7 +14,7 @@ rh_status bounds_check_options(const Options *options);
 FILE *bounds_summary(const Options *options);
 
 /* Holds the peak of a loaded module against --max-peak and --baseline, and writes --write-baseline.
- * RH_NO when it is exceeded; by how much and what grew is on stderr. */
+ * RH_OVER_LIMIT when it is exceeded; by how much and what grew is on stderr. */
 rh_status bounds_check(const Loaded *loaded, const Options *options);
 
 #endif

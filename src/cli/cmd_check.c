@@ -4,8 +4,9 @@
 #include "messages.h"
 
 static rh_status lint(Loaded *loaded, const Options *options) {
-  rh_lint_options chosen = {.is_strict = options->strict,
-                            .max_findings = (uint64_t)options->max_errors};
+  rh_lint_options chosen = RH_LINT_OPTIONS_INIT;
+  chosen.is_strict = options->strict;
+  chosen.max_findings = (uint64_t)options->max_errors;
   uint64_t num_findings;
   rh_status status = rh_lint(loaded->module, &chosen, &num_findings, loaded->diags);
   uint64_t num_shown = rh_diags_len(loaded->diags);
@@ -23,7 +24,7 @@ static rh_status check_file(const char *path, const Options *options) {
   rh_status status = load_to_measure(path, options, &loaded);
   if (status == RH_OK) status = lint(&loaded, options);
   if (status == RH_OK && !options->quiet) {
-    rh_module_info info = rh_get_info(loaded.module);
+    rh_module_info info = *rh_get_info(loaded.module);
     char computations[RH_FORMAT_CHARS], instructions[RH_FORMAT_CHARS];
     rh_format_count(info.num_computations, computations);
     rh_format_count(info.num_instructions, instructions);

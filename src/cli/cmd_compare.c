@@ -108,7 +108,7 @@ static void finish_run(Sweep *sweep, CompareRun *run) {
 static void write_best(Sweep *sweep, const CompareFile *file) {
   const CompareRun *best = compare_best(&sweep->comparison, file, 0);
   if (!best) return;
-  note_status(sweep, best->row.met ? RH_OK : RH_NO);
+  note_status(sweep, best->row.met ? RH_OK : RH_OVER_LIMIT);
   note_status(sweep, compare_write(&sweep->comparison, best));
 }
 
@@ -249,7 +249,7 @@ static rh_status run_sweep(Sweep *sweep, Results *results) {
   sweep->workers = workers_start(compare_num_runs(comparison), num_threads, work, sweep);
   if (!sweep->workers) {
     fprintf(stderr, "remat-hlo: error: %s\n", strerror(errno));
-    return RH_ERR_SYSTEM;
+    return RH_ERR_WRITE;
   }
   run_files(sweep, num_threads);
   if (interrupt_signal()) end_interrupted(sweep, results);
@@ -312,7 +312,7 @@ rh_status cmd_compare(const Options *options) {
   }
   comparison->profile = profile;
   if (status == RH_OK) status = compare_files_list(comparison);
-  if (comparison->num_files && status != RH_ERR_SYSTEM) {
+  if (comparison->num_files && status != RH_ERR_WRITE) {
     rh_status ran = run_with_results(&sweep);
     if (ran > status) status = ran;
   }

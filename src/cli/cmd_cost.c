@@ -9,8 +9,8 @@ static rh_status explain(CostJob *job, const rh_profile *profile) {
   const Options *options = job->options;
   rh_status status = load_to_measure(options->files[0], options, &job->loaded);
   if (status != RH_OK) return status;
-  status = rh_cost_report_make(job->loaded.module, profile, options->trip_count, &job->report,
-                               job->loaded.diags);
+  status = rh_cost_report_make(job->loaded.module, &job->loaded.settings, profile,
+                               options->trip_count, &job->report, job->loaded.diags);
   return load_report(&job->loaded, status);
 }
 

@@ -37,9 +37,9 @@ static rh_status print_names(int what) {
     command_print_names(stdout);
     return RH_OK;
   }
-  rh_entry entry;
-  for (size_t i = 0; rh_list((rh_registry)what, i, &entry); i++)
-    printf("%s\n", entry.name);
+  const rh_entry *entry;
+  for (size_t i = 0; (entry = rh_list((rh_registry)what, i)); i++)
+    printf("%s\n", entry->name);
   return RH_OK;
 }
 
@@ -57,12 +57,12 @@ static rh_status print_all(void) {
   for (size_t i = 0; i < NUM_LISTS && status == RH_OK; i++) {
     if (!lists[i].option) continue;
     printf("%s%s (%s):\n", i ? "\n" : "", lists[i].name, lists[i].option);
-    rh_entry entry;
+    const rh_entry *entry;
     if (lists[i].what == LIST_DEVICES) {
       status = device_visit(print_device, NULL);
     } else {
-      for (size_t k = 0; rh_list((rh_registry)lists[i].what, k, &entry); k++) {
-        print_row(entry.name, entry.summary);
+      for (size_t k = 0; (entry = rh_list((rh_registry)lists[i].what, k)); k++) {
+        print_row(entry->name, entry->summary);
       }
     }
   }

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "command.h"
+#include "exit_code.h"
 #include "load.h"
 #include "messages.h"
 #include "output.h"
@@ -19,19 +20,16 @@ static rh_status read_ranges(PackJob *job) {
   const Options *options = job->options;
   rh_status status = load_text(options->files[0], options, &job->loaded);
   if (status != RH_OK) return status;
-  rh_parse_options parse = load_parse_options(options, &job->loaded);
+  rh_parse_options parse = load_parse_options(options);
   status = rh_live_ranges_parse(job->loaded.input.text, job->loaded.input.length, &parse,
                                 &job->ranges, job->loaded.diags);
   return load_report(&job->loaded, status);
 }
 
 static rh_status pack(PackJob *job) {
-  rh_parse_options memory = load_parse_options(job->options, &job->loaded);
   rh_pack_options pack = job->options->pack;
   if (job->options->packing) pack.packing = job->options->packing;
-  pack.max_memory_bytes = memory.max_memory_bytes;
-  pack.on_out_of_memory = memory.on_out_of_memory;
-  pack.context = memory.context;
+  pack.max_memory_bytes = (size_t)job->options->max_memory_bytes;
   size_t count = rh_live_ranges_len(job->ranges);
   job->offsets = calloc(count + 1, sizeof *job->offsets);
   if (pack.heap_limit_bytes >= 0) job->heaps = calloc(count + 1, sizeof *job->heaps);
@@ -48,8 +46,8 @@ static rh_status write_offsets(PackJob *job) {
   rh_status status =
       output_open(job->options->output ? job->options->output : "-", job->options, &output);
   if (status != RH_OK) return status;
-  rh_status written =
-      rh_live_ranges_print(job->ranges, job->offsets, job->heaps, output_write, &output);
+  rh_status written = rh_live_ranges_print(job->ranges, job->offsets, job->heaps, output_write,
+                                           &output, job->loaded.diags);
   return output_close(&output, written == RH_OK);
 }
 
@@ -96,14 +94,14 @@ static void say_capacity(const PackJob *job) {
 }
 
 rh_status cmd_pack(const Options *options) {
-  PackJob job = {.options = options};
+  PackJob job = {.options = options, .result = RH_PACK_RESULT_INIT};
   rh_status status = read_ranges(&job);
   if (status == RH_OK) status = pack(&job);
-  if (status <= RH_NO) {
+  if (is_answer(status)) {
     rh_status written = write_offsets(&job);
     if (!options->quiet) print_summary(&job);
     if (!options->quiet && job.heaps && written == RH_OK) written = print_heaps(&job);
-    if (status == RH_NO) say_capacity(&job);
+    if (status == RH_OVER_LIMIT) say_capacity(&job);
     if (written != RH_OK) status = written;
   }
   free(job.heaps);

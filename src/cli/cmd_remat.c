@@ -4,6 +4,7 @@
 #include "algorithm.h"
 #include "command.h"
 #include "device.h"
+#include "exit_code.h"
 #include "output.h"
 #include "path.h"
 #include "pictures.h"
@@ -27,8 +28,9 @@ static void collect_live(void *context, const rh_live_buffer *buffer) {
 static rh_status explain(RematJob *job) {
   if (!job_has_limit(job) || (job->is_met && job->options->limit.kind != BUDGET_MIN)) return RH_OK;
   double start = seconds_now();
-  rh_status status = rh_visit_live(job->result, job->options->remat.memory_model, &job->remat,
-                                   collect_live, &job->blocking, job->loaded.diags);
+  rh_status status =
+      rh_visit_live(job->result, &job->loaded.settings, job->options->remat.memory_model,
+                    &job->remat, collect_live, &job->blocking, job->loaded.diags);
   return job_end_phase(job, PHASE_MEASURE, start, status);
 }
 
@@ -73,7 +75,7 @@ static rh_status check_dot_filter(const Options *options) {
   rh_diags *diags = rh_diags_new();
   rh_status status = rh_dot_check_filter(options->dot.filter, diags);
   if (status != RH_OK) {
-    fprintf(stderr, "remat-hlo: error: --dot-filter: %s\n", rh_diags_get(diags, 0).message);
+    fprintf(stderr, "remat-hlo: error: --dot-filter: %s\n", rh_diags_get(diags, 0)->message);
   }
   rh_diags_free(diags);
   return status;
@@ -137,7 +139,7 @@ static rh_status open_json(const Options *options, JsonOutput *json) {
 static rh_status write_json(JsonOutput *json, const RematJob *job) {
   if (!json->is_open) return RH_OK;
   char *text = job_json(job);
-  if (!text) return RH_ERR_SYSTEM;
+  if (!text) return RH_ERR_WRITE;
   const char *before = !json->is_array ? "" : json->num_objects++ ? ",\n" : "[\n";
   output_write(&json->output, before, strlen(before));
   output_write(&json->output, text, strlen(text));
@@ -159,8 +161,8 @@ static rh_status run_file(const RematJob *common, size_t number, JsonOutput *jso
   job.number = number;
   job.start_seconds = seconds_now();
   rh_status status = run_job(&job, options->files[number]);
-  if (status == RH_OK && !job.is_met) status = RH_NO;
-  if (status <= RH_NO) {
+  if (status == RH_OK && !job.is_met) status = RH_OVER_LIMIT;
+  if (is_answer(status)) {
     bool is_taken = output_is_stdout(options->output) || output_is_stdout(options->json) ||
                     output_is_stdout(options->dump_memlog) ||
                     output_is_stdout(options->save_plan) || pictures_take_stdout(options);
@@ -183,7 +185,7 @@ static rh_status run_files(const RematJob *common) {
     if (status > worst) worst = status;
     if (status == RH_ERR_USAGE) break;
   }
-  rh_status closed = close_json(&json, worst <= RH_NO || options->num_files > 1);
+  rh_status closed = close_json(&json, is_answer(worst) || options->num_files > 1);
   return closed > worst ? closed : worst;
 }
 

@@ -34,15 +34,20 @@ static rh_status write_picture(const Options *options, const rh_picture *picture
   return closed != RH_OK || output.is_closed_pipe ? closed : status;
 }
 
+static PictureSide side_of(const ReportJob *job) {
+  return (PictureSide){job->scheduled, &job->loaded.settings, job->loaded.input.path};
+}
+
 /* Of one module, or of two beside each other: `after` may be NULL. */
 static rh_status write_pictures(ReportJob *before, const ReportJob *after) {
   const Options *options = before->options;
   if (!pictures_are_wanted(options)) return RH_OK;
   rh_picture picture = RH_PICTURE_INIT;
   picture.limit_bytes = options->max_peak_bytes;
-  rh_status status = pictures_map(&picture, before->scheduled, after ? after->scheduled : NULL,
-                                  before->loaded.input.path,
-                                  after ? after->loaded.input.path : NULL, before->loaded.diags);
+  PictureSide sides[2] = {side_of(before)};
+  if (after) sides[1] = side_of(after);
+  rh_status status =
+      pictures_map(&picture, &sides[0], after ? &sides[1] : NULL, before->loaded.diags);
   for (int i = 0; i < RH_NUM_PICTURE_FORMATS && status == RH_OK; i++)
     status = write_picture(options, &picture, (rh_picture_format)i, before->loaded.diags);
   pictures_free(&picture);

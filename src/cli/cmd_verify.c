@@ -1,4 +1,5 @@
 #include "command.h"
+#include "exit_code.h"
 #include "load.h"
 
 /* Each module is checked first, so that what contradicts itself is shown in its own file. */
@@ -7,9 +8,12 @@ static rh_status compare(Loaded *before, Loaded *after, const Options *options) 
   if (status != RH_OK) return status;
   status = load_report(after, rh_check(after->module, after->diags));
   if (status != RH_OK) return status;
-  rh_verify_options wanted = {.copies = options->remat.copies,
-                              .ignore_schedule = options->schedule.ignore_schedule};
-  return load_report(after, rh_verify(before->module, after->module, &wanted, after->diags));
+  rh_settings settings = RH_SETTINGS_INIT;
+  rh_verify_options wanted = RH_VERIFY_OPTIONS_INIT;
+  settings.copies = options->copies;
+  wanted.ignore_schedule = options->schedule.ignore_schedule;
+  return load_report(after,
+                     rh_verify(before->module, after->module, &settings, &wanted, after->diags));
 }
 
 rh_status cmd_verify(const Options *options) {
@@ -18,7 +22,7 @@ rh_status cmd_verify(const Options *options) {
   if (status == RH_OK) status = load_module(options->files[1], options, &after);
   if (status == RH_OK) {
     status = compare(&before, &after, options);
-    if (status <= RH_NO && !options->quiet) {
+    if (is_answer(status) && !options->quiet) {
       printf("%s %s what %s computes\n", after.input.path,
              status == RH_OK ? "computes" : "is not shown to compute", before.input.path);
     }

@@ -120,7 +120,7 @@ typedef struct CompareLog {
   CompareLines *lines; /* of --resume */
 } CompareLog;
 
-/* RH_ERR_SYSTEM or RH_ERR_INPUT, the reason on stderr; compare_log_close() in any case. */
+/* RH_ERR_WRITE or RH_ERR_INPUT, the reason on stderr; compare_log_close() in any case. */
 rh_status compare_log_open(const Options *options, CompareLog *log);
 rh_status compare_log_write(CompareLog *log, const CompareRow *row);
 rh_status compare_log_close(CompareLog *log);

@@ -10,11 +10,11 @@
 static rh_status check_name(const char *option, rh_registry registry, const char *name) {
   enum { MAX_NAMES = 64 };
   const char *names[MAX_NAMES];
-  rh_entry entry;
+  const rh_entry *entry;
   size_t count = 0;
-  if (rh_find(registry, name, &entry)) return RH_OK;
-  for (; count < MAX_NAMES && rh_list(registry, count, &entry); count++)
-    names[count] = entry.name;
+  if (rh_find(registry, name)) return RH_OK;
+  for (; count < MAX_NAMES && (entry = rh_list(registry, count)); count++)
+    names[count] = entry->name;
   const char *meant = rh_closest_word(name, names, count);
   fprintf(stderr, "remat-hlo: error: --%s: there is no '%s'%s%s%s\n", option, name,
           meant ? "; did you mean '" : "", meant ? meant : "; remat-hlo list shows all",
@@ -50,23 +50,22 @@ static const char **split(char *text, size_t *count) {
  * cannot be asked for here. */
 static char *default_algorithms(void) {
   const unsigned left_out = RH_TRAIT_IDLE | RH_TRAIT_ON_REQUEST | RH_TRAIT_NEEDS_COLLECTION;
-  rh_entry entry;
+  const rh_entry *entry;
   size_t room = 1;
-  for (size_t i = 0; rh_list(RH_ALGORITHMS, i, &entry); i++)
-    room += strlen(entry.name) + 1;
+  for (size_t i = 0; (entry = rh_list(RH_ALGORITHMS, i)); i++)
+    room += strlen(entry->name) + 1;
   char *text = calloc(room, 1);
-  for (size_t i = 0; text && rh_list(RH_ALGORITHMS, i, &entry); i++) {
-    if (entry.traits & left_out) continue;
+  for (size_t i = 0; text && (entry = rh_list(RH_ALGORITHMS, i)); i++) {
+    if (entry->traits & left_out) continue;
     if (*text) strcat(text, ",");
-    strcat(text, entry.name);
+    strcat(text, entry->name);
   }
   return text;
 }
 
 /* The order as it is, and the best that can be made. */
 static const char *default_schedulers(void) {
-  rh_entry entry;
-  return rh_find(RH_SCHEDULERS, "best", &entry) ? "input,best" : "input,default";
+  return rh_find(RH_SCHEDULERS, "best") ? "input,best" : "input,default";
 }
 
 static rh_status read_budgets(CompareGrid *grid) {
@@ -92,10 +91,9 @@ static rh_status check_names(const Options *options, const CompareGrid *grid) {
     status = check_name("schedulers", RH_SCHEDULERS, grid->schedulers[i]);
   for (size_t i = 0; i < grid->num_algorithms && status == RH_OK; i++)
     status = check_name("algorithms", RH_ALGORITHMS, grid->algorithms[i]);
-  rh_entry entry;
   for (size_t i = 0; i < grid->num_algorithms && status == RH_OK; i++) {
-    if (!rh_find(RH_ALGORITHMS, grid->algorithms[i], &entry)) continue;
-    if (!(entry.traits & RH_TRAIT_NEEDS_COLLECTION)) continue;
+    const rh_entry *entry = rh_find(RH_ALGORITHMS, grid->algorithms[i]);
+    if (!entry || !(entry->traits & RH_TRAIT_NEEDS_COLLECTION)) continue;
     fprintf(stderr,
             "remat-hlo: error: --algorithms: %s needs patterns, which compare does not take\n",
             grid->algorithms[i]);

@@ -159,7 +159,7 @@ bool compare_log_find(const CompareLog *log, CompareRow *row) {
 static rh_status fail(const CompareLog *log) {
   Input place = {.path = output_is_stdout(log->path) ? "<stdout>" : log->path, .form = log->form};
   messages_say(&place, RH_SEVERITY_ERROR, "%s", strerror(errno));
-  return RH_ERR_SYSTEM;
+  return RH_ERR_WRITE;
 }
 
 rh_status compare_log_open(const Options *options, CompareLog *log) {

@@ -46,7 +46,7 @@ static bool is_applicable(const Comparison *comparison, const CompareFile *file,
                           const char *scheduler) {
   const Options *options = comparison->options;
   bool is_scheduled =
-      rh_get_info(file->base.loaded.module).is_scheduled && !options->schedule.ignore_schedule;
+      rh_get_info(file->base.loaded.module)->is_scheduled && !options->schedule.ignore_schedule;
   if (is_scheduled || strcmp(scheduler, "input") != 0) return true;
   if (!options->quiet) {
     messages_say(&file->base.loaded.input, RH_SEVERITY_NOTE,
@@ -83,7 +83,7 @@ static void fill_before(const Comparison *comparison, CompareRun *run) {
       .version = rh_version(),
       .memory_model = options.remat.memory_model,
       .limit_counts = limit_counts_words[job->remat.limit_counts],
-      .target = job->before.info.target,
+      .target = job->loaded.settings.target,
       .profile = rh_profile_name(comparison->profile),
       .settings = comparison->settings,
       .budget = grid->budgets[run->budget],
@@ -102,12 +102,12 @@ static void fill_before(const Comparison *comparison, CompareRun *run) {
 
 /* What finds nothing to do in a module runs only for who names it. */
 static bool is_worthwhile(const Comparison *comparison, const CompareRun *run) {
-  rh_entry algorithm, target;
   if (comparison->options->algorithms) return true;
-  return !rh_find(RH_ALGORITHMS, comparison->grid.algorithms[run->algorithm], &algorithm) ||
-         !(algorithm.traits & RH_TRAIT_NEEDS_PADDING) ||
-         !rh_find(RH_TARGETS, run->file->base.before.info.target, &target) ||
-         target.traits & RH_TRAIT_PADS;
+  const char *name = comparison->grid.algorithms[run->algorithm];
+  const rh_entry *algorithm = rh_find(RH_ALGORITHMS, name);
+  const rh_entry *target = rh_find(RH_TARGETS, run->file->base.loaded.settings.target);
+  return !algorithm || !(algorithm->traits & RH_TRAIT_NEEDS_PADDING) || !target ||
+         target->traits & RH_TRAIT_PADS;
 }
 
 rh_status compare_load(const Comparison *comparison, CompareFile *file) {
@@ -191,6 +191,7 @@ void compare_run(const Comparison *comparison, CompareRun *run) {
   RematJob job;
   run->diags = rh_diags_new();
   run->status = rematerialize(comparison, run, &options, run->diags, &job);
+  if (run->status == RH_ERR_MEMORY) messages_print(&job.loaded.input, run->diags); /* the end */
   run->state = run->status == RH_OK ? RUN_DONE : RUN_FAILED;
   if (run->status == RH_OK) fill_after(&job, &run->row);
   rh_module_free(job.result);

@@ -47,21 +47,24 @@ static rh_status fail(const char *options, size_t number) {
   return RH_ERR_USAGE;
 }
 
-rh_status cost_of_apply(const Options *options, rh_module *module, rh_diags *diags) {
+rh_status cost_of_read(const Options *options, CostOf *costs) {
+  *costs = (CostOf){0};
   if (!options->cost_of) return RH_OK;
-  size_t room = 1, count = 0;
+  size_t room = 1;
   for (const char *p = options->cost_of; *p; p++)
     room += *p == '\n';
-  char *text = strdup(options->cost_of);
-  rh_known_cost *costs = calloc(room, sizeof *costs);
-  rh_status status = text && costs ? RH_OK : RH_ERR_SYSTEM;
-  for (char *line = text, *next; status == RH_OK && line; line = next, count++) {
+  costs->text = strdup(options->cost_of);
+  costs->list = calloc(room, sizeof *costs->list);
+  rh_status status = costs->text && costs->list ? RH_OK : RH_ERR_MEMORY;
+  for (char *line = costs->text, *next; status == RH_OK && line; line = next, costs->len++) {
     next = strchr(line, '\n');
     if (next) *next++ = 0;
-    if (!parse_cost(line, &costs[count])) status = fail(options->cost_of, count);
+    if (!parse_cost(line, &costs->list[costs->len])) status = fail(options->cost_of, costs->len);
   }
-  if (status == RH_OK) status = rh_set_costs(module, costs, count, diags);
-  free(costs);
-  free(text);
   return status;
+}
+
+void cost_of_free(CostOf *costs) {
+  free(costs->list);
+  free(costs->text);
 }

@@ -4,7 +4,14 @@
 
 #include "options.h"
 
-/* rh_set_costs with what the options say. RH_ERR_USAGE, the reason on stderr or in `diags`. */
-rh_status cost_of_apply(const Options *options, rh_module *module, rh_diags *diags);
+typedef struct CostOf {
+  rh_known_cost *list; /* for rh_settings */
+  size_t len;
+  char *text; /* that it points into */
+} CostOf;
+
+/* What the options say, to be freed in any case. RH_ERR_USAGE, the reason on stderr. */
+rh_status cost_of_read(const Options *options, CostOf *costs);
+void cost_of_free(CostOf *costs);
 
 #endif

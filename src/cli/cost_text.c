@@ -21,23 +21,24 @@ static void print_rate(const char *label, double count, FILE *out) {
 }
 
 static void print_head(const CostJob *job, FILE *out) {
-  rh_module_info info = rh_get_info(job->loaded.module);
+  rh_module_info info = *rh_get_info(job->loaded.module);
   const rh_cost_report *report = job->report;
   char text[RH_FORMAT_CHARS];
   rh_format_count(info.num_instructions, text);
   fprintf(out, "%s: %.*s, %s instructions, %s\n  device %s\n\n", job->loaded.input.path,
           (int)info.name.length, info.name.data, text,
           info.is_scheduled ? "scheduled" : "unscheduled", report->device);
-  text_of_seconds(report->total.seconds, text);
+  text_of_seconds(report->total->seconds, text);
   print_figure("modelled time", text, out);
   fprintf(out, "  %.1f %% of it bound by memory bandwidth\n",
-          percent_of(report->total.memory_seconds, report->total.seconds));
-  print_rate("flops", report->total.flops, out);
-  print_rate("transcendentals", report->total.transcendentals, out);
-  print_rate("bytes accessed", report->total.bytes_accessed, out);
-  if (report->cost.offloaded_bytes > 0) print_rate("offloaded", report->cost.offloaded_bytes, out);
-  if (report->cost.stall_seconds > 0) {
-    text_of_seconds(report->cost.stall_seconds, text);
+          percent_of(report->total->memory_seconds, report->total->seconds));
+  print_rate("flops", report->total->flops, out);
+  print_rate("transcendentals", report->total->transcendentals, out);
+  print_rate("bytes accessed", report->total->bytes_accessed, out);
+  if (report->cost->offloaded_bytes > 0)
+    print_rate("offloaded", report->cost->offloaded_bytes, out);
+  if (report->cost->stall_seconds > 0) {
+    text_of_seconds(report->cost->stall_seconds, text);
     print_figure("for the link", text, out);
     fputs("  in which nothing runs\n", out);
   }
@@ -80,7 +81,7 @@ static void add_share(ShareTable *shares, const rh_cost_share *share) {
   Table *table = &shares->table;
   text_of_seconds(share->seconds, text);
   table_format(table, "%s", text);
-  table_format(table, "%.1f %%", percent_of(share->seconds, shares->report->total.seconds));
+  table_format(table, "%.1f %%", percent_of(share->seconds, shares->report->total->seconds));
   table_format(table, "%.0f %%", percent_of(share->memory_seconds, share->seconds));
   text_of_rate(share->flops, text);
   table_format(table, "%s", text);
@@ -104,14 +105,14 @@ static void print_shares(const rh_cost_report *report, rh_sum_kind kind, const c
   rh_cost_share rest = {0};
   for (size_t i = 0; i < sums.len; i++) {
     if (i >= top) {
-      add_rest(&rest, &sums.list[i]);
+      add_rest(&rest, sums.list[i]);
       continue;
     }
-    add_share(&shares, &sums.list[i]);
+    add_share(&shares, sums.list[i]);
     if (kind == RH_BY_SOURCE) {
-      table_source(&shares.table, sums.list[i].name, sums.list[i].line);
+      table_source(&shares.table, sums.list[i]->name, sums.list[i]->line);
     } else {
-      table_text(&shares.table, sums.list[i].name);
+      table_text(&shares.table, sums.list[i]->name);
     }
   }
   if (sums.len > top) {
@@ -124,7 +125,7 @@ static void print_shares(const rh_cost_report *report, rh_sum_kind kind, const c
 
 static void add_scope(void *context, size_t index, int depth, rh_text label) {
   ShareTable *shares = context;
-  add_share(shares, &shares->report->scopes[index].share);
+  add_share(shares, shares->report->scopes[index]->share);
   table_format(&shares->table, "%*s%.*s", 2 * depth, "", (int)label.length, label.data);
 }
 
@@ -132,9 +133,9 @@ static void print_scopes(const rh_cost_report *report, size_t top, const Termina
   ShareTable shares = share_table(report, "scope of op_name");
   ScopeItem *items = calloc(report->num_scopes + 1, sizeof *items);
   for (size_t i = 0; items && i < report->num_scopes; i++) {
-    const rh_cost_scope *scope = &report->scopes[i];
-    items[i] = (ScopeItem){scope->path, scope->share.name, scope->depth, scope->share.seconds,
-                           scope->share.num_instructions};
+    const rh_cost_scope *scope = report->scopes[i];
+    items[i] = (ScopeItem){scope->path, scope->share->name, scope->depth, scope->share->seconds,
+                           scope->share->num_instructions};
   }
   if (items) scope_rows_visit(items, report->num_scopes, top, add_scope, &shares);
   free(items);
@@ -147,12 +148,12 @@ static void print_scopes(const rh_cost_report *report, size_t top, const Termina
 static void add_instruction(Table *table, const rh_cost_instruction *instruction,
                             const rh_cost_report *report) {
   char text[RH_FORMAT_CHARS];
-  text_of_seconds(instruction->share.seconds, text);
+  text_of_seconds(instruction->share->seconds, text);
   table_format(table, "%s", text);
-  table_format(table, "%.1f %%", percent_of(instruction->share.seconds, report->total.seconds));
+  table_format(table, "%.1f %%", percent_of(instruction->share->seconds, report->total->seconds));
   table_format(table, "%.6g", instruction->runs);
   table_format(table, "%s", instruction->bound);
-  table_text(table, instruction->share.name);
+  table_text(table, instruction->share->name);
   table_text(table, instruction->shape);
   table_source(table, instruction->source_file, instruction->source_line);
 }
@@ -167,7 +168,7 @@ static void print_instructions(const rh_cost_report *report, size_t top, const T
                              {.title = "source", .is_flexible = true}},
                  .num_columns = 7};
   for (size_t i = 0; i < report->num_instructions && i < top; i++)
-    add_instruction(&table, &report->instructions[i], report);
+    add_instruction(&table, report->instructions[i], report);
   terminal_heading(terminal, "the instructions that take longest");
   table_print(&table, terminal);
 }

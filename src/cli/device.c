@@ -18,12 +18,13 @@ static int is_profile(const struct dirent *entry) {
   return entry->d_name[0] != '.' && path_ends_in(entry->d_name, ".json");
 }
 
-static rh_status load_file(const char *path, MessageForm form, rh_profile **profile) {
+static rh_status load_file(const char *path, MessageForm form, const rh_profile_options *link,
+                           rh_profile **profile) {
   Input input;
   rh_status status = input_read(path, form, &input);
   if (status != RH_OK) return status;
   rh_diags *diags = rh_diags_new();
-  status = rh_profile_parse(input.text, input.length, profile, diags);
+  status = rh_profile_parse(input.text, input.length, link, profile, diags);
   messages_print(&input, diags);
   rh_diags_free(diags);
   input_free(&input);
@@ -47,22 +48,24 @@ static rh_status fail_name(const char *name) {
   return RH_ERR_USAGE;
 }
 
-static rh_status load_named(const char *name, MessageForm form, rh_profile **profile) {
-  if (strchr(name, '/') || path_ends_in(name, ".json")) return load_file(name, form, profile);
+static rh_status load_named(const char *name, MessageForm form, const rh_profile_options *link,
+                            rh_profile **profile) {
+  if (strchr(name, '/') || path_ends_in(name, ".json")) {
+    return load_file(name, form, link, profile);
+  }
   char *path = path_join(profile_folder(), name, ".json");
-  if (!path) return RH_ERR_SYSTEM;
+  if (!path) return RH_ERR_WRITE;
   bool exists = access(path, F_OK) == 0;
-  rh_status status = exists ? load_file(path, form, profile) : fail_name(name);
+  rh_status status = exists ? load_file(path, form, link, profile) : fail_name(name);
   free(path);
   return status;
 }
 
 rh_status device_load(const Options *options, rh_profile **profile) {
-  rh_status status = load_named(options->device, (MessageForm)options->diagnostics, profile);
-  if (status != RH_OK) return status;
-  rh_profile_set_host_link(*profile, (double)options->to_host_bytes,
-                           (double)options->to_device_bytes);
-  return RH_OK;
+  rh_profile_options link = RH_PROFILE_OPTIONS_INIT;
+  link.to_host = (double)options->to_host_bytes;
+  link.to_device = (double)options->to_device_bytes;
+  return load_named(options->device, (MessageForm)options->diagnostics, &link, profile);
 }
 
 rh_status device_visit(device_fn visit, void *context) {
@@ -72,7 +75,7 @@ rh_status device_visit(device_fn visit, void *context) {
   for (int i = 0; i < count && status == RH_OK; i++) {
     rh_profile *profile = NULL;
     char *path = path_join(profile_folder(), files[i]->d_name, "");
-    status = path ? load_file(path, FORM_TEXT, &profile) : RH_ERR_SYSTEM;
+    status = path ? load_file(path, FORM_TEXT, NULL, &profile) : RH_ERR_WRITE;
     if (status == RH_OK) visit(context, profile);
     rh_profile_free(profile);
     free(path);

@@ -20,7 +20,7 @@ typedef struct DumpFolder {
 } DumpFolder;
 
 /* Lists the HLO texts in a folder and in those below it, but for hidden ones and what links lead
- * to; modules of different folders are different ones. RH_ERR_SYSTEM or RH_ERR_INPUT, the reason on
+ * to; modules of different folders are different ones. RH_ERR_WRITE or RH_ERR_INPUT, the reason on
  * stderr, when something could not be read; the rest is listed. dump_folder_free() in any case. */
 rh_status dump_folder_read(const char *path, const Options *options, DumpFolder *folder);
 void dump_folder_free(DumpFolder *folder);

@@ -23,7 +23,7 @@ rh_status input_fail(const Input *input, const char *what) {
 
 rh_status input_out_of_memory(const Input *input) {
   messages_say(input, RH_SEVERITY_ERROR, "out of memory");
-  return RH_ERR_SYSTEM;
+  return RH_ERR_MEMORY;
 }
 
 static size_t smaller_of(size_t a, size_t b) {

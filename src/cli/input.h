@@ -21,7 +21,7 @@ typedef struct Input {
   MessageForm form;
 } Input;
 
-/* Reads a file, or stdin for `-`; gzip and zstd are unpacked. RH_ERR_INPUT or RH_ERR_SYSTEM, the
+/* Reads a file, or stdin for `-`; gzip and zstd are unpacked. RH_ERR_INPUT or RH_ERR_WRITE, the
  * reason on stderr. */
 rh_status input_read(const char *path, MessageForm form, Input *input);
 
@@ -30,7 +30,7 @@ rh_status input_read(const char *path, MessageForm form, Input *input);
 rh_status input_read_beginning(const char *path, MessageForm form, size_t most_bytes, Input *input);
 void input_free(Input *input);
 
-/* Say what is wrong with it. RH_ERR_INPUT; RH_ERR_SYSTEM. */
+/* Say what is wrong with it. RH_ERR_INPUT; RH_ERR_WRITE. */
 rh_status input_fail(const Input *input, const char *what);
 rh_status input_out_of_memory(const Input *input);
 

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "remat_hlo.h"
+#include "exit_code.h"
 
 /* At most three are open at a time, a table, a picture and a module. */
 enum { MAX_TEMPORARIES = 4 };
@@ -35,7 +35,7 @@ static void on_signal(int signal) {
   if (signal == SIGBUS) {
     write_error(mapping ? mapping : "remat-hlo");
     write_error(": error: the file shrank while it was read\n");
-    _exit(RH_ERR_INPUT);
+    _exit(EXIT_CODE_INPUT);
   }
   _exit(128 + signal);
 }

@@ -3,6 +3,10 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+#include "exit_code.h"
+#include "interrupt.h"
 
 /* A line is shown up to this far to either side of the place. */
 enum { SHOWN_BEFORE = 60, SHOWN_BEHIND = 60 };
@@ -135,15 +139,39 @@ static void print(const Input *input, const rh_diag *diag, const Place *place,
   free(text);
 }
 
+static void end_without_memory(const Input *input, const rh_diag *diag) {
+  char wanted[RH_FORMAT_CHARS], limit[RH_FORMAT_CHARS];
+  rh_format_bytes((int64_t)diag->wanted_bytes, wanted);
+  rh_format_bytes((int64_t)diag->limit_bytes, limit);
+  messages_say(input, RH_SEVERITY_ERROR, "out of memory, %s more wanted%s%s%s", wanted,
+               diag->limit_bytes ? " (--max-memory=" : "", diag->limit_bytes ? limit : "",
+               diag->limit_bytes ? ")" : "");
+  interrupt_remove_temporaries();
+  _exit(EXIT_CODE_SYSTEM);
+}
+
+static void check_memory(const Input *input, const rh_diags *diags) {
+  for (size_t i = 0; i < rh_diags_len(diags); i++) {
+    const rh_diag *diag = rh_diags_get(diags, i);
+    if (diag->code == RH_CODE_OUT_OF_MEMORY) end_without_memory(input, diag);
+  }
+}
+
+void messages_drop(const Input *input, rh_diags *diags) {
+  check_memory(input, diags);
+  rh_diags_free(diags);
+}
+
 void messages_print(const Input *input, const rh_diags *diags) {
   Place place = {0}, opener = {0};
+  check_memory(input, diags);
   for (size_t i = 0; i < rh_diags_len(diags); i++) {
-    rh_diag diag = rh_diags_get(diags, i);
-    bool has_place = diag.offset != RH_NO_OFFSET && diag.offset <= input->length;
-    bool has_opener = diag.opener_offset != RH_NO_OFFSET && diag.opener_offset <= input->length;
-    if (has_place) find_place(input, diag.offset, &place);
-    if (has_opener) find_place(input, diag.opener_offset, &opener);
-    print(input, &diag, has_place ? &place : NULL, has_opener ? &opener : NULL);
+    const rh_diag *diag = rh_diags_get(diags, i);
+    bool has_place = diag->offset != RH_NO_OFFSET && diag->offset <= input->length;
+    bool has_opener = diag->opener_offset != RH_NO_OFFSET && diag->opener_offset <= input->length;
+    if (has_place) find_place(input, diag->offset, &place);
+    if (has_opener) find_place(input, diag->opener_offset, &opener);
+    print(input, diag, has_place ? &place : NULL, has_opener ? &opener : NULL);
   }
 }
 

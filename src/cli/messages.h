@@ -7,8 +7,12 @@
 #include "input.h"
 
 /* Writes diagnostics to stderr, one after the other: `file:line:column: error: …` with the line and
- * a caret, or a JSON object on a line, as `input->form` says. */
+ * a caret, or a JSON object on a line, as `input->form` says. If memory ran out, says only that and
+ * ends the program; nothing half-written stays behind. */
 void messages_print(const Input *input, const rh_diags *diags);
+
+/* Frees diagnostics that nobody is to see; ends the program likewise. */
+void messages_drop(const Input *input, rh_diags *diags);
 
 /* The same for what has no place in the text. */
 void messages_say(const Input *input, rh_severity severity, const char *format, ...)

@@ -466,7 +466,7 @@ static rh_status parse_letters(Options *options, unsigned command, const char *g
 
 rh_status options_parse(Options *options, unsigned command, int argc, char **argv) {
   options->files = calloc((size_t)argc + 1, sizeof *options->files);
-  if (!options->files) return RH_ERR_SYSTEM;
+  if (!options->files) return RH_ERR_WRITE;
   Args args = {.argv = argv, .argc = argc, .next = 1};
   bool only_files = false;
   while (args.next < argc) {
@@ -495,7 +495,7 @@ static bool is_ours(const char *name) {
 rh_status options_parse_flags(Options *options, unsigned command, const char *flags,
                               const char *source, bool is_shared) {
   char *text = strdup(flags);
-  if (!text) return RH_ERR_SYSTEM;
+  if (!text) return RH_ERR_WRITE;
   options->flag_texts[options->num_flag_texts++] = text; /* options point into it */
   rh_status status = RH_OK;
   for (char *p = text; *p && status == RH_OK;) {

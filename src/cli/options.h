@@ -26,10 +26,11 @@ typedef struct Options {
    * from other options, and --compat changes some (remat_run.c). The texts of KIND_LINES are owned.
    */
   rh_remat_options remat;
-  rh_schedule_options schedule; /* `copies` is that of `remat` */
-  rh_dot_options dot;           /* likewise `memory_model` */
+  rh_schedule_options schedule;
+  rh_dot_options dot; /* likewise `memory_model` */
   rh_pack_options pack;
   Budget limit;
+  rh_copies copies;   /* this, `target`, `packing` and `cost_of` become rh_settings (load.c) */
   int limit_counts;   /* rh_limit_counts, -1 = by the memory model */
   const char *target; /* NULL = the default */
   const char *save_plan;

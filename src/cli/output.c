@@ -44,7 +44,7 @@ rh_status output_check(const char *const *paths, size_t count) {
 static rh_status fail(const Output *output, const char *what) {
   Input place = {.path = output->path, .form = output->form};
   messages_say(&place, RH_SEVERITY_ERROR, "%s", what);
-  return RH_ERR_SYSTEM;
+  return RH_ERR_WRITE;
 }
 
 /* Mode of a new file: what the umask leaves. */

@@ -25,13 +25,13 @@ typedef struct Output {
   bool is_closed_pipe; /* whoever reads has gone: no error to speak of */
 } Output;
 
-/* RH_ERR_SYSTEM, the reason on stderr, when it cannot be opened. */
+/* RH_ERR_WRITE, the reason on stderr, when it cannot be opened. */
 rh_status output_open(const char *path, const Options *options, Output *output);
 
 /* An rh_write_fn; `output` is the context. */
 int output_write(void *output, const char *data, size_t length);
 
-/* Makes what was written the file, or, unless `keep`, throws it away. RH_ERR_SYSTEM, the reason on
+/* Makes what was written the file, or, unless `keep`, throws it away. RH_ERR_WRITE, the reason on
  * stderr, when something did not reach it. */
 rh_status output_close(Output *output, bool keep);
 

@@ -29,7 +29,7 @@ bool path_is_directory(const char *path) {
 rh_status path_make_directory(const char *path) {
   if (mkdir(path, 0777) == 0 || errno == EEXIST) return RH_OK;
   fprintf(stderr, "%s: error: %s\n", path, strerror(errno));
-  return RH_ERR_SYSTEM;
+  return RH_ERR_WRITE;
 }
 
 /* ---- links ---- */

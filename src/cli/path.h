@@ -12,7 +12,7 @@ char *path_join(const char *directory, const char *name, const char *suffix);
 /* Whether it is a directory or says so by a `/` at its end. */
 bool path_is_directory(const char *path);
 
-/* Makes a directory if it is not there. RH_ERR_SYSTEM, the reason on stderr. */
+/* Makes a directory if it is not there. RH_ERR_WRITE, the reason on stderr. */
 rh_status path_make_directory(const char *path);
 
 /* The file that a path leads to, through links that may end nowhere yet; to be freed. NULL with

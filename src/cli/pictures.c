@@ -45,15 +45,17 @@ rh_status pictures_check(const Options *options, const char *const *others, size
   return RH_OK;
 }
 
-rh_status pictures_map(rh_picture *picture, const rh_module *before, const rh_module *after,
-                       const char *before_title, const char *after_title, rh_diags *diags) {
+rh_status pictures_map(rh_picture *picture, const PictureSide *before, const PictureSide *after,
+                       rh_diags *diags) {
   rh_memory_map *maps[2] = {NULL, NULL};
-  rh_status status = rh_memory_map_make(before, &maps[0], diags);
-  if (status == RH_OK && after) status = rh_memory_map_make(after, &maps[1], diags);
+  rh_status status = rh_memory_map_make(before->module, before->settings, &maps[0], diags);
+  if (status == RH_OK && after) {
+    status = rh_memory_map_make(after->module, after->settings, &maps[1], diags);
+  }
   picture->before = maps[0];
   picture->after = maps[1];
-  picture->before_title = after ? before_title : NULL;
-  picture->after_title = after ? after_title : NULL;
+  picture->before_title = after ? before->title : NULL;
+  picture->after_title = after ? after->title : NULL;
   return status;
 }
 

@@ -18,10 +18,16 @@ bool pictures_have_folders(const Options *options);
  * outputs are one: pictures, or the others, at most MAX_OTHER_OUTPUTS, any of which may be NULL. */
 rh_status pictures_check(const Options *options, const char *const *others, size_t num_others);
 
-/* Maps one scheduled module, or two, each under its title; `after` may be NULL. pictures_free() in
- * any case. */
-rh_status pictures_map(rh_picture *picture, const rh_module *before, const rh_module *after,
-                       const char *before_title, const char *after_title, rh_diags *diags);
+/* A scheduled module, how it is measured, and what stands over it. */
+typedef struct PictureSide {
+  const rh_module *module;
+  const rh_settings *settings;
+  const char *title; /* where there are two */
+} PictureSide;
+
+/* Maps one module, or two; `after` may be NULL. pictures_free() in any case. */
+rh_status pictures_map(rh_picture *picture, const PictureSide *before, const PictureSide *after,
+                       rh_diags *diags);
 void pictures_free(rh_picture *picture);
 
 #endif

@@ -65,19 +65,35 @@ static void cut_common(char *const *roots, char **folders, size_t count) {
   }
 }
 
+static int by_file_and_input(const void *pa, const void *pb) {
+  const InputFile *a = pa, *b = pb;
+  int order = strcmp(a->file, b->file);
+  return order ? order : (a->input > b->input) - (a->input < b->input);
+}
+
+static bool add_input_file(Places *places, size_t input) {
+  char *file = path_real(places->inputs[input]);
+  if (file) places->files[places->num_files++] = (InputFile){file, input};
+  return file != NULL;
+}
+
 rh_status places_find(const PlacedInput *inputs, size_t count, Places *places) {
   *places = (Places){.num_inputs = count};
   places->inputs = calloc(count + 1, sizeof *places->inputs);
   places->folders = calloc(count + 1, sizeof *places->folders);
+  places->files = calloc(count + 1, sizeof *places->files);
   char **roots = calloc(count + 1, sizeof *roots);
-  bool has_room = places->inputs && places->folders && roots;
+  bool has_room = places->inputs && places->folders && places->files && roots;
   for (size_t i = 0; has_room && i < count; i++) {
     places->inputs[i] = inputs[i].path;
     if (!has_folder(inputs[i].path)) continue;
     places->folders[i] = folder_of_file(inputs[i].path);
+    if (!add_input_file(places, i)) has_room = false;
     roots[i] = inputs[i].root ? real_folder(inputs[i].root) : folder_of_file(inputs[i].path);
   }
   if (has_room) cut_common(roots, places->folders, count);
+  if (places->num_files)
+    qsort(places->files, places->num_files, sizeof *places->files, by_file_and_input);
   for (size_t i = 0; roots && i < count; i++)
     free(roots[i]);
   free(roots);
@@ -87,6 +103,9 @@ rh_status places_find(const PlacedInput *inputs, size_t count, Places *places) {
 void places_free(Places *places) {
   for (size_t i = 0; places->folders && i < places->num_inputs; i++)
     free(places->folders[i]);
+  for (size_t i = 0; i < places->num_files; i++)
+    free(places->files[i].file);
+  free(places->files);
   for (size_t i = 0; i < places->num_claims; i++)
     free(places->claims[i].file);
   free(places->claims);
@@ -183,10 +202,42 @@ static rh_status fail_claim(const Places *places, const char *path, const Claim 
   return RH_ERR_USAGE;
 }
 
+/* The first input that is the claim's file, unless that is the claim's own; NULL when there is
+ * none.
+ */
+static const InputFile *find_replaced(const Places *places, const Claim *claim) {
+  size_t begin = 0, end = places->num_files;
+  while (begin < end) {
+    size_t middle = begin + (end - begin) / 2;
+    if (strcmp(places->files[middle].file, claim->file) < 0) {
+      begin = middle + 1;
+    } else {
+      end = middle;
+    }
+  }
+  const InputFile *found = &places->files[begin];
+  bool is_input = begin < places->num_files && strcmp(found->file, claim->file) == 0;
+  return is_input && (ptrdiff_t)found->input != claim->input ? found : NULL;
+}
+
+static rh_status fail_replaced(const Places *places, const char *path, const Claim *claim,
+                               const InputFile *replaced) {
+  fprintf(stderr, "remat-hlo: error: '%s', which ", path);
+  put_claim(places, claim);
+  fprintf(stderr, " would write, is an input: '%s'\n", places->inputs[replaced->input]);
+  return RH_ERR_USAGE;
+}
+
 rh_status places_claim(Places *places, const char *path, const char *option, ptrdiff_t input) {
   if (!is_file(path)) return RH_OK;
   Claim claim = {.file = path_real(path), .option = option, .input = input};
   if (!claim.file) return out_of_memory();
+  const InputFile *replaced = find_replaced(places, &claim);
+  if (replaced) {
+    rh_status status = fail_replaced(places, path, &claim, replaced);
+    free(claim.file);
+    return status;
+  }
   size_t at = find_claim(places, claim.file);
   const Claim *old = at < places->num_claims ? &places->claims[at] : NULL;
   if (!old || strcmp(old->file, claim.file) != 0) return add_claim(places, at, claim);

@@ -22,9 +22,17 @@ typedef struct Claim {
   ptrdiff_t input; /* or PLACE_OF_ALL */
 } Claim;
 
+/* Where the dots and links of an input lead. */
+typedef struct InputFile {
+  char *file; /* owned */
+  size_t input;
+} InputFile;
+
 typedef struct Places {
   const char **inputs; /* paths */
-  char **folders;      /* by input: below an output folder; empty = in it */
+  InputFile *files;    /* of the inputs that are files, by file and input */
+  size_t num_files;
+  char **folders; /* by input: below an output folder; empty = in it */
   size_t num_inputs;
   Claim *claims; /* by file */
   size_t num_claims, room;
@@ -45,7 +53,8 @@ rh_status places_make_folders(const Places *places, size_t input, const char *di
 
 /* Notes that an option writes to `path`, of which `-` and what is no file are not looked at;
  * `input` may be PLACE_OF_ALL. RH_ERR_USAGE, the reason on stderr, when another option does, or
- * this one for another input. The option must stay valid. */
+ * this one for another input, or when the file is another input, which would be lost. An input may
+ * be replaced by its own result. The option must stay valid. O(claims + log inputs). */
 rh_status places_claim(Places *places, const char *path, const char *option, ptrdiff_t input);
 
 #endif

@@ -3,9 +3,9 @@
 #include "messages.h"
 
 /* What the options say of the same is not looked at: the plan was made so. */
-static void take_preparation(const rh_plan *plan, Options *options) {
+static rh_status take_preparation(const rh_plan *plan, Options *options, rh_diags *diags) {
   options->target = rh_plan_target(plan);
-  options->schedule = rh_plan_preparation(plan);
+  return rh_plan_preparation(plan, &options->schedule, diags);
 }
 
 rh_status plan_file_read(Options *options, PlanFile *file) {
@@ -16,9 +16,9 @@ rh_status plan_file_read(Options *options, PlanFile *file) {
   if (status != RH_OK) return status;
   rh_diags *diags = rh_diags_new();
   status = rh_plan_parse(file->input.text, file->input.length, &file->plan, diags);
+  if (status == RH_OK) status = take_preparation(file->plan, options, diags);
   messages_print(&file->input, diags);
   rh_diags_free(diags);
-  if (status == RH_OK) take_preparation(file->plan, options);
   return status;
 }
 
@@ -28,10 +28,10 @@ void plan_file_free(PlanFile *file) {
 }
 
 rh_status plan_file_apply(const PlanFile *file, const rh_module *module,
-                          const rh_remat_options *remat, rh_module **result,
-                          rh_remat_result *outcome) {
+                          const rh_settings *settings, const rh_remat_options *remat,
+                          rh_module **result, rh_remat_result *outcome) {
   rh_diags *diags = rh_diags_new();
-  rh_status status = rh_apply_plan(module, file->plan, remat, result, outcome, diags);
+  rh_status status = rh_apply_plan(module, settings, file->plan, remat, result, outcome, diags);
   messages_print(&file->input, diags);
   rh_diags_free(diags);
   return status;

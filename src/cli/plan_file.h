@@ -17,7 +17,7 @@ void plan_file_free(PlanFile *file);
 
 /* rh_apply_plan, which says what is wrong on stderr. */
 rh_status plan_file_apply(const PlanFile *file, const rh_module *module,
-                          const rh_remat_options *remat, rh_module **result,
-                          rh_remat_result *outcome);
+                          const rh_settings *settings, const rh_remat_options *remat,
+                          rh_module **result, rh_remat_result *outcome);
 
 #endif

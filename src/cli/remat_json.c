@@ -17,7 +17,7 @@ static void add_identity(const RematJob *job, cJSON *object) {
   cJSON_AddStringToObject(object, "scheduler", job->middle.info.scheduler);
   cJSON_AddStringToObject(object, "algorithm", job->remat.algorithm);
   cJSON_AddStringToObject(object, "memory_model", job->remat.memory_model);
-  cJSON_AddStringToObject(object, "target", job->middle.info.target);
+  cJSON_AddStringToObject(object, "target", job->loaded.settings.target);
   int64_t heap_limit_bytes = job->options->pack.heap_limit_bytes;
   if (heap_limit_bytes >= 0) json_add_int(object, "heap_limit_bytes", heap_limit_bytes);
   cJSON_AddStringToObject(object, "emit", emit_words[job->remat.emit]);
@@ -27,7 +27,7 @@ static void add_identity(const RematJob *job, cJSON *object) {
 
 /* What can be done with the input and the result. */
 static void add_properties(const RematJob *job, cJSON *object) {
-  rh_module_info info = rh_get_info(job->loaded.module);
+  rh_module_info info = *rh_get_info(job->loaded.module);
   cJSON_AddBoolToObject(object, "is_scheduled", info.is_scheduled);
   cJSON_AddBoolToObject(object, "is_optimized", info.is_optimized);
   cJSON_AddBoolToObject(object, "partitioned",

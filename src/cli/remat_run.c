@@ -22,7 +22,7 @@ static void warn(const RematJob *job, const char *text) {
 
 /* What the figures or the result cannot be taken for. */
 static rh_status judge(const RematJob *job) {
-  rh_module_info info = rh_get_info(job->loaded.module);
+  rh_module_info info = *rh_get_info(job->loaded.module);
   if (info.num_elided_literals && job->options->require_runnable) {
     messages_say(&job->loaded.input, RH_SEVERITY_ERROR,
                  "constants are elided, constant({...}); dump with --xla_dump_large_constants");
@@ -47,16 +47,18 @@ rh_status job_read(RematJob *job, const char *path) {
 rh_status job_schedule(RematJob *job) {
   double start = seconds_now();
   const Options *options = job->options;
-  rh_schedule_options wanted = options->schedule;
-  wanted.copies = options->remat.copies;
-  rh_status status = rh_schedule(job->loaded.module, &wanted, &job->scheduled, job->loaded.diags);
-  bool is_baseline = strcmp(wanted.scheduler, "auto") == 0 && !wanted.ignore_schedule &&
-                     wanted.inline_calls == RH_INLINE_AUTO && !wanted.unfuse;
+  const Loaded *loaded = &job->loaded;
+  const rh_schedule_options *wanted = &options->schedule;
+  rh_status status =
+      rh_schedule(loaded->module, &loaded->settings, wanted, &job->scheduled, loaded->diags);
+  bool is_baseline = strcmp(wanted->scheduler, "auto") == 0 && !wanted->ignore_schedule &&
+                     wanted->inline_calls == RH_INLINE_AUTO && !wanted->unfuse;
   if (status == RH_OK && is_baseline) {
     job->baseline = job->scheduled;
   } else if (status == RH_OK && !job->baseline) {
-    /* What there is to say of the module has been said. */
-    status = rh_schedule(job->loaded.module, NULL, &job->baseline, NULL);
+    rh_diags *said = rh_diags_new(); /* what there is to say of the module has been said */
+    status = rh_schedule(loaded->module, &loaded->settings, NULL, &job->baseline, said);
+    messages_drop(&loaded->input, said);
   }
   return job_end_phase(job, PHASE_SCHEDULE, start, status);
 }
@@ -64,11 +66,15 @@ rh_status job_schedule(RematJob *job) {
 rh_status job_measure(RematJob *job, const rh_module *module, Figures *figures) {
   double start = seconds_now();
   rh_diags *diags = job->loaded.diags;
-  figures->info = rh_get_info(module);
-  rh_status status =
-      rh_measure_memory(module, job->options->remat.memory_model, &figures->memory, diags);
+  const rh_settings *settings = &job->loaded.settings;
+  const char *model = job->options->remat.memory_model;
+  figures->info = *rh_get_info(module);
+  figures->memory = (rh_memory)RH_MEMORY_INIT;
+  figures->cost = (rh_cost)RH_COST_INIT;
+  rh_status status = rh_measure_memory(module, settings, model, &figures->memory, diags);
   if (status == RH_OK) {
-    status = rh_measure_cost(module, job->profile, job->options->trip_count, &figures->cost, diags);
+    status = rh_measure_cost(module, settings, job->profile, job->options->trip_count,
+                             &figures->cost, diags);
   }
   figures->counted_bytes = rh_counted_bytes(&figures->memory, job->remat.limit_counts);
   return job_end_phase(job, PHASE_MEASURE, start, status);
@@ -99,19 +105,21 @@ rh_status job_rematerialize(RematJob *job) {
   double start = seconds_now();
   job->remat.limit_bytes = job_limit(job);
   job->remat.profile = job->profile;
-  rh_status status =
-      job->plan
-          ? plan_file_apply(job->plan, job->scheduled, &job->remat, &job->result, &job->outcome)
-          : rh_remat(job->scheduled, &job->remat, &job->result, &job->outcome, job->loaded.diags);
+  const rh_settings *settings = &job->loaded.settings;
+  job->outcome = (rh_remat_result)RH_REMAT_RESULT_INIT;
+  rh_status status = job->plan ? plan_file_apply(job->plan, job->scheduled, settings, &job->remat,
+                                                 &job->result, &job->outcome)
+                               : rh_remat(job->scheduled, settings, &job->remat, &job->result,
+                                          &job->outcome, job->loaded.diags);
   job->is_met = status == RH_OK || job->options->limit.kind == BUDGET_MIN;
   job->phase_seconds[PHASE_REMAT] = seconds_now() - start - job->outcome.verify_seconds;
   job->phase_seconds[PHASE_VERIFY] = job->outcome.verify_seconds;
-  return status == RH_NO ? RH_OK : status;
+  return status == RH_OVER_LIMIT ? RH_OK : status;
 }
 
 static bool has_trait(rh_registry registry, const char *name, unsigned trait) {
-  rh_entry entry;
-  return rh_find(registry, name, &entry) && entry.traits & trait;
+  const rh_entry *entry = rh_find(registry, name);
+  return entry && entry->traits & trait;
 }
 
 rh_remat_options job_remat_options(const Options *options) {

@@ -56,7 +56,7 @@ static void print_number_row(const char *label, double before, double after, for
 /* ---- parts of the summary ---- */
 
 static void print_head(const RematJob *job, FILE *out) {
-  rh_module_info info = rh_get_info(job->loaded.module);
+  rh_module_info info = *rh_get_info(job->loaded.module);
   char instructions[RH_FORMAT_CHARS];
   rh_format_count(info.num_instructions, instructions);
   fprintf(out, "%s: %.*s, %s instructions, %s\n", job->loaded.input.path, (int)info.name.length,

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "messages.h"
 #include "output.h"
 #include "path.h"
 #include "pictures.h"
@@ -37,7 +38,8 @@ static rh_status write_hlo(RematJob *job) {
   Output output;
   rh_status status = open_output(job, OUTPUT_MODULE, &path, &output);
   if (status != RH_OK) return note_written(job, path, status);
-  return finish(job, &output, path, rh_print(job->result, output_write, &output));
+  return finish(job, &output, path,
+                rh_print(job->result, output_write, &output, job->loaded.diags));
 }
 
 static rh_status write_dot(RematJob *job, const rh_module *module, RematOutput kind,
@@ -48,12 +50,15 @@ static rh_status write_dot(RematJob *job, const rh_module *module, RematOutput k
   if (status != RH_OK) return note_written(job, path, status);
   rh_dot_options dot = job->options->dot;
   dot.memory_model = job->options->remat.memory_model;
-  return finish(job, &output, path, rh_emit_dot(module, &dot, output_write, &output, diags));
+  return finish(job, &output, path,
+                rh_emit_dot(module, &job->loaded.settings, &dot, output_write, &output, diags));
 }
 
 static rh_status write_dots(RematJob *job) {
-  /* What a filter finds in neither, it is enough to hear once. */
-  rh_status status = write_dot(job, job->baseline, OUTPUT_GRAPH_BEFORE, NULL);
+  rh_diags *unheard =
+      rh_diags_new(); /* what a filter finds in neither, it is enough to hear once */
+  rh_status status = write_dot(job, job->baseline, OUTPUT_GRAPH_BEFORE, unheard);
+  messages_drop(&job->loaded.input, unheard);
   if (status == RH_OK) {
     status = write_dot(job, job->result, OUTPUT_GRAPH_AFTER, job->loaded.diags);
   }
@@ -69,8 +74,8 @@ static rh_status write_memlog(RematJob *job) {
                             : path_ends_in(path, ".jsonl") ? RH_MEMLOG_JSONL
                                                            : RH_MEMLOG_TEXT;
   return finish(job, &output, path,
-                rh_emit_memlog(job->result, job->options->remat.memory_model, format, output_write,
-                               &output, job->loaded.diags));
+                rh_emit_memlog(job->result, &job->loaded.settings, job->options->remat.memory_model,
+                               format, output_write, &output, job->loaded.diags));
 }
 
 static rh_status write_plan(RematJob *job) {
@@ -79,8 +84,8 @@ static rh_status write_plan(RematJob *job) {
   rh_status status = open_output(job, OUTPUT_PLAN, &path, &output);
   if (status != RH_OK) return note_written(job, path, status);
   return finish(job, &output, path,
-                rh_emit_plan(job->result, job->profile, job->options->trip_count, output_write,
-                             &output, job->loaded.diags));
+                rh_emit_plan(job->result, &job->loaded.settings, job->profile,
+                             job->options->trip_count, output_write, &output, job->loaded.diags));
 }
 
 static rh_status write_picture(RematJob *job, const rh_picture *picture, rh_picture_format format) {
@@ -101,8 +106,9 @@ static rh_status write_pictures(RematJob *job) {
     picture.limit_bytes = job->remat.limit_bytes;
   }
   picture.limit_counts = job->remat.limit_counts;
-  rh_status status = pictures_map(&picture, job->baseline, has_two ? job->result : NULL, "before",
-                                  "after", job->loaded.diags);
+  const PictureSide before = {job->baseline, &job->loaded.settings, "before"};
+  const PictureSide after = {job->result, &job->loaded.settings, "after"};
+  rh_status status = pictures_map(&picture, &before, has_two ? &after : NULL, job->loaded.diags);
   for (int i = 0; i < RH_NUM_PICTURE_FORMATS && status == RH_OK; i++)
     status = write_picture(job, &picture, (rh_picture_format)i);
   pictures_free(&picture);

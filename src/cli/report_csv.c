@@ -7,7 +7,7 @@ void report_write_csv(const rh_report *report, Output *output) {
           "name,bytes,opcode,shape,op_name,source_file,source_line,inherited,category,"
           "computation,begin,end,aliases\n");
   for (size_t i = 0; i < report->num_live; i++) {
-    const rh_live_value *value = &report->live[i];
+    const rh_live_value *value = report->live[i];
     csv_text(output, value->name);
     csv_next_int(output, value->bytes, 0);
     csv_next_text(output, value->opcode);

@@ -55,7 +55,8 @@ static void print_changes(const ReportJob *before, const ReportJob *after, rh_su
                                            {.title = ""},
                                            {.title = title, .is_flexible = true}},
                                .num_columns = 5}};
-  rh_compare_sums(before->report->sums[kind], after->report->sums[kind], add_change, &changes);
+  report_compare_sums(after, before->report->sums[kind], after->report->sums[kind], add_change,
+                      &changes);
   if (changes.num_seen == 0) return;
   if (!*has_heading) terminal_heading(terminal, "what of the peak is not as before");
   *has_heading = true;
@@ -77,7 +78,7 @@ static void add_figure(Table *table, const char *label, int64_t before, int64_t 
 
 static void print_figures(const rh_report *before, const rh_report *after,
                           const Terminal *terminal) {
-  const rh_memory *was = &before->memory, *is = &after->memory;
+  const rh_memory *was = before->memory, *is = after->memory;
   Table table = {.columns = {{.title = ""},
                              {.title = "before", .is_number = true},
                              {.title = "after", .is_number = true},

@@ -18,7 +18,7 @@ typedef struct ModuleRow {
 static char *largest_source(const rh_report *report) {
   rh_sums sums = report->sums[RH_BY_SOURCE];
   for (size_t i = 0; i < sums.len; i++) {
-    if (sums.list[i].name.length) return source_text(sums.list[i].name, sums.list[i].line);
+    if (sums.list[i]->name.length) return source_text(sums.list[i]->name, sums.list[i]->line);
   }
   return NULL;
 }
@@ -32,8 +32,8 @@ static rh_status explain(const Options *options, const DumpStage *stages, size_t
     job.num_stages = num_stages;
     *row = (ModuleRow){.stage = chosen,
                        .num_stages = num_stages,
-                       .num_instructions = rh_get_info(job.loaded.module).num_instructions,
-                       .peak_bytes = job.report->memory.peak_bytes,
+                       .num_instructions = rh_get_info(job.loaded.module)->num_instructions,
+                       .peak_bytes = job.report->memory->peak_bytes,
                        .source = largest_source(job.report),
                        .json = options->json ? report_json(&job, true) : NULL};
   }

@@ -25,6 +25,10 @@ void report_free(ReportJob *job);
 /* The same for a module that is loaded already. */
 rh_status report_explain(ReportJob *job);
 
+/* rh_compare_sums; ends the program if memory runs out. */
+void report_compare_sums(const ReportJob *job, rh_sums before, rh_sums after, rh_change_fn visit,
+                         void *context);
+
 /* Tables, as many rows each as --top says. */
 void report_print(const ReportJob *job, const Terminal *terminal);
 

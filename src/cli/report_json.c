@@ -7,12 +7,12 @@
 #include "report_job.h"
 
 static void add_identity(const ReportJob *job, cJSON *object) {
-  rh_module_info info = rh_get_info(job->loaded.module);
+  rh_module_info info = *rh_get_info(job->loaded.module);
   const char *path = job->loaded.input.path;
   json_add_text(object, "input", path, strlen(path));
   json_add_text(object, "module", info.name.data, info.name.length);
   cJSON_AddStringToObject(object, "memory_model", job->report->memory_model);
-  cJSON_AddStringToObject(object, "scheduler", rh_get_info(job->scheduled).scheduler);
+  cJSON_AddStringToObject(object, "scheduler", rh_get_info(job->scheduled)->scheduler);
   cJSON_AddBoolToObject(object, "is_scheduled", info.is_scheduled);
   cJSON_AddBoolToObject(object, "is_optimized", info.is_optimized);
   cJSON_AddBoolToObject(object, "partitioned",
@@ -42,7 +42,7 @@ static void add_heaps(const rh_report *report, cJSON *object) {
 }
 
 static void add_figures(const rh_report *report, cJSON *object) {
-  const rh_memory *memory = &report->memory;
+  const rh_memory *memory = report->memory;
   json_add_int(object, "peak_bytes", memory->peak_bytes);
   json_add_known_int(object, "peak_position", report->peak_position, 0);
   json_add_known_text(object, "peak_instruction", memory->peak_instruction);
@@ -70,7 +70,7 @@ static void add_figures(const rh_report *report, cJSON *object) {
 static void add_live(const rh_report *report, cJSON *object) {
   cJSON *live = cJSON_AddArrayToObject(object, "live_at_peak");
   for (size_t i = 0; i < report->num_live; i++) {
-    const rh_live_value *value = &report->live[i];
+    const rh_live_value *value = report->live[i];
     cJSON *item = json_add_item(live);
     json_add_known_text(item, "name", value->name);
     json_add_int(item, "bytes", value->bytes);
@@ -92,7 +92,7 @@ static void add_sums(const rh_report *report, rh_sum_kind kind, const char *key,
                      cJSON *object) {
   cJSON *list = cJSON_AddArrayToObject(object, key);
   for (size_t i = 0; i < report->sums[kind].len; i++) {
-    const rh_sum *sum = &report->sums[kind].list[i];
+    const rh_sum *sum = report->sums[kind].list[i];
     cJSON *item = json_add_item(list);
     json_add_known_text(item, name, sum->name);
     if (kind == RH_BY_SOURCE) json_add_known_int(item, "source_line", sum->line, 1);
@@ -104,7 +104,7 @@ static void add_sums(const rh_report *report, rh_sum_kind kind, const char *key,
 static void add_scopes(const rh_report *report, cJSON *object) {
   cJSON *list = cJSON_AddArrayToObject(object, "by_scope");
   for (size_t i = 0; i < report->num_scopes; i++) {
-    const rh_scope *scope = &report->scopes[i];
+    const rh_scope *scope = report->scopes[i];
     cJSON *item = json_add_item(list);
     json_add_known_text(item, "scope", scope->path);
     json_add_int(item, "depth", scope->depth);
@@ -163,11 +163,12 @@ static void add_change(void *context, const rh_change *change) {
 static void add_changes(const ReportJob *before, const ReportJob *after, rh_sum_kind kind,
                         const char *key, const char *name, cJSON *object) {
   ChangeList changes = {cJSON_AddArrayToObject(object, key), kind, name};
-  rh_compare_sums(before->report->sums[kind], after->report->sums[kind], add_change, &changes);
+  report_compare_sums(after, before->report->sums[kind], after->report->sums[kind], add_change,
+                      &changes);
 }
 
 char *report_difference_json(const ReportJob *before, const ReportJob *after) {
-  const rh_memory *was = &before->report->memory, *is = &after->report->memory;
+  const rh_memory *was = before->report->memory, *is = after->report->memory;
   cJSON *object = cJSON_CreateObject();
   cJSON *sides[] = {cJSON_AddObjectToObject(object, "before"),
                     cJSON_AddObjectToObject(object, "after")};

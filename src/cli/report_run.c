@@ -2,21 +2,21 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "messages.h"
 #include "report_job.h"
 
 static rh_status schedule(ReportJob *job) {
-  const Options *options = job->options;
-  rh_schedule_options wanted = options->schedule;
-  wanted.copies = options->remat.copies;
-  return rh_schedule(job->loaded.module, &wanted, &job->scheduled, job->loaded.diags);
+  const Loaded *loaded = &job->loaded;
+  return rh_schedule(loaded->module, &loaded->settings, &job->options->schedule, &job->scheduled,
+                     loaded->diags);
 }
 
 rh_status report_explain(ReportJob *job) {
   load_warn_of_figures(&job->loaded, job->options);
   rh_status status = schedule(job);
   if (status == RH_OK) {
-    status = rh_report_make(job->scheduled, job->options->remat.memory_model, &job->report,
-                            job->loaded.diags);
+    status = rh_report_make(job->scheduled, &job->loaded.settings, job->options->remat.memory_model,
+                            &job->report, job->loaded.diags);
   }
   return load_report(&job->loaded, status);
 }
@@ -25,6 +25,13 @@ rh_status report_run(const char *path, const Options *options, ReportJob *job) {
   *job = (ReportJob){.options = options};
   rh_status status = load_to_measure(path, options, &job->loaded);
   return status == RH_OK ? report_explain(job) : status;
+}
+
+void report_compare_sums(const ReportJob *job, rh_sums before, rh_sums after, rh_change_fn visit,
+                         void *context) {
+  rh_diags *diags = rh_diags_new();
+  (void)rh_compare_sums(before, after, visit, context, diags); /* only memory can be missing */
+  messages_drop(&job->loaded.input, diags);
 }
 
 void report_free(ReportJob *job) {

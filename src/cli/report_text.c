@@ -19,7 +19,7 @@ static void print_at(const char *what, rh_text name, FILE *out) {
 /* ---- head ---- */
 
 static void print_head(const ReportJob *job, FILE *out) {
-  rh_module_info info = rh_get_info(job->loaded.module), scheduled = rh_get_info(job->scheduled);
+  rh_module_info info = *rh_get_info(job->loaded.module), scheduled = *rh_get_info(job->scheduled);
   char instructions[RH_FORMAT_CHARS];
   rh_format_count(info.num_instructions, instructions);
   fprintf(out, "%s: %.*s, %s instructions, %s\n", job->loaded.input.path, (int)info.name.length,
@@ -39,8 +39,8 @@ static void print_place(const rh_report *report, const Terminal *terminal) {
 static void print_peak(const rh_report *report, const Terminal *terminal) {
   FILE *out = terminal->out;
   char position[RH_FORMAT_CHARS], count[RH_FORMAT_CHARS];
-  print_figure("peak", report->memory.peak_bytes, out);
-  print_at("at", report->memory.peak_instruction, out);
+  print_figure("peak", report->memory->peak_bytes, out);
+  print_at("at", report->memory->peak_instruction, out);
   if (report->peak_position >= 0) {
     rh_format_count((uint64_t)report->peak_position, position);
     rh_format_count((uint64_t)report->num_positions, count);
@@ -63,7 +63,7 @@ static void print_heaps(const rh_report *report, FILE *out) {
 
 static void print_figures(const rh_report *report, const Terminal *terminal) {
   FILE *out = terminal->out;
-  const rh_memory *memory = &report->memory;
+  const rh_memory *memory = report->memory;
   print_peak(report, terminal);
   print_figure("lower bound", memory->lower_bound_bytes, out);
   print_at("by", memory->lower_bound_instruction, out);
@@ -92,7 +92,7 @@ static void print_figures(const rh_report *report, const Terminal *terminal) {
 /* ---- sums ---- */
 
 static double percent_of(int64_t bytes, const rh_report *report) {
-  int64_t peak = report->memory.peak_bytes;
+  int64_t peak = report->memory->peak_bytes;
   return peak > 0 ? 100.0 * (double)bytes / (double)peak : 0;
 }
 
@@ -117,7 +117,7 @@ static void print_sums(const rh_report *report, rh_sum_kind kind, const char *ti
   int64_t rest_bytes = 0;
   uint64_t rest_values = 0;
   for (size_t i = 0; i < sums.len; i++) {
-    const rh_sum *sum = &sums.list[i];
+    const rh_sum *sum = sums.list[i];
     if (i >= top) {
       rest_bytes += sum->bytes;
       rest_values += sum->num_values;
@@ -147,7 +147,7 @@ typedef struct ScopeTable {
 
 static void add_scope(void *context, size_t index, int depth, rh_text label) {
   ScopeTable *scopes = context;
-  const rh_scope *scope = &scopes->report->scopes[index];
+  const rh_scope *scope = scopes->report->scopes[index];
   add_sizes(&scopes->table, scope->bytes, scope->num_values, scopes->report);
   table_format(&scopes->table, "%*s%.*s", 2 * depth, "", (int)label.length, label.data);
 }
@@ -156,7 +156,7 @@ static void print_scopes(const rh_report *report, size_t top, const Terminal *te
   ScopeTable scopes = {.table = sums_table("scope of op_name"), .report = report};
   ScopeItem *items = calloc(report->num_scopes + 1, sizeof *items);
   for (size_t i = 0; items && i < report->num_scopes; i++) {
-    const rh_scope *scope = &report->scopes[i];
+    const rh_scope *scope = report->scopes[i];
     items[i] = (ScopeItem){scope->path, scope->name, scope->depth, (double)scope->bytes,
                            scope->num_values};
   }
@@ -208,9 +208,9 @@ static void print_live(const rh_report *report, size_t top, const Terminal *term
   int64_t rest_bytes = 0;
   for (size_t i = 0; i < report->num_live; i++) {
     if (i < top) {
-      add_value(&table, &report->live[i]);
+      add_value(&table, report->live[i]);
     } else {
-      rest_bytes += report->live[i].bytes;
+      rest_bytes += report->live[i]->bytes;
     }
   }
   if (report->num_live > top) {

@@ -6,7 +6,8 @@
 #include "output.h"
 
 /* Fails only when the output does. */
-typedef rh_status (*ModuleWriter)(const rh_module *module, const Options *options, Output *output);
+typedef rh_status (*ModuleWriter)(const rh_module *module, const Options *options, Output *output,
+                                  rh_diags *diags);
 
 /* Reads the file and writes its text to --output, stdout by default. */
 rh_status write_module(const Options *options, ModuleWriter write);

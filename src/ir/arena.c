@@ -40,9 +40,18 @@ typedef struct Block {
   _Alignas(16) char data[];
 } Block;
 
+/* What is not memory of ours, and goes with the arena. In the arena itself. */
+typedef struct Owned {
+  struct Owned *older;
+  void *thing;
+  void (*release)(void *thing);
+} Owned;
+
 struct Arena {
   ArenaOptions options;
-  Chunk *chunk; /* newest; `next` points into it */
+  Arena *older, *newer; /* under the same guard */
+  Owned *owned;         /* newest */
+  Chunk *chunk;         /* newest; `next` points into it */
   char *next;
   Chunk *reserved; /* the one of arena_reserve: large requests are in it too; or NULL */
   Block *block;    /* newest */
@@ -52,8 +61,15 @@ struct Arena {
 };
 
 static _Noreturn void out_of_memory(const ArenaOptions *options, size_t wanted_bytes) {
-  if (options->on_oom) options->on_oom(options->context, wanted_bytes, options->max_bytes);
-  abort();
+  ArenaGuard *guard = options->guard;
+  if (!guard) abort();
+  guard->wanted_bytes = wanted_bytes;
+  guard->limit_bytes = options->max_bytes;
+  longjmp(guard->jump, 1);
+}
+
+_Noreturn void arena_fail(Arena *arena, size_t wanted_bytes) {
+  out_of_memory(&arena->options, wanted_bytes);
 }
 
 /* Asks for large pages: where memory is touched for the first time, a fault for each of the small
@@ -83,6 +99,46 @@ static void *take(const ArenaOptions *options, size_t *total_bytes, void *old, s
   return memory;
 }
 
+/* ---- guards ---- */
+
+static void link_to_guard(Arena *arena) {
+  ArenaGuard *guard = arena->options.guard;
+  if (!guard) return;
+  arena->older = guard->arenas;
+  if (arena->older) arena->older->newer = arena;
+  guard->arenas = arena;
+}
+
+/* An arena whose guard was swapped is in no list: it has no neighbours and is not the newest. */
+static void unlink_from_guard(Arena *arena) {
+  ArenaGuard *guard = arena->options.guard;
+  if (guard && guard->arenas == arena) guard->arenas = arena->older;
+  if (arena->older) arena->older->newer = arena->newer;
+  if (arena->newer) arena->newer->older = arena->older;
+  arena->older = arena->newer = NULL;
+}
+
+void arena_guard_free_all(ArenaGuard *guard) {
+  while (guard->arenas)
+    arena_free(guard->arenas);
+}
+
+void arena_guard_release_all(ArenaGuard *guard) {
+  while (guard->arenas) {
+    Arena *arena = guard->arenas;
+    unlink_from_guard(arena);
+    arena->options.guard = NULL;
+  }
+}
+
+ArenaGuard *arena_swap_guard(Arena *arena, ArenaGuard *guard) {
+  ArenaGuard *before = arena->options.guard;
+  arena->options.guard = guard;
+  return before;
+}
+
+/* ---- arenas ---- */
+
 Arena *arena_new(const ArenaOptions *options) {
   static const ArenaOptions defaults = {0};
   if (!options) options = &defaults;
@@ -90,7 +146,16 @@ Arena *arena_new(const ArenaOptions *options) {
   Arena *arena = take(options, &total_bytes, NULL, 0, sizeof *arena);
   *arena = (Arena){
       .options = *options, .total_bytes = total_bytes, .next_chunk_bytes = FIRST_CHUNK_BYTES};
+  link_to_guard(arena);
   return arena;
+}
+
+static void release_owned_until(Arena *arena, const Owned *keep) {
+  while (arena->owned != keep) {
+    Owned *owned = arena->owned;
+    arena->owned = owned->older;
+    if (owned->thing) owned->release(owned->thing);
+  }
 }
 
 static void free_blocks_after(Arena *arena, uint64_t number) {
@@ -116,6 +181,8 @@ static void free_chunks_until(Arena *arena, const Chunk *keep) {
 
 void arena_free(Arena *arena) {
   if (!arena) return;
+  release_owned_until(arena, NULL);
+  unlink_from_guard(arena);
   free_blocks_after(arena, 0);
   free_chunks_until(arena, NULL);
   free(arena);
@@ -193,6 +260,13 @@ void *arena_alloc(Arena *arena, size_t bytes) {
   return memory;
 }
 
+void **arena_own(Arena *arena, void (*release)(void *thing)) {
+  Owned *owned = arena_alloc(arena, sizeof *owned);
+  *owned = (Owned){.older = arena->owned, .release = release};
+  arena->owned = owned;
+  return &owned->thing;
+}
+
 void *arena_zalloc(Arena *arena, size_t bytes) {
   return memset(arena_alloc(arena, bytes), 0, bytes);
 }
@@ -240,11 +314,14 @@ char *arena_printf(Arena *arena, const char *format, ...) {
 }
 
 ArenaMark arena_mark(const Arena *arena) {
-  return (ArenaMark){
-      .chunk = arena->chunk, .next = arena->next, .num_blocks_ever = arena->num_blocks_ever};
+  return (ArenaMark){.chunk = arena->chunk,
+                     .next = arena->next,
+                     .owned = arena->owned,
+                     .num_blocks_ever = arena->num_blocks_ever};
 }
 
 void arena_reset(Arena *arena, ArenaMark mark) {
+  release_owned_until(arena, mark.owned);
   free_blocks_after(arena, mark.num_blocks_ever);
   free_chunks_until(arena, mark.chunk);
   arena->next = mark.next;

@@ -4,26 +4,38 @@
  * arena per call, reset at the one exit of a pass. A parameter called `out` or `scratch` says which
  * one is meant. Nothing outside arena.c calls malloc.
  *
- * Running out of memory is the one error that is not a value: the arena calls `on_oom`, which must
- * not return (the tool reports and exits with 4; without a handler the library aborts). */
+ * No pass looks whether there is memory: an arena that gets none jumps to the guard that it was
+ * made under, which frees every arena made since it was opened and goes on as an error value
+ * (api/call.h; each public function opens one). What is held beside memory goes with the arena that
+ * owns it. An arena without a guard ends the program. */
 #ifndef REMAT_HLO_IR_ARENA_H
 #define REMAT_HLO_IR_ARENA_H
 
+#include <setjmp.h>
 #include <stddef.h>
 #include <stdint.h>
 
 typedef struct Arena Arena;
 
+/* Where to go on when memory runs out. `jump` is set by setjmp, all else is zero at first. One
+ * thread uses a guard and the arenas under it. */
+typedef struct ArenaGuard {
+  jmp_buf jump;
+  Arena *arenas;       /* that were made under it and are not freed yet, the newest first */
+  size_t wanted_bytes; /* what could not be had, for the message */
+  size_t limit_bytes;  /* ArenaOptions.max_bytes of the arena that wanted them */
+} ArenaGuard;
+
 typedef struct ArenaOptions {
-  size_t max_bytes;                                                       /* 0 = no limit */
-  void (*on_oom)(void *context, size_t wanted_bytes, size_t limit_bytes); /* must not return */
-  void *context;
+  size_t max_bytes;  /* 0 = no limit */
+  ArenaGuard *guard; /* NULL = running out of memory ends the program */
 } ArenaOptions;
 
 /* A place to return to. Valid until the arena is reset to an earlier mark. */
 typedef struct ArenaMark {
   void *chunk;
   char *next;
+  void *owned;
   uint64_t num_blocks_ever;
 } ArenaMark;
 
@@ -33,6 +45,24 @@ void arena_free(Arena *arena);
 
 /* The options that the arena was made with, for making another of the same kind. */
 const ArenaOptions *arena_options(const Arena *arena);
+
+/* Frees all arenas under the guard, in any order: after a jump. */
+void arena_guard_free_all(ArenaGuard *guard);
+
+/* Lets go of them: those that are not freed are results, and stay. */
+void arena_guard_release_all(ArenaGuard *guard);
+
+/* Has an arena that was there before jump to another guard, which does not free it, and returns
+ * the one it had. NULL = none. The arena is as it was before the request that failed. */
+ArenaGuard *arena_swap_guard(Arena *arena, ArenaGuard *guard);
+
+/* Goes where the arena goes when there is no memory: for what others could not get. */
+_Noreturn void arena_fail(Arena *arena, size_t wanted_bytes);
+
+/* A place, at first NULL, for what is no memory of ours and goes with the arena: unless it is NULL,
+ * `release` is called with what is in it when the arena is freed or reset to a mark from before;
+ * the newest first, and while the arena's memory is still there. */
+void **arena_own(Arena *arena, void (*release)(void *thing));
 
 /* `bytes` of uninitialised memory aligned for any object; never NULL, also for 0 bytes. */
 void *arena_alloc(Arena *arena, size_t bytes);

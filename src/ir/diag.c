@@ -1,5 +1,6 @@
 #include "ir/diag.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -8,10 +9,14 @@
 struct rh_diags {
   Arena *arena;
   VEC(rh_diag) list;
+  rh_code code, warning_code; /* of those that do not say what they are about */
+  bool is_out_of_memory;      /* the diagnostic below comes behind the list */
+  rh_diag out_of_memory;
+  char out_of_memory_text[120];
 };
 
-rh_diags *rh_diags_new(void) {
-  Arena *arena = arena_new(NULL);
+rh_diags *diags_new(const ArenaOptions *options) {
+  Arena *arena = arena_new(options);
   rh_diags *diags = arena_zalloc(arena, sizeof *diags);
   diags->arena = arena;
   return diags;
@@ -22,11 +27,39 @@ void rh_diags_free(rh_diags *diags) {
 }
 
 size_t rh_diags_len(const rh_diags *diags) {
-  return diags->list.len;
+  return diags ? (size_t)diags->list.len + diags->is_out_of_memory : 0;
 }
 
-rh_diag rh_diags_get(const rh_diags *diags, size_t index) {
-  return diags->list.data[index];
+const rh_diag *rh_diags_get(const rh_diags *diags, size_t index) {
+  if (index >= rh_diags_len(diags)) return NULL;
+  return index < diags->list.len ? &diags->list.data[index] : &diags->out_of_memory;
+}
+
+DiagsOwner diags_swap_owner(rh_diags *diags, DiagsOwner owner) {
+  if (!diags) return (DiagsOwner){0};
+  DiagsOwner before = {arena_swap_guard(diags->arena, owner.guard), diags->code,
+                       diags->warning_code};
+  diags->code = owner.code;
+  diags->warning_code = owner.warning_code;
+  return before;
+}
+
+void diags_note_out_of_memory(rh_diags *diags, size_t wanted_bytes, size_t limit_bytes) {
+  if (!diags) return;
+  char wanted[RH_FORMAT_CHARS], limit[RH_FORMAT_CHARS];
+  rh_format_bytes(wanted_bytes < INT64_MAX ? (int64_t)wanted_bytes : INT64_MAX, wanted);
+  rh_format_bytes(limit_bytes < INT64_MAX ? (int64_t)limit_bytes : INT64_MAX, limit);
+  snprintf(diags->out_of_memory_text, sizeof diags->out_of_memory_text,
+           "out of memory, %s more wanted%s%s", wanted, limit_bytes ? ", the limit is " : "",
+           limit_bytes ? limit : "");
+  diags->out_of_memory = (rh_diag){.severity = RH_SEVERITY_ERROR,
+                                   .code = RH_CODE_OUT_OF_MEMORY,
+                                   .message = diags->out_of_memory_text,
+                                   .offset = RH_NO_OFFSET,
+                                   .opener_offset = RH_NO_OFFSET,
+                                   .wanted_bytes = wanted_bytes,
+                                   .limit_bytes = limit_bytes};
+  diags->is_out_of_memory = true;
 }
 
 void diag_add(rh_diags *diags, rh_severity severity, DiagPlace place, const char *format,
@@ -40,6 +73,9 @@ void diag_add(rh_diags *diags, rh_severity severity, DiagPlace place, const char
   va_end(again);
   *vec_push(diags->arena, &diags->list) = (rh_diag){
       .severity = severity,
+      .code = place.code                        ? place.code
+              : severity == RH_SEVERITY_WARNING ? diags->warning_code
+                                                : diags->code,
       .message = message,
       .offset = place.offset == NO_OFFSET ? RH_NO_OFFSET : place.offset,
       .opener_offset = place.opener == NO_OFFSET ? RH_NO_OFFSET : place.opener,

@@ -65,18 +65,37 @@ rh_status expression_compile(const char *text, regex_t *expression, rh_diags *di
   if (!fault) {
     int error = regcomp(expression, text, REG_EXTENDED | REG_NOSUB);
     if (error == 0) return RH_OK;
+    if (error == REG_ESPACE) {
+      diags_note_out_of_memory(diags, strlen(text), 0);
+      return RH_ERR_MEMORY;
+    }
     regerror(error, expression, reason, sizeof reason);
     fault = reason;
   }
-  return diag_fail(diags, RH_ERR_USAGE, DIAG_NOWHERE, "the regular expression '%.*s': %s",
-                   MAX_EXPRESSION_CHARS, text, fault);
+  return diag_fail(diags, RH_ERR_USAGE, DIAG_ABOUT(RH_CODE_EXPRESSION, NO_OFFSET),
+                   "the regular expression '%.*s': %s", MAX_EXPRESSION_CHARS, text, fault);
+}
+
+static void free_expression(void *expression) {
+  regfree(expression);
+}
+
+rh_status expression_new(const char *text, const regex_t **expression, rh_diags *diags,
+                         Arena *out) {
+  regex_t *made = arena_alloc(out, sizeof *made);
+  void **owned = arena_own(out, free_expression);
+  rh_status status = expression_compile(text, made, diags);
+  if (status == RH_ERR_MEMORY) arena_fail(out, strlen(text));
+  if (status == RH_OK) *expression = *owned = made;
+  return status;
 }
 
 bool expression_matches(const regex_t *expression, Str subject, Arena *scratch) {
   ArenaMark mark = arena_mark(scratch);
   uint32_t len = subject.len < MAX_SUBJECT_CHARS ? subject.len : MAX_SUBJECT_CHARS;
   const char *text = arena_strndup(scratch, subject.data, len);
-  bool is_match = regexec(expression, text, 0, NULL, 0) == 0;
+  int error = regexec(expression, text, 0, NULL, 0);
+  if (error == REG_ESPACE) arena_fail(scratch, len);
   arena_reset(scratch, mark);
-  return is_match;
+  return error == 0;
 }

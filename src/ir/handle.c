@@ -35,38 +35,6 @@ rh_status handle_check(const rh_module *handle, rh_diags *diags) {
 
 rh_status handle_check_scheduled(const rh_module *handle, rh_diags *diags) {
   if (handle->has_schedule) return handle_check(handle, diags);
-  return diag_fail(diags, RH_ERR_USAGE, DIAG_NOWHERE, "the module has no schedule yet");
-}
-
-rh_status rh_check(const rh_module *handle, rh_diags *diags) {
-  return handle_check(handle, diags);
-}
-
-static bool is_sharding_call(const Module *module, InstId id) {
-  Str target = inst_attr_string(module, id, ATTR_CUSTOM_CALL_TARGET);
-  return str_is(target, "Sharding") || str_is(target, "SPMDFullToShardShape") ||
-         str_is(target, "SPMDShardToFullShape");
-}
-
-rh_module_info rh_get_info(const rh_module *handle) {
-  const Module *module = handle->module;
-  const ModuleHeader *header = &module->source->header;
-  rh_module_info info = {.name = text_of_str(header->name),
-                         .is_scheduled = header->is_scheduled || handle->has_schedule,
-                         .scheduler = handle->scheduler,
-                         .num_instructions = module_num_instructions(module),
-                         .num_elided_literals = module->source->num_elided_literals,
-                         .num_partitions = header->num_partitions,
-                         .is_optimized = header->is_scheduled || module_has_fusions(module),
-                         .num_rematerialized = handle->num_rematerialized,
-                         .target = module->backend.target->name};
-  for (CompId comp = 0; comp < module->comps.len; comp++) {
-    info.num_computations += !(comp_get(module, comp)->flags & COMP_DEAD);
-  }
-  for (InstId id = 0; id < module->insts.len; id++) {
-    const Instruction *inst = inst_get(module, id);
-    if (inst->flags & INST_DEAD) continue;
-    info.has_sharding_calls |= inst->opcode == OPCODE_CUSTOM_CALL && is_sharding_call(module, id);
-  }
-  return info;
+  return diag_fail(diags, RH_ERR_USAGE, DIAG_ABOUT(RH_CODE_NO_SCHEDULE, NO_OFFSET),
+                   "the module has no schedule yet");
 }

@@ -19,6 +19,9 @@ struct rh_module {
   rh_schedule_options preparation; /* how the order was made; no scheduler = not by rh_schedule */
   const struct Plan *plan;         /* of what rh_remat did, NULL = nobody asked for it */
   Arena *plan_arena;               /* that it lies in */
+  rh_module_info info;             /* once it is whole: api/rh_module.c */
+  rh_copies
+      said_copies; /* what the settings of this call say; a handle of a call only: api/call.h */
 };
 
 /* A handle for a module, which it takes over. */

@@ -21,7 +21,7 @@ typedef struct Reader {
 } Reader;
 
 static rh_status fail(const Reader *reader, uint32_t offset, const char *what) {
-  return diag_fail(reader->diags, RH_ERR_INPUT, DIAG_AT(offset), "%s", what);
+  return diag_fail(reader->diags, RH_ERR_INPUT, DIAG_ABOUT(RH_CODE_JSON, offset), "%s", what);
 }
 
 static void skip_blanks(Reader *reader) {
@@ -163,7 +163,8 @@ static rh_status read_key(Reader *reader, const JsonNode *object, JsonNode *memb
   for (const JsonNode *other = object->first; other; other = other->next) {
     if (str_equal(other->key, member->key)) {
       return diag_fail(reader->diags, RH_ERR_INPUT,
-                       (DiagPlace){member->key_offset, other->key_offset}, "this key is twice");
+                       (DiagPlace){member->key_offset, other->key_offset, RH_CODE_JSON},
+                       "this key is twice");
     }
   }
   skip_blanks(reader);
@@ -181,8 +182,9 @@ static rh_status read_next(Reader *reader) {
     return RH_OK;
   }
   if (list->first && !take(reader, ',')) {
-    return diag_fail(reader->diags, RH_ERR_INPUT, (DiagPlace){reader->pos, list->offset},
-                     "expected ',' or '%c'", is_object ? '}' : ']');
+    return diag_fail(reader->diags, RH_ERR_INPUT,
+                     (DiagPlace){reader->pos, list->offset, RH_CODE_JSON}, "expected ',' or '%c'",
+                     is_object ? '}' : ']');
   }
   JsonNode *node = arena_zalloc(reader->out, sizeof *node);
   rh_status status = is_object ? read_key(reader, list, node) : RH_OK;
@@ -195,7 +197,8 @@ rh_status json_tree_parse(const char *text, size_t length, JsonNode **root, rh_d
                           Arena *out) {
   Reader reader = {.text = text, .diags = diags, .out = out};
   if (length >= NO_OFFSET) {
-    return diag_fail(diags, RH_ERR_INPUT, DIAG_NOWHERE, "the text is larger than 4 GiB");
+    return diag_fail(diags, RH_ERR_INPUT, DIAG_ABOUT(RH_CODE_TOO_LARGE, NO_OFFSET),
+                     "the text is larger than 4 GiB");
   }
   reader.length = (uint32_t)length;
   *root = arena_zalloc(out, sizeof **root);

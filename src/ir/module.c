@@ -23,7 +23,6 @@ Module *module_new(const char *text, uint32_t length, const ArenaOptions *option
 }
 
 Module *module_copy(Module *module) {
-  atomic_fetch_add(&module->num_owners, 1);
   Arena *arena = arena_new(arena_options(module->arena));
   Module *copy = arena_zalloc(arena, sizeof *copy);
   copy->arena = arena;
@@ -44,7 +43,33 @@ Module *module_copy(Module *module) {
   COPY_VEC(ids);
   COPY_VEC(control);
 #undef COPY_VEC
+  atomic_fetch_add(&module->num_owners, 1);
   return copy;
+}
+
+Module *module_view(Module *module, const ArenaOptions *options) {
+  Arena *arena = arena_new(options);
+  Module *view = arena_zalloc(arena, sizeof *view);
+  view->arena = arena;
+  view->parent = module;
+  atomic_init(&view->num_owners, 1);
+  view->source = module->source;
+  view->shapes = module->shapes;
+#define SHARE_VEC(field)                   \
+  do {                                     \
+    view->field.data = module->field.data; \
+    view->field.len = module->field.len;   \
+    view->field.cap = module->field.cap;   \
+  } while (0)
+  SHARE_VEC(insts);
+  SHARE_VEC(comps);
+  SHARE_VEC(ids);
+  SHARE_VEC(control);
+#undef SHARE_VEC
+  view->entry = module->entry;
+  view->backend = module->backend;
+  atomic_fetch_add(&module->num_owners, 1);
+  return view;
 }
 
 static void *copy_array(const void *data, size_t count, size_t size, Arena *out) {

@@ -200,7 +200,8 @@ typedef enum CopyStage { /* ORDER rh_copies */
                          COPIES_PENDING,
 } CopyStage;
 
-/* What becomes of a module once it is compiled; copies take it over. */
+/* What becomes of a module once it is compiled, from the settings of a call; copies take it over.
+ */
 typedef struct Backend {
   CopyStage copies;
   const Target *target;
@@ -350,9 +351,13 @@ Module *module_new(const char *text, uint32_t length, const ArenaOptions *option
 /* A module of its own that can be changed freely. The original must not change any more while the
  * copy lives, but may be freed: it goes with its last copy. */
 Module *module_copy(Module *module);
+
+/* The same module, to be read only, with an arena of its own and a backend that can be set. It
+ * holds the first as a copy does; copies can be made of it. O(1). */
+Module *module_view(Module *module, const ArenaOptions *options);
 void module_free(Module *module);
 
-/* Sets the backend of a module that is no copy to that of another one, which need not stay. */
+/* Sets the backend of a module to that of another one, which need not stay. */
 void module_set_backend(Module *module, const Backend *backend);
 
 /* What a rewrite changes of a module, to come back to. Instructions and computations that were

@@ -26,7 +26,8 @@ uint32_t inst_offset(const Module *module, InstId id) {
 
 static bool fail(Checker *checker, const char *what) {
   Str name = inst_name(checker->module, checker->id);
-  diag_fail(checker->diags, RH_ERR_INPUT, DIAG_AT(inst_offset(checker->module, checker->id)),
+  diag_fail(checker->diags, RH_ERR_INPUT,
+            DIAG_ABOUT(RH_CODE_CONTRADICTION, inst_offset(checker->module, checker->id)),
             "'%.*s': %s", (int)name.len, name.data, what);
   return false;
 }

@@ -55,5 +55,5 @@ void write_format(Writer *writer, const char *format, ...) {
 
 rh_status writer_finish(Writer *writer) {
   flush(writer);
-  return writer->has_failed ? RH_ERR_SYSTEM : RH_OK;
+  return writer->has_failed ? RH_ERR_WRITE : RH_OK;
 }

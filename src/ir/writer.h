@@ -24,7 +24,7 @@ void write_text(Writer *writer, const char *text);
 void write_str(Writer *writer, Str text);
 void write_format(Writer *writer, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Sends what is buffered. RH_ERR_SYSTEM when anything failed since writer_init. */
+/* Sends what is buffered. RH_ERR_WRITE when anything failed since writer_init. */
 rh_status writer_finish(Writer *writer);
 
 #endif

@@ -4,7 +4,7 @@
 typedef struct Bfs {
   const Module *module;
   uint32_t *pending; /* by InstId: operands and control predecessors that have not run */
-  Sequence sequence; /* the queue: what stands behind `next` is ready */
+  Sequence sequence; /* the queue: instructions from `next` on are ready */
 } Bfs;
 
 static void add_dependency(Bfs *bfs, InstId id) {

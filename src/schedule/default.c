@@ -1,6 +1,6 @@
-/* XLA's DefaultMemoryScheduler: runs list, dfs and postorder and keeps the one whose
- * MinimumMemoryForModule is smallest; in this order when they are equal. It judges by that figure
- * whatever memory model the user chose. */
+/* XLA's DefaultMemoryScheduler: runs list, dfs and postorder and keeps the schedule whose
+ * MinimumMemoryForModule is smallest, the first in this order if several are equal. It judges by
+ * that figure whatever memory model the user chose. */
 #include "schedule/scheduler.h"
 
 void schedule_default(const ScheduleContext *context, Schedule *schedule, Arena *out,

@@ -1,7 +1,7 @@
-/* XLA's DFSMemoryScheduler (hlo_memory_scheduler.cc): depth first from the root; of an
- * instruction's operands the one with most fan-out behind it is visited first, then the one with
- * most bytes, then by name. Both figures count shared ancestors once per path, so they are clamped.
- */
+/* XLA's DFSMemoryScheduler (hlo_memory_scheduler.cc): depth first from the root. Of an
+ * instruction's operands, the one whose ancestors have the largest fan-out is visited first, then
+ * the one with the most bytes, then by name. Both figures count shared ancestors once per path, so
+ * they are clamped. */
 #include <stdlib.h>
 
 #include "analysis/flow/traverse.h"
@@ -10,7 +10,7 @@
 enum { NEW, VISITING, VISITED };
 
 typedef struct Stats {
-  int64_t extra_users; /* users beyond the first, of this instruction and all before it */
+  int64_t extra_users; /* users beyond the first, of this instruction and all its ancestors */
   int64_t total_bytes;
 } Stats;
 
@@ -31,8 +31,8 @@ typedef struct Dfs {
   Arena *scratch;
 } Dfs;
 
-/* Of the values that the instruction defines: a while defines only its phis. Reducers have no
- * values; their logical buffers are the same thing. */
+/* Bytes of the values that the instruction defines: a while defines only its phis. Reducers have no
+ * values, so their logical buffers are counted, which are equivalent. */
 static int64_t defined_bytes(const ScheduleContext *context, InstId id) {
   const Dataflow *flow = &context->values.flow;
   const PointsTo *points_to = &context->points_to;
@@ -129,7 +129,7 @@ static void visit_from(Dfs *dfs, InstId root) {
   }
 }
 
-/* Dead instructions first, in their order, then the root. */
+/* Visits dead instructions first, in their order, then the root. */
 static void run_comp(Dfs *dfs, CompId comp, Sequence *sequence) {
   const Module *module = dfs->context->module;
   InstId root = comp_get(module, comp)->root;

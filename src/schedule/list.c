@@ -1,9 +1,10 @@
-/* XLA's ListScheduler (hlo_memory_scheduler.cc): of the instructions that are ready, the one that
- * frees most bytes, counted before and after it; among equals the one that became ready last.
+/* XLA's ListScheduler (hlo_memory_scheduler.cc): of the instructions that are ready, it chooses the
+ * one that frees the most bytes (freed by it minus defined by it), and among equal ones the one
+ * that became ready last.
  *
- * Bytes are those of pieces of memory. Before August 2026 (commit df4c65cae8) these were logical
- * buffers: a while, a conditional and a call define their results. Since then they are HloValues,
- * which go through these; a while defines what its body may change. */
+ * Bytes are those of pieces of memory. Before August 2026 (commit df4c65cae8) pieces were logical
+ * buffers: a while, a conditional and a call define their results. Since then pieces are HloValues,
+ * which flow through these opcodes; a while defines the values that its body may change. */
 #include "schedule/scheduler.h"
 
 typedef uint32_t PieceId;
@@ -15,19 +16,19 @@ typedef struct Priority {
 
 typedef struct Entry {
   Priority priority;
-  uint32_t number; /* counts insertions: among equals the last one wins */
+  uint32_t number; /* number of the insertion: among equals the last one is chosen */
   InstId id;
 } Entry;
 
 typedef struct List {
   const Module *module;
   const PointsTo *points_to;
-  const Dataflow *flow; /* NULL: pieces are logical buffers. Else they are values, and logical
-                           buffers behind them for computations without: reducers */
+  const Dataflow *flow; /* NULL: pieces are logical buffers. Else pieces are values, followed by
+                           logical buffers for computations without values, such as reducers */
   int64_t *piece_bytes; /* by PieceId */
   InstId *definer;      /* by PieceId */
-  uint32_t *use_counts; /* by PieceId: who uses it and has not run, 1 more if live-out */
-  uint32_t *first_use;  /* by InstId: its used pieces, each once, in `uses` */
+  uint32_t *use_counts; /* by PieceId: users that have not run, and 1 more if it is live out */
+  uint32_t *first_use;  /* by InstId: the pieces that it uses, each once, in `uses` */
   uint32_t *num_uses;
   VEC(PieceId) uses;
   int64_t *defined_bytes; /* by InstId */
@@ -51,8 +52,8 @@ static PieceId piece_at(const List *list, InstId id, uint32_t part) {
   return list->flow->values.len + points_to_part(list->points_to, id, part);
 }
 
-/* All pieces that an instruction's operands hold, nested ones included. `last_user` keeps each
- * from being listed twice. */
+/* Lists all pieces that an instruction's operands hold, including nested ones. `last_user` prevents
+ * listing one twice. */
 static void collect_uses(List *list, InstId id, InstId *last_user) {
   const Module *module = list->module;
   list->first_use[id] = list->uses.len;
@@ -82,7 +83,7 @@ static void count_live_outs(List *list, CompId comp, InstId *last_user) {
 static int64_t bytes_freed(const List *list, InstId id) {
   const Module *module = list->module;
   Opcode opcode = (Opcode)inst_get(module, id)->opcode;
-  /* Outfeeds early and infeeds late give the other side more time. */
+  /* An early outfeed and a late infeed give the other side more time. */
   if (opcode == OPCODE_OUTFEED && inst_attr_string(module, id, ATTR_OUTFEED_CONFIG).len) {
     return INT32_MAX;
   }
@@ -98,7 +99,7 @@ static int64_t bytes_freed(const List *list, InstId id) {
   return bytes;
 }
 
-/* Scalars stick together, so that they can live in registers. */
+/* Scalars are scheduled as soon as they are ready, so that they can be in registers. */
 static Priority priority_of(const List *list, InstId id) {
   if (shape_is_effective_scalar(inst_shape(list->module, id))) {
     return (Priority){INT64_MAX, INT64_MAX};
@@ -150,7 +151,7 @@ static void drop_dependency(List *list, InstId id) {
   if (--list->pending[id] == 0) heap_push(list, id, priority_of(list, id));
 }
 
-/* Ready users of the operands may free more now. */
+/* Ready users of the operands may free more bytes now. */
 static void refresh_priorities(List *list, InstId id) {
   const Module *module = list->module;
   for (uint32_t i = 0; i < inst_get(module, id)->num_operands; i++) {

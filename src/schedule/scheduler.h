@@ -1,4 +1,5 @@
-/* Schedulers: the contract, and the table of all of them. */
+/* Schedulers, which order the instructions of each computation: their interface, and the table of
+ * all of them. */
 #ifndef REMAT_HLO_SCHEDULE_SCHEDULER_H
 #define REMAT_HLO_SCHEDULE_SCHEDULER_H
 
@@ -6,7 +7,7 @@
 #include "analysis/flow/points_to.h"
 #include "ir/schedule.h"
 
-/* What a scheduler may look at; built once for a module. */
+/* The analyses that a scheduler uses; built once for a module. */
 typedef struct ScheduleContext {
   const Module *module;
   PointsTo points_to;
@@ -16,8 +17,8 @@ typedef struct ScheduleContext {
 ScheduleContext schedule_context_build(const Module *module, Arena *out, Arena *scratch);
 
 /* Fills the sequences of all live computations except those of fusions, which keep the order of the
- * text. Deterministic; the result passes schedule_is_valid. `schedule` and its sequences in `out`.
- */
+ * text. Deterministic; the result passes schedule_is_valid(). `schedule` and its sequences are
+ * allocated in `out`. */
 typedef void (*SchedulerFn)(const ScheduleContext *context, Schedule *schedule, Arena *out,
                             Arena *scratch);
 
@@ -40,7 +41,7 @@ typedef struct CompList {
 } CompList;
 CompList computations_to_schedule(const Module *module, Arena *out, Arena *scratch);
 
-/* Sequences in the order of the text for all others. */
+/* Sets all sequences to the order of the text. */
 void schedule_init(const ScheduleContext *context, Schedule *schedule, Arena *out);
 
 #define SCHEDULER(id, name, summary)                                                 \

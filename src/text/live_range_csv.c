@@ -1,11 +1,11 @@
 /* Live ranges as CSV, in the format of google/minimalloc: a line with the names of the columns,
- * then one line per buffer. Nothing is quoted. The position in `end` belongs to the range, the one
- * in `upper` does not. */
+ * then one line per buffer. Nothing is quoted. A range includes the position in the column `end`,
+ * but not the one in `upper`. */
+#include "text/live_range_csv.h"
+
 #include <inttypes.h>
 
-#include "ir/diag.h"
 #include "ir/vec.h"
-#include "ir/writer.h"
 
 typedef enum Column {
   COLUMN_ID,
@@ -246,25 +246,19 @@ static rh_status read_rows(CsvReader *reader) {
   return result;
 }
 
-/* ---- the public functions ---- */
-
-rh_status rh_live_ranges_parse(const char *text, size_t length, const rh_parse_options *options,
-                               rh_live_ranges **ranges, rh_diags *diags) {
-  rh_parse_options chosen = RH_PARSE_OPTIONS_INIT;
-  if (options) chosen = *options;
+rh_status live_ranges_read(const char *text, size_t length, uint32_t max_errors,
+                           const ArenaOptions *memory, rh_live_ranges **ranges, rh_diags *diags) {
   if (length >= UINT32_MAX) {
-    return diag_fail(diags, RH_ERR_INPUT, DIAG_NOWHERE, "the text is longer than 4 GiB");
+    return diag_fail(diags, RH_ERR_INPUT, DIAG_ABOUT(RH_CODE_TOO_LARGE, NO_OFFSET),
+                     "the text is longer than 4 GiB");
   }
-  ArenaOptions memory = {.max_bytes = chosen.max_memory_bytes,
-                         .on_oom = chosen.on_out_of_memory,
-                         .context = chosen.context};
-  Arena *arena = arena_new(&memory);
+  Arena *arena = arena_new(memory);
   rh_live_ranges *parsed = arena_zalloc(arena, sizeof *parsed);
   parsed->arena = arena;
   CsvReader reader = {.begin = text,
                       .next = text,
                       .end = text + length,
-                      .max_errors = chosen.max_errors ? chosen.max_errors : 1,
+                      .max_errors = max_errors,
                       .ranges = parsed,
                       .diags = diags};
   rh_status status = read_header(&reader);
@@ -305,17 +299,14 @@ static void write_fields(Writer *writer, Str line, uint32_t skipped) {
   }
 }
 
-rh_status rh_live_ranges_print(const rh_live_ranges *ranges, const int64_t *offsets,
-                               const uint32_t *heaps, rh_write_fn write, void *context) {
-  Writer writer;
-  writer_init(&writer, write, context);
-  write_fields(&writer, ranges->header, ranges->result_fields);
-  write_text(&writer, heaps ? ",offset,heap\n" : ",offset\n");
+void live_ranges_write(const rh_live_ranges *ranges, const int64_t *offsets, const uint32_t *heaps,
+                       Writer *writer) {
+  write_fields(writer, ranges->header, ranges->result_fields);
+  write_text(writer, heaps ? ",offset,heap\n" : ",offset\n");
   for (uint32_t i = 0; i < ranges->list.len; i++) {
-    write_fields(&writer, ranges->lines.data[i], ranges->result_fields);
-    write_format(&writer, ",%" PRId64, offsets[i]);
-    if (heaps) write_format(&writer, ",%" PRIu32, heaps[i]);
-    write_text(&writer, "\n");
+    write_fields(writer, ranges->lines.data[i], ranges->result_fields);
+    write_format(writer, ",%" PRId64, offsets[i]);
+    if (heaps) write_format(writer, ",%" PRIu32, heaps[i]);
+    write_text(writer, "\n");
   }
-  return writer_finish(&writer);
 }

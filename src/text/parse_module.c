@@ -652,12 +652,12 @@ bool parse_quoted_module(Parser *parser, Span quoted, uint32_t place) {
   char *plain = arena_alloc(parser->scratch, text.len + 1);
   uint32_t length = unescape(text.data, text.len, plain);
   Module *inner;
-  rh_diags *diags = rh_diags_new();
+  rh_diags *diags = diags_new(arena_options(parser->arena));
   rh_status status = text_parse(plain, length, arena_options(parser->arena), &inner, diags);
   bool ok = status == RH_OK;
   if (!ok) {
     parse_fail(parser, place, "the recovery module does not parse: %s",
-               rh_diags_get(diags, rh_diags_len(diags) - 1).message);
+               rh_diags_get(diags, rh_diags_len(diags) - 1)->message);
   }
   module_free(inner);
   rh_diags_free(diags);
@@ -708,7 +708,8 @@ rh_status text_parse_all(const char *text, size_t length, const ArenaOptions *me
                          uint32_t max_errors, Module **module, rh_diags *diags) {
   *module = NULL;
   if (length >= UINT32_MAX) {
-    return diag_fail(diags, RH_ERR_INPUT, DIAG_NOWHERE, "the text is larger than 4 GiB");
+    return diag_fail(diags, RH_ERR_INPUT, DIAG_ABOUT(RH_CODE_TOO_LARGE, NO_OFFSET),
+                     "the text is larger than 4 GiB");
   }
   Parser parser = {.module = module_new(text, (uint32_t)length, memory),
                    .tables = arena_new(memory),

@@ -4,7 +4,7 @@
 #include "text/parse.h"
 
 rh_status fail_internally(rh_diags *diags, const char *what) {
-  return diag_fail(diags, RH_ERR_SYSTEM, DIAG_NOWHERE,
+  return diag_fail(diags, RH_ERR_INTERNAL, DIAG_ABOUT(RH_CODE_INTERNAL, NO_OFFSET),
                    "internal error: %s; nothing is written. Please report this with the input",
                    what);
 }

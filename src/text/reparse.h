@@ -11,7 +11,7 @@
 rh_status module_reparse(const Module *module, const Schedule *schedule, PrintOrder order,
                          Module **parsed, rh_diags *diags, Arena *scratch);
 
-/* Reports the internal error `what` and returns RH_ERR_SYSTEM. */
+/* Reports the internal error `what` and returns RH_ERR_INTERNAL. */
 rh_status fail_internally(rh_diags *diags, const char *what);
 
 #endif

@@ -326,7 +326,7 @@ bool parse_report(Parser *parser) {
   }
   if (may_look) explain_name(parser, &error);
   if (!is_whole) look_around(parser, &error);
-  DiagPlace place = {error.offset, error.opener};
+  DiagPlace place = {error.offset, error.opener, is_name ? RH_CODE_UNDEFINED : RH_CODE_SYNTAX};
   diag_fail(parser->diags, RH_ERR_INPUT, place, "%s", error.message);
   parser->error = (ParseError){0};
   return ++parser->num_errors < parser->max_errors;

@@ -81,17 +81,17 @@ static void time_models(const char *shape, void (*add_body)(Text *, long), long 
   double start = cpu_seconds();
   if (rh_parse(text.chars.data, text.chars.len, NULL, &module, NULL) != RH_OK) abort();
   printf("%-14s %8ld %-14s %6.2f s\n", shape, count, "parse", cpu_seconds() - start);
-  rh_entry model;
-  for (size_t i = 0; rh_list(RH_MEMORY_MODELS, i, &model); i++) {
+  const rh_entry *model;
+  for (size_t i = 0; (model = rh_list(RH_MEMORY_MODELS, i)); i++) {
     double best = 1e9;
-    rh_memory memory;
+    rh_memory memory = RH_MEMORY_INIT;
     for (int run = 0; run < NUM_RUNS; run++) {
       start = cpu_seconds();
-      if (rh_measure_memory(module, model.name, &memory, NULL) != RH_OK) abort();
+      if (rh_measure_memory(module, NULL, model->name, &memory, NULL) != RH_OK) abort();
       double seconds = cpu_seconds() - start;
       if (seconds < best) best = seconds;
     }
-    printf("%-14s %8ld %-14s %6.2f s\n", shape, count, model.name, best);
+    printf("%-14s %8ld %-14s %6.2f s\n", shape, count, model->name, best);
   }
   rh_module_free(module);
   arena_free(arena);

@@ -50,11 +50,11 @@ class PlacesTest(ToolTest):
         wanted = [f"{host}/{name}" for host in ("host0", "host1") for name in names]
         self.assertEqual(self.files(folder), wanted)
 
-    def refuse(self, *args, says, **kwargs):
+    def refuse(self, *args, says, what="would be written twice", **kwargs):
         """Before anything is written or read as a whole."""
         before = self.names()
         result = self.expect(2, *args, **kwargs)
-        self.assert_message(result, "would be written twice", *says)
+        self.assert_message(result, what, *says)
         self.assertEqual(result.out, "")
         self.assertEqual(self.names(), before)
         self.assertEqual(len(result.err.splitlines()), 1, result)
@@ -237,6 +237,16 @@ class TwoOutputsInOne(PlacesTest):
             with self.subTest(other):
                 says = ["'out/m.hlo'", "--output of 'host0/m.hlo'", f"--output of '{other}'"]
                 self.refuse("host0/m.hlo", other, *NONE, "-o", "out/", says=says)
+
+    def test_another_input(self):
+        """A result of `host0/m.hlo` would be where `host0/sub/m.hlo` is, which is still to be read."""
+        self.put("host0/sub/m.hlo")
+        inputs = "host0/m.hlo", "host0/sub/m.hlo"
+        for args in (inputs, inputs[::-1]):
+            with self.subTest(args):
+                self.refuse(*args, "-a", "none", "-ohost0/sub/",
+                            what="is an input", says=["'host0/sub/m.hlo'", "of 'host0/m.hlo'"])
+        self.refuse("host0/m.hlo", "--json=host0/../host0/m.hlo", what="is an input", says=["--json"])
 
     def test_modules_of_one_name(self):
         self.put("host0/n.hlo")

@@ -13,8 +13,10 @@ static const struct {
   bool is_printed; /* by XLA's printer */
 } folders[] = {{"hlo/", false}, {"tests/", false}, {"train/", true}, {"infer/", true}};
 
-static const rh_format_options forms[] = {
-    {false, false, false}, {true, false, false}, {false, true, false}, {false, false, true}};
+static const rh_format_options forms[] = {{sizeof(rh_format_options), false, false, false},
+                                          {sizeof(rh_format_options), true, false, false},
+                                          {sizeof(rh_format_options), false, true, false},
+                                          {sizeof(rh_format_options), false, false, true}};
 
 typedef struct Text {
   char *data;
@@ -53,18 +55,18 @@ static bool equal(const Text *a, const Text *b) {
 /* NULL when all is as it should be. */
 static const char *fault_of_form(const rh_module *module, const rh_format_options *form) {
   Text once = {NULL, 0, 0}, twice = {NULL, 0, 0};
-  rh_format(module, form, append, &once);
+  rh_format(module, form, append, &once, NULL);
   rh_module *again = NULL;
   const char *fault = NULL;
   if (rh_parse(once.data, once.length, NULL, &again, NULL) != RH_OK) {
     fault = "cannot be read any more";
   } else {
-    rh_module_info before = rh_get_info(module), after = rh_get_info(again);
+    rh_module_info before = *rh_get_info(module), after = *rh_get_info(again);
     if (before.num_computations != after.num_computations ||
         before.num_instructions != after.num_instructions) {
       fault = "has another number of computations or instructions";
     }
-    rh_format(again, form, append, &twice);
+    rh_format(again, form, append, &twice, NULL);
     if (!fault && !equal(&once, &twice)) fault = "is formatted again";
   }
   rh_module_free(again);
@@ -82,7 +84,7 @@ static const char *fault_of(const char *path, bool is_printed) {
     fault = fault_of_form(module, &forms[i]);
   }
   if (!fault && is_printed) {
-    rh_format(module, NULL, append, &same);
+    rh_format(module, NULL, append, &same, NULL);
     if (!equal(&text, &same)) fault = "is laid out otherwise than by XLA";
   }
   rh_module_free(module);

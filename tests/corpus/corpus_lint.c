@@ -17,7 +17,7 @@ START_TEST(real_modules_have_no_finding) {
     uint64_t count;
     rh_status status = rh_lint(loaded.module, NULL, &count, diags);
     if (status != RH_OK || count) {
-      rh_diag diag = rh_diags_get(diags, 0);
+      rh_diag diag = *rh_diags_get(diags, 0);
       ck_abort_msg("%s: %s [%s]", files.names[i], diag.message, diag.rule ? diag.rule : "");
     }
     rh_diags_free(diags);

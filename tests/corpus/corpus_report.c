@@ -12,15 +12,15 @@ enum { NUM_FOLDERS = sizeof folders / sizeof *folders };
 
 static void check_report(const rh_module *module, const char *model, const char *what) {
   rh_report *report = NULL;
-  ck_assert_int_eq(rh_report_make(module, model, &report, NULL), RH_OK);
+  ck_assert_int_eq(rh_report_make(module, NULL, model, &report, NULL), RH_OK);
   int64_t bytes = 0;
   for (size_t i = 0; i < report->num_live; i++)
-    bytes += report->live[i].bytes;
+    bytes += report->live[i]->bytes;
   bool is_held = strcmp(report->memory_model, "heap") == 0;
   if (is_held) ck_assert_int_ge(report->unused_bytes, 0);
-  ck_assert_msg(is_held || bytes == report->memory.peak_bytes,
+  ck_assert_msg(is_held || bytes == report->memory->peak_bytes,
                 "%s, %s: the live set has %" PRId64 " bytes, the peak %" PRId64, what, model, bytes,
-                report->memory.peak_bytes);
+                report->memory->peak_bytes);
   rh_report_free(report);
 }
 
@@ -32,10 +32,10 @@ static bool check_file(const char *name) {
   bool is_done = (length < 600000 || !corpus_is_slow_build()) &&
                  rh_parse(text, length, NULL, &module, NULL) == RH_OK;
   if (is_done) corpus_set_copies(module, name);
-  is_done = is_done && rh_schedule(module, NULL, &scheduled, NULL) == RH_OK;
-  rh_entry model;
-  for (size_t i = 0; is_done && rh_list(RH_MEMORY_MODELS, i, &model); i++)
-    check_report(scheduled, model.name, name);
+  is_done = is_done && rh_schedule(module, NULL, NULL, &scheduled, NULL) == RH_OK;
+  const rh_entry *model;
+  for (size_t i = 0; is_done && (model = rh_list(RH_MEMORY_MODELS, i)); i++)
+    check_report(scheduled, model->name, name);
   rh_module_free(scheduled);
   rh_module_free(module);
   free(text);

@@ -54,7 +54,7 @@ START_TEST(modules_print_back) {
     if (!is_one) continue;
     CorpusModule loaded = corpus_load(files.names[i]);
     Rest rest = {loaded.text, loaded.length};
-    ck_assert_msg(rh_print(loaded.module, compare, &rest) == RH_OK && rest.length == 0,
+    ck_assert_msg(rh_print(loaded.module, compare, &rest, NULL) == RH_OK && rest.length == 0,
                   "%s differs at byte %zu", files.names[i], (size_t)(rest.data - loaded.text));
     corpus_unload(&loaded);
     num_modules++;

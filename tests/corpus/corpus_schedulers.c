@@ -22,7 +22,7 @@ static rh_module *schedule(const rh_module *module, const char *scheduler) {
   options.scheduler = scheduler;
   options.ignore_schedule = true;
   rh_module *scheduled = NULL;
-  ck_assert_int_eq(rh_schedule(module, &options, &scheduled, NULL), RH_OK);
+  ck_assert_int_eq(rh_schedule(module, NULL, &options, &scheduled, NULL), RH_OK);
   return scheduled;
 }
 
@@ -30,8 +30,8 @@ static void check_peak(const rh_module *scheduled, const cJSON *peaks, const cha
                        const char *scheduler) {
   const cJSON *row = cJSON_GetObjectItemCaseSensitive(peaks, scheduler);
   int64_t wanted = (int64_t)corpus_number(row, "peak_min_memory");
-  rh_memory memory;
-  ck_assert_int_eq(rh_measure_memory(scheduled, "liveness", &memory, NULL), RH_OK);
+  rh_memory memory = RH_MEMORY_INIT;
+  ck_assert_int_eq(rh_measure_memory(scheduled, NULL, "liveness", &memory, NULL), RH_OK);
   ck_assert_msg(memory.peak_bytes == wanted, "%s, %s: peak %" PRId64 ", not %" PRId64, model,
                 scheduler, memory.peak_bytes, wanted);
 }

@@ -59,13 +59,13 @@ static const char *difference(const Verdict *wanted) {
   if ((status == RH_OK) != (strcmp(wanted->xla, "ok") == 0)) {
     what = status == RH_OK ? "accepted" : "refused";
   } else if (status == RH_OK) {
-    rh_module_info info = rh_get_info(module);
+    rh_module_info info = *rh_get_info(module);
     Rest rest = {text, length};
     if (info.num_computations != wanted->num_computations) what = "another number of computations";
     if (info.num_instructions != wanted->num_instructions) {
       what = "another number of instructions";
     }
-    if (rh_print(module, compare, &rest) != RH_OK || rest.length) what = "printed otherwise";
+    if (rh_print(module, compare, &rest, NULL) != RH_OK || rest.length) what = "printed otherwise";
   } else if (status != RH_ERR_INPUT) {
     what = "another status";
   }

@@ -1,5 +1,6 @@
 #include "files.h"
 
+#include "support.h"
 #include <check.h>
 #include <dirent.h>
 #include <stdio.h>
@@ -32,7 +33,7 @@ cJSON *corpus_read_json(const char *name) {
 
 void corpus_set_copies(rh_module *module, const char *name) {
   static const char folder[] = "scheduled/";
-  if (strncmp(name, folder, strlen(folder)) == 0) rh_set_copies(module, RH_COPIES_PENDING);
+  if (strncmp(name, folder, strlen(folder)) == 0) take_copies_as(module, RH_COPIES_PENDING);
 }
 
 CorpusModule corpus_load(const char *name) {
@@ -41,7 +42,7 @@ CorpusModule corpus_load(const char *name) {
   rh_diags *diags = rh_diags_new();
   rh_status status = rh_parse(loaded.text, loaded.length, NULL, &loaded.module, diags);
   ck_assert_msg(status == RH_OK, "%s: %s", name,
-                rh_diags_len(diags) ? rh_diags_get(diags, 0).message : "refused");
+                rh_diags_len(diags) ? rh_diags_get(diags, 0)->message : "refused");
   rh_diags_free(diags);
   corpus_set_copies(loaded.module, name);
   return loaded;

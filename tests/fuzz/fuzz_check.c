@@ -21,7 +21,7 @@ static void require(bool ok, const char *what) {
 
 static void check_diags(const rh_diags *diags, size_t size) {
   for (size_t i = 0; i < rh_diags_len(diags); i++) {
-    rh_diag diag = rh_diags_get(diags, i);
+    rh_diag diag = *rh_diags_get(diags, i);
     require(diag.message && diag.message[0], "a diagnostic without a message");
     require(diag.offset <= size || diag.offset == RH_NO_OFFSET, "an offset beyond the text");
     require(diag.opener_offset <= size || diag.opener_offset == RH_NO_OFFSET,
@@ -31,7 +31,9 @@ static void check_diags(const rh_diags *diags, size_t size) {
 }
 
 static void check_limited(const rh_module *module, const rh_diags *all) {
-  rh_lint_options options = {.is_strict = true, .max_findings = FEW};
+  rh_lint_options options = RH_LINT_OPTIONS_INIT;
+  options.is_strict = true;
+  options.max_findings = FEW;
   rh_diags *some = rh_diags_new();
   uint64_t count;
   rh_status status = rh_lint(module, &options, &count, some);
@@ -40,7 +42,7 @@ static void check_limited(const rh_module *module, const rh_diags *all) {
   require(rh_diags_len(some) == shown, "not as many as the limit says");
   require((status == RH_ERR_INPUT) == (count > 0), "strict, and not refused");
   for (size_t i = 0; i < shown; i++) {
-    require(strcmp(rh_diags_get(some, i).message, rh_diags_get(all, i).message) == 0,
+    require(strcmp(rh_diags_get(some, i)->message, rh_diags_get(all, i)->message) == 0,
             "others come first");
   }
   rh_diags_free(some);

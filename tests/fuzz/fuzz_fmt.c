@@ -20,10 +20,10 @@ static const struct {
   const char *name;
   rh_format_options options;
 } forms[] = {
-    {"long", {.is_short = false}},
-    {"short", {.is_short = true}},
-    {"no-metadata", {.omit_metadata = true}},
-    {"strip-locations", {.omit_locations = true}},
+    {"long", {.struct_size = sizeof(rh_format_options), .is_short = false}},
+    {"short", {.struct_size = sizeof(rh_format_options), .is_short = true}},
+    {"no-metadata", {.struct_size = sizeof(rh_format_options), .omit_metadata = true}},
+    {"strip-locations", {.struct_size = sizeof(rh_format_options), .omit_locations = true}},
 };
 
 enum { NUM_FORMS = sizeof forms / sizeof forms[0] };
@@ -38,14 +38,14 @@ static void require(bool ok, const char *what, int form, const Bytes *shown) {
 /* Whether the result is small enough to go on with. */
 static bool format(const rh_module *module, int form, Bytes *bytes) {
   *bytes = (Bytes){.max = MAX_RESULT_BYTES};
-  rh_status status = rh_format(module, &forms[form].options, bytes_append, bytes);
+  rh_status status = rh_format(module, &forms[form].options, bytes_append, bytes, NULL);
   require(status == RH_OK || bytes->len > 0, "nothing is written", form, NULL);
   return status == RH_OK;
 }
 
 static void check_same(const rh_module *module, const rh_module *again, int form,
                        const Bytes *bytes) {
-  rh_module_info before = rh_get_info(module), after = rh_get_info(again);
+  rh_module_info before = *rh_get_info(module), after = *rh_get_info(again);
   require(before.num_computations == after.num_computations, "other computations", form, bytes);
   require(before.num_instructions == after.num_instructions, "other instructions", form, bytes);
   require(before.num_elided_literals == after.num_elided_literals, "other literals", form, bytes);
@@ -61,7 +61,7 @@ static rh_module *parse_result(int form, const Bytes *bytes) {
   rh_module *module = NULL;
   rh_diags *diags = rh_diags_new();
   rh_status status = rh_parse(bytes->data, bytes->len, NULL, &module, diags);
-  require(status == RH_OK, rh_diags_len(diags) ? rh_diags_get(diags, 0).message : "", form, bytes);
+  require(status == RH_OK, rh_diags_len(diags) ? rh_diags_get(diags, 0)->message : "", form, bytes);
   rh_diags_free(diags);
   return module;
 }

@@ -62,8 +62,8 @@ static void check_offsets(const char *packing, const rh_live_range *ranges, size
 static void check_print(const char *packing, const rh_live_ranges *ranges, const int64_t *offsets,
                         const uint32_t *heaps) {
   Bytes bytes = {0};
-  require(rh_live_ranges_print(ranges, offsets, heaps, bytes_append, &bytes) == RH_OK, packing,
-          "cannot be written");
+  require(rh_live_ranges_print(ranges, offsets, heaps, bytes_append, &bytes, NULL) == RH_OK,
+          packing, "cannot be written");
   rh_live_ranges *again;
   require(rh_live_ranges_parse(bytes.data, bytes.len, NULL, &again, NULL) == RH_OK, packing,
           "what was written cannot be read");
@@ -89,7 +89,7 @@ static int64_t check_packing(const char *packing, const rh_live_ranges *ranges,
   options.heap_limit_bytes = limit_bytes;
   int64_t offsets[MAX_RANGES + 1];
   uint32_t heaps[MAX_RANGES + 1];
-  rh_pack_result result;
+  rh_pack_result result = RH_PACK_RESULT_INIT;
   rh_status status =
       rh_pack(rh_live_ranges_data(ranges), count, &options, offsets, heaps, &result, NULL);
   require(status == RH_OK || status == RH_ERR_INPUT, packing, "a fault of ours");
@@ -102,12 +102,12 @@ static int64_t check_packing(const char *packing, const rh_live_ranges *ranges,
 /* Returns the height that XLA's has, -1 when the ranges are refused. */
 static int64_t check_all(const rh_live_ranges *ranges, int64_t limit_bytes) {
   int64_t of_xla = check_packing("xla", ranges, limit_bytes);
-  rh_entry packing;
-  for (size_t i = 0; rh_list(RH_PACKINGS, i, &packing); i++) {
-    int64_t height = check_packing(packing.name, ranges, limit_bytes);
-    require((height < 0) == (of_xla < 0), packing.name, "refuses what others take");
-    bool is_search = strcmp(packing.name, "best") == 0;
-    require(!is_search || height <= of_xla, packing.name, "higher than XLA's");
+  const rh_entry *packing;
+  for (size_t i = 0; (packing = rh_list(RH_PACKINGS, i)); i++) {
+    int64_t height = check_packing(packing->name, ranges, limit_bytes);
+    require((height < 0) == (of_xla < 0), packing->name, "refuses what others take");
+    bool is_search = strcmp(packing->name, "best") == 0;
+    require(!is_search || height <= of_xla, packing->name, "higher than XLA's");
   }
   return of_xla;
 }

@@ -35,7 +35,7 @@ static Bytes print(const Module *module, const Schedule *schedule, PrintOrder or
 
 static void check_diags(const rh_diags *diags, size_t size) {
   for (size_t i = 0; i < rh_diags_len(diags); i++) {
-    rh_diag diag = rh_diags_get(diags, i);
+    rh_diag diag = *rh_diags_get(diags, i);
     require(diag.message && diag.message[0], "a diagnostic without a message", NULL);
     require(diag.offset <= size || diag.offset == RH_NO_OFFSET, "an offset beyond the text", NULL);
     require(diag.opener_offset <= size || diag.opener_offset == RH_NO_OFFSET,
@@ -90,7 +90,7 @@ static void check_all_errors(const char *text, size_t size, const rh_diags *firs
   rh_status status = text_parse_all(text, size, NULL, 20, &module, diags);
   size_t last = rh_diags_len(first) - 1;
   require(status == RH_ERR_INPUT && !module && rh_diags_len(diags) > last &&
-              rh_diags_get(diags, last).offset == rh_diags_get(first, last).offset,
+              rh_diags_get(diags, last)->offset == rh_diags_get(first, last)->offset,
           "another error comes first", NULL);
   check_diags(diags, size);
   rh_diags_free(diags);

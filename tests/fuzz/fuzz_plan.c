@@ -78,8 +78,14 @@ static void require(bool ok, const char *what, const rh_diags *diags) {
   if (ok) return;
   fprintf(stderr, "fuzz_plan: %s\n", what);
   for (size_t i = 0; i < rh_diags_len(diags); i++)
-    fprintf(stderr, "  %s\n", rh_diags_get(diags, i).message);
+    fprintf(stderr, "  %s\n", rh_diags_get(diags, i)->message);
   abort();
+}
+
+static rh_settings tpu(void) {
+  rh_settings settings = RH_SETTINGS_INIT;
+  settings.target = "tpu";
+  return settings;
 }
 
 /* NULL when it is refused. */
@@ -89,10 +95,11 @@ static rh_module *apply(const rh_module *module, const char *json, size_t length
   size_t num_diags = rh_diags_len(diags);
   rh_status status = rh_plan_parse(json, length, &plan, diags);
   if (status == RH_OK) {
+    rh_settings settings = tpu();
     rh_remat_options options = RH_REMAT_OPTIONS_INIT;
     options.memory_model = "liveness";
     options.keep_plan = true;
-    status = rh_apply_plan(module, plan, &options, &result, NULL, diags);
+    status = rh_apply_plan(module, &settings, plan, &options, &result, NULL, diags);
   }
   rh_plan_free(plan);
   bool is_refused = status == RH_ERR_INPUT && rh_diags_len(diags) > num_diags;
@@ -102,13 +109,14 @@ static rh_module *apply(const rh_module *module, const char *json, size_t length
 
 static Bytes print(const rh_module *module) {
   Bytes bytes = {0};
-  require(rh_print(module, bytes_append, &bytes) == RH_OK, "cannot be printed", NULL);
+  require(rh_print(module, bytes_append, &bytes, NULL) == RH_OK, "cannot be printed", NULL);
   return bytes;
 }
 
 static void check_plan_of(const rh_module *module, const rh_module *result, rh_diags *diags) {
   Bytes plan = {0};
-  require(rh_emit_plan(result, NULL, 1, bytes_append, &plan, diags) == RH_OK, "no plan", diags);
+  require(rh_emit_plan(result, NULL, NULL, 1, bytes_append, &plan, diags) == RH_OK, "no plan",
+          diags);
   rh_module *again = apply(module, plan.data, plan.len, diags);
   require(again != NULL, "the plan of what was applied is refused", diags);
   Bytes first = print(result), second = print(again);
@@ -123,12 +131,12 @@ static void check_plan_of(const rh_module *module, const rh_module *result, rh_d
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   if (size > MAX_PLAN_BYTES) return 0;
   rh_diags *diags = rh_diags_new();
-  rh_parse_options options = {0};
   rh_module *module = NULL, *scheduled = NULL;
-  require(rh_parse(text, sizeof text - 1, &options, &module, diags) == RH_OK, "not parsed", diags);
-  require(rh_set_target(module, "tpu", diags) == RH_OK, "no target", diags);
+  require(rh_parse(text, sizeof text - 1, NULL, &module, diags) == RH_OK, "not parsed", diags);
   rh_schedule_options schedule = RH_SCHEDULE_OPTIONS_INIT;
-  require(rh_schedule(module, &schedule, &scheduled, diags) == RH_OK, "not scheduled", diags);
+  rh_settings settings = tpu();
+  require(rh_schedule(module, &settings, &schedule, &scheduled, diags) == RH_OK, "not scheduled",
+          diags);
   rh_module *result = apply(scheduled, (const char *)data, size, diags);
   if (result) check_plan_of(scheduled, result, diags);
   rh_module_free(result);

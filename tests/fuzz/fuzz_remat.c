@@ -31,19 +31,19 @@ enum Choice {
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
+static jmp_buf out_of_memory;
+
+/* A module that takes too much memory is given up: what others allocated is in `tracked`. */
 static void require(bool ok, const char *what, const rh_diags *diags) {
   if (ok) return;
+  for (size_t i = 0; i < rh_diags_len(diags); i++) {
+    if (rh_diags_get(diags, i)->code == RH_CODE_OUT_OF_MEMORY) longjmp(out_of_memory, 1);
+  }
   fprintf(stderr, "fuzz_remat: %s\n", what);
   for (size_t i = 0; i < rh_diags_len(diags); i++) {
-    fprintf(stderr, "  %s\n", rh_diags_get(diags, i).message);
+    fprintf(stderr, "  %s\n", rh_diags_get(diags, i)->message);
   }
   abort();
-}
-
-static void jump_back(void *context, size_t wanted_bytes, size_t limit_bytes) {
-  (void)wanted_bytes;
-  (void)limit_bytes;
-  longjmp(*(jmp_buf *)context, 1);
 }
 
 /* ---- what the first bytes choose ---- */
@@ -56,11 +56,9 @@ typedef struct Choices {
 
 static const char *pick_name(rh_registry registry, unsigned number) {
   unsigned count = 0;
-  rh_entry entry = {0};
-  while (rh_list(registry, count, &entry))
+  while (rh_list(registry, count))
     count++;
-  rh_list(registry, number % count, &entry);
-  return entry.name;
+  return rh_list(registry, number % count)->name;
 }
 
 static Choices choose(const uint8_t *data, size_t size) {
@@ -95,9 +93,10 @@ static int discard(void *context, const char *data, size_t length) {
   return 0;
 }
 
-static int64_t measure(const rh_module *module, const rh_remat_options *options, rh_diags *diags) {
-  rh_memory memory;
-  require(rh_measure_memory(module, options->memory_model, &memory, diags) == RH_OK,
+static int64_t measure(const rh_module *module, const rh_settings *settings,
+                       const rh_remat_options *options, rh_diags *diags) {
+  rh_memory memory = RH_MEMORY_INIT;
+  require(rh_measure_memory(module, settings, options->memory_model, &memory, diags) == RH_OK,
           "a scheduled module cannot be measured", diags);
   require(memory.lower_bound_bytes <= memory.peak_bytes, "the peak is below the bound", diags);
   return rh_counted_bytes(&memory, options->limit_counts);
@@ -106,11 +105,11 @@ static int64_t measure(const rh_module *module, const rh_remat_options *options,
 /* What lives at the peak is the peak. */
 static void check_report(const rh_module *module, const char *model, rh_diags *diags) {
   rh_report *report = NULL;
-  require(rh_report_make(module, model, &report, diags) == RH_OK, "no report", diags);
+  require(rh_report_make(module, NULL, model, &report, diags) == RH_OK, "no report", diags);
   int64_t bytes = 0;
   for (size_t i = 0; i < report->num_live; i++)
-    bytes += report->live[i].bytes;
-  require(bytes + report->unused_bytes == report->memory.peak_bytes && report->unused_bytes >= 0,
+    bytes += report->live[i]->bytes;
+  require(bytes + report->unused_bytes == report->memory->peak_bytes && report->unused_bytes >= 0,
           "the live set is not the peak", diags);
   rh_report_free(report);
 }
@@ -119,17 +118,22 @@ static void check_report(const rh_module *module, const char *model, rh_diags *d
 static void check_pictures(const rh_module *before, const rh_module *after,
                            const rh_remat_options *options, rh_diags *diags) {
   rh_memory_map *maps[2] = {NULL, NULL};
-  require(rh_memory_map_make(before, &maps[0], diags) == RH_OK &&
-              rh_memory_map_make(after, &maps[1], diags) == RH_OK,
+  require(rh_memory_map_make(before, NULL, &maps[0], diags) == RH_OK &&
+              rh_memory_map_make(after, NULL, &maps[1], diags) == RH_OK,
           "no memory map", diags);
   for (size_t i = 0; i < maps[1]->num_values; i++) {
-    const rh_placed_value *value = &maps[1]->values[i];
+    const rh_placed_value *value = maps[1]->values[i];
     require(value->begin < value->end && value->offset >= 0 &&
-                value->offset + value->value.bytes <= maps[1]->spaces[value->space].bytes,
+                value->offset + value->value->bytes <= maps[1]->spaces[value->space]->bytes,
             "a value lies outside", diags);
   }
-  rh_picture picture = {
-      maps[0], maps[1], "before", "after", options->limit_bytes, options->limit_counts};
+  rh_picture picture = RH_PICTURE_INIT;
+  picture.before = maps[0];
+  picture.after = maps[1];
+  picture.before_title = "before";
+  picture.after_title = "after";
+  picture.limit_bytes = options->limit_bytes;
+  picture.limit_counts = options->limit_counts;
   for (int format = 0; format < RH_NUM_PICTURE_FORMATS; format++) {
     rh_status status = rh_emit_picture(&picture, (rh_picture_format)format, discard, NULL, diags);
     bool is_left_out = status == RH_ERR_USAGE && format == RH_PICTURE_HTML;
@@ -143,20 +147,23 @@ static void check_pictures(const rh_module *before, const rh_module *after,
 static void check_print(const rh_module *before, const rh_module *result, const Choices *choices,
                         int64_t counted_bytes, rh_diags *diags) {
   Bytes bytes = {0};
-  require(rh_print(result, bytes_append, &bytes) == RH_OK, "the result cannot be printed", diags);
+  require(rh_print(result, bytes_append, &bytes, diags) == RH_OK, "the result cannot be printed",
+          diags);
   rh_module *again;
   require(rh_parse(bytes.data, bytes.len, NULL, &again, diags) == RH_OK,
           "the printed result cannot be read", diags);
-  rh_set_copies(again, rh_get_copies(result)); /* a text does not say */
+  rh_settings settings = RH_SETTINGS_INIT;
+  settings.copies = rh_get_info(result)->copies; /* a text does not say */
   const rh_schedule_options *schedule = &choices->schedule;
   bool is_as_was =
       strcmp(schedule->scheduler, "auto") == 0 || strcmp(schedule->scheduler, "input") == 0;
-  rh_verify_options options = {.ignore_schedule = schedule->ignore_schedule || !is_as_was};
-  require(rh_verify(before, again, &options, diags) == RH_OK, "the result computes something else",
-          diags);
+  rh_verify_options options = RH_VERIFY_OPTIONS_INIT;
+  options.ignore_schedule = schedule->ignore_schedule || !is_as_was;
+  require(rh_verify(before, again, NULL, &options, diags) == RH_OK,
+          "the result computes something else", diags);
   if (choices->remat.emit == RH_EMIT_SCHEDULED) {
-    require(measure(again, &choices->remat, diags) == counted_bytes, "another memory than claimed",
-            diags);
+    require(measure(again, &settings, &choices->remat, diags) == counted_bytes,
+            "another memory than claimed", diags);
   }
   rh_module_free(again);
   free(bytes.data);
@@ -164,16 +171,16 @@ static void check_print(const rh_module *before, const rh_module *result, const 
 
 static void check_remat(const rh_module *module, const rh_module *scheduled, Choices *choices,
                         rh_diags *diags) {
-  int64_t before_bytes = measure(scheduled, &choices->remat, diags);
+  int64_t before_bytes = measure(scheduled, NULL, &choices->remat, diags);
   choices->remat.limit_bytes = before_bytes / 100 * choices->percent;
   rh_module *result = NULL;
-  rh_remat_result info;
-  rh_status status = rh_remat(scheduled, &choices->remat, &result, &info, diags);
-  require(status == RH_OK || status == RH_NO, "rematerialization failed", diags);
+  rh_remat_result info = RH_REMAT_RESULT_INIT;
+  rh_status status = rh_remat(scheduled, NULL, &choices->remat, &result, &info, diags);
+  require(status == RH_OK || status == RH_OVER_LIMIT, "rematerialization failed", diags);
   require((status == RH_OK) == (info.counted_bytes <= choices->remat.limit_bytes),
           "the status says something else than the bytes", diags);
   check_print(module, result, choices, info.counted_bytes, diags);
-  require(rh_emit_memlog(result, choices->remat.memory_model, RH_MEMLOG_JSONL, discard, NULL,
+  require(rh_emit_memlog(result, NULL, choices->remat.memory_model, RH_MEMLOG_JSONL, discard, NULL,
                          diags) == RH_OK,
           "the memory log failed", diags);
   check_pictures(scheduled, result, &choices->remat, diags);
@@ -181,13 +188,13 @@ static void check_remat(const rh_module *module, const rh_module *scheduled, Cho
 }
 
 static void check_module(const rh_module *module, Choices *choices, rh_diags *diags) {
-  rh_cost cost;
+  rh_cost cost = RH_COST_INIT;
   rh_module *scheduled = NULL;
   rh_status status = rh_check(module, diags);
   require(status == RH_OK || status == RH_ERR_INPUT, "checking failed", diags);
   if (status != RH_OK) return;
-  require(rh_measure_cost(module, NULL, 3, &cost, diags) == RH_OK, "no cost", diags);
-  status = rh_schedule(module, &choices->schedule, &scheduled, diags);
+  require(rh_measure_cost(module, NULL, NULL, 3, &cost, diags) == RH_OK, "no cost", diags);
+  status = rh_schedule(module, NULL, &choices->schedule, &scheduled, diags);
   require(status == RH_OK || status == RH_ERR_INPUT, "scheduling failed", diags);
   if (status == RH_OK) check_report(scheduled, choices->remat.memory_model, diags);
   if (status == RH_OK) check_remat(module, scheduled, choices, diags);
@@ -196,9 +203,9 @@ static void check_module(const rh_module *module, Choices *choices, rh_diags *di
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   if (size > MAX_TEXT_BYTES) return -1;
-  static jmp_buf out_of_memory;
   Choices choices = choose(data, size);
-  rh_parse_options options = {MAX_MEMORY_BYTES, jump_back, &out_of_memory, 0};
+  rh_parse_options options = RH_PARSE_OPTIONS_INIT;
+  options.max_memory_bytes = MAX_MEMORY_BYTES;
   tracked_begin();
   if (setjmp(out_of_memory) != 0) {
     tracked_free_all();

@@ -1,4 +1,4 @@
-/* What is left by longjmp when memory runs out can free nothing: this frees it. The program is
+/* What a target leaves by longjmp it cannot free: this frees it. The program is
  * linked with --wrap for each function below, so that they see what the library allocates. */
 #ifndef REMAT_HLO_FUZZ_TRACKED_H
 #define REMAT_HLO_FUZZ_TRACKED_H

@@ -22,7 +22,7 @@ static int append(void *context, const char *data, size_t length) {
 
 Text print_text(const rh_module *module) {
   Text text = {0};
-  ck_assert_int_eq(rh_print(module, append, &text), RH_OK);
+  ck_assert_int_eq(rh_print(module, append, &text, NULL), RH_OK);
   ck_assert_ptr_nonnull(text.data);
   return text;
 }
@@ -30,7 +30,7 @@ Text print_text(const rh_module *module) {
 static void check_ok(rh_status status, rh_diags *diags, Text text, const char *what) {
   if (status == RH_OK) return;
   rh_diag diag = {.message = "no message"};
-  if (rh_diags_len(diags)) diag = rh_diags_get(diags, rh_diags_len(diags) - 1);
+  if (rh_diags_len(diags)) diag = *rh_diags_get(diags, rh_diags_len(diags) - 1);
   size_t line = 0, column = 0;
   rh_locate(text.data, text.length, diag.offset, &line, &column);
   ck_abort_msg("status %d, line %zu, column %zu: %s\n%s\n%.*s", (int)status, line, column,
@@ -48,7 +48,7 @@ rh_module *parse_text(Text text, const char *what) {
 
 rh_module *parse_printed(Text text, const rh_module *printed, const char *what) {
   rh_module *module = parse_text(text, what);
-  rh_set_copies(module, rh_get_copies(printed));
+  take_copies_as(module, rh_get_info(printed)->copies);
   return module;
 }
 
@@ -71,12 +71,12 @@ static void save_if_wanted(Text text) {
 }
 
 Sample sample_make_with(uint64_t seed, const GenerateOptions *options) {
-  Sample sample = {.seed = seed, .options = *options};
+  Sample sample = {.seed = seed, .options = *options, .settings = RH_SETTINGS_INIT};
   sample.text.data = generate_module(options, &sample.text.length);
   save_if_wanted(sample.text);
   sample.module = parse_text(sample.text, sample_shown(&sample));
   sample.has_known_reads = has_known_reads(sample.module->module);
-  if (sample.has_known_reads) rh_set_copies(sample.module, RH_COPIES_PENDING);
+  if (sample.has_known_reads) take_copies_as(sample.module, RH_COPIES_PENDING);
   return sample;
 }
 
@@ -86,7 +86,7 @@ Sample sample_make(uint64_t seed, uint32_t max_insts, unsigned allowed) {
 }
 
 void sample_take_as_it_is(Sample *sample) {
-  rh_set_copies(sample->module, RH_COPIES_AUTO);
+  take_copies_as(sample->module, RH_COPIES_AUTO);
 }
 
 void sample_free(Sample *sample) {
@@ -111,8 +111,8 @@ rh_module *schedule_sample(const Sample *sample, const char *scheduler) {
   options.scheduler = sample->options.is_scheduled ? "input" : scheduler;
   rh_module *scheduled = NULL;
   rh_diags *diags = rh_diags_new();
-  check_ok(rh_schedule(sample->module, &options, &scheduled, diags), diags, sample->text,
-           sample_shown(sample));
+  check_ok(rh_schedule(sample->module, &sample->settings, &options, &scheduled, diags), diags,
+           sample->text, sample_shown(sample));
   rh_diags_free(diags);
   return scheduled;
 }
@@ -120,9 +120,11 @@ rh_module *schedule_sample(const Sample *sample, const char *scheduler) {
 void check_equivalent(const rh_module *before, const rh_module *after, rh_copies copies,
                       const char *what, const Sample *sample) {
   rh_diags *diags = rh_diags_new();
-  rh_status status = rh_verify(before, after, &(rh_verify_options){.copies = copies}, diags);
+  rh_settings settings = RH_SETTINGS_INIT;
+  settings.copies = copies;
+  rh_status status = rh_verify(before, after, &settings, NULL, diags);
   ck_assert_msg(status == RH_OK, "%s: %s\n%s", what,
-                rh_diags_len(diags) ? rh_diags_get(diags, 0).message : "no message",
+                rh_diags_len(diags) ? rh_diags_get(diags, 0)->message : "no message",
                 sample_shown(sample));
   rh_diags_free(diags);
 }
@@ -135,8 +137,10 @@ rh_profile *make_profile_with_link(uint64_t *state) {
       " \"interconnect\": 1e9, \"kernel_seconds\": 1e-6}";
   static const double rates[] = {1e7, 1e9, 1e11};
   rh_profile *profile = NULL;
-  ck_assert_int_eq(rh_profile_parse(text, strlen(text), &profile, NULL), RH_OK);
-  rh_profile_set_host_link(profile, rates[random_below(state, 3)], rates[random_below(state, 3)]);
+  rh_profile_options link = RH_PROFILE_OPTIONS_INIT;
+  link.to_device = rates[random_below(state, 3)]; /* the order in which they once were drawn */
+  link.to_host = rates[random_below(state, 3)];
+  ck_assert_int_eq(rh_profile_parse(text, strlen(text), &link, &profile, NULL), RH_OK);
   return profile;
 }
 

@@ -22,6 +22,7 @@ typedef struct Sample {
   GenerateOptions options;
   Text text;
   rh_module *module;
+  rh_settings settings; /* for what measures it and what is made of it */
   bool has_known_reads; /* remat/legality/safe_reads.h: in the order of its text */
 } Sample;
 

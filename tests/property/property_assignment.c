@@ -69,7 +69,7 @@ static void check_values(const Judge *judge) {
   }
 }
 
-static void check_sums(const Judge *judge, const rh_module *scheduled) {
+static void check_sums(const Judge *judge, const rh_module *scheduled, int64_t limit_bytes) {
   const BufferAssignment *assignment = judge->assignment;
   int64_t most = 0;
   for (LogicalTime time = 0; time < judge->ranges->num_times; time++) {
@@ -77,8 +77,10 @@ static void check_sums(const Judge *judge, const rh_module *scheduled) {
   }
   ck_assert_int_le(most, assignment->heap_bytes);
   ck_assert_int_le(assignment->heap_bytes, assignment->temp_bytes);
-  rh_memory memory;
-  ck_assert_int_eq(rh_measure_memory(scheduled, "heap", &memory, NULL), RH_OK);
+  rh_memory memory = RH_MEMORY_INIT;
+  rh_settings settings = RH_SETTINGS_INIT;
+  settings.heap_limit_bytes = limit_bytes;
+  ck_assert_int_eq(rh_measure_memory(scheduled, &settings, "heap", &memory, NULL), RH_OK);
   ck_assert_int_eq(memory.temp_bytes, assignment->temp_bytes);
   ck_assert_int_eq(memory.total_bytes, memory.peak_bytes);
   /* Parameters and results that would share memory get copies in front of buffer assignment. */
@@ -110,12 +112,12 @@ START_TEST(values_are_apart) {
   rh_module *scheduled = schedule_sample(&sample, schedulers[_i % 4]);
   Arena *arena = arena_new(NULL), *scratch = arena_new(NULL);
   int64_t limit_bytes = _i % 3 ? -1 : ((int64_t)_i * 37) % 5000;
-  rh_set_heap_limit(scheduled, limit_bytes);
+  scheduled->module->backend.heap_limit_bytes = limit_bytes;
   HeapAnalysis heap =
       heap_analysis_run(scheduled->module, &scheduled->schedule, HEAP_OFFSETS, arena, scratch);
   Judge judge = {scheduled->module, &heap.values, &heap.ranges, &heap.assignment, &sample};
   check_values(&judge);
-  check_sums(&judge, scheduled);
+  check_sums(&judge, scheduled, limit_bytes);
   check_limit(&judge, limit_bytes);
   HeapAnalysis sizes =
       heap_analysis_run(scheduled->module, &scheduled->schedule, HEAP_SIZES, arena, scratch);

@@ -368,12 +368,12 @@ START_TEST(peaks_are_simulated) {
   find_buffers(&judge);
   find_ranges(&judge);
   int64_t wanted = simulate(&judge);
-  rh_memory memory;
-  ck_assert_int_eq(rh_measure_memory(scheduled, "liveness", &memory, NULL), RH_OK);
+  rh_memory memory = RH_MEMORY_INIT;
+  ck_assert_int_eq(rh_measure_memory(scheduled, NULL, "liveness", &memory, NULL), RH_OK);
   ck_assert_msg(memory.peak_bytes == wanted, "%" PRId64 " bytes, not %" PRId64 "\n%s",
                 memory.peak_bytes, wanted, sample_shown(&sample));
   int64_t twice = memory.peak_bytes;
-  ck_assert_int_eq(rh_measure_memory(scheduled, "liveness-once", &memory, NULL), RH_OK);
+  ck_assert_int_eq(rh_measure_memory(scheduled, NULL, "liveness-once", &memory, NULL), RH_OK);
   ck_assert_int_le(memory.peak_bytes, twice);
   free(judge.values);
   free(judge.time);

@@ -148,8 +148,8 @@ START_TEST(peaks_are_recounted) {
   for (uint32_t part = 0; part < inst_shape(module, root)->num_parts; part++) {
     wanted += place_bytes(module, (Place){root, part});
   }
-  rh_memory memory;
-  ck_assert_int_eq(rh_measure_memory(scheduled, "xla-remat", &memory, NULL), RH_OK);
+  rh_memory memory = RH_MEMORY_INIT;
+  ck_assert_int_eq(rh_measure_memory(scheduled, NULL, "xla-remat", &memory, NULL), RH_OK);
   ck_assert_msg(memory.peak_bytes == wanted, "%" PRId64 " bytes, not %" PRId64 "\n%s",
                 memory.peak_bytes, wanted, sample_shown(&sample));
   free(judge.position);

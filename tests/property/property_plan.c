@@ -7,9 +7,11 @@
 
 #include "property.h"
 
-static int64_t counted(const rh_module *module, const rh_remat_options *options) {
-  rh_memory memory;
-  ck_assert_int_eq(rh_measure_memory(module, options->memory_model, &memory, NULL), RH_OK);
+static int64_t counted(const rh_module *module, const rh_remat_options *options,
+                       const Sample *sample) {
+  rh_memory memory = RH_MEMORY_INIT;
+  ck_assert_int_eq(
+      rh_measure_memory(module, &sample->settings, options->memory_model, &memory, NULL), RH_OK);
   return rh_counted_bytes(&memory, options->limit_counts);
 }
 
@@ -22,14 +24,14 @@ static int append(void *context, const char *data, size_t length) {
   return 0;
 }
 
-static Text plan_text(const rh_module *result) {
+static Text plan_text(const rh_module *result, const Sample *sample) {
   Text text = {0};
-  ck_assert_int_eq(rh_emit_plan(result, NULL, 1, append, &text, NULL), RH_OK);
+  ck_assert_int_eq(rh_emit_plan(result, &sample->settings, NULL, 1, append, &text, NULL), RH_OK);
   return text;
 }
 
 static const char *first_message(const rh_diags *diags) {
-  return rh_diags_len(diags) ? rh_diags_get(diags, 0).message : "";
+  return rh_diags_len(diags) ? rh_diags_get(diags, 0)->message : "";
 }
 
 static void check_same_bytes(Text first, Text second, const char *what, Text plan,
@@ -55,7 +57,8 @@ static void check_applied(const rh_module *scheduled, const rh_module *result,
   apply.memory_model = "xla-remat";
   apply.keep_plan = true;
   rh_module *applied = NULL;
-  rh_status status = rh_apply_plan(scheduled, parsed, &apply, &applied, NULL, diags);
+  rh_status status =
+      rh_apply_plan(scheduled, &sample->settings, parsed, &apply, &applied, NULL, diags);
   if (status != RH_OK && getenv("REMAT_HLO_SAVE")) fprintf(stderr, "%s\n", plan.data);
   ck_assert_msg(status == RH_OK, "%s: %s\n%s", what, first_message(diags), sample_shown(sample));
   ck_assert_msg(rh_diags_len(diags) == 0, "%s: %s", what, first_message(diags));
@@ -109,7 +112,8 @@ static void check_damaged(const rh_module *scheduled, Text plan, uint64_t *state
   apply.memory_model = "xla-remat";
   rh_module *applied = NULL;
   rh_status status = rh_plan_parse(plan.data, plan.length, &parsed, diags);
-  if (status == RH_OK) status = rh_apply_plan(scheduled, parsed, &apply, &applied, NULL, diags);
+  if (status == RH_OK)
+    status = rh_apply_plan(scheduled, &sample->settings, parsed, &apply, &applied, NULL, diags);
   ck_assert_msg(status == RH_OK || (status == RH_ERR_INPUT && rh_diags_len(diags)),
                 "%s: status %d, %s\n%s\n%s", what, (int)status, first_message(diags), plan.data,
                 sample_shown(sample));
@@ -119,7 +123,8 @@ static void check_damaged(const rh_module *scheduled, Text plan, uint64_t *state
   rh_diags_free(diags);
 }
 
-static rh_remat_options random_options(uint64_t *state, const rh_module *scheduled) {
+static rh_remat_options random_options(uint64_t *state, const rh_module *scheduled,
+                                       const Sample *sample) {
   static const char *const collections[] = {NULL, "[02468]$", "."};
   static const char *const models[] = {"heap", "liveness", "xla-remat"};
   static const int percents[] = {0, 40, 70, 90};
@@ -133,7 +138,8 @@ static rh_remat_options random_options(uint64_t *state, const rh_module *schedul
   options.collection = collections[random_below(state, 3)];
   options.modes = 1 + random_below(state, RH_REMAT_RECOMPUTE | RH_REMAT_COMPRESS |
                                               RH_REMAT_OFFLOAD | RH_REMAT_NARROW);
-  options.limit_bytes = counted(scheduled, &options) / 100 * percents[random_below(state, 4)];
+  options.limit_bytes =
+      counted(scheduled, &options, sample) / 100 * percents[random_below(state, 4)];
   options.keep_plan = true;
   return options;
 }
@@ -143,25 +149,25 @@ START_TEST(a_plan_does_the_same_again) {
   if (_i % 3 == 0) generate.features |= GENERATE_TILES;
   Sample sample = sample_make_with((uint64_t)_i, &generate);
   bool has_tiles = generate.features & GENERATE_TILES;
-  ck_assert_int_eq(rh_set_target(sample.module, has_tiles ? "tpu" : "cpu", NULL), RH_OK);
+  sample.settings.target = has_tiles ? "tpu" : "cpu";
   uint64_t state = seed_state(sample.seed);
   rh_module *scheduled = schedule_sample(&sample, random_below(&state, 2) ? "list" : "bfs");
   rh_profile *profile = make_profile_with_link(&state);
-  rh_entry algorithm;
-  for (size_t a = 0; rh_list(RH_ALGORITHMS, a, &algorithm); a++) {
-    rh_remat_options options = random_options(&state, scheduled);
+  const rh_entry *algorithm;
+  for (size_t a = 0; (algorithm = rh_list(RH_ALGORITHMS, a)); a++) {
+    rh_remat_options options = random_options(&state, scheduled, &sample);
     options.profile = profile;
-    options.algorithm = algorithm.name;
+    options.algorithm = algorithm->name;
     char what[160];
     snprintf(what, sizeof what, "%s, %s, limit %" PRId64 ", emit %d, block %u", options.algorithm,
              options.memory_model, options.limit_bytes, options.emit, options.block_size_limit);
     rh_module *result = NULL;
     rh_diags *diags = rh_diags_new();
-    rh_status status = rh_remat(scheduled, &options, &result, NULL, diags);
-    ck_assert_msg(status <= RH_NO && rh_diags_len(diags) == 0, "%s: %s\n%s", what,
+    rh_status status = rh_remat(scheduled, &sample.settings, &options, &result, NULL, diags);
+    ck_assert_msg(status <= RH_OVER_LIMIT && rh_diags_len(diags) == 0, "%s: %s\n%s", what,
                   first_message(diags), sample_shown(&sample));
     rh_diags_free(diags);
-    Text plan = plan_text(result);
+    Text plan = plan_text(result, &sample);
     check_applied(scheduled, result, &options, plan, what, &sample);
     check_damaged(scheduled, plan, &state, what, &sample);
     free(plan.data);

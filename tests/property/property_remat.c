@@ -14,9 +14,11 @@
 #include "interpret.h"
 #include "property.h"
 
-static int64_t counted(const rh_module *module, const rh_remat_options *options) {
-  rh_memory memory;
-  ck_assert_int_eq(rh_measure_memory(module, options->memory_model, &memory, NULL), RH_OK);
+static int64_t counted(const rh_module *module, const rh_remat_options *options,
+                       const Sample *sample) {
+  rh_memory memory = RH_MEMORY_INIT;
+  ck_assert_int_eq(
+      rh_measure_memory(module, &sample->settings, options->memory_model, &memory, NULL), RH_OK);
   return rh_counted_bytes(&memory, options->limit_counts);
 }
 
@@ -25,13 +27,12 @@ static const char *target_of(const Sample *sample) {
   return sample->options.features & GENERATE_TILES ? "tpu" : "cpu";
 }
 
-static rh_module *take_as_scheduled(Text text, const rh_module *printed, const char *target,
+static rh_module *take_as_scheduled(Text text, const rh_module *printed, const Sample *sample,
                                     const char *what) {
   rh_module *parsed = parse_printed(text, printed, what), *scheduled = NULL;
-  ck_assert_int_eq(rh_set_target(parsed, target, NULL), RH_OK);
   rh_schedule_options options = RH_SCHEDULE_OPTIONS_INIT;
   options.scheduler = "input";
-  ck_assert_int_eq(rh_schedule(parsed, &options, &scheduled, NULL), RH_OK);
+  ck_assert_int_eq(rh_schedule(parsed, &sample->settings, &options, &scheduled, NULL), RH_OK);
   rh_module_free(parsed);
   return scheduled;
 }
@@ -45,9 +46,10 @@ typedef struct Before {
 
 /* What the peak must not exceed. The text decides where elements stand that are written `x#1`, and
  * so how long the tuple's table of pointers lives. */
-static int64_t bytes_before(const Before *before, const rh_remat_options *options) {
-  int64_t bytes = counted(before->scheduled, options);
-  int64_t fresh_bytes = counted(before->fresh, options);
+static int64_t bytes_before(const Before *before, const rh_remat_options *options,
+                            const Sample *sample) {
+  int64_t bytes = counted(before->scheduled, options, sample);
+  int64_t fresh_bytes = counted(before->fresh, options, sample);
   return bytes > fresh_bytes ? bytes : fresh_bytes;
 }
 
@@ -74,7 +76,7 @@ static void check_same_outcome(Outcome before, Outcome after, bool is_ordered, c
 static void check_twice_the_same(const rh_module *scheduled, const rh_remat_options *options,
                                  Text text, const char *what, const Sample *sample) {
   rh_module *again = NULL;
-  rh_remat(scheduled, options, &again, NULL, NULL);
+  rh_remat(scheduled, &sample->settings, options, &again, NULL, NULL);
   Text second = print_text(again);
   ck_assert_msg(second.length == text.length && memcmp(second.data, text.data, text.length) == 0,
                 "%s: the second time it is another module\n%s", what, sample_shown(sample));
@@ -136,26 +138,27 @@ static void check_remat(const Sample *sample, const Before *before,
            options->emit, options->protect, options->block_size_limit);
   rh_diags *diags = rh_diags_new();
   rh_module *result = NULL;
-  rh_remat_result info;
-  rh_status status = rh_remat(scheduled, options, &result, &info, diags);
-  ck_assert_msg(status == RH_OK || status == RH_NO, "%s: status %d, %s\n%s", what, (int)status,
-                rh_diags_len(diags) ? rh_diags_get(diags, 0).message : "", sample_shown(sample));
+  rh_remat_result info = RH_REMAT_RESULT_INIT;
+  rh_status status = rh_remat(scheduled, &sample->settings, options, &result, &info, diags);
+  ck_assert_msg(status == RH_OK || status == RH_OVER_LIMIT, "%s: status %d, %s\n%s", what,
+                (int)status, rh_diags_len(diags) ? rh_diags_get(diags, 0)->message : "",
+                sample_shown(sample));
   rh_diags_free(diags);
   bool is_unscheduled = options->emit == RH_EMIT_UNSCHEDULED;
   ck_assert_msg(info.is_met == (status == RH_OK) &&
                     info.is_met == (info.counted_bytes <= options->limit_bytes),
                 "%s: status %d, %" PRId64 " bytes\n%s", what, (int)status, info.counted_bytes,
                 sample_shown(sample));
-  int64_t most = bytes_before(before, options);
+  int64_t most = bytes_before(before, options, sample);
   ck_assert_msg(info.counted_bytes <= most, "%s: %" PRId64 " bytes, more than %" PRId64 "\n%s",
                 what, info.counted_bytes, most, sample_shown(sample));
   check_obeys(scheduled, result, options, what, sample);
   Text text = print_text(result);
   if (!is_unscheduled) {
-    rh_module *fresh = take_as_scheduled(text, result, target_of(sample), what);
-    ck_assert_msg(counted(fresh, options) == info.counted_bytes,
+    rh_module *fresh = take_as_scheduled(text, result, sample, what);
+    ck_assert_msg(counted(fresh, options, sample) == info.counted_bytes,
                   "%s: claims %" PRId64 " bytes, has %" PRId64 "\n%s", what, info.counted_bytes,
-                  counted(fresh, options), sample_shown(sample));
+                  counted(fresh, options, sample), sample_shown(sample));
     check_equivalent(scheduled, fresh, RH_COPIES_AUTO, what, sample);
     rh_module_free(fresh);
   }
@@ -192,7 +195,7 @@ static rh_remat_options random_options(uint64_t *state) {
 static Before prepare(const Sample *sample, const char *scheduler) {
   Before before = {.scheduled = schedule_sample(sample, scheduler)};
   Text text = print_text(before.scheduled);
-  before.fresh = take_as_scheduled(text, before.scheduled, target_of(sample), "scheduled");
+  before.fresh = take_as_scheduled(text, before.scheduled, sample, "scheduled");
   free(text.data);
   before.outcome = run_printed(before.scheduled, sample_shown(sample));
   check_same_outcome(interpret(sample->module->module), before.outcome,
@@ -205,20 +208,20 @@ START_TEST(rematerialized_modules_are_equivalent) {
   if (_i % 3 == 0) generate.features |= GENERATE_TILES;
   Sample sample = sample_make_with((uint64_t)_i, &generate);
   if (_i % 4 == 0) sample_take_as_it_is(&sample);
-  ck_assert_int_eq(rh_set_target(sample.module, target_of(&sample), NULL), RH_OK);
+  sample.settings.target = target_of(&sample);
   uint64_t state = seed_state(sample.seed);
   static const char *const schedulers[] = {"list", "dfs", "bfs", "input"};
   Before before = prepare(&sample, schedulers[random_below(&state, 4)]);
   rh_profile *profile = make_profile_with_link(&state);
-  rh_entry algorithm, model;
-  for (size_t a = 0; rh_list(RH_ALGORITHMS, a, &algorithm); a++) {
-    for (size_t m = 0; rh_list(RH_MEMORY_MODELS, m, &model); m++) {
+  const rh_entry *algorithm, *model;
+  for (size_t a = 0; (algorithm = rh_list(RH_ALGORITHMS, a)); a++) {
+    for (size_t m = 0; (model = rh_list(RH_MEMORY_MODELS, m)); m++) {
       rh_remat_options options = random_options(&state);
-      options.algorithm = algorithm.name;
-      options.memory_model = model.name;
+      options.algorithm = algorithm->name;
+      options.memory_model = model->name;
       options.profile = profile;
       static const int percents[] = {0, 40, 70, 90};
-      int64_t bytes = counted(before.scheduled, &options);
+      int64_t bytes = counted(before.scheduled, &options, &sample);
       options.limit_bytes = bytes / 100 * percents[random_below(&state, 4)];
       check_remat(&sample, &before, &options);
     }

@@ -88,7 +88,7 @@ static void check_scheduler(const Sample *sample, const char *scheduler, uint64_
   options.inline_calls = (rh_inline_calls)random_below(state, 3);
   options.unfuse = random_below(state, 4) ? 0 : random_below(state, RH_UNFUSE_ALL + 1);
   rh_module *scheduled = NULL;
-  rh_status status = rh_schedule(sample->module, &options, &scheduled, NULL);
+  rh_status status = rh_schedule(sample->module, NULL, &options, &scheduled, NULL);
   char what[120];
   snprintf(what, sizeof what, "%s, ignore_schedule %d, inline_calls %d, unfuse %u", scheduler,
            options.ignore_schedule, options.inline_calls, options.unfuse);
@@ -110,9 +110,9 @@ static void check_scheduler(const Sample *sample, const char *scheduler, uint64_
 START_TEST(schedules_are_topological_orders) {
   Sample sample = sample_make((uint64_t)_i, 2000, GENERATE_ALL | GENERATE_ASYNC);
   uint64_t state = seed_state(sample.seed);
-  rh_entry entry;
-  for (size_t i = 0; rh_list(RH_SCHEDULERS, i, &entry); i++) {
-    check_scheduler(&sample, entry.name, &state);
+  const rh_entry *entry;
+  for (size_t i = 0; (entry = rh_list(RH_SCHEDULERS, i)); i++) {
+    check_scheduler(&sample, entry->name, &state);
   }
   sample_free(&sample);
 }

@@ -7,6 +7,7 @@
 #include "analysis/flow/side_effect.h"
 #include "ir/module_check.h"
 #include "remat/job/clone_callees.h"
+#include "analysis/flow/copy_stage.h"
 #include "remat/legality/collection.h"
 #include "remat/rewrite/dce.h"
 #include "schedule/scheduler.h"
@@ -16,7 +17,7 @@ static Module *parse_text_or_fail(const char *text, size_t length, const char *w
   rh_diags *diags = rh_diags_new();
   Module *module = NULL;
   if (text_parse(text, length, NULL, &module, diags) != RH_OK) {
-    rh_diag diag = rh_diags_get(diags, rh_diags_len(diags) - 1);
+    rh_diag diag = *rh_diags_get(diags, rh_diags_len(diags) - 1);
     size_t line = 0, column = 0;
     rh_locate(text, length, diag.offset, &line, &column);
     ck_abort_msg("%s:%zu:%zu: %s", what, line, column, diag.message);
@@ -108,7 +109,7 @@ char *diags_as_text(const rh_diags *diags, const char *text, size_t length) {
   Bytes bytes = {0};
   append(&bytes, "", 0);
   for (size_t i = 0; i < rh_diags_len(diags); i++) {
-    rh_diag diag = rh_diags_get(diags, i);
+    rh_diag diag = *rh_diags_get(diags, i);
     char place[64] = "";
     if (diag.offset != RH_NO_OFFSET) {
       size_t line = 0, column = 0;
@@ -184,10 +185,10 @@ void check_refused(const char *text, size_t length, const char *why) {
   char *messages = diags_as_text(diags, text, length);
   size_t num_errors = 0;
   for (size_t i = 0; i < rh_diags_len(diags); i++) {
-    num_errors += rh_diags_get(diags, i).severity == RH_SEVERITY_ERROR;
+    num_errors += rh_diags_get(diags, i)->severity == RH_SEVERITY_ERROR;
   }
   ck_assert_msg(num_errors == 1, "not one error for\n%.*s\n%s", shown_len(length), text, messages);
-  const char *message = rh_diags_get(diags, rh_diags_len(diags) - 1).message;
+  const char *message = rh_diags_get(diags, rh_diags_len(diags) - 1)->message;
   ck_assert_msg(strstr(message, why) != NULL, "'%s' is not said of\n%.*s\n%s", why,
                 shown_len(length), text, messages);
   free(messages);
@@ -199,7 +200,7 @@ void check_refused(const char *text, size_t length, const char *why) {
 static Fixture check_fixture(Fixture fixture) {
   rh_diags *diags = rh_diags_new();
   if (module_check(fixture.module, diags) != RH_OK) {
-    ck_abort_msg("inconsistent: %s", rh_diags_get(diags, 0).message);
+    ck_abort_msg("inconsistent: %s", rh_diags_get(diags, 0)->message);
   }
   rh_diags_free(diags);
   return fixture;
@@ -670,4 +671,10 @@ int run_suite(Suite *suite) {
 
 int run_suite_forked(Suite *suite) {
   return run(suite, true);
+}
+
+void take_copies_as(rh_module *module, rh_copies copies) {
+  module->module->backend.copies = (CopyStage)copies;
+  bool is_inserted = copies_are_inserted(module->module);
+  module->info.copies = is_inserted ? RH_COPIES_INSERTED : RH_COPIES_PENDING;
 }

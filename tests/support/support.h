@@ -4,6 +4,7 @@
 
 #include <check.h>
 
+#include "ir/handle.h"
 #include "ir/module.h"
 #include "ir/schedule.h"
 #include "remat/job/algorithm.h"
@@ -123,5 +124,9 @@ RematResult fixture_remat(Fixture *fixture, const RematSetup *setup);
 /* Peaks before, as the pass reports it (-1 = not), and after; `name` is for the message. */
 void check_remat_bytes(const RematResult *result, int64_t before, int64_t reported, int64_t after,
                        const char *name);
+
+/* Has a module be past copy-insertion or not, as if the library had made it so; RH_COPIES_AUTO = as
+ * it looks. A text does not say, and what is made of the module goes by it. */
+void take_copies_as(rh_module *module, rh_copies copies);
 
 #endif

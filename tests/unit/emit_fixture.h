@@ -7,6 +7,7 @@
 
 #include "analysis/memory/memory_model.h"
 #include "ir/marks.h"
+#include "ir/text_buffer.h"
 #include "ir/writer.h"
 #include "support.h"
 
@@ -47,29 +48,17 @@ static inline void measured_free(Measured *measured) {
   arena_free(measured->scratch);
 }
 
-typedef struct Captured {
-  Arena *arena;
-  VEC(char) bytes;
-} Captured;
-
-static inline int capture(void *context, const char *data, size_t length) {
-  Captured *captured = context;
-  memcpy(vec_extend(captured->arena, &captured->bytes, (uint32_t)length), data, length);
-  return 0;
-}
-
-static inline Writer *capture_begin(Captured *captured, Measured *measured) {
-  *captured = (Captured){.arena = measured->out};
+static inline Writer *capture_begin(TextBuffer *captured, Measured *measured) {
+  *captured = (TextBuffer){.arena = measured->out};
   Writer *writer = arena_alloc(measured->out, sizeof *writer);
-  writer_init(writer, capture, captured);
+  writer_init(writer, text_take, captured);
   return writer;
 }
 
 /* The text ends in NUL and lives as long as the module. */
-static inline const char *capture_end(Captured *captured, Writer *writer, Measured *measured) {
+static inline const char *capture_end(TextBuffer *captured, Writer *writer, Measured *measured) {
   ck_assert_int_eq(writer_finish(writer), RH_OK);
-  *vec_push(measured->out, &captured->bytes) = '\0';
-  return measured->text = captured->bytes.data;
+  return measured->text = text_c_string(captured);
 }
 
 static inline void check_has(const char *text, const char *part) {

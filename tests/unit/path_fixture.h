@@ -1,12 +1,12 @@
-/* What the tests of the path algorithms share: a peak of 12 KiB at concat1 with a value that is
- * read in front of it and behind, and rows of modules with what comes out. */
+/* Shared by the tests of the path algorithms: a module with a peak of 12 KiB at concat1 and a value
+ * that is read before and after it, and rows that pair modules with expected results. */
 #ifndef REMAT_HLO_TESTS_PATH_FIXTURE_H
 #define REMAT_HLO_TESTS_PATH_FIXTURE_H
 
 #include "support.h"
 
 #define P "p = f32[] parameter(0)\n"
-#define BEHIND(value)                                                 \
+#define AFTER(value)                                                  \
   "negate = f32[1024] negate(" value                                  \
   ")\n"                                                               \
   "concat1 = f32[2048] concatenate(negate, negate), dimensions={0}\n" \

@@ -1,26 +1,10 @@
 #include "ir/arena.h"
 
-#include <setjmp.h>
 #include <signal.h>
 #include <stdint.h>
 #include <string.h>
 
 #include "support.h"
-
-/* What a handler saw before it jumped away. */
-typedef struct Oom {
-  jmp_buf back;
-  size_t wanted_bytes, limit_bytes;
-  int count;
-} Oom;
-
-static void jump_back(void *context, size_t wanted_bytes, size_t limit_bytes) {
-  Oom *oom = context;
-  oom->wanted_bytes = wanted_bytes;
-  oom->limit_bytes = limit_bytes;
-  oom->count++;
-  longjmp(oom->back, 1);
-}
 
 static const size_t sizes[] = {0, 1, 15, 16, 17, 4095, 4096, 65535, 65536, 1 << 20, 3 << 20};
 
@@ -164,16 +148,16 @@ END_TEST
 
 /* It is only a hint: it takes no more than it may, and nothing for little. */
 START_TEST(reserving_never_fails) {
-  Oom oom = {.count = 0};
-  ArenaOptions options = {.max_bytes = 8 << 20, .on_oom = jump_back, .context = &oom};
+  ArenaGuard guard = {0};
+  ArenaOptions options = {.max_bytes = 8 << 20, .guard = &guard};
   static const size_t hints[] = {0, 1, 1 << 19, 9 << 20, SIZE_MAX / 2, SIZE_MAX - 1, SIZE_MAX};
   Arena *arena = arena_new(&options);
   size_t bytes = arena_bytes(arena);
-  if (setjmp(oom.back) == 0) {
+  if (setjmp(guard.jump) == 0) {
     for (size_t i = 0; i < sizeof hints / sizeof *hints; i++)
       arena_reserve(arena, hints[i]);
   }
-  ck_assert_int_eq(oom.count, 0);
+  ck_assert_uint_eq(guard.wanted_bytes, 0);
   ck_assert_uint_eq(arena_bytes(arena), bytes);
   arena_free(arena);
 }
@@ -221,37 +205,36 @@ START_TEST(texts_end_in_nul) {
 END_TEST
 
 START_TEST(limit_is_told_and_not_passed) {
-  Oom oom = {.count = 0};
-  ArenaOptions options = {.max_bytes = 1 << 20, .on_oom = jump_back, .context = &oom};
+  ArenaGuard guard = {0};
+  ArenaOptions options = {.max_bytes = 1 << 20, .guard = &guard};
   Arena *arena = arena_new(&options);
-  ck_assert_ptr_eq(arena_options(arena)->context, &oom);
+  ck_assert_ptr_eq(arena_options(arena)->guard, &guard);
   ck_assert_uint_eq(arena_options(arena)->max_bytes, 1 << 20);
   size_t bytes = arena_bytes(arena);
-  if (setjmp(oom.back) == 0) {
+  if (setjmp(guard.jump) == 0) {
     (void)arena_alloc(arena, 2 << 20);
     ck_abort_msg("the limit was passed");
   }
-  ck_assert_uint_ge(oom.wanted_bytes, 2 << 20);
-  ck_assert_uint_eq(oom.limit_bytes, 1 << 20);
+  ck_assert_uint_ge(guard.wanted_bytes, 2 << 20);
+  ck_assert_uint_eq(guard.limit_bytes, 1 << 20);
   ck_assert_uint_eq(arena_bytes(arena), bytes);
   ck_assert_ptr_nonnull(arena_alloc(arena, 1 << 10)); /* less still fits */
-  if (setjmp(oom.back) == 0) {
+  if (setjmp(guard.jump) == 0) {
     for (;;)
       (void)arena_alloc(arena, 1000);
   }
-  ck_assert_int_eq(oom.count, 2);
   ck_assert_uint_le(arena_bytes(arena), 1 << 20);
   arena_free(arena);
 }
 END_TEST
 
 START_TEST(growth_counts_towards_the_limit) {
-  Oom oom = {.count = 0};
-  ArenaOptions options = {.max_bytes = 1 << 20, .on_oom = jump_back, .context = &oom};
+  ArenaGuard guard = {0};
+  ArenaOptions options = {.max_bytes = 1 << 20, .guard = &guard};
   Arena *arena = arena_new(&options);
   char *data = arena_alloc(arena, 1 << 17);
   data[5] = 'x';
-  if (setjmp(oom.back) == 0) {
+  if (setjmp(guard.jump) == 0) {
     (void)arena_grow(arena, data, 1 << 17, 1 << 21);
     ck_abort_msg("the limit was passed");
   }
@@ -261,26 +244,68 @@ START_TEST(growth_counts_towards_the_limit) {
 END_TEST
 
 START_TEST(overflowing_products_are_out_of_memory) {
-  Oom oom = {.count = 0};
-  ArenaOptions options = {.on_oom = jump_back, .context = &oom};
+  ArenaGuard guard = {0};
+  ArenaOptions options = {.guard = &guard};
   Arena *arena = arena_new(&options);
   ck_assert_uint_eq(arena_array_bytes(arena, 3, 5), 15);
   ck_assert_uint_eq(arena_array_bytes(arena, SIZE_MAX, 0), 0);
   ck_assert_uint_eq(arena_array_bytes(arena, 0, SIZE_MAX), 0);
-  if (setjmp(oom.back) == 0) {
+  if (setjmp(guard.jump) == 0) {
     (void)arena_array(arena, uint64_t, SIZE_MAX / 4);
     ck_abort_msg("the product overflowed in silence");
   }
-  if (setjmp(oom.back) == 0) {
+  if (setjmp(guard.jump) == 0) {
     (void)arena_alloc(arena, SIZE_MAX - 8);
     ck_abort_msg("the size overflowed in silence");
   }
-  ck_assert_int_eq(oom.count, 2);
   arena_free(arena);
 }
 END_TEST
 
-START_TEST(without_a_handler_it_aborts) {
+/* Those of a guard go together, in whatever order others were freed; what is kept stays. */
+START_TEST(guards_know_their_arenas) {
+  ArenaGuard guard = {0};
+  ArenaOptions options = {.guard = &guard};
+  Arena *arenas[4];
+  for (int i = 0; i < 4; i++)
+    arenas[i] = arena_new(&options);
+  arena_free(arenas[_i]);
+  Arena *before = arena_new(NULL);
+  ck_assert_ptr_null(arena_swap_guard(before, &guard));
+  if (setjmp(guard.jump) == 0) arena_fail(before, 77);
+  ck_assert_uint_eq(guard.wanted_bytes, 77);
+  arena_guard_free_all(&guard);
+  ck_assert_ptr_eq(arena_swap_guard(before, NULL), &guard);
+  Arena *kept = arena_new(&options);
+  arena_guard_release_all(&guard);
+  ck_assert_ptr_null(guard.arenas);
+  ck_assert_ptr_null(arena_options(kept)->guard);
+  arena_free(kept);
+  arena_free(before);
+}
+END_TEST
+
+static void count_release(void *thing) {
+  ++*(int *)thing;
+}
+
+START_TEST(what_an_arena_owns_goes_with_it) {
+  Arena *arena = arena_new(NULL);
+  int first = 0, second = 0;
+  *arena_own(arena, count_release) = &first;
+  ArenaMark mark = arena_mark(arena);
+  *arena_own(arena, count_release) = &second;
+  (void)arena_own(arena, count_release); /* nothing came */
+  arena_reset(arena, mark);
+  ck_assert_int_eq(first, 0);
+  ck_assert_int_eq(second, 1);
+  arena_free(arena);
+  ck_assert_int_eq(first, 1);
+  ck_assert_int_eq(second, 1);
+}
+END_TEST
+
+START_TEST(without_a_guard_it_aborts) {
   ArenaOptions options = {.max_bytes = 4096};
   Arena *arena = arena_new(&options);
   (void)arena_alloc(arena, 8192);
@@ -311,7 +336,9 @@ int main(void) {
   tcase_add_test(tc, limit_is_told_and_not_passed);
   tcase_add_test(tc, growth_counts_towards_the_limit);
   tcase_add_test(tc, overflowing_products_are_out_of_memory);
-  tcase_add_test_raise_signal(tc, without_a_handler_it_aborts, SIGABRT);
+  tcase_add_loop_test(tc, guards_know_their_arenas, 0, 4);
+  tcase_add_test(tc, what_an_arena_owns_goes_with_it);
+  tcase_add_test_raise_signal(tc, without_a_guard_it_aborts, SIGABRT);
   tcase_add_test(tc, null_can_be_freed);
   suite_add_tcase(suite, tc);
   return run_suite_forked(suite); /* one of them dies */

@@ -10,7 +10,7 @@
 
 static const struct {
   const char *name, *body;
-  uint32_t len; /* of the beginning that is looked at; 0 = all */
+  uint32_t len; /* length of the beginning to search; 0 = the whole sequence */
   int64_t min_bytes;
   const char *points;
 } rows[] = {
@@ -22,7 +22,7 @@ static const struct {
      P OP("a", "p") OP("b", "a") OP("c", "a") ADD("d", "b", "c") OP("e", "d")
          OP("f", "d") "ROOT " ADD("g", "e", "f"),
      0, 0, "d"},
-    /* a to e directly goes around d. */
+    /* The edge from a to e leads around d. */
     {"around it",
      P OP("a", "p") OP("b", "a") OP("c", "a") ADD("d", "b", "c") "ROOT " ADD("e", "d", "a"), 0, 0,
      ""},
@@ -30,13 +30,13 @@ static const struct {
      P OP("a", "p") OP("b", "a") OP("c", "b") OP("d", "c") "ROOT " ADD("e", "d", "a"), 4, 0, "b"},
     {"all of it", P OP("a", "p") OP("b", "a") OP("c", "b") OP("d", "c") "ROOT " ADD("e", "d", "a"),
      0, 0, ""},
-    /* The middle of a star that the search begins with. */
+    /* The center of a star, at which the search begins. */
     {"the first of all", P OP("a", "p") OP("b", "a") "ROOT " OP("c", "a"), 0, 0, "a"},
     {"parameters join nothing", P OP("a", "p") OP("b", "p") "ROOT " ADD("c", "a", "p"), 0, 0, ""},
     {"two parts",
      P OP("a", "p") OP("b", "a") OP("c", "b") OP("x", "p") OP("y", "x") "ROOT " OP("z", "y"), 0, 0,
      "b y"},
-    /* s, of 4 bytes, would go around b and c. */
+    /* If its 4 bytes counted, s would lead around b and c. */
     {"a small value ties nothing together",
      P OP("a", "p") "s = f32[] custom-call(a), custom_call_target=\"t\"\n" OP("b", "a")
          OP("c", "b") "ROOT d = f32[4] custom-call(c, s), custom_call_target=\"t\"\n",
@@ -68,7 +68,7 @@ START_TEST(points_match_table) {
 }
 END_TEST
 
-/* O(n): a hundred thousand in a row, without recursion. */
+/* O(n): a chain of a hundred thousand, without recursion. */
 START_TEST(long_chains_are_no_problem) {
   enum { LENGTH = 100000 };
   Arena *arena = arena_new(NULL);

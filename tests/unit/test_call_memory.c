@@ -79,10 +79,30 @@ START_TEST(callers_and_callees_count) {
 }
 END_TEST
 
+START_TEST(a_profile_gives_the_same) {
+  Fixture fixture = fixture_parse_body(rows[_i].comps, rows[_i].body);
+  const Module *module = fixture.module;
+  Schedule schedule = fixture_schedule(&fixture, "input");
+  const MemoryModel *model = memory_model_find(rows[_i].model);
+  Arena *out = fixture.out, *scratch = fixture.scratch;
+  MemoryProfile profile = model->measure(module, &schedule, NULL, out, scratch);
+  MemoryProfile before = model->measure(module, &schedule, NULL, out, scratch);
+  CallMemory of_profile = call_memory_of(&profile, module, &schedule, out, scratch);
+  CallMemory measured = call_memory_measure(model, module, &schedule, out, scratch);
+  uint32_t num_insts = module->insts.len, num_comps = module->comps.len;
+  ck_assert_mem_eq(profile.bytes_at, before.bytes_at, num_insts * sizeof *profile.bytes_at);
+  ck_assert_mem_eq(of_profile.bytes_at, measured.bytes_at, num_insts * sizeof *measured.bytes_at);
+  ck_assert_mem_eq(of_profile.caller, measured.caller, num_comps * sizeof *measured.caller);
+  ck_assert_int_eq(of_profile.peak_bytes, measured.peak_bytes);
+  fixture_free(&fixture);
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("call_memory");
   TCase *tc = tcase_create("call_memory");
   tcase_add_loop_test(tc, callers_and_callees_count, 0, sizeof rows / sizeof *rows);
+  tcase_add_loop_test(tc, a_profile_gives_the_same, 0, sizeof rows / sizeof *rows);
   suite_add_tcase(suite, tc);
   return run_suite(suite);
 }

@@ -2,12 +2,13 @@
 
 #include "chain.h"
 
-/* Peaks in values that live together, and how many dots are computed again. */
+/* Peaks as a number of values that are live together, and the number of dots that are recomputed.
+ */
 static const struct {
   const char *name, *algorithm, *collection;
   int num_layers;
   bool has_backward, has_weights;
-  int limit, before, after; /* after: at most */
+  int limit, before, after; /* after: at most this */
   uint32_t most_dots;
 } rows[] = {
     /* 2 sqrt(2n): a layer saves two values, one of which is kept at a cut. */
@@ -16,7 +17,7 @@ static const struct {
     {"memory, 256 layers", "checkpoint=memory", NULL, 256, true, false, 0, 515, 46, 256},
     {"speed", "checkpoint=speed", NULL, 64, true, false, 0, 131, 68, 0},
     {"within the budget", "checkpoint=memory", NULL, 64, true, false, 131, 131, 131, 0},
-    /* As much is taken back as there is room, dots first. */
+    /* As many recomputations are undone as there is memory, those of dots first. */
     {"half of it", "checkpoint=memory", NULL, 64, true, false, 65, 131, 65, 9},
     {"speed, three quarters", "checkpoint=speed", NULL, 64, true, false, 97, 131, 97, 0},
     {"a collection of dots", "checkpoint=collection", "^h", 64, true, false, 0, 131, 68, 0},
@@ -55,7 +56,7 @@ END_TEST
 
 #define STATE "(" CHAIN_SHAPE ", " CHAIN_SHAPE ")"
 
-/* A loop around the chain, `x` and `w` its state. */
+/* A loop whose body is the chain, and whose state is `x` and `w`. */
 static int64_t loop_peak(bool has_backward, int64_t *before) {
   ChainText text = {.arena = arena_new(NULL)};
   chain_add(&text, "cond { c = " STATE " parameter(0)\n ROOT t = pred[] constant(true) }\n");
@@ -92,7 +93,7 @@ static const char *const algorithms[] = {"checkpoint=speed", "checkpoint=memory"
                                          "checkpoint=collection"};
 enum { NUM_ALGORITHMS = sizeof algorithms / sizeof *algorithms };
 
-/* A result's text; frees the fixture. */
+/* The text of a result; frees the fixture. */
 static char *remat_sample(const char *path, const char *algorithm, Arena *out) {
   Fixture fixture = fixture_parse_file(path);
   RematSetup setup = {.algorithm = algorithm,
@@ -107,7 +108,7 @@ static char *remat_sample(const char *path, const char *algorithm, Arena *out) {
   return kept;
 }
 
-/* fixture_remat judges; twice the same must come out. */
+/* fixture_remat verifies the results; two runs must give the same text. */
 START_TEST(samples_keep_their_meaning) {
   Arena *arena = arena_new(NULL);
   const char *algorithm = algorithms[_i % NUM_ALGORITHMS];

@@ -6,7 +6,7 @@
 
 #define K 1024
 
-/* 16 KiB, and 12 once `x` is computed again for concat2. */
+/* 16 KiB, and 12 KiB if `x` is recomputed for concat2. */
 #define ROUND(p)                                                      \
   "x = f32[1024] broadcast(" p                                        \
   "), dimensions={}\n"                                                \
@@ -28,7 +28,8 @@
       call("b", "a") USE("v", "g") "s = f32[1] add(u, v)\n q = f32[] reshape(s)\n" \
       "ROOT e = f32[] add(q, b)\n"
 
-/* Who calls what, `+` behind a computation that recomputes something. Custom calls stay. */
+/* The callees of each computation, with `+` after a computation that recomputes something. Custom
+ * calls are never recomputed. */
 static const struct {
   const char *name, *comps, *body;
   int64_t limit_bytes;
@@ -113,7 +114,7 @@ START_TEST(only_who_has_no_room_pays) {
 }
 END_TEST
 
-/* Every caller holds one array more than the one before. */
+/* Every caller holds one array more than the previous one. */
 START_TEST(clones_are_bounded) {
   enum { NUM_CALLERS = 1100, MAX_CLONES = 1000 };
   Arena *arena = arena_new(NULL);

@@ -24,8 +24,8 @@ static const struct {
     {"^second$", "second"},
     {"m.py:12$", "first"},
     {"m.py:123", "second"},
-    {"net/outer", "third"}, /* what a fusion returns */
-    {"net/inner", ""},      /* what is inside only */
+    {"net/outer", "third"}, /* a result of the fusion */
+    {"net/inner", ""},      /* only inside the fusion */
     {"^first\r\n\n^third", "first third"},
     {"^(fir|sec)[a-z]+$", "first second"},
 };
@@ -55,7 +55,7 @@ START_TEST(faults_are_named) {
   Collection collection;
   ck_assert_int_eq(collection_parse("a\n(b\nc", &collection, diags, arena), RH_ERR_USAGE);
   ck_assert_uint_eq(rh_diags_len(diags), 1);
-  ck_assert_ptr_nonnull(strstr(rh_diags_get(diags, 0).message, "the regular expression '(b': "));
+  ck_assert_ptr_nonnull(strstr(rh_diags_get(diags, 0)->message, "the regular expression '(b': "));
   ck_assert_uint_eq(collection.expressions.len, 0);
   rh_diags_free(diags);
   arena_free(arena);

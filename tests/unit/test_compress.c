@@ -1,8 +1,8 @@
 #include "ir/target.h"
 #include "support.h"
 
-/* The modules of XLA's own tests of compression (hlo_rematerialization_test.cc) with tiles, so that
- * they are padded as in those tests: minor dimensions to 64. */
+/* The modules of XLA's own tests of compression (hlo_rematerialization_test.cc), with tiles, so
+ * that minor dimensions are padded to 64 as in those tests. */
 
 #define K 1024
 #define ADDER "add { y = f32[] parameter(0)\n z = f32[] parameter(1)\n ROOT s = f32[] add(y, z) }\n"
@@ -23,12 +23,13 @@ typedef struct Row {
   const char *name, *body;
   RematSetup setup;
   int64_t before_bytes;
-  int64_t reported_bytes; /* XLA's: it takes the first copy for made when it is needed */
+  /* as XLA reports it, which assumes that the first copy is computed when it is needed */
+  int64_t reported_bytes;
   int64_t after_bytes;
   const char *names;
 } Row;
 
-/* A mask that has to wait while larger values live; nothing is padded. */
+/* A mask that waits while larger values are live; nothing is padded. */
 #define NEGATED(type) "first = " type "[8192]{0} negate(mask)\n"
 #define BEGIN_MASK(type, first)                             \
   "p = f32[8192] parameter(0)\n zero = f32[] constant(0)\n" \
@@ -179,7 +180,7 @@ static const struct {
      1},
 };
 
-/* What is fused for GPUs gets no conversions that stand alone. */
+/* A fused module for GPUs gets no conversions outside of fusions. */
 START_TEST(gpus_want_fusions) {
   Fixture fixture = fixture_parse_body(
       ADDER "f { m = s32[8192]{0} parameter(0)\n ROOT n = s32[8192]{0} negate(m) }\n",

@@ -6,8 +6,8 @@
 
 #define K 1024
 
-/* XLA's fixture: 16388 bytes as it is, at concat1; 12296 with bcast computed again before concat2.
- */
+/* XLA's fixture: 16388 bytes at concat1 as it is, and 12296 bytes if bcast is recomputed before
+ * concat2. */
 #define CHAIN                                                         \
   "p = f32[1] parameter(0)\n reshape = f32[] reshape(p)\n"            \
   "bcast = f32[1024] broadcast(reshape), dimensions={}\n"             \
@@ -16,7 +16,7 @@
   "slice1 = f32[1] slice(concat1), slice={[0:1]}\n"                   \
   "concat2 = f32[1025] concatenate(bcast, slice1), dimensions={0}\n"  \
   "ROOT root = f32[1] slice(concat2), slice={[0:1]}\n"
-/* Two values across one peak of 20 KiB; a is dear, b cheap. */
+/* Two values are live across a peak of 20 KiB; a is expensive, b is cheap. */
 #define TWO                                                              \
   "p = f32[] parameter(0)\n w = f32[1024] broadcast(p), dimensions={}\n" \
   "a = f32[1024] exponential(w)\n b = f32[1024] negate(w)\n"             \
@@ -26,8 +26,8 @@
 
 static const struct {
   const char *name, *body;
-  const char *clones[2], *user; /* what is computed again, right before the user */
-  bool is_path;                 /* the second clone is for the first one */
+  const char *clones[2], *user; /* instructions to recompute, directly before the user */
+  bool is_path;                 /* the second clone is an operand of the first one */
   int64_t limit_bytes;
   const char *order;
 } rows[] = {
@@ -45,8 +45,9 @@ static const struct {
      false,
      16387,
      "p reshape bcast negate concat1 slice1 bcast.remat concat2 ROOT root"},
-    /* Over the budget anyway: only what does not raise the peak. reshape's clone takes 4 bytes less
-     * at the peak than reshape, the peak with both clones is 12292. */
+    /* The budget is exceeded in any case, so only clones that do not raise the peak are undone. At
+     * the peak, reshape's clone takes 4 bytes less than reshape. The peak with both clones is
+     * 12292. */
     {"there is no budget to keep",
      CHAIN,
      {"bcast", "reshape"},
@@ -61,11 +62,12 @@ static const struct {
      true,
      12296,
      "p reshape bcast negate concat1 slice1 bcast.remat concat2 ROOT root"},
-    /* With both kept at c: 16 KiB and the result of 4 bytes; that is the peak in any case. */
+    /* With both values kept, c needs 16 KiB and 4 bytes for the result, which is the peak in any
+     * case. */
     {"no peak is passed", TWO, {"a", "b"}, "r", false, 16 * K + 4, "p w a b c s ROOT r"},
 };
 
-/* Recomputes an instruction for one of its users, right before it. */
+/* Recomputes an instruction for one of its users, directly before the user. */
 static InstId recompute_for(Rewrite *rewrite, Schedule *schedule, InstId original, InstId user,
                             Fixture *fixture) {
   Module *module = fixture->module;
@@ -125,7 +127,7 @@ START_TEST(only_needless_clones_go) {
 }
 END_TEST
 
-/* (flops + 10 transcendentals) / (bytes accessed + 2), operands and result of 16 bytes each. */
+/* (flops + 10 transcendentals) / (bytes accessed + 2); operands and result have 16 bytes each. */
 START_TEST(keys_say_what_recomputing_costs) {
   Fixture fixture = fixture_parse_body(
       "",

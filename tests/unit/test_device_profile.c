@@ -30,7 +30,7 @@ START_TEST(shipped_profile_is_whole) {
   DeviceProfile profile;
   rh_status status = device_profile_parse(text, length, &profile, arena, diags);
   ck_assert_msg(status == RH_OK, "%s: %s", name,
-                rh_diags_len(diags) ? rh_diags_get(diags, 0).message : "no message");
+                rh_diags_len(diags) ? rh_diags_get(diags, 0)->message : "no message");
   ck_assert_uint_eq(rh_diags_len(diags), 0);
   ck_assert_str_eq(profile.name, name);
   ck_assert(strlen(profile.description) > 0 && strlen(profile.source) > 0);
@@ -163,7 +163,7 @@ START_TEST(faults_are_named) {
   DeviceProfile profile;
   ck_assert_int_eq(device_profile_parse(text, strlen(text), &profile, arena, diags), RH_ERR_INPUT);
   ck_assert_uint_eq(rh_diags_len(diags), 1);
-  ck_assert_str_eq(rh_diags_get(diags, 0).message, faults[_i].message);
+  ck_assert_str_eq(rh_diags_get(diags, 0)->message, faults[_i].message);
   rh_diags_free(diags);
   arena_free(arena);
   free(text);
@@ -191,7 +191,7 @@ START_TEST(broken_json_is_located) {
   const char *text = broken[_i].text;
   ck_assert_int_eq(device_profile_parse(text, strlen(text), &profile, arena, diags), RH_ERR_INPUT);
   ck_assert_uint_eq(rh_diags_len(diags), 1);
-  rh_diag diag = rh_diags_get(diags, 0);
+  rh_diag diag = *rh_diags_get(diags, 0);
   ck_assert_str_eq(diag.message, broken[_i].message);
   ck_assert_msg(diag.offset == broken[_i].offset, "%s: at %zu", text, diag.offset);
   rh_diags_free(diags);

@@ -4,15 +4,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "emit/dot/label.h"
+#include "emit/dot/labels.h"
 #include "emit_fixture.h"
 
 static const char *dot_with(Measured *measured, const DotOptions *options) {
-  Captured captured;
+  TextBuffer captured;
   Writer *writer = capture_begin(&captured, measured);
-  rh_status status = emit_dot(measured->module, &measured->schedule, &measured->memory,
-                              measured->marks, options, writer, measured->scratch);
-  ck_assert_int_eq(status, RH_OK);
+  emit_dot(measured->module, &measured->schedule, &measured->memory, measured->marks, options,
+           writer, measured->scratch);
   return capture_end(&captured, writer, measured);
 }
 
@@ -25,10 +24,8 @@ static const char *dot(Measured *measured, int64_t min_bytes, uint32_t max_nodes
 static const char *dot_filtered(Measured *measured, const char *filter, uint32_t max_nodes) {
   DotOptions options = {
       .min_bytes = -1, .max_nodes = max_nodes, .num_hops = 1, .model = measured->model};
-  ck_assert_int_eq(dot_filter_parse(filter, &options.filter, NULL), RH_OK);
-  const char *text = dot_with(measured, &options);
-  dot_filter_free(&options.filter);
-  return text;
+  ck_assert_int_eq(dot_filter_parse(filter, &options.filter, NULL, measured->out), RH_OK);
+  return dot_with(measured, &options);
 }
 
 /* The picture as graphviz reads it; agclose() it. */
@@ -197,6 +194,56 @@ START_TEST(labels_and_tooltips_say_what_it_is) {
   check_has(title, "memory model xla-remat \xC2\xB7 parameters 1.00 KiB (not in the peak)");
   check_has(title, "12 of 17 instructions: all results with memory, and what reads them");
   check_has(title, "from 5.02 KiB to 9.04 KiB");
+  agclose(graph);
+  measured_free(&measured);
+}
+END_TEST
+
+static const char called_peak[] =
+    "HloModule m\n"
+    "add { l = f32[] parameter(0)\n r = f32[] parameter(1)\n ROOT o = f32[] add(l, r) }\n"
+    "work { z = f32[] constant(0)\n p = f32[64] parameter(0)\n"
+    " e = f32[16,64] broadcast(p), dimensions={1}\n n = f32[16,64] negate(e)\n"
+    " ROOT s = f32[64] reduce(n, z), dimensions={0}, to_apply=add }\n"
+    "ENTRY main { x = f32[64] parameter(0)\n y = f32[64] negate(x)\n"
+    " a = f32[64] call(y), to_apply=work\n ROOT d = f32[64] negate(a) }\n";
+
+/* Where the peak is in what is called, only the call and what it calls are hot. */
+START_TEST(memory_is_that_of_the_moment) {
+  static const struct {
+    const char *model, *negate, *called;
+  } rows[] = {{"liveness", "512 B", "4.25 KiB"}, {"xla-remat", "512 B", "8.75 KiB"}};
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    Measured measured = measure_text(called_peak, rows[i].model);
+    Agraph_t *graph = picture(&measured, 0, 0);
+    check_attr(node_of(graph, "y"), "tooltip",
+               arena_printf(measured.out, "y = f32[64]{0} negate&#10;memory while it runs: %s",
+                            rows[i].negate));
+    check_attr(node_of(graph, "n"), "tooltip",
+               arena_printf(measured.out, "n = f32[16,64]{1,0} negate&#10;memory while it runs: %s",
+                            rows[i].called));
+    agclose(graph);
+    measured_free(&measured);
+  }
+}
+END_TEST
+
+/* What runs asynchronously is called where it starts, however tight it is where it is done. */
+START_TEST(starts_lead_to_what_they_call) {
+  Measured measured = measure_text(
+      "HloModule m\nwork { p = f32[64] parameter(0)\n e = f32[64] exponential(p)\n"
+      " ROOT n = f32[64] negate(e) }, execution_thread=\"side\"\n"
+      "ENTRY main { x = f32[64] parameter(0)\n y = f32[1024] parameter(1)\n"
+      " s = ((f32[64]), f32[64], u32[]) async-start(x), calls=work,"
+      " async_execution_thread=\"side\"\n"
+      " big = f32[1024] exponential(y)\n neg = f32[1024] negate(big)\n"
+      " d = f32[64] async-done(s), calls=work, async_execution_thread=\"side\"\n"
+      " add = f32[1024] add(big, neg)\n"
+      " ROOT t = (f32[64], f32[1024]) tuple(d, add) }\n",
+      "xla-remat");
+  Agraph_t *graph = picture(&measured, 0, 0);
+  check_attr(node_of(graph, "n"), "tooltip",
+             "n = f32[64]{0} negate&#10;memory while it runs: 4.55 KiB");
   agclose(graph);
   measured_free(&measured);
 }
@@ -490,10 +537,9 @@ START_TEST(write_errors_are_kept) {
   Writer *writer = arena_alloc(measured.out, sizeof *writer);
   writer_init(writer, refuse, NULL);
   DotOptions options = {.min_bytes = 0, .model = measured.model};
-  ck_assert_int_eq(emit_dot(measured.module, &measured.schedule, &measured.memory, NULL, &options,
-                            writer, measured.scratch),
-                   RH_OK);
-  ck_assert_int_eq(writer_finish(writer), RH_ERR_SYSTEM);
+  emit_dot(measured.module, &measured.schedule, &measured.memory, NULL, &options, writer,
+           measured.scratch);
+  ck_assert_int_eq(writer_finish(writer), RH_ERR_WRITE);
   measured_free(&measured);
 }
 END_TEST
@@ -612,6 +658,8 @@ int main(void) {
   tcase_add_test(tc, parts_of_a_result_make_one_edge);
   tcase_add_test(tc, peak_and_what_lives_then_stand_out);
   tcase_add_test(tc, labels_and_tooltips_say_what_it_is);
+  tcase_add_test(tc, memory_is_that_of_the_moment);
+  tcase_add_test(tc, starts_lead_to_what_they_call);
   tcase_add_test(tc, heat_gets_darker_all_the_way);
   tcase_add_test(tc, paths_boxes_and_matches_are_drawn);
   tcase_add_test(tc, other_edges_have_styles);

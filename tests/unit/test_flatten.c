@@ -1,5 +1,5 @@
 #include "remat/rewrite/dce.h"
-#include "remat/rewrite/prepare.h"
+#include "remat/rewrite/flatten.h"
 #include "support.h"
 
 #define COND "cond { cp = f32[4] parameter(0)\n ROOT t = pred[] constant(true) }\n"

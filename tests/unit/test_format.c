@@ -28,8 +28,8 @@ static char *format_or_fail(const char *text, const rh_format_options *options) 
     rh_diags *diags = rh_diags_new();
     rh_status status = rh_parse(source, strlen(source), NULL, &module, diags);
     ck_assert_msg(status == RH_OK, "%s\n%s",
-                  rh_diags_len(diags) ? rh_diags_get(diags, 0).message : "", source);
-    ck_assert_int_eq(rh_format(module, options, append, &buffers[i]), RH_OK);
+                  rh_diags_len(diags) ? rh_diags_get(diags, 0)->message : "", source);
+    ck_assert_int_eq(rh_format(module, options, append, &buffers[i], NULL), RH_OK);
     rh_module_free(module);
     rh_diags_free(diags);
   }
@@ -175,7 +175,7 @@ static const struct {
 } module_cases[] = {
     {"a module without header, signature, ROOT and ENTRY",
      "f {\r\n p = f32[2] parameter(0)\r\n /* x */ n = f32[2] negate(p) // y\r\n}\r\n",
-     {false, false, false},
+     {sizeof(rh_format_options), false, false, false},
      "HloModule module_f, entry_computation_layout={(f32[2]{0})->f32[2]{0}}\n\n"
      "ENTRY %f (p: f32[2]) -> f32[2] {\n"
      "  %p = f32[2]{0} parameter(0)\n"
@@ -183,7 +183,7 @@ static const struct {
      "}\n\n"},
     {"a single instruction",
      "f32[2] add(f32[2], f32[2] x)",
-     {false, false, false},
+     {sizeof(rh_format_options), false, false, false},
      "HloModule _, is_scheduled=true, "
      "entry_computation_layout={(f32[2]{0}, f32[2]{0})->f32[2]{0}}\n\n"
      "ENTRY %_ (_0: f32[2], x: f32[2]) -> f32[2] {\n"
@@ -195,7 +195,7 @@ static const struct {
      "\n// a  \r\n\r\n\r\n/* b\r\n c */ HloModule m // d\nENTRY e {\n ROOT p = f32[] "
      "parameter(0)\n}\n"
      "// e\n",
-     {false, false, false},
+     {sizeof(rh_format_options), false, false, false},
      "// a\n\n/* b\n c */\nHloModule m, entry_computation_layout={(f32[])->f32[]}\n\n"
      "ENTRY %e (p: f32[]) -> f32[] {\n"
      "  ROOT %p = f32[] parameter(0)\n"
@@ -207,7 +207,7 @@ static const struct {
      "entry_computation_layout={(f32[2])->(f32[2],(f32[],f32[],f32[]))}\n"
      "ENTRY e {\n p = f32[2] parameter(0)\n q = (f32[],f32[],f32[]) custom-call(), "
      "custom_call_target=\"x\"\n ROOT t = (f32[2],(f32[],f32[],f32[])) tuple(p, q)\n}\n",
-     {true, false, false},
+     {sizeof(rh_format_options), true, false, false},
      "HloModule m, is_scheduled=true, input_output_alias={ {0}: (0, {}, may-alias), {1,2}: (1, "
      "{3,4}, must-alias) }, buffer_donor={ (0, {}) }, "
      "entry_computation_layout={(f32[2]{0})->(f32[2]{0}, (f32[], f32[], f32[]))}, "
@@ -221,7 +221,7 @@ static const struct {
     {"names that are none without %",
      "HloModule m\nENTRY e {\n %true = f32[] parameter(0)\n ROOT %ROOT = f32[] negate(%true), "
      "control-predecessors={%true}\n}\n",
-     {true, false, false},
+     {sizeof(rh_format_options), true, false, false},
      "HloModule m, entry_computation_layout={(f32[])->f32[]}\n\n"
      "ENTRY e {\n"
      "  %true = f32[] parameter(0)\n"
@@ -231,7 +231,7 @@ static const struct {
      "HloModule m\nENTRY e {\n p = s32[] parameter(0)\n ROOT w = s32[] while(p), body={x = s32[] "
      "parameter(0)}, condition={ x = s32[] parameter(0) ROOT y = pred[] constant(true)}, "
      "metadata={op_name=\"w\"}\n}, execution_thread=\"x\"\n",
-     {false, false, false},
+     {sizeof(rh_format_options), false, false, false},
      "HloModule m, entry_computation_layout={(s32[])->s32[]}\n\n"
      "ENTRY %e (p: s32[]) -> s32[] {\n"
      "  %p = s32[] parameter(0)\n"
@@ -245,7 +245,7 @@ static const struct {
     {"operands without a line whose names are taken",
      "HloModule m\nENTRY e {\n p = (f32[], f32[]) parameter(0)\n n = f32[] negate(p#1)\n"
      " p_1 = f32[] add(p#0, negate(n))\n ROOT r = f32[] copy(p_1)\n}\n",
-     {false, false, false},
+     {sizeof(rh_format_options), false, false, false},
      "HloModule m, entry_computation_layout={((f32[], f32[]))->f32[]}\n\n"
      "ENTRY %e (p: (f32[], f32[])) -> f32[] {\n"
      "  %p = (f32[], f32[]) parameter(0)\n"
@@ -261,7 +261,7 @@ static const struct {
   "stack_frame_id=1}\n}\n"
     {"tables of source locations",
      LOCATED,
-     {false, false, false},
+     {sizeof(rh_format_options), false, false, false},
      "HloModule m, entry_computation_layout={(f32[])->f32[]}\n\n"
      "FileNames\n1 \"a\"\n\n"
      "FunctionNames\n1 \"f\"\n\n"
@@ -274,7 +274,7 @@ static const struct {
      "}\n\n"},
     {"without locations",
      LOCATED,
-     {false, false, true},
+     {sizeof(rh_format_options), false, false, true},
      "HloModule m, entry_computation_layout={(f32[])->f32[]}\n\n"
      "ENTRY %e (p: f32[]) -> f32[] {\n"
      "  ROOT %p = f32[] parameter(0), sharding={replicated metadata={{op_name=\"y\"}}}, "
@@ -282,14 +282,14 @@ static const struct {
      "}\n\n"},
     {"without metadata",
      LOCATED,
-     {false, true, false},
+     {sizeof(rh_format_options), false, true, false},
      "HloModule m, entry_computation_layout={(f32[])->f32[]}\n\n"
      "ENTRY %e (p: f32[]) -> f32[] {\n"
      "  ROOT %p = f32[] parameter(0), sharding={replicated}\n"
      "}\n\n"},
     {"layouts that are none",
      "HloModule m\nENTRY e {\n p = f32[2]{7} parameter(0)\n t = tuple(p)\n}\n",
-     {false, false, false},
+     {sizeof(rh_format_options), false, false, false},
      "HloModule m\n\n"
      "ENTRY %e {\n"
      "  %p = f32[2]{7} parameter(0)\n"
@@ -299,7 +299,7 @@ static const struct {
      "HloModule m, debug_attributes={{\"a\" {0}}:{callback_id=1, partitioned=true},{\"b\"}:()}, "
      "origin_recovery_table={{\"a\"}:{\"b\"},\"ENTRY e {\r\n ROOT p = f32[] parameter(0) }\" "
      "{\"c\"} : {\"d\"}}\nENTRY e {\n ROOT p = f32[] parameter(0)\n}\n",
-     {false, false, false},
+     {sizeof(rh_format_options), false, false, false},
      "HloModule m, entry_computation_layout={(f32[])->f32[]}, origin_recovery_table={\n"
      "  {\"a\"} : {\"b\"},\n"
      "  \"ENTRY e {\n ROOT p = f32[] parameter(0) }\"\n"
@@ -342,9 +342,9 @@ START_TEST(scheduled_modules_are_formatted) {
   const char *text = "HloModule m\nENTRY e { p = f32[2] parameter(0) ROOT n = negate(p) }";
   rh_module *module = NULL, *scheduled = NULL;
   ck_assert_int_eq(rh_parse(text, strlen(text), NULL, &module, NULL), RH_OK);
-  ck_assert_int_eq(rh_schedule(module, NULL, &scheduled, NULL), RH_OK);
+  ck_assert_int_eq(rh_schedule(module, NULL, NULL, &scheduled, NULL), RH_OK);
   Buffer buffer = {NULL, 0};
-  ck_assert_int_eq(rh_format(scheduled, NULL, append, &buffer), RH_OK);
+  ck_assert_int_eq(rh_format(scheduled, NULL, append, &buffer, NULL), RH_OK);
   check_text(buffer.text,
              "HloModule m, is_scheduled=true, "
              "entry_computation_layout={(f32[2]{0})->f32[2]{0}}\n\n"
@@ -368,7 +368,7 @@ START_TEST(failing_writes_are_reported) {
   const char *text = "ENTRY e { ROOT p = f32[2] parameter(0) }";
   rh_module *module = NULL;
   ck_assert_int_eq(rh_parse(text, strlen(text), NULL, &module, NULL), RH_OK);
-  ck_assert_int_eq(rh_format(module, NULL, refuse, NULL), RH_ERR_SYSTEM);
+  ck_assert_int_eq(rh_format(module, NULL, refuse, NULL, NULL), RH_ERR_WRITE);
   rh_module_free(module);
 }
 END_TEST

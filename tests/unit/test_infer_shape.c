@@ -755,7 +755,7 @@ START_TEST(failure_matches_table) {
   rh_status status = text_parse(text, strlen(text), NULL, &module, diags);
   ck_assert_msg(status == RH_ERR_INPUT, "%s of %s is accepted", failure_cases[_i].inst,
                 failure_cases[_i].params);
-  const char *message = rh_diags_get(diags, rh_diags_len(diags) - 1).message;
+  const char *message = rh_diags_get(diags, rh_diags_len(diags) - 1)->message;
   ck_assert_msg(
       strstr(message, "cannot be inferred: ") && strstr(message, failure_cases[_i].fragment),
       "%s of %s: '%s', not '%s'", failure_cases[_i].inst, failure_cases[_i].params, message,
@@ -776,7 +776,7 @@ START_TEST(too_large_tuple_is_refused) {
   Module *module;
   rh_diags *diags = rh_diags_new();
   ck_assert_int_eq(text_parse(text, strlen(text), NULL, &module, diags), RH_ERR_INPUT);
-  const char *message = rh_diags_get(diags, rh_diags_len(diags) - 1).message;
+  const char *message = rh_diags_get(diags, rh_diags_len(diags) - 1)->message;
   ck_assert_msg(strstr(message, "parts") != NULL, "%s", message);
   rh_diags_free(diags);
 }

@@ -18,7 +18,7 @@
 static const struct {
   const char *what, *model, *comps, *body;
   int64_t small_node_bytes;
-  const char *reasons; /* of the live set, largest first */
+  const char *reasons; /* of the live buffers, the largest first */
 } rows[] = {
     {"may be recomputed", "xla-remat", "", P BCAST PEAK("x") READ_LATER("x"), 0,
      "concat1=in-use x=none negate=in-use"},

@@ -9,7 +9,7 @@
 
 enum { COLLECTIVES = 1, SMALL_16 = 2 };
 
-/* `x` is asked about; `p` is f32[4], `s` f32[]. */
+/* The verdict on `x`; `p` is f32[4], and `s` is f32[]. */
 static const struct {
   KeepReason reason;
   unsigned options;
@@ -29,7 +29,7 @@ static const struct {
     {KEEP_NONE, 0, "", "x = f32[2,2] bitcast(p)\n"},
     {KEEP_NONE, 0, "", "x = f32[4] opt-barrier(p)\n"},
     {KEEP_NONE, 0, "", "x = u32[] partition-id()\n"},
-    /* what cannot be a second time */
+    /* instructions that cannot be recomputed at all */
     {KEEP_PARAMETER, 0, "", "x = f32[4] parameter(2)\n"},
     {KEEP_CONSTANT, 0, "", "x = f32[] constant(1)\n"},
     {KEEP_CUSTOM_CALL, 0, "", "x = f32[4] custom-call(p), custom_call_target=\"f\"\n"},
@@ -50,7 +50,7 @@ static const struct {
     {KEEP_NONE, 0, "", "m = f32[2,2]{0,1} bitcast(p)\n x = f32[2,2]{1,0} copy(m)\n"},
     {KEEP_NONE, 0, "", "x = f32[4]{0:S(5)} copy(p)\n"},
     {KEEP_NONE, 0, "", "x = f32[4]{0:T(8)} copy(p)\n"},
-    /* side effects, by itself or inside */
+    /* side effects of the instruction itself or of its callee */
     {KEEP_SIDE_EFFECT, 0, "", "x = f32[4] rng(s, s), distribution=rng_uniform\n"},
     {KEEP_SIDE_EFFECT, 0, "", "x = u64[2] rng-get-and-update-state(), delta=1\n"},
     {KEEP_SIDE_EFFECT, 0, "", "t = token[] after-all()\n x = (f32[4], token[]) infeed(t)\n"},
@@ -91,7 +91,7 @@ static const struct {
      "x = f32[4] all-reduce(p), " GROUPS ", constrain_layout=true, to_apply=sum\n"},
     {KEEP_CONSTRAINED_LAYOUT, COLLECTIVES, "",
      "x = f32[8] all-gather(p), dimensions={0}, " GROUPS ", constrain_layout=true\n"},
-    /* halves of pairs */
+    /* halves of asynchronous pairs */
     {KEEP_ASYNC, COLLECTIVES, SUM, "x = f32[4] all-reduce-start(p), " GROUPS ", to_apply=sum\n"},
     {KEEP_ASYNC, COLLECTIVES, SUM,
      "st = f32[4] all-reduce-start(p), " GROUPS ", to_apply=sum\n"
@@ -129,7 +129,7 @@ static const struct {
      "t = token[] after-all()\n"
      "st = (f32[4], u32[], token[]) recv(t), channel_id=1\n"
      "x = (f32[4], token[]) recv-done(st), channel_id=1\n"},
-    /* small ones, by their own buffer: of a tuple that is the table of pointers */
+    /* small results; for a tuple, the table of pointers counts */
     {KEEP_SMALL, SMALL_16, "", "x = f32[4] abs(p)\n"},
     {KEEP_SMALL, SMALL_16, "", "x = f32[] abs(s)\n"},
     {KEEP_NONE, SMALL_16, "", "x = f32[5] broadcast(s), dimensions={}\n"},
@@ -156,8 +156,8 @@ START_TEST(verdict_matches_table) {
 }
 END_TEST
 
-/* A clone is judged as its original, also where it calls a copy of a computation that was made
- * after the side effects were collected. */
+/* The verdict on a clone is that on its original, also if the clone calls a copy of a computation
+ * that was made after the side effects were collected. */
 START_TEST(clones_are_judged_like_originals) {
   Fixture fixture = fixture_parse_body(
       ONE("f", "ROOT a = f32[4] abs(q)")
@@ -178,12 +178,12 @@ START_TEST(clones_are_judged_like_originals) {
 }
 END_TEST
 
-/* What speaks against a clone whose readers are led to it: more than what speaks against a second
- * one that somebody new reads. */
+/* The reasons against a clone to which users are redirected. There are more of them than reasons
+ * against a clone with new users only. */
 static const struct {
   const char *what, *body;
-  KeepReason alone, led;
-} led_rows[] = {
+  KeepReason alone, redirected;
+} clone_rows[] = {
     {"nothing", "x = f32[4] abs(p)\n", KEEP_NONE, KEEP_NONE},
     {"it waits", "w = f32[] negate(s)\n x = f32[4] abs(p), control-predecessors={w}\n", KEEP_NONE,
      KEEP_CONTROL_DEPENDENCY},
@@ -196,22 +196,22 @@ static const struct {
      KEEP_CONSTANT, KEEP_CONSTANT},
 };
 
-START_TEST(readers_that_are_led_match_table) {
+START_TEST(readers_of_clones_match_table) {
   Fixture fixture = fixture_parse_format(
       "HloModule m\nENTRY e { p = f32[4] parameter(0)\n s = f32[] parameter(1)\n%s"
       "ROOT r = f32[] negate(s) }\n",
-      led_rows[_i].body);
+      clone_rows[_i].body);
   Legality legality = {.module = fixture.module,
                        .effects = side_effects_build(fixture.module, fixture.out, fixture.scratch)};
   InstId x = find_inst(fixture.module, "x");
-  ck_assert_msg(recompute_verdict(&legality, x) == led_rows[_i].alone, "%s", led_rows[_i].what);
-  ck_assert_msg(clone_verdict(&legality, x) == led_rows[_i].led, "%s: %s", led_rows[_i].what,
-                keep_reason_name(clone_verdict(&legality, x)));
+  ck_assert_msg(recompute_verdict(&legality, x) == clone_rows[_i].alone, "%s", clone_rows[_i].what);
+  ck_assert_msg(clone_verdict(&legality, x) == clone_rows[_i].redirected, "%s: %s",
+                clone_rows[_i].what, keep_reason_name(clone_verdict(&legality, x)));
   fixture_free(&fixture);
 }
 END_TEST
 
-/* All that has run, and all that is cloned with it, by InstId. */
+/* By InstId: the instructions that have run, and those that are cloned as well. */
 typedef struct Around {
   bool has_run[16], is_cloned[16];
 } Around;
@@ -224,7 +224,7 @@ static bool around_is_cloned(const void *context, InstId operand) {
   return ((const Around *)context)->is_cloned[operand];
 }
 
-/* `u` works in place on `a`, so a clone of `x`, which reads `a`, must stand before it. */
+/* `u` works in place on `a`, so a clone of `x`, which reads `a`, must come before it. */
 START_TEST(a_place_after_the_overwriter_is_none) {
   Fixture fixture = fixture_parse(
       "HloModule m, is_scheduled=true\nENTRY e { p = f32[4] parameter(0)\n"
@@ -249,12 +249,12 @@ START_TEST(a_place_after_the_overwriter_is_none) {
   ck_assert_int_eq(place_verdict(&legality, x, &place), KEEP_NONE);
   ck_assert(!is_refused[x]);
   around.has_run[u] = true;
-  around.is_cloned[a] = true; /* a clone of `a` has memory of its own */
+  around.is_cloned[a] = true; /* a clone of `a` has its own memory */
   ck_assert_int_eq(place_verdict(&legality, x, &place), KEEP_NONE);
   around.is_cloned[a] = false;
   ck_assert_int_eq(place_verdict(&legality, x, &place), KEEP_OVERWRITTEN);
   ck_assert(is_refused[x]);
-  legality.overwriters = NULL; /* XLA will insert what copies it takes */
+  legality.overwriters = NULL; /* XLA will insert the copies that are needed */
   ck_assert_int_eq(place_verdict(&legality, x, &place), KEEP_NONE);
   fixture_free(&fixture);
 }
@@ -300,7 +300,7 @@ int main(void) {
   TCase *tc = tcase_create("legality");
   tcase_add_loop_test(tc, verdict_matches_table, 0, sizeof rows / sizeof *rows);
   tcase_add_test(tc, clones_are_judged_like_originals);
-  tcase_add_loop_test(tc, readers_that_are_led_match_table, 0, sizeof led_rows / sizeof *led_rows);
+  tcase_add_loop_test(tc, readers_of_clones_match_table, 0, sizeof clone_rows / sizeof *clone_rows);
   tcase_add_test(tc, a_place_after_the_overwriter_is_none);
   tcase_add_loop_test(tc, uses_match_table, 0, sizeof uses_rows / sizeof *uses_rows);
   tcase_add_test(tc, reasons_have_names);

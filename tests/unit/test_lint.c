@@ -173,7 +173,7 @@ static Found lint_text(const char *header, const char *body, const rh_lint_optio
   rh_diags *diags = rh_diags_new();
   rh_status status = rh_parse(found.text, strlen(found.text), NULL, &found.module, diags);
   ck_assert_msg(status == RH_OK, "%s: %s", body,
-                rh_diags_len(diags) ? rh_diags_get(diags, 0).message : "no message");
+                rh_diags_len(diags) ? rh_diags_get(diags, 0)->message : "no message");
   rh_diags_free(diags);
   found.status = rh_lint(found.module, options, &found.count, found.diags);
   return found;
@@ -190,7 +190,7 @@ START_TEST(what_is_right_has_no_finding) {
   for (int i = 0; i < 2; i++) {
     Found found = lint_text(headers[i], right[_i], NULL);
     ck_assert_msg(found.count == 0, "%s: %s", right[_i],
-                  found.count ? rh_diags_get(found.diags, 0).message : "");
+                  found.count ? rh_diags_get(found.diags, 0)->message : "");
     ck_assert_int_eq(found.status, RH_OK);
     ck_assert_uint_eq(rh_diags_len(found.diags), 0);
     found_free(&found);
@@ -575,8 +575,8 @@ START_TEST(what_is_wrong_is_found) {
   const Case *row = &wrong[_i];
   Found found = lint_text(row->header ? row->header : HEADER, row->body, NULL);
   ck_assert_msg(found.count == 1, "%s: %d findings, second: %s", row->body, (int)found.count,
-                found.count > 1 ? rh_diags_get(found.diags, 1).message : "");
-  rh_diag diag = rh_diags_get(found.diags, 0);
+                found.count > 1 ? rh_diags_get(found.diags, 1)->message : "");
+  rh_diag diag = *rh_diags_get(found.diags, 0);
   ck_assert_msg(diag.rule && strcmp(diag.rule, row->rule) == 0 && strstr(diag.message, row->says),
                 "%s%s: %s [%s]", row->header ? row->header : "", row->body, diag.message,
                 diag.rule ? diag.rule : "no rule");
@@ -588,13 +588,13 @@ START_TEST(what_is_wrong_is_found) {
 END_TEST
 
 START_TEST(each_rule_has_a_case) {
-  rh_entry entry;
-  for (size_t i = 0; rh_list(RH_LINT_RULES, i, &entry); i++) {
-    ck_assert_str_eq(entry.name, lint_rule_name((LintRule)i));
+  const rh_entry *entry;
+  for (size_t i = 0; (entry = rh_list(RH_LINT_RULES, i)); i++) {
+    ck_assert_str_eq(entry->name, lint_rule_name((LintRule)i));
     bool is_there = i == LINT_SCHEDULE; /* the parser lets no such text pass */
     for (size_t k = 0; k < sizeof wrong / sizeof *wrong; k++)
-      is_there |= strcmp(wrong[k].rule, entry.name) == 0;
-    ck_assert_msg(is_there, "%s", entry.name);
+      is_there |= strcmp(wrong[k].rule, entry->name) == 0;
+    ck_assert_msg(is_there, "%s", entry->name);
   }
 }
 END_TEST
@@ -605,10 +605,10 @@ START_TEST(places_are_those_of_the_text) {
   Found found =
       lint_text(HEADER, "x = f32[8] add(p, z)\n y = f32[8] all-reduce(p), to_apply=neg", NULL);
   ck_assert_uint_eq(found.count, 2);
-  rh_diag diag = rh_diags_get(found.diags, 0);
+  rh_diag diag = *rh_diags_get(found.diags, 0);
   ck_assert_int_eq(strncmp(found.text + diag.offset, "z)\n y", 5), 0);
   ck_assert(diag.opener_offset == RH_NO_OFFSET);
-  diag = rh_diags_get(found.diags, 1);
+  diag = *rh_diags_get(found.diags, 1);
   ck_assert_int_eq(strncmp(found.text + diag.offset, "y = ", 4), 0);
   ck_assert_int_eq(strncmp(found.text + diag.opener_offset, "neg {", 5), 0);
   found_free(&found);
@@ -621,7 +621,7 @@ START_TEST(implied_instructions_have_a_place) {
       HEADER, "x = ((f32[8], f32[8]), f32[9], u32[]) add-start(p, p)\n y = f32[9] add-done(x)",
       NULL);
   ck_assert_uint_eq(found.count, 1);
-  rh_diag diag = rh_diags_get(found.diags, 0);
+  rh_diag diag = *rh_diags_get(found.diags, 0);
   ck_assert_str_eq(diag.rule, "implicit-broadcast");
   ck_assert_int_eq(strncmp(found.text + diag.offset, "x = ", 4), 0);
   found_free(&found);
@@ -635,7 +635,7 @@ START_TEST(strict_makes_errors) {
   options.is_strict = true;
   Found found = lint_text(HEADER, "x = f32[9] negate(p)", &options);
   ck_assert_int_eq(found.status, RH_ERR_INPUT);
-  ck_assert_int_eq(rh_diags_get(found.diags, 0).severity, RH_SEVERITY_ERROR);
+  ck_assert_int_eq(rh_diags_get(found.diags, 0)->severity, RH_SEVERITY_ERROR);
   found_free(&found);
   found = lint_text(HEADER, "x = f32[8] negate(p)", &options);
   ck_assert_int_eq(found.status, RH_OK);
@@ -644,7 +644,8 @@ START_TEST(strict_makes_errors) {
 END_TEST
 
 START_TEST(more_than_wanted_is_counted) {
-  rh_lint_options options = {.max_findings = 2};
+  rh_lint_options options = RH_LINT_OPTIONS_INIT;
+  options.max_findings = 2;
   Found found = lint_text(HEADER,
                           "a = f32[9] copy(p)\n b = f32[9] copy(p)\n c = f32[9] copy(p)\n"
                           " x = bf16[8] negate(p)",
@@ -662,7 +663,7 @@ START_TEST(contradictions_are_errors) {
   ck_assert_uint_eq(found.count, 3);
   ck_assert_int_eq(found.status, RH_ERR_INPUT);
   for (size_t i = 0; i < 3; i++) {
-    rh_diag diag = rh_diags_get(found.diags, i);
+    rh_diag diag = *rh_diags_get(found.diags, i);
     ck_assert((diag.severity == RH_SEVERITY_ERROR) == (i < 2));
     ck_assert((diag.rule == NULL) == (i < 2));
   }
@@ -685,14 +686,14 @@ START_TEST(schedules_are_checked) {
   last[0] = b, last[1] = a;
   rh_status status = rh_lint(found.module, NULL, &found.count, found.diags);
   ck_assert_int_eq(status, RH_OK);
-  ck_assert_str_eq(rh_diags_get(found.diags, 0).message,
+  ck_assert_str_eq(rh_diags_get(found.diags, 0)->message,
                    "'b': it is scheduled before its operand 'a'");
   last[0] = a, last[1] = c, last[2] = b;
   rh_lint(found.module, NULL, &found.count, found.diags);
   ck_assert_uint_eq(rh_diags_len(found.diags), 2);
-  ck_assert_str_eq(rh_diags_get(found.diags, 1).message,
+  ck_assert_str_eq(rh_diags_get(found.diags, 1)->message,
                    "'c': it is scheduled before its control predecessor 'b'");
-  ck_assert_str_eq(rh_diags_get(found.diags, 1).rule, "schedule");
+  ck_assert_str_eq(rh_diags_get(found.diags, 1)->rule, "schedule");
   found_free(&found);
 }
 END_TEST

@@ -5,7 +5,7 @@
 
 #define K 1024
 
-/* XLA's fixture: at concat1 negate (4 KiB) and its own 8 KiB. */
+/* XLA's fixture: at concat1, negate (4 KiB) and the result of 8 KiB. */
 #define CHAIN                                                         \
   "p = f32[1] parameter(0)\n reshape = f32[] reshape(p)\n"            \
   "bcast = f32[1024] broadcast(reshape), dimensions={}\n"             \
@@ -29,22 +29,22 @@ static const struct {
   const char *name, *comps, *body;
   ConstantCount constants; /* of a model: xla-remat, liveness, heap */
   int64_t bytes;
-  const char *inst; /* NULL = none by itself */
+  const char *inst; /* NULL = no single instruction */
 } rows[] = {
-    /* bcast can be computed again: it does not count at concat1. The result is 4 bytes. */
+    /* bcast can be recomputed, so it does not count at concat1. The result is 4 bytes. */
     {"a chain", "", CHAIN, CONSTANTS_LIVE, 4 * K + 8 * K + 4, "concat1"},
-    /* Here a result may take its operand's memory: the larger one counts. p is there all the time.
-     */
+    /* Here a result may reuse its operand's memory, so only the larger one counts. p is live all
+     * the time. */
     {"a chain with its parameters", "", CHAIN, CONSTANTS_APART, 8 * K + 4, "concat1"},
     {"nothing is computed", "", "ROOT p = f32[256] parameter(0)\n", CONSTANTS_LIVE, K, NULL},
     {"parameters and results", "",
      "p = f32[256] parameter(0)\n ROOT a = f32[512] concatenate(p, p), dimensions={0}\n",
      CONSTANTS_APART, K + 2 * K, NULL},
-    /* What a custom call made cannot be made again: it is there at concat1 too. */
+    /* The result of a custom call cannot be recomputed, so it is live at concat1, too. */
     {"a value that must be kept", "", CALL("cc", ""), CONSTANTS_LIVE, 4 * K + 4 * K + 8 * K + 4,
      "concat1"},
-    /* Constants are memory to xla-remat (and the result is 4 bytes); the liveness models have them
-     * apart. */
+    /* xla-remat counts constants as memory (and the result is 4 bytes); the liveness models count
+     * them separately. */
     {"a constant", "", "k = f32[1024] constant({...})\n ROOT r = f32[1] slice(k), slice={[0:1]}\n",
      CONSTANTS_LIVE, 4 * K + 4, "k"},
     {"a constant apart", "",
@@ -74,7 +74,7 @@ static const struct {
     {"in a loop", COND "body {\n" CHAIN "}\n",
      "q = f32[1] parameter(0)\n ROOT w = f32[1] while(q), condition=cond, body=body\n",
      CONSTANTS_LIVE, 12 * K + 4, "w"},
-    /* 4 KiB are read by the call, which needs 12 KiB for itself. */
+    /* The call reads 4 KiB, and its callee needs 12 KiB. */
     {"in a call", "f {\n" CHAIN "}\n",
      "q = f32[1] parameter(0)\n ROOT c = f32[1] call(q), to_apply=f\n", CONSTANTS_LIVE, 12 * K + 4,
      "c"},
@@ -84,7 +84,8 @@ START_TEST(bound_matches_table) {
   Fixture fixture = fixture_parse_body(rows[_i].comps, rows[_i].body);
   Legality legality = {.module = fixture.module,
                        .effects = side_effects_build(fixture.module, fixture.out, fixture.scratch),
-                       .small_node_bytes = 1 << 30}; /* what pays off does not matter */
+                       /* it does not matter whether recomputing pays */
+                       .small_node_bytes = 1 << 30};
   LowerBound bound = lower_bound(fixture.module, &legality, rows[_i].constants != CONSTANTS_LIVE,
                                  rows[_i].constants, fixture.scratch);
   ck_assert_msg(bound.bytes == rows[_i].bytes, "%s: %lld bytes, not %lld", rows[_i].name,
@@ -96,7 +97,7 @@ START_TEST(bound_matches_table) {
 }
 END_TEST
 
-/* Whatever the algorithm, it ends above the bound. */
+/* No algorithm gives a result below the bound. */
 static const char *const samples[] = {"gpt_scan", "lstm", "mlp_checkpoint", "mobilenet",
                                       "resnet",   "vgg",  "unet_donated"};
 

@@ -5,7 +5,7 @@
 #include "emit_fixture.h"
 
 static const char *memlog(Measured *measured, MemlogFormat format) {
-  Captured captured;
+  TextBuffer captured;
   Writer *writer = capture_begin(&captured, measured);
   MemlogOptions options = {.format = format, .model = measured->model};
   emit_memlog(measured->module, &measured->schedule, &measured->memory, measured->marks, &options,
@@ -221,7 +221,7 @@ END_TEST
 
 START_TEST(only_the_largest_buffers_are_listed) {
   Measured measured = measure_text(emit_sample, "xla-remat");
-  Captured captured;
+  TextBuffer captured;
   Writer *writer = capture_begin(&captured, &measured);
   MemlogOptions options = {.format = MEMLOG_TEXT, .model = measured.model, .max_live = 2};
   emit_memlog(measured.module, &measured.schedule, &measured.memory, NULL, &options, writer,
@@ -319,7 +319,7 @@ START_TEST(write_errors_are_kept) {
   MemlogOptions options = {.format = formats[_i], .model = measured.model};
   emit_memlog(measured.module, &measured.schedule, &measured.memory, NULL, &options, writer,
               measured.scratch);
-  ck_assert_int_eq(writer_finish(writer), RH_ERR_SYSTEM);
+  ck_assert_int_eq(writer_finish(writer), RH_ERR_WRITE);
   measured_free(&measured);
 }
 END_TEST

@@ -48,7 +48,7 @@ START_TEST(consistent_modules_pass) {
   rh_diags *diags = rh_diags_new();
   rh_status status = module_check(module, diags);
   ck_assert_msg(status == RH_OK, "%s: %s", consistent[_i],
-                rh_diags_len(diags) ? rh_diags_get(diags, 0).message : "no message");
+                rh_diags_len(diags) ? rh_diags_get(diags, 0)->message : "no message");
   ck_assert_uint_eq(rh_diags_len(diags), 0);
   rh_diags_free(diags);
   module_free(module);
@@ -121,7 +121,7 @@ START_TEST(faults_are_named_where_they_are) {
   rh_diags *diags = rh_diags_new();
   ck_assert_msg(module_check(module, diags) == RH_ERR_INPUT, "%s passes", faults[_i].body);
   ck_assert_uint_eq(rh_diags_len(diags), 1);
-  rh_diag diag = rh_diags_get(diags, 0);
+  rh_diag diag = *rh_diags_get(diags, 0);
   ck_assert_msg(strstr(diag.message, faults[_i].why) && strstr(diag.message, "'x': "), "%s: %s",
                 faults[_i].body, diag.message);
   ck_assert_uint_eq(diag.offset, inst_offset(module, find_inst_in_entry(module)));
@@ -155,7 +155,7 @@ START_TEST(changed_modules_are_checked_too) {
   InstId id = module_add_inst(module, module->entry, &spec);
   rh_diags *diags = rh_diags_new();
   ck_assert_int_eq(module_check(module, diags), RH_ERR_INPUT);
-  ck_assert(rh_diags_get(diags, 0).offset == RH_NO_OFFSET);
+  ck_assert(rh_diags_get(diags, 0)->offset == RH_NO_OFFSET);
   ck_assert_uint_eq(inst_offset(module, id), NO_OFFSET);
   ck_assert_uint_eq(inst_offset(module, p), (uint32_t)strlen("HloModule m\nENTRY e { "));
   rh_diags_free(diags);

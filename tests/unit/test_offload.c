@@ -1,7 +1,7 @@
 #include "support.h"
 
 /* The first two are the modules of XLA's own tests of offloading (hlo_rematerialization_test.cc):
- * each instruction takes half a second, each copy one. */
+ * each instruction takes half a second, and each copy takes one second. */
 
 #define K 1024
 #define V "f32[1024]"
@@ -9,7 +9,7 @@
 #define TANH(name, of) name " = " V " tanh(" of ")\n"
 #define ADD(name, a, b) name " = " V " add(" a ", " b ")\n"
 
-/* Memory has no part in it. */
+/* Memory takes no time. */
 static DeviceProfile slow_device(void) {
   DeviceProfile profile = {.memory_bandwidth = 0x1p100,
                            .transcendentals = 2 * K,
@@ -25,7 +25,7 @@ typedef struct Row {
   const char *name, *body;
   RematSetup setup;
   int64_t before_bytes;
-  int64_t reported_bytes; /* XLA's */
+  int64_t reported_bytes; /* as XLA reports it */
   int64_t after_bytes;
   const char *names;
 } Row;

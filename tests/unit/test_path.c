@@ -24,10 +24,10 @@
   "ROOT c = f32[1] conditional(k, p, p), true_computation=large, false_computation=small\n"
 
 static const Row rows[] = {
-    /* Alive across the peak at concat1 (12 KiB + bcast): bcast. */
+    /* bcast is live across the peak at concat1, which is 12 KiB + bcast. */
     {"one value",
      "",
-     P BCAST BEHIND("bcast"),
+     P BCAST AFTER("bcast"),
      {.limit_bytes = 14 * K},
      16388,
      12292,
@@ -35,16 +35,16 @@ static const Row rows[] = {
      "p bcast negate concat1 slice1 bcast.remat concat2 ROOT root"},
     {"within the budget",
      "",
-     P BCAST BEHIND("bcast"),
+     P BCAST AFTER("bcast"),
      {.limit_bytes = 16388},
      16388,
      16388,
      "e",
      "p bcast negate concat1 slice1 concat2 ROOT root"},
-    /* tanh alone would need bcast across the peak. */
+    /* If only tanh were recomputed, bcast would be live across the peak. */
     {"a path of two",
      "",
-     P BCAST "x = f32[1024] tanh(bcast)\n" BEHIND("x"),
+     P BCAST "x = f32[1024] tanh(bcast)\n" AFTER("x"),
      {.limit_bytes = 14 * K},
      16388,
      12292,
@@ -52,34 +52,36 @@ static const Row rows[] = {
      "p bcast x negate concat1 slice1 bcast.remat x.remat concat2 ROOT root"},
     {"a path of three",
      "",
-     P BCAST "a = f32[1024] abs(bcast)\n x = f32[1024] tanh(a)\n" BEHIND("x"),
+     P BCAST "a = f32[1024] abs(bcast)\n x = f32[1024] tanh(a)\n" AFTER("x"),
      {.limit_bytes = 14 * K, .path_depth = 2},
      16388,
      12292,
      "e",
      "p bcast a x negate concat1 slice1 bcast.remat a.remat x.remat concat2 ROOT root"},
-    /* Two steps back from x is too far; a across the peak would gain nothing. */
+    /* Two steps back from x are too many for path_depth 1, and to keep a live across the peak
+     * instead would free nothing. */
     {"a path that is too long",
      "",
-     P BCAST "a = f32[1024] abs(bcast)\n x = f32[1024] tanh(a)\n" BEHIND("x"),
+     P BCAST "a = f32[1024] abs(bcast)\n x = f32[1024] tanh(a)\n" AFTER("x"),
      {.limit_bytes = 14 * K, .path_depth = 1},
      16388,
      16388,
      "e",
      "p bcast a x negate concat1 slice1 concat2 ROOT root"},
-    /* The custom call runs once; what is computed from it may be again, but that frees nothing. */
+    /* The custom call runs once. The values computed from it could be recomputed, but that frees
+     * nothing. */
     {"from a value that must be kept",
      "",
-     P "cc = f32[1024] custom-call(p), custom_call_target=\"t\"\n x = f32[1024] tanh(cc)\n" BEHIND(
+     P "cc = f32[1024] custom-call(p), custom_call_target=\"t\"\n x = f32[1024] tanh(cc)\n" AFTER(
          "x"),
      {.limit_bytes = 14 * K},
      16388,
      16388,
      "e",
      "p cc x negate concat1 slice1 concat2 ROOT root"},
-    /* In a loop's body, what the caller holds (4 bytes) besides. */
+    /* In a loop's body, with 4 bytes that the caller holds. */
     {"in a loop",
-     COND "body {\n" ROUND BEHIND("x") "}\n",
+     COND "body {\n" ROUND AFTER("x") "}\n",
      "p = f32[1] parameter(0)\n ROOT w = f32[1] while(p), condition=cond, body=body\n",
      {.limit_bytes = 14 * K},
      16388,
@@ -87,16 +89,16 @@ static const Row rows[] = {
      "body",
      "q flat x negate concat1 slice1 x.remat concat2 ROOT root"},
     {"in a loop in a loop",
-     COND "inner {\n" ROUND BEHIND("x") "}\n" OUTER,
+     COND "inner {\n" ROUND AFTER("x") "}\n" OUTER,
      LOOP("outer"),
      {.limit_bytes = 14 * K},
      16388,
      12296,
      "inner",
      "q flat x negate concat1 slice1 x.remat concat2 ROOT root"},
-    /* Beside the loop 4 KiB wait, which is too much only together with its body. */
+    /* 4 KiB are live beside the loop, which is too much only together with its body. */
     {"beside a loop",
-     COND "body {\n" ROUND BEHIND("x") "}\n",
+     COND "body {\n" ROUND AFTER("x") "}\n",
      BESIDE,
      {.limit_bytes = 17 * K},
      20488,
@@ -104,7 +106,7 @@ static const Row rows[] = {
      "e",
      "p w flat.remat h.remat b a.remat c ROOT d"},
     {"beside a loop, and that is enough",
-     COND "body {\n" ROUND BEHIND("x") "}\n",
+     COND "body {\n" ROUND AFTER("x") "}\n",
      BESIDE,
      {.limit_bytes = 17 * K},
      20488,
@@ -112,16 +114,17 @@ static const Row rows[] = {
      "body",
      "q flat x negate concat1 slice1 concat2 ROOT root"},
     {"beside a loop and in it",
-     COND "body {\n" ROUND BEHIND("x") "}\n",
+     COND "body {\n" ROUND AFTER("x") "}\n",
      BESIDE,
      {.limit_bytes = 13 * K},
      20488,
      12296,
      "body",
      "q flat x negate concat1 slice1 x.remat concat2 ROOT root"},
-    /* A model of one time for all: what waits beside the loop, with what is in it. */
+    /* A model in which all computations share one time: the values beside the loop are live at the
+     * same time as those in it. */
     {"beside a loop, by live ranges",
-     COND "body {\n" ROUND BEHIND("x") "}\n",
+     COND "body {\n" ROUND AFTER("x") "}\n",
      BESIDE,
      {.limit_bytes = 17 * K, .memory_model = "liveness-once"},
      20488,
@@ -129,8 +132,8 @@ static const Row rows[] = {
      "e",
      "p w flat.remat h.remat b a.remat c ROOT d"},
     {"in one of two branches",
-     "large {\n" ROUND BEHIND("x") "}\n small {\n" ROUND
-                                   "ROOT y = f32[1] slice(x), slice={[0:1]} }\n",
+     "large {\n" ROUND AFTER("x") "}\n small {\n" ROUND
+                                  "ROOT y = f32[1] slice(x), slice={[0:1]} }\n",
      BRANCHES,
      {.limit_bytes = 17 * K},
      20488,
@@ -138,8 +141,8 @@ static const Row rows[] = {
      "large",
      "q flat x negate concat1 slice1 x.remat concat2 ROOT root"},
     {"not in the other one",
-     "large {\n" ROUND BEHIND("x") "}\n small {\n" ROUND
-                                   "ROOT y = f32[1] slice(x), slice={[0:1]} }\n",
+     "large {\n" ROUND AFTER("x") "}\n small {\n" ROUND
+                                  "ROOT y = f32[1] slice(x), slice={[0:1]} }\n",
      BRANCHES,
      {.limit_bytes = 17 * K},
      20488,
@@ -159,7 +162,7 @@ static const char *const samples[] = {
 };
 enum { NUM_SAMPLES = sizeof samples / sizeof *samples };
 
-/* A result's text; frees the fixture. */
+/* The text of a result; frees the fixture. */
 static char *remat_sample(const char *path, int percent, Arena *out) {
   Fixture fixture = fixture_parse_file(path);
   RematSetup setup = {.algorithm = "path",
@@ -176,7 +179,7 @@ static char *remat_sample(const char *path, int percent, Arena *out) {
   return kept;
 }
 
-/* fixture_remat judges; twice the same must come out. */
+/* fixture_remat verifies the results; two runs must give the same text. */
 START_TEST(samples_keep_their_meaning) {
   Arena *arena = arena_new(NULL);
   const char *stage = _i < NUM_SAMPLES ? "before" : "after";

@@ -2,31 +2,31 @@
 
 #define K 1024
 
-/* Both a and b read bcast, x reads both. */
+/* Both a and b read bcast, and x reads both. */
 #define DIAMOND                                          \
   P "half = f32[512] broadcast(p), dimensions={}\n"      \
     "a = f32[512] abs(half)\n b = f32[512] tanh(half)\n" \
-    "x = f32[1024] concatenate(a, b), dimensions={0}\n" BEHIND("x")
+    "x = f32[1024] concatenate(a, b), dimensions={0}\n" AFTER("x")
 #define COND "cond { cp = f32[1] parameter(0)\n ROOT t = pred[] constant(true) }\n"
 #define BODY                                                   \
   "body { q = f32[1] parameter(0)\n flat = f32[] reshape(q)\n" \
-  "x = f32[1024] broadcast(flat), dimensions={}\n" BEHIND("x") "}\n"
+  "x = f32[1024] broadcast(flat), dimensions={}\n" AFTER("x") "}\n"
 #define CALL(name) \
   "f32[1] custom-call(p), custom_call_target=\"" name "\", custom_call_has_side_effect=true\n"
 
 static const Row rows[] = {
     {"what is at the limit stays",
      "",
-     P BCAST BEHIND("bcast"),
+     P BCAST AFTER("bcast"),
      {.limit_bytes = 12292},
      16388,
      12292,
      "e",
      "p bcast negate concat1 slice1 bcast.remat concat2 ROOT root"},
-    /* Below it, undoing begins, and ends above. */
+    /* Undoing begins below the limit, and ends above it. */
     {"the last undoing is not taken back",
      "",
-     P BCAST BEHIND("bcast"),
+     P BCAST AFTER("bcast"),
      {.limit_bytes = 12293},
      16388,
      16388,
@@ -49,7 +49,7 @@ static const Row rows[] = {
      12292 + 2 * K,
      "e",
      "p half a b x negate concat1 slice1 a.remat b.remat x.remat concat2 ROOT root"},
-    /* Nobody looks whether it helps: a and b live instead. */
+    /* A clone is made even if it does not help: a and b are live instead. */
     {"one instruction deep",
      "",
      DIAMOND,
@@ -58,7 +58,7 @@ static const Row rows[] = {
      16388,
      "e",
      "p half b a x.remat x negate concat1 slice1 concat2 ROOT root"},
-    /* Both of y's readers are reached from x first. */
+    /* The search reaches both of y's users from x first. */
     {"what is no point",
      "",
      P "q = f32[] parameter(1)\n x = f32[1024] broadcast(p), dimensions={}\n"
@@ -75,7 +75,7 @@ static const Row rows[] = {
      "q p y x w negate concat1 slice1 concat2 ROOT root"},
     {"side effects keep their order",
      "",
-     P BCAST "one = " CALL("one") "two = " CALL("two") "three = " CALL("three") BEHIND("bcast"),
+     P BCAST "one = " CALL("one") "two = " CALL("two") "three = " CALL("three") AFTER("bcast"),
      {.limit_bytes = 12292},
      16388,
      12292,
@@ -115,7 +115,7 @@ START_TEST(row_is_reached) {
 }
 END_TEST
 
-/* Two paths lead over each rung: 2^30 all in all. */
+/* Two paths lead through each rung, which makes 2^30 paths in total. */
 START_TEST(clones_are_bounded) {
   enum { NUM_RUNGS = 30 };
   Arena *arena = arena_new(NULL);
@@ -126,7 +126,7 @@ START_TEST(clones_are_bounded) {
                         "v%d = f32[1024] add(a%d, b%d)\n",
                         body, i, i, i, i, i + 1, i, i);
   }
-  body = arena_printf(arena, "%s" BEHIND("v30"), body);
+  body = arena_printf(arena, "%s" AFTER("v30"), body);
   Fixture fixture = fixture_parse_body("", body);
   RematSetup setup = {.algorithm = "path-compat", .limit_bytes = 1, .path_depth = 1000};
   ck_assert(fixture_remat(&fixture, &setup).stats.is_cut);

@@ -1,11 +1,11 @@
 #include "support.h"
 
-/* The modules of XLA's own tests of kPeakPriority (hlo_rematerialization_test.cc) and what they
- * assert of the result. */
+/* The modules of XLA's own tests of kPeakPriority (hlo_rematerialization_test.cc), and what these
+ * tests assert of the results. */
 
 #define K 1024
 
-/* What takes memory first, then a chain with the largest results. */
+/* The values that take memory come first, then a chain with the largest results. */
 #define TANH_CHAIN                                                \
   "one = f32[] constant(1)\n"                                     \
   "big = f32[16384] broadcast(one), dimensions={}\n"              \
@@ -14,7 +14,7 @@
   "tan_res = f32[1024] slice(op_4), slice={[0:1024]}\n"           \
   "res_1 = f32[1024] add(res_param_add, tan_res)\n"
 
-/* Two values stand in the way of one peak, another one comes behind it. */
+/* Two values are live at one peak; another peak comes after it. */
 #define SAME_PEAK                                                        \
   "convoluted {\n"                                                       \
   "eight = f32[] constant(8)\n"                                          \
@@ -61,7 +61,7 @@
   "res_2 = f32[1024] add(eight_user, res_1)\n"                            \
   "ROOT res = f32[1024] add(res_2, x_sum)\n"
 
-/* Moves, bitcasts and what nobody reads. */
+/* Moves, bitcasts, and instructions without users. */
 #define DEAD_READERS                                                        \
   "p0 = f32[] parameter(0)\n p1 = f32[] parameter(1)\n"                     \
   "eight = f32[] constant(8)\n"                                             \

@@ -22,8 +22,8 @@ START_TEST(marks_are_few_and_round) {
 END_TEST
 
 START_TEST(limits_stand_over_what_does_not_count) {
-  rh_memory_map map = {.total_bytes = 100,
-                       .memory = {.temp_bytes = 30, .output_bytes = 20, .total_bytes = 90}};
+  const rh_memory memory = {.temp_bytes = 30, .output_bytes = 20, .total_bytes = 90};
+  rh_memory_map map = {.total_bytes = 100, .memory = &memory};
   rh_picture picture = RH_PICTURE_INIT;
   ck_assert_int_eq(picture_limit(&picture, &map), -1);
   picture.limit_bytes = 25;

@@ -9,8 +9,8 @@
 #define U "ROOT u = f32[4] add(a, c)\n"
 #define FUSED "f { q = f32[4] parameter(0)\n ROOT n = f32[4] negate(q) }\n"
 
-/* Ends of listings: the helpers stand behind all that was there, in a schedule before the clones.
- */
+/* Ends of listings. The helpers come after all original instructions; in a schedule, they come
+ * before the clones. */
 #define BARRIER(operands) \
   "tuple.remat(" operands ") opt-barrier.remat(tuple.remat) gte.remat(opt-barrier.remat)#0}"
 #define CONDITIONAL(witness, operands, element)                                         \
@@ -24,13 +24,13 @@
   " never{parameter.remat.1#0 constant.remat.2 broadcast.remat(constant.remat.2) " \
   "tuple.remat.3(broadcast.remat) ROOT opt-barrier.remat(tuple.remat.3)}"
 
-/* `p` and `z` are the parameters of the entry. */
+/* `p` and `z` are the parameters of the entry computation. */
 static const struct {
   const char *what, *comps, *body;
-  const char *clones; /* made in this order, before `u`, which reads them */
+  const char *clones; /* cloned in this order, before `u`, which reads the clones */
   rh_protect how;
-  const char *wanted; /* the listing */
-  uint32_t num_waits; /* control predecessors of clones */
+  const char *wanted; /* the expected listing */
+  uint32_t num_waits; /* the number of control predecessors of clones */
 } rows[] = {
     {"nothing", "", A U, "a", RH_PROTECT_NONE,
      "e{p#0 z#1 a(p) b(a) c(b) ROOT u(a.remat,c) a.remat(p)}", 0},
@@ -174,7 +174,7 @@ static uint32_t count_waits(const Rewrite *rewrite) {
   return count;
 }
 
-/* What is printed is what was there before. */
+/* Checks that the printed module is equivalent to the input. */
 static void check_equivalent(const Job *job, const char *what) {
   const ModuleSource *source = job->rewrite.module->source;
   Module *before = parse_bytes_or_fail(source->text, source->length);
@@ -183,7 +183,7 @@ static void check_equivalent(const Job *job, const char *what) {
   Module *after = parse_bytes_or_fail(text, length);
   rh_diags *diags = rh_diags_new();
   rh_status status = verify_modules(before, after, true, diags, job->fixture.scratch);
-  ck_assert_msg(status == RH_OK, "%s: %s\n%s", what, rh_diags_get(diags, 0).message, text);
+  ck_assert_msg(status == RH_OK, "%s: %s\n%s", what, rh_diags_get(diags, 0)->message, text);
   rh_diags_free(diags);
   module_free(after);
   module_free(before);

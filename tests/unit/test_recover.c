@@ -108,7 +108,7 @@ static const Case cases[] = {
 static void check_told(const Case *row, const rh_diags *diags) {
   const char *line = row->told;
   for (size_t i = 0; i < rh_diags_len(diags); i++) {
-    rh_diag diag = rh_diags_get(diags, i);
+    rh_diag diag = *rh_diags_get(diags, i);
     size_t at_line, at_column;
     rh_locate(row->text, strlen(row->text), diag.offset, &at_line, &at_column);
     char *part;
@@ -148,7 +148,7 @@ START_TEST(max_errors_is_kept) {
     ck_assert_ptr_null(module);
     ck_assert_uint_eq(rh_diags_len(diags), max);
     for (size_t i = 0; i < max; i++)
-      ck_assert_str_eq(rh_diags_get(diags, i).message, rh_diags_get(all, i).message);
+      ck_assert_str_eq(rh_diags_get(diags, i)->message, rh_diags_get(all, i)->message);
     rh_diags_free(diags);
   }
   rh_diags_free(all);

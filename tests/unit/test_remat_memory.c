@@ -21,7 +21,7 @@
 
 static const struct {
   const char *name, *comps, *body;
-  const char *at; /* bytes while each instruction of the entry runs, callees included */
+  const char *at; /* bytes while each instruction of the entry computation runs, callees included */
   const char *peak;
   int64_t output_bytes;
 } rows[] = {
@@ -107,7 +107,8 @@ static const struct {
      P "st = ((f32[4]), f32[4], u32[]) call-start(p), to_apply=f\n"
        "ROOT r = f32[4] call-done(st)\n",
      "p=0 st=52 r=36", "st", 16},
-    /* The loop's state is the memory of its initial value: a until r, b until the loop. */
+    /* The loop state reuses the memory of its initial value: a is live until r, b until the loop.
+     */
     {"a loop costs condition and body, and no state of its own",
      "cond { cp = " PAIR " parameter(0)\n" GTE(
          "c0", "cp", "0") "c1 = f32[4] exponential(c0)\n"
@@ -236,7 +237,7 @@ START_TEST(total_bytes_match_table) {
 }
 END_TEST
 
-/* Another order, other ranges: the figures follow the schedule, not the text. */
+/* With another order, the live ranges change: the figures follow the schedule, not the text. */
 START_TEST(the_schedule_counts) {
   Fixture fixture =
       fixture_parse_body("", P

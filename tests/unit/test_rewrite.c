@@ -166,10 +166,15 @@ START_TEST(fusions_get_their_own_computations) {
   ck_assert(str_is(comp_name(job.module, inst_callees(job.module, reduce)[0]), "sum"));
   InstId after = find_inst(job.module, "fj.clone");
   ck_assert_uint_eq(inst_control(job.module, after)->predecessors.len, 1);
+  InstId num_old = find_inst(job.module, "f.remat");
   clone_of(&job, "f");
   clone_of(&job, "f.remat");
   find_comp(job.module, "outer.clone.1");
   find_comp(job.module, "outer.clone2");
+  InstId again = find_inst(job.module, "red.clone2"), original = find_inst(job.module, "red");
+  ck_assert_uint_eq(rewrite_inner_original(&job.rewrite, again, num_old), original);
+  ck_assert_uint_eq(rewrite_inner_original(&job.rewrite, again, again), reduce);
+  ck_assert_uint_eq(rewrite_inner_original(&job.rewrite, original, num_old), original);
   job_finish(&job);
 }
 END_TEST

@@ -1,5 +1,5 @@
-/* The two ways in which a clone reads wrong numbers without a word: from a donated parameter, and
- * from what a loop carries (both seen in XLA with modules that a compile put out). */
+/* The two ways in which a clone reads wrong values without any error: from a donated parameter, and
+ * from a value that a loop carries (both seen in XLA with modules that a compile had written). */
 #include "analysis/memory/overwrites.h"
 
 #include <stdio.h>
@@ -8,8 +8,8 @@
 #include "remat_hlo.h"
 #include "support.h"
 
-/* `a` is cheap to recompute and lives across `wide`; but where it is read for the last time, the
- * memory of `w` holds `new_w`, if the parameter is donated. */
+/* `a` is cheap to recompute and is live across `wide`. If the parameter `w` is donated, its memory
+ * holds `new_w` when `a` is read for the last time. */
 #define DONATED(alias)                                                                     \
   "HloModule donated, is_scheduled=true" alias                                             \
   "\n"                                                                                     \
@@ -26,7 +26,7 @@
   "  last = f32[1000] multiply(a, new_w)\n"                                                \
   "  ROOT out = (f32[1000], f32[1000]) tuple(new_w, last)\n}\n"
 
-/* `a` reads `v`, which the loop takes over and changes. */
+/* `a` reads `v`, whose memory the loop reuses and changes. */
 #define CARRIED(read)                                                                           \
   "HloModule carried, is_scheduled=true\n"                                                      \
   "sum { x = f32[] parameter(0)\n  y = f32[] parameter(1)\n  ROOT s = f32[] add(x, y) }\n"      \
@@ -54,24 +54,24 @@
   "  last = f32[1000] multiply(a, result)\n"                                                    \
   "  ROOT out = f32[1000] add(last, again)\n}\n"
 
-/* What the two algorithms make of it: a piece of their text, or NULL where they keep `a`. */
+/* A part of the text that each of the two algorithms gives; NULL if it keeps `a`. */
 static const struct {
   const char *text;
   const char *standard, *path;
 } cases[] = {
-    /* path puts the clone behind new_w, which is wrong once that has the memory of w. */
+    /* path places the clone after new_w, which is wrong if new_w has the memory of w. */
     {DONATED(""),
      "a.remat = f32[1000] sine(w)\n  new_w =", "new_w = f32[1000] subtract(w, again)\n  a.remat ="},
     {DONATED(", input_output_alias={ {0}: (0, {}, may-alias) }"),
      "a.remat = f32[1000] sine(w)\n  new_w =", NULL},
-    /* A parameter that nobody writes over. */
+    /* A parameter that nothing overwrites. */
     {CARRIED("w"), "a.remat = f32[1000] sine(w)", "a.remat = f32[1000] sine(w)"},
-    /* With a value of its own. */
+    /* The clone reads a value of its own. */
     {CARRIED("v"), "a.remat2 = f32[1000] sine(v)\n  loop =", "a.remat = f32[1000] sine(v.remat.1)"},
 };
 
 typedef struct Seen {
-  const char *reason; /* of a, NULL = does not live at the peak */
+  const char *reason; /* of a; NULL = a is not live at the peak */
 } Seen;
 
 static void note_reason(void *context, const rh_live_buffer *buffer) {
@@ -86,8 +86,8 @@ static int append(void *context, const char *data, size_t length) {
   return 0;
 }
 
-/* The module with a clone of `a` behind all others: the same values, but what the clone reads is
- * there no more. */
+/* Verifies the module with a clone of `a` after all other instructions: the values are the same,
+ * but the memory that the clone reads has been overwritten. */
 static void check_verified(const char *text, const char *operand, rh_copies copies,
                            const char *fault) {
   const char *reader = strstr(text, "  last = f32[1000] multiply(a, ");
@@ -100,10 +100,11 @@ static void check_verified(const char *text, const char *operand, rh_copies copi
   ck_assert_int_eq(rh_parse(text, strlen(text), NULL, &modules[0], NULL), RH_OK);
   ck_assert_int_eq(rh_parse(after, strlen(after), NULL, &modules[1], NULL), RH_OK);
   rh_diags *diags = rh_diags_new();
-  rh_status status =
-      rh_verify(modules[0], modules[1], &(rh_verify_options){.copies = copies}, diags);
-  ck_assert_msg(status == (fault ? RH_NO : RH_OK), "%d: %s", (int)status, after);
-  if (fault) ck_assert_str_eq(rh_diags_get(diags, 0).message, fault);
+  rh_settings settings = RH_SETTINGS_INIT;
+  settings.copies = copies;
+  rh_status status = rh_verify(modules[0], modules[1], &settings, NULL, diags);
+  ck_assert_msg(status == (fault ? RH_NOT_EQUIVALENT : RH_OK), "%d: %s", (int)status, after);
+  if (fault) ck_assert_str_eq(rh_diags_get(diags, 0)->message, fault);
   rh_diags_free(diags);
   rh_module_free(modules[1]);
   rh_module_free(modules[0]);
@@ -131,22 +132,23 @@ static uint32_t count_reads(const Fixture *fixture, const Schedule *schedule) {
 static void check_result(const char *text, const char *algorithm, const char *expected) {
   rh_module *parsed, *scheduled, *result;
   ck_assert_int_eq(rh_parse(text, strlen(text), NULL, &parsed, NULL), RH_OK);
-  ck_assert_int_eq(rh_schedule(parsed, NULL, &scheduled, NULL), RH_OK);
+  ck_assert_int_eq(rh_schedule(parsed, NULL, NULL, &scheduled, NULL), RH_OK);
   rh_remat_options options = RH_REMAT_OPTIONS_INIT;
   options.memory_model = "xla-remat";
   options.algorithm = algorithm;
   options.limit_bytes = 0;
   options.small_node_bytes = 0;
-  ck_assert_int_eq(rh_remat(scheduled, &options, &result, NULL, NULL), RH_NO);
+  ck_assert_int_eq(rh_remat(scheduled, NULL, &options, &result, NULL, NULL), RH_OVER_LIMIT);
   char printed[8192] = "";
-  ck_assert_int_eq(rh_print(result, append, printed), RH_OK);
+  ck_assert_int_eq(rh_print(result, append, printed, NULL), RH_OK);
 
   Fixture fixture = fixture_parse(printed);
   Schedule order = schedule_in_text_order(fixture.module, fixture.out);
   ck_assert_msg(count_reads(&fixture, &order) == 0, "%s: %s", algorithm, printed);
   fixture_free(&fixture);
   Seen seen = {NULL};
-  ck_assert_int_eq(rh_visit_live(result, "xla-remat", &options, note_reason, &seen, NULL), RH_OK);
+  ck_assert_int_eq(rh_visit_live(result, NULL, "xla-remat", &options, note_reason, &seen, NULL),
+                   RH_OK);
   if (expected) {
     ck_assert_msg(strstr(printed, expected) != NULL, "%s: %s", algorithm, printed);
   } else {
@@ -165,21 +167,21 @@ START_TEST(clones_read_nothing_that_is_overwritten) {
 }
 END_TEST
 
-/* ---- interference itself ---- */
+/* ---- overwritten reads ---- */
 
 static const struct {
   const char *head, *body;
   bool is_free;
 } orders[] = {
-    /* One value after the other in a parameter's memory. */
+    /* Several values, one after the other, in a parameter's memory. */
     {", input_output_alias={ {}: (0, {}, may-alias) }",
      "p = f32[8] parameter(0)\n a = f32[8] sine(p)\n ROOT b = f32[8] add(p, a)\n", true},
-    /* Read after it was written over. */
+    /* Read after it has been overwritten. */
     {", input_output_alias={ {0}: (0, {}, may-alias) }",
      "p = f32[8] parameter(0)\n a = f32[8] sine(p)\n b = f32[8] cosine(p)\n"
      " ROOT t = (f32[8], f32[8]) tuple(a, b)\n",
      false},
-    /* An update in place, and its operand read later, or before. */
+    /* An update in place whose operand is read later, or before. */
     {"",
      "p = f32[8] parameter(0)\n i = s32[] parameter(1)\n u = f32[1] parameter(2)\n"
      " x = f32[8] sine(p)\n d = f32[8] dynamic-update-slice(x, u, i)\n"
@@ -203,7 +205,8 @@ START_TEST(interference_matches_table) {
 }
 END_TEST
 
-/* `late` reads what `over`, or the loop, writes over; nothing but the text puts it in front. */
+/* `late` reads the memory that `over`, or the loop, overwrites; only the order of the text puts
+ * `late` first. */
 static const char *const reordered[] = {
     "HloModule m, is_scheduled=true, input_output_alias={ {0}: (0, {}, may-alias) }\n"
     "ENTRY e {\n"
@@ -222,18 +225,19 @@ static const char *const reordered[] = {
     "  ROOT t = (f32[64], f32[64]) tuple(o, late)\n}\n",
 };
 
-/* How many schedulers make an order in which something is read that has been overwritten. */
+/* The number of schedulers whose order has a read of overwritten memory. */
 static int count_unsafe(const char *text, rh_copies copies) {
   rh_module *parsed, *scheduled;
-  rh_entry entry;
+  const rh_entry *entry;
   int count = 0;
   ck_assert_int_eq(rh_parse(text, strlen(text), NULL, &parsed, NULL), RH_OK);
-  for (size_t i = 0; rh_list(RH_SCHEDULERS, i, &entry); i++) {
+  for (size_t i = 0; (entry = rh_list(RH_SCHEDULERS, i)); i++) {
     rh_schedule_options options = RH_SCHEDULE_OPTIONS_INIT;
-    options.scheduler = entry.name;
-    options.copies = copies;
-    ck_assert_int_eq(rh_schedule(parsed, &options, &scheduled, NULL), RH_OK);
-    count += rh_verify(parsed, scheduled, NULL, NULL) != RH_OK;
+    options.scheduler = entry->name;
+    rh_settings settings = RH_SETTINGS_INIT;
+    settings.copies = copies;
+    ck_assert_int_eq(rh_schedule(parsed, &settings, &options, &scheduled, NULL), RH_OK);
+    count += rh_verify(parsed, scheduled, NULL, NULL, NULL) != RH_OK;
     rh_module_free(scheduled);
   }
   rh_module_free(parsed);

@@ -2,12 +2,12 @@
 
 #include <stdlib.h>
 
-/* The modules and figures of XLA's own tests (hlo_rematerialization_test.cc): what they assert, and
- * the peaks that follow from XLA's rules. */
+/* The modules and figures of XLA's own tests (hlo_rematerialization_test.cc): what the tests
+ * assert, and the peaks that follow from XLA's rules. */
 
 #define K 1024
 
-/* Worth recomputing: `bcast` has to wait while the larger `concat1` is made. */
+/* Recomputing pays: `bcast` waits while the larger `concat1` is computed. */
 #define CONCATS CONCATS_WITH("", "")
 #define CONCATS_WITH(negate_deps, slice_deps)                         \
   "reshape = f32[] reshape(p)\n"                                      \
@@ -23,7 +23,7 @@
 #define BODY "body { " P1 CONCATS "}\n"
 #define COND(name) name " { p = f32[1] parameter(0)\n ROOT c = pred[] constant(true) }\n"
 
-/* The same with a loop where `concat1` was. */
+/* The same with a loop instead of `concat1`. */
 #define AROUND_LOOP(s, cond, body)                                         \
   "reshape." s                                                             \
   " = f32[] reshape(p)\n"                                                  \
@@ -98,10 +98,11 @@ typedef struct Row {
   const char *name, *comps, *body;
   RematSetup setup;
   int64_t before_bytes;
-  int64_t reported_bytes; /* XLA's after: its running maximum, dead code not yet removed */
+  /* XLA's figure after the pass: its running maximum, with dead code not yet removed */
+  int64_t reported_bytes;
   int64_t after_bytes;
   uint64_t num_steps;
-  const char *comp[4]; /* their sequences afterwards */
+  const char *comp[4]; /* the sequences of these computations after the pass */
   const char *names[4];
 } Row;
 
@@ -437,11 +438,11 @@ START_TEST(row_is_reached) {
 }
 END_TEST
 
-/* Values that no single instruction brings, but two in a row. */
+/* Only a block of two consecutive instructions can free this memory. */
 #define BEFORE_BLOCK         \
   "p = f32[] parameter(0)\n" \
   "bcast = f32[1024] broadcast(p), dimensions={}\n"
-#define BEHIND_BLOCK                                                  \
+#define AFTER_BLOCK                                                   \
   "negate = f32[1024] negate(last)\n"                                 \
   "concat1 = f32[2048] concatenate(negate, negate), dimensions={0}\n" \
   "slice1 = f32[1] slice(concat1), slice={[0:1]}\n"                   \
@@ -454,21 +455,21 @@ static const struct {
   double block_factor;
   const char *names;
 } blocks[] = {
-    {"a block of two is needed", BEFORE_BLOCK "last = f32[1024] tanh(bcast)\n" BEHIND_BLOCK, 1, 1,
+    {"a block of two is needed", BEFORE_BLOCK "last = f32[1024] tanh(bcast)\n" AFTER_BLOCK, 1, 1,
      "p bcast last negate concat1 slice1 concat2 ROOT root"},
-    {"a block of two", BEFORE_BLOCK "last = f32[1024] tanh(bcast)\n" BEHIND_BLOCK, 2, 1,
+    {"a block of two", BEFORE_BLOCK "last = f32[1024] tanh(bcast)\n" AFTER_BLOCK, 2, 1,
      "p bcast last negate concat1 slice1 bcast.remat last.remat concat2 ROOT root"},
     {"a block of three is needed",
-     BEFORE_BLOCK "a = f32[1024] abs(bcast)\n last = f32[1024] tanh(a)\n" BEHIND_BLOCK, 2, 1,
+     BEFORE_BLOCK "a = f32[1024] abs(bcast)\n last = f32[1024] tanh(a)\n" AFTER_BLOCK, 2, 1,
      "p bcast a last negate concat1 slice1 concat2 ROOT root"},
     {"a block of three",
-     BEFORE_BLOCK "a = f32[1024] abs(bcast)\n last = f32[1024] tanh(a)\n" BEHIND_BLOCK, 4, 1,
+     BEFORE_BLOCK "a = f32[1024] abs(bcast)\n last = f32[1024] tanh(a)\n" AFTER_BLOCK, 4, 1,
      "p bcast a last negate concat1 slice1 bcast.remat a.remat last.remat concat2 ROOT root"},
     {"too much effort for three",
-     BEFORE_BLOCK "a = f32[1024] abs(bcast)\n last = f32[1024] tanh(a)\n" BEHIND_BLOCK, 4, 0.5,
+     BEFORE_BLOCK "a = f32[1024] abs(bcast)\n last = f32[1024] tanh(a)\n" AFTER_BLOCK, 4, 0.5,
      "p bcast a last negate concat1 slice1 concat2 ROOT root"},
     {"a copy in between",
-     BEFORE_BLOCK "a = f32[1024] copy(bcast)\n last = f32[1024] tanh(a)\n" BEHIND_BLOCK, 8, 1,
+     BEFORE_BLOCK "a = f32[1024] copy(bcast)\n last = f32[1024] tanh(a)\n" AFTER_BLOCK, 8, 1,
      "p bcast a last negate concat1 slice1 concat2 ROOT root"},
 };
 
@@ -489,8 +490,8 @@ END_TEST
   "o5 = f32[1] slice(o4), slice={[0:1]}\n o6 = f32[1025] concatenate(o2, o5), dimensions={0}\n" \
   "ROOT o7 = f32[1] slice(o6), slice={[0:1]}\n"
 
-/* Computations on other threads are left alone (XLA: execution_threads = {main}). 14 KiB is the
- * limit without the 16 times 16 KiB that XLA's test reserves for the other thread. */
+/* Computations on other threads are left alone (XLA: execution_threads = {main}). The limit is 14
+ * KiB without the 16 times 16 KiB that XLA's test reserves for the other thread. */
 START_TEST(other_threads_are_left_alone) {
   Fixture fixture = fixture_parse_body(
       "other { o = f32[1] parameter(0)\n" IN_OTHER
@@ -509,8 +510,8 @@ START_TEST(other_threads_are_left_alone) {
 }
 END_TEST
 
-/* One clone makes a fusion's result unneeded, that what it read, and so on: nothing is left over.
- */
+/* One clone leaves a fusion's result without users, which leaves its operand without users, and so
+ * on: all of it is removed. */
 START_TEST(dead_code_is_removed_to_the_end) {
   Fixture fixture = fixture_parse(
       "HloModule m, is_scheduled=true\n"
@@ -534,7 +535,7 @@ START_TEST(dead_code_is_removed_to_the_end) {
 }
 END_TEST
 
-/* `depth` calls from the entry down to a computation worth a clone. */
+/* A module with `depth` nested calls from the entry to a computation in which recomputing pays. */
 static char *nested_calls(int depth, Arena *out) {
   const char *text = arena_printf(out, "HloModule m\nlevel0 { %s%s}\n", P1, CONCATS);
   for (int i = 1; i < depth; i++) {
@@ -560,7 +561,8 @@ START_TEST(deep_calls_are_left_alone) {
 }
 END_TEST
 
-/* Under another memory model the limit means the same bytes less. */
+/* The limit bounds the peak as the chosen memory model counts it: one byte less makes a
+ * recomputation necessary. */
 START_TEST(limit_is_of_the_memory_model) {
   Fixture fixture = fixture_parse_body("", P1 CONCATS);
   Schedule schedule = schedule_in_text_order(fixture.module, fixture.out);
@@ -581,7 +583,7 @@ static const char *const samples[] = {
 };
 enum { NUM_SAMPLES = sizeof samples / sizeof *samples };
 
-/* A result's text; frees the fixture. */
+/* The text of a result; frees the fixture. */
 static char *remat_sample(const char *path, int percent, Arena *out) {
   Fixture fixture = fixture_parse_file(path);
   RematSetup setup = {.scheduler = strstr(path, "after") ? "input" : "default"};
@@ -597,7 +599,7 @@ static char *remat_sample(const char *path, int percent, Arena *out) {
   return kept;
 }
 
-/* fixture_remat judges; twice the same must come out. */
+/* fixture_remat verifies the results; two runs must give the same text. */
 START_TEST(samples_keep_their_meaning) {
   Arena *arena = arena_new(NULL);
   const char *stage = _i < NUM_SAMPLES ? "before" : "after";

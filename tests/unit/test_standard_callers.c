@@ -4,8 +4,8 @@
 
 #define K 1024
 
-/* 20 KiB at `concat1`, or 15 once `wide` is computed again for concat2; then 16, or 12 once `thin`
- * is computed again for concat4. */
+/* 20 KiB at `concat1`, or 15 KiB if `wide` is recomputed for concat2; then 16 KiB, or 12 KiB if
+ * `thin` is recomputed for concat4. */
 #define TWO_PEAKS(wide)                                                          \
   "p = f32[] parameter(0)\n wide = f32[1280] " wide                              \
   "\n"                                                                           \
@@ -36,7 +36,8 @@
   "k = pred[] constant(true)\n a = f32[] conditional(k, p, p), true_computation=work, " \
   "false_computation=other\n"
 
-/* KiB by the model xla-remat: before, after XLA's pass, and with what callers hold. */
+/* KiB by the model xla-remat: before XLA's pass, after it, and after reducing again with what
+ * callers hold. */
 static const struct {
   const char *name, *algorithm, *comps, *body;
   int64_t limit_kib, before, once, per_caller;

@@ -16,7 +16,7 @@ static const char text[] =
     " left = f32[4] get-tuple-element(pair), index=0\n"
     " ROOT right = f32[4] abs(left) }\n";
 
-/* Of the entry's instructions, `name=reason`. */
+/* The reasons for instructions of the entry computation, as `name=reason`. */
 static const struct {
   const char *pin, *never, *asked;
   size_t num_warnings;
@@ -28,10 +28,10 @@ static const struct {
     {"m.py:12", NULL, "first=pinned", 0},
     {"^first$\n^right$", NULL, "first=pinned right=pinned", 0},
     {"first", "first|right", "first=pinned right=never", 0},
-    /* what it takes its value from */
+    /* the instruction that computes its value */
     {"^back$", NULL, "first=pinned seen=pinned back=pinned", 0},
     {NULL, "^left$", "pair=never left=never", 0},
-    /* what a fusion returns, and what is in it */
+    /* a result of a fusion, and an instruction in it */
     {"net/outer", NULL, "pair=pinned", 0},
     {"^deep$", NULL, "", 0},
     {NULL, "^deep$", "pair=never", 0},

@@ -1,5 +1,5 @@
 #include "remat/rewrite/dce.h"
-#include "remat/rewrite/prepare.h"
+#include "remat/rewrite/unfuse.h"
 #include "support.h"
 
 #define F "f { q = f32[4] parameter(0)\n a = f32[4] abs(q)\n ROOT b = f32[4] sine(a) }\n"

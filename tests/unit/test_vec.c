@@ -1,6 +1,5 @@
 #include "ir/vec.h"
 
-#include <setjmp.h>
 #include <string.h>
 
 #include "support.h"
@@ -73,37 +72,25 @@ START_TEST(capacity_doubles) {
 }
 END_TEST
 
-typedef struct Oom {
-  jmp_buf back;
-  size_t wanted_bytes;
-} Oom;
-
-static void jump_back(void *context, size_t wanted_bytes, size_t limit_bytes) {
-  (void)limit_bytes;
-  Oom *oom = context;
-  oom->wanted_bytes = wanted_bytes;
-  longjmp(oom->back, 1);
-}
-
 /* Ids are 32 bits wide: a list never has more elements. */
 START_TEST(counts_beyond_32_bits_are_out_of_memory) {
-  Oom oom = {.wanted_bytes = 0};
-  ArenaOptions options = {.max_bytes = 1 << 20, .on_oom = jump_back, .context = &oom};
+  ArenaGuard guard = {0};
+  ArenaOptions options = {.max_bytes = 1 << 20, .guard = &guard};
   Arena *arena = arena_new(&options);
   uint32_t cap = 0;
-  if (setjmp(oom.back) == 0) {
+  if (setjmp(guard.jump) == 0) {
     (void)vec_grow(arena, NULL, &cap, UINT32_MAX, 1, 1);
     ck_abort_msg("2^32 elements");
   }
   ck_assert_uint_eq(cap, 0);
   /* From 2^31 on doubling would pass the limit: just as much as is wanted is asked for. */
   cap = UINT32_C(1) << 31;
-  if (setjmp(oom.back) == 0) {
+  if (setjmp(guard.jump) == 0) {
     (void)vec_grow(arena, NULL, &cap, cap, 5, 1);
     ck_abort_msg("the arena's limit was passed");
   }
-  ck_assert_uint_ge(oom.wanted_bytes, (UINT32_C(1) << 31) + 5);
-  ck_assert_uint_lt(oom.wanted_bytes, (UINT32_C(1) << 31) + 500);
+  ck_assert_uint_ge(guard.wanted_bytes, (UINT32_C(1) << 31) + 5);
+  ck_assert_uint_lt(guard.wanted_bytes, (UINT32_C(1) << 31) + 500);
   arena_free(arena);
 }
 END_TEST

@@ -1,7 +1,7 @@
-/* The flops of a convolution: XLA counts a multiply-add for every pair of a kernel position and an
- * output position that meets an input element, not one that meets padding or a dilation hole.
- * Source: HloCostAnalysis::GetConvolutionFlops, which walks all pairs; this solves for them, so the
- * cost is O(spatial size) per dimension. */
+/* The flops of a convolution. XLA counts a multiply-add for every pair of a kernel position and an
+ * output position that meets an input element, but none for padding or a dilation hole. Source:
+ * HloCostAnalysis::GetConvolutionFlops, which visits all pairs; here the number of pairs is
+ * computed, in O(spatial size) per dimension. */
 #include "analysis/cost/cost_internal.h"
 
 /* Wide enough for any product of two 64-bit sizes. */
@@ -14,7 +14,7 @@ typedef struct Spatial {
   int64_t stride, pad_low, base_dilation, window_dilation;
 } Spatial;
 
-/* Beyond this many positions the shorter side is not walked any more. */
+/* If both sides have more positions than this, all pairs are counted. */
 enum { MAX_WALKED_POSITIONS = 1 << 22 };
 
 static Wide floor_div(Wide a, Wide b) {
@@ -62,7 +62,7 @@ static Progression progression_make(int64_t count, int64_t step, int64_t hole, i
 }
 
 static Wide progression_count(const Progression *of, Wide offset) {
-  if (of->step == 1 && of->hole == 1) { /* nearly all: every x in reach counts */
+  if (of->step == 1 && of->hole == 1) { /* the usual case: every x in the range is a solution */
     Wide begin = offset < 0 ? -offset : 0;
     Wide end = of->input - offset < of->count ? of->input - offset : of->count;
     return end > begin ? end - begin : 0;
@@ -72,11 +72,11 @@ static Wide progression_count(const Progression *of, Wide offset) {
   if (low < 0) low = 0;
   Wide high = floor_div((Wide)(of->input - 1) * of->hole - offset, of->step);
   if (high > of->count - 1) high = of->count - 1;
-  /* x * step = -offset modulo hole, divided by their gcd. */
+  /* solve x * step = -offset modulo hole, after division by their gcd */
   Wide wanted = -offset / of->common % of->period;
   if (wanted < 0) wanted += of->period;
   Wide first = wanted * of->inverse % of->period;
-  first += -floor_div(first - low, of->period) * of->period; /* the first one >= low */
+  first += -floor_div(first - low, of->period) * of->period; /* the first solution >= low */
   return first > high ? 0 : (high - first) / of->period + 1;
 }
 

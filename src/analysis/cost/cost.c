@@ -1,7 +1,7 @@
 /* The cost of every instruction, callees first. An opcode's rule is a case of inst_work (flops and
- * transcendentals) and of inst_bytes; what runs another computation as its own is in inst_cost.
- * Rules that look odd are XLA's: the point of these figures is that they are the ones that XLA and
- * everybody who reads its reports has. Source: xla/service/hlo_cost_analysis.cc. */
+ * transcendentals) and of inst_bytes; instructions whose cost is that of a callee are in inst_cost.
+ * Rules that look odd are XLA's: the figures must be the same as in XLA's own reports. Source:
+ * xla/service/hlo_cost_analysis.cc. */
 #include "analysis/cost/cost_internal.h"
 
 #include "analysis/flow/call_graph.h"
@@ -34,7 +34,7 @@ static int64_t operand_elements(const Module *module, InstId id, uint32_t index)
   return cost_elements(cost_operand_shape(module, id, index));
 }
 
-/* The first element of a variadic reduce's or reduce-window's result, else the result. */
+/* The first element of the result of a variadic reduce or reduce-window, else the result. */
 static const Shape *first_result(const Module *module, InstId id) {
   const Shape *shape = inst_shape(module, id);
   if (!shape_is_tuple(shape)) return shape;
@@ -71,7 +71,7 @@ InstId cost_known_inst(const Module *module, const CostTable *table, InstId id) 
   return id < table->num_insts ? id : NO_ID;
 }
 
-/* The same for a computation. */
+/* Like cost_known_inst() for a computation. */
 static CompId known_comp(const Module *module, const CostTable *table, CompId id) {
   if (id >= table->num_comps) id = comp_get(module, id)->origin;
   return id < table->num_comps ? id : NO_ID;
@@ -85,7 +85,8 @@ static Cost callee_cost(const Module *module, const CostTable *table, InstId id,
 
 /* ---- flops and transcendentals ---- */
 
-/* A computation that is applied `count` times to scalars: its bytes are registers, not memory. */
+/* The cost of a computation that is applied `count` times to scalars. Its bytes are registers, not
+ * memory. */
 static Cost applied(Cost callee, int64_t count) {
   return (Cost){.flops = saturating_mul(callee.flops, count),
                 .transcendentals = saturating_mul(callee.transcendentals, count)};
@@ -101,7 +102,8 @@ static int64_t ceil_log2(int64_t value) {
 }
 
 /* Elements of a ragged-dot's result without its group dimensions. XLA deletes dimension 0 in the
- * first round, 1 of what is left in the second, … whichever dimensions the groups are. */
+ * first step, dimension 1 of the remaining ones in the second, …, whichever dimensions the groups
+ * are. */
 static int64_t ragged_elements(const Module *module, InstId id) {
   const Shape *shape = inst_shape(module, id);
   uint32_t num_groups = inst_attr_ints(module, id, ATTR_RHS_GROUP_DIMS).len;
@@ -150,9 +152,9 @@ static int64_t window_elements(IntSlice window) {
   return product;
 }
 
-/* The size of the dimension that a reduce-window sums up whole for each of its places (what a
- * reduce and a broadcast would do), 0 when it is not of that form: one dimension with a window and
- * padding, and both of them such that the window covers everything from everywhere. */
+/* The size of the dimension that a reduce-window reduces completely for each of its positions, like
+ * a reduce and a broadcast; 0 when the window is not of this form: one dimension with a window and
+ * padding such that the window covers the whole dimension from every position. */
 static int64_t whole_window_size(const Module *module, InstId id, IntSlice window) {
   const Shape *result = inst_shape(module, id);
   uint32_t num_windowed = 0, num_padded = 0;
@@ -192,7 +194,7 @@ static uint32_t scatter_num_arrays(const Module *module, InstId id) {
   return inst_get(module, id)->num_operands / 2;
 }
 
-/* How often the instruction applies its computation, for those that have one. */
+/* How often the instruction applies its computation, for opcodes that have one. */
 static int64_t application_count(const Module *module, InstId id) {
   switch (inst_get(module, id)->opcode) {
     case OPCODE_MAP: return cost_elements(inst_shape(module, id));
@@ -224,7 +226,7 @@ static Cost inst_work(const Module *module, const CostTable *table, InstId id) {
     case OPCODE_SCATTER:
       return applied(callee_cost(module, table, id, 0), application_count(module, id));
     case OPCODE_SELECT_AND_SCATTER: return select_and_scatter_work(module, table, id);
-    case OPCODE_SORT: { /* of the whole operand, whatever the dimension; the comparator is free */
+    case OPCODE_SORT: { /* over the whole operand, whatever the dimension; the comparator is free */
       int64_t sorted = operand_elements(module, id, 0);
       return (Cost){.flops = saturating_mul(sorted, ceil_log2(sorted))};
     }
@@ -260,7 +262,7 @@ int64_t cost_default_bytes(const Module *module, InstId id) {
                         operands_bytes(module, id));
 }
 
-/* Read once and written once, plus what says where. */
+/* Bytes that are read once and written once, plus the bytes of indices. */
 static int64_t moved_bytes(int64_t moved, int64_t places) {
   return saturating_add(saturating_mul(2, moved), places);
 }
@@ -271,7 +273,7 @@ static int64_t scatter_bytes(const Module *module, InstId id) {
   for (uint32_t i = 0; i < num_arrays; i++) {
     updates = saturating_add(updates, cost_operand_bytes(module, id, num_arrays + 1 + i));
   }
-  /* Of each place that is updated: read the array and the update, write the array. */
+  /* At each updated place the array and the update are read, and the array is written. */
   return saturating_add(saturating_mul(3, updates), cost_operand_bytes(module, id, num_arrays));
 }
 
@@ -284,8 +286,8 @@ static int64_t outfeed_bytes(const Module *module, InstId id) {
   return bytes;
 }
 
-/* ShapeUtil::TransposeIsBitcast: only the names of the dimensions change, not where elements lie.
- */
+/* ShapeUtil::TransposeIsBitcast: only the names of the dimensions change, not the places of
+ * elements. */
 static bool is_bitcast_transpose(const Module *module, InstId id) {
   const Shape *from = cost_operand_shape(module, id, 0), *to = inst_shape(module, id);
   IntSlice dims = inst_attr_ints(module, id, ATTR_DIMENSIONS);
@@ -335,11 +337,11 @@ static int64_t inst_bytes(const Module *module, InstId id) {
   }
 }
 
-/* ---- instructions that stand for other computations ---- */
+/* ---- instructions that run other computations ---- */
 
-/* XLA compares only the non-zero figures of the later branches, which shows when the first one has
- * a negative sum. */
-static int64_t dearest(int64_t first, int64_t later) {
+/* XLA compares only the non-zero figures of the later branches, which makes a difference when the
+ * first one has a negative sum. */
+static int64_t costliest(int64_t first, int64_t later) {
   return later != 0 && later > first ? later : first;
 }
 
@@ -347,14 +349,14 @@ static Cost conditional_cost(const Module *module, const CostTable *table, InstI
   Cost cost = callee_cost(module, table, id, 0);
   for (uint32_t i = 1; i < inst_get(module, id)->num_callees; i++) {
     Cost branch = callee_cost(module, table, id, i);
-    cost = (Cost){.flops = dearest(cost.flops, branch.flops),
-                  .transcendentals = dearest(cost.transcendentals, branch.transcendentals),
-                  .bytes = dearest(cost.bytes, branch.bytes)};
+    cost = (Cost){.flops = costliest(cost.flops, branch.flops),
+                  .transcendentals = costliest(cost.transcendentals, branch.transcendentals),
+                  .bytes = costliest(cost.bytes, branch.bytes)};
   }
   return cost;
 }
 
-/* What nobody knows is -1. Call markers mark a region for the compiler and do not run. */
+/* An unknown cost is -1. Call markers mark a region for the compiler and do not run. */
 static Cost custom_call_cost(const Module *module, InstId id) {
   Str target = inst_attr_string(module, id, ATTR_CUSTOM_CALL_TARGET);
   if (str_is(target, "__xla_internal_call_marker_before") ||
@@ -364,7 +366,7 @@ static Cost custom_call_cost(const Module *module, InstId id) {
   return (Cost){.flops = -1, .bytes = -1};
 }
 
-/* The gather or scatter that a custom fusion is written around, NO_ID when it has none. */
+/* The gather or scatter in a custom fusion; NO_ID when there is none. */
 static InstId custom_fusion_core(const Module *module, InstId id) {
   CompId comp = inst_callees(module, id)[0];
   if (inst_attr_int(module, id, ATTR_FUSION_KIND, FUSION_LOOP) != FUSION_CUSTOM) return NO_ID;
@@ -392,7 +394,7 @@ static Cost inst_cost(const Module *module, const CostTable *table, InstId id, A
   switch (inst_get(module, id)->opcode) {
     case OPCODE_CALL:
     case OPCODE_ASYNC_START: return callee_cost(module, table, id, 0);
-    case OPCODE_WHILE: /* one turn: the analysis does not ask how many there are */
+    case OPCODE_WHILE: /* one iteration: HloCostAnalysis ignores the trip count */
       return cost_add(callee_cost(module, table, id, 0), callee_cost(module, table, id, 1));
     case OPCODE_CONDITIONAL: return conditional_cost(module, table, id);
     case OPCODE_CUSTOM_CALL: return custom_call_cost(module, id);
@@ -406,7 +408,7 @@ static Cost inst_cost(const Module *module, const CostTable *table, InstId id, A
 
 /* ---- the module ---- */
 
-/* Kept for the fusion itself and for one that this one is nested in. */
+/* Records the bytes read of each parameter, for this fusion and for a fusion that contains it. */
 static void note_param_reads(const Module *module, CostTable *table, InstId fusion) {
   if (inst_get(module, fusion)->num_callees == 0) return;
   IdList params = comp_get(module, inst_callees(module, fusion)[0])->params;
@@ -424,7 +426,8 @@ static void analyze_inst(const Module *module, CostTable *table, InstId id, Aren
   if (inst->opcode == OPCODE_WHILE) table->trip_counts[id] = while_trip_count(module, id);
 }
 
-/* In a live computation a dead instruction only waits for the next sweep; in a dead one all are. */
+/* Dead instructions of a live computation do not count, because the next sweep removes them. In a
+ * dead computation all instructions are dead, and they count. */
 static bool is_counted(const Computation *comp, const Instruction *inst) {
   return !(inst->flags & INST_DEAD) || (comp->flags & COMP_DEAD);
 }
@@ -443,7 +446,7 @@ CostTable cost_analyze(const Module *module, Arena *out, Arena *scratch) {
   bool *is_done = arena_zarray(scratch, bool, num_insts);
   for (InstId id = 0; id < num_insts; id++)
     table.trip_counts[id] = 1;
-  /* Of what nobody reaches any more, too: a live clone may have been made from it. */
+  /* Includes unreachable computations: a live clone may have been made from one. */
   CompId *order = comps_post_order(module, scratch, scratch);
   for (uint32_t i = 0; i < num_comps; i++) {
     const Computation *comp = comp_get(module, order[i]);
@@ -455,7 +458,7 @@ CostTable cost_analyze(const Module *module, Arena *out, Arena *scratch) {
       if (is_counted(comp, inst_get(module, id))) *sum = cost_add(*sum, table.of[id]);
     }
   }
-  for (InstId id = 0; id < num_insts; id++) { /* swept out of their computations */
+  for (InstId id = 0; id < num_insts; id++) { /* not in any computation */
     if (!is_done[id]) analyze_inst(module, &table, id, scratch);
   }
   arena_reset(scratch, mark);

@@ -1,13 +1,13 @@
-/* What the parts of the cost analysis share: saturating arithmetic, sizes, and the costs of parts
- * that have an opcode's rule in a file of its own. */
+/* Declarations shared by the files of the cost analysis: saturating arithmetic, sizes, and opcode
+ * rules that have a file of their own. */
 #ifndef REMAT_HLO_ANALYSIS_COST_COST_INTERNAL_H
 #define REMAT_HLO_ANALYSIS_COST_COST_INTERNAL_H
 
 #include "analysis/cost/cost.h"
 
-/* Sums and products stay at the end of the range instead of wrapping. Costs can be negative: a
- * custom call has -1, and a reduce of an empty array into a larger one a negative count, as in XLA.
- */
+/* Sums and products saturate at the ends of the range instead of wrapping. Costs can be negative: a
+ * custom call has -1, and a reduce of an empty array into a larger one has a negative count, as in
+ * XLA. */
 static inline int64_t saturating_add(int64_t a, int64_t b) {
   int64_t sum;
   if (!__builtin_add_overflow(a, b, &sum)) return sum;
@@ -26,20 +26,20 @@ static inline Cost cost_add(Cost a, Cost b) {
                 .bytes = saturating_add(a.bytes, b.bytes)};
 }
 
-/* Elements of an array (ShapeUtil::ElementsIn) and bytes of a shape (ByteSizeOf). What does not fit
- * saturates; what nobody can know, a `?` dimension, counts as nothing (XLA aborts). NULL, an
- * operand that is not there, is nothing too. */
+/* Elements of an array (ShapeUtil::ElementsIn) and bytes of a shape (ByteSizeOf). A number that
+ * does not fit saturates; a `?` dimension, whose size is unknown, counts as 0 (XLA aborts). NULL,
+ * for an operand that does not exist, also counts as 0. */
 int64_t cost_elements(const Shape *shape);
 int64_t cost_shape_bytes(const Shape *shape);
 
-/* NULL when the instruction has no operand of this number. */
+/* NULL when the instruction has no operand of this index. */
 const Shape *cost_operand_shape(const Module *module, InstId id, uint32_t index);
 
 static inline int64_t cost_operand_bytes(const Module *module, InstId id, uint32_t index) {
   return cost_shape_bytes(cost_operand_shape(module, id, index));
 }
 
-/* A dimension of an array, 0 when there is none of this number. */
+/* The size of a dimension of an array; 0 when there is none of this index. */
 int64_t cost_dim(const Shape *shape, int64_t dim);
 
 /* One dimension of an attribute `window`, ORDER of its integers (ir/attribute.h). */
@@ -57,12 +57,12 @@ static inline WindowDim cost_window_dim(IntSlice window, uint32_t dim) {
   return result;
 }
 
-/* The instruction whose entry in the table holds for this one: itself, or for what was cloned after
- * cost_analyze what it was made from. NO_ID when there is none. */
+/* The instruction whose table entry applies to this one: the instruction itself, or, for one added
+ * after cost_analyze(), the instruction that it was cloned from. NO_ID when there is none. */
 InstId cost_known_inst(const Module *module, const CostTable *table, InstId id);
 
-/* Sum of all leaves of the result and of all operands, of a tuple operand its table only: what
- * HloCostAnalysis assumes unless an opcode has a rule of its own. */
+/* Bytes of all leaves of the result and of all operands, where a tuple operand counts only its
+ * table. HloCostAnalysis assumes this unless an opcode has a rule of its own. */
 int64_t cost_default_bytes(const Module *module, InstId id);
 
 /* convolution.c */
@@ -70,34 +70,35 @@ int64_t cost_convolution_flops(const Module *module, InstId id);
 
 typedef enum LinkDirection { LINK_NONE, LINK_TO_HOST, LINK_FROM_HOST } LinkDirection;
 
-/* seconds.c: where a copy or copy-start goes over the link to the host. */
+/* seconds.c: the direction in which a copy or copy-start crosses the link to the host. */
 LinkDirection host_link_direction(const Module *module, InstId id);
 
-/* known.c: by InstId, what the module's backend has of each instruction; NULL when it has
- * nothing. */
+/* known.c: by InstId, the cost that the user gave for each instruction; NULL when none was
+ * given. */
 const KnownCost **cost_find_known(const Module *module, Arena *out, Arena *scratch);
 
-/* Cost of an instruction of which something is known beyond HloCostAnalysis; false for others. */
+/* The cost of an instruction for which a better one than HloCostAnalysis's is known; false for
+ * other instructions. */
 bool cost_of_known(const Module *module, const CostTable *table, InstId id, Cost *cost);
 
-/* custom_call.c: the cost of a custom call whose work is known, by what the backend noted or
- * by its target; false for any other. */
+/* custom_call.c: the cost of a custom call whose work is known from its backend_config or its
+ * target; false for other instructions. */
 bool cost_of_custom_call(const Module *module, InstId id, Cost *cost);
 
-/* The element type that such a call multiplies, NUM_TYPES when it is no product. One whose flops
- * somebody said is taken for one: what is worth saying so of mostly is. */
-ElementType cost_custom_call_type(const Module *module, InstId id, bool is_said);
+/* The element type that such a call multiplies, NUM_TYPES when it is not a product. A call whose
+ * flops the user gave is assumed to be a product, because flops are mostly given for products. */
+ElementType cost_custom_call_type(const Module *module, InstId id, bool has_given_flops);
 
 /* fusion.c */
 int64_t cost_fusion_bytes(const Module *module, const CostTable *table, InstId id, Arena *scratch);
 
-/* What a fused computation reads of its parameter (HloCostAnalysis::FusionParameterReadBytes). The
- * parameters of fusions nested in it must be in table->param_reads. */
+/* Bytes that a fused computation reads of its parameter
+ * (HloCostAnalysis::FusionParameterReadBytes). The parameters of nested fusions must be in
+ * table->param_reads. */
 int64_t cost_param_read_bytes(const Module *module, const CostTable *table, InstId param);
 
-/* seconds.c: the element type at whose matrix rate most flops of the instruction run,
- * NUM_TYPES when they are not those of matrix products. A fusion's instructions must be in the
- * table. */
+/* seconds.c: the element type at whose matrix rate most flops of the instruction run, NUM_TYPES
+ * when most are not those of matrix products. A fusion's instructions must be in the table. */
 ElementType cost_matrix_type(const Module *module, const CostTable *table, InstId id);
 
 #endif

@@ -1,8 +1,9 @@
-/* Custom calls whose work is known. HloCostAnalysis has -1 for all of them; on GPUs, where most
- * products are custom calls, that leaves out most of a model's work.
+/* Custom calls whose work is known. HloCostAnalysis gives -1 for all of them. On GPUs most products
+ * are custom calls, so most of a model's work would be left out.
  *
- * A note `cost_estimate` in the backend_config goes first: that of a Pallas kernel. Convolutions
- * are counted as if nothing met padding, attention as if nothing were masked: both may do less. */
+ * A note `cost_estimate` in the backend_config, which Pallas kernels have, takes precedence.
+ * Convolutions are counted without regard to padding, and attention without regard to masks, so
+ * both may do less work than is counted. */
 #include <stdlib.h>
 
 #include "analysis/flow/backend_config.h"
@@ -43,9 +44,9 @@ static Work work_of(const Module *module, InstId id) {
   return WORK_UNKNOWN;
 }
 
-/* ---- what the backend noted ---- */
+/* ---- costs from the backend_config ---- */
 
-/* Below `object`, at most some levels deep. */
+/* Finds a key in `object` and, up to `depth` levels deep, in the objects inside. */
 static const cJSON *find_key(const cJSON *object, const char *key, int depth) {
   const cJSON *found = cJSON_GetObjectItemCaseSensitive(object, key), *item;
   if (found || depth == 0) return found;
@@ -80,7 +81,7 @@ static bool estimated_cost(const Module *module, InstId id, Cost *cost) {
   return is_given;
 }
 
-/* ---- by shapes ---- */
+/* ---- costs from shapes ---- */
 
 static const Shape *result_shape(const Module *module, InstId id) {
   const Shape *shape = inst_shape(module, id);
@@ -88,7 +89,7 @@ static const Shape *result_shape(const Module *module, InstId id) {
   return shape->rank ? shape_get(&module->shapes, shape->elements[0]) : NULL;
 }
 
-/* The product of those dimensions of `shape` that a list of the backend_config names. */
+/* The product of the dimensions of `shape` that a list in the backend_config names. */
 static bool product_of(const cJSON *dims, const Shape *shape, int64_t *product) {
   const cJSON *item;
   *product = 1;
@@ -112,7 +113,8 @@ static int64_t product_flops(const Module *module, InstId id) {
   return saturating_mul(2, saturating_mul(cost_elements(result), contracted));
 }
 
-/* Of the kernel by dim_labels, `b01f_01io->b01f`; -1 when they do not tell. */
+/* The kernel's output features by dim_labels, `b01f_01io->b01f`; -1 when the labels do not give
+ * them. */
 static int64_t kernel_features(const Module *module, InstId id, const Shape *kernel) {
   Str labels = inst_attr_text(module, id, ATTR_DIM_LABELS);
   int64_t dim = -1;
@@ -128,7 +130,8 @@ static int64_t kernel_features(const Module *module, InstId id, const Shape *ker
   return -1;
 }
 
-/* Every element of the output takes a product with all of the kernel that makes its feature. */
+/* Every element of the output needs a multiply-add for each kernel element of its output
+ * feature. */
 static int64_t convolution_flops(const Module *module, InstId id, const Shape *output,
                                  const Shape *kernel) {
   if (!output || !kernel || !shape_is_array(kernel) || !shape_is_array(output)) return -1;
@@ -137,8 +140,8 @@ static int64_t convolution_flops(const Module *module, InstId id, const Shape *o
   return saturating_mul(2, saturating_mul(cost_elements(output), cost_elements(kernel) / features));
 }
 
-/* One of the products of attention, all queries with all keys: of the scores,
- * [batch, heads, queries, keys], the backend_config has the shape. */
+/* The flops of one of the products of attention, all queries with all keys. The backend_config has
+ * the shape of the scores, [batch, heads, queries, keys]. */
 static int64_t attention_product_flops(const Module *module, InstId id) {
   const Shape *query = cost_operand_shape(module, id, 0);
   cJSON *config = backend_config(module, id, "intermediate_tensor_shape");
@@ -166,7 +169,7 @@ static int64_t flops_of(const Module *module, InstId id) {
     case WORK_GRADIENT_OF_INPUT: return convolution_flops(module, id, first, second);
     case WORK_GRADIENT_OF_FILTER: return convolution_flops(module, id, second, result);
     case WORK_ATTENTION: return times(2, attention_product_flops(module, id));
-    /* The scores again, and two gradients of each product. */
+    /* The scores are recomputed, and each product has two gradients. */
     case WORK_GRADIENT_OF_ATTENTION: return times(5, attention_product_flops(module, id));
     case WORK_UNKNOWN: break;
   }
@@ -182,8 +185,8 @@ bool cost_of_custom_call(const Module *module, InstId id, Cost *cost) {
   return true;
 }
 
-ElementType cost_custom_call_type(const Module *module, InstId id, bool is_said) {
+ElementType cost_custom_call_type(const Module *module, InstId id, bool has_given_flops) {
   const Shape *first = cost_operand_shape(module, id, 0);
-  bool is_product = is_said || work_of(module, id) != WORK_UNKNOWN;
+  bool is_product = has_given_flops || work_of(module, id) != WORK_UNKNOWN;
   return is_product && first && shape_is_array(first) ? (ElementType)first->type : NUM_TYPES;
 }

@@ -7,7 +7,7 @@
  *   "memory_bandwidth"  bytes per second between the memory and the cores
  *   "flops"             object: dense matrix products (dot, convolution), operations per second by
  *                       operand type; a multiply-add is two, sparsity not counted
- *   "vector_flops"      object: everything else, likewise
+ *   "vector_flops"      object: all other operations per second, by operand type
  *   "transcendentals"   exp, log, tanh, …, results per second
  *   "host_to_device"    bytes per second from the host's memory, one direction
  *   "device_to_host"    bytes per second to the host's memory
@@ -29,7 +29,7 @@ typedef enum KeyKind { KEY_STRING, KEY_BYTES, KEY_RATE, KEY_RATES, KEY_SECONDS }
 typedef struct Key {
   const char *name;
   KeyKind kind;
-  size_t offset; /* of the field in DeviceProfile */
+  size_t offset; /* offset of the field in DeviceProfile */
 } Key;
 
 static const Key keys[] = {
@@ -93,7 +93,7 @@ static rh_status read_seconds(const Reader *reader, const cJSON *item, const Key
   return RH_OK;
 }
 
-/* NUM_TYPES for a word that is no type of numbers. */
+/* NUM_TYPES for a word that is not a numeric type. */
 static ElementType find_type(const char *word) {
   ElementType type = (ElementType)0;
   while (type < NUM_TYPES && strcmp(type_info(type)->text, word) != 0)
@@ -157,7 +157,7 @@ static rh_status read_keys(const Reader *reader, const cJSON *root) {
   return RH_OK;
 }
 
-/* cJSON stops behind the first value; nothing but blanks may follow it. */
+/* cJSON stops after the first value. Only blanks may follow it. */
 static const char *skip_blanks(const char *p, const char *end) {
   while (p < end && char_is_space(*p))
     p++;

@@ -1,5 +1,5 @@
-/* A device as the roofline sees it, read from JSON (share/remat-hlo/profiles/NAME.json); the format
- * is described in device_profile.c. */
+/* Device profiles: the rates of a device for the roofline, read from JSON
+ * (share/remat-hlo/profiles/NAME.json). The format is described in device_profile.c. */
 #ifndef REMAT_HLO_ANALYSIS_COST_DEVICE_PROFILE_H
 #define REMAT_HLO_ANALYSIS_COST_DEVICE_PROFILE_H
 
@@ -9,21 +9,21 @@
 typedef struct DeviceProfile {
   const char *name;
   const char *description;
-  const char *source;             /* where the figures come from */
+  const char *source;             /* data sheets that the figures come from */
   int64_t memory_bytes;           /* of the card; 0 = unknown */
   double memory_bandwidth;        /* bytes per second */
   double flops[NUM_TYPES];        /* dense matrix product, per second, by operand type */
-  double vector_flops[NUM_TYPES]; /* everything else */
+  double vector_flops[NUM_TYPES]; /* per second, by type: all other operations */
   double transcendentals;         /* per second */
   double host_to_device;          /* bytes per second */
   double device_to_host;
   double interconnect;   /* bytes per second between devices */
-  double kernel_seconds; /* fixed cost of one instruction that runs */
+  double kernel_seconds; /* fixed cost of one instruction */
 } DeviceProfile;
 
-/* Reads a profile; strings live in `out`. Unknown or missing keys, wrong types and non-positive
- * rates are errors with the key's name; a JSON that cannot be read is one with the offset into
- * `json`. */
+/* Reads a profile; its strings are allocated in `out`. Unknown or missing keys, wrong types and
+ * non-positive rates are errors that name the key. For text that is not valid JSON the error has
+ * the offset into `json`. */
 rh_status device_profile_parse(const char *json, size_t length, DeviceProfile *profile, Arena *out,
                                rh_diags *diags);
 

@@ -1,6 +1,6 @@
-/* Bytes that a fusion moves: what it writes, what its constants need, and what it reads of each
- * parameter: less than the whole where it is sliced, more where several users read it apart.
- * Source: HloCostAnalysis::HandleFusion and the functions that it calls. */
+/* Bytes that a fusion accesses: its outputs, its constants, and what it reads of each parameter,
+ * which is less than the whole if the parameter is sliced, and more if several users read it
+ * separately. Source: HloCostAnalysis::HandleFusion and the functions that it calls. */
 #include "analysis/cost/cost_internal.h"
 
 static Opcode opcode_of(const Module *module, InstId id) {
@@ -11,8 +11,8 @@ static bool is_array_or_buffer(const Shape *shape) {
   return shape_is_array(shape) || shape->kind == SHAPE_BUFFER;
 }
 
-/* What is written of an array that `from` computes: a dynamic-update-slice writes in place, so only
- * its update. */
+/* Bytes written of an array that `from` computes. A dynamic-update-slice works in place, so it
+ * writes only its update. */
 static int64_t written_bytes(const Module *module, InstId from, const Shape *shape) {
   if (!is_array_or_buffer(shape)) return 0;
   if (opcode_of(module, from) == OPCODE_DYNAMIC_UPDATE_SLICE) {
@@ -21,7 +21,7 @@ static int64_t written_bytes(const Module *module, InstId from, const Shape *sha
   return cost_shape_bytes(shape);
 }
 
-/* XLA looks through the root tuple, but not deeper: arrays in nested tuples are written whole. */
+/* XLA looks into the root tuple, but not deeper: all bytes of arrays in nested tuples count. */
 static int64_t output_bytes(const Module *module, InstId fusion, InstId root) {
   const ShapeTable *shapes = &module->shapes;
   ShapeId id = inst_get(module, fusion)->shape;
@@ -42,7 +42,7 @@ static int64_t output_bytes(const Module *module, InstId fusion, InstId root) {
   return bytes;
 }
 
-/* A constant of one element is part of the code. */
+/* Bytes of the constants. A constant of one element is part of the code. */
 static int64_t constant_bytes(const Module *module, CompId comp) {
   int64_t bytes = 0;
   for (uint32_t i = 0; i < comp_num_insts(module, comp); i++) {
@@ -55,8 +55,8 @@ static int64_t constant_bytes(const Module *module, CompId comp) {
   return bytes;
 }
 
-/* What is read through one user. Users that read everything share one read: `*is_read` says that it
- * has been counted. */
+/* Bytes read by one user. Users that read the whole value share one read; `*is_read` is true when
+ * it has been counted. */
 static int64_t bytes_through(const Module *module, InstId value, InstId user, bool *is_read) {
   switch (opcode_of(module, user)) {
     case OPCODE_SLICE: return cost_shape_bytes(inst_shape(module, user));
@@ -64,7 +64,7 @@ static int64_t bytes_through(const Module *module, InstId value, InstId user, bo
       if (inst_operand(module, user, 0) == value) return cost_shape_bytes(inst_shape(module, user));
       break;
     case OPCODE_DYNAMIC_UPDATE_SLICE:
-      if (inst_operand(module, user, 0) == value) return 0; /* in place */
+      if (inst_operand(module, user, 0) == value) return 0; /* works in place */
       break;
     default: break;
   }
@@ -78,14 +78,14 @@ static bool is_slicing(Opcode opcode) {
          opcode == OPCODE_DYNAMIC_UPDATE_SLICE;
 }
 
-/* Whether the parameter is the root of the fused computation or its first operand: then slices of
- * the nested fusion's result are taken for slices of the parameter. */
+/* Whether the root of the fused computation is the parameter, or has it as its first operand.
+ * Slices of the nested fusion's result then count as slices of the parameter. */
 static bool is_simple_fusion(const Module *module, CompId comp, InstId param) {
   InstId root = comp_get(module, comp)->root;
   return inst_get(module, root)->num_operands == 0 || inst_operand(module, root, 0) == param;
 }
 
-/* What is read through a fusion nested in the fused computation, at its operand `index`. */
+/* Bytes read by a nested fusion through its operand `index`. */
 static int64_t bytes_through_fusion(const Module *module, const CostTable *table, InstId fusion,
                                     uint32_t index) {
   if (inst_get(module, fusion)->num_callees == 0) return 0;
@@ -130,7 +130,8 @@ int64_t cost_param_read_bytes(const Module *module, const CostTable *table, Inst
   return bytes;
 }
 
-/* The get-tuple-element of this index among the users; the tuple itself when there is none. */
+/* The user of the tuple that is its get-tuple-element of this index; the tuple itself if there is
+ * none. */
 static InstId find_element(const Module *module, InstId tuple, uint32_t index) {
   for (uint32_t i = 0; i < inst_get(module, tuple)->users.len; i++) {
     InstId user = inst_users(module, tuple)[i];
@@ -140,8 +141,8 @@ static InstId find_element(const Module *module, InstId tuple, uint32_t index) {
   return tuple;
 }
 
-/* A tuple parameter: the reads of each leaf's get-tuple-element. A leaf that nobody takes out
- * counts as a read of the innermost tuple on its way that somebody takes out; so it is in XLA. */
+/* Bytes read of a tuple parameter: those read through each leaf's get-tuple-element. A leaf without
+ * one counts as a read of the innermost enclosing tuple that has one, as in XLA. */
 static int64_t tuple_param_bytes(const Module *module, const CostTable *table, InstId param,
                                  Arena *scratch) {
   const ShapeTable *shapes = &module->shapes;
@@ -149,7 +150,7 @@ static int64_t tuple_param_bytes(const Module *module, const CostTable *table, I
   uint32_t num_parts = shape_get(shapes, id)->num_parts;
   ArenaMark mark = arena_mark(scratch);
   ShapeId *parts = arena_array(scratch, ShapeId, num_parts);
-  InstId *taken = arena_array(scratch, InstId, num_parts); /* the instruction that has the part */
+  InstId *taken = arena_array(scratch, InstId, num_parts); /* by part: the instruction */
   shape_list_parts(shapes, id, parts);
   taken[0] = param;
   int64_t bytes = 0;

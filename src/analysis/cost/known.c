@@ -1,10 +1,11 @@
-/* What somebody who knows better says of instructions, by their names and, of custom calls, their
- * targets. Those inside of fusions are looked at, too, but a fusion costs what it does by itself.
- */
+/* Costs that the user gave for instructions, by a regular expression for their names or, for custom
+ * calls, their targets. Instructions in fused computations can get such a cost, too, but the cost
+ * of a fusion is the one given for the fusion itself. */
 #include "analysis/cost/cost_internal.h"
 #include "ir/expression.h"
 
-static bool is_meant(const Module *module, InstId id, const regex_t *expression, Arena *scratch) {
+static bool is_selected(const Module *module, InstId id, const regex_t *expression,
+                        Arena *scratch) {
   if (expression_matches(expression, inst_name(module, id), scratch)) return true;
   Str target = inst_attr_string(module, id, ATTR_CUSTOM_CALL_TARGET);
   return target.len && expression_matches(expression, target, scratch);
@@ -15,31 +16,32 @@ const KnownCost **cost_find_known(const Module *module, Arena *out, Arena *scrat
   const KnownCost **known = arena_zarray(out, const KnownCost *, module->insts.len);
   for (uint32_t i = 0; i < module->backend.num_costs; i++) {
     const KnownCost *cost = &module->backend.costs[i];
-    regex_t expression;
-    if (expression_compile(cost->expression, &expression, NULL) != RH_OK) continue;
+    ArenaMark mark = arena_mark(scratch);
+    const regex_t *expression;
+    if (expression_new(cost->expression, &expression, NULL, scratch) != RH_OK) continue;
     for (InstId id = 0; id < module->insts.len; id++) {
-      if (!known[id] && is_meant(module, id, &expression, scratch)) known[id] = cost;
+      if (!known[id] && is_selected(module, id, expression, scratch)) known[id] = cost;
     }
-    regfree(&expression);
+    arena_reset(scratch, mark);
   }
   return known;
 }
 
-/* A clone costs what its original does. */
+/* A clone costs as much as its original. */
 static const KnownCost *find_known(const Module *module, const CostTable *table, InstId id) {
   InstId known = table->known ? cost_known_inst(module, table, id) : NO_ID;
   return known == NO_ID ? NULL : table->known[known];
 }
 
 bool cost_of_known(const Module *module, const CostTable *table, InstId id, Cost *cost) {
-  const KnownCost *said = find_known(module, table, id);
+  const KnownCost *given = find_known(module, table, id);
   bool is_known = cost_of_custom_call(module, id, cost);
-  if (!said) return is_known;
+  if (!given) return is_known;
   InstId known = cost_known_inst(module, table, id);
   if (!is_known) *cost = table->of[known];
-  if (said->flops >= 0) cost->flops = said->flops;
-  if (said->transcendentals >= 0) cost->transcendentals = said->transcendentals;
-  if (said->bytes >= 0) cost->bytes = said->bytes;
+  if (given->flops >= 0) cost->flops = given->flops;
+  if (given->transcendentals >= 0) cost->transcendentals = given->transcendentals;
+  if (given->bytes >= 0) cost->bytes = given->bytes;
   if (cost->flops < 0) cost->flops = 0; /* HloCostAnalysis's -1 */
   if (cost->bytes < 0) cost->bytes = cost_default_bytes(module, id);
   return true;

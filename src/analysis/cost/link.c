@@ -5,10 +5,10 @@
 
 enum { NUM_DIRECTIONS = 2 }; /* LinkDirection without LINK_NONE */
 
-/* One run of a computation. */
+/* One execution of a computation. */
 typedef struct CompRun {
-  double seconds;              /* with what it waits */
-  double busy[NUM_DIRECTIONS]; /* seconds that it has the link */
+  double seconds;              /* including stalls */
+  double busy[NUM_DIRECTIONS]; /* seconds for which it uses the link */
 } CompRun;
 
 typedef struct Simulation {
@@ -16,22 +16,22 @@ typedef struct Simulation {
   const CostTable *table;
   const DeviceProfile *profile;
   double default_trips;
-  CompRun *comps;  /* by CompId */
-  double *held_up; /* by InstId, the result */
-  double *end;     /* by InstId of a copy-start: when its copy is done */
+  CompRun *comps; /* by CompId */
+  double *stall;  /* by InstId, the result */
+  double *end;    /* by InstId of a copy-start: when its copy ends */
   Arena *scratch;
 } Simulation;
 
 typedef struct Clock {
   double now;
-  double free[NUM_DIRECTIONS]; /* when the link is */
+  double free[NUM_DIRECTIONS]; /* when the link becomes free */
   double busy[NUM_DIRECTIONS];
-  VEC(InstId) under_way; /* starts of copies, done ones among them */
+  VEC(InstId) under_way; /* copy-starts, some of whose copies may have ended */
 } Clock;
 
 /* ---- copies ---- */
 
-/* The copy waits for its turn. Returns when it is done. */
+/* Transfers a copy when the link is free. Returns when it ends. */
 static double transfer(const Simulation *sim, Clock *clock, InstId id) {
   int way = (int)host_link_direction(sim->module, id) - 1;
   double seconds = cost_seconds(sim->module, sim->table, sim->profile, id);
@@ -41,7 +41,8 @@ static double transfer(const Simulation *sim, Clock *clock, InstId id) {
   return clock->free[way];
 }
 
-/* The start whose copy this is the end of, NO_ID when that does not cross the link. */
+/* The start of the copy that `id` is the done of; NO_ID when `id` is not such a copy-done, or the
+ * copy does not cross the link. */
 static InstId start_of(const Module *module, InstId id) {
   if (inst_get(module, id)->opcode != OPCODE_COPY_DONE) return NO_ID;
   InstId start = inst_operand(module, id, 0);
@@ -51,11 +52,11 @@ static InstId start_of(const Module *module, InstId id) {
 }
 
 static void wait_until(Simulation *sim, Clock *clock, InstId id, double time) {
-  sim->held_up[id] = time > clock->now ? time - clock->now : 0;
-  clock->now += sim->held_up[id];
+  sim->stall[id] = time > clock->now ? time - clock->now : 0;
+  clock->now += sim->stall[id];
 }
 
-/* ---- what is called ---- */
+/* ---- callees ---- */
 
 static void add_run(CompRun *sum, const CompRun *run, double times) {
   sum->seconds += run->seconds * times;
@@ -68,11 +69,12 @@ static double trips_of(const Simulation *sim, InstId id) {
   return trips < 0 ? sim->default_trips : (double)trips;
 }
 
-/* False when the instruction runs no computation by itself: cost_total_weighted's choice. */
+/* The execution of an instruction's callees, as in cost_total_weighted(). False when the
+ * instruction runs no computation as a sequence. */
 static bool run_of_callees(const Simulation *sim, InstId id, CompRun *run) {
   const Instruction *inst = inst_get(sim->module, id);
   const CompId *callees = inst_callees(sim->module, id);
-  const CompRun *dearest = NULL;
+  const CompRun *costliest = NULL;
   *run = (CompRun){0};
   if (inst->num_callees == 0) return false;
   switch (inst->opcode) {
@@ -85,15 +87,15 @@ static bool run_of_callees(const Simulation *sim, InstId id, CompRun *run) {
     case OPCODE_CONDITIONAL:
       for (uint32_t i = 0; i < inst->num_callees; i++) {
         const CompRun *branch = &sim->comps[callees[i]];
-        if (!dearest || branch->seconds > dearest->seconds) dearest = branch;
+        if (!costliest || branch->seconds > costliest->seconds) costliest = branch;
       }
-      *run = *dearest;
+      *run = *costliest;
       return true;
     default: return false;
   }
 }
 
-/* What is called has the link first; what is under way then, and not done, lasts longer. */
+/* A callee uses the link first; copies that are under way take longer by the time of its copies. */
 static void call(Simulation *sim, Clock *clock, const CompRun *run) {
   for (int way = 0; way < NUM_DIRECTIONS; way++) {
     if (run->busy[way] == 0) continue;
@@ -128,7 +130,7 @@ static void step(Simulation *sim, Clock *clock, InstId id) {
     }
   } else if (inst_get(sim->module, id)->opcode == OPCODE_COPY_START) {
     sim->end[id] = transfer(sim, clock, id);
-    sim->held_up[id] = 0;
+    sim->stall[id] = 0;
     *vec_push(sim->scratch, &clock->under_way) = id;
   } else {
     wait_until(sim, clock, id, transfer(sim, clock, id));
@@ -155,21 +157,21 @@ double *link_seconds(const Module *module, const Schedule *schedule, const CostT
                     .profile = profile,
                     .default_trips = (double)default_trip_count,
                     .comps = arena_zarray(arena, CompRun, module->comps.len),
-                    .held_up = arena_array(out, double, num_insts),
+                    .stall = arena_array(out, double, num_insts),
                     .end = arena_zarray(arena, double, num_insts),
                     .scratch = scratch};
   for (InstId id = 0; id < num_insts; id++)
-    sim.held_up[id] = -1;
+    sim.stall[id] = -1;
   const CompId *order = comps_post_order(module, arena, scratch);
   for (uint32_t i = 0; i < module->comps.len; i++) {
     CompId comp = order[i];
     if (comp < schedule->num_comps) simulate(&sim, comp, schedule->of[comp]);
   }
   arena_free(arena);
-  return sim.held_up;
+  return sim.stall;
 }
 
-/* ---- over everything that runs ---- */
+/* ---- sums over all instructions that run ---- */
 
 LinkUse link_use(const Module *module, const CostTable *table, const double *runs) {
   LinkUse use = {0};
@@ -181,8 +183,8 @@ LinkUse link_use(const Module *module, const CostTable *table, const double *run
       if (host_link_direction(module, id) == LINK_TO_HOST) {
         use.to_host_bytes += (double)cost_operand_bytes(module, id, 0) * runs[comp];
       }
-      bool is_held_up = table->link_seconds && table->link_seconds[id] > 0;
-      if (is_held_up) use.stall_seconds += table->link_seconds[id] * runs[comp];
+      bool has_stall = table->link_seconds && table->link_seconds[id] > 0;
+      if (has_stall) use.stall_seconds += table->link_seconds[id] * runs[comp];
     }
   }
   return use;

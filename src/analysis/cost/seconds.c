@@ -11,7 +11,7 @@ static bool is_matrix_product(Opcode opcode) {
   }
 }
 
-/* The type of the largest product in a fused computation, if most of its flops are products'. */
+/* The type of the largest product in a fused computation, if products have most of its flops. */
 static ElementType fused_matrix_type(const Module *module, const CostTable *table, CompId comp) {
   ElementType type = NUM_TYPES;
   int64_t largest = 0, products = 0, total = 0;
@@ -33,8 +33,8 @@ static ElementType fused_matrix_type(const Module *module, const CostTable *tabl
 ElementType cost_matrix_type(const Module *module, const CostTable *table, InstId id) {
   const Instruction *inst = inst_get(module, id);
   if (inst->opcode == OPCODE_CUSTOM_CALL) {
-    bool is_said = table->known && id < table->num_insts && table->known[id];
-    return cost_custom_call_type(module, id, is_said && table->known[id]->flops >= 0);
+    bool is_given = table->known && id < table->num_insts && table->known[id];
+    return cost_custom_call_type(module, id, is_given && table->known[id]->flops >= 0);
   }
   if (inst->opcode == OPCODE_FUSION && inst->num_callees > 0) {
     return fused_matrix_type(module, table, inst_callees(module, id)[0]);
@@ -44,8 +44,9 @@ ElementType cost_matrix_type(const Module *module, const CostTable *table, InstI
   return (ElementType)lhs->type;
 }
 
-/* What needs no kernel: names for memory, order without work, the second half of what a start has
- * paid for, and control flow, whose callees are counted by themselves. */
+/* Instructions that need no kernel: names for memory, ordering without work, the second half of an
+ * asynchronous pair, whose cost is at the start, and control flow, whose callees are counted
+ * instead. */
 static bool runs_nothing(Opcode opcode) {
   if (opcode_ends_split(opcode) || opcode_is_control_flow(opcode)) return true;
   switch (opcode) {
@@ -62,8 +63,9 @@ static bool runs_nothing(Opcode opcode) {
   }
 }
 
-/* The type that the instruction computes in: that of its first operand with numbers, because the
- * result of a comparison and the first operand of a select are pred; else that of its result. */
+/* The type that the instruction computes in: the type of its first operand that is not pred (the
+ * result of a comparison and the first operand of a select are pred), else the type of its
+ * result. */
 static ElementType vector_type(const Module *module, InstId id) {
   for (uint32_t i = 0; i < inst_get(module, id)->num_operands; i++) {
     const Shape *operand = cost_operand_shape(module, id, i);
@@ -89,9 +91,9 @@ LinkDirection host_link_direction(const Module *module, InstId id) {
   return is_on_host(to) ? LINK_TO_HOST : LINK_FROM_HOST;
 }
 
-/* A link is crossed once by what is both read and written; a copy in two halves has the bytes of
- * both ends in the shape of one. What an unknown custom call does, it does at least to its operands
- * and its result. */
+/* Data that is both read and written crosses a link once. An asynchronous copy has the bytes of
+ * both ends in its shape, so the operand's bytes are used. A custom call of unknown cost is assumed
+ * to read its operands and write its result. */
 static ModelledTime transfer_time(const Module *module, const DeviceProfile *profile, InstId id,
                                   int64_t bytes) {
   if (bytes < 0) bytes = cost_default_bytes(module, id);
@@ -111,8 +113,8 @@ static ModelledTime longer(ModelledTime time, double seconds, CostBound bound) {
   return seconds > time.seconds ? (ModelledTime){seconds, bound} : time;
 }
 
-/* An instruction that is younger than the table, and was made from nothing, moves its bytes: a
- * copy, the conditional or barrier that protects a clone. */
+/* An instruction that is not in the table and is not a clone of one that is, such as a copy, or the
+ * conditional or barrier that protects a clone, costs its bytes. */
 static Cost timed_cost(const Module *module, const CostTable *table, InstId id) {
   Cost cost;
   InstId known = cost_known_inst(module, table, id);

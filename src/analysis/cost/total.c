@@ -1,8 +1,7 @@
-/* Sums over everything that runs, and how often that is.
+/* Sums over all instructions that run, and how often they run.
  *
- * The figures are for comparing one order or one recomputation with another on the same module, not
- * for predicting a wall clock: nothing overlaps here, and nothing is fused that the module does not
- * fuse. */
+ * The figures compare one order or one recomputation with another on the same module. They do not
+ * predict execution time: nothing overlaps here, and only the module's own fusions are fused. */
 #include <float.h>
 
 #include "analysis/flow/call_graph.h"
@@ -42,9 +41,9 @@ static double trip_count(const Weighing *weighing, InstId id) {
   return trips < 0 ? weighing->default_trips : (double)trips;
 }
 
-/* The branch that takes longest, of equals the one with the most flops, of equals the first; NO_ID
- * when there is none. */
-static CompId dearest_branch(const Weighing *weighing, InstId id) {
+/* The branch that takes longest; of equal ones the one with the most flops; of those the first.
+ * NO_ID when there is none. */
+static CompId costliest_branch(const Weighing *weighing, InstId id) {
   CompId found = NO_ID;
   WeightedCost best = {.seconds = -DBL_MAX};
   for (uint32_t i = 0; i < inst_get(weighing->module, id)->num_callees; i++) {
@@ -59,8 +58,8 @@ static CompId dearest_branch(const Weighing *weighing, InstId id) {
   return found;
 }
 
-/* Visits the computations that an instruction runs, with how often it does. False when it is
- * counted as one instruction, with all that it calls. */
+/* Visits the computations that an instruction runs, with the number of times it runs each. False
+ * when the instruction counts as one, together with its callees. */
 typedef void (*VisitCallee)(void *context, CompId callee, double runs);
 
 static bool visit_callees(const Weighing *weighing, InstId id, VisitCallee visit, void *context) {
@@ -75,7 +74,7 @@ static bool visit_callees(const Weighing *weighing, InstId id, VisitCallee visit
         visit(context, callees[i], trip_count(weighing, id));
       return true;
     case OPCODE_CONDITIONAL: {
-      CompId branch = dearest_branch(weighing, id);
+      CompId branch = costliest_branch(weighing, id);
       if (branch != NO_ID) visit(context, branch, 1);
       return true;
     }
@@ -103,7 +102,7 @@ static void add_runs(void *context, CompId callee, double runs) {
   comp_runs->of[callee] += comp_runs->of_caller * runs;
 }
 
-/* All computations from the inside out; returns that order. */
+/* Weighs all computations, callees before callers; returns this order. */
 static const CompId *weigh(Weighing *weighing) {
   const Module *module = weighing->module;
   const CompId *order = comps_post_order(module, weighing->scratch, weighing->scratch);

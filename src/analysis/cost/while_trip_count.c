@@ -1,16 +1,17 @@
-/* How often a loop runs, where its text tells.
+/* The trip count of a loop, if its text gives it.
  *
- * XLA's compiler writes what it found into backend_config; that is believed. Otherwise the loop has
- * to count: its condition compares two values, each of which is a constant or an element of the
- * loop's state that starts as a constant and gets a constant added in every turn (zero for a limit
- * that is only carried along). Both are then linear in the number of the turn, and so is their
- * difference, whose first change of side is the trip count. Values are traced backwards through
- * whatever only passes them on: tuples, copies, conversions, fusions and calls. Chains longer than
- * MAX_STEPS and nests deeper than MAX_CALLERS are given up on.
+ * A trip count in the backend_config, where XLA's compiler writes what it has found, is used as it
+ * is. Otherwise the loop has to count: its condition compares two values, each of which is a
+ * constant, or an element of the loop's state that starts as a constant and increases by a constant
+ * in every iteration (by zero for a limit that is only carried along). Both values are then linear
+ * in the number of the iteration, and so is their difference; the first iteration in which the
+ * comparison of the difference with 0 fails is the trip count. Values are traced backwards through
+ * instructions that forward them: tuples, copies, conversions, fusions and calls. Chains longer
+ * than MAX_STEPS and nests deeper than MAX_CALLERS are not traced.
  *
- * This finds what MatchTrivialLoopTripCount of xla/hlo/analysis/while_loop_analysis.cc finds, and
- * counting down, != and limits in the state besides. It does not run a loop to see when it ends, as
- * XLA does for up to 128 turns. */
+ * This finds all that MatchTrivialLoopTripCount of xla/hlo/analysis/while_loop_analysis.cc finds,
+ * and also loops that count down, loops with !=, and limits in the state. It does not execute a
+ * loop to find its end, as XLA does for up to 128 iterations. */
 #include <stdlib.h>
 
 #include "analysis/flow/backend_config.h"
@@ -21,7 +22,7 @@ enum { UNKNOWN_TRIPS = -1 };
 
 /* ---- known_trip_count ---- */
 
-/* Protocol buffers write 64-bit numbers as strings, people as numbers. */
+/* Protocol buffers write 64-bit numbers as strings; people write numbers. */
 static int64_t json_count(const cJSON *item) {
   if (cJSON_IsNumber(item) && item->valuedouble >= 0 && item->valuedouble < 0x1p53) {
     int64_t number = (int64_t)item->valuedouble;
@@ -47,12 +48,12 @@ static int64_t configured_trips(const Module *module, InstId loop) {
 
 enum { MAX_STEPS = 256, MAX_CALLERS = 16, MAX_PATH = 8 };
 
-/* Where a traced value is. The value looked for is what `at` computes, or the part of it that
- * `path` names: tuple indices yet to be taken, the outermost last. */
+/* The place of a traced value: the result of `at`, or the part of it that `path` names. `path` has
+ * the tuple indices that are still to be applied, the outermost last. */
 typedef struct Walker {
   const Module *module;
   InstId at;
-  InstId callers[MAX_CALLERS]; /* fusions and calls that `at` is inside of, the innermost last */
+  InstId callers[MAX_CALLERS]; /* fusions and calls that contain `at`, the innermost last */
   uint32_t num_callers;
   int64_t path[MAX_PATH];
   uint32_t path_len;
@@ -74,7 +75,7 @@ static bool move_to_operand(Walker *walker, InstId of, int64_t index) {
   return true;
 }
 
-/* One step back through an instruction that passes the value on as it is. */
+/* Goes one step back through an instruction that forwards the value unchanged. */
 static bool step_back(Walker *walker) {
   const Instruction *inst = inst_get(walker->module, walker->at);
   switch (inst->opcode) {
@@ -92,7 +93,7 @@ static bool step_back(Walker *walker) {
     case OPCODE_BITCAST:
     case OPCODE_BROADCAST:
     case OPCODE_COPY_DONE:
-    case OPCODE_COPY_START: /* only ever reached through its copy-done */
+    case OPCODE_COPY_START: /* only reached through its copy-done */
     case OPCODE_RESHAPE: return walker->path_len == 0 && move_to_operand(walker, walker->at, 0);
     case OPCODE_CALL:
     case OPCODE_FUSION: return enter_callee(walker);
@@ -105,7 +106,7 @@ static bool step_back(Walker *walker) {
 
 /* ---- scalar integers ---- */
 
-/* Values for which nothing wraps on the way; inclusive. */
+/* The values for which no step of the computation wraps; inclusive. */
 typedef struct Bounds {
   int64_t low, high;
 } Bounds;
@@ -162,7 +163,7 @@ static bool is_in(Bounds bounds, int64_t value) {
   return value >= bounds.low && value <= bounds.high;
 }
 
-/* The walker's value, when it is a constant that is only passed on and converted. */
+/* The walker's value, if it is a constant that is only forwarded and converted. */
 static bool find_constant(Walker walker, int64_t *value) {
   Bounds bounds = unbounded;
   for (uint32_t step = 0; step < MAX_STEPS; step++) {
@@ -179,15 +180,15 @@ static bool find_constant(Walker walker, int64_t *value) {
   return false;
 }
 
-/* A value traced to its beginning: a constant, or an element of the loop's state plus one. */
+/* A value traced to its origin: a constant, or an element of the loop's state plus an offset. */
 typedef struct Traced {
-  bool is_state; /* the part of the state is where the walker stands */
+  bool is_state; /* the value is the part of the state at which the walker stands, plus `offset` */
   Walker walker;
-  int64_t offset; /* the constant, or what is added to the state's element */
+  int64_t offset; /* the constant, or the number added to the state's element */
   Bounds bounds;  /* of the value */
 } Traced;
 
-/* Goes on behind an addition or subtraction whose other operand is a constant. */
+/* Continues before an addition or subtraction, at its operand that is not a constant. */
 static bool step_over_sum(Traced *traced) {
   InstId sum = traced->walker.at;
   bool is_subtraction = inst_get(traced->walker.module, sum)->opcode == OPCODE_SUBTRACT;
@@ -202,7 +203,7 @@ static bool step_over_sum(Traced *traced) {
   return false;
 }
 
-/* False when the value comes from anything else. */
+/* False when the value has any other origin. */
 static bool trace(const Walker *from, Traced *traced) {
   *traced = (Traced){.walker = *from, .bounds = unbounded};
   Walker *walker = &traced->walker;
@@ -233,11 +234,11 @@ static bool trace(const Walker *from, Traced *traced) {
 
 /* ---- loops ---- */
 
-/* A side of the condition's comparison in turn t: start + t * step. */
+/* A side of the condition's comparison in iteration t: start + t * step. */
 typedef struct Linear {
   int64_t start, step;
-  Bounds bounds;      /* of the value in every turn */
-  Bounds next_bounds; /* of the value in every turn but the first: the body computed it */
+  Bounds bounds;      /* of the value in every iteration */
+  Bounds next_bounds; /* of the value in every iteration but the first: the body computed it */
 } Linear;
 
 static bool same_path(const Walker *a, const Walker *b) {
@@ -269,14 +270,14 @@ static bool make_linear(const Module *module, InstId loop, const Traced *side, L
   return add_bytes(init.offset, side->offset, &linear->start);
 }
 
-/* The first t >= 0 for which start + t * step < 0 does not hold, -1 when it always does. */
+/* The first t >= 0 for which start + t * step < 0 is false, -1 when it is always true. */
 static int64_t first_not_negative(int64_t start, int64_t step) {
   if (start >= 0) return 0;
   if (step <= 0 || start == INT64_MIN) return UNKNOWN_TRIPS;
   return 1 - (start + 1) / step;
 }
 
-/* As first_not_negative for start + t * step != 0. */
+/* Like first_not_negative() for start + t * step != 0. */
 static int64_t first_zero(int64_t start, int64_t step) {
   if (start == 0) return 0;
   if (step == 0 || step == INT64_MIN || start == INT64_MIN || start % step != 0) {
@@ -285,8 +286,9 @@ static int64_t first_zero(int64_t start, int64_t step) {
   return start / step < 0 ? -(start / step) : UNKNOWN_TRIPS;
 }
 
-/* Turns until `difference direction 0` is false, for a difference that is linear in the turn. */
-static int64_t turns_until_false(int64_t direction, int64_t start, int64_t step) {
+/* Iterations until `difference direction 0` is false, where the difference is linear in the
+ * iteration. */
+static int64_t iterations_until_false(int64_t direction, int64_t start, int64_t step) {
   bool is_or_equal = direction == DIRECTION_LE || direction == DIRECTION_GE;
   switch (direction) {
     case DIRECTION_GE:
@@ -294,7 +296,7 @@ static int64_t turns_until_false(int64_t direction, int64_t start, int64_t step)
       if (!mul_bytes(start, -1, &start) || !mul_bytes(step, -1, &step)) return UNKNOWN_TRIPS;
       break;
     case DIRECTION_NE: return first_zero(start, step);
-    case DIRECTION_EQ: /* one turn moves them apart for good */
+    case DIRECTION_EQ: /* after one iteration they are never equal again */
       if (start != 0) return 0;
       return step != 0 ? 1 : UNKNOWN_TRIPS;
     default: break;
@@ -303,7 +305,7 @@ static int64_t turns_until_false(int64_t direction, int64_t start, int64_t step)
   return first_not_negative(start, step);
 }
 
-/* False when some value on the way leaves its type: the loop then wraps and does something else. */
+/* False when some value leaves its type on the way: the loop then wraps and does something else. */
 static bool stays_in_bounds(const Linear *side, int64_t trips) {
   int64_t last, first_next;
   if (!is_in(side->bounds, side->start)) return false;
@@ -313,7 +315,7 @@ static bool stays_in_bounds(const Linear *side, int64_t trips) {
          is_in(side->next_bounds, last) && is_in(side->next_bounds, first_next);
 }
 
-/* Moves to the comparison that decides the condition. */
+/* Moves to the comparison that is the result of the condition. */
 static bool find_comparison(Walker *walker) {
   for (uint32_t step = 0; step < MAX_STEPS; step++) {
     if (inst_get(walker->module, walker->at)->opcode == OPCODE_COMPARE) {
@@ -343,7 +345,7 @@ static int64_t counted_trips(const Module *module, InstId loop) {
       __builtin_sub_overflow(sides[0].step, sides[1].step, &step)) {
     return UNKNOWN_TRIPS;
   }
-  int64_t trips = turns_until_false(direction, start, step);
+  int64_t trips = iterations_until_false(direction, start, step);
   if (trips < 0) return UNKNOWN_TRIPS;
   return stays_in_bounds(&sides[0], trips) && stays_in_bounds(&sides[1], trips) ? trips
                                                                                 : UNKNOWN_TRIPS;

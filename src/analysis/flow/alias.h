@@ -1,9 +1,12 @@
-/* HloBuffers: values that must share one piece of memory (xla/hlo/analysis/hlo_alias_analysis.cc,
- * alias_info.cc).
+/* HloBuffers: sets of HloValues that must share one piece of memory
+ * (xla/hlo/analysis/hlo_alias_analysis.cc, alias_info.cc).
  *
- * A loop's initial value, its parameters, what its body returns and its result are one buffer, part
- * by part; so are a conditional's results and what its branches return, an entry parameter and the
- * output that aliases it, and the operand and the result of an operation that works in place. */
+ * Part by part, a loop's initial value, its parameters, what its body returns and its result are
+ * one buffer. So are a conditional's result and what its branches return, an entry parameter and
+ * the output that aliases it, and the operand and the result of an operation that works in place.
+ *
+ * Example: in u = f32[8] dynamic-update-slice(a, b, i) the values of a and u are one HloBuffer, and
+ * those of b and i are two others. */
 #ifndef REMAT_HLO_ANALYSIS_FLOW_ALIAS_H
 #define REMAT_HLO_ANALYSIS_FLOW_ALIAS_H
 
@@ -12,17 +15,17 @@
 typedef uint32_t BufferId;
 
 typedef struct HloBuffers {
-  BufferId *of; /* by ValueId; numbered by their first values */
+  BufferId *of; /* by ValueId; buffers are numbered in the order of their first values */
   uint32_t num_buffers;
-  uint32_t *first_value; /* by BufferId, one more: range in `values`, ascending */
+  uint32_t *first_value; /* by BufferId, one entry more: range in `values`, ascending */
   ValueId *values;
 } HloBuffers;
 
 HloBuffers hlo_buffers_build(const Module *module, const Dataflow *dataflow, Arena *out,
                              Arena *scratch);
 
-/* By ValueId: whether it is an entry parameter that no output takes over. Such a one stays the
- * caller's: it is never written, and lives to the end. */
+/* By ValueId: whether the value is an entry parameter that no output aliases. Such a parameter
+ * remains the caller's: it is never written, and it lives to the end. */
 bool *values_of_callers(const Module *module, const Dataflow *dataflow, Arena *out);
 
 /* An operand that must share memory with a result (AliasInfo::GetInPlaceInputOutputPairs). */
@@ -36,16 +39,17 @@ typedef struct InPlacePairs {
   VEC(InPlacePair) list;
 } InPlacePairs;
 
-/* Appends the pairs that output_to_operand_aliasing names, in its order; XLA's parser takes pairs
- * of what is not there, which this leaves out. */
+/* Appends the pairs of output_to_operand_aliasing, in their order. Pairs of parts that do not
+ * exist, which XLA's parser accepts, are left out. */
 void annotated_alias_pairs(const Module *module, InstId id, InPlacePairs *pairs, Arena *out);
 
-/* Appends the pairs of an instruction, those found inside a fusion's computation included. */
+/* Appends the in-place pairs of an instruction, including those found inside a fused
+ * computation. */
 void in_place_pairs(const Module *module, InstId id, InPlacePairs *pairs, Arena *out);
 
-/* Whether `user` may put its result's part `user_part` where the part `operand_part` of its operand
- * is, if that dies there; what the target's backend says goes before the general rules
- * (HloDataflowAnalysis::CanShareOperandBufferWithUser). */
+/* Whether `user` may write part `user_part` of its result into the memory of part `operand_part` of
+ * its operand, if the operand dies there. A rule of the target's backend takes precedence over the
+ * general rules (HloDataflowAnalysis::CanShareOperandBufferWithUser). */
 bool can_share_operand_buffer(const Module *module, const Dataflow *dataflow, InstId operand,
                               uint32_t operand_part, InstId user, uint32_t user_part,
                               Arena *scratch);

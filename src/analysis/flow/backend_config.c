@@ -1,6 +1,6 @@
 #include "analysis/flow/backend_config.h"
 
-/* The text between the quotes without its escapes; a JSON text needs no others than these. */
+/* The text between the quotes, without its escapes. JSON text has no other escapes than these. */
 static char *unescape(Str quoted, Arena *scratch, size_t *length) {
   char *text = arena_alloc(scratch, quoted.len);
   size_t len = 0;

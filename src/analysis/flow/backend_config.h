@@ -1,4 +1,4 @@
-/* What a backend noted at an instruction. */
+/* The attribute backend_config, in which a backend keeps its notes on an instruction. */
 #ifndef REMAT_HLO_ANALYSIS_FLOW_BACKEND_CONFIG_H
 #define REMAT_HLO_ANALYSIS_FLOW_BACKEND_CONFIG_H
 
@@ -6,8 +6,9 @@
 
 #include "ir/module.h"
 
-/* The attribute backend_config as JSON, written as such or in quotes; to be deleted by the caller.
- * NULL when it is not JSON, or when its text does not have `word`, which is found out fast. */
+/* The attribute backend_config as JSON, whether it is written as such or in quotes. The caller
+ * deletes it. NULL when it is not JSON, or when its text does not contain `word`, which is checked
+ * first and is fast. */
 cJSON *backend_config(const Module *module, InstId id, const char *word);
 
 #endif

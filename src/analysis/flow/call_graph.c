@@ -1,15 +1,15 @@
 #include "analysis/flow/call_graph.h"
 
-/* Instructions that call, those of a computation in one piece: most instructions do not. */
+/* The instructions that have callees, grouped by computation: most instructions have none. */
 typedef struct Calls {
   VEC(InstId) list;
-  uint32_t *first, *end; /* by CompId: its range of the list, set when it is seen */
+  uint32_t *first, *end; /* by CompId: its range of the list, set when the computation is visited */
 } Calls;
 
 typedef struct Frame {
   CompId comp;
-  uint32_t call;   /* index of the next call to look at */
-  uint32_t callee; /* and of its next callee */
+  uint32_t call;   /* index of the next call to visit */
+  uint32_t callee; /* index of its next callee */
 } Frame;
 
 typedef struct Walk {
@@ -32,7 +32,7 @@ static Walk walk_begin(const Module *module, CompId *order, Arena *scratch) {
                 .scratch = scratch};
 }
 
-/* The next callee of the computation on top of the stack, NO_ID when it has no more. */
+/* The next callee of the computation on top of the stack; NO_ID when there is none. */
 static CompId next_callee(const Walk *walk, Frame *frame) {
   const Calls *calls = &walk->calls;
   for (; frame->call < calls->end[frame->comp]; frame->call++, frame->callee = 0) {
@@ -57,8 +57,8 @@ static void visit(Walk *walk, CompId comp) {
   *vec_push(walk->scratch, &walk->stack) = (Frame){.comp = comp, .call = calls->first[comp]};
 }
 
-/* Callees come before callers in the text, and rewrites only add copies, so there is no recursion
- * and this ends. */
+/* Callees come before callers in the text, and rewrites only add copies. So there is no recursion,
+ * and this terminates. */
 static void walk_from(Walk *walk, CompId root) {
   visit(walk, root);
   while (walk->stack.len) {
@@ -88,15 +88,15 @@ static void note_context(const Module *module, CallGraph *graph, InstId caller) 
   const Instruction *inst = inst_get(module, caller);
   uint8_t context =
       opcode_is_control_flow((Opcode)inst->opcode) ? CALLED_AS_SEQUENCE : CALLED_AS_EXPRESSION;
-  /* Inside an expression everything is one. */
+  /* a call inside an expression is embedded, whatever its opcode */
   if (!(graph->context[inst->parent] & CALLED_AS_SEQUENCE)) context = CALLED_AS_EXPRESSION;
   for (uint32_t i = 0; i < inst->num_callees; i++) {
     graph->context[inst_callees(module, caller)[i]] |= context;
   }
 }
 
-/* Notes the contexts of all computations and counts their callers, in `first_caller` one further
- * on. Returns how many there are. */
+/* Records the contexts of all computations and counts the callers of computation c in
+ * first_caller[c + 1]. Returns the total number of callers. */
 static uint32_t count_callers(const Module *module, const Calls *calls, CallGraph *graph) {
   uint32_t num_callers = 0;
   graph->context[module->entry] = CALLED_AS_SEQUENCE;

@@ -1,4 +1,5 @@
-/* Who calls whom, and how: what a call needs memory for depends on it.
+/* The call graph: which instructions call a computation, and how. The memory that a call needs
+ * depends on it.
  *
  * A call is *control flow* (while, conditional, call, async: the callee runs as a sequence of its
  * own with buffers of its own) or *embedded* (fusion, reduce, map, …: the callee is an expression).
@@ -16,25 +17,26 @@ enum CallContext {
 typedef struct CallGraph {
   CompId *post_order; /* computations reachable from the entry, callees before callers */
   uint32_t num_reachable;
-  uint8_t *context; /* by CompId: CallContext bits, the entry as if called as a sequence; 0 for an
-                       unreachable one */
-  InstId *callers;  /* the calling instructions of all reachable computations, by callee */
-  uint32_t *first_caller; /* by CompId, one more than computations: range in `callers` */
+  uint8_t *context; /* by CompId: CallContext bits; the entry counts as called as a sequence; 0 for
+                       an unreachable computation */
+  InstId *callers;  /* the calling instructions of all reachable computations, grouped by callee */
+  uint32_t *first_caller; /* by CompId, one entry more: range in `callers` */
 } CallGraph;
 
 CallGraph call_graph_build(const Module *module, Arena *out, Arena *scratch);
 
-/* All computations in `out`, callees before callers: those that nobody reaches, too. */
+/* All computations, also unreachable ones, callees before callers. Allocated in `out`. */
 CompId *comps_post_order(const Module *module, Arena *out, Arena *scratch);
 
-/* The calling instructions of a computation, each once for each time that it names it; none for the
- * entry and for what is not reached. */
+/* The calling instructions of a computation. An instruction that names it several times is listed
+ * as often. Empty for the entry and for an unreachable computation. */
 static inline IdSpan callers_of(const CallGraph *graph, CompId comp) {
   uint32_t first = graph->first_caller[comp];
   return (IdSpan){graph->callers + first, graph->first_caller[comp + 1] - first};
 }
 
-/* The caller of a computation that one instruction calls, once; NO_ID for all others. */
+/* The caller of a computation that is called by one instruction, once; NO_ID for other
+ * computations. */
 static inline InstId only_caller_of(const CallGraph *graph, CompId comp) {
   IdSpan callers = callers_of(graph, comp);
   return callers.len == 1 ? callers.ids[0] : NO_ID;

@@ -22,7 +22,7 @@ static bool is_donated(const Module *module, InstId id) {
   return false;
 }
 
-/* A value, or an element of the tuple that is made here. */
+/* Whether a value is a copy, or a tuple with an element that is a copy. */
 static bool has_copy(const Module *module, InstId id) {
   id = skip_elements(module, id);
   if (is_copy(module, id)) return true;
@@ -39,7 +39,8 @@ static bool is_past_copies(const Module *module, InstId id) {
   if (is_copy(module, id)) {
     return is_donated(module, skip_elements(module, inst_operand(module, id, 0)));
   }
-  /* Frameworks give a backend_config to custom calls only; the rest comes from XLA's backends. */
+  /* Frameworks set backend_config on custom calls only. On any other instruction XLA's backends set
+   * it. */
   if (inst->opcode != OPCODE_CUSTOM_CALL && inst_attr(module, id, ATTR_BACKEND_CONFIG)) return true;
   if (inst->opcode != OPCODE_WHILE && inst->opcode != OPCODE_CONDITIONAL) return false;
   if (inst->opcode == OPCODE_WHILE && has_copy(module, inst_operand(module, id, 0))) return true;

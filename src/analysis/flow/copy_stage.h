@@ -1,14 +1,14 @@
-/* Whether a module has been through XLA's copy-insertion (analysis/memory/overwrites.h). Taking one
- * that has for one that has not gives wrong numbers without a word; the other way round only
- * forbids more than is necessary. */
+/* Whether a module has been through XLA's copy-insertion (analysis/memory/overwrites.h). If a
+ * module with copies is analysed as one without, the numbers are silently wrong; the other way
+ * round, more is forbidden than necessary. */
 #ifndef REMAT_HLO_ANALYSIS_FLOW_COPY_STAGE_H
 #define REMAT_HLO_ANALYSIS_FLOW_COPY_STAGE_H
 
 #include "ir/module.h"
 
-/* What module->backend.copies says; where that is open, true for whatever may have been through
- * copy-insertion: a module that is scheduled or has fusions, or in which a donated parameter, an
- * initial value or a result of a loop's body or of a branch is a copy, or in which a backend has
+/* The answer of module->backend.copies if that is given. Otherwise true for any module that may
+ * have been through copy-insertion: it is scheduled or has fusions; or a donated parameter, a
+ * loop's initial value, or the result of a loop's body or of a branch is a copy; or a backend has
  * left its notes. O(instructions). */
 bool copies_are_inserted(const Module *module);
 

@@ -1,7 +1,7 @@
-/* In one pass over all computations every part gets a reference: to a value that its instruction
+/* One pass over all computations gives every part a reference: to a value that its instruction
  * defines, or to a variable where control flow decides (parameters of called computations, results
- * of calls, loops and conditionals). Then the variables are solved: one that can only be one value
- * is that value, the others become phis. */
+ * of calls, loops and conditionals). Then the variables are resolved: a variable that can hold only
+ * one value is that value, and the others become phis. */
 #include "analysis/flow/dataflow.h"
 
 #include "analysis/flow/traverse.h"
@@ -15,7 +15,7 @@ typedef struct Variable {
   uint32_t part;
   uint32_t first_input; /* in Builder.inputs */
   uint32_t num_inputs;
-  Ref resolved; /* itself until it is known to be something else */
+  Ref resolved; /* the variable itself until it is known to be something else */
 } Variable;
 
 typedef struct Builder {
@@ -83,7 +83,8 @@ static const Shape *part_shape(const Builder *builder, InstId id, uint32_t part)
   return shape_get(shapes, shape_part(shapes, inst_get(builder->module, id)->shape, part));
 }
 
-/* {0,i,…} is operand i, {1,…} what the computation returns; tables and contexts are its own. */
+/* Part {0,i,…} of an async-start is operand i, and part {1,…} is what the computation returns. It
+ * defines tables and contexts. */
 static void visit_async_start(Builder *builder, InstId id) {
   const Module *module = builder->module;
   Ref *parts = add_parts(builder, id);
@@ -107,7 +108,8 @@ static void visit_async_start(Builder *builder, InstId id) {
   }
 }
 
-/* The parts of operand 0 from `from`, except that tables of pointers are new. */
+/* Forwards the parts of operand 0 beginning with `from`, except tables of pointers, which are
+ * new. */
 static void visit_async_follower(Builder *builder, InstId id, uint32_t to, uint32_t from,
                                  uint32_t count) {
   InstId operand = inst_operand(builder->module, id, 0);
@@ -130,8 +132,8 @@ static void forward_tuple(Builder *builder, InstId id, Ref *parts) {
   }
 }
 
-/* Elements {0,…} of an all-gather or permute start are its operands. A single operand stands at {0}
- * itself, several in a tuple there. */
+/* Elements {0,…} of an all-gather-start or collective-permute-start are its operands: a single
+ * operand is at {0} itself, several are in a tuple there. */
 static void forward_started_operands(Builder *builder, InstId id, Ref *parts) {
   const Module *module = builder->module;
   const Shape *shape = inst_shape(module, id);
@@ -151,7 +153,7 @@ static void forward_started_operands(Builder *builder, InstId id, Ref *parts) {
   }
 }
 
-/* The result of an all-gather-done or permute-done is element {1} of its start. */
+/* The result of an all-gather-done or collective-permute-done is element {1} of its start. */
 static void forward_done(Builder *builder, InstId id, Ref *parts) {
   const Module *module = builder->module;
   InstId start = inst_operand(module, id, 0);
@@ -159,7 +161,7 @@ static void forward_done(Builder *builder, InstId id, Ref *parts) {
   if (!shape_is_tuple(state) || state->rank < 2) return;
   uint32_t from = state->element_offsets[1];
   uint32_t available = shape_get(&module->shapes, state->elements[1])->num_parts;
-  uint32_t first = shape_is_tuple(shape) ? 1 : 0; /* a table of its own */
+  uint32_t first = shape_is_tuple(shape) ? 1 : 0; /* a tuple's table is new */
   for (uint32_t part = first; part < shape->num_parts && part < available; part++) {
     forward(builder, parts, part, start, from + part, 1);
   }
@@ -180,7 +182,8 @@ uint32_t shared_operand_part(const Module *module, InstId id) {
   }
 }
 
-/* True when the instruction holds nothing but parts of an operand. */
+/* Forwards an instruction whose result consists of parts of an operand; false for other
+ * instructions. */
 static bool visit_alias(Builder *builder, InstId id) {
   const Module *module = builder->module;
   uint32_t part = shared_operand_part(module, id);
@@ -256,7 +259,7 @@ static void visit_inst(Builder *builder, InstId id) {
   }
 }
 
-/* ---- what flows into the variables ---- */
+/* ---- inputs of the variables ---- */
 
 static void add_input(Builder *builder, Variable *variable, InstId id, uint32_t part) {
   *vec_push(builder->scratch, &builder->inputs) = parts_of(builder, id)[part];
@@ -267,7 +270,7 @@ static InstId root_of(const Builder *builder, CompId comp) {
   return comp_get(builder->module, comp)->root;
 }
 
-/* A parameter is what its callers pass; that of a loop also what the body returned before. */
+/* A parameter holds what its callers pass; a loop's parameter also what the body returned. */
 static void add_param_inputs(Builder *builder, Variable *variable) {
   const Module *module = builder->module;
   const Instruction *param = inst_get(module, variable->inst);
@@ -279,7 +282,7 @@ static void add_param_inputs(Builder *builder, Variable *variable) {
     uint32_t operand = (uint32_t)param->index;
     if (inst->opcode == OPCODE_CONDITIONAL) {
       for (operand = 0; inst_callees(module, caller)[operand] != param->parent; operand++) {}
-      operand++; /* operand 0 decides */
+      operand++; /* operand 0 selects the branch */
     }
     if (operand >= inst->num_operands) continue; /* an async operand that is bound later */
     add_input(builder, variable, inst_operand(module, caller, operand), variable->part);
@@ -330,7 +333,8 @@ static Ref resolve(Builder *builder, Ref ref) {
   return ref;
 }
 
-/* The only thing that flows into a variable beside itself; NO_ID when there are several or none. */
+/* The only input of a variable that is not the variable itself; NO_ID when there are several or
+ * none. */
 static Ref only_input(Builder *builder, uint32_t index) {
   const Variable *variable = &builder->variables.data[index];
   Ref self = index | VARIABLE_BIT, only = NO_ID;
@@ -343,12 +347,12 @@ static Ref only_input(Builder *builder, uint32_t index) {
   return only;
 }
 
-/* Who has to be looked at again when a variable turns out to be something else: the inputs that
- * name it, as linked lists that can be joined. */
+/* The variables to visit again when a variable is resolved: the inputs that refer to it, as linked
+ * lists that can be joined. */
 typedef struct Dependents {
   uint32_t *first, *last; /* by variable: an input, NO_ID = none */
   uint32_t *next;         /* by input */
-  uint32_t *owner;        /* by input: the variable that it flows into */
+  uint32_t *owner;        /* by input: the variable that it belongs to */
 } Dependents;
 
 static Dependents build_dependents(const Builder *builder) {
@@ -376,7 +380,7 @@ static Dependents build_dependents(const Builder *builder) {
   return deps;
 }
 
-/* phi(A, A) and phi(A, self) are A, until nothing changes. */
+/* Replaces phi(A, A) and phi(A, self) by A until nothing changes. */
 static void resolve_trivial(Builder *builder) {
   uint32_t num_variables = builder->variables.len;
   Dependents deps = build_dependents(builder);
@@ -395,15 +399,16 @@ static void resolve_trivial(Builder *builder) {
       *vec_push(builder->scratch, &work) = deps.owner[input];
     }
     if (!(only & VARIABLE_BIT) || deps.first[index] == NO_ID) continue;
-    uint32_t heir = only & ~VARIABLE_BIT;
-    deps.next[deps.last[index]] = deps.first[heir];
-    if (deps.last[heir] == NO_ID) deps.last[heir] = deps.last[index];
-    deps.first[heir] = deps.first[index];
+    uint32_t source = only & ~VARIABLE_BIT;
+    deps.next[deps.last[index]] = deps.first[source];
+    if (deps.last[source] == NO_ID) deps.last[source] = deps.last[index];
+    deps.first[source] = deps.first[index];
   }
 }
 
-/* Tarjan's algorithm over the variables that are left, with an explicit stack. For each strongly
- * connected component: the one value that reaches it, directly or through others, or MANY. */
+/* Tarjan's algorithm over the remaining variables, with an explicit stack. It finds for each
+ * strongly connected component the one value that reaches it, directly or through others, or
+ * MANY. */
 #define MANY (UINT32_MAX - 1)
 
 typedef struct Scc {
@@ -484,7 +489,7 @@ static void visit_closure(Builder *builder, Scc *scc, uint32_t start) {
   }
 }
 
-/* Phis that only feed each other and one value are that value (PhiGraph::Optimize). */
+/* Phis that have only each other and one value as inputs are that value (PhiGraph::Optimize). */
 static void resolve_closures(Builder *builder) {
   uint32_t num_variables = builder->variables.len;
   Scc scc = {.index = arena_zarray(builder->scratch, uint32_t, num_variables),
@@ -497,7 +502,7 @@ static void resolve_closures(Builder *builder) {
   }
 }
 
-/* What is still a variable becomes a phi value; references become ids. */
+/* Turns the remaining variables into phi values, and references into ids. */
 static void finish_values(Builder *builder) {
   Dataflow *flow = builder->flow;
   ValueId *phi_of = arena_array(builder->scratch, ValueId, builder->variables.len);
@@ -549,7 +554,7 @@ static void build_positions(Builder *builder) {
   }
 }
 
-/* Most results have one part, with a value of its own. */
+/* Most results have one part, which is a new value. */
 static void reserve_values(const Module *module, const CallGraph *graph, Dataflow *flow,
                            Arena *out) {
   uint32_t num_insts = 0;
@@ -587,8 +592,8 @@ Dataflow dataflow_build(const Module *module, const CallGraph *graph, Arena *out
   return flow;
 }
 
-/* Whether `user`, which reads an instruction that holds the value at `part`, uses the value:
- * tuples, get-tuple-elements and copies pass nested parts on without looking at them. */
+/* Whether `user`, which reads an instruction that holds the value at `part`, uses the value.
+ * Tuples, get-tuple-elements and copies forward nested parts without reading them. */
 static bool uses_part(const Module *module, uint32_t part, InstId user) {
   switch (inst_get(module, user)->opcode) {
     case OPCODE_GET_TUPLE_ELEMENT:
@@ -599,7 +604,8 @@ static bool uses_part(const Module *module, uint32_t part, InstId user) {
   }
 }
 
-/* Of a value that has positions. All but the first, the defining one, are sorted by instruction. */
+/* Whether the value has a position at `id`. All positions but the first, which defines the value,
+ * are sorted by instruction. */
 static bool has_position_at(const Dataflow *flow, ValueId value, InstId id) {
   uint32_t low = flow->first_position[value], end = flow->first_position[value + 1], high = end;
   if (flow->positions[low].inst == id) return true;
@@ -622,7 +628,7 @@ void dataflow_visit_uses(const Module *module, const Dataflow *flow, ValueId val
     IdList users = inst_get(module, position.inst)->users;
     for (uint32_t k = 0; k < users.len; k++) {
       InstId user = id_list(module, users)[k];
-      /* A root counts as a use of what it returns, whether or not it looks at it. */
+      /* A root uses what it returns, whether or not it reads it. */
       bool is_use = uses_part(module, position.part, user) ||
                     (inst_is_root(module, user) && has_position_at(flow, value, user));
       if (is_use) visit(context, user, position);

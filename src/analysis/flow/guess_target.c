@@ -9,7 +9,7 @@ static bool has_tiles(const Module *module) {
 }
 
 /* xla/service/gpu/cublas_cudnn.h, xla/service/gpu/backend_configs.proto. */
-static bool is_of_gpu(const Module *module, InstId id) {
+static bool has_gpu_mark(const Module *module, InstId id) {
   static const char *const targets[] = {"__cublas$", "__cudnn$", "__cub$", "__triton",
                                         "triton_kernel"};
   static const char *const notes[] = {"operation_queue_id", "fusion_backend_config",
@@ -29,11 +29,13 @@ static bool is_of_gpu(const Module *module, InstId id) {
 }
 
 const Target *guess_target(const Module *module) {
-  enum { MAX_NOTES = 256 }; /* of a module for something else, none says more than those before */
+  enum {
+    MAX_NOTES = 256
+  }; /* after so many notes of another target, further ones give no more information */
   if (has_tiles(module)) return target_find("tpu");
   uint32_t num_notes = 0;
   for (InstId id = 0; id < module->insts.len && num_notes < MAX_NOTES; id++) {
-    if (is_of_gpu(module, id)) return target_find("gpu");
+    if (has_gpu_mark(module, id)) return target_find("gpu");
     num_notes += inst_attr_text(module, id, ATTR_BACKEND_CONFIG).len > 0;
   }
   return &known_targets[0];

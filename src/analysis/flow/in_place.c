@@ -1,9 +1,9 @@
-/* Which results are written over their operands, and which could be. */
+/* In-place operations: which results must overwrite an operand, and which may. */
 #include "analysis/flow/alias.h"
 #include "analysis/flow/in_place_internal.h"
 #include "ir/target.h"
 
-enum { MAX_FUSION_NESTING = 8 }; /* fusions in fusions beyond this are not looked into */
+enum { MAX_FUSION_NESTING = 8 }; /* fusions nested deeper are not analysed */
 
 typedef struct Place {
   InstId inst;
@@ -17,7 +17,7 @@ static bool only_passes_on(const Module *module, InstId id) {
          (opcode == OPCODE_RESHAPE && module->backend.target->gpu_sharing);
 }
 
-/* Backwards through tuples, then get-tuple-elements, then bitcasts of arrays, as XLA does. */
+/* Goes back through tuples, then get-tuple-elements, then bitcasts of arrays, as XLA does. */
 static Place follow_indirections(const Module *module, Place place) {
   while (inst_get(module, place.inst)->opcode == OPCODE_TUPLE && place.part != 0) {
     const Shape *tuple = inst_shape(module, place.inst);
@@ -41,7 +41,7 @@ static void add(InPlacePairs *pairs, Arena *out, uint32_t operand, uint32_t oper
   *vec_push(out, &pairs->list) = (InPlacePair){operand, operand_part, output_part};
 }
 
-/* Operands 0…count-1 and the result, or its elements if there are several. */
+/* Pairs operands 0 … count-1 with the result, or with its elements if there are several. */
 static void add_default(const Module *module, InstId id, uint32_t count, InPlacePairs *pairs,
                         Arena *out) {
   const Shape *shape = inst_shape(module, id);
@@ -69,7 +69,7 @@ void annotated_alias_pairs(const Module *module, InstId id, InPlacePairs *pairs,
   }
 }
 
-/* The operand of an in-place permute: the second of four, where slices are taken. */
+/* The in-place operand of a permute with slices: the second of four. */
 static void add_permute(const Module *module, InstId id, InPlacePairs *pairs, Arena *out) {
   const Shape *shape = inst_shape(module, id);
   if (inst_get(module, id)->num_operands != 4) return;
@@ -111,8 +111,8 @@ static void add_pairs(const Module *module, InstId id, InPlacePairs *pairs, Aren
   }
 }
 
-/* Where an in-place operation inside a fusion takes its operand from: a parameter, perhaps through
- * a nested fusion that itself works in place. */
+/* The source of the operand of an in-place operation inside a fusion: a parameter, perhaps through
+ * a nested fusion that works in place itself. */
 static Place in_place_source(const Module *module, Place place, Arena *out, int nesting) {
   place = follow_indirections(module, place);
   if (inst_get(module, place.inst)->opcode != OPCODE_FUSION) return place;
@@ -127,8 +127,8 @@ static Place in_place_source(const Module *module, Place place, Arena *out, int 
   return place;
 }
 
-/* For each array that a fusion returns: the operation that makes it, and, if that works in place,
- * whether its operand is a parameter. */
+/* For each array that a fusion returns, finds the operation that computes it. If that operation
+ * works in place and its operand is a parameter, they are a pair. */
 static void add_fusion(const Module *module, InstId id, InPlacePairs *pairs, Arena *out,
                        int nesting) {
   const Shape *shape = inst_shape(module, id);
@@ -168,7 +168,7 @@ void in_place_pairs(const Module *module, InstId id, InPlacePairs *pairs, Arena 
 static bool uses_are_elementwise(const Module *module, InstId param, bool allows_tuples,
                                  int nesting, Arena *scratch);
 
-/* A map over dimensions 0, 1, … of all that there are, or without any. */
+/* A map over dimensions 0, 1, … of all dimensions, or without the attribute. */
 static bool is_plain_map(const Module *module, InstId id) {
   IntSlice dims = inst_attr_ints(module, id, ATTR_DIMENSIONS);
   for (uint32_t i = 0; i < dims.len; i++) {
@@ -201,7 +201,8 @@ bool is_elementwise_on(const Module *module, InstId user, uint32_t operand, int 
   }
 }
 
-/* Every transitive use of a fused parameter is elementwise on it, or a tuple if these may be. */
+/* Whether every transitive use of a fused parameter is elementwise on it, or, if `allows_tuples`, a
+ * tuple. */
 static bool uses_are_elementwise(const Module *module, InstId param, bool allows_tuples,
                                  int nesting, Arena *scratch) {
   ArenaMark mark = arena_mark(scratch);
@@ -226,7 +227,7 @@ static bool uses_are_elementwise(const Module *module, InstId param, bool allows
   return ok;
 }
 
-/* An output fusion that adds a parameter to a dot or convolution may add in place. */
+/* An output fusion that adds a parameter to a dot or convolution may do so in place. */
 static bool is_added_to_product(const Module *module, InstId user, InstId param) {
   InstId root = comp_get(module, inst_callees(module, user)[0])->root;
   if (inst_get(module, root)->opcode != OPCODE_ADD) return false;

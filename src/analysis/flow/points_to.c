@@ -8,7 +8,7 @@ typedef struct Builder {
   PointsTo *points_to;
   Arena *out;
   Arena *scratch;
-  ShapeId *part_shapes; /* of the instruction at hand */
+  ShapeId *part_shapes; /* of the current instruction */
   uint32_t *part_depths;
 } Builder;
 
@@ -40,7 +40,7 @@ static LogicalId define(Builder *builder, InstId id, uint32_t part, ShapeId shap
   return buffer;
 }
 
-/* Room for the parts of `id`, all still to be set. */
+/* Reserves the parts of `id`, which are still to be set. */
 static LogicalId *add_parts(Builder *builder, InstId id, uint32_t num_parts) {
   PointsTo *points_to = builder->points_to;
   points_to->first_part[id] = points_to->parts.len;
@@ -49,7 +49,7 @@ static LogicalId *add_parts(Builder *builder, InstId id, uint32_t num_parts) {
   return parts;
 }
 
-/* Sets `count` parts from `to` to those of the operand from `from`. */
+/* Sets `count` parts, beginning with `to`, to the operand's parts beginning with `from`. */
 static void forward(Builder *builder, LogicalId *parts, uint32_t to, InstId operand, uint32_t from,
                     uint32_t count) {
   const LogicalId *source =
@@ -61,7 +61,8 @@ static uint32_t num_parts_of(const Builder *builder, InstId id) {
   return inst_shape(builder->module, id)->num_parts;
 }
 
-/* The whole result is part `from` and what follows of the operand's: no list of its own. */
+/* The result's parts are the operand's parts beginning with `from`, so they need no list of their
+ * own. */
 static void share(Builder *builder, InstId id, InstId operand, uint32_t from) {
   builder->points_to->first_part[id] = builder->points_to->first_part[operand] + from;
 }
@@ -74,7 +75,7 @@ static void forward_tuple(Builder *builder, InstId id, LogicalId *parts) {
   }
 }
 
-/* The outputs that output_to_operand_aliasing lists are operands. */
+/* Forwards the operands that output_to_operand_aliasing lists to their outputs. */
 static void forward_aliases(Builder *builder, InstId id, LogicalId *parts) {
   ArenaMark mark = arena_mark(builder->scratch);
   InPlacePairs pairs = {0};
@@ -87,7 +88,7 @@ static void forward_aliases(Builder *builder, InstId id, LogicalId *parts) {
   arena_reset(builder->scratch, mark);
 }
 
-/* {0,i,…} of an async start is operand i. */
+/* Part {0,i,…} of an async-start is operand i. */
 static void forward_async_operands(Builder *builder, InstId id, LogicalId *parts) {
   const Module *module = builder->module;
   const Shape *shape = inst_shape(module, id);
@@ -100,20 +101,23 @@ static void forward_async_operands(Builder *builder, InstId id, LogicalId *parts
   }
 }
 
-/* An update forwards inputs and result of the operation it continues, when they fit. */
+/* An async-update forwards the inputs and the result of its operation if their shapes are the
+ * same. */
 static void forward_async_update(Builder *builder, InstId id, LogicalId *parts) {
   const Module *module = builder->module;
   InstId before = inst_operand(module, id, 0);
   const Shape *shape = inst_shape(module, id), *from = inst_shape(module, before);
   for (uint32_t element = 0; element < 2; element++) {
     if (shape->elements[element] != from->elements[element]) continue;
-    /* The tables of pointers at {0} and {1} are forwarded too; only {} and the contexts are new. */
+    /* The tables of pointers at {0} and {1} are forwarded, too; only {} and the contexts are new.
+     */
     forward(builder, parts, shape->element_offsets[element], before, from->element_offsets[element],
             shape_get(&module->shapes, shape->elements[element])->num_parts);
   }
 }
 
-/* True when the instruction holds nothing but parts of an operand. */
+/* Forwards an instruction whose result consists of parts of an operand; false for other
+ * instructions. */
 static bool visit_alias(Builder *builder, InstId id) {
   const Module *module = builder->module;
   const Instruction *inst = inst_get(module, id);
@@ -212,7 +216,7 @@ PointsTo points_to_build(const Module *module, Arena *out, Arena *scratch) {
                         .first_buffer = arena_array(out, LogicalId, num_insts),
                         .num_defined = arena_zarray(out, uint32_t, num_insts)};
   memset(points_to.first_part, 0xff, num_insts * sizeof *points_to.first_part);
-  /* Most results have one part, with a buffer of its own. */
+  /* Most results have one part, which is a new buffer. */
   vec_reserve(out, &points_to.buffers, num_insts);
   vec_reserve(out, &points_to.parts, num_insts);
   ArenaMark mark = arena_mark(scratch);
@@ -231,8 +235,8 @@ PointsTo points_to_build(const Module *module, Arena *out, Arena *scratch) {
   return points_to;
 }
 
-/* Whether a buffer that a fused parameter defines is read inside the fusion. Parameters of nested
- * loop fusions are followed with a stack: fusions nest as deep as the text wants. */
+/* Whether a buffer that a fused parameter defines is read inside the fusion. A nested fusion counts
+ * as a read and is not followed. */
 static bool is_read_inside(const Module *module, const PointsTo *points_to, InstId param,
                            uint32_t part) {
   LogicalId buffer = points_to_part(points_to, param, part);

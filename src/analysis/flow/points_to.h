@@ -1,9 +1,13 @@
-/* Logical buffers: which memory each part of each instruction's result is
- * (xla/hlo/analysis/tuple_points_to_analysis.cc). This is the view of memory that
- * HloRematerialization has; HloValues (analysis/flow/dataflow.h) are the finer one.
+/* Logical buffers: the memory that each part of each instruction's result is in
+ * (xla/hlo/analysis/tuple_points_to_analysis.cc). HloRematerialization uses this view of memory;
+ * HloValues (analysis/flow/dataflow.h) are the finer one.
  *
- * Each part points to exactly one buffer: an instruction defines it (the buffer is new) or forwards
- * it from an operand. A get-tuple-element or bitcast forwards without copying the list. */
+ * Each part points to exactly one buffer, which the instruction either defines (the buffer is new)
+ * or forwards from an operand.
+ *
+ * Example: t = tuple(a, b) defines one buffer, its table of pointers, as part 0, and forwards the
+ * buffers of a and b as parts 1 and 2. g = get-tuple-element(t), index=1 forwards the buffer of b
+ * and defines none; its parts are a slice of t's list and are not copied. */
 #ifndef REMAT_HLO_ANALYSIS_FLOW_POINTS_TO_H
 #define REMAT_HLO_ANALYSIS_FLOW_POINTS_TO_H
 
@@ -12,7 +16,7 @@
 typedef uint32_t LogicalId;
 
 typedef struct LogicalBuffer {
-  InstId inst; /* that defines it */
+  InstId inst; /* the instruction that defines it */
   uint32_t part;
   uint32_t depth; /* of the part: 0 the whole result, 1 an element of a tuple, … */
   ShapeId shape;
@@ -26,16 +30,16 @@ typedef struct BufferAlias {
 
 typedef struct PointsTo {
   VEC(LogicalBuffer) buffers; /* grouped by instruction, parts in preorder */
-  uint32_t *first_part;       /* by InstId: where its parts begin in `parts` */
+  uint32_t *first_part;       /* by InstId: index of its first part in `parts` */
   VEC(LogicalId) parts;
-  uint32_t *first_alias;   /* by LogicalId, one more: range in `aliases` */
-  BufferAlias *aliases;    /* every (instruction, part) that is the buffer, by instruction in the
-                              order of their creation */
-  LogicalId *first_buffer; /* by InstId, one more is not needed: see num_defined */
+  uint32_t *first_alias;   /* by LogicalId, one entry more: range in `aliases` */
+  BufferAlias *aliases;    /* every (instruction, part) that points to the buffer, in the order in
+                              which instructions were created */
+  LogicalId *first_buffer; /* by InstId: its first buffer; num_defined of them */
   uint32_t *num_defined;   /* by InstId */
 } PointsTo;
 
-/* Analyses all reachable computations, fusions and reducers included. The module must have passed
+/* Analyses all reachable computations, including fusions and reducers. The module must have passed
  * module_check. O(parts of all results). */
 PointsTo points_to_build(const Module *module, Arena *out, Arena *scratch);
 
@@ -43,9 +47,9 @@ static inline LogicalId points_to_part(const PointsTo *points_to, InstId id, uin
   return points_to->parts.data[points_to->first_part[id] + part];
 }
 
-/* True when `user` reads the operand `operand` in such a way that the buffer at its part `part` is
- * not touched: a get-tuple-element looks at the table of pointers only, a loop fusion may not look
- * at a parameter at all (TuplePointsToAnalysis::DoesNotUseOperandBuffer). */
+/* True when `user` does not access the buffer at part `part` of its operand `operand`: a
+ * get-tuple-element reads only the table of pointers, and a loop fusion may ignore a parameter
+ * (TuplePointsToAnalysis::DoesNotUseOperandBuffer). */
 bool points_to_is_unused_by(const Module *module, const PointsTo *points_to, InstId operand,
                             uint32_t part, InstId user);
 

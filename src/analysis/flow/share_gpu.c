@@ -1,10 +1,10 @@
-/* GpuAliasInfo::MayAlias and NVPTXAliasInfo::MayAlias (xla/service/gpu/alias_info.cc,
- * nvptx_alias_info.cc): a fusion may write over an operand that it reads in the order in which it
- * writes the result.
+/* Buffer sharing on GPUs (GpuAliasInfo::MayAlias and NVPTXAliasInfo::MayAlias in
+ * xla/service/gpu/alias_info.cc, nvptx_alias_info.cc): a fusion may overwrite an operand that it
+ * reads in the order in which it writes the result.
  *
- * One rule is left out: a fusion that the emitter of reductions runs computes these first, so that
- * its other results may take an operand's place that a reduction reads in another order. Which
- * fusions that are depends on the device; here they never may. */
+ * One rule is left out. In a fusion that the emitter of reductions runs, the reductions are
+ * computed first, so the other results may take the memory of an operand that a reduction reads in
+ * another order. Which fusions these are depends on the device; here such results never share. */
 #include "analysis/flow/backend_config.h"
 #include "analysis/flow/in_place_internal.h"
 #include "ir/hash.h"
@@ -14,10 +14,10 @@
 typedef struct Walk {
   const Module *module;
   InstId user;         /* the fusion */
-  uint32_t user_part;  /* of its result */
-  InstId output;       /* that makes this part */
-  InstId root;         /* the same, behind a bitcast */
-  VEC(InstId) reached; /* from the parameter */
+  uint32_t user_part;  /* part of its result */
+  InstId output;       /* the fused instruction that computes this part */
+  InstId root;         /* the same, or its operand if it is a bitcast */
+  VEC(InstId) reached; /* instructions reached from the parameter */
   IdTable seen;
   Arena *scratch;
 } Walk;
@@ -27,7 +27,8 @@ static void reach(Walk *walk, InstId id) {
   *vec_push(walk->scratch, &walk->reached) = id;
 }
 
-/* A dynamic-slice of what the root updates: the same slice, or one element of one. */
+/* A dynamic-slice of the array that the root updates is the same slice, or both have one
+ * element. */
 static bool is_same_slice(const Walk *walk, InstId slice) {
   const Module *module = walk->module;
   InstId update = inst_operand(module, walk->root, 1);
@@ -48,8 +49,8 @@ static bool is_slice_of_updated(const Walk *walk, InstId id) {
              inst_get(module, inst_operand(module, walk->root, 1))->shape;
 }
 
-/* Whether `id` reads its operand, the first of these, in the order in which the result is written.
- */
+/* Whether `id` reads `operand`, at the first index if it is an operand several times, in the order
+ * in which the result is written. */
 static bool keeps_order(const Walk *walk, InstId id, InstId operand) {
   const Module *module = walk->module;
   const Instruction *inst = inst_get(module, id);
@@ -72,7 +73,7 @@ static bool keeps_order(const Walk *walk, InstId id, InstId operand) {
   return id == walk->root && inst->opcode == OPCODE_DYNAMIC_UPDATE_SLICE && first == 1;
 }
 
-/* A result that is written in the order of a transposed operand. */
+/* Whether the result is written in the order of a transposed operand. */
 static bool is_transposed(const Module *module, InstId id) {
   for (;;) {
     const Instruction *inst = inst_get(module, id);
@@ -85,7 +86,8 @@ static bool is_transposed(const Module *module, InstId id) {
   }
 }
 
-/* Other results of the fusion may be reached, too, if they are written in the same order. */
+/* Other results of the fusion may also depend on the parameter if they are written in the same
+ * order. */
 static bool reaches_others_in_order(const Walk *walk) {
   const Module *module = walk->module;
   InstId root = comp_get(module, inst_callees(module, walk->user)[0])->root;
@@ -133,15 +135,15 @@ static ShareHint fusion_hint(const Module *module, InstId user, uint32_t user_pa
                                                                                : SHARE_NO;
 }
 
-/* Shapes may differ in type and layout as long as elements are as many and as wide. */
+/* The shapes may differ in type and layout if they have as many elements of the same width. */
 static bool has_same_elements(const Shape *a, const Shape *b) {
   return a->kind == SHAPE_ARRAY && b->kind == SHAPE_ARRAY && a->num_elements == b->num_elements &&
          type_info(a->type)->bits == type_info(b->type)->bits;
 }
 
-/* ---- others ---- */
+/* ---- other instructions ---- */
 
-/* cublasLt adds the product to its third operand in place, unless that counts for nothing. */
+/* cublasLt adds the product to its third operand in place, unless the factor beta is 0. */
 static bool is_bias(const Module *module, InstId user, uint32_t user_part, uint32_t index) {
   const Shape *shape = inst_shape(module, user);
   bool is_first = shape_is_tuple(shape) && shape->rank && user_part == shape->element_offsets[0];
@@ -152,9 +154,9 @@ static bool is_bias(const Module *module, InstId user, uint32_t user_part, uint3
   cJSON *config = backend_config(module, user, "gemm_backend_config");
   const cJSON *gemm = cJSON_GetObjectItemCaseSensitive(config, "gemm_backend_config");
   const cJSON *beta = cJSON_GetObjectItemCaseSensitive(gemm, "beta");
-  bool counts = cJSON_IsNumber(beta) && beta->valuedouble != 0;
+  bool has_beta = cJSON_IsNumber(beta) && beta->valuedouble != 0;
   cJSON_Delete(config);
-  return counts;
+  return has_beta;
 }
 
 ShareHint gpu_share_hint(const Module *module, InstId user, uint32_t user_part, uint32_t index,

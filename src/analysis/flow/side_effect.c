@@ -2,8 +2,8 @@
 
 #include "analysis/flow/call_graph.h"
 
-/* A channel connects instructions of different programs, unless all devices run the same one: XLA's
- * ChannelIdSensitive, as far as the text tells. */
+/* A channel connects instructions of different programs, unless all devices run the same program.
+ * This is XLA's ChannelIdSensitive, as far as the text allows. */
 static bool uses_channel(const Module *module, InstId id) {
   return inst_get(module, id)->flags & INST_HAS_CHANNEL &&
          module->source->header.num_partitions == 1;
@@ -24,8 +24,8 @@ bool inst_has_own_side_effect(const Module *module, InstId id) {
   }
 }
 
-/* A computation that nobody calls (it was cloned from, say) is in no call graph: it counts as one
- * with side effects, because nobody asks. */
+/* A computation without callers, such as one that was cloned, is in no call graph. It is marked as
+ * having side effects, which does not matter because the mark is never read. */
 SideEffects side_effects_build(const Module *module, Arena *out, Arena *scratch) {
   bool *of_comp = arena_array(out, bool, module->comps.len);
   memset(of_comp, true, module->comps.len * sizeof *of_comp);

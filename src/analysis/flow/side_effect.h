@@ -1,18 +1,19 @@
-/* Which instructions do more than compute their result: what must run exactly once, in its order.
- */
+/* Side effects: the instructions that do more than compute their result, and therefore must run
+ * exactly once and in their order. */
 #ifndef REMAT_HLO_ANALYSIS_FLOW_SIDE_EFFECT_H
 #define REMAT_HLO_ANALYSIS_FLOW_SIDE_EFFECT_H
 
 #include "ir/module.h"
 
 typedef struct SideEffects {
-  const bool *of_comp; /* by CompId: some instruction in it, or in what it calls, has one */
-  uint32_t num_comps;  /* that the module had; a copy made later is like its origin */
+  const bool
+      *of_comp; /* by CompId: whether some instruction in it or in its callees has a side effect */
+  uint32_t num_comps; /* number of computations at the time; a copy made later is like its origin */
 } SideEffects;
 
 SideEffects side_effects_build(const Module *module, Arena *out, Arena *scratch);
 
-/* HloInstruction::HasSideEffectNoRecurse: the instruction itself, whatever it calls. */
+/* HloInstruction::HasSideEffectNoRecurse: the instruction itself, without its callees. */
 bool inst_has_own_side_effect(const Module *module, InstId id);
 
 /* HloInstruction::HasSideEffect. */

@@ -1,9 +1,9 @@
-/* async-start, async-update, async-done. */
+/* Checks async-start, async-update and async-done. */
 #include "analysis/lint/async.h"
 
 #include "analysis/lint/lint.h"
 
-/* Those that only say something about a value. */
+/* Custom calls that only annotate a value. */
 static bool is_note(Str target) {
   static const char *const targets[] = {"Sharding",
                                         "LocalToGlobalShape",
@@ -32,7 +32,8 @@ bool lint_passes_on(const Module *module, InstId id) {
   }
 }
 
-/* Control flow takes the state of an async-start, not that of a copy-start and the like. */
+/* Control flow may take the state of an async-start, but not the state of a copy-start or the
+ * like. */
 static bool may_use_state(const Module *module, InstId id) {
   unsigned opcode = inst_get(module, id)->opcode;
   return opcode == OPCODE_CALL || opcode == OPCODE_CONDITIONAL || opcode == OPCODE_DOMAIN ||
@@ -41,7 +42,7 @@ static bool may_use_state(const Module *module, InstId id) {
 
 /* ---- shapes ---- */
 
-/* Elements of `bound` come first among `all`: operands may be bound later. */
+/* Whether `all` begins with the elements of `bound`: operands may be bound later. */
 static bool is_prefix(const Lint *lint, const Shape *bound, const ShapeId *all, uint32_t count) {
   if (bound->rank > count) return false;
   for (uint32_t i = 0; i < bound->rank; i++) {
@@ -50,7 +51,7 @@ static bool is_prefix(const Lint *lint, const Shape *bound, const ShapeId *all, 
   return true;
 }
 
-/* The same for the parameters of a computation. */
+/* Whether the parameters of a computation begin with the elements of `bound`. */
 static bool are_first_params(const Lint *lint, const Shape *bound, const Computation *comp) {
   if (bound->rank > comp->params.len) return false;
   for (uint32_t i = 0; i < bound->rank; i++) {
@@ -60,7 +61,7 @@ static bool are_first_params(const Lint *lint, const Shape *bound, const Computa
   return true;
 }
 
-/* `result` may be bound in part as well, or not at all; then it is a tuple. */
+/* The result may also be bound partly, or not at all; then it is a tuple. */
 static bool is_result(const Lint *lint, ShapeId result, ShapeId whole) {
   const Shape *part = shape_get(&lint->module->shapes, result);
   const Shape *all = shape_get(&lint->module->shapes, whole);
@@ -70,7 +71,7 @@ static bool is_result(const Lint *lint, ShapeId result, ShapeId whole) {
          (shape_is_tuple(all) && is_prefix(lint, part, all->elements, all->rank));
 }
 
-/* The state, checked to be ((operands), result, …), against the computation. */
+/* Compares the state, which is known to be ((operands), result, …), with the computation. */
 static void lint_state(Lint *lint, InstId id, CompId callee) {
   const Module *module = lint->module;
   const Computation *comp = comp_get(module, callee);
@@ -90,14 +91,14 @@ static void lint_state(Lint *lint, InstId id, CompId callee) {
                lint_shown(lint, state->elements[1]), lint_shown(lint, result));
 }
 
-/* What an update adds to the operands is in its shape. */
+/* Operands that an update adds are in its shape. */
 static void lint_update(Lint *lint, InstId id) {
   const Module *module = lint->module;
   const Instruction *inst = inst_get(module, id);
   const Shape *before = shape_get(&module->shapes, lint_operand_shape(lint, id, 0));
   const Shape *old = shape_get(&module->shapes, before->elements[0]);
   const Shape *new = shape_get(&module->shapes, inst_shape(module, id)->elements[0]);
-  if (!shape_is_tuple(old)) return; /* not the state of a start */
+  if (!shape_is_tuple(old)) return; /* it is not the state of a start */
   bool fits = old->rank + inst->num_operands - 1 ==
               new->rank &&is_prefix(lint, old, new->elements, new->rank);
   for (uint32_t i = 1; fits && i < inst->num_operands; i++) {
@@ -131,7 +132,7 @@ static void lint_async_done(Lint *lint, InstId id) {
 
 /* ---- chains ---- */
 
-/* Each start and update goes on in one place. Behind a tuple or a loop nobody follows it. */
+/* Each start and update is continued once. After a tuple or a loop it is not followed. */
 static void lint_users(Lint *lint, InstId id) {
   const Module *module = lint->module;
   const Instruction *inst = inst_get(module, id);
@@ -139,7 +140,7 @@ static void lint_users(Lint *lint, InstId id) {
   for (uint32_t i = 0; i < inst->users.len; i++) {
     InstId user = inst_users(module, id)[i];
     const Instruction *other = inst_get(module, user);
-    DiagPlace place = {lint_place(lint, user).offset, lint_place(lint, id).offset};
+    DiagPlace place = DIAG_FROM_TO(lint_place(lint, user).offset, lint_place(lint, id).offset);
     bool is_first =
         opcode_takes_async_state((Opcode)other->opcode) && inst_operand(module, user, 0) == id;
     if (is_first && next == NO_ID) {
@@ -169,8 +170,8 @@ static void lint_operand_of(Lint *lint, InstId id) {
                (int)inst_name(module, operand).len, inst_name(module, operand).data);
 }
 
-/* The main thread runs one instruction that way; a marked group of collectives is another matter.
- */
+/* The main thread runs one instruction asynchronously. A marked group of collectives is not
+ * checked. */
 static void lint_computation(Lint *lint, InstId id, CompId callee) {
   const Module *module = lint->module;
   const Computation *comp = comp_get(module, callee);
@@ -191,8 +192,8 @@ static void lint_computation(Lint *lint, InstId id, CompId callee) {
                num_others);
 }
 
-/* What the state comes from, the way through tuples and loops; NO_ID when that is not clear
- * (TraceAsyncDataflow, which tries more ways than one). */
+/* The start or update that the state comes from, through tuples and loops; NO_ID when that is not
+ * clear (TraceAsyncDataflow, which tries more than one way). */
 static InstId trace_state(const Lint *lint, InstId id) {
   enum { MAX_STEPS = 256 };
   const Module *module = lint->module;
@@ -230,7 +231,7 @@ static CompId comp_of_state(const Lint *lint, InstId id) {
   return start == NO_ID ? NO_ID : inst_callees(lint->module, start)[0];
 }
 
-/* Not all of what HloComputation::Equal looks at. */
+/* Compares only some of the properties that HloComputation::Equal compares. */
 static bool comps_differ(const Module *module, CompId a, CompId b) {
   const Computation *x = comp_get(module, a), *y = comp_get(module, b);
   const Instruction *root_x = inst_get(module, x->root), *root_y = inst_get(module, y->root);
@@ -238,7 +239,7 @@ static bool comps_differ(const Module *module, CompId a, CompId b) {
                     !shape_compatible(&module->shapes, root_x->shape, root_y->shape));
 }
 
-/* The parser has looked at what follows a start directly. */
+/* The parser has checked what follows a start directly. */
 static void lint_same_computation(Lint *lint, InstId id) {
   const Module *module = lint->module;
   InstId operand = inst_operand(module, id, 0);
@@ -248,7 +249,8 @@ static void lint_same_computation(Lint *lint, InstId id) {
   InstId state = trace_state(lint, operand);
   CompId before = state == NO_ID ? NO_ID : comp_of_state(lint, state);
   if (before == NO_ID || !comps_differ(module, before, inst_callees(module, id)[0])) return;
-  DiagPlace place = {lint_place_attr(lint, id, ATTR_CALLS).offset, lint_place(lint, state).offset};
+  DiagPlace place =
+      DIAG_FROM_TO(lint_place_attr(lint, id, ATTR_CALLS).offset, lint_place(lint, state).offset);
   Str name = inst_name(module, state);
   lint_find_at(lint, LINT_ASYNC_PAIR, id, place, "it calls another computation than '%.*s'",
                (int)name.len, name.data);

@@ -1,6 +1,6 @@
-/* Values of type b(…) stand for memory that is written in place. Few instructions take them, a
- * custom-call says which result a buffer among its operands becomes, and there is one writer at
- * most. Source: VerifyBuffers. */
+/* Checks values of type b(…), which are memory that is written in place. Few instructions take
+ * them; a custom-call names the result that a buffer among its operands becomes; and a buffer has
+ * at most one writer. Source: VerifyBuffers. */
 #include "analysis/lint/lint.h"
 
 static bool fail(Lint *lint, InstId id, const char *what) {
@@ -19,7 +19,8 @@ typedef struct ValuePart {
   uint32_t part;
 } ValuePart;
 
-/* A value that is handed on more often, or is further back in a tuple, is taken for right. */
+/* A value that is forwarded more often, or has a later position in a tuple, is assumed to be
+ * correct. */
 enum { MAX_STEPS = 1 << 10 };
 
 static bool is_writer(unsigned opcode) {
@@ -39,7 +40,7 @@ static bool is_in_while(const Lint *lint, CompId comp) {
   return caller != NO_ID && inst_get(lint->module, caller)->opcode == OPCODE_WHILE;
 }
 
-/* Where `user` hands the part on; NO_ID when it does not. */
+/* The part of `user` to which it forwards the given part; NO_ID when it does not forward it. */
 static uint32_t part_in_user(const Module *module, ValuePart value, InstId user) {
   const Instruction *inst = inst_get(module, user);
   if (inst->opcode == OPCODE_GET_TUPLE_ELEMENT) {
@@ -55,7 +56,7 @@ static uint32_t part_in_user(const Module *module, ValuePart value, InstId user)
   return inst_shape(module, user)->element_offsets[index] + value.part;
 }
 
-/* What a loop's body returns is written in the next round. */
+/* Counts the writers of a value. What a loop's body returns is written in the next iteration. */
 static uint32_t count_writers(const Lint *lint, ValuePart start) {
   const Module *module = lint->module;
   ValuePart *stack = arena_array(lint->scratch, ValuePart, MAX_STEPS);
@@ -99,7 +100,7 @@ static void lint_writers(Lint *lint, InstId id) {
 
 /* ---- custom-calls ---- */
 
-/* The same array, perhaps one of them a buffer; layouts apart. */
+/* Whether both are the same array, without regard to layouts and to whether one is a buffer. */
 static bool same_array(const Shape *a, const Shape *b) {
   bool fits = a->type == b->type && a->rank == b->rank;
   for (uint32_t i = 0; fits && i < a->rank; i++)
@@ -107,7 +108,8 @@ static bool same_array(const Shape *a, const Shape *b) {
   return fits;
 }
 
-/* Pin makes a buffer of an array, Unpin the reverse; CreateBuffer makes one of nothing. */
+/* Pin turns an array into a buffer, Unpin a buffer into an array; CreateBuffer makes a new
+ * buffer. */
 static void lint_pin(Lint *lint, InstId id, bool is_pin) {
   const Module *module = lint->module;
   const Instruction *inst = inst_get(module, id);
@@ -132,14 +134,14 @@ static void lint_pin(Lint *lint, InstId id, bool is_pin) {
   }
 }
 
-/* How often output_to_operand_aliasing names what. */
+/* How often output_to_operand_aliasing names each part. */
 typedef struct NamedParts {
   uint32_t *in_result;
-  uint32_t *in_operands; /* those of operand i from offsets[i] on */
+  uint32_t *in_operands; /* operand i's begin at offsets[i] */
   uint32_t *offsets;
 } NamedParts;
 
-/* False when there are more parts than anybody has: nothing is told of those. */
+/* False when there are more parts than in any real module; these are not checked. */
 static bool count_named(Lint *lint, InstId id, NamedParts *named) {
   const ShapeTable *shapes = &lint->module->shapes;
   const Instruction *inst = inst_get(lint->module, id);
@@ -167,7 +169,8 @@ static bool count_named(Lint *lint, InstId id, NamedParts *named) {
   return true;
 }
 
-/* Each buffer in the shape, of operand `index` or of the result (NO_ID), is named once. */
+/* Checks that each buffer in the shape of operand `index`, or of the result (NO_ID), is named
+ * once. */
 static bool lint_named(Lint *lint, InstId id, uint32_t index, ShapeId shape,
                        const uint32_t *counts) {
   if (!has_buffers(lint, shape)) return true;
@@ -214,7 +217,7 @@ static void lint_custom_call(Lint *lint, InstId id) {
   lint_writers(lint, id);
 }
 
-/* ---- what else takes buffers ---- */
+/* ---- other instructions ---- */
 
 static void expect_no_buffers(Lint *lint, InstId id, uint32_t first_operand) {
   const Instruction *inst = inst_get(lint->module, id);
@@ -230,7 +233,7 @@ static void expect_no_buffers(Lint *lint, InstId id, uint32_t first_operand) {
                  lint_shown(lint, inst->shape));
 }
 
-/* Asynchronous computations are looked at through their root. */
+/* In asynchronous computations only a root that is a custom-call is checked. */
 static bool is_exempt(const Lint *lint, InstId id) {
   const Instruction *inst = inst_get(lint->module, id);
   InstId caller = lint->callers[inst->parent];

@@ -1,5 +1,5 @@
-/* Calls, and what called computations take and return; those of loops, branches, calls and fusions
- * are module_check's. */
+/* Checks calls, and what called computations take and return. module_check checks those of loops,
+ * branches, calls and fusions. */
 #include <inttypes.h>
 
 #include "analysis/lint/lint.h"
@@ -12,7 +12,8 @@ static bool fail_callee(Lint *lint, InstId id, CompId callee, const char *why) {
 
 /* ---- reducers ---- */
 
-/* Operands of a reduction, by opcode: where the inputs and their initial values begin. */
+/* Checks a reducer against the inputs and their initial values, which are at different operands for
+ * a scatter. */
 static bool lint_reducer(Lint *lint, InstId id) {
   const Instruction *inst = inst_get(lint->module, id);
   InferSpec spec;
@@ -25,7 +26,7 @@ static bool lint_reducer(Lint *lint, InstId id) {
   ReducerInput *inputs = arena_array(lint->scratch, ReducerInput, count);
   for (uint32_t i = 0; i < count; i++) {
     unsigned type = infer_type(infer_operand(&inf, i));
-    if (type == TYPE_OF_TUPLE) return true; /* the rule for shapes says so */
+    if (type == TYPE_OF_TUPLE) return true; /* the shape rule reports it */
     inputs[i] = (ReducerInput){.init = infer_operand_id(&inf, count + i), .type = type};
     if (!is_scatter) continue;
     inputs[i].init = shape_scalar(inf.shapes, (ElementType)type);
@@ -46,7 +47,8 @@ static bool lint_select_and_scatter(Lint *lint, InstId id) {
   return infer_check_reducer(&inf, scatter, &input, 1) || fail_callee(lint, id, scatter, inf.why);
 }
 
-/* Collectives reduce element by element; one reducer serves all operands, whatever their types. */
+/* Collectives reduce element by element. One reducer serves all operands, whatever their types
+ * are. */
 static bool lint_collective_reducer(Lint *lint, InstId id) {
   const Module *module = lint->module;
   CompId reducer = inst_callees(module, id)[0];
@@ -64,7 +66,7 @@ static bool lint_collective_reducer(Lint *lint, InstId id) {
 
 /* ---- comparators ---- */
 
-/* Two parameters, neighbours, for each operand. */
+/* A comparator has two adjacent parameters for each operand. */
 static bool lint_comparator(Lint *lint, InstId id) {
   const Module *module = lint->module;
   const Instruction *inst = inst_get(module, id);
@@ -104,9 +106,9 @@ static bool lint_comparator(Lint *lint, InstId id) {
                       lint_shown(lint, lint_operand_shape(lint, id, 0)), dim);
 }
 
-/* ---- what is said about a call ---- */
+/* ---- attributes of a call ---- */
 
-/* absl::SimpleAtoi, and not negative. */
+/* Like absl::SimpleAtoi, and not negative. */
 static bool is_whole_number(Str text) {
   int64_t value = 0;
   if (text.len && text.data[0] == '+') text = str_make(text.data + 1, text.len - 1);

@@ -1,10 +1,10 @@
-/* Shapes of collectives against their operands. How many devices take part is told by the shapes
- * here, and held against the groups in groups.c. */
+/* Compares the shapes of collectives with their operands. The number of devices follows from the
+ * shapes here; groups.c compares it with the groups. */
 #include <inttypes.h>
 
 #include "analysis/lint/lint.h"
 
-/* Element `i` of a result that is a tuple when there are several; NO_ID when it does not fit. */
+/* Element `i` of a result, which is a tuple when there are several; NO_ID when it does not fit. */
 static ShapeId nth_of(const Lint *lint, ShapeId result, uint32_t i, uint32_t count) {
   const Shape *shape = shape_get(&lint->module->shapes, result);
   if (count == 1) return result;
@@ -40,7 +40,8 @@ static bool expect_same(Lint *lint, InstId id, ShapeId result, uint32_t count) {
   return true;
 }
 
-/* One dimension is `*ratio` times as large in `large` as in `small`; -1 at first. */
+/* Dimension `dim` is `*ratio` times as large in `large` as in `small`. `*ratio` is -1 at first, and
+ * is set then. */
 static bool is_scaled(const Shape *small, const Shape *large, int64_t dim, int64_t *ratio) {
   if (!shape_has_dims(small) || !shape_has_dims(large) || small->rank != large->rank ||
       !type_same_up_to_precision(small->type, large->type) || !dim_in_range(dim, small->rank)) {
@@ -59,7 +60,7 @@ static bool is_scaled(const Shape *small, const Shape *large, int64_t dim, int64
   return true;
 }
 
-/* all-gather: `result` is larger than the operands; reduce-scatter: smaller. */
+/* For an all-gather `result` is larger than the operands; for a reduce-scatter it is smaller. */
 static bool expect_scaled(Lint *lint, InstId id, ShapeId result, bool is_gather) {
   const ShapeTable *shapes = &lint->module->shapes;
   uint32_t count = inst_get(lint->module, id)->num_operands;
@@ -74,7 +75,7 @@ static bool expect_scaled(Lint *lint, InstId id, ShapeId result, bool is_gather)
   return true;
 }
 
-/* The tuple (operands, results, …) of a start; its results, NO_ID when it is none. */
+/* The results in the tuple (operands, results, …) of a start; NO_ID when it is not such a tuple. */
 static ShapeId results_of_start(Lint *lint, InstId id, uint32_t count) {
   const Shape *shape = inst_shape(lint->module, id);
   if (!shape_is_tuple(shape) || shape->rank < 2) {
@@ -85,7 +86,8 @@ static ShapeId results_of_start(Lint *lint, InstId id, uint32_t count) {
   return expect_same(lint, id, shape->elements[0], count) ? shape->elements[1] : NO_ID;
 }
 
-/* Offsets of a slice in `buffer`, one number for each dimension; or a tuple of those. */
+/* Whether `offsets` is the offsets of a slice in `buffer`, one number for each dimension, or a
+ * tuple of such offsets. */
 static bool are_offsets(const Lint *lint, ShapeId offsets, ShapeId buffer) {
   const ShapeTable *shapes = &lint->module->shapes;
   const Shape *array = shape_get(shapes, buffer), *all = shape_get(shapes, offsets);
@@ -99,7 +101,7 @@ static bool are_offsets(const Lint *lint, ShapeId offsets, ShapeId buffer) {
   return num_slices == all->rank || (num_numbers == all->rank && all->rank == array->rank);
 }
 
-/* Of one buffer, or of each in a tuple. */
+/* Checks the offsets into one buffer, or into each buffer of a tuple. */
 static bool lint_offsets(Lint *lint, InstId id, uint32_t buffer) {
   const ShapeTable *shapes = &lint->module->shapes;
   ShapeId of = lint_operand_shape(lint, id, buffer);
@@ -117,7 +119,7 @@ static bool lint_offsets(Lint *lint, InstId id, uint32_t buffer) {
                       lint_shown(lint, offsets), buffer, lint_shown(lint, of));
 }
 
-/* Operands: sources, targets that are written in place, and offsets into each. */
+/* The operands are sources, targets that are written in place, and offsets into each. */
 static void lint_permute_in_place(Lint *lint, InstId id, bool is_start) {
   const ShapeTable *shapes = &lint->module->shapes;
   ShapeId from = lint_operand_shape(lint, id, 0), to = lint_operand_shape(lint, id, 1);
@@ -165,7 +167,7 @@ static Shape without_space(const Shape *shape, LayoutExtras *extras) {
   return copy;
 }
 
-/* Here layouts count, whatever else is checked without them; memory spaces do not. */
+/* Compares arrays with their layouts, which other checks ignore, but without memory spaces. */
 static bool same_array(const Lint *lint, ShapeId a, ShapeId b) {
   const Shape *x = shape_get(&lint->module->shapes, a), *y = shape_get(&lint->module->shapes, b);
   if (a == b) return true;
@@ -183,7 +185,7 @@ static const char *shown_with_layout(const Lint *lint, ShapeId shape) {
   return arena_strndup(lint->scratch, text.data, text.len);
 }
 
-/* With `dimensions` an array is split and put together again; without, each operand is a part. */
+/* With `dimensions` one array is split and concatenated again; without, each operand is a part. */
 static void lint_all_to_all(Lint *lint, InstId id) {
   const Instruction *inst = inst_get(lint->module, id);
   const Shape *shape = inst_shape(lint->module, id);
@@ -221,7 +223,7 @@ static void lint_all_to_all(Lint *lint, InstId id) {
   }
 }
 
-/* Operands: input, output, then offsets and sizes of both, all of one shape. */
+/* The operands are input, output, then offsets and sizes of both, all of one shape. */
 static void lint_ragged(Lint *lint, InstId id) {
   enum { NUM_RAGGED_OPERANDS = 6, FIRST_OFFSETS = 2 };
   const Instruction *inst = inst_get(lint->module, id);
@@ -243,7 +245,7 @@ static void lint_ragged(Lint *lint, InstId id) {
     fail_result(lint, id, inst->shape, 1);
 }
 
-/* What a done gives is an element of the start's tuple, or all of it. */
+/* The result of a done is an element of the start's tuple, or all of it. */
 static void lint_done(Lint *lint, InstId id, bool is_element) {
   ShapeId state = lint_operand_shape(lint, id, 0);
   const Shape *shape = shape_get(&lint->module->shapes, state);

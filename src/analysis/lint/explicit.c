@@ -1,4 +1,5 @@
-/* Source: xla/service/shape_inference.cc, and ShapeVerifier where that has no rule. */
+/* Rules for written shapes. Source: xla/service/shape_inference.cc, and ShapeVerifier where that
+ * has no rule. */
 #include "analysis/lint/explicit.h"
 
 #include <inttypes.h>
@@ -24,12 +25,13 @@ static bool explicit_convert(Inference *inf, ShapeId written) {
   return true;
 }
 
-/* PrimitiveType's storage: what is narrower than a byte is kept in its own bits, but pred in 8. */
+/* The storage of a PrimitiveType: types narrower than a byte take only their own bits, but pred
+ * takes 8. */
 static unsigned storage_bits(unsigned type) {
   return type == TYPE_PRED ? 8 : type_info((ElementType)type)->bits;
 }
 
-/* Bits are regrouped along one minor dimension more, or one less. */
+/* Bits are regrouped, which adds or removes one minor dimension. */
 static bool explicit_bitcast_convert(Inference *inf, ShapeId written) {
   if (!expect_array_result(inf, written) || !infer_expect_arrays(inf, 0, 1)) return false;
   const Shape *to = shape_get(inf->shapes, written), *from = infer_operand(inf, 0);
@@ -109,7 +111,8 @@ static bool explicit_slice(Inference *inf) {
   return infer_make_array(inf, (ElementType)from->type, &dims, &inf->result);
 }
 
-/* Start indices from operand `first`: a scalar a dimension, or an array of all. */
+/* Start indices, beginning with operand `first`: a scalar for each dimension, or one array of
+ * all. */
 static bool check_starts(Inference *inf, uint32_t first) {
   uint32_t rank = infer_operand(inf, 0)->rank, count = inf->spec->num_operands - first;
   for (uint32_t i = 0; i < count; i++) {
@@ -146,7 +149,7 @@ static bool explicit_dynamic_slice(Inference *inf) {
   return infer_make_array(inf, (ElementType)from->type, &dims, &inf->result);
 }
 
-/* The operand, a buffer perhaps, with a part replaced. */
+/* The result is the operand, which may be a buffer, with a part replaced. */
 static bool explicit_dynamic_update_slice(Inference *inf) {
   if (!infer_expect_dims(inf, 0, 1) || !infer_expect_arrays(inf, 1, 1) || !check_starts(inf, 2)) {
     return false;
@@ -164,7 +167,7 @@ static bool explicit_dynamic_update_slice(Inference *inf) {
 
 /* ---- shape changes ---- */
 
-/* The dimensions of the operand lie along those that the attribute names. */
+/* Operand dimension i is result dimension `dimensions[i]`. */
 static bool explicit_broadcast(Inference *inf, ShapeId written) {
   if (!expect_array_result(inf, written) || !infer_expect_dims(inf, 0, 1)) return false;
   const Shape *from = infer_operand(inf, 0), *to = shape_get(inf->shapes, written);
@@ -190,7 +193,7 @@ static bool explicit_broadcast(Inference *inf, ShapeId written) {
   return true;
 }
 
-/* That the numbers of elements agree is the parser's. */
+/* The parser has checked that the numbers of elements agree. */
 static bool explicit_reshape(Inference *inf, ShapeId written) {
   if (!expect_array_result(inf, written) || !infer_expect_dims(inf, 0, 1)) return false;
   inf->result = with_type(inf, written, (ElementType)infer_operand(inf, 0)->type);
@@ -256,7 +259,7 @@ static bool explicit_rng_state(Inference *inf) {
 
 /* ---- bitcast, tokens ---- */
 
-/* Tiles and padding are the backend's: only bytes that the layout does not change count. */
+/* Tiles and padding are decided by the backend, so only the bytes without layout are compared. */
 static bool bitcast_keeps_bytes(Inference *inf, ShapeId written) {
   const Shape *to = shape_get(inf->shapes, written), *from = infer_operand(inf, 0);
   inf->result = written;
@@ -273,7 +276,7 @@ static bool explicit_token(Inference *inf, uint32_t operand, ShapeId written) {
                     infer_shown(inf, infer_operand_id(inf, operand)));
 }
 
-/* (destination, source, context); the first two are module_check's. */
+/* (destination, source, context); module_check checks the first two. */
 static bool explicit_copy_start(Inference *inf) {
   ShapeId copied = infer_operand_id(inf, 0);
   const ShapeId elements[] = {copied, copied, shape_scalar(inf->shapes, TYPE_U32)};
@@ -291,7 +294,7 @@ static bool explicit_outfeed(Inference *inf, ShapeId written) {
   return explicit_token(inf, 1, written);
 }
 
-static bool tell(Inference *inf, ShapeId written) {
+static bool explicit_shape(Inference *inf, ShapeId written) {
   switch (inf->spec->opcode) {
     case OPCODE_ADD_DEPENDENCY: return explicit_token(inf, 1, written);
     case OPCODE_BITCAST_CONVERT: return explicit_bitcast_convert(inf, written);
@@ -319,8 +322,8 @@ LintExplicit lint_explicit(Inference *inf, bool is_scheduled, ShapeId written) {
   if (inf->spec->opcode == OPCODE_BITCAST) {
     bool is_right = !is_scheduled || bitcast_keeps_bytes(inf, written);
     inf->result = written;
-    return is_right ? LINT_TELLS_SHAPE : LINT_TELLS_SIZE;
+    return is_right ? EXPLICIT_SHAPE : EXPLICIT_BITCAST_SIZE;
   }
-  if (!tell(inf, written)) return LINT_TELLS_FAULT;
-  return inf->result == NO_ID ? LINT_TELLS_NOTHING : LINT_TELLS_SHAPE;
+  if (!explicit_shape(inf, written)) return EXPLICIT_FAULT;
+  return inf->result == NO_ID ? EXPLICIT_NO_RULE : EXPLICIT_SHAPE;
 }

@@ -1,17 +1,21 @@
-/* What the operands give for opcodes whose shape must be written. */
+/* Shape rules for opcodes whose shape cannot be inferred from the operands alone, and must be
+ * written: the shape that the operands and the written shape give together.
+ *
+ * Example: `f32[4] convert(s32[4])` is correct, because only the element type is taken from the
+ * written shape; `f32[5] convert(s32[4])` gives f32[4]. */
 #ifndef REMAT_HLO_ANALYSIS_LINT_EXPLICIT_H
 #define REMAT_HLO_ANALYSIS_LINT_EXPLICIT_H
 
 #include "analysis/lint/lint.h"
 
 typedef enum LintExplicit {
-  LINT_TELLS_NOTHING, /* there is no such rule for the opcode */
-  LINT_TELLS_SHAPE,   /* in `result` */
-  LINT_TELLS_FAULT,   /* the operands do not fit; `why` */
-  LINT_TELLS_SIZE,    /* a bitcast of another size; `why` */
+  EXPLICIT_NO_RULE,      /* the opcode has no such rule */
+  EXPLICIT_SHAPE,        /* the shape is in `result` */
+  EXPLICIT_FAULT,        /* the operands do not fit; the reason is in `why` */
+  EXPLICIT_BITCAST_SIZE, /* a bitcast changes the size; the reason is in `why` */
 } LintExplicit;
 
-/* `written` is the shape in the text; the result is that shape when nothing contradicts it. */
+/* `written` is the shape in the text. The result is that shape when nothing contradicts it. */
 LintExplicit lint_explicit(Inference *inf, bool is_scheduled, ShapeId written);
 
 #endif

@@ -1,7 +1,7 @@
-/* frontend_attributes={key="value",key={…}}, read from the text that the parser has checked. */
+/* Reads frontend_attributes={key="value",key={…}} from its text, which the parser has checked. */
 #include "analysis/lint/lint.h"
 
-/* Behind a value: a quoted string, or braces with whatever is in them. */
+/* Returns the place after a value: a quoted string, or braces with any content. */
 static uint32_t skip_value(const char *text, uint32_t at, uint32_t end) {
   uint32_t depth = 0;
   bool is_quoted = false;

@@ -1,4 +1,4 @@
-/* Fusions, and outputs that share memory with operands. */
+/* Checks fusions, and outputs that share memory with operands. */
 #include <inttypes.h>
 
 #include "analysis/lint/lint.h"
@@ -28,8 +28,8 @@ void lint_fusion(Lint *lint, InstId id) {
   CompId comp = inst_callees(module, id)[0];
   if (lint->callers[comp] != id) {
     Str name = inst_name(module, lint->callers[comp]);
-    DiagPlace place = {lint_place_attr(lint, id, ATTR_CALLS).offset,
-                       lint_place(lint, lint->callers[comp]).offset};
+    DiagPlace place = DIAG_FROM_TO(lint_place_attr(lint, id, ATTR_CALLS).offset,
+                                   lint_place(lint, lint->callers[comp]).offset);
     lint_find_at(lint, LINT_FUSION, id, place, "its computation is that of '%.*s' too",
                  (int)name.len, name.data);
     return;
@@ -43,7 +43,7 @@ void lint_fusion(Lint *lint, InstId id) {
 
 /* ---- output_to_operand_aliasing ---- */
 
-/* Where a buffer b(T) may share the memory of a T. */
+/* Whether a buffer b(T) may share the memory of a T. */
 static bool ignores_buffers(const Lint *lint, InstId id) {
   if (inst_get(lint->module, id)->opcode != OPCODE_CUSTOM_CALL)
     return inst_get(lint->module, id)->opcode != OPCODE_FUSION;
@@ -58,7 +58,7 @@ static bool may_share(const Lint *lint, InstId id, ShapeId a, ShapeId b) {
   return ignores_buffers(lint, id) && x->type == y->type && shape_same_dims(x, y);
 }
 
-/* Operands of an async-start may come later: those of its computation count. */
+/* Some operands of an async-start may be bound later, so those of its computation are counted. */
 static uint32_t num_aliased(const Lint *lint, InstId id) {
   const Instruction *inst = inst_get(lint->module, id);
   if (inst->opcode != OPCODE_ASYNC_START) return inst->num_operands;
@@ -73,8 +73,9 @@ static ShapeId aliased_shape(const Lint *lint, InstId id, uint32_t operand) {
   return inst_get(module, id_list(module, params)[operand])->shape;
 }
 
-/* What the index of an output is of. An async-start's shape may lack what its computation says, so
- * elements 0 and 1 are taken from there; `*skipped` numbers of the index are used up then. */
+/* The shape that an output index refers to. An async-start's shape may lack operands and results of
+ * its computation, so elements 0 and 1 are taken from the computation; then the first `*skipped`
+ * numbers of the index are already used. */
 static ShapeId output_base(const Lint *lint, InstId id, const AliasPair *pair, uint32_t *skipped) {
   const Module *module = lint->module;
   const Instruction *inst = inst_get(module, id);
@@ -92,7 +93,7 @@ static ShapeId output_base(const Lint *lint, InstId id, const AliasPair *pair, u
   return inst_get(module, id_list(module, comp->params)[pair->output[1]])->shape;
 }
 
-/* An update passes on what a start keeps behind operands and result. */
+/* An update forwards the context, which follows operands and result in a start's shape. */
 static bool is_context(const AliasPair *pair) {
   return pair->operand == 0 && pair->input_len && pair->input[0] == 2 && pair->output_len &&
          pair->output[0] == 2;
@@ -136,7 +137,7 @@ void lint_aliasing(Lint *lint, InstId id) {
     return;
   }
   IntSlice ints = inst_attr_ints(lint->module, id, ATTR_OUTPUT_TO_OPERAND_ALIASING);
-  /* Attributes of `custom-call-start(…)` are those of the custom-call. */
+  /* The attributes of `custom-call-start(…)` belong to the custom-call. */
   if (ints.len == 0 || inst_implied_by(lint->module, id) != NO_ID) return;
   Str skip;
   if (lint_frontend(lint, id, "xla_skip_custom_call_alias_shape_check", &skip)) return;

@@ -1,4 +1,4 @@
-/* Groups of devices, and pairs of them, against counts and shapes. */
+/* Checks groups and pairs of devices against device counts and shapes. */
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -7,11 +7,11 @@
 /* ---- replica_groups ---- */
 
 typedef struct Groups {
-  int64_t num_groups; /* 0 = one of all devices */
-  int64_t size;       /* of each, -1 = they differ */
+  int64_t num_groups; /* 0 = one group of all devices */
+  int64_t size;       /* devices in each group, -1 = the sizes differ */
 } Groups;
 
-/* Which devices the numbers count (CollectiveOpGroupMode). */
+/* What the numbers in a group identify (CollectiveOpGroupMode). */
 typedef enum GroupMode { BY_REPLICA, BY_REPLICA_ALL_PARTITIONS, BY_PARTITION, BY_DEVICE } GroupMode;
 
 static GroupMode mode_of(const Lint *lint, InstId id) {
@@ -27,8 +27,8 @@ static GroupMode mode_of(const Lint *lint, InstId id) {
   return is_global ? BY_DEVICE : BY_REPLICA_ALL_PARTITIONS;
 }
 
-/* How many devices the groups have together, 1 when the module does not say: a module is often
- * printed without its counts. */
+/* The number of devices of all groups together, 1 when it is unknown: a module is often printed
+ * without its counts. */
 static int64_t count_of(const Lint *lint, GroupMode mode) {
   const ModuleHeader *header = &lint->module->source->header;
   switch (mode) {
@@ -42,7 +42,7 @@ static int64_t count_of(const Lint *lint, GroupMode mode) {
   return fits ? count : 1;
 }
 
-/* A group without devices: nothing but blanks between two braces inside of the list. */
+/* A group without devices: two braces inside the list with only blanks between them. */
 static uint32_t find_empty_group(const char *text, Span list) {
   uint32_t opener = NO_OFFSET;
   for (uint32_t at = list.begin + 1; at + 1 < list.end; at++) {
@@ -56,7 +56,7 @@ static uint32_t find_empty_group(const char *text, Span list) {
   return NO_OFFSET;
 }
 
-/* Lists name each device from 0 on once. */
+/* Checks that a list names each device from 0 on once. */
 static void lint_listed(Lint *lint, InstId id, const Attr *attr) {
   const char *text = lint->module->source->text;
   bool is_list = attr->text.end - attr->text.begin > 2 && text[attr->text.begin] == '{';
@@ -90,7 +90,7 @@ static bool wants_uniform_groups(Opcode opcode) {
   return opcode_begun(opcode) != OPCODE_ALL_REDUCE;
 }
 
-/* Devices that share one value, as the shapes say; 0 = they do not. */
+/* The number of devices that share one value, from the shapes; 0 = unknown. */
 static int64_t shards_of(const Lint *lint, InstId id) {
   const Instruction *inst = inst_get(lint->module, id);
   if (inst->num_operands == 0) return 0;
@@ -107,7 +107,8 @@ static int64_t shards_of(const Lint *lint, InstId id) {
   return large->dims[dim] / small->dims[dim];
 }
 
-/* An array is split into a part for each device, or each operand is the part of one. */
+/* Either an array is split into a part for each device, or each operand is the part of one
+ * device. */
 static void lint_split(Lint *lint, InstId id, const Groups *groups, int64_t devices) {
   const Instruction *inst = inst_get(lint->module, id);
   if (!inst_attr(lint->module, id, ATTR_DIMENSIONS)) {
@@ -178,7 +179,8 @@ static int by_number(const void *a, const void *b) {
   return (*x > *y) - (*x < *y);
 }
 
-/* How many slices a device sends when it does so in place, the operands' shapes being right. */
+/* The number of slices that a device sends when it permutes in place. The operands' shapes must
+ * fit. */
 static uint32_t num_slices(const Lint *lint, InstId id) {
   const ShapeTable *shapes = &lint->module->shapes;
   if (!inst_attr(lint->module, id, ATTR_PERMUTE_SLICE_SIZES)) return 1;

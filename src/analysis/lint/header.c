@@ -1,4 +1,4 @@
-/* What the module's first line says about its entry computation. */
+/* Compares the module's first line with its entry computation. */
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -22,7 +22,8 @@ static void lint_entry_layout(Lint *lint) {
                    lint_shown(lint, result), lint_shown(lint, header->entry_result));
   }
   if (header->entry_params.len != entry->params.len) {
-    DiagPlace place = {header->entry_layout_offset, module->source->comps.data[entry->origin].name};
+    DiagPlace place =
+        DIAG_FROM_TO(header->entry_layout_offset, module->source->comps.data[entry->origin].name);
     lint_find(lint, LINT_ENTRY_LAYOUT, place,
               "entry_computation_layout has %u parameters, the entry computation %u",
               header->entry_params.len, entry->params.len);
@@ -40,7 +41,7 @@ static void lint_entry_layout(Lint *lint) {
 
 /* ---- input_output_alias, buffer_donor ---- */
 
-/* A part of a parameter that an attribute of the header names. */
+/* A part of a parameter that an attribute of the module's header names. */
 typedef struct NamedPart {
   int64_t param;
   uint32_t part;
@@ -59,7 +60,7 @@ static LintRule rule_of(bool is_donor) {
   return is_donor ? LINT_BUFFER_DONOR : LINT_INPUT_OUTPUT_ALIAS;
 }
 
-/* The shape of a named part, NO_ID with a finding when there is none. */
+/* The shape of a named part; NO_ID, after a finding, when it does not exist. */
 static ShapeId named_shape(Lint *lint, const NamedPart *named) {
   const Module *module = lint->module;
   uint32_t num_params = comp_get(module, module->entry)->params.len;
@@ -71,7 +72,7 @@ static ShapeId named_shape(Lint *lint, const NamedPart *named) {
   }
   InstId param = entry_param(lint, (uint32_t)named->param);
   ShapeId shape = inst_get(module, param)->shape;
-  DiagPlace place = {named->offset, lint_place(lint, param).offset};
+  DiagPlace place = DIAG_FROM_TO(named->offset, lint_place(lint, param).offset);
   if (named->part == NO_ID) {
     lint_find(lint, rule, place, "parameter %" PRId64 " has no element of this index, it is %s",
               named->param, lint_shown(lint, shape));
@@ -96,7 +97,7 @@ static ShapeId layout_of_param(const Lint *lint, const NamedPart *named, ShapeId
   return is_same ? shape_part(&lint->module->shapes, shape, named->part) : input;
 }
 
-/* Memory that must be shared has one layout, memory space included. */
+/* Memory that must be shared has one layout, including the memory space. */
 static bool lint_must_alias(Lint *lint, const OutputAlias *alias, const NamedPart *named,
                             ShapeId input, ShapeId output) {
   const ShapeTable *shapes = &lint->module->shapes;
@@ -135,14 +136,14 @@ static void lint_alias(Lint *lint, const OutputAlias *alias, const NamedPart *na
             lint_shown(lint, output), lint_shown(lint, input));
 }
 
-/* A part is named once. */
+/* Checks that a part is named only once. */
 static void lint_repeated(Lint *lint, NamedPart *parts, uint32_t count) {
   if (count) qsort(parts, count, sizeof *parts, by_part);
   for (uint32_t i = 1; i < count; i++) {
     const NamedPart *one = &parts[i - 1], *other = &parts[i];
     if (one->param != other->param || one->part != other->part || one->part == NO_ID) continue;
-    if (one->is_donor && other->is_donor) continue; /* a set */
-    DiagPlace place = {other->offset, one->offset};
+    if (one->is_donor && other->is_donor) continue; /* donors are a set */
+    DiagPlace place = DIAG_FROM_TO(other->offset, one->offset);
     lint_find(lint, rule_of(one->is_donor || other->is_donor), place,
               one->is_donor != other->is_donor ? "this parameter is both aliased and donated"
                                                : "this parameter is aliased twice");

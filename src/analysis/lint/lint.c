@@ -29,6 +29,7 @@ static void add(Lint *lint, LintRule rule, DiagPlace place, const char *format, 
 static void add(Lint *lint, LintRule rule, DiagPlace place, const char *format, ...) {
   va_list args;
   va_start(args, format);
+  place.code = RH_CODE_FINDING;
   diag_add(lint->diags, lint->severity, place, format, args);
   va_end(args);
   diag_set_rule(lint->diags, rule_names[rule]);
@@ -172,8 +173,8 @@ bool lint_next_number(const char *text, uint32_t *at, uint32_t end, int64_t *num
 
 static const char NO_FAULT[] = "";
 
-/* A shape is looked at once, however many instructions have it. Those in tuples the parser has
- * looked at. */
+/* A shape is checked once, however many instructions have it. The parser has checked the layouts
+ * inside tuples. */
 static void lint_layout(Lint *lint, InstId id) {
   ShapeId shape = inst_get(lint->module, id)->shape;
   const char **fault = &lint->shape_faults[shape];
@@ -244,7 +245,8 @@ static void find_starts(Lint *lint) {
   lint->starts = starts;
 }
 
-/* The wrapper of a start that is not bound yet has parameters and results that are made up. */
+/* The implied computation of a start that is not bound completely has invented parameters and
+ * results. */
 static bool is_made_up(const Lint *lint, InstId id) {
   const Instruction *inst = inst_get(lint->module, id);
   if (!(inst->flags & INST_IMPLIED)) return false;

@@ -1,8 +1,12 @@
-/* Findings about a module that XLA's parser takes: what its HloVerifier would refuse, and what is
- * wrong with the parts that XLA drops in silence. The rules are rows of rules.def.
+/* Lint: findings about a module that XLA's parser accepts. They are what its HloVerifier would
+ * refuse, and errors in the parts of the text that XLA silently drops. The rules are rows of
+ * rules.def.
  *
- * Contradictions that nothing can be computed of are errors of ir/module_check.h; instructions with
- * one are not looked at here. Linear but for sorts. Source: xla/service/hlo_verifier.cc. */
+ * Contradictions with which no analysis is possible are errors of ir/module_check.h; instructions
+ * with one are not checked here. Linear except for sorting. Source: xla/service/hlo_verifier.cc.
+ *
+ * Example: in `a = f32[4] add(x, y)` with x and y of shape f32[8] the rule result-shape finds "its
+ * shape is f32[4], its operands give f32[8]". */
 #ifndef REMAT_HLO_ANALYSIS_LINT_LINT_H
 #define REMAT_HLO_ANALYSIS_LINT_LINT_H
 
@@ -17,21 +21,21 @@ typedef enum LintRule {
 } LintRule;
 
 typedef struct Lint {
-  Module *module;           /* a view of the caller's with a table of shapes of its own */
+  Module *module;           /* a view of the caller's module with its own table of shapes */
   const Schedule *schedule; /* NULL = none */
-  Arena *tables;            /* lives as long as this */
-  Arena *scratch;           /* reset behind each instruction */
+  Arena *tables;            /* lives as long as this struct */
+  Arena *scratch;           /* reset after each instruction */
   rh_diags *diags;
   rh_severity severity;
-  uint64_t num_findings, max_findings; /* those beyond are only counted */
-  const bool *is_broken;               /* by InstId: contradicts itself */
-  const InstId *callers;               /* by CompId: the first that calls it, NO_ID = none */
-  const InstId
-      *starts; /* by InstId: the async-start that an update or done goes back to directly */
-  const char **shape_faults; /* by ShapeId of the caller's module */
-  const bool *has_buffers;   /* likewise */
+  uint64_t num_findings, max_findings; /* findings beyond the maximum are only counted */
+  const bool *is_broken;               /* by InstId: has an error of module_check */
+  const InstId *callers;               /* by CompId: its first caller, NO_ID = none */
+  const InstId *starts; /* by InstId: the async-start that an update or done follows, directly or
+                           through updates */
+  const char **shape_faults; /* by ShapeId of the caller's module: the fault of its layout */
+  const bool *has_buffers;   /* by ShapeId of the caller's module: contains a buffer */
   InstId first_all_reduce;
-  bool misses_frames; /* said already */
+  bool misses_frames; /* the missing table has been reported */
 } Lint;
 
 typedef struct LintInput {
@@ -41,62 +45,65 @@ typedef struct LintInput {
   uint64_t max_findings; /* 0 = all */
 } LintInput;
 
-/* Diagnoses contradictions as errors and findings as `severity`. RH_ERR_INPUT when there is an
- * error among them; `*num_findings`, of both kinds, may be larger than what `diags` got. */
+/* Reports contradictions as errors, and findings as `severity`. Returns RH_ERR_INPUT when there is
+ * an error among them. `*num_findings` counts both kinds, and may be larger than the number in
+ * `diags`. */
 rh_status lint_module(const LintInput *input, uint64_t *num_findings, rh_diags *diags);
 
 const char *lint_rule_name(LintRule rule);
 
-/* ---- for the files of the rules ---- */
+/* ---- for the rules' files ---- */
 
-/* A finding. Returns false. */
+/* Reports a finding. Returns false. */
 bool lint_find(Lint *lint, LintRule rule, DiagPlace place, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
-/* A finding about an instruction, at its name or at `place`; the name goes before the message. */
+/* Reports a finding about an instruction, at its name or at `place`; its name precedes the
+ * message. */
 bool lint_find_inst(Lint *lint, LintRule rule, InstId id, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 bool lint_find_at(Lint *lint, LintRule rule, InstId id, DiagPlace place, const char *format, ...)
     __attribute__((format(printf, 5, 6)));
 
-/* Where things stand; what has no text of its own is where it is called. */
+/* Places in the text. An instruction without text of its own has its caller's place. */
 DiagPlace lint_place(const Lint *lint, InstId id);
 DiagPlace lint_place_attr(const Lint *lint, InstId id, AttrId attr);
 DiagPlace lint_place_operand(const Lint *lint, InstId id, uint32_t index);
 
-/* The same with a computation's definition to go back to. */
+/* The instruction's place, with the computation's definition as the place referred to. */
 DiagPlace lint_place_callee(const Lint *lint, InstId id, CompId callee);
 
-/* A shape without layout for a message, in scratch. */
+/* A shape without layout for a message. Allocated in scratch. */
 const char *lint_shown(const Lint *lint, ShapeId shape);
 
 static inline ShapeId lint_operand_shape(const Lint *lint, InstId id, uint32_t index) {
   return inst_get(lint->module, inst_operand(lint->module, id, index))->shape;
 }
 
-/* Compatible as XLA's ShapeUtil::Compatible has it, with as many parts. */
+/* Compatible as in XLA's ShapeUtil::Compatible, with the same number of parts. */
 bool lint_fits(const Lint *lint, ShapeId a, ShapeId b);
 
-/* An instruction as the rules of shape inference take it; refers to `*spec`. */
+/* An instruction in the form that the rules of shape inference take. It refers to `*spec`. */
 Inference lint_inference(Lint *lint, InstId id, InferSpec *spec);
 
 /* The value of a key in frontend_attributes, without quotes; false when there is none. */
 bool lint_frontend(const Lint *lint, InstId id, const char *key, Str *value); /* frontend.c */
 
-/* The next number of a list from `*at` on, which is then behind it; false when there is none before
- * `end`. One that is beyond 64 bits is only large. */
+/* Reads the next number of a list from `*at` on, and sets `*at` to the character after it. False
+ * when there is none before `end`. A number beyond 64 bits is only known to be large. */
 bool lint_next_number(const char *text, uint32_t *at, uint32_t end, int64_t *number);
 
-/* More dimensions than anybody has: then no shapes are told, as that takes quadratic time. */
+/* No real array has more dimensions. Shapes with more are not inferred, which takes quadratic
+ * time. */
 enum { MAX_RANK = 1024 };
 bool lint_is_oversized(const Lint *lint, InstId id);
 
-/* ---- the rules, a file each ---- */
+/* ---- the rules, in a file each ---- */
 
 void lint_header(Lint *lint);       /* header.c */
 void lint_stack_frames(Lint *lint); /* stack_frames.c */
 void lint_frame_of_inst(Lint *lint, InstId id);
-bool lint_calls(Lint *lint, InstId id);   /* calls.c; false = shapes cannot be told */
+bool lint_calls(Lint *lint, InstId id);   /* calls.c; false = shapes cannot be inferred */
 void lint_buffers(Lint *lint, InstId id); /* buffers.c */
 const bool *lint_shapes_with_buffers(const ShapeTable *shapes, Arena *out);
 void lint_fusion(Lint *lint, InstId id); /* fusion.c */
@@ -105,7 +112,7 @@ void lint_origin(Lint *lint, InstId id);                  /* origin.c */
 void lint_sharding(Lint *lint, InstId id);                /* sharding.c */
 void lint_shapes(Lint *lint, InstId id);                  /* shapes.c */
 void lint_collective(Lint *lint, InstId id);              /* collectives.c */
-void lint_groups(Lint *lint, InstId id, bool has_shapes); /* groups.c; they fit */
+void lint_groups(Lint *lint, InstId id, bool has_shapes); /* groups.c; has_shapes: the shapes fit */
 void lint_async(Lint *lint, InstId id);                   /* async.c */
 void lint_pairs(Lint *lint, InstId id);                   /* pairs.c */
 void lint_channels(Lint *lint);

@@ -1,11 +1,12 @@
-/* origin={…} names an original array for each array of the shape: parentheses and commas lead to an
- * element, as in a tuple's shape. Source: VerifyOriginalValue. */
+/* Checks origin={…}, which names an original array for each array of the shape. Parentheses and
+ * commas give the position of an element, as in a tuple's shape. Source: VerifyOriginalValue. */
 #include "analysis/lint/lint.h"
 #include "ir/vec.h"
 
 typedef VEC(int64_t) Index;
 
-/* Behind the quoted text or the braces that begin at `at`, the same place if neither does. */
+/* The end of the quoted text or the braces that begin at `at`; `at` itself if neither begins
+ * there. */
 static uint32_t skip_group(const char *text, uint32_t at, uint32_t end) {
   uint32_t depth = 0;
   bool is_quoted = false;
@@ -18,7 +19,8 @@ static uint32_t skip_group(const char *text, uint32_t at, uint32_t end) {
   return at;
 }
 
-/* The next array that the text names, as an index into the shape; `*at` is then behind it. */
+/* Reads the next array that the text names, as an index into the shape, and sets `*at` to the place
+ * after it. */
 static bool next_array(Arena *scratch, const char *text, uint32_t *at, uint32_t end, Index *index) {
   for (; *at < end; ++*at) {
     switch (text[*at]) {
@@ -27,7 +29,7 @@ static bool next_array(Arena *scratch, const char *text, uint32_t *at, uint32_t 
       case ',':
         if (index->len) index->data[index->len - 1]++;
         break;
-      case '"': *at = skip_group(text, *at, end); break; /* of a call hierarchy */
+      case '"': *at = skip_group(text, *at, end); break; /* part of a call hierarchy */
       case '{': *at = skip_group(text, *at, end) + 1; return true;
       default: break;
     }
@@ -59,7 +61,7 @@ static bool names_each_array(Lint *lint, InstId id, const Attr *attr) {
 void lint_origin(Lint *lint, InstId id) {
   const Attr *attr = inst_attr(lint->module, id, ATTR_ORIGIN);
   if (!attr || lint->module->source->text[attr->text.begin + 1] == '[') return; /* synthetic_call */
-  if (inst_get(lint->module, id)->flags & INST_IMPLIED) return; /* it is that of the start */
+  if (inst_get(lint->module, id)->flags & INST_IMPLIED) return; /* it is the start's origin */
   if (names_each_array(lint, id, attr)) return;
   lint_find_at(lint, LINT_ORIGIN, id, lint_place_attr(lint, id, ATTR_ORIGIN),
                "its origin does not name each array of its shape, %s",

@@ -1,5 +1,5 @@
-/* What is started and done by opcodes of its own: copies, collectives, send and receive; and
- * channels that several instructions use. */
+/* Checks asynchronous operations with their own opcodes (copies, collectives, send and receive),
+ * and channels that several instructions use. */
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -13,7 +13,7 @@ static bool is_control_dep(const Module *module, InstId id) {
          str_is(inst_attr_string(module, id, ATTR_CUSTOM_CALL_TARGET), "control_dep");
 }
 
-/* Send and receive in a computation of their own are done where that is. */
+/* A send or receive in a computation of its own is done where that computation is done. */
 static bool is_wrapped(const Lint *lint, InstId id) {
   const Instruction *inst = inst_get(lint->module, id);
   InstId caller = lint->callers[inst->parent];
@@ -40,7 +40,7 @@ static void lint_start(Lint *lint, InstId id, Opcode done) {
   }
   const Instruction *other = inst_get(module, user);
   if (other->opcode == done || lint_passes_on(module, user)) return;
-  DiagPlace place = {lint_place(lint, id).offset, lint_place(lint, user).offset};
+  DiagPlace place = DIAG_FROM_TO(lint_place(lint, id).offset, lint_place(lint, user).offset);
   lint_find_at(lint, LINT_ASYNC_PAIR, id, place, "'%.*s' reads it, which is no %s",
                (int)other->name_len, other->name, opcode_text(done));
 }
@@ -65,7 +65,7 @@ static void lint_same_channel(Lint *lint, InstId start, InstId done) {
   const Module *module = lint->module;
   const Instruction *a = inst_get(module, start), *b = inst_get(module, done);
   if (!(a->flags & INST_HAS_CHANNEL)) return;
-  DiagPlace place = {lint_place(lint, done).offset, lint_place(lint, start).offset};
+  DiagPlace place = DIAG_FROM_TO(lint_place(lint, done).offset, lint_place(lint, start).offset);
   if (!(b->flags & INST_HAS_CHANNEL) || a->index != b->index) {
     lint_find_at(lint, LINT_CHANNEL, done, place, "it has another channel_id than '%.*s'",
                  (int)a->name_len, a->name);
@@ -80,7 +80,8 @@ static void lint_layout_constraint(Lint *lint, InstId id) {
   if (lint->first_all_reduce == NO_ID) lint->first_all_reduce = id;
   const Instruction *first = inst_get(lint->module, lint->first_all_reduce);
   if (!((inst->flags ^ first->flags) & INST_CONSTRAINS_LAYOUT)) return;
-  DiagPlace place = {lint_place(lint, id).offset, lint_place(lint, lint->first_all_reduce).offset};
+  DiagPlace place =
+      DIAG_FROM_TO(lint_place(lint, id).offset, lint_place(lint, lint->first_all_reduce).offset);
   lint_find_at(
       lint, LINT_CONSTRAIN_LAYOUT, id, place, "constrain_layout is %s here and not for '%.*s'",
       inst->flags & INST_CONSTRAINS_LAYOUT ? "true" : "false", (int)first->name_len, first->name);
@@ -125,7 +126,7 @@ static bool same_frontend(const Module *module, InstId a, InstId b) {
                    inst_attr_text(module, b, ATTR_FRONTEND_ATTRIBUTES));
 }
 
-/* Transfers to and from the host that use a channel do the same. */
+/* Transfers to or from the host that use the same channel must be the same. */
 void lint_channels(Lint *lint) {
   const Module *module = lint->module;
   VEC(ChannelUse) uses = {0};
@@ -143,7 +144,7 @@ void lint_channels(Lint *lint) {
     if (uses.data[i - 1].channel != uses.data[i].channel) continue;
     if (a->opcode == b->opcode && a->shape == b->shape && same_frontend(module, first, id))
       continue;
-    DiagPlace place = {lint_place(lint, id).offset, lint_place(lint, first).offset};
+    DiagPlace place = DIAG_FROM_TO(lint_place(lint, id).offset, lint_place(lint, first).offset);
     lint_find_at(lint, LINT_CHANNEL, id, place,
                  "it has channel_id %" PRId64 " and is another transfer than '%.*s'", b->index,
                  (int)a->name_len, a->name);

@@ -1,13 +1,13 @@
-/* Shapes of results against what the operands give. What XLA can infer is inferred
- * (ir/infer/infer_shape.h); for other opcodes the written shape is an input, and the rules are in
- * explicit.c. */
+/* Compares the shapes of results with the shapes that the operands give. Where XLA can infer a
+ * shape, it is inferred (ir/infer/infer_shape.h). For other opcodes the written shape is an input,
+ * and the rules are in explicit.c. */
 #include "analysis/lint/explicit.h"
 
-/* Forwarding, control flow and what it calls are module_check's; the rest of these can have any
- * shape. */
+/* module_check checks forwarding instructions, control flow and callees. The others of these
+ * opcodes can have any shape. */
 static bool is_checked_elsewhere(Opcode opcode) {
   switch (opcode) {
-    case OPCODE_ADD_DEPENDENCY: /* the parser gives it its operand's */
+    case OPCODE_ADD_DEPENDENCY: /* the parser gives it the shape of its operand */
     case OPCODE_AFTER_ALL:
     case OPCODE_CALL:
     case OPCODE_CONDITIONAL:
@@ -23,19 +23,20 @@ static bool is_checked_elsewhere(Opcode opcode) {
   }
 }
 
-/* Its own element type counts, as preferred_element_type of the client did. */
+/* The written element type is valid, because the client chose it with preferred_element_type. */
 static bool has_free_type(Opcode opcode) {
   return opcode == OPCODE_DOT || opcode == OPCODE_RAGGED_DOT || opcode == OPCODE_SCALED_DOT ||
          opcode == OPCODE_CONVOLUTION;
 }
 
-/* The elements are those of the operand, whose type cannot change. */
+/* The elements are those of the operand, so their type cannot change. */
 static bool has_exact_type(Opcode opcode) {
   return opcode == OPCODE_BROADCAST || opcode == OPCODE_DYNAMIC_RESHAPE ||
          opcode == OPCODE_DYNAMIC_UPDATE_SLICE || opcode == OPCODE_RESHAPE;
 }
 
-/* Passes precisions on side by side, or converts by itself (CheckMixedPrecisionOperands). */
+/* The opcode forwards several precisions separately, or converts them itself
+ * (CheckMixedPrecisionOperands). */
 static bool may_mix_precision(Opcode opcode) {
   return has_free_type(opcode) || opcode == OPCODE_REDUCE_WINDOW || opcode == OPCODE_SORT ||
          opcode == OPCODE_REDUCE_PRECISION || opcode == OPCODE_CUSTOM_CALL;
@@ -58,8 +59,9 @@ static bool lint_mixed_operands(Lint *lint, InstId id) {
   return true;
 }
 
-/* Parameters of a computation that is applied to each element have the types of the operands,
- * which inference takes up to precision (SameElementTypesForOperandsAndToApplyParameters). */
+/* Parameters of a computation that is applied to each element must have the types of the operands;
+ * inference compares them only up to precision
+ * (SameElementTypesForOperandsAndToApplyParameters). */
 static void lint_param_types(Lint *lint, InstId id) {
   const Module *module = lint->module;
   const Instruction *inst = inst_get(module, id);
@@ -96,8 +98,8 @@ static void lint_result(Lint *lint, Inference *inf, InstId id) {
   }
 }
 
-/* Elementwise operations take scalars and dimensions of size 1 for arrays when they are inferred;
- * an instruction may not. False when one does. */
+/* When an elementwise operation is inferred, scalars and dimensions of size 1 are broadcast; an
+ * instruction may not do this. False when one does. */
 static bool lint_broadcasting(Lint *lint, InstId id) {
   const Instruction *inst = inst_get(lint->module, id);
   if (!opcode_has((Opcode)inst->opcode, OPF_ELEMENTWISE)) return true;
@@ -106,7 +108,7 @@ static bool lint_broadcasting(Lint *lint, InstId id) {
   for (uint32_t i = 0; i < inst->num_operands; i++) {
     ShapeId operand = lint_operand_shape(lint, id, i);
     const Shape *shape = shape_get(&lint->module->shapes, operand);
-    if (!shape_has_dims(shape)) return true; /* the rule proper says so */
+    if (!shape_has_dims(shape)) return true; /* the shape rule reports it */
     if (shape_same_dims(shape, result)) continue;
     bool is_choice = inst->opcode == OPCODE_SELECT || inst->opcode == OPCODE_CLAMP;
     if (is_choice && shape->rank == 0) continue;
@@ -140,26 +142,26 @@ static void lint_compare(Lint *lint, InstId id) {
                infer_type_text(shape->type));
 }
 
-/* XLA takes all dimensions of the operands for those of a map, whatever is written. */
+/* XLA assumes that a map is over all dimensions of the operands, whatever is written. */
 static bool maps_as_written(const Lint *lint, InstId id) {
   if (inst_get(lint->module, id)->num_operands == 0) return true;
   const Shape *shape = inst_shape(lint->module, inst_operand(lint->module, id, 0));
   return inst_attr_ints(lint->module, id, ATTR_DIMENSIONS).len == shape->rank;
 }
 
-/* Scales stand behind the operands or, in newer versions, each behind its own. */
+/* The scales come after both operands, or, in newer versions of XLA, each after its operand. */
 static bool infer_scaled_dot(Lint *lint, Inference *inf, InstId id) {
-  bool is_told = infer_dot(inf, 1);
+  bool is_inferred = infer_dot(inf, 1);
   const char *why = inf->why;
   ShapeId result = inf->result, written = inst_get(lint->module, id)->shape;
-  if (is_told && infer_compatible(inf, written, result, TYPES_ANY)) return true;
+  if (is_inferred && infer_compatible(inf, written, result, TYPES_ANY)) return true;
   if (infer_dot(inf, 2) && infer_compatible(inf, written, inf->result, TYPES_ANY)) return true;
   inf->why = why;
   inf->result = result;
-  return is_told;
+  return is_inferred;
 }
 
-/* XLA writes a scale that is not there as ones. */
+/* XLA writes ones for a missing scale. */
 static bool is_no_scale(const Shape *scaled, const Shape *scale) {
   bool has_ones = scale->type == TYPE_BF16, has_others = false;
   for (uint32_t i = 0; has_ones && i < scale->rank; i++)
@@ -169,7 +171,7 @@ static bool is_no_scale(const Shape *scaled, const Shape *scale) {
   return has_ones && has_others && scaled->type == TYPE_BF16;
 }
 
-/* What is wrong with a scale, NULL if nothing. */
+/* The fault of a scale, NULL if there is none. */
 static const char *scale_fault(Inference *inf, uint32_t scaled, uint32_t scale,
                                AttrId contracting) {
   const Shape *operand = infer_operand(inf, scaled), *factor = infer_operand(inf, scale);
@@ -193,7 +195,7 @@ static const char *scales_fault(Inference *inf, uint32_t rhs) {
   return fault || !has_none ? fault : "both of its scales are scalars, expected one that is not";
 }
 
-/* Scales in either place will do. */
+/* Either position of the scales is accepted. */
 static void lint_scales(Lint *lint, Inference *inf, InstId id) {
   const char *fault = scales_fault(inf, 1);
   ShapeId written = inst_get(lint->module, id)->shape, result = inf->result;
@@ -211,7 +213,7 @@ static bool infer(Lint *lint, Inference *inf, InstId id) {
   return infer_shape(lint->module, inf->spec, &inf->result, &inf->why, lint->scratch);
 }
 
-/* What is not inferred. */
+/* Whether the shape is not inferred. */
 static bool is_skipped(const Lint *lint, InstId id) {
   const Instruction *inst = inst_get(lint->module, id);
   Opcode opcode = (Opcode)inst->opcode;
@@ -226,14 +228,14 @@ void lint_shapes(Lint *lint, InstId id) {
   if (opcode == OPCODE_COMPARE) lint_compare(lint, id);
   InferSpec spec;
   Inference inf = lint_inference(lint, id, &spec);
-  LintExplicit told = lint_explicit(&inf, lint->schedule != NULL, inst->shape);
-  if (told == LINT_TELLS_NOTHING) {
+  LintExplicit result = lint_explicit(&inf, lint->schedule != NULL, inst->shape);
+  if (result == EXPLICIT_NO_RULE) {
     if (is_skipped(lint, id) || !lint_broadcasting(lint, id)) return;
-    told = infer(lint, &inf, id) ? LINT_TELLS_SHAPE : LINT_TELLS_FAULT;
+    result = infer(lint, &inf, id) ? EXPLICIT_SHAPE : EXPLICIT_FAULT;
   }
-  if (told == LINT_TELLS_FAULT) {
+  if (result == EXPLICIT_FAULT) {
     lint_find_inst(lint, LINT_OPERAND_SHAPE, id, "%s", inf.why);
-  } else if (told == LINT_TELLS_SIZE) {
+  } else if (result == EXPLICIT_BITCAST_SIZE) {
     lint_find_inst(lint, LINT_BITCAST_SIZE, id, "%s", inf.why);
   } else {
     lint_result(lint, &inf, id);

@@ -1,6 +1,7 @@
-/* Shardings: of an instruction against its shape and the devices, and of loops and conditionals
- * against what they call. They are read from their text, which the parser has checked; meshes are
- * not looked at. Source: HloSharding::Validate, InstructionVerifier::VerifyConsistentSharding. */
+/* Checks the sharding of an instruction against its shape and the devices, and the shardings of
+ * loops and conditionals against those of their callees. Shardings are read from their text, which
+ * the parser has checked; meshes are not checked. Source: HloSharding::Validate,
+ * InstructionVerifier::VerifyConsistentSharding. */
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -10,7 +11,7 @@
 /* ---- reading ---- */
 
 typedef enum TileKind {
-  TILE_UNKNOWN, /* a mesh, or words in an order of their own */
+  TILE_UNKNOWN, /* a mesh, or words in an unknown order */
   TILE_WORD,    /* replicated, manual, … */
   TILE_MAXIMAL, /* all on one device */
   TILE_TILED,
@@ -24,20 +25,21 @@ typedef struct Tile {
   uint32_t num_dims; /* of the array */
   uint32_t num_others;
   int64_t num_tiles;   /* product of the array's dimensions; -1 = beyond 64 bits */
-  int64_t num_devices; /* product of all dimensions; likewise */
+  int64_t num_devices; /* product of all dimensions; -1 = beyond 64 bits */
   int64_t device;      /* TILE_MAXIMAL */
-  /* Of the numbers, so that each text is read once, however many others it is held against. */
+  /* Hashes of the numbers, so that each text is read once, however many others it is compared
+   * with. */
   uint64_t dims_hash, devices_hash;
 } Tile;
 
-/* The shardings of a tuple's arrays one by one; a single one is there for all of them. */
+/* Iterates over the shardings of a tuple's arrays; a single sharding applies to all of them. */
 typedef struct Tiles {
   const char *text;
   uint32_t at, end;
   bool is_tuple;
 } Tiles;
 
-/* Where `word` begins in [begin, end) of the text, `end` when it does not. */
+/* The place of `word` in [begin, end) of the text, or `end` when it is not there. */
 static uint32_t find_word(const char *text, uint32_t begin, uint32_t end, Str word) {
   for (; begin + word.len <= end; begin++) {
     if (bytes_equal(text + begin, word.data, word.len)) return begin;
@@ -51,7 +53,8 @@ static uint32_t find_char(const char *text, uint32_t begin, uint32_t end, char w
   return begin;
 }
 
-/* Behind the bracket that closes the one at `begin`; quoted text has none. */
+/* The place after the bracket that closes the one at `begin`. Brackets in quoted text do not
+ * count. */
 static uint32_t skip_braces(const char *text, uint32_t begin, uint32_t end) {
   uint32_t depth = 0;
   bool is_quoted = false;
@@ -69,7 +72,7 @@ static uint32_t skip_braces(const char *text, uint32_t begin, uint32_t end) {
   return end;
 }
 
-/* Dimensions of the tile assignment behind those of the array. */
+/* The number of dimensions of the tile assignment after those of the array. */
 static uint32_t count_others(const char *text, uint32_t begin, uint32_t end) {
   uint32_t at = find_word(text, begin, end, STR("last_tile_dims={"));
   if (at == end) return find_word(text, begin, end, STR("last_tile_dim_replicate")) < end;
@@ -122,7 +125,7 @@ static bool begins_with(const char *text, uint32_t begin, uint32_t end, Str word
   return begin + word.len <= end && bytes_equal(text + begin, word.data, word.len);
 }
 
-/* From behind the opening brace. */
+/* Reads a sharding, beginning after its opening brace. */
 static Tile read_tile(const char *text, uint32_t begin, uint32_t end) {
   const Str words[] = {STR("replicated"), STR("manual"), STR("unknown"), STR("unreduced")};
   const Str devices = STR("devices=["), maximal = STR("maximal device=");
@@ -149,7 +152,7 @@ static Tiles tiles_of(const Module *module, const Attr *attr) {
   return tiles;
 }
 
-/* False behind the last one of a tuple. */
+/* Reads the next sharding. False after the last one of a tuple. */
 static bool next_tile(Tiles *tiles, Tile *tile) {
   uint32_t begin = find_char(tiles->text, tiles->at, tiles->end, '{');
   if (begin == tiles->end) return false;
@@ -159,7 +162,7 @@ static bool next_tile(Tiles *tiles, Tile *tile) {
   return true;
 }
 
-/* ---- against shape and devices ---- */
+/* ---- compared with shape and devices ---- */
 
 static int by_number(const void *a, const void *b) {
   const int64_t *x = a, *y = b;
@@ -171,7 +174,7 @@ static const char *device_fault(int64_t device, int64_t limit) {
   return limit && device >= limit ? "names a device that the module does not have" : NULL;
 }
 
-/* What is wrong with a list of devices, NULL if nothing; `limit` 0 = not known. */
+/* The fault of a list of devices, NULL if there is none; `limit` 0 = unknown. */
 static const char *list_fault(Lint *lint, const Tile *tile, int64_t limit) {
   const char *text = lint->module->source->text, *fault = NULL;
   ArenaMark mark = arena_mark(lint->scratch);
@@ -190,7 +193,7 @@ static const char *list_fault(Lint *lint, const Tile *tile, int64_t limit) {
   return fault;
 }
 
-/* With one tile only a tiled sharding is of another kind to XLA: replicated, or manual. */
+/* XLA treats a tiled sharding with only one tile as another kind: replicated, or manual. */
 static bool is_tiled(const Tile *tile) {
   return tile->kind == TILE_TILED && tile->num_tiles != 1 && tile->num_devices >= 0;
 }
@@ -215,7 +218,7 @@ static bool fail_sharding(Lint *lint, InstId id, const char *fault) {
                       "its sharding %s", fault);
 }
 
-/* An array of the shape against its sharding. */
+/* Checks the sharding of an array of the shape. */
 static bool lint_tile(Lint *lint, InstId id, const Tile *tile, ShapeId array) {
   if (fits_rank(tile, shape_get(&lint->module->shapes, array))) return true;
   return fail_sharding(lint, id,
@@ -223,7 +226,7 @@ static bool lint_tile(Lint *lint, InstId id, const Tile *tile, ShapeId array) {
                                     tile->num_dims, lint_shown(lint, array)));
 }
 
-/* The arrays of a shape in their order, in scratch. */
+/* The arrays of a shape in their order. Allocated in scratch. */
 static uint32_t list_arrays(const Lint *lint, ShapeId shape, ShapeId **arrays) {
   const ShapeTable *shapes = &lint->module->shapes;
   uint32_t num_parts = shape_get(shapes, shape)->num_parts, count = 0;
@@ -235,7 +238,7 @@ static uint32_t list_arrays(const Lint *lint, ShapeId shape, ShapeId **arrays) {
   return count;
 }
 
-/* One sharding for all arrays. */
+/* Checks one sharding for all arrays. */
 static void lint_single(Lint *lint, InstId id, Tiles *tiles) {
   Tile tile;
   ShapeId *arrays;
@@ -281,9 +284,9 @@ static void lint_own_sharding(Lint *lint, InstId id, const Attr *attr) {
   }
 }
 
-/* ---- against each other ---- */
+/* ---- compared with each other ---- */
 
-/* Only what is certain: one sharding can be written in many ways. */
+/* True only when it is certain: one sharding can be written in many ways. */
 static bool tiles_differ(const Tile *a, const Tile *b) {
   if (a->kind == TILE_UNKNOWN || b->kind == TILE_UNKNOWN) return false;
   bool is_clear =
@@ -297,7 +300,7 @@ static bool tiles_differ(const Tile *a, const Tile *b) {
   return are_lists && a->devices_hash != b->devices_hash;
 }
 
-/* All that a sharding says. */
+/* All elements of a sharding. */
 typedef struct TileList {
   VEC(Tile) list;
   bool is_tuple;
@@ -314,7 +317,7 @@ static TileList read_all(const Lint *lint, InstId id) {
   return all;
 }
 
-/* A single one is that of each array. */
+/* A single sharding applies to each array. */
 static bool shardings_differ(const Lint *lint, const TileList *all, InstId other) {
   Tiles tiles = tiles_of(lint->module, inst_attr(lint->module, other, ATTR_SHARDING));
   Tile tile;
@@ -327,7 +330,7 @@ static bool shardings_differ(const Lint *lint, const TileList *all, InstId other
   return false;
 }
 
-/* The first of `ids` that has a sharding gives the rule. */
+/* All others are compared with the first of `ids` that has a sharding. */
 static void lint_consistent(Lint *lint, InstId id, const InstId *ids, uint32_t count) {
   InstId first = NO_ID;
   TileList all = {0};

@@ -1,10 +1,10 @@
-/* The tables of source locations. XLA sets what is dangling to "nowhere", with a line in its log.
- */
+/* Checks the tables of source locations. XLA replaces a dangling id by 0, "nowhere", with a line in
+ * its log. */
 #include <inttypes.h>
 
 #include "analysis/lint/lint.h"
 
-/* Ids count from 1; 0 is nowhere. */
+/* Ids begin with 1; 0 means nowhere. */
 static bool is_id_in(int64_t id, uint32_t count) {
   return id >= 0 && id <= (int64_t)count;
 }
@@ -23,14 +23,14 @@ static void lint_location(Lint *lint, uint32_t index) {
   }
 }
 
-/* The parent, 0 where there is none or a dangling one. */
+/* The parent, 0 if there is none or if it is dangling. */
 static uint32_t parent_of(const ModuleSource *source, uint32_t frame) {
   int64_t parent = source->stack_frames.data[frame - 1].parent_frame_id;
   return parent > 0 && parent <= (int64_t)source->stack_frames.len ? (uint32_t)parent : 0;
 }
 
-/* Follows parents from each frame until one that has been seen; one seen on the same walk closes a
- * cycle. */
+/* Follows parents from each frame to one that has been visited. If that was visited on the same
+ * walk, there is a cycle. */
 static void lint_cycles(Lint *lint) {
   const ModuleSource *source = lint->module->source;
   uint32_t *walk_of = arena_zarray(lint->tables, uint32_t, (size_t)source->stack_frames.len + 1);
@@ -65,7 +65,7 @@ void lint_stack_frames(Lint *lint) {
   lint_cycles(lint);
 }
 
-/* Where the attribute has the id. */
+/* The place of the id in the attribute. */
 static DiagPlace frame_place(const Lint *lint, InstId id) {
   static const Str key = {"stack_frame_id", 14};
   DiagPlace place = lint_place_attr(lint, id, ATTR_METADATA);
@@ -80,9 +80,9 @@ void lint_frame_of_inst(Lint *lint, InstId id) {
   const Metadata *metadata = inst_metadata(lint->module, id);
   uint32_t count = lint->module->source->stack_frames.len;
   if (!metadata || is_id_in(metadata->stack_frame_id, count)) return;
-  if (inst_get(lint->module, id)->flags & INST_IMPLIED) return; /* the start has it too */
+  if (inst_get(lint->module, id)->flags & INST_IMPLIED) return; /* the start has it, too */
   if (count == 0) {
-    if (lint->misses_frames) return; /* the table is gone: once is enough */
+    if (lint->misses_frames) return; /* the table is missing: report it once */
     lint->misses_frames = true;
   }
   lint_find_at(lint, LINT_STACK_FRAME, id, frame_place(lint, id),

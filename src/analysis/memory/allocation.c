@@ -1,13 +1,14 @@
-/* The values that an allocation holds live one after the other, so one that lives beside a given
- * one is a neighbour in their order. That is kept as a treap: a tree by live range, a heap by a
- * hash of the ids. */
+/* The values of an allocation live one after the other, so the values that may live at the same
+ * time as a given one are its neighbours in the order of live ranges. The order is kept as a treap:
+ * a search tree by live range, and a heap by a hash of the ids. */
 #include "analysis/memory/allocation.h"
 
 #include "ir/hash.h"
 
 enum { NUM_SLICES = 64 };
 
-/* A result that a copy will put where the parameter is that it takes over is a temporary. */
+/* A result is a temporary if a copy will move it into the memory of the parameter that it
+ * aliases. */
 static void mark_live_out(Allocations *allocations) {
   const Module *module = allocations->module;
   const ModuleHeader *header = &module->source->header;
@@ -78,7 +79,7 @@ static void insert(Allocations *allocations, ValueId *root, ValueId value) {
     link = comes_before(allocations, value, *link) ? &allocations->left[*link]
                                                    : &allocations->right[*link];
   }
-  /* What is below goes to the new one's sides. */
+  /* The subtree below is split into the new value's children. */
   ValueId rest = *link, *less = &allocations->left[value], *more = &allocations->right[value];
   *link = value;
   while (rest != NO_ID) {
@@ -95,8 +96,8 @@ static void insert(Allocations *allocations, ValueId *root, ValueId value) {
   *less = *more = NO_ID;
 }
 
-/* The last value that starts at `time` or earlier and comes before `limit`; NO_ID as a limit is
- * behind all. */
+/* The last value that starts at `time` or earlier and comes before `limit`, where NO_ID comes after
+ * all values. */
 static ValueId last_until(const Allocations *allocations, ValueId root, LogicalTime time,
                           ValueId limit) {
   ValueId found = NO_ID;
@@ -109,7 +110,7 @@ static ValueId last_until(const Allocations *allocations, ValueId root, LogicalT
   return found;
 }
 
-/* Bits of the slices that the times first … last touch. */
+/* The bits of the slices that contain the times first … last. */
 static uint64_t slices_between(const Allocations *allocations, LogicalTime first,
                                LogicalTime last) {
   uint32_t low = first / allocations->slice_time, high = last / allocations->slice_time;
@@ -139,7 +140,8 @@ LiveRange allocations_longest(const Allocations *allocations, BufferId buffer) {
   return longest;
 }
 
-/* Slices that lie inside a range and do not even touch its ends, where memory can change hands. */
+/* The slices that lie inside a range and do not contain its ends, where another value may take over
+ * the memory. */
 static uint64_t slices_inside(const Allocations *allocations, LiveRange range) {
   LogicalTime low = range.start / allocations->slice_time + 1;
   LogicalTime high = range.end / allocations->slice_time;
@@ -178,7 +180,7 @@ uint32_t allocations_new(Allocations *allocations, AllocationKind kind, BufferId
 
 /* ---- may two values have the same memory? ---- */
 
-/* Whether the definer of `user` may write over `operand`, which dies there, where it reads it. */
+/* Whether the definer of `user` may overwrite `operand`, which dies there, while it reads it. */
 static bool can_take_over(const Allocations *allocations, ValueId user, ValueId operand) {
   const Module *module = allocations->module;
   const Dataflow *flow = allocations->flow;
@@ -195,8 +197,8 @@ static bool can_take_over(const Allocations *allocations, ValueId user, ValueId 
   return false;
 }
 
-/* `other` lives at some time of `value`; memory may change hands where one ends and the other
- * begins. */
+/* The live ranges of `value` and `other` overlap. Where one ends at the time at which the other
+ * begins, the second may take over the memory of the first. */
 static bool interferes(const Allocations *allocations, ValueId value, ValueId other) {
   LiveRange a = allocations->ranges->of[value], b = allocations->ranges->of[other];
   if (a.end == b.start) return !can_take_over(allocations, other, value);
@@ -216,7 +218,7 @@ static bool is_free_for(const Allocations *allocations, const Allocation *alloca
   return true;
 }
 
-/* A copy must not have the memory of what it copies, not even later. */
+/* A copy must never have the memory of its operand, not even after the operand is dead. */
 static bool is_copied_from(const Allocations *allocations, uint32_t allocation, ValueId value) {
   const Module *module = allocations->module;
   InstId id = allocations->flow->values.data[value].inst;

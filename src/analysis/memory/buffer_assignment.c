@@ -3,19 +3,20 @@
 #include "analysis/flow/traverse.h"
 #include "ir/sort.h"
 
-/* When memory is taken, or wanted: slices of the time, and a live range. What wants it has to wait
- * where it wants a slice that is taken from begin to end, or a time inside of both ranges. */
+/* The time at which memory is occupied, or requested: a set of slices of the time, and a live
+ * range. A request conflicts if one of its slices is occupied from begin to end, or if the inner
+ * times of the two ranges overlap. */
 typedef struct Hold {
   uint64_t slices;
   LogicalTime start, end;
 } Hold;
 
-/* Allocations that a buffer may go into, oldest first, as the leaves of a tree: node n has what
- * holds for all of 2n and 2n + 1, the latest start and the earliest end. What is taken stays taken,
- * so that a node may know less than there is. */
+/* The allocations that a buffer may be put into, oldest first, as the leaves of a tree. Node n has
+ * what is true of all leaves below it: the common slices, the latest start and the earliest end.
+ * Occupied memory stays occupied, so a node that is out of date only claims too little. */
 typedef struct Reusable {
   uint32_t *list;
-  Hold *taken; /* by node */
+  Hold *taken; /* by node: when all leaves below are occupied */
   uint32_t len, num_leaves;
 } Reusable;
 
@@ -28,14 +29,15 @@ typedef struct Assigner {
   BufferAssignment *result;
   Allocations allocations;
   Reusable reusable;
-  bool *is_delayed; /* by BufferId: for the heaps */
+  bool *is_delayed; /* by BufferId: is placed later, in a heap */
   Arena *out;
   Arena *scratch;
 } Assigner;
 
-/* ---- what may be taken again ---- */
+/* ---- allocations that may be reused ---- */
 
-/* Room for all results and donated parameters, and one more; what nothing is in yet is taken. */
+/* Reserves leaves for all results and donated parameters, and one more. A leaf without an
+ * allocation counts as occupied. */
 static Reusable reusable_init(const Module *module, Arena *out) {
   InstId root = comp_get(module, module->entry)->root;
   uint32_t room = inst_shape(module, root)->num_parts + module->source->header.aliases.len + 1;
@@ -75,7 +77,7 @@ static void reusable_add(Reusable *reusable, const Allocation *allocation) {
   reusable_set(reusable, reusable->len++, hold_of(allocation));
 }
 
-/* The newest before `limit` that may have room; NO_ID when there is none. */
+/* The newest allocation before `limit` that may have room; NO_ID when there is none. */
 static uint32_t reusable_before(const Reusable *reusable, uint32_t limit, Hold wanted) {
   for (uint32_t node = reusable->num_leaves + limit;;) {
     while (node % 2 == 0)
@@ -103,8 +105,8 @@ static uint32_t *number_positions(const Assigner *assigner) {
   return position;
 }
 
-/* The largest first, of equal ones what lives out, then by the position of the first definition,
- * callers before callees. */
+/* Largest first; of equal ones those that are live out first; then by the position of the first
+ * definition, callers before callees. */
 static SortItem *sort_buffers(const Assigner *assigner) {
   const HloBuffers *buffers = &assigner->values->buffers;
   uint32_t num_buffers = buffers->num_buffers;
@@ -167,7 +169,7 @@ static bool assign_special(Assigner *assigner, BufferId buffer) {
   return true;
 }
 
-/* ---- buffers that may go where others were ---- */
+/* ---- buffers that may share an allocation ---- */
 
 static bool reuse_operand(Assigner *assigner, BufferId buffer) {
   const HloBuffers *buffers = &assigner->values->buffers;
@@ -187,7 +189,7 @@ static bool reuse_operand(Assigner *assigner, BufferId buffer) {
   return false;
 }
 
-/* The newest first: they are the smallest. */
+/* Tries the newest allocation first: the newest are the smallest. */
 static bool reuse_any(Assigner *assigner, BufferId buffer) {
   Reusable *reusable = &assigner->reusable;
   LiveRange longest = allocations_longest(&assigner->allocations, buffer);
@@ -222,7 +224,7 @@ static void assign_buffers(Assigner *assigner) {
   arena_reset(assigner->scratch, mark);
 }
 
-/* ---- the others: a heap for each color ---- */
+/* ---- all other buffers: a heap for each color ---- */
 
 /* The next color of a delayed buffer, after `color`; INT64_MAX when there is none. */
 static int64_t next_color(const Assigner *assigner, int64_t color) {
@@ -239,7 +241,7 @@ const Packer *heap_packer(const Module *module) {
   return module->backend.packer ? module->backend.packer : packer_find("xla");
 }
 
-/* An allocation for each heap; returns the first one. */
+/* Adds an allocation for each heap; returns the first one. */
 static uint32_t add_heaps(Assigner *assigner, int64_t color, const PackProblem *problem,
                           const Packing *packing) {
   ArenaMark mark = arena_mark(assigner->scratch);
@@ -256,7 +258,7 @@ static uint32_t add_heaps(Assigner *assigner, int64_t color, const PackProblem *
   return first;
 }
 
-/* What has no bytes is in the first heap. */
+/* Values without bytes are put into the first heap. */
 static void put_into_heaps(Assigner *assigner, const bool *is_wanted, const HeapRequests *requests,
                            const Packing *packing, uint32_t first) {
   const HloBuffers *buffers = &assigner->values->buffers;
@@ -273,8 +275,8 @@ static void put_into_heaps(Assigner *assigner, const bool *is_wanted, const Heap
   }
 }
 
-/* What a heap is asked for; what is live in it is counted. The trace is in scratch memory, for
- * which packing has use when it is gone. */
+/* The requests to a heap, whose live bytes are counted. The trace is in scratch memory, which
+ * packing reuses when the trace is gone. */
 static HeapRequests simulate(Assigner *assigner, const bool *is_wanted, Arena *out) {
   uint32_t num_values = assigner->values->flow.values.len;
   HeapQuery query = {.module = assigner->module,
@@ -319,9 +321,10 @@ static void assign_heap(Assigner *assigner, int64_t color) {
   arena_reset(assigner->scratch, mark);
 }
 
-/* ---- what expressions need for themselves ---- */
+/* ---- memory of embedded computations ---- */
 
-/* Values that an instruction of a reducer or the like defines (HloDataflowAnalysis). */
+/* The number of values that an instruction of an embedded computation, such as a reducer, defines
+ * (HloDataflowAnalysis). */
 static uint32_t num_defined_parts(const Module *module, InstId id) {
   switch (inst_get(module, id)->opcode) {
     case OPCODE_BITCAST:
@@ -379,8 +382,8 @@ static bool is_temp(const Allocation *allocation) {
   }
 }
 
-/* Moves temporaries behind all others, as std::partition does with pointers from both ends: which
- * of them comes last matters, for it is not rounded up. */
+/* Moves temporaries to the end of the list, like std::partition with pointers from both ends: which
+ * of them comes last matters, because the last one is not rounded up. */
 static uint32_t move_temps_back(Allocation *list, uint32_t len) {
   uint32_t first = 0, last = len;
   for (;;) {
@@ -396,7 +399,7 @@ static uint32_t move_temps_back(Allocation *list, uint32_t len) {
   }
 }
 
-/* Where an allocation went. */
+/* The place of an allocation that was merged into another one. */
 typedef struct Moved {
   uint32_t index;
   int64_t offset;
@@ -412,8 +415,8 @@ static void move_buffers(Assigner *assigner, const Moved *moved) {
     result->of[buffer] = moved[result->of[buffer]].index;
 }
 
-/* The last allocation of a color among [first, end); `end` when there is none, or when both
- * together reach the limit. */
+/* The last allocation of temp's color among [first, end); `end` when there is none, or when the sum
+ * of both reaches the limit. */
 static uint32_t find_combined(const Assigner *assigner, const Allocation *list, uint32_t first,
                               uint32_t end, const Allocation *temp) {
   int64_t limit = assigner->module->backend.heap_limit_bytes;

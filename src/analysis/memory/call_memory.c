@@ -5,9 +5,10 @@ typedef struct Builder {
   const Schedule *schedule;
   const MemoryProfile *profile;
   CallGraph graph;
-  InstId *first_caller; /* by CompId: before which a flat model lays it out */
-  int64_t *added_bytes; /* by CompId: that its callers hold and the model does not count for it */
-  InstId *caller;       /* by CompId: the tightest */
+  InstId *first_caller; /* by CompId: the caller before which a flat model lays it out */
+  int64_t
+      *added_bytes; /* by CompId: bytes that its callers hold and the model does not count for it */
+  InstId *caller;   /* by CompId: the tightest caller */
 } Builder;
 
 static bool is_run(const Builder *builder, CompId comp) {
@@ -49,7 +50,7 @@ static void find_first_callers(Builder *builder, Arena *scratch) {
 
 /* ---- the tightest callers ---- */
 
-/* What the module needs while a caller runs, without what it calls if the model is flat. */
+/* Bytes of the module while a caller runs, without its callees if the model is flat. */
 static int64_t bytes_at_caller(const Builder *builder, InstId caller) {
   return builder->profile->bytes_at[caller] +
          builder->added_bytes[inst_get(builder->module, caller)->parent];
@@ -79,8 +80,8 @@ static int64_t largest_at(const Builder *builder, CompId comp) {
   return largest;
 }
 
-/* Callers come before callees. A model that is not flat counts a computation's peak at its caller.
- */
+/* Visits callers before callees. A model that is not flat counts a computation's peak at its
+ * caller. */
 static void find_added_bytes(Builder *builder) {
   const MemoryProfile *profile = builder->profile;
   for (uint32_t i = builder->graph.num_reachable; i-- > 0;) {
@@ -131,7 +132,8 @@ static void add_callees(const Builder *builder, CallMemory *memory, Arena *scrat
       for (uint32_t k = 0; inst_runs_callees(module, id) && k < inst_get(module, id)->num_callees;
            k++) {
         CompId callee = inst_callees(module, id)[k];
-        bool is_here = builder->caller[callee] == id; /* what others hold is not held here */
+        bool is_here =
+            builder->caller[callee] == id; /* what another caller holds is not held here */
         if (is_here && largest[callee] > *bytes) *bytes = largest[callee];
       }
       if (*bytes > largest[comp]) largest[comp] = *bytes;
@@ -140,11 +142,12 @@ static void add_callees(const Builder *builder, CallMemory *memory, Arena *scrat
   arena_reset(scratch, mark);
 }
 
-CallMemory call_memory_of(const MemoryProfile *profile, const Module *module,
-                          const Schedule *schedule, Arena *out, Arena *scratch) {
+/* Takes the profile's figures over and changes them. */
+static CallMemory add_calls(const MemoryProfile *profile, const Module *module,
+                            const Schedule *schedule, Arena *out, Arena *scratch) {
   CallMemory memory = {.peak_bytes = profile->peak_bytes,
                        .peak_inst = profile->peak_inst,
-                       .bytes_at = arena_array(out, int64_t, module->insts.len),
+                       .bytes_at = profile->bytes_at,
                        .around = arena_array(out, int64_t, module->insts.len),
                        .caller = arena_array(out, InstId, module->comps.len)};
   Arena *arena = arena_new(arena_options(scratch));
@@ -157,8 +160,6 @@ CallMemory call_memory_of(const MemoryProfile *profile, const Module *module,
                      .caller = memory.caller};
   memset(builder.first_caller, 0xff, module->comps.len * sizeof *builder.first_caller);
   memset(builder.caller, 0xff, module->comps.len * sizeof *builder.caller);
-  if (module->insts.len)
-    memcpy(memory.bytes_at, profile->bytes_at, module->insts.len * sizeof *memory.bytes_at);
   find_first_callers(&builder, scratch);
   find_added_bytes(&builder);
   add_callers(&builder, &memory);
@@ -172,7 +173,16 @@ CallMemory call_memory_of(const MemoryProfile *profile, const Module *module,
 CallMemory call_memory_measure(const MemoryModel *model, const Module *module,
                                const Schedule *schedule, Arena *out, Arena *scratch) {
   MemoryProfile profile = model->measure(module, schedule, NULL, out, scratch);
-  return call_memory_of(&profile, module, schedule, out, scratch);
+  return add_calls(&profile, module, schedule, out, scratch);
+}
+
+CallMemory call_memory_of(const MemoryProfile *profile, const Module *module,
+                          const Schedule *schedule, Arena *out, Arena *scratch) {
+  MemoryProfile copy = *profile;
+  copy.bytes_at = arena_array(out, int64_t, module->insts.len);
+  if (module->insts.len)
+    memcpy(copy.bytes_at, profile->bytes_at, module->insts.len * sizeof *copy.bytes_at);
+  return add_calls(&copy, module, schedule, out, scratch);
 }
 
 static InstId caller_of(const CallMemory *memory, const Module *module, InstId id) {

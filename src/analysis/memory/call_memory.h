@@ -1,8 +1,14 @@
-/* A memory model's figures as algorithms need them that change one computation at a time: what its
- * callers hold counts while it runs, and what it needs counts at its callers.
+/* A memory model's figures in the form that algorithms need when they change one computation at a
+ * time: the memory that a computation's callers hold is counted while it runs, and the memory that
+ * it needs is counted at its callers.
  *
- * Models that lay the whole module out in one time (MemoryProfile.is_flat) lay out what is called
- * more than once at its first caller. Here it is at the tightest one, that which holds most. */
+ * Models that lay out the whole module on one time axis (MemoryProfile.is_flat) lay out a
+ * computation that is called more than once at its first caller. Here such a computation is counted
+ * at its tightest caller, the one that holds most.
+ *
+ * Example: `body` needs 40 bytes and is called by c1, where the caller holds 10 bytes, and later by
+ * c2, where the caller holds 70. A flat model reports 10 + 40 for the instructions of `body`; here
+ * they have 70 + 40, and `caller` of `body` is c2. */
 #ifndef REMAT_HLO_ANALYSIS_MEMORY_CALL_MEMORY_H
 #define REMAT_HLO_ANALYSIS_MEMORY_CALL_MEMORY_H
 
@@ -10,21 +16,24 @@
 #include "analysis/memory/memory_model.h"
 
 typedef struct CallMemory {
-  int64_t peak_bytes; /* of the module; more than the model's where a later caller is tighter */
-  InstId peak_inst;   /* that runs at the peak: the innermost; NO_ID = nothing needs memory */
-  int64_t *bytes_at;  /* by InstId: of the module while it runs, and what it calls; -1 for what runs
-                         in no sequence */
-  int64_t *around;    /* likewise without what it calls, if the model is flat; to compare callers of
-                         one computation by what they hold */
-  InstId *caller;     /* by CompId: the tightest; NO_ID for the entry and what is not called */
+  int64_t
+      peak_bytes; /* of the module; more than the model's peak where a later caller is tighter */
+  InstId
+      peak_inst; /* the innermost instruction that runs at the peak; NO_ID = nothing needs memory */
+  int64_t *bytes_at; /* by InstId: bytes of the module while it and its callees run; -1 for an
+                        instruction that is in no sequence */
+  int64_t *around;   /* by InstId: the same bytes, but without the callees if the model is flat;
+                        compares the callers of one computation by what they hold */
+  InstId *caller; /* by CompId: the tightest caller; NO_ID for the entry and for computations that
+                     are not called */
 } CallMemory;
 
-/* The same from the profile that the model has made of the module in this order; that stays as it is.
- * O(instructions + calls). */
+/* Computes the figures from the profile that the model has made of the module in this order. The
+ * profile is not changed. O(instructions + calls). */
 CallMemory call_memory_of(const MemoryProfile *profile, const Module *module,
                           const Schedule *schedule, Arena *out, Arena *scratch);
 
-/* O(what the model takes). */
+/* Runs the model first. Takes the model's time. */
 CallMemory call_memory_measure(const MemoryModel *model, const Module *module,
                                const Schedule *schedule, Arena *out, Arena *scratch);
 
@@ -33,7 +42,8 @@ typedef struct CallChain {
   uint32_t len;
 } CallChain;
 
-/* From the entry's instruction down to `inner`, by the tightest callers. In `out`. */
+/* The calls from the entry's instruction down to `inner`, through the tightest callers. Allocated
+ * in `out`. */
 CallChain call_memory_chain(const CallMemory *memory, const Module *module, InstId inner,
                             Arena *out);
 

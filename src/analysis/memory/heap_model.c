@@ -1,6 +1,7 @@
-/* The memory model `heap`: what XLA's buffer assignment takes on the module's target. Parameters,
- * results and constants are held all the time; temporaries are one block, or several with a limit,
- * as large as its packing makes it, of which more or less is live. */
+/* The memory model `heap`: the memory of XLA's buffer assignment on the module's target.
+ * Parameters, results and constants are held all the time. Temporaries are one block, or several if
+ * there is a limit; its size is the height of the packing, of which only a part is live at a given
+ * time. */
 #include "analysis/memory/heap_model.h"
 
 #include "analysis/memory/pending_copies.h"
@@ -50,8 +51,8 @@ MemoryProfile heap_profile(const Module *module, const HeapAnalysis *heap, Arena
   profile.is_flat = true;
   profile.counts_params = true;
   profile.constants = CONSTANTS_HELD;
-  profile.constant_bytes = assignment->constant_bytes; /* those of reducers, too */
-  /* Parameters, results, constants and tables of pointers, at any time. */
+  profile.constant_bytes = assignment->constant_bytes; /* includes those of reducers */
+  /* Parameters, results, constants and tables of pointers are held all the time. */
   int64_t held_bytes = profile.parameter_bytes + profile.output_bytes - profile.aliased_bytes +
                        profile.constant_bytes + assignment->temp_bytes - assignment->heap_bytes;
   LogicalTime peak = peak_time(heap);
@@ -71,10 +72,12 @@ typedef struct HeapModel {
   const Module *module;
   HeapAnalysis heap;
   LogicalTime peak_time;
-  bool *is_result;        /* by BufferId: of the entry */
-  ValueId *of_allocation; /* by allocation that is held: who stands for it; NO_ID = nobody */
-  int64_t *given_bytes;   /* by allocation: of the parameter in it, else of a result */
-  ValueId *of_buffer;     /* by BufferId that is a temporary: likewise, at the peak */
+  bool *is_result; /* by BufferId: is a result of the entry */
+  ValueId
+      *of_allocation;   /* by allocation that is held: the value that represents it; NO_ID = none */
+  int64_t *given_bytes; /* by allocation: bytes of the parameter in it, else of a result */
+  ValueId *of_buffer; /* by BufferId of a temporary: the value that represents it at the peak; NO_ID
+                         = none */
 } HeapModel;
 
 static bool is_live(const HeapModel *model, ValueId value) {
@@ -84,18 +87,19 @@ static bool is_live(const HeapModel *model, ValueId value) {
          range.end >= model->peak_time && (taken == NO_TIME || taken > model->peak_time);
 }
 
-/* Who stands for memory that several values have one after the other: the one that lives, of two
- * that hand over the later; else the result. */
+/* Ranks the values that have the same memory one after the other: the value of the highest rank
+ * represents the memory. That is the value live at the peak, the later one where two meet there;
+ * otherwise the result. */
 static uint64_t rank(const HeapModel *model, ValueId value) {
   if (is_live(model, value)) return (UINT64_C(2) << 32) + model->heap.ranges.of[value].start;
   return model->is_result[model->heap.values.buffers.of[value]];
 }
 
-static void stand_for(const HeapModel *model, ValueId *chosen, ValueId value) {
+static void choose(const HeapModel *model, ValueId *chosen, ValueId value) {
   if (*chosen == NO_ID || rank(model, value) > rank(model, *chosen)) *chosen = value;
 }
 
-/* All the time, whatever lives in it. */
+/* The allocation is held all the time, whatever lives in it. */
 static bool is_held(const Allocation *allocation) {
   return allocation->kind == ALLOCATION_PARAMETER || allocation->kind == ALLOCATION_CONSTANT ||
          allocation->is_live_out;
@@ -114,10 +118,10 @@ static void choose_values(HeapModel *model) {
       model->given_bytes[index] = value->bytes;
     }
     if (is_held(allocation)) {
-      stand_for(model, &model->of_allocation[index], id);
+      choose(model, &model->of_allocation[index], id);
     } else if (allocation->kind == ALLOCATION_TUPLE || allocation->kind == ALLOCATION_HEAP) {
       bool is_table = shape_is_tuple(shape_get(&module->shapes, value->shape));
-      if (is_table || is_live(model, id)) stand_for(model, &model->of_buffer[buffer], id);
+      if (is_table || is_live(model, id)) choose(model, &model->of_buffer[buffer], id);
     }
   }
 }
@@ -158,7 +162,7 @@ static void add_live(LiveSet *live, const HeapModel *model, ValueId value, int64
   if (bytes > 0) live->list[live->len++] = (LiveBuffer){held->inst, held->part, bytes, first, last};
 }
 
-/* It is there from the beginning to the end. Those of reducers are no values. */
+/* A constant is live from the beginning to the end. Constants of reducers have no HloValue. */
 static void add_constant(LiveSet *live, const HeapModel *model, ValueId value,
                          const Allocation *allocation) {
   const LiveRanges *ranges = &model->heap.ranges;
@@ -171,8 +175,8 @@ static void add_constant(LiveSet *live, const HeapModel *model, ValueId value,
   if (buffer.bytes > 0) live->list[live->len++] = buffer;
 }
 
-/* A parameter is as large as the caller made it, even if an output that takes it over is not, and a
- * result as its shape says, even if it is a bitcast of something larger. */
+/* A parameter is as large as the caller made it, even if the output that aliases it is smaller, and
+ * a result has the size of its shape, even if it is a bitcast of something larger. */
 static int64_t held_bytes(const HeapModel *model, uint32_t index) {
   const Allocation *allocation = &model->heap.assignment.allocations.data[index];
   int64_t given = model->given_bytes[index];

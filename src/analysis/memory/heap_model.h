@@ -1,4 +1,4 @@
-/* What the memory model `heap` looks at. */
+/* The analyses that the memory model `heap` is computed from. */
 #ifndef REMAT_HLO_ANALYSIS_MEMORY_HEAP_MODEL_H
 #define REMAT_HLO_ANALYSIS_MEMORY_HEAP_MODEL_H
 
@@ -6,7 +6,7 @@
 #include "analysis/memory/memory_model.h"
 
 typedef struct HeapAnalysis {
-  ValueAnalysis values; /* of the sizes that they have on the target */
+  ValueAnalysis values; /* with the sizes that values have on the target */
   LiveRanges ranges;
   BufferAssignment assignment;
 } HeapAnalysis;
@@ -14,7 +14,7 @@ typedef struct HeapAnalysis {
 HeapAnalysis heap_analysis_run(const Module *module, const Schedule *schedule, HeapDetail detail,
                                Arena *out, Arena *scratch);
 
-/* What measure_heap() makes of it. */
+/* The profile that measure_heap() computes from them. */
 MemoryProfile heap_profile(const Module *module, const HeapAnalysis *heap, Arena *out,
                            Arena *scratch);
 

@@ -6,7 +6,7 @@ typedef struct Simulation {
   Arena *out;
   Arena *scratch;
   int64_t *buffer_bytes; /* by BufferId */
-  ValueId *holder;       /* by BufferId: the first value of it that got memory, NO_ID = none */
+  ValueId *holder;       /* by BufferId: the first of its values that got memory, NO_ID = none */
   bool *is_taken;        /* by ValueId: its memory went to another value before it was freed */
 } Simulation;
 
@@ -32,9 +32,9 @@ static void record(Simulation *sim, HeapEventKind kind, LogicalTime time, ValueI
                   .bytes = sim->buffer_bytes[sim->query->buffers->of[value]]};
 }
 
-/* The operand whose memory the value can have: it dies in this very step, nobody has taken it, and
- * the definer, which reads it and not a part of something that holds it, may write over it. NO_ID
- * when there is none. */
+/* The operand whose memory the value can have. It dies at this very instruction, no other value has
+ * taken its memory, and the definer, which reads the operand itself and not only a part of a tuple
+ * that contains it, may overwrite it. NO_ID when there is none. */
 static ValueId reusable_operand(const Simulation *sim, ValueId value) {
   const HeapQuery *query = sim->query;
   const Module *module = query->module;
@@ -93,7 +93,7 @@ static void init_buffers(Simulation *sim) {
   }
 }
 
-/* Values sorted by a time of each, those of a time as they were. */
+/* Values sorted by a time of each. Values of the same time keep their order. */
 typedef struct TimeOrder {
   ValueId *values;
   uint32_t *first; /* by time, one more than the last time: range in `values` */
@@ -108,7 +108,7 @@ static TimeOrder sort_by_time(const ValueId *values, uint32_t num_values, const 
   size_t num_times = (size_t)ranges->num_times + 1;
   TimeOrder order = {.values = arena_array(scratch, ValueId, num_values),
                      .first = arena_zarray(scratch, uint32_t, num_times + 2)};
-  uint32_t *next = order.first + 1; /* each begins where the one before will end */
+  uint32_t *next = order.first + 1; /* each list begins where the one before will end */
   for (uint32_t i = 0; i < num_values; i++)
     next[time_of(ranges, values[i], by_end) + 1]++;
   for (size_t time = 0; time < num_times; time++)
@@ -128,7 +128,7 @@ HeapTrace heap_simulate(const HeapQuery *query, Arena *out, Arena *scratch) {
     if (is_placed(query, value)) values[num_values++] = value;
   }
   vec_reserve(out, &sim.trace.events, 2 * num_values);
-  /* Both by (start, end, id). */
+  /* births and deaths are both sorted by (start, end, id) within a time */
   TimeOrder by_end = sort_by_time(values, num_values, query->ranges, true, scratch);
   TimeOrder births = sort_by_time(by_end.values, num_values, query->ranges, false, scratch);
   TimeOrder deaths = sort_by_time(births.values, num_values, query->ranges, true, scratch);
@@ -145,12 +145,13 @@ HeapTrace heap_simulate(const HeapQuery *query, Arena *out, Arena *scratch) {
 
 /* ---- what is live ---- */
 
-/* Adds up a trace. Values that have one piece of memory are a group, named after the first. */
+/* Sums up a trace. The values in one piece of memory are a group, which is named after the first of
+ * them. */
 typedef struct Counter {
   SharedCount count;
   ValueId *group_of;    /* by ValueId */
-  int64_t *group_bytes; /* by group: what counts for it while it lives */
-  uint32_t *group_live; /* by group: values of it that are live */
+  int64_t *group_bytes; /* by group: bytes counted for it while it lives */
+  uint32_t *group_live; /* by group: number of its values that are live */
   int64_t live_bytes;
 } Counter;
 
@@ -191,17 +192,17 @@ void heap_count_live(const HeapTrace *trace, SharedCount count, LogicalTime num_
       if (result->place_of) result->place_of[event->value] = place;
       if (result->counted) result->counted[event->value] = counter.group_bytes[place];
       if (counter.live_bytes > most) most = counter.live_bytes;
-      /* An operand is freed right before its memory is handed on. */
-      bool is_handed_on = event->kind == HEAP_SHARE && next > 0 && event[-1].kind == HEAP_FREE &&
+      /* An operand is freed immediately before its memory is given to another value. */
+      bool is_passed_on = event->kind == HEAP_SHARE && next > 0 && event[-1].kind == HEAP_FREE &&
                           event[-1].time == time && event[-1].value == event->with;
-      if (is_handed_on) result->taken_at[event->with] = time;
+      if (is_passed_on) result->taken_at[event->with] = time;
     }
     result->bytes_at[time] += most;
   }
   arena_reset(scratch, mark);
 }
 
-/* Who is allocated, for each value that has bytes; NO_ID for the others. */
+/* For each value that has bytes, the value that is allocated for it; NO_ID for other values. */
 static ValueId *find_leaders(const HeapTrace *trace, uint32_t num_values, Arena *scratch) {
   ValueId *leaders = arena_array(scratch, ValueId, num_values);
   memset(leaders, 0xff, num_values * sizeof *leaders);
@@ -214,7 +215,7 @@ static ValueId *find_leaders(const HeapTrace *trace, uint32_t num_values, Arena 
   return leaders;
 }
 
-/* Fills a buffer for each leader, without ranges but with room for them. */
+/* Creates a buffer for each leader, without ranges but with room for them. */
 static PackBuffer *list_buffers(const ValueId *leaders, uint32_t num_values, int64_t alignment,
                                 uint32_t *buffer_of, PackProblem *problem, Arena *out) {
   for (ValueId value = 0; value < num_values; value++) {

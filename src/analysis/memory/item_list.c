@@ -51,8 +51,9 @@ static bool contains(const IdVec *ids, InstId id) {
   return false;
 }
 
-/* XLA's InsertBefore. Where no express item follows it does not link the last one to the new one,
- * so later picks do not see the new one; results depend on it, so this does the same. */
+/* XLA's InsertBefore. Where no express item follows, XLA does not link the last express item to the
+ * new one, so later picks do not find the new one. Results depend on this, so it is the same
+ * here. */
 static void insert_before(ItemList *list, InstId id, InstId before) {
   RematItem *item = item_get(list, id);
   item->is_express = true;
@@ -90,7 +91,7 @@ void item_list_insert_before(ItemList *list, InstId id, const IdVec *before) {
     InstId other = before->data[i];
     if (item_get(list, other)->position < item_get(list, earliest)->position) earliest = other;
   }
-  /* Others of the list may have the same position: the first of them is meant. */
+  /* Other items of the list may have the same position. Search from the first of them. */
   for (;;) {
     const RematItem *item = item_get(list, earliest);
     if (item->prev == NO_ID || item_get(list, item->prev)->position != item->position) break;

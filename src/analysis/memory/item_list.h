@@ -1,9 +1,10 @@
 /* The schedule of one computation as a linked list that grows while it is walked
  * (xla/hlo/transforms/simplifiers/hlo_rematerialization_data_structures.h).
  *
- * A second, shorter list, the express lane, has only the instructions that are large enough to be
- * worth a look. Positions order the list: they rise along it, but an inserted item gets that of the
- * item behind it, so equal ones say nothing. */
+ * A second, shorter list, the express lane, contains only the instructions that are large enough to
+ * be candidates. Positions order the list: they increase along it. An inserted item gets the
+ * position of the item that follows it, so the order of items with equal positions is known only
+ * from the list. */
 #ifndef REMAT_HLO_ANALYSIS_MEMORY_ITEM_LIST_H
 #define REMAT_HLO_ANALYSIS_MEMORY_ITEM_LIST_H
 
@@ -14,15 +15,15 @@ typedef struct RematItem {
   InstId next_express, prev_express;
   SchedPos position;
   bool is_placed; /* its instruction has begun */
-  bool is_move;   /* a clone whose original died */
+  bool is_move;   /* a clone whose original is dead */
   bool is_express;
-  IdVec defined;    /* buffers of analysis/memory/tracker.h: that the instruction defines, */
-  IdVec used;       /* that it reads, */
-  uint32_t output;  /* that its result, an array, is in; NO_ID for a tuple */
-  uint32_t counted; /* the buffer that counted this as a user last, + 1 */
+  IdVec defined;    /* the buffers (analysis/memory/tracker.h) that the instruction defines */
+  IdVec used;       /* the buffers that it reads */
+  uint32_t output;  /* the buffer of its result if that is an array; NO_ID for a tuple */
+  uint32_t counted; /* 1 + the last buffer that counted this instruction as a user */
 } RematItem;
 
-/* By InstId; one table serves all computations, whose instructions are disjoint. */
+/* Items by InstId. One table serves all computations, whose instructions are disjoint. */
 typedef struct ItemTable {
   VEC(RematItem) items;
   Arena *arena;
@@ -38,19 +39,19 @@ static inline RematItem *item_get(const ItemList *list, InstId id) {
   return &list->table->items.data[id];
 }
 
-/* The list of a sequence; its express lane is empty. */
+/* The list of a sequence, with an empty express lane. */
 ItemList item_list_build(ItemTable *table, Sequence sequence, uint32_t num_insts);
 
-/* An item that is in no list yet. */
+/* Creates an item that is in no list yet. */
 void item_list_create(ItemList *list, InstId id);
 
-/* Appends to the express lane; called in the order of the list. */
+/* Appends to the express lane. Must be called in the order of the list. */
 void item_list_promote(ItemList *list, InstId id);
 
-/* Inserts an item immediately before the earliest of `before`, of which there is at least one. */
+/* Inserts an item immediately before the earliest of `before`, which must not be empty. */
 void item_list_insert_before(ItemList *list, InstId id, const IdVec *before);
 
-/* The instructions in order, without removed ones. */
+/* The instructions in the order of the list, without removed ones. */
 Sequence item_list_sequence(const ItemList *list, const Module *module, Arena *out);
 
 #endif

@@ -12,10 +12,10 @@ typedef struct Builder {
   const Dataflow *flow;
   const Schedule *schedule;
   LiveRanges *ranges;
-  CompSpan *span_of;      /* by CompId; start NO_TIME until it is laid out */
-  CompId *async_context;  /* by CompId: the async computation that it runs in, NO_ID = none */
+  CompSpan *span_of;      /* by CompId; start is NO_TIME until it is laid out */
+  CompId *async_context;  /* by CompId: the async computation in which it runs, NO_ID = none */
   const bool *is_callers; /* by ValueId: values_of_callers() */
-  bool is_raw;            /* for interference, not for sizes */
+  bool is_raw;            /* ranges for interference (live_ranges_raw()), not for sizes */
   Arena *scratch;
 } Builder;
 
@@ -24,15 +24,16 @@ typedef struct Builder {
 typedef struct Frame {
   CompId comp;
   CompId async_context;
-  SchedPos pos;    /* of the next instruction */
-  uint32_t callee; /* of its next callee to lay out */
+  SchedPos pos;    /* the next instruction */
+  uint32_t callee; /* index of its next callee to lay out */
 } Frame;
 
 typedef struct Frames {
   VEC(Frame) stack;
 } Frames;
 
-/* The callee that is laid out before the instruction, number `index`; NO_ID when there is none. */
+/* Callee number `index` of the instruction, if it is to be laid out before the instruction; NO_ID
+ * when there is none. */
 static CompId callee_before(const Module *module, InstId id, uint32_t index) {
   if (!inst_runs_callees(module, id) || index >= inst_get(module, id)->num_callees) return NO_ID;
   return inst_callee_to_run(module, id, index);
@@ -82,21 +83,21 @@ static LogicalTime later(LogicalTime a, LogicalTime b) {
   return a > b ? a : b;
 }
 
-/* When an instruction's result ends to be defined: a root's at the end of its computation. */
+/* The end of an instruction's definition. A root is defined until the end of its computation. */
 static LogicalTime end_at(const Builder *builder, InstId id) {
   CompId comp = inst_get(builder->module, id)->parent;
   if (inst_is_root(builder->module, id)) return builder->span_of[comp].end;
   return builder->ranges->time_of[id];
 }
 
-/* What an async computation holds is held until its done. */
+/* The buffers of an async computation are held until its async-done. */
 static LogicalTime async_end(const Builder *builder, CompId context) {
   const Module *module = builder->module;
   IdSpan callers = callers_of(builder->graph, context);
   LogicalTime end = 0;
   for (uint32_t i = 0; i < callers.len; i++) {
     InstId id = callers.ids[i], done = NO_ID;
-    /* From the start through updates to the done. */
+    /* Goes from the start through updates to the done. */
     for (bool moved = true; moved;) {
       moved = false;
       for (uint32_t k = 0; k < inst_get(module, id)->users.len; k++) {
@@ -127,8 +128,9 @@ static void note_use(void *context, InstId user, HloPosition position) {
   const Module *module = last->builder->module;
   (void)position;
   const Instruction *inst = inst_get(module, user);
-  /* A call is flattened: its computation's uses count. A loop's initial value is taken over by the
-   * body as soon as that begins, which to XLA is after the condition. */
+  /* A call is flattened, so the uses in its computation count instead. A loop's initial value is
+   * taken over by the body as soon as the body begins, which in XLA's order is after the
+   * condition. */
   if (inst->opcode == OPCODE_CALL) return;
   LogicalTime time = last->builder->ranges->time_of[user];
   if (inst->opcode == OPCODE_WHILE) {
@@ -191,7 +193,7 @@ RangedValues live_ranges_sharing(const LiveRanges *ranges, const HloBuffers *buf
   return values;
 }
 
-/* Values of one buffer follow each other: each ends where the next begins. */
+/* Makes the values of one buffer follow each other: each ends where the next one begins. */
 static void normalize_buffer(const HloBuffers *buffers, BufferId buffer, LiveRanges *ranges,
                              Arena *scratch) {
   ArenaMark mark = arena_mark(scratch);

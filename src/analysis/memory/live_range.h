@@ -1,5 +1,13 @@
-/* When values live, in one time for the whole module (xla/hlo/utils/hlo_live_range.cc): the entry's
- * schedule with the computations that it calls laid out before the call. */
+/* Live ranges of all values on one time axis for the whole module
+ * (xla/hlo/utils/hlo_live_range.cc). The axis is the entry's schedule, in which the instructions of
+ * a called computation are laid out immediately before the call.
+ *
+ * Example: a = negate(p), c = call(a), to_apply=f, ROOT n = negate(c), where f is q = parameter(0),
+ * ROOT y = sine(q):
+ *   time          0  1  2  3  4  5
+ *   instruction   p  a  q  y  c  n
+ * a lives in [1, 3] because y reads it through q. y, which is also the result of c, lives in [3, 5]
+ * because n reads it. p is the caller's and lives to the end, [0, 6]. */
 #ifndef REMAT_HLO_ANALYSIS_MEMORY_LIVE_RANGE_H
 #define REMAT_HLO_ANALYSIS_MEMORY_LIVE_RANGE_H
 
@@ -18,15 +26,15 @@ typedef struct LiveRanges {
   LiveRange *of; /* by ValueId */
   InstId *flat;  /* the instruction at each time */
   LogicalTime num_times;
-  LogicalTime *time_of; /* by InstId, NO_TIME for one that does not run */
+  LogicalTime *time_of; /* by InstId, NO_TIME for an instruction that does not run */
 } LiveRanges;
 
 LiveRanges live_ranges_build(const Module *module, const CallGraph *graph, const Dataflow *dataflow,
                              const HloBuffers *buffers, const Schedule *schedule, Arena *out,
                              Arena *scratch);
 
-/* The same before values of one buffer are made to follow each other: from where each is defined to
- * where it is read for the last time. A loop's initial value is read where its condition begins. */
+/* The live ranges before the values of one buffer are made to follow each other: each lasts from
+ * the definition to the last read. A loop reads its initial value where its condition begins. */
 LiveRanges live_ranges_raw(const Module *module, const CallGraph *graph, const Dataflow *dataflow,
                            const Schedule *schedule, Arena *out, Arena *scratch);
 
@@ -40,9 +48,8 @@ typedef struct RangedValues {
   uint32_t len;
 } RangedValues;
 
-/* The tracked values of a buffer, by start, end and id; none when it is the buffer of one value
- * only.
- */
+/* The tracked values of a buffer, sorted by start, end and id. Empty when the buffer has only one
+ * value. */
 RangedValues live_ranges_sharing(const LiveRanges *ranges, const HloBuffers *buffers,
                                  BufferId buffer, Arena *out);
 

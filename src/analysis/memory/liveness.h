@@ -1,12 +1,14 @@
-/* The memory model `liveness`: HeapSimulator::MinimumMemoryForModule, the bytes that are live at
- * the worst moment if nothing were lost to fragmentation. Parameters, outputs and temporaries live
- * together; constants do not count (xla/service/heap_simulator/heap_simulator.cc). */
+/* The memory model `liveness` (HeapSimulator::MinimumMemoryForModule in
+ * xla/service/heap_simulator/heap_simulator.cc): the largest number of bytes live at one time, that
+ * is, the memory a module needs if nothing is lost to fragmentation. Parameters, outputs and
+ * temporaries are counted together; constants are not counted. */
 #ifndef REMAT_HLO_ANALYSIS_MEMORY_LIVENESS_H
 #define REMAT_HLO_ANALYSIS_MEMORY_LIVENESS_H
 
 #include "analysis/memory/heap_simulator.h"
 
-/* What does not depend on the schedule: built once, used for any number of them. */
+/* The analyses that do not depend on the schedule. They are built once and used for any number of
+ * schedules. */
 typedef struct ValueAnalysis {
   CallGraph graph;
   Dataflow flow;
@@ -18,11 +20,12 @@ ValueAnalysis value_analysis_build(const Module *module, Arena *out, Arena *scra
 typedef struct Liveness {
   int64_t peak_bytes;
   LogicalTime peak_time;
-  InstId peak_inst;      /* that runs at that time; NO_ID for an empty module */
+  InstId peak_inst;      /* the instruction that runs at peak_time; NO_ID for an empty module */
   LogicalTime *taken_at; /* by ValueId: when another value took over its memory, NO_TIME = never */
-  int64_t *bytes_at;     /* by time: the most that is live while the instruction there runs */
-  ValueId *place_of;     /* by ValueId: one of the values that have the same memory */
-  int64_t *counted;      /* by ValueId: the bytes of that memory; 0 for what is not tracked */
+  int64_t
+      *bytes_at; /* by time: the largest number of bytes live while the instruction there runs */
+  ValueId *place_of; /* by ValueId: a representative of the values in the same memory */
+  int64_t *counted;  /* by ValueId: the bytes of that memory; 0 for a value that is not tracked */
   LiveRanges ranges;
 } Liveness;
 

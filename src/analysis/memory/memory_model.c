@@ -33,7 +33,7 @@ static int64_t plain_total_bytes(const Module *module, ShapeId shape) {
 
 const ShapeSizes plain_sizes = {plain_part_bytes, plain_total_bytes};
 
-/* Where padding would overflow, without. */
+/* Bytes on the target; without padding where padding would overflow. */
 static int64_t target_part_bytes(const Module *module, ShapeId part) {
   const Shape *shape = shape_get(&module->shapes, part);
   if (shape_is_on_host(shape)) return 0;
@@ -139,6 +139,7 @@ void live_set_sort(LiveSet *live) {
 
 rh_memory memory_of_profile(const MemoryProfile *profile) {
   return (rh_memory){
+      .struct_size = sizeof(rh_memory),
       .peak_bytes = profile->peak_bytes,
       .temp_bytes = memory_profile_temp_bytes(profile),
       .parameter_bytes = profile->parameter_bytes,

@@ -4,15 +4,15 @@
 
 #include "analysis/memory/call_memory.h"
 
-typedef uint32_t WriteId; /* 0 = before everything */
+typedef uint32_t WriteId; /* 0 = the state before the first write */
 
 /* A write into a buffer; the branches of one conditional may leave several values. */
 typedef struct Write {
   ValueId holder;
-  WriteId other; /* another value that the memory may hold instead, 0 = none */
+  WriteId other; /* another write that the memory may come from instead, 0 = none */
 } Write;
 
-/* A write at a place of a computation's sequence, by the instruction there or by what it calls. */
+/* A write at a position of a computation's sequence, by the instruction there or by its callees. */
 typedef struct PlacedWrite {
   CompId comp;
   BufferId buffer;
@@ -24,7 +24,7 @@ typedef struct Undo {
   WriteId before;
 } Undo;
 
-/* What a branch left in a buffer. */
+/* The write that a branch left in a buffer. */
 typedef struct Left {
   BufferId buffer;
   WriteId write;
@@ -32,30 +32,30 @@ typedef struct Left {
 
 typedef struct Frame {
   CompId comp;
-  SchedPos pos;       /* of the instruction that is executed */
-  uint32_t callee;    /* of its next callee */
-  uint32_t undo_mark; /* where the undos of the branch that is executed begin */
-  uint32_t left_mark; /* where those of the conditional begin in Walk.left */
+  SchedPos pos;       /* the instruction that is being executed */
+  uint32_t callee;    /* index of its next callee */
+  uint32_t undo_mark; /* where the undos of the current branch begin */
+  uint32_t left_mark; /* where the entries of the current conditional begin in Walk.left */
 } Frame;
 
 typedef struct Walk {
   const Module *module;
   const ValueAnalysis *values;
   const Schedule *schedule;
-  bool *is_shared;   /* by BufferId: is an array of more than one value; XLA never copies tokens,
-                        and tables of pointers are known when the program is built */
-  WriteId *write_of; /* by ValueId: the write that put it there; NO_ID = not yet */
-  WriteId *current;  /* by BufferId */
-  WriteId *merged;   /* by BufferId: of the conditional that is left, 0 = none */
-  bool *is_entered;  /* by CompId */
-  uint32_t num_branches; /* that are being executed, one inside the other */
+  bool *is_shared; /* by BufferId: holds arrays of more than one value; XLA never copies tokens, and
+                      tables of pointers are known when the program is built */
+  WriteId *write_of;     /* by ValueId: the write that stored it; NO_ID = none yet */
+  WriteId *current;      /* by BufferId: what the memory holds now */
+  WriteId *merged;       /* by BufferId: of the conditional that is being left, 0 = none */
+  bool *is_entered;      /* by CompId */
+  uint32_t num_branches; /* nested branches that are being executed */
   VEC(Write) writes;
   VEC(Frame) stack;
   VEC(Undo) undos;
   VEC(Left) left;
   VEC(PlacedWrite) placed;
   bool keeps_places;
-  OverwrittenReads *reads; /* NULL = not asked for */
+  OverwrittenReads *reads; /* NULL = not requested */
   Arena *out, *scratch;
 } Walk;
 
@@ -76,7 +76,7 @@ static void add_read(Walk *walk, InstId reader, ValueId value, ValueId holder) {
   *vec_push(walk->out, &walk->reads->list) = read;
 }
 
-/* Whether the memory of a value holds another one. */
+/* Whether the memory of a value holds another value. */
 static bool is_overwritten(const Walk *walk, ValueId value) {
   BufferId buffer = walk->values->buffers.of[value];
   return walk->is_shared[buffer] && walk->write_of[value] != NO_ID &&
@@ -95,8 +95,8 @@ static void read_parts(Walk *walk, InstId id, InstId reader) {
     read_value(walk, value_at(walk, id, part), reader);
 }
 
-/* The end of an asynchronous operation is where its operands, which its state carries, are read for
- * the last time. That its own computation has written over them is as it should be. */
+/* An asynchronous operation reads its operands, which its state carries, for the last time at its
+ * end. Its own computation is allowed to overwrite them. */
 static void read_state(Walk *walk, InstId id) {
   const Module *module = walk->module;
   InstId state = inst_operand(module, id, 0);
@@ -154,7 +154,7 @@ static void write_value(Walk *walk, ValueId value) {
   note_place(walk, buffer);
 }
 
-/* A copy to where its operand is changes nothing: the operand's value is still there. */
+/* A copy into the memory of its operand changes nothing: the operand's value is still there. */
 static bool is_copy_in_place(const Walk *walk, InstId id, ValueId value) {
   const Module *module = walk->module;
   if (inst_get(module, id)->opcode != OPCODE_COPY || num_parts(walk, id) != 1) return false;
@@ -165,7 +165,8 @@ static bool is_copy_in_place(const Walk *walk, InstId id, ValueId value) {
          shape_same_layout(inst_shape(module, operand), inst_shape(module, id));
 }
 
-/* The values that an instruction computes; what it passes on has been written by others. */
+/* Writes the values that an instruction computes. The values that it passes on have been written by
+ * other instructions. */
 static void write_results(Walk *walk, InstId id) {
   for (uint32_t part = 0; part < num_parts(walk, id); part++) {
     ValueId value = value_at(walk, id, part);
@@ -179,7 +180,7 @@ static void write_results(Walk *walk, InstId id) {
   }
 }
 
-/* Phis that are defined here stand for what the memory holds. */
+/* The phis that the instruction defines become names of what the memory holds. */
 static void rename_results(Walk *walk, InstId id) {
   for (uint32_t part = 0; part < num_parts(walk, id); part++) {
     ValueId value = value_at(walk, id, part);
@@ -189,8 +190,8 @@ static void rename_results(Walk *walk, InstId id) {
   }
 }
 
-/* Of two values that are there from the beginning, whether the first one has the memory, which only
- * one of them can have: parameters come first, by their numbers, then constants by their names. */
+/* Two values that exist before the module runs cannot both have the memory. Whether the first one
+ * has it: parameters come first, by their numbers, then constants by their names. */
 static bool has_precedence(const Walk *walk, ValueId first, ValueId second) {
   const HloValue *values = walk->values->flow.values.data;
   InstId a = values[first].inst, b = values[second].inst;
@@ -216,8 +217,8 @@ static bool is_given(const Walk *walk, ValueId value) {
          (inst->opcode == OPCODE_PARAMETER && inst->parent == walk->module->entry);
 }
 
-/* Constants are there before anything runs, and so are the module's parameters. Two of them cannot
- * share memory, read or not. */
+/* Constants and the entry's parameters exist before anything runs. Two of them cannot share memory,
+ * even if they are not read. */
 static void write_given(Walk *walk) {
   const Dataflow *flow = &walk->values->flow;
   for (ValueId value = 0; value < flow->values.len; value++) {
@@ -230,12 +231,12 @@ static void write_given(Walk *walk) {
 
 /* ---- branches ---- */
 
-/* Takes back what a branch did to the memory and keeps what it left there. */
+/* Undoes a branch's writes and records what it left in memory. */
 static void leave_branch(Walk *walk, const Frame *frame) {
   while (walk->undos.len > frame->undo_mark) {
     Undo undo = walk->undos.data[--walk->undos.len];
     WriteId write = walk->current[undo.buffer];
-    /* Undone from the last one on, so the first one met here is what the branch left. */
+    /* Undoing begins with the last write, so the first write found here is what the branch left. */
     if (walk->merged[undo.buffer] == 0) {
       *vec_push(walk->scratch, &walk->left) = (Left){undo.buffer, write};
       walk->merged[undo.buffer] = 1;
@@ -244,7 +245,7 @@ static void leave_branch(Walk *walk, const Frame *frame) {
   }
   for (uint32_t i = walk->left.len; i-- > frame->left_mark;) {
     BufferId buffer = walk->left.data[i].buffer;
-    if (walk->merged[buffer] == 0) break; /* of another branch */
+    if (walk->merged[buffer] == 0) break; /* belongs to another branch */
     walk->merged[buffer] = 0;
   }
 }
@@ -256,7 +257,8 @@ static bool holds(const Walk *walk, WriteId write, ValueId value) {
   return false;
 }
 
-/* After the conditional a buffer that some branch has written holds what one of them left. */
+/* After the conditional, a buffer that some branch has written holds what one of the branches
+ * left. */
 static void merge_branches(Walk *walk, const Frame *frame, uint32_t num_branches) {
   uint32_t begin = frame->left_mark, end = walk->left.len;
   for (uint32_t i = begin; i < end; i++) {
@@ -279,7 +281,7 @@ static void merge_branches(Walk *walk, const Frame *frame, uint32_t num_branches
 
 /* ---- running ---- */
 
-/* A parameter holds what the caller passes: the same value where there is one caller. */
+/* A parameter holds what the caller passes, which is the same value where there is one caller. */
 static void pass_parameters(Walk *walk, InstId caller, uint32_t index, CompId comp) {
   const Module *module = walk->module;
   IdList params = comp_get(module, comp)->params;
@@ -305,7 +307,7 @@ static void enter(Walk *walk, CompId comp) {
   *vec_push(walk->scratch, &walk->stack) = (Frame){.comp = comp};
 }
 
-/* Before the callee that `frame->callee` tells. */
+/* Executes what comes before the callee number `frame->callee`. */
 static void begin_callee(Walk *walk, InstId id) {
   const Module *module = walk->module;
   Frame *frame = &walk->stack.data[walk->stack.len - 1];
@@ -313,7 +315,7 @@ static void begin_callee(Walk *walk, InstId id) {
   CompId comp = inst_callee_to_run(module, id, index);
   bool is_branch = inst_get(module, id)->opcode == OPCODE_CONDITIONAL;
   if (inst_get(module, id)->opcode == OPCODE_WHILE && index == 1) {
-    /* The body finds what the condition has left. */
+    /* The body reads what the condition has left. */
     CompId condition = inst_callee_to_run(module, id, 0);
     read_parts(walk, id_list(module, comp_get(module, condition)->params)[0], id);
   }
@@ -324,7 +326,7 @@ static void begin_callee(Walk *walk, InstId id) {
   enter(walk, comp);
 }
 
-/* What the callee returns is in its place. */
+/* The caller reads what the callee returns. */
 static void end_callee(Walk *walk, InstId id) {
   const Module *module = walk->module;
   Frame *frame = &walk->stack.data[walk->stack.len - 1];
@@ -339,7 +341,8 @@ static void end_callee(Walk *walk, InstId id) {
   frame->callee++;
 }
 
-/* The next callee that has an order and was not entered by another caller. */
+/* Advances `frame->callee` to the next callee that has a sequence and was not entered from another
+ * caller; false when there is none. */
 static bool next_callee(Walk *walk, InstId id) {
   Frame *frame = &walk->stack.data[walk->stack.len - 1];
   const Instruction *inst = inst_get(walk->module, id);
@@ -352,8 +355,8 @@ static bool next_callee(Walk *walk, InstId id) {
   return false;
 }
 
-/* An instruction that works in place writes while it reads: what it reads a second time, as another
- * operand, may be gone. */
+/* An instruction that works in place writes while it reads. If it reads the same value through
+ * another operand, too, the value may be gone. */
 static void read_beside_writing(Walk *walk, InstId id) {
   const Module *module = walk->module;
   const Instruction *inst = inst_get(module, id);
@@ -378,7 +381,7 @@ static void read_beside_writing(Walk *walk, InstId id) {
 static void begin_instruction(Walk *walk, InstId id) {
   const Module *module = walk->module;
   if (inst_get(module, id)->opcode == OPCODE_CONDITIONAL) {
-    /* What a branch reads of the other operands is read in the branch. */
+    /* The other operands are read in the branches. */
     read_parts(walk, inst_operand(module, id, 0), id);
   } else if (inst_get(module, id)->opcode != OPCODE_CALL) {
     read_operands(walk, id);
@@ -395,7 +398,7 @@ static void end_instruction(Walk *walk, InstId id) {
 static void run(Walk *walk) {
   const Module *module = walk->module;
   enter(walk, module->entry);
-  bool is_back = false; /* from a callee of the instruction at hand */
+  bool is_back = false; /* returned from a callee of the current instruction */
   bool has_begun = false;
   while (walk->stack.len) {
     Frame *frame = &walk->stack.data[walk->stack.len - 1];
@@ -421,8 +424,7 @@ static void run(Walk *walk) {
   }
 }
 
-/* Nobody but XLA's copies may write into a parameter that stays the caller's, or into a constant.
- */
+/* Only XLA's copies may write into a constant or into a parameter that stays the caller's. */
 static void read_what_is_kept(Walk *walk) {
   const Module *module = walk->module;
   const Dataflow *flow = &walk->values->flow;
@@ -453,7 +455,7 @@ static void walk_module(Walk *walk) {
   walk->current = arena_zarray(walk->scratch, WriteId, buffers->num_buffers);
   walk->merged = arena_zarray(walk->scratch, WriteId, buffers->num_buffers);
   walk->is_entered = arena_zarray(walk->scratch, bool, module->comps.len);
-  (void)add_write(walk, 0, 0); /* before everything */
+  (void)add_write(walk, 0, 0); /* the state before the first write */
   write_given(walk);
   run(walk);
   read_what_is_kept(walk);
@@ -474,7 +476,7 @@ OverwrittenReads overwritten_reads_find(const Module *module, const ValueAnalysi
   return reads;
 }
 
-/* ---- who overwrites ---- */
+/* ---- overwriters ---- */
 
 static int by_place(const void *pa, const void *pb) {
   const PlacedWrite *a = pa, *b = pb;

@@ -1,26 +1,27 @@
-/* Reads of memory that holds another value by then.
+/* Overwritten reads: reads of a value whose memory holds another value by then.
  *
- * Values of one HloBuffer share memory. XLA inserts copies so that each of them is read for the
- * last time before the next one is written: into loops' carries, into what is updated in place,
- * into outputs that take over a parameter. After copy-insertion nothing more is inserted: a read of
- * a value whose memory another one has taken reads the other one, without a word. Before it there
- * may be such reads, which XLA will resolve.
+ * Values of one HloBuffer share memory. XLA inserts copies (into the values that loops carry, into
+ * what is updated in place, into outputs that take over a parameter) so that each of them is read
+ * for the last time before the next one is written. After copy-insertion no more copies are
+ * inserted: a read of a value whose memory another one has taken silently reads the other one.
+ * Before copy-insertion a module may contain such reads, which XLA will resolve.
+ *
+ * Example: w is donated to the output n, and n = multiply(w, c). If n runs before s = sine(w), then
+ * s is an overwritten read: (reader s, value w, holder n). In a conditional with n in one branch
+ * and s in the other there is none.
  *
  * The module is walked once, in the order in which it runs. An instruction that defines a value
- * takes the value's memory away from all others; control flow takes none, it renames: a loop's
- * parameters and result are what the memory holds when they come to be. Branches of a conditional
- * exclude each other, so each one begins with the memory as it was before the conditional; after it
- * a piece of memory that any branch has written holds what one of the branches left there. What a
- * computation returns is read at its end, which proves by induction that a loop may go round again.
- * Parameters that no output takes over, and constants, are read when the module has ended.
+ * takes the value's memory away from all other values. Control flow does not write; it renames:
+ * when a loop's parameters and its result are defined, they are the names of what the memory holds.
+ * Branches of a conditional exclude each other, so each branch begins with the memory as it was
+ * before the conditional. After the conditional, memory that any branch has written holds what one
+ * of the branches left there. What a computation returns is read at its end, which proves by
+ * induction that a loop may run another iteration. Constants, and parameters that no output takes
+ * over, are read when the module has ended.
  *
- * Example: w is donated to the output n, and n = multiply(w, c). A sine(w) after n is an
- * overwritten read: (reader sine, value w, holder n). In a conditional with n in one branch and the
- * sine in the other it is none.
- *
- * Not modelled is what XLA leaves without copies because it was told to: updates in disjoint
+ * Copies that XLA omits because the input asks for it are not modelled: updates of disjoint
  * regions, loops with copies disabled (xla/service/copy_insertion.cc, frontend attributes). Reads
- * that are seen there are in the input, too, and keep their order.
+ * found there are in the input, too, and keep their order.
  *
  * (XLA decides the same from dependencies and exclusive branches: HloOrdering and CopyRemover in
  * xla/hlo/analysis/hlo_ordering.cc, xla/service/copy_insertion.cc.) */
@@ -30,37 +31,35 @@
 #include "analysis/memory/liveness.h"
 
 typedef struct OverwrittenRead {
-  InstId reader;  /* a caller for what its callee returns; NO_ID for constants and parameters, which
-                     whoever runs the module wants to find unchanged, or to be there at all */
-  ValueId value;  /* that it wants to read */
-  ValueId holder; /* that the memory holds: one of several after a conditional */
+  InstId reader;  /* the caller if its callee returns the value; NO_ID for constants and parameters,
+                     which must be present, and unchanged when the module has ended */
+  ValueId value;  /* the value that it reads */
+  ValueId holder; /* the value that the memory holds: one of several after a conditional */
 } OverwrittenRead;
 
 typedef struct OverwrittenReads {
-  VEC(OverwrittenRead) list; /* in the order in which they happen, without repetitions in a row */
+  VEC(OverwrittenRead) list; /* in execution order, without consecutive repetitions */
 } OverwrittenReads;
 
-/* `values` is of the module, whose call graph must be flat (remat/rewrite/prepare.h): a computation
- * that is called several times is taken for what the first caller makes of it. Linear in the parts
- * of all operands, but for conditionals: what a branch writes counts once for each conditional
- * around it.
- */
+/* `values` is the analysis of the module, whose call graph must be flat (remat/rewrite/flatten.h):
+ * a computation that is called several times is analysed for its first caller only. Linear in the
+ * parts of all operands, except that what a branch writes counts once for each conditional around
+ * it. */
 OverwrittenReads overwritten_reads_find(const Module *module, const ValueAnalysis *values,
                                         const Schedule *schedule, Arena *out, Arena *scratch);
 
-/* Who takes memory over, for those who want to add a read. */
+/* The instructions that overwrite memory, for passes that want to add a read. */
 typedef struct Overwriters {
-  InstId *of; /* by InstId: the first instruction of the same computation, after it in the order,
-                 that overwrites memory of the instruction's result, itself or in what it calls;
-                 NO_ID = none */
+  InstId *of; /* by InstId: the first later instruction of the same computation that, itself or in
+                 its callees, overwrites memory of the instruction's result; NO_ID = none */
   uint32_t num_insts;
 } Overwriters;
 
-/* O(n log n), likewise. */
+/* O(n log n). `values` as for overwritten_reads_find(). */
 Overwriters overwriters_find(const Module *module, const ValueAnalysis *values,
                              const Schedule *schedule, Arena *out, Arena *scratch);
 
-/* NO_ID also for instructions that were added later: nobody else has their memory yet. */
+/* NO_ID also for instructions that were added later: no other value shares their memory yet. */
 static inline InstId overwriter_of(const Overwriters *overwriters, InstId id) {
   return id < overwriters->num_insts ? overwriters->of[id] : NO_ID;
 }

@@ -8,14 +8,14 @@
 typedef struct Splitter {
   const Module *module;
   const ValueAnalysis *values;
-  LiveRanges ranges;  /* as they are before anything is made to follow each other */
+  LiveRanges ranges;  /* raw: before values are made to follow each other */
   bool *is_read_only; /* by ValueId */
-  BufferId *of;       /* by ValueId: the buffer that it goes into; NO_ID while that is open */
+  BufferId *of;       /* by ValueId: its new buffer; NO_ID while that is not decided */
   uint32_t num_buffers;
   Arena *scratch;
 } Splitter;
 
-/* Constants, and parameters of the entry that no output takes over. */
+/* Marks constants, and parameters of the entry that no output takes over. */
 static void mark_read_only(Splitter *splitter, Arena *out) {
   const Dataflow *flow = &splitter->values->flow;
   splitter->is_read_only = values_of_callers(splitter->module, flow, out);
@@ -32,8 +32,8 @@ static int by_end_then_start(const void *pa, const void *pb) {
   return (a->value > b->value) - (a->value < b->value);
 }
 
-/* By BufferId: something in it is read after it was overwritten, or is written that is only to be
- * read. */
+/* By BufferId: some value in it is read after it was overwritten, or is read-only but shares the
+ * buffer. */
 static bool *find_splits(const Splitter *splitter, const Schedule *schedule, Arena *out) {
   const HloBuffers *buffers = &splitter->values->buffers;
   bool *is_split = arena_zarray(out, bool, buffers->num_buffers);
@@ -46,8 +46,8 @@ static bool *find_splits(const Splitter *splitter, const Schedule *schedule, Are
   return is_split;
 }
 
-/* Each value goes on in the buffer that was left last, or in a new one. The first one made is the
- * old one. */
+/* Puts each value into the buffer that became free last, or into a new one. The first new buffer
+ * keeps the old buffer's id. */
 static void split(Splitter *splitter, BufferId buffer, const RangedValues *by_start) {
   uint32_t len = by_start->len, num_free = 0, num_ended = 0;
   RangedValue *by_end = arena_array(splitter->scratch, RangedValue, len);
@@ -61,7 +61,7 @@ static void split(Splitter *splitter, BufferId buffer, const RangedValues *by_st
     const RangedValue *value = &by_start->list[i];
     for (; num_ended < len && by_end[num_ended].range.end <= value->range.start; num_ended++) {
       ValueId ended = by_end[num_ended].value;
-      if (splitter->of[ended] == NO_ID) break; /* its range is this moment only */
+      if (splitter->of[ended] == NO_ID) break; /* its live range is only this time */
       if (!splitter->is_read_only[ended]) free_buffers[num_free++] = splitter->of[ended];
     }
     if (num_free && !splitter->is_read_only[value->value]) {
@@ -73,7 +73,7 @@ static void split(Splitter *splitter, BufferId buffer, const RangedValues *by_st
   }
 }
 
-/* Numbers them by their first values. */
+/* Numbers the buffers by their first values. */
 static HloBuffers list_buffers(Splitter *splitter, Arena *out) {
   uint32_t num_values = splitter->values->flow.values.len;
   HloBuffers buffers = {.of = arena_array(out, BufferId, num_values),

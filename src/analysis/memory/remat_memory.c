@@ -49,7 +49,7 @@ static void add_users(Builder *builder, LogicalId buffer, RematInterval *interva
   }
 }
 
-/* The state of a loop is the memory of its initial value. */
+/* The state of a loop has the memory of its initial value. */
 static void merge_while(Builder *builder, InstId id) {
   const PointsTo *points_to = builder->points_to;
   InstId init = inst_operand(builder->module, id, 0);
@@ -158,7 +158,7 @@ RematMemory remat_memory(const Module *module, const Schedule *schedule, Arena *
 
 /* ---- as a memory model ---- */
 
-/* The callee with the largest peak, NO_ID when none needs memory. */
+/* The callee with the largest peak; NO_ID when no callee needs memory. */
 static CompId largest_callee(const Module *module, const CompMemory *of, InstId id) {
   if (remat_callee_bytes(module, of, id) == 0) return NO_ID;
   CompId largest = NO_ID;
@@ -169,8 +169,8 @@ static CompId largest_callee(const Module *module, const CompMemory *of, InstId 
   return largest;
 }
 
-/* The computation in which the instruction at the peak of `comp` has its largest part; NO_ID when
- * it calls none. `*id` is the instruction. */
+/* The callee that contributes most to the instruction at the peak of `comp`; NO_ID when the
+ * instruction, which is stored in `*id`, has no callee that needs memory. */
 static CompId next_at_peak(const Module *module, const Schedule *schedule,
                            const RematMemory *memory, CompId comp, InstId *id) {
   *id = schedule->of[comp].ids[memory->of[comp].peak_pos];
@@ -185,13 +185,13 @@ typedef struct LiveBuilder {
   const RematMemory *memory;
   SchedPos *positions; /* by InstId */
   VEC(LiveBuffer) list;
-  int64_t bytes; /* of the list */
+  int64_t bytes; /* sum over the list */
   Arena *out;
   Arena *scratch;
 } LiveBuilder;
 
-/* What lives in one computation while the instruction at its peak runs; `times` callers need it at
- * theirs. */
+/* Adds the buffers of one computation that are live while the instruction at its peak runs. They
+ * count `times` times, once for each caller that needs the computation at its own peak. */
 static void add_live(LiveBuilder *builder, CompId comp, int64_t times) {
   Arena *arena = arena_new(arena_options(builder->scratch));
   Sequence sequence = builder->schedule->of[comp];

@@ -1,6 +1,7 @@
 #include "analysis/memory/timeline.h"
 
-/* Node 1 is the root, the children of n are 2n and 2n + 1; the tree is at most 33 levels deep. */
+/* Node 1 is the root, and the children of node n are 2n and 2n + 1. The tree has at most 33
+ * levels. */
 
 static int64_t larger(int64_t a, int64_t b) {
   return a > b ? a : b;

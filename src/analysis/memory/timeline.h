@@ -1,14 +1,17 @@
-/* Memory over the positions of a schedule: a segment tree that answers "what is the maximum over
- * this range" and takes "this range changes by so many bytes" in O(log n). Every algorithm lives on
- * the question what the peak would become if a live range changed. */
+/* Memory over the positions of a schedule, as a segment tree. It finds the maximum over a range,
+ * and adds a number of bytes to a range, in O(log n). Every algorithm asks what the peak would
+ * become if a live range changed.
+ *
+ * Example: with bytes_at = {3, 9, 5}, timeline_add(1, 1, -6) gives {3, 3, 5}; timeline_peak() is
+ * then 5, at position 2. */
 #ifndef REMAT_HLO_ANALYSIS_MEMORY_TIMELINE_H
 #define REMAT_HLO_ANALYSIS_MEMORY_TIMELINE_H
 
 #include "ir/schedule.h"
 
 typedef struct Timeline {
-  int64_t *max;        /* by node: of its range, without what its ancestors add */
-  int64_t *added;      /* by node: to its whole range */
+  int64_t *max;        /* by node: maximum over its range, without what its ancestors add */
+  int64_t *added;      /* by node: bytes added to its whole range */
   uint32_t num_leaves; /* a power of two */
   uint32_t len;
 } Timeline;

@@ -26,7 +26,7 @@ static void collect_uses(const Builder *builder, LogicalId logical, BufferUses *
   const Module *module = tracker->module;
   const PointsTo *points_to = builder->points_to;
   InstId definer = points_to->buffers.data[logical].inst;
-  uint32_t first_of_inst = uses->len; /* a repeated use has the same aliasing instruction */
+  uint32_t first_of_inst = uses->len; /* a repeated use comes from the same aliasing instruction */
   InstId last_inst = NO_ID;
   for (uint32_t i = points_to->first_alias[logical]; i < points_to->first_alias[logical + 1]; i++) {
     BufferAlias alias = points_to->aliases[i];
@@ -50,7 +50,7 @@ static void collect_uses(const Builder *builder, LogicalId logical, BufferUses *
   }
 }
 
-/* Distinct users; no other buffer may have the number `id`. */
+/* The number of distinct users. No other buffer may have the number `id`. */
 static uint32_t count_users(const ItemList *list, const BufferUses *uses, TrackedId id) {
   uint32_t count = 0;
   for (uint32_t i = 0; i < uses->len; i++) {
@@ -61,7 +61,7 @@ static uint32_t count_users(const ItemList *list, const BufferUses *uses, Tracke
   return count;
 }
 
-/* A loop defines nothing: its state is the memory of its initial value. */
+/* A loop defines no buffers: its state has the memory of its initial value. */
 static void merge_while(Builder *builder, InstId id, LogicalId logical) {
   Tracker *tracker = builder->tracker;
   uint32_t part = builder->points_to->buffers.data[logical].part;
@@ -163,7 +163,7 @@ void tracker_begin(Tracker *tracker, InstId id) {
   tracker->memory_bytes += tracker_defined_bytes(tracker, id);
 }
 
-/* Frees what nobody reads once `id` has ended. */
+/* Frees the buffers that have no readers left after `id` has ended. */
 static void release(Tracker *tracker, InstId id) {
   const RematItem *item = item_get(tracker->list, id);
   for (uint32_t i = 0; i < item->used.len; i++) {
@@ -201,7 +201,7 @@ int64_t tracker_read_bytes(const Tracker *tracker, InstId id) {
   return bytes;
 }
 
-/* ---- what a rematerialization would bring ---- */
+/* ---- the effect of a rematerialization ---- */
 
 static bool is_in_use(const Tracker *tracker, TrackedId id) {
   if (tracker->in_progress == NO_ID) return false;
@@ -230,7 +230,7 @@ int64_t tracker_bytes_reduced(const Tracker *tracker, const InstId *block, uint3
       if (is_in_use(tracker, id)) return 0;
       reduced += buffer->bytes;
     }
-    /* What it reads and nobody else needs any more would have to stay. */
+    /* Its operands that are dead otherwise would have to stay live. */
     for (uint32_t k = 0; k < item->used.len; k++) {
       const TrackedBuffer *buffer = tracked_buffer(tracker, item->used.data[k]);
       if (tracker_is_live(tracker, item->used.data[k])) continue;
@@ -263,8 +263,8 @@ static bool has_unplaced_use(const Tracker *tracker, const TrackedBuffer *buffer
   return false;
 }
 
-/* As XLA, not where a reader hands the buffer on. */
-static bool is_handed_on(const Tracker *tracker, const TrackedBuffer *buffer) {
+/* Like XLA, does not offload a buffer that a user forwards. */
+static bool is_forwarded(const Tracker *tracker, const TrackedBuffer *buffer) {
   for (uint32_t i = 0; i < buffer->uses.len; i++) {
     uint16_t opcode = inst_get(tracker->module, buffer->uses.data[i].user)->opcode;
     if (opcode == OPCODE_BITCAST || opcode == OPCODE_TUPLE) return true;
@@ -277,7 +277,7 @@ int64_t tracker_bytes_offloaded(const Tracker *tracker, InstId id) {
   if (item->output == NO_ID || item->defined.len != 1) return 0;
   const TrackedBuffer *buffer = tracked_buffer(tracker, item->defined.data[0]);
   bool is_possible = !buffer->is_live_out && !is_in_use(tracker, item->defined.data[0]) &&
-                     has_unplaced_user(tracker, id) && !is_handed_on(tracker, buffer);
+                     has_unplaced_user(tracker, id) && !is_forwarded(tracker, buffer);
   return is_possible ? buffer->bytes : 0;
 }
 
@@ -289,7 +289,7 @@ bool tracker_has_unplaced_uses(const Tracker *tracker, InstId id) {
   return false;
 }
 
-/* ---- accounting for one ---- */
+/* ---- accounting for a rematerialization ---- */
 
 static bool vec_contains(const IdVec *ids, uint32_t id) {
   return contains(ids->data, ids->len, id);
@@ -308,7 +308,7 @@ static IdVec vec_copy(const IdVec *ids, Arena *arena) {
   return copy;
 }
 
-/* The clone reads what the original reads; what was dead lives again. */
+/* The clone reads what the original reads, so operands that were dead are live again. */
 static void add_operand_uses(Tracker *tracker, InstId original, InstId clone) {
   const IdVec *used = &item_get(tracker->list, original)->used;
   for (uint32_t i = 0; i < used->len; i++) {
@@ -326,8 +326,8 @@ static void add_operand_uses(Tracker *tracker, InstId original, InstId clone) {
   item_get(tracker->list, clone)->used = vec_copy(used, tracker->arena);
 }
 
-/* Old get-tuple-elements and bitcasts have lost their users to the helpers: they read nothing. One
- * that a control dependency keeps does read, but XLA's account leaves it out. */
+/* The old get-tuple-elements and bitcasts have lost their users to the helpers, so they read
+ * nothing. One that a control dependency keeps does read, but XLA's accounting leaves it out. */
 static bool keeps_use(Tracker *tracker, BufferUse use, const IdVec *helpers) {
   Opcode opcode = (Opcode)inst_get(tracker->module, use.user)->opcode;
   if (!opcode_has(opcode, OPF_PASS_THROUGH) || vec_contains(helpers, use.user)) return true;
@@ -337,7 +337,7 @@ static bool keeps_use(Tracker *tracker, BufferUse use, const IdVec *helpers) {
   return false;
 }
 
-/* Moves the uses that are still to come to a buffer that the clone defines. */
+/* Moves the uses that are not placed to a new buffer, which the clone defines. */
 static void split_buffer(Tracker *tracker, TrackedId old_id, InstId clone, const IdVec *helpers) {
   TrackedId new_id = tracker->buffers.len;
   (void)vec_push(tracker->arena, &tracker->buffers);
@@ -369,8 +369,8 @@ static void split_buffer(Tracker *tracker, TrackedId old_id, InstId clone, const
   }
 }
 
-/* A bitcast helper hands on what its operand is made of; a get-tuple-element reads the table of
- * pointers and hands on one element. */
+/* A bitcast helper forwards its operand's buffer. A get-tuple-element reads the table of pointers
+ * and forwards the buffer of one element. */
 static void link_helper(Tracker *tracker, InstId helper) {
   RematItem *item = item_get(tracker->list, helper);
   InstId source = inst_operand(tracker->module, helper, 0);
@@ -405,7 +405,7 @@ void tracker_add_clone(Tracker *tracker, InstId original, InstId clone, const Id
     link_helper(tracker, helpers->data[i]);
 }
 
-/* A buffer that `definer` makes of what buffer `old` holds, or beside that. */
+/* Adds a buffer that `definer` defines, with the properties of buffer `old`. */
 static TrackedId add_buffer(Tracker *tracker, TrackedId old, InstId definer, ShapeId shape,
                             BufferUses uses) {
   TrackedId id = tracker->buffers.len;
@@ -424,12 +424,12 @@ static TrackedId add_buffer(Tracker *tracker, TrackedId old, InstId definer, Sha
   return id;
 }
 
-/* Whatever `definer`, which has one array, makes of it. */
+/* Adds a buffer for the result of `definer`, which is one array. */
 static TrackedId add_copy_of(Tracker *tracker, TrackedId old, InstId definer, BufferUses uses) {
   return add_buffer(tracker, old, definer, inst_get(tracker->module, definer)->shape, uses);
 }
 
-/* Takes the uses that are still to come away from a buffer. */
+/* Removes the uses that are not placed from a buffer and returns them. */
 static BufferUses take_unplaced_uses(Tracker *tracker, TrackedBuffer *buffer) {
   BufferUses unplaced = {0};
   uint32_t num_placed = 0;
@@ -445,7 +445,7 @@ static BufferUses take_unplaced_uses(Tracker *tracker, TrackedBuffer *buffer) {
   return unplaced;
 }
 
-/* `back` is what is read instead of `old`. */
+/* `back` is read instead of `old` by these uses. */
 static void redirect_uses(Tracker *tracker, TrackedId old, InstId back, BufferUses uses) {
   TrackedId back_id = add_copy_of(tracker, old, back, uses);
   for (uint32_t i = 0; i < uses.len; i++) {
@@ -468,8 +468,8 @@ void tracker_add_copies(Tracker *tracker, InstId original, InstId compact, InstI
   redirect_uses(tracker, old_id, back, unplaced);
 }
 
-/* What a copy-start holds until its copy-done: the device's end of the copy, which XLA counts like
- * a buffer of its own also where it is the operand's, and the context. */
+/* The buffers that a copy-start holds until its copy-done: the context, and the copy's buffer on
+ * the device, which XLA counts as a separate buffer even where it is the operand's. */
 static void hold_until_done(Tracker *tracker, TrackedId old, InstId start, uint32_t device_element,
                             InstId done) {
   enum { CONTEXT = 2 };

@@ -1,6 +1,11 @@
 /* XLA's own bookkeeping of memory while it rematerializes (MemoryUsageTracker in
- * xla/hlo/transforms/simplifiers/hlo_rematerialization.cc): instructions of one computation are
- * placed one after the other, and a rematerialization changes what is still to come.
+ * xla/hlo/transforms/simplifiers/hlo_rematerialization.cc). The instructions of one computation are
+ * placed one after the other, and a rematerialization changes the instructions that are not placed
+ * yet.
+ *
+ * Example: a is placed and has the users b, which is placed, and c, which is not. Cloning a for c
+ * frees a's buffer now: tracker_add_clone() leaves the use by b to a's buffer, and gives the use by
+ * c to the clone's.
  *
  * The plain recount of a finished schedule is analysis/memory/remat_memory.h. */
 #ifndef REMAT_HLO_ANALYSIS_MEMORY_TRACKER_H
@@ -22,11 +27,12 @@ typedef VEC(BufferUse) BufferUses;
 typedef struct TrackedBuffer {
   InstId definer;
   ShapeId shape;
-  int64_t bytes;    /* that count: 0 for parameters and live-outs */
-  uint32_t depth;   /* of its place in the definer's result */
-  uint32_t element; /* of the tuple, where depth is 1; NO_ID otherwise */
+  int64_t bytes;    /* as counted: 0 for parameters and live-outs */
+  uint32_t depth;   /* of its part of the definer's result: 0 the whole result, 1 an element of a
+                       tuple, … */
+  uint32_t element; /* the tuple element if depth is 1; NO_ID otherwise */
   bool is_live_out;
-  bool has_indirect_uses;  /* through what is not inst_is_pass_through() */
+  bool has_indirect_uses;  /* some uses go through an alias that is not inst_is_pass_through() */
   uint32_t num_unfinished; /* users that have not ended */
   BufferUses uses;
 } TrackedBuffer;
@@ -35,20 +41,20 @@ typedef struct Tracker {
   Module *module;
   ItemList *list;
   VEC(TrackedBuffer) buffers;
-  int64_t memory_bytes; /* live at this point */
-  InstId in_progress;   /* begun and not ended; NO_ID between instructions */
+  int64_t memory_bytes; /* live at the current instruction */
+  InstId in_progress;   /* has begun and has not ended; NO_ID between instructions */
   Arena *arena;
 } Tracker;
 
-/* Nothing is placed. `points_to` is of the module as it is now; the tracker does not need it later.
- */
+/* The new tracker has placed nothing. `points_to` is the analysis of the module as it is now; the
+ * tracker does not need it later. */
 Tracker tracker_build(Module *module, const PointsTo *points_to, ItemList *list, CompId comp,
                       Arena *out, Arena *scratch);
 
 /* Allocates what the instruction defines. */
 void tracker_begin(Tracker *tracker, InstId id);
 
-/* Frees what nobody reads any more. */
+/* Frees the buffers that have no more readers. */
 void tracker_end(Tracker *tracker);
 
 static inline TrackedBuffer *tracked_buffer(const Tracker *tracker, TrackedId id) {
@@ -63,45 +69,47 @@ static inline bool tracker_is_live(const Tracker *tracker, TrackedId id) {
 /* Bytes of all buffers that an instruction defines. */
 int64_t tracker_defined_bytes(const Tracker *tracker, InstId id);
 
-/* Of those that somebody reads. */
+/* Bytes of those buffers among them that have a user. */
 int64_t tracker_read_bytes(const Tracker *tracker, InstId id);
 
-/* Bytes freed now if these instructions, all of them placed and in order, were computed again
- * later; 0 or less when it does not pay, or one of them is in use. Whether users can be led to the
- * clones is not looked at: remat/legality/legality.h. */
+/* Bytes freed now if these instructions, all of them placed and in order, were recomputed later. 0
+ * or less when that does not pay, or when one of the buffers is in use. Whether the users can be
+ * redirected to the clones is not checked here: remat/legality/legality.h. */
 int64_t tracker_bytes_reduced(const Tracker *tracker, const InstId *block, uint32_t len);
 
 /* Bytes freed now if the result of `id`, which is placed, were kept in an array of `compact_bytes`
- * for its readers that are not; 0 or less when it cannot be done, as with a tuple. */
+ * for its users that are not placed. 0 or less when that does not pay or is not possible, as with a
+ * tuple. */
 int64_t tracker_bytes_compressed(const Tracker *tracker, InstId id, int64_t compact_bytes);
 
-/* Bytes of the result of `id`, which is placed, that go to the host's memory when its readers that
- * are not placed read it from there; 0 when it cannot be done, likewise. */
+/* Bytes of the result of `id`, which is placed, that move to the host's memory when the users that
+ * are not placed read it from there. 0 when that is not possible, as with a tuple. */
 int64_t tracker_bytes_offloaded(const Tracker *tracker, InstId id);
 
 bool tracker_has_unplaced_uses(const Tracker *tracker, InstId id);
 
-/* Accounts for `clone`, which took over all uses of `original` that are not placed. `helpers` are
- * the new get-tuple-elements and bitcasts between it and its users. */
+/* Accounts for `clone`, which took over all uses of `original` by instructions that are not placed.
+ * `helpers` are the new get-tuple-elements and bitcasts between the clone and its users. */
 void tracker_add_clone(Tracker *tracker, InstId original, InstId clone, const IdVec *helpers);
 
-/* Accounts for two copies: `compact` reads `original` and is placed, `back` reads `compact`, and
- * took over the uses of `original` that are not placed. */
+/* Accounts for two copies: `compact` reads `original` and is placed; `back` reads `compact` and
+ * took over the uses of `original` by instructions that are not placed. */
 void tracker_add_copies(Tracker *tracker, InstId original, InstId compact, InstId back);
 
-/* Copies to the host's memory and back, in two halves each. */
+/* The asynchronous copies to the host's memory and back, each a copy-start and a copy-done. */
 typedef struct OffloadCopies {
-  InstId leave, left; /* copy-start and copy-done */
+  InstId leave, left; /* start and done of the copy to the host */
   InstId enter, back;
 } OffloadCopies;
 
-/* Accounts for them: `leave` reads `original`, and `back` took over the uses of `original` that are
- * not placed. The first of them, in order, may be placed. */
+/* Accounts for these copies: `leave` reads `original`, and `back` took over the uses of `original`
+ * by instructions that are not placed. A prefix of the four instructions may be placed already. */
 void tracker_add_offload(Tracker *tracker, InstId original, const OffloadCopies *copies);
 
-/* Whether an alias of a buffer holds the value that `definer` wrote there, for users that can be
- * led past it. Behind an instruction that works in place, say an element of a fusion with
- * output_to_operand_aliasing, XLA goes on with the old value; this does not. */
+/* Whether an alias of a buffer holds the value that `definer` wrote there, so that users of the
+ * alias can read `definer` instead. After an instruction that works in place, such as an element of
+ * a fusion with output_to_operand_aliasing, XLA still assumes the old value; this function does
+ * not. */
 bool alias_is_pass_through(const Module *module, InstId definer, InstId alias);
 
 #endif

@@ -1,8 +1,8 @@
-/* The lowest packing that can be found within a number of steps: never higher than xla's. Parts of
- * time that no buffer crosses are packed by themselves, the highest first. In a part a tree search
- * and ejection are asked for the goal, a height that cannot or need not be improved upon, and then
- * for heights between the goal and the best so far. Where the tree would be too large, orders for
- * best fit are improved before ejection. */
+/* The lowest packing that is found within a number of steps; it is never higher than xla's. Parts
+ * of time that no buffer crosses are packed separately, the highest first. In each part a tree
+ * search and ejection search for a packing of the goal, a height that cannot or need not be
+ * improved, and then for heights between the goal and the best so far. If the tree would be too
+ * large, best fit in other orders is tried before ejection. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,15 +20,15 @@ enum { TREE_FRACTION = 6, REORDER_FRACTION = 16 };
 typedef struct Part {
   PackSpan span;
   int64_t height_bytes;
-  int64_t bound_bytes;  /* nothing lower is to be found */
-  int64_t proven_bytes; /* no packing of it is lower */
+  int64_t bound_bytes;  /* no lower height is to be found */
+  int64_t proven_bytes; /* proven: no packing of the part is lower */
 } Part;
 
 typedef struct BestPacker {
   const PackSections *sections;
   PackBudget *budget;
   int64_t *offsets; /* the best so far */
-  int64_t *attempt; /* by buffer: room for another one */
+  int64_t *attempt; /* by buffer: the offsets of another packing */
   Arena *scratch;
 } BestPacker;
 
@@ -54,7 +54,7 @@ static uint64_t steps_left(const BestPacker *packer) {
   return budget->steps < budget->max_steps ? budget->max_steps - budget->steps : 0;
 }
 
-/* So many steps of the budget, or what is left of it. */
+/* A budget of at most `max_steps` of the remaining steps. */
 static PackBudget take_slice(const BestPacker *packer, uint64_t max_steps) {
   PackBudget slice = *packer->budget;
   if (max_steps < steps_left(packer)) slice.max_steps = slice.steps + max_steps;
@@ -68,8 +68,8 @@ static void give_back(BestPacker *packer, const PackBudget *slice) {
 
 /* ---- the tree ---- */
 
-/* Runs with one order of buffers after the other until the target is met, is known not to be met,
- * or the steps are spent. */
+/* Runs the search with one order of buffers after the other until it finds a packing, proves that
+ * there is none, or has no steps left. */
 static SearchEnd search_target(BestPacker *packer, PackSearch *search, Part *part, int64_t target,
                                uint64_t max_steps) {
   PackBudget slice = take_slice(packer, max_steps);
@@ -87,8 +87,9 @@ static void eject_once(BestPacker *packer, Part *part, int64_t goal, uint32_t ro
   part->height_bytes = part_height(packer->sections, part->span, packer->offsets);
 }
 
-/* Halves the range between what is known or believed not to work and the best height. What was only
- * believed is tried again with twice the steps. */
+/* Halves the range between the best height and the heights that are known or believed to be
+ * impossible. A height that was only believed to be impossible is tried again with twice the
+ * steps. */
 static void close_in(BestPacker *packer, PackSearch *search, Part *part, int64_t goal) {
   PackBudget *budget = packer->budget;
   uint64_t slice = steps_left(packer) / 64 + 1;
@@ -107,8 +108,9 @@ static void close_in(BestPacker *packer, PackSearch *search, Part *part, int64_t
   }
 }
 
-/* What one search does not find soon, the other may. Of the rest the tree has the most: its runs
- * are long when a part has a thousand buffers. A little room makes it much easier. */
+/* Each of the searches may find soon what the other does not. Most of the remaining steps go to the
+ * tree, because its runs are long when a part has a thousand buffers. A slightly higher target is
+ * much easier. */
 static void search_part(BestPacker *packer, Part *part, int64_t goal) {
   PackSearch *search = pack_search_new(packer->sections, part->span, packer->scratch);
   SearchEnd end = search_target(packer, search, part, goal, steps_left(packer) / TREE_FRACTION);
@@ -124,8 +126,8 @@ static void search_part(BestPacker *packer, Part *part, int64_t goal) {
   pack_search_free(search);
 }
 
-/* Best fit in other orders is quick; what it gains is a better beginning. Less than rounding adds
- * to one buffer is not worth all the steps. */
+/* Best fit in other orders is quick and gives the ejection search a better packing to begin with.
+ * When the height is within the rounding of one buffer, further steps do not pay. */
 static void reorder_part(BestPacker *packer, Part *part, int64_t goal) {
   PackBudget slice = take_slice(packer, steps_left(packer) / REORDER_FRACTION);
   pack_reorder(packer->sections, part->span, goal, &slice, packer->offsets, packer->scratch);
@@ -144,7 +146,7 @@ static int highest_first(const void *pa, const void *pb) {
   return (a->span.begin > b->span.begin) - (a->span.begin < b->span.begin);
 }
 
-/* The parts of time with their heights, the highest first; returns how many. */
+/* The parts of time with their heights, the highest first; returns their number. */
 static uint32_t measure_parts(const BestPacker *packer, Part **parts) {
   const PackSections *sections = packer->sections;
   PackSpan *spans = arena_array(packer->scratch, PackSpan, sections->num_sections);
@@ -166,8 +168,8 @@ static uint32_t measure_parts(const BestPacker *packer, Part **parts) {
   return num_parts;
 }
 
-/* Whether some descents of the tree are sure to end within the steps: each node may look at all
- * pairs of a buffer and a section, though few do. */
+/* Whether some descents of the tree certainly end within the steps: each node may visit all pairs
+ * of a buffer and a section, though few do. */
 static bool is_small(const BestPacker *packer, PackSpan part) {
   const PackSections *sections = packer->sections;
   uint64_t pairs = 0, num_buffers = 0;
@@ -180,7 +182,7 @@ static bool is_small(const BestPacker *packer, PackSpan part) {
   return pairs < MAX_PAIRS && num_buffers * pairs < steps_left(packer);
 }
 
-/* Returns a height that no packing can go below. */
+/* Returns a lower bound of the height. */
 static int64_t improve_parts(BestPacker *packer, int64_t goal) {
   Part *parts;
   uint32_t num_parts = measure_parts(packer, &parts);
@@ -194,7 +196,7 @@ static int64_t improve_parts(BestPacker *packer, int64_t goal) {
     } else {
       reorder_part(packer, part, goal);
     }
-    /* The others need not be lower than this one. */
+    /* no other part needs to be lower than this one */
     if (part->height_bytes > goal) goal = part->height_bytes;
     if (part->proven_bytes > bound) bound = part->proven_bytes;
   }
@@ -208,7 +210,7 @@ void pack_best(const PackProblem *problem, int64_t capacity_bytes, PackBudget *b
     pack_best_heaps(problem, capacity_bytes, budget, packing, scratch);
     return;
   }
-  /* What that took is not of the steps for improving upon it. */
+  /* The steps for this first packing do not count as steps for improving it. */
   if (budget->max_steps <= UINT64_MAX - budget->steps) budget->max_steps += budget->steps;
   ArenaMark mark = arena_mark(scratch);
   PackSections sections = pack_sections_build(problem, scratch, scratch);

@@ -1,10 +1,10 @@
-/* Bytes in use are kept in a segment tree over sections. What fills the whole time of a node is
- * noted at the node (`cover`), and each node knows the bytes that are in use at some time of it
- * (`touched`); both are runs of bytes, sorted and joined. Ends are rounded up to what all
- * alignments have in common: nothing can begin before, and runs join.
+/* Bytes in use are kept in a segment tree over sections. Each node has two lists of runs of bytes,
+ * sorted and joined: the bytes that are in use during the node's whole time (`cover`), and those
+ * that are in use at some time of it (`touched`). Ends are rounded up to the granule, the common
+ * divisor of all alignments: no buffer can begin before, and so runs can be joined.
  *
- * Where much is free between what is in use, runs are many, and all that has been placed is read
- * instead, in the order of offsets: a long sorted list and a short one of what came last, joined
+ * Where there are many gaps, there are many runs. Then all placed buffers are read instead, in the
+ * order of offsets: from a long sorted list and a short one of the newest buffers, which are merged
  * when the short one is full. */
 #include "analysis/pack/best_fit.h"
 
@@ -15,9 +15,9 @@
 #include "ir/vec.h"
 
 enum {
-  MAX_RUNS = 1024,    /* of a node; beyond, it gives up */
-  SCAN_FRACTION = 16, /* a run costs as much as so many buffers in the list */
-  MIN_SCANNED = 4096, /* fewer are not worth the list */
+  MAX_RUNS = 1024,    /* of a node; a node with more gives up */
+  SCAN_FRACTION = 16, /* a run costs as much as this many buffers in the list */
+  MIN_SCANNED = 4096, /* for fewer runs the list does not pay */
   MAX_RECENT = 512,
   MAX_LEVELS = 32,
 };
@@ -26,21 +26,22 @@ typedef struct Run {
   int64_t from, to;
 } Run;
 
-/* Ascending; they do not touch. Most lists have a single run and keep it beside their length. */
+/* Runs in ascending order that do not touch. Most lists have a single run, which is stored in
+ * place. */
 typedef struct Runs {
-  uint32_t len, cap; /* a single one: cap is 1 */
+  uint32_t len, cap; /* cap is 1 for a single run */
   union {
     Run single;
     Run *many;
   };
 } Runs;
 
-/* Most nodes have few runs or none, and those of one placing are far apart: nodes are small, so
- * that they stay in the cache. Both are indices into BestFit.lists, 0 = no run, NO_ID = too many:
- * the node has given up. */
+/* Most nodes have few runs or none, and the nodes that one buffer changes are far apart, so nodes
+ * are kept small, to stay in the cache. Both fields are indices into BestFit.lists; 0 = no run,
+ * NO_ID = too many runs: the node has given up. */
 typedef struct Node {
   uint32_t cover;
-  uint32_t touched; /* of a leaf: unused, it is what covers it */
+  uint32_t touched; /* unused in a leaf, where it equals `cover` */
 } Node;
 
 typedef struct RunSlice {
@@ -50,7 +51,7 @@ typedef struct RunSlice {
 
 typedef struct GapSearch {
   int64_t bytes, alignment;
-  int64_t top; /* the highest end so far: a gap can begin there */
+  int64_t top; /* the highest end so far, where a gap can begin */
   int64_t best_length, best_start;
 } GapSearch;
 
@@ -63,31 +64,32 @@ typedef struct BestFit {
   const PackSections *sections;
   const uint32_t *order;
   const int64_t *offsets;
-  uint32_t num_placed; /* of the order */
+  uint32_t num_placed; /* number of buffers of the order that are placed */
   Arena *arena;
-  Node *nodes; /* a heap: node 1 is the root, node num_leaves + s section s */
+  Node *nodes; /* as a heap: node 1 is the root, node num_leaves + s is section s */
   uint32_t num_leaves, num_levels;
-  uint32_t fullest; /* section */
+  uint32_t fullest; /* the section with the most live bytes */
   VEC(Runs) lists;
-  int64_t granule; /* of all offsets */
-  /* what is in use beside the buffer at hand */
+  int64_t granule; /* common divisor of all alignments */
+  /* what is in use while the current buffer lives */
   GapSearch gap;
-  VEC(RunSlice) slices; /* the rests of lists, behind a gap that is large enough */
-  uint64_t num_runs;    /* in all lists */
-  /* the list, NULL until it is asked for */
+  VEC(RunSlice)
+  slices;            /* the rests of the lists, after the runs with no gap that is large enough */
+  uint64_t num_runs; /* in all lists */
+  /* the list of placed buffers, NULL until it is needed */
   Placed *sorted; /* by offset */
   uint32_t num_sorted;
   Placed *recent; /* by offset */
   uint32_t num_recent;
 } BestFit;
 
-/* ---- use ---- */
+/* ---- runs ---- */
 
 static inline Run *runs_of(Runs *runs) {
   return runs->cap == 1 ? &runs->single : runs->many;
 }
 
-/* The first run that ends at `from` or behind it. */
+/* The first run that ends at or after `from`. */
 static uint32_t find_run(const Run *list, uint32_t len, int64_t from) {
   uint32_t low = 0, high = len;
   while (low < high) {
@@ -113,7 +115,7 @@ static void insert_run(Runs *runs, uint32_t at, Run run, Arena *arena) {
   list[at] = run;
 }
 
-/* Joins a run to the others; false when it is in one already. */
+/* Adds a run to a list; false when the list contains it already. */
 static bool add_run(Runs *runs, Run run, Arena *arena) {
   Run *list = runs_of(runs), *top = &list[runs->len - 1];
   if (run.from >= top->from && run.from <= top->to) {
@@ -137,7 +139,7 @@ static bool add_run(Runs *runs, Run run, Arena *arena) {
   return true;
 }
 
-/* False when it is in one of the node's runs already. */
+/* False when one of the node's runs contains the run already. */
 static bool add_to_list(BestFit *fit, uint32_t *list, Run run) {
   if (*list == NO_ID) return true;
   if (*list == 0) {
@@ -156,13 +158,13 @@ static void cover(BestFit *fit, uint32_t index, Run run) {
   if (index < fit->num_leaves) add_to_list(fit, &fit->nodes[index].touched, run);
 }
 
-/* Who is above holds what is below. */
+/* Nodes above `index` are touched by what `index` contains. */
 static void touch_above(BestFit *fit, uint32_t index, Run run) {
   for (index /= 2; index && add_to_list(fit, &fit->nodes[index].touched, run);)
     index /= 2;
 }
 
-/* All that a side covers is below the nodes above the lowest of it. */
+/* All nodes that cover a side of the span are below the ancestors of that side's lowest node. */
 static void use(BestFit *fit, PackSpan span, Run run) {
   uint32_t low = fit->num_leaves + span.begin, high = fit->num_leaves + span.end;
   uint32_t lowest_left = 0, lowest_right = 0;
@@ -189,8 +191,8 @@ static void take_gap(GapSearch *gap, int64_t end) {
   gap->best_start = start;
 }
 
-/* What is in use comes by offset. Whether it is beside the buffer can hardly be foreseen, so
- * nothing branches on that alone. */
+/* Runs and buffers are passed in the order of offsets. Whether one lives beside the buffer is hard
+ * to predict, so there is no branch on that alone. */
 static inline void pass(GapSearch *gap, int64_t from, int64_t to, bool is_beside) {
   if ((int)is_beside & (int)(from - gap->top >= gap->bytes)) take_gap(gap, from);
   int64_t end = is_beside ? to : 0;
@@ -201,7 +203,7 @@ static int64_t chosen_offset(const GapSearch *gap) {
   return gap->best_length < INT64_MAX ? gap->best_start : align_up(gap->top, gap->alignment);
 }
 
-/* Leaves out runs that begin too near to the top for a gap below them, whatever else is in use: the
+/* Skips the runs that begin too near to the top for a gap below them, whatever else is in use: the
  * top rises to their ends. */
 static inline RunSlice pass_near(GapSearch *gap, RunSlice runs) {
   if (runs.data[runs.len - 1].to <= gap->top) return (RunSlice){NULL, 0};
@@ -211,7 +213,8 @@ static inline RunSlice pass_near(GapSearch *gap, RunSlice runs) {
   return runs;
 }
 
-/* Slices are a heap: children of i, at 2i + 1 and 2i + 2, do not begin lower than it does. */
+/* Slices are kept as a heap: the children of slice i, at 2i + 1 and 2i + 2, do not begin lower than
+ * i. */
 static void sink(RunSlice *slices, uint32_t len, uint32_t at) {
   RunSlice slice = slices[at];
   for (uint32_t child = 2 * at + 1; child < len; child = 2 * at + 1) {
@@ -223,7 +226,7 @@ static void sink(RunSlice *slices, uint32_t len, uint32_t at) {
   slices[at] = slice;
 }
 
-/* Merges what is left of the lists. */
+/* Merges the rests of the lists. */
 static void pass_slices(BestFit *fit) {
   GapSearch *gap = &fit->gap;
   RunSlice *slices = fit->slices.data;
@@ -244,7 +247,7 @@ static void pass_slices(BestFit *fit) {
 
 /* ---- what is in use at some time ---- */
 
-/* False when the node that should tell has given up. */
+/* Passes a list of runs. False when the node has given up. */
 static bool pass_list(BestFit *fit, uint32_t list) {
   if (list == NO_ID) return false;
   Runs *runs = &fit->lists.data[list];
@@ -265,7 +268,8 @@ static inline bool pass_cover(BestFit *fit, uint32_t index) {
   return list == 0 || pass_list(fit, list);
 }
 
-/* At one time nothing overlaps: if what is free there below the top does not suffice, no gap is. */
+/* At one time buffers do not overlap. If the free bytes below the top of this section do not
+ * suffice, no gap does. */
 static void pass_section(BestFit *fit, uint32_t section) {
   int64_t used = 0, top = 0;
   for (uint32_t index = fit->num_leaves + section; index; index /= 2) {
@@ -280,13 +284,14 @@ static void pass_section(BestFit *fit, uint32_t section) {
   if (top - used < fit->gap.bytes && top > fit->gap.top) fit->gap.top = top;
 }
 
-/* Likewise. What lives long is mostly placed early and lies low: it comes first, from the root
- * downwards, so that the top rises with it. */
+/* Passes the runs of all nodes of a span; false when one has given up. Long-lived buffers are
+ * mostly placed early and at low offsets, so they are passed first, from the root downwards, and
+ * the top rises with them. */
 static bool search(BestFit *fit, PackSpan span) {
   uint32_t low = fit->num_leaves + span.begin, high = fit->num_leaves + span.end;
   bool has_fullest = span.begin <= fit->fullest && fit->fullest < span.end;
   pass_section(fit, has_fullest ? fit->fullest : span.begin);
-  /* What fills more than the span. */
+  /* nodes that contain more than the span */
   for (uint32_t level = fit->num_levels; level-- > 0;) {
     uint32_t left = low >> level, right = (high - 1) >> level;
     if (!pass_cover(fit, left) || (right != left && !pass_cover(fit, right))) return false;
@@ -367,7 +372,7 @@ static void pass_all_placed(const BestFit *fit, const PackSpan *spans, uint32_t 
     pass_placed(gap, &fit->sorted[i], spans, count);
 }
 
-/* ---- one buffer after the other ---- */
+/* ---- placing the buffers ---- */
 
 static int64_t find_offset(BestFit *fit, uint32_t buffer, PackBudget *budget) {
   const PackBuffer *what = &fit->sections->problem->buffers[buffer];
@@ -377,11 +382,11 @@ static int64_t find_offset(BestFit *fit, uint32_t buffer, PackBudget *budget) {
   fit->gap = begin;
   fit->slices.len = 0;
   fit->num_runs = 0;
-  bool are_told = true;
-  for (uint32_t k = first[buffer]; k < first[buffer + 1] && are_told; k++)
-    are_told = search(fit, fit->sections->spans[k]);
+  bool all_known = true;
+  for (uint32_t k = first[buffer]; k < first[buffer + 1] && all_known; k++)
+    all_known = search(fit, fit->sections->spans[k]);
   bool are_many = fit->num_runs > MIN_SCANNED && fit->num_runs > fit->num_placed / SCAN_FRACTION;
-  if (are_told && !are_many) {
+  if (all_known && !are_many) {
     budget->steps += 100 + fit->num_runs * 16;
     pass_slices(fit);
   } else {
@@ -416,7 +421,7 @@ static BestFit begin(const PackSections *sections, Arena *arena) {
   for (uint32_t s = 1; s < sections->num_sections; s++)
     if (sections->live_bytes[s] > sections->live_bytes[fit.fullest]) fit.fullest = s;
   fit.nodes = arena_zarray(arena, Node, (size_t)fit.num_leaves * 2);
-  vec_reserve(arena, &fit.lists, 3 * fit.num_leaves + 1); /* none of a leaf's, `touched` */
+  vec_reserve(arena, &fit.lists, 3 * fit.num_leaves + 1); /* leaves have no list `touched` */
   *vec_push(arena, &fit.lists) = (Runs){.len = 0};
   return fit;
 }
@@ -447,7 +452,7 @@ uint32_t best_fit_heap(const PackSections *sections, uint32_t *order, uint32_t l
   for (uint32_t i = 0; i < len; i++) {
     uint32_t buffer = order[i];
     const PackBuffer *what = &sections->problem->buffers[buffer];
-    /* What is too large for any offset need not be looked at. */
+    /* a buffer that is too large at any offset is not tried */
     bool is_taken = pack_heap_takes(heap, what->first_bytes);
     int64_t offset = is_taken ? find_offset(&fit, buffer, budget) : 0;
     if (!is_taken || !pack_heap_takes(heap, offset + what->first_bytes)) {

@@ -1,14 +1,16 @@
-/* Ejection search for a packing below a target height: buffers that have no place wait, the largest
- * in size times time first. Each goes where nothing is in its way, or else where what is in its way
- * costs least; that is taken out and waits in turn. A buffer costs more to take out with each time
- * that it found no free place, so that the search does not go round in circles (Nagata and Bräysy,
- * "A powerful route minimization heuristic for the vehicle routing problem with time windows",
- * Operations Research Letters 37, 2009, do this with the customers of vehicles).
+/* Ejection search for a packing below a target height. Buffers without a place wait, the largest in
+ * size times time first. Each goes to a place where nothing is in its way, or else to the place
+ * where removing what is in its way costs least; the removed buffers wait again. The cost of
+ * removing a buffer increases each time that the buffer finds no free place, so that the search
+ * does not repeat itself (Nagata and Bräysy, "A powerful route minimization heuristic for the
+ * vehicle routing problem with time windows", Operations Research Letters 37, 2009, do this with
+ * the customers of vehicles).
  *
- * Runs are short and differ in what they begin with, in costs and in choices between free places:
- * most succeed soon or never. The goal is tried first, then heights half way to the best so far: a
- * little room makes it much easier, and a packing that is nearly right is a good beginning. So the
- * goal is first rounded up, too, and which buffer ends on top, without its padding, comes last. */
+ * Runs are short and differ in the packing that they begin with, in costs, and in the choice
+ * between free places: most runs succeed soon or never. The goal is tried first, then heights half
+ * way to the best so far: a slightly higher target is much easier, and a packing that is nearly low
+ * enough is a good beginning. For the same reason the goal is first rounded up, and which buffer is
+ * at the top, without its padding, is decided last. */
 #include "analysis/pack/eject.h"
 
 #include <stdlib.h>
@@ -26,18 +28,19 @@ enum {
   STEPS_OF_SORTING = 16,  /* of each buffer, when a run begins */
 };
 
-/* Which of the gaps that cost least. */
+/* Which of the gaps with the least cost is taken. */
 typedef enum GapRule { GAP_SMALLEST, GAP_LOWEST, GAP_ANY, NUM_GAP_RULES } GapRule;
 
-/* Sorted by key and buffer. */
+/* A placed buffer in a list that is sorted by key and buffer. */
 typedef struct Entry {
   int64_t key;
   PackSpan hull;
   uint32_t buffer;
-  bool has_pauses; /* several spans: less than the hull */
+  bool has_pauses; /* has several spans, so it does not live during the whole hull */
 } Entry;
 
-/* Where something begins to be in the way, behind `at`, or is no more, from `at` on. */
+/* The offset after which a placed buffer begins to be in the way, or from which on it no longer
+ * is. */
 typedef struct Edge {
   int64_t at;
   uint64_t cost;
@@ -50,14 +53,14 @@ typedef struct Ejector {
   /* by buffer of the problem */
   int64_t *bytes; /* rounded up to the granule */
   int64_t *offset;
-  uint32_t *rank; /* in the order */
+  uint32_t *rank; /* position in the order */
   uint64_t *cost, *root_cost;
   uint32_t *num_failures;
   bool *is_placed;
   /* the placed ones */
   Entry *by_bottom, *by_top;
   uint32_t num_placed;
-  uint32_t first_waiting; /* in the order: none before waits */
+  uint32_t first_waiting; /* position in the order; no buffer before it waits */
   Edge *begins, *ends;    /* of find_gap */
   /* the run */
   const uint64_t *costs;
@@ -66,7 +69,7 @@ typedef struct Ejector {
   uint64_t random;
 } Ejector;
 
-/* ---- what is placed ---- */
+/* ---- placed buffers ---- */
 
 static bool share_a_section(const PackSections *sections, uint32_t a, uint32_t b) {
   uint32_t i = sections->first_span[a], k = sections->first_span[b];
@@ -161,7 +164,8 @@ static uint64_t cost_of(const Ejector *ejector, uint32_t buffer) {
   return ejector->costs[buffer] * (1 + ejector->num_failures[buffer]);
 }
 
-/* The edges of what lives beside a buffer, in order. Returns how many there are of each kind. */
+/* Lists the edges of the buffers that live beside a buffer, in order. Returns how many there are of
+ * each kind. */
 static uint32_t gather_edges(Ejector *ejector, uint32_t buffer) {
   const PackSections *sections = ejector->sections;
   Entry hand = bottom_of(ejector, buffer);
@@ -179,7 +183,8 @@ static uint32_t gather_edges(Ejector *ejector, uint32_t buffer) {
   return num_begins;
 }
 
-/* The place, on the bottom or on top of a placed buffer, where what is in the way costs least. */
+/* The offset, at the bottom or on top of a placed buffer, where removing what is in the way costs
+ * least. */
 static int64_t find_gap(Ejector *ejector, uint32_t buffer) {
   const PackBuffer *what = &ejector->sections->problem->buffers[buffer];
   uint32_t count = gather_edges(ejector, buffer);
@@ -210,7 +215,7 @@ static int64_t find_gap(Ejector *ejector, uint32_t buffer) {
   return best;
 }
 
-/* Takes out what lies where the buffer is to go. Returns whether there was anything. */
+/* Removes the buffers that overlap the new place of the buffer. Returns whether there were any. */
 static bool clear_gap(Ejector *ejector, uint32_t buffer, int64_t offset) {
   Entry hand = bottom_of(ejector, buffer);
   int64_t end = offset + ejector->bytes[buffer];
@@ -225,7 +230,7 @@ static bool clear_gap(Ejector *ejector, uint32_t buffer, int64_t offset) {
 
 /* ---- runs ---- */
 
-/* Begins with what lies below the target in a packing, or with nothing. */
+/* Begins with the buffers of a packing that end below the target, or with none. */
 static void begin_run(Ejector *ejector, int64_t target_bytes, const int64_t *offsets,
                       uint32_t run) {
   const PackBuffer *buffers = ejector->sections->problem->buffers;
@@ -249,7 +254,7 @@ static void begin_run(Ejector *ejector, int64_t target_bytes, const int64_t *off
   qsort(ejector->by_top, ejector->num_placed, sizeof *ejector->by_top, by_key_then_buffer);
 }
 
-/* Whether all buffers found a place. */
+/* Returns whether all buffers found a place. */
 static bool run_turns(Ejector *ejector, uint64_t max_turns, PackBudget *budget) {
   max_turns += ejector->num_buffers - ejector->num_placed;
   for (uint64_t turn = 0; ejector->num_placed < ejector->num_buffers; turn++) {
@@ -287,7 +292,7 @@ static uint64_t area_of(const PackSections *sections, uint32_t buffer, int64_t b
   return __builtin_mul_overflow(width, units, &area) ? UINT64_MAX : area;
 }
 
-/* Costs are areas, or about their square roots; none is 0. */
+/* Costs are areas, or approximately their square roots; no cost is 0. */
 static void set_costs(Ejector *ejector, const Ranked *list) {
   uint64_t most = (UINT64_C(1) << COST_BITS) / ejector->num_buffers;
   int shift = 0;

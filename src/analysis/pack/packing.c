@@ -59,21 +59,21 @@ int64_t *pack_heap_heights(const PackProblem *problem, const Packing *packing, A
 
 /* ---- the judge ---- */
 
-/* A heap has all of the time for itself. */
+/* A time in a heap: every heap has its own time axis. */
 typedef struct Tick {
   uint32_t heap;
   int64_t tick;
 } Tick;
 
-/* Buffers come by their offsets; what ends highest so far over a range of time must not reach above
- * the offset of the next one that lives there. A tree over the ticks where ranges begin or end, of
- * one heap after the other: the children of node n are 2n and 2n + 1. */
+/* Buffers are visited by their offsets. The highest end so far over a range of time must not be
+ * above the offset of the next buffer that lives there. This is a tree over the ticks where ranges
+ * begin or end, of one heap after the other: the children of node n are 2n and 2n + 1. */
 typedef struct Skyline {
   Tick *ticks;
   uint32_t num_ticks;
   uint32_t num_leaves; /* a power of two */
-  int64_t *highest;    /* by node: anywhere in its range */
-  int64_t *everywhere; /* by node: all over its range, at least */
+  int64_t *highest;    /* by node: the maximum over its range */
+  int64_t *everywhere; /* by node: a lower bound over its whole range */
 } Skyline;
 
 static int by_heap_then_tick(const void *pa, const void *pb) {
@@ -174,7 +174,8 @@ static bool is_placed_well(const PackProblem *problem, const PlacedBuffer *place
              to = leaf_of(line, placed->heap, ranges[i].end);
     if (skyline_highest(line, from, to) > placed->offset) return false;
   }
-  /* Colocated values may live at the same time: the line rises behind the last of them. */
+  /* Colocated values may live at the same time, so the line is raised after all of them are
+   * checked. */
   for (uint32_t i = 0; i < buffer->num_ranges; i++) {
     uint32_t from = leaf_of(line, placed->heap, ranges[i].begin),
              to = leaf_of(line, placed->heap, ranges[i].end);
@@ -195,12 +196,12 @@ static bool are_apart(const PackProblem *problem, const Packing *packing, Arena 
   return true;
 }
 
-/* What a heap has. */
+/* The sums of one heap. */
 typedef struct HeapSum {
   uint32_t num_buffers;
   int64_t height_bytes;
   int64_t largest_bytes;
-  int64_t hidden_bytes; /* at most: of a buffer, above the value that is allocated */
+  int64_t hidden_bytes; /* the most that a buffer has above the value that is allocated in it */
 } HeapSum;
 
 static bool heaps_are_kept(const PackProblem *problem, const Packing *packing, Arena *scratch) {

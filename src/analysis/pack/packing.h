@@ -1,10 +1,14 @@
-/* Offset packing: where buffers lie in one piece of memory when it is known how long each lives.
- * Two buffers that live at the same time must not overlap; the end of the highest one, the height,
- * is what the memory must have. The problem is NP-hard (dynamic storage allocation).
+/* Offset packing: the offsets of buffers in one piece of memory when the lifetime of each is known.
+ * Two buffers that live at the same time must not overlap. The end of the highest buffer, the
+ * height, is the size of the memory. The problem is NP-hard (dynamic storage allocation).
  *
- * Where no piece of memory, a heap, may be larger than a limit, buffers go into several, and the
- * sum of their heights counts. The limit is soft: a buffer that is larger has a heap of its size,
- * and what is colocated with a smaller value may reach above the limit, as XLA has it.
+ * Example: a and b of 16 bytes live in ticks [0, 2) and [1, 3), c of 16 bytes in [2, 4). a at 0, b
+ * at 16 and c at 0 is a packing of height 32.
+ *
+ * If there is a limit for the size of a piece of memory, a heap, buffers go into several heaps, and
+ * the sum of their heights counts. The limit is soft, as in XLA: a buffer that is larger has a heap
+ * of its own size, and a buffer may reach above the limit if the value that is allocated in it does
+ * not.
  *
  * A packing is a row in packings.def and a function pack_IDENTIFIER(). */
 #ifndef REMAT_HLO_ANALYSIS_PACK_PACKING_H
@@ -20,11 +24,12 @@ typedef struct PackRange {
   int64_t begin, end;
 } PackRange;
 
-/* Memory that is used as a whole: that of one value, or of several that are colocated in it, each
- * with a range of its own. Ranges of one buffer may overlap. Ids are the order that ties are broken
- * by: XLA's is that of the value which is allocated. */
+/* Memory that is used as a whole: that of one value, or of several colocated values, each with a
+ * range of its own. Ranges of one buffer may overlap. Ties are broken by ids; in XLA these are the
+ * ids of the values that are allocated. */
 typedef struct PackBuffer {
-  int64_t bytes;       /* of the largest value in it; 0 takes no memory, its offset is 0 */
+  int64_t
+      bytes; /* of its largest value; a buffer of 0 bytes takes no memory, and its offset is 0 */
   int64_t first_bytes; /* of the value that is allocated, which the others share; at most `bytes` */
   int64_t alignment;   /* of the offset, at least 1; need not be a power of two */
   uint32_t first_range, num_ranges; /* of PackProblem.ranges, at least one; that of the value that
@@ -37,7 +42,7 @@ typedef struct PackProblem {
   uint32_t num_buffers, num_ranges;
 } PackProblem;
 
-/* What all sizes together, each with its alignment, must not exceed. */
+/* The sum of all sizes, each with its alignment, must not exceed this. */
 #define PACK_MAX_BYTES (INT64_MAX / 4)
 
 /* How long to look for something better. A step is a look at one buffer at one time, some
@@ -51,17 +56,17 @@ typedef struct PackBudget {
 
 typedef struct Packing {
   int64_t *offsets;         /* by buffer: in its heap */
-  int64_t height_bytes;     /* the highest end; of several heaps the sum */
-  bool is_optimal;          /* proven: there is none that is lower */
-  bool any_will_do;         /* given: of packings of one height nobody asks which it is */
-  uint32_t *heaps;          /* by buffer; NULL, which is given: one heap without a limit */
-  uint32_t num_heaps;       /* with `heaps`: at least 1; each has a buffer, if there are any */
+  int64_t height_bytes;     /* the highest end; with several heaps the sum of their heights */
+  bool is_optimal;          /* proven: no packing is lower */
+  bool any_will_do;         /* given: any packing of the same height will do */
+  uint32_t *heaps;          /* by buffer, given: NULL = one heap without a limit */
+  uint32_t num_heaps;       /* with `heaps`: at least 1; each has a buffer if there are any */
   int64_t heap_limit_bytes; /* given with `heaps`; at least 0 */
 } Packing;
 
 /* Fills a packing whose `offsets`, and `heaps` if there is a limit, have room for all buffers.
- * `capacity_bytes` is a height that is good enough, -1 = none is. Deterministic but for a time
- * limit. */
+ * `capacity_bytes` is a height that is good enough, -1 = none is. Deterministic unless there is a
+ * time limit. */
 typedef void (*PackFn)(const PackProblem *problem, int64_t capacity_bytes, PackBudget *budget,
                        Packing *packing, Arena *scratch);
 
@@ -79,7 +84,7 @@ const Packer *packer_find(const char *name);
 
 bool pack_budget_is_spent(PackBudget *budget);
 
-/* From the first tick of what is colocated to the last. */
+/* From the first tick to the last of all values that are colocated in the buffer. */
 PackRange pack_whole_range(const PackProblem *problem, const PackBuffer *buffer);
 
 /* The end of the highest buffer. */
@@ -88,9 +93,8 @@ int64_t pack_height(const PackProblem *problem, const int64_t *offsets);
 /* The heights of a packing's heaps. */
 int64_t *pack_heap_heights(const PackProblem *problem, const Packing *packing, Arena *out);
 
-/* Whether a packing is right, found out by itself: offsets aligned and not negative, no two buffers
- * in the same place of a heap at the same time, heights that add up and keep to the limit.
- * O(n log n). */
+/* Checks a packing independently: offsets are aligned and not negative, no two buffers overlap in a
+ * heap at the same time, and heights add up and keep to the limit. O(n log n). */
 bool packing_check(const PackProblem *problem, const Packing *packing, Arena *scratch);
 
 static inline int64_t align_up(int64_t bytes, int64_t alignment) {

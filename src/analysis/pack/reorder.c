@@ -1,6 +1,7 @@
-/* Squeaky wheel optimization (Joslin and Clements, JAIR 10, 1999): what ended up too high goes in
- * earlier the next time. The first order is by size times time; when that does not help, the
- * largest first, as XLA does, but what lies too high in the given packing before that. */
+/* Squeaky wheel optimization (Joslin and Clements, JAIR 10, 1999): a buffer that ended up too high
+ * is placed earlier in the next round. The first order is by size times time. If that gives no
+ * lower packing, the order is by size, as in XLA, but buffers that are too high in the given
+ * packing come earlier. */
 #include "analysis/pack/reorder.h"
 
 #include <stdlib.h>
@@ -12,7 +13,7 @@
 enum { MIN_ROUNDS = 4 };
 
 typedef struct Turn {
-  uint64_t priority; /* higher ones go first */
+  uint64_t priority; /* buffers of higher priority are placed first */
   uint32_t buffer;
 } Turn;
 
@@ -57,8 +58,8 @@ static int64_t height_of(const PackSections *sections, const Turn *turns, uint32
   return height;
 }
 
-/* Moves what ends above `wanted` towards the front, by some part of the whole that differs from one
- * to the other, so that no two rounds are the same. */
+/* Moves buffers that end above `wanted` towards the front, each by a different part of the whole,
+ * so that no two rounds are the same. */
 static void promote(const PackSections *sections, Turn *turns, uint32_t count, uint64_t round,
                     int64_t wanted, const int64_t *offsets) {
   for (uint32_t i = 0; i < count; i++) {

@@ -1,26 +1,30 @@
-/* Buffers are put on top of each other. The floor of a section is the height up to which all is
- * decided: what is not placed yet lies above. A packing whose buffers have all sunk as low as they
- * can stands on itself: each buffer lies on 0 or on top of one that it lives with. In such a
- * packing take a valley, neighbouring sections of one floor between higher ones, and a section in
- * it: either a buffer that lives in this section, and in none outside of the valley, lies on the
- * floor, or nothing does, and the space up to the next height at which something could lie is
- * wasted. These are the branches of a node, and all that there are.
+/* A tree search for packings below a target. Buffers are placed on top of each other. The floor of
+ * a section is the height up to which everything is decided: buffers that are not placed yet lie
+ * above it. In a packing whose buffers are all as low as possible, each buffer lies at 0 or on top
+ * of a buffer that it lives with. In such a packing take a valley, which is a sequence of
+ * neighbouring sections with one floor between higher floors, and a section in it. Either a buffer
+ * that lives in this section, and in no section outside the valley, lies on the floor, or no buffer
+ * does, and the space up to the next possible height is wasted. These are all branches of a node.
  *
- * - The section is the one with the fewest branches for the trouble that it has made: how often it
- *   was where a branch failed (Boussemart et al., "Boosting systematic search by weighting
- *   constraints", ECAI 2004).
+ * - The section is the one with the fewest branches in proportion to its trouble, which is how
+ * often a branch failed in it (Boussemart et al., "Boosting systematic search by weighting
+ * constraints", ECAI 2004).
+ *
  * - A branch fails when the buffers that are left in a section, each not below the floors of all
  * its sections, reach above the target.
- * - When no buffer crosses a border any more, the two sides are searched by themselves; a failure
- * of either goes back to the node that parted them.
- * - What failed is remembered by the floors and the buffers that were left: other orders of the
- * same buffers lead to the same state.
- * - Runs are short, and begin again with another order of buffers: a first choice that is wrong
- * would cost the most.
+ *
+ * - When no buffer crosses a border any more, the two sides are searched separately; a failure of
+ * either goes back to the node that separated them.
+ *
+ * - States that failed are remembered by the floors and the buffers that were left: other orders of
+ * the same buffers lead to the same state.
+ *
+ * - Runs are short and are repeated with another order of buffers, because a wrong first choice
+ * costs the most.
  *
  * Canonical packings and the bounds by floors are also those of M. D. Moffitt, "MiniMalloc", ASPLOS
- * 2023. Where buffers have several spans, only the sections with the lowest floor make a valley,
- * and the borders are those of the hull of the spans. */
+ * 2023. If buffers have several spans, only the sections with the lowest floor are a valley, and
+ * the borders are those of the hull of the spans. */
 #include "analysis/pack/search_internal.h"
 
 enum { MAX_HEIGHTS = 16, MIN_NODES = 1000 };
@@ -48,7 +52,7 @@ static void undo(PackSearch *search, uint32_t num_changes) {
   }
 }
 
-/* ---- what follows from a decision ---- */
+/* ---- effects of a decision ---- */
 
 /* Bytes of the buffers that cannot lie lower than a height, by height. */
 typedef struct Heights {
@@ -56,7 +60,8 @@ typedef struct Heights {
   int count;
 } Heights;
 
-/* Keeps them in order. What comes when it is full counts as lower, which only weakens the bound. */
+/* Inserts a height in order. When the list is full, the buffer is counted as lower, which only
+ * weakens the bound. */
 static void add_height(Heights *heights, int64_t low, int64_t bytes) {
   int at = heights->count;
   while (at && heights->low[at - 1] > low)
@@ -78,7 +83,8 @@ static void add_height(Heights *heights, int64_t low, int64_t bytes) {
   heights->bytes[at] = bytes;
 }
 
-/* How high the buffers reach when each lies as low as it may alone, none in another's place. */
+/* The lowest possible top of the buffers if none is below its own lowest offset and none
+ * overlap. */
 static int64_t least_top(const Heights *heights) {
   int64_t top = 0;
   for (int i = 0; i < heights->count; i++) {
@@ -88,24 +94,25 @@ static int64_t least_top(const Heights *heights) {
   return top;
 }
 
-/* Raises the floor to the lowest place that a buffer can have. False when they cannot all fit. */
+/* Raises the floor to the lowest offset that a buffer can have. False when the buffers cannot all
+ * fit. */
 static bool refresh_section(PackSearch *search, uint32_t section) {
   if (search->num_left[section] == 0) return true;
   Heights heights = {.count = 0};
   uint32_t num_lowest = 0;
-  uint32_t behind = search->first_member[section + 1];
-  for (uint32_t k = search->first_member[section]; k < behind; k++) {
+  uint32_t members_end = search->first_member[section + 1];
+  for (uint32_t k = search->first_member[section]; k < members_end; k++) {
     uint32_t buffer = search->members[k];
     if (search->is_placed[buffer]) continue;
     add_height(&heights, search->low[buffer], search->bytes[buffer]);
   }
-  *search->steps += behind - search->first_member[section];
+  *search->steps += members_end - search->first_member[section];
   int64_t lowest = heights.low[0];
   if (least_top(&heights) > search->ceiling) {
     search->trouble[section]++;
     return false;
   }
-  for (uint32_t k = search->first_member[section]; k < behind; k++) {
+  for (uint32_t k = search->first_member[section]; k < members_end; k++) {
     uint32_t buffer = search->members[k];
     num_lowest += !search->is_placed[buffer] && search->low[buffer] == lowest;
   }
@@ -117,8 +124,8 @@ static bool refresh_section(PackSearch *search, uint32_t section) {
   return true;
 }
 
-/* The floors of `span` are at `height` now: raises the buffers that live there; widens `touched` to
- * their sections. False when one reaches above the target. */
+/* The floors of `span` are now at `height`: raises the buffers that live there, and widens
+ * `touched` to their sections. False when a buffer reaches above the target. */
 static bool raise_buffers(PackSearch *search, PackSpan span, int64_t height, PackSpan *touched) {
   for (uint32_t s = span.begin; s < span.end; s++) {
     for (uint32_t k = search->first_member[s]; k < search->first_member[s + 1]; k++) {
@@ -172,8 +179,8 @@ typedef struct Choice {
   int64_t wasted_floor;
 } Choice;
 
-/* Fewest branches for the trouble, then the lowest floor, then the first. One branch is no choice:
- * what follows from it is seen at once. */
+/* Prefers the fewest branches in proportion to the trouble, then the lowest floor, then the first
+ * section. A single branch is taken at once, because it is no choice. */
 static bool is_better(const PackSearch *search, const Choice *a, const Choice *b) {
   if (b->num_branches == 0) return true;
   if (a->num_branches <= 1 || b->num_branches <= 1) {
@@ -186,7 +193,8 @@ static bool is_better(const PackSearch *search, const Choice *a, const Choice *b
   return search->floor[a->section] < search->floor[b->section];
 }
 
-/* A section of a valley with the lowest height above its floor at which something else may be. */
+/* Considers a section of a valley. `next_height` is the lowest height above its floor at which
+ * another buffer may be. */
 static void consider(PackSearch *search, uint32_t section, int64_t next_height, Choice *best) {
   Choice choice = {section, search->num_options[section], -1};
   if (next_height < INT64_MAX && next_height + search->left_bytes[section] <= search->ceiling) {
@@ -200,12 +208,12 @@ static int64_t lower(int64_t a, int64_t b) {
   return a < b ? a : b;
 }
 
-/* `least_before[s]`: of the buffers that can lie on the floor and end at or before s the smallest
- * size; `least_behind[s]`: of those that begin behind s. */
+/* least_before[s] is the smallest size of the buffers that can lie on the floor and end at or
+ * before s; least_after[s] is that of the buffers that begin after s. */
 static void find_least(PackSearch *search, PackSpan valley) {
   int64_t floor = search->floor[valley.begin];
   for (uint32_t s = valley.begin; s <= valley.end; s++)
-    search->least_before[s] = search->least_behind[s] = INT64_MAX;
+    search->least_before[s] = search->least_after[s] = INT64_MAX;
   for (uint32_t s = valley.begin; s < valley.end; s++) {
     for (uint32_t k = search->first_member[s]; k < search->first_member[s + 1]; k++) {
       uint32_t buffer = search->members[k];
@@ -214,7 +222,7 @@ static void find_least(PackSearch *search, PackSpan valley) {
       uint32_t end = hull_end(search, buffer);
       search->least_before[end] = lower(search->least_before[end], search->bytes[buffer]);
       if (s == valley.begin) continue;
-      search->least_behind[s - 1] = lower(search->least_behind[s - 1], search->bytes[buffer]);
+      search->least_after[s - 1] = lower(search->least_after[s - 1], search->bytes[buffer]);
     }
     *search->steps += search->first_member[s + 1] - search->first_member[s];
   }
@@ -222,7 +230,7 @@ static void find_least(PackSearch *search, PackSpan valley) {
     search->least_before[s + 1] = lower(search->least_before[s], search->least_before[s + 1]);
   }
   for (uint32_t s = valley.end; s > valley.begin; s--) {
-    search->least_behind[s - 1] = lower(search->least_behind[s], search->least_behind[s - 1]);
+    search->least_after[s - 1] = lower(search->least_after[s], search->least_after[s - 1]);
   }
 }
 
@@ -238,7 +246,7 @@ static Choice choose_in_valleys(PackSearch *search, PackSpan part) {
     if (left < floor || right < floor) continue;
     find_least(search, valley);
     for (uint32_t s = valley.begin; s < valley.end; s++) {
-      int64_t least = lower(search->least_before[s], search->least_behind[s]);
+      int64_t least = lower(search->least_before[s], search->least_after[s]);
       int64_t next = lower(left, right);
       if (least < INT64_MAX) next = lower(next, floor + least);
       consider(search, s, next, &best);
@@ -247,7 +255,8 @@ static Choice choose_in_valleys(PackSearch *search, PackSpan part) {
   return best;
 }
 
-/* Spans of one buffer may lie in several valleys, so only the lowest floor will do. */
+/* Spans of one buffer may be in several valleys, so only sections with the lowest floor are
+ * branched on. */
 static Choice choose_lowest(PackSearch *search, PackSpan part) {
   Choice best = {.num_branches = 0};
   int64_t floor = INT64_MAX, next = INT64_MAX, least = INT64_MAX;
@@ -293,7 +302,7 @@ static uint64_t state_of(const PackSearch *search, PackSpan part) {
     if (search->num_left[s] == 0) continue;
     state = hash_mix(state, (uint64_t)search->floor[s] ^ search->left_keys[s] ^ s);
   }
-  return state | 1; /* 0 is a free place in the table */
+  return state | 1; /* 0 marks a free entry of the table */
 }
 
 static uint64_t *place_of_state(const PackSearch *search, uint64_t state) {
@@ -302,7 +311,7 @@ static uint64_t *place_of_state(const PackSearch *search, uint64_t state) {
 
 /* ---- the tree of nodes ---- */
 
-/* Adds what is left of a part as tasks, cut where no buffer crosses. The shortest is done first. */
+/* Adds the rest of a part as tasks, cut where no buffer crosses. The shortest is searched first. */
 static void add_tasks(PackSearch *search, PackSpan part, uint32_t parent) {
   uint32_t first = search->tasks.len;
   for (uint32_t s = part.begin; s < part.end;) {
@@ -342,7 +351,7 @@ static bool begin_node(PackSearch *search) {
   return true;
 }
 
-/* Takes the next branch of the last node that leads on. False when there is none. */
+/* Takes the next branch of the last node that does not fail at once. False when there is none. */
 static bool take_branch(PackSearch *search) {
   Node *node = &search->nodes.data[search->nodes.len - 1];
   for (;;) {
@@ -365,8 +374,8 @@ static bool take_branch(PackSearch *search) {
   return true;
 }
 
-/* Drops the last node, which failed, and what was searched beside it since its parent. False when
- * it was the root. */
+/* Drops the last node, which failed, and the nodes that were searched beside it since its parent.
+ * False when it was the root. */
 static bool go_back(PackSearch *search) {
   Node *node = &search->nodes.data[search->nodes.len - 1];
   uint32_t parent = node->task.parent;

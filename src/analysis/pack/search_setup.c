@@ -1,9 +1,9 @@
-/* The state of a search for one part of time, and the orders that it is run with. */
+/* Sets up a search for one part of time, and the orders in which its runs try the buffers. */
 #include <stdlib.h>
 
 #include "analysis/pack/search_internal.h"
 
-/* Takes the buffer out of what is left, or, with a sign of -1, puts it back. */
+/* Removes the buffer from the buffers that are left, or, with a sign of -1, puts it back. */
 void pack_search_count(PackSearch *search, uint32_t buffer, int sign) {
   for (uint32_t k = search->first_span[buffer]; k < search->first_span[buffer + 1]; k++) {
     for (uint32_t s = search->spans[k].begin; s < search->spans[k].end; s++) {
@@ -98,7 +98,7 @@ static void take_sections(PackSearch *search) {
   search->left_keys = arena_zarray(search->arena, uint64_t, count);
   search->trouble = arena_zarray(search->arena, uint32_t, count);
   search->least_before = arena_array(search->arena, int64_t, (size_t)count + 1);
-  search->least_behind = arena_array(search->arena, int64_t, (size_t)count + 1);
+  search->least_after = arena_array(search->arena, int64_t, (size_t)count + 1);
   for (uint32_t i = 0; i < search->first_span[search->num_buffers]; i++) {
     for (uint32_t s = search->spans[i].begin; s < search->spans[i].end; s++)
       search->first_member[s + 2]++;

@@ -2,8 +2,8 @@
 
 #include <stdlib.h>
 
-/* Numbers ticks in order, all from the first to the last where most of them are used, as those of a
- * simulation are; else those that are, by a sorted list. */
+/* Numbers the ticks in order: all from the first to the last if most of them are used, as in a
+ * simulation; else only the used ones, by a sorted list. */
 typedef struct Clock {
   int64_t first;
   const int64_t *used; /* NULL = all are numbered */
@@ -29,7 +29,7 @@ static void list_ticks(const PackProblem *problem, Clock *clock, Arena *out) {
   clock->used = ticks;
 }
 
-/* Of a problem with ranges. */
+/* The problem must have ranges. */
 static Clock clock_build(const PackProblem *problem, Arena *out) {
   int64_t first = problem->ranges[0].begin, last = first;
   for (uint32_t i = 0; i < problem->num_ranges; i++) {
@@ -49,8 +49,8 @@ static size_t tick_number(const Clock *clock, int64_t tick) {
   return (size_t)(found - clock->used);
 }
 
-/* The section that each tick is in, or that a buffer which begins there is in first. Ranges are
- * half-open: at one tick, what ends goes before what begins. */
+/* For each tick the section that it is in, or the first section of a buffer that begins there.
+ * Ranges are half-open: at one tick, buffers end before others begin. */
 static const uint32_t *number_sections(const PackProblem *problem, const Clock *clock, Arena *out) {
   enum { BEGINS = 1, ENDS = 2 };
   uint32_t *section_at = arena_zarray(out, uint32_t, clock->num_ticks);
@@ -103,7 +103,7 @@ static int64_t common_granule(const PackProblem *problem) {
   return granule ? granule : 1;
 }
 
-/* By section, and one more: the bytes of what lives there, each rounded up. */
+/* By section, one entry more: the bytes that live there, each buffer rounded up. */
 static int64_t *sum_live(const PackSections *sections, int64_t granule, Arena *out) {
   int64_t *change = arena_zarray(out, int64_t, (size_t)sections->num_sections + 1);
   for (uint32_t i = 0; i < sections->problem->num_buffers; i++) {
@@ -118,7 +118,7 @@ static int64_t *sum_live(const PackSections *sections, int64_t granule, Arena *o
   return change;
 }
 
-/* Fills the spans and their number for each buffer. */
+/* Fills the spans of each buffer, and their number. */
 static void list_spans(PackSections *sections, Arena *scratch) {
   const PackProblem *problem = sections->problem;
   Clock clock = {0};
@@ -160,7 +160,7 @@ PackSections pack_sections_build(const PackProblem *problem, Arena *out, Arena *
 
 /* ---- bounds ---- */
 
-/* What rounding adds to one of the buffers that live in a section, at most. */
+/* The largest number of bytes that rounding adds to one of the buffers that live in a section. */
 static int64_t largest_padding(const PackSections *sections, uint32_t section) {
   int64_t largest = 0;
   for (uint32_t i = 0; i < sections->problem->num_buffers; i++) {
@@ -197,9 +197,9 @@ uint32_t pack_sections_split(const PackSections *sections, PackSpan *parts, Aren
   uint32_t num_parts = 0;
   uint32_t *reach = arena_zarray(scratch, uint32_t, sections->num_sections);
   for (uint32_t i = 0; i < sections->problem->num_buffers; i++) {
-    uint32_t first = sections->first_span[i], behind = sections->first_span[i + 1];
-    if (first == behind) continue;
-    uint32_t begin = sections->spans[first].begin, end = sections->spans[behind - 1].end;
+    uint32_t first = sections->first_span[i], after = sections->first_span[i + 1];
+    if (first == after) continue;
+    uint32_t begin = sections->spans[first].begin, end = sections->spans[after - 1].end;
     if (end > reach[begin]) reach[begin] = end;
   }
   for (uint32_t s = 0; s < sections->num_sections;) {

@@ -1,6 +1,6 @@
 /* XLA's GlobalDecreasingSizeBestFitHeap (service/heap_simulator/heap_simulator.cc): best fit in two
- * orders, and the lower result, as ChooseBestHeapAlgorithm takes it; with a limit its
- * ConstrainedGlobalDecreasingSizeBestFitHeap. Ranges there are closed; that changes no
+ * orders, and the lower result, as ChooseBestHeapAlgorithm takes it. With a limit it is XLA's
+ * ConstrainedGlobalDecreasingSizeBestFitHeap. XLA's ranges are closed; that changes no
  * comparison. */
 #include "analysis/pack/xla.h"
 
@@ -81,7 +81,7 @@ void pack_xla_fill_heaps(const PackSections *sections, PackOrder by, HeapRule ru
   arena_reset(scratch, mark);
 }
 
-/* Of equal sums the first order's, always: how many heaps there are matters. */
+/* Of equal sums the first order is always taken, because the number of heaps matters. */
 static void pack_xla_heaps(const PackSections *sections, PackBudget *budget, Packing *packing,
                            Arena *scratch) {
   uint32_t num_buffers = sections->problem->num_buffers;
@@ -97,8 +97,8 @@ static void pack_xla_heaps(const PackSections *sections, PackBudget *budget, Pac
 
 /* ---- both orders ---- */
 
-/* Of equal heights XLA takes the first order's. When that does not matter, the second one goes
- * first: it costs less and leaves less, and what is at the bound needs no other. */
+/* Of equal heights XLA takes the first order's packing. If that does not matter, the second order
+ * is tried first: it takes less time, and when it reaches the bound the other one is not needed. */
 static void pack_xla_whole(const PackSections *sections, PackBudget *budget, Packing *packing,
                            Arena *scratch) {
   uint32_t num_buffers = sections->problem->num_buffers;

@@ -1,4 +1,4 @@
-/* The orders in which XLA places buffers, and best fit in one of them by itself. */
+/* The orders in which XLA places buffers, and best fit in one of these orders. */
 #ifndef REMAT_HLO_ANALYSIS_PACK_XLA_H
 #define REMAT_HLO_ANALYSIS_PACK_XLA_H
 
@@ -6,12 +6,12 @@
 
 typedef enum PackOrder {
   PACK_SPATIAL,  /* by first_bytes, then by how long the value that is allocated lives */
-  PACK_TEMPORAL, /* by the time from the first tick of what is colocated to the last, then by
-                    first_bytes */
-  PACK_BY_START, /* by the first tick of what is colocated, that least first; then by first_bytes */
+  PACK_TEMPORAL, /* by the length of pack_whole_range(), then by first_bytes */
+  PACK_BY_START, /* by the first tick of pack_whole_range(), the earliest first; then by first_bytes
+                  */
 } PackOrder;
 
-/* Sorts buffers, the largest first, of equal ones the first. */
+/* Sorts buffers, the largest key first; of equal ones the smallest id first. */
 void pack_xla_sort(const PackProblem *problem, PackOrder by, uint32_t *buffers, uint32_t len,
                    Arena *scratch);
 
@@ -21,11 +21,12 @@ int64_t pack_xla_in_order(const PackSections *sections, PackOrder by, int64_t *o
 
 typedef enum HeapRule {
   HEAP_OF_LIMIT, /* XLA's */
-  HEAP_OF_FIRST, /* one that its first buffer makes larger than the limit takes others up to that */
+  HEAP_OF_FIRST, /* a heap that its first buffer makes larger than the limit takes other buffers up
+                    to that size */
 } HeapRule;
 
-/* Best fit into one heap after the other; each gets what still fits. Sets offsets, heaps and their
- * sum. */
+/* Fills one heap after the other by best fit; each gets the buffers that still fit. Sets offsets,
+ * heaps and the sum of their heights. */
 void pack_xla_fill_heaps(const PackSections *sections, PackOrder by, HeapRule rule,
                          Packing *packing, PackBudget *budget, Arena *scratch);
 

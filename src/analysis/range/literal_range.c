@@ -7,7 +7,7 @@ typedef struct Reader {
   bool is_float;
 } Reader;
 
-/* Behind blanks, braces, commas and comments. False at a comment that does not end. */
+/* Skips blanks, braces, commas and comments. False if a comment does not end. */
 static bool skip_to_number(Reader *reader) {
   for (; reader->at < reader->end; reader->at++) {
     if (*reader->at == '/') {
@@ -73,6 +73,6 @@ ValueRange literal_range(const Module *module, InstId id) {
     if (value < range.low) range.low = value;
     if (value > range.high) range.high = value;
   }
-  /* Fewer numbers than elements: XLA leaves the others as they are. */
+  /* If there are fewer numbers than elements, XLA leaves the other elements unset. */
   return count > 0 && count == shape->num_elements ? range : UNKNOWN_RANGE;
 }

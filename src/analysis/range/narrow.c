@@ -28,7 +28,7 @@ static ShapeId narrow_shape(Module *module, InstId id, ValueRange range) {
   return shape_array(&module->shapes, &spec);
 }
 
-/* Its parameters may be anything that their types have. */
+/* Parameters of the computation may have any value of their types. */
 static void narrow_comp(Module *module, CompId comp, RangeFacts *facts, ShapeId *shapes) {
   Arena *scratch = facts->scratch;
   ArenaMark mark = arena_mark(scratch);

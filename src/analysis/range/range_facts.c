@@ -2,7 +2,8 @@
 
 #include "analysis/flow/traverse.h"
 
-/* Of what is called for one instruction: evaluated instructions, pieces of literals, nesting. */
+/* Limits for the callees of one instruction: evaluated instructions, characters of literals per
+ * step, nesting. */
 enum { MAX_STEPS = 1024, CHARS_OF_STEP = 64, MAX_DEPTH = 4 };
 
 RangeFacts range_facts_begin(const Module *module, Arena *out, Arena *scratch) {
@@ -84,7 +85,8 @@ static RangeFact fact_of_body(RangeFacts *facts, CompId comp, const RangeFact *p
 
 /* ---- reductions ---- */
 
-/* `init` is 0 and the function adds: what all sums of some of the elements are. */
+/* If `init` is 0 and the function adds: a range that contains the sum of any subset of the
+ * elements. */
 static ValueRange range_of_sum(const RangeFacts *facts, InstId id, const RangeFact *operands) {
   const Module *module = facts->module;
   CompId comp = inst_callees(module, id)[0];
@@ -108,8 +110,9 @@ static ValueRange range_of_sum(const RangeFacts *facts, InstId id, const RangeFa
   return fits ? sum : UNKNOWN_RANGE;
 }
 
-/* When the function makes nothing else out of what is in the elements and the initial values, all
- * that is reduced is in there, too, in whatever order: maxima, minima, arguments of maxima. */
+/* If the function, applied to values in the range of the elements and the initial values, returns
+ * values in that range, then the result is in it, too, in whatever order the elements are reduced.
+ * This covers maxima, minima, and arguments of maxima. */
 static RangeFact fact_of_reduction(RangeFacts *facts, InstId id, const RangeFact *operands,
                                    Arena *out) {
   const Module *module = facts->module;
@@ -141,7 +144,8 @@ static RangeFact fact_of_reduction(RangeFacts *facts, InstId id, const RangeFact
 
 /* ---- one instruction ---- */
 
-/* Of a tuple whose elements these are, unless its shape, which may be wrong, says otherwise. */
+/* The fact about a tuple with these elements, unless its shape, which may be wrong, has another
+ * number of them. */
 static RangeFact fact_of_elements(const Module *module, InstId id, const RangeFact *operands,
                                   uint32_t count, Arena *out) {
   if (inst_shape(module, id)->rank != count) return (RangeFact){.range = UNKNOWN_RANGE};
@@ -151,7 +155,7 @@ static RangeFact fact_of_elements(const Module *module, InstId id, const RangeFa
   return (RangeFact){.range = UNKNOWN_RANGE, .elements = elements};
 }
 
-/* The largest elements of the last dimension, and where they are. */
+/* topk returns the largest elements of the last dimension, and their indices. */
 static RangeFact fact_of_topk(const Module *module, InstId id, const RangeFact *operands,
                               Arena *out) {
   const Shape *of = inst_shape(module, inst_operand(module, id, 0));
@@ -178,7 +182,7 @@ static RangeFact fact_of_element(const Module *module, InstId id, RangeFact tupl
   return (RangeFact){.range = tuple.elements ? tuple.elements[index] : UNKNOWN_RANGE};
 }
 
-/* Length of a constant's text, in steps. */
+/* The length of a constant's text in steps. */
 static uint32_t literal_steps(const Module *module, InstId id) {
   InstId origin = inst_get(module, id)->origin;
   if (origin >= module->source->insts.len) return 0;
@@ -210,7 +214,7 @@ static RangeFact raw_fact_of(RangeFacts *facts, InstId id, const RangeFact *oper
   }
 }
 
-/* Shapes bind in any case. */
+/* Limits every fact to what the shape's type allows. */
 static RangeFact fact_of(RangeFacts *facts, InstId id, const RangeFact *operands, Arena *out) {
   const Shape *shape = inst_shape(facts->module, id);
   if (shape->has_dynamic) return nothing_of(facts, id);

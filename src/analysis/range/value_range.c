@@ -22,7 +22,7 @@ ValueRange range_of_type(ElementType type) {
   }
 }
 
-/* The integers that a type has all of, up to some magnitude. */
+/* A range of integers that a type represents exactly, without gaps. */
 static ValueRange exact_integers(ElementType type) {
   switch (type) {
     case TYPE_U64: return (ValueRange){0, INT64_MAX};
@@ -40,7 +40,7 @@ ValueRange range_fit(ElementType type, ValueRange range) {
   return fits ? range : range_of_type(type);
 }
 
-/* ---- arithmetic: not known when int64_t overflows ---- */
+/* ---- arithmetic: unknown when int64_t overflows ---- */
 
 static ValueRange range_add(ValueRange a, ValueRange b) {
   ValueRange sum;
@@ -89,13 +89,13 @@ static bool has_zero(ValueRange a) {
   return a.low <= 0 && a.high >= 0;
 }
 
-/* Towards zero, by something positive. */
+/* Division towards zero, by a positive number. */
 static ValueRange range_divide(ValueRange a, ValueRange b) {
   if (b.low < 1) return UNKNOWN_RANGE;
   return (ValueRange){a.low / (a.low < 0 ? b.low : b.high), a.high / (a.high < 0 ? b.high : b.low)};
 }
 
-/* Of something positive; it has the sign of the dividend. */
+/* Remainder of a division by a positive number; it has the sign of the dividend. */
 static ValueRange range_remainder(ValueRange a, ValueRange b) {
   if (b.low < 1) return UNKNOWN_RANGE;
   int64_t most = b.high - 1;
@@ -105,7 +105,7 @@ static ValueRange range_remainder(ValueRange a, ValueRange b) {
   return rest;
 }
 
-/* A 1 in every bit that some number up to `high` has. */
+/* The number that has a 1 in every bit that some number up to `high` has. */
 static int64_t all_bits(int64_t high) {
   int64_t bits = 0;
   while (bits < high)
@@ -113,7 +113,7 @@ static int64_t all_bits(int64_t high) {
   return bits;
 }
 
-/* Bits only go: no more than what is not negative. */
+/* `and` only clears bits, so the result is at most the operand that is not negative. */
 static ValueRange range_and(ValueRange a, ValueRange b) {
   if (a.low < 0 && b.low < 0) return UNKNOWN_RANGE;
   if (a.low < 0) return (ValueRange){0, b.high};
@@ -133,7 +133,7 @@ static ValueRange range_shift_right(ValueRange a, ValueRange b, unsigned bits) {
 
 /* ---- operations ---- */
 
-/* Which bound wins when they are the wrong way round backends do not agree on. */
+/* Backends differ in which bound is applied last, which matters if the lower one is greater. */
 static ValueRange of_clamp(const ValueRange *operands) {
   return range_join(range_minimum(range_maximum(operands[1], operands[0]), operands[2]),
                     range_maximum(range_minimum(operands[1], operands[2]), operands[0]));
@@ -143,7 +143,7 @@ static ValueRange of_sign(ValueRange a) {
   return (ValueRange){a.low < 0 ? -1 : a.low > 0, a.high > 0 ? 1 : a.high < 0 ? -1 : 0};
 }
 
-/* Of operands that are all known. Integers. */
+/* Integer operations, whose operands are all known. */
 static ValueRange of_integers(Opcode opcode, unsigned bits, const ValueRange *operands) {
   ValueRange a = operands[0], b = operands[1];
   switch (opcode) {
@@ -156,7 +156,7 @@ static ValueRange of_integers(Opcode opcode, unsigned bits, const ValueRange *op
     case OPCODE_AND: return range_and(a, b);
     case OPCODE_OR:
     case OPCODE_XOR: return range_or(a, b);
-    case OPCODE_SHIFT_RIGHT_ARITHMETIC: /* fills up with the highest bit, of unsigned types, too */
+    case OPCODE_SHIFT_RIGHT_ARITHMETIC: /* fills with the highest bit, for unsigned types, too */
       if (bits < 64 && a.high >> (bits - 1)) return UNKNOWN_RANGE;
       return range_shift_right(a, b, bits);
     case OPCODE_SHIFT_RIGHT_LOGICAL: return range_shift_right(a, b, bits);
@@ -164,8 +164,8 @@ static ValueRange of_integers(Opcode opcode, unsigned bits, const ValueRange *op
   }
 }
 
-/* Likewise; what could be a negative zero, or is computed with an error by some devices, is not
- * known. */
+/* Floating-point operations, whose operands are all known. The result is unknown if it could be a
+ * negative zero, or if some devices compute the operation with an error. */
 static ValueRange of_floats(Opcode opcode, const ValueRange *operands) {
   ValueRange a = operands[0], b = operands[1];
   switch (opcode) {
@@ -206,7 +206,7 @@ static ValueRange of_arithmetic(const Module *module, InstId id, const ValueRang
   }
 }
 
-/* 0, 1, … along one dimension. */
+/* iota has 0, 1, … along one dimension. */
 static ValueRange of_iota(const Module *module, InstId id) {
   const Shape *shape = inst_shape(module, id);
   int64_t dimension = inst_attr_int(module, id, ATTR_IOTA_DIMENSION, 0);
@@ -215,7 +215,7 @@ static ValueRange of_iota(const Module *module, InstId id) {
   return size < 0 ? UNKNOWN_RANGE : (ValueRange){0, size > 0 ? size - 1 : 0};
 }
 
-/* Of `count` operands from `first` on. */
+/* The join of `count` operands, beginning with `first`. */
 static ValueRange join_of(const Module *module, InstId id, const ValueRange *operands,
                           uint32_t first, uint32_t count) {
   uint8_t type = inst_shape(module, id)->type;
@@ -229,7 +229,7 @@ static ValueRange join_of(const Module *module, InstId id, const ValueRange *ope
   return range;
 }
 
-/* The same elements, unless it takes the bytes between them for some. */
+/* A bitcast has the same elements, unless it splits or merges them. */
 static ValueRange of_bitcast(const Module *module, InstId id, const ValueRange *operands) {
   const Shape *from = inst_shape(module, inst_operand(module, id, 0));
   bool is_same = from->num_elements == inst_shape(module, id)->num_elements;

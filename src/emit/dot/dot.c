@@ -5,8 +5,7 @@
 #include <stdlib.h>
 
 #include "emit/dot/graph.h"
-#include "emit/dot/label.h"
-#include "emit/dot/text.h"
+#include "emit/dot/labels.h"
 
 typedef struct Drawing {
   const DotPicture *picture;
@@ -269,8 +268,8 @@ static void draw(Drawing *drawing) {
                      dot_title(picture, drawing->options, &drawing->legend, drawing->scratch));
 }
 
-rh_status emit_dot(const Module *module, const Schedule *schedule, const MemoryProfile *memory,
-                   RematMarks marks, const DotOptions *options, Writer *out, Arena *scratch) {
+void emit_dot(const Module *module, const Schedule *schedule, const MemoryProfile *memory,
+              RematMarks marks, const DotOptions *options, Writer *out, Arena *scratch) {
   ArenaMark mark = arena_mark(scratch);
   Arena *inner = arena_new(arena_options(scratch));
   DotPicture picture = dot_picture_build(module, schedule, memory, marks, options, scratch, inner);
@@ -289,9 +288,8 @@ rh_status emit_dot(const Module *module, const Schedule *schedule, const MemoryP
     dot_graph_set(drawing.graph, dot_graph_root(drawing.graph), GRAPH_NEW_RANK, "true");
   }
   if (!dot_graph_has_failed(drawing.graph)) draw(&drawing);
-  bool is_written = dot_graph_write(drawing.graph, out);
-  dot_graph_close(drawing.graph);
+  /* Nothing else makes cgraph fail: errors of writing stay with the writer. */
+  if (!dot_graph_write(drawing.graph, out)) arena_fail(scratch, 0);
   arena_free(inner);
   arena_reset(scratch, mark);
-  return is_written ? RH_OK : RH_ERR_SYSTEM;
 }

@@ -4,7 +4,7 @@
 #include <cgraph.h>
 #include <inttypes.h>
 
-#include "emit/dot/label.h"
+#include "emit/dot/labels.h"
 #include "ir/hash.h"
 #include "ir/vec.h"
 
@@ -123,12 +123,13 @@ static void disciplines_init(Disciplines *disciplines, Arena *arena) {
 }
 
 /* Opens the graph, whose id is 0 and whose name nodes may have too. */
-static Agraph_t *disciplines_open_graph(Disciplines *disciplines, char *name) {
+static Agraph_t *disciplines_open_graph(Disciplines *disciplines) {
   disciplines->graph = agopen(NULL, Agdirected, &disciplines->all);
-  if (disciplines->graph) {
-    *vec_push(disciplines->arena, &disciplines->names) = agstrdup(disciplines->graph, name);
-  }
   return disciplines->graph;
+}
+
+static void disciplines_name_graph(Disciplines *disciplines, char *name) {
+  *vec_push(disciplines->arena, &disciplines->names) = agstrdup(disciplines->graph, name);
 }
 
 /* ---- attributes ---- */
@@ -177,10 +178,16 @@ static const AttributeInfo constants[] = {
 
 /* ---- objects ---- */
 
+static void close_graph(void *graph) {
+  agclose(graph);
+}
+
 DotGraph *dot_graph_new(char *name, Arena *names) {
   DotGraph *graph = arena_zalloc(names, sizeof *graph);
+  void **owned = arena_own(names, close_graph);
   disciplines_init(&graph->disciplines, names);
-  graph->graph = disciplines_open_graph(&graph->disciplines, name);
+  *owned = graph->graph = disciplines_open_graph(&graph->disciplines);
+  if (graph->graph) disciplines_name_graph(&graph->disciplines, name);
   graph->has_failed = !graph->graph;
   for (size_t i = 0; !graph->has_failed && i < sizeof constants / sizeof *constants; i++) {
     graph->has_failed = !agattr(graph->graph, constants[i].kind, (char *)constants[i].name,
@@ -209,10 +216,6 @@ const char *dot_graph_name(DotCluster *cluster) {
 bool dot_graph_write(DotGraph *graph, Writer *out) {
   if (!graph->has_failed) graph->has_failed = agwrite(graph->graph, out) != 0;
   return !graph->has_failed;
-}
-
-void dot_graph_close(DotGraph *graph) {
-  if (graph->graph) agclose(graph->graph);
 }
 
 DotCluster *dot_graph_cluster(DotGraph *graph, DotCluster *parent, char *name, uint32_t suffix) {

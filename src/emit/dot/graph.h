@@ -37,11 +37,10 @@ typedef struct Agedge_s DotLine;
 
 typedef struct DotGraph DotGraph;
 
-/* `names` lives as long as the graph, which is in it. */
+/* The graph goes with the arena. */
 DotGraph *dot_graph_new(char *name, Arena *names);
 bool dot_graph_has_failed(const DotGraph *graph);
 bool dot_graph_write(DotGraph *graph, Writer *out);
-void dot_graph_close(DotGraph *graph);
 
 /* The whole as the outermost cluster; NULL when it failed. */
 DotCluster *dot_graph_root(const DotGraph *graph);

@@ -4,9 +4,6 @@
 #include <stdlib.h>
 
 #include "analysis/memory/liveness.h"
-#include "emit/dot/paths.h"
-#include "emit/dot/scopes.h"
-#include "emit/dot/select.h"
 #include "ir/hash.h"
 
 /* ---- where everything stands ---- */
@@ -26,20 +23,6 @@ static void find_positions(DotPicture *picture, Arena *out) {
   }
 }
 
-/* The call of a computation that needs most memory; NO_ID for the entry. */
-static InstId hottest_caller(const DotPicture *picture, CompId comp) {
-  const CallGraph *graph = &picture->graph;
-  InstId hottest = NO_ID;
-  for (uint32_t i = graph->first_caller[comp]; i < graph->first_caller[comp + 1]; i++) {
-    InstId caller = graph->callers[i];
-    if (picture->position[caller] == NO_ID) continue;
-    if (hottest == NO_ID || picture->memory_at[caller] > picture->memory_at[hottest]) {
-      hottest = caller;
-    }
-  }
-  return hottest;
-}
-
 /* Of what a computation's instructions need, by CompId. */
 static int64_t *find_peaks(const DotPicture *picture, Arena *out) {
   int64_t *peaks = arena_zarray(out, int64_t, picture->module->comps.len);
@@ -54,13 +37,23 @@ static int64_t *find_peaks(const DotPicture *picture, Arena *out) {
   return peaks;
 }
 
-/* What a computation's callers hold while it runs. A model that counts parameters counts the whole
- * module at each moment. xla-remat counts a computation by itself: its callers hold what the call
- * needs beyond its callees, and around the entry there are the outputs. */
+/* What a model counts at no instruction: outputs, or the gaps between buffers. One that lays the
+ * whole module out in one time has the peak in any computation, others at the entry's call. */
+static int64_t held_always(const DotPicture *picture, const int64_t *peaks) {
+  int64_t largest = peaks[picture->module->entry];
+  for (CompId comp = 0; picture->memory->is_flat && comp < picture->module->comps.len; comp++) {
+    if (peaks[comp] > largest) largest = peaks[comp];
+  }
+  return picture->memory->peak_bytes - largest;
+}
+
+/* What is held around a computation while it runs. Models that are not flat count it by itself: its
+ * callers hold what the call needs beyond its callees. */
 static int64_t held_bytes(const DotPicture *picture, CompId comp, const int64_t *peaks) {
-  if (comp == picture->module->entry) return picture->memory->peak_bytes - peaks[comp];
-  InstId caller = hottest_caller(picture, comp);
-  if (caller == NO_ID || picture->memory->counts_params) return 0;
+  bool is_whole = picture->memory->is_flat || comp == picture->module->entry;
+  if (is_whole) return held_always(picture, peaks);
+  InstId caller = picture->calls.caller[comp];
+  if (caller == NO_ID) return 0;
   int64_t bytes = picture->memory_at[caller];
   for (uint32_t i = 0; i < inst_get(picture->module, caller)->num_callees; i++) {
     bytes -= peaks[inst_callees(picture->module, caller)[i]];
@@ -89,7 +82,6 @@ static void find_memory(DotPicture *picture, Arena *out, Arena *scratch) {
 }
 
 static void find_peak(DotPicture *picture, const MemoryModel *model, Arena *out, Arena *scratch) {
-  const MemoryProfile *memory = picture->memory;
   picture->peak_position = arena_array(out, SchedPos, picture->module->comps.len);
   for (CompId comp = 0; comp < picture->module->comps.len; comp++) {
     picture->peak_position[comp] = NO_ID;
@@ -103,11 +95,11 @@ static void find_peak(DotPicture *picture, const MemoryModel *model, Arena *out,
     picture->live_bytes[live.list[i].inst] += live.list[i].bytes;
     picture->all_live_bytes += live.list[i].bytes;
   }
-  /* Nothing calls itself, so this ends. */
-  for (InstId id = memory->peak_inst; id != NO_ID && picture->position[id] != NO_ID;) {
-    CompId comp = inst_get(picture->module, id)->parent;
-    picture->peak_position[comp] = picture->position[id];
-    id = hottest_caller(picture, comp);
+  CallChain chain =
+      call_memory_chain(&picture->calls, picture->module, picture->memory->peak_inst, out);
+  for (uint32_t i = 0; i < chain.len; i++) {
+    CompId comp = inst_get(picture->module, chain.ids[i])->parent;
+    picture->peak_position[comp] = picture->position[chain.ids[i]];
   }
 }
 
@@ -139,66 +131,7 @@ static void find_originals(DotPicture *picture, RematMarks marks, Arena *out, Ar
   arena_reset(scratch, mark);
 }
 
-/* ---- edges ---- */
-
-static int by_id(const void *pa, const void *pb) {
-  const LogicalId *a = pa, *b = pb;
-  return (*a > *b) - (*a < *b);
-}
-
-static bool crosses_peak(const DotPicture *picture, InstId from, InstId to) {
-  SchedPos peak = picture->peak_position[inst_get(picture->module, from)->parent];
-  return peak != NO_ID && picture->is_live_at_peak[from] && picture->position[from] <= peak &&
-         picture->position[to] >= peak;
-}
-
-/* Where the latest edge to an instruction is, and from which instruction readers were left out
- * last. */
-typedef struct Latest {
-  uint32_t *edge_to;
-  InstId *left_out_by;
-} Latest;
-
-static void add_edge(DotPicture *picture, Arena *out, Latest *latest, DotEdge edge) {
-  if (!picture->is_shown[edge.to]) {
-    picture->num_left_out[edge.from] += latest->left_out_by[edge.to] != edge.from;
-    latest->left_out_by[edge.to] = edge.from;
-    return;
-  }
-  uint32_t index = latest->edge_to[edge.to];
-  if (index == NO_ID || picture->edges.data[index].from != edge.from) {
-    index = latest->edge_to[edge.to] = picture->edges.len;
-    edge.crosses_peak = crosses_peak(picture, edge.from, edge.to);
-    *vec_push(out, &picture->edges) = edge;
-  } else {
-    picture->edges.data[index].bytes += edge.bytes;
-  }
-}
-
-static void add_edges(DotChoice *choice, Arena *out) {
-  DotPicture *picture = choice->picture;
-  uint32_t num_insts = picture->module->insts.len;
-  Latest latest = {.edge_to = arena_array(choice->scratch, uint32_t, num_insts),
-                   .left_out_by = arena_array(choice->scratch, InstId, num_insts)};
-  for (InstId id = 0; id < num_insts; id++)
-    latest.edge_to[id] = latest.left_out_by[id] = NO_ID;
-  memset(choice->readers.stamp, 0, num_insts * sizeof *choice->readers.stamp);
-  /* Buffers of one instruction stand together: their edges to one reader become one. */
-  if (choice->buffers.len) {
-    qsort(choice->buffers.data, choice->buffers.len, sizeof(LogicalId), by_id);
-  }
-  for (uint32_t i = 0; i < choice->buffers.len; i++) {
-    LogicalId id = choice->buffers.data[i];
-    const LogicalBuffer *buffer = &picture->points_to.buffers.data[id];
-    dot_readers_find(&choice->readers, id);
-    for (uint32_t k = 0; k < choice->readers.list.len; k++) {
-      add_edge(picture, out, &latest,
-               (DotEdge){.from = buffer->inst,
-                         .to = choice->readers.list.data[k].inst,
-                         .bytes = buffer->bytes});
-    }
-  }
-}
+/* ---- what is shown ---- */
 
 /* A call is shown where something of its computation is. */
 static void show_callers(DotPicture *picture) {
@@ -210,7 +143,7 @@ static void show_callers(DotPicture *picture) {
     for (SchedPos pos = 0; pos < sequence.len && !has_shown; pos++) {
       has_shown = picture->is_shown[sequence.ids[pos]];
     }
-    InstId caller = has_shown ? hottest_caller(picture, comp) : NO_ID;
+    InstId caller = has_shown ? picture->calls.caller[comp] : NO_ID;
     if (caller != NO_ID) dot_show(picture, caller);
   }
 }
@@ -228,7 +161,7 @@ static void choose(DotPicture *picture, RematMarks marks, const DotOptions *opti
   if (options->filter.kind == DOT_FILTER_ALL) {
     dot_select_by_size(&choice);
     show_callers(picture);
-    add_edges(&choice, out);
+    dot_edges_add(&choice, out);
     return;
   }
   Arena *inner = arena_new(arena_options(scratch));
@@ -238,7 +171,7 @@ static void choose(DotPicture *picture, RematMarks marks, const DotOptions *opti
   choice.places = &places;
   dot_select(&choice, &reads);
   show_callers(picture);
-  add_edges(&choice, out);
+  dot_edges_add(&choice, out);
   dot_paths_add(picture, &reads, out, inner);
   dot_scopes_find(picture, &places, out, inner);
   arena_free(inner);
@@ -255,6 +188,7 @@ DotPicture dot_picture_build(const Module *module, const Schedule *schedule,
   picture.is_shown = arena_zarray(out, bool, num_insts);
   picture.is_wanted = arena_zarray(out, bool, num_insts);
   picture.num_left_out = arena_zarray(out, uint32_t, num_insts);
+  picture.calls = call_memory_of(memory, module, schedule, out, scratch);
   find_positions(&picture, out);
   find_memory(&picture, out, scratch);
   find_peak(&picture, options->model, out, scratch);

@@ -1,9 +1,9 @@
-#include "emit/dot/scopes.h"
-
+/* Scopes of op_names: frames around what is shown, and boxes where nothing is. */
 #include <inttypes.h>
 #include <stdlib.h>
 
 #include "analysis/memory/remat_memory.h"
+#include "emit/dot/picture.h"
 #include "emit/human.h"
 #include "ir/chars.h"
 #include "ir/hash.h"

@@ -65,7 +65,7 @@ static const char *const column_names[NUM_COLUMNS] = {
     "begin", "end",    "position", "again",       "num_reads"};
 
 static int64_t field_of(Page *page, const rh_placed_value *placed, Column column) {
-  const rh_live_value *value = &placed->value;
+  const rh_live_value *value = placed->value;
   switch (column) {
     case COLUMN_NAME: return number_of(page, value->name);
     case COLUMN_OPCODE: return number_of(page, value->opcode);
@@ -99,16 +99,16 @@ static void write_values(Page *page, const rh_memory_map *map) {
     write_format(out, ",\"%s\":[", column_names[column]);
     for (size_t i = 0; i < map->num_values; i++) {
       separate(out, i);
-      json_int(out, field_of(page, &map->values[i], (Column)column));
+      json_int(out, field_of(page, map->values[i], (Column)column));
     }
     write_text(out, "]\n");
   }
   size_t num_written = 0;
   write_text(out, ",\"reads\":[");
   for (size_t i = 0; i < map->num_values; i++) {
-    for (size_t k = 0; k < map->values[i].num_reads; k++) {
+    for (size_t k = 0; k < map->values[i]->num_reads; k++) {
       separate(out, num_written++);
-      json_int(out, map->values[i].reads[k]);
+      json_int(out, map->values[i]->reads[k]);
     }
   }
   write_text(out, "]\n");
@@ -121,9 +121,9 @@ static void write_spaces(const Page *page, const rh_memory_map *map) {
   write_text(out, ",\"spaces\":[");
   for (size_t i = 0; i < map->num_spaces; i++) {
     separate(out, i);
-    write_format(out, "{\"kind\":\"%s\"", map->spaces[i].kind);
-    json_int_field(out, "color", map->spaces[i].color);
-    json_int_field(out, "bytes", map->spaces[i].bytes);
+    write_format(out, "{\"kind\":\"%s\"", map->spaces[i]->kind);
+    json_int_field(out, "color", map->spaces[i]->color);
+    json_int_field(out, "bytes", map->spaces[i]->bytes);
     write_text(out, "}");
   }
   write_text(out, "]\n");

@@ -105,7 +105,7 @@ static void rise(Tracks *tracks) {
 
 static void write_slice(Trace *trace, int64_t tid, const rh_placed_value *placed) {
   Writer *out = trace->out;
-  const rh_live_value *value = &placed->value;
+  const rh_live_value *value = placed->value;
   begin_event(trace, "X");
   json_int_field(out, "tid", tid);
   json_int_field(out, "ts", placed->begin);
@@ -137,7 +137,7 @@ static int64_t write_space(Trace *trace, size_t space, int64_t next_tid) {
   ArenaMark mark = arena_mark(trace->scratch);
   Tracks tracks = {0};
   for (size_t i = 0; i < map->num_values; i++) {
-    const rh_placed_value *value = &map->values[i];
+    const rh_placed_value *value = map->values[i];
     if (value->space != space) continue;
     bool is_free = tracks.heap.len && tracks.heap.data[0].end <= value->begin;
     Track track = {value->end, is_free ? tracks.heap.data[0].tid : next_tid++};
@@ -147,7 +147,7 @@ static int64_t write_space(Trace *trace, size_t space, int64_t next_tid) {
     } else {
       *vec_push(trace->scratch, &tracks.heap) = track;
       rise(&tracks);
-      name_track(trace, &map->spaces[space], tracks.heap.len, track.tid);
+      name_track(trace, map->spaces[space], tracks.heap.len, track.tid);
     }
     write_slice(trace, track.tid, value);
   }

@@ -34,7 +34,7 @@ int64_t picture_count_step(int64_t count, int64_t max_marks) {
 
 int64_t picture_limit(const rh_picture *picture, const rh_memory_map *map) {
   if (picture->limit_bytes < 0) return -1;
-  int64_t counted = rh_counted_bytes(&map->memory, picture->limit_counts);
+  int64_t counted = rh_counted_bytes(map->memory, picture->limit_counts);
   int64_t below = map->total_bytes - counted;
   return picture->limit_bytes < INT64_MAX - below ? below + picture->limit_bytes : -1;
 }
@@ -51,6 +51,6 @@ const char *picture_limit_words(const rh_picture *picture) {
 int64_t picture_space_base(const rh_memory_map *map, size_t space) {
   int64_t base = 0;
   for (size_t i = 0; i < space; i++)
-    base += map->spaces[i].bytes;
+    base += map->spaces[i]->bytes;
   return base;
 }

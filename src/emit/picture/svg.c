@@ -129,7 +129,7 @@ static bool has_category(const Svg *svg, uint32_t category) {
   for (int i = 0; i < svg->num_panels; i++) {
     const rh_memory_map *map = svg->panels[i].map;
     for (size_t k = 0; k < map->num_values; k++) {
-      if (picture_category(&map->values[k].value) == category) return true;
+      if (picture_category(map->values[k]->value) == category) return true;
     }
   }
   return false;
@@ -139,7 +139,7 @@ static bool has_rematerialized(const Svg *svg) {
   for (int i = 0; i < svg->num_panels; i++) {
     const rh_memory_map *map = svg->panels[i].map;
     for (size_t k = 0; k < map->num_values; k++) {
-      if (map->values[k].is_rematerialized) return true;
+      if (map->values[k]->is_rematerialized) return true;
     }
   }
   return false;
@@ -225,7 +225,7 @@ static void write_spaces(const Svg *svg, const SvgPanel *panel) {
   Writer *out = svg->out;
   Centi highest = panel->bottom + 4 * PIXEL, x = panel->right + 6 * PIXEL;
   for (size_t i = 0; i < map->num_spaces; i++) {
-    const rh_memory_space *space = &map->spaces[i];
+    const rh_memory_space *space = map->spaces[i];
     if (space->bytes == 0) continue;
     int64_t base = picture_space_base(map, i);
     Centi low = svg_y(panel, base), high = svg_y(panel, base + space->bytes);

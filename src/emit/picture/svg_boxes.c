@@ -73,7 +73,7 @@ typedef struct Rect {
 
 static Rect rect_of(const SvgPanel *panel, const int64_t *bases, const rh_placed_value *value) {
   int64_t bottom = bases[value->space] + value->offset;
-  Rect rect = {.x = svg_x(panel, value->begin), .y = svg_y(panel, bottom + value->value.bytes)};
+  Rect rect = {.x = svg_x(panel, value->begin), .y = svg_y(panel, bottom + value->value->bytes)};
   rect.width = svg_x(panel, value->end) - rect.x;
   rect.height = svg_y(panel, bottom) - rect.y;
   return rect;
@@ -116,24 +116,24 @@ static bool cover(const Grid *grid, const SvgPanel *panel, const Rect *rect) {
 }
 
 static void write_title(Writer *out, const rh_placed_value *value) {
-  HumanBytes bytes = human_bytes(value->value.bytes);
+  HumanBytes bytes = human_bytes(value->value->bytes);
   write_text(out, "><title>");
-  svg_escaped(out, value->value.name.data, value->value.name.length);
+  svg_escaped(out, value->value->name.data, value->value->name.length);
   write_text(out, "\n");
   write_bytes(out, bytes.text, bytes.len);
   write_text(out, "  ");
-  svg_escaped(out, value->value.shape.data, value->value.shape.length);
-  if (value->value.op_name.length) {
+  svg_escaped(out, value->value->shape.data, value->value->shape.length);
+  if (value->value->op_name.length) {
     write_text(out, "\n");
-    svg_escaped(out, value->value.op_name.data, value->value.op_name.length);
+    svg_escaped(out, value->value->op_name.data, value->value->op_name.length);
   }
-  if (value->value.source_file.length) {
+  if (value->value->source_file.length) {
     write_text(out, "\n");
-    svg_escaped(out, value->value.source_file.data, value->value.source_file.length);
-    if (value->value.source_line > 0) {
+    svg_escaped(out, value->value->source_file.data, value->value->source_file.length);
+    if (value->value->source_line > 0) {
       char room[DECIMAL_CHARS];
       write_text(out, ":");
-      write_str(out, decimal_text(value->value.source_line, room));
+      write_str(out, decimal_text(value->value->source_line, room));
     }
   }
   write_text(out, "</title></rect>\n");
@@ -162,15 +162,15 @@ static size_t fitting(rh_text name, Centi width) {
 static void write_name(Writer *out, const Rect *rect, const rh_placed_value *value) {
   enum { LEAST_WIDTH = 36 * PIXEL, LEAST_HEIGHT = 13 * PIXEL, MARGIN = 4 * PIXEL };
   if (rect->width < LEAST_WIDTH || rect->height < LEAST_HEIGHT) return;
-  size_t length = fitting(value->value.name, rect->width - 2 * MARGIN);
-  if (length < 3 && length < value->value.name.length) return;
-  bool is_dark = picture_categories[picture_category(&value->value)].is_dark;
+  size_t length = fitting(value->value->name, rect->width - 2 * MARGIN);
+  if (length < 3 && length < value->value->name.length) return;
+  bool is_dark = picture_categories[picture_category(value->value)].is_dark;
   write_format(out, "<text class=\"%s\"", is_dark ? "in dark" : "in");
   svg_attribute(out, "x", rect->x + MARGIN);
   svg_attribute(out, "y", rect->y + rect->height / 2 + 35 * PIXEL / 10);
   write_text(out, ">");
-  svg_escaped(out, value->value.name.data, length);
-  write_text(out, length < value->value.name.length ? "…</text>\n" : "</text>\n");
+  svg_escaped(out, value->value->name.data, length);
+  write_text(out, length < value->value->name.length ? "…</text>\n" : "</text>\n");
 }
 
 static void write_boxes(const SvgPanel *panel, const int64_t *bases, uint32_t category,
@@ -178,8 +178,8 @@ static void write_boxes(const SvgPanel *panel, const int64_t *bases, uint32_t ca
   enum { BORDERED = 3 * PIXEL };
   const rh_memory_map *map = panel->map;
   for (size_t i = 0; i < map->num_values; i++) {
-    const rh_placed_value *value = &map->values[i];
-    if (picture_category(&value->value) != category) continue;
+    const rh_placed_value *value = map->values[i];
+    if (picture_category(value->value) != category) continue;
     Rect rect = rect_of(panel, bases, value);
     bool is_small = rect.width < PIXEL || rect.height < PIXEL;
     if (is_small && !cover(grid, panel, &rect)) continue;
@@ -203,12 +203,12 @@ void svg_boxes(const SvgPanel *panel, Writer *out, Arena *scratch) {
   for (uint32_t category = 0; category < NUM_PICTURE_CATEGORIES; category++)
     write_boxes(panel, bases, category, &grid, out);
   for (size_t i = 0; i < map->num_values; i++) {
-    Rect rect = rect_of(panel, bases, &map->values[i]);
-    if (map->values[i].is_rematerialized && rect.width >= CELL) {
+    Rect rect = rect_of(panel, bases, map->values[i]);
+    if (map->values[i]->is_rematerialized && rect.width >= CELL) {
       write_rect(out, &rect, "again");
       write_text(out, "/>\n");
     }
-    write_name(out, &rect, &map->values[i]);
+    write_name(out, &rect, map->values[i]);
   }
 }
 

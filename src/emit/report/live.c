@@ -3,6 +3,7 @@
 #include "emit/report/describe.h"
 #include "emit/human.h"
 #include "ir/handle.h"
+#include "ir/pointers.h"
 
 typedef struct Builder {
   const ReportInput *input;
@@ -78,7 +79,7 @@ void report_live(const ReportInput *input, rh_report *report, Arena *out, Arena 
   for (uint32_t i = 0; i < live.len; i++)
     list[i] = describe(&builder, &live.list[i]);
   describe_peak(&builder, report);
-  report->live = list;
+  report->live = pointers_to(list, live.len, sizeof *list, out);
   report->num_live = live.len;
   arena_reset(scratch, mark);
 }

@@ -8,6 +8,7 @@
 #include "analysis/memory/heap_model.h"
 #include "emit/report/describe.h"
 #include "emit/human.h"
+#include "ir/pointers.h"
 
 /* A value before anything is said about it. */
 typedef struct Box {
@@ -198,16 +199,18 @@ static rh_placed_value describe(const Mapper *mapper, Describer *describer, cons
   const HloValue *held = &mapper->heap.values.flow.values.data[box->value];
   LiveRange range = mapper->heap.ranges.of[box->value];
   LogicalTime time = mapper->heap.ranges.time_of[held->inst];
-  rh_placed_value placed = {.value = describe_value(describer, held->inst, held->part),
+  rh_live_value *value = arena_alloc(mapper->out, sizeof *value);
+  *value = describe_value(describer, held->inst, held->part);
+  rh_placed_value placed = {.value = value,
                             .space = box->space,
                             .offset = box->offset,
                             .begin = box->begin,
                             .end = box->end,
                             .position = time == NO_TIME ? -1 : (int64_t)time};
-  placed.value.bytes = held->bytes;
-  placed.value.begin = range.start == NO_TIME ? box->begin : range.start;
-  placed.value.end = range.start == NO_TIME ? box->end : range.end;
-  placed.scope = scope_of(&placed.value, mapper->out);
+  value->bytes = held->bytes;
+  value->begin = range.start == NO_TIME ? box->begin : range.start;
+  value->end = range.start == NO_TIME ? box->end : range.end;
+  placed.scope = scope_of(value, mapper->out);
   placed.is_rematerialized =
       mapper->handle->marks && mapper->handle->marks[held->inst].kind == REMAT_KIND_CLONE;
   list_reads(mapper, box->value, &placed);
@@ -223,8 +226,8 @@ static void fill_positions(const Mapper *mapper, rh_memory_map *map) {
   int64_t *live_bytes = arena_array(mapper->out, int64_t, num_times);
   int64_t held_bytes = assignment->temp_bytes - assignment->heap_bytes;
   for (size_t i = 0; i < map->num_spaces; i++) {
-    map->total_bytes += map->spaces[i].bytes;
-    if (strcmp(map->spaces[i].kind, "temporaries") != 0) held_bytes += map->spaces[i].bytes;
+    map->total_bytes += map->spaces[i]->bytes;
+    if (strcmp(map->spaces[i]->kind, "temporaries") != 0) held_bytes += map->spaces[i]->bytes;
   }
   for (LogicalTime time = 0; time < num_times; time++) {
     Str name = inst_name(mapper->module, mapper->heap.ranges.flat[time]);
@@ -253,9 +256,9 @@ MemoryProfile memory_map_fill(const rh_module *handle, rh_memory_map *map, Arena
   for (uint32_t i = 0; i < mapper.boxes.list.len; i++)
     values[i] = describe(&mapper, &describer, &mapper.boxes.list.data[i]);
   map->module = text_of_str(human_utf8(module->source->header.name, out));
-  map->spaces = mapper.spaces.data;
+  map->spaces = pointers_to(mapper.spaces.data, mapper.spaces.len, sizeof(rh_memory_space), out);
   map->num_spaces = mapper.spaces.len;
-  map->values = values;
+  map->values = pointers_to(values, mapper.boxes.list.len, sizeof *values, out);
   map->num_values = mapper.boxes.list.len;
   map->peak_position = -1;
   fill_positions(&mapper, map);

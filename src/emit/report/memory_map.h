@@ -10,7 +10,7 @@
 MemoryProfile memory_map_fill(const rh_module *module, rh_memory_map *map, Arena *out, Arena *inner,
                               Arena *scratch);
 
-/* Those of the arena that the map is in, for what is made from it. */
-const ArenaOptions *memory_map_options(const rh_memory_map *map);
+/* ArenaOptions.max_bytes of what is made from the map. */
+size_t memory_map_limit(const rh_memory_map *map);
 
 #endif

@@ -43,6 +43,9 @@ void report_live(const ReportInput *input, rh_report *report, Arena *out, Arena 
 /* Fills report->sums from report->live. */
 void report_sums(rh_report *report, Arena *out, Arena *scratch);
 
+/* As rh_compare_sums. */
+void sums_compare(rh_sums before, rh_sums after, rh_change_fn visit, void *context, Arena *scratch);
+
 /* The values of the live set whose name is that of one instruction, of those without a name all of
  * an opcode: names can be long, and an instruction can have many parts. */
 typedef struct Operation {

@@ -5,6 +5,7 @@
 #include "emit/report/scope_tree.h"
 #include "ir/chars.h"
 #include "ir/hash.h"
+#include "ir/pointers.h"
 
 /* ---- names ---- */
 
@@ -109,7 +110,7 @@ Operations report_operations(const rh_report *report, Arena *out) {
   IdTable table = {0};
   VEC(const char *) keys = {0}; /* by operation: where its text is */
   for (size_t i = 0; i < report->num_live; i++) {
-    const rh_live_value *value = &report->live[i];
+    const rh_live_value *value = report->live[i];
     const char *key = value->op_name.length ? value->op_name.data : value->opcode.data;
     uint64_t hash = hash_mix(HASH_SEED, (uintptr_t)key);
     uint32_t id = NO_ID;
@@ -167,7 +168,7 @@ void report_scopes(rh_report *report, Arena *out, Arena *scratch) {
                          .bytes = scopes.bytes.data[order[i]],
                          .num_values = scopes.num_values.data[order[i]]};
   }
-  report->scopes = list;
+  report->scopes = pointers_to(list, len, sizeof *list, out);
   report->num_scopes = len;
   arena_reset(scratch, mark);
 }

@@ -3,6 +3,7 @@
 
 #include "emit/report/report.h"
 #include "ir/hash.h"
+#include "ir/pointers.h"
 
 typedef struct SumTable {
   VEC(rh_sum) list;
@@ -79,7 +80,7 @@ static rh_text key_of(const rh_live_value *value, rh_sum_kind kind) {
 
 static void add_values(SumTable *sums, const rh_report *report, rh_sum_kind kind) {
   for (size_t i = 0; i < report->num_live; i++) {
-    const rh_live_value *value = &report->live[i];
+    const rh_live_value *value = report->live[i];
     int64_t line = kind == RH_BY_SOURCE ? value->source_line : 0;
     add_to(sums, key_of(value, kind), line, value->bytes, 1);
   }
@@ -108,12 +109,14 @@ static rh_sums sum_by(const rh_report *report, rh_sum_kind kind, Arena *out, Are
     qsort(list, len, sizeof *list, by_bytes_then_name);
   }
   arena_reset(scratch, mark);
-  return (rh_sums){list, len};
+  return (rh_sums){pointers_to(list, len, sizeof *list, out), len};
 }
 
 void report_sums(rh_report *report, Arena *out, Arena *scratch) {
+  rh_sums *sums = arena_array(out, rh_sums, RH_NUM_SUMS);
   for (int kind = 0; kind < RH_NUM_SUMS; kind++)
-    report->sums[kind] = sum_by(report, (rh_sum_kind)kind, out, scratch);
+    sums[kind] = sum_by(report, (rh_sum_kind)kind, out, scratch);
+  report->sums = sums;
 }
 
 /* ---- what differs ---- */
@@ -143,18 +146,18 @@ static rh_change *change_of(Comparison *comparison, const rh_sum *sum) {
   return &comparison->changes.data[id];
 }
 
-void rh_compare_sums(rh_sums before, rh_sums after, rh_change_fn visit, void *context) {
-  Arena *arena = arena_new(NULL);
-  Comparison comparison = {.sums.arena = arena};
+void sums_compare(rh_sums before, rh_sums after, rh_change_fn visit, void *context,
+                  Arena *scratch) {
+  Comparison comparison = {.sums.arena = scratch};
   for (size_t i = 0; i < before.len; i++) {
-    rh_change *change = change_of(&comparison, &before.list[i]);
-    change->before_bytes = before.list[i].bytes;
-    change->before_num_values = before.list[i].num_values;
+    rh_change *change = change_of(&comparison, before.list[i]);
+    change->before_bytes = before.list[i]->bytes;
+    change->before_num_values = before.list[i]->num_values;
   }
   for (size_t i = 0; i < after.len; i++) {
-    rh_change *change = change_of(&comparison, &after.list[i]);
-    change->after_bytes = after.list[i].bytes;
-    change->after_num_values = after.list[i].num_values;
+    rh_change *change = change_of(&comparison, after.list[i]);
+    change->after_bytes = after.list[i]->bytes;
+    change->after_num_values = after.list[i]->num_values;
   }
   rh_change *changes = comparison.changes.data;
   uint32_t len = comparison.changes.len;
@@ -162,5 +165,4 @@ void rh_compare_sums(rh_sums before, rh_sums after, rh_change_fn visit, void *co
   for (uint32_t i = 0; i < len; i++) {
     if (distance_of(&changes[i])) visit(context, &changes[i]);
   }
-  arena_free(arena);
 }

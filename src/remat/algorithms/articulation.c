@@ -5,7 +5,7 @@
 typedef struct Frame {
   InstId inst;
   InstId parent;
-  uint32_t next;         /* neighbour to look at: operands first, then users */
+  uint32_t next;         /* index of the next neighbour to visit: operands first, then users */
   uint32_t num_children; /* in the depth-first tree */
 } Frame;
 
@@ -14,9 +14,11 @@ typedef struct Search {
   Sequence sequence;
   uint32_t len;
   const SchedPos *positions;
-  bool *is_large;  /* by position: its result counts as an edge */
-  uint32_t *found; /* by position: when the search came there, 0 = not yet */
-  uint32_t *low;   /* by position: the earliest that its subtree reaches by one more edge */
+  bool *is_large; /* by position: the result is large enough to count as an edge */
+  /* by position: the time at which the search entered the instruction; 0 = not yet */
+  uint32_t *found;
+  /* by position: the earliest entry time that the subtree reaches by one more edge */
+  uint32_t *low;
   bool *is_point;
   VEC(Frame) stack;
   Arena *scratch;
@@ -29,7 +31,7 @@ static bool is_inside(const Search *search, InstId id) {
   return opcode != OPCODE_PARAMETER && opcode != OPCODE_CONSTANT;
 }
 
-/* The next neighbour of the instruction on top of the stack, NO_ID when there is none left. */
+/* The next neighbour of the instruction on top of the stack; NO_ID if there is none left. */
 static InstId next_neighbour(Search *search, Frame *frame) {
   const Instruction *inst = inst_get(search->module, frame->inst);
   bool carries = search->is_large[search->positions[frame->inst]];
@@ -55,7 +57,8 @@ static void enter(Search *search, InstId id, InstId parent, uint32_t *clock) {
   *vec_push(search->scratch, &search->stack) = (Frame){.inst = id, .parent = parent};
 }
 
-/* The subtree of `frame` is done: what it could not get around is its parent. */
+/* Finishes the subtree of `frame`. If no edge of the subtree leads around the parent, the parent is
+ * an articulation point. */
 static void leave(Search *search, const Frame *frame) {
   if (frame->parent == NO_ID) {
     search->is_point[frame->inst] = frame->num_children > 1;

@@ -1,58 +1,61 @@
 /* Gradient checkpointing (Griewank and Walther, "Revolve"; Chen et al., "Training Deep Nets with
  * Sublinear Memory Cost"; the modes of the library gradient-checkpointing for TensorFlow).
  *
- * The order of a computation has a turn, before which it is the forward part of a training step and
- * behind which the backward part (remat/algorithms/turn.h). Some values of the forward part are
- * kept; whatever else the backward part reads is computed again just before, from what is kept. The
- * algorithms differ in what they keep. What turns out needless for the budget is undone
+ * The order of a computation is divided at one position: the forward part of a training step comes
+ * before it, and the backward part after it (remat/algorithms/forward_end.h). Some values of the
+ * forward part are kept. All other values that the backward part reads are recomputed from the kept
+ * ones, just before they are read. The algorithms differ in the values that they keep.
+ * Recomputations that the budget does not need are undone in the end
  * (remat/algorithms/derematerialize.c).
  *
- * The computation at the peak is changed, its callers first; a loop's body only where it has both
- * parts itself; each of them again when another one has changed. O(n log n) for each of these. */
+ * Of the computations that run at the peak, callers are changed first. A loop's body is changed
+ * only if it has both parts itself. A computation is visited again after another one has changed.
+ * O(n log n) for each visit. */
 #include "analysis/memory/remat_memory.h"
 #include "remat/job/algorithm.h"
-#include "remat/algorithms/checkpoint_plan.h"
+#include "remat/algorithms/checkpoint_choice.h"
 #include "remat/legality/collection.h"
 #include "remat/rewrite/dce.h"
 #include "remat/algorithms/derematerialize.h"
 #include "remat/job/state.h"
-#include "remat/algorithms/turn.h"
+#include "remat/algorithms/forward_end.h"
 
-typedef enum Keep {
-  KEEP_HEAVY,      /* dots, convolutions, custom calls, collectives, fusions with one */
-  KEEP_CUTS,       /* what crosses the cuts between segments */
-  KEEP_COLLECTION, /* what expressions match */
-} Keep;
+typedef enum CheckpointKind {
+  /* dots, convolutions, custom calls, collectives, and fusions that contain one */
+  CHECKPOINT_HEAVY,
+  CHECKPOINT_CUTS,       /* values that cross the cuts between segments */
+  CHECKPOINT_COLLECTION, /* values that the user's expressions match */
+} CheckpointKind;
 
 typedef struct Checkpoint {
   RematJob *job;
   Module *module;
-  Keep keep;
-  bool *is_done;          /* by CompId: is not looked at any more in this round */
-  uint32_t num_changes;   /* of computations */
-  uint32_t *seen_changes; /* by CompId: how many there were when it was looked at */
+  CheckpointKind kind;
+  bool *is_done;          /* by CompId: is not visited again in this round */
+  uint32_t num_changes;   /* number of times that a computation has changed */
+  uint32_t *seen_changes; /* by CompId: `num_changes` at the last visit */
   RematStats *stats;
   Arena *arena, *scratch;
 } Checkpoint;
 
 /* ---- one computation ---- */
 
-static void mark_checkpoints(const Checkpoint *checkpoint, CheckpointPlan *plan,
+static void mark_checkpoints(const Checkpoint *checkpoint, CheckpointChoice *choice,
                              const bool *is_heavy) {
-  const LateClones *clones = &plan->clones;
+  const LateClones *clones = &choice->clones;
   const Collection *collection = checkpoint->job->collection;
-  for (SchedPos pos = 0; pos <= clones->turn; pos++) {
+  for (SchedPos pos = 0; pos <= clones->early_end; pos++) {
     InstId id = clones->sequence.ids[pos];
-    Value *value = &plan->values[pos];
-    if (checkpoint->keep == KEEP_HEAVY) value->is_checkpoint = is_heavy[id];
-    if (checkpoint->keep == KEEP_COLLECTION && collection) {
+    CheckpointValue *value = &choice->values[pos];
+    if (checkpoint->kind == CHECKPOINT_HEAVY) value->is_checkpoint = is_heavy[id];
+    if (checkpoint->kind == CHECKPOINT_COLLECTION && collection) {
       value->is_checkpoint =
           collection_has(collection, checkpoint->module, id, checkpoint->scratch);
     }
   }
 }
 
-/* What is found of a computation and its place in the module. */
+/* One computation, and what has been found out about it. */
 typedef struct Site {
   CompId comp;
   PointsTo points_to;
@@ -74,53 +77,55 @@ static Site open_site(const Checkpoint *checkpoint, CompId comp, Arena *arena) {
   return site;
 }
 
-/* The plan for one turn; its peak is not set when there is none. */
-static bool make_plan(const Checkpoint *checkpoint, const Site *site, SchedPos turn,
-                      CheckpointPlan *plan, Arena *arena) {
+/* Makes the choice for one end of the forward part. Returns false if the computation does not have
+ * both parts. */
+static bool make_choice(const Checkpoint *checkpoint, const Site *site, SchedPos forward_end,
+                        CheckpointChoice *choice, Arena *arena) {
   Sequence sequence = checkpoint->job->schedule->of[site->comp];
   bool is_body = site->comp != checkpoint->module->entry;
   uint32_t min_nested = (uint32_t)checkpoint->job->parameters->checkpoint_nested;
-  if (turn == NO_ID || (is_body && !is_nested_at(checkpoint->module, sequence, site->positions,
-                                                 turn, min_nested, checkpoint->scratch))) {
+  if (forward_end == NO_ID ||
+      (is_body && !is_nested_at(checkpoint->module, sequence, site->positions, forward_end,
+                                min_nested, checkpoint->scratch))) {
     return false;
   }
-  *plan = checkpoint_plan_begin(checkpoint->job, &site->points_to, site->comp, turn, site->bytes_at,
-                                arena, checkpoint->scratch);
-  mark_checkpoints(checkpoint, plan, site->is_heavy);
-  checkpoint_plan_keep_only(plan);
-  if (checkpoint->keep != KEEP_COLLECTION) checkpoint_plan_cut(plan);
+  *choice = checkpoint_choice_begin(checkpoint->job, &site->points_to, site->comp, forward_end,
+                                    site->bytes_at, arena, checkpoint->scratch);
+  mark_checkpoints(checkpoint, choice, site->is_heavy);
+  checkpoint_choice_keep_only(choice);
+  if (checkpoint->kind != CHECKPOINT_COLLECTION) checkpoint_choice_cut(choice);
   return true;
 }
 
-/* Of the turns that there may be the one whose plan needs the least. Returns the number of clones.
- */
+/* Tries all possible ends of the forward part, and applies the choice that needs the least memory.
+ * Returns the number of clones. */
 static uint32_t rewrite_computation(const Checkpoint *checkpoint, CompId comp, Arena *out) {
   Arena *arena = arena_new(arena_options(checkpoint->scratch));
   Site site = open_site(checkpoint, comp, arena);
   Sequence sequence = checkpoint->job->schedule->of[comp];
-  CheckpointPlan best = {.peak_bytes = INT64_MAX}, plan;
-  SchedPos turns[NUM_TURN_RULES];
-  for (int rule = 0; rule < NUM_TURN_RULES; rule++) {
-    turns[rule] = find_turn(checkpoint->module, sequence, site.positions, site.is_heavy,
-                            (TurnRule)rule, checkpoint->scratch);
+  CheckpointChoice best = {.peak_bytes = INT64_MAX}, choice;
+  SchedPos ends[NUM_FORWARD_END_RULES];
+  for (int rule = 0; rule < NUM_FORWARD_END_RULES; rule++) {
+    ends[rule] = find_forward_end(checkpoint->module, sequence, site.positions, site.is_heavy,
+                                  (ForwardEndRule)rule, checkpoint->scratch);
     bool is_new = true;
     for (int i = 0; i < rule; i++)
-      is_new &= turns[i] != turns[rule];
-    if (is_new && make_plan(checkpoint, &site, turns[rule], &plan, arena) &&
-        plan.peak_bytes < best.peak_bytes) {
-      best = plan;
+      is_new &= ends[i] != ends[rule];
+    if (is_new && make_choice(checkpoint, &site, ends[rule], &choice, arena) &&
+        choice.peak_bytes < best.peak_bytes) {
+      best = choice;
     }
   }
   uint32_t num_clones = 0;
-  if (best.peak_bytes != INT64_MAX) num_clones = checkpoint_plan_apply(&best, out);
+  if (best.peak_bytes != INT64_MAX) num_clones = checkpoint_choice_apply(&best, out);
   arena_free(arena);
   return num_clones;
 }
 
-/* ---- all of them ---- */
+/* ---- all computations ---- */
 
-/* The outermost computation that runs at the peak and has not been looked at; NO_ID = none, or the
- * budget is met. */
+/* The outermost computation that runs at the peak and has not been visited; NO_ID if there is none,
+ * or if the budget is met. */
 static CompId next_computation(const Checkpoint *checkpoint, const CallMemory *memory) {
   const Module *module = checkpoint->module;
   CompId found = NO_ID;
@@ -133,8 +138,8 @@ static CompId next_computation(const Checkpoint *checkpoint, const CallMemory *m
   return found;
 }
 
-/* False, and nothing has changed, when that does not lower the peak. `memory`, of the state, is in
- * `*arena`; both are replaced. */
+/* Rewrites one computation. If that does not lower the peak, changes nothing and returns false.
+ * `memory` is that of the current state and is in `*arena`; both are replaced. */
 static bool reduce(Checkpoint *checkpoint, CompId comp, CallMemory *memory, Arena **arena,
                    Arena *out) {
   RematJob *job = checkpoint->job;
@@ -157,8 +162,8 @@ static bool reduce(Checkpoint *checkpoint, CompId comp, CallMemory *memory, Aren
   return true;
 }
 
-/* Each computation that comes to the peak once. Computations are cloned with fusions only, so that
- * the ids of those that run stay. */
+/* Visits each computation that comes to the peak once. Only computations of fusions are cloned, so
+ * the ids of the computations that run as sequences do not change. */
 static void sweep(Checkpoint *checkpoint, Arena *out) {
   Arena *arena = arena_new(arena_options(checkpoint->scratch));
   CallMemory memory = remat_state_memory(checkpoint->job, arena, checkpoint->scratch);
@@ -170,7 +175,8 @@ static void sweep(Checkpoint *checkpoint, Arena *out) {
   arena_free(arena);
 }
 
-/* What one computation holds counts for those that run with it, so these are looked at again. */
+/* Sweeps until nothing changes: the memory that one computation holds counts for those that run at
+ * the same time, so these are visited again. */
 static void checkpoint_all(Checkpoint *checkpoint, Arena *out) {
   uint32_t num_comps = checkpoint->module->comps.len;
   checkpoint->is_done = arena_zarray(checkpoint->arena, bool, num_comps);
@@ -184,31 +190,31 @@ static void checkpoint_all(Checkpoint *checkpoint, Arena *out) {
   }
 }
 
-static void checkpoint_run(RematJob *job, Keep keep, RematStats *stats, Arena *out,
+static void checkpoint_run(RematJob *job, CheckpointKind kind, RematStats *stats, Arena *out,
                            Arena *scratch) {
   Arena *arena = arena_new(arena_options(scratch));
   Checkpoint checkpoint = {.job = job,
                            .module = job->rewrite->module,
-                           .keep = keep,
+                           .kind = kind,
                            .stats = stats,
                            .arena = arena,
                            .scratch = scratch};
   checkpoint_all(&checkpoint, out);
   if (stats->num_steps) derematerialize(job, out, scratch);
   stats->xla_reported_after_bytes = -1;
-  *job->schedule =
-      schedule_copy(job->schedule, checkpoint.module, out); /* a state's is in `arena` */
+  /* The schedule of a loaded state is in `arena`. */
+  *job->schedule = schedule_copy(job->schedule, checkpoint.module, out);
   arena_free(arena);
 }
 
 void remat_checkpoint_speed(RematJob *job, RematStats *stats, Arena *out, Arena *scratch) {
-  checkpoint_run(job, KEEP_HEAVY, stats, out, scratch);
+  checkpoint_run(job, CHECKPOINT_HEAVY, stats, out, scratch);
 }
 
 void remat_checkpoint_memory(RematJob *job, RematStats *stats, Arena *out, Arena *scratch) {
-  checkpoint_run(job, KEEP_CUTS, stats, out, scratch);
+  checkpoint_run(job, CHECKPOINT_CUTS, stats, out, scratch);
 }
 
 void remat_checkpoint_collection(RematJob *job, RematStats *stats, Arena *out, Arena *scratch) {
-  checkpoint_run(job, KEEP_COLLECTION, stats, out, scratch);
+  checkpoint_run(job, CHECKPOINT_COLLECTION, stats, out, scratch);
 }

@@ -1,10 +1,13 @@
-/* Compressing, the second strategy of XLA's pass: what has not been reached yet reads a copy of a
- * copy, of which the first one, made at once, has a layout that takes fewer bytes.
+/* Compressing, the second strategy of XLA's pass. A result is copied at once into a layout that
+ * takes fewer bytes; a second copy restores the first layout for the unplaced users.
  *
- * XLA leaves the choice of the layout to the compiler that calls it; here it is that with the
- * fewest bytes of padding (target_compact_shape), so nothing is compressed where the target pads
- * nothing. Narrowing, which XLA does not do, is the same with conversions to a narrower element
- * type and back, where they lose nothing (analysis/range/narrow.h).
+ * Example: `x` becomes `x.remat_compressed = copy(x)`, and its later users read
+ * `x.remat_uncompressed = copy(x.remat_compressed)`.
+ *
+ * XLA lets the compiler that calls it choose the layout. Here it is the layout with the least
+ * padding (target_compact_shape), so nothing is compressed if the target does not pad. Narrowing,
+ * which XLA does not do, works in the same way with conversions to a narrower element type and
+ * back, if they lose nothing (analysis/range/narrow.h).
  *
  * Difference, on the safe side: XLA compresses bitcasts of parameters, too, which frees nothing. */
 #include "ir/target.h"
@@ -22,8 +25,8 @@ static ShapeId compact_layout(Standard *standard, ShapeId shape) {
   return *compact;
 }
 
-/* A clone has the numbers of what it was cloned from; of a fusion that has lost its tuple since
- * nothing is known. */
+/* The narrow shape of an instruction. A clone has the values of its original. A fusion that has
+ * lost its tuple has no known ranges. */
 static ShapeId narrow_shape_of(const Standard *standard, InstId id) {
   ShapeId shape = inst_get(standard->module, id)->shape;
   InstId original = rewrite_first_original(standard->job->rewrite, id);
@@ -32,7 +35,7 @@ static ShapeId narrow_shape_of(const Standard *standard, InstId id) {
   return shape_is_array(shape_get(&standard->module->shapes, narrow)) ? narrow : shape;
 }
 
-/* Of what is asked for that which takes less. */
+/* The smallest of the shapes that the modes allow. */
 static ShapeId compact_shape(Standard *standard, InstId id) {
   Module *module = standard->module;
   unsigned modes = standard->job->modes;
@@ -42,7 +45,7 @@ static ShapeId compact_shape(Standard *standard, InstId id) {
   return sizes->of_part(module, narrow) < sizes->of_part(module, shape) ? narrow : shape;
 }
 
-/* Copying takes both arrays at once, so XLA wants them to be smaller than the peak. */
+/* Both arrays are live during the copy, so XLA requires that they are smaller than the peak. */
 int64_t compress_bytes_reduced(Pass *pass, InstId id) {
   Standard *standard = pass->standard;
   const Module *module = standard->module;

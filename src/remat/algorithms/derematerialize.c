@@ -15,10 +15,10 @@ double recompute_key(const RematJob *job, InstId id) {
   if (id >= costs->num_insts) id = inst_get(module, id)->origin;
   if (id == NO_ID) return 0;
   Cost cost = costs->of[id];
-  const KnownCost *said = costs->known ? costs->known[id] : NULL;
-  if (said && said->flops >= 0) cost.flops = said->flops;
-  if (said && said->transcendentals >= 0) cost.transcendentals = said->transcendentals;
-  if (said && said->bytes >= 0) cost.bytes = said->bytes;
+  const KnownCost *given = costs->known ? costs->known[id] : NULL;
+  if (given && given->flops >= 0) cost.flops = given->flops;
+  if (given && given->transcendentals >= 0) cost.transcendentals = given->transcendentals;
+  if (given && given->bytes >= 0) cost.bytes = given->bytes;
   double flops =
       (double)cost.flops + (double)parameters->cost_transcendental * (double)cost.transcendentals;
   return flops / (double)(cost.bytes + parameters->cost_byte);
@@ -28,7 +28,8 @@ static bool have_same_origin(const Module *module, InstId a, InstId b) {
   return inst_get(module, a)->origin == inst_get(module, b)->origin;
 }
 
-/* Of a fusion that has lost results (remat/rewrite/dce.h) others can be left than of its clone. */
+/* Whether two fusions have the same results. A fusion that has lost results (remat/rewrite/dce.h)
+ * may have kept other ones than its clone. */
 static bool have_same_results(const Module *module, InstId a, InstId b) {
   if (inst_get(module, a)->opcode != OPCODE_FUSION) return true;
   InstId root_a = comp_get(module, inst_callees(module, a)[0])->root;
@@ -64,7 +65,7 @@ static int by_key_then_clone(const void *pa, const void *pb) {
   return (a->clone > b->clone) - (a->clone < b->clone);
 }
 
-/* ---- one computation, simulated ---- */
+/* ---- simulating one computation ---- */
 
 typedef struct Change {
   SchedPos begin, last;
@@ -76,8 +77,8 @@ typedef struct Simulation {
   ItemList list;
   Tracker tracker;
   Timeline timeline;
-  int64_t comp_limit_bytes; /* what the computation may hold, without its callers */
-  VEC(Change) changes;      /* of the undoing that is tried */
+  int64_t comp_limit_bytes; /* what the computation may hold, without the bytes of its callers */
+  VEC(Change) changes;      /* of the undo that is being tried */
   Arena *arena;
 } Simulation;
 
@@ -87,7 +88,8 @@ static void change(Simulation *sim, SchedPos begin, SchedPos last, int64_t bytes
   *vec_push(sim->arena, &sim->changes) = (Change){begin, last, bytes};
 }
 
-/* The last user of a buffer besides `except`; its definer when there is none. */
+/* The position of the last user of a buffer, `except` not included; of its definer if there is
+ * none. */
 static SchedPos last_use(const Simulation *sim, TrackedId id, InstId except) {
   const TrackedBuffer *buffer = tracked_buffer(&sim->tracker, id);
   SchedPos last = sim->positions[buffer->definer];
@@ -98,9 +100,9 @@ static SchedPos last_use(const Simulation *sim, TrackedId id, InstId except) {
   return last;
 }
 
-/* The original lives as long as the clone did, the clone not at all, and what the clone read as
- * long as somebody else reads it. False when that needs more than the limit; nothing has changed
- * then. */
+/* Extends the live range of the original to that of the clone, removes that of the clone, and
+ * shortens the live ranges of the clone's operands to their other users. If this exceeds the limit,
+ * changes nothing and returns false. */
 static bool try_undo(Simulation *sim, const Undo *undo) {
   const RematItem *clone = item_get(&sim->list, undo->clone);
   const RematItem *original = item_get(&sim->list, undo->original);
@@ -132,7 +134,7 @@ static bool try_undo(Simulation *sim, const Undo *undo) {
   return false;
 }
 
-/* The uses follow what try_undo did to the timeline. */
+/* Updates the uses of the buffers, after try_undo has updated the timeline. */
 static void commit_undo(Simulation *sim, const Undo *undo) {
   RematItem *clone = item_get(&sim->list, undo->clone);
   const RematItem *original = item_get(&sim->list, undo->original);
@@ -166,7 +168,7 @@ static void commit_undo(Simulation *sim, const Undo *undo) {
   clone->used.len = 0;
 }
 
-/* Appends what can be undone in one computation to `chosen`. */
+/* Appends the clones of one computation that can be undone to `chosen`. */
 static void choose_undos(Simulation *sim, Undos *candidates, int64_t max_passes, Undos *chosen,
                          Arena *out) {
   for (int pass = 0; pass < max_passes; pass++) {
@@ -192,7 +194,8 @@ typedef struct Deremat {
   Module *module;
   PointsTo points_to;
   RematMemory memory;
-  int64_t *slack; /* by CompId: bytes by which its peak may rise, -1 = nobody has called it yet */
+  /* by CompId: bytes by which its peak may rise; -1 = no caller has been visited yet */
+  int64_t *slack;
   Undos chosen;
   Arena *arena, *scratch;
 } Deremat;
@@ -214,7 +217,7 @@ static Undos find_undos(Deremat *deremat, CompId comp, Arena *out) {
   return undos;
 }
 
-/* What is left at the calls of a computation is what the called ones may rise by. */
+/* The memory that is left at a call is the amount by which the called computations may rise. */
 static void share_slack(Deremat *deremat, CompId comp, const Simulation *sim) {
   const Module *module = deremat->module;
   Sequence sequence = deremat->job->schedule->of[comp];
@@ -251,7 +254,7 @@ static void visit_computation(Deremat *deremat, CompId comp) {
   arena_free(arena);
 }
 
-/* Does the first `count` undoings to the state that was saved. */
+/* Applies the first `count` undos to the saved state. */
 static void apply(Deremat *deremat, const RematState *saved, uint32_t count, Arena *out) {
   RematJob *job = deremat->job;
   remat_state_load(job, saved);
@@ -263,8 +266,8 @@ static void apply(Deremat *deremat, const RematState *saved, uint32_t count, Are
   dce_update_schedule(deremat->module, job->schedule, out);
 }
 
-/* The simulation leaves out what it cannot see (loops that share memory, other memory models), so
- * the result is recounted; if it is too large, fewer undoings are. */
+/* Applies as many undos as fit. The simulation does not model everything (loops that share memory,
+ * other memory models), so the result is measured; if it is too large, fewer undos are applied. */
 static void apply_what_fits(Deremat *deremat, int64_t peak_limit_bytes, Arena *out) {
   RematState saved = remat_state_save(deremat->job, deremat->arena);
   uint32_t fits = 0, too_many = deremat->chosen.list.len + 1, count = deremat->chosen.list.len;

@@ -4,7 +4,7 @@
 
 #include "analysis/memory/tracker.h"
 
-LateClones late_clones_begin(RematJob *job, CompId comp, SchedPos turn, Arena *arena,
+LateClones late_clones_begin(RematJob *job, CompId comp, SchedPos early_end, Arena *arena,
                              Arena *scratch) {
   Module *module = job->rewrite->module;
   uint32_t num_insts = module->insts.len;
@@ -12,34 +12,36 @@ LateClones late_clones_begin(RematJob *job, CompId comp, SchedPos turn, Arena *a
                        .module = module,
                        .comp = comp,
                        .sequence = job->schedule->of[comp],
-                       .turn = turn,
+                       .early_end = early_end,
                        .positions = arena_array(arena, SchedPos, num_insts),
                        .images = arena_array(arena, InstId, num_insts),
                        .first_new = num_insts,
                        .arena = arena,
                        .scratch = scratch};
-  memset(clones.positions, 0xff, num_insts * sizeof *clones.positions); /* for what is gone */
+  /* for removed instructions */
+  memset(clones.positions, 0xff, num_insts * sizeof *clones.positions);
   uint32_t len = clones.sequence.len;
-  clones.fates = arena_array(arena, Fate, (size_t)len + 1);
+  clones.early_values = arena_array(arena, EarlyValue, (size_t)len + 1);
   for (SchedPos pos = 0; pos < len; pos++) {
     clones.positions[clones.sequence.ids[pos]] = pos;
-    clones.fates[pos] = (Fate){.place = NO_ID, .first_use = NO_ID};
+    clones.early_values[pos] = (EarlyValue){.place = NO_ID, .first_use = NO_ID};
   }
   memset(clones.images, 0xff, num_insts * sizeof *clones.images);
   return clones;
 }
 
-/* ---- who reads what ---- */
+/* ---- readers ---- */
 
 InstId late_clones_source(const LateClones *clones, InstId operand) {
   if (operand >= clones->first_new) return NO_ID;
   while (inst_is_pass_through(clones->module, operand)) {
     operand = inst_operand(clones->module, operand, 0);
   }
-  return clones->positions[operand] > clones->turn ? NO_ID : operand;
+  return clones->positions[operand] > clones->early_end ? NO_ID : operand;
 }
 
-/* A bitcast or get-tuple-element in the late part reads nothing by itself: its users do. */
+/* Whether an instruction of the late part counts as a reader. A bitcast or get-tuple-element does
+ * not, because its users do. */
 static bool is_late_reader(const LateClones *clones, InstId user) {
   const Module *module = clones->module;
   return !inst_is_pass_through(module, user) || inst_get(module, user)->users.len == 0 ||
@@ -47,29 +49,29 @@ static bool is_late_reader(const LateClones *clones, InstId user) {
 }
 
 void late_clones_find_first_uses(LateClones *clones) {
-  for (SchedPos pos = clones->turn + 1; pos < clones->sequence.len; pos++) {
+  for (SchedPos pos = clones->early_end + 1; pos < clones->sequence.len; pos++) {
     InstId user = clones->sequence.ids[pos];
     if (!is_late_reader(clones, user)) continue;
     for (uint32_t i = 0; i < inst_get(clones->module, user)->num_operands; i++) {
       InstId source = late_clones_source(clones, inst_operand(clones->module, user, i));
       if (source == NO_ID) continue;
-      SchedPos *first = &clones->fates[clones->positions[source]].first_use;
+      SchedPos *first = &clones->early_values[clones->positions[source]].first_use;
       if (*first == NO_ID) *first = pos;
     }
   }
 }
 
-/* Clones are computed before the first of those who read them, clones included. */
+/* Places clones before their first reader, which may be another clone. */
 static void place_clones(LateClones *clones) {
-  for (SchedPos pos = clones->turn + 1; pos-- > 0;) {
-    Fate *fate = &clones->fates[pos];
-    if (!fate->is_cloned) continue;
-    if (fate->first_use < fate->place) fate->place = fate->first_use;
+  for (SchedPos pos = clones->early_end + 1; pos-- > 0;) {
+    EarlyValue *value = &clones->early_values[pos];
+    if (!value->is_cloned) continue;
+    if (value->first_use < value->place) value->place = value->first_use;
     InstId id = clones->sequence.ids[pos];
     for (uint32_t i = 0; i < inst_get(clones->module, id)->num_operands; i++) {
       InstId source = late_clones_source(clones, inst_operand(clones->module, id, i));
-      SchedPos *place = &clones->fates[clones->positions[source]].place;
-      if (*place > fate->place) *place = fate->place;
+      SchedPos *place = &clones->early_values[clones->positions[source]].place;
+      if (*place > value->place) *place = value->place;
     }
   }
 }
@@ -85,32 +87,33 @@ static bool has_run(const void *context, InstId id) {
   return late->clones->positions[id] < late->place;
 }
 
-/* A clone of what it reads has memory of its own. */
+/* A clone of the operand has its own memory. */
 static bool is_cloned(const void *context, InstId operand) {
   const LateClones *clones = ((const LatePlace *)context)->clones;
   InstId source = late_clones_source(clones, operand);
-  return source != NO_ID && clones->fates[clones->positions[source]].is_cloned;
+  return source != NO_ID && clones->early_values[clones->positions[source]].is_cloned;
 }
 
 static bool reads_overwritten(const LateClones *clones, SchedPos pos) {
-  LatePlace late = {clones, clones->fates[pos].place};
+  LatePlace late = {clones, clones->early_values[pos].place};
   ClonePlace place = {has_run, is_cloned, &late};
   return place_verdict(clones->job->legality, clones->sequence.ids[pos], &place) != KEEP_NONE;
 }
 
-/* Takes back clones that would. Others have to read the original then, so this goes on until all of
- * them are possible; operands come before their readers, so it is soon over. */
+/* Drops clones that would read overwritten memory. Their readers then read the original, which can
+ * make other clones impossible, so this is repeated until all remaining clones are possible. Few
+ * rounds are needed, because operands come before their readers. */
 static void drop_impossible_clones(LateClones *clones) {
   if (!clones->job->legality->overwriters) return;
   for (bool has_changed = true; has_changed;) {
     has_changed = false;
-    for (SchedPos pos = 0; pos <= clones->turn; pos++) {
-      clones->fates[pos].place = NO_ID;
+    for (SchedPos pos = 0; pos <= clones->early_end; pos++) {
+      clones->early_values[pos].place = NO_ID;
     }
     place_clones(clones);
-    for (SchedPos pos = 0; pos <= clones->turn; pos++) {
-      if (!clones->fates[pos].is_cloned || !reads_overwritten(clones, pos)) continue;
-      clones->fates[pos].is_cloned = false;
+    for (SchedPos pos = 0; pos <= clones->early_end; pos++) {
+      if (!clones->early_values[pos].is_cloned || !reads_overwritten(clones, pos)) continue;
+      clones->early_values[pos].is_cloned = false;
       has_changed = true;
     }
   }
@@ -118,8 +121,8 @@ static void drop_impossible_clones(LateClones *clones) {
 
 /* ---- new instructions ---- */
 
-/* A new instruction and where it goes: before the one at `place`; what was computed earlier once
- * comes first there, helpers right behind their clone. */
+/* A new instruction, to be inserted before the one at `place`. Of several at one place, those with
+ * the earlier original come first, and helpers come directly after their clone. */
 typedef struct Insertion {
   SchedPos place;
   SchedPos original;
@@ -140,11 +143,11 @@ static int by_place(const void *pa, const void *pb) {
 
 static void insert(LateClones *clones, Insertions *insertions, InstId inst, SchedPos original) {
   *vec_push(clones->arena, &insertions->list) =
-      (Insertion){clones->fates[original].place, original, insertions->list.len, inst};
+      (Insertion){clones->early_values[original].place, original, insertions->list.len, inst};
 }
 
-/* What is read in the late part instead of `id`: its clone; for a bitcast or get-tuple-element of
- * something that was cloned, a helper like it on the clone; else itself. */
+/* The replacement of `id` in the late part: its clone; for a bitcast or get-tuple-element of a
+ * cloned instruction, a helper that does the same to the clone; otherwise `id` itself. */
 static InstId image_of(LateClones *clones, Insertions *insertions, InstId id) {
   Module *module = clones->module;
   ArenaMark mark = arena_mark(clones->scratch);
@@ -155,7 +158,7 @@ static InstId image_of(LateClones *clones, Insertions *insertions, InstId id) {
     source = inst_operand(module, source, 0);
   }
   InstId image = clones->images[source];
-  if (image == NO_ID) { /* nothing below was cloned */
+  if (image == NO_ID) { /* the source was not cloned */
     arena_reset(clones->scratch, mark);
     return id;
   }
@@ -183,11 +186,11 @@ static void redirect(LateClones *clones, Insertions *insertions, InstId user) {
   }
 }
 
-/* Clones in the order of their originals, so that operands have theirs. */
+/* Makes the clones in the order of their originals, so that the clones of operands exist first. */
 static uint32_t make_clones(LateClones *clones, Insertions *insertions) {
   uint32_t num_clones = 0;
-  for (SchedPos pos = 0; pos <= clones->turn; pos++) {
-    if (!clones->fates[pos].is_cloned) continue;
+  for (SchedPos pos = 0; pos <= clones->early_end; pos++) {
+    if (!clones->early_values[pos].is_cloned) continue;
     InstId original = clones->sequence.ids[pos];
     InstId clone = rewrite_clone(clones->job->rewrite, original, clones->scratch);
     clones->images[original] = clone;
@@ -217,7 +220,7 @@ uint32_t late_clones_apply(LateClones *clones, Arena *out) {
   place_clones(clones);
   drop_impossible_clones(clones);
   uint32_t num_clones = make_clones(clones, &insertions);
-  for (SchedPos pos = clones->turn + 1; pos < clones->sequence.len; pos++) {
+  for (SchedPos pos = clones->early_end + 1; pos < clones->sequence.len; pos++) {
     InstId user = clones->sequence.ids[pos];
     if (is_late_reader(clones, user)) redirect(clones, &insertions, user);
   }

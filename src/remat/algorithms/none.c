@@ -1,4 +1,4 @@
-/* The algorithm that does nothing, so that a module is scheduled and reported as it is. */
+/* The algorithm that changes nothing, for commands that only schedule and report a module. */
 #include "remat/job/algorithm.h"
 
 void remat_none(RematJob *job, RematStats *stats, Arena *out, Arena *scratch) {

@@ -1,14 +1,15 @@
-/* Offloading, the third strategy of XLA's pass: what has not been reached yet reads a result from
- * the host's memory. It is copied there asynchronously as soon as it is made, and back so that it
- * arrives when it is read.
+/* Offloading, the third strategy of XLA's pass: unplaced users read a result from the host's
+ * memory. The result is copied there asynchronously as soon as it is computed, and copied back so
+ * that it arrives when it is read.
  *
- * XLA does so where both copies take no longer than what runs between the last reader that has been
- * reached and the first that has not; a loop runs once to it, and instructions that the pass has
- * made take no time. That each of them has that much to itself, and the link with it, is not looked
- * at: analysis/cost/link.h tells what it comes to. Where XLA has the rates that HloCostAnalysis is
- * given (optimal_seconds), the device profile models time here.
+ * As in XLA, a result is offloaded if both copies take no longer than the instructions between its
+ * last placed reader and its first unplaced one. A loop counts as one iteration, and instructions
+ * that the pass has added take no time. Whether several copies share the link at the same time is
+ * not considered; analysis/cost/link.h models the time that they really take. XLA uses the rates
+ * given to HloCostAnalysis (optimal_seconds); here the device profile models time.
  *
- * Difference: a result that is only read further through what hands it on is kept; XLA gives up. */
+ * Difference: a result whose later users only read it through an instruction that forwards it is
+ * kept; XLA fails in this case. */
 #include "analysis/flow/call_graph.h"
 #include "ir/infer/infer_shape.h"
 #include "remat/algorithms/standard_pass.h"
@@ -75,14 +76,15 @@ void offload_open(Pass *pass) {
   }
 }
 
-/* What runs before it. What is new takes no time, so it begins when the next one does. */
+/* The time of all instructions before this one. A new instruction takes no time, so it begins when
+ * the next one does. */
 static double begin_of(const Pass *pass, InstId id) {
   while (id >= pass->num_begun)
     id = item_get(&pass->list, id)->next;
   return pass->begin_seconds[id];
 }
 
-/* From the last reader that is placed, or the result itself, to the first that is not. */
+/* The time from the last placed reader, or from the result itself, to the first unplaced reader. */
 static double seconds_between(const Pass *pass, InstId id) {
   const RematItem *item = item_get(&pass->list, id);
   const TrackedBuffer *buffer = tracked_buffer(&pass->tracker, item->defined.data[0]);
@@ -93,7 +95,8 @@ static double seconds_between(const Pass *pass, InstId id) {
     double begin = begin_of(pass, user);
     if (first < 0 || begin < first) first = begin;
   }
-  for (uint32_t i = 0; i < buffer->uses.len; i++) { /* one may stand behind the first */
+  /* a placed reader may come after the first unplaced one */
+  for (uint32_t i = 0; i < buffer->uses.len; i++) {
     InstId user = buffer->uses.data[i].user;
     if (!pass_is_placed(pass, user)) continue;
     double begin = begin_of(pass, user);
@@ -107,7 +110,7 @@ int64_t offload_bytes_reduced(Pass *pass, InstId id) {
   Module *module = pass->standard->module;
   int64_t bytes = tracker_bytes_offloaded(&pass->tracker, id);
   if (bytes == 0) return 0;
-  ShapeId shape = inst_get(module, id)->shape; /* a copy-start has it in a tuple */
+  ShapeId shape = inst_get(module, id)->shape; /* a copy-start has this shape in its tuple */
   if (!infer_shape_is_valid(module, shape, NULL, pass->standard->scratch)) return 0;
   double between = seconds_between(pass, id);
   double copying =
@@ -123,7 +126,8 @@ static void insert_before(Pass *pass, InstId id, InstId before) {
   item_list_insert_before(&pass->list, id, &place);
 }
 
-/* The item behind `start` at which so much has run; that before `end` if it comes first. */
+/* The first item after `start` by which `seconds` have passed, or the item before `end` if that
+ * comes first. */
 static InstId first_after(const Pass *pass, InstId start, InstId end, double seconds) {
   double passed = 0;
   InstId id = start;
@@ -134,7 +138,8 @@ static InstId first_after(const Pass *pass, InstId start, InstId end, double sec
   return id;
 }
 
-/* The same in the other direction. */
+/* The last item before `start` from which `seconds` pass until `start`, or the item after `end` if
+ * that comes later. */
 static InstId last_before(const Pass *pass, InstId start, InstId end, double seconds) {
   double passed = 0;
   InstId id = start;
@@ -145,7 +150,8 @@ static InstId last_before(const Pass *pass, InstId start, InstId end, double sec
   return id;
 }
 
-/* Out as early as it can be, and back as late. `readers` are those that are still to come. */
+/* Starts the copy to the host as early as possible, and the copy back as late as possible.
+ * `readers` are the unplaced users. */
 static void insert_copies(Pass *pass, InstId id, const OffloadCopies *copies,
                           const IdVec *readers) {
   const DeviceProfile *profile = pass->standard->job->device;
@@ -159,7 +165,7 @@ static void insert_copies(Pass *pass, InstId id, const OffloadCopies *copies,
   insert_before(pass, copies->enter, in);
 }
 
-/* Those before the instruction in progress have run. */
+/* Marks the copies before the instruction in progress as placed. */
 static void place_copies(Pass *pass, const OffloadCopies *copies) {
   for (InstId id = copies->leave; id != NO_ID && id != pass->tracker.in_progress;
        id = item_get(&pass->list, id)->next) {

@@ -1,17 +1,24 @@
-/* Microsoft's path recomputation (tensorflow-rematerialization, remat.patch), as it was meant.
+/* Microsoft's path recomputation (tensorflow-rematerialization, remat.patch), as it was intended.
  *
- * At the peak, values that were computed earlier and are read later need not be held: what lies
- * between them and the articulation points of the part before the peak is recomputed along the
- * paths that lead to it, just before it is read. When no round lowers the peak any more,
- * articulation points may go too. In the end what turned out needless is undone
+ * Values that are computed before the peak and read after it need not be held at the peak. Such a
+ * value is recomputed just before it is read, together with the path that leads to it from the
+ * articulation points of the part before the peak. If no round lowers the peak any more,
+ * articulation points may be recomputed, too. In the end, unnecessary recomputations are undone
  * (remat/algorithms/derematerialize.c).
  *
- * Other than the original: articulation points are true ones (there, nearly every instruction was
- * one); a value is cloned once per round however many paths lead to it (there, once per path:
- * 2^depth times on diamonds); of all values the ones that are cheapest to recompute go first, and
- * no more than the budget asks for; a round or an undoing that does not pay is taken back; nothing
- * is rescheduled. Where computations call each other, all that run at the peak are changed, callers
- * first, or callees first where that leads further.
+ * Example: a and d are points of `b = f(a); c = g(b); d = h(c)`. If c is read again after the peak,
+ * it is recomputed there as `b.remat = f(a); c.remat = g(b.remat)`.
+ *
+ * Differences from the original:
+ *   - Articulation points are true ones; in the original, nearly every instruction is one.
+ *   - A value is cloned once per round, however many paths lead to it; in the original it is cloned
+ *     once per path, which is 2^depth times on diamonds.
+ *   - The values that are cheapest to recompute are taken first, and no more than the budget
+ *     requires.
+ *   - A round or an undo that does not pay is reverted.
+ *   - Nothing is rescheduled.
+ *   - All computations that run at the peak are changed, callers first, or callees first if that
+ *     gives a better result.
  *
  * A round is O(instructions + edges); the number of rounds is bounded. */
 #include <stdlib.h>
@@ -26,16 +33,16 @@
 #include "remat/job/state.h"
 #include "analysis/memory/tracker.h"
 
-/* Which values a round may take. */
+/* Which values a round may recompute. */
 typedef enum Phase {
   PHASE_BETWEEN_POINTS,
   PHASE_POINTS_TOO,
   NUM_PHASES,
 } Phase;
 
-/* Which of the computations that run at the peak goes first. */
+/* Which of the computations that run at the peak is changed first. */
 typedef enum CallOrder {
-  CALLERS_FIRST, /* what a caller recomputes is recomputed once, not in every turn of a loop */
+  CALLERS_FIRST, /* a caller recomputes a value once, and not in every iteration of a loop */
   CALLEES_FIRST,
 } CallOrder;
 
@@ -44,26 +51,26 @@ typedef struct Path {
   Module *module;
   RematStats *stats;
   VEC(InstId) refused; /* candidates of rounds that did not pay */
-  VEC(InstId) taken;   /* candidates of this round */
+  VEC(InstId) taken;   /* candidates that this round has taken */
   CallOrder order;
-  bool has_calls; /* some peak was inside of what another computation calls */
+  bool has_calls; /* at some peak, a called computation was running */
   Arena *arena, *scratch;
 } Path;
 
-/* One computation with its peak. */
+/* One computation that runs at the peak. */
 typedef struct Site {
   Path *path;
   Module *module;
   CompId comp;
-  SchedPos peak; /* where the late part is what runs behind it */
+  SchedPos peak; /* the end of the early part; instructions after it are the late part */
   LateClones clones;
   ItemList list;
   Tracker tracker;
   bool *is_point;     /* by InstId: an articulation point */
   bool *is_refused;   /* by InstId */
-  bool *is_extended;  /* by TrackedId: kept alive for a clone */
-  Timeline timeline;  /* memory by position, with what has been chosen so far */
-  int64_t peak_bytes; /* at the peak */
+  bool *is_extended;  /* by TrackedId: the buffer lives longer because a clone reads it */
+  Timeline timeline;  /* memory by position, with the effect of the candidates taken so far */
+  int64_t peak_bytes; /* memory at `peak` */
   Phase phase;
   Arena *arena;
 } Site;
@@ -92,8 +99,8 @@ static SchedPos last_use(const Site *site, TrackedId id) {
   return last;
 }
 
-/* Whether nobody before the peak hands a value on to later readers, other than bitcasts and
- * get-tuple-elements that these can be led past. */
+/* Whether all later readers of a value can be redirected to a clone. Before the peak, only bitcasts
+ * and get-tuple-elements may forward the value. */
 static bool is_redirectable(const Site *site, InstId id) {
   const Module *module = site->module;
   ArenaMark mark = arena_mark(site->path->scratch);
@@ -120,7 +127,7 @@ static bool is_redirectable(const Site *site, InstId id) {
 static ValueUses uses_at_peak(const Site *site, const TrackedBuffer *buffer) {
   ValueUses uses = uses_of_tracked(buffer);
   uses.is_read_later = false;
-  uses.by_alias = KEEP_NONE; /* is_redirectable() knows better */
+  uses.by_alias = KEEP_NONE; /* is_redirectable() decides this more exactly */
   for (uint32_t i = 0; i < buffer->uses.len; i++) {
     SchedPos user = site->clones.positions[buffer->uses.data[i].user];
     uses.is_in_use |= user == site->peak;
@@ -129,7 +136,8 @@ static ValueUses uses_at_peak(const Site *site, const TrackedBuffer *buffer) {
   return uses;
 }
 
-/* Bytes that the instruction at `pos` holds across the peak and that could go; 0 when none can. */
+/* Bytes that the instruction at `pos` holds across the peak and that can be freed; 0 if none can.
+ */
 static int64_t bytes_across_peak(Site *site, SchedPos pos) {
   InstId id = site->clones.sequence.ids[pos];
   const RematItem *item = item_get(&site->list, id);
@@ -143,7 +151,7 @@ static int64_t bytes_across_peak(Site *site, SchedPos pos) {
     if (reason == KEEP_NONE) bytes += buffer->bytes;
     is_indirect |= buffer->has_indirect_uses;
   }
-  bool is_read = bytes > 0 && site->clones.fates[pos].first_use != NO_ID;
+  bool is_read = bytes > 0 && site->clones.early_values[pos].first_use != NO_ID;
   if (!is_read || clone_verdict(site->path->job->legality, id) != KEEP_NONE) return 0;
   return !is_indirect || is_redirectable(site, id) ? bytes : 0;
 }
@@ -171,18 +179,18 @@ static Candidates find_candidates(Site *site) {
   return candidates;
 }
 
-/* ---- what a candidate takes ---- */
+/* ---- the path of a candidate ---- */
 
 typedef struct Step {
   SchedPos pos;
-  uint32_t depth; /* how much further back the path may go */
+  uint32_t depth; /* how many more instructions the path may go back */
 } Step;
 
 typedef struct Closure {
   VEC(Step) steps;         /* instructions to clone */
-  VEC(TrackedId) extended; /* buffers that would live longer for it */
-  int64_t extended_bytes;  /* that this adds at the peak */
-  bool is_impossible;      /* it would read memory that has been overwritten */
+  VEC(TrackedId) extended; /* buffers that would live longer because a clone reads them */
+  int64_t extended_bytes;  /* the bytes that `extended` adds at the peak */
+  bool is_impossible;      /* a clone would read overwritten memory */
 } Closure;
 
 static bool closure_has(const Closure *closure, SchedPos pos) {
@@ -192,8 +200,8 @@ static bool closure_has(const Closure *closure, SchedPos pos) {
   return false;
 }
 
-/* Whether an instruction reads what another one computes other than through tuples and the like, so
- * that a clone of it can read a clone. */
+/* Whether a clone of `reader` can read a clone of `definer`, because only bitcasts and
+ * get-tuple-elements are between the two. */
 static bool reads_directly(const Site *site, InstId reader, InstId definer) {
   for (uint32_t i = 0; i < inst_get(site->module, reader)->num_operands; i++) {
     if (late_clones_source(&site->clones, inst_operand(site->module, reader, i)) == definer)
@@ -202,14 +210,15 @@ static bool reads_directly(const Site *site, InstId reader, InstId definer) {
   return false;
 }
 
-/* How one operand buffer of a clone of `reader` that runs at `place` is had. */
+/* Decides how a clone of `reader` at `place` gets one operand buffer: it is live anyway, it is kept
+ * live longer, or it is recomputed as a part of the path. */
 static void add_operand(Site *site, Closure *closure, InstId reader, TrackedId id, SchedPos place,
                         uint32_t depth) {
   const TrackedBuffer *buffer = tracked_buffer(&site->tracker, id);
   SchedPos pos = site->clones.positions[buffer->definer];
   if (buffer->bytes == 0 || pos >= site->peak) return;
   bool is_direct = reads_directly(site, reader, buffer->definer);
-  if (is_direct && (site->clones.fates[pos].is_cloned || closure_has(closure, pos))) return;
+  if (is_direct && (site->clones.early_values[pos].is_cloned || closure_has(closure, pos))) return;
   SchedPos last = last_use(site, id);
   if (last >= place || site->is_extended[id]) return;
   if (last > site->peak) {
@@ -226,8 +235,7 @@ static void add_operand(Site *site, Closure *closure, InstId reader, TrackedId i
   closure->extended_bytes += buffer->bytes;
 }
 
-/* What has been overwritten where a clone of the step's instruction runs has to be computed again,
- * too. */
+/* Adds operands of the step's instruction to the path that have been overwritten before `place`. */
 static void add_overwritten(Site *site, Closure *closure, Step step, SchedPos place) {
   InstId reader = site->clones.sequence.ids[step.pos];
   for (uint32_t i = 0; i < inst_get(site->module, reader)->num_operands; i++) {
@@ -236,7 +244,8 @@ static void add_overwritten(Site *site, Closure *closure, Step step, SchedPos pl
     if (overwriter == NO_ID || site->clones.positions[overwriter] >= place) continue;
     InstId source = late_clones_source(&site->clones, operand);
     SchedPos pos = source == NO_ID ? NO_ID : site->clones.positions[source];
-    if (pos != NO_ID && (site->clones.fates[pos].is_cloned || closure_has(closure, pos))) continue;
+    if (pos != NO_ID && (site->clones.early_values[pos].is_cloned || closure_has(closure, pos)))
+      continue;
     if (pos != NO_ID && step.depth > 0 &&
         clone_verdict(site->path->job->legality, source) == KEEP_NONE) {
       *vec_push(site->arena, &closure->steps) = (Step){pos, step.depth - 1};
@@ -247,10 +256,10 @@ static void add_overwritten(Site *site, Closure *closure, Step step, SchedPos pl
   }
 }
 
-/* The path back from a candidate to what is there after the peak anyway. */
+/* Finds the path from a candidate back to values that are live after the peak anyway. */
 static Closure find_closure(Site *site, const Candidate *candidate) {
   Closure closure = {0};
-  SchedPos place = site->clones.fates[candidate->pos].first_use;
+  SchedPos place = site->clones.early_values[candidate->pos].first_use;
   *vec_push(site->arena, &closure.steps) =
       (Step){candidate->pos, site->path->job->options->path_depth};
   for (uint32_t i = 0; i < closure.steps.len; i++) {
@@ -271,8 +280,8 @@ static int by_step_position(const void *pa, const void *pb) {
   return (a->pos > b->pos) - (a->pos < b->pos);
 }
 
-/* The most that the clones of a path hold together while they are computed one after the other. The
- * last one, the candidate's, stays. */
+/* The maximum number of bytes that the clones of a path hold together while they are computed one
+ * after the other. The last clone, that of the candidate, stays live. */
 static int64_t closure_peak(Site *site, Closure *closure) {
   uint32_t len = closure->steps.len;
   Step *steps = closure->steps.data;
@@ -297,7 +306,7 @@ static int64_t closure_peak(Site *site, Closure *closure) {
   return peak;
 }
 
-/* Memory between the instruction at `pos` and the one before it. */
+/* Memory between the instruction at `pos` and the previous one. */
 static int64_t bytes_before(const Site *site, SchedPos pos) {
   int64_t here = timeline_max(&site->timeline, pos, pos) -
                  tracker_defined_bytes(&site->tracker, site->clones.sequence.ids[pos]);
@@ -305,7 +314,7 @@ static int64_t bytes_before(const Site *site, SchedPos pos) {
   return before < here ? before : here;
 }
 
-/* The last reader of a value before the peak. */
+/* The position of a value's last reader before the peak. */
 static SchedPos last_early_use(const Site *site, SchedPos pos) {
   const RematItem *item = item_get(&site->list, site->clones.sequence.ids[pos]);
   SchedPos last = pos;
@@ -319,11 +328,11 @@ static SchedPos last_early_use(const Site *site, SchedPos pos) {
   return last;
 }
 
-/* Changes the timeline for a closure, or back with `sign` -1. Returns the first position changed.
- */
+/* Adds the effect of a closure to the timeline, or removes it if `sign` is -1. Returns the first
+ * position changed. */
 static SchedPos apply_closure(Site *site, const Candidate *candidate, const Closure *closure,
                               int64_t sign) {
-  SchedPos place = site->clones.fates[candidate->pos].first_use;
+  SchedPos place = site->clones.early_values[candidate->pos].first_use;
   SchedPos first = last_early_use(site, candidate->pos) + 1;
   timeline_add(&site->timeline, first, place - 1, -sign * candidate->bytes);
   for (uint32_t i = 0; i < closure->extended.len; i++) {
@@ -335,10 +344,10 @@ static SchedPos apply_closure(Site *site, const Candidate *candidate, const Clos
   return first;
 }
 
-/* Takes the candidate with its path unless that makes a new peak, where the path is computed or
- * where its operands wait for it. */
+/* Takes the candidate with its path, unless this makes a new peak where the path is computed or
+ * where its operands are kept live. */
 static bool take(Site *site, const Candidate *candidate, Closure *closure) {
-  SchedPos place = site->clones.fates[candidate->pos].first_use;
+  SchedPos place = site->clones.early_values[candidate->pos].first_use;
   int64_t during = bytes_before(site, place) - candidate->bytes + closure_peak(site, closure);
   if (during >= site->peak_bytes) return false;
   SchedPos first = apply_closure(site, candidate, closure, 1);
@@ -347,7 +356,7 @@ static bool take(Site *site, const Candidate *candidate, Closure *closure) {
     return false;
   }
   for (uint32_t i = 0; i < closure->steps.len; i++) {
-    site->clones.fates[closure->steps.data[i].pos].is_cloned = true;
+    site->clones.early_values[closure->steps.data[i].pos].is_cloned = true;
   }
   for (uint32_t i = 0; i < closure->extended.len; i++) {
     site->is_extended[closure->extended.data[i]] = true;
@@ -356,12 +365,14 @@ static bool take(Site *site, const Candidate *candidate, Closure *closure) {
   return true;
 }
 
-/* Takes candidates until `wanted_bytes` are freed at the peak; returns how many bytes are. */
+/* Takes candidates until `wanted_bytes` are freed at the peak. Returns the number of bytes freed.
+ */
 static int64_t choose(Site *site, const Candidates *candidates, int64_t wanted_bytes) {
   int64_t freed = 0;
   for (uint32_t i = 0; i < candidates->list.len && freed < wanted_bytes; i++) {
     const Candidate *candidate = &candidates->list.data[i];
-    if (site->clones.fates[candidate->pos].is_cloned) continue; /* as part of another one's path */
+    if (site->clones.early_values[candidate->pos].is_cloned)
+      continue; /* it is part of another candidate's path */
     Closure closure = find_closure(site, candidate);
     if (!closure.is_impossible && closure.extended_bytes < candidate->bytes &&
         take(site, candidate, &closure)) {
@@ -400,7 +411,8 @@ static void open_site(Site *site, const PointsTo *points_to, ItemTable *items,
   }
 }
 
-/* Frees up to `wanted_bytes` at the peak instruction of one computation; returns how many. */
+/* Frees up to `wanted_bytes` at the peak instruction of one computation. Returns the number of
+ * bytes freed. */
 static int64_t relieve(Path *path, InstId peak_inst, const int64_t *bytes_at, Phase phase,
                        int64_t wanted_bytes, Arena *out) {
   Module *module = path->module;
@@ -421,7 +433,7 @@ static int64_t relieve(Path *path, InstId peak_inst, const int64_t *bytes_at, Ph
 
 /* ---- rounds ---- */
 
-/* One round at the current peak. The schedule that results lies in `out`. */
+/* Runs one round at the current peak. The new schedule is in `out`. */
 static bool run_round(Path *path, const CallMemory *memory, Phase phase, int64_t wanted_bytes,
                       Arena *out) {
   if (memory->peak_inst == NO_ID) return false;
@@ -441,8 +453,8 @@ static bool run_round(Path *path, const CallMemory *memory, Phase phase, int64_t
   return true;
 }
 
-/* How far a state is from the goal: its peak, and of two with the same peak what is above the limit
- * all in all. */
+/* The distance of a state from the goal: its peak, and, to compare states with the same peak, the
+ * sum of the bytes above the limit. */
 typedef struct Score {
   int64_t peak_bytes;
   double excess;
@@ -461,7 +473,7 @@ static bool is_better(Score a, Score b) {
   return a.peak_bytes != b.peak_bytes ? a.peak_bytes < b.peak_bytes : a.excess < b.excess;
 }
 
-/* The best that was reached. */
+/* The best state that was reached. */
 typedef struct Best {
   RematState state;
   CallMemory memory;
@@ -469,8 +481,8 @@ typedef struct Best {
   Arena *arena;
 } Best;
 
-/* Makes the state that the job is in the best one if it is better; goes back to the best one if
- * not. */
+/* If the current state is better than the best one, makes it the best one; otherwise returns to the
+ * best one. */
 static bool keep_or_return(Path *path, Best *best) {
   Arena *arena = arena_new(arena_options(path->scratch));
   CallMemory memory = remat_state_memory(path->job, arena, path->scratch);
@@ -487,15 +499,15 @@ static bool keep_or_return(Path *path, Best *best) {
   return is_new;
 }
 
-/* How much a round tries to free: what is missing, but step by step, because each step shows where
- * the next peak is. */
+/* The number of bytes that a round tries to free. It is limited to one step, because each step
+ * shows where the next peak is. */
 static int64_t round_goal(const Path *path, const Best *best) {
   int64_t missing = best->score.peak_bytes - path->job->peak_limit_bytes;
   int64_t step = best->score.peak_bytes / path->job->parameters->path_steps + 1;
   return missing < step ? missing : step;
 }
 
-/* Goes on from the state that the job is in. */
+/* Runs rounds from the current state of the job. */
 static Best run_rounds(Path *path) {
   int64_t peak_limit_bytes = path->job->peak_limit_bytes;
   Phase phase = PHASE_BETWEEN_POINTS;
@@ -523,7 +535,7 @@ static Best run_rounds(Path *path) {
   return best;
 }
 
-/* From the module as it was given. */
+/* Runs rounds from the input. */
 static Best run_order(Path *path, CallOrder order, const RematState *input) {
   remat_state_load(path->job, input);
   path->refused.len = 0;
@@ -531,8 +543,8 @@ static Best run_order(Path *path, CallOrder order, const RematState *input) {
   return run_rounds(path);
 }
 
-/* Where the first order does not lead to the limit, the other one may. A state cannot be loaded
- * once an earlier one was and something else came of that, so the better run is made again. */
+/* Tries the second order if the first one does not reach the limit. Once an earlier state has been
+ * loaded and changed, a later state cannot be loaded any more, so the better run is repeated. */
 static Best run_orders(Path *path, const RematState *input) {
   Best first = run_order(path, CALLERS_FIRST, input);
   bool is_met = first.score.peak_bytes <= path->job->peak_limit_bytes;

@@ -1,20 +1,24 @@
 /* Microsoft's path recomputation as it was published (tensorflow-rematerialization, remat.patch);
- * remat/algorithms/path.c is what it was meant to be.
+ * remat/algorithms/path.c implements what was intended.
  *
- * Rounds, as long as each lowers the peak. In one, every "articulation point" that has begun by the
- * peak is cloned for each of its readers behind the peak; each clone gets clones of its own of what
- * it reads, and so on up to `path_depth` instructions deep. Then dead code goes and everything is
- * scheduled anew by `default`, whatever the order was. In the end clones of points are undone, the
- * dearest point first, as long as the peak is below the limit; the last undoing can put it above.
+ * Rounds run as long as each lowers the peak. In a round, every "articulation point" that has begun
+ * by the peak is cloned for each of its readers after the peak. Each clone gets its own clones of
+ * its operands, and so on, up to `path_depth` instructions deep. Then dead code is removed and
+ * everything is scheduled again by `default`, whatever the order was before. In the end, clones of
+ * points are undone, the most expensive point first, as long as the peak is below the limit; the
+ * last undo can raise the peak above it.
  *
- * The search for articulation points follows users only and so finds no way around: every
- * instruction with a user that it is the first to reach is one. A computation other than the entry
- * is visited once, in whatever round first comes by its caller.
+ * The search for articulation points follows users only, so it does not find paths around an
+ * instruction: every instruction that is the first to reach one of its users counts as a point. A
+ * computation other than the entry is visited once, in the first round that visits its caller.
  *
- * Other than the original: where an order by addresses decided, the order of the text does; clones
- * are told by what they were made from, not by their names, and of a clone that was made three
- * times, the first two dead at once, the last is made; instructions with side effects keep their
- * order; clones are bounded, where there it was 2^depth of them on diamonds. */
+ * Differences from the original:
+ *   - Where the original depends on an order of addresses, the order of the text decides.
+ *   - Clones are identified by their originals, not by their names.
+ *   - If the original makes a clone three times, and the first two are dead at once, only the last
+ *     one is made.
+ *   - Instructions with side effects keep their order.
+ *   - The number of clones is bounded; in the original there are 2^depth of them on diamonds. */
 #include <stdlib.h>
 
 #include "analysis/memory/remat_memory.h"
@@ -25,31 +29,30 @@
 #include "remat/legality/safe_order.h"
 #include "remat/job/state.h"
 
-/* Clones that may be made for every instruction that there is, and a few more. */
-
 typedef struct PathCompat {
   RematJob *job;
   Module *module;
   RematStats *stats;
-  uint32_t num_old;    /* instructions before the first round */
-  uint32_t num_comps;  /* likewise: all that run as sequences */
+  uint32_t num_old; /* instructions before the first round */
+  /* computations before the first round; they include all that run as sequences */
+  uint32_t num_comps;
   uint32_t num_left;   /* clones that may still be made */
-  bool *is_point;      /* by InstId of these */
-  bool *is_visited;    /* by CompId: a computation that is called, in some round */
-  VEC(InstId) effects; /* what has side effects, in the order in which it runs */
+  bool *is_point;      /* by InstId, for the first `num_old`: an articulation point */
+  bool *is_visited;    /* by CompId: a called computation that some round has visited */
+  VEC(InstId) effects; /* instructions with side effects, in the order in which they run */
   RematMemory memory;
-  int64_t xla_limit_bytes; /* as XLA's pass counts */
-  bool is_exact;           /* the order is new since anything was undone */
+  int64_t xla_limit_bytes; /* as XLA's pass counts it */
+  bool is_exact;           /* the schedule is new since the last undo */
   Arena *memory_arena;
   Arena *out, *arena, *scratch;
 } PathCompat;
 
-/* ---- points ---- */
+/* ---- articulation points ---- */
 
 typedef struct Frame {
   InstId inst;
   uint32_t next_user;
-  uint32_t num_children; /* users that were first reached from here */
+  uint32_t num_children; /* users that were reached from here first */
 } Frame;
 
 static void mark_points_from(PathCompat *compat, InstId root, bool *is_reached) {
@@ -128,7 +131,7 @@ static bool is_successor_placed(const Visit *visit, InstId id) {
   return false;
 }
 
-/* Right behind the source. */
+/* Adds a clone of `source` directly after it, for `user`. */
 static InstId add_clone(Visit *visit, InstId source, InstId user) {
   PathCompat *compat = visit->compat;
   Rewrite *rewrite = compat->job->rewrite;
@@ -146,8 +149,8 @@ static InstId add_clone(Visit *visit, InstId source, InstId user) {
   return clone;
 }
 
-/* A clone of a clone's operand is not cloned again in its round: there, being read by one clone
- * alone, it was taken for a move. */
+/* Clones the path back from `source` for `user`. The clone of a clone's operand is not cloned again
+ * in the same round: in the original it has only one reader, so it counts as a move. */
 static void clone_path(Visit *visit, InstId source, InstId user) {
   PathCompat *compat = visit->compat;
   uint32_t depth = compat->job->options->path_depth;
@@ -189,7 +192,8 @@ static void add_callees(PathCompat *compat, InstId id, IdVec *comps) {
   }
 }
 
-/* Where the peak itself is no point, points behind it count as begun from where they stand. */
+/* Clones the points of one computation that have begun by the peak. If the instruction at the peak
+ * is not a point, points after it are visited, too, and count as begun from their position on. */
 static void visit_computation(PathCompat *compat, CompId comp, IdVec *comps) {
   Sequence *sequence = &compat->job->schedule->of[comp];
   if (sequence->len == 0) return;
@@ -221,8 +225,8 @@ static void recount(PathCompat *compat) {
       remat_memory(compat->module, compat->job->schedule, compat->memory_arena, compat->scratch);
 }
 
-/* A copy of the module in which what has side effects waits for what had them before; NULL when
- * there is nothing to wait for. */
+/* A copy of the module in which each instruction with side effects waits for the previous one; NULL
+ * if there are fewer than two. */
 static Module *with_waiting_effects(const PathCompat *compat) {
   if (compat->effects.len < 2) return NULL;
   Module *module = module_copy(compat->module);
@@ -235,7 +239,7 @@ static Module *with_waiting_effects(const PathCompat *compat) {
   return module;
 }
 
-/* By XLA's scheduler `default`, but for what has side effects, which keeps its order. */
+/* Schedules the module with XLA's scheduler `default`, but keeps the order of side effects. */
 static void reschedule(PathCompat *compat) {
   RematJob *job = compat->job;
   dce_run(job->rewrite, compat->scratch);
@@ -276,10 +280,10 @@ static int by_key_then_inst(const void *pa, const void *pb) {
   return (a->inst > b->inst) - (a->inst < b->inst);
 }
 
-/* The points that have clones, and the clones of each in a row that is told by `next`. */
+/* The points that have clones. `next` links the clones of each point in a list. */
 typedef struct Clones {
   VEC(Point) points;
-  InstId *first; /* by InstId of the module before */
+  InstId *first; /* by InstId, for instructions of the input */
   InstId *next;  /* by InstId */
   SchedPos *positions;
 } Clones;
@@ -292,7 +296,8 @@ static void locate(const PathCompat *compat, SchedPos *positions) {
   }
 }
 
-/* What things cost was asked of the entry only; the rest came last. */
+/* Lists the points that have clones. The original only knows the costs of the entry computation, so
+ * points of other computations come last. */
 static Clones find_clones(const PathCompat *compat, Arena *arena) {
   const Module *module = compat->module;
   const Schedule *schedule = compat->job->schedule;
@@ -321,8 +326,8 @@ static Clones find_clones(const PathCompat *compat, Arena *arena) {
   return clones;
 }
 
-/* Hands the users of all clones of a point back to it. Returns by how much that can raise the peak
- * of the order as it is; INT64_MAX = nobody knows. */
+/* Redirects the users of all clones of a point to the point. Returns the most by which this can
+ * raise the peak of the current order; INT64_MAX = unknown. */
 static int64_t undo(PathCompat *compat, const Clones *clones, InstId point) {
   const Module *module = compat->module;
   bool is_known = inst_get(module, point)->parent == module->entry, has_users = false;
@@ -341,8 +346,9 @@ static int64_t undo(PathCompat *compat, const Clones *clones, InstId point) {
   return is_known ? shape_total_bytes(&module->shapes, inst_get(module, point)->shape) : INT64_MAX;
 }
 
-/* Dead clones are counted until the exact peak is asked for, which is when the order as it is has
- * come to the limit: that is where it could have, no sooner is it recounted. */
+/* Undoes points. Dead clones count until the exact peak is needed. The exact peak is only
+ * determined when the estimate reaches the limit, because it cannot have reached the limit before.
+ */
 static void undo_points(PathCompat *compat) {
   Arena *arena = arena_new(arena_options(compat->scratch));
   Clones clones = find_clones(compat, arena);

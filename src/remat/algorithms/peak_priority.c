@@ -1,22 +1,22 @@
-/* XLA's HloRematerialization, decision by decision, where it goes by the peak
+/* XLA's HloRematerialization in its peak-priority variant, decision by decision
  * (xla/hlo/transforms/simplifiers/hlo_rematerialization.cc, kPeakPriority).
  *
- * A sweep over a computation places instructions up to the one at the peak and recomputes there,
- * and only there, until the peak is gone; the next sweep begins from scratch at the new peak, and
- * so on until the limit is reached or nothing helps. Callees of what a sweep comes by and that is
- * over the limit go first. No clone is recomputed again, and what nobody reads any more is removed
- * at once. O(sweeps * module + picks * instructions).
+ * A sweep over a computation places instructions up to the one at the peak. It rematerializes at
+ * this instruction only, until the peak is lower. The next sweep starts again at the new peak, and
+ * so on until the limit is reached or nothing helps. Callees of visited instructions that exceed
+ * the limit are reduced first. Clones are not recomputed again, and instructions without users are
+ * removed at once. O(sweeps * module + picks * instructions).
  *
- * XLA passes over instructions that nobody reads, so that their reads stay to come for ever; this
- * does, too, because results depend on it, but no clone goes ahead of its original for that, where
- * its own operands may not have been computed. As in remat/algorithms/standard.c, asynchronous
- * operations are kept. */
+ * XLA skips instructions without users, so their reads stay unplaced forever. This implementation
+ * does the same, because results depend on it. However, no clone is placed before its original for
+ * such a read, because its operands may not have been computed there. As in
+ * remat/algorithms/standard.c, asynchronous operations are kept. */
 #include "remat/algorithms/standard_pass.h"
 
-/* What costs are shares of, at the least: of a small limit all would be 0. */
+/* The least bytes that costs are a fraction of: with a small limit all costs would be 0. */
 #define MIN_COST_LIMIT_BYTES (INT64_C(1) << 30)
 
-/* Recomputes at the peak until it is lower. */
+/* Rematerializes at the peak until it is lower. */
 static void reduce_peak(Pass *pass, int64_t called_bytes, int64_t peak_bytes) {
   uint32_t max_size = 1;
   while (pass->tracker.memory_bytes + called_bytes >= peak_bytes &&
@@ -35,10 +35,10 @@ static void reduce_peak(Pass *pass, int64_t called_bytes, int64_t peak_bytes) {
 
 typedef struct Peak {
   int64_t bytes;
-  InstId inst; /* the first to reach it */
+  InstId inst; /* the first instruction that reaches it */
 } Peak;
 
-/* Of the schedule as it is now. */
+/* Finds the peak of the current schedule. */
 static Peak find_peak(Pass *pass) {
   pass_open(pass);
   Peak peak = {.bytes = 0, .inst = pass->list.first};
@@ -53,7 +53,7 @@ static Peak find_peak(Pass *pass) {
   return peak;
 }
 
-/* Up to the first change. Returns whether there was one. */
+/* Sweeps up to the first change. Returns whether there was one. */
 static bool sweep(Pass *pass, Peak peak) {
   pass_open(pass);
   uint64_t num_steps = pass->standard->stats->num_steps;

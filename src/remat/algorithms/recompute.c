@@ -1,5 +1,5 @@
-/* Recomputing, the first strategy of XLA's pass: what has not been reached yet reads a clone, which
- * goes before the earliest use that is still to come. */
+/* Recomputing, the first strategy of XLA's pass: unplaced users read a clone, which is inserted
+ * before the earliest of them. */
 #include "remat/algorithms/standard_pass.h"
 
 static bool vec_contains(const IdVec *ids, uint32_t id) {
@@ -9,7 +9,7 @@ static bool vec_contains(const IdVec *ids, uint32_t id) {
   return false;
 }
 
-/* What a use reads instead: the clone, an element of it, or a bitcast of either. */
+/* The replacement for a use: the clone, an element of it, or a bitcast of either. */
 static InstId operand_for_use(Pass *pass, InstId clone, BufferUse use, uint32_t element,
                               InstId *gte, IdVec *helpers) {
   Rewrite *rewrite = pass->standard->job->rewrite;
@@ -30,7 +30,7 @@ static InstId operand_for_use(Pass *pass, InstId clone, BufferUse use, uint32_t 
   return operand;
 }
 
-/* Redirects every use that is still to come; returns the helpers that this took. */
+/* Redirects every unplaced use to the clone. Returns the helpers that were added for that. */
 static IdVec redirect_uses(Pass *pass, InstId original, InstId clone) {
   Rewrite *rewrite = pass->standard->job->rewrite;
   IdVec helpers = {0};
@@ -53,21 +53,23 @@ static IdVec redirect_uses(Pass *pass, InstId original, InstId clone) {
   return helpers;
 }
 
-/* Where the peak decides: the smaller one, operand or clone, had better live longer. */
+/* Whether an operand may live until the clone. In peak-priority mode, the smaller of operand and
+ * clone should live longer. */
 static bool may_outlive(const Pass *pass, InstId operand, InstId clone) {
   return pass->standard->keeps_clones &&
          tracker_read_bytes(&pass->tracker, operand) < tracker_read_bytes(&pass->tracker, clone);
 }
 
-/* What was passed over can stand before the original. */
+/* Whether an instruction is unplaced and comes after the original. Skipped instructions are
+ * unplaced, too, but can come before it. */
 static bool is_to_come(const Pass *pass, InstId original, InstId id) {
   return !pass_is_placed(pass, id) &&
          item_get(&pass->list, id)->position >= item_get(&pass->list, original)->position;
 }
 
-/* The clone goes before its own users, but also before the users of what it reads, so that those
- * operands do not have to live longer, before what overwrites these, and before its control
- * successors. */
+/* The instructions that the clone must precede: its own users; the users of its operands, so that
+ * the operands do not have to live longer; the instructions that overwrite its operands; and its
+ * control successors. */
 static IdVec places_before(Pass *pass, InstId original, InstId clone, const IdVec *helpers) {
   const Module *module = pass->tracker.module;
   IdVec places = {0};
@@ -98,9 +100,9 @@ static IdVec places_before(Pass *pass, InstId original, InstId clone, const IdVe
   return places;
 }
 
-/* Nobody reads it, and it is no result, looking through bitcasts and get-tuple-elements; as in XLA,
- * also through those that a control dependency keeps. `readers` gets it and them, each behind what
- * it reads. */
+/* Whether the instruction has no users and is no result, looking through bitcasts and
+ * get-tuple-elements; as in XLA, also through those with control dependencies. `readers` receives
+ * the instruction and these, each after its operand. */
 static bool is_unread(const Module *module, InstId id, IdVec *readers, Arena *scratch) {
   *vec_push(scratch, readers) = id;
   for (uint32_t k = 0; k < readers->len; k++) {
@@ -115,8 +117,8 @@ static bool is_unread(const Module *module, InstId id, IdVec *readers, Arena *sc
   return true;
 }
 
-/* XLA removes those with control dependencies too, and gives up where they have readers of their
- * own in a row. */
+/* Removes `readers`, the last one first. The removal stops at a bitcast or get-tuple-element with
+ * control dependencies; XLA removes these, too, and fails if several of them are in a row. */
 static void remove_unread(Module *module, const IdVec *readers) {
   for (uint32_t i = readers->len; i-- > 0;) {
     InstId id = readers->data[i];
@@ -142,7 +144,8 @@ static void recompute(Pass *pass, InstId original) {
   ArenaMark mark = arena_mark(standard->scratch);
   IdVec readers = {0};
   if (is_unread(standard->module, original, &readers, standard->scratch)) {
-    /* The clone of a clone that was a move, and is one itself: this could go on for ever. */
+    /* The clone of a move is a move, too. It is not rematerialized again, because this could go on
+     * forever. */
     RematItem *item = item_get(&pass->list, clone);
     if (item_get(&pass->list, original)->is_move) standard_deny(standard, clone);
     item->is_move = true;

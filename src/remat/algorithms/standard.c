@@ -1,22 +1,26 @@
-/* XLA's HloRematerialization, decision by decision (xla/hlo/transforms/simplifiers/
- * hlo_rematerialization.cc, recompute mode, kAlwaysRemat).
+/* XLA's HloRematerialization, decision by decision
+ * (xla/hlo/transforms/simplifiers/hlo_rematerialization.cc, recompute mode, kAlwaysRemat).
  *
- * The instructions of a computation are placed one after the other. Where memory passes the limit,
- * what is cheapest of all that is placed (remat/algorithms/standard_pick.c) is recomputed for the
- * uses that are still to come. Computations that an instruction calls follow when that is not
- * enough. Compute time is not looked at, and nothing is undone. O(picks * instructions).
+ * The instructions of a computation are placed one after the other. Where memory exceeds the limit,
+ * the cheapest of all placed instructions (remat/algorithms/standard_pick.c) is recomputed for its
+ * unplaced users. If that is not enough, the computations that the current instruction calls are
+ * reduced, too. Compute time is not considered, and nothing is undone. O(picks * instructions).
  *
- * Differences, all on the safe side: asynchronous operations are kept (remat/legality/legality.h),
- * and computations below so many calls that the stack might not do are left alone. */
+ * Example: with the limit exceeded at c in `a = exp(p); b = dot(a, q); c = dot(b, q); d = add(a,
+ * c)`, a is recomputed before d, and its memory is free at c.
+ *
+ * There are two differences, both on the safe side: asynchronous operations are kept
+ * (remat/legality/legality.h), and computations are left alone if they are below so many nested
+ * calls that the stack could overflow. */
 #include "remat/algorithms/standard_pass.h"
 
-/* XLA's default for the factor is the limit / 8, at least 1. */
+/* XLA's default for the block factor is the block size limit / 8, and at least 1. */
 static double block_factor_of(const rh_remat_options *options) {
   if (options->block_factor > 0) return options->block_factor;
   return options->block_size_limit > 8 ? options->block_size_limit / 8.0 : 1.0;
 }
 
-/* Recomputes at the instruction in progress until memory is within the limit. */
+/* Rematerializes at the instruction in progress until memory is within the limit. */
 static void reduce_here(Pass *pass, int64_t called_bytes) {
   const rh_remat_options *options = pass->standard->job->options;
   double block_factor = block_factor_of(options);

@@ -1,14 +1,15 @@
-/* What XLA's pass leaves undone in modules of several computations: it reduces each of them once,
- * with what its first caller left for it at that time. Here those that run at the peak follow,
- * callees before callers, with what lives in their callers, until nothing is lower any more. What a
- * caller had to do for a callee, or undid for it, counts then. O(rounds * computations at the peak)
- * passes over one computation. */
+/* Reduces further what XLA's pass leaves in modules of several computations: the pass reduces each
+ * computation once, given what its first caller left for it at that time. Here the computations
+ * that run at the peak are reduced again, callees before callers, given what lives in their
+ * callers, until nothing lowers the peak any more. In this way, what a caller recomputed for a
+ * callee, or undid for it, is taken into account. O(rounds * computations at the peak) passes over
+ * one computation. */
 #include "remat/rewrite/dce.h"
 #include "remat/algorithms/standard_pass.h"
 #include "remat/job/state.h"
 
-/* What a computation may need by the pass's own memory model, so that the module needs no more than
- * `peak_limit_bytes` while it runs. */
+/* The bytes that a computation may need by the pass's own memory model, so that the module needs at
+ * most `peak_limit_bytes` while the computation runs. */
 static int64_t limit_of(const Standard *standard, CompId comp, const CallMemory *memory,
                         int64_t peak_limit_bytes) {
   Sequence sequence = standard->job->schedule->of[comp];
@@ -22,14 +23,14 @@ static int64_t limit_of(const Standard *standard, CompId comp, const CallMemory 
   return limit > 0 ? limit : 0;
 }
 
-/* What is denied of instructions that are gone. */
+/* Returns to a saved state, and forgets the verdicts of instructions that no longer exist. */
 static void go_back(Standard *standard, const RematState *state) {
   remat_state_load(standard->job, state);
   uint32_t num_insts = standard->module->insts.len;
   if (standard->verdict.len > num_insts) standard->verdict.len = num_insts;
 }
 
-/* Reduces one computation and keeps that if it lowers the module's peak. */
+/* Reduces one computation, and keeps the result if it lowers the module's peak. */
 static bool reduce_one(Standard *standard, CompId comp, const CallMemory *memory,
                        int64_t peak_limit_bytes) {
   RematJob *job = standard->job;
@@ -53,8 +54,8 @@ static bool reduce_one(Standard *standard, CompId comp, const CallMemory *memory
   return is_lower;
 }
 
-/* The innermost computation at the peak that can do something; by steps, because each of them shows
- * where the next peak is. */
+/* Reduces the innermost computation at the peak that can be reduced. The peak is lowered by steps,
+ * because each step shows where the next peak is. */
 static bool lower_peak(Standard *standard, const CallMemory *memory, Arena *arena) {
   int64_t peak_limit_bytes =
       memory->peak_bytes - memory->peak_bytes / standard->job->parameters->standard_steps - 1;
@@ -69,7 +70,8 @@ static bool lower_peak(Standard *standard, const CallMemory *memory, Arena *aren
   return false;
 }
 
-/* A module of one computation has been reduced by all that the pass knows. */
+/* Whether there are calls. A module of one computation has been fully reduced by the pass itself.
+ */
 static bool has_calls(const Standard *standard, const CallMemory *memory) {
   for (CompId comp = 0; comp < standard->module->comps.len; comp++) {
     if (memory->caller[comp] != NO_ID) return true;
@@ -80,8 +82,10 @@ static bool has_calls(const Standard *standard, const CallMemory *memory) {
 void standard_reduce_by_callers(Standard *standard) {
   Arena *arena = arena_new(arena_options(standard->scratch));
   uint32_t num_comps = standard->module->comps.len;
-  standard->is_done = arena_array(arena, bool, num_comps); /* there are new ones, of fusions */
-  memset(standard->is_done, 1, num_comps * sizeof *standard->is_done); /* none leads to the next */
+  /* the pass has added computations of fusions */
+  standard->is_done = arena_array(arena, bool, num_comps);
+  /* reducing one computation does not reduce others */
+  memset(standard->is_done, 1, num_comps * sizeof *standard->is_done);
   bool is_lower = true;
   for (int round = 0; round < standard->job->parameters->standard_rounds && is_lower; round++) {
     Arena *inner = arena_new(arena_options(arena));

@@ -1,4 +1,4 @@
-/* The frame of XLA's pass: what is common to its two algorithms. */
+/* The frame of XLA's pass, which its two algorithms share. */
 #include "remat/algorithms/standard_pass.h"
 
 #include "analysis/range/narrow.h"
@@ -6,7 +6,7 @@
 
 enum { MAX_CALL_DEPTH = 200 };
 
-/* ---- what may be taken ---- */
+/* ---- verdicts ---- */
 
 enum { UNKNOWN, DENIED, ONLY_COMPRESSED, ALLOWED };
 
@@ -114,8 +114,8 @@ void pass_reduce_callees(Pass *pass, InstId id) {
 
 /* ---- the module ---- */
 
-/* XLA's GPU backend runs conversions in fusions only, so what is fused already cannot get new ones
- * (xla/service/gpu/thunk_emitter.cc). */
+/* Whether conversions can be added. XLA's GPU backend runs conversions only inside of fusions, and
+ * a module that is fused already cannot get new ones (xla/service/gpu/thunk_emitter.cc). */
 static bool may_convert(const Module *module) {
   return !module->backend.target->gpu_sharing || !module_has_fusions(module);
 }

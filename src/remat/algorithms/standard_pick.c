@@ -1,10 +1,11 @@
-/* What XLA's pass takes next: of all instructions placed so far, or blocks of consecutive ones,
- * that whose limit / bytes freed is smallest, in integers, the first of equals, compressing before
- * offloading before recomputing, and that before narrowing. Compute time is not looked at.
+/* How XLA's pass chooses what to rematerialize. It considers all instructions placed so far, or
+ * blocks of consecutive ones, and takes the one with the smallest cost = limit / bytes freed, in
+ * integers. Of equal costs the first one is taken; compressing goes before offloading, offloading
+ * before recomputing, and recomputing before narrowing. Compute time is not considered.
  * O(instructions * block size * uses). */
 #include "remat/algorithms/standard_pass.h"
 
-/* Whether an item can be part of a block: placed, and not the one in progress. */
+/* Whether an item can be part of a block: it is placed and not in progress. */
 static bool is_finished(const Pass *pass, InstId id) {
   return id != NO_ID && pass_is_placed(pass, id) && id != pass->tracker.in_progress;
 }
@@ -33,7 +34,7 @@ static bool is_in_block(const InstId *block, uint32_t len, InstId id) {
   return false;
 }
 
-/* A block whose clones would come at the instruction in progress, for place_verdict(). */
+/* A block whose clones would be placed at the instruction in progress, for place_verdict(). */
 typedef struct BlockPlace {
   const Pass *pass;
   const InstId *block;
@@ -49,7 +50,7 @@ static bool is_cloned(const void *context, InstId operand) {
   return is_in_block(place->block, place->len, operand);
 }
 
-/* Whether users of all that it makes can be led to a clone. */
+/* Whether all users of the item's results can be redirected to a clone. */
 static bool is_movable(const Pass *pass, InstId id) {
   const IdVec *defined = &item_get(&pass->list, id)->defined;
   for (uint32_t i = 0; i < defined->len; i++) {
@@ -59,8 +60,8 @@ static bool is_movable(const Pass *pass, InstId id) {
   return true;
 }
 
-/* -1 when the block cannot be recomputed or that frees nothing. A block that nobody has read yet
- * only moves, at no cost. */
+/* The cost of recomputing a block; -1 if the block cannot be recomputed or if that frees nothing. A
+ * block that has no placed user is only moved, at no cost. */
 static int64_t recompute_cost(const Pass *pass, const InstId *block, uint32_t len) {
   for (uint32_t i = 0; i < len; i++) {
     if (!is_movable(pass, block[i])) return -1;
@@ -78,7 +79,8 @@ static int64_t recompute_cost(const Pass *pass, const InstId *block, uint32_t le
   return is_move ? 0 : pass->cost_limit_bytes / reduced;
 }
 
-/* The first `min_size` items from `start` on; fewer where something is not finished. */
+/* Fills `block` with the first `min_size` items from `start` on; with fewer if an item is not
+ * finished. */
 static uint32_t initial_block(const Pass *pass, InstId start, uint32_t min_size, InstId *block) {
   uint32_t len = 0;
   for (InstId id = start; len < min_size && is_finished(pass, id);
@@ -95,22 +97,22 @@ static bool may_take_all(Pass *pass, const InstId *block, uint32_t len) {
   return true;
 }
 
-/* The best that was found. */
+/* The best block found so far. */
 typedef struct Choice {
   Block block;
   int64_t cost;
   bool may_narrow;
 } Choice;
 
-/* Narrowing, which XLA does not do, gives way where it costs as much: to a limit of nearly nothing
- * all costs are 0, and what comes first frees the least. */
+/* Whether a cost is better. Narrowing, which XLA does not do, loses if costs are equal: with a very
+ * small limit all costs are 0, and the first candidate frees the least. */
 static bool is_better(const Choice *choice, int64_t cost, Strategy strategy) {
   if (cost != choice->cost) return cost < choice->cost;
   return choice->may_narrow && strategy == STRATEGY_RECOMPUTE &&
          choice->block.strategy == STRATEGY_COMPRESS;
 }
 
-/* -1 is no cost. */
+/* Takes the block if its cost is better. A cost of -1 means that the strategy is not possible. */
 static void consider(Choice *choice, int64_t cost, Strategy strategy, const InstId *block,
                      uint32_t len) {
   choice->block.effort++;
@@ -135,7 +137,7 @@ Block standard_pick(Pass *pass, uint32_t min_size, uint32_t max_size, Arena *out
        start = item_get(&pass->list, start)->next_express) {
     if (inst_is_unread(pass->tracker.module, start)) continue;
     uint32_t len = initial_block(pass, start, min_size, block);
-    if (len < min_size) break; /* XLA's: also those behind the gap are not looked at */
+    if (len < min_size) break; /* as in XLA, items after the gap are not considered either */
     bool may_go = len == 1 && standard_may_compress(pass->standard, start);
     if (modes & (RH_REMAT_COMPRESS | RH_REMAT_NARROW) && may_go) {
       int64_t cost = cost_of_bytes(pass, compress_bytes_reduced(pass, start));

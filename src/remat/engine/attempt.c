@@ -13,7 +13,7 @@ Attempt attempt_new(const Problem *problem, const RematAlgorithm *algorithm, con
                    .arena = arena_new(arena_options(problem->scratch))};
 }
 
-/* Forgets what was done, to do it again otherwise. */
+/* Discards what was done, so that the attempt can run again. */
 static void start_over(Attempt *attempt) {
   kept_plan_free(attempt->plan);
   attempt->plan = NULL;
@@ -29,9 +29,10 @@ void attempt_free(Attempt *attempt) {
 
 /* ---- the algorithm ---- */
 
-/* A person's plan is not held to what is only for algorithms. */
-static Legality legality_of(const Attempt *attempt, const Problem *problem, const Plan *plan,
+/* The options that limit algorithms do not limit a plan: its author decides. */
+static Legality legality_of(const Attempt *attempt, const Problem *problem,
                             const Findings *findings) {
+  const Plan *plan = problem->plan;
   const rh_remat_options *options = problem->options;
   Module *module = attempt->rewrite.module;
   bool allows_collectives = plan && plan->allow_collectives;
@@ -40,37 +41,38 @@ static Legality legality_of(const Attempt *attempt, const Problem *problem, cons
                     .allow_collectives = options->remat_collectives || allows_collectives,
                     .small_node_bytes = plan ? 0 : options->small_node_bytes,
                     .is_kept = findings->is_kept,
-                    .num_kept = problem->input.module->insts.len,
-                    .asked = problem->asked};
+                    .num_kept = problem->input->module->insts.len,
+                    .steering = problem->steering};
 }
 
-/* What is kept is kept in clones of callees, too. */
-static void keep_in_clones(const Attempt *attempt, Legality *legality) {
+/* Instructions of callees' clones are kept, and steered, as their originals are. */
+static void extend_to_callee_clones(const Attempt *attempt, Legality *legality) {
   uint32_t num_insts = attempt->rewrite.module->insts.len, num_kept = legality->num_kept;
   if (num_insts == num_kept) return;
   bool *is_kept = arena_zarray(attempt->arena, bool, num_insts);
-  uint8_t *asked = legality->asked ? arena_zarray(attempt->arena, uint8_t, num_insts) : NULL;
+  uint8_t *steering = legality->steering ? arena_zarray(attempt->arena, uint8_t, num_insts) : NULL;
   for (InstId id = 0; id < num_insts; id++) {
-    InstId of_callee = rewrite_twin(&attempt->rewrite, id);
-    is_kept[id] = of_callee < num_kept && legality->is_kept[of_callee];
-    if (asked && of_callee < num_kept) asked[id] = legality->asked[of_callee];
+    InstId original = rewrite_callee_original(&attempt->rewrite, id);
+    is_kept[id] = original < num_kept && legality->is_kept[original];
+    if (steering && original < num_kept) steering[id] = legality->steering[original];
   }
   legality->is_kept = is_kept;
-  legality->asked = asked;
+  legality->steering = steering;
   legality->num_kept = num_insts;
 }
 
-/* What was refused in a callee's clone was refused in the callee. */
+/* Records what the algorithm refused. A refusal in a callee's clone counts for the original. */
 static void note_refused(const Attempt *attempt, const Problem *problem, const Legality *legality,
                          Findings *findings) {
   for (InstId id = 0; id < legality->num_kept; id++) {
-    InstId of_callee = rewrite_twin(&attempt->rewrite, id);
-    if (legality->is_refused[id] && of_callee < problem->input.module->insts.len)
-      findings->is_refused[of_callee] = true;
+    InstId original = rewrite_callee_original(&attempt->rewrite, id);
+    if (legality->is_refused[id] && original < problem->input->module->insts.len)
+      findings->is_refused[original] = true;
   }
 }
 
-/* Has the algorithm do its work, which knows who overwrites what. */
+/* Runs the algorithm. If the input is past copy-insertion, legality knows which instructions
+ * overwrite which values. */
 static void run_algorithm(Attempt *attempt, const Problem *problem, RematJob *job,
                           Legality *legality, Findings *findings) {
   Arena *arena = arena_new(arena_options(problem->scratch)), *scratch = problem->scratch;
@@ -87,17 +89,17 @@ static void run_algorithm(Attempt *attempt, const Problem *problem, RematJob *jo
   arena_free(arena);
 }
 
-/* One run on a new copy of the input, `plan` being what it applies, if anything. */
-static rh_status decide(Attempt *attempt, const Problem *problem, const Plan *plan, rh_diags *diags,
-                        Findings *findings) {
+/* Runs the algorithm once, on a new copy of the input. */
+static rh_status decide(Attempt *attempt, const Problem *problem, Findings *findings) {
+  const Plan *plan = problem->plan;
   const rh_remat_options *options = problem->options;
-  attempt->rewrite = rewrite_begin(module_copy(problem->input.module));
+  attempt->rewrite = rewrite_begin(module_copy(problem->input->module));
   Module *module = attempt->rewrite.module;
-  attempt->schedule = schedule_copy(&problem->input.schedule, module, attempt->arena);
+  attempt->schedule = schedule_copy(&problem->input->schedule, module, attempt->arena);
   attempt->stats = (RematStats){.xla_reported_after_bytes = -1};
   attempt->clones = (CalleeClones){0};
   if (!plan && attempt->guide.before_bytes <= attempt->guide.peak_limit_bytes) return RH_OK;
-  Legality legality = legality_of(attempt, problem, plan, findings);
+  Legality legality = legality_of(attempt, problem, findings);
   CostTable costs = cost_analyze(module, attempt->arena, problem->scratch);
   bool frees_parameters = problem->request->memory_model->traits & RH_TRAIT_FREE_PARAMETERS;
   RematJob job = {.rewrite = &attempt->rewrite,
@@ -107,20 +109,21 @@ static rh_status decide(Attempt *attempt, const Problem *problem, const Plan *pl
                   .peak_limit_bytes = attempt->guide.peak_limit_bytes,
                   .memory_model = attempt->guide.memory_model,
                   .modes = attempt->algorithm->modes ? attempt->algorithm->modes : options->modes,
-                  .is_per_caller = !options->callees_once && !frees_parameters, /* as XLA's pass */
+                  /* as XLA's pass does it */
+                  .is_per_caller = !options->callees_once && !frees_parameters,
                   .device = problem->request->device,
                   .legality = &legality,
                   .costs = &costs,
                   .collection = &problem->collection,
                   .plan = plan,
-                  .diags = diags};
+                  .diags = problem->diags};
   if (plan) {
     rh_status status = plan_clone_callees(&job, &attempt->clones, attempt->arena, problem->scratch);
     if (status != RH_OK) return status;
   } else if (attempt->clones_callees) {
     attempt->clones = clone_callees(&job, attempt->arena, problem->scratch);
   }
-  keep_in_clones(attempt, &legality);
+  extend_to_callee_clones(attempt, &legality);
   run_algorithm(attempt, problem, &job, &legality, findings);
   findings->was_cut |= attempt->stats.is_cut;
   if (attempt->stats.status != RH_OK) return attempt->stats.status;
@@ -130,24 +133,24 @@ static rh_status decide(Attempt *attempt, const Problem *problem, const Plan *pl
   return RH_OK;
 }
 
-/* ---- reads ---- */
+/* ---- reads of overwritten memory ---- */
 
 static SafeReads judge_reads(const Attempt *attempt, const Problem *problem, Findings *findings) {
   return safe_reads_judge(&attempt->rewrite, &attempt->schedule, &problem->known_reads,
-                          findings->is_kept, problem->input.module->insts.len, problem->scratch);
+                          findings->is_kept, problem->input->module->insts.len, problem->scratch);
 }
 
 static rh_status fail_reads(const Problem *problem, const Findings *findings) {
-  return plan_fail_reads(problem->plan, problem->input.module, findings->is_kept,
-                         problem->input.module->insts.len, problem->diags);
+  return plan_fail_reads(problem->plan, problem->input->module, findings->is_kept,
+                         problem->input->module->insts.len, problem->diags);
 }
 
-/* Runs the algorithm until no clone reads what has been overwritten. Each round keeps at least one
- * instruction more. */
+/* Runs the algorithm until no clone reads overwritten memory. Each round keeps at least one more
+ * instruction. */
 static rh_status decide_safely(Attempt *attempt, const Problem *problem, Findings *findings) {
   for (int round = 0; round < problem->parameters.engine_read_rounds; round++) {
     if (round) start_over(attempt);
-    rh_status status = decide(attempt, problem, problem->plan, problem->diags, findings);
+    rh_status status = decide(attempt, problem, findings);
     bool is_unchanged = !problem->plan && attempt->stats.num_steps == 0;
     if (status != RH_OK || !problem->has_copies || is_unchanged) return status;
     SafeReads reads = judge_reads(attempt, problem, findings);
@@ -159,8 +162,9 @@ static rh_status decide_safely(Attempt *attempt, const Problem *problem, Finding
   return RH_OK;
 }
 
-/* Without clones of callees where these are of no use: nothing was recomputed, or a clone, which
- * runs at another time, reads what has been overwritten. */
+/* Runs the algorithm, and runs it again without clones of callees if these were of no use: either
+ * nothing was recomputed, or a clone of a callee, which runs at another time, reads overwritten
+ * memory. */
 static rh_status decide_about_callees(Attempt *attempt, const Problem *problem,
                                       Findings *findings) {
   attempt->is_unsafe = false;
@@ -172,7 +176,7 @@ static rh_status decide_about_callees(Attempt *attempt, const Problem *problem,
   return decide_safely(attempt, problem, findings);
 }
 
-/* ---- what is left to do before the module is printed ---- */
+/* ---- steps before the module is printed ---- */
 
 bool attempt_has_reached_goal(Attempt *attempt, const Problem *problem) {
   const Guide *guide = &attempt->guide;
@@ -185,7 +189,8 @@ bool attempt_has_reached_goal(Attempt *attempt, const Problem *problem) {
   return attempt->reached_goal == REACHED_YES;
 }
 
-/* The goal is that of the algorithm, which does not know what protection will cost. */
+/* Protects the clones. Whether the goal is reached is determined before that, because the algorithm
+ * does not know what protection will cost. */
 static void protect(Attempt *attempt, const Problem *problem) {
   Module *module = attempt->rewrite.module;
   bool has_changed = attempt->stats.num_steps > 0;
@@ -194,17 +199,17 @@ static void protect(Attempt *attempt, const Problem *problem) {
   if (attempt->is_restructured) (void)attempt_has_reached_goal(attempt, problem);
   protect_clones(&attempt->rewrite, &attempt->schedule, problem->protect, attempt->arena,
                  problem->scratch);
-  /* Conditionals have computations of their own. */
+  /* Conditionals add computations. */
   if (attempt->is_restructured) dce_update_schedule(module, &attempt->schedule, attempt->arena);
-  /* XLA's own dependencies are enough for a module that was unscheduled and is as it was. */
-  bool is_new = has_changed || problem->input.module->source->header.is_scheduled;
+  /* If a module was unscheduled and has not changed, its own dependencies are enough for XLA. */
+  bool is_new = has_changed || problem->input->module->source->header.is_scheduled;
   if (problem->options->emit == RH_EMIT_UNSCHEDULED && is_new && problem->has_copies)
     close_reads(module, &attempt->schedule, problem->scratch);
   rewrite_write_out_elements(&attempt->rewrite, problem->scratch);
 }
 
-/* Protection gives clones other places, and conditionals memory that is shared: what that spoils is
- * kept, and the algorithm decides again. */
+/* Protection moves clones, and conditionals make values share memory. If a clone therefore reads
+ * overwritten memory, its original is kept and the algorithm runs again. */
 rh_status attempt_run(Attempt *attempt, const Problem *problem, Findings *findings) {
   for (;;) {
     rh_status status = decide_about_callees(attempt, problem, findings);
@@ -219,13 +224,4 @@ rh_status attempt_run(Attempt *attempt, const Problem *problem, Findings *findin
     if (attempt->is_unsafe) return RH_OK;
     start_over(attempt);
   }
-}
-
-rh_status attempt_run_plan(Attempt *attempt, const Problem *problem, const Plan *plan) {
-  Findings findings = {
-      .is_kept = arena_zarray(attempt->arena, bool, problem->input.module->insts.len),
-      .is_refused = arena_zarray(attempt->arena, bool, problem->input.module->insts.len)};
-  rh_status status = decide(attempt, problem, plan, NULL, &findings);
-  if (status == RH_OK) protect(attempt, problem);
-  return status;
 }

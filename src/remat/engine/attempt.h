@@ -1,5 +1,6 @@
-/* One run of an algorithm on a copy of the input, as a value: what it is to reach, what it did, and
- * what came out. */
+/* One run of an algorithm on a copy of the input. An attempt is a value: it holds the goal, the
+ * rewritten module, and the measured result, so that attempts can be compared and the best one
+ * kept. */
 #ifndef REMAT_HLO_REMAT_ENGINE_ATTEMPT_H
 #define REMAT_HLO_REMAT_ENGINE_ATTEMPT_H
 
@@ -7,49 +8,49 @@
 #include "remat/engine/problem.h"
 #include "remat/job/clone_callees.h"
 
-/* What an algorithm is led by: a memory model that it can work with, and how far it has to come by
- * that. */
+/* The goal that an algorithm is given: a memory model that it can work with, and the peak to reach
+ * under this model. */
 typedef struct Guide {
   const MemoryModel *memory_model;
-  int64_t before_bytes;     /* its peak of the input; 0 when there is no budget */
+  int64_t before_bytes;     /* the peak of the input under this model; 0 if there is no budget */
   int64_t peak_limit_bytes; /* INT64_MAX = no budget */
 } Guide;
 
 typedef struct Attempt {
   const RematAlgorithm *algorithm;
   Guide guide;
-  bool clones_callees; /* what several callers run is cloned first, if that helps */
+  bool clones_callees; /* computations with several callers are cloned first, if that helps */
   /* What was done. */
   Rewrite rewrite;
   Schedule schedule;
-  CalleeClones clones; /* of `rewrite` */
+  CalleeClones clones; /* the clones of callees in `rewrite` */
   RematStats stats;
-  bool is_unsafe;       /* it reads overwritten memory in a way that no kept instruction mends */
-  bool is_restructured; /* by protection; reached_goal was then found out before that */
-  enum { REACHED_UNKNOWN, REACHED_NO, REACHED_YES } reached_goal; /* by the guide's own count */
-  KeptPlan *plan; /* of what was done, if that is asked for */
-  /* What came out; judge.h. */
+  /* it reads overwritten memory, and keeping more instructions does not prevent it */
+  bool is_unsafe;
+  /* protection has changed the structure; reached_goal was computed before that */
+  bool is_restructured;
+  enum { REACHED_UNKNOWN, REACHED_NO, REACHED_YES } reached_goal; /* as the guide's model counts */
+  KeptPlan *plan; /* the plan of what was done, if one is wanted */
+  /* What came out; see judge.h. */
   rh_module *result;
   int64_t counted_bytes;
   bool is_met;
   Arena *arena;
 } Attempt;
 
-/* Nothing is done yet. */
+/* Returns an attempt that has not run yet. */
 Attempt attempt_new(const Problem *problem, const RematAlgorithm *algorithm, const Guide *guide);
 
-/* Runs the algorithm until no clone reads overwritten memory, and protects the clones: fills "what
- * was done". The module can then be printed. RH_ERR_INPUT when the plan that is applied cannot be
- * done. */
+/* Runs the algorithm, again if necessary, until no clone reads overwritten memory, and protects the
+ * clones. Fills the fields under "What was done". The module can then be printed. RH_ERR_INPUT if a
+ * plan cannot be applied. */
 rh_status attempt_run(Attempt *attempt, const Problem *problem, Findings *findings);
 
-/* The same for a plan, once, without a look at reads: to find out whether it does what was done. */
-rh_status attempt_run_plan(Attempt *attempt, const Problem *problem, const Plan *plan);
-
-/* Whether the algorithm did what its guide asked for. O(what the guide's model takes), once. */
+/* Whether the algorithm reached the peak that its guide asked for. Takes the time of the guide's
+ * memory model, but only on the first call. */
 bool attempt_has_reached_goal(Attempt *attempt, const Problem *problem);
 
-/* Frees all that it has, the result included. */
+/* Frees everything that the attempt owns, the result included. */
 void attempt_free(Attempt *attempt);
 
 #endif

@@ -8,9 +8,10 @@
 
 /* ---- guide ---- */
 
-/* The limit is as far below the guide's peak of the input as the budget is below what it bounds. */
+/* The guide's limit is as far below the guide's peak of the input as the budget is below the figure
+ * that the budget bounds. */
 static Guide guide_by(const Problem *problem, const MemoryModel *model) {
-  const rh_module *input = &problem->input;
+  const rh_module *input = problem->input;
   Guide guide = {.memory_model = model, .peak_limit_bytes = INT64_MAX};
   if (!problem_is_limited(problem)) return guide;
   guide.before_bytes =
@@ -29,7 +30,7 @@ static Guide guide_by(const Problem *problem, const MemoryModel *model) {
 
 /* ---- attempt and judge ---- */
 
-/* One attempt from the copy of the input to its judged text. */
+/* Makes one attempt, from a copy of the input to the judged text. */
 static rh_status try_once(Attempt *attempt, const Problem *problem, Findings *findings) {
   double start = seconds_now();
   rh_status status = attempt_run(attempt, problem, findings);
@@ -38,7 +39,7 @@ static rh_status try_once(Attempt *attempt, const Problem *problem, Findings *fi
   return status;
 }
 
-/* Keeps the better of the two in `best`, the first of equal ones; frees the other. */
+/* Keeps the better attempt in `best`, or the earlier one if both are equal, and frees the other. */
 static void keep_better(Attempt *best, bool *has_best, Attempt *tried) {
   bool is_better = tried->result && (!*has_best || tried->counted_bytes < best->counted_bytes);
   if (!is_better) {
@@ -50,7 +51,7 @@ static void keep_better(Attempt *best, bool *has_best, Attempt *tried) {
   *has_best = true;
 }
 
-/* What the library has of an engine's work so far. */
+/* The state of the engine between attempts. */
 typedef struct Search {
   const Problem *problem;
   Findings *findings;
@@ -62,9 +63,10 @@ static bool is_met(const Search *search) {
   return search->has_best && search->best.is_met;
 }
 
-/* Attempts by one guide. An algorithm that did what its guide asked for can still be above the
- * budget: the text decides where compact get-tuple-elements stand, and the guide may count less
- * than the model that judges. It is then asked for that much more. */
+/* Makes attempts with one guide. An algorithm that reached its guide's limit can still exceed the
+ * budget: the text determines where compact get-tuple-elements are placed, and the guide's model
+ * may count less than the model that judges. The next attempt gets a limit that is lower by the
+ * excess. */
 static rh_status try_guide(Search *search, const RematAlgorithm *algorithm,
                            const MemoryModel *model) {
   const Problem *problem = search->problem;
@@ -87,8 +89,8 @@ static rh_status try_guide(Search *search, const RematAlgorithm *algorithm,
   return RH_OK;
 }
 
-/* The model that judges guides, too. Where packing and sharing hide from an algorithm what a
- * recomputation saves, simpler models lead further. */
+/* Tries the judging model as the guide first. If that model packs buffers, packing and sharing can
+ * hide from an algorithm what a recomputation saves; simpler models then give better results. */
 static rh_status try_guides(Search *search) {
   static const char *const simpler_models[] = {"liveness-once", "xla-remat"};
   const RematRequest *request = search->problem->request;
@@ -102,7 +104,7 @@ static rh_status try_guides(Search *search) {
   return status;
 }
 
-/* The input as it is, where no attempt is better: a greedy choice can make it worse. */
+/* Takes the input unchanged if no attempt is better: a greedy choice can make the module worse. */
 static rh_status try_nothing(Search *search) {
   const Problem *problem = search->problem;
   bool is_worse = problem_is_limited(problem) && search->has_best &&
@@ -113,7 +115,7 @@ static rh_status try_nothing(Search *search) {
 
 /* ---- finish ---- */
 
-/* Names the plan that is kept, and has the result proven. */
+/* Completes the plan that is kept, and verifies the result. */
 static rh_status finish(Search *search) {
   const Problem *problem = search->problem;
   Attempt *best = &search->best;

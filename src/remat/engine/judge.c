@@ -5,7 +5,8 @@
 #include "remat/verify/verify.h"
 #include "text/reparse.h"
 
-/* A plan can ask for what no algorithm does, such as side effects in another order. */
+/* Fails with an internal error, or, if a plan was applied, with an input error: a plan can ask for
+ * what no algorithm does, such as another order of side effects. */
 static rh_status fail(const Problem *problem, const char *what) {
   if (!problem->plan) return fail_internally(problem->diags, what);
   return diag_fail(problem->diags, RH_ERR_INPUT, DIAG_NOWHERE, "with this plan %s", what);
@@ -21,7 +22,7 @@ static rh_status reparse(Attempt *attempt, const Problem *problem) {
   rh_module *result = handle_new(parsed);
   result->schedule = schedule_in_text_order(parsed, result->arena);
   result->has_schedule = true;
-  result->scheduler = problem->input.scheduler;
+  result->scheduler = problem->input->scheduler;
   attempt->result = result;
   return RH_OK;
 }
@@ -30,7 +31,7 @@ rh_status judge_attempt(Attempt *attempt, const Problem *problem, const Findings
   rh_status status = reparse(attempt, problem);
   if (status != RH_OK) return status;
   rh_module *result = attempt->result;
-  uint32_t num_insts = problem->input.module->insts.len;
+  uint32_t num_insts = problem->input->module->insts.len;
   bool *is_kept = arena_array(attempt->arena, bool, num_insts);
   for (InstId id = 0; id < num_insts; id++)
     is_kept[id] = findings->is_kept[id] || findings->is_refused[id];
@@ -44,7 +45,7 @@ rh_status judge_attempt(Attempt *attempt, const Problem *problem, const Findings
   return RH_OK;
 }
 
-/* ---- proof ---- */
+/* ---- verification ---- */
 
 static const Module *module_that_was_parsed(const Module *module) {
   while (module->parent)
@@ -52,16 +53,16 @@ static const Module *module_that_was_parsed(const Module *module) {
   return module;
 }
 
-/* Whoever asks for another order than that of a scheduled module lets side effects change places.
- */
+/* If the user chose another order for a scheduled module, side effects may change their order. */
 static bool keeps_order(const rh_module *input) {
   return !input->scheduler || strcmp(input->scheduler, "input") == 0;
 }
 
-/* XLA will choose the order of a module that is written without one. */
+/* Checks reads of overwritten memory. XLA will choose the order if the module is written without a
+ * schedule. */
 static rh_status verify_reads(const rh_module *result, const Problem *problem) {
   if (!problem->has_copies) return RH_OK;
-  const rh_module *input = &problem->input;
+  const rh_module *input = problem->input;
   bool is_scheduled = input->module->source->header.is_scheduled;
   OrderedModule before = {input->module, &input->schedule, !is_scheduled};
   bool is_open = problem->options->emit == RH_EMIT_UNSCHEDULED;
@@ -70,7 +71,7 @@ static rh_status verify_reads(const rh_module *result, const Problem *problem) {
 }
 
 rh_status judge_verify(const Attempt *attempt, const Problem *problem) {
-  const rh_module *input = &problem->input, *result = attempt->result;
+  const rh_module *input = problem->input, *result = attempt->result;
   if (verify_modules(module_that_was_parsed(input->module), result->module, keeps_order(input),
                      problem->diags, problem->scratch) != RH_OK)
     return fail(problem, "the rewritten module computes something else");

@@ -1,16 +1,17 @@
-/* What an attempt is worth. Judged is its text, read again, as others will read it. */
+/* Measures and verifies the result of an attempt. The judged module is the printed text, parsed
+ * again, because that is what other programs will read. */
 #ifndef REMAT_HLO_REMAT_ENGINE_JUDGE_H
 #define REMAT_HLO_REMAT_ENGINE_JUDGE_H
 
 #include "remat/engine/attempt.h"
 
-/* Prints the attempt's module, reads it again and counts what the budget bounds: fills "what came
- * out". RH_ERR_SYSTEM, or RH_ERR_INPUT where a plan was applied, when the text contradicts itself.
- */
+/* Prints the attempt's module, parses it again, and measures the figure that the budget bounds.
+ * Fills the fields under "What came out". If the text is not a valid module, returns RH_ERR_SYSTEM,
+ * or RH_ERR_INPUT if a plan was applied. */
 rh_status judge_attempt(Attempt *attempt, const Problem *problem, const Findings *findings);
 
-/* Proves that the result computes what the module does that was parsed first, and that it reads no
- * overwritten memory that the input does not. The same errors. */
+/* Proves that the result computes what the input computes, and that it reads no overwritten memory
+ * that the input does not read. Returns the same errors as judge_attempt. */
 rh_status judge_verify(const Attempt *attempt, const Problem *problem);
 
 #endif

@@ -1,5 +1,5 @@
-/* The plan of what an attempt did, so that it can be done again (remat/plan/plan.h). It is taken
- * from the module before that is protected: protection is done again likewise. */
+/* The plan that repeats what an attempt did (remat/plan/plan.h). It is taken from the module before
+ * protection, because applying the plan protects the clones again. */
 #ifndef REMAT_HLO_REMAT_ENGINE_KEPT_PLAN_H
 #define REMAT_HLO_REMAT_ENGINE_KEPT_PLAN_H
 
@@ -9,23 +9,22 @@ typedef struct Attempt Attempt;
 
 typedef struct KeptPlan {
   Plan *plan;
-  Rewrite cloned; /* the input with the copies of callees; its module is NULL when there are none */
+  Rewrite cloned; /* the input with its clones of callees */
   Schedule cloned_schedule;
-  Arena *plan_arena; /* that the plan lies in */
-  Arena *arena;      /* for the rest */
+  Arena *plan_arena; /* holds the plan */
+  Arena *arena;      /* holds the rest */
 } KeptPlan;
 
-/* The steps of an attempt whose algorithm has done its work, without names. */
+/* Records the steps of an attempt after its algorithm has run, without names. */
 KeptPlan *kept_plan_begin(const Problem *problem, const Attempt *attempt);
 
-/* Fills the names in, and does the plan to see whether that gives the same text. When it does not,
- * a warning says so. The attempt is protected by now. */
+/* Fills in the names, which are final once the attempt is protected. */
 void kept_plan_finish(KeptPlan *kept, const Problem *problem, const Attempt *attempt);
 
-/* Gives the plan to the result, which frees it from then on. */
+/* Passes the ownership of the plan to the result. */
 void kept_plan_hand_over(KeptPlan *kept, rh_module *result);
 
-/* Frees all that it still has; NULL is nothing. */
+/* Frees everything that it still owns; `kept` may be NULL. */
 void kept_plan_free(KeptPlan *kept);
 
 #endif

@@ -17,32 +17,19 @@ int64_t problem_counted_bytes(const Problem *problem, const rh_memory *memory) {
   return memory_counted_bytes(memory, problem->options->limit_counts);
 }
 
-/* The input as it is to be taken, where the caller or the plan says whether it has its copies; NULL
- * when the module itself shows it. */
-static Module *take_copies_as(const RematRequest *request) {
-  rh_copies copies = request->options->copies;
-  if (request->plan && copies == RH_COPIES_AUTO) copies = request->plan->copies;
-  if (copies == RH_COPIES_AUTO) return NULL;
-  Module *copy = module_copy(request->module->module);
-  copy->backend.copies = (CopyStage)copies;
-  return copy;
-}
-
 rh_status problem_prepare(Problem *problem, Findings *findings, const RematRequest *request,
                           rh_diags *diags) {
   const rh_remat_options *options = request->options;
   *problem = (Problem){.request = request,
                        .options = options,
                        .plan = request->plan,
-                       .input = *request->module,
-                       .taken = take_copies_as(request),
+                       .input = request->module,
                        .protect = protect_resolve(options->protect, options->emit),
                        .arena = arena_new(arena_options(request->module->arena)),
                        .scratch = handle_scratch(request->module),
                        .diags = diags};
-  if (problem->taken) problem->input.module = problem->taken;
-  Module *module = problem->input.module;
-  const Schedule *schedule = &problem->input.schedule;
+  Module *module = problem->input->module;
+  const Schedule *schedule = &problem->input->schedule;
   Arena *arena = problem->arena, *scratch = problem->scratch;
   *findings = (Findings){.is_kept = arena_zarray(arena, bool, module->insts.len),
                          .is_refused = arena_zarray(arena, bool, module->insts.len)};
@@ -53,8 +40,8 @@ rh_status problem_prepare(Problem *problem, Findings *findings, const RematReque
     problem->before = problem_measure(problem, request->memory_model, module, schedule);
   rh_status status = collection_parse(options->collection, &problem->collection, diags, arena);
   if (status == RH_OK) {
-    status =
-        steering_find(module, options->pin, options->never, &problem->asked, diags, arena, scratch);
+    status = steering_find(module, options->pin, options->never, &problem->steering, diags, arena,
+                           scratch);
   }
   problem->parameters = parameters_default();
   if (status == RH_OK) status = parameters_read(options->parameters, &problem->parameters, diags);
@@ -65,5 +52,4 @@ void problem_free(Problem *problem) {
   collection_free(&problem->collection);
   arena_free(problem->scratch);
   arena_free(problem->arena);
-  module_free(problem->taken);
 }

@@ -1,4 +1,4 @@
-/* What is to be solved, and what is known of the input before anything is tried. */
+/* The request, and what is known of the input before any attempt. */
 #ifndef REMAT_HLO_REMAT_ENGINE_PROBLEM_H
 #define REMAT_HLO_REMAT_ENGINE_PROBLEM_H
 
@@ -6,33 +6,35 @@
 #include "remat/legality/safe_reads.h"
 #include "remat/plan/plan.h"
 
-/* Constant once it is prepared. */
+/* Constant after problem_prepare(). */
 typedef struct Problem {
   const RematRequest *request;
   const rh_remat_options *options; /* of the request */
-  const Plan *plan;                /* likewise */
-  rh_module input;                 /* the request's module, as it is to be taken */
-  Module *taken;          /* a copy, where somebody says whether the copies are in; else NULL */
-  bool has_copies;        /* it is past copy-insertion: overwritten memory must not be read */
-  KnownReads known_reads; /* of the input; only where it has its copies */
-  rh_memory before;       /* of the input, as the model that judges sees it; only with a budget */
-  rh_protect protect;     /* not auto */
+  const Plan *plan;                /* of the request; NULL = an algorithm decides */
+  const rh_module *input;          /* the module of the request */
+  /* the input is past copy-insertion: overwritten memory must not be read */
+  bool has_copies;
+  KnownReads known_reads; /* of the input; only found if `has_copies` */
+  /* of the input, under the model that judges the result; only with a budget */
+  rh_memory before;
+  rh_protect protect; /* resolved: not auto */
   Collection collection;
   RematParameters parameters;
-  const uint8_t *asked; /* by InstId of the input: remat/legality/steering.h */
+  const uint8_t *steering; /* by InstId of the input: see remat/legality/steering.h */
   Arena *arena, *scratch;
   rh_diags *diags;
 } Problem;
 
-/* What attempts learn, and what later ones go by. */
+/* What attempts have found out, for use by later ones. */
 typedef struct Findings {
   bool *is_kept;    /* by InstId of the input: a clone would read overwritten memory */
-  bool *is_refused; /* likewise: legality_refuse() */
-  bool was_cut;     /* an algorithm that ran was ended early */
+  bool *is_refused; /* by InstId of the input: set by legality_refuse() */
+  bool was_cut;     /* an algorithm that ran was stopped early */
   double remat_seconds, verify_seconds;
 } Findings;
 
-/* RH_ERR_USAGE when an expression is none; problem_free() is to be called all the same. */
+/* RH_ERR_USAGE if an expression or a parameter is invalid. problem_free() must be called in any
+ * case. */
 rh_status problem_prepare(Problem *problem, Findings *findings, const RematRequest *request,
                           rh_diags *diags);
 void problem_free(Problem *problem);
@@ -41,17 +43,17 @@ static inline bool problem_is_limited(const Problem *problem) {
   return problem->options->limit_bytes != INT64_MAX;
 }
 
-/* The algorithm changes nothing, or there is a plan, which decides by itself: there is only one
- * thing to try. */
+/* Whether there is only one thing to try, because the algorithm changes nothing or a plan decides.
+ */
 static inline bool problem_is_decided(const Problem *problem) {
   return problem->plan || problem->request->algorithm->traits & RH_TRAIT_IDLE;
 }
 
-/* The figures of a module in an order. */
+/* Measures a module in the order of `schedule`. */
 rh_memory problem_measure(const Problem *problem, const MemoryModel *model, const Module *module,
                           const Schedule *schedule);
 
-/* What the budget bounds. */
+/* The figure of `memory` that the budget bounds. */
 int64_t problem_counted_bytes(const Problem *problem, const rh_memory *memory);
 
 #endif

@@ -1,4 +1,6 @@
-/* Rematerialization algorithms: the contract, and the table of all of them. */
+/* The contract of the rematerialization algorithms, and the table of all of them. An algorithm is
+ * one function: it receives a RematJob and edits the job's module and schedule until the peak fits
+ * the budget, or until it finds nothing more to do. The table has a row of algos.def for each. */
 #ifndef REMAT_HLO_REMAT_JOB_ALGORITHM_H
 #define REMAT_HLO_REMAT_JOB_ALGORITHM_H
 
@@ -10,52 +12,56 @@
 #include "remat/rewrite/rewrite.h"
 #include "remat_hlo.h"
 
-/* What an algorithm gets: a budget, a module that it may edit, and what it may know of it. The
- * module and the schedule change together. */
+/* The input of an algorithm: the module that it may edit, the budget, and what is known about both.
+ * The module and the schedule must be changed together. */
 typedef struct RematJob {
   Rewrite *rewrite;
   Schedule *schedule;
   const rh_remat_options *options;   /* as the caller of the library gave them */
-  const RematParameters *parameters; /* those of them that steer algorithms */
-  /* The budget: the peak that `memory_model` counts for the module is to be at most this many
-   * bytes; 0 = as low as it gets. The engine derives it from options->limit_bytes, which bounds
-   * what options->limit_counts says, under options->memory_model. */
+  const RematParameters *parameters; /* the part of the options that steers algorithms */
+  /* The budget: the module's peak memory, as `memory_model` counts it, is to be at most this many
+   * bytes; 0 means as low as possible. The engine derives this limit from options->limit_bytes,
+   * which bounds the figure that options->limit_counts selects, under options->memory_model. */
   int64_t peak_limit_bytes;
   const MemoryModel *memory_model;
-  unsigned modes;              /* RH_REMAT_…: the algorithm's own, or else those of the options */
-  bool is_per_caller;          /* computations are reduced again with what their callers hold */
-  const DeviceProfile *device; /* that time is modelled for; NULL = none */
-  const Legality *legality;    /* what may be recomputed, and where */
-  const CostTable *costs;      /* of the module before the first change */
-  const Collection *collection; /* what checkpoint=collection keeps */
-  const struct Plan *plan;      /* what remat_plan does (remat/plan/plan.h) */
-  rh_diags *diags;              /* where remat_plan says what is wrong with it */
+  /* RH_REMAT_…: the modes of the algorithm, or of the options if it has none */
+  unsigned modes;
+  bool is_per_caller;           /* computations are reduced again, given what their callers hold */
+  const DeviceProfile *device;  /* the device that time is modelled for; NULL = none */
+  const Legality *legality;     /* which instructions may be recomputed, and where */
+  const CostTable *costs;       /* of the module before the first change */
+  const Collection *collection; /* the instructions that checkpoint=collection keeps */
+  const struct Plan *plan;      /* the plan that remat_plan applies (remat/plan/plan.h) */
+  rh_diags *diags;              /* receives what remat_plan finds wrong with the plan */
 } RematJob;
 
-/* What an algorithm says that it did. */
+/* What an algorithm reports about its run. */
 typedef struct RematStats {
-  int64_t xla_reported_after_bytes; /* the peak as XLA's pass has it; -1 where there is none */
-  uint64_t num_steps; /* decisions taken; 0 = nothing is recomputed, in the same order */
-  rh_status status;   /* RH_OK but for plans */
-  bool is_cut;        /* it would have taken too long */
+  /* the peak as XLA's pass counts it; -1 if the algorithm does not count it */
+  int64_t xla_reported_after_bytes;
+  uint64_t num_steps; /* decisions taken; 0 = nothing is recomputed and the order is the same */
+  rh_status status;   /* can differ from RH_OK only when a plan is applied */
+  bool is_cut;        /* the algorithm stopped early because it would have taken too long */
 } RematStats;
 
 /* requires: the schedule is valid for the module. updates: both. breaks: every analysis. The budget
- * is met or not; dead code may be left; new instructions stand in the schedule. Deterministic. */
+ * may or may not be met. Dead instructions may be left. New instructions are in the schedule.
+ * Deterministic. */
 typedef void (*RematFn)(RematJob *job, RematStats *stats, Arena *out, Arena *scratch);
 
 typedef struct RematAlgorithm {
   const char *name;
   const char *summary;
   RematFn run;
-  unsigned modes;  /* RH_REMAT_…, instead of those of the options; 0 = the options' */
+  /* RH_REMAT_…, used instead of the modes of the options; 0 = those of the options */
+  unsigned modes;
   unsigned traits; /* RH_TRAIT_… */
 } RematAlgorithm;
 
 extern const RematAlgorithm remat_algorithms[];
 extern const size_t num_remat_algorithms;
 
-/* NULL when there is none of this name. */
+/* Returns NULL if no algorithm has this name. */
 const RematAlgorithm *remat_algorithm_find(const char *name);
 
 #define ALGORITHM(id, name, modes, traits, summary) \

@@ -8,13 +8,14 @@ typedef struct Cloner {
   Module *module;
   CallMemory memory;
   CallGraph graph;
-  uint32_t max_insts; /* callees of callees of … can be cloned an exponential number of times */
+  /* bounds the growth: with nested calls, the number of clones can be exponential */
+  uint32_t max_insts;
   CalleeClones clones;
-  Arena *arena; /* of the memory and the graph */
+  Arena *arena; /* holds `memory` and `graph` */
   Arena *out, *scratch;
 } Cloner;
 
-/* ---- making them ---- */
+/* ---- making clones ---- */
 
 static bool is_caller(const Cloner *cloner, InstId id) {
   return inst_runs_callees(cloner->module, id) &&
@@ -44,12 +45,13 @@ CompId callee_original(const CalleeClones *clones, CompId comp) {
   return comp;
 }
 
-/* Instructions of the clone are those of the callee to whoever keeps some. */
-static void note_twins(Rewrite *rewrite, CompId comp) {
+/* Records the original of each instruction of the clone, so that what must be kept in the callee is
+ * kept in the clone, too. */
+static void note_callee_originals(Rewrite *rewrite, CompId comp) {
   const Module *module = rewrite->module;
   for (uint32_t i = 0; i < comp_num_insts(module, comp); i++) {
     InstId id = comp_inst(module, comp, i);
-    rewrite_set_twin(rewrite, rewrite->image.data[id], id);
+    rewrite_set_callee_original(rewrite, rewrite->image.data[id], id);
   }
 }
 
@@ -63,13 +65,13 @@ CalleeClone *callee_clone_add(CalleeClones *clones, RematJob *job, CompId from, 
   if (from >= job->schedule->num_comps)
     dce_update_schedule(job->rewrite->module, job->schedule, out);
   CompId clone = rewrite_clone_computation(job->rewrite, from, job->schedule, scratch);
-  note_twins(job->rewrite, from);
+  note_callee_originals(job->rewrite, from);
   CalleeClone *added = vec_push(out, &clones->list);
   *added = (CalleeClone){.original = original, .from = from, .clone = clone, .same = NO_ID};
   return added;
 }
 
-/* False when it is called there no more. */
+/* Returns false if `caller` does not call `from` any more. */
 static bool set_callee(RematJob *job, InstId caller, CompId from, CompId to, Arena *scratch) {
   Module *module = job->rewrite->module;
   bool has_called = false;
@@ -81,18 +83,18 @@ static bool set_callee(RematJob *job, InstId caller, CompId from, CompId to, Are
   return has_called;
 }
 
-bool callee_clone_lead(CalleeClone *clone, RematJob *job, InstId caller, Arena *out,
-                       Arena *scratch) {
+bool callee_clone_redirect(CalleeClone *clone, RematJob *job, InstId caller, Arena *out,
+                           Arena *scratch) {
   bool has_called = inst_runs_callees(job->rewrite->module, caller) &&
                     set_callee(job, caller, clone->from, clone->clone, scratch);
   if (has_called) *vec_push(out, &clone->callers) = caller;
   return has_called;
 }
 
-/* What callers with the same room call. */
+/* The callers that hold the same amount of memory, and the computation that they will call. */
 typedef struct Room {
   int64_t held_bytes;
-  uint32_t clone; /* in the list; NO_ID = the computation itself */
+  uint32_t clone; /* index of the clone in the list; NO_ID = the computation itself */
 } Room;
 
 static bool may_clone(const Cloner *cloner, uint32_t max_insts) {
@@ -108,7 +110,7 @@ static uint32_t room_for(Cloner *cloner, CompId comp, bool is_first) {
   return cloner->clones.list.len - 1;
 }
 
-/* A clone for each room but the first, as long as there may be more. */
+/* Makes a clone for each room except the first, as long as the limits allow more clones. */
 static bool split(Cloner *cloner, CompId comp) {
   IdSpan callers = callers_of(&cloner->graph, comp);
   uint32_t num_clones = cloner->clones.list.len;
@@ -125,13 +127,14 @@ static bool split(Cloner *cloner, CompId comp) {
       *vec_push(arena, &rooms) = (Room){held_bytes, room_for(cloner, comp, i == 0)};
     if (rooms.data[i].clone == NO_ID) continue;
     CalleeClone *clone = &cloner->clones.list.data[rooms.data[i].clone];
-    callee_clone_lead(clone, cloner->job, caller, cloner->out, cloner->scratch);
+    callee_clone_redirect(clone, cloner->job, caller, cloner->out, cloner->scratch);
   }
   arena_free(arena);
   return cloner->clones.list.len > num_clones;
 }
 
-/* The outermost that there is to do: its callees have one caller more then. */
+/* Takes the outermost computation that should be cloned, because cloning it gives its callees more
+ * callers. */
 static bool clone_once(Cloner *cloner) {
   const CallGraph *graph = &cloner->graph;
   for (uint32_t i = graph->num_reachable; i-- > 0;) {
@@ -162,7 +165,7 @@ CalleeClones clone_callees(RematJob *job, Arena *out, Arena *scratch) {
   return cloner.clones;
 }
 
-/* ---- sharing what is the same again ---- */
+/* ---- sharing equal computations again ---- */
 
 typedef struct Comparison {
   const Module *module;
@@ -178,7 +181,8 @@ static bool have_same_places(const Comparison *comparison, const InstId *a, cons
   return true;
 }
 
-/* A fusion's computation is its own: what it computes has its instructions' origins. */
+/* A fusion owns the computation that it calls. Two such computations are equal if they have the
+ * same origin and the same number of instructions. */
 static bool have_same_callees(const Module *module, InstId a, InstId b) {
   bool is_owner = inst_get(module, a)->opcode == OPCODE_FUSION;
   for (uint32_t i = 0; i < inst_get(module, a)->num_callees; i++) {
@@ -206,8 +210,8 @@ static bool is_same_inst(const Comparison *comparison, InstId a, InstId b) {
          have_same_callees(module, a, b);
 }
 
-/* Operands and predecessors stand before what has them, so that their positions are of this pair.
- */
+/* Operands and control predecessors come before the instructions that have them, so their positions
+ * have been set by this comparison. */
 static bool is_same_comp(const Comparison *comparison, CompId a, CompId b) {
   Sequence of_a = comparison->schedule->of[a], of_b = comparison->schedule->of[b];
   if (of_a.len != of_b.len) return false;
@@ -218,7 +222,7 @@ static bool is_same_comp(const Comparison *comparison, CompId a, CompId b) {
   return true;
 }
 
-/* The original or an earlier clone that is the same as this one; NO_ID when there is none. */
+/* The original, or an earlier clone, that equals this clone; NO_ID if there is none. */
 static CompId find_same(const Comparison *comparison, const CalleeClones *clones, uint32_t index) {
   CalleeClone late = clones->list.data[index];
   if (is_same_comp(comparison, late.original, late.clone)) return late.original;

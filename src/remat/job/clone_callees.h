@@ -1,5 +1,9 @@
-/* A copy of a called computation for each amount of memory that its callers leave it, so that only
- * those pay for a recomputation that have no room. */
+/* Clones of called computations, one for each amount of memory that their callers leave them. Only
+ * the callers that are short of memory then pay for recomputation.
+ *
+ * Example: the loop body `layer` is called by two loops, at 1 GB and at 6 GB of other live values,
+ * under a limit of 8 GB. If `layer` needs 4 GB, only the second loop must recompute in it: it gets
+ * a clone, `layer.clone`, and the first loop keeps the original. */
 #ifndef REMAT_HLO_REMAT_JOB_CLONE_CALLEES_H
 #define REMAT_HLO_REMAT_JOB_CLONE_CALLEES_H
 
@@ -7,48 +11,50 @@
 #include "remat/job/algorithm.h"
 
 typedef struct CalleeClone {
-  CompId original; /* that is no clone */
-  CompId from;     /* what was copied: that, or a clone of it */
+  CompId original; /* the computation of the input, which is no clone */
+  CompId from;     /* the computation that was copied: `original`, or a clone of it */
   CompId clone;
-  CompId same; /* what it is taken back for, at the end; NO_ID = it stays */
+  /* the equal computation that replaces the clone at the end; NO_ID = the clone stays */
+  CompId same;
   VEC(InstId) callers;
 } CalleeClone;
 
 typedef struct CalleeClones {
-  VEC(CalleeClone) list; /* by `clone` */
+  VEC(CalleeClone) list; /* sorted by `clone` */
 } CalleeClones;
 
-/* Clones what is called as a sequence by several callers that hold different amounts of memory, and
- * that passes the job's limit at one of them. Callers that hold the same share a clone; the first
- * ones keep the original. To be done before anything is recomputed; the schedule grows in `out`.
+/* Clones computations that run as a sequence, have several callers that hold different amounts of
+ * memory, and exceed the job's limit for one of these callers. Callers that hold the same amount
+ * share a clone; the first group of callers keeps the original. This must be done before anything
+ * is recomputed. The schedule grows in `out`.
  *
- * O(clones * what the memory model takes). */
+ * O(clones * time of the memory model). */
 CalleeClones clone_callees(RematJob *job, Arena *out, Arena *scratch);
 
-/* After rematerialization: takes back those that have come out the same as the original or an
- * earlier clone. What this leaves dead is removed. */
+/* Called after rematerialization: replaces each clone that has become equal to the original, or to
+ * an earlier clone, by that computation. Removes what is dead afterwards. */
 void share_callees(RematJob *job, CalleeClones *clones, Arena *out, Arena *scratch);
 
-/* ---- for plans, which do the same again ---- */
+/* ---- for plans, which repeat these steps ---- */
 
-/* Whether there may be clones of it: it runs as a sequence for its callers, and is not the entry.
- */
+/* Whether the computation may be cloned: it runs as a sequence for its callers, and it is not the
+ * entry computation. */
 bool callee_is_cloneable(const Module *module, const CallGraph *graph, CompId comp);
 
-/* What was copied first, of a clone; anything else is that itself. O(log clones). */
+/* For a clone, the computation of the input that it is a copy of; for any other computation, `comp`
+ * itself. O(log clones). */
 CompId callee_original(const CalleeClones *clones, CompId comp);
 
-/* Adds a clone that nobody calls yet. */
+/* Adds a clone of `from` that has no caller yet. */
 CalleeClone *callee_clone_add(CalleeClones *clones, RematJob *job, CompId from, Arena *out,
                               Arena *scratch);
 
-/* Has a caller of what was copied call the clone, wherever it called that. False when it does not.
- */
-bool callee_clone_lead(CalleeClone *clone, RematJob *job, InstId caller, Arena *out,
-                       Arena *scratch);
+/* Makes `caller` call the clone wherever it called `clone->from`. Returns false if it did not call
+ * that. */
+bool callee_clone_redirect(CalleeClone *clone, RematJob *job, InstId caller, Arena *out,
+                           Arena *scratch);
 
-/* Has whoever calls a clone that is taken back call what it is taken back for. False when it stays.
- */
+/* Makes all callers of the clone call `clone->same` instead. Returns false if the clone stays. */
 bool callee_clone_take_back(const CalleeClone *clone, RematJob *job, Arena *scratch);
 
 #endif

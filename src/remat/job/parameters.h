@@ -1,5 +1,5 @@
-/* Parameters that steer the algorithms, each a row of parameters.def. The defaults are what was
- * measured to be best; other values are for experiments. */
+/* The parameters that steer the algorithms; each is a row of parameters.def. The defaults are the
+ * values that were best in measurements. Other values are for experiments. */
 #ifndef REMAT_HLO_REMAT_JOB_PARAMETERS_H
 #define REMAT_HLO_REMAT_JOB_PARAMETERS_H
 
@@ -12,8 +12,8 @@ typedef struct RematParameters {
 
 RematParameters parameters_default(void);
 
-/* Sets what `text` says, a `name=value` a line; NULL says nothing. RH_ERR_USAGE for a name that
- * there is not, or a value out of range. */
+/* Reads `text`, which has one `name=value` in each line, and sets these parameters. NULL sets none.
+ * RH_ERR_USAGE if there is no parameter of a name, or if a value is out of range. */
 rh_status parameters_read(const char *text, RematParameters *parameters, rh_diags *diags);
 
 #endif

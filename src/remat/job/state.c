@@ -19,6 +19,7 @@ void remat_state_load(RematJob *job, const RematState *state) {
   uint32_t num_insts = rewrite->module->insts.len;
   if (rewrite->cloned_from.len > num_insts) rewrite->cloned_from.len = num_insts;
   if (rewrite->copied_from.len > num_insts) rewrite->copied_from.len = num_insts;
+  if (rewrite->inner_of.len > num_insts) rewrite->inner_of.len = num_insts;
   uint32_t num_comps = state->schedule.num_comps;
   memcpy(state->working, state->schedule.of, num_comps * sizeof *state->working);
   *job->schedule = (Schedule){.of = state->working, .num_comps = num_comps};

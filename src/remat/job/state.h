@@ -1,4 +1,5 @@
-/* States of a rematerialization to come back to. */
+/* Saved states of a rematerialization. An algorithm saves the state before a step and loads it
+ * again if the step did not pay. */
 #ifndef REMAT_HLO_REMAT_JOB_STATE_H
 #define REMAT_HLO_REMAT_JOB_STATE_H
 
@@ -9,23 +10,26 @@
 typedef struct RematState {
   ModuleSnapshot module;
   Schedule schedule;
-  Sequence *working; /* room for the table of sequences that the job goes on with */
+  Sequence *working; /* space for the table of sequences that the job works on */
   uint32_t num_inst_names, num_comp_names;
   int64_t next_channel_id;
 } RematState;
 
-/* Copies what the job has reached into `out`. O(module). */
+/* Copies the job's current module and schedule into `out`. O(module). */
 RematState remat_state_save(const RematJob *job, Arena *out);
 
-/* Puts it back. The job's schedule then lies where the state does, until the job changes it. */
+/* Restores the saved state. The sequences of the job's schedule are then those of the state, until
+ * the job replaces them. */
 void remat_state_load(RematJob *job, const RematState *state);
 
-/* What the state that the job is in needs by the options' memory model, and its peak alone. */
+/* Measures the current state of the job by its memory model: the memory of every computation, or
+ * only the peak. */
 CallMemory remat_state_memory(const RematJob *job, Arena *out, Arena *scratch);
 int64_t remat_state_peak(const RematJob *job, Arena *scratch);
 
-/* The limit for an algorithm that knows only what XLA's pass counts, `memory`: it gets as much less
- * or more as that and the options' memory model differ. Can be negative. */
+/* The limit for an algorithm that only knows `memory`, which is what XLA's pass counts. The job's
+ * limit is lowered or raised by the difference between the peak of the job's memory model and the
+ * peak that XLA's pass counts. The result can be negative. */
 int64_t remat_state_xla_limit(const RematJob *job, const RematMemory *memory, Arena *scratch);
 
 #endif

@@ -1,4 +1,6 @@
-/* Instructions that somebody names by expressions: what checkpoint=collection keeps. */
+/* A set of instructions that the user selects by regular expressions, for example the values that
+ * checkpoint=collection keeps: `attention.*dot` selects by op_name, `model.py:12` by source line.
+ */
 #ifndef REMAT_HLO_REMAT_LEGALITY_COLLECTION_H
 #define REMAT_HLO_REMAT_LEGALITY_COLLECTION_H
 
@@ -10,15 +12,17 @@ typedef struct Collection {
   VEC(regex_t) expressions;
 } Collection;
 
-/* One expression a line (ir/expression.h), blank lines left out; none for NULL. RH_ERR_USAGE when
- * one is not valid; there is nothing to free then. */
+/* Compiles one expression from each line of `text` (ir/expression.h) and skips blank lines; NULL
+ * gives an empty collection. RH_ERR_USAGE if an expression is not valid; there is then nothing to
+ * free. */
 rh_status collection_parse(const char *text, Collection *collection, rh_diags *diags, Arena *out);
 
-/* Frees what regcomp took. */
+/* Frees the memory that regcomp allocated. */
 void collection_free(Collection *collection);
 
-/* Whether one of the expressions matches a part of the instruction's name, of its op_name, or of
- * its source as `file:line`; or those of what a fusion returns. O(expressions). */
+/* Whether an expression matches a part of the instruction's name, of its op_name, or of its source
+ * as `file:line`. For a fusion, the same parts of the values that it returns are compared, too.
+ * O(expressions). */
 bool collection_has(const Collection *collection, const Module *module, InstId id, Arena *scratch);
 
 #endif

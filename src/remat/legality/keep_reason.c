@@ -4,11 +4,11 @@
 #include "analysis/memory/call_memory.h"
 #include "analysis/memory/tracker.h"
 
-/* The computations that run at the peak, and where each stands: its instruction that is part of the
- * peak. */
+/* The computations that run at the peak, and the instruction of each that runs then: the
+ * instruction at the peak itself, or the caller that leads to it. */
 typedef struct PeakPlaces {
   SchedPos *positions; /* by InstId */
-  InstId *at_peak;     /* by CompId, NO_ID = does not run then */
+  InstId *at_peak;     /* by CompId; NO_ID = the computation does not run at the peak */
 } PeakPlaces;
 
 static PeakPlaces find_places(const Module *module, const Schedule *schedule,
@@ -40,7 +40,8 @@ static bool is_result(const Module *module, const PointsTo *points_to, LogicalId
   return false;
 }
 
-/* Whether users of an alias can be led past it to a clone. */
+/* The reason why users of `alias` cannot be redirected to a clone of `definer`; KEEP_NONE if they
+ * can. */
 static KeepReason reason_by_alias(const Module *module, InstId definer, InstId alias) {
   if (alias_is_pass_through(module, definer, alias)) return KEEP_NONE;
   bool is_bound = opcode_has((Opcode)inst_get(module, alias)->opcode, OPF_PASS_THROUGH) &&
@@ -67,7 +68,7 @@ static ValueUses find_uses(const Module *module, const PointsTo *points_to,
   return uses;
 }
 
-/* What a value's uses say. */
+/* The reason that follows from how the value is used. */
 static KeepReason reason_by_uses(const Module *module, const PointsTo *points_to,
                                  const PeakPlaces *places, LogicalId id) {
   InstId definer = points_to->buffers.data[id].inst;

@@ -16,7 +16,8 @@ const char *keep_reason_sentence(KeepReason reason) {
   return sentences[reason];
 }
 
-/* Copies that change nothing were put there by copy-insertion, for the sake of their memory. */
+/* Whether the copy changes neither type nor layout. XLA's copy-insertion adds such copies so that
+ * two values do not share memory. */
 static bool is_identity_copy(const Module *module, InstId id) {
   return inst_get(module, id)->opcode == OPCODE_COPY &&
          shape_same_layout(inst_shape(module, id), inst_shape(module, inst_operand(module, id, 0)));
@@ -31,9 +32,10 @@ KeepReason recompute_verdict(const Legality *legality, InstId id) {
   const Instruction *inst = inst_get(module, id);
   Opcode opcode = (Opcode)inst->opcode;
   if (id < legality->num_kept && legality->is_kept[id]) return KEEP_OVERWRITTEN;
-  KeepReason asked =
-      legality->asked && id < legality->num_kept ? (KeepReason)legality->asked[id] : KEEP_NONE;
-  if (asked == KEEP_PINNED) return KEEP_PINNED;
+  KeepReason requested = legality->steering && id < legality->num_kept
+                             ? (KeepReason)legality->steering[id]
+                             : KEEP_NONE;
+  if (requested == KEEP_PINNED) return KEEP_PINNED;
   if (opcode_is_split(opcode)) return KEEP_ASYNC;
   if (is_identity_copy(module, id)) return KEEP_COPY;
   if (opcode_info(opcode)->flags & OPF_COLLECTIVE || opcode == OPCODE_COLLECTIVE_PERMUTE) {
@@ -57,7 +59,7 @@ KeepReason recompute_verdict(const Legality *legality, InstId id) {
       shape_get(&module->shapes, inst->shape)->bytes <= legality->small_node_bytes) {
     return KEEP_SMALL;
   }
-  return asked;
+  return requested;
 }
 
 KeepReason clone_verdict(const Legality *legality, InstId id) {

@@ -7,8 +7,8 @@
 #include "analysis/memory/remat_memory.h"
 #include "analysis/flow/traverse.h"
 
-/* The instructions that need most by themselves are looked at closely, all at once: each has a bit
- * of a LookBits. */
+/* The instructions that need most memory by themselves are examined more closely, all at once: each
+ * has one bit of a LookBits. */
 enum { NUM_CLOSE_LOOKS = 16 };
 
 typedef uint16_t LookBits;
@@ -17,25 +17,26 @@ typedef struct Bound {
   const Module *module;
   const Legality *legality;
   PointsTo points_to;
-  bool shares_operands; /* a result may take an operand's memory: only the larger side counts */
+  /* a result may reuse an operand's memory: only the larger of the two counts */
+  bool shares_operands;
   ConstantCount constants;
-  bool *is_needed;     /* by InstId: a result or side effect depends on it */
-  bool *is_live_out;   /* by LogicalId: of its computation */
-  LogicalId *same_as;  /* by LogicalId: a buffer that it takes over; itself = none */
-  uint32_t *seen;      /* by LogicalId: the last instruction that counted it, + 1 */
+  bool *is_needed;     /* by InstId: a result or a side effect depends on it */
+  bool *is_live_out;   /* by LogicalId: is live out of its computation */
+  LogicalId *same_as;  /* by LogicalId: the buffer whose memory it reuses; itself = none */
+  uint32_t *seen;      /* by LogicalId: the last instruction that counted the buffer, + 1 */
   uint8_t *is_visited; /* by InstId, for inst_post_order() */
-  LookBits *above;     /* by InstId: looks that depend on it */
-  LookBits *below;     /* by InstId: looks that it depends on */
-  LookBits *counted;   /* by LogicalId: looks that count it by themselves */
-  int64_t *comp_bytes; /* by CompId: what it needs at least while it runs */
+  LookBits *above;     /* by InstId: the looks that depend on the instruction */
+  LookBits *below;     /* by InstId: the looks that the instruction depends on */
+  LookBits *counted;   /* by LogicalId: the looks whose own bytes include the buffer */
+  int64_t *comp_bytes; /* by CompId: the least memory that the computation needs while it runs */
   LowerBound best;
   Arena *arena, *scratch;
 } Bound;
 
-/* ---- buffers that are one ---- */
+/* ---- buffers that share memory ---- */
 
-/* A loop works in the buffers of its operand (MemoryUsageTracker): slots that start with the same
- * value are one buffer to the model. */
+/* A loop works in the buffers of its operand (MemoryUsageTracker). Elements of the loop state that
+ * start with the same value are one buffer in the model. */
 static void join_loops(Bound *bound, CompId comp) {
   const Module *module = bound->module;
   for (uint32_t i = 0; i < comp_num_insts(module, comp); i++) {
@@ -53,7 +54,7 @@ static LogicalId buffer_at(const Bound *bound, InstId inst, uint32_t part) {
   LogicalId first = points_to_part(&bound->points_to, inst, part), found = first;
   while (bound->same_as[found] != found)
     found = bound->same_as[found];
-  while (bound->same_as[first] != first) { /* shorten the way for the next one */
+  while (bound->same_as[first] != first) { /* shorten the path for later lookups */
     LogicalId next = bound->same_as[first];
     bound->same_as[first] = found;
     first = next;
@@ -61,7 +62,7 @@ static LogicalId buffer_at(const Bound *bound, InstId inst, uint32_t part) {
   return found;
 }
 
-/* ---- what is needed at all ---- */
+/* ---- instructions that are needed ---- */
 
 static void mark_needed(Bound *bound, Sequence order) {
   const Module *module = bound->module;
@@ -86,15 +87,15 @@ static void mark_live_out(Bound *bound, CompId comp) {
 
 /* ---- one instruction ---- */
 
-/* Whether the memory comes from outside of the peak, or is counted apart. */
+/* Whether the peak does not include the memory, or counts it separately. */
 static bool is_given(const Bound *bound, const LogicalBuffer *buffer) {
   uint16_t opcode = inst_get(bound->module, buffer->inst)->opcode;
   return opcode == OPCODE_PARAMETER ||
          (opcode == OPCODE_CONSTANT && bound->constants != CONSTANTS_LIVE);
 }
 
-/* Bytes of a buffer, 0 for what a computation does not pay itself. Tables of pointers are left out:
- * rewrites may do without the tuple. */
+/* Bytes of a buffer; 0 if its computation does not pay for it. Tuple pointer tables count 0,
+ * because a rewrite can remove the tuple. */
 static int64_t buffer_bytes(const Bound *bound, LogicalId id) {
   const LogicalBuffer *buffer = &bound->points_to.buffers.data[id];
   bool is_table = shape_is_tuple(shape_get(&bound->module->shapes, buffer->shape));
@@ -103,10 +104,10 @@ static int64_t buffer_bytes(const Bound *bound, LogicalId id) {
 
 typedef struct Reader {
   InstId inst;
-  LookBits look; /* for which it is read, 0 = none */
+  LookBits look; /* the looks that count what the instruction reads; 0 = none */
 } Reader;
 
-/* The buffer, if this instruction has not counted it yet. */
+/* Bytes of the buffer; 0 if this instruction has counted it before. */
 static int64_t count_once(Bound *bound, Reader reader, LogicalId id) {
   if (bound->seen[id] == reader.inst + 1) return 0;
   bound->seen[id] = reader.inst + 1;
@@ -128,7 +129,8 @@ static int64_t operand_bytes(Bound *bound, Reader reader) {
   return bytes;
 }
 
-/* Fusions with several results can lose all but one of them, and operands with them. */
+/* Whether dead code elimination can remove all results of the instruction but one, and operands
+ * with them. This holds for fusions with several results. */
 static bool can_shrink(const Module *module, InstId id) {
   return inst_get(module, id)->opcode == OPCODE_FUSION && shape_is_tuple(inst_shape(module, id));
 }
@@ -171,9 +173,9 @@ static int64_t own_bytes(Bound *bound, Reader reader) {
   return operands + results + all_called;
 }
 
-/* ---- what must stay live besides ---- */
+/* ---- values that must stay live in addition ---- */
 
-/* Only what runs exactly once and has memory of its own. */
+/* Whether the instruction can only run once and has memory of its own. */
 static bool runs_once(const Bound *bound, InstId id) {
   switch (recompute_verdict(bound->legality, id)) {
     case KEEP_CUSTOM_CALL:
@@ -183,10 +185,10 @@ static bool runs_once(const Bound *bound, InstId id) {
   }
 }
 
-/* What runs exactly once and makes memory of its own. */
+/* Instructions that can only run once and whose results have memory of their own. */
 typedef struct Holders {
   VEC(InstId) list;
-  int64_t bytes; /* all that they make: no more can be held */
+  int64_t bytes; /* the sum of their results, which is the most that they can hold */
 } Holders;
 
 static Holders find_holders(const Bound *bound, CompId comp) {
@@ -208,7 +210,7 @@ typedef struct Need {
   int64_t bytes;
 } Need;
 
-/* The instructions that need most, by bytes, of equal ones the first. */
+/* The instructions that need most, sorted by bytes; of equal ones, the first comes first. */
 typedef struct Needs {
   Need list[NUM_CLOSE_LOOKS];
   uint32_t len;
@@ -229,7 +231,8 @@ static void set_bits(const Needs *needs, LookBits *bits, bool is_set) {
     bits[needs->list[i].inst] = (LookBits)(is_set ? 1u << i : 0);
 }
 
-/* Nothing depends on itself: bits of the looks' own are there only to be passed on. */
+/* Marks what is above and below each look. An instruction does not depend on itself, so the look's
+ * own bit is only set to be propagated, and cleared at the end. */
 static void mark_reach(Bound *bound, Sequence order, const Needs *needs) {
   const Module *module = bound->module;
   set_bits(needs, bound->above, true);
@@ -249,7 +252,7 @@ static void mark_reach(Bound *bound, Sequence order, const Needs *needs) {
     bound->below[needs->list[i].inst] &= (LookBits) ~(1u << i);
   }
 }
-/* The looks that a buffer is read below of, among the wanted ones. */
+/* The looks of `wanted` below which the buffer is read. */
 static LookBits read_below(const Bound *bound, LogicalId id, LookBits wanted) {
   const Module *module = bound->module;
   const PointsTo *points_to = &bound->points_to;
@@ -269,10 +272,11 @@ static LookBits read_below(const Bound *bound, LogicalId id, LookBits wanted) {
   return looks;
 }
 
-/* Adds to each look what holders above it have made for those below it. */
+/* Adds to each look the values of holders above it that are read below it. */
 static void add_held(Bound *bound, Sequence order, const Holders *holders, Needs *needs) {
   mark_reach(bound, order, needs);
-  for (uint32_t i = 0; i < needs->len; i++) /* for what it counts itself */
+  /* marks the buffers that the look's own bytes include */
+  for (uint32_t i = 0; i < needs->len; i++)
     own_bytes(bound, (Reader){needs->list[i].inst, (LookBits)(1u << i)});
   for (uint32_t i = 0; i < holders->list.len; i++) {
     InstId holder = holders->list.data[i];
@@ -311,8 +315,8 @@ static void visit_computation(Bound *bound, CompId comp) {
   arena_reset(bound->scratch, mark);
 }
 
-/* What the entry returns and did not get: all of it lives at the end, each part as large as its
- * shape says, even if it is a bitcast of something larger. */
+/* Bytes that the entry computation returns and did not receive. All of them are live at the end. A
+ * part counts at most the size of its shape, even if it is a bitcast of something larger. */
 static int64_t returned_bytes(Bound *bound) {
   const Module *module = bound->module;
   InstId root = comp_get(module, module->entry)->root;
@@ -331,7 +335,7 @@ static int64_t returned_bytes(Bound *bound) {
   return bytes;
 }
 
-/* Of what runs because the entry needs it. */
+/* Bytes of the constants in computations that run because the entry computation needs them. */
 static int64_t constant_bytes(const Bound *bound, const CallGraph *graph) {
   const Module *module = bound->module;
   bool *runs = arena_zarray(bound->arena, bool, module->comps.len);
@@ -377,12 +381,13 @@ static Bound bound_init(const Module *module, const Legality *legality, Arena *a
   return bound;
 }
 
-/* What is looked up all the time is in `scratch`: its pages are likely to be there already. */
+/* Arrays that are read all the time are in `scratch`, because its pages are probably in use
+ * already. */
 LowerBound lower_bound(const Module *module, const Legality *legality, bool counts_params,
                        ConstantCount constants, Arena *scratch) {
   ArenaMark mark = arena_mark(scratch);
   Arena *inner = arena_new(arena_options(scratch));
-  /* Whether something pays off to be recomputed does not matter here, only whether it can be. */
+  /* It only matters whether an instruction can be recomputed, not whether that pays. */
   Legality widest = *legality;
   widest.allow_collectives = true;
   widest.small_node_bytes = 0;
@@ -399,7 +404,7 @@ LowerBound lower_bound(const Module *module, const Legality *legality, bool coun
   if (counts_params) {
     int64_t returned = returned_bytes(&bound);
     if (returned > bound.best.bytes) bound.best = (LowerBound){returned, NO_ID};
-    /* A parameter that an output takes over may be dead for a while. */
+    /* A parameter whose memory an output reuses may be dead for a while. */
     bound.best.bytes += outside.parameter_bytes - outside.aliased_bytes;
   } else {
     bound.best.bytes += outside.output_bytes;

@@ -1,4 +1,6 @@
-/* How little memory a module can do with, whatever its order and whatever is recomputed. */
+/* A lower bound on the peak memory of a module, for every order and for every choice of
+ * recomputation. It shows that a budget cannot be met, and which instruction is the reason: in
+ * every schedule, both operands of a dot are live while it runs. */
 #ifndef REMAT_HLO_REMAT_LEGALITY_LOWER_BOUND_H
 #define REMAT_HLO_REMAT_LEGALITY_LOWER_BOUND_H
 
@@ -7,15 +9,18 @@
 
 typedef struct LowerBound {
   int64_t bytes; /* of the model's peak */
-  InstId inst; /* that needs them, in whichever computation; NO_ID when it is not one instruction */
+  /* the instruction that needs them, in any computation; NO_ID if it is not a single instruction */
+  InstId inst;
 } LowerBound;
 
-/* The largest set of what one instruction reads and makes, with what its callees need, and of the
- * values that can be computed only once those that are computed before it and read after it in
- * every order; with the outputs, and the parameters and constants where the model counts them.
+/* The bound is the largest memory that any one instruction needs. It consists of the instruction's
+ * operands and results, of what its callees need, and of the values that can be computed only once
+ * and that every order computes before the instruction and reads after it. The outputs are added,
+ * and the parameters and constants if the model counts them.
  *
- * requires: every instruction that runs is needed (remat/rewrite/dce.h) or the bound still holds,
- * but for the needed ones only. O(instructions + edges) for each of a few instructions. */
+ * requires: every instruction that runs is needed (remat/rewrite/dce.h). Otherwise the bound still
+ * holds, but only counts the needed ones. O(instructions + edges) for each of a few instructions.
+ */
 LowerBound lower_bound(const Module *module, const Legality *legality, bool counts_params,
                        ConstantCount constants, Arena *scratch);
 

@@ -3,24 +3,27 @@
 #include <stdlib.h>
 
 enum {
-  MAX_ROUNDS = 16,       /* of scheduling: each one can bring up other memory */
-  SHORT_PATH_STEPS = 64, /* a reader that is further away gets a control dependency */
+  /* scheduling rounds; each round can reveal overwritten reads of other memory */
+  MAX_ROUNDS = 16,
+  /* a read without a path of at most this length gets a control dependency */
+  SHORT_PATH_STEPS = 64,
 };
 
-/* ---- keeping the order of those who use a piece of memory ---- */
+/* ---- keeping the order of the instructions that use one buffer ---- */
 
 typedef struct Order {
-  Module *module; /* where instructions wait */
+  Module *module; /* a copy, which receives the control dependencies */
   ValueAnalysis values;
   LiveRanges ranges;  /* in the module's own order */
   bool *is_chained;   /* by BufferId */
-  InstId *caller;     /* by CompId: what runs there for `round` */
-  uint32_t *round_of; /* by CompId */
+  InstId *caller;     /* by CompId: the instruction that runs there in `round` */
+  uint32_t *round_of; /* by CompId: the round in which `caller` was set */
   uint32_t round;
   Arena *scratch;
 } Order;
 
-/* Makes one wait for the other; where they are in several computations, who calls them there. */
+/* Makes `later` wait for `earlier`. If they are in different computations, their callers in the
+ * innermost common computation get the control dependency. */
 static void add_wait(Order *order, InstId earlier, InstId later) {
   const CallGraph *graph = &order->values.graph;
   Module *module = order->module;
@@ -40,10 +43,10 @@ static void add_wait(Order *order, InstId earlier, InstId later) {
   module_add_control(module, earlier, later);
 }
 
-/* A use of a piece of memory. */
+/* A read or a write of a buffer. */
 typedef struct Event {
   LogicalTime time;
-  bool is_write; /* comes after what the same instruction reads */
+  bool is_write; /* a write comes after the reads of the same instruction */
   InstId inst;
 } Event;
 
@@ -70,7 +73,8 @@ static void add_reader(void *context, InstId user, HloPosition position) {
   add_event(context, user, false);
 }
 
-/* Who writes waits for all who read what was written before, and those for who wrote that. */
+/* Makes each writer of the buffer wait for all readers of the previous value, and makes these
+ * readers wait for the writer of that value. */
 static void chain(Order *order, BufferId buffer) {
   const HloBuffers *buffers = &order->values.buffers;
   const Dataflow *flow = &order->values.flow;
@@ -146,7 +150,7 @@ static void run_scheduler(const Scheduler *scheduler, Module *module, Schedule *
   arena_free(arena);
 }
 
-/* Schedules until there is no read that the own order does not have. */
+/* Schedules again until there is no overwritten read that the module's own order does not have. */
 static void schedule_in_order(const Scheduler *scheduler, Order *order, const Schedule *own,
                               Schedule *schedule, Arena *out) {
   Arena *arena = order->scratch;
@@ -180,12 +184,12 @@ void schedule_safely(const Scheduler *scheduler, Module *module, const Schedule 
   arena_free(arena);
 }
 
-/* ---- for an order that XLA chooses ---- */
+/* ---- for a module whose order XLA chooses ---- */
 
 typedef struct Paths {
   const Module *module;
   SchedPos *positions;  /* by InstId */
-  uint32_t *visited_in; /* by InstId: the search that came by last */
+  uint32_t *visited_in; /* by InstId: the last search that visited the instruction */
   uint32_t search;
   uint32_t max_steps;
   VEC(InstId) work;
@@ -206,7 +210,7 @@ static bool follows_directly(const Module *module, InstId earlier, InstId later)
   return inst_count_operand(module, later, earlier) > 0;
 }
 
-/* Whether a path leads back from `later` to `earlier`. */
+/* Whether a path of operands and control predecessors goes from `later` back to `earlier`. */
 static bool must_follow(Paths *paths, InstId earlier, InstId later) {
   const Module *module = paths->module;
   if (follows_directly(module, earlier, later)) return true;
@@ -228,7 +232,7 @@ static bool must_follow(Paths *paths, InstId earlier, InstId later) {
 
 static void check_pair(Paths *paths, OpenReads *open, OpenRead pair, Arena *out) {
   if (pair.overwriter == NO_ID || pair.overwriter == pair.reader) return;
-  /* Not one that comes after it in this order, too: there is nothing to keep. */
+  /* A read that comes after the overwriter in this order, too, has no order to keep. */
   if (paths->positions[pair.overwriter] < paths->positions[pair.reader]) return;
   if (must_follow(paths, pair.reader, pair.overwriter)) return;
   *vec_push(out, &open->list) = pair;
@@ -255,7 +259,8 @@ OpenReads open_reads(const Module *module, const Schedule *schedule, uint32_t ma
       Opcode opcode = (Opcode)inst_get(module, id)->opcode;
       bool is_given = opcode == OPCODE_PARAMETER || opcode == OPCODE_CONSTANT;
       if (is_given || opcode_only_passes_on(opcode)) continue;
-      /* What it writes is written before it is overwritten, if nobody reads it, too. */
+      /* The instruction's own write must come before the overwriter even if the value has no
+       * reader. */
       check_pair(&paths, &open, (OpenRead){id, id, overwriter_of(&overwriters, id)}, out);
       for (uint32_t i = 0; i < inst_get(module, id)->num_operands; i++) {
         InstId operand = inst_operand(module, id, i);

@@ -1,34 +1,36 @@
-/* Orders that a module which has its copies already can run in: see analysis/memory/overwrites.h.
- */
+/* Schedules for a module that is past copy-insertion: they must not read memory that has been
+ * overwritten (analysis/memory/overwrites.h). For example, if a loop updates `x` in place, every
+ * other reader of `x` must come before the loop. */
 #ifndef REMAT_HLO_REMAT_LEGALITY_SAFE_ORDER_H
 #define REMAT_HLO_REMAT_LEGALITY_SAFE_ORDER_H
 
 #include "analysis/memory/overwrites.h"
 #include "schedule/scheduler.h"
 
-/* The scheduler's order, with no read of overwritten memory that `own`, the module's own order,
- * does not have: where the scheduler's has one by itself, or where `own` has one, whoever writes
- * into the memory in question and whoever reads it stay in the order of `own`. `own` is NULL when
- * XLA will insert what copies it takes. */
+/* Schedules the module with `scheduler`, without any read of overwritten memory that `own`, the
+ * module's own order, does not have. Where the scheduler's order has such a read, or where `own`
+ * has one, the instructions that write or read the memory concerned keep their order in `own`.
+ * `own` is NULL if XLA will insert the copies that are needed. */
 void schedule_safely(const Scheduler *scheduler, Module *module, const Schedule *own,
                      Schedule *schedule, Arena *out, Arena *scratch);
 
-/* A reader that comes before what overwrites its operand in one order, but need not in another. */
+/* A read that comes before the instruction that overwrites the operand in one order, but not
+ * necessarily in every order. */
 typedef struct OpenRead {
-  InstId reader, operand, overwriter; /* all of one computation */
+  InstId reader, operand, overwriter; /* all three are in one computation */
 } OpenRead;
 
 typedef struct OpenReads {
   VEC(OpenRead) list;
 } OpenReads;
 
-/* Those for which no path of operands and control dependencies leads from the overwriter back to
- * the reader, or none that is found by looking at `max_steps` instructions. O(reads of shared
- * memory * max_steps). */
+/* The reads for which no path of operands and control dependencies from the reader to the
+ * overwriter is found within `max_steps` instructions. The path would keep the read in order.
+ * O(reads of shared memory * max_steps). */
 OpenReads open_reads(const Module *module, const Schedule *schedule, uint32_t max_steps, Arena *out,
                      Arena *scratch);
 
-/* Gives all of them a control dependency, so that the module can be handed on without its order. */
+/* Adds a control dependency for each open read, so that the module is safe without its schedule. */
 void close_reads(Module *module, const Schedule *schedule, Arena *scratch);
 
 #endif

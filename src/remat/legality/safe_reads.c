@@ -5,15 +5,16 @@
 
 #include "analysis/memory/call_memory.h"
 #include "remat/rewrite/dce.h"
-#include "remat/rewrite/prepare.h"
+#include "remat/rewrite/flatten.h"
 #include "remat/legality/safe_order.h"
 
 enum {
   MAX_SHOWN = 10,
-  MAX_PATH_STEPS = 100000, /* instructions that are looked at to find what keeps a read in order */
+  /* instructions that are searched for a path that keeps a read in order */
+  MAX_PATH_STEPS = 100000,
 };
 
-/* ---- analysis of a module whose call graph is flat, or is made so ---- */
+/* ---- analysis of a module, whose call graph is made flat first ---- */
 
 typedef struct ReadAnalysis {
   const Module *module; /* the flat copy, if there is one */
@@ -39,7 +40,7 @@ static bool is_flat(const Module *module, Arena *scratch) {
   return is_flat;
 }
 
-/* XLA flattens before it inserts copies, so that the copy is an exception. */
+/* A copy is rarely needed, because XLA flattens the call graph before it inserts copies. */
 static ReadAnalysis analyse(Module *module, const Schedule *schedule, Arena *out, Arena *scratch) {
   ReadAnalysis analysis = {.module = module, .schedule = *schedule};
   if (!is_flat(module, scratch)) {
@@ -49,7 +50,7 @@ static ReadAnalysis analyse(Module *module, const Schedule *schedule, Arena *out
     if (flatten_call_graph(&rewrite, &analysis.schedule, NULL, scratch) == RH_OK) {
       dce_update_schedule(analysis.copy, &analysis.schedule, out);
       analysis.module = analysis.copy;
-    } else { /* it would be too large, and XLA has not made it */
+    } else { /* the flat module would be too large, so XLA has not made it either */
       module_free(analysis.copy);
       analysis.copy = NULL;
       analysis.schedule = *schedule;
@@ -73,7 +74,7 @@ static PlaceName name_inst(const Module *module, InstId id) {
 static PlaceName name_value(const Module *module, const Dataflow *flow, ValueId id) {
   const HloValue *value = &flow->values.data[id];
   PlaceName name = name_inst(module, value->inst);
-  /* A fusion that loses a result numbers the others anew (remat/rewrite/dce.h). */
+  /* When a fusion loses a result, the other results are renumbered (remat/rewrite/dce.h). */
   bool is_fusion = inst_get(module, value->inst)->opcode == OPCODE_FUSION;
   if (!is_fusion) name.part = value->part;
   return name;
@@ -120,7 +121,7 @@ KnownReads known_reads_find(Module *module, const Schedule *schedule, Arena *out
   KnownReads known = {.list = arena_array(out, NamedRead, reads.list.len), .len = reads.list.len};
   for (uint32_t i = 0; i < known.len; i++) {
     known.list[i] = name_read(&analysis, &reads.list.data[i]);
-    if (!analysis.copy) continue; /* names of copies go with them */
+    if (!analysis.copy) continue; /* the names are freed together with the flat copy */
     keep_names(&known.list[i].reader, out);
     keep_names(&known.list[i].value, out);
     keep_names(&known.list[i].holder, out);
@@ -141,10 +142,10 @@ typedef struct Judge {
   bool has_kept;
 } Judge;
 
-/* Keeps what a clone or copy stands for. */
+/* If `id` is a clone or a copy, marks its original as kept. */
 static void blame(Judge *judge, InstId id) {
-  if (id == NO_ID) return; /* the end of the module */
-  /* What was copied to make the call graph flat is blamed where it comes from. */
+  if (id == NO_ID) return; /* the read is at the end of the module */
+  /* For an instruction that was copied to make the call graph flat, its origin is marked. */
   if (id >= judge->rewrite->module->insts.len) id = inst_get(judge->module, id)->origin;
   if (id == NO_ID || id >= judge->rewrite->module->insts.len) return;
   bool is_new = false;
@@ -153,7 +154,7 @@ static void blame(Judge *judge, InstId id) {
     id = original;
     is_new = true;
   }
-  id = rewrite_twin(judge->rewrite, id);
+  id = rewrite_callee_original(judge->rewrite, id);
   if (!is_new || id >= judge->num_insts || judge->is_kept[id]) return;
   judge->is_kept[id] = true;
   judge->has_kept = true;
@@ -220,7 +221,7 @@ static uint32_t note_new_reads(const KnownReads *known, const KnownReads *after,
   return count;
 }
 
-/* Pairs of a reader and what overwrites its operand that nothing keeps in their order. */
+/* The reads of a module whose order relative to the overwriter is not fixed by any path. */
 static KnownReads open_reads_find(const OrderedModule *ordered, Arena *out, Arena *scratch) {
   OpenReads open = open_reads(ordered->module, ordered->schedule, MAX_PATH_STEPS, out, scratch);
   KnownReads named = {.list = arena_array(out, NamedRead, open.list.len), .len = open.list.len};

@@ -1,10 +1,11 @@
-/* No read of overwritten memory (analysis/memory/overwrites.h) that the module did not have before.
+/* Checks that a rewritten module reads no overwritten memory (analysis/memory/overwrites.h) that
+ * the input does not read.
  *
- * In a module that has its copies such reads should not exist; where the analysis sees some all the
- * same, they are *known* reads, and what takes part in them stays where it is relative to each
- * other. Any other one is a fault of a rewrite: reads are compared one by one, by the names of the
- * reader, of the value and of what its memory holds by then, so that a clone's read is never a
- * known one. */
+ * A module that is past copy-insertion should have no such reads. If the analysis still finds some
+ * in the input, they are *known* reads, and the instructions that take part in them keep their
+ * relative order. Any other such read is a fault of the rewrite. Reads are compared one by one, by
+ * the names of the reader, of the value, and of what its memory holds when it is read. Therefore a
+ * read by a clone is never a known one. */
 #ifndef REMAT_HLO_REMAT_LEGALITY_SAFE_READS_H
 #define REMAT_HLO_REMAT_LEGALITY_SAFE_READS_H
 
@@ -12,13 +13,13 @@
 #include "ir/diag.h"
 #include "remat/rewrite/rewrite.h"
 
-/* Names of an instruction and its computation; of a value also which part of the result it is. */
+/* The names of an instruction and its computation; for a value, also the part of the result. */
 typedef struct PlaceName {
   Str comp, inst;
   uint32_t part;
 } PlaceName;
 
-/* An overwritten read by names, which are those of its module. */
+/* A read of overwritten memory, described by names of its module. */
 typedef struct NamedRead {
   PlaceName reader, value, holder;
 } NamedRead;
@@ -28,35 +29,36 @@ typedef struct KnownReads {
   uint32_t len;
 } KnownReads;
 
-/* The overwritten reads of a module in an order. The module must outlive them. */
+/* The reads of overwritten memory of a module in a given order. The module must outlive them. */
 KnownReads known_reads_find(Module *module, const Schedule *schedule, Arena *out, Arena *scratch);
 
 typedef enum SafeReads {
   READS_SAFE,
-  READS_UNSAFE,   /* and at least one instruction more is kept */
-  READS_HOPELESS, /* overwritten reads that no clone is to blame for */
+  READS_UNSAFE,   /* and at least one more instruction is kept */
+  READS_HOPELESS, /* a read of overwritten memory is not the fault of any clone */
 } SafeReads;
 
-/* Judges a rewritten module and its order. `is_kept`, by InstId for the first `num_insts`
- * instructions, those that there were before, is true for what must not be cloned (again). */
+/* Judges a rewritten module and its order. `is_kept` is by InstId for the first `num_insts`
+ * instructions, which are those of the input. It is set for the instructions that must not be
+ * cloned (again). */
 SafeReads safe_reads_judge(const Rewrite *rewrite, const Schedule *schedule,
                            const KnownReads *known, bool *is_kept, uint32_t num_insts,
                            Arena *scratch);
 
-/* A module and the order that it is judged in: its own, or that of its text where XLA will choose
- * one. */
+/* A module and the order in which it is judged. If XLA will choose the order, the order of the text
+ * is used. */
 typedef struct OrderedModule {
   Module *module;
   const Schedule *schedule;
-  bool is_open; /* XLA will choose */
+  bool is_open; /* XLA will choose the order */
 } OrderedModule;
 
-/* RH_NO, and notes, when something in `after` is read whose memory has been overwritten, or may be
- * in an order that XLA may choose, unless that is so in `before`, too. */
+/* RH_NO, with notes, if an instruction of `after` reads overwritten memory, or may read it in an
+ * order that XLA may choose, and `before` does not have the same read. */
 rh_status safe_reads_verify(const OrderedModule *before, const OrderedModule *after,
                             rh_diags *diags, Arena *scratch);
 
-/* Warns of known reads. */
+/* Warns about known reads. */
 void known_reads_warn(const KnownReads *known, rh_diags *diags);
 
 #endif

@@ -29,10 +29,11 @@ static void find_named(Naming *naming, Arena *scratch) {
   naming->is_named = arena_zarray(scratch, bool, module->insts.len);
   for (uint32_t i = 0; i < step->callees.len; i++) {
     const PlanName *name = &step->callees.data[i];
-    InstId id = name->is_computation ? NO_ID : find_in(module, naming->comp, name->of);
+    InstId id =
+        name->computation.name.len ? NO_ID : find_in(module, naming->comp, name->instruction.name);
     if (id == NO_ID || naming->is_named[id]) continue;
     naming->is_named[id] = true;
-    names[naming->num_named] = name->name;
+    names[naming->num_named] = name->name.name;
     naming->named[naming->num_named++] = id;
   }
 }
@@ -51,44 +52,40 @@ static void put_in_order(const Naming *naming) {
 }
 
 /* What is written `x#1` is named by what it is read from. */
-static rh_status rename_insts(const Naming *naming) {
+static void rename_insts(const Naming *naming) {
   Module *module = naming->apply->module;
   for (uint32_t i = 0; i < naming->num_named; i++) {
     if (inst_get(module, naming->named[i])->flags & INST_COMPACT_GTE) continue;
     Str name = naming->names[i];
     if (is_written_compact(name)) {
-      return plan_fail(naming->apply, naming->step->offset,
-                       "only elements of tuples have a # in their names");
+      plan_fail(naming->apply, naming->step->offset,
+                "only elements of tuples have a # in their names");
     }
     name.data = arena_strndup(module->arena, name.data, name.len);
     rewrite_rename(naming->apply->rewrite, naming->named[i], name);
   }
-  return RH_OK;
 }
 
-static rh_status rename_comp(const Naming *naming) {
+static void rename_comp(const Naming *naming) {
   Module *module = naming->apply->module;
   Computation *comp = comp_get(module, naming->comp);
-  const PlanName *own = NULL;
+  Str own = {0};
   for (uint32_t i = 0; i < naming->step->callees.len; i++) {
     const PlanName *name = &naming->step->callees.data[i];
-    if (name->is_computation && str_equal(name->of, comp_name(module, naming->comp))) own = name;
+    if (str_equal(name->computation.name, comp_name(module, naming->comp))) own = name->name.name;
   }
-  if (!own) return RH_OK;
-  if (is_written_compact(own->name)) {
-    return plan_fail(naming->apply, naming->step->offset, "no computation has a # in its name");
-  }
-  comp->name = arena_strndup(module->arena, own->name.data, own->name.len);
-  comp->name_len = own->name.len;
-  return RH_OK;
+  if (own.len == 0) return;
+  if (is_written_compact(own))
+    plan_fail(naming->apply, naming->step->offset, "no computation has a # in its name");
+  comp->name = arena_strndup(module->arena, own.data, own.len);
+  comp->name_len = own.len;
 }
 
-rh_status plan_name_callees(Apply *apply, InstId made, const PlanStep *step) {
+void plan_name_callees(Apply *apply, InstId made, const PlanStep *step) {
   const Module *module = apply->module;
-  rh_status status = RH_OK;
   VEC(InstId) work = {0};
   if (step->callees.len) *vec_push(apply->arena, &work) = made;
-  while (status == RH_OK && work.len) {
+  while (apply->status == RH_OK && work.len) {
     InstId caller = work.data[--work.len];
     if (inst_get(module, caller)->opcode != OPCODE_FUSION) continue;
     ArenaMark mark = arena_mark(apply->scratch);
@@ -97,73 +94,56 @@ rh_status plan_name_callees(Apply *apply, InstId made, const PlanStep *step) {
       *vec_push(apply->arena, &work) = comp_inst(module, naming.comp, i);
     find_named(&naming, apply->scratch);
     put_in_order(&naming);
-    status = rename_insts(&naming);
-    if (status == RH_OK) status = rename_comp(&naming);
+    rename_insts(&naming);
+    rename_comp(&naming);
     *vec_push(apply->arena, &apply->named_comps) = (NamedComp){naming.comp, step->offset};
     arena_reset(apply->scratch, mark);
   }
-  return status;
 }
 
 /* ---- when all is done ---- */
 
-static rh_status check_order(const Apply *apply, NamedComp named) {
+/* Of one computation: what is needed comes before, and names are of one instruction each. */
+static void check_insts(Apply *apply, NamedComp named) {
   const Module *module = apply->module;
   ArenaMark mark = arena_mark(apply->scratch);
   bool *has_come = arena_zarray(apply->scratch, bool, module->insts.len);
-  rh_status status = RH_OK;
-  for (uint32_t i = 0; status == RH_OK && i < comp_num_insts(module, named.comp); i++) {
-    InstId id = comp_inst(module, named.comp, i);
-    for (uint32_t k = 0; k < inst_get(module, id)->num_operands; k++) {
-      if (has_come[inst_operand(module, id, k)]) continue;
-      Str name = inst_name(module, id);
-      status =
-          plan_fail(apply, named.offset,
-                    "in the order of 'callees' '%.*s' comes before what it needs", SHOWN(name));
-      break;
-    }
-    has_come[id] = true;
-  }
-  arena_reset(apply->scratch, mark);
-  return status;
-}
-
-static rh_status check_names(const Apply *apply, NamedComp named) {
-  const Module *module = apply->module;
   IdTable table = {0};
   for (uint32_t i = 0; i < comp_num_insts(module, named.comp); i++) {
     InstId id = comp_inst(module, named.comp, i), other;
     Str name = inst_name(module, id);
+    for (uint32_t k = 0; k < inst_get(module, id)->num_operands; k++) {
+      if (has_come[inst_operand(module, id, k)]) continue;
+      plan_fail(apply, named.offset, "in the order of 'callees' '%.*s' comes before what it needs",
+                SHOWN(name));
+    }
     for (IdProbe probe = id_table_probe(&table, hash_str(name)); id_probe_next(&probe, &other);) {
       if (!str_equal(inst_name(module, other), name)) continue;
-      return plan_fail(apply, named.offset, "with these 'callees' there are two '%.*s'",
-                       SHOWN(name));
+      plan_fail(apply, named.offset, "with these 'callees' there are two '%.*s'", SHOWN(name));
     }
-    id_table_add(&table, apply->arena, hash_str(name), id);
+    has_come[id] = true;
+    id_table_add(&table, apply->scratch, hash_str(name), id);
   }
-  return RH_OK;
+  arena_reset(apply->scratch, mark);
 }
 
-rh_status plan_check_callees(Apply *apply) {
+void plan_check_callees(Apply *apply) {
   const Module *module = apply->module;
-  rh_status status = RH_OK;
   IdTable table = {0};
   for (CompId comp = 0; comp < module->comps.len; comp++) {
     if (!(comp_get(module, comp)->flags & COMP_DEAD))
       id_table_add(&table, apply->arena, hash_str(comp_name(module, comp)), comp);
   }
-  for (uint32_t i = 0; status == RH_OK && i < apply->named_comps.len; i++) {
+  for (uint32_t i = 0; apply->status == RH_OK && i < apply->named_comps.len; i++) {
     NamedComp named = apply->named_comps.data[i];
     if (comp_get(module, named.comp)->flags & COMP_DEAD) continue;
     Str name = comp_name(module, named.comp);
     uint32_t comp;
     for (IdProbe probe = id_table_probe(&table, hash_str(name)); id_probe_next(&probe, &comp);) {
       if (comp == named.comp || !str_equal(comp_name(module, comp), name)) continue;
-      return plan_fail(apply, named.offset,
-                       "with these 'callees' there are two computations '%.*s'", SHOWN(name));
+      plan_fail(apply, named.offset, "with these 'callees' there are two computations '%.*s'",
+                SHOWN(name));
     }
-    status = check_order(apply, named);
-    if (status == RH_OK) status = check_names(apply, named);
+    check_insts(apply, named);
   }
-  return status;
 }

@@ -1,63 +1,58 @@
 #include "remat/plan/capture.h"
 
-#include <stdlib.h>
-
+#include "ir/sort.h"
+#include "remat/plan/fields.h"
 #include "remat/rewrite/same_value.h"
-
-/* Somebody reads an operand of `user`, as it stands in the module before, from a step. */
-typedef struct Use {
-  uint32_t step;
-  InstId user;
-  uint32_t operand;
-} Use;
 
 typedef struct Capture {
   const CaptureSource *source;
+  const Rewrite *rewrite;
   const Module *before, *after;
   uint32_t num_old;
-  uint32_t *step_of; /* by InstId of the module after: NO_ID = none */
-  uint32_t
-      *element_of; /* likewise, of what was a tuple: the step that takes the one element left */
-  VEC(Use) uses;
+  uint32_t *step_of; /* by InstId of the module after: what makes it, NO_ID = none */
   Plan *plan;
-  Arena *out, *arena, *scratch;
+  Arena *out, *scratch;
 } Capture;
 
 /* ---- what instructions were ---- */
 
 /* What a clone or copy goes back to: of the module before, or else a helper. */
 static InstId base_of(const Capture *capture, InstId id) {
-  for (InstId original; (original = rewrite_stands_for(capture->source->rewrite, id)) != NO_ID;)
+  for (InstId original; (original = rewrite_stands_for(capture->rewrite, id)) != NO_ID;)
     id = original;
   return id;
 }
 
-static uint32_t num_results(const Module *module, InstId id) {
-  const Shape *shape = inst_shape(module, id);
-  return shape_is_tuple(shape) ? shape->rank : 1;
+/* What is gone of a fusion is so of its copy of the computation, which says what it is a copy of.
+ */
+static InstId inner_of(const Capture *capture, InstId id) {
+  return rewrite_inner_original(capture->rewrite, id, capture->num_old);
 }
 
-/* A fusion that has lost results keeps what its computation goes back to: where element `index` of
- * the tuple that is left was before. */
+/* Where element `index` of the results that are left of a fusion was before. */
 static uint32_t old_result(const Capture *capture, InstId id, uint32_t index) {
   const Module *before = capture->before, *after = capture->after;
   InstId base = base_of(capture, id);
-  if (base >= capture->num_old || inst_get(after, id)->opcode != OPCODE_FUSION) return index;
-  uint32_t all = num_results(before, base), left = num_results(after, id);
-  if (all == left) return index;
+  bool is_fusion = base < capture->num_old && inst_get(after, id)->opcode == OPCODE_FUSION;
+  if (!is_fusion || inst_get(after, id)->shape == inst_get(before, base)->shape) return index;
   InstId old_root = comp_get(before, inst_callees(before, base)[0])->root;
   InstId root = comp_get(after, inst_callees(after, id)[0])->root;
   uint32_t next = 0;
-  for (uint32_t i = 0; i < left; i++, next++) {
-    InstId result =
-        left == 1 && !shape_is_tuple(inst_shape(after, id)) ? root : inst_operand(after, root, i);
-    while (next < all && inst_get(before, inst_operand(before, old_root, next))->origin !=
-                             inst_get(after, result)->origin) {
+  for (uint32_t i = 0;; i++, next++) {
+    bool is_tuple = shape_is_tuple(inst_shape(after, id));
+    InstId result = inner_of(capture, is_tuple ? inst_operand(after, root, i) : root);
+    while (inst_operand(before, old_root, next) != result)
       next++;
-    }
-    if (i == index) break;
+    if (i == index) return next;
   }
-  return next;
+}
+
+/* The same for its operands. */
+static uint32_t old_operand(const Capture *capture, InstId id, uint32_t index) {
+  if (inst_get(capture->after, id)->opcode != OPCODE_FUSION) return index;
+  IdList params = comp_get(capture->after, inst_callees(capture->after, id)[0])->params;
+  InstId param = inner_of(capture, id_list(capture->after, params)[index]);
+  return (uint32_t)inst_get(capture->before, param)->index;
 }
 
 static bool has_become_element(const Capture *capture, InstId id) {
@@ -66,20 +61,21 @@ static bool has_become_element(const Capture *capture, InstId id) {
          !shape_is_tuple(inst_shape(capture->after, id));
 }
 
-/* The same for the operands, whose parameters tell. */
-static uint32_t old_operand(const Capture *capture, InstId id, uint32_t index) {
-  const Module *before = capture->before, *after = capture->after;
-  InstId base = base_of(capture, id);
-  uint32_t all = inst_get(before, base)->num_operands;
-  if (all == inst_get(after, id)->num_operands || inst_get(after, id)->opcode != OPCODE_FUSION)
-    return index;
-  IdList params = comp_get(after, inst_callees(after, id)[0])->params;
-  IdList old_params = comp_get(before, inst_callees(before, base)[0])->params;
-  InstId origin = inst_get(after, id_list(after, params)[index])->origin;
-  for (uint32_t i = 0; i < old_params.len; i++) {
-    if (inst_get(before, id_list(before, old_params)[i])->origin == origin) return i;
+/* What a plan calls a value by. Of a fusion of which one element is left that is the element, which
+ * may have been several elements of the tuple. */
+static uint32_t value_of(const Capture *capture, InstId id) {
+  const Module *before = capture->before;
+  if (!has_become_element(capture, id)) return id;
+  if (id >= capture->num_old) return PLAN_OF_STEP | (capture->step_of[id] + 1);
+  InstId root = comp_get(before, inst_callees(before, id)[0])->root;
+  InstId result = inst_operand(before, root, old_result(capture, id, 0));
+  for (uint32_t i = 0; i < inst_get(before, id)->users.len; i++) {
+    InstId user = inst_users(before, id)[i];
+    const Instruction *inst = inst_get(before, user);
+    bool is_element = inst->opcode == OPCODE_GET_TUPLE_ELEMENT;
+    if (is_element && inst_operand(before, root, (uint32_t)inst->index) == result) return user;
   }
-  return index;
+  return id;
 }
 
 /* ---- steps ---- */
@@ -109,168 +105,12 @@ static PlanAction action_of(const Capture *capture, InstId id, InstId base, bool
   if (base >= capture->num_old) {
     return inst_get(after, id)->opcode == OPCODE_BITCAST ? PLAN_BITCAST : PLAN_ELEMENT;
   }
-  if (rewrite_original(capture->source->rewrite, id) == NO_ID) {
+  if (rewrite_original(capture->rewrite, id) == NO_ID) {
     return copy_action_of(capture, id, base);
   }
   if (!(inst_get(after, base)->flags & INST_DEAD) || is_replaced[base]) return PLAN_RECOMPUTE;
   is_replaced[base] = true;
   return PLAN_MOVE;
-}
-
-static PlanStep *add_step(Capture *capture, CompId comp, PlanAction action) {
-  PlanStep *step = vec_push(capture->out, &capture->plan->steps);
-  *step = (PlanStep){.action = action,
-                     .offset = NO_OFFSET,
-                     .number = -1,
-                     .computation = ref_to(comp),
-                     .instruction = ref_to(NO_ID),
-                     .made = ref_to(NO_ID),
-                     .operand = ref_to(NO_ID),
-                     .before = ref_to(NO_ID),
-                     .channel = -1};
-  return step;
-}
-
-static void add_control(Capture *capture, InstId id, PlanStep *step) {
-  IdList control = inst_control(capture->after, id)->predecessors;
-  for (uint32_t i = 0; i < control.len; i++) {
-    *vec_push(capture->out, &step->control.list) = ref_to(id_list(capture->after, control)[i]);
-  }
-}
-
-/* What is made, in the order in which it runs; behind what has become an element of itself the step
- * that takes it. */
-static void add_made(Capture *capture, InstId id, InstId before, bool *is_replaced) {
-  const Module *after = capture->after;
-  CompId comp = inst_get(after, id)->parent;
-  InstId base = base_of(capture, id);
-  PlanStep *step = add_step(capture, comp, action_of(capture, id, base, is_replaced));
-  step->number = id;
-  step->instruction = ref_to(base < capture->num_old ? base : NO_ID);
-  step->made = ref_to(id);
-  step->before = ref_to(before);
-  if (inst_get(after, id)->flags & INST_HAS_CHANNEL) step->channel = inst_get(after, id)->index;
-  add_control(capture, id, step);
-  capture->step_of[id] = capture->plan->steps.len - 1;
-  if (!has_become_element(capture, id)) return;
-  PlanStep *element = add_step(capture, comp, PLAN_ELEMENT);
-  element->number = id;
-  element->operand = ref_to(id);
-  element->before = ref_to(before);
-  element->index = old_result(capture, id, 0);
-  capture->element_of[id] = capture->plan->steps.len - 1;
-}
-
-static void add_steps(Capture *capture) {
-  const Schedule *schedule = capture->source->schedule;
-  bool *is_replaced = arena_zarray(capture->arena, bool, capture->num_old);
-  for (CompId comp = 0; comp < capture->source->before_schedule->num_comps; comp++) {
-    if (capture->source->before_schedule->of[comp].len == 0) continue;
-    Sequence sequence = schedule->of[comp];
-    InstId *next_old = arena_array(capture->arena, InstId, (size_t)sequence.len + 1);
-    next_old[sequence.len] = NO_ID;
-    for (uint32_t i = sequence.len; i-- > 0;)
-      next_old[i] = sequence.ids[i] < capture->num_old ? sequence.ids[i] : next_old[i + 1];
-    for (uint32_t i = 0; i < sequence.len; i++) {
-      if (sequence.ids[i] >= capture->num_old)
-        add_made(capture, sequence.ids[i], next_old[i], is_replaced);
-    }
-  }
-}
-
-/* From 1 on, in the order in which the instructions were made. */
-static void number_steps(Capture *capture) {
-  uint32_t num_insts = capture->after->insts.len;
-  int64_t *numbers = arena_zarray(capture->arena, int64_t, num_insts);
-  for (uint32_t i = 0; i < capture->plan->steps.len; i++)
-    numbers[capture->plan->steps.data[i].number] = 1;
-  for (InstId id = 1; id < num_insts; id++)
-    numbers[id] += numbers[id - 1];
-  for (uint32_t i = 0; i < capture->plan->steps.len; i++) {
-    PlanStep *step = &capture->plan->steps.data[i];
-    step->number = numbers[step->number];
-  }
-}
-
-/* ---- readers ---- */
-
-/* Whatever may be read from a step; NO_ID when it is of the module before. */
-static uint32_t step_read(const Capture *capture, InstId operand) {
-  if (operand < capture->num_old) return NO_ID;
-  if (capture->element_of[operand] != NO_ID) return capture->element_of[operand];
-  return capture->step_of[operand];
-}
-
-/* Of a fusion of the module before of which one element is left, that element, which may have been
- * several elements of the tuple; else itself. */
-static InstId read_before(const Capture *capture, InstId operand) {
-  const Module *before = capture->before;
-  if (operand >= capture->num_old || !has_become_element(capture, operand)) return operand;
-  InstId root = comp_get(before, inst_callees(before, operand)[0])->root;
-  InstId result = inst_operand(before, root, old_result(capture, operand, 0));
-  for (uint32_t i = 0; i < inst_get(before, operand)->users.len; i++) {
-    InstId user = inst_users(before, operand)[i];
-    const Instruction *inst = inst_get(before, user);
-    bool is_element = inst->opcode == OPCODE_GET_TUPLE_ELEMENT;
-    if (is_element && inst_operand(before, root, (uint32_t)inst->index) == result) return user;
-  }
-  return operand;
-}
-
-static void read_helper(Capture *capture, InstId id, PlanStep *step) {
-  if (inst_get(capture->after, id)->num_operands == 0) return; /* no plan tells of such */
-  InstId operand = inst_operand(capture->after, id, 0);
-  if (step->action == PLAN_ELEMENT) {
-    step->index = old_result(capture, operand, (uint32_t)inst_get(capture->after, id)->index);
-  }
-  step->operand = ref_to(read_before(capture, operand));
-}
-
-static void read_operands(Capture *capture, InstId id) {
-  const Module *after = capture->after;
-  if (id >= capture->num_old) {
-    PlanStep *step = &capture->plan->steps.data[capture->step_of[id]];
-    if (step->action != PLAN_RECOMPUTE && step->action != PLAN_MOVE) {
-      read_helper(capture, id, step);
-      return;
-    }
-  }
-  for (uint32_t k = 0; k < inst_get(after, id)->num_operands; k++) {
-    uint32_t step = step_read(capture, inst_operand(after, id, k));
-    if (step == NO_ID) continue;
-    *vec_push(capture->arena, &capture->uses) = (Use){step, id, old_operand(capture, id, k)};
-  }
-}
-
-static int by_step_and_place(const void *pa, const void *pb) {
-  const Use *a = pa, *b = pb;
-  if (a->step != b->step) return a->step < b->step ? -1 : 1;
-  if (a->user != b->user) return a->user < b->user ? -1 : 1;
-  return (a->operand > b->operand) - (a->operand < b->operand);
-}
-
-/* Uses of one step by one user; all of its uses of the value need no telling one by one. */
-static void add_user(Capture *capture, const Use *uses, uint32_t len) {
-  const Module *before = capture->before;
-  InstId base = base_of(capture, uses[0].user);
-  InstId value = inst_operand(before, base, uses[0].operand);
-  uint32_t num_same = 0;
-  for (uint32_t k = 0; k < inst_get(before, base)->num_operands; k++)
-    num_same += same_value_is(before, NULL, inst_operand(before, base, k), value, capture->scratch);
-  PlanUser user = {.ref = ref_to(uses[0].user)};
-  if (num_same != len) {
-    user.num_operands = len;
-    user.operands = arena_array(capture->out, uint32_t, len);
-    for (uint32_t i = 0; i < len; i++)
-      user.operands[i] = uses[i].operand;
-  }
-  PlanStep *step = &capture->plan->steps.data[uses[0].step];
-  *vec_push(capture->out, &step->users) = user;
-  /* A fusion can have one result twice: what was read tells which. */
-  if (step->action != PLAN_ELEMENT) return;
-  InstId tuple = base_of(capture, step->operand.id);
-  int64_t element = same_value_element(before, value, tuple, capture->scratch);
-  if (element >= 0) step->index = element;
 }
 
 /* An instruction of the module before with the shape that a bitcast gives. */
@@ -284,25 +124,130 @@ static InstId like(const Capture *capture, InstId bitcast) {
   return NO_ID;
 }
 
-static void add_readers(Capture *capture) {
+/* Of what is no clone. */
+static void add_operand(const Capture *capture, PlanStep *step) {
+  const Module *after = capture->after;
+  InstId id = step->made.id;
+  if (inst_get(after, id)->num_operands == 0) return; /* no plan tells of such */
+  InstId operand = inst_operand(after, id, 0);
+  step->operand = ref_to(value_of(capture, operand));
+  if (step->action == PLAN_BITCAST) step->instruction = ref_to(like(capture, id));
+  if (step->action == PLAN_ELEMENT)
+    step->index = old_result(capture, operand, (uint32_t)inst_get(after, id)->index);
+}
+
+static PlanStep *add_step(Capture *capture, CompId comp, PlanAction action) {
+  PlanStep *step = vec_push(capture->out, &capture->plan->steps);
+  *step = plan_empty_step;
+  step->action = action;
+  step->computation = ref_to(comp);
+  return step;
+}
+
+/* What is made, in the order in which it runs; behind what has become an element of itself the step
+ * that takes it. */
+static void add_made(Capture *capture, InstId id, InstId before, bool *is_replaced) {
+  const Module *after = capture->after;
+  CompId comp = inst_get(after, id)->parent;
+  InstId base = base_of(capture, id);
+  IdList control = inst_control(after, id)->predecessors;
+  PlanStep *step = add_step(capture, comp, action_of(capture, id, base, is_replaced));
+  capture->step_of[id] = capture->plan->steps.len - 1;
+  step->number = id;
+  step->instruction = ref_to(base < capture->num_old ? base : NO_ID);
+  step->made = ref_to(id);
+  step->before = ref_to(before);
+  if (inst_get(after, id)->flags & INST_HAS_CHANNEL) step->channel = inst_get(after, id)->index;
+  for (uint32_t i = 0; i < control.len; i++) {
+    InstId predecessor = id_list(after, control)[i];
+    *vec_push(capture->out, &step->control.list) = ref_to(value_of(capture, predecessor));
+  }
+  if (!plan_is_clone(step->action)) add_operand(capture, step);
+  if (!has_become_element(capture, id)) return;
+  step = add_step(capture, comp, PLAN_ELEMENT);
+  step->number = id;
+  step->operand = ref_to(id);
+  step->made = ref_to(value_of(capture, id));
+  step->before = ref_to(before);
+  step->index = old_result(capture, id, 0);
+}
+
+static void add_steps(Capture *capture) {
+  const Schedule *schedule = capture->source->schedule;
+  bool *is_replaced = arena_zarray(capture->scratch, bool, capture->num_old);
   for (CompId comp = 0; comp < capture->source->before_schedule->num_comps; comp++) {
     if (capture->source->before_schedule->of[comp].len == 0) continue;
-    Sequence sequence = capture->source->schedule->of[comp];
-    for (uint32_t i = 0; i < sequence.len; i++)
-      read_operands(capture, sequence.ids[i]);
+    Sequence sequence = schedule->of[comp];
+    InstId *next_old = arena_array(capture->scratch, InstId, (size_t)sequence.len + 1);
+    next_old[sequence.len] = NO_ID;
+    for (uint32_t i = sequence.len; i-- > 0;)
+      next_old[i] = sequence.ids[i] < capture->num_old ? sequence.ids[i] : next_old[i + 1];
+    for (uint32_t i = 0; i < sequence.len; i++) {
+      if (sequence.ids[i] >= capture->num_old)
+        add_made(capture, sequence.ids[i], next_old[i], is_replaced);
+    }
   }
-  uint32_t len = capture->uses.len;
-  Use *uses = capture->uses.data;
-  if (len) qsort(uses, len, sizeof *uses, by_step_and_place);
-  for (uint32_t i = 0, end; i < len; i = end) {
-    for (end = i + 1;
-         end < len && uses[end].step == uses[i].step && uses[end].user == uses[i].user;)
-      end++;
-    add_user(capture, &uses[i], end - i);
-  }
+}
+
+/* From 1 on, in the order in which the instructions were made. */
+static void number_steps(Capture *capture) {
+  uint32_t num_insts = capture->after->insts.len;
+  int64_t *numbers = arena_zarray(capture->scratch, int64_t, num_insts);
+  for (uint32_t i = 0; i < capture->plan->steps.len; i++)
+    numbers[capture->plan->steps.data[i].number] = 1;
+  for (InstId id = 1; id < num_insts; id++)
+    numbers[id] += numbers[id - 1];
   for (uint32_t i = 0; i < capture->plan->steps.len; i++) {
     PlanStep *step = &capture->plan->steps.data[i];
-    if (step->action == PLAN_BITCAST) step->instruction = ref_to(like(capture, step->made.id));
+    step->number = numbers[step->number];
+  }
+}
+
+/* ---- readers ---- */
+
+/* Where `user` reads what a step makes, as its operands were before. All of its uses of the value
+ * need no telling one by one. */
+static void add_user(Capture *capture, PlanStep *step, InstId id, InstId user) {
+  const Module *before = capture->before;
+  PlanUser told = {.ref = ref_to(user)};
+  for (uint32_t k = 0; k < inst_get(capture->after, user)->num_operands; k++) {
+    if (inst_operand(capture->after, user, k) != id) continue;
+    *vec_push(capture->out, &told.operands) = old_operand(capture, user, k);
+  }
+  InstId base = base_of(capture, user), value = inst_operand(before, base, told.operands.data[0]);
+  uint32_t num_same = 0;
+  for (uint32_t k = 0; k < inst_get(before, base)->num_operands; k++)
+    num_same += same_value_is(before, NULL, inst_operand(before, base, k), value, capture->scratch);
+  if (num_same == told.operands.len) told.operands.len = 0;
+  *vec_push(capture->out, &step->users) = told;
+  /* A fusion can have one result twice: what was read tells which. */
+  if (step->action != PLAN_ELEMENT) return;
+  InstId tuple = base_of(capture, step->operand.id);
+  int64_t element = same_value_element(before, value, tuple, capture->scratch);
+  if (element >= 0) step->index = element;
+}
+
+static bool makes_no_clone(const Capture *capture, InstId id) {
+  return id >= capture->num_old &&
+         !plan_is_clone(capture->plan->steps.data[capture->step_of[id]].action);
+}
+
+static void add_users(Capture *capture) {
+  for (uint32_t i = 0; i < capture->plan->steps.len; i++) {
+    PlanStep *step = &capture->plan->steps.data[i];
+    bool is_of_step = step->made.id & PLAN_OF_STEP;
+    InstId id = is_of_step ? step->operand.id : step->made.id;
+    if (!is_of_step && has_become_element(capture, id)) continue; /* the next step's are read */
+    ArenaMark mark = arena_mark(capture->scratch);
+    uint32_t len = inst_get(capture->after, id)->users.len;
+    SortItem *users = arena_array(capture->scratch, SortItem, len);
+    for (uint32_t k = 0; k < len; k++)
+      users[k].key = users[k].id = inst_users(capture->after, id)[k];
+    sort_by_key(users, len, capture->scratch);
+    for (uint32_t k = 0; k < len; k++) {
+      if (!makes_no_clone(capture, users[k].id)) add_user(capture, step, id, users[k].id);
+    }
+    arena_reset(capture->scratch, mark);
   }
 }
 
@@ -322,32 +267,31 @@ static InstId left_fusion(const Capture *capture, InstId id) {
   return is_left ? fusion : NO_ID;
 }
 
-static void compare_control(Capture *capture, InstId id) {
+/* The predecessor that an instruction had in the module before which is this one now, NO_ID = none.
+ */
+static InstId control_before(const Capture *capture, InstId id, InstId predecessor) {
   IdList old = inst_control(capture->before, id)->predecessors;
-  IdList new = inst_control(capture->after, id)->predecessors;
-  const InstId *is = id_list(capture->after, new);
-  uint32_t same = 0;
   for (uint32_t i = 0; i < old.len; i++) {
-    InstId predecessor = id_list(capture->before, old)[i];
-    if (!is_gone(capture, predecessor) && same < new.len && is[same] == predecessor) same++;
+    InstId was = id_list(capture->before, old)[i];
+    if ((is_gone(capture, was) ? left_fusion(capture, was) : was) == predecessor) return was;
   }
-  for (uint32_t i = 0; i < old.len; i++) {
-    InstId predecessor = id_list(capture->before, old)[i];
-    InstId fusion = is_gone(capture, predecessor) ? left_fusion(capture, predecessor) : NO_ID;
-    if (fusion != NO_ID && same < new.len &&is[same] == fusion) same++;
-  }
-  if (same == new.len) return;
-  PlanControl *control = vec_push(capture->out, &capture->plan->control);
-  *control = (PlanControl){.computation = ref_to(inst_get(capture->before, id)->parent),
-                           .instruction = ref_to(id)};
-  for (uint32_t i = 0; i < new.len; i++) {
-    InstId predecessor = is[i];
-    for (uint32_t k = 0; k < old.len; k++) {
-      InstId element = id_list(capture->before, old)[k];
-      bool was_read = is_gone(capture, element) && left_fusion(capture, element) == is[i];
-      if (was_read) predecessor = element;
-    }
-    *vec_push(capture->out, &control->predecessors.list) = ref_to(predecessor);
+  return NO_ID;
+}
+
+static void compare_control(Capture *capture, InstId id) {
+  IdList control = inst_control(capture->after, id)->predecessors;
+  const InstId *is = id_list(capture->after, control);
+  bool is_same = true;
+  for (uint32_t i = 0; i < control.len; i++)
+    is_same &= control_before(capture, id, is[i]) != NO_ID;
+  if (is_same) return;
+  PlanControl *told = vec_push(capture->out, &capture->plan->control);
+  *told = (PlanControl){.computation = ref_to(inst_get(capture->before, id)->parent),
+                        .instruction = ref_to(id)};
+  for (uint32_t i = 0; i < control.len; i++) {
+    InstId was = control_before(capture, id, is[i]);
+    *vec_push(capture->out, &told->predecessors.list) =
+        ref_to(was == NO_ID ? value_of(capture, is[i]) : was);
   }
 }
 
@@ -378,23 +322,39 @@ static void compare(Capture *capture) {
   }
 }
 
+/* ---- copies of called computations ---- */
+
+static void add_clones(Capture *capture) {
+  const CalleeClones *clones = capture->source->clones;
+  for (uint32_t i = 0; i < clones->list.len; i++) {
+    const CalleeClone *clone = &clones->list.data[i];
+    PlanClone *told = vec_push(capture->out, &capture->plan->clones);
+    *told = (PlanClone){.computation = ref_to(clone->from),
+                        .made = ref_to(clone->clone),
+                        .same_as = ref_to(clone->same)};
+    for (uint32_t k = 0; k < clone->callers.len; k++) {
+      InstId id = clone->callers.data[k];
+      CompId comp = inst_get(capture->before, id)->parent;
+      *vec_push(capture->out, &told->callers) = (PlanCaller){ref_to(comp), ref_to(id)};
+    }
+  }
+}
+
 /* ---- all together ---- */
 
 void plan_capture(Plan *plan, const CaptureSource *source, Arena *out, Arena *scratch) {
   Arena *arena = arena_new(arena_options(scratch));
   uint32_t num_insts = source->rewrite->module->insts.len;
   Capture capture = {.source = source,
+                     .rewrite = source->rewrite,
                      .before = source->before,
                      .after = source->rewrite->module,
                      .num_old = source->before->insts.len,
                      .step_of = arena_array(arena, uint32_t, num_insts),
-                     .element_of = arena_array(arena, uint32_t, num_insts),
                      .plan = plan,
                      .out = out,
-                     .arena = arena,
-                     .scratch = scratch};
+                     .scratch = arena};
   memset(capture.step_of, 0xff, num_insts * sizeof(uint32_t));
-  memset(capture.element_of, 0xff, num_insts * sizeof(uint32_t));
   plan->fingerprint = plan_fingerprint(source->before);
   plan->module = source->before->source->header.name;
   plan->target = source->before->backend.target->name;
@@ -402,9 +362,10 @@ void plan_capture(Plan *plan, const CaptureSource *source, Arena *out, Arena *sc
     bool was_dead = inst_get(capture.before, id)->flags & INST_DEAD;
     plan->drops_dead_code |= !was_dead && is_gone(&capture, id);
   }
+  add_clones(&capture);
   add_steps(&capture);
   number_steps(&capture);
-  add_readers(&capture);
+  add_users(&capture);
   compare(&capture);
   plan_explain(plan, source, scratch);
   arena_free(arena);

@@ -1,11 +1,17 @@
 /* What is called how in a plan. */
 #include "remat/plan/capture.h"
+#include "remat/plan/fields.h"
 
-static PlanRef ref_to(uint32_t id) {
-  return (PlanRef){.offset = NO_OFFSET, .id = id};
-}
-
-/* ---- names ---- */
+typedef struct Naming {
+  const Module *before, *after;
+  const Rewrite *rewrite; /* of the latter */
+  uint32_t num_old;
+  const Schedule *before_schedule;
+  Plan *plan;
+  Rewrite *again;   /* of the module before: clones are made in it */
+  InstId *again_of; /* by InstId of the module before: the copy of it that was made last */
+  Arena *out, *scratch;
+} Naming;
 
 static Str copy_name(Str name, Arena *out) {
   return (Str){arena_strndup(out, name.data, name.len), name.len};
@@ -15,72 +21,66 @@ static bool is_compact(const Module *module, InstId id) {
   return (inst_get(module, id)->flags & INST_COMPACT_GTE) != 0;
 }
 
-/* What is written `x#1` is named by what it is read from, so two can have had one name; a new one
- * on an old tuple is told apart. */
-static void fill(PlanRef *ref, const CaptureSource *source, Arena *out) {
-  const Module *before = source->before, *after = source->rewrite->module;
-  if (ref->id == NO_ID) return;
-  bool is_old = ref->id < before->insts.len;
-  bool was_read_so = is_old && is_compact(before, ref->id) && is_compact(after, ref->id);
-  ref->name = copy_name(inst_name(was_read_so ? before : after, ref->id), out);
-  if (is_old || !is_compact(after, ref->id)) return;
-  if (inst_operand(after, ref->id, 0) >= before->insts.len) return;
-  const char *name = arena_printf(out, "%s.remat", ref->name.data);
-  ref->name = str_make(name, strlen(name));
-}
-
-static void fill_all(PlanRefs *refs, const CaptureSource *source, Arena *out) {
-  for (uint32_t i = 0; i < refs->list.len; i++)
-    fill(&refs->list.data[i], source, out);
-}
-
-static void fill_computation(PlanRef *ref, const CaptureSource *source, Arena *out) {
-  if (ref->id != source->before->entry)
-    ref->name = copy_name(comp_name(source->before, ref->id), out);
-}
-
 /* A step that takes the one element that is left has no instruction in the end. */
-static Str element_name(const Module *module, const PlanStep *step, Arena *out) {
-  Str tuple = inst_name(module, step->operand.id);
-  const char *name =
-      module->source->uses_compact_gte
-          ? arena_printf(out, "%.*s#%lld", (int)tuple.len, tuple.data, (long long)step->index)
-          : arena_printf(out, "%.*s.element", (int)tuple.len, tuple.data);
+static Str name_of_element(const Naming *naming, const PlanStep *step) {
+  Str tuple = inst_name(naming->after, step->operand.id);
+  const char *name = naming->after->source->uses_compact_gte
+                         ? arena_printf(naming->out, "%.*s#%lld", (int)tuple.len, tuple.data,
+                                        (long long)step->index)
+                         : arena_printf(naming->out, "%.*s.element", (int)tuple.len, tuple.data);
   return str_make(name, strlen(name));
 }
 
-/* A fusion that has become an element had no control dependencies as a tuple (remat/rewrite/dce.h):
- * those that it has are its element's. */
-static void fill_control(PlanRefs *refs, const CaptureSource *source, const uint32_t *element_of,
-                         const Plan *plan, Arena *out) {
-  for (uint32_t i = 0; i < refs->list.len; i++) {
-    PlanRef *ref = &refs->list.data[i];
-    fill(ref, source, out);
-    if (ref->id == NO_ID || element_of[ref->id] == NO_ID) continue;
-    const PlanStep *element = &plan->steps.data[element_of[ref->id]];
-    ref->name = element_name(source->rewrite->module, element, out);
+/* What is written `x#1` is named by what it is read from, so two can have had one name; a new one
+ * on an old tuple is told apart. */
+static Str name_of(const Naming *naming, uint32_t id) {
+  const Module *before = naming->before, *after = naming->after;
+  if (id & PLAN_OF_STEP)
+    return name_of_element(naming, &naming->plan->steps.data[id & ~PLAN_OF_STEP]);
+  bool is_old = id < naming->num_old;
+  bool was_read_so = is_old && is_compact(before, id) && is_compact(after, id);
+  Str name = copy_name(inst_name(was_read_so ? before : after, id), naming->out);
+  if (is_old || !is_compact(after, id)) return name;
+  if (inst_operand(after, id, 0) >= naming->num_old) return name;
+  const char *told_apart = arena_printf(naming->out, "%s.remat", name.data);
+  return str_make(told_apart, strlen(told_apart));
+}
+
+static void fill(const Naming *naming, FieldKind kind, PlanRef *ref) {
+  if (ref->id == NO_ID) return;
+  if (kind != FIELD_COMP && kind != FIELD_NEW_COMP) {
+    ref->name = name_of(naming, ref->id);
+  } else if (ref->id != naming->before->entry) {
+    ref->name = copy_name(comp_name(naming->after, ref->id), naming->out);
   }
 }
 
-static void fill_step(PlanStep *step, const CaptureSource *source, const uint32_t *element_of,
-                      Plan *plan, Arena *out) {
-  const Module *after = source->rewrite->module;
-  fill_computation(&step->computation, source, out);
-  fill(&step->instruction, source, out);
-  fill(&step->made, source, out);
-  fill(&step->operand, source, out);
-  fill(&step->before, source, out);
-  if (step->made.id == NO_ID) step->made.name = element_name(after, step, out);
-  for (uint32_t i = 0; i < step->users.len; i++)
-    fill(&step->users.data[i].ref, source, out);
-  fill_control(&step->control, source, element_of, plan, out);
-  /* Behind what has become an element, it is that which is read. */
-  if (step->operand.id != NO_ID && step->made.id != NO_ID &&
-      element_of[step->operand.id] != NO_ID) {
-    const PlanStep *element = &plan->steps.data[element_of[step->operand.id]];
-    step->operand.name = element_name(after, element, out);
+static void fill_object(const Naming *naming, const PlanObject *object, void *place) {
+  for (const PlanField *field = object->fields; field->name; field++) {
+    void *value = (char *)place + field->offset;
+    AnyList list;
+    switch (field->kind) {
+      case FIELD_COMP:
+      case FIELD_NEW_COMP:
+      case FIELD_INST:
+      case FIELD_NEW_INST: fill(naming, field->kind, value); break;
+      case FIELD_INSTS:
+        for (uint32_t i = 0; i < ((PlanRefs *)value)->list.len; i++)
+          fill(naming, FIELD_INST, &((PlanRefs *)value)->list.data[i]);
+        break;
+      case FIELD_OBJECTS:
+        memcpy(&list, value, sizeof list);
+        for (uint32_t i = 0; i < list.len; i++) {
+          const PlanObject *element = field->of;
+          fill_object(naming, element, (char *)list.data + i * element->size);
+        }
+        break;
+      default: break;
+    }
   }
 }
+
+/* ---- elements that get lines ---- */
 
 /* By CompId: those of fusions, where elements get their lines when all is done, in copies of them,
  * too. */
@@ -92,144 +92,116 @@ static bool *find_fused(const Module *module, Arena *out) {
   return is_fused;
 }
 
-static void add_renames(Plan *plan, const CaptureSource *source, Arena *out) {
-  const Module *before = source->before, *after = source->rewrite->module;
-  const bool *is_fused = find_fused(before, out);
-  for (InstId id = 0; id < before->insts.len; id++) {
-    bool was_compact = inst_get(before, id)->flags & INST_COMPACT_GTE;
-    const Instruction *inst = inst_get(after, id);
-    if (!was_compact || inst->flags & (INST_COMPACT_GTE | INST_DEAD)) continue;
+static void add_renames(Naming *naming) {
+  const bool *is_fused = find_fused(naming->before, naming->scratch);
+  for (InstId id = 0; id < naming->num_old; id++) {
+    const Instruction *inst = inst_get(naming->after, id);
+    if (!is_compact(naming->before, id) || inst->flags & (INST_COMPACT_GTE | INST_DEAD)) continue;
     CompId comp = inst->parent;
-    if (source->before_schedule->of[comp].len == 0 || is_fused[comp]) continue;
-    PlanRename *rename = vec_push(out, &plan->renames);
-    rename->computation = ref_to(comp);
-    fill_computation(&rename->computation, source, out);
-    rename->instruction = ref_to(id);
-    rename->instruction.name = copy_name(inst_name(before, id), out);
-    rename->name = copy_name(inst_name(after, id), out);
+    if (naming->before_schedule->of[comp].len == 0 || is_fused[comp]) continue;
+    PlanRename *rename = vec_push(naming->out, &naming->plan->renames);
+    *rename = (PlanRename){.computation.id = comp, .instruction.id = id};
+    fill(naming, FIELD_COMP, &rename->computation);
+    rename->instruction.name = copy_name(inst_name(naming->before, id), naming->out);
+    rename->name.name = copy_name(inst_name(naming->after, id), naming->out);
   }
 }
 
-void plan_fill_names(Plan *plan, const CaptureSource *source, Arena *out) {
-  const Module *after = source->rewrite->module;
-  plan->module = copy_name(plan->module, out);
-  uint32_t *element_of = arena_array(out, uint32_t, after->insts.len);
-  memset(element_of, 0xff, after->insts.len * sizeof *element_of);
-  for (uint32_t i = 0; i < plan->steps.len; i++) {
-    if (plan->steps.data[i].made.id == NO_ID) element_of[plan->steps.data[i].operand.id] = i;
-  }
-  for (uint32_t i = 0; i < plan->steps.len; i++)
-    fill_step(&plan->steps.data[i], source, element_of, plan, out);
-  for (uint32_t i = 0; i < plan->control.len; i++) {
-    PlanControl *control = &plan->control.data[i];
-    fill_computation(&control->computation, source, out);
-    fill(&control->instruction, source, out);
-    fill_control(&control->predecessors, source, element_of, plan, out);
-  }
-  for (uint32_t i = 0; i < plan->orders.len; i++) {
-    PlanOrder *order = &plan->orders.data[i];
-    fill_computation(&order->computation, source, out);
-    fill_all(&order->instructions, source, out);
-  }
-  add_renames(plan, source, out);
+/* ---- computations that are copied with clones ---- */
+
+/* A pair of copies of one thing: the one in the result, and that which is made again. */
+typedef struct Twins {
+  InstId is, again;
+} Twins;
+
+typedef VEC(Twins) TwinList;
+
+static void tell(const Naming *naming, PlanStep *step, bool is_computation, Str again, Str is) {
+  PlanName *told = vec_push(naming->out, &step->callees);
+  *told = (PlanName){.name.name = copy_name(is, naming->out)};
+  PlanRef *of = is_computation ? &told->computation : &told->instruction;
+  of->name = copy_name(again, naming->out);
 }
 
-/* ---- copies of called computations ---- */
-
-typedef struct Callees {
-  PlanStep *step;
-  const Module *rewritten, *again;
-  InstId
-      *again_of; /* by origin: the copy of it in the computation that is compared, NO_ID = none */
-  VEC(InstId) work; /* to be compared with the one in `others` */
-  VEC(InstId) others;
-  Arena *out, *scratch;
-} Callees;
-
-static void name_copy(Callees *callees, bool is_computation, Str name, Str again) {
-  *vec_push(callees->out, &callees->step->callees) =
-      (PlanName){is_computation, copy_name(again, callees->out), copy_name(name, callees->out)};
+/* The instructions that are left of a copy, and what they are when they are made again. Whether the
+ * latter stand in the same order. */
+static bool pair_insts(Naming *naming, CompId comp, CompId comp_again, TwinList *pairs) {
+  const Module *after = naming->after, *again = naming->again->module;
+  uint32_t num_again = comp_num_insts(again, comp_again);
+  for (uint32_t i = 0; i < num_again; i++) {
+    InstId id = comp_inst(again, comp_again, i);
+    naming->again_of[rewrite_inner_original(naming->again, id, naming->num_old)] = id;
+  }
+  bool is_same_order = true;
+  InstId last = 0; /* copies are made in their order */
+  for (uint32_t i = 0; i < comp_num_insts(after, comp); i++) {
+    InstId id = comp_inst(after, comp, i);
+    InstId other = naming->again_of[rewrite_inner_original(naming->rewrite, id, naming->num_old)];
+    is_same_order &= other >= last;
+    last = other;
+    *vec_push(naming->scratch, pairs) = (Twins){id, other};
+  }
+  return is_same_order;
 }
 
 /* All are named when they come in another order: that is then the order of the names. */
-static void compare_insts(Callees *callees, CompId comp, CompId comp_again) {
-  const Module *rewritten = callees->rewritten, *again = callees->again;
-  uint32_t len = comp_num_insts(rewritten, comp);
-  if (len != comp_num_insts(again, comp_again)) return;
-  for (uint32_t i = 0; i < len; i++) {
-    InstId id = comp_inst(again, comp_again, i), origin = inst_get(again, id)->origin;
-    if (origin != NO_ID) callees->again_of[origin] = id;
-  }
-  bool is_same_order = true;
-  uint32_t first = callees->others.len;
-  for (uint32_t i = 0; i < len; i++) {
-    InstId id = comp_inst(rewritten, comp, i), origin = inst_get(rewritten, id)->origin;
-    InstId other = origin == NO_ID ? NO_ID : callees->again_of[origin];
-    if (other == NO_ID) other = comp_inst(again, comp_again, i);
-    is_same_order &= other == comp_inst(again, comp_again, i);
-    *vec_push(callees->scratch, &callees->work) = id;
-    *vec_push(callees->scratch, &callees->others) = other;
-  }
-  for (uint32_t i = first; i < first + len; i++) {
-    Str name = inst_name(rewritten, callees->work.data[i]);
-    Str name_again = inst_name(again, callees->others.data[i]);
-    if (!is_same_order || !str_equal(name, name_again)) name_copy(callees, false, name, name_again);
-  }
-  for (uint32_t i = 0; i < len; i++) {
-    InstId origin = inst_get(again, comp_inst(again, comp_again, i))->origin;
-    if (origin != NO_ID) callees->again_of[origin] = NO_ID;
-  }
-}
-
-/* What clones of one instruction call are copies of the same computations. */
-static void compare_callees(Callees *callees, InstId id, InstId other) {
-  const Module *rewritten = callees->rewritten, *again = callees->again;
-  ArenaMark mark = arena_mark(callees->scratch);
-  *vec_push(callees->scratch, &callees->work) = id;
-  *vec_push(callees->scratch, &callees->others) = other;
-  while (callees->work.len) {
-    id = callees->work.data[--callees->work.len];
-    other = callees->others.data[--callees->others.len];
-    bool is_fusion = inst_get(rewritten, id)->opcode == OPCODE_FUSION &&
-                     inst_get(again, other)->opcode == OPCODE_FUSION;
-    if (!is_fusion) continue;
-    CompId comp = inst_callees(rewritten, id)[0], comp_again = inst_callees(again, other)[0];
-    Str name = comp_name(rewritten, comp), name_again = comp_name(again, comp_again);
-    if (!str_equal(name, name_again)) name_copy(callees, true, name, name_again);
-    compare_insts(callees, comp, comp_again);
-  }
-  callees->work.data = callees->others.data = NULL;
-  callees->work.cap = callees->others.cap = 0;
-  arena_reset(callees->scratch, mark);
-}
-
-void plan_fill_callees(Plan *plan, const Module *rewritten, const Module *again, Arena *out,
-                       Arena *scratch) {
-  Arena *arena = arena_new(arena_options(scratch));
-  Callees callees = {.rewritten = rewritten,
-                     .again = again,
-                     .again_of = arena_array(arena, InstId, again->insts.len),
-                     .out = out,
-                     .scratch = scratch};
-  memset(callees.again_of, 0xff, again->insts.len * sizeof *callees.again_of);
-  IdTable table = {0};
-  for (InstId id = 0; id < again->insts.len; id++) {
-    const Instruction *inst = inst_get(again, id);
-    if (inst->opcode == OPCODE_FUSION && !(inst->flags & INST_DEAD))
-      id_table_add(&table, arena, hash_str(inst_name(again, id)), id);
-  }
-  for (uint32_t i = 0; i < plan->steps.len; i++) {
-    PlanStep *step = &plan->steps.data[i];
-    bool is_clone = step->action == PLAN_RECOMPUTE || step->action == PLAN_MOVE;
-    if (!is_clone || inst_get(rewritten, step->made.id)->opcode != OPCODE_FUSION) continue;
-    callees.step = step;
-    uint32_t other;
-    for (IdProbe probe = id_table_probe(&table, hash_str(step->made.name));
-         id_probe_next(&probe, &other);) {
-      if (!str_equal(inst_name(again, other), step->made.name)) continue;
-      compare_callees(&callees, step->made.id, other);
-      break;
+static void name_callees(Naming *naming, PlanStep *step, InstId again_id) {
+  const Module *after = naming->after, *again = naming->again->module;
+  TwinList pairs = {0};
+  *vec_push(naming->scratch, &pairs) = (Twins){step->made.id, again_id};
+  for (uint32_t next = 0; next < pairs.len; next++) {
+    Twins twins = pairs.data[next];
+    if (inst_get(after, twins.is)->opcode != OPCODE_FUSION) continue;
+    CompId comp = inst_callees(after, twins.is)[0];
+    CompId comp_again = inst_callees(again, twins.again)[0];
+    Str name = comp_name(after, comp), name_again = comp_name(again, comp_again);
+    if (!str_equal(name, name_again)) tell(naming, step, true, name_again, name);
+    uint32_t first = pairs.len;
+    bool is_same_order = pair_insts(naming, comp, comp_again, &pairs);
+    for (uint32_t i = first; i < pairs.len; i++) {
+      name = inst_name(after, pairs.data[i].is);
+      name_again = inst_name(again, pairs.data[i].again);
+      bool is_alike = str_equal(name, name_again) || is_compact(again, pairs.data[i].again);
+      if (!is_same_order || !is_alike) tell(naming, step, false, name_again, name);
     }
   }
+}
+
+/* Makes the clones as whoever does the plan makes them: the plan's own names are taken before. */
+static void make_again(Naming *naming) {
+  Plan *plan = naming->plan;
+  PlanStep **by_number = arena_zarray(naming->scratch, PlanStep *, (size_t)plan->steps.len + 1);
+  for (uint32_t i = 0; i < plan->renames.len; i++)
+    (void)name_unique(&naming->again->inst_names, plan->renames.data[i].name.name);
+  for (uint32_t i = 0; i < plan->steps.len; i++) {
+    PlanStep *step = &plan->steps.data[i];
+    (void)name_unique(&naming->again->inst_names, step->made.name);
+    if (plan_is_clone(step->action)) by_number[step->number] = step;
+  }
+  for (uint32_t number = 0; number <= plan->steps.len; number++) {
+    PlanStep *step = by_number[number];
+    if (!step || inst_get(naming->after, step->made.id)->opcode != OPCODE_FUSION) continue;
+    InstId again = rewrite_clone(naming->again, step->instruction.id, naming->scratch);
+    name_callees(naming, step, again);
+  }
+}
+
+void plan_fill_names(Plan *plan, const CaptureSource *source, Rewrite *before, Arena *out,
+                     Arena *scratch) {
+  Arena *arena = arena_new(arena_options(scratch));
+  Naming naming = {.before = before->module,
+                   .after = source->rewrite->module,
+                   .rewrite = source->rewrite,
+                   .num_old = before->module->insts.len,
+                   .before_schedule = source->before_schedule,
+                   .plan = plan,
+                   .again = before,
+                   .again_of = arena_array(arena, InstId, before->module->insts.len),
+                   .out = out,
+                   .scratch = arena};
+  plan->module = copy_name(plan->module, out);
+  fill_object(&naming, &plan_object, plan);
+  add_renames(&naming);
+  make_again(&naming);
   arena_free(arena);
 }

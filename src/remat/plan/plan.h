@@ -1,5 +1,5 @@
 /* A rematerialization as a list of steps: taken from a result (capture.c), read from JSON
- * (read.c), written as JSON (api/rh_emit_plan.c), and done to a module (plan.c).
+ * (read.c), written as JSON (api/rh_emit_plan.c), and done to a module (apply.c).
  *
  * A step makes one instruction and says who reads it and before which instruction it stands. All
  * names are of instructions in the step's computation: those of the scheduled module, or what steps
@@ -14,20 +14,30 @@
 
 enum { PLAN_VERSION = 1 };
 
+/* A name for `%.*s`: names can be as long as the text. */
+#define SHOWN(name) (int)((name).len < 200 ? (name).len : 200), (name).data
+
 typedef enum PlanAction {
 #define ACTION(id, name) PLAN_##id,
 #include "remat/plan/actions.def"
   NUM_PLAN_ACTIONS
 } PlanAction;
 
-extern const char *const plan_action_names[NUM_PLAN_ACTIONS];
+static inline bool plan_is_clone(PlanAction action) {
+  return action == PLAN_RECOMPUTE || action == PLAN_MOVE;
+}
+
+extern const char *const plan_action_names[NUM_PLAN_ACTIONS + 1]; /* NULL behind the last one */
 
 /* Something that is named. The offset is that in the plan's text, NO_OFFSET when it has none. */
 typedef struct PlanRef {
   Str name;
   uint32_t offset;
-  uint32_t id; /* InstId or CompId once it is known, else NO_ID */
+  uint32_t id; /* InstId or CompId of what is captured, or else NO_ID */
 } PlanRef;
+
+/* With the number of a step, for `id`: the element that it takes of what is no tuple any more. */
+#define PLAN_OF_STEP (UINT32_C(1) << 31)
 
 typedef struct PlanRefs {
   VEC(PlanRef) list;
@@ -36,14 +46,13 @@ typedef struct PlanRefs {
 /* Who reads what a step makes. */
 typedef struct PlanUser {
   PlanRef ref;
-  uint32_t num_operands; /* 0 = wherever it reads the value */
-  uint32_t *operands;    /* positions */
+  IdVec operands; /* positions; empty = wherever it reads the value */
 } PlanUser;
 
-/* A computation, or an instruction in one, that is copied with a step's instruction. */
+/* A computation, or else an instruction in one, that is copied with a step's instruction. */
 typedef struct PlanName {
-  bool is_computation;
-  Str of, name;
+  PlanRef computation, instruction;
+  PlanRef name;
 } PlanName;
 
 typedef struct PlanStep {
@@ -58,7 +67,7 @@ typedef struct PlanStep {
   PlanRef made;        /* its name empty: any */
   PlanRef operand;     /* of what is no clone */
   PlanRef before;      /* its name empty: at the end */
-  int64_t index;       /* of an element */
+  int64_t index;       /* of an element; -1 = it is none */
   int64_t channel;     /* -1 = none, or any */
   VEC(PlanUser) users;
   PlanRefs control; /* predecessors */
@@ -83,7 +92,7 @@ typedef struct PlanOrder {
 /* A get-tuple-element of the module that is written `x#1` there and gets a line. */
 typedef struct PlanRename {
   PlanRef computation, instruction;
-  Str name;
+  PlanRef name;
 } PlanRename;
 
 /* An instruction that calls a computation. */
@@ -117,6 +126,17 @@ typedef struct Plan {
   VEC(PlanRename) renames;
 } Plan;
 
+/* What stands behind rh_plan. */
+struct rh_plan {
+  Arena *arena;
+  Plan plan;
+};
+
+/* Reads the JSON, whose keys are documented in the manual page, into `out`; the text need not stay.
+ * RH_ERR_INPUT with the place of what is wrong, unknown keys included. Whether what it names is
+ * there, only a module tells. */
+rh_status plan_read(const char *text, size_t length, Plan *plan, rh_diags *diags, Arena *out);
+
 /* Of the text that the module was parsed from; of the scheduled instructions' names in order. */
 uint64_t plan_fingerprint(const Module *module);
 uint64_t plan_order_fingerprint(const Module *module, const Schedule *schedule);
@@ -131,6 +151,10 @@ extern const RematAlgorithm plan_algorithm; /* no row of the registry: nobody ca
 /* Makes the copies of called computations that the plan begins with. RH_ERR_INPUT, as remat_plan.
  */
 rh_status plan_clone_callees(RematJob *job, CalleeClones *clones, Arena *out, Arena *scratch);
+
+/* Warns when the plan was made for another module, or for another order of it. */
+void plan_warn_of_module(const Plan *plan, const Module *module, const Schedule *schedule,
+                         rh_diags *diags);
 
 /* RH_ERR_INPUT: a clone reads what has been overwritten. `is_kept` as of safe_reads_judge. */
 rh_status plan_fail_reads(const Plan *plan, const Module *module, const bool *is_kept,

@@ -119,8 +119,7 @@ static void explain(Reasons *reasons) {
   for (uint32_t i = 0; i < reasons->plan->steps.len; i++) {
     const PlanStep *step = &reasons->plan->steps.data[i];
     InstId peak = reasons->at_peak[step->computation.id];
-    bool is_clone = step->action == PLAN_RECOMPUTE || step->action == PLAN_MOVE;
-    if (!is_clone || peak == NO_ID || is_gone(reasons, peak)) continue;
+    if (!plan_is_clone(step->action) || peak == NO_ID || is_gone(reasons, peak)) continue;
     if (is_held(reasons, reasons->after, reasons->new_places, step->made.id,
                 reasons->new_places[peak])) {
       held_bytes[step->instruction.id] = -1;

@@ -1,7 +1,7 @@
-/* Clones behind an opt-barrier. */
+/* Protection by opt-barriers: a group of clones reads its operands through one barrier. */
 #include "remat/protect/protect_internal.h"
 
-/* Whether all that an instruction reads is constant. */
+/* Whether all operands of an instruction are constants. */
 static bool reads_constants(const Module *module, InstId id) {
   for (uint32_t k = 0; k < inst_get(module, id)->num_operands; k++) {
     if (inst_get(module, inst_operand(module, id, k))->opcode != OPCODE_CONSTANT) return false;
@@ -9,7 +9,7 @@ static bool reads_constants(const Module *module, InstId id) {
   return true;
 }
 
-/* A member, as far as that decides which of its operands go through the barrier. */
+/* The properties of a member that decide which of its operands pass through the barrier. */
 typedef struct Member {
   bool is_cheap, reads_constants;
 } Member;
@@ -18,8 +18,8 @@ static Member member_of(const ProtectJob *job, InstId id) {
   return (Member){clone_group_is_cheap(job->groups, id), reads_constants(job->rewrite->module, id)};
 }
 
-/* Constants fold and fuse only where they can be seen: they do so for those who read nothing else.
- */
+/* Whether the operand passes through the barrier. XLA can only fold and fuse constants that it
+ * sees, so a constant passes through only for members that read nothing but constants. */
 static bool is_guarded(const ProtectJob *job, Member member, InstId operand) {
   const Module *module = job->rewrite->module;
   bool is_constant = inst_get(module, operand)->opcode == OPCODE_CONSTANT;
@@ -27,7 +27,8 @@ static bool is_guarded(const ProtectJob *job, Member member, InstId operand) {
          shape_is_array(inst_shape(module, operand)) && (!is_constant || member.reads_constants);
 }
 
-/* What goes through the barrier, each once; `images` has NO_ID for other operands of the group. */
+/* The operands that pass through the barrier, each once. For the group's other operands, `images`
+ * is set to NO_ID. */
 static IdVec list_guarded(const ProtectJob *job, InstId *images) {
   const Module *module = job->rewrite->module;
   const CloneGroup *group = job->group;
@@ -47,8 +48,8 @@ static IdVec list_guarded(const ProtectJob *job, InstId *images) {
   return guarded;
 }
 
-/* Members read what has passed the barrier. */
-static void put_behind(ProtectJob *job, const InstId *images) {
+/* Redirects the members to the elements of the barrier. */
+static void redirect_members(ProtectJob *job, const InstId *images) {
   Rewrite *rewrite = job->rewrite;
   const Module *module = rewrite->module;
   for (uint32_t i = 0; i < job->group->members.len; i++) {
@@ -62,8 +63,8 @@ static void put_behind(ProtectJob *job, const InstId *images) {
   }
 }
 
-/* The barrier, whose first elements are what is guarded. XLA's simplifier takes an element that
- * nobody reads out of it only if nobody else reads the operand either, so the tie stays. */
+/* Adds the barrier. Its first elements are the guarded operands. XLA's simplifier removes an
+ * element without users only if the operand has no other users either, so the tie stays. */
 static InstId add_barrier(ProtectJob *job, IdVec *guarded) {
   Rewrite *rewrite = job->rewrite;
   Module *module = rewrite->module;
@@ -105,6 +106,6 @@ bool protect_with_barrier(ProtectJob *job) {
     protect_push(job, element);
     images[guarded.data[i]] = element;
   }
-  put_behind(job, images);
+  redirect_members(job, images);
   return true;
 }

@@ -1,18 +1,20 @@
-/* Clones as the taken branch of a conditional.
+/* Protection by conditionals: a group of clones becomes the branch that is always taken.
  *
- * The predicate is `(x | 1) != 0` of one element x of an array that is made just before the group,
- * so that the group cannot run earlier. It holds for every x. XLA folds comparisons of an integer
- * with itself, of unsigned and of non-negative numbers with 0, and whatever has constant operands,
- * but does not know which bits are set (xla/hlo/transforms/simplifiers/algebraic_simplifier.cc); a
- * random number, as JAX once took, would be an effect and cost a generator. The verifier knows the
- * predicate by its form (remat/verify/number_module.c).
+ * The predicate is `(x | 1) != 0`, where x is one element of an array that is computed just before
+ * the group, so that the group cannot run earlier. It is true for every x. XLA folds comparisons of
+ * an integer with itself, comparisons of unsigned and of non-negative numbers with 0, and
+ * operations on constants, but it does not know which bits are set
+ * (xla/hlo/transforms/simplifiers/algebraic_simplifier.cc). JAX once used a random number; that
+ * would be a side effect and would cost a generator. The verifier recognizes the predicate by its
+ * form (remat/verify/number_module.c).
  *
- * The other branch is zeros behind an opt-barrier: XLA turns a conditional into selects when all of
- * both branches is elementwise or moves data only (xla/service/conditional_simplifier.cc). */
+ * The other branch returns zeros through an opt-barrier: XLA turns a conditional into selects if
+ * both branches contain only elementwise operations and data movement
+ * (xla/service/conditional_simplifier.cc). */
 #include "analysis/memory/liveness.h"
 #include "remat/protect/protect_internal.h"
 
-/* The branches' only parameter. */
+/* Adds the only parameter of a branch. */
 static InstId add_parameter(Rewrite *rewrite, CompId comp, ShapeId shape) {
   InstId param =
       rewrite_add_helper(rewrite, comp, (InstSpec){.opcode = OPCODE_PARAMETER, .shape = shape});
@@ -43,10 +45,10 @@ static InstId add_constant(Rewrite *rewrite, CompId comp, ElementType type, int6
                             (InstSpec){.opcode = OPCODE_CONSTANT, .shape = shape, .index = value});
 }
 
-/* ---- what is fit ---- */
+/* ---- groups for which a conditional is possible ---- */
 
-/* What must lie in the memory of something that is no clone: in a branch it would be there while
- * what the conditional reads is still held. */
+/* Marks values that must share memory with a value that is no clone. In a branch, they would use
+ * that memory while the operands of the conditional are still live. */
 static void mark_sharing(const Rewrite *rewrite, const ValueAnalysis *analysis, bool *is_unfit) {
   const HloValue *values = analysis->flow.values.data;
   const HloBuffers *buffers = &analysis->buffers;
@@ -60,8 +62,8 @@ static void mark_sharing(const Rewrite *rewrite, const ValueAnalysis *analysis, 
   }
 }
 
-/* What runs asynchronously holds its memory until that is done, so that both branches would have
- * their results in one place. */
+/* Marks the instructions of computations that run asynchronously. An asynchronous computation holds
+ * its memory until it is done, so the results of both branches would be in the same place. */
 static void mark_asynchronous(const Module *module, const CallGraph *graph, bool *is_unfit,
                               Arena *scratch) {
   bool *is_async = arena_zarray(scratch, bool, module->comps.len);
@@ -100,14 +102,14 @@ static bool is_static_array(const Module *module, InstId id) {
   return shape_is_array(shape) && !shape->has_dynamic;
 }
 
-/* Whether a predicate can be made of its first element. */
+/* Whether the predicate can be computed from the array's first element. */
 static bool is_fit_for_predicate(const Module *module, InstId id) {
   const Shape *shape = inst_shape(module, id);
   return is_static_array(module, id) && shape->num_elements > 0 &&
          type_info((ElementType)shape->type)->class != TYPE_CLASS_COMPLEX;
 }
 
-/* What the predicate is made of: what the group reads can be read here, too. */
+/* The array that the predicate is computed from: the tie, or else an operand of the group. */
 static InstId find_witness(const ProtectJob *job) {
   const Module *module = job->rewrite->module;
   if (job->tie != NO_ID && is_fit_for_predicate(module, job->tie)) return job->tie;
@@ -119,14 +121,14 @@ static InstId find_witness(const ProtectJob *job) {
   return NO_ID;
 }
 
-/* Whether a member is a result of the branch. What costs nothing stays outside for those who read
- * it there: it would need memory. */
+/* Whether a member is a result of the branch. A cheap member stays outside for its users there,
+ * because as a result it would need memory. */
 static bool is_result(const ProtectJob *job, InstId member) {
   return clone_group_exports(job->groups, member) && !clone_group_is_cheap(job->groups, member);
 }
 
-/* Whether a member takes over the memory of what comes from outside. XLA has the operands of a
- * conditional live until it is over, so that this would need a copy. */
+/* Whether a member reuses the memory of an operand from outside of the group. XLA keeps the
+ * operands of a conditional live until it ends, so this would need a copy. */
 static bool overwrites_operand(const ProtectJob *job, InstId member) {
   const Module *module = job->rewrite->module;
   InPlacePairs pairs = {0};
@@ -165,7 +167,8 @@ static ShapeId tuple_of(Module *module, const IdVec *elements, Arena *scratch) {
   return shape_tuple(&module->shapes, shapes, elements->len);
 }
 
-/* The group moves there; `exported` are the results' ids outside. */
+/* Builds the branch that recomputes the group and moves the group into it. `exported` are the
+ * members outside that the branch's results replace. */
 static CompId build_taken(ProtectJob *job, ShapeId operands, ShapeId results,
                           const IdVec *exported) {
   Rewrite *rewrite = job->rewrite;
@@ -196,7 +199,7 @@ static CompId build_taken(ProtectJob *job, ShapeId operands, ShapeId results,
   return branch;
 }
 
-/* F8E8M0 has no zero. */
+/* Adds an array of zeros, or of ones for F8E8M0, which has no zero. */
 static InstId add_zeros(Rewrite *rewrite, CompId comp, ShapeId shape) {
   const Shape *array = shape_get(&rewrite->module->shapes, shape);
   ElementType type = (ElementType)array->type;
@@ -204,7 +207,8 @@ static InstId add_zeros(Rewrite *rewrite, CompId comp, ShapeId shape) {
   return array->rank ? add_op(rewrite, comp, OPCODE_BROADCAST, shape, &zero, 1) : zero;
 }
 
-/* It takes `nothing`, an empty tuple: operands that it took would live until it is over. */
+/* Builds the branch that is never taken. Its operand `nothing` is an empty tuple, because operands
+ * would be live until the conditional ends. */
 static CompId build_other(ProtectJob *job, ShapeId nothing, ShapeId results) {
   Rewrite *rewrite = job->rewrite;
   Module *module = rewrite->module;
@@ -267,8 +271,8 @@ static InstId add_predicate(ProtectJob *job, InstId witness) {
   return predicate;
 }
 
-/* Whoever reads the group reads elements of the conditional, and what nobody reads any more dies
- * where it was. */
+/* Redirects the users of the group to elements of the conditional, and removes members that have no
+ * users left. */
 static void replace_group(ProtectJob *job, InstId conditional, const IdVec *exported) {
   Rewrite *rewrite = job->rewrite;
   for (uint32_t i = 0; i < exported->len; i++) {

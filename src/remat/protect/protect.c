@@ -8,13 +8,14 @@ rh_protect protect_resolve(rh_protect how, rh_emit emit) {
   return emit == RH_EMIT_UNSCHEDULED ? RH_PROTECT_CONTROL_DEPS : RH_PROTECT_NONE;
 }
 
-/* What costs nothing may run any time: to wait for it is no wait. */
+/* Whether a clone should wait for the instruction. A free instruction may run at any time, so
+ * waiting for it delays nothing. Clones and their helpers do not count either. */
 static bool is_worth_waiting_for(const Module *module, InstId id) {
   const Instruction *inst = inst_get(module, id);
   return !opcode_has((Opcode)inst->opcode, OPF_FREE) && !(inst->flags & INST_REMAT);
 }
 
-/* As rh_module_info has it, the other way round. */
+/* Whether XLA has yet to fuse the module; the negation of the rule in rh_module_info. */
 static bool is_fused_later(const Module *module) {
   return !module->source->header.is_scheduled && !module_has_fusions(module);
 }
@@ -36,20 +37,21 @@ static void add_control(Rewrite *rewrite, Sequence sequence) {
 
 /* ---- groups ---- */
 
-/* One computation. */
+/* The state for one computation. */
 typedef struct Protector {
   Rewrite *rewrite;
   CloneGroups *groups;
   bool (*protect)(ProtectJob *job);
-  InstId before; /* that a clone without other protection waits for, NO_ID = nothing yet */
+  /* the instruction that a clone without other protection waits for; NO_ID = none yet */
+  InstId before;
   InstId tie;    /* ProtectJob.tie */
   IdVec order;   /* the new sequence */
-  IdVec *images; /* of ProtectJob */
+  IdVec *images; /* see ProtectJob */
   Arena *scratch;
 } Protector;
 
-/* What is not in a group stays where it is. What has been passed may be overwritten by what comes
- * next, so that the tie is of the last one or of none. */
+/* Appends an instruction that is in no group. The next instruction may overwrite the memory of an
+ * earlier one, so the tie is always the last array, or none. */
 static void pass_by(Protector *protector, InstId id) {
   const Module *module = protector->rewrite->module;
   const Instruction *inst = inst_get(module, id);
@@ -68,7 +70,7 @@ static void pass_by(Protector *protector, InstId id) {
   }
 }
 
-/* A member of a group that has no other protection. */
+/* Appends a member of a group that cannot be protected otherwise, with a control dependency. */
 static void keep_waiting(Protector *protector, InstId id) {
   Rewrite *rewrite = protector->rewrite;
   *vec_push(protector->scratch, &protector->order) = id;
@@ -86,7 +88,7 @@ static bool are_valid(const ProtectJob *job, const InstId *ids, uint32_t len) {
   return true;
 }
 
-/* Operands, results and the tie go into tuples. */
+/* Whether operands, results and the tie can be elements of tuples. */
 static bool is_fit_for_tuples(const ProtectJob *job) {
   const CloneGroup *group = job->group;
   return are_valid(job, group->operands.data, group->operands.len) &&

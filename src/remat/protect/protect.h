@@ -1,5 +1,8 @@
-/* What keeps recomputed values apart from the first ones, and in their places, when XLA compiles
- * the result. */
+/* Protection of clones: it prevents XLA from merging recomputed values with the original ones, and
+ * from moving them, when XLA compiles the result.
+ *
+ * Example: XLA's common subexpression elimination would merge `exp.remat` with `exp` if both are
+ * exp(p). If the clone reads p through an opt-barrier, the two are different expressions. */
 #ifndef REMAT_HLO_REMAT_PROTECT_PROTECT_H
 #define REMAT_HLO_REMAT_PROTECT_PROTECT_H
 
@@ -7,18 +10,20 @@
 
 #include "remat/rewrite/rewrite.h"
 
-/* What `how` comes to for a result of this form. */
+/* Resolves `how` if it is auto, for a result of the form `emit`. */
 rh_protect protect_resolve(rh_protect how, rh_emit emit);
 
-/* Protects the clones of a module, `how` not being auto.
- *   control-deps: every clone waits for the instruction that the schedule has before it. XLA's
- *     schedulers obey that, and its common subexpression elimination leaves instructions with
- *     control dependencies alone.
- *   opt-barrier: what a group of clones in a row reads, and an array made just before it, go
- *     through one opt-barrier, as in jax.checkpoint; XLA merges nothing across it, and takes it
- *     away once the order is fixed.
- *   conditional: such a group is the taken branch of a conditional (JAX's pull request 2391).
- * Groups that a form cannot take get control dependencies.
+/* Protects the clones of a module. `how` must not be auto.
+ *   - control-deps: every clone waits for the instruction that precedes it in the schedule. XLA's
+ *     schedulers obey control dependencies, and its common subexpression elimination does not touch
+ *     instructions that have some.
+ *   - opt-barrier: clones that are adjacent in the schedule form a group. The operands of the
+ *     group, and an array that is computed just before it, pass through one opt-barrier, as in
+ *     jax.checkpoint. XLA merges nothing across the barrier, and removes it when the order is
+ *     fixed.
+ *   - conditional: such a group becomes the branch of a conditional that is always taken (JAX's
+ *     pull request 2391).
+ * Groups for which a form is not possible get control dependencies.
  *
  * updates: module and schedule, together. cost: O(instructions + edges). */
 void protect_clones(Rewrite *rewrite, Schedule *schedule, rh_protect how, Arena *out,

@@ -1,6 +1,7 @@
+#include "remat/rewrite/flatten.h"
+
 #include "analysis/flow/call_graph.h"
 #include "remat/rewrite/expand.h"
-#include "remat/rewrite/prepare.h"
 
 /* Copies what is called as a sequence more than once, callers before callees: a copy's callees then
  * have one caller more. True when it did anything. */

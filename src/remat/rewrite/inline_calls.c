@@ -1,6 +1,7 @@
+#include "remat/rewrite/inline_calls.h"
+
 #include "analysis/flow/call_graph.h"
 #include "remat/rewrite/expand.h"
-#include "remat/rewrite/prepare.h"
 
 /* The module's result would have another layout without the call. */
 static bool lays_out_result(const Module *module, InstId id) {

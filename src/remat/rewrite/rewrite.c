@@ -142,6 +142,12 @@ void rewrite_replace_all_uses(Rewrite *rewrite, InstId old, InstId new_operand, 
 
 /* ---- clones ---- */
 
+static void map_inst(Rewrite *rewrite, InstMap *map, InstId from, InstId to) {
+  while (map->len <= from)
+    *vec_push(rewrite->module->arena, map) = NO_ID;
+  map->data[from] = to;
+}
+
 /* A fused computation belongs to its fusion: XLA refuses two fusions with the same one. */
 static bool owns_callees(const Instruction *inst) {
   return inst->opcode == OPCODE_FUSION;
@@ -181,6 +187,7 @@ static void copy_inst(CopyWork *work, InstId id, CompId comp, const char *suffix
   Str name = copy_name(work, id, operands, suffix);
   InstId copy = module_clone_inst(module, id, name, comp, operands);
   rewrite->image.data[id] = copy;
+  map_inst(rewrite, &rewrite->inner_of, copy, id);
   if (owns_callees(inst_get(module, id)) && suffix) {
     *vec_push(work->scratch, &work->owners) = copy;
   }
@@ -281,14 +288,8 @@ CompId rewrite_clone_computation(Rewrite *rewrite, CompId original, const Schedu
   return copy;
 }
 
-static void map_inst(Rewrite *rewrite, InstMap *map, InstId from, InstId to) {
-  while (map->len <= from)
-    *vec_push(rewrite->module->arena, map) = NO_ID;
-  map->data[from] = to;
-}
-
-void rewrite_set_twin(Rewrite *rewrite, InstId id, InstId of_callee) {
-  map_inst(rewrite, &rewrite->twin_of, id, rewrite_twin(rewrite, of_callee));
+void rewrite_set_callee_original(Rewrite *rewrite, InstId id, InstId of_callee) {
+  map_inst(rewrite, &rewrite->callee_original, id, rewrite_callee_original(rewrite, of_callee));
 }
 
 InstId rewrite_clone(Rewrite *rewrite, InstId original, Arena *scratch) {

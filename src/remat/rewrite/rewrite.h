@@ -15,8 +15,10 @@ typedef struct Rewrite {
   int64_t next_channel_id; /* hlo_query::NextChannelId */
   InstMap cloned_from;     /* what a clone computes again, NO_ID for anything else */
   InstMap copied_from;     /* what a new copy stands for, likewise */
-  InstMap twin_of;         /* for an instruction of a callee's clone that of the callee, likewise
-                              (remat/job/clone_callees.h) */
+  InstMap callee_original; /* for an instruction of a callee's clone, the original instruction in
+                              the callee; else NO_ID (remat/job/clone_callees.h) */
+  InstMap inner_of;        /* for an instruction in a copied computation, what it is a copy of; else
+                              NO_ID */
   VEC(InstId) image;       /* by InstId, for the computation that is being copied: its copies */
   VEC(uint8_t) visited;    /* by InstId, for the computation that is being walked */
 } Rewrite;
@@ -49,13 +51,23 @@ static inline InstId rewrite_stands_for(const Rewrite *rewrite, InstId id) {
   return rewrite->copied_from.data[id];
 }
 
-/* Makes an instruction of a callee's clone the twin of the callee's. */
-void rewrite_set_twin(Rewrite *rewrite, InstId id, InstId of_callee);
+/* The first instruction with an id below `num_old` in the row that begins with `id`: what it is a
+ * copy of as part of a copied computation, what that is a copy of, and so on. */
+static inline InstId rewrite_inner_original(const Rewrite *rewrite, InstId id, uint32_t num_old) {
+  while (id >= num_old && id < rewrite->inner_of.len)
+    id = rewrite->inner_of.data[id];
+  return id;
+}
 
-/* The instruction of the module as it was given that this one is, of a callee's clone. */
-static inline InstId rewrite_twin(const Rewrite *rewrite, InstId id) {
-  InstId twin = id < rewrite->twin_of.len ? rewrite->twin_of.data[id] : NO_ID;
-  return twin == NO_ID ? id : twin;
+/* Records that `id`, an instruction of a callee's clone, is a copy of `of_callee`, an instruction
+ * of the computation that was cloned. That one may be a clone itself. */
+void rewrite_set_callee_original(Rewrite *rewrite, InstId id, InstId of_callee);
+
+/* For an instruction of a callee's clone, the instruction of the input module that it is a copy of;
+ * `id` itself for any other instruction. */
+static inline InstId rewrite_callee_original(const Rewrite *rewrite, InstId id) {
+  InstId original = id < rewrite->callee_original.len ? rewrite->callee_original.data[id] : NO_ID;
+  return original == NO_ID ? id : original;
 }
 
 /* A copy of a computation, `x.clone`, with copies of its fusions' computations; in the order of the

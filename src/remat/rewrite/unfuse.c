@@ -1,8 +1,9 @@
+#include "remat/rewrite/unfuse.h"
+
 #include "analysis/flow/alias.h"
 #include "analysis/flow/call_graph.h"
 #include "analysis/flow/copy_stage.h"
 #include "remat/rewrite/expand.h"
-#include "remat/rewrite/prepare.h"
 
 static bool is_wanted(const Module *module, InstId id, unsigned kinds) {
   const Instruction *inst = inst_get(module, id);

@@ -1,9 +1,9 @@
-/* Evaluates a module symbolically: parameters stand for themselves, and every instruction becomes
- * the number of its expression. Fusions are looked into, calls where asked, and so is the branch of
- * a conditional that is always taken; loops, other conditionals and reducers are applications of
- * the functions that their computations are.
+/* Evaluates a module symbolically. The values of the entry's parameters are unknown, and every
+ * instruction becomes the number of its expression. Fusions are evaluated inside, calls too if
+ * requested, and so is the branch of a conditional that is always taken. Loops, other conditionals
+ * and reducers become applications of functions, which are their computations.
  *
- * Nothing recurses: a stack of frames goes down into computations and comes back. */
+ * The evaluation does not recurse: a stack of frames enters computations and returns from them. */
 #include <assert.h>
 #include <stdlib.h>
 
@@ -14,24 +14,23 @@
 #include "ir/text_buffer.h"
 #include "remat/verify/verify_internal.h"
 
-/* Written-out calls may be larger than the module that they come from by this factor, plus a
- * million. */
+/* The number of evaluated instructions may be this factor times the module's, plus a million. */
 enum { MAX_GROWTH = 32, MAX_GROWTH_PLUS = 1000000 };
 
 typedef struct Frame {
   CompId comp;
-  uint32_t next;         /* instruction to evaluate, in the computation's order */
-  ValueNumber *values;   /* by place in that order */
-  ValueNumber *args;     /* of its parameters; NULL = they stand for themselves */
-  uint32_t first_effect; /* of a function: where its effects begin in Evaluator.effects */
-  uint32_t serial;       /* of a function: which one this is */
-  bool is_function;      /* its value is a function, and nobody waits for its result */
+  uint32_t next;         /* the next instruction to evaluate, in the computation's order */
+  ValueNumber *values;   /* by position in that order */
+  ValueNumber *args;     /* the values of the parameters; NULL = they are unknown */
+  uint32_t first_effect; /* for a function: where its effects begin in Evaluator.effects */
+  uint32_t serial;       /* for a function: its serial number */
+  bool is_function;      /* the frame evaluates a function, and no caller waits for its result */
 } Frame;
 
-/* How often a side effect was met in a function. */
+/* The number of times that a side effect has occurred in a function. */
 typedef struct Occurrence {
-  ValueNumber effect; /* whatever time it is */
-  uint32_t serial;    /* of the function: others may be evaluated in between, and meet it, too */
+  ValueNumber effect; /* without the number of the occurrence */
+  uint32_t serial;    /* of the function: others with the same effect may be evaluated in between */
   uint32_t times;
 } Occurrence;
 
@@ -40,10 +39,10 @@ typedef struct Evaluator {
   Numbering *numbering;
   const Module *module;
   const ShapeId *shapes;  /* imported, by ShapeId */
-  uint32_t *texts;        /* by InstId: opcode and attributes, NO_ID = not made yet */
-  uint32_t *place;        /* by InstId: in its computation's order */
+  uint32_t *texts;        /* by InstId: opcode and attributes; NO_ID = not made yet */
+  uint32_t *place;        /* by InstId: position in its computation's order */
   Sequence *orders;       /* by CompId; ids NULL = not made yet */
-  ValueNumber *functions; /* by CompId, NO_ID = not known yet */
+  ValueNumber *functions; /* by CompId; NO_ID = not known yet */
   VEC(Frame) stack;
   VEC(ValueNumber) effects; /* of the functions that are being evaluated */
   VEC(Occurrence) occurrences;
@@ -51,12 +50,12 @@ typedef struct Evaluator {
   uint32_t num_frames;
   uint64_t num_evaluated, max_evaluated;
   uint8_t *visited;
-  bool *is_met;           /* by InstId: evaluated before */
-  RangeFacts range_facts; /* if ranges are asked for */
+  bool *is_met;           /* by InstId: has been evaluated before */
+  RangeFacts range_facts; /* set if ranges are requested */
   Arena *out, *scratch;
 } Evaluator;
 
-/* ---- the text of an instruction: what it does besides its operands ---- */
+/* ---- the text of an instruction: all that it computes with except its operands ---- */
 
 bool has_counted_effect(const Module *module, InstId id) {
   Opcode opcode = (Opcode)inst_get(module, id)->opcode;
@@ -67,7 +66,7 @@ bool has_counted_effect(const Module *module, InstId id) {
   return inst_has_own_side_effect(module, id);
 }
 
-/* Blanks and comments outside of strings do not matter. */
+/* Appends the text without blanks and comments outside of strings, which do not matter. */
 static void add_tokens(TextBuffer *text, Str value) {
   char quote = 0;
   for (uint32_t i = 0; i < value.len; i++) {
@@ -89,9 +88,9 @@ static void add_tokens(TextBuffer *text, Str value) {
   }
 }
 
-/* Attributes in the order of their ids, which is the same whatever the text's order is. Names of
- * computations are left out: what these compute counts. Fresh channels of recomputed collectives
- * are no difference. */
+/* Appends attributes in the order of their ids, because their order in the text does not matter.
+ * Names of computations are left out, because only what these compute matters. Channel ids are left
+ * out, because recomputed collectives have new ones. */
 static void add_attributes(TextBuffer *text, const Module *module, InstId id) {
   for (AttrId attr_id = 0; attr_id < NUM_ATTRS; attr_id++) {
     const Instruction *inst = inst_get(module, id);
@@ -107,8 +106,8 @@ static void add_attributes(TextBuffer *text, const Module *module, InstId id) {
   }
 }
 
-/* What stands between the parentheses of something without operands: a constant's value, the number
- * of an iota … */
+/* The text between the parentheses of an instruction without operands: a constant's value, the
+ * number of an iota … */
 static Str inner_text(const Module *module, InstId id) {
   InstId origin = inst_get(module, id)->origin;
   if (origin == NO_ID) return (Str){0};
@@ -142,7 +141,7 @@ static uint32_t text_of(Evaluator *evaluator, InstId id) {
 
 /* ---- side effects ---- */
 
-/* How often it was met in this function before. */
+/* The number of earlier occurrences of the effect in this function. */
 static uint32_t times_met(Evaluator *evaluator, ValueNumber effect, uint32_t serial) {
   uint64_t hash = hash_mix(hash_mix(HASH_SEED, effect), serial);
   uint32_t id;
@@ -156,8 +155,8 @@ static uint32_t times_met(Evaluator *evaluator, ValueNumber effect, uint32_t ser
   return 0;
 }
 
-/* An instruction with a side effect is a value of its own: who it is, what it reads, and which time
- * that happens in this function. */
+/* Numbers an instruction with a side effect. Its value consists of its identity, of what it reads,
+ * and of the number of the occurrence in this function. */
 static ValueNumber number_effect(Evaluator *evaluator, const Frame *function, InstId id,
                                  ValueNumber value) {
   const Identities *identities = evaluator->numbered->identities;
@@ -187,7 +186,7 @@ static void sort_effects(const Evaluator *evaluator, ValueNumber *effects, uint3
 
 /* ---- instructions ---- */
 
-/* Where an instruction's effects begin: those of the function that it is part of. */
+/* The frame of the function that is being evaluated, where effects are counted. */
 static Frame *function_frame(Evaluator *evaluator) {
   uint32_t i = evaluator->stack.len - 1;
   while (!evaluator->stack.data[i].is_function)
@@ -206,8 +205,8 @@ static const Node *operation_of(const Evaluator *evaluator, ValueNumber value, c
   return str_is(evaluator->numbering->texts.data[node->detail], text) ? node : NULL;
 }
 
-/* Whether a scalar of type pred is `(x | 1) != 0`, which holds for every integer x: protection
- * writes this where a branch is always taken, and XLA does not know. */
+/* Whether a scalar of type pred is `(x | 1) != 0`, which is true for every integer x. Protection
+ * writes this predicate for a branch that is always taken; XLA does not know that it is. */
 static bool is_always_true(const Evaluator *evaluator, ValueNumber value) {
   const Numbering *numbering = evaluator->numbering;
   if (!operation_of(evaluator, value, "compare(, direction=NE")) return false;
@@ -218,7 +217,7 @@ static bool is_always_true(const Evaluator *evaluator, ValueNumber value) {
   return operation_of(evaluator, bit, "constant(1");
 }
 
-/* A conditional of two branches whose first one is always taken. */
+/* Whether the instruction is a conditional with two branches whose first one is always taken. */
 static bool takes_first_branch(const Evaluator *evaluator, const Frame *frame, InstId id) {
   const Module *module = evaluator->module;
   const Instruction *inst = inst_get(module, id);
@@ -254,7 +253,7 @@ static void push_frame(Evaluator *evaluator, CompId comp, ValueNumber *args, boo
   evaluator->num_evaluated += len;
 }
 
-/* The operands' numbers, in the scratch arena with room for `more` behind them. */
+/* The operands' numbers, in the scratch arena, with space for `more` numbers after them. */
 static ValueNumber *operand_numbers(Evaluator *evaluator, const Frame *frame, InstId id,
                                     uint32_t more) {
   uint32_t count = inst_get(evaluator->module, id)->num_operands;
@@ -272,7 +271,7 @@ static ValueNumber number_parameter_of(Evaluator *evaluator, const Frame *frame,
                           (uint32_t)inst->index);
 }
 
-/* The number of an instruction that does not go down into a computation. */
+/* The number of an instruction that is evaluated without entering a computation. */
 static ValueNumber number_inst(Evaluator *evaluator, const Frame *frame, InstId id) {
   const Module *module = evaluator->module;
   const Instruction *inst = inst_get(module, id);
@@ -310,13 +309,13 @@ static ValueNumber number_inst(Evaluator *evaluator, const Frame *frame, InstId 
   return value;
 }
 
-bool hands_on_value(Opcode opcode) {
+bool forwards_value(Opcode opcode) {
   return opcode_has(opcode, OPF_FREE) || opcode == OPCODE_CONDITIONAL ||
          opcode == OPCODE_OPT_BARRIER;
 }
 
-/* The value that a conversion gives back because the one before it took it away; NO_ID for anything
- * else. */
+/* If the instruction is a conversion that undoes the one before it, the value before both; NO_ID
+ * otherwise. */
 static ValueNumber number_undone(const Evaluator *evaluator, const Frame *frame, InstId id) {
   const Module *module = evaluator->module;
   const NumberRanges *ranges = evaluator->numbered->ranges;
@@ -346,10 +345,11 @@ static void note_instance(Evaluator *evaluator, InstId id, ValueNumber value) {
   evaluator->is_met[id] = true;
   numbered->num_instances.data[value]++;
   Opcode opcode = (Opcode)inst_get(evaluator->module, id)->opcode;
-  numbered->num_computed.data[value] += !hands_on_value(opcode);
+  numbered->num_computed.data[value] += !forwards_value(opcode);
 }
 
-/* Predecessors that compute the same count as one: inlining makes one out of them. */
+/* Records control dependencies. Predecessors with the same value count as one, because inlining
+ * merges them. */
 static void note_edges(Evaluator *evaluator, const Frame *frame, InstId id, ValueNumber value) {
   Numbered *numbered = evaluator->numbered;
   IdList predecessors = inst_control(evaluator->module, id)->predecessors;
@@ -365,8 +365,9 @@ static void note_edges(Evaluator *evaluator, const Frame *frame, InstId id, Valu
   }
 }
 
-/* A copy, or a conversion that undoes another, hands on a value that it does not compute; what
- * waits for it, and what it waits for, says nothing about those who compute the value. */
+/* A distinct number for a copy, or for a conversion that undoes another one. Such an instruction
+ * forwards a value and does not compute it, so its control dependencies must not count for the
+ * instructions that compute the value. */
 static ValueNumber number_copying(Evaluator *evaluator, InstId id, ValueNumber value) {
   const Module *module = evaluator->module;
   ShapeId from = evaluator->shapes[inst_get(module, inst_operand(module, id, 0))->shape];
@@ -375,15 +376,15 @@ static ValueNumber number_copying(Evaluator *evaluator, InstId id, ValueNumber v
                           number_text(evaluator->numbering, STR("copying")), args, 2);
 }
 
-/* A fusion with several results is not one of the tuples that are made of them: the fewer results
- * it has after a rewrite, the likelier it is that there is such a tuple. */
+/* A distinct number for a fusion with several results. Without it, the fusion would be equal to a
+ * tuple of the same values. A rewrite that removes results makes such a tuple more likely. */
 static ValueNumber number_returning(Evaluator *evaluator, InstId id, ValueNumber value) {
   ShapeId shape = evaluator->shapes[inst_get(evaluator->module, id)->shape];
   return number_operation(evaluator->numbering, shape,
                           number_text(evaluator->numbering, STR("returning")), &value, 1);
 }
 
-/* Sets the value of the instruction that the frame on top waits for, and goes on. */
+/* Sets the value of the instruction that the top frame waits for, and goes on to the next one. */
 static void set_value(Evaluator *evaluator, ValueNumber value) {
   Frame *frame = &evaluator->stack.data[evaluator->stack.len - 1];
   InstId id = evaluator->orders[frame->comp].ids[frame->next];
@@ -401,7 +402,8 @@ static void set_value(Evaluator *evaluator, ValueNumber value) {
   if (inst_has_control(evaluator->module, id)) note_edges(evaluator, frame, id, value);
 }
 
-/* The computation on top of the stack is evaluated: it is a function, or the value of a call. */
+/* Removes the top frame, whose computation has been evaluated: it is a function, or it gives the
+ * value of a call. */
 static void finish_frame(Evaluator *evaluator) {
   Frame frame = evaluator->stack.data[--evaluator->stack.len];
   ValueNumber root = frame.values[evaluator->place[comp_get(evaluator->module, frame.comp)->root]];
@@ -416,7 +418,7 @@ static void finish_frame(Evaluator *evaluator) {
   sort_effects(evaluator, args + 1, count);
   evaluator->functions[frame.comp] = number_function(
       evaluator->numbering, comp_get(evaluator->module, frame.comp)->params.len, args, count + 1);
-  if (evaluator->stack.len == 0) { /* the entry */
+  if (evaluator->stack.len == 0) { /* the entry computation */
     evaluator->numbered->root = root;
     ValueNumber *room = vec_extend(evaluator->out, &evaluator->numbered->effects, count);
     if (count) memcpy(room, args + 1, count * sizeof *room);
@@ -424,7 +426,7 @@ static void finish_frame(Evaluator *evaluator) {
   evaluator->effects.len = frame.first_effect;
 }
 
-/* A called computation whose function is not known yet, NO_ID when all are. */
+/* A called computation whose function is not known yet; NO_ID if all are known. */
 static CompId unknown_callee(const Evaluator *evaluator, InstId id) {
   for (uint32_t i = 0; i < inst_get(evaluator->module, id)->num_callees; i++) {
     CompId callee = inst_callees(evaluator->module, id)[i];

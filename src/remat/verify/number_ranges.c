@@ -7,12 +7,12 @@ static void make_room(NumberRanges *ranges, ValueNumber value) {
   }
 }
 
-/* Both hold. */
+/* A range for a value to which both ranges apply. */
 static ValueRange narrower(ValueRange a, ValueRange b) {
   if (!range_is_known(a)) return b;
   if (!range_is_known(b)) return a;
   ValueRange both = {a.low > b.low ? a.low : b.low, a.high < b.high ? a.high : b.high};
-  return range_is_known(both) ? both : a; /* of no elements anything holds */
+  return range_is_known(both) ? both : a; /* the intersection is empty: the value has no elements */
 }
 
 void number_ranges_note(NumberRanges *ranges, RangeFacts *facts, InstId id, ValueNumber value,

@@ -1,8 +1,10 @@
-/* Conversions that undo each other, among numbered values: what is converted to integers of fewer
- * bits and back is the same value, where all its elements are such integers.
+/* Finds conversions that undo each other among numbered values. A value that is converted to
+ * integers of fewer bits and back is the same value if all its elements fit into these bits: s32 to
+ * s8 and back is the identity for elements in -128 … 127.
  *
- * That they are is told from the operations that make the value (analysis/range/range_facts.h), in
- * whatever module it was met: equal numbers are equal values. */
+ * The range of the elements follows from the operations that compute the value
+ * (analysis/range/range_facts.h). A fact from one module holds in the other, too, because equal
+ * numbers are equal values. */
 #ifndef REMAT_HLO_REMAT_VERIFY_NUMBER_RANGES_H
 #define REMAT_HLO_REMAT_VERIFY_NUMBER_RANGES_H
 
@@ -11,21 +13,22 @@
 
 typedef struct NumberRanges {
   Arena *arena;
-  VEC(RangeFact) facts;       /* by ValueNumber */
-  VEC(ValueNumber) converted; /* by ValueNumber, of a conversion: of what; NO_ID for all else */
+  VEC(RangeFact) facts; /* by ValueNumber */
+  /* by ValueNumber, for a conversion: the value that is converted; NO_ID for all others */
+  VEC(ValueNumber) converted;
 } NumberRanges;
 
-/* Notes what follows for `value`, which an instruction makes of its operands `args`. `facts` is of
- * the instruction's module. */
+/* Records the facts that follow for `value`, which instruction `id` computes from its operands
+ * `args`. `facts` belongs to the instruction's module. */
 void number_ranges_note(NumberRanges *ranges, RangeFacts *facts, InstId id, ValueNumber value,
                         const ValueNumber *args);
 
-/* The value whose conversion `arg` is, if it is of `type` and came through that conversion
- * unharmed; NO_ID for any other. */
+/* If `arg` is a conversion that loses nothing, and its operand has type `type`, that operand;
+ * otherwise NO_ID. */
 ValueNumber number_ranges_undo(const NumberRanges *ranges, const Numbering *numbering,
                                ElementType type, ValueNumber arg);
 
-/* Whether there is a conversion to integers of fewer bits. */
+/* Whether the module has a conversion to integers of fewer bits. */
 bool module_has_narrowing(const Module *module);
 
 #endif

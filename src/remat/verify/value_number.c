@@ -67,7 +67,7 @@ ValueNumber number_parameter(Numbering *numbering, ShapeId shape, uint32_t numbe
                      NULL);
 }
 
-/* A tuple of all elements of a tuple, in order, is that tuple. */
+/* If the elements are all elements of one tuple in order, that tuple; otherwise NO_ID. */
 static ValueNumber whole_tuple(const Numbering *numbering, ShapeId shape,
                                const ValueNumber *elements, uint32_t count) {
   ValueNumber whole = NO_ID;
@@ -97,7 +97,7 @@ ValueNumber number_element(Numbering *numbering, ShapeId shape, ValueNumber tupl
                      &tuple);
 }
 
-/* Bitcasts in a row are one, and one back to the first shape is none. */
+/* Consecutive bitcasts are combined. A bitcast back to the first shape gives the first operand. */
 ValueNumber number_bitcast(Numbering *numbering, ShapeId shape, ShapeId from, ValueNumber operand) {
   const Node *node = numbered_node(numbering, operand);
   if (node->kind == NODE_BITCAST && node->shape == from) {

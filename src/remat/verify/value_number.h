@@ -1,6 +1,7 @@
-/* Value numbering: two expressions, of one module or of two, get the same number exactly if they
- * compute the same thing in the same way (hash-consing; Cocke and Schwartz, 1970). Numbers are ids
- * of nodes; a node is an operation with the numbers of what it is applied to. */
+/* Value numbering: two expressions, of one module or of two, get the same number if and only if
+ * they apply the same operations to the same operands (hash-consing; Cocke and Schwartz, 1970).
+ * Numbers are ids of nodes. A node is an operation together with the numbers of its operands: in
+ * both modules, `add(p0, p0)` is the node (add, n, n), where n is the number of parameter 0. */
 #ifndef REMAT_HLO_REMAT_VERIFY_VALUE_NUMBER_H
 #define REMAT_HLO_REMAT_VERIFY_VALUE_NUMBER_H
 
@@ -13,7 +14,7 @@ typedef enum NodeKind {
   NODE_TUPLE,     /* args: elements */
   NODE_ELEMENT,   /* detail: index; args: the tuple */
   NODE_BITCAST,   /* detail: the operand's shape, layout included; args: the operand */
-  NODE_OPERATION, /* detail: text of opcode and attributes; args: operands, then functions */
+  NODE_OPERATION, /* detail: text of opcode and attributes; args: operands, then called functions */
   NODE_FUNCTION,  /* a computation; detail: number of parameters; args: result, then side effects */
 } NodeKind;
 
@@ -27,7 +28,7 @@ typedef struct Node {
 
 typedef struct Numbering {
   Arena *arena;
-  ShapeTable shapes; /* common to all modules, so that equal shapes have equal ids */
+  ShapeTable shapes; /* shared by all modules, so that equal shapes have equal ids */
   VEC(Node) nodes;
   VEC(ValueNumber) args;
   IdTable table;
@@ -37,10 +38,10 @@ typedef struct Numbering {
 
 Numbering numbering_make(Arena *out);
 
-/* The module's shapes as ids of the numbering's table, by ShapeId. */
+/* Adds the module's shapes to the numbering's table, and returns their ids there, by ShapeId. */
 ShapeId *numbering_import_shapes(Numbering *numbering, const Module *module, Arena *out);
 
-/* An id for a text; equal texts have equal ids. The text is copied if it is new. */
+/* The id of a text; equal texts have equal ids. A new text is copied. */
 uint32_t number_text(Numbering *numbering, Str text);
 
 ValueNumber number_parameter(Numbering *numbering, ShapeId shape, uint32_t number);

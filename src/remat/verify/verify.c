@@ -23,8 +23,9 @@ static void identities_add(Identities *identities, Str name) {
   *vec_push(identities->arena, &identities->names) = name;
 }
 
-/* `x.remat2` to `x`, `x.inlined.1` to `x.inlined`: without the last part, if that is a number or
- * one of the suffixes that rewrites give, numbered or not. The same name when it has none. */
+/* Removes the last part of a name if it is a number or one of the suffixes that rewrites add, with
+ * or without a number: `x.remat2` gives `x`, `x.inlined.1` gives `x.inlined`. Returns any other
+ * name unchanged. */
 static Str strip_suffix(Str name) {
   static const char *const suffixes[] = {"remat", "clone", "inlined", "unfused"};
   uint32_t dot = name.len;
@@ -82,7 +83,7 @@ static rh_status differ(Verifier *verifier, const char *format, ...) {
   return RH_NO;
 }
 
-/* An instruction that computes a value, for people. */
+/* The name of an instruction that computes the value, for messages. */
 static Str example_name(const Numbered *numbered, ValueNumber value) {
   if (value >= numbered->example.len || numbered->example.data[value] == NO_ID) return STR("?");
   return inst_name(numbered->module, numbered->example.data[value]);
@@ -92,7 +93,8 @@ static int shown_len(Str name) {
   return name.len < 200 ? (int)name.len : 200;
 }
 
-/* Goes down to the first operands that differ where the operations are still the same. */
+/* Replaces two different values by their first different operands, as long as their operations are
+ * the same. */
 static void narrow_down(const Numbering *numbering, ValueNumber *a, ValueNumber *b) {
   for (;;) {
     const Node *x = numbered_node(numbering, *a), *y = numbered_node(numbering, *b);
@@ -151,7 +153,7 @@ static uint32_t num_computed(const Numbered *numbered, ValueNumber value) {
   return value < numbered->num_computed.len ? numbered->num_computed.data[value] : 0;
 }
 
-/* Equal edges, from the first on. */
+/* The number of equal edges from index `first` on. */
 static uint32_t run_length(const Numbered *numbered, uint32_t first) {
   uint32_t end = first;
   while (end < numbered->edges.len &&
@@ -196,7 +198,7 @@ static NamedIds sort_comps(const Module *module, Arena *out) {
   return names;
 }
 
-/* The only one of this name, NO_ID when there is none or more than one. */
+/* The id of the only entry with this name; NO_ID if there is none or more than one. */
 static uint32_t find_named(const NamedIds *names, Str name) {
   NamedId key = {name, NO_ID}, *list = names->list;
   const NamedId *found = names->len ? bsearch(&key, list, names->len, sizeof *list, by_name) : NULL;
@@ -206,13 +208,14 @@ static uint32_t find_named(const NamedIds *names, Str name) {
   return is_only ? found->id : NO_ID;
 }
 
-/* Of both modules. */
+/* The names of both modules. */
 typedef struct Names {
   NamedIds insts_before, insts_after, comps_before;
 } Names;
 
-/* The instruction that computes the value of another module's instruction `id` under the same name;
- * NO_ID when there is none, or it cannot be told. A new computation has names of its own. */
+/* The instruction of the `after` module that has the same name and the same value as instruction
+ * `id` of the `before` module; NO_ID if there is none, or it is not certain. Instructions of added
+ * computations do not count, because their names are new. */
 static InstId find_survivor(const Verifier *verifier, const Names *names, InstId id) {
   const Module *after = verifier->after.module;
   Str name = inst_name(verifier->before.module, id);
@@ -231,19 +234,20 @@ static bool has_edge_of(const NumberedEdge *edges, uint32_t count, InstId id) {
   return false;
 }
 
-/* The edges among `count` ones that lead to what computes a value. */
+/* The number of edges, out of `count`, whose successor computes the value and does not only forward
+ * it. */
 static uint32_t count_computed(const Numbered *numbered, const NumberedEdge *edges,
                                uint32_t count) {
   uint32_t num_computed = 0;
   for (uint32_t i = 0; i < count; i++) {
-    num_computed += !hands_on_value((Opcode)inst_get(numbered->module, edges[i].inst)->opcode);
+    num_computed += !forwards_value((Opcode)inst_get(numbered->module, edges[i].inst)->opcode);
   }
   return num_computed;
 }
 
-/* A dependency that all instances of a value have, all of them must keep that compute it, clones
- * too. Where only some have it, or they hand the value on, those that are still there under their
- * names must. */
+/* Compares control dependencies. If all instances of a value have a dependency, all instructions
+ * that compute the value must keep it, clones included. If only some instances have it, or if they
+ * only forward the value, the instances that still exist under their names must keep it. */
 static rh_status compare_edges(Verifier *verifier) {
   Numbered *before = &verifier->before, *after = &verifier->after;
   if (before->edges.len == 0) return RH_OK;
@@ -268,7 +272,7 @@ static rh_status compare_edges(Verifier *verifier) {
                                    num_computed(after, edge->successor);
     for (uint32_t e = i; e < i + had; e++) {
       InstId inst = before->edges.data[e].inst;
-      if (all_had && !hands_on_value((Opcode)inst_get(before->module, inst)->opcode)) continue;
+      if (all_had && !forwards_value((Opcode)inst_get(before->module, inst)->opcode)) continue;
       InstId id = find_survivor(verifier, &names, inst);
       is_kept &= id == NO_ID || has_edge_of(after->edges.data + k, has, id);
     }
@@ -298,7 +302,7 @@ static bool same_aliases(const ModuleHeader *a, const ModuleHeader *b) {
   return true;
 }
 
-/* Parameters, results and what they share. */
+/* Compares parameters, results and aliasing. */
 static rh_status compare_interfaces(Verifier *verifier) {
   const Module *before = verifier->before.module, *after = verifier->after.module;
   const Computation *a = comp_get(before, before->entry), *b = comp_get(after, after->entry);

@@ -1,24 +1,28 @@
-/* The judge: whether one module computes what another one computes. It shares no code with what
- * rewrites modules, but what analysis/range/range_facts.h knows of numbers. */
+/* Proves that a rewritten module computes what the original one computes. The verifier shares no
+ * code with the passes that rewrite modules, except for the value ranges of
+ * analysis/range/range_facts.h.
+ *
+ * Example: `add(x, y)` may become `add(x, y.remat)` if `y.remat` is the same expression as `y`. */
 #ifndef REMAT_HLO_REMAT_VERIFY_VERIFY_H
 #define REMAT_HLO_REMAT_VERIFY_VERIFY_H
 
 #include "ir/diag.h"
 #include "ir/module.h"
 
-/* RH_OK when `after` gives the same results as `before` for all inputs, bit for bit by HLO's rules:
- *   - its results are the same expressions of the parameters, where a value may be computed any
- *     number of times and in any order, and opt-barriers, copies, tuples, the borders of fusions
- *     and calls, conversions to integers of fewer bits and back that lose nothing, and conditionals
- *     on `(x | 1) != 0`, which holds for every x, do not matter;
- *   - what has side effects (random numbers, infeed, sends, custom calls that say so …) happens as
- *     often and, if both are scheduled and `keeps_order`, in the same order;
- *   - control dependencies of what is still computed are kept, and a schedule obeys them;
- *   - parameters, results and the aliasing between them are the same.
- * RH_NO, with notes in `diags` that name what differs, when it cannot be shown.
+/* RH_OK if `after` gives the same results as `before` for all inputs, bit for bit by HLO's rules:
+ *   - The results are the same expressions of the parameters. A value may be computed any number of
+ *     times and in any order. The following do not matter: opt-barriers, copies, tuples, the
+ *     boundaries of fusions and calls, conversions to integers of fewer bits and back that lose
+ *     nothing, and conditionals on `(x | 1) != 0`, which is true for every x.
+ *   - Side effects (random numbers, infeed, sends, custom calls with a side effect …) happen
+ *     equally often and, if both modules are scheduled and `keeps_order` is set, in the same order.
+ *   - The control dependencies of instructions that are still computed are kept, and a schedule
+ *     obeys them.
+ *   - Parameters, results and the aliasing between them are the same.
+ * RH_NO, with notes in `diags` that name the difference, if this cannot be shown.
  *
- * Both modules passed module_check. O(size of both), calls written out where one module has fewer.
- */
+ * requires: both modules pass module_check. O(size of both modules), with calls expanded if one
+ * module has fewer calls than the other. */
 rh_status verify_modules(const Module *before, const Module *after, bool keeps_order,
                          rh_diags *diags, Arena *scratch);
 

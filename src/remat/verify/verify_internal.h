@@ -1,4 +1,4 @@
-/* What the parts of the verifier share. */
+/* The parts of the verifier that its files share. */
 #ifndef REMAT_HLO_REMAT_VERIFY_VERIFY_INTERNAL_H
 #define REMAT_HLO_REMAT_VERIFY_VERIFY_INTERNAL_H
 
@@ -7,47 +7,51 @@
 /* A control dependency between two values. */
 typedef struct NumberedEdge {
   ValueNumber predecessor, successor;
-  InstId inst; /* that is the successor */
+  InstId inst; /* the successor */
 } NumberedEdge;
 
-/* Names of instructions whose identity matters: those with side effects, and constants whose value
- * is not in the text. What a rewrite has renamed goes by the name that it came from. */
+/* Names of instructions whose identity matters: instructions with side effects, and constants whose
+ * value is not in the text. A renamed instruction is identified by its original name. */
 typedef struct Identities {
   Arena *arena;
   VEC(Str) names;
   IdTable table;
 } Identities;
 
-/* The name in the list that `name` goes back to: itself, or without suffixes that clones have;
- * itself when neither is there. */
+/* The name in the list that `name` comes from: `name` itself, or `name` without suffixes that
+ * clones have. Returns `name` if neither is in the list. */
 Str identity_of(const Identities *identities, Str name);
 
-/* A module turned into numbers. */
+/* A module as value numbers. */
 typedef struct Numbered {
   const Module *module;
   const Identities *identities; /* NULL: every name is its own identity */
-  NumberRanges *ranges;         /* of both modules; NULL: no conversion undoes another one */
+  NumberRanges *ranges;         /* of both modules; NULL: conversions never undo each other */
   bool expands_calls;
   bool orders_effects;
   ValueNumber root;
-  VEC(ValueNumber) effects; /* of the entry, in order if that matters, else sorted */
+  /* of the entry computation; sorted by number if their order does not matter */
+  VEC(ValueNumber) effects;
   VEC(NumberedEdge) edges;
-  VEC(InstId) example;         /* by ValueNumber: an instruction that computes it, NO_ID = none */
-  VEC(uint32_t) num_instances; /* by ValueNumber: how many do, */
-  VEC(uint32_t) num_computed;  /* without those that hand it on */
-  ValueNumber *value_of; /* by InstId: what it computes; NO_ID if nothing, or more than once */
-  bool is_too_large;     /* calls that call calls … grew beyond bounds; the rest is not filled */
+  /* by ValueNumber: an instruction that computes the value; NO_ID = none */
+  VEC(InstId) example;
+  VEC(uint32_t) num_instances; /* by ValueNumber: the number of instructions that have the value */
+  VEC(uint32_t) num_computed;  /* by ValueNumber: the same without those that only forward it */
+  /* by InstId: the value; NO_ID if the instruction is evaluated never, or more than once */
+  ValueNumber *value_of;
+  /* nested calls expand to more than the limit; the other results are then not set */
+  bool is_too_large;
 } Numbered;
 
-/* Fills the results; the first five fields are set. */
+/* Fills the results. The caller sets the first five fields. */
 void number_module(Numbered *numbered, Numbering *numbering, Arena *out, Arena *scratch);
 
-/* Whether an instruction only hands on a value, and so can be put anywhere: tuples, their elements,
- * bitcasts, barriers, parameters, conditionals; and constants. */
-bool hands_on_value(Opcode opcode);
+/* Whether an instruction only forwards values, so that it may be anywhere: tuples, their elements,
+ * bitcasts, barriers, parameters, conditionals. Constants are included. */
+bool forwards_value(Opcode opcode);
 
-/* Whether an instruction has a side effect that must happen exactly once. Collectives have none in
- * this sense: all devices compute one again together. */
+/* Whether an instruction has a side effect that must happen exactly once. Collectives have no such
+ * effect: all devices recompute a collective together. */
 bool has_counted_effect(const Module *module, InstId id);
 
 #endif

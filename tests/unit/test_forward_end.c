@@ -1,42 +1,43 @@
-#include "remat/algorithms/turn.h"
+#include "remat/algorithms/forward_end.h"
 
 #include "chain.h"
 
 typedef struct Found {
-  SchedPos turns[NUM_TURN_RULES];
+  SchedPos ends[NUM_FORWARD_END_RULES];
   SchedPos *positions;
   Sequence sequence;
 } Found;
 
-static Found find_turns(const Fixture *fixture, const char *scheduler) {
+static Found find_forward_ends(const Fixture *fixture, const char *scheduler) {
   const Module *module = fixture->module;
   Found found = {.sequence = fixture_schedule(fixture, scheduler).of[module->entry],
                  .positions = arena_array(fixture->out, SchedPos, module->insts.len)};
   for (SchedPos pos = 0; pos < found.sequence.len; pos++)
     found.positions[found.sequence.ids[pos]] = pos;
   bool *is_heavy = find_heavy(module, fixture->out, fixture->scratch);
-  for (int rule = 0; rule < NUM_TURN_RULES; rule++) {
-    found.turns[rule] = find_turn(module, found.sequence, found.positions, is_heavy, (TurnRule)rule,
-                                  fixture->scratch);
+  for (int rule = 0; rule < NUM_FORWARD_END_RULES; rule++) {
+    found.ends[rule] = find_forward_end(module, found.sequence, found.positions, is_heavy,
+                                        (ForwardEndRule)rule, fixture->scratch);
   }
   return found;
 }
 
-/* The last layer forward, or the first one back: the two read the same. */
-START_TEST(turn_of_a_chain) {
+/* The end is at the last forward layer or at the first backward one, because the two read the same
+ * value. */
+START_TEST(forward_end_of_a_chain) {
   for (int has_weights = 0; has_weights <= 1; has_weights++) {
     Fixture fixture = chain_parse(20, true, has_weights);
-    Found found = find_turns(&fixture, "input");
-    for (int rule = 0; rule < NUM_TURN_RULES; rule++) {
-      SchedPos turn = found.turns[rule];
-      ck_assert_uint_lt(turn, found.sequence.len);
-      Str name = inst_name(fixture.module, found.sequence.ids[turn]);
+    Found found = find_forward_ends(&fixture, "input");
+    for (int rule = 0; rule < NUM_FORWARD_END_RULES; rule++) {
+      SchedPos forward_end = found.ends[rule];
+      ck_assert_uint_lt(forward_end, found.sequence.len);
+      Str name = inst_name(fixture.module, found.sequence.ids[forward_end]);
       SchedPos wanted = 4 + 3 * 20; /* x, w, b0, the layers, d21 */
-      ck_assert_msg(turn + 3 >= wanted && turn <= wanted + 3, "rule %d, weights %d: %.*s", rule,
-                    has_weights, (int)name.len, name.data);
-      ck_assert(
-          is_nested_at(fixture.module, found.sequence, found.positions, turn, 15, fixture.scratch));
-      ck_assert(!is_nested_at(fixture.module, found.sequence, found.positions, turn, 50,
+      ck_assert_msg(forward_end + 3 >= wanted && forward_end <= wanted + 3,
+                    "rule %d, weights %d: %.*s", rule, has_weights, (int)name.len, name.data);
+      ck_assert(is_nested_at(fixture.module, found.sequence, found.positions, forward_end, 15,
+                             fixture.scratch));
+      ck_assert(!is_nested_at(fixture.module, found.sequence, found.positions, forward_end, 50,
                               fixture.scratch));
     }
     fixture_free(&fixture);
@@ -46,9 +47,9 @@ END_TEST
 
 START_TEST(nothing_is_nested_in_a_forward_pass) {
   Fixture fixture = chain_parse(20, false, false);
-  Found found = find_turns(&fixture, "input");
-  for (int rule = 0; rule < NUM_TURN_RULES; rule++) {
-    ck_assert(!is_nested_at(fixture.module, found.sequence, found.positions, found.turns[rule], 3,
+  Found found = find_forward_ends(&fixture, "input");
+  for (int rule = 0; rule < NUM_FORWARD_END_RULES; rule++) {
+    ck_assert(!is_nested_at(fixture.module, found.sequence, found.positions, found.ends[rule], 3,
                             fixture.scratch));
   }
   fixture_free(&fixture);
@@ -57,9 +58,9 @@ END_TEST
 
 START_TEST(nobody_waits) {
   Fixture fixture = fixture_parse_body("", "p = f32[4] parameter(0)\n ROOT a = f32[4] abs(p)\n");
-  Found found = find_turns(&fixture, "input");
-  for (int rule = 0; rule < NUM_TURN_RULES; rule++)
-    ck_assert_uint_eq(found.turns[rule], NO_ID);
+  Found found = find_forward_ends(&fixture, "input");
+  for (int rule = 0; rule < NUM_FORWARD_END_RULES; rule++)
+    ck_assert_uint_eq(found.ends[rule], NO_ID);
   fixture_free(&fixture);
 }
 END_TEST
@@ -83,8 +84,8 @@ START_TEST(heavy_is_what_has_a_dot) {
 }
 END_TEST
 
-/* What op_name says, where it is there: instructions of the forward part behind the turn and of the
- * backward part before it, in percent, for the best of the rules. */
+/* Compares with op_name, where that is known. For the best of the rules, the percentages of forward
+ * instructions after the end and of backward instructions before it. */
 static const struct {
   const char *sample;
   uint32_t most_percent;
@@ -97,7 +98,7 @@ static bool has_text(Str subject, const char *text, Arena *scratch) {
   return strstr(arena_strndup(scratch, subject.data, subject.len), text) != NULL;
 }
 
-/* Whether op_name puts the instruction in the backward part (-1: it does not say). */
+/* Whether op_name puts the instruction in the backward part; -1 if it does not say. */
 static int is_backward(const Fixture *fixture, InstId id) {
   const Module *module = fixture->module;
   const Metadata *metadata = inst_metadata(module, id);
@@ -111,15 +112,15 @@ START_TEST(turn_is_where_names_say) {
   Arena *arena = arena_new(NULL);
   Fixture fixture = fixture_parse_file(
       arena_printf(arena, "hlo_samples/%s.after_optimizations.hlo", samples[_i].sample));
-  Found found = find_turns(&fixture, "input");
+  Found found = find_forward_ends(&fixture, "input");
   uint32_t fewest = UINT32_MAX, num_named = 0;
-  for (int rule = 0; rule < NUM_TURN_RULES; rule++) {
+  for (int rule = 0; rule < NUM_FORWARD_END_RULES; rule++) {
     uint32_t num_wrong = 0;
     num_named = 0;
     for (SchedPos pos = 0; pos < found.sequence.len; pos++) {
       int backward = is_backward(&fixture, found.sequence.ids[pos]);
       num_named += backward >= 0;
-      num_wrong += backward >= 0 && (pos > found.turns[rule]) != backward;
+      num_wrong += backward >= 0 && (pos > found.ends[rule]) != backward;
     }
     if (num_wrong < fewest) fewest = num_wrong;
   }
@@ -132,9 +133,9 @@ START_TEST(turn_is_where_names_say) {
 END_TEST
 
 int main(void) {
-  Suite *suite = suite_create("turn");
-  TCase *tc = tcase_create("turn");
-  tcase_add_test(tc, turn_of_a_chain);
+  Suite *suite = suite_create("forward_end");
+  TCase *tc = tcase_create("forward_end");
+  tcase_add_test(tc, forward_end_of_a_chain);
   tcase_add_test(tc, nothing_is_nested_in_a_forward_pass);
   tcase_add_test(tc, nobody_waits);
   tcase_add_test(tc, heavy_is_what_has_a_dot);

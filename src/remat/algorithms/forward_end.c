@@ -1,4 +1,4 @@
-#include "remat/algorithms/turn.h"
+#include "remat/algorithms/forward_end.h"
 
 #include "analysis/flow/call_graph.h"
 #include "analysis/memory/remat_memory.h"
@@ -38,7 +38,8 @@ bool *find_heavy(const Module *module, Arena *out, Arena *scratch) {
   return is_heavy;
 }
 
-/* By position: whether something heavy is still to come, for all when there is nothing heavy. */
+/* By position: whether a heavy instruction is, or depends on, the instruction. If nothing is heavy,
+ * true for all. */
 static bool *find_leading(const Module *module, Sequence sequence, const SchedPos *positions,
                           const bool *is_heavy, Arena *out) {
   bool *leads = arena_zarray(out, bool, sequence.len);
@@ -55,19 +56,20 @@ static bool *find_leading(const Module *module, Sequence sequence, const SchedPo
   return leads;
 }
 
-/* Bytes that an instruction computes, not those that it hands on. */
+/* Bytes that an instruction computes, without those that it only forwards. */
 static int64_t computed_bytes(const Module *module, InstId id) {
   Opcode opcode = (Opcode)inst_get(module, id)->opcode;
-  bool hands_on =
+  bool forwards =
       opcode_has(opcode, OPF_FREE) || opcode == OPCODE_OPT_BARRIER || opcode == OPCODE_DOMAIN;
-  return hands_on ? 0 : shape_total_bytes(&module->shapes, inst_get(module, id)->shape);
+  return forwards ? 0 : shape_total_bytes(&module->shapes, inst_get(module, id)->shape);
 }
 
 /* A value that waits for readers. */
 typedef struct Waiting {
-  SchedPos origin;  /* of the instruction that computes it: not a bitcast or get-tuple-element */
-  SchedPos touched; /* last made or read */
-  int64_t bytes;    /* in units that cannot overflow */
+  /* position of the instruction that computes it, found through bitcasts and get-tuple-elements */
+  SchedPos origin;
+  SchedPos touched; /* position where it was last computed or read */
+  int64_t bytes;    /* in units that prevent overflow */
 } Waiting;
 
 static Waiting *find_values(const Module *module, Sequence sequence, const SchedPos *positions,
@@ -89,16 +91,16 @@ static Waiting *find_values(const Module *module, Sequence sequence, const Sched
   return values;
 }
 
-static int64_t weight_of(const Waiting *value, SchedPos reader, TurnRule rule) {
+static int64_t weight_of(const Waiting *value, SchedPos reader, ForwardEndRule rule) {
   switch (rule) {
-    case TURN_BY_BYTES: return value->bytes;
-    case TURN_BY_BYTES_AND_TIME: return value->bytes * (int64_t)(reader - value->touched);
+    case FORWARD_END_BY_BYTES: return value->bytes;
+    case FORWARD_END_BY_BYTES_AND_TIME: return value->bytes * (int64_t)(reader - value->touched);
     default: return value->bytes > 0;
   }
 }
 
-SchedPos find_turn(const Module *module, Sequence sequence, const SchedPos *positions,
-                   const bool *is_heavy, TurnRule rule, Arena *scratch) {
+SchedPos find_forward_end(const Module *module, Sequence sequence, const SchedPos *positions,
+                          const bool *is_heavy, ForwardEndRule rule, Arena *scratch) {
   ArenaMark mark = arena_mark(scratch);
   bool *leads = find_leading(module, sequence, positions, is_heavy, scratch);
   Waiting *values = find_values(module, sequence, positions, scratch);
@@ -115,45 +117,45 @@ SchedPos find_turn(const Module *module, Sequence sequence, const SchedPos *posi
       value->touched = pos;
     }
   }
-  SchedPos turn = NO_ID;
+  SchedPos forward_end = NO_ID;
   int64_t waiting = 0, most = 0;
   for (SchedPos pos = 0; pos < sequence.len; pos++) {
     waiting += change[pos];
     if (waiting > most) {
       most = waiting;
-      turn = pos;
+      forward_end = pos;
     }
   }
   arena_reset(scratch, mark);
-  return turn;
+  return forward_end;
 }
 
-/* The first late reader of each value of the early part, NO_ID = nobody. */
+/* For each value of the forward part, its first reader after it; NO_ID = none. */
 static SchedPos *find_first_late(const Module *module, Sequence sequence, const SchedPos *positions,
-                                 const Waiting *values, SchedPos turn, Arena *out) {
-  SchedPos *first = arena_array(out, SchedPos, (size_t)turn + 1);
-  memset(first, 0xff, ((size_t)turn + 1) * sizeof *first);
-  for (SchedPos pos = sequence.len; pos-- > turn + 1;) {
+                                 const Waiting *values, SchedPos forward_end, Arena *out) {
+  SchedPos *first = arena_array(out, SchedPos, (size_t)forward_end + 1);
+  memset(first, 0xff, ((size_t)forward_end + 1) * sizeof *first);
+  for (SchedPos pos = sequence.len; pos-- > forward_end + 1;) {
     InstId id = sequence.ids[pos];
     if (inst_is_pass_through(module, id)) continue;
     for (uint32_t i = 0; i < inst_get(module, id)->num_operands; i++) {
       SchedPos origin = values[positions[inst_operand(module, id, i)]].origin;
-      if (origin <= turn && values[origin].bytes > 0) first[origin] = pos;
+      if (origin <= forward_end && values[origin].bytes > 0) first[origin] = pos;
     }
   }
   return first;
 }
 
-bool is_nested_at(const Module *module, Sequence sequence, const SchedPos *positions, SchedPos turn,
-                  uint32_t wanted, Arena *scratch) {
+bool is_nested_at(const Module *module, Sequence sequence, const SchedPos *positions,
+                  SchedPos forward_end, uint32_t wanted, Arena *scratch) {
   ArenaMark mark = arena_mark(scratch);
   Waiting *values = find_values(module, sequence, positions, scratch);
-  SchedPos *first = find_first_late(module, sequence, positions, values, turn, scratch);
-  /* The longest falling subsequence: inner[k] is the latest first reader that the innermost of k +
-   * 1 nested values can have. */
-  SchedPos *inner = arena_array(scratch, SchedPos, (size_t)turn + 1);
+  SchedPos *first = find_first_late(module, sequence, positions, values, forward_end, scratch);
+  /* The longest decreasing subsequence: inner[k] is the latest first reader that the innermost of k
+   * + 1 nested values can have. */
+  SchedPos *inner = arena_array(scratch, SchedPos, (size_t)forward_end + 1);
   uint32_t depth = 0;
-  for (SchedPos pos = 0; pos <= turn; pos++) {
+  for (SchedPos pos = 0; pos <= forward_end; pos++) {
     if (first[pos] == NO_ID) continue;
     uint32_t low = 0, high = depth;
     while (low < high) {

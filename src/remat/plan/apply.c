@@ -10,11 +10,6 @@
 
 const RematAlgorithm plan_algorithm = {"plan", "what a plan says", remat_plan, 0, 0};
 
-const char *const plan_action_names[NUM_PLAN_ACTIONS] = {
-#define ACTION(id, name) name,
-#include "remat/plan/actions.def"
-};
-
 uint64_t plan_fingerprint(const Module *module) {
   return hash_bytes(HASH_SEED, module->source->text, module->source->length);
 }
@@ -28,12 +23,14 @@ uint64_t plan_order_fingerprint(const Module *module, const Schedule *schedule) 
   return hash;
 }
 
-rh_status plan_fail(const Apply *apply, uint32_t offset, const char *format, ...) {
+uint32_t plan_fail(Apply *apply, uint32_t offset, const char *format, ...) {
+  if (apply->status != RH_OK) return NO_ID;
   va_list args;
   va_start(args, format);
   diag_add(apply->job->diags, RH_SEVERITY_ERROR, DIAG_AT(offset), format, args);
   va_end(args);
-  return RH_ERR_INPUT;
+  apply->status = RH_ERR_INPUT;
+  return NO_ID;
 }
 
 /* ---- names ---- */
@@ -61,76 +58,68 @@ void plan_collect_names(Apply *apply, CompId comp) {
   }
 }
 
-rh_status plan_find_computation(const Apply *apply, PlanRef ref, CompId *comp) {
-  if (ref.name.len == 0) {
-    *comp = apply->module->entry;
-    return RH_OK;
-  }
+CompId plan_find_computation(Apply *apply, PlanRef ref) {
+  if (apply->status != RH_OK) return NO_ID;
+  if (ref.name.len == 0) return apply->module->entry;
+  CompId comp;
   uint64_t hash = hash_str(ref.name);
-  for (IdProbe probe = id_table_probe(&apply->comps_by_name, hash); id_probe_next(&probe, comp);) {
-    if (str_equal(comp_name(apply->module, *comp), ref.name)) return RH_OK;
+  for (IdProbe probe = id_table_probe(&apply->comps_by_name, hash); id_probe_next(&probe, &comp);) {
+    if (str_equal(comp_name(apply->module, comp), ref.name)) return comp;
   }
   return plan_fail(apply, ref.offset, "no computation '%.*s' runs in the module", SHOWN(ref.name));
 }
 
-rh_status plan_find_old(const Apply *apply, CompId comp, PlanRef ref, InstId *id) {
-  *id = find_name(&apply->old_names, comp, ref.name);
-  if (*id == NO_ID) {
-    Str within = comp_name(apply->module, comp);
-    return plan_fail(apply, ref.offset, "there is no instruction '%.*s' in '%.*s'", SHOWN(ref.name),
-                     SHOWN(within));
-  }
-  return RH_OK;
+InstId plan_find_old(Apply *apply, CompId comp, PlanRef ref) {
+  if (apply->status != RH_OK) return NO_ID;
+  InstId id = find_name(&apply->old_names, comp, ref.name);
+  if (id != NO_ID) return id;
+  Str within = comp_name(apply->module, comp);
+  return plan_fail(apply, ref.offset, "there is no instruction '%.*s' in '%.*s'", SHOWN(ref.name),
+                   SHOWN(within));
 }
 
 uint32_t plan_find_step(const Apply *apply, CompId comp, Str name) {
   return find_name(&apply->made_names, comp, name);
 }
 
-rh_status plan_find_any(const Apply *apply, CompId comp, PlanRef ref, InstId *id) {
+InstId plan_find_any(Apply *apply, CompId comp, PlanRef ref) {
   uint32_t step = plan_find_step(apply, comp, ref.name);
-  if (step == NO_ID) return plan_find_old(apply, comp, ref, id);
-  *id = apply->made[step];
-  return RH_OK;
+  return step == NO_ID ? plan_find_old(apply, comp, ref) : apply->made[step];
 }
 
 /* Elements that get lines of their own are known by their new names from then on. */
-static rh_status rename_elements(Apply *apply) {
-  for (uint32_t i = 0; i < apply->plan->renames.len; i++) {
+static void rename_elements(Apply *apply) {
+  for (uint32_t i = 0; apply->status == RH_OK && i < apply->plan->renames.len; i++) {
     const PlanRename *rename = &apply->plan->renames.data[i];
-    CompId comp;
-    InstId id;
-    rh_status status = plan_find_computation(apply, rename->computation, &comp);
-    if (status == RH_OK) status = plan_find_old(apply, comp, rename->instruction, &id);
-    if (status != RH_OK) return status;
-    if (!(inst_get(apply->module, id)->flags & INST_COMPACT_GTE)) {
-      return plan_fail(apply, rename->instruction.offset, "'%.*s' has a line of its own",
-                       SHOWN(rename->instruction.name));
+    CompId comp = plan_find_computation(apply, rename->computation);
+    InstId id = plan_find_old(apply, comp, rename->instruction);
+    if (id == NO_ID) return;
+    if (inst_get(apply->module, id)->flags & INST_COMPACT_GTE) {
+      Str name = name_unique(&apply->rewrite->inst_names, rename->name.name);
+      rewrite_write_out(apply->rewrite, id, name);
+      add_name(apply, &apply->old_names, comp, name, id);
+    } else {
+      plan_fail(apply, rename->instruction.offset, "'%.*s' has a line of its own",
+                SHOWN(rename->instruction.name));
     }
-    Str name = name_unique(&apply->rewrite->inst_names, rename->name);
-    rewrite_write_out(apply->rewrite, id, name);
-    add_name(apply, &apply->old_names, comp, name, id);
   }
-  return RH_OK;
 }
 
 /* The names that steps give are taken before any other is made up. */
-static rh_status take_names(Apply *apply) {
+static void take_names(Apply *apply) {
   const Plan *plan = apply->plan;
-  for (uint32_t i = 0; i < plan->steps.len; i++) {
-    const PlanStep *step = &plan->steps.data[i];
-    rh_status status = plan_find_computation(apply, step->computation, &apply->comps[i]);
-    if (status != RH_OK) return status;
-    PlanRef made = step->made;
-    if (made.name.len == 0) continue;
+  for (uint32_t i = 0; apply->status == RH_OK && i < plan->steps.len; i++) {
+    PlanRef made = plan->steps.data[i].made;
+    CompId comp = apply->comps[i] = plan_find_computation(apply, plan->steps.data[i].computation);
+    if (comp == NO_ID || made.name.len == 0) continue;
     bool is_free = is_written_compact(made.name) ||
                    str_equal(name_unique(&apply->rewrite->inst_names, made.name), made.name);
-    if (!is_free || plan_find_step(apply, apply->comps[i], made.name) != NO_ID) {
-      return plan_fail(apply, made.offset, "there is a '%.*s' already", SHOWN(made.name));
+    if (is_free && plan_find_step(apply, comp, made.name) == NO_ID) {
+      add_name(apply, &apply->made_names, comp, made.name, i);
+    } else {
+      plan_fail(apply, made.offset, "there is a '%.*s' already", SHOWN(made.name));
     }
-    add_name(apply, &apply->made_names, apply->comps[i], made.name, i);
   }
-  return RH_OK;
 }
 
 /* ---- what moved ---- */
@@ -178,27 +167,8 @@ static void remove_moved(Apply *apply) {
 
 /* ---- all together ---- */
 
-static rh_status run(Apply *apply, Arena *out) {
-  for (CompId comp = 0; comp < apply->job->schedule->num_comps; comp++) {
-    if (apply->job->schedule->of[comp].len) plan_collect_names(apply, comp);
-  }
-  rh_status status = rename_elements(apply);
-  if (status == RH_OK) status = take_names(apply);
-  if (status == RH_OK) status = plan_make(apply);
-  if (status == RH_OK) status = plan_lead(apply);
-  if (status == RH_OK) status = plan_place(apply, out);
-  if (status != RH_OK) return status;
-  remove_moved(apply);
-  if (apply->named_comps.len || apply->plan->drops_dead_code) {
-    dce_run(apply->rewrite, apply->scratch);
-  }
-  status = plan_check_order(apply);
-  return status == RH_OK ? plan_check_callees(apply) : status;
-}
-
-void remat_plan(RematJob *job, RematStats *stats, Arena *out, Arena *scratch) {
+Apply plan_begin(RematJob *job, Arena *arena, Arena *scratch) {
   const Plan *plan = job->plan;
-  Arena *arena = arena_new(arena_options(scratch));
   Apply apply = {.job = job,
                  .module = job->rewrite->module,
                  .rewrite = job->rewrite,
@@ -206,16 +176,50 @@ void remat_plan(RematJob *job, RematStats *stats, Arena *out, Arena *scratch) {
                  .num_old = job->rewrite->module->insts.len,
                  .comps = arena_array(arena, CompId, plan->steps.len),
                  .made = arena_array(arena, InstId, plan->steps.len),
-                 .states = arena_zarray(arena, uint8_t, plan->steps.len),
                  .arena = arena,
                  .scratch = scratch};
   if (plan->steps.len) memset(apply.made, 0xff, plan->steps.len * sizeof *apply.made);
-  stats->status = run(&apply, out);
+  for (CompId comp = 0; comp < job->schedule->num_comps; comp++) {
+    if (job->schedule->of[comp].len) plan_collect_names(&apply, comp);
+  }
+  return apply;
+}
+
+void remat_plan(RematJob *job, RematStats *stats, Arena *out, Arena *scratch) {
+  const Plan *plan = job->plan;
+  Arena *arena = arena_new(arena_options(scratch));
+  Apply apply = plan_begin(job, arena, scratch);
+  rename_elements(&apply);
+  take_names(&apply);
+  plan_make(&apply);
+  plan_place(&apply, out);
+  if (apply.status == RH_OK) remove_moved(&apply);
+  if (apply.status == RH_OK && (apply.named_comps.len || plan->drops_dead_code))
+    dce_run(job->rewrite, scratch);
+  if (apply.status == RH_OK) plan_check_order(&apply);
+  if (apply.status == RH_OK) plan_check_callees(&apply);
+  stats->status = apply.status;
   stats->num_steps = plan->drops_dead_code;
   for (uint32_t i = 0; i < plan->steps.len; i++)
     stats->num_steps += apply.made[i] != NO_ID;
   stats->num_steps += plan->orders.len + plan->control.len + plan->clones.len;
   arena_free(arena);
+}
+
+/* ---- what a plan is not fit for ---- */
+
+void plan_warn_of_module(const Plan *plan, const Module *module, const Schedule *schedule,
+                         rh_diags *diags) {
+  Str name = module->source->header.name;
+  if (plan->fingerprint && plan->fingerprint != plan_fingerprint(module)) {
+    diag_warn(diags, DIAG_ABOUT(RH_CODE_OTHER_MODULE, NO_OFFSET),
+              "the plan was made for another text of '%.*s': this one is '%.*s'",
+              SHOWN(plan->module), SHOWN(name));
+  } else if (plan->order_fingerprint &&
+             plan->order_fingerprint != plan_order_fingerprint(module, schedule)) {
+    diag_warn(diags, DIAG_ABOUT(RH_CODE_OTHER_MODULE, NO_OFFSET),
+              "the plan was made for another order of the module");
+  }
 }
 
 rh_status plan_fail_reads(const Plan *plan, const Module *module, const bool *is_kept,

@@ -1,0 +1,20 @@
+/* Replacing fusions by their instructions, so that these can be rematerialized one by one. */
+#ifndef REMAT_HLO_REMAT_REWRITE_UNFUSE_H
+#define REMAT_HLO_REMAT_REWRITE_UNFUSE_H
+
+#include "remat/rewrite/rewrite.h"
+
+typedef enum UnfuseKind {
+  UNFUSE_LOOP = 1 << 0,
+  UNFUSE_INPUT = 1 << 1,
+  UNFUSE_OUTPUT = 1 << 2,
+  UNFUSE_ALL = UNFUSE_LOOP | UNFUSE_INPUT | UNFUSE_OUTPUT,
+} UnfuseKind;
+
+/* Replaces fusions of these kinds by copies of their instructions. Custom fusions stay, because
+ * their backend_config determines what they compute. Where a module is past copy-insertion, fusions
+ * that contain an instruction which works in place stay, too. The result computes the same as HLO,
+ * but a compiler may round it differently. Returns the number of fusions replaced. */
+uint32_t unfuse(Rewrite *rewrite, Schedule *schedule, unsigned kinds, Arena *out, Arena *scratch);
+
+#endif
