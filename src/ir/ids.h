@@ -13,7 +13,7 @@ typedef uint32_t ShapeId; /* interned shape */
 
 #define NO_ID UINT32_MAX
 
-/* A list of ids whose memory belongs to somebody else. */
+/* A list of ids that is owned elsewhere. */
 typedef struct IdSpan {
   const uint32_t *ids;
   uint32_t len;
@@ -25,7 +25,7 @@ typedef struct Span {
   uint32_t end;
 } Span;
 
-/* A text that need not end in NUL and whose memory belongs to somebody else. */
+/* A text that need not end in NUL and that is owned elsewhere. */
 typedef struct Str {
   const char *data;
   uint32_t len;
