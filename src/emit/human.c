@@ -71,7 +71,8 @@ Str human_part(const ShapeTable *shapes, ShapeId shape, uint32_t part, Arena *ou
 
 /* ---- text ---- */
 
-/* Bytes of the UTF-8 sequence at `text`, 0 when there is none: no overlong forms, no surrogates. */
+/* Returns the number of bytes of the UTF-8 sequence at `text`, or 0 if there is none. Overlong
+ * forms and surrogates are invalid. */
 static uint32_t utf8_length(const unsigned char *text, uint32_t len) {
   unsigned char lead = text[0];
   if (lead < 0x80) return lead != 0;
@@ -90,8 +91,8 @@ static uint32_t utf8_length(const unsigned char *text, uint32_t len) {
   return length;
 }
 
-/* The length of the valid beginning of a text. Names are ASCII: eight bytes a step find no sign bit
- * and no zero in them. */
+/* Returns the length of the valid beginning of a text. Names are mostly ASCII, so it checks eight
+ * bytes at a time for a sign bit and for zero. */
 static uint32_t valid_length(Str text) {
   const uint64_t ones = UINT64_C(0x0101010101010101), signs = ones << 7;
   uint32_t pos = 0;
@@ -130,7 +131,7 @@ Str human_utf8(Str text, Arena *out) {
   return text_str(&clean);
 }
 
-/* The number at `*pos` in the given base, at most `max_digits` long. */
+/* Reads the number at `*pos` in the given base, with at most `max_digits` digits. */
 static uint32_t scan_number(Str raw, uint32_t *pos, int base, int max_digits) {
   uint32_t value = 0;
   for (int i = 0; i < max_digits && *pos < raw.len; i++) {
@@ -142,8 +143,8 @@ static uint32_t scan_number(Str raw, uint32_t *pos, int base, int max_digits) {
   return value;
 }
 
-/* The escape behind a backslash (absl::CUnescape); an escape is never shorter than what it means.
- */
+/* Resolves the escape after a backslash (absl::CUnescape). An escape is never shorter than its
+ * value. */
 static uint32_t put_escape(char *to, Str raw, uint32_t *pos) {
   static const char letters[] = "abfnrtv", meanings[] = "\a\b\f\n\r\t\v";
   char c = raw.data[*pos];

@@ -1,4 +1,4 @@
-/* Sizes, names and places as people read them; what the emitters share. */
+/* Text for people, which all emitters share: sizes, counts, names and source positions. */
 #ifndef REMAT_HLO_EMIT_HUMAN_H
 #define REMAT_HLO_EMIT_HUMAN_H
 
@@ -10,23 +10,27 @@ typedef struct HumanBytes {
   uint32_t len;
 } HumanBytes;
 
-/* `17 B`, `1.50 KiB`, `81.25 MiB`: two decimals, rounded half up, powers of 1024, no locale. */
+/* Returns `17 B`, `1.50 KiB` or `81.25 MiB`: powers of 1024 with two decimals, rounded half up. It
+ * does not depend on the locale. */
 HumanBytes human_bytes(int64_t bytes);
 
-/* `1234567` as `1,234,567`. */
+/* Returns `1,234,567` for 1234567. */
 HumanBytes human_count(uint64_t count);
 
-/* The index of a part of a shape as XLA writes it, `{1,0}`; empty for part 0, the whole. */
+/* Returns the shape index of a part as XLA writes it, `{1,0}`. It is empty for part 0, which is the
+ * whole shape. */
 Str human_part(const ShapeTable *shapes, ShapeId shape, uint32_t part, Arena *out);
 
-/* The text with everything that is not valid UTF-8, and NUL, replaced by U+FFFD. The text itself
- * when there is nothing to replace. */
+/* Returns the text with U+FFFD in place of NUL and of everything that is not valid UTF-8. Returns
+ * `text` itself if nothing is to be replaced. */
 Str human_utf8(Str text, Arena *out);
 
-/* What a string of the module's text stands for, its escapes resolved, as human_utf8. */
+/* Returns the meaning of a string in the module's text: its escapes are resolved, and the result is
+ * valid as for human_utf8. */
 Str human_unescape(Str raw, Arena *out);
 
-/* Where an instruction comes from, with escapes resolved, as human_utf8. */
+/* Returns the source position of an instruction. The escapes are resolved, and the result is valid
+ * as for human_utf8. */
 SourcePlace human_source_place(const Module *module, InstId id, Arena *out);
 
 #endif

@@ -1,4 +1,4 @@
-#define _DEFAULT_SOURCE /* madvise */
+#define _DEFAULT_SOURCE /* for madvise */
 #include "ir/arena.h"
 
 #include <assert.h>
@@ -14,13 +14,13 @@ enum {
   ALIGNMENT = 16,
   FIRST_CHUNK_BYTES = 1 << 12,
   MAX_CHUNK_BYTES = 1 << 20,
-  HUGE_PAGE_BYTES = 1 << 21, /* of x86-64 and most of AArch64 */
+  HUGE_PAGE_BYTES = 1 << 21, /* on x86-64 and most of AArch64 */
   MANY_HUGE_PAGES = HUGE_PAGE_BYTES * 4,
 };
 
-/* Requests from here on get a block of their own, which arena_grow can hand to realloc. */
+/* Requests of this size or more get a block of their own, which arena_grow can pass to realloc. */
 #ifdef RH_ARENA_MALLOC
-/* Under this option every request is a real malloc, so that ASan and valgrind see overruns. */
+/* With this option every request is a real malloc, so that ASan and valgrind detect overruns. */
 static const size_t LARGE_BYTES = 0;
 #else
 static const size_t LARGE_BYTES = 1 << 16;
@@ -35,12 +35,13 @@ typedef struct Chunk {
 typedef struct Block {
   struct Block *older;
   struct Block *newer;
-  uint64_t number; /* counts up; arena_grow may move a block, but keeps its number */
+  uint64_t number; /* increases; arena_grow may move a block but keeps its number */
   size_t bytes;
   _Alignas(16) char data[];
 } Block;
 
-/* What is not memory of ours, and goes with the arena. In the arena itself. */
+/* A resource other than arena memory that is released with the arena. The struct is in the arena
+ * itself. */
 typedef struct Owned {
   struct Owned *older;
   void *thing;
@@ -49,11 +50,11 @@ typedef struct Owned {
 
 struct Arena {
   ArenaOptions options;
-  Arena *older, *newer; /* under the same guard */
+  Arena *older, *newer; /* neighbours under the same guard */
   Owned *owned;         /* newest */
   Chunk *chunk;         /* newest; `next` points into it */
   char *next;
-  Chunk *reserved; /* the one of arena_reserve: large requests are in it too; or NULL */
+  Chunk *reserved; /* the chunk of arena_reserve, which also holds large requests; or NULL */
   Block *block;    /* newest */
   uint64_t num_blocks_ever;
   size_t total_bytes;
@@ -72,8 +73,8 @@ _Noreturn void arena_fail(Arena *arena, size_t wanted_bytes) {
   out_of_memory(&arena->options, wanted_bytes);
 }
 
-/* Asks for large pages: where memory is touched for the first time, a fault for each of the small
- * ones takes longer than what is done with them. */
+/* Asks for large pages. When memory is touched for the first time, the faults for small pages take
+ * longer than the work that is done with them. */
 static void use_huge_pages(void *memory, size_t bytes) {
 #ifdef MADV_HUGEPAGE
   uintptr_t begin = (uintptr_t)memory, end = begin + bytes;
@@ -109,7 +110,7 @@ static void link_to_guard(Arena *arena) {
   guard->arenas = arena;
 }
 
-/* An arena whose guard was swapped is in no list: it has no neighbours and is not the newest. */
+/* An arena whose guard was swapped is in no list, so it has no neighbours and is not the newest. */
 static void unlink_from_guard(Arena *arena) {
   ArenaGuard *guard = arena->options.guard;
   if (guard && guard->arenas == arena) guard->arenas = arena->older;
@@ -222,7 +223,7 @@ static void open_chunk(Arena *arena, Chunk *chunk, size_t bytes) {
 
 void arena_reserve(Arena *arena, size_t bytes) {
   if (LARGE_BYTES == 0 || bytes > SIZE_MAX / 2) return;
-  /* Whole pages where little is wasted; a short rest stays in small ones. */
+  /* Whole large pages are used if that wastes little; a short remainder stays in small ones. */
   size_t huge_bytes = (bytes + HUGE_PAGE_BYTES / 2) / HUGE_PAGE_BYTES * HUGE_PAGE_BYTES;
   if (huge_bytes == 0) return;
   size_t wanted = sizeof(Chunk) + bytes;

@@ -20,7 +20,7 @@ typedef struct EnumWords {
     __VA_ARGS__, NULL     \
   }
 
-/* xla_data.proto, comparison_util.cc, hlo_instruction.cc: the words that XLA's parser knows. */
+/* The words that XLA's parser accepts: xla_data.proto, comparison_util.cc, hlo_instruction.cc. */
 static const EnumWords enum_words[] = {
     {ATTR_KIND_API_VERSION, true,
      WORDS("API_VERSION_ORIGINAL", "API_VERSION_STATUS_RETURNING",

@@ -1,14 +1,15 @@
-/* Attributes of instructions: which there are, and how a parsed value is kept.
+/* The attributes of instructions: the list of them, and how a parsed value is stored.
  *
- * A value is kept twice: as its span of text (what is printed again) and, where a pass may need it,
- * as integers in Module.ints. What the integers mean depends on the kind:
+ * A value is stored twice: as its span of the text, which is printed again, and, where a pass may
+ * need it, as integers in Module.ints. The meaning of the integers depends on the kind of the
+ * value:
  *
  *   BOOL, INT, INT32         {value}
  *   INT_LIST, PRECISION_LIST {values…}      INT_PAIR_LIST  {source, target, …}
  *   SLICE                    {start, limit, stride} per dimension
  *   PADDING                  {low, high, interior} per dimension
  *   WINDOW                   {size, stride, low, high, lhs dilation, rhs dilation, reversal}
- *                            likewise
+ *                            per dimension
  *   DIM_LABELS               {n, then batch, feature, spatial 0…n-1 of the input; input feature,
  *                            output feature, spatial 0…n-1 of the kernel; batch, feature, spatial
  *                            0…n-1 of the output}; -1 where the text has `?`
@@ -19,7 +20,9 @@
  *   SHAPE, SHAPE_LIST        {shape ids…}
  *   METADATA                 {index into Module.metadata}
  *   an enumeration           {index of the word in its list}, see attribute_enum_words
- *   anything else            nothing */
+ *   anything else            nothing
+ *
+ * For example, the value `{[0:8], [2:4:2]}` of `slice` is stored as {0, 8, 1, 2, 4, 2}. */
 #ifndef REMAT_HLO_IR_ATTRIBUTE_H
 #define REMAT_HLO_IR_ATTRIBUTE_H
 
@@ -76,7 +79,7 @@ typedef enum AttrKind {
   ATTR_KIND_FFT_TYPE,
   ATTR_KIND_FUSION_KIND,
   ATTR_KIND_PADDING_TYPE,
-  ATTR_KIND_PRECISION, /* of the elements of a PRECISION_LIST */
+  ATTR_KIND_PRECISION, /* the kind of the elements of a PRECISION_LIST */
   ATTR_KIND_RNG_ALGORITHM,
   ATTR_KIND_RNG_DISTRIBUTION,
   ATTR_KIND_TRANSPOSE,
@@ -93,28 +96,32 @@ typedef struct AttrInfo {
 
 const AttrInfo *attribute_info(AttrId id);
 
-/* The words of an enumeration, NULL after the last; `*ignores_case` says how XLA reads them. */
+/* Returns the words of an enumeration, with NULL after the last. `*ignores_case` is set to whether
+ * XLA ignores case when it reads them. */
 const char *const *attribute_enum_words(AttrKind kind, bool *ignores_case);
 
-/* Attributes that do not change what an instruction computes: verify and clones disregard them. */
+/* Returns true for attributes that do not change what an instruction computes. verify and clones
+ * ignore them. */
 bool attribute_is_annotation(AttrId id);
 
 typedef struct Attr {
   uint16_t id;
-  uint16_t num_callees; /* computations that the value names, in order, in Instruction.callees */
+  uint16_t num_callees; /* the number of computations that the value names; they are in
+                           Instruction.callees, in order */
   Span text;            /* the value, without `name=` */
   uint32_t ints;
   uint32_t num_ints;
 } Attr;
 
-/* One pair of ATTR_KIND_ALIASING: indices into the shapes of a result and of an operand. */
+/* One pair of ATTR_KIND_ALIASING: an index into the shape of the result and one into the shape of
+ * an operand. */
 typedef struct AliasPair {
   const int64_t *output, *input;
   uint32_t output_len, input_len;
-  int64_t operand; /* as the text has it: there may be none of that number */
+  int64_t operand; /* as in the text: there may be no operand of that number */
 } AliasPair;
 
-/* Reads the pair that begins at `ints`; returns how many integers it takes. */
+/* Reads the pair that begins at `ints`. Returns the number of integers that were read. */
 uint32_t alias_pair_read(const int64_t *ints, AliasPair *pair);
 
 #endif

@@ -1,11 +1,11 @@
-/* Checked arithmetic on byte and element counts. */
+/* Arithmetic on counts of bytes and elements that detects overflow. */
 #ifndef REMAT_HLO_IR_BYTES_H
 #define REMAT_HLO_IR_BYTES_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* False when the result does not fit; `*out` is then untouched. */
+/* Both functions return false if the result does not fit. `*out` is then unchanged. */
 static inline bool mul_bytes(int64_t a, int64_t b, int64_t *out) {
   int64_t result;
   if (__builtin_mul_overflow(a, b, &result)) return false;

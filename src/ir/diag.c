@@ -9,8 +9,8 @@
 struct rh_diags {
   Arena *arena;
   VEC(rh_diag) list;
-  rh_code code, warning_code; /* of those that do not say what they are about */
-  bool is_out_of_memory;      /* the diagnostic below comes behind the list */
+  rh_code code, warning_code; /* default kinds */
+  bool is_out_of_memory;      /* out_of_memory is the last diagnostic, after the list */
   rh_diag out_of_memory;
   char out_of_memory_text[120];
 };

@@ -1,5 +1,7 @@
-/* Diagnostics are values: what is wrong and where, as byte offsets into the text. Line, column and
- * caret are computed when somebody prints them (rh_locate). */
+/* Diagnostics: lists of errors and warnings, with byte offsets into the text. Line, column and
+ * caret are only computed when a diagnostic is printed (rh_locate). For example,
+ *
+ *   return diag_fail(diags, RH_ERR_INPUT, DIAG_AT(offset), "unknown opcode '%s'", name); */
 #ifndef REMAT_HLO_IR_DIAG_H
 #define REMAT_HLO_IR_DIAG_H
 
@@ -10,12 +12,11 @@
 #include "ir/arena.h"
 #include "remat_hlo.h"
 
-/* What RH_NOT_EQUIVALENT is called in src/remat, which goes with the next change there. */
+/* The name that src/remat uses for RH_NOT_EQUIVALENT. It is removed with the next change there. */
 #define RH_NO RH_NOT_EQUIVALENT
 
-/* Where a diagnostic points. `opener` is the bracket or definition it goes back to. `code` says
- * what it is about; RH_CODE_OTHER = what the public function said that its diagnostics are about.
- */
+/* The place of a diagnostic. `opener` is the bracket or definition that it refers to. `code` is its
+ * kind; RH_CODE_OTHER means the default kind that the public function set. */
 typedef struct DiagPlace {
   uint32_t offset;
   uint32_t opener;
@@ -28,33 +29,34 @@ typedef struct DiagPlace {
 #define DIAG_FROM_TO(at, from) ((DiagPlace){.offset = (at), .opener = (from)})
 #define DIAG_ABOUT(about, at) ((DiagPlace){.offset = (at), .opener = NO_OFFSET, .code = (about)})
 
-/* Adds an error and returns `status`, for `return diag_fail(...)`. `diags` may be NULL. */
+/* Adds an error and returns `status`, so that callers can write `return diag_fail(...)`. `diags`
+ * may be NULL. */
 rh_status diag_fail(rh_diags *diags, rh_status status, DiagPlace place, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
 void diag_warn(rh_diags *diags, DiagPlace place, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Says of the diagnostic that was added last which rule it is a finding of. */
+/* Sets the rule of which the last diagnostic is a finding. */
 void diag_set_rule(rh_diags *diags, const char *rule);
 
 void diag_add(rh_diags *diags, rh_severity severity, DiagPlace place, const char *format,
               va_list args);
 
-/* An empty list in an arena of such options. rh_diags_free. */
+/* Returns an empty list, in an arena with these options. It is freed with rh_diags_free. */
 rh_diags *diags_new(const ArenaOptions *options);
 
-/* Which guard a list jumps to when it has no memory, and what diagnostics are about that do not say
- * so themselves. */
+/* The guard to which a list jumps when it runs out of memory, and the default kinds of its errors
+ * and warnings. */
 typedef struct DiagsOwner {
   ArenaGuard *guard;
   rh_code code, warning_code;
 } DiagsOwner;
 
-/* Changes that, and returns what it was. `diags` may be NULL. */
+/* Replaces the owner and returns the previous one. `diags` may be NULL. */
 DiagsOwner diags_swap_owner(rh_diags *diags, DiagsOwner owner);
 
-/* Says, without any memory, that there was none. */
+/* Records that memory ran out. This needs no memory. */
 void diags_note_out_of_memory(rh_diags *diags, size_t wanted_bytes, size_t limit_bytes);
 
 #endif

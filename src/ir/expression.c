@@ -5,11 +5,12 @@
 #include "ir/chars.h"
 
 enum {
-  MAX_REPETITIONS = 1000, /* regcomp copies what is counted: the product of all counts */
+  /* The limit for the product of all counts, because regcomp copies what is repeated. */
+  MAX_REPETITIONS = 1000,
   MAX_SUBJECT_CHARS = 4000,
 };
 
-/* Behind a bracket expression `[…]`; at the end of the text when it is not closed. */
+/* Returns the end of a bracket expression `[…]`, or the end of the text if it is not closed. */
 static const char *skip_bracket(const char *p) {
   p++;
   if (*p == '^') p++;
@@ -27,7 +28,7 @@ static const char *skip_bracket(const char *p) {
   return *p ? p + 1 : p;
 }
 
-/* The larger count of `{m,n}`, 1 when there is none. */
+/* Returns the larger count of `{m,n}`, or 1 if there is none. */
 static int64_t repetitions(const char *p) {
   int64_t most = 1, count = 0;
   for (p++; char_is_digit(*p) || *p == ','; p++) {
@@ -38,7 +39,7 @@ static int64_t repetitions(const char *p) {
   return most;
 }
 
-/* What is wrong with an expression that regcomp might take; NULL when nothing is. */
+/* Returns what is wrong with an expression that regcomp may accept, or NULL. */
 static const char *fault_of_expression(const char *expression) {
   int64_t product = 1;
   if (strlen(expression) > MAX_EXPRESSION_CHARS) return "it is too long";

@@ -1,5 +1,5 @@
-/* POSIX extended regular expressions that anybody may give: none of them takes long or much memory.
- */
+/* POSIX extended regular expressions from users. Expressions that would need much time or memory
+ * are rejected. */
 #ifndef REMAT_HLO_IR_EXPRESSION_H
 #define REMAT_HLO_IR_EXPRESSION_H
 
@@ -11,15 +11,16 @@
 
 enum { MAX_EXPRESSION_CHARS = 1000 };
 
-/* To be freed with regfree. RH_ERR_USAGE when `text` is no expression, or not one that is matched
- * in linear time and little memory: no back references, repetition counts whose product is small.
- */
+/* Compiles an expression, which is freed with regfree. Returns RH_ERR_USAGE if `text` is not an
+ * expression, or not one that is matched in linear time and with little memory: back references are
+ * not allowed, and the product of repetition counts must be small. */
 rh_status expression_compile(const char *text, regex_t *expression, rh_diags *diags);
 
-/* The same; it goes with the arena. */
+/* Compiles an expression as expression_compile() does. It is freed with the arena. */
 rh_status expression_new(const char *text, const regex_t **expression, rh_diags *diags, Arena *out);
 
-/* Whether it matches a part of the subject, of which only the first characters count. */
+/* Returns true if the expression matches a part of the subject. Only the first characters of the
+ * subject are examined. */
 bool expression_matches(const regex_t *expression, Str subject, Arena *scratch);
 
 #endif

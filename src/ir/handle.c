@@ -20,7 +20,7 @@ void rh_module_free(rh_module *handle) {
 }
 
 Arena *handle_scratch(const rh_module *handle) {
-  enum { BYTES_FOR_INST = 192 }; /* what packing takes, and what is there at that time */
+  enum { BYTES_FOR_INST = 192 }; /* what packing and the data alive at that time need */
   Arena *scratch = arena_new(arena_options(handle->arena));
   arena_reserve(scratch, (size_t)handle->module->insts.len * BYTES_FOR_INST);
   return scratch;

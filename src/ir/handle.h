@@ -1,4 +1,4 @@
-/* What stands behind the public header's opaque types. */
+/* The contents of the public header's opaque types. */
 #ifndef REMAT_HLO_IR_HANDLE_H
 #define REMAT_HLO_IR_HANDLE_H
 
@@ -8,33 +8,35 @@
 
 struct rh_module {
   Module *module;
-  Arena *arena; /* of the handle itself, the schedule and the marks */
+  Arena *arena; /* memory of the handle itself, the schedule and the marks */
   bool has_schedule;
-  bool is_rendered; /* printed from the graph, in the order of the schedule, not as it was read */
-  _Atomic(bool) *is_checked; /* passed module_check, whichever of the readers asked for it */
+  bool is_rendered; /* it is printed from the graph, in the order of the schedule, not as it was
+                       read */
+  _Atomic(bool) *is_checked; /* it has passed module_check, called by any of its readers */
   Schedule schedule;
-  const char *scheduler;  /* NULL = none ran */
-  const RematMark *marks; /* by InstId, NULL = nothing was rematerialized */
+  const char *scheduler;  /* NULL = none was used */
+  const RematMark *marks; /* by InstId; NULL = nothing was rematerialized */
   uint64_t num_rematerialized;
-  rh_schedule_options preparation; /* how the order was made; no scheduler = not by rh_schedule */
-  const struct Plan *plan;         /* of what rh_remat did, NULL = nobody asked for it */
-  Arena *plan_arena;               /* that it lies in */
-  rh_module_info info;             /* once it is whole: api/rh_module.c */
+  rh_schedule_options preparation; /* the options that made the schedule; no scheduler = it was not
+                                      made by rh_schedule */
+  const struct Plan *plan;         /* the plan of what rh_remat did; NULL = not requested */
+  Arena *plan_arena;               /* holds the plan */
+  rh_module_info info;             /* filled when it is complete: api/rh_module.c */
   rh_copies
-      said_copies; /* what the settings of this call say; a handle of a call only: api/call.h */
+      said_copies; /* copies setting of this call; only for the handle of a call: api/call.h */
 };
 
-/* A handle for a module, which it takes over. */
+/* Returns a handle that takes ownership of a module. */
 rh_module *handle_new(Module *module);
 
-/* Scratch memory for analyses of the module, in one piece as far as they need about as much: passes
- * that follow each other then work in the same pages. */
+/* Returns scratch memory for analyses of the module. It is allocated in one piece of about the size
+ * that they need, so passes that run one after the other use the same pages. */
 Arena *handle_scratch(const rh_module *handle);
 
-/* RH_ERR_INPUT when the module contradicts itself. */
+/* Returns RH_ERR_INPUT if the module is inconsistent. */
 rh_status handle_check(const rh_module *handle, rh_diags *diags);
 
-/* The same, and RH_ERR_USAGE when there is no schedule. */
+/* Returns RH_ERR_INPUT if the module is inconsistent, and RH_ERR_USAGE if it has no schedule. */
 rh_status handle_check_scheduled(const rh_module *handle, rh_diags *diags);
 
 static inline rh_text text_of_str(Str text) {

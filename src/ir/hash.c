@@ -1,6 +1,7 @@
 #include "ir/hash.h"
 
-/* Below so many slots a table grows fourfold: that of a computation's names begins small. */
+/* A table with fewer slots than SMALL_SLOTS grows fourfold, because the table of a computation's
+ * names starts small. */
 enum { FIRST_SLOTS = 16, SMALL_SLOTS = 1 << 16 };
 
 static bool is_full(uint32_t num_slots, uint32_t len) {
@@ -15,7 +16,7 @@ static uint32_t place(IdTable *table, IdSlot entry) {
   return slot;
 }
 
-/* 0 slots stand for 2^32. */
+/* `num_slots` of 0 means 2^32. */
 static void enlarge(IdTable *table, Arena *arena, uint32_t num_slots) {
   IdTable old = *table;
   if (num_slots == 0) arena_array_bytes(arena, SIZE_MAX, 2);

@@ -1,11 +1,11 @@
-/* Hashing, and the one hash table of the program: from a hash to ids whose keys the caller
- * compares.
+/* Hash functions, and the only hash table of the program. The table maps a hash to ids; the caller
+ * compares the keys:
  *
  *     for (IdProbe p = id_table_probe(&table, hash); id_probe_next(&p, &id);)
  *       if (key_of(id) is the one) return id;
  *
- * The table holds no keys, so one kind serves names, shapes and value numbers. Results never depend
- * on its order: nothing iterates it. */
+ * The table holds no keys, so the same type serves names, shapes and value numbers. No function
+ * iterates over the table, so results never depend on its order. */
 #ifndef REMAT_HLO_IR_HASH_H
 #define REMAT_HLO_IR_HASH_H
 
@@ -24,7 +24,7 @@ static inline uint64_t hash_mix(uint64_t hash, uint64_t value) {
   return (uint64_t)product ^ (uint64_t)(product >> 64);
 }
 
-/* Eight bytes a step; never reads beyond `len`. */
+/* Hashes eight bytes at a time. It never reads beyond `len`. */
 static inline uint64_t hash_bytes(uint64_t hash, const char *data, size_t len) {
   uint64_t word;
   hash ^= len;
@@ -56,8 +56,9 @@ typedef struct IdSlot {
 } IdSlot;
 
 typedef struct IdTable {
-  IdSlot *slots; /* a power of two of them, at most three eighths full: chains stay
-                    so short that the processor guesses their length */
+  /* A power of two of them, at most three eighths in use, so that collision chains are short and
+   * the processor predicts their length. */
+  IdSlot *slots;
   uint32_t mask;
   uint32_t len;
 } IdTable;
@@ -73,7 +74,7 @@ static inline IdProbe id_table_probe(const IdTable *table, uint64_t hash) {
   return (IdProbe){.table = table, .hash = folded, .slot = folded};
 }
 
-/* The next id that was added under this hash; false when there is none left. */
+/* Finds the next id that was added under this hash. Returns false if there are no more. */
 static inline bool id_probe_next(IdProbe *probe, uint32_t *id) {
   const IdTable *table = probe->table;
   if (!table->slots) return false;
@@ -87,24 +88,24 @@ static inline bool id_probe_next(IdProbe *probe, uint32_t *id) {
   }
 }
 
-/* Makes room for `count` ids in all. */
+/* Makes room for `count` ids in total. */
 void id_table_reserve(IdTable *table, Arena *arena, uint32_t count);
 
-/* Returns the slot that the id has until the table grows. */
+/* Adds an id. Returns its slot, which is valid until the table grows. */
 uint32_t id_table_add(IdTable *table, Arena *arena, uint64_t hash, uint32_t id);
 
-/* A table that is a set of ids; nothing else may be added to it. id_set_add() is false for an id
- * that is in it. */
+/* An IdTable that is used as a set of ids. Nothing else may be added to it. id_set_add() returns
+ * false if the set already holds the id. */
 bool id_set_has(const IdTable *set, uint32_t id);
 bool id_set_add(IdTable *set, Arena *arena, uint32_t id);
 
-/* Takes all ids out, keeping the slots. */
+/* Removes all ids and keeps the slots. */
 void id_table_clear(IdTable *table);
 
-/* The same where few of the slots are used: `slots` are those of all ids. */
+/* Removes all ids when few slots are used: `slots` are the slots of all ids. */
 void id_table_clear_slots(IdTable *table, const uint32_t *slots);
 
-/* A copy whose slots live in `arena`. */
+/* Returns a copy whose slots are in `arena`. */
 IdTable id_table_copy(const IdTable *table, Arena *arena);
 
 #endif

@@ -1,5 +1,5 @@
-/* Dense 32-bit ids and spans of text. Ids index arrays of the module; pointers between instructions
- * do not exist, so a module can be copied with memcpy. */
+/* Dense 32-bit ids, and spans of text. An id is an index into an array of the module. Instructions
+ * do not point to each other, so a module can be copied with memcpy. */
 #ifndef REMAT_HLO_IR_IDS_H
 #define REMAT_HLO_IR_IDS_H
 
@@ -13,19 +13,19 @@ typedef uint32_t ShapeId; /* interned shape */
 
 #define NO_ID UINT32_MAX
 
-/* Ids that somebody else holds. */
+/* A list of ids that is owned elsewhere. */
 typedef struct IdSpan {
   const uint32_t *ids;
   uint32_t len;
 } IdSpan;
 
-/* Bytes [begin, end) of the module's text. Files beyond 4 GiB are refused. */
+/* Bytes [begin, end) of the module's text. Files larger than 4 GiB are rejected. */
 typedef struct Span {
   uint32_t begin;
   uint32_t end;
 } Span;
 
-/* Text that need not end in NUL and is owned by somebody else. */
+/* A text that need not end in NUL and that is owned elsewhere. */
 typedef struct Str {
   const char *data;
   uint32_t len;
@@ -37,7 +37,8 @@ static inline Str str_make(const char *data, size_t len) {
   return (Str){data, (uint32_t)len};
 }
 
-/* memcmp() == 0 without a call: names are short. Words may overlap at the end. */
+/* The same as memcmp() == 0, but without a call, because names are short. The last word that is
+ * compared may overlap the one before it. */
 static inline bool bytes_equal(const char *a, const char *b, uint32_t len) {
   uint64_t word_a, word_b;
   if (len < 8) {
@@ -77,7 +78,7 @@ static inline bool str_is(Str a, const char *text) {
   return a.len == strlen(text) && memcmp(a.data, text, a.len) == 0;
 }
 
-/* Byte order, as std::string's operator<: XLA breaks ties by name this way. */
+/* Compares by bytes, like std::string's operator<, because XLA breaks ties by name in this way. */
 static inline int str_compare(Str a, Str b) {
   uint32_t len = a.len < b.len ? a.len : b.len;
   int order = len ? memcmp(a.data, b.data, len) : 0;

@@ -1,5 +1,5 @@
-/* A stack of open lists instead of recursion: depth is bounded by memory alone, and by MAX_DEPTH.
- */
+/* Uses a stack of open lists instead of recursion, so the nesting is limited only by memory and by
+ * MAX_DEPTH. */
 #include "ir/json_tree.h"
 
 #include "ir/chars.h"
@@ -9,7 +9,7 @@ enum { MAX_DEPTH = 256 };
 
 typedef struct Open {
   JsonNode *list;
-  JsonNode **end; /* where the next element is linked */
+  JsonNode **end; /* where the next element is linked in */
 } Open;
 
 typedef struct Reader {
@@ -50,7 +50,7 @@ static bool read_hex(Reader *reader, uint32_t *code) {
   return true;
 }
 
-/* Behind `\u`; a pair of surrogates is one character. */
+/* Reads the digits after `\u`. A pair of surrogates is one character. */
 static bool read_code(Reader *reader, uint32_t *code) {
   if (!read_hex(reader, code)) return false;
   if (*code < 0xD800 || *code > 0xDFFF) return true;
@@ -63,7 +63,7 @@ static bool read_code(Reader *reader, uint32_t *code) {
   return true;
 }
 
-/* Behind the backslash. What it stands for is never longer than it. */
+/* Reads the escape after a backslash. Its value is never longer than the escape. */
 static bool read_escape(Reader *reader, char *to, uint32_t *len) {
   static const char letters[] = "\"\\/bfnrt", stand_for[] = "\"\\/\b\f\n\r\t";
   if (reader->pos == reader->length) return false;
@@ -135,7 +135,7 @@ static rh_status read_word(Reader *reader, JsonNode *node) {
   return read_number(reader, node);
 }
 
-/* A value, or the beginning of a list, which is then open. */
+/* Reads a value, or the beginning of a list, which is then open. */
 static rh_status read_value(Reader *reader, JsonNode *node) {
   skip_blanks(reader);
   node->offset = reader->pos;
@@ -171,7 +171,7 @@ static rh_status read_key(Reader *reader, const JsonNode *object, JsonNode *memb
   return take(reader, ':') ? RH_OK : fail(reader, reader->pos, "expected ':' after the key");
 }
 
-/* The next element of the innermost list, or its end. */
+/* Reads the next element of the innermost list, or the end of the list. */
 static rh_status read_next(Reader *reader) {
   Open *open = &reader->open.data[reader->open.len - 1];
   JsonNode *list = open->list;
@@ -188,7 +188,7 @@ static rh_status read_next(Reader *reader) {
   }
   JsonNode *node = arena_zalloc(reader->out, sizeof *node);
   rh_status status = is_object ? read_key(reader, list, node) : RH_OK;
-  *open->end = node; /* before a deeper list moves the stack */
+  *open->end = node; /* this happens before a deeper list moves the stack */
   open->end = &node->next;
   return status == RH_OK ? read_value(reader, node) : status;
 }

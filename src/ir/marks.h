@@ -1,4 +1,4 @@
-/* Which instructions rematerialization made, for those who show a module to people. */
+/* Marks for the instructions that rematerialization made. Reports and pictures show them. */
 #ifndef REMAT_HLO_IR_MARKS_H
 #define REMAT_HLO_IR_MARKS_H
 
@@ -7,19 +7,19 @@
 #include "ir/ids.h"
 
 typedef enum RematKind {
-  REMAT_KIND_NONE,   /* was there before */
-  REMAT_KIND_CLONE,  /* computes again what another instruction computes */
-  REMAT_KIND_MOVED,  /* a clone whose original is gone: only its place is new */
-  REMAT_KIND_HELPER, /* a get-tuple-element or bitcast that serves a clone */
+  REMAT_KIND_NONE,   /* the instruction is in the input */
+  REMAT_KIND_CLONE,  /* a copy that recomputes what another instruction computes */
+  REMAT_KIND_MOVED,  /* a clone whose original was removed: only its position is new */
+  REMAT_KIND_HELPER, /* a get-tuple-element or bitcast that a clone needs */
 } RematKind;
 
 typedef struct RematMark {
   uint8_t kind; /* RematKind */
-  bool is_kept; /* was not computed again because that would read overwritten memory */
-  Str original; /* name of what a clone computes again, empty for others */
+  bool is_kept; /* it was not recomputed because that would read overwritten memory */
+  Str original; /* the name of the instruction that a clone recomputes; empty for other kinds */
 } RematMark;
 
-/* By InstId; NULL = nothing was rematerialized. */
+/* By InstId. NULL means that nothing was rematerialized. */
 typedef const RematMark *RematMarks;
 
 #endif

@@ -1,14 +1,19 @@
 /* The module: computations, instructions and everything that they refer to, in arrays.
  *
- * What was read from the text is immutable and shared between copies: the text itself, InstSource,
- * CompSource, attributes, integers, metadata. What a rewrite changes is per copy: instructions,
- * computations, and the pool of ids that hold operands, users and order. module_copy() makes such a
- * copy in O(instructions), so any number of candidates can be tried from one load, also on several
- * threads.
+ * What was read from the text never changes, and copies share it: the text itself, InstSource,
+ * CompSource, attributes, integers, metadata. Each copy has its own version of what a rewrite
+ * changes: instructions, computations, and the pool of ids that holds operands, users and order.
+ * module_copy() makes such a copy in O(instructions), so any number of candidates can be tried
+ * after one load, also on several threads.
  *
- * Printing follows from that: an instruction that still equals its source is printed as its bytes
- * of the text; a changed one is its source's bytes with the changed pieces replaced; only what has
- * no source (a new get-tuple-element, say) is written out from the graph (text/printer.c). */
+ *   InstId root = comp_get(module, module->entry)->root;
+ *   for (uint32_t i = 0; i < inst_get(module, root)->num_operands; i++)
+ *     use(inst_operand(module, root, i));
+ *
+ * This also determines how a module is printed. An instruction that still equals its source is
+ * printed as its bytes of the text. A changed instruction is printed as the bytes of its source
+ * with the changed pieces replaced. Only an instruction without a source, such as a new
+ * get-tuple-element, is written from the graph (text/printer.c). */
 #ifndef REMAT_HLO_IR_MODULE_H
 #define REMAT_HLO_IR_MODULE_H
 
@@ -19,7 +24,7 @@
 #include "ir/target.h"
 #include "ir/vec.h"
 
-/* A list of ids in Module.ids. A list that outgrows its room moves to the end of the pool. */
+/* A list of ids in Module.ids. A list that outgrows its capacity moves to the end of the pool. */
 typedef struct IdList {
   uint32_t begin;
   uint32_t len;
@@ -27,25 +32,25 @@ typedef struct IdList {
 } IdList;
 
 enum InstFlag {
-  /* Written `x#1` at its users, without a line of its own (XLA's compact dumps). */
+  /* It is written `x#1` at its users and has no line of its own (XLA's compact dumps). */
   INST_COMPACT_GTE = 1 << 0,
-  /* Written inside its user's operand list, `add(multiply(a, b), c)`. */
+  /* It is written inside the operand list of its user, as in `add(multiply(a, b), c)`. */
   INST_NESTED = 1 << 1,
-  /* Taken out by dead code removal or replaced; belongs to no list any more. */
+  /* It was removed as dead code or replaced. It is in no list any more. */
   INST_DEAD = 1 << 2,
-  /* Operands, control predecessors, callees or name differ from the source. */
+  /* Its operands, control predecessors, callees or name differ from the source. */
   INST_CHANGED = 1 << 3,
-  /* Made by rematerialization: a clone, or a helper that serves one. */
+  /* Rematerialization made it: a clone, or a helper of a clone. */
   INST_REMAT = 1 << 4,
-  /* The instruction of an async wrapper that `add-start(…)` implies; it has no text. */
+  /* It is the instruction of an async wrapper that `add-start(…)` implies. It has no text. */
   INST_IMPLIED = 1 << 5,
   INST_HAS_CHANNEL = 1 << 6,       /* `index` is a channel id */
   INST_CONSTRAINS_LAYOUT = 1 << 7, /* constrain_layout=true */
   INST_ELIDED_LITERAL = 1 << 8,    /* constant({...}): the value is not in the text */
   INST_CALL_SIDE_EFFECT = 1 << 9,  /* custom_call_has_side_effect=true */
-  /* What of a changed instruction is not as in its text beyond the names in it. */
+  /* What else of a changed instruction differs from its text, apart from names. */
   INST_NEW_SHAPE = 1 << 10,
-  INST_NEW_OPERANDS = 1 << 11, /* another number of them, or of another shape */
+  INST_NEW_OPERANDS = 1 << 11, /* their number or the shape of one is different */
   INST_NEW_INDEX = 1 << 12,
 };
 
@@ -56,18 +61,18 @@ typedef struct Instruction {
   uint16_t flags;  /* InstFlag */
   ShapeId shape;
   CompId parent;
-  InstId origin; /* the instruction whose text and attributes this one has; itself if it was read;
-                    NO_ID if it was made from nothing */
+  InstId origin; /* the instruction whose text and attributes it has: itself if it was read, NO_ID
+                    if it has no source */
   uint32_t operands; /* in Module.ids */
   uint32_t num_operands;
-  IdList users;     /* unique, in the order of their registration (XLA's users()) */
+  IdList users;     /* without repetition, in the order of their registration (XLA's users()) */
   uint32_t control; /* in Module.control; 0 = no control dependencies */
-  uint32_t callees; /* in Module.ids: called computations, in the order of XLA's list */
+  uint32_t callees; /* in Module.ids: called computations, in XLA's order */
   uint32_t num_callees;
   uint32_t attrs; /* in ModuleSource.attrs */
   uint32_t num_attrs;
-  int64_t index; /* parameter number, tuple index of get-tuple-element, or channel id; of what was
-                    made from nothing also a constant's value and a compare's direction */
+  int64_t index; /* parameter number, tuple index of get-tuple-element, or channel id; without a
+                    source also a constant's value or a compare's direction */
 } Instruction;
 
 typedef struct ControlDeps {
@@ -80,25 +85,25 @@ enum CompFlag {
   COMP_IMPLIED = 1 << 1, /* the wrapper that `add-start(…)` implies; it has no text */
   COMP_DEAD = 1 << 2,
   COMP_CHANGED_NAME = 1 << 3,
-  COMP_NEW_SIGNATURE = 1 << 4, /* parameters or result are not as in the text */
+  COMP_NEW_SIGNATURE = 1 << 4, /* parameters or result differ from the text */
 };
 
 typedef struct Computation {
   const char *name;
   uint32_t name_len;
   uint32_t flags; /* CompFlag */
-  CompId origin;  /* as Instruction.origin */
+  CompId origin;  /* like Instruction.origin */
   InstId root;
-  IdList insts;  /* in the order of their creation, which is that of the text */
+  IdList insts;  /* in the order of their creation, which is their order in the text */
   IdList params; /* by parameter number */
-  Str thread;    /* execution_thread, "main" by default */
+  Str thread;    /* execution_thread; the default is "main" */
 } Computation;
 
-/* Where an instruction that was read stands in the text. */
+/* The place in the text of an instruction that was read. */
 typedef struct InstSource {
-  uint32_t lead;  /* where its part of the text begins: blanks and comments before it included */
+  uint32_t lead;  /* where its part of the text begins, with the blanks and comments before it */
   Span text;      /* from ROOT or the name to the end of the last attribute */
-  uint32_t name;  /* offset of the name, `%` included; of the opcode when it is nested */
+  uint32_t name;  /* offset of the name with `%`, or of the opcode if it is nested */
   uint32_t paren; /* offset of the `(` that opens the operands */
   uint32_t close; /* offset of the `)` that closes them */
   uint32_t operand_offsets; /* in Module.operand_offsets: offset of each operand's name */
@@ -106,15 +111,15 @@ typedef struct InstSource {
 
 typedef struct CompSource {
   Span text;          /* from ENTRY or the name to the end of the last attribute after `}` */
-  uint32_t name;      /* offset of the name, `%` included */
-  uint32_t body;      /* offset just behind `{` */
+  uint32_t name;      /* offset of the name with `%` */
+  uint32_t body;      /* offset after `{` */
   uint32_t tail;      /* where the blanks and comments between the last instruction and `}` begin */
   uint32_t close;     /* offset of `}` */
-  uint32_t num_insts; /* that were read, implied ones included */
+  uint32_t num_insts; /* number of instructions that were read, with implied ones */
 } CompSource;
 
 typedef struct Metadata {
-  Span op_name; /* raw text between the quotes, empty if absent */
+  Span op_name; /* raw text between the quotes; empty if absent */
   Span op_type;
   Span source_file;
   int32_t source_line;
@@ -122,21 +127,21 @@ typedef struct Metadata {
 } Metadata;
 
 typedef struct FileLocation {
-  int32_t file_name_id; /* all ids are 1-based positions */
+  int32_t file_name_id; /* all ids are positions, from 1 */
   int32_t function_name_id;
   int32_t line;
-  uint32_t offset; /* in the text, as below */
+  uint32_t offset; /* in the text */
 } FileLocation;
 
 typedef struct StackFrame {
   int32_t file_location_id;
-  int32_t parent_frame_id; /* 0 = none; already without the text's +1 */
+  int32_t parent_frame_id; /* 0 = none; the text's +1 is removed */
   uint32_t offset;
 } StackFrame;
 
 /* input_output_alias={ {output}: (param, {index}, kind) } */
 typedef struct OutputAlias {
-  uint32_t output_part; /* of the entry root's shape */
+  uint32_t output_part; /* part number in the shape of the entry root */
   int64_t param;
   uint32_t param_part; /* NO_ID when there is no such parameter or part */
   bool is_must_alias;
@@ -152,77 +157,78 @@ typedef struct BufferDonor {
 typedef struct ModuleHeader {
   Str name;
   bool is_present;            /* false: the text has no HloModule line */
-  bool is_single_instruction; /* the text is one instruction, not a module */
+  bool is_single_instruction; /* the text is a single instruction, not a module */
   bool is_scheduled;
-  uint32_t attrs_offset;   /* behind the module's name: where an attribute can be put */
-  Span is_scheduled_value; /* of `is_scheduled=`, empty if absent */
+  uint32_t attrs_offset;   /* after the module's name, where an attribute can be inserted */
+  Span is_scheduled_value; /* value of `is_scheduled=`; empty if absent */
   int64_t num_partitions;
   int64_t replica_count;
   bool alias_passthrough_params;
   bool has_entry_layout;
-  ShapeId entry_result;         /* of entry_computation_layout */
-  uint32_t entry_layout_offset; /* of its '{' */
+  ShapeId entry_result;         /* from entry_computation_layout */
+  uint32_t entry_layout_offset; /* offset of its '{' */
   VEC(ShapeId) entry_params;
   VEC(OutputAlias) aliases;
   VEC(BufferDonor) donors;
 } ModuleHeader;
 
-/* Everything that does not change after the load. */
+/* Everything that does not change after the module was loaded. */
 typedef struct ModuleSource {
   const char *text;
   uint32_t length;
   ModuleHeader header;
-  VEC(InstSource) insts; /* by InstId, for the instructions that were read */
-  VEC(CompSource) comps; /* by CompId, likewise */
+  VEC(InstSource) insts; /* by InstId, for instructions that were read */
+  VEC(CompSource) comps; /* by CompId, for computations that were read */
   VEC(uint32_t) operand_offsets;
   VEC(Attr) attrs;
   VEC(int64_t) ints;
   VEC(Metadata) metadata;
-  VEC(Span) file_names; /* without quotes */
+  VEC(Span) file_names; /* without the quotes */
   VEC(Span) function_names;
   VEC(FileLocation) file_locations;
   VEC(StackFrame) stack_frames;
-  bool uses_compact_gte; /* the text has `x#1`: new get-tuple-elements are written that way too */
+  bool uses_compact_gte; /* the text has `x#1`, and so have new instructions */
   bool uses_percent;     /* names in the text begin with `%` */
   uint32_t num_elided_literals;
 } ModuleSource;
 
-/* What somebody knows of instructions by their names; a figure of -1 is not known. */
+/* A cost that the user gives for instructions whose names, or custom-call targets, match an
+ * expression. A figure of -1 is unknown. */
 typedef struct KnownCost {
   const char *expression;
   int64_t flops, transcendentals, bytes;
 } KnownCost;
 
-/* Whether XLA's copy-insertion has been at work: analysis/flow/copy_stage.h. */
+/* Whether XLA's copy-insertion has processed the module: analysis/flow/copy_stage.h. */
 typedef enum CopyStage { /* ORDER rh_copies */
                          COPIES_OPEN,
                          COPIES_INSERTED,
                          COPIES_PENDING,
 } CopyStage;
 
-/* What becomes of a module once it is compiled, from the settings of a call; copies take it over.
- */
+/* The properties of the platform for which a module is compiled, from the settings of a call.
+ * Copies inherit them. */
 typedef struct Backend {
   CopyStage copies;
   const Target *target;
-  const struct Packer *packer; /* of heaps, NULL = as XLA does; see heap_packer() */
+  const struct Packer *packer; /* packs heaps; NULL = as XLA does; see heap_packer() */
   uint64_t max_pack_steps;
-  int64_t heap_limit_bytes; /* of a heap, -1 = none: one for each memory space */
-  const KnownCost *costs;   /* the first that matches holds; see cost_analyze */
+  int64_t heap_limit_bytes; /* limit of one heap, one heap per memory space; -1 = none */
+  const KnownCost *costs;   /* the first match applies; see cost_analyze */
   uint32_t num_costs;
 } Backend;
 
 typedef struct Module {
   Arena *arena;
-  Arena *text_arena;     /* of the text, if that is the module's own and goes with it; else NULL */
-  struct Module *parent; /* the module that this is a copy of: its shapes and names are shared */
-  _Atomic(uint32_t) num_owners; /* whoever holds it, and its copies */
-  ModuleSource *source;         /* in the arena of the first of the line */
+  Arena *text_arena;     /* arena of the text if the module owns the text and frees it; else NULL */
+  struct Module *parent; /* the module of which this is a copy; its shapes and names are shared */
+  _Atomic(uint32_t) num_owners; /* number of holders: its owner and its copies */
+  ModuleSource *source;         /* in the arena of the original module */
   ShapeTable shapes;
   VEC(Instruction) insts;
   VEC(Computation) comps;
   VEC(uint32_t) ids;
-  VEC(ControlDeps) control; /* element 0 is empty and shared by all without dependencies */
+  VEC(ControlDeps) control; /* element 0 is empty and shared; see Instruction.control */
   CompId entry;
   Backend backend;
 } Module;
@@ -270,34 +276,34 @@ static inline bool inst_has_control(const Module *module, InstId id) {
   return deps->predecessors.len || deps->successors.len;
 }
 
-/* OPF_PASS_THROUGH of an instruction that nothing waits for, and that waits for nothing: its users
+/* Returns true for an instruction with OPF_PASS_THROUGH and without control dependencies. Its users
  * can read its operand instead. */
 static inline bool inst_is_pass_through(const Module *module, InstId id) {
   return opcode_has((Opcode)inst_get(module, id)->opcode, OPF_PASS_THROUGH) &&
          !inst_has_control(module, id);
 }
 
-/* Whether the result may lie in an operand's memory, or hold it as a part, other than by bitcast or
- * get-tuple-element. */
+/* Returns true if the result may share the memory of an operand, or contain it as a part, in
+ * another way than by bitcast or get-tuple-element. */
 bool inst_keeps_operand_memory(const Module *module, InstId id);
 
-/* Whether the instruction, of all that name a computation, is the one that runs it: of an
- * asynchronous operation the start. */
+/* Returns true if the instruction runs the computations that it names. Of the instructions of an
+ * asynchronous operation, that is the start. */
 bool inst_runs_callees(const Module *module, InstId id);
 
-/* The instruction whose asynchronous form `add-start(…)` is, in the wrapper that it implies; NO_ID
- * for everything else. */
+/* Returns the instruction whose wrapper contains `id`, if `id` is implied by a form such as
+ * `add-start(…)`. Returns NO_ID for every other instruction. */
 InstId inst_implied_by(const Module *module, InstId id);
 
-/* The computation that runs as number `index` of those that an instruction calls. They run in the
- * order of the list, but for a loop's, where XLA lists the body first: its condition comes first.
- */
+/* Returns the computation that runs as number `index` of those that an instruction calls. They run
+ * in the order of the list. The exception is a loop, whose condition runs first although XLA lists
+ * the body first. */
 static inline CompId inst_callee_to_run(const Module *module, InstId id, uint32_t index) {
   bool is_loop = inst_get(module, id)->opcode == OPCODE_WHILE;
   return inst_callees(module, id)[is_loop ? 1 - index : index];
 }
 
-/* A count with its list, for loops: `for (i = 0; i < num_insts(…); i++)`. */
+/* A count and access by index, for loops: `for (i = 0; i < num_insts(…); i++)`. */
 static inline uint32_t comp_num_insts(const Module *module, CompId id) {
   return comp_get(module, id)->insts.len;
 }
@@ -309,59 +315,60 @@ static inline bool inst_is_root(const Module *module, InstId id) {
   return comp_get(module, inst_get(module, id)->parent)->root == id;
 }
 
-/* The text of a span of the module's source. */
+/* Returns the text of a span of the module's source. */
 static inline Str module_span(const Module *module, Span span) {
   return (Str){module->source->text + span.begin, span.end - span.begin};
 }
 
-/* An attribute by id, NULL when the text has none. */
+/* Returns an attribute by id, or NULL if the text has none. */
 const Attr *inst_attr(const Module *module, InstId id, AttrId attr);
 
-/* Its integers; an absent attribute has none. */
+/* The integers of an attribute. An absent attribute has none. */
 typedef struct IntSlice {
   const int64_t *data;
   uint32_t len;
 } IntSlice;
 IntSlice inst_attr_ints(const Module *module, InstId id, AttrId attr);
 
-/* The single integer of an attribute, `fallback` when it is absent. */
+/* Returns the single integer of an attribute, or `fallback` if the attribute is absent. */
 int64_t inst_attr_int(const Module *module, InstId id, AttrId attr, int64_t fallback);
 
-/* The value's text, empty when absent; a string without its quotes, escapes kept. */
+/* Both return the text of an attribute's value, or an empty text if it is absent.
+ * inst_attr_string() returns a string without its quotes; its escapes are kept. */
 Str inst_attr_text(const Module *module, InstId id, AttrId attr);
 Str inst_attr_string(const Module *module, InstId id, AttrId attr);
 
-/* NULL when the instruction has none. */
+/* Returns NULL if the instruction has none. */
 const Metadata *inst_metadata(const Module *module, InstId id);
 
-/* Number of operand positions at which `operand` occurs in `user`. */
+/* Returns the number of operand positions of `user` at which `operand` occurs. */
 uint32_t inst_count_operand(const Module *module, InstId user, InstId operand);
 
-/* Instructions of all live computations (HloModule::instruction_count). */
+/* Returns the number of instructions of all live computations (HloModule::instruction_count). */
 uint64_t module_num_instructions(const Module *module);
 
-/* Whether any of them is a fusion: XLA has fused, then. */
+/* Returns true if any of these is a fusion, which means that XLA's fusion passes have run. */
 bool module_has_fusions(const Module *module);
 
 /* ---- life ---- */
 
-/* An empty module over `text`, which must outlive it and all its copies. */
+/* Returns an empty module over `text`, which must outlive the module and all its copies. */
 Module *module_new(const char *text, uint32_t length, const ArenaOptions *options);
 
-/* A module of its own that can be changed freely. The original must not change any more while the
- * copy lives, but may be freed: it goes with its last copy. */
+/* Returns a copy that can be changed freely. The original must not be changed while the copy lives.
+ * It may be freed; its memory is then freed with its last copy. */
 Module *module_copy(Module *module);
 
-/* The same module, to be read only, with an arena of its own and a backend that can be set. It
- * holds the first as a copy does; copies can be made of it. O(1). */
+/* Returns a read-only view of a module that has its own arena, and whose backend can be set. The
+ * view keeps the module alive as a copy does, and can be copied. The time is O(1). */
 Module *module_view(Module *module, const ArenaOptions *options);
 void module_free(Module *module);
 
-/* Sets the backend of a module to that of another one, which need not stay. */
+/* Sets the backend of a module to a copy of `backend`, which need not live longer. */
 void module_set_backend(Module *module, const Backend *backend);
 
-/* What a rewrite changes of a module, to come back to. Instructions and computations that were
- * added later are gone then; shapes stay. */
+/* The state of a module that a rewrite may change. Restoring it removes instructions and
+ * computations that were added later; shapes are kept. */
 typedef struct ModuleSnapshot {
   Instruction *insts;
   Computation *comps;
@@ -377,12 +384,13 @@ void module_restore(Module *module, const ModuleSnapshot *snapshot);
 
 void id_list_push(Module *module, IdList *list, uint32_t id);
 
-/* Removes the first occurrence, keeping the order of the rest. False when it is not there. */
+/* Removes the first occurrence and keeps the order of the rest. Returns false if the id is not in
+ * the list. */
 bool id_list_remove(Module *module, IdList *list, uint32_t id);
 
 typedef struct InstSpec {
   Opcode opcode;
-  Str name; /* must stay valid as long as the module */
+  Str name; /* it must be valid as long as the module */
   ShapeId shape;
   const InstId *operands;
   uint32_t num_operands;
@@ -392,38 +400,42 @@ typedef struct InstSpec {
   unsigned flags;
 } InstSpec;
 
-/* Adds an instruction at the end of the computation and registers it with its operands. */
+/* Adds an instruction at the end of the computation and registers it as a user of its operands. */
 InstId module_add_inst(Module *module, CompId comp, const InstSpec *spec);
 
-/* A copy of `original` in `comp` with the same attributes, callees and shape under a new name, and
- * with other operands (`operands`, as many; NULL = the same ones); not its control dependencies. */
+/* Adds a copy of `original` to `comp`, with the same attributes, callees and shape, but a new name.
+ * `operands` are its operands, as many as the original has; NULL means the same ones. Control
+ * dependencies are not copied. */
 InstId module_clone_inst(Module *module, InstId original, Str name, CompId comp,
                          const InstId *operands);
 
-/* Makes `user` read `operand` at position `index`; user lists follow (the old operand's entry is
- * swapped out when no other position reads it, as HloInstruction::ReplaceOperandWith). */
+/* Makes `user` read `operand` at position `index`, and updates the lists of users. If `user` reads
+ * the old operand at no other position, it is removed from that operand's list as in
+ * HloInstruction::ReplaceOperandWith, which moves the last entry into its place. */
 void module_set_operand(Module *module, InstId user, uint32_t index, InstId operand);
 
-/* Takes `user` out of the operand's list of users, the last one moving into its place; for whoever
- * changes operand lists by other means. */
+/* Removes `user` from the users of an operand by moving the last user into its place. This is for
+ * code that changes lists of operands in another way. */
 void module_remove_user(Module *module, InstId operand, InstId user);
 
 void module_add_control(Module *module, InstId predecessor, InstId successor);
 void module_drop_control(Module *module, InstId id);
 void module_copy_control(Module *module, InstId from, InstId to);
 
-/* What waits for `from` waits for `to` instead, in the same place of its list. */
+/* Moves the control successors of `from` to `to`. In the list of each successor, `to` takes the
+ * place of `from`. */
 void module_move_control_successors(Module *module, InstId from, InstId to);
 
-/* Takes an instruction without users out of the graph. It stays in its computation's list, marked
- * INST_DEAD, until module_sweep_comp: a pass removes many and sweeps once. */
+/* Removes an instruction without users from the graph. It stays in its computation's list, marked
+ * INST_DEAD, until module_sweep_comp is called, so that a pass that removes many instructions
+ * sweeps once. */
 void module_remove_inst(Module *module, InstId id);
 void module_sweep_comp(Module *module, CompId comp);
 
-/* Replaces all of an instruction's called computations; the count stays. */
+/* Replaces one of an instruction's called computations. */
 void module_set_callee(Module *module, InstId id, uint32_t index, CompId callee);
 
-/* A computation made from nothing (`origin` NO_ID) is printed before the one that calls it. */
+/* A computation without source (`origin` NO_ID) is printed before the one that calls it. */
 CompId module_add_comp(Module *module, Str name, CompId origin);
 
 #endif

@@ -2,16 +2,17 @@
 
 #include "ir/bytes.h"
 
-/* All buffers together stay below this, so that no later sum can overflow. */
+/* The sum of all buffers must stay below this, so that no later sum can overflow. */
 static const int64_t MAX_TOTAL_BYTES = INT64_C(1) << 60;
 
-/* Analyses hold something for each part of each shape; short texts can infer any number of them. */
+/* Analyses store data for each part of each shape, and a short text can infer any number of
+ * parts. */
 static const uint64_t MAX_TOTAL_PARTS = UINT64_C(1) << 24;
 
 typedef struct Checker {
   const Module *module;
   rh_diags *diags;
-  InstId id; /* being looked at */
+  InstId id; /* the instruction that is being checked */
   int64_t total_bytes;
   uint64_t total_parts;
 } Checker;
@@ -37,7 +38,8 @@ static bool fits(const Checker *checker, ShapeId a, ShapeId b) {
          shape_get(shapes, a)->num_parts == shape_get(shapes, b)->num_parts;
 }
 
-/* Both shapes behind what is wrong with them; of tuples the first elements that differ. */
+/* Fails with `what` followed by both shapes. Of two tuples, the message shows the first elements
+ * that differ. */
 static bool fail_shapes(Checker *checker, const char *what, ShapeId a, ShapeId b) {
   const ShapeTable *shapes = &checker->module->shapes;
   for (;;) {
@@ -58,7 +60,7 @@ static bool fail_shapes(Checker *checker, const char *what, ShapeId a, ShapeId b
   return false;
 }
 
-/* An instruction's operands against `num` of something else. */
+/* Fails because an instruction has `num_operands` operands but `num` of something else. */
 static bool fail_count(Checker *checker, const char *what, uint32_t num, uint32_t num_operands) {
   Arena *arena = arena_new(arena_options(checker->module->arena));
   fail(checker, arena_printf(arena, "%s: %u for %u operand%s", what, num, num_operands,
@@ -75,7 +77,8 @@ static ShapeId operand_shape(const Checker *checker, uint32_t index) {
   return inst_get(checker->module, inst_operand(checker->module, checker->id, index))->shape;
 }
 
-/* Once the sum is too large that is said, and it is not looked at any more. */
+/* Adds `bytes` to the total. After the sum became too large, which is reported once, it is not
+ * checked again. */
 static bool check_total(Checker *checker, int64_t bytes) {
   if (checker->total_bytes > MAX_TOTAL_BYTES) return true;
   if (!add_bytes(checker->total_bytes, bytes, &checker->total_bytes)) {
@@ -125,7 +128,8 @@ static bool check_get_tuple_element(Checker *checker) {
                      tuple->elements[index]);
 }
 
-/* The tuple element of operand 0 that an instruction forwards has its shape. */
+/* Checks that the tuple element of operand 0 which an instruction forwards has the shape of the
+ * instruction. */
 static bool check_forwarded_element(Checker *checker, uint32_t element, uint32_t min_elements) {
   const Shape *tuple = shape_get(&checker->module->shapes, operand_shape(checker, 0));
   if (!shape_is_tuple(tuple) || tuple->rank < min_elements) {
@@ -147,7 +151,8 @@ static bool check_copy_start(Checker *checker) {
          fail(checker, "destination or source differ from its operand's shape");
 }
 
-/* Parameters of `callee` against `count` operands from `first`, and its root against `result`. */
+/* Checks the parameters of `callee` against `count` operands from `first` on, and its root against
+ * `result`. */
 static bool check_callee(Checker *checker, CompId callee, uint32_t first, uint32_t count,
                          ShapeId result) {
   const Module *module = checker->module;

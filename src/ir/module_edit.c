@@ -1,5 +1,6 @@
-/* Changes to a module's graph. User lists keep XLA's order, because schedules depend on it: a new
- * user goes to the end, a removed one is replaced by the last (HloInstruction::Users). */
+/* Changes to a module's graph. The lists of users keep XLA's order, because schedules depend on it:
+ * a new user is appended, and a removed user is replaced by the last one
+ * (HloInstruction::Users). */
 #include <assert.h>
 
 #include "ir/module.h"
@@ -51,13 +52,12 @@ void module_remove_user(Module *module, InstId operand, InstId user) {
   inst->users.len--;
 }
 
-/* Registers all operands of a new instruction, each once. */
+/* Registers a new instruction as a user of all its operands, once for each of them. */
 static void register_operands(Module *module, InstId id) {
   for (uint32_t i = 0; i < inst_get(module, id)->num_operands; i++) {
     InstId operand = inst_operand(module, id, i);
     IdList users = inst_get(module, operand)->users;
-    /* Nothing else registers in between, so a repeated operand already has `id` as its last user.
-     */
+    /* Nothing else registers in between, so the last user of a repeated operand is already `id`. */
     if (users.len && module->ids.data[users.begin + users.len - 1] == id) continue;
     add_user(module, operand, id);
   }
@@ -130,7 +130,7 @@ void module_set_operand(Module *module, InstId user, uint32_t index, InstId oper
   if (!is_known_user) add_user(module, operand, user);
 }
 
-/* The element of Module.control that belongs to this instruction alone. */
+/* Returns the element of Module.control that belongs to this instruction alone. */
 static uint32_t own_control(Module *module, InstId id) {
   if (inst_get(module, id)->control == 0) {
     inst_get(module, id)->control = module->control.len;
@@ -139,7 +139,7 @@ static uint32_t own_control(Module *module, InstId id) {
   return inst_get(module, id)->control;
 }
 
-/* An edge is in both lists: the shorter one tells. */
+/* An edge is in the lists of both instructions, so the shorter list is searched. */
 static bool has_control(const Module *module, InstId predecessor, InstId successor) {
   IdList successors = inst_control(module, predecessor)->successors;
   IdList predecessors = inst_control(module, successor)->predecessors;
@@ -149,7 +149,7 @@ static bool has_control(const Module *module, InstId predecessor, InstId success
 
 void module_add_control(Module *module, InstId predecessor, InstId successor) {
   if (has_control(module, predecessor, successor)) return;
-  uint32_t control = own_control(module, successor); /* may move the array */
+  uint32_t control = own_control(module, successor); /* this call may move the array */
   IdList list = module->control.data[control].predecessors;
   id_list_push(module, &list, predecessor);
   module->control.data[control].predecessors = list;

@@ -12,7 +12,7 @@ static uint32_t find_entry(const NameSet *names, Str name) {
   return NO_ID;
 }
 
-/* The entry of a name, added if it is new. */
+/* Returns the entry of a name, which is added if it is new. */
 static uint32_t add_entry(NameSet *names, Str name) {
   uint32_t id = find_entry(names, name);
   if (id != NO_ID) return id;
@@ -45,8 +45,8 @@ bool name_is_ambiguous(const NameSet *names, Str name) {
   return id != NO_ID && names->entries.data[id].num_owners > 1;
 }
 
-/* The digits behind the last '.' of a name, as far as they are a number that fits; false when the
- * name has none. `*stem` is what stands before the '.'. */
+/* Splits a name at its last '.', if a number that fits follows it. `*stem` is the part before the
+ * '.'. Returns false if the name does not end in such a number. */
 static bool split_number(Str name, Str *stem, int64_t *number) {
   uint32_t dot = name.len;
   while (dot > 0 && name.data[dot - 1] != '.')
@@ -61,7 +61,7 @@ static bool split_number(Str name, Str *stem, int64_t *number) {
   return true;
 }
 
-/* `stem`, `middle`, and the number if it is not 0. Names can be longer than a %.*s takes. */
+/* Joins `stem`, `middle`, and the number if it is not 0. Names can be longer than %.*s allows. */
 static Str join(Arena *out, Str stem, const char *middle, int64_t number) {
   char tail[64];
   size_t tail_len = number ? (size_t)snprintf(tail, sizeof tail, "%s%" PRId64, middle, number)
@@ -85,7 +85,7 @@ Str name_unique(NameSet *names, Str wanted) {
   Str stem = wanted;
   int64_t number = 0;
   split_number(wanted, &stem, &number);
-  /* The stem's entry only keeps the counter if nobody has that name. */
+  /* If the name of the stem is not in use, its entry only holds the counter. */
   uint32_t counter = find_entry(names, stem);
   if (counter == NO_ID) counter = add_entry(names, copy_name(names, stem));
   for (;;) {
@@ -103,19 +103,21 @@ void names_truncate(NameSet *names, uint32_t count) {
   id_table_clear(&names->table);
   for (uint32_t id = 0; id < count; id++) {
     names->entries.data[id].next_number =
-        0; /* numbers were counted up for the forgotten ones too */
+        /* The names that were removed had advanced the counters. */
+        0;
     id_table_add(&names->table, names->arena, hash_str(names->entries.data[id].name), id);
   }
 }
 
-/* The number that continues `….suffix`: 2 behind nothing, N+1 behind N, 0 behind anything else. */
-static int64_t next_number(Str behind) {
-  if (behind.len == 0) return 2;
-  if (behind.len > 18) return 0;
+/* Returns the number for the next `….suffix`, where `rest` is the part of a name after `.suffix`: 2
+ * if it is empty, N+1 if it is the number N, and 0 for anything else. */
+static int64_t next_number(Str rest) {
+  if (rest.len == 0) return 2;
+  if (rest.len > 18) return 0;
   int64_t number = 0;
-  for (uint32_t i = 0; i < behind.len; i++) {
-    if (behind.data[i] < '0' || behind.data[i] > '9') return 0;
-    number = number * 10 + (behind.data[i] - '0');
+  for (uint32_t i = 0; i < rest.len; i++) {
+    if (rest.data[i] < '0' || rest.data[i] > '9') return 0;
+    number = number * 10 + (rest.data[i] - '0');
   }
   return number + 1;
 }
@@ -124,7 +126,7 @@ Str name_with_suffix(Str name, const char *suffix, Arena *out) {
   char dotted[32];
   uint32_t len = (uint32_t)snprintf(dotted, sizeof dotted, ".%s", suffix);
   assert(len < sizeof dotted && "suffixes are short words of our own");
-  for (uint32_t begin = name.len; begin-- > 0;) { /* the last occurrence of `.suffix` */
+  for (uint32_t begin = name.len; begin-- > 0;) { /* finds the last occurrence of `.suffix` */
     if (begin + len > name.len || memcmp(name.data + begin, dotted, len) != 0) continue;
     uint32_t end = begin + len;
     int64_t number = next_number((Str){name.data + end, name.len - end});

@@ -1,6 +1,7 @@
-/* Names in use, and new ones made the way XLA makes them (xla/service/name_uniquer.cc,
- * HloInstruction::AddSuffixToInstructionName), so that a rematerialized module reads like one of
- * XLA's own. */
+/* The names that are in use, and new names in the form that XLA gives them
+ * (xla/service/name_uniquer.cc, HloInstruction::AddSuffixToInstructionName), so that a
+ * rematerialized module looks like one that XLA made. For example, the first clone of `fusion.7` is
+ * `fusion.7.remat`. */
 #ifndef REMAT_HLO_IR_NAMES_H
 #define REMAT_HLO_IR_NAMES_H
 
@@ -8,8 +9,9 @@
 
 typedef struct NameEntry {
   Str name;
-  int64_t next_number; /* where to look for a free `name.N` */
-  uint32_t num_owners; /* that had it when the set was made: each computation has its own names */
+  int64_t next_number; /* the first N to try for a free `name.N` */
+  uint32_t num_owners; /* how many had the name when the set was made: each computation has its own
+                          names */
 } NameEntry;
 
 typedef struct NameSet {
@@ -18,23 +20,25 @@ typedef struct NameSet {
   IdTable table;
 } NameSet;
 
-/* The names of all live instructions, or computations. They and the new ones live in `out`. */
+/* Returns the names of all live instructions, or of all live computations. The set and the names
+ * that are added to it are in `out`. */
 NameSet names_of_insts(const Module *module, Arena *out);
 NameSet names_of_comps(const Module *module, Arena *out);
 
-/* Whether several had this name when the set was made, so that they cannot be in one computation.
- */
+/* Returns true if several instructions had this name when the set was made. They cannot be in the
+ * same computation. */
 bool name_is_ambiguous(const NameSet *names, Str name);
 
-/* `wanted` if it is free, else its stem with the lowest free number: x.remat, x.remat.1, … The
- * result is taken from then on; it ends in NUL. */
+/* Returns `wanted` if it is free, or else its stem with the lowest free number: x.remat, x.remat.1,
+ * … The result is then in use. It ends in NUL. */
 Str name_unique(NameSet *names, Str wanted);
 
-/* Forgets the names that were taken when there were more than `count`; for who goes back to an
- * earlier state. O(count). */
+/* Removes the names that were added after the set had `count` names, for a caller that returns to
+ * an earlier state. The time is O(count). */
 void names_truncate(NameSet *names, uint32_t count);
 
-/* `x` with the suffix `remat`: x.remat; of x.remat x.remat2, of x.remat2 x.remat3. */
+/* Adds the suffix `remat` to a name: `x` becomes x.remat, x.remat becomes x.remat2, and x.remat2
+ * becomes x.remat3. */
 Str name_with_suffix(Str name, const char *suffix, Arena *out);
 
 #endif

@@ -11,7 +11,7 @@ const OpcodeInfo *opcode_info(Opcode opcode) {
   return &opcode_infos[opcode];
 }
 
-/* SPLIT(start, done, the operation as it is written in one). */
+/* SPLIT(start, done, the operation that both perform together). */
 #define SPLITS                                                                 \
   SPLIT(ALL_GATHER_START, ALL_GATHER_DONE, ALL_GATHER)                         \
   SPLIT(ALL_REDUCE_START, ALL_REDUCE_DONE, ALL_REDUCE)                         \
@@ -21,7 +21,7 @@ const OpcodeInfo *opcode_info(Opcode opcode) {
   SPLIT(RECV, RECV_DONE, RECV)                                                 \
   SPLIT(SEND, SEND_DONE, SEND)
 
-/* In the tables below 0, which is abs, stands for none. */
+/* The tables below use 0 for "none", which is also the value of abs. */
 static_assert(OPCODE_ABS == 0, "abs is no half of an operation");
 
 static Opcode found(uint16_t opcode, Opcode other) {

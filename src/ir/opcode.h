@@ -1,4 +1,4 @@
-/* Facts about opcodes, one row each in opcodes.def. */
+/* The opcodes and their properties. Each opcode has one row in opcodes.def. */
 #ifndef REMAT_HLO_IR_OPCODE_H
 #define REMAT_HLO_IR_OPCODE_H
 
@@ -17,16 +17,16 @@ enum {
   OPF_INFER = 1 << 0,          /* the result shape may be left out of the text (CanInferShape) */
   OPF_ELEMENTWISE = 1 << 1,    /* HloInstruction::IsOpElementwise */
   OPF_TRANSCENDENTAL = 1 << 2, /* counted as transcendental by HloCostAnalysis */
-  OPF_SIDE_EFFECT = 1 << 3,    /* always has one (HasSideEffectNoRecurse) */
+  OPF_SIDE_EFFECT = 1 << 3,    /* always has a side effect (HasSideEffectNoRecurse) */
   OPF_COLLECTIVE = 1 << 4,     /* XLA's HloCollectiveInstruction */
   OPF_CHANNEL = 1 << 5,        /* XLA's HloChannelInstruction: may carry a channel_id */
-  OPF_FREE = 1 << 6,           /* costs nothing wherever it runs */
-  OPF_PASS_THROUGH = 1 << 7,   /* hands on a buffer, and may stand between a clone and its users */
+  OPF_FREE = 1 << 6,           /* costs nothing in any computation */
+  OPF_PASS_THROUGH = 1 << 7,   /* forwards a buffer, and may be between a clone and its users */
 };
 
 typedef struct OpcodeInfo {
   const char *text;
-  int8_t arity; /* < 0: any number, or ruled by the opcode itself */
+  int8_t arity; /* < 0: any number, or checked by the opcode's own rule */
   uint8_t flags;
 } OpcodeInfo;
 
@@ -40,10 +40,11 @@ static inline bool opcode_has(Opcode opcode, unsigned flag) {
   return (opcode_info(opcode)->flags & flag) != 0;
 }
 
-/* ---- operations that are split, so that others run meanwhile ---- */
+/* ---- operations that are split, so that others run in between ---- */
 
-/* What ends an operation that `opcode` begins (copy-done for copy-start, send-done for send), and
- * what begins one that it ends; NUM_OPCODES when it does not. */
+/* opcode_done_of() returns the opcode that ends an operation which `opcode` begins (copy-done for
+ * copy-start, send-done for send). opcode_start_of() returns the one that begins an operation which
+ * `opcode` ends. Both return NUM_OPCODES if there is none. */
 Opcode opcode_done_of(Opcode opcode);
 Opcode opcode_start_of(Opcode opcode);
 
@@ -55,43 +56,44 @@ static inline bool opcode_ends_split(Opcode opcode) {
   return opcode_start_of(opcode) != NUM_OPCODES;
 }
 
-/* Those that begin one, end one, or stand between. */
+/* Returns true for opcodes that begin, end or update an operation. */
 static inline bool opcode_is_split(Opcode opcode) {
   return opcode_begins_split(opcode) || opcode_ends_split(opcode) || opcode == OPCODE_ASYNC_UPDATE;
 }
 
-/* The operation that `opcode` carries out at once or begins: all-reduce for all-reduce-start,
- * itself for what has no other form. */
+/* Returns the operation that `opcode` performs or begins: all-reduce for all-reduce-start, and
+ * `opcode` itself if it has no other form. */
 Opcode opcode_begun(Opcode opcode);
 
-/* Those that do nothing but copy: copy, copy-start, copy-done. */
+/* Returns true for opcodes that only copy: copy, copy-start, copy-done. */
 static inline bool opcode_is_copy(Opcode opcode) {
   return opcode == OPCODE_COPY || opcode == OPCODE_COPY_START || opcode == OPCODE_COPY_DONE;
 }
 
-/* Those whose result is the state of a wrapped computation under way: async-start, async-update. */
+/* Returns true for opcodes whose result is the state of a wrapped computation that is still
+ * running: async-start, async-update. */
 static inline bool opcode_gives_async_state(Opcode opcode) {
   return opcode == OPCODE_ASYNC_START || opcode == OPCODE_ASYNC_UPDATE;
 }
 
-/* Those that take such a state: async-update, async-done. */
+/* Returns true for opcodes whose operand is such a state: async-update, async-done. */
 static inline bool opcode_takes_async_state(Opcode opcode) {
   return opcode == OPCODE_ASYNC_UPDATE || opcode == OPCODE_ASYNC_DONE;
 }
 
-/* Those that wrap a computation: async-start, async-update, async-done. */
+/* Returns true for opcodes that wrap a computation: async-start, async-update, async-done. */
 static inline bool opcode_is_async(Opcode opcode) {
   return opcode_gives_async_state(opcode) || opcode_takes_async_state(opcode);
 }
 
-/* ---- what opcodes do with values and computations ---- */
+/* ---- how opcodes use values and computations ---- */
 
-/* Those that read none of the values that they pass on: tuple, get-tuple-element, bitcast,
- * opt-barrier, domain, add-dependency. */
+/* Returns true for opcodes that forward values without reading them: tuple, get-tuple-element,
+ * bitcast, opt-barrier, domain, add-dependency. */
 bool opcode_only_passes_on(Opcode opcode);
 
-/* Those whose called computations run as sequences of their own: while, conditional, call, async.
- */
+/* Returns true for opcodes whose called computations run as sequences of their own: while,
+ * conditional, call, async. */
 bool opcode_is_control_flow(Opcode opcode);
 
 #endif

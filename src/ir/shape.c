@@ -1,5 +1,5 @@
-/* Interning works on a shape's words: a flat array of integers that says everything about it. Two
- * shapes are the same exactly if their words are. */
+/* Interning works on the words of a shape: a flat array of integers that describes it completely.
+ * Two shapes are equal exactly if their words are equal. */
 #include "ir/shape.h"
 
 #include <assert.h>
@@ -20,7 +20,7 @@ const TypeInfo *type_info(ElementType type) {
 
 enum { POINTER_BYTES = 8 };
 
-/* The words are stored in front of the Shape that they describe. */
+/* The words are stored directly before the Shape that they describe. */
 typedef struct ShapeNode {
   uint32_t num_words;
   const int64_t *words;
@@ -78,12 +78,14 @@ int64_t shape_bytes_of_elements(const Shape *shape, int64_t count) {
   return mul_bytes(count, (type_infos[shape->type].bits + 7) / 8, &bytes) ? bytes : -1;
 }
 
-/* Product of the dims, a dynamic one counting its bound, times the bytes of an element. */
+/* The product of the dimensions, where a dynamic one counts with its bound, times the bytes of an
+ * element. */
 static void measure_array(Shape *shape) {
   shape->num_elements = 1;
   shape->bytes = -1;
   for (uint32_t i = 0; i < shape->rank; i++) {
-    if (shape->dims[i] == 0) { /* one empty dim makes the array empty, however large the others */
+    /* An empty dimension makes the array empty, however large the others are. */
+    if (shape->dims[i] == 0) {
       shape->num_elements = 0;
       break;
     }
@@ -103,7 +105,7 @@ static void measure_array(Shape *shape) {
   }
 }
 
-/* Of all parts. `sum` and `bytes` are totals as Shape.total_bytes. */
+/* Adds to the sum over all parts. `sum` and `bytes` are totals as in Shape.total_bytes. */
 static int64_t add_total(int64_t sum, int64_t bytes) {
   if (sum < 0 || bytes < 0) return -1;
   return add_bytes(sum, bytes, &sum) ? sum : INT64_MAX;
@@ -124,7 +126,8 @@ static bool has_extras(const LayoutExtras *extras) {
 
 enum { WORD_DYNAMIC = 1 << 16, WORD_ORDER = 1 << 17, WORD_EXTRAS = 1 << 18 };
 
-/* Without what says nothing: flags of no dimension, the default order, extras that are none. */
+/* Returns the spec without fields that say nothing: dynamic flags if no dimension is dynamic, the
+ * default order, and extras that are all zero. */
 static ArraySpec plain_spec(const ArraySpec *spec) {
   ArraySpec plain = *spec;
   bool has_dynamic = false;
@@ -148,7 +151,7 @@ static size_t max_array_words(const ArraySpec *spec) {
   return num_words + NUM_EXTRAS_WORDS + (size_t)extras->num_tile_words + extras->num_split_words;
 }
 
-/* Returns how many words say what a plain spec says; ORDER array words. */
+/* Writes the words that describe a plain spec and returns their number; ORDER array words. */
 static uint32_t put_array_words(const ArraySpec *spec, int64_t *words) {
   const LayoutExtras *extras = spec->extras;
   uint32_t n = 0;
@@ -178,7 +181,7 @@ static uint32_t put_array_words(const ArraySpec *spec, int64_t *words) {
   return n;
 }
 
-/* A node whose shape lists what is in its own copy of the words; ORDER array words. */
+/* Makes a node whose shape points into the node's own copy of the words; ORDER array words. */
 static ShapeNode *make_array(Arena *arena, const ArraySpec *spec, const int64_t *words,
                              uint32_t num_words) {
   ShapeNode *node = arena_zalloc(arena, sizeof *node);
@@ -312,7 +315,8 @@ bool shape_is_effective_scalar(const Shape *shape) {
   return shape_is_array(shape) && shape->num_elements == 1;
 }
 
-/* Only reached when some dim is `?`, which matches any size. Walks the parts side by side. */
+/* Compares the parts of two shapes pairwise. This is only needed if a dimension is `?`, which
+ * matches any size. */
 static bool compatible_unbounded(const ShapeTable *table, ShapeId a_id, ShapeId b_id) {
   uint32_t num_parts = shape_get(table, a_id)->num_parts;
   if (num_parts != shape_get(table, b_id)->num_parts) return false;
@@ -363,8 +367,8 @@ ShapeId shape_part(const ShapeTable *table, ShapeId id, uint32_t part) {
 }
 
 void shape_list_parts(const ShapeTable *table, ShapeId id, ShapeId *parts) {
-  /* Every element's own list is filled in at its offset; a tuple is expanded when it is reached,
-   * and it is reached after it was put there, because its offset is larger than its parent's. */
+  /* The list of each element is filled in at its offset. A tuple is expanded when the loop reaches
+   * it. That is after it was stored, because its offset is larger than its parent's. */
   uint32_t num_parts = shape_get(table, id)->num_parts;
   parts[0] = id;
   for (uint32_t part = 0; part < num_parts; part++) {
@@ -425,7 +429,7 @@ static void put_option(TextBuffer *buffer, const char *open, int64_t value) {
   text_put(buffer, ")");
 }
 
-/* Order and defaults as Layout::Print. */
+/* The order and the defaults are those of Layout::Print. */
 static void put_layout(TextBuffer *buffer, const Shape *shape) {
   const LayoutExtras *extras = shape->extras;
   if (shape->rank == 0 && !extras) return;
@@ -498,7 +502,8 @@ static void put_array(TextBuffer *buffer, const Shape *shape, bool with_layout) 
   if (shape->kind == SHAPE_BUFFER) text_put(buffer, ")");
 }
 
-/* The parts in preorder; before each, the brackets of the tuples that ended or go on. */
+/* Visits the parts in preorder. Before each part, it writes the brackets of the tuples that have
+ * ended or continue. */
 Str shape_text(const ShapeTable *table, ShapeId id, bool with_layout, Arena *out) {
   TextBuffer buffer = {.arena = out};
   typedef struct Level {

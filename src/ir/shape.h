@@ -1,7 +1,12 @@
-/* Shapes: interned, so that equal shapes have equal ids.
+/* Shapes. They are interned, so equal shapes have equal ids.
  *
- * A tuple's parts are numbered in preorder: part 0 is the tuple itself, then come the parts of
- * element 0, then those of element 1, … A "shape index" of XLA ({1,0}) is such a number here. */
+ * The parts of a tuple are numbered in preorder: part 0 is the tuple itself; then come the parts of
+ * element 0, then those of element 1, and so on. What XLA calls a shape index is a part number
+ * here. For example, the shape (f32[], (s32[], pred[])) has five parts:
+ *
+ *   part 0  {}     (f32[], (s32[], pred[]))      part 3  {1,0}  s32[]
+ *   part 1  {0}    f32[]                         part 4  {1,1}  pred[]
+ *   part 2  {1}    (s32[], pred[]) */
 #ifndef REMAT_HLO_IR_SHAPE_H
 #define REMAT_HLO_IR_SHAPE_H
 
@@ -35,28 +40,29 @@ typedef struct TypeInfo {
 const TypeInfo *type_info(ElementType type);
 
 typedef enum ShapeKind {
-  SHAPE_ARRAY, /* also token and opaque, told apart by their element type */
+  SHAPE_ARRAY, /* an array, or a token or opaque value; the element type distinguishes them */
   SHAPE_TUPLE,
   SHAPE_BUFFER, /* b(array) */
 } ShapeKind;
 
 #define UNBOUNDED_DIM INT64_MIN /* written `?` */
 
-/* What a layout says beyond minor_to_major; all zero (tail 1) when the text has none of it. */
+/* The properties of a layout other than minor_to_major. All are zero (tail_padding 1) if the text
+ * gives none of them. */
 typedef struct LayoutExtras {
-  int64_t tail_padding;     /* L(n), elements; default 1 */
+  int64_t tail_padding;     /* L(n), in elements; default 1 */
   int64_t element_bits;     /* E(n); 0 = the type's own width */
   int64_t memory_space;     /* S(n) */
-  int64_t metadata_prefix;  /* M(n), bytes */
-  int64_t index_type;       /* #(type), an ElementType + 1; 0 = none */
-  int64_t pointer_type;     /* *(type), likewise */
-  uint32_t num_tile_words;  /* per tile: its rank, then its dims */
-  uint32_t num_split_words; /* per split config: dimension, count, indices */
+  int64_t metadata_prefix;  /* M(n), in bytes */
+  int64_t index_type;       /* #(type), stored as ElementType + 1; 0 = none */
+  int64_t pointer_type;     /* *(type), stored as ElementType + 1; 0 = none */
+  uint32_t num_tile_words;  /* for each tile: its rank, then its dimensions */
+  uint32_t num_split_words; /* for each split config: dimension, count, indices */
   const int64_t *tile_words;
   const int64_t *split_words;
 } LayoutExtras;
 
-/* Special tile dimensions (xla/layout.h). */
+/* Special values of tile dimensions (xla/layout.h). */
 #define COMBINED_TILE_DIM INT64_MIN      /* `*` */
 #define DYNAMIC_TILE_DIM (INT64_MIN + 1) /* `d` */
 
@@ -65,37 +71,39 @@ static inline bool tile_dim_is_valid(int64_t dim) {
 }
 
 typedef struct Shape {
-  uint8_t kind;                  /* ShapeKind */
-  uint8_t type;                  /* ElementType of an array or buffer */
-  bool has_unbounded;            /* some dim, of some part, is UNBOUNDED_DIM */
-  bool has_dynamic;              /* some dim of this array is bounded dynamic (`<=`) or unbounded */
-  uint32_t rank;                 /* dims of an array, elements of a tuple */
-  const int64_t *dims;           /* array */
-  const int64_t *dynamic;        /* 1 per dynamic dim, NULL if there is none */
-  const int64_t *minor_to_major; /* NULL = the default, rank-1 … 0 */
-  const LayoutExtras *extras;    /* NULL = none */
-  const ShapeId *elements;       /* tuple */
+  uint8_t kind;           /* ShapeKind */
+  uint8_t type;           /* ElementType of an array or buffer */
+  bool has_unbounded;     /* some dimension of some part is UNBOUNDED_DIM */
+  bool has_dynamic;       /* some dimension of this array is bounded dynamic (`<=`) or unbounded */
+  uint32_t rank;          /* number of dimensions of an array, or of elements of a tuple */
+  const int64_t *dims;    /* array */
+  const int64_t *dynamic; /* 1 for each dynamic dimension; NULL if there is none */
+  const int64_t *minor_to_major;   /* NULL = the default layout, rank-1 … 0 */
+  const LayoutExtras *extras;      /* NULL = none */
+  const ShapeId *elements;         /* tuple */
   const uint32_t *element_offsets; /* tuple: the part number at which each element begins */
-  uint32_t num_parts;              /* preorder size; MAX_SHAPE_PARTS at most */
-  int64_t num_elements; /* array: product of dims (bounds); -1 when it overflows or is unbounded */
-  int64_t bytes;        /* ShapeUtil::ByteSizeOf(shape, 8): top level only; -1 likewise */
-  int64_t
-      total_bytes; /* of all parts; -1 when one of them overflows, INT64_MAX when the sum does */
-  int64_t device_bytes; /* the same without what layouts put in the host's memory */
-  uint32_t depth;       /* of tuples, 0 = none */
+  uint32_t num_parts;              /* number of parts, at most MAX_SHAPE_PARTS */
+  int64_t num_elements; /* array: product of the dimensions (bounds); -1 if it overflows or is
+                           unbounded */
+  int64_t bytes;        /* ShapeUtil::ByteSizeOf(shape, 8): top level only; -1 if it overflows or is
+                           unbounded */
+  int64_t total_bytes;  /* sum over all parts; -1 if a part overflows, INT64_MAX if the sum does */
+  int64_t device_bytes; /* total_bytes without the parts that their layouts place in host memory */
+  uint32_t depth;       /* nesting depth of tuples; 0 = no tuple */
   ShapeId compatible;   /* the same shape without layouts and dynamic flags */
 } Shape;
 
-/* Shapes grow exponentially when tuples of tuples are inferred; beyond this they are refused. */
+/* Inferred tuples of tuples can grow exponentially. Shapes with more parts than this are
+ * rejected. */
 enum { MAX_SHAPE_PARTS = 1 << 22 };
 
-/* Deeper ones are not inferred: the parser would not read them where they are written. */
+/* Deeper shapes are not inferred, because the parser would reject them if they were written. */
 enum { MAX_SHAPE_DEPTH = 300 };
 
 typedef struct ShapeTable {
   Arena *arena;
   VEC(const Shape *) shapes;
-  VEC(bool) are_valid; /* by ShapeId, as far as infer_check_valid has looked */
+  VEC(bool) are_valid; /* by ShapeId, up to the shapes that infer_check_valid has checked */
   IdTable table;
 } ShapeTable;
 
@@ -115,19 +123,21 @@ typedef struct ArraySpec {
 
 void shape_table_init(ShapeTable *table, Arena *arena);
 
-/* A table with the same ids that can grow on its own; the shapes themselves are shared. */
+/* Returns a table with the same ids that can grow independently. The shapes themselves are
+ * shared. */
 ShapeTable shape_table_copy(const ShapeTable *table, Arena *arena);
 
 ShapeId shape_array(ShapeTable *table, const ArraySpec *spec);
 ShapeId shape_scalar(ShapeTable *table, ElementType type);
 
-/* What so many elements of an array's type take, as wide as its layout says; -1 on overflow. */
+/* Returns the bytes of `count` elements of an array, at the width that its layout gives. Returns -1
+ * on overflow. */
 int64_t shape_bytes_of_elements(const Shape *shape, int64_t count);
 
-/* NO_ID when the tuple would have more than MAX_SHAPE_PARTS parts. */
+/* Returns NO_ID if the tuple would have more than MAX_SHAPE_PARTS parts. */
 ShapeId shape_tuple(ShapeTable *table, const ShapeId *elements, uint32_t count);
 
-/* The spec of an array shape, for making one like it. */
+/* Returns the spec of an array shape, from which a similar shape can be made. */
 ArraySpec shape_spec(const Shape *shape);
 
 static inline bool shape_is_tuple(const Shape *shape) {
@@ -143,26 +153,30 @@ static inline bool shape_is_scalar(const Shape *shape) {
   return shape_is_array(shape) && shape->rank == 0;
 }
 
-/* An array of exactly one element (ShapeUtil::IsEffectiveScalar). */
+/* Returns true for an array of exactly one element (ShapeUtil::IsEffectiveScalar). */
 bool shape_is_effective_scalar(const Shape *shape);
 
-/* Equal up to layouts, dynamic flags and `?` (ShapeUtil::Compatible). */
+/* Returns true if the shapes are equal apart from layouts, dynamic flags and `?`
+ * (ShapeUtil::Compatible). */
 bool shape_compatible(const ShapeTable *table, ShapeId a, ShapeId b);
 
-/* The element of a tuple in which part number `part` lies; 0 < `part` < num_parts. O(log n). */
+/* Returns the element of a tuple that contains part number `part`; 0 < `part` < num_parts. The time
+ * is O(log n). */
 uint32_t shape_element_of_part(const Shape *tuple, uint32_t part);
 
-/* The shape of part number `part`; `part` < num_parts. O(depth · log elements). */
+/* Returns the shape of part number `part`; `part` < num_parts. The time is O(depth · log
+ * elements). */
 ShapeId shape_part(const ShapeTable *table, ShapeId shape, uint32_t part);
 
-/* Calls for every part in preorder would recurse; this fills `parts` (num_parts ids) instead. */
+/* Fills `parts` with the shape ids of all parts in preorder (num_parts ids), so that callers need
+ * no recursion. */
 void shape_list_parts(const ShapeTable *table, ShapeId shape, ShapeId *parts);
 
-/* The part number of a shape index {i0,i1,…}; NO_ID when there is no such part. */
+/* Returns the part number of a shape index {i0,i1,…}, or NO_ID if there is no such part. */
 uint32_t shape_index_part(const ShapeTable *table, ShapeId shape, const int64_t *index,
                           uint32_t length);
 
-/* The memory space S(n) of an array's layout, 0 for anything else. */
+/* Returns the memory space S(n) of an array's layout, or 0 for any other shape. */
 int64_t shape_memory_space(const Shape *shape);
 
 enum { HOST_MEMORY_SPACE = 5 }; /* Layout::kHostMemorySpace */
@@ -171,18 +185,21 @@ static inline bool shape_is_on_host(const Shape *shape) {
   return shape_memory_space(shape) == HOST_MEMORY_SPACE;
 }
 
-/* Top level only: what an array or a table of pointers takes of the device's memory. */
+/* Returns the bytes of device memory that an array or a table of pointers needs. Only the top level
+ * counts. */
 static inline int64_t shape_bytes_on_device(const Shape *shape) {
   return shape_is_on_host(shape) ? 0 : shape->bytes;
 }
 
-/* The same array in another memory space. */
+/* Returns the shape of the same array in another memory space. */
 ShapeId shape_in_memory_space(ShapeTable *table, ShapeId array, int64_t space);
 
-/* True when both are arrays of the same layout (LayoutUtil::Equal), memory space included. */
+/* Returns true if both are arrays with the same layout, including the memory space
+ * (LayoutUtil::Equal). */
 bool shape_same_layout(const Shape *a, const Shape *b);
 
-/* As XLA prints it, e.g. `(f32[8,128]{1,0:T(8,128)}, s32[])`; with layouts or without. */
+/* Returns the text that XLA prints, e.g. `(f32[8,128]{1,0:T(8,128)}, s32[])`, with or without
+ * layouts. */
 Str shape_text(const ShapeTable *table, ShapeId shape, bool with_layout, Arena *out);
 
 #endif

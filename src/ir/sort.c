@@ -1,4 +1,4 @@
-/* Radix sort by bytes, from the lowest; bytes that are the same in all keys cost nothing. */
+/* A radix sort by bytes, lowest byte first. A byte that is equal in all keys costs no pass. */
 #include "ir/sort.h"
 
 #include <string.h>

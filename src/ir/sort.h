@@ -1,4 +1,4 @@
-/* Sorting many ids by integers. */
+/* A radix sort of ids by integer keys. */
 #ifndef REMAT_HLO_IR_SORT_H
 #define REMAT_HLO_IR_SORT_H
 
@@ -11,11 +11,12 @@ typedef struct SortItem {
   uint32_t id;
 } SortItem;
 
-/* By key, smallest first; items of one key stay as they were, so that several keys are sorted by
- * one after the other, the least important first. O(len) for each byte in which keys differ. */
+/* Sorts by key, smallest first. The sort is stable, so items can be sorted by several keys by
+ * calling it once per key, with the least important key first. The time is O(len) for each byte in
+ * which the keys differ. */
 void sort_by_key(SortItem *items, uint32_t len, Arena *scratch);
 
-/* A key that sorts numbers, largest first. */
+/* Returns a key that sorts numbers with the largest first. */
 static inline uint64_t key_largest_first(int64_t value) {
   return (uint64_t)INT64_MAX - (uint64_t)value;
 }

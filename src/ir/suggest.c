@@ -20,8 +20,9 @@ static bool is_same(char a, char b) {
   return lower(a) == lower(b);
 }
 
-/* Insertions, deletions, replacements and swaps of neighbours that make `a` into `b` (optimal
- * string alignment), capitals or not; `limit` or more when there are that many. */
+/* Returns the number of insertions, deletions, replacements and swaps of neighbours that turn `a`
+ * into `b` (optimal string alignment), ignoring case. Returns `limit` or more if there are at least
+ * that many. */
 static size_t distance(Str a, Str b, size_t limit) {
   size_t rows[3][MAX_WORD + 1];
   for (size_t j = 0; j <= b.len; j++)
@@ -38,7 +39,7 @@ static size_t distance(Str a, Str b, size_t limit) {
       if (is_swap && rows[(i - 2) % 3][j - 2] + 1 < row[j]) row[j] = rows[(i - 2) % 3][j - 2] + 1;
       if (row[j] < least) least = row[j];
     }
-    if (least >= limit && least_above >= limit) return limit; /* it does not become less again */
+    if (least >= limit && least_above >= limit) return limit; /* later rows cannot be smaller */
     least_above = least;
   }
   return rows[a.len % 3][b.len];
@@ -59,7 +60,7 @@ Suggestion suggest_name(Str name) {
   return suggestion;
 }
 
-/* `fusion.12` and `fusion.13`, `p0` and `p11`. */
+/* Returns true for names such as `fusion.12` and `fusion.13`, or `p0` and `p11`. */
 static bool differs_in_number_only(Str a, Str b) {
   uint32_t i = 0, k = 0;
   for (;;) {

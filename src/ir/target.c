@@ -18,14 +18,14 @@ const Target *target_find(const char *name) {
   return NULL;
 }
 
-/* Elements in whole tiles of the first tiling: its dimensions are those of the array that are the
- * minor-most in memory, the last one of the tile being the most minor. A tile of more dimensions
- * than the array has stands for an array with 1s in front. Later tilings only order what is in a
- * tile. */
+/* Returns the number of elements in whole tiles of the first tiling. The tile's dimensions
+ * correspond to the dimensions of the array that are minor-most in memory; the last dimension of
+ * the tile is the most minor one. If a tile has more dimensions than the array, the array counts as
+ * having dimensions of size 1 in front. Later tilings only order the elements within a tile. */
 static int64_t padded_elements(const Shape *shape) {
   const int64_t *tile = shape->extras->tile_words + 1;
   int64_t rank = shape->extras->tile_words[0], count = 1;
-  for (int64_t i = 0; i < rank || i < shape->rank; i++) { /* from the most minor on */
+  for (int64_t i = 0; i < rank || i < shape->rank; i++) { /* starts at the most minor dimension */
     int64_t dim = 1;
     if (i < shape->rank) {
       dim = shape->dims[shape->minor_to_major ? shape->minor_to_major[i] : shape->rank - 1 - i];
@@ -51,7 +51,8 @@ int64_t target_bytes(const Target *target, const Shape *shape) {
   return add_bytes(bytes, 4 * (int64_t)shape->rank, &bytes) ? bytes : -1;
 }
 
-/* The order of memory `from`, with dimensions `first` and `second` as its minor-most ones. */
+/* Fills `order` with the minor-to-major order `from`, changed so that `first` and `second` are the
+ * minor-most dimensions. */
 static void order_with_minor(const int64_t *from, uint32_t rank, int64_t first, int64_t second,
                              int64_t *order) {
   uint32_t len = 0;
@@ -63,7 +64,7 @@ static void order_with_minor(const int64_t *from, uint32_t rank, int64_t first, 
 }
 
 ShapeId target_compact_shape(const Target *target, ShapeTable *table, ShapeId id) {
-  enum { MAX_RANK = 16 }; /* each pair of dimensions is tried */
+  enum { MAX_RANK = 16 }; /* every pair of dimensions is tried */
   const Shape *shape = shape_get(table, id);
   bool is_padded =
       target->pads_tiles && shape_is_array(shape) && shape->extras && shape->extras->num_tile_words;

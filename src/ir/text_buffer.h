@@ -1,4 +1,9 @@
-/* A text that grows piece by piece in an arena: `TextBuffer text = {.arena = out};`. */
+/* A text that grows by appending, in an arena:
+ *
+ *   TextBuffer text = {.arena = out};
+ *   text_put(&text, "peak ");
+ *   text_put_int(&text, bytes);
+ *   use(text_str(&text)); */
 #ifndef REMAT_HLO_IR_TEXT_BUFFER_H
 #define REMAT_HLO_IR_TEXT_BUFFER_H
 
@@ -22,15 +27,16 @@ static inline void text_put_str(TextBuffer *text, Str piece) {
   text_put_bytes(text, piece.data, piece.len);
 }
 
-/* What has been put so far; valid until more is. */
+/* Returns the text so far. It is valid until the next append. */
 static inline Str text_str(const TextBuffer *text) {
   return (Str){text->chars.data, text->chars.len};
 }
 
-/* The same as a string that ends in NUL. */
+/* Returns the text so far as a string that ends in NUL. */
 char *text_c_string(TextBuffer *text);
 
-/* An rh_write_fn whose context is a TextBuffer. Fails beyond 4 GiB, which no module may have. */
+/* An rh_write_fn whose context is a TextBuffer. It fails beyond 4 GiB, which no module may
+ * exceed. */
 int text_take(void *context, const char *data, size_t length);
 
 #endif

@@ -1,4 +1,7 @@
-/* Growable arrays in an arena: `VEC(InstId) order = {0}; *vec_push(arena, &order) = id;` */
+/* Growable arrays in an arena:
+ *
+ *   VEC(InstId) order = {0};
+ *   *vec_push(arena, &order) = id; */
 #ifndef REMAT_HLO_IR_VEC_H
 #define REMAT_HLO_IR_VEC_H
 
@@ -12,18 +15,18 @@
     uint32_t len, cap; \
   }
 
-/* A growable list of ids of whatever kind. */
+/* A growable list of ids of any kind. */
 typedef VEC(uint32_t) IdVec;
 
-/* The place of one more element, to be assigned to. */
+/* Appends one element. The result points to it, for the caller to assign it. */
 #define vec_push(arena, vec)                                                                      \
   (((vec)->len == (vec)->cap ? (void)((vec)->data = vec_grow((arena), (vec)->data, &(vec)->cap,   \
                                                              (vec)->len, 1, sizeof *(vec)->data)) \
                              : (void)0),                                                          \
    &(vec)->data[(vec)->len++])
 
-/* The place of `count` more elements, the length already raised; valid until the next push. The
- * list has memory from then on, also when `count` is 0. */
+/* Appends `count` elements. The result points to the first of them and is valid until the next
+ * push. Afterwards the list has memory even if `count` is 0. */
 #define vec_extend(arena, vec, count)                                                          \
   (!(vec)->data || (uint64_t)(vec)->len + (count) > (vec)->cap                                 \
        ? (void)((vec)->data = vec_grow((arena), (vec)->data, &(vec)->cap, (vec)->len, (count), \
@@ -31,15 +34,15 @@ typedef VEC(uint32_t) IdVec;
        : (void)0,                                                                              \
    (vec)->len += (count), (vec)->data + ((vec)->len - (count)))
 
-/* Makes room for `count` elements in all. Memory that is not used is not touched. */
+/* Makes room for `count` elements in total. Unused memory is not touched. */
 #define vec_reserve(arena, vec, count)                                                \
   ((count) > (vec)->cap                                                               \
        ? (void)((vec)->data = vec_grow((arena), (vec)->data, &(vec)->cap, (vec)->len, \
                                        (count) - (vec)->len, sizeof *(vec)->data))    \
        : (void)0)
 
-/* Room for `more` elements beyond `len`; at least doubles. Counts that pass 2^32 are reported as
- * out of memory: ids are 32 bits wide everywhere. */
+/* Makes room for `more` elements beyond `len`; the capacity at least doubles. Counts beyond 2^32
+ * are reported as out of memory, because ids are 32 bits wide everywhere. */
 static inline void *vec_grow(Arena *arena, void *data, uint32_t *cap, uint32_t len, uint32_t more,
                              size_t size) {
   uint64_t wanted = (uint64_t)len + more;

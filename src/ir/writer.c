@@ -22,7 +22,7 @@ void write_bytes(Writer *writer, const char *data, size_t length) {
   if (length == 0) return;
   writer->last = data[length - 1];
   if (length > sizeof writer->buffer - writer->len) flush(writer);
-  if (length > sizeof writer->buffer) { /* too large to gain anything from a copy */
+  if (length > sizeof writer->buffer) { /* too large for a copy to be worthwhile */
     if (!writer->has_failed) {
       writer->has_failed = writer->write(writer->context, data, length) != 0;
     }

@@ -1,5 +1,10 @@
-/* Output: bytes go through a buffer to whoever takes them. Errors are kept, so that code that
- * writes need not look at each call; the caller asks once at the end. */
+/* A buffered writer for output. It records errors, so that code which writes need not check each
+ * call; the caller checks once, at the end:
+ *
+ *   writer_init(&writer, write, context);
+ *   write_text(&writer, "HloModule ");
+ *   write_str(&writer, name);
+ *   return writer_finish(&writer); */
 #ifndef REMAT_HLO_IR_WRITER_H
 #define REMAT_HLO_IR_WRITER_H
 
@@ -12,7 +17,7 @@ typedef struct Writer {
   rh_write_fn write;
   void *context;
   bool has_failed;
-  char last; /* the last byte written, '\n' at the beginning */
+  char last; /* the last byte written; '\n' at the beginning */
   uint32_t len;
   char buffer[1 << 16];
 } Writer;
@@ -24,7 +29,7 @@ void write_text(Writer *writer, const char *text);
 void write_str(Writer *writer, Str text);
 void write_format(Writer *writer, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Sends what is buffered. RH_ERR_WRITE when anything failed since writer_init. */
+/* Writes the contents of the buffer. Returns RH_ERR_WRITE if any write failed since writer_init. */
 rh_status writer_finish(Writer *writer);
 
 #endif

@@ -1,7 +1,7 @@
 #include "text/attribute_callees.h"
 
-/* The position of an attribute's first computation in Instruction.callees: XLA's order is not the
- * text's (body before condition, select before scatter). */
+/* Returns the position of an attribute's first computation in Instruction.callees. XLA's order
+ * differs from that of the text (body before condition, select before scatter). */
 static uint32_t first_callee_of(const Module *module, InstId id, const Attr *attr) {
   switch (attr->id) {
     case ATTR_CONDITION:

@@ -1,4 +1,5 @@
-/* Source: HloParserImpl::CreateInstruction, and what jaxlib 0.12 names in its messages. */
+/* Source: HloParserImpl::CreateInstruction, and the attributes that jaxlib 0.12 names in its
+ * messages. */
 #include "text/attribute_rules.h"
 
 #define OPT(attr) \
@@ -76,13 +77,13 @@ static const AttrRule *const rules[NUM_OPCODES] = {
     BATCH_NORM(BATCH_NORM_INFERENCE),
     BATCH_NORM(BATCH_NORM_TRAINING),
 #undef BATCH_NORM
-    /* Required unless the operand is a scalar: parse_opcode.c. */
+    /* `dimensions` is required unless the operand is a scalar; see parse_opcode.c. */
     [OPCODE_BROADCAST] = RULES(OPT(DIMENSIONS)),
     [OPCODE_CALL] = RULES(REQ(TO_APPLY), OPT(IS_COMPOSITE)),
     [OPCODE_CHOLESKY] = RULES(OPT(LOWER)),
     [OPCODE_COMPARE] = RULES(REQ(DIRECTION), OPT(TYPE), OPT(ORDER)),
     [OPCODE_CONCATENATE] = RULES(REQ(DIMENSIONS)),
-    /* Which of the two forms depends on the first operand: parse_opcode.c. */
+    /* The first operand determines which of the two forms is required; see parse_opcode.c. */
     [OPCODE_CONDITIONAL] =
         RULES(OPT(BRANCH_COMPUTATIONS), OPT(TRUE_COMPUTATION), OPT(FALSE_COMPUTATION)),
     [OPCODE_CONVOLUTION] =

@@ -1,4 +1,6 @@
-/* Which attributes an opcode takes, beside those that all instructions take. */
+/* The table of the attributes that each opcode accepts, in addition to those that every instruction
+ * accepts. For example, `slice` requires the attribute `slice`, and `add` has no attributes of its
+ * own. */
 #ifndef REMAT_HLO_TEXT_ATTRIBUTE_RULES_H
 #define REMAT_HLO_TEXT_ATTRIBUTE_RULES_H
 
@@ -10,10 +12,11 @@ typedef struct AttrRule {
   bool is_required;
 } AttrRule;
 
-/* In the order in which XLA prints them. */
+/* Returns the rules of an opcode, in the order in which XLA prints the attributes. */
 const AttrRule *attribute_rules(Opcode opcode);
 
-/* Whether all instructions take it: the annotations (ir/attribute.h) and backend_config. */
+/* Returns true if every instruction accepts the attribute: the annotations (ir/attribute.h) and
+ * backend_config. */
 bool attribute_is_common(AttrId attr);
 
 #endif

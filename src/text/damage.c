@@ -22,12 +22,13 @@ static bool has_at(Str text, uint32_t pos, const char *word) {
   return text.len - pos >= len && memcmp(text.data + pos, word, len) == 0;
 }
 
-/* ---- what stands before the module ---- */
+/* ---- text before the module ---- */
 
-/* Where a header seems to stand, in the line of `pos` or a later one; the end when there is none.
- */
+/* Returns where a header seems to begin, in the line of `pos` or in a later one. Returns the end of
+ * the text if there is none. */
 static uint32_t find_header(Str text, uint32_t pos) {
-  static const char before[] = "\"'/%_=.-"; /* not the word that begins a module */
+  /* HloModule after one of these characters does not begin a module. */
+  static const char before[] = "\"'/%_=.-";
   while (pos < text.len) {
     const char *found = memchr(text.data + pos, 'H', text.len - pos);
     if (!found) break;
@@ -68,7 +69,7 @@ static Damage find_prefix(Str text, uint32_t offset) {
   return (Damage){name_prefix((Str){text.data + begin, header - begin}), begin, NO_OFFSET};
 }
 
-/* ---- what stands in a line ---- */
+/* ---- text within the module ---- */
 
 static bool is_conflict(Str text, uint32_t pos) {
   static const char *const markers[] = {"<<<<<<< ", "=======\n", "=======\r", "||||||| ",
@@ -93,7 +94,7 @@ Damage damage_find(Str text, uint32_t offset, bool has_begun) {
 
 /* ---- wrapped lines ---- */
 
-/* Whether `pos` is in the last word of the line that ends at `end`. */
+/* Returns true if `pos` is in the last word of the line that ends at `end`. */
 static bool is_last_word(Str text, uint32_t pos, uint32_t end) {
   while (pos < end && !strchr(" \t,", text.data[pos]))
     pos++;
@@ -104,7 +105,7 @@ uint32_t damage_wrap_column(Str text, uint32_t offset) {
   enum { LEAST_COLUMN = 40, LEAST_LINES = 3 };
   if (offset >= text.len) return 0;
   uint32_t begin = line_begin(text, offset), width = line_end(text, offset) - begin;
-  if (offset == begin && begin > 0) { /* what is wrong began in the line above */
+  if (offset == begin && begin > 0) { /* the token at `offset` is wrong because of the line above */
     width = begin - 1 - line_begin(text, begin - 1);
   } else if (!is_last_word(text, offset, begin + width)) {
     return 0;

@@ -1,22 +1,25 @@
-/* What happens to HLO text on its way from a compiler: it is quoted, numbered, wrapped, merged.
- * Asked only when a text did not parse, as XLA would take some of it. */
+/* Recognizes HLO text that was damaged between the compiler and this tool: quoted as in an e-mail,
+ * numbered by a pager, wrapped at a column, or merged by a version control system.
+ *
+ * These functions are called only after a text failed to parse, because XLA accepts some of the
+ * damaged forms. */
 #ifndef REMAT_HLO_TEXT_DAMAGE_H
 #define REMAT_HLO_TEXT_DAMAGE_H
 
 #include "ir/ids.h"
 
 typedef struct Damage {
-  const char *message; /* a constant; NULL = none is seen */
+  const char *message; /* a constant; NULL = no damage was found */
   uint32_t offset;
-  uint32_t opener; /* as DiagPlace has it */
+  uint32_t opener; /* as in DiagPlace */
 } Damage;
 
-/* What may have been done to a text that is wrong at `offset`. `has_begun`: something of a module
- * has been read before. */
+/* Returns what may have damaged a text whose parse failed at `offset`. `has_begun` is true if a
+ * part of a module was parsed before that offset. */
 Damage damage_find(Str text, uint32_t offset, bool has_begun);
 
-/* The column that the text seems to be wrapped at, where the end of a line is what is wrong at
- * `offset`; 0 when it does not. */
+/* Returns the column at which the text seems to be wrapped, for a parse that failed at the end of a
+ * line at `offset`. Returns 0 if the text does not seem to be wrapped. */
 uint32_t damage_wrap_column(Str text, uint32_t offset);
 
 #endif

@@ -1,4 +1,5 @@
-/* Compilers leave other files beside the HLO text: protos, StableHLO, compressed dumps, reports. */
+/* Compilers write other files next to the HLO text: protos, StableHLO, compressed dumps,
+ * reports. */
 #include "text/foreign.h"
 
 #include <stdbool.h>
@@ -15,7 +16,7 @@ static bool begins_with(Bytes bytes, const char *prefix) {
   return (size_t)(bytes.end - bytes.p) >= len && memcmp(bytes.p, prefix, len) == 0;
 }
 
-/* ---- by their first bytes ---- */
+/* ---- formats with known first bytes ---- */
 
 static const char *by_magic(Bytes bytes) {
   static const struct {
@@ -36,7 +37,7 @@ static const char *by_magic(Bytes bytes) {
   return NULL;
 }
 
-/* UTF-16 without its mark: every other byte of the first word is 0. */
+/* UTF-16 without a byte order mark: every second byte of the first word is 0. */
 static bool is_utf16(Bytes bytes) {
   if (bytes.end - bytes.p < 4) return false;
   const char *p = bytes.p;
@@ -45,7 +46,7 @@ static bool is_utf16(Bytes bytes) {
 
 /* ---- protos ---- */
 
-/* Field 1 of a message, a string or message: tag 0x0a, length, content. */
+/* Reads field 1 of a message, which is a string or a message: tag 0x0a, length, content. */
 static bool read_field_1(Bytes *bytes, Bytes *content) {
   if (bytes->p == bytes->end || *bytes->p != 0x0a) return false;
   const char *p = bytes->p + 1;
@@ -63,8 +64,8 @@ static bool read_field_1(Bytes *bytes, Bytes *content) {
   return false;
 }
 
-/* HloModuleProto begins with its name and the entry's (fields 1 and 2), HloProto with that, and
- * HloSnapshot with this. */
+/* HloModuleProto begins with the module's name and the entry's name (fields 1 and 2). HloProto
+ * begins with an HloModuleProto, and HloSnapshot with an HloProto. */
 static bool is_proto(Bytes bytes) {
   Bytes content;
   for (int level = 0; level < 3; level++) {
@@ -75,7 +76,7 @@ static bool is_proto(Bytes bytes) {
   return false;
 }
 
-/* ---- by their first words ---- */
+/* ---- formats with known first words ---- */
 
 static void skip_blank(Bytes *bytes) {
   while (bytes->p < bytes->end) {

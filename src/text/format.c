@@ -1,19 +1,20 @@
-/* Text as XLA's printer lays it out (HloModule::Print, HloInstruction::PrintWithCanonicalNameMap of
- * hlo_module.cc and hlo_instruction.cc), but with the names, the order and the tokens of the
- * source: XLA gives instructions new names when it parses, and these follow from the old names and
- * their order. So what XLA reads from the result is what it reads from the source.
+/* Writes the text in the layout of XLA's printer (HloModule::Print and
+ * HloInstruction::PrintWithCanonicalNameMap in hlo_module.cc and hlo_instruction.cc), but with the
+ * names, the order and the tokens of the source. XLA gives instructions new names when it parses,
+ * which depend on the old names and their order. So XLA reads the same module from the result as
+ * from the source.
  *
- * Structure comes from the graph, values come from the text: shapes, operands and called
- * computations are written from the module, the rest is copied token by token. Recurses into
- * computations inside of attributes and into nested operands, which the parser bounds. */
+ * The structure is written from the graph: shapes, operands and called computations. Everything
+ * else is copied from the text, token by token. The functions recurse into computations inside of
+ * attributes and into nested operands; the parser limits the depth of both. */
 #include "text/format.h"
 
 #include <inttypes.h>
 
 #include "text/format_internal.h"
 
-/* A shape that the text leaves to be inferred stays out beyond so many parts: tuples of tuples can
- * double with each line. */
+/* If the text leaves a shape to be inferred, it is not written if it has more parts than this:
+ * tuples of tuples can double in size with each line. */
 enum { MAX_INFERRED_PARTS = 4096 };
 
 Lexer format_lexer(const Formatter *formatter, uint32_t offset) {
@@ -26,7 +27,7 @@ Lexer format_lexer(const Formatter *formatter, uint32_t offset) {
 
 /* ---- names and shapes ---- */
 
-/* Types and keywords are names only behind `%`. */
+/* Types and keywords are names only after `%`. */
 static bool is_plain_name(const Formatter *formatter, Str name) {
   Lexer lexer;
   lexer_init(&lexer, name.data, name.len, &formatter->words);
@@ -93,7 +94,7 @@ bool format_is_writable(const Formatter *formatter, ShapeId id) {
 
 /* ---- instructions ---- */
 
-/* The token before `(`; `*is_first` tells whether no shape stands before it. */
+/* Returns the token before `(`. `*is_first` is set to whether no shape precedes it. */
 static Str opcode_in_text(const Formatter *formatter, InstId id, bool *is_first) {
   const InstSource *source = &formatter->source->insts.data[id];
   Lexer lexer = format_lexer(formatter, source->name);
@@ -125,7 +126,7 @@ static void write_shape_and_opcode(Formatter *formatter, InstId id) {
     write_text(formatter->out, " ");
   }
   if (opcode.len) {
-    write_str(formatter->out, opcode); /* may be sugar, `add-start` */
+    write_str(formatter->out, opcode); /* may be an async form such as `add-start` */
   } else {
     write_text(formatter->out, opcode_text((Opcode)inst->opcode));
   }
@@ -133,7 +134,7 @@ static void write_shape_and_opcode(Formatter *formatter, InstId id) {
 
 static void write_arguments(Formatter *formatter, InstId id);
 
-/* `%a`, or what stands in its place: `%t#1`, `f32[] add(%a, %b)`. */
+/* Writes `%a`, or the operand in another form: `%t#1`, `f32[] add(%a, %b)`. */
 static void write_operand(Formatter *formatter, InstId id) {
   const Module *module = formatter->module;
   const Instruction *inst = inst_get(module, id);
@@ -150,7 +151,7 @@ static void write_operand(Formatter *formatter, InstId id) {
   }
 }
 
-/* `(…)` */
+/* Writes `(…)`. */
 static void write_arguments(Formatter *formatter, InstId id) {
   const Module *module = formatter->module;
   const Instruction *inst = inst_get(module, id);
@@ -190,7 +191,7 @@ static void write_inst(Formatter *formatter, InstId id, uint32_t depth) {
   write_text(formatter->out, "\n");
 }
 
-/* ---- names for what has none in the text ---- */
+/* ---- names for instructions that have none in the text ---- */
 
 typedef struct NameTable {
   Formatter *formatter;
@@ -212,7 +213,8 @@ static uint32_t *count_of(uint32_t *num_anonymous, Opcode opcode) {
   return &num_anonymous[opcode];
 }
 
-/* What XLA names it: the element of `t#1` is t_1, a nested add is add.anon. */
+/* Returns the name that XLA gives to the instruction: the element of `t#1` is t_1, and a nested add
+ * is add.anon. */
 static Str make_name(Formatter *formatter, InstId id, uint32_t *num_anonymous) {
   const Module *module = formatter->module;
   const Instruction *inst = inst_get(module, id);
@@ -230,8 +232,8 @@ static Str make_name(Formatter *formatter, InstId id, uint32_t *num_anonymous) {
   return str_make(text, strlen(text));
 }
 
-/* Where one of the names is taken they stay as they are: another name would change what XLA makes
- * of it. */
+/* If one of the names is in use, the operands are not named: another name would change the names
+ * that XLA gives. */
 void format_name_operands(Formatter *formatter, CompId id) {
   const Module *module = formatter->module;
   bool has_any = false;
@@ -268,7 +270,7 @@ void format_body(Formatter *formatter, CompId id, uint32_t depth) {
   write_text(formatter->out, "}");
 }
 
-/* `(p: f32[2], q: s32[]) -> f32[2]` */
+/* Writes `(p: f32[2], q: s32[]) -> f32[2]`. */
 static void write_signature(Formatter *formatter, CompId id) {
   const Module *module = formatter->module;
   const Computation *comp = comp_get(module, id);
@@ -286,7 +288,7 @@ static void write_signature(Formatter *formatter, CompId id) {
   write_text(formatter->out, " ");
 }
 
-/* What stands behind `}`: execution_thread, backend_config. */
+/* Writes the attributes after `}`: execution_thread, backend_config. */
 static void write_computation_attrs(Formatter *formatter, CompId id) {
   const CompSource *source = &formatter->source->comps.data[id];
   if (formatter->source->header.is_single_instruction) return;
@@ -305,7 +307,7 @@ static void write_computation(Formatter *formatter, CompId id) {
   if (id == module->entry) write_text(formatter->out, "ENTRY ");
   format_name(formatter, comp_name(module, id));
   write_text(formatter->out, " ");
-  format_name_operands(formatter, id); /* which may be parameters */
+  format_name_operands(formatter, id); /* the operands may be parameters */
   if (!formatter->options->is_short) write_signature(formatter, id);
   format_body(formatter, id, 0);
   write_computation_attrs(formatter, id);
@@ -321,7 +323,8 @@ void text_format(const Module *module, const rh_format_options *options, Writer 
                          .scratch = scratch,
                          .tables = arena_new(arena_options(scratch))};
   words_init(&formatter.words, formatter.tables);
-  (void)arena_alloc(scratch, 1); /* else each reset to empty gives the memory back */
+  /* The arena keeps this block. Without it, each reset would return all memory. */
+  (void)arena_alloc(scratch, 1);
   formatter.new_names = arena_zarray(formatter.tables, Str, module->insts.len);
   formatter.is_inline = arena_zarray(formatter.tables, bool, module->comps.len);
   format_header(&formatter);

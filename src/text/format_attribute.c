@@ -1,13 +1,14 @@
-/* The attributes of an instruction in the order in which XLA prints them. */
+/* Writes the attributes of an instruction in the order in which XLA prints them. */
 #include <inttypes.h>
 
 #include "text/attribute_callees.h"
 #include "text/attribute_rules.h"
 #include "text/format_internal.h"
 
-/* ---- what is said and what goes without saying ---- */
+/* ---- values that XLA does not print, and values that it adds ---- */
 
-/* The opcode whose attributes an instruction has: the wrapped one where it is sugar for a start. */
+/* Returns the opcode whose attributes an instruction has. For an async form such as `add-start`
+ * that is the wrapped opcode. */
 static Opcode opcode_of(const Module *module, InstId id) {
   InstId implied = inst_implied_by(module, id);
   return (Opcode)inst_get(module, implied == NO_ID ? id : implied)->opcode;
@@ -36,7 +37,7 @@ static bool are_all_default_precision(const Module *module, const Attr *attr) {
   return all;
 }
 
-/* Values that XLA does not print, as it takes them for granted. */
+/* Returns true for values that XLA does not print because they are the default. */
 static bool is_default(const Module *module, InstId id, const Attr *attr) {
   int64_t value = attr->num_ints ? module->source->ints.data[attr->ints] : 0;
   switch (attr->id) {
@@ -71,8 +72,9 @@ static bool is_default(const Module *module, InstId id, const Attr *attr) {
   }
 }
 
-/* What XLA prints of an attribute that the text lacks, NULL for nothing. What only new versions
- * know, such as is_stable of topk, stays out of the dumps of older ones. */
+/* Returns what XLA prints for an attribute that the text lacks, or NULL if it prints nothing.
+ * Attributes that only new versions print, such as is_stable of topk, are not added to dumps of
+ * older versions. */
 static const char *implied_value(Opcode opcode, AttrId attr) {
   switch (attr) {
     case ATTR_REPLICA_GROUPS:
@@ -88,7 +90,8 @@ static const char *implied_value(Opcode opcode, AttrId attr) {
 
 /* ---- order ---- */
 
-/* Before and behind those of the opcode (HloInstruction::PrintWithCanonicalNameMap). */
+/* These are written before and after the attributes of the opcode
+ * (HloInstruction::PrintWithCanonicalNameMap). */
 static const uint8_t sugar_order[] = {ATTR_ASYNC_EXECUTION_THREAD, ATTR_OUTPUT_TO_OPERAND_ALIASING};
 static const uint8_t common_order[] = {
     ATTR_PARAMETER_REPLICATION,
@@ -117,10 +120,10 @@ static uint32_t rank_of(const AttrRule *rules, AttrId attr) {
   return attr == sugar_order[0] ? 0 : 1;
 }
 
-/* An attribute to be written. */
+/* An attribute that is to be written. */
 typedef struct Entry {
   const Attr *attr;    /* NULL = not in the text */
-  const char *implied; /* its value then */
+  const char *implied; /* the value if the text has none */
   AttrId id;
   uint32_t rank;
 } Entry;
@@ -155,8 +158,9 @@ static bool has_nested_callee(const Module *module, InstId id) {
   return false;
 }
 
-/* Computations that are written out where they are named keep the order of the text: XLA names them
- * by it. Only the places of these attributes are sorted then. */
+/* Computations whose bodies are inside attributes keep the order of the text, because XLA derives
+ * their names from it. The attributes with such computations are sorted into the places that these
+ * attributes have. */
 static void restore_callee_order(const Module *module, InstId id, EntryList *entries) {
   if (!has_nested_callee(module, id)) return;
   const Attr *next = module->source->attrs.data + inst_get(module, id)->attrs;
@@ -192,7 +196,7 @@ static EntryList list_attrs(Formatter *formatter, InstId id) {
   return entries;
 }
 
-/* `to_apply` of a custom call, which XLA prints as called_computations. */
+/* Returns true for `to_apply` of a custom call, which XLA prints as called_computations. */
 static bool is_called_by_custom_call(const Module *module, InstId id, const Attr *attr) {
   return attr->id == ATTR_TO_APPLY && opcode_of(module, id) == OPCODE_CUSTOM_CALL;
 }
@@ -243,7 +247,7 @@ static void write_shapes(Formatter *formatter, const Attr *attr) {
   }
 }
 
-/* One field of a window, ` name=1x2`, if a dimension has another value than `usual`. */
+/* Writes one field of a window, ` name=1x2`, if a dimension has another value than `usual`. */
 static void write_window_field(Formatter *formatter, const Attr *attr, const char *name,
                                uint32_t field, int64_t usual) {
   enum { WINDOW_INTS = 7 };
@@ -275,7 +279,7 @@ static void write_window(Formatter *formatter, const Attr *attr) {
   write_text(formatter->out, "}");
 }
 
-/* `{[0:4], [0:8:2]}`: strides if one of them is not 1. */
+/* Writes `{[0:4], [0:8:2]}`, with the strides if one of them is not 1. */
 static void write_slice(Formatter *formatter, const Attr *attr) {
   enum { SLICE_INTS = 3 };
   const int64_t *dims = formatter->source->ints.data + attr->ints;

@@ -1,5 +1,5 @@
-/* What stands before the first computation: comments, the HloModule line, the tables of source
- * locations. */
+/* Writes everything before the first computation: comments, the HloModule line, and the tables of
+ * source locations. */
 #include <inttypes.h>
 
 #include "ir/chars.h"
@@ -8,7 +8,7 @@
 
 /* ---- comments ---- */
 
-/* The lines before the first token, blanks at their ends taken off. */
+/* Writes the lines before the first token, without trailing blanks. */
 static void write_leading_comments(Formatter *formatter) {
   const char *text = formatter->source->text;
   uint32_t end = format_lexer(formatter, 0).tok.begin;
@@ -42,14 +42,14 @@ static void skip_frontend_attributes(Lexer *lexer) {
   lex_next(lexer);
   while (lexer->tok.kind == TOK_ATTR_NAME || lexer->tok.kind == TOK_COMMA) {
     if (lexer->tok.kind == TOK_COMMA) lex_next(lexer);
-    lex_next(lexer); /* to the value */
+    lex_next(lexer); /* moves to the value */
     if (lexer->tok.kind == TOK_LBRACE) lex_json_dict(lexer);
     lex_next(lexer);
   }
   lex_next(lexer);
 }
 
-/* Finds the values; returns the offset behind the last. */
+/* Finds the values. Returns the offset after the last one. */
 static uint32_t read_header(const Formatter *formatter, Span values[NUM_HEADER_ATTRS]) {
   memset(values, 0, NUM_HEADER_ATTRS * sizeof *values);
   Lexer lexer = format_lexer(formatter, formatter->source->header.attrs_offset);
@@ -78,7 +78,7 @@ static uint32_t read_header(const Formatter *formatter, Span values[NUM_HEADER_A
   return end;
 }
 
-/* `{ {0}: (0, {}, may-alias), … }`, `{ (1, {}), … }` */
+/* Writes `{ {0}: (0, {}, may-alias), … }` or `{ (1, {}), … }`. */
 static void write_aliases(Formatter *formatter, Span value, bool with_kind) {
   Lexer lexer = format_lexer(formatter, value.begin);
   lex_next(&lexer);
@@ -101,7 +101,7 @@ static void write_aliases(Formatter *formatter, Span value, bool with_kind) {
   write_text(formatter->out, " }");
 }
 
-/* The text of a module in quotes. Its line ends stay. */
+/* Writes a module that is quoted in a string. Its line ends are kept. */
 static void write_quoted_module(Formatter *formatter, const Token *token) {
   Str text = format_span(formatter, (Span){token->begin, token->end});
   for (uint32_t i = 0; i < text.len; i++) {
@@ -110,7 +110,7 @@ static void write_quoted_module(Formatter *formatter, const Token *token) {
   }
 }
 
-/* A row a line: `{"a"} : {"b"},` and the module that recovers it. */
+/* Writes one row per line: `{"a"} : {"b"},` and the module that recovers the value. */
 static void write_recovery_table(Formatter *formatter, Span value) {
   Lexer lexer = format_lexer(formatter, value.begin);
   write_text(formatter->out, "{\n");
@@ -134,7 +134,7 @@ static void write_recovery_table(Formatter *formatter, Span value) {
   write_text(formatter->out, "}\n");
 }
 
-/* Likewise `{"a"}:({callback_id=1}),` */
+/* Writes one row per line: `{"a"}:({callback_id=1}),` */
 static void write_debug_attributes(Formatter *formatter, Span value) {
   Lexer lexer = format_lexer(formatter, value.begin);
   write_text(formatter->out, "{");
@@ -162,7 +162,7 @@ static void write_debug_attributes(Formatter *formatter, Span value) {
   write_text(formatter->out, "\n}");
 }
 
-/* An entry with a layout that is none has another one in XLA's header. */
+/* If the entry computation has an invalid layout, XLA's header has another one. */
 static bool can_say_layout(const Formatter *formatter, const Computation *entry) {
   const Module *module = formatter->module;
   bool can = format_is_writable(formatter, inst_get(module, entry->root)->shape);
@@ -173,7 +173,7 @@ static bool can_say_layout(const Formatter *formatter, const Computation *entry)
   return can;
 }
 
-/* XLA takes it from the entry where the text has none. */
+/* XLA derives the entry layout from the entry computation if the text has none. */
 static void write_entry_layout(Formatter *formatter) {
   const Module *module = formatter->module;
   const ModuleHeader *header = &module->source->header;
@@ -196,7 +196,7 @@ static void write_entry_layout(Formatter *formatter) {
   write_text(formatter->out, "}");
 }
 
-/* What is so anyway is not said. */
+/* Returns true for values that are the default, which are not written. */
 static bool is_default_value(const Formatter *formatter, HeaderAttr attr, Span value) {
   Str text = format_span(formatter, value);
   switch (attr) {
@@ -245,7 +245,7 @@ static void write_header_attrs(Formatter *formatter, const Span values[NUM_HEADE
 
 /* ---- tables ---- */
 
-/* `{a=1 b=2}` with the fields in XLA's order. */
+/* Writes `{a=1 b=2}` with the fields in XLA's order. */
 static void write_fields(Formatter *formatter, Lexer *lexer, const char *const *names) {
   enum { MAX_FIELDS = 6 };
   int64_t values[MAX_FIELDS] = {0};
@@ -273,7 +273,7 @@ static bool has_tables(const ModuleSource *source) {
          source->stack_frames.len;
 }
 
-/* Rows are numbered by their place, whatever the text says; so does XLA. */
+/* Rows are numbered by their position, whatever numbers the text has, as in XLA. */
 static void write_tables(Formatter *formatter, uint32_t offset) {
   static const char *const location[] = {"file_name_id", "function_name_id", "line", "end_line",
                                          "column",       "end_column",       NULL};

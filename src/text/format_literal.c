@@ -1,11 +1,11 @@
-/* Literals as XLA lays them out (Literal::ToStringWithoutShapeOneline): `{1, 2}` for a vector,
- * `{ { 1, 2 }, { 3, 4 } }` for what has more dimensions, `( {1, 2}, 3 )` for a tuple. Numbers stay
- * as they are. */
+/* Writes literals in XLA's layout (Literal::ToStringWithoutShapeOneline): `{1, 2}` for a vector, `{
+ * { 1, 2 }, { 3, 4 } }` for an array with more dimensions, `( {1, 2}, 3 )` for a tuple. Numbers are
+ * not changed. */
 #include <inttypes.h>
 
 #include "text/format_internal.h"
 
-/* What the layout depends on. */
+/* The properties of a shape that determine the layout of its literal. */
 typedef struct LiteralShape {
   uint32_t rank;
   int64_t last_dim;
@@ -16,10 +16,11 @@ typedef struct LiteralWriter {
   Lexer *lexer;
   LiteralShape shape;
   uint32_t level;
-  VEC(int64_t) seen; /* elements at each level that is open */
+  VEC(int64_t) seen; /* number of elements so far at each open level */
 } LiteralWriter;
 
-/* Rows of at most one element have no blanks inside, nor have vectors. */
+/* Returns true if the braces have no blanks inside: those of vectors, and rows of at most one
+ * element. */
 static bool is_tight(const LiteralWriter *writer, uint32_t level) {
   return level == writer->shape.rank && (writer->shape.rank == 1 || writer->shape.last_dim <= 1);
 }
@@ -33,7 +34,7 @@ static void open_brace(LiteralWriter *writer) {
   Writer *out = writer->formatter->out;
   write_separator(writer);
   write_text(out, "{");
-  /* XLA numbers all but the two innermost dimensions of four or more. */
+  /* XLA numbers all but the two innermost dimensions of an array with four or more. */
   if (writer->level > 0 && writer->shape.rank > 3 && writer->level + 1 < writer->shape.rank) {
     write_format(out, " /*i%u=%" PRId64 "*/", writer->level - 1,
                  writer->seen.data[writer->level - 1] - 1);
@@ -53,7 +54,7 @@ static void close_brace(LiteralWriter *writer, bool is_elided) {
   lex_next(writer->lexer);
 }
 
-/* `(1, 2)` */
+/* Writes `(1, 2)`. */
 static void write_complex(LiteralWriter *writer) {
   for (int i = 0; i < 5; i++) {
     format_token(writer->formatter, &writer->lexer->tok);
@@ -62,8 +63,8 @@ static void write_complex(LiteralWriter *writer) {
   }
 }
 
-/* An array's literal, commas at will; ends behind it. XLA takes a comma without braces around it
- * for a literal without numbers. */
+/* Writes the literal of an array, which may have commas anywhere, and moves the lexer past it. XLA
+ * reads a comma without braces around it as a literal without numbers. */
 static void write_array(Formatter *formatter, Lexer *lexer, LiteralShape shape) {
   ArenaMark mark = arena_mark(formatter->scratch);
   LiteralWriter writer = {.formatter = formatter, .lexer = lexer, .shape = shape};
@@ -114,8 +115,8 @@ void format_literal(Formatter *formatter, ShapeId shape, uint32_t offset) {
   write_literal(formatter, &lexer, shape);
 }
 
-/* The tokens of an array's shape; its layout is written in any case, for the `{` behind it would be
- * taken for one. */
+/* Writes the tokens of an array's shape. The layout is always written, because otherwise the `{` of
+ * the literal would be read as a layout. */
 static LiteralShape write_shape(Formatter *formatter, Lexer *lexer) {
   Writer *out = formatter->out;
   LiteralShape shape = {0, 0};

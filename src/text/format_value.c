@@ -1,12 +1,13 @@
-/* The values of attributes, token by token. A value was parsed before it comes here: what its
- * tokens mean does not matter, only what stands between them. */
+/* Writes the values of attributes, token by token. A value was parsed before, so the meaning of its
+ * tokens does not matter here, only the blanks between them. */
 #include <stdlib.h>
 
 #include "text/format_internal.h"
 
 /* ---- single tokens ---- */
 
-/* A string's line ends as escapes: XLA reads the same, and lines stay lines. */
+/* Writes the line ends of a string as escapes: XLA reads the same string, and each instruction
+ * stays on one line. */
 static void write_string(Formatter *formatter, Str text) {
   for (uint32_t begin = 0; begin < text.len;) {
     uint32_t end = begin;
@@ -27,8 +28,8 @@ void format_token(Formatter *formatter, const Token *token) {
   }
 }
 
-/* The dict that a string spells, if it is one that needs no escapes outside of quotes: XLA prints
- * it bare. Empty otherwise. */
+/* Returns the dict that a string contains, if the dict needs no escapes outside of quotes: XLA
+ * prints such a dict without quotes. Returns an empty text otherwise. */
 static Str dict_in_string(Formatter *formatter, Str quoted) {
   char *dict = arena_alloc(formatter->scratch, quoted.len);
   uint32_t length = 0;
@@ -59,7 +60,7 @@ static void write_string_or_dict(Formatter *formatter, Str text) {
   arena_reset(formatter->scratch, mark);
 }
 
-/* The span of the string or dict at the lexer's token; goes on behind it. */
+/* Returns the span of the string or dict at the lexer's token, and moves the lexer past it. */
 static Span take_string_or_dict(Lexer *lexer) {
   if (lexer->tok.kind == TOK_LBRACE) lex_json_dict(lexer);
   Span span = {lexer->tok.begin, lexer->tok.end};
@@ -87,7 +88,7 @@ typedef struct MetadataField {
   bool is_location;
 } MetadataField;
 
-/* In the order in which XLA prints them (OpMetadataToString). */
+/* The fields in the order in which XLA prints them (OpMetadataToString). */
 static const MetadataField metadata_fields[] = {
     {"op_type", false},          {"op_name", false},        {"source_file", true},
     {"source_line", true},       {"source_end_line", true}, {"source_column", true},
@@ -103,7 +104,8 @@ static bool is_default_field(const Lexer *lexer) {
   return token->kind == TOK_INT && token->integer == 0;
 }
 
-/* Reads a `{…}`; the values of its fields, empty for those that say nothing. */
+/* Reads a `{…}` and returns the values of its fields, which are empty for fields that need not be
+ * written. */
 static void read_metadata(const Formatter *formatter, Lexer *lexer,
                           Span values[NUM_METADATA_FIELDS]) {
   memset(values, 0, NUM_METADATA_FIELDS * sizeof *values);
@@ -176,7 +178,7 @@ uint32_t format_frontend_attributes(Formatter *formatter, uint32_t offset) {
   write_text(formatter->out, "{");
   bool is_first = true;
   for (uint32_t i = 0; i < attrs.len; i++) {
-    /* Of a key that is given twice the last value counts. */
+    /* If a key is given twice, the last value counts. */
     if (i + 1 < attrs.len && str_equal(attrs.data[i].key, attrs.data[i + 1].key)) continue;
     if (!is_first) write_text(formatter->out, ",");
     write_str(formatter->out, attrs.data[i].key);
@@ -189,7 +191,7 @@ uint32_t format_frontend_attributes(Formatter *formatter, uint32_t offset) {
   return lexer.tok.end;
 }
 
-/* ---- anything else ---- */
+/* ---- other values ---- */
 
 typedef struct Bracket {
   uint8_t kind; /* TokKind */
@@ -199,16 +201,16 @@ typedef struct Bracket {
 typedef struct Spacer {
   Formatter *formatter;
   CommaStyle style;
-  VEC(Bracket) brackets; /* that are open */
-  uint8_t prev;          /* TokKind of the last token, TOK_EOF at the beginning */
-  uint8_t before_comma;  /* of the one before it */
+  VEC(Bracket) brackets; /* open brackets */
+  uint8_t prev;          /* TokKind of the last token; TOK_EOF at the beginning */
+  uint8_t before_comma;  /* kind of the token before `prev` */
 } Spacer;
 
 static uint8_t innermost(const Spacer *spacer) {
   return spacer->brackets.len ? spacer->brackets.data[spacer->brackets.len - 1].kind : TOK_EOF;
 }
 
-static bool blank_behind_comma(const Spacer *spacer, const Token *next) {
+static bool blank_after_comma(const Spacer *spacer, const Token *next) {
   bool in_parens = innermost(spacer) == TOK_LPAREN;
   switch (spacer->style) {
     case COMMA_TIGHT: return false;
@@ -225,10 +227,10 @@ static bool is_word(uint8_t kind) {
   return kind >= TOK_NAME || kind == TOK_QUESTION;
 }
 
-/* Whether a blank goes before a token, by the one before it. */
+/* Returns true if a blank is needed before a token, which depends on the token before it. */
 static bool needs_blank(const Spacer *spacer, const Token *next) {
   uint8_t prev = spacer->prev, kind = next->kind;
-  if (prev == TOK_COMMA) return blank_behind_comma(spacer, next);
+  if (prev == TOK_COMMA) return blank_after_comma(spacer, next);
   if (prev == TOK_COLON) {
     bool is_pair = spacer->style == COMMA_OUTER || spacer->style == COMMA_PARENS;
     return is_pair && innermost(spacer) != TOK_LBRACKET;
@@ -273,7 +275,8 @@ static void write_spaced(Spacer *spacer, const Token *token) {
   spacer->prev = token->kind;
 }
 
-/* At `metadata=`: one, or `{` a list of them `}`. Writes what is left of them behind `before`. */
+/* At `metadata=`, whose value is a metadata or a `{` list `}` of them. If any field of them is to
+ * be written, writes `before` and then the value. */
 static bool write_metadata_of_sharding(Formatter *formatter, Lexer *lexer, const char *before) {
   const char *first = before[0] == ',' ? ", metadata=" : " metadata=";
   if (before[0] == '\0') first = "metadata=";
@@ -297,7 +300,7 @@ void format_tokens(Formatter *formatter, Span span, CommaStyle style) {
   ArenaMark mark = arena_mark(formatter->scratch);
   Spacer spacer = {.formatter = formatter, .style = style, .prev = TOK_EOF};
   Lexer lexer = format_lexer(formatter, span.begin);
-  Token comma = {.kind = TOK_EOF}; /* one that waits for what comes behind it */
+  Token comma = {.kind = TOK_EOF}; /* a comma that is only written if something follows it */
   while (lexer.tok.begin < span.end && lexer.tok.kind != TOK_ERROR && lexer.tok.kind != TOK_EOF) {
     bool is_metadata = lexer.tok.kind == TOK_ATTR_NAME && style == COMMA_SHARDING &&
                        str_is(format_span(formatter, lexer.tok.word), "metadata");

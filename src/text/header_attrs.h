@@ -1,4 +1,4 @@
-/* The attributes of the HloModule line, a row each in header_attrs.def. */
+/* The attributes of the HloModule line. Each has one row in header_attrs.def. */
 #ifndef REMAT_HLO_TEXT_HEADER_ATTRS_H
 #define REMAT_HLO_TEXT_HEADER_ATTRS_H
 

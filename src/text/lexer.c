@@ -4,8 +4,8 @@
 #include "text/scan.h"
 
 enum CharClass {
-  CC_WORD = 1 << 0,  /* may continue a word: letters, digits, _ . - */
-  CC_START = 1 << 1, /* may begin a word: letters, _ */
+  CC_WORD = 1 << 0,  /* it may continue a word: letters, digits, _ . - */
+  CC_START = 1 << 1, /* it may begin a word: letters, _ */
   CC_DIGIT = 1 << 2,
   CC_SPACE = 1 << 3,
 };
@@ -35,7 +35,7 @@ static bool is_class(char c, unsigned wanted) {
   return (char_class[(unsigned char)c] & wanted) != 0;
 }
 
-/* '\0' beyond the end: no rule accepts it. */
+/* Returns '\0' beyond the end of the text, which no rule accepts. */
 static char char_at(const Lexer *lexer, uint32_t pos) {
   return pos < lexer->length ? lexer->text[pos] : '\0';
 }
@@ -53,14 +53,14 @@ static void error_at(Lexer *lexer, uint32_t pos, const char *error) {
   lexer->pos = lexer->length;
 }
 
-/* Blanks and comments; false when a comment is broken, with the error token set. */
+/* Skips blanks and comments. Returns false, with an error token, if a comment is malformed. */
 static bool skip_blanks(Lexer *lexer) {
   const char *text = lexer->text;
   uint32_t pos = lexer->pos, length = lexer->length;
   for (;;) {
     while (pos < length && is_class(text[pos], CC_SPACE))
       pos++;
-    if (pos + 1 >= length || text[pos] != '/') break; /* as almost always */
+    if (pos + 1 >= length || text[pos] != '/') break; /* true for almost all tokens */
     uint32_t begin = pos;
     if (text[pos + 1] == '/') {
       pos += 2;
@@ -107,7 +107,9 @@ static uint32_t skip_digits(const Lexer *lexer, uint32_t pos) {
   return pos;
 }
 
-/* [0-9bf?]{2,}_[0-9io?]{2,}->[0-9bf?]{2,}; the end, or 0 when it does not match. */
+/* [0-9bf?]{2,}_[0-9io?]{2,}->[0-9bf?]{2,}
+ *
+ * Returns the end, or 0 if the text does not match. */
 static uint32_t match_dim_labels(const Lexer *lexer, uint32_t pos) {
   uint32_t end = skip_in(lexer, pos, "0123456789bf?");
   if (end - pos < 2 || char_at(lexer, end) != '_') return 0;
@@ -119,7 +121,7 @@ static uint32_t match_dim_labels(const Lexer *lexer, uint32_t pos) {
   return end - pos < 2 ? 0 : end;
 }
 
-/* With a mantissa: -?(d+ | d+.d* | d*.d+), an exponent required if there is no dot. */
+/* -?(d+ | d+.d* | d*.d+) with an optional exponent, which is required if there is no dot. */
 static uint32_t match_float(const Lexer *lexer, uint32_t pos) {
   if (char_at(lexer, pos) == '-') pos++;
   uint32_t whole_end = skip_digits(lexer, pos);
@@ -156,7 +158,9 @@ static uint32_t match_dxd(const Lexer *lexer, uint32_t pos) {
   return is_product ? end : 0;
 }
 
-/* One `lo_hi` or `lo_hi_interior`; 0 when there is none at `pos`. */
+/* pad_dim = lo '_' hi ('_' interior)?
+ *
+ * Returns the end, or 0 if the text at `pos` does not match. */
 static uint32_t match_pad_dim(const Lexer *lexer, uint32_t pos) {
   for (int part = 0; part < 2; part++) {
     if (char_at(lexer, pos) == '-') pos++;
@@ -185,7 +189,8 @@ static uint32_t match_pad(const Lexer *lexer, uint32_t pos) {
   return end;
 }
 
-/* -?[0-9]+ in [-2^63, 2^64). 1: matched, 0: no integer here, -1: out of range. */
+/* -?[0-9]+ in [-2^63, 2^64). Returns 1 if it matched, 0 if there is no integer, and -1 if the
+ * integer is out of range. */
 static int match_int(const Lexer *lexer, uint32_t pos, uint32_t *end, int64_t *value) {
   bool is_negative = char_at(lexer, pos) == '-';
   if (is_negative) pos++;
@@ -225,7 +230,7 @@ static bool lex_int(Lexer *lexer) {
   return true;
 }
 
-/* `nan`, `-nan`, with an optional payload `(0x…)`; `end` is behind the word. */
+/* `nan` or `-nan` with an optional payload `(0x…)`. `end` is the offset after the word. */
 static void lex_nan(Lexer *lexer, uint32_t end) {
   lexer->tok.is_nan = true;
   lexer->tok.nan_payload = 0;
@@ -253,8 +258,8 @@ static void lex_nan(Lexer *lexer, uint32_t end) {
   }
 }
 
-/* Few enough digits not to overflow, which no other pattern could take further: nearly all numbers.
- */
+/* Reads an integer with so few digits that it cannot overflow and that no other pattern matches
+ * further. Nearly all numbers have this form. */
 static bool lex_plain_int(Lexer *lexer) {
   enum { SAFE_DIGITS = 18 };
   uint32_t begin = lexer->tok.begin, pos = begin;
@@ -272,7 +277,7 @@ static bool lex_plain_int(Lexer *lexer) {
   return true;
 }
 
-/* XLA tries the patterns in this order at the same place. */
+/* XLA tries the patterns in this order at the same offset. */
 static void lex_number(Lexer *lexer, bool only_int) {
   uint32_t begin = lexer->tok.begin, end;
   if (lex_plain_int(lexer)) return;
@@ -309,7 +314,7 @@ static void lex_number(Lexer *lexer, bool only_int) {
   }
 }
 
-/* Notes what the word from `begin` to `end` can mean. */
+/* Returns the possible meanings of the word from `begin` to `end`. */
 static const Word *look_up(Lexer *lexer, uint32_t begin, uint32_t end) {
   Str word = {lexer->text + begin, end - begin};
   lexer->tok.hash = hash_str(word);
@@ -344,7 +349,8 @@ static void lex_word(Lexer *lexer) {
   }
 }
 
-/* Bytes of the UTF-8 sequence at `pos`, as loosely as RE2 checks them; 0 when it is none. */
+/* Returns the number of bytes of the UTF-8 sequence at `pos`, checked as loosely as RE2 does, or 0
+ * if there is none. */
 static uint32_t utf8_length(const char *text, uint32_t pos, uint32_t end) {
   unsigned char lead = (unsigned char)text[pos];
   uint32_t length = lead < 0x80   ? 1
@@ -360,7 +366,7 @@ static uint32_t utf8_length(const char *text, uint32_t pos, uint32_t end) {
   return length;
 }
 
-/* The offset behind the closing quote, 0 on an error (which is then set). */
+/* Returns the offset after the closing quote, or 0 with an error token. */
 static uint32_t scan_string(Lexer *lexer, uint32_t begin, bool *has_escapes) {
   const char *text = lexer->text;
   char quote = text[begin];
@@ -395,8 +401,8 @@ static bool is_surrogate(uint32_t rune) {
   return rune >= 0xD800 && rune <= 0xDFFF;
 }
 
-/* True when `text` from `pos` (inside a string's quotes) to `end` has only escapes that
- * absl::CUnescape knows; `*bad` is the first other one. */
+/* Returns true if the text from `pos` (inside the quotes of a string) to `end` contains only
+ * escapes that absl::CUnescape accepts. Otherwise `*bad` is the offset of the first other one. */
 static bool check_escapes(const char *text, uint32_t pos, uint32_t end, uint32_t *bad) {
   while (pos < end) {
     if (text[pos] != '\\') {
@@ -461,7 +467,7 @@ static void lex_percent(Lexer *lexer) {
   lexer->tok.word.begin = begin + 1;
 }
 
-/* Tokens of one character that begin no other token; 0 = none. */
+/* Tokens of one character that do not begin any other token; 0 = none. */
 static const uint8_t single_tokens[256] = {
     ['='] = TOK_EQUAL,    [','] = TOK_COMMA,  [':'] = TOK_COLON,  ['*'] = TOK_ASTERISK,
     ['#'] = TOK_HASH,     ['+'] = TOK_PLUS,   ['~'] = TOK_TILDE,  ['['] = TOK_LBRACKET,
@@ -469,7 +475,7 @@ static const uint8_t single_tokens[256] = {
     [')'] = TOK_RPAREN,
 };
 
-/* A character that nothing begins with. */
+/* Sets the error token for a character with which no token begins. */
 static void reject(Lexer *lexer, uint32_t begin, char c) {
   if (c == '\0') {
     error_at(lexer, begin, "NUL byte in the text");
@@ -483,9 +489,10 @@ static void reject(Lexer *lexer, uint32_t begin, char c) {
 
 static void lex_token(Lexer *lexer, bool only_int) {
   lexer->prev_end = lexer->tok.end;
-  if (lexer->tok.kind == TOK_ERROR) return; /* an error is the end of the text */
+  if (lexer->tok.kind == TOK_ERROR) return; /* after an error, the lexer does not advance */
   uint32_t begin = lexer->pos;
-  if (begin < lexer->length && lexer->text[begin] == ' ') begin++; /* one blank at most, mostly */
+  /* At most one blank precedes most tokens. */
+  if (begin < lexer->length && lexer->text[begin] == ' ') begin++;
   char c = char_at(lexer, begin);
   if (is_class(c, CC_SPACE) || c == '/') {
     lexer->pos = begin;

@@ -1,6 +1,14 @@
-/* Tokens of HLO text (xla/hlo/parser/hlo_lexer.cc). One token is held; a saved copy of the Lexer is
- * a place to go back to. What a word is depends only on the word and the byte behind it, so the
- * lexer needs no help from the parser, except that an integer list asks for plain integers. */
+/* The lexer: it splits HLO text into tokens (xla/hlo/parser/hlo_lexer.cc). For example,
+ *
+ *   %add.1 = f32[2]{0} add(a, b), index=1
+ *
+ * begins with NAME EQUAL TYPE LBRACKET INT RBRACKET and ends with ATTR_NAME INT. The lexer holds
+ * one token. A copy of the Lexer struct saves its position, and assigning the copy back restores
+ * it.
+ *
+ * The kind of a word depends only on the word itself and on the byte after it, so the lexer needs
+ * no information from the parser. The one exception is that a list of integers asks for plain
+ * integers (lex_next_int). */
 #ifndef REMAT_HLO_TEXT_LEXER_H
 #define REMAT_HLO_TEXT_LEXER_H
 
@@ -8,7 +16,7 @@
 
 typedef enum TokKind {
   TOK_EOF,
-  TOK_ERROR, /* `Token.error` says what is wrong */
+  TOK_ERROR, /* `Token.error` is the message */
   TOK_EQUAL,
   TOK_COMMA,
   TOK_COLON,
@@ -26,14 +34,14 @@ typedef enum TokKind {
   TOK_ARROW,
   TOK_LESS_EQUAL,
   TOK_DOTS,
-  TOK_NAME,      /* %word, or a word with `:` right behind it (which is swallowed) */
-  TOK_ATTR_NAME, /* a word with `=` right behind it (which is swallowed) */
+  TOK_NAME,      /* %word, or a word directly followed by `:`, which is consumed */
+  TOK_ATTR_NAME, /* a word directly followed by `=`, which is consumed */
   TOK_IDENT,     /* any other word */
   TOK_TYPE,      /* an element type; `value` is the ElementType */
   TOK_KEYWORD,   /* `value` is the Keyword */
   TOK_STRING,
   TOK_INT,
-  TOK_DECIMAL, /* a float, or nan */
+  TOK_DECIMAL, /* a float or nan */
   TOK_NEG_INF,
   TOK_DIM_LABELS, /* b01f_01io->b01f */
   TOK_DXD,        /* 2x2 */
@@ -43,66 +51,69 @@ typedef enum TokKind {
 typedef struct Token {
   uint8_t kind;
   uint8_t value;       /* ElementType or Keyword */
-  bool is_nan;         /* of a TOK_DECIMAL */
-  bool is_stray;       /* of a TOK_ERROR: one character that begins no token */
+  bool is_nan;         /* for a TOK_DECIMAL */
+  bool is_stray;       /* for a TOK_ERROR: a single character that no token begins with */
   uint32_t begin, end; /* the whole token */
-  Span word;           /* without %, quotes, swallowed `:` or `=` */
-  int64_t integer;     /* of a TOK_INT; 64 bits, 2^63 and above wrap (XLA's rule) */
+  Span word;           /* without `%`, quotes, and the consumed `:` or `=` */
+  int64_t integer;     /* for a TOK_INT: 64 bits; values from 2^63 on wrap around, as in XLA */
   union {
-    uint64_t nan_payload; /* of a nan; 0 = none given */
-    uint64_t hash;        /* of a word, `%` left out: hash_str() */
+    uint64_t nan_payload; /* for a nan; 0 = none given */
+    uint64_t hash;        /* for a word: hash_str() of it without `%` */
     const char *error;
   };
-  const Word *known; /* of a word without `%`: what it can mean, NULL = nothing */
+  const Word *known; /* for a word without `%`: its possible meanings; NULL = none */
 } Token;
 
 typedef struct Lexer {
   const char *text;
   const Words *words;
   uint32_t length;
-  uint32_t pos;      /* behind `tok` */
-  uint32_t prev_end; /* end of the token before `tok` */
+  uint32_t pos;      /* the offset after `tok` */
+  uint32_t prev_end; /* the end of the token before `tok` */
   Token tok;
 } Lexer;
 
-/* Without `words` no word means anything: for texts that are known to be names or numbers. */
+/* Starts a lexer. If `words` is NULL, no word has a meaning; this is for texts that are known to
+ * hold only names or numbers. */
 void lexer_init(Lexer *lexer, const char *text, uint32_t length, const Words *words);
 
 /* Reads the next token into lexer->tok. */
 void lex_next(Lexer *lexer);
 
-/* The same where only an integer or punctuation is of interest: `1_2` reads as 1 here. */
+/* Reads the next token where only an integer or punctuation is expected: it reads `1` from
+ * `1_2`. */
 void lex_next_int(Lexer *lexer);
 
-/* Goes on behind `end`: what lies up to there was read without tokens. */
+/* Continues after `end`, when the bytes up to `end` were read without the lexer. */
 static inline void lex_skip_to(Lexer *lexer, uint32_t end) {
   lexer->tok.end = lexer->pos = end;
   lex_next(lexer);
 }
 
-/* Goes on at `pos`, whatever was read before, errors too. */
+/* Continues at `pos`, even if the current token is an error. */
 static inline void lex_restart(Lexer *lexer, uint32_t pos) {
   lexer->tok.kind = TOK_EOF;
   lex_skip_to(lexer, pos);
 }
 
-/* The kind of the token behind the current one. */
+/* Returns the kind of the token after the current one. */
 TokKind lex_peek(const Lexer *lexer);
 
-/* With `{` as current token: reads to its partner as XLA's LexJsonDict does (only "…" hides braces)
- * and makes the whole dict the current token, a TOK_STRING. False when it does not close. */
+/* The current token must be `{`. Reads to the matching `}` as XLA's LexJsonDict does, where only
+ * "…" hides braces, and makes the whole dict the current token, of kind TOK_STRING. Returns false
+ * if there is no matching `}`. */
 bool lex_json_dict(Lexer *lexer);
 
 static inline bool tok_is_keyword(const Token *tok, Keyword keyword) {
   return tok->kind == TOK_KEYWORD && tok->value == keyword;
 }
 
-/* Text belongs to instructions whole: what follows one on its line, if that is only blanks and
- * comments, is its own, the rest belongs to the next. From the end of an instruction (or of '{') to
- * where the next one's part begins. */
+/* Returns where the part of the text that belongs to the next instruction begins. `pos` is the end
+ * of an instruction, or the offset after `{`. If only blanks and comments follow on that line, they
+ * belong to the instruction before them; everything else belongs to the next instruction. */
 uint32_t text_line_end(const char *text, uint32_t length, uint32_t pos);
 
-/* A token as messages call it: `'{'`, `name`, `end of text`. */
+/* Returns the form in which messages show a kind of token: `'{'`, `name`, `end of text`. */
 const char *tok_kind_text(TokKind kind);
 
 #endif

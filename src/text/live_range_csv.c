@@ -1,5 +1,6 @@
-/* Live ranges as CSV, the format of google/minimalloc: a line with the names of the columns, then a
- * line a buffer. Nothing is quoted. What `end` says is still included, what `upper` says is not. */
+/* Live ranges as CSV, in the format of google/minimalloc: a line with the names of the columns,
+ * then one line per buffer. Nothing is quoted. A range includes the position in the column `end`,
+ * but not the one in `upper`. */
 #include "text/live_range_csv.h"
 
 #include <inttypes.h>
@@ -37,7 +38,7 @@ enum { NUM_NAMES = sizeof column_names / sizeof *column_names };
 struct rh_live_ranges {
   Arena *arena;
   Str header;
-  uint32_t result_fields; /* bits of columns, `offset` and `heap`, that the text has already */
+  uint32_t result_fields; /* bits of the columns `offset` and `heap` if the text already has them */
   VEC(rh_live_range) list;
   VEC(Str) lines; /* by range */
 };
@@ -75,7 +76,7 @@ static Str next_line(CsvReader *reader) {
   return str_make(line, (size_t)(end - line));
 }
 
-/* Takes the field at the beginning of `*rest`. False behind the last one. */
+/* Reads the field at the beginning of `*rest`. Returns false after the last one. */
 static bool next_field(Str *rest, Str *field) {
   if (!rest->data) return false;
   const char *comma = memchr(rest->data, ',', rest->len);
@@ -159,7 +160,7 @@ static NumberEnd read_number(Str field, int64_t *value) {
     is_in_range = is_in_range && !__builtin_mul_overflow(number, 10, &number) &&
                   !__builtin_sub_overflow(number, digit, &number);
   }
-  /* Summed up below 0, where there is one number more. */
+  /* The sum is negative, because there is one more negative number than there are positive ones. */
   if (!is_negative && is_in_range) is_in_range = !__builtin_sub_overflow(0, number, &number);
   *value = number;
   return is_in_range ? NUMBER_OK : NUMBER_RANGE;
@@ -225,7 +226,7 @@ static rh_status read_row(CsvReader *reader, Str line) {
   return RH_OK;
 }
 
-/* Empty lines are for the end only. */
+/* Empty lines are accepted only at the end. */
 static rh_status read_rows(CsvReader *reader) {
   rh_status result = RH_OK;
   const char *empty = NULL;
@@ -282,7 +283,7 @@ const rh_live_range *rh_live_ranges_data(const rh_live_ranges *ranges) {
   return ranges->list.data;
 }
 
-/* The line without some of its fields, a bit each. */
+/* Writes the line without the fields in `skipped`, which has one bit for each field. */
 static void write_fields(Writer *writer, Str line, uint32_t skipped) {
   if (skipped == 0) {
     write_str(writer, line);

@@ -1,6 +1,11 @@
-/* Asynchronous sugar. `add-start(a, b)` means: a computation of one add over parameters, and an
- * async-start that calls it; `add-update` and `add-done` follow it. The computation has no text.
- * Source: HloParserImpl::CreateAsyncWrappedComputation, UpdateAsyncWrappedComputation. */
+/* Asynchronous forms of other opcodes. For example,
+ *
+ *   s = ((f32[], f32[]), f32[]) add-start(a, b)
+ *   r = f32[] add-done(s)
+ *
+ * is short for an async-start that calls a computation with one add of its parameters, and an
+ * async-done; there is also `add-update`. The computation has no text. Source:
+ * HloParserImpl::CreateAsyncWrappedComputation, UpdateAsyncWrappedComputation. */
 #include "text/parser.h"
 
 bool parse_async_check_shape(Parser *parser, ShapeId id, uint32_t place) {
@@ -13,7 +18,7 @@ bool parse_async_check_shape(Parser *parser, ShapeId id, uint32_t place) {
                     "the shape of an async start is ((operand shapes…), result shape, …)");
 }
 
-/* Adds a parameter to the computation that is open. */
+/* Adds a parameter to the open computation. */
 static InstId add_param(Parser *parser, uint32_t index, ShapeId shape) {
   char *name = arena_printf(parser->arena, index ? "async_param.%u" : "async_param", index);
   return parser_add_inst(parser, &(NewInst){.name = str_make(name, strlen(name)),
@@ -25,14 +30,15 @@ static InstId add_param(Parser *parser, uint32_t index, ShapeId shape) {
 
 /* ---- the start ---- */
 
-/* What a call or fusion calls: then its parameters are known, whatever is bound already. */
+/* Returns the computation that a wrapped call or fusion calls. It defines the parameters, however
+ * many operands are bound already. */
 static CompId called_by(const Parser *parser, Opcode wrapped, const NewInst *start) {
   bool has_one = wrapped == OPCODE_CALL || wrapped == OPCODE_FUSION;
   return has_one ? parser->callees.data[start->first_callee] : NO_ID;
 }
 
-/* As the start's shape says; where no operand is bound yet, as the called computation does; where
- * there is none, something. */
+/* Returns the shape of a parameter: the one in the shape of the start if that operand is bound, or
+ * else the one in the called computation. Without either it is an arbitrary shape. */
 static ShapeId param_shape(Parser *parser, ShapeId bound, CompId called, uint32_t index) {
   Module *module = parser->module;
   const Shape *params = shape_get(&module->shapes, bound);
@@ -44,12 +50,13 @@ static ShapeId param_shape(Parser *parser, ShapeId bound, CompId called, uint32_
                      &(ArraySpec){.type = TYPE_F32, .rank = 1, .dims = (int64_t[]){1}});
 }
 
-/* HloOpcodeArity. A dot's is 2 there, though the parser takes more of them (sparsity metadata). */
+/* HloOpcodeArity. It is 2 for dot, although the parser accepts more operands (sparsity
+ * metadata). */
 static int arity_of(Opcode opcode) {
   return opcode == OPCODE_DOT ? 2 : opcode_info(opcode)->arity;
 }
 
-/* At least as many as the opcode needs; pushed as operands. */
+/* Adds at least as many parameters as the opcode needs, and pushes them as operands. */
 static uint32_t add_params(Parser *parser, Opcode wrapped, ShapeId bound, const NewInst *start) {
   int arity = arity_of(wrapped);
   uint32_t num_params = shape_get(&parser->module->shapes, bound)->rank;
@@ -71,7 +78,7 @@ bool parse_async_wrapper(Parser *parser, const OpcodeText *op, const NewInst *st
   OpenComp open = parser_open_comp(parser, STR("async_wrapped"), COMP_IMPLIED);
   uint32_t first = parser->operands.len;
   uint32_t num_params = add_params(parser, op->wrapped, bound, start);
-  NewInst root = *start; /* the attributes are its own */
+  NewInst root = *start; /* the root has the attributes of the start */
   root.name = STR("async_op");
   root.opcode = op->wrapped;
   root.shape = result;
@@ -91,7 +98,9 @@ bool parse_async_wrapper(Parser *parser, const OpcodeText *op, const NewInst *st
                          .is_implied = true,
                          .offset = op->place};
   if (!parse_check_opcode(parser, &candidate)) {
-    parser->depth = MAX_NESTING + 1; /* what was begun is not taken back: no operand to drop */
+    /* This makes the error final: what was added cannot be removed, so no operand may be
+     * dropped. */
+    parser->depth = MAX_NESTING + 1;
     return false;
   }
   InstId id = parser_add_inst(parser, &root);
@@ -99,7 +108,7 @@ bool parse_async_wrapper(Parser *parser, const OpcodeText *op, const NewInst *st
   return parser_close_comp(parser, open, id);
 }
 
-/* ---- what follows the start ---- */
+/* ---- instructions that continue the start ---- */
 
 InstId parse_async_start_of(const Parser *parser, InstId id) {
   switch (inst_get(parser->module, id)->opcode) {
@@ -118,7 +127,7 @@ void parse_async_note_update(Parser *parser, InstId id) {
   parser->async_starts.data[id] = parse_async_start_of(parser, operand);
 }
 
-/* One operand more for an instruction that has been added. */
+/* Adds an operand to an instruction that was added before. */
 static void append_operand(Parser *parser, InstId id, InstId operand) {
   Module *module = parser->module;
   uint32_t count = inst_get(module, id)->num_operands;
@@ -133,7 +142,8 @@ static void append_operand(Parser *parser, InstId id, InstId operand) {
   parser->source->insts.data[id].operand_offsets = offsets;
 }
 
-/* A parameter more for an implied computation that is closed, before its root, which reads it. */
+/* Adds a parameter to an implied computation that is closed. It is added before the root, which
+ * reads it. */
 static void append_param(Parser *parser, CompId wrapper, uint32_t index, ShapeId shape) {
   Module *module = parser->module;
   CompId outer = parser->comp;

@@ -1,5 +1,5 @@
-/* Attribute values, by kind. Each function is named after the kind and reads what stands behind
- * `name=`; integers go to source->ints as ir/attribute.h says. */
+/* Parses the values of attributes. Each function is named after a kind of value and reads the text
+ * after `name=`. Integers are stored in source->ints as ir/attribute.h describes. */
 #include <math.h>
 #include <strings.h>
 
@@ -103,7 +103,9 @@ static bool parse_int_list_value(Parser *parser) {
   return parse_int_list(parser, TOK_LBRACE, TOK_RBRACE, TOK_COMMA);
 }
 
-/* '{' list,… '}'. With `length` the lists must have that many elements. */
+/* '{' list,… '}'
+ *
+ * If `length` is not 0, the lists must have that many elements. */
 static bool parse_int_list_list(Parser *parser, uint32_t length) {
   uint32_t opener = tok(parser)->begin;
   if (!parse_token(parser, TOK_LBRACE, "before a list of lists")) return false;
@@ -144,7 +146,9 @@ static bool parse_slice(Parser *parser) {
   return parse_close(parser, TOK_RBRACE, opener, "the slice");
 }
 
-/* Integers in a token, joined by `separator`s: "2x2", "1_1". Appends to module ints. */
+/* int (separator int)* within one token: "2x2", "1_1"
+ *
+ * Appends to the module's integers. */
 static bool split_ints(Parser *parser, Str text, char separator, uint32_t place, uint32_t *count) {
   *count = 0;
   for (uint32_t begin = 0; begin <= text.len;) {
@@ -165,7 +169,9 @@ static bool split_ints(Parser *parser, Str text, char separator, uint32_t place,
   return true;
 }
 
-/* An integer or a DxD token: one value per dimension. */
+/* sizes = int | DxD
+ *
+ * Reads one value per dimension. */
 static bool parse_sizes(Parser *parser, uint32_t *count) {
   *count = 1;
   if (at(parser, TOK_INT)) return parse_int_value(parser);
@@ -175,8 +181,9 @@ static bool parse_sizes(Parser *parser, uint32_t *count) {
   return ok;
 }
 
-/* A pad token, its dimensions of `lo_hi` or, where allowed, `lo_hi_interior`: three integers each.
- */
+/* pad = (lo '_' hi ('_' interior)?) ('x' …)*
+ *
+ * Reads three integers per dimension. `interior` must be allowed. */
 static bool parse_pad(Parser *parser, bool with_interior, uint32_t *count) {
   if (!at(parser, TOK_PAD)) return parse_expected(parser, "padding such as 0_0x1_1");
   Str text = tok_word(parser);
@@ -216,7 +223,7 @@ enum {
 };
 
 typedef struct WindowField {
-  uint32_t first, count; /* in module ints */
+  uint32_t first, count; /* indices in the module's integers */
   uint32_t place;
 } WindowField;
 
@@ -269,7 +276,8 @@ static bool parse_window(Parser *parser) {
                         fields[field].count, rank);
     }
   }
-  /* Rewritten per dimension with the defaults filled in, then moved to the front. */
+  /* The values are arranged by dimension, with the defaults filled in, and then moved to the
+   * front. */
   uint32_t raw_end = parser->source->ints.len;
   for (uint32_t i = 0; i < rank; i++) {
     push_int(parser, window_value(parser, fields[WINDOW_SIZE], i, 1, 0, 1));
@@ -286,8 +294,8 @@ static bool parse_window(Parser *parser) {
   return parse_close(parser, TOK_RBRACE, opener, "the window");
 }
 
-/* One of the three parts of dimension labels: two letters and the digits 0…n-1, each once, and any
- * number of `?`. The positions go to module ints, letters first. */
+/* Reads one of the three parts of dim_labels: two letters, the digits 0…n-1, each of them once, and
+ * any number of `?`. Appends the positions to the module's integers, those of the letters first. */
 static bool parse_label_part(Parser *parser, Str part, const char *letters, uint32_t *num_spatial) {
   uint32_t place = tok(parser)->begin;
   *num_spatial = 0;
@@ -345,7 +353,9 @@ static bool parse_dim_labels(Parser *parser) {
   return true;
 }
 
-/* '{' (int ','?)* '}': appends to module ints. */
+/* '{' (int ','?)* '}'
+ *
+ * Appends to the module's integers. */
 bool parse_shape_index(Parser *parser) {
   uint32_t opener = tok(parser)->begin;
   if (!parse_token(parser, TOK_LBRACE, "before a shape index")) return false;
@@ -356,7 +366,7 @@ bool parse_shape_index(Parser *parser) {
   return parse_close(parser, TOK_RBRACE, opener, "the shape index");
 }
 
-/* A shape index behind its length. */
+/* Appends the length of a shape index and then the index. */
 static bool parse_counted_index(Parser *parser) {
   uint32_t count_at = parser->source->ints.len;
   push_int(parser, 0);
@@ -411,7 +421,9 @@ static bool parse_shape_list(Parser *parser) {
   return parse_close(parser, TOK_RBRACE, opener, "the shapes");
 }
 
-/* A name defined above, or a body in braces. */
+/* computation = name | '{' instruction+ '}'
+ *
+ * The name must be defined before its use. */
 static bool parse_computation(Parser *parser) {
   CompId comp = NO_ID;
   if (at(parser, TOK_LBRACE)) {
@@ -440,7 +452,7 @@ static bool parse_computation_list(Parser *parser) {
   return parse_close(parser, TOK_RBRACE, opener, "the computations");
 }
 
-/* '{' name,… '}', at least one */
+/* '{' name,… '}' with at least one name */
 static bool parse_instruction_list(Parser *parser) {
   uint32_t opener = tok(parser)->begin;
   if (!parse_token(parser, TOK_LBRACE, "before the instructions")) return false;
@@ -509,7 +521,7 @@ static bool parse_tolerance(Parser *parser) {
       double value;
       if (!parse_double(parser, &value)) return false;
       if (!(value >= 0))
-        return parse_fail(parser, place, "a tolerance is not negative"); /* XLA dies */
+        return parse_fail(parser, place, "a tolerance is not negative"); /* XLA terminates here */
     } while (eat(parser, TOK_COMMA));
   }
   return parse_close(parser, TOK_RBRACE, opener, "the tolerances");
@@ -541,7 +553,7 @@ static bool parse_result_accuracy(Parser *parser) {
 /* '{' (lhs= | rhs=) '{' field* '}' … '}', without commas. */
 static bool parse_tensor_configs(Parser *parser, const char *const *int_fields,
                                  bool with_sparsity) {
-  int64_t kept[2][4] = {{0}}; /* per side: given, non-zeros, block size, dimension */
+  int64_t kept[2][4] = {{0}}; /* for each side: given, non-zeros, block size, dimension */
   uint32_t opener = tok(parser)->begin;
   if (!parse_token(parser, TOK_LBRACE, "before the configuration")) return false;
   while (!at(parser, TOK_RBRACE)) {
@@ -597,8 +609,10 @@ bool parse_original_array(Parser *parser) {
   return parse_close(parser, TOK_RBRACE, opener, "the original array");
 }
 
-/* '{' '[' synthetic_call ']' '}' | '{' tree (',' '[' string ']')? '}', the tree being any sequence
- * of parentheses, commas and original arrays: XLA does not look closer. */
+/* '{' '[' synthetic_call ']' '}' | '{' tree (',' '[' string ']')? '}'
+ *
+ * The tree is any sequence of parentheses, commas and original arrays; XLA does not check its
+ * structure. */
 static bool parse_original_value(Parser *parser) {
   uint32_t opener = tok(parser)->begin;
   if (!parse_token(parser, TOK_LBRACE, "before the original value")) return false;
@@ -629,7 +643,7 @@ static bool parse_original_value(Parser *parser) {
   return parse_close(parser, TOK_RBRACE, opener, "the original value");
 }
 
-/* '{' kind="sharding" entry=… exit=… '}', in any order, commas optional. */
+/* '{' kind="sharding" entry=… exit=… '}', in any order; commas are optional */
 static bool parse_domain(Parser *parser) {
   static const char *const names[] = {"kind", "entry", "exit"};
   bool seen[3] = {false};

@@ -1,9 +1,10 @@
-/* The HloModule line and the tables of source locations behind it. */
+/* Parses the HloModule line and the tables of source locations after it. */
 #include "text/header_attrs.h"
 #include "text/parser.h"
 
-/* What the header says of parameters and outputs waits in module ints until the entry is known:
- * {index length, index…} of the output, parameter number, {index length, index…}, kind. */
+/* Indices of parameters and outputs in the header are kept in the module's integers until the entry
+ * computation is known: {index length, index…} of the output, parameter number, {index length,
+ * index…}, kind. */
 static bool parse_header_index(Parser *parser, uint32_t *count_at) {
   *count_at = parser->source->ints.len;
   push_int(parser, 0);
@@ -12,7 +13,9 @@ static bool parse_header_index(Parser *parser, uint32_t *count_at) {
   return true;
 }
 
-/* '(' param ',' index; XLA takes whatever stands in memory when the number is missing. */
+/* '(' param ',' index
+ *
+ * If the number is missing, XLA reads an uninitialized value. */
 static bool parse_header_param(Parser *parser, int64_t *param, uint32_t *index) {
   if (!parse_token(parser, TOK_LPAREN, "before the parameter")) return false;
   *param = 0;
@@ -109,7 +112,9 @@ static bool parse_bools(Parser *parser) {
   return parse_close(parser, TOK_RBRACE, opener, "the list");
 }
 
-/* '{' (array ':' array (',' "module text")?)* '}'; the quoted text must parse as well. */
+/* '{' (array ':' array (',' "module text")?)* '}'
+ *
+ * The quoted text must be a valid module as well. */
 static bool parse_origin_recovery_table(Parser *parser) {
   uint32_t opener = tok(parser)->begin;
   if (!parse_token(parser, TOK_LBRACE, "before the recovery table")) return false;
@@ -229,7 +234,9 @@ static bool parse_header_attr(Parser *parser, uint32_t *seen) {
 
 /* ---- tables of source locations ---- */
 
-/* (int string?)*; XLA only notes that a string is missing. */
+/* (int string?)*
+ *
+ * XLA only records an error if a string is missing. */
 static bool parse_string_table(Parser *parser, bool is_files) {
   ModuleSource *source = parser->source;
   while (eat(parser, TOK_INT)) {
@@ -251,7 +258,7 @@ static bool parse_string_table(Parser *parser, bool is_files) {
   return true;
 }
 
-/* '{' (','? name=int32)* '}', all of the names, each once. */
+/* '{' (','? name=int32)* '}' with each of the names once */
 static bool parse_int_fields(Parser *parser, const char *const *names, int count, int64_t *values) {
   uint32_t opener = tok(parser)->begin, seen = 0;
   if (!parse_token(parser, TOK_LBRACE, "before the fields")) return false;
@@ -311,7 +318,7 @@ static bool parse_stack_tables(Parser *parser) {
                            .offset = begin};
       } else {
         if (!parse_int_fields(parser, frame_fields, 2, values)) return false;
-        /* The text numbers parents from 2; 1 means none. */
+        /* The text numbers parents from 2 on; 1 means none. */
         *vec_push(parser->arena, &parser->source->stack_frames) =
             (StackFrame){.file_location_id = (int32_t)values[0],
                          .parent_frame_id = (int32_t)(values[1] - 1),
@@ -341,7 +348,7 @@ bool parse_header(Parser *parser) {
   return parse_stack_tables(parser);
 }
 
-/* The part that a counted index in module ints names. */
+/* Returns the part that a counted index in the module's integers refers to. */
 static uint32_t part_of(const Parser *parser, ShapeId shape, uint32_t index) {
   const int64_t *ints = parser->source->ints.data + index;
   return shape_index_part(&parser->module->shapes, shape, ints + 1, (uint32_t)ints[0]);

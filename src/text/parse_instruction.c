@@ -13,7 +13,7 @@
 
 /* ---- names ---- */
 
-/* Names are unique in their computation. */
+/* Names are unique only within their computation. */
 static uint64_t name_key(CompId comp, uint64_t name_hash) {
   return hash_mix(name_hash, comp);
 }
@@ -84,7 +84,7 @@ void parser_push_operand(Parser *parser, InstId operand, uint32_t offset) {
 
 /* ---- operands ---- */
 
-/* A text that is a single instruction: what it names is a parameter. */
+/* If the text is a single instruction, each operand that it names becomes a parameter. */
 static InstId add_missing_param(Parser *parser, Str name, ShapeId shape) {
   if (name.len == 0) {
     char *text = arena_printf(parser->arena, "_%u", parser->num_created_params);
@@ -128,7 +128,8 @@ static bool check_operand_shape(Parser *parser, InstId id, ShapeId declared, uin
                     says.data, (int)name.len, name.data, (int)has.len, has.data);
 }
 
-/* `x#1`: the get-tuple-element that XLA makes of it, shared by all that say the same. */
+/* Returns the get-tuple-element that XLA makes for `x#1`. All operands with the same text share
+ * it. */
 static InstId compact_element(Parser *parser, InstId tuple, int64_t index, uint32_t place) {
   if (parser_is_unknown(parser, tuple)) return tuple;
   const Shape *shape = inst_shape(parser->module, tuple);
@@ -161,7 +162,9 @@ static InstId compact_element(Parser *parser, InstId tuple, int64_t index, uint3
                                             .flags = INST_COMPACT_GTE});
 }
 
-/* shape? name ('#' int)*, and a ',' or ')' must follow. */
+/* shape? name ('#' int)*
+ *
+ * A ',' or ')' must follow. */
 static bool parse_named_operand(Parser *parser, uint32_t opener) {
   ShapeId shape = NO_ID;
   if (parse_at_shape(parser) && !parse_shape(parser, &shape)) return false;
@@ -182,20 +185,20 @@ static bool parse_named_operand(Parser *parser, uint32_t opener) {
     id = find_operand(parser, name, name_hash, shape, place);
     if (id == NO_ID || !check_operand_shape(parser, id, shape, place)) return false;
   } else {
-    /* XLA reads all indices before it looks anything up. */
+    /* XLA reads all indices before it looks up the name. */
     Lexer first = parser->lex;
     int64_t index;
     while (eat(parser, TOK_HASH)) {
       if (!parse_int(parser, &index)) return false;
     }
     id = find_operand(parser, name, name_hash, NO_ID, place);
-    Lexer behind = parser->lex;
+    Lexer after_operand = parser->lex;
     for (parser->lex = first; id != NO_ID && eat(parser, TOK_HASH);) {
       uint32_t number = tok(parser)->begin;
       parse_int(parser, &index);
       id = compact_element(parser, id, index, number);
     }
-    parser->lex = behind;
+    parser->lex = after_operand;
     if (id == NO_ID || !check_operand_shape(parser, id, shape, place)) return false;
   }
   if (!at(parser, TOK_COMMA) && !at(parser, TOK_RPAREN)) {
@@ -207,7 +210,7 @@ static bool parse_named_operand(Parser *parser, uint32_t opener) {
   return true;
 }
 
-/* Nearly all operands are the name of something defined, and nothing else. */
+/* Nearly all operands consist only of the name of an instruction that is defined. */
 static bool parse_plain_operand(Parser *parser) {
   const Token *token = tok(parser);
   if (token->kind != TOK_NAME && token->kind != TOK_IDENT) return false;
@@ -220,16 +223,17 @@ static bool parse_plain_operand(Parser *parser) {
   return true;
 }
 
-/* `x(` and `x[` are no names of operands. */
+/* `x(` and `x[` are not names of operands. */
 static bool is_followed_by_bracket(const Parser *parser, const ParseError *error) {
   const Lexer *lexer = &parser->lex;
   uint32_t end = (uint32_t)(error->name.data - lexer->text) + error->name.len;
   return end < lexer->length && (lexer->text[end] == '(' || lexer->text[end] == '[');
 }
 
-/* One operand. When it is neither a name nor a nested instruction, XLA only notes that and goes on
- * from where the second reading stopped; with luck a ',' or ')' stands there, and the operand is
- * dropped. So true does not mean that there is one more operand; `*noted` then holds the error. */
+/* Reads one operand. If it is neither a name nor a nested instruction, XLA only records the error
+ * and continues where the second attempt stopped. If a ',' or ')' is there, the operand is dropped.
+ * So the result true does not mean that an operand was added; in that case `*noted` holds the
+ * error. */
 static bool parse_operand(Parser *parser, uint32_t opener, ParseError *noted) {
   if (parse_plain_operand(parser)) return true;
   Lexer begin = parser->lex;
@@ -252,7 +256,7 @@ static bool parse_operand(Parser *parser, uint32_t opener, ParseError *noted) {
     return true;
   }
   parser->operands.len = parser->operand_offsets.len = num_operands;
-  /* The reading that came further knows better what was meant. */
+  /* The attempt that read more of the text has the better message. */
   ParseError as_inst = parser->error;
   bool is_opcode_or_type = as_name.kind != NAME_OF_NOTHING && as_name.offset == as_inst.offset &&
                            is_followed_by_bracket(parser, &as_name);
@@ -265,7 +269,9 @@ static bool parse_operand(Parser *parser, uint32_t opener, ParseError *noted) {
   return at(parser, TOK_COMMA) || at(parser, TOK_RPAREN);
 }
 
-/* '(' operands ')'; they are pushed on the operand stack. */
+/* '(' operands ')'
+ *
+ * Pushes the operands on the operand stack. */
 static bool parse_operands(Parser *parser, ParseError *noted) {
   uint32_t opener = tok(parser)->begin;
   if (!parse_enter(parser, "operands")) return false;
@@ -285,16 +291,17 @@ static bool parse_operands(Parser *parser, ParseError *noted) {
 /* ---- attributes ---- */
 
 typedef struct AttrSet {
-  uint32_t first;                       /* in parser->attrs */
-  uint32_t first_callee;                /* in parser->callees */
-  uint64_t seen[(NUM_ATTRS + 63) / 64]; /* by the first row of each text */
+  uint32_t first;                       /* index in parser->attrs */
+  uint32_t first_callee;                /* index in parser->callees */
+  uint64_t seen[(NUM_ATTRS + 63) / 64]; /* bits by the first row of each text */
 } AttrSet;
 
 static bool is_seen(const AttrSet *set, AttrId name) {
   return set->seen[name / 64] >> (name % 64) & 1;
 }
 
-/* The row that applies to this opcode: texts are shared by rows with other kinds of values. */
+/* Returns the row of an attribute that applies to this opcode, because rows with different kinds of
+ * values can have the same text. */
 static const AttrRule *find_rule(const Parser *parser, const AttrRule *rules, AttrId name) {
   for (; rules->attr >= 0; rules++) {
     if (parser->words.attr_name[rules->attr] == name) return rules;
@@ -328,7 +335,7 @@ static bool is_attribute(const Token *token) {
   return token->known && token->known->attr != NUM_ATTRS;
 }
 
-/* No `name=` stands behind ','; perhaps `name =` or `name:` does. */
+/* Fails because no `name=` follows ','. The text may have `name =` or `name:` instead. */
 static bool fail_attribute(Parser *parser, Str name) {
   const Word *word = words_find(&parser->words, name, hash_str(name));
   bool is_word = at(parser, TOK_IDENT) || at(parser, TOK_NAME);
@@ -340,7 +347,7 @@ static bool fail_attribute(Parser *parser, Str name) {
                     name.data);
 }
 
-/* One `name=value` of an instruction with these rules; `rules[1]` may be NULL. */
+/* Reads one `name=value` of an instruction with these rules. `rules[1]` may be NULL. */
 static bool parse_attribute(Parser *parser, const AttrRule *const *rules, Opcode opcode,
                             AttrSet *set) {
   uint32_t place = tok(parser)->begin;
@@ -393,7 +400,8 @@ static bool parse_attributes(Parser *parser, const AttrRule *const *rules, Opcod
   return true;
 }
 
-/* XLA keeps called computations in an order of its own (body before condition), the text in any. */
+/* XLA has its own order of called computations (body before condition); the text may have any
+ * order. */
 static void order_callees(Parser *parser, const AttrSet *set) {
   uint32_t num_callees = parser->callees.len - set->first_callee;
   if (num_callees != 2) return;
@@ -430,7 +438,7 @@ typedef struct AsyncSuffix {
   Opcode opcode;
 } AsyncSuffix;
 
-/* The `-start` of `add-start`, and its kind. */
+/* Splits off the suffix `-start`, `-update` or `-done`. */
 static bool split_async(Str text, AsyncSuffix *suffix) {
   static const AsyncSuffix suffixes[] = {{"-start", 6, OPCODE_ASYNC_START},
                                          {"-update", 7, OPCODE_ASYNC_UPDATE},
@@ -445,7 +453,8 @@ static bool split_async(Str text, AsyncSuffix *suffix) {
   return false;
 }
 
-/* What `negat-start` was meant to be; some opcodes have not all three. */
+/* Returns the name that was probably meant by `negat-start`. Some opcodes do not have all three
+ * forms. */
 static const char *meant_async(Parser *parser, Str text, AsyncSuffix suffix,
                                const char *const *opcodes) {
   Str wrapped = {text.data, text.len - suffix.len};
@@ -555,8 +564,8 @@ static void note_attrs(const Parser *parser, const AttrSet *set, NewInst *new) {
   }
 }
 
-/* Moves the attributes from the stack to where they stay: those of one instruction in a row, though
- * computations, with attributes of their own, may stand inside them. */
+/* Moves the attributes of one instruction from the stack to their final, contiguous place. They
+ * were on the stack because computations inside them have attributes of their own. */
 static void keep_attrs(Parser *parser, const AttrSet *set, NewInst *new) {
   new->attrs = parser->source->attrs.len;
   new->num_attrs = parser->attrs.len - set->first;
@@ -565,7 +574,7 @@ static void keep_attrs(Parser *parser, const AttrSet *set, NewInst *new) {
   parser->attrs.len = set->first;
 }
 
-/* Nested instructions have no name in the text; XLA's is `add.anon`, made unique. */
+/* Nested instructions have no name in the text. XLA names them `add.anon`, made unique. */
 static Str anonymous_name(Parser *parser, Opcode opcode) {
   const char *text = opcode_text(opcode);
   for (uint32_t number = parser->num_anonymous;; number++) {
@@ -589,7 +598,7 @@ static void add_predecessors(Parser *parser, InstId id, uint32_t first) {
 typedef struct RhsText {
   OpcodeText op;
   bool has_shape;
-  bool is_unknown; /* its shape would follow from what is not known */
+  bool is_unknown; /* the shape would be inferred from something unknown */
   ShapeId shape;
   uint32_t paren, close;
 } RhsText;
@@ -606,8 +615,8 @@ static bool parse_arguments(Parser *parser, RhsText *rhs, NewInst *new, ParseErr
   return ok;
 }
 
-/* Whether the shape that is written may not be the one that it has, or who follows looks further.
- */
+/* Returns true for opcodes that may have another shape than the written one, or whose users are
+ * checked against more than the shape. */
 static bool replaces_shape(Opcode opcode) {
   switch (opcode) {
     case OPCODE_ADD_DEPENDENCY:
@@ -621,7 +630,7 @@ static bool replaces_shape(Opcode opcode) {
   }
 }
 
-/* The rest of rhs once its opcode is known. */
+/* Reads the rest of rhs after the opcode. */
 static bool parse_rhs_tail(Parser *parser, RhsText *rhs, NewInst *new, bool with_attributes,
                            CompId *wrapper) {
   const OpcodeText *op = &rhs->op;
@@ -633,7 +642,8 @@ static bool parse_rhs_tail(Parser *parser, RhsText *rhs, NewInst *new, bool with
   AttrSet set = {.first = parser->attrs.len, .first_callee = parser->callees.len};
   bool is_sugar = op->wrapped != NUM_OPCODES;
   bool makes_wrapper = is_sugar && op->opcode == OPCODE_ASYNC_START;
-  /* Sugar takes the wrapped opcode's attributes, and not `calls`: that is what it stands for. */
+  /* Async forms such as `add-start` accept the attributes of the wrapped opcode, but not `calls`,
+   * because they imply the called computation. */
   static const AttrRule sugar_rules[] = {
       {ATTR_ASYNC_EXECUTION_THREAD, false}, {ATTR_OUTPUT_TO_OPERAND_ALIASING, false}, {-1, false}};
   const AttrRule *rules[2] = {attribute_rules(op->opcode), NULL};
@@ -670,7 +680,7 @@ static bool parse_rhs_tail(Parser *parser, RhsText *rhs, NewInst *new, bool with
     return true;
   }
   if (!parse_check_opcode(parser, &candidate)) {
-    /* A dropped operand is the likelier cause of a wrong count. */
+    /* A dropped operand is the more likely cause of a wrong operand count. */
     if (noted.message) parser->error = noted;
     return false;
   }
@@ -687,7 +697,7 @@ static bool parse_rhs_tail(Parser *parser, RhsText *rhs, NewInst *new, bool with
   return !is_sugar || parse_async_follow(parser, &candidate);
 }
 
-/* XLA names the instruction last: behind what its operands added, which begins at `first`. */
+/* XLA names an instruction after the ones that it adds for the operands. They begin at `first`. */
 static bool check_operand_names(Parser *parser, InstId first, Str name, uint32_t place) {
   const Module *module = parser->module;
   for (InstId id = first; id < module->insts.len; id++) {
@@ -717,7 +727,7 @@ bool parse_instruction_rhs(Parser *parser, Str name, uint32_t begin, uint32_t na
   CompId wrapper = NO_ID;
   InstId first = parser->module->insts.len;
   if (!parse_rhs_tail(parser, &rhs, &new, with_attributes, &wrapper)) return false;
-  if (wrapper != NO_ID) { /* the attributes' computations belong to the wrapped instruction */
+  if (wrapper != NO_ID) { /* the computations in the attributes belong to the wrapped instruction */
     parser->callees.len = first_callee;
     *vec_push(parser->tables, &parser->callees) = wrapper;
     new.first_callee = first_callee;
@@ -748,7 +758,7 @@ bool parse_is_reserved_name(Str name) {
          !(name.len >= 6 && memcmp(name.data, "__xla_", 6) == 0);
 }
 
-/* XLA would rename the instruction, which it calls an error. */
+/* XLA would rename the instruction, and reports that as an error. */
 static bool check_inst_name(Parser *parser, Str name, uint64_t name_hash, uint32_t place) {
   const Word *word = words_find(&parser->words, name, name_hash);
   bool is_type = word && word->type != NUM_TYPES;
@@ -763,7 +773,7 @@ static bool check_inst_name(Parser *parser, Str name, uint64_t name_hash, uint32
                            "instruction '%.*s' is already defined", (int)name.len, name.data);
 }
 
-/* What should be a name is none. */
+/* Fails because the text begins with something other than a name. */
 static bool fail_start(Parser *parser, bool is_root) {
   Str name = tok_word(parser);
   switch (tok(parser)->kind) {
@@ -789,7 +799,7 @@ static bool is_one_of(Str name, const char *const *words, int num_words) {
   return false;
 }
 
-/* A name that no '=' follows. */
+/* Fails because no '=' follows a name. */
 static bool fail_name(Parser *parser, Str name, uint32_t place) {
   static const char *const words[] = {"ROOT", "ENTRY", "HloModule"};
   const char *meant = "";

@@ -1,10 +1,10 @@
-/* Literals are checked and not kept: their text is printed again as it stands.
+/* Parses literals. They are checked but not stored, because their text is printed again unchanged.
  *
- *     literal := scalar | nested braces to the rank, commas anywhere | '(' literal,… ')' for a
- * tuple
+ *     literal := scalar | nested braces to the rank, commas anywhere
+ *              | '(' literal,… ')' for a tuple
  *
- * XLA writes every number to the next element in order, whatever the braces say, and compares
- * counts at each '}'. A brace-less number is one element of an array. */
+ * XLA stores every number in the next element in order, whatever the braces say, and compares the
+ * counts at each '}'. A number without braces is one element of an array. */
 #include "text/parser.h"
 
 #include <inttypes.h>
@@ -13,13 +13,14 @@
 
 typedef struct FloatRange {
   uint8_t type;
-  double
-      first_out; /* the smallest magnitude that XLA rejects: it does not round to a finite value */
-  uint64_t max_nan_payload; /* 0 = the type knows no payload */
+  double first_out; /* the smallest magnitude that XLA rejects, because it does not round to a
+                       finite value */
+  uint64_t max_nan_payload; /* 0 = the type accepts no payload */
 } FloatRange;
 
-/* Found by bisection against jaxlib 0.12. XLA converts double to float to the type, hence the odd
- * figures of f16 and bf16. The fp4 and fp6 types saturate; complex parts are compared unrounded. */
+/* The limits were found by bisection with jaxlib 0.12. XLA converts double to float and then to the
+ * type, which explains the values for f16 and bf16. The fp4 and fp6 types saturate. The parts of
+ * complex numbers are compared without rounding. */
 static const FloatRange float_ranges[] = {
     {TYPE_F4E2M1FN, INFINITY, 0},
     {TYPE_F6E2M3FN, INFINITY, 0},
@@ -47,7 +48,7 @@ static const FloatRange *float_range(ElementType type) {
   return NULL;
 }
 
-/* A number token as a double; `strtod` needs the text to end, so it gets a copy. */
+/* Reads a number token as a double. It is copied because `strtod` needs a terminated text. */
 bool parse_double(Parser *parser, double *value) {
   switch (tok(parser)->kind) {
     case TOK_INT: *value = (double)tok(parser)->integer; break;
@@ -87,7 +88,8 @@ static bool check_nan(Parser *parser, ElementType type, const Token *token) {
 static bool check_float(Parser *parser, ElementType type, const Token *token, double value) {
   if (isinf(value) || isnan(value)) return true;
   bool is_in = fabs(value) < float_range(type)->first_out;
-  if (type == TYPE_F8E8M0FNU && value <= 0) is_in = false; /* powers of two only */
+  /* The type represents only powers of two. */
+  if (type == TYPE_F8E8M0FNU && value <= 0) is_in = false;
   return is_in || parse_fail(parser, token->begin, "the number is out of range for %s",
                              type_info(type)->text);
 }
@@ -113,7 +115,7 @@ static bool parse_complex(Parser *parser, ElementType type) {
     Token token = *tok(parser);
     double value;
     if (!parse_double(parser, &value) || !check_float(parser, type, &token, value)) return false;
-    /* XLA looks at the real part's payload only. */
+    /* XLA checks only the payload of the real part. */
     if (part == 0 && isnan(value) && !check_nan(parser, type, &token)) return false;
     if (part == 0 && !parse_token(parser, TOK_COMMA, "between the parts of a complex number")) {
       return false;
@@ -122,7 +124,7 @@ static bool parse_complex(Parser *parser, ElementType type) {
   return parse_close(parser, TOK_RPAREN, opener, "the complex number");
 }
 
-/* One number of a literal. */
+/* Reads one number of a literal. */
 static bool parse_element(Parser *parser, ElementType type) {
   const Token token = *tok(parser);
   uint8_t class = type_info(type)->class;
@@ -151,7 +153,7 @@ static bool parse_element(Parser *parser, ElementType type) {
   return parse_fail(parser, token.begin, "a complex number is written (real, imaginary)");
 }
 
-/* What is known at each '{' that is open. */
+/* The state of each open '{'. */
 typedef struct Nest {
   int64_t seen;
   uint32_t opener;
@@ -175,7 +177,7 @@ static bool open_brace(Parser *parser, const Shape *shape, Nest *nest, uint32_t 
   return true;
 }
 
-/* `shallow`: the first number that stands outside of the innermost braces. */
+/* `shallow` is the offset of the first number outside of the innermost braces. */
 static bool close_brace(Parser *parser, const Shape *shape, Nest *nest, uint32_t *level,
                         uint32_t shallow) {
   if (*level == 0) return parse_fail(parser, tok(parser)->begin, "'}' without '{' in a literal");
@@ -289,7 +291,7 @@ bool parse_literal(Parser *parser, ShapeId id, bool *is_elided) {
     return parse_fail(parser, tok(parser)->begin, "%.*s has no literals", (int)text.len, text.data);
   }
   const char *why;
-  if (!parse_array_is_valid(shape, &why)) { /* XLA dies making the literal */
+  if (!parse_array_is_valid(shape, &why)) { /* XLA terminates when it makes the literal */
     return parse_fail(parser, tok(parser)->begin, "no literal has this shape: %s", why);
   }
   return parse_array_literal(parser, shape, is_elided);

@@ -1,5 +1,5 @@
-/* Metadata, which tells where an instruction comes from: read in one go in the form in which XLA
- * prints it, token by token in any other that XLA takes. */
+/* Parses metadata, which gives the source position of an instruction. The form that XLA prints is
+ * read without the lexer; any other form that XLA accepts is read token by token. */
 #include <inttypes.h>
 
 #include "ir/chars.h"
@@ -60,9 +60,9 @@ static bool parse_metadata_field(Parser *parser, enum MetadataField field, Metad
 }
 
 /* ---- metadata as XLA prints it ----
- * Half of the bytes of most dumps: strings without escapes and short numbers, one blank between
- * them. These functions return the offset behind what they read, 0 when the text has another form,
- * which is then left to parse_metadata. */
+ * Half of the bytes of most dumps are metadata: strings without escapes and short numbers, with one
+ * blank between them. These functions return the offset after what they read. They return 0 if the
+ * text has another form, which parse_metadata then reads. */
 
 static uint32_t read_plain_string(const Lexer *lexer, uint32_t pos, Span *string) {
   if (pos >= lexer->length || lexer->text[pos] != '"') return 0;
@@ -121,7 +121,9 @@ static uint32_t read_plain_metadata(const Lexer *lexer, Metadata *metadata) {
   }
 }
 
-/* '{' (','? name=value)* '}', each name once, in any order. */
+/* '{' (','? name=value)* '}'
+ *
+ * Each name may occur once; the order is arbitrary. */
 bool parse_metadata(Parser *parser, Metadata *metadata) {
   *metadata = (Metadata){0};
   uint32_t end = at(parser, TOK_LBRACE) ? read_plain_metadata(&parser->lex, metadata) : 0;

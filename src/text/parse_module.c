@@ -1,4 +1,4 @@
-/* The module as a whole:
+/* Parses the module as a whole:
  *
  *     text        := module | instruction
  *     module      := ('HloModule' name (',' attribute)* tables?)? computation+
@@ -52,7 +52,7 @@ bool parse_fail_opened(Parser *parser, uint32_t offset, uint32_t opener, const c
   return set_error(parser, offset, opener, message);
 }
 
-/* The current token as shown in messages. */
+/* Returns the current token in the form for messages. */
 static Str shown_token(const Parser *parser) {
   enum { SHOWN_LIMIT = 40 };
   const Token *token = tok(parser);
@@ -61,13 +61,13 @@ static Str shown_token(const Parser *parser) {
   if (length > SHOWN_LIMIT) {
     length = SHOWN_LIMIT;
     while (length > 0 && ((unsigned char)text[length] & 0xC0) == 0x80)
-      length--; /* no half of a character */
+      length--; /* does not cut a character */
   }
   return (Str){text, length};
 }
 
-/* Whether the current token begins a line that looks like the next instruction or computation, or
- * ends the body: what is wanted is missing at the end of a line above. */
+/* Returns true if the current token begins a line that looks like an instruction or a computation,
+ * or ends the body. Then the expected token is missing at the end of an earlier line. */
 static bool is_next_line(const Parser *parser) {
   const Lexer *lexer = &parser->lex;
   bool is_word = at(parser, TOK_NAME) || at(parser, TOK_IDENT) || at(parser, TOK_KEYWORD);
@@ -226,7 +226,7 @@ static IdList keep_ids(Parser *parser, const uint32_t *ids, uint32_t count) {
   return (IdList){.begin = begin, .len = count, .cap = count};
 }
 
-/* Parameters by number; they must be 0…n-1, each once. */
+/* Collects the parameters by number. Their numbers must be 0…n-1, each once. */
 static bool collect_params(Parser *parser, CompId id) {
   const Module *module = parser->module;
   if (parser_is_unknown_comp(parser, id)) return true;
@@ -256,9 +256,8 @@ static bool collect_params(Parser *parser, CompId id) {
   return true;
 }
 
-/* Names are looked up in their own computation only: a small table serves all, and stays in the
- * cache.
- */
+/* Names are looked up only in their own computation. So one small table, which stays in the cache,
+ * is used for all computations. */
 static void forget_names(Parser *parser) {
   if (parser->name_slots_mask == parser->inst_names.mask) {
     id_table_clear_slots(&parser->inst_names, parser->name_slots.data);
@@ -273,7 +272,7 @@ bool parser_close_comp(Parser *parser, OpenComp open, InstId root) {
   uint32_t count = parser->comp_insts.len - open.first_inst;
   const InstId *insts = parser->comp_insts.data + open.first_inst;
   Computation *comp = comp_get(parser->module, open.id);
-  if (root == NO_ID && count) root = insts[count - 1]; /* all may be broken */
+  if (root == NO_ID && count) root = insts[count - 1]; /* all instructions may be unknown */
   comp->root = root;
   comp->insts = keep_ids(parser, insts, count);
   parser->comp_insts.len = open.first_inst;
@@ -287,7 +286,8 @@ static bool fail_open(Parser *parser, uint32_t opener, Str name) {
   return parse_close(parser, TOK_RBRACE, opener, what);
 }
 
-/* Where a computation begins instead of an instruction, the one before lacks its end. */
+/* If a computation begins where an instruction is expected, the previous computation lacks its
+ * '}'. */
 static void expect_close(Parser *parser, uint32_t begin, uint32_t opener, Str name) {
   if (!parse_begins_next(&parser->lex, begin, opener)) return;
   parser->error = (ParseError){0};
@@ -334,7 +334,9 @@ bool parse_computation_body(Parser *parser, Str name, unsigned flags, CompId *id
   return true;
 }
 
-/* '(' (name shape),… ')' '->' shape; only the result counts. */
+/* '(' (name shape),… ')' '->' shape
+ *
+ * Only the result is used. */
 static bool parse_signature(Parser *parser, ShapeId *result, uint32_t *place) {
   uint32_t opener = tok(parser)->begin;
   lex_next(&parser->lex);
@@ -358,7 +360,7 @@ static bool parse_signature(Parser *parser, ShapeId *result, uint32_t *place) {
   return parse_shape(parser, result);
 }
 
-/* execution_thread= and backend_config= behind '}' */
+/* (',' (execution_thread= | backend_config=))* after '}' */
 static bool parse_computation_attrs(Parser *parser, CompId id) {
   bool has_thread = false, has_config = false;
   while (eat(parser, TOK_COMMA)) {
@@ -389,7 +391,8 @@ static bool parse_computation_attrs(Parser *parser, CompId id) {
   return true;
 }
 
-/* An instruction stands where a computation should begin; `before` is where the last one ends. */
+/* Fails because an instruction is found where a computation is expected. `before` is the end of the
+ * previous computation. */
 static bool fail_outside(Parser *parser, uint32_t place, uint32_t before) {
   bool has_end = parser->module->comps.len && parser->lex.text[before - 1] == '}';
   return parse_fail_opened(parser, place, has_end ? before - 1 : NO_OFFSET,
@@ -415,7 +418,7 @@ static bool check_result_shape(Parser *parser, CompId id, ShapeId declared, uint
                     is_marked ? "" : "; as nothing is marked ROOT, the last instruction is it");
 }
 
-/* Neither a signature nor a body follows the name of a computation. */
+/* Fails because neither a signature nor a body follows the name of a computation. */
 static bool fail_header(Parser *parser, Str name) {
   static const char *const words[] = {"ENTRY", "HloModule"};
   uint32_t place = (uint32_t)(name.data - parser->lex.text);
@@ -473,9 +476,10 @@ static bool parse_computation(Parser *parser) {
   return true;
 }
 
-/* ---- what is only known at the end ---- */
+/* ---- work that needs the whole module ---- */
 
-/* Users of all instructions, in the order of the text, each list exactly as long as needed. */
+/* Builds the lists of users of all instructions, in the order of the text. Each list has exactly
+ * the length that it needs. */
 static void build_users(Parser *parser) {
   Module *module = parser->module;
   uint32_t num_insts = module->insts.len;
@@ -508,7 +512,7 @@ static void build_users(Parser *parser) {
   }
 }
 
-/* A computation that an async instruction calls may be called by such instructions only. */
+/* A computation that an async instruction calls may only be called by async instructions. */
 static bool check_async_callers(Parser *parser) {
   const Module *module = parser->module;
   uint8_t *kinds = arena_zarray(parser->scratch, uint8_t, module->comps.len);
@@ -539,7 +543,7 @@ static bool parse_module(Parser *parser) {
   uint32_t begin = tok(parser)->begin;
   if (header->is_present && !parse_header(parser)) {
     if (!recover_at_computation(parser, begin, true)) return false;
-    *header = (ModuleHeader){.is_present = true}; /* nothing of it is to be resolved */
+    *header = (ModuleHeader){.is_present = true}; /* the header then needs no resolving */
     if (at(parser, TOK_EOF)) return false;
   }
   do {
@@ -559,8 +563,9 @@ static bool parse_module(Parser *parser) {
   return true;
 }
 
-/* What is read as an operand may have a name that no instruction can have: XLA's NameUniquer puts
- * an `a` for the first of two underscores, and a number behind what that makes twice. */
+/* In a text that is a single instruction, an operand may have a name that no instruction can have.
+ * XLA's NameUniquer replaces the first of two leading underscores by an `a`, and appends a number
+ * if the name is then in use twice. */
 static void name_implied_params(Parser *parser, CompId comp) {
   Module *module = parser->module;
   NameSet names = {.arena = parser->arena};
@@ -617,7 +622,7 @@ static bool parse_text(Parser *parser) {
   return entry == NO_ID || parser_is_unknown_comp(parser, entry) || parse_resolve_header(parser);
 }
 
-/* absl::CUnescape for escapes that the lexer has checked. */
+/* absl::CUnescape, for escapes that the lexer has checked. */
 static uint32_t unescape(const char *text, uint32_t length, char *out) {
   static const char plain[] = "abfnrtv\\?'\"", meant[] = "\a\b\f\n\r\t\v\\?'\"";
   uint32_t n = 0;
@@ -632,8 +637,8 @@ static uint32_t unescape(const char *text, uint32_t length, char *out) {
       out[n++] = meant[found - plain];
       i++;
     } else {
-      /* Numeric escapes are of no use in a module's text outside of strings: keep a place holder.
-       */
+      /* A numeric escape has no use in the text of a module outside of strings, so it is replaced
+       * by a placeholder. */
       out[n++] = '_';
       i++;
     }
@@ -660,7 +665,8 @@ bool parse_quoted_module(Parser *parser, Span quoted, uint32_t place) {
   return ok;
 }
 
-/* About as many instructions as the text has: an indented line each, counted in samples of it. */
+/* Estimates the number of instructions: each has an indented line, and these are counted in samples
+ * of the text. */
 static uint32_t estimate_insts(const char *text, uint32_t length) {
   enum { NUM_SAMPLES = 64, SAMPLE_BYTES = 4096, MIN_TEXT = 64 };
   uint32_t stride = length / NUM_SAMPLES > SAMPLE_BYTES ? length / NUM_SAMPLES : SAMPLE_BYTES;
@@ -677,9 +683,9 @@ static uint32_t estimate_insts(const char *text, uint32_t length) {
   return length / (uint32_t)(text_per_inst < MIN_TEXT ? MIN_TEXT : text_per_inst);
 }
 
-/* Room from the beginning, so that nothing has to be moved. */
+/* Reserves memory at the start, so that arrays need not be moved. */
 static void reserve(Parser *parser, const char *text, uint32_t length) {
-  enum { IDS = 5, OPERANDS = 2, ATTRS = 2, INTS = 3 }; /* an instruction, in dumps */
+  enum { IDS = 5, OPERANDS = 2, ATTRS = 2, INTS = 3 }; /* averages per instruction in dumps */
   Module *module = parser->module;
   ModuleSource *source = parser->source;
   Arena *arena = parser->arena;
@@ -717,7 +723,9 @@ rh_status text_parse_all(const char *text, size_t length, const ArenaOptions *me
   lexer_init(&parser.lex, text, (uint32_t)length, &parser.words);
   reserve(&parser, text, (uint32_t)length);
   (void)vec_extend(parser.tables, &parser.operands,
-                   0); /* a place of the first element is asked for */
+                   /* The arrays must not be NULL, because callers take the address of the first
+                    * element. */
+                   0);
   (void)vec_extend(parser.tables, &parser.callees, 0);
   (void)vec_extend(parser.tables, &parser.comp_insts, 0);
   bool ok = parse_text(&parser);

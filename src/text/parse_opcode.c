@@ -1,6 +1,6 @@
-/* What XLA's parser checks of an instruction once its operands and attributes are known, opcode by
- * opcode (HloParserImpl::CreateInstruction). It does not compare a written shape with the operands,
- * except where a rule below says so; `remat-hlo check` does. */
+/* The checks that XLA's parser makes for each opcode after the operands and attributes were read
+ * (HloParserImpl::CreateInstruction). It does not compare a written shape with the operands, except
+ * where a rule below does; `remat-hlo check` makes that comparison. */
 #include <inttypes.h>
 
 #include "ir/bytes.h"
@@ -37,13 +37,13 @@ static bool fail_count(Parser *parser, const Candidate *candidate, const char *w
                     opcode_text(candidate->opcode), wanted, candidate->num_operands);
 }
 
-/* In `scratch`. */
+/* Returns the text of a shape for messages, in `scratch`. */
 static const char *shown_shape(Parser *parser, ShapeId id) {
   Str text = shape_text(&parser->module->shapes, id, false, parser->scratch);
   return arena_strndup(parser->scratch, text.data, text.len);
 }
 
-/* What is wrong with the first operand's shape and the result's. */
+/* Fails with `what`, the shape of the first operand and that of the result. */
 static bool fail_shapes(Parser *parser, const Candidate *candidate, const char *what) {
   ShapeId from = inst_get(parser->module, candidate->operands[0])->shape;
   return parse_fail(parser, candidate->offset, "%s %s %s and %s", opcode_text(candidate->opcode),
@@ -58,7 +58,7 @@ static bool check_operand_count(Parser *parser, const Candidate *candidate) {
                     candidate->num_operands);
 }
 
-/* dimensions={d} with exactly one entry. */
+/* Checks for dimensions={d} with exactly one entry. */
 static bool check_one_dimension(Parser *parser, const Candidate *candidate, bool is_required) {
   const Attr *attr = find_attr(candidate, ATTR_DIMENSIONS);
   if (!attr && !is_required) return true;
@@ -117,7 +117,8 @@ static bool check_reshape(Parser *parser, const Candidate *candidate, bool is_dy
   return true;
 }
 
-/* Operand 0, perhaps an update, then start indices: one each, or all in one vector. */
+/* Checks operand 0, the update if there is one, and the start indices: one operand per index, or
+ * one vector with all of them. `before` is the number of operands before the indices. */
 static bool check_dynamic_indices(Parser *parser, const Candidate *candidate, uint32_t before) {
   if (candidate->num_operands < before) return fail(parser, candidate, "lacks operands");
   const Shape *array = operand_shape(parser, candidate, 0);
@@ -147,7 +148,8 @@ static bool check_custom_call(Parser *parser, const Candidate *candidate) {
   return true;
 }
 
-/* XLA looks at the element and dies when there is none. What is no tuple passes here. */
+/* XLA reads the element and terminates if there is none. An operand that is not a tuple is accepted
+ * here. */
 static bool check_tuple_index(Parser *parser, const Candidate *candidate) {
   const Shape *tuple = operand_shape(parser, candidate, 0);
   int64_t index = attr_int(parser, candidate, ATTR_INDEX, 0);
@@ -201,7 +203,7 @@ static Str thread_of(const Parser *parser, const Attr *attr) {
   return module_span(parser->module, (Span){attr->text.begin + 1, attr->text.end - 1});
 }
 
-/* What an update or a done says of its start must be true. */
+/* Checks that the attributes of an update or a done agree with those of its start. */
 static bool check_async_follower(Parser *parser, const Candidate *candidate) {
   const Module *module = parser->module;
   if (candidate->num_operands == 0) return fail(parser, candidate, "needs an operand");
@@ -226,7 +228,7 @@ static bool check_async_follower(Parser *parser, const Candidate *candidate) {
                     opcode_text(started));
 }
 
-/* ---- result shapes that the parser replaces whatever the text says ---- */
+/* ---- result shapes that the parser always replaces ---- */
 
 static ShapeId token_shape(Parser *parser) {
   return shape_scalar(&parser->module->shapes, TYPE_TOKEN);
@@ -252,7 +254,8 @@ static bool replace_shape(Parser *parser, Candidate *candidate) {
     case OPCODE_SEND: {
       ShapeId sent = inst_get(parser->module, candidate->operands[0])->shape;
       const char *why;
-      if (!parse_array_is_valid(shape_get(shapes, sent), &why)) { /* XLA dies making the tuple */
+      /* XLA terminates when it makes the tuple. */
+      if (!parse_array_is_valid(shape_get(shapes, sent), &why)) {
         return parse_fail(parser, candidate->offset, "what send takes is invalid: %s", why);
       }
       candidate->shape = tuple_of(parser, sent, true);
@@ -331,7 +334,7 @@ static bool check_rules(Parser *parser, const Candidate *candidate) {
     case OPCODE_CONDITIONAL: return check_conditional(parser, candidate);
     case OPCODE_CONVOLUTION:
     case OPCODE_DOT:
-      /* The wrapper of `dot-start()` gets its operands from updates. */
+      /* The computation that `dot-start()` implies gets its operands from updates. */
       return num_operands >= 2 || candidate->is_implied ||
              fail(parser, candidate, "takes at least 2 operands");
     case OPCODE_CUSTOM_CALL: return check_custom_call(parser, candidate);
@@ -362,11 +365,11 @@ static bool check_rules(Parser *parser, const Candidate *candidate) {
   }
 }
 
-/* One flag for each array in the shape (ShapeUtil::GetLeafCount). */
+/* Checks that there is one flag for each array in the shape (ShapeUtil::GetLeafCount). */
 static bool check_replication(Parser *parser, const Candidate *candidate) {
   const Attr *attr = find_attr(candidate, ATTR_PARAMETER_REPLICATION);
   if (!attr) return true;
-  if (candidate->opcode != OPCODE_PARAMETER) { /* XLA dies */
+  if (candidate->opcode != OPCODE_PARAMETER) { /* XLA terminates here */
     return parse_fail(parser, attr->text.begin, "parameter_replication belongs to parameters");
   }
   const ShapeTable *shapes = &parser->module->shapes;

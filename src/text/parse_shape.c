@@ -1,12 +1,12 @@
-/* Shapes and layouts.
+/* Parses shapes and layouts.
  *
  *     shape  := type '[' dims ']' layout? | '(' (shape,…)? ')' | 'b(' shape ')'
  *     dims   := (int | '<=' int | '?'),…
- *     layout := '{' int,… (':' D(…)? T(…)+? L(n)? #(type)? *(type)? E(n)? S(n)? SC(d:i,…)+? M(n)?)?
- * '}'
+ *     layout := '{' int,… (':' D(…)? T(…)+? L(n)? #(type)? *(type)? E(n)? S(n)? SC(d:i,…)+?
+ *               M(n)?)? '}'
  *
- * XLA reads the suffixes of a layout with functions whose failures it only notes; whether the text
- * is accepted depends on what follows. The same happens here: see `noted`. */
+ * XLA reads the suffixes of a layout with functions whose failures it only records. Whether the
+ * text is accepted depends on what follows. This parser does the same; see `noted`. */
 #include "ir/chars.h"
 #include "text/parser.h"
 
@@ -14,8 +14,9 @@
 
 #include "ir/bytes.h"
 
-/* Array shapes are few and come often: the text of one, up to `]` or the `}` of a plain layout, is
- * looked up before it is parsed. The end of that text, or 0 when it is not that simple. */
+/* A module has few different array shapes, which are repeated often. So the text of a shape, up to
+ * `]` or to the `}` of a plain layout, is looked up before it is parsed. Returns the end of that
+ * text, or 0 if the shape has another form. */
 static uint32_t simple_array_end(const Parser *parser) {
   const char *text = parser->lex.text;
   uint32_t pos = tok(parser)->end, length = parser->lex.length;
@@ -34,7 +35,7 @@ static uint32_t simple_array_end(const Parser *parser) {
     }
     return pos < length ? pos + 1 : 0;
   }
-  /* A layout behind blanks or a comment is left to the full parser. */
+  /* The full parser reads a layout that follows blanks or a comment. */
   if (pos < length && (char_is_space(text[pos]) || text[pos] == '/')) {
     uint32_t next = pos;
     while (next < length && char_is_space(text[next]))
@@ -103,7 +104,9 @@ static bool parse_dim_level_types(Parser *parser) {
   return parse_close(parser, TOK_RPAREN, opener, "the dimension level types");
 }
 
-/* '(' (int | '*' | 'd'),… ')' once or more. Each tile becomes its rank and its dims. */
+/* tiles = ('(' (int | '*' | 'd'),… ')')+
+ *
+ * Stores the rank and the dimensions of each tile. */
 static bool parse_tiles(Parser *parser, Ints *tiles) {
   do {
     uint32_t opener = tok(parser)->begin;
@@ -119,7 +122,7 @@ static bool parse_tiles(Parser *parser, Ints *tiles) {
         uint32_t place = tok(parser)->begin;
         if (!parse_int(parser, &dim)) return false;
         if (dim < 0 && !tile_dim_is_valid(dim)) {
-          /* XLA dies here; noting it is not enough. */
+          /* XLA terminates here, so recording the error is not enough. */
           parser->depth = MAX_NESTING + 1;
           return parse_fail(parser, place, "tile dimension %" PRId64 " is negative", dim);
         }
@@ -140,7 +143,9 @@ static bool parse_layout_int(Parser *parser, int64_t *value) {
          parse_close(parser, TOK_RPAREN, opener, "the value");
 }
 
-/* '(' unsigned type ')'; every step is tried, as XLA does. */
+/* '(' unsigned type ')'
+ *
+ * Every step is tried even after a failure, as in XLA. */
 static void parse_layout_type(Parser *parser, int64_t *type) {
   uint32_t opener = tok(parser)->begin;
   parse_token(parser, TOK_LPAREN, "in a layout");
@@ -158,7 +163,7 @@ static void parse_layout_type(Parser *parser, int64_t *type) {
   parse_close(parser, TOK_RPAREN, opener, "the type");
 }
 
-/* '(' dimension ':' int,… ')' once or more. */
+/* split_configs = ('(' dimension ':' int,… ')')+ */
 static bool parse_split_configs(Parser *parser, Ints *splits) {
   do {
     uint32_t opener = tok(parser)->begin;
@@ -230,7 +235,7 @@ static void parse_layout_suffixes(Parser *parser, LayoutText *layout) {
   }
 }
 
-/* Failures inside the suffixes are noted; the layout still counts as read if its '}' is there. */
+/* Failures inside the suffixes are recorded; the layout is still accepted if its '}' is there. */
 static bool parse_layout(Parser *parser, LayoutText *layout) {
   uint32_t opener = tok(parser)->begin;
   lex_next(&parser->lex);
@@ -262,7 +267,7 @@ static bool parse_layout(Parser *parser, LayoutText *layout) {
   if (noted.message) {
     diag_warn(parser->diags, DIAG_AT(noted.offset), "%s; XLA overlooks it", noted.message);
   }
-  if (layout->extras.tail_padding <= 0) { /* XLA dies */
+  if (layout->extras.tail_padding <= 0) { /* XLA terminates here */
     return parse_fail(parser, opener, "L(%" PRId64 ") is not a tail padding",
                       layout->extras.tail_padding);
   }
@@ -290,7 +295,7 @@ static bool parse_array(Parser *parser, ShapeId *shape) {
     uint32_t place = tok(parser)->begin;
     ok = parse_layout(parser, &layout);
     uint32_t num_order = layout.order.list.len;
-    /* Since 2026 the order may be left out when a memory space is given. */
+    /* Since 2026 the order may be omitted if a memory space is given. */
     bool may_omit = !layout.has_order && layout.extras.memory_space != 0;
     if (ok && num_order != rank && !may_omit) {
       ok = parse_fail(parser, place, "the shape has %u dimension%s but its layout orders %u", rank,
@@ -315,7 +320,9 @@ static bool parse_array(Parser *parser, ShapeId *shape) {
   return ok;
 }
 
-/* '(' (shape,…)? ')': elements are validated, which shapes outside of tuples are not. */
+/* '(' (shape,…)? ')'
+ *
+ * The elements are validated. Shapes outside of tuples are not. */
 static bool parse_tuple_shape(Parser *parser, ShapeId *shape) {
   uint32_t opener = tok(parser)->begin;
   if (!parse_enter(parser, "shape")) return false;
@@ -380,8 +387,8 @@ static bool splits_are_valid(const Shape *shape) {
   return true;
 }
 
-/* ShapeUtil::ValidateShapeWithOptionalLayout for one element; tuples were checked when they closed.
- */
+/* Makes the checks of ShapeUtil::ValidateShapeWithOptionalLayout for one element. Tuples were
+ * checked when they were made. */
 bool parse_array_is_valid(const Shape *shape, const char **why) {
   if (!shape_is_array(shape) && shape->kind != SHAPE_BUFFER) return true;
   const LayoutExtras *extras = shape->extras;

@@ -1,17 +1,18 @@
-/* Shardings and replica groups. Only their form is checked, and the counts that XLA checks; nothing
- * here changes memory or cost except the number and size of replica groups. */
+/* Parses shardings and replica groups. Only their form is checked, and the counts that XLA checks.
+ * Nothing in them affects memory or cost, except the number and the size of replica groups. */
 #include <inttypes.h>
 #include <stdlib.h>
 
 #include "ir/bytes.h"
 #include "text/parser.h"
 
-/* Parsed dims and devices stay in module ints only while they are looked at. */
+/* A range of the module's integers. Dimensions and devices are kept there only while they are
+ * checked. */
 typedef struct IntRange {
   uint32_t begin, len;
 } IntRange;
 
-/* As absl::c_accumulate with int64: wraps on overflow. */
+/* As absl::c_accumulate with int64, it wraps on overflow. */
 static int64_t product(const Parser *parser, IntRange range) {
   uint64_t result = 1;
   for (uint32_t i = 0; i < range.len; i++) {
@@ -20,7 +21,7 @@ static int64_t product(const Parser *parser, IntRange range) {
   return (int64_t)result;
 }
 
-/* The product for a message, which is not to name what is left of it. */
+/* Returns the product in the form for messages. If it overflows, the wrapped value is not shown. */
 static const char *show_product(const Parser *parser, IntRange range) {
   const int64_t *factors = parser->source->ints.data + range.begin;
   int64_t result = 1;
@@ -45,7 +46,9 @@ static bool parse_plain_ints(Parser *parser, IntRange *range) {
   return true;
 }
 
-/* '[' int,… ']' ('T' '(' int,… ')')?, the transpose required for more than one dimension. */
+/* '[' int,… ']' ('T' '(' int,… ')')?
+ *
+ * The transpose is required for more than one dimension. */
 static bool parse_iota(Parser *parser, IntRange *dims) {
   uint32_t opener = tok(parser)->begin;
   if (!parse_token(parser, TOK_LBRACKET, "before the dimensions of the iota") ||
@@ -85,7 +88,9 @@ static bool parse_iota(Parser *parser, IntRange *dims) {
   return parse_close(parser, TOK_RPAREN, paren, "the order");
 }
 
-/* '[' dims ']' ('<=' iota | device,…). `devices` NULL: only the iota is allowed. */
+/* '[' dims ']' ('<=' iota | device,…)
+ *
+ * If `devices` is NULL, only the iota is allowed. */
 static bool parse_tile_assignment(Parser *parser, IntRange *dims, IntRange *iota,
                                   IntRange *devices) {
   uint32_t opener = tok(parser)->begin;
@@ -101,7 +106,8 @@ static bool parse_tile_assignment(Parser *parser, IntRange *dims, IntRange *iota
 
 /* ---- meshes ---- */
 
-/* An axis, or the part of it that has `pre` parts before it and `size` of its own in each. */
+/* An axis, or a part of it. A part consists of `size` elements, and the parts before it have `pre`
+ * elements. */
 typedef struct AxisRef {
   uint32_t axis;
   int64_t pre, size;
@@ -111,9 +117,9 @@ typedef struct AxisRef {
 typedef struct Mesh {
   bool is_maximal;
   VEC(Str) axes;
-  IdTable axis_of; /* by name */
+  IdTable axis_of; /* from a name to its axis */
   IntRange sizes;
-  VEC(AxisRef) refs; /* to its axes, in the order of the text */
+  VEC(AxisRef) refs; /* references to axes, in the order of the text */
 } Mesh;
 
 static bool parse_maximal_mesh(Parser *parser) {
@@ -127,7 +133,7 @@ static bool parse_maximal_mesh(Parser *parser) {
   return parse_int(parser, &device) && parse_close(parser, TOK_RBRACKET, opener, "the mesh");
 }
 
-/* Whether the current ',' is followed by device_ids, looked for without consuming anything. */
+/* Returns true if device_ids follows the current ','. Consumes no token. */
 static bool at_device_ids(const Parser *parser) {
   if (!at(parser, TOK_COMMA)) return false;
   Lexer ahead = parser->lex;
@@ -136,7 +142,7 @@ static bool at_device_ids(const Parser *parser) {
   return ahead.tok.kind == TOK_ATTR_NAME && str_is(word, "device_ids");
 }
 
-/* The device list must be a permutation, and not the identity: XLA dies on both. */
+/* The device list must be a permutation other than the identity. XLA terminates otherwise. */
 static bool check_devices(Parser *parser, uint32_t place, IntRange devices, int64_t count) {
   if (devices.len != count) {
     return parse_fail(parser, place, "the mesh has %" PRId64 " devices, device_ids names %u", count,
@@ -192,7 +198,7 @@ static bool parse_device_ids(Parser *parser, const Mesh *mesh) {
   return check_devices(parser, opener, devices, count);
 }
 
-/* NO_ID when the mesh has none of this name. */
+/* Returns NO_ID if the mesh has no axis of this name. */
 static uint32_t find_axis(const Mesh *mesh, Str name) {
   uint32_t axis;
   for (IdProbe probe = id_table_probe(&mesh->axis_of, hash_str(name));
@@ -221,7 +227,7 @@ static bool parse_mesh(Parser *parser, Mesh *mesh) {
       Str text = {parser->lex.text + name.begin, name.end - name.begin};
       if (find_axis(mesh, text) != NO_ID) {
         return parse_fail(parser, name.begin, "the mesh has two axes '%.*s'", (int)text.len,
-                          text.data); /* XLA dies */
+                          text.data); /* XLA terminates here */
       }
       id_table_add(&mesh->axis_of, parser->scratch, hash_str(text), mesh->axes.len);
       *vec_push(parser->scratch, &mesh->axes) = text;
@@ -234,7 +240,9 @@ static bool parse_mesh(Parser *parser, Mesh *mesh) {
   return true;
 }
 
-/* A string that names an axis, or gives its number, and perhaps ':' '(' int ')' int. */
+/* axis_ref = string (':' '(' int ')' int)?
+ *
+ * The string is the name or the number of an axis. */
 static bool parse_axis_ref(Parser *parser, Mesh *mesh) {
   uint32_t place = tok(parser)->begin;
   Span text;
@@ -262,7 +270,7 @@ static bool parse_axis_ref(Parser *parser, Mesh *mesh) {
     }
     bool is_part = ref.pre >= 1 && ref.size >= 2 && ref.size < whole && whole % ref.pre == 0 &&
                    whole / ref.pre % ref.size == 0;
-    if (!is_part) { /* XLA dies */
+    if (!is_part) { /* XLA terminates here */
       return parse_fail(parser, place, "(%" PRId64 ")%" PRId64 " is no part of an axis of %" PRId64,
                         ref.pre, ref.size, whole);
     }
@@ -271,7 +279,7 @@ static bool parse_axis_ref(Parser *parser, Mesh *mesh) {
   return true;
 }
 
-/* ---- axes that do not fit together: XLA dies of them ---- */
+/* ---- axes that do not fit together, on which XLA terminates ---- */
 
 static int by_axis_then_pre(const void *pa, const void *pb) {
   const AxisRef *a = pa, *b = pb;
@@ -280,7 +288,8 @@ static int by_axis_then_pre(const void *pa, const void *pb) {
   return (a->place > b->place) - (a->place < b->place);
 }
 
-/* Parts of one axis must follow each other; then each is a whole number of those before it. */
+/* In the order of `pre`, each part of an axis must begin at a multiple of the end of the part
+ * before it. Otherwise the parts overlap. */
 static bool check_axes(Parser *parser, const Mesh *mesh) {
   uint32_t len = mesh->refs.len;
   if (len < 2) return true;
@@ -298,8 +307,8 @@ static bool check_axes(Parser *parser, const Mesh *mesh) {
   return true;
 }
 
-/* Of the list that begins at `first`: neighbours must be apart, and sorted where order means
- * nothing. */
+/* Checks the list that begins at `first`. Neighbours must not be mergeable, and the list must be
+ * sorted if its order has no meaning. */
 static bool check_list(Parser *parser, const Mesh *mesh, uint32_t first, bool is_sorted) {
   for (uint32_t i = first + 1; i < mesh->refs.len; i++) {
     const AxisRef *a = &mesh->refs.data[i - 1], *b = &mesh->refs.data[i];
@@ -313,7 +322,9 @@ static bool check_list(Parser *parser, const Mesh *mesh, uint32_t first, bool is
   return true;
 }
 
-/* '{' axis,… '}', with a '?' at the end where a dimension may be open. */
+/* '{' axis,… '}'
+ *
+ * A '?' may be at the end if the dimension may be open. */
 static bool parse_axis_refs(Parser *parser, Mesh *mesh, bool may_be_open) {
   uint32_t opener = tok(parser)->begin, first = mesh->refs.len;
   if (!parse_token(parser, TOK_LBRACE, "before the axes")) return false;
@@ -412,7 +423,7 @@ static bool at_mesh(const Parser *parser) {
          at_ident(parser, "single_device");
 }
 
-/* The form with a mesh; its '{' at `opener` is read. */
+/* Reads the form with a mesh, after its '{' at `opener`. */
 static bool parse_named_sharding(Parser *parser, uint32_t opener) {
   Mesh mesh;
   if (!parse_mesh(parser, &mesh)) return false;
@@ -470,8 +481,7 @@ static bool parse_sharding_attr(Parser *parser, SingleSharding *sharding) {
     if (!parse_tile_assignment(parser, &sharding->dims, &sharding->iota, &sharding->devices)) {
       return false;
     }
-    /* XLA lets lists follow each other, but dies or is confused when there is an iota among them.
-     */
+    /* XLA accepts several lists in sequence, but terminates or fails if one of them is an iota. */
     bool is_confused = had_some && (had_iota || sharding->iota.len > 0);
     return !is_confused || parse_fail(parser, place, "devices= is given twice");
   }
@@ -488,7 +498,8 @@ static bool parse_sharding_attr(Parser *parser, SingleSharding *sharding) {
   return parse_expected_word(parser, "device=, devices=, metadata= or last_tile_dims=", words, 4);
 }
 
-/* XLA's array of the tile counts its elements from the dims, so they must be sizes. */
+/* XLA's array of tiles computes its number of elements from the dimensions, so they must be valid
+ * sizes. */
 static bool check_tiles(Parser *parser, const SingleSharding *sharding, uint32_t place) {
   int64_t tiles = product(parser, sharding->dims);
   for (uint32_t i = 0; i < sharding->dims.len; i++) {
@@ -531,7 +542,7 @@ static bool check_single_sharding(Parser *parser, const SingleSharding *sharding
   return check_tiles(parser, sharding, place);
 }
 
-/* Words in any order up to '}'; the '{' at `opener` is read. */
+/* Reads words in any order up to '}', after the '{' at `opener`. */
 static bool parse_single_sharding(Parser *parser, uint32_t opener) {
   uint32_t before = parser->source->ints.len;
   if (at_mesh(parser)) {
@@ -584,7 +595,9 @@ bool parse_sharding(Parser *parser) {
   return parse_close(parser, TOK_RBRACE, opener, "the tuple sharding");
 }
 
-/* '{' '{' int,… '}',… '}': number of groups, and their size if it is the same for all. */
+/* '{' '{' int,… '}',… '}'
+ *
+ * Stores the number of groups, and their size if all have the same one. */
 static bool parse_group_lists(Parser *parser) {
   uint32_t opener = tok(parser)->begin, before = parser->source->ints.len;
   int64_t num_groups = 0, group_size = 0;

@@ -1,10 +1,14 @@
-/* The parser's state, and the functions that its files give each other. text/parse.h is the way in.
+/* The state of the parser and the functions that its files share. Callers outside the parser use
+ * text/parse.h.
  *
- * Functions are named after what they read. They return false on an error, which is then in
- * `parser->error`: the first one stays, until it is reported and taken out (parse_report), which
- * those do that know where to go on: computations and their bodies (recover.c). Where XLA's parser
- * tries something and goes on when it fails, so does this one (parse_operands, layouts); such an
- * error becomes a warning if the text is accepted in the end. */
+ * A function is named after what it reads. It returns false on an error, which is then in
+ * `parser->error`. The first error stays there until parse_report() reports and removes it. Only
+ * the functions for computations and their bodies (recover.c) do so, because they know where the
+ * parser can continue.
+ *
+ * Where XLA's parser tries an alternative and continues if it fails, this parser does the same
+ * (parse_operands, layouts). If the text is accepted in the end, such an error becomes a
+ * warning. */
 #ifndef REMAT_HLO_TEXT_PARSER_H
 #define REMAT_HLO_TEXT_PARSER_H
 
@@ -13,12 +17,12 @@
 #include "text/lexer.h"
 
 enum {
-  /* Nesting of shapes, operands, computations and literals. XLA allows 8,192 and then may run out
-   * of stack; real dumps stay below 10. */
+  /* The limit for the nesting of shapes, operands, computations and literals. XLA allows 8,192
+   * levels and may then run out of stack; dumps of real programs stay below 10. */
   MAX_NESTING = 400,
 };
 
-/* What an unknown name was meant to be a name of. */
+/* The kind of thing that an undefined name was expected to name. */
 typedef enum NameKind {
   NAME_OF_NOTHING,
   NAME_OF_INST,
@@ -29,60 +33,61 @@ typedef struct ParseError {
   const char *message; /* NULL = no error */
   uint32_t offset;
   uint32_t opener;
-  /* A name that is not defined: what comes close to it is only looked for when this is reported, as
-   * it may be no error in the end. */
+  /* An undefined name. Similar names are searched for only when the error is reported, because the
+   * parser may recover from it. */
   NameKind kind;
   Str name;
 } ParseError;
 
-/* A name that was not defined, told of once in a computation. */
+/* An undefined name that was already reported; it is reported once in each computation. */
 typedef struct MissingName {
-  CompId scope; /* NO_ID for the name of a computation */
+  CompId scope; /* NO_ID if the name is that of a computation */
   Str name;
 } MissingName;
 
-typedef VEC(bool) IdFlags; /* false beyond the end */
+typedef VEC(bool) IdFlags; /* an id beyond the end of the array means false */
 
 typedef struct Parser {
   Lexer lex;
   Module *module;
   ModuleSource *source;
-  Arena *arena;   /* the module's */
-  Arena *tables;  /* what lives as long as the parse: tables, stacks, messages */
-  Arena *scratch; /* what lives within one function, which resets it */
+  Arena *arena;   /* the module's arena */
+  Arena *tables;  /* memory that lives as long as the parse: tables, stacks, messages */
+  Arena *scratch; /* memory that is used within one function, which resets it */
   rh_diags *diags;
   ParseError error;
   uint32_t depth;
-  uint32_t num_errors; /* that have been reported */
+  uint32_t num_errors; /* the number of errors that were reported */
   uint32_t max_errors;
-  uint32_t num_searches; /* for names that are not defined */
+  uint32_t num_searches; /* the number of searches for names similar to an undefined one */
   VEC(MissingName) missing;
-  IdFlags unknown_insts; /* nothing is known of them but their name, see recover.c */
-  IdFlags unknown_comps; /* likewise, or they hold such instructions */
+  IdFlags unknown_insts; /* instructions of which only the name is known; see recover.c */
+  IdFlags unknown_comps; /* computations of which only the name is known, or that hold unknown
+                            instructions */
 
   Words words;
-  IdTable shape_texts; /* from the text of an array shape to its id */
+  IdTable shape_texts; /* maps the text of an array shape to its id */
   VEC(Str) shape_text_keys;
   VEC(ShapeId) shape_text_ids;
 
-  IdTable inst_names; /* in the computations that are open: hashed with the computation's id */
-  VEC(uint32_t) name_slots;   /* of that table, as long as it does not grow */
-  uint32_t name_slots_mask;   /* of the table when the first of them was taken */
-  IdTable comp_names;         /* top-level computations */
-  CompId comp;                /* the computation that is being read */
-  uint32_t body;              /* offset of the '{' of the last one at top level */
-  bool is_single_instruction; /* unknown operands become parameters */
+  IdTable inst_names; /* names in the open computations, hashed with the id of the computation */
+  VEC(uint32_t) name_slots;   /* slots of inst_names that are in use, valid until the table grows */
+  uint32_t name_slots_mask;   /* the mask of inst_names when the first of name_slots was taken */
+  IdTable comp_names;         /* names of top-level computations */
+  CompId comp;                /* the computation that is being parsed */
+  uint32_t body;              /* offset of the '{' of the last top-level computation */
+  bool is_single_instruction; /* undefined operands become parameters */
   uint32_t num_created_params;
 
-  VEC(InstId) comp_insts;        /* stack: the instructions of the computations that are open */
-  VEC(InstId) operands;          /* stack: the operands of the instructions that are open */
-  VEC(uint32_t) operand_offsets; /* likewise */
-  VEC(CompId) callees;           /* stack: computations named by the attributes being read */
-  VEC(InstId) predecessors;      /* stack: likewise control predecessors */
-  VEC(Attr) attrs;               /* stack: the attributes being read */
-  VEC(InstId) async_starts;      /* by InstId: of async updates; as long as the last of them */
+  VEC(InstId) comp_insts;        /* stack: the instructions of the open computations */
+  VEC(InstId) operands;          /* stack: the operands of the open instructions */
+  VEC(uint32_t) operand_offsets; /* stack: the offset in the text of each of `operands` */
+  VEC(CompId) callees;           /* stack: computations named by the attributes being parsed */
+  VEC(InstId) predecessors;      /* stack: control predecessors, as `callees` */
+  VEC(Attr) attrs;               /* stack: the attributes being parsed */
+  VEC(InstId) async_starts;      /* by InstId, for async updates; it ends after the last of them */
   uint32_t num_anonymous;
-  uint32_t lead; /* InstSource.lead of the instruction being read */
+  uint32_t lead; /* InstSource.lead of the instruction that is being parsed */
 } Parser;
 
 /* ---- errors (parse_module.c, report.c) ---- */
@@ -92,30 +97,35 @@ bool parse_fail(Parser *parser, uint32_t offset, const char *format, ...)
 bool parse_fail_opened(Parser *parser, uint32_t offset, uint32_t opener, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
-/* A name of the current computation, or of a computation, that is not defined above. */
+/* Fails because a name is not defined before its use: an instruction of the current computation, or
+ * a computation. */
 bool parse_fail_name(Parser *parser, uint32_t offset, NameKind kind, const char *what, Str name);
 
-/* "expected WANTED, found …" at the current token. */
+/* Fails with "expected WANTED, found …" at the current token. */
 bool parse_expected(Parser *parser, const char *wanted);
 
-/* The same where one of a list of words should stand. */
+/* Fails as parse_expected() does, where one word of a list is expected. */
 bool parse_expected_word(Parser *parser, const char *wanted, const char *const *words,
                          uint32_t num_words);
 
-/* `; did you mean 'X'?` for the closest of some words, or nothing; in `scratch`. */
+/* Returns `; did you mean 'X'?` for the most similar of some words, or an empty text. The result is
+ * in `scratch`. */
 const char *parse_meant(Parser *parser, Str word, const char *const *words, uint32_t num_words);
 
-/* The same for a word of another notation that stands where an element type or an opcode should. */
+/* Returns what parse_meant() does for a word of another notation where an element type or an opcode
+ * is expected. */
 const char *parse_meant_type(Parser *parser, Str word, const char *const *types,
                              uint32_t num_types);
 const char *parse_meant_opcode(Parser *parser, Str word, const char *const *opcodes,
                                uint32_t num_opcodes);
 
-/* When an attribute stands where a list goes on, the list lacks its end: false, and that is the
- * error. True when something else stands there. */
+/* Checks for a missing end of a list. If the current token begins an attribute, fails with the
+ * error that the list which opened at `opener` is not closed, and returns false. Returns true
+ * otherwise. */
 bool parse_check_closed(Parser *parser, TokKind close, uint32_t opener, const char *what);
 
-/* Adds `parser->error` to the diagnostics and takes it out. True when there may be more of them. */
+/* Adds `parser->error` to the diagnostics and clears it. Returns true if more errors may be
+ * reported. */
 bool parse_report(Parser *parser);
 
 bool parse_enter(Parser *parser, const char *what);
@@ -123,7 +133,7 @@ static inline void parse_leave(Parser *parser) {
   parser->depth--;
 }
 
-/* ---- going on behind an error (recover.c) ---- */
+/* ---- recovery from errors (recover.c) ---- */
 
 typedef enum LineKind {
   LINE_OTHER,
@@ -132,26 +142,28 @@ typedef enum LineKind {
   LINE_CLOSE, /* the '}' of a computation */
 } LineKind;
 
-/* What a line seems to be, by its first bytes. */
+/* What a line seems to be, judged by its first bytes. */
 typedef struct LineStart {
   LineKind kind;
-  uint32_t offset; /* of its first character that is no blank */
+  uint32_t offset; /* the line's first character that is not blank */
   uint32_t indent;
   Span name; /* without `%` */
 } LineStart;
 LineStart parse_line_start(const Lexer *lexer, uint32_t pos);
 
-/* Whether the line at `pos` is no instruction of the body that opens at `opener`, but the
- * computation behind it: then it lacks its '}'. */
+/* Returns true if the line at `pos` does not begin an instruction of the body that opens at
+ * `opener` but the computation after that body. The body then lacks its '}'. */
 bool parse_begins_next(const Lexer *lexer, uint32_t pos, uint32_t opener);
 
-/* Reports the error in the instruction that begins at `begin` of a computation's body, and goes to
- * what follows it there. False when the body does not go on; then, unless parser->error is still
- * set, the lexer is where the next computation begins, or at the end. */
+/* Reports the error in the instruction of a computation's body that begins at `begin`, and
+ * continues at the next line of the body. Returns false if the body has ended. Then either
+ * parser->error is still set, or the lexer is at the beginning of the next computation or at the
+ * end of the text. */
 bool recover_in_body(Parser *parser, CompId comp, uint32_t opener, uint32_t begin, InstId *root);
 
-/* Likewise for a computation, or the module's header, that begins at `begin`: goes to the next
- * computation, or the end. False when nothing more is to be read. */
+/* Reports the error in the computation or the module header that begins at `begin`, and continues
+ * at the next computation or at the end of the text. Returns false if nothing more is to be
+ * parsed. */
 bool recover_at_computation(Parser *parser, uint32_t begin, bool is_header);
 
 static inline bool parser_is_unknown(const Parser *parser, InstId id) {
@@ -162,7 +174,7 @@ static inline bool parser_is_unknown_comp(const Parser *parser, CompId id) {
 }
 void parser_mark_unknown(Parser *parser, InstId id);
 
-/* What instructions have whose shape is not known. */
+/* Returns the shape of instructions whose shape is not known. */
 ShapeId parser_unknown_shape(Parser *parser);
 
 /* ---- tokens ---- */
@@ -186,19 +198,21 @@ static inline bool eat(Parser *parser, TokKind kind) {
   return true;
 }
 
-/* Reads a token of this kind; `where` ends the sentence "expected ')' …". */
+/* Reads a token of this kind. `where` completes the message "expected ')' …". */
 bool parse_token(Parser *parser, TokKind kind, const char *where);
 
-/* As parse_token for a bracket that closes the one at `opener`. */
+/* Reads a closing bracket as parse_token() does; the message names the bracket at `opener`. */
 bool parse_close(Parser *parser, TokKind kind, uint32_t opener, const char *what);
 
 bool parse_int(Parser *parser, int64_t *value);
-bool parse_int32(Parser *parser, int64_t *value); /* fails for one beyond 32 bits */
+bool parse_int32(Parser *parser, int64_t *value); /* fails if the value does not fit 32 bits */
 bool parse_bool(Parser *parser, bool *value);
 bool parse_name(Parser *parser, Str *name);
 bool parse_string(Parser *parser, Span *text);
 
-/* '{' int (',' int)* '}' with other brackets and separators; appends to module ints. */
+/* int_list = '{' int (',' int)* '}'
+ *
+ * The brackets and the separator are parameters. Appends to the module's integers. */
 bool parse_int_list(Parser *parser, TokKind open, TokKind close, TokKind separator);
 
 static inline void push_int(Parser *parser, int64_t value) {
@@ -209,18 +223,19 @@ static inline void push_int(Parser *parser, int64_t value) {
 
 bool parse_shape(Parser *parser, ShapeId *shape);
 
-/* The current word stands where an element type should. */
+/* Fails because the current word is not an element type. */
 bool parse_fail_type(Parser *parser);
 bool parse_at_shape(const Parser *parser);
 
-/* ShapeUtil::ValidateShapeWithOptionalLayout of one array, which XLA demands of a tuple's elements;
- * tuples, which were checked when they were made, are valid. `*why` is a constant text. */
+/* Checks one array as ShapeUtil::ValidateShapeWithOptionalLayout does, which XLA requires for the
+ * elements of a tuple. Tuples are valid because they were checked when they were made. `*why` is a
+ * constant text. */
 bool parse_array_is_valid(const Shape *shape, const char **why);
 
 /* ---- attributes (parse_attribute.c, parse_metadata.c, parse_sharding.c) ---- */
 
-/* Reads the value of an attribute, its name already read. Integers, callees and predecessors go to
- * the places that ir/attribute.h describes. */
+/* Reads the value of an attribute whose name was already read. Integers, callees and predecessors
+ * are stored as ir/attribute.h describes. */
 bool parse_attribute_value(Parser *parser, AttrId attr);
 bool parse_metadata(Parser *parser, Metadata *metadata);
 bool parse_frontend_attributes(Parser *parser);
@@ -233,46 +248,52 @@ bool parse_double(Parser *parser, double *value);
 
 /* ---- literals (parse_literal.c) ---- */
 
-/* The literal of a constant, its shape known. Sets `*is_elided` when it holds `...`. */
+/* Reads the literal of a constant whose shape is known. Sets `*is_elided` if the literal holds
+ * `...`. */
 bool parse_literal(Parser *parser, ShapeId shape, bool *is_elided);
 
-/* `shape literal`, or a tuple of such. */
+/* shaped_literal = shape literal | '(' shaped_literal (',' shaped_literal)* ')' */
 bool parse_shaped_literal(Parser *parser);
 
 /* ---- instructions and computations (parse_instruction.c, parse_module.c) ---- */
 
-/* Names that XLA keeps for itself, and changes: `__` but not `__xla_`. */
+/* Returns true for names that XLA reserves, and renames: those that begin with `__` but not
+ * `__xla_`. */
 bool parse_is_reserved_name(Str name);
 
-/* [ROOT] name = rhs */
+/* instruction = ['ROOT'] name '=' rhs */
 bool parse_instruction(Parser *parser, InstId *root);
 
-/* [shape] opcode(operands) attributes. `name` is empty for a nested one, which takes no attributes.
- */
+/* rhs = [shape] opcode '(' operands ')' attributes
+ *
+ * `name` is empty for a nested instruction, which has no attributes. */
 bool parse_instruction_rhs(Parser *parser, Str name, uint32_t begin, uint32_t name_offset,
                            bool with_attributes, InstId *id);
 
-/* '{' instruction+ '}'; the name may be empty for a computation inside an attribute. */
+/* body = '{' instruction+ '}'
+ *
+ * The name may be empty for a computation inside an attribute. */
 bool parse_computation_body(Parser *parser, Str name, unsigned flags, CompId *comp);
 bool parse_header(Parser *parser);
 
-/* The text in a string, unescaped, must be a module by itself. */
+/* Parses the unescaped text of a string, which must be a module by itself. */
 bool parse_quoted_module(Parser *parser, Span quoted, uint32_t place);
 
-/* Finishes what parse_header could only note: aliases name parts of the entry's shapes. */
+/* Completes the header after the entry computation is known: aliases refer to parts of its
+ * shapes. */
 bool parse_resolve_header(Parser *parser);
 
 InstId parser_find_inst(const Parser *parser, Str name);
 CompId parser_find_comp(const Parser *parser, Str name);
 
-/* Registers a new instruction of the current computation. Its operands are the last `num_operands`
- * of the operand stack, which are popped. */
+/* The description of a new instruction of the current computation. parser_add_inst() takes its
+ * operands, the last `num_operands` ones, from the operand stack. */
 typedef struct NewInst {
   Str name;
   Opcode opcode;
   ShapeId shape;
   uint32_t num_operands;
-  uint32_t first_callee; /* in parser->callees */
+  uint32_t first_callee; /* index in parser->callees */
   uint32_t num_callees;
   uint32_t attrs;
   uint32_t num_attrs;
@@ -282,11 +303,12 @@ typedef struct NewInst {
 } NewInst;
 InstId parser_add_inst(Parser *parser, const NewInst *inst);
 
-/* Puts an operand on the stack; `offset` is where it stands in the text. */
+/* Pushes an operand on the stack. `offset` is its place in the text. */
 void parser_push_operand(Parser *parser, InstId operand, uint32_t offset);
 
-/* Opens and closes a computation: everything added in between belongs to it. False when its
- * parameters are not numbered from 0 on, each once. */
+/* An open computation. All instructions that are added between parser_open_comp() and
+ * parser_close_comp() belong to it. parser_close_comp() fails if its parameters are not numbered 0,
+ * 1, 2, … without repetition. */
 typedef struct OpenComp {
   CompId id;
   CompId outer;
@@ -297,50 +319,51 @@ bool parser_close_comp(Parser *parser, OpenComp open, InstId root);
 
 /* ---- rules of one opcode (parse_opcode.c) ---- */
 
-/* What is known of an instruction when its operands and attributes have been read. */
+/* An instruction whose operands and attributes were parsed but which is not added yet. */
 typedef struct Candidate {
   Opcode opcode;
   bool has_shape;
-  ShapeId shape; /* set by parse_check_opcode when it was inferred or replaced */
+  ShapeId shape; /* set by parse_check_opcode() if the shape was inferred or replaced */
   const InstId *operands;
   uint32_t num_operands;
   const Attr *attrs;
   uint32_t num_attrs;
   const CompId *callees;
   uint32_t num_callees;
-  uint32_t offset; /* of the opcode, for messages */
-  Opcode wrapped;  /* of `add-done` and its kind; NUM_OPCODES otherwise */
-  bool is_implied; /* the instruction of an implied async wrapper */
+  uint32_t offset; /* offset of the opcode, for messages */
+  Opcode wrapped;  /* for async forms such as `add-done`; NUM_OPCODES otherwise */
+  bool is_implied; /* it is the instruction of an implied async wrapper */
 } Candidate;
 
-/* Whether an operand or a called computation is unknown: then no rule can be checked. */
+/* Returns true if an operand or a called computation is unknown. Then no rule can be checked. */
 bool parser_depends_on_unknown(const Parser *parser, const Candidate *candidate);
 
-/* Operand count, attribute and shape rules that XLA enforces while it parses. */
+/* Checks the rules for the operand count, the attributes and the shape that XLA's parser
+ * enforces. */
 bool parse_check_opcode(Parser *parser, Candidate *candidate);
 
-/* ---- asynchronous sugar (parse_async.c) ---- */
+/* ---- asynchronous forms (parse_async.c) ---- */
 
 typedef struct OpcodeText {
   Opcode opcode;
-  Opcode wrapped; /* of `add-start` and its kind; NUM_OPCODES otherwise */
+  Opcode wrapped; /* for async forms such as `add-start`; NUM_OPCODES otherwise */
   uint32_t place;
 } OpcodeText;
 
 bool parse_async_check_shape(Parser *parser, ShapeId shape, uint32_t place);
 
-/* Adds the computation that `add-start` implies. */
+/* Adds the computation that a form such as `add-start` implies. */
 bool parse_async_wrapper(Parser *parser, const OpcodeText *op, const NewInst *start,
                          CompId *wrapper);
 
-/* The async instruction that `id` continues, looked for through updates; NO_ID when it continues
- * something else, such as a parameter. */
+/* Returns the async-start that `id` continues, found by following updates. Returns NO_ID if `id`
+ * continues something else, such as a parameter. */
 InstId parse_async_start_of(const Parser *parser, InstId id);
 
-/* Notes an async-update that has been added. */
+/* Records an async-update that was added. */
 void parse_async_note_update(Parser *parser, InstId id);
 
-/* Makes the computation that the start implied fit what `add-update` or `add-done` says. */
+/* Changes the computation that the start implied so that it fits `add-update` or `add-done`. */
 bool parse_async_follow(Parser *parser, const Candidate *candidate);
 
 #endif

@@ -1,6 +1,7 @@
-/* Printing by pieces of the source. A computation's text is cut into one part per instruction (see
- * text_line_end); the parts are written in the wanted order, so an unchanged module is its own text
- * again. Of a changed instruction only the changed tokens are replaced. */
+/* Prints a module by copying pieces of its source. The text of a computation is divided into one
+ * part per instruction (see text_line_end). The parts are written in the requested order, so an
+ * unchanged module is printed as its own text. In a changed instruction only the changed tokens are
+ * replaced. */
 #include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -14,9 +15,9 @@ typedef struct Printer {
   const Schedule *schedule;
   Writer *out;
   Arena *scratch;
-  const char *newline;   /* of the text: "\n" or "\r\n" */
+  const char *newline;   /* the line end of the text: "\n" or "\r\n" */
   bool *is_comp_changed; /* by CompId */
-  bool *has_new_callees; /* by CompId: calls what was made from nothing */
+  bool *has_new_callees; /* by CompId: it calls a computation that has no source */
 } Printer;
 
 static const InstSource *source_of(const Printer *printer, InstId id) {
@@ -47,14 +48,14 @@ static Sequence order_of(const Printer *printer, CompId id) {
   return (Sequence){.ids = printer->module->ids.data + comp->insts.begin, .len = comp->insts.len};
 }
 
-/* Instructions without a line of their own. */
+/* Some instructions have no line of their own. */
 static bool has_line(const Printer *printer, InstId id, bool splits_nested) {
   const Instruction *inst = inst_get(printer->module, id);
   if (inst->flags & (INST_COMPACT_GTE | INST_IMPLIED | INST_DEAD)) return false;
   return splits_nested || !(inst->flags & INST_NESTED);
 }
 
-/* ---- what changed ---- */
+/* ---- changes ---- */
 
 static bool has_changed_callee(const Printer *printer, InstId id) {
   const Instruction *inst = inst_get(printer->module, id);
@@ -71,7 +72,7 @@ static bool is_inst_changed(const Printer *printer, InstId id) {
   return inst->flags & INST_CHANGED || inst->origin != id || has_changed_callee(printer, id);
 }
 
-/* ROOT stands before it in the text. */
+/* Returns true if the text has ROOT before the instruction. */
 static bool is_marked_root(const Printer *printer, InstId id) {
   const InstSource *source = source_of(printer, id);
   return source && source->text.begin != source->name;
@@ -92,13 +93,13 @@ static bool compute_comp_changed(const Printer *printer, CompId id) {
     if (is_marked_root(printer, inst) && inst != comp->root) return true;
     last = inst;
   }
-  /* Without a mark it is the last one. */
+  /* If none is marked, the last instruction is the root. */
   return order.len > 0 && comp->root != last && !is_marked_root(printer, comp->root);
 }
 
 /* ---- one instruction ---- */
 
-/* Copies the source up to a place, or skips over it. */
+/* Copies the source up to an offset, or skips it. */
 typedef struct Copier {
   Printer *printer;
   uint32_t pos;
@@ -123,7 +124,7 @@ static bool has_percent_at(const Printer *printer, uint32_t offset) {
   return printer->module->source->text[offset] == '%';
 }
 
-/* The end of the name that begins, perhaps with `%`, at `offset`. */
+/* Returns the end of the name at `offset`, which may begin with `%`. */
 static uint32_t name_end(const Printer *printer, uint32_t offset) {
   const ModuleSource *source = printer->module->source;
   Lexer lexer;
@@ -133,7 +134,7 @@ static uint32_t name_end(const Printer *printer, uint32_t offset) {
   return lexer.tok.word.end;
 }
 
-/* From the name or the nested instruction at `offset` to the ',' or ')' behind it. */
+/* Returns the offset of the ',' or ')' after the name or the nested instruction at `offset`. */
 static uint32_t operand_end(const Printer *printer, uint32_t offset) {
   const ModuleSource *source = printer->module->source;
   Lexer lexer;
@@ -155,7 +156,7 @@ static bool text_is(const Printer *printer, uint32_t begin, uint32_t end, Str na
   return str_equal((Str){printer->module->source->text + begin, end - begin}, name);
 }
 
-/* `a, b` without shapes. */
+/* Writes `a, b` without shapes. */
 static void write_operand_names(Printer *printer, InstId id) {
   for (uint32_t i = 0; i < inst_get(printer->module, id)->num_operands; i++) {
     if (i) write_text(printer->out, ", ");
@@ -194,10 +195,10 @@ static void write_operands(Copier *copier, InstId id, const InstSource *source) 
 
 static void write_computation(Printer *printer, CompId id);
 
-/* Whether a value names the computations that it stands for, as they are written now. */
+/* Returns true if a value names its computations by the names that they have now. */
 static bool names_callees(const Printer *printer, const Attr *attr, const CompId *callees) {
   const Module *module = printer->module;
-  if (attr->num_callees != 1) return false; /* lists are written anew */
+  if (attr->num_callees != 1) return false; /* lists are always written anew */
   if (comp_get(module, callees[0])->flags & COMP_NESTED) {
     return !printer->is_comp_changed[callees[0]];
   }
@@ -206,7 +207,8 @@ static bool names_callees(const Printer *printer, const Attr *attr, const CompId
                  comp_name(module, callees[0]));
 }
 
-/* A value that names computations, written anew if one of them has another name or content. */
+/* Copies a value that names computations. Writes it anew if one of them has another name or another
+ * body. */
 static void write_callees(Copier *copier, InstId id, const Attr *attr) {
   Printer *printer = copier->printer;
   const Module *module = printer->module;
@@ -238,7 +240,7 @@ static void write_predecessors(Printer *printer, InstId id) {
   write_text(printer->out, "}");
 }
 
-/* Where `, name=` begins that stands before an attribute's value. */
+/* Returns where the `, name=` before an attribute's value begins. */
 static uint32_t attr_begin(const Printer *printer, const Attr *attr) {
   uint32_t pos = attr->text.begin;
   while (pos > 0 && printer->module->source->text[pos] != ',')
@@ -276,7 +278,7 @@ static void write_attrs(Copier *copier, InstId id, const InstSource *source) {
   }
 }
 
-/* `constant(0)` of any type. */
+/* Writes `constant(0)` of any type. */
 static void write_new_literal(Printer *printer, InstId id) {
   const Instruction *inst = inst_get(printer->module, id);
   switch (type_info((ElementType)inst_shape(printer->module, id)->type)->class) {
@@ -286,7 +288,7 @@ static void write_new_literal(Printer *printer, InstId id) {
   }
 }
 
-/* From the beginning of each dimension as much as the result has. */
+/* Writes a slice that begins at 0 in each dimension and has the size of the result. */
 static void write_new_slice(Printer *printer, InstId id) {
   const Shape *shape = inst_shape(printer->module, id);
   write_text(printer->out, ", slice={");
@@ -321,7 +323,7 @@ static void write_new_attrs(Printer *printer, InstId id) {
   }
 }
 
-/* An instruction that has no source: from the graph alone. */
+/* Writes an instruction that has no source, from the graph alone. */
 static void write_new_inst(Printer *printer, InstId id) {
   const Module *module = printer->module;
   const Instruction *inst = inst_get(module, id);
@@ -342,7 +344,7 @@ static void write_new_inst(Printer *printer, InstId id) {
   }
 }
 
-/* Where the opcode stands that goes before the operands. */
+/* Returns where the opcode before the operands begins. */
 static uint32_t opcode_begin(const Printer *printer, InstId id, const InstSource *source) {
   const char *opcode = opcode_text((Opcode)inst_get(printer->module, id)->opcode);
   size_t len = strlen(opcode);
@@ -359,7 +361,7 @@ static void write_changed_inst(Printer *printer, InstId id, const InstSource *so
   bool is_nested = inst_get(module, inst_get(module, id)->origin)->flags & INST_NESTED;
   bool has_root = source->text.begin != source->name;
   if (inst_is_root(module, id) && (has_root || needs_root)) write_text(printer->out, "ROOT ");
-  if (is_nested) { /* `multiply(a, b)` gets a line: a name goes before it */
+  if (is_nested) { /* `multiply(a, b)` gets its own line and so a name */
     write_inst_name(printer, id, module->source->uses_percent);
     write_text(printer->out, " = ");
   } else {
@@ -380,7 +382,7 @@ static void write_changed_inst(Printer *printer, InstId id, const InstSource *so
 
 /* ---- computations ---- */
 
-/* The root must be marked if it is not printed last. */
+/* Returns true if the root must be marked with ROOT because it is not printed last. */
 static bool root_needs_mark(const Printer *printer, CompId id, Sequence order, bool splits_nested) {
   for (uint32_t i = order.len; i-- > 0;) {
     if (!has_line(printer, order.ids[i], splits_nested)) continue;
@@ -393,7 +395,7 @@ typedef struct BodyPrinter {
   Printer *printer;
   bool splits_nested;
   bool needs_root;
-  uint32_t next_lead; /* the source goes on here if the next part in the text comes next */
+  uint32_t next_lead; /* if the next part begins here, copying of the source continues */
 } BodyPrinter;
 
 static void begin_line(Printer *printer) {
@@ -405,7 +407,7 @@ static void write_line(BodyPrinter *body, InstId id) {
   const InstSource *source = source_of(printer, id);
   const Instruction *inst = inst_get(printer->module, id);
   bool owns_text = source && inst->origin == id && !(inst->flags & INST_NESTED);
-  if (!owns_text) { /* a clone, an inlined instruction, or one without text */
+  if (!owns_text) { /* a clone, an inlined instruction, or an instruction without text */
     begin_line(printer);
     write_text(printer->out, "  ");
     if (source) {
@@ -439,7 +441,7 @@ static bool has_nested(const Printer *printer, Sequence order) {
   return false;
 }
 
-/* A computation that has no source: XLA infers the signature. */
+/* Writes a computation that has no source. XLA infers its signature. */
 static void write_new_comp(Printer *printer, CompId id) {
   const Module *module = printer->module;
   write_comp_name(printer, id, module->source->uses_percent);
@@ -472,11 +474,11 @@ static void write_computation(Printer *printer, CompId id) {
     Copier copier = {.printer = printer, .pos = source->text.begin};
     bool has_new_name = comp->origin != id || comp->flags & COMP_CHANGED_NAME;
     if (has_new_name || comp->flags & COMP_NEW_SIGNATURE) {
-      /* A copy of the entry is no entry. */
+      /* A copy of the entry computation is not the entry. */
       if (id == module->entry) copy_to(&copier, source->name);
       write_comp_name(printer, id, has_percent_at(printer, source->name));
       copier.pos = name_end(printer, source->name);
-      if (comp->flags & COMP_NEW_SIGNATURE) { /* XLA infers it where there is none */
+      if (comp->flags & COMP_NEW_SIGNATURE) { /* XLA infers the signature if there is none */
         write_text(printer->out, " {");
         copier.pos = source->body;
       }
@@ -511,7 +513,8 @@ static void write_header(Printer *printer, PrintOrder order, uint32_t end) {
     } else {
       copy_to(&copier, header->attrs_offset);
       write_text(printer->out, ", is_scheduled=true");
-      /* `HloModule m:ENTRY …`: the name ends by itself, the attribute does not. */
+      /* `HloModule m:ENTRY …`: nothing need follow the name, but a separator must follow the
+       * attribute. */
       bool is_apart = copier.pos < end && memchr(" \t\r\n,/", source->text[copier.pos], 6) != NULL;
       if (!is_apart) write_text(printer->out, printer->newline);
     }
@@ -519,7 +522,8 @@ static void write_header(Printer *printer, PrintOrder order, uint32_t end) {
   copy_to(&copier, end);
 }
 
-/* Made from nothing, for calls in a computation that comes next. */
+/* Writes the computations without source that are called by the computation that is printed
+ * next. */
 static void write_new_callees(Printer *printer, CompId caller) {
   const Module *module = printer->module;
   if (!printer->has_new_callees[caller]) return;
@@ -532,7 +536,7 @@ static void write_new_callees(Printer *printer, CompId caller) {
   }
 }
 
-/* Copies of a computation stand behind it: whoever calls them stands behind both. */
+/* Writes the copies of a computation after it. Their callers come after both. */
 static void write_copies(Printer *printer, const CompId *next_copy, CompId id) {
   for (CompId copy = next_copy[id]; copy != NO_ID; copy = next_copy[copy]) {
     begin_line(printer);
@@ -542,7 +546,8 @@ static void write_copies(Printer *printer, const CompId *next_copy, CompId id) {
   }
 }
 
-/* For each computation that was read the chain of its copies, in the order of their ids. */
+/* Returns, for each computation that was read, the list of its copies, in the order of their
+ * ids. */
 static CompId *chain_copies(const Printer *printer) {
   const Module *module = printer->module;
   CompId *next = arena_array(printer->scratch, CompId, module->comps.len);
@@ -573,7 +578,7 @@ static Printer printer_make(const Module *module, const Schedule *schedule, Writ
                      .newline = newline_of(module->source),
                      .is_comp_changed = arena_zarray(scratch, bool, module->comps.len),
                      .has_new_callees = arena_zarray(scratch, bool, module->comps.len)};
-  /* Nested computations have larger ids than those that hold them. */
+  /* Nested computations have larger ids than the computations that contain them. */
   for (CompId id = module->comps.len; id-- > 0;) {
     printer.is_comp_changed[id] = compute_comp_changed(&printer, id);
   }

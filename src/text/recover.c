@@ -1,15 +1,16 @@
-/* Going on behind an error, so that one run tells of all. What is broken counts as defined, but
- * nothing is known of it, and nothing that depends on it is checked: no error follows from another
- * one.
+/* Continues after an error, so that one run reports all errors. A broken instruction or computation
+ * counts as defined, but nothing is known of it, and nothing that depends on it is checked. So no
+ * error is reported that only follows from another one.
  *
- * Where to go on is looked for in the bytes, since tokens may be what is wrong: a missing quote
- * turns all strings behind it inside out. Instructions and computations begin lines in dumps, so
- * the next line that looks like one is taken; in a text without lines, what looks like one behind
- * the error. */
+ * The place to continue is searched for in the bytes, because the tokens may be wrong: after a
+ * missing quote, the inside and the outside of all later strings are exchanged. Instructions and
+ * computations begin lines in dumps, so the parser continues at the next line that looks like one.
+ * In a text without lines it continues at the next sequence of tokens after the error that looks
+ * like one. */
 #include "ir/chars.h"
 #include "text/parser.h"
 
-/* ---- what is unknown ---- */
+/* ---- unknown instructions and computations ---- */
 
 static void mark(Parser *parser, IdFlags *flags, uint32_t id) {
   while (flags->len <= id)
@@ -36,7 +37,7 @@ bool parser_depends_on_unknown(const Parser *parser, const Candidate *candidate)
   return false;
 }
 
-/* ---- what lines look like ---- */
+/* ---- recognizing lines ---- */
 
 static bool is_in(char c, const char *set) {
   return c != '\0' && strchr(set, c) != NULL;
@@ -48,7 +49,7 @@ static uint32_t skip_blanks(const Lexer *lexer, uint32_t pos) {
   return pos;
 }
 
-/* Anything that may be meant as a word, wrong characters and all. */
+/* Skips anything that may be meant as a word, including wrong characters. */
 static uint32_t skip_word(const Lexer *lexer, uint32_t pos) {
   while (pos < lexer->length && !is_in(lexer->text[pos], " \t\r\n=,(){}[]\"'"))
     pos++;
@@ -71,7 +72,7 @@ static bool line_has_arrow(const Lexer *lexer, uint32_t pos) {
   return false;
 }
 
-/* O(1) words. What may be a signature is one. */
+/* Judges a line by O(1) words. A possible signature counts as one word. */
 static LineStart guess_start(const Lexer *lexer, uint32_t pos) {
   LineStart line = {.offset = skip_blanks(lexer, pos)};
   line.indent = line.offset - pos;
@@ -108,14 +109,14 @@ LineStart parse_line_start(const Lexer *lexer, uint32_t pos) {
   return line;
 }
 
-/* ---- looking for the next ---- */
+/* ---- finding the next instruction or computation ---- */
 
 static bool is_escape(const Lexer *lexer, uint32_t pos) {
   return lexer->text[pos] == '\\' && pos + 1 < lexer->length && lexer->text[pos + 1] != '\n';
 }
 
-/* The place behind a string or comment at `pos`, which end with the line if they are not closed
- * there; `pos` itself when there is none. */
+/* Returns the offset after a string or comment at `pos`. If it is not closed on its line, it ends
+ * with the line. Returns `pos` if there is neither. */
 static uint32_t skip_opaque(const Lexer *lexer, uint32_t pos) {
   const char *text = lexer->text;
   char quote = text[pos];
@@ -142,8 +143,9 @@ static uint32_t indent_of(const Lexer *lexer, uint32_t pos) {
   return skip_blanks(lexer, begin) - begin;
 }
 
-/* Whether a line belongs to the body that opens at `opener`, or ends it. Braces that are not closed
- * make what follows look nested; then its indent tells that it is not. */
+/* Returns true if a line belongs to the body that opens at `opener`, or ends it. After a brace that
+ * is not closed the following lines seem to be nested; then their indentation shows that they are
+ * not. */
 static bool is_level(const Lexer *lexer, LineStart line, uint32_t depth, uint32_t begin,
                      uint32_t opener) {
   switch (line.kind) {
@@ -155,7 +157,7 @@ static bool is_level(const Lexer *lexer, LineStart line, uint32_t depth, uint32_
   return false;
 }
 
-/* A computation in the middle of a line: without its signature, or the entry. */
+/* Recognizes a computation in the middle of a line: one without a signature, or the entry. */
 static bool begins_here(const Lexer *lexer, uint32_t pos) {
   LineStart start = guess_start(lexer, pos);
   if (start.kind != LINE_COMPUTATION) return false;
@@ -168,8 +170,8 @@ bool parse_begins_next(const Lexer *lexer, uint32_t pos, uint32_t opener) {
   return line.kind == LINE_COMPUTATION && indent_of(lexer, pos) <= indent_of(lexer, opener);
 }
 
-/* Whether the computation ends with the '}' at `pos`, and not something in an instruction that has
- * one too many: then the line does not go on, or with another computation, and no instruction
+/* Returns true if the '}' at `pos` ends the computation, and is not an extra '}' in an instruction.
+ * It does if the line ends there or continues with another computation, and no instruction
  * follows. */
 static bool is_end_of_body(const Lexer *lexer, uint32_t pos) {
   uint32_t next = skip_blanks(lexer, pos + 1);
@@ -179,7 +181,7 @@ static bool is_end_of_body(const Lexer *lexer, uint32_t pos) {
   return begins_here(lexer, next);
 }
 
-/* What follows the instruction that begins at `begin` and is wrong at `error`. */
+/* Returns what follows the instruction that begins at `begin` and has an error at `error`. */
 static LineStart find_in_body(const Lexer *lexer, uint32_t begin, uint32_t error, uint32_t opener) {
   uint32_t depth = 0, own_name = guess_start(lexer, begin).name.end;
   for (uint32_t pos = begin; pos < lexer->length;) {
@@ -203,10 +205,11 @@ static LineStart find_in_body(const Lexer *lexer, uint32_t begin, uint32_t error
   return (LineStart){.offset = lexer->length};
 }
 
-/* Where the computation behind the one at `begin` begins, which is wrong at `error`. */
+/* Returns where the next computation begins after the one at `begin`, which has an error at
+ * `error`. */
 static uint32_t find_computation(const Lexer *lexer, uint32_t begin, uint32_t error) {
   uint32_t depth = 0;
-  bool is_closed = false; /* what comes next stands behind a '}' */
+  bool is_closed = false; /* the next computation follows a '}' */
   for (uint32_t pos = begin; pos < lexer->length;) {
     char c = lexer->text[pos];
     if (c == '\n') {
@@ -226,10 +229,10 @@ static uint32_t find_computation(const Lexer *lexer, uint32_t begin, uint32_t er
   return lexer->length;
 }
 
-/* ---- strings that swallow lines ---- */
+/* ---- strings and dicts that extend over lines ---- */
 
-/* Compilers write a string on one line: one that goes on over its end before the error at `error`
- * has probably lost a quote, and what is told of is its consequence. */
+/* Compilers write a string on one line. If a string that continues on the next line precedes the
+ * error at `error`, its quote is probably missing and the error is a consequence. */
 static void blame_string(Parser *parser, uint32_t begin) {
   ParseError *error = &parser->error;
   Lexer lexer = parser->lex;
@@ -248,7 +251,8 @@ static void blame_string(Parser *parser, uint32_t begin) {
   }
 }
 
-/* Whether a value that goes over several lines holds what are lines of the body. */
+/* Returns true if a value that spans several lines contains lines that look like lines of the
+ * body. */
 static bool swallows_lines(const Lexer *lexer, Span value, uint32_t inst, uint32_t opener) {
   for (uint32_t pos = value.begin; pos < value.end; pos++) {
     if (lexer->text[pos] != '\n') continue;
@@ -257,10 +261,10 @@ static bool swallows_lines(const Lexer *lexer, Span value, uint32_t inst, uint32
   return false;
 }
 
-/* A JSON dict that lacks a '}' takes one further down for its own, and only what follows that seems
- * wrong. Where the instruction with such a dict begins, `begin` if there is none. */
+/* A JSON dict that lacks a '}' ends at a later one, and the error is only found after that. Returns
+ * where the instruction with such a dict begins, or `begin` if there is none. */
 static uint32_t blame_dict(Parser *parser, CompId comp, uint32_t opener, uint32_t begin) {
-  enum { MAX_BLAMED = 100 }; /* errors that a dict is looked through for */
+  enum { MAX_BLAMED = 100 }; /* number of errors for which the dicts are searched */
   InstId last =
       parser->comp_insts.len ? parser->comp_insts.data[parser->comp_insts.len - 1] : NO_ID;
   bool may_look = parser->num_errors < MAX_BLAMED && last != NO_ID;
@@ -280,10 +284,10 @@ static uint32_t blame_dict(Parser *parser, CompId comp, uint32_t opener, uint32_
   return begin;
 }
 
-/* ---- going on ---- */
+/* ---- continuing ---- */
 
-/* Whatever comes behind a comment that does not end is part of it, and another module is none of
- * this one. */
+/* Returns true if nothing can follow the error: an unterminated comment includes the rest of the
+ * text, and another module is not part of this one. */
 static bool is_last(const Parser *parser) {
   const Lexer *lexer = &parser->lex;
   uint32_t pos = parser->error.offset;
@@ -292,7 +296,7 @@ static bool is_last(const Parser *parser) {
   return is_comment || (tok_is_keyword(tok(parser), KW_HLO_MODULE) && tok(parser)->begin == pos);
 }
 
-/* What was begun is taken back, down to the level of a body's instructions. */
+/* Removes everything that is unfinished, down to the level of a body's instructions. */
 static void drop_unfinished(Parser *parser, CompId comp, uint32_t depth) {
   parser->operands.len = parser->operand_offsets.len = 0;
   parser->callees.len = parser->predecessors.len = parser->attrs.len = 0;
@@ -305,7 +309,7 @@ static void drop_unfinished(Parser *parser, CompId comp, uint32_t depth) {
   parser->depth = depth;
 }
 
-/* The broken instruction's name, so that nobody misses it. */
+/* Defines the name of the broken instruction, so that its uses cause no errors. */
 static void define_unknown_inst(Parser *parser, uint32_t begin, InstId *root) {
   lex_restart(&parser->lex, begin);
   bool is_root = tok_is_keyword(tok(parser), KW_ROOT);

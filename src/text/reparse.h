@@ -1,16 +1,17 @@
-/* Modules through their text, for what is to be measured and verified as others will read it. */
+/* Prints a module and parses the result, so that a changed module is measured and verified in the
+ * form in which other programs will read it. */
 #ifndef REMAT_HLO_TEXT_REPARSE_H
 #define REMAT_HLO_TEXT_REPARSE_H
 
 #include "ir/diag.h"
 #include "text/print.h"
 
-/* Prints a module and reads it again. `*parsed` has the text with it; its backend is the module's.
- * A text that cannot be read is a fault of ours. */
+/* Prints a module and parses the text. `*parsed` owns the text, and its backend is that of
+ * `module`. If the text cannot be parsed, that is an internal error. */
 rh_status module_reparse(const Module *module, const Schedule *schedule, PrintOrder order,
                          Module **parsed, rh_diags *diags, Arena *scratch);
 
-/* RH_ERR_INTERNAL: `what` must not happen. */
+/* Reports the internal error `what` and returns RH_ERR_INTERNAL. */
 rh_status fail_internally(rh_diags *diags, const char *what);
 
 #endif

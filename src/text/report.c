@@ -1,5 +1,4 @@
-/* What is said of an error besides its message: what was meant, and where what is missing stands.
- */
+/* Adds to error messages what was probably meant, and where a missing token belongs. */
 #include <inttypes.h>
 
 #include "ir/chars.h"
@@ -8,11 +7,11 @@
 #include "text/foreign.h"
 #include "text/parser.h"
 
-/* What is to be said of a name takes a look at all others, and at the text: that is done a few
- * times. */
+/* Explaining a name compares it with all other names and searches the text, so it is only done for
+ * some errors. */
 enum { MIN_SEARCHES = 4, MAX_SEARCHES = 100, SEARCHED_BYTES = 1 << 30 };
 
-/* Errors that the text around is looked at for, which may be one line. */
+/* The number of errors for which the surrounding text is examined, which may be one long line. */
 enum { MAX_LOOKS = 20 };
 
 static bool may_search(Parser *parser) {
@@ -34,7 +33,7 @@ const char *parse_meant(Parser *parser, Str word, const char *const *words, uint
 const char *parse_meant_type(Parser *parser, Str word, const char *const *types,
                              uint32_t num_types) {
   static const struct {
-    const char *other, *ours; /* what the digits stand behind */
+    const char *other, *ours; /* the prefixes of the digits */
   } names[] = {{"bfloat", "bf"}, {"float", "f"},  {"fp", "f"},      {"int", "s"},
                {"i", "s"},       {"uint", "u"},   {"ui", "u"},      {"complex", "c"},
                {"bool", "pred"}, {"half", "f16"}, {"double", "f64"}};
@@ -54,7 +53,7 @@ const char *parse_meant_type(Parser *parser, Str word, const char *const *types,
   return parse_meant(parser, word, types, num_types);
 }
 
-/* Whether `text` is `word` or goes on behind it, with `_` for `-`. */
+/* Returns true if `text` is `word` or begins with it, with `_` instead of `-`. */
 static bool is_stem(const char *word, Str text) {
   uint32_t i = 0;
   for (; word[i]; i++) {
@@ -114,7 +113,7 @@ bool parse_fail_name(Parser *parser, uint32_t offset, NameKind kind, const char 
 
 static Suggestion closest_inst(const Parser *parser, Str name) {
   Suggestion suggestion = suggest_name(name);
-  for (uint32_t i = parser->comp_insts.len; i-- > 0;) { /* the nearest of equals */
+  for (uint32_t i = parser->comp_insts.len; i-- > 0;) { /* the nearest of equally similar ones */
     InstId id = parser->comp_insts.data[i];
     if (inst_get(parser->module, id)->parent != parser->comp) break;
     suggest_offer(&suggestion, inst_name(parser->module, id));
@@ -131,7 +130,7 @@ static Suggestion closest_comp(const Parser *parser, Str name) {
   return suggestion;
 }
 
-/* Whether a line begins with a name, ROOT and ENTRY apart. */
+/* Returns true if a line begins with a name, ignoring ROOT and ENTRY. */
 static bool begins_with_name(const Lexer *lexer, uint32_t pos, Str name) {
   static const char *const words[] = {"ROOT ", "ENTRY "};
   const char *p = lexer->text + pos, *end = lexer->text + lexer->length;
@@ -145,8 +144,8 @@ static bool begins_with_name(const Lexer *lexer, uint32_t pos, Str name) {
   return (size_t)(end - p) >= name.len && memcmp(p, name.data, name.len) == 0;
 }
 
-/* The line in (begin, end) that seems to define the name: an instruction of the computation there,
- * or a computation. */
+/* Returns the line in (begin, end) that seems to define the name, either as an instruction of the
+ * computation there or as a computation. */
 static uint32_t find_definition(const Parser *parser, const ParseError *error, uint32_t begin,
                                 uint32_t end) {
   const Lexer *lexer = &parser->lex;
@@ -166,7 +165,7 @@ static uint32_t find_definition(const Parser *parser, const ParseError *error, u
   return NO_OFFSET;
 }
 
-/* Whether the line that `offset` is in is the instruction of this name. */
+/* Returns true if the line with `offset` is the instruction of this name. */
 static bool is_own_name(const Parser *parser, uint32_t offset, Str name) {
   uint32_t begin = offset;
   while (begin > 0 && parser->lex.text[begin - 1] != '\n')
@@ -176,8 +175,8 @@ static bool is_own_name(const Parser *parser, uint32_t offset, Str name) {
   return line.kind == LINE_INSTRUCTION && str_equal(defined, name);
 }
 
-/* Whether it has been told of; else it is noted that it has. */
-static bool is_told(Parser *parser, const ParseError *error) {
+/* Returns true if the name was reported already; records it otherwise. */
+static bool was_reported(Parser *parser, const ParseError *error) {
   CompId scope = error->kind == NAME_OF_COMP ? NO_ID : parser->comp;
   for (uint32_t i = 0; i < parser->missing.len; i++) {
     const MissingName *missing = &parser->missing.data[i];
@@ -189,7 +188,7 @@ static bool is_told(Parser *parser, const ParseError *error) {
   return false;
 }
 
-/* Whether the definition was skipped with what is broken. */
+/* Returns true if the definition was skipped as part of something broken. */
 static bool is_skipped(const Parser *parser, const ParseError *error) {
   if (parser->num_errors == 0) return false;
   uint32_t line = error->offset;
@@ -199,7 +198,7 @@ static bool is_skipped(const Parser *parser, const ParseError *error) {
   return find_definition(parser, error, begin, line) != NO_OFFSET;
 }
 
-/* More about a name that is not defined above. */
+/* Explains why a name is not defined before its use. */
 static void explain_name(Parser *parser, ParseError *error) {
   Str name = error->name;
   const char *why = NULL;
@@ -224,9 +223,10 @@ static void explain_name(Parser *parser, ParseError *error) {
                                 (int)meant.best.len, meant.best.data);
 }
 
-/* ---- what the text looks like at the error ---- */
+/* ---- the text around the error ---- */
 
-/* A character beyond ASCII, when it is one that looks like another or like nothing. */
+/* Describes a character beyond ASCII that is invisible or looks like another one. Returns NULL for
+ * others. */
 static const char *unseen_character(const char *p, const char *end) {
   static const struct {
     const char *bytes, *what;
@@ -245,7 +245,7 @@ static const char *unseen_character(const char *p, const char *end) {
   return NULL;
 }
 
-/* Whether the text ends in the word at `offset`. */
+/* Returns true if the text ends in the word at `offset`. */
 static bool is_last_word(const Lexer *lexer, uint32_t offset) {
   if (offset >= lexer->length) return false;
   for (uint32_t i = offset; i < lexer->length; i++) {
@@ -260,7 +260,8 @@ static bool begins_line(const Lexer *lexer, uint32_t pos) {
   return pos == 0 || lexer->text[pos - 1] == '\n';
 }
 
-/* Whether the second line is an instruction: then the first is none by itself. */
+/* Returns true if the second line is an instruction. Then the first line is not a module by
+ * itself. */
 static bool is_inside_of_body(const Lexer *lexer) {
   const char *newline = memchr(lexer->text, '\n', lexer->length);
   if (!newline) return false;
@@ -268,7 +269,7 @@ static bool is_inside_of_body(const Lexer *lexer) {
   return line.kind == LINE_INSTRUCTION;
 }
 
-/* Adds what can be seen of the text, whatever is wrong. */
+/* Adds what the text around an error shows, whatever the error is. */
 static void look_around(Parser *parser, ParseError *error) {
   const Lexer *lexer = &parser->lex;
   if (error->offset >= lexer->length || parser->num_errors >= MAX_LOOKS) return;
@@ -278,7 +279,7 @@ static void look_around(Parser *parser, ParseError *error) {
   if (seen) {
     error->message = arena_printf(parser->tables, "%s: this is %s", error->message, seen);
   } else if (column) {
-    parser->max_errors = parser->num_errors + 1; /* the others follow */
+    parser->max_errors = parser->num_errors + 1; /* the remaining errors are consequences */
     error->message = arena_printf(parser->tables, "%s (is the text wrapped at column %" PRIu32 "?)",
                                   error->message, column);
   } else if ((*p == '#' || *p == ';') && begins_line(lexer, error->offset)) {
@@ -288,8 +289,8 @@ static void look_around(Parser *parser, ParseError *error) {
   }
 }
 
-/* What is wrong with the text as a whole. It is told apart only now, as XLA would take some of it.
- */
+/* Describes what is wrong with the text as a whole. This is only examined after an error, because
+ * XLA accepts some of these texts. */
 static bool look_at_whole(Parser *parser, ParseError *error) {
   Str text = {parser->lex.text, parser->lex.length};
   const char *foreign =
@@ -317,7 +318,7 @@ bool parse_report(Parser *parser) {
   ParseError error = parser->error;
   bool is_whole = look_at_whole(parser, &error);
   bool is_name = error.kind != NAME_OF_NOTHING;
-  bool is_known = is_name && is_told(parser, &error);
+  bool is_known = is_name && was_reported(parser, &error);
   bool may_look = is_name && !is_known && may_search(parser);
   if (is_known || (may_look && is_skipped(parser, &error))) {
     parser->error = (ParseError){0};

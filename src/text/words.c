@@ -32,7 +32,7 @@ const Word *words_find(const Words *words, Str text, uint64_t hash) {
   return NULL;
 }
 
-/* The row of a text, new if there is none. */
+/* Returns the row of a text, which is added if it is new. */
 static Word *row_of(Words *words, const char *text, Arena *out) {
   Str str = str_make(text, strlen(text));
   uint64_t hash = hash_str(str);

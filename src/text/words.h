@@ -1,5 +1,6 @@
-/* The words that HLO text knows: element types, keywords, opcodes, attribute names. One table,
- * because the lexer looks each word up once, whatever it may turn out to be. */
+/* The table of words that have a meaning in HLO text: element types, keywords, opcodes and
+ * attribute names. There is only one table, so the lexer looks up each word once. For example,
+ * `slice` is an opcode and an attribute name, and `s32` is an element type. */
 #ifndef REMAT_HLO_TEXT_WORDS_H
 #define REMAT_HLO_TEXT_WORDS_H
 
@@ -30,14 +31,14 @@ typedef enum Keyword {
   NUM_KEYWORDS,
 } Keyword;
 
-/* What a text can mean, NUM_… = nothing of the kind. */
+/* The possible meanings of a word. NUM_… means that it has none of that kind. */
 typedef struct Word {
   const char *text;
   uint32_t len;
   uint8_t type;    /* ElementType */
   uint8_t keyword; /* Keyword */
   uint16_t opcode; /* Opcode */
-  uint16_t attr;   /* AttrId: the first row of that text */
+  uint16_t attr;   /* AttrId: the first row with this text */
 } Word;
 
 typedef struct Words {
@@ -49,7 +50,7 @@ typedef struct Words {
 
 void words_init(Words *words, Arena *out);
 
-/* NULL for any other text; `hash` is its hash_str(). */
+/* Returns NULL if the text has no meaning. `hash` is its hash_str(). */
 const Word *words_find(const Words *words, Str text, uint64_t hash);
 
 #endif

@@ -1,5 +1,5 @@
-/* The picture as a graph of cgraph. Labels are HTML-like, so that names stand out and the legend
- * can be a table in the title. */
+/* Draws the picture as a graph of cgraph. The labels are HTML-like, so that names can be emphasized
+ * and the legend can be a table in the title. */
 #include "emit/dot/dot.h"
 
 #include <stdlib.h>
@@ -13,9 +13,9 @@ typedef struct Drawing {
   RematMarks marks;
   DotGraph *graph;
   DotNode **nodes;       /* by InstId, NULL = not shown */
-  DotCluster **clusters; /* by index of picture->scopes */
+  DotCluster **clusters; /* by index in picture->scopes */
   DotLegend legend;
-  Arena *names; /* what lives as long as the graph */
+  Arena *names; /* memory that lives as long as the graph */
   Arena *scratch;
 } Drawing;
 
@@ -63,7 +63,8 @@ static DotLine *new_edge(Drawing *drawing, InstId from, InstId to) {
   return dot_graph_edge(drawing->graph, drawing->nodes[from], drawing->nodes[to]);
 }
 
-/* By the buffer's share of the peak: 0.6 points for nothing, 5 from a tenth on. */
+/* The width depends on the buffer's share of the peak: from 0.6 points for nothing to 5 points for
+ * a tenth or more. */
 static void set_edge_width(Drawing *drawing, DotLine *edge, const DotEdge *info) {
   int tenths = 6 + dot_permille(info->bytes, drawing->picture->memory->peak_bytes) * 44 / 100;
   if (tenths > 50) tenths = 50;
@@ -99,7 +100,7 @@ static void add_control_edges(Drawing *drawing, InstId id) {
   }
 }
 
-/* From originals to their clones. */
+/* Adds edges from originals to their clones. */
 static void add_recompute_edges(Drawing *drawing) {
   const DotPicture *picture = drawing->picture;
   for (InstId id = 0; id < picture->module->insts.len; id++) {
@@ -137,7 +138,7 @@ static DotNode *add_box(Drawing *drawing, DotCluster *cluster, const DotBox *box
 /* ---- clusters ---- */
 
 typedef struct Placed {
-  SchedPos pos; /* of a box: the middle of where it runs */
+  SchedPos pos; /* for a box: the middle of the range in which it runs */
   uint32_t tie;
   DotNode *node;
 } Placed;
@@ -149,7 +150,7 @@ typedef struct Cluster {
   VEC(Placed) nodes; /* in the order of the schedule */
 } Cluster;
 
-/* From the calls of a computation to its cluster. */
+/* Adds edges from the calls of a computation to its cluster. */
 static void add_call_edges(Drawing *drawing, const Cluster *cluster) {
   IdSpan callers = callers_of(&drawing->picture->graph, cluster->comp);
   for (uint32_t i = 0; i < callers.len; i++) {
@@ -171,8 +172,8 @@ static int by_position(const void *pa, const void *pb) {
   return (a->tie > b->tie) - (a->tie < b->tie);
 }
 
-/* Reading from top to bottom shall follow the schedule: each node stands above the one that is
- * `step` places behind it, so that rows are about as wide as the cluster is high. */
+/* The picture is to follow the schedule from top to bottom. So each node is above the one that
+ * comes `step` nodes later, and rows are about as wide as the cluster is high. */
 static void add_order_edges(Drawing *drawing, Cluster *cluster) {
   uint32_t step = 1, num_nodes = cluster->nodes.len;
   while (5 * step * step < 2 * num_nodes)
@@ -186,7 +187,7 @@ static void add_order_edges(Drawing *drawing, Cluster *cluster) {
   }
 }
 
-/* The frames of a computation's scopes. */
+/* Adds the frames of a computation's scopes. */
 static void add_scopes(Drawing *drawing, const Cluster *cluster) {
   const DotPicture *picture = drawing->picture;
   for (uint32_t i = 0; i < picture->scopes.len; i++) {
@@ -283,12 +284,12 @@ void emit_dot(const Module *module, const Schedule *schedule, const MemoryProfil
                      .clusters = arena_zarray(scratch, DotCluster *, picture.scopes.len),
                      .names = scratch,
                      .scratch = inner};
-  /* Frames of scopes have parts of both passes: rows must not end at them. */
+  /* The frames of scopes contain parts of both passes, so rows must not end at them. */
   if (!dot_graph_has_failed(drawing.graph) && picture.scopes.len) {
     dot_graph_set(drawing.graph, dot_graph_root(drawing.graph), GRAPH_NEW_RANK, "true");
   }
   if (!dot_graph_has_failed(drawing.graph)) draw(&drawing);
-  /* Nothing else makes cgraph fail: errors of writing stay with the writer. */
+  /* Errors of writing are kept in the writer, so cgraph can only fail for lack of memory. */
   if (!dot_graph_write(drawing.graph, out)) arena_fail(scratch, 0);
   arena_free(inner);
   arena_reset(scratch, mark);

@@ -1,17 +1,20 @@
-/* Pictures of a scheduled module's graph for graphviz, written through cgraph.
+/* Pictures of the graph of a scheduled module, in the dot language of graphviz. They are written
+ * through cgraph.
  *
- * What is on it: each computation that runs as a sequence is a cluster with its peak, in it scopes
- * of op_names; each instruction that was selected is a node. Tuples, get-tuple-elements and
- * bitcasts have no memory of their own and are looked through: an edge goes from the instruction
- * that makes a buffer to the one that reads it, and is as thick as the buffer is large; a dashed
- * one goes through instructions that are not shown. Those are counted in boxes by scope. The fill
- * is the memory while the instruction runs, relative to the module's peak; what is live at the peak
- * has a thick border, and the edges that cross the peak are dark. A legend explains this on the
- * picture itself. Tooltips have the whole name and shape, and op_name and source line of the
- * metadata. Nodes are named after their instructions.
+ * Each computation that runs as a sequence is a cluster, which shows its peak and contains frames
+ * for scopes of op_names. Each selected instruction is a node, which is named after the
+ * instruction. Tuples, get-tuple-elements and bitcasts have no memory of their own and are not
+ * shown: an edge goes from the instruction that makes a buffer to the one that reads it. The edge
+ * is thicker for a larger buffer, and dashed if it passes through instructions that are not shown.
+ * Those instructions are counted in one box per scope.
  *
- * The output is valid for names of any bytes and the same bytes each time. cgraph keeps state of
- * its own while it writes: one thread at a time. */
+ * The fill colour of a node is the memory while the instruction runs, relative to the module's
+ * peak. Instructions whose result is live at the peak have a thick border, and the edges that cross
+ * the peak are dark. A legend in the picture explains this. Tooltips have the whole name and shape,
+ * and the op_name and source line of the metadata.
+ *
+ * The output is valid for names of any bytes, and is the same for every run. cgraph has global
+ * state while it writes, so only one thread may write at a time. */
 #ifndef REMAT_HLO_EMIT_DOT_DOT_H
 #define REMAT_HLO_EMIT_DOT_DOT_H
 
@@ -24,14 +27,15 @@
 
 /* ---- filters ---- */
 
-/* What a picture is about: `--dot-filter`.
+/* What a picture shows: the argument of `--dot-filter`.
  *
- *     peak               what lives at the peak, and what was rematerialized
+ *     peak               what is live at the peak, and what was rematerialized
  *     all                the whole module, its largest results
  *     name:NAME          the instruction of this name
- *     regex:EXPRESSION   what has a match of a POSIX extended expression in its name or op_name
- *     scope:PATH         what has the parts of PATH, as reports show them, side by side in its
- *                        scope
+ *     regex:EXPRESSION   the instructions whose name or op_name has a match of a POSIX extended
+ *                        expression
+ *     scope:PATH         the instructions whose scope has the parts of PATH, as reports show them,
+ *                        next to each other
  *     computation:NAME   the instructions of this computation */
 typedef enum DotFilterKind {
   DOT_FILTER_ALL,
@@ -44,36 +48,37 @@ typedef enum DotFilterKind {
 
 typedef struct DotFilter {
   DotFilterKind kind;
-  Str text; /* behind the colon */
+  Str text; /* after the colon */
   const regex_t *expression;
-  Str parts[MAX_SCOPE_DEPTH]; /* of a scope */
+  Str parts[MAX_SCOPE_DEPTH]; /* for a scope */
   uint32_t num_parts;
 } DotFilter;
 
-/* RH_ERR_USAGE when `text`, which the filter points into, is no filter. */
+/* Returns RH_ERR_USAGE if `text` is not a filter. The filter points into `text`. */
 rh_status dot_filter_parse(const char *text, DotFilter *filter, rh_diags *diags, Arena *out);
 
-/* Whether a filter for something wants an instruction; false for peak and all, which look at
- * memory. */
+/* Returns true if a filter selects an instruction. Returns false for the filters peak and all,
+ * which select by memory. */
 bool dot_filter_matches(const DotFilter *filter, Places *places, InstId id, Arena *scratch);
 
 /* ---- pictures ---- */
 
 typedef struct DotOptions {
   DotFilter filter;
-  /* Of all: instructions whose result has an array larger than this are shown, and whoever reads
-   * that. 0 = all instructions with memory; -1 = the largest ones, of equal ones those that are
-   * live at the peak first, as long as there are `max_nodes` or fewer in all. Of the peak: what has
-   * more than this there; -1 = a thousandth of it. Of others: results larger than this. */
+  /* The threshold. For the filter all: instructions are shown whose result has an array larger than
+   * this, and the users of that array. 0 = all instructions with memory; -1 = the largest results,
+   * up to `max_nodes` in total; of equally large ones, those that are live at the peak come first.
+   * For the filter peak: instructions with more live bytes than this are shown; -1 = a thousandth
+   * of the peak. For other filters: results larger than this. */
   int64_t min_bytes;
-  uint32_t max_nodes;       /* the calls that lead to what is shown come on top */
-  uint32_t num_hops;        /* of producers and readers around what a filter wants; not for all */
-  const MemoryModel *model; /* that measured the profile */
-  uint32_t *num_wanted;     /* out: how many instructions a filter wants; may be NULL */
+  uint32_t max_nodes; /* not including the calls of the computations that are shown */
+  uint32_t num_hops; /* levels of producers and readers around what a filter selects; not for all */
+  const MemoryModel *model; /* the model that measured the profile */
+  uint32_t *num_wanted;     /* out: how many instructions a filter selects; may be NULL */
 } DotOptions;
 
-/* Writes `module` with its memory as a digraph. `marks` may be NULL. Errors of writing are the
- * writer's. O(instructions + edges · log). */
+/* Writes `module` with its memory as a digraph. `marks` may be NULL. Errors of writing are kept in
+ * the writer. The time is O(instructions + edges · log). */
 void emit_dot(const Module *module, const Schedule *schedule, const MemoryProfile *memory,
               RematMarks marks, const DotOptions *options, Writer *out, Arena *scratch);
 

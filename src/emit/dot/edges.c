@@ -1,12 +1,13 @@
-/* Who reads whose buffers, through tuples and whatever else only passes buffers on; and the edges
- * of a picture, which stand for that, also where what is between is not shown. */
+/* Finds the readers of buffers, through tuples and other instructions that only forward buffers,
+ * and adds the edges of a picture. An edge replaces a path through instructions that are not
+ * shown. */
 #include <stdlib.h>
 
 #include "emit/dot/picture.h"
 
 /* ---- the readers of a buffer ---- */
 
-/* Instructions that only pass buffers on, or name them. */
+/* Returns true for instructions that only forward buffers or name them. */
 static bool is_see_through(const Module *module, InstId id) {
   Opcode opcode = (Opcode)inst_get(module, id)->opcode;
   if (opcode == OPCODE_TUPLE && inst_is_root(module, id)) return false;
@@ -63,7 +64,7 @@ bool dot_is_candidate(const Module *module, const PointsTo *points_to, const Sch
          inst_get(module, found->inst)->opcode != OPCODE_TUPLE;
 }
 
-/* ---- all of a module ---- */
+/* ---- all reads of a module ---- */
 
 static void group_by_reader(DotReads *reads, uint32_t num_insts, Arena *out) {
   uint32_t *end = arena_zarray(out, uint32_t, (size_t)num_insts + 2);
@@ -107,7 +108,7 @@ DotReads dot_reads_build(const Module *module, const PointsTo *points_to, const 
   return reads;
 }
 
-/* ---- from makers to readers ---- */
+/* ---- edges from instructions to readers ---- */
 
 static int by_id(const void *pa, const void *pb) {
   const LogicalId *a = pa, *b = pb;
@@ -120,8 +121,8 @@ static bool crosses_peak(const DotPicture *picture, InstId from, InstId to) {
          picture->position[to] >= peak;
 }
 
-/* Where the latest edge to an instruction is, and from which instruction readers were left out
- * last. */
+/* The latest edge to each instruction, and the instruction for which a reader was last counted as
+ * omitted. */
 typedef struct Latest {
   uint32_t *edge_to;
   InstId *left_out_by;
@@ -151,7 +152,8 @@ void dot_edges_add(DotChoice *choice, Arena *out) {
   for (InstId id = 0; id < num_insts; id++)
     latest.edge_to[id] = latest.left_out_by[id] = NO_ID;
   memset(choice->readers.stamp, 0, num_insts * sizeof *choice->readers.stamp);
-  /* Buffers of one instruction stand together: their edges to one reader become one. */
+  /* The buffers of one instruction are adjacent, so that their edges to one reader become one
+   * edge. */
   if (choice->buffers.len) {
     qsort(choice->buffers.data, choice->buffers.len, sizeof(LogicalId), by_id);
   }
@@ -168,18 +170,18 @@ void dot_edges_add(DotChoice *choice, Arena *out) {
   }
 }
 
-/* ---- paths through what is not shown ---- */
+/* ---- paths through hidden instructions ---- */
 
-/* Sets of shown instructions of a computation, as bits in the order of the schedule. */
+/* Sets of the shown instructions of a computation, as bits in the order of the schedule. */
 typedef struct Paths {
   DotPicture *picture;
   const DotReads *reads;
   InstId *shown;
   uint32_t num_shown;
   uint32_t num_words;
-  uint32_t *index;    /* by InstId: in `shown` */
-  uint64_t **reached; /* by InstId: from which shown ones it can be reached through others */
-  uint64_t **above;   /* by index: all that lead to it */
+  uint32_t *index;    /* by InstId: index in `shown` */
+  uint64_t **reached; /* by InstId: the shown ones from which it is reached through others */
+  uint64_t **above;   /* by index: all shown ones from which it is reached */
   Arena *out, *scratch;
 } Paths;
 
@@ -198,7 +200,8 @@ static void unite(uint64_t *set, const uint64_t *other, uint32_t num_words) {
     set[i] |= other[i];
 }
 
-/* Which shown instructions something reads: `direct` itself, `hidden` through others. */
+/* Finds the shown instructions that an instruction reads: directly, or through hidden
+ * instructions. */
 static void find_sources(const Paths *paths, InstId id, uint64_t *direct, uint64_t *hidden) {
   const DotReads *reads = paths->reads;
   for (uint32_t i = reads->first_source[id]; i < reads->first_source[id + 1]; i++) {
@@ -217,8 +220,8 @@ static void pass_on(Paths *paths, InstId id) {
   paths->reached[id] = set;
 }
 
-/* Edges to a shown instruction: from what reaches it, but for what other predecessors come after.
- */
+/* Adds edges to a shown instruction from those that reach it, except where an edge from another of
+ * them implies it. */
 static void connect(Paths *paths, InstId id) {
   uint32_t num_words = paths->num_words;
   uint64_t *direct = arena_zarray(paths->scratch, uint64_t, num_words);

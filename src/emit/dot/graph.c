@@ -1,4 +1,4 @@
-/* cgraph as we need it: ids that repeat, output to a writer, attributes by number. */
+/* Uses cgraph with reproducible ids, output to a writer, and attributes by number. */
 #include "emit/dot/graph.h"
 
 #include <cgraph.h>
@@ -10,22 +10,22 @@
 
 /* ---- cgraph's disciplines ---- */
 
-/* Ids count up, and we keep the names. cgraph's own ids are addresses of names, and it writes
- * subgraphs in the order of their ids: other bytes each time; its map from names to other ids is
- * never freed. */
+/* Ids are consecutive numbers, and we store the names. cgraph's own ids are addresses of names. It
+ * writes subgraphs in the order of their ids, so the output would differ between runs. It also
+ * never frees its map from names to other ids. */
 typedef struct Disciplines {
-  Agdisc_t all; /* cgraph hands this one back */
+  Agdisc_t all; /* cgraph passes this struct back */
   Agiddisc_t ids;
   Agiodisc_t io;
   Agraph_t *graph;
-  /* By id, NULL for edges. Strings of cgraph's pool: it looks before their first byte whether they
-   * are HTML-like. */
+  /* By id; NULL for edges. The strings are in cgraph's pool, because it checks the bytes before a
+   * string for whether it is HTML-like. */
   VEC(char *) names;
-  IdTable table; /* of names */
+  IdTable table; /* names that are in use */
   Arena *arena;
 } Disciplines;
 
-/* Does not move: cgraph keeps pointers into it. */
+/* It is never moved, because cgraph holds pointers into it. */
 struct DotGraph {
   Disciplines disciplines;
   Agraph_t *graph;
@@ -42,7 +42,7 @@ static bool is_taken(const Disciplines *disciplines, Str name) {
   return false;
 }
 
-/* An id for an object with this name, or if it is taken with `suffix` behind it. */
+/* Returns an id for an object with this name; if the name is in use, `suffix` is appended. */
 static IDTYPE add_name(Disciplines *disciplines, char *wanted, uint32_t suffix) {
   Str name = str_make(wanted, strlen(wanted));
   while (name.len == 0 || is_taken(disciplines, name)) {
@@ -60,7 +60,7 @@ static void *ids_open(Agraph_t *graph, Agdisc_t *disciplines) {
   return disciplines;
 }
 
-/* Asked only for edges, which have no names, and once for the graph itself. */
+/* cgraph calls this only for edges, which have no names, and once for the graph itself. */
 static long ids_map(void *state, int kind, char *name, IDTYPE *id, int create) {
   Disciplines *disciplines = state;
   if (name || !create) return 0;
@@ -122,7 +122,7 @@ static void disciplines_init(Disciplines *disciplines, Arena *arena) {
   disciplines->all = (Agdisc_t){.id = &disciplines->ids, .io = &disciplines->io};
 }
 
-/* Opens the graph, whose id is 0 and whose name nodes may have too. */
+/* Opens the graph. Its id is 0, and a node may have its name. */
 static Agraph_t *disciplines_open_graph(Disciplines *disciplines) {
   disciplines->graph = agopen(NULL, Agdirected, &disciplines->all);
   return disciplines->graph;
@@ -135,9 +135,9 @@ static void disciplines_name_graph(Disciplines *disciplines, char *name) {
 /* ---- attributes ---- */
 
 typedef struct AttributeInfo {
-  int kind; /* of object */
+  int kind; /* kind of object */
   const char *name;
-  const char *value; /* by default */
+  const char *value; /* default value */
 } AttributeInfo;
 
 static const AttributeInfo attributes[NUM_ATTRIBUTES] = {
@@ -163,8 +163,8 @@ static const AttributeInfo attributes[NUM_ATTRIBUTES] = {
     [EDGE_CONSTRAINT] = {AGEDGE, "constraint", "true"},
 };
 
-/* What is the same on every picture. Lines are not broken (linelength): grep and diff like them so.
- */
+/* The attributes that are the same in every picture. Lines are not broken (linelength), for the
+ * sake of grep and diff. */
 static const AttributeInfo constants[] = {
     {AGRAPH, "linelength", "0"},       {AGRAPH, "charset", "UTF-8"},
     {AGRAPH, "compound", "true"},      {AGRAPH, "fontname", "Helvetica"},
@@ -238,7 +238,7 @@ DotLine *dot_graph_edge(DotGraph *graph, DotNode *from, DotNode *to) {
   return edge;
 }
 
-/* cgraph does not change the strings that it is given; older versions only do not say so. */
+/* cgraph does not change the strings that it receives; older versions only lack the const. */
 void dot_graph_set(DotGraph *graph, void *object, Attribute attribute, const char *value) {
   if (!object || agxset(object, graph->attributes[attribute], (char *)value) != 0) {
     graph->has_failed = true;

@@ -5,18 +5,19 @@
 #include "analysis/memory/remat_memory.h"
 #include "emit/human.h"
 
-/* ---- texts piece by piece ---- */
+/* ---- pieces of text ---- */
 
 enum { MAX_TOOLTIP_CHARS = 500, MAX_ID_CHARS = 4000 };
 
-/* Back to the beginning of a UTF-8 sequence. */
+/* Returns the beginning of the UTF-8 sequence that contains `pos`. */
 static uint32_t sequence_begin(Str text, uint32_t pos) {
   while (pos > 0 && pos < text.len && ((unsigned char)text.data[pos] & 0xC0) == 0x80)
     pos--;
   return pos;
 }
 
-/* For HTML-like labels; what is between " in them, too. escStrings know entities as well. */
+/* Escapes a text for HTML-like labels, also inside of quotes. escStrings accept entities as
+ * well. */
 void dot_put_html(TextBuffer *text, Str raw) {
   Str clean = human_utf8(raw, text->arena);
   for (uint32_t i = 0; i < clean.len; i++) {
@@ -31,7 +32,7 @@ void dot_put_html(TextBuffer *text, Str raw) {
   }
 }
 
-/* For an escString: a backslash would begin an escape. */
+/* Escapes a text for an escString, where a backslash begins an escape. */
 void dot_put_escaped(TextBuffer *text, Str raw) {
   bool is_long = raw.len > MAX_TOOLTIP_CHARS;
   if (is_long) raw.len = sequence_begin(raw, MAX_TOOLTIP_CHARS);
@@ -52,7 +53,7 @@ void dot_put_count(TextBuffer *text, uint64_t count) {
   text_put(text, human_count(count).text);
 }
 
-/* Names end in what tells them apart, so it is the middle of a long one that is left out. */
+/* Names differ mostly at their ends, so the middle of a long name is omitted. */
 void dot_put_shortened(TextBuffer *text, Str name, uint32_t max_chars) {
   if (name.len == 0) name = STR("(no name)"); /* <B></B> is an error */
   if (name.len <= max_chars) {
@@ -75,7 +76,7 @@ void dot_put_path(TextBuffer *text, Str path) {
   dot_put_shortened(text, (Str){path.data + begin, path.len - begin}, DOT_NAME_CHARS);
 }
 
-/* Long names of parameters differ in the middle: they get two lines. */
+/* Long names of parameters differ in the middle, so they are written in two lines. */
 void dot_put_name_lines(TextBuffer *text, Str name) {
   if (name.len <= DOT_NAME_CHARS) {
     dot_put_shortened(text, name, DOT_NAME_CHARS);
@@ -112,11 +113,11 @@ int dot_permille(int64_t part, int64_t whole) {
   return (int)(part * 1000 / whole);
 }
 
-/* ColorBrewer's YlOrRd without its darkest ones. */
+/* The colours are ColorBrewer's YlOrRd without the darkest ones. */
 DotColor dot_heat_color(int permille) {
   static const int ramp[][3] = {{255, 255, 204}, {255, 237, 160}, {254, 217, 118},
                                 {254, 178, 76},  {253, 141, 60},  {252, 78, 42}};
-  enum { STEPS = 200 }; /* between two colours */
+  enum { STEPS = 200 }; /* number of steps between two colours */
   int step = permille == 1000 ? 4 : permille / STEPS, rest = permille - step * STEPS;
   int color[3];
   for (int i = 0; i < 3; i++) {
@@ -130,7 +131,7 @@ DotColor dot_heat_color(int permille) {
 
 /* ---- nodes ---- */
 
-/* An array's type, or a tuple's first element and how many more there are. */
+/* Writes the type of an array, or the first element of a tuple and the number of other elements. */
 static void put_shape(TextBuffer *text, const Module *module, ShapeId id) {
   const Shape *shape = shape_get(&module->shapes, id);
   if (!shape_is_tuple(shape)) {
@@ -177,7 +178,7 @@ char *dot_node_label(const DotPicture *picture, RematMarks marks, InstId id, Are
     dot_put_size(&text, picture->memory->peak_bytes);
     text_put(&text, "</B><BR/>");
   }
-  /* What lives at the peak has a border of its own. */
+  /* What is live at the peak has its own border. */
   bool is_match = picture->is_wanted[id] && !picture->is_about_peak;
   text_put(&text, is_match ? "<B><U>" : "<B>");
   dot_put_name_lines(&text, inst_name(module, id));
@@ -334,9 +335,9 @@ char *dot_box_tooltip(const DotBox *box, Arena *out) {
   return text_c_string(&text);
 }
 
-/* ---- the title: what the module is, what is shown of it, and what colours and lines mean ---- */
+/* ---- the title: the module, what is shown of it, and the legend ---- */
 
-/* What a picture of all shows. */
+/* Writes which sizes a picture of everything shows. */
 static void put_sizes(TextBuffer *text, const DotPicture *picture, const DotOptions *options) {
   bool is_exclusive = options->min_bytes >= 0 || picture->has_more_of_size;
   int64_t bytes = options->min_bytes >= 0 ? options->min_bytes : picture->shown_bytes;
@@ -413,7 +414,7 @@ static void put_hidden_computations(TextBuffer *text, const DotPicture *picture)
   text_put(text, " instructions");
 }
 
-/* What was left out, too: nothing is without a word. */
+/* Writes what is shown and also what is omitted. */
 static void put_choice(TextBuffer *text, const DotPicture *picture, const DotOptions *options) {
   switch (options->filter.kind) {
     case DOT_FILTER_ALL: put_sizes(text, picture, options); return;
@@ -456,7 +457,7 @@ static void put_legend_row(TextBuffer *text, const char *sample, const char *mea
   text_put(text, "</TD></TR>");
 }
 
-/* The ramp in ten cells. */
+/* Writes the colour scale in ten cells. */
 static void put_heat_row(TextBuffer *text, const DotPicture *picture) {
   text_put(text,
            "<TR><TD><TABLE BORDER=\"0\" CELLBORDER=\"0\" CELLSPACING=\"0\" CELLPADDING=\"0\"><TR>");

@@ -1,5 +1,5 @@
-/* What is written on a picture, and its colours. Knows nothing of graphviz's libraries, only of the
- * languages of its labels: HTML-like ones (without the outer < >) and escString. */
+/* The texts and colours of a picture. This part does not use graphviz's libraries; it only knows
+ * the syntax of its labels: HTML-like labels (without the outer < >) and escString. */
 #ifndef REMAT_HLO_EMIT_DOT_LABELS_H
 #define REMAT_HLO_EMIT_DOT_LABELS_H
 
@@ -8,55 +8,57 @@
 
 /* ---- colours ---- */
 
-/* Blue against the yellow to red of the heat: told apart by all kinds of colour vision. */
+/* Blue contrasts with the yellow to red of the heat for all kinds of colour vision. */
 #define DOT_COLOR_REMAT "#0057c2"
 #define DOT_COLOR_LIVE "#202020"  /* live at the peak */
 #define DOT_COLOR_QUIET "#8c8c8c" /* not live at the peak */
 #define DOT_COLOR_FRAME "#b0b0b0"
-#define DOT_COLOR_BOX "#f2f2f2"   /* of what is not shown one by one */
-#define DOT_COLOR_SCOPE "#fafafa" /* within the frame of a scope */
+#define DOT_COLOR_BOX "#f2f2f2"   /* the box of instructions that are not shown individually */
+#define DOT_COLOR_SCOPE "#fafafa" /* the background of the frame of a scope */
 
 typedef struct DotColor {
   char text[8]; /* #rrggbb */
 } DotColor;
 
-/* Thousandths, 0 to 1000, in integers: the same on all machines. */
+/* Returns a ratio in thousandths, 0 to 1000. It is computed with integers, so it is the same on all
+ * machines. */
 int dot_permille(int64_t part, int64_t whole);
 
-/* From light yellow over orange to red, darker the hotter for all kinds of colour vision; black
- * text can be read on all of it. */
+/* Returns a colour from light yellow over orange to red. Hotter colours are darker for all kinds of
+ * colour vision, and black text is readable on all of them. */
 DotColor dot_heat_color(int permille);
 
-/* ---- texts piece by piece, any bytes may go in ---- */
+/* ---- pieces of text, from any bytes ---- */
 
-/* In bytes. graphviz does not read strings of more than 16384. */
+/* Limits in bytes. graphviz does not read strings of more than 16384 bytes. */
 enum { DOT_NAME_CHARS = 40, DOT_SHAPE_CHARS = 36 };
 
-/* For HTML-like labels; what is between " in them, too. */
+/* Appends a text in HTML-like labels, also inside of quotes. */
 void dot_put_html(TextBuffer *text, Str raw);
 
-/* For an escString; the end of a very long one is left out. */
+/* Appends a text in an escString. The end of a very long text is omitted. */
 void dot_put_escaped(TextBuffer *text, Str raw);
 
 void dot_put_size(TextBuffer *text, int64_t bytes);
 void dot_put_count(TextBuffer *text, uint64_t count);
 
-/* Names end in what tells them apart, so it is the middle of a long one that is left out. */
+/* Names differ mostly at their ends, so the middle of a long name is omitted. */
 void dot_put_shortened(TextBuffer *text, Str name, uint32_t max_chars);
 
-/* Paths of scopes say most at their end: the parts before are left out of a long one. */
+/* The end of a scope's path is the most specific part, so the parts before it are omitted from a
+ * long path. */
 void dot_put_path(TextBuffer *text, Str path);
 
-/* Long names of parameters differ in the middle: they get two lines. */
+/* Long names of parameters differ in the middle, so they are written in two lines. */
 void dot_put_name_lines(TextBuffer *text, Str name);
 
-/* A name that graphviz can hold: UTF-8, backslashes doubled, the end of a very long one left out.
- * Names that differ may come out alike. */
+/* Returns a name in a form that graphviz accepts: UTF-8, with backslashes doubled, and without the
+ * end of a very long name. Different names may give the same result. */
 char *dot_name(const char *prefix, Str name, Arena *out);
 
-/* ---- what stands in nodes, frames and boxes, and above all ---- */
+/* ---- labels of nodes, frames and boxes, and the title ---- */
 
-/* Which entries the legend needs. */
+/* The entries that the legend needs. */
 typedef struct DotLegend {
   bool has_kind[4]; /* by RematKind */
   bool has_recompute_edges;

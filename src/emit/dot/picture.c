@@ -1,4 +1,5 @@
-/* Where everything stands and how hot it is; the selection says what is shown, the edges follow. */
+/* Computes the positions of all instructions and the memory at each of them. select.c determines
+ * what is shown, and edges.c adds the edges. */
 #include "emit/dot/picture.h"
 
 #include <stdlib.h>
@@ -6,7 +7,7 @@
 #include "analysis/memory/liveness.h"
 #include "ir/hash.h"
 
-/* ---- where everything stands ---- */
+/* ---- positions and memory ---- */
 
 static void find_positions(DotPicture *picture, Arena *out) {
   uint32_t num_insts = picture->module->insts.len;
@@ -23,7 +24,7 @@ static void find_positions(DotPicture *picture, Arena *out) {
   }
 }
 
-/* Of what a computation's instructions need, by CompId. */
+/* Returns, by CompId, the largest memory at an instruction of each computation. */
 static int64_t *find_peaks(const DotPicture *picture, Arena *out) {
   int64_t *peaks = arena_zarray(out, int64_t, picture->module->comps.len);
   for (CompId comp = 0; comp < picture->module->comps.len; comp++) {
@@ -37,8 +38,9 @@ static int64_t *find_peaks(const DotPicture *picture, Arena *out) {
   return peaks;
 }
 
-/* What a model counts at no instruction: outputs, or the gaps between buffers. One that lays the
- * whole module out in one time has the peak in any computation, others at the entry's call. */
+/* Returns the memory that a model counts at no instruction: outputs, or the gaps between buffers.
+ * In a model with one timeline for the whole module, the peak can be in any computation; in others
+ * it is at a call in the entry. */
 static int64_t held_always(const DotPicture *picture, const int64_t *peaks) {
   int64_t largest = peaks[picture->module->entry];
   for (CompId comp = 0; picture->memory->is_flat && comp < picture->module->comps.len; comp++) {
@@ -47,8 +49,9 @@ static int64_t held_always(const DotPicture *picture, const int64_t *peaks) {
   return picture->memory->peak_bytes - largest;
 }
 
-/* What is held around a computation while it runs. Models that are not flat count it by itself: its
- * callers hold what the call needs beyond its callees. */
+/* Returns the memory that is held by callers while a computation runs. Models that are not flat
+ * count a computation alone. In these, the callers hold what the call needs in addition to its
+ * callees. */
 static int64_t held_bytes(const DotPicture *picture, CompId comp, const int64_t *peaks) {
   bool is_whole = picture->memory->is_flat || comp == picture->module->entry;
   if (is_whole) return held_always(picture, peaks);
@@ -103,7 +106,7 @@ static void find_peak(DotPicture *picture, const MemoryModel *model, Arena *out,
   }
 }
 
-/* Clones name what they compute again. */
+/* Finds the instruction that each clone recomputes, by its name. */
 static void find_originals(DotPicture *picture, RematMarks marks, Arena *out, Arena *scratch) {
   const Module *module = picture->module;
   uint32_t num_insts = module->insts.len;
@@ -131,9 +134,9 @@ static void find_originals(DotPicture *picture, RematMarks marks, Arena *out, Ar
   arena_reset(scratch, mark);
 }
 
-/* ---- what is shown ---- */
+/* ---- the picture ---- */
 
-/* A call is shown where something of its computation is. */
+/* A call is shown if an instruction of its computation is shown. */
 static void show_callers(DotPicture *picture) {
   for (uint32_t i = 0; i < picture->graph.num_reachable; i++) { /* callees before callers */
     CompId comp = picture->graph.post_order[i];

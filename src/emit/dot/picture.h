@@ -1,5 +1,5 @@
-/* What a picture shows: which instructions, which edges, how hot, and what stands for the rest.
- * Knows nothing of graphviz. */
+/* The contents of a picture: the instructions and edges that are shown, the memory at each
+ * instruction, and the boxes for all other instructions. This part is independent of graphviz. */
 #ifndef REMAT_HLO_EMIT_DOT_PICTURE_H
 #define REMAT_HLO_EMIT_DOT_PICTURE_H
 
@@ -9,85 +9,89 @@
 #include "emit/dot/dot.h"
 
 typedef struct DotEdge {
-  InstId from; /* makes the buffers */
-  InstId to;   /* reads them */
+  InstId from; /* the instruction that makes the buffers */
+  InstId to;   /* the instruction that reads them */
   int64_t bytes;
-  bool crosses_peak; /* from what is live at the peak to what runs then or later */
-  bool is_path;      /* `to` reads what others, that are not shown, make of them */
+  bool crosses_peak; /* from an instruction whose result is live at the peak to one that runs then
+                        or later */
+  bool is_path; /* `to` reads what instructions that are not shown make from the result of `from` */
 } DotEdge;
 
-/* A scope that has a frame: of op_name, in a computation. */
+/* A scope with a frame: a scope of op_names within one computation. */
 typedef struct DotScope {
-  Str path;        /* below the scope that it is in */
-  uint32_t parent; /* index, NO_ID: the computation itself */
+  Str path;        /* path below the enclosing scope */
+  uint32_t parent; /* index in `scopes`; NO_ID: the computation itself */
   CompId comp;
   uint32_t num_insts, num_shown;
 } DotScope;
 
-/* Instructions that are not shown one by one: of one scope, or of several whose paths differ in
- * numbers only, on one side of the peak. */
+/* Instructions that are not shown individually. They belong to one scope, or to several scopes
+ * whose paths differ only in numbers, and run on one side of the peak. */
 typedef struct DotBox {
   Str first_path, last_path; /* below `scope`; empty: its own instructions */
-  uint32_t scope;            /* index, NO_ID: the computation itself */
+  uint32_t scope;            /* index in `scopes`; NO_ID: the computation itself */
   CompId comp;
   uint32_t num_scopes;
   uint32_t num_insts;
-  int64_t live_bytes;    /* at the peak */
-  int64_t largest_bytes; /* result */
+  int64_t live_bytes;    /* bytes that are live at the peak */
+  int64_t largest_bytes; /* bytes of the largest result */
   SchedPos first, last;
-  bool is_rest; /* of all that had no box of its own */
+  bool is_rest; /* the box of everything without a box of its own */
 } DotBox;
 
 typedef struct DotPicture {
   const Module *module;
   const Schedule *schedule;
   const MemoryProfile *memory;
-  CallMemory calls; /* whose callers are those that lead to what is shown */
+  CallMemory calls; /* its callers are the calls on the way to what is shown */
   CallGraph graph;
   PointsTo points_to;
-  SchedPos *position;      /* by InstId, NO_ID for what runs in no sequence */
-  int64_t *memory_at;      /* by InstId: bytes of the whole module while it runs */
-  int64_t least_memory;    /* the smallest of these */
-  bool *is_shown;          /* by InstId */
-  int64_t *live_bytes;     /* by InstId: of its result, at the peak */
-  int64_t all_live_bytes;  /* the sum */
-  bool *is_live_at_peak;   /* by InstId: some part of its result */
-  InstId *original_of;     /* by InstId: what a clone computes again; NO_ID: no clone, or gone */
-  uint32_t *num_left_out;  /* by InstId: readers of its buffers that had no room */
-  SchedPos *peak_position; /* by CompId: of the peak, or the call that leads to it; else NO_ID */
-  VEC(DotEdge) edges;      /* grouped by `from`, those in the order of their ids; paths behind */
+  SchedPos *position;     /* by InstId; NO_ID for an instruction that runs in no sequence */
+  int64_t *memory_at;     /* by InstId: bytes of the whole module while it runs */
+  int64_t least_memory;   /* the smallest of memory_at */
+  bool *is_shown;         /* by InstId */
+  int64_t *live_bytes;    /* by InstId: bytes of its result that are live at the peak */
+  int64_t all_live_bytes; /* the sum of live_bytes */
+  bool *is_live_at_peak;  /* by InstId: some part of its result is live */
+  InstId *original_of; /* by InstId: the instruction that a clone recomputes; NO_ID: not a clone, or
+                          removed */
+  uint32_t *num_left_out;  /* by InstId: number of readers of its buffers that are omitted for lack
+                              of room */
+  SchedPos *peak_position; /* by CompId: position of the peak, or of the call on the way to it; else
+                              NO_ID */
+  VEC(DotEdge) edges; /* grouped by `from`, which are in the order of their ids; then the paths */
   uint32_t num_shown;
-  uint32_t num_insts;        /* that run in sequences */
-  int64_t shown_bytes;       /* when the picture chose: all buffers over this are shown */
-  bool has_more_of_size;     /* and only some of this size; else all of it, too */
-  uint32_t num_wanted;       /* by a filter: what it is about */
-  uint32_t num_wanted_shown; /* of these */
+  uint32_t num_insts;        /* number of instructions that run in sequences */
+  int64_t shown_bytes;       /* for the default threshold: all buffers larger than this are shown */
+  bool has_more_of_size;     /* only some buffers of this size are shown */
+  uint32_t num_wanted;       /* with a filter: number of instructions that it selects */
+  uint32_t num_wanted_shown; /* number of these that are shown */
   bool *is_wanted;           /* by InstId */
-  bool is_about_peak;        /* it is what lives then */
-  VEC(DotScope) scopes;      /* parents before children; none of a picture of all */
+  bool is_about_peak;        /* the filter selects what is live at the peak */
+  VEC(DotScope) scopes;      /* parents come before children; empty in a picture of everything */
   VEC(DotBox) boxes;
-  uint32_t *scope_of; /* by InstId, of what is shown: index, NO_ID: the computation itself */
-  bool has_paths;     /* false when there were too many nodes to look for them */
+  uint32_t *scope_of; /* by InstId, for shown instructions: index in `scopes`, or NO_ID */
+  bool has_paths;     /* false if paths were not searched because there are too many nodes */
 } DotPicture;
 
-/* O(parts of all results + readers · log readers). */
+/* Builds a picture. The time is O(parts of all results + readers · log readers). */
 DotPicture dot_picture_build(const Module *module, const Schedule *schedule,
                              const MemoryProfile *memory, RematMarks marks,
                              const DotOptions *options, Arena *out, Arena *scratch);
 
-/* ---- who reads whose buffers (edges.c) ---- */
+/* ---- readers of buffers (edges.c) ---- */
 
 typedef struct DotReader {
   SchedPos pos;
   InstId inst;
 } DotReader;
 
-/* What finds the readers of one buffer after the other. */
+/* The state of a search for the readers of buffers, one buffer after the other. */
 typedef struct DotReaders {
   const Module *module;
   const PointsTo *points_to;
-  const SchedPos *position; /* by InstId, NO_ID for what runs in no sequence */
-  LogicalId *stamp;         /* by InstId: one more than the last buffer that it was found to read */
+  const SchedPos *position; /* by InstId; NO_ID for an instruction that runs in no sequence */
+  LogicalId *stamp;         /* by InstId: the last buffer that it was found to read, plus one */
   VEC(DotReader) list;
   Arena *scratch;
 } DotReaders;
@@ -95,50 +99,51 @@ typedef struct DotReaders {
 DotReaders dot_readers_new(const Module *module, const PointsTo *points_to,
                            const SchedPos *position, Arena *scratch);
 
-/* Fills readers->list, in the order of the schedule, with who reads a buffer. The root of a
- * computation reads what the computation returns. */
+/* Fills readers->list with the readers of a buffer, in the order of the schedule. The root of a
+ * computation counts as a reader of what the computation returns. */
 void dot_readers_find(DotReaders *readers, LogicalId buffer);
 
-/* True for a buffer that a picture may show: memory of what runs in a sequence. Tables of pointers
- * are none. */
+/* Returns true for a buffer that a picture may show: the memory of an instruction that runs in a
+ * sequence, but not a table of pointers. */
 bool dot_is_candidate(const Module *module, const PointsTo *points_to, const SchedPos *position,
                       LogicalId buffer);
 
 typedef struct DotRead {
-  InstId from; /* makes the buffers */
-  InstId to;   /* reads them */
+  InstId from; /* the instruction that makes the buffers */
+  InstId to;   /* the instruction that reads them */
   int64_t bytes;
 } DotRead;
 
-/* All of a module, an edge for each pair of instructions. */
+/* All reads of a module, with one edge for each pair of instructions. */
 typedef struct DotReads {
   VEC(DotRead) list;      /* grouped by `from` */
-  uint32_t *first, *num;  /* by InstId: its readers in `list`, by buffer and position */
-  uint32_t *first_source; /* by InstId, one more: range in `sources` */
-  uint32_t *sources;      /* indices of `list`, grouped by `to` */
+  uint32_t *first, *num;  /* by InstId: its range in `list`, sorted by buffer and position */
+  uint32_t *first_source; /* by InstId, with one more at the end: range in `sources` */
+  uint32_t *sources;      /* indices in `list`, grouped by `to` */
 } DotReads;
 
-/* O(parts of all results + readers · log readers). */
+/* Collects all reads. The time is O(parts of all results + readers · log readers). */
 DotReads dot_reads_build(const Module *module, const PointsTo *points_to, const SchedPos *position,
                          Arena *out, Arena *scratch);
 
-/* ---- which instructions are shown (select.c) ---- */
+/* ---- selection of instructions (select.c) ---- */
 
-/* What choosing needs and fills; the picture's is_shown and counts as well. */
+/* The input and the result of the selection. The selection also sets the picture's is_shown and
+ * counts. */
 typedef struct DotChoice {
   DotPicture *picture;
   const DotOptions *options;
   RematMarks marks;
   Places *places;
   DotReaders readers;
-  VEC(LogicalId) buffers; /* that were chosen: edges are drawn for them */
-  bool *is_chosen;        /* by LogicalId: is among them */
+  VEC(LogicalId) buffers; /* the chosen buffers, for which edges are drawn */
+  bool *is_chosen;        /* by LogicalId: it is in `buffers` */
   Arena *scratch;
 } DotChoice;
 
 enum {
-  DOT_MAX_READERS = 6,      /* that are shown of many */
-  DOT_SHARE_OF_PEAK = 1000, /* smaller than this part of the peak, a buffer does not matter */
+  DOT_MAX_READERS = 6,      /* how many readers of a buffer are shown */
+  DOT_SHARE_OF_PEAK = 1000, /* a buffer smaller than the peak divided by this is ignored */
 };
 
 static inline void dot_show(DotPicture *picture, InstId id) {
@@ -152,34 +157,37 @@ static inline void dot_choose_buffer(DotChoice *choice, LogicalId buffer) {
   *vec_push(choice->scratch, &choice->buffers) = buffer;
 }
 
-/* DOT_FILTER_ALL: the peak, and of the whole module the largest buffers, or all over a threshold,
- * with who reads them. */
+/* Selects for DOT_FILTER_ALL: the instructions at the peak, and from the whole module the largest
+ * buffers, or all buffers over a threshold, with their readers. */
 void dot_select_by_size(DotChoice *choice);
 
-/* Any other filter: what it wants, largest first, up to three quarters of max_nodes; then what
- * produces and reads that, some hops away; then what it wants besides, as long as there is room.
- * The peak wants what lives then, but for parameters, and what was rematerialized with what that
- * stands for. Sets num_wanted and num_wanted_shown. O(reads · log reads). */
+/* Selects for any other filter: first what the filter selects, largest first, up to three quarters
+ * of max_nodes; then the producers and readers of these, up to some hops away; then the rest of
+ * what the filter selects, as long as there is room. The filter peak selects what is live at the
+ * peak, without parameters, and what was rematerialized, with the originals. Sets num_wanted and
+ * num_wanted_shown. The time is O(reads · log reads). */
 void dot_select(DotChoice *choice, const DotReads *reads);
 
-/* ---- edges between them (edges.c) ---- */
+/* ---- edges between instructions (edges.c) ---- */
 
-/* From whoever makes a chosen buffer to who reads it and is shown; counts readers that are not. */
+/* Adds an edge from the instruction that makes a chosen buffer to each of its readers that is
+ * shown, and counts the other readers. */
 void dot_edges_add(DotChoice *choice, Arena *out);
 
-/* Adds an edge from each shown instruction to each that reads, through instructions that are not
- * shown, what is made of its result; not where other edges lead there as well. A computation of
- * which very many are shown gets none. O(reads · shown of a computation / 64). */
+/* Adds an edge from each shown instruction to each one that reads what instructions which are not
+ * shown make from its result. No edge is added if other edges lead there as well, or in a
+ * computation with very many shown instructions. The time is O(reads · shown of a computation /
+ * 64). */
 void dot_paths_add(DotPicture *picture, const DotReads *reads, Arena *out, Arena *scratch);
 
 /* ---- scopes of op_names as frames and boxes (scopes.c) ---- */
 
-/* Fills scopes, boxes and scope_of of the picture: each instruction of a computation of which
- * something is shown is shown itself or counted in one box. A scope with a few shown instructions
- * gets a frame, unless they are more than half of those around it, or all in one scope below; at
- * most DOT_MAX_DEPTH frames stand in one another. All boxes but the DOT_MAX_BOXES that matter most,
- * and those of less than a hundredth of everything, become one a computation and side of the peak.
- * O(instructions · depth of scopes). */
+/* Fills scopes, boxes and scope_of of the picture. If an instruction of a computation is shown,
+ * each of its instructions is shown or is counted in one box. A scope with a few shown instructions
+ * gets a frame, unless they are more than half of those around it, or are all in one scope below.
+ * At most DOT_MAX_DEPTH frames are nested. Only the DOT_MAX_BOXES most important boxes are kept,
+ * and none with less than a hundredth of everything; the others are merged into one box for each
+ * computation and side of the peak. The time is O(instructions · depth of scopes). */
 enum { DOT_MAX_DEPTH = 3, DOT_MAX_BOXES = 16 };
 void dot_scopes_find(DotPicture *picture, Places *places, Arena *out, Arena *scratch);
 

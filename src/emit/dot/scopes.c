@@ -1,4 +1,4 @@
-/* Scopes of op_names: frames around what is shown, and boxes where nothing is. */
+/* Finds the scopes of op_names: frames around what is shown, and boxes for everything else. */
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -14,24 +14,24 @@ typedef struct Node {
   Str name;
   uint32_t parent; /* NO_ID: the root, which is the computation */
   uint32_t depth;
-  uint32_t num_insts, num_shown; /* in it and below */
-  uint32_t num_own;              /* shown in it */
-  uint32_t num_open;             /* scopes directly below that have shown instructions */
-  uint32_t frame;      /* the frame that things in it are in: index of picture->scopes, NO_ID */
-  uint32_t framed;     /* the node whose frame that is */
-  uint32_t num_frames; /* around it */
-  uint32_t closed;     /* the topmost node around it without shown instructions, else itself */
-  uint32_t box[2];     /* on either side of the peak, NO_ID: none yet */
+  uint32_t num_insts, num_shown; /* in this scope and below */
+  uint32_t num_own;              /* number of instructions shown in this scope itself */
+  uint32_t num_open;             /* number of direct children with shown instructions */
+  uint32_t frame;      /* the frame of this scope's contents: index in picture->scopes or NO_ID */
+  uint32_t framed;     /* the node of that frame */
+  uint32_t num_frames; /* number of enclosing frames */
+  uint32_t closed; /* the topmost enclosing node without shown instructions, else the node itself */
+  uint32_t box[2]; /* on each side of the peak; NO_ID: none yet */
 } Node;
 
 typedef struct Tree {
-  VEC(Node) nodes; /* parents before children */
-  IdTable table;   /* by parent and name */
+  VEC(Node) nodes; /* parents come before children */
+  IdTable table;   /* keys are parent and name */
   DotPicture *picture;
   CompId comp;
   uint32_t *node_of; /* by InstId */
-  IdTable keys;      /* boxes by what they have in common */
-  VEC(Str) box_keys; /* by box, this computation's from `first_box` on */
+  IdTable keys;      /* boxes by the key that they share */
+  VEC(Str) box_keys; /* by box; those of this computation start at `first_box` */
   uint32_t first_box;
   Arena *out, *scratch;
 } Tree;
@@ -60,7 +60,7 @@ static uint32_t child_of(Tree *tree, uint32_t parent, Str name) {
   return id;
 }
 
-/* The last part of an op_name is the operation. */
+/* The last part of an op_name is the operation, so it is not a scope. */
 static void add_instruction(Tree *tree, Places *places, InstId id) {
   Str parts[MAX_SCOPE_DEPTH];
   InstId place = report_place(places, id, NO_ID);
@@ -85,7 +85,7 @@ static void sum_up(Tree *tree) {
   }
 }
 
-/* The names from below one node down to another. */
+/* Joins the names from below one node down to another. */
 static Str path_between(const Tree *tree, uint32_t above, uint32_t id, Arena *out) {
   Str parts[MAX_SCOPE_DEPTH];
   uint32_t num_parts = 0;
@@ -100,7 +100,7 @@ static bool needs_frame(const Node *node, const Node *framed) {
          node->num_shown <= framed->num_shown / 2 && framed->num_frames < DOT_MAX_DEPTH;
 }
 
-/* Sets frame, framed and closed of all nodes. */
+/* Sets `frame`, `framed` and `closed` of all nodes. */
 static void find_frames(Tree *tree) {
   for (uint32_t id = 1; id < tree->nodes.len; id++) {
     Node *node = &tree->nodes.data[id];
@@ -125,7 +125,8 @@ static void find_frames(Tree *tree) {
 
 /* ---- boxes ---- */
 
-/* A path with `#` for each number, behind the frame that it is in and the side of the peak. */
+/* Returns the key of a box: its frame, its side of the peak, and its path with `#` for each
+ * number. */
 static Str key_of(const Tree *tree, uint32_t frame, Str path, int side) {
   char *text =
       arena_printf(tree->scratch, "%" PRIu32 " %d %.*s", frame, side, (int)path.len, path.data);
@@ -151,7 +152,7 @@ static uint32_t box_with(Tree *tree, Str key, DotBox box) {
   return id;
 }
 
-/* The box that a scope's instructions on one side of the peak go to. */
+/* Returns the box for the instructions of a scope on one side of the peak. */
 static DotBox *box_of(Tree *tree, uint32_t id, int side) {
   uint32_t top = tree->nodes.data[id].closed;
   Node *node = &tree->nodes.data[top];
@@ -180,7 +181,7 @@ static void add_to_box(const DotPicture *picture, DotBox *box, InstId id) {
   box->last = pos;
 }
 
-/* ---- all together ---- */
+/* ---- the scopes of a picture ---- */
 
 static void find_scopes_of(DotPicture *picture, Places *places, CompId comp, uint32_t *node_of,
                            Arena *out, Arena *scratch) {
@@ -233,14 +234,15 @@ static void merge_box(DotBox *box, const DotBox *other) {
   if (other->last > box->last) box->last = other->last;
 }
 
-/* A hundredth of what lives at the peak, or of all instructions. */
+/* Returns true for a box with at least a hundredth of what is live at the peak, or of all
+ * instructions. */
 static bool matters(const DotPicture *picture, const DotBox *box) {
   enum { SHARE = 100 };
   return (box->live_bytes > 0 && box->live_bytes >= picture->all_live_bytes / SHARE) ||
          box->num_insts >= picture->num_insts / SHARE;
 }
 
-/* Boxes of little weight become one of their computation, on their side of the peak. */
+/* Merges unimportant boxes of a computation on one side of the peak. */
 static void merge_small(DotPicture *picture, Arena *out, Arena *scratch) {
   uint32_t num_boxes = picture->boxes.len, num_comps = picture->module->comps.len;
   const DotBox *boxes = picture->boxes.data;

@@ -1,5 +1,6 @@
-/* Which instructions a picture shows, and whose buffers its edges are. Of all of a module buffers
- * are what is chosen, and who defines and who reads them follows; else what a filter wants. */
+/* Selects the instructions that a picture shows, and the buffers that its edges represent. In a
+ * picture of the whole module, buffers are selected, and the instructions that define and read them
+ * are shown. With any other filter, instructions are selected. */
 #include <stdlib.h>
 
 #include "analysis/memory/remat_memory.h"
@@ -86,7 +87,7 @@ bool dot_filter_matches(const DotFilter *filter, Places *places, InstId id, Aren
   return is_match;
 }
 
-/* ---- all of a module: the largest buffers ---- */
+/* ---- the filter all: the largest buffers ---- */
 
 static bool is_candidate(const DotPicture *picture, LogicalId buffer) {
   return dot_is_candidate(picture->module, &picture->points_to, picture->position, buffer);
@@ -100,15 +101,15 @@ static bool matters(const DotPicture *picture, LogicalId buffer) {
   return picture->points_to.buffers.data[buffer].bytes >= least_bytes(picture);
 }
 
-/* Parameters that hold no memory of their own: their caller has it. */
+/* Returns true for parameters whose memory belongs to the caller. */
 static bool is_param_of_caller(const DotPicture *picture, InstId id) {
   const Instruction *inst = inst_get(picture->module, id);
   return inst->opcode == OPCODE_PARAMETER &&
          (inst->parent != picture->module->entry || !picture->memory->counts_params);
 }
 
-/* Shows who reads a buffer as long as there is room: of many the first, and the last, until which
- * the buffer lives. */
+/* Shows the readers of a buffer as long as there is room. If there are many, the first ones and the
+ * last one are shown, because the buffer is live until the last one. */
 static void show_readers(DotChoice *choice, LogicalId buffer, uint32_t max_nodes) {
   dot_readers_find(&choice->readers, buffer);
   uint32_t num_readers = choice->readers.list.len;
@@ -119,8 +120,8 @@ static void show_readers(DotChoice *choice, LogicalId buffer, uint32_t max_nodes
   }
 }
 
-/* The peak and the calls that lead to it are shown whatever their size; of the peak what it reads,
- * too, and who reads it. */
+/* The instruction at the peak and the calls on the way to it are shown whatever their size. What
+ * the instruction at the peak reads and what reads its result are shown too. */
 static void choose_peak(DotChoice *choice) {
   DotPicture *picture = choice->picture;
   const Module *module = picture->module;
@@ -162,7 +163,7 @@ static void choose_by_size(DotChoice *choice) {
 
 typedef struct Candidate {
   int64_t bytes;
-  bool is_preferred; /* live at the peak, or made by rematerialization */
+  bool is_preferred; /* it is live at the peak, or rematerialization made it */
   LogicalId buffer;
 } Candidate;
 
@@ -194,7 +195,7 @@ static Candidates sort_candidates(DotChoice *choice) {
   return candidates;
 }
 
-/* Large parameters of called computations, where something that is shown reads them. */
+/* Selects large parameters of called computations that something shown reads. */
 static void choose_params(DotChoice *choice) {
   DotPicture *picture = choice->picture;
   for (LogicalId id = 0; id < picture->points_to.buffers.len; id++) {
@@ -244,9 +245,9 @@ void dot_select_by_size(DotChoice *choice) {
   }
 }
 
-/* ---- what a filter wants ---- */
+/* ---- instructions that a filter selects ---- */
 
-/* An instruction that might be shown. */
+/* An instruction that may be shown. */
 typedef struct Wanted {
   int64_t bytes; /* larger ones come first */
   InstId inst;
@@ -260,8 +261,8 @@ typedef struct Selection {
   DotChoice *choice;
   const DotReads *reads;
   VEC(InstId) shown;     /* in the order in which they were chosen */
-  WantedList neighbours; /* of one of them */
-  int64_t least_bytes;   /* an edge of fewer does not lead to a neighbour */
+  WantedList neighbours; /* neighbours of one instruction */
+  int64_t least_bytes;   /* smaller reads do not lead to a neighbour */
 } Selection;
 
 static void select_one(Selection *selection, InstId id) {
@@ -285,7 +286,7 @@ static void want(Selection *selection, WantedList *wanted, InstId id, int64_t by
   *vec_push(selection->choice->scratch, &wanted->list) = (Wanted){bytes, id};
 }
 
-/* Shows what is wanted as long as there are fewer than `max_nodes`. */
+/* Shows what is wanted as long as fewer than `max_nodes` are shown. */
 static void select_wanted(Selection *selection, const WantedList *wanted, uint32_t max_nodes) {
   for (uint32_t i = 0; i < wanted->list.len; i++) {
     if (selection->choice->picture->num_shown >= max_nodes) return;
@@ -298,7 +299,7 @@ static void sort_wanted(WantedList *wanted) {
   qsort(wanted->list.data, wanted->list.len, sizeof(Wanted), by_bytes);
 }
 
-/* Says which instructions the picture is about. */
+/* Records the instructions that the filter selects. */
 static void note_wanted(Selection *selection, const WantedList *wanted) {
   DotPicture *picture = selection->choice->picture;
   picture->num_wanted = wanted->list.len;
@@ -318,14 +319,14 @@ static void select_peak(Selection *selection) {
   }
 }
 
-/* Of values, largest first: without a threshold those of a hundredth of them all, and the few
- * largest ones in any case. */
+/* Returns how many values are large; they are sorted, largest first. Without a threshold, these are
+ * the values of at least a hundredth of all together, but always the few largest ones. */
 static uint32_t num_large(const WantedList *values, int64_t min_bytes) {
   enum { SHARE = 100, LEAST_VALUES = 12 };
   int64_t sum = 0;
   uint32_t num = 0;
   for (uint32_t i = 0; i < values->list.len; i++)
-    sum += values->list.data[i].bytes; /* no more than the peak */
+    sum += values->list.data[i].bytes; /* the sum is at most the peak */
   for (; num < values->list.len; num++) {
     int64_t bytes = values->list.data[num].bytes;
     if (min_bytes >= 0 ? bytes <= min_bytes : num >= LEAST_VALUES && bytes < sum / SHARE) break;
@@ -333,7 +334,8 @@ static uint32_t num_large(const WantedList *values, int64_t min_bytes) {
   return num;
 }
 
-/* Of parameters only those that something large is made of are shown: they are there anyway. */
+/* Selects live values. Parameters are only selected if something large is made from them, because
+ * they are live anyway. */
 static WantedList find_live(Selection *selection) {
   WantedList live = {0};
   const DotPicture *picture = selection->choice->picture;
@@ -347,7 +349,8 @@ static WantedList find_live(Selection *selection) {
   return live;
 }
 
-/* Largest clones first, each with its original behind it; helpers are where their clones are. */
+/* Selects clones, largest first, each followed by its original. Helpers are next to their
+ * clones. */
 static WantedList find_rematerialized(Selection *selection) {
   const DotChoice *choice = selection->choice;
   const DotPicture *picture = choice->picture;
@@ -385,11 +388,12 @@ static void select_sources(Selection *selection, InstId id, uint32_t max_nodes) 
 }
 
 static int by_position(const void *pa, const void *pb) {
-  const Wanted *a = pa, *b = pb; /* positions instead of bytes */
+  const Wanted *a = pa, *b = pb; /* `bytes` holds positions */
   return (a->bytes > b->bytes) - (a->bytes < b->bytes);
 }
 
-/* Of many the first, and the last, until which the value lives. */
+/* If there are many readers, the first ones and the last one are shown, because the value is live
+ * until the last one. */
 static void select_readers(Selection *selection, InstId id, uint32_t max_nodes) {
   const DotReads *reads = selection->reads;
   WantedList *wanted = &selection->neighbours;
@@ -409,7 +413,7 @@ static void select_readers(Selection *selection, InstId id, uint32_t max_nodes) 
   select_wanted(selection, wanted, max_nodes);
 }
 
-/* Steps of producers and readers away from what is shown. */
+/* Shows producers and readers of what is shown, one level at a time. */
 static void select_neighbours(Selection *selection) {
   const DotOptions *options = selection->choice->options;
   uint32_t begin = 0;
@@ -423,7 +427,7 @@ static void select_neighbours(Selection *selection) {
   }
 }
 
-/* ---- all together ---- */
+/* ---- the selection ---- */
 
 static void select_around_peak(Selection *selection) {
   uint32_t max_nodes = selection->choice->options->max_nodes;
@@ -469,7 +473,7 @@ void dot_select(DotChoice *choice, const DotReads *reads) {
   } else {
     select_matches(&selection);
   }
-  /* All edges between what is shown. */
+  /* Chooses all buffers whose edges connect shown instructions. */
   for (LogicalId id = 0; id < picture->points_to.buffers.len; id++) {
     if (!dot_is_candidate(picture->module, &picture->points_to, picture->position, id)) continue;
     if (picture->is_shown[picture->points_to.buffers.data[id].inst]) dot_choose_buffer(choice, id);

@@ -1,10 +1,11 @@
-/* Makes the rows; text.c and table.c write them. */
+/* Computes the rows of the memory log. text.c and table.c write them. */
 #include "emit/memlog/memlog.h"
 
 #include "analysis/memory/remat_memory.h"
 #include "emit/memlog/memlog_internal.h"
 
-/* Many instructions share a shape, and tuples of loops are long. */
+/* Many instructions have the same shape, and the tuples of loops are long, so the sizes are
+ * stored. */
 static int64_t result_bytes(const Memlog *log, InstId id) {
   ShapeId shape = inst_get(log->module, id)->shape;
   if (log->shape_bytes[shape] < 0) {

@@ -1,28 +1,30 @@
-/* The memory log: one line an instruction, in the order of the schedule. Computations that run as
- * sequences come callees before callers.
+/* The memory log: one line per instruction, in the order of the schedule. Of the computations that
+ * run as sequences, callees come before callers.
  *
- * The text is for people: a header with the peak, a title for each computation, aligned columns
- * with sizes in human units, and below the instruction at the peak the largest buffers that live
- * then.
+ * The text format is for people. It has a header with the peak, a title for each computation,
+ * aligned columns with sizes in human-readable units, and below the instruction at the peak the
+ * largest buffers that are live there.
  *
- * CSV (RFC 4180, lines end in \n, a header row) and JSON lines (an object a line) have the columns
+ * CSV (RFC 4180, lines end in \n, with a header row) and JSON lines (one object per line) have the
+ * columns
  *
- *   computation        its name
- *   position           in the computation's sequence, from 0
- *   instruction        its name
+ *   computation        name of the computation
+ *   position           position in the computation's sequence, from 0
+ *   instruction        name of the instruction
  *   opcode             as in HLO text
- *   bytes              of the result, all parts of a tuple with their tables of pointers
- *   memory_bytes       what lives while it runs, as the memory model counts; what it calls
- * included. The model xla-remat counts for a computation only what it itself allocates
- *   peak_so_far_bytes  largest memory_bytes in this computation up to here
+ *   bytes              bytes of the result, all parts of a tuple with their tables of pointers
+ *   memory_bytes       bytes that are live while the instruction runs, as the memory model counts
+ *                      them, with those of the computations that it calls. The model xla-remat
+ *                      counts for a computation only the memory that the computation allocates
+ *   peak_so_far_bytes  largest memory_bytes in this computation up to this line
  *   remat              none, clone, moved or helper (ir/marks.h)
- *   original           the instruction that a clone computes again
- *   op_name            of the metadata, escapes resolved
- *   source_file        of the metadata, or of its innermost stack frame
- *   source_line        likewise, from 1
+ *   original           the instruction that a clone recomputes
+ *   op_name            from the metadata, escapes resolved
+ *   source_file        from the metadata, or from its innermost stack frame
+ *   source_line        from the metadata, or from its innermost stack frame; from 1
  *
- * What is not known is empty in CSV and null in JSON. Integers are exact, sizes are bytes. Both are
- * UTF-8: bytes of names that are not come out as U+FFFD. */
+ * A value that is not known is empty in CSV and null in JSON. Integers are exact, and sizes are in
+ * bytes. Both formats are UTF-8: invalid bytes in names are replaced by U+FFFD. */
 #ifndef REMAT_HLO_EMIT_MEMLOG_MEMLOG_H
 #define REMAT_HLO_EMIT_MEMLOG_MEMLOG_H
 
@@ -38,11 +40,11 @@ typedef enum MemlogFormat {
 
 typedef struct MemlogOptions {
   MemlogFormat format;
-  const MemoryModel *model; /* that measured the profile */
-  uint32_t max_live;        /* text: buffers listed at the peak; 0 = 20 */
+  const MemoryModel *model; /* the model that measured the profile */
+  uint32_t max_live;        /* text format: number of buffers listed at the peak; 0 = 20 */
 } MemlogOptions;
 
-/* Writes the log; errors are the writer's. `marks` may be NULL. Linear. */
+/* Writes the log. Errors are kept in the writer. `marks` may be NULL. The time is linear. */
 void emit_memlog(const Module *module, const Schedule *schedule, const MemoryProfile *memory,
                  RematMarks marks, const MemlogOptions *options, Writer *out, Arena *scratch);
 

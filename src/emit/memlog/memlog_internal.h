@@ -1,4 +1,4 @@
-/* What the files of the memory log share. */
+/* The state of the memory log and the functions that its files share. */
 #ifndef REMAT_HLO_EMIT_MEMLOG_MEMLOG_INTERNAL_H
 #define REMAT_HLO_EMIT_MEMLOG_MEMLOG_INTERNAL_H
 
@@ -12,7 +12,7 @@ typedef struct Memlog {
   RematMarks marks;
   const MemlogOptions *options;
   CallGraph graph;
-  int64_t *shape_bytes; /* by ShapeId: of all parts, -1 until somebody asks */
+  int64_t *shape_bytes; /* by ShapeId: bytes of all parts; -1 = not computed yet */
   Writer *out;
   Arena *scratch;
 } Memlog;
@@ -22,7 +22,7 @@ typedef struct MemlogRow {
   SchedPos pos;
   InstId inst;
   int64_t result_bytes;
-  int64_t memory_bytes; /* -1: the memory model knows nothing of it */
+  int64_t memory_bytes; /* -1: the memory model has no figure for it */
   int64_t peak_so_far_bytes;
 } MemlogRow;
 
@@ -39,7 +39,7 @@ void memlog_csv_row(const Memlog *log, const MemlogRow *row);
 
 typedef struct MemlogJson MemlogJson;
 
-/* Goes with `scratch`. */
+/* The result lies in `scratch`. */
 MemlogJson *memlog_json_begin(const Memlog *log);
 void memlog_json_row(const Memlog *log, MemlogJson *json, const MemlogRow *row);
 

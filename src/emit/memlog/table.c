@@ -1,4 +1,4 @@
-/* CSV and JSON lines: the same columns, ORDER memlog.h. */
+/* Writes the memory log as CSV and JSON lines, which have the same columns: ORDER memlog.h. */
 
 #include "emit/human.h"
 #include "emit/memlog/memlog_internal.h"
@@ -25,7 +25,7 @@ static const char *const column_names[NUM_COLUMNS] = {
     "computation",       "position", "instruction", "opcode",  "bytes",       "memory_bytes",
     "peak_so_far_bytes", "remat",    "original",    "op_name", "source_file", "source_line"};
 
-/* A field's text; one that is not known has no data. */
+/* The texts of the fields of a row. A field that is not known has no data. */
 typedef struct Fields {
   Str of[NUM_COLUMNS];
   bool is_int[NUM_COLUMNS];
@@ -89,7 +89,8 @@ static void write_csv_field(Writer *out, Str text) {
     return;
   }
   write_text(out, "\"");
-  for (uint32_t begin = 0; begin < text.len;) { /* up to and with each quote, which comes twice */
+  /* Each piece ends with a quote, which is then doubled. */
+  for (uint32_t begin = 0; begin < text.len;) {
     const char *quote = memchr(text.data + begin, '"', text.len - begin);
     uint32_t end = quote ? (uint32_t)(quote - text.data) + 1 : text.len;
     write_bytes(out, text.data + begin, end - begin);
@@ -118,7 +119,7 @@ void memlog_csv_row(const Memlog *log, const MemlogRow *row) {
 
 /* ---- JSON lines ---- */
 
-/* One object for all rows: its items refer to the row's texts instead of holding copies. */
+/* One object is used for all rows. Its items refer to the texts of the row instead of copies. */
 struct MemlogJson {
   cJSON *object;
   cJSON *items[NUM_COLUMNS];
@@ -137,7 +138,8 @@ MemlogJson *memlog_json_begin(const Memlog *log) {
   return json;
 }
 
-/* Every byte can become \u0000; names, quotes and what cJSON wants to have spare come on top. */
+/* Every byte can become \u0000. The names, the quotes and the room that cJSON keeps free are
+ * added. */
 static size_t json_room(const Fields *fields) {
   size_t room = 64;
   for (int i = 0; i < NUM_COLUMNS; i++) {

@@ -1,4 +1,4 @@
-/* The memory log for people. */
+/* Writes the memory log as text for people. */
 #include <inttypes.h>
 
 #include "analysis/memory/remat_memory.h"
@@ -13,7 +13,7 @@ static void write_padding(Writer *out, size_t len, size_t width) {
   if (len < width) write_bytes(out, blanks, width - len < 24 ? width - len : 24);
 }
 
-/* Right-aligned, two blanks before it. */
+/* Writes a right-aligned column with two blanks before it. */
 static void write_bytes_column(Writer *out, int64_t bytes) {
   HumanBytes human = {.text = "-", .len = 1};
   if (bytes >= 0) human = human_bytes(bytes);
@@ -101,9 +101,10 @@ void memlog_text_title(const Memlog *log, CompId comp) {
                "result", OPCODE_WIDTH, "opcode");
 }
 
-/* ---- what lives at the peak ---- */
+/* ---- the buffers that are live at the peak ---- */
 
-/* The buffer whose memory a part is: a loop's state is that of its initial value. */
+/* Returns the buffer whose memory holds a part: the state of a loop is in the memory of its initial
+ * value. */
 static LogicalId buffer_of(const Module *module, const PointsTo *points_to, LiveBuffer live) {
   for (;;) {
     LogicalId buffer = points_to_part(points_to, live.inst, live.part);
@@ -116,8 +117,8 @@ static LogicalId buffer_of(const Module *module, const PointsTo *points_to, Live
 
 typedef struct LiveTable {
   PointsTo points_to;
-  RematIntervals *intervals; /* by CompId, made when one is needed */
-  SchedPos *positions;       /* by InstId, in those computations */
+  RematIntervals *intervals; /* by CompId, computed at the first use */
+  SchedPos *positions;       /* by InstId, for the instructions of those computations */
   Arena *arena;
   Arena *scratch;
 } LiveTable;

@@ -1,5 +1,6 @@
-/* A page that holds all it needs: its own files and the values as JSON, a column an array, texts
- * once in a table and by their numbers elsewhere. */
+/* Writes a page that contains everything it needs: its own files, and the values as JSON. The JSON
+ * has one array per column. Each text is in a table once, and other places refer to it by its
+ * number. */
 #include "emit/human.h"
 #include "emit/json.h"
 #include "emit/picture/page.h"
@@ -194,7 +195,8 @@ static void write_part(Writer *out, const PagePart *part) {
   write_bytes(out, (const char *)part->bytes, part->length);
 }
 
-/* The part `page`, with the parts and the data that it names in their places. */
+/* Writes the part `page` and replaces the names of other parts and of the data by their
+ * contents. */
 void picture_html(const rh_picture *picture, Writer *out, Arena *scratch) {
   Page page = {.picture = picture, .out = out, .scratch = scratch};
   number_of(&page, text_of(""));

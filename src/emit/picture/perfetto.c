@@ -1,6 +1,7 @@
-/* Traces in Chrome's trace-event format, which ui.perfetto.dev opens: a process a module, a counter
- * of its live bytes, and a slice a value. Slices of a track must not overlap, so a space of memory
- * has as many tracks as values live in it at once. A position of the schedule is a microsecond. */
+/* Writes traces in Chrome's trace-event format, which ui.perfetto.dev opens: one process per
+ * module, one counter of its live bytes, and one slice per value. The slices of a track must not
+ * overlap, so a space of memory has as many tracks as the number of values that are live in it at
+ * the same time. One position of the schedule is one microsecond. */
 #include "emit/human.h"
 #include "emit/json.h"
 #include "emit/picture/picture.h"
@@ -16,14 +17,15 @@ typedef struct Trace {
 
 /* ---- pieces of events ---- */
 
-/* `{"ph":"C","pid":1`, to be gone on with and closed. */
+/* Writes `{"ph":"C","pid":1`. The caller adds fields and closes the object. */
 static void begin_event(Trace *trace, const char *phase) {
   write_text(trace->out, trace->has_events ? ",\n" : "\n");
   write_format(trace->out, "{\"ph\":\"%s\",\"pid\":%d", phase, trace->pid);
   trace->has_events = true;
 }
 
-/* Metadata of a process or thread, up to its argument's value, to be gone on with and closed. */
+/* Writes metadata of a process or thread up to the value of its argument. The caller writes the
+ * value and closes the object. */
 static void begin_metadata(Trace *trace, const char *what, int64_t tid, const char *argument) {
   begin_event(trace, "M");
   json_int_field(trace->out, "tid", tid);
@@ -66,11 +68,11 @@ static void write_counters(Trace *trace) {
 /* ---- tracks ---- */
 
 typedef struct Track {
-  int64_t end; /* of its last slice */
+  int64_t end; /* end of the last slice of the track */
   int64_t tid;
 } Track;
 
-/* Tracks of a space, a binary heap: the one that is free first is at the top. */
+/* The tracks of a space, as a binary heap. The track that is free first is at the top. */
 typedef struct Tracks {
   VEC(Track) heap;
 } Tracks;
@@ -155,7 +157,7 @@ static int64_t write_space(Trace *trace, size_t space, int64_t next_tid) {
   return next_tid;
 }
 
-/* ---- all ---- */
+/* ---- the whole trace ---- */
 
 static void write_process(Trace *trace, const char *title) {
   const rh_memory_map *map = trace->map;
@@ -168,7 +170,7 @@ static void write_process(Trace *trace, const char *title) {
   sort_thing(trace, "process_sort_index", 0, trace->pid);
   write_counters(trace);
   int64_t next_tid = 1;
-  for (size_t space = map->num_spaces; space-- > 0;) /* temporaries first */
+  for (size_t space = map->num_spaces; space-- > 0;) /* starts with the temporaries */
     next_tid = write_space(trace, space, next_tid);
 }
 

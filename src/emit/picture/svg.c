@@ -1,12 +1,13 @@
-/* A picture that stands still, for papers and comments: the frame around the boxes. Colours follow
- * the viewer's preference for light or dark where the program that shows it knows of one. */
+/* Writes a static picture, for papers and comments: this file draws the frame around the boxes.
+ * Colours follow the viewer's preference for light or dark, if the program that shows the picture
+ * supports that. */
 #include "emit/picture/svg.h"
 
 #include "emit/human.h"
 
 enum {
-  WIDTH = 1000 * PIXEL,     /* of one panel */
-  PAIR_WIDTH = 760 * PIXEL, /* of one of two */
+  WIDTH = 1000 * PIXEL,     /* for a single panel */
+  PAIR_WIDTH = 760 * PIXEL, /* for each of two panels */
   HEIGHT = 600 * PIXEL,
   LEFT = 84 * PIXEL,
   RIGHT = 168 * PIXEL,
@@ -53,7 +54,7 @@ static const char *bytes_text(const Svg *svg, int64_t bytes) {
   return arena_strndup(svg->scratch, human.text, human.len);
 }
 
-/* The same without decimals that say nothing: `16 MiB`. */
+/* Returns the same without unnecessary decimals: `16 MiB`. */
 static const char *mark_text(const Svg *svg, int64_t bytes) {
   HumanBytes human = human_bytes(bytes);
   char *decimals = strstr(human.text, ".00 ");
@@ -218,7 +219,8 @@ static const char *space_name(const Svg *svg, const rh_memory_space *space) {
   return arena_printf(svg->scratch, "temp. S(%lld)", (long long)space->color);
 }
 
-/* At the right of each space its name and size, moved up where the one below needs the room. */
+/* Writes the name and size of each space at its right side. A label is moved up if the one below
+ * needs the room. */
 static void write_spaces(const Svg *svg, const SvgPanel *panel) {
   enum { LINE = 15 * PIXEL };
   const rh_memory_map *map = panel->map;
@@ -247,7 +249,8 @@ static void write_peak(const Svg *svg, const SvgPanel *panel) {
   bool has_limit = panel->limit >= 0 && panel->limit <= panel->bytes;
   Centi y = svg_y(panel, map->total_bytes);
   Centi limit_y = has_limit ? svg_y(panel, panel->limit) : y;
-  bool is_crossed = limit_y < y && limit_y > y - LABEL_HEIGHT; /* by the line of the budget */
+  /* The line of the budget crosses the label. */
+  bool is_crossed = limit_y < y && limit_y > y - LABEL_HEIGHT;
   write_line(out, "peak", panel->left, y, panel->right, y);
   begin_text(out, "strong top", panel->left + 4 * PIXEL, (is_crossed ? limit_y : y) - 5 * PIXEL);
   write_format(out, "peak %s</text>\n", bytes_text(svg, map->total_bytes));
@@ -278,7 +281,7 @@ static void write_panel(const Svg *svg, const SvgPanel *panel) {
   write_x_axis(svg, panel);
 }
 
-/* The same scale for all panels. */
+/* Gives all panels the same scale. */
 static void lay_out(Svg *svg) {
   const rh_picture *picture = svg->picture;
   const rh_memory_map *maps[] = {picture->before, picture->after};
@@ -288,7 +291,7 @@ static void lay_out(Svg *svg) {
   int64_t num_positions = 1, bytes = 1;
   for (int i = 0; i < svg->num_panels; i++) {
     int64_t limit = picture_limit(picture, maps[i]), most = maps[i]->total_bytes;
-    if (limit > most && limit / 2 < most) most = limit; /* one far above is left out */
+    if (limit > most && limit / 2 < most) most = limit; /* a limit far above is not drawn */
     if (maps[i]->num_positions > num_positions) num_positions = maps[i]->num_positions;
     if (most > bytes) bytes = most;
   }

@@ -1,39 +1,41 @@
-/* What the files that write SVG share. */
+/* The types and functions that the files for SVG share. */
 #ifndef REMAT_HLO_EMIT_PICTURE_SVG_H
 #define REMAT_HLO_EMIT_PICTURE_SVG_H
 
 #include "emit/picture/picture.h"
 
-/* Lengths in the picture, hundredths of a pixel: whole numbers come out alike everywhere. */
+/* Lengths in the picture, in hundredths of a pixel. Integers give the same output on all
+ * machines. */
 typedef int64_t Centi;
 enum { PIXEL = 100 };
 
-/* One map in its frame. */
+/* One memory map with its frame. */
 typedef struct SvgPanel {
   const rh_memory_map *map;
   const char *title;
   Centi left, right, top, bottom;
-  int64_t num_positions; /* from left to right */
-  int64_t bytes;         /* from bottom to top */
-  int64_t limit;         /* height of the budget's line, -1 = none */
+  int64_t num_positions; /* number of positions, from left to right */
+  int64_t bytes;         /* number of bytes, from bottom to top */
+  int64_t limit;         /* height of the line of the budget; -1 = none */
 } SvgPanel;
 
 Centi svg_x(const SvgPanel *panel, int64_t position);
 Centi svg_y(const SvgPanel *panel, int64_t height_bytes);
 
-/* `12.5` */
+/* Writes a length such as `12.5`. */
 void svg_length(Writer *out, Centi length);
 
-/* ` name="12.5"` */
+/* Writes an attribute such as ` name="12.5"`. */
 void svg_attribute(Writer *out, const char *name, Centi length);
 
-/* A text as XML can hold it. */
+/* Writes a text with the characters escaped or replaced that XML cannot hold. */
 void svg_escaped(Writer *out, const char *text, size_t length);
 
-/* The values as boxes, those below a pixel only where no other such box is. */
+/* Draws the values as boxes. A box smaller than a pixel is only drawn where no other such box
+ * is. */
 void svg_boxes(const SvgPanel *panel, Writer *out, Arena *scratch);
 
-/* What is live by position, as a line. */
+/* Draws a line of the live bytes at each position. */
 void svg_curve(const SvgPanel *panel, Writer *out);
 
 #endif

@@ -1,4 +1,4 @@
-/* Inside the frame: boxes, names in them, the line of live bytes. */
+/* Draws the inside of the frame: boxes, the names in them, and the line of live bytes. */
 #include "emit/human.h"
 #include "emit/picture/svg.h"
 #include "ir/chars.h"
@@ -10,7 +10,7 @@ Centi svg_x(const SvgPanel *panel, int64_t position) {
   return panel->left + position * (panel->right - panel->left) / count;
 }
 
-/* Sizes are rounded to 2^-40 of the whole first, so that no product overflows. */
+/* Sizes are first rounded to 2^-40 of the total, so that no product overflows. */
 Centi svg_y(const SvgPanel *panel, int64_t height_bytes) {
   int64_t bytes = panel->bytes > 0 ? panel->bytes : 1;
   while (bytes >> 40) {
@@ -44,7 +44,7 @@ static const char *entity_of(char c) {
     case '<': return "&lt;";
     case '>': return "&gt;";
     case '"': return "&quot;";
-    default: return (unsigned char)c < 0x20 ? "\xef\xbf\xbd" : NULL; /* no XML has it: U+FFFD */
+    default: return (unsigned char)c < 0x20 ? "\xef\xbf\xbd" : NULL; /* not in XML: U+FFFD */
   }
 }
 
@@ -52,7 +52,7 @@ void svg_escaped(Writer *out, const char *text, size_t length) {
   size_t begin = 0;
   for (size_t i = 0; i < length; i++) {
     const char *entity = entity_of(text[i]);
-    /* U+FFFE and U+FFFF are none of XML's characters either. */
+    /* XML does not allow U+FFFE and U+FFFF either. */
     bool is_none = length - i >= 3 && (memcmp(text + i, "\xef\xbf\xbe", 3) == 0 ||
                                        memcmp(text + i, "\xef\xbf\xbf", 3) == 0);
     if (is_none) entity = "\xef\xbf\xbd";
@@ -79,7 +79,8 @@ static Rect rect_of(const SvgPanel *panel, const int64_t *bases, const rh_placed
   return rect;
 }
 
-/* Places of a quarter of a square pixel: whether small boxes cover them. */
+/* A grid with cells of a quarter of a square pixel, which records the cells that small boxes
+ * cover. */
 typedef struct Grid {
   uint8_t *is_covered;
   int64_t num_columns, num_rows;
@@ -98,7 +99,7 @@ static int64_t clamp(int64_t value, int64_t end) {
   return value < 0 ? 0 : value < end ? value : end - 1;
 }
 
-/* Covers the places of a box; whether some of them were free. */
+/* Covers the cells of a box. Returns true if at least one of them was free. */
 static bool cover(const Grid *grid, const SvgPanel *panel, const Rect *rect) {
   int64_t left = clamp((rect->x - panel->left) / CELL, grid->num_columns);
   int64_t right = clamp((rect->x + rect->width - panel->left) / CELL, grid->num_columns);
@@ -148,7 +149,7 @@ static void write_rect(Writer *out, const Rect *rect, const char *class) {
   svg_attribute(out, "height", rect->height > PIXEL ? rect->height : PIXEL);
 }
 
-/* The longest beginning of a name that fits, cut between characters. */
+/* Returns the length of the longest prefix of a name that fits, without cutting a character. */
 static size_t fitting(rh_text name, Centi width) {
   enum { CHAR_WIDTH = 62 * PIXEL / 10 };
   size_t room = width > 0 ? (size_t)(width / CHAR_WIDTH) : 0;
@@ -214,7 +215,7 @@ void svg_boxes(const SvgPanel *panel, Writer *out, Arena *scratch) {
 
 /* ---- live bytes ---- */
 
-/* A point a column at most: of what falls into one, the most. */
+/* Draws at most one point per column: the largest value of the positions in it. */
 static void write_points(const SvgPanel *panel, Writer *out) {
   const rh_memory_map *map = panel->map;
   Centi last_y = -1;

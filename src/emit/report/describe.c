@@ -1,9 +1,9 @@
-/* What people want to know of a value: its name, where it comes from, what it is there for. */
+/* Describes a value: its name, its source position, and its category. */
 #include "emit/report/describe.h"
 
 #include "ir/handle.h"
 
-/* What else is in the memory of a value: bits by HloBuffer. */
+/* Which other values share the memory of a value: one set of bits for each HloBuffer. */
 enum {
   HOLDS_PARAMETER = 1 << 0,
   HOLDS_OUTPUT = 1 << 1,

@@ -1,4 +1,5 @@
-/* What people want to know of a value. */
+/* Describes a value of a module for reports and pictures: its name, its category, and its source
+ * position. */
 #ifndef REMAT_HLO_EMIT_REPORT_DESCRIBE_H
 #define REMAT_HLO_EMIT_REPORT_DESCRIBE_H
 
@@ -8,23 +9,24 @@
 typedef struct Describer {
   const Module *module;
   const ValueAnalysis *values;
-  uint8_t *holds;   /* by BufferId: what else is in its memory */
-  Str *shape_texts; /* by ShapeId, no data until somebody asks */
+  uint8_t *holds;   /* by BufferId: which other values share its memory */
+  Str *shape_texts; /* by ShapeId; no data = not computed yet */
   Places places;
-  SourcePlace *sources; /* by InstId that is a place, {0} until somebody asks */
+  SourcePlace *sources; /* by InstId of a place; {0} = not computed yet */
   Arena *out;
   Arena *scratch;
 } Describer;
 
-/* `out` keeps what is said of values, `scratch` the describer. */
+/* The descriptions of values are in `out`, the data of the describer in `scratch`. */
 Describer describer_new(const Module *module, const ValueAnalysis *values, Arena *out,
                         Arena *scratch);
 
-/* A part of a result, without its bytes and positions, which depend on who asks. */
+/* Describes a part of a result, except for its bytes and positions, which are different for
+ * different callers. */
 rh_live_value describe_value(Describer *describer, InstId id, uint32_t part);
 
-/* Where it comes from: what report_place() finds. One text for all that come from one instruction.
- */
+/* Returns the source position of the instruction that report_place() finds. All values with the
+ * same place share one text. */
 SourcePlace describe_place(Describer *describer, InstId id, uint32_t part);
 
 #endif

@@ -1,4 +1,4 @@
-/* The values that live at the peak, with what people want to know of each. */
+/* Describes the values that are live at the peak. */
 #include "analysis/memory/remat_memory.h"
 #include "emit/report/describe.h"
 #include "emit/human.h"
@@ -36,7 +36,8 @@ static void describe_peak(Builder *builder, rh_report *report) {
   report->peak_source_line = place.line > 0 ? place.line : 0;
 }
 
-/* The parts of the result, each with the instruction that makes it, as often as it is returned. */
+/* Adds the parts of the result, each with the instruction that makes it. A part that is returned
+ * several times is added several times. */
 static void add_outputs(Builder *builder) {
   const Module *module = builder->input->module;
   InstId root = comp_get(module, module->entry)->root;

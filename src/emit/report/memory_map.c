@@ -1,6 +1,6 @@
-/* The buffer assignment as boxes of time and bytes: allocations of one kind are stacked in a space,
- * and each value is a box in its allocation, from where it is defined to where it dies or another
- * one takes its memory. */
+/* Draws the buffer assignment as boxes in time and bytes. The allocations of one kind are stacked
+ * in a space. Each value is a box in its allocation, from its definition until it dies or another
+ * value takes its memory. */
 #include "emit/report/memory_map.h"
 
 #include <stdlib.h>
@@ -10,10 +10,10 @@
 #include "emit/human.h"
 #include "ir/pointers.h"
 
-/* A value before anything is said about it. */
+/* The box of a value before the value is described. */
 typedef struct Box {
   uint32_t space;
-  LogicalTime begin, end; /* half-open */
+  LogicalTime begin, end; /* half-open range */
   int64_t offset;
   ValueId value;
 } Box;
@@ -22,9 +22,9 @@ typedef struct Boxes {
   VEC(Box) list;
 } Boxes;
 
-/* Where an allocation went. */
+/* The place of an allocation. */
 typedef struct Stacked {
-  uint32_t space; /* NO_ID: it is not shown */
+  uint32_t space; /* NO_ID: the allocation is not shown */
   int64_t offset;
 } Stacked;
 
@@ -32,7 +32,7 @@ typedef struct Mapper {
   const rh_module *handle;
   const Module *module;
   HeapAnalysis heap;
-  MemoryProfile profile; /* of the model `heap` */
+  MemoryProfile profile; /* from the model `heap` */
   VEC(rh_memory_space) spaces;
   Stacked *stacked; /* by allocation */
   Boxes boxes;
@@ -70,8 +70,8 @@ static void stack(Mapper *mapper, const char *kind) {
   }
 }
 
-/* XLA makes copies, before it assigns buffers, of what is a parameter and a result, or a result
- * twice: the space is there without a value in it. */
+/* Before XLA assigns buffers, it adds copies of results that are parameters or that are returned
+ * twice. The room for them is part of the space, without a value in it. */
 static void widen(Mapper *mapper, const char *kind, int64_t bytes) {
   uint32_t space = 0;
   while (space < mapper->spaces.len && strcmp(mapper->spaces.data[space].kind, kind) != 0)
@@ -138,7 +138,8 @@ static int by_begin_then_offset(const void *pa, const void *pb) {
   return (a->offset > b->offset) - (a->offset < b->offset);
 }
 
-/* Values that have the same memory one after the other meet in a step: it is the later one's. */
+/* If two values have the same memory one after the other, their boxes overlap at one position. It
+ * is given to the later one. */
 static void take_apart(Boxes *boxes) {
   Box *list = boxes->list.data;
   uint32_t len = boxes->list.len, num_kept = 0;
@@ -156,7 +157,7 @@ static void take_apart(Boxes *boxes) {
   qsort(list, num_kept, sizeof *list, by_begin_then_offset);
 }
 
-/* ---- what is known of a value ---- */
+/* ---- descriptions of values ---- */
 
 typedef struct Reads {
   const Mapper *mapper;

@@ -1,7 +1,10 @@
-/* Where a value comes from in the program. What compilation added has no metadata; then what it
- * stands for is asked: a fusion's root, the value of a copy, the call of a parameter. The memory
- * that a loop fills piece by piece begins as zeros from nowhere, and is then the loop's, for all
- * that its metadata tells: what is written into it is what it is. */
+/* Finds where in the program a value comes from. An instruction that compilation added has no
+ * metadata. In that case the instruction that it is a form of is used: the root of a fusion, the
+ * operand of a copy, the call of a parameter.
+ *
+ * Memory that a loop fills piece by piece begins as zeros without metadata. After that it belongs
+ * to the loop, whose metadata does not describe it either. So the pieces that are written into it
+ * are used. */
 #include "emit/report/report.h"
 
 enum { MAX_STEPS = 32 };
@@ -29,9 +32,9 @@ static bool has_place(const Module *module, InstId id) {
           metadata->source_file.end > metadata->source_file.begin || metadata->stack_frame_id > 0);
 }
 
-/* The operand of the fusion that a parameter is in it, the call of any other; NO_ID in the entry.
- */
-static InstId behind_parameter(const Places *places, InstId id) {
+/* Returns the operand of the fusion that a parameter receives. For a parameter of another
+ * computation it returns the call, and NO_ID in the entry computation. */
+static InstId operand_of_parameter(const Places *places, InstId id) {
   const Module *module = places->module;
   const Instruction *inst = inst_get(module, id);
   IdSpan callers = callers_of(&places->values->graph, inst->parent);
@@ -42,15 +45,15 @@ static InstId behind_parameter(const Places *places, InstId id) {
   return is_fused ? inst_operand(module, caller, (uint32_t)inst->index) : caller;
 }
 
-/* What an instruction is another form of; NO_ID when it is none. */
-static InstId behind_form(const Places *places, InstId id) {
+/* Returns the instruction of which another one is only a form. Returns NO_ID if there is none. */
+static InstId origin_of_form(const Places *places, InstId id) {
   const Module *module = places->module;
   const Instruction *inst = inst_get(module, id);
   switch (inst->opcode) {
     case OPCODE_FUSION:
     case OPCODE_CALL:
     case OPCODE_ASYNC_START: return comp_get(module, inst_callees(module, id)[0])->root;
-    case OPCODE_PARAMETER: return behind_parameter(places, id);
+    case OPCODE_PARAMETER: return operand_of_parameter(places, id);
     case OPCODE_COPY:
     case OPCODE_COPY_START:
     case OPCODE_COPY_DONE:
@@ -71,7 +74,8 @@ static InstId behind_form(const Places *places, InstId id) {
   }
 }
 
-/* The last instruction of a fusion that has a place, itself when none does. */
+/* Returns the last instruction of a fusion that has a source position, or the fusion if none has
+ * one. */
 static InstId place_of_fused(const Places *places, InstId fusion) {
   const Module *module = places->module;
   CompId comp = inst_callees(module, fusion)[0];
@@ -93,7 +97,7 @@ static InstId place_of_inst(Places *places, InstId id) {
       *found = at;
       return at;
     }
-    at = behind_form(places, at);
+    at = origin_of_form(places, at);
   }
   if (inst_get(places->module, id)->opcode == OPCODE_FUSION) *found = place_of_fused(places, id);
   return *found;
@@ -101,7 +105,8 @@ static InstId place_of_inst(Places *places, InstId id) {
 
 /* ---- memory that is filled piece by piece ---- */
 
-/* What an instruction writes into its operand; NO_ID when it makes a value of its own. */
+/* Returns what an instruction writes into its operand, or NO_ID if the instruction makes a new
+ * value. */
 static InstId written_by(const Places *places, InstId id) {
   const Module *module = places->module;
   for (int step = 0; step < MAX_STEPS && id != NO_ID; step++) {
@@ -111,12 +116,13 @@ static InstId written_by(const Places *places, InstId id) {
     }
     bool is_form = inst->opcode == OPCODE_FUSION || inst->opcode == OPCODE_BITCAST ||
                    inst->opcode == OPCODE_COPY || inst->opcode == OPCODE_CONVERT;
-    id = is_form ? behind_form(places, id) : NO_ID;
+    id = is_form ? origin_of_form(places, id) : NO_ID;
   }
   return NO_ID;
 }
 
-/* A piece gets a dimension more before it is written: what computed it says more than that. */
+/* A piece gets an additional dimension before it is written. The instruction that computed it
+ * describes it better. */
 static InstId place_of_piece(Places *places, InstId id) {
   const Module *module = places->module;
   for (int step = 0; step < MAX_STEPS; step++) {
@@ -128,7 +134,7 @@ static InstId place_of_piece(Places *places, InstId id) {
                    inst->opcode == OPCODE_RESHAPE || inst->opcode == OPCODE_TRANSPOSE ||
                    inst->opcode == OPCODE_CONVERT || inst->opcode == OPCODE_PARAMETER;
     InstId next = is_broadcast ? inst_operand(module, id, 0)
-                  : is_form    ? behind_form(places, id)
+                  : is_form    ? origin_of_form(places, id)
                                : NO_ID;
     if (next == NO_ID) break;
     id = next;
@@ -136,14 +142,14 @@ static InstId place_of_piece(Places *places, InstId id) {
   return place_of_inst(places, id);
 }
 
-/* What only stands for a value that is made elsewhere. */
+/* Returns true for instructions that only forward values made elsewhere. */
 static bool is_carrier(const Module *module, InstId id) {
   uint16_t opcode = inst_get(module, id)->opcode;
   return opcode == OPCODE_WHILE || opcode == OPCODE_PARAMETER;
 }
 
-/* A value in the same memory that has a place: one that is written piece by piece, else any that is
- * made there; NO_ID when there is none. */
+/* Returns an instruction with a source position that makes a value in this buffer: one that is
+ * written piece by piece if there is one, or else any. Returns NO_ID if there is none. */
 static InstId place_of_buffer(Places *places, BufferId buffer) {
   const HloBuffers *buffers = &places->values->buffers;
   InstId found = NO_ID;
@@ -161,9 +167,10 @@ static InstId place_of_buffer(Places *places, BufferId buffer) {
   return found;
 }
 
-/* ---- all together ---- */
+/* ---- the place of a value ---- */
 
-/* Who reads it, or what becomes of it: the last resort. NO_ID when that is nowhere, too. */
+/* Returns the source position of a user, or of the user's users. This is the last resort. Returns
+ * NO_ID if they have none either. */
 static InstId place_of_users(Places *places, InstId id) {
   enum { MAX_LEVELS = 4, MAX_USERS = 8 };
   const Module *module = places->module;
@@ -179,7 +186,8 @@ static InstId place_of_users(Places *places, InstId id) {
   return NO_ID;
 }
 
-/* The place of what is in a value's memory, one after the other; NO_ID when it has none. */
+/* Returns the instruction with a source position for the values in a buffer, which share its memory
+ * one after the other. Returns NO_ID if there is none. */
 static InstId place_of_memory(Places *places, BufferId buffer) {
   if (!places->is_searched[buffer]) {
     places->is_searched[buffer] = true;
@@ -188,7 +196,7 @@ static InstId place_of_memory(Places *places, BufferId buffer) {
   return places->of_buffer[buffer];
 }
 
-/* Whether it is memory that a loop carries, not a value that has been made. */
+/* Returns true if a value is memory that a loop carries, and not a new value. */
 static bool is_memory_of_loop(const Places *places, InstId id, BufferId buffer) {
   const Module *module = places->module;
   bool is_given = inst_get(module, id)->parent == module->entry &&

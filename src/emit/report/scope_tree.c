@@ -22,7 +22,7 @@ uint32_t scope_tree_child(ScopeTree *tree, uint32_t parent, const Str *parts, ui
   return id;
 }
 
-/* A node with what siblings are sorted by. */
+/* A node with the key by which siblings are sorted. */
 typedef struct Sibling {
   const ScopeNode *node;
   uint32_t id;
@@ -40,7 +40,8 @@ uint32_t *scope_tree_preorder(const ScopeTree *tree, Arena *out) {
   uint32_t *order = arena_array(out, uint32_t, len);
   if (len == 0) return order;
   Sibling *siblings = arena_array(tree->scratch, Sibling, len);
-  uint32_t *first = arena_array(tree->scratch, uint32_t, (size_t)len + 1); /* the top is last */
+  /* The last element is for the roots. */
+  uint32_t *first = arena_array(tree->scratch, uint32_t, (size_t)len + 1);
   uint32_t *stack = arena_array(tree->scratch, uint32_t, len);
   for (uint32_t id = 0; id < len; id++)
     siblings[id] = (Sibling){&tree->nodes.data[id], id};

@@ -1,6 +1,7 @@
-/* The live set as a tree of scopes: names of operations are paths, `jit(step)/block_1/dot_general`.
- * Transformations put words around a part, `transpose(jvp(block_1))`, or around nothing, `jvp()`;
- * the forward and the backward pass of a layer belong to the layer. */
+/* Arranges the live set as a tree of scopes: the names of operations are paths,
+ * `jit(step)/block_1/dot_general`. Transformations put words around a part,
+ * `transpose(jvp(block_1))`, or around nothing, `jvp()`. They are removed, so the forward and the
+ * backward pass of a layer are in the same scope. */
 #include "emit/report/report.h"
 #include "emit/report/scope_tree.h"
 #include "ir/chars.h"
@@ -13,7 +14,7 @@ static bool is_word(char c) {
   return char_is_letter(c) || char_is_digit(c) || c == '_';
 }
 
-/* The length of the part before the first `/` that is in no bracket. */
+/* Returns the length of the part before the first `/` that is not in brackets. */
 static uint32_t first_part(Str path) {
   uint32_t depth = 0;
   for (uint32_t i = 0; i < path.len; i++) {
@@ -25,7 +26,7 @@ static uint32_t first_part(Str path) {
   return path.len;
 }
 
-/* What is in the brackets of `word(…)`; false when the part has another form. */
+/* Replaces `word(…)` by the text in the brackets. Returns false if the part has another form. */
 static bool unwrap(Str *part) {
   uint32_t open = 0, depth = 0;
   while (open < part->len && is_word(part->data[open]))
@@ -42,7 +43,7 @@ static bool unwrap(Str *part) {
   return false;
 }
 
-/* `params['w'][0]` at its indices; all of any other name. */
+/* Splits `params['w'][0]` at its indices. Any other name is one part. */
 static uint32_t split_argument(Str name, Str parts[MAX_SCOPE_DEPTH]) {
   uint32_t num_parts = 0, begin = 0;
   for (uint32_t i = 1; i <= name.len && num_parts < MAX_SCOPE_DEPTH; i++) {
@@ -58,7 +59,7 @@ uint32_t scope_split(Str op_name, Str parts[MAX_SCOPE_DEPTH]) {
   Str inner = op_name;
   if (first_part(op_name) == op_name.len && !unwrap(&inner)) return split_argument(op_name, parts);
   uint32_t num_parts = 0, num_pending = 0;
-  Str pending[MAX_WRAPPERS + 1]; /* what is behind the part that is being unwrapped */
+  Str pending[MAX_WRAPPERS + 1]; /* the text after the part that is being unwrapped */
   pending[num_pending++] = op_name;
   while (num_pending && num_parts < MAX_SCOPE_DEPTH) {
     Str *rest = &pending[num_pending - 1];
@@ -108,7 +109,7 @@ Str scope_join(const Str *parts, uint32_t num_parts, Arena *out) {
 Operations report_operations(const rh_report *report, Arena *out) {
   Operations operations = {0};
   IdTable table = {0};
-  VEC(const char *) keys = {0}; /* by operation: where its text is */
+  VEC(const char *) keys = {0}; /* by operation: the data pointer of its name */
   for (size_t i = 0; i < report->num_live; i++) {
     const rh_live_value *value = report->live[i];
     const char *key = value->op_name.length ? value->op_name.data : value->opcode.data;
@@ -133,7 +134,7 @@ Operations report_operations(const rh_report *report, Arena *out) {
 typedef struct Scopes {
   ScopeTree tree;
   VEC(uint64_t) num_values; /* by node */
-  VEC(int64_t) bytes;       /* likewise */
+  VEC(int64_t) bytes;       /* by node */
 } Scopes;
 
 static void add_operation(Scopes *scopes, const Operation *operation) {

@@ -1,4 +1,4 @@
-/* Sums over the live set, and what differs between two of them. */
+/* Computes sums over the live set, and the differences between the sums of two reports. */
 #include <stdlib.h>
 
 #include "emit/report/report.h"
@@ -119,7 +119,7 @@ void report_sums(rh_report *report, Arena *out, Arena *scratch) {
   report->sums = sums;
 }
 
-/* ---- what differs ---- */
+/* ---- differences between sums ---- */
 
 static int64_t distance_of(const rh_change *change) {
   int64_t distance = change->after_bytes - change->before_bytes;

@@ -1,4 +1,4 @@
-/* Operations whose result follows from the computations that they call. */
+/* Rules for opcodes whose result depends on the computations that they call. */
 #include "ir/infer/infer_shape_internal.h"
 
 #include <inttypes.h>
@@ -54,7 +54,8 @@ bool infer_while(Inference *inf) {
   return true;
 }
 
-/* `shape` of the first branch with the dynamic dimensions that another branch has there. */
+/* Returns `shape`, from the first branch, with the dynamic dimensions that the shape `other` of
+ * another branch has in addition. */
 static ShapeId with_dynamic_dims(Inference *inf, ShapeId shape, ShapeId other) {
   const Shape *from = shape_get(inf->shapes, other);
   if (!shape_is_array(from) || !from->dynamic) return shape;
@@ -65,7 +66,8 @@ static ShapeId with_dynamic_dims(Inference *inf, ShapeId shape, ShapeId other) {
   return draft_finish(inf, &draft);
 }
 
-/* The same for all parts of a tuple, the last one first: elements come before their tuple. */
+/* Adds the dynamic dimensions of a branch to all parts of a tuple. It starts with the last part, so
+ * elements are made before their tuple. */
 static bool merge_branch(Inference *inf, ShapeId *result, ShapeId branch) {
   const Shape *whole = shape_get(inf->shapes, *result);
   if (*result == branch) return true;
@@ -122,7 +124,8 @@ bool infer_conditional(Inference *inf) {
 
 /* ---- map ---- */
 
-/* Operands are of one shape up to their types; scalars may stand in for arrays of their type. */
+/* Finds the shape that all operands have, apart from their element types. A scalar may be used in
+ * place of an array of its type. */
 static bool find_mapped_shape(Inference *inf, ShapeId *mapped) {
   *mapped = infer_operand_id(inf, 0);
   if (!infer_expect_arrays(inf, 1, inf->spec->num_operands - 1)) return false;
@@ -188,7 +191,7 @@ bool infer_map(Inference *inf) {
 
 /* ---- reducers ---- */
 
-/* The computation's result, or element `i` of it when that is a tuple. */
+/* Returns the shape of the computation's result, or of its element `i` if the result is a tuple. */
 static ShapeId accumulator(const Inference *inf, CompId comp, uint32_t i) {
   ShapeId result = infer_comp_result(inf, comp);
   const Shape *shape = shape_get(inf->shapes, result);
@@ -281,9 +284,9 @@ bool infer_reduce(Inference *inf) {
 
 /* ---- scan ---- */
 
-/* A result of one step gets the scanned dimension back. In the layout that comes right behind the
- * dimension that moved out of its way, or first if it is the last; all else of the layout is lost,
- * as are dynamic flags (ShapeUtil::InsertDimensionAtIndex). */
+/* Adds the scanned dimension to the result of one step. In the layout it is inserted directly after
+ * the dimension that it moved, or first if it is the last dimension. The rest of the layout and the
+ * dynamic flags are lost (ShapeUtil::InsertDimensionAtIndex). */
 static bool insert_dim(Inference *inf, ShapeId id, uint32_t at, int64_t size, ShapeId *result) {
   const Shape *step = shape_get(inf->shapes, id);
   if (!shape_has_dims(step) || at > step->rank) {
@@ -314,7 +317,8 @@ static bool insert_dim(Inference *inf, ShapeId id, uint32_t at, int64_t size, Sh
   return true;
 }
 
-/* The root holds what is collected at each step, then the carries, which stay as they are. */
+/* The root holds the values that each step collects, and then the carries, whose shapes do not
+ * change. */
 static bool scan_tuple(Inference *inf, const Shape *root, uint32_t at, int64_t size,
                        int64_t num_carries) {
   ShapeId *results = arena_array(inf->scratch, ShapeId, root->rank);

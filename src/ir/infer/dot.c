@@ -1,4 +1,4 @@
-/* Dot products: dot, scaled-dot, ragged-dot. */
+/* Rules for dot products: dot, scaled-dot, ragged-dot. */
 #include "ir/infer/infer_shape_internal.h"
 
 #include <inttypes.h>
@@ -56,7 +56,7 @@ static bool is_free(const DotSide *side, int64_t dim) {
   return !ints_contain(side->contracting, dim) && !ints_contain(side->batch, dim);
 }
 
-/* All dims of both lists exist, and none comes twice. */
+/* Checks that all dimensions of both lists exist and that none occurs twice. */
 static bool check_side(Inference *inf, const DotSide *side) {
   const IntSlice lists[] = {side->contracting, side->batch};
   for (int list = 0; list < 2; list++) {
@@ -80,7 +80,7 @@ static bool fail_pair(Inference *inf, const char *kind, int64_t left, int64_t ri
                     right);
 }
 
-/* Only dot itself has sparse operands; the rhs is then operand 1. */
+/* Only dot itself has sparse operands. Its rhs is operand 1. */
 static bool check_pairs(Inference *inf, const DotSides *sides) {
   const DotSide *lhs = &sides->lhs, *rhs = &sides->rhs;
   if (lhs->contracting.len != rhs->contracting.len || lhs->batch.len != rhs->batch.len) {
@@ -109,8 +109,8 @@ static bool check_dot(Inference *inf, const DotSides *sides) {
   return check_side(inf, &sides->lhs) && check_side(inf, &sides->rhs) && check_pairs(inf, sides);
 }
 
-/* Behind `dims`: batch dimensions, then the free ones of the left and of the right side, except
- * those of the right side that are in `skipped`. */
+/* Appends to `dims` the batch dimensions and then the free dimensions of the left and of the right
+ * side, without those of the right side that are in `skipped`. */
 static bool make_product(Inference *inf, const DotSides *sides, Dims *dims, IntSlice skipped) {
   const DotSide *lhs = &sides->lhs, *rhs = &sides->rhs;
   for (uint32_t i = 0; i < lhs->batch.len; i++) {
@@ -137,11 +137,12 @@ bool infer_dot(Inference *inf, uint32_t rhs) {
 
 /* ---- ragged-dot ---- */
 
-/* What kind of dimension of the left side is cut into groups. */
+/* Which kind of dimension of the left side is divided into groups. */
 typedef enum RaggedMode {
-  RAGGED_FREE,        /* [b,m,k] [g,b,k,n] -> [b,m,n]: m is cut, each group has its own rhs */
-  RAGGED_CONTRACTING, /* [b,m,k] [b,k,n] -> [g,b,m,n]: k is cut, each group has its own result */
-  RAGGED_BATCH,       /* [b,m,k] [b,k,n] -> [b,m,n]: b is cut */
+  RAGGED_FREE,        /* [b,m,k] [g,b,k,n] -> [b,m,n]: m is divided, each group has its own rhs */
+  RAGGED_CONTRACTING, /* [b,m,k] [b,k,n] -> [g,b,m,n]: k is divided, each group has its own result
+                       */
+  RAGGED_BATCH,       /* [b,m,k] [b,k,n] -> [b,m,n]: b is divided */
 } RaggedMode;
 
 static RaggedMode ragged_mode(const DotSide *lhs, int64_t ragged) {
@@ -155,8 +156,9 @@ static void push_until(Dims *dims, const Shape *shape, IntSlice list, int64_t en
   }
 }
 
-/* Group sizes come as [g], or once for each index of the dimensions that lie outside of the ragged
- * one: the batch dimensions, then those of its own kind before it. */
+/* Checks the shape of the group sizes. It is [g], or [g] for each index of the dimensions outside
+ * the ragged one: the batch dimensions, then the dimensions of the ragged one's own kind that
+ * precede it. */
 static bool check_group_sizes(Inference *inf, const DotSide *lhs, int64_t ragged, RaggedMode mode) {
   const Shape *groups = infer_operand(inf, 2);
   if (groups->rank == 1) return true;

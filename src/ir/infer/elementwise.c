@@ -1,5 +1,6 @@
-/* Element by element: unary and binary operations, clamp and select. The result keeps the layout of
- * an operand of its dimensions; where operands of different shapes mix, it gets the default one. */
+/* Rules for elementwise opcodes: unary and binary operations, clamp and select. The result keeps
+ * the layout of an operand that has its dimensions. If operands of different shapes are combined,
+ * the result has the default layout. */
 #include "ir/infer/infer_shape_internal.h"
 
 /* ---- unary ---- */
@@ -83,8 +84,8 @@ bool infer_unary(Inference *inf) {
 
 /* ---- binary ---- */
 
-/* One dimension of two operands of the same rank: a 1 is stretched to the other's size, and of `?`
- * and a size the size is taken. */
+/* Combines one dimension of two operands of the same rank: a size of 1 is broadcast to the other
+ * size, and of `?` and a size the size is used. */
 static bool merge_dim(const Shape *lhs, const Shape *rhs, uint32_t dim, Dims *dims) {
   int64_t left = lhs->dims[dim], right = rhs->dims[dim];
   if (left == 1) {
@@ -101,7 +102,7 @@ static bool merge_dim(const Shape *lhs, const Shape *rhs, uint32_t dim, Dims *di
   return true;
 }
 
-/* Operands of different shapes; of different ranks only if one is a scalar. */
+/* Combines operands of different shapes. Their ranks may differ only if one of them is a scalar. */
 static bool merge_shapes(Inference *inf, ElementType type, ShapeId *shape) {
   const Shape *lhs = infer_operand(inf, 0), *rhs = infer_operand(inf, 1);
   if (lhs->rank == 0) lhs = rhs;
@@ -127,7 +128,7 @@ static void join_shapes(Inference *inf, ElementType type, ShapeId *shape) {
   *shape = draft_finish(inf, &draft);
 }
 
-/* The result before complex and compare change its type. */
+/* Infers the shape of the result before complex and compare change its element type. */
 static bool infer_mixed(Inference *inf, ShapeId *shape) {
   const Shape *lhs = infer_operand(inf, 0), *rhs = infer_operand(inf, 1);
   ElementType type;
@@ -191,7 +192,8 @@ static bool fail_ternary(Inference *inf) {
       infer_shown(inf, infer_operand_id(inf, 1)), infer_shown(inf, infer_operand_id(inf, 2)));
 }
 
-/* Operands: minimum, value, maximum. The bounds are scalars or of the value's shape. */
+/* The operands are minimum, value and maximum. The bounds are scalars or have the shape of the
+ * value. */
 bool infer_clamp(Inference *inf) {
   if (!infer_expect_arrays(inf, 0, 3)) return false;
   ShapeId value = infer_operand_id(inf, 1);
@@ -204,7 +206,7 @@ bool infer_clamp(Inference *inf) {
       return fail_ternary(inf);
     }
   }
-  /* With `?` in the value, the bounds may still contradict each other. */
+  /* If the value has a `?` dimension, the bounds may still contradict each other. */
   const Shape *low = infer_operand(inf, 0), *high = infer_operand(inf, 2);
   if (low->rank && high->rank && !shape_same_dims(low, high)) return fail_ternary(inf);
   inf->result = value;
@@ -227,7 +229,7 @@ static void select_dim(Draft *draft, const Shape *pred, const Shape *on_true, co
                        uint32_t i) {
   bool true_dynamic = dim_is_dynamic(on_true, i), false_dynamic = dim_is_dynamic(on_false, i);
   bool is_unbounded = on_true->dims[i] == UNBOUNDED_DIM || on_false->dims[i] == UNBOUNDED_DIM;
-  if (is_unbounded) { /* the other one knows better */
+  if (is_unbounded) { /* the other operand has the known size */
     draft->dims[i] = on_true->dims[i] == UNBOUNDED_DIM ? on_false->dims[i] : on_true->dims[i];
     draft->dynamic[i] = true_dynamic && false_dynamic;
   } else {
@@ -236,7 +238,8 @@ static void select_dim(Draft *draft, const Shape *pred, const Shape *on_true, co
   }
 }
 
-/* The layout is the predicate's unless that is a scalar; but the element size is on_true's. */
+/* The result has the predicate's layout unless the predicate is a scalar, but the element size in
+ * the layout is that of on_true. */
 bool infer_select(Inference *inf) {
   if (!infer_expect_arrays(inf, 0, 3) || !check_select(inf)) return false;
   const Shape *pred = infer_operand(inf, 0);

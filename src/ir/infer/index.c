@@ -1,14 +1,14 @@
-/* gather and scatter. */
+/* Rules for gather and scatter. */
 #include "ir/infer/infer_shape_internal.h"
 
 #include <inttypes.h>
 
-/* The indices, each a vector along index_vector_dim. That may be the dimension behind the last:
- * then each element is a vector of one. */
+/* The indices operand. Each index is a vector along index_vector_dim. That dimension may be the one
+ * after the last; then each element is a vector of one. */
 typedef struct Indices {
   const Shape *shape;
   uint32_t vector_dim;
-  uint32_t rank; /* with that dimension, if it is not there */
+  uint32_t rank; /* includes index_vector_dim if the array lacks it */
 } Indices;
 
 static bool read_indices(Inference *inf, uint32_t operand, Indices *indices) {
@@ -34,13 +34,13 @@ static int64_t index_length(const Indices *indices) {
   return is_scalar ? 1 : indices->shape->dims[indices->vector_dim];
 }
 
-/* The dimension of the indices that comes next when their vectors' own is left out. */
+/* Returns the next dimension of the indices other than index_vector_dim. */
 static uint32_t next_index_dim(const Indices *indices, uint32_t *next) {
   if (*next == indices->vector_dim) ++*next;
   return (*next)++;
 }
 
-/* A list of dimensions that must rise and lie below `rank`. */
+/* Checks a list of dimensions, which must increase and be less than `rank`. */
 static bool check_rising(Inference *inf, const char *what, IntSlice dims, uint32_t rank) {
   if (!ints_are_rising(dims)) return infer_fail(inf, "%s is not in rising order", what);
   return infer_expect_in_range(inf, what, dims, rank);
@@ -51,11 +51,11 @@ static bool check_unique(Inference *inf, const char *what, IntSlice dims, uint32
   return ints_are_unique(dims) || infer_fail(inf, "%s names a dimension twice", what);
 }
 
-/* What gather and scatter call by different names. `map` says which dimension of the operand each
- * element of an index is for; batching dimensions are paired. */
+/* The attributes that gather and scatter have under different names. `map` gives the dimension of
+ * the operand for each element of an index. The batching dimensions form pairs. */
 typedef struct IndexDims {
-  IntSlice window; /* dimensions of the slices, in the result or the updates */
-  IntSlice absent; /* dimensions of the operand that the slices lack */
+  IntSlice window; /* dimensions of the slices within the result or the updates */
+  IntSlice absent; /* dimensions of the operand that the slices do not have */
   IntSlice map;
   IntSlice batching;
   IntSlice index_batching;
@@ -65,7 +65,8 @@ static const char *index_attr(const Inference *inf, AttrId gather, AttrId scatte
   return attribute_info(inf->spec->opcode == OPCODE_GATHER ? gather : scatter)->text;
 }
 
-/* `rank` is the operand's; `window_rank` that of the array that the window dimensions are of. */
+/* `rank` is the rank of the operand, and `window_rank` that of the array with the window
+ * dimensions. */
 static bool check_index_dims(Inference *inf, const IndexDims *dims, const Indices *indices,
                              uint32_t rank, uint64_t window_rank) {
   const char *window = index_attr(inf, ATTR_OFFSET_DIMS, ATTR_UPDATE_WINDOW_DIMS);
@@ -119,8 +120,8 @@ static bool check_slice_sizes(Inference *inf, const IndexDims *dims, IntSlice si
   return true;
 }
 
-/* The dimension of the operand that gives the next window dimension of the result. A dynamic one
- * stays so if the slice takes all of it. */
+/* Appends the next window dimension of the result, which comes from a dimension of the operand. A
+ * dynamic dimension stays dynamic if the slice takes all of it. */
 static void push_slice_dim(Dims *result, const Shape *operand, const IndexDims *dims,
                            IntSlice sizes, uint32_t *next) {
   while (ints_contain(dims->absent, *next) || ints_contain(dims->batching, *next))
@@ -174,8 +175,9 @@ static bool fail_updates(Inference *inf, uint32_t i, uint32_t count) {
                     infer_shown(inf, infer_operand_id(inf, count)));
 }
 
-/* XLA's search for the dimensions that updates lack: two lists are walked side by side, and one
- * that names a dimension of the other gets stuck there. */
+/* Makes XLA's search for the dimensions that updates lack, which advances in two lists at the same
+ * time. If a dimension is in both lists, the search does not advance beyond it in the second
+ * one. */
 static bool is_absent(const IndexDims *dims, uint32_t dim, uint32_t *next_absent,
                       uint32_t *next_batching) {
   if (*next_absent < dims->absent.len && dims->absent.data[*next_absent] == dim) {
@@ -189,8 +191,8 @@ static bool is_absent(const IndexDims *dims, uint32_t dim, uint32_t *next_absent
   return false;
 }
 
-/* Window dimensions of the updates are at most as large as the operand's, all others as large as
- * those of the indices. */
+/* Checks that the window dimensions of the updates are at most as large as the operand's, and that
+ * all other dimensions are as large as those of the indices. */
 static bool check_updates(Inference *inf, const IndexDims *dims, const Indices *indices, uint32_t i,
                           uint32_t count) {
   const Shape *operand = infer_operand(inf, i), *updates = infer_operand(inf, count + 1 + i);
@@ -222,7 +224,7 @@ static bool check_scattered(Inference *inf, const IndexDims *dims, const Indices
          check_updates(inf, dims, indices, i, count);
 }
 
-/* Operands: arrays, indices, updates. */
+/* The operands are arrays, indices and updates. */
 bool infer_scatter(Inference *inf) {
   uint32_t count = inf->spec->num_operands / 2;
   Indices indices;

@@ -1,10 +1,10 @@
-/* The way in, and the rules that need few lines. */
+/* The entry point of shape inference, and the rules that need only a few lines. */
 #include "ir/infer/infer_shape_internal.h"
 
 #include <assert.h>
 #include <inttypes.h>
 
-/* The check that kills XLA when the index is wrong is an error here. */
+/* A wrong index fails a check that terminates XLA. Here it is an error. */
 static bool infer_get_tuple_element(Inference *inf) {
   const Shape *tuple = infer_operand(inf, 0);
   int64_t index = infer_int(inf, ATTR_INDEX, -1);
@@ -24,7 +24,7 @@ static bool infer_tuple(Inference *inf) {
   return infer_join_tuple(inf, infer_operand_ids(inf), inf->spec->num_operands, &inf->result);
 }
 
-/* The dimension that is sorted along plays no part. */
+/* The dimension along which the elements are sorted does not affect the shape. */
 static bool infer_sort(Inference *inf) {
   uint32_t count = inf->spec->num_operands;
   if (count == 1) {

@@ -1,4 +1,5 @@
-/* Operations that stand for a whole algorithm: fft, cholesky, triangular-solve, batch-norm-*. */
+/* Rules for opcodes that perform a whole algorithm: fft, cholesky, triangular-solve,
+ * batch-norm-*. */
 #include "ir/infer/infer_shape_internal.h"
 
 #include <inttypes.h>
@@ -9,7 +10,7 @@ static bool is_float_or_complex(unsigned type) {
 
 /* ---- cholesky, triangular-solve ---- */
 
-/* Operand 0 is a matrix, or a batch of them in its leading dimensions. */
+/* Checks that operand 0 is a matrix, or a batch of matrices in its leading dimensions. */
 static bool check_matrix(Inference *inf) {
   const Shape *matrix = infer_operand(inf, 0);
   uint32_t rank = matrix->rank;
@@ -28,7 +29,7 @@ bool infer_cholesky(Inference *inf) {
   return check_matrix(inf);
 }
 
-enum { TRANSPOSE_INVALID = 0 }; /* ORDER the words of transpose_a */
+enum { TRANSPOSE_INVALID = 0 }; /* ORDER words of transpose_a */
 
 bool infer_triangular_solve(Inference *inf) {
   if (!check_matrix(inf)) return false;
@@ -70,7 +71,7 @@ static bool fail_fft_dim(Inference *inf, uint32_t dim) {
                     infer_shown(inf, infer_operand_id(inf, 0)));
 }
 
-/* A spectrum of real numbers is symmetric: half of its last dimension is kept. */
+/* The spectrum of real numbers is symmetric, so only half of its last dimension is stored. */
 static bool infer_rfft(Inference *inf, IntSlice length, Draft *draft) {
   const Shape *operand = infer_operand(inf, 0);
   uint32_t first = operand->rank - length.len, last = operand->rank - 1;
@@ -121,7 +122,7 @@ bool infer_fft(Inference *inf) {
 
 /* ---- batch-norm-* ---- */
 
-/* The operand's dimension of features. */
+/* Finds the feature dimension of the operand. */
 static bool find_features(Inference *inf, uint32_t *features) {
   const Shape *operand = infer_operand(inf, 0);
   int64_t index = infer_int(inf, ATTR_FEATURE_INDEX, -1);
@@ -135,8 +136,8 @@ static bool find_features(Inference *inf, uint32_t *features) {
                     infer_type_text(operand->type));
 }
 
-/* Scale, offset, mean or variance: a vector with a number for each feature. Of mean and variance
- * XLA's inference mode looks at the first dimension only. */
+/* Checks scale, offset, mean or variance, which is a vector with one number for each feature. Of
+ * mean and variance, XLA's inference mode checks the first dimension only. */
 static bool check_feature_vector(Inference *inf, uint32_t i, uint32_t features) {
   const Shape *operand = infer_operand(inf, 0), *vector = infer_operand(inf, i);
   bool is_loose = inf->spec->opcode == OPCODE_BATCH_NORM_INFERENCE && i >= 3;
@@ -159,8 +160,8 @@ static bool check_output_grad(Inference *inf) {
                     infer_shown(inf, infer_operand_id(inf, 4)));
 }
 
-/* Training yields the mean and the variance as well, grad the gradients of scale and offset: tuples
- * of the operand and two vectors. */
+/* The result of training is a tuple of the operand's shape and two vectors: the mean and the
+ * variance. The result of grad has the same form, with the gradients of scale and offset. */
 bool infer_batch_norm(Inference *inf) {
   Opcode opcode = inf->spec->opcode;
   bool is_grad = opcode == OPCODE_BATCH_NORM_GRAD;

@@ -1,12 +1,12 @@
-/* Operations that move, repeat or count elements. */
+/* Rules for opcodes that move, repeat or count elements. */
 #include "ir/infer/infer_shape_internal.h"
 
 #include <inttypes.h>
 
 #include "ir/bytes.h"
 
-/* Without a shape, XLA takes `dimensions` for the sizes of new dimensions in front of the
- * operand's. */
+/* If the instruction has no shape, XLA reads `dimensions` as the sizes of new dimensions in front
+ * of the operand's. */
 bool infer_broadcast(Inference *inf) {
   if (!infer_expect_arrays(inf, 0, 1)) return false;
   const Shape *operand = infer_operand(inf, 0);
@@ -22,7 +22,8 @@ bool infer_broadcast(Inference *inf) {
 
 /* ---- concatenate ---- */
 
-/* The dimension along which arrays are joined: sizes add up, and one `?` makes all unknown. */
+/* Combines the dimension along which arrays are concatenated: the sizes are added, and the sum is
+ * `?` if one of them is. */
 static bool add_to_dim(Inference *inf, Dims *dims, uint32_t dim, const Shape *shape) {
   int64_t size = shape->dims[dim];
   dims->dynamic[dim] |= dim_is_dynamic(shape, dim);
@@ -34,7 +35,8 @@ static bool add_to_dim(Inference *inf, Dims *dims, uint32_t dim, const Shape *sh
          infer_fail(inf, "the size of the result overflows 64 bits");
 }
 
-/* Any other dimension: the known size, dynamic if one operand's bound is. */
+/* Combines any other dimension: the result has the known size, and is dynamic if an operand's
+ * is. */
 static bool agree_on_dim(Inference *inf, Dims *dims, uint32_t dim, const Shape *shape) {
   int64_t size = shape->dims[dim];
   if (size == UNBOUNDED_DIM) return true;
@@ -63,7 +65,8 @@ static bool join_operand(Inference *inf, Dims *dims, uint32_t i, int64_t dimensi
   return true;
 }
 
-/* XLA compares each operand with the first only: the last one's type and the first's decide. */
+/* XLA compares each operand with the first only, so the types of the first and the last operand
+ * decide. */
 static bool concatenated_type(Inference *inf, ElementType *type) {
   ElementType first = infer_operand(inf, 0)->type;
   *type = first;
@@ -148,7 +151,7 @@ bool infer_reverse(Inference *inf) {
   return true;
 }
 
-/* The elements stay where they are: each dimension keeps its place in the minor to major order,
+/* The elements are not moved in memory: each dimension keeps its place in the minor-to-major order,
  * under its new number. */
 bool infer_transpose(Inference *inf) {
   if (!infer_expect_arrays(inf, 0, 1)) return false;
@@ -183,7 +186,7 @@ bool infer_transpose(Inference *inf) {
 
 /* ---- dimension sizes ---- */
 
-/* Sizes are counted in 32 bits at run time. */
+/* Sizes are 32-bit integers at run time. */
 static bool check_sized_dim(Inference *inf, int64_t *dimension) {
   if (!infer_expect_dims(inf, 0, 1)) return false;
   const Shape *operand = infer_operand(inf, 0);
@@ -218,7 +221,7 @@ bool infer_set_dimension_size(Inference *inf) {
 
 /* ---- topk ---- */
 
-/* The k best along the last dimension, and their places. */
+/* The result holds the k largest elements along the last dimension, and their indices. */
 bool infer_topk(Inference *inf) {
   if (!infer_expect_arrays(inf, 0, 1)) return false;
   const Shape *operand = infer_operand(inf, 0);

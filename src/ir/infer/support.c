@@ -1,4 +1,4 @@
-/* What all rules of shape inference use: see ir/infer/infer_shape_internal.h. */
+/* The functions that all rules of shape inference share; see ir/infer/infer_shape_internal.h. */
 #include "ir/infer/infer_shape_internal.h"
 
 #include <stdarg.h>
@@ -20,7 +20,8 @@ bool infer_fail(Inference *inf, const char *format, ...) {
   return false;
 }
 
-/* The text of a shape can be as long as the file, and that of a tuple of tuples longer. */
+/* The text of a shape can be as long as the file, and the text of a tuple of tuples can be
+ * longer. */
 enum { MAX_SHOWN_PARTS = 64, MAX_SHOWN_RANK = 32 };
 
 static bool is_long(const ShapeTable *shapes, const Shape *shape) {
@@ -97,7 +98,7 @@ const char *infer_type_text(unsigned type) {
   return type < NUM_TYPES ? type_info((ElementType)type)->text : "tuple";
 }
 
-/* What std::numeric_limits says of the floating types. */
+/* The properties of a floating type in std::numeric_limits. */
 typedef struct FloatLimits {
   int16_t max_exponent;
   int16_t digits;
@@ -111,7 +112,7 @@ static const FloatLimits float_limits[NUM_TYPES] = {
     [TYPE_F16] = {16, 11},       [TYPE_F32] = {128, 24},      [TYPE_F64] = {1024, 53},
 };
 
-/* Orders types by how much of a value they keep. */
+/* Returns a key that orders types by how much of a value they preserve. */
 static int64_t type_rank(ElementType type) {
   bool is_complex = type_info(type)->class == TYPE_CLASS_COMPLEX;
   ElementType component = is_complex ? type_of_component(type) : type;
@@ -221,8 +222,8 @@ bool infer_compatible(Inference *inf, ShapeId a, ShapeId b, TypeRule rule) {
 
 /* ---- making ---- */
 
-/* Whether dims times `start` fit in 64 bits, in the order in which XLA multiplies: a 0 that comes
- * after the overflow does not help. Unbounded dims do not count. */
+/* Returns true if `start` times the dimensions fits in 64 bits. The factors are multiplied in XLA's
+ * order, so a 0 after an overflow does not help. Unbounded dimensions are not counted. */
 static bool extents_fit(int64_t start, const int64_t *dims, uint32_t rank, int64_t *product) {
   *product = start;
   for (uint32_t i = 0; i < rank; i++) {
@@ -275,7 +276,7 @@ static const char *check_tiles(const LayoutExtras *extras) {
   return NULL;
 }
 
-/* The split points of one physical dimension: increasing, and inside of it. */
+/* Returns true if the split points of one physical dimension increase and lie inside of it. */
 static bool split_points_rise(const Shape *shape, uint32_t physical, IntSlice points) {
   uint32_t minor = shape->rank - 1 - physical;
   int64_t dim = shape->minor_to_major ? shape->minor_to_major[minor] : physical;
@@ -312,7 +313,7 @@ static const char *check_layout(const Shape *shape) {
   return fault ? fault : check_splits(shape);
 }
 
-/* What is wrong with an array, or with a tuple itself. */
+/* Returns the message for an invalid array, or for an invalid tuple itself. */
 static const char *fault_of(const Shape *shape) {
   if (!shape_has_dims(shape)) return NULL;
   int64_t elements, bytes;
@@ -323,7 +324,8 @@ static const char *fault_of(const Shape *shape) {
   return check_layout(shape);
 }
 
-/* Looks at every shape once: those of a tuple's elements come before it, and many share them. */
+/* Checks every shape once. The elements of a tuple have smaller ids than the tuple, and many tuples
+ * share them. */
 static bool is_valid(ShapeTable *shapes, ShapeId id) {
   while (shapes->are_valid.len <= id) {
     const Shape *shape = shape_get(shapes, shapes->are_valid.len);
@@ -378,7 +380,8 @@ void draft_begin(Inference *inf, Draft *draft, const Shape *like) {
 
 void draft_set_type(Draft *draft, ElementType type) {
   draft->spec.type = type;
-  bool is_packed = type != TYPE_PRED && type_info(type)->bits <= 4; /* XLA keeps 6 bits in a byte */
+  /* XLA stores 6 bits in a byte. */
+  bool is_packed = type != TYPE_PRED && type_info(type)->bits <= 4;
   if (!is_packed) draft->extras.element_bits = 0;
 }
 

@@ -1,4 +1,4 @@
-/* Operations that slide a window over an array. */
+/* Rules for opcodes that slide a window over an array. */
 #include "ir/infer/infer_shape_internal.h"
 
 #include <inttypes.h>
@@ -11,7 +11,7 @@ typedef struct WindowDim {
   int64_t size, stride, low, high, base_dilation, window_dilation;
 } WindowDim;
 
-enum { WINDOW_WORDS = 7 }; /* of the attribute, per dimension; the last is the reversal */
+enum { WINDOW_WORDS = 7 }; /* integers of the attribute per dimension; the last is the reversal */
 
 static WindowDim window_dim(IntSlice window, uint32_t i) {
   const int64_t *words = window.data + (size_t)i * WINDOW_WORDS;
@@ -23,13 +23,13 @@ static WindowDim window_dim(IntSlice window, uint32_t i) {
                      .window_dilation = words[5]};
 }
 
-/* `size` elements with gaps between them (window_util::DilatedBound). */
+/* Computes the extent of `size` elements with gaps between them (window_util::DilatedBound). */
 static bool dilate(int64_t size, int64_t dilation, int64_t *dilated) {
   *dilated = 0;
   return size == 0 || (mul_bytes(size - 1, dilation, dilated) && add_bytes(*dilated, 1, dilated));
 }
 
-/* In how many places of a dimension the window fits (window_util::StridedBound). */
+/* Computes the number of positions of the window in a dimension (window_util::StridedBound). */
 static bool count_places(Inference *inf, WindowDim dim, int64_t base, int64_t *places) {
   if (dim.size <= 0 || dim.stride <= 0 || dim.base_dilation < 1 || dim.window_dilation < 1) {
     return infer_fail(inf, "a size, stride or dilation of its window is not positive");
@@ -46,7 +46,8 @@ static bool count_places(Inference *inf, WindowDim dim, int64_t base, int64_t *p
   return true;
 }
 
-/* The window's places in an array of dimensions `base`; `type` is that of the result. */
+/* Computes the positions of the window in an array of dimensions `base`. `type` is the element type
+ * of the result. */
 static bool slide_window(Inference *inf, const Dims *base, ElementType type, Dims *places) {
   IntSlice window = infer_ints(inf, ATTR_WINDOW);
   if (window.len != (uint64_t)base->rank * WINDOW_WORDS) {
@@ -71,8 +72,8 @@ static bool slide_over_shape(Inference *inf, const Shape *shape, ElementType typ
 
 /* ---- reduce-window, select-and-scatter ---- */
 
-/* XLA infers the form with one input only, and takes the second operand for its initial value even
- * if there are more. */
+/* XLA infers only the form with one input, and uses the second operand as its initial value even if
+ * there are more operands. */
 bool infer_reduce_window(Inference *inf) {
   ReducerInput input = {.init = infer_operand_id(inf, 1),
                         .type = infer_type(infer_operand(inf, 0))};
@@ -106,7 +107,7 @@ bool infer_reduce_windows(Inference *inf) {
   return infer_make_tuple(inf, results, count, &inf->result);
 }
 
-/* (element, element) -> pred */
+/* Checks that `select` is (element, element) -> pred. */
 static bool check_selector(Inference *inf, CompId select, unsigned type) {
   const Shape *result = shape_get(inf->shapes, infer_comp_result(inf, select));
   if (infer_num_params(inf, select) != 2 || !shape_is_scalar(result) || result->type != TYPE_PRED) {
@@ -122,8 +123,8 @@ static bool check_selector(Inference *inf, CompId select, unsigned type) {
   return true;
 }
 
-/* Operands: array, source, initial value. There is one element of the source for each place of the
- * window. */
+/* The operands are array, source and initial value. The source has one element for each position of
+ * the window. */
 bool infer_select_and_scatter(Inference *inf) {
   if (!infer_expect_arrays(inf, 0, 1)) return false;
   const Shape *operand = infer_operand(inf, 0), *source = infer_operand(inf, 1);
@@ -150,19 +151,19 @@ bool infer_select_and_scatter(Inference *inf) {
 
 /* ---- convolution ---- */
 
-enum { ROLE_BATCH = 0, ROLE_FEATURE = 1 };          /* of the input and the output */
-enum { ROLE_IN_FEATURE = 0, ROLE_OUT_FEATURE = 1 }; /* of the kernel */
+enum { ROLE_BATCH = 0, ROLE_FEATURE = 1 };          /* roles in the input and the output */
+enum { ROLE_IN_FEATURE = 0, ROLE_OUT_FEATURE = 1 }; /* roles in the kernel */
 enum { FIRST_SPATIAL = 2 };
 
 typedef struct Convolution {
   uint32_t num_spatial;
-  const int64_t *input, *kernel, *output; /* by role, then spatial ones from FIRST_SPATIAL */
+  const int64_t *input, *kernel, *output; /* by role; spatial dimensions start at FIRST_SPATIAL */
   int64_t feature_groups, batch_groups;
-  int64_t in_features, batch; /* of the input */
+  int64_t in_features, batch; /* sizes in the input */
   int64_t kernel_in_features, out_features;
 } Convolution;
 
-/* A label that is missing stands for dimension 0, XLA's default. */
+/* A missing label means dimension 0, which is XLA's default. */
 static bool read_roles(Inference *inf, Convolution *conv) {
   IntSlice labels = infer_ints(inf, ATTR_DIM_LABELS);
   conv->num_spatial = (uint32_t)labels.data[0];
@@ -193,7 +194,7 @@ static bool read_groups(Inference *inf, Convolution *conv) {
          infer_fail(inf, "it has feature groups and batch groups");
 }
 
-/* `?` is a negative size here, as in XLA: it divides like one. */
+/* `?` is a negative size here, as in XLA, and is divided like one. */
 static bool check_features(Inference *inf, Convolution *conv) {
   const Shape *input = infer_operand(inf, 0), *kernel = infer_operand(inf, 1);
   conv->batch = input->dims[conv->input[ROLE_BATCH]];
@@ -216,7 +217,7 @@ static bool check_features(Inference *inf, Convolution *conv) {
   return true;
 }
 
-/* The places of the window in the spatial dimensions. */
+/* Computes the number of positions of the window in each spatial dimension. */
 static bool spatial_places(Inference *inf, const Convolution *conv, Dims *places) {
   const Shape *input = infer_operand(inf, 0), *kernel = infer_operand(inf, 1);
   IntSlice window = infer_ints(inf, ATTR_WINDOW);
@@ -236,7 +237,7 @@ static bool spatial_places(Inference *inf, const Convolution *conv, Dims *places
   return true;
 }
 
-/* Puts batch, features and places where the output has them. */
+/* Arranges the batch, the features and the positions in the order of the output's dimensions. */
 static Dims output_dims(Inference *inf, const Convolution *conv, const Dims *places) {
   const Shape *input = infer_operand(inf, 0), *kernel = infer_operand(inf, 1);
   uint32_t rank = conv->num_spatial + FIRST_SPATIAL;
@@ -254,7 +255,7 @@ static Dims output_dims(Inference *inf, const Convolution *conv, const Dims *pla
   return dims;
 }
 
-/* The convolution's kind plays no part. */
+/* The convolution's kind does not affect the shape. */
 bool infer_convolution(Inference *inf) {
   if (!infer_expect_arrays(inf, 0, 2)) return false;
   Convolution conv;
