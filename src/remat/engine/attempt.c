@@ -155,7 +155,7 @@ static rh_status decide_safely(Attempt *attempt, const Problem *problem, Finding
     SafeReads reads = judge_reads(attempt, problem, findings);
     if (reads == READS_SAFE) return RH_OK;
     if (problem->plan) return fail_reads(problem, findings);
-    if (reads == READS_HOPELESS) break;
+    if (reads == READS_NOT_BY_CLONES) break;
   }
   attempt->is_unsafe = true;
   return RH_OK;
@@ -219,7 +219,7 @@ rh_status attempt_run(Attempt *attempt, const Problem *problem, Findings *findin
     SafeReads reads = judge_reads(attempt, problem, findings);
     if (reads == READS_SAFE) return RH_OK;
     if (problem->plan) return fail_reads(problem, findings);
-    attempt->is_unsafe = reads == READS_HOPELESS;
+    attempt->is_unsafe = reads == READS_NOT_BY_CLONES;
     if (attempt->is_unsafe) return RH_OK;
     start_over(attempt);
   }

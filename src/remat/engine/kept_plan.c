@@ -21,7 +21,7 @@ static void note_conditions(Plan *plan, const Problem *problem) {
   plan->order_fingerprint = plan_order_fingerprint(input->module, &input->schedule);
   plan->preparation = input->preparation;
   plan->preparation.scheduler = input->scheduler ? input->scheduler : "input";
-  plan->copies = input->said_copies;
+  plan->copies = input->requested_copies;
   plan->allow_collectives = options->remat_collectives || (applied && applied->allow_collectives);
 }
 
