@@ -7,20 +7,20 @@
 
 /* ---- windows ---- */
 
-typedef struct WindowDim {
+typedef struct InferredDim {
   int64_t size, stride, low, high, base_dilation, window_dilation;
-} WindowDim;
+} InferredDim;
 
 enum { WINDOW_WORDS = 7 }; /* integers of the attribute per dimension; the last is the reversal */
 
-static WindowDim window_dim(IntSlice window, uint32_t i) {
+static InferredDim window_dim(IntSlice window, uint32_t i) {
   const int64_t *words = window.data + (size_t)i * WINDOW_WORDS;
-  return (WindowDim){.size = words[0],
-                     .stride = words[1],
-                     .low = words[2],
-                     .high = words[3],
-                     .base_dilation = words[4],
-                     .window_dilation = words[5]};
+  return (InferredDim){.size = words[0],
+                       .stride = words[1],
+                       .low = words[2],
+                       .high = words[3],
+                       .base_dilation = words[4],
+                       .window_dilation = words[5]};
 }
 
 /* Computes the extent of `size` elements with gaps between them (window_util::DilatedBound). */
@@ -30,7 +30,7 @@ static bool dilate(int64_t size, int64_t dilation, int64_t *dilated) {
 }
 
 /* Computes the number of positions of the window in a dimension (window_util::StridedBound). */
-static bool count_places(Inference *inf, WindowDim dim, int64_t base, int64_t *places) {
+static bool count_places(Inference *inf, InferredDim dim, int64_t base, int64_t *places) {
   if (dim.size <= 0 || dim.stride <= 0 || dim.base_dilation < 1 || dim.window_dilation < 1) {
     return infer_fail(inf, "a size, stride or dilation of its window is not positive");
   }
