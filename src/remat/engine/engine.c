@@ -150,8 +150,8 @@ rh_status remat_engine_run(const RematRequest *request, rh_module **result, rh_r
   if (status == RH_OK) status = try_nothing(&search);
   if (status == RH_OK) status = finish(&search);
   if (findings.was_cut) {
-    diag_warn(diags, DIAG_NOWHERE, "%s recomputes so much that it was ended early",
-              request->options->algorithm);
+    diag_warn(diags, DIAG_ABOUT(RH_CODE_ENDED_EARLY, NO_OFFSET),
+              "%s recomputes so much that it was ended early", request->options->algorithm);
   }
   if (status == RH_OK) {
     *info = describe(&search);

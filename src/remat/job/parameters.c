@@ -34,17 +34,18 @@ static rh_status fail_name(const char *name, size_t length, rh_diags *diags) {
     names[i] = table[i].name;
   if (length < sizeof word) memcpy(word, name, length);
   const char *meant = rh_closest_word(word, names, NUM_PARAMETERS);
-  return diag_fail(diags, RH_ERR_USAGE, DIAG_NOWHERE, "there is no parameter '%.*s'%s%s%s",
-                   (int)(length < 100 ? length : 100), name, meant ? "; did you mean '" : "",
-                   meant ? meant : "; remat-hlo list shows all", meant ? "'?" : "");
+  return diag_fail(diags, RH_ERR_USAGE, DIAG_ABOUT(RH_CODE_UNKNOWN_NAME, NO_OFFSET),
+                   "there is no parameter '%.*s'%s%s%s", (int)(length < 100 ? length : 100), name,
+                   meant ? "; did you mean '" : "", meant ? meant : "; remat-hlo list shows all",
+                   meant ? "'?" : "");
 }
 
 static rh_status set_one(RematParameters *parameters, const char *line, size_t length,
                          rh_diags *diags) {
   const char *equals = memchr(line, '=', length);
   if (!equals) {
-    return diag_fail(diags, RH_ERR_USAGE, DIAG_NOWHERE, "'%.*s' is not NAME=VALUE",
-                     (int)(length < 100 ? length : 100), line);
+    return diag_fail(diags, RH_ERR_USAGE, DIAG_ABOUT(RH_CODE_BAD_OPTION, NO_OFFSET),
+                     "'%.*s' is not NAME=VALUE", (int)(length < 100 ? length : 100), line);
   }
   size_t name_length = (size_t)(equals - line), index = 0;
   while (index < NUM_PARAMETERS && (strlen(table[index].name) != name_length ||
@@ -56,10 +57,11 @@ static rh_status set_one(RematParameters *parameters, const char *line, size_t l
   long long value = strtoll(equals + 1, &end, 10);
   bool is_number = end == line + length && end != equals + 1 && errno == 0;
   if (!is_number || value < table[index].least || value > table[index].most) {
-    return diag_fail(
-        diags, RH_ERR_USAGE, DIAG_NOWHERE, "%s is a whole number from %lld to %lld, not '%.*s'",
-        table[index].name, (long long)table[index].least, (long long)table[index].most,
-        (int)(length - name_length - 1 < 100 ? length - name_length - 1 : 100), equals + 1);
+    return diag_fail(diags, RH_ERR_USAGE, DIAG_ABOUT(RH_CODE_BAD_OPTION, NO_OFFSET),
+                     "%s is a whole number from %lld to %lld, not '%.*s'", table[index].name,
+                     (long long)table[index].least, (long long)table[index].most,
+                     (int)(length - name_length - 1 < 100 ? length - name_length - 1 : 100),
+                     equals + 1);
   }
   *place_of(parameters, index) = value;
   return RH_OK;
