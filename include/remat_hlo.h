@@ -16,7 +16,7 @@
  *       options.limit_bytes = limit_bytes;
  *       if (status == RH_OK) status = rh_schedule(input, NULL, NULL, &scheduled, diags);
  *       if (status == RH_OK) status = rh_remat(scheduled, NULL, &options, &result, NULL, diags);
- *       if (status == RH_OVER_LIMIT) fputs("not within the limit, this is the best:\n", stderr);
+ *       if (status == RH_OVER_LIMIT) fputs("above the limit, but the best there is:\n", stderr);
  *       if (result != NULL && rh_print(result, put, stdout, diags) != RH_OK) status = RH_ERR_WRITE;
  *       rh_module_free(result);
  *       rh_module_free(scheduled);
@@ -25,14 +25,15 @@
  *     }
  *
  *     int main(void) {
- *       const char *hlo = "HloModule m\n\nENTRY e {\n  p = f32[1000] parameter(0)\n"
- *                         "  a = f32[1000] negate(p)\n  ROOT r = f32[1000] add(p, a)\n}\n";
+ *       const char *hlo =
+ *           "HloModule m\n\nENTRY e {\n  p = f32[1000] parameter(0)\n"
+ *           "  a = f32[1000] negate(p)\n  ROOT r = f32[1000] add(p, a)\n}\n";
  *       rh_diags *diags = rh_diags_new();
  *       rh_status status = reduce(hlo, 12000, diags);
- *    *       for (size_t i = 0; i < rh_diags_len(diags); i++)
+ *       for (size_t i = 0; i < rh_diags_len(diags); i++)
  *         fprintf(stderr, "%s\n", rh_diags_get(diags, i)->message);
  *       rh_diags_free(diags);
- *       return status;
+ *       return status == RH_OK ? 0 : 1;
  *     }
  *
  * What holds for all functions:
@@ -41,7 +42,8 @@
  *   does not tell, such as the machine that it is compiled for, are rh_settings, which go with each
  *   call that they influence.
  * - The library does no input or output but through the functions that it is given, and keeps
- *   nothing between calls. It never prints, exits or aborts. All sizes are bytes.
+ *   nothing between calls. It never prints, exits or aborts, but for a failed assert of a debug
+ *   build. All sizes are bytes.
  * - A function that can fail returns a status, and explains it in `diags`, which may be NULL. If it
  *   fails, a result that it would have made is NULL, one that it would have filled in is all zero,
  *   and nothing is lost. It fails with RH_OVER_LIMIT too, but then there are results.
@@ -51,13 +53,14 @@
  *   leads to belongs to the library, and lives as long as what it was asked of, unless its comment
  *   says otherwise. A module keeps spans into the text that it was parsed from: the text must stay
  *   as it is until the module and all modules made from it are freed, in any order.
+ * - A pointer may be NULL only where a comment says so.
  * - Functions that are given (`write`, `visit`) are called before the call returns, by the thread
  *   that made it. They may call the library; they must return, and not by longjmp or an exception.
  *
  * Threads. Each comment says one of these:
  *
- * - Threads: any. Any number of threads may call it at the same time, with the same arguments as
- * far as they are const; two calls at the same time need two rh_diags.
+ * - Threads: any. Any number of threads may call it at the same time, also with the same const
+ *   arguments; two calls at the same time need two rh_diags.
  * - Threads: one for each X. As long as it runs, no other call is given the same X.
  * - Threads: one. As long as it runs, nobody else in the program calls it, or anything else that
  *   its comment names.
@@ -71,11 +74,12 @@
  *   versions add fields at the end only, and there 0 means what was before there was the field. A
  *   field that the library does not know, because it is older than the program, must be 0: else the
  *   call fails with RH_ERR_USAGE, as it does when `struct_size` is not set.
- * - A struct that the library makes is read through the pointer that leads to it, and has new
- * fields at its end. Lists of such are lists of pointers: `report->live[i]->bytes`. Whoever copies
- * one sets `struct_size` of the copy, if it has that, to its own sizeof.
+ * - A struct that the library makes is read through the pointer that leads to it, and gets new
+ *   fields at its end. Lists of such are lists of pointers: `report->live[i]->bytes`. Whoever
+ *   copies one sets `struct_size` of the copy, if it has that, to its own sizeof.
  * - rh_text, rh_sums, rh_cost_shares and rh_live_range never change. Enumerations get new values at
- *   their end; so a program has a default for those that it does not know. */
+ *   their end; so a program has a default for those that it does not know. A value that the library
+ *   does not know makes a call fail with RH_ERR_USAGE. */
 #ifndef REMAT_HLO_H
 #define REMAT_HLO_H
 
@@ -271,7 +275,7 @@ typedef struct rh_module_info {
   rh_copies copies;            /* what RH_COPIES_AUTO comes to: never auto */
 } rh_module_info;
 
-/* Threads: any. */
+/* What there is to know of a module. O(1). Threads: any. */
 RH_API const rh_module_info *rh_get_info(const rh_module *module);
 
 /* Whether the module is consistent enough to be analysed; the functions below check it themselves.
@@ -370,6 +374,7 @@ RH_API rh_status rh_check_settings(const rh_settings *settings, rh_diags *diags)
 RH_API const char *rh_guess_target(const rh_module *module);
 
 /* ---- scheduling ---- */
+
 typedef enum rh_inline_calls {
   RH_INLINE_AUTO, /* as XLA does: before scheduling, never in a scheduled module */
   RH_INLINE_NEVER,
@@ -1013,9 +1018,11 @@ typedef enum rh_picture_format {
 RH_API rh_status rh_emit_picture(const rh_picture *picture, rh_picture_format format,
                                  rh_write_fn write, void *context, rh_diags *diags);
 
+/* Room for what the two below write. */
+#define RH_FORMAT_CHARS 32
+
 /* `1.50 KiB`, `81.25 MiB`: powers of 1024, two decimals, no locale. Ends in NUL. Threads: any.
  */
-#define RH_FORMAT_CHARS 32
 RH_API void rh_format_bytes(int64_t bytes, char text[RH_FORMAT_CHARS]);
 
 /* `1,234,567`. Threads: any. */

@@ -65,6 +65,9 @@ ArenaOptions call_memory(Call *call, size_t max_bytes) {
 rh_status settings_read(const rh_settings *given, rh_settings *settings, rh_diags *diags) {
   *settings = (rh_settings)RH_SETTINGS_INIT;
   rh_status status = sized_read(settings, sizeof *settings, given, "rh_settings", diags);
+  if (status == RH_OK) {
+    status = check_choice((int)settings->copies, RH_COPIES_PENDING + 1, "copies", diags);
+  }
   if (status != RH_OK || settings->num_costs == 0) return status;
   bool is_sized = settings->cost_size >= sizeof(rh_known_cost) && settings->costs;
   if (is_sized && settings->num_costs <= UINT32_MAX) return RH_OK;

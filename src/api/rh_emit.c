@@ -4,6 +4,7 @@
 #include "emit/memlog/memlog.h"
 #include "api/call.h"
 #include "api/measure.h"
+#include "api/names.h"
 #include "api/sized.h"
 
 #ifdef REMAT_HLO_DOT
@@ -103,8 +104,9 @@ rh_status rh_emit_memlog(const rh_module *module, const rh_settings *settings,
                          const char *memory_model, rh_memlog_format format, rh_write_fn write,
                          void *context, rh_diags *diags) {
   CALL_OPEN(call, diags, RH_CODE_OTHER);
-  const rh_module *taken;
-  rh_status status = call_take(call, module, settings, &taken);
+  const rh_module *taken = NULL;
+  rh_status status = check_choice((int)format, RH_MEMLOG_JSONL + 1, "the format", diags);
+  if (status == RH_OK) status = call_take(call, module, settings, &taken);
   if (status == RH_OK) status = emit_log(taken, memory_model, format, write, context, diags);
   return call_close(call, status);
 }

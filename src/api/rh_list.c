@@ -83,3 +83,10 @@ rh_status fail_unknown_name(rh_registry registry, const char *name, rh_diags *di
                    meant ? "; did you mean '" : "", meant ? meant : "; remat-hlo list shows all",
                    meant ? "'?" : "");
 }
+
+rh_status check_choice(int value, int count, const char *what, rh_diags *diags) {
+  if (value >= 0 && value < count) return RH_OK;
+  return diag_fail(diags, RH_ERR_USAGE, DIAG_ABOUT(RH_CODE_BAD_OPTION, NO_OFFSET),
+                   "%s has no value %d in this version of the library, %s", what, value,
+                   rh_version());
+}

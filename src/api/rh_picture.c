@@ -2,6 +2,7 @@
 #include "emit/report/memory_map.h"
 #include "emit/picture/picture.h"
 #include "api/call.h"
+#include "api/names.h"
 #include "api/sized.h"
 
 typedef void (*PictureFn)(const rh_picture *picture, Writer *out, Arena *scratch);
@@ -22,6 +23,9 @@ rh_status rh_emit_picture(const rh_picture *given, rh_picture_format format, rh_
   CALL_OPEN(call, diags, RH_CODE_OTHER);
   rh_picture picture = RH_PICTURE_INIT;
   rh_status status = sized_read(&picture, sizeof picture, given, "rh_picture", diags);
+  if (status == RH_OK) {
+    status = check_choice((int)format, RH_NUM_PICTURE_FORMATS, "the format", diags);
+  }
   PictureFn draw = find_format(format);
   if (status == RH_OK && !draw) {
     status = diag_fail(diags, RH_ERR_USAGE, DIAG_ABOUT(RH_CODE_NOT_BUILT, NO_OFFSET),

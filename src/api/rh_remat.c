@@ -39,6 +39,21 @@ static rh_status settings_of_plan(const rh_settings *given, const rh_plan *plan,
   return status;
 }
 
+static rh_status read_options(const rh_remat_options *given, rh_remat_options *options,
+                              rh_diags *diags) {
+  *options = (rh_remat_options)RH_REMAT_OPTIONS_INIT;
+  rh_status status = sized_read(options, sizeof *options, given, "rh_remat_options", diags);
+  const struct {
+    const char *what;
+    int value, count;
+  } choices[] = {{"limit_counts", (int)options->limit_counts, RH_COUNT_TOTAL + 1},
+                 {"emit", (int)options->emit, RH_EMIT_UNSCHEDULED + 1},
+                 {"protect", (int)options->protect, RH_PROTECT_CONDITIONAL + 1}};
+  for (size_t i = 0; status == RH_OK && i < sizeof choices / sizeof *choices; i++)
+    status = check_choice(choices[i].value, choices[i].count, choices[i].what, diags);
+  return status;
+}
+
 static rh_status remat_or_apply(const rh_module *module, const rh_settings *given_settings,
                                 const rh_plan *plan, const rh_remat_options *given,
                                 rh_module **result, rh_remat_result *result_info, rh_diags *diags) {
@@ -46,14 +61,12 @@ static rh_status remat_or_apply(const rh_module *module, const rh_settings *give
   CALL_OPEN(call, diags, plan ? RH_CODE_PLAN : RH_CODE_INTERNAL);
   call_warn_about(call, RH_CODE_NO_MATCH);
   rh_settings settings;
-  rh_remat_options options = RH_REMAT_OPTIONS_INIT;
+  rh_remat_options options;
   rh_remat_result info = {0};
   const rh_module *taken = NULL;
   rh_module *made = NULL;
   rh_status status = sized_clear(result_info, "rh_remat_result", diags);
-  if (status == RH_OK) {
-    status = sized_read(&options, sizeof options, given, "rh_remat_options", diags);
-  }
+  if (status == RH_OK) status = read_options(given, &options, diags);
   if (status == RH_OK) status = settings_of_plan(given_settings, plan, &settings, diags);
   if (status == RH_OK) status = call_take(call, module, &settings, &taken);
   if (status == RH_OK && plan) status = handle_check_scheduled(taken, diags);

@@ -131,6 +131,9 @@ rh_status rh_schedule(const rh_module *module, const rh_settings *settings,
   const rh_module *taken = NULL;
   rh_module *result = NULL;
   rh_status status = sized_read(&options, sizeof options, given, "rh_schedule_options", diags);
+  if (status == RH_OK) {
+    status = check_choice((int)options.inline_calls, RH_INLINE_ALWAYS + 1, "inline_calls", diags);
+  }
   if (status == RH_OK) status = call_take(call, module, settings, &taken);
   if (status == RH_OK) status = make_schedule(taken, &options, &result, diags);
   *scheduled = result;

@@ -11,7 +11,7 @@ typedef enum Content {
   CONTENT_UNKNOWN, /* too little was read */
 } Content;
 
-/* Whether it is a module's text. RH_ERR_SYSTEM or RH_ERR_INPUT, the reason on stderr. */
+/* Whether it is a module's text. RH_ERR_WRITE or RH_ERR_INPUT, the reason on stderr. */
 rh_status peek_content(const char *path, MessageForm form, Content *content);
 
 /* The module's name, to be freed. NULL when it does not stand where it stands in a dump, or cannot

@@ -39,7 +39,7 @@ typedef struct Places {
 } Places;
 
 /* Finds the folders. Inputs in one folder, stdin, pipes and devices have none of their own; those
- * that were found in a folder keep theirs below it. RH_ERR_SYSTEM without memory, the reason on
+ * that were found in a folder keep theirs below it. RH_ERR_MEMORY without memory, the reason on
  * stderr. places_free() in any case. */
 rh_status places_find(const PlacedInput *inputs, size_t count, Places *places);
 void places_free(Places *places);
@@ -47,7 +47,7 @@ void places_free(Places *places);
 /* `directory/FOLDER/name`, to be freed; NULL without memory. */
 char *places_join(const Places *places, size_t input, const char *directory, const char *name);
 
-/* Makes `directory`, and the folders below it that an input needs. RH_ERR_SYSTEM, the reason on
+/* Makes `directory`, and the folders below it that an input needs. RH_ERR_WRITE, the reason on
  * stderr. */
 rh_status places_make_folders(const Places *places, size_t input, const char *directory);
 

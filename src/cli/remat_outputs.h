@@ -17,7 +17,7 @@ typedef enum RematOutput {
 
 /* Makes the folders that an output of an input of this name needs, and notes that it is written:
  * what would be a file of another output is refused. `*path` is where it goes, to be freed in any
- * case. RH_ERR_USAGE or RH_ERR_SYSTEM, the reason on stderr. */
+ * case. RH_ERR_USAGE or RH_ERR_WRITE, the reason on stderr. */
 rh_status remat_output_prepare(const Options *options, Places *places, size_t input,
                                RematOutput output, rh_text module_name, char **path);
 

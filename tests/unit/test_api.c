@@ -788,6 +788,7 @@ static TCase *measure_case(void) {
   tcase_add_test(tc, registries_are_listed);
   tcase_add_test(tc, entries_tell_what_they_need);
   tcase_add_test(tc, logs_and_graphs_are_written);
+  tcase_add_test(tc, memory_is_limited);
   tcase_add_test(tc, figures_are_formatted);
   tcase_add_test(tc, an_output_that_is_a_parameter_is_copied);
   return tc;
@@ -806,13 +807,6 @@ static TCase *remat_case(void) {
   return tc;
 }
 
-static TCase *limit_case(void) {
-  TCase *tc = tcase_create("limit");
-  tcase_set_tags(tc, "limit");
-  tcase_add_test(tc, memory_is_limited);
-  return tc;
-}
-
 static TCase *graphs_case(void) {
   TCase *tc = tcase_create("graphs");
   tcase_set_tags(tc, "graphs");
@@ -827,7 +821,6 @@ int main(void) {
   suite_add_tcase(suite, module_case());
   suite_add_tcase(suite, measure_case());
   suite_add_tcase(suite, remat_case());
-  suite_add_tcase(suite, limit_case());
   suite_add_tcase(suite, graphs_case());
   return run_suite(suite);
 }

@@ -1,6 +1,6 @@
-#include "analysis/pack/eject.h"
+#include "analysis/pack/improve.h"
 
-#include "analysis/pack/search.h"
+#include "analysis/pack/improve.h"
 #include "pack_fixture.h"
 
 enum { RECTANGLE_TICKS = 40, RECTANGLE_BYTES = 1000 };

@@ -1,5 +1,6 @@
 #include "analysis/pack/packing.h"
 
+#include "analysis/pack/parameters.h"
 #include "analysis/pack/sections.h"
 #include "pack_fixture.h"
 
@@ -194,6 +195,37 @@ START_TEST(nothing_needs_nothing) {
 }
 END_TEST
 
+static const size_t parameter_places[] = {
+#define PARAMETER(id, value, what) offsetof(PackParameters, id),
+#include "analysis/pack/parameters.def"
+};
+
+/* Without a parameter, or with much more of it, packings are right and no higher than xla's; the
+ * defaults are what NULL stands for. */
+START_TEST(parameters_may_be_any) {
+  size_t num_parameters = sizeof parameter_places / sizeof *parameter_places;
+  Arena *arena = arena_new(NULL);
+  PackFixture fixture = {.problem = {0}};
+  uint64_t state = 9000 + (uint64_t)_i;
+  add_random_buffers(&fixture, &state, 40, _i & 1, _i & 2);
+  const PackProblem *problem = &fixture.problem;
+  int64_t enough = run_packer(problem, "xla", -1, 0, arena).height_bytes;
+  int64_t best = run_packer(problem, "best", -1, 20000, arena).height_bytes;
+  for (size_t i = 0; i <= 2 * num_parameters; i++) {
+    PackParameters parameters = pack_defaults;
+    PackBudget budget = {.max_steps = 20000, .parameters = &parameters};
+    Packing packing = {.offsets = arena_array(arena, int64_t, problem->num_buffers)};
+    char *place = (char *)&parameters;
+    if (i) *(uint32_t *)(void *)(place + parameter_places[(i - 1) / 2]) = i % 2 ? 1 : 60;
+    pack_best(problem, -1, &budget, &packing, arena);
+    check_packing(problem, &packing, "best");
+    ck_assert_int_le(packing.height_bytes, enough);
+    if (i == 0) ck_assert_int_eq(packing.height_bytes, best);
+  }
+  arena_free(arena);
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("packing");
   TCase *cases = tcase_create("packing");
@@ -204,6 +236,7 @@ int main(void) {
   tcase_add_loop_test(cases, packings_are_right, 0, 80);
   tcase_add_loop_test(cases, best_is_the_lowest, 0, 300);
   tcase_add_loop_test(cases, proofs_hold_with_mixed_alignment, 0, 100);
+  tcase_add_loop_test(cases, parameters_may_be_any, 0, 20);
   tcase_add_test(cases, nothing_needs_nothing);
   tcase_set_timeout(cases, 120);
   suite_add_tcase(suite, cases);

@@ -70,14 +70,14 @@ static bool read_count(const cJSON *item, int64_t *count) {
 }
 
 static bool estimated_cost(const Module *module, InstId id, Cost *cost) {
-  cJSON *config = backend_config(module, id, "cost_estimate");
-  const cJSON *estimate = find_key(config, "cost_estimate", 2);
+  BackendConfig config = backend_config_read(module, id, "cost_estimate");
+  const cJSON *estimate = find_key(config.json, "cost_estimate", 2);
   bool is_given =
       read_count(cJSON_GetObjectItemCaseSensitive(estimate, "flops"), &cost->flops) &&
       read_count(cJSON_GetObjectItemCaseSensitive(estimate, "bytes_accessed"), &cost->bytes);
   const cJSON *transcendentals = cJSON_GetObjectItemCaseSensitive(estimate, "transcendentals");
   if (!read_count(transcendentals, &cost->transcendentals)) cost->transcendentals = 0;
-  cJSON_Delete(config);
+  backend_config_free(&config);
   return is_given;
 }
 
@@ -103,11 +103,11 @@ static bool product_of(const cJSON *dims, const Shape *shape, int64_t *product) 
 }
 
 static int64_t product_flops(const Module *module, InstId id) {
-  cJSON *config = backend_config(module, id, "lhs_contracting_dimensions");
+  BackendConfig config = backend_config_read(module, id, "lhs_contracting_dimensions");
   int64_t contracted = -1;
-  bool is_known = product_of(find_key(config, "lhs_contracting_dimensions", 3),
+  bool is_known = product_of(find_key(config.json, "lhs_contracting_dimensions", 3),
                              cost_operand_shape(module, id, 0), &contracted);
-  cJSON_Delete(config);
+  backend_config_free(&config);
   const Shape *result = result_shape(module, id);
   if (!is_known || !result) return -1;
   return saturating_mul(2, saturating_mul(cost_elements(result), contracted));
@@ -144,14 +144,14 @@ static int64_t convolution_flops(const Module *module, InstId id, const Shape *o
  * the shape of the scores, [batch, heads, queries, keys]. */
 static int64_t attention_product_flops(const Module *module, InstId id) {
   const Shape *query = cost_operand_shape(module, id, 0);
-  cJSON *config = backend_config(module, id, "intermediate_tensor_shape");
-  const cJSON *scores = find_key(config, "intermediate_tensor_shape", 2);
+  BackendConfig config = backend_config_read(module, id, "intermediate_tensor_shape");
+  const cJSON *scores = find_key(config.json, "intermediate_tensor_shape", 2);
   const cJSON *dims = cJSON_GetObjectItemCaseSensitive(scores, "dimensions");
   int num_dims = cJSON_GetArraySize(dims);
   int64_t keys = -1;
   bool is_known =
       query && num_dims > 0 && read_count(cJSON_GetArrayItem(dims, num_dims - 1), &keys);
-  cJSON_Delete(config);
+  backend_config_free(&config);
   return is_known ? saturating_mul(2, saturating_mul(cost_elements(query), keys)) : -1;
 }
 

@@ -18,11 +18,11 @@
  * which must be there: it holds for every type without a rate of its own. Rates are positive. */
 #include "analysis/cost/device_profile.h"
 
-#include <cjson/cJSON.h>
 #include <math.h>
 #include <stddef.h>
 
 #include "ir/chars.h"
+#include "ir/json_read.h"
 
 typedef enum KeyKind { KEY_STRING, KEY_BYTES, KEY_RATE, KEY_RATES, KEY_SECONDS } KeyKind;
 
@@ -169,17 +169,19 @@ rh_status device_profile_parse(const char *json, size_t length, DeviceProfile *p
   *profile = (DeviceProfile){0};
   Reader reader = {.profile = profile, .out = out, .diags = diags};
   const char *stop = NULL;
-  cJSON *root = cJSON_ParseWithLengthOpts(json, length, &stop, false);
+  Arena *inner = arena_new(arena_options(out));
+  const cJSON *root = json_read(json, length, &stop, inner);
   if (root) stop = skip_blanks(stop, json + length);
   rh_status status;
   if (!root || stop < json + length) {
     uint32_t offset = stop ? (uint32_t)(stop - json) : 0;
-    status = diag_fail(diags, RH_ERR_INPUT, DIAG_AT(offset), "device profile: not valid JSON here");
+    status = diag_fail(diags, RH_ERR_INPUT, DIAG_ABOUT(RH_CODE_JSON, offset),
+                       "device profile: not valid JSON here");
   } else if (!cJSON_IsObject(root)) {
     status = diag_fail(diags, RH_ERR_INPUT, DIAG_AT(0), "device profile: must be a JSON object");
   } else {
     status = read_keys(&reader, root);
   }
-  cJSON_Delete(root);
+  arena_free(inner);
   return status;
 }

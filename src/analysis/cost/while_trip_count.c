@@ -37,10 +37,10 @@ static int64_t json_count(const cJSON *item) {
 }
 
 static int64_t configured_trips(const Module *module, InstId loop) {
-  cJSON *config = backend_config(module, loop, "known_trip_count");
-  const cJSON *known = cJSON_GetObjectItemCaseSensitive(config, "known_trip_count");
+  BackendConfig config = backend_config_read(module, loop, "known_trip_count");
+  const cJSON *known = cJSON_GetObjectItemCaseSensitive(config.json, "known_trip_count");
   int64_t count = json_count(cJSON_GetObjectItemCaseSensitive(known, "n"));
-  cJSON_Delete(config);
+  backend_config_free(&config);
   return count;
 }
 

@@ -16,14 +16,19 @@ static char *unescape(Str quoted, Arena *scratch, size_t *length) {
   return text;
 }
 
-cJSON *backend_config(const Module *module, InstId id, const char *word) {
+BackendConfig backend_config_read(const Module *module, InstId id, const char *word) {
   Str text = inst_attr_text(module, id, ATTR_BACKEND_CONFIG);
-  if (!str_contains(text, word)) return NULL;
-  if (text.data[0] == '{') return cJSON_ParseWithLength(text.data, text.len);
-  Arena *scratch = arena_new(arena_options(module->arena));
-  size_t length;
-  char *json = unescape(inst_attr_string(module, id, ATTR_BACKEND_CONFIG), scratch, &length);
-  cJSON *config = cJSON_ParseWithLength(json, length);
-  arena_free(scratch);
+  if (!str_contains(text, word)) return (BackendConfig){0};
+  BackendConfig config = {.arena = arena_new(arena_options(module->arena))};
+  const char *json = text.data;
+  size_t length = text.len;
+  if (json[0] != '{') {
+    json = unescape(inst_attr_string(module, id, ATTR_BACKEND_CONFIG), config.arena, &length);
+  }
+  config.json = json_read(json, length, NULL, config.arena);
   return config;
+}
+
+void backend_config_free(BackendConfig *config) {
+  arena_free(config->arena);
 }

@@ -2,13 +2,18 @@
 #ifndef REMAT_HLO_ANALYSIS_FLOW_BACKEND_CONFIG_H
 #define REMAT_HLO_ANALYSIS_FLOW_BACKEND_CONFIG_H
 
-#include <cjson/cJSON.h>
-
+#include "ir/json_read.h"
 #include "ir/module.h"
 
-/* The attribute backend_config as JSON, whether it is written as such or in quotes. The caller
- * deletes it. NULL when it is not JSON, or when its text does not contain `word`, which is checked
- * first and is fast. */
-cJSON *backend_config(const Module *module, InstId id, const char *word);
+typedef struct BackendConfig {
+  const cJSON *json; /* NULL = there is none */
+  Arena *arena;      /* holds it */
+} BackendConfig;
+
+/* The attribute backend_config as JSON, whether it is written as such or in quotes; to be freed with
+ * backend_config_free() in any case. There is none if it is not JSON, or if its text does not
+ * contain `word`, which is checked first and is fast. */
+BackendConfig backend_config_read(const Module *module, InstId id, const char *word);
+void backend_config_free(BackendConfig *config);
 
 #endif

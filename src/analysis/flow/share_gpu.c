@@ -151,11 +151,11 @@ static bool is_bias(const Module *module, InstId user, uint32_t user_part, uint3
   if (!str_is(inst_attr_string(module, user, ATTR_CUSTOM_CALL_TARGET), "__cublas$lt$matmul"))
     return false;
   if (inst_count_operand(module, user, inst_operand(module, user, index)) != 1) return false;
-  cJSON *config = backend_config(module, user, "gemm_backend_config");
-  const cJSON *gemm = cJSON_GetObjectItemCaseSensitive(config, "gemm_backend_config");
+  BackendConfig config = backend_config_read(module, user, "gemm_backend_config");
+  const cJSON *gemm = cJSON_GetObjectItemCaseSensitive(config.json, "gemm_backend_config");
   const cJSON *beta = cJSON_GetObjectItemCaseSensitive(gemm, "beta");
   bool has_beta = cJSON_IsNumber(beta) && beta->valuedouble != 0;
-  cJSON_Delete(config);
+  backend_config_free(&config);
   return has_beta;
 }
 

@@ -6,16 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/pack/best_heaps.h"
-#include "analysis/pack/eject.h"
-#include "analysis/pack/reorder.h"
-#include "analysis/pack/search.h"
-
-/* Pairs of buffers and sections up to which the tree search is worth its memory and its time. */
-static const uint64_t MAX_PAIRS = UINT64_C(1) << 22;
-
-/* The part of the steps for what is tried first: the tree, or best fit where that is too large. */
-enum { TREE_FRACTION = 6, REORDER_FRACTION = 16 };
+#include "analysis/pack/heaps.h"
+#include "analysis/pack/improve.h"
+#include "analysis/pack/parameters.h"
+#include "analysis/pack/xla.h"
 
 typedef struct Part {
   PackSpan span;
@@ -27,6 +21,7 @@ typedef struct Part {
 typedef struct BestPacker {
   const PackSections *sections;
   PackBudget *budget;
+  const PackParameters *parameters;
   int64_t *offsets; /* the best so far */
   int64_t *attempt; /* by buffer: the offsets of another packing */
   Arena *scratch;
@@ -92,8 +87,8 @@ static void eject_once(BestPacker *packer, Part *part, int64_t goal, uint32_t ro
  * steps. */
 static void close_in(BestPacker *packer, PackSearch *search, Part *part, int64_t goal) {
   PackBudget *budget = packer->budget;
-  uint64_t slice = steps_left(packer) / 64 + 1;
-  int64_t least_gain = part->bound_bytes / 1024 + 1;
+  uint64_t slice = steps_left(packer) / packer->parameters->tree_slice + 1;
+  int64_t least_gain = part->bound_bytes / packer->parameters->tree_gain + 1;
   for (uint32_t round = 1; part->height_bytes > goal && !pack_budget_is_spent(budget); round++) {
     int64_t believed = goal;
     while (part->height_bytes > believed && !pack_budget_is_spent(budget)) {
@@ -112,13 +107,16 @@ static void close_in(BestPacker *packer, PackSearch *search, Part *part, int64_t
  * tree, because its runs are long when a part has a thousand buffers. A slightly higher target is
  * much easier. */
 static void search_part(BestPacker *packer, Part *part, int64_t goal) {
+  const PackParameters *parameters = packer->parameters;
   PackSearch *search = pack_search_new(packer->sections, part->span, packer->scratch);
-  SearchEnd end = search_target(packer, search, part, goal, steps_left(packer) / TREE_FRACTION);
+  uint64_t first_steps = steps_left(packer) / parameters->tree_share;
+  SearchEnd end = search_target(packer, search, part, goal, first_steps);
   if (end == SEARCH_NONE) part->bound_bytes = goal + 1;
   if (end == SEARCH_LIMIT) eject_once(packer, part, goal, 0);
   if (end == SEARCH_LIMIT && part->height_bytes > goal) {
     int64_t half_way = goal + (part->height_bytes - goal) / 2;
-    end = search_target(packer, search, part, half_way, steps_left(packer) / 4 * 3);
+    uint64_t max_steps = steps_left(packer) / 4 * parameters->tree_quarters;
+    end = search_target(packer, search, part, half_way, max_steps);
     if (end == SEARCH_NONE) part->bound_bytes = half_way + 1;
   }
   close_in(packer, search, part, goal > part->bound_bytes ? goal : part->bound_bytes);
@@ -129,7 +127,7 @@ static void search_part(BestPacker *packer, Part *part, int64_t goal) {
 /* Best fit in other orders is quick and gives the ejection search a better packing to begin with.
  * When the height is within the rounding of one buffer, further steps do not pay. */
 static void reorder_part(BestPacker *packer, Part *part, int64_t goal) {
-  PackBudget slice = take_slice(packer, steps_left(packer) / REORDER_FRACTION);
+  PackBudget slice = take_slice(packer, steps_left(packer) / packer->parameters->reorder_share);
   pack_reorder(packer->sections, part->span, goal, &slice, packer->offsets, packer->scratch);
   give_back(packer, &slice);
   part->height_bytes = part_height(packer->sections, part->span, packer->offsets);
@@ -179,7 +177,7 @@ static bool is_small(const BestPacker *packer, PackSpan part) {
     for (uint32_t k = sections->first_span[i]; k < sections->first_span[i + 1]; k++)
       pairs += sections->spans[k].end - sections->spans[k].begin;
   }
-  return pairs < MAX_PAIRS && num_buffers * pairs < steps_left(packer);
+  return pairs < packer->parameters->tree_pairs && num_buffers * pairs < steps_left(packer);
 }
 
 /* Returns a lower bound of the height. */
@@ -203,11 +201,168 @@ static int64_t improve_parts(BestPacker *packer, int64_t goal) {
   return bound;
 }
 
+/* ---- heaps with a limit ---- */
+
+/* One heap for all if the search finds a packing that keeps to the limit; else the heaps of the
+ * quick way whose sum is the lowest, each packed separately with its share of the steps. */
+typedef struct HeapPacker {
+  const PackProblem *problem;
+  PackBudget *budget;
+  uint64_t steps_left;
+  Packing *packing;
+  Arena *scratch;
+} HeapPacker;
+
+/* The lowest packing in one heap that this many steps find. Its offsets live as long as
+ * `scratch`. */
+static Packing pack_one(HeapPacker *packer, const PackProblem *problem, int64_t capacity_bytes,
+                        uint64_t max_steps) {
+  Packing one = {.offsets = arena_array(packer->scratch, int64_t, problem->num_buffers)};
+  PackBudget slice = {.max_steps = max_steps,
+                      .end_seconds = packer->budget->end_seconds,
+                      .parameters = packer->budget->parameters};
+  pack_best(problem, capacity_bytes, &slice, &one, packer->scratch);
+  uint64_t taken = slice.steps < packer->steps_left ? slice.steps : packer->steps_left;
+  packer->steps_left -= taken;
+  packer->budget->steps += slice.steps;
+  return one;
+}
+
+/* Puts all buffers into one heap, if a packing is found that keeps to the limit and is not higher
+ * than the heaps. */
+static void pack_into_one(HeapPacker *packer, int64_t goal) {
+  Packing *packing = packer->packing;
+  uint32_t num_buffers = packer->problem->num_buffers;
+  int64_t enough = packing->heap_limit_bytes;
+  if (packing->height_bytes < enough) enough = packing->height_bytes;
+  if (goal > enough) enough = goal;
+  uint64_t max_steps = packer->steps_left / pack_parameters(packer->budget)->one_heap_share;
+  Packing one = pack_one(packer, packer->problem, enough, max_steps);
+  if (one.height_bytes > packing->heap_limit_bytes || one.height_bytes > packing->height_bytes) {
+    return;
+  }
+  one.heaps = arena_zarray(packer->scratch, uint32_t, num_buffers);
+  one.num_heaps = 1;
+  pack_heaps_copy(&one, num_buffers, packing);
+}
+
+static void keep_lower(HeapPacker *packer, const Packing *other) {
+  if (other->height_bytes >= packer->packing->height_bytes) return;
+  pack_heaps_copy(other, packer->problem->num_buffers, packer->packing);
+}
+
+/* A buffer that is larger than the limit has a heap of its size anyway. Buffers that live at other
+ * times can share it instead of having another heap. */
+static void fill_in_other_ways(HeapPacker *packer, const PackSections *sections) {
+  Packing other = pack_heaps_like(packer->packing, packer->problem->num_buffers, packer->scratch);
+  for (PackOrder by = PACK_SPATIAL; by <= PACK_TEMPORAL; by++) {
+    pack_xla_fill_heaps(sections, by, HEAP_OF_FIRST, &other, packer->budget, packer->scratch);
+    keep_lower(packer, &other);
+  }
+  pack_fast_merge(packer->problem, -1, packer->budget, &other, packer->scratch);
+  keep_lower(packer, &other);
+  pack_fast_split(packer->problem, -1, packer->budget, &other, packer->scratch);
+  keep_lower(packer, &other);
+}
+
+/* Buffers grouped by heap; those of a heap keep their order. */
+typedef struct HeapMembers {
+  uint32_t *buffers;
+  uint32_t *first; /* by heap, one entry more: range in `buffers` */
+} HeapMembers;
+
+static HeapMembers list_members(const HeapPacker *packer) {
+  const Packing *packing = packer->packing;
+  uint32_t num_buffers = packer->problem->num_buffers;
+  HeapMembers members = {
+      .buffers = arena_array(packer->scratch, uint32_t, num_buffers),
+      .first = arena_zarray(packer->scratch, uint32_t, (size_t)packing->num_heaps + 1)};
+  for (uint32_t i = 0; i < num_buffers; i++)
+    members.first[packing->heaps[i] + 1]++;
+  for (uint32_t heap = 0; heap < packing->num_heaps; heap++)
+    members.first[heap + 1] += members.first[heap];
+  uint32_t *next = arena_array(packer->scratch, uint32_t, packing->num_heaps);
+  memcpy(next, members.first, packing->num_heaps * sizeof *next);
+  for (uint32_t i = 0; i < num_buffers; i++)
+    members.buffers[next[packing->heaps[i]]++] = i;
+  return members;
+}
+
+static PackProblem part_of(const PackProblem *problem, const uint32_t *ids, uint32_t len,
+                           Arena *out) {
+  PackProblem part = {.num_buffers = len};
+  for (uint32_t i = 0; i < len; i++)
+    part.num_ranges += problem->buffers[ids[i]].num_ranges;
+  PackBuffer *buffers = arena_array(out, PackBuffer, len);
+  PackRange *ranges = arena_array(out, PackRange, part.num_ranges);
+  uint32_t num_ranges = 0;
+  for (uint32_t i = 0; i < len; i++) {
+    const PackBuffer *buffer = &problem->buffers[ids[i]];
+    buffers[i] = *buffer;
+    buffers[i].first_range = num_ranges;
+    for (uint32_t k = 0; k < buffer->num_ranges; k++)
+      ranges[num_ranges++] = problem->ranges[buffer->first_range + k];
+  }
+  part.buffers = buffers;
+  part.ranges = ranges;
+  return part;
+}
+
+static void improve_heap(HeapPacker *packer, const uint32_t *ids, uint32_t len,
+                         int64_t capacity_bytes, uint64_t max_steps) {
+  ArenaMark mark = arena_mark(packer->scratch);
+  Packing *packing = packer->packing;
+  PackProblem part = part_of(packer->problem, ids, len, packer->scratch);
+  int64_t height = 0, others;
+  for (uint32_t i = 0; i < len; i++) {
+    int64_t end = packing->offsets[ids[i]] + part.buffers[i].bytes;
+    if (end > height) height = end;
+  }
+  others = packing->height_bytes - height;
+  int64_t enough = capacity_bytes > others ? capacity_bytes - others : -1;
+  Packing one = pack_one(packer, &part, enough, max_steps);
+  if (one.height_bytes < height) {
+    packing->height_bytes = others + one.height_bytes;
+    for (uint32_t i = 0; i < len; i++)
+      packing->offsets[ids[i]] = one.offsets[i];
+  }
+  arena_reset(packer->scratch, mark);
+}
+
+/* Starts from a packing by xla, with heaps, and never makes it higher. A heap that a buffer makes
+ * larger than the limit may hold other buffers up to that size. Steps as for pack_best(). */
+static void pack_in_heaps(const PackProblem *problem, int64_t capacity_bytes, PackBudget *budget,
+                          Packing *packing, Arena *scratch) {
+  ArenaMark mark = arena_mark(scratch);
+  PackSections sections = pack_sections_build(problem, scratch, scratch);
+  HeapPacker packer = {.problem = problem,
+                       .budget = budget,
+                       .steps_left = budget->max_steps,
+                       .packing = packing,
+                       .scratch = scratch};
+  int64_t goal = pack_heaps_bound(&sections, packing);
+  if (capacity_bytes > goal) goal = capacity_bytes;
+  if (packing->height_bytes > goal) fill_in_other_ways(&packer, &sections);
+  bool may_be_one =
+      packing->num_heaps > 1 && pack_lower_bound(&sections) <= packing->heap_limit_bytes;
+  if (packing->height_bytes > goal && may_be_one) pack_into_one(&packer, goal);
+  HeapMembers members = list_members(&packer);
+  for (uint32_t heap = 0; heap < packing->num_heaps && packing->height_bytes > goal; heap++) {
+    uint32_t first = members.first[heap], len = members.first[heap + 1] - first;
+    uint64_t share = packer.steps_left / (packing->num_heaps - heap);
+    improve_heap(&packer, &members.buffers[first], len, goal, share);
+  }
+  packing->is_optimal = packing->height_bytes == pack_heaps_bound(&sections, packing);
+  arena_reset(scratch, mark);
+}
+
+/* ---- all together ---- */
+
 void pack_best(const PackProblem *problem, int64_t capacity_bytes, PackBudget *budget,
                Packing *packing, Arena *scratch) {
   pack_xla(problem, capacity_bytes, budget, packing, scratch);
   if (packing->heaps) {
-    pack_best_heaps(problem, capacity_bytes, budget, packing, scratch);
+    pack_in_heaps(problem, capacity_bytes, budget, packing, scratch);
     return;
   }
   /* The steps for this first packing do not count as steps for improving it. */
@@ -216,6 +371,7 @@ void pack_best(const PackProblem *problem, int64_t capacity_bytes, PackBudget *b
   PackSections sections = pack_sections_build(problem, scratch, scratch);
   BestPacker packer = {.sections = &sections,
                        .budget = budget,
+                       .parameters = pack_parameters(budget),
                        .offsets = packing->offsets,
                        .attempt = arena_array(scratch, int64_t, problem->num_buffers),
                        .scratch = scratch};

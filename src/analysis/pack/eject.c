@@ -11,22 +11,16 @@
  * way to the best so far: a slightly higher target is much easier, and a packing that is nearly low
  * enough is a good beginning. For the same reason the goal is first rounded up, and which buffer is
  * at the top, without its padding, is decided last. */
-#include "analysis/pack/eject.h"
+#include "analysis/pack/improve.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/pack/parameters.h"
 #include "ir/hash.h"
 
-enum {
-  RUN_TURNS = 3, /* of a run, for each buffer; in later rounds more */
-  HALVINGS = 4,  /* of the way from the best height to the goal */
-  RUNS_OF_ROUND = 7,
-  MAX_FAILURES = 1 << 16, /* that count */
-  COST_BITS = 46,         /* of all buffers together, before they fail */
-  STEPS_OF_TURN = 50,     /* what a turn takes beside the placed buffers */
-  STEPS_OF_SORTING = 16,  /* of each buffer, when a run begins */
-};
+/* Bits of the sum of all buffers' costs before any failure. */
+enum { COST_BITS = 46 };
 
 /* Which of the gaps with the least cost is taken. */
 typedef enum GapRule { GAP_SMALLEST, GAP_LOWEST, GAP_ANY, NUM_GAP_RULES } GapRule;
@@ -255,17 +249,19 @@ static void begin_run(Ejector *ejector, int64_t target_bytes, const int64_t *off
 }
 
 /* Returns whether all buffers found a place. */
-static bool run_turns(Ejector *ejector, uint64_t max_turns, PackBudget *budget) {
-  max_turns += ejector->num_buffers - ejector->num_placed;
-  for (uint64_t turn = 0; ejector->num_placed < ejector->num_buffers; turn++) {
-    if (turn == max_turns || pack_budget_is_spent(budget)) return false;
+static bool run_iterations(Ejector *ejector, uint64_t max_iterations, PackBudget *budget) {
+  const PackParameters *parameters = pack_parameters(budget);
+  max_iterations += ejector->num_buffers - ejector->num_placed;
+  for (uint64_t iteration = 0; ejector->num_placed < ejector->num_buffers; iteration++) {
+    if (iteration == max_iterations || pack_budget_is_spent(budget)) return false;
     while (ejector->is_placed[ejector->order[ejector->first_waiting]])
       ejector->first_waiting++;
     uint32_t buffer = ejector->order[ejector->first_waiting];
-    budget->steps += STEPS_OF_TURN + 2 * (uint64_t)ejector->num_placed;
+    budget->steps += parameters->eject_iteration_steps + 2 * (uint64_t)ejector->num_placed;
     int64_t offset = find_gap(ejector, buffer);
     bool has_failed = clear_gap(ejector, buffer, offset);
-    if (has_failed && ejector->num_failures[buffer] < MAX_FAILURES) ejector->num_failures[buffer]++;
+    uint32_t *num_failures = &ejector->num_failures[buffer];
+    if (has_failed && *num_failures < parameters->eject_failures) ++*num_failures;
     place(ejector, buffer, offset);
   }
   return true;
@@ -350,16 +346,18 @@ void pack_eject(const PackSections *sections, PackSpan part, int64_t goal_bytes,
                 PackBudget *budget, int64_t *offsets, Arena *scratch) {
   ArenaMark mark = arena_mark(scratch);
   Ejector ejector = ejector_new(sections, part, scratch);
-  uint64_t max_turns = RUN_TURNS * ((uint64_t)round + 1) * ejector.num_buffers;
-  uint32_t run = round * RUNS_OF_ROUND;
+  const PackParameters *parameters = pack_parameters(budget);
+  uint64_t max_iterations =
+      parameters->eject_iterations * ((uint64_t)round + 1) * ejector.num_buffers;
+  uint32_t run = round * parameters->eject_runs;
   int64_t best = height_of(&ejector, offsets);
   int64_t rounded = best > goal_bytes ? align_up(goal_bytes, sections->granule) : goal_bytes;
   int64_t target = best > rounded ? rounded : goal_bytes;
-  int64_t believed = target, least_gain = (best - target) >> HALVINGS;
+  int64_t believed = target, least_gain = (best - target) >> parameters->eject_halvings;
   while (target < best && !pack_budget_is_spent(budget)) {
     begin_run(&ejector, target, offsets, run++);
-    budget->steps += STEPS_OF_SORTING * (uint64_t)ejector.num_buffers;
-    if (run_turns(&ejector, max_turns, budget)) {
+    budget->steps += parameters->eject_sort_steps * (uint64_t)ejector.num_buffers;
+    if (run_iterations(&ejector, max_iterations, budget)) {
       for (uint32_t i = 0; i < ejector.num_buffers; i++)
         offsets[ejector.order[i]] = ejector.offset[ejector.order[i]];
       best = height_of(&ejector, offsets);

@@ -3,7 +3,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/pack/parameters.h"
 #include "ir/clock.h"
+
+const PackParameters pack_defaults = {
+#define PARAMETER(id, value, what) .id = value,
+#include "analysis/pack/parameters.def"
+};
 
 const Packer packers[] = {
 #define PACKER(id, name, summary) {name, summary, pack_##id},

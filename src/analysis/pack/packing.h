@@ -45,13 +45,16 @@ typedef struct PackProblem {
 /* The sum of all sizes, each with its alignment, must not exceed this. */
 #define PACK_MAX_BYTES (INT64_MAX / 4)
 
-/* How long to look for something better. A step is a look at one buffer at one time, some
+typedef struct PackParameters PackParameters; /* parameters.h */
+
+/* How long to look for something better, and how. A step is a look at one buffer at one time, some
  * nanoseconds. */
 typedef struct PackBudget {
   uint64_t max_steps;
   uint64_t steps;        /* taken */
   double end_seconds;    /* as seconds_now(); 0 = none. Results then depend on the machine */
   uint64_t next_reading; /* of the clock, in steps */
+  const PackParameters *parameters; /* NULL = the defaults */
 } PackBudget;
 
 typedef struct Packing {

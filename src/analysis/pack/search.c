@@ -27,7 +27,9 @@
  * the borders are those of the hull of the spans. */
 #include "analysis/pack/search_internal.h"
 
-enum { MAX_HEIGHTS = 16, MIN_NODES = 1000 };
+#include "analysis/pack/parameters.h"
+
+enum { MAX_HEIGHTS = 16 };
 
 /* ---- changes ---- */
 
@@ -403,12 +405,13 @@ static SearchEnd descend(PackSearch *search, uint64_t max_nodes, PackBudget *bud
 SearchEnd pack_search_run(PackSearch *search, int64_t target_bytes, uint32_t variant,
                           PackBudget *budget, int64_t *offsets) {
   PackSpan whole = {0, search->num_sections};
-  uint64_t max_nodes = 3 * (uint64_t)search->num_buffers;
-  if (max_nodes < MIN_NODES) max_nodes = MIN_NODES;
+  const PackParameters *parameters = pack_parameters(budget);
+  uint64_t max_nodes = parameters->tree_nodes * (uint64_t)search->num_buffers;
+  if (max_nodes < parameters->tree_least_nodes) max_nodes = parameters->tree_least_nodes;
   search->target = target_bytes;
   search->ceiling = (target_bytes + search->padding) / search->unit * search->unit;
   search->steps = &budget->steps;
-  pack_search_rank(search, variant);
+  pack_search_rank(search, variant, parameters->tree_noise);
   search->tasks.len = search->nodes.len = search->options.len = 0;
   SearchEnd end = SEARCH_NONE;
   if (refresh(search, whole)) {

@@ -2,7 +2,7 @@
 #ifndef REMAT_HLO_ANALYSIS_PACK_SEARCH_INTERNAL_H
 #define REMAT_HLO_ANALYSIS_PACK_SEARCH_INTERNAL_H
 
-#include "analysis/pack/search.h"
+#include "analysis/pack/improve.h"
 #include "ir/hash.h"
 #include "ir/vec.h"
 
@@ -86,6 +86,6 @@ static inline uint32_t hull_begin(const PackSearch *search, uint32_t buffer) {
 void pack_search_count(PackSearch *search, uint32_t buffer, int sign);
 
 /* The order in which buffers are tried. */
-void pack_search_rank(PackSearch *search, uint32_t variant);
+void pack_search_rank(PackSearch *search, uint32_t variant, uint32_t noise);
 
 #endif

@@ -166,13 +166,13 @@ static __uint128_t ranking_value(const PackSearch *search, uint32_t buffer, uint
 }
 
 /* Orders by size, by how long a buffer lives, in ticks or in sections, and by products of them;
- * from the second round on each value is changed by up to a quarter. */
-void pack_search_rank(PackSearch *search, uint32_t variant) {
+ * from the second round on each value is changed by up to `noise` 1024ths. */
+void pack_search_rank(PackSearch *search, uint32_t variant, uint32_t noise) {
   uint32_t round = variant / NUM_RANKINGS;
   ArenaMark mark = arena_mark(search->arena);
   Ranked *list = arena_array(search->arena, Ranked, search->num_buffers);
   for (uint32_t i = 0; i < search->num_buffers; i++) {
-    uint64_t factor = round ? hash_mix(search->key[i], variant) % 512 + 768 : 1024;
+    uint64_t factor = round ? 1024 - noise + hash_mix(search->key[i], variant) % (2 * noise) : 1024;
     list[i] = (Ranked){ranking_value(search, i, variant % NUM_RANKINGS) * factor, i};
   }
   if (search->num_buffers) {

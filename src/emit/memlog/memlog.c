@@ -58,6 +58,5 @@ void emit_memlog(const Module *module, const Schedule *schedule, const MemoryPro
     CompId comp = log.graph.post_order[i];
     if (comp_is_sequential(&log.graph, comp)) write_comp(&log, json, comp);
   }
-  memlog_json_end(json);
   arena_reset(scratch, mark);
 }

@@ -39,9 +39,8 @@ void memlog_csv_row(const Memlog *log, const MemlogRow *row);
 
 typedef struct MemlogJson MemlogJson;
 
-/* Returns NULL if the JSON library is out of memory. The result is freed by memlog_json_end. */
+/* The result is freed with `scratch`. */
 MemlogJson *memlog_json_begin(const Memlog *log);
 void memlog_json_row(const Memlog *log, MemlogJson *json, const MemlogRow *row);
-void memlog_json_end(MemlogJson *json);
 
 #endif

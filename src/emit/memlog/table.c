@@ -1,9 +1,9 @@
 /* Writes the memory log as CSV and JSON lines, which have the same columns: ORDER memlog.h. */
-#include <cjson/cJSON.h>
 
 #include "emit/human.h"
 #include "emit/memlog/memlog_internal.h"
 #include "ir/chars.h"
+#include "ir/json_read.h"
 
 typedef enum Column {
   COLUMN_COMPUTATION,
@@ -127,21 +127,15 @@ struct MemlogJson {
 
 MemlogJson *memlog_json_begin(const Memlog *log) {
   MemlogJson *json = arena_zalloc(log->scratch, sizeof *json);
-  json->object = cJSON_CreateObject();
+  json->object = json_new_object(log->scratch);
   for (int i = 0; i < NUM_COLUMNS; i++) {
     json->items[i] = cJSON_CreateStringReference("");
     if (!cJSON_AddItemToObjectCS(json->object, column_names[i], json->items[i])) {
       cJSON_Delete(json->items[i]);
-      cJSON_Delete(json->object);
-      log->out->has_failed = true;
-      return NULL;
+      arena_fail(log->scratch, sizeof(cJSON));
     }
   }
   return json;
-}
-
-void memlog_json_end(MemlogJson *json) {
-  if (json) cJSON_Delete(json->object);
 }
 
 /* Every byte can become \u0000. The names, the quotes and the room that cJSON keeps free are
@@ -155,7 +149,6 @@ static size_t json_room(const Fields *fields) {
 }
 
 void memlog_json_row(const Memlog *log, MemlogJson *json, const MemlogRow *row) {
-  if (!json) return;
   Fields fields = make_fields(log, row);
   for (int i = 0; i < NUM_COLUMNS; i++) {
     Str text = fields.of[i];
