@@ -5,7 +5,7 @@
 
 #include "analysis/flow/guess_target.h"
 #include "analysis/pack/packing.h"
-#include "api/names.h"
+#include "api/arguments.h"
 #include "api/sized.h"
 #include "ir/expression.h"
 
@@ -148,7 +148,7 @@ rh_status call_take(Call *call, const rh_module *module, const rh_settings *give
   *handle = *module;
   handle->module = view;
   handle->arena = view->arena;
-  handle->said_copies = settings.copies;
+  handle->requested_copies = settings.copies;
   *taken = handle;
   return status;
 }

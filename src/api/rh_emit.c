@@ -4,7 +4,7 @@
 #include "emit/memlog/memlog.h"
 #include "api/call.h"
 #include "api/measure.h"
-#include "api/names.h"
+#include "api/arguments.h"
 #include "api/sized.h"
 
 #ifdef REMAT_HLO_DOT

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "ir/diag.h"
-#include "api/names.h"
+#include "api/arguments.h"
 
 static const rh_entry schedulers_list[] = {
 #define SCHEDULER(id, name, summary) {name, summary, 0},

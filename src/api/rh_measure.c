@@ -7,7 +7,7 @@
 #include "remat/legality/lower_bound.h"
 #include "api/call.h"
 #include "api/measure.h"
-#include "api/names.h"
+#include "api/arguments.h"
 #include "api/sized.h"
 #include "remat/legality/steering.h"
 

@@ -6,7 +6,7 @@
 #include "ir/bytes.h"
 #include "ir/clock.h"
 #include "api/call.h"
-#include "api/names.h"
+#include "api/arguments.h"
 #include "api/sized.h"
 
 static rh_status fail_range(size_t index, const char *why, rh_diags *diags) {

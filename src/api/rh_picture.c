@@ -2,7 +2,7 @@
 #include "emit/report/memory_map.h"
 #include "emit/picture/picture.h"
 #include "api/call.h"
-#include "api/names.h"
+#include "api/arguments.h"
 #include "api/sized.h"
 
 typedef void (*PictureFn)(const rh_picture *picture, Writer *out, Arena *scratch);

@@ -2,7 +2,7 @@
 #include "api/call.h"
 #include "api/measure.h"
 #include "api/module.h"
-#include "api/names.h"
+#include "api/arguments.h"
 #include "api/sized.h"
 #include "ir/diag.h"
 #include "remat/engine/engine.h"

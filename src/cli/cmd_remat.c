@@ -8,7 +8,7 @@
 #include "output.h"
 #include "path.h"
 #include "pictures.h"
-#include "remat_job.h"
+#include "remat_run.h"
 
 /* ---- what is left to show ---- */
 
@@ -25,7 +25,7 @@ static void collect_live(void *context, const rh_live_buffer *buffer) {
 }
 
 /* What keeps the peak from going lower. */
-static rh_status explain(RematJob *job) {
+static rh_status explain(RematRun *job) {
   if (!job_has_limit(job) || (job->is_met && job->options->limit.kind != BUDGET_MIN)) return RH_OK;
   double start = seconds_now();
   rh_status status =
@@ -34,7 +34,7 @@ static rh_status explain(RematJob *job) {
   return job_end_phase(job, PHASE_MEASURE, start, status);
 }
 
-static rh_status write_results(RematJob *job) {
+static rh_status write_results(RematRun *job) {
   double start = seconds_now();
   rh_status status = job->options->dry_run ? RH_OK : job_write(job);
   return job_end_phase(job, PHASE_EMIT, start, status);
@@ -42,7 +42,7 @@ static rh_status write_results(RematJob *job) {
 
 /* ---- the pipeline ---- */
 
-static rh_status run_job(RematJob *job, const char *path) {
+static rh_status run_job(RematRun *job, const char *path) {
   rh_status status = job_read(job, path);
   if (status == RH_OK) status = job_schedule(job);
   if (status == RH_OK) status = job_measure_before(job);
@@ -53,7 +53,7 @@ static rh_status run_job(RematJob *job, const char *path) {
   return load_report(&job->loaded, status);
 }
 
-static void free_job(RematJob *job) {
+static void free_job(RematRun *job) {
   rh_module_free(job->result);
   if (job->baseline != job->scheduled) rh_module_free(job->baseline);
   rh_module_free(job->scheduled);
@@ -136,7 +136,7 @@ static rh_status open_json(const Options *options, JsonOutput *json) {
   return status;
 }
 
-static rh_status write_json(JsonOutput *json, const RematJob *job) {
+static rh_status write_json(JsonOutput *json, const RematRun *job) {
   if (!json->is_open) return RH_OK;
   char *text = job_json(job);
   if (!text) return RH_ERR_WRITE;
@@ -155,9 +155,9 @@ static rh_status close_json(JsonOutput *json, bool keep) {
 }
 
 /* `common` is what all files have in common. */
-static rh_status run_file(const RematJob *common, size_t number, JsonOutput *json) {
+static rh_status run_file(const RematRun *common, size_t number, JsonOutput *json) {
   const Options *options = common->options;
-  RematJob job = *common;
+  RematRun job = *common;
   job.number = number;
   job.start_seconds = seconds_now();
   rh_status status = run_job(&job, options->files[number]);
@@ -175,7 +175,7 @@ static rh_status run_file(const RematJob *common, size_t number, JsonOutput *jso
 }
 
 /* The gravest of all: a file that cannot be read does not keep the others from being done. */
-static rh_status run_files(const RematJob *common) {
+static rh_status run_files(const RematRun *common) {
   const Options *options = common->options;
   JsonOutput json;
   rh_status worst = open_json(options, &json);
@@ -201,7 +201,7 @@ rh_status cmd_remat(const Options *given) {
   if (status == RH_OK) status = plan_file_read(&options, &plan);
   if (status == RH_OK) status = find_places(&options, &places);
   if (status == RH_OK) {
-    RematJob common = {.options = &options,
+    RematRun common = {.options = &options,
                        .profile = profile,
                        .plan = plan.plan ? &plan : NULL,
                        .places = &places,

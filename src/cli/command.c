@@ -17,48 +17,56 @@ typedef struct Command {
 static const Command commands[] = {
     {"remat", FOR_REMAT, cmd_remat, 1, SIZE_MAX, "[remat] FILE... [OPTION...]",
      "schedule, rematerialize under --mem-limit, write HLO, graphs and logs",
-     "Schedules the HLO text in FILE, recomputes values instead of keeping them until it fits\n"
+     "Schedules the HLO text in FILE, recomputes values instead of keeping them until its peak "
+     "fits\n"
      "--mem-limit, and writes the result. `-` is stdin. Without a limit it only reports.\n"},
     {"report", FOR_REPORT, cmd_report, 1, 2, "report FILE|DIR|BEFORE AFTER [OPTION...]",
      "show where the memory goes, or what changed about it",
-     "Shows the peak of the HLO text in FILE, what lives then, and sums of it by source line, by\n"
-     "scope, by category and by opcode. Of two files it shows what makes the difference, of a\n"
-     "folder of dumps and those in it all modules by their peaks.\n"},
+     "Shows the peak of the HLO text in FILE, the values that live at the peak, and their sums by\n"
+     "source line, by scope, by category and by opcode. For two files it shows what changed "
+     "between\n"
+     "them. For a folder of dumps it lists all modules in it, and in its folders, by their "
+     "peaks.\n"},
     {"compare", FOR_COMPARE, cmd_compare, 1, SIZE_MAX, "compare FILE|DIR... [OPTION...]",
      "run every algorithm with every scheduler and budget, and compare",
      "Rematerializes the HLO text in each FILE by every algorithm, in the order of every "
      "scheduler,\n"
-     "under every budget, on all processors, and shows the peak that each run reached and what it\n"
-     "costs. Of a folder of dumps and those in it all modules are compared.\n"},
+     "under every budget, on all processors, and shows the peak that each run reached and what "
+     "the\n"
+     "run costs. DIR is a folder of dumps: all modules in it, and in its folders, are compared.\n"},
     {"verify", FOR_VERIFY, cmd_verify, 2, 2, "verify BEFORE AFTER [OPTION...]",
      "show that AFTER computes what BEFORE computes",
-     "Exits with 0 when AFTER is shown to compute, bit for bit as HLO means it, what BEFORE\n"
-     "computes: the same values, the same side effects in the same order. Else with 1.\n"},
+     "Exits with 0 if AFTER is shown to compute, bit for bit as HLO defines it, what BEFORE\n"
+     "computes: the same values, and the same side effects in the same order. Else exits with "
+     "1.\n"},
     {"check", FOR_CHECK, cmd_check, 1, SIZE_MAX, "check FILE... [OPTION...]",
-     "parse, validate, bound the peak",
-     "Reads each FILE as XLA would and looks for what its verifier would refuse. Findings are\n"
-     "warnings; a module that contradicts itself is an error. The peak can be held against a "
-     "size,\n"
-     "or against that of an earlier run: exit with 1 when it is exceeded.\n"},
+     "parse and validate modules, and bound their peaks",
+     "Reads each FILE as XLA would and looks for what XLA's verifier would refuse. Findings are\n"
+     "warnings; a module that contradicts itself is an error. The peak can be bounded by a size "
+     "or\n"
+     "by the peak of an earlier run: the exit status is 1 when it is larger.\n"},
     {"print", FOR_PRINT, cmd_print, 1, 1, "print FILE [OPTION...]",
      "write the module as it is held in memory",
-     "Reads FILE and writes it again: byte for byte the same.\n"},
+     "Reads FILE and writes the same text again, byte for byte.\n"},
     {"fmt", FOR_FMT, cmd_fmt, 1, 1, "fmt FILE [OPTION...]", "lay the text out as XLA prints it",
-     "Reads FILE and writes it as XLA's printer lays text out. Names, numbers, order and the\n"
-     "comments before the module stay: XLA reads the same module.\n"},
+     "Reads FILE and writes it as XLA's printer lays text out. Names, numbers, the order and the\n"
+     "comments before the module stay, so that XLA reads the same module.\n"},
     {"pack", FOR_PACK, cmd_pack, 1, 1, "pack FILE.csv [OPTION...]",
      "find offsets for buffers whose live ranges are given",
-     "Reads live ranges (CSV: id,lower,upper,size) and writes them with a column `offset`: where\n"
-     "each buffer lies in one memory, so that no two overlap and the highest end is low.\n"},
+     "Reads live ranges (CSV: id,lower,upper,size) and writes them with a column `offset`, which\n"
+     "says where each buffer lies in one memory, so that no two overlap and the highest end is "
+     "low.\n"},
     {"cost", FOR_COST, cmd_cost, 1, 1, "cost FILE [OPTION...]",
      "show where the time goes, as a device profile models it",
-     "Shows the flops, transcendentals, bytes and modelled seconds of the HLO text in FILE, loops\n"
-     "times their trip counts, by opcode, by source line, by scope and by instruction, and what\n"
-     "they are bound by.\n"},
+     "Shows the flops, transcendentals, bytes and modelled seconds of the HLO text in FILE by\n"
+     "opcode, by source line, by scope and by instruction, and what bounds them. What runs in a "
+     "loop\n"
+     "is multiplied by the trip count.\n"},
     {"list", FOR_LIST, cmd_list, 0, 0, "list [OPTION...]",
-     "schedulers, algorithms, memory models, packings, targets and devices",
-     "Lists what the options --scheduler, --algorithm, --memory-model, --packing, --target and\n"
-     "--device can name.\n"},
+     "list schedulers, algorithms, memory models, packings, targets, devices and parameters",
+     "Lists what the options --scheduler, --algorithm, --memory-model, --packing, --target, "
+     "--device\n"
+     "and --set can name.\n"},
 };
 
 enum { NUM_COMMANDS = sizeof commands / sizeof *commands };
@@ -91,18 +99,21 @@ static void print_overview(FILE *out) {
       "usage: remat-hlo FILE [--mem-limit=SIZE] [-o OUT] [OPTION...]\n"
       "       remat-hlo COMMAND ...\n\n"
       "Reads HLO text as XLA dumps it (--xla_dump_to, --xla_dump_hlo_as_text), schedules it,\n"
-      "rematerializes it under a memory budget and writes back HLO.\n\nCommands:\n",
+      "rematerializes it under a memory budget and writes HLO again.\n\nCommands:\n",
       out);
   for (size_t i = 0; i < NUM_COMMANDS; i++) {
     fprintf(out, "  %-8s  %s\n", commands[i].name, commands[i].summary);
   }
-  fputs("\nEach has its own --help. A first argument that is a file means remat; its options:\n",
-        out);
+  fputs(
+      "\nEach command has its own --help. If the first argument is a file, the command is remat.\n"
+      "Its options are:\n",
+      out);
   options_print_help(FOR_REMAT, out);
   fputs(
-      "\nExit status: 0 done; 1 the answer is no (budget not met, not equivalent, peak too\n"
-      "large); 2 usage; 3 bad input; 4 system, or a fault of our own. More in the manual page\n"
-      "remat-hlo(1).\n",
+      "\nExit status: 0 done; 1 the answer is no (the budget is not met, the modules are not\n"
+      "equivalent, the peak is too large); 2 wrong usage; 3 bad input; 4 a system error, or a "
+      "fault\n"
+      "of our own. The manual page remat-hlo(1) has more.\n",
       out);
 }
 

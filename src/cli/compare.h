@@ -3,7 +3,7 @@
 #define REMAT_HLO_CLI_COMPARE_H
 
 #include "output.h"
-#include "remat_job.h"
+#include "remat_run.h"
 #include "terminal.h"
 
 /* ---- what is run ---- */
@@ -57,8 +57,8 @@ struct CompareFile {
   char *path;
   const char *root; /* the folder that it was found in; NULL = it was given itself */
   CompareRun *runs; /* in the order of the grid; as many as it has */
-  RematJob base;    /* the module in the order that it would run in; freed behind the last run */
-  RematJob *jobs;   /* by scheduler: in its order; `scheduled` NULL = the scheduler is skipped */
+  RematRun base;    /* the module in the order that it would run in; freed behind the last run */
+  RematRun *jobs;   /* by scheduler: in its order; `scheduled` NULL = the scheduler is skipped */
   Options *options; /* of those, likewise */
   char hash[20];
   char *module;  /* its name */

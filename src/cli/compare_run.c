@@ -26,7 +26,7 @@ static void hash_text(const Input *input, char digits[20]) {
 }
 
 static rh_status load_base(const Comparison *comparison, CompareFile *file, Options *options) {
-  RematJob *base = &file->base;
+  RematRun *base = &file->base;
   *options = *comparison->options;
   base->options = options;
   base->profile = comparison->profile;
@@ -56,7 +56,7 @@ static bool is_applicable(const Comparison *comparison, const CompareFile *file,
 }
 
 static rh_status load_scheduled(const Comparison *comparison, CompareFile *file, size_t index) {
-  RematJob *job = &file->jobs[index];
+  RematRun *job = &file->jobs[index];
   Options *options = &file->options[index];
   *options = *comparison->options;
   options->schedule.scheduler = comparison->grid.schedulers[index];
@@ -71,10 +71,10 @@ static rh_status load_scheduled(const Comparison *comparison, CompareFile *file,
 static void fill_before(const Comparison *comparison, CompareRun *run) {
   const CompareGrid *grid = &comparison->grid;
   const CompareFile *file = run->file;
-  const RematJob *job = &file->jobs[run->scheduler];
+  const RematRun *job = &file->jobs[run->scheduler];
   Options options = *job->options;
   options.limit = grid->limits[run->budget];
-  RematJob limited = *job;
+  RematRun limited = *job;
   limited.options = &options;
   run->row = (CompareRow){
       .input = file->base.loaded.input.path,
@@ -144,14 +144,14 @@ void compare_unload(const Comparison *comparison, CompareFile *file) {
   load_free(&file->base.loaded);
   file->jobs = NULL;
   file->options = NULL;
-  file->base = (RematJob){0};
+  file->base = (RematRun){0};
 }
 
 /* ---- a run ---- */
 
 /* A job of its own, which shares modules with the others. */
 static rh_status rematerialize(const Comparison *comparison, const CompareRun *run,
-                               Options *options, rh_diags *diags, RematJob *job) {
+                               Options *options, rh_diags *diags, RematRun *job) {
   *job = run->file->jobs[run->scheduler];
   *options = *job->options;
   options->remat.algorithm = comparison->grid.algorithms[run->algorithm];
@@ -169,7 +169,7 @@ static double added_seconds(double before, double after) {
   return fabs(added) <= 1e-12 * before ? 0 : added;
 }
 
-static void fill_after(const RematJob *job, CompareRow *row) {
+static void fill_after(const RematRun *job, CompareRow *row) {
   const Figures *after = &job->after;
   int64_t reducible = row->peak_before_bytes - row->lower_bound_bytes;
   int64_t removed = row->peak_before_bytes - after->counted_bytes;
@@ -188,7 +188,7 @@ static void fill_after(const RematJob *job, CompareRow *row) {
 void compare_run(const Comparison *comparison, CompareRun *run) {
   double start = cpu_seconds_now();
   Options options;
-  RematJob job;
+  RematRun job;
   run->diags = rh_diags_new();
   run->status = rematerialize(comparison, run, &options, run->diags, &job);
   if (run->status == RH_ERR_MEMORY) messages_print(&job.loaded.input, run->diags); /* the end */
@@ -200,7 +200,7 @@ void compare_run(const Comparison *comparison, CompareRun *run) {
 
 rh_status compare_write(const Comparison *comparison, const CompareRun *run) {
   Options options;
-  RematJob job;
+  RematRun job;
   CompareFile *file = run->file;
   rh_diags *diags = file->base.loaded.diags;
   rh_status status = rematerialize(comparison, run, &options, diags, &job);

@@ -5,13 +5,13 @@
 #include <string.h>
 
 #include "json_text.h"
-#include "remat_job.h"
+#include "remat_run.h"
 
 static void add_text(cJSON *object, const char *key, rh_text text) {
   json_add_text(object, key, text.data, text.length);
 }
 
-static void add_identity(const RematJob *job, cJSON *object) {
+static void add_identity(const RematRun *job, cJSON *object) {
   json_add_text(object, "input", job->loaded.input.path, strlen(job->loaded.input.path));
   add_text(object, "module", job->before.info.name);
   cJSON_AddStringToObject(object, "scheduler", job->middle.info.scheduler);
@@ -26,7 +26,7 @@ static void add_identity(const RematJob *job, cJSON *object) {
 }
 
 /* What can be done with the input and the result. */
-static void add_properties(const RematJob *job, cJSON *object) {
+static void add_properties(const RematRun *job, cJSON *object) {
   rh_module_info info = *rh_get_info(job->loaded.module);
   cJSON_AddBoolToObject(object, "is_scheduled", info.is_scheduled);
   cJSON_AddBoolToObject(object, "is_optimized", info.is_optimized);
@@ -36,7 +36,7 @@ static void add_properties(const RematJob *job, cJSON *object) {
   cJSON_AddBoolToObject(object, "bit_exact", !job->options->schedule.unfuse);
 }
 
-static void add_memory(const RematJob *job, cJSON *object) {
+static void add_memory(const RematRun *job, cJSON *object) {
   cJSON_AddStringToObject(object, "limit_counts", limit_counts_words[job->remat.limit_counts]);
   json_add_known_int(object, "limit_bytes", job_has_limit(job) ? job->remat.limit_bytes : -1, 0);
   cJSON_AddBoolToObject(object, "met", job->is_met);
@@ -85,7 +85,7 @@ static void add_link(cJSON *object, const rh_cost *before, const rh_cost *after)
   add_number_pair(object, "stall_seconds", before->stall_seconds, after->stall_seconds);
 }
 
-static void add_cost(const RematJob *job, cJSON *object) {
+static void add_cost(const RematRun *job, cJSON *object) {
   const rh_cost *before = &job->before.cost, *after = &job->after.cost;
   add_pair(object, "instructions", (int64_t)job->before.info.num_instructions,
            (int64_t)job->after.info.num_instructions);
@@ -101,7 +101,7 @@ static void add_cost(const RematJob *job, cJSON *object) {
   cJSON_AddNumberToObject(object, "overhead", job_overhead(job));
 }
 
-static void add_times(const RematJob *job, cJSON *object) {
+static void add_times(const RematRun *job, cJSON *object) {
   static const char *const names[NUM_PHASES] = {"parse", "schedule", "measure",
                                                 "remat", "verify",   "emit"};
   cJSON_AddNumberToObject(object, "elapsed_seconds", seconds_now() - job->start_seconds);
@@ -111,7 +111,7 @@ static void add_times(const RematJob *job, cJSON *object) {
   }
 }
 
-static void add_blocking(const RematJob *job, cJSON *object) {
+static void add_blocking(const RematRun *job, cJSON *object) {
   cJSON *blocking = cJSON_AddObjectToObject(object, "blocking");
   add_text(blocking, "instruction", job->after.memory.peak_instruction);
   cJSON *live = cJSON_AddArrayToObject(blocking, "live");
@@ -126,14 +126,14 @@ static void add_blocking(const RematJob *job, cJSON *object) {
   }
 }
 
-static void add_written(const RematJob *job, cJSON *object) {
+static void add_written(const RematRun *job, cJSON *object) {
   cJSON *written = cJSON_AddArrayToObject(object, "written");
   for (int i = 0; i < job->num_written; i++) {
     cJSON_AddItemToArray(written, cJSON_CreateString(job->written[i]));
   }
 }
 
-char *job_json(const RematJob *job) {
+char *job_json(const RematRun *job) {
   cJSON *object = cJSON_CreateObject();
   add_identity(job, object);
   add_properties(job, object);

@@ -3,7 +3,7 @@
 #include <time.h>
 
 #include "messages.h"
-#include "remat_job.h"
+#include "remat_run.h"
 
 double seconds_now(void) {
   struct timespec now;
@@ -11,17 +11,17 @@ double seconds_now(void) {
   return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-rh_status job_end_phase(RematJob *job, Phase phase, double start, rh_status status) {
+rh_status job_end_phase(RematRun *job, Phase phase, double start, rh_status status) {
   job->phase_seconds[phase] += seconds_now() - start;
   return status;
 }
 
-static void warn(const RematJob *job, const char *text) {
+static void warn(const RematRun *job, const char *text) {
   if (!job->options->quiet) messages_say(&job->loaded.input, RH_SEVERITY_WARNING, "%s", text);
 }
 
 /* What the figures or the result cannot be taken for. */
-static rh_status judge(const RematJob *job) {
+static rh_status judge(const RematRun *job) {
   rh_module_info info = *rh_get_info(job->loaded.module);
   if (info.num_elided_literals && job->options->require_runnable) {
     messages_say(&job->loaded.input, RH_SEVERITY_ERROR,
@@ -37,14 +37,14 @@ static rh_status judge(const RematJob *job) {
   return RH_OK;
 }
 
-rh_status job_read(RematJob *job, const char *path) {
+rh_status job_read(RematRun *job, const char *path) {
   double start = seconds_now();
   rh_status status = load_to_measure(path, job->options, &job->loaded);
   if (status == RH_OK) status = judge(job);
   return job_end_phase(job, PHASE_PARSE, start, status);
 }
 
-rh_status job_schedule(RematJob *job) {
+rh_status job_schedule(RematRun *job) {
   double start = seconds_now();
   const Options *options = job->options;
   const Loaded *loaded = &job->loaded;
@@ -63,7 +63,7 @@ rh_status job_schedule(RematJob *job) {
   return job_end_phase(job, PHASE_SCHEDULE, start, status);
 }
 
-rh_status job_measure(RematJob *job, const rh_module *module, Figures *figures) {
+rh_status job_measure(RematRun *job, const rh_module *module, Figures *figures) {
   double start = seconds_now();
   rh_diags *diags = job->loaded.diags;
   const rh_settings *settings = &job->loaded.settings;
@@ -80,14 +80,14 @@ rh_status job_measure(RematJob *job, const rh_module *module, Figures *figures) 
   return job_end_phase(job, PHASE_MEASURE, start, status);
 }
 
-rh_status job_measure_before(RematJob *job) {
+rh_status job_measure_before(RematRun *job) {
   rh_status status = job_measure(job, job->scheduled, &job->middle);
   job->before = job->middle;
   if (status != RH_OK || job->baseline == job->scheduled) return status;
   return job_measure(job, job->baseline, &job->before);
 }
 
-int64_t job_limit(const RematJob *job) {
+int64_t job_limit(const RematRun *job) {
   Budget budget = job->options->limit;
   int64_t bound = job_lower_bound(job);
   switch (budget.kind) {
@@ -101,7 +101,7 @@ int64_t job_limit(const RematJob *job) {
   return INT64_MAX;
 }
 
-rh_status job_rematerialize(RematJob *job) {
+rh_status job_rematerialize(RematRun *job) {
   double start = seconds_now();
   job->remat.limit_bytes = job_limit(job);
   job->remat.profile = job->profile;

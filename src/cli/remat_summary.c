@@ -3,19 +3,19 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "remat_job.h"
+#include "remat_run.h"
 #include "terminal.h"
 
 enum { MAX_SHOWN_BUFFERS = 8 };
 
 /* ---- figures ---- */
 
-int64_t job_lower_bound(const RematJob *job) {
+int64_t job_lower_bound(const RematRun *job) {
   const Figures *middle = &job->middle;
   return middle->memory.lower_bound_bytes - (middle->memory.peak_bytes - middle->counted_bytes);
 }
 
-double job_overhead(const RematJob *job) {
+double job_overhead(const RematRun *job) {
   double before = job->before.cost.seconds;
   return before > 0 ? job->after.cost.seconds / before - 1 : 0;
 }
@@ -55,7 +55,7 @@ static void print_number_row(const char *label, double before, double after, for
 
 /* ---- parts of the summary ---- */
 
-static void print_head(const RematJob *job, FILE *out) {
+static void print_head(const RematRun *job, FILE *out) {
   rh_module_info info = *rh_get_info(job->loaded.module);
   char instructions[RH_FORMAT_CHARS];
   rh_format_count(info.num_instructions, instructions);
@@ -66,7 +66,7 @@ static void print_head(const RematJob *job, FILE *out) {
           limit_counts_words[job->remat.limit_counts], rh_profile_name(job->profile));
 }
 
-static void print_table(const RematJob *job, FILE *out) {
+static void print_table(const RematRun *job, FILE *out) {
   const Figures *before = &job->before, *after = &job->after;
   fprintf(out, "\n  %-16s %14s %14s\n", "", "before", "after");
   print_bytes_row("peak", before->counted_bytes, after->counted_bytes, out);
@@ -99,7 +99,7 @@ static void print_table(const RematJob *job, FILE *out) {
   }
 }
 
-static void print_bound(const RematJob *job, FILE *out) {
+static void print_bound(const RematRun *job, FILE *out) {
   char bytes[RH_FORMAT_CHARS];
   rh_text by = job->middle.memory.lower_bound_instruction;
   rh_format_bytes(job_lower_bound(job), bytes);
@@ -108,7 +108,7 @@ static void print_bound(const RematJob *job, FILE *out) {
   fputs("; no order and no recomputation can go below\n", out);
 }
 
-static void print_verdict(const RematJob *job, FILE *out) {
+static void print_verdict(const RematRun *job, FILE *out) {
   if (!job_has_limit(job) && job->plan) {
     char steps[RH_FORMAT_CHARS];
     rh_format_count(job->after.info.num_rematerialized, steps);
@@ -133,7 +133,7 @@ static void print_verdict(const RematJob *job, FILE *out) {
   fprintf(out, "; rematerialized: %s\n", count);
 }
 
-static void print_blocking(const RematJob *job, FILE *out) {
+static void print_blocking(const RematRun *job, FILE *out) {
   rh_text peak = job->after.memory.peak_instruction;
   if (job->blocking.len == 0) return;
   fprintf(out, "\n  the peak is at %.*s; what lives then, and why it stays:\n", (int)peak.length,
@@ -150,7 +150,7 @@ static void print_blocking(const RematJob *job, FILE *out) {
   }
 }
 
-void job_print_summary(const RematJob *job, FILE *out) {
+void job_print_summary(const RematRun *job, FILE *out) {
   print_head(job, out);
   print_table(job, out);
   print_bound(job, out);

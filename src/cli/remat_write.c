@@ -6,10 +6,10 @@
 #include "output.h"
 #include "path.h"
 #include "pictures.h"
-#include "remat_job.h"
+#include "remat_run.h"
 
 /* Notes a path that was written, which it takes over. */
-static rh_status note_written(RematJob *job, char *path, rh_status status) {
+static rh_status note_written(RematRun *job, char *path, rh_status status) {
   if (status == RH_OK && path && strcmp(path, "-") != 0) {
     job->written[job->num_written++] = path;
   } else {
@@ -19,13 +19,13 @@ static rh_status note_written(RematJob *job, char *path, rh_status status) {
 }
 
 /* Where an output goes, to be freed in any case, and the file there, open. */
-static rh_status open_output(RematJob *job, RematOutput kind, char **path, Output *output) {
+static rh_status open_output(RematRun *job, RematOutput kind, char **path, Output *output) {
   rh_status status = remat_output_prepare(job->options, job->places, job->number, kind,
                                           job->before.info.name, path);
   return status == RH_OK ? output_open(*path, job->options, output) : status;
 }
 
-static rh_status finish(RematJob *job, Output *output, char *path, rh_status written) {
+static rh_status finish(RematRun *job, Output *output, char *path, rh_status written) {
   rh_status closed = output_close(output, written == RH_OK);
   /* A write that failed has its reason in the file; other failures are in the diagnostics. */
   bool is_fine = closed == RH_OK && (written == RH_OK || output->is_closed_pipe);
@@ -33,7 +33,7 @@ static rh_status finish(RematJob *job, Output *output, char *path, rh_status wri
   return note_written(job, path, status);
 }
 
-static rh_status write_hlo(RematJob *job) {
+static rh_status write_hlo(RematRun *job) {
   char *path;
   Output output;
   rh_status status = open_output(job, OUTPUT_MODULE, &path, &output);
@@ -42,7 +42,7 @@ static rh_status write_hlo(RematJob *job) {
                 rh_print(job->result, output_write, &output, job->loaded.diags));
 }
 
-static rh_status write_dot(RematJob *job, const rh_module *module, RematOutput kind,
+static rh_status write_dot(RematRun *job, const rh_module *module, RematOutput kind,
                            rh_diags *diags) {
   char *path;
   Output output;
@@ -54,7 +54,7 @@ static rh_status write_dot(RematJob *job, const rh_module *module, RematOutput k
                 rh_emit_dot(module, &job->loaded.settings, &dot, output_write, &output, diags));
 }
 
-static rh_status write_dots(RematJob *job) {
+static rh_status write_dots(RematRun *job) {
   rh_diags *unheard =
       rh_diags_new(); /* what a filter finds in neither, it is enough to hear once */
   rh_status status = write_dot(job, job->baseline, OUTPUT_GRAPH_BEFORE, unheard);
@@ -65,7 +65,7 @@ static rh_status write_dots(RematJob *job) {
   return status;
 }
 
-static rh_status write_memlog(RematJob *job) {
+static rh_status write_memlog(RematRun *job) {
   char *path;
   Output output;
   rh_status status = open_output(job, OUTPUT_MEMLOG, &path, &output);
@@ -78,7 +78,7 @@ static rh_status write_memlog(RematJob *job) {
                                format, output_write, &output, job->loaded.diags));
 }
 
-static rh_status write_plan(RematJob *job) {
+static rh_status write_plan(RematRun *job) {
   char *path;
   Output output;
   rh_status status = open_output(job, OUTPUT_PLAN, &path, &output);
@@ -88,7 +88,7 @@ static rh_status write_plan(RematJob *job) {
                              job->options->trip_count, output_write, &output, job->loaded.diags));
 }
 
-static rh_status write_picture(RematJob *job, const rh_picture *picture, rh_picture_format format) {
+static rh_status write_picture(RematRun *job, const rh_picture *picture, rh_picture_format format) {
   if (!job->options->pictures[format]) return RH_OK;
   char *path;
   Output output;
@@ -99,7 +99,7 @@ static rh_status write_picture(RematJob *job, const rh_picture *picture, rh_pict
 }
 
 /* Before and after where there is a difference. */
-static rh_status write_pictures(RematJob *job) {
+static rh_status write_pictures(RematRun *job) {
   rh_picture picture = RH_PICTURE_INIT;
   bool has_two = job_has_limit(job) || job->plan || job->baseline != job->scheduled;
   if (job_has_limit(job) && job->options->limit.kind != BUDGET_MIN) {
@@ -115,7 +115,7 @@ static rh_status write_pictures(RematJob *job) {
   return status;
 }
 
-rh_status job_write(RematJob *job) {
+rh_status job_write(RematRun *job) {
   rh_status status = RH_OK;
   if (job->options->output) status = write_hlo(job);
   if (status == RH_OK && job->options->dump_dot) status = write_dots(job);

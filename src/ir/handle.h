@@ -23,7 +23,7 @@ struct rh_module {
   Arena *plan_arena;               /* holds the plan */
   rh_module_info info;             /* filled when it is complete: api/rh_module.c */
   rh_copies
-      said_copies; /* copies setting of this call; only for the handle of a call: api/call.h */
+      requested_copies; /* copies setting of this call; only for the handle of a call: api/call.h */
 };
 
 /* Returns a handle that takes ownership of a module. */

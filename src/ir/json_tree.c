@@ -168,7 +168,7 @@ static rh_status read_key(Reader *reader, const JsonNode *object, JsonNode *memb
     }
   }
   skip_blanks(reader);
-  return take(reader, ':') ? RH_OK : fail(reader, reader->pos, "expected ':' behind the key");
+  return take(reader, ':') ? RH_OK : fail(reader, reader->pos, "expected ':' after the key");
 }
 
 /* Reads the next element of the innermost list, or the end of the list. */

@@ -1,8 +1,25 @@
+/* XLA's DefaultMemoryScheduler, and its PostOrderScheduler, which is the simplest of its
+ * candidates. */
+#include "analysis/flow/traverse.h"
+#include "schedule/scheduler.h"
+
+/* HloComputation::MakeInstructionPostOrder, XLA's PostOrderScheduler. */
+void schedule_postorder(const ScheduleContext *context, Schedule *schedule, Arena *out,
+                        Arena *scratch) {
+  const Module *module = context->module;
+  schedule_init(context, schedule, out);
+  ArenaMark mark = arena_mark(scratch);
+  uint8_t *visited = arena_zarray(scratch, uint8_t, module->insts.len);
+  CompList comps = computations_to_schedule(module, scratch, scratch);
+  for (uint32_t i = 0; i < comps.len; i++) {
+    schedule->of[comps.ids[i]] = inst_post_order(module, comps.ids[i], visited, out, scratch);
+  }
+  arena_reset(scratch, mark);
+}
+
 /* XLA's DefaultMemoryScheduler: runs list, dfs and postorder and keeps the schedule whose
  * MinimumMemoryForModule is smallest, the first in this order if several are equal. It judges by
  * that figure whatever memory model the user chose. */
-#include "schedule/scheduler.h"
-
 void schedule_default(const ScheduleContext *context, Schedule *schedule, Arena *out,
                       Arena *scratch) {
   static const SchedulerFn candidates[] = {schedule_list, schedule_dfs, schedule_postorder};

@@ -41,3 +41,9 @@ CompList computations_to_schedule(const Module *module, Arena *out, Arena *scrat
 void schedule_init(const ScheduleContext *context, Schedule *schedule, Arena *out) {
   *schedule = schedule_in_text_order(context->module, out);
 }
+
+void schedule_input(const ScheduleContext *context, Schedule *schedule, Arena *out,
+                    Arena *scratch) {
+  (void)scratch;
+  schedule_init(context, schedule, out);
+}

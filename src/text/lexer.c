@@ -310,7 +310,7 @@ static void lex_number(Lexer *lexer, bool only_int) {
              char_at(lexer, begin + 3) == 'n') {
     lex_nan(lexer, begin + 4);
   } else {
-    error_at(lexer, begin, "a number is expected behind '-'");
+    error_at(lexer, begin, "a number is expected after '-'");
   }
 }
 
@@ -457,7 +457,7 @@ static void lex_string(Lexer *lexer) {
 static void lex_percent(Lexer *lexer) {
   uint32_t begin = lexer->tok.begin, end = begin + 1;
   if (!is_class(char_at(lexer, end), CC_START)) {
-    error_at(lexer, begin, "a name is expected behind '%'");
+    error_at(lexer, begin, "a name is expected after '%'");
     return;
   }
   end = scan_word(lexer->text, end, lexer->length);

@@ -187,7 +187,7 @@ static rh_status read_field(CsvReader *reader, Column column, Str field, rh_live
   }
   if (column == COLUMN_UPPER && reader->is_end_included &&
       __builtin_add_overflow(*place, 1, place)) {
-    return fail_at(reader, field.data, "expected 64 bits at most behind the end", field);
+    return fail_at(reader, field.data, "expected 64 bits at most after the end", field);
   }
   return RH_OK;
 }

@@ -244,7 +244,7 @@ static bool parse_window(Parser *parser) {
     uint32_t place = tok(parser)->begin;
     if (!at(parser, TOK_ATTR_NAME)) {
       return parse_expected(parser, at(parser, TOK_COMMA)
-                                        ? "'}' or, behind a blank, a field of the window"
+                                        ? "'}' or, after a blank, a field of the window"
                                         : "a field of the window or '}'");
     }
     Str name = tok_word(parser);
@@ -381,7 +381,7 @@ static bool parse_aliasing(Parser *parser) {
   if (!parse_token(parser, TOK_LBRACE, "before the aliases")) return false;
   while (!at(parser, TOK_RBRACE)) {
     if (!parse_counted_index(parser) ||
-        !parse_token(parser, TOK_COLON, "behind the output's index")) {
+        !parse_token(parser, TOK_COLON, "after the output's index")) {
       return false;
     }
     uint32_t pair = tok(parser)->begin;
@@ -394,7 +394,7 @@ static bool parse_aliasing(Parser *parser) {
                 "the operand's number is missing; XLA overlooks it");
     }
     push_int(parser, operand);
-    if (!parse_token(parser, TOK_COMMA, "behind the operand's number") ||
+    if (!parse_token(parser, TOK_COMMA, "after the operand's number") ||
         !parse_counted_index(parser) || !parse_close(parser, TOK_RPAREN, pair, "the pair")) {
       return false;
     }
@@ -619,7 +619,7 @@ static bool parse_original_value(Parser *parser) {
   if (eat(parser, TOK_LBRACKET)) {
     if (!at_ident(parser, "synthetic_call")) return parse_expected(parser, "synthetic_call");
     lex_next(&parser->lex);
-    return parse_token(parser, TOK_RBRACKET, "behind synthetic_call") &&
+    return parse_token(parser, TOK_RBRACKET, "after synthetic_call") &&
            parse_close(parser, TOK_RBRACE, opener, "the original value");
   }
   bool has_hierarchy = false;

@@ -27,7 +27,7 @@ static bool parse_header_param(Parser *parser, int64_t *param, uint32_t *index) 
     diag_warn(parser->diags, DIAG_AT(tok(parser)->begin),
               "the parameter's number is missing; XLA overlooks it");
   }
-  return parse_token(parser, TOK_COMMA, "behind the parameter's number") &&
+  return parse_token(parser, TOK_COMMA, "after the parameter's number") &&
          parse_header_index(parser, index);
 }
 
@@ -39,7 +39,7 @@ static bool parse_input_output_alias(Parser *parser) {
     OutputAlias alias = {.offset = tok(parser)->begin};
     uint32_t pair;
     if (!parse_header_index(parser, &alias.output_part) ||
-        !parse_token(parser, TOK_COLON, "behind the output's index")) {
+        !parse_token(parser, TOK_COLON, "after the output's index")) {
       return false;
     }
     pair = tok(parser)->begin;
@@ -168,7 +168,7 @@ static bool parse_debug_attributes(Parser *parser) {
   if (!at(parser, TOK_RBRACE)) {
     do {
       if (!parse_original_array(parser) ||
-          !parse_token(parser, TOK_COLON, "behind the original array")) {
+          !parse_token(parser, TOK_COLON, "after the original array")) {
         return false;
       }
       uint32_t paren = tok(parser)->begin;
@@ -215,7 +215,7 @@ static bool parse_header_value(Parser *parser, HeaderAttr attr) {
 
 static bool parse_header_attr(Parser *parser, uint32_t *seen) {
   uint32_t place = tok(parser)->begin;
-  if (!at(parser, TOK_ATTR_NAME)) return parse_expected(parser, "an attribute behind ','");
+  if (!at(parser, TOK_ATTR_NAME)) return parse_expected(parser, "an attribute after ','");
   Str name = tok_word(parser);
   uint32_t attr = 0;
   while (attr < NUM_HEADER_ATTRS && !str_is(name, header_names[attr]))

@@ -202,7 +202,7 @@ static bool parse_named_operand(Parser *parser, uint32_t opener) {
     if (id == NO_ID || !check_operand_shape(parser, id, shape, place)) return false;
   }
   if (!at(parser, TOK_COMMA) && !at(parser, TOK_RPAREN)) {
-    parse_expected(parser, "',' or ')' behind an operand");
+    parse_expected(parser, "',' or ')' after an operand");
     if (!at(parser, TOK_ERROR)) parser->error.opener = opener;
     return false;
   }
@@ -340,10 +340,10 @@ static bool fail_attribute(Parser *parser, Str name) {
   const Word *word = words_find(&parser->words, name, hash_str(name));
   bool is_word = at(parser, TOK_IDENT) || at(parser, TOK_NAME);
   if (!is_word || !word || word->attr == NUM_ATTRS) {
-    return parse_expected(parser, "an attribute behind ','");
+    return parse_expected(parser, "an attribute after ','");
   }
   uint32_t end = (uint32_t)(name.data - parser->lex.text) + name.len;
-  return parse_fail(parser, end, "expected '=' and a value right behind '%.*s'", (int)name.len,
+  return parse_fail(parser, end, "expected '=' and a value directly after '%.*s'", (int)name.len,
                     name.data);
 }
 
@@ -785,7 +785,7 @@ static bool fail_start(Parser *parser, bool is_root) {
     case TOK_KEYWORD:
     case TOK_DIM_LABELS: break;
     default:
-      return parse_expected(parser, is_root                         ? "a name behind ROOT"
+      return parse_expected(parser, is_root                         ? "a name after ROOT"
                                     : parser->is_single_instruction ? "HloModule, ENTRY or a name"
                                                                     : "an instruction or '}'");
   }
@@ -805,14 +805,14 @@ static bool fail_name(Parser *parser, Str name, uint32_t place) {
   const char *meant = "";
   if (at(parser, TOK_NAME) || at(parser, TOK_IDENT)) meant = parse_meant(parser, name, words, 3);
   if (parser->lex.text[parser->lex.prev_end - 1] == ':' && is_one_of(name, words, 3)) {
-    return parse_fail(parser, parser->lex.prev_end - 1, "expected a name behind %.*s, found ':'",
+    return parse_fail(parser, parser->lex.prev_end - 1, "expected a name after %.*s, found ':'",
                       (int)name.len, name.data);
   }
   if (*meant) {
     return parse_fail(parser, place, "unknown word '%.*s' before a name%s", (int)name.len,
                       name.data, meant);
   }
-  return parse_token(parser, TOK_EQUAL, "behind the name of an instruction");
+  return parse_token(parser, TOK_EQUAL, "after the name of an instruction");
 }
 
 bool parse_instruction(Parser *parser, InstId *root) {

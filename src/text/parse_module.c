@@ -365,7 +365,7 @@ static bool parse_computation_attrs(Parser *parser, CompId id) {
   bool has_thread = false, has_config = false;
   while (eat(parser, TOK_COMMA)) {
     uint32_t place = tok(parser)->begin;
-    if (!at(parser, TOK_ATTR_NAME)) return parse_expected(parser, "an attribute behind ','");
+    if (!at(parser, TOK_ATTR_NAME)) return parse_expected(parser, "an attribute after ','");
     Str name = tok_word(parser);
     bool is_thread = str_is(name, "execution_thread");
     if (!is_thread && !str_is(name, "backend_config")) {
@@ -429,7 +429,7 @@ static bool fail_header(Parser *parser, Str name) {
                         name.data, meant);
     }
   }
-  return parse_expected(parser, "'(' or '{' behind the name of a computation");
+  return parse_expected(parser, "'(' or '{' after the name of a computation");
 }
 
 static bool parse_computation(Parser *parser) {
@@ -598,7 +598,7 @@ static bool parse_single_instruction(Parser *parser) {
   if (!ok) return false;
   if (!at(parser, TOK_EOF)) {
     return parse_fail(parser, tok(parser)->begin,
-                      "text goes on behind a single instruction; a module begins with HloModule or "
+                      "text goes on after a single instruction; a module begins with HloModule or "
                       "ENTRY, or with a computation's name and '{'");
   }
   parser->source->comps.data[open.id] = (CompSource){.text = {begin, parser->lex.prev_end},

@@ -67,7 +67,7 @@ typedef struct Ints {
 
 static bool parse_dims(Parser *parser, Ints *dims, Ints *dynamic) {
   uint32_t opener = tok(parser)->begin;
-  if (!parse_token(parser, TOK_LBRACKET, "behind the element type")) return false;
+  if (!parse_token(parser, TOK_LBRACKET, "after the element type")) return false;
   while (!at(parser, TOK_RBRACKET)) {
     bool is_dynamic = at(parser, TOK_QUESTION) || at(parser, TOK_LESS_EQUAL);
     int64_t dim = UNBOUNDED_DIM;
@@ -82,14 +82,14 @@ static bool parse_dims(Parser *parser, Ints *dims, Ints *dynamic) {
     *vec_push(parser->scratch, &dims->list) = dim;
     *vec_push(parser->scratch, &dynamic->list) = is_dynamic;
     if (!eat(parser, TOK_COMMA)) break;
-    if (at(parser, TOK_RBRACKET)) return parse_expected(parser, "a dimension behind ','");
+    if (at(parser, TOK_RBRACKET)) return parse_expected(parser, "a dimension after ','");
   }
   return parse_close(parser, TOK_RBRACKET, opener, "the dimensions");
 }
 
 static bool parse_dim_level_types(Parser *parser) {
   uint32_t opener = tok(parser)->begin;
-  if (!parse_token(parser, TOK_LPAREN, "behind D")) return false;
+  if (!parse_token(parser, TOK_LPAREN, "after D")) return false;
   while (!at(parser, TOK_RPAREN)) {
     Str word = tok_word(parser);
     if (!at(parser, TOK_IDENT) || word.len != 1 || !strchr("DCSH", word.data[0])) {
@@ -112,7 +112,7 @@ static bool parse_tiles(Parser *parser, Ints *tiles) {
     uint32_t opener = tok(parser)->begin;
     uint32_t rank_at = tiles->list.len;
     *vec_push(parser->scratch, &tiles->list) = 0;
-    if (!parse_token(parser, TOK_LPAREN, "behind T")) return false;
+    if (!parse_token(parser, TOK_LPAREN, "after T")) return false;
     bool is_empty = at(parser, TOK_RPAREN);
     while (!is_empty) {
       int64_t dim = at(parser, TOK_ASTERISK) ? COMBINED_TILE_DIM : DYNAMIC_TILE_DIM;
@@ -168,13 +168,13 @@ static bool parse_split_configs(Parser *parser, Ints *splits) {
   do {
     uint32_t opener = tok(parser)->begin;
     int64_t dimension, index;
-    if (!parse_token(parser, TOK_LPAREN, "behind SC") || !parse_int(parser, &dimension)) {
+    if (!parse_token(parser, TOK_LPAREN, "after SC") || !parse_int(parser, &dimension)) {
       return false;
     }
     *vec_push(parser->scratch, &splits->list) = dimension;
     uint32_t count_at = splits->list.len;
     *vec_push(parser->scratch, &splits->list) = 0;
-    if (!parse_token(parser, TOK_COLON, "behind the split dimension")) return false;
+    if (!parse_token(parser, TOK_COLON, "after the split dimension")) return false;
     bool is_empty = at(parser, TOK_RPAREN);
     while (!is_empty) {
       if (!parse_int(parser, &index)) return false;
@@ -244,7 +244,7 @@ static bool parse_layout(Parser *parser, LayoutText *layout) {
     layout->has_order = true;
     lex_next(&parser->lex);
     if (!eat(parser, TOK_COMMA)) break;
-    if (!at(parser, TOK_INT)) return parse_expected(parser, "a dimension number behind ','");
+    if (!at(parser, TOK_INT)) return parse_expected(parser, "a dimension number after ','");
   }
   ParseError before = parser->error;
   parser->error = (ParseError){0};

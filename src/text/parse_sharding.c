@@ -63,7 +63,7 @@ static bool parse_iota(Parser *parser, IntRange *dims) {
   lex_next(&parser->lex);
   uint32_t paren = tok(parser)->begin;
   IntRange order;
-  if (!parse_token(parser, TOK_LPAREN, "behind T") || !parse_plain_ints(parser, &order)) {
+  if (!parse_token(parser, TOK_LPAREN, "after T") || !parse_plain_ints(parser, &order)) {
     return false;
   }
   if (order.len != dims->len) {
@@ -125,7 +125,7 @@ typedef struct Mesh {
 static bool parse_maximal_mesh(Parser *parser) {
   uint32_t opener = tok(parser)->begin;
   int64_t device;
-  if (!parse_token(parser, TOK_LBRACKET, "behind the mesh")) return false;
+  if (!parse_token(parser, TOK_LBRACKET, "after the mesh")) return false;
   if (!at(parser, TOK_ATTR_NAME) || !str_is(tok_word(parser), "device_id")) {
     return parse_expected(parser, "device_id=");
   }
@@ -214,13 +214,13 @@ static bool parse_mesh(Parser *parser, Mesh *mesh) {
   lex_next(&parser->lex);
   if (mesh->is_maximal) return parse_maximal_mesh(parser);
   uint32_t opener = tok(parser)->begin;
-  if (!parse_token(parser, TOK_LBRACKET, "behind mesh")) return false;
+  if (!parse_token(parser, TOK_LBRACKET, "after mesh")) return false;
   mesh->sizes.begin = parser->source->ints.len;
   if (!at(parser, TOK_RBRACKET)) {
     do {
       Span name;
       int64_t size;
-      if (!parse_string(parser, &name) || !parse_token(parser, TOK_EQUAL, "behind the axis") ||
+      if (!parse_string(parser, &name) || !parse_token(parser, TOK_EQUAL, "after the axis") ||
           !parse_int(parser, &size)) {
         return false;
       }
@@ -331,7 +331,7 @@ static bool parse_axis_refs(Parser *parser, Mesh *mesh, bool may_be_open) {
   if (!at(parser, TOK_RBRACE)) {
     bool is_open = false;
     do {
-      if (is_open) return parse_expected(parser, "'}' behind '?'");
+      if (is_open) return parse_expected(parser, "'}' after '?'");
       if (may_be_open && at(parser, TOK_QUESTION)) {
         is_open = true;
         lex_next(&parser->lex);

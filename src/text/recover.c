@@ -244,7 +244,7 @@ static void blame_string(Parser *parser, uint32_t begin) {
     uint32_t length = string.end - string.begin;
     if (string.kind != TOK_STRING || !memchr(lexer.text + string.begin, '\n', length)) continue;
     error->message = arena_printf(
-        parser->tables, "the string is not closed on its line; behind it: %s", error->message);
+        parser->tables, "the string is not closed on its line; after it: %s", error->message);
     error->opener = error->offset;
     error->offset = string.begin;
     return;

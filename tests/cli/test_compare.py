@@ -190,11 +190,11 @@ class CompareTable(CompareTest):
         self.assertIn("results of at most 1.00 MiB are not looked at", self.table(*args))
         self.assertNotIn("looked at", self.table(*args, "--small-node-limit=0"))
 
-    def test_readme(self):
-        """What it shows is what scripts/update-golden.sh has written."""
+    def test_page(self):
+        """What man/comparison.md shows is what scripts/update-golden.sh has written."""
         shown = (tool.GOLDEN / "compare" / "samples.out").read_text().replace("hlo_samples/", "")
         text = "".join(f"    {line}" if line.strip() else line for line in shown.splitlines(True))
-        self.assertIn(text, (tool.ROOT / "README.md").read_text())
+        self.assertIn(text, (tool.ROOT / "man" / "comparison.md").read_text())
 
     def test_best_of_each_budget(self):
         table = self.table(SAMPLE, *PAIRS).splitlines()

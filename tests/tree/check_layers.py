@@ -1,5 +1,6 @@
 """Every folder of src is a room, and this table says into which rooms it may look. The order of the rows
-is the order of the pipeline: a room includes only rooms that stand above it, so that there is no cycle."""
+is the order of the pipeline: a room includes only rooms that stand above it, so that there is no cycle.
+The map in CONTRIBUTING.md names the same rooms in the same order."""
 
 import pathlib
 import re
@@ -77,8 +78,17 @@ def faults(root):
                 yield f"{path}:{number}: {room} must not include {folder}"
 
 
+def map_faults(root):
+    """The map in CONTRIBUTING.md has a row for each room, in the order of the table above, and then cli."""
+    text = (root / "CONTRIBUTING.md").read_text().partition("### The rooms")[2].partition("\n### ")[0]
+    shown, needed = re.findall(r"^\| `([a-z/]+)` \|", text, re.M), [*ROOMS, "cli"]
+    if shown != needed:
+        yield f"CONTRIBUTING.md: the map has the rooms {' '.join(shown)}, and should have {' '.join(needed)}"
+
+
 def main():
-    found = list(faults(pathlib.Path(sys.argv[1])))
+    root = pathlib.Path(sys.argv[1])
+    found = [*faults(root), *map_faults(root)]
     print("\n".join(found) or f"{len(ROOMS)} rooms, every include goes to one that stands above")
     return 1 if found else 0
 

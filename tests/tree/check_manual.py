@@ -1,5 +1,5 @@
 """The manual page names every option, algorithm, scheduler, memory model and device, and its examples
-work as they stand."""
+work as they stand. Links of the pages lead to files that exist."""
 
 import os
 import pathlib
@@ -47,6 +47,19 @@ def check_examples():
     return faults
 
 
-found = check_names() + check_examples()
-print("\n".join(found) or "the manual page is right")
+def check_links():
+    """Links of the pages to files of the tree."""
+    faults = []
+    for file in [*root.glob("*.md"), *root.glob("man/*.md"), *root.glob("hlo_samples/*.md")]:
+        for link in re.findall(r"\]\(([^)#:\s]+)\)", file.read_text()):
+            if not (file.parent / link).exists():
+                faults.append(f"{file.relative_to(root)}: there is no {link}")
+    pages = {path.name for path in root.glob("man/*.md")}
+    named = set(re.findall(r"[\w-]+\.md", plain.partition(".SH SEE ALSO")[2]))
+    return faults + [f"SEE ALSO does not name {name}" for name in sorted(pages - named)] + [
+        f"SEE ALSO names {name}, which is not in man/" for name in sorted(named - pages)]
+
+
+found = check_names() + check_links() + check_examples()
+print("\n".join(found) or "the manual page and the pages beside it are right")
 sys.exit(1 if found else 0)

@@ -49,7 +49,7 @@ static const struct {
     {"", "1:1: error: expected a value\n"},
     {"[1,]", "1:4: error: expected a value\n"},
     {"[1 2]", "1:4: error: expected ',' or ']'\n"},
-    {"{\"a\" 1}", "1:6: error: expected ':' behind the key\n"},
+    {"{\"a\" 1}", "1:6: error: expected ':' after the key\n"},
     {"{a: 1}", "1:2: error: expected a key in quotes\n"},
     {"{\"a\": 1, \"a\": 2}", "1:10: error: this key is twice\n"},
     {"[\n\"ab", "2:1: error: this string has no end\n"},

@@ -98,7 +98,7 @@ static const struct {
     {"id,lower,upper,size,gaps\nx,0,9,1,3-4\n",
      "2:9: error: gaps in live ranges are not supported\n"},
     {"id,lower,end,size\nx,0,9223372036854775807,1\n",
-     "2:5: error: expected 64 bits at most behind the end, got '9223372036854775807'\n"},
+     "2:5: error: expected 64 bits at most after the end, got '9223372036854775807'\n"},
     {HEAD "x,0,1,a\ny,0,1,1\nz,0,1,b\n",
      "2:7: error: expected an integer, got 'a'\n4:7: error: expected an integer, got 'b'\n"},
 };

@@ -71,20 +71,20 @@ END_TEST
 static const struct {
   const char *attrs, *why;
 } refused[] = {
-    {"", "an attribute behind ','"},
-    {"is_scheduled", "an attribute behind ','"},
+    {"", "an attribute after ','"},
+    {"is_scheduled", "an attribute after ','"},
     {"is_scheduled=1", "true or false"},
     {"is_scheduled=\"true\"", "true or false"},
-    {"is_scheduled=true,", "an attribute behind ','"},
+    {"is_scheduled=true,", "an attribute after ','"},
     {"is_scheduled=true, is_scheduled=true", "given twice"},
     {"is_scheduled=true replica_count=2", "replica_count"},
     {"scheduled=true", "a module has no attribute 'scheduled'"},
     {"replica_count=x", "an integer"},
     {"replica_count=1.5", "an integer"},
     {"input_output_alias={ 0: (0, {}) }", "'{' before a shape index"},
-    {"input_output_alias={ {0} (0, {}) }", "':' behind the output's index"},
+    {"input_output_alias={ {0} (0, {}) }", "':' after the output's index"},
     {"input_output_alias={ {0}: 0 }", "'(' before the parameter"},
-    {"input_output_alias={ {0}: (0) }", "',' behind the parameter's number"},
+    {"input_output_alias={ {0}: (0) }", "',' after the parameter's number"},
     {"input_output_alias={ {0}: (-1, {}) }", "parameter numbers begin at 0"},
     {"input_output_alias={ {0}: (0, {}, other) }", "may-alias or must-alias"},
     {"input_output_alias={ {0}: (0, {}, may-alias, x) }", "')' to close the parameter"},
@@ -111,7 +111,7 @@ static const struct {
     {"debug_attributes={ {\"a\"}:{log_mode=other} }", "default or fusion_debugger"},
     {"debug_attributes={ {\"a\"}:{op_id=x} }", "an integer"},
     {"debug_attributes={ {\"a\"}:{partitioned=1} }", "true or false"},
-    {"debug_attributes={ {\"a\"} }", "':' behind the original array"},
+    {"debug_attributes={ {\"a\"} }", "':' after the original array"},
 };
 
 START_TEST(refused_attributes_say_why) {

@@ -419,8 +419,8 @@ static const struct {
     {"f32[4,4] negate(nobody#0)", "operand 'nobody' is not defined above"},
     {"f32[4,4] negate(p#)", "an integer"},
     {"f32[4,4] negate(p#x)", "an integer"},
-    {"f32[4,4] add(f f)", "',' or ')' behind an operand"},
-    {"f32[4,4] add(f, f", "',' or ')' behind an operand"},
+    {"f32[4,4] add(f f)", "',' or ')' after an operand"},
+    {"f32[4,4] add(f, f", "',' or ')' after an operand"},
     {"f32[4,4] add f, f)", "'(' before the operands"},
     {"f32[4,4] add{f, f}", "'(' before the operands"},
     {"f32[4,4] negate(f32[])", ""},
@@ -455,8 +455,8 @@ static const struct {
     {"\"f32[4,4]\"", "an opcode"},
     {"", "'later'"},
     {"f32[4,4] negate(f) dimensions={0}", "attribute"},
-    {"f32[4,4] negate(f), ", "an attribute behind ','"},
-    {"f32[4,4] negate(f), , metadata={}", "an attribute behind ','"},
+    {"f32[4,4] negate(f), ", "an attribute after ','"},
+    {"f32[4,4] negate(f), , metadata={}", "an attribute after ','"},
     {"f32[4,4] negate(f); ", "found '"},
 
     /* rules of single opcodes */

@@ -106,7 +106,7 @@ static const struct {
     {"s32[2]", "{ROOT, 1}", "a number"},
     {"s32[2]", "{maximal}", "a number"},
     {"f32[]", "1e999", "out of range for a double"},
-    {"f32[]", "-", "a number is expected behind '-'"},
+    {"f32[]", "-", "a number is expected after '-'"},
     {"f32[]", "99999999999999999999", "64 bits"},
     {"c64[]", "1", "a complex number is written"},
     {"c64[]", "(1)", "','"},

@@ -123,10 +123,10 @@ END_TEST
 static const struct {
   const char *shape, *why;
 } refused[] = {
-    {"f32", "'[' behind the element type"},
+    {"f32", "'[' after the element type"},
     {"f32[", "an integer"},
     {"f32[2", "']' to close"},
-    {"f32[2,]", "a dimension behind ','"},
+    {"f32[2,]", "a dimension after ','"},
     {"f32[,2]", "an integer"},
     {"f32[2 3]", "']' to close"},
     {"f32[x]", "an integer"},
@@ -134,7 +134,7 @@ static const struct {
     {"f32[<=-1]", "negative"},
     {"f32[<=]", "an integer"},
     {"f32[<=?]", "an integer"},
-    {"f32[?,?,]", "a dimension behind ','"},
+    {"f32[?,?,]", "a dimension after ','"},
     {"f32[1.5]", "an integer"},
     {"f32[9223372036854775808]", "negative"},
     {"f32[18446744073709551616]", "64 bits"},
@@ -146,7 +146,7 @@ static const struct {
     {"f32[]{0}", "0 dimensions but its layout orders 1"},
     {"f32[2]{:T(8)}", "1 dimension but its layout orders 0"},
     {"f32[2]{:S(0)}", "1 dimension but its layout orders 0"},
-    {"f32[2]{0,}", "a dimension number behind ','"},
+    {"f32[2]{0,}", "a dimension number after ','"},
     {"f32[2]{0", "'}' to close the layout"},
     {"f32[2]{0:S(1)T(2)}", "'}' to close the layout"},
     {"f32[2]{0:M(1)S(1)}", "'}' to close the layout"},

@@ -168,7 +168,7 @@ static Job job_start(const char *comps, const char *body, const char *clones) {
 static uint32_t count_waits(const Rewrite *rewrite) {
   uint32_t count = 0;
   for (InstId id = 0; id < rewrite->module->insts.len; id++) {
-    if (rewrite_stands_for(rewrite, id) == NO_ID) continue;
+    if (rewrite_value_source(rewrite, id) == NO_ID) continue;
     count += inst_control(rewrite->module, id)->predecessors.len;
   }
   return count;

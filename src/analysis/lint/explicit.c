@@ -1,6 +1,6 @@
 /* Rules for written shapes. Source: xla/service/shape_inference.cc, and ShapeVerifier where that
  * has no rule. */
-#include "analysis/lint/explicit.h"
+#include "analysis/lint/lint.h"
 
 #include <inttypes.h>
 

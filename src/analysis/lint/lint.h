@@ -87,7 +87,7 @@ bool lint_fits(const Lint *lint, ShapeId a, ShapeId b);
 Inference lint_inference(Lint *lint, InstId id, InferSpec *spec);
 
 /* The value of a key in frontend_attributes, without quotes; false when there is none. */
-bool lint_frontend(const Lint *lint, InstId id, const char *key, Str *value); /* frontend.c */
+bool lint_frontend(const Lint *lint, InstId id, const char *key, Str *value);
 
 /* Reads the next number of a list from `*at` on, and sets `*at` to the character after it. False
  * when there is none before `end`. A number beyond 64 bits is only known to be large. */
@@ -101,20 +101,37 @@ bool lint_is_oversized(const Lint *lint, InstId id);
 /* ---- the rules, in a file each ---- */
 
 void lint_header(Lint *lint);       /* header.c */
-void lint_stack_frames(Lint *lint); /* stack_frames.c */
+void lint_stack_frames(Lint *lint); /* sources.c */
 void lint_frame_of_inst(Lint *lint, InstId id);
+void lint_origin(Lint *lint, InstId id);
 bool lint_calls(Lint *lint, InstId id);   /* calls.c; false = shapes cannot be inferred */
 void lint_buffers(Lint *lint, InstId id); /* buffers.c */
 const bool *lint_shapes_with_buffers(const ShapeTable *shapes, Arena *out);
 void lint_fusion(Lint *lint, InstId id); /* fusion.c */
 void lint_aliasing(Lint *lint, InstId id);
-void lint_origin(Lint *lint, InstId id);                  /* origin.c */
 void lint_sharding(Lint *lint, InstId id);                /* sharding.c */
 void lint_shapes(Lint *lint, InstId id);                  /* shapes.c */
 void lint_collective(Lint *lint, InstId id);              /* collectives.c */
 void lint_groups(Lint *lint, InstId id, bool has_shapes); /* groups.c; has_shapes: the shapes fit */
 void lint_async(Lint *lint, InstId id);                   /* async.c */
-void lint_pairs(Lint *lint, InstId id);                   /* pairs.c */
+void lint_pairs(Lint *lint, InstId id);
 void lint_channels(Lint *lint);
+
+/* ---- explicit shapes (explicit.c) ---- */
+
+/* Shape rules for opcodes whose shape cannot be inferred from the operands alone, and must be
+ * written: the shape that the operands and the written shape give together.
+ *
+ * Example: `f32[4] convert(s32[4])` is correct, because only the element type is taken from the
+ * written shape; `f32[5] convert(s32[4])` gives f32[4]. */
+typedef enum LintExplicit {
+  EXPLICIT_NO_RULE,      /* the opcode has no such rule */
+  EXPLICIT_SHAPE,        /* the shape is in `result` */
+  EXPLICIT_FAULT,        /* the operands do not fit; the reason is in `why` */
+  EXPLICIT_BITCAST_SIZE, /* a bitcast changes the size; the reason is in `why` */
+} LintExplicit;
+
+/* `written` is the shape in the text. The result is that shape when nothing contradicts it. */
+LintExplicit lint_explicit(Inference *inf, bool is_scheduled, ShapeId written);
 
 #endif

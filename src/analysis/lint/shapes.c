@@ -1,7 +1,7 @@
 /* Compares the shapes of results with the shapes that the operands give. Where XLA can infer a
  * shape, it is inferred (ir/infer/infer_shape.h). For other opcodes the written shape is an input,
  * and the rules are in explicit.c. */
-#include "analysis/lint/explicit.h"
+#include "analysis/lint/lint.h"
 
 /* module_check checks forwarding instructions, control flow and callees. The others of these
  * opcodes can have any shape. */

@@ -39,7 +39,7 @@ void memlog_csv_row(const Memlog *log, const MemlogRow *row);
 
 typedef struct MemlogJson MemlogJson;
 
-/* The result is freed with `scratch`. */
+/* The result lies in `scratch`. */
 MemlogJson *memlog_json_begin(const Memlog *log);
 void memlog_json_row(const Memlog *log, MemlogJson *json, const MemlogRow *row);
 

@@ -30,9 +30,8 @@ void attempt_free(Attempt *attempt) {
 /* ---- the algorithm ---- */
 
 /* The options that limit algorithms do not limit a plan: its author decides. */
-static Legality legality_of(const Attempt *attempt, const Problem *problem,
+static Legality legality_of(const Attempt *attempt, const Problem *problem, const Plan *plan,
                             const Findings *findings) {
-  const Plan *plan = problem->plan;
   const rh_remat_options *options = problem->options;
   Module *module = attempt->rewrite.module;
   bool allows_collectives = plan && plan->allow_collectives;
@@ -89,9 +88,9 @@ static void run_algorithm(Attempt *attempt, const Problem *problem, RematJob *jo
   arena_free(arena);
 }
 
-/* Runs the algorithm once, on a new copy of the input. */
-static rh_status decide(Attempt *attempt, const Problem *problem, Findings *findings) {
-  const Plan *plan = problem->plan;
+/* Runs the algorithm once, on a new copy of the input. `plan` is what it applies, or NULL. */
+static rh_status decide(Attempt *attempt, const Problem *problem, const Plan *plan, rh_diags *diags,
+                        Findings *findings) {
   const rh_remat_options *options = problem->options;
   attempt->rewrite = rewrite_begin(module_copy(problem->input->module));
   Module *module = attempt->rewrite.module;
@@ -99,7 +98,7 @@ static rh_status decide(Attempt *attempt, const Problem *problem, Findings *find
   attempt->stats = (RematStats){.xla_reported_after_bytes = -1};
   attempt->clones = (CalleeClones){0};
   if (!plan && attempt->guide.before_bytes <= attempt->guide.peak_limit_bytes) return RH_OK;
-  Legality legality = legality_of(attempt, problem, findings);
+  Legality legality = legality_of(attempt, problem, plan, findings);
   CostTable costs = cost_analyze(module, attempt->arena, problem->scratch);
   bool frees_parameters = problem->request->memory_model->traits & RH_TRAIT_FREE_PARAMETERS;
   RematJob job = {.rewrite = &attempt->rewrite,
@@ -116,7 +115,7 @@ static rh_status decide(Attempt *attempt, const Problem *problem, Findings *find
                   .costs = &costs,
                   .collection = &problem->collection,
                   .plan = plan,
-                  .diags = problem->diags};
+                  .diags = diags};
   if (plan) {
     rh_status status = plan_clone_callees(&job, &attempt->clones, attempt->arena, problem->scratch);
     if (status != RH_OK) return status;
@@ -150,13 +149,13 @@ static rh_status fail_reads(const Problem *problem, const Findings *findings) {
 static rh_status decide_safely(Attempt *attempt, const Problem *problem, Findings *findings) {
   for (int round = 0; round < problem->parameters.engine_read_rounds; round++) {
     if (round) start_over(attempt);
-    rh_status status = decide(attempt, problem, findings);
+    rh_status status = decide(attempt, problem, problem->plan, problem->diags, findings);
     bool is_unchanged = !problem->plan && attempt->stats.num_steps == 0;
     if (status != RH_OK || !problem->has_copies || is_unchanged) return status;
     SafeReads reads = judge_reads(attempt, problem, findings);
     if (reads == READS_SAFE) return RH_OK;
     if (problem->plan) return fail_reads(problem, findings);
-    if (reads == READS_HOPELESS) break;
+    if (reads == READS_NOT_BY_CLONES) break;
   }
   attempt->is_unsafe = true;
   return RH_OK;
@@ -220,8 +219,17 @@ rh_status attempt_run(Attempt *attempt, const Problem *problem, Findings *findin
     SafeReads reads = judge_reads(attempt, problem, findings);
     if (reads == READS_SAFE) return RH_OK;
     if (problem->plan) return fail_reads(problem, findings);
-    attempt->is_unsafe = reads == READS_HOPELESS;
+    attempt->is_unsafe = reads == READS_NOT_BY_CLONES;
     if (attempt->is_unsafe) return RH_OK;
     start_over(attempt);
   }
+}
+
+rh_status attempt_run_plan(Attempt *attempt, const Problem *problem, const Plan *plan) {
+  uint32_t num_insts = problem->input->module->insts.len;
+  Findings findings = {.is_kept = arena_zarray(attempt->arena, bool, num_insts),
+                       .is_refused = arena_zarray(attempt->arena, bool, num_insts)};
+  rh_status status = decide(attempt, problem, plan, NULL, &findings);
+  if (status == RH_OK) protect(attempt, problem);
+  return status;
 }

@@ -46,6 +46,10 @@ Attempt attempt_new(const Problem *problem, const RematAlgorithm *algorithm, con
  * plan cannot be applied. */
 rh_status attempt_run(Attempt *attempt, const Problem *problem, Findings *findings);
 
+/* Applies a plan once and protects the clones, without judging reads. Used to find out whether a
+ * plan that is kept gives the module that it was taken from. */
+rh_status attempt_run_plan(Attempt *attempt, const Problem *problem, const Plan *plan);
+
 /* Whether the algorithm reached the peak that its guide asked for. Takes the time of the guide's
  * memory model, but only on the first call. */
 bool attempt_has_reached_goal(Attempt *attempt, const Problem *problem);

@@ -18,7 +18,8 @@ typedef struct KeptPlan {
 /* Records the steps of an attempt after its algorithm has run, without names. */
 KeptPlan *kept_plan_begin(const Problem *problem, const Attempt *attempt);
 
-/* Fills in the names, which are final once the attempt is protected. */
+/* Fills in the names, which are final once the attempt is protected, and applies the plan. If that
+ * gives another text than the attempt, a warning says so. */
 void kept_plan_finish(KeptPlan *kept, const Problem *problem, const Attempt *attempt);
 
 /* Passes the ownership of the plan to the result. */

@@ -234,7 +234,7 @@ static CompId find_same(const Comparison *comparison, const CalleeClones *clones
   return NO_ID;
 }
 
-bool callee_clone_take_back(const CalleeClone *clone, RematJob *job, Arena *scratch) {
+bool callee_clone_undo(const CalleeClone *clone, RematJob *job, Arena *scratch) {
   const Module *module = job->rewrite->module;
   if (clone->same == NO_ID) return false;
   for (InstId id = 0; id < module->insts.len; id++) {
@@ -253,7 +253,7 @@ void share_callees(RematJob *job, CalleeClones *clones, Arena *out, Arena *scrat
   bool has_changed = false;
   for (uint32_t i = clones->list.len; i-- > 0;) { /* callees were cloned after their callers */
     clones->list.data[i].same = find_same(&comparison, clones, i);
-    has_changed |= callee_clone_take_back(&clones->list.data[i], job, scratch);
+    has_changed |= callee_clone_undo(&clones->list.data[i], job, scratch);
   }
   arena_reset(scratch, mark);
   if (!has_changed) return;

@@ -55,6 +55,6 @@ bool callee_clone_redirect(CalleeClone *clone, RematJob *job, InstId caller, Are
                            Arena *scratch);
 
 /* Makes all callers of the clone call `clone->same` instead. Returns false if the clone stays. */
-bool callee_clone_take_back(const CalleeClone *clone, RematJob *job, Arena *scratch);
+bool callee_clone_undo(const CalleeClone *clone, RematJob *job, Arena *scratch);
 
 #endif

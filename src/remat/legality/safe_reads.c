@@ -149,8 +149,8 @@ static void blame(Judge *judge, InstId id) {
   if (id >= judge->rewrite->module->insts.len) id = inst_get(judge->module, id)->origin;
   if (id == NO_ID || id >= judge->rewrite->module->insts.len) return;
   bool is_new = false;
-  for (InstId original = rewrite_stands_for(judge->rewrite, id); original != NO_ID;
-       original = rewrite_stands_for(judge->rewrite, id)) {
+  for (InstId original = rewrite_value_source(judge->rewrite, id); original != NO_ID;
+       original = rewrite_value_source(judge->rewrite, id)) {
     id = original;
     is_new = true;
   }
@@ -181,7 +181,7 @@ SafeReads safe_reads_judge(const Rewrite *rewrite, const Schedule *schedule,
   }
   analysis_end(&analysis);
   arena_free(arena);
-  return num_new == 0 ? READS_SAFE : judge.has_kept ? READS_UNSAFE : READS_HOPELESS;
+  return num_new == 0 ? READS_SAFE : judge.has_kept ? READS_UNSAFE : READS_NOT_BY_CLONES;
 }
 
 /* ---- verifying ---- */

@@ -34,8 +34,8 @@ KnownReads known_reads_find(Module *module, const Schedule *schedule, Arena *out
 
 typedef enum SafeReads {
   READS_SAFE,
-  READS_UNSAFE,   /* and at least one more instruction is kept */
-  READS_HOPELESS, /* a read of overwritten memory is not the fault of any clone */
+  READS_UNSAFE,        /* and at least one more instruction is kept */
+  READS_NOT_BY_CLONES, /* a read of overwritten memory is not the fault of any clone */
 } SafeReads;
 
 /* Judges a rewritten module and its order. `is_kept` is by InstId for the first `num_insts`

@@ -18,7 +18,7 @@ typedef struct Capture {
 
 /* What a clone or copy goes back to: of the module before, or else a helper. */
 static InstId base_of(const Capture *capture, InstId id) {
-  for (InstId original; (original = rewrite_stands_for(capture->rewrite, id)) != NO_ID;)
+  for (InstId original; (original = rewrite_value_source(capture->rewrite, id)) != NO_ID;)
     id = original;
   return id;
 }

@@ -27,7 +27,7 @@ void plan_clone_again(Rewrite *rewrite, Schedule *schedule, const CalleeClones *
       callee_clone_redirect(made, &job, clone->callers.data[k], out, scratch);
   }
   for (uint32_t i = again.list.len; i-- > 0;)
-    callee_clone_take_back(&again.list.data[i], &job, scratch);
+    callee_clone_undo(&again.list.data[i], &job, scratch);
   dce_update_schedule(rewrite->module, schedule, out);
 }
 
@@ -100,7 +100,7 @@ rh_status plan_clone_callees(RematJob *job, CalleeClones *clones, Arena *out, Ar
   for (uint32_t i = 0; apply.status == RH_OK && i < plan->clones.len; i++)
     find_same(&cloning, &plan->clones.data[i], &clones->list.data[i]);
   for (uint32_t i = clones->list.len; apply.status == RH_OK && i-- > 0;)
-    callee_clone_take_back(&clones->list.data[i], job, scratch);
+    callee_clone_undo(&clones->list.data[i], job, scratch);
   dce_update_schedule(module, job->schedule, out);
   arena_free(arena);
   return apply.status;

@@ -56,7 +56,7 @@ static void mark_sharing(const Rewrite *rewrite, const ValueAnalysis *analysis, 
     uint32_t begin = buffers->first_value[id], end = buffers->first_value[id + 1];
     bool is_bound = false;
     for (uint32_t i = begin; i < end; i++)
-      is_bound |= rewrite_stands_for(rewrite, values[buffers->values[i]].inst) == NO_ID;
+      is_bound |= rewrite_value_source(rewrite, values[buffers->values[i]].inst) == NO_ID;
     for (uint32_t i = begin; is_bound && i < end; i++)
       is_unfit[values[buffers->values[i]].inst] = true;
   }

@@ -27,7 +27,7 @@ static void add_control(Rewrite *rewrite, Sequence sequence) {
   InstId before = NO_ID;
   for (SchedPos pos = 0; pos < sequence.len; pos++) {
     InstId id = sequence.ids[pos];
-    if (rewrite_stands_for(rewrite, id) != NO_ID && before != NO_ID) {
+    if (rewrite_value_source(rewrite, id) != NO_ID && before != NO_ID) {
       module_add_control(module, before, id);
     } else if (is_worth_waiting_for(module, id)) {
       before = id;
@@ -57,7 +57,7 @@ static void pass_by(Protector *protector, InstId id) {
   const Instruction *inst = inst_get(module, id);
   *vec_push(protector->scratch, &protector->order) = id;
   bool is_array = shape_is_array(inst_shape(module, id));
-  if (rewrite_stands_for(protector->rewrite, id) != NO_ID) {
+  if (rewrite_value_source(protector->rewrite, id) != NO_ID) {
     if (protector->before != NO_ID)
       module_add_control(protector->rewrite->module, protector->before, id);
     protector->tie = NO_ID;
@@ -74,7 +74,7 @@ static void pass_by(Protector *protector, InstId id) {
 static void keep_waiting(Protector *protector, InstId id) {
   Rewrite *rewrite = protector->rewrite;
   *vec_push(protector->scratch, &protector->order) = id;
-  if (rewrite_stands_for(rewrite, id) == NO_ID || protector->before == NO_ID) return;
+  if (rewrite_value_source(rewrite, id) == NO_ID || protector->before == NO_ID) return;
   if (clone_group_is_cheap(protector->groups, id)) return;
   module_add_control(rewrite->module, protector->before, id);
 }

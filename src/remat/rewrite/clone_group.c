@@ -49,7 +49,7 @@ bool clone_group_exports(const CloneGroups *groups, InstId member) {
 
 /* A copy that keeps a value in another layout is no second one of it; the copy back is. */
 static bool is_second(const Rewrite *rewrite, InstId id) {
-  InstId original = rewrite_stands_for(rewrite, id);
+  InstId original = rewrite_value_source(rewrite, id);
   if (original == NO_ID) return false;
   bool is_copy = rewrite_original(rewrite, id) == NO_ID;
   return !is_copy || inst_operand(rewrite->module, id, 0) != original;

@@ -321,8 +321,8 @@ InstId rewrite_move(Rewrite *rewrite, InstId id, CompId comp, const InstId *oper
   InstId moved = module_clone_inst(rewrite->module, id, name, comp, operands);
   bool is_clone = rewrite_original(rewrite, id) != NO_ID;
   if (is_clone) map_inst(rewrite, &rewrite->cloned_from, moved, rewrite_original(rewrite, id));
-  bool is_copy = !is_clone && rewrite_stands_for(rewrite, id) != NO_ID;
-  if (is_copy) map_inst(rewrite, &rewrite->copied_from, moved, rewrite_stands_for(rewrite, id));
+  bool is_copy = !is_clone && rewrite_value_source(rewrite, id) != NO_ID;
+  if (is_copy) map_inst(rewrite, &rewrite->copied_from, moved, rewrite_value_source(rewrite, id));
   return moved;
 }
 

@@ -45,7 +45,7 @@ static inline InstId rewrite_first_original(const Rewrite *rewrite, InstId id) {
 }
 
 /* The instruction that a clone or a new copy stands for, NO_ID for anything else. */
-static inline InstId rewrite_stands_for(const Rewrite *rewrite, InstId id) {
+static inline InstId rewrite_value_source(const Rewrite *rewrite, InstId id) {
   InstId original = rewrite_original(rewrite, id);
   if (original != NO_ID || id >= rewrite->copied_from.len) return original;
   return rewrite->copied_from.data[id];

@@ -9,7 +9,7 @@ static Source source_of(const Module *module, const Rewrite *rewrite, InstId id,
   Source source = {.id = id};
   for (;;) {
     const Instruction *inst = inst_get(module, source.id);
-    InstId original = rewrite ? rewrite_stands_for(rewrite, source.id) : NO_ID;
+    InstId original = rewrite ? rewrite_value_source(rewrite, source.id) : NO_ID;
     if (original != NO_ID) {
       source.id = original;
     } else if (inst->opcode == OPCODE_BITCAST || inst->opcode == OPCODE_OPT_BARRIER) {

@@ -29,7 +29,7 @@ typedef enum Phase {
   NUM_PHASES,
 } Phase;
 
-typedef struct RematJob {
+typedef struct RematRun {
   const Options *options;
   const rh_profile *profile;
   const PlanFile *plan; /* NULL = an algorithm decides */
@@ -50,17 +50,17 @@ typedef struct RematJob {
   int num_written;
   double phase_seconds[NUM_PHASES];
   double start_seconds;
-} RematJob;
+} RematRun;
 
-static inline bool job_has_limit(const RematJob *job) {
+static inline bool job_has_limit(const RematRun *job) {
   return job->options->limit.kind != BUDGET_NONE;
 }
 
 /* The lower bound of what the budget bounds, bytes. */
-int64_t job_lower_bound(const RematJob *job);
+int64_t job_lower_bound(const RematRun *job);
 
 /* Modelled seconds added, as a fraction. */
-double job_overhead(const RematJob *job);
+double job_overhead(const RematRun *job);
 
 double seconds_now(void);
 
@@ -68,31 +68,31 @@ double seconds_now(void);
 rh_remat_options job_remat_options(const Options *options);
 
 /* Reads the module. What its figures or the result cannot be taken for is told. */
-rh_status job_read(RematJob *job, const char *path);
+rh_status job_read(RematRun *job, const char *path);
 
 /* Gives it the order asked for; makes the baseline unless it is there. */
-rh_status job_schedule(RematJob *job);
+rh_status job_schedule(RematRun *job);
 
 /* Measures a module that has an order; the two that are there before anything is recomputed. */
-rh_status job_measure(RematJob *job, const rh_module *module, Figures *figures);
-rh_status job_measure_before(RematJob *job);
+rh_status job_measure(RematRun *job, const rh_module *module, Figures *figures);
+rh_status job_measure_before(RematRun *job);
 
 /* The budget in bytes; INT64_MAX = none. */
-int64_t job_limit(const RematJob *job);
+int64_t job_limit(const RematRun *job);
 
 /* Makes the result; whether it fits is in `is_met`. */
-rh_status job_rematerialize(RematJob *job);
+rh_status job_rematerialize(RematRun *job);
 
 /* Adds the time since `start` to that of a phase. Returns `status`. */
-rh_status job_end_phase(RematJob *job, Phase phase, double start, rh_status status);
+rh_status job_end_phase(RematRun *job, Phase phase, double start, rh_status status);
 
 /* Writes the files that the options ask for but for the summary. */
-rh_status job_write(RematJob *job);
+rh_status job_write(RematRun *job);
 
 /* The summary for people. */
-void job_print_summary(const RematJob *job, FILE *out);
+void job_print_summary(const RematRun *job, FILE *out);
 
 /* The summary as JSON text, to be freed with free(); NULL without memory. */
-char *job_json(const RematJob *job);
+char *job_json(const RematRun *job);
 
 #endif

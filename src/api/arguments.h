@@ -1,6 +1,7 @@
-/* Names of algorithms, schedulers and models that callers give, and values of enumerations. */
-#ifndef REMAT_HLO_API_NAMES_H
-#define REMAT_HLO_API_NAMES_H
+/* Checks of what callers give: names of algorithms, schedulers and models, values of enumerations.
+ */
+#ifndef REMAT_HLO_API_ARGUMENTS_H
+#define REMAT_HLO_API_ARGUMENTS_H
 
 #include "remat_hlo.h"
 
