@@ -1,5 +1,5 @@
-/* cJSON does not say whether it failed for want of memory or because the text is no JSON. A text
- * that is JSON by the letter it would have read: then it was memory. */
+/* If cJSON fails, it does not say whether memory ran out or the text is not JSON. So a text that is
+ * valid JSON is treated as a lack of memory. */
 #include "ir/json_read.h"
 
 #include "ir/json_tree.h"

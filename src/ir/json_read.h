@@ -1,4 +1,4 @@
-/* cJSON where memory may run out: a tree goes with an arena. */
+/* cJSON with trees that are freed with an arena, and that runs out of memory as an arena does. */
 #ifndef REMAT_HLO_IR_JSON_READ_H
 #define REMAT_HLO_IR_JSON_READ_H
 
@@ -6,11 +6,12 @@
 
 #include "ir/arena.h"
 
-/* Reads the value that the text begins with; it goes with the arena. `*stop` is behind it, or where
- * it is no JSON: the result is NULL then. `stop` may be NULL. */
+/* Reads the value at the beginning of the text. The tree is freed with the arena. `*stop` is the
+ * end of the value. If the text is not JSON, the result is NULL and `*stop` is where it stops being
+ * JSON. `stop` may be NULL. */
 const cJSON *json_read(const char *text, size_t length, const char **stop, Arena *out);
 
-/* The same for an object that is to be written. */
+/* Returns a new object, which is to be written and is freed with the arena. */
 cJSON *json_new_object(Arena *out);
 
 #endif
