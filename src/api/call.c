@@ -30,8 +30,8 @@ static void end(Call *call) {
   free(call);
 }
 
-/* The memory of views is gone by then, and with it all copies that held them; what is left is that
- * they held a module. */
+/* The arenas of the views are freed by then, with all copies that held them. What remains to be
+ * done is to release the modules that the views held. */
 rh_status call_out_of_memory(Call *call, rh_diags *diags) {
   size_t wanted_bytes = call ? call->guard.wanted_bytes : sizeof *call;
   size_t limit_bytes = call ? call->guard.limit_bytes : 0;
@@ -75,7 +75,7 @@ rh_status settings_read(const rh_settings *given, rh_settings *settings, rh_diag
                    "the costs of rh_settings, or their cost_size, are not set");
 }
 
-/* In the arena of the module, which outlives what the caller gave. */
+/* Reads the known costs into the module's arena, which outlives the caller's arrays. */
 static rh_status read_costs(const rh_settings *settings, Backend *backend, rh_diags *diags,
                             Arena *out) {
   if (settings->num_costs == 0) return RH_OK;
@@ -96,7 +96,7 @@ static rh_status read_costs(const rh_settings *settings, Backend *backend, rh_di
   return RH_OK;
 }
 
-/* `module` may be NULL: "auto" is not resolved then. */
+/* `module` may be NULL: "auto" is then not resolved. */
 static rh_status read_backend(const rh_settings *settings, const Module *module, Backend *backend,
                               rh_diags *diags, Arena *out) {
   *backend = (Backend){

@@ -1,10 +1,10 @@
-/* Handles of modules, as the public functions make them. */
+/* Handles of modules, as the public functions create them. */
 #ifndef REMAT_HLO_API_MODULE_H
 #define REMAT_HLO_API_MODULE_H
 
 #include "ir/handle.h"
 
-/* Notes what rh_get_info() tells, once a module is whole. Returns it. */
+/* Stores the information for rh_get_info(), once a module is complete. Returns the handle. */
 rh_module *module_finish(rh_module *handle);
 
 #endif

@@ -1,4 +1,5 @@
-/* The public functions that need no module: lists of diagnostics, names of numbers, the version. */
+/* The public functions that need no module: lists of diagnostics, names of enumeration values, and
+ * the version. */
 #include "api/call.h"
 
 rh_diags *rh_diags_new(void) {

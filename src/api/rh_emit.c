@@ -1,4 +1,4 @@
-/* The public functions that show a module to people. */
+/* The public functions that show a module to human readers. */
 #include "emit/dot/dot.h"
 #include "emit/human.h"
 #include "emit/memlog/memlog.h"

@@ -12,7 +12,7 @@
 
 typedef struct Emit {
   const Plan *plan;
-  const Module *module; /* the result, where made instructions are found by name */
+  const Module *module; /* the result, in which made instructions are found by name */
   const DeviceProfile *profile;
   CostTable costs;
   double *runs; /* by CompId */
@@ -40,7 +40,7 @@ static void write_int(Emit *emit, const char *key, int64_t value) {
   json_int(emit->out, value);
 }
 
-/* Shortest that reads back as the same, no locale. */
+/* Writes the shortest text that reads back as the same value, independent of the locale. */
 static void write_double(Emit *emit, const char *key, double value) {
   char text[40];
   for (int digits = 6; digits <= 17; digits++) {
@@ -54,7 +54,7 @@ static void write_double(Emit *emit, const char *key, double value) {
   write_text(emit->out, text);
 }
 
-/* ---- what a step's instruction costs ---- */
+/* ---- the cost of a step's instruction ---- */
 
 static InstId find_made(const Emit *emit, const PlanStep *step) {
   uint32_t id;
@@ -65,7 +65,8 @@ static InstId find_made(const Emit *emit, const PlanStep *step) {
   return NO_ID;
 }
 
-/* What it costs, each time that it runs, and where it comes from. */
+/* Writes the cost of one run of a step's instruction, how often it runs, and where it comes
+ * from. */
 static void write_made(Emit *emit, const PlanStep *step) {
   InstId id = find_made(emit, step);
   if (id == NO_ID) return;
@@ -96,7 +97,7 @@ static void write_made(Emit *emit, const PlanStep *step) {
   json_string(emit->out, source, strlen(source));
 }
 
-/* ---- by the tables ---- */
+/* ---- writing by the tables ---- */
 
 static bool is_empty(const PlanField *field, const void *place) {
   AnyList list;
@@ -170,8 +171,8 @@ static void write_value(Emit *emit, const PlanField *field, const void *place) {
   }
 }
 
-/* The plan has a member a line, a step two lines: what is done, and, for people, why and what it
- * costs. */
+/* Writes an object. The plan has one line per member, and a step has two lines: the action and
+ * then, for human readers, its reason and its cost. */
 static void write_object(Emit *emit, const PlanObject *object, const void *place) {
   bool is_plan = object == &plan_object;
   const char *before = is_plan ? "{\n  " : "{";
@@ -187,7 +188,7 @@ static void write_object(Emit *emit, const PlanObject *object, const void *place
   write_text(emit->out, is_plan ? "\n}\n" : "}");
 }
 
-/* What has a short form and says no more than that. */
+/* Returns the field that can replace an object, if all other fields are empty. */
 static const PlanField *short_form(const PlanObject *object, const void *place) {
   const PlanField *found = NULL;
   for (const PlanField *field = object->fields; field->name; field++) {

@@ -1,4 +1,4 @@
-/* rh_format: for modules as they were read, and for those that were changed since. */
+/* rh_format(), for modules as they were read and for modules that were changed afterwards. */
 #include "text/format.h"
 #include "text/reparse.h"
 
@@ -15,7 +15,8 @@ rh_status rh_format(const rh_module *module, const rh_format_options *given, rh_
   if (status != RH_OK) return call_close(call, status);
   if (options.is_short) options.omit_metadata = true;
   Arena *scratch = arena_new(arena_options(taken->arena));
-  Module *again = NULL; /* what was changed is only in the graph: it is printed and read first */
+  /* A changed module exists only as a graph: it is printed and parsed first. */
+  Module *again = NULL;
   if (taken->is_rendered) {
     status =
         module_reparse(taken->module, &taken->schedule, PRINT_SCHEDULED, &again, diags, scratch);

@@ -23,7 +23,7 @@ rh_status rh_live_ranges_parse(const char *text, size_t length, const rh_parse_o
 rh_status rh_live_ranges_print(const rh_live_ranges *ranges, const int64_t *offsets,
                                const uint32_t *heaps, rh_write_fn write, void *context,
                                rh_diags *diags) {
-  (void)diags; /* nothing but `write` can fail */
+  (void)diags; /* only `write` can fail */
   Writer writer;
   writer_init(&writer, write, context);
   live_ranges_write(ranges, offsets, heaps, &writer);

@@ -1,4 +1,4 @@
-/* The public functions that measure: memory, what lives at the peak, cost. */
+/* The public functions that measure memory, the values live at the peak, and cost. */
 #include "analysis/cost/cost.h"
 #include "analysis/cost/link.h"
 #include "ir/diag.h"
@@ -36,7 +36,7 @@ static Legality legality_of(const rh_module *module, const rh_remat_options *opt
     is_kept[id] = module->marks[id].is_kept;
   legality.is_kept = is_kept;
   legality.num_kept = module->module->insts.len;
-  /* What is no expression rh_remat has refused. */
+  /* rh_remat() has already rejected invalid expressions. */
   rh_status status = options ? steering_find(module->module, options->pin, options->never,
                                              &legality.steering, NULL, arena, scratch)
                              : RH_OK;

@@ -3,7 +3,7 @@
 #include "api/call.h"
 #include "api/measure.h"
 
-/* A map with the memory that it is in. */
+/* A map and the arena in which it is allocated. */
 typedef struct Handle {
   rh_memory_map map;
   Arena *arena;

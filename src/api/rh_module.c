@@ -1,4 +1,4 @@
-/* The public functions that tell what a module is. */
+/* The public functions that return information about a module. */
 #include "analysis/flow/copy_stage.h"
 #include "api/call.h"
 #include "api/module.h"

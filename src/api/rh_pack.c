@@ -38,7 +38,7 @@ static rh_status check_ranges(const rh_live_range *ranges, size_t count, rh_diag
   return RH_OK;
 }
 
-/* Without colocation a buffer is a range. */
+/* Without colocation, each live range is a buffer of its own. */
 static PackProblem make_problem(const rh_live_range *ranges, uint32_t count, Arena *out) {
   PackBuffer *buffers = arena_array(out, PackBuffer, count);
   PackRange *times = arena_array(out, PackRange, count);

@@ -8,7 +8,7 @@
 #include "remat/engine/engine.h"
 #include "remat/plan/plan.h"
 
-/* Finds what the options name and has the engine do it. */
+/* Finds the algorithm and the models that the options name, and runs the engine with them. */
 static rh_status run_engine(const rh_module *module, const Plan *plan,
                             const rh_remat_options *options, rh_module **result,
                             rh_remat_result *result_info, rh_diags *diags) {
@@ -31,7 +31,7 @@ static rh_status run_engine(const rh_module *module, const Plan *plan,
   return info.is_met ? RH_OK : RH_OVER_LIMIT;
 }
 
-/* The settings with what the plan says of copies, unless they say it. */
+/* Reads the settings. If they do not determine whether copies are inserted, the plan does. */
 static rh_status settings_of_plan(const rh_settings *given, const rh_plan *plan,
                                   rh_settings *settings, rh_diags *diags) {
   rh_status status = settings_read(given, settings, diags);

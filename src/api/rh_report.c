@@ -4,13 +4,13 @@
 #include "api/call.h"
 #include "api/measure.h"
 
-/* A report with the memory that it is in. */
+/* A report and the arena in which it is allocated. */
 typedef struct Handle {
   rh_report report;
   Arena *arena;
 } Handle;
 
-/* What all values but the largest of each HloBuffer take. */
+/* Returns the bytes of all values except the largest of each HloBuffer. */
 static int64_t shared_bytes(const ReportInput *input) {
   const HloBuffers *buffers = &input->values->buffers;
   int64_t bytes = 0;

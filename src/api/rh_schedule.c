@@ -1,4 +1,4 @@
-/* The public function that gives a module its order. */
+/* The public function that schedules a module. */
 #include "analysis/flow/copy_stage.h"
 #include "remat/rewrite/dce.h"
 #include "api/call.h"
@@ -11,12 +11,12 @@
 #include "remat/legality/safe_order.h"
 #include "remat/legality/safe_reads.h"
 
-/* As XLA's pipeline does to an unscheduled module before it schedules it. `schedule` is the order
- * of the text if that is to be kept, else NULL. */
+/* Prepares an unscheduled module for scheduling, as XLA's pipeline does. `schedule` is the order of
+ * the text if this order is to be kept, else NULL. */
 static rh_status prepare(Rewrite *rewrite, Schedule *schedule, const rh_schedule_options *options,
                          rh_diags *diags, Arena *arena, Arena *scratch) {
   rh_status status = RH_OK;
-  /* XLA inlines before it inserts copies; calls that are there after that are to stay. */
+  /* XLA inlines calls before it inserts copies. Calls that still exist after that must be kept. */
   bool inlines = options->inline_calls == RH_INLINE_ALWAYS ||
                  (options->inline_calls == RH_INLINE_AUTO && !copies_are_inserted(rewrite->module));
   if (inlines) {
@@ -27,14 +27,15 @@ static rh_status prepare(Rewrite *rewrite, Schedule *schedule, const rh_schedule
   if (schedule) dce_update_schedule(rewrite->module, schedule, arena);
   status = flatten_call_graph(rewrite, schedule, diags, scratch);
   if (status != RH_OK) return status;
-  if (schedule) dce_update_schedule(rewrite->module, schedule, arena); /* for the copies */
+  /* The copied computations need sequences. */
+  if (schedule) dce_update_schedule(rewrite->module, schedule, arena);
   unfuse(rewrite, schedule, options->unfuse, arena, scratch);
   dce_run(rewrite, scratch);
   if (schedule) dce_update_schedule(rewrite->module, schedule, arena);
   return RH_OK;
 }
 
-/* A scheduled module is taken as it is, but for what was asked for. */
+/* Prepares a scheduled module: only what the options ask for is changed. */
 static rh_status prepare_scheduled(Rewrite *rewrite, Schedule *schedule,
                                    const rh_schedule_options *options, rh_diags *diags,
                                    Arena *arena, Arena *scratch) {
@@ -48,9 +49,9 @@ static rh_status prepare_scheduled(Rewrite *rewrite, Schedule *schedule,
   return status;
 }
 
-/* The order in which a module's copies are right: its own if it is scheduled, else that of the
- * text, which is one of those that its copies are made for. NULL where XLA has still to insert
- * them. */
+/* Returns an order in which the module's copies are correct: its schedule if it is scheduled, else
+ * the order of the text, if it is valid: it is one of the orders that the copies are made for.
+ * Returns NULL if there is none, or if XLA has still to insert the copies. */
 static const Schedule *order_of_its_own(const Module *module, Schedule *schedule, bool is_kept,
                                         Arena *scratch) {
   InstId bad;

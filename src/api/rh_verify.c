@@ -6,7 +6,8 @@
 #include "remat/legality/safe_reads.h"
 #include "remat/verify/verify.h"
 
-/* The verifier takes a text's order for the schedule, so it gets what rh_print would write. */
+/* The verifier takes the order of a text for the schedule, so it needs the module as rh_print()
+ * would write it. */
 static rh_status module_to_verify(const rh_module *handle, Module **own, rh_diags *diags,
                                   Arena *scratch) {
   *own = NULL;
@@ -15,14 +16,16 @@ static rh_status module_to_verify(const rh_module *handle, Module **own, rh_diag
   return module_reparse(handle->module, &handle->schedule, PRINT_SCHEDULED, own, diags, scratch);
 }
 
-/* The order of a text is one that it can run in. */
+/* Returns the module with its schedule. A module without one has the order of its text, which is a
+ * possible order of execution. */
 static OrderedModule order_module(const rh_module *handle, Schedule *schedule, Arena *arena) {
   *schedule = handle->schedule;
   if (!handle->has_schedule) *schedule = schedule_in_text_order(handle->module, arena);
   return (OrderedModule){handle->module, schedule, !handle->has_schedule};
 }
 
-/* Which values share memory is known from the modules, when they are read only from the orders. */
+/* The modules determine which values share memory, but only the orders determine when these values
+ * are read. */
 static rh_status verify_reads(const rh_module *before, const rh_module *after, rh_diags *diags,
                               Arena *scratch) {
   if (!copies_are_inserted(before->module)) return RH_OK;

@@ -3,7 +3,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* No struct is as large: what is there is not a size. */
+/* No struct is this large, so a greater number is not a size. */
 enum { MAX_SIZE = 1 << 16 };
 
 static size_t size_of(const void *given) {

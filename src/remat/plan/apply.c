@@ -1,9 +1,10 @@
-/* Does what a plan says: makes its instructions, leads readers to them, and puts them in place.
+/* Applies a plan: makes its instructions, redirects users to them, and inserts them into the
+ * sequences.
  *
- * Nothing is taken on trust. A step's instruction must be one that may be computed again
- * (remat/legality/legality.h); a reader must read the value that it is led to, in the module
- * itself; the order must hold. What the plan was made from is looked at by its fingerprint, and
- * only warned of: names decide. */
+ * Everything in a plan is checked. It must be legal to recompute the instruction of a step
+ * (remat/legality/legality.h); a user must read, in the module itself, the value to which it is
+ * redirected; and the resulting order must be valid. The fingerprints of the module are compared as
+ * well, but a difference causes only a warning: what matters is that the names are found. */
 #include "remat/rewrite/dce.h"
 #include "remat/plan/apply.h"
 #include "analysis/memory/tracker.h"
@@ -35,7 +36,7 @@ uint32_t plan_fail(Apply *apply, uint32_t offset, const char *format, ...) {
 
 /* ---- names ---- */
 
-/* NO_ID when there is none. */
+/* Returns NO_ID when there is none. */
 static uint32_t find_name(const ScopedNames *names, CompId comp, Str name) {
   uint32_t i;
   for (IdProbe probe = id_table_probe(&names->table, hash_str(name)); id_probe_next(&probe, &i);) {
@@ -87,7 +88,7 @@ InstId plan_find_any(Apply *apply, CompId comp, PlanRef ref) {
   return step == NO_ID ? plan_find_old(apply, comp, ref) : apply->made[step];
 }
 
-/* Elements that get lines of their own are known by their new names from then on. */
+/* Gives elements lines of their own. They are then known by their new names, too. */
 static void rename_elements(Apply *apply) {
   for (uint32_t i = 0; apply->status == RH_OK && i < apply->plan->renames.len; i++) {
     const PlanRename *rename = &apply->plan->renames.data[i];
@@ -105,7 +106,7 @@ static void rename_elements(Apply *apply) {
   }
 }
 
-/* The names that steps give are taken before any other is made up. */
+/* Reserves the names that the steps give, before any other name is generated. */
 static void take_names(Apply *apply) {
   const Plan *plan = apply->plan;
   for (uint32_t i = 0; apply->status == RH_OK && i < plan->steps.len; i++) {
@@ -122,10 +123,10 @@ static void take_names(Apply *apply) {
   }
 }
 
-/* ---- what moved ---- */
+/* ---- moved instructions ---- */
 
-/* Removes an instruction that nobody reads, looking through what only hands it on, unless something
- * waits for that. */
+/* Removes an instruction without real users. Instructions that only forward its value do not count,
+ * unless there are control dependencies on them; they are removed with it. */
 static void remove_unread(Module *module, InstId id, Arena *scratch) {
   ArenaMark mark = arena_mark(scratch);
   VEC(InstId) readers = {0};
@@ -144,7 +145,8 @@ static void remove_unread(Module *module, InstId id, Arena *scratch) {
   arena_reset(scratch, mark);
 }
 
-/* Readers before what they read; what is dead reads nothing. */
+/* Removes the moved instructions that have no users any more. Users are visited before their
+ * operands. Dead code is removed first, because it would count as users. */
 static void remove_moved(Apply *apply) {
   Module *module = apply->module;
   bool *is_moved = arena_zarray(apply->arena, bool, apply->num_old), has_moved = false;
@@ -165,7 +167,7 @@ static void remove_moved(Apply *apply) {
   }
 }
 
-/* ---- all together ---- */
+/* ---- the algorithm ---- */
 
 Apply plan_begin(RematJob *job, Arena *arena, Arena *scratch) {
   const Plan *plan = job->plan;
@@ -206,7 +208,7 @@ void remat_plan(RematJob *job, RematStats *stats, Arena *out, Arena *scratch) {
   arena_free(arena);
 }
 
-/* ---- what a plan is not fit for ---- */
+/* ---- plans that do not fit the module ---- */
 
 void plan_warn_of_module(const Plan *plan, const Module *module, const Schedule *schedule,
                          rh_diags *diags) {

@@ -1,6 +1,6 @@
-/* What the files share that do what a plan says: apply.c has the frame, clones.c copies called
- * computations, make.c makes instructions, callees.c names what is copied with them, place.c leads
- * readers to them and puts them in place. */
+/* Shared declarations of the files that apply a plan: apply.c has the main function, clones.c
+ * copies called computations, make.c makes instructions, callees.c names the computations that are
+ * copied with them, and place.c redirects users to them and inserts them into the sequences. */
 #ifndef REMAT_HLO_REMAT_PLAN_APPLY_H
 #define REMAT_HLO_REMAT_PLAN_APPLY_H
 
@@ -9,7 +9,7 @@
 typedef struct ScopedName {
   Str name;
   CompId comp;
-  uint32_t id; /* InstId, or the step that makes it */
+  uint32_t id; /* the InstId or, for a made instruction, the step that makes it */
 } ScopedName;
 
 typedef struct ScopedNames {
@@ -17,7 +17,7 @@ typedef struct ScopedNames {
   IdTable table;
 } ScopedNames;
 
-/* A use that is led to what a step makes. */
+/* A use that is redirected to the instruction that a step makes. */
 typedef struct Redirect {
   InstId user;
   uint32_t operand;
@@ -25,13 +25,13 @@ typedef struct Redirect {
   PlanRef ref;
 } Redirect;
 
-/* A copy that was named by a step, at `offset` of the plan. */
+/* A copied computation that was named by a step, at `offset` of the plan. */
 typedef struct NamedComp {
   CompId comp;
   uint32_t offset;
 } NamedComp;
 
-/* After the first fault nothing is found, made or changed any more. */
+/* After the first error, these functions find, make and change nothing any more. */
 typedef struct Apply {
   RematJob *job;
   Module *module;
@@ -41,58 +41,61 @@ typedef struct Apply {
   uint32_t num_old;
   CompId *comps;         /* by step */
   InstId *made;          /* by step; NO_ID = not yet, or skipped */
-  IdTable comps_by_name; /* CompIds of what runs */
+  IdTable comps_by_name; /* the CompIds of computations that have a sequence */
   ScopedNames old_names; /* of the module's instructions */
   ScopedNames made_names;
   VEC(Redirect) redirects;
   VEC(NamedComp) named_comps;
-  const ShapeId *narrow; /* by InstId of the module before: narrow_shapes; NULL = not asked for */
+  const ShapeId *narrow; /* by InstId of the module before: narrow_shapes; NULL = not computed */
   Arena *arena, *scratch;
 } Apply;
 
-/* Of the job's plan; the names of what runs are known. */
+/* Begins to apply the job's plan. Makes the names of computations that have a sequence known. */
 Apply plan_begin(RematJob *job, Arena *arena, Arena *scratch);
 
-/* Says what is wrong, with the place in the plan, if it is the first fault. NO_ID, to be returned.
- */
+/* Reports an error, with its place in the plan, if it is the first one. Returns NO_ID, for the
+ * caller to return. */
 uint32_t plan_fail(Apply *apply, uint32_t offset, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
 /* Makes the names of a computation and its instructions known. */
 void plan_collect_names(Apply *apply, CompId comp);
 
-/* The computation of this name, the entry when it is empty. */
+/* Finds the computation of this name, or the entry computation when the name is empty. */
 CompId plan_find_computation(Apply *apply, PlanRef ref);
 
-/* The module's instruction of this name. */
+/* Finds the instruction of the scheduled module with this name. */
 InstId plan_find_old(Apply *apply, CompId comp, PlanRef ref);
 
-/* The step that makes what has this name; NO_ID when there is none. */
+/* Finds the step that makes the instruction with this name; NO_ID when there is none. */
 uint32_t plan_find_step(const Apply *apply, CompId comp, Str name);
 
-/* What a step makes, or else one of the module; NO_ID for what a skipped step would make, too. */
+/* Finds the instruction with this name that a step has made or else that the module has. Returns
+ * NO_ID for an instruction of a skipped step, too. */
 InstId plan_find_any(Apply *apply, CompId comp, PlanRef ref);
 
-/* Written `x#1`, by what it is an element of. */
+/* Returns whether the name is one of a compact get-tuple-element, `x#1`, which contains the name of
+ * its operand. */
 static inline bool is_written_compact(Str name) {
   return memchr(name.data, '#', name.len) != NULL;
 }
 
-/* Makes the instructions of all steps that are not skipped. requires: names are known. */
+/* Makes the instructions of all steps that are not skipped. requires: the names are collected. */
 void plan_make(Apply *apply);
 
-/* Names the copies of the computations that a clone calls as the step has it. */
+/* Gives the copies of the computations that a clone calls the names that the step has for them. */
 void plan_name_callees(Apply *apply, InstId made, const PlanStep *step);
 
-/* Whether the module can be written so: names are of one thing each, and nothing in a copy comes
- * before what it needs. requires: there is no dead code. */
+/* Checks that the module can be printed with these names: that each name is unique, and that in a
+ * copied computation operands come before users. requires: there is no dead code. */
 void plan_check_callees(Apply *apply);
 
-/* Leads readers to them, has them wait for what they are to wait for, and puts them into the
- * sequences, which lie in `out` then. */
+/* Redirects users to the made instructions, adds control dependencies, and inserts the made
+ * instructions into the sequences, which are then allocated in `out`. */
 void plan_place(Apply *apply, Arena *out);
 
-/* Whether everything runs behind what it needs. What is dead may stand anywhere. */
+/* Checks that every instruction runs after its operands and control predecessors. Dead instructions
+ * may stand anywhere. */
 void plan_check_order(Apply *apply);
 
 #endif

@@ -1,12 +1,13 @@
-/* Names of the computations that are copied with a clone, and of what is in them. The names are
- * those that there are when all is done: what is dead then may be in the way before. */
+/* Names the computations that are copied with a clone, and their instructions. The names hold for
+ * the final module: until dead code is removed, a dead instruction may have the same name, so
+ * duplicates are checked last. */
 #include "remat/plan/apply.h"
 
 typedef struct Naming {
   Apply *apply;
   const PlanStep *step;
-  CompId comp;   /* the copy */
-  InstId *named; /* in the order of the names */
+  CompId comp;   /* the copied computation */
+  InstId *named; /* the instructions that get names, in the order of the names */
   const Str *names;
   uint32_t num_named;
   bool *is_named; /* by InstId */
@@ -38,9 +39,8 @@ static void find_named(Naming *naming, Arena *scratch) {
   }
 }
 
-/* Instructions that are named take each other's places, so that they come in the order of the
- * names.
- */
+/* Permutes the named instructions among their places in the computation, so that they come in the
+ * order of the names. */
 static void put_in_order(const Naming *naming) {
   Module *module = naming->apply->module;
   const Computation *comp = comp_get(module, naming->comp);
@@ -51,7 +51,8 @@ static void put_in_order(const Naming *naming) {
   }
 }
 
-/* What is written `x#1` is named by what it is read from. */
+/* Renames the instructions. A compact get-tuple-element, written `x#1`, is skipped, because it is
+ * named after its operand. */
 static void rename_insts(const Naming *naming) {
   Module *module = naming->apply->module;
   for (uint32_t i = 0; i < naming->num_named; i++) {
@@ -101,9 +102,9 @@ void plan_name_callees(Apply *apply, InstId made, const PlanStep *step) {
   }
 }
 
-/* ---- when all is done ---- */
+/* ---- checks of the final module ---- */
 
-/* Of one computation: what is needed comes before, and names are of one instruction each. */
+/* Checks in one computation that operands come before users, and that each name is unique. */
 static void check_insts(Apply *apply, NamedComp named) {
   const Module *module = apply->module;
   ArenaMark mark = arena_mark(apply->scratch);

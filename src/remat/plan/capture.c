@@ -9,27 +9,28 @@ typedef struct Capture {
   const Rewrite *rewrite;
   const Module *before, *after;
   uint32_t num_old;
-  uint32_t *step_of; /* by InstId of the module after: what makes it, NO_ID = none */
+  uint32_t *step_of; /* by InstId of the module after: the step that makes it, NO_ID = none */
   Plan *plan;
   Arena *out, *scratch;
 } Capture;
 
-/* ---- what instructions were ---- */
+/* ---- instructions of the module before ---- */
 
-/* What a clone or copy goes back to: of the module before, or else a helper. */
+/* Follows a clone or copy back to the instruction whose value it holds. This is an instruction of
+ * the module before, or else a helper. */
 static InstId base_of(const Capture *capture, InstId id) {
   for (InstId original; (original = rewrite_value_source(capture->rewrite, id)) != NO_ID;)
     id = original;
   return id;
 }
 
-/* What is gone of a fusion is so of its copy of the computation, which says what it is a copy of.
- */
+/* Results and operands of a fusion are removed in its own copy of the called computation. Returns
+ * the instruction of the module before that an instruction of such a copy was copied from. */
 static InstId inner_of(const Capture *capture, InstId id) {
   return rewrite_inner_original(capture->rewrite, id, capture->num_old);
 }
 
-/* Where element `index` of the results that are left of a fusion was before. */
+/* Returns the index that result `index` of a fusion had before other results were removed. */
 static uint32_t old_result(const Capture *capture, InstId id, uint32_t index) {
   const Module *before = capture->before, *after = capture->after;
   InstId base = base_of(capture, id);
@@ -47,7 +48,7 @@ static uint32_t old_result(const Capture *capture, InstId id, uint32_t index) {
   }
 }
 
-/* The same for its operands. */
+/* Returns the index that operand `index` of a fusion had before other operands were removed. */
 static uint32_t old_operand(const Capture *capture, InstId id, uint32_t index) {
   if (inst_get(capture->after, id)->opcode != OPCODE_FUSION) return index;
   IdList params = comp_get(capture->after, inst_callees(capture->after, id)[0])->params;
@@ -61,8 +62,9 @@ static bool has_become_element(const Capture *capture, InstId id) {
          !shape_is_tuple(inst_shape(capture->after, id));
 }
 
-/* What a plan calls a value by. Of a fusion of which one element is left that is the element, which
- * may have been several elements of the tuple. */
+/* Returns the id by which a plan refers to the value of an instruction. If only one result of a
+ * fusion is left, this is the get-tuple-element that took the result before; several elements of
+ * the tuple may have been this result. */
 static uint32_t value_of(const Capture *capture, InstId id) {
   const Module *before = capture->before;
   if (!has_become_element(capture, id)) return id;
@@ -84,7 +86,7 @@ static PlanRef ref_to(uint32_t id) {
   return (PlanRef){.offset = NO_OFFSET, .id = id};
 }
 
-/* Of what copies a value that is there: what it makes of it. */
+/* Returns the action of an instruction that copies a value of the module before. */
 static PlanAction copy_action_of(const Capture *capture, InstId id, InstId base) {
   const Instruction *inst = inst_get(capture->after, id);
   bool is_back = inst->shape == inst_get(capture->before, base)->shape;
@@ -113,7 +115,7 @@ static PlanAction action_of(const Capture *capture, InstId id, InstId base, bool
   return PLAN_MOVE;
 }
 
-/* An instruction of the module before with the shape that a bitcast gives. */
+/* Finds an instruction of the module before that has the shape of a bitcast. */
 static InstId like(const Capture *capture, InstId bitcast) {
   Sequence sequence =
       capture->source->before_schedule->of[inst_get(capture->after, bitcast)->parent];
@@ -124,11 +126,11 @@ static InstId like(const Capture *capture, InstId bitcast) {
   return NO_ID;
 }
 
-/* Of what is no clone. */
+/* Sets the operand of a step that does not make a clone. */
 static void add_operand(const Capture *capture, PlanStep *step) {
   const Module *after = capture->after;
   InstId id = step->made.id;
-  if (inst_get(after, id)->num_operands == 0) return; /* no plan tells of such */
+  if (inst_get(after, id)->num_operands == 0) return; /* no plan has such a step */
   InstId operand = inst_operand(after, id, 0);
   step->operand = ref_to(value_of(capture, operand));
   if (step->action == PLAN_BITCAST) step->instruction = ref_to(like(capture, id));
@@ -144,8 +146,8 @@ static PlanStep *add_step(Capture *capture, CompId comp, PlanAction action) {
   return step;
 }
 
-/* What is made, in the order in which it runs; behind what has become an element of itself the step
- * that takes it. */
+/* Adds a step for a new instruction; the steps are in the order in which their instructions run. If
+ * only one result of a fusion is left, a step that takes this element is added after it. */
 static void add_made(Capture *capture, InstId id, InstId before, bool *is_replaced) {
   const Module *after = capture->after;
   CompId comp = inst_get(after, id)->parent;
@@ -189,7 +191,7 @@ static void add_steps(Capture *capture) {
   }
 }
 
-/* From 1 on, in the order in which the instructions were made. */
+/* Numbers the steps from 1 on, in the order in which the instructions were made. */
 static void number_steps(Capture *capture) {
   uint32_t num_insts = capture->after->insts.len;
   int64_t *numbers = arena_zarray(capture->scratch, int64_t, num_insts);
@@ -203,24 +205,25 @@ static void number_steps(Capture *capture) {
   }
 }
 
-/* ---- readers ---- */
+/* ---- users ---- */
 
-/* Where `user` reads what a step makes, as its operands were before. All of its uses of the value
- * need no telling one by one. */
+/* Adds `user` to a step, with the positions at which it reads the step's instruction, as they were
+ * in the module before. The positions are omitted if these are all operands that have the value. */
 static void add_user(Capture *capture, PlanStep *step, InstId id, InstId user) {
   const Module *before = capture->before;
-  PlanUser told = {.ref = ref_to(user)};
+  PlanUser entry = {.ref = ref_to(user)};
   for (uint32_t k = 0; k < inst_get(capture->after, user)->num_operands; k++) {
     if (inst_operand(capture->after, user, k) != id) continue;
-    *vec_push(capture->out, &told.operands) = old_operand(capture, user, k);
+    *vec_push(capture->out, &entry.operands) = old_operand(capture, user, k);
   }
-  InstId base = base_of(capture, user), value = inst_operand(before, base, told.operands.data[0]);
+  InstId base = base_of(capture, user), value = inst_operand(before, base, entry.operands.data[0]);
   uint32_t num_same = 0;
   for (uint32_t k = 0; k < inst_get(before, base)->num_operands; k++)
     num_same += same_value_is(before, NULL, inst_operand(before, base, k), value, capture->scratch);
-  if (num_same == told.operands.len) told.operands.len = 0;
-  *vec_push(capture->out, &step->users) = told;
-  /* A fusion can have one result twice: what was read tells which. */
+  if (num_same == entry.operands.len) entry.operands.len = 0;
+  *vec_push(capture->out, &step->users) = entry;
+  /* A fusion can have the same result twice: the operand in the module before shows which element
+   * it was. */
   if (step->action != PLAN_ELEMENT) return;
   InstId tuple = base_of(capture, step->operand.id);
   int64_t element = same_value_element(before, value, tuple, capture->scratch);
@@ -237,7 +240,7 @@ static void add_users(Capture *capture) {
     PlanStep *step = &capture->plan->steps.data[i];
     bool is_of_step = step->made.id & PLAN_OF_STEP;
     InstId id = is_of_step ? step->operand.id : step->made.id;
-    if (!is_of_step && has_become_element(capture, id)) continue; /* the next step's are read */
+    if (!is_of_step && has_become_element(capture, id)) continue; /* the next step has its users */
     ArenaMark mark = arena_mark(capture->scratch);
     uint32_t len = inst_get(capture->after, id)->users.len;
     SortItem *users = arena_array(capture->scratch, SortItem, len);
@@ -251,14 +254,15 @@ static void add_users(Capture *capture) {
   }
 }
 
-/* ---- what is left of the module before ---- */
+/* ---- changes of the instructions of the module before ---- */
 
 static bool is_gone(const Capture *capture, InstId id) {
   return (inst_get(capture->after, id)->flags & INST_DEAD) != 0;
 }
 
-/* The fusion that an element was of which has become all that is left of it (remat/rewrite/dce.h):
- * who waited for the element waits for the fusion. NO_ID for anything else. */
+/* If `id` is an element of a fusion of which only one result is left (remat/rewrite/dce.h), returns
+ * the fusion: instructions that had to run after the element must now run after the fusion. Returns
+ * NO_ID for any other instruction. */
 static InstId left_fusion(const Capture *capture, InstId id) {
   if (inst_get(capture->before, id)->opcode != OPCODE_GET_TUPLE_ELEMENT) return NO_ID;
   InstId fusion = inst_operand(capture->before, id, 0);
@@ -267,8 +271,8 @@ static InstId left_fusion(const Capture *capture, InstId id) {
   return is_left ? fusion : NO_ID;
 }
 
-/* The predecessor that an instruction had in the module before which is this one now, NO_ID = none.
- */
+/* Returns the control predecessor of `id` in the module before that corresponds to `predecessor` in
+ * the module after, NO_ID = none. */
 static InstId control_before(const Capture *capture, InstId id, InstId predecessor) {
   IdList old = inst_control(capture->before, id)->predecessors;
   for (uint32_t i = 0; i < old.len; i++) {
@@ -285,12 +289,12 @@ static void compare_control(Capture *capture, InstId id) {
   for (uint32_t i = 0; i < control.len; i++)
     is_same &= control_before(capture, id, is[i]) != NO_ID;
   if (is_same) return;
-  PlanControl *told = vec_push(capture->out, &capture->plan->control);
-  *told = (PlanControl){.computation = ref_to(inst_get(capture->before, id)->parent),
-                        .instruction = ref_to(id)};
+  PlanControl *entry = vec_push(capture->out, &capture->plan->control);
+  *entry = (PlanControl){.computation = ref_to(inst_get(capture->before, id)->parent),
+                         .instruction = ref_to(id)};
   for (uint32_t i = 0; i < control.len; i++) {
     InstId was = control_before(capture, id, is[i]);
-    *vec_push(capture->out, &told->predecessors.list) =
+    *vec_push(capture->out, &entry->predecessors.list) =
         ref_to(was == NO_ID ? value_of(capture, is[i]) : was);
   }
 }
@@ -328,19 +332,19 @@ static void add_clones(Capture *capture) {
   const CalleeClones *clones = capture->source->clones;
   for (uint32_t i = 0; i < clones->list.len; i++) {
     const CalleeClone *clone = &clones->list.data[i];
-    PlanClone *told = vec_push(capture->out, &capture->plan->clones);
-    *told = (PlanClone){.computation = ref_to(clone->from),
-                        .made = ref_to(clone->clone),
-                        .same_as = ref_to(clone->same)};
+    PlanClone *entry = vec_push(capture->out, &capture->plan->clones);
+    *entry = (PlanClone){.computation = ref_to(clone->from),
+                         .made = ref_to(clone->clone),
+                         .same_as = ref_to(clone->same)};
     for (uint32_t k = 0; k < clone->callers.len; k++) {
       InstId id = clone->callers.data[k];
       CompId comp = inst_get(capture->before, id)->parent;
-      *vec_push(capture->out, &told->callers) = (PlanCaller){ref_to(comp), ref_to(id)};
+      *vec_push(capture->out, &entry->callers) = (PlanCaller){ref_to(comp), ref_to(id)};
     }
   }
 }
 
-/* ---- all together ---- */
+/* ---- the plan ---- */
 
 void plan_capture(Plan *plan, const CaptureSource *source, Arena *out, Arena *scratch) {
   Arena *arena = arena_new(arena_options(scratch));

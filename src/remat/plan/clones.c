@@ -4,7 +4,7 @@
 #include "remat/plan/apply.h"
 #include "remat/plan/capture.h"
 
-/* Whether a copy could have this name. */
+/* Renames a clone. Returns whether it has the wanted name, which may be in use. */
 static bool name_clone(Rewrite *rewrite, CompId clone, Str wanted) {
   Computation *comp = comp_get(rewrite->module, clone);
   if (str_equal(comp_name(rewrite->module, clone), wanted)) return true;
@@ -31,58 +31,58 @@ void plan_clone_again(Rewrite *rewrite, Schedule *schedule, const CalleeClones *
   dce_update_schedule(rewrite->module, schedule, out);
 }
 
-/* ---- from a plan that was read ---- */
+/* ---- clones of a plan that was read ---- */
 
 typedef struct Cloning {
   Apply *apply;
-  CallGraph graph; /* of the module without copies */
+  CallGraph graph; /* of the module before any copies */
   CalleeClones *clones;
   Arena *out;
 } Cloning;
 
-static void lead_caller(Cloning *cloning, const PlanCaller *told, CalleeClone *clone) {
+static void redirect_caller(Cloning *cloning, const PlanCaller *given, CalleeClone *clone) {
   Apply *apply = cloning->apply;
-  CompId comp = plan_find_computation(apply, told->computation);
-  InstId caller = plan_find_old(apply, comp, told->instruction);
+  CompId comp = plan_find_computation(apply, given->computation);
+  InstId caller = plan_find_old(apply, comp, given->instruction);
   if (caller == NO_ID) return;
   if (callee_clone_redirect(clone, apply->job, caller, cloning->out, apply->scratch)) return;
   Str callee = comp_name(apply->module, clone->from);
-  plan_fail(apply, told->instruction.offset, "'%.*s' does not call '%.*s'",
-            SHOWN(told->instruction.name), SHOWN(callee));
+  plan_fail(apply, given->instruction.offset, "'%.*s' does not call '%.*s'",
+            SHOWN(given->instruction.name), SHOWN(callee));
 }
 
-static void make_clone(Cloning *cloning, const PlanClone *told) {
+static void make_clone(Cloning *cloning, const PlanClone *given) {
   Apply *apply = cloning->apply;
-  CompId from = plan_find_computation(apply, told->computation);
+  CompId from = plan_find_computation(apply, given->computation);
   if (from == NO_ID) return;
   CompId original = callee_original(cloning->clones, from);
   if (!callee_is_cloneable(apply->module, &cloning->graph, original)) {
-    plan_fail(apply, told->computation.offset, "'%.*s' is not called as a sequence",
-              SHOWN(told->computation.name));
+    plan_fail(apply, given->computation.offset, "'%.*s' is not called as a sequence",
+              SHOWN(given->computation.name));
     return;
   }
   CalleeClone *clone =
       callee_clone_add(cloning->clones, apply->job, from, cloning->out, apply->scratch);
-  /* Steps and other copies know it by the name that the plan has for it. */
-  Str name = told->made.name;
+  /* Steps and other clones refer to it by the name in the plan. */
+  Str name = given->made.name;
   if (name.len && !name_clone(apply->rewrite, clone->clone, name)) {
-    plan_fail(apply, told->made.offset, "there is a computation '%.*s' already", SHOWN(name));
+    plan_fail(apply, given->made.offset, "there is a computation '%.*s' already", SHOWN(name));
   }
   plan_collect_names(apply, clone->clone);
-  for (uint32_t i = 0; !told->is_skipped && i < told->callers.len; i++)
-    lead_caller(cloning, &told->callers.data[i], clone);
+  for (uint32_t i = 0; !given->is_skipped && i < given->callers.len; i++)
+    redirect_caller(cloning, &given->callers.data[i], clone);
 }
 
-/* A copy, or what it was copied from. What is taken back is so before all steps, while what it is
- * taken back for is still there. */
-static void find_same(Cloning *cloning, const PlanClone *told, CalleeClone *clone) {
-  if (told->same_as.name.len == 0) return;
-  clone->same = plan_find_computation(cloning->apply, told->same_as);
+/* Finds the computation that the callers of a clone call in the end: the original or an earlier
+ * clone of it. Clones are undone before the first step, while that computation still exists. */
+static void find_same(Cloning *cloning, const PlanClone *given, CalleeClone *clone) {
+  if (given->same_as.name.len == 0) return;
+  clone->same = plan_find_computation(cloning->apply, given->same_as);
   if (clone->same == NO_ID) return;
   bool is_earlier = clone->same < clone->clone;
   if (is_earlier && callee_original(cloning->clones, clone->same) == clone->original) return;
-  plan_fail(cloning->apply, told->same_as.offset,
-            "'%.*s' is no earlier copy of the same computation", SHOWN(told->same_as.name));
+  plan_fail(cloning->apply, given->same_as.offset,
+            "'%.*s' is no earlier copy of the same computation", SHOWN(given->same_as.name));
 }
 
 rh_status plan_clone_callees(RematJob *job, CalleeClones *clones, Arena *out, Arena *scratch) {

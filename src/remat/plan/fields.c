@@ -20,7 +20,7 @@ static const char *const unfuse_words[] = {"loop", "input", "output", NULL};    
 #define END \
   { .name = NULL }
 
-/* ---- in lists of steps and clones ---- */
+/* ---- elements of lists in steps and clones ---- */
 
 static const PlanField user_fields[] = {
     FIELD(PlanUser, ref, "name", INST, FIELD_NEEDED | FIELD_SHORT),
@@ -44,7 +44,7 @@ static const PlanField caller_fields[] = {
 };
 static const PlanObject caller_object = {caller_fields, sizeof(PlanCaller), NULL};
 
-/* ---- in lists of the plan ---- */
+/* ---- elements of lists in the plan ---- */
 
 static const PlanField step_fields[] = {
     FIELD_OF(PlanStep, action, "action", WORD, FIELD_NEEDED, plan_action_names),
@@ -60,7 +60,7 @@ static const PlanField step_fields[] = {
     FIELD(PlanStep, channel, "channel", COUNT, 0),
     FIELD_OF(PlanStep, callees, "callees", OBJECTS, 0, &callee_object),
     FIELD(PlanStep, number, "number", COUNT, 0),
-    /* why, and what it costs */
+    /* its reason and its cost */
     FIELD(PlanStep, reason, "reason", C_TEXT, FIELD_TOLD | FIELD_BREAK),
     FIELD(PlanStep, freed_bytes, "freed_bytes", COUNT, FIELD_TOLD),
     NOTE("bytes"),

@@ -10,7 +10,7 @@ static void check_legal(Apply *apply, const PlanStep *step, InstId id) {
             SHOWN(step->instruction.name), keep_reason_sentence(reason));
 }
 
-/* Gives what was made the name that the plan has for it; no one reads it yet. */
+/* Gives a made instruction the name that the plan has for it. It has no users yet. */
 static void name_made(Apply *apply, InstId id, PlanRef made) {
   Instruction *inst = inst_get(apply->module, id);
   Str name = made.name;
@@ -22,7 +22,7 @@ static void name_made(Apply *apply, InstId id, PlanRef made) {
   inst->name_len = name.len;
 }
 
-/* A copy in another form, `compact`, or back. */
+/* Makes a copy in another form, with the shape `compact`, or a copy back from it. */
 static InstId make_copy(Apply *apply, const PlanStep *step, InstId original, InstId operand,
                         ShapeId compact, bool is_back) {
   ShapeId shape = inst_get(apply->module, original)->shape;
@@ -56,7 +56,7 @@ static InstId make_narrow(Apply *apply, const PlanStep *step, InstId original, I
                    step->action == PLAN_WIDEN);
 }
 
-/* Half of a copy to the host's memory or back. */
+/* Makes one half of a copy to the host's memory or back. */
 static InstId make_half_copy(Apply *apply, const PlanStep *step, InstId original, InstId operand) {
   Module *module = apply->module;
   ShapeId here = inst_get(module, original)->shape, is = inst_get(module, operand)->shape;
@@ -108,7 +108,8 @@ static InstId make_clone(Apply *apply, const PlanStep *step, InstId original) {
   return made;
 }
 
-/* Operands of what is no clone are made already; a step whose operand is skipped is skipped. */
+/* Makes the instruction of a step. If it is not a clone, its operand must have been made before. A
+ * step whose operand is skipped is skipped, too. */
 static void make_step(Apply *apply, uint32_t index) {
   const PlanStep *step = &apply->plan->steps.data[index];
   CompId comp = apply->comps[index];
@@ -140,21 +141,21 @@ static void make_step(Apply *apply, uint32_t index) {
   name_made(apply, made, step->made);
 }
 
-/* Whether a step has made its instruction. */
+/* How far the making of a step's instruction has come. */
 typedef enum State {
   STATE_NEW,
-  STATE_OPEN, /* its operand is made first */
+  STATE_OPEN, /* its operand is being made first */
   STATE_DONE,
 } State;
 
-/* The step that makes a step's operand, NO_ID = none. */
+/* Returns the step that makes the operand of a step, NO_ID = none. */
 static uint32_t needed_step(const Apply *apply, uint32_t index) {
   const PlanStep *step = &apply->plan->steps.data[index];
   if (plan_is_clone(step->action) || step->is_skipped) return NO_ID;
   return plan_find_step(apply, apply->comps[index], step->operand.name);
 }
 
-/* A step behind those that it needs, each of which needs one more. */
+/* Makes a step after the steps that it needs. Each step needs at most one other. */
 static void make_with_operands(Apply *apply, uint8_t *states, uint32_t index) {
   VEC(uint32_t) chain = {0};
   for (uint32_t step = index; step != NO_ID && states[step] != STATE_DONE;
@@ -174,7 +175,8 @@ static void make_with_operands(Apply *apply, uint8_t *states, uint32_t index) {
   }
 }
 
-/* In the order of their numbers: copies of computations are numbered as they are made. */
+/* Makes the steps in the order of their numbers, because the copies of computations are numbered as
+ * they are made. */
 void plan_make(Apply *apply) {
   uint32_t len = apply->plan->steps.len;
   uint8_t *states = arena_zarray(apply->arena, uint8_t, len);

@@ -1,15 +1,15 @@
-/* What is called how in a plan. */
+/* Fills in the names in a captured plan. */
 #include "remat/plan/capture.h"
 #include "remat/plan/fields.h"
 
 typedef struct Naming {
   const Module *before, *after;
-  const Rewrite *rewrite; /* of the latter */
+  const Rewrite *rewrite; /* of `after` */
   uint32_t num_old;
   const Schedule *before_schedule;
   Plan *plan;
-  Rewrite *again;   /* of the module before: clones are made in it */
-  InstId *again_of; /* by InstId of the module before: the copy of it that was made last */
+  Rewrite *again;   /* of the module before: the clones are made in it again */
+  InstId *again_of; /* by InstId of the module before: its copy that was made last */
   Arena *out, *scratch;
 } Naming;
 
@@ -21,7 +21,8 @@ static bool is_compact(const Module *module, InstId id) {
   return (inst_get(module, id)->flags & INST_COMPACT_GTE) != 0;
 }
 
-/* A step that takes the one element that is left has no instruction in the end. */
+/* Returns a name for the element that a step takes of a fusion with only one result left: there is
+ * no such instruction in the final module. */
 static Str name_of_element(const Naming *naming, const PlanStep *step) {
   Str tuple = inst_name(naming->after, step->operand.id);
   const char *name = naming->after->source->uses_compact_gte
@@ -31,8 +32,9 @@ static Str name_of_element(const Naming *naming, const PlanStep *step) {
   return str_make(name, strlen(name));
 }
 
-/* What is written `x#1` is named by what it is read from, so two can have had one name; a new one
- * on an old tuple is told apart. */
+/* Returns the name of an instruction in the plan. An element that is written `x#1` is named after
+ * its operand, so two elements can have had the same name. A new element of an instruction of the
+ * module before therefore gets a suffix. */
 static Str name_of(const Naming *naming, uint32_t id) {
   const Module *before = naming->before, *after = naming->after;
   if (id & PLAN_OF_STEP)
@@ -42,8 +44,8 @@ static Str name_of(const Naming *naming, uint32_t id) {
   Str name = copy_name(inst_name(was_read_so ? before : after, id), naming->out);
   if (is_old || !is_compact(after, id)) return name;
   if (inst_operand(after, id, 0) >= naming->num_old) return name;
-  const char *told_apart = arena_printf(naming->out, "%s.remat", name.data);
-  return str_make(told_apart, strlen(told_apart));
+  const char *distinct = arena_printf(naming->out, "%s.remat", name.data);
+  return str_make(distinct, strlen(distinct));
 }
 
 static void fill(const Naming *naming, FieldKind kind, PlanRef *ref) {
@@ -80,10 +82,10 @@ static void fill_object(const Naming *naming, const PlanObject *object, void *pl
   }
 }
 
-/* ---- elements that get lines ---- */
+/* ---- elements that get lines of their own ---- */
 
-/* By CompId: those of fusions, where elements get their lines when all is done, in copies of them,
- * too. */
+/* By CompId: whether a fusion calls the computation. In these computations, and in copies of them,
+ * elements get lines of their own only at the end. */
 static bool *find_fused(const Module *module, Arena *out) {
   bool *is_fused = arena_zarray(out, bool, module->comps.len);
   for (InstId id = 0; id < module->insts.len; id++) {
@@ -109,23 +111,23 @@ static void add_renames(Naming *naming) {
 
 /* ---- computations that are copied with clones ---- */
 
-/* A pair of copies of one thing: the one in the result, and that which is made again. */
-typedef struct Twins {
+/* Two copies of the same instruction: the one in the result, and the one that is made again. */
+typedef struct CopyPair {
   InstId is, again;
-} Twins;
+} CopyPair;
 
-typedef VEC(Twins) TwinList;
+typedef VEC(CopyPair) CopyPairs;
 
-static void tell(const Naming *naming, PlanStep *step, bool is_computation, Str again, Str is) {
-  PlanName *told = vec_push(naming->out, &step->callees);
-  *told = (PlanName){.name.name = copy_name(is, naming->out)};
-  PlanRef *of = is_computation ? &told->computation : &told->instruction;
+static void add_name(const Naming *naming, PlanStep *step, bool is_computation, Str again, Str is) {
+  PlanName *entry = vec_push(naming->out, &step->callees);
+  *entry = (PlanName){.name.name = copy_name(is, naming->out)};
+  PlanRef *of = is_computation ? &entry->computation : &entry->instruction;
   of->name = copy_name(again, naming->out);
 }
 
-/* The instructions that are left of a copy, and what they are when they are made again. Whether the
- * latter stand in the same order. */
-static bool pair_insts(Naming *naming, CompId comp, CompId comp_again, TwinList *pairs) {
+/* Pairs the instructions that are left in a copied computation with those of the computation that
+ * is made again. Returns whether both are in the same order. */
+static bool pair_insts(Naming *naming, CompId comp, CompId comp_again, CopyPairs *pairs) {
   const Module *after = naming->after, *again = naming->again->module;
   uint32_t num_again = comp_num_insts(again, comp_again);
   for (uint32_t i = 0; i < num_again; i++) {
@@ -133,41 +135,44 @@ static bool pair_insts(Naming *naming, CompId comp, CompId comp_again, TwinList 
     naming->again_of[rewrite_inner_original(naming->again, id, naming->num_old)] = id;
   }
   bool is_same_order = true;
-  InstId last = 0; /* copies are made in their order */
+  InstId last = 0; /* the ids of copies are in the order of their computation */
   for (uint32_t i = 0; i < comp_num_insts(after, comp); i++) {
     InstId id = comp_inst(after, comp, i);
     InstId other = naming->again_of[rewrite_inner_original(naming->rewrite, id, naming->num_old)];
     is_same_order &= other >= last;
     last = other;
-    *vec_push(naming->scratch, pairs) = (Twins){id, other};
+    *vec_push(naming->scratch, pairs) = (CopyPair){id, other};
   }
   return is_same_order;
 }
 
-/* All are named when they come in another order: that is then the order of the names. */
+/* Adds the names of called computations and their instructions that differ from the names that
+ * applying the plan would give. If the order differs, all instructions are added: the order of the
+ * names is then their order. */
 static void name_callees(Naming *naming, PlanStep *step, InstId again_id) {
   const Module *after = naming->after, *again = naming->again->module;
-  TwinList pairs = {0};
-  *vec_push(naming->scratch, &pairs) = (Twins){step->made.id, again_id};
+  CopyPairs pairs = {0};
+  *vec_push(naming->scratch, &pairs) = (CopyPair){step->made.id, again_id};
   for (uint32_t next = 0; next < pairs.len; next++) {
-    Twins twins = pairs.data[next];
-    if (inst_get(after, twins.is)->opcode != OPCODE_FUSION) continue;
-    CompId comp = inst_callees(after, twins.is)[0];
-    CompId comp_again = inst_callees(again, twins.again)[0];
+    CopyPair pair = pairs.data[next];
+    if (inst_get(after, pair.is)->opcode != OPCODE_FUSION) continue;
+    CompId comp = inst_callees(after, pair.is)[0];
+    CompId comp_again = inst_callees(again, pair.again)[0];
     Str name = comp_name(after, comp), name_again = comp_name(again, comp_again);
-    if (!str_equal(name, name_again)) tell(naming, step, true, name_again, name);
+    if (!str_equal(name, name_again)) add_name(naming, step, true, name_again, name);
     uint32_t first = pairs.len;
     bool is_same_order = pair_insts(naming, comp, comp_again, &pairs);
     for (uint32_t i = first; i < pairs.len; i++) {
       name = inst_name(after, pairs.data[i].is);
       name_again = inst_name(again, pairs.data[i].again);
       bool is_alike = str_equal(name, name_again) || is_compact(again, pairs.data[i].again);
-      if (!is_same_order || !is_alike) tell(naming, step, false, name_again, name);
+      if (!is_same_order || !is_alike) add_name(naming, step, false, name_again, name);
     }
   }
 }
 
-/* Makes the clones as whoever does the plan makes them: the plan's own names are taken before. */
+/* Makes the clones in the same way as applying the plan does: the names in the plan are reserved
+ * first. */
 static void make_again(Naming *naming) {
   Plan *plan = naming->plan;
   PlanStep **by_number = arena_zarray(naming->scratch, PlanStep *, (size_t)plan->steps.len + 1);

@@ -1,12 +1,14 @@
-/* Leads readers to what steps have made, and puts that into the sequences. */
+/* Redirects users to the instructions that the steps have made, and inserts these into the
+ * sequences. */
 #include "remat/plan/apply.h"
 #include "remat/rewrite/same_value.h"
 
-/* ---- readers ---- */
+/* ---- users ---- */
 
-/* Leads one operand to what a step made, if it is that value. */
-static void lead(Apply *apply, uint32_t step, const PlanUser *user, InstId id, uint32_t operand,
-                 bool is_asked) {
+/* Redirects one operand to the instruction that a step made, if it has the same value and shape.
+ * Else it is an error if the plan names this operand. */
+static void redirect_operand(Apply *apply, uint32_t step, const PlanUser *user, InstId id,
+                             uint32_t operand, bool is_asked) {
   InstId old = inst_operand(apply->module, id, operand), made = apply->made[step];
   bool is_same = same_value_is(apply->module, apply->rewrite, old, made, apply->scratch);
   bool fits = inst_get(apply->module, old)->shape == inst_get(apply->module, made)->shape;
@@ -19,7 +21,7 @@ static void lead(Apply *apply, uint32_t step, const PlanUser *user, InstId id, u
   }
 }
 
-static void lead_user(Apply *apply, uint32_t step, const PlanUser *user) {
+static void redirect_user(Apply *apply, uint32_t step, const PlanUser *user) {
   InstId id = plan_find_any(apply, apply->comps[step], user->ref);
   if (id == NO_ID) return;
   uint32_t num_operands = inst_get(apply->module, id)->num_operands;
@@ -27,7 +29,7 @@ static void lead_user(Apply *apply, uint32_t step, const PlanUser *user) {
   for (uint32_t i = 0; i < user->operands.len; i++) {
     uint32_t operand = user->operands.data[i];
     if (operand < num_operands) {
-      lead(apply, step, user, id, operand, true);
+      redirect_operand(apply, step, user, id, operand, true);
     } else {
       plan_fail(apply, user->ref.offset, "'%.*s' has no operand %u", SHOWN(user->ref.name),
                 operand);
@@ -35,22 +37,23 @@ static void lead_user(Apply *apply, uint32_t step, const PlanUser *user) {
   }
   bool is_wherever = user->operands.len == 0 && id != apply->made[step];
   for (uint32_t k = 0; is_wherever && k < num_operands; k++)
-    lead(apply, step, user, id, k, false);
+    redirect_operand(apply, step, user, id, k, false);
   if (apply->redirects.len > num_before) return;
   Str name = inst_name(apply->module, apply->made[step]);
   plan_fail(apply, user->ref.offset, "'%.*s' reads nothing that '%.*s' is", SHOWN(user->ref.name),
             SHOWN(name));
 }
 
-/* All are found before the first is led elsewhere: what they read says what they may read. */
-static void lead_all(Apply *apply) {
+/* Finds all redirections before the first operand is changed, because the values that are read in
+ * the unchanged module determine which redirections are valid. */
+static void redirect_all(Apply *apply) {
   const Plan *plan = apply->plan;
   for (uint32_t i = 0; i < plan->steps.len; i++) {
     const PlanStep *step = &plan->steps.data[i];
     for (uint32_t k = 0; apply->made[i] != NO_ID && k < step->users.len; k++)
-      lead_user(apply, i, &step->users.data[k]);
+      redirect_user(apply, i, &step->users.data[k]);
   }
-  IdTable done = {0}; /* of redirects */
+  IdTable done = {0}; /* indices into apply->redirects */
   for (uint32_t i = 0; apply->status == RH_OK && i < apply->redirects.len; i++) {
     Redirect redirect = apply->redirects.data[i];
     uint64_t hash = hash_mix(hash_mix(HASH_SEED, redirect.user), redirect.operand);
@@ -113,7 +116,8 @@ static void reorder(Apply *apply, const PlanOrder *order) {
   arena_reset(apply->scratch, mark);
 }
 
-/* What stands before each instruction, by InstId, and then, by CompId, at the end. */
+/* Lists of the instructions to insert before each place. A place is an InstId or, for the end of a
+ * computation, the number of instructions + its CompId. */
 typedef struct Insertions {
   InstId *first, *last, *next, *place;
 } Insertions;
@@ -128,7 +132,8 @@ static void insert(Insertions *insertions, InstId place, InstId id) {
   insertions->place[id] = place;
 }
 
-/* Where a step's instruction goes; of a skipped one what that would have stood before. */
+/* Returns the place of a step's instruction. If this place is before the instruction of a skipped
+ * step, the place of the skipped step counts. */
 static InstId find_place(Apply *apply, uint32_t index, uint32_t end) {
   const PlanStep *step = &apply->plan->steps.data[index];
   for (uint32_t steps = 0; step->before.name.len && steps <= apply->plan->steps.len; steps++) {
@@ -140,7 +145,8 @@ static InstId find_place(Apply *apply, uint32_t index, uint32_t end) {
   return end;
 }
 
-/* Appends what stands before `last`, each behind what stands before it. */
+/* Appends the instructions that are inserted before `last`, each after those that are inserted
+ * before it. */
 static void append(const Insertions *insertions, InstId last, Sequence *sequence) {
   InstId id = last;
   for (;;) {
@@ -199,16 +205,16 @@ static void merge(Apply *apply, Arena *out) {
 }
 
 void plan_place(Apply *apply, Arena *out) {
-  if (apply->status == RH_OK) lead_all(apply);
+  if (apply->status == RH_OK) redirect_all(apply);
   add_control(apply);
   for (uint32_t i = 0; apply->status == RH_OK && i < apply->plan->orders.len; i++)
     reorder(apply, &apply->plan->orders.data[i]);
   if (apply->status == RH_OK) merge(apply, out);
 }
 
-/* ---- whether that can be ---- */
+/* ---- checks of the resulting order ---- */
 
-/* The place in the plan that is to blame for where an instruction stands. */
+/* Returns the offset in the plan of what causes the position of an instruction. */
 static uint32_t place_to_blame(Apply *apply, InstId id, InstId other) {
   for (uint32_t i = 0; i < apply->plan->steps.len; i++) {
     const PlanStep *step = &apply->plan->steps.data[i];

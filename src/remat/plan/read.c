@@ -44,7 +44,7 @@ static rh_status read_ref(Reader *reader, const JsonNode *value, FieldKind kind,
   return fail(reader, value, "a name has letters, digits, '_', '-' and '.', a letter first");
 }
 
-/* Of a target or scheduler that there is. */
+/* Reads a text; the name of a target or scheduler must exist. */
 static rh_status read_c_text(Reader *reader, const JsonNode *value, FieldKind kind,
                              const char **place) {
   Str text = {0};
@@ -94,7 +94,7 @@ static rh_status read_version(Reader *reader, const JsonNode *value) {
                    PLAN_VERSION);
 }
 
-/* One of some words; `*index` is its number. */
+/* Reads one of `words`; `*index` is its number. */
 static rh_status read_word(Reader *reader, const JsonNode *value, const char *const *words,
                            unsigned *index) {
   for (*index = 0; value->kind == JSON_STRING && words[*index]; ++*index) {
@@ -144,7 +144,7 @@ static rh_status read_positions(Reader *reader, const JsonNode *value, IdVec *po
   return status;
 }
 
-/* The place of one more element, of which nothing is known yet. */
+/* Appends one element to a list, with the initial value of its object, and returns its address. */
 static void *push(const Reader *reader, void *list, const PlanObject *object) {
   AnyList any;
   memcpy(&any, list, sizeof any);

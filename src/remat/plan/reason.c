@@ -1,4 +1,4 @@
-/* Why a step is in a plan. */
+/* Determines why each step is in a plan. */
 #include "remat/plan/capture.h"
 #include "analysis/memory/tracker.h"
 
@@ -6,9 +6,10 @@ typedef struct Reasons {
   const CaptureSource *source;
   const Module *before, *after;
   uint32_t num_old;
-  SchedPos *old_places; /* by InstId, in the order before */
-  SchedPos *new_places; /* by InstId, in the order after */
-  InstId *at_peak;      /* by CompId, NO_ID = does not run then */
+  SchedPos *old_places; /* by InstId: positions in the order before */
+  SchedPos *new_places; /* by InstId: positions in the order after */
+  InstId *at_peak; /* by CompId: the instruction that runs at the peak, NO_ID = the computation does
+                      not run then */
   Plan *plan;
   Arena *arena, *scratch;
 } Reasons;
@@ -48,8 +49,8 @@ static void explain_clones(const Reasons *reasons) {
   }
 }
 
-/* Whether a value is held at a place: made before or there, and read there or later, looking
- * through bitcasts and get-tuple-elements. */
+/* Returns whether a value is live at a position: it is made there or before, and read there or
+ * later. Looks through bitcasts and get-tuple-elements. */
 static bool is_held(const Reasons *reasons, const Module *module, const SchedPos *places, InstId id,
                     SchedPos at) {
   if (places[id] == NO_ID || places[id] > at) return false;
@@ -81,7 +82,8 @@ static int64_t bytes_of(const Module *module, InstId id) {
   return bytes;
 }
 
-/* Of the instructions that stand for one value the first behind the peak gets the credit. */
+/* Returns the bytes that a step frees at the peak. Of all instructions that have the same value,
+ * only the first one after the peak counts. */
 static int64_t freed_by(const Reasons *reasons, const PlanStep *step, int64_t *held_bytes) {
   InstId base = step->instruction.id, peak = reasons->at_peak[step->computation.id];
   if (peak == NO_ID || is_gone(reasons, peak) || *held_bytes < 0) return 0;
@@ -99,7 +101,7 @@ static int64_t freed_by(const Reasons *reasons, const PlanStep *step, int64_t *h
   return freed > 0 ? freed : 0;
 }
 
-/* Whether only other steps read it. */
+/* Returns whether only the instructions of other steps use the instruction of a step. */
 static bool is_link(const Reasons *reasons, const PlanStep *step) {
   for (uint32_t i = 0; i < step->users.len; i++) {
     if (step->users.data[i].ref.id < reasons->num_old) return false;
@@ -114,7 +116,8 @@ static void explain(Reasons *reasons) {
       places_of(reasons->source->schedule, reasons->after->insts.len, reasons->arena);
   find_peak(reasons);
   explain_clones(reasons);
-  /* By InstId: bytes of clones that are there at the peak; -1 = somebody has the credit. */
+  /* By InstId: bytes of clones that are live at the peak; -1 = no further step counts as freeing
+   * it. */
   int64_t *held_bytes = arena_zarray(reasons->arena, int64_t, reasons->num_old);
   for (uint32_t i = 0; i < reasons->plan->steps.len; i++) {
     const PlanStep *step = &reasons->plan->steps.data[i];

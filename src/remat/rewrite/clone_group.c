@@ -47,7 +47,8 @@ bool clone_group_exports(const CloneGroups *groups, InstId member) {
   return inst_is_root(module, member);
 }
 
-/* A copy that keeps a value in another layout is no second one of it; the copy back is. */
+/* Returns whether an instruction computes a value a second time. A copy that holds a value in
+ * another layout does not, but the copy back to the first layout does. */
 static bool is_second(const Rewrite *rewrite, InstId id) {
   InstId original = rewrite_value_source(rewrite, id);
   if (original == NO_ID) return false;
@@ -57,7 +58,7 @@ static bool is_second(const Rewrite *rewrite, InstId id) {
 
 typedef enum Place { PLACE_MEMBER, PLACE_BEFORE, PLACE_OUTSIDE } Place;
 
-/* What the next instruction of the sequence is to the group. */
+/* Returns how the next instruction of the sequence relates to the group. */
 static Place place_of(const CloneGroups *groups, InstId id) {
   const Module *module = groups->rewrite->module;
   const Instruction *inst = inst_get(module, id);
@@ -68,7 +69,8 @@ static Place place_of(const CloneGroups *groups, InstId id) {
   return is_helper || is_second(groups->rewrite, id) ? PLACE_MEMBER : PLACE_OUTSIDE;
 }
 
-/* Nobody needs these bitcasts together with what they are made of. */
+/* Moves the last bitcasts from the members to `after`: no member reads them, so they need not be in
+ * the group with their operands. */
 static void split_bitcasts(CloneGroups *groups, CloneGroup *group) {
   const Module *module = groups->rewrite->module;
   uint32_t first = group->members.len;
@@ -104,7 +106,7 @@ bool clone_group_at(CloneGroups *groups, Sequence sequence, SchedPos begin, Clon
   groups->num_groups++;
   make_room(&groups->serials, module->insts.len, groups->arena);
   make_room(&groups->listed_in, module->insts.len, groups->arena);
-  uint32_t num_before = 0; /* that stand before a member */
+  uint32_t num_before = 0; /* the number of those that stand before a member */
   for (SchedPos pos = begin; pos < sequence.len; pos++) {
     InstId id = sequence.ids[pos];
     Place place = place_of(groups, id);

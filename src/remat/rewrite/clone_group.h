@@ -1,4 +1,4 @@
-/* Clones that the schedule has in a row: what is recomputed together. */
+/* Groups of clones that are adjacent in the schedule and are recomputed together. */
 #ifndef REMAT_HLO_REMAT_REWRITE_CLONE_GROUP_H
 #define REMAT_HLO_REMAT_REWRITE_CLONE_GROUP_H
 
@@ -6,38 +6,40 @@
 
 typedef struct CloneGroup {
   CompId comp;
-  SchedPos end;   /* behind the group in the sequence */
-  IdVec before;   /* of the row, but they read nothing of the group: they go before it */
-  IdVec members;  /* in order */
-  IdVec after;    /* bitcasts that no member reads: they go behind it */
-  IdVec operands; /* what members read that is none of them, each once */
+  SchedPos end;   /* the position after the group in the sequence */
+  IdVec before;   /* free instructions between members that read none: they go before it */
+  IdVec members;  /* the instructions of the group, in the order of the sequence */
+  IdVec after;    /* bitcasts that no member reads: they go after the group */
+  IdVec operands; /* the instructions outside the group that members read, each listed once */
 } CloneGroup;
 
 typedef struct CloneGroups {
   const Rewrite *rewrite;
-  IdVec serials;   /* by InstId: the group that it is in, 0 = none */
-  IdVec listed_in; /* by InstId: the group that has it among its operands, likewise */
+  IdVec serials;   /* by InstId: the number of the group that contains the instruction, 0 = none */
+  IdVec listed_in; /* by InstId: the number of the group that has it as an operand, 0 = none */
   uint32_t num_groups;
-  bool is_fused_later;  /* XLA has not fused yet what is in the module */
-  const bool *is_unfit; /* by InstId: for a group; NULL = nothing is */
-  uint32_t num_insts;   /* that this is said of: what comes later is fit */
-  Arena *arena;         /* of the lists */
+  bool is_fused_later;  /* XLA has not run fusion on this module yet */
+  const bool *is_unfit; /* by InstId: it may not be in a group; NULL = all may */
+  uint32_t num_insts;   /* length of `is_unfit`; instructions beyond it may be in a group */
+  Arena *arena;         /* the lists are allocated here */
 } CloneGroups;
 
-/* Whether a group begins at a position, and which one. O(its length and operands). */
+/* Returns whether a group begins at the position `begin`, and writes it to `group`. O(length of the
+ * group + its operands). */
 bool clone_group_at(CloneGroups *groups, Sequence sequence, SchedPos begin, CloneGroup *group);
 
-/* Whether an instruction is in the group that was found last. */
+/* Returns whether an instruction is a member of the group that was found last. */
 bool clone_group_has(const CloneGroups *groups, InstId id);
 
-/* Whether a member of it is a broadcast of a scalar or an iota that XLA will still fuse into those
- * who read it: it takes no memory, unless something keeps them apart. */
+/* Returns whether a member is an iota or a broadcast of a scalar that XLA will still fuse into its
+ * users: it then takes no memory, unless something separates it from its users. */
 bool clone_group_is_cheap(const CloneGroups *groups, InstId member);
 
-/* Whether another member reads this one. */
+/* Returns whether another member reads this one. */
 bool clone_group_reads(const CloneGroups *groups, InstId member);
 
-/* Whether somebody outside of that group reads a member of it, or it is the computation's root. */
+/* Returns whether an instruction outside the group reads this member, or the member is the root of
+ * its computation. */
 bool clone_group_exports(const CloneGroups *groups, InstId member);
 
 #endif

@@ -12,7 +12,7 @@ typedef struct Dce {
 
 /* ---- dead instructions ---- */
 
-/* The partitioner wants to see these (hlo_dce.cc, CanRemoveInstruction). */
+/* XLA's partitioner needs these custom calls (hlo_dce.cc, CanRemoveInstruction). */
 static bool is_needed_sharding(const Module *module, InstId id) {
   if (inst_get(module, id)->opcode != OPCODE_CUSTOM_CALL ||
       inst_get(module, id)->num_operands == 0 ||
@@ -42,7 +42,7 @@ static bool remove_dead_insts(Dce *dce, CompId comp) {
     *vec_push(dce->scratch, &work) = comp_inst(module, comp, i);
     while (work.len) {
       InstId id = work.data[--work.len];
-      if (!is_removable(dce, id)) continue; /* it was an operand twice */
+      if (!is_removable(dce, id)) continue; /* it was an operand twice, and is removed already */
       module_remove_inst(module, id);
       has_removed = true;
       for (uint32_t k = 0; k < inst_get(module, id)->num_operands; k++) {
@@ -57,8 +57,8 @@ static bool remove_dead_insts(Dce *dce, CompId comp) {
 
 /* ---- multi-output fusions ---- */
 
-/* Marks the results of a fusion that are taken. False when one of its users is no
- * get-tuple-element, so that all of them may be. */
+/* Marks the results of a fusion that have users. Returns false when a user of the fusion is not a
+ * get-tuple-element, because it may then use all results. */
 static bool mark_taken(const Dce *dce, InstId fusion, InstId tuple, bool *is_taken) {
   const Module *module = dce->module;
   IdList users = inst_get(module, fusion)->users;
@@ -83,7 +83,7 @@ static bool may_shrink(const Dce *dce, InstId fusion) {
          inst_attr_int(module, fusion, ATTR_FUSION_KIND, FUSION_CUSTOM) != FUSION_CUSTOM;
 }
 
-/* Drops the operands whose `keep` is false; their users lists are updated. */
+/* Removes the operands whose `keep` is false, and updates the lists of users of these operands. */
 static void keep_operands(Module *module, InstId id, const bool *keep) {
   Instruction *inst = inst_get(module, id);
   InstId *operands = module->ids.data + inst->operands;
@@ -105,7 +105,8 @@ static void keep_operands(Module *module, InstId id, const bool *keep) {
   inst->flags |= INST_CHANGED | INST_NEW_OPERANDS;
 }
 
-/* Who takes an element may have to wait longer than the fusion can: for what reads another one. */
+/* Returns whether a get-tuple-element of the fusion has control predecessors. It may have to wait
+ * for an instruction that reads another element, and the fusion itself cannot wait for that. */
 static bool has_waiting_element(const Module *module, InstId fusion) {
   for (uint32_t i = 0; i < inst_get(module, fusion)->users.len; i++) {
     if (inst_control(module, inst_users(module, fusion)[i])->predecessors.len) return true;
@@ -113,8 +114,9 @@ static bool has_waiting_element(const Module *module, InstId fusion) {
   return false;
 }
 
-/* The only result left is no tuple any more: what took it from the tuple goes. The fusion's users
- * are told beforehand, because those of the elements become its own. */
+/* Removes the get-tuple-elements of a fusion that is no longer a tuple, because only one result is
+ * left. The list of the fusion's users is copied first, because the users of the elements become
+ * users of the fusion. */
 static void bypass_get_tuple_elements(Dce *dce, InstId fusion) {
   Module *module = dce->module;
   uint32_t num_gtes = inst_get(module, fusion)->users.len;
@@ -129,7 +131,8 @@ static void bypass_get_tuple_elements(Dce *dce, InstId fusion) {
   module_sweep_comp(module, inst_get(module, fusion)->parent);
 }
 
-/* Parameters that nobody reads inside go, and the operands for them, and those beyond them. */
+/* Removes the parameters that have no users in the fused computation, the operands for them,
+ * and operands beyond the last parameter. The other parameters are renumbered. */
 static void drop_unread_params(Dce *dce, InstId fusion, CompId comp) {
   Module *module = dce->module;
   IdList *params = &comp_get(module, comp)->params;
@@ -191,7 +194,7 @@ static bool shrink_fusion(Dce *dce, InstId fusion) {
     for (uint32_t i = 0; i < inst_get(module, fusion)->users.len; i++) {
       InstId gte = inst_users(module, fusion)[i];
       rewrite_set_tuple_index(dce->rewrite, gte, new_index[inst_get(module, gte)->index]);
-      inst_get(module, gte)->flags |= INST_CHANGED | INST_NEW_OPERANDS; /* of another shape */
+      inst_get(module, gte)->flags |= INST_CHANGED | INST_NEW_OPERANDS; /* operand shape differs */
     }
   }
   if (can_shrink) {
@@ -218,7 +221,7 @@ static void remove_uncalled(Dce *dce, const CallGraph *graph) {
   }
 }
 
-/* Callers before callees: a fusion loses users before it is looked at. */
+/* Visits callers before callees, so that a fusion has lost its users before it is visited. */
 static bool run_once(Dce *dce) {
   Module *module = dce->module;
   ArenaMark mark = arena_mark(dce->scratch);

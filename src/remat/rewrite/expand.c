@@ -1,6 +1,6 @@
 #include "remat/rewrite/expand.h"
 
-/* Calls of calls of calls … can make an exponential number of instructions. */
+/* Nested calls can expand to an exponential number of instructions. */
 enum { MAX_GROWTH = 64, MAX_GROWTH_PLUS = 4000000 };
 
 rh_status expansion_check(const Module *module, rh_diags *diags) {
@@ -18,7 +18,7 @@ Expansions expansions_begin(const Module *module, Arena *out) {
 }
 
 void expansions_add(Expansions *expansions, InstId replaced, NewInsts copies) {
-  if (replaced >= expansions->len) { /* it is a copy itself */
+  if (replaced >= expansions->len) { /* the replaced instruction is itself a copy */
     uint32_t len = replaced + 1 > 2 * expansions->len ? replaced + 1 : 2 * expansions->len;
     NewInsts *of = arena_zarray(expansions->arena, NewInsts, len);
     if (expansions->len) memcpy(of, expansions->of, expansions->len * sizeof *of);
@@ -28,8 +28,8 @@ void expansions_add(Expansions *expansions, InstId replaced, NewInsts copies) {
   expansions->of[replaced] = copies;
 }
 
-/* Appends an instruction, or what became of it, with an explicit stack: copies may be replaced in
- * turn. */
+/* Appends an instruction or, if it was replaced, its copies. Copies may have been replaced as well,
+ * which is why there is an explicit stack. */
 static void append(const Expansions *expansions, const Module *module, InstId first,
                    Sequence *sequence, Arena *scratch) {
   VEC(InstId) work = {0};

@@ -3,8 +3,8 @@
 #include "analysis/flow/call_graph.h"
 #include "remat/rewrite/expand.h"
 
-/* Copies what is called as a sequence more than once, callers before callees: a copy's callees then
- * have one caller more. True when it did anything. */
+/* Copies each computation that is called as a sequence more than once. Callers are visited before
+ * callees, because the callees of a copy get one more caller. Returns whether anything changed. */
 static bool flatten_once(Rewrite *rewrite, const Schedule *schedule, rh_diags *diags,
                          rh_status *status, Arena *scratch) {
   Module *module = rewrite->module;
@@ -14,11 +14,12 @@ static bool flatten_once(Rewrite *rewrite, const Schedule *schedule, rh_diags *d
   for (uint32_t i = graph.num_reachable; i-- > 0 && *status == RH_OK;) {
     CompId comp = graph.post_order[i];
     if (!comp_is_sequential(&graph, comp)) continue;
-    /* A reducer that is also called keeps its own. */
+    /* A computation that is also used as a reducer stays with that use: every other caller gets a
+     * copy. */
     bool is_taken = graph.context[comp] & CALLED_AS_EXPRESSION;
     IdSpan callers = callers_of(&graph, comp);
     for (uint32_t k = 0; k < callers.len; k++) {
-      InstId caller = callers.ids[k]; /* once for each time that it calls this */
+      InstId caller = callers.ids[k]; /* listed once for each time that it calls `comp` */
       if (k > 0 && callers.ids[k - 1] == caller) continue;
       if (!inst_runs_callees(module, caller)) continue;
       for (uint32_t c = 0; c < inst_get(module, caller)->num_callees; c++) {

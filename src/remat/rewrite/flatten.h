@@ -8,9 +8,9 @@
 
 /* Gives each call, loop, conditional and asynchronous operation its own copy of every computation
  * that it calls (xla/service/flatten_call_graph.cc). If `schedule` is not NULL, no instruction in
- * it may be dead, and the copies are in its order.
+ * it may be dead, and the instructions of each copy are in its order.
  *
- * RH_ERR_INPUT when the copies would grow to more than a bounded number of instructions. */
+ * Returns RH_ERR_INPUT when the copies would grow to more than a bounded number of instructions. */
 rh_status flatten_call_graph(Rewrite *rewrite, const Schedule *schedule, rh_diags *diags,
                              Arena *scratch);
 

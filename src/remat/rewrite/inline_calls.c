@@ -3,15 +3,15 @@
 #include "analysis/flow/call_graph.h"
 #include "remat/rewrite/expand.h"
 
-/* The module's result would have another layout without the call. */
+/* Returns whether the result of the module would have another layout without this call. */
 static bool lays_out_result(const Module *module, InstId id) {
   const Computation *callee = comp_get(module, inst_callees(module, id)[0]);
   return inst_get(module, id)->parent == module->entry && inst_is_root(module, id) &&
          inst_get(module, id)->shape != inst_get(module, callee->root)->shape;
 }
 
-/* What XLA:CPU compiles as one function, loops and all, rounds differently outside of it
- * (xla/service/cpu/small_while_loop_hoisting_pass.cc). */
+/* XLA:CPU compiles such a call as one function, including its loops. Outside of this function the
+ * same instructions round differently (xla/service/cpu/small_while_loop_hoisting_pass.cc). */
 static bool is_compiled_alone(const Module *module, InstId id) {
   return str_contains(inst_attr_text(module, id, ATTR_FRONTEND_ATTRIBUTES), "xla_cpu_small_call");
 }
@@ -25,8 +25,8 @@ static bool is_inlineable(const Module *module, InstId id) {
                    comp_get(module, inst_callees(module, id)[0])->thread);
 }
 
-/* What an asynchronous operation runs, the computation that `call-start(…)` implies too, is one
- * call or another single instruction. */
+/* A computation that an asynchronous operation runs, including the one that `call-start(…)`
+ * implies, contains one call or another single instruction. */
 static bool is_async_computation(const Module *module, const CallGraph *graph, CompId comp) {
   IdSpan callers = callers_of(graph, comp);
   return callers.len && inst_get(module, callers.ids[0])->opcode == OPCODE_ASYNC_START;
@@ -46,7 +46,7 @@ rh_status inline_calls(Rewrite *rewrite, Schedule *schedule, rh_diags *diags, Ar
   for (uint32_t i = 0; i < graph.num_reachable && status == RH_OK; i++) { /* callees first */
     CompId comp = graph.post_order[i];
     if (is_async_computation(module, &graph, comp)) continue;
-    uint32_t num_insts = comp_num_insts(module, comp); /* copies hold no calls any more */
+    uint32_t num_insts = comp_num_insts(module, comp); /* copies contain no more calls to inline */
     for (uint32_t k = 0; k < num_insts && status == RH_OK; k++) {
       InstId call = comp_inst(module, comp, k);
       if (!is_inlineable(module, call)) continue;

@@ -6,12 +6,12 @@
 #include "remat/rewrite/rewrite.h"
 
 /* Inlines all plain calls, callees before callers (xla/service/call_inliner.cc). Three kinds of
- * calls stay: those with a backend_config, those that XLA:CPU compiles as one function, and those
- * inside asynchronous computations. The module is scheduled if `schedule` is not NULL; the copies
- * of the callee's instructions then replace the call in the sequence.
+ * calls are kept: those with a backend_config, those that XLA:CPU compiles as one function, and
+ * those inside asynchronous computations. The module is scheduled if `schedule` is not NULL; the
+ * copies of the callee's instructions then replace the call in the sequence.
  *
- * RH_ERR_INPUT when calls within called computations would grow to more than a bounded number of
- * instructions. */
+ * Returns RH_ERR_INPUT when calls within called computations would grow to more than a bounded
+ * number of instructions. */
 rh_status inline_calls(Rewrite *rewrite, Schedule *schedule, rh_diags *diags, Arena *out,
                        Arena *scratch);
 

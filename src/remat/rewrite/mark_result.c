@@ -1,7 +1,7 @@
 #include "remat/rewrite/mark_result.h"
 
-/* A new instruction of the rewritten module. The first clone of something that is gone is what
- * moved, the others compute it again. */
+/* Returns the mark of an instruction of the rewritten module. If the original instruction was
+ * removed, its first clone counts as moved, and the other clones recompute it. */
 static RematMark mark_of(const Rewrite *rewrite, InstId id, bool *is_replaced) {
   const Module *module = rewrite->module;
   if (!(inst_get(module, id)->flags & INST_REMAT)) return (RematMark){.kind = REMAT_KIND_NONE};

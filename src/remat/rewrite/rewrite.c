@@ -30,8 +30,8 @@ static Str compact_name(Rewrite *rewrite, InstId tuple, int64_t index) {
   return str_make(text, base.len + (size_t)len);
 }
 
-/* After `id` got another name or operand: the names of compact get-tuple-elements on top of it
- * follow, and whoever reads those is written anew. */
+/* To be called after `id` got another name or operand: renames the compact get-tuple-elements that
+ * read it, directly or through others, and marks their users as changed. */
 static void rename_compact(Rewrite *rewrite, InstId id) {
   Module *module = rewrite->module;
   VEC(InstId) work = {0};
@@ -86,8 +86,8 @@ static void write_out(Rewrite *rewrite, InstId id) {
   rewrite_write_out(rewrite, id, name_unique(&rewrite->inst_names, STR("get-tuple-element")));
 }
 
-/* Among the users of a tuple: `x#1` stands for one get-tuple-element only, that which was made
- * first. */
+/* `x#1` denotes only one get-tuple-element: among the users of a tuple, the one that was made first
+ * stays compact, and the others get lines of their own. */
 static void write_out_duplicates(Rewrite *rewrite, InstId tuple, Arena *scratch) {
   Module *module = rewrite->module;
   ArenaMark mark = arena_mark(scratch);
@@ -148,7 +148,8 @@ static void map_inst(Rewrite *rewrite, InstMap *map, InstId from, InstId to) {
   map->data[from] = to;
 }
 
-/* A fused computation belongs to its fusion: XLA refuses two fusions with the same one. */
+/* A fused computation belongs to its fusion: XLA rejects a module in which two fusions call the
+ * same one. */
 static bool owns_callees(const Instruction *inst) {
   return inst->opcode == OPCODE_FUSION;
 }
@@ -158,14 +159,15 @@ static Str clone_name(Rewrite *rewrite, InstId original, const char *suffix, Are
                      name_with_suffix(inst_name(rewrite->module, original), suffix, scratch));
 }
 
-/* Copies of instructions that still share the computations that they should own. */
+/* The state of copying. `owners` are the copied instructions that still call the same computations
+ * as their originals, but must have their own. */
 typedef struct CopyWork {
   Rewrite *rewrite;
   VEC(InstId) owners;
   Arena *scratch;
 } CopyWork;
 
-/* The name of a copy that reads `operands`. */
+/* Returns the name for a copy that reads `operands`. */
 static Str copy_name(CopyWork *work, InstId original, const InstId *operands, const char *suffix) {
   Rewrite *rewrite = work->rewrite;
   const Instruction *inst = inst_get(rewrite->module, original);
@@ -175,7 +177,7 @@ static Str copy_name(CopyWork *work, InstId original, const InstId *operands, co
   return clone_name(rewrite, original, suffix ? suffix : "inlined", work->scratch);
 }
 
-/* Copies one instruction into `comp`; its operands have been copied or stand for something else. */
+/* Copies one instruction into `comp`. `image` must be set for its operands. */
 static void copy_inst(CopyWork *work, InstId id, CompId comp, const char *suffix) {
   Rewrite *rewrite = work->rewrite;
   Module *module = rewrite->module;
@@ -193,7 +195,7 @@ static void copy_inst(CopyWork *work, InstId id, CompId comp, const char *suffix
   }
 }
 
-/* Images of a computation's instructions can be written. */
+/* Makes `image` long enough for all instructions. */
 static void make_room_for_images(Rewrite *rewrite) {
   if (rewrite->image.len < rewrite->module->insts.len) {
     uint32_t missing = rewrite->module->insts.len - rewrite->image.len;
@@ -212,11 +214,12 @@ static void copy_control(Rewrite *rewrite, Sequence order) {
   }
 }
 
-/* The instructions of a computation in an order in which operands come first, which its list need
- * not be once something was inlined. The array stays while instructions are added. */
+/* Returns the instructions of a computation in an order in which operands come before users. The
+ * computation's own list need not have such an order after inlining. The array stays valid while
+ * instructions are added. */
 static Sequence copy_order(Rewrite *rewrite, CompId comp, const Schedule *schedule, Arena *out) {
   Module *module = rewrite->module;
-  if (schedule && comp >= schedule->num_comps) { /* itself a copy, made in such an order */
+  if (schedule && comp >= schedule->num_comps) { /* a copy, made in such an order */
     uint32_t len = comp_num_insts(module, comp);
     Sequence order = {.ids = arena_array(out, InstId, len), .len = len};
     if (len)
@@ -266,7 +269,8 @@ static CompId copy_computation(CopyWork *work, CompId original, const Schedule *
   return copy;
 }
 
-/* Gives what was copied computations of its own; what those hold may be fusions in turn. */
+/* Gives the copied instructions their own computations. The instructions of these computations may
+ * again be fusions. */
 static void copy_owned(CopyWork *work) {
   Module *module = work->rewrite->module;
   while (work->owners.len) {
@@ -298,7 +302,7 @@ InstId rewrite_clone(Rewrite *rewrite, InstId original, Arena *scratch) {
   ArenaMark mark = arena_mark(scratch);
   InstId clone;
   if (inst_get(module, original)->flags & INST_COMPACT_GTE) {
-    /* A second `x#1` would be the first one to whoever reads the text. */
+    /* Any reader of the text would take a second `x#1` for the first one. */
     clone = rewrite_add_get_tuple_element(rewrite, inst_operand(module, original, 0),
                                           inst_get(module, original)->index);
   } else {
@@ -351,18 +355,19 @@ void rewrite_set_callee(Rewrite *rewrite, InstId caller, uint32_t index, CompId 
 
 /* ---- inlining ---- */
 
-/* What had to run before the call runs before its copies, and these before what had to wait for it.
- */
+/* Transfers the control dependencies of a call to its copies: they run after the call's
+ * predecessors and before its successors. */
 static void inherit_control(Rewrite *rewrite, InstId call, NewInsts copies, InstId result) {
   Module *module = rewrite->module;
   ControlDeps deps = *inst_control(module, call);
-  for (uint32_t i = 0; i < deps.predecessors.len; i++) { /* also where nothing is copied */
+  for (uint32_t i = 0; i < deps.predecessors.len; i++) { /* even if nothing is copied */
     for (uint32_t k = 0; k < deps.successors.len; k++) {
       module_add_control(module, id_list(module, deps.predecessors)[i],
                          id_list(module, deps.successors)[k]);
     }
   }
-  for (uint32_t k = 0; result < copies.begin && k < deps.successors.len; k++) { /* an operand */
+  /* The result can be an operand of the call, which is older than the copies. */
+  for (uint32_t k = 0; result < copies.begin && k < deps.successors.len; k++) {
     module_add_control(module, result, id_list(module, deps.successors)[k]);
   }
   for (InstId id = copies.begin; id < copies.end; id++) {
@@ -444,7 +449,8 @@ InstId rewrite_add_bitcast(Rewrite *rewrite, InstId operand, ShapeId shape) {
   return module_add_inst(rewrite->module, inst_get(rewrite->module, operand)->parent, &spec);
 }
 
-/* A new instruction that copies an original, or something that stands for it. */
+/* Adds an instruction that copies an original instruction, or copies another one with the same
+ * value. */
 static InstId add_copying(Rewrite *rewrite, const InstSpec *spec, InstId original) {
   Module *module = rewrite->module;
   InstId copy = module_add_inst(module, inst_get(module, original)->parent, spec);

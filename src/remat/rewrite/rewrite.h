@@ -1,58 +1,59 @@
-/* Changing a module: what all algorithms share. Names, channels and called computations of clones
- * come out as XLA makes them. */
+/* Changes to a module that all algorithms share. The names, channels and called computations of
+ * clones are the same as those that XLA gives them. */
 #ifndef REMAT_HLO_REMAT_REWRITE_REWRITE_H
 #define REMAT_HLO_REMAT_REWRITE_REWRITE_H
 
 #include "ir/names.h"
 #include "ir/schedule.h"
 
-typedef VEC(InstId) InstMap; /* by InstId; behind its end all is NO_ID */
+typedef VEC(InstId) InstMap; /* by InstId; an id beyond its end maps to NO_ID */
 
 typedef struct Rewrite {
   Module *module;
   NameSet inst_names;
   NameSet comp_names;
   int64_t next_channel_id; /* hlo_query::NextChannelId */
-  InstMap cloned_from;     /* what a clone computes again, NO_ID for anything else */
-  InstMap copied_from;     /* what a new copy stands for, likewise */
+  InstMap cloned_from;     /* for a clone, the instruction that it recomputes; else NO_ID */
+  InstMap copied_from;     /* for a new copy, the instruction whose value it holds; else NO_ID */
   InstMap callee_original; /* for an instruction of a callee's clone, the original instruction in
                               the callee; else NO_ID (remat/job/clone_callees.h) */
-  InstMap inner_of;        /* for an instruction in a copied computation, what it is a copy of; else
-                              NO_ID */
-  VEC(InstId) image;       /* by InstId, for the computation that is being copied: its copies */
-  VEC(uint8_t) visited;    /* by InstId, for the computation that is being walked */
+  InstMap inner_of; /* for an instruction in a copied computation, the instruction that it is a copy
+                       of; else NO_ID */
+  VEC(InstId) image;    /* by InstId, for the computation that is being copied: the copies */
+  VEC(uint8_t) visited; /* by InstId, for the computation that is being walked */
 } Rewrite;
 
-/* The names live in the module's arena. */
+/* The names are allocated in the module's arena. */
 Rewrite rewrite_begin(Module *module);
 
-/* Clones an instruction for recomputation: `x.remat`, with the same operands and a new channel id
- * if it has one. A fusion gets its own copy of the computation that it calls, other called
+/* Clones an instruction for recomputation: `x.remat`, with the same operands and, if it has a
+ * channel id, a new one. A fusion gets its own copy of the computation that it calls; other called
  * computations are shared. Control dependencies are left to the caller. */
 InstId rewrite_clone(Rewrite *rewrite, InstId original, Arena *scratch);
 
-/* The instruction that a clone computes again, NO_ID for what is no clone. */
+/* Returns the instruction that a clone recomputes, NO_ID for an instruction that is not a clone. */
 static inline InstId rewrite_original(const Rewrite *rewrite, InstId clone) {
   return clone < rewrite->cloned_from.len ? rewrite->cloned_from.data[clone] : NO_ID;
 }
 
-/* The instruction that the first clone of a row of clones was made from, `id` for what is no clone.
- */
+/* Follows a chain of clones of clones back to the instruction that the first clone was made from.
+ * Returns `id` for an instruction that is not a clone. */
 static inline InstId rewrite_first_original(const Rewrite *rewrite, InstId id) {
   while (rewrite_original(rewrite, id) != NO_ID)
     id = rewrite_original(rewrite, id);
   return id;
 }
 
-/* The instruction that a clone or a new copy stands for, NO_ID for anything else. */
+/* Returns the instruction whose value a clone or a new copy holds, NO_ID for any other
+ * instruction. */
 static inline InstId rewrite_value_source(const Rewrite *rewrite, InstId id) {
   InstId original = rewrite_original(rewrite, id);
   if (original != NO_ID || id >= rewrite->copied_from.len) return original;
   return rewrite->copied_from.data[id];
 }
 
-/* The first instruction with an id below `num_old` in the row that begins with `id`: what it is a
- * copy of as part of a copied computation, what that is a copy of, and so on. */
+/* Follows an instruction of a copied computation back to the instruction that it is a copy of, and
+ * so on from there. Returns the first instruction on this path with an id below `num_old`. */
 static inline InstId rewrite_inner_original(const Rewrite *rewrite, InstId id, uint32_t num_old) {
   while (id >= num_old && id < rewrite->inner_of.len)
     id = rewrite->inner_of.data[id];
@@ -60,79 +61,87 @@ static inline InstId rewrite_inner_original(const Rewrite *rewrite, InstId id, u
 }
 
 /* Records that `id`, an instruction of a callee's clone, is a copy of `of_callee`, an instruction
- * of the computation that was cloned. That one may be a clone itself. */
+ * of the computation that was cloned. That computation may itself be a clone. */
 void rewrite_set_callee_original(Rewrite *rewrite, InstId id, InstId of_callee);
 
-/* For an instruction of a callee's clone, the instruction of the input module that it is a copy of;
- * `id` itself for any other instruction. */
+/* Returns, for an instruction of a callee's clone, the instruction of the input module that it is a
+ * copy of, and for any other instruction `id` itself. */
 static inline InstId rewrite_callee_original(const Rewrite *rewrite, InstId id) {
   InstId original = id < rewrite->callee_original.len ? rewrite->callee_original.data[id] : NO_ID;
   return original == NO_ID ? id : original;
 }
 
-/* A copy of a computation, `x.clone`, with copies of its fusions' computations; in the order of the
- * schedule, if there is one. */
+/* Copies a computation, as `x.clone`, together with the computations of its fusions. If `schedule`
+ * is not NULL, the instructions of the copy are in its order. */
 CompId rewrite_clone_computation(Rewrite *rewrite, CompId original, const Schedule *schedule,
                                  Arena *scratch);
 
-/* Makes a caller call another computation; what continues an asynchronous operation says the same.
- */
+/* Makes a caller call another computation. If the caller starts an asynchronous operation, the
+ * instructions that continue the operation are changed in the same way. */
 void rewrite_set_callee(Rewrite *rewrite, InstId caller, uint32_t index, CompId callee,
                         Arena *scratch);
 
-/* New instructions have ids begin … end - 1. */
+/* The ids of new instructions: begin … end - 1. */
 typedef struct NewInsts {
   InstId begin, end;
 } NewInsts;
 
-/* Puts copies of a called computation's instructions in the place of the call, or fusion, which
- * dies: whoever read it reads the copy of the computation's result. The copies, in the
- * computation's order by `schedule` or, where that has none, in XLA's post order, are named with
- * `suffix`; NULL = they keep their names, because the computation dies too. */
+/* Replaces a call or a fusion by copies of the instructions of its called computation. The call is
+ * removed, and its users read the copy of the computation's root instead. The copies are in the
+ * order that `schedule` has for the called computation or, if it has none, in XLA's post order.
+ * Their names get `suffix`; NULL = they keep their names, because the called computation is removed
+ * too. */
 NewInsts rewrite_inline(Rewrite *rewrite, InstId call, const Schedule *schedule, const char *suffix,
                         Arena *scratch);
 
-/* A helper of clones, named after its opcode: `tuple.remat`. The spec's name is disregarded. */
+/* Adds a helper instruction for clones, named after its opcode: `tuple.remat`. The name in `spec`
+ * is ignored. */
 InstId rewrite_add_helper(Rewrite *rewrite, CompId comp, InstSpec spec);
 
-/* An instruction in another computation, `comp`, where it reads `operands`: a copy under the same
- * name that stands for what it stood for. Removing it where it was is left to the caller. */
+/* Copies an instruction into another computation, `comp`, where it reads `operands`. The copy has
+ * the same name, and is a clone or copy of the same instruction as before. The caller must remove
+ * the instruction from its old computation. */
 InstId rewrite_move(Rewrite *rewrite, InstId id, CompId comp, const InstId *operands);
 
-/* Helpers of a clone: element `index` of a tuple; the operand seen with another shape. */
+/* Add helper instructions for a clone: a get-tuple-element that takes element `index` of a tuple,
+ * and a bitcast of the operand to another shape. */
 InstId rewrite_add_get_tuple_element(Rewrite *rewrite, InstId tuple, int64_t index);
 InstId rewrite_add_bitcast(Rewrite *rewrite, InstId operand, ShapeId shape);
 
-/* A copy of `operand` with another layout, or the same converted to another element type, named
- * `original` with a suffix. It stands for the original, but does not compute it again. */
+/* Adds a copy of `operand` with another layout, or a conversion of it to another element type. It
+ * is named after `original`, with a suffix. It holds the value of `original`, but does not
+ * recompute it. */
 InstId rewrite_add_copy(Rewrite *rewrite, InstId operand, ShapeId shape, InstId original,
                         const char *suffix, Arena *scratch);
 
-/* An asynchronous copy in two halves: the start's shape is (`to`, the operand's, u32[]). They stand
- * for the original likewise, under XLA's names. */
+/* Add the two halves of an asynchronous copy. The shape of the start is (`to`, the operand's,
+ * u32[]). Both halves hold the value of `original` without recomputing it, and have the names that
+ * XLA gives them. */
 InstId rewrite_add_copy_start(Rewrite *rewrite, InstId operand, ShapeId to, InstId original);
 InstId rewrite_add_copy_done(Rewrite *rewrite, InstId start, InstId original);
 
-/* module_set_operand; a compact get-tuple-element takes the name of its new operand. */
+/* Calls module_set_operand(). A compact get-tuple-element is renamed after its new operand. */
 void rewrite_set_operand(Rewrite *rewrite, InstId user, uint32_t index, InstId operand);
 
-/* Makes a get-tuple-element take another element; its own shape stays. */
+/* Makes a get-tuple-element take another element. Its own shape is not changed. */
 void rewrite_set_tuple_index(Rewrite *rewrite, InstId gte, int64_t index);
 
-/* The name must be free and stay valid; what is written `x#1` is renamed with x. */
+/* Renames an instruction. The name must be free and stay valid. Elements of it that are written
+ * `x#1` are renamed too. */
 void rewrite_rename(Rewrite *rewrite, InstId id, Str name);
 
-/* Gives a get-tuple-element written `x#1` a line of its own; the name must be free and stay valid.
- */
+/* Gives a get-tuple-element that is written `x#1` a line of its own and a name, which must be free
+ * and stay valid. */
 void rewrite_write_out(Rewrite *rewrite, InstId gte, Str name);
 
-/* What is written `x#1` is nobody's root or control predecessor, and there is one of it: gives a
- * line to the others, which come from inlining or shrunk fusions. To be called before the module is
- * printed. O(instructions + users). */
+/* A get-tuple-element may be written `x#1` only if it is neither a root nor a control predecessor,
+ * and if it is the only one that is written so. This function gives all others, which come from
+ * inlining or shrunk fusions, a line of their own. It must be called before the module is printed.
+ * O(instructions + users). */
 void rewrite_write_out_elements(Rewrite *rewrite, Arena *scratch);
 
-/* Every use of `old` reads `new` instead; if `old` is its computation's root, `new` becomes that.
- */
+/* Makes every user of `old` read `new_operand` instead. If `old` is the root of its computation,
+ * `new_operand` becomes the root. */
 void rewrite_replace_all_uses(Rewrite *rewrite, InstId old, InstId new_operand, Arena *scratch);
 
 #endif

@@ -2,7 +2,7 @@
 
 typedef struct Source {
   InstId id;
-  VEC(int64_t) path; /* of elements taken from it, the innermost last */
+  VEC(int64_t) path; /* the indices of the elements that are taken from `id`, the innermost last */
 } Source;
 
 static Source source_of(const Module *module, const Rewrite *rewrite, InstId id, Arena *scratch) {
@@ -25,7 +25,7 @@ static Source source_of(const Module *module, const Rewrite *rewrite, InstId id,
   }
 }
 
-/* The first result of a fusion that is the same as this one. */
+/* Returns the index of the first result of a fusion that is the same as result `index`. */
 static int64_t first_result(const Module *module, InstId id, int64_t index) {
   if (inst_get(module, id)->opcode != OPCODE_FUSION) return index;
   InstId root = comp_get(module, inst_callees(module, id)[0])->root;

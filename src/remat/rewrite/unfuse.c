@@ -16,7 +16,7 @@ static bool is_wanted(const Module *module, InstId id, unsigned kinds) {
   }
 }
 
-/* Whether a fusion returns one of its operands: it makes a copy then. */
+/* Returns whether a fusion returns one of its parameters; it then makes a copy. */
 static bool returns_parameter(const Module *module, CompId comp) {
   InstId root = comp_get(module, comp)->root;
   if (inst_get(module, root)->opcode == OPCODE_PARAMETER) return true;
@@ -31,7 +31,8 @@ static bool returns_parameter(const Module *module, CompId comp) {
   return false;
 }
 
-/* By CompId: something in it, or in what it calls, works in place or is handed through. */
+/* By CompId: whether the computation, or one that it calls, returns a parameter or contains an
+ * instruction that works in place. */
 static bool *find_in_place(const Module *module, const CallGraph *graph, Arena *out) {
   bool *is_in_place = arena_zarray(out, bool, module->comps.len);
   for (uint32_t i = 0; i < graph->num_reachable; i++) { /* callees first */
@@ -49,8 +50,9 @@ static bool *find_in_place(const Module *module, const CallGraph *graph, Arena *
   return is_in_place;
 }
 
-/* A fusion reads and writes element by element; its instructions, one after the other, may write
- * where another one still reads. Where XLA inserts no more copies such a fusion stays. */
+/* A fusion reads and writes element by element. When its instructions run one after the other, one
+ * may overwrite what another has still to read. Where XLA inserts no more copies, such a fusion is
+ * therefore kept. */
 uint32_t unfuse(Rewrite *rewrite, Schedule *schedule, unsigned kinds, Arena *out, Arena *scratch) {
   Module *module = rewrite->module;
   Arena *arena = arena_new(arena_options(scratch));

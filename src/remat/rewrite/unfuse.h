@@ -1,4 +1,4 @@
-/* Replacing fusions by their instructions, so that these can be rematerialized one by one. */
+/* Replaces fusions by their instructions, so that these can be rematerialized one by one. */
 #ifndef REMAT_HLO_REMAT_REWRITE_UNFUSE_H
 #define REMAT_HLO_REMAT_REWRITE_UNFUSE_H
 
@@ -11,10 +11,11 @@ typedef enum UnfuseKind {
   UNFUSE_ALL = UNFUSE_LOOP | UNFUSE_INPUT | UNFUSE_OUTPUT,
 } UnfuseKind;
 
-/* Replaces fusions of these kinds by copies of their instructions. Custom fusions stay, because
- * their backend_config determines what they compute. Where a module is past copy-insertion, fusions
- * that contain an instruction which works in place stay, too. The result computes the same as HLO,
- * but a compiler may round it differently. Returns the number of fusions replaced. */
+/* Replaces fusions of these kinds by copies of their instructions. Custom fusions are kept, because
+ * their backend_config determines what they compute. In a module that is past copy-insertion,
+ * fusions that contain an instruction which works in place are kept too. The result computes the
+ * same as the input by the semantics of HLO, but a compiler may round it differently. Returns the
+ * number of fusions replaced. */
 uint32_t unfuse(Rewrite *rewrite, Schedule *schedule, unsigned kinds, Arena *out, Arena *scratch);
 
 #endif
