@@ -32,7 +32,7 @@ static rh_status fail_usage(const char *what) {
   return RH_ERR_USAGE;
 }
 
-/* The name of `path` as it was published. */
+/* Selects the published variant of `path`. */
 static rh_status read_compat(const char *text, Algorithm *algorithm) {
   static const char NAME[] = "path-compat";
   if (strcmp(text, "path") != 0 && strcmp(text, NAME) != 0) {

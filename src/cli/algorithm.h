@@ -1,4 +1,5 @@
-/* What --algorithm names: a row of RH_ALGORITHMS and, for some, an argument behind a colon. */
+/* The value of --algorithm: a row of RH_ALGORITHMS and, for some algorithms, an argument after a
+ * colon. */
 #ifndef REMAT_HLO_CLI_ALGORITHM_H
 #define REMAT_HLO_CLI_ALGORITHM_H
 
@@ -7,15 +8,15 @@
 
 typedef struct Algorithm {
   char *name;       /* owned */
-  char *collection; /* expressions, one a line; owned, NULL = none */
+  char *collection; /* regular expressions, one on each line; owned, NULL if there are none */
 } Algorithm;
 
-/* Of --algorithm and --path-compat. Reads the file of `checkpoint=collection:@FILE`. RH_ERR_USAGE,
- * or what input_read says; the reason is on stderr then. What an expression is worth, rh_remat
- * says. */
+/* Reads --algorithm and --path-compat, and the file that `checkpoint=collection:@FILE` names. On
+ * failure it returns RH_ERR_USAGE or the status of input_read(), and reports the reason on stderr.
+ * The expressions are not checked here; rh_remat() checks them. */
 rh_status algorithm_read(const Options *options, Algorithm *algorithm);
 
-/* Also after a failure. */
+/* Must be called after a failure, too. */
 void algorithm_free(Algorithm *algorithm);
 
 #endif

@@ -59,12 +59,12 @@ static rh_status check_max_peak(const ReportJob *job) {
 typedef struct Baseline {
   cJSON *json;
   int64_t peak_bytes;
-  rh_sum *sums;        /* by op_name */
-  const rh_sum **list; /* their addresses */
+  rh_sum *sums;        /* sums by op_name */
+  const rh_sum **list; /* addresses of the sums */
   size_t num_sums;
 } Baseline;
 
-/* A whole number that is not negative; doubles hold it exactly up to 2^53. */
+/* Reads a whole number that is not negative. Doubles represent it exactly up to 2^53. */
 static bool read_bytes(const cJSON *object, const char *key, int64_t *bytes) {
   const cJSON *number = cJSON_GetObjectItemCaseSensitive(object, key);
   if (!cJSON_IsNumber(number) || !(number->valuedouble >= 0 && number->valuedouble < 9e18)) {
@@ -89,10 +89,10 @@ static bool read_sum(const cJSON *item, rh_sum *sum) {
 static bool read_baseline(const Input *input, Baseline *baseline) {
   const char *end = NULL;
   baseline->json = cJSON_ParseWithLengthOpts(input->text, input->length, &end, false);
-  size_t num_behind = end ? input->length - (size_t)(end - input->text) : 0;
-  for (; num_behind && strchr(" \t\r\n", *end) && *end; end++)
-    num_behind--;
-  if (num_behind) return false;
+  size_t num_after = end ? input->length - (size_t)(end - input->text) : 0;
+  for (; num_after && strchr(" \t\r\n", *end) && *end; end++)
+    num_after--;
+  if (num_after) return false;
   const cJSON *model = cJSON_GetObjectItemCaseSensitive(baseline->json, "memory_model");
   const cJSON *list = cJSON_GetObjectItemCaseSensitive(baseline->json, "by_op_name"), *item;
   if (!cJSON_IsString(model) || !cJSON_IsArray(list) ||
@@ -122,7 +122,8 @@ static bool has_same_limit(const Baseline *baseline, const rh_report *report, co
   return false;
 }
 
-/* What a peak depends on besides the module must be as it was, as far as the baseline tells. */
+/* Checks that what a peak depends on besides the module is the same as in the baseline, as far as
+ * the baseline records it. */
 static bool has_same_settings(const Baseline *baseline, const rh_report *report,
                               const Input *input) {
   const struct {
@@ -209,7 +210,7 @@ static rh_status check_baseline(const ReportJob *job) {
   return status;
 }
 
-/* ---- all ---- */
+/* ---- both bounds ---- */
 
 static void print_peak(const ReportJob *job) {
   char bytes[RH_FORMAT_CHARS];

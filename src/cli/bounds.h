@@ -1,20 +1,21 @@
-/* What a peak may not exceed, for `check`. */
+/* The bounds on a peak that `check` enforces. */
 #ifndef REMAT_HLO_CLI_BOUNDS_H
 #define REMAT_HLO_CLI_BOUNDS_H
 
 #include "report_job.h"
 
-/* Whether the options ask for it. */
+/* Returns whether the options ask for such a check. */
 bool bounds_are_given(const Options *options);
 
-/* RH_ERR_USAGE, the reason on stderr, when they contradict each other. */
+/* Returns RH_ERR_USAGE and reports the reason on stderr if the options contradict each other. */
 rh_status bounds_check_options(const Options *options);
 
-/* Where the summary goes: stderr when the baseline takes stdout. */
+/* Returns the stream for the summary, which is stderr if the baseline is written to stdout. */
 FILE *bounds_summary(const Options *options);
 
-/* Holds the peak of a loaded module against --max-peak and --baseline, and writes --write-baseline.
- * RH_OVER_LIMIT when it is exceeded; by how much and what grew is on stderr. */
+/* Compares the peak of a loaded module with --max-peak and --baseline, and writes --write-baseline.
+ * If a bound is exceeded, it returns RH_OVER_LIMIT and reports on stderr by how much, and what
+ * grew. */
 rh_status bounds_check(const Loaded *loaded, const Options *options);
 
 #endif

@@ -14,7 +14,7 @@
 #include "path.h"
 #include "workers.h"
 
-/* ---- before anything takes time ---- */
+/* ---- checks before the first run ---- */
 
 static const char *fault_of(const Options *options) {
   bool is_one_budget = options->budgets && !strchr(options->budgets, ',');
@@ -49,7 +49,7 @@ static rh_status check_options(const Options *options) {
   return output_check(paths, sizeof paths / sizeof *paths);
 }
 
-/* A log is worth hours: it is not thrown away by oversight. */
+/* A log can be the result of hours of work, so it is not overwritten by mistake. */
 static rh_status check_log(const Options *options) {
   struct stat kind;
   bool is_free = !options->json || options->resume || options->overwrite ||
@@ -75,7 +75,7 @@ typedef struct Sweep {
   CompareLog log;
   CompareProgress progress;
   Workers *workers;
-  size_t num_finished; /* runs, from the first one on, that are written */
+  size_t num_finished; /* all runs before this one are written */
   rh_status worst;
   bool is_given_up;
 } Sweep;
@@ -99,7 +99,7 @@ static void finish_run(Sweep *sweep, CompareRun *run) {
     run->has_row = true;
     rh_status status = run->is_kept ? RH_OK : compare_log_write(&sweep->log, &run->row);
     note_status(sweep, status);
-    sweep->is_given_up |= status != RH_OK; /* what follows would be lost */
+    sweep->is_given_up |= status != RH_OK; /* later results would be lost */
   }
   rh_diags_free(run->diags);
   run->diags = NULL;
@@ -117,7 +117,7 @@ static void finish_file(Sweep *sweep, CompareFile *file) {
   compare_unload(&sweep->comparison, file);
 }
 
-/* In the order of the runs, whatever the order that they end in. */
+/* Finishes runs in the order of the grid, no matter in which order they end. */
 static void finish_what_is_done(Sweep *sweep) {
   const Comparison *comparison = &sweep->comparison;
   while (sweep->num_finished < compare_num_runs(comparison) && !sweep->is_given_up &&
@@ -129,7 +129,7 @@ static void finish_what_is_done(Sweep *sweep) {
   }
 }
 
-/* What an earlier sweep has done is taken over. */
+/* Takes over the runs that an earlier sweep has done. */
 static void keep_runs(const Sweep *sweep, CompareFile *file) {
   for (size_t i = 0; i < sweep->comparison.runs_per_file; i++) {
     CompareRun *run = &file->runs[i];
@@ -149,14 +149,15 @@ static void start_file(Sweep *sweep, size_t index) {
   workers_release(sweep->workers, (index + 1) * sweep->comparison.runs_per_file);
 }
 
-/* False when a signal came. */
+/* Returns false if a signal arrived or if writing failed. */
 static bool wait_for_runs(Sweep *sweep) {
   if (!workers_wait(sweep->workers)) return false;
   finish_what_is_done(sweep);
   return !sweep->is_given_up;
 }
 
-/* Files are read one after the other, a little ahead of the runs, so that few are in memory. */
+/* Files are read one after the other and only slightly ahead of the runs, so that few of them are
+ * in memory. */
 static void run_files(Sweep *sweep, size_t num_threads) {
   const Comparison *comparison = &sweep->comparison;
   for (size_t i = 0; i < comparison->num_files; i++) {
@@ -170,7 +171,7 @@ static void run_files(Sweep *sweep, size_t num_threads) {
   while (sweep->num_finished < compare_num_runs(comparison) && wait_for_runs(sweep)) {}
 }
 
-/* What ended before one that is not done. */
+/* Writes the runs that ended while an earlier run was not done yet. */
 static void finish_interrupted(Sweep *sweep) {
   for (size_t i = sweep->num_finished; i < compare_num_runs(&sweep->comparison); i++) {
     if (sweep->is_given_up) return;
@@ -178,14 +179,15 @@ static void finish_interrupted(Sweep *sweep) {
   }
 }
 
-/* ---- what is written ---- */
+/* ---- outputs ---- */
 
 typedef struct Results {
   Output csv, pareto;
   bool has_csv, has_pareto;
 } Results;
 
-/* Before the first run: what cannot be written is known at once. */
+/* Opens the outputs before the first run, so that a file that cannot be written is reported
+ * immediately. */
 static rh_status open_results(const Options *options, Results *results) {
   *results = (Results){0};
   rh_status status = RH_OK;
@@ -221,7 +223,7 @@ static void print_tables(const Comparison *comparison) {
   compare_print(comparison, &terminal);
 }
 
-/* What is done is kept; nobody waits for what is not. */
+/* Writes the runs that are done and ends the program without waiting for the others. */
 static _Noreturn void end_interrupted(Sweep *sweep, Results *results) {
   finish_interrupted(sweep);
   interrupt_defer(-1);
@@ -232,7 +234,7 @@ static _Noreturn void end_interrupted(Sweep *sweep, Results *results) {
   _exit(128 + interrupt_signal());
 }
 
-/* ---- all ---- */
+/* ---- the subcommand ---- */
 
 static size_t num_threads_of(const Comparison *comparison) {
   size_t num_runs = compare_num_runs(comparison);
@@ -258,7 +260,7 @@ static rh_status run_sweep(Sweep *sweep, Results *results) {
   return sweep->worst;
 }
 
-/* Of files that --best writes, and of those that are about all files. */
+/* Notes the files that --best writes, and the files that are written for all inputs together. */
 static rh_status note_places(const Comparison *comparison) {
   const Options *options = comparison->options;
   const struct {

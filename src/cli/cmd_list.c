@@ -11,7 +11,7 @@ typedef enum ListWhat {
 static const struct {
   const char *name;
   const char *option;
-  int what; /* an rh_registry or ListWhat */
+  int what; /* an rh_registry or a ListWhat */
 } lists[] = {
     {"schedulers", "--scheduler", RH_SCHEDULERS},
     {"algorithms", "--algorithm", RH_ALGORITHMS},

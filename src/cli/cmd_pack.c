@@ -12,7 +12,7 @@ typedef struct PackJob {
   Loaded loaded; /* its module is not used */
   rh_live_ranges *ranges;
   int64_t *offsets;
-  uint32_t *heaps; /* NULL = there is no limit */
+  uint32_t *heaps; /* NULL if there is no limit */
   rh_pack_result result;
 } PackJob;
 
@@ -51,7 +51,7 @@ static rh_status write_offsets(PackJob *job) {
   return output_close(&output, written == RH_OK);
 }
 
-/* The heaps' heights, the last of many left out. */
+/* Prints the heights of the heaps. If there are many, the last ones are left out. */
 static rh_status print_heaps(const PackJob *job) {
   enum { MAX_SHOWN = 16 };
   uint32_t num_heaps = job->result.num_heaps;

@@ -10,7 +10,7 @@
 #include "pictures.h"
 #include "remat_run.h"
 
-/* ---- what is left to show ---- */
+/* ---- the live set at the peak ---- */
 
 static void collect_live(void *context, const rh_live_buffer *buffer) {
   LiveList *list = context;
@@ -24,7 +24,7 @@ static void collect_live(void *context, const rh_live_buffer *buffer) {
   list->buffers[list->len++] = *buffer;
 }
 
-/* What keeps the peak from going lower. */
+/* Collects the buffers that prevent a lower peak. */
 static rh_status explain(RematRun *job) {
   if (!job_has_limit(job) || (job->is_met && job->options->limit.kind != BUDGET_MIN)) return RH_OK;
   double start = seconds_now();
@@ -70,7 +70,7 @@ static rh_status fail_usage(const char *what) {
   return RH_ERR_USAGE;
 }
 
-/* Before anything takes time. */
+/* Checks the filter before any step that takes time. */
 static rh_status check_dot_filter(const Options *options) {
   rh_diags *diags = rh_diags_new();
   rh_status status = rh_dot_check_filter(options->dot.filter, diags);
@@ -106,7 +106,7 @@ static rh_status check_outputs(const Options *options) {
   return RH_OK;
 }
 
-/* Where all files go that are written. */
+/* Determines the folders of all outputs. */
 static rh_status find_places(const Options *options, Places *places) {
   PlacedInput *inputs = calloc(options->num_files, sizeof *inputs);
   if (!inputs) return input_out_of_memory(&(Input){.path = "remat-hlo"});
@@ -120,7 +120,7 @@ static rh_status find_places(const Options *options, Places *places) {
   return status == RH_OK ? remat_outputs_note(options, places) : status;
 }
 
-/* JSON of all files: an object for one, an array for several. */
+/* The JSON output of all files: an object for one file, an array for several. */
 typedef struct JsonOutput {
   Output output;
   bool is_open;
@@ -154,7 +154,7 @@ static rh_status close_json(JsonOutput *json, bool keep) {
   return output_close(&json->output, keep);
 }
 
-/* `common` is what all files have in common. */
+/* `common` contains the data that all files share. */
 static rh_status run_file(const RematRun *common, size_t number, JsonOutput *json) {
   const Options *options = common->options;
   RematRun job = *common;
@@ -174,7 +174,8 @@ static rh_status run_file(const RematRun *common, size_t number, JsonOutput *jso
   return status;
 }
 
-/* The gravest of all: a file that cannot be read does not keep the others from being done. */
+/* Returns the most severe status. A file that cannot be read does not prevent the others from being
+ * processed. */
 static rh_status run_files(const RematRun *common) {
   const Options *options = common->options;
   JsonOutput json;
@@ -192,7 +193,7 @@ static rh_status run_files(const RematRun *common) {
 rh_status cmd_remat(const Options *given) {
   rh_profile *profile = NULL;
   Algorithm algorithm = {0};
-  Options options = *given; /* a plan has a say in them */
+  Options options = *given; /* a plan can change them */
   PlanFile plan = {0};
   Places places = {0};
   rh_status status = check_outputs(&options);

@@ -38,7 +38,7 @@ static PictureSide side_of(const ReportJob *job) {
   return (PictureSide){job->scheduled, &job->loaded.settings, job->loaded.input.path};
 }
 
-/* Of one module, or of two beside each other: `after` may be NULL. */
+/* Writes the pictures of one module, or of two modules next to each other; `after` may be NULL. */
 static rh_status write_pictures(ReportJob *before, const ReportJob *after) {
   const Options *options = before->options;
   if (!pictures_are_wanted(options)) return RH_OK;

@@ -2,7 +2,8 @@
 #include "exit_code.h"
 #include "load.h"
 
-/* Each module is checked first, so that what contradicts itself is shown in its own file. */
+/* Each module is checked first, so that a contradiction within a module is reported in its own
+ * file. */
 static rh_status compare(Loaded *before, Loaded *after, const Options *options) {
   rh_status status = load_report(before, rh_check(before->module, before->diags));
   if (status != RH_OK) return status;

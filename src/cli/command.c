@@ -11,7 +11,7 @@ typedef struct Command {
   size_t min_files, max_files;
   const char *usage;
   const char *summary;
-  const char *about; /* for its own help */
+  const char *about; /* text for the help of the subcommand */
 } Command;
 
 static const Command commands[] = {
@@ -93,7 +93,7 @@ static void print_help(const Command *command, FILE *out) {
   options_print_help(command->bit, out);
 }
 
-/* `remat-hlo --help`: all commands, then the options of the first. */
+/* Prints the output of `remat-hlo --help`: all commands, then the options of the first. */
 static void print_overview(FILE *out) {
   fputs(
       "usage: remat-hlo FILE [--mem-limit=SIZE] [-o OUT] [OPTION...]\n"
@@ -128,7 +128,7 @@ static rh_status fail_command(const char *name) {
   return RH_ERR_USAGE;
 }
 
-/* Whoever reads it first leaves nothing for the others. */
+/* Checks that stdin is read only once: the first reader would leave nothing for the others. */
 static rh_status check_stdin(const Options *options) {
   size_t num_stdin = options->baseline && strcmp(options->baseline, "-") == 0;
   for (size_t i = 0; i < options->num_files; i++)
@@ -153,7 +153,7 @@ static rh_status check_files(const Command *command, const Options *options) {
   return RH_ERR_USAGE;
 }
 
-/* The environment comes first, so that the command line overrides it. */
+/* Reads the environment before the command line, so that the command line overrides it. */
 static rh_status read_environment(Options *options, unsigned command) {
   static const char *const sources[] = {"XLA_FLAGS", "REMAT_HLO_FLAGS"};
   for (size_t i = 0; i < 2; i++) {

@@ -4,7 +4,7 @@
 
 #include "options.h"
 
-/* Each reads the options, does its job and says why when it could not. */
+/* Each function reads the options, runs its subcommand, and reports the reason if it fails. */
 rh_status cmd_remat(const Options *options);
 rh_status cmd_compare(const Options *options);
 rh_status cmd_report(const Options *options);
@@ -16,14 +16,14 @@ rh_status cmd_pack(const Options *options);
 rh_status cmd_cost(const Options *options);
 rh_status cmd_list(const Options *options);
 
-/* Runs the subcommand that the command line names; a first argument that is a file means `remat`.
- */
+/* Runs the subcommand that the command line names. If the first argument is a file, the subcommand
+ * is `remat`. */
 rh_status command_run(int argc, char **argv);
 
-/* The FOR_… bit of a subcommand, 0 when there is none of that name. */
+/* Returns the FOR_… bit of a subcommand, or 0 if there is none of that name. */
 unsigned command_bit(const char *name);
 
-/* The names of all, one a line. */
+/* Prints the names of all subcommands, one on each line. */
 void command_print_names(FILE *out);
 
 #endif

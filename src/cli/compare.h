@@ -1,4 +1,4 @@
-/* What `compare` runs, what comes of it, and who shows it. */
+/* The runs of `compare`, their results, and the functions that show them. */
 #ifndef REMAT_HLO_CLI_COMPARE_H
 #define REMAT_HLO_CLI_COMPARE_H
 
@@ -6,17 +6,18 @@
 #include "remat_run.h"
 #include "terminal.h"
 
-/* ---- what is run ---- */
+/* ---- the grid of runs ---- */
 
-/* Of each file: every budget with every scheduler and every algorithm. */
+/* The combinations that are run for each file: every budget with every scheduler and algorithm. */
 typedef struct CompareGrid {
-  const char **budgets, **schedulers, **algorithms; /* names without repetitions */
-  Budget *limits;                                   /* by budget */
+  const char **budgets, **schedulers, **algorithms; /* names without duplicates */
+  Budget *limits;                                   /* one for each budget */
   size_t num_budgets, num_schedulers, num_algorithms;
-  char *texts[3]; /* that names lie in */
+  char *texts[3]; /* the names point into these texts */
 } CompareGrid;
 
-/* Reads the options. RH_ERR_USAGE, the reason on stderr. compare_grid_free() in any case. */
+/* Reads the options. On failure it returns RH_ERR_USAGE and reports the reason on stderr. Call
+ * compare_grid_free() in any case. */
 rh_status compare_grid_read(const Options *options, CompareGrid *grid);
 void compare_grid_free(CompareGrid *grid);
 
@@ -34,20 +35,20 @@ typedef struct CompareRow {
 } CompareRow;
 
 typedef enum RunState {
-  RUN_SKIPPED, /* for the file, the scheduler, or the target */
+  RUN_SKIPPED, /* because of the file, the scheduler, or the target */
   RUN_WANTED,
-  RUN_DONE,   /* now or earlier */
-  RUN_FAILED, /* `diags` say why */
+  RUN_DONE,   /* in this sweep or in an earlier one */
+  RUN_FAILED, /* `diags` contains the reason */
 } RunState;
 
 typedef struct CompareFile CompareFile;
 
 typedef struct CompareRun {
   CompareFile *file;
-  size_t budget, scheduler, algorithm; /* in the grid */
+  size_t budget, scheduler, algorithm; /* indices into the grid */
   RunState state;
-  bool is_kept; /* done earlier: it is a line already */
-  bool has_row; /* done, and whoever waits for runs knows it */
+  bool is_kept; /* done in an earlier sweep: the log has its line already */
+  bool has_row; /* done, and the thread that waits for the runs has processed it */
   rh_status status;
   rh_diags *diags;
   CompareRow row;
@@ -55,20 +56,20 @@ typedef struct CompareRun {
 
 struct CompareFile {
   char *path;
-  const char *root; /* the folder that it was found in; NULL = it was given itself */
-  CompareRun *runs; /* in the order of the grid; as many as it has */
-  RematRun base;    /* the module in the order that it would run in; freed behind the last run */
-  RematRun *jobs;   /* by scheduler: in its order; `scheduled` NULL = the scheduler is skipped */
-  Options *options; /* of those, likewise */
+  const char *root; /* the folder in which the file was found; NULL if the file itself was given */
+  CompareRun *runs; /* in the order of the grid, one for each of its combinations */
+  RematRun base;    /* the module in the order in which it would run; freed after the last run */
+  RematRun *jobs;   /* one for each scheduler, in its order; `scheduled` is NULL if it is skipped */
+  Options *options; /* options of the jobs, one for each scheduler */
   char hash[20];
-  char *module;  /* its name */
-  char *written; /* by --best */
+  char *module;  /* the name of the module */
+  char *written; /* the path that --best has written */
 };
 
 typedef struct Comparison {
   const Options *options;
   const rh_profile *profile;
-  char *settings; /* other options, in words */
+  char *settings; /* the other options that change results, as text */
   CompareGrid grid;
   CompareFile *files;
   size_t num_files;
@@ -81,60 +82,63 @@ static inline size_t compare_num_runs(const Comparison *comparison) {
   return comparison->num_files * comparison->runs_per_file;
 }
 
-/* Reads a file and measures it in the order of each scheduler: its runs are then RUN_WANTED, or
- * RUN_SKIPPED, and their rows filled with what is known before. What is wrong is on stderr. */
+/* Reads a file and measures the module in the order of each scheduler. Its runs are then RUN_WANTED
+ * or RUN_SKIPPED, and their rows contain the columns that are known before a run. Problems are
+ * reported on stderr. */
 rh_status compare_load(const Comparison *comparison, CompareFile *file);
 
-/* Frees what only runs need. */
+/* Frees the data that only the runs need. */
 void compare_unload(const Comparison *comparison, CompareFile *file);
 
-/* Does a run that is wanted. Reads only what compare_load() has made, so that several can be done
- * at the same time. */
+/* Executes a run that is wanted. It only reads the data that compare_load() has made, so several
+ * runs can be executed at the same time. */
 void compare_run(const Comparison *comparison, CompareRun *run);
 
-/* Does a run again, and writes its module to --output. */
+/* Repeats a run and writes its module to --output. */
 rh_status compare_write(const Comparison *comparison, const CompareRun *run);
 
-/* ---- what came of it ---- */
+/* ---- results ---- */
 
-/* The row of a file's first run that is done; NULL when none is. */
+/* Returns the row of the first run of a file that is done, or NULL if none is done. */
 const CompareRow *compare_first_row(const Comparison *comparison, const CompareFile *file);
 
-/* Whether any file has runs with a scheduler and an algorithm. */
+/* Returns whether any file has finished runs with a scheduler and an algorithm. */
 bool compare_has_runs(const Comparison *comparison, size_t scheduler, size_t algorithm);
 
-/* The best run of a file under a budget: that which meets it at the least added time, or with the
- * lowest peak when none does, or when it is `min`. NULL when none is done. */
+/* Returns the best run of a file under a budget. If runs meet the budget, this is the one of them
+ * with the least added time. If none does, or if the budget is `min`, it is the run with the lowest
+ * peak. Returns NULL if no run is done. */
 const CompareRun *compare_best(const Comparison *comparison, const CompareFile *file,
                                size_t budget);
 
-/* Lines that are there already. */
+/* The lines that a log contains already. */
 typedef struct CompareLines CompareLines;
 
-/* A file of JSON lines that grows by one a run. */
+/* A file of JSON lines, to which each run adds a line. */
 typedef struct CompareLog {
-  const char *path; /* NULL = nobody wants one */
+  const char *path; /* NULL if no log is wanted */
   FILE *file;
-  bool is_fresh; /* what the file has is not ours */
+  bool is_fresh; /* the first line replaces the previous content of the file */
   MessageForm form;
-  CompareLines *lines; /* of --resume */
+  CompareLines *lines; /* the previous lines, for --resume */
 } CompareLog;
 
-/* RH_ERR_WRITE or RH_ERR_INPUT, the reason on stderr; compare_log_close() in any case. */
+/* On failure it returns RH_ERR_WRITE or RH_ERR_INPUT and reports the reason on stderr. Call
+ * compare_log_close() in any case. */
 rh_status compare_log_open(const Options *options, CompareLog *log);
 rh_status compare_log_write(CompareLog *log, const CompareRow *row);
 rh_status compare_log_close(CompareLog *log);
 
-/* Fills in what a line has of a run. False when there is none. */
+/* Fills in the row of a run from its line in the log. Returns false if there is none. */
 bool compare_log_find(const CompareLog *log, CompareRow *row);
 
-/* Runs that are done, a line a run. */
+/* Writes the runs that are done as CSV, one on each line. */
 void compare_write_csv(const Comparison *comparison, Output *output);
 
-/* A table for each file. */
+/* Prints a table for each file. */
 void compare_print(const Comparison *comparison, const Terminal *terminal);
 
-/* Peaks against added time. */
+/* Plots the peaks against the added time. */
 void compare_write_pareto(const Comparison *comparison, bool is_page, Output *output);
 
 #endif

@@ -1,4 +1,4 @@
-/* The columns of a run, for whoever writes or reads all of them. */
+/* The columns of a run, for code that writes or reads all of them. */
 #ifndef REMAT_HLO_CLI_COMPARE_COLUMNS_H
 #define REMAT_HLO_CLI_COMPARE_COLUMNS_H
 
@@ -15,7 +15,7 @@ typedef struct CompareColumn {
   const char *name;
   size_t member; /* offset in CompareRow */
   ColumnKind kind;
-  bool is_before; /* known before the run */
+  bool is_before; /* whether it is known before the run */
 } CompareColumn;
 
 enum {
@@ -27,11 +27,11 @@ enum {
 
 extern const CompareColumn compare_columns[NUM_COMPARE_COLUMNS];
 
-/* Digits that give the same number when they are read, as few of 15 or 17 as do; empty when it is
- * no number. */
+/* Formats a number with 15 digits or, if they do not suffice to read the same number back, with 17.
+ * The text is empty if it is not a number. */
 void compare_number_text(double number, char digits[32]);
 
-/* The value of a column of kind COLUMN_INT or COLUMN_NUMBER. */
+/* Formats the value of a column of kind COLUMN_INT or COLUMN_NUMBER. */
 void compare_digits(const CompareRow *row, const CompareColumn *column, char digits[32]);
 
 #endif

@@ -1,4 +1,4 @@
-/* Runs as CSV (RFC 4180 with line feeds), all columns. */
+/* Writes runs as CSV (RFC 4180 with line feeds), with all columns. */
 #include <string.h>
 
 #include "compare_columns.h"

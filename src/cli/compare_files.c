@@ -80,7 +80,8 @@ static rh_status make_runs(Comparison *comparison) {
 
 /* ---- settings ---- */
 
-/* Options that change results and have no column of their own, as far as they are not as always. */
+/* Returns the options that change results, have no column of their own, and differ from their
+ * defaults. */
 static char *make_settings(const Options *options) {
   char *text = NULL;
   size_t len;
@@ -96,7 +97,7 @@ static char *make_settings(const Options *options) {
   return text;
 }
 
-/* ---- all ---- */
+/* ---- the list ---- */
 
 rh_status compare_files_list(Comparison *comparison) {
   comparison->settings = make_settings(comparison->options);

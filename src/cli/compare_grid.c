@@ -31,7 +31,7 @@ static bool has_name(const char **names, size_t count, const char *name) {
   return false;
 }
 
-/* Splits a text at its commas; what comes twice is taken once. */
+/* Splits a text at its commas and removes duplicates. */
 static const char **split(char *text, size_t *count) {
   const char **names = calloc(strlen(text) + 1, sizeof *names);
   *count = 0;
@@ -46,8 +46,8 @@ static const char **split(char *text, size_t *count) {
   return names;
 }
 
-/* All algorithms but the one that does nothing, those that are run for who names them, and what
- * cannot be asked for here. */
+/* Returns all algorithms except the one that does nothing, those that are run only on request, and
+ * those that need a collection, which `compare` does not take. */
 static char *default_algorithms(void) {
   const unsigned left_out = RH_TRAIT_IDLE | RH_TRAIT_ON_REQUEST | RH_TRAIT_NEEDS_COLLECTION;
   const rh_entry *entry;
@@ -63,7 +63,7 @@ static char *default_algorithms(void) {
   return text;
 }
 
-/* The order as it is, and the best that can be made. */
+/* Returns the scheduler that keeps the order of the input, and the best one that is available. */
 static const char *default_schedulers(void) {
   return rh_find(RH_SCHEDULERS, "best") ? "input,best" : "input,default";
 }

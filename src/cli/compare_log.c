@@ -1,5 +1,5 @@
-/* Runs as JSON lines, each whole and in the file as soon as it is known, and what an interrupted
- * sweep has left of them. */
+/* Writes runs as JSON lines, each of which is complete and in the file as soon as its run is done,
+ * and reads the lines that an interrupted sweep has left. */
 #include <cjson/cJSON.h>
 #include <errno.h>
 #include <math.h>
@@ -21,7 +21,7 @@ typedef struct CompareLine {
 } CompareLine;
 
 struct CompareLines {
-  CompareLine *list; /* by input and number */
+  CompareLine *list; /* sorted by input and number */
   size_t len;
 };
 
@@ -45,7 +45,7 @@ static rh_status fail_line(const Input *input, size_t number) {
   return RH_ERR_INPUT;
 }
 
-/* Reads lines up to the last one that is whole; `*length` is where that ends. */
+/* Reads lines up to the last complete one; `*length` is the offset of its end. */
 static rh_status read_lines(const Input *input, CompareLines *lines, size_t *length) {
   size_t begin = 0;
   for (const char *end; begin < input->length; begin = (size_t)(end - input->text) + 1) {
@@ -67,7 +67,7 @@ static rh_status read_lines(const Input *input, CompareLines *lines, size_t *len
   return is_ours ? RH_OK : fail_line(input, lines->len + 1);
 }
 
-/* A line that was being written when the program ended is cut off. */
+/* Reads the log, and cuts off a line that was being written when the program ended. */
 static rh_status read_log(CompareLog *log) {
   Input input;
   size_t length = 0;
@@ -182,7 +182,7 @@ rh_status compare_log_open(const Options *options, CompareLog *log) {
   return log->file ? RH_OK : fail(log);
 }
 
-/* What was in the file stays until there is something else to put there. */
+/* Removes the previous content of the file, which is kept until there is a line to replace it. */
 static void make_fresh(CompareLog *log) {
   if (!log->is_fresh) return;
   log->is_fresh = false;
@@ -219,7 +219,8 @@ rh_status compare_log_write(CompareLog *log, const CompareRow *row) {
   if (!text) return input_out_of_memory(&(Input){.path = log->path});
   bool is_written = fprintf(log->file, "%s\n", text) >= 0 && fflush(log->file) == 0;
   free(text);
-  if (is_written || errno == EPIPE) return RH_OK; /* whoever reads has gone: no error to speak of */
+  /* EPIPE: the reader has closed the pipe, which is not reported as an error. */
+  if (is_written || errno == EPIPE) return RH_OK;
   return fail(log);
 }
 

@@ -1,5 +1,6 @@
-/* Peaks against added time: a panel for each file, a line for each scheduler with each algorithm.
- * Runs that no other one beats in both are the front. O(runs^2) for a file. */
+/* Plots peaks against added time, with a panel for each file and a line for each combination of
+ * scheduler and algorithm. The front consists of the runs that no other run beats in both values.
+ * O(runs^2) for a file. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +15,7 @@ enum {
   RIGHT = 24,
   TOP = 52,
   BOTTOM = 54,
-  HEAD = 62, /* above all panels, and */
+  HEAD = 62, /* height above all panels, plus LEGEND_LINE for each line of the legend */
   LEGEND_LINE = 20,
   MARGIN = 20,
 };
@@ -22,13 +23,14 @@ enum {
 typedef struct Panel {
   const Comparison *comparison;
   const CompareFile *file;
-  const CompareRow *first; /* of the runs that are done */
+  const CompareRow *first; /* the first of the runs that are done */
   double left, right, top, bottom;
   double min_bytes, max_bytes; /* at the left, at the right */
-  double min_share, max_share; /* of the time before; at the bottom, at the top */
+  double min_share, max_share; /* as a fraction of the time before; at the bottom, at the top */
 } Panel;
 
-/* Some runs cost hundredths of the time before, some several times as much: roots show both. */
+/* Some runs add hundredths of the time before, others several times as much. A square root scale
+ * shows both. */
 static double root_of(double share) {
   return copysign(sqrt(fabs(share)), share);
 }
@@ -54,7 +56,7 @@ static double run_y(const Panel *panel, const CompareRun *run) {
 
 /* ---- axes ---- */
 
-/* 1, 2 or 5 times a power of ten, so that there are at most `most` steps. */
+/* Returns a step of 1, 2 or 5 times a power of ten, such that there are at most `most` steps. */
 static double round_step(double range, double most) {
   double step = pow(10, floor(log10(range / most)));
   while (range / step > most) {
@@ -64,7 +66,7 @@ static double round_step(double range, double most) {
   return step;
 }
 
-/* Round numbers of KiB, MiB, GiB. */
+/* Returns a step that is a round number of bytes, KiB, MiB or larger units. */
 static double byte_step(double range, double most) {
   double unit = 1;
   while (range / unit >= 2048)
@@ -98,7 +100,7 @@ static void write_share(const Panel *panel, double share, Output *output) {
   plot_label(output, "mark y", panel->left - 7, y + 4, share == 0 ? "0 %" : text);
 }
 
-/* 1, 2 and 5 times powers of ten, from the ends to 0, as long as there is room. */
+/* Writes labels at 1, 2 and 5 times powers of ten, from `end` to 0, as long as there is room. */
 static void write_shares(const Panel *panel, double end, Output *output) {
   enum { ROOM = 24 };
   static const double digits[] = {5, 2, 1};
@@ -161,7 +163,7 @@ static int by_peak(const void *pa, const void *pb) {
   return (a > b) - (a < b);
 }
 
-/* Steps: a larger budget is met by what fits a smaller one. */
+/* Draws the front in steps, because a run that meets a budget meets every larger one, too. */
 static void write_front(const Panel *panel, const CompareRun **runs, size_t count, Output *output) {
   plot_print(output, "<path class=\"front\" d=\"");
   for (size_t i = 0; i < count; i++) {
@@ -224,7 +226,7 @@ static void write_runs(const Panel *panel, Output *output) {
 
 /* ---- a panel ---- */
 
-/* From the lower bound to the peak before, and to whatever is beyond. */
+/* The ranges extend from the lower bound to the peak before, and to any run outside of them. */
 static void find_ranges(Panel *panel) {
   const CompareRow *first = panel->first;
   double low = (double)first->lower_bound_bytes, high = (double)first->peak_before_bytes;
@@ -246,7 +248,8 @@ static void find_ranges(Panel *panel) {
   panel->max_share = top * fabs(top);
 }
 
-/* The end of a path tells most. */
+/* Writes the title, which is the file name. A long name loses its beginning, because its end
+ * identifies the file best. */
 static void write_title(const Panel *panel, Output *output) {
   enum { MAX_CHARS = 68 };
   const char *path = panel->first->input, *name = path_base(path);
@@ -284,14 +287,14 @@ static void write_panel(const Comparison *comparison, const CompareFile *file,
   write_runs(&panel, output);
 }
 
-/* ---- the whole ---- */
+/* ---- the whole plot ---- */
 
 typedef struct Legend {
-  Output *output; /* NULL = it is only measured */
+  Output *output; /* NULL if the legend is only measured */
   double x, y, width;
 } Legend;
 
-/* Room for an entry of so many characters; on the next line where this one is full. */
+/* Makes room for an entry of `num_chars` characters, on the next line if this one is full. */
 static void place_entry(Legend *legend, size_t num_chars) {
   double needed = 52 + 6.8 * (double)num_chars;
   if (legend->x > MARGIN && legend->x + needed > legend->width - MARGIN) {

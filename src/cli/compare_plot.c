@@ -5,8 +5,8 @@
 
 #include "messages.h"
 
-/* Okabe and Ito's colours, which people who are colour-blind tell apart too; on dark paper lighter
- * ones of the same hues. */
+/* The colours of Okabe and Ito, which colour-blind people can distinguish, too. Dark backgrounds
+ * use lighter colours of the same hues. */
 static const struct {
   const char *light, *dark;
 } colors[] = {{"#0072b2", "#6cb8f0"}, {"#d55e00", "#ff9a5c"}, {"#007a58", "#3fcfa5"},

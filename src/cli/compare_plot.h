@@ -1,26 +1,27 @@
-/* Pieces of SVG that stand for runs: a colour is an algorithm, a shape and a dash a scheduler, so
- * that no two look alike to anybody. Lengths are pixels. */
+/* SVG elements that represent runs. The colour shows the algorithm; the shape and the dash pattern
+ * show the scheduler, so that every reader can tell the runs apart. Lengths are in pixels. */
 #ifndef REMAT_HLO_CLI_COMPARE_PLOT_H
 #define REMAT_HLO_CLI_COMPARE_PLOT_H
 
 #include "compare.h"
 
-/* Writes text that contains no markup of its own. */
+/* Writes formatted text that contains no markup of its own. */
 void plot_print(Output *output, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* A text as XML can hold it. */
+/* Writes a text with the escapes that XML needs. */
 void plot_escaped(Output *output, const char *text);
 
 void plot_line(Output *output, const char *class, double x1, double y1, double x2, double y2);
 void plot_label(Output *output, const char *class, double x, double y, const char *text);
 
-/* The attribute that says how lines and markers of a run look. */
+/* Writes the attribute that defines how the lines and markers of a run look. */
 void plot_series_class(Output *output, const CompareRun *run);
 
-/* A marker, hollow when the budget is not met, with `text` for who points at it. */
+/* Writes a marker, which is hollow if the budget is not met. `text` is shown when the pointer is on
+ * it. */
 void plot_marker(Output *output, const CompareRun *run, double x, double y, const char *text);
 
-/* The rules for all of them, light and dark. */
+/* Writes the style rules for all elements, for light and dark backgrounds. */
 void plot_style(Output *output);
 
 #endif

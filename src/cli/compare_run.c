@@ -1,4 +1,5 @@
-/* From a file to rows: one load, then a run for each scheduler, algorithm and budget. */
+/* Makes the rows of a file: the file is loaded once, then there is a run for each scheduler,
+ * algorithm and budget. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -8,16 +9,16 @@
 #include "compare.h"
 #include "messages.h"
 
-/* Of the thread: what else is run at the same time does not count. */
+/* Returns the CPU time of this thread, so that other runs at the same time are not counted. */
 static double cpu_seconds_now(void) {
   struct timespec now;
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
   return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-/* ---- before ---- */
+/* ---- before the runs ---- */
 
-/* FNV-1a, in hexadecimal digits. */
+/* Computes the FNV-1a hash of the text, in hexadecimal digits. */
 static void hash_text(const Input *input, char digits[20]) {
   uint64_t hash = UINT64_C(0xcbf29ce484222325);
   for (size_t i = 0; i < input->length; i++)
@@ -100,7 +101,7 @@ static void fill_before(const Comparison *comparison, CompareRun *run) {
   };
 }
 
-/* What finds nothing to do in a module runs only for who names it. */
+/* An algorithm that cannot change the module is run only if the user names it. */
 static bool is_worthwhile(const Comparison *comparison, const CompareRun *run) {
   if (comparison->options->algorithms) return true;
   const char *name = comparison->grid.algorithms[run->algorithm];
@@ -149,7 +150,7 @@ void compare_unload(const Comparison *comparison, CompareFile *file) {
 
 /* ---- a run ---- */
 
-/* A job of its own, which shares modules with the others. */
+/* Executes a run as a job of its own, which shares its modules with the other runs. */
 static rh_status rematerialize(const Comparison *comparison, const CompareRun *run,
                                Options *options, rh_diags *diags, RematRun *job) {
   *job = run->file->jobs[run->scheduler];
@@ -163,7 +164,8 @@ static rh_status rematerialize(const Comparison *comparison, const CompareRun *r
   return status == RH_OK ? job_measure(job, job->result, &job->after) : status;
 }
 
-/* Sums that are taken in another order differ in their last digits, which is no time. */
+/* Sums that are added in different orders differ in their last digits. Such a difference is not
+ * counted as time. */
 static double added_seconds(double before, double after) {
   double added = after - before;
   return fabs(added) <= 1e-12 * before ? 0 : added;
@@ -191,7 +193,8 @@ void compare_run(const Comparison *comparison, CompareRun *run) {
   RematRun job;
   run->diags = rh_diags_new();
   run->status = rematerialize(comparison, run, &options, run->diags, &job);
-  if (run->status == RH_ERR_MEMORY) messages_print(&job.loaded.input, run->diags); /* the end */
+  /* If memory ran out, this ends the program. */
+  if (run->status == RH_ERR_MEMORY) messages_print(&job.loaded.input, run->diags);
   run->state = run->status == RH_OK ? RUN_DONE : RUN_FAILED;
   if (run->status == RH_OK) fill_after(&job, &run->row);
   rh_module_free(job.result);
@@ -227,7 +230,7 @@ bool compare_has_runs(const Comparison *comparison, size_t scheduler, size_t alg
   return false;
 }
 
-/* In billionths of the time before: what is less is no difference. */
+/* Returns the overhead in billionths of the time before. Smaller differences are ignored. */
 static int64_t overhead_of(const CompareRow *row) {
   return (int64_t)llround(row->overhead * 1e9);
 }

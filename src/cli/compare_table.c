@@ -1,4 +1,4 @@
-/* What `compare` shows in a terminal. */
+/* The tables that `compare` prints. */
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
@@ -11,11 +11,11 @@ static void add_percent(Table *table, double share, const char *format) {
     return;
   }
   double percent = 100 * share;
-  if (fabs(percent) < 0.05) percent = 0; /* no `-0.0` */
+  if (fabs(percent) < 0.05) percent = 0; /* avoids `-0.0` */
   table_format(table, format, percent);
 }
 
-/* What there is more of. */
+/* Adds the growth from `before` to `after`. */
 static void add_growth(Table *table, double before, double after) {
   add_percent(table, before > 0 ? after / before - 1 : (double)NAN, "%+.1f %%");
 }
@@ -55,7 +55,7 @@ static void print_head(const CompareRow *row, const Terminal *terminal) {
   fputc('\n', terminal->out);
 }
 
-/* Perhaps because a small model has small results only. */
+/* Prints a possible reason why nothing was rematerialized: a small model has only small results. */
 static void print_why_nothing(const Comparison *comparison, const CompareFile *file,
                               const Terminal *terminal) {
   const CompareRow *first = compare_first_row(comparison, file);
@@ -99,7 +99,7 @@ static void print_file(const Comparison *comparison, const CompareFile *file,
   if (file->written) fprintf(terminal->out, "\n  wrote %s\n", file->written);
 }
 
-/* How often each was the best, over all files and budgets. */
+/* Prints how often each combination was the best, over all files and budgets. */
 static void print_totals(const Comparison *comparison, const Terminal *terminal) {
   const CompareGrid *grid = &comparison->grid;
   size_t num_kinds = grid->num_schedulers * grid->num_algorithms;

@@ -1,4 +1,4 @@
-/* A module's modelled time, and the forms that it is shown in. */
+/* The modelled time of a module, and its output formats. */
 #ifndef REMAT_HLO_CLI_COST_JOB_H
 #define REMAT_HLO_CLI_COST_JOB_H
 
@@ -12,13 +12,14 @@ typedef struct CostJob {
   rh_cost_report *report;
 } CostJob;
 
-/* Tables, as many rows each as --top says. */
+/* Prints tables, each with as many rows as --top specifies. */
 void cost_print(const CostJob *job, const Terminal *terminal);
 
-/* An object, to be freed; NULL without memory. Its keys are in the manual page. */
+/* Returns a JSON object, which the caller frees, or NULL if out of memory. The manual page
+ * documents its keys. */
 char *cost_json(const CostJob *job);
 
-/* The instructions, a line each under a line of names. */
+/* Writes the instructions as CSV, one on each line after a line of column names. */
 void cost_write_csv(const rh_cost_report *report, Output *output);
 
 #endif

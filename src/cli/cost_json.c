@@ -1,4 +1,4 @@
-/* Modelled time for programs. The keys and columns are documented in the manual page. */
+/* Writes the modelled time for programs. The manual page documents the keys and columns. */
 #include <cjson/cJSON.h>
 #include <string.h>
 

@@ -11,7 +11,7 @@ static bool parse_count(const char *text, int64_t *count) {
   return is_count;
 }
 
-/* `flops=1e9`. */
+/* Parses a figure such as `flops=1e9`. */
 static bool parse_figure(char *text, rh_known_cost *cost) {
   char *value = strchr(text, '=');
   if (!value) return false;
@@ -22,7 +22,7 @@ static bool parse_figure(char *text, rh_known_cost *cost) {
   return parse_count(value, &cost->bytes_accessed) || parse_size(value, &cost->bytes_accessed);
 }
 
-/* Cuts the line up. What is behind the last colon are the figures. */
+/* Splits the line in place. The figures follow the last colon. */
 static bool parse_cost(char *line, rh_known_cost *cost) {
   *cost = (rh_known_cost){line, -1, -1, -1};
   char *colon = strrchr(line, ':');

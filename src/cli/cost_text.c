@@ -1,4 +1,4 @@
-/* Modelled time as tables for people. */
+/* Prints the modelled time as tables for people. */
 #include <inttypes.h>
 #include <stdlib.h>
 

@@ -7,17 +7,18 @@
 #include <zstd.h>
 #include <zstd_errors.h>
 
-/* Module texts are shorter than 4 GiB; a small file can stand for any number of bytes. */
+/* Module texts are shorter than 4 GiB, but a small compressed file can expand to any number of
+ * bytes. */
 static const size_t MAX_TEXT_BYTES = UINT32_MAX;
 
-/* Text that grows. */
+/* A growing buffer for text. */
 typedef struct Text {
   char *data;
   size_t length, room;
-  size_t most_bytes; /* that are wanted of it */
+  size_t most_bytes; /* limit on the length that is needed */
 } Text;
 
-/* Makes room for more. */
+/* Enlarges the buffer. */
 static rh_status enlarge(const Input *input, Text *text) {
   size_t room = text->room ? text->room * 2 : 4 * input->length + 4096;
   if (text->length >= MAX_TEXT_BYTES)
@@ -37,7 +38,7 @@ static uInt at_most_uint(size_t count) {
   return count > UINT_MAX ? UINT_MAX : (uInt)count;
 }
 
-/* Members may follow each other, as `cat a.gz b.gz` makes them. */
+/* A file can contain several members, as `cat a.gz b.gz` makes them. */
 static rh_status inflate_all(const Input *input, z_stream *stream, Text *text) {
   const char *end = input->text + input->length;
   stream->next_in = (z_const Bytef *)(uintptr_t)input->text;
@@ -75,7 +76,8 @@ static rh_status unpack_gzip(const Input *input, Text *text) {
 
 /* ---- zstd ---- */
 
-/* The window, whose size is in the frame's header, is allocated on the way. */
+/* Reports an error of zstd. Memory can run out in the middle of a frame, because the window, whose
+ * size is in the frame header, is allocated during decompression. */
 static rh_status fail_zstd(const Input *input, ZSTD_ErrorCode code) {
   if (code == ZSTD_error_memory_allocation) return input_out_of_memory(input);
   if (code == ZSTD_error_frameParameter_windowTooLarge) {
@@ -89,7 +91,7 @@ static rh_status unpack_zstd(const Input *input, Text *text) {
   if (!stream) return input_out_of_memory(input);
   ZSTD_inBuffer in = {.src = input->text, .size = input->length};
   rh_status status = RH_OK;
-  size_t missing = 1; /* 0 = a frame has ended */
+  size_t missing = 1; /* 0 if a frame has ended */
   while (status == RH_OK && text->length < text->most_bytes) {
     if (text->length == text->room && (status = enlarge(input, text)) != RH_OK) break;
     ZSTD_outBuffer out = {.dst = text->data, .size = text->room, .pos = text->length};
@@ -106,7 +108,7 @@ static rh_status unpack_zstd(const Input *input, Text *text) {
   return status;
 }
 
-/* ---- both ---- */
+/* ---- both formats ---- */
 
 static bool begins_with(const Input *input, const char *magic, size_t length) {
   return input->length >= length && memcmp(input->text, magic, length) == 0;

@@ -8,7 +8,8 @@
 #include "messages.h"
 #include "path.h"
 
-/* Where the profiles are: as installed, else in the source tree that this was built from. */
+/* Returns the folder of the profiles: the installed one, else the one in the source tree from which
+ * this program was built. */
 static const char *profile_folder(void) {
   return access(REMAT_HLO_PROFILE_DIR, R_OK) == 0 ? REMAT_HLO_PROFILE_DIR
                                                   : REMAT_HLO_SOURCE_PROFILE_DIR;

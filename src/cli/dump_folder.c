@@ -13,7 +13,7 @@
 
 /* ---- names ---- */
 
-/* Cuts one of the endings off. */
+/* Removes one of the endings. */
 static bool cut_ending(char *name, const char *const *endings) {
   for (; *endings; endings++) {
     if (!path_ends_in(name, *endings) || strlen(name) == strlen(*endings)) continue;
@@ -23,7 +23,7 @@ static bool cut_ending(char *name, const char *const *endings) {
   return false;
 }
 
-/* False for a file that cannot be HLO text by its name. */
+/* Removes the endings. Returns false if the name shows that the file cannot be HLO text. */
 static bool cut_endings(char *name) {
   static const char *const compressed[] = {".gz", ".zst", NULL}, *const texts[] = {".txt", ".hlo",
                                                                                    NULL};
@@ -31,13 +31,13 @@ static bool cut_endings(char *name) {
   return cut_ending(name, texts);
 }
 
-/* path_base() of what is to be written to. */
+/* Like path_base(), for a path that is modified. */
 static char *file_part(char *path) {
   return path + (path_base(path) - path);
 }
 
-/* The dot of a GPU's capability, `sm_8.0_gpu_after_optimizations`, parts nothing: the one before
- * it, else `dot` itself. */
+/* The dot in the compute capability of a GPU, as in `sm_8.0_gpu_after_optimizations`, is not a
+ * separator. Returns the dot before it in that case, else `dot` itself. */
 static char *skip_capability(char *name, char *dot) {
   char *digits = dot;
   while (digits > name && isdigit((unsigned char)digits[-1]))
@@ -46,8 +46,9 @@ static char *skip_capability(char *name, char *dot) {
   return is_number && digits - name >= 4 && memcmp(digits - 4, ".sm_", 4) == 0 ? digits - 4 : dot;
 }
 
-/* Where the stage begins: behind the last dot for what is named after optimization, which names of
- * modules do not end in; else behind the second dot of `module_0042.jit_step.`. NULL: no stage. */
+/* Finds the dot before the stage. If the name ends in `_optimizations`, which names of modules do
+ * not, this is the last separating dot; else it is the second dot of `module_0042.jit_step.`.
+ * Returns NULL if there is no stage. */
 static char *find_stage(char *name) {
   char *last = strrchr(name, '.');
   if (last && path_ends_in(name, "_optimizations")) return skip_capability(name, last);
@@ -76,7 +77,7 @@ static void free_stage(DumpStage *stage) {
   free(stage->stage);
 }
 
-/* Takes over the path, and the name without endings. */
+/* Takes ownership of the path, and of the name without endings. */
 static rh_status add_module(DumpFolder *folder, char *path, char *name, bool is_scheduled) {
   char *begin = find_stage(file_part(name));
   if (begin) *begin++ = 0;
@@ -89,7 +90,7 @@ static rh_status add_module(DumpFolder *folder, char *path, char *name, bool is_
 
 /* ---- folders ---- */
 
-/* Dumps lie one or two folders deep. */
+/* Dumps are usually one or two folders deep. */
 enum { MAX_DEPTH = 16 };
 
 typedef struct Subfolder {
@@ -101,8 +102,8 @@ typedef struct Subfolder {
 typedef struct Walk {
   const Options *options;
   DumpFolder *found;
-  Subfolder *first, **end; /* all that were found so far */
-  size_t root_length;      /* of what paths begin with and names do not */
+  Subfolder *first, **end; /* all subfolders that were found so far */
+  size_t root_length;      /* length of the prefix that paths have and names do not */
 } Walk;
 
 static rh_status fail(const Walk *walk, const char *path, const char *what) {
@@ -110,7 +111,7 @@ static rh_status fail(const Walk *walk, const char *path, const char *what) {
   return input_fail(&(Input){.path = path, .form = form}, what);
 }
 
-/* Takes the path over. */
+/* Takes ownership of the path. */
 static rh_status add_folder(Walk *walk, char *path, int depth) {
   if (depth > MAX_DEPTH) {
     rh_status status = fail(walk, path, "is too many folders deep to be looked into");
@@ -129,7 +130,7 @@ static rh_status add_folder(Walk *walk, char *path, int depth) {
   return RH_OK;
 }
 
-/* Takes the path over. */
+/* Takes ownership of the path. */
 static rh_status add_file(Walk *walk, char *path) {
   rh_status status = RH_OK;
   Content content = CONTENT_OTHER;
@@ -152,7 +153,7 @@ static bool is_regular_file(const char *path) {
   return stat(path, &kind) == 0 && S_ISREG(kind.st_mode);
 }
 
-/* Links are followed to files only: with those to folders a tree could be endless. */
+/* Symbolic links are followed only to files; links to folders could make the tree infinite. */
 static rh_status add_entry(Walk *walk, const Subfolder *folder, const char *name) {
   char *path = path_join(folder->path, name, "");
   if (!path) return input_out_of_memory(&(Input){.path = name});

@@ -1,16 +1,17 @@
-/* What the tool ends with. */
+/* The exit codes of the tool. */
 #ifndef REMAT_HLO_CLI_EXIT_CODE_H
 #define REMAT_HLO_CLI_EXIT_CODE_H
 
 #include "remat_hlo.h"
 
-/* The gravest of several statuses, which is the largest, has the largest of these, too. */
+/* The most severe of several statuses is the one with the largest value, and it also has the
+ * largest exit code. */
 typedef enum ExitCode {
   EXIT_CODE_OK = 0,
-  EXIT_CODE_NO = 1,     /* the answer is no: budget not met, modules not equivalent */
+  EXIT_CODE_NO = 1, /* the answer is no: the budget is not met, or the modules are not equivalent */
   EXIT_CODE_USAGE = 2,  /* an option that is unknown or out of range */
   EXIT_CODE_INPUT = 3,  /* the module is not HLO, or contradicts itself */
-  EXIT_CODE_SYSTEM = 4, /* reading, writing or memory failed, or a fault of our own */
+  EXIT_CODE_SYSTEM = 4, /* reading, writing or memory failed, or an internal error occurred */
 } ExitCode;
 
 static inline ExitCode exit_code(rh_status status) {
@@ -27,7 +28,7 @@ static inline ExitCode exit_code(rh_status status) {
   return EXIT_CODE_SYSTEM;
 }
 
-/* Whether there is a result, be the answer yes or no. */
+/* Returns whether there is a result, no matter whether the answer is yes or no. */
 static inline bool is_answer(rh_status status) {
   return exit_code(status) <= EXIT_CODE_NO;
 }

@@ -13,7 +13,7 @@
 #include "interrupt.h"
 #include "messages.h"
 
-/* Below this a copy costs less than a mapping, and a file that shrinks cannot hurt. */
+/* Below this size a copy costs less than a mapping, and a file that shrinks does no harm. */
 static const size_t MAP_FROM_BYTES = 16 << 20;
 
 rh_status input_fail(const Input *input, const char *what) {
@@ -30,7 +30,7 @@ static size_t smaller_of(size_t a, size_t b) {
   return a < b ? a : b;
 }
 
-/* Reads to the end of a file, pipe or device, or so many bytes. */
+/* Reads a file, pipe or device to its end, or up to `most_bytes` bytes. */
 static rh_status read_all(int fd, size_t expected, size_t most_bytes, Input *input) {
   size_t length = 0, room = expected + 1 > 65536 ? expected + 1 : 65536;
   room = smaller_of(room, most_bytes);

@@ -1,36 +1,36 @@
-/* Where modules come from. */
+/* The input files of the tool. */
 #ifndef REMAT_HLO_CLI_INPUT_H
 #define REMAT_HLO_CLI_INPUT_H
 
 #include "remat_hlo.h"
 
-/* How what is wrong with it is told. */
+/* The format in which problems with an input are reported. */
 typedef enum MessageForm {
   FORM_TEXT,
   FORM_JSON,
-  FORM_NONE, /* nobody is told */
+  FORM_NONE, /* they are not reported */
 } MessageForm;
 
-/* Bytes of a file: mapped when it is large, else read. */
+/* The bytes of a file, which is memory-mapped if it is large and read otherwise. */
 typedef struct Input {
-  const char *path; /* as it is shown: `<stdin>` for `-` */
+  const char *path; /* as it is shown to the user: `<stdin>` for `-` */
   const char *text;
   size_t length;
   bool is_mapped;
-  bool is_cut; /* there may be more of it than was read */
+  bool is_cut; /* the file may contain more than was read */
   MessageForm form;
 } Input;
 
-/* Reads a file, or stdin for `-`; gzip and zstd are unpacked. RH_ERR_INPUT or RH_ERR_WRITE, the
- * reason on stderr. */
+/* Reads a file, or stdin for `-`, and decompresses gzip and zstd. On failure it returns
+ * RH_ERR_INPUT or RH_ERR_WRITE and reports the reason on stderr. */
 rh_status input_read(const char *path, MessageForm form, Input *input);
 
-/* The same for the first bytes of the text, about `most_bytes`. What is damaged behind them goes
- * unseen. */
+/* Like input_read(), but reads only about the first `most_bytes` bytes of the text. Damage after
+ * them is not detected. */
 rh_status input_read_beginning(const char *path, MessageForm form, size_t most_bytes, Input *input);
 void input_free(Input *input);
 
-/* Say what is wrong with it. RH_ERR_INPUT; RH_ERR_WRITE. */
+/* These report a problem with the input and return RH_ERR_INPUT and RH_ERR_WRITE, respectively. */
 rh_status input_fail(const Input *input, const char *what);
 rh_status input_out_of_memory(const Input *input);
 

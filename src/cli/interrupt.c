@@ -8,11 +8,11 @@
 
 #include "exit_code.h"
 
-/* At most three are open at a time, a table, a picture and a module. */
+/* At most three temporary files are open at a time: for a table, a picture and a module. */
 enum { MAX_TEMPORARIES = 4 };
 static const char *volatile temporaries[MAX_TEMPORARIES];
 static const char *volatile mapping;
-static volatile sig_atomic_t deferred_to = -1; /* end of a pipe, -1 = signals are not deferred */
+static volatile sig_atomic_t deferred_to = -1; /* end of a pipe; -1 if signals are not deferred */
 static volatile sig_atomic_t deferred;
 
 static void write_error(const char *text) {
@@ -23,12 +23,12 @@ static bool defer(int signal) {
   if (deferred_to < 0 || deferred || signal == SIGBUS) return false;
   int error = errno;
   deferred = signal;
-  if (write((int)deferred_to, "", 1) < 0) errno = error; /* a full pipe wakes as well */
+  if (write((int)deferred_to, "", 1) < 0) errno = error; /* a full pipe wakes the reader, too */
   errno = error;
   return true;
 }
 
-/* Only what is safe in a signal handler. */
+/* Calls only functions that are safe in a signal handler. */
 static void on_signal(int signal) {
   if (defer(signal)) return;
   interrupt_remove_temporaries();
@@ -64,7 +64,8 @@ static void replace_temporary(const char *old, const char *path) {
 int interrupt_make_temporary(char *path) {
   sigset_t all, before;
   sigfillset(&all);
-  sigprocmask(SIG_BLOCK, &all, &before); /* no signal between making the file and noting it */
+  /* No signal may arrive between creating the file and noting it. */
+  sigprocmask(SIG_BLOCK, &all, &before);
   int fd = mkstemp(path);
   int error = errno;
   if (fd >= 0) replace_temporary(NULL, path);

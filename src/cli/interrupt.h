@@ -1,27 +1,28 @@
-/* Signals: the one place that holds process-wide state. Ctrl-C and its like leave no half-written
- * files behind, and a mapped file that shrinks is an error, not a crash. */
+/* Signal handling, the only part of the program with process-wide state. Ctrl-C and similar signals
+ * leave no partially written files, and a mapped file that shrinks causes an error message instead
+ * of a crash. */
 #ifndef REMAT_HLO_CLI_INTERRUPT_H
 #define REMAT_HLO_CLI_INTERRUPT_H
 
-/* Handles SIGINT, SIGTERM, SIGHUP and SIGBUS; SIGPIPE becomes an error of write(). */
+/* Installs handlers for SIGINT, SIGTERM, SIGHUP and SIGBUS. SIGPIPE becomes an error of write(). */
 void interrupt_install(void);
 
-/* As mkstemp(). The file is removed when the program is interrupted, until it is forgotten; the
- * path must stay valid as long. */
+/* Like mkstemp(). If the program is interrupted before interrupt_forget_temporary() is called, the
+ * file is removed; the path must stay valid until then. */
 int interrupt_make_temporary(char *path);
 void interrupt_forget_temporary(const char *path);
 
-/* Removes all of them now. */
+/* Removes all temporary files immediately. */
 void interrupt_remove_temporaries(void);
 
-/* From now on the first signal but SIGBUS only writes a byte to a pipe, for whoever has results to
- * keep; the next one ends the program. -1 = the first does so again. */
+/* From now on the first signal other than SIGBUS only writes a byte to a pipe, so that results can
+ * still be saved; the next one ends the program. -1 makes the first signal end it again. */
 void interrupt_defer(int pipe_end);
 
-/* The signal that came meanwhile, 0 = none. */
+/* Returns the signal that arrived while signals were deferred, or 0 if there was none. */
 int interrupt_signal(void);
 
-/* What is mapped, for the message. The path must stay valid. */
+/* Notes the path of the mapped file for the error message. The path must stay valid. */
 void interrupt_note_mapping(const char *path);
 
 #endif

@@ -1,4 +1,4 @@
-/* What goes into JSON as it should. */
+/* Helpers for values that cJSON does not represent exactly. */
 #ifndef REMAT_HLO_CLI_JSON_TEXT_H
 #define REMAT_HLO_CLI_JSON_TEXT_H
 
@@ -8,23 +8,23 @@
 
 #include "remat_hlo.h"
 
-/* Files and paths can be of any bytes, JSON is UTF-8 and cJSON's strings end in NUL: what does not
- * fit becomes `?`. */
+/* Adds a text. Files and paths can contain any bytes, but JSON is UTF-8 and the strings of cJSON
+ * end at a NUL, so bytes that do not fit become `?`. */
 void json_add_text(cJSON *object, const char *key, const char *text, size_t length);
 
-/* null when there is none. */
+/* Adds a text, or null if there is none. */
 void json_add_known_text(cJSON *object, const char *key, rh_text text);
 
-/* As digits: doubles would round what is beyond 2^53. */
+/* Adds a number as digits, because a double would round values beyond 2^53. */
 void json_add_int(cJSON *object, const char *key, int64_t value);
 
-/* At the end of a list. */
+/* Appends a number to a list. */
 void json_add_item_int(cJSON *list, int64_t value);
 
-/* null for a number below `least`: it is not known. */
+/* Adds a number, or null if it is below `least`, which means that it is not known. */
 void json_add_known_int(cJSON *object, const char *key, int64_t value, int64_t least);
 
-/* An object at the end of a list; NULL, which cJSON takes, without memory. */
+/* Appends an object to a list and returns it. Returns NULL if out of memory; cJSON accepts NULL. */
 cJSON *json_add_item(cJSON *list);
 
 #endif

@@ -1,4 +1,4 @@
-/* Modules out of files. */
+/* Loading of modules from files. */
 #ifndef REMAT_HLO_CLI_LOAD_H
 #define REMAT_HLO_CLI_LOAD_H
 
@@ -9,28 +9,29 @@
 typedef struct Loaded {
   Input input;
   rh_module *module;
-  rh_settings settings; /* for what measures the module, and what is made of it */
-  CostOf costs;         /* of the settings */
-  rh_diags *diags;      /* for what is done with the module; messages_print shows it */
+  rh_settings settings; /* for measuring the module and the modules that are made from it */
+  CostOf costs;         /* referenced by the settings */
+  rh_diags *diags; /* diagnostics of later operations on the module; messages_print shows them */
 } Loaded;
 
-/* Reads and parses a file. Errors and warnings are on stderr. load_free() in any case. */
+/* Reads and parses a file. Errors and warnings are reported on stderr. Call load_free() in any
+ * case. */
 rh_status load_module(const char *path, const Options *options, Loaded *loaded);
 
-/* The same with the settings that the options ask for: for whom its memory is measured, how it is
- * packed, and what was said of costs. */
+/* Like load_module(), but also makes the settings that the options ask for: the target for which
+ * memory is measured, the packing, and the costs of --cost-of. */
 rh_status load_to_measure(const char *path, const Options *options, Loaded *loaded);
 
-/* Reads a file that is no module. load_free() in any case. */
+/* Reads a file that is not a module. Call load_free() in any case. */
 rh_status load_text(const char *path, const Options *options, Loaded *loaded);
 
-/* How it is parsed: with the limits of the options. */
+/* Returns the options for parsing, with the limits that the command line sets. */
 rh_parse_options load_parse_options(const Options *options);
 
-/* Shows what has gathered in `diags`, and empties it. Returns `status`. */
+/* Prints the diagnostics that have been collected in `diags`, and empties it. Returns `status`. */
 rh_status load_report(Loaded *loaded, rh_status status);
 
-/* Warns, unless --quiet, of what the figures of a module cannot be taken for. */
+/* Warns about properties that limit what the figures of a module mean, unless --quiet is given. */
 void load_warn_of_figures(const Loaded *loaded, const Options *options);
 
 void load_free(Loaded *loaded);

@@ -8,10 +8,10 @@
 #include "exit_code.h"
 #include "interrupt.h"
 
-/* A line is shown up to this far to either side of the place. */
-enum { SHOWN_BEFORE = 60, SHOWN_BEHIND = 60 };
+/* The number of bytes of a line that are shown before and after the position. */
+enum { SHOWN_BEFORE = 60, SHOWN_AFTER = 60 };
 
-/* Names in a message can be as long as the file. */
+/* The longest message that is shown; names in a message can be as long as the file. */
 enum { MAX_MESSAGE = 500 };
 
 const char *severity_word(rh_severity severity) {
@@ -41,7 +41,8 @@ size_t utf8_length(const char *p, const char *end) {
   return len;
 }
 
-/* One character of the line, what cannot be shown made visible. Returns its bytes. */
+/* Writes one character of the line, or a visible replacement if it cannot be shown. Returns its
+ * length in bytes. */
 static size_t put_character(const char *p, const char *end, FILE *out) {
   size_t length = utf8_length(p, end);
   bool is_control = (unsigned char)*p < ' ' || *p == 0x7F;
@@ -53,7 +54,8 @@ static size_t put_character(const char *p, const char *end, FILE *out) {
   return length;
 }
 
-/* The source line around the place, and a caret below it; nothing when it is empty. */
+/* Writes the source line around the position, and a caret below it. Writes nothing if the line is
+ * empty. */
 static void print_line(const Input *input, size_t offset, FILE *out) {
   const char *text = input->text;
   size_t begin = offset, end = offset;
@@ -62,24 +64,24 @@ static void print_line(const Input *input, size_t offset, FILE *out) {
   while (begin < offset && utf8_is_inside(text[begin]))
     begin++;
   while (end < input->length && text[end] != '\n' && text[end] != '\r' &&
-         end - offset < SHOWN_BEHIND) {
+         end - offset < SHOWN_AFTER) {
     end++;
   }
   for (int i = 0; i < 3 && end < input->length && utf8_is_inside(text[end]); i++)
     end++;
   if (begin == end) return;
   bool is_cut_before = begin > 0 && text[begin - 1] != '\n';
-  bool is_cut_behind = end < input->length && text[end] != '\n' && text[end] != '\r';
+  bool is_cut_after = end < input->length && text[end] != '\n' && text[end] != '\r';
   int caret = 0;
   fputs(is_cut_before ? "  ..." : "  ", out);
   for (size_t i = begin; i < end; i += put_character(text + i, text + end, out))
     caret += i < offset;
-  fputs(is_cut_behind ? "...\n" : "\n", out);
+  fputs(is_cut_after ? "...\n" : "\n", out);
   fprintf(out, "%*s^\n", caret + (is_cut_before ? 5 : 2), "");
 }
 
-/* `*place`, at first {0}, is where the search before ended. Places in the order of the text take
- * one pass. */
+/* Finds the line and column of an offset. `*place` is the result of the previous search, and {0} at
+ * first. Positions in the order of the text need only one pass in total. */
 static void find_place(const Input *input, size_t offset, Place *place) {
   if (place->line == 0 || offset < place->offset) *place = (Place){.line = 1};
   size_t pos = place->offset;
@@ -93,13 +95,15 @@ static void find_place(const Input *input, size_t offset, Place *place) {
   place->column = offset - place->line_begin + 1;
 }
 
-/* It goes back to a bracket that was opened or to what was defined. */
+/* Returns the note for the place that a diagnostic refers back to: an opening bracket or quote, or
+ * a definition. */
 static const char *opener_text(const Input *input, size_t offset) {
   bool is_bracket = offset < input->length && strchr("([{\"'", input->text[offset]);
   return is_bracket ? "opened here" : "it is here";
 }
 
-/* Baselines and strings of the module can hold what a terminal obeys. */
+/* Writes a message. Control characters are replaced, because baselines and strings of the module
+ * can contain escape sequences for terminals. */
 static void put_message(const char *message, FILE *out) {
   size_t length = strnlen(message, MAX_MESSAGE + 1);
   bool is_cut = length > MAX_MESSAGE;
@@ -126,7 +130,7 @@ static void print_text(const Input *input, const rh_diag *diag, const Place *pla
   print_line(input, opener->offset, out);
 }
 
-/* In one piece: stderr has no buffer. */
+/* Writes a diagnostic in one piece, because stderr has no buffer. */
 static void print(const Input *input, const rh_diag *diag, const Place *place,
                   const Place *opener) {
   if (input->form == FORM_NONE) return;

@@ -1,4 +1,4 @@
-/* Diagnostics, as people read them or as programs do. */
+/* Diagnostics in a form for people or for programs. */
 #ifndef REMAT_HLO_CLI_MESSAGES_H
 #define REMAT_HLO_CLI_MESSAGES_H
 
@@ -6,34 +6,35 @@
 
 #include "input.h"
 
-/* Writes diagnostics to stderr, one after the other: `file:line:column: error: …` with the line and
- * a caret, or a JSON object on a line, as `input->form` says. If memory ran out, says only that and
- * ends the program; nothing half-written stays behind. */
+/* Writes diagnostics to stderr, one after the other. As `input->form` says, each is
+ * `file:line:column: error: …` with the source line and a caret, or a JSON object on a line. If
+ * memory ran out, it reports only that, removes partially written files, and ends the program. */
 void messages_print(const Input *input, const rh_diags *diags);
 
-/* Frees diagnostics that nobody is to see; ends the program likewise. */
+/* Frees diagnostics that are not to be shown. Like messages_print(), it ends the program if memory
+ * ran out. */
 void messages_drop(const Input *input, rh_diags *diags);
 
-/* The same for what has no place in the text. */
+/* Writes one message that has no position in the text. */
 void messages_say(const Input *input, rh_severity severity, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* `error`, `warning`, `note`. */
+/* Returns `error`, `warning` or `note`. */
 const char *severity_word(rh_severity severity);
 
-/* Whether the byte is in a character of UTF-8 and does not begin it. */
+/* Returns whether the byte belongs to a UTF-8 character but is not its first byte. */
 bool utf8_is_inside(char c);
 
-/* Length of the UTF-8 sequence at `p`, 0 when it is none. */
+/* Returns the length of the UTF-8 sequence at `p`, or 0 if it is not one. */
 size_t utf8_length(const char *p, const char *end);
 
-/* A place in a text, and the line that it is in. */
+/* A position in a text, and the line that contains it. */
 typedef struct Place {
   size_t offset, line, column, line_begin;
 } Place;
 
-/* One diagnostic as a JSON object, its keys as in the manual page. `place` and `opener` may be
- * NULL. */
+/* Writes one diagnostic as a JSON object. The manual page documents its keys. `place` and `opener`
+ * may be NULL. */
 void messages_print_json(const Input *input, const rh_diag *diag, const Place *place,
                          const Place *opener, FILE *out);
 

@@ -1,4 +1,5 @@
-/* Diagnostics for programs: an object a line. The keys are documented in the manual page. */
+/* Writes diagnostics for programs, as one JSON object on each line. The manual page documents the
+ * keys. */
 #include <cjson/cJSON.h>
 #include <stdlib.h>
 #include <string.h>
@@ -6,7 +7,7 @@
 #include "json_text.h"
 #include "messages.h"
 
-/* Longer lines are cut around the place. */
+/* The number of bytes of a line that are shown before and after the position. */
 enum { SHOWN_BYTES = 500 };
 
 static void add_place(cJSON *object, const Input *input, const Place *place) {

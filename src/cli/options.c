@@ -1,4 +1,4 @@
-/* The option table and what reads it. */
+/* The option table, and the functions that parse options. */
 #include "options.h"
 
 #include <errno.h>
@@ -9,10 +9,10 @@ typedef enum OptionKind {
   KIND_HEADING,
   KIND_FLAG,
   KIND_TEXT,
-  KIND_LINES,  /* likewise, may be repeated: one a line */
-  KIND_COUNT,  /* of at least 1 */
-  KIND_STEPS,  /* likewise, larger */
-  KIND_NUMBER, /* not negative */
+  KIND_LINES,  /* a text; the option may be repeated, each time with one line */
+  KIND_COUNT,  /* at least 1 */
+  KIND_STEPS,  /* at least 1, with a larger maximum */
+  KIND_NUMBER, /* a number that is not negative */
   KIND_BYTES,
   KIND_MEBIBYTES,
   KIND_BUDGET,
@@ -21,7 +21,7 @@ typedef enum OptionKind {
   KIND_UNFUSE,
   KIND_UNFUSE_ALL, /* a flag */
   KIND_REMAT_MODES,
-  /* one word of a list */
+  /* the following kinds are one word of a list */
   KIND_LIMIT_COUNTS,
   KIND_INLINE_CALLS,
   KIND_COPIES,
@@ -31,11 +31,11 @@ typedef enum OptionKind {
 } OptionKind;
 
 typedef struct Option {
-  const char *name; /* the text of a heading */
+  const char *name; /* or the text of a heading */
   const char *argument;
   const char *help;
   size_t field;
-  uint8_t width; /* of the field, bytes */
+  uint8_t width; /* of the field, in bytes */
   unsigned commands;
   char letter;
   uint8_t kind;
@@ -56,7 +56,7 @@ const char *const emit_words[] = {"scheduled", "unscheduled", NULL};
 const char *const protect_words[] = {"auto",        "none",        "control-deps",
                                      "opt-barrier", "conditional", NULL};
 
-/* The words of an enumeration, in the order of its values. */
+/* Returns the words of an enumeration, in the order of its values. */
 static const char *const *words_of(OptionKind kind) {
   static const char *const inline_calls[] = {"auto", "never", "always", NULL};
   static const char *const copies[] = {"auto", "inserted", "pending", NULL};
@@ -72,7 +72,7 @@ static const char *const *words_of(OptionKind kind) {
   }
 }
 
-/* The names of the flags of Microsoft's tensorflow-rematerialization patch, and of one of XLA's. */
+/* The flags of Microsoft's tensorflow-rematerialization patch, and one flag of XLA. */
 static const struct {
   const char *alias;
   const char *name;
@@ -102,7 +102,8 @@ void options_init(Options *options) {
                        .max_errors = 20};
 }
 
-/* The texts of KIND_LINES are ours, wherever the library's structs have them as constant. */
+/* Frees the texts of KIND_LINES. They are owned by the options, although the structs of the library
+ * declare them as constant. */
 static void free_lines(Options *options) {
   for (size_t i = 0; i < TABLE_LEN; i++) {
     if (table[i].kind == KIND_LINES) free(*(char **)(void *)((char *)options + table[i].field));
@@ -118,7 +119,7 @@ void options_free(Options *options) {
 
 /* ---- one option ---- */
 
-/* Appends a line to a text that is NULL at first. */
+/* Appends a line to a text, which is NULL at first. */
 static bool append_line(const char *line, char **text) {
   size_t len = *text ? strlen(*text) + 1 : 0, more = strlen(line) + 1;
   if (more == 1) return false;
@@ -141,7 +142,7 @@ static bool parse_bool(const char *value, bool *flag) {
   return true;
 }
 
-/* Of 4 or 8 bytes, as the field has them. */
+/* Stores a count in a field of 4 or 8 bytes. */
 static void store_count(int64_t count, size_t width, void *field) {
   if (width == sizeof(uint32_t)) {
     *(uint32_t *)field = (uint32_t)count;
@@ -175,7 +176,7 @@ static bool parse_mebibytes(const char *value, int64_t *bytes) {
   return parse_size(is_bare ? strcat(text, "MiB") : text, bytes);
 }
 
-/* XLA's flags have -1 where there is no limit. */
+/* Parses a limit. As in the flags of XLA, -1 means that there is none. */
 static bool parse_limit(const char *value, int64_t *bytes) {
   if (strcmp(value, "-1") != 0) return parse_size(value, bytes);
   *bytes = -1;
@@ -183,11 +184,11 @@ static bool parse_limit(const char *value, int64_t *bytes) {
 }
 
 typedef struct Word {
-  const char *text; /* NULL = the end of the list */
+  const char *text; /* NULL at the end of the list */
   int bits;
 } Word;
 
-/* Words with commas between them. */
+/* Parses words that are separated by commas. */
 static bool parse_words(const char *value, const Word *words, int *bits) {
   *bits = 0;
   for (const char *p = value;; p++) {
@@ -295,7 +296,8 @@ static rh_status fail_value(const Option *option, const char *value) {
   return RH_ERR_USAGE;
 }
 
-/* Switches of that patch that are no option of ours by another name. True when `name` is one. */
+/* Sets a flag of that patch that is not an alias of one of our options. Returns true if `name` is
+ * such a flag. */
 static bool set_patch_flag(Options *options, const char *name, const char *value, bool *is_valid) {
   bool flag = true;
   *is_valid = true;
@@ -304,7 +306,7 @@ static bool set_patch_flag(Options *options, const char *name, const char *value
     if (!flag) options->remat.algorithm = "none";
     return true;
   }
-  /* There they were switches; here they take a place as well. */
+  /* In the patch these flags are switches; here they take a path as well. */
   if (strcmp(name, "xla-rematerialization-dump-dot") == 0 && parse_bool(value, &flag)) {
     options->dump_dot = flag ? "." : NULL;
     return true;
@@ -318,7 +320,7 @@ static bool set_patch_flag(Options *options, const char *name, const char *value
 
 /* ---- settings ---- */
 
-/* The value of an option of one number, whatever its kind. */
+/* Returns the value of an option with one number, of any kind. */
 static double number_of(const Options *options, const Option *option) {
   const void *field = (const char *)options + option->field;
   if (option->kind == KIND_NUMBER) return *(const double *)field;
@@ -369,7 +371,7 @@ void options_print_settings(const Options *options, FILE *out) {
 
 enum { MAX_NAME = 128 };
 
-/* Underscores are as good as hyphens. */
+/* Replaces underscores by hyphens, because both are accepted. */
 static void normalize(const char *name, size_t len, char normal[MAX_NAME]) {
   if (len >= MAX_NAME) len = MAX_NAME - 1;
   for (size_t i = 0; i < len; i++)
@@ -434,7 +436,7 @@ static rh_status set_option(Options *options, const Option *option, const char *
   return set_field(options, option, value) ? RH_OK : fail_value(option, value);
 }
 
-/* `name=value` or `name`, without the hyphens before it. */
+/* Parses `name=value` or `name`, without the leading hyphens. */
 static rh_status parse_long(Options *options, unsigned command, const char *given, const char *text,
                             Args *rest) {
   char name[MAX_NAME];
@@ -452,7 +454,7 @@ static rh_status parse_long(Options *options, unsigned command, const char *give
   return set_option(options, option, value, rest);
 }
 
-/* `-o FILE`, `-oFILE`, `-nq`. */
+/* Parses `-o FILE`, `-oFILE` or `-nq`. */
 static rh_status parse_letters(Options *options, unsigned command, const char *given, Args *rest) {
   for (const char *p = given + 1; *p; p++) {
     const Option *option = find_letter(command, *p);
@@ -496,7 +498,7 @@ rh_status options_parse_flags(Options *options, unsigned command, const char *fl
                               const char *source, bool is_shared) {
   char *text = strdup(flags);
   if (!text) return RH_ERR_WRITE;
-  options->flag_texts[options->num_flag_texts++] = text; /* options point into it */
+  options->flag_texts[options->num_flag_texts++] = text; /* the options point into it */
   rh_status status = RH_OK;
   for (char *p = text; *p && status == RH_OK;) {
     p += strspn(p, " \t\n\r");
@@ -515,7 +517,7 @@ rh_status options_parse_flags(Options *options, unsigned command, const char *fl
 
 /* ---- help ---- */
 
-/* Writes a text in lines of at most 80 columns, all but the first indented. */
+/* Writes a text in lines of at most 80 columns. All lines but the first are indented. */
 static void print_wrapped(const char *text, int indent, FILE *out) {
   int column = indent;
   while (*text) {

@@ -1,4 +1,4 @@
-/* What the command line says. */
+/* The options of the command line. */
 #ifndef REMAT_HLO_CLI_OPTIONS_H
 #define REMAT_HLO_CLI_OPTIONS_H
 
@@ -9,8 +9,8 @@
 typedef enum BudgetKind {
   BUDGET_NONE,
   BUDGET_BYTES,     /* amount: bytes */
-  BUDGET_PERCENT,   /* amount: of the peak before, millionths of a percent */
-  BUDGET_REDUCIBLE, /* amount: of what lies above the lower bound, likewise */
+  BUDGET_PERCENT,   /* amount: share of the peak before, in millionths of a percent */
+  BUDGET_REDUCIBLE, /* amount: share of the part above the lower bound, the same unit */
   BUDGET_MIN,
 } BudgetKind;
 
@@ -22,26 +22,26 @@ typedef struct Budget {
 typedef struct Options {
   const char **files;
   size_t num_files;
-  /* What the library is given; `limit_bytes`, `limit_counts`, `collection` and `profile` follow
-   * from other options, and --compat changes some (remat_run.c). The texts of KIND_LINES are owned.
-   */
+  /* The options of the library. `limit_bytes`, `limit_counts`, `collection` and `profile` follow
+   * from other options, and --compat changes some of them (remat_run.c). The texts of KIND_LINES
+   * are owned. */
   rh_remat_options remat;
   rh_schedule_options schedule;
-  rh_dot_options dot; /* likewise `memory_model` */
+  rh_dot_options dot; /* here `memory_model` follows from another option */
   rh_pack_options pack;
   Budget limit;
-  rh_copies copies;   /* this, `target`, `packing` and `cost_of` become rh_settings (load.c) */
-  int limit_counts;   /* rh_limit_counts, -1 = by the memory model */
-  const char *target; /* NULL = the default */
+  rh_copies copies;   /* `copies`, `target`, `packing` and `cost_of` become rh_settings (load.c) */
+  int limit_counts;   /* an rh_limit_counts; -1 if the memory model decides */
+  const char *target; /* NULL for the default */
   const char *save_plan;
   const char *apply_plan;
   bool path_compat;
   bool compat;
   const char *device;
-  int64_t to_host_bytes; /* per second, 0 = the device's */
+  int64_t to_host_bytes; /* per second; 0 for the rate of the device */
   int64_t to_device_bytes;
   int64_t trip_count;
-  char *cost_of; /* `REGEX:flops=…`, one a line; owned, NULL = none */
+  char *cost_of; /* `REGEX:flops=…`, one on each line; owned, NULL if there is none */
   const char *output;
   const char *json;
   const char *csv;
@@ -56,15 +56,15 @@ typedef struct Options {
   bool no_metadata;
   bool strip_locations;
   bool strict;
-  const char *packing;    /* NULL = what the command takes without */
-  int64_t max_peak_bytes; /* -1 = any */
+  const char *packing;    /* NULL for the default of the command */
+  int64_t max_peak_bytes; /* -1 if there is no bound */
   const char *baseline;
   Budget tolerance;
   const char *write_baseline;
-  const char *algorithms; /* with commas; NULL = what compare takes without */
+  const char *algorithms; /* separated by commas; NULL for the default of compare */
   const char *schedulers;
   const char *budgets;
-  int64_t num_jobs; /* 0 = one a processor */
+  int64_t num_jobs; /* 0 for one job per processor */
   bool resume;
   bool overwrite;
   bool best;
@@ -74,11 +74,11 @@ typedef struct Options {
   const char *list_names;
   int64_t max_memory_bytes;
   int64_t max_errors;
-  int diagnostics; /* MessageForm */
+  int diagnostics; /* a MessageForm */
   bool xla_flags_env;
   bool help;
   bool version;
-  char *flag_texts[2]; /* of options_parse_flags, one a call */
+  char *flag_texts[2]; /* owned; one for each call of options_parse_flags() */
   int num_flag_texts;
 } Options;
 
@@ -94,44 +94,46 @@ enum {
   FOR_COST = 1 << 8,
   FOR_COMPARE = 1 << 9,
   FOR_ALL = (1 << 10) - 1,
-  FOR_RUNS = FOR_REMAT | FOR_COMPARE, /* that rematerialize */
-  FOR_FILES = FOR_ALL & ~FOR_LIST,    /* that read files */
-  NOTED = 1 << 10, /* no command: it changes results, and compare notes it with its runs */
+  FOR_RUNS = FOR_REMAT | FOR_COMPARE, /* the commands that rematerialize */
+  FOR_FILES = FOR_ALL & ~FOR_LIST,    /* the commands that read files */
+  /* Not a command: the option changes results, and compare notes it with its runs. */
+  NOTED = 1 << 10,
 };
 
-/* The words of --limit-counts, --emit, --protect, by the values of their enumerations. */
+/* The words of --limit-counts, --emit and --protect, indexed by their enumerations. */
 extern const char *const limit_counts_words[], *const emit_words[], *const protect_words[];
 
 void options_init(Options *options);
 void options_free(Options *options);
 
-/* Reads argv[1 …] for a subcommand; files are what is no option. RH_ERR_USAGE, the reason on
- * stderr. */
+/* Reads argv[1 …] for a subcommand. Arguments that are not options are files. On failure it returns
+ * RH_ERR_USAGE and reports the reason on stderr. */
 rh_status options_parse(Options *options, unsigned command, int argc, char **argv);
 
-/* Reads flags as XLA_FLAGS has them, apart by blanks. Unknown ones are errors unless `is_shared`:
- * then other programs read the string too. `source` is its name for messages. */
+/* Reads flags in the form of XLA_FLAGS, separated by white space. Unknown flags are errors unless
+ * `is_shared`, which means that other programs read the string, too. `source` is its name for
+ * messages. */
 rh_status options_parse_flags(Options *options, unsigned command, const char *flags,
                               const char *source, bool is_shared);
 
-/* Writes ` name=value` for each option that is NOTED and not as always, an option of several lines
- * for each of them. */
+/* Writes ` name=value` for each option that is NOTED and differs from its default. An option with
+ * several lines is written once for each line. */
 void options_print_settings(const Options *options, FILE *out);
 
-/* The rows for a subcommand, as --help shows them, or as bare `--name` lines. */
+/* These write the options of a subcommand as --help shows them, or as bare `--name` lines. */
 void options_print_help(unsigned command, FILE *out);
 void options_print_names(unsigned command, FILE *out);
 
-/* Sizes: 4096, 1.5GiB, 800MB. False when it is none. */
+/* Parses a size: 4096, 1.5GiB, 800MB. Returns false if the text is not a size. */
 bool parse_size(const char *text, int64_t *bytes);
 
-/* A size, `80%`, `r80%`, `min`. */
+/* Parses a size, `80%`, `r80%` or `min`. */
 bool parse_budget(const char *text, Budget *budget);
 
-/* A size or `1%`. */
+/* Parses a size or a percentage such as `1%`. */
 bool parse_tolerance(const char *text, Budget *tolerance);
 
-/* `share` millionths of a percent of `bytes`, rounded down. */
+/* Returns `share` millionths of a percent of `bytes`, rounded down. */
 int64_t share_of(int64_t bytes, int64_t share);
 
 #endif

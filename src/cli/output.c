@@ -14,7 +14,8 @@ bool output_is_stdout(const char *path) {
   return path && (strcmp(path, "-") == 0 || strcmp(path, "/dev/stdout") == 0);
 }
 
-/* By whatever names; what only memory is short for is taken as another one. */
+/* Returns whether two paths refer to the same file, under any names. If memory runs out, they count
+ * as different. */
 static bool is_same_file(const char *a, const char *b) {
   if (!a || !b || path_is_directory(a) || strncmp(a, "/dev/", 5) == 0) return false;
   char *real_a = path_real(a), *real_b = path_real(b);
@@ -47,7 +48,7 @@ static rh_status fail(const Output *output, const char *what) {
   return RH_ERR_WRITE;
 }
 
-/* Mode of a new file: what the umask leaves. */
+/* Returns the mode of a new file, which depends on the umask. */
 static mode_t default_mode(void) {
   mode_t mask = umask(0);
   umask(mask);

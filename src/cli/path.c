@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Longer names are cut: file systems take 255 bytes. */
+/* Longer names are cut, because file systems allow at most 255 bytes. */
 enum { MAX_MODULE_NAME = 200 };
 
 char *path_join(const char *directory, const char *name, const char *suffix) {
@@ -34,7 +34,7 @@ rh_status path_make_directory(const char *path) {
 
 /* ---- links ---- */
 
-/* Where a link leads to; NULL when it is none. */
+/* Returns the target of a symbolic link, or NULL if the path is not one. */
 static char *follow_link(const char *path) {
   char link[PATH_MAX];
   ssize_t len = readlink(path, link, sizeof link - 1);
@@ -66,7 +66,7 @@ char *path_follow(const char *path) {
   return NULL;
 }
 
-/* Adds the parts of a path but for those that name the folder before them. */
+/* Appends the components of a path, except those that refer to the current folder. */
 static void append_parts(char *path, const char *parts) {
   size_t len = strlen(path);
   while (*parts) {
@@ -82,7 +82,8 @@ static void append_parts(char *path, const char *parts) {
   path[len] = 0;
 }
 
-/* The folder is the one before `path + length`. NULL when it is not there, or without memory. */
+/* Resolves the first `length` bytes of a path, which name a folder, and appends the rest. Returns
+ * NULL if the folder does not exist or if out of memory. */
 static char *real_below(const char *path, size_t length) {
   char *folder = length ? strndup(path, length) : strdup(".");
   char *real = folder ? realpath(folder, NULL) : NULL;
@@ -118,9 +119,9 @@ char *path_real(const char *path) {
   return place;
 }
 
-/* ---- what is in a folder, names ---- */
+/* ---- entries of a folder, names ---- */
 
-/* Not alphasort: that depends on the locale. */
+/* Replaces alphasort(), which depends on the locale. */
 static int by_name(const struct dirent **a, const struct dirent **b) {
   return strcmp((*a)->d_name, (*b)->d_name);
 }

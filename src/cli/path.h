@@ -6,36 +6,38 @@
 
 #include "remat_hlo.h"
 
-/* `directory/name` with a suffix, to be freed; NULL without memory. */
+/* Returns `directory/name` with a suffix, which the caller frees, or NULL if out of memory. */
 char *path_join(const char *directory, const char *name, const char *suffix);
 
-/* Whether it is a directory or says so by a `/` at its end. */
+/* Returns whether the path is a directory or ends in `/`. */
 bool path_is_directory(const char *path);
 
-/* Makes a directory if it is not there. RH_ERR_WRITE, the reason on stderr. */
+/* Creates a directory unless it exists. On failure it returns RH_ERR_WRITE and reports the reason
+ * on stderr. */
 rh_status path_make_directory(const char *path);
 
-/* The file that a path leads to, through links that may end nowhere yet; to be freed. NULL with
- * errno. */
+/* Returns the path of the file that a path refers to through symbolic links, whose last target need
+ * not exist yet. The caller frees it. Returns NULL and sets errno on failure. */
 char *path_follow(const char *path);
 
-/* The one name of that file, from the root on and without links, dots and double slashes, whether
- * or not it or folders before it are there yet; to be freed. NULL without memory. */
+/* Returns the unique name of that file: absolute and without links, dots and double slashes.
+ * Neither the file nor the folders that contain it need to exist. The caller frees it. Returns NULL
+ * if out of memory. */
 char *path_real(const char *path);
 
-/* What is in a directory, by name; `wants` chooses. Returns how many, to be freed with them, or -1
- * and the reason in errno. */
+/* Lists the entries of a directory that `wants` accepts, sorted by name. Returns their number; free
+ * them with path_free_list(). On failure it returns -1 and sets errno. */
 int path_list(const char *path, int (*wants)(const struct dirent *), struct dirent ***entries);
 void path_free_list(struct dirent **entries, int count);
 
-/* The last part of a path. */
+/* Returns the last component of a path. */
 const char *path_base(const char *path);
 
-/* Whether a name, or a part of one, ends so. */
+/* Returns whether a name, or a part of one, has this ending. */
 bool path_ends_in(const char *name, const char *ending);
 
-/* `PREFIX.NAME.SUFFIX` for a module's name as part of a file name, to be freed: what does not
- * belong into one becomes `_`. */
+/* Returns `PREFIX.NAME.SUFFIX`, where NAME is the name of a module. Characters that do not belong
+ * in a file name become `_`. The caller frees it. */
 char *path_for_module(const char *prefix, rh_text name, const char *suffix);
 
 #endif

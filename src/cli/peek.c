@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The first line tells; few are longer than what is read first. */
+/* The first line is sufficient, and it is rarely longer than FIRST_BYTES. */
 enum { FIRST_BYTES = 1 << 15, GROWTH = 16 };
 
 static const char key[] = "HloModule ";
@@ -50,12 +50,12 @@ rh_status peek_content(const char *path, MessageForm form, Content *content) {
   return status;
 }
 
-/* Where the name ends. */
+/* Returns whether a name ends before this character. */
 static bool is_end_of_name(char c) {
   return c == ',' || (c && strchr(" \t\r\n", c));
 }
 
-/* False when more has to be read. */
+/* Returns false if more of the file has to be read. */
 static bool find_name(const Input *input, rh_text *name) {
   size_t at = skip_comments(input);
   bool is_module =

@@ -1,4 +1,4 @@
-/* What the beginning of a file tells, without the rest of it. */
+/* Facts about a file that can be found by reading only its beginning. */
 #ifndef REMAT_HLO_CLI_PEEK_H
 #define REMAT_HLO_CLI_PEEK_H
 
@@ -11,11 +11,12 @@ typedef enum Content {
   CONTENT_UNKNOWN, /* too little was read */
 } Content;
 
-/* Whether it is a module's text. RH_ERR_WRITE or RH_ERR_INPUT, the reason on stderr. */
+/* Determines whether the file is the text of a module. On failure it returns RH_ERR_WRITE or
+ * RH_ERR_INPUT and reports the reason on stderr. */
 rh_status peek_content(const char *path, MessageForm form, Content *content);
 
-/* The module's name, to be freed. NULL when it does not stand where it stands in a dump, or cannot
- * be read: whoever reads the whole text will tell. */
+/* Returns the name of the module, which the caller frees. Returns NULL if the name is not where a
+ * dump has it, or if the file cannot be read; errors are reported when the whole text is read. */
 char *peek_module_name(const char *path);
 
 #endif

@@ -8,24 +8,26 @@ enum { MAX_OTHER_OUTPUTS = 4 };
 
 bool pictures_are_wanted(const Options *options);
 
-/* Whether one of them is written to stdout. */
+/* Returns whether one of them is written to stdout. */
 bool pictures_take_stdout(const Options *options);
 
-/* Whether each of them has a folder to be written to, as those of several files need it. */
+/* Returns whether each of them is written to a folder, as is needed for several files. */
 bool pictures_have_folders(const Options *options);
 
-/* RH_ERR_USAGE, the reason on stderr, for a format that this build does not have, and when two
- * outputs are one: pictures, or the others, at most MAX_OTHER_OUTPUTS, any of which may be NULL. */
+/* Returns RH_ERR_USAGE and reports the reason on stderr if this build does not support a format, or
+ * if two outputs are the same. The outputs are the pictures and `others`, of which there are at
+ * most MAX_OTHER_OUTPUTS; any of these may be NULL. */
 rh_status pictures_check(const Options *options, const char *const *others, size_t num_others);
 
-/* A scheduled module, how it is measured, and what stands over it. */
+/* A scheduled module, the settings for measuring it, and its title. */
 typedef struct PictureSide {
   const rh_module *module;
   const rh_settings *settings;
-  const char *title; /* where there are two */
+  const char *title; /* shown if there are two modules */
 } PictureSide;
 
-/* Maps one module, or two; `after` may be NULL. pictures_free() in any case. */
+/* Makes the memory map of one module, or of two; `after` may be NULL. Call pictures_free() in any
+ * case. */
 rh_status pictures_map(rh_picture *picture, const PictureSide *before, const PictureSide *after,
                        rh_diags *diags);
 void pictures_free(rh_picture *picture);

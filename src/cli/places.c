@@ -14,14 +14,16 @@ static rh_status out_of_memory(void) {
 
 /* ---- folders ---- */
 
-/* Without links and dots, `/` being empty; NULL when it is not there. */
+/* Returns the path without links and dots, where `/` becomes the empty text. Returns NULL if the
+ * folder does not exist. */
 static char *real_folder(const char *path) {
   char *folder = realpath(path, NULL);
   if (folder && strcmp(folder, "/") == 0) *folder = 0;
   return folder;
 }
 
-/* That of the file's name: a link is where it stands, not where it leads to. */
+/* Returns the folder that contains the name of the file. For a symbolic link it is the folder of
+ * the link, not of its target. */
 static char *folder_of_file(const char *path) {
   size_t len = (size_t)(path_base(path) - path);
   char *folder = len ? strndup(path, len) : strdup(".");
@@ -30,13 +32,15 @@ static char *folder_of_file(const char *path) {
   return real;
 }
 
-/* What has no place among files is named by itself: a pipe is in a folder of the system's. */
+/* Returns false for stdin, pipes and devices, whose folders mean nothing: a pipe, for example, is
+ * in a folder of the system. */
 static bool has_folder(const char *path) {
   struct stat kind;
   return strcmp(path, "-") != 0 && (stat(path, &kind) != 0 || S_ISREG(kind.st_mode));
 }
 
-/* How much of `a` is a folder that `b` is, or is in. */
+/* Returns the length of the longest prefix of `a` that is a folder and is equal to `b` or contains
+ * it. */
 static size_t common_length(const char *a, const char *b) {
   size_t common = 0, i = 0;
   for (;; i++) {
@@ -46,7 +50,7 @@ static size_t common_length(const char *a, const char *b) {
   }
 }
 
-/* Cuts off what all have in common. `roots` are the folders that it is asked of. */
+/* Removes the prefix that all inputs share. `roots` are the folders from which it is determined. */
 static void cut_common(char *const *roots, char **folders, size_t count) {
   const char *first = NULL;
   size_t common = 0;
@@ -145,14 +149,14 @@ rh_status places_make_folders(const Places *places, size_t input, const char *di
 
 /* ---- claims ---- */
 
-/* Pipes and devices take whatever comes. */
+/* Pipes and devices are not files here: any number of outputs can be written to them. */
 static bool is_file(const char *path) {
   struct stat kind;
   if (strcmp(path, "-") == 0 || strncmp(path, "/dev/", 5) == 0) return false;
   return stat(path, &kind) != 0 || S_ISREG(kind.st_mode);
 }
 
-/* The first claim that is not before a file. */
+/* Returns the index of the first claim that is not sorted before a file. */
 static size_t find_claim(const Places *places, const char *file) {
   size_t begin = 0, end = places->num_claims;
   while (begin < end) {
@@ -166,7 +170,7 @@ static size_t find_claim(const Places *places, const char *file) {
   return begin;
 }
 
-/* Takes the file over. */
+/* Takes ownership of the file name of the claim. */
 static rh_status add_claim(Places *places, size_t at, Claim claim) {
   if (places->num_claims == places->room) {
     size_t room = places->room ? places->room * 2 : 16;
@@ -202,9 +206,8 @@ static rh_status fail_claim(const Places *places, const char *path, const Claim 
   return RH_ERR_USAGE;
 }
 
-/* The first input that is the claim's file, unless that is the claim's own; NULL when there is
- * none.
- */
+/* Returns the first input that is the file of the claim, unless it is the claim's own input.
+ * Returns NULL if there is none. */
 static const InputFile *find_replaced(const Places *places, const Claim *claim) {
   size_t begin = 0, end = places->num_files;
   while (begin < end) {

@@ -2,7 +2,7 @@
 
 #include "messages.h"
 
-/* What the options say of the same is not looked at: the plan was made so. */
+/* Replaces the options for the preparation of the module by those with which the plan was made. */
 static rh_status take_preparation(const rh_plan *plan, Options *options, rh_diags *diags) {
   options->target = rh_plan_target(plan);
   return rh_plan_preparation(plan, &options->schedule, diags);

@@ -1,4 +1,4 @@
-/* The summary of `remat` in JSON. The keys are documented in the manual page. */
+/* Writes the summary of `remat` as JSON. The manual page documents the keys. */
 #include <cjson/cJSON.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,7 +25,7 @@ static void add_identity(const RematRun *job, cJSON *object) {
   cJSON_AddStringToObject(object, "profile", rh_profile_name(job->profile));
 }
 
-/* What can be done with the input and the result. */
+/* Adds the properties that determine what the input and the result can be used for. */
 static void add_properties(const RematRun *job, cJSON *object) {
   rh_module_info info = *rh_get_info(job->loaded.module);
   cJSON_AddBoolToObject(object, "is_scheduled", info.is_scheduled);
@@ -76,7 +76,7 @@ static void add_number_pair(cJSON *object, const char *what, double before, doub
   cJSON_AddNumberToObject(object, key, after);
 }
 
-/* Where something crosses the link to the host. */
+/* Adds the figures of the link to the host if any data crosses it. */
 static void add_link(cJSON *object, const rh_cost *before, const rh_cost *after) {
   double sum = before->offloaded_bytes + before->stall_seconds + after->offloaded_bytes +
                after->stall_seconds;

@@ -9,10 +9,10 @@
 #include "path.h"
 #include "peek.h"
 
-/* Into a folder: the input's own name, or PREFIX.MODULE.SUFFIX. */
+/* The file names in a folder are the input's own name, or PREFIX.MODULE.SUFFIX. */
 static const struct {
   const char *option, *prefix, *suffix;
-  size_t place; /* field of Options */
+  size_t place; /* offset of the field in Options */
 } outputs[NUM_REMAT_OUTPUTS] = {
     [OUTPUT_MODULE] = {"--output", NULL, NULL, offsetof(Options, output)},
     [OUTPUT_GRAPH_BEFORE] = {"--dump-dot", "before", "dot", offsetof(Options, dump_dot)},
@@ -27,7 +27,7 @@ static const struct {
                                                offsetof(Options, pictures[RH_PICTURE_PERFETTO])},
 };
 
-/* NULL = not asked for. */
+/* Returns NULL if the output is not asked for. */
 static const char *place_of(const Options *options, RematOutput output) {
   const char *field = (const char *)options + outputs[output].place;
   return *(const char *const *)field;
@@ -43,7 +43,7 @@ static bool is_named_after_module(const Options *options, RematOutput output) {
   return place_of(options, output) && outputs[output].prefix && is_in_folder(options, output);
 }
 
-/* To be freed; NULL without memory. */
+/* Returns the path of an output, which the caller frees, or NULL if out of memory. */
 static char *path_of(const Options *options, const Places *places, size_t input, RematOutput output,
                      rh_text module_name) {
   const char *place = place_of(options, output);
@@ -75,7 +75,7 @@ rh_status remat_output_prepare(const Options *options, Places *places, size_t in
 /* ---- before the first run ---- */
 
 typedef enum InputKind {
-  INPUT_MISSING, /* nothing will be written */
+  INPUT_MISSING, /* nothing will be written for it */
   INPUT_FILE,
   INPUT_STREAM, /* can be read only once */
 } InputKind;

@@ -1,4 +1,4 @@
-/* From a file to a module that fits, step by step. */
+/* Makes a module that fits from a file, step by step. */
 #include <string.h>
 #include <time.h>
 
@@ -20,7 +20,7 @@ static void warn(const RematRun *job, const char *text) {
   if (!job->options->quiet) messages_say(&job->loaded.input, RH_SEVERITY_WARNING, "%s", text);
 }
 
-/* What the figures or the result cannot be taken for. */
+/* Reports properties that limit what the figures mean or what the result can be used for. */
 static rh_status judge(const RematRun *job) {
   rh_module_info info = *rh_get_info(job->loaded.module);
   if (info.num_elided_literals && job->options->require_runnable) {
@@ -56,9 +56,10 @@ rh_status job_schedule(RematRun *job) {
   if (status == RH_OK && is_baseline) {
     job->baseline = job->scheduled;
   } else if (status == RH_OK && !job->baseline) {
-    rh_diags *said = rh_diags_new(); /* what there is to say of the module has been said */
-    status = rh_schedule(loaded->module, &loaded->settings, NULL, &job->baseline, said);
-    messages_drop(&loaded->input, said);
+    /* The call above has already reported what there is to report on this module. */
+    rh_diags *ignored = rh_diags_new();
+    status = rh_schedule(loaded->module, &loaded->settings, NULL, &job->baseline, ignored);
+    messages_drop(&loaded->input, ignored);
   }
   return job_end_phase(job, PHASE_SCHEDULE, start, status);
 }

@@ -1,4 +1,5 @@
-/* What `remat` finds out about one file, and who shows it. */
+/* The processing of one file by `remat`: its steps, their results, and the functions that show
+ * them. */
 #ifndef REMAT_HLO_CLI_REMAT_JOB_H
 #define REMAT_HLO_CLI_REMAT_JOB_H
 
@@ -6,12 +7,12 @@
 #include "plan_file.h"
 #include "remat_outputs.h"
 
-/* A module, measured. */
+/* The measurements of a module. */
 typedef struct Figures {
   rh_module_info info;
   rh_memory memory;
   rh_cost cost;
-  int64_t counted_bytes; /* of the peak: what the budget bounds */
+  int64_t counted_bytes; /* the part of the peak that the budget bounds */
 } Figures;
 
 typedef struct LiveList {
@@ -32,20 +33,20 @@ typedef enum Phase {
 typedef struct RematRun {
   const Options *options;
   const rh_profile *profile;
-  const PlanFile *plan; /* NULL = an algorithm decides */
+  const PlanFile *plan; /* NULL if an algorithm decides */
   Places *places;
-  size_t number; /* of the input there */
+  size_t number; /* number of the input in `places` */
   Loaded loaded;
-  rh_module *baseline;  /* in the order that it would run in without us */
+  rh_module *baseline;  /* in the order in which it would run without this tool */
   rh_module *scheduled; /* in the order that the options ask for; may be the baseline */
   rh_module *result;    /* rematerialized */
   Figures before;       /* of the baseline */
   Figures middle;       /* of `scheduled` */
-  Figures after;        /* of the result, as it is written */
+  Figures after;        /* of the result as it is written */
   rh_remat_options remat;
   rh_remat_result outcome;
-  bool is_met;                      /* always, when the limit is `min` or none */
-  LiveList blocking;                /* what lives at the peak, when the limit is `min` or not met */
+  bool is_met;       /* always true if the limit is `min` or none */
+  LiveList blocking; /* buffers that are live at the peak, if the limit is `min` or not met */
   char *written[NUM_REMAT_OUTPUTS]; /* paths, owned */
   int num_written;
   double phase_seconds[NUM_PHASES];
@@ -56,43 +57,45 @@ static inline bool job_has_limit(const RematRun *job) {
   return job->options->limit.kind != BUDGET_NONE;
 }
 
-/* The lower bound of what the budget bounds, bytes. */
+/* Returns the lower bound, in bytes, of the memory that the budget bounds. */
 int64_t job_lower_bound(const RematRun *job);
 
-/* Modelled seconds added, as a fraction. */
+/* Returns the added modelled time as a fraction of the time before. */
 double job_overhead(const RematRun *job);
 
 double seconds_now(void);
 
-/* How the options have it done. */
+/* Returns the options of rematerialization that the command line asks for. */
 rh_remat_options job_remat_options(const Options *options);
 
-/* Reads the module. What its figures or the result cannot be taken for is told. */
+/* Reads the module and reports properties that limit what its figures mean or what the result can
+ * be used for. */
 rh_status job_read(RematRun *job, const char *path);
 
-/* Gives it the order asked for; makes the baseline unless it is there. */
+/* Schedules the module as the options ask for, and makes the baseline unless it exists already. */
 rh_status job_schedule(RematRun *job);
 
-/* Measures a module that has an order; the two that are there before anything is recomputed. */
+/* These measure a module that has an order, and the two modules that exist before
+ * rematerialization. */
 rh_status job_measure(RematRun *job, const rh_module *module, Figures *figures);
 rh_status job_measure_before(RematRun *job);
 
-/* The budget in bytes; INT64_MAX = none. */
+/* Returns the budget in bytes, or INT64_MAX if there is none. */
 int64_t job_limit(const RematRun *job);
 
-/* Makes the result; whether it fits is in `is_met`. */
+/* Makes the result. `is_met` is then whether it fits. */
 rh_status job_rematerialize(RematRun *job);
 
-/* Adds the time since `start` to that of a phase. Returns `status`. */
+/* Adds the time since `start` to the time of a phase. Returns `status`. */
 rh_status job_end_phase(RematRun *job, Phase phase, double start, rh_status status);
 
-/* Writes the files that the options ask for but for the summary. */
+/* Writes the files that the options ask for, except the summary. */
 rh_status job_write(RematRun *job);
 
-/* The summary for people. */
+/* Prints the summary for people. */
 void job_print_summary(const RematRun *job, FILE *out);
 
-/* The summary as JSON text, to be freed with free(); NULL without memory. */
+/* Returns the summary as JSON text, to be freed with free(), or NULL if out of memory. */
 char *job_json(const RematRun *job);
 
 #endif

@@ -8,7 +8,7 @@
 #include "pictures.h"
 #include "remat_run.h"
 
-/* Notes a path that was written, which it takes over. */
+/* Notes a path that was written, and takes ownership of it. */
 static rh_status note_written(RematRun *job, char *path, rh_status status) {
   if (status == RH_OK && path && strcmp(path, "-") != 0) {
     job->written[job->num_written++] = path;
@@ -18,7 +18,7 @@ static rh_status note_written(RematRun *job, char *path, rh_status status) {
   return status;
 }
 
-/* Where an output goes, to be freed in any case, and the file there, open. */
+/* Determines the path of an output, which the caller frees in any case, and opens the file. */
 static rh_status open_output(RematRun *job, RematOutput kind, char **path, Output *output) {
   rh_status status = remat_output_prepare(job->options, job->places, job->number, kind,
                                           job->before.info.name, path);
@@ -27,7 +27,8 @@ static rh_status open_output(RematRun *job, RematOutput kind, char **path, Outpu
 
 static rh_status finish(RematRun *job, Output *output, char *path, rh_status written) {
   rh_status closed = output_close(output, written == RH_OK);
-  /* A write that failed has its reason in the file; other failures are in the diagnostics. */
+  /* The state of the file has the reason of a failed write; the diagnostics have the reasons of
+   * other failures. */
   bool is_fine = closed == RH_OK && (written == RH_OK || output->is_closed_pipe);
   rh_status status = is_fine ? RH_OK : closed != RH_OK ? closed : written;
   return note_written(job, path, status);
@@ -55,10 +56,10 @@ static rh_status write_dot(RematRun *job, const rh_module *module, RematOutput k
 }
 
 static rh_status write_dots(RematRun *job) {
-  rh_diags *unheard =
-      rh_diags_new(); /* what a filter finds in neither, it is enough to hear once */
-  rh_status status = write_dot(job, job->baseline, OUTPUT_GRAPH_BEFORE, unheard);
-  messages_drop(&job->loaded.input, unheard);
+  /* If the filter matches nothing in either graph, one warning is enough. */
+  rh_diags *ignored = rh_diags_new();
+  rh_status status = write_dot(job, job->baseline, OUTPUT_GRAPH_BEFORE, ignored);
+  messages_drop(&job->loaded.input, ignored);
   if (status == RH_OK) {
     status = write_dot(job, job->result, OUTPUT_GRAPH_AFTER, job->loaded.diags);
   }
@@ -98,7 +99,7 @@ static rh_status write_picture(RematRun *job, const rh_picture *picture, rh_pict
                 rh_emit_picture(picture, format, output_write, &output, job->loaded.diags));
 }
 
-/* Before and after where there is a difference. */
+/* Draws the modules before and after, if they can differ. */
 static rh_status write_pictures(RematRun *job) {
   rh_picture picture = RH_PICTURE_INIT;
   bool has_two = job_has_limit(job) || job->plan || job->baseline != job->scheduled;

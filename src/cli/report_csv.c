@@ -1,4 +1,4 @@
-/* The live set as CSV. The columns are documented in the manual page. */
+/* Writes the live set as CSV. The manual page documents the columns. */
 #include "csv.h"
 #include "report_job.h"
 

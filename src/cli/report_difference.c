@@ -1,4 +1,4 @@
-/* What makes the difference between two reports, for people. */
+/* Prints the difference between two reports for people. */
 #include <string.h>
 
 #include "report_job.h"
@@ -44,7 +44,8 @@ static void add_change(void *context, const rh_change *change) {
   }
 }
 
-/* `*has_heading` says whether that stands above already; of what is as before nothing is shown. */
+/* Prints the changes. `*has_heading` says whether the heading is printed already. Without changes
+ * nothing is printed. */
 static void print_changes(const ReportJob *before, const ReportJob *after, rh_sum_kind kind,
                           const char *title, const Terminal *terminal, bool *has_heading) {
   Changes changes = {.kind = kind,
@@ -92,7 +93,7 @@ static void print_figures(const rh_report *before, const rh_report *after,
   add_figure(&table, "constants", was->constant_bytes, is->constant_bytes);
   table_print(&table, terminal);
   rh_text from = was->peak_instruction, to = is->peak_instruction;
-  if (!from.length || !to.length) return; /* nothing lives */
+  if (!from.length || !to.length) return; /* no value is live */
   fprintf(terminal->out, "  the peak was at %.*s, it is at %.*s\n", (int)from.length, from.data,
           (int)to.length, to.data);
 }

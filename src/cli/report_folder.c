@@ -1,4 +1,4 @@
-/* `report DIR`: all modules of a dump folder, by their peaks. */
+/* Implements `report DIR`: all modules of a dump folder, sorted by their peaks. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -6,15 +6,15 @@
 #include "report_job.h"
 
 typedef struct ModuleRow {
-  const DumpStage *stage; /* that was analysed */
+  const DumpStage *stage; /* the stage that was analysed */
   size_t num_stages;
   uint64_t num_instructions;
   int64_t peak_bytes;
-  char *source; /* that the peak has most of */
-  char *json;   /* NULL unless it is asked for */
+  char *source; /* the source line with the largest share of the peak */
+  char *json;   /* NULL unless JSON is asked for */
 } ModuleRow;
 
-/* The largest source line that is known. */
+/* Returns the source line with the largest sum among those that are known. */
 static char *largest_source(const rh_report *report) {
   rh_sums sums = report->sums[RH_BY_SOURCE];
   for (size_t i = 0; i < sums.len; i++) {
@@ -47,7 +47,8 @@ static int by_peak_then_name(const void *pa, const void *pb) {
   return strcmp(a->stage->path, b->stage->path);
 }
 
-/* The gravest of all: a module that cannot be read does not keep the others from being shown. */
+/* Returns the most severe status. A module that cannot be read does not prevent the others from
+ * being shown. */
 static rh_status explain_all(const DumpFolder *folder, const Options *options, ModuleRow *rows,
                              size_t *num_rows) {
   rh_status worst = RH_OK;

@@ -1,4 +1,4 @@
-/* Reports for programs. The keys are documented in the manual page. */
+/* Writes reports for programs. The manual page documents the keys. */
 #include <cjson/cJSON.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +19,7 @@ static void add_identity(const ReportJob *job, cJSON *object) {
                         !(info.has_sharding_calls && info.num_partitions > 1));
 }
 
-/* The files that a folder has of the module. */
+/* Adds the files of the module in the folder. */
 static void add_stages(const ReportJob *job, cJSON *object) {
   if (!job->num_stages) return;
   cJSON *list = cJSON_AddArrayToObject(object, "stages");
@@ -32,7 +32,7 @@ static void add_stages(const ReportJob *job, cJSON *object) {
   }
 }
 
-/* Only where heaps have a limit. */
+/* Adds the heaps only if they have a limit. */
 static void add_heaps(const rh_report *report, cJSON *object) {
   if (report->heap_limit_bytes < 0) return;
   json_add_int(object, "heap_limit_bytes", report->heap_limit_bytes);
@@ -135,7 +135,7 @@ char *report_json(const ReportJob *job, bool is_baseline) {
   return print_and_delete(object);
 }
 
-/* ---- the difference of two ---- */
+/* ---- the difference between two reports ---- */
 
 static void add_pair(cJSON *object, const char *key, int64_t before, int64_t after) {
   cJSON *pair = cJSON_AddObjectToObject(object, key);

@@ -1,4 +1,4 @@
-/* From a file to its report. */
+/* Makes the report on a file. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,7 +30,7 @@ rh_status report_run(const char *path, const Options *options, ReportJob *job) {
 void report_compare_sums(const ReportJob *job, rh_sums before, rh_sums after, rh_change_fn visit,
                          void *context) {
   rh_diags *diags = rh_diags_new();
-  (void)rh_compare_sums(before, after, visit, context, diags); /* only memory can be missing */
+  (void)rh_compare_sums(before, after, visit, context, diags); /* fails only without memory */
   messages_drop(&job->loaded.input, diags);
 }
 

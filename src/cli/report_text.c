@@ -1,4 +1,4 @@
-/* A report as tables for people. */
+/* Prints a report as tables for people. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -176,7 +176,7 @@ static void add_span(Table *table, const rh_live_value *value) {
   }
 }
 
-/* The names of operations need a wide terminal. */
+/* The column with the names of operations needs a wide terminal. */
 static Table live_table(size_t width) {
   enum { WIDE = 110 };
   return (Table){.columns = {{.title = "bytes", .is_number = true},

@@ -12,7 +12,7 @@ static int by_size(const void *pa, const void *pb) {
   return (a < b) - (a > b);
 }
 
-/* How large a scope must be to be among the `top` largest, chains of one counted once. */
+/* Returns the minimum size of the `top` largest scopes. A chain of only children counts once. */
 static double threshold_of(const ScopeItem *items, size_t len, size_t top) {
   double *sizes = malloc((len + 1) * sizeof *sizes), threshold = 0;
   if (!sizes) return 0;
@@ -30,7 +30,7 @@ void scope_rows_visit(const ScopeItem *items, size_t len, size_t top, scope_row_
                       void *context) {
   enum { MAX_DEPTH = 64 };
   double threshold = threshold_of(items, len, top);
-  int depth_of[MAX_DEPTH] = {0}; /* of a child, by the depth of its parent */
+  int depth_of[MAX_DEPTH] = {0}; /* level of a child's row, by the depth of its parent */
   size_t num_rows = 0;
   for (size_t i = 0; i < len && num_rows < 2 * top; i++) {
     if (items[i].size < threshold) continue;

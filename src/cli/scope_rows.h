@@ -1,22 +1,23 @@
-/* A tree of scopes as rows: the largest, as du shows folders. */
+/* A tree of scopes, shown as rows: the largest scopes, in the way that du shows folders. */
 #ifndef REMAT_HLO_CLI_SCOPE_ROWS_H
 #define REMAT_HLO_CLI_SCOPE_ROWS_H
 
 #include "remat_hlo.h"
 
 typedef struct ScopeItem {
-  rh_text path, name; /* the name is the end of the path */
+  rh_text path, name; /* `name` is the last part of `path` */
   uint32_t depth;
   double size;
-  uint64_t count; /* of what is in it */
+  uint64_t count; /* number of the items in the scope */
 } ScopeItem;
 
-/* Visits one of the scopes that are shown, `depth` rows in. `label` is its name, with those of the
- * chain of only children behind it. */
+/* Visits one of the scopes that are shown, at level `depth` of the rows. `label` is its name,
+ * followed by the names of the descendants that are merged into its row because each is an only
+ * child. */
 typedef void (*scope_row_fn)(void *context, size_t index, int depth, rh_text label);
 
-/* `items` are a tree: each behind its parent, siblings by size. About `top` are shown, chains of
- * only children as one. */
+/* Visits the rows for `items`, a tree in which each scope follows its parent and siblings are
+ * sorted by size. About `top` scopes are shown. A chain of only children is shown as one row. */
 void scope_rows_visit(const ScopeItem *items, size_t len, size_t top, scope_row_fn visit,
                       void *context);
 

@@ -1,11 +1,11 @@
-/* Sizes and budgets, exactly: no floating point. */
+/* Parses sizes and budgets exactly, without floating point. */
 #include <ctype.h>
 #include <string.h>
 
 #include "options.h"
 
-/* A decimal number in millionths, rounded down; the text goes on at `*end`. False when there is
- * none or it is beyond 2^63. */
+/* Parses a decimal number in millionths, rounded down. `*end` is the text after it. Returns false
+ * if there is no number or if it exceeds 2^63. */
 static bool parse_millionths(const char *text, __int128_t *value, const char **end) {
   __int128_t whole = 0, fraction = 0, scale = 1000000;
   const char *p = text;

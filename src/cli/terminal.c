@@ -133,7 +133,7 @@ void text_of_rate(double count, char text[RH_FORMAT_CHARS]) {
 
 /* ---- layout ---- */
 
-/* Characters of UTF-8, each taken for a column. */
+/* Returns the number of UTF-8 characters, each of which is assumed to take one column. */
 static size_t columns_of(const char *text) {
   size_t columns = 0;
   for (; *text; text++)
@@ -164,7 +164,7 @@ static void measure(const Table *table, size_t widths[MAX_COLUMNS]) {
 
 static const size_t LEFT_OUT = SIZE_MAX;
 
-/* Leaves optional columns out, then takes from the widest of the flexible until the table fits. */
+/* Omits optional columns, then reduces the widest of the flexible columns until the table fits. */
 static void fit(const Table *table, size_t width, size_t widths[MAX_COLUMNS]) {
   size_t total = INDENT - GAP;
   for (size_t i = 0; i < table->num_columns; i++)
@@ -190,7 +190,8 @@ static void print_padding(size_t columns, FILE *out) {
   fprintf(out, "%*s", (int)columns, "");
 }
 
-/* What does not fit loses its middle: both ends of a path or a name say most. */
+/* A text that does not fit is shortened in the middle, because both ends of a path or a name are
+ * the most informative parts. */
 static void print_cell(const char *text, const Column *column, size_t width, bool is_last,
                        FILE *out) {
   size_t columns = columns_of(text);

@@ -1,4 +1,4 @@
-/* What people see in a terminal, or in a file instead of one. */
+/* Output for people, to a terminal or to a file. */
 #ifndef REMAT_HLO_CLI_TERMINAL_H
 #define REMAT_HLO_CLI_TERMINAL_H
 
@@ -8,23 +8,24 @@
 
 typedef struct Terminal {
   FILE *out;
-  size_t width; /* in columns: $COLUMNS, else that of the terminal, else 80 */
+  size_t width; /* in columns: $COLUMNS, else the width of the terminal, else 80 */
   bool has_colour;
 } Terminal;
 
-/* Colour is for terminals only; NO_COLOR and TERM=dumb turn it off. */
+/* Describes a stream. Only terminals have colour, and NO_COLOR and TERM=dumb turn it off. */
 Terminal terminal_of(FILE *out);
 
-/* A line, in bold where there is colour. */
+/* Writes a line, which is bold if the terminal has colour. */
 void terminal_heading(const Terminal *terminal, const char *text);
 
-/* A text behind `indent` columns, as much of it as fits. */
+/* Writes a text after `indent` columns, cut to the width of the terminal. */
 void terminal_text(const Terminal *terminal, size_t indent, rh_text text);
 
-/* `file:line`, only the file when no line is known, to be freed; NULL when no file is. */
+/* Returns `file:line`, or only the file if the line is not known. The caller frees it. Returns NULL
+ * if the file is not known. */
 char *source_text(rh_text file, int64_t line);
 
-/* `1.250 ms`; `9.41 G`. */
+/* These format a duration as `1.250 ms` and a number as `9.41 G`. */
 void text_of_seconds(double seconds, char text[RH_FORMAT_CHARS]);
 void text_of_rate(double count, char text[RH_FORMAT_CHARS]);
 
@@ -32,9 +33,9 @@ void text_of_rate(double count, char text[RH_FORMAT_CHARS]);
 
 typedef struct Column {
   const char *title;
-  bool is_number;   /* flush right */
-  bool is_flexible; /* cut in the middle where the table would be too wide */
-  bool is_optional; /* left out there, the last one first, before others are cut */
+  bool is_number;   /* aligned to the right */
+  bool is_flexible; /* shortened in the middle if the table is too wide */
+  bool is_optional; /* omitted in that case, the last one first, before others are shortened */
 } Column;
 
 enum { MAX_COLUMNS = 12 };
@@ -42,18 +43,18 @@ enum { MAX_COLUMNS = 12 };
 typedef struct Table {
   Column columns[MAX_COLUMNS];
   size_t num_columns;
-  char **cells; /* row by row; a cell that could not be kept is NULL */
+  char **cells; /* row by row; NULL for a cell that could not be allocated */
   size_t num_cells, room;
 } Table;
 
-/* The next cell. Control characters of texts become `?`. */
+/* Each of these adds the next cell. Control characters in texts become `?`. */
 void table_format(Table *table, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void table_text(Table *table, rh_text text);
 void table_bytes(Table *table, int64_t bytes);
 void table_count(Table *table, uint64_t count);
 void table_source(Table *table, rh_text file, int64_t line);
 
-/* Writes titles and rows, two columns in, and forgets the cells. */
+/* Writes the titles and rows, indented by two columns, and removes the cells. */
 void table_print(Table *table, const Terminal *terminal);
 
 #endif

@@ -1,5 +1,5 @@
-/* A queue with a lock, and a pipe that wakes whoever waits: for a job or, by interrupt.h, a signal.
- */
+/* A queue with a lock, and a pipe that wakes the waiting thread when a job is done or, through
+ * interrupt.h, when a signal arrives. */
 #include "workers.h"
 
 #include <errno.h>
@@ -15,16 +15,16 @@ struct Workers {
   work_fn work;
   void *context;
   int pipe_ends[2];     /* a byte for each job that is done */
-  pthread_mutex_t lock; /* for what follows */
+  pthread_mutex_t lock; /* protects the following fields */
   pthread_cond_t is_changed;
   size_t num_released, num_taken;
   bool is_stopped;
-  bool *is_done; /* by number */
+  bool *is_done; /* indexed by job number */
   size_t num_threads;
   pthread_t threads[];
 };
 
-/* The next job; false when there will be none. */
+/* Takes the next job. Returns false if there will be none. */
 static bool take(Workers *workers, size_t *number) {
   pthread_mutex_lock(&workers->lock);
   while (!workers->is_stopped && workers->num_taken == workers->num_released)
@@ -42,7 +42,7 @@ static void note_done(Workers *workers, size_t number) {
   ssize_t written;
   do {
     written = write(workers->pipe_ends[1], "", 1);
-  } while (written < 0 && errno == EINTR); /* a full pipe wakes as well */
+  } while (written < 0 && errno == EINTR); /* a full pipe wakes the reader, too */
 }
 
 static void *run(void *context) {
@@ -55,7 +55,8 @@ static void *run(void *context) {
   return NULL;
 }
 
-/* Signals stay blocked in threads that are started meanwhile. */
+/* Starts the threads. Signals are blocked in the meantime, so that they stay blocked in the
+ * threads. */
 static int start_threads(Workers *workers, size_t num_threads) {
   sigset_t signals, before;
   sigemptyset(&signals);
@@ -69,7 +70,7 @@ static int start_threads(Workers *workers, size_t num_threads) {
     workers->num_threads += !error;
   }
   pthread_sigmask(SIG_SETMASK, &before, NULL);
-  return workers->num_threads ? 0 : error; /* some do as well */
+  return workers->num_threads ? 0 : error; /* fewer threads than asked for are sufficient */
 }
 
 Workers *workers_start(size_t num_jobs, size_t num_threads, work_fn work, void *context) {
