@@ -61,8 +61,8 @@ static const PlanField step_fields[] = {
     FIELD_OF(PlanStep, callees, "callees", OBJECTS, 0, &callee_object),
     FIELD(PlanStep, number, "number", COUNT, 0),
     /* its reason and its cost */
-    FIELD(PlanStep, reason, "reason", C_TEXT, FIELD_TOLD | FIELD_BREAK),
-    FIELD(PlanStep, freed_bytes, "freed_bytes", COUNT, FIELD_TOLD),
+    FIELD(PlanStep, reason, "reason", C_TEXT, FIELD_WRITTEN_ONLY | FIELD_BREAK),
+    FIELD(PlanStep, freed_bytes, "freed_bytes", COUNT, FIELD_WRITTEN_ONLY),
     NOTE("bytes"),
     NOTE("flops"),
     NOTE("transcendentals"),
@@ -93,7 +93,7 @@ static const PlanField clone_fields[] = {
     FIELD(PlanClone, made, "name", NEW_COMP, 0),
     FIELD_OF(PlanClone, callers, "callers", OBJECTS, FIELD_NEEDED | FIELD_ALWAYS, &caller_object),
     FIELD(PlanClone, same_as, "same_as", COMP, 0),
-    FIELD(PlanClone, peak_bytes, "peak_bytes", COUNT, FIELD_TOLD),
+    FIELD(PlanClone, peak_bytes, "peak_bytes", COUNT, FIELD_WRITTEN_ONLY),
     NOTE("note"),
     END,
 };

@@ -191,7 +191,7 @@ static rh_status read_objects(Reader *reader, const JsonNode *value, const PlanO
 
 static rh_status read_field(Reader *reader, const JsonNode *value, const PlanField *field,
                             void *place) {
-  if (field->flags & FIELD_TOLD) return RH_OK;
+  if (field->flags & FIELD_WRITTEN_ONLY) return RH_OK;
   switch (field->kind) {
     case FIELD_TEXT: return read_text(reader, value, place);
     case FIELD_C_TEXT:

@@ -5,9 +5,10 @@
 #include "ir/diag.h"
 #include "remat/rewrite/rewrite.h"
 
-/* Inlines all plain calls, callees before callers (xla/service/call_inliner.cc). Three kinds of
- * calls are kept: those with a backend_config, those that XLA:CPU compiles as one function, and
- * those inside asynchronous computations. The module is scheduled if `schedule` is not NULL; the
+/* Inlines all plain calls, callees before callers (xla/service/call_inliner.cc). Some calls
+ * are kept: those with a backend_config, those that XLA:CPU compiles as one function, those inside
+ * asynchronous computations, those that give the entry's result its layout, and those whose callee
+ * runs on another thread. The module is scheduled if `schedule` is not NULL; the
  * copies of the callee's instructions then replace the call in the sequence.
  *
  * Returns RH_ERR_INPUT when calls within called computations would grow to more than a bounded
