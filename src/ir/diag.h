@@ -12,9 +12,6 @@
 #include "ir/arena.h"
 #include "remat_hlo.h"
 
-/* The name that src/remat uses for RH_NOT_EQUIVALENT. It is removed with the next change there. */
-#define RH_NO RH_NOT_EQUIVALENT
-
 /* The place of a diagnostic. `opener` is the bracket or definition that it refers to. `code` is its
  * kind; RH_CODE_OTHER means the default kind that the public function set. */
 typedef struct DiagPlace {

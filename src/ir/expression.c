@@ -60,35 +60,28 @@ static const char *fault_of_expression(const char *expression) {
   return NULL;
 }
 
-rh_status expression_compile(const char *text, regex_t *expression, rh_diags *diags) {
-  const char *fault = fault_of_expression(text);
-  char reason[200];
-  if (!fault) {
-    int error = regcomp(expression, text, REG_EXTENDED | REG_NOSUB);
-    if (error == 0) return RH_OK;
-    if (error == REG_ESPACE) {
-      diags_note_out_of_memory(diags, strlen(text), 0);
-      return RH_ERR_MEMORY;
-    }
-    regerror(error, expression, reason, sizeof reason);
-    fault = reason;
-  }
-  return diag_fail(diags, RH_ERR_USAGE, DIAG_ABOUT(RH_CODE_EXPRESSION, NO_OFFSET),
-                   "the regular expression '%.*s': %s", MAX_EXPRESSION_CHARS, text, fault);
-}
-
 static void free_expression(void *expression) {
   regfree(expression);
 }
 
 rh_status expression_new(const char *text, const regex_t **expression, rh_diags *diags,
                          Arena *out) {
-  regex_t *made = arena_alloc(out, sizeof *made);
-  void **owned = arena_own(out, free_expression);
-  rh_status status = expression_compile(text, made, diags);
-  if (status == RH_ERR_MEMORY) arena_fail(out, strlen(text));
-  if (status == RH_OK) *expression = *owned = made;
-  return status;
+  const char *fault = fault_of_expression(text);
+  char reason[200];
+  if (!fault) {
+    regex_t *made = arena_alloc(out, sizeof *made);
+    void **owned = arena_own(out, free_expression);
+    int error = regcomp(made, text, REG_EXTENDED | REG_NOSUB);
+    if (error == REG_ESPACE) arena_fail(out, strlen(text));
+    if (error == 0) {
+      *expression = *owned = made;
+      return RH_OK;
+    }
+    regerror(error, made, reason, sizeof reason);
+    fault = reason;
+  }
+  return diag_fail(diags, RH_ERR_USAGE, DIAG_ABOUT(RH_CODE_EXPRESSION, NO_OFFSET),
+                   "the regular expression '%.*s': %s", MAX_EXPRESSION_CHARS, text, fault);
 }
 
 bool expression_matches(const regex_t *expression, Str subject, Arena *scratch) {

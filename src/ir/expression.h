@@ -11,12 +11,9 @@
 
 enum { MAX_EXPRESSION_CHARS = 1000 };
 
-/* Compiles an expression, which is freed with regfree. Returns RH_ERR_USAGE if `text` is not an
+/* Compiles an expression. It is freed with the arena. Returns RH_ERR_USAGE if `text` is not an
  * expression, or not one that is matched in linear time and with little memory: back references are
  * not allowed, and the product of repetition counts must be small. */
-rh_status expression_compile(const char *text, regex_t *expression, rh_diags *diags);
-
-/* Compiles an expression as expression_compile() does. It is freed with the arena. */
 rh_status expression_new(const char *text, const regex_t **expression, rh_diags *diags, Arena *out);
 
 /* Returns true if the expression matches a part of the subject. Only the first characters of the

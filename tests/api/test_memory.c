@@ -105,6 +105,9 @@ static rh_status schedule_anew(rh_diags *diags) {
 
 static rh_status remat(const char *algorithm, rh_diags *diags) {
   rh_remat_options options = remat_options(algorithm);
+  options.collection = "bcast\nneg";
+  options.pin = "^slice";
+  options.never = "fused|nothing";
   rh_remat_result info = RH_REMAT_RESULT_INIT;
   rh_module *made = world.scheduled;
   rh_status status = rh_remat(world.scheduled, &world.settings, &options, &made, &info, diags);
@@ -123,7 +126,7 @@ static rh_status remat_by_standard(rh_diags *diags) {
 }
 
 static rh_status remat_by_checkpoint(rh_diags *diags) {
-  return remat("checkpoint=speed", diags);
+  return remat("checkpoint=collection", diags);
 }
 
 static rh_status apply_plan(rh_diags *diags) {

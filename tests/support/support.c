@@ -633,7 +633,6 @@ RematResult fixture_remat(Fixture *fixture, const RematSetup *setup) {
   dce_run(&rewrite, scratch);
   dce_update_schedule(module, &result.schedule, out);
   share_callees(&job, &clones, out, scratch);
-  collection_free(&collection);
 
   check_schedule(module, &result.schedule);
   ck_assert_msg(module_meaning(module) == meaning, "%s changed what the module computes",

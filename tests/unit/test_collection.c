@@ -44,7 +44,6 @@ START_TEST(matches_are_those_of_the_table) {
       text_add(fixture.out, &names, "%.*s", (int)name.len, name.data);
   }
   check_text(names, rows[_i].names, rows[_i].expressions);
-  collection_free(&collection);
   fixture_free(&fixture);
 }
 END_TEST

@@ -26,7 +26,7 @@ typedef struct RematRequest {
 /* Recomputes values until the module fits the budget. Returns RH_OK and sets `*result`, a new
  * handle that the caller frees, even if the budget is not met: `info->is_met` says so. RH_ERR_USAGE
  * for an invalid expression in the options, RH_ERR_INPUT for a plan that cannot be applied, and
- * RH_ERR_SYSTEM if the result cannot be proven correct, which is a bug of ours; `*result` is then
+ * RH_ERR_INTERNAL if the result cannot be proven correct, which is a bug of ours; `*result` is then
  * NULL. */
 rh_status remat_engine_run(const RematRequest *request, rh_module **result, rh_remat_result *info,
                            rh_diags *diags);

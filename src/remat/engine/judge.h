@@ -6,8 +6,8 @@
 #include "remat/engine/attempt.h"
 
 /* Prints the attempt's module, parses it again, and measures the figure that the budget bounds.
- * Fills the fields under "What came out". If the text is not a valid module, returns RH_ERR_SYSTEM,
- * or RH_ERR_INPUT if a plan was applied. */
+ * Fills the fields under "What came out". If the text is not a valid module, returns
+ * RH_ERR_INTERNAL, or RH_ERR_INPUT if a plan was applied. */
 rh_status judge_attempt(Attempt *attempt, const Problem *problem, const Findings *findings);
 
 /* Proves that the result computes what the input computes, and that it reads no overwritten memory

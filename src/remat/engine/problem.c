@@ -49,7 +49,6 @@ rh_status problem_prepare(Problem *problem, Findings *findings, const RematReque
 }
 
 void problem_free(Problem *problem) {
-  collection_free(&problem->collection);
   arena_free(problem->scratch);
   arena_free(problem->arena);
 }

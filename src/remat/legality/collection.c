@@ -12,25 +12,18 @@ rh_status collection_parse(const char *text, Collection *collection, rh_diags *d
     size_t room = strcspn(line, "\n"), len = room;
     if (len && line[len - 1] == '\r') len--;
     if (len) {
-      regex_t expression;
-      status = expression_compile(arena_strndup(out, line, len), &expression, diags);
+      const regex_t *expression;
+      status = expression_new(arena_strndup(out, line, len), &expression, diags, out);
       if (status == RH_OK) *vec_push(out, &collection->expressions) = expression;
     }
     line += line[room] ? room + 1 : room;
   }
-  if (status != RH_OK) collection_free(collection);
   return status;
-}
-
-void collection_free(Collection *collection) {
-  for (uint32_t i = 0; i < collection->expressions.len; i++)
-    regfree(&collection->expressions.data[i]);
-  collection->expressions.len = 0;
 }
 
 static bool has_match(const Collection *collection, Str subject, Arena *scratch) {
   for (uint32_t i = 0; subject.len && i < collection->expressions.len; i++) {
-    if (expression_matches(&collection->expressions.data[i], subject, scratch)) return true;
+    if (expression_matches(collection->expressions.data[i], subject, scratch)) return true;
   }
   return false;
 }

@@ -9,16 +9,12 @@
 #include "ir/module.h"
 
 typedef struct Collection {
-  VEC(regex_t) expressions;
+  VEC(const regex_t *) expressions;
 } Collection;
 
 /* Compiles one expression from each line of `text` (ir/expression.h) and skips blank lines; NULL
- * gives an empty collection. RH_ERR_USAGE if an expression is not valid; there is then nothing to
- * free. */
+ * gives an empty collection. It lives in `out`. RH_ERR_USAGE if an expression is not valid. */
 rh_status collection_parse(const char *text, Collection *collection, rh_diags *diags, Arena *out);
-
-/* Frees the memory that regcomp allocated. */
-void collection_free(Collection *collection);
 
 /* Whether an expression matches a part of the instruction's name, of its op_name, or of its source
  * as `file:line`. For a fusion, the same parts of the values that it returns are compared, too.

@@ -260,7 +260,7 @@ rh_status safe_reads_verify(const OrderedModule *before, const OrderedModule *af
     num_new = note_open_reads(before, after, diags, arena, scratch);
   }
   arena_free(arena);
-  return num_new ? RH_NO : RH_OK;
+  return num_new ? RH_NOT_EQUIVALENT : RH_OK;
 }
 
 void known_reads_warn(const KnownReads *known, rh_diags *diags) {

@@ -53,8 +53,8 @@ typedef struct OrderedModule {
   bool is_open; /* XLA will choose the order */
 } OrderedModule;
 
-/* RH_NO, with notes, if an instruction of `after` reads overwritten memory, or may read it in an
- * order that XLA may choose, and `before` does not have the same read. */
+/* RH_NOT_EQUIVALENT, with notes, if an instruction of `after` reads overwritten memory, or may read
+ * it in an order that XLA may choose, and `before` does not have the same read. */
 rh_status safe_reads_verify(const OrderedModule *before, const OrderedModule *after,
                             rh_diags *diags, Arena *scratch);
 

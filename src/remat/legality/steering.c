@@ -68,7 +68,5 @@ rh_status steering_find(const Module *module, const char *pin, const char *never
     }
     *steering = reasons;
   }
-  collection_free(&pinned);
-  collection_free(&nevers);
   return status;
 }

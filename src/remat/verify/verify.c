@@ -80,7 +80,7 @@ static rh_status differ(Verifier *verifier, const char *format, ...) {
   va_start(args, format);
   diag_add(verifier->diags, RH_SEVERITY_NOTE, DIAG_NOWHERE, format, args);
   va_end(args);
-  return RH_NO;
+  return RH_NOT_EQUIVALENT;
 }
 
 /* The name of an instruction that computes the value, for messages. */

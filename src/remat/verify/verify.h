@@ -19,7 +19,7 @@
  *   - The control dependencies of instructions that are still computed are kept, and a schedule
  *     obeys them.
  *   - Parameters, results and the aliasing between them are the same.
- * RH_NO, with notes in `diags` that name the difference, if this cannot be shown.
+ * RH_NOT_EQUIVALENT, with notes in `diags` that name the difference, if this cannot be shown.
  *
  * requires: both modules pass module_check. O(size of both modules), with calls expanded if one
  * module has fewer calls than the other. */
