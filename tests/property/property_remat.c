@@ -41,6 +41,7 @@ static rh_module *take_as_scheduled(Text text, const rh_module *printed, const S
 typedef struct Before {
   rh_module *scheduled;
   rh_module *fresh; /* the same printed and read */
+  Text text;        /* that `fresh` was read from, and keeps spans into */
   Outcome outcome;
 } Before;
 
@@ -194,9 +195,8 @@ static rh_remat_options random_options(uint64_t *state) {
 
 static Before prepare(const Sample *sample, const char *scheduler) {
   Before before = {.scheduled = schedule_sample(sample, scheduler)};
-  Text text = print_text(before.scheduled);
-  before.fresh = take_as_scheduled(text, before.scheduled, sample, "scheduled");
-  free(text.data);
+  before.text = print_text(before.scheduled);
+  before.fresh = take_as_scheduled(before.text, before.scheduled, sample, "scheduled");
   before.outcome = run_printed(before.scheduled, sample_shown(sample));
   check_same_outcome(interpret(sample->module->module), before.outcome,
                      sample->options.is_scheduled, "scheduled", sample);
@@ -228,6 +228,7 @@ START_TEST(rematerialized_modules_are_equivalent) {
   }
   rh_profile_free(profile);
   rh_module_free(before.fresh);
+  free(before.text.data);
   rh_module_free(before.scheduled);
   sample_free(&sample);
 }

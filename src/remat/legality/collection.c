@@ -18,6 +18,7 @@ rh_status collection_parse(const char *text, Collection *collection, rh_diags *d
     }
     line += line[room] ? room + 1 : room;
   }
+  if (status != RH_OK) *collection = (Collection){0};
   return status;
 }
 
