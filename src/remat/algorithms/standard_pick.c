@@ -63,11 +63,11 @@ static bool is_movable(const Pass *pass, InstId id) {
 /* The cost of recomputing a block; -1 if the block cannot be recomputed or if that frees nothing. A
  * block that has no placed user is only moved, at no cost. */
 static int64_t recompute_cost(const Pass *pass, const InstId *block, uint32_t len) {
+  int64_t reduced = tracker_bytes_reduced(&pass->tracker, block, len);
+  if (reduced <= 0) return -1; /* for most blocks, so it is asked first */
   for (uint32_t i = 0; i < len; i++) {
     if (!is_movable(pass, block[i])) return -1;
   }
-  int64_t reduced = tracker_bytes_reduced(&pass->tracker, block, len);
-  if (reduced <= 0) return -1;
   BlockPlace at = {pass, block, len};
   ClonePlace place = {has_run, is_cloned, &at};
   bool is_move = true;
