@@ -10,8 +10,8 @@ typedef struct BackendConfig {
   Arena *arena;      /* holds it */
 } BackendConfig;
 
-/* The attribute backend_config as JSON, whether it is written as such or in quotes; to be freed with
- * backend_config_free() in any case. There is none if it is not JSON, or if its text does not
+/* The attribute backend_config as JSON, whether it is written as such or in quotes; to be freed
+ * with backend_config_free() in any case. There is none if it is not JSON, or if its text does not
  * contain `word`, which is checked first and is fast. */
 BackendConfig backend_config_read(const Module *module, InstId id, const char *word);
 void backend_config_free(BackendConfig *config);

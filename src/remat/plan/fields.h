@@ -32,9 +32,9 @@ enum {
   FIELD_NEEDED = 1 << 0,
   FIELD_SHORT = 1 << 1,  /* if all other members are absent, its value may replace the object */
   FIELD_ALWAYS = 1 << 2, /* written even if it is empty */
-  FIELD_WRITTEN_ONLY = 1 << 3,   /* written, but ignored when a plan is read */
-  FIELD_LINES = 1 << 4,  /* a list with one object per line */
-  FIELD_BREAK = 1 << 5,  /* begins a new line */
+  FIELD_WRITTEN_ONLY = 1 << 3, /* written, but ignored when a plan is read */
+  FIELD_LINES = 1 << 4,        /* a list with one object per line */
+  FIELD_BREAK = 1 << 5,        /* begins a new line */
 };
 
 typedef struct PlanField {
