@@ -21,10 +21,15 @@ static void start_over(Attempt *attempt) {
   attempt->rewrite = (Rewrite){0};
 }
 
-void attempt_free(Attempt *attempt) {
+void attempt_free_work(Attempt *attempt) {
   start_over(attempt);
+  if (attempt->arena) arena_free(attempt->arena);
+  attempt->arena = NULL;
+}
+
+void attempt_free(Attempt *attempt) {
+  attempt_free_work(attempt);
   rh_module_free(attempt->result);
-  arena_free(attempt->arena);
 }
 
 /* ---- the algorithm ---- */

@@ -54,7 +54,11 @@ rh_status attempt_run_plan(Attempt *attempt, const Problem *problem, const Plan 
  * memory model, but only on the first call. */
 bool attempt_has_reached_goal(Attempt *attempt, const Problem *problem);
 
-/* Frees everything that the attempt owns, the result included. */
+/* Frees the rewritten module and the plan, if that is not handed over. The result and its figures
+ * stay. */
+void attempt_free_work(Attempt *attempt);
+
+/* Frees everything that the attempt owns, the result included; an attempt of zeros owns nothing. */
 void attempt_free(Attempt *attempt);
 
 #endif

@@ -39,28 +39,29 @@ static rh_status try_once(Attempt *attempt, const Problem *problem, Findings *fi
   return status;
 }
 
-/* Keeps the better attempt in `best`, or the earlier one if both are equal, and frees the other. */
-static void keep_better(Attempt *best, bool *has_best, Attempt *tried) {
-  bool is_better = tried->result && (!*has_best || tried->counted_bytes < best->counted_bytes);
-  if (!is_better) {
-    attempt_free(tried);
-    return;
-  }
-  if (*has_best) attempt_free(best);
-  *best = *tried;
-  *has_best = true;
-}
-
 /* The state of the engine between attempts. */
 typedef struct Search {
   const Problem *problem;
   Findings *findings;
-  Attempt best;
-  bool has_best;
+  Attempt best; /* without a result as long as there is none */
 } Search;
 
 static bool is_met(const Search *search) {
-  return search->has_best && search->best.is_met;
+  return search->best.result && search->best.is_met;
+}
+
+/* Keeps the better of an attempt and the best one, or the earlier one if both are equal, and frees
+ * the other. */
+static void keep_better(Search *search, Attempt *tried) {
+  Attempt *best = &search->best;
+  bool is_better = tried->result && (!best->result || tried->counted_bytes < best->counted_bytes);
+  if (!is_better) {
+    attempt_free(tried);
+    return;
+  }
+  attempt_free(best);
+  *best = *tried;
+  if (!best->plan) attempt_free_work(best);
 }
 
 /* Makes attempts with one guide. An algorithm that reached its guide's limit can still exceed the
@@ -81,7 +82,7 @@ static rh_status try_guide(Search *search, const RematAlgorithm *algorithm,
       attempt_free(&attempt);
       return status;
     }
-    keep_better(&search->best, &search->has_best, &attempt);
+    keep_better(search, &attempt);
     if (!may_go_on || is_met(search) || guide.peak_limit_bytes == 0) break;
     guide.peak_limit_bytes -=
         overshoot_bytes < guide.peak_limit_bytes ? overshoot_bytes : guide.peak_limit_bytes;
@@ -107,9 +108,9 @@ static rh_status try_guides(Search *search) {
 /* Takes the input unchanged if no attempt is better: a greedy choice can make the module worse. */
 static rh_status try_nothing(Search *search) {
   const Problem *problem = search->problem;
-  bool is_worse = problem_is_limited(problem) && search->has_best &&
+  bool is_worse = problem_is_limited(problem) && search->best.result &&
                   search->best.counted_bytes > problem_counted_bytes(problem, &problem->before);
-  if (problem->plan || (search->has_best && !is_worse)) return RH_OK;
+  if (problem->plan || (search->best.result && !is_worse)) return RH_OK;
   return try_guide(search, remat_algorithm_find("none"), problem->request->memory_model);
 }
 
@@ -158,7 +159,7 @@ rh_status remat_engine_run(const RematRequest *request, rh_module **result, rh_r
     *result = search.best.result;
     search.best.result = NULL;
   }
-  if (search.has_best) attempt_free(&search.best);
+  attempt_free(&search.best);
   problem_free(&problem);
   return status;
 }
