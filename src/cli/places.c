@@ -70,14 +70,14 @@ static void cut_common(char *const *roots, char **folders, size_t count) {
 }
 
 static int by_file_and_input(const void *pa, const void *pb) {
-  const InputFile *a = pa, *b = pb;
+  const Claim *a = pa, *b = pb;
   int order = strcmp(a->file, b->file);
   return order ? order : (a->input > b->input) - (a->input < b->input);
 }
 
 static bool add_input_file(Places *places, size_t input) {
   char *file = path_real(places->inputs[input]);
-  if (file) places->files[places->num_files++] = (InputFile){file, input};
+  if (file) places->files[places->num_files++] = (Claim){.file = file, .input = (ptrdiff_t)input};
   return file != NULL;
 }
 
@@ -157,11 +157,11 @@ static bool is_file(const char *path) {
 }
 
 /* Returns the index of the first claim that is not sorted before a file. */
-static size_t find_claim(const Places *places, const char *file) {
-  size_t begin = 0, end = places->num_claims;
+static size_t find_claim(const Claim *claims, size_t count, const char *file) {
+  size_t begin = 0, end = count;
   while (begin < end) {
     size_t middle = begin + (end - begin) / 2;
-    if (strcmp(places->claims[middle].file, file) < 0) {
+    if (strcmp(claims[middle].file, file) < 0) {
       begin = middle + 1;
     } else {
       end = middle;
@@ -208,23 +208,15 @@ static rh_status fail_claim(const Places *places, const char *path, const Claim 
 
 /* Returns the first input that is the file of the claim, unless it is the claim's own input.
  * Returns NULL if there is none. */
-static const InputFile *find_replaced(const Places *places, const Claim *claim) {
-  size_t begin = 0, end = places->num_files;
-  while (begin < end) {
-    size_t middle = begin + (end - begin) / 2;
-    if (strcmp(places->files[middle].file, claim->file) < 0) {
-      begin = middle + 1;
-    } else {
-      end = middle;
-    }
-  }
-  const InputFile *found = &places->files[begin];
-  bool is_input = begin < places->num_files && strcmp(found->file, claim->file) == 0;
-  return is_input && (ptrdiff_t)found->input != claim->input ? found : NULL;
+static const Claim *find_replaced(const Places *places, const Claim *claim) {
+  size_t at = find_claim(places->files, places->num_files, claim->file);
+  const Claim *found = &places->files[at];
+  bool is_input = at < places->num_files && strcmp(found->file, claim->file) == 0;
+  return is_input && found->input != claim->input ? found : NULL;
 }
 
 static rh_status fail_replaced(const Places *places, const char *path, const Claim *claim,
-                               const InputFile *replaced) {
+                               const Claim *replaced) {
   fprintf(stderr, "remat-hlo: error: '%s', which ", path);
   put_claim(places, claim);
   fprintf(stderr, " would write, is an input: '%s'\n", places->inputs[replaced->input]);
@@ -235,13 +227,13 @@ rh_status places_claim(Places *places, const char *path, const char *option, ptr
   if (!is_file(path)) return RH_OK;
   Claim claim = {.file = path_real(path), .option = option, .input = input};
   if (!claim.file) return out_of_memory();
-  const InputFile *replaced = find_replaced(places, &claim);
+  const Claim *replaced = find_replaced(places, &claim);
   if (replaced) {
     rh_status status = fail_replaced(places, path, &claim, replaced);
     free(claim.file);
     return status;
   }
-  size_t at = find_claim(places, claim.file);
+  size_t at = find_claim(places->claims, places->num_claims, claim.file);
   const Claim *old = at < places->num_claims ? &places->claims[at] : NULL;
   if (!old || strcmp(old->file, claim.file) != 0) return add_claim(places, at, claim);
   bool is_same = old->input == input && strcmp(old->option, option) == 0;

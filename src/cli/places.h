@@ -17,20 +17,14 @@ enum { PLACE_OF_ALL = -1 };
 
 /* A file that an option writes. */
 typedef struct Claim {
-  char *file; /* the real path, with dots and links resolved; owned */
-  const char *option;
-  ptrdiff_t input; /* an input number or PLACE_OF_ALL */
+  char *file;         /* the real path, with dots and links resolved; owned */
+  const char *option; /* NULL = none: an input */
+  ptrdiff_t input;    /* an input number or PLACE_OF_ALL */
 } Claim;
-
-/* The real path of an input, with dots and links resolved. */
-typedef struct InputFile {
-  char *file; /* owned */
-  size_t input;
-} InputFile;
 
 typedef struct Places {
   const char **inputs; /* paths */
-  InputFile *files;    /* of the inputs that are files, sorted by file and input */
+  Claim *files;        /* the inputs that are files, as claims without option; sorted by file */
   size_t num_files;
   /* One for each input, relative to an output folder; empty for that folder itself. */
   char **folders;
