@@ -77,11 +77,7 @@ rh_status fail_unknown_name(rh_registry registry, const char *name, rh_diags *di
   const rh_entry *entry;
   while (count < sizeof names / sizeof *names && (entry = rh_list(registry, count)))
     names[count++] = entry->name;
-  const char *meant = rh_closest_word(name, names, count);
-  return diag_fail(diags, RH_ERR_USAGE, DIAG_ABOUT(RH_CODE_UNKNOWN_NAME, NO_OFFSET),
-                   "there is no %s '%.100s'%s%s%s", registries[registry].noun, name,
-                   meant ? "; did you mean '" : "", meant ? meant : "; remat-hlo list shows all",
-                   meant ? "'?" : "");
+  return diag_fail_unknown(diags, registries[registry].noun, name, names, count);
 }
 
 rh_status check_choice(int value, int count, const char *what, rh_diags *diags) {

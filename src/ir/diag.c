@@ -90,6 +90,14 @@ rh_status diag_fail(rh_diags *diags, rh_status status, DiagPlace place, const ch
   return status;
 }
 
+rh_status diag_fail_unknown(rh_diags *diags, const char *noun, const char *name,
+                            const char *const *names, size_t count) {
+  const char *meant = rh_closest_word(name, names, count);
+  return diag_fail(diags, RH_ERR_USAGE, DIAG_ABOUT(RH_CODE_UNKNOWN_NAME, NO_OFFSET),
+                   "there is no %s '%.100s'%s%s%s", noun, name, meant ? "; did you mean '" : "",
+                   meant ? meant : "; remat-hlo list shows all", meant ? "'?" : "");
+}
+
 void diag_warn(rh_diags *diags, DiagPlace place, const char *format, ...) {
   va_list args;
   va_start(args, format);

@@ -31,6 +31,11 @@ typedef struct DiagPlace {
 rh_status diag_fail(rh_diags *diags, rh_status status, DiagPlace place, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
+/* Adds the error that there is no `noun` of this name, with the one of `names` that was probably
+ * meant. Returns RH_ERR_USAGE. */
+rh_status diag_fail_unknown(rh_diags *diags, const char *noun, const char *name,
+                            const char *const *names, size_t count);
+
 void diag_warn(rh_diags *diags, DiagPlace place, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 

@@ -27,17 +27,14 @@ RematParameters parameters_default(void) {
   return parameters;
 }
 
+/* The message shows 100 characters of a name at most. */
 static rh_status fail_name(const char *name, size_t length, rh_diags *diags) {
-  char word[100] = "";
+  char word[101] = "";
   const char *names[NUM_PARAMETERS];
   for (size_t i = 0; i < NUM_PARAMETERS; i++)
     names[i] = table[i].name;
-  if (length < sizeof word) memcpy(word, name, length);
-  const char *meant = rh_closest_word(word, names, NUM_PARAMETERS);
-  return diag_fail(diags, RH_ERR_USAGE, DIAG_ABOUT(RH_CODE_UNKNOWN_NAME, NO_OFFSET),
-                   "there is no parameter '%.*s'%s%s%s", (int)(length < 100 ? length : 100), name,
-                   meant ? "; did you mean '" : "", meant ? meant : "; remat-hlo list shows all",
-                   meant ? "'?" : "");
+  memcpy(word, name, length < sizeof word ? length : sizeof word - 1);
+  return diag_fail_unknown(diags, "parameter", word, names, NUM_PARAMETERS);
 }
 
 static rh_status set_one(RematParameters *parameters, const char *line, size_t length,
