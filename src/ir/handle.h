@@ -21,6 +21,7 @@ struct rh_module {
                                       made by rh_schedule */
   const struct Plan *plan;         /* the plan of what rh_remat did; NULL = not requested */
   Arena *plan_arena;               /* holds the plan */
+  const struct ScanSteps *scans;   /* what rh_remat did with loops' stacks; NULL = nothing */
   rh_module_info info;             /* filled when it is complete: api/rh_module.c */
   rh_copies
       requested_copies; /* copies setting of this call; only for the handle of a call: api/call.h */

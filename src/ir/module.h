@@ -72,7 +72,9 @@ typedef struct Instruction {
   uint32_t attrs; /* in ModuleSource.attrs */
   uint32_t num_attrs;
   int64_t index; /* parameter number, tuple index of get-tuple-element, or channel id; without a
-                    source also a constant's value or a compare's direction */
+                    source also a constant's value or a compare's direction, or a while's number of
+                    iterations; of a while with
+                    INST_NEW_INDEX the element of the state that is its counter */
 } Instruction;
 
 typedef struct ControlDeps {
@@ -413,6 +415,13 @@ InstId module_clone_inst(Module *module, InstId original, Str name, CompId comp,
  * the old operand at no other position, it is removed from that operand's list as in
  * HloInstruction::ReplaceOperandWith, which moves the last entry into its place. */
 void module_set_operand(Module *module, InstId user, uint32_t index, InstId operand);
+
+/* Adds an operand after the others, and registers the user. */
+void module_append_operand(Module *module, InstId user, InstId operand);
+
+/* Removes the operands whose `keep` is false, by position, and updates the lists of users of these
+ * operands. */
+void module_keep_operands(Module *module, InstId id, const bool *keep);
 
 /* Removes `user` from the users of an operand by moving the last user into its place. This is for
  * code that changes lists of operands in another way. */

@@ -130,6 +130,39 @@ void module_set_operand(Module *module, InstId user, uint32_t index, InstId oper
   if (!is_known_user) add_user(module, operand, user);
 }
 
+void module_append_operand(Module *module, InstId user, InstId operand) {
+  bool is_known_user = inst_count_operand(module, user, operand) > 0;
+  uint32_t old = inst_get(module, user)->operands, count = inst_get(module, user)->num_operands;
+  uint32_t operands = copy_ids(module, old, count);
+  *vec_push(module->arena, &module->ids) = operand;
+  Instruction *inst = inst_get(module, user);
+  inst->operands = operands;
+  inst->num_operands = count + 1;
+  inst->flags |= INST_CHANGED | INST_NEW_OPERANDS;
+  if (!is_known_user) add_user(module, operand, user);
+}
+
+void module_keep_operands(Module *module, InstId id, const bool *keep) {
+  Instruction *inst = inst_get(module, id);
+  InstId *operands = module->ids.data + inst->operands;
+  uint32_t kept = 0, all = inst->num_operands;
+  for (uint32_t i = 0; i < all; i++) {
+    if (keep[i]) {
+      operands[kept++] = operands[i];
+      continue;
+    }
+    InstId dropped = operands[i];
+    bool is_read_elsewhere = false;
+    for (uint32_t k = 0; k < kept; k++)
+      is_read_elsewhere |= operands[k] == dropped;
+    for (uint32_t k = i + 1; k < all; k++)
+      is_read_elsewhere |= operands[k] == dropped;
+    if (!is_read_elsewhere) module_remove_user(module, dropped, id);
+  }
+  inst->num_operands = kept;
+  inst->flags |= INST_CHANGED | INST_NEW_OPERANDS;
+}
+
 /* Returns the element of Module.control that belongs to this instruction alone. */
 static uint32_t own_control(Module *module, InstId id) {
   if (inst_get(module, id)->control == 0) {

@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "ir/chars.h"
 #include "text/attribute_callees.h"
 #include "text/lexer.h"
 #include "text/print.h"
@@ -17,7 +18,9 @@ typedef struct Printer {
   Arena *scratch;
   const char *newline;   /* the line end of the text: "\n" or "\r\n" */
   bool *is_comp_changed; /* by CompId */
-  bool *has_new_callees; /* by CompId: it calls a computation that has no source */
+  bool *has_new_callees; /* by CompId: it calls a computation that has no source, or a copy */
+  bool *is_written;      /* by CompId, for copies: they have been written */
+  CompId current;        /* the computation with a source that is being written */
 } Printer;
 
 static const InstSource *source_of(const Printer *printer, InstId id) {
@@ -248,6 +251,23 @@ static uint32_t attr_begin(const Printer *printer, const Attr *attr) {
   return pos;
 }
 
+/* Copies the backend_config of a loop up to the index of the counter in the state, and writes its
+ * new index: known_induction_variable":{"tuple_index":"0"}. */
+static void write_counter_index(Copier *copier, InstId id, const Attr *attr) {
+  static const char before[] = "known_induction_variable";
+  const char *text = copier->printer->module->source->text;
+  uint32_t pos = attr->text.begin, end = attr->text.end;
+  while (pos + sizeof before < end && memcmp(text + pos, before, sizeof before - 1) != 0)
+    pos++;
+  while (pos < end && !char_is_digit(text[pos]))
+    pos++;
+  copy_to(copier, pos);
+  write_format(copier->printer->out, "%" PRId64, inst_get(copier->printer->module, id)->index);
+  while (pos < end && char_is_digit(text[pos]))
+    pos++;
+  copier->pos = pos;
+}
+
 static void write_attrs(Copier *copier, InstId id, const InstSource *source) {
   Printer *printer = copier->printer;
   const Module *module = printer->module;
@@ -263,6 +283,8 @@ static void write_attrs(Copier *copier, InstId id, const InstSource *source) {
       if (num_predecessors) write_predecessors(printer, id);
       copier->pos = attr->text.end;
     }
+    if (attr->id == ATTR_BACKEND_CONFIG && inst->flags & INST_NEW_INDEX)
+      write_counter_index(copier, id, attr);
     bool is_index = attr->id == ATTR_CHANNEL_ID ? (inst->flags & INST_HAS_CHANNEL) != 0
                                                 : attr->id == ATTR_INDEX;
     if (is_index && module->source->ints.data[attr->ints] != inst->index) {
@@ -298,6 +320,14 @@ static void write_new_slice(Printer *printer, InstId id) {
   write_text(printer->out, "}");
 }
 
+static void write_new_slice_sizes(Printer *printer, InstId id) {
+  const Shape *shape = inst_shape(printer->module, id);
+  write_text(printer->out, ", dynamic_slice_sizes={");
+  for (uint32_t i = 0; i < shape->rank; i++)
+    write_format(printer->out, "%s%" PRId64, i ? "," : "", shape->dims[i]);
+  write_text(printer->out, "}");
+}
+
 static void write_new_attrs(Printer *printer, InstId id) {
   const Module *module = printer->module;
   const Instruction *inst = inst_get(module, id);
@@ -308,10 +338,24 @@ static void write_new_attrs(Printer *printer, InstId id) {
       break;
     case OPCODE_BROADCAST: write_text(printer->out, ", dimensions={}"); break; /* of a scalar */
     case OPCODE_SLICE: write_new_slice(printer, id); break;
+    case OPCODE_DYNAMIC_SLICE: write_new_slice_sizes(printer, id); break;
+    case OPCODE_FUSION:
+      write_text(printer->out, ", kind=kLoop, calls=");
+      write_comp_name(printer, inst_callees(module, id)[0], module->source->uses_percent);
+      break;
     case OPCODE_COMPARE:
       write_format(
           printer->out, ", direction=%s",
           attribute_enum_words(ATTR_KIND_COMPARISON_DIRECTION, &ignores_case)[inst->index]);
+      break;
+    case OPCODE_WHILE:
+      write_text(printer->out, ", condition=");
+      write_comp_name(printer, inst_callees(module, id)[1], module->source->uses_percent);
+      write_text(printer->out, ", body=");
+      write_comp_name(printer, inst_callees(module, id)[0], module->source->uses_percent);
+      write_format(printer->out,
+                   ", backend_config={\"known_trip_count\":{\"n\":\"%" PRId64 "\"}}",
+                   inst->index);
       break;
     case OPCODE_CONDITIONAL:
       write_text(printer->out, ", true_computation=");
@@ -522,26 +566,66 @@ static void write_header(Printer *printer, PrintOrder order, uint32_t end) {
   copy_to(&copier, end);
 }
 
-/* Writes the computations without source that are called by the computation that is printed
- * next. */
+/* Whether a computation must be written before its caller, because it is not written otherwise
+ * until then: it has no source, or it is a copy and its original comes later. */
+static bool is_due(const Printer *printer, CompId id) {
+  const Computation *comp = comp_get(printer->module, id);
+  if (printer->is_written[id] || comp->flags & (COMP_NESTED | COMP_IMPLIED | COMP_DEAD)) return false;
+  return comp->origin == NO_ID || (comp->origin != id && comp->origin >= printer->current);
+}
+
+static void write_one(Printer *printer, CompId id) {
+  printer->is_written[id] = true;
+  if (comp_get(printer->module, id)->origin == NO_ID) {
+    write_new_comp(printer, id);
+    return;
+  }
+  write_computation(printer, id);
+  begin_line(printer);
+  write_text(printer->out, printer->newline);
+}
+
+/* Writes the computations that must come before their caller, which is written next, and before
+ * these those that they call in turn. */
 static void write_new_callees(Printer *printer, CompId caller) {
   const Module *module = printer->module;
   if (!printer->has_new_callees[caller]) return;
-  Sequence order = order_of(printer, caller);
-  for (uint32_t i = 0; i < order.len; i++) {
-    for (uint32_t k = 0; k < inst_get(module, order.ids[i])->num_callees; k++) {
-      CompId callee = inst_callees(module, order.ids[i])[k];
-      if (comp_get(module, callee)->origin == NO_ID) write_new_comp(printer, callee);
+  ArenaMark mark = arena_mark(printer->scratch);
+  typedef struct Visit {
+    CompId comp;
+    bool is_left;
+  } Visit;
+  VEC(Visit) visits = {0};
+  *vec_push(printer->scratch, &visits) = (Visit){.comp = caller};
+  while (visits.len) {
+    Visit *visit = &visits.data[visits.len - 1];
+    CompId comp = visit->comp;
+    if (visit->is_left) {
+      visits.len--;
+      if (comp != caller && !printer->is_written[comp]) write_one(printer, comp);
+      continue;
+    }
+    visit->is_left = true;
+    if (!printer->has_new_callees[comp]) continue;
+    Sequence order = order_of(printer, comp);
+    for (uint32_t i = order.len; i-- > 0;) { /* they are written from the last to the first */
+      for (uint32_t k = inst_get(module, order.ids[i])->num_callees; k-- > 0;) {
+        CompId callee = inst_callees(module, order.ids[i])[k];
+        if (is_due(printer, callee)) *vec_push(printer->scratch, &visits) = (Visit){.comp = callee};
+      }
     }
   }
+  arena_reset(printer->scratch, mark);
 }
 
 /* Writes the copies of a computation after it. Their callers come after both. */
 static void write_copies(Printer *printer, const CompId *next_copy, CompId id) {
   for (CompId copy = next_copy[id]; copy != NO_ID; copy = next_copy[copy]) {
+    if (printer->is_written[copy]) continue;
     begin_line(printer);
     write_text(printer->out, printer->newline);
     write_new_callees(printer, copy);
+    printer->is_written[copy] = true;
     write_computation(printer, copy);
   }
 }
@@ -577,15 +661,19 @@ static Printer printer_make(const Module *module, const Schedule *schedule, Writ
                      .scratch = scratch,
                      .newline = newline_of(module->source),
                      .is_comp_changed = arena_zarray(scratch, bool, module->comps.len),
-                     .has_new_callees = arena_zarray(scratch, bool, module->comps.len)};
+                     .has_new_callees = arena_zarray(scratch, bool, module->comps.len),
+                     .is_written = arena_zarray(scratch, bool, module->comps.len)};
   /* Nested computations have larger ids than the computations that contain them. */
   for (CompId id = module->comps.len; id-- > 0;) {
     printer.is_comp_changed[id] = compute_comp_changed(&printer, id);
   }
   for (InstId id = 0; id < module->insts.len; id++) {
     const Instruction *inst = inst_get(module, id);
-    bool calls_new = inst->origin == NO_ID && inst->num_callees && !(inst->flags & INST_DEAD);
-    if (calls_new) printer.has_new_callees[inst->parent] = true;
+    if (inst->flags & INST_DEAD) continue;
+    for (uint32_t i = 0; i < inst->num_callees; i++) {
+      CompId callee = inst_callees(module, id)[i];
+      if (comp_get(module, callee)->origin != callee) printer.has_new_callees[inst->parent] = true;
+    }
   }
   return printer;
 }
@@ -609,9 +697,11 @@ void text_print(const Module *module, const Schedule *schedule, PrintOrder order
     if (is_first) write_header(&printer, order, text->text.begin);
     if (!(comp->flags & COMP_DEAD)) {
       if (!is_first) write_span(&printer, pos, text->text.begin);
+      printer.current = id;
       write_new_callees(&printer, id);
       write_computation(&printer, id);
     }
+    printer.current = id + 1;
     write_copies(&printer, next_copy, id);
     pos = text->text.end;
     is_first = false;

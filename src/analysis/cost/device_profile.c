@@ -185,3 +185,17 @@ rh_status device_profile_parse(const char *json, size_t length, DeviceProfile *p
   arena_free(inner);
   return status;
 }
+
+DeviceProfile device_profile_default(void) {
+  DeviceProfile device = {.name = "default",
+                          .memory_bandwidth = 1.5e12,
+                          .transcendentals = 4e12,
+                          .host_to_device = 25e9,
+                          .device_to_host = 25e9,
+                          .interconnect = 300e9};
+  for (int i = 0; i < NUM_TYPES; i++) {
+    device.flops[i] = 150e12;
+    device.vector_flops[i] = 20e12;
+  }
+  return device;
+}

@@ -27,4 +27,8 @@ typedef struct DeviceProfile {
 rh_status device_profile_parse(const char *json, size_t length, DeviceProfile *profile, Arena *out,
                                rh_diags *diags);
 
+/* A device of which only the proportions matter, for callers that do not name one: the one of the
+ * experiments that the figures of the algorithms come from (150 Tflop/s, 1.5 TB/s). */
+DeviceProfile device_profile_default(void);
+
 #endif

@@ -15,6 +15,7 @@
 #include <stdlib.h>
 
 #include "analysis/flow/backend_config.h"
+#include "analysis/flow/literal.h"
 #include "analysis/cost/cost.h"
 #include "ir/bytes.h"
 
@@ -138,27 +139,6 @@ static bool narrow_to_type(const Walker *walker, int64_t offset, Bounds *bounds)
   return true;
 }
 
-/* The number of a literal like `5` or `{ {5} }`. */
-static bool read_literal(const Module *module, InstId id, int64_t *value) {
-  InstId origin = inst_get(module, id)->origin;
-  if (origin >= module->source->insts.len) return false;
-  const InstSource *source = &module->source->insts.data[origin];
-  const char *p = module->source->text + source->paren + 1;
-  const char *end = module->source->text + source->close;
-  while (p < end && strchr(" \t\r\n{", *p))
-    p++;
-  while (end > p && strchr(" \t\r\n}", end[-1]))
-    end--;
-  bool is_negative = p < end && *p == '-';
-  if (is_negative) p++;
-  if (p == end) return false;
-  for (*value = 0; p < end; p++) {
-    if (*p < '0' || *p > '9' || !mul_bytes(*value, 10, value)) return false;
-    if (!add_bytes(*value, is_negative ? '0' - *p : *p - '0', value)) return false;
-  }
-  return true;
-}
-
 static bool is_in(Bounds bounds, int64_t value) {
   return value >= bounds.low && value <= bounds.high;
 }
@@ -170,7 +150,7 @@ static bool find_constant(Walker walker, int64_t *value) {
     if (!narrow_to_type(&walker, 0, &bounds)) return false;
     Opcode opcode = (Opcode)inst_get(walker.module, walker.at)->opcode;
     if (opcode == OPCODE_CONSTANT) {
-      return walker.path_len == 0 && read_literal(walker.module, walker.at, value) &&
+      return walker.path_len == 0 && literal_integer(walker.module, walker.at, value) &&
              is_in(bounds, *value);
     }
     bool moved =
@@ -356,6 +336,7 @@ int64_t while_trip_count(const Module *module, InstId id) {
   if (inst->opcode != OPCODE_WHILE || inst->num_callees != 2 || inst->num_operands != 1) {
     return UNKNOWN_TRIPS;
   }
+  if (inst->origin == NO_ID) return inst->index; /* a rewrite made it, with a known count */
   int64_t configured = configured_trips(module, id);
   return configured >= 0 ? configured : counted_trips(module, id);
 }

@@ -1,0 +1,11 @@
+/* The numbers of small constants. */
+#ifndef REMAT_HLO_ANALYSIS_FLOW_LITERAL_H
+#define REMAT_HLO_ANALYSIS_FLOW_LITERAL_H
+
+#include "ir/module.h"
+
+/* Reads the integer of a constant like `5` or `{ {5} }`; `true` is 1 and `false` is 0. False if it
+ * is no single integer, does not fit, or is not in the text. */
+bool literal_integer(const Module *module, InstId constant, int64_t *value);
+
+#endif
