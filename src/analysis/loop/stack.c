@@ -1,0 +1,367 @@
+#include "analysis/loop/stack.h"
+
+#include "analysis/loop/count.h"
+
+typedef struct Finder {
+  const Loops *loops;
+  const Module *module;
+  Stacks *stacks;
+  uint32_t **stack_of; /* by loop and element: index of the stack, NO_ID = none */
+  CountLists lists;
+  Arena *out, *scratch;
+} Finder;
+
+/* ---- slices ---- */
+
+/* The slices that a dynamic-slice or dynamic-update-slice takes in each iteration, if it takes one
+ * slice along one dimension and everything in the others. XLA clamps the index so that the slice
+ * is within the array, so the index of a dimension that is taken whole does not matter. NULL if
+ * the index is unknown. */
+static const int64_t *slices_of(Finder *finder, const Shape *array, const Shape *slice, InstId id,
+                                uint32_t first_index, uint32_t *dim) {
+  if (!shape_is_array(array) || array->rank == 0 || array->rank != slice->rank) return NULL;
+  uint32_t num_cut = 0;
+  for (uint32_t i = 0; i < array->rank; i++) {
+    if (slice->dims[i] == array->dims[i]) continue;
+    if (slice->dims[i] != 1) return NULL;
+    num_cut++;
+    *dim = i;
+  }
+  if (num_cut == 0 && array->dims[0] == 1)
+    *dim = 0; /* a loop of one iteration */
+  else if (num_cut != 1)
+    return NULL;
+  if (inst_get(finder->module, id)->num_operands != first_index + array->rank) return NULL;
+  const int64_t *index =
+      count_list(&finder->lists, inst_operand(finder->module, id, first_index + *dim));
+  if (!index) return NULL;
+  int64_t trips = finder->lists.loop->trips;
+  int64_t *slices = arena_array(finder->out, int64_t, (size_t)trips);
+  for (int64_t t = 0; t < trips; t++) {
+    int64_t last = array->dims[*dim] - 1;
+    slices[t] = index[t] < 0 ? 0 : index[t] > last ? last : index[t];
+  }
+  return slices;
+}
+
+/* ---- writes ---- */
+
+/* A place in a body, which may be within a fusion. */
+typedef struct Place {
+  InstId inst;  /* in the body */
+  InstId inner; /* in the fusion's computation; `inst` itself outside of fusions */
+} Place;
+
+/* Follows a value of the body back to the instruction that computes it: through copies, and into a
+ * fusion to the root, or the element of the root, that it takes. */
+static Place place_of(const Module *module, InstId id) {
+  for (InstId from; (from = copied_operand(module, id)) != NO_ID;)
+    id = from;
+  const Instruction *inst = inst_get(module, id);
+  bool is_element = inst->opcode == OPCODE_GET_TUPLE_ELEMENT &&
+                    inst_get(module, inst_operand(module, id, 0))->opcode == OPCODE_FUSION;
+  InstId fusion = is_element ? inst_operand(module, id, 0) : id;
+  if (inst_get(module, fusion)->opcode != OPCODE_FUSION) return (Place){id, id};
+  InstId root = comp_get(module, inst_callees(module, fusion)[0])->root;
+  if (is_element && inst_get(module, root)->opcode != OPCODE_TUPLE) return (Place){id, id};
+  return (Place){fusion, is_element ? inst_operand(module, root, (uint32_t)inst->index) : root};
+}
+
+static bool is_element_of_state(const Module *module, const Loop *loop, InstId id,
+                                uint32_t element) {
+  const Instruction *inst = inst_get(module, id);
+  return inst->opcode == OPCODE_GET_TUPLE_ELEMENT && inst->index == element &&
+         inst_operand(module, id, 0) == loop->body_param;
+}
+
+/* Follows the element's next value back to its old one, through a chain of
+ * dynamic-update-slices. */
+static bool collect_writes(Finder *finder, const Loop *loop, Stack *stack) {
+  const Module *module = finder->module;
+  InstId id = loop_next(finder->loops, loop, stack->element);
+  for (;;) {
+    Place place = place_of(module, id);
+    if (is_element_of_state(module, loop, place.inst, stack->element)) break;
+    const Instruction *inner = inst_get(module, place.inner);
+    bool is_fused = place.inner != place.inst;
+    if (is_fused && inner->opcode == OPCODE_PARAMETER) { /* the fusion hands it on */
+      id = inst_operand(module, place.inst, (uint32_t)inner->index);
+      continue;
+    }
+    if (inner->opcode != OPCODE_DYNAMIC_UPDATE_SLICE || stack->writes.len > 64) return false;
+    InstId array = inst_operand(module, place.inner, 0);
+    InstId update = inst_operand(module, place.inner, 1);
+    uint32_t dim = 0;
+    const int64_t *slices = slices_of(finder, inst_shape(module, array), inst_shape(module, update),
+                                      place.inner, 2, &dim);
+    if (!slices) return false;
+    if (stack->writes.len == 0) {
+      stack->dim = dim;
+      stack->slice = inst_get(module, update)->shape;
+      stack->num_slices = inst_shape(module, array)->dims[dim];
+    }
+    if (dim != stack->dim || inst_get(module, update)->shape != stack->slice) return false;
+    *vec_push(finder->out, &stack->writes) = (StackWrite){place.inst, update, slices};
+    /* Within a fusion, further writes may come before this one. */
+    while (is_fused && inst_get(module, array)->opcode == OPCODE_DYNAMIC_UPDATE_SLICE)
+      return false;
+    if (is_fused) {
+      if (inst_get(module, array)->opcode != OPCODE_PARAMETER) return false;
+      array = inst_operand(module, place.inst, (uint32_t)inst_get(module, array)->index);
+    }
+    id = array;
+  }
+  return stack->writes.len > 0;
+}
+
+/* Whether no slice is written twice; fills `written`. */
+static bool is_written_once(Finder *finder, const Loop *loop, Stack *stack) {
+  stack->written = arena_array(finder->out, int64_t, (size_t)stack->num_slices);
+  memset(stack->written, 0xff, (size_t)stack->num_slices * sizeof *stack->written);
+  for (uint32_t w = 0; w < stack->writes.len; w++) {
+    for (int64_t t = 0; t < loop->trips; t++) {
+      int64_t *written = &stack->written[stack->writes.data[w].slices[t]];
+      if (*written >= 0) return false;
+      *written = t * stack->writes.len + w;
+    }
+  }
+  return true;
+}
+
+/* Whether the body reads the element only to write it. */
+static bool is_only_written(Finder *finder, const Loop *loop, const Stack *stack) {
+  const Module *module = finder->module;
+  uint32_t num_readers = 0;
+  for (uint32_t i = 0; i < inst_get(module, loop->body_param)->users.len; i++) {
+    InstId user = inst_users(module, loop->body_param)[i];
+    if (inst_get(module, user)->index != stack->element) continue;
+    num_readers += inst_get(module, user)->users.len;
+    for (uint32_t k = 0; k < inst_get(module, user)->users.len; k++) {
+      InstId reader = inst_users(module, user)[k];
+      if (inst_count_operand(module, reader, user) != 1) return false;
+    }
+  }
+  for (uint32_t i = 0; i < inst_get(module, loop->condition_param)->users.len; i++) {
+    if (inst_get(module, inst_users(module, loop->condition_param)[i])->index == stack->element)
+      return false;
+  }
+  /* Between the writes, too, nothing else may read it. */
+  for (uint32_t w = 0; w + 1 < stack->writes.len; w++) {
+    InstId id = stack->writes.data[w + 1].inst;
+    if (inst_get(module, id)->users.len != 1) return false;
+  }
+  return num_readers == 1;
+}
+
+/* In a fused write, the parameter with the stack must have one use. */
+static bool is_read_in_fusion(const Module *module, const StackWrite *write) {
+  if (inst_get(module, write->inst)->opcode != OPCODE_FUSION) return false;
+  CompId comp = inst_callees(module, write->inst)[0];
+  for (uint32_t i = 0; i < comp_num_insts(module, comp); i++) {
+    InstId id = comp_inst(module, comp, i);
+    if (inst_get(module, id)->opcode != OPCODE_DYNAMIC_UPDATE_SLICE) continue;
+    if (inst_operand(module, id, 1) != write->update) continue;
+    InstId array = inst_operand(module, id, 0);
+    bool is_root_part = inst_get(module, id)->users.len <= 1;
+    return inst_get(module, array)->users.len != 1 || !is_root_part;
+  }
+  return true;
+}
+
+static void find_writes(Finder *finder, uint32_t loop_index) {
+  const Loop *loop = &finder->loops->list[loop_index];
+  finder->stack_of[loop_index] = arena_array(finder->scratch, uint32_t, loop->num_elements);
+  count_lists_enter(&finder->lists, loop, finder->out);
+  for (uint32_t e = 0; e < loop->num_elements; e++) {
+    finder->stack_of[loop_index][e] = NO_ID;
+    Stack stack = {.loop = loop_index,
+                   .element = e,
+                   .shape = inst_shape(finder->module, loop->id)->elements[e]};
+    if (loop->is_invariant[e] || loop->counts[e]) continue;
+    if (!collect_writes(finder, loop, &stack) || !is_only_written(finder, loop, &stack)) continue;
+    bool is_read = false;
+    for (uint32_t w = 0; w < stack.writes.len; w++)
+      is_read |= is_read_in_fusion(finder->module, &stack.writes.data[w]);
+    if (is_read || !is_written_once(finder, loop, &stack)) continue;
+    finder->stack_of[loop_index][e] = finder->stacks->list.len;
+    *vec_push(finder->out, &finder->stacks->list) = stack;
+  }
+}
+
+/* ---- reads ---- */
+
+/* The slices that a dynamic-slice takes of `array`, as long as it is a stack's whole slice. */
+static const int64_t *read_slices(Finder *finder, const Stack *stack, InstId id, InstId array) {
+  const Module *module = finder->module;
+  if (inst_get(module, id)->opcode != OPCODE_DYNAMIC_SLICE) return NULL;
+  if (inst_operand(module, id, 0) != array || inst_count_operand(module, id, array) != 1)
+    return NULL;
+  uint32_t dim = 0;
+  const Shape *shape = inst_shape(module, array);
+  const Shape *slice = inst_shape(module, id);
+  const int64_t *slices = slices_of(finder, shape, slice, id, 1, &dim);
+  if (!slices || dim != stack->dim) return NULL;
+  return shape_same_layout(slice, shape_get(&module->shapes, stack->slice)) ? slices : NULL;
+}
+
+/* Whether the reads of two instructions are of the same slices. */
+static bool same_slices(const int64_t *a, const int64_t *b, int64_t trips) {
+  return memcmp(a, b, (size_t)trips * sizeof *a) == 0;
+}
+
+/* Replaces slices by iterations of the writing loop. False if some are not written, or not all by
+ * the same write. */
+static bool to_iterations(Finder *finder, const Stack *stack, const Loop *loop,
+                          const int64_t *slices, StackRead *read) {
+  int64_t *iterations = arena_array(finder->out, int64_t, (size_t)loop->trips);
+  for (int64_t t = 0; t < loop->trips; t++) {
+    int64_t written = stack->written[slices[t]];
+    if (written < 0) return false;
+    uint32_t write = (uint32_t)(written % stack->writes.len);
+    if (t > 0 && write != read->write) return false;
+    read->write = write;
+    iterations[t] = written / stack->writes.len;
+  }
+  read->iterations = iterations;
+  return true;
+}
+
+/* One operand of an instruction in the body of `loop` that is the stack. */
+static bool add_read(Finder *finder, uint32_t stack_index, uint32_t loop_index, InstId user,
+                     InstId element) {
+  const Module *module = finder->module;
+  Stack *stack = &finder->stacks->list.data[stack_index];
+  const Loop *loop = &finder->loops->list[loop_index];
+  if (inst_count_operand(module, user, element) != 1) return false;
+  uint32_t operand = 0;
+  while (inst_operand(module, user, operand) != element)
+    operand++;
+  const int64_t *slices = NULL;
+  if (inst_get(module, user)->opcode == OPCODE_FUSION) {
+    IdList params = comp_get(module, inst_callees(module, user)[0])->params;
+    InstId param = id_list(module, params)[operand];
+    IdList users = inst_get(module, param)->users;
+    if (inst_is_root(module, param)) return false;
+    for (uint32_t i = 0; i < users.len; i++) {
+      const int64_t *more = read_slices(finder, stack, id_list(module, users)[i], param);
+      if (!more || (slices && !same_slices(slices, more, loop->trips))) return false;
+      slices = more;
+    }
+  } else {
+    slices = read_slices(finder, stack, user, element);
+  }
+  StackRead read = {.stack = stack_index, .loop = loop_index, .inst = user, .operand = operand};
+  if (!slices || !to_iterations(finder, stack, loop, slices, &read)) return false;
+  *vec_push(finder->out, &stack->reads) = finder->stacks->reads.len;
+  *vec_push(finder->out, &finder->stacks->reads) = read;
+  return true;
+}
+
+/* The reads of a stack that the body of a loop takes from its state. */
+static void find_reads_in(Finder *finder, uint32_t stack_index, uint32_t loop_index,
+                          uint32_t element) {
+  const Module *module = finder->module;
+  const Loop *loop = &finder->loops->list[loop_index];
+  Stack *stack = &finder->stacks->list.data[stack_index];
+  for (uint32_t i = 0; i < inst_get(module, loop->condition_param)->users.len; i++) {
+    if (inst_get(module, inst_users(module, loop->condition_param)[i])->index == element)
+      stack->is_read_whole = true;
+  }
+  for (uint32_t i = 0; i < inst_get(module, loop->body_param)->users.len; i++) {
+    InstId gte = inst_users(module, loop->body_param)[i];
+    if (inst_get(module, gte)->index != element) continue;
+    for (uint32_t k = 0; k < inst_get(module, gte)->users.len; k++) {
+      InstId user = inst_users(module, gte)[k];
+      if (user == loop->body_root) continue;
+      if (!add_read(finder, stack_index, loop_index, user, gte)) stack->is_read_whole = true;
+    }
+  }
+}
+
+/* Follows the results of the writing loop to their readers. */
+static void find_reads(Finder *finder, uint32_t loop_index) {
+  const Loops *loops = finder->loops;
+  const Loop *loop = &loops->list[loop_index];
+  for (uint32_t e = 0; e < loop->num_elements; e++) {
+    if (!loop->is_invariant[e]) continue;
+    Origin origin = loop_origin(loops, loop_init(loops, loop, e));
+    if (origin.loop == NO_ID) continue;
+    uint32_t stack_index = finder->stack_of[origin.loop][origin.element];
+    if (stack_index == NO_ID) continue;
+    count_lists_enter(&finder->lists, loop, finder->out);
+    find_reads_in(finder, stack_index, loop_index, e);
+  }
+}
+
+/* Marks stacks that an instruction outside of loops reads. A value may only be forwarded to the
+ * initial state of loops that hand it on. */
+static void find_whole_reads(Finder *finder, uint32_t loop_index) {
+  const Loops *loops = finder->loops;
+  const Module *module = finder->module;
+  const Loop *loop = &loops->list[loop_index];
+  ArenaMark mark = arena_mark(finder->scratch);
+  for (uint32_t i = 0; i < inst_get(module, loop->id)->users.len; i++) {
+    InstId gte = inst_users(module, loop->id)[i];
+    Origin origin = loop_origin(loops, gte);
+    if (origin.loop == NO_ID) continue;
+    uint32_t stack_index = finder->stack_of[origin.loop][origin.element];
+    if (stack_index == NO_ID) continue;
+    Stack *stack = &finder->stacks->list.data[stack_index];
+    IdVec work = {0};
+    *vec_push(finder->scratch, &work) = gte;
+    while (work.len && !stack->is_read_whole) {
+      InstId id = work.data[--work.len];
+      if (inst_is_root(module, id)) stack->is_read_whole = true;
+      for (uint32_t k = 0; k < inst_get(module, id)->users.len; k++) {
+        InstId user = inst_users(module, id)[k];
+        if (copied_operand(module, user) == id) {
+          *vec_push(finder->scratch, &work) = user;
+          continue;
+        }
+        const Instruction *inst = inst_get(module, user);
+        bool begins_loop = inst->opcode == OPCODE_TUPLE && inst->users.len == 1 &&
+                           !inst_is_root(module, user) &&
+                           loops->of[inst_users(module, user)[0]] != NO_ID;
+        const Loop *next =
+            begins_loop ? &loops->list[loops->of[inst_users(module, user)[0]]] : NULL;
+        for (uint32_t o = 0; next && o < inst->num_operands; o++) {
+          if (inst_operand(module, user, o) == id && !next->is_invariant[o]) next = NULL;
+        }
+        stack->is_read_whole |= !next;
+      }
+    }
+  }
+  arena_reset(finder->scratch, mark);
+}
+
+Stacks stacks_find(const Loops *loops, Arena *out, Arena *scratch) {
+  Stacks stacks = {.loops = loops, .first_of = arena_array(out, uint32_t, (size_t)loops->len + 1)};
+  Arena *arena = arena_new(arena_options(scratch));
+  Finder finder = {.loops = loops,
+                   .module = loops->module,
+                   .stacks = &stacks,
+                   .stack_of = arena_array(arena, uint32_t *, loops->len),
+                   .out = out,
+                   .scratch = arena};
+  if (loops->len) finder.lists = count_lists_begin(loops, arena);
+  for (uint32_t i = 0; i < loops->len; i++) {
+    stacks.first_of[i] = stacks.list.len;
+    find_writes(&finder, i);
+  }
+  stacks.first_of[loops->len] = stacks.list.len;
+  for (uint32_t i = 0; i < loops->len; i++) {
+    find_reads(&finder, i);
+    find_whole_reads(&finder, i);
+  }
+  arena_free(arena);
+  return stacks;
+}
+
+bool stacks_is_state(const Stacks *stacks, uint32_t loop, uint32_t element) {
+  const Loop *writer = &stacks->loops->list[loop];
+  if (writer->is_invariant[element] || writer->counts[element]) return false;
+  for (uint32_t i = stacks->first_of[loop]; i < stacks->first_of[loop + 1]; i++) {
+    if (stacks->list.data[i].element == element) return false;
+  }
+  return true;
+}
