@@ -1,17 +1,21 @@
 /* Evaluates a module symbolically. The values of the entry's parameters are unknown, and every
  * instruction becomes the number of its expression. Fusions are evaluated inside, calls too if
  * requested, and so is the branch of a conditional that is always taken. Loops, other conditionals
- * and reducers become applications of functions, which are their computations.
+ * and reducers become applications of functions, which are their computations. If requested, a loop
+ * without side effects whose trip count is known is evaluated inside, too, as a recurrence
+ * (remat/verify/loop.h).
  *
  * The evaluation does not recurse: a stack of frames enters computations and returns from them. */
 #include <assert.h>
 #include <stdlib.h>
 
+#include "analysis/flow/call_graph.h"
 #include "analysis/flow/side_effect.h"
 #include "analysis/flow/traverse.h"
 #include "ir/chars.h"
 #include "ir/hash.h"
 #include "ir/text_buffer.h"
+#include "remat/verify/loop.h"
 #include "remat/verify/verify_internal.h"
 
 /* The number of evaluated instructions may be this factor times the module's, plus a million. */
@@ -25,7 +29,18 @@ typedef struct Frame {
   uint32_t first_effect; /* for a function: where its effects begin in Evaluator.effects */
   uint32_t serial;       /* for a function: its serial number */
   bool is_function;      /* the frame evaluates a function, and no caller waits for its result */
+  bool keeps_loop;       /* the next instruction is a loop that is no recurrence */
+  LoopRun *loop;         /* the frame evaluates the condition or the body of this loop; or NULL */
+  uint32_t first_note;   /* for a loop: where its instructions begin in Evaluator.notes */
+  uint32_t first_edge;   /* for a loop: where its control dependencies begin in Numbered.edges */
 } Frame;
+
+/* An instruction in a loop that was evaluated, and what was known of it before. */
+typedef struct Note {
+  InstId inst;
+  ValueNumber value, value_before;
+  bool was_met;
+} Note;
 
 /* The number of times that a side effect has occurred in a function. */
 typedef struct Occurrence {
@@ -52,6 +67,9 @@ typedef struct Evaluator {
   uint8_t *visited;
   bool *is_met;           /* by InstId: has been evaluated before */
   RangeFacts range_facts; /* set if ranges are requested */
+  bool *has_effect;       /* by CompId: something in it happens exactly once */
+  uint32_t loop_depth;    /* of the frames on the stack */
+  VEC(Note) notes;        /* of the instructions in loops */
   Arena *out, *scratch;
 } Evaluator;
 
@@ -166,9 +184,9 @@ static ValueNumber number_effect(Evaluator *evaluator, const Frame *function, In
   ValueNumber args[] = {value, number_text(numbering, name), 0};
   uint32_t kind = number_text(numbering, STR("side effect"));
   ShapeId shape = evaluator->shapes[inst_get(evaluator->module, id)->shape];
-  ValueNumber same = number_operation(numbering, shape, kind, args, 2);
+  ValueNumber same = number_tagged(numbering, shape, kind, args, 2);
   args[2] = times_met(evaluator, same, function->serial);
-  ValueNumber effect = number_operation(numbering, shape, kind, args, 3);
+  ValueNumber effect = number_tagged(numbering, shape, kind, args, 3);
   *vec_push(evaluator->scratch, &evaluator->effects) = effect;
   return effect;
 }
@@ -227,7 +245,7 @@ static bool takes_first_branch(const Evaluator *evaluator, const Frame *frame, I
   return is_always_true(evaluator, frame->values[evaluator->place[predicate]]);
 }
 
-static void push_frame(Evaluator *evaluator, CompId comp, ValueNumber *args, bool is_function) {
+static Frame *push_frame(Evaluator *evaluator, CompId comp, ValueNumber *args, bool is_function) {
   if (!evaluator->orders[comp].ids) {
     Sequence order = {.ids = arena_array(evaluator->out, InstId, 1)};
     if (evaluator->module->source->header.is_scheduled) {
@@ -243,14 +261,15 @@ static void push_frame(Evaluator *evaluator, CompId comp, ValueNumber *args, boo
     evaluator->orders[comp] = order;
   }
   uint32_t len = evaluator->orders[comp].len;
-  *vec_push(evaluator->scratch, &evaluator->stack) =
-      (Frame){.comp = comp,
-              .values = arena_array(evaluator->scratch, ValueNumber, len),
-              .args = args,
-              .first_effect = evaluator->effects.len,
-              .serial = ++evaluator->num_frames,
-              .is_function = is_function};
+  Frame *frame = vec_push(evaluator->scratch, &evaluator->stack);
+  *frame = (Frame){.comp = comp,
+                   .values = arena_array(evaluator->scratch, ValueNumber, len),
+                   .args = args,
+                   .first_effect = evaluator->effects.len,
+                   .serial = ++evaluator->num_frames,
+                   .is_function = is_function};
   evaluator->num_evaluated += len;
+  return frame;
 }
 
 /* The operands' numbers, in the scratch arena, with space for `more` numbers after them. */
@@ -276,6 +295,7 @@ static ValueNumber number_inst(Evaluator *evaluator, const Frame *frame, InstId 
   const Module *module = evaluator->module;
   const Instruction *inst = inst_get(module, id);
   ShapeId shape = evaluator->shapes[inst->shape];
+  Terms *terms = evaluator->numbered->terms;
   if (inst->opcode == OPCODE_PARAMETER) return number_parameter_of(evaluator, frame, id);
   ValueNumber *args = operand_numbers(evaluator, frame, id, inst->num_callees);
   switch (inst->opcode) {
@@ -283,9 +303,15 @@ static ValueNumber number_inst(Evaluator *evaluator, const Frame *frame, InstId 
     case OPCODE_GET_TUPLE_ELEMENT:
       return number_element(evaluator->numbering, shape, args[0], (uint32_t)inst->index);
     case OPCODE_BITCAST:
-      return number_bitcast(evaluator->numbering, shape,
-                            evaluator->shapes[inst_get(module, inst_operand(module, id, 0))->shape],
-                            args[0]);
+    case OPCODE_RESHAPE: {
+      bool is_bitcast = inst->opcode == OPCODE_BITCAST;
+      ShapeId from = evaluator->shapes[inst_get(module, inst_operand(module, id, 0))->shape];
+      if (terms) {
+        return fold_reshape(terms, is_bitcast, shape, from, text_of(evaluator, id), args[0]);
+      }
+      if (is_bitcast) return number_bitcast(evaluator->numbering, shape, from, args[0]);
+      break;
+    }
     case OPCODE_COPY:
     case OPCODE_OPT_BARRIER: return args[0];
     case OPCODE_COPY_DONE: {
@@ -301,8 +327,9 @@ static ValueNumber number_inst(Evaluator *evaluator, const Frame *frame, InstId 
     args[inst->num_operands + i] = function;
     has_effect |= numbered_node(evaluator->numbering, function)->num_args > 1;
   }
-  ValueNumber value = number_operation(evaluator->numbering, shape, text_of(evaluator, id), args,
-                                       inst->num_operands + inst->num_callees);
+  uint32_t count = inst->num_operands + inst->num_callees, text = text_of(evaluator, id);
+  ValueNumber value = terms ? fold_operation(terms, shape, text, args, count)
+                            : number_operation(evaluator->numbering, shape, text, args, count);
   if (has_effect) {
     value = number_effect(evaluator, function_frame(evaluator), id, value);
   }
@@ -333,6 +360,7 @@ static void note_range(Evaluator *evaluator, const Frame *frame, InstId id, Valu
   arena_reset(evaluator->scratch, mark);
 }
 
+/* Records that an instruction has a value. */
 static void note_instance(Evaluator *evaluator, InstId id, ValueNumber value) {
   Numbered *numbered = evaluator->numbered;
   while (numbered->example.len <= value) {
@@ -341,6 +369,10 @@ static void note_instance(Evaluator *evaluator, InstId id, ValueNumber value) {
     *vec_push(evaluator->out, &numbered->num_computed) = 0;
   }
   if (numbered->example.data[value] == NO_ID) numbered->example.data[value] = id;
+  if (evaluator->loop_depth) {
+    *vec_push(evaluator->scratch, &evaluator->notes) =
+        (Note){id, value, numbered->value_of[id], evaluator->is_met[id]};
+  }
   numbered->value_of[id] = evaluator->is_met[id] ? NO_ID : value;
   evaluator->is_met[id] = true;
   numbered->num_instances.data[value]++;
@@ -372,8 +404,8 @@ static ValueNumber number_copying(Evaluator *evaluator, InstId id, ValueNumber v
   const Module *module = evaluator->module;
   ShapeId from = evaluator->shapes[inst_get(module, inst_operand(module, id, 0))->shape];
   ValueNumber args[] = {value, from};
-  return number_operation(evaluator->numbering, evaluator->shapes[inst_get(module, id)->shape],
-                          number_text(evaluator->numbering, STR("copying")), args, 2);
+  return number_tagged(evaluator->numbering, evaluator->shapes[inst_get(module, id)->shape],
+                       number_text(evaluator->numbering, STR("copying")), args, 2);
 }
 
 /* A distinct number for a fusion with several results. Without it, the fusion would be equal to a
@@ -389,6 +421,7 @@ static void set_value(Evaluator *evaluator, ValueNumber value) {
   Frame *frame = &evaluator->stack.data[evaluator->stack.len - 1];
   InstId id = evaluator->orders[frame->comp].ids[frame->next];
   frame->values[frame->next++] = value;
+  frame->keeps_loop = false;
   Opcode opcode = (Opcode)inst_get(evaluator->module, id)->opcode;
   bool is_copy = opcode == OPCODE_COPY || opcode == OPCODE_COPY_DONE;
   if (is_copy || number_undone(evaluator, frame, id) == value) {
@@ -402,11 +435,122 @@ static void set_value(Evaluator *evaluator, ValueNumber value) {
   if (inst_has_control(evaluator->module, id)) note_edges(evaluator, frame, id, value);
 }
 
+/* ---- loops ---- */
+
+static bool is_recurrence(const Evaluator *evaluator, const Frame *frame, InstId id) {
+  const Instruction *inst = inst_get(evaluator->module, id);
+  if (!evaluator->numbered->terms || frame->keeps_loop) return false;
+  if (inst->opcode != OPCODE_WHILE || inst->num_callees != 2 || inst->num_operands != 1) {
+    return false;
+  }
+  const CompId *callees = inst_callees(evaluator->module, id);
+  return !evaluator->has_effect[callees[0]] && !evaluator->has_effect[callees[1]];
+}
+
+/* Evaluates the loop's condition or body, whichever it needs next. */
+static void push_loop(Evaluator *evaluator, LoopRun *loop, InstId id, uint32_t first_note,
+                      uint32_t first_edge) {
+  ValueNumber *args = arena_array(evaluator->scratch, ValueNumber, 1);
+  args[0] = loop_argument(loop);
+  const CompId *callees = inst_callees(evaluator->module, id); /* ORDER body, condition */
+  CompId comp = callees[loop->stage == LOOP_BODY ? 0 : 1];
+  Frame *frame = push_frame(evaluator, comp, args, false);
+  frame->loop = loop;
+  frame->first_note = first_note;
+  frame->first_edge = first_edge;
+  evaluator->loop_depth++;
+}
+
+/* Begins to evaluate a loop. False if it is none that can be evaluated. */
+static bool begin_loop(Evaluator *evaluator, const Frame *frame, InstId id) {
+  Numbered *numbered = evaluator->numbered;
+  const Module *module = evaluator->module;
+  CompId body = inst_callees(module, id)[0];
+  ValueNumber first = frame->values[evaluator->place[inst_operand(module, id, 0)]];
+  LoopRun *loop =
+      loop_begin(numbered->terms, evaluator->shapes[inst_get(module, id)->shape], first,
+                 numbered->guessed_functions[body], evaluator->loop_depth + 1, evaluator->scratch);
+  if (loop->stage == LOOP_OPAQUE) return false;
+  push_loop(evaluator, loop, id, evaluator->notes.len, numbered->edges.len);
+  return true;
+}
+
+/* Forgets the instructions in a loop, which will be evaluated in another way. */
+static void take_back(Evaluator *evaluator, uint32_t first_note, uint32_t first_edge) {
+  Numbered *numbered = evaluator->numbered;
+  while (evaluator->notes.len > first_note) {
+    Note note = evaluator->notes.data[--evaluator->notes.len];
+    Opcode opcode = (Opcode)inst_get(evaluator->module, note.inst)->opcode;
+    numbered->value_of[note.inst] = note.value_before;
+    evaluator->is_met[note.inst] = note.was_met;
+    numbered->num_instances.data[note.value]--;
+    numbered->num_computed.data[note.value] -= !forwards_value(opcode);
+  }
+  numbered->edges.len = first_edge;
+}
+
+/* Gives the instructions in a loop the values that they have by the number of the iteration alone,
+ * so that these can be compared with the values in another module. */
+static void restate(Evaluator *evaluator, LoopRun *loop, uint32_t first_note, uint32_t first_edge) {
+  Numbered *numbered = evaluator->numbered;
+  ArenaMark mark = arena_mark(evaluator->scratch);
+  Substitution substitution = loop_values_at_time(loop);
+  uint32_t num_notes = evaluator->notes.len;
+  Note *notes = arena_array(evaluator->scratch, Note, num_notes - first_note);
+  if (num_notes > first_note) {
+    memcpy(notes, evaluator->notes.data + first_note, (num_notes - first_note) * sizeof *notes);
+  }
+  uint32_t num_edges = numbered->edges.len;
+  take_back(evaluator, first_note, first_edge);
+  for (uint32_t i = 0; i < num_notes - first_note; i++) {
+    ValueNumber value = substitute(&substitution, notes[i].value);
+    note_instance(evaluator, notes[i].inst, value);
+  }
+  for (uint32_t i = first_edge; i < num_edges; i++) {
+    NumberedEdge *edge = &numbered->edges.data[i];
+    edge->predecessor = substitute(&substitution, edge->predecessor);
+    edge->successor = substitute(&substitution, edge->successor);
+  }
+  numbered->edges.len = num_edges;
+  arena_reset(evaluator->scratch, mark);
+}
+
+/* Goes on with a loop whose condition or body has the value `root`. */
+static void continue_loop(Evaluator *evaluator, const Frame *frame, ValueNumber root) {
+  LoopRun *loop = frame->loop;
+  Frame *caller = &evaluator->stack.data[evaluator->stack.len - 1];
+  InstId id = evaluator->orders[caller->comp].ids[caller->next];
+  uint32_t first_note = frame->first_note, first_edge = frame->first_edge;
+  bool was_condition = loop->stage == LOOP_CONDITION;
+  loop_take(loop, root);
+  evaluator->loop_depth--;
+  if (loop->stage == LOOP_DONE && !was_condition && evaluator->numbered->restates) {
+    restate(evaluator, loop, first_note, first_edge);
+  }
+  if (evaluator->loop_depth == 0 && loop->stage == LOOP_DONE) evaluator->notes.len = first_note;
+  switch (loop->stage) {
+    case LOOP_DONE: set_value(evaluator, loop->result); return;
+    case LOOP_OPAQUE:
+      take_back(evaluator, first_note, first_edge);
+      caller->keeps_loop = true;
+      return;
+    case LOOP_CONDITION: take_back(evaluator, first_note, first_edge); break;
+    case LOOP_BODY: break;
+  }
+  push_loop(evaluator, loop, id, first_note, first_edge);
+}
+
+/* ---- frames ---- */
+
 /* Removes the top frame, whose computation has been evaluated: it is a function, or it gives the
  * value of a call. */
 static void finish_frame(Evaluator *evaluator) {
   Frame frame = evaluator->stack.data[--evaluator->stack.len];
   ValueNumber root = frame.values[evaluator->place[comp_get(evaluator->module, frame.comp)->root]];
+  if (frame.loop) {
+    continue_loop(evaluator, &frame, root);
+    return;
+  }
   if (!frame.is_function) {
     set_value(evaluator, root);
     return;
@@ -452,6 +596,10 @@ static void step(Evaluator *evaluator) {
     push_frame(evaluator, inst_callees(evaluator->module, id)[0], args + 1, false);
     return;
   }
+  if (is_recurrence(evaluator, frame, id)) {
+    if (begin_loop(evaluator, frame, id)) return;
+    evaluator->stack.data[evaluator->stack.len - 1].keeps_loop = true;
+  }
   CompId callee = unknown_callee(evaluator, id);
   if (callee != NO_ID) {
     push_frame(evaluator, callee, NULL, true);
@@ -463,6 +611,22 @@ static void step(Evaluator *evaluator) {
     note_range(evaluator, frame, id, value);
   }
   set_value(evaluator, value);
+}
+
+/* Finds what is counted, in computations and in all that they call. */
+static void find_effects(Evaluator *evaluator) {
+  const Module *module = evaluator->module;
+  evaluator->has_effect = arena_zarray(evaluator->scratch, bool, module->comps.len);
+  const CompId *order = comps_post_order(module, evaluator->scratch, evaluator->scratch);
+  for (uint32_t i = 0; i < module->comps.len; i++) {
+    bool *has_effect = &evaluator->has_effect[order[i]];
+    for (uint32_t k = 0; k < comp_num_insts(module, order[i]); k++) {
+      InstId id = comp_inst(module, order[i], k);
+      *has_effect |= has_counted_effect(module, id);
+      for (uint32_t c = 0; c < inst_get(module, id)->num_callees; c++)
+        *has_effect |= evaluator->has_effect[inst_callees(module, id)[c]];
+    }
+  }
 }
 
 static void fill(uint32_t *array, size_t count) {
@@ -481,7 +645,7 @@ void number_module(Numbered *numbered, Numbering *numbering, Arena *out, Arena *
       .texts = arena_array(scratch, uint32_t, num_insts),
       .place = arena_array(scratch, uint32_t, num_insts),
       .orders = arena_zarray(scratch, Sequence, num_comps),
-      .functions = arena_array(scratch, ValueNumber, num_comps),
+      .functions = arena_array(out, ValueNumber, num_comps),
       .visited = arena_zarray(scratch, uint8_t, num_insts),
       .is_met = arena_zarray(scratch, bool, num_insts),
       .max_evaluated = (uint64_t)num_insts * MAX_GROWTH + MAX_GROWTH_PLUS,
@@ -493,10 +657,12 @@ void number_module(Numbered *numbered, Numbering *numbering, Arena *out, Arena *
   fill(numbered->value_of, num_insts);
   fill(evaluator.texts, num_insts);
   fill(evaluator.functions, num_comps);
+  if (numbered->terms) find_effects(&evaluator);
   push_frame(&evaluator, module->entry, NULL, true);
   while (evaluator.stack.len && !numbered->is_too_large) {
     step(&evaluator);
     numbered->is_too_large = evaluator.num_evaluated > evaluator.max_evaluated;
   }
+  numbered->functions = evaluator.functions;
   arena_reset(scratch, mark);
 }

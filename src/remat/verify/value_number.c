@@ -3,6 +3,7 @@
 Numbering numbering_make(Arena *out) {
   Numbering numbering = {.arena = out};
   shape_table_init(&numbering.shapes, out);
+  numbering.integer = shape_scalar(&numbering.shapes, TYPE_S64);
   return numbering;
 }
 
@@ -37,6 +38,45 @@ uint32_t number_text(Numbering *numbering, Str text) {
   return id;
 }
 
+uint32_t node_num_values(const Node *node) {
+  switch (node->kind) {
+    case NODE_PARAMETER:
+    case NODE_STATE:
+    case NODE_TIME:
+    case NODE_OUTER: return 0;
+    case NODE_TAGGED: return 1;
+    case NODE_LINEAR: return (node->num_args - 2) / 3; /* ORDER number_linear */
+    default: return node->num_args;
+  }
+}
+
+uint32_t node_value_arg(const Node *node, uint32_t index) {
+  return node->kind == NODE_LINEAR ? 2 + 3 * index : index;
+}
+
+/* Sets what the node depends on. Functions and systems are closed. */
+static void set_dependence(const Numbering *numbering, Node *node, const ValueNumber *args) {
+  switch (node->kind) {
+    case NODE_PARAMETER: node->flags = NODE_HAS_PARAMETER; return;
+    case NODE_OUTER: node->flags = NODE_HAS_FORMAL; return;
+    case NODE_FUNCTION:
+    case NODE_SYSTEM: return;
+    case NODE_STATE:
+    case NODE_TIME:
+      node->depth = (uint16_t)args[0];
+      if (args[0] == 0) node->flags = NODE_HAS_FORMAL;
+      if (args[0] == 0 && node->kind == NODE_TIME) node->flags |= NODE_HAS_TIME;
+      return;
+    default: break;
+  }
+  uint32_t count = node_num_values(node);
+  for (uint32_t i = 0; i < count; i++) {
+    const Node *arg = numbered_node(numbering, args[node_value_arg(node, i)]);
+    node->flags |= arg->flags;
+    if (arg->depth > node->depth) node->depth = arg->depth;
+  }
+}
+
 static ValueNumber number_node(Numbering *numbering, const Node *node, const ValueNumber *args) {
   uint64_t hash = hash_mix(HASH_SEED, (uint64_t)node->kind << 32 | node->shape);
   hash = hash_mix(hash, (uint64_t)node->detail << 32 | node->num_args);
@@ -55,6 +95,7 @@ static ValueNumber number_node(Numbering *numbering, const Node *node, const Val
   id = numbering->nodes.len;
   Node *added = vec_push(numbering->arena, &numbering->nodes);
   *added = *node;
+  set_dependence(numbering, added, args);
   added->args = numbering->args.len;
   ValueNumber *room = vec_extend(numbering->arena, &numbering->args, node->num_args);
   if (node->num_args) memcpy(room, args, node->num_args * sizeof *args);
@@ -123,4 +164,39 @@ ValueNumber number_function(Numbering *numbering, uint32_t num_params, const Val
       numbering,
       &(Node){.kind = NODE_FUNCTION, .shape = NO_ID, .detail = num_params, .num_args = count},
       args);
+}
+
+ValueNumber number_tagged(Numbering *numbering, ShapeId shape, uint32_t text,
+                          const ValueNumber *args, uint32_t count) {
+  return number_node(
+      numbering, &(Node){.kind = NODE_TAGGED, .shape = shape, .detail = text, .num_args = count},
+      args);
+}
+
+ValueNumber number_state(Numbering *numbering, ShapeId shape, uint32_t index, uint32_t depth) {
+  return number_node(numbering,
+                     &(Node){.kind = NODE_STATE, .shape = shape, .detail = index, .num_args = 1},
+                     &depth);
+}
+
+ValueNumber number_time(Numbering *numbering, uint32_t depth, int64_t trips) {
+  uint32_t args[] = {depth, (uint32_t)trips, (uint32_t)((uint64_t)trips >> 32)};
+  return number_node(numbering,
+                     &(Node){.kind = NODE_TIME, .shape = numbering->integer, .num_args = 3}, args);
+}
+
+int64_t time_trips(const Numbering *numbering, ValueNumber time) {
+  const uint32_t *args = node_args(numbering, time);
+  return (int64_t)((uint64_t)args[2] << 32 | args[1]);
+}
+
+ValueNumber number_outer(Numbering *numbering, ShapeId shape, uint32_t index) {
+  return number_node(numbering, &(Node){.kind = NODE_OUTER, .shape = shape, .detail = index}, NULL);
+}
+
+ValueNumber number_of_kind(Numbering *numbering, NodeKind kind, ShapeId shape, uint32_t detail,
+                           const ValueNumber *args, uint32_t count) {
+  return number_node(
+      numbering,
+      &(Node){.kind = (uint8_t)kind, .shape = shape, .detail = detail, .num_args = count}, args);
 }

@@ -1,7 +1,14 @@
 /* Value numbering: two expressions, of one module or of two, get the same number if and only if
  * they apply the same operations to the same operands (hash-consing; Cocke and Schwartz, 1970).
  * Numbers are ids of nodes. A node is an operation together with the numbers of its operands: in
- * both modules, `add(p0, p0)` is the node (add, n, n), where n is the number of parameter 0. */
+ * both modules, `add(p0, p0)` is the node (add, n, n), where n is the number of parameter 0.
+ *
+ * Loops have nodes of their own. A loop is a recurrence: the state x(t) after t iterations, of
+ * which x(0) is given and x(t + 1) = step(x(t), t). While a loop's body is evaluated, the elements
+ * of its state and the number of its iteration are variables of a certain depth: 1 for an outermost
+ * loop, 2 for a loop in its body. When the body has been evaluated, these variables are replaced by
+ * formal ones, of depth 0, and so are the values from outside of the loop. The result is a system:
+ * a closed term, which does not depend on how the loop is written (remat/verify/recurrence.h). */
 #ifndef REMAT_HLO_REMAT_VERIFY_VALUE_NUMBER_H
 #define REMAT_HLO_REMAT_VERIFY_VALUE_NUMBER_H
 
@@ -16,11 +23,28 @@ typedef enum NodeKind {
   NODE_BITCAST,   /* detail: the operand's shape, layout included; args: the operand */
   NODE_OPERATION, /* detail: text of opcode and attributes; args: operands, then called functions */
   NODE_FUNCTION,  /* a computation; detail: number of parameters; args: result, then side effects */
+  NODE_TAGGED,    /* detail: text; args: a value, then numbers that are no values */
+  NODE_LINEAR,    /* an integer: a constant plus multiples of symbols; remat/verify/linear.h */
+  NODE_STATE,     /* an element of a loop's state; detail: which; args: depth */
+  NODE_TIME,     /* the number of a loop's iteration; args: depth, number of iterations (2 words) */
+  NODE_OUTER,    /* in a system: a value from outside of the loop; detail: which */
+  NODE_SYSTEM,   /* args: the next state; detail: see system_make() in remat/verify/recurrence.c */
+  NODE_ITERATED, /* element 0 of a system's state after some iterations; args: the system, the
+                    number of the first iteration, how many, the first state, the outer values */
 } NodeKind;
+
+/* What a node depends on, itself or through its arguments. */
+enum NodeFlag {
+  NODE_HAS_PARAMETER = 1 << 0,
+  NODE_HAS_FORMAL = 1 << 1, /* formal variables of a system */
+  NODE_HAS_TIME = 1 << 2,   /* the formal number of the iteration */
+};
 
 typedef struct Node {
   uint8_t kind;
-  ShapeId shape; /* in Numbering.shapes; NO_ID for a function */
+  uint8_t flags;  /* NodeFlag */
+  uint16_t depth; /* the largest depth of a loop's variables that it depends on; 0 = none */
+  ShapeId shape;  /* in Numbering.shapes; NO_ID for a function */
   uint32_t detail;
   uint32_t args; /* in Numbering.args */
   uint32_t num_args;
@@ -34,6 +58,7 @@ typedef struct Numbering {
   IdTable table;
   VEC(Str) texts;
   IdTable text_table;
+  ShapeId integer; /* s64[], the shape of numbers of iterations */
 } Numbering;
 
 Numbering numbering_make(Arena *out);
@@ -53,6 +78,26 @@ ValueNumber number_operation(Numbering *numbering, ShapeId shape, uint32_t text,
                              const ValueNumber *args, uint32_t count);
 ValueNumber number_function(Numbering *numbering, uint32_t num_params, const ValueNumber *args,
                             uint32_t count);
+
+/* A value with a tag, so that it differs from the value itself. args[0] is the value. */
+ValueNumber number_tagged(Numbering *numbering, ShapeId shape, uint32_t text,
+                          const ValueNumber *args, uint32_t count);
+
+/* Depth 0 gives the formal variables of a system. `trips` is the number of the loop's iterations.
+ */
+ValueNumber number_state(Numbering *numbering, ShapeId shape, uint32_t index, uint32_t depth);
+ValueNumber number_time(Numbering *numbering, uint32_t depth, int64_t trips);
+ValueNumber number_outer(Numbering *numbering, ShapeId shape, uint32_t index);
+int64_t time_trips(const Numbering *numbering, ValueNumber time);
+
+/* A node of kind NODE_LINEAR, NODE_SYSTEM or NODE_ITERATED. */
+ValueNumber number_of_kind(Numbering *numbering, NodeKind kind, ShapeId shape, uint32_t detail,
+                           const ValueNumber *args, uint32_t count);
+
+/* The arguments of a node that are values. The place of number `index` among the arguments is
+ * node_value_arg(). */
+uint32_t node_num_values(const Node *node);
+uint32_t node_value_arg(const Node *node, uint32_t index);
 
 static inline const Node *numbered_node(const Numbering *numbering, ValueNumber number) {
   return &numbering->nodes.data[number];

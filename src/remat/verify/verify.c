@@ -83,40 +83,60 @@ static rh_status differ(Verifier *verifier, const char *format, ...) {
   return RH_NOT_EQUIVALENT;
 }
 
-/* The name of an instruction that computes the value, for messages. */
+/* An instruction that computes the value, for messages; NO_ID if none is known. A value that a
+ * substitution has made is shown as the one that it was made of. */
+static InstId example_of(const Numbered *numbered, ValueNumber value) {
+  const Terms *terms = numbered->terms;
+  while (value != NO_ID) {
+    bool has_example = value < numbered->example.len && numbered->example.data[value] != NO_ID;
+    if (has_example) return numbered->example.data[value];
+    value = terms && value < terms->origins.len ? terms->origins.data[value] : NO_ID;
+  }
+  return NO_ID;
+}
+
 static Str example_name(const Numbered *numbered, ValueNumber value) {
-  if (value >= numbered->example.len || numbered->example.data[value] == NO_ID) return STR("?");
-  return inst_name(numbered->module, numbered->example.data[value]);
+  InstId id = example_of(numbered, value);
+  return id == NO_ID ? STR("?") : inst_name(numbered->module, id);
 }
 
 static int shown_len(Str name) {
   return name.len < 200 ? (int)name.len : 200;
 }
 
+static bool same_operation(const Node *x, const Node *y) {
+  return x->kind == y->kind && x->kind != NODE_FUNCTION && x->detail == y->detail &&
+         x->num_args == y->num_args && x->shape == y->shape;
+}
+
 /* Replaces two different values by their first different operands, as long as their operations are
- * the same. */
-static void narrow_down(const Numbering *numbering, ValueNumber *a, ValueNumber *b) {
+ * the same; of these pairs, by the last one whose instructions are known. */
+static void narrow_down(const Verifier *verifier, ValueNumber *a, ValueNumber *b) {
+  const Numbering *numbering = verifier->numbering;
+  ValueNumber left = *a, right = *b;
   for (;;) {
-    const Node *x = numbered_node(numbering, *a), *y = numbered_node(numbering, *b);
-    if (x->kind != y->kind || x->kind == NODE_FUNCTION || x->detail != y->detail ||
-        x->num_args != y->num_args || x->shape != y->shape) {
-      return;
-    }
-    uint32_t i = 0;
-    while (i < x->num_args && node_args(numbering, *a)[i] == node_args(numbering, *b)[i])
+    const Node *x = numbered_node(numbering, left), *y = numbered_node(numbering, right);
+    if (!same_operation(x, y)) return;
+    const ValueNumber *args_x = node_args(numbering, left), *args_y = node_args(numbering, right);
+    uint32_t count = node_num_values(x), i = 0;
+    while (i < count && args_x[node_value_arg(x, i)] == args_y[node_value_arg(x, i)])
       i++;
-    if (i == x->num_args) return;
-    ValueNumber next_a = node_args(numbering, *a)[i], next_b = node_args(numbering, *b)[i];
-    if (numbered_node(numbering, next_a)->kind == NODE_FUNCTION) return;
-    *a = next_a;
-    *b = next_b;
+    if (i == count) return;
+    uint32_t at = node_value_arg(x, i);
+    left = args_x[at];
+    right = args_y[at];
+    if (numbered_node(numbering, left)->kind == NODE_FUNCTION) return;
+    if (example_of(&verifier->before, left) == NO_ID) continue;
+    if (example_of(&verifier->after, right) == NO_ID) continue;
+    *a = left;
+    *b = right;
   }
 }
 
 static rh_status compare_roots(Verifier *verifier) {
   if (verifier->before.root == verifier->after.root) return RH_OK;
   ValueNumber a = verifier->before.root, b = verifier->after.root;
-  narrow_down(verifier->numbering, &a, &b);
+  narrow_down(verifier, &a, &b);
   Str x = example_name(&verifier->before, a), y = example_name(&verifier->after, b);
   return differ(verifier,
                 "the results differ: where one module has '%.*s', the other one has '%.*s'",
@@ -347,6 +367,58 @@ static uint32_t count_calls(const Module *module) {
   return count;
 }
 
+static bool has_loop(const Module *module) {
+  for (InstId id = 0; id < module->insts.len; id++) {
+    const Instruction *inst = inst_get(module, id);
+    if (inst->opcode == OPCODE_WHILE && !(inst->flags & INST_DEAD)) return true;
+  }
+  return false;
+}
+
+static bool has_control(const Module *module) {
+  for (InstId id = 0; id < module->insts.len; id++) {
+    bool is_dead = inst_get(module, id)->flags & INST_DEAD;
+    if (!is_dead && inst_has_control(module, id)) return true;
+  }
+  return false;
+}
+
+static rh_status compare(Verifier *verifier) {
+  number_module(&verifier->before, verifier->numbering, verifier->arena, verifier->scratch);
+  number_module(&verifier->after, verifier->numbering, verifier->arena, verifier->scratch);
+  if (verifier->before.is_too_large || verifier->after.is_too_large) {
+    return differ(verifier, "calls nest too deeply to be written out and compared");
+  }
+  rh_status status = compare_interfaces(verifier);
+  if (status == RH_OK) status = compare_roots(verifier);
+  if (status == RH_OK) status = compare_effects(verifier);
+  if (status == RH_OK) status = compare_edges(verifier);
+  if (status == RH_OK) status = check_schedule(verifier);
+  return status;
+}
+
+/* The steps that simplifications may take, in terms of the size of both modules. */
+enum { STEPS_BY_INST = 4096, STEPS_AT_LEAST = 1 << 22 };
+
+/* Compares again, with loops as recurrences. `verifier` has compared the modules with loops as
+ * functions, and they differ. */
+static rh_status compare_loops(const Verifier *verifier, Numbered begun, rh_diags *diags) {
+  uint64_t num_insts =
+      (uint64_t)verifier->before.module->insts.len + verifier->after.module->insts.len;
+  Terms terms = terms_make(verifier->numbering, num_insts * STEPS_BY_INST + STEPS_AT_LEAST,
+                           verifier->arena, verifier->scratch);
+  Verifier other = *verifier;
+  other.diags = diags;
+  other.before = other.after = begun;
+  other.before.terms = other.after.terms = &terms;
+  /* Only control dependencies are compared in loops. Those of the original are looked for. */
+  other.before.restates = other.after.restates = has_control(verifier->before.module);
+  other.after.module = verifier->after.module;
+  other.before.guessed_functions = verifier->before.functions;
+  other.after.guessed_functions = verifier->after.functions;
+  return compare(&other);
+}
+
 rh_status verify_modules(const Module *before, const Module *after, bool keeps_order,
                          rh_diags *diags, Arena *scratch) {
   Arena *arena = arena_new(arena_options(scratch));
@@ -356,28 +428,21 @@ rh_status verify_modules(const Module *before, const Module *after, bool keeps_o
   bool orders_effects =
       keeps_order && before->source->header.is_scheduled && after->source->header.is_scheduled;
   NumberRanges ranges = {.arena = arena};
+  Numbered begun = {.module = before,
+                    .identities = &identities,
+                    .ranges = module_has_narrowing(after) ? &ranges : NULL,
+                    .expands_calls = expands_calls,
+                    .orders_effects = orders_effects};
+  bool has_loops = has_loop(before) && has_loop(after);
   Verifier verifier = {.numbering = &numbering,
-                       .before = {.module = before,
-                                  .identities = &identities,
-                                  .ranges = module_has_narrowing(after) ? &ranges : NULL,
-                                  .expands_calls = expands_calls,
-                                  .orders_effects = orders_effects},
-                       .diags = diags,
+                       .before = begun,
+                       .after = begun,
+                       .diags = has_loops ? NULL : diags,
                        .arena = arena,
                        .scratch = scratch};
-  verifier.after = verifier.before;
   verifier.after.module = after;
-  number_module(&verifier.before, &numbering, arena, scratch);
-  number_module(&verifier.after, &numbering, arena, scratch);
-  rh_status status = RH_OK;
-  if (verifier.before.is_too_large || verifier.after.is_too_large) {
-    status = differ(&verifier, "calls nest too deeply to be written out and compared");
-  }
-  if (status == RH_OK) status = compare_interfaces(&verifier);
-  if (status == RH_OK) status = compare_roots(&verifier);
-  if (status == RH_OK) status = compare_effects(&verifier);
-  if (status == RH_OK) status = compare_edges(&verifier);
-  if (status == RH_OK) status = check_schedule(&verifier);
+  rh_status status = compare(&verifier);
+  if (status != RH_OK && has_loops) status = compare_loops(&verifier, begun, diags);
   arena_free(arena);
   return status;
 }

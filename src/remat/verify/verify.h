@@ -14,6 +14,10 @@
  *     times and in any order. The following do not matter: opt-barriers, copies, tuples, the
  *     boundaries of fusions and calls, conversions to integers of fewer bits and back that lose
  *     nothing, and conditionals on `(x | 1) != 0`, which is true for every x.
+ *   - Loops whose trip count is known, and in which nothing has a side effect, are compared as
+ *     recurrences: the layout of their state does not matter, nor parts of it that nobody reads. A
+ *     slice of what a loop has stacked is what the loop computed in that iteration, so that another
+ *     loop may compute it again. A loop may be cut into segments, also by loops in a loop.
  *   - Side effects (random numbers, infeed, sends, custom calls with a side effect …) happen
  *     equally often and, if both modules are scheduled and `keeps_order` is set, in the same order.
  *   - The control dependencies of instructions that are still computed are kept, and a schedule
@@ -22,7 +26,8 @@
  * RH_NOT_EQUIVALENT, with notes in `diags` that name the difference, if this cannot be shown.
  *
  * requires: both modules pass module_check. O(size of both modules), with calls expanded if one
- * module has fewer calls than the other. */
+ * module has fewer calls than the other. If loops have to be compared as recurrences, O(size of a
+ * loop's body) for each element of its state, up to a limit. */
 rh_status verify_modules(const Module *before, const Module *after, bool keeps_order,
                          rh_diags *diags, Arena *scratch);
 

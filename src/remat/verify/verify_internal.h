@@ -3,6 +3,7 @@
 #define REMAT_HLO_REMAT_VERIFY_VERIFY_INTERNAL_H
 
 #include "remat/verify/number_ranges.h"
+#include "remat/verify/terms.h"
 
 /* A control dependency between two values. */
 typedef struct NumberedEdge {
@@ -29,6 +30,11 @@ typedef struct Numbered {
   NumberRanges *ranges;         /* of both modules; NULL: conversions never undo each other */
   bool expands_calls;
   bool orders_effects;
+  /* Evaluates loops as recurrences; NULL: loops are applications of functions. With it, the
+   * functions of an evaluation without it, from which the counters of loops are guessed. */
+  Terms *terms;
+  const ValueNumber *guessed_functions;
+  bool restates; /* instructions in loops get values that can be compared with the other module's */
   ValueNumber root;
   /* of the entry computation; sorted by number if their order does not matter */
   VEC(ValueNumber) effects;
@@ -39,11 +45,12 @@ typedef struct Numbered {
   VEC(uint32_t) num_computed;  /* by ValueNumber: the same without those that only forward it */
   /* by InstId: the value; NO_ID if the instruction is evaluated never, or more than once */
   ValueNumber *value_of;
+  const ValueNumber *functions; /* by CompId; NO_ID = not evaluated as a function */
   /* nested calls expand to more than the limit; the other results are then not set */
   bool is_too_large;
 } Numbered;
 
-/* Fills the results. The caller sets the first five fields. */
+/* Fills the results. The caller sets the fields before `root`. */
 void number_module(Numbered *numbered, Numbering *numbering, Arena *out, Arena *scratch);
 
 /* Whether an instruction only forwards values, so that it may be anywhere: tuples, their elements,

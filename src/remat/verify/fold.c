@@ -1,0 +1,375 @@
+/* Simplifies operations on numbered values: scalars of integers by their linear forms, predicates
+ * that are known, and slices. Everything else is numbered as it is. */
+#include "ir/chars.h"
+#include "remat/verify/terms.h"
+
+Terms terms_make(Numbering *numbering, uint64_t max_steps, Arena *out, Arena *scratch) {
+  return (Terms){.numbering = numbering, .arena = out, .scratch = scratch, .steps_left = max_steps};
+}
+
+/* ---- opcodes ---- */
+
+/* The operations that are simplified. */
+static const uint16_t known_opcodes[] = {
+    OPCODE_ADD,       OPCODE_SUBTRACT,      OPCODE_MULTIPLY,
+    OPCODE_NEGATE,    OPCODE_CONVERT,       OPCODE_COMPARE,
+    OPCODE_SELECT,    OPCODE_CLAMP,         OPCODE_MINIMUM,
+    OPCODE_MAXIMUM,   OPCODE_BROADCAST,     OPCODE_AND,
+    OPCODE_OR,        OPCODE_NOT,           OPCODE_DIVIDE,
+    OPCODE_REMAINDER, OPCODE_SLICE,         OPCODE_RESHAPE,
+    OPCODE_CONSTANT,  OPCODE_DYNAMIC_SLICE, OPCODE_DYNAMIC_UPDATE_SLICE,
+    OPCODE_WHILE,
+};
+
+static Opcode find_opcode(Str text) {
+  uint32_t len = 0;
+  while (len < text.len && text.data[len] != '(')
+    len++;
+  if (len == text.len) return NUM_OPCODES;
+  for (size_t i = 0; i < sizeof known_opcodes / sizeof *known_opcodes; i++) {
+    if (str_is((Str){text.data, len}, opcode_text((Opcode)known_opcodes[i]))) {
+      return (Opcode)known_opcodes[i];
+    }
+  }
+  return NUM_OPCODES;
+}
+
+static Opcode opcode_of_text(Terms *terms, uint32_t text) {
+  while (terms->opcodes.len <= text) {
+    Str next = terms->numbering->texts.data[terms->opcodes.len];
+    *vec_push(terms->arena, &terms->opcodes) = (uint16_t)find_opcode(next);
+  }
+  return (Opcode)terms->opcodes.data[text];
+}
+
+Opcode term_opcode(Terms *terms, ValueNumber value) {
+  const Node *node = numbered_node(terms->numbering, value);
+  return node->kind == NODE_OPERATION ? opcode_of_text(terms, node->detail) : NUM_OPCODES;
+}
+
+static Str text_of(const Terms *terms, uint32_t text) {
+  return terms->numbering->texts.data[text];
+}
+
+/* ---- predicates ---- */
+
+bool term_is_known_pred(const Terms *terms, ValueNumber value, bool *known) {
+  const Node *node = numbered_node(terms->numbering, value);
+  if (node->kind != NODE_OPERATION || node->num_args) return false;
+  const Shape *shape = shape_get(&terms->numbering->shapes, node->shape);
+  if (!shape_is_scalar(shape) || shape->type != TYPE_PRED) return false;
+  Str text = text_of(terms, node->detail);
+  *known = str_is(text, "constant(true");
+  return *known || str_is(text, "constant(false");
+}
+
+static ValueNumber number_pred(Terms *terms, ShapeId shape, bool value) {
+  Str text = value ? STR("constant(true") : STR("constant(false");
+  return number_operation(terms->numbering, shape, number_text(terms->numbering, text), NULL, 0);
+}
+
+static bool is_scalar_pred(const Terms *terms, ShapeId id) {
+  const Shape *shape = shape_get(&terms->numbering->shapes, id);
+  return shape_is_scalar(shape) && shape->type == TYPE_PRED;
+}
+
+static ValueNumber fold_logic(Terms *terms, Opcode opcode, ShapeId shape, const ValueNumber *args) {
+  bool a, b;
+  if (!is_scalar_pred(terms, shape)) return NO_ID;
+  bool knows_a = term_is_known_pred(terms, args[0], &a);
+  if (opcode == OPCODE_NOT) return knows_a ? number_pred(terms, shape, !a) : NO_ID;
+  bool knows_b = term_is_known_pred(terms, args[1], &b), neutral = opcode == OPCODE_AND;
+  if (knows_a) return a == neutral ? args[1] : args[0];
+  if (knows_b) return b == neutral ? args[0] : args[1];
+  return NO_ID;
+}
+
+int compare_direction(Str text) {
+  static const char *const directions[] = {
+      [DIRECTION_EQ] = "EQ", [DIRECTION_NE] = "NE", [DIRECTION_GE] = "GE",
+      [DIRECTION_GT] = "GT", [DIRECTION_LE] = "LE", [DIRECTION_LT] = "LT",
+  };
+  static const char begin[] = "compare(, direction=";
+  uint32_t len = sizeof begin - 1;
+  if (text.len < len + 2 || memcmp(text.data, begin, len) != 0) return -1;
+  for (int i = 0; i < (int)(sizeof directions / sizeof *directions); i++) {
+    if (memcmp(text.data + len, directions[i], 2) == 0) return i;
+  }
+  return -1;
+}
+
+/* Whether a difference with 0 always has this direction, or never. */
+static bool is_decided(int direction, ValueRange range, bool *result) {
+  bool below = direction == DIRECTION_LT || direction == DIRECTION_LE || direction == DIRECTION_NE;
+  bool above = direction == DIRECTION_GT || direction == DIRECTION_GE || direction == DIRECTION_NE;
+  bool equal = direction == DIRECTION_EQ || direction == DIRECTION_LE || direction == DIRECTION_GE;
+  bool has[] = {range.low < 0, range.low <= 0 && range.high >= 0, range.high > 0};
+  bool gives[] = {below, equal, above}, can_be_true = false, can_be_false = false;
+  for (int k = 0; k < 3; k++) {
+    can_be_true |= has[k] && gives[k];
+    can_be_false |= has[k] && !gives[k];
+  }
+  *result = can_be_true;
+  return direction >= 0 && can_be_true != can_be_false;
+}
+
+static ValueNumber fold_compare(Terms *terms, ShapeId shape, uint32_t text,
+                                const ValueNumber *args) {
+  Linear a, b;
+  bool result;
+  if (!is_scalar_pred(terms, shape) || !linear_of_value(terms->numbering, args[0], &a) ||
+      !linear_of_value(terms->numbering, args[1], &b) || !linear_add(&a, &b, -1)) {
+    return NO_ID;
+  }
+  ValueRange range = linear_range(terms->numbering, &a);
+  if (!range_is_known(range)) return NO_ID;
+  if (!is_decided(compare_direction(text_of(terms, text)), range, &result)) return NO_ID;
+  return number_pred(terms, shape, result);
+}
+
+/* ---- integers ---- */
+
+/* Whether a <= b for all values of the symbols. */
+static bool is_at_most(const Terms *terms, const Linear *a, const Linear *b) {
+  Linear difference = *b;
+  if (!linear_add(&difference, a, -1)) return false;
+  ValueRange range = linear_range(terms->numbering, &difference);
+  return range_is_known(range) && range.low >= 0;
+}
+
+/* Of a form that is at least 0, the quotient and the remainder of a division by a constant: the
+ * terms that are multiples of it, and the others, if these are always smaller than it. */
+static bool divide_form(const Terms *terms, const Linear *form, int64_t divisor, Linear *quotient,
+                        Linear *remainder) {
+  Linear zero = linear_constant(0), last = linear_constant(divisor - 1);
+  if (divisor < 1 || form->constant < 0 || !is_at_most(terms, &zero, form)) return false;
+  *quotient = linear_constant(form->constant / divisor);
+  *remainder = linear_constant(form->constant % divisor);
+  for (uint32_t i = 0; i < form->num_terms; i++) {
+    Linear symbol = linear_symbol(form->terms[i].symbol);
+    int64_t factor = form->terms[i].factor;
+    bool is_multiple = factor % divisor == 0;
+    linear_add(is_multiple ? quotient : remainder, &symbol,
+               is_multiple ? factor / divisor : factor);
+  }
+  return is_at_most(terms, &zero, remainder) && is_at_most(terms, remainder, &last);
+}
+
+static bool fold_binary(const Terms *terms, Opcode opcode, const Linear *a, const Linear *b,
+                        Linear *result) {
+  Linear other;
+  *result = *a;
+  switch (opcode) {
+    case OPCODE_ADD: return linear_add(result, b, 1);
+    case OPCODE_SUBTRACT: return linear_add(result, b, -1);
+    case OPCODE_MULTIPLY: {
+      if (a->num_terms && b->num_terms) return false;
+      const Linear *form = a->num_terms ? a : b, *factor = a->num_terms ? b : a;
+      *result = linear_constant(0);
+      return linear_add(result, form, factor->constant);
+    }
+    case OPCODE_MINIMUM:
+      if (is_at_most(terms, a, b)) return true;
+      *result = *b;
+      return is_at_most(terms, b, a);
+    case OPCODE_MAXIMUM:
+      if (is_at_most(terms, b, a)) return true;
+      *result = *b;
+      return is_at_most(terms, a, b);
+    case OPCODE_DIVIDE:
+      return b->num_terms == 0 && divide_form(terms, a, b->constant, result, &other);
+    case OPCODE_REMAINDER:
+      return b->num_terms == 0 && divide_form(terms, a, b->constant, &other, result);
+    default: return false;
+  }
+}
+
+static bool fold_clamp(const Terms *terms, const Linear *low, const Linear *form,
+                       const Linear *high, Linear *result) {
+  if (!is_at_most(terms, low, high)) return false;
+  *result = *form;
+  if (is_at_most(terms, low, form) && is_at_most(terms, form, high)) return true;
+  *result = *low;
+  if (is_at_most(terms, form, low)) return true;
+  *result = *high;
+  return is_at_most(terms, high, form);
+}
+
+static bool is_integer_scalar(const Terms *terms, ShapeId id) {
+  const Shape *shape = shape_get(&terms->numbering->shapes, id);
+  if (!shape_is_array(shape) || !shape_is_effective_scalar(shape)) return false;
+  uint8_t class = type_info((ElementType)shape->type)->class;
+  return class == TYPE_CLASS_SINT || class == TYPE_CLASS_UINT;
+}
+
+static ValueNumber fold_integer(Terms *terms, Opcode opcode, ShapeId shape, const ValueNumber *args,
+                                uint32_t count) {
+  Linear forms[3], result;
+  if (count == 0 || count > 3 || !is_integer_scalar(terms, shape)) return NO_ID;
+  for (uint32_t i = 0; i < count; i++) {
+    if (!linear_of_value(terms->numbering, args[i], &forms[i])) return NO_ID;
+  }
+  bool is_known = false;
+  switch (opcode) {
+    case OPCODE_CONVERT:
+    case OPCODE_BROADCAST:
+      result = forms[0];
+      is_known = true;
+      break;
+    case OPCODE_NEGATE:
+      result = linear_constant(0);
+      is_known = linear_add(&result, &forms[0], -1);
+      break;
+    case OPCODE_CLAMP:
+      is_known = fold_clamp(terms, &forms[0], &forms[1], &forms[2], &result);
+      break;
+    default: is_known = count == 2 && fold_binary(terms, opcode, &forms[0], &forms[1], &result);
+  }
+  if (!is_known || !linear_fits(terms->numbering, shape, &result)) return NO_ID;
+  return number_linear(terms->numbering, shape, &result);
+}
+
+/* ---- slices ---- */
+
+/* Writes starts in one way: as s64 where they are known, and 0 where there is only one place. */
+static void normalize_starts(Terms *terms, const Shape *whole, const Shape *part,
+                             ValueNumber *starts) {
+  Linear zero = linear_constant(0), form;
+  for (uint32_t i = 0; i < whole->rank; i++) {
+    if (whole->dims[i] == part->dims[i]) {
+      starts[i] = number_count(terms->numbering, &zero);
+    } else if (linear_of_value(terms->numbering, starts[i], &form)) {
+      starts[i] = number_count(terms->numbering, &form);
+    }
+  }
+}
+
+static const Shape *shape_of(const Terms *terms, ValueNumber value) {
+  return shape_get(&terms->numbering->shapes, numbered_node(terms->numbering, value)->shape);
+}
+
+static ValueNumber fold_dynamic(Terms *terms, Opcode opcode, ShapeId shape, uint32_t text,
+                                const ValueNumber *args, uint32_t count) {
+  bool is_slice = opcode == OPCODE_DYNAMIC_SLICE;
+  uint32_t first = is_slice ? 1 : 2;
+  if (count < first) return NO_ID;
+  const Shape *whole = shape_of(terms, args[0]);
+  const Shape *part =
+      is_slice ? shape_get(&terms->numbering->shapes, shape) : shape_of(terms, args[1]);
+  if (!shape_is_array(whole) || !shape_is_array(part)) return NO_ID;
+  if (whole->rank != part->rank || count != first + whole->rank) return NO_ID;
+  if (whole->has_dynamic || part->has_dynamic) return NO_ID;
+  ArenaMark mark = arena_mark(terms->scratch);
+  ValueNumber *written = arena_array(terms->scratch, ValueNumber, count);
+  memcpy(written, args, count * sizeof *written);
+  normalize_starts(terms, whole, part, written + first);
+  ValueNumber result = NO_ID;
+  if (is_slice) result = slice_of_stack(terms, shape, args[0], written + first);
+  if (result == NO_ID) result = number_operation(terms->numbering, shape, text, written, count);
+  arena_reset(terms->scratch, mark);
+  return result;
+}
+
+/* Reads the starts of `slice={[5:6],[0:16]}`. False if it has strides. */
+static bool read_starts(Str text, int64_t *starts, uint32_t rank) {
+  static const char begin[] = "slice(, slice={";
+  uint32_t pos = sizeof begin - 1;
+  if (text.len < pos || memcmp(text.data, begin, pos) != 0) return false;
+  for (uint32_t i = 0; i < rank; i++) {
+    while (pos < text.len && text.data[pos] != '[')
+      pos++;
+    starts[i] = 0;
+    for (pos++; pos < text.len && char_is_digit(text.data[pos]); pos++) {
+      if (!mul_bytes(starts[i], 10, &starts[i]) ||
+          !add_bytes(starts[i], text.data[pos] - '0', &starts[i])) {
+        return false;
+      }
+    }
+    if (pos >= text.len || text.data[pos++] != ':') return false;
+    while (pos < text.len && char_is_digit(text.data[pos]))
+      pos++;
+    if (pos >= text.len || text.data[pos] != ']') return false;
+  }
+  return true;
+}
+
+static ValueNumber fold_slice(Terms *terms, ShapeId shape, uint32_t text, ValueNumber operand) {
+  if (numbered_node(terms->numbering, operand)->kind != NODE_ITERATED) return NO_ID;
+  uint32_t rank = shape_of(terms, operand)->rank;
+  ArenaMark mark = arena_mark(terms->scratch);
+  int64_t *numbers = arena_array(terms->scratch, int64_t, rank);
+  ValueNumber *starts = arena_array(terms->scratch, ValueNumber, rank), result = NO_ID;
+  if (read_starts(text_of(terms, text), numbers, rank)) {
+    for (uint32_t i = 0; i < rank; i++) {
+      Linear form = linear_constant(numbers[i]);
+      starts[i] = number_count(terms->numbering, &form);
+    }
+    result = slice_of_stack(terms, shape, operand, starts);
+  }
+  arena_reset(terms->scratch, mark);
+  return result;
+}
+
+/* ---- reshapes ---- */
+
+/* Whether the elements lie in memory in the order of their indices. */
+static bool is_row_major(const Shape *shape) {
+  if (!shape_is_array(shape) || shape->has_dynamic || shape->extras) return false;
+  if (!shape->minor_to_major) return true;
+  int64_t last = INT64_MAX;
+  for (uint32_t i = 0; i < shape->rank; i++) {
+    int64_t dimension = shape->minor_to_major[i];
+    if (shape->dims[dimension] == 1) continue;
+    if (dimension > last) return false;
+    last = dimension;
+  }
+  return true;
+}
+
+ValueNumber fold_reshape(Terms *terms, bool is_bitcast, ShapeId shape, ShapeId from, uint32_t text,
+                         ValueNumber operand) {
+  Numbering *numbering = terms->numbering;
+  const Shape *to = shape_get(&numbering->shapes, shape);
+  const Shape *of = shape_get(&numbering->shapes, from);
+  Linear form;
+  bool is_static = shape_is_array(to) && shape_is_array(of) && !to->has_dynamic &&
+                   !of->has_dynamic && to->type == of->type;
+  if (is_static && is_integer_scalar(terms, shape) && linear_of_value(numbering, operand, &form)) {
+    return number_linear(numbering, shape, &form);
+  }
+  if (is_static && (!is_bitcast || (is_row_major(to) && is_row_major(of)))) {
+    return number_bitcast(numbering, to->compatible, of->compatible, operand);
+  }
+  if (is_bitcast) return number_bitcast(numbering, shape, from, operand);
+  return number_operation(numbering, shape, text, &operand, 1);
+}
+
+/* ---- all operations ---- */
+
+static ValueNumber fold(Terms *terms, ShapeId shape, uint32_t text, const ValueNumber *args,
+                        uint32_t count) {
+  bool known;
+  Opcode opcode = opcode_of_text(terms, text);
+  switch (opcode) {
+    case NUM_OPCODES:
+    case OPCODE_CONSTANT:
+    case OPCODE_WHILE:
+    case OPCODE_RESHAPE: return NO_ID;
+    case OPCODE_COMPARE: return fold_compare(terms, shape, text, args);
+    case OPCODE_AND:
+    case OPCODE_OR:
+    case OPCODE_NOT: return fold_logic(terms, opcode, shape, args);
+    case OPCODE_SELECT:
+      return term_is_known_pred(terms, args[0], &known) ? args[known ? 1 : 2] : NO_ID;
+    case OPCODE_DYNAMIC_SLICE:
+    case OPCODE_DYNAMIC_UPDATE_SLICE: return fold_dynamic(terms, opcode, shape, text, args, count);
+    case OPCODE_SLICE: return fold_slice(terms, shape, text, args[0]);
+    default: return fold_integer(terms, opcode, shape, args, count);
+  }
+}
+
+ValueNumber fold_operation(Terms *terms, ShapeId shape, uint32_t text, const ValueNumber *args,
+                           uint32_t count) {
+  ValueNumber value = fold(terms, shape, text, args, count);
+  return value != NO_ID ? value : number_operation(terms->numbering, shape, text, args, count);
+}
