@@ -1,6 +1,7 @@
 #include "remat/legality/keep_reason.h"
 
 #include "analysis/flow/points_to.h"
+#include "analysis/loop/stack.h"
 #include "analysis/memory/call_memory.h"
 #include "analysis/memory/tracker.h"
 
@@ -78,6 +79,49 @@ static KeepReason reason_by_uses(const Module *module, const PointsTo *points_to
   return uses_verdict(&uses);
 }
 
+/* The elements of loops' states that are stacks which other loops read slice by slice. */
+typedef struct SavedStacks {
+  Loops loops;
+  bool **is_saved; /* by loop and element; NULL = no loop has any */
+} SavedStacks;
+
+static SavedStacks find_saved(const Module *module, Arena *out, Arena *scratch) {
+  CallGraph *graph = arena_alloc(out, sizeof *graph);
+  *graph = call_graph_build(module, out, scratch);
+  SavedStacks saved = {.loops = loops_find(module, graph, out, scratch)};
+  if (saved.loops.len < 2) return saved;
+  Stacks stacks = stacks_find(&saved.loops, out, scratch);
+  saved.is_saved = arena_array(out, bool *, saved.loops.len);
+  for (uint32_t i = 0; i < saved.loops.len; i++)
+    saved.is_saved[i] = arena_zarray(out, bool, saved.loops.list[i].num_elements);
+  for (uint32_t i = 0; i < stacks.list.len; i++) {
+    const Stack *stack = &stacks.list.data[i];
+    saved.is_saved[stack->loop][stack->element] = stack->reads.len > 0;
+  }
+  return saved;
+}
+
+/* Whether the value is such a stack, or what one begins as. */
+static bool is_saved(const Module *module, const SavedStacks *saved, const LiveBuffer *buffer) {
+  if (!saved->is_saved) return false;
+  uint32_t loop = saved->loops.of[buffer->inst];
+  if (loop != NO_ID && buffer->part > 0) {
+    const Shape *state = inst_shape(module, buffer->inst);
+    return saved->is_saved[loop][shape_element_of_part(state, buffer->part)];
+  }
+  for (uint32_t i = 0; i < inst_get(module, buffer->inst)->users.len; i++) {
+    InstId tuple = inst_users(module, buffer->inst)[i];
+    if (inst_get(module, tuple)->opcode != OPCODE_TUPLE) continue;
+    for (uint32_t k = 0; k < inst_get(module, tuple)->users.len; k++) {
+      loop = saved->loops.of[inst_users(module, tuple)[k]];
+      for (uint32_t e = 0; loop != NO_ID && e < inst_get(module, tuple)->num_operands; e++) {
+        if (inst_operand(module, tuple, e) == buffer->inst && saved->is_saved[loop][e]) return true;
+      }
+    }
+  }
+  return false;
+}
+
 static KeepReason find_reason(const Legality *legality, const PointsTo *points_to,
                               const PeakPlaces *places, const LiveBuffer *buffer) {
   const Module *module = legality->module;
@@ -94,9 +138,12 @@ void find_keep_reasons(const Module *module, const Schedule *schedule, const Leg
                        Arena *scratch) {
   Arena *arena = arena_new(arena_options(scratch));
   PointsTo points_to = points_to_build(module, arena, scratch);
+  SavedStacks saved = find_saved(module, arena, scratch);
   PeakPlaces places = find_places(module, schedule, profile, arena, scratch);
   for (uint32_t i = 0; i < live->len; i++) {
     reasons[i] = find_reason(legality, &points_to, &places, &live->list[i]);
+    bool is_indirect = reasons[i] == KEEP_CONTROL_FLOW || reasons[i] == KEEP_INDIRECT_USE;
+    if (is_indirect && is_saved(module, &saved, &live->list[i])) reasons[i] = KEEP_STACK;
   }
   arena_free(arena);
 }

@@ -6,6 +6,7 @@
 #include "analysis/flow/points_to.h"
 #include "analysis/memory/remat_memory.h"
 #include "analysis/flow/traverse.h"
+#include "remat/legality/needed.h"
 
 /* The instructions that need most memory by themselves are examined more closely, all at once: each
  * has one bit of a LookBits. */
@@ -21,6 +22,7 @@ typedef struct Bound {
   bool shares_operands;
   ConstantCount constants;
   bool *is_needed;     /* by InstId: a result or a side effect depends on it */
+  Needed needed;       /* in modules whose loops can compute again what they stack for others */
   bool *is_live_out;   /* by LogicalId: is live out of its computation */
   LogicalId *same_as;  /* by LogicalId: the buffer whose memory it reuses; itself = none */
   uint32_t *seen;      /* by LogicalId: the last instruction that counted the buffer, + 1 */
@@ -66,6 +68,7 @@ static LogicalId buffer_at(const Bound *bound, InstId inst, uint32_t part) {
 
 static void mark_needed(Bound *bound, Sequence order) {
   const Module *module = bound->module;
+  if (bound->needed.covers_loops) return; /* they are known already */
   for (uint32_t i = order.len; i-- > 0;) {
     InstId id = order.ids[i];
     if (!bound->is_needed[id] && !inst_is_root(module, id) && !inst_has_control(module, id) &&
@@ -94,12 +97,25 @@ static bool is_given(const Bound *bound, const LogicalBuffer *buffer) {
          (opcode == OPCODE_CONSTANT && bound->constants != CONSTANTS_LIVE);
 }
 
+/* Whether a rewrite of loops can do without the memory, because they may count otherwise. */
+static bool is_count(const Bound *bound, const LogicalBuffer *buffer) {
+  return bound->needed.covers_loops &&
+         shape_is_effective_scalar(shape_get(&bound->module->shapes, buffer->shape));
+}
+
 /* Bytes of a buffer; 0 if its computation does not pay for it. Tuple pointer tables count 0,
  * because a rewrite can remove the tuple. */
 static int64_t buffer_bytes(const Bound *bound, LogicalId id) {
   const LogicalBuffer *buffer = &bound->points_to.buffers.data[id];
   bool is_table = shape_is_tuple(shape_get(&bound->module->shapes, buffer->shape));
-  return is_given(bound, buffer) || is_table || bound->is_live_out[id] ? 0 : buffer->bytes;
+  bool is_free = is_given(bound, buffer) || is_table || bound->is_live_out[id];
+  return is_free || is_count(bound, buffer) ? 0 : buffer->bytes;
+}
+
+/* Whether an instruction that is needed uses the memory of this part of its operand. */
+static bool is_used_by(const Bound *bound, InstId operand, uint32_t part, InstId user) {
+  return !points_to_is_unused_by(bound->module, &bound->points_to, operand, part, user) &&
+         needed_reads(&bound->needed, operand, part, user);
 }
 
 typedef struct Reader {
@@ -122,7 +138,7 @@ static int64_t operand_bytes(Bound *bound, Reader reader) {
   for (uint32_t i = 0; i < inst_get(module, id)->num_operands; i++) {
     InstId operand = inst_operand(module, id, i);
     for (uint32_t part = 0; part < inst_shape(module, operand)->num_parts; part++) {
-      if (points_to_is_unused_by(module, &bound->points_to, operand, part, id)) continue;
+      if (!is_used_by(bound, operand, part, id)) continue;
       bytes += count_once(bound, reader, buffer_at(bound, operand, part));
     }
   }
@@ -140,7 +156,9 @@ static int64_t result_bytes(Bound *bound, Reader reader) {
   int64_t sum = 0, largest = 0;
   if (inst_get(bound->module, id)->opcode == OPCODE_WHILE) return 0;
   for (uint32_t i = 0; i < bound->points_to.num_defined[id]; i++) {
-    int64_t bytes = count_once(bound, reader, bound->points_to.first_buffer[id] + i);
+    LogicalId buffer = bound->points_to.first_buffer[id] + i;
+    if (!needed_part(&bound->needed, id, bound->points_to.buffers.data[buffer].part)) continue;
+    int64_t bytes = count_once(bound, reader, buffer);
     sum += bytes;
     if (bytes > largest) largest = bytes;
   }
@@ -231,6 +249,13 @@ static void set_bits(const Needs *needs, LookBits *bits, bool is_set) {
     bits[needs->list[i].inst] = (LookBits)(is_set ? 1u << i : 0);
 }
 
+/* Whether an instruction still waits for its operand after loops have been rewritten. */
+static bool depends_on(const Bound *bound, InstId id, InstId operand) {
+  if (!bound->needed.covers_loops) return true;
+  return bound->needed.of_inst[id] && !bound->needed.is_replaceable[id] &&
+         needed_reads(&bound->needed, operand, 0, id);
+}
+
 /* Marks what is above and below each look. An instruction does not depend on itself, so the look's
  * own bit is only set to be propagated, and cleared at the end. */
 static void mark_reach(Bound *bound, Sequence order, const Needs *needs) {
@@ -239,13 +264,17 @@ static void mark_reach(Bound *bound, Sequence order, const Needs *needs) {
   set_bits(needs, bound->below, true);
   for (uint32_t i = order.len; i-- > 0;) {
     InstId id = order.ids[i];
-    for (uint32_t k = 0; bound->above[id] && k < inst_get(module, id)->num_operands; k++)
-      bound->above[inst_operand(module, id, k)] |= bound->above[id];
+    for (uint32_t k = 0; bound->above[id] && k < inst_get(module, id)->num_operands; k++) {
+      InstId operand = inst_operand(module, id, k);
+      if (depends_on(bound, id, operand)) bound->above[operand] |= bound->above[id];
+    }
   }
   for (uint32_t i = 0; i < order.len; i++) {
     InstId id = order.ids[i];
-    for (uint32_t k = 0; k < inst_get(module, id)->num_operands; k++)
-      bound->below[id] |= bound->below[inst_operand(module, id, k)];
+    for (uint32_t k = 0; k < inst_get(module, id)->num_operands; k++) {
+      InstId operand = inst_operand(module, id, k);
+      if (depends_on(bound, id, operand)) bound->below[id] |= bound->below[operand];
+    }
   }
   for (uint32_t i = 0; i < needs->len; i++) {
     bound->above[needs->list[i].inst] &= (LookBits) ~(1u << i);
@@ -262,10 +291,8 @@ static LookBits read_below(const Bound *bound, LogicalId id, LookBits wanted) {
     for (uint32_t k = 0; k < inst_get(module, alias.inst)->users.len; k++) {
       InstId user = inst_users(module, alias.inst)[k];
       LookBits below = bound->below[user] & wanted & (LookBits)~looks;
-      if (below && bound->is_needed[user] &&
-          !points_to_is_unused_by(module, points_to, alias.inst, alias.part, user)) {
+      if (below && bound->is_needed[user] && is_used_by(bound, alias.inst, alias.part, user))
         looks |= below;
-      }
     }
     if (looks == wanted) break;
   }
@@ -303,6 +330,7 @@ static void visit_computation(Bound *bound, CompId comp) {
   Needs needs = {.len = 0};
   for (uint32_t i = 0; i < comp_num_insts(bound->module, comp); i++) {
     InstId id = comp_inst(bound->module, comp, i);
+    if (bound->needed.covers_loops && bound->needed.is_slice[id]) continue;
     if (bound->is_needed[id]) note_need(&needs, (Need){id, own_bytes(bound, (Reader){id, 0})});
   }
   Holders holders = find_holders(bound, comp);
@@ -335,7 +363,8 @@ static int64_t returned_bytes(Bound *bound) {
   return bytes;
 }
 
-/* Bytes of the constants in computations that run because the entry computation needs them. */
+/* Bytes of the constants in computations that run because the entry computation needs them. Numbers
+ * with which loops count do not stay if the loops can be rewritten. */
 static int64_t constant_bytes(const Bound *bound, const CallGraph *graph) {
   const Module *module = bound->module;
   bool *runs = arena_zarray(bound->arena, bool, module->comps.len);
@@ -351,8 +380,10 @@ static int64_t constant_bytes(const Bound *bound, const CallGraph *graph) {
     if (!runs[comp] || !comp_is_sequential(graph, comp)) continue;
     for (uint32_t k = 0; k < comp_num_insts(module, comp); k++) {
       InstId id = comp_inst(module, comp, k);
+      const Shape *shape = inst_shape(module, id);
       bool is_counted = inst_get(module, id)->opcode == OPCODE_CONSTANT && bound->is_needed[id];
-      if (is_counted) bytes += inst_shape(module, id)->device_bytes;
+      if (bound->needed.covers_loops && shape_is_effective_scalar(shape)) continue;
+      if (is_counted) bytes += shape->device_bytes;
     }
   }
   return bytes;
@@ -395,6 +426,9 @@ LowerBound lower_bound(const Module *module, const Legality *legality, bool coun
   bound.shares_operands = counts_params;
   bound.constants = constants;
   CallGraph graph = call_graph_build(module, scratch, inner);
+  bound.needed = needed_find(module, &graph, &legality->effects, scratch, inner);
+  bound.best.covers_loops = bound.needed.covers_loops;
+  if (bound.needed.covers_loops) bound.is_needed = bound.needed.of_inst;
   for (uint32_t i = 0; i < graph.num_reachable; i++) {
     CompId comp = graph.post_order[i];
     if (comp_is_sequential(&graph, comp)) visit_computation(&bound, comp);
@@ -403,7 +437,10 @@ LowerBound lower_bound(const Module *module, const Legality *legality, bool coun
   bound.best.bytes = bound.comp_bytes[module->entry];
   if (counts_params) {
     int64_t returned = returned_bytes(&bound);
-    if (returned > bound.best.bytes) bound.best = (LowerBound){returned, NO_ID};
+    if (returned > bound.best.bytes) {
+      bound.best.bytes = returned;
+      bound.best.inst = NO_ID;
+    }
     /* A parameter whose memory an output reuses may be dead for a while. */
     bound.best.bytes += outside.parameter_bytes - outside.aliased_bytes;
   } else {

@@ -11,12 +11,19 @@ typedef struct LowerBound {
   int64_t bytes; /* of the model's peak */
   /* the instruction that needs them, in any computation; NO_ID if it is not a single instruction */
   InstId inst;
+  /* it holds for recomputation across the border between loops, too; false = there is no loop that
+   * stacks values for another */
+  bool covers_loops;
 } LowerBound;
 
 /* The bound is the largest memory that any one instruction needs. It consists of the instruction's
  * operands and results, of what its callees need, and of the values that can be computed only once
  * and that every order computes before the instruction and reads after it. The outputs are added,
  * and the parameters and constants if the model counts them.
+ *
+ * Loops can compute again what others would stack for them (remat/scan). So only those elements of
+ * their states count that must exist even then: see needed.h. This does not depend on which of the
+ * stacks can really be recomputed, or on how many iterations of a stack are stored.
  *
  * requires: every instruction that runs is needed (remat/rewrite/dce.h). Otherwise the bound still
  * holds, but only counts the needed ones. O(instructions + edges) for each of a few instructions.

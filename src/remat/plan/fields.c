@@ -99,6 +99,18 @@ static const PlanField clone_fields[] = {
 };
 static const PlanObject clone_object = {clone_fields, sizeof(PlanClone), NULL};
 
+static const PlanField scan_fields[] = {
+    FIELD(ScanStep, round, "round", COUNT, FIELD_ALWAYS),
+    FIELD(ScanStep, loop, "loop", INST, FIELD_NEEDED),
+    FIELD(ScanStep, segment, "segment", COUNT, 0),
+    FIELD(ScanStep, is_lean, "lean", BOOL, 0),
+    FIELD(ScanStep, stored, "stored", INSTS, 0),
+    FIELD(ScanStep, freed_bytes, "freed_bytes", COUNT, FIELD_WRITTEN_ONLY),
+    NOTE("note"),
+    END,
+};
+static const PlanObject scan_object = {scan_fields, sizeof(ScanStep), NULL};
+
 static const PlanField rename_fields[] = {
     FIELD(PlanRename, computation, "computation", COMP, 0),
     FIELD(PlanRename, instruction, "instruction", INST, FIELD_NEEDED),
@@ -142,6 +154,7 @@ static const PlanField plan_fields[] = {
     FIELD(Plan, order_fingerprint, "order_fingerprint", HASH, 0),
     {.name = "preparation", .kind = FIELD_OBJECT, .flags = FIELD_NEEDED, .of = &preparation_object},
     FIELD(Plan, drops_dead_code, "drops_dead_code", BOOL, FIELD_ALWAYS),
+    FIELD_OF(Plan, scans, "scans", OBJECTS, FIELD_LINES, &scan_object),
     FIELD_OF(Plan, clones, "clones", OBJECTS, FIELD_LINES, &clone_object),
     FIELD_OF(Plan, steps, "steps", OBJECTS, FIELD_NEEDED | FIELD_ALWAYS | FIELD_LINES,
              &plan_step_object),

@@ -11,6 +11,7 @@
 #include "ir/diag.h"
 #include "remat/job/algorithm.h"
 #include "remat/job/clone_callees.h"
+#include "remat/scan/scan_step.h"
 
 enum { PLAN_VERSION = 1 };
 
@@ -30,20 +31,9 @@ static inline bool plan_is_clone(PlanAction action) {
 
 extern const char *const plan_action_names[NUM_PLAN_ACTIONS + 1]; /* NULL after the last one */
 
-/* A reference by name. The offset is the one in the plan's text, NO_OFFSET if there is none. */
-typedef struct PlanRef {
-  Str name;
-  uint32_t offset;
-  uint32_t id; /* the InstId or CompId in a captured plan, else NO_ID */
-} PlanRef;
-
 /* A flag of PlanRef.id: the other bits are the index of a step. The reference is to the element
  * that this step takes of an instruction that is no longer a tuple. */
 #define PLAN_OF_STEP (UINT32_C(1) << 31)
-
-typedef struct PlanRefs {
-  VEC(PlanRef) list;
-} PlanRefs;
 
 /* A user of the instruction that a step makes. */
 typedef struct PlanUser {
@@ -124,6 +114,7 @@ typedef struct Plan {
   rh_copies copies;
   bool allow_collectives;
   bool drops_dead_code;
+  ScanSteps scans; /* made before everything else; names refer to the module that results */
   VEC(PlanClone) clones;
   VEC(PlanStep) steps; /* grouped by computation, in the order in which the instructions run */
   VEC(PlanControl) control;

@@ -83,28 +83,6 @@ static bool may_shrink(const Dce *dce, InstId fusion) {
          inst_attr_int(module, fusion, ATTR_FUSION_KIND, FUSION_CUSTOM) != FUSION_CUSTOM;
 }
 
-/* Removes the operands whose `keep` is false, and updates the lists of users of these operands. */
-static void keep_operands(Module *module, InstId id, const bool *keep) {
-  Instruction *inst = inst_get(module, id);
-  InstId *operands = module->ids.data + inst->operands;
-  uint32_t kept = 0, all = inst->num_operands;
-  for (uint32_t i = 0; i < all; i++) {
-    if (keep[i]) {
-      operands[kept++] = operands[i];
-      continue;
-    }
-    InstId dropped = operands[i];
-    bool is_read_elsewhere = false;
-    for (uint32_t k = 0; k < kept; k++)
-      is_read_elsewhere |= operands[k] == dropped;
-    for (uint32_t k = i + 1; k < all; k++)
-      is_read_elsewhere |= operands[k] == dropped;
-    if (!is_read_elsewhere) module_remove_user(module, dropped, id);
-  }
-  inst->num_operands = kept;
-  inst->flags |= INST_CHANGED | INST_NEW_OPERANDS;
-}
-
 /* Returns whether a get-tuple-element of the fusion has control predecessors. It may have to wait
  * for an instruction that reads another element, and the fusion itself cannot wait for that. */
 static bool has_waiting_element(const Module *module, InstId fusion) {
@@ -154,7 +132,7 @@ static void drop_unread_params(Dce *dce, InstId fusion, CompId comp) {
   }
   if (kept == all) return;
   params->len = kept;
-  keep_operands(module, fusion, keep);
+  module_keep_operands(module, fusion, keep);
   module_sweep_comp(module, comp);
 }
 
@@ -186,7 +164,7 @@ static bool shrink_fusion(Dce *dce, InstId fusion) {
     inst_get(module, fusion)->shape = elements[0];
     bypass_get_tuple_elements(dce, fusion);
   } else if (can_shrink) {
-    keep_operands(module, tuple, is_taken);
+    module_keep_operands(module, tuple, is_taken);
     ShapeId shape = shape_tuple(&module->shapes, elements, num_taken);
     inst_get(module, tuple)->shape = shape;
     inst_get(module, tuple)->flags |= INST_NEW_SHAPE;
@@ -205,6 +183,28 @@ static bool shrink_fusion(Dce *dce, InstId fusion) {
   }
   arena_reset(dce->scratch, mark);
   return can_shrink;
+}
+
+void dce_trim_fusion(Rewrite *rewrite, InstId fusion, InstId root, Arena *scratch) {
+  Module *module = rewrite->module;
+  CompId comp = inst_callees(module, fusion)[0];
+  Arena *arena = arena_new(arena_options(scratch));
+  Dce dce = {.rewrite = rewrite,
+             .module = module,
+             .effects = side_effects_build(module, arena, scratch),
+             .scratch = arena};
+  if (comp_get(module, comp)->root != root) {
+    comp_get(module, comp)->root = root;
+    inst_get(module, fusion)->shape = inst_get(module, root)->shape;
+    inst_get(module, fusion)->flags |= INST_CHANGED | INST_NEW_SHAPE;
+    comp_get(module, comp)->flags |= COMP_NEW_SIGNATURE;
+  }
+  remove_dead_insts(&dce, comp);
+  uint32_t num_params = comp_get(module, comp)->params.len;
+  drop_unread_params(&dce, fusion, comp);
+  if (comp_get(module, comp)->params.len != num_params)
+    comp_get(module, comp)->flags |= COMP_NEW_SIGNATURE;
+  arena_free(arena);
 }
 
 /* ---- computations ---- */

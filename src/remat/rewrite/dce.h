@@ -12,6 +12,11 @@
  * updates: the module. breaks: schedules (dce_update_schedule) and every analysis. */
 void dce_run(Rewrite *rewrite, Arena *scratch);
 
+/* Makes `root`, an instruction in a fusion's own computation, the fusion's only result, and removes
+ * the instructions, the parameters and the operands that it does not need. The fusion must not have
+ * users if the root changes. */
+void dce_trim_fusion(Rewrite *rewrite, InstId fusion, InstId root, Arena *scratch);
+
 /* Takes removed instructions out of the sequences. A computation that is new gets a sequence in the
  * order of its instructions. The new arrays of `schedule` are allocated in `out`. */
 void dce_update_schedule(const Module *module, Schedule *schedule, Arena *out);

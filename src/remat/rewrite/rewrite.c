@@ -64,6 +64,14 @@ void rewrite_set_tuple_index(Rewrite *rewrite, InstId gte, int64_t index) {
   rename_compact(rewrite, gte);
 }
 
+void rewrite_set_shape(Rewrite *rewrite, InstId id, ShapeId shape) {
+  Module *module = rewrite->module;
+  inst_get(module, id)->shape = shape;
+  inst_get(module, id)->flags |= INST_CHANGED | INST_NEW_SHAPE;
+  for (uint32_t i = 0; i < inst_get(module, id)->users.len; i++)
+    inst_get(module, inst_users(module, id)[i])->flags |= INST_CHANGED | INST_NEW_OPERANDS;
+}
+
 void rewrite_rename(Rewrite *rewrite, InstId id, Str name) {
   Module *module = rewrite->module;
   Instruction *inst = inst_get(module, id);
@@ -292,8 +300,57 @@ CompId rewrite_clone_computation(Rewrite *rewrite, CompId original, const Schedu
   return copy;
 }
 
+InstId rewrite_copy_expression(Rewrite *rewrite, CompId from, CompId to, Arena *scratch) {
+  CopyWork work = {.rewrite = rewrite, .scratch = scratch};
+  make_room_for_images(rewrite);
+  Sequence order = copy_order(rewrite, from, NULL, scratch);
+  for (uint32_t i = 0; i < order.len; i++)
+    copy_inst(&work, order.ids[i], to, "fused");
+  copy_owned(&work);
+  return rewrite->image.data[comp_get(rewrite->module, from)->root];
+}
+
+void rewrite_order_expression(Rewrite *rewrite, CompId comp, Arena *scratch) {
+  Module *module = rewrite->module;
+  Sequence order = copy_order(rewrite, comp, NULL, scratch);
+  IdList insts = comp_get(module, comp)->insts;
+  /* What is not needed for the root, such as a parameter that nothing reads, comes first. */
+  bool *is_listed = arena_zarray(scratch, bool, module->insts.len);
+  InstId *all = arena_array(scratch, InstId, insts.len);
+  uint32_t count = 0;
+  for (uint32_t i = 0; i < order.len; i++)
+    is_listed[order.ids[i]] = true;
+  for (uint32_t i = 0; i < insts.len; i++) {
+    InstId id = id_list(module, insts)[i];
+    if (!is_listed[id]) all[count++] = id;
+  }
+  for (uint32_t i = 0; i < order.len; i++)
+    all[count++] = order.ids[i];
+  if (count) memcpy(module->ids.data + insts.begin, all, count * sizeof *all);
+  comp_get(module, comp)->flags |= COMP_NEW_SIGNATURE;
+}
+
+void rewrite_mark_clone(Rewrite *rewrite, InstId copy) {
+  inst_get(rewrite->module, copy)->flags |= INST_REMAT;
+  if (copy < rewrite->inner_of.len && rewrite->inner_of.data[copy] != NO_ID)
+    map_inst(rewrite, &rewrite->cloned_from, copy, rewrite->inner_of.data[copy]);
+}
+
 void rewrite_set_callee_original(Rewrite *rewrite, InstId id, InstId of_callee) {
   map_inst(rewrite, &rewrite->callee_original, id, rewrite_callee_original(rewrite, of_callee));
+}
+
+/* Gives a clone what it must not share with its original. */
+static void finish_clone(CopyWork *work, InstId clone, InstId original) {
+  Rewrite *rewrite = work->rewrite;
+  Module *module = rewrite->module;
+  inst_get(module, clone)->flags |= INST_REMAT;
+  map_inst(rewrite, &rewrite->cloned_from, clone, original);
+  if (inst_get(module, clone)->flags & INST_HAS_CHANNEL) {
+    inst_get(module, clone)->index = rewrite->next_channel_id++;
+  }
+  if (owns_callees(inst_get(module, clone))) *vec_push(work->scratch, &work->owners) = clone;
+  copy_owned(work);
 }
 
 InstId rewrite_clone(Rewrite *rewrite, InstId original, Arena *scratch) {
@@ -309,13 +366,60 @@ InstId rewrite_clone(Rewrite *rewrite, InstId original, Arena *scratch) {
     Str name = clone_name(rewrite, original, "remat", scratch);
     clone = module_clone_inst(module, original, name, inst_get(module, original)->parent, NULL);
   }
-  inst_get(module, clone)->flags |= INST_REMAT;
-  map_inst(rewrite, &rewrite->cloned_from, clone, original);
-  if (inst_get(module, clone)->flags & INST_HAS_CHANNEL) {
-    inst_get(module, clone)->index = rewrite->next_channel_id++;
+  finish_clone(&work, clone, original);
+  arena_reset(scratch, mark);
+  return clone;
+}
+
+/* Gives a clone its own copies of all computations that it calls, and these of all that they call
+ * in turn. `num_old` is the number of computations before the clone was made. */
+static void copy_callees(CopyWork *work, InstId clone, uint32_t num_old, const Schedule *schedule) {
+  Module *module = work->rewrite->module;
+  VEC(InstId) callers = {0};
+  *vec_push(work->scratch, &callers) = clone;
+  while (callers.len) {
+    InstId caller = callers.data[--callers.len];
+    for (uint32_t i = 0; i < inst_get(module, caller)->num_callees; i++) {
+      CompId callee = inst_callees(module, caller)[i];
+      if (callee < num_old) {
+        callee = copy_computation(work, callee, schedule);
+        module_set_callee(module, caller, i, callee);
+        copy_owned(work);
+      }
+      for (uint32_t k = 0; k < comp_num_insts(module, callee); k++)
+        *vec_push(work->scratch, &callers) = comp_inst(module, callee, k);
+    }
   }
-  if (owns_callees(inst_get(module, clone))) *vec_push(scratch, &work.owners) = clone;
+}
+
+CompId rewrite_clone_sequence(Rewrite *rewrite, CompId original, const Schedule *schedule,
+                              Arena *scratch) {
+  CopyWork work = {.rewrite = rewrite, .scratch = scratch};
+  ArenaMark mark = arena_mark(scratch);
+  uint32_t num_old = rewrite->module->comps.len;
+  CompId copy = copy_computation(&work, original, schedule);
   copy_owned(&work);
+  for (uint32_t i = 0; i < comp_num_insts(rewrite->module, copy); i++)
+    copy_callees(&work, comp_inst(rewrite->module, copy, i), num_old, schedule);
+  arena_reset(scratch, mark);
+  return copy;
+}
+
+InstId rewrite_clone_into(Rewrite *rewrite, InstId original, CompId comp, const InstId *operands,
+                          const Schedule *schedule, Arena *scratch) {
+  Module *module = rewrite->module;
+  if (inst_get(module, original)->opcode == OPCODE_GET_TUPLE_ELEMENT)
+    return rewrite_add_get_tuple_element(rewrite, operands[0], inst_get(module, original)->index);
+  CopyWork work = {.rewrite = rewrite, .scratch = scratch};
+  ArenaMark mark = arena_mark(scratch);
+  uint32_t num_old = module->comps.len;
+  Str name = clone_name(rewrite, original, "remat", scratch);
+  InstId clone = module_clone_inst(module, original, name, comp, operands);
+  inst_get(module, clone)->flags |= INST_NEW_OPERANDS;
+  if (inst_get(module, original)->num_operands == 0)
+    inst_get(module, clone)->flags &= (uint16_t)~INST_NEW_OPERANDS; /* a literal stays */
+  finish_clone(&work, clone, original);
+  copy_callees(&work, clone, num_old, schedule);
   arena_reset(scratch, mark);
   return clone;
 }
@@ -425,13 +529,18 @@ InstId rewrite_add_helper(Rewrite *rewrite, CompId comp, InstSpec spec) {
 }
 
 InstId rewrite_add_get_tuple_element(Rewrite *rewrite, InstId tuple, int64_t index) {
+  ShapeId shape = inst_shape(rewrite->module, tuple)->elements[index];
+  return rewrite_add_element(rewrite, tuple, index, shape);
+}
+
+InstId rewrite_add_element(Rewrite *rewrite, InstId tuple, int64_t index, ShapeId shape) {
   Module *module = rewrite->module;
   bool is_compact = module->source->uses_compact_gte;
   Str name = is_compact ? compact_name(rewrite, tuple, index)
                         : name_unique(&rewrite->inst_names, STR("gte.remat"));
   InstSpec spec = {.opcode = OPCODE_GET_TUPLE_ELEMENT,
                    .name = name,
-                   .shape = inst_shape(module, tuple)->elements[index],
+                   .shape = shape,
                    .operands = &tuple,
                    .num_operands = 1,
                    .index = index,

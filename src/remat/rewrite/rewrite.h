@@ -64,6 +64,9 @@ static inline InstId rewrite_inner_original(const Rewrite *rewrite, InstId id, u
  * of the computation that was cloned. That computation may itself be a clone. */
 void rewrite_set_callee_original(Rewrite *rewrite, InstId id, InstId of_callee);
 
+/* Records that an instruction of a copied computation recomputes what it is a copy of. */
+void rewrite_mark_clone(Rewrite *rewrite, InstId copy);
+
 /* Returns, for an instruction of a callee's clone, the instruction of the input module that it is a
  * copy of, and for any other instruction `id` itself. */
 static inline InstId rewrite_callee_original(const Rewrite *rewrite, InstId id) {
@@ -71,10 +74,31 @@ static inline InstId rewrite_callee_original(const Rewrite *rewrite, InstId id) 
   return original == NO_ID ? id : original;
 }
 
+/* Clones an instruction for recomputation in another computation, where it reads `operands`, as
+ * many as the original has. It gets its own copies of all computations that it calls, because their
+ * text may come after that of `comp`. Those that run as sequences are in the order of `schedule`.
+ */
+InstId rewrite_clone_into(Rewrite *rewrite, InstId original, CompId comp, const InstId *operands,
+                          const Schedule *schedule, Arena *scratch);
+
 /* Copies a computation, as `x.clone`, together with the computations of its fusions. If `schedule`
  * is not NULL, the instructions of the copy are in its order. */
 CompId rewrite_clone_computation(Rewrite *rewrite, CompId original, const Schedule *schedule,
                                  Arena *scratch);
+
+/* Copies the instructions of an expression, the computation of a fusion, into another one, with its
+ * parameters, which the caller must replace. Returns the copy of the root; `image` has the copies.
+ */
+InstId rewrite_copy_expression(Rewrite *rewrite, CompId from, CompId to, Arena *scratch);
+
+/* Puts the instructions of an expression in an order in which operands come before users, as its
+ * text must have them. */
+void rewrite_order_expression(Rewrite *rewrite, CompId comp, Arena *scratch);
+
+/* As rewrite_clone_computation(), for one that runs as a sequence: all computations that it calls,
+ * and these in turn, are copied, too, because XLA wants each of them to have one caller. */
+CompId rewrite_clone_sequence(Rewrite *rewrite, CompId original, const Schedule *schedule,
+                              Arena *scratch);
 
 /* Makes a caller call another computation. If the caller starts an asynchronous operation, the
  * instructions that continue the operation are changed in the same way. */
@@ -104,8 +128,10 @@ InstId rewrite_add_helper(Rewrite *rewrite, CompId comp, InstSpec spec);
 InstId rewrite_move(Rewrite *rewrite, InstId id, CompId comp, const InstId *operands);
 
 /* Add helper instructions for a clone: a get-tuple-element that takes element `index` of a tuple,
- * and a bitcast of the operand to another shape. */
+ * the same where the tuple is to get an element of this shape, and a bitcast of the operand to
+ * another shape. */
 InstId rewrite_add_get_tuple_element(Rewrite *rewrite, InstId tuple, int64_t index);
+InstId rewrite_add_element(Rewrite *rewrite, InstId tuple, int64_t index, ShapeId shape);
 InstId rewrite_add_bitcast(Rewrite *rewrite, InstId operand, ShapeId shape);
 
 /* Adds a copy of `operand` with another layout, or a conversion of it to another element type. It
@@ -125,6 +151,9 @@ void rewrite_set_operand(Rewrite *rewrite, InstId user, uint32_t index, InstId o
 
 /* Makes a get-tuple-element take another element. Its own shape is not changed. */
 void rewrite_set_tuple_index(Rewrite *rewrite, InstId gte, int64_t index);
+
+/* Gives an instruction another shape, which its users' texts name, too. */
+void rewrite_set_shape(Rewrite *rewrite, InstId id, ShapeId shape);
 
 /* Renames an instruction. The name must be free and stay valid. Elements of it that are written
  * `x#1` are renamed too. */

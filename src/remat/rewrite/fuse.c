@@ -1,0 +1,289 @@
+#include "remat/rewrite/fuse.h"
+
+#include "remat/rewrite/dce.h"
+
+/* Larger fusions take long to compile. */
+enum { MAX_FUSED_INSTS = 256 };
+
+/* ---- conditions ---- */
+
+static bool is_loop_fusion(const Module *module, InstId id) {
+  const Instruction *inst = inst_get(module, id);
+  if (inst->opcode != OPCODE_FUSION || inst->flags & INST_DEAD || inst_has_control(module, id))
+    return false;
+  int64_t kind = inst->origin == NO_ID ? FUSION_LOOP
+                                       : inst_attr_int(module, id, ATTR_FUSION_KIND, FUSION_CUSTOM);
+  return kind == FUSION_LOOP && !shape_is_tuple(inst_shape(module, id)) &&
+         !inst_attr(module, id, ATTR_OUTPUT_TO_OPERAND_ALIASING);
+}
+
+/* Instructions whose result has each element of the operand at most once. */
+static bool keeps_elements(Opcode opcode) {
+  switch (opcode) {
+    case OPCODE_BITCAST:
+    case OPCODE_COPY:
+    case OPCODE_REDUCE:
+    case OPCODE_RESHAPE:
+    case OPCODE_REVERSE:
+    case OPCODE_SLICE:
+    case OPCODE_TRANSPOSE: return true;
+    default: return opcode_has(opcode, OPF_ELEMENTWISE);
+  }
+}
+
+/* Whether `id` adds up products, so that a backend may contract the two. */
+static bool is_sum(Opcode opcode) {
+  return opcode == OPCODE_ADD || opcode == OPCODE_SUBTRACT || opcode == OPCODE_REDUCE ||
+         opcode == OPCODE_DOT || opcode == OPCODE_MAP;
+}
+
+/* Whether a product stays one through the instruction. */
+static bool passes_product(Opcode opcode) {
+  switch (opcode) {
+    case OPCODE_BITCAST:
+    case OPCODE_BROADCAST:
+    case OPCODE_CONVERT:
+    case OPCODE_COPY:
+    case OPCODE_NEGATE:
+    case OPCODE_RESHAPE:
+    case OPCODE_REVERSE:
+    case OPCODE_SELECT:
+    case OPCODE_SLICE:
+    case OPCODE_TRANSPOSE: return true;
+    default: return false;
+  }
+}
+
+/* The most instructions on the way from a product to a sum that are looked at. */
+enum { MAX_LOOK = 64 };
+
+/* Whether a value that is a product meets a sum. */
+static bool meets_sum(const Module *module, InstId product) {
+  InstId work[MAX_LOOK];
+  uint32_t begin = 0, end = 0;
+  work[end++] = product;
+  while (begin < end) {
+    InstId id = work[begin++];
+    for (uint32_t i = 0; i < inst_get(module, id)->users.len; i++) {
+      InstId user = inst_users(module, id)[i];
+      Opcode opcode = (Opcode)inst_get(module, user)->opcode;
+      if (is_sum(opcode)) return true;
+      if (!passes_product(opcode)) continue;
+      if (end == MAX_LOOK) return true;
+      work[end++] = user;
+    }
+  }
+  return false;
+}
+
+/* Whether an instruction's value may be a product: looked at from the root of the producer. */
+static bool is_product(const Module *module, InstId id) {
+  for (int step = 0; step < MAX_LOOK; step++) {
+    const Instruction *inst = inst_get(module, id);
+    if (inst->opcode == OPCODE_MULTIPLY || inst->opcode == OPCODE_SELECT) return true;
+    if (!passes_product((Opcode)inst->opcode) || inst->num_operands == 0) return false;
+    id = inst_operand(module, id, 0);
+  }
+  return true;
+}
+
+static bool has_product_in_sum(const Module *module, CompId comp) {
+  for (uint32_t i = 0; i < comp_num_insts(module, comp); i++) {
+    InstId id = comp_inst(module, comp, i);
+    if (inst_get(module, id)->flags & INST_DEAD || inst_get(module, id)->opcode != OPCODE_MULTIPLY)
+      continue;
+    if (meets_sum(module, id)) return true;
+  }
+  return false;
+}
+
+/* With a common operand, both may compute the same product. It is then computed once, has two
+ * users, and is contracted with neither. */
+static bool share_operand(const Module *module, InstId a, InstId b) {
+  for (uint32_t i = 0; i < inst_get(module, a)->num_operands; i++) {
+    InstId operand = inst_operand(module, a, i);
+    if (inst_count_operand(module, b, operand)) return true;
+  }
+  return false;
+}
+
+/* Whether the instruction writes the value into a larger array, where it is computed in place. */
+static bool writes_once(const Module *module, InstId user, InstId value) {
+  return inst_get(module, user)->opcode == OPCODE_DYNAMIC_UPDATE_SLICE &&
+         inst_operand(module, user, 1) == value && inst_count_operand(module, user, value) == 1 &&
+         inst_get(module, user)->users.len == 0;
+}
+
+/* Whether nothing that is computed from the parameter has an element more than once. */
+static bool is_read_once(const Module *module, InstId param) {
+  InstId work[MAX_LOOK];
+  uint32_t begin = 0, end = 0;
+  work[end++] = param;
+  while (begin < end) {
+    InstId id = work[begin++];
+    for (uint32_t i = 0; i < inst_get(module, id)->users.len; i++) {
+      InstId user = inst_users(module, id)[i];
+      if (writes_once(module, user, id)) continue;
+      if (!keeps_elements((Opcode)inst_get(module, user)->opcode) || end == MAX_LOOK) return false;
+      work[end++] = user;
+    }
+  }
+  return true;
+}
+
+static InstId param_of(const Module *module, InstId fusion, uint32_t operand) {
+  IdList params = comp_get(module, inst_callees(module, fusion)[0])->params;
+  return id_list(module, params)[operand];
+}
+
+static uint32_t position_of(const Module *module, InstId user, InstId operand) {
+  uint32_t i = 0;
+  while (inst_operand(module, user, i) != operand)
+    i++;
+  return i;
+}
+
+/* ---- readers ---- */
+
+/* An instruction that reads a value, itself or through a bitcast. */
+typedef struct FuseReader {
+  InstId inst;
+  InstId as; /* its operand: the value or the bitcast */
+} FuseReader;
+
+/* Each reader reads the value from the producer anew, so there should be few. */
+enum { MAX_READERS = 4 };
+
+typedef struct FuseReaders {
+  FuseReader list[MAX_READERS];
+  uint32_t len;
+} FuseReaders;
+
+static bool add_readers(const Module *module, InstId as, bool is_bitcast, FuseReaders *readers) {
+  if (inst_is_root(module, as) || inst_has_control(module, as)) return false;
+  for (uint32_t i = 0; i < inst_get(module, as)->users.len; i++) {
+    InstId user = inst_users(module, as)[i];
+    if (!is_bitcast && inst_get(module, user)->opcode == OPCODE_BITCAST) {
+      if (!add_readers(module, user, true, readers)) return false;
+      continue;
+    }
+    for (uint32_t k = 0; k < readers->len; k++) {
+      if (readers->list[k].inst == user) return false;
+    }
+    if (readers->len == MAX_READERS) return false;
+    readers->list[readers->len++] = (FuseReader){user, as};
+  }
+  return true;
+}
+
+/* Whether computing an element again costs hardly more than reading it. */
+static bool is_cheap(const Module *module, CompId comp) {
+  for (uint32_t i = 0; i < comp_num_insts(module, comp); i++) {
+    const Instruction *inst = inst_get(module, comp_inst(module, comp, i));
+    if (inst->flags & INST_DEAD) continue;
+    Opcode opcode = (Opcode)inst->opcode;
+    bool is_slow = opcode_has(opcode, OPF_TRANSCENDENTAL) || opcode == OPCODE_DIVIDE ||
+                   opcode == OPCODE_REMAINDER || inst->num_callees > 0;
+    bool is_simple = opcode_has(opcode, OPF_ELEMENTWISE | OPF_FREE) || keeps_elements(opcode) ||
+                     opcode == OPCODE_BROADCAST || opcode == OPCODE_IOTA;
+    if (is_slow || !is_simple) return false;
+  }
+  return true;
+}
+
+static bool can_merge(const Module *module, InstId producer, FuseReader reader) {
+  if (!is_loop_fusion(module, reader.inst) || inst_has_control(module, reader.inst)) return false;
+  if (inst_count_operand(module, reader.inst, reader.as) != 1) return false;
+  CompId from = inst_callees(module, producer)[0], to = inst_callees(module, reader.inst)[0];
+  if (comp_num_insts(module, from) + comp_num_insts(module, to) > MAX_FUSED_INSTS) return false;
+  InstId param = param_of(module, reader.inst, position_of(module, reader.inst, reader.as));
+  if (inst_is_root(module, param) || !is_read_once(module, param)) return false;
+  InstId root = comp_get(module, from)->root;
+  if (inst_get(module, root)->opcode == OPCODE_DYNAMIC_UPDATE_SLICE) return false;
+  if (is_product(module, root) && meets_sum(module, param)) return false;
+  bool may_contract = has_product_in_sum(module, from) || has_product_in_sum(module, to);
+  return !may_contract || !share_operand(module, producer, reader.inst);
+}
+
+static bool find_readers(const Module *module, InstId producer, FuseReaders *readers) {
+  *readers = (FuseReaders){0};
+  if (!is_loop_fusion(module, producer)) return false;
+  if (!add_readers(module, producer, false, readers) || readers->len == 0) return false;
+  if (readers->len > 1 && !is_cheap(module, inst_callees(module, producer)[0])) return false;
+  for (uint32_t i = 0; i < readers->len; i++) {
+    if (!can_merge(module, producer, readers->list[i])) return false;
+  }
+  return true;
+}
+
+/* ---- merging ---- */
+
+/* The reader's parameter for an operand; it is added if there is none. */
+static InstId find_param(Rewrite *rewrite, InstId reader, InstId operand) {
+  Module *module = rewrite->module;
+  for (uint32_t i = 0; i < inst_get(module, reader)->num_operands; i++) {
+    if (inst_operand(module, reader, i) == operand) return param_of(module, reader, i);
+  }
+  CompId comp = inst_callees(module, reader)[0];
+  InstId param = rewrite_add_helper(rewrite, comp,
+                                    (InstSpec){.opcode = OPCODE_PARAMETER,
+                                               .shape = inst_get(module, operand)->shape,
+                                               .index = comp_get(module, comp)->params.len});
+  IdList params = comp_get(module, comp)->params;
+  id_list_push(module, &params, param);
+  comp_get(module, comp)->params = params;
+  module_append_operand(module, reader, operand);
+  return param;
+}
+
+static void merge(Rewrite *rewrite, InstId producer, FuseReader reader, Arena *arena) {
+  Module *module = rewrite->module;
+  CompId from = inst_callees(module, producer)[0], to = inst_callees(module, reader.inst)[0];
+  InstId param = param_of(module, reader.inst, position_of(module, reader.inst, reader.as));
+  InstId result = rewrite_copy_expression(rewrite, from, to, arena);
+  uint32_t num_params = comp_get(module, from)->params.len;
+  for (uint32_t i = 0; i < num_params; i++) {
+    InstId inner = id_list(module, comp_get(module, from)->params)[i];
+    InstId image = rewrite->image.data[inner];
+    InstId own = find_param(rewrite, reader.inst, inst_operand(module, producer, i));
+    if (result == image) result = own;
+    rewrite_replace_all_uses(rewrite, image, own, arena);
+    module_remove_inst(module, image);
+  }
+  if (inst_get(module, result)->shape != inst_get(module, param)->shape) {
+    InstSpec cast = {.opcode = OPCODE_BITCAST,
+                     .shape = inst_get(module, param)->shape,
+                     .operands = &result,
+                     .num_operands = 1};
+    result = rewrite_add_helper(rewrite, to, cast);
+  }
+  rewrite_replace_all_uses(rewrite, param, result, arena);
+  module_sweep_comp(module, to);
+  comp_get(module, to)->flags |= COMP_NEW_SIGNATURE;
+  inst_get(module, reader.inst)->flags |= INST_CHANGED | INST_NEW_OPERANDS;
+  rewrite_order_expression(rewrite, to, arena);
+  dce_trim_fusion(rewrite, reader.inst, comp_get(module, to)->root, arena);
+}
+
+bool fuse_into_readers(Rewrite *rewrite, InstId producer, IdVec *changed, Arena *out,
+                       Arena *scratch) {
+  FuseReaders readers;
+  if (!find_readers(rewrite->module, producer, &readers)) return false;
+  Arena *arena = arena_new(arena_options(scratch));
+  for (uint32_t i = 0; i < readers.len; i++) {
+    merge(rewrite, producer, readers.list[i], arena);
+    *vec_push(out, changed) = inst_callees(rewrite->module, readers.list[i].inst)[0];
+  }
+  /* It must not count as another reader of what it reads. */
+  for (uint32_t i = 0; i < readers.len; i++) {
+    InstId as = readers.list[i].as;
+    if (as != producer && inst_get(rewrite->module, as)->users.len == 0 &&
+        !(inst_get(rewrite->module, as)->flags & INST_DEAD))
+      module_remove_inst(rewrite->module, as);
+  }
+  CompId comp = inst_get(rewrite->module, producer)->parent;
+  module_remove_inst(rewrite->module, producer);
+  module_sweep_comp(rewrite->module, comp);
+  arena_free(arena);
+  return true;
+}

@@ -1,0 +1,21 @@
+/* Merging a loop fusion into the fusions that read it, so that its result needs no memory and no
+ * kernel of its own. */
+#ifndef REMAT_HLO_REMAT_REWRITE_FUSE_H
+#define REMAT_HLO_REMAT_REWRITE_FUSE_H
+
+#include "remat/rewrite/rewrite.h"
+
+/* Merges `producer` into its readers if that changes no bit, and computes no element twice unless
+ * that is as fast as to read it. Returns whether it did. The producer, and bitcasts between it and
+ * its readers, are removed. The computations that were changed are added to `changed`,
+ * in `out`; their instructions are listed in a valid order.
+ *
+ * Bits: backends contract a multiplication and an addition of its result into one instruction that
+ * rounds once (LLVM's AllowFPOpFusion=Fast, which XLA:CPU and XLA:GPU set). A product therefore
+ * must not meet a sum that was in another fusion.
+ *
+ * updates: the module. breaks: every analysis. */
+bool fuse_into_readers(Rewrite *rewrite, InstId producer, IdVec *changed, Arena *out,
+                       Arena *scratch);
+
+#endif

@@ -1,0 +1,457 @@
+#include "remat/scan/maker.h"
+
+#include <stdlib.h>
+
+#include "remat/rewrite/dce.h"
+#include "remat/rewrite/fuse.h"
+#include "remat/scan/carry.h"
+#include "remat/scan/same_values.h"
+
+Maker maker_begin(Rewrite *rewrite, Schedule *schedule, const Stacks *stacks, bool is_lean,
+                  Arena *arena) {
+  Module *module = rewrite->module;
+  Maker maker = {.rewrite = rewrite,
+                 .module = module,
+                 .stacks = stacks,
+                 .loops = stacks->loops,
+                 .schedule = schedule,
+                 .is_lean = is_lean,
+                 .position = arena_zarray(arena, uint32_t, module->insts.len),
+                 .num_old = module->insts.len,
+                 .has_moved = arena_zarray(arena, bool, stacks->loops->len),
+                 .is_fused = module_has_fusions(module),
+                 .arena = arena};
+  for (CompId comp = 0; comp < schedule->num_comps; comp++) {
+    for (uint32_t i = 0; i < schedule->of[comp].len; i++)
+      maker.position[schedule->of[comp].ids[i]] = i;
+  }
+  return maker;
+}
+
+/* ---- places ---- */
+
+void maker_insert(Maker *maker, InstId inst, uint32_t position) {
+  CompId comp = inst_get(maker->module, inst)->parent;
+  const Schedule *schedule = maker->schedule;
+  if (comp >= schedule->num_comps || schedule->of[comp].len == 0) return; /* a new computation */
+  *vec_push(maker->arena, &maker->insertions) =
+      (Insertion){comp, position, maker->insertions.len, inst};
+}
+
+void maker_insert_all(Maker *maker, const IdVec *insts, uint32_t position) {
+  for (uint32_t i = 0; i < insts->len; i++)
+    maker_insert(maker, insts->data[i], position);
+}
+
+/* Where a value that an iteration begins with can be read: before anything overwrites it. */
+uint32_t maker_beginning(const Maker *maker, const Loop *loop) {
+  return maker->position[loop->body_param] + 1;
+}
+
+static int by_place(const void *pa, const void *pb) {
+  const Insertion *a = pa, *b = pb;
+  if (a->comp != b->comp) return a->comp < b->comp ? -1 : 1;
+  if (a->position != b->position) return a->position < b->position ? -1 : 1;
+  return (a->number > b->number) - (a->number < b->number);
+}
+
+static void update_schedule(Maker *maker, Schedule *schedule, Arena *out) {
+  Insertion *list = maker->insertions.data;
+  uint32_t count = maker->insertions.len;
+  if (count) qsort(list, count, sizeof *list, by_place);
+  for (uint32_t i = 0; i < count;) {
+    CompId comp = list[i].comp;
+    uint32_t end = i;
+    while (end < count && list[end].comp == comp)
+      end++;
+    Sequence old = schedule->of[comp];
+    Sequence new = {.ids = arena_array(out, InstId, (size_t)old.len + (end - i))};
+    for (uint32_t p = 0; p <= old.len; p++) {
+      for (; i < end && list[i].position == p; i++)
+        new.ids[new.len++] = list[i].inst;
+      if (p < old.len) new.ids[new.len++] = old.ids[p];
+    }
+    schedule->of[comp] = new;
+    i = end;
+  }
+}
+
+InstId maker_element(Maker *maker, InstId tuple, uint32_t element, uint32_t position) {
+  InstId id = rewrite_add_get_tuple_element(maker->rewrite, tuple, element);
+  maker_insert(maker, id, position);
+  return id;
+}
+
+/* ---- integers that follow from the iteration ---- */
+
+/* The counter of a loop that changes by one in each iteration. */
+static uint32_t counter_of(const Loop *loop) {
+  uint32_t e = 0;
+  while (!loop->counts[e] ||
+         (loop->trips > 1 && llabs(loop->counts[e][1] - loop->counts[e][0]) != 1))
+    e++;
+  return e;
+}
+
+InstId maker_linear(Kernel *kernel, InstId value, int64_t factor, int64_t offset,
+                    ElementType type) {
+  Module *module = kernel->rewrite->module;
+  ShapeId shape = shape_scalar(&module->shapes, type);
+  ElementType from = (ElementType)inst_shape(module, value)->type;
+  bool is_same = from == type && factor == 1 && offset == 0;
+  if (inst_shape(module, value)->rank != 0)
+    value = kernel_op(kernel, OPCODE_RESHAPE, shape_scalar(&module->shapes, from), &value, 1);
+  if (from != type) value = kernel_op(kernel, OPCODE_CONVERT, shape, &value, 1);
+  if (factor != 1) {
+    InstId factors[] = {value, kernel_constant(kernel, type, factor)};
+    value = kernel_op(kernel, OPCODE_MULTIPLY, shape, factors, 2);
+  }
+  if (offset != 0) {
+    InstId summands[] = {value, kernel_constant(kernel, type, offset)};
+    value = kernel_op(kernel, OPCODE_ADD, shape, summands, 2);
+  }
+  return is_same ? kernel_op(kernel, OPCODE_COPY, shape, &value, 1) : value;
+}
+
+InstId maker_scalar(Maker *maker, const Loop *loop, int64_t first, int64_t step, ElementType type) {
+  for (uint32_t i = 0; i < maker->scalars.len; i++) {
+    const KnownScalar *known = &maker->scalars.data[i];
+    bool is_same = known->loop == loop && known->first == first && known->step == step;
+    if (is_same && known->type == type) return known->inst;
+  }
+  uint32_t counter = counter_of(loop), position = maker_beginning(maker, loop);
+  int64_t begin = loop->counts[counter][0];
+  int64_t direction = loop->trips > 1 ? loop->counts[counter][1] - begin : 1;
+  int64_t factor = step * direction, offset = first - factor * begin;
+  InstId element = maker_element(maker, loop->body_param, counter, position);
+  Kernel kernel = kernel_begin(maker->rewrite, loop->body, maker->is_fused, maker->arena);
+  InstId value = kernel_operand(&kernel, element);
+  value = maker_linear(&kernel, value, factor, offset, type);
+  value = kernel_end(&kernel, value);
+  maker_insert_all(maker, &kernel.made, position);
+  *vec_push(maker->arena, &maker->scalars) = (KnownScalar){loop, first, step, type, value};
+  return value;
+}
+
+/* The shape of an array of `count` slices, along a new first dimension, of this shape. */
+ShapeId maker_stacked_shape(Module *module, ShapeId slice, int64_t count, Arena *arena) {
+  const Shape *shape = shape_get(&module->shapes, slice);
+  ArraySpec spec = shape_spec(shape);
+  int64_t *dims = arena_array(arena, int64_t, (size_t)shape->rank + 1);
+  int64_t *minor = arena_array(arena, int64_t, (size_t)shape->rank + 1);
+  dims[0] = count;
+  minor[shape->rank] = 0;
+  for (uint32_t i = 0; i < shape->rank; i++) {
+    dims[i + 1] = shape->dims[i];
+    minor[i] =
+        (shape->minor_to_major ? shape->minor_to_major[i] : (int64_t)shape->rank - 1 - i) + 1;
+  }
+  spec.rank = shape->rank + 1;
+  spec.dims = dims;
+  if (spec.minor_to_major) spec.minor_to_major = minor;
+  return shape_array(&module->shapes, &spec);
+}
+
+InstId maker_reshape(Kernel *kernel, InstId id, ShapeId shape) {
+  if (inst_get(kernel->rewrite->module, id)->shape == shape) return id;
+  return kernel_op(kernel, kernel->is_fused ? OPCODE_BITCAST : OPCODE_RESHAPE, shape, &id, 1);
+}
+
+InstId maker_zeros(Maker *maker, CompId comp, ShapeId shape, uint32_t position) {
+  Kernel kernel = kernel_begin(maker->rewrite, comp, maker->is_fused, maker->arena);
+  ElementType type = (ElementType)shape_get(&maker->module->shapes, shape)->type;
+  InstId zero = kernel_constant(&kernel, type, 0);
+  InstId zeros = kernel_end(&kernel, kernel_op(&kernel, OPCODE_BROADCAST, shape, &zero, 1));
+  maker_insert_all(maker, &kernel.made, position);
+  return zeros;
+}
+
+/* The start of a slice: `index` in dimension `dim`, 0 in the others. */
+static InstId *starts_of(Maker *maker, Kernel *kernel, uint32_t first, uint32_t rank, uint32_t dim,
+                         InstId index) {
+  InstId *operands = arena_array(maker->arena, InstId, (size_t)first + rank);
+  InstId zero = rank > 1 ? kernel_constant(kernel, TYPE_S32, 0) : NO_ID;
+  for (uint32_t i = 0; i < rank; i++)
+    operands[first + i] = i == dim ? index : zero;
+  return operands;
+}
+
+/* Whether an instruction outside of the loop computes its value from constants, and fast. */
+bool maker_is_constant(const Maker *maker, InstId id) {
+  const Module *module = maker->module;
+  const Instruction *inst = inst_get(module, id);
+  if (inst->flags & INST_ELIDED_LITERAL || inst_has_control(module, id)) return false;
+  switch (inst->opcode) {
+    case OPCODE_CONSTANT: return shape_is_effective_scalar(inst_shape(module, id));
+    case OPCODE_BROADCAST:
+    case OPCODE_IOTA: break;
+    case OPCODE_FUSION: {
+      int64_t kind = inst_attr_int(module, id, ATTR_FUSION_KIND, FUSION_CUSTOM);
+      CompId comp = inst_callees(module, id)[0];
+      if (kind != FUSION_LOOP || shape_is_tuple(inst_shape(module, id))) return false;
+      for (uint32_t i = 0; i < comp_num_insts(module, comp); i++) {
+        Opcode opcode = (Opcode)inst_get(module, comp_inst(module, comp, i))->opcode;
+        bool is_fast = opcode == OPCODE_BROADCAST || opcode == OPCODE_IOTA ||
+                       opcode_has(opcode, OPF_FREE | OPF_ELEMENTWISE);
+        if (!is_fast || opcode_has(opcode, OPF_TRANSCENDENTAL)) return false;
+      }
+      break;
+    }
+    default: return false;
+  }
+  for (uint32_t i = 0; i < inst->num_operands; i++) {
+    Origin origin = loop_origin(maker->loops, inst_operand(module, id, i));
+    bool is_constant = origin.loop == NO_ID &&
+                       inst_get(module, origin.inst)->opcode == OPCODE_CONSTANT &&
+                       shape_is_effective_scalar(inst_shape(module, origin.inst));
+    if (!is_constant || inst_get(module, origin.inst)->flags & INST_ELIDED_LITERAL) return false;
+  }
+  return true;
+}
+
+InstId maker_write_slice(Maker *maker, CompId comp, InstId stack, InstId update, InstId at,
+                         uint32_t position) {
+  Module *module = maker->module;
+  ShapeId shape = inst_get(module, stack)->shape;
+  ShapeId slice = maker_stacked_shape(module, inst_get(module, update)->shape, 1, maker->arena);
+  uint32_t rank = shape_get(&module->shapes, shape)->rank;
+  Kernel kernel = kernel_begin(maker->rewrite, comp, maker->is_fused, maker->arena);
+  InstId array = kernel_operand(&kernel, stack);
+  InstId part = maker_reshape(&kernel, kernel_operand(&kernel, update), slice);
+  InstId *operands = starts_of(maker, &kernel, 2, rank, 0, kernel_operand(&kernel, at));
+  operands[0] = array;
+  operands[1] = part;
+  InstId result = kernel_op(&kernel, OPCODE_DYNAMIC_UPDATE_SLICE, shape, operands, 2 + rank);
+  result = kernel_end(&kernel, result);
+  maker_insert_all(maker, &kernel.made, position);
+  return result;
+}
+
+InstId maker_read_slice(Maker *maker, CompId comp, InstId stack, ShapeId slice, uint32_t dim,
+                        InstId at, ShapeId shape, uint32_t position) {
+  uint32_t rank = shape_get(&maker->module->shapes, slice)->rank;
+  Kernel kernel = kernel_begin(maker->rewrite, comp, maker->is_fused, maker->arena);
+  InstId array = kernel_operand(&kernel, stack);
+  InstId *operands = starts_of(maker, &kernel, 1, rank, dim, kernel_operand(&kernel, at));
+  operands[0] = array;
+  InstId result = kernel_op(&kernel, OPCODE_DYNAMIC_SLICE, slice, operands, 1 + rank);
+  result = kernel_end(&kernel, maker_reshape(&kernel, result, shape));
+  maker_insert_all(maker, &kernel.made, position);
+  return result;
+}
+
+/* ---- reads ---- */
+
+InstId maker_clone_constant(Maker *maker, InstId id, CompId comp, uint32_t position) {
+  const Module *module = maker->module;
+  uint32_t num_operands = inst_get(module, id)->num_operands;
+  InstId *operands = arena_array(maker->arena, InstId, num_operands);
+  for (uint32_t i = 0; i < num_operands; i++) {
+    InstId constant = loop_origin(maker->loops, inst_operand(module, id, i)).inst;
+    operands[i] = rewrite_clone_into(maker->rewrite, constant, comp, NULL, NULL, maker->arena);
+    maker_insert(maker, operands[i], position);
+  }
+  InstId clone =
+      rewrite_clone_into(maker->rewrite, id, comp, operands, maker->schedule, maker->arena);
+  maker_insert(maker, clone, position);
+  return clone;
+}
+
+/* The position of the first instruction of the body that reads an element of the state. */
+static uint32_t first_use(const Maker *maker, const Loop *loop, uint32_t e) {
+  const Module *module = maker->module;
+  uint32_t first = UINT32_MAX;
+  for (uint32_t i = 0; i < inst_get(module, loop->body_param)->users.len; i++) {
+    InstId gte = inst_users(module, loop->body_param)[i];
+    if (inst_get(module, gte)->index != e) continue;
+    for (uint32_t u = 0; u < inst_get(module, gte)->users.len; u++) {
+      InstId user = inst_users(module, gte)[u];
+      if (user != loop->body_root && user < maker->num_old && maker->position[user] < first)
+        first = maker->position[user];
+    }
+  }
+  return first;
+}
+
+/* Smaller arrays are not worth a kernel. */
+enum { LEAST_MOVED_BYTES = 4096 };
+
+void maker_move_constants(Maker *maker, uint32_t index) {
+  const Module *module = maker->module;
+  const Loop *loop = &maker->loops->list[index];
+  if (maker->has_moved[index]) return;
+  maker->has_moved[index] = true;
+  for (uint32_t e = 0; e < loop->num_elements; e++) {
+    if (!loop->is_invariant[e]) continue;
+    Origin origin = loop_origin(maker->loops, loop_init(maker->loops, loop, e));
+    if (origin.loop != NO_ID || inst_shape(module, origin.inst)->bytes < LEAST_MOVED_BYTES ||
+        !maker_is_constant(maker, origin.inst))
+      continue;
+    InstId clone = NO_ID;
+    uint32_t num_elements = inst_get(module, loop->body_param)->users.len;
+    for (uint32_t i = 0; i < num_elements; i++) {
+      InstId gte = inst_users(module, loop->body_param)[i];
+      if (inst_get(module, gte)->index != e || gte >= maker->num_old) continue;
+      for (uint32_t u = inst_get(module, gte)->users.len; u-- > 0;) {
+        InstId user = inst_users(module, gte)[u];
+        if (user == loop->body_root || user >= maker->num_old) continue;
+        if (clone == NO_ID)
+          clone = maker_clone_constant(maker, origin.inst, loop->body, first_use(maker, loop, e));
+        for (uint32_t k = 0; k < inst_get(module, user)->num_operands; k++) {
+          if (inst_operand(module, user, k) == gte)
+            rewrite_set_operand(maker->rewrite, user, k, clone);
+        }
+      }
+    }
+  }
+}
+
+static InstId as_shape(Maker *maker, InstId id, ShapeId shape, uint32_t position) {
+  if (inst_get(maker->module, id)->shape == shape) return id;
+  InstSpec spec = {.opcode = maker->is_fused ? OPCODE_BITCAST : OPCODE_RESHAPE,
+                   .shape = shape,
+                   .operands = &id,
+                   .num_operands = 1};
+  InstId cast = rewrite_add_helper(maker->rewrite, inst_get(maker->module, id)->parent, spec);
+  maker_insert(maker, cast, position);
+  return cast;
+}
+
+/* What a fused computation returns, under whatever shape. */
+static InstId root_without_bitcasts(const Module *module, CompId comp) {
+  InstId id = comp_get(module, comp)->root;
+  while (inst_get(module, id)->opcode == OPCODE_BITCAST)
+    id = inst_operand(module, id, 0);
+  return id;
+}
+
+/* Whether an instruction does nothing but read the slice, perhaps under another shape. */
+static bool is_pure_read(const Module *module, const StackRead *read) {
+  if (inst_get(module, read->inst)->opcode == OPCODE_DYNAMIC_SLICE) return true;
+  CompId comp = inst_callees(module, read->inst)[0];
+  InstId id = root_without_bitcasts(module, comp);
+  return inst_get(module, id)->opcode == OPCODE_DYNAMIC_SLICE &&
+         inst_operand(module, id, 0) ==
+             id_list(module, comp_get(module, comp)->params)[read->operand];
+}
+
+/* The position of the first user of an instruction. */
+static uint32_t first_user(const Maker *maker, InstId id) {
+  const Module *module = maker->module;
+  uint32_t first = UINT32_MAX;
+  for (uint32_t i = 0; i < inst_get(module, id)->users.len; i++) {
+    InstId user = inst_users(module, id)[i];
+    if (user >= maker->num_old) return maker->position[id]; /* it has no position of its own */
+    if (maker->position[user] < first) first = maker->position[user];
+  }
+  return first == UINT32_MAX ? maker->position[id] : first;
+}
+
+uint32_t maker_read_position(const Maker *maker, const StackRead *read) {
+  bool may_wait = is_pure_read(maker->module, read) && !inst_is_root(maker->module, read->inst) &&
+                  !inst_has_control(maker->module, read->inst);
+  return may_wait ? first_user(maker, read->inst) : maker->position[read->inst];
+}
+
+/* Gives an instruction the slice instead of the stack. */
+void maker_replace_read(Maker *maker, const StackRead *read, InstId value, uint32_t position) {
+  Module *module = maker->module;
+  ShapeId slice = maker->stacks->list.data[read->stack].slice;
+  if (inst_get(module, read->inst)->opcode == OPCODE_DYNAMIC_SLICE) {
+    InstId result = as_shape(maker, value, inst_get(module, read->inst)->shape, position);
+    rewrite_replace_all_uses(maker->rewrite, read->inst, result, maker->arena);
+    return;
+  }
+  CompId comp = inst_callees(module, read->inst)[0];
+  InstId param = id_list(module, comp_get(module, comp)->params)[read->operand];
+  uint32_t num_cuts = inst_get(module, param)->users.len; /* all of them are dynamic-slices */
+  InstId *cuts = arena_array(maker->arena, InstId, num_cuts);
+  memcpy(cuts, inst_users(module, param), num_cuts * sizeof *cuts);
+  for (uint32_t i = 0; i < num_cuts; i++) {
+    rewrite_replace_all_uses(maker->rewrite, cuts[i], param, maker->arena);
+    module_remove_inst(module, cuts[i]);
+  }
+  module_sweep_comp(module, comp);
+  rewrite_set_shape(maker->rewrite, param, slice);
+  comp_get(module, comp)->flags |= COMP_NEW_SIGNATURE;
+  rewrite_set_operand(maker->rewrite, read->inst, read->operand,
+                      as_shape(maker, value, slice, position));
+  inst_get(module, read->inst)->flags |= INST_NEW_OPERANDS;
+  *vec_push(maker->arena, &maker->cut_open) = read->inst;
+  if (root_without_bitcasts(module, comp) == param) { /* nothing is left to do in the fusion */
+    InstId result = as_shape(maker, value, inst_get(module, read->inst)->shape, position);
+    rewrite_replace_all_uses(maker->rewrite, read->inst, result, maker->arena);
+  }
+}
+
+/* Merges clones into their readers, as XLA's fusion passes would have done: in the writing loop,
+ * the stack was a second reader. Readers come after what they read, so that chains are merged, too.
+ */
+static void fuse_clones(Rewrite *rewrite, Schedule *schedule, uint32_t num_old, Arena *scratch) {
+  const Module *module = rewrite->module;
+  for (InstId id = module->insts.len; id-- > num_old;) {
+    const Instruction *inst = inst_get(module, id);
+    /* A number that follows from the counter is computed where the counter still has its value. */
+    bool is_made = inst->flags & INST_REMAT && inst->opcode == OPCODE_FUSION;
+    if (inst->flags & INST_DEAD || !is_made || shape_is_effective_scalar(inst_shape(module, id)))
+      continue;
+    ArenaMark mark = arena_mark(scratch);
+    IdVec changed = {0};
+    (void)fuse_into_readers(rewrite, id, &changed, scratch, scratch);
+    for (uint32_t i = 0; i < changed.len; i++) { /* the text is in the order of the list now */
+      if (changed.data[i] < schedule->num_comps) schedule->of[changed.data[i]].len = 0;
+    }
+    arena_reset(scratch, mark);
+  }
+}
+
+/* Whether an instruction fills memory of its own with one number. */
+static bool is_new_array(const Module *module, InstId id) {
+  if (inst_get(module, id)->opcode == OPCODE_FUSION)
+    id = comp_get(module, inst_callees(module, id)[0])->root;
+  return inst_get(module, id)->opcode == OPCODE_BROADCAST;
+}
+
+/* Stacks of one shape begin as copies of one array. The last of them that is left can have the
+ * array itself. */
+static void drop_last_copies(Rewrite *rewrite, const Loops *loops, Arena *scratch) {
+  Module *module = rewrite->module;
+  for (uint32_t l = 0; l < loops->len; l++) {
+    InstId init = loops->list[l].init;
+    if (inst_get(module, init)->flags & INST_DEAD) continue;
+    for (uint32_t i = 0; i < inst_get(module, init)->num_operands; i++) {
+      InstId copy = inst_operand(module, init, i);
+      if (inst_get(module, copy)->opcode != OPCODE_COPY || inst_has_control(module, copy)) continue;
+      InstId array = inst_operand(module, copy, 0);
+      bool is_last = inst_get(module, array)->users.len == 1 && !inst_is_root(module, array) &&
+                     inst_get(module, copy)->users.len == 1 &&
+                     inst_count_operand(module, init, copy) == 1;
+      if (!is_last || inst_get(module, array)->shape != inst_get(module, copy)->shape) continue;
+      if (!is_new_array(module, array)) continue;
+      rewrite_replace_all_uses(rewrite, copy, array, scratch);
+    }
+  }
+}
+
+void maker_finish(Maker *maker, Arena *out, Arena *scratch) {
+  Module *module = maker->module;
+  Rewrite *rewrite = maker->rewrite;
+  Arena *arena = maker->arena;
+  for (uint32_t i = 0; i < maker->cut_open.len; i++) {
+    InstId fusion = maker->cut_open.data[i];
+    CompId comp = inst_callees(module, fusion)[0];
+    dce_trim_fusion(rewrite, fusion, comp_get(module, comp)->root, arena);
+  }
+  update_schedule(maker, maker->schedule, out);
+  CallGraph graph = call_graph_build(module, arena, scratch);
+  Loops loops = loops_find(module, &graph, arena, scratch);
+  same_values_merge(rewrite, &loops, maker->schedule, maker->is_lean, scratch);
+  loops = loops_find(module, &graph, arena, scratch);
+  carry_drop_unread(rewrite, &loops, scratch);
+  fuse_clones(rewrite, maker->schedule, maker->num_old, scratch);
+  dce_run(rewrite, scratch);
+  loops = loops_find(module, &graph, arena, scratch);
+  drop_last_copies(rewrite, &loops, scratch);
+  dce_run(rewrite, scratch);
+  dce_update_schedule(module, maker->schedule, out);
+}

@@ -1,0 +1,104 @@
+/* What the rewrites of loops share: new instructions and their places, indices that follow from the
+ * iteration, slices of stacks. */
+#ifndef REMAT_HLO_REMAT_SCAN_MAKER_H
+#define REMAT_HLO_REMAT_SCAN_MAKER_H
+
+#include "analysis/loop/stack.h"
+#include "remat/scan/kernel.h"
+
+/* A new instruction, and its place: before the instruction at `position` of the computation's
+ * sequence. */
+typedef struct Insertion {
+  CompId comp;
+  uint32_t position, number;
+  InstId inst;
+} Insertion;
+
+/* A scalar whose value in iteration t of a loop is first + t * step. */
+typedef struct KnownScalar {
+  const Loop *loop;
+  int64_t first, step;
+  ElementType type;
+  InstId inst;
+} KnownScalar;
+
+typedef struct Maker {
+  Rewrite *rewrite;
+  Module *module;
+  const Stacks *stacks; /* of the module as it was */
+  const Loops *loops;
+  Schedule *schedule;
+  uint32_t *position; /* by InstId, up to `num_old`: in its sequence */
+  uint32_t num_old;
+  bool is_lean;    /* values are computed where they are needed, even twice */
+  bool *has_moved; /* by loop: its constants have been moved */
+  bool is_fused;   /* new instructions must stand in fusions */
+  /* scalars that were made before; by loop, first value, step and type */
+  VEC(KnownScalar) scalars;
+  IdVec cut_open; /* fusions whose dynamic-slices were removed */
+  VEC(Insertion) insertions;
+  Arena *arena;
+} Maker;
+
+/* Positions are those of `schedule` now. The arrays are in `arena`. */
+Maker maker_begin(Rewrite *rewrite, Schedule *schedule, const Stacks *stacks, bool is_lean,
+                  Arena *arena);
+
+/* Puts all new instructions into the sequences, and removes what is not needed any more. `schedule`
+ * is complete afterwards; its new arrays are in `out`. */
+void maker_finish(Maker *maker, Arena *out, Arena *scratch);
+
+/* Puts a new instruction before the one at `position` of its computation's sequence, and after
+ * those that were put there before. A new computation has no sequence yet: there the order in which
+ * instructions are added counts, and the position is ignored. */
+void maker_insert(Maker *maker, InstId inst, uint32_t position);
+void maker_insert_all(Maker *maker, const IdVec *insts, uint32_t position);
+
+/* The position in a loop's body where the values that an iteration begins with can be read, before
+ * anything overwrites them. */
+uint32_t maker_beginning(const Maker *maker, const Loop *loop);
+
+/* A new get-tuple-element. */
+InstId maker_element(Maker *maker, InstId tuple, uint32_t element, uint32_t position);
+
+/* A scalar, computed at the beginning of a loop's body, whose value in iteration t is
+ * first + t * step. The loop must have a counter that changes by one. */
+InstId maker_scalar(Maker *maker, const Loop *loop, int64_t first, int64_t step, ElementType type);
+
+/* factor * value + offset, for a scalar that is an operand of the kernel. */
+InstId maker_linear(Kernel *kernel, InstId value, int64_t factor, int64_t offset, ElementType type);
+
+/* The shape of an array of `count` slices, along a new first dimension, of this shape. */
+ShapeId maker_stacked_shape(Module *module, ShapeId slice, int64_t count, Arena *arena);
+
+/* An array of zeros, before position `position` of `comp`. */
+InstId maker_zeros(Maker *maker, CompId comp, ShapeId shape, uint32_t position);
+
+/* The same bytes under another shape. */
+InstId maker_reshape(Kernel *kernel, InstId id, ShapeId shape);
+
+/* Adds kernels that write `update` into slice `at` of a stack, along its first dimension, and that
+ * read a slice as `shape`. The operands are instructions of the computation `comp`. */
+InstId maker_write_slice(Maker *maker, CompId comp, InstId stack, InstId update, InstId at,
+                         uint32_t position);
+InstId maker_read_slice(Maker *maker, CompId comp, InstId stack, ShapeId slice, uint32_t dim,
+                        InstId at, ShapeId shape, uint32_t position);
+
+/* Whether an instruction computes its value from constants, and fast. */
+bool maker_is_constant(const Maker *maker, InstId id);
+
+/* Clones such an instruction, which is outside of `comp`, and its operands into `comp`. */
+InstId maker_clone_constant(Maker *maker, InstId id, CompId comp, uint32_t position);
+
+/* Lets the body of a loop compute large values from constants itself, instead of carrying them. */
+void maker_move_constants(Maker *maker, uint32_t loop);
+
+/* The position at which a read needs the slice: that of its first user if it does nothing but read
+ * a slice. Schedulers like to begin a body with all slices. */
+uint32_t maker_read_position(const Maker *maker, const StackRead *read);
+
+/* Gives an instruction of a reading loop the slice, which is there at `position`, instead of the
+ * stack. */
+void maker_replace_read(Maker *maker, const StackRead *read, InstId value, uint32_t position);
+
+#endif

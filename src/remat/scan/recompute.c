@@ -1,0 +1,269 @@
+#include "remat/scan/recompute.h"
+
+#include <stdlib.h>
+
+#include "remat/rewrite/dce.h"
+#include "remat/scan/carry.h"
+#include "remat/scan/maker.h"
+
+/* A loop whose values are recomputed. */
+typedef struct Border {
+  Maker *maker;
+  const ScanValues *values;
+  const ScanChoice *choice;
+  const Loop *writer;
+  /* by value that is stored: the element of the writing loop's state with its stack; NO_ID = none
+   */
+  uint32_t *element_of;
+} Border;
+
+/* The iterations of a reading loop, as one or more of its instructions see them. */
+typedef struct Reader {
+  const Loop *loop;
+  uint32_t loop_index;
+  const int64_t *iterations;
+  InstId *made; /* by value: the instruction in the reading loop's body; NO_ID = not yet */
+} Reader;
+
+/* ---- elements of the state ---- */
+
+/* Takes an element of the writing loop's result into the reading loop, and returns it in the body.
+ * The reading loop may have it already. */
+static InstId carried(Border *border, const Reader *reader, uint32_t element, bool is_stack) {
+  const Loops *loops = border->maker->loops;
+  const Loop *writer = border->writer, *loop = reader->loop;
+  Origin wanted = is_stack ? (Origin){writer->id, loops->of[writer->id], element}
+                           : loop_origin(loops, loop_init(loops, writer, element));
+  uint32_t known = loop_find_invariant(loops, loop, wanted);
+  if (known != NO_ID)
+    return maker_element(border->maker, loop->body_param, known,
+                         maker_beginning(border->maker, loop));
+  InstId outside =
+      maker_element(border->maker, writer->id, element, border->maker->position[loop->init]);
+  InstId inside = carry_add(border->maker->rewrite, loop, outside);
+  maker_insert(border->maker, inside, maker_beginning(border->maker, loop));
+  return inside;
+}
+
+/* list[iterations[t]] for all iterations t of the reader, where both are linear. */
+static InstId listed_scalar(Border *border, const Reader *reader, const int64_t *list,
+                            ElementType type) {
+  int64_t first = list[reader->iterations[0]];
+  int64_t step = reader->loop->trips > 1 ? list[reader->iterations[1]] - first : 0;
+  return maker_scalar(border->maker, reader->loop, first, step, type);
+}
+
+/* ---- stacks ---- */
+
+/* Gives the writing loop a new stack for a value. */
+static void add_stack(Border *border, uint32_t index) {
+  const ScanValue *value = &border->values->list.data[index];
+  const Loop *loop = border->writer;
+  Module *module = border->maker->module;
+  ShapeId shape = maker_stacked_shape(module, value->shape, loop->trips, border->maker->arena);
+  InstId init =
+      maker_zeros(border->maker, loop->parent, shape, border->maker->position[loop->init]);
+  uint32_t element = inst_shape(module, loop->id)->rank;
+  InstId before = carry_add(border->maker->rewrite, loop, init);
+  maker_insert(border->maker, before, maker_beginning(border->maker, loop));
+  InstId at = maker_scalar(border->maker, loop, 0, 1, TYPE_S32);
+  uint32_t position = maker_beginning(border->maker, loop);
+  InstId holder = value->holder;
+  if (value->kind == SCAN_COMPUTED) {
+    position = border->maker->position[holder] + 1;
+  } else {
+    holder = maker_element(border->maker, loop->body_param, value->element, position);
+  }
+  InstId after = maker_write_slice(border->maker, loop->body, before, holder, at, position);
+  rewrite_set_operand(border->maker->rewrite, loop->body_root, element, after);
+  border->element_of[index] = element;
+}
+
+/* Reads the slice of a stack. */
+static InstId read_stack(Border *border, const Reader *reader, uint32_t index, uint32_t position) {
+  const ScanValue *value = &border->values->list.data[index];
+  Module *module = border->maker->module;
+  const Stack *old = value->stack == NO_ID ? NULL : &border->maker->stacks->list.data[value->stack];
+  ShapeId slice =
+      old ? old->slice : maker_stacked_shape(module, value->shape, 1, border->maker->arena);
+  uint32_t dim = old ? old->dim : 0;
+  InstId stack = carried(border, reader, border->element_of[index], true);
+  InstId at;
+  if (old) {
+    at = listed_scalar(border, reader, old->writes.data[0].slices, TYPE_S32);
+  } else {
+    int64_t step = reader->loop->trips > 1 ? reader->iterations[1] - reader->iterations[0] : 0;
+    at = maker_scalar(border->maker, reader->loop, reader->iterations[0], step, TYPE_S32);
+  }
+  return maker_read_slice(border->maker, reader->loop->body, stack, slice, dim, at, value->shape,
+                          position);
+}
+
+/* ---- values in the reading loop ---- */
+
+/* An element that the writing loop hands on. What is computed from constants, such as a mask, is
+ * computed again instead of being carried, which would keep it in memory. */
+static InstId read_invariant(Border *border, const Reader *reader, const ScanValue *value,
+                             uint32_t position) {
+  InstId init = loop_init(border->maker->loops, border->writer, value->element);
+  Origin origin = loop_origin(border->maker->loops, init);
+  if (origin.loop != NO_ID || !maker_is_constant(border->maker, origin.inst))
+    return carried(border, reader, value->element, false);
+  return maker_clone_constant(border->maker, origin.inst, reader->loop->body, position);
+}
+
+/* A copy of a value that others may read after it was overwritten. */
+static InstId own_copy(Border *border, InstId id, uint32_t position) {
+  InstId copy =
+      rewrite_add_helper(border->maker->rewrite, inst_get(border->maker->module, id)->parent,
+                         (InstSpec){.opcode = OPCODE_COPY,
+                                    .shape = inst_get(border->maker->module, id)->shape,
+                                    .operands = &id,
+                                    .num_operands = 1});
+  maker_insert(border->maker, copy, position);
+  return copy;
+}
+
+static InstId clone_value(Border *border, const Reader *reader, const ScanValue *value,
+                          uint32_t position) {
+  InstId *operands = arena_array(border->maker->arena, InstId, value->operands.len);
+  for (uint32_t i = 0; i < value->operands.len; i++) {
+    uint32_t operand = value->operands.data[i];
+    operands[i] = operand == NO_ID ? reader->loop->body_param : reader->made[operand];
+    if (operand != NO_ID && value->is_overwritten && value->is_overwritten[i])
+      operands[i] = own_copy(border, operands[i], position);
+  }
+  InstId clone = rewrite_clone_into(border->maker->rewrite, value->inst, reader->loop->body,
+                                    operands, border->maker->schedule, border->maker->arena);
+  maker_insert(border->maker, clone, position);
+  if (value->inner != NO_ID) {
+    InstId root = border->maker->rewrite->image.data[value->inner];
+    dce_trim_fusion(border->maker->rewrite, clone, root, border->maker->arena);
+  }
+  return clone;
+}
+
+static InstId make_value(Border *border, const Reader *reader, uint32_t index, uint32_t position) {
+  const ScanValue *value = &border->values->list.data[index];
+  if (border->choice->fate[index] == SCAN_STORED)
+    return read_stack(border, reader, index, position);
+  switch (value->kind) {
+    case SCAN_INVARIANT: return read_invariant(border, reader, value, position);
+    case SCAN_COUNT:
+      return listed_scalar(
+          border, reader, border->writer->counts[value->element],
+          (ElementType)shape_get(&border->maker->module->shapes, value->shape)->type);
+    default: return clone_value(border, reader, value, position);
+  }
+}
+
+/* Makes a value, and before it all that it is computed from. */
+static InstId make_all(Border *border, const Reader *reader, uint32_t index, uint32_t position) {
+  typedef struct Step {
+    uint32_t value, next;
+  } Step;
+  VEC(Step) steps = {0};
+  *vec_push(border->maker->arena, &steps) = (Step){index, 0};
+  while (steps.len) {
+    Step *step = &steps.data[steps.len - 1];
+    const ScanValue *value = &border->values->list.data[step->value];
+    bool is_whole = border->choice->fate[step->value] == SCAN_STORED;
+    if (reader->made[step->value] != NO_ID) {
+      steps.len--;
+    } else if (!is_whole && step->next < value->operands.len) {
+      uint32_t operand = value->operands.data[step->next++];
+      if (operand != NO_ID && reader->made[operand] == NO_ID)
+        *vec_push(border->maker->arena, &steps) = (Step){operand, 0};
+    } else {
+      reader->made[step->value] = make_value(border, reader, step->value, position);
+      steps.len--;
+    }
+  }
+  return reader->made[index];
+}
+
+/* ---- a border ---- */
+
+typedef VEC(Reader) Readers;
+
+/* The reader for the iterations that a read sees. */
+static Reader *reader_of(Border *border, Readers *readers, const StackRead *read) {
+  const Loop *loop = &border->maker->loops->list[read->loop];
+  size_t bytes = (size_t)loop->trips * sizeof *read->iterations;
+  for (uint32_t i = 0; i < readers->len; i++) {
+    Reader *reader = &readers->data[i];
+    if (reader->loop_index == read->loop &&
+        memcmp(reader->iterations, read->iterations, bytes) == 0)
+      return reader;
+  }
+  uint32_t num_values = border->values->list.len;
+  Reader reader = {.loop = loop,
+                   .loop_index = read->loop,
+                   .iterations = read->iterations,
+                   .made = arena_array(border->maker->arena, InstId, num_values)};
+  memset(reader.made, 0xff, num_values * sizeof *reader.made);
+  Reader *added = vec_push(border->maker->arena, readers);
+  *added = reader;
+  return added;
+}
+
+typedef struct PlacedRead {
+  uint32_t read, position;
+} PlacedRead;
+
+static int by_position(const void *pa, const void *pb) {
+  const PlacedRead *a = pa, *b = pb;
+  if (a->position != b->position) return a->position < b->position ? -1 : 1;
+  return (a->read > b->read) - (a->read < b->read);
+}
+
+static void rewrite_border(Border *border) {
+  const ScanValues *values = border->values;
+  const Stacks *stacks = border->maker->stacks;
+  uint32_t first = stacks->first_of[values->loop], end = stacks->first_of[values->loop + 1];
+  border->element_of = arena_array(border->maker->arena, uint32_t, values->list.len);
+  for (uint32_t i = 0; i < values->list.len; i++) {
+    const ScanValue *value = &values->list.data[i];
+    border->element_of[i] = value->stack == NO_ID ? NO_ID : stacks->list.data[value->stack].element;
+    if (border->choice->fate[i] == SCAN_STORED && value->stack == NO_ID) add_stack(border, i);
+  }
+  VEC(PlacedRead) reads = {0};
+  for (uint32_t i = first; i < end; i++) {
+    uint32_t index = values->of_stack[i - first];
+    if (index == NO_ID || stacks->list.data[i].is_read_whole) continue;
+    bool stays = border->choice->fate[index] == SCAN_STORED && values->list.data[index].stack == i;
+    for (uint32_t k = 0; !stays && k < stacks->list.data[i].reads.len; k++) {
+      uint32_t read = stacks->list.data[i].reads.data[k];
+      *vec_push(border->maker->arena, &reads) =
+          (PlacedRead){read, maker_read_position(border->maker, &stacks->reads.data[read])};
+    }
+  }
+  if (reads.len) qsort(reads.data, reads.len, sizeof *reads.data, by_position);
+  Readers readers = {0};
+  for (uint32_t i = 0; i < reads.len; i++) {
+    const StackRead *read = &stacks->reads.data[reads.data[i].read];
+    Reader *reader = reader_of(border, &readers, read);
+    uint32_t index = values->of_stack[read->stack - first];
+    InstId value = make_all(border, reader, index, reads.data[i].position);
+    maker_replace_read(border->maker, read, value, reads.data[i].position);
+  }
+  maker_move_constants(border->maker, values->loop);
+  for (uint32_t i = 0; i < readers.len; i++)
+    maker_move_constants(border->maker, readers.data[i].loop_index);
+}
+
+void scan_recompute(Rewrite *rewrite, Schedule *schedule, const ScanBorder *borders,
+                    uint32_t num_borders, bool is_lean, Arena *out, Arena *scratch) {
+  if (num_borders == 0) return;
+  Arena *arena = arena_new(arena_options(scratch));
+  Maker maker = maker_begin(rewrite, schedule, borders[0].values->stacks, is_lean, arena);
+  for (uint32_t i = 0; i < num_borders; i++) {
+    Border border = {.maker = &maker,
+                     .values = borders[i].values,
+                     .choice = borders[i].choice,
+                     .writer = &maker.loops->list[borders[i].values->loop]};
+    rewrite_border(&border);
+  }
+  maker_finish(&maker, out, scratch);
+  arena_free(arena);
+}

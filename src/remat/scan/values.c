@@ -1,0 +1,380 @@
+#include "remat/scan/values.h"
+
+#include <stdlib.h>
+
+#include "analysis/flow/alias.h"
+#include "analysis/loop/count.h"
+#include "ir/bytes.h"
+
+typedef struct Finder {
+  const ScanContext *context;
+  const Module *module;
+  const Loop *loop;
+  ScanValues *values;
+  IdTable table;       /* by inst and inner */
+  IdVec work;          /* values whose operands are not set yet */
+  uint8_t *is_reached; /* by InstId: within the fusion that is being looked at */
+  Arena *out, *scratch;
+} Finder;
+
+/* ---- copies under other names ---- */
+
+static bool has_default_layout(const Shape *shape) {
+  for (uint32_t i = 0; shape->minor_to_major && i < shape->rank; i++) {
+    if (shape->minor_to_major[i] != (int64_t)shape->rank - 1 - i) return false;
+  }
+  return !shape->extras;
+}
+
+/* The operand whose bytes the instruction has in the same order; NO_ID if it computes them. */
+static InstId same_bytes_operand(const Module *module, InstId id) {
+  const Instruction *inst = inst_get(module, id);
+  if (inst->num_operands != 1) return NO_ID;
+  InstId operand = inst_operand(module, id, 0);
+  const Shape *to = inst_shape(module, id), *from = inst_shape(module, operand);
+  if (!shape_is_array(to) || !shape_is_array(from) || to->type != from->type) return NO_ID;
+  switch (inst->opcode) {
+    case OPCODE_BITCAST: return operand;
+    case OPCODE_COPY: return shape_same_layout(from, to) ? operand : NO_ID;
+    case OPCODE_RESHAPE:
+      return has_default_layout(from) && has_default_layout(to) ? operand : NO_ID;
+    default: return NO_ID;
+  }
+}
+
+/* ---- adding values ---- */
+
+static uint32_t find_value(const Finder *finder, InstId inst, InstId inner) {
+  uint64_t hash = hash_mix(hash_mix(HASH_SEED, inst), inner);
+  uint32_t found;
+  for (IdProbe probe = id_table_probe(&finder->table, hash); id_probe_next(&probe, &found);) {
+    const ScanValue *value = &finder->values->list.data[found];
+    if (value->inst == inst && value->inner == inner) return found;
+  }
+  return NO_ID;
+}
+
+static uint32_t add_value(Finder *finder, ScanValue value) {
+  uint32_t found = find_value(finder, value.inst, value.inner);
+  if (found != NO_ID) return found;
+  found = finder->values->list.len;
+  value.stack = NO_ID;
+  value.holder = NO_ID;
+  value.shape = inst_get(finder->module, value.inner == NO_ID ? value.inst : value.inner)->shape;
+  *vec_push(finder->out, &finder->values->list) = value;
+  *vec_push(finder->scratch, &finder->work) = found;
+  id_table_add(&finder->table, finder->scratch,
+               hash_mix(hash_mix(HASH_SEED, value.inst), value.inner), found);
+  return found;
+}
+
+static uint32_t add_held(Finder *finder, ScanValue value, InstId holder) {
+  uint32_t index = add_value(finder, value);
+  finder->values->list.data[index].holder = holder;
+  return index;
+}
+
+/* The value of an instruction of the body. */
+static uint32_t value_of(Finder *finder, InstId id) {
+  const Module *module = finder->module;
+  const Loop *loop = finder->loop;
+  while (inst_get(module, id)->opcode == OPCODE_COPY && same_bytes_operand(module, id) != NO_ID)
+    id = inst_operand(module, id, 0);
+  const Instruction *inst = inst_get(module, id);
+  if (inst->opcode == OPCODE_GET_TUPLE_ELEMENT) {
+    InstId tuple = inst_operand(module, id, 0);
+    uint32_t element = (uint32_t)inst->index;
+    if (tuple == loop->body_param) {
+      ScanValueKind kind = loop->counts[element]         ? SCAN_COUNT
+                           : loop->is_invariant[element] ? SCAN_INVARIANT
+                                                         : SCAN_STATE;
+      return add_held(
+          finder, (ScanValue){.kind = kind, .inst = id, .inner = NO_ID, .element = element}, id);
+    }
+    if (inst_get(module, tuple)->opcode == OPCODE_TUPLE)
+      return value_of(finder, inst_operand(module, tuple, element)); /* tuples do not nest deeply */
+    if (inst_get(module, tuple)->opcode == OPCODE_FUSION) {
+      InstId root = comp_get(module, inst_callees(module, tuple)[0])->root;
+      if (inst_get(module, root)->opcode == OPCODE_TUPLE)
+        return add_held(
+            finder, (ScanValue){.inst = tuple, .inner = inst_operand(module, root, element)}, id);
+    }
+  }
+  if (inst->opcode == OPCODE_FUSION && !shape_is_tuple(inst_shape(module, id))) {
+    InstId root = comp_get(module, inst_callees(module, id)[0])->root;
+    return add_held(finder, (ScanValue){.inst = id, .inner = root}, id);
+  }
+  return add_held(finder, (ScanValue){.inst = id, .inner = NO_ID}, id);
+}
+
+/* The value that a stack's only write stores. */
+static uint32_t value_of_write(Finder *finder, const StackWrite *write) {
+  const Module *module = finder->module;
+  bool is_fused = inst_get(module, write->inst)->opcode == OPCODE_FUSION;
+  InstId id = write->update;
+  for (InstId from; (from = same_bytes_operand(module, id)) != NO_ID;)
+    id = from;
+  if (!is_fused) return value_of(finder, id);
+  const Instruction *inner = inst_get(module, id);
+  if (inner->opcode != OPCODE_PARAMETER)
+    return add_value(finder, (ScanValue){.inst = write->inst, .inner = id});
+  id = inst_operand(module, write->inst, (uint32_t)inner->index);
+  for (InstId from; (from = same_bytes_operand(module, id)) != NO_ID;)
+    id = from;
+  return value_of(finder, id);
+}
+
+/* ---- operands ---- */
+
+/* Marks the parameters of a fusion that one of its values needs. */
+static void find_fused_operands(Finder *finder, uint32_t index) {
+  const Module *module = finder->module;
+  ScanValue value = finder->values->list.data[index];
+  uint32_t num_operands = inst_get(module, value.inst)->num_operands;
+  bool *is_needed = arena_zarray(finder->scratch, bool, num_operands);
+  IdVec work = {0}, reached = {0};
+  *vec_push(finder->scratch, &work) = value.inner;
+  while (work.len) {
+    InstId id = work.data[--work.len];
+    if (finder->is_reached[id]) continue;
+    finder->is_reached[id] = 1;
+    *vec_push(finder->scratch, &reached) = id;
+    const Instruction *inst = inst_get(module, id);
+    if (inst->opcode == OPCODE_PARAMETER) is_needed[inst->index] = true;
+    for (uint32_t i = 0; i < inst->num_operands; i++)
+      *vec_push(finder->scratch, &work) = inst_operand(module, id, i);
+  }
+  for (uint32_t i = 0; i < reached.len; i++)
+    finder->is_reached[reached.data[i]] = 0;
+  IdVec operands = {0};
+  for (uint32_t i = 0; i < num_operands; i++) {
+    uint32_t operand = is_needed[i] ? value_of(finder, inst_operand(module, value.inst, i)) : NO_ID;
+    *vec_push(finder->out, &operands) = operand;
+  }
+  finder->values->list.data[index].operands = operands;
+}
+
+/* Whether something computes in place on a part of the operand of control flow. */
+static bool is_changed_by(const Finder *finder, InstId tuple, uint32_t element) {
+  const Module *module = finder->module;
+  const Loops *loops = finder->context->stacks->loops;
+  if (shape_is_effective_scalar(inst_shape(module, inst_operand(module, tuple, element))))
+    return true;
+  for (uint32_t i = 0; i < inst_get(module, tuple)->users.len; i++) {
+    uint32_t loop = loops->of[inst_users(module, tuple)[i]];
+    if (loop == NO_ID || !loops->list[loop].is_invariant[element]) return true;
+  }
+  return false;
+}
+
+/* Operands that the instruction, or the control flow for which it is a tuple, may overwrite. In the
+ * loop itself, copy-insertion has taken care of that. */
+static void find_overwritten(Finder *finder, uint32_t index) {
+  const Module *module = finder->module;
+  ScanValue *value = &finder->values->list.data[index];
+  const Instruction *inst = inst_get(module, value->inst);
+  if (inst->num_operands == 0) return;
+  bool *is_overwritten = arena_zarray(finder->out, bool, inst->num_operands), has_any = false;
+  if (inst->opcode == OPCODE_TUPLE) {
+    for (uint32_t i = 0; i < inst->num_operands; i++)
+      is_overwritten[i] = is_changed_by(finder, value->inst, i);
+  } else if (opcode_is_control_flow((Opcode)inst->opcode)) {
+    for (uint32_t i = 0; i < inst->num_operands; i++)
+      is_overwritten[i] = shape_is_array(inst_shape(module, inst_operand(module, value->inst, i)));
+  } else {
+    InPlacePairs pairs = {0};
+    in_place_pairs(module, value->inst, &pairs, finder->scratch);
+    for (uint32_t i = 0; i < pairs.list.len; i++)
+      is_overwritten[pairs.list.data[i].operand] = true;
+  }
+  for (uint32_t i = 0; i < inst->num_operands; i++)
+    has_any |= is_overwritten[i];
+  if (has_any) value->is_overwritten = is_overwritten;
+}
+
+static void find_operands(Finder *finder, uint32_t index) {
+  if (finder->values->list.data[index].kind != SCAN_COMPUTED) return;
+  find_overwritten(finder, index);
+  const ScanValue *value = &finder->values->list.data[index];
+  if (value->inner != NO_ID) {
+    find_fused_operands(finder, index);
+    return;
+  }
+  InstId inst = value->inst;
+  IdVec operands = {0};
+  for (uint32_t i = 0; i < inst_get(finder->module, inst)->num_operands; i++)
+    *vec_push(finder->out, &operands) = value_of(finder, inst_operand(finder->module, inst, i));
+  finder->values->list.data[index].operands = operands;
+}
+
+/* ---- verdicts, bytes, time ---- */
+
+/* Whether control flow runs a collective, whose copies would need new channels. */
+static bool runs_collective(const Finder *finder, InstId id) {
+  const Module *module = finder->module;
+  bool *is_visited = arena_zarray(finder->scratch, bool, module->comps.len);
+  IdVec work = {0};
+  *vec_push(finder->scratch, &work) = id;
+  while (work.len) {
+    id = work.data[--work.len];
+    const OpcodeInfo *info = opcode_info((Opcode)inst_get(module, id)->opcode);
+    if (info->flags & (OPF_COLLECTIVE | OPF_CHANNEL)) return true;
+    for (uint32_t c = 0; c < inst_get(module, id)->num_callees; c++) {
+      CompId comp = inst_callees(module, id)[c];
+      if (is_visited[comp]) continue;
+      is_visited[comp] = true;
+      for (uint32_t i = 0; i < comp_num_insts(module, comp); i++)
+        *vec_push(finder->scratch, &work) = comp_inst(module, comp, i);
+    }
+  }
+  return false;
+}
+
+/* As recompute_verdict(), but constants, copies and control flow without side effects can be
+ * computed again, too: each clone gets its own copies of the computations. The size of a single
+ * slice does not matter, because what is freed is the stack. */
+static KeepReason verdict_of(const Finder *finder, InstId id) {
+  Legality legality = *finder->context->legality;
+  legality.small_node_bytes = 0;
+  KeepReason reason = recompute_verdict(&legality, id);
+  const Module *module = finder->module;
+  switch (reason) {
+    case KEEP_CONSTANT:
+    case KEEP_COPY: return KEEP_NONE;
+    case KEEP_CONTROL_FLOW:
+      if (inst_has_side_effect(module, &legality.effects, id)) return KEEP_SIDE_EFFECT;
+      return runs_collective(finder, id) ? KEEP_COLLECTIVE : KEEP_NONE;
+    default: break;
+  }
+  if (reason == KEEP_NONE && inst_has_control(module, id)) return KEEP_CONTROL_DEPENDENCY;
+  return reason;
+}
+
+static int64_t stack_bytes(const Finder *finder, const ScanValue *value) {
+  const Shape *shape = shape_get(&finder->module->shapes, value->shape);
+  if (!shape_is_array(shape) || shape->bytes < 0) return -1;
+  int64_t bytes;
+  return mul_bytes(shape->bytes, finder->loop->trips, &bytes) ? bytes : -1;
+}
+
+/* Control flow takes the time of what it runs. */
+static double seconds_of(const Finder *finder, InstId id) {
+  const ScanContext *context = finder->context;
+  const Module *module = finder->module;
+  double seconds = cost_seconds(module, context->costs, context->device, id);
+  const Instruction *inst = inst_get(module, id);
+  if (!opcode_is_control_flow((Opcode)inst->opcode))
+    return seconds * context->runs[finder->loop->body];
+  seconds *= context->runs[finder->loop->body];
+  for (uint32_t c = 0; c < inst->num_callees; c++) {
+    CompId comp = inst_callees(module, id)[c];
+    for (uint32_t i = 0; i < comp_num_insts(module, comp); i++) {
+      seconds += context->runs[comp] *
+                 cost_seconds(module, context->costs, context->device, comp_inst(module, comp, i));
+    }
+  }
+  return seconds;
+}
+
+/* The time that a stack takes: that of the instruction that writes it, or of one that copies the
+ * slice, and to give it an initial value. */
+static double store_seconds_of(const Finder *finder, const ScanValue *value) {
+  const ScanContext *context = finder->context;
+  double runs = context->runs[finder->loop->body];
+  double bandwidth = context->device->memory_bandwidth;
+  double copied = 2 * (double)value->bytes / (double)finder->loop->trips / bandwidth;
+  double init = (double)value->bytes / bandwidth * context->runs[finder->loop->parent];
+  if (value->stack == NO_ID) return init + runs * (copied + context->device->kernel_seconds);
+  const StackWrite *write = &context->stacks->list.data[value->stack].writes.data[0];
+  const Shape *result = inst_shape(finder->module, write->inst);
+  if (shape_is_tuple(result)) return init + runs * copied; /* it writes others, too */
+  return init + runs * cost_seconds(finder->module, context->costs, context->device, write->inst);
+}
+
+/* Whether nothing in the body, needed by a stack or not, is against running it a second time. */
+static bool may_run_again(const Finder *finder) {
+  const Module *module = finder->module;
+  for (uint32_t i = 0; i < comp_num_insts(module, finder->loop->body); i++) {
+    InstId id = comp_inst(module, finder->loop->body, i);
+    Opcode opcode = (Opcode)inst_get(module, id)->opcode;
+    bool is_view = opcode == OPCODE_PARAMETER || opcode_has(opcode, OPF_PASS_THROUGH);
+    if (!is_view && verdict_of(finder, id) != KEEP_NONE) return false;
+  }
+  return true;
+}
+
+static void judge_value(const Finder *finder, ScanValue *value) {
+  const Module *module = finder->module;
+  value->bytes = stack_bytes(finder, value);
+  const Shape *shape = shape_get(&module->shapes, value->shape);
+  value->may_store =
+      value->stack != NO_ID ||
+      (value->holder != NO_ID && value->bytes > 0 && shape_is_array(shape) && !shape->has_dynamic &&
+       shape_memory_space(shape) == 0 && value->kind != SCAN_COUNT);
+  if (value->may_store && !value->must_store)
+    value->store_seconds = store_seconds_of(finder, value);
+  if (value->kind != SCAN_COMPUTED) {
+    value->verdict = value->kind == SCAN_STATE ? KEEP_PARAMETER : KEEP_NONE;
+    return;
+  }
+  value->verdict = verdict_of(finder, value->inst);
+  bool is_free = opcode_has((Opcode)inst_get(module, value->inst)->opcode, OPF_FREE);
+  value->seconds = is_free ? 0 : seconds_of(finder, value->inst);
+}
+
+/* ---- the graph ---- */
+
+/* Whether the reading loops have a counter from which the iteration follows. */
+static bool is_readable(const Finder *finder, const Stack *stack) {
+  const Loops *loops = finder->context->stacks->loops;
+  if (stack->reads.len == 0 || stack->writes.len != 1) return false;
+  for (uint32_t i = 0; i < stack->reads.len; i++) {
+    const StackRead *read = &finder->context->stacks->reads.data[stack->reads.data[i]];
+    const Loop *loop = &loops->list[read->loop];
+    int64_t first, step;
+    if (loop->parent != finder->loop->parent) return false;
+    if (inst_get(finder->module, loop->init)->users.len != 1) return false;
+    if (!count_is_linear(read->iterations, loop->trips, &first, &step)) return false;
+    bool has_counter = false;
+    for (uint32_t e = 0; e < loop->num_elements; e++) {
+      has_counter |= loop->counts[e] &&
+                     (loop->trips < 2 || llabs(loop->counts[e][1] - loop->counts[e][0]) == 1);
+    }
+    if (!has_counter) return false;
+  }
+  return true;
+}
+
+ScanValues scan_values_find(const ScanContext *context, uint32_t loop_index, Arena *out,
+                            Arena *scratch) {
+  const Stacks *stacks = context->stacks;
+  ScanValues values = {.stacks = stacks, .loop = loop_index};
+  uint32_t first = stacks->first_of[loop_index], end = stacks->first_of[loop_index + 1];
+  values.of_stack = arena_array(out, uint32_t, end - first);
+  Arena *arena = arena_new(arena_options(scratch));
+  Finder finder = {.context = context,
+                   .module = context->module,
+                   .loop = &stacks->loops->list[loop_index],
+                   .values = &values,
+                   .is_reached = context->is_reached,
+                   .out = out,
+                   .scratch = arena};
+  for (uint32_t i = first; i < end; i++) {
+    const Stack *stack = &stacks->list.data[i];
+    values.of_stack[i - first] = NO_ID;
+    if (!is_readable(&finder, stack)) continue;
+    uint32_t index = value_of_write(&finder, &stack->writes.data[0]);
+    ScanValue *value = &values.list.data[index];
+    if (value->stack == NO_ID) value->stack = i;
+    value->is_read = true;
+    value->must_store |= stack->is_read_whole;
+    values.of_stack[i - first] = index;
+  }
+  while (finder.work.len)
+    find_operands(&finder, finder.work.data[--finder.work.len]);
+  for (uint32_t i = 0; i < values.list.len; i++)
+    judge_value(&finder, &values.list.data[i]);
+  values.may_run_again = values.list.len > 0 && may_run_again(&finder);
+  arena_free(arena);
+  return values;
+}
