@@ -457,18 +457,18 @@ typedef struct rh_memory {
   int64_t constant_bytes;
   int64_t total_bytes;       /* parameters + outputs - aliased + constants + temporaries */
   int64_t lower_bound_bytes; /* lower bound of peak_bytes: no schedule and no recomputation can
-                                go below it */
+                                go below it; lower_bound_kind says which ones */
   rh_text peak_instruction;  /* the instruction at the peak; empty if nothing needs memory */
   rh_text lower_bound_instruction; /* the instruction that determines the lower bound; empty if no
                                       single instruction does */
+  const char *lower_bound_kind;    /* the changes that cannot go below the lower bound:
+                                      `order+recompute`    in modules where no loop stacks values for
+                                      another,    `order+recompute+loops` where recomputation across the
+                                      border    between loops is covered, too */
 } rh_memory;
 
-#define RH_MEMORY_INIT                                      \
-  {                                                         \
-    sizeof(rh_memory), 0, 0, 0, 0, 0, 0, 0, 0, {NULL, 0}, { \
-      NULL, 0                                               \
-    }                                                       \
-  }
+#define RH_MEMORY_INIT \
+  { sizeof(rh_memory), 0, 0, 0, 0, 0, 0, 0, 0, {NULL, 0}, {NULL, 0}, NULL }
 
 /* Measures the memory of a scheduled module under `model`, a name of RH_MEMORY_MODELS. `settings`
  * may be NULL. The texts in `*memory` live as long as the module. Returns RH_ERR_USAGE if the
@@ -566,6 +566,43 @@ typedef struct rh_scope {
   uint64_t num_values;
 } rh_scope;
 
+/* An array in a loop's state of which each iteration writes a slice. Made by the library. */
+typedef struct rh_stack {
+  rh_text name;     /* the instruction whose value it stores, or `loop#element` for one that exists
+                       only within a fusion: the names that plans use */
+  uint32_t element; /* of the loop's state */
+  rh_text shape;    /* of the whole array */
+  int64_t bytes;
+  rh_text op_name; /* origin of the value */
+  rh_text source_file;
+  int64_t source_line;     /* 0 = unknown */
+  const char *reason;      /* why it is stored where as little as possible is, for programs; `none`
+                              if the loops that read it can compute it again */
+  const char *explanation; /* the same as a sentence */
+} rh_stack;
+
+/* The stacks that a loop writes and other loops read slice by slice, such as those that the forward
+ * loop of a differentiated scan saves for its backward loop. Made by the library. */
+typedef struct rh_stacks {
+  rh_text loop;           /* the while that writes them */
+  int64_t num_iterations; /* -1 = unknown */
+  rh_text op_name;        /* origin of the loop, or else of a value that it stores */
+  rh_text source_file;
+  int64_t source_line;    /* 0 = unknown */
+  const rh_text *readers; /* the loops that read them */
+  size_t num_readers;
+  int64_t bytes;                 /* of all stacks of the loop */
+  const rh_stack *const *stacks; /* largest first */
+  size_t num_stacks;
+  /* Why nothing about them can be recomputed, for programs, and as a sentence; `none` if some of it
+   * can. The figures below are then 0. */
+  const char *reason, *explanation;
+  int64_t least_bytes; /* of the stacks that remain where as little as possible is stored */
+  double least_added;  /* what that adds to the modelled time, as a fraction */
+  int64_t fast_bytes; /* the same where only that is recomputed that takes no longer than storing */
+  double fast_added;  /* it; at most 0 */
+} rh_stacks;
+
 /* An explanation of the peak memory of a module. Made by the library. */
 typedef struct rh_report {
   rh_text module;
@@ -600,6 +637,9 @@ typedef struct rh_report {
   const rh_scope *const *scopes; /* a tree in preorder: each scope follows its parent; siblings are
                                     ordered by size */
   size_t num_scopes;
+  const rh_stacks *const *stacks; /* one for each loop that stacks values for others; the loop with
+                                     the most bytes first */
+  size_t num_stacks;
 } rh_report;
 
 /* Explains the peak memory of a scheduled module under `model`, a name of RH_MEMORY_MODELS.
@@ -885,6 +925,25 @@ typedef struct rh_remat_options {
         NULL, NULL, NULL, NULL, NULL, false                                                      \
   }
 
+/* A loop that no longer stores what other loops read of it: they compute it again. Made by the
+ * library. */
+typedef struct rh_scan {
+  int64_t round;          /* from 0; names are those of the module after the rounds before */
+  rh_text loop;           /* the while */
+  rh_text source_file;    /* origin of the loop */
+  int64_t source_line;    /* 0 = unknown */
+  const rh_text *readers; /* the loops that compute the values again */
+  size_t num_readers;
+  const rh_text *stored; /* values that are stored now, as in rh_stack.name */
+  size_t num_stored;
+  int64_t segment;      /* if it is not 0, the loop stores what every so many iterations begin with,
+                           its state, and runs these iterations again for the readers */
+  int64_t num_segments; /* how often it does */
+  int64_t num_freed;    /* stacks that are gone, or that hold only a segment's slices */
+  int64_t freed_bytes;  /* of them, less those of new ones */
+  int64_t stored_bytes; /* of the loop's stacks that remain, new ones included */
+} rh_scan;
+
 typedef struct rh_remat_result {
   size_t struct_size;
   bool is_met;                      /* counted_bytes is within the limit */
@@ -893,10 +952,13 @@ typedef struct rh_remat_result {
                                        are not XLA's */
   rh_protect protect;               /* the protection that was used; never RH_PROTECT_AUTO */
   double remat_seconds, verify_seconds; /* time taken by rematerialization and by verification */
+  const rh_scan *const
+      *scans; /* the loops whose stacks changed; they belong to the result module */
+  size_t num_scans;
 } rh_remat_result;
 
 #define RH_REMAT_RESULT_INIT \
-  { sizeof(rh_remat_result), false, 0, 0, RH_PROTECT_AUTO, 0, 0 }
+  { sizeof(rh_remat_result), false, 0, 0, RH_PROTECT_AUTO, 0, 0, NULL, 0 }
 
 /* Rematerializes values of a scheduled module until it fits the budget. The result is parsed again
  * from the text that rh_print writes, and it is proven to compute the same as the module that was
@@ -1150,6 +1212,8 @@ enum {
   RH_TRAIT_IDLE = 8,             /* changes nothing */
   RH_TRAIT_ON_REQUEST = 128,     /* an algorithm as it was published, intended for users who request
                                     it explicitly */
+  RH_TRAIT_SCANS = 256,          /* if the budget is not met otherwise, loops recompute what other
+                                    loops would have stored for them */
   /* Memory models. */
   RH_TRAIT_FREE_PARAMETERS = 16, /* does not count parameters */
   RH_TRAIT_PACKS = 32,           /* buffers share memory and have offsets in it */

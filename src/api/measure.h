@@ -25,4 +25,7 @@ rh_cost cost_figures(const Module *module, const CostTable *table, const DeviceP
 /* Returns the figures of a profile, with the lower bound and names (memory_of_profile). */
 rh_memory memory_with_bound(const rh_module *module, const MemoryProfile *profile, Arena *scratch);
 
+/* Fills report->stacks. */
+void report_stacks(const rh_module *module, rh_report *report, Arena *out, Arena *scratch);
+
 #endif

@@ -58,6 +58,7 @@ rh_memory memory_with_bound(const rh_module *module, const MemoryProfile *profil
   memory.peak_instruction = name_of(module->module, profile->peak_inst);
   memory.lower_bound_bytes = bound.bytes;
   memory.lower_bound_instruction = name_of(module->module, bound.inst);
+  memory.lower_bound_kind = bound.covers_loops ? "order+recompute+loops" : "order+recompute";
   arena_free(arena);
   return memory;
 }

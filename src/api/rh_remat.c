@@ -8,6 +8,41 @@
 #include "remat/engine/engine.h"
 #include "remat/plan/plan.h"
 
+static rh_text *texts_of(const PlanRefs *refs, Arena *out) {
+  rh_text *texts = arena_array(out, rh_text, refs->list.len);
+  for (uint32_t i = 0; i < refs->list.len; i++)
+    texts[i] = text_of_str(refs->list.data[i].name);
+  return texts;
+}
+
+/* The record of what was done with loops' stacks, as part of the result's handle. */
+static void add_scans(rh_module *result, rh_remat_result *info) {
+  const ScanSteps *steps = result->scans;
+  if (!steps) return;
+  uint32_t count = steps->list.len;
+  const rh_scan **scans = arena_array(result->arena, const rh_scan *, count);
+  for (uint32_t i = 0; i < count; i++) {
+    const ScanStep *step = &steps->list.data[i];
+    rh_scan *scan = arena_alloc(result->arena, sizeof *scan);
+    *scan = (rh_scan){.round = step->round,
+                      .loop = text_of_str(step->loop.name),
+                      .source_file = text_of_str(step->source_file),
+                      .source_line = step->source_line,
+                      .readers = texts_of(&step->readers, result->arena),
+                      .num_readers = step->readers.list.len,
+                      .stored = texts_of(&step->stored, result->arena),
+                      .num_stored = step->stored.list.len,
+                      .segment = step->segment,
+                      .num_segments = step->num_segments,
+                      .num_freed = step->num_freed,
+                      .freed_bytes = step->freed_bytes,
+                      .stored_bytes = step->stored_bytes};
+    scans[i] = scan;
+  }
+  info->scans = scans;
+  info->num_scans = count;
+}
+
 /* Finds the algorithm and the models that the options name, and runs the engine with them. */
 static rh_status run_engine(const rh_module *module, const Plan *plan,
                             const rh_remat_options *options, rh_module **result,
@@ -27,6 +62,7 @@ static rh_status run_engine(const rh_module *module, const Plan *plan,
   rh_remat_result info = {0};
   status = remat_engine_run(&request, result, &info, diags);
   if (status != RH_OK) return status;
+  add_scans(*result, &info);
   *result_info = info;
   return info.is_met ? RH_OK : RH_OVER_LIMIT;
 }

@@ -74,6 +74,7 @@ static void fill(const rh_module *module, const MemoryModel *model, rh_report *r
     report->unused_bytes -= report->live[i]->bytes;
   report_sums(report, out, scratch);
   report_scopes(report, out, scratch);
+  report_stacks(module, report, out, scratch);
   arena_free(arena);
 }
 

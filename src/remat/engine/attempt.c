@@ -206,7 +206,8 @@ static void protect(Attempt *attempt, const Problem *problem) {
   /* Conditionals add computations. */
   if (attempt->is_restructured) dce_update_schedule(module, &attempt->schedule, attempt->arena);
   /* If a module was unscheduled and has not changed, its own dependencies are enough for XLA. */
-  bool is_new = has_changed || problem->input->module->source->header.is_scheduled;
+  bool is_new =
+      has_changed || problem->steps || problem->input->module->source->header.is_scheduled;
   if (problem->options->emit == RH_EMIT_UNSCHEDULED && is_new && problem->has_copies)
     close_reads(module, &attempt->schedule, problem->scratch);
   rewrite_write_out_elements(&attempt->rewrite, problem->scratch);

@@ -4,7 +4,7 @@
 #include "remat/engine/attempt.h"
 #include "remat/engine/judge.h"
 #include "remat/engine/kept_plan.h"
-#include "remat/engine/problem.h"
+#include "remat/engine/scans.h"
 
 /* ---- guide ---- */
 
@@ -92,15 +92,15 @@ static rh_status try_guide(Search *search, const RematAlgorithm *algorithm,
 
 /* Tries the judging model as the guide first. If that model packs buffers, packing and sharing can
  * hide from an algorithm what a recomputation saves; simpler models then give better results. */
-static rh_status try_guides(Search *search) {
+static rh_status try_guides(Search *search, const RematAlgorithm *algorithm) {
   static const char *const simpler_models[] = {"liveness-once", "xla-remat"};
   const RematRequest *request = search->problem->request;
-  rh_status status = try_guide(search, request->algorithm, request->memory_model);
-  bool has_others =
-      request->memory_model->traits & RH_TRAIT_PACKS && !problem_is_decided(search->problem);
+  rh_status status = try_guide(search, algorithm, request->memory_model);
+  bool is_decided = search->problem->plan || algorithm->traits & RH_TRAIT_IDLE;
+  bool has_others = request->memory_model->traits & RH_TRAIT_PACKS && !is_decided;
   for (size_t i = 0; has_others && i < sizeof simpler_models / sizeof *simpler_models; i++) {
     if (status != RH_OK || is_met(search)) break;
-    status = try_guide(search, request->algorithm, memory_model_find(simpler_models[i]));
+    status = try_guide(search, algorithm, memory_model_find(simpler_models[i]));
   }
   return status;
 }
@@ -114,7 +114,50 @@ static rh_status try_nothing(Search *search) {
   return try_guide(search, remat_algorithm_find("none"), problem->request->memory_model);
 }
 
+/* ---- variants ---- */
+
+/* Runs an algorithm on a variant: a RunFn. */
+static rh_status run_on_variant(const Problem *problem, Findings *findings,
+                                const RematAlgorithm *algorithm, Attempt *best) {
+  Search search = {.problem = problem, .findings = findings};
+  rh_status status = try_guides(&search, algorithm);
+  *best = search.best;
+  return status;
+}
+
+/* Begins again from variants of the input in which loops recompute what others would have stored
+ * for them. A variant is taken only if it is proven equivalent: what the verifier cannot follow
+ * must not be lost on the way to a result. */
+static rh_status try_variants(Search *search, ScanAttempt *scanned) {
+  const Problem *problem = search->problem;
+  bool is_wanted = problem->plan ? problem->plan->scans.list.len > 0
+                                 : problem->request->algorithm->traits & RH_TRAIT_SCANS;
+  if (!is_wanted || is_met(search)) return RH_OK;
+  double start = seconds_now();
+  rh_status status = problem->plan ? scans_apply(problem, run_on_variant, scanned)
+                                   : scans_try(problem, run_on_variant, scanned);
+  search->findings->was_cut |= scanned->findings.was_cut;
+  search->findings->remat_seconds += seconds_now() - start;
+  Attempt *found = &scanned->attempt;
+  bool is_better = found->result && (!search->best.result || problem->plan ||
+                                     found->counted_bytes < search->best.counted_bytes);
+  if (status != RH_OK || !is_better) return status;
+  attempt_free(&search->best);
+  search->best = *found;
+  *found = (Attempt){0};
+  search->problem = &scanned->problem;
+  return RH_OK;
+}
+
 /* ---- finish ---- */
+
+/* Keeps the record of what was done with loops' stacks, also where no plan is wanted. */
+static void keep_steps(const Problem *problem, rh_module *result) {
+  if (!problem->steps) return;
+  ScanSteps *steps = arena_alloc(result->arena, sizeof *steps);
+  scan_copy_steps(problem->steps, steps, result->arena);
+  result->scans = steps;
+}
 
 /* Completes the plan that is kept, and verifies the result. */
 static rh_status finish(Search *search) {
@@ -144,10 +187,13 @@ rh_status remat_engine_run(const RematRequest *request, rh_module **result, rh_r
                            rh_diags *diags) {
   Problem problem;
   Findings findings;
+  ScanAttempt scanned = {0};
   Search search = {.problem = &problem, .findings = &findings};
   *result = NULL;
   rh_status status = problem_prepare(&problem, &findings, request, diags);
-  if (status == RH_OK) status = try_guides(&search);
+  bool begins_from_variant = request->plan && request->plan->scans.list.len > 0;
+  if (status == RH_OK && !begins_from_variant) status = try_guides(&search, request->algorithm);
+  if (status == RH_OK) status = try_variants(&search, &scanned);
   if (status == RH_OK) status = try_nothing(&search);
   if (status == RH_OK) status = finish(&search);
   if (findings.was_cut) {
@@ -158,8 +204,10 @@ rh_status remat_engine_run(const RematRequest *request, rh_module **result, rh_r
     *info = describe(&search);
     *result = search.best.result;
     search.best.result = NULL;
+    keep_steps(search.problem, *result);
   }
   attempt_free(&search.best);
+  scan_attempt_free(&scanned);
   problem_free(&problem);
   return status;
 }

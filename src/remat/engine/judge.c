@@ -1,5 +1,6 @@
 #include "remat/engine/judge.h"
 
+#include "remat/engine/variant.h"
 #include "remat/legality/safe_reads.h"
 #include "remat/rewrite/mark_result.h"
 #include "remat/verify/verify.h"
@@ -36,6 +37,7 @@ rh_status judge_attempt(Attempt *attempt, const Problem *problem, const Findings
   for (InstId id = 0; id < num_insts; id++)
     is_kept[id] = findings->is_kept[id] || findings->is_refused[id];
   mark_result(&attempt->rewrite, is_kept, num_insts, result, attempt->arena);
+  if (problem->steps) variant_keep_marks(problem->input, result, attempt->arena);
   if (handle_check(result, problem->diags) != RH_OK)
     return fail(problem, "the rewritten module contradicts itself");
   rh_memory after =
@@ -62,7 +64,7 @@ static bool keeps_order(const rh_module *input) {
  * schedule. */
 static rh_status verify_reads(const rh_module *result, const Problem *problem) {
   if (!problem->has_copies) return RH_OK;
-  const rh_module *input = problem->input;
+  const rh_module *input = problem->original;
   bool is_scheduled = input->module->source->header.is_scheduled;
   OrderedModule before = {input->module, &input->schedule, !is_scheduled};
   bool is_open = problem->options->emit == RH_EMIT_UNSCHEDULED;
@@ -71,7 +73,7 @@ static rh_status verify_reads(const rh_module *result, const Problem *problem) {
 }
 
 rh_status judge_verify(const Attempt *attempt, const Problem *problem) {
-  const rh_module *input = problem->input, *result = attempt->result;
+  const rh_module *input = problem->original, *result = attempt->result;
   if (verify_modules(module_that_was_parsed(input->module), result->module, keeps_order(input),
                      problem->diags, problem->scratch) != RH_OK)
     return fail(problem, "the rewritten module computes something else");

@@ -14,11 +14,14 @@ static CaptureSource source_of(const KeptPlan *kept, const Attempt *attempt) {
 }
 
 /* Records how the module was prepared and what was allowed. */
-static void note_conditions(Plan *plan, const Problem *problem) {
+static void note_conditions(Plan *plan, const Problem *problem, Arena *kept_arena) {
   const rh_module *input = problem->input;
   const rh_remat_options *options = problem->options;
   const Plan *applied = problem->plan;
-  plan->order_fingerprint = plan_order_fingerprint(input->module, &input->schedule);
+  const rh_module *original = problem->original;
+  plan->fingerprint = plan_fingerprint(original->module);
+  plan->order_fingerprint = plan_order_fingerprint(original->module, &original->schedule);
+  if (problem->steps) scan_copy_steps(problem->steps, &plan->scans, kept_arena);
   plan->preparation = input->preparation;
   plan->preparation.scheduler = input->scheduler ? input->scheduler : "input";
   plan->copies = input->requested_copies;
@@ -43,7 +46,7 @@ KeptPlan *kept_plan_begin(const Problem *problem, const Attempt *attempt) {
   source.memory = &memory;
   plan_capture(kept->plan, &source, kept->plan_arena, scratch);
   arena_free(inner);
-  note_conditions(kept->plan, problem);
+  note_conditions(kept->plan, problem, kept->plan_arena);
   return kept;
 }
 

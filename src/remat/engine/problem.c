@@ -17,16 +17,17 @@ int64_t problem_counted_bytes(const Problem *problem, const rh_memory *memory) {
   return memory_counted_bytes(memory, problem->options->limit_counts);
 }
 
-rh_status problem_prepare(Problem *problem, Findings *findings, const RematRequest *request,
-                          rh_diags *diags) {
+static rh_status prepare(Problem *problem, Findings *findings, const RematRequest *request,
+                         const rh_module *input, rh_diags *diags) {
   const rh_remat_options *options = request->options;
   *problem = (Problem){.request = request,
                        .options = options,
                        .plan = request->plan,
-                       .input = request->module,
+                       .input = input,
+                       .original = request->module,
                        .protect = protect_resolve(options->protect, options->emit),
                        .arena = arena_new(arena_options(request->module->arena)),
-                       .scratch = handle_scratch(request->module),
+                       .scratch = handle_scratch(input),
                        .diags = diags};
   Module *module = problem->input->module;
   const Schedule *schedule = &problem->input->schedule;
@@ -45,6 +46,20 @@ rh_status problem_prepare(Problem *problem, Findings *findings, const RematReque
   }
   problem->parameters = parameters_default();
   if (status == RH_OK) status = parameters_read(options->parameters, &problem->parameters, diags);
+  return status;
+}
+
+rh_status problem_prepare(Problem *problem, Findings *findings, const RematRequest *request,
+                          rh_diags *diags) {
+  return prepare(problem, findings, request, request->module, diags);
+}
+
+/* What there is to say about the expressions has been said for the input. */
+rh_status problem_prepare_variant(Problem *of_variant, Findings *findings, const Problem *problem,
+                                  const rh_module *variant, const ScanSteps *steps) {
+  rh_status status = prepare(of_variant, findings, problem->request, variant, NULL);
+  of_variant->steps = steps;
+  of_variant->diags = problem->diags;
   return status;
 }
 

@@ -5,13 +5,17 @@
 #include "remat/engine/engine.h"
 #include "remat/legality/safe_reads.h"
 #include "remat/plan/plan.h"
+#include "remat/scan/scan.h"
 
 /* Constant after problem_prepare(). */
 typedef struct Problem {
   const RematRequest *request;
   const rh_remat_options *options; /* of the request */
   const Plan *plan;                /* of the request; NULL = an algorithm decides */
-  const rh_module *input;          /* the module of the request */
+  const rh_module *input;          /* the module of the request, or the variant of it */
+  /* what `input` is a variant of, the module of the request; `input` itself if it is no variant */
+  const rh_module *original;
+  const ScanSteps *steps; /* how the variant was made; NULL = `input` is no variant */
   /* the input is past copy-insertion: overwritten memory must not be read */
   bool has_copies;
   KnownReads known_reads; /* of the input; only found if `has_copies` */
@@ -38,6 +42,11 @@ typedef struct Findings {
 rh_status problem_prepare(Problem *problem, Findings *findings, const RematRequest *request,
                           rh_diags *diags);
 void problem_free(Problem *problem);
+
+/* As problem_prepare(), for attempts that begin from a variant of the problem's input. `problem`,
+ * `variant` and `steps` must live longer. */
+rh_status problem_prepare_variant(Problem *of_variant, Findings *findings, const Problem *problem,
+                                  const rh_module *variant, const ScanSteps *steps);
 
 static inline bool problem_is_limited(const Problem *problem) {
   return problem->options->limit_bytes != INT64_MAX;

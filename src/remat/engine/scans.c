@@ -1,0 +1,277 @@
+#include "remat/engine/scans.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "remat/engine/judge.h"
+
+void scan_attempt_free(ScanAttempt *tried) {
+  attempt_free(&tried->attempt);
+  if (tried->is_open) problem_free(&tried->problem);
+  variant_free(&tried->variant);
+  *tried = (ScanAttempt){0};
+}
+
+typedef struct Scans {
+  const Problem *problem;
+  RunFn run;
+  ScanModule module; /* of the input */
+  ScanPrices prices;
+  ScanAttempt *best;
+  uint32_t num_unproven;
+  Arena *arena;
+} Scans;
+
+/* Makes a variant and runs an algorithm on it. `tried` must not move as long as it is used. */
+static rh_status try_goal(const Problem *problem, RunFn run, const VariantGoal *goal,
+                          const RematAlgorithm *algorithm, ScanAttempt *tried) {
+  *tried = (ScanAttempt){0};
+  rh_status status = variant_make(problem, goal, &tried->variant);
+  if (status != RH_OK || !tried->variant.module) return status;
+  tried->is_open = true;
+  tried->goal = *goal;
+  status = problem_prepare_variant(&tried->problem, &tried->findings, problem,
+                                   tried->variant.module, &tried->variant.steps);
+  if (!goal->plan) tried->problem.diags = NULL;
+  if (status == RH_OK) status = run(&tried->problem, &tried->findings, algorithm, &tried->attempt);
+  tried->problem.diags = problem->diags;
+  if (status == RH_OK && tried->attempt.result)
+    tried->seconds = variant_seconds(problem, tried->attempt.result->module);
+  return status;
+}
+
+/* Less memory is better until the budget is met, then less time. */
+static bool is_better(const ScanAttempt *a, const ScanAttempt *b) {
+  if (!a->attempt.result || !b->attempt.result) return a->attempt.result;
+  if (a->attempt.is_met != b->attempt.is_met) return a->attempt.is_met;
+  if (a->attempt.is_met) return a->seconds < b->seconds;
+  if (a->goal.segment > 0 && b->goal.segment <= 0) { /* a forward pass must be worth its time */
+    int64_t gain = a->problem.parameters.scan_segment_gain;
+    bool has_budget = a->problem.options->limit_bytes > 0;
+    int64_t bytes = b->attempt.counted_bytes;
+    if (!has_budget) return a->attempt.counted_bytes < bytes - bytes / 100 * gain;
+  }
+  return a->attempt.counted_bytes < b->attempt.counted_bytes;
+}
+
+/* What the verifier cannot follow is left out, and another variant may do. */
+static bool is_proven(Scans *scans, ScanAttempt *tried) {
+  tried->problem.diags = NULL;
+  rh_status status = judge_verify(&tried->attempt, &tried->problem);
+  tried->problem.diags = scans->problem->diags;
+  scans->num_unproven += status != RH_OK;
+  return status == RH_OK;
+}
+
+/* An attempt refers to the problem that is beside it, so they move as a whole or not at all: both
+ * are on the heap of the arena. */
+static rh_status try_and_keep(Scans *scans, const VariantGoal *goal,
+                              const RematAlgorithm *algorithm, bool *is_met) {
+  ScanAttempt tried;
+  rh_status status = try_goal(scans->problem, scans->run, goal, algorithm, &tried);
+  if (status == RH_ERR_INTERNAL) { /* such as a layout that is no order of the dimensions */
+    scans->num_unproven++;
+    scan_attempt_free(&tried);
+    *is_met = false;
+    return RH_OK;
+  }
+  bool is_chosen = status == RH_OK && is_better(&tried, scans->best);
+  if (is_chosen && !is_proven(scans, &tried)) {
+    attempt_free(&tried.attempt);
+    tried.attempt = (Attempt){0};
+    is_chosen = false;
+  }
+  *is_met = status == RH_OK && tried.attempt.result && tried.attempt.is_met;
+  if (!is_chosen) {
+    scan_attempt_free(&tried);
+    return status;
+  }
+  scan_attempt_free(scans->best);
+  *scans->best = tried;
+  scans->best->problem.steps = &scans->best->variant.steps;
+  return RH_OK;
+}
+
+static VariantGoal goal_at(const Scans *scans, uint32_t price) {
+  return (VariantGoal){.price = scans->prices.data[price],
+                       .algorithm = scans->problem->request->algorithm};
+}
+
+/* The lowest price at which the budget is met, given that it is met at the last one. */
+static rh_status find_price(Scans *scans, const RematAlgorithm *none, uint32_t *found) {
+  uint32_t low = 0, high = scans->prices.len - 1; /* met at `high` */
+  while (low < high) {
+    uint32_t middle = low + (high - low) / 2;
+    bool is_met;
+    VariantGoal goal = goal_at(scans, middle);
+    rh_status status = try_and_keep(scans, &goal, none, &is_met);
+    if (status != RH_OK) return status;
+    if (is_met) {
+      high = middle;
+    } else {
+      low = middle + 1;
+    }
+  }
+  *found = high;
+  return RH_OK;
+}
+
+/* ---- between two prices ---- */
+
+/* A value that is stored below a price, and not at it. */
+typedef struct Difference {
+  uint32_t border, value;
+  double gain; /* seconds per byte that storing it saves, at least */
+} Difference;
+
+static int by_gain(const void *pa, const void *pb) {
+  const Difference *a = pa, *b = pb;
+  if (a->gain != b->gain) return a->gain > b->gain ? -1 : 1;
+  if (a->border != b->border) return a->border < b->border ? -1 : 1;
+  return (a->value > b->value) - (a->value < b->value);
+}
+
+/* To compute again can be faster than to store, which shows in the whole only: also tries higher
+ * prices than the budget asks for. */
+static rh_status try_higher(Scans *scans, const RematAlgorithm *none, uint32_t price) {
+  uint32_t higher = (uint32_t)scans->problem->parameters.scan_higher;
+  uint32_t last = scans->prices.len - 1, step = higher ? (last - price) / higher + 1 : last;
+  for (uint32_t i = price + step; i < last; i += step) {
+    bool is_met;
+    VariantGoal goal = goal_at(scans, i);
+    rh_status status = try_and_keep(scans, &goal, none, &is_met);
+    if (status != RH_OK) return status;
+  }
+  return RH_OK;
+}
+
+/* Stores some of what the next lower price stores, as much as the budget allows. */
+static rh_status fill_up(Scans *scans, const RematAlgorithm *none, uint32_t price) {
+  if (price == 0) return RH_OK;
+  VEC(Difference) differences = {0};
+  uint32_t num_borders = scans->module.borders.len;
+  Arena *scratch = scans->problem->scratch;
+  bool **is_kept = arena_array(scans->arena, bool *, num_borders);
+  for (uint32_t b = 0; b < num_borders; b++) {
+    const ScanValues *values = &scans->module.borders.data[b];
+    is_kept[b] = arena_zarray(scans->arena, bool, values->list.len);
+    ScanChoice low =
+        scan_choose(values, scans->prices.data[price - 1], NULL, scans->arena, scratch);
+    ScanChoice high = scan_choose(values, scans->prices.data[price], NULL, scans->arena, scratch);
+    for (uint32_t v = 0; v < values->list.len; v++) {
+      const ScanValue *value = &values->list.data[v];
+      if (low.fate[v] != SCAN_STORED || high.fate[v] != SCAN_RECOMPUTED) continue;
+      double gain = value->seconds / (double)(value->bytes > 0 ? value->bytes : 1);
+      *vec_push(scans->arena, &differences) = (Difference){b, v, gain};
+    }
+  }
+  if (differences.len < 2) return RH_OK;
+  qsort(differences.data, differences.len, sizeof *differences.data, by_gain);
+  uint32_t low = 0, high = differences.len - 1; /* met with `low` of them */
+  while (low < high) {
+    uint32_t middle = low + (high - low + 1) / 2;
+    for (uint32_t i = 0; i < differences.len; i++)
+      is_kept[differences.data[i].border][differences.data[i].value] = i < middle;
+    VariantGoal goal = goal_at(scans, price);
+    goal.is_kept = is_kept;
+    bool is_met;
+    rh_status status = try_and_keep(scans, &goal, none, &is_met);
+    if (status != RH_OK) return status;
+    if (is_met) {
+      low = middle;
+    } else {
+      high = middle - 1;
+    }
+  }
+  return RH_OK;
+}
+
+/* ---- segments ---- */
+
+/* Cuts loops into segments, which frees more than the highest price, and takes the time to run the
+ * forward loops once more. */
+static rh_status try_segments(Scans *scans, const RematAlgorithm *none, bool *is_met) {
+  static const double lengths[] = {1, 2, 0.5};
+  *is_met = false;
+  for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
+    bool fits;
+    VariantGoal goal = goal_at(scans, scans->prices.len - 1);
+    goal.segment = lengths[i];
+    goal.is_lean = true;
+    rh_status status = try_and_keep(scans, &goal, none, &fits);
+    if (status != RH_OK) return status;
+    *is_met |= fits;
+    if (!fits) continue;
+    /* In the segments, less may need to be computed again. */
+    for (uint32_t price = 0; price + 1 < scans->prices.len && price < 8; price++) {
+      uint32_t step = (scans->prices.len - 1) / 8 + 1;
+      if (price * step + 1 >= scans->prices.len) break;
+      goal.price = scans->prices.data[price * step];
+      goal.is_lean = false;
+      status = try_and_keep(scans, &goal, none, &fits);
+      if (status != RH_OK) return status;
+      if (fits) break;
+    }
+  }
+  return RH_OK;
+}
+
+/* The algorithm that recomputes within the loops if a variant alone does not meet the budget. The
+ * algorithm `scan` leaves that to `path`, unless there is no budget to meet: as low as possible
+ * then means as low as loops alone go. */
+static const RematAlgorithm *finisher_of(const Problem *problem) {
+  const RematAlgorithm *algorithm = problem->request->algorithm;
+  if (algorithm->run != remat_none) return algorithm;
+  return problem->options->limit_bytes > 0 ? remat_algorithm_find("path") : NULL;
+}
+
+/* Runs an algorithm on the variant with the least memory. */
+static rh_status try_on_lowest(Scans *scans, const RematAlgorithm *algorithm) {
+  VariantGoal goal = scans->best->goal;
+  bool is_met;
+  return algorithm && scans->best->attempt.result ? try_and_keep(scans, &goal, algorithm, &is_met)
+                                                  : RH_OK;
+}
+
+/* ---- the search ---- */
+
+rh_status scans_try(const Problem *problem, RunFn run, ScanAttempt *best) {
+  const RematAlgorithm *none = remat_algorithm_find("none");
+  Scans scans = {.problem = problem,
+                 .run = run,
+                 .best = best,
+                 .arena = arena_new(arena_options(problem->scratch))};
+  rh_status status = RH_OK;
+  variant_analyze(problem, problem->input, &scans.module, scans.arena);
+  if (scans.module.borders.len) {
+    scans.prices = scan_prices(&scans.module, (uint32_t)problem->parameters.scan_prices,
+                               scans.arena, problem->scratch);
+    uint32_t last = scans.prices.len - 1, price;
+    VariantGoal goal = goal_at(&scans, last);
+    bool is_met;
+    status = try_and_keep(&scans, &goal, none, &is_met);
+    if (status == RH_OK && is_met) {
+      status = find_price(&scans, none, &price);
+      if (status == RH_OK) status = fill_up(&scans, none, price);
+      if (status == RH_OK) status = try_higher(&scans, none, price);
+    } else if (status == RH_OK) {
+      goal.is_lean = true;
+      status = try_and_keep(&scans, &goal, none, &is_met);
+      if (status == RH_OK && !is_met) status = try_segments(&scans, none, &is_met);
+    }
+    if (status == RH_OK && !is_met) status = try_on_lowest(&scans, finisher_of(problem));
+  }
+  if (status == RH_OK && scans.num_unproven) {
+    diag_warn(problem->diags, DIAG_NOWHERE,
+              "%u ways to recompute across loops were left out, because they could not be shown to "
+              "be equivalent",
+              scans.num_unproven);
+  }
+  arena_free(scans.arena);
+  return status;
+}
+
+rh_status scans_apply(const Problem *problem, RunFn run, ScanAttempt *best) {
+  VariantGoal goal = {.plan = problem->plan};
+  return try_goal(problem, run, &goal, problem->request->algorithm, best);
+}

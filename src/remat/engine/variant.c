@@ -1,0 +1,340 @@
+#include "remat/engine/variant.h"
+
+#include <math.h>
+
+#include "remat/rewrite/mark_result.h"
+#include "remat/legality/steering.h"
+#include "remat/scan/describe.h"
+#include "remat/scan/segment.h"
+#include "text/reparse.h"
+
+static const DeviceProfile *device_of(const Problem *problem, Arena *out) {
+  if (problem->request->device) return problem->request->device;
+  DeviceProfile *device = arena_alloc(out, sizeof *device);
+  *device = device_profile_default();
+  return device;
+}
+
+double variant_seconds(const Problem *problem, const Module *module) {
+  Arena *arena = arena_new(arena_options(problem->scratch));
+  CostTable costs = cost_analyze(module, arena, problem->scratch);
+  const DeviceProfile *device = device_of(problem, arena);
+  double seconds = cost_total_weighted(module, &costs, device, 1, problem->scratch).seconds;
+  arena_free(arena);
+  return seconds;
+}
+
+void variant_analyze(const Problem *problem, const rh_module *handle, ScanModule *scans,
+                     Arena *out) {
+  const rh_remat_options *options = problem->options;
+  Module *module = handle->module;
+  Arena *scratch = problem->scratch;
+  Legality *legality = arena_alloc(out, sizeof *legality);
+  *legality = (Legality){.module = module,
+                         .effects = side_effects_build(module, out, scratch),
+                         .allow_collectives = options->remat_collectives ||
+                                              (problem->plan && problem->plan->allow_collectives),
+                         .is_kept = arena_zarray(out, bool, module->insts.len),
+                         .num_kept = module->insts.len};
+  /* The expressions have been checked, and warned of, when the problem was prepared. */
+  (void)steering_find(module, options->pin, options->never, &legality->steering, NULL, out,
+                      scratch);
+  CostTable *costs = arena_alloc(out, sizeof *costs);
+  *costs = cost_analyze(module, out, scratch);
+  scan_analyze(scans, module, legality, costs, device_of(problem, out), 1, out, scratch);
+}
+
+/* ---- one round ---- */
+
+/* A loop that is cut into segments. */
+typedef struct Segments {
+  const ScanValues *values;
+  int64_t length;
+} Segments;
+
+typedef struct Round {
+  const Problem *problem;
+  const VariantGoal *goal;
+  const rh_module *input;
+  int64_t number;
+  ScanModule scans;
+  VEC(ScanBorder) borders;
+  Segments segments; /* without values: none */
+  ScanSteps *steps;
+  Arena *out; /* of the steps */
+  Arena *arena;
+} Round;
+
+/* Products are what takes time to compute, as checkpoint=speed sees it. */
+static bool is_product(const Module *module, InstId id) {
+  const Instruction *inst = inst_get(module, id);
+  switch (inst->opcode) {
+    case OPCODE_CONVOLUTION:
+    case OPCODE_CUSTOM_CALL:
+    case OPCODE_DOT:
+    case OPCODE_RAGGED_DOT:
+    case OPCODE_SCALED_DOT: return true;
+    default: return opcode_info((Opcode)inst->opcode)->flags & OPF_COLLECTIVE;
+  }
+}
+
+static bool contains_product(const Module *module, InstId id) {
+  if (inst_get(module, id)->opcode != OPCODE_FUSION) return is_product(module, id);
+  CompId comp = inst_callees(module, id)[0];
+  for (uint32_t i = 0; i < comp_num_insts(module, comp); i++) {
+    if (is_product(module, comp_inst(module, comp, i))) return true;
+  }
+  return false;
+}
+
+/* The values that the algorithm's policy stores if they are needed. */
+static bool *find_kept(const Round *round, uint32_t border) {
+  const ScanValues *values = &round->scans.borders.data[border];
+  const Module *module = round->input->module;
+  const VariantGoal *goal = round->goal;
+  bool *is_kept = arena_zarray(round->arena, bool, values->list.len);
+  if (goal->is_kept && round->number == 0)
+    memcpy(is_kept, goal->is_kept[border], values->list.len * sizeof *is_kept);
+  bool keeps_products = goal->algorithm && strcmp(goal->algorithm->name, "checkpoint=speed") == 0;
+  bool keeps_matches = goal->algorithm && goal->algorithm->traits & RH_TRAIT_NEEDS_COLLECTION;
+  for (uint32_t i = 0; i < values->list.len; i++) {
+    const ScanValue *value = &values->list.data[i];
+    if (value->kind != SCAN_COMPUTED || !value->may_store) continue;
+    is_kept[i] |= keeps_products && contains_product(module, value->inst);
+    is_kept[i] |= keeps_matches &&
+                  collection_has(&round->problem->collection, module, value->inst, round->arena);
+  }
+  return is_kept;
+}
+
+static const ScanStep *find_step(const Round *round, const ScanValues *values) {
+  const ScanSteps *steps = &round->goal->plan->scans;
+  Str name = inst_name(round->input->module, round->scans.loops.list[values->loop].id);
+  for (uint32_t i = 0; i < steps->list.len; i++) {
+    const ScanStep *step = &steps->list.data[i];
+    if (step->round == round->number && str_equal(step->loop.name, name)) return step;
+  }
+  return NULL;
+}
+
+static rh_status choose(Round *round, uint32_t border, ScanChoice *choice) {
+  const ScanValues *values = &round->scans.borders.data[border];
+  Arena *scratch = round->problem->scratch;
+  if (!round->goal->plan) {
+    const bool *is_kept = find_kept(round, border);
+    *choice = scan_choose(values, round->goal->price, is_kept, round->arena, scratch);
+    return RH_OK;
+  }
+  const ScanStep *step = find_step(round, values);
+  *choice = scan_choose_nothing(values, round->arena);
+  if (!step) return RH_OK;
+  PlanRef unknown;
+  if (scan_repeat(&round->scans, values, step, choice, &unknown, round->arena, scratch))
+    return RH_OK;
+  Str loop = step->loop.name;
+  if (unknown.name.len) {
+    return diag_fail(round->problem->diags, RH_ERR_INPUT, DIAG_AT(unknown.offset),
+                     "'%.*s' is no value that '%.*s' can store for other loops",
+                     SHOWN(unknown.name), SHOWN(loop));
+  }
+  return diag_fail(round->problem->diags, RH_ERR_INPUT, DIAG_AT(unknown.offset),
+                   "what '%.*s' is to store does not suffice to compute the rest", SHOWN(loop));
+}
+
+/* A plan's round is lean if one of its steps is. */
+static bool is_lean(const Round *round) {
+  const Plan *plan = round->goal->plan;
+  bool found = !plan && round->goal->is_lean;
+  for (uint32_t i = 0; plan && i < plan->scans.list.len; i++) {
+    const ScanStep *step = &plan->scans.list.data[i];
+    found |= step->round == round->number && step->is_lean;
+  }
+  return found;
+}
+
+/* The length of the segments into which the plan, or the goal, cuts a loop; 0 = it stays whole. */
+static int64_t segment_of(const Round *round, const ScanValues *values) {
+  const VariantGoal *goal = round->goal;
+  if (goal->plan) {
+    const ScanStep *step = find_step(round, values);
+    return step ? step->segment : 0;
+  }
+  const Loop *loop = &values->stacks->loops->list[values->loop];
+  bool is_new = round->input->marks && round->input->marks[loop->id].kind != REMAT_KIND_NONE;
+  if (goal->segment <= 0 || is_new || !scan_can_segment(values)) return 0;
+  int64_t trips = loop->trips;
+  return scan_segment_length(values, goal->segment * sqrt((double)trips));
+}
+
+static rh_status check_segment(const Round *round, const ScanValues *values, int64_t length) {
+  const Loop *loop = &values->stacks->loops->list[values->loop];
+  bool fits = length > 1 && length < loop->trips && loop->trips % length == 0;
+  if (fits && scan_can_segment(values)) return RH_OK;
+  Str name = inst_name(round->input->module, loop->id);
+  uint32_t offset = round->goal->plan ? find_step(round, values)->loop.offset : NO_OFFSET;
+  return diag_fail(round->problem->diags, RH_ERR_INPUT, DIAG_AT(offset),
+                   "'%.*s' cannot be cut into segments of %lld iterations", SHOWN(name),
+                   (long long)length);
+}
+
+static rh_status add_segment(Round *round, const ScanValues *values, int64_t length) {
+  rh_status status = check_segment(round, values, length);
+  if (status != RH_OK) return status;
+  round->segments = (Segments){values, length};
+  ScanStep *step = vec_push(round->out, &round->steps->list);
+  ScanChoice nothing = scan_choose_nothing(values, round->arena);
+  *step = scan_record(&round->scans, values, &nothing, round->out, round->problem->scratch);
+  step->stored = (PlanRefs){0};
+  step->round = round->number;
+  scan_describe_segments(&round->scans, values, length, step);
+  step->is_lean = is_lean(round);
+  return RH_OK;
+}
+
+/* Decides about all borders. To cut a loop into segments takes a round of its own. */
+static rh_status decide(Round *round) {
+  for (uint32_t i = 0; i < round->scans.borders.len; i++) {
+    const ScanValues *values = &round->scans.borders.data[i];
+    int64_t length = segment_of(round, values);
+    if (length) return add_segment(round, values, length);
+  }
+  for (uint32_t i = 0; i < round->scans.borders.len; i++) {
+    const ScanValues *values = &round->scans.borders.data[i];
+    ScanChoice *choice = arena_alloc(round->arena, sizeof *choice);
+    rh_status status = choose(round, i, choice);
+    if (status != RH_OK) return status;
+    if (!scan_changes(values, choice)) continue;
+    *vec_push(round->arena, &round->borders) = (ScanBorder){values, choice};
+    ScanStep *step = vec_push(round->out, &round->steps->list);
+    *step = scan_record(&round->scans, values, choice, round->out, round->problem->scratch);
+    step->round = round->number;
+    step->is_lean = is_lean(round);
+  }
+  return RH_OK;
+}
+
+/* Every step of the plan's round must have been found. */
+static rh_status check_steps(const Round *round) {
+  if (!round->goal->plan) return RH_OK;
+  const ScanSteps *steps = &round->goal->plan->scans;
+  for (uint32_t i = 0; i < steps->list.len; i++) {
+    const ScanStep *step = &steps->list.data[i];
+    bool is_found = step->round != round->number;
+    for (uint32_t k = 0; k < round->scans.borders.len; k++) {
+      InstId loop = round->scans.loops.list[round->scans.borders.data[k].loop].id;
+      is_found |= str_equal(inst_name(round->input->module, loop), step->loop.name);
+    }
+    if (is_found) continue;
+    return diag_fail(round->problem->diags, RH_ERR_INPUT, DIAG_AT(step->loop.offset),
+                     "'%.*s' is no loop that stores values for others", SHOWN(step->loop.name));
+  }
+  return RH_OK;
+}
+
+void variant_keep_marks(const rh_module *earlier, rh_module *result, Arena *scratch) {
+  if (!earlier->marks) return;
+  ArenaMark mark = arena_mark(scratch);
+  IdTable table = {0};
+  for (InstId id = 0; id < earlier->module->insts.len; id++) {
+    if (earlier->marks[id].kind != REMAT_KIND_NONE)
+      id_table_add(&table, scratch, hash_str(inst_name(earlier->module, id)), id);
+  }
+  RematMark *marks = arena_zarray(result->arena, RematMark, result->module->insts.len);
+  for (InstId id = 0; id < result->module->insts.len; id++) {
+    if (result->marks) marks[id] = result->marks[id];
+    if (marks[id].kind != REMAT_KIND_NONE) continue;
+    Str name = inst_name(result->module, id);
+    uint32_t found;
+    for (IdProbe probe = id_table_probe(&table, hash_str(name)); id_probe_next(&probe, &found);) {
+      if (!str_equal(inst_name(earlier->module, found), name)) continue;
+      bool is_kept = marks[id].is_kept;
+      marks[id] = earlier->marks[found];
+      marks[id].is_kept = is_kept;
+      marks[id].original.data =
+          arena_strndup(result->arena, marks[id].original.data, marks[id].original.len);
+      result->num_rematerialized += marks[id].kind == REMAT_KIND_CLONE;
+    }
+  }
+  result->marks = marks;
+  arena_reset(scratch, mark);
+}
+
+static rh_status rewrite(Round *round, rh_module **result) {
+  const rh_module *input = round->input;
+  Arena *scratch = round->problem->scratch;
+  Rewrite rewrite = rewrite_begin(module_copy(input->module));
+  Schedule schedule = schedule_copy(&input->schedule, rewrite.module, round->arena);
+  if (round->segments.values) {
+    scan_segment(&rewrite, &schedule, round->segments.values, round->segments.length,
+                 is_lean(round), round->arena, scratch);
+  } else {
+    scan_recompute(&rewrite, &schedule, round->borders.data, round->borders.len, is_lean(round),
+                   round->arena, scratch);
+  }
+  rewrite_write_out_elements(&rewrite, scratch);
+  /* Without a plan, a variant that does not come about is one less to choose from. */
+  rh_diags *diags = round->goal->plan ? round->problem->diags : NULL;
+  Module *parsed = NULL;
+  PrintOrder order =
+      input->module->source->header.is_scheduled ? PRINT_SCHEDULED : PRINT_UNSCHEDULED;
+  rh_status status =
+      module_reparse(rewrite.module, &schedule, order, &parsed, diags, scratch);
+  if (status == RH_OK) {
+    rh_module *made = *result = handle_new(parsed);
+    made->schedule = schedule_in_text_order(parsed, made->arena);
+    made->has_schedule = true;
+    made->scheduler = input->scheduler;
+    made->preparation = input->preparation;
+    made->requested_copies = input->requested_copies;
+    mark_result(&rewrite, NULL, 0, made, round->arena);
+    variant_keep_marks(input, made, scratch);
+    if (handle_check(made, diags) != RH_OK)
+      status = fail_internally(diags, "the rewritten loops contradict themselves");
+  }
+  module_free(rewrite.module);
+  return status;
+}
+
+/* ---- all rounds ---- */
+
+/* Nothing that is computed again in one round is stacked in the next, so this is never reached
+ * except by loops nested as deep. */
+enum { MAX_ROUNDS = 16 };
+
+rh_status variant_make(const Problem *problem, const VariantGoal *goal, Variant *variant) {
+  *variant = (Variant){.arena = arena_new(arena_options(problem->scratch))};
+  rh_status status = RH_OK;
+  int64_t max_rounds = goal->plan ? 0 : MAX_ROUNDS;
+  for (uint32_t i = 0; goal->plan && i < goal->plan->scans.list.len; i++) {
+    int64_t round = goal->plan->scans.list.data[i].round;
+    if (round >= max_rounds) max_rounds = round < MAX_ROUNDS ? round + 1 : MAX_ROUNDS;
+  }
+  for (int64_t number = 0; number < max_rounds && status == RH_OK; number++) {
+    Round round = {.problem = problem,
+                   .goal = goal,
+                   .input = variant->module ? variant->module : problem->input,
+                   .number = number,
+                   .steps = &variant->steps,
+                   .out = variant->arena,
+                   .arena = arena_new(arena_options(problem->scratch))};
+    variant_analyze(problem, round.input, &round.scans, round.arena);
+    status = check_steps(&round);
+    if (status == RH_OK) status = decide(&round);
+    bool is_done = round.borders.len == 0 && !round.segments.values;
+    rh_module *result = NULL;
+    if (status == RH_OK && !is_done) status = rewrite(&round, &result);
+    arena_free(round.arena);
+    if (result) {
+      rh_module_free(variant->module);
+      variant->module = result;
+    }
+    if (is_done) break;
+  }
+  return status;
+}
+
+void variant_free(Variant *variant) {
+  rh_module_free(variant->module);
+  if (variant->arena) arena_free(variant->arena);
+  *variant = (Variant){0};
+}
