@@ -7,9 +7,10 @@
 
 #include "messages.h"
 
-void json_add_text(cJSON *object, const char *key, const char *text, size_t length) {
+/* A copy of a text that JSON can have; NULL if out of memory. */
+static char *clean_copy(const char *text, size_t length) {
   char *copy = malloc(length + 1);
-  if (!copy) return;
+  if (!copy) return NULL;
   if (length) memcpy(copy, text, length);
   copy[length] = '\0';
   for (char *p = copy; p < copy + length;) {
@@ -17,8 +18,24 @@ void json_add_text(cJSON *object, const char *key, const char *text, size_t leng
     if (bytes == 0) *p = '?';
     p += bytes ? bytes : 1;
   }
+  return copy;
+}
+
+void json_add_text(cJSON *object, const char *key, const char *text, size_t length) {
+  char *copy = clean_copy(text, length);
+  if (!copy) return;
   cJSON_AddStringToObject(object, key, copy);
   free(copy);
+}
+
+void json_add_texts(cJSON *object, const char *key, const rh_text *texts, size_t count) {
+  cJSON *list = cJSON_AddArrayToObject(object, key);
+  for (size_t i = 0; i < count; i++) {
+    char *copy = clean_copy(texts[i].data, texts[i].length);
+    cJSON *item = copy ? cJSON_CreateString(copy) : NULL;
+    if (!cJSON_AddItemToArray(list, item)) cJSON_Delete(item);
+    free(copy);
+  }
 }
 
 void json_add_known_text(cJSON *object, const char *key, rh_text text) {

@@ -15,6 +15,9 @@ void json_add_text(cJSON *object, const char *key, const char *text, size_t leng
 /* Adds a text, or null if there is none. */
 void json_add_known_text(cJSON *object, const char *key, rh_text text);
 
+/* Adds a list of texts. */
+void json_add_texts(cJSON *object, const char *key, const rh_text *texts, size_t count);
+
 /* Adds a number as digits, because a double would round values beyond 2^53. */
 void json_add_int(cJSON *object, const char *key, int64_t value);
 

@@ -44,6 +44,7 @@ static void add_memory(const RematRun *job, cJSON *object) {
   json_add_int(object, "peak_scheduled_bytes", job->middle.counted_bytes);
   json_add_int(object, "peak_after_bytes", job->after.counted_bytes);
   json_add_int(object, "lower_bound_bytes", job_lower_bound(job));
+  cJSON_AddStringToObject(object, "lower_bound_kind", job->middle.memory.lower_bound_kind);
   if (job->outcome.xla_reported_after_bytes >= 0) {
     json_add_int(object, "xla_reported_after_bytes", job->outcome.xla_reported_after_bytes);
   }
@@ -111,6 +112,26 @@ static void add_times(const RematRun *job, cJSON *object) {
   }
 }
 
+/* Adds what happened to the stacks that loops save for others. */
+static void add_scans(const RematRun *job, cJSON *object) {
+  if (!job->outcome.num_scans) return;
+  cJSON *list = cJSON_AddArrayToObject(object, "scans");
+  for (size_t i = 0; i < job->outcome.num_scans; i++) {
+    const rh_scan *scan = job->outcome.scans[i];
+    cJSON *item = json_add_item(list);
+    json_add_int(item, "round", scan->round);
+    add_text(item, "loop", scan->loop);
+    json_add_known_text(item, "source_file", scan->source_file);
+    json_add_known_int(item, "source_line", scan->source_line, 1);
+    json_add_texts(item, "readers", scan->readers, scan->num_readers);
+    if (scan->segment) json_add_int(item, "segment", scan->segment);
+    json_add_int(item, "num_freed", scan->num_freed);
+    json_add_int(item, "freed_bytes", scan->freed_bytes);
+    json_add_int(item, "stored_bytes", scan->stored_bytes);
+    json_add_texts(item, "stored", scan->stored, scan->num_stored);
+  }
+}
+
 static void add_blocking(const RematRun *job, cJSON *object) {
   cJSON *blocking = cJSON_AddObjectToObject(object, "blocking");
   add_text(blocking, "instruction", job->after.memory.peak_instruction);
@@ -141,6 +162,7 @@ char *job_json(const RematRun *job) {
   add_parts(object, "parts_before", &job->before.memory);
   add_parts(object, "parts_after", &job->after.memory);
   add_cost(job, object);
+  add_scans(job, object);
   if (job->blocking.len) add_blocking(job, object);
   add_written(job, object);
   add_times(job, object);

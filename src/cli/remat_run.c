@@ -123,6 +123,10 @@ static bool has_trait(rh_registry registry, const char *name, unsigned trait) {
   return entry && entry->traits & trait;
 }
 
+bool job_counts_parameters(const RematRun *job) {
+  return !has_trait(RH_MEMORY_MODELS, job->remat.memory_model, RH_TRAIT_FREE_PARAMETERS);
+}
+
 rh_remat_options job_remat_options(const Options *options) {
   bool counts_temps =
       has_trait(RH_MEMORY_MODELS, options->remat.memory_model, RH_TRAIT_FREE_PARAMETERS);

@@ -60,6 +60,9 @@ static inline bool job_has_limit(const RematRun *job) {
 /* Returns the lower bound, in bytes, of the memory that the budget bounds. */
 int64_t job_lower_bound(const RematRun *job);
 
+/* Whether the memory model counts the parameters of the module. */
+bool job_counts_parameters(const RematRun *job);
+
 /* Returns the added modelled time as a fraction of the time before. */
 double job_overhead(const RematRun *job);
 

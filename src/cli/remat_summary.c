@@ -1,6 +1,7 @@
 /* The summary of `remat` for people. */
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "remat_run.h"
@@ -12,7 +13,12 @@ enum { MAX_SHOWN_BUFFERS = 8 };
 
 int64_t job_lower_bound(const RematRun *job) {
   const Figures *middle = &job->middle;
-  return middle->memory.lower_bound_bytes - (middle->memory.peak_bytes - middle->counted_bytes);
+  const rh_memory *memory = &middle->memory;
+  int64_t added = middle->counted_bytes - memory->peak_bytes;
+  /* Constants that the peak does not count may go with the loops' states that they begin. */
+  int64_t fixed = added > memory->constant_bytes ? added - memory->constant_bytes : 0;
+  if (added > 0 && bound_covers_loops(memory)) added = fixed;
+  return memory->lower_bound_bytes + added;
 }
 
 double job_overhead(const RematRun *job) {
@@ -103,9 +109,40 @@ static void print_bound(const RematRun *job, FILE *out) {
   char bytes[RH_FORMAT_CHARS];
   rh_text by = job->middle.memory.lower_bound_instruction;
   rh_format_bytes(job_lower_bound(job), bytes);
-  fprintf(out, "\n  lower bound: %s", bytes);
-  if (by.length) fprintf(out, ", by %.*s", (int)by.length, by.data);
-  fputs("; no order and no recomputation can go below\n", out);
+  fprintf(out, "\n  lower bound: %s, by ", bytes);
+  if (by.length) {
+    fprintf(out, "%.*s", (int)by.length, by.data);
+  } else {
+    fputs(job_counts_parameters(job) ? "the parameters and outputs" : "the outputs", out);
+  }
+  fprintf(out, "; no order and no recomputation%s can go below\n",
+          bound_covers_loops(&job->middle.memory) ? ", not even across loops," : "");
+}
+
+/* What happened to the stacks that loops save for others. */
+static void print_scans(const RematRun *job, FILE *out) {
+  for (size_t i = 0; i < job->outcome.num_scans; i++) {
+    const rh_scan *scan = job->outcome.scans[i];
+    char freed[RH_FORMAT_CHARS], stored[RH_FORMAT_CHARS], count[RH_FORMAT_CHARS];
+    char *source = source_text(scan->source_file, scan->source_line);
+    rh_format_bytes(scan->freed_bytes, freed);
+    rh_format_bytes(scan->stored_bytes, stored);
+    rh_format_count((uint64_t)scan->num_freed, count);
+    fprintf(out, "  stacks: %s%s%s value%s no longer stored by %.*s%s%s%s, recomputed in ",
+            scan->freed_bytes > 0 ? freed : "", scan->freed_bytes > 0 ? " in " : "", count,
+            scan->num_freed == 1 ? "" : "s", (int)scan->loop.length, scan->loop.data,
+            source ? " (" : "", source ? source : "", source ? ")" : "");
+    for (size_t k = 0; k < scan->num_readers; k++) {
+      const char *before = k == 0 ? "" : k + 1 < scan->num_readers ? ", " : " and ";
+      fprintf(out, "%s%.*s", before, (int)scan->readers[k].length, scan->readers[k].data);
+    }
+    if (scan->segment) {
+      fprintf(out, " in %" PRId64 " segments of %" PRId64 " iterations", scan->num_segments,
+              scan->segment);
+    }
+    fprintf(out, "; %s still stored\n", stored);
+    free(source);
+  }
 }
 
 static void print_verdict(const RematRun *job, FILE *out) {
@@ -155,6 +192,7 @@ void job_print_summary(const RematRun *job, FILE *out) {
   print_table(job, out);
   print_bound(job, out);
   print_verdict(job, out);
+  print_scans(job, out);
   print_blocking(job, out);
   char elapsed[RH_FORMAT_CHARS];
   text_of_seconds(seconds_now() - job->start_seconds, elapsed);

@@ -65,6 +65,7 @@ static void add_figures(const rh_report *report, cJSON *object) {
   json_add_int(object, "total_bytes", memory->total_bytes);
   json_add_int(object, "lower_bound_bytes", memory->lower_bound_bytes);
   json_add_known_text(object, "lower_bound_instruction", memory->lower_bound_instruction);
+  cJSON_AddStringToObject(object, "lower_bound_kind", memory->lower_bound_kind);
 }
 
 static void add_live(const rh_report *report, cJSON *object) {
@@ -113,6 +114,45 @@ static void add_scopes(const rh_report *report, cJSON *object) {
   }
 }
 
+static void add_stack(cJSON *list, const rh_stack *stack) {
+  cJSON *item = json_add_item(list);
+  json_add_known_text(item, "name", stack->name);
+  json_add_int(item, "element", stack->element);
+  json_add_known_text(item, "shape", stack->shape);
+  json_add_int(item, "bytes", stack->bytes);
+  json_add_known_text(item, "op_name", stack->op_name);
+  json_add_known_text(item, "source_file", stack->source_file);
+  json_add_known_int(item, "source_line", stack->source_line, 1);
+  cJSON_AddStringToObject(item, "reason", stack->reason);
+  cJSON_AddStringToObject(item, "explanation", stack->explanation);
+}
+
+static void add_stacks(const rh_report *report, cJSON *object) {
+  cJSON *list = cJSON_AddArrayToObject(object, "stacks");
+  for (size_t i = 0; i < report->num_stacks; i++) {
+    const rh_stacks *stacks = report->stacks[i];
+    cJSON *item = json_add_item(list);
+    json_add_known_text(item, "loop", stacks->loop);
+    json_add_known_int(item, "iterations", stacks->num_iterations, 0);
+    json_add_known_text(item, "op_name", stacks->op_name);
+    json_add_known_text(item, "source_file", stacks->source_file);
+    json_add_known_int(item, "source_line", stacks->source_line, 1);
+    json_add_texts(item, "readers", stacks->readers, stacks->num_readers);
+    json_add_int(item, "bytes", stacks->bytes);
+    cJSON_AddStringToObject(item, "reason", stacks->reason);
+    cJSON_AddStringToObject(item, "explanation", stacks->explanation);
+    if (strcmp(stacks->reason, "none") == 0) {
+      json_add_int(item, "least_bytes", stacks->least_bytes);
+      cJSON_AddNumberToObject(item, "least_overhead", stacks->least_added);
+      json_add_int(item, "fast_bytes", stacks->fast_bytes);
+      cJSON_AddNumberToObject(item, "fast_overhead", stacks->fast_added);
+    }
+    cJSON *values = cJSON_AddArrayToObject(item, "values");
+    for (size_t k = 0; k < stacks->num_stacks; k++)
+      add_stack(values, stacks->stacks[k]);
+  }
+}
+
 static char *print_and_delete(cJSON *object) {
   char *text = cJSON_Print(object);
   cJSON_Delete(object);
@@ -132,6 +172,7 @@ char *report_json(const ReportJob *job, bool is_baseline) {
   add_sums(report, RH_BY_COMPUTATION, "by_computation", "computation", object);
   add_sums(report, RH_BY_OP_NAME, "by_op_name", "op_name", object);
   add_scopes(report, object);
+  if (report->num_stacks) add_stacks(report, object);
   return print_and_delete(object);
 }
 

@@ -67,6 +67,7 @@ static void print_figures(const rh_report *report, const Terminal *terminal) {
   print_peak(report, terminal);
   print_figure("lower bound", memory->lower_bound_bytes, out);
   print_at("by", memory->lower_bound_instruction, out);
+  if (bound_covers_loops(memory)) fputs(", for recomputation across loops, too", out);
   fputc('\n', out);
   print_figure("packed temps", report->packed_temp_bytes, out);
   fprintf(out, "  for %s, packed by %s", report->target, report->packing);
@@ -224,6 +225,101 @@ static void print_live(const rh_report *report, size_t top, const Terminal *term
   table_print(&table, terminal);
 }
 
+/* ---- stacks ---- */
+
+static void print_readers(const rh_stacks *stacks, FILE *out) {
+  for (size_t i = 0; i < stacks->num_readers; i++) {
+    const char *before = i == 0 ? " for " : i + 1 < stacks->num_readers ? ", " : " and ";
+    fprintf(out, "%s%.*s", before, (int)stacks->readers[i].length, stacks->readers[i].data);
+  }
+}
+
+static void print_choice(const char *what, int64_t bytes, double added, FILE *out) {
+  char text[RH_FORMAT_CHARS];
+  rh_format_bytes(bytes, text);
+  fprintf(out, "  %s: %s, modelled time %+.1f %%\n", what, text, 100 * added);
+}
+
+static void print_stacks_head(const rh_stacks *stacks, FILE *out) {
+  char bytes[RH_FORMAT_CHARS], count[RH_FORMAT_CHARS];
+  char *source = source_text(stacks->source_file, stacks->source_line);
+  rh_format_bytes(stacks->bytes, bytes);
+  rh_format_count(stacks->num_stacks, count);
+  fprintf(out, "\n  stacks saved by %s%s (%.*s", source ? "the scan at " : "a scan",
+          source ? source : "", (int)stacks->loop.length, stacks->loop.data);
+  if (stacks->num_iterations >= 0) {
+    char iterations[RH_FORMAT_CHARS];
+    rh_format_count((uint64_t)stacks->num_iterations, iterations);
+    fprintf(out, ", %s iteration%s", iterations, stacks->num_iterations == 1 ? "" : "s");
+  }
+  fputc(')', out);
+  print_readers(stacks, out);
+  fprintf(out, ": %s in %s value%s\n", bytes, count, stacks->num_stacks == 1 ? "" : "s");
+  free(source);
+  if (strcmp(stacks->reason, "none") != 0) {
+    fprintf(out, "  they stay: %s\n", stacks->explanation);
+    return;
+  }
+  print_choice("storing only what is needed, and recomputing the rest in the reading loop",
+               stacks->least_bytes, stacks->least_added, out);
+  if (stacks->fast_bytes < stacks->bytes) {
+    print_choice("recomputing only what takes no longer than storing it", stacks->fast_bytes,
+                 stacks->fast_added, out);
+  }
+}
+
+/* Explains each reason in the table once. */
+static void print_reasons(const rh_stacks *stacks, size_t top, FILE *out) {
+  for (size_t i = 0; i < stacks->num_stacks && i < top; i++) {
+    const rh_stack *stack = stacks->stacks[i];
+    bool is_known = strcmp(stack->reason, "none") == 0 || strcmp(stacks->reason, "none") != 0;
+    for (size_t k = 0; k < i; k++)
+      is_known |= strcmp(stacks->stacks[k]->reason, stack->reason) == 0;
+    if (!is_known) fprintf(out, "  %s: %s\n", stack->reason, stack->explanation);
+  }
+}
+
+static void print_loop_stacks(const rh_stacks *stacks, size_t top, const Terminal *terminal) {
+  Table table = {.columns = {{.title = "bytes", .is_number = true},
+                             {.title = "shape", .is_flexible = true},
+                             {.title = "value", .is_flexible = true},
+                             {.title = "source", .is_flexible = true},
+                             {.title = "recomputable"}},
+                 .num_columns = 5};
+  int64_t rest_bytes = 0;
+  print_stacks_head(stacks, terminal->out);
+  for (size_t i = 0; i < stacks->num_stacks; i++) {
+    const rh_stack *stack = stacks->stacks[i];
+    if (i >= top) {
+      rest_bytes += stack->bytes;
+      continue;
+    }
+    table_bytes(&table, stack->bytes);
+    table_text(&table, stack->shape);
+    table_text(&table, stack->name);
+    table_source(&table, stack->source_file, stack->source_line);
+    bool can = strcmp(stack->reason, "none") == 0;
+    table_format(&table, "%s%s", can ? "yes" : "no: ", can ? "" : stack->reason);
+  }
+  if (stacks->num_stacks > top) {
+    table_bytes(&table, rest_bytes);
+    table_format(&table, "(%zu more)", stacks->num_stacks - top);
+    for (size_t i = 2; i < table.num_columns; i++)
+      table_format(&table, "%s", "");
+  }
+  table_print(&table, terminal);
+  print_reasons(stacks, top, terminal->out);
+}
+
+static void print_stacks(const rh_report *report, size_t top, const Terminal *terminal) {
+  if (report->num_stacks == 0) return;
+  terminal_heading(terminal, "what loops save for other loops");
+  for (size_t i = 0; i < report->num_stacks && i < top; i++)
+    print_loop_stacks(report->stacks[i], top, terminal);
+  if (report->num_stacks > top)
+    fprintf(terminal->out, "\n  (%zu more loops)\n", report->num_stacks - top);
+}
+
 void report_print(const ReportJob *job, const Terminal *terminal) {
   const rh_report *report = job->report;
   size_t top = (size_t)job->options->top;
@@ -239,4 +335,5 @@ void report_print(const ReportJob *job, const Terminal *terminal) {
     print_sums(report, RH_BY_COMPUTATION, "computation", top, terminal);
   }
   print_live(report, top, terminal);
+  print_stacks(report, top, terminal);
 }

@@ -113,6 +113,10 @@ void table_source(Table *table, rh_text file, int64_t line) {
   free(text);
 }
 
+bool bound_covers_loops(const rh_memory *memory) {
+  return memory->lower_bound_kind && strcmp(memory->lower_bound_kind, "order+recompute+loops") == 0;
+}
+
 void text_of_seconds(double seconds, char text[RH_FORMAT_CHARS]) {
   if (seconds >= 1) {
     snprintf(text, RH_FORMAT_CHARS, "%.3f s", seconds);

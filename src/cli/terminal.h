@@ -25,6 +25,9 @@ void terminal_text(const Terminal *terminal, size_t indent, rh_text text);
  * if the file is not known. */
 char *source_text(rh_text file, int64_t line);
 
+/* Whether the lower bound holds for recomputation across the border between loops, too. */
+bool bound_covers_loops(const rh_memory *memory);
+
 /* These format a duration as `1.250 ms` and a number as `9.41 G`. */
 void text_of_seconds(double seconds, char text[RH_FORMAT_CHARS]);
 void text_of_rate(double count, char text[RH_FORMAT_CHARS]);
