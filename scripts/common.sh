@@ -45,18 +45,58 @@ need_tool() {
   exit 2
 }
 
+# install_python VENV PYTHON PACKAGE...: a virtual environment with these packages from PyPI. Where that
+# cannot be had, it fails, with the reason in $why, and shows the end of what pip has to say.
+install_python() {
+  python_venv=$1 python_program=$2
+  shift 2
+  say "installing $* into $python_venv"
+  if ! "$python_program" -m venv "$python_venv" >/dev/null 2>&1; then
+    why="$python_program -m venv does not work here"
+    return 1
+  fi
+  # Patient: a slow network is more common than none.
+  "$python_venv/bin/pip" install -q --timeout 60 --retries 5 "$@" >"$python_venv/pip.log" 2>&1 && return 0
+  tail -5 "$python_venv/pip.log" >&2
+  why="pip cannot install $*"
+  return 1
+}
+
 # need_python VENV PACKAGE PROGRAM: a virtual environment where the program runs, by the package from
 # PyPI if need be. Ends with 77, as tests that are skipped do, where that cannot be had.
 need_python() {
   "$1/bin/python" -c "$3" 2>/dev/null && return 0
-  why="$2 cannot be installed from PyPI"
-  if ! python3 -m venv "$1" >/dev/null 2>&1; then
-    why="python3 -m venv does not work here"
-  elif "$1/bin/pip" install -q --timeout 20 --retries 1 "$2" >/dev/null 2>&1; then
-    return 0
-  fi
+  install_python "$1" python3 "$2" && return 0
   echo "skipped: $why"
   exit 77
+}
+
+# The newest that JAX's module transformations are made for. A shim of pyenv's is there, and fails,
+# when its version is not the chosen one.
+find_python() {
+  for candidate in python3.14 python3.13 python3.12 python3 \
+    ${PYENV_ROOT:+"$PYENV_ROOT"/versions/*/bin/python3} "${HOME:-/}"/.pyenv/versions/*/bin/python3; do
+    if "$candidate" -c 'import sys, venv; sys.exit(sys.version_info < (3, 12))' 2>/dev/null; then
+      echo "$candidate"
+      return 0
+    fi
+  done
+  return 1
+}
+
+# need_transformations VENV: a virtual environment whose JAX lets a program rewrite modules while XLA
+# compiles them. Ends with 0 and a line that says so where that cannot be had.
+need_transformations() {
+  needed='import jax, numpy, optax; from jax.extend.xla import register_hlo_module_transformation'
+  "$1/bin/python" -c "$needed" 2>/dev/null && return 0
+  if ! python=$(find_python); then
+    why="no Python 3.12 or later"
+  elif install_python "$1" "$python" jax optax numpy; then
+    "$1/bin/python" -c "$needed" 2>/dev/null && return 0
+    why="this JAX has no module transformations"
+  fi
+  echo "$(basename "$0"): skipped: $why"
+  exit 0
 }
 
 # Building needs these; -dev packages bring what they link to.

@@ -92,9 +92,9 @@ def select_random(algorithms, schedulers, seed, count=10):
 
 # ---- the worker: compiles and runs, in a process that may die or hang ----
 
-def work(tool, room):
-    """Reads a task a line, writes what happens as JSON lines. `room` is the parent's to clear away: a
-    worker may not come to it."""
+def work(tool, room, perform):
+    """Reads a task a line, writes what happens as JSON lines; `perform` does a task. `room` is the
+    parent's to clear away: a worker may not come to it."""
     channel = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # whatever else is printed must not get between
 
@@ -179,13 +179,13 @@ def check(engine, runner, tool, task, befores, folder, tell):
         tell("tool", combination=combination)
         before, identity = runner.texts[stage], None
         try:
-            after, num_clones = engine.rewrite(tool, befores[stage], folder, flags)
+            after, summary = engine.rewrite(tool, befores[stage], folder, flags)
         except engine.Failure as failure:
             tell("finding", kind="the tool fails", what=str(failure), combination=combination,
                  stage=stage, before=before, repeats=1)
             continue
         is_changed = after != before
-        tell("rewritten", changed=is_changed, clones=num_clones)
+        tell("rewritten", changed=is_changed, clones=summary["rematerialized"])
         if not is_changed:
             tell("passed", count=1)
             continue
@@ -231,14 +231,15 @@ def judge(engine, runner, tool, stage, before_path, after_path, after, tell):
 # ---- the parent ----
 
 class Worker:
-    def __init__(self, tool, room):
-        self.tool, self.room = tool, room
+    """A process of `script`, which is called as this file is."""
+
+    def __init__(self, tool, room, script):
+        self.command = [sys.executable, script, tool, room, "--worker"]
         self.start()
 
     def start(self):
-        self.process = subprocess.Popen(
-            [sys.executable, __file__, self.tool, self.room, "--worker"], stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        self.process = subprocess.Popen(self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        stderr=subprocess.DEVNULL)
         self.rest = b""
 
     def stop(self):
@@ -264,6 +265,16 @@ class Worker:
             if event["event"] == "done":
                 return
             yield event
+
+
+def new_folder(inside, base):
+    """Findings of former runs stay."""
+    for number in itertools.count(1):
+        try:
+            (inside / f"{base}.{number}").mkdir(parents=True)
+        except FileExistsError:
+            continue
+        return inside / f"{base}.{number}"
 
 
 class Report:
@@ -317,14 +328,7 @@ class Report:
 
     def keep(self, program, event):
         stage = event.get("stage", "program")
-        base = f"{program.replace(':', '_')}.{stage}"
-        for number in itertools.count(1):
-            folder = self.folder / f"{base}.{number}"
-            try:
-                folder.mkdir(parents=True)
-                break
-            except FileExistsError:
-                continue
+        folder = new_folder(self.folder, f"{program.replace(':', '_')}.{stage}")
         for name in ("before", "after"):
             if name in event:
                 (folder / f"{name}.hlo").write_text(event[name])
@@ -385,7 +389,7 @@ def run_task(worker, report, task):
         return
 
 
-def run_all(tool, tasks, jobs, report, deadline):
+def run_all(tool, tasks, jobs, report, deadline, script=__file__):
     """The number of tasks that were done; Ctrl-C ends it early."""
     source, lock, done = iter(tasks), threading.Lock(), []
 
@@ -394,7 +398,7 @@ def run_all(tool, tasks, jobs, report, deadline):
             return None if time.monotonic() > deadline else next(source, None)
 
     def loop(room):
-        worker = Worker(tool, room)
+        worker = Worker(tool, room, script)
         while (task := next_task()) is not None:
             run_task(worker, report, task)
             done.append(task["program"])
@@ -466,7 +470,7 @@ def parse(arguments):
 def main():
     options = parse(sys.argv[1:])
     if options.worker:
-        work(options.tool, options.folder)
+        work(options.tool, options.folder, perform)
         return 0
     import programs
     names = list(programs.PROGRAMS)

@@ -276,10 +276,10 @@ class Options(RecomputeTest):
             word = algorithm + (":^negate$" if algorithm == "checkpoint=collection" else "")
             for args in ([f"--algorithm={word}"], ["-a", word]):
                 with self.subTest(args):
-                    # It has no backward part that could be told from a forward one, and no padding;
-                    # the last undoing of path-compat goes above the limit.
+                    # It has no backward part that could be told from a forward one, no padding and no
+                    # loops; the last undoing of path-compat goes above the limit.
                     misses = ("none", "checkpoint=speed", "checkpoint=memory", "compress")
-                    misses += ("path-compat",)
+                    misses += ("path-compat", "scan")
                     code = 1 if algorithm in misses else 0
                     summary = self.summary(*MODEL, *args, "--mem-limit=14KiB", code=code)
                     self.assertEqual(summary["algorithm"], algorithm)

@@ -6,11 +6,11 @@ import pathlib
 import re
 import sys
 
-FLOW, MEMORY, PACK, COST, RANGE, LINT = (
-    f"analysis/{room}" for room in ("flow", "memory", "pack", "cost", "range", "lint"))
-REWRITE, LEGALITY, JOB, ALGORITHMS, PLAN, PROTECT, VERIFY, ENGINE = (
+FLOW, MEMORY, PACK, COST, LOOP, RANGE, LINT = (
+    f"analysis/{room}" for room in ("flow", "memory", "pack", "cost", "loop", "range", "lint"))
+REWRITE, LEGALITY, JOB, ALGORITHMS, SCAN, PLAN, PROTECT, VERIFY, ENGINE = (
     f"remat/{room}"
-    for room in ("rewrite", "legality", "job", "algorithms", "plan", "protect", "verify", "engine"))
+    for room in ("rewrite", "legality", "job", "algorithms", "scan", "plan", "protect", "verify", "engine"))
 
 ROOMS = {
     "ir": [],
@@ -20,19 +20,21 @@ ROOMS = {
     PACK: ["ir"],
     MEMORY: ["ir", FLOW, PACK],
     COST: ["ir", FLOW],
+    LOOP: ["ir", FLOW, COST],
     RANGE: ["ir", FLOW],
     LINT: ["ir", "ir/infer", FLOW],
     "schedule": ["ir", FLOW, MEMORY],
     REWRITE: ["ir", FLOW],
-    LEGALITY: ["ir", FLOW, MEMORY, "schedule", REWRITE],
+    LEGALITY: ["ir", FLOW, MEMORY, LOOP, "schedule", REWRITE],
     JOB: ["ir", FLOW, MEMORY, COST, REWRITE, LEGALITY],
     ALGORITHMS: ["ir", "ir/infer", FLOW, MEMORY, COST, RANGE, REWRITE, LEGALITY, JOB],
-    PLAN: ["ir", "ir/infer", MEMORY, RANGE, "schedule", REWRITE, JOB],
+    SCAN: ["ir", FLOW, COST, LOOP, REWRITE, LEGALITY, JOB],
+    PLAN: ["ir", "ir/infer", MEMORY, RANGE, "schedule", REWRITE, JOB, SCAN],
     PROTECT: ["ir", "ir/infer", MEMORY, REWRITE],
     # Independent of what it judges: no legality, no rewriting.
     VERIFY: ["ir", FLOW, RANGE],
     # What is judged is the text: it prints what it made, and reads it again.
-    ENGINE: ["ir", "text", FLOW, MEMORY, COST, REWRITE, LEGALITY, JOB, PLAN, PROTECT, VERIFY],
+    ENGINE: ["ir", "text", FLOW, MEMORY, COST, REWRITE, LEGALITY, JOB, SCAN, PLAN, PROTECT, VERIFY],
     "emit": ["ir"],
     "emit/report": ["ir", FLOW, MEMORY, "emit"],
     "emit/memlog": ["ir", FLOW, MEMORY, "emit"],

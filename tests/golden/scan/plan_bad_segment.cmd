@@ -1,0 +1,1 @@
+gru.hlo --apply-plan=bad_segment.json --quiet -o - --copies=pending

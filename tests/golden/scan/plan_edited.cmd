@@ -1,0 +1,1 @@
+gru.hlo --apply-plan=edited.json --quiet --json=s.json --copies=pending

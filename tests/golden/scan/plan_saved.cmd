@@ -1,0 +1,1 @@
+gru.hlo --apply-plan=saved.json --quiet --json=s.json --copies=pending

@@ -1,0 +1,1 @@
+report layers.hlo --top=4 --copies=pending

@@ -1,0 +1,1 @@
+report dynamic.hlo --top=2 --copies=pending

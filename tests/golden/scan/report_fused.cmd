@@ -1,0 +1,1 @@
+report fused.hlo --top=4

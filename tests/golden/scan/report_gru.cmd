@@ -1,0 +1,1 @@
+report gru.hlo --copies=pending --quiet --json=report.json

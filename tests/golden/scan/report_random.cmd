@@ -1,0 +1,1 @@
+report random.hlo --top=4 --copies=pending

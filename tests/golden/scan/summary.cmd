@@ -1,0 +1,1 @@
+layers.hlo --copies=pending --small-node-limit=0 --algorithm=scan --mem-limit=r60%
