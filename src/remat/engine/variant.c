@@ -277,8 +277,7 @@ static rh_status rewrite(Round *round, rh_module **result) {
   Module *parsed = NULL;
   PrintOrder order =
       input->module->source->header.is_scheduled ? PRINT_SCHEDULED : PRINT_UNSCHEDULED;
-  rh_status status =
-      module_reparse(rewrite.module, &schedule, order, &parsed, diags, scratch);
+  rh_status status = module_reparse(rewrite.module, &schedule, order, &parsed, diags, scratch);
   if (status == RH_OK) {
     rh_module *made = *result = handle_new(parsed);
     made->schedule = schedule_in_text_order(parsed, made->arena);
@@ -301,14 +300,38 @@ static rh_status rewrite(Round *round, rh_module **result) {
  * except by loops nested as deep. */
 enum { MAX_ROUNDS = 16 };
 
+/* A plan's rounds follow each other from 0 on. Otherwise some of its steps would silently be left
+ * out. */
+static rh_status count_rounds(const Problem *problem, const ScanSteps *steps, int64_t *num_rounds) {
+  bool has_round[MAX_ROUNDS] = {false};
+  *num_rounds = 0;
+  for (uint32_t i = 0; i < steps->list.len; i++) {
+    int64_t round = steps->list.data[i].round;
+    if (round < MAX_ROUNDS) has_round[round] = true;
+    if (round >= *num_rounds) *num_rounds = round + 1;
+  }
+  for (uint32_t i = 0; i < steps->list.len; i++) {
+    const ScanStep *step = &steps->list.data[i];
+    bool is_next = step->round < MAX_ROUNDS && (step->round == 0 || has_round[step->round - 1]);
+    if (is_next) continue;
+    return diag_fail(problem->diags, RH_ERR_INPUT, DIAG_AT(step->loop.offset),
+                     "round %lld of this plan has no round before it, or is beyond %d",
+                     (long long)step->round, MAX_ROUNDS - 1);
+  }
+  return RH_OK;
+}
+
+static rh_status fail_idle(const Problem *problem, int64_t number) {
+  uint32_t offset = problem->plan->scans.list.data[0].loop.offset;
+  return diag_fail(problem->diags, RH_ERR_INPUT, DIAG_AT(offset),
+                   "round %lld of this plan changes no loop", (long long)number);
+}
+
 rh_status variant_make(const Problem *problem, const VariantGoal *goal, Variant *variant) {
   *variant = (Variant){.arena = arena_new(arena_options(problem->scratch))};
   rh_status status = RH_OK;
-  int64_t max_rounds = goal->plan ? 0 : MAX_ROUNDS;
-  for (uint32_t i = 0; goal->plan && i < goal->plan->scans.list.len; i++) {
-    int64_t round = goal->plan->scans.list.data[i].round;
-    if (round >= max_rounds) max_rounds = round < MAX_ROUNDS ? round + 1 : MAX_ROUNDS;
-  }
+  int64_t max_rounds = MAX_ROUNDS;
+  if (goal->plan) status = count_rounds(problem, &goal->plan->scans, &max_rounds);
   for (int64_t number = 0; number < max_rounds && status == RH_OK; number++) {
     Round round = {.problem = problem,
                    .goal = goal,
@@ -323,6 +346,7 @@ rh_status variant_make(const Problem *problem, const VariantGoal *goal, Variant 
     bool is_done = round.borders.len == 0 && !round.segments.values;
     rh_module *result = NULL;
     if (status == RH_OK && !is_done) status = rewrite(&round, &result);
+    if (status == RH_OK && is_done && goal->plan) status = fail_idle(problem, number);
     arena_free(round.arena);
     if (result) {
       rh_module_free(variant->module);

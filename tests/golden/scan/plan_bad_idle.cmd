@@ -1,0 +1,1 @@
+gru.hlo --apply-plan=bad_idle.json --quiet -o - --copies=pending

@@ -1,0 +1,1 @@
+gru.hlo --apply-plan=bad_round.json --quiet -o - --copies=pending
