@@ -58,7 +58,8 @@
  *   until the module and all modules made from it have been freed. They may be freed in any order.
  * - A pointer argument may be NULL only where a comment says so.
  * - Callbacks (`write`, `visit`) are called by the thread that made the call, before the call
- *   returns. They may call the library. They must return normally, not by longjmp or an exception.
+ *   returns; rh_cancel_fn is an exception. They may call the library. They must return normally, not
+ *   by longjmp or an exception.
  *
  * Thread safety. The comment of each function contains one of these:
  *
@@ -870,6 +871,24 @@ enum {
                             elements */
 };
 
+/* What rh_remat has found so far. Made by the library; valid until the function that receives it
+ * returns. */
+typedef struct rh_progress {
+  int64_t best_bytes;   /* the memory that the budget bounds, of the best result so far */
+  bool is_met;          /* the best result meets the budget */
+  double added_seconds; /* modelled time of the best result less that of the module given */
+} rh_progress;
+
+/* Receives the best result so far, each time that a better one is found. It is called by the thread
+ * that called rh_remat. */
+typedef void (*rh_progress_fn)(void *context, const rh_progress *progress);
+
+/* Returns true to end the call early with the best result so far, and false to go on. It is asked
+ * often, so it should only read a flag. It is called by the thread that called rh_remat or, if
+ * num_threads is more than 1, by any thread that the call has started, but never by two at the same
+ * time. After it has returned true, it is not called again. */
+typedef bool (*rh_cancel_fn)(void *context);
+
 typedef struct rh_remat_options {
   size_t struct_size;
   const char *algorithm;    /* a name of RH_ALGORITHMS */
@@ -916,13 +935,29 @@ typedef struct rh_remat_options {
   const rh_profile *profile; /* for RH_REMAT_OFFLOAD; NULL = nothing is offloaded */
   const char *parameters;    /* `name=value` lines, names of RH_PARAMETERS; NULL = the defaults */
   bool keep_plan;            /* record the steps, so that rh_emit_plan can write them */
+
+  /* Limits of a call. An algorithm whose effort or time is used up, or that is cancelled, is not an
+   * error: the result is the best one that was found by then, complete and proven as any other, or
+   * the module as it was given. Measuring, printing and proving the result take their time even so.
+   */
+
+  int effort;                /* how long algorithms that search may search, 0 to 9; each takes about
+                                2.5 times as long as the one before, counted in steps, so that
+                                results do not depend on the machine */
+  double time_limit_seconds; /* algorithms end after so many seconds; results then depend on the
+                                machine; 0 = no limit */
+  unsigned num_threads;    /* threads that algorithms may use, the caller's included; results do not
+                              depend on it; 0 = 1 */
+  rh_cancel_fn cancel;     /* NULL = the call is not cancelled */
+  rh_progress_fn progress; /* NULL = nobody looks on */
+  void *context;           /* passed to `cancel` and `progress` */
 } rh_remat_options;
 
 #define RH_REMAT_OPTIONS_INIT                                                                    \
   {                                                                                              \
     sizeof(rh_remat_options), "path", "heap", RH_COUNT_TOTAL, INT64_MAX, RH_EMIT_SCHEDULED,      \
         RH_PROTECT_AUTO, INT64_C(1) << 20, false, false, 0, 1, 0, RH_REMAT_RECOMPUTE, false, 10, \
-        NULL, NULL, NULL, NULL, NULL, false                                                      \
+        NULL, NULL, NULL, NULL, NULL, false, 5, 0, 1, NULL, NULL, NULL                           \
   }
 
 /* A loop that no longer stores what other loops read of it: they compute it again. Made by the
@@ -955,10 +990,12 @@ typedef struct rh_remat_result {
   const rh_scan *const
       *scans; /* the loops whose stacks changed; they belong to the result module */
   size_t num_scans;
+  bool is_interrupted; /* rh_remat_options.cancel has ended the call early */
+  bool is_timed_out;   /* rh_remat_options.time_limit_seconds has ended it early */
 } rh_remat_result;
 
 #define RH_REMAT_RESULT_INIT \
-  { sizeof(rh_remat_result), false, 0, 0, RH_PROTECT_AUTO, 0, 0, NULL, 0 }
+  { sizeof(rh_remat_result), false, 0, 0, RH_PROTECT_AUTO, 0, 0, NULL, 0, false, false }
 
 /* Rematerializes values of a scheduled module until it fits the budget. The result is parsed again
  * from the text that rh_print writes, and it is proven to compute the same as the module that was

@@ -75,6 +75,17 @@ static rh_status settings_of_plan(const rh_settings *given, const rh_plan *plan,
   return status;
 }
 
+static rh_status check_limits(const rh_remat_options *options, rh_diags *diags) {
+  DiagPlace place = DIAG_ABOUT(RH_CODE_BAD_OPTION, NO_OFFSET);
+  if (options->effort < 0 || options->effort > 9) {
+    return diag_fail(diags, RH_ERR_USAGE, place, "effort is a number from 0 to 9, not %d",
+                     options->effort);
+  }
+  /* The comparison is false for NaN, too. */
+  if (options->time_limit_seconds >= 0) return RH_OK;
+  return diag_fail(diags, RH_ERR_USAGE, place, "time_limit_seconds is not negative");
+}
+
 static rh_status read_options(const rh_remat_options *given, rh_remat_options *options,
                               rh_diags *diags) {
   *options = (rh_remat_options)RH_REMAT_OPTIONS_INIT;
@@ -87,7 +98,7 @@ static rh_status read_options(const rh_remat_options *given, rh_remat_options *o
                  {"protect", (int)options->protect, RH_PROTECT_CONDITIONAL + 1}};
   for (size_t i = 0; status == RH_OK && i < sizeof choices / sizeof *choices; i++)
     status = check_choice(choices[i].value, choices[i].count, choices[i].what, diags);
-  return status;
+  return status == RH_OK ? check_limits(options, diags) : status;
 }
 
 static rh_status remat_or_apply(const rh_module *module, const rh_settings *given_settings,

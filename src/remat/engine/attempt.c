@@ -119,6 +119,7 @@ static rh_status decide(Attempt *attempt, const Problem *problem, const Plan *pl
                   .legality = &legality,
                   .costs = &costs,
                   .collection = &problem->collection,
+                  .patience = problem->patience,
                   .plan = plan,
                   .diags = diags};
   if (plan) {

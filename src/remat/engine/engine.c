@@ -175,22 +175,27 @@ static rh_status finish(Search *search) {
 
 static rh_remat_result describe(const Search *search) {
   const Attempt *best = &search->best;
+  const Patience *patience = search->problem->patience;
   return (rh_remat_result){.is_met = best->is_met,
                            .counted_bytes = best->counted_bytes,
                            .xla_reported_after_bytes = best->stats.xla_reported_after_bytes,
                            .protect = search->problem->protect,
                            .remat_seconds = search->findings->remat_seconds,
-                           .verify_seconds = search->findings->verify_seconds};
+                           .verify_seconds = search->findings->verify_seconds,
+                           .is_interrupted = patience_was_interrupted(patience),
+                           .is_timed_out = patience_was_timed_out(patience)};
 }
 
 rh_status remat_engine_run(const RematRequest *request, rh_module **result, rh_remat_result *info,
                            rh_diags *diags) {
   Problem problem;
   Findings findings;
+  Patience patience;
   ScanAttempt scanned = {0};
   Search search = {.problem = &problem, .findings = &findings};
   *result = NULL;
-  rh_status status = problem_prepare(&problem, &findings, request, diags);
+  patience_begin(&patience, request->options, seconds_now());
+  rh_status status = problem_prepare(&problem, &findings, request, &patience, diags);
   bool begins_from_variant = request->plan && request->plan->scans.list.len > 0;
   if (status == RH_OK && !begins_from_variant) status = try_guides(&search, request->algorithm);
   if (status == RH_OK) status = try_variants(&search, &scanned);

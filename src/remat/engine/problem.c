@@ -50,8 +50,13 @@ static rh_status prepare(Problem *problem, Findings *findings, const RematReques
 }
 
 rh_status problem_prepare(Problem *problem, Findings *findings, const RematRequest *request,
-                          rh_diags *diags) {
-  return prepare(problem, findings, request, request->module, diags);
+                          Patience *patience, rh_diags *diags) {
+  rh_status status = prepare(problem, findings, request, request->module, diags);
+  uint32_t num_insts = request->module->module->insts.len;
+  problem->patience = patience;
+  patience->num_steps =
+      patience_steps_of(patience_effort(patience), num_insts, &problem->parameters);
+  return status;
 }
 
 /* What there is to say about the expressions has been said for the input. */
@@ -59,6 +64,7 @@ rh_status problem_prepare_variant(Problem *of_variant, Findings *findings, const
                                   const rh_module *variant, const ScanSteps *steps) {
   rh_status status = prepare(of_variant, findings, problem->request, variant, NULL);
   of_variant->steps = steps;
+  of_variant->patience = problem->patience;
   of_variant->diags = problem->diags;
   return status;
 }

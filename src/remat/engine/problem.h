@@ -24,6 +24,7 @@ typedef struct Problem {
   rh_protect protect; /* resolved: not auto */
   Collection collection;
   RematParameters parameters;
+  Patience *patience;      /* of the whole run, variants included */
   const uint8_t *steering; /* by InstId of the input: see remat/legality/steering.h */
   Arena *arena, *scratch;
   rh_diags *diags;
@@ -37,10 +38,10 @@ typedef struct Findings {
   double remat_seconds, verify_seconds;
 } Findings;
 
-/* RH_ERR_USAGE if an expression or a parameter is invalid. problem_free() must be called in any
- * case. */
+/* Gives `patience` the steps for the module. RH_ERR_USAGE if an expression or a parameter is
+ * invalid. problem_free() must be called in any case. */
 rh_status problem_prepare(Problem *problem, Findings *findings, const RematRequest *request,
-                          rh_diags *diags);
+                          Patience *patience, rh_diags *diags);
 void problem_free(Problem *problem);
 
 /* As problem_prepare(), for attempts that begin from a variant of the problem's input. `problem`,

@@ -9,6 +9,7 @@
 #include "remat/legality/collection.h"
 #include "remat/legality/legality.h"
 #include "remat/job/parameters.h"
+#include "remat/job/patience.h"
 #include "remat/rewrite/rewrite.h"
 #include "remat_hlo.h"
 
@@ -31,6 +32,7 @@ typedef struct RematJob {
   const Legality *legality;     /* which instructions may be recomputed, and where */
   const CostTable *costs;       /* of the module before the first change */
   const Collection *collection; /* the instructions that checkpoint=collection keeps */
+  Patience *patience;           /* what may be spent; NULL = any amount, in tests only */
   const struct Plan *plan;      /* the plan that remat_plan applies (remat/plan/plan.h) */
   rh_diags *diags;              /* receives what remat_plan finds wrong with the plan */
 } RematJob;

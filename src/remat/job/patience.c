@@ -1,0 +1,128 @@
+#include "remat/job/patience.h"
+
+#include "ir/clock.h"
+
+enum { USUAL_EFFORT = 5 };
+
+void patience_begin(Patience *patience, const rh_remat_options *options, double start_seconds) {
+  *patience = (Patience){.effort = options->effort,
+                         .cancel = options->cancel,
+                         .progress = options->progress,
+                         .context = options->context};
+  if (options->time_limit_seconds > 0)
+    patience->end_seconds = start_seconds + options->time_limit_seconds;
+  atomic_init(&patience->is_cancelled, false);
+  atomic_init(&patience->is_late, false);
+  atomic_flag_clear(&patience->is_asking);
+}
+
+/* Saturates, so that no number of instructions and no parameter makes a search short. */
+static uint64_t multiply(uint64_t a, uint64_t b) {
+  return b && a > UINT64_MAX / b ? UINT64_MAX : a * b;
+}
+
+uint64_t patience_steps_of(int effort, uint32_t num_insts, const RematParameters *parameters) {
+  uint64_t bits = 0;
+  for (uint32_t rest = num_insts; rest; rest >>= 1)
+    bits++;
+  uint64_t steps = multiply((uint64_t)num_insts * bits, (uint64_t)parameters->search_steps);
+  for (int i = 0; i < effort; i++)
+    steps = multiply(steps, 5) / 2;
+  return steps;
+}
+
+/* The part that all threads share. */
+static Patience *shared(Patience *patience) {
+  return patience->whole ? patience->whole : patience;
+}
+
+static const Patience *shared_const(const Patience *patience) {
+  return patience->whole ? patience->whole : patience;
+}
+
+static bool is_known_to_be_stopped(const Patience *patience) {
+  const Patience *whole = shared_const(patience);
+  return atomic_load(&whole->is_cancelled) || atomic_load(&whole->is_late);
+}
+
+/* While another thread asks, its answer comes soon enough. */
+static void ask_caller(Patience *whole) {
+  if (atomic_flag_test_and_set(&whole->is_asking)) return;
+  bool is_known = atomic_load(&whole->is_cancelled);
+  if (!is_known && whole->cancel(whole->context)) atomic_store(&whole->is_cancelled, true);
+  atomic_flag_clear(&whole->is_asking);
+}
+
+bool patience_is_stopped(Patience *patience) {
+  if (!patience) return false;
+  Patience *whole = shared(patience);
+  if (is_known_to_be_stopped(whole)) return true;
+  if (whole->cancel) ask_caller(whole);
+  if (whole->end_seconds > 0 && seconds_now() >= whole->end_seconds)
+    atomic_store(&whole->is_late, true);
+  return is_known_to_be_stopped(whole);
+}
+
+bool patience_spend(Patience *patience, uint64_t steps) {
+  if (!patience) return true;
+  if (patience->is_over) return false;
+  if (steps > patience->num_steps - patience->num_spent) {
+    patience->num_spent = patience->num_steps;
+    patience->is_over = true;
+    return false;
+  }
+  patience->num_spent += steps;
+  if (patience->num_spent < patience->next_question) return true;
+  patience->next_question = patience->num_spent + PATIENCE_STEPS_PER_QUESTION;
+  patience->is_over = patience_is_stopped(patience);
+  return !patience->is_over;
+}
+
+bool patience_is_over(const Patience *patience) {
+  return patience && (patience->is_over || is_known_to_be_stopped(patience));
+}
+
+bool patience_was_interrupted(const Patience *patience) {
+  return patience && atomic_load(&shared_const(patience)->is_cancelled);
+}
+
+bool patience_was_timed_out(const Patience *patience) {
+  return patience && atomic_load(&shared_const(patience)->is_late);
+}
+
+void patience_report(Patience *patience, int64_t best_bytes, bool is_met, double added_seconds) {
+  if (!patience_is_watched(patience)) return;
+  rh_progress progress = {best_bytes, is_met, added_seconds};
+  patience->progress(patience->context, &progress);
+}
+
+bool patience_is_watched(const Patience *patience) {
+  return patience && patience->progress;
+}
+
+int patience_effort(const Patience *patience) {
+  return patience ? patience->effort : USUAL_EFFORT;
+}
+
+Patience patience_part(Patience *whole, uint64_t num_steps) {
+  Patience part = {.num_steps = num_steps};
+  if (!whole) {
+    part.effort = USUAL_EFFORT;
+  } else {
+    part.effort = whole->effort;
+    part.whole = shared(whole);
+  }
+  atomic_init(&part.is_cancelled, false);
+  atomic_init(&part.is_late, false);
+  atomic_flag_clear(&part.is_asking);
+  return part;
+}
+
+uint64_t patience_steps_left(const Patience *patience) {
+  if (!patience) return UINT64_MAX;
+  return patience_is_over(patience) ? 0 : patience->num_steps - patience->num_spent;
+}
+
+void patience_join(Patience *whole, const Patience *part) {
+  if (whole) (void)patience_spend(whole, part->num_spent);
+}

@@ -1,0 +1,90 @@
+/* What an any-time algorithm may spend before it must end with the best that it has found.
+ *
+ * Three things end a search. Counted steps do so at the same place on every machine, and are what
+ * `effort` limits. A deadline depends on the machine, so results under one do, too. And the caller
+ * may cancel. Algorithms that end by themselves do not count steps: they and the engine ask only
+ * about the deadline and the caller (patience_is_stopped).
+ *
+ * All functions but patience_begin() accept NULL, which is endless patience, for tests. */
+#ifndef REMAT_HLO_REMAT_JOB_PATIENCE_H
+#define REMAT_HLO_REMAT_JOB_PATIENCE_H
+
+#include <stdatomic.h>
+
+#include "remat/job/parameters.h"
+#include "remat_hlo.h"
+
+/* Steps between two looks at the clock and two questions to the caller. A step takes some
+ * nanoseconds, so that both are asked about a thousand times a second. */
+#define PATIENCE_STEPS_PER_QUESTION (UINT64_C(1) << 16)
+
+typedef struct Patience {
+  uint64_t num_steps;       /* that may be spent */
+  uint64_t num_spent;       /* at most num_steps */
+  uint64_t next_question;   /* number of steps spent at which the clock and the caller are asked */
+  bool is_over;             /* patience_spend() has returned false */
+  double end_seconds;       /* the deadline, as seconds_now(); 0 = none */
+  struct Patience *whole;   /* what this is a part of; NULL = it is no part */
+  rh_cancel_fn cancel;      /* NULL = the caller never cancels */
+  rh_progress_fn progress;  /* NULL = the caller does not look on */
+  void *context;            /* of both */
+  int effort;               /* 0 to 9 */
+  atomic_bool is_cancelled; /* of the whole; set once, by whichever thread asked */
+  atomic_bool is_late;
+  atomic_flag is_asking; /* some thread asks the caller at present */
+} Patience;
+
+/* Starts with the limits that the options give; the deadline counts from `start_seconds`, which is
+ * a time of seconds_now(). There are no steps yet. */
+void patience_begin(Patience *patience, const rh_remat_options *options, double start_seconds);
+
+/* The steps of an effort for a module of `num_insts` instructions:
+ *
+ *     search.steps * instructions * bits of that number * 2.5 ^ effort
+ *
+ * where the bits are log2(instructions), rounded up to whole ones, so that no machine rounds
+ * differently. With effort 5 and 10,000 instructions that is about 5 seconds; each effort takes 2.5
+ * times as long as the one before, and effort 0 takes a hundredth of effort 5. */
+uint64_t patience_steps_of(int effort, uint32_t num_insts, const RematParameters *parameters);
+
+/* Spends steps; a step is about one visit of an instruction. Returns false if the steps are used
+ * up, the deadline is over, or the caller has cancelled; then it returns false forever. The clock
+ * and the caller are asked at the first call, and then every PATIENCE_STEPS_PER_QUESTION steps. */
+bool patience_spend(Patience *patience, uint64_t steps);
+
+/* Whether patience_spend() has returned false, or would do so without asking anybody. */
+bool patience_is_over(const Patience *patience);
+
+/* Asks the clock and the caller at once. Returns whether the deadline is over or the caller has
+ * cancelled; steps do not matter. */
+bool patience_is_stopped(Patience *patience);
+
+/* Whether an earlier question found that the caller has cancelled, or that the deadline is over. */
+bool patience_was_interrupted(const Patience *patience);
+bool patience_was_timed_out(const Patience *patience);
+
+/* Tells the caller about the best result so far: the bytes that the budget bounds, whether they
+ * meet it, and by how much the modelled time exceeds that of the input. Only for the thread that
+ * runs the engine. */
+void patience_report(Patience *patience, int64_t best_bytes, bool is_met, double added_seconds);
+
+/* Whether the caller wants reports. */
+bool patience_is_watched(const Patience *patience);
+
+/* How much to search, 0 to 9; 5 for NULL. */
+int patience_effort(const Patience *patience);
+
+/* ---- threads ---- */
+
+/* Returns a part of the steps, for work that is done beside other parts, each by one thread. So
+ * each part ends at the same place, however fast the others are. The parts share the deadline and
+ * the caller, who is never asked by two threads at the same time. `whole` must live longer. */
+Patience patience_part(Patience *whole, uint64_t num_steps);
+
+/* The steps that are left. */
+uint64_t patience_steps_left(const Patience *patience);
+
+/* Charges `whole` for what a part has spent, after its thread has ended. */
+void patience_join(Patience *whole, const Patience *part);
+
+#endif

@@ -1,0 +1,226 @@
+#include "remat/job/patience.h"
+
+#include <pthread.h>
+
+#include "ir/clock.h"
+#include "support.h"
+
+/* A caller who cancels at a certain question; 0 = never. */
+typedef struct Caller {
+  uint64_t num_questions, cancels_at;
+  int64_t best_bytes;
+} Caller;
+
+static bool ask(void *context) {
+  Caller *caller = context;
+  return ++caller->num_questions == caller->cancels_at;
+}
+
+static void hear(void *context, const rh_progress *progress) {
+  Caller *caller = context;
+  caller->best_bytes = progress->best_bytes;
+}
+
+static rh_remat_options options_with(Caller *caller) {
+  rh_remat_options options = RH_REMAT_OPTIONS_INIT;
+  options.cancel = ask;
+  options.progress = hear;
+  options.context = caller;
+  return options;
+}
+
+/* ---- steps ---- */
+
+START_TEST(steps_are_used_up_once_and_for_all) {
+  rh_remat_options options = RH_REMAT_OPTIONS_INIT;
+  Patience patience;
+  patience_begin(&patience, &options, 0);
+  patience.num_steps = 100;
+  ck_assert(patience_spend(&patience, 60));
+  ck_assert(patience_spend(&patience, 40));
+  ck_assert(!patience_is_over(&patience));
+  ck_assert(!patience_spend(&patience, 1));
+  ck_assert(!patience_spend(&patience, 0));
+  ck_assert(patience_is_over(&patience));
+  ck_assert_uint_eq(patience_steps_left(&patience), 0);
+  /* Those who do not count steps go on. */
+  ck_assert(!patience_is_stopped(&patience));
+}
+END_TEST
+
+START_TEST(any_number_of_steps_can_be_asked_for) {
+  rh_remat_options options = RH_REMAT_OPTIONS_INIT;
+  Patience patience;
+  patience_begin(&patience, &options, 0);
+  patience.num_steps = UINT64_MAX;
+  ck_assert(patience_spend(&patience, UINT64_MAX - 1));
+  ck_assert(!patience_spend(&patience, UINT64_MAX));
+}
+END_TEST
+
+static const struct {
+  int effort;
+  uint32_t num_insts;
+  int64_t parameter;
+  uint64_t steps;
+} step_cases[] = {
+    {0, 0, 20, 0},
+    {9, 0, 20, 0},
+    {0, 1, 20, 20},
+    {1, 1, 20, 50},
+    {2, 1, 20, 125},
+    {0, 10000, 20, 2800000}, /* 14 bits */
+    {5, 10000, 20, 273437500},
+    {9, 10000, 20, 10681152342},
+    {9, UINT32_MAX, 1000000, UINT64_MAX / 2},
+};
+
+START_TEST(efforts_give_steps) {
+  RematParameters parameters = parameters_default();
+  parameters.search_steps = step_cases[_i].parameter;
+  uint64_t steps = patience_steps_of(step_cases[_i].effort, step_cases[_i].num_insts, &parameters);
+  ck_assert_uint_eq(steps, step_cases[_i].steps);
+}
+END_TEST
+
+/* ---- the clock and the caller ---- */
+
+START_TEST(the_caller_is_asked_now_and_then) {
+  Caller caller = {.cancels_at = 3};
+  rh_remat_options options = options_with(&caller);
+  Patience patience;
+  uint64_t spent = 0;
+  patience_begin(&patience, &options, 0);
+  patience.num_steps = UINT64_MAX;
+  while (patience_spend(&patience, 1))
+    spent++;
+  ck_assert_uint_eq(spent, 2 * PATIENCE_STEPS_PER_QUESTION);
+  ck_assert(patience_was_interrupted(&patience));
+  ck_assert(!patience_was_timed_out(&patience));
+  /* There is nothing more to ask. */
+  ck_assert(patience_is_stopped(&patience));
+  ck_assert(!patience_spend(&patience, 1));
+  ck_assert_uint_eq(caller.num_questions, 3);
+}
+END_TEST
+
+START_TEST(those_without_steps_ask_at_once) {
+  Caller caller = {.cancels_at = 2};
+  rh_remat_options options = options_with(&caller);
+  Patience patience;
+  patience_begin(&patience, &options, 0);
+  ck_assert(!patience_is_stopped(&patience));
+  ck_assert(patience_is_stopped(&patience));
+  ck_assert(patience_is_over(&patience));
+  ck_assert(!patience_spend(&patience, 0));
+}
+END_TEST
+
+START_TEST(the_deadline_ends_it) {
+  rh_remat_options options = RH_REMAT_OPTIONS_INIT;
+  Patience patience;
+  options.time_limit_seconds = 1000;
+  patience_begin(&patience, &options, seconds_now());
+  patience.num_steps = 10;
+  ck_assert(!patience_is_stopped(&patience) && patience_spend(&patience, 1));
+  patience_begin(&patience, &options, seconds_now() - 1001);
+  patience.num_steps = 10;
+  ck_assert(!patience_is_over(&patience));
+  ck_assert(!patience_spend(&patience, 1));
+  ck_assert(patience_was_timed_out(&patience));
+  ck_assert(!patience_was_interrupted(&patience));
+}
+END_TEST
+
+START_TEST(the_caller_hears_of_the_best) {
+  Caller caller = {0};
+  rh_remat_options options = options_with(&caller);
+  Patience patience;
+  patience_begin(&patience, &options, 0);
+  ck_assert(patience_is_watched(&patience));
+  patience_report(&patience, 4096, true, 0.5);
+  ck_assert_int_eq(caller.best_bytes, 4096);
+  options.progress = NULL;
+  patience_begin(&patience, &options, 0);
+  ck_assert(!patience_is_watched(&patience));
+  patience_report(&patience, 1, true, 0);
+  ck_assert_int_eq(caller.best_bytes, 4096);
+}
+END_TEST
+
+START_TEST(nobody_is_patient_forever) {
+  ck_assert(patience_spend(NULL, UINT64_MAX));
+  ck_assert(!patience_is_stopped(NULL) && !patience_is_over(NULL));
+  ck_assert(!patience_was_interrupted(NULL) && !patience_was_timed_out(NULL));
+  ck_assert(!patience_is_watched(NULL));
+  ck_assert_int_eq(patience_effort(NULL), 5);
+  patience_report(NULL, 0, false, 0);
+}
+END_TEST
+
+/* ---- threads ---- */
+
+START_TEST(parts_have_steps_of_their_own) {
+  rh_remat_options options = RH_REMAT_OPTIONS_INIT;
+  Patience whole;
+  patience_begin(&whole, &options, 0);
+  whole.num_steps = 100;
+  Patience first = patience_part(&whole, 30), second = patience_part(&whole, 70);
+  ck_assert(patience_spend(&first, 30));
+  ck_assert(!patience_spend(&first, 1));
+  ck_assert(patience_spend(&second, 10));
+  ck_assert_uint_eq(patience_steps_left(&whole), 100);
+  patience_join(&whole, &first);
+  patience_join(&whole, &second);
+  ck_assert_uint_eq(patience_steps_left(&whole), 60);
+  ck_assert_int_eq(patience_effort(&first), 5);
+}
+END_TEST
+
+typedef struct Worker {
+  pthread_t thread;
+  Patience part;
+} Worker;
+
+static void *work(void *context) {
+  Worker *worker = context;
+  while (patience_spend(&worker->part, PATIENCE_STEPS_PER_QUESTION)) {}
+  return NULL;
+}
+
+/* The caller counts without a lock: two questions at the same time would lose one. */
+START_TEST(one_cancellation_ends_all_parts) {
+  enum { NUM_WORKERS = 4 };
+  Caller caller = {.cancels_at = 2000};
+  rh_remat_options options = options_with(&caller);
+  Patience whole;
+  Worker workers[NUM_WORKERS];
+  patience_begin(&whole, &options, 0);
+  whole.num_steps = UINT64_MAX;
+  for (int i = 0; i < NUM_WORKERS; i++) {
+    workers[i].part = patience_part(&whole, UINT64_MAX);
+    ck_assert_int_eq(pthread_create(&workers[i].thread, NULL, work, &workers[i]), 0);
+  }
+  for (int i = 0; i < NUM_WORKERS; i++)
+    pthread_join(workers[i].thread, NULL);
+  ck_assert(patience_was_interrupted(&whole) && patience_is_over(&whole));
+  ck_assert_uint_eq(caller.num_questions, 2000);
+}
+END_TEST
+
+int main(void) {
+  Suite *suite = suite_create("patience");
+  TCase *tc = tcase_create("patience");
+  tcase_add_test(tc, steps_are_used_up_once_and_for_all);
+  tcase_add_test(tc, any_number_of_steps_can_be_asked_for);
+  tcase_add_loop_test(tc, efforts_give_steps, 0, sizeof step_cases / sizeof *step_cases);
+  tcase_add_test(tc, the_caller_is_asked_now_and_then);
+  tcase_add_test(tc, those_without_steps_ask_at_once);
+  tcase_add_test(tc, the_deadline_ends_it);
+  tcase_add_test(tc, the_caller_hears_of_the_best);
+  tcase_add_test(tc, nobody_is_patient_forever);
+  tcase_add_test(tc, parts_have_steps_of_their_own);
+  tcase_add_test(tc, one_cancellation_ends_all_parts);
+  suite_add_tcase(suite, tc);
+  return run_suite(suite);
+}
