@@ -8,9 +8,9 @@ import sys
 
 FLOW, MEMORY, PACK, COST, LOOP, RANGE, LINT = (
     f"analysis/{room}" for room in ("flow", "memory", "pack", "cost", "loop", "range", "lint"))
-REWRITE, LEGALITY, JOB, ALGORITHMS, SCAN, PLAN, PROTECT, VERIFY, ENGINE = (
+REWRITE, LEGALITY, JOB, SEARCH, ALGORITHMS, SCAN, PLAN, PROTECT, VERIFY, ENGINE = (
     f"remat/{room}"
-    for room in ("rewrite", "legality", "job", "algorithms", "scan", "plan", "protect", "verify", "engine"))
+    for room in ("rewrite", "legality", "job", "search", "algorithms", "scan", "plan", "protect", "verify", "engine"))
 
 ROOMS = {
     "ir": [],
@@ -27,7 +27,8 @@ ROOMS = {
     REWRITE: ["ir", FLOW],
     LEGALITY: ["ir", FLOW, MEMORY, LOOP, "schedule", REWRITE],
     JOB: ["ir", FLOW, MEMORY, COST, REWRITE, LEGALITY],
-    ALGORITHMS: ["ir", "ir/infer", FLOW, MEMORY, COST, RANGE, REWRITE, LEGALITY, JOB],
+    SEARCH: ["ir", FLOW, MEMORY, COST, REWRITE, LEGALITY, JOB],
+    ALGORITHMS: ["ir", "ir/infer", FLOW, MEMORY, COST, RANGE, REWRITE, LEGALITY, JOB, SEARCH],
     SCAN: ["ir", FLOW, COST, LOOP, REWRITE, LEGALITY, JOB],
     PLAN: ["ir", "ir/infer", MEMORY, RANGE, "schedule", REWRITE, JOB, SCAN],
     PROTECT: ["ir", "ir/infer", MEMORY, REWRITE],

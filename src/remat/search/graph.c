@@ -1,0 +1,415 @@
+#include "remat/search/graph.h"
+
+#include <stdlib.h>
+
+/* ---- what all graphs have in common ---- */
+
+SearchContext search_context_build(const RematJob *job, Arena *out, Arena *scratch) {
+  const Module *module = job->rewrite->module;
+  SearchContext context = {.job = job,
+                           .values = value_analysis_build(module, out, scratch),
+                           .counts_target = job->memory_model->traits & RH_TRAIT_PACKS};
+  context.inner_bytes = arena_zarray(out, int64_t, module->comps.len);
+  context.device = job->device ? *job->device : device_profile_default();
+  return context;
+}
+
+/* ---- building one graph ---- */
+
+/* One access to a buffer that several values share. */
+typedef struct Access {
+  BufferId buffer;
+  NodeId node;
+  bool is_write;
+  ValueId value; /* that is written */
+} Access;
+
+typedef struct Builder {
+  const SearchContext *context;
+  const Module *module;
+  SearchGraph *graph;
+  bool *is_held;         /* by BufferId: see mark_held() */
+  uint32_t *part_of;     /* by InstId of a view: the first part of its node that it stands for */
+  uint32_t *seen_at;     /* by ValueId: 1 + the operand part in `found` of the node being built */
+  VEC(ValueId) seen;     /* to be cleared */
+  VEC(NodeReuse) found;  /* operand parts of the node being built */
+  NodeId last_effect;    /* the last node with a side effect; NO_ID = none */
+  VEC(Access) accesses;
+  Arena *out, *scratch;
+} Builder;
+
+static int64_t bytes_of(const Builder *builder, ValueId id) {
+  const HloValue *value = &builder->context->values.flow.values.data[id];
+  if (inst_get(builder->module, value->inst)->opcode == OPCODE_CONSTANT) return 0;
+  if (builder->context->counts_target) return target_sizes.of_part(builder->module, value->shape);
+  return value->bytes;
+}
+
+static bool is_alone(const HloBuffers *buffers, BufferId buffer) {
+  return buffers->first_value[buffer + 1] - buffers->first_value[buffer] == 1;
+}
+
+/* Marks the buffers that live all the time: in the entry, those of parameters; in any other
+ * computation, those that it shares with its caller, parameters and results. */
+static void mark_held(Builder *builder, CompId comp) {
+  const Module *module = builder->module;
+  const Dataflow *flow = &builder->context->values.flow;
+  for (uint32_t i = 0; i < comp_num_insts(module, comp); i++) {
+    InstId id = comp_inst(module, comp, i);
+    bool is_parameter = inst_get(module, id)->opcode == OPCODE_PARAMETER;
+    bool is_result = comp != module->entry && inst_is_root(module, id);
+    if (!is_parameter && !is_result) continue;
+    for (uint32_t part = 0; part < inst_shape(module, id)->num_parts; part++)
+      builder->is_held[builder->context->values.buffers.of[dataflow_value(flow, id, part)]] = true;
+  }
+}
+
+/* The bytes of the buffers that live all the time. */
+static int64_t held_bytes(const Builder *builder) {
+  const HloBuffers *buffers = &builder->context->values.buffers;
+  int64_t sum = 0;
+  for (BufferId buffer = 0; buffer < buffers->num_buffers; buffer++) {
+    if (!builder->is_held[buffer]) continue;
+    int64_t most = 0;
+    for (uint32_t i = buffers->first_value[buffer]; i < buffers->first_value[buffer + 1]; i++) {
+      int64_t bytes = bytes_of(builder, buffers->values[i]);
+      if (bytes > most) most = bytes;
+    }
+    sum += most;
+  }
+  return sum;
+}
+
+static void note_operands(Builder *builder, InstId id) {
+  const Module *module = builder->module;
+  const Dataflow *flow = &builder->context->values.flow;
+  builder->found.len = builder->seen.len = 0;
+  for (uint32_t i = 0; i < inst_get(module, id)->num_operands; i++) {
+    InstId operand = inst_operand(module, id, i);
+    for (uint32_t part = 0; part < inst_shape(module, operand)->num_parts; part++) {
+      ValueId value = dataflow_value(flow, operand, part);
+      if (builder->seen_at[value]) continue;
+      *vec_push(builder->scratch, &builder->found) = (NodeReuse){i, part};
+      *vec_push(builder->scratch, &builder->seen) = value;
+      builder->seen_at[value] = builder->found.len;
+    }
+  }
+}
+
+static void forget_operands(Builder *builder) {
+  for (uint32_t i = 0; i < builder->seen.len; i++)
+    builder->seen_at[builder->seen.data[i]] = 0;
+}
+
+/* Finds the operand parts whose memory an own part takes over: those that must share it, and, as
+ * the heap simulator does it, those that may. */
+static void add_reuses(Builder *builder, InstId id, uint32_t index, ValueId value, NodePart *part,
+                       unsigned *flags) {
+  const Module *module = builder->module;
+  const Dataflow *flow = &builder->context->values.flow;
+  const HloBuffers *buffers = &builder->context->values.buffers;
+  part->first_reuse = builder->graph->reuses.len;
+  BufferId buffer = buffers->of[value];
+  if (!is_alone(buffers, buffer)) {
+    for (uint32_t i = 0; i < builder->seen.len; i++) {
+      if (buffers->of[builder->seen.data[i]] != buffer) continue;
+      *vec_push(builder->out, &builder->graph->reuses) = builder->found.data[i];
+      *flags &= ~(unsigned)NODE_CAN_CLONE; /* it writes into what it reads */
+      break;
+    }
+  } else if (inst_get(module, id)->opcode != OPCODE_COPY) {
+    for (uint32_t i = 0; i < inst_get(module, id)->num_operands; i++) {
+      InstId operand = inst_operand(module, id, i);
+      ValueId held = dataflow_value(flow, operand, 0);
+      const HloValue *of_operand = &flow->values.data[held];
+      if (!is_alone(buffers, buffers->of[held]) || bytes_of(builder, held) == 0) continue;
+      if (!can_share_operand_buffer(module, flow, of_operand->inst, of_operand->part, id, index,
+                                    builder->scratch))
+        continue;
+      *vec_push(builder->out, &builder->graph->reuses) = (NodeReuse){i, 0};
+    }
+  }
+  part->num_reuses = builder->graph->reuses.len - part->first_reuse;
+}
+
+static void add_parts(Builder *builder, InstId id, SearchNode *node) {
+  const Dataflow *flow = &builder->context->values.flow;
+  const HloBuffers *buffers = &builder->context->values.buffers;
+  node->first_part = builder->graph->parts.len;
+  node->num_parts = inst_shape(builder->module, id)->num_parts;
+  note_operands(builder, id);
+  for (uint32_t i = 0; i < node->num_parts; i++) {
+    ValueId value = dataflow_value(flow, id, i);
+    NodePart part = {.operand = NO_ID, .overwriter = NO_ID};
+    if (builder->seen_at[value]) {
+      NodeReuse from = builder->found.data[builder->seen_at[value] - 1];
+      part.operand = from.operand;
+      part.of_operand = from.part;
+    } else if (!builder->is_held[buffers->of[value]]) {
+      part.bytes = bytes_of(builder, value);
+      if (part.bytes > 0) add_reuses(builder, id, i, value, &part, &node->flags);
+    } else if (!is_alone(buffers, buffers->of[value]) && !(node->flags & NODE_IS_GIVEN)) {
+      node->flags &= ~(unsigned)NODE_CAN_CLONE; /* it writes into what lives all the time */
+    }
+    *vec_push(builder->out, &builder->graph->parts) = part;
+  }
+  forget_operands(builder);
+}
+
+static void add_operands(Builder *builder, InstId id, SearchNode *node) {
+  const Module *module = builder->module;
+  node->first_operand = builder->graph->operands.len;
+  node->num_operands = inst_get(module, id)->num_operands;
+  for (uint32_t i = 0; i < node->num_operands; i++) {
+    InstId operand = inst_operand(module, id, i);
+    *vec_push(builder->out, &builder->graph->operands) =
+        (NodeOperand){builder->graph->node_of[operand], builder->part_of[operand],
+                      inst_shape(module, operand)->num_parts};
+  }
+}
+
+static void add_wait(Builder *builder, NodeId node) {
+  *vec_push(builder->out, &builder->graph->waits) = node;
+}
+
+static void add_waits(Builder *builder, InstId id, NodeId number, SearchNode *node) {
+  const Module *module = builder->module;
+  node->first_wait = builder->graph->waits.len;
+  IdList before = inst_control(module, id)->predecessors;
+  for (uint32_t i = 0; i < before.len; i++)
+    add_wait(builder, builder->graph->node_of[id_list(module, before)[i]]);
+  bool is_collective = opcode_info((Opcode)inst_get(module, id)->opcode)->flags & OPF_COLLECTIVE;
+  if (is_collective || inst_has_side_effect(module, &builder->context->job->legality->effects, id)) {
+    if (builder->last_effect != NO_ID) add_wait(builder, builder->last_effect);
+    builder->last_effect = number;
+  }
+  node->num_waits = builder->graph->waits.len - node->first_wait;
+}
+
+static int64_t inner_bytes(const Builder *builder, InstId id) {
+  if (!inst_runs_callees(builder->module, id)) return 0;
+  int64_t most = 0;
+  for (uint32_t i = 0; i < inst_get(builder->module, id)->num_callees; i++) {
+    int64_t bytes = builder->context->inner_bytes[inst_callees(builder->module, id)[i]];
+    if (bytes > most) most = bytes;
+  }
+  return most;
+}
+
+static void add_node(Builder *builder, InstId id) {
+  const Module *module = builder->module;
+  const RematJob *job = builder->context->job;
+  SearchGraph *graph = builder->graph;
+  Opcode opcode = (Opcode)inst_get(module, id)->opcode;
+  NodeId number = graph->num_nodes++;
+  SearchNode *node = &graph->nodes[number];
+  *node = (SearchNode){.inst = id, .inner_bytes = inner_bytes(builder, id)};
+  graph->node_of[id] = number;
+  builder->part_of[id] = 0;
+  bool is_given = opcode == OPCODE_PARAMETER || opcode == OPCODE_CONSTANT;
+  if (is_given) node->flags |= NODE_IS_GIVEN;
+  if (!is_given && clone_verdict(job->legality, id) == KEEP_NONE) node->flags |= NODE_CAN_CLONE;
+  if (opcode == OPCODE_TUPLE && !inst_has_control(module, id)) node->flags |= NODE_IS_TUPLE;
+  if (opcode_is_split(opcode) || opcode_is_async(opcode)) node->flags |= NODE_IS_FIXED;
+  node->seconds = cost_seconds(module, job->costs, &builder->context->device, id);
+  add_operands(builder, id, node);
+  add_parts(builder, id, node);
+  add_waits(builder, id, number, node);
+}
+
+/* A bitcast or get-tuple-element stands for parts of the node that it comes from. */
+static void add_view(Builder *builder, InstId id) {
+  const Module *module = builder->module;
+  InstId operand = inst_operand(module, id, 0);
+  uint32_t part = builder->part_of[operand];
+  const Instruction *inst = inst_get(module, id);
+  if (inst->opcode == OPCODE_GET_TUPLE_ELEMENT)
+    part += inst_shape(module, operand)->element_offsets[inst->index];
+  builder->graph->node_of[id] = builder->graph->node_of[operand];
+  builder->part_of[id] = part;
+}
+
+/* The end reads what the computation returns, which therefore lives until then. */
+static void add_end(Builder *builder) {
+  SearchGraph *graph = builder->graph;
+  InstId root = comp_get(builder->module, graph->comp)->root;
+  /* The result is what the instruction itself returns. */
+  graph->nodes[graph->node_of[root]].flags &= ~(unsigned)NODE_CAN_CLONE;
+  graph->nodes[graph->num_nodes++] =
+      (SearchNode){.inst = NO_ID,
+                   .first_operand = graph->operands.len,
+                   .num_operands = 1,
+                   .first_part = graph->parts.len,
+                   .first_wait = graph->waits.len,
+                   .flags = NODE_IS_END | NODE_IS_FIXED};
+  *vec_push(builder->out, &graph->operands) =
+      (NodeOperand){graph->node_of[root], builder->part_of[root],
+                    inst_shape(builder->module, root)->num_parts};
+}
+
+/* Values that are cheap to compute from parameters and constants whose memory nobody takes. */
+static void mark_sources(Builder *builder) {
+  SearchGraph *graph = builder->graph;
+  for (NodeId number = 0; number < graph->num_nodes; number++) {
+    SearchNode *node = &graph->nodes[number];
+    if (!(node->flags & NODE_CAN_CLONE)) continue;
+    switch (inst_get(builder->module, node->inst)->opcode) {
+      case OPCODE_BROADCAST:
+      case OPCODE_CONVERT:
+      case OPCODE_IOTA:
+      case OPCODE_RESHAPE: break;
+      default: continue;
+    }
+    bool is_source = true;
+    for (uint32_t i = 0; i < node->num_operands; i++) {
+      const NodeOperand *operand = &graph->operands.data[node->first_operand + i];
+      is_source &= (graph->nodes[operand->node].flags & (NODE_IS_GIVEN | NODE_IS_SOURCE)) != 0;
+      is_source &= node_part(graph, operand->node, operand->first_part)->overwriter == NO_ID;
+    }
+    if (is_source) node->flags |= NODE_IS_SOURCE;
+  }
+}
+
+/* ---- memory that several values share ---- */
+
+/* The node in which an instruction of this computation or of one that it calls runs; NO_ID if it
+ * runs elsewhere. */
+static NodeId node_around(const Builder *builder, InstId id) {
+  const CallGraph *calls = &builder->context->values.graph;
+  while (id != NO_ID && inst_get(builder->module, id)->parent != builder->graph->comp)
+    id = only_caller_of(calls, inst_get(builder->module, id)->parent);
+  return id == NO_ID ? NO_ID : builder->graph->node_of[id];
+}
+
+static void note_read(void *context, InstId user, HloPosition position) {
+  Builder *builder = context;
+  (void)position;
+  NodeId node = node_around(builder, user);
+  if (node == NO_ID) return;
+  *vec_push(builder->scratch, &builder->accesses) = (Access){.node = node};
+}
+
+static int by_node(const void *pa, const void *pb) {
+  const Access *a = pa, *b = pb;
+  if (a->node != b->node) return a->node < b->node ? -1 : 1;
+  return (a->is_write > b->is_write) - (a->is_write < b->is_write);
+}
+
+typedef struct Wait {
+  NodeId node, on;
+} Wait;
+
+typedef struct Waits {
+  VEC(Wait) list;
+} Waits;
+
+/* Values of one buffer are written one after the other. Each write waits for the one before, and
+ * the part that was written before it must not be read from there on. */
+static void order_writes(Builder *builder, BufferId buffer, Waits *waits) {
+  const HloBuffers *buffers = &builder->context->values.buffers;
+  const Dataflow *flow = &builder->context->values.flow;
+  SearchGraph *graph = builder->graph;
+  builder->accesses.len = 0;
+  for (uint32_t i = buffers->first_value[buffer]; i < buffers->first_value[buffer + 1]; i++) {
+    ValueId value = buffers->values[i];
+    NodeId node = node_around(builder, flow->values.data[value].inst);
+    if (node == NO_ID) continue;
+    *vec_push(builder->scratch, &builder->accesses) = (Access){buffer, node, true, value};
+    dataflow_visit_uses(builder->module, flow, value, note_read, builder);
+  }
+  if (builder->accesses.len < 2) return;
+  qsort(builder->accesses.data, builder->accesses.len, sizeof *builder->accesses.data, by_node);
+  NodeId last_write = NO_ID;
+  uint32_t first_reader = 0;
+  for (uint32_t i = 0; i < builder->accesses.len; i++) {
+    const Access *access = &builder->accesses.data[i];
+    if (last_write != NO_ID && access->node != last_write)
+      *vec_push(builder->scratch, &waits->list) = (Wait){access->node, last_write};
+    if (!access->is_write) continue;
+    for (uint32_t k = first_reader; k < i; k++) {
+      NodeId before = builder->accesses.data[k].node;
+      if (before != access->node)
+        *vec_push(builder->scratch, &waits->list) = (Wait){access->node, before};
+    }
+    if (last_write != NO_ID && last_write != access->node) {
+      const SearchNode *writer = &graph->nodes[last_write];
+      for (uint32_t part = 0; part < writer->num_parts; part++) {
+        NodePart *written = &graph->parts.data[writer->first_part + part];
+        if (written->operand != NO_ID || written->overwriter != NO_ID) continue;
+        if (buffers->of[dataflow_value(flow, writer->inst, part)] == buffer)
+          written->overwriter = access->node;
+      }
+    }
+    last_write = access->node;
+    first_reader = i + 1;
+  }
+}
+
+/* Adds the waits for memory that several values share to those that there are. */
+static void merge_waits(Builder *builder, const Waits *waits) {
+  SearchGraph *graph = builder->graph;
+  if (waits->list.len == 0) return;
+  uint32_t *count = arena_zarray(builder->scratch, uint32_t, graph->num_nodes + 1);
+  for (uint32_t i = 0; i < waits->list.len; i++)
+    count[waits->list.data[i].node]++;
+  uint32_t total = graph->waits.len + waits->list.len, next = 0;
+  NodeId *merged = arena_array(builder->out, NodeId, total);
+  for (NodeId node = 0; node < graph->num_nodes; node++) {
+    SearchNode *to = &graph->nodes[node];
+    uint32_t first = next;
+    for (uint32_t i = 0; i < to->num_waits; i++)
+      merged[next++] = graph->waits.data[to->first_wait + i];
+    to->first_wait = first;
+    next += count[node];
+    count[node] = first + to->num_waits;
+    to->num_waits = next - first;
+  }
+  for (uint32_t i = 0; i < waits->list.len; i++)
+    merged[count[waits->list.data[i].node]++] = waits->list.data[i].on;
+  graph->waits.data = merged;
+  graph->waits.len = graph->waits.cap = total;
+}
+
+static void order_shared_memory(Builder *builder) {
+  const HloBuffers *buffers = &builder->context->values.buffers;
+  Waits waits = {0};
+  for (BufferId buffer = 0; buffer < buffers->num_buffers; buffer++) {
+    if (!is_alone(buffers, buffer)) order_writes(builder, buffer, &waits);
+  }
+  merge_waits(builder, &waits);
+}
+
+SearchGraph search_graph_build(const SearchContext *context, CompId comp, Arena *out,
+                               Arena *scratch) {
+  const Module *module = context->job->rewrite->module;
+  Sequence sequence = context->job->schedule->of[comp];
+  Arena *inner = arena_new(arena_options(scratch));
+  SearchGraph graph = {.comp = comp,
+                       .nodes = arena_array(out, SearchNode, (size_t)sequence.len + 1),
+                       .node_of = arena_array(out, NodeId, module->insts.len)};
+  memset(graph.node_of, 0xff, module->insts.len * sizeof *graph.node_of);
+  Builder builder = {.context = context,
+                     .module = module,
+                     .graph = &graph,
+                     .part_of = arena_zarray(inner, uint32_t, module->insts.len),
+                     .seen_at = arena_zarray(inner, uint32_t, context->values.flow.values.len),
+                     .is_held = arena_zarray(inner, bool, context->values.buffers.num_buffers),
+                     .last_effect = NO_ID,
+                     .out = out,
+                     .scratch = inner};
+  mark_held(&builder, comp);
+  for (SchedPos pos = 0; pos < sequence.len; pos++) {
+    InstId id = sequence.ids[pos];
+    if (inst_is_pass_through(module, id)) {
+      add_view(&builder, id);
+    } else {
+      add_node(&builder, id);
+    }
+  }
+  add_end(&builder);
+  order_shared_memory(&builder);
+  mark_sources(&builder);
+  if (comp == module->entry) graph.held_bytes = held_bytes(&builder);
+  arena_free(inner);
+  return graph;
+}

@@ -1,0 +1,96 @@
+/* One computation as the search sees it: nodes that compute parts, and what each of them reads.
+ *
+ * A node is an instruction, except for bitcasts and get-tuple-elements: these take no memory, and
+ * their readers read the node that they come from. A part is an array or a table of pointers that a
+ * node's result consists of. It either is the node's own, or it is forwarded: a tuple, a barrier, or
+ * a loop's invariant holds a part of an operand. Parts that live all the time, such as the entry's
+ * parameters and what shares memory with them, have no bytes here; they are in `held_bytes`.
+ *
+ * Example: p = f32[8] parameter(0), a = f32[8] negate(p), t = (f32[8], f32[8]) tuple(a, p),
+ * ROOT g = f32[8] get-tuple-element(t), index=0 has the nodes p, a, t and the end. Part 0 of t is
+ * its own table; parts 1 and 2 are forwarded from a and p. The end reads part 1 of t. */
+#ifndef REMAT_HLO_REMAT_SEARCH_GRAPH_H
+#define REMAT_HLO_REMAT_SEARCH_GRAPH_H
+
+#include "analysis/memory/liveness.h"
+#include "remat/job/algorithm.h"
+
+typedef uint32_t NodeId; /* in the order in which the instructions run */
+
+/* What a node reads by one operand: `num_parts` parts of a node from `first_part` on. */
+typedef struct NodeOperand {
+  NodeId node;
+  uint32_t first_part, num_parts;
+} NodeOperand;
+
+/* An operand's part whose memory a part may take over if nobody reads it later. */
+typedef struct NodeReuse {
+  uint32_t operand, part;
+} NodeReuse;
+
+typedef struct NodePart {
+  int64_t bytes;      /* 0 for a part that is forwarded, or that lives all the time */
+  uint32_t operand;   /* forwarded from part `of_operand` of this operand; NO_ID = its own */
+  uint32_t of_operand;
+  uint32_t first_reuse, num_reuses; /* in order of preference */
+  NodeId overwriter; /* the node that takes the part's memory, so that it must not be read from
+                        there on; NO_ID = none */
+} NodePart;
+
+enum {
+  NODE_CAN_CLONE = 1 << 0, /* may be computed a second time, or at another place */
+  NODE_IS_FIXED = 1 << 1,  /* stays where it is, relative to others that stay */
+  NODE_IS_GIVEN = 1 << 2,  /* a parameter or a constant */
+  NODE_IS_TUPLE = 1 << 3,  /* only bundles operands; goes to its first reader */
+  NODE_IS_SOURCE = 1 << 5, /* cheap to compute from what is given, and nothing overwrites that */
+  NODE_IS_END = 1 << 4,    /* reads what the computation returns; has no instruction */
+};
+
+typedef struct SearchNode {
+  InstId inst; /* NO_ID for the end */
+  uint32_t first_operand, num_operands;
+  uint32_t first_part, num_parts;
+  uint32_t first_wait, num_waits; /* nodes that must run before, apart from operands */
+  double seconds;                 /* modelled, of one run */
+  int64_t inner_bytes;            /* memory that its called computations need beside all this */
+  unsigned flags;                 /* NODE_… */
+} SearchNode;
+
+typedef struct SearchGraph {
+  CompId comp;
+  SearchNode *nodes; /* the last one is the end */
+  uint32_t num_nodes;
+  VEC(NodeOperand) operands;
+  VEC(NodePart) parts;
+  VEC(NodeReuse) reuses;
+  VEC(NodeId) waits;
+  int64_t held_bytes; /* of the entry: what lives all the time; of others, their callers count it */
+  NodeId *node_of;    /* by InstId: the node, or the node that a bitcast or get-tuple-element comes
+                         from; NO_ID for instructions of other computations */
+} SearchGraph;
+
+static inline const NodeOperand *node_operand(const SearchGraph *graph, NodeId node, uint32_t i) {
+  return &graph->operands.data[graph->nodes[node].first_operand + i];
+}
+static inline const NodePart *node_part(const SearchGraph *graph, NodeId node, uint32_t i) {
+  return &graph->parts.data[graph->nodes[node].first_part + i];
+}
+
+/* What the graphs of all computations of a job have in common. Valid until the module changes. */
+typedef struct SearchContext {
+  const RematJob *job;
+  ValueAnalysis values;
+  int64_t *inner_bytes; /* by CompId: what a run of it needs beside what its caller counts; set by
+                           the search before the graphs of callers are built */
+  DeviceProfile device;
+  bool counts_target; /* sizes are those of the module's target */
+} SearchContext;
+
+SearchContext search_context_build(const RematJob *job, Arena *out, Arena *scratch);
+
+/* Builds the graph of one computation in the order of the job's schedule. The nodes' order is
+ * valid: operands and waits come before. O(parts of all operands). */
+SearchGraph search_graph_build(const SearchContext *context, CompId comp, Arena *out,
+                               Arena *scratch);
+
+#endif

@@ -1,0 +1,425 @@
+#include "remat/search/hoist.h"
+
+#include <stdlib.h>
+
+enum { MAX_CONE = 17 };
+
+double line_excess(const Line *line, const LineMemory *memory, int64_t limit_bytes) {
+  double sum = 0;
+  for (StepId step = 0; step < line->len; step++) {
+    int64_t over = memory->bytes_at[step] - limit_bytes;
+    if (over > 0) sum += (double)over;
+  }
+  return sum;
+}
+
+/* ---- settling ---- */
+
+typedef struct Settler {
+  const Line *line;
+  const bool *is_late; /* by step */
+  bool *is_placed;     /* by step */
+  StepId *order;
+  uint32_t len;
+  IdVec work;
+  Arena *arena;
+} Settler;
+
+static void place(Settler *settler, StepId step) {
+  settler->is_placed[step] = true;
+  settler->order[settler->len++] = step;
+}
+
+/* Places the late steps that a step reads, those that these read first. */
+static void place_late_sources(Settler *settler, StepId reader) {
+  const Line *line = settler->line;
+  settler->work.len = 0;
+  *vec_push(settler->arena, &settler->work) = reader;
+  while (settler->work.len) {
+    StepId step = settler->work.data[settler->work.len - 1];
+    uint32_t len = settler->work.len;
+    for (uint32_t i = line->first_source[step]; i < line->first_source[step + 1]; i++) {
+      StepId source = line->sources[i];
+      if (settler->is_late[source] && !settler->is_placed[source])
+        *vec_push(settler->arena, &settler->work) = source;
+    }
+    if (settler->work.len > len) continue;
+    settler->work.len--;
+    if (step != reader && !settler->is_placed[step]) place(settler, step);
+  }
+}
+
+Line line_settled(const Line *line, bool moves_sources, Arena *out, Arena *scratch) {
+  const SearchGraph *graph = line->graph;
+  Arena *arena = arena_new(arena_options(scratch));
+  bool *is_late = arena_zarray(arena, bool, line->len);
+  bool *is_read = arena_zarray(arena, bool, line->len);
+  for (uint32_t i = 0; i < line->first_source[line->len]; i++)
+    is_read[line->sources[i]] = true;
+  LineWaits waits = line_waits(line, arena, scratch);
+  for (StepId step = 0; step < line->len; step++) {
+    for (uint32_t i = waits.first[step]; i < waits.first[step + 1]; i++)
+      is_read[waits.on[i]] = false; /* others wait for it, so it stays before them */
+  }
+  unsigned late = NODE_IS_TUPLE | (moves_sources ? NODE_IS_SOURCE : 0);
+  for (StepId step = 0; step < line->len; step++) {
+    bool has_waits = waits.first[step] != waits.first[step + 1];
+    is_late[step] = is_read[step] && !has_waits && graph->nodes[line->nodes[step]].flags & late;
+  }
+  Settler settler = {.line = line,
+                     .is_late = is_late,
+                     .is_placed = arena_zarray(arena, bool, line->len),
+                     .order = arena_array(arena, StepId, line->len),
+                     .arena = arena};
+  for (StepId step = 0; step < line->len; step++) {
+    bool is_given = graph->nodes[line->nodes[step]].flags & NODE_IS_GIVEN;
+    if (is_given && waits.first[step] == waits.first[step + 1]) place(&settler, step);
+  }
+  for (StepId step = 0; step < line->len; step++) {
+    if (is_late[step] || settler.is_placed[step]) continue;
+    place_late_sources(&settler, step);
+    place(&settler, step);
+  }
+  Line result = line_reordered(line, settler.order, out, scratch);
+  arena_free(arena);
+  return result;
+}
+
+/* ---- state of a sweep ---- */
+
+typedef struct Sweep {
+  const Line *line;
+  const HoistRules *rules;
+  int64_t limit_bytes;
+  double tolerance; /* bytes by which a move may raise the excess */
+  LineMemory memory;
+  LineReaders readers;
+  LineWaits waits;
+  uint32_t *first_read; /* by step, one entry more: range in `reads` */
+  uint32_t *reads;      /* the parts with memory that a step reads, each once */
+  bool *is_free;        /* by step: does not hold others back, and takes no memory meanwhile */
+  /* in the order as it is now */
+  StepId *order; /* by position */
+  uint32_t *position; /* by step */
+  int64_t *before;    /* by position: bytes live before it */
+  int64_t *during;    /* by step: bytes more while it runs */
+  /* for a move */
+  StepId cone[MAX_CONE];
+  uint32_t cone_len;
+  uint32_t *in_cone; /* by step: 1 + index in the cone, 0 = not in it */
+  int64_t *change;   /* by position */
+  StepId *moved;     /* space for the new order of a part */
+  int64_t *moved_before;
+  Patience *patience;
+  Arena *arena;
+} Sweep;
+
+static void list_reads(Sweep *sweep) {
+  const Line *line = sweep->line;
+  uint32_t num_parts = line_num_parts(line);
+  uint32_t *first = arena_zarray(sweep->arena, uint32_t, (size_t)line->len + 2);
+  for (uint32_t part = 0; part < num_parts; part++) {
+    for (uint32_t i = sweep->readers.first[part]; i < sweep->readers.first[part + 1]; i++)
+      first[sweep->readers.of[i] + 2]++;
+  }
+  for (StepId step = 0; step < line->len; step++)
+    first[step + 2] += first[step + 1];
+  sweep->reads = arena_array(sweep->arena, uint32_t, first[line->len + 1]);
+  for (uint32_t part = 0; part < num_parts; part++) {
+    for (uint32_t i = sweep->readers.first[part]; i < sweep->readers.first[part + 1]; i++)
+      sweep->reads[first[sweep->readers.of[i] + 1]++] = part;
+  }
+  sweep->first_read = first;
+}
+
+/* Bytes of a part in this sweep, by its number in the line. */
+static int64_t part_bytes(const Sweep *sweep, StepId owner, uint32_t part) {
+  if (sweep->is_free[owner]) return 0;
+  const Line *line = sweep->line;
+  return node_part(line->graph, line->nodes[owner], part - line->first_part[owner])->bytes;
+}
+
+static StepId owner_of(const Sweep *sweep, uint32_t part) {
+  /* the last step whose first part is not after it */
+  const uint32_t *first = sweep->line->first_part;
+  uint32_t low = 0, high = sweep->line->len;
+  while (high - low > 1) {
+    uint32_t middle = low + (high - low) / 2;
+    if (first[middle] <= part) {
+      low = middle;
+    } else {
+      high = middle;
+    }
+  }
+  return low;
+}
+
+static Sweep sweep_begin(const Line *line, int64_t limit_bytes, const HoistRules *rules,
+                         Patience *patience, Arena *arena, Arena *scratch) {
+  Sweep sweep = {.line = line,
+                 .rules = rules,
+                 .limit_bytes = limit_bytes,
+                 .patience = patience,
+                 .arena = arena};
+  uint32_t len = line->len;
+  sweep.memory = line_measure(line, arena);
+  sweep.readers = line_readers(line, &sweep.memory, arena, scratch);
+  sweep.waits = line_waits(line, arena, scratch);
+  list_reads(&sweep);
+  sweep.is_free = arena_zarray(arena, bool, len);
+  sweep.order = arena_array(arena, StepId, len);
+  sweep.position = arena_array(arena, uint32_t, len);
+  sweep.before = arena_array(arena, int64_t, len);
+  sweep.during = arena_array(arena, int64_t, len);
+  sweep.in_cone = arena_zarray(arena, uint32_t, len);
+  sweep.change = arena_zarray(arena, int64_t, (size_t)len + 2);
+  sweep.moved = arena_array(arena, StepId, len);
+  sweep.moved_before = arena_array(arena, int64_t, len);
+  for (StepId step = 0; step < len; step++) {
+    sweep.order[step] = sweep.position[step] = step;
+    sweep.before[step] = sweep.memory.bytes_before[step];
+    sweep.during[step] = sweep.memory.bytes_at[step] - sweep.memory.bytes_before[step];
+  }
+  if (rules->frees_sources) {
+    /* Their memory is taken out of the account. */
+    for (StepId step = 0; step < len; step++) {
+      const SearchNode *node = &line->graph->nodes[line->nodes[step]];
+      if (!(node->flags & NODE_IS_SOURCE)) continue;
+      sweep.is_free[step] = true;
+      for (uint32_t i = 0; i < node->num_parts; i++) {
+        uint32_t part = line->first_part[step] + i;
+        int64_t bytes = line->graph->parts.data[node->first_part + i].bytes;
+        sweep.during[step] -= bytes;
+        for (StepId at = step + 1; at <= sweep.memory.last_of[part] && at < len; at++)
+          sweep.before[at] -= bytes;
+      }
+    }
+  }
+  if (rules->is_tolerant && sweep.memory.peak_bytes > limit_bytes)
+    sweep.tolerance = (double)(sweep.memory.peak_bytes - limit_bytes);
+  return sweep;
+}
+
+static bool can_move(const Sweep *sweep, StepId step) {
+  unsigned flags = sweep->line->graph->nodes[sweep->line->nodes[step]].flags;
+  return !(flags & (NODE_IS_FIXED | NODE_IS_GIVEN | NODE_IS_END));
+}
+
+/* ---- one move ---- */
+
+static void hold_back(const Sweep *sweep, StepId by, StepId *latest) {
+  if (sweep->in_cone[by] || sweep->is_free[by]) return;
+  if (*latest == NO_ID || sweep->position[by] > sweep->position[*latest]) *latest = by;
+}
+
+/* The latest step that the cone must stay behind; NO_ID if there is none. */
+static StepId latest_before(const Sweep *sweep) {
+  const Line *line = sweep->line;
+  StepId latest = NO_ID;
+  for (uint32_t k = 0; k < sweep->cone_len; k++) {
+    StepId step = sweep->cone[k];
+    for (uint32_t i = line->first_source[step]; i < line->first_source[step + 1]; i++)
+      hold_back(sweep, line->sources[i], &latest);
+    for (uint32_t i = sweep->waits.first[step]; i < sweep->waits.first[step + 1]; i++)
+      hold_back(sweep, sweep->waits.on[i], &latest);
+  }
+  return latest;
+}
+
+/* The positions of a part's last reader, and of the last one outside of the cone. -1 = none. */
+typedef struct LastReads {
+  int64_t of_all, outside;
+  uint32_t in_cone; /* 1 + index of the last reader in the cone */
+} LastReads;
+
+static LastReads last_reads(const Sweep *sweep, uint32_t part) {
+  LastReads last = {-1, -1, 0};
+  for (uint32_t i = sweep->readers.first[part]; i < sweep->readers.first[part + 1]; i++) {
+    StepId reader = sweep->readers.of[i];
+    int64_t position = sweep->position[reader];
+    if (position > last.of_all) last.of_all = position;
+    if (sweep->in_cone[reader]) {
+      if (sweep->in_cone[reader] > last.in_cone) last.in_cone = sweep->in_cone[reader];
+    } else if (position > last.outside) {
+      last.outside = position;
+    }
+  }
+  return last;
+}
+
+/* Adds to the bytes before the positions begin … end, both included, cut to the window. */
+static void add_change(Sweep *sweep, int64_t begin, int64_t end, int64_t target, int64_t last,
+                       int64_t bytes) {
+  if (begin < target) begin = target;
+  if (end > last) end = last;
+  if (begin > end) return;
+  sweep->change[begin] += bytes;
+  sweep->change[end + 1] -= bytes;
+}
+
+/* What the cone does to memory where it goes, and to the positions that it leaves behind. */
+typedef struct Effect {
+  int64_t live_after; /* bytes that it leaves live, less those that it frees */
+  double excess;      /* of the cone's steps in their new place */
+} Effect;
+
+static Effect place_cone(Sweep *sweep, int64_t target, int64_t last) {
+  const Line *line = sweep->line;
+  Effect effect = {0};
+  int64_t live = sweep->before[target];
+  for (uint32_t k = 0; k < sweep->cone_len; k++) {
+    StepId step = sweep->cone[k];
+    sweep->moved_before[target + k] = live;
+    int64_t over = live + sweep->during[step] - sweep->limit_bytes;
+    if (over > 0) effect.excess += (double)over;
+    for (uint32_t part = line->first_part[step]; part < line->first_part[step + 1]; part++) {
+      int64_t bytes = part_bytes(sweep, step, part);
+      if (bytes == 0) continue;
+      LastReads reads = last_reads(sweep, part);
+      if (reads.of_all < 0) continue;
+      live += bytes;
+      add_change(sweep, target, reads.outside, target, last, bytes);
+      add_change(sweep, (int64_t)sweep->position[step] + 1, reads.of_all, target, last, -bytes);
+    }
+    for (uint32_t i = sweep->first_read[step]; i < sweep->first_read[step + 1]; i++) {
+      uint32_t part = sweep->reads[i];
+      StepId owner = owner_of(sweep, part);
+      int64_t bytes = part_bytes(sweep, owner, part);
+      if (bytes == 0) continue;
+      LastReads reads = last_reads(sweep, part);
+      if (reads.in_cone != k + 1) continue; /* a later step of the cone reads it, too */
+      if (reads.outside < target) live -= bytes;
+      if (sweep->in_cone[owner] || reads.of_all > last) continue;
+      int64_t end = reads.outside < target ? target - 1 : reads.outside;
+      add_change(sweep, end + 1, reads.of_all, target, last, -bytes);
+    }
+  }
+  effect.live_after = live - sweep->before[target];
+  return effect;
+}
+
+static int by_number(const void *pa, const void *pb) {
+  const uint32_t *a = pa, *b = pb;
+  return (*a > *b) - (*a < *b);
+}
+
+static void sort_cone(Sweep *sweep) {
+  uint32_t positions[MAX_CONE];
+  for (uint32_t k = 0; k < sweep->cone_len; k++)
+    positions[k] = sweep->position[sweep->cone[k]];
+  qsort(positions, sweep->cone_len, sizeof *positions, by_number);
+  for (uint32_t k = 0; k < sweep->cone_len; k++) {
+    sweep->cone[k] = sweep->order[positions[k]];
+    sweep->in_cone[sweep->cone[k]] = k + 1;
+  }
+}
+
+/* Moves the cone to `target` if that pays. The steps from there on keep their order. */
+static bool try_move(Sweep *sweep, uint32_t target) {
+  sort_cone(sweep);
+  uint32_t last = sweep->position[sweep->cone[sweep->cone_len - 1]];
+  patience_spend(sweep->patience, last - target + 1);
+  Effect effect = place_cone(sweep, target, last);
+  /* A cone that frees nothing where it goes waits for more members; a step alone may pay by the
+   * memory of what it reads. */
+  bool is_hopeless = sweep->cone_len > 1 && effect.live_after >= 0;
+  double before = 0, after = effect.excess;
+  int64_t change = 0;
+  uint32_t next = target + sweep->cone_len;
+  for (uint32_t at = target; at <= last; at++) {
+    StepId step = sweep->order[at];
+    int64_t bytes = sweep->before[at] + sweep->during[step];
+    change += sweep->change[at];
+    sweep->change[at] = 0;
+    if (bytes > sweep->limit_bytes) before += (double)(bytes - sweep->limit_bytes);
+    if (sweep->in_cone[step]) continue;
+    if (bytes + change > sweep->limit_bytes)
+      after += (double)(bytes + change - sweep->limit_bytes);
+    sweep->moved[next] = step;
+    sweep->moved_before[next++] = sweep->before[at] + change;
+  }
+  sweep->change[last + 1] = 0;
+  bool is_taken = !is_hopeless && (after < before || (after - before <= sweep->tolerance &&
+                                                      sweep->tolerance > 0 && effect.live_after < 0));
+  if (!is_taken) return false;
+  for (uint32_t k = 0; k < sweep->cone_len; k++)
+    sweep->moved[target + k] = sweep->cone[k];
+  for (uint32_t at = target; at <= last; at++) {
+    sweep->order[at] = sweep->moved[at];
+    sweep->before[at] = sweep->moved_before[at];
+    sweep->position[sweep->order[at]] = at;
+  }
+  return true;
+}
+
+static bool visit(Sweep *sweep, StepId step) {
+  sweep->cone[0] = step;
+  sweep->cone_len = 1;
+  sweep->in_cone[step] = 1;
+  bool has_moved = false;
+  uint32_t max_len = sweep->rules->moves_cones ? MAX_CONE : 1;
+  for (;;) {
+    StepId latest = latest_before(sweep);
+    uint32_t target = latest == NO_ID ? 0 : sweep->position[latest] + 1, first = NO_ID;
+    for (uint32_t k = 0; k < sweep->cone_len; k++) {
+      uint32_t position = sweep->position[sweep->cone[k]];
+      if (position < first) first = position;
+    }
+    if (target < first || sweep->cone_len > 1) has_moved = target < first && try_move(sweep, target);
+    if (has_moved || sweep->cone_len == max_len || latest == NO_ID) break;
+    if (!can_move(sweep, latest)) break;
+    sweep->cone[sweep->cone_len++] = latest;
+    sweep->in_cone[latest] = sweep->cone_len;
+  }
+  for (uint32_t k = 0; k < sweep->cone_len; k++)
+    sweep->in_cone[sweep->cone[k]] = 0;
+  return has_moved;
+}
+
+Line hoist(const Line *line, int64_t limit_bytes, const HoistRules *rules, Patience *patience,
+           Arena *out, Arena *scratch) {
+  Arena *kept = arena_new(arena_options(scratch));
+  Line best = line_settled(line, rules->frees_sources, kept, scratch);
+  LineMemory memory = line_measure(&best, kept);
+  double best_excess = line_excess(&best, &memory, limit_bytes);
+  Line now = best;
+  for (uint32_t i = 0; i < rules->num_sweeps && best_excess > 0; i++) {
+    Arena *arena = arena_new(arena_options(scratch));
+    Sweep sweep = sweep_begin(&now, limit_bytes, rules, patience, arena, scratch);
+    uint32_t num_moved = 0;
+    for (uint32_t at = 0; at < now.len && !patience_is_over(patience); at++) {
+      StepId step = sweep.order[at];
+      if (can_move(&sweep, step) && !sweep.is_free[step]) num_moved += visit(&sweep, step);
+    }
+    if (rules->frees_sources) {
+      /* Some of them run after their readers now; they go first, and then to their readers. */
+      uint32_t next = 0;
+      for (uint32_t at = 0; at < now.len; at++) {
+        StepId step = sweep.order[at];
+        if (sweep.is_free[step] || line->graph->nodes[now.nodes[step]].flags & NODE_IS_GIVEN)
+          sweep.moved[next++] = step;
+      }
+      for (uint32_t at = 0; at < now.len; at++) {
+        StepId step = sweep.order[at];
+        if (!sweep.is_free[step] && !(line->graph->nodes[now.nodes[step]].flags & NODE_IS_GIVEN))
+          sweep.moved[next++] = step;
+      }
+      sweep.order = sweep.moved;
+    }
+    Line moved = line_reordered(&now, sweep.order, arena, scratch);
+    now = line_settled(&moved, rules->frees_sources, kept, scratch);
+    arena_free(arena);
+    memory = line_measure(&now, kept);
+    double excess = line_excess(&now, &memory, limit_bytes);
+    bool is_better = excess < best_excess;
+    if (is_better) {
+      best = now;
+      best_excess = excess;
+    }
+    if (num_moved == 0 || patience_is_over(patience)) break;
+    if (!is_better && !rules->is_tolerant) break;
+  }
+  Line result = line_copy(&best, out);
+  arena_free(kept);
+  return result;
+}

@@ -1,0 +1,314 @@
+#include "remat/search/line.h"
+
+Line line_new(const SearchGraph *graph, uint32_t len, Arena *out) {
+  return (Line){.graph = graph,
+                .len = len,
+                .nodes = arena_array(out, NodeId, len),
+                .first_source = arena_array(out, uint32_t, (size_t)len + 1),
+                .first_part = arena_array(out, uint32_t, (size_t)len + 1)};
+}
+
+void line_lay_out(Line *line, Arena *out) {
+  uint32_t num_sources = 0, num_parts = 0;
+  for (StepId step = 0; step < line->len; step++) {
+    const SearchNode *node = &line->graph->nodes[line->nodes[step]];
+    line->first_source[step] = num_sources;
+    line->first_part[step] = num_parts;
+    num_sources += node->num_operands;
+    num_parts += node->num_parts;
+  }
+  line->first_source[line->len] = num_sources;
+  line->first_part[line->len] = num_parts;
+  line->sources = arena_array(out, StepId, num_sources);
+}
+
+Line line_of_graph(const SearchGraph *graph, Arena *out) {
+  Line line = line_new(graph, graph->num_nodes, out);
+  for (StepId step = 0; step < line.len; step++)
+    line.nodes[step] = step;
+  line_lay_out(&line, out);
+  for (uint32_t i = 0; i < line.first_source[line.len]; i++)
+    line.sources[i] = graph->operands.data[i].node;
+  return line;
+}
+
+Line line_copy(const Line *line, Arena *out) {
+  Line copy = line_new(line->graph, line->len, out);
+  if (line->len) memcpy(copy.nodes, line->nodes, line->len * sizeof *copy.nodes);
+  line_lay_out(&copy, out);
+  uint32_t num_sources = line->first_source[line->len];
+  if (num_sources) memcpy(copy.sources, line->sources, num_sources * sizeof *copy.sources);
+  return copy;
+}
+
+/* ---- memory ---- */
+
+/* The part of the line that part `part` of what a step reads by operand `index` is. */
+static uint32_t read_part(const Line *line, StepId step, uint32_t index, uint32_t part) {
+  StepId source = line->sources[line->first_source[step] + index];
+  return line->first_part[source] +
+         node_operand(line->graph, line->nodes[step], index)->first_part + part;
+}
+
+/* A part is read where its step is read. What is forwarded is read where its holder is. */
+static void find_last_reads(const Line *line, LineMemory *memory) {
+  const SearchGraph *graph = line->graph;
+  for (StepId step = 0; step < line->len; step++) {
+    for (uint32_t part = line->first_part[step]; part < line->first_part[step + 1]; part++)
+      memory->last_of[part] = step;
+  }
+  for (StepId step = line->len; step-- > 0;) {
+    const SearchNode *node = &graph->nodes[line->nodes[step]];
+    for (uint32_t i = 0; i < node->num_operands; i++) {
+      uint32_t num_parts = graph->operands.data[node->first_operand + i].num_parts;
+      uint32_t first = num_parts ? read_part(line, step, i, 0) : 0;
+      for (uint32_t part = first; part < first + num_parts; part++) {
+        if (memory->last_of[part] < step) memory->last_of[part] = step;
+      }
+    }
+    for (uint32_t i = 0; i < node->num_parts; i++) {
+      const NodePart *part = &graph->parts.data[node->first_part + i];
+      if (part->operand == NO_ID) continue;
+      StepId last = memory->last_of[line->first_part[step] + i];
+      StepId *of_source = &memory->last_of[read_part(line, step, part->operand, part->of_operand)];
+      if (last > *of_source) *of_source = last;
+    }
+  }
+}
+
+static void find_roots(const Line *line, uint32_t *root_of) {
+  for (StepId step = 0; step < line->len; step++) {
+    const SearchNode *node = &line->graph->nodes[line->nodes[step]];
+    for (uint32_t i = 0; i < node->num_parts; i++) {
+      const NodePart *part = &line->graph->parts.data[node->first_part + i];
+      uint32_t number = line->first_part[step] + i;
+      root_of[number] =
+          part->operand == NO_ID
+              ? number
+              : root_of[read_part(line, step, part->operand, part->of_operand)];
+    }
+  }
+}
+
+LineMemory line_measure(const Line *line, Arena *out) {
+  const SearchGraph *graph = line->graph;
+  uint32_t num_parts = line_num_parts(line);
+  LineMemory memory = {.bytes_at = arena_array(out, int64_t, line->len),
+                       .bytes_before = arena_array(out, int64_t, line->len),
+                       .last_of = arena_array(out, StepId, num_parts),
+                       .root_of = arena_array(out, uint32_t, num_parts)};
+  find_last_reads(line, &memory);
+  find_roots(line, memory.root_of);
+  ArenaMark mark = arena_mark(out);
+  int64_t *held = arena_zarray(out, int64_t, num_parts); /* by part: bytes while it lives */
+  int64_t live = graph->held_bytes;
+  for (StepId step = 0; step < line->len; step++) {
+    const SearchNode *node = &graph->nodes[line->nodes[step]];
+    memory.bytes_before[step] = live;
+    memory.seconds += node->seconds;
+    for (uint32_t i = 0; i < node->num_parts; i++) {
+      const NodePart *part = &graph->parts.data[node->first_part + i];
+      if (part->bytes == 0) continue;
+      int64_t bytes = part->bytes;
+      for (uint32_t k = 0; k < part->num_reuses; k++) {
+        NodeReuse reuse = graph->reuses.data[part->first_reuse + k];
+        uint32_t root = memory.root_of[read_part(line, step, reuse.operand, reuse.part)];
+        if (memory.last_of[root] != step || held[root] == 0) continue;
+        live -= held[root];
+        if (held[root] > bytes) bytes = held[root];
+        held[root] = 0;
+        break;
+      }
+      held[line->first_part[step] + i] = bytes;
+      live += bytes;
+    }
+    memory.bytes_at[step] = live + node->inner_bytes;
+    if (memory.bytes_at[step] > memory.peak_bytes) memory.peak_bytes = memory.bytes_at[step];
+    for (uint32_t i = 0; i < node->num_operands; i++) {
+      uint32_t count = graph->operands.data[node->first_operand + i].num_parts;
+      for (uint32_t k = 0; k < count; k++) {
+        uint32_t root = memory.root_of[read_part(line, step, i, k)];
+        if (memory.last_of[root] != step) continue;
+        live -= held[root];
+        held[root] = 0;
+      }
+    }
+    for (uint32_t i = 0; i < node->num_parts; i++) {
+      uint32_t number = line->first_part[step] + i;
+      if (memory.last_of[number] != step || memory.root_of[number] != number) continue;
+      live -= held[number];
+      held[number] = 0;
+    }
+  }
+  arena_reset(out, mark);
+  return memory;
+}
+
+/* ---- edges ---- */
+
+/* Where the memory of each part was made. */
+typedef struct Roots {
+  StepId *first;     /* by node: the first step that runs it; NO_ID for a node that does not run */
+  uint32_t *root_of; /* by part of the line */
+  StepId *owner;     /* by part of the line: its step */
+} Roots;
+
+static Roots roots_build(const Line *line, Arena *out) {
+  uint32_t num_parts = line_num_parts(line);
+  Roots roots = {.first = arena_array(out, StepId, line->graph->num_nodes),
+                 .root_of = arena_array(out, uint32_t, num_parts),
+                 .owner = arena_array(out, StepId, num_parts)};
+  memset(roots.first, 0xff, line->graph->num_nodes * sizeof *roots.first);
+  for (StepId step = line->len; step-- > 0;) {
+    roots.first[line->nodes[step]] = step;
+    for (uint32_t part = line->first_part[step]; part < line->first_part[step + 1]; part++)
+      roots.owner[part] = step;
+  }
+  find_roots(line, roots.root_of);
+  return roots;
+}
+
+/* The step that overwrites the memory of a part; NO_ID if there is none. A clone has memory of its
+ * own. */
+static StepId overwriter_of_part(const Line *line, const Roots *roots, uint32_t part) {
+  uint32_t root = roots->root_of[part];
+  StepId owner = roots->owner[root];
+  NodeId node = line->nodes[owner];
+  if (roots->first[node] != owner) return NO_ID;
+  NodeId overwriter = node_part(line->graph, node, root - line->first_part[owner])->overwriter;
+  return overwriter == NO_ID ? NO_ID : roots->first[overwriter];
+}
+
+typedef struct Edge {
+  StepId step, on;
+} Edge;
+
+/* What waits, and what is waited for, is not cloned. What overwrites memory waits for all that
+ * read it, clones included. */
+LineWaits line_waits(const Line *line, Arena *out, Arena *scratch) {
+  const SearchGraph *graph = line->graph;
+  Arena *inner = arena_new(arena_options(scratch));
+  VEC(Edge) edges = {0};
+  Roots roots = roots_build(line, inner);
+  for (StepId step = 0; step < line->len; step++) {
+    const SearchNode *node = &graph->nodes[line->nodes[step]];
+    for (uint32_t i = 0; i < node->num_waits; i++) {
+      StepId on = roots.first[graph->waits.data[node->first_wait + i]];
+      if (on != NO_ID && on < step) *vec_push(inner, &edges) = (Edge){step, on};
+    }
+    for (uint32_t i = 0; i < node->num_operands; i++) {
+      uint32_t count = graph->operands.data[node->first_operand + i].num_parts;
+      for (uint32_t k = 0; k < count; k++) {
+        StepId writer = overwriter_of_part(line, &roots, read_part(line, step, i, k));
+        if (writer != NO_ID && writer > step) *vec_push(inner, &edges) = (Edge){writer, step};
+      }
+    }
+    for (uint32_t part = line->first_part[step]; part < line->first_part[step + 1]; part++) {
+      StepId writer = overwriter_of_part(line, &roots, part);
+      if (writer != NO_ID && writer > step) *vec_push(inner, &edges) = (Edge){writer, step};
+    }
+  }
+  LineWaits waits = {.first = arena_zarray(out, uint32_t, (size_t)line->len + 2),
+                     .on = arena_array(out, StepId, edges.len)};
+  for (uint32_t i = 0; i < edges.len; i++)
+    waits.first[edges.data[i].step + 2]++;
+  for (StepId step = 0; step < line->len; step++)
+    waits.first[step + 2] += waits.first[step + 1];
+  for (uint32_t i = 0; i < edges.len; i++)
+    waits.on[waits.first[edges.data[i].step + 1]++] = edges.data[i].on;
+  arena_free(inner);
+  return waits;
+}
+
+LineReaders line_readers(const Line *line, const LineMemory *memory, Arena *out, Arena *scratch) {
+  const SearchGraph *graph = line->graph;
+  uint32_t num_parts = line_num_parts(line);
+  LineReaders readers = {.first = arena_zarray(out, uint32_t, (size_t)num_parts + 2)};
+  Arena *inner = arena_new(arena_options(scratch));
+  StepId *seen = arena_array(inner, StepId, num_parts); /* the last step counted for a part */
+  for (int is_filling = 0; is_filling < 2; is_filling++) {
+    if (num_parts) memset(seen, 0xff, num_parts * sizeof *seen);
+    for (StepId step = 0; step < line->len; step++) {
+      const SearchNode *node = &graph->nodes[line->nodes[step]];
+      for (uint32_t i = 0; i < node->num_operands; i++) {
+        uint32_t count = graph->operands.data[node->first_operand + i].num_parts;
+        for (uint32_t k = 0; k < count; k++) {
+          uint32_t root = memory->root_of[read_part(line, step, i, k)];
+          if (seen[root] == step) continue;
+          seen[root] = step;
+          if (is_filling) {
+            readers.of[readers.first[root + 1]++] = step;
+          } else {
+            readers.first[root + 2]++;
+          }
+        }
+      }
+    }
+    if (is_filling) break;
+    for (uint32_t part = 0; part < num_parts; part++)
+      readers.first[part + 2] += readers.first[part + 1];
+    readers.of = arena_array(out, StepId, readers.first[num_parts + 1]);
+  }
+  arena_free(inner);
+  return readers;
+}
+
+Line line_reordered(const Line *line, const StepId *order, Arena *out, Arena *scratch) {
+  Arena *inner = arena_new(arena_options(scratch));
+  StepId *place = arena_array(inner, StepId, line->len);
+  Line result = line_new(line->graph, line->len, out);
+  for (StepId step = 0; step < line->len; step++) {
+    result.nodes[step] = line->nodes[order[step]];
+    place[order[step]] = step;
+  }
+  line_lay_out(&result, out);
+  for (StepId step = 0; step < line->len; step++) {
+    uint32_t first = line->first_source[order[step]];
+    uint32_t count = result.first_source[step + 1] - result.first_source[step];
+    for (uint32_t i = 0; i < count; i++)
+      result.sources[result.first_source[step] + i] = place[line->sources[first + i]];
+  }
+  arena_free(inner);
+  return result;
+}
+
+/* ---- checks ---- */
+
+bool line_is_valid(const Line *line, Arena *scratch) {
+  const SearchGraph *graph = line->graph;
+  Arena *inner = arena_new(arena_options(scratch));
+  bool is_valid = true;
+  for (StepId step = 0; is_valid && step < line->len; step++) {
+    const SearchNode *node = &graph->nodes[line->nodes[step]];
+    for (uint32_t i = 0; i < node->num_operands; i++) {
+      StepId source = line->sources[line->first_source[step] + i];
+      is_valid &= source < step &&
+                  line->nodes[source] == graph->operands.data[node->first_operand + i].node;
+    }
+  }
+  if (!is_valid) {
+    arena_free(inner);
+    return false;
+  }
+  Roots roots = roots_build(line, inner);
+  for (NodeId node = 0; node < graph->num_nodes; node++)
+    is_valid &= roots.first[node] != NO_ID || graph->nodes[node].flags & NODE_CAN_CLONE;
+  for (StepId step = 0; step < line->len; step++) {
+    const SearchNode *node = &graph->nodes[line->nodes[step]];
+    bool is_first = roots.first[line->nodes[step]] == step;
+    is_valid &= is_first || node->flags & NODE_CAN_CLONE;
+    for (uint32_t i = 0; i < node->num_operands; i++) {
+      uint32_t count = graph->operands.data[node->first_operand + i].num_parts;
+      for (uint32_t k = 0; k < count; k++) {
+        StepId writer = overwriter_of_part(line, &roots, read_part(line, step, i, k));
+        is_valid &= writer == NO_ID || writer >= step;
+      }
+    }
+    for (uint32_t i = 0; is_first && i < node->num_waits; i++) {
+      StepId on = roots.first[graph->waits.data[node->first_wait + i]];
+      is_valid &= on == NO_ID || on < step;
+    }
+  }
+  arena_free(inner);
+  return is_valid;
+}

@@ -1,0 +1,78 @@
+/* A line: an order of steps, each of which runs a node of a graph. A node that runs more than once
+ * is recomputed. The search makes new lines from others; applying one rewrites the module.
+ *
+ * Example: with the nodes a, b = f(a), c = g(a, b), the line a b c is the given order, and in
+ * a b a c, where c reads the second a, a is recomputed for c and needs no memory between b and it.
+ */
+#ifndef REMAT_HLO_REMAT_SEARCH_LINE_H
+#define REMAT_HLO_REMAT_SEARCH_LINE_H
+
+#include "remat/search/graph.h"
+
+typedef uint32_t StepId; /* a position in a line */
+
+typedef struct Line {
+  const SearchGraph *graph;
+  NodeId *nodes; /* by step */
+  uint32_t len;
+  uint32_t *first_source; /* by step, one entry more: range in `sources` */
+  StepId *sources;        /* for each operand of the step's node, the step that it reads */
+  uint32_t *first_part;   /* by step, one entry more: the number of the step's first part in the
+                             line */
+} Line;
+
+/* The line of the graph's own order. */
+Line line_of_graph(const SearchGraph *graph, Arena *out);
+
+/* A line with room for its arrays: `len` steps, whose nodes are to be filled in before
+ * line_lay_out(), and whose sources after it. */
+Line line_new(const SearchGraph *graph, uint32_t len, Arena *out);
+void line_lay_out(Line *line, Arena *out);
+
+Line line_copy(const Line *line, Arena *out);
+
+static inline uint32_t line_num_parts(const Line *line) {
+  return line->first_part[line->len];
+}
+
+/* What a line needs. */
+typedef struct LineMemory {
+  int64_t *bytes_at;    /* by step: bytes live while it runs */
+  int64_t *bytes_before; /* by step: bytes live between it and the one before */
+  StepId *last_of;      /* by part of the line: the last step that reads it; its own step if none
+                           does. Counts readers through tuples */
+  uint32_t *root_of;    /* by part of the line: the part whose memory it is; itself unless it is
+                           forwarded */
+  int64_t peak_bytes;
+  double seconds; /* modelled, of all steps */
+} LineMemory;
+
+/* Measures a line. O(parts of all operands). */
+LineMemory line_measure(const Line *line, Arena *out);
+
+/* Whether a line is right: each node but what can be cloned runs at least once, sources hold the
+ * node that is asked for and run before, waits hold, and nothing is read from where its memory has
+ * been overwritten on. */
+bool line_is_valid(const Line *line, Arena *scratch);
+
+/* Other edges of a line: steps that must run before a step, apart from its sources. */
+typedef struct LineWaits {
+  uint32_t *first; /* by step, one entry more */
+  StepId *on;
+} LineWaits;
+
+LineWaits line_waits(const Line *line, Arena *out, Arena *scratch);
+
+/* The steps that read each part's memory, through tuples, too; only parts that have bytes. */
+typedef struct LineReaders {
+  uint32_t *first; /* by part of the line, one entry more */
+  StepId *of;      /* ascending for each part, without repetition */
+} LineReaders;
+
+LineReaders line_readers(const Line *line, const LineMemory *memory, Arena *out, Arena *scratch);
+
+/* The line with its steps in another order, which must be possible: step `order[i]` becomes
+ * step i. */
+Line line_reordered(const Line *line, const StepId *order, Arena *out, Arena *scratch);
+
+#endif

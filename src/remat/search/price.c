@@ -1,0 +1,453 @@
+#include "remat/search/price.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "remat/search/hoist.h"
+
+enum {
+  MAX_CLOSURE = 400, /* steps that the cost of one recomputation looks at */
+  MAX_DEPTH = 200,
+};
+
+/* Runs of steps are numbered: a step of the line has its own number, the clones come after. */
+typedef uint32_t RunId;
+
+/* Somebody needs a value of a step at a place. */
+typedef struct Demand {
+  StepId place; /* before this step, if a clone needs it; else by this step */
+  StepId until; /* the reader holds it until then; `place` for readers that compute */
+  RunId reader;
+  uint32_t operand; /* of the reader */
+  uint32_t next;    /* of the same step */
+} Demand;
+
+typedef struct Clone {
+  StepId step;
+  StepId place;      /* it runs before this step */
+  uint32_t source;   /* of its first operand, in `clone_sources` */
+  uint32_t next;     /* clone at the same place, of a later step */
+} Clone;
+
+typedef struct Pricing {
+  const Line *line;
+  const LineMemory *memory; /* of the line */
+  StepId *owner;            /* by part of the line: its step */
+  StepId *overwriter;       /* by part of the line, if it owns memory: NO_ID = none */
+  bool *is_unread;          /* by step: nobody reads it in the line */
+  double *price;            /* by step */
+  double *sum;              /* by step: of the prices up to and with it; one entry before the first */
+  VEC(Demand) demands;
+  uint32_t *first_demand; /* by step; NO_ID = none */
+  VEC(Clone) clones;
+  VEC(RunId) clone_sources;
+  uint32_t *first_clone; /* by place; NO_ID = none */
+  RunId *sources;        /* of the line's steps, as in Line.sources */
+  bool *is_dropped;      /* by step: only clones of it run */
+  VEC(uint32_t) sorted;  /* demands of the step being visited, the last place first */
+  uint8_t *is_needed;    /* by part of the node being visited */
+  uint32_t *stamp;       /* by step: the closure that last went through it */
+  uint32_t num_closures, num_visited;
+  Patience *patience;
+  Arena *arena;
+} Pricing;
+
+/* ---- what it costs to have a value ---- */
+
+static double sum_before(const Pricing *pricing, StepId step) {
+  return pricing->sum[step]; /* prices of steps 0 … step - 1 */
+}
+static double sum_through(const Pricing *pricing, StepId step) {
+  return pricing->sum[step + 1];
+}
+
+static const SearchNode *node_of(const Pricing *pricing, StepId step) {
+  return &pricing->line->graph->nodes[pricing->line->nodes[step]];
+}
+
+static double recompute_cost(Pricing *pricing, StepId step, StepId place, double limit,
+                             uint32_t depth);
+
+/* Bytes of the memory that an operand of a step reads, which may be that of another step. `until`
+ * is the first step that overwrites some of it. */
+static int64_t operand_bytes(const Pricing *pricing, StepId step, uint32_t index, StepId *until) {
+  const Line *line = pricing->line;
+  const NodeOperand *operand = node_operand(line->graph, line->nodes[step], index);
+  StepId source = line->sources[line->first_source[step] + index];
+  int64_t bytes = 0;
+  *until = NO_ID;
+  for (uint32_t i = 0; i < operand->num_parts; i++) {
+    uint32_t root = pricing->memory->root_of[line->first_part[source] + operand->first_part + i];
+    StepId owner = pricing->owner[root];
+    bytes += node_part(line->graph, line->nodes[owner], root - line->first_part[owner])->bytes;
+    if (pricing->overwriter[root] < *until) *until = pricing->overwriter[root];
+  }
+  return bytes;
+}
+
+/* What it costs to have operand `index` of `step` at a place where it may not be read otherwise. */
+static double operand_cost(Pricing *pricing, StepId step, uint32_t index, StepId place,
+                           double limit, uint32_t depth) {
+  const Line *line = pricing->line;
+  StepId source = line->sources[line->first_source[step] + index], until;
+  if (pricing->stamp[source] == pricing->num_closures) return 0;
+  int64_t bytes = operand_bytes(pricing, step, index, &until);
+  bool is_gone = until < place;
+  if (bytes == 0 && !is_gone) return 0;
+  StepId held_until = source, next = NO_ID;
+  for (uint32_t i = pricing->first_demand[source]; i != NO_ID; i = pricing->demands.data[i].next) {
+    const Demand *demand = &pricing->demands.data[i];
+    if (demand->place == place) return 0;
+    if (demand->place > place) {
+      if (demand->place < next) next = demand->place;
+    } else if (demand->until > held_until) {
+      held_until = demand->until;
+    }
+  }
+  double keep = INFINITY;
+  const SearchNode *node = node_of(pricing, source);
+  if (!is_gone) {
+    if (held_until >= place) return 0;
+    keep = (double)bytes * (sum_before(pricing, place) - sum_through(pricing, held_until));
+    if (next != NO_ID) {
+      double kept = (double)bytes * (sum_before(pricing, next) - sum_through(pricing, held_until));
+      bool is_kept = kept <= node->seconds || !(node->flags & NODE_CAN_CLONE);
+      if (is_kept && next <= until) return 0;
+    }
+  }
+  if (!(node->flags & NODE_CAN_CLONE) || depth == MAX_DEPTH) return keep;
+  double most = keep < limit ? keep : limit;
+  double again = recompute_cost(pricing, source, place, most, depth + 1);
+  return again < keep ? again : keep;
+}
+
+/* The cost of a clone of a step at a place; infinite if it is at least `limit`. */
+static double recompute_cost(Pricing *pricing, StepId step, StepId place, double limit,
+                             uint32_t depth) {
+  const SearchNode *node = node_of(pricing, step);
+  double cost = node->seconds;
+  if (cost >= limit || ++pricing->num_visited > MAX_CLOSURE) return INFINITY;
+  pricing->stamp[step] = pricing->num_closures;
+  for (uint32_t i = 0; i < node->num_operands; i++) {
+    cost += operand_cost(pricing, step, i, place, limit - cost, depth);
+    if (!(cost < limit)) {
+      pricing->stamp[step] = 0;
+      return INFINITY;
+    }
+  }
+  return cost;
+}
+
+/* ---- demands ---- */
+
+static void demand(Pricing *pricing, StepId of, StepId place, StepId until, RunId reader,
+                   uint32_t operand) {
+  uint32_t number = pricing->demands.len;
+  *vec_push(pricing->arena, &pricing->demands) =
+      (Demand){place, until, reader, operand, pricing->first_demand[of]};
+  pricing->first_demand[of] = number;
+}
+
+static void add_clone(Pricing *pricing, StepId step, StepId place) {
+  const Line *line = pricing->line;
+  const SearchNode *node = node_of(pricing, step);
+  RunId number = line->len + pricing->clones.len;
+  *vec_push(pricing->arena, &pricing->clones) =
+      (Clone){step, place, pricing->clone_sources.len, pricing->first_clone[place]};
+  pricing->first_clone[place] = pricing->clones.len - 1;
+  (void)vec_extend(pricing->arena, &pricing->clone_sources, node->num_operands);
+  for (uint32_t i = 0; i < node->num_operands; i++)
+    demand(pricing, line->sources[line->first_source[step] + i], place, place, number, i);
+}
+
+/* Gives the reader the run that it reads. */
+static void serve(Pricing *pricing, const Demand *demand, RunId run) {
+  const Line *line = pricing->line;
+  if (demand->reader < line->len) {
+    pricing->sources[line->first_source[demand->reader] + demand->operand] = run;
+  } else {
+    const Clone *clone = &pricing->clones.data[demand->reader - line->len];
+    pricing->clone_sources.data[clone->source + demand->operand] = run;
+  }
+}
+
+static void sort_demands(Pricing *pricing, StepId step) {
+  pricing->sorted.len = 0;
+  for (uint32_t i = pricing->first_demand[step]; i != NO_ID; i = pricing->demands.data[i].next) {
+    *vec_push(pricing->arena, &pricing->sorted) = i;
+  }
+  /* by place, the last one first; mostly few, and mostly sorted */
+  uint32_t *sorted = pricing->sorted.data;
+  for (uint32_t i = 1; i < pricing->sorted.len; i++) {
+    uint32_t number = sorted[i], k = i;
+    for (; k > 0 && pricing->demands.data[sorted[k - 1]].place < pricing->demands.data[number].place;
+         k--)
+      sorted[k] = sorted[k - 1];
+    sorted[k] = number;
+  }
+}
+
+/* Marks the parts that a reader reads. Returns the bytes that this adds. */
+static int64_t need_parts(Pricing *pricing, StepId step, const Demand *demand) {
+  const Line *line = pricing->line;
+  StepId reader = demand->reader < line->len ? demand->reader
+                                             : pricing->clones.data[demand->reader - line->len].step;
+  const NodeOperand *operand = node_operand(line->graph, line->nodes[reader], demand->operand);
+  int64_t bytes = 0;
+  for (uint32_t i = 0; i < operand->num_parts; i++) {
+    uint32_t part = operand->first_part + i;
+    if (pricing->is_needed[part]) continue;
+    pricing->is_needed[part] = 1;
+    bytes += node_part(line->graph, line->nodes[step], part)->bytes;
+  }
+  return bytes;
+}
+
+/* Parts that a step forwards are held as long as the step's readers read them. */
+static void demand_operands(Pricing *pricing, StepId step, StepId until) {
+  const Line *line = pricing->line;
+  const SearchNode *node = node_of(pricing, step);
+  bool forwards = false;
+  for (uint32_t i = 0; i < node->num_parts && !forwards; i++)
+    forwards = line->graph->parts.data[node->first_part + i].operand != NO_ID;
+  for (uint32_t i = 0; i < node->num_operands; i++) {
+    demand(pricing, line->sources[line->first_source[step] + i], step, forwards ? until : step,
+           step, i);
+  }
+}
+
+/* Decides for all gaps between the readers of a step, from the last one on. */
+static void visit(Pricing *pricing, StepId step) {
+  const SearchNode *node = node_of(pricing, step);
+  bool can_clone = node->flags & NODE_CAN_CLONE;
+  sort_demands(pricing, step);
+  uint32_t len = pricing->sorted.len, begin = 0; /* first demand that has no run yet */
+  StepId until = step;
+  int64_t bytes = 0;
+  if (node->num_parts) memset(pricing->is_needed, 0, node->num_parts);
+  for (uint32_t i = 0; i < len; i++) {
+    const Demand *last = &pricing->demands.data[pricing->sorted.data[i]];
+    if (last->until > until) until = last->until;
+  }
+  for (uint32_t i = 0; i < len && can_clone; i++) {
+    const Demand *last = &pricing->demands.data[pricing->sorted.data[i]];
+    StepId place = last->place;
+    bytes += need_parts(pricing, step, last);
+    bool is_group_end =
+        i + 1 == len || pricing->demands.data[pricing->sorted.data[i + 1]].place != place;
+    if (!is_group_end || place <= step + 1) continue;
+    StepId held_until = step;
+    for (uint32_t k = i + 1; k < len; k++) {
+      const Demand *earlier = &pricing->demands.data[pricing->sorted.data[k]];
+      if (earlier->until > held_until) held_until = earlier->until;
+    }
+    if (held_until >= place) continue;
+    double keep = (double)bytes * (sum_before(pricing, place) - sum_through(pricing, held_until));
+    if (keep <= 0) continue;
+    /* The first reader's clone takes the place of the step itself. */
+    double saved = i + 1 == len ? node->seconds : 0;
+    pricing->num_closures++;
+    pricing->num_visited = 0;
+    if (recompute_cost(pricing, step, place, keep + saved, 0) - saved >= keep) continue;
+    RunId run = pricing->line->len + pricing->clones.len;
+    add_clone(pricing, step, place);
+    for (; begin <= i; begin++)
+      serve(pricing, &pricing->demands.data[pricing->sorted.data[begin]], run);
+    bytes = 0;
+    memset(pricing->is_needed, 0, node->num_parts);
+  }
+  bool is_read = begin < len;
+  for (; begin < len; begin++)
+    serve(pricing, &pricing->demands.data[pricing->sorted.data[begin]], step);
+  pricing->is_dropped[step] = can_clone && !is_read && !pricing->is_unread[step];
+  if (!pricing->is_dropped[step]) demand_operands(pricing, step, until);
+}
+
+/* ---- the line that comes out ---- */
+
+/* Builds the line. `place_of` is by step of the new line: the step of the old one at whose place it
+ * is. */
+static Line build_line(Pricing *pricing, StepId **place_of, Arena *out) {
+  const Line *line = pricing->line;
+  uint32_t num_runs = line->len + pricing->clones.len, len = 0;
+  StepId *step_of = arena_array(out, StepId, num_runs);
+  RunId *run_of = arena_array(out, RunId, num_runs);
+  *place_of = arena_array(out, StepId, num_runs);
+  for (StepId step = 0; step < line->len; step++) {
+    for (uint32_t i = pricing->first_clone[step]; i != NO_ID; i = pricing->clones.data[i].next) {
+      (*place_of)[len] = step;
+      run_of[len] = line->len + i;
+      step_of[line->len + i] = len++;
+    }
+    if (pricing->is_dropped[step]) continue;
+    (*place_of)[len] = step;
+    run_of[len] = step;
+    step_of[step] = len++;
+  }
+  Line result = line_new(line->graph, len, out);
+  for (StepId step = 0; step < len; step++) {
+    RunId run = run_of[step];
+    StepId of = run < line->len ? run : pricing->clones.data[run - line->len].step;
+    result.nodes[step] = line->nodes[of];
+  }
+  line_lay_out(&result, out);
+  for (StepId step = 0; step < len; step++) {
+    RunId run = run_of[step];
+    const RunId *sources =
+        run < line->len
+            ? pricing->sources + line->first_source[run]
+            : pricing->clone_sources.data + pricing->clones.data[run - line->len].source;
+    uint32_t count = result.first_source[step + 1] - result.first_source[step];
+    for (uint32_t i = 0; i < count; i++)
+      result.sources[result.first_source[step] + i] = step_of[sources[i]];
+  }
+  return result;
+}
+
+static void decide(Pricing *pricing) {
+  uint32_t len = pricing->line->len;
+  pricing->demands.len = pricing->clones.len = pricing->clone_sources.len = 0;
+  pricing->num_closures = 0;
+  memset(pricing->first_demand, 0xff, len * sizeof *pricing->first_demand);
+  memset(pricing->first_clone, 0xff, len * sizeof *pricing->first_clone);
+  memset(pricing->stamp, 0, len * sizeof *pricing->stamp);
+  pricing->sum[0] = 0;
+  for (StepId step = 0; step < len; step++)
+    pricing->sum[step + 1] = pricing->sum[step] + pricing->price[step];
+  for (StepId step = len; step-- > 0;)
+    visit(pricing, step);
+}
+
+static Pricing pricing_begin(const Line *line, const LineMemory *memory, Patience *patience,
+                             Arena *arena) {
+  uint32_t len = line->len, num_parts = line_num_parts(line), most_parts = 0;
+  Pricing pricing = {.line = line,
+                     .memory = memory,
+                     .owner = arena_array(arena, StepId, num_parts),
+                     .overwriter = arena_array(arena, StepId, num_parts),
+                     .is_unread = arena_array(arena, bool, len),
+                     .price = arena_zarray(arena, double, len),
+                     .sum = arena_array(arena, double, (size_t)len + 1),
+                     .first_demand = arena_array(arena, uint32_t, len),
+                     .first_clone = arena_array(arena, uint32_t, len),
+                     .sources = arena_array(arena, RunId, line->first_source[len]),
+                     .is_dropped = arena_zarray(arena, bool, len),
+                     .stamp = arena_array(arena, uint32_t, len),
+                     .patience = patience,
+                     .arena = arena};
+  StepId *first = arena_array(arena, StepId, line->graph->num_nodes);
+  memset(first, 0xff, line->graph->num_nodes * sizeof *first);
+  for (StepId step = len; step-- > 0;)
+    first[line->nodes[step]] = step;
+  for (StepId step = 0; step < len; step++) {
+    const SearchNode *node = &line->graph->nodes[line->nodes[step]];
+    if (node->num_parts > most_parts) most_parts = node->num_parts;
+    pricing.is_unread[step] = true;
+    for (uint32_t i = 0; i < node->num_parts; i++) {
+      uint32_t part = line->first_part[step] + i;
+      NodeId overwriter = line->graph->parts.data[node->first_part + i].overwriter;
+      bool is_original = first[line->nodes[step]] == step;
+      pricing.owner[part] = step;
+      pricing.overwriter[part] = overwriter == NO_ID || !is_original ? NO_ID : first[overwriter];
+    }
+  }
+  for (uint32_t i = 0; i < line->first_source[len]; i++)
+    pricing.is_unread[line->sources[i]] = false;
+  pricing.is_needed = arena_zarray(arena, uint8_t, most_parts);
+  return pricing;
+}
+
+/* ---- prices ---- */
+
+static double clamp(double value, double least, double most) {
+  return value < least ? least : value > most ? most : value;
+}
+
+/* The bytes over the limit at the place of each step of the old line. */
+static void fold(const Line *line, const LineMemory *memory, const StepId *place_of,
+                 int64_t *bytes_at, uint32_t num_places) {
+  for (StepId place = 0; place < num_places; place++)
+    bytes_at[place] = 0;
+  for (StepId step = 0; step < line->len; step++) {
+    int64_t *bytes = &bytes_at[place_of[step]];
+    if (memory->bytes_at[step] > *bytes) *bytes = memory->bytes_at[step];
+  }
+}
+
+static void change_prices(Pricing *pricing, const PriceRules *rules, uint32_t round,
+                          const int64_t *bytes_at, int64_t limit_bytes, double range) {
+  double late = rules->is_asymmetric ? 0.4 * rules->num_rounds : INFINITY;
+  for (StepId step = 0; step < pricing->line->len; step++) {
+    double excess = (double)(bytes_at[step] - limit_bytes);
+    double push = clamp(rules->gain * excess / range, -1, 1);
+    double rate = rules->rate / (1 + 0.1 * round);
+    if (round >= late) {
+      if (excess > 0) {
+        if (push < 0.3) push = 0.3;
+        if (rate < 0.3) rate = 0.3;
+      } else {
+        rate *= 0.3;
+      }
+    }
+    pricing->price[step] *= exp(rate * push);
+  }
+}
+
+static bool is_better(const PricedLine *a, double excess, const PricedLine *b, double best_excess) {
+  if (a->fits != b->fits) return a->fits;
+  return a->fits ? a->seconds < b->seconds : excess < best_excess;
+}
+
+PricedLine price_line(const Line *line, int64_t limit_bytes, const PriceRules *rules,
+                      Patience *patience, Arena *out, Arena *scratch) {
+  Arena *arena = arena_new(arena_options(scratch));
+  Arena *kept = arena_new(arena_options(scratch));
+  LineMemory memory = line_measure(line, arena);
+  PricedLine best = {.line = *line,
+                     .fits = memory.peak_bytes <= limit_bytes,
+                     .peak_bytes = memory.peak_bytes,
+                     .seconds = memory.seconds};
+  double best_excess = line_excess(line, &memory, limit_bytes);
+  double range = (double)(memory.peak_bytes - limit_bytes);
+  if (best.fits || line->len == 0) {
+    best.line = line_copy(line, out);
+    arena_free(arena);
+    arena_free(kept);
+    return best;
+  }
+  Pricing pricing = pricing_begin(line, &memory, patience, arena);
+  /* A byte that is held for the whole line is worth, at first, what the line takes for a byte of
+   * its peak; far less where there is no lack. */
+  double usual = memory.seconds / ((double)memory.peak_bytes * line->len);
+  for (StepId step = 0; step < line->len; step++)
+    pricing.price[step] = usual * (memory.bytes_at[step] > limit_bytes ? 0.1 : 1e-4);
+  int64_t *bytes_at = arena_array(arena, int64_t, line->len);
+  for (uint32_t round = 0; round < rules->num_rounds; round++) {
+    if (!patience_spend(patience, line->len * 4)) break;
+    decide(&pricing);
+    Arena *inner = arena_new(arena_options(scratch));
+    StepId *place_of;
+    Line priced = build_line(&pricing, &place_of, inner);
+    LineMemory then = line_measure(&priced, inner);
+    PricedLine found = {.line = priced,
+                        .fits = then.peak_bytes <= limit_bytes,
+                        .peak_bytes = then.peak_bytes,
+                        .seconds = then.seconds};
+    double excess = line_excess(&priced, &then, limit_bytes);
+    if (is_better(&found, excess, &best, best_excess)) {
+      Arena *newer = arena_new(arena_options(scratch));
+      found.line = line_copy(&priced, newer);
+      arena_free(kept);
+      kept = newer;
+      best = found;
+      best_excess = excess;
+    }
+    fold(&priced, &then, place_of, bytes_at, line->len);
+    change_prices(&pricing, rules, round, bytes_at, limit_bytes, range);
+    arena_free(inner);
+  }
+  best.line = line_copy(&best.line, out);
+  arena_free(arena);
+  arena_free(kept);
+  return best;
+}

@@ -1,0 +1,39 @@
+/* Decides what a line recomputes, for prices of memory.
+ *
+ * A price is what one byte costs at one step. Between two readers of a value it is either kept,
+ * which costs its bytes times the prices in between, or computed again for the later reader, which
+ * costs its own time, and whatever it takes to have its operands there: to keep them longer or to
+ * compute them again, too. The cheaper of both is chosen, for all values from the last to the first,
+ * so that whoever reads a value is known when its turn comes. Where a value is first read much later
+ * than it is computed, it can be computed later instead.
+ *
+ * This is the Lagrangian relaxation of the retention intervals of Moccasin (Bartan et al., 2023),
+ * with prices in the place of the limit at each step. Prices rise where the line that they lead to
+ * exceeds the limit, and fall where it does not, until the limit holds everywhere. */
+#ifndef REMAT_HLO_REMAT_SEARCH_PRICE_H
+#define REMAT_HLO_REMAT_SEARCH_PRICE_H
+
+#include "remat/job/patience.h"
+#include "remat/search/line.h"
+
+/* How prices change from round to round. */
+typedef struct PriceRules {
+  uint32_t num_rounds;
+  double rate;         /* of the logarithm of a price, at most, in one round */
+  double gain;         /* of an excess, relative to that of the line without recomputation */
+  bool is_asymmetric;  /* later rounds raise prices faster than they lower them */
+} PriceRules;
+
+typedef struct PricedLine {
+  Line line;
+  bool fits; /* the peak is at most the limit */
+  int64_t peak_bytes;
+  double seconds;
+} PricedLine;
+
+/* The fastest line that fits, or that of the least excess if none does. The line given is
+ * one of the candidates. O(rounds * (operands + clones) * log). */
+PricedLine price_line(const Line *line, int64_t limit_bytes, const PriceRules *rules,
+                      Patience *patience, Arena *out, Arena *scratch);
+
+#endif

@@ -1,0 +1,266 @@
+#include "remat/search/trim.h"
+
+#include <stdlib.h>
+
+#include "analysis/memory/timeline.h"
+
+typedef struct Use {
+  StepId reader;
+  uint32_t operand;
+} Use;
+
+typedef VEC(Use) Uses;
+
+typedef struct Trimmer {
+  const Line *line;
+  const SearchGraph *graph;
+  int64_t limit_bytes;
+  StepId *sources; /* as in the line, as they are now */
+  Uses *uses;      /* by step */
+  bool *is_gone;   /* by step */
+  StepId *earlier; /* by step: the run of the same node before it; NO_ID = it is the first */
+  StepId *overwriter; /* by node: the first step that overwrites some part of its first run */
+  Timeline timeline;
+  Arena *arena;
+} Trimmer;
+
+static const SearchNode *node_of(const Trimmer *trimmer, StepId step) {
+  return &trimmer->graph->nodes[trimmer->line->nodes[step]];
+}
+
+static bool reads_part(const Trimmer *trimmer, const Use *use, uint32_t part) {
+  const NodeOperand *operand =
+      node_operand(trimmer->graph, trimmer->line->nodes[use->reader], use->operand);
+  return part >= operand->first_part && part < operand->first_part + operand->num_parts;
+}
+
+/* The last step that reads a part of a run, through tuples, too; the run itself if none does. */
+static StepId last_read(const Trimmer *trimmer, StepId step, uint32_t part, uint32_t depth) {
+  StepId last = step;
+  const Uses *uses = &trimmer->uses[step];
+  for (uint32_t i = 0; i < uses->len; i++) {
+    const Use *use = &uses->data[i];
+    if (!reads_part(trimmer, use, part)) continue;
+    if (use->reader > last) last = use->reader;
+    const SearchNode *reader = node_of(trimmer, use->reader);
+    if (depth > 8 || !(reader->flags & NODE_IS_TUPLE)) {
+      /* Loops and barriers that forward a part: their readers count, too. */
+    }
+    for (uint32_t k = 0; depth <= 8 && k < reader->num_parts; k++) {
+      const NodePart *forwarded = &trimmer->graph->parts.data[reader->first_part + k];
+      if (forwarded->operand != use->operand) continue;
+      uint32_t first =
+          node_operand(trimmer->graph, trimmer->line->nodes[use->reader], use->operand)->first_part;
+      if (first + forwarded->of_operand != part) continue;
+      StepId through = last_read(trimmer, use->reader, k, depth + 1);
+      if (through > last) last = through;
+    }
+  }
+  return last;
+}
+
+/* A change of the timeline, to be taken back. */
+typedef struct Change {
+  SchedPos begin, end;
+  int64_t bytes;
+} Change;
+
+typedef struct Changes {
+  VEC(Change) list;
+} Changes;
+
+static void change(Trimmer *trimmer, Changes *changes, StepId begin, StepId end, int64_t bytes) {
+  if (begin > end || bytes == 0) return;
+  timeline_add(&trimmer->timeline, begin, end, bytes);
+  *vec_push(trimmer->arena, &changes->list) = (Change){begin, end, bytes};
+}
+
+static void remove_use(Uses *uses, StepId reader) {
+  uint32_t kept = 0;
+  for (uint32_t i = 0; i < uses->len; i++) {
+    if (uses->data[i].reader != reader) uses->data[kept++] = uses->data[i];
+  }
+  uses->len = kept;
+}
+
+/* Memory that is the run's own. */
+static int64_t own_bytes(const Trimmer *trimmer, StepId step, uint32_t part) {
+  return node_part(trimmer->graph, trimmer->line->nodes[step], part)->bytes;
+}
+
+/* Removes a run that nobody reads, and then those that only it read. Lowers the timeline. */
+static void remove_run(Trimmer *trimmer, StepId step) {
+  IdVec work = {0};
+  *vec_push(trimmer->arena, &work) = step;
+  Changes ignored = {0};
+  while (work.len) {
+    StepId run = work.data[--work.len];
+    const SearchNode *node = node_of(trimmer, run);
+    if (trimmer->is_gone[run]) continue;
+    trimmer->is_gone[run] = true;
+    for (uint32_t i = 0; i < node->num_parts; i++)
+      change(trimmer, &ignored, run, run, -own_bytes(trimmer, run, i));
+    for (uint32_t i = 0; i < node->num_operands; i++) {
+      StepId source = trimmer->sources[trimmer->line->first_source[run] + i];
+      const SearchNode *of_source = node_of(trimmer, source);
+      if (trimmer->uses[source].len == 0) continue; /* seen by an earlier operand */
+      for (uint32_t part = 0; part < of_source->num_parts; part++) {
+        int64_t bytes = own_bytes(trimmer, source, part);
+        if (bytes == 0) continue;
+        StepId last = last_read(trimmer, source, part, 0);
+        if (last != run) continue;
+        Uses all = trimmer->uses[source];
+        /* without this reader */
+        StepId without = source;
+        Uses rest = {0};
+        for (uint32_t k = 0; k < all.len; k++) {
+          if (all.data[k].reader != run) *vec_push(trimmer->arena, &rest) = all.data[k];
+        }
+        trimmer->uses[source] = rest;
+        without = last_read(trimmer, source, part, 0);
+        trimmer->uses[source] = all;
+        change(trimmer, &ignored, without + 1, run, -bytes);
+      }
+    }
+    for (uint32_t i = 0; i < node->num_operands; i++) {
+      StepId source = trimmer->sources[trimmer->line->first_source[run] + i];
+      remove_use(&trimmer->uses[source], run);
+      bool is_clone = trimmer->earlier[source] != NO_ID;
+      if (is_clone && trimmer->uses[source].len == 0)
+        *vec_push(trimmer->arena, &work) = source;
+    }
+  }
+}
+
+/* Lets the readers of a run read the one before it. Returns false, and changes nothing, if the
+ * peak would then exceed the limit. */
+static bool try_merge(Trimmer *trimmer, StepId step) {
+  const SearchNode *node = node_of(trimmer, step);
+  StepId earlier = trimmer->earlier[step];
+  while (earlier != NO_ID && trimmer->is_gone[earlier])
+    earlier = trimmer->earlier[earlier];
+  if (earlier == NO_ID) return false;
+  bool is_first = trimmer->earlier[earlier] == NO_ID;
+  StepId until = is_first ? trimmer->overwriter[trimmer->line->nodes[step]] : NO_ID;
+  Changes changes = {0};
+  bool is_possible = true;
+  for (uint32_t i = 0; i < node->num_parts && is_possible; i++) {
+    int64_t bytes = own_bytes(trimmer, step, i);
+    StepId last = last_read(trimmer, step, i, 0);
+    if (last > until) is_possible = false;
+    if (bytes == 0) continue;
+    StepId held = last_read(trimmer, earlier, i, 0);
+    change(trimmer, &changes, step, last, -bytes);
+    if (last > step) change(trimmer, &changes, held + 1, last, bytes);
+  }
+  SchedPos ignored;
+  if (is_possible && timeline_peak(&trimmer->timeline, &ignored) <= trimmer->limit_bytes) {
+    Uses *uses = &trimmer->uses[step];
+    for (uint32_t i = 0; i < uses->len; i++) {
+      Use use = uses->data[i];
+      trimmer->sources[trimmer->line->first_source[use.reader] + use.operand] = earlier;
+      *vec_push(trimmer->arena, &trimmer->uses[earlier]) = use;
+    }
+    uses->len = 0;
+    /* Its own bytes are gone already; removing it takes those at its step once more. */
+    for (uint32_t i = 0; i < node->num_parts; i++)
+      timeline_add(&trimmer->timeline, step, step, own_bytes(trimmer, step, i));
+    remove_run(trimmer, step);
+    return true;
+  }
+  for (uint32_t i = 0; i < changes.list.len; i++) {
+    Change *done = &changes.list.data[i];
+    timeline_add(&trimmer->timeline, done->begin, done->end, -done->bytes);
+  }
+  return false;
+}
+
+typedef struct Candidate {
+  StepId step;
+  double seconds;
+} Candidate;
+
+static int by_seconds(const void *pa, const void *pb) {
+  const Candidate *a = pa, *b = pb;
+  if (a->seconds != b->seconds) return a->seconds > b->seconds ? -1 : 1;
+  return (a->step > b->step) - (a->step < b->step);
+}
+
+static Line without_gone(const Trimmer *trimmer, Arena *out) {
+  const Line *line = trimmer->line;
+  StepId *step_of = arena_array(trimmer->arena, StepId, line->len);
+  uint32_t len = 0;
+  for (StepId step = 0; step < line->len; step++) {
+    step_of[step] = len;
+    len += !trimmer->is_gone[step];
+  }
+  Line result = line_new(line->graph, len, out);
+  for (StepId step = 0; step < line->len; step++) {
+    if (!trimmer->is_gone[step]) result.nodes[step_of[step]] = line->nodes[step];
+  }
+  line_lay_out(&result, out);
+  for (StepId step = 0; step < line->len; step++) {
+    if (trimmer->is_gone[step]) continue;
+    uint32_t to = result.first_source[step_of[step]], from = line->first_source[step];
+    for (uint32_t i = 0; i < node_of(trimmer, step)->num_operands; i++)
+      result.sources[to + i] = step_of[trimmer->sources[from + i]];
+  }
+  return result;
+}
+
+Line line_trimmed(const Line *line, int64_t limit_bytes, uint32_t num_passes, Patience *patience,
+                  Arena *out, Arena *scratch) {
+  Arena *arena = arena_new(arena_options(scratch));
+  LineMemory memory = line_measure(line, arena);
+  uint32_t num_sources = line->first_source[line->len], num_nodes = line->graph->num_nodes;
+  Trimmer trimmer = {.line = line,
+                     .graph = line->graph,
+                     .limit_bytes = limit_bytes,
+                     .sources = arena_array(arena, StepId, num_sources),
+                     .uses = arena_zarray(arena, Uses, line->len),
+                     .is_gone = arena_zarray(arena, bool, line->len),
+                     .earlier = arena_array(arena, StepId, line->len),
+                     .overwriter = arena_array(arena, StepId, num_nodes),
+                     .timeline = timeline_build(memory.bytes_at, line->len, arena),
+                     .arena = arena};
+  if (num_sources) memcpy(trimmer.sources, line->sources, num_sources * sizeof *line->sources);
+  StepId *latest = arena_array(arena, StepId, num_nodes);
+  StepId *first = arena_array(arena, StepId, num_nodes);
+  memset(latest, 0xff, num_nodes * sizeof *latest);
+  memset(first, 0xff, num_nodes * sizeof *first);
+  memset(trimmer.overwriter, 0xff, num_nodes * sizeof *trimmer.overwriter);
+  VEC(Candidate) candidates = {0};
+  for (StepId step = 0; step < line->len; step++) {
+    NodeId node = line->nodes[step];
+    trimmer.earlier[step] = latest[node];
+    latest[node] = step;
+    if (first[node] == NO_ID) first[node] = step;
+    if (trimmer.earlier[step] != NO_ID)
+      *vec_push(arena, &candidates) = (Candidate){step, line->graph->nodes[node].seconds};
+    for (uint32_t i = line->first_source[step]; i < line->first_source[step + 1]; i++)
+      *vec_push(arena, &trimmer.uses[line->sources[i]]) = (Use){step, i - line->first_source[step]};
+  }
+  for (NodeId node = 0; node < num_nodes; node++) {
+    for (uint32_t i = 0; i < line->graph->nodes[node].num_parts; i++) {
+      NodeId overwriter = node_part(line->graph, node, i)->overwriter;
+      if (overwriter != NO_ID && first[overwriter] < trimmer.overwriter[node])
+        trimmer.overwriter[node] = first[overwriter];
+    }
+  }
+  if (candidates.len)
+    qsort(candidates.data, candidates.len, sizeof *candidates.data, by_seconds);
+  for (uint32_t pass = 0; pass < num_passes; pass++) {
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < candidates.len; i++) {
+      Candidate candidate = candidates.data[i];
+      if (trimmer.is_gone[candidate.step]) continue;
+      if (!patience_spend(patience, 16) || !try_merge(&trimmer, candidate.step))
+        candidates.data[kept++] = candidate;
+    }
+    if (kept == candidates.len) break;
+    candidates.len = kept;
+  }
+  Line result = without_gone(&trimmer, out);
+  arena_free(arena);
+  return result;
+}

@@ -1,0 +1,14 @@
+/* Takes back recomputations that a line does not need. */
+#ifndef REMAT_HLO_REMAT_SEARCH_TRIM_H
+#define REMAT_HLO_REMAT_SEARCH_TRIM_H
+
+#include "remat/job/patience.h"
+#include "remat/search/line.h"
+
+/* Returns the line without the runs whose readers can read an earlier run of the same node while
+ * the peak stays within the limit, the most expensive ones first, and without what is read by
+ * nobody then. O(n log n + clones * readers) a pass. */
+Line line_trimmed(const Line *line, int64_t limit_bytes, uint32_t num_passes, Patience *patience,
+                  Arena *out, Arena *scratch);
+
+#endif
