@@ -34,19 +34,46 @@ static void measure_inner(SearchJob *search) {
   }
 }
 
-static void search_comp(SearchJob *search, CompId comp, int64_t limit_bytes) {
+/* What a search for one computation came to. */
+typedef struct Found {
+  int64_t line_bytes; /* its peak, as lines are measured */
+  uint32_t num_steps;
+} Found;
+
+static Found search_comp(SearchJob *search, CompId comp, int64_t limit_bytes) {
   Arena *arena = arena_new(arena_options(search->scratch));
   SearchGraph graph = search_graph_build(&search->context, comp, arena, search->scratch);
   Line given = line_of_graph(&graph, arena);
-  PricedLine best =
-      limit_bytes == 0
-          ? search_lowest(&given, &search->rules, search->job->patience, arena, search->scratch)
-          : search_line(&given, limit_bytes, &search->rules, search->job->patience, arena,
-                        search->scratch);
+  PricedLine best = limit_bytes == 0 ? search_lowest(&given, &search->rules, search->job->patience,
+                                                     arena, search->scratch)
+                                     : search_line(&given, limit_bytes, &search->rules,
+                                                   search->job->patience, arena, search->scratch);
   Applied applied = line_apply(&best.line, search->job, search->out, search->scratch);
-  search->stats->num_steps += applied.num_clones + applied.num_moved;
-  search->context.inner_bytes[comp] = best.peak_bytes;
+  Found found = {best.peak_bytes, applied.num_clones + applied.num_moved};
   arena_free(arena);
+  return found;
+}
+
+/* The limit for lines, whose memory is counted a little differently from that of the model: what a
+ * search came to tells by how much. */
+static void search_entry(SearchJob *search) {
+  RematJob *job = search->job;
+  CompId entry = job->rewrite->module->entry;
+  int64_t limit_bytes = job->peak_limit_bytes;
+  RematState before = remat_state_save(job, search->arena);
+  int64_t given_bytes = remat_state_peak(job, search->scratch);
+  int64_t difference_bytes = given_bytes - search->context.inner_bytes[entry];
+  for (int round = 0; round < MAX_ROUNDS; round++) {
+    if (round) remat_state_load(job, &before);
+    int64_t line_limit = limit_bytes > 0 ? limit_bytes - difference_bytes : 0;
+    if (limit_bytes > 0 && line_limit < 1) line_limit = 1;
+    Found found = search_comp(search, entry, line_limit);
+    search->stats->num_steps = found.num_steps;
+    int64_t peak_bytes = remat_state_peak(job, search->scratch);
+    if (limit_bytes == 0 || peak_bytes <= limit_bytes || found.line_bytes > line_limit) break;
+    difference_bytes = peak_bytes - found.line_bytes;
+    if (patience_is_over(job->patience)) break;
+  }
 }
 
 void remat_search(RematJob *job, RematStats *stats, Arena *out, Arena *scratch) {
@@ -58,14 +85,8 @@ void remat_search(RematJob *job, RematStats *stats, Arena *out, Arena *scratch) 
                       .out = out,
                       .arena = arena,
                       .scratch = scratch};
-  CompId entry = job->rewrite->module->entry;
   measure_inner(&search);
-  int64_t limit_bytes = 0;
-  if (job->peak_limit_bytes > 0) {
-    int64_t model_bytes = remat_state_peak(job, scratch);
-    limit_bytes = job->peak_limit_bytes - (model_bytes - search.context.inner_bytes[entry]);
-    if (limit_bytes < 1) limit_bytes = 1;
-  }
-  search_comp(&search, entry, limit_bytes);
+  search_entry(&search);
+  *job->schedule = schedule_copy(job->schedule, job->rewrite->module, out);
   arena_free(arena);
 }

@@ -2,11 +2,9 @@
 
 #include "ir/hash.h"
 
-/* A bitcast or get-tuple-element of a clone. */
+/* A view that was made again, of something else. */
 typedef struct View {
-  InstId view; /* of the original */
-  StepId step;
-  InstId image;
+  InstId view, of, image;
 } View;
 
 typedef struct Applier {
@@ -16,6 +14,7 @@ typedef struct Applier {
   Module *module;
   InstId *operands; /* as SearchGraph.operands: the operands before any change */
   InstId *insts;    /* by step */
+  StepId *first;    /* by node: its first run; NO_ID = it does not run */
   bool *is_first;   /* by step: the first run of its node */
   IdVec *views_of;  /* by step: new views of it, in an order in which they can run */
   VEC(View) views;
@@ -23,43 +22,73 @@ typedef struct Applier {
   Arena *arena, *scratch;
 } Applier;
 
-static uint64_t view_key(InstId view, StepId step) {
-  return hash_mix(HASH_SEED, (uint64_t)view << 32 | step);
+static uint64_t view_key(InstId view, InstId of) {
+  return hash_mix(HASH_SEED, (uint64_t)view << 32 | of);
 }
 
-static InstId find_view(const Applier *applier, InstId view, StepId step) {
+static InstId find_view(const Applier *applier, InstId view, InstId of) {
   uint32_t found;
-  for (IdProbe probe = id_table_probe(&applier->table, view_key(view, step));
+  for (IdProbe probe = id_table_probe(&applier->table, view_key(view, of));
        id_probe_next(&probe, &found);) {
     const View *known = &applier->views.data[found];
-    if (known->view == view && known->step == step) return known->image;
+    if (known->view == view && known->of == of) return known->image;
   }
   return NO_ID;
 }
 
+/* The same view of something else, which a run provides. */
+static InstId view_again(Applier *applier, InstId view, InstId of, StepId step) {
+  InstId image = find_view(applier, view, of);
+  if (image != NO_ID) return image;
+  const Instruction *inst = inst_get(applier->module, view);
+  Rewrite *rewrite = applier->job->rewrite;
+  image = inst->opcode == OPCODE_BITCAST ? rewrite_add_bitcast(rewrite, of, inst->shape)
+                                         : rewrite_add_get_tuple_element(rewrite, of, inst->index);
+  *vec_push(applier->arena, &applier->views_of[step]) = image;
+  id_table_add(&applier->table, applier->arena, view_key(view, of), applier->views.len);
+  *vec_push(applier->arena, &applier->views) = (View){view, of, image};
+  return image;
+}
+
+/* Whether a get-tuple-element of a bundle gives what a run provides, and stands before the
+ * reader. */
+static bool holds(const Applier *applier, InstId view, StepId provider, StepId reader) {
+  const SearchGraph *graph = applier->graph;
+  NodeId bundle = graph->home_of[view];
+  StepId step = applier->first[bundle];
+  if (step == NO_ID || step >= reader) return false;
+  uint32_t index = 0;
+  if (!(graph->nodes[bundle].flags & NODE_IS_TUPLE)) { /* a barrier, around a tuple */
+    step = applier->line->sources[applier->line->first_source[step]];
+    if (!applier->is_first[step]) return false;
+  }
+  index = (uint32_t)inst_get(applier->module, view)->index;
+  return applier->line->sources[applier->line->first_source[step] + index] == provider;
+}
+
 /* What a reader of `operand` reads if a certain run of its node provides it. */
-static InstId image_of(Applier *applier, InstId operand, StepId step) {
-  Module *module = applier->module;
-  if (applier->is_first[step]) return operand;
+static InstId image_of(Applier *applier, InstId operand, StepId provider, StepId reader) {
+  const Module *module = applier->module;
   ArenaMark mark = arena_mark(applier->scratch);
   IdVec chain = {0};
-  InstId node = applier->graph->nodes[applier->line->nodes[step]].inst, image = NO_ID;
-  for (; operand != node; operand = inst_operand(module, operand, 0)) {
-    image = find_view(applier, operand, step);
-    if (image != NO_ID) break;
-    *vec_push(applier->scratch, &chain) = operand;
+  InstId node = applier->graph->nodes[applier->line->nodes[provider]].inst, image = NO_ID;
+  while (image == NO_ID) {
+    InstId put_in = applier->graph->put_in[operand];
+    if (operand == node) {
+      image = applier->insts[provider];
+    } else if (put_in == NO_ID) {
+      *vec_push(applier->scratch, &chain) = operand;
+      operand = inst_operand(module, operand, 0);
+    } else if (holds(applier, operand, provider, reader)) {
+      image = operand;
+    } else {
+      operand = put_in;
+    }
   }
-  if (image == NO_ID) image = applier->insts[step];
   while (chain.len) {
     InstId view = chain.data[--chain.len];
-    const Instruction *inst = inst_get(module, view);
-    Rewrite *rewrite = applier->job->rewrite;
-    image = inst->opcode == OPCODE_BITCAST
-                ? rewrite_add_bitcast(rewrite, image, inst->shape)
-                : rewrite_add_get_tuple_element(rewrite, image, inst->index);
-    *vec_push(applier->arena, &applier->views_of[step]) = image;
-    id_table_add(&applier->table, applier->arena, view_key(view, step), applier->views.len);
-    *vec_push(applier->arena, &applier->views) = (View){view, step, image};
+    bool is_same = inst_operand(module, view, 0) == image;
+    image = is_same ? view : view_again(applier, view, image, provider);
   }
   arena_reset(applier->scratch, mark);
   return image;
@@ -73,12 +102,12 @@ static void run_step(Applier *applier, StepId step) {
     return;
   }
   Rewrite *rewrite = applier->job->rewrite;
-  InstId id = applier->is_first[step] ? node->inst
-                                      : rewrite_clone(rewrite, node->inst, applier->scratch);
+  InstId id =
+      applier->is_first[step] ? node->inst : rewrite_clone(rewrite, node->inst, applier->scratch);
   applier->insts[step] = id;
   for (uint32_t i = 0; i < node->num_operands; i++) {
     InstId operand = image_of(applier, applier->operands[node->first_operand + i],
-                              line->sources[line->first_source[step] + i]);
+                              line->sources[line->first_source[step] + i], step);
     if (inst_operand(applier->module, id, i) != operand)
       rewrite_set_operand(rewrite, id, i, operand);
   }
@@ -91,15 +120,14 @@ static Sequence build_sequence(Applier *applier, Sequence before, Arena *out) {
   uint32_t *first_view = arena_zarray(applier->arena, uint32_t, (size_t)graph->num_nodes + 2);
   InstId *views = arena_array(applier->arena, InstId, before.len);
   for (SchedPos pos = 0; pos < before.len; pos++) {
-    NodeId node = graph->node_of[before.ids[pos]];
+    NodeId node = graph->home_of[before.ids[pos]];
     if (graph->nodes[node].inst != before.ids[pos]) first_view[node + 2]++;
   }
   for (NodeId node = 0; node < graph->num_nodes; node++)
     first_view[node + 2] += first_view[node + 1];
   for (SchedPos pos = 0; pos < before.len; pos++) {
-    NodeId node = graph->node_of[before.ids[pos]];
-    if (graph->nodes[node].inst != before.ids[pos])
-      views[first_view[node + 1]++] = before.ids[pos];
+    NodeId node = graph->home_of[before.ids[pos]];
+    if (graph->nodes[node].inst != before.ids[pos]) views[first_view[node + 1]++] = before.ids[pos];
   }
   Sequence sequence = {
       .ids = arena_array(out, InstId, (size_t)before.len + line->len + applier->views.len)};
@@ -143,6 +171,7 @@ Applied line_apply(const Line *line, RematJob *job, Arena *out, Arena *scratch) 
                      .module = module,
                      .operands = arena_array(arena, InstId, graph->operands.len),
                      .insts = arena_array(arena, InstId, line->len),
+                     .first = arena_array(arena, StepId, graph->num_nodes),
                      .is_first = arena_zarray(arena, bool, line->len),
                      .views_of = arena_zarray(arena, IdVec, line->len),
                      .arena = arena,
@@ -154,17 +183,17 @@ Applied line_apply(const Line *line, RematJob *job, Arena *out, Arena *scratch) 
       applier.operands[of->first_operand + i] = inst_operand(module, of->inst, i);
   }
   applier.operands[graph->operands.len - 1] = comp_get(module, graph->comp)->root;
-  bool *has_run = arena_zarray(arena, bool, graph->num_nodes);
   Applied applied = {0};
+  memset(applier.first, 0xff, graph->num_nodes * sizeof *applier.first);
   for (StepId step = 0; step < line->len; step++) {
-    applier.is_first[step] = !has_run[line->nodes[step]];
-    applied.num_clones += has_run[line->nodes[step]];
-    has_run[line->nodes[step]] = true;
+    StepId *first = &applier.first[line->nodes[step]];
+    applier.is_first[step] = *first == NO_ID;
+    applied.num_clones += *first != NO_ID;
+    if (*first == NO_ID) *first = step;
   }
   for (StepId step = 0; step < line->len; step++)
     run_step(&applier, step);
-  job->schedule->of[graph->comp] =
-      build_sequence(&applier, job->schedule->of[graph->comp], out);
+  job->schedule->of[graph->comp] = build_sequence(&applier, job->schedule->of[graph->comp], out);
   applied.num_moved = count_moved(&applier);
   arena_free(arena);
   return applied;

@@ -8,7 +8,8 @@ SearchContext search_context_build(const RematJob *job, Arena *out, Arena *scrat
   const Module *module = job->rewrite->module;
   SearchContext context = {.job = job,
                            .values = value_analysis_build(module, out, scratch),
-                           .counts_target = job->memory_model->traits & RH_TRAIT_PACKS};
+                           .counts_target = job->memory_model->traits & RH_TRAIT_PACKS,
+                           .counts_twice = job->memory_model->measure == measure_liveness};
   context.inner_bytes = arena_zarray(out, int64_t, module->comps.len);
   context.device = job->device ? *job->device : device_profile_default();
   return context;
@@ -28,12 +29,13 @@ typedef struct Builder {
   const SearchContext *context;
   const Module *module;
   SearchGraph *graph;
-  bool *is_held;         /* by BufferId: see mark_held() */
-  uint32_t *part_of;     /* by InstId of a view: the first part of its node that it stands for */
-  uint32_t *seen_at;     /* by ValueId: 1 + the operand part in `found` of the node being built */
-  VEC(ValueId) seen;     /* to be cleared */
-  VEC(NodeReuse) found;  /* operand parts of the node being built */
-  NodeId last_effect;    /* the last node with a side effect; NO_ID = none */
+  bool *is_held;      /* by BufferId: see mark_held() */
+  uint32_t *part_of;  /* by InstId of a view: the first part of its node that it stands for */
+  NodeId *barrier_of; /* by InstId of a view: the last barrier that it goes through; NO_ID = none */
+  uint32_t *seen_at;  /* by ValueId: 1 + the operand part in `found` of the node being built */
+  VEC(ValueId) seen;  /* to be cleared */
+  VEC(NodeReuse) found; /* operand parts of the node being built */
+  NodeId last_effect;   /* the last node with a side effect; NO_ID = none */
   VEC(Access) accesses;
   Arena *out, *scratch;
 } Builder;
@@ -89,7 +91,7 @@ static void note_operands(Builder *builder, InstId id) {
     for (uint32_t part = 0; part < inst_shape(module, operand)->num_parts; part++) {
       ValueId value = dataflow_value(flow, operand, part);
       if (builder->seen_at[value]) continue;
-      *vec_push(builder->scratch, &builder->found) = (NodeReuse){i, part};
+      *vec_push(builder->scratch, &builder->found) = (NodeReuse){i, part, false};
       *vec_push(builder->scratch, &builder->seen) = value;
       builder->seen_at[value] = builder->found.len;
     }
@@ -113,7 +115,9 @@ static void add_reuses(Builder *builder, InstId id, uint32_t index, ValueId valu
   if (!is_alone(buffers, buffer)) {
     for (uint32_t i = 0; i < builder->seen.len; i++) {
       if (buffers->of[builder->seen.data[i]] != buffer) continue;
-      *vec_push(builder->out, &builder->graph->reuses) = builder->found.data[i];
+      NodeReuse *reuse = vec_push(builder->out, &builder->graph->reuses);
+      *reuse = builder->found.data[i];
+      reuse->is_counted_twice = builder->context->counts_twice;
       *flags &= ~(unsigned)NODE_CAN_CLONE; /* it writes into what it reads */
       break;
     }
@@ -126,7 +130,7 @@ static void add_reuses(Builder *builder, InstId id, uint32_t index, ValueId valu
       if (!can_share_operand_buffer(module, flow, of_operand->inst, of_operand->part, id, index,
                                     builder->scratch))
         continue;
-      *vec_push(builder->out, &builder->graph->reuses) = (NodeReuse){i, 0};
+      *vec_push(builder->out, &builder->graph->reuses) = (NodeReuse){i, 0, false};
     }
   }
   part->num_reuses = builder->graph->reuses.len - part->first_reuse;
@@ -150,6 +154,7 @@ static void add_parts(Builder *builder, InstId id, SearchNode *node) {
       if (part.bytes > 0) add_reuses(builder, id, i, value, &part, &node->flags);
     } else if (!is_alone(buffers, buffers->of[value]) && !(node->flags & NODE_IS_GIVEN)) {
       node->flags &= ~(unsigned)NODE_CAN_CLONE; /* it writes into what lives all the time */
+      if (builder->context->counts_twice) node->twice_bytes += bytes_of(builder, value);
     }
     *vec_push(builder->out, &builder->graph->parts) = part;
   }
@@ -178,8 +183,13 @@ static void add_waits(Builder *builder, InstId id, NodeId number, SearchNode *no
   IdList before = inst_control(module, id)->predecessors;
   for (uint32_t i = 0; i < before.len; i++)
     add_wait(builder, builder->graph->node_of[id_list(module, before)[i]]);
+  for (uint32_t i = 0; i < inst_get(module, id)->num_operands; i++) {
+    NodeId barrier = builder->barrier_of[inst_operand(module, id, i)];
+    if (barrier != NO_ID) add_wait(builder, barrier);
+  }
   bool is_collective = opcode_info((Opcode)inst_get(module, id)->opcode)->flags & OPF_COLLECTIVE;
-  if (is_collective || inst_has_side_effect(module, &builder->context->job->legality->effects, id)) {
+  if (is_collective ||
+      inst_has_side_effect(module, &builder->context->job->legality->effects, id)) {
     if (builder->last_effect != NO_ID) add_wait(builder, builder->last_effect);
     builder->last_effect = number;
   }
@@ -204,8 +214,9 @@ static void add_node(Builder *builder, InstId id) {
   NodeId number = graph->num_nodes++;
   SearchNode *node = &graph->nodes[number];
   *node = (SearchNode){.inst = id, .inner_bytes = inner_bytes(builder, id)};
-  graph->node_of[id] = number;
+  graph->node_of[id] = graph->home_of[id] = number;
   builder->part_of[id] = 0;
+  builder->barrier_of[id] = NO_ID;
   bool is_given = opcode == OPCODE_PARAMETER || opcode == OPCODE_CONSTANT;
   if (is_given) node->flags |= NODE_IS_GIVEN;
   if (!is_given && clone_verdict(job->legality, id) == KEEP_NONE) node->flags |= NODE_CAN_CLONE;
@@ -217,16 +228,38 @@ static void add_node(Builder *builder, InstId id) {
   add_waits(builder, id, number, node);
 }
 
-/* A bitcast or get-tuple-element stands for parts of the node that it comes from. */
+/* For a get-tuple-element of a tuple, or of a barrier around a tuple: what was put in there. */
+static InstId find_put_in(const Module *module, InstId id) {
+  if (inst_get(module, id)->opcode != OPCODE_GET_TUPLE_ELEMENT) return NO_ID;
+  InstId from = inst_operand(module, id, 0);
+  if (inst_get(module, from)->opcode == OPCODE_OPT_BARRIER && !inst_has_control(module, from))
+    from = inst_operand(module, from, 0);
+  bool is_bundle =
+      inst_get(module, from)->opcode == OPCODE_TUPLE && !inst_has_control(module, from);
+  return is_bundle ? inst_operand(module, from, (uint32_t)inst_get(module, id)->index) : NO_ID;
+}
+
+/* A view stands for parts of the node that it comes from. */
 static void add_view(Builder *builder, InstId id) {
   const Module *module = builder->module;
-  InstId operand = inst_operand(module, id, 0);
+  SearchGraph *graph = builder->graph;
+  InstId operand = inst_operand(module, id, 0), put_in = find_put_in(module, id);
+  graph->home_of[id] = graph->home_of[operand];
+  graph->put_in[id] = put_in;
+  if (put_in != NO_ID) {
+    graph->node_of[id] = graph->node_of[put_in];
+    builder->part_of[id] = builder->part_of[put_in];
+    bool has_barrier = inst_get(module, operand)->opcode == OPCODE_OPT_BARRIER;
+    builder->barrier_of[id] = has_barrier ? graph->node_of[operand] : builder->barrier_of[put_in];
+    return;
+  }
   uint32_t part = builder->part_of[operand];
   const Instruction *inst = inst_get(module, id);
   if (inst->opcode == OPCODE_GET_TUPLE_ELEMENT)
     part += inst_shape(module, operand)->element_offsets[inst->index];
-  builder->graph->node_of[id] = builder->graph->node_of[operand];
+  graph->node_of[id] = graph->node_of[operand];
   builder->part_of[id] = part;
+  builder->barrier_of[id] = builder->barrier_of[operand];
 }
 
 /* The end reads what the computation returns, which therefore lives until then. */
@@ -235,16 +268,14 @@ static void add_end(Builder *builder) {
   InstId root = comp_get(builder->module, graph->comp)->root;
   /* The result is what the instruction itself returns. */
   graph->nodes[graph->node_of[root]].flags &= ~(unsigned)NODE_CAN_CLONE;
-  graph->nodes[graph->num_nodes++] =
-      (SearchNode){.inst = NO_ID,
-                   .first_operand = graph->operands.len,
-                   .num_operands = 1,
-                   .first_part = graph->parts.len,
-                   .first_wait = graph->waits.len,
-                   .flags = NODE_IS_END | NODE_IS_FIXED};
-  *vec_push(builder->out, &graph->operands) =
-      (NodeOperand){graph->node_of[root], builder->part_of[root],
-                    inst_shape(builder->module, root)->num_parts};
+  graph->nodes[graph->num_nodes++] = (SearchNode){.inst = NO_ID,
+                                                  .first_operand = graph->operands.len,
+                                                  .num_operands = 1,
+                                                  .first_part = graph->parts.len,
+                                                  .first_wait = graph->waits.len,
+                                                  .flags = NODE_IS_END | NODE_IS_FIXED};
+  *vec_push(builder->out, &graph->operands) = (NodeOperand){
+      graph->node_of[root], builder->part_of[root], inst_shape(builder->module, root)->num_parts};
 }
 
 /* Values that are cheap to compute from parameters and constants whose memory nobody takes. */
@@ -267,6 +298,17 @@ static void mark_sources(Builder *builder) {
       is_source &= node_part(graph, operand->node, operand->first_part)->overwriter == NO_ID;
     }
     if (is_source) node->flags |= NODE_IS_SOURCE;
+  }
+}
+
+static void mark_bypassed(Builder *builder) {
+  SearchGraph *graph = builder->graph;
+  bool *is_read = arena_zarray(builder->scratch, bool, graph->num_nodes);
+  for (uint32_t i = 0; i < graph->operands.len; i++)
+    is_read[graph->operands.data[i].node] = true;
+  for (NodeId node = 0; node < graph->num_nodes; node++) {
+    if (graph->nodes[node].flags & NODE_IS_TUPLE && !is_read[node])
+      graph->nodes[node].flags |= NODE_IS_BYPASSED;
   }
 }
 
@@ -386,12 +428,16 @@ SearchGraph search_graph_build(const SearchContext *context, CompId comp, Arena 
   Arena *inner = arena_new(arena_options(scratch));
   SearchGraph graph = {.comp = comp,
                        .nodes = arena_array(out, SearchNode, (size_t)sequence.len + 1),
-                       .node_of = arena_array(out, NodeId, module->insts.len)};
+                       .node_of = arena_array(out, NodeId, module->insts.len),
+                       .home_of = arena_array(out, NodeId, module->insts.len),
+                       .put_in = arena_array(out, InstId, module->insts.len)};
   memset(graph.node_of, 0xff, module->insts.len * sizeof *graph.node_of);
+  memset(graph.put_in, 0xff, module->insts.len * sizeof *graph.put_in);
   Builder builder = {.context = context,
                      .module = module,
                      .graph = &graph,
                      .part_of = arena_zarray(inner, uint32_t, module->insts.len),
+                     .barrier_of = arena_array(inner, NodeId, module->insts.len),
                      .seen_at = arena_zarray(inner, uint32_t, context->values.flow.values.len),
                      .is_held = arena_zarray(inner, bool, context->values.buffers.num_buffers),
                      .last_effect = NO_ID,
@@ -409,6 +455,7 @@ SearchGraph search_graph_build(const SearchContext *context, CompId comp, Arena 
   add_end(&builder);
   order_shared_memory(&builder);
   mark_sources(&builder);
+  mark_bypassed(&builder);
   if (comp == module->entry) graph.held_bytes = held_bytes(&builder);
   arena_free(inner);
   return graph;

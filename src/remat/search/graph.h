@@ -1,14 +1,16 @@
 /* One computation as the search sees it: nodes that compute parts, and what each of them reads.
  *
- * A node is an instruction, except for bitcasts and get-tuple-elements: these take no memory, and
- * their readers read the node that they come from. A part is an array or a table of pointers that a
- * node's result consists of. It either is the node's own, or it is forwarded: a tuple, a barrier, or
- * a loop's invariant holds a part of an operand. Parts that live all the time, such as the entry's
- * parameters and what shares memory with them, have no bytes here; they are in `held_bytes`.
+ * A node is an instruction, except for bitcasts and get-tuple-elements, which are views: they take
+ * no memory, and their readers read the node that they come from. What is taken out of a tuple, or
+ * out of a barrier around one, comes from what was put in. A part is an array or a table of
+ * pointers that a node's result consists of. It either is the node's own, or it is forwarded: a
+ * tuple, a barrier, or a loop's invariant holds a part of an operand. Parts that live all the time,
+ * such as the entry's parameters and what shares memory with them, have no bytes here; they are in
+ * `held_bytes`.
  *
  * Example: p = f32[8] parameter(0), a = f32[8] negate(p), t = (f32[8], f32[8]) tuple(a, p),
  * ROOT g = f32[8] get-tuple-element(t), index=0 has the nodes p, a, t and the end. Part 0 of t is
- * its own table; parts 1 and 2 are forwarded from a and p. The end reads part 1 of t. */
+ * its own table; parts 1 and 2 are forwarded from a and p. The end reads part 0 of a. */
 #ifndef REMAT_HLO_REMAT_SEARCH_GRAPH_H
 #define REMAT_HLO_REMAT_SEARCH_GRAPH_H
 
@@ -26,11 +28,12 @@ typedef struct NodeOperand {
 /* An operand's part whose memory a part may take over if nobody reads it later. */
 typedef struct NodeReuse {
   uint32_t operand, part;
+  bool is_counted_twice; /* the model counts both parts while the memory is handed over */
 } NodeReuse;
 
 typedef struct NodePart {
-  int64_t bytes;      /* 0 for a part that is forwarded, or that lives all the time */
-  uint32_t operand;   /* forwarded from part `of_operand` of this operand; NO_ID = its own */
+  int64_t bytes;    /* 0 for a part that is forwarded, or that lives all the time */
+  uint32_t operand; /* forwarded from part `of_operand` of this operand; NO_ID = its own */
   uint32_t of_operand;
   uint32_t first_reuse, num_reuses; /* in order of preference */
   NodeId overwriter; /* the node that takes the part's memory, so that it must not be read from
@@ -38,12 +41,13 @@ typedef struct NodePart {
 } NodePart;
 
 enum {
-  NODE_CAN_CLONE = 1 << 0, /* may be computed a second time, or at another place */
-  NODE_IS_FIXED = 1 << 1,  /* stays where it is, relative to others that stay */
-  NODE_IS_GIVEN = 1 << 2,  /* a parameter or a constant */
-  NODE_IS_TUPLE = 1 << 3,  /* only bundles operands; goes to its first reader */
-  NODE_IS_SOURCE = 1 << 5, /* cheap to compute from what is given, and nothing overwrites that */
-  NODE_IS_END = 1 << 4,    /* reads what the computation returns; has no instruction */
+  NODE_CAN_CLONE = 1 << 0,   /* may be computed a second time, or at another place */
+  NODE_IS_FIXED = 1 << 1,    /* stays where it is, relative to others that stay */
+  NODE_IS_GIVEN = 1 << 2,    /* a parameter or a constant */
+  NODE_IS_TUPLE = 1 << 3,    /* only bundles operands; goes to its first reader */
+  NODE_IS_SOURCE = 1 << 5,   /* cheap to compute from what is given, and nothing overwrites that */
+  NODE_IS_BYPASSED = 1 << 6, /* a tuple of which everything is taken out again: it need not run */
+  NODE_IS_END = 1 << 4,      /* reads what the computation returns; has no instruction */
 };
 
 typedef struct SearchNode {
@@ -53,6 +57,7 @@ typedef struct SearchNode {
   uint32_t first_wait, num_waits; /* nodes that must run before, apart from operands */
   double seconds;                 /* modelled, of one run */
   int64_t inner_bytes;            /* memory that its called computations need beside all this */
+  int64_t twice_bytes;            /* of parts without bytes that the model counts twice here */
   unsigned flags;                 /* NODE_… */
 } SearchNode;
 
@@ -65,8 +70,12 @@ typedef struct SearchGraph {
   VEC(NodeReuse) reuses;
   VEC(NodeId) waits;
   int64_t held_bytes; /* of the entry: what lives all the time; of others, their callers count it */
-  NodeId *node_of;    /* by InstId: the node, or the node that a bitcast or get-tuple-element comes
-                         from; NO_ID for instructions of other computations */
+  NodeId *node_of;    /* by InstId: the node, or the node that a view comes from; NO_ID for
+                         instructions of other computations */
+  NodeId *home_of;    /* by InstId: for a view, the node after which it stands: the tuple or barrier
+                         that it takes something out of, or what it comes from */
+  InstId *put_in; /* by InstId: for a get-tuple-element of a tuple, or of a barrier around a tuple,
+                     what was put in there; NO_ID for others */
 } SearchGraph;
 
 static inline const NodeOperand *node_operand(const SearchGraph *graph, NodeId node, uint32_t i) {
@@ -84,6 +93,8 @@ typedef struct SearchContext {
                            the search before the graphs of callers are built */
   DeviceProfile device;
   bool counts_target; /* sizes are those of the module's target */
+  bool counts_twice;  /* memory that a value hands over to another one of its HloBuffer counts for
+                         both at that time (COUNT_SHARED_TWICE) */
 } SearchContext;
 
 SearchContext search_context_build(const RematJob *job, Arena *out, Arena *scratch);

@@ -99,7 +99,7 @@ typedef struct Sweep {
   uint32_t *reads;      /* the parts with memory that a step reads, each once */
   bool *is_free;        /* by step: does not hold others back, and takes no memory meanwhile */
   /* in the order as it is now */
-  StepId *order; /* by position */
+  StepId *order;      /* by position */
   uint32_t *position; /* by step */
   int64_t *before;    /* by position: bytes live before it */
   int64_t *during;    /* by step: bytes more while it runs */
@@ -322,7 +322,7 @@ static bool try_move(Sweep *sweep, uint32_t target) {
   Effect effect = place_cone(sweep, target, last);
   /* A cone that frees nothing where it goes waits for more members; a step alone may pay by the
    * memory of what it reads. */
-  bool is_hopeless = sweep->cone_len > 1 && effect.live_after >= 0;
+  bool is_hopeless = false;
   double before = 0, after = effect.excess;
   int64_t change = 0;
   uint32_t next = target + sweep->cone_len;
@@ -333,14 +333,14 @@ static bool try_move(Sweep *sweep, uint32_t target) {
     sweep->change[at] = 0;
     if (bytes > sweep->limit_bytes) before += (double)(bytes - sweep->limit_bytes);
     if (sweep->in_cone[step]) continue;
-    if (bytes + change > sweep->limit_bytes)
-      after += (double)(bytes + change - sweep->limit_bytes);
+    if (bytes + change > sweep->limit_bytes) after += (double)(bytes + change - sweep->limit_bytes);
     sweep->moved[next] = step;
     sweep->moved_before[next++] = sweep->before[at] + change;
   }
   sweep->change[last + 1] = 0;
-  bool is_taken = !is_hopeless && (after < before || (after - before <= sweep->tolerance &&
-                                                      sweep->tolerance > 0 && effect.live_after < 0));
+  bool is_taken =
+      !is_hopeless && (after < before || (after - before <= sweep->tolerance &&
+                                          sweep->tolerance > 0 && effect.live_after < 0));
   if (!is_taken) return false;
   for (uint32_t k = 0; k < sweep->cone_len; k++)
     sweep->moved[target + k] = sweep->cone[k];
@@ -365,7 +365,8 @@ static bool visit(Sweep *sweep, StepId step) {
       uint32_t position = sweep->position[sweep->cone[k]];
       if (position < first) first = position;
     }
-    if (target < first || sweep->cone_len > 1) has_moved = target < first && try_move(sweep, target);
+    if (target < first || sweep->cone_len > 1)
+      has_moved = target < first && try_move(sweep, target);
     if (has_moved || sweep->cone_len == max_len || latest == NO_ID) break;
     if (!can_move(sweep, latest)) break;
     sweep->cone[sweep->cone_len++] = latest;

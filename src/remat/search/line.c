@@ -24,11 +24,20 @@ void line_lay_out(Line *line, Arena *out) {
 
 Line line_of_graph(const SearchGraph *graph, Arena *out) {
   Line line = line_new(graph, graph->num_nodes, out);
-  for (StepId step = 0; step < line.len; step++)
-    line.nodes[step] = step;
+  StepId *step_of = arena_array(out, StepId, graph->num_nodes);
+  line.len = 0;
+  for (NodeId node = 0; node < graph->num_nodes; node++) {
+    if (graph->nodes[node].flags & NODE_IS_BYPASSED) continue;
+    step_of[node] = line.len;
+    line.nodes[line.len++] = node;
+  }
   line_lay_out(&line, out);
-  for (uint32_t i = 0; i < line.first_source[line.len]; i++)
-    line.sources[i] = graph->operands.data[i].node;
+  for (StepId step = 0; step < line.len; step++) {
+    const SearchNode *node = &graph->nodes[line.nodes[step]];
+    for (uint32_t i = 0; i < node->num_operands; i++)
+      line.sources[line.first_source[step] + i] =
+          step_of[graph->operands.data[node->first_operand + i].node];
+  }
   return line;
 }
 
@@ -82,10 +91,9 @@ static void find_roots(const Line *line, uint32_t *root_of) {
     for (uint32_t i = 0; i < node->num_parts; i++) {
       const NodePart *part = &line->graph->parts.data[node->first_part + i];
       uint32_t number = line->first_part[step] + i;
-      root_of[number] =
-          part->operand == NO_ID
-              ? number
-              : root_of[read_part(line, step, part->operand, part->of_operand)];
+      root_of[number] = part->operand == NO_ID
+                            ? number
+                            : root_of[read_part(line, step, part->operand, part->of_operand)];
     }
   }
 }
@@ -106,6 +114,7 @@ LineMemory line_measure(const Line *line, Arena *out) {
     const SearchNode *node = &graph->nodes[line->nodes[step]];
     memory.bytes_before[step] = live;
     memory.seconds += node->seconds;
+    int64_t twice = node->twice_bytes;
     for (uint32_t i = 0; i < node->num_parts; i++) {
       const NodePart *part = &graph->parts.data[node->first_part + i];
       if (part->bytes == 0) continue;
@@ -115,6 +124,7 @@ LineMemory line_measure(const Line *line, Arena *out) {
         uint32_t root = memory.root_of[read_part(line, step, reuse.operand, reuse.part)];
         if (memory.last_of[root] != step || held[root] == 0) continue;
         live -= held[root];
+        if (reuse.is_counted_twice) twice += held[root];
         if (held[root] > bytes) bytes = held[root];
         held[root] = 0;
         break;
@@ -122,7 +132,7 @@ LineMemory line_measure(const Line *line, Arena *out) {
       held[line->first_part[step] + i] = bytes;
       live += bytes;
     }
-    memory.bytes_at[step] = live + node->inner_bytes;
+    memory.bytes_at[step] = live + (twice > node->inner_bytes ? twice : node->inner_bytes);
     if (memory.bytes_at[step] > memory.peak_bytes) memory.peak_bytes = memory.bytes_at[step];
     for (uint32_t i = 0; i < node->num_operands; i++) {
       uint32_t count = graph->operands.data[node->first_operand + i].num_parts;
@@ -292,7 +302,8 @@ bool line_is_valid(const Line *line, Arena *scratch) {
   }
   Roots roots = roots_build(line, inner);
   for (NodeId node = 0; node < graph->num_nodes; node++)
-    is_valid &= roots.first[node] != NO_ID || graph->nodes[node].flags & NODE_CAN_CLONE;
+    is_valid &= roots.first[node] != NO_ID ||
+                graph->nodes[node].flags & (NODE_CAN_CLONE | NODE_IS_BYPASSED);
   for (StepId step = 0; step < line->len; step++) {
     const SearchNode *node = &graph->nodes[line->nodes[step]];
     bool is_first = roots.first[line->nodes[step]] == step;

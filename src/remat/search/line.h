@@ -37,12 +37,12 @@ static inline uint32_t line_num_parts(const Line *line) {
 
 /* What a line needs. */
 typedef struct LineMemory {
-  int64_t *bytes_at;    /* by step: bytes live while it runs */
+  int64_t *bytes_at;     /* by step: bytes live while it runs */
   int64_t *bytes_before; /* by step: bytes live between it and the one before */
-  StepId *last_of;      /* by part of the line: the last step that reads it; its own step if none
-                           does. Counts readers through tuples */
-  uint32_t *root_of;    /* by part of the line: the part whose memory it is; itself unless it is
-                           forwarded */
+  StepId *last_of;       /* by part of the line: the last step that reads it; its own step if none
+                            does. Counts readers through tuples */
+  uint32_t *root_of;     /* by part of the line: the part whose memory it is; itself unless it is
+                            forwarded */
   int64_t peak_bytes;
   double seconds; /* modelled, of all steps */
 } LineMemory;

@@ -6,8 +6,8 @@
 #include "remat/search/hoist.h"
 
 enum {
-  MAX_CLOSURE = 400, /* steps that the cost of one recomputation looks at */
-  MAX_DEPTH = 200,
+  MAX_CLOSURE = 5000, /* steps that the cost of one recomputation looks at */
+  MAX_DEPTH = 1000,
 };
 
 /* Runs of steps are numbered: a step of the line has its own number, the clones come after. */
@@ -24,9 +24,9 @@ typedef struct Demand {
 
 typedef struct Clone {
   StepId step;
-  StepId place;      /* it runs before this step */
-  uint32_t source;   /* of its first operand, in `clone_sources` */
-  uint32_t next;     /* clone at the same place, of a later step */
+  StepId place;    /* it runs before this step */
+  uint32_t source; /* of its first operand, in `clone_sources` */
+  uint32_t next;   /* clone at the same place, of a later step */
 } Clone;
 
 typedef struct Pricing {
@@ -36,7 +36,7 @@ typedef struct Pricing {
   StepId *overwriter;       /* by part of the line, if it owns memory: NO_ID = none */
   bool *is_unread;          /* by step: nobody reads it in the line */
   double *price;            /* by step */
-  double *sum;              /* by step: of the prices up to and with it; one entry before the first */
+  double *sum; /* by step: of the prices up to and with it; one entry before the first */
   VEC(Demand) demands;
   uint32_t *first_demand; /* by step; NO_ID = none */
   VEC(Clone) clones;
@@ -109,13 +109,18 @@ static double operand_cost(Pricing *pricing, StepId step, uint32_t index, StepId
   if (!is_gone) {
     if (held_until >= place) return 0;
     keep = (double)bytes * (sum_before(pricing, place) - sum_through(pricing, held_until));
-    if (next != NO_ID) {
+    if (next != NO_ID && next <= until) {
       double kept = (double)bytes * (sum_before(pricing, next) - sum_through(pricing, held_until));
       bool is_kept = kept <= node->seconds || !(node->flags & NODE_CAN_CLONE);
-      if (is_kept && next <= until) return 0;
+      if (is_kept) return 0;
     }
   }
   if (!(node->flags & NODE_CAN_CLONE) || depth == MAX_DEPTH) return keep;
+  /* It is needed later, too: to have it there already costs only to hold it until then. */
+  if (next != NO_ID) {
+    double hold = (double)bytes * (sum_before(pricing, next) - sum_before(pricing, place));
+    if (hold < keep) keep = hold;
+  }
   double most = keep < limit ? keep : limit;
   double again = recompute_cost(pricing, source, place, most, depth + 1);
   return again < keep ? again : keep;
@@ -180,7 +185,8 @@ static void sort_demands(Pricing *pricing, StepId step) {
   uint32_t *sorted = pricing->sorted.data;
   for (uint32_t i = 1; i < pricing->sorted.len; i++) {
     uint32_t number = sorted[i], k = i;
-    for (; k > 0 && pricing->demands.data[sorted[k - 1]].place < pricing->demands.data[number].place;
+    for (;
+         k > 0 && pricing->demands.data[sorted[k - 1]].place < pricing->demands.data[number].place;
          k--)
       sorted[k] = sorted[k - 1];
     sorted[k] = number;
@@ -190,8 +196,9 @@ static void sort_demands(Pricing *pricing, StepId step) {
 /* Marks the parts that a reader reads. Returns the bytes that this adds. */
 static int64_t need_parts(Pricing *pricing, StepId step, const Demand *demand) {
   const Line *line = pricing->line;
-  StepId reader = demand->reader < line->len ? demand->reader
-                                             : pricing->clones.data[demand->reader - line->len].step;
+  StepId reader = demand->reader < line->len
+                      ? demand->reader
+                      : pricing->clones.data[demand->reader - line->len].step;
   const NodeOperand *operand = node_operand(line->graph, line->nodes[reader], demand->operand);
   int64_t bytes = 0;
   for (uint32_t i = 0; i < operand->num_parts; i++) {
@@ -293,10 +300,9 @@ static Line build_line(Pricing *pricing, StepId **place_of, Arena *out) {
   line_lay_out(&result, out);
   for (StepId step = 0; step < len; step++) {
     RunId run = run_of[step];
-    const RunId *sources =
-        run < line->len
-            ? pricing->sources + line->first_source[run]
-            : pricing->clone_sources.data + pricing->clones.data[run - line->len].source;
+    const RunId *sources = run < line->len ? pricing->sources + line->first_source[run]
+                                           : pricing->clone_sources.data +
+                                                 pricing->clones.data[run - line->len].source;
     uint32_t count = result.first_source[step + 1] - result.first_source[step];
     for (uint32_t i = 0; i < count; i++)
       result.sources[result.first_source[step] + i] = step_of[sources[i]];

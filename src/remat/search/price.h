@@ -3,9 +3,9 @@
  * A price is what one byte costs at one step. Between two readers of a value it is either kept,
  * which costs its bytes times the prices in between, or computed again for the later reader, which
  * costs its own time, and whatever it takes to have its operands there: to keep them longer or to
- * compute them again, too. The cheaper of both is chosen, for all values from the last to the first,
- * so that whoever reads a value is known when its turn comes. Where a value is first read much later
- * than it is computed, it can be computed later instead.
+ * compute them again, too. The cheaper of both is chosen, for all values from the last to the
+ * first, so that whoever reads a value is known when its turn comes. Where a value is first read
+ * much later than it is computed, it can be computed later instead.
  *
  * This is the Lagrangian relaxation of the retention intervals of Moccasin (Bartan et al., 2023),
  * with prices in the place of the limit at each step. Prices rise where the line that they lead to
@@ -19,9 +19,9 @@
 /* How prices change from round to round. */
 typedef struct PriceRules {
   uint32_t num_rounds;
-  double rate;         /* of the logarithm of a price, at most, in one round */
-  double gain;         /* of an excess, relative to that of the line without recomputation */
-  bool is_asymmetric;  /* later rounds raise prices faster than they lower them */
+  double rate;        /* of the logarithm of a price, at most, in one round */
+  double gain;        /* of an excess, relative to that of the line without recomputation */
+  bool is_asymmetric; /* later rounds raise prices faster than they lower them */
 } PriceRules;
 
 typedef struct PricedLine {

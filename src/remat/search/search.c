@@ -1,25 +1,53 @@
 #include "remat/search/search.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-
-#include "ir/clock.h"
 #include "remat/search/hoist.h"
 #include "remat/search/trim.h"
+#include "remat/search/updates.h"
 
-enum { NUM_ORDERS = 9, TRIM_PASSES = 3, MAX_LEVELS = 3, LOWEST_STEPS = 10 };
+enum { TRIM_PASSES = 3, MAX_LEVELS = 4, LOWEST_STEPS = 10, MAX_CANDIDATES = 6 };
 
 static const PriceRules price_rules[] = {
     {60, 0.5, 10, true},
     {60, 0.3, 3, true},
     {60, 0.5, 10, false},
 };
+enum { NUM_PRICES = sizeof price_rules / sizeof *price_rules };
+
+/* An order to decide in: the given one, or that with late updates, hoisted or not. */
+typedef struct OrderRules {
+  bool has_late_updates, is_hoisted;
+  HoistRules hoisting;
+} OrderRules;
+
+/* None of them is the best one everywhere; the first ones are it most often. */
+static const OrderRules order_rules[] = {
+    {false, false, {0}},
+    {false, true, {true, true, true, 4}},
+    {false, true, {true, false, false, 4}},
+    {true, true, {true, false, false, 4}},
+    {true, false, {0}},
+    {false, true, {true, true, false, 4}},
+    {false, true, {true, false, true, 4}},
+    {false, true, {false, false, true, 4}},
+    {false, true, {false, false, false, 4}},
+    {true, true, {true, true, true, 4}},
+};
+enum { NUM_ORDERS = sizeof order_rules / sizeof *order_rules, NUM_QUICK_ORDERS = 4 };
+
+/* A line that the search goes on from. */
+typedef struct Candidate {
+  PricedLine priced;
+  Arena *arena;
+} Candidate;
 
 typedef struct Search {
   int64_t limit_bytes;
   const SearchRules *rules;
   PricedLine best;
   Arena *best_arena;
+  Candidate candidates[MAX_CANDIDATES]; /* best first */
+  uint32_t num_candidates;
+  double least_seconds; /* of the line given */
   Patience *patience;
   Arena *scratch;
 } Search;
@@ -40,6 +68,29 @@ static void keep_better(Search *search, const PricedLine *found) {
   search->best = best;
 }
 
+/* What a line promises: its time, and more if it has to become smaller. */
+static double merit(const Search *search, const PricedLine *priced) {
+  double over = (double)(priced->peak_bytes - search->limit_bytes) / (double)search->limit_bytes;
+  return priced->seconds + (over > 0 ? over * search->least_seconds : 0);
+}
+
+static void keep_candidate(Search *search, const PricedLine *found) {
+  uint32_t place = search->num_candidates;
+  while (place > 0 && merit(search, found) < merit(search, &search->candidates[place - 1].priced))
+    place--;
+  if (place > 0 && merit(search, found) == merit(search, &search->candidates[place - 1].priced))
+    return;
+  if (place == MAX_CANDIDATES) return;
+  if (search->num_candidates == MAX_CANDIDATES)
+    arena_free(search->candidates[--search->num_candidates].arena);
+  for (uint32_t i = search->num_candidates; i > place; i--)
+    search->candidates[i] = search->candidates[i - 1];
+  Candidate *kept = &search->candidates[place];
+  *kept = (Candidate){*found, arena_new(arena_options(search->scratch))};
+  kept->priced.line = line_copy(&found->line, kept->arena);
+  search->num_candidates++;
+}
+
 static PricedLine as_priced(const Search *search, const Line *line, Arena *arena) {
   ArenaMark mark = arena_mark(arena);
   LineMemory memory = line_measure(line, arena);
@@ -52,44 +103,62 @@ static PricedLine as_priced(const Search *search, const Line *line, Arena *arena
 
 /* Trims what fits, and keeps it if it is the best. */
 static void finish(Search *search, const PricedLine *found, Arena *arena) {
+  PricedLine then = *found;
   keep_better(search, found);
-  if (!found->fits) return;
-  Line trimmed = line_trimmed(&found->line, search->limit_bytes, TRIM_PASSES, search->patience,
-                              arena, search->scratch);
-  PricedLine then = as_priced(search, &trimmed, arena);
-  keep_better(search, &then);
-}
-
-static bool debug(void) {
-  return getenv("SEARCH_DEBUG") != NULL;
-}
-
-static HoistRules hoist_rules(uint32_t number) {
-  return (HoistRules){.moves_cones = number & 1,
-                      .is_tolerant = number & 2,
-                      .frees_sources = number & 4,
-                      .num_sweeps = 4};
-}
-
-/* Decides again, with the runs of a finished line as its steps, in an order that has less excess.
- */
-static void improve(Search *search, Arena *arena) {
-  for (uint32_t level = 0; level < MAX_LEVELS; level++) {
-    if (patience_is_over(search->patience)) return;
-    PricedLine before = search->best;
-    HoistRules rules = hoist_rules(1 | (level & 1 ? 2 : 0));
-    Line ordered = search->rules->keeps_order
-                       ? search->best.line
-                       : hoist(&search->best.line, search->limit_bytes, &rules, search->patience,
-                               arena, search->scratch);
-    PricedLine found = price_line(&ordered, search->limit_bytes, &price_rules[0],
-                                  search->patience, arena, search->scratch);
-    if (debug()) fprintf(stderr, "   level %u: fits %d peak %lld s %.6g\n", level, found.fits, (long long)found.peak_bytes, found.seconds);
-    finish(search, &found, arena);
-    bool is_same = before.fits == search->best.fits && before.seconds == search->best.seconds &&
-                   before.peak_bytes == search->best.peak_bytes;
-    if (is_same && level > 0) break;
+  if (found->fits) {
+    Line trimmed = line_trimmed(&found->line, search->limit_bytes, TRIM_PASSES, search->patience,
+                                arena, search->scratch);
+    then = as_priced(search, &trimmed, arena);
+    keep_better(search, &then);
+    if (!then.fits) then = *found;
   }
+  keep_candidate(search, &then);
+}
+
+/* Decides again, with the runs of a line as its steps, in an order that has less excess. */
+static void improve(Search *search, const Line *line, uint32_t level, Arena *arena) {
+  static const HoistRules rules[] = {{true, false, false, 2}, {true, true, true, 2}};
+  Line ordered = search->rules->keeps_order ? *line
+                                            : hoist(line, search->limit_bytes, &rules[level & 1],
+                                                    search->patience, arena, search->scratch);
+  PricedLine found = as_priced(search, &ordered, arena);
+  if (!found.fits)
+    found = price_line(&ordered, search->limit_bytes, &price_rules[0], search->patience, arena,
+                       search->scratch);
+  finish(search, &found, arena);
+}
+
+static void improve_all(Search *search) {
+  for (uint32_t level = 0; level < MAX_LEVELS; level++) {
+    Candidate candidates[MAX_CANDIDATES];
+    uint32_t len = search->num_candidates;
+    double seconds = search->best.seconds;
+    int64_t peak_bytes = search->best.peak_bytes;
+    memcpy(candidates, search->candidates, sizeof candidates);
+    search->num_candidates = 0;
+    for (uint32_t i = 0; i < len; i++) {
+      Arena *arena = arena_new(arena_options(search->scratch));
+      if (!patience_is_over(search->patience))
+        improve(search, &candidates[i].priced.line, level, arena);
+      arena_free(arena);
+      arena_free(candidates[i].arena);
+    }
+    bool is_same = seconds == search->best.seconds && peak_bytes == search->best.peak_bytes;
+    if ((is_same && level > 0) || patience_is_over(search->patience)) break;
+  }
+  while (search->num_candidates)
+    arena_free(search->candidates[--search->num_candidates].arena);
+}
+
+static Line make_order(const Search *search, const Line *given, const OrderRules *rules,
+                       bool *is_new, Arena *arena) {
+  *is_new = true;
+  if (search->rules->keeps_order) return *given;
+  Line line = line_settled(given, false, arena, search->scratch);
+  if (rules->has_late_updates) line = line_with_late_updates(&line, is_new, arena, search->scratch);
+  if (!rules->is_hoisted || !*is_new) return line;
+  return hoist(&line, search->limit_bytes, &rules->hoisting, search->patience, arena,
+               search->scratch);
 }
 
 PricedLine search_line(const Line *given, int64_t limit_bytes, const SearchRules *rules,
@@ -99,25 +168,21 @@ PricedLine search_line(const Line *given, int64_t limit_bytes, const SearchRules
   Arena *arena = arena_new(arena_options(scratch));
   PricedLine unchanged = as_priced(&search, given, arena);
   keep_better(&search, &unchanged);
-  uint32_t num_orders = rules->keeps_order ? 1 : rules->is_thorough ? NUM_ORDERS : 3;
+  search.least_seconds = unchanged.seconds;
+  uint32_t num_orders = rules->keeps_order ? 1 : rules->is_thorough ? NUM_ORDERS : NUM_QUICK_ORDERS;
+  if (unchanged.fits) num_orders = 0;
   for (uint32_t number = 0; number < num_orders && !patience_is_over(patience); number++) {
     Arena *inner = arena_new(arena_options(scratch));
-    double start = seconds_now();
-    uint32_t which = rules->is_thorough ? number - 1 : 3 + 4 * (number - 1);
-    HoistRules hoisting = hoist_rules(which);
-    Line order = number == 0 ? rules->keeps_order ? *given : line_settled(given, false, inner, scratch)
-                             : hoist(given, limit_bytes, &hoisting, patience, inner, scratch);
-    double middle = seconds_now();
-    uint32_t num_prices = rules->is_thorough ? 3 : 1;
+    bool is_new;
+    Line order = make_order(&search, given, &order_rules[number], &is_new, inner);
+    uint32_t num_prices = !is_new ? 0 : rules->is_thorough ? NUM_PRICES : 1;
     for (uint32_t i = 0; i < num_prices; i++) {
-      PricedLine found =
-          price_line(&order, limit_bytes, &price_rules[i], patience, inner, scratch);
-      if (debug()) { LineMemory m = line_measure(&order, inner); fprintf(stderr, "  order %u rule %u: excess %.4g peak %lld -> fits %d peak %lld s %.6g (%.2f + %.2f s)\n", number, i, line_excess(&order, &m, limit_bytes), (long long)m.peak_bytes, found.fits, (long long)found.peak_bytes, found.seconds, middle - start, seconds_now() - middle); }
+      PricedLine found = price_line(&order, limit_bytes, &price_rules[i], patience, inner, scratch);
       finish(&search, &found, inner);
     }
     arena_free(inner);
   }
-  improve(&search, arena);
+  improve_all(&search);
   arena_free(arena);
   PricedLine best = search.best;
   best.line = line_copy(&search.best.line, out);

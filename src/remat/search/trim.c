@@ -15,10 +15,10 @@ typedef struct Trimmer {
   const Line *line;
   const SearchGraph *graph;
   int64_t limit_bytes;
-  StepId *sources; /* as in the line, as they are now */
-  Uses *uses;      /* by step */
-  bool *is_gone;   /* by step */
-  StepId *earlier; /* by step: the run of the same node before it; NO_ID = it is the first */
+  StepId *sources;    /* as in the line, as they are now */
+  Uses *uses;         /* by step */
+  bool *is_gone;      /* by step */
+  StepId *earlier;    /* by step: the run of the same node before it; NO_ID = it is the first */
   StepId *overwriter; /* by node: the first step that overwrites some part of its first run */
   Timeline timeline;
   Arena *arena;
@@ -126,8 +126,7 @@ static void remove_run(Trimmer *trimmer, StepId step) {
       StepId source = trimmer->sources[trimmer->line->first_source[run] + i];
       remove_use(&trimmer->uses[source], run);
       bool is_clone = trimmer->earlier[source] != NO_ID;
-      if (is_clone && trimmer->uses[source].len == 0)
-        *vec_push(trimmer->arena, &work) = source;
+      if (is_clone && trimmer->uses[source].len == 0) *vec_push(trimmer->arena, &work) = source;
     }
   }
 }
@@ -247,8 +246,7 @@ Line line_trimmed(const Line *line, int64_t limit_bytes, uint32_t num_passes, Pa
         trimmer.overwriter[node] = first[overwriter];
     }
   }
-  if (candidates.len)
-    qsort(candidates.data, candidates.len, sizeof *candidates.data, by_seconds);
+  if (candidates.len) qsort(candidates.data, candidates.len, sizeof *candidates.data, by_seconds);
   for (uint32_t pass = 0; pass < num_passes; pass++) {
     uint32_t kept = 0;
     for (uint32_t i = 0; i < candidates.len; i++) {

@@ -1,0 +1,13 @@
+/* Puts off what only leads to results, such as the updates of an optimizer. */
+#ifndef REMAT_HLO_REMAT_SEARCH_UPDATES_H
+#define REMAT_HLO_REMAT_SEARCH_UPDATES_H
+
+#include "remat/search/line.h"
+
+/* Moves groups of steps to the end where the results that they compute take more memory than what
+ * they read: an optimizer makes three arrays of one gradient, and to put off one of them alone
+ * saves nothing. The groups that need most go first, while the results of the others do not exist
+ * yet. Sets `has_moved`. O(n log n). */
+Line line_with_late_updates(const Line *line, bool *has_moved, Arena *out, Arena *scratch);
+
+#endif
