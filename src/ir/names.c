@@ -97,15 +97,33 @@ Str name_unique(NameSet *names, Str wanted) {
   }
 }
 
-void names_truncate(NameSet *names, uint32_t count) {
-  if (names->entries.len == count) return;
-  names->entries.len = count;
+NameList names_save(const NameSet *names, Arena *out) {
+  uint32_t len = names->entries.len;
+  NameList list = {.entries = arena_array(out, NameEntry, len), .len = len};
+  if (len) memcpy(list.entries, names->entries.data, len * sizeof *list.entries);
+  return list;
+}
+
+/* Names are never written twice, so equal ones of a set are at the same place. */
+static bool has_list(const NameSet *names, const NameList *list) {
+  if (names->entries.len != list->len) return false;
+  for (uint32_t id = list->len; id-- > 0;) {
+    if (names->entries.data[id].name.data != list->entries[id].name.data) return false;
+  }
+  return true;
+}
+
+void names_restore(NameSet *names, const NameList *list) {
+  if (has_list(names, list)) return;
+  vec_reserve(names->arena, &names->entries, list->len);
+  names->entries.len = list->len;
   id_table_clear(&names->table);
-  for (uint32_t id = 0; id < count; id++) {
+  for (uint32_t id = 0; id < list->len; id++) {
+    names->entries.data[id] = list->entries[id];
     names->entries.data[id].next_number =
-        /* The names that were removed had advanced the counters. */
+        /* Names that are not in use any more may have advanced the counters. */
         0;
-    id_table_add(&names->table, names->arena, hash_str(names->entries.data[id].name), id);
+    id_table_add(&names->table, names->arena, hash_str(list->entries[id].name), id);
   }
 }
 

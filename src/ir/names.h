@@ -33,9 +33,18 @@ bool name_is_ambiguous(const NameSet *names, Str name);
  * … The result is then in use. It ends in NUL. */
 Str name_unique(NameSet *names, Str wanted);
 
-/* Removes the names that were added after the set had `count` names, for a caller that returns to
- * an earlier state. The time is O(count). */
-void names_truncate(NameSet *names, uint32_t count);
+/* The names of a set at some time. */
+typedef struct NameList {
+  NameEntry *entries;
+  uint32_t len;
+} NameList;
+
+/* Copies the names that are in use now. O(names). */
+NameList names_save(const NameSet *names, Arena *out);
+
+/* Returns to the names of a list, which was saved from this set earlier, whether others have been
+ * added since or some of these removed. O(names). */
+void names_restore(NameSet *names, const NameList *list);
 
 /* Adds the suffix `remat` to a name: `x` becomes x.remat, x.remat becomes x.remat2, and x.remat2
  * becomes x.remat3. */

@@ -543,18 +543,17 @@ static Best run_order(Path *path, CallOrder order, const RematState *input) {
   return run_rounds(path);
 }
 
-/* Tries the second order if the first one does not reach the limit. Once an earlier state has been
- * loaded and changed, a later state cannot be loaded any more, so the better run is repeated. */
+/* Tries the second order if the first one does not reach the limit. */
 static Best run_orders(Path *path, const RematState *input) {
   Best first = run_order(path, CALLERS_FIRST, input);
   bool is_met = first.score.peak_bytes <= path->job->peak_limit_bytes;
-  if (is_met || !path->has_calls) return first;
+  if (is_met || !path->has_calls || patience_is_stopped(path->job->patience)) return first;
   Best second = run_order(path, CALLEES_FIRST, input);
   bool is_second = is_better(second.score, first.score);
-  arena_free(first.arena);
+  arena_free(is_second ? first.arena : second.arena);
   if (is_second) return second;
-  arena_free(second.arena);
-  return run_order(path, CALLERS_FIRST, input);
+  remat_state_load(path->job, &first.state);
+  return first;
 }
 
 void remat_path(RematJob *job, RematStats *stats, Arena *out, Arena *scratch) {

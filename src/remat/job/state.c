@@ -1,25 +1,39 @@
 #include "remat/job/state.h"
 
+static InstMap copy_map(const InstMap *map, Arena *out) {
+  InstMap copy = {.data = arena_array(out, InstId, map->len), .len = map->len, .cap = map->len};
+  if (map->len) memcpy(copy.data, map->data, map->len * sizeof *copy.data);
+  return copy;
+}
+
+/* A map of the job never shrinks, so it has room for what it held before. */
+static void restore_map(InstMap *map, const InstMap *saved) {
+  map->len = saved->len;
+  if (saved->len) memcpy(map->data, saved->data, saved->len * sizeof *map->data);
+}
+
 RematState remat_state_save(const RematJob *job, Arena *out) {
   const Rewrite *rewrite = job->rewrite;
   return (RematState){.module = module_snapshot(rewrite->module, out),
                       .schedule = schedule_copy(job->schedule, rewrite->module, out),
                       .working = arena_array(out, Sequence, rewrite->module->comps.len),
-                      .num_inst_names = rewrite->inst_names.entries.len,
-                      .num_comp_names = rewrite->comp_names.entries.len,
-                      .next_channel_id = rewrite->next_channel_id};
+                      .inst_names = names_save(&rewrite->inst_names, out),
+                      .comp_names = names_save(&rewrite->comp_names, out),
+                      .next_channel_id = rewrite->next_channel_id,
+                      .cloned_from = copy_map(&rewrite->cloned_from, out),
+                      .copied_from = copy_map(&rewrite->copied_from, out),
+                      .inner_of = copy_map(&rewrite->inner_of, out)};
 }
 
 void remat_state_load(RematJob *job, const RematState *state) {
   Rewrite *rewrite = job->rewrite;
   module_restore(rewrite->module, &state->module);
-  names_truncate(&rewrite->inst_names, state->num_inst_names);
-  names_truncate(&rewrite->comp_names, state->num_comp_names);
+  names_restore(&rewrite->inst_names, &state->inst_names);
+  names_restore(&rewrite->comp_names, &state->comp_names);
   rewrite->next_channel_id = state->next_channel_id;
-  uint32_t num_insts = rewrite->module->insts.len;
-  if (rewrite->cloned_from.len > num_insts) rewrite->cloned_from.len = num_insts;
-  if (rewrite->copied_from.len > num_insts) rewrite->copied_from.len = num_insts;
-  if (rewrite->inner_of.len > num_insts) rewrite->inner_of.len = num_insts;
+  restore_map(&rewrite->cloned_from, &state->cloned_from);
+  restore_map(&rewrite->copied_from, &state->copied_from);
+  restore_map(&rewrite->inner_of, &state->inner_of);
   uint32_t num_comps = state->schedule.num_comps;
   memcpy(state->working, state->schedule.of, num_comps * sizeof *state->working);
   *job->schedule = (Schedule){.of = state->working, .num_comps = num_comps};

@@ -1,5 +1,7 @@
 /* Saved states of a rematerialization. An algorithm saves the state before a step and loads it
- * again if the step did not pay. */
+ * again if the step did not pay. The states of a job can be loaded in any order, and more than
+ * once.
+ */
 #ifndef REMAT_HLO_REMAT_JOB_STATE_H
 #define REMAT_HLO_REMAT_JOB_STATE_H
 
@@ -11,15 +13,16 @@ typedef struct RematState {
   ModuleSnapshot module;
   Schedule schedule;
   Sequence *working; /* space for the table of sequences that the job works on */
-  uint32_t num_inst_names, num_comp_names;
+  NameList inst_names, comp_names;
   int64_t next_channel_id;
+  InstMap cloned_from, copied_from, inner_of; /* of the job's rewrite */
 } RematState;
 
 /* Copies the job's current module and schedule into `out`. O(module). */
 RematState remat_state_save(const RematJob *job, Arena *out);
 
 /* Restores the saved state. The sequences of the job's schedule are then those of the state, until
- * the job replaces them. */
+ * the job replaces them. O(module). */
 void remat_state_load(RematJob *job, const RematState *state);
 
 /* Measures the current state of the job by its memory model: the memory of every computation, or
