@@ -132,19 +132,33 @@ START_TEST(the_deadline_ends_it) {
 }
 END_TEST
 
+/* Less memory is better until the budget is met, then less time. */
+static const struct {
+  int64_t bytes;
+  bool is_met;
+  double seconds;
+  int64_t heard_bytes;
+} reports[] = {
+    {5000, false, 0, 5000},   {6000, false, 0, 5000},  {5000, false, -1, 5000},
+    {4096, true, 0.5, 4096},  {4000, true, 0.5, 4096}, {3000, false, 0.1, 4096},
+    {4050, true, 0.25, 4050},
+};
+
 START_TEST(the_caller_hears_of_the_best) {
   Caller caller = {0};
   rh_remat_options options = options_with(&caller);
   Patience patience;
   patience_begin(&patience, &options, 0);
   ck_assert(patience_is_watched(&patience));
-  patience_report(&patience, 4096, true, 0.5);
-  ck_assert_int_eq(caller.best_bytes, 4096);
+  for (size_t i = 0; i < sizeof reports / sizeof *reports; i++) {
+    patience_report(&patience, reports[i].bytes, reports[i].is_met, reports[i].seconds);
+    ck_assert_int_eq(caller.best_bytes, reports[i].heard_bytes);
+  }
   options.progress = NULL;
   patience_begin(&patience, &options, 0);
   ck_assert(!patience_is_watched(&patience));
   patience_report(&patience, 1, true, 0);
-  ck_assert_int_eq(caller.best_bytes, 4096);
+  ck_assert_int_eq(caller.best_bytes, 4050);
 }
 END_TEST
 

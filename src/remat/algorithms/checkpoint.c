@@ -168,6 +168,7 @@ static void sweep(Checkpoint *checkpoint, Arena *out) {
   Arena *arena = arena_new(arena_options(checkpoint->scratch));
   CallMemory memory = remat_state_memory(checkpoint->job, arena, checkpoint->scratch);
   for (CompId comp; (comp = next_computation(checkpoint, &memory)) != NO_ID;) {
+    if (patience_is_stopped(checkpoint->job->patience)) break;
     checkpoint->is_done[comp] = true;
     checkpoint->num_changes += reduce(checkpoint, comp, &memory, &arena, out);
     checkpoint->seen_changes[comp] = checkpoint->num_changes;

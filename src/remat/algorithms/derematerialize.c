@@ -169,12 +169,13 @@ static void commit_undo(Simulation *sim, const Undo *undo) {
 }
 
 /* Appends the clones of one computation that can be undone to `chosen`. */
-static void choose_undos(Simulation *sim, Undos *candidates, int64_t max_passes, Undos *chosen,
-                         Arena *out) {
+static void choose_undos(Simulation *sim, Undos *candidates, int64_t max_passes, Patience *patience,
+                         Undos *chosen, Arena *out) {
   for (int pass = 0; pass < max_passes; pass++) {
     uint32_t refused = 0;
     for (uint32_t i = 0; i < candidates->list.len; i++) {
       Undo undo = candidates->list.data[i];
+      if (patience_is_stopped(patience)) return;
       if (try_undo(sim, &undo)) {
         commit_undo(sim, &undo);
         *vec_push(out, &chosen->list) = undo;
@@ -248,8 +249,8 @@ static void visit_computation(Deremat *deremat, CompId comp) {
   sim.timeline = timeline_build(memory->bytes_at, sequence.len, arena);
   sim.comp_limit_bytes = memory->peak_bytes + deremat->slack[comp];
   Undos candidates = find_undos(deremat, comp, arena);
-  choose_undos(&sim, &candidates, deremat->job->parameters->undo_passes, &deremat->chosen,
-               deremat->arena);
+  choose_undos(&sim, &candidates, deremat->job->parameters->undo_passes, deremat->job->patience,
+               &deremat->chosen, deremat->arena);
   share_slack(deremat, comp, &sim);
   arena_free(arena);
 }
@@ -271,7 +272,7 @@ static void apply(Deremat *deremat, const RematState *saved, uint32_t count, Are
 static void apply_what_fits(Deremat *deremat, int64_t peak_limit_bytes, Arena *out) {
   RematState saved = remat_state_save(deremat->job, deremat->arena);
   uint32_t fits = 0, too_many = deremat->chosen.list.len + 1, count = deremat->chosen.list.len;
-  while (too_many - fits > 1) {
+  while (too_many - fits > 1 && !patience_is_stopped(deremat->job->patience)) {
     apply(deremat, &saved, count, deremat->arena);
     if (remat_state_peak(deremat->job, deremat->scratch) <= peak_limit_bytes) {
       fits = count;
@@ -285,6 +286,10 @@ static void apply_what_fits(Deremat *deremat, int64_t peak_limit_bytes, Arena *o
 
 void derematerialize(RematJob *job, Arena *out, Arena *scratch) {
   Module *module = job->rewrite->module;
+  if (patience_is_stopped(job->patience)) {
+    *job->schedule = schedule_copy(job->schedule, module, out);
+    return;
+  }
   Arena *arena = arena_new(arena_options(scratch));
   Deremat deremat = {.job = job, .module = module, .arena = arena, .scratch = scratch};
   int64_t peak_bytes = remat_state_peak(job, scratch);
@@ -298,6 +303,7 @@ void derematerialize(RematJob *job, Arena *out, Arena *scratch) {
   deremat.slack[module->entry] = peak_limit_bytes - peak_bytes;
   for (uint32_t i = graph.num_reachable; i-- > 0;) { /* callers before callees */
     CompId comp = graph.post_order[i];
+    if (patience_is_stopped(job->patience)) break;
     if (comp_is_sequential(&graph, comp) && deremat.slack[comp] >= 0) {
       visit_computation(&deremat, comp);
     }

@@ -516,6 +516,7 @@ static Best run_rounds(Path *path) {
   keep_or_return(path, &best);
   for (int64_t round = 0; round < path->job->parameters->path_rounds; round++) {
     if (best.score.peak_bytes <= peak_limit_bytes) break;
+    if (patience_is_stopped(path->job->patience)) break;
     Arena *arena = arena_new(arena_options(path->scratch));
     bool has_changed = run_round(path, &best.memory, phase, round_goal(path, &best), arena);
     bool is_better = has_changed && keep_or_return(path, &best);

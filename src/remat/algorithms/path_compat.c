@@ -156,7 +156,7 @@ static void clone_path(Visit *visit, InstId source, InstId user) {
   uint32_t depth = compat->job->options->path_depth;
   Hops hops = {0};
   *vec_push(visit->arena, &hops.stack) = (Hop){source, user, depth};
-  while (hops.stack.len && compat->num_left) {
+  while (hops.stack.len && compat->num_left && !patience_is_stopped(compat->job->patience)) {
     Hop hop = hops.stack.data[--hops.stack.len];
     if (hop.depth == 0 || item_get(&visit->list, hop.source)->is_move ||
         recompute_verdict(compat->job->legality, hop.source) != KEEP_NONE ||
@@ -208,7 +208,7 @@ static void visit_computation(PathCompat *compat, CompId comp, IdVec *comps) {
   for (InstId id = visit.list.first; id != NO_ID; id = item_get(&visit.list, id)->next) {
     if (id >= compat->num_old || !compat->is_point[id]) continue;
     item_get(&visit.list, id)->is_placed = true;
-    if (id == peak_inst) break;
+    if (id == peak_inst || patience_is_stopped(compat->job->patience)) break;
     clone_for_readers(&visit, id);
     add_callees(compat, id, comps);
   }
@@ -354,6 +354,7 @@ static void undo_points(PathCompat *compat) {
   Clones clones = find_clones(compat, arena);
   int64_t most_bytes = compat->memory.peak_bytes;
   for (uint32_t i = 0; i < clones.points.len && most_bytes < compat->xla_limit_bytes; i++) {
+    if (patience_is_stopped(compat->job->patience)) break;
     InstId point = clones.points.data[i].inst;
     if (inst_get(compat->module, point)->flags & INST_DEAD) continue;
     int64_t more_bytes = undo(compat, &clones, point);
@@ -393,7 +394,8 @@ void remat_path_compat(RematJob *job, RematStats *stats, Arena *out, Arena *scra
   compat.xla_limit_bytes = remat_state_xla_limit(job, &compat.memory, scratch);
   int64_t last_bytes = INT64_MAX;
   while (last_bytes > compat.memory.peak_bytes &&
-         compat.memory.peak_bytes > compat.xla_limit_bytes && compat.num_left) {
+         compat.memory.peak_bytes > compat.xla_limit_bytes && compat.num_left &&
+         !patience_is_stopped(job->patience)) {
     last_bytes = compat.memory.peak_bytes;
     run_round(&compat);
   }

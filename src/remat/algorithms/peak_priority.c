@@ -20,7 +20,8 @@
 static void reduce_peak(Pass *pass, int64_t called_bytes, int64_t peak_bytes) {
   uint32_t max_size = 1;
   while (pass->tracker.memory_bytes + called_bytes >= peak_bytes &&
-         max_size <= pass->standard->job->options->block_size_limit) {
+         max_size <= pass->standard->job->options->block_size_limit &&
+         !patience_is_stopped(pass->standard->job->patience)) {
     ArenaMark mark = arena_mark(pass->standard->scratch);
     Block block = standard_pick(pass, 1, max_size, pass->standard->scratch);
     if (block.len == 0) {

@@ -27,7 +27,8 @@ static void reduce_here(Pass *pass, int64_t called_bytes) {
   uint32_t min_size = 1, max_size = 1;
   double first_effort = 0, second_effort = 0;
   bool is_first_phase = true;
-  while (pass->tracker.memory_bytes + called_bytes > pass->comp_limit_bytes) {
+  while (pass->tracker.memory_bytes + called_bytes > pass->comp_limit_bytes &&
+         !patience_is_stopped(pass->standard->job->patience)) {
     ArenaMark mark = arena_mark(pass->standard->scratch);
     Block block = standard_pick(pass, min_size, max_size, pass->standard->scratch);
     *(is_first_phase ? &first_effort : &second_effort) += block.effort;

@@ -88,6 +88,7 @@ void standard_reduce_by_callers(Standard *standard) {
   memset(standard->is_done, 1, num_comps * sizeof *standard->is_done);
   bool is_lower = true;
   for (int round = 0; round < standard->job->parameters->standard_rounds && is_lower; round++) {
+    if (patience_is_stopped(standard->job->patience)) break;
     Arena *inner = arena_new(arena_options(arena));
     CallMemory memory = remat_state_memory(standard->job, inner, standard->scratch);
     bool is_over = memory.peak_bytes > standard->job->peak_limit_bytes;

@@ -151,7 +151,7 @@ static rh_status fail_reads(const Problem *problem, const Findings *findings) {
 }
 
 /* Runs the algorithm until no clone reads overwritten memory. Each round keeps at least one more
- * instruction. */
+ * instruction. If the run is stopped before that, there is no result. */
 static rh_status decide_safely(Attempt *attempt, const Problem *problem, Findings *findings) {
   for (int round = 0; round < problem->parameters.engine_read_rounds; round++) {
     if (round) start_over(attempt);
@@ -161,7 +161,7 @@ static rh_status decide_safely(Attempt *attempt, const Problem *problem, Finding
     SafeReads reads = judge_reads(attempt, problem, findings);
     if (reads == READS_SAFE) return RH_OK;
     if (problem->plan) return fail_reads(problem, findings);
-    if (reads == READS_NOT_BY_CLONES) break;
+    if (reads == READS_NOT_BY_CLONES || patience_is_stopped(problem->patience)) break;
   }
   attempt->is_unsafe = true;
   return RH_OK;
@@ -226,7 +226,7 @@ rh_status attempt_run(Attempt *attempt, const Problem *problem, Findings *findin
     SafeReads reads = judge_reads(attempt, problem, findings);
     if (reads == READS_SAFE) return RH_OK;
     if (problem->plan) return fail_reads(problem, findings);
-    attempt->is_unsafe = reads == READS_NOT_BY_CLONES;
+    attempt->is_unsafe = reads == READS_NOT_BY_CLONES || patience_is_stopped(problem->patience);
     if (attempt->is_unsafe) return RH_OK;
     start_over(attempt);
   }

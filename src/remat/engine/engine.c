@@ -43,11 +43,22 @@ static rh_status try_once(Attempt *attempt, const Problem *problem, Findings *fi
 typedef struct Search {
   const Problem *problem;
   Findings *findings;
-  Attempt best; /* without a result as long as there is none */
+  Attempt best;  /* without a result as long as there is none */
+  bool is_whole; /* not only a part that begins from a variant, whose best need not be the best */
 } Search;
 
 static bool is_met(const Search *search) {
   return search->best.result && search->best.is_met;
+}
+
+/* Tells the caller about the best attempt. */
+static void report(const Search *search) {
+  const Problem *problem = search->problem;
+  const Attempt *best = &search->best;
+  if (!search->is_whole || !patience_is_watched(problem->patience)) return;
+  double added_seconds = variant_seconds(problem, best->result->module) -
+                         variant_seconds(problem, problem->original->module);
+  patience_report(problem->patience, best->counted_bytes, best->is_met, added_seconds);
 }
 
 /* Keeps the better of an attempt and the best one, or the earlier one if both are equal, and frees
@@ -62,6 +73,7 @@ static void keep_better(Search *search, Attempt *tried) {
   attempt_free(best);
   *best = *tried;
   if (!best->plan) attempt_free_work(best);
+  report(search);
 }
 
 /* Makes attempts with one guide. An algorithm that reached its guide's limit can still exceed the
@@ -76,6 +88,7 @@ static rh_status try_guide(Search *search, const RematAlgorithm *algorithm,
     Attempt attempt = attempt_new(problem, algorithm, &guide);
     rh_status status = try_once(&attempt, problem, search->findings);
     bool may_go_on = status == RH_OK && attempt.result && !attempt.is_met && !problem->plan &&
+                     !patience_is_stopped(problem->patience) &&
                      attempt_has_reached_goal(&attempt, problem);
     int64_t overshoot_bytes = attempt.counted_bytes - problem->options->limit_bytes;
     if (status != RH_OK) {
@@ -91,15 +104,18 @@ static rh_status try_guide(Search *search, const RematAlgorithm *algorithm,
 }
 
 /* Tries the judging model as the guide first. If that model packs buffers, packing and sharing can
- * hide from an algorithm what a recomputation saves; simpler models then give better results. */
+ * hide from an algorithm what a recomputation saves; simpler models then give better results. There
+ * is no attempt once the run is stopped, unless that is all there is to do. */
 static rh_status try_guides(Search *search, const RematAlgorithm *algorithm) {
   static const char *const simpler_models[] = {"liveness-once", "xla-remat"};
   const RematRequest *request = search->problem->request;
-  rh_status status = try_guide(search, algorithm, request->memory_model);
+  Patience *patience = search->problem->patience;
   bool is_decided = search->problem->plan || algorithm->traits & RH_TRAIT_IDLE;
+  if (!is_decided && patience_is_stopped(patience)) return RH_OK;
+  rh_status status = try_guide(search, algorithm, request->memory_model);
   bool has_others = request->memory_model->traits & RH_TRAIT_PACKS && !is_decided;
   for (size_t i = 0; has_others && i < sizeof simpler_models / sizeof *simpler_models; i++) {
-    if (status != RH_OK || is_met(search)) break;
+    if (status != RH_OK || is_met(search) || patience_is_stopped(patience)) break;
     status = try_guide(search, algorithm, memory_model_find(simpler_models[i]));
   }
   return status;
@@ -133,6 +149,7 @@ static rh_status try_variants(Search *search, ScanAttempt *scanned) {
   bool is_wanted = problem->plan ? problem->plan->scans.list.len > 0
                                  : problem->request->algorithm->traits & RH_TRAIT_SCANS;
   if (!is_wanted || is_met(search)) return RH_OK;
+  if (!problem->plan && patience_is_stopped(problem->patience)) return RH_OK;
   double start = seconds_now();
   rh_status status = problem->plan ? scans_apply(problem, run_on_variant, scanned)
                                    : scans_try(problem, run_on_variant, scanned);
@@ -192,7 +209,7 @@ rh_status remat_engine_run(const RematRequest *request, rh_module **result, rh_r
   Findings findings;
   Patience patience;
   ScanAttempt scanned = {0};
-  Search search = {.problem = &problem, .findings = &findings};
+  Search search = {.problem = &problem, .findings = &findings, .is_whole = true};
   *result = NULL;
   patience_begin(&patience, request->options, seconds_now());
   rh_status status = problem_prepare(&problem, &findings, request, &patience, diags);

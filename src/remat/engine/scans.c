@@ -63,16 +63,27 @@ static bool is_proven(Scans *scans, ScanAttempt *tried) {
   return status == RH_OK;
 }
 
+static void report(const Scans *scans) {
+  const Problem *problem = scans->problem;
+  const ScanAttempt *best = scans->best;
+  if (!patience_is_watched(problem->patience)) return;
+  double added_seconds = best->seconds - variant_seconds(problem, problem->original->module);
+  patience_report(problem->patience, best->attempt.counted_bytes, best->attempt.is_met,
+                  added_seconds);
+}
+
 /* An attempt refers to the problem that is beside it, so they move as a whole or not at all: both
- * are on the heap of the arena. */
+ * are on the heap of the arena. Once the run is stopped, nothing meets the budget any more, which
+ * soon ends whoever tries. */
 static rh_status try_and_keep(Scans *scans, const VariantGoal *goal,
                               const RematAlgorithm *algorithm, bool *is_met) {
   ScanAttempt tried;
+  *is_met = false;
+  if (patience_is_stopped(scans->problem->patience)) return RH_OK;
   rh_status status = try_goal(scans->problem, scans->run, goal, algorithm, &tried);
   if (status == RH_ERR_INTERNAL) { /* such as a layout that is no order of the dimensions */
     scans->num_unproven++;
     scan_attempt_free(&tried);
-    *is_met = false;
     return RH_OK;
   }
   bool is_chosen = status == RH_OK && is_better(&tried, scans->best);
@@ -89,6 +100,7 @@ static rh_status try_and_keep(Scans *scans, const VariantGoal *goal,
   scan_attempt_free(scans->best);
   *scans->best = tried;
   scans->best->problem.steps = &scans->best->variant.steps;
+  report(scans);
   return RH_OK;
 }
 

@@ -48,7 +48,8 @@ typedef struct RematStats {
 
 /* requires: the schedule is valid for the module. updates: both. breaks: every analysis. The budget
  * may or may not be met. Dead instructions may be left. New instructions are in the schedule.
- * Deterministic. */
+ * Deterministic, unless the job's patience is stopped: the algorithm then ends as soon as it can,
+ * with a module and a schedule that are as valid. */
 typedef void (*RematFn)(RematJob *job, RematStats *stats, Arena *out, Arena *scratch);
 
 typedef struct RematAlgorithm {

@@ -154,7 +154,8 @@ CalleeClones clone_callees(RematJob *job, Arena *out, Arena *scratch) {
                    .out = out,
                    .scratch = scratch};
   bool has_changed = true;
-  while (has_changed && may_clone(&cloner, cloner.max_insts)) {
+  while (has_changed && may_clone(&cloner, cloner.max_insts) &&
+         !patience_is_stopped(job->patience)) {
     cloner.arena = arena_new(arena_options(scratch));
     cloner.memory = remat_state_memory(job, cloner.arena, scratch);
     cloner.graph = call_graph_build(module, cloner.arena, scratch);

@@ -90,10 +90,19 @@ bool patience_was_timed_out(const Patience *patience) {
   return patience && atomic_load(&shared_const(patience)->is_late);
 }
 
+/* Less memory is better until the budget is met, then less time. */
+static bool is_better(const rh_progress *a, const rh_progress *b) {
+  if (a->is_met != b->is_met) return a->is_met;
+  return a->is_met ? a->added_seconds < b->added_seconds : a->best_bytes < b->best_bytes;
+}
+
 void patience_report(Patience *patience, int64_t best_bytes, bool is_met, double added_seconds) {
   if (!patience_is_watched(patience)) return;
-  rh_progress progress = {best_bytes, is_met, added_seconds};
-  patience->progress(patience->context, &progress);
+  rh_progress now = {best_bytes, is_met, added_seconds};
+  if (patience->has_reported && !is_better(&now, &patience->reported)) return;
+  patience->has_reported = true;
+  patience->reported = now;
+  patience->progress(patience->context, &now);
 }
 
 bool patience_is_watched(const Patience *patience) {

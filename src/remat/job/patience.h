@@ -19,15 +19,17 @@
 #define PATIENCE_STEPS_PER_QUESTION (UINT64_C(1) << 16)
 
 typedef struct Patience {
-  uint64_t num_steps;       /* that may be spent */
-  uint64_t num_spent;       /* at most num_steps */
-  uint64_t next_question;   /* number of steps spent at which the clock and the caller are asked */
-  bool is_over;             /* patience_spend() has returned false */
-  double end_seconds;       /* the deadline, as seconds_now(); 0 = none */
-  struct Patience *whole;   /* what this is a part of; NULL = it is no part */
-  rh_cancel_fn cancel;      /* NULL = the caller never cancels */
-  rh_progress_fn progress;  /* NULL = the caller does not look on */
-  void *context;            /* of both */
+  uint64_t num_steps;      /* that may be spent */
+  uint64_t num_spent;      /* at most num_steps */
+  uint64_t next_question;  /* number of steps spent at which the clock and the caller are asked */
+  bool is_over;            /* patience_spend() has returned false */
+  double end_seconds;      /* the deadline, as seconds_now(); 0 = none */
+  struct Patience *whole;  /* what this is a part of; NULL = it is no part */
+  rh_cancel_fn cancel;     /* NULL = the caller never cancels */
+  rh_progress_fn progress; /* NULL = the caller does not look on */
+  void *context;           /* of both */
+  rh_progress reported;    /* the last report, if there was one */
+  bool has_reported;
   int effort;               /* 0 to 9 */
   atomic_bool is_cancelled; /* of the whole; set once, by whichever thread asked */
   atomic_bool is_late;
@@ -64,8 +66,8 @@ bool patience_was_interrupted(const Patience *patience);
 bool patience_was_timed_out(const Patience *patience);
 
 /* Tells the caller about the best result so far: the bytes that the budget bounds, whether they
- * meet it, and by how much the modelled time exceeds that of the input. Only for the thread that
- * runs the engine. */
+ * meet it, and by how much the modelled time exceeds that of the input. A result that is no better
+ * than an earlier one is not reported. Only for the thread that runs the engine. */
 void patience_report(Patience *patience, int64_t best_bytes, bool is_met, double added_seconds);
 
 /* Whether the caller wants reports. */
