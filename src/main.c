@@ -14,5 +14,6 @@ int main(int argc, char **argv) {
     fprintf(stderr, "<stdout>: error: %s\n", strerror(errno));
     status = RH_ERR_WRITE;
   }
-  return (int)exit_code(status);
+  /* The command has saved what there was to save. */
+  return interrupt_signal() ? 128 + interrupt_signal() : (int)exit_code(status);
 }

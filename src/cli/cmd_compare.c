@@ -158,10 +158,10 @@ static bool wait_for_runs(Sweep *sweep) {
 
 /* Files are read one after the other and only slightly ahead of the runs, so that few of them are
  * in memory. */
-static void run_files(Sweep *sweep, size_t num_threads) {
+static void run_files(Sweep *sweep, size_t num_jobs) {
   const Comparison *comparison = &sweep->comparison;
   for (size_t i = 0; i < comparison->num_files; i++) {
-    while (workers_num_waiting(sweep->workers) > num_threads) {
+    while (workers_num_waiting(sweep->workers) > num_jobs) {
       if (!wait_for_runs(sweep)) return;
     }
     if (interrupt_signal() || sweep->is_given_up) return;
@@ -226,7 +226,7 @@ static void print_tables(const Comparison *comparison) {
 /* Writes the runs that are done and ends the program without waiting for the others. */
 static _Noreturn void end_interrupted(Sweep *sweep, Results *results) {
   finish_interrupted(sweep);
-  interrupt_defer(-1);
+  interrupt_defer(INTERRUPT_AT_ONCE);
   progress_hide(&sweep->progress);
   close_results(&sweep->comparison, results, true);
   print_tables(&sweep->comparison);
@@ -236,24 +236,42 @@ static _Noreturn void end_interrupted(Sweep *sweep, Results *results) {
 
 /* ---- the subcommand ---- */
 
-static size_t num_threads_of(const Comparison *comparison) {
-  size_t num_runs = compare_num_runs(comparison);
-  long num_processors = sysconf(_SC_NPROCESSORS_ONLN);
-  size_t wanted = num_processors > 0 ? (size_t)num_processors : 1;
-  if (comparison->options->num_jobs) wanted = (size_t)comparison->options->num_jobs;
+static size_t num_processors(void) {
+  long count = sysconf(_SC_NPROCESSORS_ONLN);
+  return count > 0 ? (size_t)count : 1;
+}
+
+/* Returns how many runs go on at the same time: as many as the user wants, else as many as there
+ * are processors for, given the threads of each. */
+static size_t num_jobs_of(const Comparison *comparison) {
+  const Options *options = comparison->options;
+  size_t num_runs = compare_num_runs(comparison), num_threads = options->remat.num_threads;
+  size_t wanted = num_threads > 1 ? num_processors() / num_threads : num_processors();
+  if (options->num_jobs) wanted = (size_t)options->num_jobs;
+  if (wanted == 0) wanted = 1;
   return wanted < num_runs ? wanted : num_runs;
 }
 
+/* Returns how many threads each run may use, so that all together are no more than the processors.
+ */
+static unsigned threads_per_run(const Comparison *comparison, size_t num_jobs) {
+  size_t most = num_processors() / (num_jobs ? num_jobs : 1),
+         wanted = comparison->options->remat.num_threads;
+  if (wanted > most) wanted = most;
+  return wanted ? (unsigned)wanted : 1;
+}
+
 static rh_status run_sweep(Sweep *sweep, Results *results) {
-  const Comparison *comparison = &sweep->comparison;
-  size_t num_threads = num_threads_of(comparison);
+  Comparison *comparison = &sweep->comparison;
+  size_t num_jobs = num_jobs_of(comparison);
+  comparison->threads_per_run = threads_per_run(comparison, num_jobs);
   progress_begin(comparison, &sweep->progress);
-  sweep->workers = workers_start(compare_num_runs(comparison), num_threads, work, sweep);
+  sweep->workers = workers_start(compare_num_runs(comparison), num_jobs, work, sweep);
   if (!sweep->workers) {
     fprintf(stderr, "remat-hlo: error: %s\n", strerror(errno));
     return RH_ERR_WRITE;
   }
-  run_files(sweep, num_threads);
+  run_files(sweep, num_jobs);
   if (interrupt_signal()) end_interrupted(sweep, results);
   workers_stop(sweep->workers);
   progress_hide(&sweep->progress);

@@ -5,10 +5,12 @@
 #include "command.h"
 #include "device.h"
 #include "exit_code.h"
+#include "interrupt.h"
 #include "output.h"
 #include "path.h"
 #include "pictures.h"
 #include "remat_run.h"
+#include "remat_watch.h"
 
 /* ---- the live set at the peak ---- */
 
@@ -42,11 +44,19 @@ static rh_status write_results(RematRun *job) {
 
 /* ---- the pipeline ---- */
 
+static rh_status rematerialize(RematRun *job) {
+  RematWatch watch;
+  watch_begin(job, &watch);
+  rh_status status = job_rematerialize(job);
+  watch_end(job, &watch);
+  return status;
+}
+
 static rh_status run_job(RematRun *job, const char *path) {
   rh_status status = job_read(job, path);
   if (status == RH_OK) status = job_schedule(job);
   if (status == RH_OK) status = job_measure_before(job);
-  if (status == RH_OK) status = job_rematerialize(job);
+  if (status == RH_OK) status = rematerialize(job);
   if (status == RH_OK) status = job_measure(job, job->result, &job->after);
   if (status == RH_OK) status = explain(job);
   if (status == RH_OK) status = write_results(job);
@@ -162,6 +172,7 @@ static rh_status run_file(const RematRun *common, size_t number, JsonOutput *jso
   job.start_seconds = seconds_now();
   rh_status status = run_job(&job, options->files[number]);
   if (status == RH_OK && !job.is_met) status = RH_OVER_LIMIT;
+  job.was_interrupted = interrupt_signal() != 0;
   if (is_answer(status)) {
     bool is_taken = output_is_stdout(options->output) || output_is_stdout(options->json) ||
                     output_is_stdout(options->dump_memlog) ||
@@ -171,11 +182,12 @@ static rh_status run_file(const RematRun *common, size_t number, JsonOutput *jso
     if (!options->quiet) job_print_summary(&job, is_taken ? stderr : stdout);
   }
   free_job(&job);
+  interrupt_defer(INTERRUPT_AT_ONCE);
   return status;
 }
 
 /* Returns the most severe status. A file that cannot be read does not prevent the others from being
- * processed. */
+ * processed, but a signal does. */
 static rh_status run_files(const RematRun *common) {
   const Options *options = common->options;
   JsonOutput json;
@@ -184,7 +196,7 @@ static rh_status run_files(const RematRun *common) {
   for (size_t i = 0; i < options->num_files; i++) {
     rh_status status = run_file(common, i, &json);
     if (status > worst) worst = status;
-    if (status == RH_ERR_USAGE) break;
+    if (status == RH_ERR_USAGE || interrupt_signal()) break;
   }
   rh_status closed = close_json(&json, is_answer(worst) || options->num_files > 1);
   return closed > worst ? closed : worst;

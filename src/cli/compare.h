@@ -70,6 +70,7 @@ typedef struct Comparison {
   const Options *options;
   const rh_profile *profile;
   char *settings; /* the other options that change results, as text */
+  unsigned threads_per_run;
   CompareGrid grid;
   CompareFile *files;
   size_t num_files;

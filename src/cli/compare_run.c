@@ -159,6 +159,7 @@ static rh_status rematerialize(const Comparison *comparison, const CompareRun *r
   options->limit = comparison->grid.limits[run->budget];
   job->options = options;
   job->remat = job_remat_options(options);
+  job->remat.num_threads = comparison->threads_per_run;
   job->loaded.diags = diags;
   rh_status status = job_rematerialize(job);
   return status == RH_OK ? job_measure(job, job->result, &job->after) : status;

@@ -12,7 +12,7 @@
 enum { MAX_TEMPORARIES = 4 };
 static const char *volatile temporaries[MAX_TEMPORARIES];
 static const char *volatile mapping;
-static volatile sig_atomic_t deferred_to = -1; /* end of a pipe; -1 if signals are not deferred */
+static volatile sig_atomic_t deferred_to = INTERRUPT_AT_ONCE; /* or INTERRUPT_NOTED, or a pipe */
 static volatile sig_atomic_t deferred;
 
 static void write_error(const char *text) {
@@ -20,9 +20,10 @@ static void write_error(const char *text) {
 }
 
 static bool defer(int signal) {
-  if (deferred_to < 0 || deferred || signal == SIGBUS) return false;
+  if (deferred_to == INTERRUPT_AT_ONCE || deferred || signal == SIGBUS) return false;
   int error = errno;
   deferred = signal;
+  if (deferred_to == INTERRUPT_NOTED) return true;
   if (write((int)deferred_to, "", 1) < 0) errno = error; /* a full pipe wakes the reader, too */
   errno = error;
   return true;
@@ -85,8 +86,8 @@ void interrupt_remove_temporaries(void) {
   }
 }
 
-void interrupt_defer(int pipe_end) {
-  deferred_to = pipe_end;
+void interrupt_defer(int to) {
+  deferred_to = to;
 }
 
 int interrupt_signal(void) {

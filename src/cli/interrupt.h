@@ -15,9 +15,15 @@ void interrupt_forget_temporary(const char *path);
 /* Removes all temporary files immediately. */
 void interrupt_remove_temporaries(void);
 
-/* From now on the first signal other than SIGBUS only writes a byte to a pipe, so that results can
- * still be saved; the next one ends the program. -1 makes the first signal end it again. */
-void interrupt_defer(int pipe_end);
+/* Values of interrupt_defer() that are no end of a pipe. */
+enum {
+  INTERRUPT_AT_ONCE = -1, /* the first signal ends the program */
+  INTERRUPT_NOTED = -2,   /* the first signal is only noted */
+};
+
+/* From now on the first signal other than SIGBUS is only noted and, if `to` is the end of a pipe,
+ * writes a byte to it, so that results can still be saved; the next one ends the program. */
+void interrupt_defer(int to);
 
 /* Returns the signal that arrived while signals were deferred, or 0 if there was none. */
 int interrupt_signal(void);

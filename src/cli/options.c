@@ -12,6 +12,8 @@ typedef enum OptionKind {
   KIND_LINES,  /* a text; the option may be repeated, each time with one line */
   KIND_COUNT,  /* at least 1 */
   KIND_STEPS,  /* at least 1, with a larger maximum */
+  KIND_WHOLE,  /* at least 0 */
+  KIND_DIGIT,  /* 0 to 9 */
   KIND_NUMBER, /* a number that is not negative */
   KIND_BYTES,
   KIND_MEBIBYTES,
@@ -151,11 +153,11 @@ static void store_count(int64_t count, size_t width, void *field) {
   }
 }
 
-static bool parse_count(const char *value, int64_t max, size_t width, void *field) {
+static bool parse_whole(const char *value, int64_t min, int64_t max, size_t width, void *field) {
   char *end;
   errno = 0;
   long long number = strtoll(value, &end, 10);
-  if (errno || end == value || *end || number < 1 || number > max) return false;
+  if (errno || end == value || *end || number < min || number > max) return false;
   store_count(number, width, field);
   return true;
 }
@@ -247,8 +249,10 @@ static bool set_field(Options *options, const Option *option, const char *value)
     case KIND_FLAG: return parse_bool(value, field);
     case KIND_TEXT: *(const char **)field = value; return *value != 0;
     case KIND_LINES: return append_line(value, field);
-    case KIND_COUNT: return parse_count(value, UINT32_MAX / 2, option->width, field);
-    case KIND_STEPS: return parse_count(value, INT64_MAX, option->width, field);
+    case KIND_COUNT: return parse_whole(value, 1, UINT32_MAX / 2, option->width, field);
+    case KIND_STEPS: return parse_whole(value, 1, INT64_MAX, option->width, field);
+    case KIND_WHOLE: return parse_whole(value, 0, UINT32_MAX / 2, option->width, field);
+    case KIND_DIGIT: return parse_whole(value, 0, 9, option->width, field);
     case KIND_NUMBER: return parse_number(value, field);
     case KIND_BYTES: return parse_size(value, field);
     case KIND_MEBIBYTES: return parse_mebibytes(value, field);
@@ -270,6 +274,8 @@ static const char *wanted_form(OptionKind kind) {
     case KIND_LINES: return "a text that is not empty";
     case KIND_COUNT:
     case KIND_STEPS: return "a whole number from 1 on";
+    case KIND_WHOLE: return "a whole number from 0 on";
+    case KIND_DIGIT: return "a whole number from 0 to 9";
     case KIND_NUMBER: return "a number";
     case KIND_BYTES: return "a size such as 4096, 1.5GiB or 800MB";
     case KIND_MEBIBYTES: return "a number of MiB, or a size such as 512KiB";

@@ -40,6 +40,8 @@ static void add_memory(const RematRun *job, cJSON *object) {
   cJSON_AddStringToObject(object, "limit_counts", limit_counts_words[job->remat.limit_counts]);
   json_add_known_int(object, "limit_bytes", job_has_limit(job) ? job->remat.limit_bytes : -1, 0);
   cJSON_AddBoolToObject(object, "met", job->is_met);
+  cJSON_AddBoolToObject(object, "interrupted", job->was_interrupted);
+  cJSON_AddBoolToObject(object, "timed_out", job->outcome.is_timed_out);
   json_add_int(object, "peak_before_bytes", job->before.counted_bytes);
   json_add_int(object, "peak_scheduled_bytes", job->middle.counted_bytes);
   json_add_int(object, "peak_after_bytes", job->after.counted_bytes);

@@ -45,8 +45,9 @@ typedef struct RematRun {
   Figures after;        /* of the result as it is written */
   rh_remat_options remat;
   rh_remat_result outcome;
-  bool is_met;       /* always true if the limit is `min` or none */
-  LiveList blocking; /* buffers that are live at the peak, if the limit is `min` or not met */
+  bool is_met;          /* always true if the limit is `min` or none */
+  bool was_interrupted; /* by a signal, after which the result may be less than what can be found */
+  LiveList blocking;    /* buffers that are live at the peak, if the limit is `min` or not met */
   char *written[NUM_REMAT_OUTPUTS]; /* paths, owned */
   int num_written;
   double phase_seconds[NUM_PHASES];

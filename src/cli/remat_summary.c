@@ -170,6 +170,15 @@ static void print_verdict(const RematRun *job, FILE *out) {
   fprintf(out, "; rematerialized: %s\n", count);
 }
 
+/* Why the result may be less than what the algorithm finds. */
+static void print_end(const RematRun *job, FILE *out) {
+  if (job->was_interrupted) {
+    fputs("  interrupted: this is the best result that was found by then\n", out);
+  } else if (job->outcome.is_timed_out) {
+    fputs("  the time limit was reached: this is the best result that was found by then\n", out);
+  }
+}
+
 static void print_blocking(const RematRun *job, FILE *out) {
   rh_text peak = job->after.memory.peak_instruction;
   if (job->blocking.len == 0) return;
@@ -192,6 +201,7 @@ void job_print_summary(const RematRun *job, FILE *out) {
   print_table(job, out);
   print_bound(job, out);
   print_verdict(job, out);
+  print_end(job, out);
   print_scans(job, out);
   print_blocking(job, out);
   char elapsed[RH_FORMAT_CHARS];

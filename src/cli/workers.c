@@ -125,7 +125,7 @@ bool workers_wait(Workers *workers) {
 }
 
 void workers_stop(Workers *workers) {
-  interrupt_defer(-1);
+  interrupt_defer(INTERRUPT_AT_ONCE);
   pthread_mutex_lock(&workers->lock);
   workers->is_stopped = true;
   pthread_cond_broadcast(&workers->is_changed);

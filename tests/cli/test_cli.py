@@ -31,7 +31,7 @@ KEYS = """
 input module limit_counts scheduler algorithm memory_model target limit_bytes met peak_before_bytes
 peak_after_bytes lower_bound_bytes instructions_before instructions_after rematerialized
 flops_before flops_after bytes_accessed_before bytes_accessed_after seconds_before seconds_after
-flops_weighted_before flops_weighted_after overhead elapsed_seconds phases
+flops_weighted_before flops_weighted_after overhead elapsed_seconds phases interrupted timed_out
 """.split()
 
 HUGE = """HloModule huge, is_scheduled=true
@@ -797,7 +797,8 @@ class Options(RecomputeTest):
 
     def test_every_option_has_its_test(self):
         source = pathlib.Path(__file__).read_text().split("def test_every_option")[0]
-        source += pathlib.Path(__file__).with_name("test_pictures.py").read_text()
+        for other in ("test_interrupt.py", "test_pictures.py"):
+            source += pathlib.Path(__file__).with_name(other).read_text()
         shown = re.findall(r"^ +(?:-\w, )? *--([a-z-]+)", self.expect(0, "--help").out, re.M)
         self.assertGreater(len(shown), 30)
         for name in shown:
@@ -1001,6 +1002,9 @@ class Usage(RecomputeTest):
             "block-size-limit": ["0", "-1", "1.5", "x", ""],
             "block-factor": ["-1", "x", ""],
             "path-depth": ["0", "x"],
+            "effort": ["10", "-1", "x", "", "5.5"],
+            "time-limit": ["-1", "nan", "x", ""],
+            "threads": ["-1", "x", ""],
             "trip-count": ["0", "-3", "x"],
             "inline-calls": ["sometimes", ""],
             "unfuse": ["", "custom", "loop,", "loop;input"],
