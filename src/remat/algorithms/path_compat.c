@@ -42,7 +42,7 @@ typedef struct PathCompat {
   VEC(InstId) effects; /* instructions with side effects, in the order in which they run */
   RematMemory memory;
   int64_t xla_limit_bytes; /* as XLA's pass counts it */
-  bool is_exact;           /* the schedule is new since the last undo */
+  bool is_exact;           /* the schedule is new since the last round or undo */
   Arena *memory_arena;
   Arena *out, *arena, *scratch;
 } PathCompat;
@@ -264,7 +264,32 @@ static void run_round(PathCompat *compat) {
   *vec_push(compat->arena, &comps) = compat->module->entry;
   for (uint32_t i = 0; i < comps.len; i++)
     visit_computation(compat, comps.data[i], &comps);
-  reschedule(compat);
+}
+
+/* Runs rounds as long as each lowers the peak. A round that is stopped before its end is reverted:
+ * clones without the order that is made for them are of no use, and to make the order takes as long
+ * as the rest of the round. */
+static void run_rounds(PathCompat *compat) {
+  RematJob *job = compat->job;
+  int64_t last_bytes = INT64_MAX;
+  while (last_bytes > compat->memory.peak_bytes &&
+         compat->memory.peak_bytes > compat->xla_limit_bytes && compat->num_left &&
+         !patience_is_stopped(job->patience)) {
+    Arena *arena = arena_new(arena_options(compat->scratch));
+    RematState before = remat_state_save(job, arena);
+    uint64_t num_steps = compat->stats->num_steps;
+    last_bytes = compat->memory.peak_bytes;
+    run_round(compat);
+    if (patience_is_stopped(job->patience)) {
+      remat_state_load(job, &before);
+      *job->schedule = schedule_copy(job->schedule, compat->module, compat->out);
+      compat->stats->num_steps = num_steps;
+      compat->is_exact = true;
+    } else {
+      reschedule(compat);
+    }
+    arena_free(arena);
+  }
 }
 
 /* ---- undoing ---- */
@@ -392,13 +417,7 @@ void remat_path_compat(RematJob *job, RematStats *stats, Arena *out, Arena *scra
   find_points_and_effects(&compat);
   recount(&compat);
   compat.xla_limit_bytes = remat_state_xla_limit(job, &compat.memory, scratch);
-  int64_t last_bytes = INT64_MAX;
-  while (last_bytes > compat.memory.peak_bytes &&
-         compat.memory.peak_bytes > compat.xla_limit_bytes && compat.num_left &&
-         !patience_is_stopped(job->patience)) {
-    last_bytes = compat.memory.peak_bytes;
-    run_round(&compat);
-  }
+  run_rounds(&compat);
   stats->is_cut = compat.num_left == 0;
   undo_points(&compat);
   stats->xla_reported_after_bytes = -1;
