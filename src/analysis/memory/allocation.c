@@ -5,8 +5,6 @@
 
 #include "ir/hash.h"
 
-enum { NUM_SLICES = 64 };
-
 /* A result is a temporary if a copy will move it into the memory of the parameter that it
  * aliases. */
 static void mark_live_out(Allocations *allocations) {
@@ -43,8 +41,7 @@ Allocations allocations_init(const Module *module, const Dataflow *flow, const H
                              .buffer_bytes = arena_zarray(out, int64_t, buffers->num_buffers),
                              .is_live_out = arena_zarray(out, bool, buffers->num_buffers),
                              .left = arena_array(scratch, ValueId, num_values),
-                             .right = arena_array(scratch, ValueId, num_values),
-                             .slice_time = ranges->num_times / NUM_SLICES + 1};
+                             .right = arena_array(scratch, ValueId, num_values)};
   memset(allocations.of, 0xff, buffers->num_buffers * sizeof *allocations.of);
   for (ValueId value = 0; value < num_values; value++) {
     int64_t *bytes = &allocations.buffer_bytes[buffers->of[value]];
@@ -110,23 +107,6 @@ static ValueId last_until(const Allocations *allocations, ValueId root, LogicalT
   return found;
 }
 
-/* The bits of the slices that contain the times first … last. */
-static uint64_t slices_between(const Allocations *allocations, LogicalTime first,
-                               LogicalTime last) {
-  uint32_t low = first / allocations->slice_time, high = last / allocations->slice_time;
-  return (UINT64_MAX >> (NUM_SLICES - 1 - high)) & (UINT64_MAX << low);
-}
-
-uint64_t allocations_slices(const Allocations *allocations, BufferId buffer) {
-  const HloBuffers *buffers = allocations->buffers;
-  uint64_t slices = 0;
-  for (uint32_t i = buffers->first_value[buffer]; i < buffers->first_value[buffer + 1]; i++) {
-    LiveRange range = allocations->ranges->of[buffers->values[i]];
-    if (range.start != NO_TIME) slices |= slices_between(allocations, range.start, range.end);
-  }
-  return slices;
-}
-
 static LiveRange longer(LiveRange a, LiveRange b) {
   if (a.start == NO_TIME) return b;
   return b.start != NO_TIME && b.end - b.start > a.end - a.start ? b : a;
@@ -140,16 +120,6 @@ LiveRange allocations_longest(const Allocations *allocations, BufferId buffer) {
   return longest;
 }
 
-/* The slices that lie inside a range and do not contain its ends, where another value may take over
- * the memory. */
-static uint64_t slices_inside(const Allocations *allocations, LiveRange range) {
-  LogicalTime low = range.start / allocations->slice_time + 1;
-  LogicalTime high = range.end / allocations->slice_time;
-  if (low >= high) return 0;
-  return slices_between(allocations, low * allocations->slice_time,
-                        high * allocations->slice_time - 1);
-}
-
 static void add_values(Allocations *allocations, uint32_t index, BufferId buffer) {
   const HloBuffers *buffers = allocations->buffers;
   Allocation *allocation = &allocations->list.data[index];
@@ -157,8 +127,7 @@ static void add_values(Allocations *allocations, uint32_t index, BufferId buffer
     LiveRange range = allocations->ranges->of[buffers->values[i]];
     if (range.start == NO_TIME) continue;
     insert(allocations, &allocation->values, buffers->values[i]);
-    allocation->busy_slices |= slices_inside(allocations, range);
-    allocation->longest = longer(allocation->longest, range);
+    free_time_take(&allocation->free_time, range);
   }
   allocation->is_live_out |= allocations->is_live_out[buffer];
   allocations->of[buffer] = index;
@@ -170,7 +139,7 @@ uint32_t allocations_new(Allocations *allocations, AllocationKind kind, BufferId
                                                                  .kind = (uint8_t)kind,
                                                                  .values = NO_ID,
                                                                  .inst = NO_ID,
-                                                                 .longest = {.start = NO_TIME}};
+                                                                 .free_time = free_time_all()};
   if (buffer == NO_ID) return index;
   allocations->list.data[index].bytes = allocations->buffer_bytes[buffer];
   allocations->list.data[index].color = allocations_color(allocations, buffer);

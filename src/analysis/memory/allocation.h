@@ -7,7 +7,7 @@
 #ifndef REMAT_HLO_ANALYSIS_MEMORY_ALLOCATION_H
 #define REMAT_HLO_ANALYSIS_MEMORY_ALLOCATION_H
 
-#include "analysis/memory/live_range.h"
+#include "analysis/memory/free_time.h"
 
 typedef enum AllocationKind {
   ALLOCATION_PLAIN,
@@ -25,11 +25,9 @@ typedef struct Allocation {
   bool is_live_out; /* holds a part of the entry's result */
   int64_t color;    /* the memory space S(n) */
   int64_t bytes;
-  ValueId values; /* root of the tree of the values in it, NO_ID = none */
-  InstId inst;    /* the instruction that an allocation without values belongs to, else NO_ID */
-  uint64_t busy_slices; /* bit set of the time slices that are occupied from begin to end */
-  LiveRange
-      longest; /* the longest live range of its values; its start is NO_TIME if there is none */
+  ValueId values;     /* root of the tree of the values in it, NO_ID = none */
+  InstId inst;        /* the instruction that an allocation without values belongs to, else NO_ID */
+  FreeTime free_time; /* when it may hold another value; says too much rather than too little */
 } Allocation;
 
 typedef struct Allocations {
@@ -40,12 +38,11 @@ typedef struct Allocations {
   Arena *out;
   Arena *scratch;
   VEC(Allocation) list;
-  uint32_t *of;           /* by BufferId: its allocation, NO_ID = none yet */
-  int64_t *buffer_bytes;  /* by BufferId: bytes of its largest value */
-  bool *is_live_out;      /* by BufferId */
-  ValueId *left, *right;  /* by ValueId: children in the tree (a treap) of an allocation's values by
-                             live range */
-  LogicalTime slice_time; /* length of one slice of the time, for busy_slices */
+  uint32_t *of;          /* by BufferId: its allocation, NO_ID = none yet */
+  int64_t *buffer_bytes; /* by BufferId: bytes of its largest value */
+  bool *is_live_out;     /* by BufferId */
+  ValueId *left, *right; /* by ValueId: children in the tree (a treap) of an allocation's values by
+                            live range */
 } Allocations;
 
 /* The list and the arrays by BufferId are allocated in `out`, everything else in `scratch`. */
@@ -63,10 +60,6 @@ int64_t allocations_color(const Allocations *allocations, BufferId buffer);
  * nothing at the time. A buffer that is live out needs an allocation of exactly its size. O(values
  * · log(values in the allocation)). */
 bool allocations_try(Allocations *allocations, uint32_t allocation, BufferId buffer);
-
-/* The time slices in which the buffer lives. An allocation that is busy in one of them cannot hold
- * the buffer. */
-uint64_t allocations_slices(const Allocations *allocations, BufferId buffer);
 
 /* The longest live range of the buffer's values; its start is NO_TIME if no value runs. */
 LiveRange allocations_longest(const Allocations *allocations, BufferId buffer);

@@ -3,20 +3,24 @@
 #include "analysis/flow/traverse.h"
 #include "ir/sort.h"
 
-/* The time at which memory is occupied, or requested: a set of slices of the time, and a live
- * range. A request conflicts if one of its slices is occupied from begin to end, or if the inner
- * times of the two ranges overlap. */
-typedef struct Hold {
-  uint64_t slices;
-  LogicalTime start, end;
-} Hold;
+/* What a buffer needs of an allocation. */
+typedef struct Wish {
+  LiveRange longest; /* the longest of its live ranges */
+  uint64_t colors;   /* the bit of its color */
+} Wish;
 
-/* The allocations that a buffer may be put into, oldest first, as the leaves of a tree. Node n has
- * what is true of all leaves below it: the common slices, the latest start and the earliest end.
- * Occupied memory stays occupied, so a node that is out of date only claims too little. */
+/* What the allocations below a node of the tree have. */
+typedef struct Offer {
+  FreeTime free_time; /* when one of them is free */
+  uint64_t colors;    /* the bits of their colors */
+} Offer;
+
+/* The allocations that a buffer may be put into, oldest first, as the leaves of a tree. Node n is
+ * above nodes 2n and 2n + 1. Memory that is taken stays taken, so a node that is out of date only
+ * offers too much, and it is brought up to date when a search below it has failed. */
 typedef struct Reusable {
   uint32_t *list;
-  Hold *taken; /* by node: when all leaves below are occupied */
+  Offer *offers; /* by node above the leaves */
   uint32_t len, num_leaves;
 } Reusable;
 
@@ -29,6 +33,7 @@ typedef struct Assigner {
   BufferAssignment *result;
   Allocations allocations;
   Reusable reusable;
+  bool *is_donated; /* by ValueId: it belongs to a parameter that may be overwritten */
   bool *is_delayed; /* by BufferId: is placed later, in a heap */
   Arena *out;
   Arena *scratch;
@@ -36,55 +41,64 @@ typedef struct Assigner {
 
 /* ---- allocations that may be reused ---- */
 
-/* Reserves leaves for all results and donated parameters, and one more. A leaf without an
- * allocation counts as occupied. */
+/* Several colors may share a bit. */
+static uint64_t color_bit(int64_t color) {
+  return UINT64_C(1) << (uint64_t)color % 64;
+}
+
+/* Reserves leaves for all results and donated parameters, and one more. */
 static Reusable reusable_init(const Module *module, Arena *out) {
   InstId root = comp_get(module, module->entry)->root;
   uint32_t room = inst_shape(module, root)->num_parts + module->source->header.aliases.len + 1;
   Reusable reusable = {.list = arena_array(out, uint32_t, room), .num_leaves = 1};
   while (reusable.num_leaves < room)
     reusable.num_leaves *= 2;
-  reusable.taken = arena_array(out, Hold, 2 * (size_t)reusable.num_leaves);
-  for (uint32_t node = 0; node < 2 * reusable.num_leaves; node++)
-    reusable.taken[node] = (Hold){UINT64_MAX, 0, NO_TIME};
+  reusable.offers = arena_zarray(out, Offer, reusable.num_leaves);
   return reusable;
 }
 
-static Hold hold_of(const Allocation *allocation) {
-  LiveRange longest = allocation->longest;
-  if (longest.start == NO_TIME) return (Hold){allocation->busy_slices, NO_TIME, 0};
-  return (Hold){allocation->busy_slices, longest.start, longest.end};
+/* A leaf without an allocation offers nothing. */
+static Offer offer_of(const Assigner *assigner, uint32_t node) {
+  const Reusable *reusable = &assigner->reusable;
+  if (node < reusable->num_leaves) return reusable->offers[node];
+  uint32_t at = node - reusable->num_leaves;
+  if (at >= reusable->len) return (Offer){0};
+  const Allocation *allocation = &assigner->allocations.list.data[reusable->list[at]];
+  return (Offer){allocation->free_time, color_bit(allocation->color)};
 }
 
-static Hold common_hold(Hold a, Hold b) {
-  return (Hold){a.slices & b.slices, a.start > b.start ? a.start : b.start,
-                a.end < b.end ? a.end : b.end};
+static bool may_grant(const Offer *offer, const Wish *wish) {
+  return (offer->colors & wish->colors) && free_time_may_hold(&offer->free_time, wish->longest);
 }
 
-static bool has_to_wait(Hold wanted, Hold taken) {
-  return taken.slices & wanted.slices || (wanted.start < taken.end && wanted.end > taken.start);
+static void bring_up_to_date(Assigner *assigner, uint32_t node) {
+  Offer a = offer_of(assigner, 2 * node), b = offer_of(assigner, 2 * node + 1);
+  assigner->reusable.offers[node] =
+      (Offer){free_time_join(&a.free_time, &b.free_time), a.colors | b.colors};
 }
 
-static void reusable_set(Reusable *reusable, uint32_t at, Hold taken) {
-  uint32_t node = reusable->num_leaves + at;
-  reusable->taken[node] = taken;
-  while (node /= 2)
-    reusable->taken[node] = common_hold(reusable->taken[2 * node], reusable->taken[2 * node + 1]);
+static void reusable_add(Assigner *assigner, uint32_t allocation) {
+  Reusable *reusable = &assigner->reusable;
+  reusable->list[reusable->len++] = allocation;
+  for (uint32_t node = (reusable->num_leaves + reusable->len - 1) / 2; node; node /= 2)
+    bring_up_to_date(assigner, node);
 }
 
-static void reusable_add(Reusable *reusable, const Allocation *allocation) {
-  reusable->list[reusable->len] = allocation->id;
-  reusable_set(reusable, reusable->len++, hold_of(allocation));
-}
-
-/* The newest allocation before `limit` that may have room; NO_ID when there is none. */
-static uint32_t reusable_before(const Reusable *reusable, uint32_t limit, Hold wanted) {
+/* The newest allocation before `limit` that may have room; NO_ID when there is none. All from
+ * `limit` on must have been refused, so a node whose leaves have all been passed has offered too
+ * much. */
+static uint32_t reusable_before(Assigner *assigner, uint32_t limit, const Wish *wish) {
+  Reusable *reusable = &assigner->reusable;
   for (uint32_t node = reusable->num_leaves + limit;;) {
-    while (node % 2 == 0)
-      node /= 2;
+    for (; node % 2 == 0; node /= 2) {
+      if (may_grant(&reusable->offers[node / 2], wish)) bring_up_to_date(assigner, node / 2);
+    }
     if (node == 1) return NO_ID;
-    for (node--; !has_to_wait(wanted, reusable->taken[node]); node = 2 * node + 1)
+    for (node--;; node = 2 * node + 1) {
+      Offer offer = offer_of(assigner, node);
+      if (!may_grant(&offer, wish)) break;
       if (node >= reusable->num_leaves) return node - reusable->num_leaves;
+    }
   }
 }
 
@@ -131,14 +145,16 @@ static SortItem *sort_buffers(const Assigner *assigner) {
 
 /* ---- buffers with allocations of their own ---- */
 
-static bool is_donated(const Module *module, const HloValue *value) {
+static bool *mark_donated(const Module *module, const Dataflow *flow, Arena *out) {
   const ModuleHeader *header = &module->source->header;
-  int64_t index = inst_get(module, value->inst)->index;
+  const InstId *params = id_list(module, comp_get(module, module->entry)->params);
+  bool *is_donated = arena_zarray(out, bool, flow->values.len);
   for (uint32_t i = 0; i < header->aliases.len; i++) {
     const OutputAlias *alias = &header->aliases.data[i];
-    if (alias->param == index && alias->param_part == value->part) return true;
+    if (alias->param_part == NO_ID) continue;
+    is_donated[dataflow_value(flow, params[alias->param], alias->param_part)] = true;
   }
-  return false;
+  return is_donated;
 }
 
 static bool assign_special(Assigner *assigner, BufferId buffer) {
@@ -154,9 +170,9 @@ static bool assign_special(Assigner *assigner, BufferId buffer) {
     }
     if (inst->opcode == OPCODE_PARAMETER && inst->parent == module->entry) {
       uint32_t index = allocations_new(&assigner->allocations, ALLOCATION_PARAMETER, buffer);
-      if (is_donated(module, value)) {
+      if (assigner->is_donated[buffers->values[i]]) {
         assigner->allocations.list.data[index].is_donated = true;
-        reusable_add(&assigner->reusable, &assigner->allocations.list.data[index]);
+        reusable_add(assigner, index);
       }
       return true;
     }
@@ -189,19 +205,19 @@ static bool reuse_operand(Assigner *assigner, BufferId buffer) {
   return false;
 }
 
-/* Tries the newest allocation first: the newest are the smallest. */
+/* Tries the newest allocation first: the newest are the smallest. A buffer that is live out needs
+ * an allocation of its own size, and all that are older are larger. */
 static bool reuse_any(Assigner *assigner, BufferId buffer) {
-  Reusable *reusable = &assigner->reusable;
-  LiveRange longest = allocations_longest(&assigner->allocations, buffer);
-  Hold wanted = {allocations_slices(&assigner->allocations, buffer), longest.start, longest.end};
-  for (uint32_t at = reusable_before(reusable, reusable->len, wanted); at != NO_ID;
-       at = reusable_before(reusable, at, wanted)) {
-    uint32_t allocation = reusable->list[at];
-    if (!has_to_wait(wanted, hold_of(&assigner->allocations.list.data[allocation])) &&
-        allocations_try(&assigner->allocations, allocation, buffer)) {
-      return true;
-    }
-    reusable_set(reusable, at, hold_of(&assigner->allocations.list.data[allocation]));
+  const Allocations *allocations = &assigner->allocations;
+  Wish wish = {allocations_longest(allocations, buffer),
+               color_bit(allocations_color(allocations, buffer))};
+  int64_t bytes = allocations->buffer_bytes[buffer];
+  for (uint32_t at = reusable_before(assigner, assigner->reusable.len, &wish); at != NO_ID;
+       at = reusable_before(assigner, at, &wish)) {
+    uint32_t allocation = assigner->reusable.list[at];
+    if (allocations_try(&assigner->allocations, allocation, buffer)) return true;
+    bool is_larger = allocations->list.data[allocation].bytes > bytes;
+    if (is_larger && allocations->is_live_out[buffer]) return false;
   }
   return false;
 }
@@ -219,7 +235,7 @@ static void assign_buffers(Assigner *assigner) {
       continue;
     }
     uint32_t index = allocations_new(&assigner->allocations, ALLOCATION_PLAIN, buffer);
-    reusable_add(&assigner->reusable, &assigner->allocations.list.data[index]);
+    reusable_add(assigner, index);
   }
   arena_reset(assigner->scratch, mark);
 }
@@ -486,6 +502,7 @@ BufferAssignment buffer_assignment_run(const Module *module, const ValueAnalysis
                        .allocations = allocations_init(module, &values->flow, &values->buffers,
                                                        ranges, out, scratch),
                        .reusable = reusable_init(module, scratch),
+                       .is_donated = mark_donated(module, &values->flow, scratch),
                        .is_delayed = arena_zarray(scratch, bool, values->buffers.num_buffers),
                        .out = out,
                        .scratch = scratch};
