@@ -1,4 +1,4 @@
-#include "analysis/memory/free_time.h"
+#include "analysis/pack/free_time.h"
 
 #include "support.h"
 
@@ -12,20 +12,20 @@ static uint32_t next_random(uint64_t *state) {
 
 /* What is taken, as a list. */
 typedef struct Taken {
-  LiveRange ranges[MAX_TAKEN];
+  PackSpan ranges[MAX_TAKEN];
   uint32_t len;
 } Taken;
 
-static LiveRange random_range(uint64_t *state) {
-  LogicalTime start = next_random(state) % NUM_TIMES;
-  LogicalTime length = next_random(state) % (next_random(state) % 2 ? 4 : NUM_TIMES - start);
-  return (LiveRange){start, start + length < NUM_TIMES ? start + length : NUM_TIMES - 1};
+static PackSpan random_range(uint64_t *state) {
+  uint32_t start = next_random(state) % NUM_TIMES;
+  uint32_t length = next_random(state) % (next_random(state) % 2 ? 4 : NUM_TIMES - start);
+  return (PackSpan){start, start + length < NUM_TIMES ? start + length : NUM_TIMES - 1};
 }
 
-static bool is_free(const Taken *taken, LiveRange wanted) {
+static bool is_free(const Taken *taken, PackSpan wanted) {
   for (uint32_t i = 0; i < taken->len; i++) {
-    LiveRange range = taken->ranges[i];
-    if (wanted.start < range.end && wanted.end > range.start) return false;
+    PackSpan range = taken->ranges[i];
+    if (wanted.begin < range.end && wanted.end > range.begin) return false;
   }
   return true;
 }
@@ -47,7 +47,7 @@ START_TEST(what_is_free_is_never_refused) {
   FreeTime joined = free_time_join(&x, &y);
   uint32_t num_wrong = 0;
   for (uint32_t step = 0; step < 200; step++) {
-    LiveRange wanted = random_range(&state);
+    PackSpan wanted = random_range(&state);
     num_wrong += is_free(&a, wanted) && !free_time_may_hold(&x, wanted);
     num_wrong += is_free(&b, wanted) && !free_time_may_hold(&y, wanted);
     bool is_free_in_one = is_free(&a, wanted) || is_free(&b, wanted);
@@ -64,7 +64,7 @@ START_TEST(few_gaps_are_exact) {
   FreeTime free_time = random_free_time(&taken, next_random(&state) % MAX_GAPS, &state);
   uint32_t num_wrong = 0;
   for (uint32_t step = 0; step < 200; step++) {
-    LiveRange wanted = random_range(&state);
+    PackSpan wanted = random_range(&state);
     num_wrong += is_free(&taken, wanted) != free_time_may_hold(&free_time, wanted);
   }
   ck_assert_uint_eq(num_wrong, 0);
@@ -74,20 +74,20 @@ END_TEST
 /* Many short gaps look like one that is long, but hold only what is short. */
 START_TEST(many_short_gaps_hold_nothing_long) {
   FreeTime free_time = free_time_all();
-  for (LogicalTime time = 0; time < 1000; time += 10)
-    free_time_take(&free_time, (LiveRange){time, time + 8});
-  ck_assert(free_time_may_hold(&free_time, (LiveRange){508, 510}));
-  ck_assert(!free_time_may_hold(&free_time, (LiveRange){500, 503}));
-  ck_assert(!free_time_may_hold(&free_time, (LiveRange){100, 900}));
-  ck_assert(free_time_may_hold(&free_time, (LiveRange){998, 5000}));
+  for (uint32_t time = 0; time < 1000; time += 10)
+    free_time_take(&free_time, (PackSpan){time, time + 8});
+  ck_assert(free_time_may_hold(&free_time, (PackSpan){508, 510}));
+  ck_assert(!free_time_may_hold(&free_time, (PackSpan){500, 503}));
+  ck_assert(!free_time_may_hold(&free_time, (PackSpan){100, 900}));
+  ck_assert(free_time_may_hold(&free_time, (PackSpan){998, 5000}));
 }
 END_TEST
 
 START_TEST(an_empty_offer_holds_nothing) {
   FreeTime nothing = {0}, all = free_time_all();
-  ck_assert(!free_time_may_hold(&nothing, (LiveRange){5, 5}));
+  ck_assert(!free_time_may_hold(&nothing, (PackSpan){5, 5}));
   FreeTime joined = free_time_join(&nothing, &all);
-  ck_assert(free_time_may_hold(&joined, (LiveRange){5, 50}));
+  ck_assert(free_time_may_hold(&joined, (PackSpan){5, 50}));
 }
 END_TEST
 

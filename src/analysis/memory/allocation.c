@@ -127,7 +127,7 @@ static void add_values(Allocations *allocations, uint32_t index, BufferId buffer
     LiveRange range = allocations->ranges->of[buffers->values[i]];
     if (range.start == NO_TIME) continue;
     insert(allocations, &allocation->values, buffers->values[i]);
-    free_time_take(&allocation->free_time, range);
+    free_time_take(&allocation->free_time, (PackSpan){range.start, range.end});
   }
   allocation->is_live_out |= allocations->is_live_out[buffer];
   allocations->of[buffer] = index;

@@ -7,7 +7,8 @@
 #ifndef REMAT_HLO_ANALYSIS_MEMORY_ALLOCATION_H
 #define REMAT_HLO_ANALYSIS_MEMORY_ALLOCATION_H
 
-#include "analysis/memory/free_time.h"
+#include "analysis/memory/live_range.h"
+#include "analysis/pack/free_time.h"
 
 typedef enum AllocationKind {
   ALLOCATION_PLAIN,

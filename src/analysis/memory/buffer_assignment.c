@@ -5,8 +5,8 @@
 
 /* What a buffer needs of an allocation. */
 typedef struct Wish {
-  LiveRange longest; /* the longest of its live ranges */
-  uint64_t colors;   /* the bit of its color */
+  PackSpan longest; /* the longest of its live ranges */
+  uint64_t colors;  /* the bit of its color */
 } Wish;
 
 /* What the allocations below a node of the tree have. */
@@ -209,8 +209,8 @@ static bool reuse_operand(Assigner *assigner, BufferId buffer) {
  * an allocation of its own size, and all that are older are larger. */
 static bool reuse_any(Assigner *assigner, BufferId buffer) {
   const Allocations *allocations = &assigner->allocations;
-  Wish wish = {allocations_longest(allocations, buffer),
-               color_bit(allocations_color(allocations, buffer))};
+  LiveRange longest = allocations_longest(allocations, buffer);
+  Wish wish = {{longest.start, longest.end}, color_bit(allocations_color(allocations, buffer))};
   int64_t bytes = allocations->buffer_bytes[buffer];
   for (uint32_t at = reusable_before(assigner, assigner->reusable.len, &wish); at != NO_ID;
        at = reusable_before(assigner, at, &wish)) {

@@ -3,14 +3,16 @@
  * that are in use at some time of it (`touched`). Ends are rounded up to the granule, the common
  * divisor of all alignments: no buffer can begin before, and so runs can be joined.
  *
- * Where there are many gaps, there are many runs. Then all placed buffers are read instead, in the
- * order of offsets: from a long sorted list and a short one of the newest buffers, which are merged
- * when the short one is full. */
+ * Where there are many gaps, there are many runs. Then slots are searched instead (slots.h). If
+ * there are few buffers, or if these cut memory into too many slots, all placed buffers are read in
+ * the order of offsets: from a long sorted list and a short one of the newest buffers, which are
+ * merged when the short one is full. Each way finds the same offset. */
 #include "analysis/pack/best_fit.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/pack/slots.h"
 #include "ir/ids.h"
 #include "ir/vec.h"
 
@@ -19,6 +21,8 @@ enum {
   SCAN_FRACTION = 16, /* a run costs as much as this many buffers in the list */
   MIN_SCANNED = 4096, /* for fewer runs the list does not pay */
   MAX_RECENT = 512,
+  FEW_RUNS = 256,    /* these are read faster than slots are searched */
+  FEW_PLACED = 4096, /* and so are these buffers */
   MAX_LEVELS = 32,
 };
 
@@ -81,6 +85,9 @@ typedef struct BestFit {
   uint32_t num_sorted;
   Placed *recent; /* by offset */
   uint32_t num_recent;
+  /* the slots, NULL until they are needed */
+  PackSlots *slots;
+  bool slots_pay;
 } BestFit;
 
 /* ---- runs ---- */
@@ -372,29 +379,56 @@ static void pass_all_placed(const BestFit *fit, const PackSpan *spans, uint32_t 
     pass_placed(gap, &fit->sorted[i], spans, count);
 }
 
+/* ---- slots ---- */
+
+static void add_to_slots(BestFit *fit, uint32_t buffer) {
+  const uint32_t *first = fit->sections->first_span;
+  int64_t from = fit->offsets[buffer];
+  int64_t to = align_up(from + fit->sections->problem->buffers[buffer].bytes, fit->granule);
+  if (first[buffer] == first[buffer + 1]) return;
+  fit->slots_pay = pack_slots_take(fit->slots, from, to, &fit->sections->spans[first[buffer]],
+                                   first[buffer + 1] - first[buffer]);
+}
+
+static bool slots_are_ready(BestFit *fit) {
+  if (!fit->slots && fit->num_placed > FEW_PLACED) {
+    fit->slots = pack_slots_new(fit->arena);
+    fit->slots_pay = true;
+    for (uint32_t i = 0; i < fit->num_placed && fit->slots_pay; i++)
+      add_to_slots(fit, fit->order[i]);
+  }
+  return fit->slots_pay;
+}
+
 /* ---- placing the buffers ---- */
 
+/* The steps do not depend on slots, so that a budget ends where it always did. */
 static int64_t find_offset(BestFit *fit, uint32_t buffer, PackBudget *budget) {
   const PackBuffer *what = &fit->sections->problem->buffers[buffer];
   const uint32_t *first = fit->sections->first_span;
+  const PackSpan *spans = &fit->sections->spans[first[buffer]];
+  uint32_t num_spans = first[buffer + 1] - first[buffer];
   const GapSearch begin = {
       .bytes = what->bytes, .alignment = what->alignment, .best_length = INT64_MAX};
   fit->gap = begin;
   fit->slices.len = 0;
   fit->num_runs = 0;
   bool all_known = true;
-  for (uint32_t k = first[buffer]; k < first[buffer + 1] && all_known; k++)
-    all_known = search(fit, fit->sections->spans[k]);
+  for (uint32_t k = 0; k < num_spans && all_known; k++)
+    all_known = search(fit, spans[k]);
   bool are_many = fit->num_runs > MIN_SCANNED && fit->num_runs > fit->num_placed / SCAN_FRACTION;
-  if (all_known && !are_many) {
-    budget->steps += 100 + fit->num_runs * 16;
+  bool reads_runs = all_known && !are_many;
+  budget->steps += reads_runs ? 100 + fit->num_runs * 16 : fit->num_placed;
+  if (!(all_known && fit->num_runs <= FEW_RUNS) && slots_are_ready(fit)) {
+    return pack_slots_best(fit->slots, spans, num_spans, what->bytes, what->alignment,
+                           fit->granule);
+  }
+  if (reads_runs) {
     pass_slices(fit);
   } else {
-    budget->steps += fit->num_placed;
     if (!fit->sorted) start_list(fit);
     fit->gap = begin;
-    pass_all_placed(fit, &fit->sections->spans[first[buffer]], first[buffer + 1] - first[buffer],
-                    &fit->gap);
+    pass_all_placed(fit, spans, num_spans, &fit->gap);
   }
   return chosen_offset(&fit->gap);
 }
@@ -408,6 +442,7 @@ static void place(BestFit *fit, uint32_t buffer) {
     use(fit, fit->sections->spans[k], run);
     if (fit->sorted) insert(fit, placed(fit, buffer, k));
   }
+  if (fit->slots_pay) add_to_slots(fit, buffer);
 }
 
 static BestFit begin(const PackSections *sections, Arena *arena) {

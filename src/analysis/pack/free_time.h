@@ -5,16 +5,16 @@
  * Example: with room for two gaps, memory that is taken in [10, 40] and in [42, 90] of [0, 100] is
  * free in [0, 10], [40, 42] and [90, 100]. The last two gaps become [40, 100], in which no free
  * time is longer than 10; a live range of 11 does not fit there. */
-#ifndef REMAT_HLO_ANALYSIS_MEMORY_FREE_TIME_H
-#define REMAT_HLO_ANALYSIS_MEMORY_FREE_TIME_H
+#ifndef REMAT_HLO_ANALYSIS_PACK_FREE_TIME_H
+#define REMAT_HLO_ANALYSIS_PACK_FREE_TIME_H
 
-#include "analysis/memory/live_range.h"
+#include "analysis/pack/sections.h"
 
 enum { MAX_GAPS = 4 };
 
 typedef struct FreeGap {
-  LogicalTime begin, end; /* inclusive */
-  LogicalTime longest;    /* no free time in the gap is longer than this; at most end - begin */
+  uint32_t begin, end; /* inclusive */
+  uint32_t longest;    /* no free time in the gap is longer than this; at most end - begin */
 } FreeGap;
 
 typedef struct FreeTime {
@@ -27,17 +27,17 @@ FreeTime free_time_all(void);
 
 /* The inner times of a live range are no longer free: where it begins or ends, another one may end
  * or begin. */
-void free_time_take(FreeTime *free_time, LiveRange range);
+void free_time_take(FreeTime *free_time, PackSpan range);
 
 /* Free where one of the two is. */
 FreeTime free_time_join(const FreeTime *a, const FreeTime *b);
 
 /* False when a live range certainly overlaps with what has been taken by more than its ends. */
-static inline bool free_time_may_hold(const FreeTime *free_time, LiveRange range) {
+static inline bool free_time_may_hold(const FreeTime *free_time, PackSpan range) {
   for (uint32_t i = 0; i < free_time->num_gaps; i++) {
     const FreeGap *gap = &free_time->gaps[i];
-    if (gap->begin > range.start) return false;
-    if (range.end <= gap->end && range.end - range.start <= gap->longest) return true;
+    if (gap->begin > range.begin) return false;
+    if (range.end <= gap->end && range.end - range.begin <= gap->longest) return true;
   }
   return false;
 }

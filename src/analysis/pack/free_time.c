@@ -1,14 +1,16 @@
-#include "analysis/memory/free_time.h"
+#include "analysis/pack/free_time.h"
+
+#include <string.h>
 
 FreeTime free_time_all(void) {
-  return (FreeTime){.num_gaps = 1, .gaps = {{0, NO_TIME, NO_TIME}}};
+  return (FreeTime){.num_gaps = 1, .gaps = {{0, UINT32_MAX, UINT32_MAX}}};
 }
 
-static LogicalTime smaller(LogicalTime a, LogicalTime b) {
+static uint32_t smaller(uint32_t a, uint32_t b) {
   return a < b ? a : b;
 }
 
-static LogicalTime larger(LogicalTime a, LogicalTime b) {
+static uint32_t larger(uint32_t a, uint32_t b) {
   return a > b ? a : b;
 }
 
@@ -60,16 +62,16 @@ static FreeTime shorten(FreeGap *gaps, uint32_t len) {
   return free_time;
 }
 
-static FreeGap part(FreeGap gap, LogicalTime begin, LogicalTime end) {
+static FreeGap part(FreeGap gap, uint32_t begin, uint32_t end) {
   return (FreeGap){begin, end, smaller(gap.longest, end - begin)};
 }
 
-void free_time_take(FreeTime *free_time, LiveRange range) {
+void free_time_take(FreeTime *free_time, PackSpan range) {
   FreeGap gaps[2 * MAX_GAPS];
   uint32_t len = 0;
   for (uint32_t i = 0; i < free_time->num_gaps; i++) {
     FreeGap gap = free_time->gaps[i];
-    if (gap.begin <= range.start) gaps[len++] = part(gap, gap.begin, smaller(gap.end, range.start));
+    if (gap.begin <= range.begin) gaps[len++] = part(gap, gap.begin, smaller(gap.end, range.begin));
   }
   for (uint32_t i = 0; i < free_time->num_gaps; i++) {
     FreeGap gap = free_time->gaps[i];
