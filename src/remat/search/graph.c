@@ -10,7 +10,6 @@ SearchContext search_context_build(const RematJob *job, Arena *out, Arena *scrat
                            .values = value_analysis_build(module, out, scratch),
                            .counts_target = job->memory_model->traits & RH_TRAIT_PACKS,
                            .counts_twice = job->memory_model->measure == measure_liveness};
-  context.inner_bytes = arena_zarray(out, int64_t, module->comps.len);
   context.device = job->device ? *job->device : device_profile_default();
   return context;
 }

@@ -89,8 +89,8 @@ static inline const NodePart *node_part(const SearchGraph *graph, NodeId node, u
 typedef struct SearchContext {
   const RematJob *job;
   ValueAnalysis values;
-  int64_t *inner_bytes; /* by CompId: what a run of it needs beside what its caller counts; set by
-                           the search before the graphs of callers are built */
+  const int64_t *inner_bytes; /* by CompId: what a run of it needs beside what its caller counts; of
+                                 the search, which sets it before the graphs of callers are built */
   DeviceProfile device;
   bool counts_target; /* sizes are those of the module's target */
   bool counts_twice;  /* memory that a value hands over to another one of its HloBuffer counts for
