@@ -154,6 +154,28 @@ static StepId owner_of(const Sweep *sweep, uint32_t part) {
   return low;
 }
 
+static bool has_waits(const Sweep *sweep, StepId step) {
+  return sweep->waits.first[step] != sweep->waits.first[step + 1];
+}
+
+/* What is given can go to the very beginning unless it waits for something, which is rare. */
+static bool is_at_hand(const Sweep *sweep, StepId step) {
+  bool is_given = sweep->line->graph->nodes[sweep->line->nodes[step]].flags & NODE_IS_GIVEN;
+  return is_given && !has_waits(sweep, step);
+}
+
+/* Whether a step and all that it reads can go to the very beginning. */
+static bool can_be_free(const Sweep *sweep, StepId step) {
+  const Line *line = sweep->line;
+  if (!(line->graph->nodes[line->nodes[step]].flags & NODE_IS_SOURCE) || has_waits(sweep, step))
+    return false;
+  for (uint32_t i = line->first_source[step]; i < line->first_source[step + 1]; i++) {
+    StepId source = line->sources[i];
+    if (!sweep->is_free[source] && !is_at_hand(sweep, source)) return false;
+  }
+  return true;
+}
+
 static Sweep sweep_begin(const Line *line, int64_t limit_bytes, const HoistRules *rules,
                          Patience *patience, Arena *arena, Arena *scratch) {
   Sweep sweep = {.line = line,
@@ -184,7 +206,7 @@ static Sweep sweep_begin(const Line *line, int64_t limit_bytes, const HoistRules
     /* Their memory is taken out of the account. */
     for (StepId step = 0; step < len; step++) {
       const SearchNode *node = &line->graph->nodes[line->nodes[step]];
-      if (!(node->flags & NODE_IS_SOURCE)) continue;
+      if (!can_be_free(&sweep, step)) continue;
       sweep.is_free[step] = true;
       for (uint32_t i = 0; i < node->num_parts; i++) {
         uint32_t part = line->first_part[step] + i;
@@ -397,13 +419,11 @@ Line hoist(const Line *line, int64_t limit_bytes, const HoistRules *rules, Patie
       uint32_t next = 0;
       for (uint32_t at = 0; at < now.len; at++) {
         StepId step = sweep.order[at];
-        if (sweep.is_free[step] || line->graph->nodes[now.nodes[step]].flags & NODE_IS_GIVEN)
-          sweep.moved[next++] = step;
+        if (sweep.is_free[step] || is_at_hand(&sweep, step)) sweep.moved[next++] = step;
       }
       for (uint32_t at = 0; at < now.len; at++) {
         StepId step = sweep.order[at];
-        if (!sweep.is_free[step] && !(line->graph->nodes[now.nodes[step]].flags & NODE_IS_GIVEN))
-          sweep.moved[next++] = step;
+        if (!sweep.is_free[step] && !is_at_hand(&sweep, step)) sweep.moved[next++] = step;
       }
       sweep.order = sweep.moved;
     }
