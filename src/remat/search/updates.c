@@ -40,8 +40,12 @@ static void find_tail(Updates *updates, const LineWaits *waits) {
     bool is_free = waits->first[step] == waits->first[step + 1];
     updates->is_tail[step] = can_move && is_free && !leads_on[step];
     bool is_tail = updates->is_tail[step] || (is_bundle && !leads_on[step]);
-    for (uint32_t i = line->first_source[step]; i < line->first_source[step + 1]; i++)
-      leads_on[line->sources[i]] |= !is_tail;
+    for (uint32_t i = line->first_source[step]; i < line->first_source[step + 1]; i++) {
+      StepId source = line->sources[i];
+      /* Tuples go to the very end, so what is put off cannot read one. */
+      bool is_tuple = graph->nodes[line->nodes[source]].flags & NODE_IS_TUPLE;
+      leads_on[source] |= !is_tail || (is_tuple && !is_bundle);
+    }
     for (uint32_t i = waits->first[step]; i < waits->first[step + 1]; i++)
       leads_on[waits->on[i]] = true;
     if (is_bundle) updates->is_tail[step] = false;
