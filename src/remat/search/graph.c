@@ -34,7 +34,8 @@ typedef struct Builder {
   uint32_t *seen_at;  /* by ValueId: 1 + the operand part in `found` of the node being built */
   VEC(ValueId) seen;  /* to be cleared */
   VEC(NodeReuse) found; /* operand parts of the node being built */
-  NodeId last_effect;   /* the last node with a side effect; NO_ID = none */
+  /* The last node with a side effect, and the last one that cannot be cloned; NO_ID = none. */
+  NodeId last_effect, last_lasting_effect;
   VEC(Access) accesses;
   Arena *out, *scratch;
 } Builder;
@@ -190,7 +191,11 @@ static void add_waits(Builder *builder, InstId id, NodeId number, SearchNode *no
   if (is_collective ||
       inst_has_side_effect(module, &builder->context->job->legality->effects, id)) {
     if (builder->last_effect != NO_ID) add_wait(builder, builder->last_effect);
+    /* A collective that is computed later instead no longer stands between two others. */
+    NodeId lasting = builder->last_lasting_effect;
+    if (lasting != NO_ID && lasting != builder->last_effect) add_wait(builder, lasting);
     builder->last_effect = number;
+    if (!(node->flags & NODE_CAN_CLONE)) builder->last_lasting_effect = number;
   }
   node->num_waits = builder->graph->waits.len - node->first_wait;
 }
@@ -440,6 +445,7 @@ SearchGraph search_graph_build(const SearchContext *context, CompId comp, Arena 
                      .seen_at = arena_zarray(inner, uint32_t, context->values.flow.values.len),
                      .is_held = arena_zarray(inner, bool, context->values.buffers.num_buffers),
                      .last_effect = NO_ID,
+                     .last_lasting_effect = NO_ID,
                      .out = out,
                      .scratch = inner};
   mark_held(&builder, comp);
