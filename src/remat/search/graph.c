@@ -305,14 +305,18 @@ static void mark_sources(Builder *builder) {
   }
 }
 
+/* Readers come after what they read; a bypassed one does not count. */
 static void mark_bypassed(Builder *builder) {
   SearchGraph *graph = builder->graph;
   bool *is_read = arena_zarray(builder->scratch, bool, graph->num_nodes);
-  for (uint32_t i = 0; i < graph->operands.len; i++)
-    is_read[graph->operands.data[i].node] = true;
-  for (NodeId node = 0; node < graph->num_nodes; node++) {
-    if (graph->nodes[node].flags & NODE_IS_TUPLE && !is_read[node])
-      graph->nodes[node].flags |= NODE_IS_BYPASSED;
+  for (NodeId number = graph->num_nodes; number-- > 0;) {
+    SearchNode *node = &graph->nodes[number];
+    if (node->flags & NODE_IS_TUPLE && !is_read[number]) {
+      node->flags |= NODE_IS_BYPASSED;
+      continue;
+    }
+    for (uint32_t i = 0; i < node->num_operands; i++)
+      is_read[graph->operands.data[node->first_operand + i].node] = true;
   }
 }
 
