@@ -136,6 +136,32 @@ static void add_reuses(Builder *builder, InstId id, uint32_t index, ValueId valu
   part->num_reuses = builder->graph->reuses.len - part->first_reuse;
 }
 
+/* The operand part that part `index` of a result is, if its value is that of an operand. The same
+ * value can come by several operands, of which only some are computed again: tuples take each part
+ * from the operand that it comes by, and loops and barriers from where it is in the operand. */
+static NodeReuse forwarded_from(const Builder *builder, InstId id, uint32_t index, ValueId value) {
+  const Module *module = builder->module;
+  const Dataflow *flow = &builder->context->values.flow;
+  const Instruction *inst = inst_get(module, id);
+  if (inst->opcode == OPCODE_TUPLE) {
+    const Shape *shape = inst_shape(module, id);
+    uint32_t low = 0, high = inst->num_operands; /* the last element that does not begin later */
+    while (high - low > 1) {
+      uint32_t middle = low + (high - low) / 2;
+      if (shape->element_offsets[middle] <= index) {
+        low = middle;
+      } else {
+        high = middle;
+      }
+    }
+    return (NodeReuse){low, index - shape->element_offsets[low], false};
+  }
+  if (inst->num_operands && index < inst_shape(module, inst_operand(module, id, 0))->num_parts &&
+      dataflow_value(flow, inst_operand(module, id, 0), index) == value)
+    return (NodeReuse){0, index, false};
+  return builder->found.data[builder->seen_at[value] - 1];
+}
+
 static void add_parts(Builder *builder, InstId id, SearchNode *node) {
   const Dataflow *flow = &builder->context->values.flow;
   const HloBuffers *buffers = &builder->context->values.buffers;
@@ -146,7 +172,7 @@ static void add_parts(Builder *builder, InstId id, SearchNode *node) {
     ValueId value = dataflow_value(flow, id, i);
     NodePart part = {.operand = NO_ID, .overwriter = NO_ID};
     if (builder->seen_at[value]) {
-      NodeReuse from = builder->found.data[builder->seen_at[value] - 1];
+      NodeReuse from = forwarded_from(builder, id, i, value);
       part.operand = from.operand;
       part.of_operand = from.part;
     } else if (!builder->is_held[buffers->of[value]]) {
