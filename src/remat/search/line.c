@@ -316,8 +316,10 @@ bool line_is_valid(const Line *line, Arena *scratch) {
       }
     }
     for (uint32_t i = 0; is_first && i < node->num_waits; i++) {
-      StepId on = roots.first[graph->waits.data[node->first_wait + i]];
-      is_valid &= on == NO_ID || on < step;
+      NodeId on = graph->waits.data[node->first_wait + i];
+      /* What can be cloned is waited for because it reads what is overwritten: see above. */
+      if (graph->nodes[on].flags & NODE_CAN_CLONE) continue;
+      is_valid &= roots.first[on] == NO_ID || roots.first[on] < step;
     }
   }
   arena_free(inner);
