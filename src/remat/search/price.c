@@ -193,8 +193,9 @@ static void sort_demands(Pricing *pricing, StepId step) {
   }
 }
 
-/* Marks the parts that a reader reads. Returns the bytes that this adds. */
-static int64_t need_parts(Pricing *pricing, StepId step, const Demand *demand) {
+/* Marks the parts that a reader reads. Returns the bytes that this adds, and lowers `until` to the
+ * first step that overwrites some of it. */
+static int64_t need_parts(Pricing *pricing, StepId step, const Demand *demand, StepId *until) {
   const Line *line = pricing->line;
   StepId reader = demand->reader < line->len
                       ? demand->reader
@@ -203,6 +204,8 @@ static int64_t need_parts(Pricing *pricing, StepId step, const Demand *demand) {
   int64_t bytes = 0;
   for (uint32_t i = 0; i < operand->num_parts; i++) {
     uint32_t part = operand->first_part + i;
+    uint32_t root = pricing->memory->root_of[line->first_part[step] + part];
+    if (pricing->overwriter[root] < *until) *until = pricing->overwriter[root];
     if (pricing->is_needed[part]) continue;
     pricing->is_needed[part] = 1;
     bytes += node_part(line->graph, line->nodes[step], part)->bytes;
@@ -223,13 +226,33 @@ static void demand_operands(Pricing *pricing, StepId step, StepId until) {
   }
 }
 
-/* Decides for all gaps between the readers of a step, from the last one on. */
+/* Whether to compute a step again for the demand `index` of those sorted, and for what comes after
+ * it, costs less than to keep `bytes` since the demand before. */
+static bool is_cheaper_again(Pricing *pricing, StepId step, uint32_t index, int64_t bytes) {
+  uint32_t len = pricing->sorted.len;
+  StepId place = pricing->demands.data[pricing->sorted.data[index]].place, held_until = step;
+  for (uint32_t k = index + 1; k < len; k++) {
+    const Demand *earlier = &pricing->demands.data[pricing->sorted.data[k]];
+    if (earlier->until > held_until) held_until = earlier->until;
+  }
+  if (held_until >= place) return false;
+  double keep = (double)bytes * (sum_before(pricing, place) - sum_through(pricing, held_until));
+  if (keep <= 0) return false;
+  /* The first reader's clone takes the place of the step itself. */
+  double saved = index + 1 == len ? node_of(pricing, step)->seconds : 0;
+  pricing->num_closures++;
+  pricing->num_visited = 0;
+  return recompute_cost(pricing, step, place, keep + saved, 0) - saved < keep;
+}
+
+/* Decides for all gaps between the readers of a step, from the last one on. Where a clone reads
+ * the step after its memory has been overwritten, a clone of the step is all that it can read. */
 static void visit(Pricing *pricing, StepId step) {
   const SearchNode *node = node_of(pricing, step);
   bool can_clone = node->flags & NODE_CAN_CLONE;
   sort_demands(pricing, step);
   uint32_t len = pricing->sorted.len, begin = 0; /* first demand that has no run yet */
-  StepId until = step;
+  StepId until = step, gone_at = NO_ID;
   int64_t bytes = 0;
   if (node->num_parts) memset(pricing->is_needed, 0, node->num_parts);
   for (uint32_t i = 0; i < len; i++) {
@@ -239,28 +262,17 @@ static void visit(Pricing *pricing, StepId step) {
   for (uint32_t i = 0; i < len && can_clone; i++) {
     const Demand *last = &pricing->demands.data[pricing->sorted.data[i]];
     StepId place = last->place;
-    bytes += need_parts(pricing, step, last);
+    bytes += need_parts(pricing, step, last, &gone_at);
     bool is_group_end =
         i + 1 == len || pricing->demands.data[pricing->sorted.data[i + 1]].place != place;
     if (!is_group_end || place <= step + 1) continue;
-    StepId held_until = step;
-    for (uint32_t k = i + 1; k < len; k++) {
-      const Demand *earlier = &pricing->demands.data[pricing->sorted.data[k]];
-      if (earlier->until > held_until) held_until = earlier->until;
-    }
-    if (held_until >= place) continue;
-    double keep = (double)bytes * (sum_before(pricing, place) - sum_through(pricing, held_until));
-    if (keep <= 0) continue;
-    /* The first reader's clone takes the place of the step itself. */
-    double saved = i + 1 == len ? node->seconds : 0;
-    pricing->num_closures++;
-    pricing->num_visited = 0;
-    if (recompute_cost(pricing, step, place, keep + saved, 0) - saved >= keep) continue;
+    if (gone_at >= place && !is_cheaper_again(pricing, step, i, bytes)) continue;
     RunId run = pricing->line->len + pricing->clones.len;
     add_clone(pricing, step, place);
     for (; begin <= i; begin++)
       serve(pricing, &pricing->demands.data[pricing->sorted.data[begin]], run);
     bytes = 0;
+    gone_at = NO_ID;
     memset(pricing->is_needed, 0, node->num_parts);
   }
   bool is_read = begin < len;
