@@ -43,9 +43,7 @@ static StepId last_read(const Trimmer *trimmer, StepId step, uint32_t part, uint
     if (!reads_part(trimmer, use, part)) continue;
     if (use->reader > last) last = use->reader;
     const SearchNode *reader = node_of(trimmer, use->reader);
-    if (depth > 8 || !(reader->flags & NODE_IS_TUPLE)) {
-      /* Loops and barriers that forward a part: their readers count, too. */
-    }
+    /* Tuples, loops and barriers that forward a part: their readers count, too. */
     for (uint32_t k = 0; depth <= 8 && k < reader->num_parts; k++) {
       const NodePart *forwarded = &trimmer->graph->parts.data[reader->first_part + k];
       if (forwarded->operand != use->operand) continue;
@@ -88,6 +86,51 @@ static int64_t own_bytes(const Trimmer *trimmer, StepId step, uint32_t part) {
   return node_part(trimmer->graph, trimmer->line->nodes[step], part)->bytes;
 }
 
+/* The run that made the memory of what a step reads, and the number of the part there. */
+typedef struct Root {
+  StepId step;
+  uint32_t part;
+} Root;
+
+static Root root_read(const Trimmer *trimmer, StepId reader, uint32_t operand, uint32_t part) {
+  for (;;) {
+    NodeId node = trimmer->line->nodes[reader];
+    StepId step = trimmer->sources[trimmer->line->first_source[reader] + operand];
+    part += node_operand(trimmer->graph, node, operand)->first_part;
+    const NodePart *read = node_part(trimmer->graph, trimmer->line->nodes[step], part);
+    if (read->operand == NO_ID) return (Root){step, part};
+    reader = step;
+    operand = read->operand;
+    part = read->of_operand;
+  }
+}
+
+/* Whether a reader makes a result in the memory of a part, which line_measure() then does not count
+ * at its step. Each result takes the first memory that nobody else needs. */
+static bool takes_over(const Trimmer *trimmer, StepId reader, StepId step, uint32_t part) {
+  const SearchNode *node = node_of(trimmer, reader);
+  for (uint32_t i = 0; i < node->num_parts; i++) {
+    const NodePart *made = &trimmer->graph->parts.data[node->first_part + i];
+    for (uint32_t k = 0; made->bytes > 0 && k < made->num_reuses; k++) {
+      NodeReuse reuse = trimmer->graph->reuses.data[made->first_reuse + k];
+      Root root = root_read(trimmer, reader, reuse.operand, reuse.part);
+      if (root.step == step && root.part == part) return true;
+      if (own_bytes(trimmer, root.step, root.part) == 0) continue;
+      if (last_read(trimmer, root.step, root.part, 0) == reader) break;
+    }
+  }
+  return false;
+}
+
+/* Whether an operand of a run reads the same run as an earlier one. */
+static bool is_read_before(const Trimmer *trimmer, StepId run, uint32_t operand) {
+  const StepId *sources = trimmer->sources + trimmer->line->first_source[run];
+  for (uint32_t i = 0; i < operand; i++) {
+    if (sources[i] == sources[operand]) return true;
+  }
+  return false;
+}
+
 /* Removes a run that nobody reads, and then those that only it read. Lowers the timeline. */
 static void remove_run(Trimmer *trimmer, StepId step) {
   IdVec work = {0};
@@ -103,7 +146,7 @@ static void remove_run(Trimmer *trimmer, StepId step) {
     for (uint32_t i = 0; i < node->num_operands; i++) {
       StepId source = trimmer->sources[trimmer->line->first_source[run] + i];
       const SearchNode *of_source = node_of(trimmer, source);
-      if (trimmer->uses[source].len == 0) continue; /* seen by an earlier operand */
+      if (is_read_before(trimmer, run, i)) continue;
       for (uint32_t part = 0; part < of_source->num_parts; part++) {
         int64_t bytes = own_bytes(trimmer, source, part);
         if (bytes == 0) continue;
@@ -119,7 +162,8 @@ static void remove_run(Trimmer *trimmer, StepId step) {
         trimmer->uses[source] = rest;
         without = last_read(trimmer, source, part, 0);
         trimmer->uses[source] = all;
-        change(trimmer, &ignored, without + 1, run, -bytes);
+        bool is_taken = takes_over(trimmer, run, source, part);
+        change(trimmer, &ignored, without + 1, run - is_taken, -bytes);
       }
     }
     for (uint32_t i = 0; i < node->num_operands; i++) {
@@ -129,6 +173,14 @@ static void remove_run(Trimmer *trimmer, StepId step) {
       if (is_clone && trimmer->uses[source].len == 0) *vec_push(trimmer->arena, &work) = source;
     }
   }
+}
+
+/* Whether two runs of a node hold the same for a part that they forward, so that nothing has to be
+ * held longer if one of them is read instead of the other one. */
+static bool forwards_same(const Trimmer *trimmer, StepId a, StepId b, uint32_t part) {
+  uint32_t operand = node_part(trimmer->graph, trimmer->line->nodes[a], part)->operand;
+  return operand == NO_ID || trimmer->sources[trimmer->line->first_source[a] + operand] ==
+                                 trimmer->sources[trimmer->line->first_source[b] + operand];
 }
 
 /* Lets the readers of a run read the one before it. Returns false, and changes nothing, if the
@@ -146,11 +198,16 @@ static bool try_merge(Trimmer *trimmer, StepId step) {
   for (uint32_t i = 0; i < node->num_parts && is_possible; i++) {
     int64_t bytes = own_bytes(trimmer, step, i);
     StepId last = last_read(trimmer, step, i, 0);
-    if (last > until) is_possible = false;
+    if (last > until || !forwards_same(trimmer, step, earlier, i)) is_possible = false;
     if (bytes == 0) continue;
     StepId held = last_read(trimmer, earlier, i, 0);
-    change(trimmer, &changes, step, last, -bytes);
-    if (last > step) change(trimmer, &changes, held + 1, last, bytes);
+    /* Who takes the memory over has it at its own step already. Who took that of the earlier run
+     * has to do without it if others still read it then. */
+    bool is_taken = last > step && takes_over(trimmer, last, step, i);
+    bool was_taken = held > earlier && takes_over(trimmer, held, earlier, i);
+    change(trimmer, &changes, step, last - is_taken, -bytes);
+    if (last > step && last > held)
+      change(trimmer, &changes, held + !was_taken, last - is_taken, bytes);
   }
   SchedPos ignored;
   if (is_possible && timeline_peak(&trimmer->timeline, &ignored) <= trimmer->limit_bytes) {
