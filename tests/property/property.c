@@ -150,6 +150,11 @@ uint64_t seed_state(uint64_t seed) {
   return state;
 }
 
+bool is_wanted_algorithm(const char *name) {
+  const char *wanted = getenv("REMAT_HLO_ALGORITHM");
+  return !wanted || !*wanted || strcmp(name, wanted) == 0;
+}
+
 static int number_from(const char *variable, int fallback) {
   const char *text = getenv(variable);
   return text && *text ? atoi(text) : fallback;

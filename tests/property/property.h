@@ -61,6 +61,10 @@ rh_profile *make_profile_with_link(uint64_t *state);
 /* Something random that belongs to a seed, apart from the module. */
 uint64_t seed_state(uint64_t seed);
 
+/* Whether the properties of algorithms are to be checked for this one: REMAT_HLO_ALGORITHM names the
+ * only one, if it names one. What is drawn for a seed does not depend on it. */
+bool is_wanted_algorithm(const char *name);
+
 /* Runs a suite of one property over seeds: as many as REMAT_HLO_SEEDS says, else `num_seeds` (a
  * tenth of it in a sanitized build), from REMAT_HLO_SEED on, else from 1. main's result. */
 int run_property(const char *name, const TTest *test, int num_seeds);
