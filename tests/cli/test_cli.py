@@ -1302,7 +1302,8 @@ class Signals(RecomputeTest):
         process = self.start(
             "input.hlo", "-", *NONE, "-o", "out/", "--json=s.json.new", stdin=subprocess.PIPE
         )
-        self.wait_for(lambda: "out/input.hlo" in self.names(), "the first file was not written")
+        process.stdin.write(b" " * (1 << 20))  # is more than a pipe holds, so somebody reads
+        self.assertIn("out/input.hlo", self.names())
         self.assertEqual(self.interrupt(process, signal.SIGINT), 130)
         self.assert_no_leftovers("input.hlo", "out", "out/input.hlo")
 
