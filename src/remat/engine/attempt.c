@@ -112,6 +112,7 @@ static rh_status decide(Attempt *attempt, const Problem *problem, const Plan *pl
                   .parameters = &problem->parameters,
                   .peak_limit_bytes = attempt->guide.peak_limit_bytes,
                   .memory_model = attempt->guide.memory_model,
+                  .uncounted_bytes = attempt->guide.uncounted_bytes,
                   .modes = attempt->algorithm->modes ? attempt->algorithm->modes : options->modes,
                   /* as XLA's pass does it */
                   .is_per_caller = !options->callees_once && !frees_parameters,

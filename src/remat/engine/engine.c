@@ -20,6 +20,7 @@ static Guide guide_by(const Problem *problem, const MemoryModel *model) {
           : problem_measure(problem, model, input->module, &input->schedule).peak_bytes;
   int64_t budget_bytes = problem->options->limit_bytes;
   int64_t uncounted_bytes = guide.before_bytes - problem_counted_bytes(problem, &problem->before);
+  guide.uncounted_bytes = uncounted_bytes;
   bool has_end = uncounted_bytes <= 0 || budget_bytes < INT64_MAX - uncounted_bytes;
   if (has_end) {
     int64_t limit_bytes = budget_bytes + uncounted_bytes;

@@ -25,6 +25,9 @@ typedef struct RematJob {
    * which bounds the figure that options->limit_counts selects, under options->memory_model. */
   int64_t peak_limit_bytes;
   const MemoryModel *memory_model;
+  /* A peak under `memory_model`, less this, is the figure that options->limit_bytes bounds, as far
+   * as this model knows: for patience_report(). */
+  int64_t uncounted_bytes;
   /* RH_REMAT_…: the modes of the algorithm, or of the options if it has none */
   unsigned modes;
   bool is_per_caller;           /* computations are reduced again, given what their callers hold */
