@@ -1002,7 +1002,9 @@ typedef struct rh_remat_result {
  * originally parsed; the call returns RH_ERR_INTERNAL if this fails. If copy-insertion has run on
  * the module, recomputed instructions do not read memory that has been overwritten. `settings` and
  * `result_info` may be NULL. The caller frees `*result` with rh_module_free. Returns RH_OVER_LIMIT
- * if the budget is not met; `*result` is then the best module that was found. Threads: any. */
+ * if the budget is not met; `*result` is then the best module that was found. A call that is
+ * cancelled, or whose time is over, returns one of the two as well, and `result_info` says that it
+ * ended early. Threads: any. */
 RH_API rh_status rh_remat(const rh_module *module, const rh_settings *settings,
                           const rh_remat_options *options, rh_module **result,
                           rh_remat_result *result_info, rh_diags *diags);
@@ -1031,7 +1033,8 @@ RH_API const char *rh_plan_target(const rh_plan *plan);
  * the module, its preparation, `settings` and `emit` are the same, the result is exactly the same.
  * With RH_COPIES_AUTO, the plan determines whether copy-insertion has run on the module. Code that
  * is dead after the last step is removed. `algorithm`, `collection` and `small_node_bytes` are
- * ignored. The result is verified as in rh_remat. `settings` and `result_info` may be NULL. The
+ * ignored, and the plan is applied as a whole even if the call is cancelled or its time is over.
+ * The result is verified as in rh_remat. `settings` and `result_info` may be NULL. The
  * caller frees `*result` with rh_module_free. Returns RH_OVER_LIMIT if the budget is not met, as
  * rh_remat does. Returns RH_ERR_INPUT if the plan cannot be applied: it names something that does
  * not exist, recomputes something that may not be recomputed, or places an instruction before one

@@ -32,6 +32,41 @@ START_TEST(older_options_have_the_defaults_of_now) {
 }
 END_TEST
 
+static bool cancel(void *context) {
+  (void)context;
+  return true;
+}
+
+/* A program from before calls could be cancelled has neither the limits nor what became of them,
+ * whatever lies behind its structs. */
+START_TEST(older_calls_are_not_cancelled) {
+  rh_module *module = parse(), *result = NULL;
+  rh_remat_options options = RH_REMAT_OPTIONS_INIT;
+  rh_remat_result info = RH_REMAT_RESULT_INIT;
+  options.limit_bytes = 0;
+  options.small_node_bytes = 0;
+  options.effort = 77;
+  options.cancel = cancel;
+  options.struct_size = offsetof(rh_remat_options, effort);
+  ck_assert_int_eq(rh_remat(module, NULL, &options, &result, &info, NULL), RH_OVER_LIMIT);
+  ck_assert(!info.is_interrupted);
+  int64_t least_bytes = info.counted_bytes;
+  rh_module_free(result);
+  options.struct_size = sizeof options;
+  ck_assert_int_eq(rh_remat(module, NULL, &options, &result, &info, NULL), RH_ERR_USAGE);
+  options.effort = 5;
+  ck_assert_int_eq(rh_remat(module, NULL, &options, &result, &info, NULL), RH_OVER_LIMIT);
+  ck_assert(info.is_interrupted && info.counted_bytes > least_bytes);
+  rh_module_free(result);
+  info.is_interrupted = info.is_timed_out = false;
+  info.struct_size = offsetof(rh_remat_result, is_interrupted);
+  ck_assert_int_eq(rh_remat(module, NULL, &options, &result, &info, NULL), RH_OVER_LIMIT);
+  ck_assert(!info.is_interrupted && info.counted_bytes > least_bytes);
+  rh_module_free(result);
+  rh_module_free(module);
+}
+END_TEST
+
 /* A field that the library does not know must not ask for anything. */
 START_TEST(newer_options_must_be_zero_behind_ours) {
   struct {
@@ -181,6 +216,7 @@ int main(void) {
   Suite *suite = suite_create("sizes");
   TCase *tc = tcase_create("sizes");
   tcase_add_test(tc, older_options_have_the_defaults_of_now);
+  tcase_add_test(tc, older_calls_are_not_cancelled);
   tcase_add_test(tc, newer_options_must_be_zero_behind_ours);
   tcase_add_test(tc, lists_of_the_caller_have_their_own_stride);
   tcase_add_loop_test(tc, sizes_must_be_set, 0, 5);

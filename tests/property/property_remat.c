@@ -74,10 +74,28 @@ static void check_same_outcome(Outcome before, Outcome after, bool is_ordered, c
                 "%s: side effects in another order\n%s", what, sample_shown(sample));
 }
 
+/* The question at which a caller cancels; 0 = none. Each call begins to count anew. */
+typedef struct Caller {
+  uint64_t cancels_at, num_questions;
+} Caller;
+
+static bool is_cancelled(void *context) {
+  Caller *caller = context;
+  return ++caller->num_questions == caller->cancels_at;
+}
+
+static rh_status call_remat(const rh_module *scheduled, const rh_remat_options *options,
+                            const Sample *sample, rh_module **result, rh_remat_result *info,
+                            rh_diags *diags) {
+  Caller *caller = options->context;
+  caller->num_questions = 0;
+  return rh_remat(scheduled, &sample->settings, options, result, info, diags);
+}
+
 static void check_twice_the_same(const rh_module *scheduled, const rh_remat_options *options,
                                  Text text, const char *what, const Sample *sample) {
   rh_module *again = NULL;
-  rh_remat(scheduled, &sample->settings, options, &again, NULL, NULL);
+  call_remat(scheduled, options, sample, &again, NULL, NULL);
   Text second = print_text(again);
   ck_assert_msg(second.length == text.length && memcmp(second.data, text.data, text.length) == 0,
                 "%s: the second time it is another module\n%s", what, sample_shown(sample));
@@ -133,18 +151,23 @@ static void check_obeys(const rh_module *before, const rh_module *result,
 static void check_remat(const Sample *sample, const Before *before,
                         const rh_remat_options *options) {
   const rh_module *scheduled = before->scheduled;
-  char what[160];
-  snprintf(what, sizeof what, "%s, %s, limit %" PRId64 " of kind %d, emit %d, protect %d, block %u",
+  const Caller *caller = options->context;
+  char what[200];
+  snprintf(what, sizeof what,
+           "%s, %s, limit %" PRId64
+           " of kind %d, emit %d, protect %d, block %u, cancelled at %" PRIu64,
            options->algorithm, options->memory_model, options->limit_bytes, options->limit_counts,
-           options->emit, options->protect, options->block_size_limit);
+           options->emit, options->protect, options->block_size_limit, caller->cancels_at);
   rh_diags *diags = rh_diags_new();
   rh_module *result = NULL;
   rh_remat_result info = RH_REMAT_RESULT_INIT;
-  rh_status status = rh_remat(scheduled, &sample->settings, options, &result, &info, diags);
+  rh_status status = call_remat(scheduled, options, sample, &result, &info, diags);
   ck_assert_msg(status == RH_OK || status == RH_OVER_LIMIT, "%s: status %d, %s\n%s", what,
                 (int)status, rh_diags_len(diags) ? rh_diags_get(diags, 0)->message : "",
                 sample_shown(sample));
   rh_diags_free(diags);
+  bool was_cancelled = caller->cancels_at && caller->num_questions >= caller->cancels_at;
+  ck_assert_msg(info.is_interrupted == was_cancelled, "%s: is_interrupted is wrong", what);
   bool is_unscheduled = options->emit == RH_EMIT_UNSCHEDULED;
   ck_assert_msg(info.is_met == (status == RH_OK) &&
                     info.is_met == (info.counted_bytes <= options->limit_bytes),
@@ -224,6 +247,11 @@ START_TEST(rematerialized_modules_are_equivalent) {
       int64_t bytes = counted(before.scheduled, &options, &sample);
       options.limit_bytes = bytes / 100 * percents[random_below(&state, 4)];
       if (!is_wanted_algorithm(algorithm->name)) continue;
+      Caller caller = {0};
+      if (random_below(&state, 3) == 0)
+        caller.cancels_at = 1 + random_below(&state, 1u << random_below(&state, 9));
+      options.cancel = is_cancelled;
+      options.context = &caller;
       check_remat(&sample, &before, &options);
     }
   }
