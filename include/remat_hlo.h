@@ -58,8 +58,8 @@
  *   until the module and all modules made from it have been freed. They may be freed in any order.
  * - A pointer argument may be NULL only where a comment says so.
  * - Callbacks (`write`, `visit`) are called by the thread that made the call, before the call
- *   returns; rh_cancel_fn is an exception. They may call the library. They must return normally, not
- *   by longjmp or an exception.
+ *   returns, unless their comments say otherwise. They may call the library. They must return
+ *   normally, not by longjmp or an exception.
  *
  * Thread safety. The comment of each function contains one of these:
  *
