@@ -467,13 +467,16 @@ static void setting_end(Setting *setting) {
 /* The context with what called computations need, as the algorithm fills it. */
 static SearchContext context_of(Setting *setting) {
   SearchContext context = search_context_build(&setting->job, setting->arena, setting->scratch);
+  int64_t *inner_bytes =
+      arena_zarray(setting->arena, int64_t, setting->job.rewrite->module->comps.len);
+  context.inner_bytes = inner_bytes;
   const CallGraph *calls = &context.values.graph;
   for (uint32_t i = 0; i < calls->num_reachable; i++) {
     CompId comp = calls->post_order[i];
     if (!comp_is_sequential(calls, comp) || setting->schedule.of[comp].len == 0) continue;
     SearchGraph graph = search_graph_build(&context, comp, setting->arena, setting->scratch);
     Line line = line_of_graph(&graph, setting->arena);
-    context.inner_bytes[comp] = line_measure(&line, setting->arena).peak_bytes;
+    inner_bytes[comp] = line_measure(&line, setting->arena).peak_bytes;
   }
   return context;
 }

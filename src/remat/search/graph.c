@@ -335,6 +335,11 @@ static void mark_sources(Builder *builder) {
 static void mark_bypassed(Builder *builder) {
   SearchGraph *graph = builder->graph;
   bool *is_read = arena_zarray(builder->scratch, bool, graph->num_nodes);
+  /* The root stays what it is, and so does what it is taken out of. */
+  InstId root = comp_get(builder->module, graph->comp)->root;
+  for (; graph->nodes[graph->home_of[root]].inst != root;
+       root = inst_operand(builder->module, root, 0))
+    is_read[graph->home_of[root]] = true;
   for (NodeId number = graph->num_nodes; number-- > 0;) {
     SearchNode *node = &graph->nodes[number];
     if (node->flags & NODE_IS_TUPLE && !is_read[number]) {
