@@ -528,6 +528,39 @@ START_TEST(clones_are_accounted_for) {
 }
 END_TEST
 
+/* The positions in a long list of operands are looked up, those in a short one are read. */
+START_TEST(operands_of_wide_tuples_are_found) {
+  enum { NUM_OPERANDS = 300 };
+  static const char *const names[] = {"p", "a", "b"};
+  Arena *arena = arena_new(NULL);
+  const char *shapes = "", *operands = "";
+  for (int i = 0; i < NUM_OPERANDS; i++) {
+    text_add(arena, &shapes, "%s f32[4]", i ? "," : "");
+    text_add(arena, &operands, "%s %s", i ? "," : "", names[(i * i + i / 7) % 3]);
+  }
+  Job job;
+  job_start(&job, "",
+            arena_printf(arena,
+                         P "a = f32[4] abs(p)\nb = f32[4] sine(a)\n"
+                           "ROOT r = (%s) tuple(%s)\n",
+                         shapes, operands));
+  for (TrackedId id = 0; id < 3; id++) {
+    const TrackedBuffer *buffer = tracked_buffer(&job.tracker, id);
+    uint32_t next = 0;
+    for (uint32_t n = 0; n < NUM_OPERANDS; n++) {
+      if ((n * n + n / 7) % 3 != id) continue;
+      while (next < buffer->uses.len && buffer->uses.data[next].user != inst(&job, "r"))
+        next++;
+      ck_assert_uint_lt(next, buffer->uses.len);
+      ck_assert_uint_eq(buffer->uses.data[next++].operand, n);
+    }
+    ck_assert_uint_eq(next, buffer->uses.len);
+  }
+  job_finish(&job);
+  arena_free(arena);
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("tracker");
   TCase *tc = tcase_create("tracker");
@@ -536,6 +569,7 @@ int main(void) {
   tcase_add_loop_test(tc, placing_equals_recounting, 0, (int)num_rows);
   tcase_add_loop_test(tc, bytes_reduced_match_table, 0, sizeof reductions / sizeof *reductions);
   tcase_add_test(tc, unplaced_uses_are_seen);
+  tcase_add_test(tc, operands_of_wide_tuples_are_found);
   tcase_add_loop_test(tc, clones_are_accounted_for, 0, sizeof clones / sizeof *clones);
   suite_add_tcase(suite, tc);
   tc = tcase_create("samples");

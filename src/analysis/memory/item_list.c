@@ -11,8 +11,12 @@ static RematItem *item_at(ItemTable *table, InstId id) {
   return &table->items.data[id];
 }
 
-static const RematItem new_item = {
-    .next = NO_ID, .prev = NO_ID, .next_express = NO_ID, .prev_express = NO_ID, .output = NO_ID};
+static const RematItem new_item = {.next = NO_ID,
+                                   .prev = NO_ID,
+                                   .next_express = NO_ID,
+                                   .prev_express = NO_ID,
+                                   .output = NO_ID,
+                                   .candidate = NO_ID};
 
 ItemList item_list_build(ItemTable *table, Sequence sequence, uint32_t num_insts) {
   ItemList list = {.table = table, .first = NO_ID, .first_express = NO_ID, .last_express = NO_ID};

@@ -17,10 +17,13 @@ typedef struct RematItem {
   bool is_placed; /* its instruction has begun */
   bool is_move;   /* a clone whose original is dead */
   bool is_express;
-  IdVec defined;    /* the buffers (analysis/memory/tracker.h) that the instruction defines */
-  IdVec used;       /* the buffers that it reads */
-  uint32_t output;  /* the buffer of its result if that is an array; NO_ID for a tuple */
-  uint32_t counted; /* 1 + the last buffer that counted this instruction as a user */
+  bool is_stale;      /* what the index of candidates knows about it is out of date */
+  IdVec defined;      /* the buffers (analysis/memory/tracker.h) that the instruction defines */
+  IdVec used;         /* the buffers that it reads */
+  uint32_t output;    /* the buffer of its result if that is an array; NO_ID for a tuple */
+  uint32_t candidate; /* its number among the candidates for rematerialization; NO_ID = is none */
+  uint32_t wide;      /* its number among the instructions with many operands, if it is one */
+  uint32_t counted;   /* 1 + the last buffer that counted this instruction as a user */
 } RematItem;
 
 /* Items by InstId. One table serves all computations, whose instructions are disjoint. */

@@ -3,6 +3,7 @@
 #include <assert.h>
 
 #include "analysis/memory/remat_memory.h"
+#include "ir/sort.h"
 
 bool alias_is_pass_through(const Module *module, InstId definer, InstId alias) {
   if (alias == definer) return true;
@@ -13,15 +14,64 @@ bool alias_is_pass_through(const Module *module, InstId definer, InstId alias) {
 
 /* ---- building ---- */
 
+/* The operands of an instruction with many of them, such as the tuple that a computation returns:
+ * their numbers (id), in order, by the instruction that is read (key). */
+typedef struct WideUser {
+  InstId user;
+  const SortItem *operands;
+} WideUser;
+
 typedef struct Builder {
   Tracker *tracker;
   const PointsTo *points_to;
   TrackedId *tracked_of; /* by LogicalId */
+  VEC(WideUser) wide_users;
+  IdVec numbers; /* of operands, for collect_uses() */
+  Arena *scratch;
 } Builder;
 
+static const SortItem *wide_operands(Builder *builder, InstId user) {
+  RematItem *item = item_get(builder->tracker->list, user);
+  uint32_t len = inst_get(builder->tracker->module, user)->num_operands;
+  bool is_known =
+      item->wide < builder->wide_users.len && builder->wide_users.data[item->wide].user == user;
+  if (is_known) return builder->wide_users.data[item->wide].operands;
+  SortItem *operands = arena_array(builder->scratch, SortItem, len);
+  for (uint32_t i = 0; i < len; i++)
+    operands[i] = (SortItem){inst_operand(builder->tracker->module, user, i), i};
+  sort_by_key(operands, len, builder->scratch);
+  item->wide = builder->wide_users.len;
+  *vec_push(builder->scratch, &builder->wide_users) = (WideUser){user, operands};
+  return operands;
+}
+
+/* Lists the numbers of the user's operands that are `source`. */
+static void list_operands(Builder *builder, InstId source, InstId user, IdVec *numbers) {
+  enum { MANY_OPERANDS = 64 };
+  const Module *module = builder->tracker->module;
+  uint32_t len = inst_get(module, user)->num_operands;
+  numbers->len = 0;
+  if (len <= MANY_OPERANDS) {
+    for (uint32_t n = 0; n < len; n++)
+      if (inst_operand(module, user, n) == source) *vec_push(builder->scratch, numbers) = n;
+    return;
+  }
+  const SortItem *operands = wide_operands(builder, user);
+  uint32_t low = 0, high = len;
+  while (low < high) {
+    uint32_t middle = low + (high - low) / 2;
+    if (operands[middle].key < source) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  for (; low < len && operands[low].key == source; low++)
+    *vec_push(builder->scratch, numbers) = operands[low].id;
+}
+
 /* The uses of a logical buffer in XLA's order, each position once. */
-static void collect_uses(const Builder *builder, LogicalId logical, BufferUses *uses,
-                         bool *is_indirect) {
+static void collect_uses(Builder *builder, LogicalId logical, BufferUses *uses, bool *is_indirect) {
   const Tracker *tracker = builder->tracker;
   const Module *module = tracker->module;
   const PointsTo *points_to = builder->points_to;
@@ -37,13 +87,14 @@ static void collect_uses(const Builder *builder, LogicalId logical, BufferUses *
       InstId user = inst_users(module, alias.inst)[k];
       if (points_to_is_unused_by(module, points_to, alias.inst, alias.part, user)) continue;
       if (!passes_on) *is_indirect = true;
-      for (uint32_t n = 0; n < inst_get(module, user)->num_operands; n++) {
-        if (inst_operand(module, user, n) != alias.inst) continue;
+      list_operands(builder, alias.inst, user, &builder->numbers);
+      for (uint32_t n = 0; n < builder->numbers.len; n++) {
+        BufferUse use = {user, builder->numbers.data[n]};
         bool is_known = false;
         for (uint32_t u = first_of_inst; alias.inst == last_inst && u < num_known; u++) {
-          is_known |= uses->data[u].user == user && uses->data[u].operand == n;
+          is_known |= uses->data[u].user == use.user && uses->data[u].operand == use.operand;
         }
-        if (!is_known) *vec_push(tracker->arena, uses) = (BufferUse){user, n};
+        if (!is_known) *vec_push(tracker->arena, uses) = use;
       }
     }
     last_inst = alias.inst;
@@ -137,6 +188,7 @@ Tracker tracker_build(Module *module, const PointsTo *points_to, ItemList *list,
       .tracker = &tracker,
       .points_to = points_to,
       .tracked_of = arena_array(scratch, TrackedId, points_to->buffers.len),
+      .scratch = scratch,
   };
   for (InstId id = list->first; id != NO_ID; id = item_get(list, id)->next) {
     for (uint32_t i = 0; i < points_to->num_defined[id]; i++) {
@@ -203,9 +255,18 @@ int64_t tracker_read_bytes(const Tracker *tracker, InstId id) {
 
 /* ---- the effect of a rematerialization ---- */
 
+/* Asks the shorter one of two lists: a result of many parts is read by as many uses at once. */
 static bool is_in_use(const Tracker *tracker, TrackedId id) {
+  enum { FEW = 16 };
   if (tracker->in_progress == NO_ID) return false;
   const IdVec *used = &item_get(tracker->list, tracker->in_progress)->used;
+  const BufferUses *uses = &tracked_buffer(tracker, id)->uses;
+  if (used->len > FEW && uses->len < used->len) {
+    for (uint32_t i = 0; i < uses->len; i++) {
+      if (uses->data[i].user == tracker->in_progress) return true;
+    }
+    return false;
+  }
   for (uint32_t i = 0; i < used->len; i++) {
     if (used->data[i] == id) return true;
   }

@@ -4,7 +4,8 @@
  * The instructions of a computation are placed one after the other. Where memory exceeds the limit,
  * the cheapest of all placed instructions (remat/algorithms/standard_pick.c) is recomputed for its
  * unplaced users. If that is not enough, the computations that the current instruction calls are
- * reduced, too. Compute time is not considered, and nothing is undone. O(picks * instructions).
+ * reduced, too. Compute time is not considered, and nothing is undone. O(n log n) in instructions
+ * and clones for the default options, else O(picks * instructions).
  *
  * Example: with the limit exceeded at c in `a = exp(p); b = dot(a, q); c = dot(b, q); d = add(a,
  * c)`, a is recomputed before d, and its memory is free at c.
@@ -12,7 +13,7 @@
  * There are two differences, both on the safe side: asynchronous operations are kept
  * (remat/legality/legality.h), and computations are left alone if they are below so many nested
  * calls that the stack could overflow. */
-#include "remat/algorithms/standard_pass.h"
+#include "remat/algorithms/standard_index.h"
 
 /* XLA's default for the block factor is the block size limit / 8, and at least 1. */
 static double block_factor_of(const rh_remat_options *options) {
@@ -55,10 +56,13 @@ static void reduce(Standard *standard, CompId comp, int64_t comp_limit_bytes, in
                .comp_limit_bytes = comp_limit_bytes,
                .cost_limit_bytes = comp_limit_bytes};
   pass_open(&pass);
+  bool is_simple = standard->job->modes == RH_REMAT_RECOMPUTE;
+  if (is_simple && standard->job->options->block_size_limit <= 1) standard_index_open(&pass);
   int64_t peak_bytes = 0;
   for (InstId id = pass.list.first; id != NO_ID; id = item_get(&pass.list, id)->next) {
     int64_t called_bytes = pass_callee_bytes(&pass, id);
     tracker_begin(&pass.tracker, id);
+    standard_index_begin(&pass, id);
     if (tracker_defined_bytes(&pass.tracker, id) + called_bytes > 0) {
       reduce_here(&pass, called_bytes);
     }
@@ -66,6 +70,7 @@ static void reduce(Standard *standard, CompId comp, int64_t comp_limit_bytes, in
     int64_t bytes = pass.tracker.memory_bytes + pass_callee_bytes(&pass, id);
     if (bytes > peak_bytes) peak_bytes = bytes;
     tracker_end(&pass.tracker);
+    standard_index_end(&pass, id);
   }
   standard->memory[comp].peak_bytes = peak_bytes;
   pass_commit(&pass);

@@ -2,6 +2,7 @@
 #include "remat/algorithms/standard_pass.h"
 
 #include "analysis/range/narrow.h"
+#include "remat/algorithms/standard_index.h"
 #include "remat/job/state.h"
 
 enum { MAX_CALL_DEPTH = 200 };
@@ -73,6 +74,7 @@ void pass_close(Pass *pass) {
 }
 
 void standard_apply(Pass *pass, const Block *block) {
+  standard_index_apply(pass, block);
   switch (block->strategy) {
     case STRATEGY_RECOMPUTE: standard_recompute(pass, block); break;
     case STRATEGY_COMPRESS: standard_compress(pass, block->items[0]); break;

@@ -35,6 +35,8 @@ struct Standard {
   Arena *out, *scratch;
 };
 
+typedef struct StandardIndex StandardIndex; /* standard_index.h */
+
 /* The state of one computation. */
 typedef struct Pass {
   Standard *standard;
@@ -48,8 +50,9 @@ typedef struct Pass {
   /* by InstId, for instructions that existed at pass_open(): the time of all instructions before
    * it; NULL = nothing is offloaded */
   double *begin_seconds;
-  uint32_t num_begun; /* instructions with an entry */
-  Arena *arena;       /* for this tracker */
+  uint32_t num_begun;   /* instructions with an entry */
+  StandardIndex *index; /* NULL = each pick looks at all instructions */
+  Arena *arena;         /* for this tracker */
 } Pass;
 
 typedef enum Strategy {
@@ -112,6 +115,10 @@ void pass_reduce_callees(Pass *pass, InstId id);
 
 /* The cheapest block of `min_size` to `max_size` items; its len is 0 if there is none. */
 Block standard_pick(Pass *pass, uint32_t min_size, uint32_t max_size, Arena *out);
+
+/* Bytes freed by recomputing a block; INT64_MAX if it is only moved, because it has no placed user
+ * and so costs nothing; -1 if it cannot be recomputed or if that frees nothing. */
+int64_t standard_bytes_freed(const Pass *pass, const InstId *block, uint32_t len);
 
 /* Rematerializes a non-empty block by its strategy. */
 void standard_apply(Pass *pass, const Block *block);

@@ -3,7 +3,9 @@
  * integers. Of equal costs the first one is taken; compressing goes before offloading, offloading
  * before recomputing, and recomputing before narrowing. Compute time is not considered.
  * O(instructions * block size * uses). */
-#include "remat/algorithms/standard_pass.h"
+#include <assert.h>
+
+#include "remat/algorithms/standard_index.h"
 
 /* Whether an item can be part of a block: it is placed and not in progress. */
 static bool is_finished(const Pass *pass, InstId id) {
@@ -60,9 +62,7 @@ static bool is_movable(const Pass *pass, InstId id) {
   return true;
 }
 
-/* The cost of recomputing a block; -1 if the block cannot be recomputed or if that frees nothing. A
- * block that has no placed user is only moved, at no cost. */
-static int64_t recompute_cost(const Pass *pass, const InstId *block, uint32_t len) {
+int64_t standard_bytes_freed(const Pass *pass, const InstId *block, uint32_t len) {
   int64_t reduced = tracker_bytes_reduced(&pass->tracker, block, len);
   if (reduced <= 0) return -1; /* for most blocks, so it is asked first */
   for (uint32_t i = 0; i < len; i++) {
@@ -76,7 +76,15 @@ static int64_t recompute_cost(const Pass *pass, const InstId *block, uint32_t le
     if (place_verdict(pass->standard->job->legality, block[i], &place) != KEEP_NONE) return -1;
     is_move &= !has_placed_user(pass, block[i]);
   }
-  return is_move ? 0 : pass->cost_limit_bytes / reduced;
+  return is_move ? INT64_MAX : reduced;
+}
+
+/* The cost of recomputing a block; -1 if the block cannot be recomputed or if that frees nothing.
+ */
+static int64_t recompute_cost(const Pass *pass, const InstId *block, uint32_t len) {
+  int64_t freed = standard_bytes_freed(pass, block, len);
+  if (freed < 0) return -1;
+  return freed == INT64_MAX ? 0 : pass->cost_limit_bytes / freed;
 }
 
 /* Fills `block` with the first `min_size` items from `start` on; with fewer if an item is not
@@ -127,7 +135,7 @@ static int64_t cost_of_bytes(const Pass *pass, int64_t reduced) {
   return reduced > 0 ? pass->cost_limit_bytes / reduced : -1;
 }
 
-Block standard_pick(Pass *pass, uint32_t min_size, uint32_t max_size, Arena *out) {
+static Block pick_among_all(Pass *pass, uint32_t min_size, uint32_t max_size, Arena *out) {
   unsigned modes = pass->standard->job->modes;
   Choice choice = {.block = {.items = arena_array(out, InstId, (size_t)max_size + 1)},
                    .cost = INT64_MAX,
@@ -156,4 +164,18 @@ Block standard_pick(Pass *pass, uint32_t min_size, uint32_t max_size, Arena *out
     }
   }
   return choice.block;
+}
+
+/* The first instruction of a block, NO_ID if there is no block. */
+static InstId first_of(Block block) {
+  return block.len ? block.items[0] : NO_ID;
+}
+
+Block standard_pick(Pass *pass, uint32_t min_size, uint32_t max_size, Arena *out) {
+  if (!pass->index) return pick_among_all(pass, min_size, max_size, out);
+  Block block = standard_index_pick(pass, out);
+  InstId picked = first_of(block);
+  (void)picked;
+  assert(picked == first_of(pick_among_all(pass, 1, 1, out)) && "the index knows all candidates");
+  return block;
 }
