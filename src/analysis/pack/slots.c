@@ -17,6 +17,7 @@ enum {
   MAX_HULLS = 4,
   MAX_COVERED = 24, /* slots that a buffer covers on average, with which slots still pay */
   FREELY_COVERED = 1 << 16,
+  MAX_VISITS = 200, /* of a search that begins at the lowest slot */
 };
 
 /* Spans that contain all times at which something is taken; in order, and not touching. */
@@ -24,6 +25,23 @@ typedef struct TakenTime {
   uint32_t num_hulls;
   PackSpan hulls[MAX_HULLS];
 } TakenTime;
+
+/* The times of requests: those that begin in [first_begin, last_begin] and end in [first_end,
+ * last_end]. */
+typedef struct TimeBox {
+  uint32_t first_begin, last_begin, first_end, last_end;
+} TimeBox;
+
+/* What a buffer of some size would find in the bytes [begin, end), for all spans in the box. */
+typedef struct Found {
+  TimeBox box;
+  bool is_known, is_all_free;
+  int64_t bytes, alignment; /* of the buffer */
+  int64_t begin, end;
+  int64_t low_end;                 /* the free bytes at the low end are [begin, low_end) */
+  int64_t high_begin;              /* those at the high end are [high_begin, end) */
+  int64_t best_length, best_start; /* of the gaps between taken bytes; INT64_MAX = none */
+} Found;
 
 typedef struct Slot {
   int64_t begin, end;
@@ -34,6 +52,7 @@ typedef struct Slot {
   TakenTime taken_time;
   FreeTime free_below; /* of the slot and all below it */
   TakenTime taken_below;
+  Found found; /* the last time, in the slot and all below it */
 } Slot;
 
 typedef struct SpanNode {
@@ -241,16 +260,19 @@ static void insert_slot(PackSlots *slots) {
   uint32_t *link = &slots->root;
   while (*link != NO_ID && slot_priority(*link) >= slot_priority(at)) {
     Slot *slot = &list[*link];
+    slot->found.is_known = false;
     join_below(slot, &new->free_time, &new->taken_time);
     link = new->begin < slot->begin ? &slot->left : &slot->right;
   }
   uint32_t rest = *link, *less = &new->left, *more = &new->right;
   *link = at;
+  new->found.is_known = false;
   new->free_below = new->free_time;
   new->taken_below = new->taken_time;
   if (rest != NO_ID) join_below(new, &list[rest].free_below, &list[rest].taken_below);
   while (rest != NO_ID) {
     Slot *slot = &list[rest];
+    slot->found.is_known = false;
     if (new->begin < slot->begin) {
       *more = rest;
       more = &slot->left;
@@ -275,11 +297,12 @@ static void add_on_top(PackSlots *slots, int64_t end) {
   insert_slot(slots);
 }
 
-/* The slot that contains the byte at `offset`. */
-static uint32_t find_slot(const PackSlots *slots, int64_t offset) {
+/* The slot that contains the byte at `offset`, which is about to change. */
+static uint32_t find_slot(PackSlots *slots, int64_t offset) {
   uint32_t at = slots->root;
   for (;;) {
-    const Slot *slot = &slots->slots.data[at];
+    Slot *slot = &slots->slots.data[at];
+    slot->found.is_known = false;
     if (offset < slot->begin) {
       at = slot->left;
     } else if (offset >= slot->end) {
@@ -311,6 +334,7 @@ static int64_t take_slot(PackSlots *slots, int64_t offset, const PackSpan *spans
   uint32_t at = slots->root;
   for (;;) {
     Slot *slot = &slots->slots.data[at];
+    slot->found.is_known = false;
     for (uint32_t k = 0; k < num_spans; k++)
       taken_add(&slot->taken_below, spans[k]);
     if (slot->begin == offset) break;
@@ -398,25 +422,24 @@ static bool pass_whole(PackSlots *slots, const PackSpan *spans, uint32_t num_spa
   return true;
 }
 
-int64_t pack_slots_best(PackSlots *slots, const PackSpan *spans, uint32_t num_spans, int64_t bytes,
-                        int64_t alignment, int64_t granule) {
-  BestGap gap = {.bytes = bytes,
-                 .alignment = alignment,
-                 .perfect_length = align_up(bytes, granule),
-                 .best_length = INT64_MAX};
+/* Searches from the lowest slot on. Returns false after too many visits. */
+static bool search_in_order(PackSlots *slots, const PackSpan *spans, uint32_t num_spans,
+                            BestGap *gap) {
+  uint32_t num_visits = 0, max_visits = num_spans == 1 ? MAX_VISITS : UINT32_MAX;
   slots->visits.len = 0;
   visit(slots, slots->root, 0, slots->height);
-  while (slots->visits.len && gap.best_length > gap.perfect_length) {
+  while (slots->visits.len && gap->best_length > gap->perfect_length) {
+    if (num_visits++ == max_visits) return false;
     Visit *at = &slots->visits.data[slots->visits.len - 1];
     const Slot *slot = &slots->slots.data[at->slot];
     switch (at->step++) {
       case 0:
-        if (!pass_whole(slots, spans, num_spans, &gap))
+        if (!pass_whole(slots, spans, num_spans, gap))
           visit(slots, slot->left, at->begin, slot->begin);
         break;
       case 1:
         if (is_free(slots, slot, spans, num_spans)) {
-          pass_free(&gap, slot->begin, slot->end);
+          pass_free(gap, slot->begin, slot->end);
           at->has_free = true;
         } else {
           at->has_taken = true;
@@ -426,6 +449,178 @@ int64_t pack_slots_best(PackSlots *slots, const PackSpan *spans, uint32_t num_sp
       default: leave(slots); break;
     }
   }
+  return true;
+}
+
+/* ---- the search that remembers ---- */
+
+/* Where many gaps are large enough but none is perfect, each of them would be visited for each
+ * buffer. What has been found below a node holds for all spans that begin and end between the same
+ * events of its slots, so most of it can be used again for the next buffer. */
+
+static TimeBox common_box(TimeBox a, TimeBox b) {
+  return (TimeBox){a.first_begin > b.first_begin ? a.first_begin : b.first_begin,
+                   a.last_begin < b.last_begin ? a.last_begin : b.last_begin,
+                   a.first_end > b.first_end ? a.first_end : b.first_end,
+                   a.last_end < b.last_end ? a.last_end : b.last_end};
+}
+
+static const TimeBox always = {0, UINT32_MAX, 0, UINT32_MAX};
+
+static bool holds_for(const Found *found, PackSpan span, const BestGap *gap) {
+  return found->is_known && found->bytes == gap->bytes && found->alignment == gap->alignment &&
+         span.begin >= found->box.first_begin && span.begin <= found->box.last_begin &&
+         span.end >= found->box.first_end && span.end <= found->box.last_end;
+}
+
+/* The box of the spans for which no slot is free, for the same reasons as for this one. */
+static TimeBox box_of_none_free(const FreeTime *free_time, PackSpan span) {
+  TimeBox box = always;
+  for (uint32_t i = 0; i < free_time->num_gaps; i++) {
+    const FreeGap *free_gap = &free_time->gaps[i];
+    if (span.begin < free_gap->begin) {
+      box = common_box(box, (TimeBox){0, free_gap->begin - 1, 0, UINT32_MAX});
+    } else if (span.end > free_gap->end) {
+      box = common_box(box, (TimeBox){0, UINT32_MAX, free_gap->end + 1, UINT32_MAX});
+    } else {
+      uint32_t slack = span.end - span.begin - free_gap->longest - 1;
+      box = common_box(
+          box, (TimeBox){0, span.begin + slack / 2, span.end - (slack - slack / 2), UINT32_MAX});
+    }
+  }
+  return box;
+}
+
+/* The box of the spans for which all slots are free. */
+static TimeBox box_of_all_free(const TakenTime *taken, PackSpan span) {
+  TimeBox box = always;
+  for (uint32_t i = 0; i < taken->num_hulls; i++) {
+    if (span.end <= taken->hulls[i].begin) {
+      box = common_box(box, (TimeBox){0, UINT32_MAX, 0, taken->hulls[i].begin});
+    } else {
+      box = common_box(box, (TimeBox){taken->hulls[i].end, UINT32_MAX, 0, UINT32_MAX});
+    }
+  }
+  return box;
+}
+
+static Found found_whole(TimeBox box, bool is_free, int64_t begin, int64_t end) {
+  return (Found){.box = box,
+                 .is_all_free = is_free,
+                 .begin = begin,
+                 .end = end,
+                 .low_end = is_free ? end : begin,
+                 .high_begin = is_free ? begin : end,
+                 .best_length = INT64_MAX};
+}
+
+/* What is found in a slot alone: free between two of its spans, or taken by one of them. */
+static Found found_in_slot(const PackSlots *slots, const Slot *slot, PackSpan span) {
+  uint32_t last = NO_ID, next = NO_ID;
+  for (uint32_t node = slot->spans; node != NO_ID;) {
+    bool is_before = slots->spans.data[node].span.begin < span.end;
+    if (is_before) {
+      last = node;
+    } else {
+      next = node;
+    }
+    node = is_before ? slots->spans.data[node].right : slots->spans.data[node].left;
+  }
+  PackSpan before = last == NO_ID ? (PackSpan){0, 0} : slots->spans.data[last].span;
+  if (before.end > span.begin) {
+    TimeBox box = {0, before.end - 1, before.begin + 1, UINT32_MAX};
+    return found_whole(box, false, slot->begin, slot->end);
+  }
+  uint32_t end = next == NO_ID ? UINT32_MAX : slots->spans.data[next].span.begin;
+  return found_whole((TimeBox){before.end, UINT32_MAX, 0, end}, true, slot->begin, slot->end);
+}
+
+static void take_better(Found *found, int64_t length, int64_t start) {
+  if (length >= found->best_length) return;
+  found->best_length = length;
+  found->best_start = start;
+}
+
+static void take_between(Found *found, int64_t begin, int64_t end, const BestGap *gap) {
+  int64_t start = align_up(begin, gap->alignment);
+  if (end - start >= gap->bytes) take_better(found, end - start, start);
+}
+
+/* Adds what has been found in the bytes that follow. */
+static void found_join(Found *found, const Found *next, const BestGap *gap) {
+  bool is_closed = !found->is_all_free && !next->is_all_free;
+  if (is_closed) take_between(found, found->high_begin, next->low_end, gap);
+  take_better(found, next->best_length, next->best_start);
+  if (found->is_all_free) found->low_end = next->low_end;
+  if (!next->is_all_free) found->high_begin = next->high_begin;
+  found->is_all_free &= next->is_all_free;
+  found->box = common_box(found->box, next->box);
+  found->end = next->end;
+}
+
+static Found join_children(const PackSlots *slots, const Slot *slot, PackSpan span,
+                           const BestGap *gap) {
+  Found own = found_in_slot(slots, slot, span);
+  Found found = slot->left == NO_ID ? own : slots->slots.data[slot->left].found;
+  if (slot->left != NO_ID) found_join(&found, &own, gap);
+  if (slot->right != NO_ID) found_join(&found, &slots->slots.data[slot->right].found, gap);
+  return found;
+}
+
+static void remember(Slot *slot, Found found, const BestGap *gap) {
+  slot->found = found;
+  slot->found.is_known = true;
+  slot->found.bytes = gap->bytes;
+  slot->found.alignment = gap->alignment;
+}
+
+/* Finds out what is below the root. */
+static void search_all(PackSlots *slots, PackSpan span, const BestGap *gap) {
+  slots->visits.len = 0;
+  visit(slots, slots->root, 0, slots->height);
+  while (slots->visits.len) {
+    Visit *at = &slots->visits.data[slots->visits.len - 1];
+    Slot *slot = &slots->slots.data[at->slot];
+    uint8_t step = at->step++;
+    if (step == 0 && !holds_for(&slot->found, span, gap)) {
+      if (!may_be_free(&slot->free_below, &span, 1)) {
+        TimeBox box = box_of_none_free(&slot->free_below, span);
+        remember(slot, found_whole(box, false, at->begin, at->end), gap);
+      } else if (!may_be_taken(&slot->taken_below, &span, 1)) {
+        TimeBox box = box_of_all_free(&slot->taken_below, span);
+        remember(slot, found_whole(box, true, at->begin, at->end), gap);
+      } else {
+        visit(slots, slot->left, at->begin, slot->begin);
+        continue;
+      }
+    }
+    if (step == 1) {
+      visit(slots, slot->right, slot->end, at->end);
+      continue;
+    }
+    if (step == 2) remember(slot, join_children(slots, slot, span, gap), gap);
+    slots->visits.len--;
+  }
+}
+
+/* The free bytes at the bottom are a gap, those at the top are not. */
+static int64_t best_of_all(PackSlots *slots, PackSpan span, const BestGap *gap) {
+  search_all(slots, span, gap);
+  const Found *found = &slots->slots.data[slots->root].found;
+  Found best = {.best_length = INT64_MAX};
+  if (!found->is_all_free) take_between(&best, 0, found->low_end, gap);
+  take_better(&best, found->best_length, found->best_start);
+  if (best.best_length < INT64_MAX) return best.best_start;
+  return align_up(found->high_begin, gap->alignment);
+}
+
+int64_t pack_slots_best(PackSlots *slots, const PackSpan *spans, uint32_t num_spans, int64_t bytes,
+                        int64_t alignment, int64_t granule) {
+  BestGap gap = {.bytes = bytes,
+                 .alignment = alignment,
+                 .perfect_length = align_up(bytes, granule),
+                 .best_length = INT64_MAX};
+  if (!search_in_order(slots, spans, num_spans, &gap)) return best_of_all(slots, spans[0], &gap);
   /* Free bytes that reach the top are no gap. */
   bool is_open = gap.end == slots->height && gap.best_length > gap.perfect_length;
   if (!is_open && gap.best_length > gap.perfect_length) end_gap(&gap);
