@@ -197,6 +197,9 @@ typedef struct Deremat {
   RematMemory memory;
   /* by CompId: bytes by which its peak may rise; -1 = no caller has been visited yet */
   int64_t *slack;
+  /* shared by the computations, whose instructions are disjoint */
+  ItemTable items;
+  SchedPos *positions;
   Undos chosen;
   Arena *arena, *scratch;
 } Deremat;
@@ -237,12 +240,10 @@ static void share_slack(Deremat *deremat, CompId comp, const Simulation *sim) {
 static void visit_computation(Deremat *deremat, CompId comp) {
   Arena *arena = arena_new(arena_options(deremat->scratch));
   Sequence sequence = deremat->job->schedule->of[comp];
-  ItemTable items = {.arena = arena};
-  Simulation sim = {.arena = arena};
-  sim.positions = arena_array(arena, SchedPos, deremat->module->insts.len);
+  Simulation sim = {.arena = arena, .positions = deremat->positions};
   for (SchedPos pos = 0; pos < sequence.len; pos++)
     sim.positions[sequence.ids[pos]] = pos;
-  sim.list = item_list_build(&items, sequence, deremat->module->insts.len);
+  sim.list = item_list_build(&deremat->items, sequence, deremat->module->insts.len);
   sim.tracker =
       tracker_build(deremat->module, &deremat->points_to, &sim.list, comp, arena, deremat->scratch);
   const CompMemory *memory = &deremat->memory.of[comp];
@@ -291,7 +292,12 @@ void derematerialize(RematJob *job, Arena *out, Arena *scratch) {
     return;
   }
   Arena *arena = arena_new(arena_options(scratch));
-  Deremat deremat = {.job = job, .module = module, .arena = arena, .scratch = scratch};
+  Deremat deremat = {.job = job,
+                     .module = module,
+                     .items = {.arena = arena},
+                     .positions = arena_array(arena, SchedPos, module->insts.len),
+                     .arena = arena,
+                     .scratch = scratch};
   int64_t peak_bytes = remat_state_peak(job, scratch);
   int64_t peak_limit_bytes = job->peak_limit_bytes;
   if (peak_limit_bytes < peak_bytes) peak_limit_bytes = peak_bytes;
