@@ -121,6 +121,8 @@ static Frame frame_new(const SearchJob *search, CompId comp, int64_t limit_bytes
 /* Searches the computation of a frame, and applies what it finds, unless its callees have to be
  * reduced first: then returns false. */
 static bool search_frame(SearchJob *search, Frame *frame, bool may_go_down) {
+  /* What called it may have been dead code, which went when another callee was reduced. */
+  if (search->job->schedule->of[frame->comp].len == 0) return true;
   Arena *arena = arena_new(arena_options(search->scratch));
   SearchGraph graph = search_graph_build(&search->context, frame->comp, arena, search->scratch);
   PricedLine best = search_graph(search, &graph, frame->limit_bytes, arena);
@@ -134,11 +136,14 @@ static bool search_frame(SearchJob *search, Frame *frame, bool may_go_down) {
   bool is_done = frame->callees.list.len == 0;
   if (is_done) {
     Applied applied = line_apply(&best.line, search->job, search->out, search->scratch);
-    search->num_steps += applied.num_clones + applied.num_moved;
-    dce_run(search->job->rewrite, search->scratch);
-    dce_update_schedule(search->job->rewrite->module, search->job->schedule, search->out);
     search->inner_bytes[frame->comp] = best.peak_bytes;
-    analyze(search);
+    /* Without steps the module must be as it was, dead code included. */
+    if (applied.num_clones + applied.num_moved) {
+      search->num_steps += applied.num_clones + applied.num_moved;
+      dce_run(search->job->rewrite, search->scratch);
+      dce_update_schedule(search->job->rewrite->module, search->job->schedule, search->out);
+      analyze(search);
+    }
   }
   arena_free(arena);
   return is_done;
