@@ -191,10 +191,14 @@ Applied line_apply(const Line *line, RematJob *job, Arena *out, Arena *scratch) 
     applied.num_clones += *first != NO_ID;
     if (*first == NO_ID) *first = step;
   }
+  applied.num_moved = count_moved(&applier);
+  if (applied.num_clones + applied.num_moved == 0) {
+    arena_free(arena);
+    return applied;
+  }
   for (StepId step = 0; step < line->len; step++)
     run_step(&applier, step);
   job->schedule->of[graph->comp] = build_sequence(&applier, job->schedule->of[graph->comp], out);
-  applied.num_moved = count_moved(&applier);
   arena_free(arena);
   return applied;
 }

@@ -7,7 +7,8 @@
 /* The first run of each node is the instruction itself, every other one a clone. Bitcasts and
  * get-tuple-elements follow what they come from. requires: the graph is of the job's module and
  * schedule as they are now. updates: both; the new sequence is in `out`. Returns the number of
- * clones, and of instructions that run at another place among those of the old order. */
+ * clones, and of instructions that run at another place among those of the old order; parameters
+ * and constants do not count. If both are 0, nothing is changed, not even these. */
 typedef struct Applied {
   uint32_t num_clones, num_moved;
 } Applied;
