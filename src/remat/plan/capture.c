@@ -254,6 +254,46 @@ static void add_users(Capture *capture) {
   }
 }
 
+/* Whether operand `index` of an instruction is another instruction of the module before than it was
+ * there, and that is all that has changed. */
+static bool reads_other_old(const Capture *capture, InstId id, uint32_t index) {
+  InstId operand = inst_operand(capture->after, id, index), base = base_of(capture, id);
+  if (operand >= capture->num_old || base >= capture->num_old) return false;
+  if (makes_no_clone(capture, id) || has_become_element(capture, operand)) return false;
+  /* The tuple of a fusion's results is shorter where some of them are gone. */
+  bool is_shorter =
+      inst_get(capture->after, id)->num_operands != inst_get(capture->before, base)->num_operands;
+  if (is_shorter && inst_get(capture->after, id)->opcode != OPCODE_FUSION) return false;
+  return inst_operand(capture->before, base, old_operand(capture, id, index)) != operand;
+}
+
+/* Adds a step for each instruction of the module before that others read now although they read
+ * an element of a tuple around it before. */
+static void add_reads(Capture *capture) {
+  const Schedule *schedule = capture->source->schedule;
+  uint32_t *step_for = arena_array(capture->scratch, uint32_t, capture->num_old);
+  memset(step_for, 0xff, capture->num_old * sizeof *step_for);
+  for (CompId comp = 0; comp < capture->source->before_schedule->num_comps; comp++) {
+    if (capture->source->before_schedule->of[comp].len == 0) continue;
+    for (SchedPos pos = 0; pos < schedule->of[comp].len; pos++) {
+      InstId user = schedule->of[comp].ids[pos], last = NO_ID;
+      for (uint32_t k = 0; k < inst_get(capture->after, user)->num_operands; k++) {
+        InstId operand = inst_operand(capture->after, user, k);
+        if (operand == last || !reads_other_old(capture, user, k)) continue;
+        last = operand;
+        if (step_for[operand] == NO_ID) {
+          step_for[operand] = capture->plan->steps.len;
+          add_step(capture, comp, PLAN_READ)->instruction = ref_to(operand);
+        }
+        PlanStep *step = &capture->plan->steps.data[step_for[operand]];
+        uint32_t num_users = step->users.len;
+        bool is_known = num_users && step->users.data[num_users - 1].ref.id == user;
+        if (!is_known) add_user(capture, step, operand, user);
+      }
+    }
+  }
+}
+
 /* ---- changes of the instructions of the module before ---- */
 
 static bool is_gone(const Capture *capture, InstId id) {
@@ -370,6 +410,7 @@ void plan_capture(Plan *plan, const CaptureSource *source, Arena *out, Arena *sc
   add_steps(&capture);
   number_steps(&capture);
   add_users(&capture);
+  add_reads(&capture);
   compare(&capture);
   plan_explain(plan, source, scratch);
   arena_free(arena);

@@ -116,6 +116,10 @@ static void make_step(Apply *apply, uint32_t index) {
   InstId original = NO_ID, operand = NO_ID, made = NO_ID;
   bool is_helper = step->action == PLAN_ELEMENT || step->action == PLAN_BITCAST;
   if (!is_helper) original = plan_find_old(apply, comp, step->instruction);
+  if (step->action == PLAN_READ) {
+    apply->made[index] = original;
+    return;
+  }
   if (original != NO_ID) check_legal(apply, step, original);
   if (!plan_is_clone(step->action)) {
     operand = plan_find_any(apply, comp, step->operand);
@@ -151,7 +155,8 @@ typedef enum State {
 /* Returns the step that makes the operand of a step, NO_ID = none. */
 static uint32_t needed_step(const Apply *apply, uint32_t index) {
   const PlanStep *step = &apply->plan->steps.data[index];
-  if (plan_is_clone(step->action) || step->is_skipped) return NO_ID;
+  bool has_operand = !plan_is_clone(step->action) && step->action != PLAN_READ;
+  if (!has_operand || step->is_skipped) return NO_ID;
   return plan_find_step(apply, apply->comps[index], step->operand.name);
 }
 

@@ -180,6 +180,7 @@ static void make_again(Naming *naming) {
     (void)name_unique(&naming->again->inst_names, plan->renames.data[i].name.name);
   for (uint32_t i = 0; i < plan->steps.len; i++) {
     PlanStep *step = &plan->steps.data[i];
+    if (step->action == PLAN_READ) continue;
     (void)name_unique(&naming->again->inst_names, step->made.name);
     if (plan_is_clone(step->action)) by_number[step->number] = step;
   }

@@ -183,7 +183,7 @@ static void merge(Apply *apply, Arena *out) {
                            lists + (size_t)num_places * 3};
   uint32_t *num_made = arena_zarray(apply->arena, uint32_t, schedule->num_comps);
   for (uint32_t i = 0; i < apply->plan->steps.len; i++) {
-    if (apply->made[i] == NO_ID) continue;
+    if (apply->made[i] == NO_ID || apply->plan->steps.data[i].action == PLAN_READ) continue;
     InstId place = find_place(apply, i, num_insts + apply->comps[i]);
     if (place == NO_ID) return;
     insert(&insertions, place, apply->made[i]);

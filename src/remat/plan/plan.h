@@ -1,7 +1,7 @@
 /* A rematerialization as a list of steps: it is captured from a result (capture.c), read from JSON
  * (read.c), written as JSON (api/rh_emit_plan.c), and applied to a module (apply.c).
  *
- * A step makes one instruction; it lists the users of this instruction and names the instruction
+ * A step makes one instruction, or takes one that there is (PLAN_READ); it lists the users of this instruction and names the instruction
  * before which it stands. All names are of instructions in the step's computation: instructions of
  * the scheduled module, or instructions that steps make. Called computations can be copied first. A
  * plan does not list changes that follow from the steps, such as dead code. */

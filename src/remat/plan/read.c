@@ -159,7 +159,8 @@ static void *push(const Reader *reader, void *list, const PlanObject *object) {
 
 static rh_status finish_step(const Reader *reader, const JsonNode *node, PlanStep *step) {
   const char *missing = NULL;
-  if (!plan_is_clone(step->action) && step->operand.name.len == 0) missing = "operand";
+  bool has_operand = !plan_is_clone(step->action) && step->action != PLAN_READ;
+  if (has_operand && step->operand.name.len == 0) missing = "operand";
   if (step->action != PLAN_ELEMENT && step->instruction.name.len == 0) missing = "instruction";
   if (step->action == PLAN_ELEMENT && step->index < 0) missing = "index";
   step->offset = node->offset;

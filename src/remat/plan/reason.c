@@ -136,6 +136,7 @@ static void explain(Reasons *reasons) {
       case PLAN_ENTER:
       case PLAN_BACK: step->reason = "use"; break;
       case PLAN_ELEMENT:
+      case PLAN_READ:
       case PLAN_BITCAST: step->reason = "helper"; break;
       default:
         step->freed_bytes = freed_by(reasons, step, &held_bytes[step->instruction.id]);
