@@ -1,0 +1,1 @@
+held.hlo --algorithm=search --memory-model=xla-remat --small-node-limit=0 --mem-limit=38KiB --quiet --json=-

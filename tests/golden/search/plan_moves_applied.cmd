@@ -1,0 +1,1 @@
+cones.hlo --apply-plan=moves.json --quiet -o -

@@ -1,0 +1,1 @@
+tuples.hlo --apply-plan=reads.json --quiet -o -
