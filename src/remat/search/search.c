@@ -4,7 +4,7 @@
 #include "remat/search/trim.h"
 #include "remat/search/updates.h"
 
-enum { TRIM_PASSES = 3, MAX_LEVELS = 4, LOWEST_STEPS = 10, MAX_CANDIDATES = 6 };
+enum { TRIM_PASSES = 3, MAX_LEVELS = 4, LOWEST_STEPS = 10, MAX_CANDIDATES = 10 };
 
 static const PriceRules price_rules[] = {
     {60, 0.5, 10, true},
@@ -22,15 +22,15 @@ typedef struct OrderRules {
 /* None of them is the best one everywhere; the first ones are it most often. */
 static const OrderRules order_rules[] = {
     {false, false, {0}},
+    {true, true, {true, false, false, 4}},
     {false, true, {true, true, true, 4}},
     {false, true, {true, false, false, 4}},
-    {true, true, {true, false, false, 4}},
+    {true, true, {true, true, true, 4}},
     {true, false, {0}},
     {false, true, {true, true, false, 4}},
     {false, true, {true, false, true, 4}},
     {false, true, {false, false, true, 4}},
     {false, true, {false, false, false, 4}},
-    {true, true, {true, true, true, 4}},
 };
 enum { NUM_ORDERS = sizeof order_rules / sizeof *order_rules, NUM_QUICK_ORDERS = 4 };
 
@@ -123,8 +123,8 @@ static void improve(Search *search, const Line *line, uint32_t level, Arena *are
                                                     search->patience, arena, search->scratch);
   PricedLine found = as_priced(search, &ordered, arena);
   if (!found.fits)
-    found = price_line(&ordered, search->limit_bytes, &price_rules[0], search->patience, arena,
-                       search->scratch);
+    found = price_line(&ordered, search->limit_bytes, &price_rules[level % NUM_PRICES],
+                       search->patience, arena, search->scratch);
   finish(search, &found, arena);
 }
 
@@ -161,6 +161,19 @@ static Line make_order(const Search *search, const Line *given, const OrderRules
                search->scratch);
 }
 
+static void try_order(Search *search, const Line *given, const OrderRules *order_rules_of,
+                      uint32_t num_prices) {
+  Arena *arena = arena_new(arena_options(search->scratch));
+  bool is_new;
+  Line order = make_order(search, given, order_rules_of, &is_new, arena);
+  for (uint32_t i = 0; is_new && i < num_prices && !patience_is_over(search->patience); i++) {
+    PricedLine found = price_line(&order, search->limit_bytes, &price_rules[i], search->patience,
+                                  arena, search->scratch);
+    finish(search, &found, arena);
+  }
+  arena_free(arena);
+}
+
 PricedLine search_line(const Line *given, int64_t limit_bytes, const SearchRules *rules,
                        Patience *patience, Arena *out, Arena *scratch) {
   Search search = {
@@ -171,18 +184,11 @@ PricedLine search_line(const Line *given, int64_t limit_bytes, const SearchRules
   search.least_seconds = unchanged.seconds;
   uint32_t num_orders = rules->keeps_order ? 1 : rules->is_thorough ? NUM_ORDERS : NUM_QUICK_ORDERS;
   if (unchanged.fits) num_orders = 0;
-  for (uint32_t number = 0; number < num_orders && !patience_is_over(patience); number++) {
-    Arena *inner = arena_new(arena_options(scratch));
-    bool is_new;
-    Line order = make_order(&search, given, &order_rules[number], &is_new, inner);
-    uint32_t num_prices = !is_new ? 0 : rules->is_thorough ? NUM_PRICES : 1;
-    for (uint32_t i = 0; i < num_prices; i++) {
-      PricedLine found = price_line(&order, limit_bytes, &price_rules[i], patience, inner, scratch);
-      finish(&search, &found, inner);
-    }
-    arena_free(inner);
-  }
+  for (uint32_t number = 0; number < num_orders && !patience_is_over(patience); number++)
+    try_order(&search, given, &order_rules[number], rules->is_thorough ? NUM_PRICES : 1);
   improve_all(&search);
+  while (search.num_candidates)
+    arena_free(search.candidates[--search.num_candidates].arena);
   arena_free(arena);
   PricedLine best = search.best;
   best.line = line_copy(&search.best.line, out);
