@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-enum { MAX_CONE = 17 };
+enum { MAX_CONE = 17, BLOCK_BITS = 6 };
 
 double line_excess(const Line *line, const LineMemory *memory, int64_t limit_bytes) {
   double sum = 0;
@@ -103,6 +103,7 @@ typedef struct Sweep {
   uint32_t *position; /* by step */
   int64_t *before;    /* by position: bytes live before it */
   int64_t *during;    /* by step: bytes more while it runs */
+  uint32_t *num_over; /* by block of positions: how many of them exceed the limit */
   /* for a move */
   StepId cone[MAX_CONE];
   uint32_t cone_len;
@@ -176,6 +177,29 @@ static bool can_be_free(const Sweep *sweep, StepId step) {
   return true;
 }
 
+static bool is_over(const Sweep *sweep, uint32_t at) {
+  return sweep->before[at] + sweep->during[sweep->order[at]] > sweep->limit_bytes;
+}
+
+/* Counts again in the blocks that hold the positions first … last. */
+static void count_over(Sweep *sweep, uint32_t first, uint32_t last) {
+  for (uint32_t block = first >> BLOCK_BITS; block <= last >> BLOCK_BITS; block++) {
+    uint32_t begin = block << BLOCK_BITS, end = (block + 1) << BLOCK_BITS;
+    if (end > sweep->line->len) end = sweep->line->len;
+    sweep->num_over[block] = 0;
+    for (uint32_t at = begin; at < end; at++)
+      sweep->num_over[block] += is_over(sweep, at);
+  }
+}
+
+/* Whether some position from `first` to `last` may exceed the limit. */
+static bool may_be_over(const Sweep *sweep, uint32_t first, uint32_t last) {
+  for (uint32_t block = first >> BLOCK_BITS; block <= last >> BLOCK_BITS; block++) {
+    if (sweep->num_over[block]) return true;
+  }
+  return false;
+}
+
 static Sweep sweep_begin(const Line *line, int64_t limit_bytes, const HoistRules *rules,
                          Patience *patience, Arena *arena, Arena *scratch) {
   Sweep sweep = {.line = line,
@@ -209,16 +233,24 @@ static Sweep sweep_begin(const Line *line, int64_t limit_bytes, const HoistRules
       if (!can_be_free(&sweep, step)) continue;
       sweep.is_free[step] = true;
       for (uint32_t i = 0; i < node->num_parts; i++) {
-        uint32_t part = line->first_part[step] + i;
+        StepId last = sweep.memory.last_of[line->first_part[step] + i];
         int64_t bytes = line->graph->parts.data[node->first_part + i].bytes;
         sweep.during[step] -= bytes;
-        for (StepId at = step + 1; at <= sweep.memory.last_of[part] && at < len; at++)
-          sweep.before[at] -= bytes;
+        sweep.change[step + 1] -= bytes;
+        sweep.change[last + 1] += bytes;
       }
+    }
+    int64_t change = 0;
+    for (StepId step = 0; step <= len; step++) {
+      change += sweep.change[step];
+      sweep.change[step] = 0;
+      if (step < len) sweep.before[step] += change;
     }
   }
   if (rules->is_tolerant && sweep.memory.peak_bytes > limit_bytes)
     sweep.tolerance = (double)(sweep.memory.peak_bytes - limit_bytes);
+  sweep.num_over = arena_zarray(arena, uint32_t, (len >> BLOCK_BITS) + 1);
+  if (len) count_over(&sweep, 0, len - 1);
   return sweep;
 }
 
@@ -340,6 +372,7 @@ static void sort_cone(Sweep *sweep) {
 static bool try_move(Sweep *sweep, uint32_t target) {
   sort_cone(sweep);
   uint32_t last = sweep->position[sweep->cone[sweep->cone_len - 1]];
+  if (!may_be_over(sweep, target, last)) return false; /* there is nothing to gain */
   patience_spend(sweep->patience, last - target + 1);
   Effect effect = place_cone(sweep, target, last);
   /* A cone that frees nothing where it goes waits for more members; a step alone may pay by the
@@ -371,6 +404,7 @@ static bool try_move(Sweep *sweep, uint32_t target) {
     sweep->before[at] = sweep->moved_before[at];
     sweep->position[sweep->order[at]] = at;
   }
+  count_over(sweep, target, last);
   return true;
 }
 
