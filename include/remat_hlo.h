@@ -464,8 +464,8 @@ typedef struct rh_memory {
                                       single instruction does */
   const char *lower_bound_kind;    /* the changes that cannot go below the lower bound:
                                       `order+recompute`    in modules where no loop stacks values for
-                                      another,    `order+recompute+loops` where recomputation across the
-                                      border    between loops is covered, too */
+                                      another,    `order+recompute+loops` where recomputation across
+                                      the    border    between loops is covered, too */
 } rh_memory;
 
 #define RH_MEMORY_INIT \
@@ -889,6 +889,9 @@ typedef void (*rh_progress_fn)(void *context, const rh_progress *progress);
  * time. After it has returned true, it is not called again. */
 typedef bool (*rh_cancel_fn)(void *context);
 
+/* The usual limit of rh_remat_options.small_node_bytes. */
+#define RH_SMALL_NODE_BYTES (INT64_C(1) << 20)
+
 typedef struct rh_remat_options {
   size_t struct_size;
   const char *algorithm;    /* a name of RH_ALGORITHMS */
@@ -898,8 +901,9 @@ typedef struct rh_remat_options {
                           possible */
   rh_emit emit;
   rh_protect protect;
-  int64_t small_node_bytes; /* results of at most this size are not recomputed; 0 = all
-                               may be recomputed */
+  int64_t small_node_bytes; /* results of at most this size are not recomputed; 0 = all may be
+                               recomputed; -1 = RH_SMALL_NODE_BYTES, or 0 for an algorithm with
+                               RH_TRAIT_ALL_SIZES */
   bool remat_collectives;   /* collectives may be recomputed, by all devices together */
   bool clone_callees;       /* a computation that has several callers is cloned for the callers that
                                have more or less memory available */
@@ -951,13 +955,14 @@ typedef struct rh_remat_options {
   rh_cancel_fn cancel;     /* NULL = the call is not cancelled */
   rh_progress_fn progress; /* NULL = nobody looks on */
   void *context;           /* passed to `cancel` and `progress` */
+  bool keep_order;         /* algorithms that also choose the order leave it as it is */
 } rh_remat_options;
 
-#define RH_REMAT_OPTIONS_INIT                                                                    \
-  {                                                                                              \
-    sizeof(rh_remat_options), "path", "heap", RH_COUNT_TOTAL, INT64_MAX, RH_EMIT_SCHEDULED,      \
-        RH_PROTECT_AUTO, INT64_C(1) << 20, false, false, 0, 1, 0, RH_REMAT_RECOMPUTE, false, 10, \
-        NULL, NULL, NULL, NULL, NULL, false, 5, 0, 1, NULL, NULL, NULL                           \
+#define RH_REMAT_OPTIONS_INIT                                                                  \
+  {                                                                                            \
+    sizeof(rh_remat_options), "path", "heap", RH_COUNT_TOTAL, INT64_MAX, RH_EMIT_SCHEDULED,    \
+        RH_PROTECT_AUTO, -1, false, false, 0, 1, 0, RH_REMAT_RECOMPUTE, false, 10, NULL, NULL, \
+        NULL, NULL, NULL, false, 5, 0, 1, NULL, NULL, NULL, false                              \
   }
 
 /* A loop that no longer stores what other loops read of it: they compute it again. Made by the
@@ -1255,6 +1260,8 @@ enum {
   RH_TRAIT_SCANS = 256,          /* if the budget is not met otherwise, loops recompute what other
                                     loops would have stored for them */
   /* Memory models. */
+  RH_TRAIT_ALL_SIZES = 512,      /* also recomputes small results unless told otherwise, and may
+                                    change the order */
   RH_TRAIT_FREE_PARAMETERS = 16, /* does not count parameters */
   RH_TRAIT_PACKS = 32,           /* buffers share memory and have offsets in it */
   /* Targets. */

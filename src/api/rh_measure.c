@@ -9,6 +9,7 @@
 #include "api/measure.h"
 #include "api/arguments.h"
 #include "api/sized.h"
+#include "remat/job/algorithm.h"
 #include "remat/legality/steering.h"
 
 struct rh_profile {
@@ -31,6 +32,11 @@ static Legality legality_of(const rh_module *module, const rh_remat_options *opt
                        .effects = side_effects_build(module->module, arena, scratch),
                        .allow_collectives = options && options->remat_collectives,
                        .small_node_bytes = options ? options->small_node_bytes : 0};
+  if (legality.small_node_bytes < 0) {
+    const RematAlgorithm *algorithm = remat_algorithm_find(options->algorithm);
+    bool is_any = algorithm && algorithm->traits & RH_TRAIT_ALL_SIZES;
+    legality.small_node_bytes = is_any ? 0 : RH_SMALL_NODE_BYTES;
+  }
   bool *is_kept = arena_zarray(arena, bool, module->module->insts.len);
   for (InstId id = 0; module->marks && id < module->module->insts.len; id++)
     is_kept[id] = module->marks[id].is_kept;

@@ -59,13 +59,14 @@ static void print_head(const CompareRow *row, const Terminal *terminal) {
 static void print_why_nothing(const Comparison *comparison, const CompareFile *file,
                               const Terminal *terminal) {
   const CompareRow *first = compare_first_row(comparison, file);
-  bool is_idle = comparison->options->remat.small_node_bytes > 0 &&
-                 first->peak_before_bytes > first->lower_bound_bytes;
+  int64_t small_bytes = comparison->options->remat.small_node_bytes;
+  if (small_bytes < 0) small_bytes = RH_SMALL_NODE_BYTES;
+  bool is_idle = small_bytes > 0 && first->peak_before_bytes > first->lower_bound_bytes;
   for (size_t i = 0; i < comparison->runs_per_file; i++)
     is_idle &= !file->runs[i].has_row || file->runs[i].row.rematerialized == 0;
   if (!is_idle) return;
   char bytes[RH_FORMAT_CHARS], text[256];
-  rh_format_bytes(comparison->options->remat.small_node_bytes, bytes);
+  rh_format_bytes(small_bytes, bytes);
   snprintf(text, sizeof text, "nothing is recomputed; results of at most %s are not looked at",
            bytes);
   fputc('\n', terminal->out);

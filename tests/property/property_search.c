@@ -401,7 +401,7 @@ static void check_prices(const Line *line, int64_t limit_bytes, const Sample *sa
     Arena *arena = arena_new(NULL), *scratch = arena_new(NULL);
     char what[100];
     snprintf(what, sizeof what, "priced by rules %d, limit %" PRId64, i, limit_bytes);
-    PricedLine priced = price_line(line, limit_bytes, &rules[i], NULL, arena, scratch);
+    PricedLine priced = price_line(line, limit_bytes, &rules[i], false, NULL, arena, scratch);
     check_priced(&priced, limit_bytes, what, sample);
     if (priced.fits) check_trimmed(&priced.line, limit_bytes, what, sample);
     arena_free(scratch);

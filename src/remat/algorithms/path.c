@@ -406,7 +406,7 @@ static void open_site(Site *site, const PointsTo *points_to, ItemTable *items,
   site->is_extended = arena_zarray(arena, bool, site->tracker.buffers.len);
   if (site->phase == PHASE_BETWEEN_POINTS) {
     mark_articulation_points(module, sequence, site->peak, site->clones.positions,
-                             site->path->job->options->small_node_bytes, site->is_point,
+                             site->path->job->legality->small_node_bytes, site->is_point,
                              site->path->scratch);
   }
 }

@@ -207,7 +207,7 @@ static void search_entry(SearchJob *search) {
 void remat_search(RematJob *job, RematStats *stats, Arena *out, Arena *scratch) {
   SearchJob search = {.job = job,
                       .inner_bytes = arena_zarray(out, int64_t, job->rewrite->module->comps.len),
-                      .rules = {.is_thorough = true},
+                      .rules = {.is_thorough = true, .keeps_order = job->options->keep_order},
                       .out = out,
                       .scratch = scratch};
   analyze(&search);

@@ -34,6 +34,11 @@ void attempt_free(Attempt *attempt) {
 
 /* ---- the algorithm ---- */
 
+static int64_t small_node_bytes(const Attempt *attempt, const rh_remat_options *options) {
+  if (options->small_node_bytes >= 0) return options->small_node_bytes;
+  return attempt->algorithm->traits & RH_TRAIT_ALL_SIZES ? 0 : RH_SMALL_NODE_BYTES;
+}
+
 /* The options that limit algorithms do not limit a plan: its author decides. */
 static Legality legality_of(const Attempt *attempt, const Problem *problem, const Plan *plan,
                             const Findings *findings) {
@@ -43,7 +48,7 @@ static Legality legality_of(const Attempt *attempt, const Problem *problem, cons
   return (Legality){.module = module,
                     .effects = side_effects_build(module, attempt->arena, problem->scratch),
                     .allow_collectives = options->remat_collectives || allows_collectives,
-                    .small_node_bytes = plan ? 0 : options->small_node_bytes,
+                    .small_node_bytes = plan ? 0 : small_node_bytes(attempt, options),
                     .is_kept = findings->is_kept,
                     .num_kept = problem->input->module->insts.len,
                     .steering = problem->steering};

@@ -48,6 +48,7 @@ typedef struct Pricing {
   uint8_t *is_needed;    /* by part of the node being visited */
   uint32_t *stamp;       /* by step: the closure that last went through it */
   uint32_t num_closures, num_visited;
+  bool keeps_places;
   Patience *patience;
   Arena *arena;
 } Pricing;
@@ -236,6 +237,7 @@ static bool is_cheaper_again(Pricing *pricing, StepId step, uint32_t index, int6
     if (earlier->until > held_until) held_until = earlier->until;
   }
   if (held_until >= place) return false;
+  if (pricing->keeps_places && index + 1 == len) return false;
   double keep = (double)bytes * (sum_before(pricing, place) - sum_through(pricing, held_until));
   if (keep <= 0) return false;
   /* The first reader's clone takes the place of the step itself. */
@@ -417,7 +419,7 @@ static bool is_better(const PricedLine *a, double excess, const PricedLine *b, d
 }
 
 PricedLine price_line(const Line *line, int64_t limit_bytes, const PriceRules *rules,
-                      Patience *patience, Arena *out, Arena *scratch) {
+                      bool keeps_places, Patience *patience, Arena *out, Arena *scratch) {
   Arena *arena = arena_new(arena_options(scratch));
   Arena *kept = arena_new(arena_options(scratch));
   LineMemory memory = line_measure(line, arena);
@@ -434,6 +436,7 @@ PricedLine price_line(const Line *line, int64_t limit_bytes, const PriceRules *r
     return best;
   }
   Pricing pricing = pricing_begin(line, &memory, patience, arena);
+  pricing.keeps_places = keeps_places;
   /* A byte that is held for the whole line is worth, at first, what the line takes for a byte of
    * its peak; far less where there is no lack. */
   double usual = memory.seconds / ((double)memory.peak_bytes * line->len);

@@ -31,9 +31,10 @@ typedef struct PricedLine {
   double seconds;
 } PricedLine;
 
-/* The fastest line that fits, or that of the least excess if none does. The line given is
+/* With `keeps_places`, every step stays where it is, and only clones are added. The fastest line
+ * that fits, or that of the least excess if none does. The line given is
  * one of the candidates. O(rounds * (operands + clones) * log). */
 PricedLine price_line(const Line *line, int64_t limit_bytes, const PriceRules *rules,
-                      Patience *patience, Arena *out, Arena *scratch);
+                      bool keeps_places, Patience *patience, Arena *out, Arena *scratch);
 
 #endif

@@ -124,7 +124,7 @@ static void improve(Search *search, const Line *line, uint32_t level, Arena *are
   PricedLine found = as_priced(search, &ordered, arena);
   if (!found.fits)
     found = price_line(&ordered, search->limit_bytes, &price_rules[level % NUM_PRICES],
-                       search->patience, arena, search->scratch);
+                       search->rules->keeps_order, search->patience, arena, search->scratch);
   finish(search, &found, arena);
 }
 
@@ -167,8 +167,9 @@ static void try_order(Search *search, const Line *given, const OrderRules *order
   bool is_new;
   Line order = make_order(search, given, order_rules_of, &is_new, arena);
   for (uint32_t i = 0; is_new && i < num_prices && !patience_is_over(search->patience); i++) {
-    PricedLine found = price_line(&order, search->limit_bytes, &price_rules[i], search->patience,
-                                  arena, search->scratch);
+    PricedLine found =
+        price_line(&order, search->limit_bytes, &price_rules[i], search->rules->keeps_order,
+                   search->patience, arena, search->scratch);
     finish(search, &found, arena);
   }
   arena_free(arena);
