@@ -1,0 +1,199 @@
+/* Graphs as text. A node is NAME(operands){parts}flags, then what it waits for. An operand is
+ * NODE.PART, or NODE.FIRST+COUNT for several parts. A part is its bytes, or `=OPERAND.PART` where
+ * it is forwarded; `/OPERAND.PART` follows for memory that it may take over, `!NODE` for the node
+ * that overwrites it. Flags: c = can be cloned, f = fixed, g = given, t = a tuple, s = a source, b
+ * = bypassed. */
+#include <stdlib.h>
+
+#include "search_fixture.h"
+
+static const char *operand_text(const SearchFixture *search, const NodeOperand *operand) {
+  Arena *out = search->fixture.out;
+  const char *name = node_name(search, operand->node);
+  if (operand->num_parts == 1) return arena_printf(out, "%s.%u", name, operand->first_part);
+  return arena_printf(out, "%s.%u+%u", name, operand->first_part, operand->num_parts);
+}
+
+static const char *part_text(const SearchFixture *search, const NodePart *part) {
+  Arena *out = search->fixture.out;
+  const char *text = part->operand == NO_ID
+                         ? arena_printf(out, "%lld", (long long)part->bytes)
+                         : arena_printf(out, "=%u.%u", part->operand, part->of_operand);
+  for (uint32_t i = 0; i < part->num_reuses; i++) {
+    NodeReuse reuse = search->graph.reuses.data[part->first_reuse + i];
+    text = arena_printf(out, "%s/%u.%u%s", text, reuse.operand, reuse.part,
+                        reuse.is_counted_twice ? "*" : "");
+  }
+  if (part->overwriter != NO_ID)
+    text = arena_printf(out, "%s!%s", text, node_name(search, part->overwriter));
+  return text;
+}
+
+static bool waits_for(const SearchGraph *graph, const SearchNode *node, NodeId other) {
+  for (uint32_t i = 0; i < node->num_waits; i++) {
+    if (graph->waits.data[node->first_wait + i] == other) return true;
+  }
+  return false;
+}
+
+static const char *node_text(const SearchFixture *search, NodeId number) {
+  static const char letters[] = "cfgtEsb";
+  static const unsigned flags[] = {NODE_CAN_CLONE, NODE_IS_FIXED,  NODE_IS_GIVEN,   NODE_IS_TUPLE,
+                                   NODE_IS_END,    NODE_IS_SOURCE, NODE_IS_BYPASSED};
+  const SearchGraph *graph = &search->graph;
+  const SearchNode *node = &graph->nodes[number];
+  Arena *out = search->fixture.out;
+  const char *text = node_name(search, number);
+  for (uint32_t i = 0; i < node->num_operands; i++)
+    text = arena_printf(out, "%s%c%s", text, i ? ',' : '(',
+                        operand_text(search, node_operand(graph, number, i)));
+  if (node->num_operands) text = arena_printf(out, "%s)", text);
+  for (uint32_t i = 0; i < node->num_parts; i++)
+    text = arena_printf(out, "%s%c%s", text, i ? ',' : '{',
+                        part_text(search, node_part(graph, number, i)));
+  if (node->num_parts) text = arena_printf(out, "%s}", text);
+  for (size_t i = 0; i < sizeof flags / sizeof *flags; i++) {
+    if (node->flags & flags[i]) text = arena_printf(out, "%s%c", text, letters[i]);
+  }
+  if (node->inner_bytes)
+    text = arena_printf(out, "%s inside %lld", text, (long long)node->inner_bytes);
+  const char *before = " after ";
+  for (NodeId other = 0; other < number; other++) {
+    if (!waits_for(graph, node, other)) continue;
+    text = arena_printf(out, "%s%s%s", text, before, node_name(search, other));
+    before = ",";
+  }
+  return text;
+}
+
+typedef struct Row {
+  const char *name, *header, *comps, *body, *comp, *model;
+  int64_t held_bytes, peak_bytes;
+  const char *graph;
+} Row;
+
+#define P "p = f32[8] parameter(0)\n"
+#define COND                                                                            \
+  "cond { c = (s32[], f32[8]) parameter(0)\n n = s32[] get-tuple-element(c), index=0\n" \
+  "k = s32[] constant(9)\n ROOT l = pred[] compare(n, k), direction=LT }\n"
+#define BODY                                                                                \
+  "body { c = (s32[], f32[8]) parameter(0)\n n = s32[] get-tuple-element(c), index=0\n"     \
+  "v = f32[8] get-tuple-element(c), index=1\n w = f32[8] sine(v)\n o = s32[] constant(1)\n" \
+  "m = s32[] add(n, o)\n x = f32[8] multiply(w, v)\n ROOT r = (s32[], f32[8]) tuple(m, x) }\n"
+#define LOOP                                                             \
+  P "z = s32[] constant(0)\n n = s32[] copy(z)\n a = f32[8] negate(p)\n" \
+    "t = (s32[], f32[8]) tuple(n, a)\n"                                  \
+    "l = (s32[], f32[8]) while(t), condition=cond, body=body\n"          \
+    "ROOT r = f32[8] get-tuple-element(l), index=1\n"
+
+static const Row rows[] = {
+    {"the example of graph.h", NULL, "",
+     P "a = f32[8] negate(p)\n t = (f32[8], f32[8]) tuple(a, p)\n"
+       "ROOT g = f32[8] get-tuple-element(t), index=0\n",
+     NULL, NULL, 32, 64, "p{0}g; a(p.0){32/0.0}; t(a.0,p.0){16,=0.0,=1.0}tb; end(a.0)fE;"},
+    {"a tuple that is read is not bypassed, and its parts are forwarded", NULL, "",
+     P "a = f32[8] negate(p)\n b = f32[8] abs(a)\n ROOT t = (f32[8], f32[8]) tuple(b, b)\n", NULL,
+     NULL, 32, 80,
+     "p{0}g; a(p.0){32/0.0}c; b(a.0){32/0.0}c; t(b.0,b.0){16,=0.0,=1.0}t; end(t.0+3)fE;"},
+    {"tuples in tuples", NULL, "",
+     P "a = f32[8] negate(p)\n t = (f32[8], f32[8]) tuple(a, p)\n u = ((f32[8], f32[8]), f32[8]) "
+       "tuple(t, a)\n"
+       "v = (f32[8], f32[8]) get-tuple-element(u), index=0\n"
+       "w = f32[8] get-tuple-element(v), index=0\n ROOT r = f32[8] sine(w)\n",
+     NULL, NULL, 32, 80,
+     "p{0}g; a(p.0){32/0.0}c; t(a.0,p.0){16,=0.0,=1.0}t; u(t.0+3,a.0){16,=0.0,=0.1,=0.2,=1.0}tb; "
+     "r(t.1){32/0.0}; end(r.0)fE;"},
+    {"what comes through a barrier waits for it", NULL, "",
+     P "a = f32[8] negate(p)\n t = (f32[8], f32[8]) tuple(a, p)\n o = (f32[8], f32[8]) "
+       "opt-barrier(t)\n"
+       "v = f32[8] get-tuple-element(o), index=0\n ROOT r = f32[8] sine(v)\n",
+     NULL, NULL, 32, 80,
+     "p{0}g; a(p.0){32/0.0}c; t(a.0,p.0){16,=0.0,=1.0}t; o(t.0+3){=0.0,=0.1,=0.2}; r(a.0){32/0.0} "
+     "after o; end(r.0)fE;"},
+    {"the same value by two operands", NULL, "",
+     P "a = f32[8] negate(p)\n s = (f32[8]) tuple(a)\n o = (f32[8]) opt-barrier(s)\n"
+       "ROOT t = (f32[8], (f32[8])) tuple(a, o)\n",
+     NULL, NULL, 32, 88,
+     "p{0}g; a(p.0){32/0.0}c; s(a.0){8,=0.0}t; o(s.0+2){=0.0,=0.1}; "
+     "t(a.0,o.0+2){16,=0.0,=1.0,=1.1}t; end(t.0+4)fE;"},
+    {"bitcasts are views", NULL, "",
+     P "a = f32[8] negate(p)\n b = f32[2,4] bitcast(a)\n c = f32[8] bitcast(b)\n ROOT r = f32[8] "
+       "sine(c)\n",
+     NULL, NULL, 32, 64, "p{0}g; a(p.0){32/0.0}c; r(a.0){32/0.0}; end(r.0)fE;"},
+    {"sources are cheap", NULL, "",
+     "p = f32[] parameter(0)\n k = f32[] constant(1)\n a = f32[8] broadcast(p), dimensions={}\n"
+     "b = bf16[8] convert(a)\n c = f32[8] broadcast(k), dimensions={}\n d = f32[8] negate(c)\n"
+     "e = f32[8] convert(d)\n ROOT t = (bf16[8], f32[8], f32[8]) tuple(b, c, e)\n",
+     NULL, NULL, 4, 108,
+     "p{0}g; k{0}g; a(p.0){32}cs; b(a.0){16}cs; c(k.0){32}cs; d(c.0){32/0.0}c; e(d.0){32/0.0}c; "
+     "t(b.0,c.0,e.0){24,=0.0,=1.0,=2.0}t; end(t.0+4)fE;"},
+    {"control dependencies, and side effects in their order", NULL, "",
+     P "a = f32[8] negate(p)\n b = f32[8] sine(p), control-predecessors={a}\n"
+       "u = f32[8] custom-call(p), custom_call_target=\"t\", custom_call_has_side_effect=true\n"
+       "v = f32[8] custom-call(b), custom_call_target=\"t\", custom_call_has_side_effect=true\n"
+       "ROOT r = f32[8] add(u, v)\n",
+     NULL, NULL, 32, 128,
+     "p{0}g; a(p.0){32/0.0}; b(p.0){32/0.0} after a; u(p.0){32}; v(b.0){32} after u; "
+     "r(u.0,v.0){32/0.0/1.0}; end(r.0)fE;"},
+    {"an update in place overwrites", NULL, "",
+     P
+     "i = s32[] parameter(1)\n q = f32[2] parameter(2)\n a = f32[8] negate(p)\n b = f32[8] abs(a)\n"
+     "d = f32[8] dynamic-update-slice(a, q, i)\n ROOT t = (f32[8], f32[8]) tuple(b, d)\n",
+     NULL, NULL, 44, 140,
+     "p{0}g; i{0}g; q{0}g; a(p.0){32!d}c; b(a.0){32}c after a; d(a.0,q.0,i.0){32/0.0*} after a,b; "
+     "t(b.0,d.0){16,=0.0,=1.0}t after d; end(t.0+3)fE;"},
+    {"a donated parameter", ", input_output_alias={ {}: (0, {}, must-alias) }", "",
+     P "a = f32[8] sine(p)\n b = f32[8] negate(a)\n ROOT r = f32[8] add(a, b)\n", NULL, NULL, 32,
+     128, "p{0!r}g; a(p.0){32}c after p; b(a.0){32/0.0}c; r(a.0,b.0){0} after p,a; end(r.0)fE;"},
+    {"a fusion with two results", NULL,
+     "f { x = f32[8] parameter(0)\n y = f32[8] negate(x)\n ROOT z = (f32[8], f32[8]) tuple(x, y) "
+     "}\n",
+     P "a = f32[8] negate(p)\n m = (f32[8], f32[8]) fusion(a), kind=kLoop, calls=f\n"
+       "v = f32[8] get-tuple-element(m), index=1\n ROOT r = f32[8] sine(v)\n",
+     NULL, NULL, 32, 112,
+     "p{0}g; a(p.0){32/0.0}c; m(a.0){16,32/0.0,32/0.0}c; r(m.2){32/0.0}; end(r.0)fE;"},
+    {"a loop shares its carry, and forwards an invariant", NULL, COND BODY, LOOP, NULL, NULL, 32,
+     148,
+     "p{0}g; z{0}g; n(z.0){4!l}; a(p.0){32!l}c; t(n.0,a.0){16!l,=0.0,=1.0}t; "
+     "l(t.0+3){16/0.0*,4/0.1*,32/0.2*} inside 64 after n,a,t; end(l.2)fE;"},
+    {"the body of the loop", NULL, COND BODY, LOOP, "body", NULL, 0, 64,
+     "c{0!r,0!m,0!x}g; w(c.2){32}c after c; o{0}g; m(c.1,o.0){0} after c; x(w.0,c.2){0} after c,w; "
+     "r(m.0,x.0){0,=0.0,=1.0}t after c,m,x; end(r.0+3)fE;"},
+    {"a loop's invariant", NULL,
+     COND "body { c = (s32[], f32[8]) parameter(0)\n n = s32[] get-tuple-element(c), index=0\n"
+          "v = f32[8] get-tuple-element(c), index=1\n o = s32[] constant(1)\n"
+          "m = s32[] add(n, o)\n ROOT r = (s32[], f32[8]) tuple(m, v) }\n",
+     LOOP, NULL, NULL, 32, 104,
+     "p{0}g; z{0}g; n(z.0){4!l}; a(p.0){32/0.0}c; t(n.0,a.0){16!l,=0.0,=1.0}t; "
+     "l(t.0+3){16/0.0*,4/0.1*,=0.2} inside 16 after n,t; end(l.2)fE;"},
+    {"parameters are held under every model", NULL, "", P "ROOT a = f32[8] negate(p)\n", NULL,
+     "xla-remat", 32, 64, "p{0}g; a(p.0){32/0.0}; end(a.0)fE;"},
+};
+
+START_TEST(graphs_are_as_told) {
+  const Row *row = &rows[_i];
+  SearchFixture search;
+  Fixture fixture = fixture_parse_format("HloModule m%s\n\n%s\nENTRY e {\n%s}\n",
+                                         row->header ? row->header : "", row->comps, row->body);
+  search_begin(&search, fixture, row->model ? row->model : "liveness", row->comp, true);
+  const char *text = "";
+  for (NodeId node = 0; node < search.graph.num_nodes; node++)
+    text_add(fixture.out, &text, "%s;", node_text(&search, node));
+  check_text(text, row->graph, row->name);
+  Line line = line_of_graph(&search.graph, fixture.out);
+  int64_t peak_bytes = line_measure(&line, fixture.out).peak_bytes;
+  ck_assert_msg(search.graph.held_bytes == row->held_bytes && peak_bytes == row->peak_bytes,
+                "%s: %lld bytes held, a peak of %lld", row->name,
+                (long long)search.graph.held_bytes, (long long)peak_bytes);
+  ck_assert_msg(line_is_valid(&line, fixture.scratch), "%s: not valid", row->name);
+  fixture_free(&fixture);
+}
+END_TEST
+
+int main(void) {
+  Suite *suite = suite_create("search_graph");
+  TCase *tc = tcase_create("graph");
+  tcase_add_loop_test(tc, graphs_are_as_told, 0, sizeof rows / sizeof *rows);
+  suite_add_tcase(suite, tc);
+  return run_suite(suite);
+}
