@@ -1,0 +1,291 @@
+/* Lines of small computations: what is measured, what is valid, and what hoisting, settling, late
+ * updates, prices and trimming make of them. Random ones are in property.search. */
+#include "search_fixture.h"
+
+#include "remat/rewrite/dce.h"
+#include "remat/search/apply.h"
+#include "remat/search/hoist.h"
+#include "remat/search/price.h"
+#include "remat/search/trim.h"
+#include "remat/search/updates.h"
+
+#define P "p = f32[8] parameter(0)\n"
+#define SUM                                                          \
+  "sum { first = f32[] parameter(0)\n second = f32[] parameter(1)\n" \
+  "ROOT total = f32[] add(first, second) }\n"
+
+/* Three chains, the peak of which is that of one if they run one after the other. */
+#define CHAINS                                                            \
+  P "z = f32[] constant(0)\n a1 = f32[8] tanh(p)\n a2 = f32[8] sine(p)\n" \
+    "b1 = f32[8] multiply(a1, a1)\n b2 = f32[8] multiply(a2, a2)\n"       \
+    "c1 = f32[] reduce(b1, z), dimensions={0}, to_apply=sum\n"            \
+    "c2 = f32[] reduce(b2, z), dimensions={0}, to_apply=sum\n ROOT r = f32[] add(c1, c2)\n"
+
+/* a is read before and after the peak, at w. */
+#define AROUND                                                          \
+  P "z = f32[] constant(0)\n a = f32[8] tanh(p)\n"                      \
+    "b = f32[] reduce(a, z), dimensions={0}, to_apply=sum\n"            \
+    "v = f32[4,8] broadcast(b), dimensions={}\n w = f32[4,8] sine(v)\n" \
+    "x = f32[8] reduce(w, z), dimensions={0}, to_apply=sum\n ROOT r = f32[8] add(x, a)\n"
+
+static void begin(SearchFixture *search, const char *body) {
+  search_begin(search, fixture_parse_body(SUM, body), "liveness", NULL, true);
+}
+
+static int64_t peak_of(const Line *line, Arena *arena) {
+  return line_measure(line, arena).peak_bytes;
+}
+
+static void check_line(const SearchFixture *search, const Line *line, int64_t peak_bytes,
+                       const char *wanted) {
+  check_text(line_text(search, line), wanted, "line");
+  ck_assert(line_is_valid(line, search->fixture.scratch));
+  ck_assert_int_eq(peak_of(line, search->fixture.scratch), peak_bytes);
+}
+
+START_TEST(chains_are_hoisted_one_by_one) {
+  SearchFixture search;
+  begin(&search, CHAINS);
+  Arena *out = search.fixture.out, *scratch = search.fixture.scratch;
+  Line line = line_of_graph(&search.graph, out);
+  check_line(&search, &line, 100, "p z a1 a2 b1 b2 c1 c2 r end");
+  HoistRules cones = {.moves_cones = true, .num_sweeps = 4}, steps = {.num_sweeps = 4};
+  Line hoisted = hoist(&line, 72, &cones, NULL, out, scratch);
+  check_line(&search, &hoisted, 72, "p z a1 b1 c1 a2 b2 c2 r end");
+  hoisted = hoist(&line, 100, &cones, NULL, out, scratch); /* within the limit */
+  check_line(&search, &hoisted, 100, "p z a1 a2 b1 b2 c1 c2 r end");
+  hoisted = hoist(&line, 72, &steps, NULL, out, scratch);
+  ck_assert_int_le(peak_of(&hoisted, scratch), 100);
+  fixture_free(&search.fixture);
+}
+END_TEST
+
+START_TEST(what_is_given_settles_first) {
+  SearchFixture search;
+  begin(&search, P
+        "a = f32[8] negate(p)\n t = (f32[8], f32[8]) tuple(a, p)\n z = f32[] constant(0)\n"
+        "s = f32[8] broadcast(z), dimensions={}\n b = f32[8] sine(a)\n"
+        "ROOT u = (f32[8], f32[8], (f32[8], f32[8])) tuple(b, s, t)\n");
+  Arena *out = search.fixture.out, *scratch = search.fixture.scratch;
+  Line line = line_of_graph(&search.graph, out);
+  check_text(line_text(&search, &line), "p a t z s b u end", "given");
+  Line settled = line_settled(&line, false, out, scratch);
+  check_text(line_text(&search, &settled), "p z a s b t u end", "settled");
+  settled = line_settled(&line, true, out, scratch);
+  check_text(line_text(&search, &settled), "p z a b t s u end", "settled with sources");
+  fixture_free(&search.fixture);
+}
+END_TEST
+
+START_TEST(what_waits_is_not_settled) {
+  SearchFixture search;
+  begin(&search, P
+        "a = f32[8] negate(p)\n z = f32[] constant(0), control-predecessors={a}\n"
+        "s = f32[8] broadcast(z), dimensions={}\n b = f32[8] sine(a)\n"
+        "c = f32[8] exponential(b)\n ROOT r = f32[8] add(c, s)\n");
+  Arena *out = search.fixture.out, *scratch = search.fixture.scratch;
+  Line line = line_of_graph(&search.graph, out);
+  HoistRules rules = {true, true, true, 4};
+  Line hoisted = hoist(&line, 1, &rules, NULL, out, scratch);
+  ck_assert(line_is_valid(&hoisted, scratch));
+  Line settled = line_settled(&line, true, out, scratch);
+  ck_assert(line_is_valid(&settled, scratch));
+  fixture_free(&search.fixture);
+}
+END_TEST
+
+START_TEST(a_reader_of_a_tuple_is_not_put_off) {
+  SearchFixture search;
+  begin(&search, P
+        "a = f32[8] negate(p)\n t = (f32[8]) tuple(a)\n o = (f32[8]) opt-barrier(t)\n"
+        "b = f32[8] get-tuple-element(o), index=0\n c = f32[8] sine(b)\n"
+        "d = f32[8] cosine(b)\n e = f32[8] exponential(b)\n"
+        "ROOT r = ((f32[8]), f32[8], f32[8], f32[8]) tuple(o, c, d, e)\n");
+  Arena *out = search.fixture.out, *scratch = search.fixture.scratch;
+  Line line = line_of_graph(&search.graph, out);
+  bool has_moved;
+  Line late = line_with_late_updates(&line, &has_moved, out, scratch);
+  ck_assert(line_is_valid(&late, scratch));
+  fixture_free(&search.fixture);
+}
+END_TEST
+
+START_TEST(updates_are_put_off) {
+  SearchFixture search;
+  begin(&search, P
+        "q = f32[8] parameter(1)\n z = f32[] constant(0)\n g = f32[8] tanh(p)\n"
+        "m = f32[8] add(g, p)\n v = f32[8] multiply(g, g)\n w = f32[8] divide(p, v)\n"
+        "h = f32[4,8] broadcast(q), dimensions={1}\n i = f32[4,8] sine(h)\n"
+        "j = f32[8] reduce(i, z), dimensions={0}, to_apply=sum\n"
+        "k = f32[8] cosine(q), control-predecessors={j}\n"
+        "ROOT r = (f32[8], f32[8], f32[8], f32[8]) tuple(m, v, w, k)\n");
+  Arena *out = search.fixture.out, *scratch = search.fixture.scratch;
+  Line line = line_of_graph(&search.graph, out);
+  check_line(&search, &line, 320, "p q z g m v w h i j k r end");
+  bool has_moved = false;
+  Line late = line_with_late_updates(&line, &has_moved, out, scratch);
+  ck_assert(has_moved);
+  ck_assert(line_is_valid(&late, scratch));
+  ck_assert_int_lt(peak_of(&late, scratch), 320);
+  fixture_free(&search.fixture);
+}
+END_TEST
+
+START_TEST(a_value_is_priced_around_the_peak) {
+  SearchFixture search;
+  begin(&search, AROUND);
+  Arena *out = search.fixture.out, *scratch = search.fixture.scratch;
+  Line line = line_of_graph(&search.graph, out);
+  check_line(&search, &line, 224, "p z a b v w x r end");
+  PriceRules rules = {60, 0.5, 10, true};
+  PricedLine priced = price_line(&line, 200, &rules, NULL, out, scratch);
+  ck_assert(priced.fits);
+  check_line(&search, &priced.line, priced.peak_bytes, "p z a b<1 v w x a r<2 end");
+  ck_assert_int_eq(priced.peak_bytes, 192);
+  PricedLine kept = price_line(&line, 224, &rules, NULL, out, scratch);
+  check_line(&search, &kept.line, 224, "p z a b v w x r end");
+  /* With the room for it, the second run is taken back. */
+  Line trimmed = line_trimmed(&priced.line, 223, 3, NULL, out, scratch);
+  ck_assert_int_eq(peak_of(&trimmed, scratch), 192);
+  trimmed = line_trimmed(&priced.line, 224, 3, NULL, out, scratch);
+  check_line(&search, &trimmed, 224, "p z a b v w x r end");
+  fixture_free(&search.fixture);
+}
+END_TEST
+
+/* A line with the steps of these names; each reads the latest run of what it reads. */
+static Line line_named(const SearchFixture *search, const char *const *names, uint32_t len) {
+  const SearchGraph *graph = &search->graph;
+  Line line = line_new(graph, len + 1, search->fixture.out);
+  for (StepId step = 0; step < len; step++)
+    line.nodes[step] = find_node(search, names[step]);
+  line.nodes[len] = graph->num_nodes - 1;
+  line_lay_out(&line, search->fixture.out);
+  for (StepId step = 0; step <= len; step++) {
+    uint32_t first = line.first_source[step];
+    for (uint32_t i = first; i < line.first_source[step + 1]; i++) {
+      NodeId node = node_operand(graph, line.nodes[step], i - first)->node;
+      line.sources[i] = step; /* none yet */
+      for (StepId other = 0; other < step; other++) {
+        if (line.nodes[other] == node) line.sources[i] = other;
+      }
+    }
+  }
+  return line;
+}
+
+#define OVERWRITTEN                                                             \
+  P "i = s32[] parameter(1)\n q = f32[2] parameter(2)\n a = f32[8] negate(p)\n" \
+    "b = f32[8] abs(a)\n d = f32[8] dynamic-update-slice(a, q, i)\n ROOT r = f32[8] add(b, d)\n"
+
+static const struct {
+  const char *body, *names[12];
+  bool is_valid;
+} validities[] = {
+    {CHAINS, {"p", "z", "a1", "b1", "c1", "a2", "b2", "c2", "r"}, true},
+    {CHAINS, {"p", "z", "a1", "b1", "a1", "c1", "a2", "b2", "c2", "r"}, true},
+    {CHAINS, {"p", "z", "b1", "a1", "c1", "a2", "b2", "c2", "r"}, false},
+    {CHAINS, {"p", "z", "a1", "b1", "c1", "a2", "b2", "r"}, false},
+    {CHAINS, {"p", "z", "a1", "b1", "c1", "a2", "b2", "c2", "r", "r"}, false}, /* the root */
+    {CHAINS, {"p", "p", "z", "a1", "b1", "c1", "a2", "b2", "c2", "r"}, false},
+    {OVERWRITTEN, {"p", "i", "q", "a", "b", "d", "r"}, true},
+    {OVERWRITTEN, {"p", "i", "q", "a", "d", "b", "r"}, false}, /* reads what d has overwritten */
+    {OVERWRITTEN, {"p", "i", "q", "a", "d", "a", "b", "r"}, true},  /* reads a clone */
+    {OVERWRITTEN, {"p", "i", "q", "a", "b", "d", "d", "r"}, false}, /* d is bound to a */
+};
+
+START_TEST(lines_are_valid_or_not) {
+  SearchFixture search;
+  begin(&search, validities[_i].body);
+  uint32_t len = 0;
+  while (len < 12 && validities[_i].names[len])
+    len++;
+  Line line = line_named(&search, validities[_i].names, len);
+  ck_assert(line_is_valid(&line, search.fixture.scratch) == validities[_i].is_valid);
+  fixture_free(&search.fixture);
+}
+END_TEST
+
+/* ---- applying ---- */
+
+static const struct {
+  const char *name, *body, *names[14], *order;
+  uint32_t num_clones, num_moved;
+} applications[] = {
+    {"moves",
+     CHAINS,
+     {"p", "z", "a1", "b1", "c1", "a2", "b2", "c2", "r"},
+     "p z a1 b1 c1 a2 b2 c2 ROOT r",
+     0,
+     2},
+    {"a clone",
+     AROUND,
+     {"p", "z", "a", "b", "v", "w", "x", "a", "r"},
+     "p z a b v w x a.remat ROOT r",
+     1,
+     0},
+    {"parameters do not count",
+     P "a = f32[8] negate(p)\n z = f32[] constant(1)\n s = f32[8] broadcast(z), dimensions={}\n"
+       "ROOT r = f32[8] add(a, s)\n",
+     {"p", "z", "a", "s", "r"},
+     "p a z s ROOT r",
+     0,
+     0},
+    {"views are made again",
+     P "a = f32[8] negate(p)\n b = f32[2,4] bitcast(a)\n c = f32[2,4] sine(b)\n"
+       "ROOT r = f32[2,4] add(c, b)\n",
+     {"p", "a", "c", "a", "r"},
+     "p a b c a.remat bitcast.remat ROOT r",
+     1,
+     0},
+    {"the tuple is passed by",
+     P "a = f32[8] negate(p)\n t = (f32[8], f32[8]) tuple(a, p)\n"
+       "b = f32[8] get-tuple-element(t), index=0\n c = f32[8] sine(b)\n"
+       "d = f32[8] get-tuple-element(t), index=0\n ROOT r = f32[8] add(c, d)\n",
+     {"p", "a", "c", "a", "r"},
+     "p a c a.remat ROOT r",
+     1,
+     0},
+};
+
+START_TEST(lines_are_applied) {
+  SearchFixture search;
+  begin(&search, applications[_i].body);
+  Arena *out = search.fixture.out, *scratch = search.fixture.scratch;
+  Module *module = search.fixture.module;
+  uint64_t meaning = module_meaning(module);
+  uint32_t len = 0;
+  while (len < 14 && applications[_i].names[len])
+    len++;
+  Line line = line_named(&search, applications[_i].names, len);
+  ck_assert(line_is_valid(&line, scratch));
+  Applied applied = line_apply(&line, &search.job, out, scratch);
+  dce_run(&search.rewrite, scratch);
+  dce_update_schedule(module, &search.schedule, out);
+  check_schedule(module, &search.schedule);
+  ck_assert(module_meaning(module) == meaning);
+  check_prints_and_parses(module, &search.schedule);
+  check_text(scheduled_names(&search.fixture, &search.schedule, "e"), applications[_i].order,
+             applications[_i].name);
+  ck_assert_uint_eq(applied.num_clones, applications[_i].num_clones);
+  ck_assert_uint_eq(applied.num_moved, applications[_i].num_moved);
+  fixture_free(&search.fixture);
+}
+END_TEST
+
+#define LEN(array) (int)(sizeof(array) / sizeof *(array))
+
+int main(void) {
+  Suite *suite = suite_create("search_line");
+  TCase *tc = tcase_create("line");
+  tcase_add_test(tc, chains_are_hoisted_one_by_one);
+  tcase_add_test(tc, what_is_given_settles_first);
+  tcase_add_test(tc, what_waits_is_not_settled);
+  tcase_add_test(tc, a_reader_of_a_tuple_is_not_put_off);
+  tcase_add_test(tc, updates_are_put_off);
+  tcase_add_test(tc, a_value_is_priced_around_the_peak);
+  tcase_add_loop_test(tc, lines_are_valid_or_not, 0, LEN(validities));
+  tcase_add_loop_test(tc, lines_are_applied, 0, LEN(applications));
+  suite_add_tcase(suite, tc);
+  return run_suite(suite);
+}
