@@ -250,6 +250,9 @@ static void add_node(Builder *builder, InstId id) {
   bool is_given = opcode == OPCODE_PARAMETER || opcode == OPCODE_CONSTANT;
   if (is_given) node->flags |= NODE_IS_GIVEN;
   if (!is_given && clone_verdict(job->legality, id) == KEEP_NONE) node->flags |= NODE_CAN_CLONE;
+  if (!is_given && recompute_verdict(job->legality, id) == KEEP_NONE) node->flags |= NODE_IS_LEGAL;
+  if (opcode == OPCODE_FUSION && shape_is_tuple(inst_shape(module, id)))
+    node->flags |= NODE_CAN_SHRINK;
   if (opcode == OPCODE_TUPLE && !inst_has_control(module, id)) node->flags |= NODE_IS_TUPLE;
   if (opcode_is_split(opcode) || opcode_is_async(opcode)) node->flags |= NODE_IS_FIXED;
   node->seconds = cost_seconds(module, job->costs, &builder->context->device, id);
@@ -466,6 +469,7 @@ SearchGraph search_graph_build(const SearchContext *context, CompId comp, Arena 
   Sequence sequence = context->job->schedule->of[comp];
   Arena *inner = arena_new(arena_options(scratch));
   SearchGraph graph = {.comp = comp,
+                       .seconds_per_byte = 1 / context->device.memory_bandwidth,
                        .nodes = arena_array(out, SearchNode, (size_t)sequence.len + 1),
                        .node_of = arena_array(out, NodeId, module->insts.len),
                        .home_of = arena_array(out, NodeId, module->insts.len),

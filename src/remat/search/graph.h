@@ -47,6 +47,8 @@ enum {
   NODE_IS_TUPLE = 1 << 3,    /* only bundles operands; goes to its first reader */
   NODE_IS_SOURCE = 1 << 5,   /* cheap to compute from what is given, and nothing overwrites that */
   NODE_IS_BYPASSED = 1 << 6, /* a tuple of which everything is taken out again: it need not run */
+  NODE_IS_LEGAL = 1 << 7,    /* legality lets it run again, even if lines may not do so */
+  NODE_CAN_SHRINK = 1 << 8,  /* a fusion of several results: those that nobody reads go away */
   NODE_IS_END = 1 << 4,      /* reads what the computation returns; has no instruction */
 };
 
@@ -69,6 +71,7 @@ typedef struct SearchGraph {
   VEC(NodePart) parts;
   VEC(NodeReuse) reuses;
   VEC(NodeId) waits;
+  double seconds_per_byte; /* that a clone writes, at least */
   int64_t held_bytes; /* of the entry: what lives all the time; of others, their callers count it */
   NodeId *node_of;    /* by InstId: the node, or the node that a view comes from; NO_ID for
                          instructions of other computations */
