@@ -462,10 +462,10 @@ typedef struct rh_memory {
   rh_text peak_instruction;  /* the instruction at the peak; empty if nothing needs memory */
   rh_text lower_bound_instruction; /* the instruction that determines the lower bound; empty if no
                                       single instruction does */
-  const char *lower_bound_kind;    /* the changes that cannot go below the lower bound:
-                                      `order+recompute`    in modules where no loop stacks values for
-                                      another,    `order+recompute+loops` where recomputation across
-                                      the    border    between loops is covered, too */
+  /* The changes that cannot go below the lower bound: `order+recompute` in modules where no loop
+     stacks values for another, `order+recompute+loops` where recomputation across the border
+     between loops is covered, too. Offloading and compression can always go below it. */
+  const char *lower_bound_kind;
 } rh_memory;
 
 #define RH_MEMORY_INIT \
@@ -997,10 +997,17 @@ typedef struct rh_remat_result {
   size_t num_scans;
   bool is_interrupted; /* rh_remat_options.cancel has ended the call early */
   bool is_timed_out;   /* rh_remat_options.time_limit_seconds has ended it early */
+  /* What recomputation adds to the modelled time at least, if the budget is to be met; INFINITY if
+     recomputation alone cannot meet it. It only holds for the changes that `bound_kind` names. */
+  double added_seconds_bound;
+  const char *bound_kind; /* `this order, originals in place`: no recomputation adds less where each
+                             instruction first runs in the order of the result. Other orders, and
+                             what is not recomputation, such as offloading, may do with less. NULL =
+                             no bound is known */
 } rh_remat_result;
 
 #define RH_REMAT_RESULT_INIT \
-  { sizeof(rh_remat_result), false, 0, 0, RH_PROTECT_AUTO, 0, 0, NULL, 0, false, false }
+  { sizeof(rh_remat_result), false, 0, 0, RH_PROTECT_AUTO, 0, 0, NULL, 0, false, false, 0, NULL }
 
 /* Rematerializes values of a scheduled module until it fits the budget. The result is parsed again
  * from the text that rh_print writes, and it is proven to compute the same as the module that was

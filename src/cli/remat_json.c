@@ -1,5 +1,6 @@
 /* Writes the summary of `remat` as JSON. The manual page documents the keys. */
 #include <cjson/cJSON.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,10 +47,24 @@ static void add_memory(const RematRun *job, cJSON *object) {
   json_add_int(object, "peak_scheduled_bytes", job->middle.counted_bytes);
   json_add_int(object, "peak_after_bytes", job->after.counted_bytes);
   json_add_int(object, "lower_bound_bytes", job_lower_bound(job));
+  json_add_known_text(object, "lower_bound_instruction",
+                      job->middle.memory.lower_bound_instruction);
   cJSON_AddStringToObject(object, "lower_bound_kind", job->middle.memory.lower_bound_kind);
   if (job->outcome.xla_reported_after_bytes >= 0) {
     json_add_int(object, "xla_reported_after_bytes", job->outcome.xla_reported_after_bytes);
   }
+}
+
+/* JSON has no infinity: null says that recomputation in this order cannot meet the budget. */
+static void add_time_bound(const RematRun *job, cJSON *object) {
+  const rh_remat_result *outcome = &job->outcome;
+  if (!outcome->bound_kind) return;
+  if (isfinite(outcome->added_seconds_bound)) {
+    cJSON_AddNumberToObject(object, "added_seconds_bound", outcome->added_seconds_bound);
+  } else {
+    cJSON_AddNullToObject(object, "added_seconds_bound");
+  }
+  cJSON_AddStringToObject(object, "bound_kind", outcome->bound_kind);
 }
 
 static void add_parts(cJSON *object, const char *key, const rh_memory *memory) {
@@ -102,6 +117,7 @@ static void add_cost(const RematRun *job, cJSON *object) {
   add_number_pair(object, "seconds", before->seconds, after->seconds);
   add_link(object, before, after);
   cJSON_AddNumberToObject(object, "overhead", job_overhead(job));
+  add_time_bound(job, object);
 }
 
 static void add_times(const RematRun *job, cJSON *object) {

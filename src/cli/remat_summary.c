@@ -1,5 +1,6 @@
 /* The summary of `remat` for people. */
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -107,16 +108,31 @@ static void print_table(const RematRun *job, FILE *out) {
 
 static void print_bound(const RematRun *job, FILE *out) {
   char bytes[RH_FORMAT_CHARS];
-  rh_text by = job->middle.memory.lower_bound_instruction;
   rh_format_bytes(job_lower_bound(job), bytes);
   fprintf(out, "\n  lower bound: %s, by ", bytes);
-  if (by.length) {
-    fprintf(out, "%.*s", (int)by.length, by.data);
-  } else {
-    fputs(job_counts_parameters(job) ? "the parameters and outputs" : "the outputs", out);
-  }
-  fprintf(out, "; no order and no recomputation%s can go below\n",
+  print_bound_cause(&job->middle.memory, job_counts_parameters(job), out);
+  fprintf(out, ": no order and no recomputation%s can go below; offloading and compression can\n",
           bound_covers_loops(&job->middle.memory) ? ", not even across loops," : "");
+}
+
+/* Says what recomputation adds at least. What else was done, such as offloading, may cost less. */
+static void print_time_bound(const RematRun *job, FILE *out) {
+  double bound = job->outcome.added_seconds_bound, before = job->before.cost.seconds;
+  if (!job->outcome.bound_kind || before <= 0) return;
+  if (!isfinite(bound)) {
+    if (!job->is_met)
+      fputs("  added time: no recomputation in this order can meet the limit\n", out);
+    return;
+  }
+  double least = 100 * ((job->middle.cost.seconds + bound) / before - 1);
+  double points = 100 * job_overhead(job) - least;
+  if (bound <= 0 || (job->is_met && points < 0)) return;
+  fprintf(out, "  added time: at least %+.1f %% in this order", least);
+  if (job->is_met) {
+    fprintf(out, "; within %.1f points of the best possible\n", points);
+  } else {
+    fputs(" if it is to be met\n", out);
+  }
 }
 
 /* What happened to the stacks that loops save for others. */
@@ -202,6 +218,7 @@ void job_print_summary(const RematRun *job, FILE *out) {
   print_bound(job, out);
   print_verdict(job, out);
   print_end(job, out);
+  print_time_bound(job, out);
   print_scans(job, out);
   print_blocking(job, out);
   char elapsed[RH_FORMAT_CHARS];

@@ -66,8 +66,11 @@ static void print_figures(const rh_report *report, const Terminal *terminal) {
   const rh_memory *memory = report->memory;
   print_peak(report, terminal);
   print_figure("lower bound", memory->lower_bound_bytes, out);
-  print_at("by", memory->lower_bound_instruction, out);
-  if (bound_covers_loops(memory)) fputs(", for recomputation across loops, too", out);
+  const rh_entry *model = rh_find(RH_MEMORY_MODELS, report->memory_model);
+  fputs("  by ", out);
+  print_bound_cause(memory, !model || !(model->traits & RH_TRAIT_FREE_PARAMETERS), out);
+  fputs(", for every order and recomputation", out);
+  if (bound_covers_loops(memory)) fputs(", across loops, too", out);
   fputc('\n', out);
   print_figure("packed temps", report->packed_temp_bytes, out);
   fprintf(out, "  for %s, packed by %s", report->target, report->packing);

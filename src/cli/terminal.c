@@ -117,6 +117,15 @@ bool bound_covers_loops(const rh_memory *memory) {
   return memory->lower_bound_kind && strcmp(memory->lower_bound_kind, "order+recompute+loops") == 0;
 }
 
+void print_bound_cause(const rh_memory *memory, bool counts_parameters, FILE *out) {
+  rh_text by = memory->lower_bound_instruction;
+  if (by.length) {
+    fprintf(out, "%.*s", (int)by.length, by.data);
+  } else {
+    fputs(counts_parameters ? "the parameters and outputs" : "the outputs", out);
+  }
+}
+
 void text_of_seconds(double seconds, char text[RH_FORMAT_CHARS]) {
   if (seconds >= 1) {
     snprintf(text, RH_FORMAT_CHARS, "%.3f s", seconds);

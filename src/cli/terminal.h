@@ -28,6 +28,10 @@ char *source_text(rh_text file, int64_t line);
 /* Whether the lower bound holds for recomputation across the border between loops, too. */
 bool bound_covers_loops(const rh_memory *memory);
 
+/* Writes what determines the lower bound: an instruction or, if it is not a single one, what the
+ * module receives and returns. */
+void print_bound_cause(const rh_memory *memory, bool counts_parameters, FILE *out);
+
 /* These format a duration as `1.250 ms` and a number as `9.41 G`. */
 void text_of_seconds(double seconds, char text[RH_FORMAT_CHARS]);
 void text_of_rate(double count, char text[RH_FORMAT_CHARS]);

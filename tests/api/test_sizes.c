@@ -183,6 +183,46 @@ START_TEST(newer_results_are_zero_behind_ours) {
 }
 END_TEST
 
+/* `added_seconds_bound` and all behind it are not there yet. */
+START_TEST(older_remat_results_have_no_bound) {
+  rh_module *module = parse(), *made = NULL;
+  rh_remat_options options = RH_REMAT_OPTIONS_INIT;
+  rh_remat_result whole = RH_REMAT_RESULT_INIT, part = RH_REMAT_RESULT_INIT;
+  options.memory_model = "liveness";
+  options.limit_bytes = 1;
+  options.small_node_bytes = 0;
+  ck_assert_int_eq(rh_remat(module, NULL, &options, &made, &whole, NULL), RH_OVER_LIMIT);
+  rh_module_free(made);
+  ck_assert_double_infinite(whole.added_seconds_bound);
+  ck_assert_str_eq(whole.bound_kind, "this order, originals in place");
+  part.struct_size = offsetof(rh_remat_result, added_seconds_bound);
+  part.added_seconds_bound = 77;
+  ck_assert_int_eq(rh_remat(module, NULL, &options, &made, &part, NULL), RH_OVER_LIMIT);
+  rh_module_free(made);
+  ck_assert_int_eq(part.counted_bytes, whole.counted_bytes);
+  ck_assert_double_eq(part.added_seconds_bound, 77);
+  ck_assert_ptr_null(part.bound_kind);
+  rh_module_free(module);
+}
+END_TEST
+
+/* Without a budget there is nothing to add, and XLA's pass counts something else. */
+START_TEST(bound_is_not_always_known) {
+  static const char *const models[] = {"liveness", "xla-remat"};
+  rh_module *module = parse(), *made = NULL;
+  rh_remat_options options = RH_REMAT_OPTIONS_INIT;
+  rh_remat_result info = RH_REMAT_RESULT_INIT;
+  options.memory_model = models[_i];
+  if (_i == 1) options.limit_bytes = 1;
+  rh_status status = rh_remat(module, NULL, &options, &made, &info, NULL);
+  ck_assert_int_eq(status, _i == 1 ? RH_OVER_LIMIT : RH_OK);
+  ck_assert_ptr_null(info.bound_kind);
+  ck_assert_double_eq(info.added_seconds_bound, 0);
+  rh_module_free(made);
+  rh_module_free(module);
+}
+END_TEST
+
 /* Whatever fails leaves nothing in its results. */
 START_TEST(results_are_nothing_after_a_failure) {
   rh_module *module = parse(), *made = module;
@@ -223,6 +263,8 @@ int main(void) {
   tcase_add_test(tc, unknown_choices_are_refused);
   tcase_add_test(tc, older_results_are_filled_as_far_as_they_go);
   tcase_add_test(tc, newer_results_are_zero_behind_ours);
+  tcase_add_test(tc, older_remat_results_have_no_bound);
+  tcase_add_loop_test(tc, bound_is_not_always_known, 0, 2);
   tcase_add_test(tc, results_are_nothing_after_a_failure);
   suite_add_tcase(suite, tc);
   return run_suite(suite);

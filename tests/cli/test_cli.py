@@ -54,6 +54,54 @@ class RecomputeTest(ToolTest):
         return self.json("input.hlo", *args, code=code)
 
 
+class TimeBound(ToolTest):
+    """What recomputation adds at least, in the order of the result."""
+
+    def check_samples(self, *options):
+        num_found = 0
+        for name in ("resnet", "vgg", "mobilenet"):
+            for algorithm in ("standard", "path", "search"):
+                for limit in ("r70%", "r40%"):
+                    with self.subTest(name, algorithm=algorithm, limit=limit):
+                        result = json.loads(self.run_tool(
+                            str(SAMPLES / f"{name}.after_optimizations.hlo"), *options,
+                            f"--algorithm={algorithm}", f"--mem-limit={limit}", "--small-node-limit=0",
+                            "--quiet", "--json=-").out)
+                        if not result["met"]:
+                            continue
+                        self.assertEqual(result["bound_kind"], "this order, originals in place")
+                        added = result["seconds_after"] - result["seconds_before"]
+                        self.assertLessEqual(result["added_seconds_bound"], added + 1e-12)
+                        num_found += result["added_seconds_bound"] > 0
+        return num_found
+
+    def test_no_algorithm_adds_less(self):
+        self.assertGreater(self.check_samples("--memory-model=liveness"), 0)
+        self.assertGreater(self.check_samples("--memory-model=heap"), 0)
+
+    def test_summary(self):
+        sample = str(SAMPLES / "vgg.after_optimizations.hlo")
+        options = ["--memory-model=liveness", "--small-node-limit=0", "--algorithm=search"]
+        text = self.expect(0, sample, *options, "--mem-limit=r40%").out
+        found = re.search(r"added time: at least \+([0-9.]+) % in this order; within ([0-9.]+) points", text)
+        result = self.json(sample, *options, "--mem-limit=r40%")
+        least = result["added_seconds_bound"] / result["seconds_before"]
+        self.assertAlmostEqual(float(found[1]), 100 * least, delta=0.051)
+        self.assertAlmostEqual(float(found[2]), 100 * (result["overhead"] - least), delta=0.051)
+
+    def test_impossible(self):
+        self.golden("recompute")
+        options = ["--memory-model=liveness", "--scheduler=input", "--mem-limit=1", "--small-node-limit=0"]
+        self.assertIn("no recomputation in this order can meet the limit",
+                      self.expect(1, "input.hlo", *options).out)
+        self.assertIsNone(self.json("input.hlo", *options, code=1)["added_seconds_bound"])
+
+    def test_unknown(self):
+        self.golden("recompute")
+        for options in ([], ["--mem-limit=min"], ["--mem-limit=14KiB", "--memory-model=xla-remat"]):
+            self.assertNotIn("bound_kind", self.json("input.hlo", "--small-node-limit=0", *options))
+
+
 class Graphs(RecomputeTest):
     """The options for graphs, which not every build has."""
 

@@ -35,7 +35,7 @@ ROOMS = {
     # Independent of what it judges: no legality, no rewriting.
     VERIFY: ["ir", FLOW, RANGE],
     # What is judged is the text: it prints what it made, and reads it again.
-    ENGINE: ["ir", "text", FLOW, MEMORY, COST, REWRITE, LEGALITY, JOB, SCAN, PLAN, PROTECT, VERIFY],
+    ENGINE: ["ir", "text", FLOW, MEMORY, COST, REWRITE, LEGALITY, JOB, SEARCH, SCAN, PLAN, PROTECT, VERIFY],
     "emit": ["ir"],
     "emit/report": ["ir", FLOW, MEMORY, "emit"],
     "emit/memlog": ["ir", FLOW, MEMORY, "emit"],

@@ -5,6 +5,7 @@
 #include "remat/engine/judge.h"
 #include "remat/engine/kept_plan.h"
 #include "remat/engine/scans.h"
+#include "remat/engine/time_bound.h"
 
 /* ---- guide ---- */
 
@@ -225,6 +226,7 @@ rh_status remat_engine_run(const RematRequest *request, rh_module **result, rh_r
   }
   if (status == RH_OK) {
     *info = describe(&search);
+    time_bound_find(search.problem, search.best.result, info);
     *result = search.best.result;
     search.best.result = NULL;
     keep_steps(search.problem, *result);

@@ -1,0 +1,176 @@
+/* The bound is the same for every algorithm, because it only depends on the order of the result:
+ * that of the input's instructions where they, or clones of them, run first. Clones are left out,
+ * so that the bound covers all other choices of clones in this order, too. */
+#include "remat/engine/time_bound.h"
+
+#include "ir/hash.h"
+#include "remat/search/bound.h"
+
+/* Of modules with more instructions, bounds are found from this effort on. */
+enum { MAX_INSTS = 200000, EFFORT_FOR_MORE = 5 };
+
+/* ---- order ---- */
+
+typedef struct Placing {
+  const Module *module; /* the input */
+  bool *is_placed;      /* by InstId */
+  Sequence order;
+  IdVec stack;
+  Arena *arena;
+} Placing;
+
+static bool push_unplaced(Placing *placing, InstId id) {
+  if (placing->is_placed[id]) return false;
+  *vec_push(placing->arena, &placing->stack) = id;
+  return true;
+}
+
+/* Places an instruction after what it needs. The result may have done without some of that, such as
+ * the tuples that bundle values. */
+static void place(Placing *placing, InstId first) {
+  const Module *module = placing->module;
+  (void)push_unplaced(placing, first);
+  while (placing->stack.len) {
+    InstId id = placing->stack.data[placing->stack.len - 1];
+    bool is_ready = true;
+    for (uint32_t i = 0; !placing->is_placed[id] && i < inst_get(module, id)->num_operands; i++)
+      is_ready &= !push_unplaced(placing, inst_operand(module, id, i));
+    IdList before = inst_control(module, id)->predecessors;
+    for (uint32_t i = 0; !placing->is_placed[id] && i < before.len; i++)
+      is_ready &= !push_unplaced(placing, id_list(module, before)[i]);
+    if (!is_ready) continue;
+    placing->stack.len--;
+    if (placing->is_placed[id]) continue;
+    placing->is_placed[id] = true;
+    placing->order.ids[placing->order.len++] = id;
+  }
+}
+
+/* The order in which the instructions of the input's entry computation run first in the result. */
+static Sequence order_of_result(const rh_module *input, const rh_module *result, Arena *arena) {
+  const Module *module = input->module, *after = result->module;
+  Sequence given = input->schedule.of[module->entry];
+  Sequence made = result->schedule.of[after->entry];
+  Placing placing = {.module = module,
+                     .is_placed = arena_zarray(arena, bool, module->insts.len),
+                     .order = {.ids = arena_array(arena, InstId, given.len)},
+                     .arena = arena};
+  IdTable table = {0};
+  for (SchedPos pos = 0; pos < given.len; pos++)
+    id_table_add(&table, arena, hash_str(inst_name(module, given.ids[pos])), given.ids[pos]);
+  for (SchedPos pos = 0; pos < made.len; pos++) {
+    InstId id = made.ids[pos], found;
+    RematMark mark = result->marks ? result->marks[id] : (RematMark){.kind = REMAT_KIND_NONE};
+    if (mark.kind == REMAT_KIND_HELPER) continue;
+    Str name = mark.kind == REMAT_KIND_NONE ? inst_name(after, id) : mark.original;
+    for (IdProbe probe = id_table_probe(&table, hash_str(name)); id_probe_next(&probe, &found);)
+      if (str_equal(inst_name(module, found), name)) place(&placing, found);
+  }
+  for (SchedPos pos = 0; pos < given.len; pos++)
+    place(&placing, given.ids[pos]);
+  return placing.order;
+}
+
+/* ---- bound ---- */
+
+typedef struct Bounding {
+  const Problem *problem;
+  SearchContext context;
+  Schedule schedule;
+  int64_t *inner_bytes; /* by CompId: what its run needs in the order of the input */
+  int64_t *floor_bytes; /* by CompId: what its run needs in any order */
+  Arena *arena;
+} Bounding;
+
+/* Finds what called computations need, callees first. What happens inside of them is not part of
+ * the bound, so it must not depend on their orders or on what they recompute. */
+static void measure_callees(Bounding *bounding) {
+  const CallGraph *calls = &bounding->context.values.graph;
+  Arena *scratch = bounding->problem->scratch;
+  for (uint32_t i = 0; i < calls->num_reachable; i++) {
+    CompId comp = calls->post_order[i];
+    bool is_entry = comp == bounding->problem->input->module->entry;
+    if (is_entry || !comp_is_sequential(calls, comp) || bounding->schedule.of[comp].len == 0)
+      continue;
+    Arena *arena = arena_new(arena_options(scratch));
+    bounding->context.inner_bytes = bounding->floor_bytes;
+    SearchGraph graph = search_graph_build(&bounding->context, comp, arena, scratch);
+    bounding->floor_bytes[comp] = graph_floor_bytes(&graph, scratch);
+    bounding->context.inner_bytes = bounding->inner_bytes;
+    graph = search_graph_build(&bounding->context, comp, arena, scratch);
+    Line line = line_of_graph(&graph, arena);
+    bounding->inner_bytes[comp] = line_measure(&line, arena).peak_bytes;
+    arena_free(arena);
+  }
+}
+
+/* The limit as lines count. A line may count more than the model that judges, which the input
+ * shows. Where it counts less, as packing is left out, the bound is lower than it could be. */
+static int64_t line_limit(Bounding *bounding) {
+  const Problem *problem = bounding->problem;
+  int64_t counted_bytes = problem_counted_bytes(problem, &problem->before);
+  int64_t limit_bytes = problem->options->limit_bytes + problem->before.peak_bytes - counted_bytes;
+  Arena *arena = arena_new(arena_options(problem->scratch));
+  bounding->context.inner_bytes = bounding->inner_bytes;
+  SearchGraph graph = search_graph_build(&bounding->context, problem->input->module->entry, arena,
+                                         problem->scratch);
+  Line line = line_of_graph(&graph, arena);
+  int64_t more_bytes = line_measure(&line, arena).peak_bytes - problem->before.peak_bytes;
+  arena_free(arena);
+  return more_bytes > 0 ? limit_bytes + more_bytes : limit_bytes;
+}
+
+static double bound_of_order(Bounding *bounding, const rh_module *result) {
+  const Problem *problem = bounding->problem;
+  CompId entry = problem->input->module->entry;
+  measure_callees(bounding);
+  int64_t limit_bytes = line_limit(bounding);
+  bounding->schedule.of[entry] = order_of_result(problem->input, result, bounding->arena);
+  bounding->context.inner_bytes = bounding->floor_bytes;
+  SearchGraph graph =
+      search_graph_build(&bounding->context, entry, bounding->arena, problem->scratch);
+  Line line = line_of_graph(&graph, bounding->arena);
+  return line_time_bound(&line, limit_bytes, problem->patience, problem->scratch);
+}
+
+static bool has_bound(const Problem *problem) {
+  int64_t limit_bytes = problem->options->limit_bytes;
+  /* What XLA's pass counts is not what lives at one time. */
+  bool counts_others = problem->request->memory_model->traits & RH_TRAIT_FREE_PARAMETERS;
+  if (!problem_is_limited(problem) || limit_bytes <= 0 || problem->steps || counts_others)
+    return false;
+  bool is_huge = problem->input->module->insts.len > MAX_INSTS;
+  return !is_huge || patience_effort(problem->patience) >= EFFORT_FOR_MORE;
+}
+
+void time_bound_find(const Problem *problem, const rh_module *result, rh_remat_result *info) {
+  if (!has_bound(problem)) return;
+  Arena *arena = arena_new(arena_options(problem->scratch)), *scratch = problem->scratch;
+  Module *module = problem->input->module;
+  Rewrite rewrite = {.module = module};
+  CostTable costs = cost_analyze(module, arena, scratch);
+  Legality legality = {.module = module,
+                       .effects = side_effects_build(module, arena, scratch),
+                       .allow_collectives = problem->options->remat_collectives || problem->plan,
+                       .small_node_bytes = problem->plan ? 0 : problem->options->small_node_bytes,
+                       .is_kept = arena_zarray(arena, bool, module->insts.len),
+                       .num_kept = module->insts.len,
+                       .steering = problem->steering};
+  Bounding bounding = {.problem = problem,
+                       .schedule = schedule_copy(&problem->input->schedule, module, arena),
+                       .inner_bytes = arena_zarray(arena, int64_t, module->comps.len),
+                       .floor_bytes = arena_zarray(arena, int64_t, module->comps.len),
+                       .arena = arena};
+  RematJob job = {.rewrite = &rewrite,
+                  .schedule = &bounding.schedule,
+                  .options = problem->options,
+                  .parameters = &problem->parameters,
+                  .memory_model = problem->request->memory_model,
+                  .device = problem->request->device,
+                  .legality = &legality,
+                  .costs = &costs};
+  bounding.context = search_context_build(&job, arena, scratch);
+  info->added_seconds_bound = bound_of_order(&bounding, result);
+  info->bound_kind = "this order, originals in place";
+  arena_free(arena);
+}
