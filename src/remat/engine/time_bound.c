@@ -12,63 +12,78 @@ enum { MAX_INSTS = 200000, EFFORT_FOR_MORE = 5 };
 /* ---- order ---- */
 
 typedef struct Placing {
-  const Module *module; /* the input */
-  bool *is_placed;      /* by InstId */
-  Sequence order;
-  IdVec stack;
+  const SearchGraph *graph;
+  StepId *step_of; /* by NodeId; NO_ID = not placed yet */
+  Line line;
+  VEC(NodeId) stack;
   Arena *arena;
 } Placing;
 
-static bool push_unplaced(Placing *placing, InstId id) {
-  if (placing->is_placed[id]) return false;
-  *vec_push(placing->arena, &placing->stack) = id;
-  return true;
-}
-
-/* Places an instruction after what it needs. The result may have done without some of that, such as
- * the tuples that bundle values. */
-static void place(Placing *placing, InstId first) {
-  const Module *module = placing->module;
-  (void)push_unplaced(placing, first);
+/* Places a node after what it reads. The result may have done without some of that, such as tuples
+ * that bundle values. */
+static void place(Placing *placing, NodeId first) {
+  const SearchGraph *graph = placing->graph;
+  *vec_push(placing->arena, &placing->stack) = first;
   while (placing->stack.len) {
-    InstId id = placing->stack.data[placing->stack.len - 1];
-    bool is_ready = true;
-    for (uint32_t i = 0; !placing->is_placed[id] && i < inst_get(module, id)->num_operands; i++)
-      is_ready &= !push_unplaced(placing, inst_operand(module, id, i));
-    IdList before = inst_control(module, id)->predecessors;
-    for (uint32_t i = 0; !placing->is_placed[id] && i < before.len; i++)
-      is_ready &= !push_unplaced(placing, id_list(module, before)[i]);
+    NodeId id = placing->stack.data[placing->stack.len - 1];
+    const SearchNode *node = &graph->nodes[id];
+    bool is_placed = placing->step_of[id] != NO_ID, is_ready = true;
+    for (uint32_t i = 0; !is_placed && i < node->num_operands; i++) {
+      NodeId operand = node_operand(graph, id, i)->node;
+      if (placing->step_of[operand] != NO_ID) continue;
+      *vec_push(placing->arena, &placing->stack) = operand;
+      is_ready = false;
+    }
     if (!is_ready) continue;
     placing->stack.len--;
-    if (placing->is_placed[id]) continue;
-    placing->is_placed[id] = true;
-    placing->order.ids[placing->order.len++] = id;
+    if (is_placed) continue;
+    placing->step_of[id] = placing->line.len;
+    placing->line.nodes[placing->line.len++] = id;
   }
 }
 
-/* The order in which the instructions of the input's entry computation run first in the result. */
-static Sequence order_of_result(const rh_module *input, const rh_module *result, Arena *arena) {
+/* Places the node of an instruction of this name, if there is one. */
+static void place_named(Placing *placing, const Module *module, const IdTable *table, Str name) {
+  InstId found;
+  for (IdProbe probe = id_table_probe(table, hash_str(name)); id_probe_next(&probe, &found);) {
+    if (!str_equal(inst_name(module, found), name)) continue;
+    NodeId node = placing->graph->node_of[found];
+    if (placing->graph->nodes[node].inst == found) place(placing, node);
+  }
+}
+
+/* The nodes of the input's entry computation in the order in which they run first in the result. */
+static Line line_of_result(const SearchGraph *graph, const rh_module *input,
+                           const rh_module *result, Arena *arena) {
   const Module *module = input->module, *after = result->module;
-  Sequence given = input->schedule.of[module->entry];
-  Sequence made = result->schedule.of[after->entry];
-  Placing placing = {.module = module,
-                     .is_placed = arena_zarray(arena, bool, module->insts.len),
-                     .order = {.ids = arena_array(arena, InstId, given.len)},
+  Sequence given = input->schedule.of[module->entry], made = result->schedule.of[after->entry];
+  Placing placing = {.graph = graph,
+                     .step_of = arena_array(arena, StepId, graph->num_nodes),
+                     .line = line_new(graph, graph->num_nodes, arena),
                      .arena = arena};
+  memset(placing.step_of, 0xff, graph->num_nodes * sizeof *placing.step_of);
+  placing.line.len = 0;
   IdTable table = {0};
   for (SchedPos pos = 0; pos < given.len; pos++)
     id_table_add(&table, arena, hash_str(inst_name(module, given.ids[pos])), given.ids[pos]);
   for (SchedPos pos = 0; pos < made.len; pos++) {
-    InstId id = made.ids[pos], found;
+    InstId id = made.ids[pos];
     RematMark mark = result->marks ? result->marks[id] : (RematMark){.kind = REMAT_KIND_NONE};
     if (mark.kind == REMAT_KIND_HELPER) continue;
-    Str name = mark.kind == REMAT_KIND_NONE ? inst_name(after, id) : mark.original;
-    for (IdProbe probe = id_table_probe(&table, hash_str(name)); id_probe_next(&probe, &found);)
-      if (str_equal(inst_name(module, found), name)) place(&placing, found);
+    bool is_own = mark.kind == REMAT_KIND_NONE;
+    place_named(&placing, module, &table, is_own ? inst_name(after, id) : mark.original);
   }
-  for (SchedPos pos = 0; pos < given.len; pos++)
-    place(&placing, given.ids[pos]);
-  return placing.order;
+  for (NodeId node = 0; node < graph->num_nodes; node++) {
+    if (!(graph->nodes[node].flags & NODE_IS_BYPASSED)) place(&placing, node);
+  }
+  Line *line = &placing.line;
+  line_lay_out(line, arena);
+  for (StepId step = 0; step < line->len; step++) {
+    for (uint32_t i = 0; i < graph->nodes[line->nodes[step]].num_operands; i++)
+      line->sources[line->first_source[step] + i] =
+          placing.step_of[node_operand(graph, line->nodes[step], i)->node];
+  }
+  return *line;
 }
 
 /* ---- bound ---- */
@@ -76,7 +91,7 @@ static Sequence order_of_result(const rh_module *input, const rh_module *result,
 typedef struct Bounding {
   const Problem *problem;
   SearchContext context;
-  Schedule schedule;
+  const Schedule *schedule;
   int64_t *inner_bytes; /* by CompId: what its run needs in the order of the input */
   int64_t *floor_bytes; /* by CompId: what its run needs in any order */
   Arena *arena;
@@ -90,7 +105,7 @@ static void measure_callees(Bounding *bounding) {
   for (uint32_t i = 0; i < calls->num_reachable; i++) {
     CompId comp = calls->post_order[i];
     bool is_entry = comp == bounding->problem->input->module->entry;
-    if (is_entry || !comp_is_sequential(calls, comp) || bounding->schedule.of[comp].len == 0)
+    if (is_entry || !comp_is_sequential(calls, comp) || bounding->schedule->of[comp].len == 0)
       continue;
     Arena *arena = arena_new(arena_options(scratch));
     bounding->context.inner_bytes = bounding->floor_bytes;
@@ -125,11 +140,10 @@ static double bound_of_order(Bounding *bounding, const rh_module *result) {
   CompId entry = problem->input->module->entry;
   measure_callees(bounding);
   int64_t limit_bytes = line_limit(bounding);
-  bounding->schedule.of[entry] = order_of_result(problem->input, result, bounding->arena);
   bounding->context.inner_bytes = bounding->floor_bytes;
   SearchGraph graph =
       search_graph_build(&bounding->context, entry, bounding->arena, problem->scratch);
-  Line line = line_of_graph(&graph, bounding->arena);
+  Line line = line_of_result(&graph, problem->input, result, bounding->arena);
   return line_time_bound(&line, limit_bytes, problem->patience, problem->scratch);
 }
 
@@ -156,13 +170,14 @@ void time_bound_find(const Problem *problem, const rh_module *result, rh_remat_r
                        .is_kept = arena_zarray(arena, bool, module->insts.len),
                        .num_kept = module->insts.len,
                        .steering = problem->steering};
+  Schedule schedule = schedule_copy(&problem->input->schedule, module, arena);
   Bounding bounding = {.problem = problem,
-                       .schedule = schedule_copy(&problem->input->schedule, module, arena),
+                       .schedule = &schedule,
                        .inner_bytes = arena_zarray(arena, int64_t, module->comps.len),
                        .floor_bytes = arena_zarray(arena, int64_t, module->comps.len),
                        .arena = arena};
   RematJob job = {.rewrite = &rewrite,
-                  .schedule = &bounding.schedule,
+                  .schedule = &schedule,
                   .options = problem->options,
                   .parameters = &problem->parameters,
                   .memory_model = problem->request->memory_model,
