@@ -25,31 +25,67 @@
  *   - A part may take over an operand's memory that nobody reads later. Whether an operand is
  *     read later is up to the plan; so where a gap begins at such a step, dropping it frees the
  *     shared bytes at this step, too. Bytes count as the parts' own: memory that was taken over
- * from something larger would otherwise seem to be freed by parts that are kept.
+ *     from something larger would otherwise seem to be freed by parts that are kept.
+ *
+ * A clone also reads its operands. If a gap (a, b) of v is dropped by a clone at x, and an operand
+ * o has no reader in the line after a, then o is either live at all steps between its last reader
+ * and x, or a clone of it runs after that reader. Such clones are in no gap of o, and such bytes
+ * are not among those live in the line, so both come on top: a fetch of o costs at least the lower
+ * of the two. Clones and bytes of o may serve several fetches; each therefore bears a share of
+ * their cost, and the shares of all fetches of o that there may be sum to 1. What a clone of o
+ * fetches in turn counts likewise. The later x is, the longer o is held, and the shorter v; as the
+ * cost of a fetch is the minimum of two linear functions of what holding costs, their sum is least
+ * at an end, that is at x = b, or at x = a, which is no better than to keep v, except where
+ * dropping the gap frees shared bytes at a, or where the gap has to be dropped.
  *
  * For prices l >= 0 of a byte at each step, sum of l * need + sum over gaps of min(0, cost - bytes
  * * (prices in the gap)) is a lower bound of the covering problem, whatever the prices are. They
  * are improved by subgradient steps to a target above the best bound so far (Polyak, 1969; with the
  * target adapted as by Goffin and Kiwiel, 1999). Two reductions make it stronger, as they hold for
  * whole gaps only: a gap without which a step cannot be covered is dropped in every choice; and a
- * gap counts with at most the largest need of its steps (Crowder, Johnson, Padberg, 1983). */
+ * gap counts with at most the largest need of its steps (Crowder, Johnson, Padberg, 1983). The
+ * second one does not hold where something is held for fetches, so the bound is the larger one of
+ * two. */
 #include "remat/search/bound.h"
 
 #include <math.h>
 
-enum { MAX_ROUNDS = 200, NUM_SCALES = 30, ROUNDS_PER_QUESTION = 8 };
+enum { MAX_ROUNDS = 100, NUM_SCALES = 30, ROUNDS_PER_QUESTION = 8 };
+
+/* What a clone reads after the last reader in the line: it has to be held until then, over some
+ * steps over the limit, or to be computed again. */
+typedef struct Fetch {
+  StepId of;           /* the step that computes it in the line */
+  uint32_t begin, end; /* the steps over the limit until the clone */
+} Fetch;
 
 /* The over-limit steps that a value is not read at, between two of its readers. */
 typedef struct Gap {
   uint32_t begin, end; /* in the steps over the limit */
+  uint32_t inner;      /* where it begins if a clone comes at once: `begin`, or a step later */
   double bytes;        /* that are freed there if the gap is dropped */
-  double seconds;      /* that this costs at least */
+  double seconds;      /* that this costs at least, by itself */
+  StepId owner, from, to;
+  uint32_t first_fetch, num_fetches;
+  bool is_fixed; /* every choice drops it; `seconds` are in fixed_seconds */
 } Gap;
+
+/* A value that clones may have to fetch. */
+typedef struct Fetched {
+  double seconds; /* of a clone of it, by itself; INFINITY = it cannot be cloned */
+  double bytes;
+  double share;                      /* of its cost that each fetch bears */
+  uint32_t num_events;               /* fetches of it */
+  uint32_t first_fetch, num_fetches; /* of its own clone */
+} Fetched;
 
 typedef struct Cover {
   uint32_t num_steps; /* over the limit */
   double *need;       /* by such a step: bytes to be freed */
   VEC(Gap) gaps;
+  VEC(Fetch) fetches;
+  Fetched *fetched;     /* by step of the line */
+  VEC(StepId) order;    /* the steps that are fetched, the last ones first */
   double fixed_seconds; /* of gaps that every choice drops */
   bool is_impossible;
   Arena *arena;
@@ -207,8 +243,13 @@ static void measure(Needs *needs) {
  * have no steps over the limit. */
 static Gap make_gap(const Needs *needs, const uint32_t *place_of, uint32_t root, StepId from,
                     StepId to) {
-  Gap gap = {
-      .begin = place_of[from + 1], .end = place_of[to], .bytes = (double)root_bytes(needs, root)};
+  Gap gap = {.begin = place_of[from + 1],
+             .inner = place_of[from + 1],
+             .end = place_of[to],
+             .bytes = (double)root_bytes(needs, root),
+             .owner = needs->owner[root],
+             .from = from,
+             .to = to};
   bool is_own = from == needs->owner[root];
   if (is_own ? can_shrink(needs, from) : shared_bytes(needs, from, root) > 0)
     gap.begin = place_of[from];
@@ -265,6 +306,70 @@ static void add_gaps_of_step(Cover *cover, const Needs *needs, const LineReaders
   }
 }
 
+/* ---- what clones need ---- */
+
+/* The only part with bytes of a step; NO_ID if there are several or none. */
+static uint32_t only_part(const Needs *needs, StepId step) {
+  const Line *line = needs->line;
+  uint32_t only = NO_ID;
+  for (uint32_t part = line->first_part[step]; part < line->first_part[step + 1]; part++) {
+    if (needs->memory.root_of[part] != part || root_bytes(needs, part) == 0) continue;
+    if (only != NO_ID) return NO_ID;
+    only = part;
+  }
+  return only;
+}
+
+/* Adds what a clone of `step` has to fetch if it runs after step `from`, and holds it to `to`. */
+static uint32_t add_fetches(Cover *cover, Needs *needs, const uint32_t *place_of, StepId step,
+                            StepId from, StepId to) {
+  const Line *line = needs->line;
+  const SearchNode *node = &line->graph->nodes[line->nodes[step]];
+  uint32_t first = cover->fetches.len;
+  for (uint32_t i = 0; i < node->num_operands; i++) {
+    uint32_t count = line->graph->operands.data[node->first_operand + i].num_parts;
+    for (uint32_t k = 0; k < count; k++) {
+      uint32_t root = operand_root(needs, step, i, k);
+      StepId owner = needs->owner[root], last = needs->memory.last_of[root];
+      if (last > from || only_part(needs, owner) != root || can_shrink(needs, owner)) continue;
+      Fetch fetch = {owner, place_of[last + 1], place_of[to]};
+      bool is_known = fetch.begin >= fetch.end;
+      for (uint32_t known = first; known < cover->fetches.len; known++)
+        is_known |= cover->fetches.data[known].of == owner;
+      if (is_known) continue;
+      *vec_push(cover->arena, &cover->fetches) = fetch;
+      cover->fetched[owner].num_events++;
+    }
+  }
+  return cover->fetches.len - first;
+}
+
+/* Finds what the clones of dropped gaps fetch, and what clones of that fetch in turn. */
+static void find_fetches(Cover *cover, Needs *needs, const uint32_t *place_of) {
+  const Line *line = needs->line;
+  cover->fetched = arena_zarray(cover->arena, Fetched, line->len);
+  for (uint32_t i = 0; i < cover->gaps.len; i++) {
+    Gap *gap = &cover->gaps.data[i];
+    gap->first_fetch = cover->fetches.len;
+    if (can_shrink(needs, gap->owner) || gap->seconds == 0) continue;
+    gap->num_fetches = add_fetches(cover, needs, place_of, gap->owner, gap->from, gap->to);
+  }
+  for (StepId step = line->len; step-- > 0;) {
+    Fetched *fetched = &cover->fetched[step];
+    if (fetched->num_events == 0) continue;
+    const SearchNode *node = &line->graph->nodes[line->nodes[step]];
+    uint32_t part = only_part(needs, step);
+    StepId last = needs->memory.last_of[part];
+    fetched->seconds = can_drop(node) ? node->seconds : INFINITY;
+    fetched->bytes = (double)root_bytes(needs, part);
+    fetched->share = 1.0 / fetched->num_events;
+    fetched->first_fetch = cover->fetches.len;
+    if (can_drop(node))
+      fetched->num_fetches = add_fetches(cover, needs, place_of, step, last, last + 1);
+    *vec_push(cover->arena, &cover->order) = step;
+  }
+}
+
 static Cover cover_of(Needs *needs, int64_t limit_bytes, Arena *arena, Arena *scratch) {
   const Line *line = needs->line;
   Cover cover = {.arena = arena};
@@ -285,6 +390,7 @@ static Cover cover_of(Needs *needs, int64_t limit_bytes, Arena *arena, Arena *sc
   LineReaders readers = line_readers(line, &needs->memory, arena, scratch);
   for (StepId step = 0; step < line->len; step++)
     add_gaps_of_step(&cover, needs, &readers, place_of, step);
+  find_fetches(&cover, needs, place_of);
   return cover;
 }
 
@@ -343,26 +449,22 @@ static void fix_gaps(Cover *cover, Arena *arena) {
   if (cover->is_impossible) return;
   Ranges least = ranges_of(spare, cover->num_steps, true, arena);
   double *freed = arena_zarray(arena, double, cover->num_steps + 1);
-  uint32_t num_open = 0;
   for (uint32_t i = 0; i < cover->gaps.len; i++) {
-    Gap gap = cover->gaps.data[i];
-    if (gap.seconds > 0 && gap.bytes <= ranges_at(&least, gap.begin, gap.end)) {
-      cover->gaps.data[num_open++] = gap;
-      continue;
-    }
-    cover->fixed_seconds += gap.seconds;
-    freed[gap.begin] += gap.bytes;
-    freed[gap.end] -= gap.bytes;
+    Gap *gap = &cover->gaps.data[i];
+    gap->is_fixed = gap->seconds == 0 || gap->bytes > ranges_at(&least, gap->begin, gap->end);
+    if (!gap->is_fixed) continue;
+    cover->fixed_seconds += gap->seconds;
+    freed[gap->begin] += gap->bytes;
+    freed[gap->end] -= gap->bytes;
   }
-  cover->gaps.len = num_open;
   for (uint32_t i = 0; i < cover->num_steps; i++) {
     freed[i + 1] += freed[i];
     cover->need[i] -= freed[i];
   }
 }
 
-/* Leaves out steps that need nothing more, and counts a gap with at most what its steps need. */
-static void tighten(Cover *cover, Arena *arena) {
+/* Leaves out steps that need nothing more. */
+static void leave_out_steps(Cover *cover, Arena *arena) {
   uint32_t *place_of = arena_array(arena, uint32_t, cover->num_steps + 1), num_steps = 0;
   for (uint32_t i = 0; i < cover->num_steps; i++) {
     place_of[i] = num_steps;
@@ -370,30 +472,85 @@ static void tighten(Cover *cover, Arena *arena) {
   }
   place_of[cover->num_steps] = num_steps;
   cover->num_steps = num_steps;
-  if (num_steps == 0) return;
-  Ranges most = ranges_of(cover->need, num_steps, false, arena);
   uint32_t len = 0;
   for (uint32_t i = 0; i < cover->gaps.len; i++) {
     Gap gap = cover->gaps.data[i];
     gap.begin = place_of[gap.begin];
+    gap.inner = place_of[gap.inner];
     gap.end = place_of[gap.end];
-    if (gap.begin >= gap.end) continue;
+    if (gap.begin < gap.end || gap.is_fixed) cover->gaps.data[len++] = gap;
+  }
+  cover->gaps.len = len;
+  for (uint32_t i = 0; i < cover->fetches.len; i++) {
+    Fetch *fetch = &cover->fetches.data[i];
+    fetch->begin = place_of[fetch->begin];
+    fetch->end = place_of[fetch->end];
+  }
+}
+
+/* Counts a gap with at most what its steps need. This only holds if fetches do not count, because
+ * what they hold has to be freed, too. Returns whether it makes a difference. */
+static bool cut_to_need(Cover *cover, Arena *arena) {
+  Ranges most = ranges_of(cover->need, cover->num_steps, false, arena);
+  uint32_t len = 0;
+  bool is_cut = false;
+  for (uint32_t i = 0; i < cover->gaps.len; i++) {
+    Gap gap = cover->gaps.data[i];
+    if (gap.is_fixed) continue;
     double need = ranges_at(&most, gap.begin, gap.end);
+    is_cut |= gap.bytes > need;
     if (gap.bytes > need) gap.bytes = need;
+    gap.num_fetches = 0;
     cover->gaps.data[len++] = gap;
   }
   cover->gaps.len = len;
+  cover->order.len = 0;
+  return is_cut;
 }
 
 /* ---- prices ---- */
 
 typedef struct Prices {
   const Cover *cover;
-  double *of;    /* by step */
-  double *best;  /* those of the best bound */
-  double *sum;   /* of the prices before each step */
-  double *slope; /* by step: how the bound rises with the price; one entry more */
+  double *of;     /* by step */
+  double *best;   /* those of the best bound */
+  double *sum;    /* of the prices before each step */
+  double *slope;  /* by step: how the bound rises with the price; one entry more */
+  double *again;  /* by step of the line that is fetched: the cost of a clone with all it fetches */
+  double *weight; /* likewise: how much of that cost is in the bound */
 } Prices;
+
+static double held_cost(const Prices *prices, const Fetch *fetch) {
+  return prices->cover->fetched[fetch->of].bytes *
+         (prices->sum[fetch->end] - prices->sum[fetch->begin]);
+}
+
+/* What some fetches cost: each is held or computed again, whichever costs less. */
+static double fetches_cost(const Prices *prices, uint32_t first, uint32_t count) {
+  const Cover *cover = prices->cover;
+  double cost = 0;
+  for (uint32_t i = first; i < first + count; i++) {
+    const Fetch *fetch = &cover->fetches.data[i];
+    double held = held_cost(prices, fetch), again = prices->again[fetch->of];
+    cost += cover->fetched[fetch->of].share * (held < again ? held : again);
+  }
+  return cost;
+}
+
+/* Notes in `slope` and `weight` what the cost of some fetches, times a factor, depends on. */
+static void note_fetches(Prices *prices, uint32_t first, uint32_t count, double factor) {
+  const Cover *cover = prices->cover;
+  for (uint32_t i = first; i < first + count; i++) {
+    const Fetch *fetch = &cover->fetches.data[i];
+    const Fetched *fetched = &cover->fetched[fetch->of];
+    if (held_cost(prices, fetch) < prices->again[fetch->of]) {
+      prices->slope[fetch->begin] -= factor * fetched->share * fetched->bytes;
+      prices->slope[fetch->end] += factor * fetched->share * fetched->bytes;
+    } else {
+      prices->weight[fetch->of] += factor * fetched->share;
+    }
+  }
+}
 
 /* The bound for some prices. Fills `slope`. */
 static double evaluate(Prices *prices, const double *of) {
@@ -406,13 +563,38 @@ static double evaluate(Prices *prices, const double *of) {
     prices->slope[i] = 0;
   }
   prices->slope[cover->num_steps] = 0;
+  for (uint32_t i = cover->order.len; i-- > 0;) {
+    StepId step = cover->order.data[i];
+    const Fetched *fetched = &cover->fetched[step];
+    prices->weight[step] = 0;
+    prices->again[step] =
+        fetched->seconds + fetches_cost(prices, fetched->first_fetch, fetched->num_fetches);
+  }
   for (uint32_t i = 0; i < cover->gaps.len; i++) {
     const Gap *gap = &cover->gaps.data[i];
-    double keep = gap->bytes * (prices->sum[gap->end] - prices->sum[gap->begin]);
-    if (keep <= gap->seconds) continue;
-    bound += gap->seconds - keep;
-    prices->slope[gap->begin] += gap->bytes;
-    prices->slope[gap->end] -= gap->bytes;
+    double drop = fetches_cost(prices, gap->first_fetch, gap->num_fetches);
+    double late = gap->bytes * (prices->sum[gap->end] - prices->sum[gap->inner]);
+    bool is_early = late < drop; /* the clone comes at once, and is held */
+    double cost = is_early ? late : drop;
+    if (!gap->is_fixed) {
+      double keep = gap->bytes * (prices->sum[gap->end] - prices->sum[gap->begin]);
+      cost += gap->seconds - keep;
+      if (cost >= 0) continue;
+      prices->slope[gap->begin] += gap->bytes;
+      prices->slope[gap->end] -= gap->bytes;
+    }
+    bound += cost;
+    if (is_early) {
+      prices->slope[gap->inner] -= gap->bytes;
+      prices->slope[gap->end] += gap->bytes;
+      continue;
+    }
+    note_fetches(prices, gap->first_fetch, gap->num_fetches, 1);
+  }
+  for (uint32_t i = 0; i < cover->order.len; i++) {
+    const Fetched *fetched = &cover->fetched[cover->order.data[i]];
+    double weight = prices->weight[cover->order.data[i]];
+    if (weight > 0) note_fetches(prices, fetched->first_fetch, fetched->num_fetches, weight);
   }
   double freed = 0;
   for (uint32_t i = 0; i < cover->num_steps; i++) {
@@ -480,13 +662,15 @@ static double improve_prices(Prices *prices, double best, Patience *patience) {
   return best;
 }
 
-static double solve(const Cover *cover, Patience *patience, Arena *arena) {
+static double solve(const Cover *cover, uint32_t len, Patience *patience, Arena *arena) {
   if (cover->num_steps == 0 || cover->gaps.len == 0) return 0;
   Prices prices = {.cover = cover,
                    .of = arena_array(arena, double, cover->num_steps),
                    .best = arena_zarray(arena, double, cover->num_steps),
                    .sum = arena_array(arena, double, cover->num_steps + 1),
-                   .slope = arena_array(arena, double, cover->num_steps + 1)};
+                   .slope = arena_array(arena, double, cover->num_steps + 1),
+                   .again = arena_zarray(arena, double, len),
+                   .weight = arena_zarray(arena, double, len)};
   double best = begin_prices(&prices);
   return best > 0 ? improve_prices(&prices, best, patience) : 0;
 }
@@ -538,8 +722,14 @@ double line_time_bound(const Line *given, int64_t limit_bytes, Patience *patienc
   if (cover.num_steps) fix_gaps(&cover, arena);
   double bound = INFINITY;
   if (!cover.is_impossible) {
-    if (cover.num_steps) tighten(&cover, arena);
-    bound = cover.fixed_seconds + solve(&cover, patience, arena);
+    if (cover.num_steps) leave_out_steps(&cover, arena);
+    bound = 0;
+    if (cover.num_steps) {
+      bound = solve(&cover, line.len, patience, arena);
+      double other = cut_to_need(&cover, arena) ? solve(&cover, line.len, patience, arena) : 0;
+      if (other > bound) bound = other;
+    }
+    bound += cover.fixed_seconds;
   }
   arena_free(arena);
   return bound;
