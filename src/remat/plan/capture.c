@@ -259,12 +259,15 @@ static void add_users(Capture *capture) {
 static bool reads_other_old(const Capture *capture, InstId id, uint32_t index) {
   InstId operand = inst_operand(capture->after, id, index), base = base_of(capture, id);
   if (operand >= capture->num_old || base >= capture->num_old) return false;
-  if (makes_no_clone(capture, id) || has_become_element(capture, operand)) return false;
+  if (makes_no_clone(capture, id)) return false;
   /* The tuple of a fusion's results is shorter where some of them are gone. */
   bool is_shorter =
       inst_get(capture->after, id)->num_operands != inst_get(capture->before, base)->num_operands;
   if (is_shorter && inst_get(capture->after, id)->opcode != OPCODE_FUSION) return false;
-  return inst_operand(capture->before, base, old_operand(capture, id, index)) != operand;
+  InstId was = inst_operand(capture->before, base, old_operand(capture, id, index));
+  bool was_element = inst_get(capture->before, was)->opcode == OPCODE_GET_TUPLE_ELEMENT &&
+                     inst_operand(capture->before, was, 0) == operand;
+  return was != operand && !(has_become_element(capture, operand) && was_element);
 }
 
 /* Adds a step for each instruction of the module before that others read now although they read
@@ -283,7 +286,7 @@ static void add_reads(Capture *capture) {
         last = operand;
         if (step_for[operand] == NO_ID) {
           step_for[operand] = capture->plan->steps.len;
-          add_step(capture, comp, PLAN_READ)->instruction = ref_to(operand);
+          add_step(capture, comp, PLAN_READ)->instruction = ref_to(value_of(capture, operand));
         }
         PlanStep *step = &capture->plan->steps.data[step_for[operand]];
         uint32_t num_users = step->users.len;
