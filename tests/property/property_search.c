@@ -395,13 +395,28 @@ static void check_clones(const Line *line, uint64_t *state, const Sample *sample
   }
 }
 
+/* The first runs, without the others, are the line before. */
+static void check_places(const Line *line, const Line *of, const char *what, const Sample *sample) {
+  bool *has_run = calloc(line->graph->num_nodes, sizeof *has_run);
+  uint32_t next = 0;
+  for (StepId step = 0; step < line->len; step++) {
+    if (has_run[line->nodes[step]]) continue;
+    has_run[line->nodes[step]] = true;
+    ck_assert_msg(next < of->len && line->nodes[step] == of->nodes[next],
+                  "%s: a step has moved\n%s", what, sample_shown(sample));
+    next++;
+  }
+  free(has_run);
+}
+
 static void check_prices(const Line *line, int64_t limit_bytes, const Sample *sample) {
   static const PriceRules rules[] = {{20, 0.5, 10, true}, {10, 0.3, 3, false}};
-  for (int i = 0; i < 2; i++) {
+  for (int i = 0; i < 4; i++) {
     Arena *arena = arena_new(NULL), *scratch = arena_new(NULL);
     char what[100];
     snprintf(what, sizeof what, "priced by rules %d, limit %" PRId64, i, limit_bytes);
-    PricedLine priced = price_line(line, limit_bytes, &rules[i], false, NULL, arena, scratch);
+    PricedLine priced = price_line(line, limit_bytes, &rules[i / 2], i % 2, NULL, arena, scratch);
+    if (i % 2) check_places(&priced.line, line, what, sample);
     check_priced(&priced, limit_bytes, what, sample);
     if (priced.fits) check_trimmed(&priced.line, limit_bytes, what, sample);
     arena_free(scratch);

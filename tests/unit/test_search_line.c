@@ -138,11 +138,11 @@ START_TEST(a_value_is_priced_around_the_peak) {
   Line line = line_of_graph(&search.graph, out);
   check_line(&search, &line, 224, "p z a b v w x r end");
   PriceRules rules = {60, 0.5, 10, true};
-  PricedLine priced = price_line(&line, 200, &rules, NULL, out, scratch);
+  PricedLine priced = price_line(&line, 200, &rules, false, NULL, out, scratch);
   ck_assert(priced.fits);
   check_line(&search, &priced.line, priced.peak_bytes, "p z a b<1 v w x a r<2 end");
   ck_assert_int_eq(priced.peak_bytes, 192);
-  PricedLine kept = price_line(&line, 224, &rules, NULL, out, scratch);
+  PricedLine kept = price_line(&line, 224, &rules, false, NULL, out, scratch);
   check_line(&search, &kept.line, 224, "p z a b v w x r end");
   /* With the room for it, the second run is taken back. */
   Line trimmed = line_trimmed(&priced.line, 223, 3, NULL, out, scratch);
