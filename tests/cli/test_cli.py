@@ -433,6 +433,15 @@ class Options(RecomputeTest):
         self.assertFalse(self.json("c.hlo", *PATH, "-m14KiB", code=1)["met"])
         self.assertTrue(self.json("c.hlo", *PATH, "-m14KiB", "--remat-collectives")["met"])
 
+    def test_keep_order(self):
+        """The search computes a later, and nothing a second time; where nothing may move, a stays."""
+        self.write("later.hlo", (tool.GOLDEN / "search" / "later.hlo").read_text())
+        args = "later.hlo", *MODEL, "--algorithm=search", "-mmin"
+        moved, kept = self.json(*args), self.json(*args, "--keep-order")
+        self.assertEqual((moved["rematerialized"], moved["overhead"]), (0, 0))
+        self.assertLess(moved["peak_after_bytes"], moved["peak_before_bytes"])
+        self.assertEqual(kept["peak_after_bytes"], kept["peak_before_bytes"])
+
     def test_clone_callees(self):
         """Only the second of two calls has no room for what it calls."""
         self.golden("shared_callees", to="s.hlo")
