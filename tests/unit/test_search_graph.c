@@ -90,7 +90,7 @@ static const Row rows[] = {
     {"the example of graph.h", NULL, "",
      P "a = f32[8] negate(p)\n t = (f32[8], f32[8]) tuple(a, p)\n"
        "ROOT g = f32[8] get-tuple-element(t), index=0\n",
-     NULL, NULL, 32, 64, "p{0}g; a(p.0){32/0.0}; t(a.0,p.0){16,=0.0,=1.0}t; end(a.0)fE;"},
+     NULL, NULL, 32, 80, "p{0}g; a(p.0){32/0.0}; t(a.0,p.0){16,=0.0,=1.0}t; end(a.0)fE;"},
     {"a tuple that is read is not bypassed, and its parts are forwarded", NULL, "",
      P "a = f32[8] negate(p)\n b = f32[8] abs(a)\n ROOT t = (f32[8], f32[8]) tuple(b, b)\n", NULL,
      NULL, 32, 80,
