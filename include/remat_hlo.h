@@ -1004,10 +1004,14 @@ typedef struct rh_remat_result {
                              instruction first runs in the order of the result. Other orders, and
                              what is not recomputation, such as offloading, may do with less. NULL =
                              no bound is known */
+  const char *algorithm; /* the algorithm that gave the result, a name of RH_ALGORITHMS: `auto`
+                            chooses one, and `none` leaves the module as it was; NULL = a plan */
 } rh_remat_result;
 
 #define RH_REMAT_RESULT_INIT \
-  { sizeof(rh_remat_result), false, 0, 0, RH_PROTECT_AUTO, 0, 0, NULL, 0, false, false, 0, NULL }
+  {                                                                                               \
+    sizeof(rh_remat_result), false, 0, 0, RH_PROTECT_AUTO, 0, 0, NULL, 0, false, false, 0, NULL, NULL \
+  }
 
 /* Rematerializes values of a scheduled module until it fits the budget. The result is parsed again
  * from the text that rh_print writes, and it is proven to compute the same as the module that was
@@ -1269,6 +1273,7 @@ enum {
   /* Memory models. */
   RH_TRAIT_ALL_SIZES = 512,      /* also recomputes small results unless told otherwise, and may
                                     change the order */
+  RH_TRAIT_CHOOSES = 1024,       /* runs others, and takes the best result */
   RH_TRAIT_FREE_PARAMETERS = 16, /* does not count parameters */
   RH_TRAIT_PACKS = 32,           /* buffers share memory and have offsets in it */
   /* Targets. */

@@ -73,6 +73,7 @@ static Choices choose(const uint8_t *data, size_t size) {
   }
   if (bits & CHOOSE_UNSCHEDULED) choices.remat.emit = RH_EMIT_UNSCHEDULED;
   if (bits & CHOOSE_SMALL_TOO) choices.remat.small_node_bytes = 0;
+  choices.remat.effort = 1;
   if (bits & CHOOSE_MODEL) choices.remat.memory_model = pick_name(RH_MEMORY_MODELS, data[4]);
   if (bits & CHOOSE_BLOCKS) choices.remat.block_size_limit = 8;
   choices.remat.clone_callees = is_chosen && data[3] & 0x80;

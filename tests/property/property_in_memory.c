@@ -106,6 +106,7 @@ static void check_rewrites(const Sample *sample, Outcome wanted, uint64_t *state
     remat.collection = "[02468]$";
     remat.memory_model = models[random_below(state, 3)];
     remat.small_node_bytes = 0;
+    remat.effort = 1;
     remat.limit_bytes = 0;
     remat.clone_callees = random_below(state, 2);
     remat.emit = random_below(state, 3) ? RH_EMIT_SCHEDULED : RH_EMIT_UNSCHEDULED;

@@ -132,6 +132,7 @@ static rh_remat_options random_options(uint64_t *state, const rh_module *schedul
   options.memory_model = models[random_below(state, 3)];
   options.emit = random_below(state, 3) ? RH_EMIT_SCHEDULED : RH_EMIT_UNSCHEDULED;
   options.small_node_bytes = random_below(state, 3) ? 0 : 100;
+  options.effort = (int)random_below(state, 3);
   options.remat_collectives = random_below(state, 2);
   options.clone_callees = random_below(state, 2);
   options.block_size_limit = random_below(state, 2) ? 1 : 1 + random_below(state, 12);

@@ -213,6 +213,7 @@ static rh_remat_options random_options(uint64_t *state) {
   for (int i = 0; i < 2; i++)
     options.modes |= modes[random_below(state, 4)];
   if (random_below(state, 3) == 0) options.modes = modes[random_below(state, 4)];
+  options.effort = (int)random_below(state, 3);
   return options;
 }
 
@@ -246,10 +247,10 @@ START_TEST(rematerialized_modules_are_equivalent) {
       static const int percents[] = {0, 40, 70, 90};
       int64_t bytes = counted(before.scheduled, &options, &sample);
       options.limit_bytes = bytes / 100 * percents[random_below(&state, 4)];
-      if (!is_wanted_algorithm(algorithm->name)) continue;
       Caller caller = {0};
       if (random_below(&state, 3) == 0)
         caller.cancels_at = 1 + random_below(&state, 1u << random_below(&state, 9));
+      if (!is_wanted_algorithm(algorithm->name)) continue;
       options.cancel = is_cancelled;
       options.context = &caller;
       check_remat(&sample, &before, &options);

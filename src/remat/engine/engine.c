@@ -47,6 +47,7 @@ typedef struct Search {
   Findings *findings;
   Attempt best;  /* without a result as long as there is none */
   bool is_whole; /* not only a part that begins from a variant, whose best need not be the best */
+  bool by_time;  /* of several that meet the budget, the fastest is the best */
 } Search;
 
 static bool is_met(const Search *search) {
@@ -63,12 +64,26 @@ static void report(const Search *search) {
   patience_report(problem->patience, best->counted_bytes, best->is_met, added_seconds);
 }
 
+/* Whether an attempt is better than the best one. With a budget to meet there is no more to gain
+ * than to meet it, unless time counts. */
+static bool is_better(const Search *search, const Attempt *tried) {
+  const Attempt *best = &search->best;
+  if (!tried->result || !best->result) return tried->result;
+  if (!search->by_time) return tried->counted_bytes < best->counted_bytes;
+  if (tried->is_met != best->is_met) return tried->is_met;
+  double seconds = variant_seconds(search->problem, tried->result->module);
+  double best_seconds = variant_seconds(search->problem, best->result->module);
+  bool is_lower = tried->counted_bytes < best->counted_bytes;
+  bool is_as_low = tried->counted_bytes == best->counted_bytes;
+  if (!tried->is_met) return is_lower || (is_as_low && seconds < best_seconds);
+  return seconds < best_seconds || (seconds <= best_seconds && is_lower);
+}
+
 /* Keeps the better of an attempt and the best one, or the earlier one if both are equal, and frees
  * the other. */
 static void keep_better(Search *search, Attempt *tried) {
   Attempt *best = &search->best;
-  bool is_better = tried->result && (!best->result || tried->counted_bytes < best->counted_bytes);
-  if (!is_better) {
+  if (!is_better(search, tried)) {
     attempt_free(tried);
     return;
   }
@@ -123,6 +138,23 @@ static rh_status try_guides(Search *search, const RematAlgorithm *algorithm) {
   return status;
 }
 
+/* The algorithms among which `auto` chooses, the cheap ones first. */
+static const char *const automatic[] = {"path", "standard", "checkpoint=memory", "checkpoint=speed",
+                                        "search"};
+
+/* Runs the algorithm that is asked for, or all that `auto` chooses from. */
+static rh_status try_algorithms(Search *search, const RematAlgorithm *asked) {
+  if (!(asked->traits & RH_TRAIT_CHOOSES) || search->problem->plan)
+    return try_guides(search, asked);
+  rh_status status = RH_OK;
+  for (size_t i = 0; i < sizeof automatic / sizeof *automatic && status == RH_OK; i++) {
+    Search one = {.problem = search->problem, .findings = search->findings};
+    status = try_guides(&one, remat_algorithm_find(automatic[i]));
+    keep_better(search, &one.best);
+  }
+  return status;
+}
+
 /* Takes the input unchanged if no attempt is better: a greedy choice can make the module worse. */
 static rh_status try_nothing(Search *search) {
   const Problem *problem = search->problem;
@@ -138,7 +170,8 @@ static rh_status try_nothing(Search *search) {
 static rh_status run_on_variant(const Problem *problem, Findings *findings,
                                 const RematAlgorithm *algorithm, Attempt *best) {
   Search search = {.problem = problem, .findings = findings};
-  rh_status status = try_guides(&search, algorithm);
+  search.by_time = algorithm->traits & RH_TRAIT_CHOOSES;
+  rh_status status = try_algorithms(&search, algorithm);
   *best = search.best;
   return status;
 }
@@ -150,7 +183,7 @@ static rh_status try_variants(Search *search, ScanAttempt *scanned) {
   const Problem *problem = search->problem;
   bool is_wanted = problem->plan ? problem->plan->scans.list.len > 0
                                  : problem->request->algorithm->traits & RH_TRAIT_SCANS;
-  if (!is_wanted || is_met(search)) return RH_OK;
+  if (!is_wanted || (is_met(search) && !search->by_time)) return RH_OK;
   if (!problem->plan && patience_is_stopped(problem->patience)) return RH_OK;
   double start = seconds_now();
   rh_status status = problem->plan ? scans_apply(problem, run_on_variant, scanned)
@@ -158,9 +191,8 @@ static rh_status try_variants(Search *search, ScanAttempt *scanned) {
   search->findings->was_cut |= scanned->findings.was_cut;
   search->findings->remat_seconds += seconds_now() - start;
   Attempt *found = &scanned->attempt;
-  bool is_better = found->result && (!search->best.result || problem->plan ||
-                                     found->counted_bytes < search->best.counted_bytes);
-  if (status != RH_OK || !is_better) return status;
+  bool is_taken = found->result && (problem->plan || is_better(search, found));
+  if (status != RH_OK || !is_taken) return status;
   attempt_free(&search->best);
   search->best = *found;
   *found = (Attempt){0};
@@ -192,17 +224,23 @@ static rh_status finish(Search *search) {
   return status;
 }
 
+/* The name of what gave the result. Loops that recompute what others would have stored are the
+ * work of `scan`, unless another algorithm went on from there. */
+static const char *name_of(const Search *search) {
+  const RematAlgorithm *algorithm = search->best.algorithm;
+  if (search->problem->plan) return NULL;
+  return search->problem->steps && algorithm->run == remat_none ? "scan" : algorithm->name;
+}
+
 static rh_remat_result describe(const Search *search) {
   const Attempt *best = &search->best;
-  const Patience *patience = search->problem->patience;
   return (rh_remat_result){.is_met = best->is_met,
                            .counted_bytes = best->counted_bytes,
                            .xla_reported_after_bytes = best->stats.xla_reported_after_bytes,
                            .protect = search->problem->protect,
                            .remat_seconds = search->findings->remat_seconds,
                            .verify_seconds = search->findings->verify_seconds,
-                           .is_interrupted = patience_was_interrupted(patience),
-                           .is_timed_out = patience_was_timed_out(patience)};
+                           .algorithm = name_of(search)};
 }
 
 rh_status remat_engine_run(const RematRequest *request, rh_module **result, rh_remat_result *info,
@@ -212,11 +250,12 @@ rh_status remat_engine_run(const RematRequest *request, rh_module **result, rh_r
   Patience patience;
   ScanAttempt scanned = {0};
   Search search = {.problem = &problem, .findings = &findings, .is_whole = true};
+  search.by_time = !request->plan && request->algorithm->traits & RH_TRAIT_CHOOSES;
   *result = NULL;
   patience_begin(&patience, request->options, seconds_now());
   rh_status status = problem_prepare(&problem, &findings, request, &patience, diags);
   bool begins_from_variant = request->plan && request->plan->scans.list.len > 0;
-  if (status == RH_OK && !begins_from_variant) status = try_guides(&search, request->algorithm);
+  if (status == RH_OK && !begins_from_variant) status = try_algorithms(&search, request->algorithm);
   if (status == RH_OK) status = try_variants(&search, &scanned);
   if (status == RH_OK) status = try_nothing(&search);
   if (status == RH_OK) status = finish(&search);
@@ -227,6 +266,9 @@ rh_status remat_engine_run(const RematRequest *request, rh_module **result, rh_r
   if (status == RH_OK) {
     *info = describe(&search);
     time_bound_find(search.problem, search.best.result, info);
+    /* To find the bound can be cut short, too. */
+    info->is_interrupted = patience_was_interrupted(&patience);
+    info->is_timed_out = patience_was_timed_out(&patience);
     *result = search.best.result;
     search.best.result = NULL;
     keep_steps(search.problem, *result);
