@@ -47,7 +47,8 @@ class Compare(CompareTest):
         schedulers = self.expect(0, "list", "--names=schedulers").out.split()
         lines = self.compare("input.hlo")
         for_padding = {"compress", "standardcompress"}
-        usual = set(algorithms) - {"none", "path-compat", "checkpoint=collection"} - for_padding
+        others = {"none", "auto", "path-compat", "checkpoint=collection"}
+        usual = set(algorithms) - others - for_padding
         self.assertEqual({line["algorithm"] for line in lines}, usual)
         best = "best" if "best" in schedulers else "default"
         self.assertEqual({line["scheduler"] for line in lines}, {"input", best})
