@@ -188,8 +188,6 @@ PricedLine search_line(const Line *given, int64_t limit_bytes, const SearchRules
   for (uint32_t number = 0; number < num_orders && !patience_is_over(patience); number++)
     try_order(&search, given, &order_rules[number], rules->is_thorough ? NUM_PRICES : 1);
   improve_all(&search);
-  while (search.num_candidates)
-    arena_free(search.candidates[--search.num_candidates].arena);
   arena_free(arena);
   PricedLine best = search.best;
   best.line = line_copy(&search.best.line, out);
