@@ -217,6 +217,12 @@ LineWaits line_waits(const Line *line, Arena *out, Arena *scratch) {
       StepId writer = overwriter_of_part(line, &roots, part);
       if (writer != NO_ID && writer > step) *vec_push(inner, &edges) = (Edge){writer, step};
     }
+    /* The first run is the one whose memory is overwritten, so it stays the first. */
+    StepId first = roots.first[line->nodes[step]];
+    bool is_overwritten = false;
+    for (uint32_t i = 0; i < node->num_parts; i++)
+      is_overwritten |= graph->parts.data[node->first_part + i].overwriter != NO_ID;
+    if (is_overwritten && first < step) *vec_push(inner, &edges) = (Edge){step, first};
   }
   LineWaits waits = {.first = arena_zarray(out, uint32_t, (size_t)line->len + 2),
                      .on = arena_array(out, StepId, edges.len)};
