@@ -12,17 +12,13 @@ static void add_text(cJSON *object, const char *key, rh_text text) {
   json_add_text(object, key, text.data, text.length);
 }
 
-/* Whether another algorithm than the one that was asked for gave the result. */
-static bool is_chosen(const RematRun *job) {
-  return job->outcome.algorithm && strcmp(job->remat.algorithm, "auto") == 0;
-}
-
 static void add_identity(const RematRun *job, cJSON *object) {
   json_add_text(object, "input", job->loaded.input.path, strlen(job->loaded.input.path));
   add_text(object, "module", job->before.info.name);
   cJSON_AddStringToObject(object, "scheduler", job->middle.info.scheduler);
   cJSON_AddStringToObject(object, "algorithm", job->remat.algorithm);
-  if (is_chosen(job)) cJSON_AddStringToObject(object, "chosen_algorithm", job->outcome.algorithm);
+  const char *chosen = job_chosen_algorithm(job);
+  if (chosen) cJSON_AddStringToObject(object, "chosen_algorithm", chosen);
   cJSON_AddStringToObject(object, "memory_model", job->remat.memory_model);
   cJSON_AddStringToObject(object, "target", job->loaded.settings.target);
   int64_t heap_limit_bytes = job->options->pack.heap_limit_bytes;

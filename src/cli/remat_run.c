@@ -123,6 +123,10 @@ static bool has_trait(rh_registry registry, const char *name, unsigned trait) {
   return entry && entry->traits & trait;
 }
 
+const char *job_chosen_algorithm(const RematRun *job) {
+  return strcmp(job->remat.algorithm, "auto") == 0 ? job->outcome.algorithm : NULL;
+}
+
 bool job_counts_parameters(const RematRun *job) {
   return !has_trait(RH_MEMORY_MODELS, job->remat.memory_model, RH_TRAIT_FREE_PARAMETERS);
 }

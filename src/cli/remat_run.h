@@ -67,6 +67,9 @@ bool job_counts_parameters(const RematRun *job);
 /* Returns the added modelled time as a fraction of the time before. */
 double job_overhead(const RematRun *job);
 
+/* The algorithm that `auto` has chosen; NULL if another one was asked for. */
+const char *job_chosen_algorithm(const RematRun *job);
+
 double seconds_now(void);
 
 /* Returns the options of rematerialization that the command line asks for. */

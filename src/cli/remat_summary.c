@@ -68,10 +68,10 @@ static void print_head(const RematRun *job, FILE *out) {
   rh_format_count(info.num_instructions, instructions);
   fprintf(out, "%s: %.*s, %s instructions, %s\n", job->loaded.input.path, (int)info.name.length,
           info.name.data, instructions, info.is_scheduled ? "scheduled" : "unscheduled");
-  bool is_chosen = job->outcome.algorithm && strcmp(job->remat.algorithm, "auto") == 0;
+  const char *chosen = job_chosen_algorithm(job);
   fprintf(out, "  scheduler %s, algorithm %s%s%s, memory model %s (%s), device %s\n",
-          job->middle.info.scheduler, job->remat.algorithm, is_chosen ? ": " : "",
-          is_chosen ? job->outcome.algorithm : "", job->remat.memory_model,
+          job->middle.info.scheduler, job->remat.algorithm, chosen ? ": " : "",
+          chosen ? chosen : "", job->remat.memory_model,
           limit_counts_words[job->remat.limit_counts], rh_profile_name(job->profile));
 }
 

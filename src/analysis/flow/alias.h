@@ -24,6 +24,11 @@ typedef struct HloBuffers {
 HloBuffers hlo_buffers_build(const Module *module, const Dataflow *dataflow, Arena *out,
                              Arena *scratch);
 
+/* Whether a buffer has only one value. */
+static inline bool hlo_buffer_is_alone(const HloBuffers *buffers, BufferId buffer) {
+  return buffers->first_value[buffer + 1] - buffers->first_value[buffer] == 1;
+}
+
 /* By ValueId: whether the value is an entry parameter that no output aliases. Such a parameter
  * remains the caller's: it is never written, and it lives to the end. */
 bool *values_of_callers(const Module *module, const Dataflow *dataflow, Arena *out);

@@ -17,11 +17,6 @@ static bool is_placed(const HeapQuery *query, ValueId value) {
   return inst_get(query->module, inst)->opcode != OPCODE_CONSTANT;
 }
 
-static bool is_alone(const HloBuffers *buffers, ValueId value) {
-  BufferId buffer = buffers->of[value];
-  return buffers->first_value[buffer + 1] - buffers->first_value[buffer] == 1;
-}
-
 static void record(Simulation *sim, HeapEventKind kind, LogicalTime time, ValueId value,
                    ValueId with) {
   *vec_push(sim->out, &sim->trace.events) =
@@ -45,7 +40,8 @@ static ValueId reusable_operand(const Simulation *sim, ValueId value) {
     InstId id = inst_operand(module, defined->inst, i);
     ValueId operand = dataflow_value(query->flow, id, 0);
     if (query->ranges->of[operand].end != query->ranges->of[value].start) continue;
-    if (sim->is_taken[operand] || !is_alone(query->buffers, operand)) continue;
+    if (sim->is_taken[operand] || !hlo_buffer_is_alone(query->buffers, query->buffers->of[operand]))
+      continue;
     if (!is_placed(query, operand)) continue;
     const HloValue *held = &query->flow->values.data[operand];
     if (held->inst != id && inst_count_operand(module, defined->inst, held->inst) == 0) continue;
@@ -65,7 +61,9 @@ static void define(Simulation *sim, ValueId value) {
     record(sim, HEAP_SHARE, time, value, sim->holder[buffer]);
     return;
   }
-  ValueId operand = is_alone(query->buffers, value) ? reusable_operand(sim, value) : NO_ID;
+  ValueId operand = hlo_buffer_is_alone(query->buffers, query->buffers->of[value])
+                        ? reusable_operand(sim, value)
+                        : NO_ID;
   if (operand == NO_ID) {
     record(sim, HEAP_ALLOC, time, value, NO_ID);
     sim->holder[buffer] = value;

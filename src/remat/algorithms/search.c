@@ -159,8 +159,6 @@ static int64_t search_tree(SearchJob *search, CompId comp, int64_t limit_bytes) 
     Frame *frame = &frames.data[frames.len - 1];
     if (frame->next < frame->callees.list.len) {
       Callee callee = frame->callees.list.data[frame->next++];
-      /* What nobody runs has been removed with the dead code of another one. */
-      if (search->job->schedule->of[callee.comp].len == 0) continue;
       *vec_push(arena, &frames) = frame_new(search, callee.comp, callee.limit_bytes);
       continue;
     }

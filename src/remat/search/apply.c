@@ -57,12 +57,11 @@ static bool holds(const Applier *applier, InstId view, StepId provider, StepId r
   NodeId bundle = graph->home_of[view];
   StepId step = applier->first[bundle];
   if (step == NO_ID || step >= reader) return false;
-  uint32_t index = 0;
   if (!(graph->nodes[bundle].flags & NODE_IS_TUPLE)) { /* a barrier, around a tuple */
     step = applier->line->sources[applier->line->first_source[step]];
     if (!applier->is_first[step]) return false;
   }
-  index = (uint32_t)inst_get(applier->module, view)->index;
+  uint32_t index = (uint32_t)inst_get(applier->module, view)->index;
   return applier->line->sources[applier->line->first_source[step] + index] == provider;
 }
 

@@ -102,16 +102,11 @@ typedef struct Needs {
 } Needs;
 
 static int64_t root_bytes(const Needs *needs, uint32_t root) {
-  StepId owner = needs->owner[root];
-  const Line *line = needs->line;
-  return node_part(line->graph, line->nodes[owner], root - line->first_part[owner])->bytes;
+  return line_part_bytes(needs->line, needs->owner[root], root);
 }
 
 static uint32_t operand_root(const Needs *needs, StepId step, uint32_t operand, uint32_t part) {
-  const Line *line = needs->line;
-  StepId source = line->sources[line->first_source[step] + operand];
-  const NodeOperand *read = node_operand(line->graph, line->nodes[step], operand);
-  return needs->memory.root_of[line->first_part[source] + read->first_part + part];
+  return needs->memory.root_of[line_read_part(needs->line, step, operand, part)];
 }
 
 static int64_t smaller(int64_t a, int64_t b) {
@@ -196,14 +191,10 @@ static Needs needs_of(const Line *line, Arena *arena) {
   uint32_t num_parts = line_num_parts(line);
   Needs needs = {.line = line,
                  .memory = line_measure(line, arena),
-                 .owner = arena_array(arena, StepId, num_parts),
+                 .owner = line_owners(line, arena),
                  .seen = arena_array(arena, StepId, num_parts),
                  .bytes_at = arena_zarray(arena, int64_t, (size_t)line->len + 1)};
   if (num_parts) memset(needs.seen, 0xff, num_parts * sizeof *needs.seen);
-  for (StepId step = 0; step < line->len; step++) {
-    for (uint32_t part = line->first_part[step]; part < line->first_part[step + 1]; part++)
-      needs.owner[part] = step;
-  }
   return needs;
 }
 

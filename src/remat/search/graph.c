@@ -18,10 +18,8 @@ SearchContext search_context_build(const RematJob *job, Arena *out, Arena *scrat
 
 /* One access to a buffer that several values share. */
 typedef struct Access {
-  BufferId buffer;
   NodeId node;
   bool is_write;
-  ValueId value; /* that is written */
 } Access;
 
 typedef struct Builder {
@@ -45,10 +43,6 @@ static int64_t bytes_of(const Builder *builder, ValueId id) {
   if (inst_get(builder->module, value->inst)->opcode == OPCODE_CONSTANT) return 0;
   if (builder->context->counts_target) return target_sizes.of_part(builder->module, value->shape);
   return value->bytes;
-}
-
-static bool is_alone(const HloBuffers *buffers, BufferId buffer) {
-  return buffers->first_value[buffer + 1] - buffers->first_value[buffer] == 1;
 }
 
 /* Marks the buffers that live all the time: in the entry, those of parameters; in any other
@@ -112,7 +106,7 @@ static void add_reuses(Builder *builder, InstId id, uint32_t index, ValueId valu
   const HloBuffers *buffers = &builder->context->values.buffers;
   part->first_reuse = builder->graph->reuses.len;
   BufferId buffer = buffers->of[value];
-  if (!is_alone(buffers, buffer)) {
+  if (!hlo_buffer_is_alone(buffers, buffer)) {
     for (uint32_t i = 0; i < builder->seen.len; i++) {
       if (buffers->of[builder->seen.data[i]] != buffer) continue;
       NodeReuse *reuse = vec_push(builder->out, &builder->graph->reuses);
@@ -126,7 +120,8 @@ static void add_reuses(Builder *builder, InstId id, uint32_t index, ValueId valu
       InstId operand = inst_operand(module, id, i);
       ValueId held = dataflow_value(flow, operand, 0);
       const HloValue *of_operand = &flow->values.data[held];
-      if (!is_alone(buffers, buffers->of[held]) || bytes_of(builder, held) == 0) continue;
+      if (!hlo_buffer_is_alone(buffers, buffers->of[held]) || bytes_of(builder, held) == 0)
+        continue;
       if (!can_share_operand_buffer(module, flow, of_operand->inst, of_operand->part, id, index,
                                     builder->scratch))
         continue;
@@ -178,7 +173,8 @@ static void add_parts(Builder *builder, InstId id, SearchNode *node) {
     } else if (!builder->is_held[buffers->of[value]]) {
       part.bytes = bytes_of(builder, value);
       if (part.bytes > 0) add_reuses(builder, id, i, value, &part, &node->flags);
-    } else if (!is_alone(buffers, buffers->of[value]) && !(node->flags & NODE_IS_GIVEN)) {
+    } else if (!hlo_buffer_is_alone(buffers, buffers->of[value]) &&
+               !(node->flags & NODE_IS_GIVEN)) {
       node->flags &= ~(unsigned)NODE_CAN_CLONE; /* it writes into what lives all the time */
       if (builder->context->counts_twice) node->twice_bytes += bytes_of(builder, value);
     }
@@ -370,7 +366,7 @@ static void note_read(void *context, InstId user, HloPosition position) {
   (void)position;
   NodeId node = node_around(builder, user);
   if (node == NO_ID) return;
-  *vec_push(builder->scratch, &builder->accesses) = (Access){.node = node};
+  *vec_push(builder->scratch, &builder->accesses) = (Access){node, false};
 }
 
 static int by_node(const void *pa, const void *pb) {
@@ -398,7 +394,7 @@ static void order_writes(Builder *builder, BufferId buffer, Waits *waits) {
     ValueId value = buffers->values[i];
     NodeId node = node_around(builder, flow->values.data[value].inst);
     if (node == NO_ID) continue;
-    *vec_push(builder->scratch, &builder->accesses) = (Access){buffer, node, true, value};
+    *vec_push(builder->scratch, &builder->accesses) = (Access){node, true};
     dataflow_visit_uses(builder->module, flow, value, note_read, builder);
   }
   if (builder->accesses.len < 2) return;
@@ -458,7 +454,7 @@ static void order_shared_memory(Builder *builder) {
   const HloBuffers *buffers = &builder->context->values.buffers;
   Waits waits = {0};
   for (BufferId buffer = 0; buffer < buffers->num_buffers; buffer++) {
-    if (!is_alone(buffers, buffer)) order_writes(builder, buffer, &waits);
+    if (!hlo_buffer_is_alone(buffers, buffer)) order_writes(builder, buffer, &waits);
   }
   merge_waits(builder, &waits);
 }

@@ -4,15 +4,6 @@
 
 enum { MAX_CONE = 17, BLOCK_BITS = 6 };
 
-double line_excess(const Line *line, const LineMemory *memory, int64_t limit_bytes) {
-  double sum = 0;
-  for (StepId step = 0; step < line->len; step++) {
-    int64_t over = memory->bytes_at[step] - limit_bytes;
-    if (over > 0) sum += (double)over;
-  }
-  return sum;
-}
-
 /* ---- settling ---- */
 
 typedef struct Settler {
@@ -93,6 +84,7 @@ typedef struct Sweep {
   int64_t limit_bytes;
   double tolerance; /* bytes by which a move may raise the excess */
   LineMemory memory;
+  StepId *owner; /* by part of the line: its step */
   LineReaders readers;
   LineWaits waits;
   uint32_t *first_read; /* by step, one entry more: range in `reads` */
@@ -135,24 +127,7 @@ static void list_reads(Sweep *sweep) {
 
 /* Bytes of a part in this sweep, by its number in the line. */
 static int64_t part_bytes(const Sweep *sweep, StepId owner, uint32_t part) {
-  if (sweep->is_free[owner]) return 0;
-  const Line *line = sweep->line;
-  return node_part(line->graph, line->nodes[owner], part - line->first_part[owner])->bytes;
-}
-
-static StepId owner_of(const Sweep *sweep, uint32_t part) {
-  /* the last step whose first part is not after it */
-  const uint32_t *first = sweep->line->first_part;
-  uint32_t low = 0, high = sweep->line->len;
-  while (high - low > 1) {
-    uint32_t middle = low + (high - low) / 2;
-    if (first[middle] <= part) {
-      low = middle;
-    } else {
-      high = middle;
-    }
-  }
-  return low;
+  return sweep->is_free[owner] ? 0 : line_part_bytes(sweep->line, owner, part);
 }
 
 static bool has_waits(const Sweep *sweep, StepId step) {
@@ -209,6 +184,7 @@ static Sweep sweep_begin(const Line *line, int64_t limit_bytes, const HoistRules
                  .arena = arena};
   uint32_t len = line->len;
   sweep.memory = line_measure(line, arena);
+  sweep.owner = line_owners(line, arena);
   sweep.readers = line_readers(line, &sweep.memory, arena, scratch);
   sweep.waits = line_waits(line, arena, scratch);
   list_reads(&sweep);
@@ -337,7 +313,7 @@ static Effect place_cone(Sweep *sweep, int64_t target, int64_t last) {
     }
     for (uint32_t i = sweep->first_read[step]; i < sweep->first_read[step + 1]; i++) {
       uint32_t part = sweep->reads[i];
-      StepId owner = owner_of(sweep, part);
+      StepId owner = sweep->owner[part];
       int64_t bytes = part_bytes(sweep, owner, part);
       if (bytes == 0) continue;
       LastReads reads = last_reads(sweep, part);
@@ -375,9 +351,6 @@ static bool try_move(Sweep *sweep, uint32_t target) {
   if (!may_be_over(sweep, target, last)) return false; /* there is nothing to gain */
   patience_spend(sweep->patience, last - target + 1);
   Effect effect = place_cone(sweep, target, last);
-  /* A cone that frees nothing where it goes waits for more members; a step alone may pay by the
-   * memory of what it reads. */
-  bool is_hopeless = false;
   double before = 0, after = effect.excess;
   int64_t change = 0;
   uint32_t next = target + sweep->cone_len;
@@ -393,9 +366,10 @@ static bool try_move(Sweep *sweep, uint32_t target) {
     sweep->moved_before[next++] = sweep->before[at] + change;
   }
   sweep->change[last + 1] = 0;
-  bool is_taken =
-      !is_hopeless && (after < before || (after - before <= sweep->tolerance &&
-                                          sweep->tolerance > 0 && effect.live_after < 0));
+  /* To pass over a rise, a move must at least free memory where it goes. */
+  bool is_tolerated =
+      sweep->tolerance > 0 && after - before <= sweep->tolerance && effect.live_after < 0;
+  bool is_taken = after < before || is_tolerated;
   if (!is_taken) return false;
   for (uint32_t k = 0; k < sweep->cone_len; k++)
     sweep->moved[target + k] = sweep->cone[k];

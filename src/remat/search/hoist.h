@@ -29,7 +29,4 @@ Line hoist(const Line *line, int64_t limit_bytes, const HoistRules *rules, Patie
  * does with cheap sources, if asked for. */
 Line line_settled(const Line *line, bool moves_sources, Arena *out, Arena *scratch);
 
-/* The sum of the bytes over the limit, over all steps. */
-double line_excess(const Line *line, const LineMemory *memory, int64_t limit_bytes);
-
 #endif

@@ -50,14 +50,16 @@ Line line_copy(const Line *line, Arena *out) {
   return copy;
 }
 
-/* ---- memory ---- */
-
-/* The part of the line that part `part` of what a step reads by operand `index` is. */
-static uint32_t read_part(const Line *line, StepId step, uint32_t index, uint32_t part) {
-  StepId source = line->sources[line->first_source[step] + index];
-  return line->first_part[source] +
-         node_operand(line->graph, line->nodes[step], index)->first_part + part;
+StepId *line_owners(const Line *line, Arena *out) {
+  StepId *owners = arena_array(out, StepId, line_num_parts(line));
+  for (StepId step = 0; step < line->len; step++) {
+    for (uint32_t part = line->first_part[step]; part < line->first_part[step + 1]; part++)
+      owners[part] = step;
+  }
+  return owners;
 }
+
+/* ---- memory ---- */
 
 /* A part is read where its step is read. What is forwarded is read where its holder is. */
 static void find_last_reads(const Line *line, LineMemory *memory) {
@@ -70,7 +72,7 @@ static void find_last_reads(const Line *line, LineMemory *memory) {
     const SearchNode *node = &graph->nodes[line->nodes[step]];
     for (uint32_t i = 0; i < node->num_operands; i++) {
       uint32_t num_parts = graph->operands.data[node->first_operand + i].num_parts;
-      uint32_t first = num_parts ? read_part(line, step, i, 0) : 0;
+      uint32_t first = num_parts ? line_read_part(line, step, i, 0) : 0;
       for (uint32_t part = first; part < first + num_parts; part++) {
         if (memory->last_of[part] < step) memory->last_of[part] = step;
       }
@@ -79,7 +81,8 @@ static void find_last_reads(const Line *line, LineMemory *memory) {
       const NodePart *part = &graph->parts.data[node->first_part + i];
       if (part->operand == NO_ID) continue;
       StepId last = memory->last_of[line->first_part[step] + i];
-      StepId *of_source = &memory->last_of[read_part(line, step, part->operand, part->of_operand)];
+      StepId *of_source =
+          &memory->last_of[line_read_part(line, step, part->operand, part->of_operand)];
       if (last > *of_source) *of_source = last;
     }
   }
@@ -93,7 +96,7 @@ static void find_roots(const Line *line, uint32_t *root_of) {
       uint32_t number = line->first_part[step] + i;
       root_of[number] = part->operand == NO_ID
                             ? number
-                            : root_of[read_part(line, step, part->operand, part->of_operand)];
+                            : root_of[line_read_part(line, step, part->operand, part->of_operand)];
     }
   }
 }
@@ -121,7 +124,7 @@ LineMemory line_measure(const Line *line, Arena *out) {
       int64_t bytes = part->bytes;
       for (uint32_t k = 0; k < part->num_reuses; k++) {
         NodeReuse reuse = graph->reuses.data[part->first_reuse + k];
-        uint32_t root = memory.root_of[read_part(line, step, reuse.operand, reuse.part)];
+        uint32_t root = memory.root_of[line_read_part(line, step, reuse.operand, reuse.part)];
         if (memory.last_of[root] != step || held[root] == 0) continue;
         live -= held[root];
         if (reuse.is_counted_twice) twice += held[root];
@@ -137,7 +140,7 @@ LineMemory line_measure(const Line *line, Arena *out) {
     for (uint32_t i = 0; i < node->num_operands; i++) {
       uint32_t count = graph->operands.data[node->first_operand + i].num_parts;
       for (uint32_t k = 0; k < count; k++) {
-        uint32_t root = memory.root_of[read_part(line, step, i, k)];
+        uint32_t root = memory.root_of[line_read_part(line, step, i, k)];
         if (memory.last_of[root] != step) continue;
         live -= held[root];
         held[root] = 0;
@@ -154,6 +157,15 @@ LineMemory line_measure(const Line *line, Arena *out) {
   return memory;
 }
 
+double line_excess(const Line *line, const LineMemory *memory, int64_t limit_bytes) {
+  double sum = 0;
+  for (StepId step = 0; step < line->len; step++) {
+    int64_t over = memory->bytes_at[step] - limit_bytes;
+    if (over > 0) sum += (double)over;
+  }
+  return sum;
+}
+
 /* ---- edges ---- */
 
 /* Where the memory of each part was made. */
@@ -167,13 +179,10 @@ static Roots roots_build(const Line *line, Arena *out) {
   uint32_t num_parts = line_num_parts(line);
   Roots roots = {.first = arena_array(out, StepId, line->graph->num_nodes),
                  .root_of = arena_array(out, uint32_t, num_parts),
-                 .owner = arena_array(out, StepId, num_parts)};
+                 .owner = line_owners(line, out)};
   memset(roots.first, 0xff, line->graph->num_nodes * sizeof *roots.first);
-  for (StepId step = line->len; step-- > 0;) {
+  for (StepId step = line->len; step-- > 0;)
     roots.first[line->nodes[step]] = step;
-    for (uint32_t part = line->first_part[step]; part < line->first_part[step + 1]; part++)
-      roots.owner[part] = step;
-  }
   find_roots(line, roots.root_of);
   return roots;
 }
@@ -209,7 +218,7 @@ LineWaits line_waits(const Line *line, Arena *out, Arena *scratch) {
     for (uint32_t i = 0; i < node->num_operands; i++) {
       uint32_t count = graph->operands.data[node->first_operand + i].num_parts;
       for (uint32_t k = 0; k < count; k++) {
-        StepId writer = overwriter_of_part(line, &roots, read_part(line, step, i, k));
+        StepId writer = overwriter_of_part(line, &roots, line_read_part(line, step, i, k));
         if (writer != NO_ID && writer > step) *vec_push(inner, &edges) = (Edge){writer, step};
       }
     }
@@ -249,7 +258,7 @@ LineReaders line_readers(const Line *line, const LineMemory *memory, Arena *out,
       for (uint32_t i = 0; i < node->num_operands; i++) {
         uint32_t count = graph->operands.data[node->first_operand + i].num_parts;
         for (uint32_t k = 0; k < count; k++) {
-          uint32_t root = memory->root_of[read_part(line, step, i, k)];
+          uint32_t root = memory->root_of[line_read_part(line, step, i, k)];
           if (seen[root] == step) continue;
           seen[root] = step;
           if (is_filling) {
@@ -317,7 +326,7 @@ bool line_is_valid(const Line *line, Arena *scratch) {
     for (uint32_t i = 0; i < node->num_operands; i++) {
       uint32_t count = graph->operands.data[node->first_operand + i].num_parts;
       for (uint32_t k = 0; k < count; k++) {
-        StepId writer = overwriter_of_part(line, &roots, read_part(line, step, i, k));
+        StepId writer = overwriter_of_part(line, &roots, line_read_part(line, step, i, k));
         is_valid &= writer == NO_ID || writer >= step;
       }
     }

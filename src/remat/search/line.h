@@ -35,6 +35,22 @@ static inline uint32_t line_num_parts(const Line *line) {
   return line->first_part[line->len];
 }
 
+/* The part of the line that part `part` of what a step reads by operand `index` is. */
+static inline uint32_t line_read_part(const Line *line, StepId step, uint32_t index,
+                                      uint32_t part) {
+  StepId source = line->sources[line->first_source[step] + index];
+  return line->first_part[source] +
+         node_operand(line->graph, line->nodes[step], index)->first_part + part;
+}
+
+/* Bytes of a part of the line that `owner` computes. */
+static inline int64_t line_part_bytes(const Line *line, StepId owner, uint32_t part) {
+  return node_part(line->graph, line->nodes[owner], part - line->first_part[owner])->bytes;
+}
+
+/* By part of the line: the step that it is of. */
+StepId *line_owners(const Line *line, Arena *out);
+
 /* What a line needs. */
 typedef struct LineMemory {
   int64_t *bytes_at;     /* by step: bytes live while it runs */
@@ -49,6 +65,9 @@ typedef struct LineMemory {
 
 /* Measures a line. O(parts of all operands). */
 LineMemory line_measure(const Line *line, Arena *out);
+
+/* The sum of the bytes over the limit, over all steps. */
+double line_excess(const Line *line, const LineMemory *memory, int64_t limit_bytes);
 
 /* Whether a line is right: each node but what can be cloned runs at least once, sources hold the
  * node that is asked for and run before, waits hold, and nothing is read from where its memory has

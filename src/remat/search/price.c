@@ -3,8 +3,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "remat/search/hoist.h"
-
 enum {
   MAX_CLOSURE = 5000, /* steps that the cost of one recomputation looks at */
   MAX_DEPTH = 1000,
@@ -49,7 +47,6 @@ typedef struct Pricing {
   uint32_t *stamp;       /* by step: the closure that last went through it */
   uint32_t num_closures, num_visited;
   bool keeps_places;
-  Patience *patience;
   Arena *arena;
 } Pricing;
 
@@ -73,14 +70,12 @@ static double recompute_cost(Pricing *pricing, StepId step, StepId place, double
  * is the first step that overwrites some of it. */
 static int64_t operand_bytes(const Pricing *pricing, StepId step, uint32_t index, StepId *until) {
   const Line *line = pricing->line;
-  const NodeOperand *operand = node_operand(line->graph, line->nodes[step], index);
-  StepId source = line->sources[line->first_source[step] + index];
+  uint32_t count = node_operand(line->graph, line->nodes[step], index)->num_parts;
   int64_t bytes = 0;
   *until = NO_ID;
-  for (uint32_t i = 0; i < operand->num_parts; i++) {
-    uint32_t root = pricing->memory->root_of[line->first_part[source] + operand->first_part + i];
-    StepId owner = pricing->owner[root];
-    bytes += node_part(line->graph, line->nodes[owner], root - line->first_part[owner])->bytes;
+  for (uint32_t i = 0; i < count; i++) {
+    uint32_t root = pricing->memory->root_of[line_read_part(line, step, index, i)];
+    bytes += line_part_bytes(line, pricing->owner[root], root);
     if (pricing->overwriter[root] < *until) *until = pricing->overwriter[root];
   }
   return bytes;
@@ -338,12 +333,11 @@ static void decide(Pricing *pricing) {
     visit(pricing, step);
 }
 
-static Pricing pricing_begin(const Line *line, const LineMemory *memory, Patience *patience,
-                             Arena *arena) {
+static Pricing pricing_begin(const Line *line, const LineMemory *memory, Arena *arena) {
   uint32_t len = line->len, num_parts = line_num_parts(line), most_parts = 0;
   Pricing pricing = {.line = line,
                      .memory = memory,
-                     .owner = arena_array(arena, StepId, num_parts),
+                     .owner = line_owners(line, arena),
                      .overwriter = arena_array(arena, StepId, num_parts),
                      .is_unread = arena_array(arena, bool, len),
                      .price = arena_zarray(arena, double, len),
@@ -353,7 +347,6 @@ static Pricing pricing_begin(const Line *line, const LineMemory *memory, Patienc
                      .sources = arena_array(arena, RunId, line->first_source[len]),
                      .is_dropped = arena_zarray(arena, bool, len),
                      .stamp = arena_array(arena, uint32_t, len),
-                     .patience = patience,
                      .arena = arena};
   StepId *first = arena_array(arena, StepId, line->graph->num_nodes);
   memset(first, 0xff, line->graph->num_nodes * sizeof *first);
@@ -367,7 +360,6 @@ static Pricing pricing_begin(const Line *line, const LineMemory *memory, Patienc
       uint32_t part = line->first_part[step] + i;
       NodeId overwriter = line->graph->parts.data[node->first_part + i].overwriter;
       bool is_original = first[line->nodes[step]] == step;
-      pricing.owner[part] = step;
       pricing.overwriter[part] = overwriter == NO_ID || !is_original ? NO_ID : first[overwriter];
     }
   }
@@ -435,7 +427,7 @@ PricedLine price_line(const Line *line, int64_t limit_bytes, const PriceRules *r
     arena_free(kept);
     return best;
   }
-  Pricing pricing = pricing_begin(line, &memory, patience, arena);
+  Pricing pricing = pricing_begin(line, &memory, arena);
   pricing.keeps_places = keeps_places;
   /* A byte that is held for the whole line is worth, at first, what the line takes for a byte of
    * its peak; far less where there is no lack. */

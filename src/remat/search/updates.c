@@ -13,6 +13,7 @@ typedef struct Group {
 typedef struct Updates {
   const Line *line;
   LineMemory memory;
+  StepId *owner;    /* by part of the line: its step */
   bool *is_tail;    /* by step: all its readers only lead to results */
   uint32_t *parent; /* by step, for union-find */
   StepId *members;  /* of all groups */
@@ -94,19 +95,6 @@ static void list_groups(Updates *updates) {
   }
 }
 
-static StepId owner_of(const Line *line, uint32_t part) {
-  uint32_t low = 0, high = line->len;
-  while (high - low > 1) {
-    uint32_t middle = low + (high - low) / 2;
-    if (line->first_part[middle] <= part) {
-      low = middle;
-    } else {
-      high = middle;
-    }
-  }
-  return low;
-}
-
 /* Finds the place of a group from which on the results take most, compared with what must be held
  * for them until the end. */
 static void find_cut(Updates *updates, Group *group, bool *is_late, bool *is_held) {
@@ -120,21 +108,19 @@ static void find_cut(Updates *updates, Group *group, bool *is_late, bool *is_hel
     StepId step = updates->members[group->first + i];
     is_late[step] = true;
     for (uint32_t part = line->first_part[step]; part < line->first_part[step + 1]; part++) {
-      int64_t bytes = node_part(graph, line->nodes[step], part - line->first_part[step])->bytes;
+      int64_t bytes = line_part_bytes(line, step, part);
       if (is_held[part]) held -= bytes; /* now it is made late itself */
       if (updates->memory.last_of[part] + 1 >= line->len) results += bytes;
     }
-    for (uint32_t k = line->first_source[step]; k < line->first_source[step + 1]; k++) {
-      StepId source = line->sources[k];
-      const NodeOperand *operand =
-          node_operand(graph, line->nodes[step], k - line->first_source[step]);
-      for (uint32_t p = 0; p < operand->num_parts; p++) {
-        uint32_t part = updates->memory.root_of[line->first_part[source] + operand->first_part + p];
-        StepId owner = owner_of(line, part);
-        int64_t bytes = node_part(graph, line->nodes[owner], part - line->first_part[owner])->bytes;
+    for (uint32_t k = 0; k < graph->nodes[line->nodes[step]].num_operands; k++) {
+      uint32_t count = node_operand(graph, line->nodes[step], k)->num_parts;
+      for (uint32_t p = 0; p < count; p++) {
+        uint32_t part = updates->memory.root_of[line_read_part(line, step, k, p)];
+        StepId owner = updates->owner[part];
+        int64_t bytes = line_part_bytes(line, owner, part);
         bool is_result = updates->memory.last_of[part] + 1 >= line->len;
         if (is_held[part] || bytes == 0 || is_late[owner] || is_result) continue;
-        if (line->graph->nodes[line->nodes[owner]].flags & NODE_IS_SOURCE) continue;
+        if (graph->nodes[line->nodes[owner]].flags & NODE_IS_SOURCE) continue;
         is_held[part] = true;
         *vec_push(updates->arena, &touched) = part;
         held += bytes;
@@ -163,6 +149,7 @@ Line line_with_late_updates(const Line *line, bool *has_moved, Arena *out, Arena
   Arena *arena = arena_new(arena_options(scratch));
   Updates updates = {.line = line,
                      .memory = line_measure(line, arena),
+                     .owner = line_owners(line, arena),
                      .is_tail = arena_zarray(arena, bool, line->len),
                      .parent = arena_array(arena, uint32_t, line->len),
                      .arena = arena};
