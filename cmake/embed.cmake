@@ -1,5 +1,6 @@
-# Writes a C file with the bytes of other files: cmake -DOUTPUT=FILE -DHEADER=INCLUDE -DPARTS=NAME=FILE|...
-# -P embed.cmake. Files of one name come one behind the other.
+# Writes a C file with a table of the bytes of other files: cmake -DOUTPUT=FILE -DHEADER=INCLUDE -DTYPE=STRUCT
+# -DTABLE=NAME -DPARTS=NAME=FILE|... -P embed.cmake. A row is {name, bytes, length}, and the last one is {0}.
+# Files of one name come one behind the other.
 string(REPLACE "|" ";" PARTS "${PARTS}")
 set(names "")
 foreach(part ${PARTS})
@@ -13,9 +14,10 @@ foreach(part ${PARTS})
 endforeach()
 list(REMOVE_DUPLICATES names)
 set(text "#include \"${HEADER}\"\n")
-set(table "")
+set(rows "")
 foreach(name ${names})
-  string(APPEND text "\nstatic const unsigned char ${name}_bytes[] = {\n${bytes_of_${name}}};\n")
-  string(APPEND table "    {\"${name}\", ${name}_bytes, sizeof ${name}_bytes},\n")
+  string(MAKE_C_IDENTIFIER "${name}" variable)
+  string(APPEND text "\nstatic const unsigned char ${variable}_bytes[] = {\n${bytes_of_${name}}};\n")
+  string(APPEND rows "    {\"${name}\", ${variable}_bytes, sizeof ${variable}_bytes},\n")
 endforeach()
-file(WRITE "${OUTPUT}" "${text}\nconst PagePart page_parts[] = {\n${table}    {0}};\n")
+file(WRITE "${OUTPUT}" "${text}\nconst ${TYPE} ${TABLE}[] = {\n${rows}    {0}};\n")

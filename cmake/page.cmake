@@ -16,13 +16,14 @@ foreach(module ${D3_MODULES})
       "D3 is by -DREMAT_HLO_D3_DIR=, or build without --html by -DREMAT_HLO_PICTURES=OFF")
   endif()
   list(APPEND PAGE_FILES d3=${library} licence=${licence})
+  set(D3_LICENCE_${module} ${licence})
 endforeach()
 
 string(REGEX REPLACE "[a-z0-9]+=" "" PAGE_DEPENDS "${PAGE_FILES}")
 string(REPLACE ";" "|" PAGE_PARTS "${PAGE_FILES}")
 set(PAGE_SOURCE ${CMAKE_CURRENT_BINARY_DIR}/generated/page_parts.c)
 add_custom_command(OUTPUT ${PAGE_SOURCE}
-  COMMAND ${CMAKE_COMMAND} -DOUTPUT=${PAGE_SOURCE} -DHEADER=emit/picture/page.h "-DPARTS=${PAGE_PARTS}"
-          -P ${CMAKE_CURRENT_SOURCE_DIR}/cmake/embed.cmake
+  COMMAND ${CMAKE_COMMAND} -DOUTPUT=${PAGE_SOURCE} -DHEADER=emit/picture/page.h -DTYPE=PagePart
+          -DTABLE=page_parts "-DPARTS=${PAGE_PARTS}" -P ${CMAKE_CURRENT_SOURCE_DIR}/cmake/embed.cmake
   DEPENDS ${PAGE_DEPENDS} cmake/embed.cmake VERBATIM)
 list(APPEND LIBRARY_SOURCES ${PAGE_SOURCE})

@@ -183,7 +183,7 @@ typedef enum rh_code {
   /* Warnings. */
   RH_CODE_OTHER_MODULE = 60,     /* the plan was made for another module or another schedule */
   RH_CODE_PLAN_INCOMPLETE = 61,  /* the plan that was kept does not describe all that was done */
-  RH_CODE_ENDED_EARLY = 62,      /* an algorithm was stopped because it would not finish in time */
+  RH_CODE_ENDED_EARLY = 62,      /* an algorithm, or its solver, ended before it was finished */
   RH_CODE_NO_MATCH = 63,         /* nothing matches a filter or an expression */
   RH_CODE_OVERWRITTEN_READ = 64, /* the input module already reads overwritten memory */
 } rh_code;
@@ -366,6 +366,15 @@ typedef struct rh_known_cost {
   int64_t flops, transcendentals, bytes_accessed;
 } rh_known_cost;
 
+/* The frame of the stack in which an instruction was traced that gives its source position. Stacks
+ * are in the tables FileNames, FunctionNames, FileLocations and StackFrames of a module. */
+typedef enum rh_frames {
+  RH_FRAMES_INNERMOST, /* the metadata's source_file, or else the innermost frame */
+  RH_FRAMES_USER,      /* the innermost frame outside of libraries; as RH_FRAMES_INNERMOST if all
+                          frames are those of libraries */
+  RH_FRAMES_OUTERMOST,
+} rh_frames;
+
 /* Information that measurements depend on, but that the text of a module does not contain. This is
  * a plain struct that the caller owns. Every function that measures takes a pointer to it as the
  * argument after the module; NULL is equivalent to RH_SETTINGS_INIT. The struct is read only during
@@ -396,10 +405,22 @@ typedef struct rh_settings {
   const rh_known_cost *costs;
   size_t num_costs;
   size_t cost_size;
+  /* Which source positions results show. They change no figure, except which values the expressions
+   * of rh_remat_options select by position. */
+  rh_frames frames;
+  /* Which files of the stack tables belong to libraries: POSIX extended regular expressions, one in
+   * each line, in addition to what is known: files below folders that are named site-packages,
+   * dist-packages, flax, optax, jax, jaxlib, keras or tensorflow, and those of Python itself. A
+   * file that matches an expression after `!` belongs to no library. The last expression that
+   * matches decides. NULL = none. */
+  const char *library;
 } rh_settings;
 
-#define RH_SETTINGS_INIT \
-  { sizeof(rh_settings), NULL, RH_COPIES_AUTO, NULL, 0, -1, NULL, 0, sizeof(rh_known_cost) }
+#define RH_SETTINGS_INIT                                                                     \
+  {                                                                                          \
+    sizeof(rh_settings), NULL, RH_COPIES_AUTO, NULL, 0, -1, NULL, 0, sizeof(rh_known_cost), \
+        RH_FRAMES_USER, NULL                                                                 \
+  }
 
 /* Checks whether settings are valid. Returns RH_ERR_USAGE if the target or the packing does not
  * exist, or if an expression is not valid. Threads: any. */
@@ -464,7 +485,8 @@ typedef struct rh_memory {
                                       single instruction does */
   /* The changes that cannot go below the lower bound: `order+recompute` in modules where no loop
      stacks values for another, `order+recompute+loops` where recomputation across the border
-     between loops is covered, too. Offloading and compression can always go below it. */
+     between loops is covered, too. Offloading, compression and narrower types can always go
+     below it. */
   const char *lower_bound_kind;
 } rh_memory;
 
@@ -488,6 +510,8 @@ typedef enum rh_limit_counts {
  * limits. Threads: any. */
 RH_API int64_t rh_counted_bytes(const rh_memory *memory, rh_limit_counts counts);
 
+#define RH_MAX_REASONS 4
+
 /* A buffer that is live at the peak. Made by the library. */
 typedef struct rh_live_buffer {
   rh_text instruction; /* the instruction that produces it */
@@ -495,6 +519,10 @@ typedef struct rh_live_buffer {
   int64_t bytes;
   const char *reason;      /* one word that says why it is not recomputed; "none" if it could be */
   const char *explanation; /* the reason as a sentence */
+  /* All reasons, if it would be kept even without the first one, such as a small collective. */
+  const char *reasons[RH_MAX_REASONS];
+  const char *explanations[RH_MAX_REASONS];
+  size_t num_reasons; /* at least 1: `reason` and `explanation` */
 } rh_live_buffer;
 
 /* Receives one buffer. The buffer is valid until the function returns; its texts are valid as long
@@ -512,6 +540,15 @@ RH_API rh_status rh_visit_live(const rh_module *module, const rh_settings *setti
 
 /* ---- where the memory goes ---- */
 
+/* A call on the stack in which instructions were traced. Made by the library. */
+typedef struct rh_frame {
+  rh_text file;
+  rh_text function; /* empty if unknown */
+  int64_t line;     /* 0 = unknown */
+  int64_t parent;   /* index of the caller's frame, -1 = none; it is less than that of this frame */
+  bool is_library;  /* the file belongs to a library, see rh_settings.library */
+} rh_frame;
+
 /* A value that is live at the peak. Texts are valid UTF-8, and empty if unknown. Made by the
  * library. */
 typedef struct rh_live_value {
@@ -523,20 +560,25 @@ typedef struct rh_live_value {
   rh_text op_name;
   rh_text source_file;
   int64_t source_line;  /* 0 = unknown */
-  bool is_inherited;    /* the instruction has no metadata; the metadata of the instruction that it
-                           derives from is used instead */
+  bool is_inherited;    /* the instruction has no metadata, or no source position; those of an
+                           instruction that it derives from, or else of one that reads it, are used
+                           instead */
   const char *category; /* the first of these that applies: `parameter`, `donated`, `output`,
                            `while carry`, `constant`, `copy`, `temporary` */
   int64_t bytes;        /* bytes that the value contributes to the peak */
   int64_t begin, end;   /* first and last position of its live range; `end` is num_positions if the
                            value outlives the module; -1 = unknown */
   uint64_t num_aliases; /* number of values that share its memory, including itself */
+  int64_t frame;        /* index of the innermost frame of its stack in rh_report.frames or
+                           rh_memory_map.frames, -1 = unknown */
+  rh_text argument;     /* the path of the argument that the value is, or derives from, such as
+                           `params['w'][0]`; empty if there is a source position instead */
 } rh_live_value;
 
 typedef enum rh_sum_kind {
   RH_BY_CATEGORY,
   RH_BY_OPCODE,
-  RH_BY_SOURCE,      /* source file and line */
+  RH_BY_SOURCE,      /* source file and line; for arguments, the beginning of their path */
   RH_BY_OP_NAME,     /* op_name without the parts that transformations add; the opcode if there is
                         no op_name */
   RH_BY_COMPUTATION, /* the computation that produces the value */
@@ -547,7 +589,7 @@ typedef enum rh_sum_kind {
  * that makes sums of its own for rh_compare_sums fills in these four fields. */
 typedef struct rh_sum {
   rh_text name; /* empty for the values that do not have the property */
-  int64_t line; /* the source line for RH_BY_SOURCE, otherwise 0 */
+  int64_t line; /* the source line for RH_BY_SOURCE, -1 = `name` is an argument; otherwise 0 */
   int64_t bytes;
   uint64_t num_values;
 } rh_sum;
@@ -641,6 +683,8 @@ typedef struct rh_report {
   const rh_stacks *const *stacks; /* one for each loop that stacks values for others; the loop with
                                      the most bytes first */
   size_t num_stacks;
+  const rh_frame *const *frames; /* of the stacks of `live`; callers come before what they call */
+  size_t num_frames;
 } rh_report;
 
 /* Explains the peak memory of a scheduled module under `model`, a name of RH_MEMORY_MODELS.
@@ -710,6 +754,8 @@ typedef struct rh_memory_map {
   int64_t peak_position;       /* the position at which live_bytes is largest, -1 = none */
   int64_t total_bytes;         /* sum over all spaces */
   const rh_memory *memory;     /* measured under the memory model `heap` */
+  const rh_frame *const *frames; /* of the stacks of `values`; callers come before what they call */
+  size_t num_frames;
 } rh_memory_map;
 
 /* Determines the place in memory of the values of a scheduled module. `settings` may be NULL. The
@@ -740,6 +786,12 @@ typedef struct rh_profile_options {
 RH_API rh_status rh_profile_parse(const char *json, size_t length,
                                   const rh_profile_options *options, rh_profile **profile,
                                   rh_diags *diags);
+
+/* Makes the profile of a device that is built in; rh_list(RH_DEVICES, …) has their names. `options`
+ * and `*profile` are as for rh_profile_parse. Returns RH_ERR_USAGE if there is no such device.
+ * Threads: any. */
+RH_API rh_status rh_profile_named(const char *name, const rh_profile_options *options,
+                                  rh_profile **profile, rh_diags *diags);
 
 /* Frees a profile. `profile` may be NULL. Threads: one for each profile. */
 RH_API void rh_profile_free(rh_profile *profile);
@@ -946,7 +998,7 @@ typedef struct rh_remat_options {
    */
 
   int effort;                /* how long algorithms that search may search, 0 to 9; each takes about
-                                2.5 times as long as the one before, counted in steps, so that
+                                3.5 times as long as the one before, counted in steps, so that
                                 results do not depend on the machine */
   double time_limit_seconds; /* algorithms end after so many seconds; results then depend on the
                                 machine; 0 = no limit */
@@ -960,7 +1012,7 @@ typedef struct rh_remat_options {
 
 #define RH_REMAT_OPTIONS_INIT                                                                  \
   {                                                                                            \
-    sizeof(rh_remat_options), "path", "heap", RH_COUNT_TOTAL, INT64_MAX, RH_EMIT_SCHEDULED,    \
+    sizeof(rh_remat_options), "auto", "heap", RH_COUNT_TOTAL, INT64_MAX, RH_EMIT_SCHEDULED,    \
         RH_PROTECT_AUTO, -1, false, false, 0, 1, 0, RH_REMAT_RECOMPUTE, false, 10, NULL, NULL, \
         NULL, NULL, NULL, false, 5, 0, 1, NULL, NULL, NULL, false                              \
   }
@@ -984,6 +1036,16 @@ typedef struct rh_scan {
   int64_t stored_bytes; /* of the loop's stacks that remain, new ones included */
 } rh_scan;
 
+/* Why an instruction must keep its order against another one that it does not depend on: both use
+ * memory that XLA's copy-insertion has let several values share. */
+typedef enum rh_tie {
+  RH_TIE_LOOP,     /* what loops carry */
+  RH_TIE_BRANCH,   /* what conditionals return */
+  RH_TIE_DONATED,  /* a parameter's, for a result */
+  RH_TIE_IN_PLACE, /* what is updated in place */
+  RH_NUM_TIES,
+} rh_tie;
+
 typedef struct rh_remat_result {
   size_t struct_size;
   bool is_met;                      /* counted_bytes is within the limit */
@@ -1006,11 +1068,34 @@ typedef struct rh_remat_result {
                              no bound is known */
   const char *algorithm; /* the algorithm that gave the result, a name of RH_ALGORITHMS: `auto`
                             chooses one, and `none` leaves the module as it was; NULL = a plan */
+  uint64_t num_moved; /* instructions that run at another place among those that were there before;
+                         the fewest that explain the order. Those that take no time, such as tuples,
+                         do not count, and neither do recomputations */
+  uint64_t num_moves_lost; /* those of them that XLA may move back: of a result that is not scheduled
+                              only RH_PROTECT_CONTROL_DEPS keeps them all */
+  /* counted_bytes if XLA schedules the result anew, as its operands and control dependencies allow:
+     by `default`, its scheduler of GPUs, and by `bfs`, that of CPUs; -1 for a scheduled result, and
+     if nothing was to be done. XLA may fuse a module before that */
+  int64_t default_counted_bytes, bfs_counted_bytes;
+  /* For algorithms that also choose the order, of modules past copy-insertion: the instructions of
+     the module given that take time, and how many of them are tied, by rh_tie, each counted once */
+  uint64_t num_ordered, num_tied[RH_NUM_TIES];
+  /* What remains where XLA compiles the result from the start, which it does with a module that it
+     has yet to optimize: StableHLO has no control dependencies, and XLA merges recomputations that
+     read the same operands as their originals. How many it merges, 0 for a module that is optimized;
+     and counted_bytes then, in the orders of `default` and `bfs`, before fusion; -1 for a scheduled
+     result, for an optimized module, and if nothing was to be done */
+  uint64_t num_merged;
+  int64_t compiled_default_bytes, compiled_bfs_bytes;
+  /* values that are kept in a layout with less padding, as integers with fewer bits, and in host
+     memory, instead of being recomputed */
+  uint64_t num_compressed, num_narrowed, num_offloaded;
 } rh_remat_result;
 
 #define RH_REMAT_RESULT_INIT \
   {                                                                                               \
-    sizeof(rh_remat_result), false, 0, 0, RH_PROTECT_AUTO, 0, 0, NULL, 0, false, false, 0, NULL, NULL \
+    sizeof(rh_remat_result), false, 0, 0, RH_PROTECT_AUTO, 0, 0, NULL, 0, false, false, 0, NULL, NULL, \
+        0, 0, -1, -1, 0, {0}, 0, -1, -1, 0, 0, 0                                                  \
   }
 
 /* Rematerializes values of a scheduled module until it fits the budget. The result is parsed again
@@ -1024,6 +1109,39 @@ typedef struct rh_remat_result {
 RH_API rh_status rh_remat(const rh_module *module, const rh_settings *settings,
                           const rh_remat_options *options, rh_module **result,
                           rh_remat_result *result_info, rh_diags *diags);
+
+/* The recomputations of values that come from one source line, or from one argument. Made by the
+ * library. */
+typedef struct rh_recomputed_line {
+  rh_text source_file; /* empty = unknown, or an argument */
+  int64_t source_line; /* 0 = unknown */
+  rh_text argument;    /* the argument without indices; empty for a line */
+  rh_text scope;       /* the scope that contains all of them, as in rh_scope.path; may be empty */
+  int64_t bytes;
+  uint64_t num_values;
+} rh_recomputed_line;
+
+/* What a result of rh_remat computes a second time. Bytes are those of results, once for each time
+ * that the recomputation runs, so that loops count as often as they iterate. Made by the library. */
+typedef struct rh_recomputed {
+  int64_t bytes;
+  uint64_t num_values; /* instructions that recompute, those in loops once */
+  const rh_recomputed_line *const *lines; /* the most bytes first */
+  size_t num_lines;
+  const rh_scope *const *scopes; /* a tree in preorder, as in rh_report */
+  size_t num_scopes;
+} rh_recomputed;
+
+/* Sums up what was recomputed in a module that rh_remat or rh_apply_plan made; in other modules it is
+ * nothing. `settings`, which may be NULL, and `default_trip_count` are as for rh_measure_cost. The
+ * caller must free `*recomputed` with rh_recomputed_free before it frees the module.
+ * O(instructions). Threads: any. */
+RH_API rh_status rh_recomputed_make(const rh_module *module, const rh_settings *settings,
+                                    int64_t default_trip_count, rh_recomputed **recomputed,
+                                    rh_diags *diags);
+
+/* Frees such a summary. `recomputed` may be NULL. Threads: one for each summary. */
+RH_API void rh_recomputed_free(rh_recomputed *recomputed);
 
 /* A record of the steps of a rematerialization. Its text is JSON that a person can edit; the manual
  * page documents the keys. */
@@ -1183,7 +1301,7 @@ typedef struct rh_dot_options {
 } rh_dot_options;
 
 #define RH_DOT_OPTIONS_INIT \
-  { sizeof(rh_dot_options), "heap", -1, 80, "peak", 1 }
+  { sizeof(rh_dot_options), "heap", -1, 40, "peak", 1 }
 
 /* Checks whether `filter` is valid for rh_dot_options.filter. Returns RH_ERR_USAGE if it is not; a
  * diagnostic then describes the error. Threads: any. */
@@ -1257,6 +1375,7 @@ typedef enum rh_registry {
   RH_PACKINGS,
   RH_TARGETS,
   RH_PARAMETERS, /* parameters of algorithms, for experiments: rh_remat_options.parameters */
+  RH_DEVICES,    /* the device profiles that are built in: rh_profile_named */
 } rh_registry;
 
 /* Properties of registry entries. */
@@ -1266,8 +1385,10 @@ enum {
   RH_TRAIT_NEEDS_COLLECTION = 2, /* runs only with rh_remat_options.collection */
   RH_TRAIT_NEEDS_PADDING = 4,    /* has an effect only if the target pads arrays */
   RH_TRAIT_IDLE = 8,             /* changes nothing */
-  RH_TRAIT_ON_REQUEST = 128,     /* an algorithm as it was published, intended for users who request
-                                    it explicitly */
+  RH_TRAIT_ON_REQUEST = 128,     /* intended for users who request it explicitly: an algorithm as it
+                                    was published, or one that takes long */
+  RH_TRAIT_NEEDS_SOLVER = 2048,  /* fails with RH_ERR_USAGE without the library of a solver of
+                                    integer programs: see rh_has_solver() */
   RH_TRAIT_SCANS = 256,          /* if the budget is not met otherwise, loops recompute what other
                                     loops would have stored for them */
   /* Memory models. */
@@ -1293,6 +1414,11 @@ RH_API const rh_entry *rh_list(rh_registry registry, size_t index);
 
 /* Returns the entry with the name `name`, or NULL if there is none. Threads: any. */
 RH_API const rh_entry *rh_find(rh_registry registry, const char *name);
+
+/* Returns whether the algorithms with RH_TRAIT_NEEDS_SOLVER can run: 1 if the library of CBC can be
+ * loaded, 0 if it is not there or this library was built without. A child process tries, so this
+ * takes some milliseconds. Threads: any. */
+RH_API int rh_has_solver(void);
 
 #ifdef __cplusplus
 }

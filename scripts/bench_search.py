@@ -436,7 +436,8 @@ def draw(file, results, algorithms):
     axes = grid[0][0]  # stands for all
     axes.set_yscale("symlog", linthresh=1, linscale=0.5)
     axes.set_yticks([-10, 0, 1, 10, 100], ["-10 %", "0 %", "1 %", "10 %", "100 %"])
-    axes.set_ylim(min(-0.3, axes.get_ylim()[0]), max(130, axes.get_ylim()[1]))
+    lowest = min(one.dataLim.y0 for one in grid.flat if one.has_data())
+    axes.set_ylim(min(-0.3, 1.1 * lowest), max(130, axes.get_ylim()[1]))
     top = 1 - 0.8 / figure.get_figheight()
     figure.legend(legend.values(), legend.keys(), loc="upper center", fontsize=8,
                   ncol=min(len(legend), 2 * num_columns), title="added modelled time under a budget")

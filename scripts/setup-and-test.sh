@@ -4,10 +4,11 @@
 #
 #     scripts/setup-and-test.sh [--full] [--minutes=N]
 #
-# --full adds pages in Chromium, bits compared in XLA (scripts/check-bits), the manual page's syntax,
-# clang, what jaxlib says of our results, a minute of each fuzzer, valgrind over goldens, faults and unit
-# tests, and coverage. --minutes is for machines that stop at some time: parts of --full that would begin,
-# or are still running, after N minutes are left out, and that is said.
+# --full adds pages in Chromium, bits compared in XLA (scripts/check-bits), the Python package
+# (scripts/check-live), the manual page's syntax, clang, what jaxlib says of our results, a minute of each
+# fuzzer, valgrind over goldens, faults and unit tests, and coverage. --minutes is for machines that stop at
+# some time: parts that would begin, or are still running, after N minutes are left out, and that is said;
+# so are parts that hang.
 set -eu
 . "$(dirname "$0")/common.sh"
 
@@ -45,11 +46,19 @@ in_time() {
   return 1
 }
 
-# limited LOG COMMAND...: runs a command as long as there is time, its output in LOG. 124: time is up.
+# limited LOG SECONDS COMMAND...: runs a command for so long at most, and no longer than there is time, its
+# output in LOG. 124: time is up; the end of the output is shown, which says where it stood.
 limited() {
-  log=$1
-  shift
-  timeout "$(seconds_left)" "$@" >"$log" 2>&1
+  log=$1 most=$2
+  shift 2
+  left=$(seconds_left)
+  [ "$left" -gt "$most" ] && left=$most
+  [ "$left" -gt 0 ] || return 124
+  code=0
+  timeout --kill-after=10 "$left" "$@" >"$log" 2>&1 || code=$?
+  [ $code = 137 ] && code=124
+  [ $code = 124 ] && echo "not done after $left s:" && tail -5 "$log"
+  return $code
 }
 
 # test_preset NAME PRESET [CTEST-OPTION...]: runs the tests of a build, shows and keeps the closing line.
@@ -58,7 +67,7 @@ test_preset() {
   shift 2
   log=$project/build/$preset/$name.log
   code=0
-  limited "$log" ctest --test-dir "$project/build/$preset" -j "$jobs" --output-on-failure \
+  limited "$log" 100000 ctest --test-dir "$project/build/$preset" -j "$jobs" --output-on-failure \
     --no-tests=error "$@" || code=$?
   grep -A100 'did not run' "$log" || true
   case $code in
@@ -91,14 +100,14 @@ run_fuzzers() {
   fi
 }
 
-# The untouched modules first, then the rewritten ones: each within its share of 8 minutes.
+# The untouched modules first, then the rewritten ones, which begin no program after 4 minutes.
 check_bits() {
   log=$project/build/bits.log
   code=0
-  limited "$log" "$project/scripts/check-bits" --interferences || code=$?
+  limited "$log" 300 "$project/scripts/check-bits" --interferences || code=$?
   if [ $code = 0 ] && ! grep 'check-bits: skipped' "$log"; then
     seen=$(tail -1 "$log")
-    limited "$log" "$project/scripts/check-bits" --cover --seconds=430 || code=$?
+    limited "$log" 420 "$project/scripts/check-bits" --cover --seconds=240 || code=$?
   fi
   case $code in
     0) if grep -q 'check-bits: skipped' "$log"; then
@@ -114,8 +123,27 @@ check_bits() {
   esac
 }
 
+# The Python package, alone and within XLA's compilation.
+check_live() {
+  log=$project/build/live.log
+  code=0
+  limited "$log" 600 "$project/scripts/check-live" --minutes=6 || code=$?
+  case $code in
+    0) conclude live "$(grep -q 'check-live: skipped' "$log" && echo skipped || echo passed)" \
+         "$(grep 'check-live: skipped\|^Ran \|^matrix: \|^not run' "$log" | tr '\n' ';')" ;;
+    124) conclude live skipped "not done in time" ;;
+    *)
+      tail -60 "$log"
+      conclude live failed "$(tail -1 "$log")"
+      ;;
+  esac
+}
+
 install_build_tools pc/check:check python3:python3
-if $full; then install_browser; fi
+if $full; then
+  install_browser
+  install_missing zsh:zsh fish:fish parallel:parallel lintian:lintian dpkg-shlibdeps:dpkg-dev file:file man:man-db
+fi
 say "gcc, Release"
 build release -DBUILD_TESTING=ON
 test_preset release release
@@ -124,17 +152,26 @@ if $full && in_time bits 300; then
   say "the same bits, whatever is rewritten within XLA's compilation (JAX from PyPI)"
   check_bits
 fi
-say "gcc, AddressSanitizer and UndefinedBehaviorSanitizer"
-build asan
-test_preset asan asan
-
+if $full && in_time live 120; then
+  say "the Python package, and JAX programs under it (JAX from PyPI)"
+  check_live
+fi
 if $full; then
-  install_missing clang:clang valgrind:valgrind gcovr:gcovr groff:groff dot:graphviz
-  python3 -c 'import ensurepip' 2>/dev/null || install_missing no-ensurepip:python3-venv
+  install_missing groff:groff
   if in_time man 30; then
     say "manual page"
     check_manual
   fi
+fi
+if in_time asan 120; then
+  say "gcc, AddressSanitizer and UndefinedBehaviorSanitizer"
+  build asan
+  test_preset asan asan
+fi
+
+if $full; then
+  install_missing clang:clang valgrind:valgrind gcovr:gcovr dot:graphviz
+  python3 -c 'import ensurepip' 2>/dev/null || install_missing no-ensurepip:python3-venv
   if in_time clang 240; then
     say "clang, Release"
     build clang

@@ -8,6 +8,7 @@
 #include "api/arguments.h"
 #include "api/sized.h"
 #include "ir/expression.h"
+#include "ir/library_files.h"
 
 /* ---- calls ---- */
 
@@ -68,6 +69,9 @@ rh_status settings_read(const rh_settings *given, rh_settings *settings, rh_diag
   if (status == RH_OK) {
     status = check_choice((int)settings->copies, RH_COPIES_PENDING + 1, "copies", diags);
   }
+  if (status == RH_OK) {
+    status = check_choice((int)settings->frames, RH_FRAMES_OUTERMOST + 1, "frames", diags);
+  }
   if (status != RH_OK || settings->num_costs == 0) return status;
   bool is_sized = settings->cost_size >= sizeof(rh_known_cost) && settings->costs;
   if (is_sized && settings->num_costs <= UINT32_MAX) return RH_OK;
@@ -112,6 +116,11 @@ static rh_status read_backend(const rh_settings *settings, const Module *module,
     backend->target = guess_target(module);
   }
   rh_status status = read_costs(settings, backend, diags, out);
+  backend->frames = (FrameChoice)settings->frames;
+  if (status == RH_OK) {
+    status = library_files_find(module ? module->source : NULL, settings->library,
+                                &backend->is_library, diags, out);
+  }
   if (status != RH_OK || !settings->packing) return status;
   backend->packer = packer_find(settings->packing);
   return backend->packer ? RH_OK : fail_unknown_name(RH_PACKINGS, settings->packing, diags);

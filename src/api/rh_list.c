@@ -3,6 +3,7 @@
 
 #include "ir/diag.h"
 #include "api/arguments.h"
+#include "remat/exact/solver.h"
 
 static const rh_entry schedulers_list[] = {
 #define SCHEDULER(id, name, summary) {name, summary, 0},
@@ -40,6 +41,11 @@ static const rh_entry parameters_list[] = {
 #include "remat/job/parameters.def"
 };
 
+static const rh_entry devices_list[] = {
+#define DEVICE(name, description) {name, description, 0},
+#include "analysis/cost/devices.def"
+};
+
 static const struct {
   const char *noun;
   const rh_entry *list;
@@ -55,7 +61,12 @@ static const struct {
     [RH_TARGETS] = {"target", targets_list, sizeof targets_list / sizeof *targets_list},
     [RH_PARAMETERS] = {"parameter", parameters_list,
                        sizeof parameters_list / sizeof *parameters_list},
+    [RH_DEVICES] = {"device", devices_list, sizeof devices_list / sizeof *devices_list},
 };
+
+int rh_has_solver(void) {
+  return solver_is_there();
+}
 
 const rh_entry *rh_list(rh_registry registry, size_t index) {
   bool is_known = (unsigned)registry < sizeof registries / sizeof *registries;

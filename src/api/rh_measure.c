@@ -1,4 +1,7 @@
 /* The public functions that measure memory, the values live at the peak, and cost. */
+#include <string.h>
+
+#include "analysis/cost/built_in_profiles.h"
 #include "analysis/cost/cost.h"
 #include "analysis/cost/link.h"
 #include "ir/diag.h"
@@ -32,9 +35,11 @@ static Legality legality_of(const rh_module *module, const rh_remat_options *opt
                        .effects = side_effects_build(module->module, arena, scratch),
                        .allow_collectives = options && options->remat_collectives,
                        .small_node_bytes = options ? options->small_node_bytes : 0};
-  if (legality.small_node_bytes < 0) {
-    const RematAlgorithm *algorithm = remat_algorithm_find(options->algorithm);
-    bool is_any = algorithm && algorithm->traits & RH_TRAIT_ALL_SIZES;
+  const RematAlgorithm *algorithm = options ? remat_algorithm_find(options->algorithm) : NULL;
+  if (!algorithm) {
+    legality.small_node_bytes = 0; /* a plan, whose author decides */
+  } else if (legality.small_node_bytes < 0) {
+    bool is_any = algorithm->traits & RH_TRAIT_ALL_SIZES;
     legality.small_node_bytes = is_any ? 0 : RH_SMALL_NODE_BYTES;
   }
   bool *is_kept = arena_zarray(arena, bool, module->module->insts.len);
@@ -110,17 +115,23 @@ static rh_status visit_live(const rh_module *module, const char *model_name,
   LiveSet live;
   MemoryProfile profile = model->measure(module->module, &module->schedule, &live, arena, scratch);
   Legality legality = legality_of(module, options, arena, scratch);
-  KeepReason *reasons = arena_array(arena, KeepReason, live.len);
+  KeepReasons *reasons = arena_array(arena, KeepReasons, live.len);
   find_keep_reasons(module->module, &module->schedule, &legality, &profile, &live, reasons,
                     scratch);
   for (uint32_t i = 0; i < live.len; i++) {
     InstId id = live.list[i].inst;
     const char *opcode = opcode_text((Opcode)inst_get(module->module, id)->opcode);
-    visit(context, &(rh_live_buffer){.instruction = name_of(module->module, id),
-                                     .opcode = {opcode, strlen(opcode)},
-                                     .bytes = live.list[i].bytes,
-                                     .reason = keep_reason_name(reasons[i]),
-                                     .explanation = keep_reason_sentence(reasons[i])});
+    rh_live_buffer buffer = {.instruction = name_of(module->module, id),
+                             .opcode = {opcode, strlen(opcode)},
+                             .bytes = live.list[i].bytes,
+                             .reason = keep_reason_name(reasons[i].list[0]),
+                             .explanation = keep_reason_sentence(reasons[i].list[0]),
+                             .num_reasons = reasons[i].len};
+    for (uint32_t k = 0; k < reasons[i].len; k++) {
+      buffer.reasons[k] = keep_reason_name(reasons[i].list[k]);
+      buffer.explanations[k] = keep_reason_sentence(reasons[i].list[k]);
+    }
+    visit(context, &buffer);
   }
   arena_free(scratch);
   arena_free(arena);
@@ -164,6 +175,25 @@ rh_status rh_profile_parse(const char *json, size_t length, const rh_profile_opt
     arena_free(arena);
   }
   return call_close(call, status);
+}
+
+/* Returns NULL if there is no profile of this name. */
+static const BuiltInProfile *find_built_in(const char *name) {
+  for (const BuiltInProfile *built_in = built_in_profiles; built_in->name; built_in++) {
+    if (strcmp(built_in->name, name) == 0) return built_in;
+  }
+  return NULL;
+}
+
+rh_status rh_profile_named(const char *name, const rh_profile_options *options,
+                           rh_profile **profile, rh_diags *diags) {
+  *profile = NULL;
+  const BuiltInProfile *found = find_built_in(name);
+  if (found) {
+    return rh_profile_parse((const char *)found->json, found->length, options, profile, diags);
+  }
+  CALL_OPEN(call, diags, RH_CODE_BAD_OPTION);
+  return call_close(call, fail_unknown_name(RH_DEVICES, name, diags));
 }
 
 void rh_profile_free(rh_profile *profile) {

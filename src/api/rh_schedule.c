@@ -3,6 +3,7 @@
 #include "remat/rewrite/dce.h"
 #include "api/call.h"
 #include "api/module.h"
+#include "api/schedule_search.h"
 #include "api/arguments.h"
 #include "api/sized.h"
 #include "remat/rewrite/flatten.h"
@@ -86,8 +87,13 @@ static rh_status schedule_module(const rh_module *module, rh_module *scheduled,
     scheduled->schedule = schedule_copy(&schedule, scheduled->module, scheduled->arena);
   } else if (status == RH_OK) {
     const Schedule *own = order_of_its_own(scheduled->module, &schedule, keeps_order, scratch);
-    schedule_safely(scheduler, scheduled->module, own, &scheduled->schedule, scheduled->arena,
-                    scratch);
+    if (scheduler_searches(scheduler)) {
+      schedule_by_search(scheduled->module, own, keeps_order ? &schedule : NULL,
+                         &scheduled->schedule, scheduled->arena, scratch);
+    } else {
+      schedule_safely(scheduler, scheduled->module, own, &scheduled->schedule, scheduled->arena,
+                      scratch);
+    }
   }
   arena_free(arena);
   return status;

@@ -35,7 +35,9 @@ static rh_status fail_usage(const char *what) {
 /* Selects the published variant of `path`. */
 static rh_status read_compat(const char *text, Algorithm *algorithm) {
   static const char NAME[] = "path-compat";
-  if (strcmp(text, "path") != 0 && strcmp(text, NAME) != 0) {
+  const rh_remat_options defaults = RH_REMAT_OPTIONS_INIT;
+  bool is_default = strcmp(text, defaults.algorithm) == 0;
+  if (!is_default && strcmp(text, "path") != 0 && strcmp(text, NAME) != 0) {
     fprintf(stderr, "remat-hlo: error: --path-compat is for --algorithm=path, not '%s'\n", text);
     return RH_ERR_USAGE;
   }

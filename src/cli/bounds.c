@@ -1,28 +1,14 @@
-#include "bounds.h"
-
-#include <cjson/cJSON.h>
+/* The bounds on a peak that `check` enforces. */
 #include <stdlib.h>
 #include <string.h>
 
+#include "check_job.h"
 #include "messages.h"
 
 enum { MAX_SHOWN = 5 };
 
 bool bounds_are_given(const Options *options) {
   return options->max_peak_bytes >= 0 || options->baseline || options->write_baseline;
-}
-
-rh_status bounds_check_options(const Options *options) {
-  const char *option = options->baseline         ? "--baseline"
-                       : options->write_baseline ? "--write-baseline"
-                                                 : NULL;
-  if (!option || options->num_files == 1) return RH_OK;
-  fprintf(stderr, "remat-hlo: error: %s takes one file\n", option);
-  return RH_ERR_USAGE;
-}
-
-FILE *bounds_summary(const Options *options) {
-  return output_is_stdout(options->write_baseline) ? stderr : stdout;
 }
 
 /* ---- --max-peak ---- */
@@ -54,109 +40,52 @@ static rh_status check_max_peak(const ReportJob *job) {
   return RH_OVER_LIMIT;
 }
 
+static void print_peak(const ReportJob *job) {
+  char bytes[RH_FORMAT_CHARS];
+  rh_text at = job->report->memory->peak_instruction;
+  rh_format_bytes(job->report->memory->peak_bytes, bytes);
+  fprintf(check_summary(job->options), "%s: peak %s%s%.*s, memory model %s\n",
+          job->loaded.input.path, bytes, at.length ? " at " : "", (int)at.length, at.data,
+          job->report->memory_model);
+}
+
+static rh_status judge(const ReportJob *job, CheckedModule *module) {
+  const Options *options = job->options;
+  module->report = report_json(job, true);
+  if (!module->report || !baseline_parse(module->report, strlen(module->report), &module->now)) {
+    return input_out_of_memory(&job->loaded.input);
+  }
+  bool has_line = bounds_are_given(options) && !module->listed->chosen && !options->quiet;
+  if (has_line) print_peak(job);
+  rh_status status = check_max_peak(job);
+  module->is_over_max_peak = status == RH_OVER_LIMIT;
+  return status;
+}
+
+rh_status bounds_measure(const Loaded *loaded, const Options *options, CheckedModule *module) {
+  const ListedModule *listed = module->listed;
+  ReportJob job = {.options = options,
+                   .loaded = *loaded,
+                   .min_peak_bytes = module_min_peak(listed, options),
+                   .stages = listed->stages,
+                   .num_stages = listed->num_stages};
+  job.loaded.diags = rh_diags_new();
+  rh_status status = report_explain(&job);
+  if (status == RH_OK) status = judge(&job, module);
+  rh_diags_free(job.loaded.diags);
+  rh_report_free(job.report);
+  rh_module_free(job.scheduled);
+  return status;
+}
+
 /* ---- --baseline ---- */
 
-typedef struct Baseline {
-  cJSON *json;
-  int64_t peak_bytes;
-  rh_sum *sums;        /* sums by op_name */
-  const rh_sum **list; /* addresses of the sums */
-  size_t num_sums;
-} Baseline;
-
-/* Reads a whole number that is not negative. Doubles represent it exactly up to 2^53. */
-static bool read_bytes(const cJSON *object, const char *key, int64_t *bytes) {
-  const cJSON *number = cJSON_GetObjectItemCaseSensitive(object, key);
-  if (!cJSON_IsNumber(number) || !(number->valuedouble >= 0 && number->valuedouble < 9e18)) {
-    return false;
-  }
-  *bytes = (int64_t)number->valuedouble;
-  return (double)*bytes == number->valuedouble;
+static Input baseline_place(const CheckJob *job) {
+  return (Input){.path = job->options->baseline, .form = (MessageForm)job->options->diagnostics};
 }
 
-static bool read_sum(const cJSON *item, rh_sum *sum) {
-  const cJSON *name = cJSON_GetObjectItemCaseSensitive(item, "op_name");
-  int64_t num_values = 0;
-  if (!cJSON_IsString(name) || !read_bytes(item, "bytes", &sum->bytes) ||
-      !read_bytes(item, "values", &num_values)) {
-    return false;
-  }
-  sum->name = (rh_text){name->valuestring, strlen(name->valuestring)};
-  sum->num_values = (uint64_t)num_values;
-  return true;
-}
-
-static bool read_baseline(const Input *input, Baseline *baseline) {
-  const char *end = NULL;
-  baseline->json = cJSON_ParseWithLengthOpts(input->text, input->length, &end, false);
-  size_t num_after = end ? input->length - (size_t)(end - input->text) : 0;
-  for (; num_after && strchr(" \t\r\n", *end) && *end; end++)
-    num_after--;
-  if (num_after) return false;
-  const cJSON *model = cJSON_GetObjectItemCaseSensitive(baseline->json, "memory_model");
-  const cJSON *list = cJSON_GetObjectItemCaseSensitive(baseline->json, "by_op_name"), *item;
-  if (!cJSON_IsString(model) || !cJSON_IsArray(list) ||
-      !read_bytes(baseline->json, "peak_bytes", &baseline->peak_bytes)) {
-    return false;
-  }
-  baseline->sums = calloc((size_t)cJSON_GetArraySize(list) + 1, sizeof *baseline->sums);
-  baseline->list = calloc((size_t)cJSON_GetArraySize(list) + 1, sizeof *baseline->list);
-  if (!baseline->sums || !baseline->list) return false;
-  cJSON_ArrayForEach(item, list) {
-    rh_sum *sum = &baseline->sums[baseline->num_sums];
-    baseline->list[baseline->num_sums++] = sum;
-    if (!read_sum(item, sum)) return false;
-  }
-  return true;
-}
-
-static bool has_same_limit(const Baseline *baseline, const rh_report *report, const Input *input) {
-  int64_t was = -1, is = report->heap_limit_bytes;
-  if (!read_bytes(baseline->json, "heap_limit_bytes", &was)) was = -1;
-  if (was == is) return true;
-  char before[RH_FORMAT_CHARS] = "none", now[RH_FORMAT_CHARS] = "none";
-  if (was >= 0) rh_format_bytes(was, before);
-  if (is >= 0) rh_format_bytes(is, now);
-  messages_say(input, RH_SEVERITY_ERROR,
-               "this baseline is of the heap limit %s, not %s; see --heap-limit", before, now);
-  return false;
-}
-
-/* Checks that what a peak depends on besides the module is the same as in the baseline, as far as
- * the baseline records it. */
-static bool has_same_settings(const Baseline *baseline, const rh_report *report,
-                              const Input *input) {
-  const struct {
-    const char *key, *what, *option, *is;
-  } settings[] = {
-      {"memory_model", "memory model", "--memory-model", report->memory_model},
-      {"target", "target", "--target", report->target},
-      {"packing", "packing", "--packing", report->packing},
-  };
-  for (size_t i = 0; i < sizeof settings / sizeof *settings; i++) {
-    const char *was =
-        cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(baseline->json, settings[i].key));
-    if (!was || strcmp(was, settings[i].is) == 0) continue;
-    messages_say(input, RH_SEVERITY_ERROR, "this baseline is of the %s %s, not %s; see %s",
-                 settings[i].what, was, settings[i].is, settings[i].option);
-    return false;
-  }
-  return has_same_limit(baseline, report, input);
-}
-
-static rh_status load_baseline(const ReportJob *job, Baseline *baseline) {
-  const Options *options = job->options;
-  Input input;
-  rh_status status = input_read(options->baseline, (MessageForm)options->diagnostics, &input);
-  if (status == RH_OK) {
-    if (!read_baseline(&input, baseline)) {
-      status = input_fail(&input, "this is no baseline: JSON as --write-baseline writes it");
-    } else if (!has_same_settings(baseline, job->report, &input)) {
-      status = RH_ERR_USAGE;
-    }
-  }
-  input_free(&input);
-  return status;
+static Input place_of(const CheckJob *job, const CheckedModule *module) {
+  return (Input){.path = module->path, .form = (MessageForm)job->options->diagnostics};
 }
 
 typedef struct Growth {
@@ -177,65 +106,183 @@ static void note_growth(void *context, const rh_change *change) {
                change->before_num_values ? before : "");
 }
 
-static rh_status compare(const ReportJob *job, const Baseline *baseline) {
-  int64_t was = baseline->peak_bytes, is = job->report->memory->peak_bytes;
-  Budget tolerance = job->options->tolerance;
-  int64_t allowance =
-      tolerance.kind == BUDGET_PERCENT ? share_of(was, tolerance.amount) : tolerance.amount;
-  if (is <= was || is - was <= allowance) return RH_OK;
-  char before[RH_FORMAT_CHARS], after[RH_FORMAT_CHARS], over[RH_FORMAT_CHARS], percent[32] = "";
+static void say_growth(const CheckJob *job, const CheckedModule *module) {
+  const MeasuredModule *before = module->before, *now = module->now.modules;
+  int64_t was = before->peak_bytes, is = now->peak_bytes;
+  char was_text[RH_FORMAT_CHARS], is_text[RH_FORMAT_CHARS], over[RH_FORMAT_CHARS], percent[32] = "";
   if (was) {
     snprintf(percent, sizeof percent, " (%.1f %%)", 100.0 * (double)(is - was) / (double)was);
   }
-  rh_format_bytes(was, before);
-  rh_format_bytes(is, after);
+  rh_format_bytes(was, was_text);
+  rh_format_bytes(is, is_text);
   rh_format_bytes(is - was, over);
-  messages_say(&job->loaded.input, RH_SEVERITY_ERROR,
-               "the peak, %s, is %s%s over the %s of %s, more than --tolerance allows", after, over,
-               percent, before, job->options->baseline);
-  Growth growth = {.input = &job->loaded.input};
-  rh_sums sums = {baseline->list, baseline->num_sums};
-  report_compare_sums(job, sums, job->report->sums[RH_BY_OP_NAME], note_growth, &growth);
+  ReportJob report = {.options = job->options, .loaded.input = place_of(job, module)};
+  messages_say(&report.loaded.input, RH_SEVERITY_ERROR,
+               "the peak, %s, is %s%s over the %s of %s, more than --tolerance allows", is_text,
+               over, percent, was_text, job->options->baseline);
+  Growth growth = {.input = &report.loaded.input};
+  report_compare_sums(&report, (rh_sums){before->list, before->num_sums},
+                      (rh_sums){now->list, now->num_sums}, note_growth, &growth);
+}
+
+static rh_status compare(const CheckJob *job, CheckedModule *module) {
+  Input place = baseline_place(job);
+  const MeasuredModule *now = module->now.modules;
+  if (!baseline_has_same_settings(module->before, now, &place)) return RH_ERR_USAGE;
+  int64_t was = module->before->peak_bytes;
+  Budget tolerance = job->options->tolerance;
+  int64_t allowance =
+      tolerance.kind == BUDGET_PERCENT ? share_of(was, tolerance.amount) : tolerance.amount;
+  module->allowed_bytes = was < INT64_MAX - allowance ? was + allowance : INT64_MAX;
+  module->is_over_baseline = now->peak_bytes > module->allowed_bytes;
+  if (!module->is_over_baseline) return RH_OK;
+  say_growth(job, module);
   return RH_OVER_LIMIT;
 }
 
-static rh_status check_baseline(const ReportJob *job) {
-  if (!job->options->baseline) return RH_OK;
-  Baseline baseline = {0};
-  rh_status status = load_baseline(job, &baseline);
-  if (status == RH_OK) status = compare(job, &baseline);
-  free(baseline.list);
-  free(baseline.sums);
-  cJSON_Delete(baseline.json);
-  return status;
+/* ---- which module is which ---- */
+
+typedef bool (*is_same_fn)(const MeasuredModule *was, const MeasuredModule *is);
+
+static bool has_same_name_and_hash(const MeasuredModule *was, const MeasuredModule *is) {
+  return was->module && baseline_has_same_name(was, is) && baseline_has_same_hash(was, is);
 }
 
-/* ---- both bounds ---- */
+static bool is_any(const MeasuredModule *was, const MeasuredModule *is) {
+  return was && is;
+}
 
-static void print_peak(const ReportJob *job) {
+/* Returns the module with the largest peak among those that are the same and not taken yet. */
+static MeasuredModule *find_same(const Baseline *baseline, const MeasuredModule *is,
+                                 is_same_fn is_same) {
+  MeasuredModule *best = NULL;
+  for (size_t i = 0; i < baseline->len; i++) {
+    MeasuredModule *was = &baseline->modules[i];
+    if (was->is_taken || !is_same(was, is)) continue;
+    if (!best || was->peak_bytes > best->peak_bytes) best = was;
+  }
+  return best;
+}
+
+static int by_peak_then_place(const void *pa, const void *pb) {
+  const CheckedModule *a = *(CheckedModule *const *)pa, *b = *(CheckedModule *const *)pb;
+  int64_t peak_a = a->now.modules->peak_bytes, peak_b = b->now.modules->peak_bytes;
+  if (peak_a != peak_b) return peak_a > peak_b ? -1 : 1;
+  return (a > b) - (a < b);
+}
+
+static void pair(CheckJob *job, CheckedModule **modules, size_t count, is_same_fn is_same) {
+  for (size_t i = 0; i < count; i++) {
+    if (modules[i]->before) continue;
+    MeasuredModule *was = find_same(&job->baseline, modules[i]->now.modules, is_same);
+    if (!was) continue;
+    was->is_taken = true;
+    modules[i]->before = was;
+  }
+}
+
+/* Finds each module in the baseline: unchanged ones first, then those of the same name, of which
+ * there can be several, by their peaks, then those that have another name and the same text. */
+static void pair_all(CheckJob *job, CheckedModule **modules, size_t count) {
+  if (count) qsort(modules, count, sizeof *modules, by_peak_then_place);
+  pair(job, modules, count, has_same_name_and_hash);
+  pair(job, modules, count, baseline_has_same_name);
+  pair(job, modules, count, baseline_has_same_hash);
+  bool is_one_each = count == 1 && job->baseline.len == 1;
+  if (job->options->force && is_one_each) pair(job, modules, count, is_any);
+}
+
+/* ---- modules without a partner ---- */
+
+static const char *hash_text(const MeasuredModule *module) {
+  return module->hash ? module->hash : "not recorded";
+}
+
+static rh_status refuse(const CheckJob *job, const CheckedModule *module) {
+  Input place = baseline_place(job);
+  const MeasuredModule *now = module->now.modules;
+  if (job->baseline.len == 1) {
+    const MeasuredModule *was = &job->baseline.modules[0];
+    messages_say(&place, RH_SEVERITY_ERROR,
+                 "this baseline is of the module %s (fingerprint %s), not of %s (fingerprint %s) "
+                 "in %s; --force compares them anyway",
+                 was->module, hash_text(was), now->module, hash_text(now), module->path);
+  } else {
+    messages_say(&place, RH_SEVERITY_ERROR,
+                 "this baseline has no module %s (fingerprint %s), which is in %s", now->module,
+                 hash_text(now), module->path);
+  }
+  return RH_ERR_USAGE;
+}
+
+/* A module of a folder may be new or missing, which is said; --strict makes it an error. */
+static rh_status say_difference(const CheckJob *job, const Input *place,
+                                const MeasuredModule *module, const char *what) {
+  bool is_strict = job->options->strict;
   char bytes[RH_FORMAT_CHARS];
-  rh_text at = job->report->memory->peak_instruction;
-  rh_format_bytes(job->report->memory->peak_bytes, bytes);
-  fprintf(bounds_summary(job->options), "%s: peak %s%s%.*s, memory model %s\n",
-          job->loaded.input.path, bytes, at.length ? " at " : "", (int)at.length, at.data,
-          job->report->memory_model);
+  rh_format_bytes(module->peak_bytes, bytes);
+  messages_say(place, is_strict ? RH_SEVERITY_ERROR : RH_SEVERITY_WARNING, "the module %s, %s, %s",
+               module->module ? module->module : "without a name", bytes, what);
+  return is_strict ? RH_OVER_LIMIT : RH_OK;
 }
 
-rh_status bounds_check(const Loaded *loaded, const Options *options) {
-  ReportJob job = {.options = options, .loaded = *loaded};
-  job.loaded.diags = rh_diags_new();
-  rh_status status = report_explain(&job);
-  if (status == RH_OK) {
-    if (!options->quiet) print_peak(&job);
-    status = check_max_peak(&job);
-    rh_status other = check_baseline(&job);
-    if (other > status) status = other;
+static rh_status say_new(const CheckJob *job, const CheckedModule *module) {
+  Input place = place_of(job, module);
+  if (!module->listed->chosen) {
+    return job->options->force ? RH_OK : refuse(job, module);
   }
-  if (status == RH_OK && options->write_baseline) {
-    status = output_write_json(report_json(&job, true), options->write_baseline, options);
+  if (check_is_small(module, job->options)) return RH_OK;
+  return say_difference(job, &place, module->now.modules, "is new: the baseline does not have it");
+}
+
+static rh_status say_missing(const CheckJob *job) {
+  Input place = baseline_place(job);
+  rh_status worst = RH_OK;
+  for (size_t i = 0; i < job->baseline.len; i++) {
+    const MeasuredModule *was = &job->baseline.modules[i];
+    if (!check_is_missing(job, was)) continue;
+    rh_status status = say_difference(job, &place, was, "is missing: only the baseline has it");
+    if (status > worst) worst = status;
   }
-  rh_diags_free(job.loaded.diags);
-  rh_report_free(job.report);
-  rh_module_free(job.scheduled);
-  return status;
+  return worst;
+}
+
+/* Without one common module, the folder is not the one of the baseline. */
+static rh_status refuse_folder(const CheckJob *job, CheckedModule **modules, size_t count) {
+  Input place = baseline_place(job);
+  for (size_t i = 0; i < count; i++) {
+    if (modules[i]->before || !modules[i]->listed->chosen) return RH_OK;
+  }
+  if (count == 0 || job->options->force) return RH_OK;
+  if (job->baseline.len == 1 && count == 1) return refuse(job, modules[0]);
+  messages_say(&place, RH_SEVERITY_ERROR,
+               "this baseline is of other modules, such as %s (fingerprint %s), not of %s "
+               "(fingerprint %s); --force takes all as new",
+               job->baseline.modules[0].module, hash_text(&job->baseline.modules[0]),
+               modules[0]->now.modules->module, hash_text(modules[0]->now.modules));
+  return RH_ERR_USAGE;
+}
+
+rh_status bounds_compare(CheckJob *job) {
+  if (!job->options->baseline) return RH_OK;
+  CheckedModule **modules = calloc(job->list.len + 1, sizeof *modules);
+  if (!modules) return input_out_of_memory(&(Input){.path = "remat-hlo"});
+  size_t count = 0;
+  for (size_t i = 0; i < job->list.len; i++) {
+    if (job->modules[i].now.len) modules[count++] = &job->modules[i];
+  }
+  pair_all(job, modules, count);
+  rh_status worst = refuse_folder(job, modules, count);
+  bool is_refused = worst != RH_OK;
+  for (size_t i = 0; i < count && !is_refused; i++) {
+    rh_status status = modules[i]->before ? compare(job, modules[i]) : say_new(job, modules[i]);
+    if (status > worst) worst = status;
+    if (status == RH_ERR_USAGE) break;
+  }
+  if (worst != RH_ERR_USAGE) {
+    rh_status status = say_missing(job);
+    if (status > worst) worst = status;
+  }
+  free(modules);
+  return worst;
 }

@@ -1,13 +1,14 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "command.h"
 #include "compare.h"
 #include "compare_files.h"
+#include "compare_merge.h"
 #include "compare_progress.h"
+#include "compare_results.h"
 #include "device.h"
 #include "interrupt.h"
 #include "messages.h"
@@ -47,25 +48,6 @@ static rh_status check_options(const Options *options) {
     return RH_ERR_USAGE;
   }
   return output_check(paths, sizeof paths / sizeof *paths);
-}
-
-/* A log can be the result of hours of work, so it is not overwritten by mistake. */
-static rh_status check_log(const Options *options) {
-  struct stat kind;
-  bool is_free = !options->json || options->resume || options->overwrite ||
-                 output_is_stdout(options->json) || stat(options->json, &kind) != 0 ||
-                 !S_ISREG(kind.st_mode) || kind.st_size == 0;
-  if (is_free) return RH_OK;
-  fprintf(stderr,
-          "remat-hlo: error: '%s' is not empty: --resume adds the runs that it does not have, "
-          "--overwrite throws away what it has\n",
-          options->json);
-  return RH_ERR_USAGE;
-}
-
-static bool is_stdout_taken(const Options *options) {
-  return output_is_stdout(options->json) || output_is_stdout(options->csv) ||
-         output_is_stdout(options->pareto) || output_is_stdout(options->output);
 }
 
 /* ---- the sweep ---- */
@@ -145,6 +127,11 @@ static void start_file(Sweep *sweep, size_t index) {
   rh_status status = compare_load(&sweep->comparison, file);
   note_status(sweep, status);
   if (status == RH_OK) keep_runs(sweep, file);
+  if (sweep->comparison.options->shard.count) {
+    status = compare_log_begin(&sweep->log, &sweep->comparison, file);
+    note_status(sweep, status);
+    sweep->is_given_up |= status != RH_OK;
+  }
   progress_plan(&sweep->progress, file->runs);
   workers_release(sweep->workers, (index + 1) * sweep->comparison.runs_per_file);
 }
@@ -179,48 +166,17 @@ static void finish_interrupted(Sweep *sweep) {
   }
 }
 
-/* ---- outputs ---- */
+/* ---- the end ---- */
 
-typedef struct Results {
-  Output csv, pareto;
-  bool has_csv, has_pareto;
-} Results;
-
-/* Opens the outputs before the first run, so that a file that cannot be written is reported
- * immediately. */
-static rh_status open_results(const Options *options, Results *results) {
-  *results = (Results){0};
-  rh_status status = RH_OK;
-  if (options->csv) {
-    status = output_open(options->csv, options, &results->csv);
-    results->has_csv = status == RH_OK;
+/* Says how to go on after an interruption. */
+static void say_how_to_resume(const Options *options) {
+  fputs("remat-hlo: note: interrupted; ", stderr);
+  if (!options->json || output_is_stdout(options->json)) {
+    fputs("with --json=FILE runs are kept, and --resume goes on with them\n", stderr);
+  } else {
+    fprintf(stderr, "the same command with --resume%s goes on with the runs in %s\n",
+            options->overwrite ? " instead of --overwrite" : "", options->json);
   }
-  if (status == RH_OK && options->pareto) {
-    status = output_open(options->pareto, options, &results->pareto);
-    results->has_pareto = status == RH_OK;
-  }
-  return status;
-}
-
-static rh_status close_results(const Comparison *comparison, Results *results, bool keep) {
-  rh_status worst = RH_OK, status;
-  if (results->has_csv) {
-    if (keep) compare_write_csv(comparison, &results->csv);
-    worst = output_close(&results->csv, keep);
-  }
-  if (results->has_pareto) {
-    bool is_page = path_ends_in(comparison->options->pareto, ".html");
-    if (keep) compare_write_pareto(comparison, is_page, &results->pareto);
-    status = output_close(&results->pareto, keep);
-    if (status > worst) worst = status;
-  }
-  return worst;
-}
-
-static void print_tables(const Comparison *comparison) {
-  if (comparison->options->quiet) return;
-  Terminal terminal = terminal_of(is_stdout_taken(comparison->options) ? stderr : stdout);
-  compare_print(comparison, &terminal);
 }
 
 /* Writes the runs that are done and ends the program without waiting for the others. */
@@ -228,13 +184,14 @@ static _Noreturn void end_interrupted(Sweep *sweep, Results *results) {
   finish_interrupted(sweep);
   interrupt_defer(INTERRUPT_AT_ONCE);
   progress_hide(&sweep->progress);
-  close_results(&sweep->comparison, results, true);
-  print_tables(&sweep->comparison);
+  results_close(&sweep->comparison, results, true);
+  results_print(&sweep->comparison);
   fflush(stdout);
+  say_how_to_resume(sweep->comparison.options);
   _exit(128 + interrupt_signal());
 }
 
-/* ---- the subcommand ---- */
+/* ---- runs ---- */
 
 static size_t num_processors(void) {
   long count = sysconf(_SC_NPROCESSORS_ONLN);
@@ -278,61 +235,140 @@ static rh_status run_sweep(Sweep *sweep, Results *results) {
   return sweep->worst;
 }
 
-/* Notes the files that --best writes, and the files that are written for all inputs together. */
-static rh_status note_places(const Comparison *comparison) {
-  const Options *options = comparison->options;
-  const struct {
-    const char *option, *path;
-  } results[] = {{"--json", options->json}, {"--csv", options->csv}, {"--pareto", options->pareto}};
-  rh_status status = RH_OK;
-  for (size_t i = 0; i < sizeof results / sizeof *results && status == RH_OK; i++) {
-    if (!results[i].path) continue;
-    status = places_claim(comparison->places, results[i].path, results[i].option, PLACE_OF_ALL);
-  }
-  return status == RH_OK ? remat_outputs_note(options, comparison->places) : status;
-}
-
 static rh_status find_places(const Comparison *comparison) {
   PlacedInput *inputs = calloc(comparison->num_files, sizeof *inputs);
   if (!inputs) return input_out_of_memory(&(Input){.path = "remat-hlo"});
   for (size_t i = 0; i < comparison->num_files; i++) {
-    inputs[i] = (PlacedInput){comparison->files[i].path, comparison->files[i].root};
+    const ListedModule *listed = comparison->files[i].listed;
+    inputs[i] = (PlacedInput){listed->path, listed->root};
   }
   rh_status status = places_find(inputs, comparison->num_files, comparison->places);
   free(inputs);
-  return status == RH_OK ? note_places(comparison) : status;
+  if (status == RH_OK) status = results_claim(comparison->options, comparison->places);
+  if (status == RH_OK) status = remat_outputs_note(comparison->options, comparison->places);
+  return status;
+}
+
+/* Writes which inputs this shard has. */
+static rh_status plan(Sweep *sweep) {
+  const Comparison *comparison = &sweep->comparison;
+  rh_status status = RH_OK;
+  if (!comparison->options->shard.count) return RH_OK;
+  if (comparison->num_files == 0) compare_log_clear(&sweep->log);
+  for (size_t i = 0; i < comparison->num_files && status == RH_OK; i++)
+    status = compare_log_plan(&sweep->log, comparison, &comparison->files[i]);
+  return status;
 }
 
 static rh_status run_with_results(Sweep *sweep) {
   const Options *options = sweep->comparison.options;
   Results results = {0};
   rh_status worst = find_places(&sweep->comparison), status;
-  if (worst == RH_OK) worst = open_results(options, &results);
+  if (worst == RH_OK) worst = results_open(options, &results);
   if (worst == RH_OK) worst = compare_log_open(options, &sweep->log);
   bool is_open = worst == RH_OK;
-  if (is_open) worst = run_sweep(sweep, &results);
+  if (is_open) worst = plan(sweep);
+  if (is_open && worst == RH_OK) worst = run_sweep(sweep, &results);
   status = compare_log_close(&sweep->log);
   if (status > worst) worst = status;
-  status = close_results(&sweep->comparison, &results, is_open && !sweep->is_given_up);
+  status = results_close(&sweep->comparison, &results, is_open && !sweep->is_given_up);
   if (status > worst) worst = status;
-  if (is_open) print_tables(&sweep->comparison);
+  if (is_open) results_print(&sweep->comparison);
   return worst;
 }
 
+/* ---- --merge ---- */
+
+static const char *fault_of_merge(const Options *options) {
+  bool chooses = options->module || options->min_peak_bytes >= 0 || options->shard.count ||
+                 options->algorithms || options->schedulers || options->budgets;
+  if (options->resume || options->best || options->output) {
+    return "--merge runs nothing: --resume, --best and -o are for runs";
+  }
+  return chooses ? "--merge shows the runs that the logs have: --module, --min-peak, --shard, "
+                   "--algorithms, --schedulers and --budgets are for runs"
+                 : NULL;
+}
+
+static rh_status check_merge(const Options *options) {
+  const char *fault = fault_of_merge(options);
+  if (!fault) return check_options(options);
+  fprintf(stderr, "remat-hlo: error: %s\n", fault);
+  return RH_ERR_USAGE;
+}
+
+/* The logs are inputs, which no output may replace. */
+static rh_status claim_beside_logs(const Options *options) {
+  Places places = {0};
+  PlacedInput *inputs = calloc(options->num_files, sizeof *inputs);
+  rh_status status = RH_OK;
+  if (!inputs) status = input_out_of_memory(&(Input){.path = "remat-hlo"});
+  for (size_t i = 0; i < options->num_files && inputs; i++)
+    inputs[i] = (PlacedInput){options->files[i], NULL};
+  if (status == RH_OK) status = places_find(inputs, options->num_files, &places);
+  if (status == RH_OK) status = results_claim(options, &places);
+  free(inputs);
+  places_free(&places);
+  return status;
+}
+
+static rh_status write_log(const Comparison *comparison, const Options *options) {
+  CompareLog log;
+  rh_status worst = compare_log_open(options, &log), status;
+  if (worst == RH_OK && compare_num_runs(comparison) == 0) compare_log_clear(&log);
+  for (size_t i = 0; i < compare_num_runs(comparison) && worst == RH_OK; i++) {
+    if (comparison->runs[i].has_row) worst = compare_log_write(&log, &comparison->runs[i].row);
+  }
+  status = compare_log_close(&log);
+  return status > worst ? status : worst;
+}
+
+static rh_status write_merged(const Comparison *comparison, const Options *options) {
+  Results results;
+  rh_status worst = results_open(options, &results), status;
+  bool is_open = worst == RH_OK;
+  if (is_open) worst = write_log(comparison, options);
+  status = results_close(comparison, &results, worst == RH_OK);
+  if (status > worst) worst = status;
+  if (is_open) results_print(comparison);
+  return worst;
+}
+
+static rh_status merge(const Options *options) {
+  Comparison comparison = {0};
+  MergedLogs merged = {0};
+  rh_status worst = check_merge(options), status = RH_OK;
+  if (worst == RH_OK) worst = claim_beside_logs(options);
+  if (worst == RH_OK) worst = results_check_log(options);
+  if (worst == RH_OK) {
+    worst = compare_merge(options, &comparison, &merged);
+    if (merged.is_joined) status = write_merged(&comparison, options);
+    compare_files_free(&comparison);
+    compare_grid_free(&comparison.grid);
+    merged_logs_free(&merged);
+  }
+  return status > worst ? status : worst;
+}
+
+/* ---- the subcommand ---- */
+
 rh_status cmd_compare(const Options *options) {
+  if (options->merge) return merge(options);
   Places places = {0};
   Sweep sweep = {.comparison = {.options = options, .places = &places}};
   Comparison *comparison = &sweep.comparison;
   rh_profile *profile = NULL;
   rh_status status = check_options(options);
-  if (status == RH_OK) status = check_log(options);
+  if (status == RH_OK) status = results_check_log(options);
   if (status == RH_OK) status = compare_grid_read(options, &comparison->grid);
   if (status == RH_OK) {
     status = device_load(options, &profile);
   }
   comparison->profile = profile;
+  if (profile) comparison->device = rh_profile_name(profile);
   if (status == RH_OK) status = compare_files_list(comparison);
-  if (comparison->num_files && status != RH_ERR_WRITE) {
+  bool is_empty_shard = options->shard.count && status == RH_OK;
+  if ((comparison->num_files || is_empty_shard) && status != RH_ERR_WRITE) {
     rh_status ran = run_with_results(&sweep);
     if (ran > status) status = ran;
   }

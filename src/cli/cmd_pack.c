@@ -6,6 +6,7 @@
 #include "load.h"
 #include "messages.h"
 #include "output.h"
+#include "rows.h"
 
 typedef struct PackJob {
   const Options *options;
@@ -85,6 +86,33 @@ static void print_summary(const PackJob *job) {
           bound, over, bound ? 100.0 * (double)over / (double)bound : 0.0, steps, result->seconds);
 }
 
+static rh_status write_rows(const PackJob *job) {
+  static const char *const columns[] = {
+      "input",      "packing", "buffers", "height_bytes",     "lower_bound_bytes",
+      "is_optimal", "steps",   "seconds", "heap_limit_bytes", "heaps",
+      NULL};
+  const Options *options = job->options;
+  const rh_pack_result *result = &job->result;
+  rh_pack_options usual = RH_PACK_OPTIONS_INIT;
+  Rows rows;
+  rh_status status = rows_open(columns, options->csv, options->json, options, &rows);
+  if (status == RH_OK) {
+    rows.is_one = true;
+    rows_word(&rows, job->loaded.input.path);
+    rows_word(&rows, options->packing ? options->packing : usual.packing);
+    rows_int(&rows, (int64_t)rh_live_ranges_len(job->ranges), 0);
+    rows_int(&rows, result->height_bytes, 0);
+    rows_int(&rows, result->lower_bound_bytes, 0);
+    rows_bool(&rows, result->is_optimal);
+    rows_int(&rows, (int64_t)result->num_steps, 0);
+    rows_double(&rows, result->seconds);
+    rows_int(&rows, options->pack.heap_limit_bytes, 0);
+    rows_int(&rows, job->heaps ? (int64_t)result->num_heaps : -1, 0);
+  }
+  rh_status closed = rows_close(&rows, status == RH_OK);
+  return closed > status ? closed : status;
+}
+
 static void say_capacity(const PackJob *job) {
   int64_t capacity = job->options->pack.capacity_bytes;
   messages_say(&job->loaded.input, RH_SEVERITY_ERROR,
@@ -94,11 +122,15 @@ static void say_capacity(const PackJob *job) {
 }
 
 rh_status cmd_pack(const Options *options) {
+  const char *paths[] = {options->output ? options->output : "-", options->json, options->csv};
   PackJob job = {.options = options, .result = RH_PACK_RESULT_INIT};
-  rh_status status = read_ranges(&job);
+  rh_status status = output_check(paths, sizeof paths / sizeof *paths);
+  if (status != RH_OK) return status;
+  status = read_ranges(&job);
   if (status == RH_OK) status = pack(&job);
   if (is_answer(status)) {
     rh_status written = write_offsets(&job);
+    if (written == RH_OK) written = write_rows(&job);
     if (!options->quiet) print_summary(&job);
     if (!options->quiet && job.heaps && written == RH_OK) written = print_heaps(&job);
     if (status == RH_OVER_LIMIT) say_capacity(&job);

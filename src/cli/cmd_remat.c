@@ -1,3 +1,4 @@
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,6 +10,7 @@
 #include "output.h"
 #include "path.h"
 #include "pictures.h"
+#include "remat_csv.h"
 #include "remat_run.h"
 #include "remat_watch.h"
 
@@ -36,6 +38,16 @@ static rh_status explain(RematRun *job) {
   return job_end_phase(job, PHASE_MEASURE, start, status);
 }
 
+/* Sums up what was recomputed. */
+static rh_status sum_up(RematRun *job) {
+  if (job->after.info.num_rematerialized == 0) return RH_OK;
+  double start = seconds_now();
+  rh_status status =
+      rh_recomputed_make(job->result, &job->loaded.settings, job->options->trip_count,
+                         &job->recomputed, job->loaded.diags);
+  return job_end_phase(job, PHASE_MEASURE, start, status);
+}
+
 static rh_status write_results(RematRun *job) {
   double start = seconds_now();
   rh_status status = job->options->dry_run ? RH_OK : job_write(job);
@@ -58,12 +70,14 @@ static rh_status run_job(RematRun *job, const char *path) {
   if (status == RH_OK) status = job_measure_before(job);
   if (status == RH_OK) status = rematerialize(job);
   if (status == RH_OK) status = job_measure(job, job->result, &job->after);
+  if (status == RH_OK) status = sum_up(job);
   if (status == RH_OK) status = explain(job);
   if (status == RH_OK) status = write_results(job);
   return load_report(&job->loaded, status);
 }
 
 static void free_job(RematRun *job) {
+  rh_recomputed_free(job->recomputed);
   rh_module_free(job->result);
   if (job->baseline != job->scheduled) rh_module_free(job->baseline);
   rh_module_free(job->scheduled);
@@ -92,7 +106,9 @@ static rh_status check_dot_filter(const Options *options) {
 }
 
 static rh_status check_outputs(const Options *options) {
-  const char *others[] = {options->output, options->json, options->dump_memlog, options->save_plan};
+  const char *others[] = {options->output, options->json, options->csv, options->dump_memlog,
+                          options->save_plan};
+  static_assert(sizeof others / sizeof *others <= MAX_OTHER_OUTPUTS, "pictures_check has room");
   rh_status status = pictures_check(options, others, sizeof others / sizeof *others);
   if (status != RH_OK) return status;
 #ifndef REMAT_HLO_DOT
@@ -126,6 +142,9 @@ static rh_status find_places(const Options *options, Places *places) {
   free(inputs);
   if (status == RH_OK && options->json) {
     status = places_claim(places, options->json, "--json", PLACE_OF_ALL);
+  }
+  if (status == RH_OK && options->csv) {
+    status = places_claim(places, options->csv, "--csv", PLACE_OF_ALL);
   }
   return status == RH_OK ? remat_outputs_note(options, places) : status;
 }
@@ -165,7 +184,7 @@ static rh_status close_json(JsonOutput *json, bool keep) {
 }
 
 /* `common` contains the data that all files share. */
-static rh_status run_file(const RematRun *common, size_t number, JsonOutput *json) {
+static rh_status run_file(const RematRun *common, size_t number, JsonOutput *json, Rows *csv) {
   const Options *options = common->options;
   RematRun job = *common;
   job.number = number;
@@ -175,9 +194,10 @@ static rh_status run_file(const RematRun *common, size_t number, JsonOutput *jso
   job.was_interrupted = interrupt_signal() != 0;
   if (is_answer(status)) {
     bool is_taken = output_is_stdout(options->output) || output_is_stdout(options->json) ||
-                    output_is_stdout(options->dump_memlog) ||
+                    output_is_stdout(options->csv) || output_is_stdout(options->dump_memlog) ||
                     output_is_stdout(options->save_plan) || pictures_take_stdout(options);
     rh_status written = write_json(json, &job);
+    remat_csv_add(csv, &job);
     if (written != RH_OK) status = written;
     if (!options->quiet) job_print_summary(&job, is_taken ? stderr : stdout);
   }
@@ -191,14 +211,21 @@ static rh_status run_file(const RematRun *common, size_t number, JsonOutput *jso
 static rh_status run_files(const RematRun *common) {
   const Options *options = common->options;
   JsonOutput json;
-  rh_status worst = open_json(options, &json);
+  Rows csv;
+  rh_status worst = remat_csv_open(options, &csv);
+  if (worst == RH_OK && open_json(options, &json) != RH_OK) {
+    rows_close(&csv, false);
+    worst = RH_ERR_WRITE;
+  }
   if (worst != RH_OK) return worst;
   for (size_t i = 0; i < options->num_files; i++) {
-    rh_status status = run_file(common, i, &json);
+    rh_status status = run_file(common, i, &json, &csv);
     if (status > worst) worst = status;
     if (status == RH_ERR_USAGE || interrupt_signal()) break;
   }
-  rh_status closed = close_json(&json, is_answer(worst) || options->num_files > 1);
+  bool keep = is_answer(worst) || options->num_files > 1;
+  rh_status closed = close_json(&json, keep), closed_csv = rows_close(&csv, keep);
+  if (closed_csv > closed) closed = closed_csv;
   return closed > worst ? closed : worst;
 }
 

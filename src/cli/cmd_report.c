@@ -1,3 +1,5 @@
+#include <assert.h>
+
 #include "command.h"
 #include "path.h"
 #include "pictures.h"
@@ -5,10 +7,13 @@
 
 static rh_status check_outputs(const Options *options) {
   const char *what = NULL, *others[] = {options->json, options->csv};
+  static_assert(sizeof others / sizeof *others <= MAX_OTHER_OUTPUTS, "pictures_check has room");
   bool is_folder = options->num_files == 1 && path_is_directory(options->files[0]);
   rh_status status = pictures_check(options, others, sizeof others / sizeof *others);
   if (status != RH_OK) return status;
-  if (options->csv && (options->num_files > 1 || is_folder)) what = "--csv takes one file";
+  bool chooses = options->module || options->min_peak_bytes >= 0;
+  if (chooses && !is_folder) what = "--module and --min-peak choose among the modules of a folder";
+  if (options->shard.count && !is_folder) what = "--shard takes a part of the modules of a folder";
   if (pictures_are_wanted(options) && is_folder) what = "pictures are of one file, or of two";
   if (!what) return RH_OK;
   fprintf(stderr, "remat-hlo: error: %s\n", what);
@@ -62,7 +67,7 @@ static Terminal terminal_beside(const Options *options) {
 
 static rh_status report_file(const Options *options) {
   ReportJob job;
-  rh_status status = report_run(options->files[0], options, &job);
+  rh_status status = report_run(options->files[0], 0, options, &job);
   if (status == RH_OK && options->json)
     status = output_write_json(report_json(&job, false), options->json, options);
   if (status == RH_OK && options->csv) status = write_csv(&job);
@@ -77,11 +82,12 @@ static rh_status report_file(const Options *options) {
 
 static rh_status report_difference(const Options *options) {
   ReportJob before = {0}, after = {0};
-  rh_status status = report_run(options->files[0], options, &before);
-  if (status == RH_OK) status = report_run(options->files[1], options, &after);
+  rh_status status = report_run(options->files[0], 0, options, &before);
+  if (status == RH_OK) status = report_run(options->files[1], 0, options, &after);
   if (status == RH_OK && options->json) {
     status = output_write_json(report_difference_json(&before, &after), options->json, options);
   }
+  if (status == RH_OK && options->csv) status = report_write_difference_csv(&before, &after);
   if (status == RH_OK) status = write_pictures(&before, &after);
   if (status == RH_OK && !options->quiet) {
     Terminal terminal = terminal_beside(options);

@@ -33,18 +33,22 @@ static const Command commands[] = {
      "scheduler,\n"
      "under every budget, on all processors, and shows the peak that each run reached and what "
      "the\n"
-     "run costs. DIR is a folder of dumps: all modules in it, and in its folders, are compared.\n"},
+     "run costs. DIR is a folder of dumps: all modules in it, and in its folders, are compared. "
+     "With\n"
+     "--merge each FILE is a log of --json, and all are shown as one comparison.\n"},
     {"verify", FOR_VERIFY, cmd_verify, 2, 2, "verify BEFORE AFTER [OPTION...]",
      "show that AFTER computes what BEFORE computes",
      "Exits with 0 if AFTER is shown to compute, bit for bit as HLO defines it, what BEFORE\n"
      "computes: the same values, and the same side effects in the same order. Else exits with "
      "1.\n"},
-    {"check", FOR_CHECK, cmd_check, 1, SIZE_MAX, "check FILE... [OPTION...]",
+    {"check", FOR_CHECK, cmd_check, 1, SIZE_MAX, "check FILE|DIR... [OPTION...]",
      "parse and validate modules, and bound their peaks",
      "Reads each FILE as XLA would and looks for what XLA's verifier would refuse. Findings are\n"
      "warnings; a module that contradicts itself is an error. The peak can be bounded by a size "
      "or\n"
-     "by the peak of an earlier run: the exit status is 1 when it is larger.\n"},
+     "by the peak of an earlier run: the exit status is 1 when it is larger. DIR is a folder of "
+     "dumps:\n"
+     "all of it is validated, and bounds hold for each of its modules.\n"},
     {"print", FOR_PRINT, cmd_print, 1, 1, "print FILE [OPTION...]",
      "write the module as it is held in memory",
      "Reads FILE and writes the same text again, byte for byte.\n"},
@@ -83,9 +87,10 @@ unsigned command_bit(const char *name) {
   return command ? command->bit : 0;
 }
 
-void command_print_names(FILE *out) {
-  for (size_t i = 0; i < NUM_COMMANDS; i++)
-    fprintf(out, "%s\n", commands[i].name);
+const char *command_name(size_t index, const char **summary) {
+  if (index >= NUM_COMMANDS) return NULL;
+  *summary = commands[index].summary;
+  return commands[index].name;
 }
 
 static void print_help(const Command *command, FILE *out) {
@@ -93,17 +98,32 @@ static void print_help(const Command *command, FILE *out) {
   options_print_help(command->bit, out);
 }
 
-/* Prints the output of `remat-hlo --help`: all commands, then the options of the first. */
-static void print_overview(FILE *out) {
-  fputs(
-      "usage: remat-hlo FILE [--mem-limit=SIZE] [-o OUT] [OPTION...]\n"
-      "       remat-hlo COMMAND ...\n\n"
-      "Reads HLO text as XLA dumps it (--xla_dump_to, --xla_dump_hlo_as_text), schedules it,\n"
-      "rematerializes it under a memory budget and writes HLO again.\n\nCommands:\n",
-      out);
+static const char usage[] =
+    "usage: remat-hlo FILE [--mem-limit=SIZE] [-o OUT] [OPTION...]\n"
+    "       remat-hlo COMMAND ...\n\n";
+
+static void print_commands(FILE *out) {
   for (size_t i = 0; i < NUM_COMMANDS; i++) {
     fprintf(out, "  %-8s  %s\n", commands[i].name, commands[i].summary);
   }
+}
+
+/* Prints what a command line without arguments shows. */
+static void print_usage(FILE *out) {
+  fputs(usage, out);
+  print_commands(out);
+  fputs("\nremat-hlo --help shows all options, remat-hlo COMMAND --help those of a command.\n",
+        out);
+}
+
+/* Prints the output of `remat-hlo --help`: all commands, then the options of the first. */
+static void print_overview(FILE *out) {
+  fputs(usage, out);
+  fputs(
+      "Reads HLO text as XLA dumps it (--xla_dump_to, --xla_dump_hlo_as_text), schedules it,\n"
+      "rematerializes it under a memory budget and writes HLO again.\n\nCommands:\n",
+      out);
+  print_commands(out);
   fputs(
       "\nEach command has its own --help. If the first argument is a file, the command is remat.\n"
       "Its options are:\n",
@@ -197,7 +217,7 @@ static rh_status run(const Command *command, bool is_named, int argc, char **arg
 
 rh_status command_run(int argc, char **argv) {
   if (argc < 2) {
-    print_overview(stderr);
+    print_usage(stderr);
     return RH_ERR_USAGE;
   }
   const Command *command = find_command(argv[1]);

@@ -23,7 +23,8 @@ rh_status command_run(int argc, char **argv);
 /* Returns the FOR_… bit of a subcommand, or 0 if there is none of that name. */
 unsigned command_bit(const char *name);
 
-/* Prints the names of all subcommands, one on each line. */
-void command_print_names(FILE *out);
+/* Returns the name of a subcommand, counting from 0, and what it does in one line. Returns NULL if
+ * there is none. */
+const char *command_name(size_t index, const char **summary);
 
 #endif

@@ -2,6 +2,7 @@
 #ifndef REMAT_HLO_CLI_COMPARE_H
 #define REMAT_HLO_CLI_COMPARE_H
 
+#include "module_list.h"
 #include "output.h"
 #include "remat_run.h"
 #include "terminal.h"
@@ -55,24 +56,28 @@ typedef struct CompareRun {
 } CompareRun;
 
 struct CompareFile {
-  char *path;
-  const char *root; /* the folder in which the file was found; NULL if the file itself was given */
-  CompareRun *runs; /* in the order of the grid, one for each of its combinations */
+  const ListedModule *listed; /* the file itself */
+  CompareRun *runs;           /* in the order of the grid, one for each of its combinations */
   RematRun base;    /* the module in the order in which it would run; freed after the last run */
   RematRun *jobs;   /* one for each scheduler, in its order; `scheduled` is NULL if it is skipped */
   Options *options; /* options of the jobs, one for each scheduler */
-  char hash[20];
+  char hash[INPUT_HASH_CHARS];
   char *module;  /* the name of the module */
+  char **bounds; /* by scheduler: the instruction that sets the lower bound, empty if none alone */
   char *written; /* the path that --best has written */
+  bool is_small; /* left out because of --min-peak */
+  bool is_bad;   /* it cannot be read or measured */
 };
 
 typedef struct Comparison {
   const Options *options;
   const rh_profile *profile;
-  char *settings; /* the other options that change results, as text */
+  const char *device; /* the name of the profile */
+  char *settings;     /* the other options that change results, as text */
   unsigned threads_per_run;
   CompareGrid grid;
-  CompareFile *files;
+  ModuleList list;
+  CompareFile *files; /* one for each module of the list */
   size_t num_files;
   Places *places;
   CompareRun *runs; /* of all files */
@@ -112,8 +117,11 @@ bool compare_has_runs(const Comparison *comparison, size_t scheduler, size_t alg
 const CompareRun *compare_best(const Comparison *comparison, const CompareFile *file,
                                size_t budget);
 
-/* The lines that a log contains already. */
-typedef struct CompareLines CompareLines;
+/* Returns whether another run of the same file and budget is as good as this one. */
+bool compare_is_tied(const Comparison *comparison, const CompareRun *run);
+
+/* The lines that a log contains already; see compare_lines.h. */
+typedef struct LogLines LogLines;
 
 /* A file of JSON lines, to which each run adds a line. */
 typedef struct CompareLog {
@@ -121,7 +129,7 @@ typedef struct CompareLog {
   FILE *file;
   bool is_fresh; /* the first line replaces the previous content of the file */
   MessageForm form;
-  CompareLines *lines; /* the previous lines, for --resume */
+  LogLines *lines; /* the previous lines, for --resume */
 } CompareLog;
 
 /* On failure it returns RH_ERR_WRITE or RH_ERR_INPUT and reports the reason on stderr. Call
@@ -129,6 +137,15 @@ typedef struct CompareLog {
 rh_status compare_log_open(const Options *options, CompareLog *log);
 rh_status compare_log_write(CompareLog *log, const CompareRow *row);
 rh_status compare_log_close(CompareLog *log);
+
+/* With --shard a log also says which inputs its worker has, before the first run, and how many runs
+ * each of them has, when it has been read; compare_merge.c finds holes by it. Lines that an earlier
+ * sweep has written are not written again. */
+rh_status compare_log_plan(CompareLog *log, const Comparison *comparison, const CompareFile *file);
+rh_status compare_log_begin(CompareLog *log, const Comparison *comparison, const CompareFile *file);
+
+/* Removes what --overwrite replaces, for a log without lines. */
+void compare_log_clear(CompareLog *log);
 
 /* Fills in the row of a run from its line in the log. Returns false if there is none. */
 bool compare_log_find(const CompareLog *log, CompareRow *row);

@@ -1,11 +1,7 @@
 #include "compare_files.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "dump_folder.h"
-#include "path.h"
 
 static rh_status out_of_memory(void) {
   return input_out_of_memory(&(Input){.path = "remat-hlo"});
@@ -13,48 +9,14 @@ static rh_status out_of_memory(void) {
 
 /* ---- files ---- */
 
-static rh_status add_file(Comparison *comparison, const char *path, const char *root) {
-  size_t count = comparison->num_files;
-  bool is_full = (count & (count - 1)) == 0; /* at each power of two */
-  if (is_full) {
-    size_t room = count ? count * 2 : 1;
-    CompareFile *larger = realloc(comparison->files, room * sizeof *larger);
-    if (!larger) return out_of_memory();
-    comparison->files = larger;
-  }
-  comparison->files[count] = (CompareFile){.path = strdup(path), .root = root};
-  if (!comparison->files[count].path) return out_of_memory();
-  comparison->num_files++;
+static rh_status make_files(Comparison *comparison) {
+  const ModuleList *list = &comparison->list;
+  comparison->files = calloc(list->len + 1, sizeof *comparison->files);
+  if (!comparison->files) return out_of_memory();
+  comparison->num_files = list->len;
+  for (size_t i = 0; i < list->len; i++)
+    comparison->files[i].listed = &list->modules[i];
   return RH_OK;
-}
-
-static rh_status add_folder(Comparison *comparison, const char *path) {
-  DumpFolder folder;
-  rh_status worst = dump_folder_read(path, comparison->options, &folder);
-  if (folder.num_stages == 0 && worst == RH_OK) {
-    MessageForm form = (MessageForm)comparison->options->diagnostics;
-    worst = input_fail(&(Input){.path = path, .form = form}, "there is no HLO text in it");
-  }
-  for (size_t first = 0, count; first < folder.num_stages; first += count) {
-    count = dump_folder_count(&folder, first);
-    const DumpStage *chosen = &folder.stages[dump_folder_choose(&folder, first, count)];
-    rh_status status = add_file(comparison, chosen->path, path);
-    if (status > worst) worst = status;
-  }
-  dump_folder_free(&folder);
-  return worst;
-}
-
-static rh_status add_files(Comparison *comparison) {
-  const Options *options = comparison->options;
-  rh_status worst = RH_OK;
-  for (size_t i = 0; i < options->num_files; i++) {
-    const char *path = options->files[i];
-    rh_status status =
-        path_is_directory(path) ? add_folder(comparison, path) : add_file(comparison, path, NULL);
-    if (status > worst) worst = status;
-  }
-  return worst;
 }
 
 /* ---- runs ---- */
@@ -99,16 +61,24 @@ static char *make_settings(const Options *options) {
 
 /* ---- the list ---- */
 
+rh_status compare_files_make(Comparison *comparison) {
+  rh_status status = make_files(comparison);
+  return status == RH_OK ? make_runs(comparison) : status;
+}
+
 rh_status compare_files_list(Comparison *comparison) {
   comparison->settings = make_settings(comparison->options);
   if (!comparison->settings) return out_of_memory();
-  rh_status worst = add_files(comparison), status = make_runs(comparison);
+  rh_status worst = module_list_read(comparison->options, &comparison->list);
+  rh_status status = compare_files_make(comparison);
   return status > worst ? status : worst;
 }
 
 static void free_file(const Comparison *comparison, CompareFile *file) {
   compare_unload(comparison, file);
-  free(file->path);
+  for (size_t i = 0; file->bounds && i < comparison->grid.num_schedulers; i++)
+    free(file->bounds[i]);
+  free(file->bounds);
   free(file->module);
   free(file->written);
 }
@@ -119,6 +89,7 @@ void compare_files_free(Comparison *comparison) {
   for (size_t i = 0; i < comparison->num_files; i++)
     free_file(comparison, &comparison->files[i]);
   free(comparison->files);
+  module_list_free(&comparison->list);
   free(comparison->runs);
   free(comparison->settings);
 }

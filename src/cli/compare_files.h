@@ -9,6 +9,9 @@
  * reports the reasons on stderr; all other files are still listed. Call compare_files_free() in any
  * case. */
 rh_status compare_files_list(Comparison *comparison);
+
+/* Makes the files and runs of a comparison whose list of modules and grid are known. */
+rh_status compare_files_make(Comparison *comparison);
 void compare_files_free(Comparison *comparison);
 
 #endif

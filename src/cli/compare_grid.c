@@ -49,8 +49,8 @@ static const char **split(char *text, size_t *count) {
 /* Returns all algorithms except the one that does nothing, those that are run only on request, and
  * those that need a collection, which `compare` does not take. */
 static char *default_algorithms(void) {
-  const unsigned left_out = RH_TRAIT_IDLE | RH_TRAIT_ON_REQUEST |
-                            RH_TRAIT_NEEDS_COLLECTION | RH_TRAIT_CHOOSES;
+  const unsigned left_out =
+      RH_TRAIT_IDLE | RH_TRAIT_ON_REQUEST | RH_TRAIT_NEEDS_COLLECTION | RH_TRAIT_CHOOSES;
   const rh_entry *entry;
   size_t room = 1;
   for (size_t i = 0; (entry = rh_list(RH_ALGORITHMS, i)); i++)

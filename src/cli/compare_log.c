@@ -2,70 +2,15 @@
  * and reads the lines that an interrupted sweep has left. */
 #include <cjson/cJSON.h>
 #include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "compare_columns.h"
+#include "compare_lines.h"
 #include "json_text.h"
 #include "messages.h"
-
-static const char line_begin[] = "{\"input\":\"";
-
-typedef struct CompareLine {
-  cJSON *json;
-  const char *input;
-  size_t number;
-} CompareLine;
-
-struct CompareLines {
-  CompareLine *list; /* sorted by input and number */
-  size_t len;
-};
-
-/* ---- reading ---- */
-
-static int by_input_then_number(const void *pa, const void *pb) {
-  const CompareLine *a = pa, *b = pb;
-  int order = strcmp(a->input, b->input);
-  return order ? order : (a->number > b->number) - (a->number < b->number);
-}
-
-static size_t count_lines(const Input *input) {
-  size_t count = 0;
-  for (size_t i = 0; i < input->length; i++)
-    count += input->text[i] == '\n';
-  return count;
-}
-
-static rh_status fail_line(const Input *input, size_t number) {
-  messages_say(input, RH_SEVERITY_ERROR, "line %zu is no run that --json has written", number);
-  return RH_ERR_INPUT;
-}
-
-/* Reads lines up to the last complete one; `*length` is the offset of its end. */
-static rh_status read_lines(const Input *input, CompareLines *lines, size_t *length) {
-  size_t begin = 0;
-  for (const char *end; begin < input->length; begin = (size_t)(end - input->text) + 1) {
-    end = memchr(input->text + begin, '\n', input->length - begin);
-    if (!end) break;
-    size_t line_length = (size_t)(end - input->text) - begin, number = lines->len + 1;
-    cJSON *json = cJSON_ParseWithLength(input->text + begin, line_length);
-    const char *name = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(json, "input"));
-    if (!name || !cJSON_GetObjectItemCaseSensitive(json, "peak_after_bytes")) {
-      cJSON_Delete(json);
-      return fail_line(input, number);
-    }
-    lines->list[lines->len++] = (CompareLine){json, name, number};
-  }
-  *length = begin;
-  size_t rest = input->length - begin;
-  if (rest > sizeof line_begin - 1) rest = sizeof line_begin - 1;
-  bool is_ours = rest == 0 || memcmp(input->text + begin, line_begin, rest) == 0;
-  return is_ours ? RH_OK : fail_line(input, lines->len + 1);
-}
 
 /* Reads the log, and cuts off a line that was being written when the program ended. */
 static rh_status read_log(CompareLog *log) {
@@ -73,17 +18,13 @@ static rh_status read_log(CompareLog *log) {
   size_t length = 0;
   rh_status status = input_read(log->path, log->form, &input);
   if (status == RH_OK) {
-    log->lines->list = calloc(count_lines(&input) + 1, sizeof *log->lines->list);
-    status =
-        log->lines->list ? read_lines(&input, log->lines, &length) : input_out_of_memory(&input);
+    status = log_lines_read(&input, 0, log->lines, &length);
   }
   if (status == RH_OK && length < input.length) {
     messages_say(&input, RH_SEVERITY_NOTE, "the last line is not whole and is written again");
     if (truncate(log->path, (off_t)length) != 0) status = input_fail(&input, strerror(errno));
   }
-  if (log->lines->len) {
-    qsort(log->lines->list, log->lines->len, sizeof *log->lines->list, by_input_then_number);
-  }
+  log_lines_sort(log->lines);
   input_free(&input);
   return status;
 }
@@ -108,46 +49,28 @@ static bool is_of_run(const CompareRow *row, const cJSON *json) {
   return true;
 }
 
-static bool read_value(const cJSON *json, const CompareColumn *column, CompareRow *row) {
-  void *member = (char *)row + column->member;
-  const cJSON *value = cJSON_GetObjectItemCaseSensitive(json, column->name);
-  if (column->kind == COLUMN_BOOL) {
-    *(bool *)member = cJSON_IsTrue(value);
-    return cJSON_IsBool(value);
-  }
-  double number = cJSON_IsNumber(value) ? value->valuedouble : (double)NAN;
-  if (column->kind == COLUMN_NUMBER) {
-    *(double *)member = number;
-    return value != NULL;
-  }
-  bool is_whole = number > -9e15 && number < 9e15 && number == (double)(int64_t)number;
-  if (is_whole) *(int64_t *)member = (int64_t)number;
-  return is_whole;
-}
-
-static bool read_row(const cJSON *json, CompareRow *row) {
-  for (size_t i = 0; i < NUM_COMPARE_COLUMNS; i++) {
-    const CompareColumn *column = &compare_columns[i];
-    if (!column->is_before && !read_value(json, column, row)) return false;
-  }
-  return true;
-}
-
-bool compare_log_find(const CompareLog *log, CompareRow *row) {
-  if (!log->lines) return false;
-  size_t begin = 0, end = log->lines->len;
-  const CompareLine *list = log->lines->list;
+/* Returns the index of the first line of an input. */
+static size_t first_line(const LogLines *lines, const char *input) {
+  size_t begin = 0, end = lines->len;
   while (begin < end) {
     size_t middle = begin + (end - begin) / 2;
-    if (strcmp(list[middle].input, row->input) < 0) {
+    if (strcmp(lines->list[middle].input, input) < 0) {
       begin = middle + 1;
     } else {
       end = middle;
     }
   }
-  for (; begin < log->lines->len && strcmp(list[begin].input, row->input) == 0; begin++) {
+  return begin;
+}
+
+bool compare_log_find(const CompareLog *log, CompareRow *row) {
+  if (!log->lines) return false;
+  const LogLine *end = log->lines->list + log->lines->len;
+  const LogLine *line = log->lines->list + first_line(log->lines, row->input);
+  for (; line < end && strcmp(line->input, row->input) == 0; line++) {
     CompareRow found = *row;
-    if (!is_of_run(row, list[begin].json) || !read_row(list[begin].json, &found)) continue;
+    if (line->kind != LINE_RUN || !is_of_run(row, line->json)) continue;
+    if (!log_line_row(line, false, &found)) continue;
     *row = found;
     return true;
   }
@@ -208,12 +131,9 @@ static void add_value(const CompareRow *row, const CompareColumn *column, cJSON 
   }
 }
 
-rh_status compare_log_write(CompareLog *log, const CompareRow *row) {
-  if (!log->path) return RH_OK;
+/* Writes a line and frees the object. */
+static rh_status write_line(CompareLog *log, cJSON *json) {
   make_fresh(log);
-  cJSON *json = cJSON_CreateObject();
-  for (size_t i = 0; i < NUM_COMPARE_COLUMNS; i++)
-    add_value(row, &compare_columns[i], json);
   char *text = cJSON_PrintUnformatted(json);
   cJSON_Delete(json);
   if (!text) return input_out_of_memory(&(Input){.path = log->path});
@@ -224,11 +144,79 @@ rh_status compare_log_write(CompareLog *log, const CompareRow *row) {
   return fail(log);
 }
 
+rh_status compare_log_write(CompareLog *log, const CompareRow *row) {
+  if (!log->path) return RH_OK;
+  cJSON *json = cJSON_CreateObject();
+  for (size_t i = 0; i < NUM_COMPARE_COLUMNS; i++)
+    add_value(row, &compare_columns[i], json);
+  return write_line(log, json);
+}
+
+/* Writes a line about an input unless an interrupted sweep has written it; frees the object. */
+static rh_status write_note(CompareLog *log, const char *input, cJSON *json) {
+  const LogLine *end = log->lines ? log->lines->list + log->lines->len : NULL;
+  const LogLine *line = log->lines ? log->lines->list + first_line(log->lines, input) : NULL;
+  for (; line < end && strcmp(line->input, input) == 0; line++) {
+    if (line->kind == LINE_RUN || !cJSON_Compare(line->json, json, true)) continue;
+    cJSON_Delete(json);
+    return RH_OK;
+  }
+  return write_line(log, json);
+}
+
+static void add_shard(cJSON *json, Shard shard) {
+  char text[32];
+  snprintf(text, sizeof text, "%u/%u", shard.index, shard.count);
+  cJSON_AddStringToObject(json, "shard", text);
+}
+
+static void add_names(cJSON *json, const char *key, const char **names, size_t count) {
+  cJSON *list = cJSON_AddArrayToObject(json, key);
+  for (size_t i = 0; i < count; i++)
+    cJSON_AddItemToArray(list, cJSON_CreateString(names[i]));
+}
+
+rh_status compare_log_plan(CompareLog *log, const Comparison *comparison, const CompareFile *file) {
+  const CompareGrid *grid = &comparison->grid;
+  const ListedModule *listed = file->listed;
+  if (!log->path) return RH_OK;
+  cJSON *json = cJSON_CreateObject();
+  json_add_text(json, "input", listed->path, strlen(listed->path));
+  add_shard(json, comparison->options->shard);
+  cJSON_AddNumberToObject(json, "number", (double)listed->number);
+  cJSON_AddNumberToObject(json, "inputs", (double)comparison->list.num_all);
+  cJSON_AddNumberToObject(json, "min_peak_bytes",
+                          (double)module_min_peak(listed, comparison->options));
+  add_names(json, "budgets", grid->budgets, grid->num_budgets);
+  add_names(json, "schedulers", grid->schedulers, grid->num_schedulers);
+  add_names(json, "algorithms", grid->algorithms, grid->num_algorithms);
+  return write_note(log, listed->path, json);
+}
+
+rh_status compare_log_begin(CompareLog *log, const Comparison *comparison,
+                            const CompareFile *file) {
+  const ListedModule *listed = file->listed;
+  size_t num_runs = 0;
+  if (!log->path) return RH_OK;
+  for (size_t i = 0; i < comparison->runs_per_file; i++)
+    num_runs += file->runs[i].state != RUN_SKIPPED;
+  const char *left_out = file->is_small ? "small" : file->is_bad ? "bad" : NULL;
+  cJSON *json = cJSON_CreateObject();
+  json_add_text(json, "input", listed->path, strlen(listed->path));
+  cJSON_AddStringToObject(json, "input_hash", file->hash);
+  add_shard(json, comparison->options->shard);
+  cJSON_AddNumberToObject(json, "runs", (double)num_runs);
+  if (left_out) cJSON_AddStringToObject(json, "left_out", left_out);
+  return write_note(log, listed->path, json);
+}
+
+void compare_log_clear(CompareLog *log) {
+  if (log->path) make_fresh(log);
+}
+
 rh_status compare_log_close(CompareLog *log) {
   rh_status status = RH_OK;
-  for (size_t i = 0; log->lines && i < log->lines->len; i++)
-    cJSON_Delete(log->lines->list[i].json);
-  if (log->lines) free(log->lines->list);
+  if (log->lines) log_lines_free(log->lines);
   free(log->lines);
   if (log->file && log->file != stdout && fclose(log->file) != 0) status = fail(log);
   return status;

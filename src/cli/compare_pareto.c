@@ -18,15 +18,20 @@ enum {
   HEAD = 62, /* height above all panels, plus LEGEND_LINE for each line of the legend */
   LEGEND_LINE = 20,
   MARGIN = 20,
+  EDGE = 9, /* distance from the edge of a panel to what is beyond its scale */
 };
 
+enum { DESCRIPTION_CHARS = 1024 };
+
 typedef struct Panel {
+  bool is_page; /* runs are described for the script of the page */
   const Comparison *comparison;
   const CompareFile *file;
   const CompareRow *first; /* the first of the runs that are done */
   double left, right, top, bottom;
-  double min_bytes, max_bytes; /* at the left, at the right */
-  double min_share, max_share; /* as a fraction of the time before; at the bottom, at the top */
+  double min_bytes, max_bytes;   /* at the left, at the right */
+  double min_share, max_share;   /* as a fraction of the time before; at the bottom, at the top */
+  double most_bytes, most_share; /* what is above is drawn at the edge, with its value */
 } Panel;
 
 /* Some runs add hundredths of the time before, others several times as much. A square root scale
@@ -46,11 +51,20 @@ static double y_of(const Panel *panel, double overhead) {
   return panel->bottom - share * (panel->bottom - panel->top);
 }
 
+static bool is_above(const Panel *panel, const CompareRun *run) {
+  return run->row.overhead > panel->most_share;
+}
+
+static bool is_beyond(const Panel *panel, const CompareRun *run) {
+  return (double)run->row.peak_after_bytes > panel->most_bytes;
+}
+
 static double run_x(const Panel *panel, const CompareRun *run) {
-  return x_of(panel, (double)run->row.peak_after_bytes);
+  return x_of(panel, fmin((double)run->row.peak_after_bytes, panel->most_bytes));
 }
 
 static double run_y(const Panel *panel, const CompareRun *run) {
+  if (is_above(panel, run)) return panel->top + EDGE;
   return y_of(panel, run->row.overhead);
 }
 
@@ -192,13 +206,69 @@ static void write_series(const Panel *panel, size_t kind, const CompareRun **run
   plot_print(output, "\"/>\n");
 }
 
-static void write_marker(const Panel *panel, const CompareRun *run, Output *output) {
-  char bytes[RH_FORMAT_CHARS], text[256];
+/* What the page shows for a run, a line for each fact. */
+static void describe_run(const CompareRun *run, char text[DESCRIPTION_CHARS]) {
+  char after[RH_FORMAT_CHARS], before[RH_FORMAT_CHARS], limit[RH_FORMAT_CHARS];
   const CompareRow *row = &run->row;
+  rh_format_bytes(row->peak_after_bytes, after);
+  rh_format_bytes(row->peak_before_bytes, before);
+  rh_format_bytes(row->limit_bytes, limit);
+  double share = row->peak_before_bytes
+                     ? (double)row->peak_after_bytes / (double)row->peak_before_bytes - 1
+                     : 0;
+  bool has_settings = row->settings && row->settings[0];
+  snprintf(text, DESCRIPTION_CHARS,
+           "%s\nscheduler: %s\nbudget: %s, %s, %s\npeak: %s (%+.1f %% of %s)\n"
+           "added time: %+.4g ms (%+.2f %%)\nrecomputed: %lld, moved: %lld%s%s",
+           row->algorithm, row->scheduler, row->budget, limit, row->met ? "met" : "not met", after,
+           100 * share, before, 1e3 * row->added_seconds, 100 * row->overhead,
+           (long long)row->rematerialized, (long long)row->moved,
+           has_settings ? "\nsettings: " : "", has_settings ? row->settings : "");
+}
+
+static void write_marker(const Panel *panel, const CompareRun *run, Output *output) {
+  char bytes[RH_FORMAT_CHARS], text[DESCRIPTION_CHARS];
+  const CompareRow *row = &run->row;
+  if (panel->is_page) {
+    describe_run(run, text);
+    plot_marker(output, run, run_x(panel, run), run_y(panel, run), text, true);
+    return;
+  }
   rh_format_bytes(row->peak_after_bytes, bytes);
   snprintf(text, sizeof text, "%s, %s, %s: %s, %+.1f %%, %s", row->budget, row->scheduler,
            row->algorithm, bytes, 100 * row->overhead, row->met ? "met" : "not met");
-  plot_marker(output, run, run_x(panel, run), run_y(panel, run), text);
+  plot_marker(output, run, run_x(panel, run), run_y(panel, run), text, false);
+}
+
+typedef struct Place {
+  double x, y;
+} Place;
+
+/* Marks the runs that are beyond the scale with arrows, and writes their values. A value for which
+ * there is no room is only shown to the pointer. */
+static void write_clipped(const Panel *panel, Output *output) {
+  enum { MAX_VALUES = 16, ROOM = 52, LINE = 14, BELOW = 19 };
+  Place places[MAX_VALUES];
+  size_t num_places = 0;
+  for (size_t i = 0; i < panel->comparison->runs_per_file; i++) {
+    const CompareRun *run = &panel->file->runs[i];
+    bool above = run->has_row && is_above(panel, run);
+    if (!above && !(run->has_row && is_beyond(panel, run))) continue;
+    Place place = {run_x(panel, run), run_y(panel, run)};
+    plot_print(output, "<path class=\"arrow\" transform=\"translate(%.1f %.1f)\" d=\"%s\"/>\n",
+               place.x, place.y, above ? "M-4-7 0-12 4-7Z" : "M7-4 12 0 7 4Z");
+    bool has_room = num_places < MAX_VALUES;
+    for (size_t k = 0; k < num_places && has_room; k++)
+      has_room = fabs(place.x - places[k].x) >= ROOM || fabs(place.y - places[k].y) >= LINE;
+    if (!has_room) continue;
+    places[num_places++] = place;
+    char text[64];
+    if (above) snprintf(text, sizeof text, "%+.0f %%", 100 * run->row.overhead);
+    if (!above) rh_format_bytes(run->row.peak_after_bytes, text);
+    bool is_right = place.x > panel->right - ROOM / 2;
+    plot_label(output, is_right ? "mark y clipped" : "mark x clipped",
+               is_right ? panel->right : place.x, place.y + BELOW, text);
+  }
 }
 
 static void write_runs(const Panel *panel, Output *output) {
@@ -221,29 +291,72 @@ static void write_runs(const Panel *panel, Output *output) {
     plot_print(output, "<circle class=\"ring\" cx=\"%.1f\" cy=\"%.1f\" r=\"8\"/>\n",
                run_x(panel, front[i]), run_y(panel, front[i]));
   }
+  write_clipped(panel, output);
   free(front);
 }
 
 /* ---- a panel ---- */
 
-/* The ranges extend from the lower bound to the peak before, and to any run outside of them. */
+static int by_value(const void *pa, const void *pb) {
+  double a = *(const double *)pa, b = *(const double *)pb;
+  return (a > b) - (a < b);
+}
+
+/* Returns the added time up to which runs are within the scale, so that a few extreme ones do not
+ * squeeze the others. If three quarters of the runs would have less than 40 % of the height, the
+ * runs above the widest gap over these are beyond the scale. Returns INFINITY if there are none, or
+ * no memory. */
+static double most_share_of(const Panel *panel) {
+  enum { LEAST_RUNS = 4 };
+  static const double least_share = 0.05, squeezed = 0.4;
+  size_t num_runs = panel->comparison->runs_per_file, count = 0;
+  double *shares = calloc(num_runs, sizeof *shares), most = INFINITY, widest = 1;
+  if (!shares) return most;
+  for (size_t i = 0; i < num_runs; i++) {
+    if (panel->file->runs[i].has_row) shares[count++] = panel->file->runs[i].row.overhead;
+  }
+  qsort(shares, count, sizeof *shares, by_value);
+  size_t quartile = count < LEAST_RUNS ? count : 3 * (count - 1) / 4;
+  double low = count ? root_of(fmin(shares[0], 0)) : 0;
+  for (size_t i = quartile + 1; i < count; i++) {
+    double below = fmax(shares[i - 1], least_share), height = root_of(shares[count - 1]) - low;
+    double gap = (root_of(shares[i]) - low) / (root_of(below) - low);
+    bool is_squeezed = root_of(fmax(shares[quartile], least_share)) - low < squeezed * height;
+    if (!is_squeezed || gap <= widest) continue;
+    widest = gap;
+    most = below;
+  }
+  free(shares);
+  return most;
+}
+
+/* The ranges extend from the lower bound to the peak before, and to any run outside of them that is
+ * not extreme. Extreme peaks are further above the peak before than that is above the lower bound.
+ */
 static void find_ranges(Panel *panel) {
   const CompareRow *first = panel->first;
   double low = (double)first->lower_bound_bytes, high = (double)first->peak_before_bytes;
   double least = 0, most = 0;
+  bool has_above = false, has_beyond = false;
+  panel->most_share = most_share_of(panel);
+  panel->most_bytes = high + fmax(high - low, 1);
   for (size_t i = 0; i < panel->comparison->runs_per_file; i++) {
     const CompareRun *run = &panel->file->runs[i];
     if (!run->has_row) continue;
     low = fmin(low, (double)run->row.peak_after_bytes);
-    high = fmax(high, (double)run->row.peak_after_bytes);
+    if (!is_beyond(panel, run)) high = fmax(high, (double)run->row.peak_after_bytes);
     least = fmin(least, run->row.overhead);
-    most = fmax(most, run->row.overhead);
+    if (!is_above(panel, run)) most = fmax(most, run->row.overhead);
+    has_above |= is_above(panel, run);
+    has_beyond |= is_beyond(panel, run);
   }
   double bytes = fmax(high - low, 1);
   double root = fmax(root_of(most) - root_of(least), 0.1);
   panel->min_bytes = fmax(low - 0.03 * bytes, 0);
-  panel->max_bytes = high + 0.03 * bytes;
-  double bottom = root_of(least) - 0.05 * root, top = root_of(least) + 1.06 * root;
+  panel->max_bytes = high + (has_beyond ? 0.1 : 0.03) * bytes;
+  if (has_beyond) panel->most_bytes = high + 0.07 * bytes;
+  double bottom = root_of(least) - 0.05 * root,
+         top = root_of(least) + (has_above ? 1.12 : 1.06) * root;
   panel->min_share = bottom * fabs(bottom);
   panel->max_share = top * fabs(top);
 }
@@ -264,13 +377,15 @@ static void write_mark(const Panel *panel, double bytes, const char *text, Outpu
   plot_line(output, "bound", x, panel->top, x, panel->bottom);
   plot_print(output,
              "<text class=\"mark\" transform=\"translate(%.1f %.1f) rotate(-90)\">%s</text>\n",
-             is_left ? x + 12 : x - 5, panel->top + 96, text);
+             is_left ? x + 12 : x - 5, panel->top + 112, text);
 }
 
 static void write_panel(const Comparison *comparison, const CompareFile *file,
-                        const CompareRow *first, size_t index, double head, Output *output) {
+                        const CompareRow *first, size_t index, double head, bool is_page,
+                        Output *output) {
   double left = (double)(index % 2) * WIDTH, top = head + (double)(index / 2) * HEIGHT;
-  Panel panel = {.comparison = comparison,
+  Panel panel = {.is_page = is_page,
+                 .comparison = comparison,
                  .file = file,
                  .first = first,
                  .left = left + LEFT,
@@ -319,18 +434,19 @@ static void write_legend(const Comparison *comparison, Legend *legend) {
       snprintf(text, sizeof text, "%s, %s", grid->schedulers[s], grid->algorithms[a]);
       place_entry(legend, strlen(text));
       if (output) {
-        plot_print(output, "<path ");
+        plot_print(output, "<g class=\"entry\" data-kind=\"%zu.%zu\"><path ", s, a);
         plot_series_class(output, &look);
         plot_print(output, " d=\"M%.1f %.1fh28\"/>\n", legend->x, legend->y);
-        plot_marker(output, &look, legend->x + 14, legend->y, NULL);
+        plot_marker(output, &look, legend->x + 14, legend->y, NULL, false);
       }
       end_entry(legend, text);
+      if (output) plot_print(output, "</g>\n");
     }
   }
   place_entry(legend, strlen("hollow: not met"));
   if (output) {
     const CompareRun look = {.has_row = true};
-    plot_marker(output, &look, legend->x + 14, legend->y, NULL);
+    plot_marker(output, &look, legend->x + 14, legend->y, NULL, false);
   }
   end_entry(legend, "hollow: not met");
   place_entry(legend, strlen("Pareto front"));
@@ -347,7 +463,7 @@ static void write_head(const Comparison *comparison, Output *output) {
   char text[256];
   plot_label(output, "title", MARGIN, 28, "Rematerialization: memory against time");
   snprintf(text, sizeof text, "memory model %s, device %s", options->remat.memory_model,
-           rh_profile_name(comparison->profile));
+           comparison->device);
   plot_label(output, "dim", MARGIN, 47, text);
 }
 
@@ -361,12 +477,7 @@ void compare_write_pareto(const Comparison *comparison, bool is_page, Output *ou
   double head = legend.y + LEGEND_LINE;
   legend = (Legend){.output = output, .x = MARGIN, .y = HEAD + 8, .width = legend.width};
   double height = head + (double)num_rows * HEIGHT;
-  if (is_page) {
-    plot_print(output,
-               "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
-               "<title>remat-hlo compare</title><style>:root{color-scheme:light dark}</style>"
-               "</head><body>\n");
-  }
+  if (is_page) plot_page_begin(output);
   plot_print(output,
              "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %.0f %.0f\" width=\"%.0f\" "
              "height=\"%.0f\" role=\"img\">\n",
@@ -378,7 +489,9 @@ void compare_write_pareto(const Comparison *comparison, bool is_page, Output *ou
   size_t index = 0;
   for (size_t i = 0; i < comparison->num_files; i++) {
     const CompareRow *first = compare_first_row(comparison, &comparison->files[i]);
-    if (first) write_panel(comparison, &comparison->files[i], first, index++, head, output);
+    if (first)
+      write_panel(comparison, &comparison->files[i], first, index++, head, is_page, output);
   }
-  plot_print(output, is_page ? "</svg>\n</body></html>\n" : "</svg>\n");
+  plot_print(output, "</svg>\n");
+  if (is_page) plot_page_end(output);
 }

@@ -18,8 +18,15 @@ void plot_label(Output *output, const char *class, double x, double y, const cha
 void plot_series_class(Output *output, const CompareRun *run);
 
 /* Writes a marker, which is hollow if the budget is not met. `text` is shown when the pointer is on
- * it. */
-void plot_marker(Output *output, const CompareRun *run, double x, double y, const char *text);
+ * it: by the script of the page, line by line, or by the program that shows the SVG. NULL = nothing
+ * is shown. */
+void plot_marker(Output *output, const CompareRun *run, double x, double y, const char *text,
+                 bool is_page);
+
+/* Write what is around the SVG in a page: it describes the runs under the pointer, and a click on
+ * the legend shows some of them alone. */
+void plot_page_begin(Output *output);
+void plot_page_end(Output *output);
 
 /* Writes the style rules for all elements, for light and dark backgrounds. */
 void plot_style(Output *output);

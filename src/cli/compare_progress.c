@@ -1,18 +1,11 @@
 #include "compare_progress.h"
 
-#include <string.h>
-#include <unistd.h>
-
 void progress_begin(const Comparison *comparison, CompareProgress *progress) {
-  bool is_terminal = isatty(STDERR_FILENO);
-  *progress = (CompareProgress){
-      .is_wanted = comparison->options->progress || (is_terminal && !comparison->options->quiet),
-      .is_line = is_terminal,
-      .width = terminal_of(stderr).width,
-      .num_runs = compare_num_runs(comparison),
-      .runs_per_file = comparison->runs_per_file,
-      .num_unplanned = compare_num_runs(comparison),
-      .start_seconds = seconds_now()};
+  *progress = (CompareProgress){.line = progress_line_begin(comparison->options),
+                                .num_runs = compare_num_runs(comparison),
+                                .runs_per_file = comparison->runs_per_file,
+                                .num_unplanned = compare_num_runs(comparison),
+                                .start_seconds = seconds_now()};
 }
 
 void progress_plan(CompareProgress *progress, const CompareRun *runs) {
@@ -39,22 +32,15 @@ static void format_left(const CompareProgress *progress, char *text, size_t room
 }
 
 void progress_show(CompareProgress *progress, const CompareRun *run, size_t num_finished) {
-  if (!progress->is_wanted || run->state == RUN_SKIPPED) return;
+  if (!progress->line.is_wanted || run->state == RUN_SKIPPED) return;
   char left[64], line[1024];
   progress->num_run += !run->is_kept;
   format_left(progress, left, sizeof left);
   snprintf(line, sizeof line, "[%zu of %zu%s] %s %s %s %s", num_finished, progress->num_runs, left,
            run->row.budget, run->row.scheduler, run->row.algorithm, run->row.input);
-  if (!progress->is_line) {
-    fprintf(stderr, "%s\n", line);
-    return;
-  }
-  fprintf(stderr, "\r\033[K%.*s", (int)(progress->width - 1), line);
-  fflush(stderr);
-  progress->is_shown = true;
+  progress_line_show(&progress->line, line);
 }
 
 void progress_hide(CompareProgress *progress) {
-  if (progress->is_shown) fputs("\r\033[K", stderr);
-  progress->is_shown = false;
+  progress_line_hide(&progress->line);
 }

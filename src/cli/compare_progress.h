@@ -1,14 +1,12 @@
-/* The progress of `compare` on stderr. A terminal shows one line that is updated; other files
- * receive a line for each run. */
+/* The progress of `compare` on stderr. */
 #ifndef REMAT_HLO_CLI_COMPARE_PROGRESS_H
 #define REMAT_HLO_CLI_COMPARE_PROGRESS_H
 
 #include "compare.h"
+#include "progress_line.h"
 
 typedef struct CompareProgress {
-  bool is_wanted, is_line; /* `is_line`: one line of a terminal is updated */
-  bool is_shown;
-  size_t width;
+  ProgressLine line;
   size_t num_runs, runs_per_file;
   size_t num_planned, num_unplanned; /* wanted runs of files that are read; runs of the others */
   size_t num_run;

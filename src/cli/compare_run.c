@@ -1,6 +1,5 @@
 /* Makes the rows of a file: the file is loaded once, then there is a run for each scheduler,
  * algorithm and budget. */
-#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,6 +7,7 @@
 
 #include "compare.h"
 #include "messages.h"
+#include "progress_line.h"
 
 /* Returns the CPU time of this thread, so that other runs at the same time are not counted. */
 static double cpu_seconds_now(void) {
@@ -18,14 +18,6 @@ static double cpu_seconds_now(void) {
 
 /* ---- before the runs ---- */
 
-/* Computes the FNV-1a hash of the text, in hexadecimal digits. */
-static void hash_text(const Input *input, char digits[20]) {
-  uint64_t hash = UINT64_C(0xcbf29ce484222325);
-  for (size_t i = 0; i < input->length; i++)
-    hash = (hash ^ (unsigned char)input->text[i]) * UINT64_C(0x100000001b3);
-  snprintf(digits, 20, "%016" PRIx64, hash);
-}
-
 static rh_status load_base(const Comparison *comparison, CompareFile *file, Options *options) {
   RematRun *base = &file->base;
   *options = *comparison->options;
@@ -34,13 +26,16 @@ static rh_status load_base(const Comparison *comparison, CompareFile *file, Opti
   base->places = comparison->places;
   base->number = (size_t)(file - comparison->files);
   base->remat = job_remat_options(options);
-  rh_status status = job_read(base, file->path);
+  rh_status status = job_read(base, file->listed->path);
   if (status != RH_OK) return status;
   options->schedule.ignore_schedule = false;
   options->schedule.inline_calls = RH_INLINE_AUTO;
   options->schedule.unfuse = 0;
   status = job_schedule(base);
-  return status == RH_OK ? job_measure_before(base) : status;
+  if (status == RH_OK) status = job_measure_before(base);
+  if (status != RH_OK) return status;
+  file->is_small = base->before.counted_bytes < module_min_peak(file->listed, comparison->options);
+  return RH_OK;
 }
 
 static bool is_applicable(const Comparison *comparison, const CompareFile *file,
@@ -49,7 +44,7 @@ static bool is_applicable(const Comparison *comparison, const CompareFile *file,
   bool is_scheduled =
       rh_get_info(file->base.loaded.module)->is_scheduled && !options->schedule.ignore_schedule;
   if (is_scheduled || strcmp(scheduler, "input") != 0) return true;
-  if (!options->quiet) {
+  if (is_watched(options)) {
     messages_say(&file->base.loaded.input, RH_SEVERITY_NOTE,
                  "the module is taken as unscheduled: there are no runs with the scheduler input");
   }
@@ -66,7 +61,11 @@ static rh_status load_scheduled(const Comparison *comparison, CompareFile *file,
   job->scheduled = NULL;
   if (!is_applicable(comparison, file, options->schedule.scheduler)) return RH_OK;
   rh_status status = job_schedule(job);
-  return status == RH_OK ? job_measure(job, job->scheduled, &job->middle) : status;
+  if (status == RH_OK) status = job_measure(job, job->scheduled, &job->middle);
+  if (status != RH_OK) return status;
+  rh_text bound = job->middle.memory.lower_bound_instruction;
+  file->bounds[index] = strndup(bound.length ? bound.data : "", bound.length);
+  return file->bounds[index] ? RH_OK : input_out_of_memory(&file->base.loaded.input);
 }
 
 static void fill_before(const Comparison *comparison, CompareRun *run) {
@@ -85,7 +84,7 @@ static void fill_before(const Comparison *comparison, CompareRun *run) {
       .memory_model = options.remat.memory_model,
       .limit_counts = limit_counts_words[job->remat.limit_counts],
       .target = job->loaded.settings.target,
-      .profile = rh_profile_name(comparison->profile),
+      .profile = comparison->device,
       .settings = comparison->settings,
       .budget = grid->budgets[run->budget],
       .scheduler = grid->schedulers[run->scheduler],
@@ -94,6 +93,7 @@ static void fill_before(const Comparison *comparison, CompareRun *run) {
       .peak_before_bytes = job->before.counted_bytes,
       .peak_scheduled_bytes = job->middle.counted_bytes,
       .lower_bound_bytes = job_lower_bound(job),
+      .lower_bound_instruction = file->bounds[run->scheduler],
       .instructions_before = (int64_t)job->before.info.num_instructions,
       .flops_weighted_before = job->before.cost.flops_weighted,
       .bytes_accessed_weighted_before = job->before.cost.bytes_accessed_weighted,
@@ -111,22 +111,36 @@ static bool is_worthwhile(const Comparison *comparison, const CompareRun *run) {
          target->traits & RH_TRAIT_PADS;
 }
 
+/* Warnings about a module that is left out are left out, too. */
+static void report_or_drop(CompareFile *file, rh_status status) {
+  Loaded *loaded = &file->base.loaded;
+  if (status == RH_OK && file->is_small) {
+    messages_drop(&loaded->input, loaded->diags);
+    loaded->diags = rh_diags_new();
+  } else {
+    load_report(loaded, status);
+  }
+}
+
 rh_status compare_load(const Comparison *comparison, CompareFile *file) {
   const CompareGrid *grid = &comparison->grid;
   Options base_options;
   file->jobs = calloc(grid->num_schedulers, sizeof *file->jobs);
   file->options = calloc(grid->num_schedulers, sizeof *file->options);
-  if (!file->jobs || !file->options) return input_out_of_memory(&(Input){.path = file->path});
+  file->bounds = calloc(grid->num_schedulers, sizeof *file->bounds);
+  if (!file->jobs || !file->options || !file->bounds)
+    return input_out_of_memory(&(Input){.path = file->listed->path});
   rh_status status = load_base(comparison, file, &base_options);
-  for (size_t i = 0; i < grid->num_schedulers && status == RH_OK; i++)
+  for (size_t i = 0; i < grid->num_schedulers && status == RH_OK && !file->is_small; i++)
     status = load_scheduled(comparison, file, i);
-  load_report(&file->base.loaded, status);
+  report_or_drop(file, status);
   file->base.options = comparison->options;
-  if (status != RH_OK) return status;
+  file->is_bad = status != RH_OK;
+  input_hash(&file->base.loaded.input, file->hash);
+  if (status != RH_OK || file->is_small) return status;
   rh_text name = file->base.before.info.name;
   file->module = strndup(name.data, name.length);
-  if (!file->module) return input_out_of_memory(&(Input){.path = file->path});
-  hash_text(&file->base.loaded.input, file->hash);
+  if (!file->module) return input_out_of_memory(&(Input){.path = file->listed->path});
   for (size_t i = 0; i < comparison->runs_per_file; i++) {
     CompareRun *run = &file->runs[i];
     if (!file->jobs[run->scheduler].scheduled || !is_worthwhile(comparison, run)) continue;
@@ -186,6 +200,7 @@ static void fill_after(const RematRun *job, CompareRow *row) {
   row->bytes_accessed_weighted_after = after->cost.bytes_accessed_weighted;
   row->instructions_after = (int64_t)after->info.num_instructions;
   row->rematerialized = (int64_t)after->info.num_rematerialized;
+  row->moved = (int64_t)job->outcome.num_moved;
 }
 
 void compare_run(const Comparison *comparison, CompareRun *run) {
@@ -242,6 +257,18 @@ static bool is_better(const CompareRow *a, const CompareRow *b, bool is_min) {
   if (is_by_time && overhead_of(a) != overhead_of(b)) return overhead_of(a) < overhead_of(b);
   if (a->peak_after_bytes != b->peak_after_bytes) return a->peak_after_bytes < b->peak_after_bytes;
   return overhead_of(a) < overhead_of(b);
+}
+
+bool compare_is_tied(const Comparison *comparison, const CompareRun *run) {
+  bool is_min = comparison->grid.limits[run->budget].kind == BUDGET_MIN;
+  for (size_t i = 0; i < comparison->runs_per_file; i++) {
+    const CompareRun *other = &run->file->runs[i];
+    if (other == run || other->budget != run->budget || !other->has_row) continue;
+    bool is_equal =
+        !is_better(&run->row, &other->row, is_min) && !is_better(&other->row, &run->row, is_min);
+    if (is_equal) return true;
+  }
+  return false;
 }
 
 const CompareRun *compare_best(const Comparison *comparison, const CompareFile *file,

@@ -41,8 +41,16 @@ static void print_fitting(const Terminal *terminal, size_t indent, const char *t
   terminal_text(terminal, indent, (rh_text){text, strlen(text)});
 }
 
+/* What sets the lower bound, as `report` says it. */
+static const char *bound_cause(const CompareRow *row) {
+  if (*row->lower_bound_instruction) return row->lower_bound_instruction;
+  const rh_entry *model = rh_find(RH_MEMORY_MODELS, row->memory_model);
+  bool counts_parameters = !model || !(model->traits & RH_TRAIT_FREE_PARAMETERS);
+  return counts_parameters ? "the parameters and outputs" : "the outputs";
+}
+
 static void print_head(const CompareRow *row, const Terminal *terminal) {
-  char peak[RH_FORMAT_CHARS], bound[RH_FORMAT_CHARS], seconds[RH_FORMAT_CHARS], text[256];
+  char peak[RH_FORMAT_CHARS], bound[RH_FORMAT_CHARS], seconds[RH_FORMAT_CHARS], text[512];
   rh_format_bytes(row->peak_before_bytes, peak);
   rh_format_bytes(row->lower_bound_bytes, bound);
   text_of_seconds(row->seconds_before, seconds);
@@ -50,7 +58,9 @@ static void print_head(const CompareRow *row, const Terminal *terminal) {
   snprintf(text, sizeof text, "%s, memory model %s (%s), device %s", row->module, row->memory_model,
            row->limit_counts, row->profile);
   print_fitting(terminal, 2, text);
-  snprintf(text, sizeof text, "peak %s, lower bound %s, modelled time %s", peak, bound, seconds);
+  snprintf(text, sizeof text, "peak %s, modelled time %s", peak, seconds);
+  print_fitting(terminal, 2, text);
+  snprintf(text, sizeof text, "lower bound %s, by %s", bound, bound_cause(row));
   print_fitting(terminal, 2, text);
   fputc('\n', terminal->out);
 }
@@ -100,6 +110,33 @@ static void print_file(const Comparison *comparison, const CompareFile *file,
   if (file->written) fprintf(terminal->out, "\n  wrote %s\n", file->written);
 }
 
+/* Returns whether a run is the best one and no other run is as good. */
+static bool is_alone_best(const Comparison *comparison, const CompareRun *run) {
+  return compare_best(comparison, run->file, run->budget) == run &&
+         !compare_is_tied(comparison, run);
+}
+
+static size_t count_ties(const Comparison *comparison) {
+  size_t num_ties = 0;
+  for (size_t i = 0; i < comparison->num_files; i++) {
+    for (size_t budget = 0; budget < comparison->grid.num_budgets; budget++) {
+      const CompareRun *best = compare_best(comparison, &comparison->files[i], budget);
+      num_ties += best && compare_is_tied(comparison, best);
+    }
+  }
+  return num_ties;
+}
+
+static void print_ties(const Comparison *comparison, const Terminal *terminal) {
+  size_t num_ties = count_ties(comparison);
+  if (num_ties == 0) return;
+  char text[128];
+  snprintf(text, sizeof text, "%zu time%s several runs were equally good: these count for none",
+           num_ties, num_ties == 1 ? "" : "s");
+  fputc('\n', terminal->out);
+  print_fitting(terminal, 2, text);
+}
+
 /* Prints how often each combination was the best, over all files and budgets. */
 static void print_totals(const Comparison *comparison, const Terminal *terminal) {
   const CompareGrid *grid = &comparison->grid;
@@ -117,7 +154,7 @@ static void print_totals(const Comparison *comparison, const Terminal *terminal)
       if (!run->has_row) continue;
       num_done++;
       num_met += run->row.met;
-      num_best += compare_best(comparison, run->file, run->budget) == run;
+      num_best += is_alone_best(comparison, run);
     }
     size_t scheduler = kind / grid->num_algorithms, algorithm = kind % grid->num_algorithms;
     if (!compare_has_runs(comparison, scheduler, algorithm)) continue;
@@ -129,6 +166,17 @@ static void print_totals(const Comparison *comparison, const Terminal *terminal)
   }
   fprintf(terminal->out, "\nall files\n\n");
   table_print(&table, terminal);
+  print_ties(comparison, terminal);
+}
+
+static void print_small(const Comparison *comparison, const Terminal *terminal, bool has_tables) {
+  size_t num_small = 0;
+  for (size_t i = 0; i < comparison->num_files; i++)
+    num_small += comparison->files[i].is_small;
+  if (num_small && has_tables) fputs("  ", terminal->out);
+  print_left_out(num_small, comparison->options, terminal->out);
+  if (comparison->options->shard.count && has_tables) fputs("  ", terminal->out);
+  print_shard(&comparison->list, comparison->options, terminal->out);
 }
 
 void compare_print(const Comparison *comparison, const Terminal *terminal) {
@@ -139,6 +187,8 @@ void compare_print(const Comparison *comparison, const Terminal *terminal) {
     print_file(comparison, &comparison->files[i], terminal);
   }
   if (num_shown > 1) print_totals(comparison, terminal);
-  if (num_shown == 0) return;
-  fputs("\n  * best: met at the least added time, else the lowest peak\n", terminal->out);
+  if (num_shown) {
+    fputs("\n  * best: met at the least added time, else the lowest peak\n", terminal->out);
+  }
+  print_small(comparison, terminal, num_shown);
 }

@@ -64,16 +64,17 @@ typedef struct ShareTable {
   const rh_cost_report *report;
 } ShareTable;
 
-static ShareTable share_table(const rh_cost_report *report, const char *title) {
-  return (ShareTable){.table = {.columns = {{.title = "time", .is_number = true},
-                                            {.title = "share", .is_number = true},
-                                            {.title = "mem. bound", .is_number = true},
-                                            {.title = "flops", .is_number = true},
-                                            {.title = "bytes", .is_number = true},
-                                            {.title = "count", .is_number = true},
-                                            {.title = title, .is_flexible = true}},
-                                .num_columns = 7},
-                      .report = report};
+static ShareTable share_table(const rh_cost_report *report, const char *title, bool has_sources) {
+  return (ShareTable){
+      .table = {.columns = {{.title = "time", .is_number = true},
+                            {.title = "share", .is_number = true},
+                            {.title = "mem. bound", .is_number = true},
+                            {.title = "flops", .is_number = true},
+                            {.title = "bytes", .is_number = true},
+                            {.title = "count", .is_number = true},
+                            {.title = title, .is_flexible = true, .is_source = has_sources}},
+                .num_columns = 7},
+      .report = report};
 }
 
 static void add_share(ShareTable *shares, const rh_cost_share *share) {
@@ -101,7 +102,7 @@ static void add_rest(rh_cost_share *rest, const rh_cost_share *share) {
 static void print_shares(const rh_cost_report *report, rh_sum_kind kind, const char *title,
                          size_t top, const Terminal *terminal) {
   rh_cost_shares sums = report->sums[kind];
-  ShareTable shares = share_table(report, title);
+  ShareTable shares = share_table(report, title, kind == RH_BY_SOURCE);
   rh_cost_share rest = {0};
   for (size_t i = 0; i < sums.len; i++) {
     if (i >= top) {
@@ -130,7 +131,7 @@ static void add_scope(void *context, size_t index, int depth, rh_text label) {
 }
 
 static void print_scopes(const rh_cost_report *report, size_t top, const Terminal *terminal) {
-  ShareTable shares = share_table(report, "scope of op_name");
+  ShareTable shares = share_table(report, "scope of op_name", false);
   ScopeItem *items = calloc(report->num_scopes + 1, sizeof *items);
   for (size_t i = 0; items && i < report->num_scopes; i++) {
     const rh_cost_scope *scope = report->scopes[i];
@@ -165,7 +166,7 @@ static void print_instructions(const rh_cost_report *report, size_t top, const T
                              {.title = "bound by"},
                              {.title = "instruction", .is_flexible = true},
                              {.title = "shape", .is_flexible = true},
-                             {.title = "source", .is_flexible = true}},
+                             {.title = "source", .is_flexible = true, .is_source = true}},
                  .num_columns = 7};
   for (size_t i = 0; i < report->num_instructions && i < top; i++)
     add_instruction(&table, report->instructions[i], report);

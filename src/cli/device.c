@@ -8,16 +8,85 @@
 #include "messages.h"
 #include "path.h"
 
-/* Returns the folder of the profiles: the installed one, else the one in the source tree from which
- * this program was built. */
-static const char *profile_folder(void) {
-  return access(REMAT_HLO_PROFILE_DIR, R_OK) == 0 ? REMAT_HLO_PROFILE_DIR
-                                                  : REMAT_HLO_SOURCE_PROFILE_DIR;
+/* ---- where profiles are ---- */
+
+/* Returns the folder of profiles that is installed with this program, found from where the program
+ * is, so that both can be moved. It need not exist. Returns NULL if the system does not say where
+ * the program is, or if out of memory. */
+static char *profile_folder(void) {
+  char *program = realpath("/proc/self/exe", NULL);
+  if (!program) return NULL;
+  *strrchr(program, '/') = 0;
+  char *folder = path_join(program, REMAT_HLO_PROFILES_FROM_BIN, "");
+  free(program);
+  return folder;
+}
+
+/* Returns the file of the folder that has the profile of a device, or NULL if there is none. */
+static char *find_file(const char *folder, const char *name) {
+  char *path = folder ? path_join(folder, name, ".json") : NULL;
+  if (path && access(path, F_OK) == 0) return path;
+  free(path);
+  return NULL;
 }
 
 static int is_profile(const struct dirent *entry) {
   return entry->d_name[0] != '.' && path_ends_in(entry->d_name, ".json");
 }
+
+/* The devices that --device can name: those of the folder, and those that are built in. */
+typedef struct Devices {
+  char *folder;
+  struct dirent **files; /* their names have lost the ending */
+  int num_files;
+  const char **names; /* sorted, without duplicates */
+  size_t num_names;
+} Devices;
+
+static int by_text(const void *a, const void *b) {
+  return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static void drop_duplicates(Devices *devices) {
+  size_t count = 0;
+  for (size_t i = 0; i < devices->num_names; i++) {
+    bool is_new = count == 0 || strcmp(devices->names[count - 1], devices->names[i]) != 0;
+    if (is_new) devices->names[count++] = devices->names[i];
+  }
+  devices->num_names = count;
+}
+
+static rh_status find_devices(Devices *devices) {
+  const rh_entry *entry;
+  size_t num_built_in = 0;
+  *devices = (Devices){.folder = profile_folder()};
+  if (devices->folder) {
+    devices->num_files = path_list(devices->folder, is_profile, &devices->files);
+  }
+  while (rh_list(RH_DEVICES, num_built_in))
+    num_built_in++;
+  size_t num_files = devices->num_files > 0 ? (size_t)devices->num_files : 0;
+  devices->names = calloc(num_files + num_built_in + 1, sizeof *devices->names);
+  if (!devices->names) return input_out_of_memory(&(Input){.path = "remat-hlo"});
+  for (size_t i = 0; i < num_files; i++) {
+    char *name = devices->files[i]->d_name;
+    name[strlen(name) - strlen(".json")] = 0;
+    devices->names[devices->num_names++] = name;
+  }
+  for (size_t i = 0; (entry = rh_list(RH_DEVICES, i)); i++)
+    devices->names[devices->num_names++] = entry->name;
+  qsort(devices->names, devices->num_names, sizeof *devices->names, by_text);
+  drop_duplicates(devices);
+  return RH_OK;
+}
+
+static void free_devices(Devices *devices) {
+  free(devices->names);
+  if (devices->files) path_free_list(devices->files, devices->num_files);
+  free(devices->folder);
+}
+
+/* ---- loading ---- */
 
 static rh_status load_file(const char *path, MessageForm form, const rh_profile_options *link,
                            rh_profile **profile) {
@@ -32,55 +101,65 @@ static rh_status load_file(const char *path, MessageForm form, const rh_profile_
   return status;
 }
 
-static rh_status fail_name(const char *name) {
-  struct dirent **files = NULL;
-  const char *names[64];
-  size_t num_names = 0;
-  int count = path_list(profile_folder(), is_profile, &files);
-  for (int i = 0; i < count && num_names < 64; i++) {
-    files[i]->d_name[strlen(files[i]->d_name) - 5] = 0;
-    names[num_names++] = files[i]->d_name;
-  }
-  const char *meant = rh_closest_word(name, names, num_names);
-  fprintf(stderr, "remat-hlo: error: there is no device '%s'%s%s%s\n", name,
-          meant ? "; did you mean '" : "", meant ? meant : "; remat-hlo list shows all",
-          meant ? "'?" : "");
-  path_free_list(files, count);
-  return RH_ERR_USAGE;
+static rh_status load_built_in(const char *name, MessageForm form, const rh_profile_options *link,
+                               rh_profile **profile) {
+  rh_diags *diags = rh_diags_new();
+  rh_status status = rh_profile_named(name, link, profile, diags);
+  messages_print(&(Input){.path = name, .form = form}, diags);
+  rh_diags_free(diags);
+  return status;
 }
 
-static rh_status load_named(const char *name, MessageForm form, const rh_profile_options *link,
-                            rh_profile **profile) {
-  if (strchr(name, '/') || path_ends_in(name, ".json")) {
-    return load_file(name, form, link, profile);
+static rh_status fail_name(const char *name) {
+  Devices devices;
+  rh_status status = find_devices(&devices);
+  if (status == RH_OK) {
+    const char *meant = rh_closest_word(name, devices.names, devices.num_names);
+    fprintf(stderr, "remat-hlo: error: there is no device '%s'%s%s%s\n", name,
+            meant ? "; did you mean '" : "", meant ? meant : "; remat-hlo list shows all",
+            meant ? "'?" : "");
+    status = RH_ERR_USAGE;
   }
-  char *path = path_join(profile_folder(), name, ".json");
-  if (!path) return RH_ERR_WRITE;
-  bool exists = access(path, F_OK) == 0;
-  rh_status status = exists ? load_file(path, form, link, profile) : fail_name(name);
+  free_devices(&devices);
+  return status;
+}
+
+/* A profile in the folder goes before the one of the same name that is built in: someone has put it
+ * there. */
+static rh_status load_named(const char *folder, const char *name, MessageForm form,
+                            const rh_profile_options *link, rh_profile **profile) {
+  char *path = find_file(folder, name);
+  if (!path && !rh_find(RH_DEVICES, name)) return fail_name(name);
+  rh_status status =
+      path ? load_file(path, form, link, profile) : load_built_in(name, form, link, profile);
   free(path);
   return status;
 }
 
 rh_status device_load(const Options *options, rh_profile **profile) {
+  const char *name = options->device;
+  MessageForm form = (MessageForm)options->diagnostics;
   rh_profile_options link = RH_PROFILE_OPTIONS_INIT;
   link.to_host = (double)options->to_host_bytes;
   link.to_device = (double)options->to_device_bytes;
-  return load_named(options->device, (MessageForm)options->diagnostics, &link, profile);
+  if (strchr(name, '/') || path_ends_in(name, ".json")) {
+    return load_file(name, form, &link, profile);
+  }
+  char *folder = profile_folder();
+  rh_status status = load_named(folder, name, form, &link, profile);
+  free(folder);
+  return status;
 }
 
 rh_status device_visit(device_fn visit, void *context) {
-  struct dirent **files = NULL;
-  int count = path_list(profile_folder(), is_profile, &files);
-  rh_status status = RH_OK;
-  for (int i = 0; i < count && status == RH_OK; i++) {
+  Devices devices;
+  rh_status status = find_devices(&devices);
+  for (size_t i = 0; i < devices.num_names && status == RH_OK; i++) {
     rh_profile *profile = NULL;
-    char *path = path_join(profile_folder(), files[i]->d_name, "");
-    status = path ? load_file(path, FORM_TEXT, NULL, &profile) : RH_ERR_WRITE;
+    status = load_named(devices.folder, devices.names[i], FORM_TEXT, NULL, &profile);
     if (status == RH_OK) visit(context, profile);
     rh_profile_free(profile);
-    free(path);
   }
-  path_free_list(files, count);
+  free_devices(&devices);
   return status;
 }

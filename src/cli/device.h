@@ -6,13 +6,14 @@
 #include "options.h"
 
 /* Reads the profile of --device, with the link to the host that other options specify. The profile
- * is read from a file if the name contains a `/` or ends in `.json`; otherwise it is an installed
- * one. If there is none, the reason is reported on stderr. */
+ * is read from a file if the name contains a `/` or ends in `.json`; otherwise it is one of those
+ * that are installed beside the program or, failing that, built in. If there is none, the reason is
+ * reported on stderr. */
 rh_status device_load(const Options *options, rh_profile **profile);
 
 typedef void (*device_fn)(void *context, const rh_profile *profile);
 
-/* Visits the installed profiles in the order of their names. */
+/* Visits the profiles that have names in the order of their names. */
 rh_status device_visit(device_fn visit, void *context);
 
 #endif

@@ -74,15 +74,19 @@ static bool add_stage(DumpFolder *folder, DumpStage stage) {
 static void free_stage(DumpStage *stage) {
   free(stage->path);
   free(stage->module);
+  free(stage->name);
   free(stage->stage);
 }
 
-/* Takes ownership of the path, and of the name without endings. */
-static rh_status add_module(DumpFolder *folder, char *path, char *name, bool is_scheduled) {
-  char *begin = find_stage(file_part(name));
+/* Takes ownership of the path, of the file's name without endings and of the module's name, which
+ * may be NULL. */
+static rh_status add_module(DumpFolder *folder, char *path, char *file, char *name,
+                            bool is_scheduled) {
+  char *begin = find_stage(file_part(file));
   if (begin) *begin++ = 0;
-  DumpStage stage = {path, name, strdup(begin ? begin : ""), is_scheduled};
-  if (stage.stage && add_stage(folder, stage)) return RH_OK;
+  DumpStage stage = {path, file, name ? name : strdup(""), strdup(begin ? begin : ""),
+                     is_scheduled};
+  if (stage.name && stage.stage && add_stage(folder, stage)) return RH_OK;
   rh_status status = input_out_of_memory(&(Input){.path = path});
   free_stage(&stage);
   return status;
@@ -134,15 +138,16 @@ static rh_status add_folder(Walk *walk, char *path, int depth) {
 static rh_status add_file(Walk *walk, char *path) {
   rh_status status = RH_OK;
   Content content = CONTENT_OTHER;
-  char *name = strdup(path + walk->root_length);
-  if (!name) status = input_out_of_memory(&(Input){.path = path});
-  if (name && cut_endings(file_part(name))) {
-    status = peek_content(path, (MessageForm)walk->options->diagnostics, &content);
+  char *file = strdup(path + walk->root_length), *name = NULL;
+  if (!file) status = input_out_of_memory(&(Input){.path = path});
+  if (file && cut_endings(file_part(file))) {
+    status = peek_content(path, (MessageForm)walk->options->diagnostics, &content, &name);
   }
   if (status == RH_OK && content != CONTENT_OTHER) {
-    return add_module(walk->found, path, name, content == CONTENT_SCHEDULED);
+    return add_module(walk->found, path, file, name, content == CONTENT_SCHEDULED);
   }
   walk->found->num_others++;
+  free(file);
   free(name);
   free(path);
   return status;

@@ -10,6 +10,7 @@ typedef struct DumpStage {
   char *path;
   char *module; /* the part that the names of its stages share, with the folders that contain them:
                    `host_3/module_0042.jit_step` */
+  char *name;   /* of the module, as its text says; empty if it is not where a dump has it */
   char *stage;  /* the rest without extensions, `gpu_after_optimizations`; empty if there is none */
   bool is_scheduled;
 } DumpStage;

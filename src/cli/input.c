@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -92,6 +93,13 @@ rh_status input_read_beginning(const char *path, MessageForm form, size_t most_b
 
 rh_status input_read(const char *path, MessageForm form, Input *input) {
   return input_read_beginning(path, form, SIZE_MAX, input);
+}
+
+void input_hash(const Input *input, char digits[INPUT_HASH_CHARS]) {
+  uint64_t hash = UINT64_C(0xcbf29ce484222325);
+  for (size_t i = 0; i < input->length; i++)
+    hash = (hash ^ (unsigned char)input->text[i]) * UINT64_C(0x100000001b3);
+  snprintf(digits, INPUT_HASH_CHARS, "%016" PRIx64, hash);
 }
 
 void input_free(Input *input) {

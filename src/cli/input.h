@@ -30,6 +30,11 @@ rh_status input_read(const char *path, MessageForm form, Input *input);
 rh_status input_read_beginning(const char *path, MessageForm form, size_t most_bytes, Input *input);
 void input_free(Input *input);
 
+enum { INPUT_HASH_CHARS = 17 };
+
+/* Computes the FNV-1a hash of the text, 64 bits, in hexadecimal digits. */
+void input_hash(const Input *input, char digits[INPUT_HASH_CHARS]);
+
 /* These report a problem with the input and return RH_ERR_INPUT and RH_ERR_WRITE, respectively. */
 rh_status input_fail(const Input *input, const char *what);
 rh_status input_out_of_memory(const Input *input);

@@ -34,6 +34,8 @@ rh_status load_to_measure(const char *path, const Options *options, Loaded *load
   settings->copies = options->copies;
   settings->heap_limit_bytes = options->pack.heap_limit_bytes;
   settings->packing = options->packing;
+  settings->frames = (rh_frames)options->frames;
+  settings->library = options->library;
   if (options->packing) settings->max_pack_steps = options->pack.max_steps;
   status = cost_of_read(options, &loaded->costs);
   settings->costs = loaded->costs.list;

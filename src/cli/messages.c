@@ -166,11 +166,26 @@ void messages_drop(const Input *input, rh_diags *diags) {
   rh_diags_free(diags);
 }
 
+/* Whether a message was there before: several functions that read the same module warn of it. What
+ * has a place is another message. */
+static bool is_repeated(const rh_diags *diags, size_t index) {
+  const rh_diag *diag = rh_diags_get(diags, index);
+  if (diag->offset != RH_NO_OFFSET) return false;
+  for (size_t i = 0; i < index; i++) {
+    const rh_diag *before = rh_diags_get(diags, i);
+    if (before->offset == RH_NO_OFFSET && before->severity == diag->severity &&
+        strcmp(before->message, diag->message) == 0)
+      return true;
+  }
+  return false;
+}
+
 void messages_print(const Input *input, const rh_diags *diags) {
   Place place = {0}, opener = {0};
   check_memory(input, diags);
   for (size_t i = 0; i < rh_diags_len(diags); i++) {
     const rh_diag *diag = rh_diags_get(diags, i);
+    if (is_repeated(diags, i)) continue;
     bool has_place = diag->offset != RH_NO_OFFSET && diag->offset <= input->length;
     bool has_opener = diag->opener_offset != RH_NO_OFFSET && diag->opener_offset <= input->length;
     if (has_place) find_place(input, diag->offset, &place);

@@ -9,6 +9,7 @@ typedef enum OptionKind {
   KIND_HEADING,
   KIND_FLAG,
   KIND_TEXT,
+  KIND_TABLE,  /* a file, or stdout if no file follows */
   KIND_LINES,  /* a text; the option may be repeated, each time with one line */
   KIND_COUNT,  /* at least 1 */
   KIND_STEPS,  /* at least 1, with a larger maximum */
@@ -19,6 +20,7 @@ typedef enum OptionKind {
   KIND_MEBIBYTES,
   KIND_BUDGET,
   KIND_TOLERANCE,
+  KIND_SHARD,
   KIND_LIMIT,
   KIND_UNFUSE,
   KIND_UNFUSE_ALL, /* a flag */
@@ -30,6 +32,8 @@ typedef enum OptionKind {
   KIND_EMIT,
   KIND_PROTECT,
   KIND_DIAGNOSTICS,
+  KIND_SHARD_BY,
+  KIND_FRAMES,
 } OptionKind;
 
 typedef struct Option {
@@ -63,6 +67,8 @@ static const char *const *words_of(OptionKind kind) {
   static const char *const inline_calls[] = {"auto", "never", "always", NULL};
   static const char *const copies[] = {"auto", "inserted", "pending", NULL};
   static const char *const diagnostics[] = {"text", "json", NULL};
+  static const char *const shard_by[] = {"hash", "size", NULL};
+  static const char *const frames[] = {"innermost", "user", "outermost", NULL};
   switch (kind) {
     case KIND_LIMIT_COUNTS: return limit_counts_words;
     case KIND_INLINE_CALLS: return inline_calls;
@@ -70,6 +76,8 @@ static const char *const *words_of(OptionKind kind) {
     case KIND_EMIT: return emit_words;
     case KIND_PROTECT: return protect_words;
     case KIND_DIAGNOSTICS: return diagnostics;
+    case KIND_SHARD_BY: return shard_by;
+    case KIND_FRAMES: return frames;
     default: return NULL;
   }
 }
@@ -99,7 +107,9 @@ void options_init(Options *options) {
                        .device = "a100-80g",
                        .trip_count = 1,
                        .max_peak_bytes = -1,
+                       .min_peak_bytes = -1,
                        .tolerance = {BUDGET_PERCENT, 1000000},
+                       .frames = RH_FRAMES_USER,
                        .top = 10,
                        .max_errors = 20};
 }
@@ -205,23 +215,17 @@ static bool parse_words(const char *value, const Word *words, int *bits) {
   }
 }
 
-static bool parse_unfuse(const char *value, int *kinds) {
-  static const Word words[] = {{"loop", RH_UNFUSE_LOOP},
-                               {"input", RH_UNFUSE_INPUT},
-                               {"output", RH_UNFUSE_OUTPUT},
-                               {"all", RH_UNFUSE_ALL},
-                               {NULL, 0}};
-  return parse_words(value, words, kinds);
-}
+static const Word unfuse_words[] = {{"loop", RH_UNFUSE_LOOP},
+                                    {"input", RH_UNFUSE_INPUT},
+                                    {"output", RH_UNFUSE_OUTPUT},
+                                    {"all", RH_UNFUSE_ALL},
+                                    {NULL, 0}};
 
-static bool parse_remat_modes(const char *value, int *modes) {
-  static const Word words[] = {{"recompute", RH_REMAT_RECOMPUTE},
-                               {"compress", RH_REMAT_COMPRESS},
-                               {"offload", RH_REMAT_OFFLOAD},
-                               {"narrow", RH_REMAT_NARROW},
-                               {NULL, 0}};
-  return parse_words(value, words, modes);
-}
+static const Word remat_mode_words[] = {{"recompute", RH_REMAT_RECOMPUTE},
+                                        {"compress", RH_REMAT_COMPRESS},
+                                        {"offload", RH_REMAT_OFFLOAD},
+                                        {"narrow", RH_REMAT_NARROW},
+                                        {NULL, 0}};
 
 static bool parse_unfuse_all(const char *value, int *kinds) {
   bool flag;
@@ -247,7 +251,8 @@ static bool set_field(Options *options, const Option *option, const char *value)
   void *field = (char *)options + option->field;
   switch (option->kind) {
     case KIND_FLAG: return parse_bool(value, field);
-    case KIND_TEXT: *(const char **)field = value; return *value != 0;
+    case KIND_TEXT:
+    case KIND_TABLE: *(const char **)field = value; return *value != 0;
     case KIND_LINES: return append_line(value, field);
     case KIND_COUNT: return parse_whole(value, 1, UINT32_MAX / 2, option->width, field);
     case KIND_STEPS: return parse_whole(value, 1, INT64_MAX, option->width, field);
@@ -258,9 +263,10 @@ static bool set_field(Options *options, const Option *option, const char *value)
     case KIND_MEBIBYTES: return parse_mebibytes(value, field);
     case KIND_BUDGET: return parse_budget(value, field);
     case KIND_TOLERANCE: return parse_tolerance(value, field);
+    case KIND_SHARD: return parse_shard(value, field);
     case KIND_LIMIT: return parse_limit(value, field);
-    case KIND_UNFUSE: return parse_unfuse(value, field);
-    case KIND_REMAT_MODES: return parse_remat_modes(value, field);
+    case KIND_UNFUSE: return parse_words(value, unfuse_words, field);
+    case KIND_REMAT_MODES: return parse_words(value, remat_mode_words, field);
     case KIND_UNFUSE_ALL: return parse_unfuse_all(value, field);
     default: return parse_word(value, words_of((OptionKind)option->kind), field);
   }
@@ -271,6 +277,7 @@ static const char *wanted_form(OptionKind kind) {
     case KIND_FLAG:
     case KIND_UNFUSE_ALL: return "true or false";
     case KIND_TEXT:
+    case KIND_TABLE:
     case KIND_LINES: return "a text that is not empty";
     case KIND_COUNT:
     case KIND_STEPS: return "a whole number from 1 on";
@@ -281,6 +288,7 @@ static const char *wanted_form(OptionKind kind) {
     case KIND_MEBIBYTES: return "a number of MiB, or a size such as 512KiB";
     case KIND_BUDGET: return "a size such as 12GiB or 800MB, or 80%, r80% or min";
     case KIND_TOLERANCE: return "a share such as 1%, or a size such as 10MiB";
+    case KIND_SHARD: return "I/N with I from 1 to N, at most 100000, such as 2/8";
     case KIND_LIMIT: return "a size such as 4096, 1.5GiB or 800MB, or -1";
     case KIND_UNFUSE: return "loop, input, output (several with commas) or all";
     case KIND_REMAT_MODES: return "recompute, compress, offload or narrow, several with commas";
@@ -430,7 +438,14 @@ typedef struct Args {
   int next;
 } Args;
 
+/* Returns whether an argument is an option or missing; `-` alone is a file. */
+static bool is_no_value(const Args *rest) {
+  const char *next = rest && rest->next < rest->argc ? rest->argv[rest->next] : "--";
+  return next[0] == '-' && next[1];
+}
+
 static rh_status set_option(Options *options, const Option *option, const char *value, Args *rest) {
+  if (option->kind == KIND_TABLE && !value && is_no_value(rest)) value = "-";
   if (needs_value(option) && !value) {
     if (rest && rest->next < rest->argc) {
       value = rest->argv[rest->next++];
@@ -564,9 +579,32 @@ void options_print_help(unsigned command, FILE *out) {
   }
 }
 
-void options_print_names(unsigned command, FILE *out) {
+void options_print_names(unsigned command, bool with_help, FILE *out) {
   for (size_t i = 0; i < TABLE_LEN; i++) {
     if (table[i].kind == KIND_HEADING || !(table[i].commands & command)) continue;
-    fprintf(out, "--%s%s\n", table[i].name, table[i].argument ? "=" : "");
+    fprintf(out, "--%s%s", table[i].name, table[i].argument ? "=" : "");
+    if (with_help) fprintf(out, "\t%s", table[i].help);
+    fputc('\n', out);
   }
+}
+
+const char *options_find_name(const char *given) {
+  bool is_letter = given[0] == '-' && given[1] != '-' && given[1] && !given[2];
+  char name[MAX_NAME];
+  const char *bare = given + strspn(given, "-");
+  normalize(bare, strcspn(bare, "="), name);
+  const Option *option = is_letter ? find_letter(FOR_ALL, given[1]) : find_option(FOR_ALL, name);
+  return option ? option->name : NULL;
+}
+
+void options_print_words(const char *name, FILE *out) {
+  const Option *option = find_option(FOR_ALL, name);
+  const char *const *words = words_of((OptionKind)option->kind);
+  const Word *list = option->kind == KIND_UNFUSE        ? unfuse_words
+                     : option->kind == KIND_REMAT_MODES ? remat_mode_words
+                                                        : NULL;
+  for (; words && *words; words++)
+    fprintf(out, "%s\n", *words);
+  for (; list && list->text; list++)
+    fprintf(out, "%s\n", list->text);
 }

@@ -19,6 +19,16 @@ typedef struct Budget {
   int64_t amount;
 } Budget;
 
+/* Part `index`, from 1 to `count`, of the inputs. */
+typedef struct Shard {
+  uint32_t index, count; /* 0 if all inputs are wanted */
+} Shard;
+
+typedef enum ShardBy {
+  SHARD_BY_HASH,
+  SHARD_BY_SIZE,
+} ShardBy;
+
 typedef struct Options {
   const char **files;
   size_t num_files;
@@ -46,6 +56,9 @@ typedef struct Options {
   const char *json;
   const char *csv;
   const char *pictures[RH_NUM_PICTURE_FORMATS];
+  int frames;    /* an rh_frames */
+  char *library; /* expressions, one on each line; owned, NULL if there is none */
+  bool stack;
   int64_t top;
   const char *dump_dot;
   const char *dump_memlog;
@@ -59,6 +72,7 @@ typedef struct Options {
   const char *packing;    /* NULL for the default of the command */
   int64_t max_peak_bytes; /* -1 if there is no bound */
   const char *baseline;
+  bool force;
   Budget tolerance;
   const char *write_baseline;
   const char *algorithms; /* separated by commas; NULL for the default of compare */
@@ -70,8 +84,15 @@ typedef struct Options {
   bool best;
   bool progress;
   const char *pareto;
+  const char *module;     /* a glob; NULL for all modules */
+  int64_t min_peak_bytes; /* -1 for the default, 1 MiB for the modules of folders and 0 for files */
+  Shard shard;
+  int shard_by; /* a ShardBy */
+  bool merge;
   const char *list_options;
   const char *list_names;
+  const char *list_values;
+  bool describe;
   int64_t max_memory_bytes;
   int64_t max_errors;
   int diagnostics; /* a MessageForm */
@@ -120,9 +141,17 @@ rh_status options_parse_flags(Options *options, unsigned command, const char *fl
  * several lines is written once for each line. */
 void options_print_settings(const Options *options, FILE *out);
 
-/* These write the options of a subcommand as --help shows them, or as bare `--name` lines. */
+/* These write the options of a subcommand as --help shows them, or as bare `--name` lines, to which
+ * `with_help` adds a tab and the help. */
 void options_print_help(unsigned command, FILE *out);
-void options_print_names(unsigned command, FILE *out);
+void options_print_names(unsigned command, bool with_help, FILE *out);
+
+/* Returns the name of an option of any subcommand, without hyphens, that is given as `--name`, `-n`
+ * or `name`. Returns NULL if there is none. */
+const char *options_find_name(const char *given);
+
+/* Writes the words of an option that takes one or several of a list, one on each line. */
+void options_print_words(const char *name, FILE *out);
 
 /* Parses a size: 4096, 1.5GiB, 800MB. Returns false if the text is not a size. */
 bool parse_size(const char *text, int64_t *bytes);
@@ -132,6 +161,9 @@ bool parse_budget(const char *text, Budget *budget);
 
 /* Parses a size or a percentage such as `1%`. */
 bool parse_tolerance(const char *text, Budget *tolerance);
+
+/* Parses `I/N`. */
+bool parse_shard(const char *text, Shard *shard);
 
 /* Returns `share` millionths of a percent of `bytes`, rounded down. */
 int64_t share_of(int64_t bytes, int64_t share);

@@ -26,20 +26,20 @@ static bool is_same_file(const char *a, const char *b) {
 }
 
 rh_status output_check(const char *const *paths, size_t count) {
-  const char *what = NULL;
   size_t num_stdout = 0;
   for (size_t i = 0; i < count; i++) {
-    if (output_is_stdout(paths[i]) && ++num_stdout == 2) {
-      what = "only one output can go to stdout";
+    if (output_is_stdout(paths[i])) {
+      if (++num_stdout < 2) continue;
+      fputs("remat-hlo: error: only one output can go to stdout\n", stderr);
+      return RH_ERR_USAGE;
     }
-    for (size_t k = 0; k < i && !what; k++) {
-      bool is_same = !output_is_stdout(paths[i]) && is_same_file(paths[i], paths[k]);
-      if (is_same) what = "two outputs have the same name";
+    for (size_t k = 0; k < i; k++) {
+      if (output_is_stdout(paths[k]) || !is_same_file(paths[i], paths[k])) continue;
+      fprintf(stderr, "remat-hlo: error: two outputs have the same name: %s\n", paths[i]);
+      return RH_ERR_USAGE;
     }
   }
-  if (!what) return RH_OK;
-  fprintf(stderr, "remat-hlo: error: %s\n", what);
-  return RH_ERR_USAGE;
+  return RH_OK;
 }
 
 static rh_status fail(const Output *output, const char *what) {

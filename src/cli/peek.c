@@ -38,18 +38,6 @@ static Content content_of(const Input *input) {
   return has_line ? CONTENT_UNSCHEDULED : CONTENT_UNKNOWN;
 }
 
-rh_status peek_content(const char *path, MessageForm form, Content *content) {
-  rh_status status = RH_OK;
-  *content = CONTENT_UNKNOWN;
-  for (size_t most = FIRST_BYTES; status == RH_OK && *content == CONTENT_UNKNOWN; most *= GROWTH) {
-    Input input = {0};
-    status = input_read_beginning(path, form, most, &input);
-    if (status == RH_OK) *content = content_of(&input);
-    input_free(&input);
-  }
-  return status;
-}
-
 /* Returns whether a name ends before this character. */
 static bool is_end_of_name(char c) {
   return c == ',' || (c && strchr(" \t\r\n", c));
@@ -72,6 +60,22 @@ static bool find_name(const Input *input, rh_text *name) {
   }
   bool may_follow = input->length - at < sizeof key || input->text[at] == '/';
   return !(input->is_cut && may_follow);
+}
+
+rh_status peek_content(const char *path, MessageForm form, Content *content, char **name) {
+  rh_status status = RH_OK;
+  *content = CONTENT_UNKNOWN;
+  *name = NULL;
+  for (size_t most = FIRST_BYTES; status == RH_OK && *content == CONTENT_UNKNOWN; most *= GROWTH) {
+    Input input = {0};
+    rh_text found = {0};
+    status = input_read_beginning(path, form, most, &input);
+    if (status == RH_OK) *content = content_of(&input);
+    if (*content == CONTENT_SCHEDULED || *content == CONTENT_UNSCHEDULED) find_name(&input, &found);
+    if (found.length) *name = strndup(found.data, found.length);
+    input_free(&input);
+  }
+  return status;
 }
 
 char *peek_module_name(const char *path) {

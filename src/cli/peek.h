@@ -11,9 +11,10 @@ typedef enum Content {
   CONTENT_UNKNOWN, /* too little was read */
 } Content;
 
-/* Determines whether the file is the text of a module. On failure it returns RH_ERR_WRITE or
- * RH_ERR_INPUT and reports the reason on stderr. */
-rh_status peek_content(const char *path, MessageForm form, Content *content);
+/* Determines whether the file is the text of a module and, if so, the name of the module, which the
+ * caller frees; it is NULL if the name is not where a dump has it. On failure it returns
+ * RH_ERR_WRITE or RH_ERR_INPUT and reports the reason on stderr. */
+rh_status peek_content(const char *path, MessageForm form, Content *content, char **name);
 
 /* Returns the name of the module, which the caller frees. Returns NULL if the name is not where a
  * dump has it, or if the file cannot be read; errors are reported when the whole text is read. */

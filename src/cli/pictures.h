@@ -4,7 +4,7 @@
 
 #include "options.h"
 
-enum { MAX_OTHER_OUTPUTS = 4 };
+enum { MAX_OTHER_OUTPUTS = 5 };
 
 bool pictures_are_wanted(const Options *options);
 

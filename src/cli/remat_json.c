@@ -48,6 +48,16 @@ static void add_memory(const RematRun *job, cJSON *object) {
   json_add_int(object, "peak_before_bytes", job->before.counted_bytes);
   json_add_int(object, "peak_scheduled_bytes", job->middle.counted_bytes);
   json_add_int(object, "peak_after_bytes", job->after.counted_bytes);
+  if (job->outcome.default_counted_bytes >= 0) {
+    json_add_int(object, "peak_default_bytes", job->outcome.default_counted_bytes);
+    json_add_int(object, "peak_bfs_bytes", job->outcome.bfs_counted_bytes);
+  }
+  if (job->outcome.compiled_default_bytes >= 0) {
+    json_add_int(object, "peak_compiled_default_bytes", job->outcome.compiled_default_bytes);
+    json_add_int(object, "peak_compiled_bfs_bytes", job->outcome.compiled_bfs_bytes);
+  }
+  json_add_int(object, "model_peak_before_bytes", job->before.memory.peak_bytes);
+  json_add_int(object, "model_peak_after_bytes", job->after.memory.peak_bytes);
   json_add_int(object, "lower_bound_bytes", job_lower_bound(job));
   json_add_known_text(object, "lower_bound_instruction",
                       job->middle.memory.lower_bound_instruction);
@@ -67,6 +77,20 @@ static void add_time_bound(const RematRun *job, cJSON *object) {
     cJSON_AddNullToObject(object, "added_seconds_bound");
   }
   cJSON_AddStringToObject(object, "bound_kind", outcome->bound_kind);
+}
+
+/* Adds how much of the order XLA's copy-insertion has fixed. */
+static void add_ties(const RematRun *job, cJSON *object) {
+  static const char *const words[RH_NUM_TIES] = {[RH_TIE_LOOP] = "loop",
+                                                 [RH_TIE_BRANCH] = "branch",
+                                                 [RH_TIE_DONATED] = "donated",
+                                                 [RH_TIE_IN_PLACE] = "in_place"};
+  const rh_remat_result *outcome = &job->outcome;
+  if (!outcome->num_ordered) return;
+  cJSON *ties = cJSON_AddObjectToObject(object, "ties");
+  json_add_int(ties, "instructions", (int64_t)outcome->num_ordered);
+  for (int i = 0; i < RH_NUM_TIES; i++)
+    json_add_int(ties, words[i], (int64_t)outcome->num_tied[i]);
 }
 
 static void add_parts(cJSON *object, const char *key, const rh_memory *memory) {
@@ -110,6 +134,12 @@ static void add_cost(const RematRun *job, cJSON *object) {
   add_pair(object, "instructions", (int64_t)job->before.info.num_instructions,
            (int64_t)job->after.info.num_instructions);
   json_add_int(object, "rematerialized", (int64_t)job->after.info.num_rematerialized);
+  json_add_int(object, "moved", (int64_t)job->outcome.num_moved);
+  json_add_int(object, "moves_lost", (int64_t)job->outcome.num_moves_lost);
+  json_add_int(object, "merged", (int64_t)job->outcome.num_merged);
+  json_add_int(object, "compressed", (int64_t)job->outcome.num_compressed);
+  json_add_int(object, "narrowed", (int64_t)job->outcome.num_narrowed);
+  json_add_int(object, "offloaded", (int64_t)job->outcome.num_offloaded);
   add_pair(object, "flops", before->flops, after->flops);
   add_pair(object, "transcendentals", before->transcendentals, after->transcendentals);
   add_pair(object, "bytes_accessed", before->bytes_accessed, after->bytes_accessed);
@@ -129,6 +159,35 @@ static void add_times(const RematRun *job, cJSON *object) {
   cJSON *phases = cJSON_AddObjectToObject(object, "phases");
   for (int i = 0; i < NUM_PHASES; i++) {
     cJSON_AddNumberToObject(phases, names[i], job->phase_seconds[i]);
+  }
+}
+
+/* Adds what was recomputed, by source line and by scope. */
+static void add_recomputed(const RematRun *job, cJSON *object) {
+  const rh_recomputed *recomputed = job->recomputed;
+  if (!recomputed) return;
+  cJSON *sums = cJSON_AddObjectToObject(object, "recomputed");
+  json_add_int(sums, "bytes", recomputed->bytes);
+  json_add_int(sums, "values", (int64_t)recomputed->num_values);
+  cJSON *lines = cJSON_AddArrayToObject(sums, "by_source");
+  for (size_t i = 0; i < recomputed->num_lines; i++) {
+    const rh_recomputed_line *line = recomputed->lines[i];
+    cJSON *item = json_add_item(lines);
+    json_add_known_text(item, "source_file", line->source_file);
+    json_add_known_int(item, "source_line", line->source_line, 1);
+    if (line->argument.length) add_text(item, "argument", line->argument);
+    json_add_known_text(item, "scope", line->scope);
+    json_add_int(item, "bytes", line->bytes);
+    json_add_int(item, "values", (int64_t)line->num_values);
+  }
+  cJSON *scopes = cJSON_AddArrayToObject(sums, "by_scope");
+  for (size_t i = 0; i < recomputed->num_scopes; i++) {
+    const rh_scope *scope = recomputed->scopes[i];
+    cJSON *item = json_add_item(scopes);
+    json_add_known_text(item, "scope", scope->path);
+    json_add_int(item, "depth", scope->depth);
+    json_add_int(item, "bytes", scope->bytes);
+    json_add_int(item, "values", (int64_t)scope->num_values);
   }
 }
 
@@ -164,6 +223,9 @@ static void add_blocking(const RematRun *job, cJSON *object) {
     json_add_int(item, "bytes", buffer->bytes);
     cJSON_AddStringToObject(item, "reason", buffer->reason);
     cJSON_AddStringToObject(item, "explanation", buffer->explanation);
+    cJSON *reasons = cJSON_AddArrayToObject(item, "reasons");
+    for (size_t k = 0; k < buffer->num_reasons; k++)
+      cJSON_AddItemToArray(reasons, cJSON_CreateString(buffer->reasons[k]));
   }
 }
 
@@ -182,7 +244,9 @@ char *job_json(const RematRun *job) {
   add_parts(object, "parts_before", &job->before.memory);
   add_parts(object, "parts_after", &job->after.memory);
   add_cost(job, object);
+  add_recomputed(job, object);
   add_scans(job, object);
+  add_ties(job, object);
   if (job->blocking.len) add_blocking(job, object);
   add_written(job, object);
   add_times(job, object);

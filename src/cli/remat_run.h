@@ -47,6 +47,7 @@ typedef struct RematRun {
   rh_remat_result outcome;
   bool is_met;          /* always true if the limit is `min` or none */
   bool was_interrupted; /* by a signal, after which the result may be less than what can be found */
+  rh_recomputed *recomputed; /* in the result; NULL if nothing was */
   LiveList blocking;    /* buffers that are live at the peak, if the limit is `min` or not met */
   char *written[NUM_REMAT_OUTPUTS]; /* paths, owned */
   int num_written;

@@ -8,7 +8,7 @@
 #include "remat_run.h"
 #include "terminal.h"
 
-enum { MAX_SHOWN_BUFFERS = 8 };
+enum { MAX_SHOWN_BUFFERS = 8, MAX_SHOWN_LINES = 5 };
 
 /* ---- figures ---- */
 
@@ -82,6 +82,11 @@ static void print_table(const RematRun *job, FILE *out) {
   if (job->middle.counted_bytes != before->counted_bytes) {
     print_bytes_row("  reordered", before->counted_bytes, job->middle.counted_bytes, out);
   }
+  /* What the budget bounds need not be what the model counts, which logs and graphs show. */
+  int64_t was = before->memory.peak_bytes, is = after->memory.peak_bytes;
+  if (was != before->counted_bytes || is != after->counted_bytes) {
+    print_bytes_row("  model's peak", was, is, out);
+  }
   print_bytes_row("  temporaries", before->memory.temp_bytes, after->memory.temp_bytes, out);
   print_bytes_row("  outputs", before->memory.output_bytes, after->memory.output_bytes, out);
   print_bytes_row("parameters", before->memory.parameter_bytes, after->memory.parameter_bytes, out);
@@ -113,9 +118,15 @@ static void print_bound(const RematRun *job, FILE *out) {
   rh_format_bytes(job_lower_bound(job), bytes);
   fprintf(out, "\n  lower bound: %s, by ", bytes);
   print_bound_cause(&job->middle.memory, job_counts_parameters(job), out);
-  fprintf(out, ": no order and no recomputation%s can go below; offloading and compression can\n",
+  fprintf(out,
+          ": no order and no recomputation%s can go below; offloading, "
+          "compression and narrower types can\n",
           bound_covers_loops(&job->middle.memory) ? ", not even across loops," : "");
 }
+
+/* Points by which a result may exceed the bound and yet be the best one: the exact search of
+ * `optimal` goes as far. */
+#define PROVEN_POINTS 1e-4
 
 /* Says what recomputation adds at least. What else was done, such as offloading, may cost less. */
 static void print_time_bound(const RematRun *job, FILE *out) {
@@ -129,12 +140,53 @@ static void print_time_bound(const RematRun *job, FILE *out) {
   double least = 100 * ((job->middle.cost.seconds + bound) / before - 1);
   double points = 100 * job_overhead(job) - least;
   if (bound <= 0 || (job->is_met && points < 0)) return;
+  if (job->is_met && points < PROVEN_POINTS) {
+    fputs("  added time: the least possible in this order\n", out);
+    return;
+  }
   fprintf(out, "  added time: at least %+.1f %% in this order", least);
   if (job->is_met) {
     fprintf(out, "; within %.1f points of the best possible\n", points);
   } else {
     fputs(" if it is to be met\n", out);
   }
+}
+
+static char *place_of_line(const rh_recomputed_line *line) {
+  return line->argument.length ? source_text(line->argument, -1)
+                               : source_text(line->source_file, line->source_line);
+}
+
+/* The source lines of what was recomputed, and the scopes that contain it. */
+static void print_recomputed(const RematRun *job, FILE *out) {
+  const rh_recomputed *recomputed = job->recomputed;
+  if (!recomputed || recomputed->num_values == 0) return;
+  char bytes[RH_FORMAT_CHARS], count[RH_FORMAT_CHARS];
+  int64_t rest_bytes = recomputed->bytes;
+  rh_format_bytes(recomputed->bytes, bytes);
+  rh_format_count(recomputed->num_values, count);
+  fprintf(out, "  recomputed: %s in %s value%s\n", bytes, count,
+          recomputed->num_values == 1 ? "" : "s");
+  const rh_recomputed_line *first = recomputed->lines[0];
+  bool is_known = first->source_file.length || first->argument.length || first->scope.length;
+  if (recomputed->num_lines == 1 && !is_known) return;
+  size_t num_shown =
+      recomputed->num_lines < MAX_SHOWN_LINES ? recomputed->num_lines : MAX_SHOWN_LINES;
+  for (size_t i = 0; i < num_shown; i++) {
+    const rh_recomputed_line *line = recomputed->lines[i];
+    char *place = place_of_line(line);
+    rh_format_bytes(line->bytes, bytes);
+    rh_format_count(line->num_values, count);
+    rest_bytes -= line->bytes;
+    fprintf(out, "  %14s  %s", bytes, place ? place : "(no source line)");
+    if (line->scope.length) fprintf(out, ", %.*s", (int)line->scope.length, line->scope.data);
+    if (line->num_values > 1) fprintf(out, " (%s values)", count);
+    fputc('\n', out);
+    free(place);
+  }
+  if (num_shown == recomputed->num_lines) return;
+  rh_format_bytes(rest_bytes, bytes);
+  fprintf(out, "  %14s  from %zu more\n", bytes, recomputed->num_lines - num_shown);
 }
 
 /* What happened to the stacks that loops save for others. */
@@ -163,29 +215,130 @@ static void print_scans(const RematRun *job, FILE *out) {
   }
 }
 
+/* A lower peak without recomputation comes from another order. */
+static void print_moves(const RematRun *job, FILE *out) {
+  char count[RH_FORMAT_CHARS];
+  uint64_t num_moved = job->outcome.num_moved;
+  rh_format_count(num_moved, count);
+  if (num_moved) fprintf(out, "; moved %s instruction%s", count, num_moved == 1 ? "" : "s");
+}
+
+/* Values that are kept in another form free memory without recomputation, too. */
+static void print_forms(const char *what, uint64_t num_values, FILE *out) {
+  char count[RH_FORMAT_CHARS];
+  rh_format_count(num_values, count);
+  if (num_values) fprintf(out, "; %s %s value%s", what, count, num_values == 1 ? "" : "s");
+}
+
+static void print_steps(const RematRun *job, FILE *out) {
+  char count[RH_FORMAT_CHARS];
+  rh_format_count(job->after.info.num_rematerialized, count);
+  fprintf(out, "; rematerialized: %s", count);
+  print_forms("compressed", job->outcome.num_compressed, out);
+  print_forms("narrowed", job->outcome.num_narrowed, out);
+  print_forms("offloaded", job->outcome.num_offloaded, out);
+  print_moves(job, out);
+  fputs("\n", out);
+}
+
+/* A number without a unit is bytes. One up to 100 was probably meant as a share. */
+static void print_share(const RematRun *job, FILE *out) {
+  int64_t bytes = job->remat.limit_bytes;
+  if (job->is_met || job->options->limit.kind != BUDGET_BYTES || bytes > 100) return;
+  fprintf(out, "; --mem-limit=%" PRId64 "%% would be of the peak before", bytes);
+}
+
 static void print_verdict(const RematRun *job, FILE *out) {
   if (!job_has_limit(job) && job->plan) {
-    char steps[RH_FORMAT_CHARS];
-    rh_format_count(job->after.info.num_rematerialized, steps);
-    fprintf(out, "  no --mem-limit: what %s says was done; rematerialized: %s\n",
-            job->plan->input.path, steps);
+    fprintf(out, "  no --mem-limit: what %s says was done", job->plan->input.path);
+    print_steps(job, out);
     return;
   }
   if (!job_has_limit(job)) {
-    fputs("  no --mem-limit: nothing was rematerialized\n", out);
+    fputs("  no --mem-limit: nothing was rematerialized", out);
+    print_moves(job, out);
+    fputs("\n", out);
     return;
   }
-  char limit[RH_FORMAT_CHARS], count[RH_FORMAT_CHARS];
+  char limit[RH_FORMAT_CHARS];
   rh_format_bytes(job->remat.limit_bytes, limit);
-  rh_format_count(job->after.info.num_rematerialized, count);
   if (job->options->limit.kind == BUDGET_MIN) {
     fputs("  limit: as low as it gets", out);
   } else {
     bool is_hopeless = job->remat.limit_bytes < job_lower_bound(job);
     fprintf(out, "  limit: %s, %s%s", limit, job->is_met ? "met" : "NOT MET",
             is_hopeless ? ", it is below that bound" : "");
+    print_share(job, out);
   }
-  fprintf(out, "; rematerialized: %s\n", count);
+  print_steps(job, out);
+}
+
+/* ---- what XLA keeps ---- */
+
+/* Ends a line with the peaks in the orders of XLA's two schedulers, if it chooses the order. */
+static void end_with_peaks(const char *what, int64_t by_default, int64_t by_bfs, FILE *out) {
+  char gpu[RH_FORMAT_CHARS], cpu[RH_FORMAT_CHARS];
+  rh_format_bytes(by_default, gpu);
+  rh_format_bytes(by_bfs, cpu);
+  if (by_default >= 0) fprintf(out, "; %s %s (default), %s (bfs)", what, gpu, cpu);
+  fputc('\n', out);
+}
+
+/* What remains of the result of an optimized module, where only scheduling is still to come. */
+static void print_kept_by_scheduler(const RematRun *job, FILE *out) {
+  const rh_remat_result *outcome = &job->outcome;
+  bool has_clones = job->after.info.num_rematerialized;
+  char lost[RH_FORMAT_CHARS];
+  rh_format_count(outcome->num_moves_lost, lost);
+  if (job->remat.emit != RH_EMIT_UNSCHEDULED) return;
+  fputs("  kept at PRE_SCHEDULER: ", out);
+  if (outcome->protect == RH_PROTECT_NONE) {
+    fputs("nothing holds recomputations or moves in place (--protect=control-deps does)", out);
+  } else if (outcome->num_moves_lost) {
+    fprintf(out, "%snot %s of the moves (--protect=control-deps holds them)",
+            has_clones ? "recomputations, " : "", lost);
+  } else {
+    fputs(has_clones ? "recomputations" : "", out);
+    if (outcome->num_moved) fputs(has_clones ? " and moves" : "moves", out);
+  }
+  end_with_peaks("peak", outcome->default_counted_bytes, outcome->bfs_counted_bytes, out);
+}
+
+/* What remains of the result of a module that XLA has yet to optimize. */
+static void print_kept_by_compiler(const RematRun *job, FILE *out) {
+  const rh_remat_result *outcome = &job->outcome;
+  uint64_t num_clones = job->after.info.num_rematerialized, num_merged = outcome->num_merged;
+  bool is_open = job->remat.emit == RH_EMIT_UNSCHEDULED;
+  char kept[RH_FORMAT_CHARS], all[RH_FORMAT_CHARS];
+  rh_format_count(num_merged < num_clones ? num_clones - num_merged : 0, kept);
+  rh_format_count(num_clones, all);
+  if (outcome->protect == RH_PROTECT_CONTROL_DEPS) {
+    fprintf(out, "  kept if compiled as HLO: %s%s%s", num_clones ? "recomputations" : "",
+            num_clones && outcome->num_moved ? " and " : "", outcome->num_moved ? "moves" : "");
+    end_with_peaks("peak before fusion", outcome->default_counted_bytes, outcome->bfs_counted_bytes,
+                   out);
+  }
+  fprintf(out, "  kept if compiled through StableHLO: ");
+  if (num_clones) fprintf(out, "%s of %s recomputations", kept, all);
+  if (outcome->protect == RH_PROTECT_OPT_BARRIER && num_clones) {
+    fputs(" (none by XLA:CPU of jaxlib 0.10, which removes barriers)", out);
+  } else if (outcome->protect != RH_PROTECT_CONDITIONAL && num_merged) {
+    fprintf(out, " (%s--protect=opt-barrier or conditional keeps them)",
+            is_open ? "" : "--emit=unscheduled ");
+  }
+  if (outcome->num_moved) fputs(num_clones ? ", no moves" : "no moves", out);
+  end_with_peaks("peak before fusion", outcome->compiled_default_bytes, outcome->compiled_bfs_bytes,
+                 out);
+}
+
+/* Which of the changes survive where XLA goes on from this output. */
+static void print_kept(const RematRun *job, FILE *out) {
+  if (job->after.info.num_rematerialized == 0 && job->outcome.num_moved == 0) return;
+  if (rh_get_info(job->loaded.module)->is_optimized) {
+    print_kept_by_scheduler(job, out);
+  } else {
+    print_kept_by_compiler(job, out);
+  }
 }
 
 /* Why the result may be less than what the algorithm finds. */
@@ -197,6 +350,34 @@ static void print_end(const RematRun *job, FILE *out) {
   }
 }
 
+/* What XLA's copy-insertion leaves of the freedom to choose an order, where that was not enough. */
+static void print_ties(const RematRun *job, FILE *out) {
+  static const char *const what[RH_NUM_TIES] = {
+      [RH_TIE_LOOP] = "loops carry",
+      [RH_TIE_BRANCH] = "conditionals return",
+      [RH_TIE_DONATED] = "parameters donate",
+      [RH_TIE_IN_PLACE] = "is updated in place",
+  };
+  const rh_remat_result *outcome = &job->outcome;
+  uint64_t sum = 0;
+  for (int i = 0; i < RH_NUM_TIES; i++)
+    sum += outcome->num_tied[i];
+  if (job->is_met || sum == 0) return;
+  char count[RH_FORMAT_CHARS], all[RH_FORMAT_CHARS];
+  rh_format_count(sum, count);
+  rh_format_count(outcome->num_ordered, all);
+  fprintf(out, "  orders: XLA's assignment of memory ties %s of %s instructions to others:", count,
+          all);
+  const char *before = "";
+  for (int i = 0; i < RH_NUM_TIES; i++) {
+    if (!outcome->num_tied[i]) continue;
+    rh_format_count(outcome->num_tied[i], count);
+    fprintf(out, "%s %s by what %s", before, count, what[i]);
+    before = ",";
+  }
+  fputs("\n", out);
+}
+
 static void print_blocking(const RematRun *job, FILE *out) {
   rh_text peak = job->after.memory.peak_instruction;
   if (job->blocking.len == 0) return;
@@ -206,8 +387,11 @@ static void print_blocking(const RematRun *job, FILE *out) {
     const rh_live_buffer *buffer = &job->blocking.buffers[i];
     char bytes[RH_FORMAT_CHARS];
     rh_format_bytes(buffer->bytes, bytes);
-    fprintf(out, "  %14s  %.*s: %s\n", bytes, (int)buffer->instruction.length,
-            buffer->instruction.data, buffer->explanation);
+    fprintf(out, "  %14s  %.*s: ", bytes, (int)buffer->instruction.length,
+            buffer->instruction.data);
+    for (size_t k = 0; k < buffer->num_reasons; k++)
+      fprintf(out, "%s%s", k ? ", and " : "", buffer->explanations[k]);
+    fputc('\n', out);
   }
   if (job->blocking.len > MAX_SHOWN_BUFFERS) {
     fprintf(out, "  %14s  and %zu smaller ones\n", "", job->blocking.len - MAX_SHOWN_BUFFERS);
@@ -219,9 +403,12 @@ void job_print_summary(const RematRun *job, FILE *out) {
   print_table(job, out);
   print_bound(job, out);
   print_verdict(job, out);
+  print_kept(job, out);
+  print_recomputed(job, out);
   print_end(job, out);
   print_time_bound(job, out);
   print_scans(job, out);
+  print_ties(job, out);
   print_blocking(job, out);
   char elapsed[RH_FORMAT_CHARS];
   text_of_seconds(seconds_now() - job->start_seconds, elapsed);

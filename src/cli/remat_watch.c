@@ -1,21 +1,13 @@
 #include "remat_watch.h"
 
 #include <math.h>
-#include <unistd.h>
 
 #include "interrupt.h"
-#include "output.h"
+#include "progress_line.h"
 #include "terminal.h"
 
 /* A short run shows nothing, and a long one does not keep the terminal busy. */
 static const double FIRST_SECONDS = 1, STEP_SECONDS = 0.2;
-
-/* Whether there is someone to look on. If the summary goes into a pipe, the program that reads it
- * is in charge of the terminal. */
-static bool wants_line(const Options *options) {
-  bool is_piped = output_is_stdout(options->json) && !isatty(STDOUT_FILENO);
-  return isatty(STDERR_FILENO) && !options->quiet && !is_piped;
-}
 
 static void format_best(const RematWatch *watch, char *text, size_t room) {
   char bytes[RH_FORMAT_CHARS], seconds[RH_FORMAT_CHARS];
@@ -65,7 +57,7 @@ static void note_best(void *context, const rh_progress *progress) {
 
 void watch_begin(RematRun *job, RematWatch *watch) {
   double now = seconds_now();
-  *watch = (RematWatch){.is_line = wants_line(job->options),
+  *watch = (RematWatch){.is_line = is_watched(job->options),
                         .width = terminal_of(stderr).width,
                         .start_seconds = now,
                         .next_seconds = now + FIRST_SECONDS};

@@ -5,7 +5,7 @@
 void report_write_csv(const rh_report *report, Output *output) {
   csv_raw(output,
           "name,bytes,opcode,shape,op_name,source_file,source_line,inherited,category,"
-          "computation,begin,end,aliases\n");
+          "computation,begin,end,aliases,argument\n");
   for (size_t i = 0; i < report->num_live; i++) {
     const rh_live_value *value = report->live[i];
     csv_text(output, value->name);
@@ -21,6 +21,7 @@ void report_write_csv(const rh_report *report, Output *output) {
     csv_next_int(output, value->begin, 0);
     csv_next_int(output, value->end, 0);
     csv_next_int(output, (int64_t)value->num_aliases, 0);
+    csv_next_text(output, value->argument);
     csv_raw(output, "\n");
   }
 }

@@ -48,14 +48,16 @@ static void add_change(void *context, const rh_change *change) {
  * nothing is printed. */
 static void print_changes(const ReportJob *before, const ReportJob *after, rh_sum_kind kind,
                           const char *title, const Terminal *terminal, bool *has_heading) {
-  Changes changes = {.kind = kind,
-                     .top = (size_t)after->options->top,
-                     .table = {.columns = {{.title = "change", .is_number = true},
-                                           {.title = "before", .is_number = true},
-                                           {.title = "after", .is_number = true},
-                                           {.title = ""},
-                                           {.title = title, .is_flexible = true}},
-                               .num_columns = 5}};
+  Changes changes = {
+      .kind = kind,
+      .top = (size_t)after->options->top,
+      .table = {
+          .columns = {{.title = "change", .is_number = true},
+                      {.title = "before", .is_number = true},
+                      {.title = "after", .is_number = true},
+                      {.title = ""},
+                      {.title = title, .is_flexible = true, .is_source = kind == RH_BY_SOURCE}},
+          .num_columns = 5}};
   report_compare_sums(after, before->report->sums[kind], after->report->sums[kind], add_change,
                       &changes);
   if (changes.num_seen == 0) return;

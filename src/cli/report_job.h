@@ -14,17 +14,21 @@ typedef struct ReportJob {
   Loaded loaded;
   rh_module *scheduled;
   rh_report *report;
+  int64_t
+      min_peak_bytes; /* a module with a smaller peak is left out, and no warning of it printed */
   const DumpStage *stages; /* of the module in its folder; NULL if only one file is reported on */
   size_t num_stages;
 } ReportJob;
 
-/* Reads, schedules and analyses a module. Problems are reported on stderr. Call report_free() in
- * any case. */
-rh_status report_run(const char *path, const Options *options, ReportJob *job);
+/* Reads, schedules and analyses a module whose peak should not be below `min_peak_bytes`. Problems
+ * are reported on stderr. Call report_free() in any case. */
+rh_status report_run(const char *path, int64_t min_peak_bytes, const Options *options,
+                     ReportJob *job);
 void report_free(ReportJob *job);
 
-/* Like report_run(), for a module that is already loaded. */
+/* Like report_run(), for a module that is already loaded and a job that is filled in. */
 rh_status report_explain(ReportJob *job);
+bool report_is_small(const ReportJob *job);
 
 /* Calls rh_compare_sums() and ends the program if memory runs out. */
 void report_compare_sums(const ReportJob *job, rh_sums before, rh_sums after, rh_change_fn visit,
@@ -32,6 +36,9 @@ void report_compare_sums(const ReportJob *job, rh_sums before, rh_sums after, rh
 
 /* Prints tables, each with as many rows as --top specifies. */
 void report_print(const ReportJob *job, const Terminal *terminal);
+
+/* Prints the call stacks of the live set, those with the most bytes first. */
+void report_print_calls(const rh_report *report, size_t top, const Terminal *terminal);
 
 /* Returns a JSON object, which the caller frees, or NULL if out of memory. The manual page
  * documents its keys. A baseline contains no live set, only its sums. */
@@ -44,6 +51,7 @@ void report_write_csv(const rh_report *report, Output *output);
 void report_print_difference(const ReportJob *before, const ReportJob *after,
                              const Terminal *terminal);
 char *report_difference_json(const ReportJob *before, const ReportJob *after);
+rh_status report_write_difference_csv(const ReportJob *before, const ReportJob *after);
 
 /* Reports on all modules of a dump folder, sorted by their peaks. */
 rh_status report_folder(const char *path, const Options *options, const Terminal *terminal);

@@ -11,6 +11,9 @@ static void add_identity(const ReportJob *job, cJSON *object) {
   const char *path = job->loaded.input.path;
   json_add_text(object, "input", path, strlen(path));
   json_add_text(object, "module", info.name.data, info.name.length);
+  char hash[INPUT_HASH_CHARS];
+  input_hash(&job->loaded.input, hash);
+  cJSON_AddStringToObject(object, "input_hash", hash);
   cJSON_AddStringToObject(object, "memory_model", job->report->memory_model);
   cJSON_AddStringToObject(object, "scheduler", rh_get_info(job->scheduled)->scheduler);
   cJSON_AddBoolToObject(object, "is_scheduled", info.is_scheduled);
@@ -80,7 +83,9 @@ static void add_live(const rh_report *report, cJSON *object) {
     json_add_known_text(item, "op_name", value->op_name);
     json_add_known_text(item, "source_file", value->source_file);
     json_add_known_int(item, "source_line", value->source_line, 1);
+    json_add_known_text(item, "argument", value->argument);
     cJSON_AddBoolToObject(item, "inherited", value->is_inherited);
+    json_add_known_int(item, "stack_frame", value->frame, 0);
     cJSON_AddStringToObject(item, "category", value->category);
     json_add_known_text(item, "computation", value->computation);
     json_add_known_int(item, "begin", value->begin, 0);
@@ -89,14 +94,39 @@ static void add_live(const rh_report *report, cJSON *object) {
   }
 }
 
+/* Adds the call stacks of the live set as one table, in which each frame refers to its caller. */
+static void add_frames(const rh_report *report, cJSON *object) {
+  cJSON *list = cJSON_AddArrayToObject(object, "stack_frames");
+  for (size_t i = 0; i < report->num_frames; i++) {
+    const rh_frame *frame = report->frames[i];
+    cJSON *item = json_add_item(list);
+    json_add_known_text(item, "file", frame->file);
+    json_add_known_int(item, "line", frame->line, 1);
+    json_add_known_text(item, "function", frame->function);
+    cJSON_AddBoolToObject(item, "library", frame->is_library);
+    json_add_known_int(item, "caller", frame->parent, 0);
+  }
+}
+
+/* Adds what a sum by source position is of: a line of a file, or an argument. */
+static void add_source(cJSON *item, rh_text name, int64_t line) {
+  const rh_text none = {"", 0};
+  json_add_known_text(item, "source_file", line < 0 ? none : name);
+  json_add_known_int(item, "source_line", line, 1);
+  if (line < 0) json_add_text(item, "argument", name.data, name.length);
+}
+
 static void add_sums(const rh_report *report, rh_sum_kind kind, const char *key, const char *name,
                      cJSON *object) {
   cJSON *list = cJSON_AddArrayToObject(object, key);
   for (size_t i = 0; i < report->sums[kind].len; i++) {
     const rh_sum *sum = report->sums[kind].list[i];
     cJSON *item = json_add_item(list);
-    json_add_known_text(item, name, sum->name);
-    if (kind == RH_BY_SOURCE) json_add_known_int(item, "source_line", sum->line, 1);
+    if (kind == RH_BY_SOURCE) {
+      add_source(item, sum->name, sum->line);
+    } else {
+      json_add_known_text(item, name, sum->name);
+    }
     json_add_int(item, "bytes", sum->bytes);
     json_add_int(item, "values", (int64_t)sum->num_values);
   }
@@ -165,7 +195,10 @@ char *report_json(const ReportJob *job, bool is_baseline) {
   add_identity(job, object);
   add_stages(job, object);
   add_figures(report, object);
-  if (!is_baseline) add_live(report, object);
+  if (!is_baseline) {
+    add_live(report, object);
+    add_frames(report, object);
+  }
   add_sums(report, RH_BY_SOURCE, "by_source", "source_file", object);
   add_sums(report, RH_BY_OPCODE, "by_opcode", "opcode", object);
   add_sums(report, RH_BY_CATEGORY, "by_category", "category", object);
@@ -193,8 +226,11 @@ typedef struct ChangeList {
 static void add_change(void *context, const rh_change *change) {
   ChangeList *changes = context;
   cJSON *item = json_add_item(changes->list);
-  json_add_known_text(item, changes->name, change->name);
-  if (changes->kind == RH_BY_SOURCE) json_add_known_int(item, "source_line", change->line, 1);
+  if (changes->kind == RH_BY_SOURCE) {
+    add_source(item, change->name, change->line);
+  } else {
+    json_add_known_text(item, changes->name, change->name);
+  }
   json_add_int(item, "before_bytes", change->before_bytes);
   json_add_int(item, "after_bytes", change->after_bytes);
   json_add_int(item, "before_values", (int64_t)change->before_num_values);

@@ -11,18 +11,28 @@ static rh_status schedule(ReportJob *job) {
                      loaded->diags);
 }
 
+bool report_is_small(const ReportJob *job) {
+  return job->report && job->report->memory->peak_bytes < job->min_peak_bytes;
+}
+
 rh_status report_explain(ReportJob *job) {
-  load_warn_of_figures(&job->loaded, job->options);
   rh_status status = schedule(job);
   if (status == RH_OK) {
     status = rh_report_make(job->scheduled, &job->loaded.settings, job->options->remat.memory_model,
                             &job->report, job->loaded.diags);
   }
+  if (status == RH_OK && report_is_small(job)) {
+    messages_drop(&job->loaded.input, job->loaded.diags);
+    job->loaded.diags = rh_diags_new();
+    return RH_OK;
+  }
+  load_warn_of_figures(&job->loaded, job->options);
   return load_report(&job->loaded, status);
 }
 
-rh_status report_run(const char *path, const Options *options, ReportJob *job) {
-  *job = (ReportJob){.options = options};
+rh_status report_run(const char *path, int64_t min_peak_bytes, const Options *options,
+                     ReportJob *job) {
+  *job = (ReportJob){.options = options, .min_peak_bytes = min_peak_bytes};
   rh_status status = load_to_measure(path, options, &job->loaded);
   return status == RH_OK ? report_explain(job) : status;
 }

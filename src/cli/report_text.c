@@ -31,7 +31,7 @@ static void print_head(const ReportJob *job, FILE *out) {
 static void print_place(const rh_report *report, const Terminal *terminal) {
   enum { INDENT = 33 };
   char *source = source_text(report->peak_source_file, report->peak_source_line);
-  if (source) terminal_text(terminal, INDENT, (rh_text){source, strlen(source)});
+  if (source) terminal_source(terminal, INDENT, source);
   free(source);
   if (report->peak_op_name.length) terminal_text(terminal, INDENT, report->peak_op_name);
 }
@@ -106,18 +106,18 @@ static void add_sizes(Table *table, int64_t bytes, uint64_t num_values, const rh
   table_count(table, num_values);
 }
 
-static Table sums_table(const char *title) {
+static Table sums_table(const char *title, bool has_sources) {
   return (Table){.columns = {{.title = "bytes", .is_number = true},
                              {.title = "share", .is_number = true},
                              {.title = "values", .is_number = true},
-                             {.title = title, .is_flexible = true}},
+                             {.title = title, .is_flexible = true, .is_source = has_sources}},
                  .num_columns = 4};
 }
 
 static void print_sums(const rh_report *report, rh_sum_kind kind, const char *title, size_t top,
                        const Terminal *terminal) {
   rh_sums sums = report->sums[kind];
-  Table table = sums_table(title);
+  Table table = sums_table(title, kind == RH_BY_SOURCE);
   int64_t rest_bytes = 0;
   uint64_t rest_values = 0;
   for (size_t i = 0; i < sums.len; i++) {
@@ -157,7 +157,7 @@ static void add_scope(void *context, size_t index, int depth, rh_text label) {
 }
 
 static void print_scopes(const rh_report *report, size_t top, const Terminal *terminal) {
-  ScopeTable scopes = {.table = sums_table("scope of op_name"), .report = report};
+  ScopeTable scopes = {.table = sums_table("scope of op_name", false), .report = report};
   ScopeItem *items = calloc(report->num_scopes + 1, sizeof *items);
   for (size_t i = 0; items && i < report->num_scopes; i++) {
     const rh_scope *scope = report->scopes[i];
@@ -188,7 +188,7 @@ static Table live_table(size_t width) {
                              {.title = "category"},
                              {.title = "value", .is_flexible = true},
                              {.title = "shape", .is_flexible = true},
-                             {.title = "source", .is_flexible = true},
+                             {.title = "source", .is_flexible = true, .is_source = true},
                              {.title = "op_name", .is_flexible = true}},
                  .num_columns = width < WIDE ? 6 : 7};
 }
@@ -199,7 +199,7 @@ static void add_value(Table *table, const rh_live_value *value) {
   table_format(table, "%s", value->category);
   table_text(table, value->name);
   table_text(table, value->shape);
-  table_source(table, value->source_file, value->source_line);
+  table_origin(table, value);
   if (table->num_columns > 6) table_text(table, value->op_name);
 }
 
@@ -286,7 +286,7 @@ static void print_loop_stacks(const rh_stacks *stacks, size_t top, const Termina
   Table table = {.columns = {{.title = "bytes", .is_number = true},
                              {.title = "shape", .is_flexible = true},
                              {.title = "value", .is_flexible = true},
-                             {.title = "source", .is_flexible = true},
+                             {.title = "source", .is_flexible = true, .is_source = true},
                              {.title = "recomputable"}},
                  .num_columns = 5};
   int64_t rest_bytes = 0;
@@ -338,5 +338,6 @@ void report_print(const ReportJob *job, const Terminal *terminal) {
     print_sums(report, RH_BY_COMPUTATION, "computation", top, terminal);
   }
   print_live(report, top, terminal);
+  if (job->options->stack) report_print_calls(report, top, terminal);
   print_stacks(report, top, terminal);
 }

@@ -1,5 +1,7 @@
-/* Parses sizes and budgets exactly, without floating point. */
+/* Parses sizes, budgets and shards exactly, without floating point. */
 #include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "options.h"
@@ -85,6 +87,24 @@ bool parse_budget(const char *text, Budget *budget) {
 bool parse_tolerance(const char *text, Budget *tolerance) {
   if (!parse_budget(text, tolerance) || strcmp(text, "min") == 0) return false;
   return tolerance->kind != BUDGET_REDUCIBLE;
+}
+
+/* Parses a whole number of shards. */
+static bool parse_count(const char *text, uint32_t *count, const char **end) {
+  enum { MAX_SHARDS = 100000 };
+  char *stop;
+  errno = 0;
+  long long number = strtoll(text, &stop, 10);
+  *count = (uint32_t)number;
+  *end = stop;
+  return isdigit((unsigned char)*text) && !errno && number >= 1 && number <= MAX_SHARDS;
+}
+
+bool parse_shard(const char *text, Shard *shard) {
+  const char *end;
+  if (!parse_count(text, &shard->index, &end) || *end != '/') return false;
+  if (!parse_count(end + 1, &shard->count, &end) || *end) return false;
+  return shard->index <= shard->count;
 }
 
 int64_t share_of(int64_t bytes, int64_t share) {

@@ -18,6 +18,9 @@ enum {
   GAP = 2
 };
 
+/* The beginning of a source position that belongs to another instruction. */
+#define FROM "(from "
+
 static size_t width_of(int fd) {
   const char *columns = getenv("COLUMNS");
   char *end;
@@ -100,6 +103,12 @@ void table_count(Table *table, uint64_t count) {
 }
 
 char *source_text(rh_text file, int64_t line) {
+  static const char argument[] = " (argument)";
+  if (file.length && line < 0) {
+    char *text = malloc(file.length + sizeof argument);
+    if (text) sprintf(text, "%.*s%s", (int)file.length, file.data, argument);
+    return text;
+  }
   if (!file.length || line < 1) return file.length ? copy_text(file) : NULL;
   size_t room = file.length + 24;
   char *text = malloc(room);
@@ -110,6 +119,22 @@ char *source_text(rh_text file, int64_t line) {
 void table_source(Table *table, rh_text file, int64_t line) {
   char *text = source_text(file, line);
   table_format(table, "%s", text ? text : "(not known)");
+  free(text);
+}
+
+void table_origin(Table *table, const rh_live_value *value) {
+  if (!value->source_file.length && value->argument.length) {
+    if (!value->is_inherited) {
+      table_text(table, value->argument);
+    } else {
+      table_format(table, FROM "%.*s)", (int)value->argument.length, value->argument.data);
+    }
+    return;
+  }
+  char *text = source_text(value->source_file, value->source_line);
+  bool is_from = text && value->is_inherited;
+  table_format(table, "%s%s%s", is_from ? FROM : "", text ? text : "(not known)",
+               is_from ? ")" : "");
   free(text);
 }
 
@@ -177,41 +202,105 @@ static void measure(const Table *table, size_t widths[MAX_COLUMNS]) {
 
 static const size_t LEFT_OUT = SIZE_MAX;
 
-/* Omits optional columns, then reduces the widest of the flexible columns until the table fits. */
+/* Returns the number of characters at the beginning that say that a position is another
+ * instruction's. */
+static size_t mark_of(const char *text) {
+  return strncmp(text, FROM, strlen(FROM)) == 0 ? strlen(FROM) : 0;
+}
+
+/* Returns the width in which a column is still useful: all names of files without their folders,
+ * unless they are very long. */
+static size_t useful_width(const Table *table, size_t column) {
+  enum { MAX_NAME = 32 };
+  size_t useful = MIN_FLEXIBLE;
+  for (size_t i = column; table->columns[column].is_source && i < table->num_cells;
+       i += table->num_columns) {
+    const char *text = cell_text(table, i), *slash = strrchr(text, '/');
+    const char *name = slash ? slash + 1 : text;
+    size_t width = strchr(name, ':') ? columns_of(name) + (slash ? mark_of(text) + 2 : 0) : 0;
+    if (width > useful) useful = width;
+  }
+  return useful < MAX_NAME ? useful : MAX_NAME;
+}
+
+/* Reduces the widest of the flexible columns until the table fits or each has its least width.
+ * Returns the width of the table. */
+static size_t reduce(const Table *table, size_t width, size_t total,
+                     const size_t least[MAX_COLUMNS], size_t widths[MAX_COLUMNS]) {
+  for (; total > width; total--) {
+    size_t widest = table->num_columns;
+    for (size_t i = 0; i < table->num_columns; i++) {
+      bool is_flexible = table->columns[i].is_flexible && widths[i] != LEFT_OUT;
+      if (!is_flexible || widths[i] <= least[i]) continue;
+      if (widest == table->num_columns || widths[i] >= widths[widest]) widest = i;
+    }
+    if (widest == table->num_columns) break;
+    widths[widest]--;
+  }
+  return total;
+}
+
+/* Omits optional columns, then reduces others. */
 static void fit(const Table *table, size_t width, size_t widths[MAX_COLUMNS]) {
-  size_t total = INDENT - GAP;
-  for (size_t i = 0; i < table->num_columns; i++)
+  size_t total = INDENT - GAP, useful[MAX_COLUMNS], least[MAX_COLUMNS];
+  for (size_t i = 0; i < table->num_columns; i++) {
     total += widths[i] + GAP;
+    useful[i] = useful_width(table, i);
+    least[i] = MIN_FLEXIBLE;
+  }
   for (size_t i = table->num_columns; i-- > 0 && total > width;) {
     if (!table->columns[i].is_optional) continue;
     total -= widths[i] + GAP;
     widths[i] = LEFT_OUT;
   }
-  for (; total > width; total--) {
-    size_t widest = table->num_columns;
-    for (size_t i = 0; i < table->num_columns; i++) {
-      bool is_flexible = table->columns[i].is_flexible && widths[i] != LEFT_OUT;
-      if (!is_flexible || widths[i] <= MIN_FLEXIBLE) continue;
-      if (widest == table->num_columns || widths[i] >= widths[widest]) widest = i;
-    }
-    if (widest == table->num_columns) return;
-    widths[widest]--;
-  }
+  total = reduce(table, width, total, useful, widths);
+  reduce(table, width, total, least, widths);
 }
 
 static void print_padding(size_t columns, FILE *out) {
   fprintf(out, "%*s", (int)columns, "");
 }
 
-/* A text that does not fit is shortened in the middle, because both ends of a path or a name are
- * the most informative parts. */
+/* Writes a text that is wider than `width`. Both ends of a name are informative, so that its middle
+ * is left out. */
+static void print_ends(const char *text, size_t width, FILE *out) {
+  size_t room = width - 2, tail = room / 2;
+  const char *end = skip_columns(text, room - tail);
+  fprintf(out, "%.*s..%s", (int)(end - text), text, skip_columns(text, columns_of(text) - tail));
+}
+
+/* Writes a source position that is wider than `width`. The name of the file survives, and the
+ * folders give way, those at the beginning first; then the brackets of an inherited position. */
+static void print_short_source(const char *text, size_t width, FILE *out) {
+  size_t mark = mark_of(text), len = strlen(text);
+  const char *slash = strrchr(text, '/'), *name = slash ? slash + 1 : text + mark;
+  size_t columns = columns_of(name);
+  if (slash && columns + mark + 2 <= width) {
+    size_t tail = width - mark - 2;
+    fprintf(out, "%.*s..%s", (int)mark, text, skip_columns(text, columns_of(text) - tail));
+    return;
+  }
+  char *bare = mark ? malloc(len) : NULL;
+  if (bare) {
+    snprintf(bare, len - mark, "%s", text + mark);
+    if (columns_of(bare) <= width) {
+      fputs(bare, out);
+    } else {
+      print_short_source(bare, width, out);
+    }
+  } else if (columns <= width) {
+    fputs(name, out);
+  } else {
+    print_ends(name, width, out);
+  }
+  free(bare);
+}
+
 static void print_cell(const char *text, const Column *column, size_t width, bool is_last,
                        FILE *out) {
   size_t columns = columns_of(text);
   if (columns > width) {
-    size_t tail = (width - 2) / 2, head = width - 2 - tail;
-    const char *end = skip_columns(text, head);
-    fprintf(out, "%.*s..%s", (int)(end - text), text, skip_columns(text, columns - tail));
+    (column->is_source ? print_short_source : print_ends)(text, width, out);
     return;
   }
   if (column->is_number) print_padding(width - columns, out);
@@ -219,15 +308,23 @@ static void print_cell(const char *text, const Column *column, size_t width, boo
   if (!column->is_number && !is_last) print_padding(width - columns, out);
 }
 
-void terminal_text(const Terminal *terminal, size_t indent, rh_text text) {
+static void print_line(const Terminal *terminal, size_t indent, rh_text text, bool is_source) {
   char *masked = copy_text(text);
   if (!masked) return;
   mask_control(masked);
   print_padding(indent, terminal->out);
   size_t width = terminal->width > indent + MIN_FLEXIBLE ? terminal->width - indent : MIN_FLEXIBLE;
-  print_cell(masked, &(Column){.title = ""}, width, true, terminal->out);
+  print_cell(masked, &(Column){.is_source = is_source}, width, true, terminal->out);
   fputc('\n', terminal->out);
   free(masked);
+}
+
+void terminal_text(const Terminal *terminal, size_t indent, rh_text text) {
+  print_line(terminal, indent, text, false);
+}
+
+void terminal_source(const Terminal *terminal, size_t indent, const char *source) {
+  print_line(terminal, indent, (rh_text){source, strlen(source)}, true);
 }
 
 static void print_row(const Table *table, size_t first_cell, const size_t widths[MAX_COLUMNS],

@@ -21,8 +21,12 @@ void terminal_heading(const Terminal *terminal, const char *text);
 /* Writes a text after `indent` columns, cut to the width of the terminal. */
 void terminal_text(const Terminal *terminal, size_t indent, rh_text text);
 
-/* Returns `file:line`, or only the file if the line is not known. The caller frees it. Returns NULL
- * if the file is not known. */
+/* The same for a source position, of which folders are omitted before the file's name. */
+void terminal_source(const Terminal *terminal, size_t indent, const char *source);
+
+/* Returns `file:line`, or only the file if the line is not known, or the name of an argument and
+ * what it is if the line is negative (rh_sum.line). The caller frees it. Returns NULL if the file
+ * is not known. */
 char *source_text(rh_text file, int64_t line);
 
 /* Whether the lower bound holds for recomputation across the border between loops, too. */
@@ -42,6 +46,7 @@ typedef struct Column {
   const char *title;
   bool is_number;   /* aligned to the right */
   bool is_flexible; /* shortened in the middle if the table is too wide */
+  bool is_source;   /* holds source positions: folders are omitted before the file's name */
   bool is_optional; /* omitted in that case, the last one first, before others are shortened */
 } Column;
 
@@ -60,6 +65,10 @@ void table_text(Table *table, rh_text text);
 void table_bytes(Table *table, int64_t bytes);
 void table_count(Table *table, uint64_t count);
 void table_source(Table *table, rh_text file, int64_t line);
+
+/* Adds the source position of a value, or the argument that it comes from, in brackets if the value
+ * has inherited it. */
+void table_origin(Table *table, const rh_live_value *value);
 
 /* Writes the titles and rows, indented by two columns, and removes the cells. */
 void table_print(Table *table, const Terminal *terminal);

@@ -115,6 +115,12 @@ void module_set_backend(Module *module, const Backend *backend) {
   }
   module->backend = *backend;
   module->backend.costs = costs;
+  if (backend->is_library) {
+    uint32_t num_files = module->source->file_names.len;
+    bool *is_library = arena_array(module->arena, bool, num_files);
+    memcpy(is_library, backend->is_library, num_files * sizeof *is_library);
+    module->backend.is_library = is_library;
+  }
 }
 
 void module_free(Module *module) {

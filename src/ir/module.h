@@ -208,8 +208,16 @@ typedef enum CopyStage { /* ORDER rh_copies */
                          COPIES_PENDING,
 } CopyStage;
 
-/* The properties of the platform for which a module is compiled, from the settings of a call.
- * Copies inherit them. */
+/* Which frame of the stack in which an instruction was traced gives its source position. ORDER
+ * rh_frames */
+typedef enum FrameChoice {
+  FRAMES_INNERMOST,
+  FRAMES_USER, /* the innermost one outside of libraries; if there is none, the innermost one */
+  FRAMES_OUTERMOST,
+} FrameChoice;
+
+/* The properties of the platform for which a module is compiled, from the settings of a call, and
+ * how its source positions are shown. Copies inherit them. */
 typedef struct Backend {
   CopyStage copies;
   const Target *target;
@@ -218,6 +226,8 @@ typedef struct Backend {
   int64_t heap_limit_bytes; /* limit of one heap, one heap per memory space; -1 = none */
   const KnownCost *costs;   /* the first match applies; see cost_analyze */
   uint32_t num_costs;
+  FrameChoice frames;
+  const bool *is_library; /* by file name of the stack tables; NULL = none is */
 } Backend;
 
 typedef struct Module {
@@ -366,7 +376,8 @@ Module *module_copy(Module *module);
 Module *module_view(Module *module, const ArenaOptions *options);
 void module_free(Module *module);
 
-/* Sets the backend of a module to a copy of `backend`, which need not live longer. */
+/* Sets the backend of a module to a copy of `backend`, which need not live longer. It must be that
+ * of a module with the same stack tables. */
 void module_set_backend(Module *module, const Backend *backend);
 
 /* The state of a module that a rewrite may change. Restoring it removes instructions and

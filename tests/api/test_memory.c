@@ -81,8 +81,14 @@ CASE_WITH_RESULT(report, rh_report, rh_report_free,
                  rh_report_make(world.scheduled, &world.settings, "heap", &made, diags))
 CASE_WITH_RESULT(map, rh_memory_map, rh_memory_map_free,
                  rh_memory_map_make(world.scheduled, NULL, &made, diags))
+CASE_WITH_RESULT(recomputed, rh_recomputed, rh_recomputed_free,
+                 rh_recomputed_make(world.result, &world.settings, 1, &made, diags))
 CASE_WITH_RESULT(profile, rh_profile, rh_profile_free,
                  rh_profile_parse(SAMPLE_PROFILE, sizeof SAMPLE_PROFILE - 1, NULL, &made, diags))
+CASE_WITH_RESULT(profile_named, rh_profile, rh_profile_free,
+                 rh_profile_named("cpu", NULL, &made, diags))
+CASE_WITH_RESULT(profile_unknown, rh_profile, rh_profile_free,
+                 rh_profile_named("gpu", NULL, &made, diags))
 CASE_WITH_RESULT(cost_report, rh_cost_report, rh_cost_report_free,
                  rh_cost_report_make(world.scheduled, &world.settings, world.profile, 1, &made,
                                      diags))
@@ -264,7 +270,10 @@ static const struct {
     {"rh_report_make", report, RH_OK},
     {"rh_compare_sums", compare_sums, RH_OK},
     {"rh_memory_map_make", map, RH_OK},
+    {"rh_recomputed_make", recomputed, RH_OK},
     {"rh_profile_parse", profile, RH_OK},
+    {"rh_profile_named", profile_named, RH_OK},
+    {"rh_profile_named of an unknown device", profile_unknown, RH_ERR_USAGE},
     {"rh_cost_report_make", cost_report, RH_OK},
     {"rh_remat by path", remat_by_path, RH_OVER_LIMIT},
     {"rh_remat by standard", remat_by_standard, RH_OVER_LIMIT},

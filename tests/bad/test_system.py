@@ -315,7 +315,7 @@ class Inputs(ToolTest):
 
     def test_directory(self):
         self.path("dump").mkdir()
-        self.assert_message(self.expect(3, "check", "dump"), "dump: error: is a directory")
+        self.assert_message(self.expect(3, "check", "dump"), "dump: error: there is no HLO text")
         self.assert_message(self.expect(3, "./dump", "-o", "out.hlo"), "is a directory")
         self.assert_no_leftovers("dump")
 

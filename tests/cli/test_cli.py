@@ -145,7 +145,7 @@ class Graphs(RecomputeTest):
                 self.expect(0, "input.hlo", *NONE, "--dump-dot=graphs", f"--dot-filter={filter}")
                 text = self.read("graphs/before.recompute.dot")
                 for name in names:
-                    self.assertIn(f"<B><U>{name}</U></B>", text)
+                    self.assertRegex(text, rf"<U><FONT[^>]*><B>{re.escape(name)}</B></FONT></U>")
         result = self.expect(0, "input.hlo", *NONE, "--dump-dot=graphs", "--dot-filter=scope:a/b")
         self.assertEqual(result.err.count("no instruction matches 'scope:a/b'"), 1)
         # Nothing is written, not even computed.
@@ -697,6 +697,23 @@ class Options(RecomputeTest):
         self.expect(0, "input.hlo", *NONE, "--json=s.json")
         self.assertEqual(json.loads(self.read("s.json"))["module"], "recompute")
 
+    def test_csv(self):
+        self.golden("recompute", to="again.hlo")
+        self.expect(0, "input.hlo", "again.hlo", *STANDARD, "-m14KiB", "--csv=s.csv", "--json=s.json")
+        with open(self.path("s.csv"), newline="") as file:
+            rows = list(csv.DictReader(file))
+        summaries = json.loads(self.read("s.json"))
+        self.assertEqual([row["input"] for row in rows], ["input.hlo", "again.hlo"])
+        for row, summary in zip(rows, summaries, strict=True):
+            for name, value in row.items():
+                told = summary[name]
+                self.assertEqual(float(value) if isinstance(told, float) else value,
+                                 told if isinstance(told, float) else
+                                 str(told).lower() if isinstance(told, bool) else str(told), name)
+        out = self.expect(0, "input.hlo", *STANDARD, "-m14KiB", "--csv=-")
+        self.assertEqual(out.out.splitlines()[1], self.read("s.csv").splitlines()[1])
+        self.assertIn("peak", out.err)
+
     def test_dump_memlog(self):
         self.expect(0, "input.hlo", *STANDARD, "-m14KiB", "--dump-memlog=mem.csv")
         with open(self.path("mem.csv"), newline="") as file:
@@ -851,6 +868,70 @@ class Options(RecomputeTest):
         for what in shown + ["rules", "commands"]:
             self.assertRegex(text, rf"\b{what}\b")
             self.assertTrue(self.expect(0, "list", f"--names={what}").out)
+
+    def test_what_was_recomputed(self):
+        """By source line and by scope the same bytes, and the summary begins with the same lines."""
+        sample = SAMPLES / "gpt_unrolled.after_optimizations.hlo"
+        args = sample, "--algorithm=path", "--mem-limit=50%"
+        summary = self.json(*args)
+        recomputed = summary["recomputed"]
+        lines = recomputed["by_source"]
+        self.assertEqual(recomputed["values"], summary["rematerialized"])
+        self.assertEqual(sum(line["bytes"] for line in lines), recomputed["bytes"])
+        self.assertEqual(sum(line["values"] for line in lines), recomputed["values"])
+        roots = [scope for scope in recomputed["by_scope"] if scope["depth"] == 0]
+        self.assertEqual(sum(scope["bytes"] for scope in roots), recomputed["bytes"])
+        self.assertEqual(lines, sorted(lines, key=lambda line: -line["bytes"]))
+        shown = self.expect(0, *args).out.split("recomputed: ")[1].splitlines()
+        self.assertEqual(shown[0].split(" in ")[1], f"{recomputed['values']} values")
+        for text, line in zip(shown[1:6], lines):
+            self.assertIn(f"{line['source_file']}:{line['source_line']}, {line['scope']}", text)
+        self.assertIn(f"from {len(lines) - 5} more", shown[6])
+        self.assertNotIn("recomputed", self.json(sample, "--mem-limit=2GiB"))
+
+    def test_one_peak_everywhere(self):
+        """What logs call peak and total, the summary calls so, too."""
+        sample = self.golden("layers", to="layers.hlo")
+        for model in ("heap", "liveness", "xla-remat"):
+            for counts in ("total", "temp", "temp+outputs"):
+                args = sample, f"--memory-model={model}", "--dump-memlog=a.log"
+                text = self.expect(0, *args, f"--limit-counts={counts}").out
+                summary = self.json(*args, f"--limit-counts={counts}")
+                head = self.read("a.log").split("\n\n")[0]
+                peak = int(re.search(r"peak .*\((\d+) bytes\)", head)[1])
+                self.assertEqual(summary["model_peak_after_bytes"], peak)
+                self.assertEqual("model's peak" in text, peak != summary["peak_after_bytes"])
+                total = summary["parts_after"]["total_bytes"]
+                self.assertEqual(bool(re.search("^  total ", head, re.M)), peak != total)
+
+    def test_what_loops_recompute(self):
+        """Each iteration counts: 400 bytes ten times."""
+        self.golden("while_loop", to="loop.hlo")
+        summary = self.json("loop.hlo", "--small-node-limit=0", "--mem-limit=min", "--algorithm=standard",
+                            "--copies=pending")
+        self.assertEqual(summary["rematerialized"], summary["recomputed"]["values"])
+        self.assertGreaterEqual(summary["recomputed"]["bytes"], 4000)
+
+    def test_frames(self):
+        """Which frame of a stack gives positions to what is written, and how --pin finds it."""
+        self.golden("frames", to="frames.hlo")
+        user, inner = "/home/user/project/src/attention/model.py", "flax/linen/linear.py"
+        for option, file in (("--frames=user", user), ("--frames=innermost", inner),
+                             ("--frames=outermost", "train.py"), ("--library=^/home/", inner),
+                             ("--library=!/flax/", inner)):
+            self.expect(0, "frames.hlo", option, "--dump-memlog=log.csv", "--quiet")
+            with open(self.path("log.csv")) as log:
+                rows = {row["instruction"]: row for row in csv.DictReader(log)}
+            self.assertIn(file, rows["dense"]["source_file"], option)
+        last = "--library=!/flax/", "--library=flax"
+        self.expect(0, "frames.hlo", *last, "--dump-memlog=log.csv", "--quiet")
+        self.assertIn(user, self.read("log.csv"))
+        for place in ("model.py:12", "linear.py:271"):
+            self.assertEqual(self.expect(0, "frames.hlo", f"--pin={place}", "--quiet").err, "")
+        self.assertIn("nothing", self.expect(0, "frames.hlo", "--pin=linear.py:272").err)
+        for expression in ("(", "!(", "a{9999}"):
+            result = self.expect(2, "frames.hlo", f"--library={expression}")
+            self.assertIn("the regular expression", result.err)
 
     def test_every_option_has_its_test(self):
         source = pathlib.Path(__file__).read_text().split("def test_every_option")[0]
@@ -1035,6 +1116,46 @@ class Usage(RecomputeTest):
         self.refuse("input.hlo", "-x", says="there is no option '-x'")
         self.refuse("check", "input.hlo", "--mem-limit=1", says="there is no option")
 
+    def test_a_share_without_its_sign(self):
+        """A number without a unit is bytes."""
+        hint = "--mem-limit=80% would be of the peak before"
+        self.golden("recompute")
+        self.assertIn(hint, self.expect(1, "input.hlo", "--mem-limit=80").out)
+        for limit in "80%", "101", "80MiB":
+            run = self.run_tool("input.hlo", f"--mem-limit={limit}")
+            self.assertNotIn("would be of", run.out)
+
+    def test_values_in_another_form_are_counted(self):
+        """The first is XLA's own test of compression."""
+        self.write("tiled.hlo", """HloModule tiled, is_scheduled=true
+add { y = f32[] parameter(0)
+  z = f32[] parameter(1)
+  ROOT s = f32[] add(y, z) }
+ENTRY e {
+  p = f32[] parameter(0)
+  zero = f32[] constant(0)
+  big = f32[64,2]{1,0:T(1,64)} broadcast(p), dimensions={}
+  other = f32[128,64]{1,0:T(1,64)} broadcast(p), dimensions={}
+  wide = f32[128,64]{1,0:T(1,64)} negate(other)
+  r0 = f32[] reduce(wide, zero), dimensions={1,0}, to_apply=add
+  r1 = f32[] reduce(big, zero), dimensions={1,0}, to_apply=add
+  ROOT sum = f32[] add(r0, r1) }
+""")
+        args = ["tiled.hlo", "--target=tpu", "--algorithm=compress", "--mem-limit=min",
+                "--memory-model=xla-remat", "--small-node-limit=0"]
+        self.assertIn("rematerialized: 0; compressed 1 value\n", self.expect(0, *args).out)
+        self.assertEqual(self.json(*args)["compressed"], 1)
+
+    def test_all_outputs_at_once(self):
+        """Each of them is compared with all others, in arrays that must have room for them."""
+        self.golden("recompute")
+        outputs = [f"--{name}=out.{name}" for name in
+                   ("output", "json", "csv", "dump-memlog", "save-plan", "svg", "perfetto")]
+        self.expect(0, "input.hlo", "--quiet", *outputs)
+        self.assertEqual(len([name for name in self.names() if name.startswith("out.")]), 7)
+        result = self.expect(2, "input.hlo", *outputs, "--perfetto=out.csv")
+        self.assertIn("out.csv", result.err)
+
     def test_bad_values(self):
         for option, values in {
             "mem-limit": [
@@ -1054,6 +1175,8 @@ class Usage(RecomputeTest):
                 "12gib",
             ],
             "limit-counts": ["", "temps", "TEMP"],
+            "frames": ["", "users", "USER"],
+            "library": [""],
             "small-node-limit": ["", "x", "-1", "1%"],
             "min-remat-size": ["", "-1", "x"],
             "block-size-limit": ["0", "-1", "1.5", "x", ""],
@@ -2031,40 +2154,6 @@ class Pack(ToolTest):
 
     def test_full_disk(self):
         self.assert_message(self.expect(4, "pack", "in.csv", "-o", "/dev/full"), "/dev/full: error:")
-
-
-class Completion(ToolTest):
-    """What shells ask for."""
-
-    def test_every_command(self):
-        for command in self.expect(0, "list", "--names=commands").out.split():
-            options = self.expect(0, "list", f"--options={command}").out.split()
-            self.assertIn("--help", options)
-            shown = self.expect(0, command, "--help").out
-            for option in options:
-                self.assertIn(option.split("=")[0], shown)
-
-    def complete(self, *words):
-        script = (
-            'source "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); '
-            '_remat_hlo 2>/dev/null; printf "%s\\n" "${COMPREPLY[@]}"'
-        )
-        completion = tool.ROOT / "scripts" / "remat-hlo.bash-completion"
-        run = subprocess.run(
-            ["bash", "-c", script, "bash", completion, self.tool, *words],
-            cwd=self.dir,
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-        return run.stdout.split()
-
-    def test_lists_of_names(self):
-        self.assertEqual(self.complete("comp"), ["compare"])
-        self.assertEqual(self.complete("compare", "--schedulers=input,df"), ["input,dfs"])
-        self.assertEqual(self.complete("compare", "--algorithms", "standardc"), ["standardcompress"])
-        self.assertEqual(self.complete("compare", "--bud"), ["--budgets="])
-        self.assertEqual(self.complete("remat", "--scheduler=df"), ["dfs"])
 
 
 if __name__ == "__main__":

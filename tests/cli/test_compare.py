@@ -2,10 +2,11 @@
 """`compare` on the command line. usage: test_compare.py TOOL [CLASS...]"""
 
 import csv
+import html
 import io
 import json
 import os
-import pty
+import re
 import shutil
 import signal
 import xml.etree.ElementTree as ElementTree
@@ -18,9 +19,10 @@ UNSCHEDULED = SAMPLES / "mobilenet.before_optimizations.hlo"
 PAIRS = "--schedulers=input,default", "--algorithms=standard,path"
 KEYS = """input input_hash module version memory_model limit_counts target profile settings budget
     scheduler algorithm limit_bytes peak_before_bytes peak_scheduled_bytes lower_bound_bytes
+    lower_bound_instruction
     instructions_before flops_weighted_before bytes_accessed_weighted_before seconds_before
     peak_after_bytes met removed seconds_after added_seconds overhead flops_weighted_after
-    bytes_accessed_weighted_after instructions_after rematerialized cpu_seconds""".split()
+    bytes_accessed_weighted_after instructions_after rematerialized moved cpu_seconds""".split()
 
 
 def without_times(lines):
@@ -35,10 +37,36 @@ class CompareTest(ToolTest):
     def lines(self, name="runs.jsonl"):
         return [json.loads(line) for line in self.read(name).splitlines()]
 
-    def compare(self, *args, code=0):
+    def compare(self, *args, code=0, **kwargs):
         """The lines of a comparison."""
-        out = self.expect(code, "compare", *args, "--quiet", "--json=-").out
+        out = self.expect(code, "compare", *args, "--quiet", "--json=-", **kwargs).out
         return [json.loads(line) for line in out.splitlines()]
+
+
+class Heading(CompareTest):
+    def test_a_warning_is_printed_once(self):
+        """Each scheduler reads the module that it is about."""
+        self.golden("while_loop")
+        err = self.expect(0, "compare", "input.hlo", "--budgets=min", "--algorithms=path,standard",
+                          "--schedulers=input,default,bfs").err
+        self.assertEqual(err.count("overwritten memory"), 1)
+
+    def test_the_bound_has_its_cause(self):
+        args = "--budgets=90%", "--algorithms=path", "--schedulers=input"
+        out = self.expect(0, "compare", SAMPLE, *args).out
+        report = json.loads(self.expect(0, "report", SAMPLE, "--json=-").out)
+        cause = report["lower_bound_instruction"]
+        self.assertRegex(out, rf"lower bound [0-9.]+ MiB, by {re.escape(cause)}\n")
+        line, = self.compare(SAMPLE, *args)
+        self.assertEqual(line["lower_bound_instruction"], cause)
+
+    def test_a_bound_of_no_single_instruction(self):
+        self.write("one.hlo", "HloModule one, is_scheduled=true\nENTRY e {\n"
+                   "  ROOT p = f32[1024] parameter(0)\n}\n")
+        for model, cause in ("heap", "the parameters and outputs"), ("xla-remat", "the outputs"):
+            out = self.expect(0, "compare", "one.hlo", "--budgets=min", "--algorithms=none",
+                              f"--memory-model={model}").out
+            self.assertRegex(out, f"lower bound [0-9.]+ K?i?B, by {cause}\n")
 
 
 class Compare(CompareTest):
@@ -47,7 +75,7 @@ class Compare(CompareTest):
         schedulers = self.expect(0, "list", "--names=schedulers").out.split()
         lines = self.compare("input.hlo")
         for_padding = {"compress", "standardcompress"}
-        others = {"none", "auto", "path-compat", "checkpoint=collection"}
+        others = {"none", "auto", "optimal", "path-compat", "checkpoint=collection"}
         usual = set(algorithms) - others - for_padding
         self.assertEqual({line["algorithm"] for line in lines}, usual)
         best = "best" if "best" in schedulers else "default"
@@ -128,7 +156,9 @@ class Compare(CompareTest):
 
     def test_input_is_for_scheduled_modules(self):
         result = self.expect(0, "compare", UNSCHEDULED, "--budgets=r50%")
-        self.assertIn("note: ", result.err)
+        self.assertNotIn("note: ", result.err)
+        err = self.in_terminal("compare", UNSCHEDULED, "--budgets=r50%")
+        self.assertIn(b"note: the module is taken as unscheduled", err)
         for options in ([UNSCHEDULED], [SAMPLE, "--ignore-schedule"]):
             schedulers = {line["scheduler"] for line in self.compare(*options, *PAIRS)}
             self.assertEqual(schedulers, {"default"})
@@ -158,9 +188,32 @@ class Compare(CompareTest):
         shutil.copy(SAMPLE, self.path("dump/module_0001.a.after_optimizations.txt"))
         shutil.copy(UNSCHEDULED, self.path("dump/module_0001.a.before_optimizations.txt"))
         shutil.copy(self.path("input.hlo"), self.path("dump/host_1/b.hlo"))
-        names = {line["input"] for line in self.compare("dump", "input.hlo", "--budgets=r50%")}
+        args = "dump", "input.hlo", "--budgets=r50%"
+        names = {line["input"] for line in self.compare(*args, "--min-peak=0")}
         chosen = {"dump/host_1/b.hlo", "dump/module_0001.a.after_optimizations.txt", "input.hlo"}
         self.assertEqual(names, chosen)
+
+    def test_small_modules_of_folders_are_left_out(self):
+        self.path("dump").mkdir()
+        shutil.copy(SAMPLE, self.path("dump/module_0001.jit_a.after_optimizations.txt"))
+        for number in range(3):
+            shutil.copy(self.path("input.hlo"), self.path(f"dump/small_{number}.hlo"))
+        args = "compare", "dump", "input.hlo", *PAIRS, "--budgets=r50%"
+        result = self.expect(0, *args)
+        self.assertIn("left out: 3 modules with peaks below 1.00 MiB", result.out)
+        self.assertEqual(result.err, "")
+        inputs = lambda *more: [line["input"] for line in self.compare(*args[1:], *more)]
+        sample, all_files = "dump/module_0001.jit_a.after_optimizations.txt", set(inputs("--min-peak=0"))
+        self.assertEqual(set(inputs()), {sample, "input.hlo"})
+        self.assertEqual(len(all_files), 5)
+        self.assertEqual(set(inputs("--min-peak=1MiB")), {sample})
+        self.assertEqual(set(inputs("--module=jit_mobile*")), {sample})
+        self.assertEqual(inputs("--min-peak=1TiB"), [])
+        result = self.expect(3, *args, "--module=small_*")
+        self.assert_message(result, "no module's name matches 'small_*'")
+        text = SAMPLE.read_bytes()
+        lines = self.compare("-", "--module=x", "--budgets=r50%", stdin=text)
+        self.assertEqual(lines[0]["input"], "<stdin>")
 
     def test_stdin(self):
         text = SAMPLE.read_bytes()
@@ -221,7 +274,19 @@ class CompareTable(CompareTest):
         out = self.table(SAMPLE, UNSCHEDULED, *PAIRS).split("all files")[1]
         rows = [line.split() for line in out.splitlines()[3:7]]
         self.assertEqual([row[2] for row in rows], ["4", "4", "8", "8"])
-        self.assertEqual(sum(int(row[4]) for row in rows), 8)
+        ties = re.search(r"(\d+) times? several runs were equally good", out)
+        num_ties = int(ties[1]) if ties else 0
+        self.assertEqual(sum(int(row[4]) for row in rows) + num_ties, 8)
+
+    def test_a_tie_counts_for_nobody(self):
+        """Nothing can be done with these two: every algorithm leaves them as they are."""
+        self.golden("recompute", to="small.hlo")
+        self.golden("recompute", to="other.hlo")
+        out = self.table("small.hlo", "other.hlo", "--algorithms=path,standard", "--schedulers=input",
+                         "--budgets=r90%,r50%")
+        self.assertIn("  4 times several runs were equally good: these count for none", out)
+        rows = [line.split() for line in out.split("all files")[1].splitlines()[3:5]]
+        self.assertEqual([row[4] for row in rows], ["0", "0"])
 
     def test_table_goes_where_results_do_not(self):
         result = self.expect(0, "compare", "input.hlo", "--csv=-")
@@ -236,18 +301,7 @@ class CompareTable(CompareTest):
         self.assertIn("[16 of 16, 0 s left] r30% default path", err[-1])
 
     def test_progress_in_a_terminal(self):
-        leader, follower = pty.openpty()
-        process = self.start("compare", SAMPLE, *PAIRS, "--csv=runs.csv", stderr=follower)
-        os.close(follower)
-        text = b""
-        try:
-            while chunk := os.read(leader, 4096):
-                text += chunk
-        except OSError:
-            pass
-        os.close(leader)
-        process.communicate()
-        self.assertEqual(process.returncode, 0)
+        text = self.in_terminal("compare", SAMPLE, *PAIRS, "--csv=runs.csv")
         self.assertIn(b"[1 of 16", text)
         self.assertTrue(text.endswith(b"\r\033[K"), text[-40:])
 
@@ -501,12 +555,21 @@ class CompareSignals(CompareTest):
         self.assertEqual(process.returncode, 128 + number, err)
         return out.decode(), err.decode()
 
+    def test_without_a_log(self):
+        process = self.start("compare", *self.ARGS, "-j1", "--progress")
+        process.stderr.read(1)  # it has begun
+        process.send_signal(signal.SIGINT)
+        err = process.communicate(timeout=tool.TIMEOUT_SECONDS)[1].decode()
+        self.assertEqual(process.returncode, 128 + signal.SIGINT, err)
+        self.assertIn("with --json=FILE runs are kept, and --resume goes on with them", err)
+
     def test_what_is_done_is_kept(self):
         count = 0
         for number, jobs in ((signal.SIGINT, 1), (signal.SIGTERM, 3), (signal.SIGHUP, 2)):
             out, err = self.interrupt(number, jobs)
             lines = self.lines()
-            self.assertEqual(err, "")
+            self.assertIn("the same command with --resume goes on with the runs in runs.jsonl", err)
+            self.assertEqual(len(err.splitlines()), 1)
             self.assertGreater(len(lines), count)
             self.assertLess(len(lines), self.NUM_BUDGETS * 4)
             count = len(lines)
@@ -554,6 +617,51 @@ class ComparePareto(CompareTest):
         text = self.read("p.html")
         self.assertTrue(text.startswith("<!DOCTYPE html>"))
         self.assertIn("</svg>", text)
+
+    def test_page_describes_runs(self):
+        """The marks of a page carry what its script shows; the SVG has titles instead."""
+        self.expect(0, "compare", SAMPLE, *PAIRS, "--pareto=p.html", "--json=runs.jsonl", "-q")
+        text = self.read("p.html")
+        self.assertNotIn("<title>r70%", text)
+        runs = [html.unescape(run).split("\n") for run in re.findall(r'data-run="([^"]*)"', text)]
+        self.assertEqual(len(runs), 16)
+        line = next(line for line in self.lines() if line["algorithm"] == "path")
+        run = next(run for run in runs if run[0] == "path" and run[1] == f"scheduler: {line['scheduler']}" and
+                   run[2].startswith(f"budget: {line['budget']}, "))
+        self.assertEqual([fact.split(":")[0] for fact in run[1:]],
+                         ["scheduler", "budget", "peak", "added time", "recomputed"])
+        self.assertIn(f"({100 * line['overhead']:+.2f} %)", run[4])
+        self.assertRegex(text, "default-src 'none'")
+        for match in re.finditer(r'(?:src|href)="([^"]*)"', text):
+            self.assertRegex(match[1], r"^data:,$")
+
+    def draw_with(self, **values):
+        """Draws the runs of the sample after values of one of them have been changed."""
+        self.expect(0, "compare", SAMPLE, *PAIRS, "--json=runs.jsonl", "--overwrite", "-q")
+        lines = self.lines()
+        lines[3].update(values)
+        self.write("runs.jsonl", "".join(json.dumps(line) + "\n" for line in lines))
+        self.expect(0, "compare", "--merge", "runs.jsonl", "--pareto=p.svg", "-q")
+        root = ElementTree.fromstring(self.read("p.svg"))
+        space = "{http://www.w3.org/2000/svg}"
+        marks = [mark.get("transform") for mark in root.iter(f"{space}g")
+                 if mark.find(f"{space}title") is not None]
+        places = [tuple(map(float, re.findall(r"[\d.]+", mark))) for mark in marks]
+        clipped = [text.text for text in root.iter(f"{space}text") if "clipped" in text.get("class")]
+        return places, clipped
+
+    def test_extreme_runs_do_not_squeeze_the_others(self):
+        plain, clipped = self.draw_with()
+        self.assertEqual(clipped, [])
+        for values, axis, value in (({"overhead": 50.0}, 1, "+5000 %"),
+                                    ({"peak_after_bytes": 1 << 40}, 0, "1.00 TiB")):
+            places, clipped = self.draw_with(**values)
+            self.assertEqual(clipped, [value])
+            spans = []
+            for marks in (plain, places):
+                others = [mark[axis] for i, mark in enumerate(marks) if i != 3]
+                spans.append(max(others) - min(others))
+            self.assertGreater(spans[1], 0.6 * spans[0], axis)
 
     def test_nothing_to_draw(self):
         self.write("bad.hlo", "nonsense")

@@ -179,7 +179,7 @@ class MirroredBest(PlacesTest):
     """The same of `compare --best`."""
 
     def compare(self, *args, code=0):
-        result = self.expect(code, "compare", *args, *BEST, "-oout/")
+        result = self.expect(code, "compare", *args, *BEST, "--min-peak=0", "-oout/")
         files = self.files()
         shutil.rmtree(self.path("out"))
         return files, result

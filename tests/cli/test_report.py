@@ -2,14 +2,10 @@
 """`report` on the command line. usage: test_report.py TOOL [CLASS...]"""
 
 import csv
-import fcntl
 import gzip
 import io
 import json
 import os
-import pty
-import struct
-import termios
 
 import tool
 from tool import SAMPLES, ToolTest
@@ -54,6 +50,44 @@ class Report(ReportTest):
         for key in "name bytes opcode op_name source_file source_line category begin end".split():
             self.assertIn(key, report["live_at_peak"][0])
 
+    def test_stack(self):
+        """The stacks in JSON are those of the text, library by library."""
+        self.golden("frames", to="frames.hlo")
+        report = self.report("frames.hlo", "--memory-model=liveness")
+        frames = report["stack_frames"]
+        values = {value["name"]: value for value in report["live_at_peak"]}
+
+        def stack(name):
+            at, files = values[name]["stack_frame"], []
+            while at is not None:
+                self.assertTrue(frames[at]["caller"] is None or frames[at]["caller"] < at)
+                files.append((frames[at]["file"].split("/")[-1], frames[at]["line"], frames[at]["library"]))
+                at = frames[at]["caller"]
+            return files
+
+        train, model = ("train.py", 38, False), ("model.py", 12, False)
+        self.assertEqual(stack("dense"), [("linear.py", 271, True), model, train])
+        self.assertEqual(stack("update"), [("update.py", 42, True), train])
+        self.assertEqual(stack("lone"), [("linear.py", 271, True)])
+        self.assertIsNone(values["w"]["stack_frame"])
+        self.assertEqual(values["w"]["argument"], "params['h']['3']['kernel']")
+        self.assertIn({"source_file": None, "source_line": None, "argument": "params", "bytes": 32768,
+                       "values": 2}, report["by_source"])
+        shown = self.expect(0, "report", "frames.hlo", "--memory-model=liveness", "--stack").out
+        shown = shown.split("the call stacks of")[1]
+        self.assertEqual(shown.count("(library)"), 3)
+        self.assertIn("without a stack", shown)
+
+    def test_narrow_tables_keep_names_of_files(self):
+        self.golden("frames", to="frames.hlo")
+        for width in ("60", "72", "80", "200"):
+            out = self.expect(0, "report", "frames.hlo", "--stack", env={"COLUMNS": width}).out
+            out = out.split("live at the peak")[1]
+            for name in ("model.py:12", "train.py:38", "linear.py:271", "layers.py:7"):
+                self.assertIn(name, out, width)
+            self.assertEqual("(from ..l" in out or "(from /opt" in out, int(width) > 60, width)
+            self.assertEqual(out.count("(from "), out.count(":7)") + out.count(":38)") + out.count(":12)"))
+
     def test_copies(self):
         """The state of the loop begins in a constant, which XLA has to copy."""
         args = ["report", "input.hlo", "--memory-model=heap", "--perfetto=live.json"]
@@ -61,7 +95,7 @@ class Report(ReportTest):
         for when, warnings in (("auto", 1), ("inserted", 1), ("pending", 0)):
             with self.subTest(when):
                 result = self.expect(0, *args, f"--copies={when}")
-                self.assertEqual(result.err.count("reads of overwritten memory"), warnings)
+                self.assertEqual(result.err.count("read of overwritten memory"), warnings)
                 values[when] = self.read("live.json")
         self.assertEqual(values["auto"], values["inserted"])
         self.assertNotEqual(values["auto"], values["pending"])
@@ -122,7 +156,6 @@ class Report(ReportTest):
             (["report", "input.hlo"] * 2 + ["x"], "takes one file, or two"),
             (["report", "input.hlo", "--json=-", "--csv=-"], "only one output"),
             (["report", "input.hlo", "--json=x", "--csv=x"], "same name"),
-            (["report", "input.hlo", "after.hlo", "--csv=x"], "--csv takes one file"),
             (["report", "input.hlo", "--top=0"], "--top takes"),
             (["report", "input.hlo", "--memory-model=livenes"], "did you mean 'liveness'"),
             (["report", "input.hlo", "--mem-limit=1"], "there is no option"),
@@ -139,7 +172,7 @@ class Report(ReportTest):
         for args in (
             ["report", "unlined.hlo", "--top=99", *model],
             ["report", "unlined.hlo", "grown.hlo", *model],
-            ["report", ".", *model],
+            ["report", ".", "--min-peak=0", *model],
             ["check", "unlined.hlo", "--max-peak=1", *model],
         ):
             with self.subTest(args):
@@ -239,7 +272,7 @@ class Folder(FolderTest):
     """`report DIR`."""
 
     def test_modules_are_sorted_by_peak(self):
-        modules = self.report("dump", "--memory-model=xla-remat")
+        modules = self.report("dump", "--min-peak=0", "--memory-model=xla-remat")
         self.assertEqual(
             [os.path.basename(module["input"]) for module in modules],
             [
@@ -257,9 +290,11 @@ class Folder(FolderTest):
         self.assertNotIn("live_at_peak", modules[0])
 
     def test_table_and_progress(self):
-        result = self.expect(0, "report", "dump/")
+        result = self.expect(0, "report", "dump/", "--min-peak=0")
         self.assertIn("3 modules, 5 stages, 2 other files", result.out)
-        self.assertIn("[5 of 5]", result.err)
+        self.assertNotIn("[", result.err)
+        err = self.expect(0, "report", "dump", "-q", "--copies=pending", "--progress").err
+        self.assertEqual([line[:8] for line in err.splitlines()], [f"[{i} of 3]" for i in (1, 2, 3)])
         self.assertEqual(self.expect(0, "report", "dump", "-q", "--copies=pending").err, "")
 
     def test_the_capability_of_a_gpu_is_in_the_stage(self):
@@ -268,7 +303,7 @@ class Folder(FolderTest):
         self.assertEqual(
             sorted(
                 (os.path.basename(module["input"]), len(module["stages"]), last["stage"])
-                for module in self.report("dump")
+                for module in self.report("dump", "--min-peak=0")
                 if "sm_" in (last := module["stages"][-1])["stage"] + module["input"]
             ),
             [
@@ -294,7 +329,7 @@ class Folder(FolderTest):
         os.mkfifo(self.path("dump/host_0/pipe.txt"))
         for path in ("dump", "dump/", "./dump"):
             with self.subTest(path):
-                result = self.expect(0, "report", path, env={"COLUMNS": "200"})
+                result = self.expect(0, "report", path, "--min-peak=0", env={"COLUMNS": "200"})
                 self.assertIn("8 modules, 11 stages, 2 other files", result.out)
                 rows = [line.split() for line in result.out.splitlines()[3:]]
                 self.assertEqual(
@@ -308,7 +343,7 @@ class Folder(FolderTest):
                         "steps/7/module_0001.jit_step",
                     ],
                 )
-        modules = self.report("dump")
+        modules = self.report("dump", "--min-peak=0")
         self.assertIn(f"dump/steps/7/{name}", [module["input"] for module in modules])
         self.assertEqual(
             [
@@ -362,7 +397,7 @@ class Folder(FolderTest):
                     folder.mkdir()
                     (folder / f"m{suffix}").write_bytes(packed)
                     if number < 3:
-                        stage, = self.report(folder)[0]["stages"]
+                        stage, = self.report(folder, "--min-peak=0")[0]["stages"]
                         self.assertTrue(stage["is_scheduled"])
                     else:
                         self.assert_message(self.expect(3, "report", folder), "no HLO text")
@@ -371,7 +406,7 @@ class Folder(FolderTest):
         text = self.read("input.hlo").replace(", is_scheduled=true", "").encode()
         packed = gzip.compress(text + os.urandom(1 << 20))
         self.write("dump/module_0001.jit_step.before_layout.txt.gz", packed[:-1000])
-        self.assertEqual(len(self.report("dump")[1]["stages"]), 4)
+        self.assertEqual(len(self.report("dump", "--min-peak=0")[1]["stages"]), 4)
         self.write("dump/module_0001.jit_step.before_layout.txt.gz", packed[:10] + b"\xff" * 1000)
         self.assert_message(self.expect(3, "report", "dump", "-q"), "gzip file is damaged")
 
@@ -381,9 +416,196 @@ class Folder(FolderTest):
         result = self.expect(3, "report", "empty", "--diagnostics=json")
         self.assertIn("no HLO text", json.loads(result.err)["message"])
         self.expect(3, "report", "missing/")
-        self.assert_message(self.expect(2, "report", "dump", "--csv=x"), "--csv takes one file")
         self.expect(2, "report", "dump", "--memory-model=x")
         self.expect(4, "report", "dump", "-q", "--json=/nonexistent/x")
+
+
+class FolderAsItIs(ReportTest):
+    """A folder that XLA has dumped: helpers of a few bytes around the step."""
+
+    def setUp(self):
+        super().setUp()
+        self.path("dump").mkdir()
+        for name in ("gpt_scan", "gpt_unrolled"):
+            for stage in ("before", "after"):
+                self.copy(f"{name}.{stage}_optimizations.hlo", f"module_0042.jit_{name}")
+        for number in range(5):
+            text = self.read("input.hlo").replace("HloModule jit_step", "HloModule jit_add")
+            self.write(f"dump/module_000{number}.jit_add.cpu_after_optimizations.txt", text)
+
+    def copy(self, sample, name):
+        stage = sample.split(".")[1]
+        self.write(f"dump/{name}.cpu_{stage}.txt", (SAMPLES / sample).read_bytes())
+
+    def check(self, code, *args):
+        result = self.expect(code, "check", "dump", *args, "--quiet", "--json")
+        return result, json.loads(result.out)
+
+    def test_report_leaves_out_what_is_small(self):
+        result = self.expect(0, "report", "dump")
+        self.assertIn("7 modules, 9 stages", result.out)
+        line = "left out: 5 modules with peaks below 1.00 MiB (--min-peak=0 shows all)\n"
+        self.assertEqual(result.out.count(line), 1)
+        self.assertNotIn("jit_add", result.out + result.err)
+        names = lambda *args: [module["module"] for module in self.report("dump", *args)]
+        self.assertEqual(names(), ["jit_gpt_scan", "jit_gpt_unrolled"])
+        self.assertEqual(len(names("--min-peak=0")), 7)
+        self.assertEqual(names("--min-peak=200MiB"), ["jit_gpt_scan"])
+        self.assertEqual(names("--min-peak=1GiB"), [])
+        self.assertNotIn("left out", self.expect(0, "report", "dump", "--min-peak=0").out)
+
+    def test_module_is_the_name_of_the_module(self):
+        names = lambda glob: [m["module"] for m in self.report("dump", f"--module={glob}")]
+        self.assertEqual(names("jit_gpt_scan"), ["jit_gpt_scan"])
+        self.assertEqual(names("jit_gpt*"), ["jit_gpt_scan", "jit_gpt_unrolled"])
+        self.assertEqual(names("*_un[a-r]olled"), ["jit_gpt_unrolled"])
+        for glob in ("module_0042*", "jit_gpt_scn", "gpt_scan"):
+            result = self.expect(3, "report", "dump", f"--module={glob}")
+            self.assert_message(result, f"no module's name matches '{glob}'")
+        self.assertIn("did you mean 'jit_gpt_scan'?",
+                      self.expect(3, "report", "dump", "--module=jit_gpt_scn").err)
+        text = self.read("input.hlo").replace("HloModule jit_step", "HloModule jit_step.42")
+        self.write("dump/again.txt", text)
+        lines = self.report("dump", "--module=jit_step", "--min-peak=0")
+        self.assertEqual([line["module"] for line in lines], ["jit_step.42"])
+
+    def test_one_file_is_always_shown(self):
+        self.assertIn("jit_step", self.expect(0, "report", "input.hlo").out)
+        for args in (["--module=x"], ["--min-peak=0"]):
+            result = self.expect(2, "report", "input.hlo", *args)
+            self.assert_message(result, "choose among the modules of a folder")
+
+    def test_check_validates_everything(self):
+        result = self.expect(0, "check", "dump", env={"COLUMNS": "120"})
+        self.assertIn("7 modules, 9 stages, 0 other files", result.out)
+        self.assertIn("left out: 5 modules", result.out)
+        rows = [line.split() for line in result.out.splitlines()[4:]]
+        self.assertEqual([row[4] for row in rows],
+                         ["module_0042.jit_gpt_scan", "module_0042.jit_gpt_unrolled"])
+        self.assertEqual(result.err, "")
+        self.write("dump/module_0000.jit_add.before_optimizations.txt", "HloModule jit_add\nENTRY {")
+        result = self.expect(3, "check", "dump")
+        self.assert_message(result, "module_0000.jit_add.before_optimizations.txt:2")
+        self.assertIn("284.19 MiB", result.out)
+        self.expect(0, "check", "dump", "--module=jit_gpt*")
+
+    def test_check_with_findings(self):
+        self.golden("check_shapes", to="dump/findings.before_optimizations.txt")
+        result = self.expect(0, "check", "dump", "--diagnostics=json")
+        files = {json.loads(line)["file"] for line in result.err.splitlines()}
+        self.assertEqual(files, {"dump/findings.before_optimizations.txt"})
+        self.assertNotIn("findings.before", result.out)
+        self.expect(3, "check", "dump", "--strict")
+        self.expect(0, "check", "dump", "--strict", "--module=jit_*")
+
+    def test_faults(self):
+        self.path("empty").mkdir()
+        self.assert_message(self.expect(3, "check", "empty"), "no HLO text")
+        self.assert_message(self.expect(3, "check", "dump", "--module=x"), "no module's name")
+        result = self.expect(2, "check", "dump", "--memory-model=x", "--json=out.json")
+        self.assertEqual(result.err.count("error: "), 1)
+        self.assertNotIn("out.json", self.names())
+        self.expect(4, "check", "dump", "-q", "--json=/nonexistent/x")
+        self.expect(3, "check", "dump", "missing.hlo", "-q")
+        result = self.expect(1, "check", "dump", "input.hlo", "--max-peak=200MiB")
+        self.assertIn("input.hlo: jit_step", result.out)
+
+    def test_max_peak_of_a_module(self):
+        for limit, code in (("300MiB", 0), ("200MiB", 1)):
+            result, answer = self.check(code, "--module=jit_gpt_scan", f"--max-peak={limit}")
+            (module,) = answer["modules"]
+            self.assertEqual(answer["ok"], code == 0)
+            self.assertEqual(module["is_over_max_peak"], code == 1)
+            self.assertEqual(module["peak_bytes"], self.report("dump")[0]["peak_bytes"])
+        self.assert_message(result, "jit_gpt_scan", "over --max-peak=200.00 MiB")
+        table = self.expect(1, "check", "dump", "--max-peak=200MiB", env={"COLUMNS": "140"}).out
+        self.assertEqual([line.split()[4:6] for line in table.splitlines()[4:]],
+                         [["over", "--max-peak"], ["ok", "module_0042.jit_gpt_unrolled"]])
+        self.expect(1, "check", "dump", "--max-peak=1KiB", "--module=jit_add", "-q")
+
+    def test_baseline_by_name(self):
+        self.expect(0, "check", "dump", "--write-baseline=base.json", "-q")
+        self.assertEqual(len(json.loads(self.read("base.json"))), 7)
+        _, answer = self.check(0, "--baseline=base.json", "--tolerance=0%")
+        self.assertEqual((answer["new"], answer["missing"]), ([], []))
+        # Other numbers in other folders: the names count.
+        self.path("dump").rename(self.path("old"))
+        self.path("dump/host_3").mkdir(parents=True)
+        self.copy("gpt_scan.after_optimizations.hlo", "host_3/module_0815.jit_gpt_scan")
+        self.copy("resnet.after_optimizations.hlo", "module_0007.jit_resnet")
+        result, answer = self.check(0, "--baseline=base.json")
+        self.assertEqual([module["module"] for module in answer["new"]], ["jit_resnet"])
+        self.assertEqual([module["module"] for module in answer["missing"]], ["jit_gpt_unrolled"])
+        self.assertIn("module jit_resnet, 95.64 MiB, is new", result.err)
+        self.assertIn("module jit_gpt_unrolled, 119.56 MiB, is missing", result.err)
+        self.assertNotIn("jit_add", result.err)
+        result, _ = self.check(1, "--baseline=base.json", "--strict")
+        self.assert_message(result, "is new", "is missing")
+        _, answer = self.check(0, "--baseline=base.json", "--module=jit_gpt_scan", "--strict")
+        self.assertEqual((answer["new"], answer["missing"]), ([], []))
+
+    def test_baseline_that_is_exceeded(self):
+        self.expect(0, "check", "dump", "--write-baseline=base.json", "-q")
+        text = (SAMPLES / "vgg.after_optimizations.hlo").read_text()
+        self.write("dump/module_0042.jit_gpt_scan.cpu_after_optimizations.txt",
+                   text.replace("HloModule jit_vgg", "HloModule jit_gpt_scan"))
+        before = self.read("base.json")
+        args = "--baseline=base.json", "--write-baseline=base.json"
+        result, answer = self.check(1, *args)
+        self.assertEqual(self.read("base.json"), before)
+        self.assert_message(result, "jit_gpt_scan", "the peak, 482.40 MiB, is 198.21 MiB (69.7 %)",
+                            "more from vgg/select_and_scatter")
+        over = [module["module"] for module in answer["modules"] if module["is_over_baseline"]]
+        self.assertEqual(over, ["jit_gpt_scan"])
+        self.expect(0, "check", "dump", "-q", "--baseline=base.json", "--tolerance=70%")
+
+    def test_a_file_against_the_baseline_of_a_folder(self):
+        self.expect(0, "check", "dump", "--write-baseline=base.json", "-q")
+        sample = SAMPLES / "gpt_unrolled.after_optimizations.hlo"
+        self.expect(0, "check", sample, "--baseline=base.json", "--strict")
+        self.expect(0, "check", sample, "input.hlo", "--baseline=base.json", "--force")
+        result = self.expect(2, "check", SAMPLES / "vgg.after_optimizations.hlo", "--baseline=base.json")
+        self.assert_message(result, "no module jit_vgg (fingerprint ", "vgg.after_optimizations.hlo")
+        self.expect(0, "report", "dump", "--json=report.json")
+        self.expect(0, "check", "dump", "--baseline=report.json", "--strict")
+
+    def test_another_folder_is_refused(self):
+        self.expect(0, "check", "dump", "--write-baseline=base.json", "-q")
+        self.path("other").mkdir()
+        for name in ("vgg", "resnet"):
+            sample = f"{name}.after_optimizations.hlo"
+            self.write(f"other/{sample}", (SAMPLES / sample).read_bytes())
+        result = self.expect(2, "check", "other", "--baseline=base.json")
+        self.assert_message(result, "of other modules, such as jit_", "(fingerprint ", "--force")
+        self.expect(0, "check", "other", "--baseline=base.json", "--force")
+
+    def test_modules_of_one_name(self):
+        """Several modules have one name; those that are unchanged are found by their texts."""
+        self.path("steps").mkdir()
+        texts = [self.read("input.hlo"), self.read("after.hlo")]
+        for number, text in enumerate(texts):
+            self.write(f"steps/module_{number}.jit_step.after_optimizations.txt", text)
+        self.expect(0, "check", "steps", "--write-baseline=base.json", "-q")
+        for number, text in enumerate(reversed(texts)):
+            self.write(f"steps/module_{number}.jit_step.after_optimizations.txt", text)
+        self.expect(0, "check", "steps", "--baseline=base.json", "--tolerance=0%", "--min-peak=0",
+                    "--strict")
+        self.path("steps/module_0.jit_step.after_optimizations.txt").unlink()
+        result = self.expect(1, "check", "steps", "--baseline=base.json", "--min-peak=0", "--strict")
+        self.assert_message(result, "the module jit_step", "is missing")
+
+    def test_progress_is_for_terminals(self):
+        for command in ("report", "check"):
+            self.assertNotIn("[", self.expect(0, command, "dump").err)
+            lines = self.expect(0, command, "dump", "--progress", "-q").err.splitlines()
+            self.assertEqual(len(lines), 7)
+            self.assertIn("[7 of 7] dump/module_0042.jit_gpt_unrolled", lines[-1])
+            text = self.in_terminal(command, "dump")
+            self.assertIn(b"\r\033[K[1 of 7] dump/", text)
+            self.assertTrue(text.endswith(b"\r\033[K"), text[-40:])
+            self.assertEqual(self.in_terminal(command, "dump", "--quiet"), b"")
+            # A program that reads the output is in charge of the terminal.
+            self.assertNotIn(b"of 7]", self.in_terminal(command, "dump", "--json=-"))
 
 
 class Bounds(ReportTest):
@@ -418,6 +640,38 @@ class Bounds(ReportTest):
         self.expect(1, *args, "--tolerance=28%")
         self.expect(0, *args, "--tolerance=32KiB")
         self.expect(1, *args, "--tolerance=32767")
+
+    def test_a_baseline_of_another_module(self):
+        """It is refused by name and fingerprint."""
+        self.write("other.hlo", self.read("after.hlo").replace("HloModule jit_step", "HloModule jit_f"))
+        self.write("renamed.hlo", self.read("after.hlo").replace("jit_step,", "jit_step.7,"))
+        self.expect(0, "check", "input.hlo", "--write-baseline=base.json")
+        fingerprint = json.loads(self.read("base.json"))["input_hash"]
+        args = ["check", "other.hlo", "--baseline=base.json", "--tolerance=50%"]
+        result = self.expect(2, *args)
+        self.assert_message(result, f"of the module jit_step (fingerprint {fingerprint}), not of jit_f ",
+                            "--force")
+        self.expect(0, *args, "--force")
+        self.expect(1, *args, "--force", "--tolerance=0%")
+        self.expect(0, "check", "renamed.hlo", *args[2:], "--strict")
+
+    def test_json(self):
+        for args in (["--json=-"], ["--json"], ["--json", "--quiet"]):
+            result = self.expect(1, "check", "input.hlo", "--max-peak=1", *args)
+            answer = json.loads(result.out)
+            self.assertFalse(answer["ok"])
+            self.assertEqual(answer["modules"][0]["peak_bytes"], self.peak)
+        self.write("bad.hlo", "HloModule x\nnonsense\n")
+        self.expect(3, "check", "input.hlo", "bad.hlo", "--json=out.json")
+        modules = json.loads(self.read("out.json"))["modules"]
+        self.assertEqual([module["is_read"] for module in modules], [True, False])
+
+    def test_several_files_have_one_baseline(self):
+        self.golden("recompute", to="other.hlo")
+        files = "input.hlo", "other.hlo"
+        self.expect(0, "check", *files, "--write-baseline=base.json")
+        self.assertEqual(len(json.loads(self.read("base.json"))), 2)
+        self.expect(0, "check", *reversed(files), "--baseline=base.json", "--tolerance=0%")
 
     def test_a_baseline_has_a_heap_limit(self):
         self.expect(0, "check", "input.hlo", "--write-baseline=base.json", "--heap-limit=16KiB")
@@ -496,8 +750,8 @@ class Bounds(ReportTest):
 
     def test_usage(self):
         for args, says in (
-            (["input.hlo", "after.hlo", "--baseline=x"], "--baseline takes one file"),
-            (["input.hlo", "after.hlo", "--write-baseline=x"], "--write-baseline takes one"),
+            (["input.hlo", "--force"], "--force is for --baseline"),
+            (["input.hlo", "--json=x", "--write-baseline=x"], "same name"),
             (["input.hlo", "--tolerance=much"], "--tolerance takes"),
             (["input.hlo", "--tolerance=r1%"], "--tolerance takes"),
             (["input.hlo", "--tolerance=min"], "--tolerance takes"),
@@ -517,7 +771,7 @@ class Bounds(ReportTest):
 
     def test_copies(self):
         """The state of the loop begins in a constant, which XLA has to copy."""
-        warning = "reads of overwritten memory in the module itself"
+        warning = "read of overwritten memory in the module itself"
         for when, count in (("auto", 1), ("inserted", 1), ("pending", 0)):
             with self.subTest(when):
                 result = self.expect(0, "check", "input.hlo", "--max-peak=1MiB", f"--copies={when}")
@@ -538,32 +792,18 @@ class Width(ReportTest):
         self.assertLessEqual(self.widest(COLUMNS="wide"), 80)
         self.expect(0, "report", SAMPLE, env={"COLUMNS": "1"})
 
-    def in_terminal(self, columns, **env):
-        leader, follower = pty.openpty()
-        fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
-        process = self.start(
-            "report", "input.hlo", stdout=follower, env={"TERM": "xterm", "NO_COLOR": "", **env}
-        )
-        os.close(follower)
-        text = b""
-        try:
-            while chunk := os.read(leader, 4096):
-                text += chunk
-        except OSError:
-            pass
-        os.close(leader)
-        process.stderr.close()
-        self.assertEqual(process.wait(), 0)
-        return text.decode()
+    def shown(self, columns, **env):
+        env = {"TERM": "xterm", "NO_COLOR": "", **env}
+        return self.in_terminal("report", "input.hlo", stream="stdout", columns=columns, env=env).decode()
 
     def test_colour_is_for_terminals(self):
         self.assertNotIn("\033", self.expect(0, "report", "input.hlo").out)
-        self.assertIn("\033[1m", self.in_terminal(70))
-        self.assertNotIn("\033", self.in_terminal(70, NO_COLOR="1"))
-        self.assertNotIn("\033", self.in_terminal(70, TERM="dumb"))
+        self.assertIn("\033[1m", self.shown(70))
+        self.assertNotIn("\033", self.shown(70, NO_COLOR="1"))
+        self.assertNotIn("\033", self.shown(70, TERM="dumb"))
 
     def test_terminals_have_a_width(self):
-        body = self.in_terminal(60, NO_COLOR="1").split("made of", 1)[1]
+        body = self.shown(60, NO_COLOR="1").split("made of", 1)[1]
         self.assertLessEqual(max(map(len, body.splitlines())), 60)
 
     def test_control_characters_do_not_reach_the_terminal(self):

@@ -1,13 +1,17 @@
 """What tests of the command line share: a directory of their own and a tool to run in it."""
 
+import fcntl
 import json
 import os
 import pathlib
+import pty
 import re
 import signal
+import struct
 import subprocess
 import sys
 import tempfile
+import termios
 import time
 import unittest
 
@@ -90,6 +94,24 @@ class ToolTest(unittest.TestCase):
         result = self.run_tool(*args, **kwargs)
         self.assertEqual(result.code, code, f"{args}\n{result}")
         return result
+
+    def in_terminal(self, *args, stream="stderr", columns=None, **kwargs):
+        """What a stream gets if it is a terminal."""
+        leader, follower = pty.openpty()
+        if columns:
+            fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
+        process = self.start(*args, **{stream: follower}, **kwargs)
+        os.close(follower)
+        text = b""
+        try:
+            while chunk := os.read(leader, 4096):
+                text += chunk
+        except OSError:
+            pass
+        os.close(leader)
+        process.communicate()
+        self.assertEqual(process.returncode, 0)
+        return text
 
     def json(self, *args, code=0):
         """The summary in JSON of a run."""

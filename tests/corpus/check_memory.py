@@ -1,5 +1,5 @@
 """Compiles JAX programs (jax_programs.py) and compares what `remat-hlo report` makes of the dumps of the
-compiled modules with what XLA allocates: the bytes of temporaries, parameters, outputs and what these
+compiled modules, and of compiled.as_text() on the standard input, with what XLA allocates: the bytes of temporaries, parameters, outputs and what these
 share. Run by scripts/check-memory.sh.
 
 Prints what differs, and a closing line; ends with 1 when anything does."""
@@ -19,14 +19,14 @@ PARTS = {"temp_bytes": "temp", "parameter_bytes": "argument", "output_bytes": "o
 DUMP = "*.jit_{}.cpu_after_optimizations.txt"
 
 
-def reported(tool, path):
-    text = subprocess.run([tool, "report", path, "--json=-", "-q"], capture_output=True, text=True,
-                          check=True).stdout
-    return json.loads(text)
+def reported(tool, path, text=None):
+    run = subprocess.run([tool, "report", path, "--json=-", "-q"], input=text, capture_output=True,
+                         text=True, check=True)
+    return json.loads(run.stdout)
 
 
 def compile_all(folder):
-    """XLA's figures by program. It reads its flags when it is first used."""
+    """XLA's figures and the text by program. It reads its flags when it is first used."""
     os.environ["JAX_PLATFORMS"] = "cpu"
     os.environ["XLA_FLAGS"] = (f"--xla_dump_to={folder} --xla_dump_hlo_as_text "
                                f"--xla_force_host_platform_device_count={jax_programs.NUM_DEVICES}")
@@ -35,7 +35,7 @@ def compile_all(folder):
     figures = {}
     for name, (function, shapes, donated) in jax_programs.PROGRAMS.items():
         compiled = jax.jit(function, donate_argnums=donated).lower(*shapes).compile()
-        figures[name] = compiled.memory_analysis()
+        figures[name] = compiled.memory_analysis(), compiled.as_text()
     return figures
 
 
@@ -44,10 +44,11 @@ def compare(tool, folder, name, figures):
     paths = sorted(pathlib.Path(folder).glob(DUMP.format(name)))
     if len(paths) != 1:
         return [f"{len(paths)} dumps"]
-    ours = reported(tool, paths[0])
-    theirs = {part: getattr(figures, f"{of_xla}_size_in_bytes") for part, of_xla in PARTS.items()}
-    return [f"{part} {ours[part]:,} (XLA {theirs[part]:,})" for part in PARTS
-            if ours[part] != theirs[part]]
+    analysis, text = figures
+    theirs = {part: getattr(analysis, f"{of_xla}_size_in_bytes") for part, of_xla in PARTS.items()}
+    return [f"{source}: {part} {ours[part]:,} (XLA {theirs[part]:,})"
+            for source, ours in (("dump", reported(tool, paths[0])), ("as_text", reported(tool, "-", text)))
+            for part in PARTS if ours[part] != theirs[part]]
 
 
 def main():

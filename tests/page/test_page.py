@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The pages of --html in Chromium. usage: test_page.py TOOL [FOLDER-FOR-SCREENSHOTS]
+"""The pages of --html and of compare --pareto in Chromium. usage: test_page.py TOOL [FOLDER-FOR-SCREENSHOTS]
 
 Exits with 77 where Chromium, its driver or Selenium are missing."""
 
@@ -90,6 +90,23 @@ class PageTest(unittest.TestCase):
             return [...copy.getImageData(0, 0, 1, 1).data].slice(0, 3);
             """, x, y)
 
+    def picture(self):
+        """All pixels of the canvases, for comparisons."""
+        self.browser.settle()
+        return self.browser.run("memoryPage.state.panels.map(({ canvas }) => canvas.toDataURL()).join()")
+
+    def choose(self, element, value):
+        self.browser.run("""
+            const element = document.getElementById(arguments[0]);
+            element.value = arguments[1];
+            element.dispatchEvent(new Event("change"));
+            return 0""", element, value)
+        self.browser.settle()
+
+    def labels(self, panel=0):
+        """What is written into the boxes and at the lines, with the room that it takes."""
+        return self.browser.run("memoryPage.state.panels[arguments[0]].labels", panel)
+
     def pixel_of(self, name):
         """The colour in a box, near its upper right corner, where no name is."""
         return self.pixel_at(*self.browser.run("""
@@ -120,7 +137,7 @@ class Page(PageTest):
         self.open_step(20)
         self.assertIn("jit_step_20", self.text("title"))
         self.assertIn("6.50 MiB of memory for 22 values", self.text("figures"))
-        self.assertIn("parameter", self.text("legend"))
+        self.assertIn("arguments", self.text("legend"))
         self.assertEqual(self.browser.run("memoryPage.timing.numDrawn > 15"), True)
         self.shoot("20")
 
@@ -142,6 +159,156 @@ class Page(PageTest):
         _, y = self.place_of("dw.1")
         self.browser.hover(x - 100, y - 8)
         self.assertRegex(self.text("tip"), r"position \d+\n.*\n.*MiB live")
+
+    def test_outline_goes_away(self):
+        """With the pointer, and with what was under it."""
+        self.open_step(400)
+        x, y = self.place_of("gelu.20")
+        self.browser.hover(5, 5)
+        plain = self.picture()
+        leave = {
+            "to the head": lambda: self.browser.hover(5, 5),
+            "to the margin": lambda: self.browser.hover(10, y),
+            "to the list": lambda: self.browser.hover(1270, 790),
+            "out of the window": lambda: self.browser.mouse("mouseMoved", -5, y),
+            "another window": lambda: self.browser.run("window.dispatchEvent(new Event('blur')); return 0"),
+        }
+        for name, action in leave.items():
+            with self.subTest(name):
+                self.browser.hover(x, y)
+                self.assertNotEqual(self.picture(), plain)
+                self.assertFalse(self.is_hidden("tip"))
+                action()
+                self.assertEqual(self.picture(), plain)
+                self.assertTrue(self.is_hidden("tip"))
+
+    def test_outline_is_of_what_is_under_the_pointer(self):
+        self.open_step(400)
+        x, y = self.place_of("gelu.20")
+        self.browser.hover(x, y)
+        hovered = "memoryPage.state.hovered && memoryPage.state.hovered.index"
+        first = self.browser.run(hovered)
+        for key in "pt0":
+            self.browser.key(key)
+            self.browser.settle()
+            under = self.browser.run("""
+                const { panels, hovered } = memoryPage.state;
+                const { scale, canvas } = panels[0];
+                const frame = canvas.getBoundingClientRect();
+                const box = hovered && hovered.index >= 0 ? memoryPage.boxOf(panels[0], hovered.index) : null;
+                const x = arguments[0] - frame.left, y = arguments[1] - frame.top;
+                return !box || (box.left - 5 <= x && x <= box.left + box.width + 5 &&
+                  box.top - 5 <= y && y <= box.top + box.height + 5)""", x, y)
+            self.assertTrue(under, key)
+        self.assertEqual(self.browser.run(hovered), first)
+        self.choose("layout", "stack")
+        self.assertEqual(self.browser.run(hovered), -1)
+        self.choose("layout", "boxes")
+        self.browser.mouse("mousePressed", x, y, button="left", buttons=1, clickCount=1)
+        self.browser.mouse("mouseMoved", x + 9, y, button="left", buttons=1)
+        self.browser.settle()
+        self.assertIsNone(self.browser.run("memoryPage.state.hovered"))
+        self.browser.mouse("mouseReleased", x + 9, y, button="left", clickCount=1)
+
+    def test_labels_say_what_names_do_not(self):
+        self.open("report", SAMPLE)
+        texts = {label["text"] for label in self.labels()}
+        self.assertIn("reduce_max dump_samples.py:357", texts)
+        self.assertEqual([text for text in texts if "fusion" in text], [])
+        self.browser.hover(*self.place_of("ynn_fusion.67"))
+        self.assertTrue(self.text("tip").startswith("reduce_max dump_samples.py:357\nynn_fusion.67\n"))
+        self.browser.key("/")
+        self.type("ynn_fusion.67")
+        self.assertIn("1 value,", self.text("found"))
+
+    def test_labels_do_not_overlap(self):
+        budget = "--mem-limit=80%", "--limit-counts=temp+outputs", "--memory-model=heap"
+        for pages in (("report", SAMPLE), (SAMPLE, *budget), ("report", SAMPLE, "--max-peak=118MiB")):
+            self.open(*pages)
+            for width, key in ((1280, "0"), (1280, "p"), (1700, "t"), (480, "0")):
+                self.browser.resize(width, 800)
+                self.browser.settle()
+                self.browser.key(key)
+                self.browser.settle()
+                for panel in range(self.browser.run("memoryPage.state.panels.length")):
+                    labels = self.labels(panel)
+                    self.assertGreater(len(labels), 0)
+                    for i, a in enumerate(labels):
+                        for b in labels[:i]:
+                            overlaps = (a["left"] < b["right"] and b["left"] < a["right"] and
+                                        a["top"] < b["bottom"] and b["top"] < a["bottom"])
+                            self.assertFalse(overlaps, (pages, width, a, b))
+
+    def test_labels_leave_the_line_of_live_bytes_free(self):
+        self.open("report", SAMPLE)
+        crossed = self.browser.run("""
+            const panel = memoryPage.state.panels[0];
+            const { scale, plot } = panel;
+            return panel.labels.filter((label) => label.index !== undefined).filter((label) => {
+              for (let x = label.left; x <= label.right; x++) {
+                const y = scale.y(panel.live[Math.floor(scale.position(x))]);
+                if (label.top < y && y < label.bottom) return true;
+              }
+              return false;
+            })""")
+        self.assertEqual(crossed, [])
+
+    def test_colours_begin_with_the_scopes_that_separate(self):
+        self.open("report", SAMPLE)
+        self.assertEqual(self.browser.run("document.getElementById('group').value"), "scope")
+        self.assertFalse(self.is_hidden("depth-label"))
+        for wanted in ("dot_general", "reduce_max", "params['blocks'][0]", "all others"):
+            self.assertIn(wanted, self.text("legend"))
+        self.assertNotEqual(self.pixel_of("ynn_fusion.67"), self.pixel_of("ynn_fusion.62"))
+        self.open("report", self.write("m.hlo", "HloModule m, is_scheduled=true\nENTRY e {\n"
+                                       "  p = f32[999] parameter(0)\n  ROOT n = f32[999] negate(p)\n}\n"))
+        self.assertEqual(self.browser.run("document.getElementById('group').value"), "category")
+        self.assertIn("output", self.text("legend"))
+
+    def test_list_of_the_peak(self):
+        self.open("report", SAMPLE)
+        self.assertFalse(self.is_hidden("peak"))
+        rows = self.browser.run("""
+            const panel = memoryPage.state.panels[0];
+            return [...document.querySelectorAll("#peak li button")].map(({ dataset, innerText }) =>
+              [Number(dataset.index), panel.bytes[dataset.index], innerText])""")
+        self.assertEqual([row[1] for row in rows], sorted((row[1] for row in rows), reverse=True))
+        live = self.browser.run("""
+            const { count, begin, end, peakPosition } = memoryPage.state.panels[0];
+            return Array.from({ length: count }, (_, i) => i)
+              .filter((i) => begin[i] <= peakPosition && peakPosition < end[i])""")
+        self.assertEqual(sorted(row[0] for row in rows), live)
+        self.assertIn("reduce_max dump_samples.py:357", rows[0][2])
+        self.assertIn(f"{len(rows)} values at position 145; 2.43 MiB is kept for outputs", self.text("peak"))
+        self.browser.key("+")
+        self.browser.key("+")
+        self.browser.key("+")
+        small = len(rows) - 1
+        self.browser.run("document.querySelectorAll('#peak li button')[arguments[0]].click(); return 0", small)
+        self.browser.settle()
+        self.assertEqual(self.browser.run("memoryPage.state.selected.index"), rows[small][0])
+        self.assertEqual(self.browser.run("document.querySelectorAll('#peak [aria-current]').length"), 1)
+        box = self.browser.run("""
+            const { panels, selected } = memoryPage.state;
+            const { plot, canvas } = panels[0];
+            const box = memoryPage.boxOf(panels[0], selected.index);
+            return [box.left + box.width - plot.left, plot.left + plot.width - box.left,
+                    box.top + box.height - plot.top, plot.top + plot.height - box.top]""")
+        self.assertGreater(min(box), 0)
+        self.shoot("list")
+        self.browser.key("l")
+        self.assertTrue(self.is_hidden("peak"))
+
+    def test_list_of_two(self):
+        self.open(SAMPLE, "--mem-limit=80%", "--limit-counts=total", "--memory-model=heap")
+        self.browser.key("l")
+        sums = []
+        for side in (0, 1):
+            self.browser.run("document.querySelectorAll('#peak .sides button')[arguments[0]].click(); return 0", side)
+            sums.append(float(self.browser.run("document.querySelector('#peak h2 span').innerText").split()[0]))
+        self.assertGreater(sums[0], sums[1])
+        self.browser.run("document.querySelector('#peak li button').click(); return 0")
+        self.assertEqual(self.browser.run("memoryPage.state.selected.panel.index"), 1)
 
     def test_wheel_zooms(self):
         self.open_step(2000)
@@ -241,6 +408,19 @@ class Page(PageTest):
         self.assertIsNone(self.selected())
         self.assertTrue(self.is_hidden("details"))
 
+    def test_click_shows_the_call_stack(self):
+        golden = pathlib.Path(__file__).parents[1] / "golden/frames/input.hlo"
+        self.open("report", golden)
+        self.browser.click(*self.place_of("update"))
+        details = self.text("details")
+        self.assertIn("called from: 2 frames", details)
+        self.assertLess(details.index("train.py:38 in <module>"), details.index("update.py:42 in apply_updates"))
+        self.assertEqual(self.browser.run("return document.querySelectorAll('#details .library').length"), 1)
+        self.browser.key("Escape")
+        self.browser.click(*self.place_of("added"))
+        self.assertIn("(from /opt/company/shared/layers.py:7)", self.text("details"))
+        self.shoot("stack")
+
     def test_double_click_zooms_to_a_box(self):
         self.open_step(2000)
         whole = self.view()
@@ -279,7 +459,7 @@ class Page(PageTest):
             group.dispatchEvent(new Event("change"));
             return 0"""
         for kind, wanted in (("opcode", "tanh"), ("file", "model.py:21"), ("computation", "main"),
-                             ("scope", "step/block_")):
+                             ("scope", "block_")):
             self.browser.run(change, kind)
             self.browser.settle()
             self.assertIn(wanted, self.text("legend"), kind)
@@ -304,7 +484,7 @@ class Page(PageTest):
         self.assertGreaterEqual(sums[0], 0)
         self.assertGreater(sums[2], 0)
         self.browser.hover(600, 700)
-        self.assertRegex(self.text("tip"), r"parameter\n30.50 MiB, \d+.\d % of what lives\n41 values\nposition")
+        self.assertRegex(self.text("tip"), r"arguments\n30.50 MiB, \d+.\d % of what lives\n41 values\nposition")
         self.shoot("sums")
         self.browser.run("""
             const group = document.getElementById("group");
@@ -359,7 +539,7 @@ class Page(PageTest):
         self.open(SAMPLE, "--mem-limit=80%", "--limit-counts=total", "--memory-model=heap")
         self.browser.resize(1600, 900)
         self.browser.settle()
-        self.assertIn("119.56 MiB of memory before, 95.60 MiB after", self.text("figures"))
+        self.assertRegex(self.text("figures"), r"119\.56 MiB of memory before, 9\d\.\d\d MiB after")
         self.assertIn("budget 95.65 MiB", self.text("figures"))
         self.assertIn("rematerialized", self.text("legend"))
         name = "ynn_fusion.67"
@@ -417,12 +597,57 @@ class Page(PageTest):
         self.shoot("50000-found")
 
 
+class Pareto(PageTest):
+    """The page of compare --pareto."""
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.page = cls.dir / "pareto.html"
+        subprocess.run([cls.tool, "compare", SAMPLE, "--schedulers=input,default", "--algorithms=standard,path",
+                        f"--pareto={cls.page}", "--quiet"], check=True, timeout=240)
+
+    def setUp(self):
+        super().setUp()
+        self.browser.open(self.page)
+        self.browser.settle()
+
+    def place_of_run(self, algorithm, scheduler):
+        return self.browser.run("""
+            const mark = [...document.querySelectorAll("[data-run]")].findLast(({ dataset }) =>
+              dataset.run.startsWith(`${arguments[0]}\\nscheduler: ${arguments[1]}\\n`));
+            const { x, y, width, height } = mark.getBoundingClientRect();
+            return [x + width / 2, y + height / 2]""", algorithm, scheduler)
+
+    def faded(self):
+        return self.browser.run("document.querySelectorAll('.marker.faded').length")
+
+    def test_hover(self):
+        self.browser.hover(*self.place_of_run("path", "input"))
+        for wanted in ("path\nscheduler: input\nbudget: ", "\npeak: ", "MiB", "\nadded time: ", "recomputed: "):
+            self.assertIn(wanted, self.text("tip"))
+        self.assertGreater(self.faded(), 0)
+        self.shoot("pareto-hover")
+        self.browser.hover(1270, 790)
+        self.assertTrue(self.is_hidden("tip"))
+        self.assertEqual(self.faded(), 0)
+
+    def test_legend(self):
+        self.browser.run("document.querySelector('.entry').dispatchEvent(new Event('click')); return 0")
+        self.assertGreater(self.faded(), 0)
+        self.browser.hover(*self.place_of_run("path", "default"))
+        self.assertNotIn("path", self.text("tip"))
+        self.browser.run("document.querySelector('.entry').dispatchEvent(new Event('click')); return 0")
+        self.browser.hover(1270, 790)
+        self.assertEqual(self.faded(), 0)
+
+
 def main():
     if len(sys.argv) < 2:
         sys.exit(__doc__)
     browser.need_selenium()
     PageTest.tool = str(pathlib.Path(sys.argv.pop(1)).resolve())
-    if len(sys.argv) > 1 and not sys.argv[1].startswith("Page"):
+    if len(sys.argv) > 1 and not sys.argv[1].startswith(("Page", "Pareto")):
         PageTest.shots = sys.argv.pop(1)
         pathlib.Path(PageTest.shots).mkdir(parents=True, exist_ok=True)
     unittest.main(verbosity=2)

@@ -152,7 +152,8 @@ uint64_t seed_state(uint64_t seed) {
 
 bool is_wanted_algorithm(const char *name) {
   const char *wanted = getenv("REMAT_HLO_ALGORITHM");
-  return !wanted || !*wanted || strcmp(name, wanted) == 0;
+  if (wanted && *wanted) return strcmp(name, wanted) == 0;
+  return !(rh_find(RH_ALGORITHMS, name)->traits & RH_TRAIT_NEEDS_SOLVER);
 }
 
 static int number_from(const char *variable, int fallback) {

@@ -62,7 +62,7 @@ rh_profile *make_profile_with_link(uint64_t *state);
 uint64_t seed_state(uint64_t seed);
 
 /* Whether the properties of algorithms are to be checked for this one: REMAT_HLO_ALGORITHM names the
- * only one, if it names one. What is drawn for a seed does not depend on it. */
+ * only one, if it names one; without it, all but those that need a solver, which takes long. What is drawn for a seed does not depend on it. */
 bool is_wanted_algorithm(const char *name);
 
 /* Runs a suite of one property over seeds: as many as REMAT_HLO_SEEDS says, else `num_seeds` (a

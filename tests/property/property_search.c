@@ -410,7 +410,7 @@ static void check_places(const Line *line, const Line *of, const char *what, con
 }
 
 static void check_prices(const Line *line, int64_t limit_bytes, const Sample *sample) {
-  static const PriceRules rules[] = {{20, 0.5, 10, true}, {10, 0.3, 3, false}};
+  static const PriceRules rules[] = {{20, 0.5, 10, true, 0.1}, {10, 0.3, 3, false, 0}};
   for (int i = 0; i < 4; i++) {
     Arena *arena = arena_new(NULL), *scratch = arena_new(NULL);
     char what[100];
@@ -578,6 +578,32 @@ static void check_graph(const SearchGraph *graph, const Sample *sample) {
   ck_assert(end & NODE_IS_END && !(end & NODE_CAN_CLONE));
 }
 
+static PricedLine search_with(const Line *given, int64_t limit_bytes, SearchRules rules,
+                              unsigned num_threads, uint64_t num_steps, Arena *arena) {
+  Arena *scratch = arena_new(NULL);
+  Patience patience = patience_part(NULL, num_steps);
+  rules.num_threads = num_threads;
+  PricedLine found = search_line(given, limit_bytes, &rules, &patience, NULL, arena, scratch);
+  arena_free(scratch);
+  return found;
+}
+
+/* The result is the same for any number of threads, also where the steps do not suffice. */
+static void check_threads(const Line *given, int64_t limit_bytes, const SearchRules *rules,
+                          uint64_t *state, const Sample *sample) {
+  Arena *arena = arena_new(NULL);
+  uint64_t num_steps = (uint64_t)given->len << random_below(state, 16);
+  PricedLine one = search_with(given, limit_bytes, *rules, 1, num_steps, arena);
+  check_priced(&one, limit_bytes, "search_line with few steps", sample);
+  for (unsigned num_threads = 1; num_threads <= 3; num_threads++) {
+    PricedLine found = search_with(given, limit_bytes, *rules, num_threads, num_steps, arena);
+    ck_assert_msg(found.line.len == one.line.len &&
+                      memcmp(found.line.nodes, one.line.nodes, one.line.len * sizeof(NodeId)) == 0,
+                  "%u threads find something else\n%s", num_threads, sample_shown(sample));
+  }
+  arena_free(arena);
+}
+
 static void check_comp(const rh_module *scheduled, const MemoryModel *model,
                        const SearchContext *context, CompId comp, Outcome wanted, uint64_t *state,
                        const Sample *sample) {
@@ -602,14 +628,12 @@ static void check_comp(const rh_module *scheduled, const MemoryModel *model,
   check_prices(&given, limit_bytes, sample);
   SearchRules rules = {.keeps_order = random_below(state, 4) == 0,
                        .is_thorough = random_below(state, 4) == 0};
-  PricedLine found = search_line(&given, limit_bytes, &rules, NULL, arena, scratch);
+  PricedLine found = search_line(&given, limit_bytes, &rules, NULL, NULL, arena, scratch);
   check_priced(&found, limit_bytes, "search_line", sample);
   check_applied(scheduled, model, comp, &found.line, wanted, "search_line", sample);
-  PricedLine again = search_line(&given, limit_bytes, &rules, NULL, arena, scratch);
-  ck_assert(again.line.len == found.line.len &&
-            memcmp(again.line.nodes, found.line.nodes, again.line.len * sizeof(NodeId)) == 0);
+  check_threads(&given, limit_bytes, &rules, state, sample);
   rules.is_thorough = false;
-  PricedLine lowest = search_lowest(&given, &rules, NULL, arena, scratch);
+  PricedLine lowest = search_lowest(&given, 0, &rules, NULL, NULL, arena, scratch);
   lowest.fits = true;
   check_priced(&lowest, lowest.peak_bytes, "search_lowest", sample);
   ck_assert_msg(lowest.peak_bytes <= peak_bytes, "search_lowest raises the peak\n%s",

@@ -296,7 +296,8 @@ START_TEST(what_lives_at_the_peak_is_listed) {
   ck_assert_str_eq(output.text,
                    "concat1 concatenate 8192 in-use\nbcast broadcast 4096 none\n"
                    "negate negate 4096 in-use\n");
-  rh_remat_options options = RH_REMAT_OPTIONS_INIT; /* which leave what is below 1 MiB alone */
+  rh_remat_options options = RH_REMAT_OPTIONS_INIT;
+  options.algorithm = "path"; /* it leaves what is below 1 MiB alone */
   output = output_new();
   ck_assert_int_eq(rh_visit_live(module, NULL, "xla-remat", &options, note_live, &output, NULL),
                    RH_OK);
@@ -348,6 +349,32 @@ START_TEST(cost_is_measured) {
   rh_module_free(away);
   rh_profile_free(profile);
   rh_module_free(module);
+}
+END_TEST
+
+/* What is listed is what is built in, and says so itself. */
+START_TEST(built_in_devices_have_profiles) {
+  const rh_entry *entry;
+  size_t count = 0;
+  for (; (entry = rh_list(RH_DEVICES, count)); count++) {
+    rh_profile *profile = NULL;
+    ck_assert_int_eq(rh_profile_named(entry->name, NULL, &profile, NULL), RH_OK);
+    ck_assert_str_eq(rh_profile_name(profile), entry->name);
+    ck_assert_str_eq(rh_profile_description(profile), entry->summary);
+    rh_profile_free(profile);
+  }
+  ck_assert_uint_ge(count, 9);
+}
+END_TEST
+
+START_TEST(unknown_device_is_refused_with_the_closest_one) {
+  rh_diags *diags = rh_diags_new();
+  rh_profile *profile = NULL;
+  ck_assert_int_eq(rh_profile_named("h20", NULL, &profile, diags), RH_ERR_USAGE);
+  ck_assert_ptr_null(profile);
+  ck_assert_uint_eq(rh_diags_len(diags), 1);
+  ck_assert(strstr(rh_diags_get(diags, 0)->message, "h200"));
+  rh_diags_free(diags);
 }
 END_TEST
 
@@ -645,6 +672,8 @@ START_TEST(entries_tell_what_they_need) {
               {RH_ALGORITHMS, "compress", RH_TRAIT_OF_XLA | RH_TRAIT_NEEDS_PADDING},
               {RH_ALGORITHMS, "path", RH_TRAIT_SCANS},
               {RH_ALGORITHMS, "checkpoint=collection", RH_TRAIT_NEEDS_COLLECTION | RH_TRAIT_SCANS},
+              {RH_ALGORITHMS, "optimal",
+               RH_TRAIT_ALL_SIZES | RH_TRAIT_ON_REQUEST | RH_TRAIT_NEEDS_SOLVER},
               {RH_MEMORY_MODELS, "heap", RH_TRAIT_PACKS},
               {RH_MEMORY_MODELS, "xla-remat", RH_TRAIT_FREE_PARAMETERS},
               {RH_TARGETS, "gpu", 0},
@@ -782,6 +811,8 @@ static TCase *measure_case(void) {
   tcase_add_test(tc, memory_is_measured);
   tcase_add_test(tc, what_lives_at_the_peak_is_listed);
   tcase_add_test(tc, cost_is_measured);
+  tcase_add_test(tc, built_in_devices_have_profiles);
+  tcase_add_test(tc, unknown_device_is_refused_with_the_closest_one);
   tcase_add_test(tc, costs_are_those_of_the_settings);
   tcase_add_test(tc, settings_are_checked);
   tcase_add_test(tc, broken_profiles_are_refused);

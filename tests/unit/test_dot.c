@@ -28,6 +28,9 @@ static const char *dot_filtered(Measured *measured, const char *filter, uint32_t
   return dot_with(measured, &options);
 }
 
+/* How the label of a node begins. */
+#define HEAD(name) "<FONT POINT-SIZE=\"15\"><B>" name "</B></FONT>"
+
 /* The picture as graphviz reads it; agclose() it. */
 static Agraph_t *picture(Measured *measured, int64_t min_bytes, uint32_t max_nodes) {
   const char *text = dot(measured, min_bytes, max_nodes);
@@ -171,9 +174,47 @@ START_TEST(peak_and_what_lives_then_stand_out) {
   check_attr(node_of(graph, "r"), "penwidth", "1");
   check_attr(edge_of(graph, "big", "r", "solid"), "color", "#202020");
   check_attr(edge_of(graph, "r", "out", "solid"), "color", "#8c8c8c");
-  check_has(agget(node_of(graph, "n"), "label"), "<B>PEAK 9.04 KiB</B><BR/><B>n</B><BR/>");
+  check_has(agget(node_of(graph, "n"), "label"), "<B>PEAK 9.04 KiB</B><BR/>" HEAD("n") "<BR/>");
   check_attr(node_of(graph, "n"), "fillcolor", "#fc4e2a");   /* the hottest */
   check_attr(node_of(graph, "out"), "fillcolor", "#ffffcc"); /* the coldest */
+  agclose(graph);
+  measured_free(&measured);
+}
+END_TEST
+
+/* A name that says nothing comes after what the metadata says. */
+START_TEST(labels_say_what_names_do_not) {
+  static const char text[] =
+      "HloModule m, is_scheduled=true\n"
+      "ENTRY e {\n"
+      "  params__w__.1 = f32[1024]{0} parameter(0), metadata={op_name=\"params['w']\"}\n"
+      "  negate.1 = f32[1024]{0} negate(params__w__.1), metadata={op_name=\"jit(f)/mlp/neg\"}\n"
+      "  ROOT negate.2 = f32[1024]{0} negate(negate.1), metadata={op_name=\"jit(f)/neg\" "
+      "source_file=\"/a/m.py\" source_line=7}\n"
+      "}\n";
+  Measured measured = measure_text(text, "xla-remat");
+  Agraph_t *graph = picture(&measured, 0, 0);
+  check_has(agget(node_of(graph, "params__w__.1"), "label"),
+            HEAD("params['w']") "<BR/>params__w__.1<BR/>parameter f32[1024]");
+  check_has(agget(node_of(graph, "negate.1"), "label"), HEAD("mlp/neg") "<BR/>negate.1<BR/>");
+  check_has(agget(node_of(graph, "negate.2"), "label"), HEAD("neg m.py:7") "<BR/>negate.2<BR/>");
+  agclose(graph);
+  measured_free(&measured);
+}
+END_TEST
+
+/* In what `dot -Tpng` draws, 12 points are 16 pixels. */
+START_TEST(texts_can_be_read_without_options) {
+  enum { LEAST_POINTS = 12 };
+  Measured measured = measure_text(emit_sample, "xla-remat");
+  Agraph_t *graph = picture(&measured, 0, 0);
+  ck_assert_int_ge(atoi(agget(graph, "fontsize")), LEAST_POINTS);
+  for (Agnode_t *node = agfstnode(graph); node; node = agnxtnode(graph, node)) {
+    ck_assert_int_ge(atoi(agget(node, "fontsize")), LEAST_POINTS);
+    const char *at = agget(node, "label");
+    while ((at = strstr(at, "POINT-SIZE=\"")) != NULL)
+      ck_assert_int_ge(atoi(at += strlen("POINT-SIZE=\"")), LEAST_POINTS);
+  }
   agclose(graph);
   measured_free(&measured);
 }
@@ -183,15 +224,17 @@ START_TEST(labels_and_tooltips_say_what_it_is) {
   Measured measured = measure_text(emit_sample, "xla-remat");
   Agraph_t *graph = picture(&measured, 0, 0);
   check_attr(node_of(graph, "big"), "label",
-             "<B>big</B><BR/>broadcast f32[1024]<BR/>4.00 KiB \xC2\xB7 #2");
+             HEAD("big") "<BR/>broadcast f32[1024]<BR/>4.00 KiB \xC2\xB7 #2");
   check_attr(node_of(graph, "loop"), "label",
-             "<B>loop</B><BR/>while (s32[], 1 more)<BR/>1.02 KiB \xC2\xB7 #4");
+             HEAD("loop") "<BR/>while (s32[], 1 more)<BR/>1.02 KiB \xC2\xB7 #4");
   check_attr(node_of(graph, "y"), "tooltip",
              "y = f32[256]{0} exponential&#10;memory while it runs: 9.04 KiB&#10;"
              "jit(f)/exp, &quot;fast&quot;&#10;a,b.py:1007");
   const char *title = agget(graph, "label");
   check_has(title, "<B>small</B> \xC2\xB7 peak <B>9.04 KiB</B>");
-  check_has(title, "memory model xla-remat \xC2\xB7 parameters 1.00 KiB (not in the peak)");
+  check_has(title,
+            "memory model xla-remat \xC2\xB7 total 10.04 KiB \xC2\xB7 "
+            "parameters 1.00 KiB (not in the peak)");
   check_has(title, "12 of 17 instructions: all results with memory, and what reads them");
   check_has(title, "from 5.02 KiB to 9.04 KiB");
   agclose(graph);
@@ -272,7 +315,7 @@ START_TEST(paths_boxes_and_matches_are_drawn) {
   ck_assert_ptr_nonnull(graph);
   check_attr(edge_of(graph, "big", "out", "dashed"), "tooltip",
              "big \xE2\x86\x92 out, through what is not shown");
-  check_has(agget(node_of(graph, "big"), "label"), "<B><U>big</U></B>");
+  check_has(agget(node_of(graph, "big"), "label"), "<U>" HEAD("big") "</U>");
   Agnode_t *box = node_of(graph, "(left out)");
   check_attr(box, "shape", "folder");
   check_attr(box, "penwidth", "3"); /* some of it lives at the peak */
@@ -657,6 +700,8 @@ int main(void) {
   tcase_add_test(tc, edges_see_through_tuples);
   tcase_add_test(tc, parts_of_a_result_make_one_edge);
   tcase_add_test(tc, peak_and_what_lives_then_stand_out);
+  tcase_add_test(tc, labels_say_what_names_do_not);
+  tcase_add_test(tc, texts_can_be_read_without_options);
   tcase_add_test(tc, labels_and_tooltips_say_what_it_is);
   tcase_add_test(tc, memory_is_that_of_the_moment);
   tcase_add_test(tc, starts_lead_to_what_they_call);

@@ -23,7 +23,30 @@ static const struct {
     {"may be recomputed", "xla-remat", "", P BCAST PEAK("x") READ_LATER("x"), 0,
      "concat1=in-use x=none negate=in-use"},
     {"small", "xla-remat", "", P BCAST PEAK("x") READ_LATER("x"), 4096,
-     "concat1=in-use x=small negate=small"},
+     "concat1=in-use x=small negate=in-use"},
+    {"a small collective", "xla-remat",
+     "sum { l = f32[] parameter(0)\n r = f32[] parameter(1)\n ROOT s = f32[] add(l, r) }\n",
+     P "b = f32[1024] broadcast(p), dimensions={}\n"
+       "x = f32[1024] all-reduce(b), replica_groups={}, to_apply=sum\n" PEAK("x") READ_LATER("x"),
+     4096, "concat1=in-use x=collective+small negate=in-use"},
+    {"one of several results", "xla-remat",
+     "f { q = f32[] parameter(0)\n n = f32[1024] broadcast(q), dimensions={}\n"
+     " ROOT t = (f32[1024], f32[]) tuple(n, q) }\n",
+     P "f = (f32[1024], f32[]) fusion(p), kind=kLoop, calls=f\n"
+       "x = f32[1024] get-tuple-element(f), index=0\n" PEAK("x") READ_LATER("x"),
+     64, "concat1=in-use f=small-tuple negate=in-use"},
+    {"from what would take as much", "xla-remat", "",
+     P "c = f32[1024] custom-call(p), custom_call_target=\"t\"\n"
+       "x = f32[1024] negate(c)\n" PEAK("x") READ_LATER("x"),
+     0, "concat1=in-use x=operands-larger negate=in-use"},
+    {"from small values that would take as much", "xla-remat", "",
+     P "b = f32[512] broadcast(p), dimensions={}\n n = f32[512] negate(b)\n"
+       "x = f32[1024] concatenate(b, n), dimensions={0}\n" PEAK("x") READ_LATER("x"),
+     2048, "concat1=in-use x=operands-larger+small-operands negate=in-use"},
+    {"from small values that may be recomputed", "xla-remat", "",
+     P "b = f32[512] broadcast(p), dimensions={}\n n = f32[512] negate(b)\n"
+       "x = f32[1024] concatenate(b, n), dimensions={0}\n" PEAK("x") READ_LATER("x"),
+     0, "concat1=in-use x=none negate=in-use"},
     {"not that small", "xla-remat", "", P BCAST PEAK("x") READ_LATER("x"), 4095,
      "concat1=in-use x=none negate=in-use"},
     {"a parameter", "liveness", "", P BCAST PEAK("x") READ_LATER("x"), 0,
@@ -92,12 +115,17 @@ START_TEST(reasons_match_table) {
   Legality legality = {.module = module,
                        .effects = side_effects_build(module, fixture.out, fixture.scratch),
                        .small_node_bytes = rows[_i].small_node_bytes};
-  KeepReason *reasons = arena_array(fixture.out, KeepReason, live.len);
+  KeepReasons *reasons = arena_array(fixture.out, KeepReasons, live.len);
   find_keep_reasons(module, &schedule, &legality, &profile, &live, reasons, fixture.scratch);
   const char *text = "";
   for (uint32_t i = 0; i < live.len; i++) {
     Str name = inst_name(module, live.list[i].inst);
-    text_add(fixture.out, &text, "%.*s=%s", (int)name.len, name.data, keep_reason_name(reasons[i]));
+    char all[200] = "";
+    for (uint32_t k = 0; k < reasons[i].len; k++) {
+      strcat(all, k ? "+" : "");
+      strcat(all, keep_reason_name(reasons[i].list[k]));
+    }
+    text_add(fixture.out, &text, "%.*s=%s", (int)name.len, name.data, all);
   }
   check_text(text, rows[_i].reasons, rows[_i].what);
   fixture_free(&fixture);

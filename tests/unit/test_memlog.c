@@ -179,6 +179,8 @@ START_TEST(text_is_for_reading) {
       memlog(&measured, MEMLOG_TEXT),
       "Memory log of module small, memory model liveness-once\n"
       "  peak             5.02 KiB (5137 bytes) at less in cond\n"
+      "  total            6.02 KiB (6168 bytes), "
+      "parameters + outputs - aliased + constants + temporaries\n"
       "  parameters       1.00 KiB, part of the peak\n"
       "  outputs          5.02 KiB, part of the peak\n"
       "  constants             8 B\n"

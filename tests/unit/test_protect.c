@@ -1,5 +1,6 @@
 #include "remat/protect/protect.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "remat/verify/verify.h"
@@ -203,6 +204,61 @@ START_TEST(clones_are_protected) {
 }
 END_TEST
 
+/* Control dependencies that hold an order of the instructions of a body, beside `p`. */
+static const struct {
+  const char *what, *body, *order, *moved; /* NULL: all are held */
+  const char *edges;
+} held[] = {
+    {"what has not moved is free", "a = f32[4] sine(p)\n b = f32[4] cosine(p)\n", "a b", "", ""},
+    {"it waits, and is waited for",
+     "a = f32[4] sine(p)\n b = f32[4] cosine(p)\n c = f32[4] tanh(p)\n", "a c b", "c", "a>c c>b"},
+    {"operands hold it, too", "a = f32[4] sine(p)\n b = f32[4] cosine(p)\n c = f32[4] tanh(a)\n",
+     "a c b", "c", "c>b"},
+    {"through what takes no time",
+     "a = f32[4] sine(p)\n b = f32[4] cosine(p)\n"
+     "v = f32[2,2] bitcast(a)\n c = f32[2,2] tanh(v)\n",
+     "a v c b", "c", "c>b"},
+    {"neighbours that have moved",
+     "a = f32[4] sine(p)\n b = f32[4] cosine(p)\n c = f32[4] tanh(p)\n"
+     "d = f32[4] negate(p)\n",
+     "a c d b", "c d", "a>c c>d d>b"},
+    {"all of them", "a = f32[4] sine(p)\n b = f32[4] cosine(p)\n c = f32[4] tanh(b)\n", "a b c",
+     NULL, "a>b c>u"},
+};
+
+static void order_as(Job *job, const char *order) {
+  const Module *module = job->rewrite.module;
+  Sequence *sequence = &job->schedule.of[module->entry];
+  char *words = arena_strndup(job->fixture.out, order, strlen(order)), *rest = words;
+  uint32_t next = 2; /* behind the parameters */
+  for (char *word = strtok_r(words, " ", &rest); word; word = strtok_r(NULL, " ", &rest))
+    sequence->ids[next++] = find_inst(module, word);
+}
+
+START_TEST(moves_are_held) {
+  char body[512];
+  snprintf(body, sizeof body, "%sROOT u = f32[4] add(a, b)\n", held[_i].body);
+  Job job = job_start("", body, "");
+  Module *module = job.rewrite.module;
+  Arena *out = job.fixture.out;
+  bool *is_moved = arena_zarray(out, bool, module->insts.len);
+  for (InstId id = 0; held[_i].moved && id < module->insts.len; id++)
+    is_moved[id] = strchr(held[_i].moved, inst_name(module, id).data[0]);
+  order_as(&job, held[_i].order);
+  protect_order(&job.rewrite, &job.schedule, held[_i].moved ? is_moved : NULL, job.fixture.scratch);
+  const char *edges = "";
+  Sequence sequence = job.schedule.of[module->entry];
+  for (SchedPos pos = 0; pos < sequence.len; pos++) {
+    IdList before = inst_control(module, sequence.ids[pos])->predecessors;
+    for (uint32_t k = 0; k < before.len; k++)
+      text_add(out, &edges, "%c>%c", inst_name(module, id_list(module, before)[k]).data[0],
+               inst_name(module, sequence.ids[pos]).data[0]);
+  }
+  check_text(edges, held[_i].edges, held[_i].what);
+  fixture_free(&job.fixture);
+}
+END_TEST
+
 START_TEST(auto_goes_by_the_form_of_the_result) {
   ck_assert_int_eq(protect_resolve(RH_PROTECT_AUTO, RH_EMIT_SCHEDULED), RH_PROTECT_NONE);
   ck_assert_int_eq(protect_resolve(RH_PROTECT_AUTO, RH_EMIT_UNSCHEDULED), RH_PROTECT_CONTROL_DEPS);
@@ -216,6 +272,7 @@ int main(void) {
   Suite *suite = suite_create("protect");
   TCase *tcase = tcase_create("protect");
   tcase_add_loop_test(tcase, clones_are_protected, 0, (int)(sizeof rows / sizeof *rows));
+  tcase_add_loop_test(tcase, moves_are_held, 0, (int)(sizeof held / sizeof *held));
   tcase_add_test(tcase, auto_goes_by_the_form_of_the_result);
   suite_add_tcase(suite, tcase);
   return run_suite(suite);

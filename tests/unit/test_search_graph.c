@@ -190,10 +190,55 @@ START_TEST(graphs_are_as_told) {
 }
 END_TEST
 
+/* Instructions that are tied to others by shared memory, and to which kind of it: l, b, d, i. */
+static const struct {
+  const char *what, *header, *comps, *body, *wanted;
+} ties[] = {
+    {"none", "", "", "p = f32[4] parameter(0)\n a = f32[4] sine(p)\n ROOT r = f32[4] cosine(a)\n",
+     ""},
+    {"in place", "", "",
+     "p = f32[4] parameter(0)\n i = s32[] parameter(1)\n u = f32[1] parameter(2)\n"
+     "a = f32[4] sine(p)\n b = f32[4] cosine(a)\n"
+     "d = f32[4] dynamic-update-slice(a, u, i)\n ROOT r = f32[4] add(b, d)\n",
+     "bi di"},
+    {"a donated parameter", ", input_output_alias={ {}: (0, {}, must-alias) }", "",
+     "p = f32[4] parameter(0)\n a = f32[4] sine(p)\n b = f32[4] cosine(a)\n"
+     "c = f32[4] tanh(p)\n ROOT r = f32[4] add(b, c)\n",
+     "ad rd"},
+    {"a loop's carry", "",
+     "c { q = (f32[4]) parameter(0)\n ROOT k = pred[] constant(false) }\n"
+     "b { q = (f32[4]) parameter(0)\n g = f32[4] get-tuple-element(q), index=0\n"
+     "s = f32[4] sine(g)\n ROOT o = (f32[4]) tuple(s) }\n",
+     "p = f32[4] parameter(0)\n a = f32[4] sine(p)\n x = f32[4] tanh(a)\n t = (f32[4]) tuple(a)\n"
+     "w = (f32[4]) while(t), condition=c, body=b\n"
+     "g = f32[4] get-tuple-element(w), index=0\n ROOT r = f32[4] add(g, x)\n",
+     "al xl wl"},
+};
+
+START_TEST(ties_have_their_kinds) {
+  SearchFixture search;
+  Fixture fixture = fixture_parse_format("HloModule m%s\n\n%s\nENTRY e {\n%s}\n", ties[_i].header,
+                                         ties[_i].comps, ties[_i].body);
+  search_begin(&search, fixture, "liveness", NULL, true);
+  const char *text = "";
+  for (NodeId node = 0; node < search.graph.num_nodes; node++) {
+    InstId id = search.graph.nodes[node].inst;
+    bool is_free =
+        id == NO_ID || opcode_has((Opcode)inst_get(fixture.module, id)->opcode, OPF_FREE);
+    if (!is_free && search.graph.tie_of[node])
+      text_add(fixture.out, &text, "%s%c", node_name(&search, node),
+               "-lbdi"[search.graph.tie_of[node]]);
+  }
+  check_text(text, ties[_i].wanted, ties[_i].what);
+  fixture_free(&fixture);
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("search_graph");
   TCase *tc = tcase_create("graph");
   tcase_add_loop_test(tc, graphs_are_as_told, 0, sizeof rows / sizeof *rows);
+  tcase_add_loop_test(tc, ties_have_their_kinds, 0, sizeof ties / sizeof *ties);
   suite_add_tcase(suite, tc);
   return run_suite(suite);
 }

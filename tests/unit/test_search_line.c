@@ -137,7 +137,7 @@ START_TEST(a_value_is_priced_around_the_peak) {
   Arena *out = search.fixture.out, *scratch = search.fixture.scratch;
   Line line = line_of_graph(&search.graph, out);
   check_line(&search, &line, 224, "p z a b v w x r end");
-  PriceRules rules = {60, 0.5, 10, true};
+  PriceRules rules = {60, 0.5, 10, true, 0};
   PricedLine priced = price_line(&line, 200, &rules, false, NULL, out, scratch);
   ck_assert(priced.fits);
   check_line(&search, &priced.line, priced.peak_bytes, "p z a b<1 v w x a r<2 end");

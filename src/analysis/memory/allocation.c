@@ -139,6 +139,7 @@ uint32_t allocations_new(Allocations *allocations, AllocationKind kind, BufferId
                                                                  .kind = (uint8_t)kind,
                                                                  .values = NO_ID,
                                                                  .inst = NO_ID,
+                                                                 .reusable = NO_ID,
                                                                  .free_time = free_time_all()};
   if (buffer == NO_ID) return index;
   allocations->list.data[index].bytes = allocations->buffer_bytes[buffer];

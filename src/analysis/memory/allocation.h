@@ -28,6 +28,7 @@ typedef struct Allocation {
   int64_t bytes;
   ValueId values;     /* root of the tree of the values in it, NO_ID = none */
   InstId inst;        /* the instruction that an allocation without values belongs to, else NO_ID */
+  uint32_t reusable;  /* its place in the index of allocations to be reused, NO_ID = none */
   FreeTime free_time; /* when it may hold another value; says too much rather than too little */
 } Allocation;
 

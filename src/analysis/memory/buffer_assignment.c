@@ -20,7 +20,8 @@ typedef struct Offer {
  * offers too much, and it is brought up to date when a search below it has failed. */
 typedef struct Reusable {
   uint32_t *list;
-  Offer *offers; /* by node above the leaves */
+  Offer *offers;  /* by node; a leaf without an allocation offers nothing */
+  bool *is_stale; /* by node above the leaves: something below has changed */
   uint32_t len, num_leaves;
 } Reusable;
 
@@ -53,35 +54,50 @@ static Reusable reusable_init(const Module *module, Arena *out) {
   Reusable reusable = {.list = arena_array(out, uint32_t, room), .num_leaves = 1};
   while (reusable.num_leaves < room)
     reusable.num_leaves *= 2;
-  reusable.offers = arena_zarray(out, Offer, reusable.num_leaves);
+  reusable.offers = arena_zarray(out, Offer, 2 * (size_t)reusable.num_leaves);
+  reusable.is_stale = arena_zarray(out, bool, reusable.num_leaves);
   return reusable;
-}
-
-/* A leaf without an allocation offers nothing. */
-static Offer offer_of(const Assigner *assigner, uint32_t node) {
-  const Reusable *reusable = &assigner->reusable;
-  if (node < reusable->num_leaves) return reusable->offers[node];
-  uint32_t at = node - reusable->num_leaves;
-  if (at >= reusable->len) return (Offer){0};
-  const Allocation *allocation = &assigner->allocations.list.data[reusable->list[at]];
-  return (Offer){allocation->free_time, color_bit(allocation->color)};
 }
 
 static bool may_grant(const Offer *offer, const Wish *wish) {
   return (offer->colors & wish->colors) && free_time_may_hold(&offer->free_time, wish->longest);
 }
 
-static void bring_up_to_date(Assigner *assigner, uint32_t node) {
-  Offer a = offer_of(assigner, 2 * node), b = offer_of(assigner, 2 * node + 1);
-  assigner->reusable.offers[node] =
-      (Offer){free_time_join(&a.free_time, &b.free_time), a.colors | b.colors};
+static void bring_up_to_date(Reusable *reusable, uint32_t node) {
+  const Offer *a = &reusable->offers[2 * node], *b = &reusable->offers[2 * node + 1];
+  Offer *offer = &reusable->offers[node];
+  FreeTime joined = free_time_join(&a->free_time, &b->free_time);
+  bool is_same = free_time_equal(&joined, &offer->free_time);
+  *offer = (Offer){joined, a->colors | b->colors};
+  reusable->is_stale[node] = false;
+  if (!is_same) reusable->is_stale[node / 2] = true;
 }
 
-static void reusable_add(Assigner *assigner, uint32_t allocation) {
+/* Sets the leaf of an allocation to what it offers now. Returns the leaf. */
+static uint32_t set_leaf(Assigner *assigner, const Allocation *allocation) {
   Reusable *reusable = &assigner->reusable;
-  reusable->list[reusable->len++] = allocation;
-  for (uint32_t node = (reusable->num_leaves + reusable->len - 1) / 2; node; node /= 2)
-    bring_up_to_date(assigner, node);
+  uint32_t leaf = reusable->num_leaves + allocation->reusable;
+  reusable->offers[leaf] = (Offer){allocation->free_time, color_bit(allocation->color)};
+  return leaf;
+}
+
+static void reusable_add(Assigner *assigner, uint32_t index) {
+  Reusable *reusable = &assigner->reusable;
+  Allocation *allocation = &assigner->allocations.list.data[index];
+  allocation->reusable = reusable->len;
+  reusable->list[reusable->len++] = index;
+  for (uint32_t node = set_leaf(assigner, allocation) / 2; node; node /= 2)
+    bring_up_to_date(reusable, node);
+}
+
+/* Puts a buffer into an allocation if that is possible. */
+static bool try_allocation(Assigner *assigner, uint32_t index, BufferId buffer) {
+  const Allocation *allocation = &assigner->allocations.list.data[index];
+  if (!allocations_try(&assigner->allocations, index, buffer)) return false;
+  if (allocation->reusable == NO_ID) return true;
+  for (uint32_t node = set_leaf(assigner, allocation) / 2; node; node /= 2)
+    assigner->reusable.is_stale[node] = true;
+  return true;
 }
 
 /* The newest allocation before `limit` that may have room; NO_ID when there is none. All from
@@ -91,12 +107,12 @@ static uint32_t reusable_before(Assigner *assigner, uint32_t limit, const Wish *
   Reusable *reusable = &assigner->reusable;
   for (uint32_t node = reusable->num_leaves + limit;;) {
     for (; node % 2 == 0; node /= 2) {
-      if (may_grant(&reusable->offers[node / 2], wish)) bring_up_to_date(assigner, node / 2);
+      if (reusable->is_stale[node / 2] && may_grant(&reusable->offers[node / 2], wish))
+        bring_up_to_date(reusable, node / 2);
     }
     if (node == 1) return NO_ID;
     for (node--;; node = 2 * node + 1) {
-      Offer offer = offer_of(assigner, node);
-      if (!may_grant(&offer, wish)) break;
+      if (!may_grant(&reusable->offers[node], wish)) break;
       if (node >= reusable->num_leaves) return node - reusable->num_leaves;
     }
   }
@@ -197,9 +213,7 @@ static bool reuse_operand(Assigner *assigner, BufferId buffer) {
       InstId operand = inst_operand(assigner->module, value->inst, k);
       BufferId held = buffers->of[dataflow_value(&assigner->values->flow, operand, 0)];
       uint32_t allocation = assigner->allocations.of[held];
-      if (allocation != NO_ID && allocations_try(&assigner->allocations, allocation, buffer)) {
-        return true;
-      }
+      if (allocation != NO_ID && try_allocation(assigner, allocation, buffer)) return true;
     }
   }
   return false;
@@ -215,7 +229,7 @@ static bool reuse_any(Assigner *assigner, BufferId buffer) {
   for (uint32_t at = reusable_before(assigner, assigner->reusable.len, &wish); at != NO_ID;
        at = reusable_before(assigner, at, &wish)) {
     uint32_t allocation = assigner->reusable.list[at];
-    if (allocations_try(&assigner->allocations, allocation, buffer)) return true;
+    if (try_allocation(assigner, allocation, buffer)) return true;
     bool is_larger = allocations->list.data[allocation].bytes > bytes;
     if (is_larger && allocations->is_live_out[buffer]) return false;
   }

@@ -89,3 +89,13 @@ FreeTime free_time_join(const FreeTime *a, const FreeTime *b) {
   }
   return shorten(gaps, len);
 }
+
+bool free_time_equal(const FreeTime *a, const FreeTime *b) {
+  if (a->num_gaps != b->num_gaps) return false;
+  for (uint32_t i = 0; i < a->num_gaps; i++) {
+    FreeGap one = a->gaps[i], other = b->gaps[i];
+    if (one.begin != other.begin || one.end != other.end || one.longest != other.longest)
+      return false;
+  }
+  return true;
+}

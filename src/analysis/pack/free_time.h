@@ -32,6 +32,8 @@ void free_time_take(FreeTime *free_time, PackSpan range);
 /* Free where one of the two is. */
 FreeTime free_time_join(const FreeTime *a, const FreeTime *b);
 
+bool free_time_equal(const FreeTime *a, const FreeTime *b);
+
 /* False when a live range certainly overlaps with what has been taken by more than its ends. */
 static inline bool free_time_may_hold(const FreeTime *free_time, PackSpan range) {
   for (uint32_t i = 0; i < free_time->num_gaps; i++) {

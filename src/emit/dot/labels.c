@@ -4,6 +4,7 @@
 
 #include "analysis/memory/remat_memory.h"
 #include "emit/human.h"
+#include "emit/label.h"
 
 /* ---- pieces of text ---- */
 
@@ -169,6 +170,38 @@ static void put_mark(TextBuffer *text, RematMark mark) {
   }
 }
 
+static rh_text text_of(Str text) {
+  return (rh_text){text.data, text.len};
+}
+
+/* Returns the label of an instruction, which is its name if that says something. */
+static Str label_of(const Module *module, InstId id, Arena *out) {
+  const Instruction *inst = inst_get(module, id);
+  SourcePlace place = human_source_place(module, id, out);
+  const char *opcode = opcode_text((Opcode)inst->opcode);
+  bool is_argument = inst->opcode == OPCODE_PARAMETER && inst->parent == module->entry;
+  bool has_path = is_argument && place.file.len == 0;
+  rh_live_value value = {.name = text_of(inst_name(module, id)),
+                         .opcode = {opcode, strlen(opcode)},
+                         .op_name = text_of(place.op_name),
+                         .source_file = text_of(place.file),
+                         .source_line = place.line,
+                         .argument = has_path ? text_of(place.op_name) : (rh_text){"", 0}};
+  rh_text label = value_label(&value, out);
+  return (Str){label.data, (uint32_t)label.length};
+}
+
+/* Writes the label, and below it the name unless that is the label. */
+static void put_names(TextBuffer *text, const Module *module, InstId id) {
+  Str name = inst_name(module, id), label = label_of(module, id, text->arena);
+  text_put(text, "<FONT POINT-SIZE=\"" DOT_HEAD_POINTS "\"><B>");
+  dot_put_name_lines(text, label);
+  text_put(text, "</B></FONT>");
+  if (str_equal(name, label)) return;
+  text_put(text, "<BR/>");
+  dot_put_shortened(text, name, DOT_NAME_CHARS);
+}
+
 char *dot_node_label(const DotPicture *picture, RematMarks marks, InstId id, Arena *out) {
   const Module *module = picture->module;
   const Instruction *inst = inst_get(module, id);
@@ -180,9 +213,9 @@ char *dot_node_label(const DotPicture *picture, RematMarks marks, InstId id, Are
   }
   /* What is live at the peak has its own border. */
   bool is_match = picture->is_wanted[id] && !picture->is_about_peak;
-  text_put(&text, is_match ? "<B><U>" : "<B>");
-  dot_put_name_lines(&text, inst_name(module, id));
-  text_put(&text, is_match ? "</U></B><BR/>" : "</B><BR/>");
+  if (is_match) text_put(&text, "<U>");
+  put_names(&text, module, id);
+  text_put(&text, is_match ? "</U><BR/>" : "<BR/>");
   text_put(&text, opcode_text((Opcode)inst->opcode));
   text_put(&text, " ");
   put_shape(&text, module, inst->shape);
@@ -427,7 +460,7 @@ static void put_choice(TextBuffer *text, const DotPicture *picture, const DotOpt
 
 static void put_heading(TextBuffer *text, const DotPicture *picture, const DotOptions *options) {
   const MemoryProfile *memory = picture->memory;
-  text_put(text, "<TR><TD ALIGN=\"LEFT\"><FONT POINT-SIZE=\"18\"><B>");
+  text_put(text, "<TR><TD ALIGN=\"LEFT\"><FONT POINT-SIZE=\"24\"><B>");
   Str name = picture->module->source->header.name;
   dot_put_shortened(text, name, 2 * DOT_NAME_CHARS);
   text_put(text, "</B> \xC2\xB7 peak <B>");
@@ -435,6 +468,11 @@ static void put_heading(TextBuffer *text, const DotPicture *picture, const DotOp
   text_put(text, "</B></FONT></TD></TR><TR><TD ALIGN=\"LEFT\">");
   text_put(text, "memory model ");
   text_put(text, options->model->name);
+  int64_t total_bytes = memory_profile_total_bytes(memory);
+  if (total_bytes != memory->peak_bytes) {
+    text_put(text, " \xC2\xB7 total ");
+    dot_put_size(text, total_bytes);
+  }
   text_put(text, " \xC2\xB7 parameters ");
   dot_put_size(text, memory->parameter_bytes);
   text_put(text, memory->counts_params ? "" : " (not in the peak)");

@@ -31,6 +31,9 @@ DotColor dot_heat_color(int permille);
 /* ---- pieces of text, from any bytes ---- */
 
 /* Limits in bytes. graphviz does not read strings of more than 16384 bytes. */
+/* The size of what a node begins with; see graph.c for that of the rest. */
+#define DOT_HEAD_POINTS "15"
+
 enum { DOT_NAME_CHARS = 40, DOT_SHAPE_CHARS = 36 };
 
 /* Appends a text in HTML-like labels, also inside of quotes. */

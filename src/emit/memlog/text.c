@@ -68,6 +68,11 @@ void memlog_text_header(const Memlog *log) {
     write_name(out, comp_name(module, inst_get(module, memory->peak_inst)->parent));
   }
   write_text(out, "\n");
+  int64_t total_bytes = memory_profile_total_bytes(memory);
+  if (total_bytes != memory->peak_bytes) {
+    write_format(out, "  %-12s%13s (%" PRId64 " bytes)%s\n", "total", human_bytes(total_bytes).text,
+                 total_bytes, ", parameters + outputs - aliased + constants + temporaries");
+  }
   write_size_line(log, "parameters", memory->parameter_bytes,
                   memory->counts_params ? ", part of the peak" : ", not part of the peak");
   write_size_line(log, "outputs", memory->output_bytes, ", part of the peak");

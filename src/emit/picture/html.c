@@ -3,6 +3,8 @@
  * number. */
 #include "emit/human.h"
 #include "emit/json.h"
+#include "emit/picture/groups.h"
+#include "emit/label.h"
 #include "emit/picture/page.h"
 #include "emit/picture/picture.h"
 #include "ir/hash.h"
@@ -40,6 +42,7 @@ static rh_text text_of(const char *text) {
 
 typedef enum Column {
   COLUMN_NAME,
+  COLUMN_LABEL,
   COLUMN_OPCODE,
   COLUMN_SHAPE,
   COLUMN_COMPUTATION,
@@ -47,6 +50,9 @@ typedef enum Column {
   COLUMN_SCOPE,
   COLUMN_FILE,
   COLUMN_LINE,
+  COLUMN_ARGUMENT,
+  COLUMN_INHERITED,
+  COLUMN_FRAME,
   COLUMN_CATEGORY,
   COLUMN_BYTES,
   COLUMN_SPACE,
@@ -61,14 +67,15 @@ typedef enum Column {
 
 /* ORDER Column */
 static const char *const column_names[NUM_COLUMNS] = {
-    "name",  "opcode", "shape",    "computation", "op_name",  "scope",
-    "file",  "line",   "category", "bytes",       "space",    "offset",
-    "begin", "end",    "position", "again",       "num_reads"};
+    "name",  "label",  "opcode",   "shape",     "computation", "op_name",  "scope",
+    "file",  "line",   "argument", "inherited", "frame",       "category", "bytes",
+    "space", "offset", "begin",    "end",       "position",    "again",    "num_reads"};
 
 static int64_t field_of(Page *page, const rh_placed_value *placed, Column column) {
   const rh_live_value *value = placed->value;
   switch (column) {
     case COLUMN_NAME: return number_of(page, value->name);
+    case COLUMN_LABEL: return number_of(page, value_label(value, page->scratch));
     case COLUMN_OPCODE: return number_of(page, value->opcode);
     case COLUMN_SHAPE: return number_of(page, value->shape);
     case COLUMN_COMPUTATION: return number_of(page, value->computation);
@@ -76,6 +83,9 @@ static int64_t field_of(Page *page, const rh_placed_value *placed, Column column
     case COLUMN_SCOPE: return number_of(page, placed->scope);
     case COLUMN_FILE: return number_of(page, value->source_file);
     case COLUMN_LINE: return value->source_line;
+    case COLUMN_ARGUMENT: return number_of(page, value->argument);
+    case COLUMN_INHERITED: return value->is_inherited;
+    case COLUMN_FRAME: return value->frame;
     case COLUMN_CATEGORY: return picture_category(value);
     case COLUMN_BYTES: return value->bytes;
     case COLUMN_SPACE: return (int64_t)placed->space;
@@ -130,6 +140,24 @@ static void write_spaces(const Page *page, const rh_memory_map *map) {
   write_text(out, "]\n");
 }
 
+/* Writes the frames of stacks as columns, too. */
+static void write_frames(Page *page, const rh_memory_map *map) {
+  Writer *out = page->out;
+  static const char *const names[] = {"file", "line", "function", "library", "caller"};
+  write_text(out, ",\"frames\":{");
+  for (size_t column = 0; column < sizeof names / sizeof *names; column++) {
+    write_format(out, "%s\"%s\":[", column ? "]\n," : "", names[column]);
+    for (size_t i = 0; i < map->num_frames; i++) {
+      const rh_frame *frame = map->frames[i];
+      int64_t fields[] = {number_of(page, frame->file), frame->line,
+                          number_of(page, frame->function), frame->is_library, frame->parent};
+      separate(out, i);
+      json_int(out, fields[column]);
+    }
+  }
+  write_text(out, "]}\n");
+}
+
 static void write_panel(Page *page, const rh_memory_map *map, const char *title) {
   Writer *out = page->out;
   Str shown = title ? human_utf8(str_make(title, strlen(title)), page->scratch) : STR("");
@@ -153,7 +181,24 @@ static void write_panel(Page *page, const rh_memory_map *map, const char *title)
   }
   write_text(out, "]\n");
   write_values(page, map);
+  write_frames(page, map);
   write_text(out, "}");
+}
+
+/* The page groups values itself, because people change how; here is how it begins. */
+static void write_groups(const Page *page) {
+  ArenaMark mark = arena_mark(page->scratch);
+  PictureGroups groups = picture_groups(page->picture, page->scratch);
+  write_format(page->out, "\"color_by\":\"%s\"", groups.by_scope ? "scope" : "category");
+  json_int_field(page->out, "depth", groups.depth);
+  json_int_field(page->out, "argument_depth", groups.argument_depth);
+  arena_reset(page->scratch, mark);
+  write_format(page->out, ",\"num_computed_groups\":%d,\"scope_colors\":[", NUM_COMPUTED_GROUPS);
+  for (size_t i = 0; i < NUM_SCOPE_GROUPS; i++) {
+    separate(page->out, i);
+    write_format(page->out, "\"%s\"", group_colors[i].color);
+  }
+  write_text(page->out, "]");
 }
 
 static void write_data(Page *page) {
@@ -165,7 +210,9 @@ static void write_data(Page *page) {
     write_format(out, "{\"name\":\"%s\",\"color\":\"%s\"}", picture_categories[i].name,
                  picture_categories[i].color);
   }
-  write_text(out, "],\"limit\":");
+  write_text(out, "],");
+  write_groups(page);
+  write_text(out, ",\"limit\":");
   json_int(out, picture->limit_bytes);
   write_format(out, ",\"limit_words\":\"%s\",\"panels\":[\n", picture_limit_words(picture));
   write_panel(page, picture->before, picture->before_title);

@@ -3,6 +3,8 @@
  * supports that. */
 #include "emit/picture/svg.h"
 
+#include <stdio.h>
+
 #include "emit/human.h"
 
 enum {
@@ -18,8 +20,10 @@ enum {
 
 typedef struct Svg {
   const rh_picture *picture;
+  PictureGroups groups;
   SvgPanel panels[2];
   int num_panels;
+  Centi more_height; /* for the lines of the legend but the first */
   Centi width;
   Writer *out;
   Arena *scratch;
@@ -69,7 +73,8 @@ static const char *count_text(const Svg *svg, int64_t count) {
 
 /* ---- the whole ---- */
 
-static void write_style(Writer *out) {
+static void write_style(const Svg *svg) {
+  Writer *out = svg->out;
   write_text(out,
              "<style>\n"
              "text{font-family:system-ui,'Segoe UI',Roboto,'DejaVu Sans',Helvetica,sans-serif;"
@@ -88,8 +93,8 @@ static void write_style(Writer *out) {
              ".halo{fill:none;stroke:#fff;stroke-width:3.5;stroke-opacity:.75}\n"
              ".curve{fill:none;stroke:#111;stroke-width:1.4}\n"
              ".again{fill:url(#again)}.stripe{stroke:#111;stroke-width:1.2}\n");
-  for (int i = 0; i < NUM_PICTURE_CATEGORIES; i++)
-    write_format(out, ".c%d{fill:%s}", i, picture_categories[i].color);
+  for (uint32_t i = 0; i < svg->groups.num_groups; i++)
+    write_format(out, ".c%u{fill:%s}", i, svg->groups.groups[i].color);
   write_text(out,
              "\n.s{stroke:#fff;stroke-width:.5}\n"
              "@media (prefers-color-scheme:dark){\n"
@@ -126,16 +131,6 @@ static void write_head(const Svg *svg) {
   write_text(out, "</text>\n");
 }
 
-static bool has_category(const Svg *svg, uint32_t category) {
-  for (int i = 0; i < svg->num_panels; i++) {
-    const rh_memory_map *map = svg->panels[i].map;
-    for (size_t k = 0; k < map->num_values; k++) {
-      if (picture_category(map->values[k]->value) == category) return true;
-    }
-  }
-  return false;
-}
-
 static bool has_rematerialized(const Svg *svg) {
   for (int i = 0; i < svg->num_panels; i++) {
     const rh_memory_map *map = svg->panels[i].map;
@@ -146,38 +141,110 @@ static bool has_rematerialized(const Svg *svg) {
   return false;
 }
 
-enum { LEGEND_Y = 73 * PIXEL, SWATCH = 11 * PIXEL, LEGEND_CHAR = 68 * PIXEL / 10 };
+enum {
+  LEGEND_X = 20 * PIXEL,
+  LEGEND_Y = 73 * PIXEL,
+  LEGEND_LINE = 19 * PIXEL,
+  LEGEND_CHAR = 68 * PIXEL / 10,
+  SWATCH = 11 * PIXEL,
+};
 
-static void write_swatch(Writer *out, const char *class, Centi x) {
-  write_format(out, "<rect class=\"%s\"", class);
-  svg_attribute(out, "x", x);
-  svg_attribute(out, "y", LEGEND_Y - 10 * PIXEL);
-  svg_attribute(out, "width", SWATCH);
-  svg_attribute(out, "height", SWATCH);
-  write_text(out, "/>");
+/* Where the next entry of the legend goes. */
+typedef struct LegendPen {
+  Writer *out; /* NULL if the legend is only measured */
+  Centi x, y, width;
+} LegendPen;
+
+/* Writes a swatch; the second class is drawn over it. */
+static void write_swatch(const LegendPen *pen, const char *class, const char *over) {
+  const char *const classes[] = {class, over};
+  for (int i = 0; i < 2 && classes[i]; i++) {
+    write_format(pen->out, "<rect class=\"%s\"", classes[i]);
+    svg_attribute(pen->out, "x", pen->x);
+    svg_attribute(pen->out, "y", pen->y - 10 * PIXEL);
+    svg_attribute(pen->out, "width", SWATCH);
+    svg_attribute(pen->out, "height", SWATCH);
+    write_text(pen->out, "/>");
+  }
 }
 
-static Centi write_legend_text(Writer *out, Centi x, const char *text) {
-  write_label(out, "dim", x + SWATCH + 5 * PIXEL, LEGEND_Y, text);
-  return x + SWATCH + 22 * PIXEL + LEGEND_CHAR * (Centi)strlen(text);
+/* Makes an entry, in the next line if this one is full. Without a class, it is the line of live
+ * bytes. */
+static void put_entry(LegendPen *pen, const char *class, const char *over, rh_text text) {
+  Centi width = SWATCH + 22 * PIXEL + LEGEND_CHAR * (Centi)text.length;
+  if (pen->x > LEGEND_X && pen->x + width > pen->width) {
+    pen->x = LEGEND_X;
+    pen->y += LEGEND_LINE;
+  }
+  if (pen->out) {
+    Centi middle = pen->y - 4 * PIXEL;
+    if (class) write_swatch(pen, class, over);
+    if (!class) write_line(pen->out, "curve", pen->x, middle, pen->x + SWATCH, middle);
+    begin_text(pen->out, "dim", pen->x + SWATCH + 5 * PIXEL, pen->y);
+    svg_escaped(pen->out, text.data, text.length);
+    write_text(pen->out, "</text>\n");
+  }
+  pen->x += width;
 }
 
-static void write_legend(const Svg *svg) {
-  Writer *out = svg->out;
-  Centi x = 20 * PIXEL;
-  for (uint32_t i = 0; i < NUM_PICTURE_CATEGORIES; i++) {
-    char class[3] = {'c', (char)('0' + i), 0};
-    if (!has_category(svg, i)) continue;
-    write_swatch(out, class, x);
-    x = write_legend_text(out, x, picture_categories[i].name);
+/* Returns the end of a long path, which says the most. */
+static rh_text end_of_path(const Svg *svg, rh_text path) {
+  enum { MAX_CHARS = 30 };
+  if (path.length <= MAX_CHARS) return path;
+  const char *at = path.data + path.length - MAX_CHARS, *end = path.data + path.length;
+  const char *part = at;
+  while (part < end && !strchr("/[.", *part))
+    part++;
+  if (part < end) at = part + (*part == '.');
+  while (at < end && ((unsigned char)*at & 0xc0) == 0x80)
+    at++;
+  char *text = arena_printf(svg->scratch, "…%.*s", (int)(end - at), at);
+  return (rh_text){text, strlen(text)};
+}
+
+/* Returns the length of what all names of computed groups begin with, up to a slash: it says
+ * nothing. */
+static size_t common_beginning(const PictureGroups *groups) {
+  const PictureGroup *first = NULL;
+  size_t length = 0, num = 0;
+  for (uint32_t i = 0; groups->by_scope && i + 1 < NUM_COMPUTED_GROUPS; i++) {
+    const PictureGroup *group = &groups->groups[i];
+    if (!group->is_used || group->name.length == 0) continue;
+    size_t common = 0, slash = 0;
+    if (!first) length = group->name.length;
+    if (!first) first = group;
+    for (; common < length && common < group->name.length; common++) {
+      if (group->name.data[common] != first->name.data[common]) break;
+      if (group->name.data[common] == '/') slash = common + 1;
+    }
+    length = slash;
+    num++;
   }
-  if (has_rematerialized(svg)) {
-    write_swatch(out, "c0", x);
-    write_swatch(out, "again", x);
-    x = write_legend_text(out, x, "rematerialized");
+  return num > 1 ? length : 0;
+}
+
+static void put_legend(const Svg *svg, LegendPen *pen) {
+  size_t common = common_beginning(&svg->groups);
+  for (uint32_t i = 0; i < svg->groups.num_groups; i++) {
+    const PictureGroup *group = &svg->groups.groups[i];
+    char class[16];
+    if (!group->is_used) continue;
+    snprintf(class, sizeof class, "c%u", i);
+    rh_text name = group->name;
+    bool is_scope = svg->groups.by_scope && i + 1 < NUM_COMPUTED_GROUPS;
+    if (is_scope && name.length > common) {
+      name = (rh_text){name.data + common, name.length - common};
+    }
+    static const rh_text none = {"(none)", 6};
+    put_entry(pen, class, NULL, name.length ? end_of_path(svg, name) : none);
   }
-  write_line(out, "curve", x, LEGEND_Y - 4 * PIXEL, x + SWATCH, LEGEND_Y - 4 * PIXEL);
-  write_legend_text(out, x, "live bytes");
+  static const rh_text again = {"rematerialized", 14}, live = {"live bytes", 10};
+  if (has_rematerialized(svg)) put_entry(pen, "c0", "again", again);
+  put_entry(pen, NULL, NULL, live);
+}
+
+static LegendPen pen_new(const Svg *svg, Writer *out) {
+  return (LegendPen){.out = out, .x = LEGEND_X, .y = LEGEND_Y, .width = svg->width};
 }
 
 /* ---- a panel ---- */
@@ -242,27 +309,55 @@ static void write_spaces(const Svg *svg, const SvgPanel *panel) {
   }
 }
 
-static void write_peak(const Svg *svg, const SvgPanel *panel) {
-  enum { LABEL_HEIGHT = 18 * PIXEL };
-  const rh_memory_map *map = panel->map;
-  Writer *out = svg->out;
-  bool has_limit = panel->limit >= 0 && panel->limit <= panel->bytes;
-  Centi y = svg_y(panel, map->total_bytes);
-  Centi limit_y = has_limit ? svg_y(panel, panel->limit) : y;
+static const char *peak_text(const Svg *svg, const SvgPanel *panel) {
+  return arena_printf(svg->scratch, "peak %s", bytes_text(svg, panel->map->total_bytes));
+}
+
+static const char *limit_text(const Svg *svg) {
+  return arena_printf(svg->scratch, "budget %s%s", bytes_text(svg, svg->picture->limit_bytes),
+                      picture_limit_words(svg->picture));
+}
+
+static bool has_limit(const SvgPanel *panel) {
+  return panel->limit >= 0 && panel->limit <= panel->bytes;
+}
+
+/* Places the texts at the lines of the peak and of the budget. */
+static void place_limits(const Svg *svg, SvgPanel *panel) {
+  enum { LABEL_HEIGHT = 18 * PIXEL, LABEL_CHAR = 76 * PIXEL / 10 };
+  Centi y = svg_y(panel, panel->map->total_bytes);
+  Centi limit_y = has_limit(panel) ? svg_y(panel, panel->limit) : y;
   /* The line of the budget crosses the label. */
   bool is_crossed = limit_y < y && limit_y > y - LABEL_HEIGHT;
+  panel->reserved[0] = (Rect){.x = panel->left,
+                              .y = (is_crossed ? limit_y : y) - LABEL_HEIGHT,
+                              .width = LABEL_CHAR * (Centi)strlen(peak_text(svg, panel)),
+                              .height = LABEL_HEIGHT};
+  if (!has_limit(panel)) return;
+  Centi width = LABEL_CHAR * (Centi)strlen(limit_text(svg));
+  panel->reserved[1] = (Rect){.x = panel->right - width,
+                              .y = limit_y - LABEL_HEIGHT,
+                              .width = width,
+                              .height = LABEL_HEIGHT};
+}
+
+static void write_peak(const Svg *svg, const SvgPanel *panel) {
+  const rh_memory_map *map = panel->map;
+  Writer *out = svg->out;
+  Centi y = svg_y(panel, map->total_bytes);
+  const Rect *peak = &panel->reserved[0], *limit = &panel->reserved[1];
   write_line(out, "peak", panel->left, y, panel->right, y);
-  begin_text(out, "strong top", panel->left + 4 * PIXEL, (is_crossed ? limit_y : y) - 5 * PIXEL);
-  write_format(out, "peak %s</text>\n", bytes_text(svg, map->total_bytes));
+  write_label(out, "strong top", panel->left + 4 * PIXEL, peak->y + peak->height - 5 * PIXEL,
+              peak_text(svg, panel));
   if (map->peak_position >= 0) {
     Centi x = svg_x(panel, map->peak_position);
     write_line(out, "at", x, svg_y(panel, map->live_bytes[map->peak_position]), x, panel->bottom);
   }
-  if (!has_limit) return;
+  if (!has_limit(panel)) return;
+  Centi limit_y = limit->y + limit->height;
   write_line(out, "limit", panel->left, limit_y, panel->right, limit_y);
-  begin_text(out, "strong over right", panel->right - 4 * PIXEL, limit_y - 5 * PIXEL);
-  write_format(out, "budget %s%s</text>\n", bytes_text(svg, svg->picture->limit_bytes),
-               picture_limit_words(svg->picture));
+  write_label(out, "strong over right", panel->right - 4 * PIXEL, limit_y - 5 * PIXEL,
+              limit_text(svg));
 }
 
 static void write_panel(const Svg *svg, const SvgPanel *panel) {
@@ -286,8 +381,11 @@ static void lay_out(Svg *svg) {
   const rh_picture *picture = svg->picture;
   const rh_memory_map *maps[] = {picture->before, picture->after};
   const char *titles[] = {picture->before_title, picture->after_title};
-  svg->num_panels = picture->after ? 2 : 1;
   Centi panel_width = picture->after ? PAIR_WIDTH : WIDTH;
+  svg->width = svg->num_panels * panel_width;
+  LegendPen pen = pen_new(svg, NULL);
+  put_legend(svg, &pen);
+  svg->more_height = pen.y - LEGEND_Y;
   int64_t num_positions = 1, bytes = 1;
   for (int i = 0; i < svg->num_panels; i++) {
     int64_t limit = picture_limit(picture, maps[i]), most = maps[i]->total_bytes;
@@ -300,30 +398,38 @@ static void lay_out(Svg *svg) {
                                 .title = titles[i],
                                 .left = i * panel_width + LEFT,
                                 .right = (i + 1) * panel_width - RIGHT,
-                                .top = TOP + (titles[i] ? PANEL_TITLE : 0),
-                                .bottom = HEIGHT - BOTTOM,
+                                .top = TOP + svg->more_height + (titles[i] ? PANEL_TITLE : 0),
+                                .bottom = HEIGHT + svg->more_height - BOTTOM,
                                 .num_positions = num_positions,
                                 .bytes = bytes < INT64_MAX / 2 ? bytes + bytes / 12 : bytes,
-                                .limit = picture_limit(picture, maps[i])};
+                                .limit = picture_limit(picture, maps[i]),
+                                .groups = svg->groups.groups,
+                                .group_of = svg->groups.of[i],
+                                .num_groups = svg->groups.num_groups};
+    place_limits(svg, &svg->panels[i]);
   }
-  svg->width = svg->num_panels * panel_width;
 }
 
 void picture_svg(const rh_picture *picture, Writer *out, Arena *scratch) {
   Svg svg = {.picture = picture, .out = out, .scratch = scratch};
+  svg.groups = picture_groups(picture, scratch);
+  for (int i = 0; i < (picture->after ? 2 : 1); i++)
+    svg.panels[i].map = i ? picture->after : picture->before;
+  svg.num_panels = picture->after ? 2 : 1;
   lay_out(&svg);
   write_text(out, "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 ");
   svg_length(out, svg.width);
   write_text(out, " ");
-  svg_length(out, HEIGHT);
+  svg_length(out, HEIGHT + svg.more_height);
   write_text(out, "\"");
   svg_attribute(out, "width", svg.width);
-  svg_attribute(out, "height", HEIGHT);
+  svg_attribute(out, "height", HEIGHT + svg.more_height);
   write_text(out, " role=\"img\">\n");
-  write_style(out);
+  write_style(&svg);
   write_text(out, "<rect class=\"paper\" width=\"100%\" height=\"100%\"/>\n");
   write_head(&svg);
-  write_legend(&svg);
+  LegendPen pen = pen_new(&svg, out);
+  put_legend(&svg, &pen);
   for (int i = 0; i < svg.num_panels; i++)
     write_panel(&svg, &svg.panels[i]);
   write_text(out, "</svg>\n");

@@ -2,12 +2,16 @@
 #ifndef REMAT_HLO_EMIT_PICTURE_SVG_H
 #define REMAT_HLO_EMIT_PICTURE_SVG_H
 
-#include "emit/picture/picture.h"
+#include "emit/picture/groups.h"
 
 /* Lengths in the picture, in hundredths of a pixel. Integers give the same output on all
  * machines. */
 typedef int64_t Centi;
 enum { PIXEL = 100 };
+
+typedef struct Rect {
+  Centi x, y, width, height;
+} Rect;
 
 /* One memory map with its frame. */
 typedef struct SvgPanel {
@@ -17,6 +21,10 @@ typedef struct SvgPanel {
   int64_t num_positions; /* number of positions, from left to right */
   int64_t bytes;         /* number of bytes, from bottom to top */
   int64_t limit;         /* height of the line of the budget; -1 = none */
+  const PictureGroup *groups;
+  const uint32_t *group_of; /* indexed by value */
+  uint32_t num_groups;
+  Rect reserved[2]; /* where the texts at the peak and at the budget are */
 } SvgPanel;
 
 Centi svg_x(const SvgPanel *panel, int64_t position);
@@ -31,8 +39,8 @@ void svg_attribute(Writer *out, const char *name, Centi length);
 /* Writes a text with the characters escaped or replaced that XML cannot hold. */
 void svg_escaped(Writer *out, const char *text, size_t length);
 
-/* Draws the values as boxes. A box smaller than a pixel is only drawn where no other such box
- * is. */
+/* Draws the values as boxes. A box smaller than a pixel is only drawn where no other such box is.
+ * Labels of boxes are where neither the line of live bytes nor what is reserved is. */
 void svg_boxes(const SvgPanel *panel, Writer *out, Arena *scratch);
 
 /* Draws a line of the live bytes at each position. */

@@ -1,5 +1,8 @@
 /* Draws the inside of the frame: boxes, the names in them, and the line of live bytes. */
+#include <stdio.h>
+
 #include "emit/human.h"
+#include "emit/label.h"
 #include "emit/picture/svg.h"
 #include "ir/chars.h"
 
@@ -66,10 +69,6 @@ void svg_escaped(Writer *out, const char *text, size_t length) {
 }
 
 /* ---- boxes ---- */
-
-typedef struct Rect {
-  Centi x, y, width, height;
-} Rect;
 
 static Rect rect_of(const SvgPanel *panel, const int64_t *bases, const rh_placed_value *value) {
   int64_t bottom = bases[value->space] + value->offset;
@@ -149,43 +148,153 @@ static void write_rect(Writer *out, const Rect *rect, const char *class) {
   svg_attribute(out, "height", rect->height > PIXEL ? rect->height : PIXEL);
 }
 
-/* Returns the length of the longest prefix of a name that fits, without cutting a character. */
-static size_t fitting(rh_text name, Centi width) {
-  enum { CHAR_WIDTH = 62 * PIXEL / 10 };
-  size_t room = width > 0 ? (size_t)(width / CHAR_WIDTH) : 0;
-  if (name.length <= room) return name.length;
-  size_t length = room > 1 ? room - 1 : 0;
-  while (length > 0 && ((unsigned char)name.data[length] & 0xc0) == 0x80)
+/* ---- labels ---- */
+
+enum { CHAR_WIDTH = 62 * PIXEL / 10, LABEL_MARGIN = 4 * PIXEL, LABEL_HALF = 6 * PIXEL };
+
+static Centi text_width(rh_text text) {
+  Centi width = 0;
+  for (size_t i = 0; i < text.length; i++)
+    width += ((unsigned char)text.data[i] & 0xc0) == 0x80 ? 0 : CHAR_WIDTH;
+  return width;
+}
+
+/* By column of one pixel: the highest and lowest place of the line of live bytes, with its steps
+ * and with the dotted line below the peak. */
+typedef struct Columns {
+  Centi *high, *low;
+  int64_t num;
+} Columns;
+
+static void widen(const Columns *columns, int64_t column, Centi y) {
+  if (y < columns->high[column]) columns->high[column] = y;
+  if (y > columns->low[column]) columns->low[column] = y;
+}
+
+static Columns columns_new(const SvgPanel *panel, Arena *scratch) {
+  const rh_memory_map *map = panel->map;
+  Columns columns = {.num = (panel->right - panel->left) / PIXEL + 1};
+  columns.high = arena_array(scratch, Centi, (size_t)columns.num);
+  columns.low = arena_array(scratch, Centi, (size_t)columns.num);
+  for (int64_t i = 0; i < columns.num; i++) {
+    columns.high[i] = INT64_MAX;
+    columns.low[i] = INT64_MIN;
+  }
+  Centi last = panel->bottom;
+  for (int64_t position = 0; position < map->num_positions; position++) {
+    Centi y = svg_y(panel, map->live_bytes[position]);
+    int64_t column = (svg_x(panel, position) - panel->left) / PIXEL;
+    int64_t end = (svg_x(panel, position + 1) - panel->left) / PIXEL;
+    widen(&columns, column, position ? last : y);
+    for (; column <= end; column++)
+      widen(&columns, column, y);
+    if (position == map->peak_position) {
+      widen(&columns, (svg_x(panel, position) - panel->left) / PIXEL, panel->bottom);
+    }
+    last = y;
+  }
+  return columns;
+}
+
+static bool is_reserved(const SvgPanel *panel, const Rect *rect) {
+  for (size_t i = 0; i < sizeof panel->reserved / sizeof *panel->reserved; i++) {
+    const Rect *other = &panel->reserved[i];
+    if (rect->x < other->x + other->width && other->x < rect->x + rect->width &&
+        rect->y < other->y + other->height && other->y < rect->y + rect->height) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/* Returns the middle of a label: that of its box, or beside the line of the budget if that is
+ * there. */
+static Centi middle_of(const SvgPanel *panel, const Rect *box) {
+  enum { BESIDE = LABEL_HALF + 3 * PIXEL };
+  Centi middle = box->y + box->height / 2, bottom = box->y + box->height;
+  if (panel->limit < 0 || panel->limit > panel->bytes) return middle;
+  Centi line = svg_y(panel, panel->limit);
+  if (line < middle - BESIDE || line > middle + BESIDE) return middle;
+  if (line + BESIDE + LABEL_HALF <= bottom) return line + BESIDE;
+  return line - BESIDE - LABEL_HALF >= box->y ? line - BESIDE : middle;
+}
+
+/* Finds the first place from the left of a box where a text of this width has room. Returns false
+ * if there is none. */
+static bool find_room(const SvgPanel *panel, const Columns *columns, const Rect *box, Centi width,
+                      Rect *room) {
+  Centi middle = middle_of(panel, box), end = box->x + box->width - LABEL_MARGIN;
+  *room = (Rect){box->x + LABEL_MARGIN, middle - LABEL_HALF, width, 2 * LABEL_HALF};
+  for (Centi x = room->x; x <= end; x += PIXEL) {
+    int64_t column = (x - panel->left) / PIXEL;
+    bool is_crossed =
+        columns->high[column] < room->y + room->height && columns->low[column] > room->y;
+    if (is_crossed) room->x = x + 4 * PIXEL;
+    if (is_crossed || x - room->x < width) continue;
+    if (!is_reserved(panel, room)) return true;
+    room->x = x + PIXEL;
+  }
+  return false;
+}
+
+/* Returns the beginning of a text that fits, without cutting a character, or nothing if too little
+ * of it fits. */
+static rh_text cut(rh_text text, Centi width) {
+  enum { LEAST_CHARS = 4 };
+  size_t length = width > 0 ? (size_t)(width / CHAR_WIDTH) : 0;
+  if (length > text.length) length = text.length;
+  while (length > 0 && length < text.length && ((unsigned char)text.data[length] & 0xc0) == 0x80)
     length--;
-  return length;
+  return (rh_text){text.data, length < LEAST_CHARS ? 0 : length};
 }
 
-static void write_name(Writer *out, const Rect *rect, const rh_placed_value *value) {
-  enum { LEAST_WIDTH = 36 * PIXEL, LEAST_HEIGHT = 13 * PIXEL, MARGIN = 4 * PIXEL };
-  if (rect->width < LEAST_WIDTH || rect->height < LEAST_HEIGHT) return;
-  size_t length = fitting(value->value->name, rect->width - 2 * MARGIN);
-  if (length < 3 && length < value->value->name.length) return;
-  bool is_dark = picture_categories[picture_category(value->value)].is_dark;
-  write_format(out, "<text class=\"%s\"", is_dark ? "in dark" : "in");
-  svg_attribute(out, "x", rect->x + MARGIN);
-  svg_attribute(out, "y", rect->y + rect->height / 2 + 35 * PIXEL / 10);
+static void write_text_at(const Rect *room, const PictureGroup *group, rh_text text, bool is_cut,
+                          Writer *out) {
+  write_format(out, "<text class=\"%s\"", group->is_dark ? "in dark" : "in");
+  svg_attribute(out, "x", room->x);
+  svg_attribute(out, "y", room->y + LABEL_HALF + 35 * PIXEL / 10);
   write_text(out, ">");
-  svg_escaped(out, value->value->name.data, length);
-  write_text(out, length < value->value->name.length ? "…</text>\n" : "</text>\n");
+  svg_escaped(out, text.data, text.length);
+  write_text(out, is_cut ? "…</text>\n" : "</text>\n");
 }
 
-static void write_boxes(const SvgPanel *panel, const int64_t *bases, uint32_t category,
+/* Writes the longest form of the label that has room, or the beginning of the shortest one. */
+static void write_label(const SvgPanel *panel, const Columns *columns, const Rect *box,
+                        size_t value, Writer *out, Arena *scratch) {
+  enum { LEAST_WIDTH = 36 * PIXEL, LEAST_HEIGHT = 13 * PIXEL };
+  if (box->width < LEAST_WIDTH || box->height < LEAST_HEIGHT) return;
+  const PictureGroup *group = &panel->groups[panel->group_of[value]];
+  rh_text label = value_label(panel->map->values[value]->value, scratch), form, shortest = label;
+  Rect room;
+  for (uint32_t i = 0; value_label_form(label, i, scratch, &form); i++) {
+    if (find_room(panel, columns, box, text_width(form), &room)) {
+      write_text_at(&room, group, form, false, out);
+      return;
+    }
+    shortest = form;
+  }
+  for (int tenths = 9; tenths >= 3; tenths -= 2) {
+    rh_text begin = cut(shortest, (box->width - 2 * LABEL_MARGIN) * tenths / 10 - CHAR_WIDTH);
+    if (begin.length == 0) return;
+    if (!find_room(panel, columns, box, text_width(begin) + CHAR_WIDTH, &room)) continue;
+    write_text_at(&room, group, begin, true, out);
+    return;
+  }
+}
+
+static void write_boxes(const SvgPanel *panel, const int64_t *bases, uint32_t group,
                         const Grid *grid, Writer *out) {
   enum { BORDERED = 3 * PIXEL };
   const rh_memory_map *map = panel->map;
   for (size_t i = 0; i < map->num_values; i++) {
     const rh_placed_value *value = map->values[i];
-    if (picture_category(value->value) != category) continue;
+    if (panel->group_of[i] != group) continue;
     Rect rect = rect_of(panel, bases, value);
     bool is_small = rect.width < PIXEL || rect.height < PIXEL;
     if (is_small && !cover(grid, panel, &rect)) continue;
     bool has_border = rect.width >= BORDERED && rect.height >= BORDERED;
-    char class[5] = {'c', (char)('0' + category), has_border ? ' ' : 0, 's', 0};
+    char class[16];
+    snprintf(class, sizeof class, "c%u%s", group, has_border ? " s" : "");
     write_rect(out, &rect, class);
     if (rect.width >= 2 * PIXEL && rect.height >= 2 * PIXEL) {
       write_title(out, value);
@@ -201,15 +310,16 @@ void svg_boxes(const SvgPanel *panel, Writer *out, Arena *scratch) {
   for (size_t i = 0; i < map->num_spaces; i++)
     bases[i] = picture_space_base(map, i);
   Grid grid = grid_new(panel, scratch);
-  for (uint32_t category = 0; category < NUM_PICTURE_CATEGORIES; category++)
-    write_boxes(panel, bases, category, &grid, out);
+  for (uint32_t group = 0; group < panel->num_groups; group++)
+    write_boxes(panel, bases, group, &grid, out);
+  Columns columns = columns_new(panel, scratch);
   for (size_t i = 0; i < map->num_values; i++) {
     Rect rect = rect_of(panel, bases, map->values[i]);
     if (map->values[i]->is_rematerialized && rect.width >= CELL) {
       write_rect(out, &rect, "again");
       write_text(out, "/>\n");
     }
-    write_name(out, &rect, map->values[i]);
+    write_label(panel, &columns, &rect, i, out, scratch);
   }
 }
 

@@ -95,8 +95,19 @@ static SourcePlace source_of(Describer *describer, InstId placed) {
   SourcePlace *source = &describer->sources[placed];
   if (!source->op_name.data) {
     *source = human_source_place(describer->module, placed, describer->out);
+    InstId position = report_position(&describer->places, placed);
+    if (position != placed) {
+      SourcePlace other = human_source_place(describer->module, position, describer->out);
+      source->file = other.file;
+      source->line = other.line;
+    }
   }
   return *source;
+}
+
+static int64_t frame_of(Describer *describer, InstId position) {
+  const Metadata *metadata = inst_metadata(describer->module, position);
+  return metadata ? frame_table_add(&describer->frames, metadata->stack_frame_id) : -1;
 }
 
 SourcePlace describe_place(Describer *describer, InstId id, uint32_t part) {
@@ -107,7 +118,9 @@ rh_live_value describe_value(Describer *describer, InstId id, uint32_t part) {
   const Module *module = describer->module;
   const char *opcode = opcode_text((Opcode)inst_get(module, id)->opcode);
   InstId placed = report_place(&describer->places, id, part);
+  InstId position = report_position(&describer->places, placed);
   SourcePlace place = source_of(describer, placed);
+  bool is_argument = place.file.len == 0 && report_is_argument(module, placed);
   CompId comp = inst_get(module, id)->parent;
   return (rh_live_value){
       .name = text_of_str(value_name(describer, id, part)),
@@ -117,9 +130,11 @@ rh_live_value describe_value(Describer *describer, InstId id, uint32_t part) {
       .op_name = text_of_str(place.op_name),
       .source_file = text_of_str(place.file),
       .source_line = place.line > 0 ? place.line : 0,
-      .is_inherited = placed != id,
+      .is_inherited = placed != id || position != id,
       .category = category_of(describer, id, part),
       .num_aliases = num_aliases(describer, id, part),
+      .frame = frame_of(describer, position),
+      .argument = is_argument ? text_of_str(place.op_name) : (rh_text){"", 0},
   };
 }
 
@@ -132,6 +147,7 @@ Describer describer_new(const Module *module, const ValueAnalysis *values, Arena
       .shape_texts = arena_zarray(scratch, Str, module->shapes.shapes.len),
       .places = places_new(module, values, scratch),
       .sources = arena_zarray(scratch, SourcePlace, module->insts.len),
+      .frames = frame_table_new(module, out, scratch),
       .out = out,
       .scratch = scratch,
   };

@@ -4,6 +4,7 @@
 #define REMAT_HLO_EMIT_REPORT_DESCRIBE_H
 
 #include "emit/human.h"
+#include "emit/report/frame_table.h"
 #include "emit/report/report.h"
 
 typedef struct Describer {
@@ -13,6 +14,7 @@ typedef struct Describer {
   Str *shape_texts; /* by ShapeId; no data = not computed yet */
   Places places;
   SourcePlace *sources; /* by InstId of a place; {0} = not computed yet */
+  FrameTable frames;    /* of the values that were described */
   Arena *out;
   Arena *scratch;
 } Describer;

@@ -82,5 +82,7 @@ void report_live(const ReportInput *input, rh_report *report, Arena *out, Arena 
   describe_peak(&builder, report);
   report->live = pointers_to(list, live.len, sizeof *list, out);
   report->num_live = live.len;
+  report->num_frames = builder.describer.frames.list.len;
+  report->frames = frame_table_list(&builder.describer.frames);
   arena_reset(scratch, mark);
 }

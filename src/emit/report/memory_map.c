@@ -261,6 +261,8 @@ MemoryProfile memory_map_fill(const rh_module *handle, rh_memory_map *map, Arena
   map->num_spaces = mapper.spaces.len;
   map->values = pointers_to(values, mapper.boxes.list.len, sizeof *values, out);
   map->num_values = mapper.boxes.list.len;
+  map->num_frames = describer.frames.list.len;
+  map->frames = frame_table_list(&describer.frames);
   map->peak_position = -1;
   fill_positions(&mapper, map);
   return mapper.profile;

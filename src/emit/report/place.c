@@ -1,6 +1,7 @@
 /* Finds where in the program a value comes from. An instruction that compilation added has no
  * metadata. In that case the instruction that it is a form of is used: the root of a fusion, the
- * operand of a copy, the call of a parameter.
+ * operand of a copy, the call of a parameter; or else the nearest one that it is computed from, or
+ * that reads it. Metadata may give a name and no source position; that is then searched alone.
  *
  * Memory that a loop fills piece by piece begins as zeros without metadata. After that it belongs
  * to the loop, whose metadata does not describe it either. So the pieces that are written into it
@@ -9,6 +10,17 @@
 
 enum { MAX_STEPS = 32 };
 
+static bool has_position(const Module *module, InstId id) {
+  const Metadata *metadata = inst_metadata(module, id);
+  return metadata &&
+         (metadata->source_file.end > metadata->source_file.begin || metadata->stack_frame_id > 0);
+}
+
+static bool has_place(const Module *module, InstId id) {
+  const Metadata *metadata = inst_metadata(module, id);
+  return has_position(module, id) || (metadata && metadata->op_name.end > metadata->op_name.begin);
+}
+
 Places places_new(const Module *module, const ValueAnalysis *values, Arena *out) {
   uint32_t num_insts = module->insts.len, num_buffers = values->buffers.num_buffers;
   Places places = {.module = module,
@@ -16,20 +28,17 @@ Places places_new(const Module *module, const ValueAnalysis *values, Arena *out)
                    .of_inst = arena_array(out, InstId, num_insts),
                    .of_buffer = arena_array(out, InstId, num_buffers),
                    .is_searched = arena_zarray(out, bool, num_buffers),
-                   .is_carried = arena_zarray(out, bool, num_buffers)};
+                   .is_carried = arena_zarray(out, bool, num_buffers),
+                   .of_position = arena_array(out, InstId, num_insts)};
   memset(places.of_inst, 0xff, num_insts * sizeof *places.of_inst);
+  memset(places.of_position, 0xff, num_insts * sizeof *places.of_position);
+  for (InstId id = 0; id < num_insts && !places.has_positions; id++)
+    places.has_positions = has_position(module, id);
   for (ValueId value = 0; value < values->flow.values.len; value++) {
     const Instruction *inst = inst_get(module, values->flow.values.data[value].inst);
     if (inst->opcode == OPCODE_WHILE) places.is_carried[values->buffers.of[value]] = true;
   }
   return places;
-}
-
-static bool has_place(const Module *module, InstId id) {
-  const Metadata *metadata = inst_metadata(module, id);
-  return metadata &&
-         (metadata->op_name.end > metadata->op_name.begin ||
-          metadata->source_file.end > metadata->source_file.begin || metadata->stack_frame_id > 0);
 }
 
 /* Returns the operand of the fusion that a parameter receives. For a parameter of another
@@ -169,21 +178,50 @@ static InstId place_of_buffer(Places *places, BufferId buffer) {
 
 /* ---- the place of a value ---- */
 
-/* Returns the source position of a user, or of the user's users. This is the last resort. Returns
- * NO_ID if they have none either. */
-static InstId place_of_users(Places *places, InstId id) {
-  enum { MAX_LEVELS = 4, MAX_USERS = 8 };
+/* Returns what is_wanted() finds for the nearest instruction for which it finds something, among
+ * those that `id` is computed from, or among its users and theirs. It is the last resort, so that
+ * only the nearest ones are examined. Returns NO_ID if there is none. O(1). */
+static InstId find_nearest(Places *places, InstId id, bool is_among_users,
+                           InstId (*is_wanted)(Places *places, InstId id)) {
+  enum { MAX_EXAMINED = 32, MAX_NEXT = 8 };
   const Module *module = places->module;
-  for (int level = 0; level < MAX_LEVELS; level++) {
-    uint32_t num_users = inst_get(module, id)->users.len;
-    for (uint32_t i = 0; i < num_users && i < MAX_USERS; i++) {
-      InstId placed = place_of_inst(places, inst_users(module, id)[i]);
-      if (has_place(module, placed)) return placed;
+  InstId queue[MAX_EXAMINED + 1] = {id};
+  uint32_t num_queued = 1;
+  for (uint32_t at = 0; at < num_queued; at++) {
+    const Instruction *inst = inst_get(module, queue[at]);
+    const InstId *next =
+        is_among_users ? inst_users(module, queue[at]) : inst_operands(module, queue[at]);
+    uint32_t num_next = is_among_users ? inst->users.len : inst->num_operands;
+    for (uint32_t i = 0; i < num_next && i < MAX_NEXT; i++) {
+      InstId found = is_wanted(places, next[i]);
+      if (found != NO_ID) return found;
+      if (num_queued <= MAX_EXAMINED) queue[num_queued++] = next[i];
     }
-    if (num_users == 0) return NO_ID;
-    id = inst_users(module, id)[0];
   }
   return NO_ID;
+}
+
+/* What a loop or call receives says less about a value than an instruction that reads it. */
+static bool is_call(const Module *module, InstId id) {
+  return opcode_is_control_flow((Opcode)inst_get(module, id)->opcode);
+}
+
+static InstId with_place(Places *places, InstId id) {
+  InstId placed = place_of_inst(places, id);
+  return has_place(places->module, placed) ? placed : NO_ID;
+}
+
+static InstId with_position(Places *places, InstId id) {
+  InstId placed = place_of_inst(places, id);
+  return has_position(places->module, placed) ? placed : NO_ID;
+}
+
+static InstId find_around(Places *places, InstId id,
+                          InstId (*is_wanted)(Places *places, InstId id)) {
+  InstId above = find_nearest(places, id, false, is_wanted);
+  if (above != NO_ID && !is_call(places->module, above)) return above;
+  InstId below = find_nearest(places, id, true, is_wanted);
+  return below != NO_ID ? below : above;
 }
 
 /* Returns the instruction with a source position for the values in a buffer, which share its memory
@@ -218,7 +256,25 @@ InstId report_place(Places *places, InstId id, uint32_t part) {
   InstId placed = place_of_inst(places, id);
   if (has_place(places->module, placed)) return placed;
   InstId made = buffer == NO_ID ? NO_ID : place_of_memory(places, buffer);
-  if (made != NO_ID) return made;
-  InstId user = place_of_users(places, id);
-  return user == NO_ID ? placed : user;
+  if (made == NO_ID) made = find_around(places, id, with_place);
+  return made == NO_ID ? placed : made;
+}
+
+bool report_is_argument(const Module *module, InstId id) {
+  const Instruction *inst = inst_get(module, id);
+  return inst->opcode == OPCODE_PARAMETER && inst->parent == module->entry;
+}
+
+InstId report_position(Places *places, InstId placed) {
+  const Module *module = places->module;
+  InstId *found = &places->of_position[placed];
+  if (*found != NO_ID) return *found;
+  *found = placed;
+  if (!places->has_positions || has_position(module, placed) ||
+      report_is_argument(module, placed)) {
+    return placed;
+  }
+  InstId nearest = find_around(places, placed, with_position);
+  if (nearest != NO_ID) *found = nearest;
+  return *found;
 }

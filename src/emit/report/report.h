@@ -24,10 +24,12 @@ typedef struct Places {
   const ValueAnalysis *values;
   InstId *of_inst; /* by InstId: the instruction whose metadata is used for it; NO_ID = not computed
                       yet */
-  InstId *of_buffer; /* by BufferId: the same for its contents, once is_searched is true; NO_ID =
-                        none */
-  bool *is_searched; /* by BufferId */
-  bool *is_carried;  /* by BufferId: a loop carries it */
+  InstId *of_buffer;   /* by BufferId: the same for its contents, once is_searched is true; NO_ID =
+                          none */
+  bool *is_searched;   /* by BufferId */
+  bool *is_carried;    /* by BufferId: a loop carries it */
+  InstId *of_position; /* by InstId: see report_position(); NO_ID = not computed yet */
+  bool has_positions;  /* any instruction has a source position */
 } Places;
 
 Places places_new(const Module *module, const ValueAnalysis *values, Arena *out);
@@ -36,6 +38,14 @@ Places places_new(const Module *module, const ValueAnalysis *values, Arena *out)
  * instruction itself if it has metadata, or if no other instruction is found. `part` may be NO_ID,
  * which means the whole result. */
 InstId report_place(Places *places, InstId id, uint32_t part);
+
+/* Returns the instruction whose metadata has the source position of an instruction that
+ * report_place() returned: itself, or the nearest one that it is computed from or that reads it. If
+ * none has a position, or if it is an argument, whose path says more, it is returned itself. */
+InstId report_position(Places *places, InstId placed);
+
+/* Whether an instruction is a parameter of the entry computation. */
+bool report_is_argument(const Module *module, InstId id);
 
 /* ---- pieces of a report ---- */
 

@@ -78,9 +78,20 @@ static rh_text key_of(const rh_live_value *value, rh_sum_kind kind) {
   return (rh_text){"", 0};
 }
 
+/* The beginning of the path of an argument: `params` of `params['w'][0]`. */
+static rh_text argument_of(const rh_live_value *value) {
+  rh_text path = value->argument;
+  const char *index = memchr(path.data, '[', path.length);
+  return index > path.data ? (rh_text){path.data, (size_t)(index - path.data)} : path;
+}
+
 static void add_values(SumTable *sums, const rh_report *report, rh_sum_kind kind) {
   for (size_t i = 0; i < report->num_live; i++) {
     const rh_live_value *value = report->live[i];
+    if (kind == RH_BY_SOURCE && value->argument.length) {
+      add_to(sums, argument_of(value), -1, value->bytes, 1);
+      continue;
+    }
     int64_t line = kind == RH_BY_SOURCE ? value->source_line : 0;
     add_to(sums, key_of(value, kind), line, value->bytes, 1);
   }

@@ -12,9 +12,22 @@
 #include "remat/search/search.h"
 
 enum {
-  MAX_ROUNDS = 3, /* searches of one computation, between which its callees are reduced */
-  MAX_DEPTH = 32, /* of calls */
+  MAX_ROUNDS = 3,        /* searches of one computation, between which its callees are reduced */
+  MAX_DEPTH = 32,        /* of calls */
+  MAX_LIMITS = 8,        /* for lines of the entry, until one meets the budget */
+  FEW_LIMITS = 4,        /* when one does, for another one that costs less */
+  LEAST_GAP = 100,       /* between limits, as a part of the budget */
+  MEASURING_STEPS = 400, /* for each instruction, to measure the module */
+  LEAST_STEPS = 400,     /* for each instruction, for another search of the entry */
 };
+
+/* What a line of the entry came to. */
+typedef struct Figures {
+  int64_t line_bytes, line_peak_bytes; /* of the line that was best before packing counted: as lines
+                                          are measured, and by the model of the job */
+  int64_t peak_bytes;                  /* of the line that was taken, by the model */
+  double seconds;                      /* of that line */
+} Figures;
 
 typedef struct SearchJob {
   RematJob *job;
@@ -22,6 +35,8 @@ typedef struct SearchJob {
   int64_t *inner_bytes;  /* by CompId: what it and its callees need, as lines are measured */
   SearchRules rules;
   uint32_t num_steps;
+  Figures entry;            /* the last time that a line was applied to it */
+  int64_t difference_bytes; /* by which the model counts more than lines do, in the order given */
   Arena *out, *arena, *scratch;
 } SearchJob;
 
@@ -33,27 +48,32 @@ static void analyze(SearchJob *search) {
   search->context.inner_bytes = search->inner_bytes;
 }
 
-/* What the called computations of each computation need, in their present order; callees first. */
-static void measure_inner(SearchJob *search) {
-  const CallGraph *calls = &search->context.values.graph;
-  for (uint32_t i = 0; i < calls->num_reachable; i++) {
-    CompId comp = calls->post_order[i];
-    if (!comp_is_sequential(calls, comp) || search->job->schedule->of[comp].len == 0) continue;
-    Arena *arena = arena_new(arena_options(search->scratch));
-    SearchGraph graph = search_graph_build(&search->context, comp, arena, search->scratch);
-    Line line = line_of_graph(&graph, arena);
-    search->inner_bytes[comp] = line_measure(&line, arena).peak_bytes;
-    arena_free(arena);
-  }
-}
-
+/* Searches one computation. A line that stops a little above the limit may be pushed below it by a
+ * lower limit; if that does not help, the lowest peak is searched for, down to the limit. */
 static PricedLine search_graph(SearchJob *search, const SearchGraph *graph, int64_t limit_bytes,
-                               Arena *arena) {
-  Line given = line_of_graph(graph, arena);
+                               OtherLines *others, Arena *arena) {
+  static const struct {
+    LineSearch *run;
+    double factor; /* of the limit */
+  } more[] = {{search_line, 0.95}, {search_line, 0.85}, {search_lowest, 1}};
   Patience *patience = search->job->patience;
-  return limit_bytes == 0
-             ? search_lowest(&given, &search->rules, patience, arena, search->scratch)
-             : search_line(&given, limit_bytes, &search->rules, patience, arena, search->scratch);
+  const SearchRules *rules = &search->rules;
+  Line given = line_of_graph(graph, arena);
+  PricedLine found = search_with_half(limit_bytes > 0 ? search_line : search_lowest, &given,
+                                      limit_bytes, rules, patience, others, arena, search->scratch);
+  if (limit_bytes == 0) return found;
+  for (size_t i = 0; i < sizeof more / sizeof *more && !found.fits; i++) {
+    if (patience_is_over(patience)) break;
+    OtherLines also;
+    int64_t bytes = (int64_t)((double)limit_bytes * more[i].factor);
+    PricedLine lower = search_with_half(more[i].run, &given, bytes, rules, patience, &also, arena,
+                                        search->scratch);
+    if (lower.peak_bytes >= found.peak_bytes) continue;
+    found = lower;
+    found.fits = found.peak_bytes <= limit_bytes;
+    *others = also;
+  }
+  return found;
 }
 
 /* A computation that is to need less. */
@@ -118,6 +138,57 @@ static Frame frame_new(const SearchJob *search, CompId comp, int64_t limit_bytes
                  .arena = arena_new(arena_options(search->scratch))};
 }
 
+/* Rewrites a computation as a line says. */
+static void apply(SearchJob *search, CompId comp, const PricedLine *priced) {
+  RematJob *job = search->job;
+  Applied applied = line_apply(&priced->line, job, search->out, search->scratch);
+  search->inner_bytes[comp] = priced->peak_bytes;
+  /* Without steps the module must be as it was, dead code included. */
+  if (applied.num_clones + applied.num_moved == 0) return;
+  search->num_steps += applied.num_clones + applied.num_moved;
+  dce_run(job->rewrite, search->scratch);
+  dce_update_schedule(job->rewrite->module, job->schedule, search->out);
+}
+
+/* Rewrites the entry as a line says, from a saved state. */
+static void apply_to(SearchJob *search, const RematState *before, uint32_t num_steps,
+                     const PricedLine *priced) {
+  remat_state_load(search->job, before);
+  search->num_steps = num_steps;
+  apply(search, search->job->rewrite->module->entry, priced);
+}
+
+/* Rewrites the entry as the first line says that meets the budget by the model of the job, packing
+ * included; or, if none does, as the one with the lowest peak. The others are not looked at where
+ * packing wastes no more than in the order given. Each measurement is paid in steps. */
+static void apply_first_met(SearchJob *search, const PricedLine *best, const OtherLines *others,
+                            Arena *arena) {
+  RematJob *job = search->job;
+  uint64_t price = (uint64_t)job->rewrite->module->insts.len * MEASURING_STEPS;
+  RematState before = remat_state_save(job, arena);
+  uint32_t num_steps = search->num_steps;
+  const PricedLine *taken = best, *lowest = best;
+  apply(search, job->rewrite->module->entry, best);
+  int64_t best_bytes = remat_state_peak(job, search->scratch);
+  int64_t peak_bytes = best_bytes, least_bytes = best_bytes;
+  bool is_wasted = best_bytes - best->peak_bytes > search->difference_bytes;
+  for (uint32_t i = 0; is_wasted && i < others->len; i++) {
+    if (peak_bytes <= job->peak_limit_bytes || !patience_spend(job->patience, price)) break;
+    taken = &others->list[i];
+    apply_to(search, &before, num_steps, taken);
+    peak_bytes = remat_state_peak(job, search->scratch);
+    if (peak_bytes >= least_bytes) continue;
+    least_bytes = peak_bytes;
+    lowest = taken;
+  }
+  if (peak_bytes != least_bytes) {
+    taken = lowest;
+    apply_to(search, &before, num_steps, taken);
+  }
+  *job->schedule = schedule_copy(job->schedule, job->rewrite->module, search->out);
+  search->entry = (Figures){best->peak_bytes, best_bytes, least_bytes, taken->seconds};
+}
+
 /* Searches the computation of a frame, and applies what it finds, unless its callees have to be
  * reduced first: then returns false. */
 static bool search_frame(SearchJob *search, Frame *frame, bool may_go_down) {
@@ -125,7 +196,8 @@ static bool search_frame(SearchJob *search, Frame *frame, bool may_go_down) {
   if (search->job->schedule->of[frame->comp].len == 0) return true;
   Arena *arena = arena_new(arena_options(search->scratch));
   SearchGraph graph = search_graph_build(&search->context, frame->comp, arena, search->scratch);
-  PricedLine best = search_graph(search, &graph, frame->limit_bytes, arena);
+  OtherLines others = {0};
+  PricedLine best = search_graph(search, &graph, frame->limit_bytes, &others, arena);
   bool is_enough = frame->limit_bytes > 0 && best.fits;
   frame->callees = (Callees){0};
   frame->next = 0;
@@ -135,23 +207,19 @@ static bool search_frame(SearchJob *search, Frame *frame, bool may_go_down) {
   frame->has_gained = false;
   bool is_done = frame->callees.list.len == 0;
   if (is_done) {
-    Applied applied = line_apply(&best.line, search->job, search->out, search->scratch);
-    search->inner_bytes[frame->comp] = best.peak_bytes;
-    /* Without steps the module must be as it was, dead code included. */
-    if (applied.num_clones + applied.num_moved) {
-      search->num_steps += applied.num_clones + applied.num_moved;
-      dce_run(search->job->rewrite, search->scratch);
-      dce_update_schedule(search->job->rewrite->module, search->job->schedule, search->out);
-      analyze(search);
+    if (frame->comp == search->job->rewrite->module->entry) {
+      apply_first_met(search, &best, &others, arena);
+    } else {
+      apply(search, frame->comp, &best);
     }
+    analyze(search);
   }
   arena_free(arena);
   return is_done;
 }
 
-/* Reduces a computation to a limit: itself, and where that does not suffice, what it calls. Returns
- * its peak, as lines are measured. */
-static int64_t search_tree(SearchJob *search, CompId comp, int64_t limit_bytes) {
+/* Reduces a computation to a limit: itself, and where that does not suffice, what it calls. */
+static void search_tree(SearchJob *search, CompId comp, int64_t limit_bytes) {
   VEC(Frame) frames = {0};
   Arena *arena = arena_new(arena_options(search->scratch));
   *vec_push(arena, &frames) = frame_new(search, comp, limit_bytes);
@@ -171,45 +239,151 @@ static int64_t search_tree(SearchJob *search, CompId comp, int64_t limit_bytes) 
     if (frames.len) frames.data[frames.len - 1].has_gained |= has_gained;
   }
   arena_free(arena);
-  return search->inner_bytes[comp];
 }
 
-/* The limit for lines, whose memory is counted a little differently from that of the model: what a
- * search came to tells by how much. */
+/* What a search of the entry has come to under one limit for lines. */
+typedef struct Result {
+  bool is_met;
+  Figures figures;
+  uint32_t num_steps;
+  RematState state;
+  Arena *arena; /* of the state */
+} Result;
+
+static bool is_better(const Result *a, const Result *b) {
+  if (a->is_met != b->is_met) return a->is_met;
+  if (!a->is_met && a->figures.peak_bytes != b->figures.peak_bytes)
+    return a->figures.peak_bytes < b->figures.peak_bytes;
+  return a->figures.seconds < b->figures.seconds;
+}
+
+/* The searches of the entry, each of which begins from the module as it was given. */
+typedef struct Entry {
+  SearchJob *search;
+  RematState before;
+  Result best, last;
+  uint32_t num_results;
+  bool best_is_last;
+} Entry;
+
+static void search_entry_once(Entry *entry, int64_t line_limit) {
+  SearchJob *search = entry->search;
+  RematJob *job = search->job;
+  if (entry->num_results > 0) {
+    if (entry->best_is_last) entry->best.state = remat_state_save(job, entry->best.arena);
+    remat_state_load(job, &entry->before);
+    analyze(search);
+    search_measure_callees(&search->context, search->inner_bytes, search->scratch);
+    search->num_steps = 0;
+  }
+  search_tree(search, job->rewrite->module->entry, line_limit);
+  Result result = {
+      .is_met = search->entry.peak_bytes <= job->peak_limit_bytes,
+      .figures = search->entry,
+      .num_steps = search->num_steps,
+      .arena = arena_new(arena_options(search->scratch)),
+  };
+  entry->last = result;
+  entry->best_is_last = entry->num_results++ == 0 || is_better(&result, &entry->best);
+  if (!entry->best_is_last) {
+    arena_free(result.arena);
+    return;
+  }
+  if (entry->num_results > 1) arena_free(entry->best.arena);
+  entry->best = result;
+}
+
+/* Whether the steps that are left are worth another search. */
+static bool may_go_on(const SearchJob *search) {
+  const Patience *patience = search->job->patience;
+  uint64_t least = (uint64_t)search->job->rewrite->module->insts.len * LEAST_STEPS;
+  return !patience_is_over(patience) && patience_steps_left(patience) >= least;
+}
+
+/* The limit for the next line. Packing and sharing make the model's peak differ from that of lines,
+ * and not by the same everywhere: after the first correction, by the excess, the limit falls faster
+ * and faster, since a line that keeps the same large values has the same peak. Between a limit that
+ * was too high and one that was low enough it goes half the way. 0 = there is none. */
+static int64_t next_limit(const Figures *last, int64_t limit_bytes, int64_t *too_high,
+                          int64_t *low_enough, int *num_failed) {
+  if (last->line_peak_bytes <= limit_bytes) {
+    if (last->line_bytes > *low_enough) *low_enough = last->line_bytes;
+  } else {
+    if (last->line_bytes < *too_high) *too_high = last->line_bytes;
+    ++*num_failed;
+  }
+  if (*low_enough > 0) {
+    int64_t gap = *too_high - *low_enough;
+    return gap > limit_bytes / LEAST_GAP ? *low_enough + gap / 2 : 0;
+  }
+  int64_t fall = last->line_peak_bytes - limit_bytes;
+  for (int i = 1; i < *num_failed && fall < limit_bytes; i++)
+    fall *= 4;
+  return *too_high > fall ? *too_high - fall : 0;
+}
+
+/* Lowers the limit for lines until the best one meets the budget. */
+static void correct_limit(Entry *entry, int64_t line_limit) {
+  int64_t limit_bytes = entry->search->job->peak_limit_bytes;
+  int64_t too_high = INT64_MAX, low_enough = 0;
+  int num_failed = 0;
+  for (int i = 1; i < (entry->best.is_met ? FEW_LIMITS : MAX_LIMITS); i++) {
+    bool has_reached = entry->last.figures.line_bytes <= line_limit;
+    if (!has_reached || !may_go_on(entry->search)) break;
+    line_limit = next_limit(&entry->last.figures, limit_bytes, &too_high, &low_enough, &num_failed);
+    if (line_limit == 0) break;
+    search_entry_once(entry, line_limit);
+  }
+}
+
+/* Packing may need less for a line that needs more, if it wastes more than in the order given. */
+static void raise_limit(Entry *entry) {
+  static const double factors[] = {1.02, 1.05, 1.1, 1.2};
+  int64_t lowest = entry->last.figures.line_bytes, last = 0;
+  if (entry->last.figures.line_peak_bytes - lowest <= entry->search->difference_bytes) return;
+  for (size_t i = 0; i < sizeof factors / sizeof *factors; i++) {
+    if (entry->best.is_met || !may_go_on(entry->search)) break;
+    if (last == entry->last.figures.line_bytes) break; /* the limit does not matter any more */
+    last = entry->last.figures.line_bytes;
+    search_entry_once(entry, (int64_t)((double)lowest * factors[i]));
+  }
+}
+
+/* Searches the entry, under several limits for lines if the first one does not do. */
 static void search_entry(SearchJob *search) {
   RematJob *job = search->job;
-  CompId entry = job->rewrite->module->entry;
   Arena *arena = arena_new(arena_options(search->scratch));
-  int64_t limit_bytes = job->peak_limit_bytes;
-  RematState before = remat_state_save(job, arena);
-  int64_t difference_bytes = remat_state_peak(job, search->scratch) - search->inner_bytes[entry];
-  for (int round = 0; round < MAX_ROUNDS; round++) {
-    if (round) {
-      remat_state_load(job, &before);
-      analyze(search);
-      measure_inner(search);
-      search->num_steps = 0;
-    }
-    int64_t line_limit = limit_bytes > 0 ? limit_bytes - difference_bytes : 0;
-    if (limit_bytes > 0 && line_limit < 1) line_limit = 1;
-    int64_t line_bytes = search_tree(search, entry, line_limit);
-    int64_t peak_bytes = remat_state_peak(job, search->scratch);
-    if (limit_bytes == 0 || peak_bytes <= limit_bytes || line_bytes > line_limit) break;
-    difference_bytes = peak_bytes - line_bytes;
-    if (patience_is_over(job->patience)) break;
+  int64_t limit_bytes = job->peak_limit_bytes, line_limit = 0;
+  Entry entry = {.search = search, .before = remat_state_save(job, arena)};
+  search->difference_bytes =
+      remat_state_peak(job, search->scratch) - search->inner_bytes[job->rewrite->module->entry];
+  if (limit_bytes > 0) {
+    line_limit = limit_bytes - search->difference_bytes;
+    if (line_limit < 1) line_limit = 1;
+  }
+  search_entry_once(&entry, line_limit);
+  if (limit_bytes > 0 && entry.best.figures.line_peak_bytes > limit_bytes)
+    correct_limit(&entry, line_limit);
+  if (!entry.best.is_met) raise_limit(&entry);
+  if (!entry.best_is_last) {
+    remat_state_load(job, &entry.best.state);
+    search->num_steps = entry.best.num_steps;
   }
   *job->schedule = schedule_copy(job->schedule, job->rewrite->module, search->out);
+  arena_free(entry.best.arena);
   arena_free(arena);
 }
 
 void remat_search(RematJob *job, RematStats *stats, Arena *out, Arena *scratch) {
   SearchJob search = {.job = job,
                       .inner_bytes = arena_zarray(out, int64_t, job->rewrite->module->comps.len),
-                      .rules = {.is_thorough = true, .keeps_order = job->options->keep_order},
+                      .rules = {.is_thorough = true,
+                                .keeps_order = job->options->keep_order,
+                                .num_threads = job->options->num_threads},
                       .out = out,
                       .scratch = scratch};
   analyze(&search);
-  measure_inner(&search);
+  search_measure_callees(&search.context, search.inner_bytes, search.scratch);
   search_entry(&search);
   stats->num_steps = search.num_steps;
   arena_free(search.arena);

@@ -1,9 +1,11 @@
 #include "remat/engine/attempt.h"
 
+#include "remat/engine/reschedule.h"
 #include "remat/legality/safe_order.h"
 #include "remat/legality/safe_reads.h"
 #include "remat/protect/protect.h"
 #include "remat/rewrite/dce.h"
+#include "remat/rewrite/moves.h"
 
 Attempt attempt_new(const Problem *problem, const RematAlgorithm *algorithm, const Guide *guide) {
   bool is_idle = algorithm->traits & RH_TRAIT_IDLE;
@@ -137,6 +139,7 @@ static rh_status decide(Attempt *attempt, const Problem *problem, const Plan *pl
   extend_to_callee_clones(attempt, &legality);
   run_algorithm(attempt, problem, &job, &legality, findings);
   findings->was_cut |= attempt->stats.is_cut;
+  if (attempt->stats.solver_end.kind) findings->solver_end = attempt->stats.solver_end;
   if (attempt->stats.status != RH_OK) return attempt->stats.status;
   if (attempt->stats.num_steps) dce_run(&attempt->rewrite, problem->scratch);
   dce_update_schedule(module, &attempt->schedule, attempt->arena);
@@ -200,16 +203,67 @@ bool attempt_has_reached_goal(Attempt *attempt, const Problem *problem) {
   return attempt->reached_goal == REACHED_YES;
 }
 
-/* Protects the clones. Whether the goal is reached is determined before that, because the algorithm
- * does not know what protection will cost. */
+/* Finds out what runs at another place. Where XLA chooses the order, only clones that have moved
+ * are held without control dependencies. */
+static Moves find_moves(Attempt *attempt, const Problem *problem) {
+  const Module *module = attempt->rewrite.module;
+  Arena *arena = arena_new(arena_options(problem->scratch));
+  Schedule before = order_without_us(problem, arena);
+  Moves moves =
+      moves_find(&attempt->rewrite, &before, &attempt->schedule, attempt->arena, problem->scratch);
+  arena_free(arena);
+  attempt->num_moved = moves.num_moved;
+  attempt->num_moves_lost = 0;
+  bool is_open = problem->options->emit == RH_EMIT_UNSCHEDULED;
+  if (!is_open || problem->protect == RH_PROTECT_CONTROL_DEPS) return moves;
+  for (InstId id = 0; id < module->insts.len; id++) {
+    bool is_clone = inst_get(module, id)->flags & INST_REMAT;
+    bool is_held = is_clone && problem->protect != RH_PROTECT_NONE;
+    attempt->num_moves_lost += moves.is_moved[id] && !is_held;
+  }
+  return moves;
+}
+
+/* Counts the values that are kept in another form, by the instructions that begin it: a copy to
+ * another layout, a conversion, and the start of a copy to the host. Those that end it read a copy.
+ */
+static void count_forms(Attempt *attempt) {
+  const Rewrite *rewrite = &attempt->rewrite;
+  attempt->num_compressed = attempt->num_narrowed = attempt->num_offloaded = 0;
+  for (InstId id = 0; id < rewrite->copied_from.len; id++) {
+    const Instruction *inst = inst_get(rewrite->module, id);
+    InstId source = rewrite->copied_from.data[id];
+    if (source == NO_ID || inst->flags & INST_DEAD) continue;
+    if (inst_operand(rewrite->module, id, 0) != source) continue;
+    attempt->num_compressed += inst->opcode == OPCODE_COPY;
+    attempt->num_narrowed += inst->opcode == OPCODE_CONVERT;
+    attempt->num_offloaded += inst->opcode == OPCODE_COPY_START;
+  }
+}
+
+/* Holds what has moved, and the whole order where that does not keep the peak. Before fusion it is
+ * not held: XLA fuses nothing that has control dependencies. */
+static void hold_moves(Attempt *attempt, const Problem *problem, const Moves *moves) {
+  Module *module = attempt->rewrite.module;
+  if (problem->protect != RH_PROTECT_CONTROL_DEPS || moves->num_moved == 0) return;
+  protect_order(&attempt->rewrite, &attempt->schedule, moves->is_moved, problem->scratch);
+  if (!is_fused_later(module) && !reschedule_keeps_peak(problem, module, &attempt->schedule))
+    protect_order(&attempt->rewrite, &attempt->schedule, NULL, problem->scratch);
+}
+
+/* Protects clones and moves. Whether the goal is reached is determined before that, because the
+ * algorithm does not know what protection will cost. */
 static void protect(Attempt *attempt, const Problem *problem) {
   Module *module = attempt->rewrite.module;
   bool has_changed = attempt->stats.num_steps > 0;
+  Moves moves = find_moves(attempt, problem);
+  count_forms(attempt);
   attempt->reached_goal = REACHED_UNKNOWN;
   attempt->is_restructured = has_changed && problem->protect >= RH_PROTECT_OPT_BARRIER;
   if (attempt->is_restructured) (void)attempt_has_reached_goal(attempt, problem);
   protect_clones(&attempt->rewrite, &attempt->schedule, problem->protect, attempt->arena,
                  problem->scratch);
+  hold_moves(attempt, problem, &moves);
   /* Conditionals add computations. */
   if (attempt->is_restructured) dce_update_schedule(module, &attempt->schedule, attempt->arena);
   /* If a module was unscheduled and has not changed, its own dependencies are enough for XLA. */

@@ -26,6 +26,9 @@ typedef struct Attempt {
   Schedule schedule;
   CalleeClones clones; /* the clones of callees in `rewrite` */
   RematStats stats;
+  uint32_t num_moved;      /* instructions that run at another place */
+  uint32_t num_moves_lost; /* those of them that XLA is free to move back */
+  uint32_t num_compressed, num_narrowed, num_offloaded; /* values that are kept in another form */
   /* it reads overwritten memory, and keeping more instructions does not prevent it */
   bool is_unsafe;
   /* protection has changed the structure; reached_goal was computed before that */

@@ -4,8 +4,11 @@
 #include "remat/engine/attempt.h"
 #include "remat/engine/judge.h"
 #include "remat/engine/kept_plan.h"
+#include "remat/engine/reschedule.h"
 #include "remat/engine/scans.h"
+#include "remat/engine/ties.h"
 #include "remat/engine/time_bound.h"
+#include "remat/protect/protect.h"
 
 /* ---- guide ---- */
 
@@ -131,6 +134,8 @@ static rh_status try_guides(Search *search, const RematAlgorithm *algorithm) {
   if (!is_decided && patience_is_stopped(patience)) return RH_OK;
   rh_status status = try_guide(search, algorithm, request->memory_model);
   bool has_others = request->memory_model->traits & RH_TRAIT_PACKS && !is_decided;
+  /* It packs by itself, and takes long. */
+  if (algorithm->traits & RH_TRAIT_NEEDS_SOLVER) has_others = false;
   for (size_t i = 0; has_others && i < sizeof simpler_models / sizeof *simpler_models; i++) {
     if (status != RH_OK || is_met(search) || patience_is_stopped(patience)) break;
     status = try_guide(search, algorithm, memory_model_find(simpler_models[i]));
@@ -240,7 +245,41 @@ static rh_remat_result describe(const Search *search) {
                            .protect = search->problem->protect,
                            .remat_seconds = search->findings->remat_seconds,
                            .verify_seconds = search->findings->verify_seconds,
-                           .algorithm = name_of(search)};
+                           .algorithm = name_of(search),
+                           .num_moved = best->num_moved,
+                           .num_moves_lost = best->num_moves_lost,
+                           .num_compressed = best->num_compressed,
+                           .num_narrowed = best->num_narrowed,
+                           .num_offloaded = best->num_offloaded,
+                           .default_counted_bytes = -1,
+                           .bfs_counted_bytes = -1,
+                           .compiled_default_bytes = -1,
+                           .compiled_bfs_bytes = -1};
+}
+
+/* What the result takes where XLA chooses the order. */
+static void reschedule(const Search *search, rh_remat_result *info) {
+  const Problem *problem = search->problem;
+  bool is_open = problem->options->emit == RH_EMIT_UNSCHEDULED;
+  bool is_new = problem_is_limited(problem) || problem->plan || info->num_moved;
+  if (is_new && is_fused_later(problem->original->module))
+    count_compiled_again(problem, search->best.result, info);
+  if (!is_open || !is_new) return;
+  const Module *module = search->best.result->module;
+  info->default_counted_bytes = rescheduled_bytes(problem, module, "default");
+  info->bfs_counted_bytes = rescheduled_bytes(problem, module, "bfs");
+}
+
+static void warn_of_solver(const SolverEnd *end, rh_diags *diags) {
+  static const char *const hows[] = {
+      [SOLVER_END_NOT_STARTED] = "could not be started (error",
+      [SOLVER_END_SIGNAL] = "ended early (signal",
+      [SOLVER_END_EXIT] = "ended early (exit status",
+  };
+  if (end->kind == SOLVER_END_USUAL) return;
+  diag_warn(diags, DIAG_ABOUT(RH_CODE_ENDED_EARLY, NO_OFFSET),
+            "CBC %s %d): the result and the bound of its added time are what is known without it",
+            hows[end->kind], end->code);
 }
 
 rh_status remat_engine_run(const RematRequest *request, rh_module **result, rh_remat_result *info,
@@ -265,7 +304,10 @@ rh_status remat_engine_run(const RematRequest *request, rh_module **result, rh_r
   }
   if (status == RH_OK) {
     *info = describe(&search);
-    time_bound_find(search.problem, search.best.result, info);
+    reschedule(&search, info);
+    ties_count(&problem, info);
+    time_bound_find(search.problem, &findings, search.best.result, info);
+    warn_of_solver(&findings.solver_end, diags);
     /* To find the bound can be cut short, too. */
     info->is_interrupted = patience_was_interrupted(&patience);
     info->is_timed_out = patience_was_timed_out(&patience);

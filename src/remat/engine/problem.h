@@ -32,9 +32,10 @@ typedef struct Problem {
 
 /* What attempts have found out, for use by later ones. */
 typedef struct Findings {
-  bool *is_kept;    /* by InstId of the input: a clone would read overwritten memory */
-  bool *is_refused; /* by InstId of the input: set by legality_refuse() */
-  bool was_cut;     /* an algorithm that ran was stopped early */
+  bool *is_kept;        /* by InstId of the input: a clone would read overwritten memory */
+  bool *is_refused;     /* by InstId of the input: set by legality_refuse() */
+  bool was_cut;         /* an algorithm that ran was stopped early */
+  SolverEnd solver_end; /* of the last solver that failed */
   double remat_seconds, verify_seconds;
 } Findings;
 

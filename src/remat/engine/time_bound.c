@@ -4,6 +4,7 @@
 #include "remat/engine/time_bound.h"
 
 #include "ir/hash.h"
+#include "remat/exact/optimal.h"
 #include "remat/search/bound.h"
 
 /* Of modules with more instructions, bounds are found from this effort on. */
@@ -135,7 +136,8 @@ static int64_t line_limit(Bounding *bounding) {
   return more_bytes > 0 ? limit_bytes + more_bytes : limit_bytes;
 }
 
-static double bound_of_order(Bounding *bounding, const rh_module *result) {
+static double bound_of_order(Bounding *bounding, const rh_module *result, bool is_met,
+                             Findings *findings) {
   const Problem *problem = bounding->problem;
   CompId entry = problem->input->module->entry;
   measure_callees(bounding);
@@ -144,7 +146,15 @@ static double bound_of_order(Bounding *bounding, const rh_module *result) {
   SearchGraph graph =
       search_graph_build(&bounding->context, entry, bounding->arena, problem->scratch);
   Line line = line_of_result(&graph, problem->input, result, bounding->arena);
-  return line_time_bound(&line, limit_bytes, problem->patience, problem->scratch);
+  double bound = line_time_bound(&line, limit_bytes, problem->patience, problem->scratch);
+  bool has_solver = problem->request->algorithm->traits & RH_TRAIT_NEEDS_SOLVER;
+  /* To prove that a limit cannot be met takes long. */
+  if (!has_solver || !is_met || patience_is_stopped(problem->patience)) return bound;
+  if (findings->solver_end.kind) return bound; /* it would fail again */
+  OptimalRules rules = optimal_rules(&problem->parameters, patience_effort(problem->patience));
+  double exact = optimal_time_bound(&line, limit_bytes, &rules, problem->patience,
+                                    &findings->solver_end, problem->scratch);
+  return exact > bound ? exact : bound;
 }
 
 static bool has_bound(const Problem *problem) {
@@ -157,7 +167,8 @@ static bool has_bound(const Problem *problem) {
   return !is_huge || patience_effort(problem->patience) >= EFFORT_FOR_MORE;
 }
 
-void time_bound_find(const Problem *problem, const rh_module *result, rh_remat_result *info) {
+void time_bound_find(const Problem *problem, Findings *findings, const rh_module *result,
+                     rh_remat_result *info) {
   if (!has_bound(problem)) return;
   Arena *arena = arena_new(arena_options(problem->scratch)), *scratch = problem->scratch;
   Module *module = problem->input->module;
@@ -185,7 +196,7 @@ void time_bound_find(const Problem *problem, const rh_module *result, rh_remat_r
                   .legality = &legality,
                   .costs = &costs};
   bounding.context = search_context_build(&job, arena, scratch);
-  info->added_seconds_bound = bound_of_order(&bounding, result);
+  info->added_seconds_bound = bound_of_order(&bounding, result, info->is_met, findings);
   info->bound_kind = "this order, originals in place";
   arena_free(arena);
 }

@@ -10,6 +10,7 @@
 #include "remat/legality/legality.h"
 #include "remat/job/parameters.h"
 #include "remat/job/patience.h"
+#include "remat/job/solver_end.h"
 #include "remat/rewrite/rewrite.h"
 #include "remat_hlo.h"
 
@@ -37,7 +38,7 @@ typedef struct RematJob {
   const Collection *collection; /* the instructions that checkpoint=collection keeps */
   Patience *patience;           /* what may be spent; NULL = any amount, in tests only */
   const struct Plan *plan;      /* the plan that remat_plan applies (remat/plan/plan.h) */
-  rh_diags *diags;              /* receives what remat_plan finds wrong with the plan */
+  rh_diags *diags; /* receives why a plan cannot be applied, or an algorithm cannot run */
 } RematJob;
 
 /* What an algorithm reports about its run. */
@@ -45,8 +46,9 @@ typedef struct RematStats {
   /* the peak as XLA's pass counts it; -1 if the algorithm does not count it */
   int64_t xla_reported_after_bytes;
   uint64_t num_steps; /* decisions taken; 0 = nothing is recomputed and the order is the same */
-  rh_status status;   /* can differ from RH_OK only when a plan is applied */
+  rh_status status;   /* RH_OK, unless a plan cannot be applied, or the algorithm cannot run */
   bool is_cut;        /* the algorithm stopped early because it would have taken too long */
+  SolverEnd solver_end;
 } RematStats;
 
 /* requires: the schedule is valid for the module. updates: both. breaks: every analysis. The budget

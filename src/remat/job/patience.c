@@ -2,7 +2,11 @@
 
 #include "ir/clock.h"
 
-enum { USUAL_EFFORT = 5 };
+enum {
+  USUAL_EFFORT = 5,
+  LARGE = 10000, /* instructions beyond which an effort's steps do not grow */
+  LARGE_EFFORT = 1,
+};
 
 void patience_begin(Patience *patience, const rh_remat_options *options, double start_seconds) {
   *patience = (Patience){.effort = options->effort,
@@ -21,14 +25,23 @@ static uint64_t multiply(uint64_t a, uint64_t b) {
   return b && a > UINT64_MAX / b ? UINT64_MAX : a * b;
 }
 
-uint64_t patience_steps_of(int effort, uint32_t num_insts, const RematParameters *parameters) {
+static uint64_t unlimited_steps_of(int effort, uint32_t num_insts,
+                                   const RematParameters *parameters) {
   uint64_t bits = 0;
   for (uint32_t rest = num_insts; rest; rest >>= 1)
     bits++;
   uint64_t steps = multiply((uint64_t)num_insts * bits, (uint64_t)parameters->search_steps);
   for (int i = 0; i < effort; i++)
-    steps = multiply(steps, 5) / 2;
+    steps = multiply(steps, 7) / 2;
   return steps;
+}
+
+uint64_t patience_steps_of(int effort, uint32_t num_insts, const RematParameters *parameters) {
+  if (num_insts <= LARGE || effort <= LARGE_EFFORT)
+    return unlimited_steps_of(effort, num_insts, parameters);
+  uint64_t least = unlimited_steps_of(LARGE_EFFORT, num_insts, parameters);
+  uint64_t steps = unlimited_steps_of(effort, LARGE, parameters);
+  return steps > least ? steps : least;
 }
 
 /* The part that all threads share. */

@@ -42,11 +42,12 @@ void patience_begin(Patience *patience, const rh_remat_options *options, double 
 
 /* The steps of an effort for a module of `num_insts` instructions:
  *
- *     search.steps * instructions * bits of that number * 2.5 ^ effort
+ *     search.steps * instructions * bits of that number * 3 ^ effort
  *
  * where the bits are log2(instructions), rounded up to whole ones, so that no machine rounds
- * differently. With effort 5 and 10,000 instructions that is about 5 seconds; each effort takes 2.5
- * times as long as the one before, and effort 0 takes a hundredth of effort 5. */
+ * differently. With effort 5 and 10,000 instructions that is about 5 seconds. Beyond 20,000
+ * instructions it is what it is for 20,000, so that an effort keeps its meaning for whoever waits,
+ * but at least what it is with effort 1. */
 uint64_t patience_steps_of(int effort, uint32_t num_insts, const RematParameters *parameters);
 
 /* Spends steps; a step is about one visit of an instruction. Returns false if the steps are used

@@ -29,20 +29,28 @@ static bool has_match(const Collection *collection, Str subject, Arena *scratch)
   return false;
 }
 
+static bool is_at(const Collection *collection, const SourcePlace *place, Arena *scratch) {
+  if (place->file.len == 0) return false;
+  ArenaMark mark = arena_mark(scratch);
+  const char *line =
+      arena_printf(scratch, "%.*s:%" PRId32, (int)place->file.len, place->file.data, place->line);
+  bool is_match = has_match(collection, str_make(line, strlen(line)), scratch);
+  arena_reset(scratch, mark);
+  return is_match;
+}
+
+/* The position that is shown counts, and so does the place where the instruction was traced, which
+ * may be in a library. */
 static bool is_named(const Collection *collection, const Module *module, InstId id,
                      Arena *scratch) {
   SourcePlace place = source_place_of(module, id);
   if (has_match(collection, inst_name(module, id), scratch) ||
-      has_match(collection, place.op_name, scratch)) {
+      has_match(collection, place.op_name, scratch) || is_at(collection, &place, scratch)) {
     return true;
   }
-  if (place.file.len == 0) return false;
-  ArenaMark mark = arena_mark(scratch);
-  const char *line =
-      arena_printf(scratch, "%.*s:%" PRId32, (int)place.file.len, place.file.data, place.line);
-  bool is_match = has_match(collection, str_make(line, strlen(line)), scratch);
-  arena_reset(scratch, mark);
-  return is_match;
+  SourcePlace innermost = source_place_innermost(module, id);
+  bool is_same = innermost.line == place.line && str_equal(innermost.file, place.file);
+  return !is_same && is_at(collection, &innermost, scratch);
 }
 
 bool collection_has(const Collection *collection, const Module *module, InstId id, Arena *scratch) {

@@ -122,28 +122,112 @@ static bool is_saved(const Module *module, const SavedStacks *saved, const LiveB
   return false;
 }
 
-static KeepReason find_reason(const Legality *legality, const PointsTo *points_to,
-                              const PeakPlaces *places, const LiveBuffer *buffer) {
-  const Module *module = legality->module;
-  KeepReason reason = recompute_verdict(legality, buffer->inst);
-  if (reason != KEEP_NONE) return reason;
-  LogicalId id = points_to_part(points_to, buffer->inst, buffer->part);
-  reason = reason_by_uses(module, points_to, places, id);
-  if (reason != KEEP_NONE) return reason;
-  return inst_has_control(module, buffer->inst) ? KEEP_CONTROL_DEPENDENCY : KEEP_NONE;
+/* ---- the reasons for one value ---- */
+
+static void add_reason(KeepReasons *reasons, KeepReason reason) {
+  if (reasons->len < MAX_KEEP_REASONS) reasons->list[reasons->len++] = reason;
+}
+
+typedef struct Explainer {
+  const Module *module;
+  const Legality *legality;
+  Legality open; /* the same with every option that allows more */
+  PointsTo points_to;
+  SavedStacks saved;
+  PeakPlaces places;
+  bool *is_live; /* by LogicalId: at the peak */
+} Explainer;
+
+/* The reason that holds with any options. */
+static KeepReason firm_reason(const Explainer *explainer, const LiveBuffer *buffer) {
+  const Module *module = explainer->module;
+  KeepReason reason = recompute_verdict(&explainer->open, buffer->inst);
+  if (reason == KEEP_NONE) {
+    LogicalId id = points_to_part(&explainer->points_to, buffer->inst, buffer->part);
+    reason = reason_by_uses(module, &explainer->points_to, &explainer->places, id);
+  }
+  if (reason == KEEP_NONE && inst_has_control(module, buffer->inst)) return KEEP_CONTROL_DEPENDENCY;
+  bool is_indirect = reason == KEEP_CONTROL_FLOW || reason == KEEP_INDIRECT_USE;
+  return is_indirect && is_saved(module, &explainer->saved, buffer) ? KEEP_STACK : reason;
+}
+
+static bool is_small(const Explainer *explainer, InstId id) {
+  Legality legality = explainer->open;
+  legality.small_node_bytes = explainer->legality->small_node_bytes;
+  return recompute_verdict(&legality, id) == KEEP_SMALL;
+}
+
+static void add_options(const Explainer *explainer, const LiveBuffer *buffer,
+                        KeepReasons *reasons) {
+  Legality legality = explainer->open;
+  legality.allow_collectives = explainer->legality->allow_collectives;
+  KeepReason reason = recompute_verdict(&legality, buffer->inst);
+  if (reason != KEEP_NONE) add_reason(reasons, reason);
+  if (is_small(explainer, buffer->inst)) {
+    add_reason(reasons, buffer->part ? KEEP_SMALL_TUPLE : KEEP_SMALL);
+  }
+  legality = explainer->open;
+  legality.steering = explainer->legality->steering;
+  reason = recompute_verdict(&legality, buffer->inst);
+  if (reason != KEEP_NONE) add_reason(reasons, reason);
+}
+
+/* Adds why it would not help to recompute a value that may be recomputed. */
+static void add_needs(const Explainer *explainer, const LiveBuffer *buffer, KeepReasons *reasons) {
+  const Module *module = explainer->module;
+  const PointsTo *points_to = &explainer->points_to;
+  int64_t needed_bytes = 0, small_bytes = 0;
+  for (uint32_t i = 0; i < inst_get(module, buffer->inst)->num_operands; i++) {
+    InstId operand = inst_operand(module, buffer->inst, i);
+    LogicalId id = points_to_part(points_to, operand, 0);
+    const LogicalBuffer *read = &points_to->buffers.data[id];
+    KeepReason reason = recompute_verdict(explainer->legality, read->inst);
+    bool is_given = reason == KEEP_PARAMETER || reason == KEEP_CONSTANT;
+    if (explainer->is_live[id] || is_given || reason == KEEP_NONE) continue;
+    needed_bytes += read->bytes;
+    if (reason == KEEP_SMALL) small_bytes += read->bytes;
+  }
+  if (needed_bytes < buffer->bytes) return;
+  add_reason(reasons, KEEP_OPERANDS_LARGER);
+  if (needed_bytes - small_bytes < buffer->bytes) add_reason(reasons, KEEP_SMALL_OPERANDS);
+}
+
+static KeepReasons explain(const Explainer *explainer, const LiveBuffer *buffer) {
+  KeepReasons reasons = {.len = 0};
+  if (recompute_verdict(explainer->legality, buffer->inst) == KEEP_PINNED) {
+    add_reason(&reasons, KEEP_PINNED);
+    return reasons;
+  }
+  KeepReason firm = firm_reason(explainer, buffer);
+  if (firm != KEEP_NONE) {
+    add_reason(&reasons, firm);
+    return reasons;
+  }
+  add_options(explainer, buffer, &reasons);
+  if (reasons.len == 0) add_needs(explainer, buffer, &reasons);
+  if (reasons.len == 0) add_reason(&reasons, KEEP_NONE);
+  return reasons;
 }
 
 void find_keep_reasons(const Module *module, const Schedule *schedule, const Legality *legality,
-                       const MemoryProfile *profile, const LiveSet *live, KeepReason *reasons,
+                       const MemoryProfile *profile, const LiveSet *live, KeepReasons *reasons,
                        Arena *scratch) {
   Arena *arena = arena_new(arena_options(scratch));
-  PointsTo points_to = points_to_build(module, arena, scratch);
-  SavedStacks saved = find_saved(module, arena, scratch);
-  PeakPlaces places = find_places(module, schedule, profile, arena, scratch);
+  Explainer explainer = {.module = module,
+                         .legality = legality,
+                         .open = *legality,
+                         .points_to = points_to_build(module, arena, scratch),
+                         .saved = find_saved(module, arena, scratch),
+                         .places = find_places(module, schedule, profile, arena, scratch)};
+  explainer.open.allow_collectives = true;
+  explainer.open.small_node_bytes = 0;
+  explainer.open.steering = NULL;
+  explainer.is_live = arena_zarray(arena, bool, explainer.points_to.buffers.len);
   for (uint32_t i = 0; i < live->len; i++) {
-    reasons[i] = find_reason(legality, &points_to, &places, &live->list[i]);
-    bool is_indirect = reasons[i] == KEEP_CONTROL_FLOW || reasons[i] == KEEP_INDIRECT_USE;
-    if (is_indirect && is_saved(module, &saved, &live->list[i])) reasons[i] = KEEP_STACK;
+    const LiveBuffer *buffer = &live->list[i];
+    explainer.is_live[points_to_part(&explainer.points_to, buffer->inst, buffer->part)] = true;
   }
+  for (uint32_t i = 0; i < live->len; i++)
+    reasons[i] = explain(&explainer, &live->list[i]);
   arena_free(arena);
 }

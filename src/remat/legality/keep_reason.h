@@ -5,11 +5,23 @@
 #include "analysis/memory/memory_model.h"
 #include "remat/legality/legality.h"
 
-/* Fills `reasons` with the reason for each buffer of the live set. KEEP_NONE means that the value
- * could be recomputed; the memory that its operands would need is not considered. `reasons` has
- * space for all buffers. O(instructions + edges). */
+/* What keeps a value, the strongest first. One reason that no option changes is enough; without
+ * one, all that options could change are listed, because each of them alone would keep the value.
+ */
+enum { MAX_KEEP_REASONS = 4 };
+
+typedef struct KeepReasons {
+  KeepReason list[MAX_KEEP_REASONS];
+  uint32_t len; /* at least 1 */
+} KeepReasons;
+
+/* Fills `reasons` for each buffer of the live set. KEEP_NONE alone means that the value could be
+ * recomputed, and KEEP_OPERANDS_LARGER that operands which cannot be recomputed, and are not live
+ * at the peak, would take as much memory. `reasons` has space for all buffers. O(instructions +
+ * edges).
+ */
 void find_keep_reasons(const Module *module, const Schedule *schedule, const Legality *legality,
-                       const MemoryProfile *profile, const LiveSet *live, KeepReason *reasons,
+                       const MemoryProfile *profile, const LiveSet *live, KeepReasons *reasons,
                        Arena *scratch);
 
 #endif

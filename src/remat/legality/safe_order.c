@@ -2,6 +2,8 @@
 
 #include <stdlib.h>
 
+#include "remat/rewrite/paths.h"
+
 enum {
   /* scheduling rounds; each round can reveal overwritten reads of other memory */
   MAX_ROUNDS = 16,
@@ -186,50 +188,6 @@ void schedule_safely(const Scheduler *scheduler, Module *module, const Schedule 
 
 /* ---- for a module whose order XLA chooses ---- */
 
-typedef struct Paths {
-  const Module *module;
-  SchedPos *positions;  /* by InstId */
-  uint32_t *visited_in; /* by InstId: the last search that visited the instruction */
-  uint32_t search;
-  uint32_t max_steps;
-  VEC(InstId) work;
-  Arena *arena;
-} Paths;
-
-static void push(Paths *paths, InstId id, SchedPos not_before) {
-  if (paths->positions[id] < not_before || paths->visited_in[id] == paths->search) return;
-  paths->visited_in[id] = paths->search;
-  *vec_push(paths->arena, &paths->work) = id;
-}
-
-static bool follows_directly(const Module *module, InstId earlier, InstId later) {
-  IdList after = inst_control(module, earlier)->successors;
-  for (uint32_t i = 0; i < after.len; i++) {
-    if (id_list(module, after)[i] == later) return true;
-  }
-  return inst_count_operand(module, later, earlier) > 0;
-}
-
-/* Whether a path of operands and control predecessors goes from `later` back to `earlier`. */
-static bool must_follow(Paths *paths, InstId earlier, InstId later) {
-  const Module *module = paths->module;
-  if (follows_directly(module, earlier, later)) return true;
-  SchedPos not_before = paths->positions[earlier];
-  paths->search++;
-  paths->work.len = 0;
-  push(paths, later, not_before);
-  for (uint32_t next = 0; next < paths->work.len && next < paths->max_steps; next++) {
-    InstId id = paths->work.data[next];
-    if (id == earlier) return true;
-    IdList before = inst_control(module, id)->predecessors;
-    for (uint32_t i = 0; i < inst_get(module, id)->num_operands; i++)
-      push(paths, inst_operand(module, id, i), not_before);
-    for (uint32_t i = 0; i < before.len; i++)
-      push(paths, id_list(module, before)[i], not_before);
-  }
-  return false;
-}
-
 static void check_pair(Paths *paths, OpenReads *open, OpenRead pair, Arena *out) {
   if (pair.overwriter == NO_ID || pair.overwriter == pair.reader) return;
   /* A read that comes after the overwriter in this order, too, has no order to keep. */
@@ -244,15 +202,7 @@ OpenReads open_reads(const Module *module, const Schedule *schedule, uint32_t ma
   Arena *arena = arena_new(arena_options(scratch));
   ValueAnalysis values = value_analysis_build(module, arena, scratch);
   Overwriters overwriters = overwriters_find(module, &values, schedule, arena, scratch);
-  Paths paths = {.module = module,
-                 .max_steps = max_steps,
-                 .positions = arena_zarray(arena, SchedPos, module->insts.len),
-                 .visited_in = arena_zarray(arena, uint32_t, module->insts.len),
-                 .arena = arena};
-  for (CompId comp = 0; comp < schedule->num_comps; comp++) {
-    for (SchedPos pos = 0; pos < schedule->of[comp].len; pos++)
-      paths.positions[schedule->of[comp].ids[pos]] = pos;
-  }
+  Paths paths = paths_begin(module, schedule, max_steps, arena);
   for (CompId comp = 0; comp < schedule->num_comps; comp++) {
     for (SchedPos pos = 0; pos < schedule->of[comp].len; pos++) {
       InstId id = schedule->of[comp].ids[pos];

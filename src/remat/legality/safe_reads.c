@@ -268,10 +268,11 @@ void known_reads_warn(const KnownReads *known, rh_diags *diags) {
   Str value = known->list[0].value.inst, holder = known->list[0].holder.inst,
       reader = known->list[0].reader.inst;
   if (reader.len == 0) reader = STR("the end of the module");
-  diag_warn(diags, DIAG_NOWHERE,
-            "%u reads of overwritten memory in the module itself, so it seems: of '%.*s' by '%.*s' "
-            "after '%.*s'%s; these keep their order. If XLA has still to insert copies, "
-            "--copies=pending says so",
-            known->len, shown(value), value.data, shown(reader), reader.data, shown(holder),
-            holder.data, known->len > 1 ? ", and others" : "");
+  diag_warn(
+      diags, DIAG_NOWHERE,
+      "%u read%s of overwritten memory in the module itself, so it seems: of '%.*s' by '%.*s' "
+      "after '%.*s'%s; these keep their order. If XLA has still to insert copies, "
+      "--copies=pending says so",
+      known->len, known->len > 1 ? "s" : "", shown(value), value.data, shown(reader), reader.data,
+      shown(holder), holder.data, known->len > 1 ? ", and others" : "");
 }

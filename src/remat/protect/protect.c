@@ -15,8 +15,7 @@ static bool is_worth_waiting_for(const Module *module, InstId id) {
   return !opcode_has((Opcode)inst->opcode, OPF_FREE) && !(inst->flags & INST_REMAT);
 }
 
-/* Whether XLA has yet to fuse the module; the negation of the rule in rh_module_info. */
-static bool is_fused_later(const Module *module) {
+bool is_fused_later(const Module *module) {
   return !module->source->header.is_scheduled && !module_has_fusions(module);
 }
 

@@ -13,6 +13,9 @@
 /* Resolves `how` if it is auto, for a result of the form `emit`. */
 rh_protect protect_resolve(rh_protect how, rh_emit emit);
 
+/* Whether XLA has yet to fuse the module; the negation of the rule in rh_module_info. */
+bool is_fused_later(const Module *module);
+
 /* Protects the clones of a module. `how` must not be auto.
  *   - control-deps: every clone waits for the instruction that precedes it in the schedule. XLA's
  *     schedulers obey control dependencies, and its common subexpression elimination does not touch
@@ -28,5 +31,16 @@ rh_protect protect_resolve(rh_protect how, rh_emit emit);
  * updates: module and schedule, together. cost: O(instructions + edges). */
 void protect_clones(Rewrite *rewrite, Schedule *schedule, rh_protect how, Arena *out,
                     Arena *scratch);
+
+/* Holds instructions at their places in a schedule by control dependencies. Each one that has moved
+ * waits for what runs before it and counts, and what runs behind it waits for it; what has not
+ * moved is left to XLA, which makes much the same of it as before. With NULL as `is_moved`, by
+ * InstId, the whole order is held. No dependency is added where operands, or others, lead to the
+ * same. None is added to what takes no time. They agree with the schedule, so that there is no
+ * cycle.
+ *
+ * updates: module. cost: O(instructions + edges). */
+void protect_order(Rewrite *rewrite, const Schedule *schedule, const bool *is_moved,
+                   Arena *scratch);
 
 #endif

@@ -668,46 +668,9 @@ static double solve(const Cover *cover, uint32_t len, Patience *patience, Arena 
 
 /* ---- the line ---- */
 
-/* The nodes that are read, or that must run even so: dead code may be removed. */
-static bool *find_needed(const Line *line, Arena *out) {
-  const SearchGraph *graph = line->graph;
-  bool *is_needed = arena_zarray(out, bool, graph->num_nodes);
-  for (StepId step = line->len; step-- > 0;) {
-    NodeId id = line->nodes[step];
-    const SearchNode *node = &graph->nodes[id];
-    is_needed[id] |= !(node->flags & (NODE_IS_LEGAL | NODE_IS_TUPLE | NODE_IS_GIVEN));
-    for (uint32_t i = 0; is_needed[id] && i < node->num_operands; i++)
-      is_needed[graph->operands.data[node->first_operand + i].node] = true;
-  }
-  return is_needed;
-}
-
-/* The line without clones and dead code. */
-static Line originals_of(const Line *line, Arena *out) {
-  const SearchGraph *graph = line->graph;
-  const bool *is_needed = find_needed(line, out);
-  StepId *step_of = arena_array(out, StepId, graph->num_nodes);
-  Line result = line_new(graph, line->len, out);
-  memset(step_of, 0xff, graph->num_nodes * sizeof *step_of);
-  result.len = 0;
-  for (StepId step = 0; step < line->len; step++) {
-    if (step_of[line->nodes[step]] != NO_ID || !is_needed[line->nodes[step]]) continue;
-    step_of[line->nodes[step]] = result.len;
-    result.nodes[result.len++] = line->nodes[step];
-  }
-  line_lay_out(&result, out);
-  for (StepId step = 0; step < result.len; step++) {
-    const SearchNode *node = &graph->nodes[result.nodes[step]];
-    for (uint32_t i = 0; i < node->num_operands; i++)
-      result.sources[result.first_source[step] + i] =
-          step_of[graph->operands.data[node->first_operand + i].node];
-  }
-  return result;
-}
-
 double line_time_bound(const Line *given, int64_t limit_bytes, Patience *patience, Arena *scratch) {
   Arena *arena = arena_new(arena_options(scratch));
-  Line line = originals_of(given, arena);
+  Line line = line_of_originals(given, arena);
   Needs needs = needs_of(&line, arena);
   Cover cover = cover_of(&needs, limit_bytes, arena, scratch);
   if (cover.num_steps) fix_gaps(&cover, arena);

@@ -383,6 +383,36 @@ typedef struct Waits {
   VEC(Wait) list;
 } Waits;
 
+/* What makes values share a buffer. */
+static NodeTie tie_of_buffer(const Builder *builder, BufferId buffer) {
+  const HloBuffers *buffers = &builder->context->values.buffers;
+  const Dataflow *flow = &builder->context->values.flow;
+  bool has_branch = false, has_parameter = false;
+  for (uint32_t i = buffers->first_value[buffer]; i < buffers->first_value[buffer + 1]; i++) {
+    InstId id = flow->values.data[buffers->values[i]].inst;
+    const Instruction *inst = inst_get(builder->module, id);
+    bool is_inner = inst->parent != builder->module->entry;
+    if (inst->opcode == OPCODE_WHILE || (inst->opcode == OPCODE_PARAMETER && is_inner))
+      return TIE_LOOP;
+    has_branch |= inst->opcode == OPCODE_CONDITIONAL;
+    has_parameter |= inst->opcode == OPCODE_PARAMETER;
+  }
+  return has_branch ? TIE_BRANCH : has_parameter ? TIE_DONATED : TIE_IN_PLACE;
+}
+
+static bool reads_node(const SearchGraph *graph, NodeId reader, NodeId read) {
+  for (uint32_t i = 0; i < graph->nodes[reader].num_operands; i++) {
+    if (node_operand(graph, reader, i)->node == read) return true;
+  }
+  return false;
+}
+
+static void tie(SearchGraph *graph, NodeId later, NodeId earlier, NodeTie why) {
+  if (reads_node(graph, later, earlier)) return;
+  if (!graph->tie_of[later]) graph->tie_of[later] = (uint8_t)why;
+  if (!graph->tie_of[earlier]) graph->tie_of[earlier] = (uint8_t)why;
+}
+
 /* Values of one buffer are written one after the other. Each write waits for the one before, and
  * the part that was written before it must not be read from there on. */
 static void order_writes(Builder *builder, BufferId buffer, Waits *waits) {
@@ -399,6 +429,7 @@ static void order_writes(Builder *builder, BufferId buffer, Waits *waits) {
   }
   if (builder->accesses.len < 2) return;
   qsort(builder->accesses.data, builder->accesses.len, sizeof *builder->accesses.data, by_node);
+  NodeTie why = tie_of_buffer(builder, buffer);
   NodeId last_write = NO_ID;
   uint32_t first_reader = 0;
   for (uint32_t i = 0; i < builder->accesses.len; i++) {
@@ -406,10 +437,13 @@ static void order_writes(Builder *builder, BufferId buffer, Waits *waits) {
     if (last_write != NO_ID && access->node != last_write)
       *vec_push(builder->scratch, &waits->list) = (Wait){access->node, last_write};
     if (!access->is_write) continue;
+    if (last_write != NO_ID && access->node != last_write)
+      tie(graph, access->node, last_write, why);
     for (uint32_t k = first_reader; k < i; k++) {
       NodeId before = builder->accesses.data[k].node;
-      if (before != access->node)
-        *vec_push(builder->scratch, &waits->list) = (Wait){access->node, before};
+      if (before == access->node) continue;
+      *vec_push(builder->scratch, &waits->list) = (Wait){access->node, before};
+      tie(graph, access->node, before, why);
     }
     if (last_write != NO_ID && last_write != access->node) {
       const SearchNode *writer = &graph->nodes[last_write];
@@ -467,6 +501,7 @@ SearchGraph search_graph_build(const SearchContext *context, CompId comp, Arena 
   SearchGraph graph = {.comp = comp,
                        .seconds_per_byte = 1 / context->device.memory_bandwidth,
                        .nodes = arena_array(out, SearchNode, (size_t)sequence.len + 1),
+                       .tie_of = arena_zarray(out, uint8_t, (size_t)sequence.len + 1),
                        .node_of = arena_array(out, NodeId, module->insts.len),
                        .home_of = arena_array(out, NodeId, module->insts.len),
                        .put_in = arena_array(out, InstId, module->insts.len)};

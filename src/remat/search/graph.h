@@ -63,6 +63,17 @@ typedef struct SearchNode {
   unsigned flags;                 /* NODE_… */
 } SearchNode;
 
+/* Why an instruction must keep its order against one that it neither reads nor is read by: both use
+ * memory that several values share. */
+typedef enum NodeTie {
+  TIE_NONE,
+  TIE_LOOP,     /* a loop carries what is in the memory */
+  TIE_BRANCH,   /* a conditional returns it */
+  TIE_DONATED,  /* it is that of a parameter, and of a result */
+  TIE_IN_PLACE, /* it is updated in place */
+  NUM_TIES,
+} NodeTie;
+
 typedef struct SearchGraph {
   CompId comp;
   SearchNode *nodes; /* the last one is the end */
@@ -73,6 +84,7 @@ typedef struct SearchGraph {
   VEC(NodeId) waits;
   double seconds_per_byte; /* that a clone writes, at least */
   int64_t held_bytes; /* of the entry: what lives all the time; of others, their callers count it */
+  uint8_t *tie_of;    /* by node: NodeTie, the first that applies */
   NodeId *node_of;    /* by InstId: the node, or the node that a view comes from; NO_ID for
                          instructions of other computations */
   NodeId *home_of;    /* by InstId: for a view, the node after which it stands: the tuple or barrier

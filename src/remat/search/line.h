@@ -31,6 +31,9 @@ void line_lay_out(Line *line, Arena *out);
 
 Line line_copy(const Line *line, Arena *out);
 
+/* The line without clones and without dead code. */
+Line line_of_originals(const Line *line, Arena *out);
+
 static inline uint32_t line_num_parts(const Line *line) {
   return line->first_part[line->len];
 }

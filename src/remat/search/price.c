@@ -4,8 +4,10 @@
 #include <stdlib.h>
 
 enum {
+  ROUND_STEPS = 16,   /* what a round takes for a step of the line, in visits of other passes */
   MAX_CLOSURE = 5000, /* steps that the cost of one recomputation looks at */
   MAX_DEPTH = 1000,
+  AHEAD = 8, /* steps before a step is visited, what is known of it is fetched */
 };
 
 /* Runs of steps are numbered: a step of the line has its own number, the clones come after. */
@@ -16,8 +18,9 @@ typedef struct Demand {
   StepId place; /* before this step, if a clone needs it; else by this step */
   StepId until; /* the reader holds it until then; `place` for readers that compute */
   RunId reader;
-  uint32_t operand; /* of the reader */
-  uint32_t next;    /* of the same step */
+  uint32_t operand;               /* of the reader */
+  uint32_t next;                  /* of the same step */
+  uint32_t first_part, num_parts; /* of the step, that the reader reads */
 } Demand;
 
 typedef struct Clone {
@@ -34,6 +37,7 @@ typedef struct Pricing {
   StepId *overwriter;       /* by part of the line, if it owns memory: NO_ID = none */
   bool *is_unread;          /* by step: nobody reads it in the line */
   double *price;            /* by step */
+  double spread;            /* of the rules */
   double *sum; /* by step: of the prices up to and with it; one entry before the first */
   VEC(Demand) demands;
   uint32_t *first_demand; /* by step; NO_ID = none */
@@ -141,12 +145,21 @@ static double recompute_cost(Pricing *pricing, StepId step, StepId place, double
 
 /* ---- demands ---- */
 
-static void demand(Pricing *pricing, StepId of, StepId place, StepId until, RunId reader,
-                   uint32_t operand) {
+/* A run of a step needs what that reads by operand `index`. */
+static void demand(Pricing *pricing, StepId step, uint32_t index, StepId place, StepId until,
+                   RunId reader) {
+  const Line *line = pricing->line;
+  StepId source = line->sources[line->first_source[step] + index];
+  const NodeOperand *operand = node_operand(line->graph, line->nodes[step], index);
   uint32_t number = pricing->demands.len;
-  *vec_push(pricing->arena, &pricing->demands) =
-      (Demand){place, until, reader, operand, pricing->first_demand[of]};
-  pricing->first_demand[of] = number;
+  *vec_push(pricing->arena, &pricing->demands) = (Demand){.place = place,
+                                                          .until = until,
+                                                          .reader = reader,
+                                                          .operand = index,
+                                                          .next = pricing->first_demand[source],
+                                                          .first_part = operand->first_part,
+                                                          .num_parts = operand->num_parts};
+  pricing->first_demand[source] = number;
 }
 
 static void add_clone(Pricing *pricing, StepId step, StepId place) {
@@ -158,7 +171,7 @@ static void add_clone(Pricing *pricing, StepId step, StepId place) {
   pricing->first_clone[place] = pricing->clones.len - 1;
   (void)vec_extend(pricing->arena, &pricing->clone_sources, node->num_operands);
   for (uint32_t i = 0; i < node->num_operands; i++)
-    demand(pricing, line->sources[line->first_source[step] + i], place, place, number, i);
+    demand(pricing, step, i, place, place, number);
 }
 
 /* Gives the reader the run that it reads. */
@@ -193,13 +206,8 @@ static void sort_demands(Pricing *pricing, StepId step) {
  * first step that overwrites some of it. */
 static int64_t need_parts(Pricing *pricing, StepId step, const Demand *demand, StepId *until) {
   const Line *line = pricing->line;
-  StepId reader = demand->reader < line->len
-                      ? demand->reader
-                      : pricing->clones.data[demand->reader - line->len].step;
-  const NodeOperand *operand = node_operand(line->graph, line->nodes[reader], demand->operand);
   int64_t bytes = 0;
-  for (uint32_t i = 0; i < operand->num_parts; i++) {
-    uint32_t part = operand->first_part + i;
+  for (uint32_t part = demand->first_part; part < demand->first_part + demand->num_parts; part++) {
     uint32_t root = pricing->memory->root_of[line->first_part[step] + part];
     if (pricing->overwriter[root] < *until) *until = pricing->overwriter[root];
     if (pricing->is_needed[part]) continue;
@@ -216,10 +224,13 @@ static void demand_operands(Pricing *pricing, StepId step, StepId until) {
   bool forwards = false;
   for (uint32_t i = 0; i < node->num_parts && !forwards; i++)
     forwards = line->graph->parts.data[node->first_part + i].operand != NO_ID;
-  for (uint32_t i = 0; i < node->num_operands; i++) {
-    demand(pricing, line->sources[line->first_source[step] + i], step, forwards ? until : step,
-           step, i);
-  }
+  for (uint32_t i = 0; i < node->num_operands; i++)
+    demand(pricing, step, i, step, forwards ? until : step, step);
+}
+
+/* From -0.5 to 0.5, another value for each node. */
+static double spread_of(NodeId node) {
+  return (double)(node * UINT32_C(2654435761)) / 4294967296.0 - 0.5;
 }
 
 /* Whether to compute a step again for the demand `index` of those sorted, and for what comes after
@@ -235,6 +246,7 @@ static bool is_cheaper_again(Pricing *pricing, StepId step, uint32_t index, int6
   if (pricing->keeps_places && index + 1 == len) return false;
   double keep = (double)bytes * (sum_before(pricing, place) - sum_through(pricing, held_until));
   if (keep <= 0) return false;
+  keep *= 1 + pricing->spread * spread_of(pricing->line->nodes[step]);
   /* The first reader's clone takes the place of the step itself. */
   double saved = index + 1 == len ? node_of(pricing, step)->seconds : 0;
   pricing->num_closures++;
@@ -319,6 +331,13 @@ static Line build_line(Pricing *pricing, StepId **place_of, Arena *out) {
   return result;
 }
 
+/* Of large modules neither nodes nor demands are in the processor's caches. */
+static void fetch_ahead(const Pricing *pricing, StepId step) {
+  uint32_t first = pricing->first_demand[step];
+  __builtin_prefetch(node_of(pricing, step));
+  if (first != NO_ID) __builtin_prefetch(&pricing->demands.data[first]);
+}
+
 static void decide(Pricing *pricing) {
   uint32_t len = pricing->line->len;
   pricing->demands.len = pricing->clones.len = pricing->clone_sources.len = 0;
@@ -329,8 +348,10 @@ static void decide(Pricing *pricing) {
   pricing->sum[0] = 0;
   for (StepId step = 0; step < len; step++)
     pricing->sum[step + 1] = pricing->sum[step] + pricing->price[step];
-  for (StepId step = len; step-- > 0;)
+  for (StepId step = len; step-- > 0;) {
+    if (step >= AHEAD) fetch_ahead(pricing, step - AHEAD);
     visit(pricing, step);
+  }
 }
 
 static Pricing pricing_begin(const Line *line, const LineMemory *memory, Arena *arena) {
@@ -429,6 +450,7 @@ PricedLine price_line(const Line *line, int64_t limit_bytes, const PriceRules *r
   }
   Pricing pricing = pricing_begin(line, &memory, arena);
   pricing.keeps_places = keeps_places;
+  pricing.spread = rules->spread;
   /* A byte that is held for the whole line is worth, at first, what the line takes for a byte of
    * its peak; far less where there is no lack. */
   double usual = memory.seconds / ((double)memory.peak_bytes * line->len);
@@ -436,7 +458,7 @@ PricedLine price_line(const Line *line, int64_t limit_bytes, const PriceRules *r
     pricing.price[step] = usual * (memory.bytes_at[step] > limit_bytes ? 0.1 : 1e-4);
   int64_t *bytes_at = arena_array(arena, int64_t, line->len);
   for (uint32_t round = 0; round < rules->num_rounds; round++) {
-    if (!patience_spend(patience, line->len * 4)) break;
+    if (!patience_spend(patience, (uint64_t)line->len * ROUND_STEPS)) break;
     decide(&pricing);
     Arena *inner = arena_new(arena_options(scratch));
     StepId *place_of;

@@ -22,6 +22,10 @@ typedef struct PriceRules {
   double rate;        /* of the logarithm of a price, at most, in one round */
   double gain;        /* of an excess, relative to that of the line without recomputation */
   bool is_asymmetric; /* later rounds raise prices faster than they lower them */
+  /* By how much the cost of keeping a value differs from node to node, relative to it. Without it,
+   * values that are alike, such as those of a network's equal layers, are kept or recomputed all
+   * together, and no price leads to what lies in between. */
+  double spread;
 } PriceRules;
 
 typedef struct PricedLine {

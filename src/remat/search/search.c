@@ -1,17 +1,30 @@
 #include "remat/search/search.h"
 
+#include "ir/parallel.h"
 #include "remat/search/hoist.h"
 #include "remat/search/trim.h"
 #include "remat/search/updates.h"
 
-enum { TRIM_PASSES = 3, MAX_LEVELS = 4, LOWEST_STEPS = 10, MAX_CANDIDATES = 10 };
-
-static const PriceRules price_rules[] = {
-    {60, 0.5, 10, true},
-    {60, 0.3, 3, true},
-    {60, 0.5, 10, false},
+enum {
+  TRIM_PASSES = 3,
+  MAX_LEVELS = 4,
+  LOWEST_STEPS = 10,
+  MAX_CANDIDATES = 10,
+  NUM_TRIALS = 4, /* side by side, on however many threads */
 };
-enum { NUM_PRICES = sizeof price_rules / sizeof *price_rules };
+
+/* The first one finds what is between the equal decisions about values that are alike. */
+static const PriceRules price_rules[] = {
+    {60, 0.5, 10, true, 0.1},
+    {60, 0.3, 3, true, 0},
+    {60, 0.5, 10, false, 0},
+    {60, 0.5, 10, true, 0},
+};
+enum {
+  NUM_PRICES = sizeof price_rules / sizeof *price_rules,
+  FIRST_IMPROVING = 1, /* with these, candidates are improved */
+  NUM_IMPROVING = NUM_PRICES - FIRST_IMPROVING,
+};
 
 /* An order to decide in: the given one, or that with late updates, hoisted or not. */
 typedef struct OrderRules {
@@ -45,6 +58,8 @@ typedef struct Search {
   const SearchRules *rules;
   PricedLine best;
   Arena *best_arena;
+  Candidate others[MAX_OTHERS + 1]; /* best first, with the best one */
+  uint32_t num_others;
   Candidate candidates[MAX_CANDIDATES]; /* best first */
   uint32_t num_candidates;
   double least_seconds; /* of the line given */
@@ -56,6 +71,22 @@ static bool is_better(const PricedLine *a, const PricedLine *b) {
   if (a->fits != b->fits) return a->fits;
   if (!a->fits && a->peak_bytes != b->peak_bytes) return a->peak_bytes < b->peak_bytes;
   return a->seconds < b->seconds;
+}
+
+static void keep_other(Search *search, const PricedLine *found) {
+  uint32_t place = search->num_others;
+  while (place > 0 && is_better(found, &search->others[place - 1].priced))
+    place--;
+  const PricedLine *before = place > 0 ? &search->others[place - 1].priced : NULL;
+  bool is_known =
+      before && before->seconds == found->seconds && before->peak_bytes == found->peak_bytes;
+  if (is_known || place > MAX_OTHERS) return;
+  if (search->num_others > MAX_OTHERS) arena_free(search->others[--search->num_others].arena);
+  for (uint32_t i = search->num_others++; i > place; i--)
+    search->others[i] = search->others[i - 1];
+  Candidate *kept = &search->others[place];
+  *kept = (Candidate){*found, arena_new(arena_options(search->scratch))};
+  kept->priced.line = line_copy(&found->line, kept->arena);
 }
 
 static void keep_better(Search *search, const PricedLine *found) {
@@ -101,31 +132,158 @@ static PricedLine as_priced(const Search *search, const Line *line, Arena *arena
                       .seconds = memory.seconds};
 }
 
-/* Trims what fits, and keeps it if it is the best. */
-static void finish(Search *search, const PricedLine *found, Arena *arena) {
-  PricedLine then = *found;
-  keep_better(search, found);
+/* ---- trials ---- */
+
+/* Something to try: an order of the given line, or to improve a candidate. Trials are independent
+ * of each other, so that they can run side by side. */
+typedef struct Trial {
+  const OrderRules *order;   /* NULL: improves */
+  const Candidate *improved; /* then, a candidate */
+  Patience patience;
+  struct {
+    PricedLine priced;
+    PricedLine trimmed; /* the same line if there is nothing to trim */
+  } found[NUM_PRICES];
+  uint32_t num_found;
+} Trial;
+
+typedef struct Trials {
+  const Search *search;
+  const Line *given;
+  uint32_t num_prices; /* that each order is tried with */
+  uint32_t level;      /* how often candidates have been improved before */
+  Trial list[NUM_TRIALS];
+} Trials;
+
+static void add_found(const Search *search, Trial *trial, const PricedLine *found, Arena *out,
+                      Arena *scratch) {
+  PricedLine trimmed = *found;
   if (found->fits) {
-    Line trimmed = line_trimmed(&found->line, search->limit_bytes, TRIM_PASSES, search->patience,
-                                arena, search->scratch);
-    then = as_priced(search, &trimmed, arena);
-    keep_better(search, &then);
-    if (!then.fits) then = *found;
+    Line line = line_trimmed(&found->line, search->limit_bytes, TRIM_PASSES, &trial->patience, out,
+                             scratch);
+    trimmed = as_priced(search, &line, out);
   }
-  keep_candidate(search, &then);
+  trial->found[trial->num_found].priced = *found;
+  trial->found[trial->num_found++].trimmed = trimmed;
+}
+
+static Line make_order(const Search *search, const Line *given, const OrderRules *rules,
+                       Patience *patience, bool *is_new, Arena *out, Arena *scratch) {
+  *is_new = true;
+  if (search->rules->keeps_order) return *given;
+  Line line = line_settled(given, false, out, scratch);
+  if (rules->has_late_updates) line = line_with_late_updates(&line, is_new, out, scratch);
+  if (!rules->is_hoisted || !*is_new) return line;
+  return hoist(&line, search->limit_bytes, &rules->hoisting, patience, out, scratch);
+}
+
+static void try_order(const Trials *trials, Trial *trial, Arena *out, Arena *scratch) {
+  const Search *search = trials->search;
+  bool is_new;
+  Line order =
+      make_order(search, trials->given, trial->order, &trial->patience, &is_new, out, scratch);
+  for (uint32_t i = 0; is_new && i < trials->num_prices; i++) {
+    if (i && patience_is_over(&trial->patience)) break;
+    PricedLine found = price_line(&order, search->limit_bytes, &price_rules[i],
+                                  search->rules->keeps_order, &trial->patience, out, scratch);
+    add_found(search, trial, &found, out, scratch);
+  }
 }
 
 /* Decides again, with the runs of a line as its steps, in an order that has less excess. */
-static void improve(Search *search, const Line *line, uint32_t level, Arena *arena) {
+static void improve(const Trials *trials, Trial *trial, Arena *out, Arena *scratch) {
   static const HoistRules rules[] = {{true, false, false, 2}, {true, true, true, 2}};
-  Line ordered = search->rules->keeps_order ? *line
-                                            : hoist(line, search->limit_bytes, &rules[level & 1],
-                                                    search->patience, arena, search->scratch);
-  PricedLine found = as_priced(search, &ordered, arena);
+  const Search *search = trials->search;
+  const Line *line = &trial->improved->priced.line;
+  Line ordered = search->rules->keeps_order
+                     ? *line
+                     : hoist(line, search->limit_bytes, &rules[trials->level & 1], &trial->patience,
+                             out, scratch);
+  PricedLine found = as_priced(search, &ordered, out);
   if (!found.fits)
-    found = price_line(&ordered, search->limit_bytes, &price_rules[level % NUM_PRICES],
-                       search->rules->keeps_order, search->patience, arena, search->scratch);
-  finish(search, &found, arena);
+    found = price_line(&ordered, search->limit_bytes,
+                       &price_rules[FIRST_IMPROVING + trials->level % NUM_IMPROVING],
+                       search->rules->keeps_order, &trial->patience, out, scratch);
+  add_found(search, trial, &found, out, scratch);
+}
+
+/* A task. */
+static void run_trial(void *context, uint32_t number, Arena *out, Arena *scratch) {
+  Trials *trials = context;
+  Trial *trial = &trials->list[number];
+  if (trial->order) {
+    try_order(trials, trial, out, scratch);
+  } else {
+    improve(trials, trial, out, scratch);
+  }
+}
+
+static void keep_found(Search *search, const Trial *trial) {
+  for (uint32_t i = 0; i < trial->num_found; i++) {
+    const PricedLine *priced = &trial->found[i].priced, *trimmed = &trial->found[i].trimmed;
+    keep_better(search, priced);
+    keep_better(search, trimmed);
+    keep_other(search, trimmed);
+    keep_candidate(search, trimmed->fits ? trimmed : priced);
+  }
+}
+
+static bool has_ended(const Search *search) {
+  return patience_is_over(search->patience) || patience_steps_left(search->patience) == 0;
+}
+
+/* Runs one trial with the steps that are left, unless it has run already, and spent no more. */
+static void conclude_trial(Search *search, Trials *trials, uint32_t number, bool has_run,
+                           Arena *out) {
+  Trial *trial = &trials->list[number];
+  uint64_t num_steps = patience_steps_left(search->patience);
+  if (!has_run || trial->patience.num_spent > num_steps) {
+    trial->num_found = 0;
+    trial->patience = patience_part(search->patience, num_steps);
+    run_trial(trials, number, out, search->scratch);
+  }
+  patience_join(search->patience, &trial->patience);
+  keep_found(search, trial);
+}
+
+/* Runs some trials, and keeps what they find. The steps go to each of them in turn, as many as it
+ * needs. Threads run all of them with all steps in advance: most often that is what would have
+ * happened in turn. */
+static void run_trials(Search *search, Trials *trials, uint32_t num_trials) {
+  Arena *outs[NUM_TRIALS];
+  bool are_run = search->rules->num_threads > 1;
+  uint64_t num_steps = patience_steps_left(search->patience);
+  for (uint32_t i = 0; i < num_trials; i++) {
+    trials->list[i].patience = patience_part(search->patience, num_steps);
+    outs[i] = arena_new(arena_options(search->scratch));
+  }
+  if (are_run)
+    run_tasks(search->rules->num_threads, num_trials, run_trial, trials, outs, search->scratch);
+  for (uint32_t i = 0; i < num_trials; i++) {
+    if (!has_ended(search)) conclude_trial(search, trials, i, are_run, outs[i]);
+    arena_free(outs[i]);
+  }
+}
+
+static void try_orders(Search *search, const Line *given) {
+  const SearchRules *rules = search->rules;
+  uint32_t num_orders = rules->keeps_order ? 1 : rules->is_thorough ? NUM_ORDERS : NUM_QUICK_ORDERS;
+  for (uint32_t first = 0; first < num_orders; first += NUM_TRIALS) {
+    if (has_ended(search)) break;
+    Trials trials = {
+        .search = search, .given = given, .num_prices = rules->is_thorough ? NUM_PRICES : 1};
+    uint32_t num_trials = 0;
+    while (num_trials < NUM_TRIALS && first + num_trials < num_orders) {
+      trials.list[num_trials].order = &order_rules[first + num_trials];
+      num_trials++;
+    }
+    run_trials(search, &trials, num_trials);
+  }
+}
+
+static void free_candidates(Candidate *candidates, uint32_t len) {
+  for (uint32_t i = 0; i < len; i++)
+    arena_free(candidates[i].arena);
 }
 
 static void improve_all(Search *search) {
@@ -136,70 +294,72 @@ static void improve_all(Search *search) {
     int64_t peak_bytes = search->best.peak_bytes;
     memcpy(candidates, search->candidates, sizeof candidates);
     search->num_candidates = 0;
-    for (uint32_t i = 0; i < len; i++) {
-      Arena *arena = arena_new(arena_options(search->scratch));
-      if (!patience_is_over(search->patience))
-        improve(search, &candidates[i].priced.line, level, arena);
-      arena_free(arena);
-      arena_free(candidates[i].arena);
+    for (uint32_t first = 0; first < len; first += NUM_TRIALS) {
+      if (has_ended(search)) break;
+      Trials trials = {.search = search, .level = level};
+      uint32_t num_trials = 0;
+      while (num_trials < NUM_TRIALS && first + num_trials < len) {
+        trials.list[num_trials].improved = &candidates[first + num_trials];
+        num_trials++;
+      }
+      run_trials(search, &trials, num_trials);
     }
+    free_candidates(candidates, len);
     bool is_same = seconds == search->best.seconds && peak_bytes == search->best.peak_bytes;
-    if ((is_same && level > 0) || patience_is_over(search->patience)) break;
+    if ((is_same && level > 0) || has_ended(search)) break;
   }
-  while (search->num_candidates)
-    arena_free(search->candidates[--search->num_candidates].arena);
+  free_candidates(search->candidates, search->num_candidates);
+  search->num_candidates = 0;
 }
 
-static Line make_order(const Search *search, const Line *given, const OrderRules *rules,
-                       bool *is_new, Arena *arena) {
-  *is_new = true;
-  if (search->rules->keeps_order) return *given;
-  Line line = line_settled(given, false, arena, search->scratch);
-  if (rules->has_late_updates) line = line_with_late_updates(&line, is_new, arena, search->scratch);
-  if (!rules->is_hoisted || !*is_new) return line;
-  return hoist(&line, search->limit_bytes, &rules->hoisting, search->patience, arena,
-               search->scratch);
-}
+/* ---- lines ---- */
 
-static void try_order(Search *search, const Line *given, const OrderRules *order_rules_of,
-                      uint32_t num_prices) {
-  Arena *arena = arena_new(arena_options(search->scratch));
-  bool is_new;
-  Line order = make_order(search, given, order_rules_of, &is_new, arena);
-  for (uint32_t i = 0; is_new && i < num_prices && !patience_is_over(search->patience); i++) {
-    PricedLine found =
-        price_line(&order, search->limit_bytes, &price_rules[i], search->rules->keeps_order,
-                   search->patience, arena, search->scratch);
-    finish(search, &found, arena);
+static void hand_over_others(const Search *search, OtherLines *others, Arena *out) {
+  others->len = 0;
+  for (uint32_t i = 0; i < search->num_others; i++) {
+    const PricedLine *other = &search->others[i].priced;
+    bool is_best =
+        other->seconds == search->best.seconds && other->peak_bytes == search->best.peak_bytes;
+    if (is_best || others->len == MAX_OTHERS) continue;
+    others->list[others->len] = *other;
+    others->list[others->len++].line = line_copy(&other->line, out);
   }
-  arena_free(arena);
 }
 
 PricedLine search_line(const Line *given, int64_t limit_bytes, const SearchRules *rules,
-                       Patience *patience, Arena *out, Arena *scratch) {
+                       Patience *patience, OtherLines *others, Arena *out, Arena *scratch) {
   Search search = {
       .limit_bytes = limit_bytes, .rules = rules, .patience = patience, .scratch = scratch};
   Arena *arena = arena_new(arena_options(scratch));
   PricedLine unchanged = as_priced(&search, given, arena);
   keep_better(&search, &unchanged);
   search.least_seconds = unchanged.seconds;
-  uint32_t num_orders = rules->keeps_order ? 1 : rules->is_thorough ? NUM_ORDERS : NUM_QUICK_ORDERS;
-  if (unchanged.fits) num_orders = 0;
-  for (uint32_t number = 0; number < num_orders && !patience_is_over(patience); number++)
-    try_order(&search, given, &order_rules[number], rules->is_thorough ? NUM_PRICES : 1);
+  if (!unchanged.fits) try_orders(&search, given);
   improve_all(&search);
   arena_free(arena);
   PricedLine best = search.best;
   best.line = line_copy(&search.best.line, out);
+  if (others) hand_over_others(&search, others, out);
+  free_candidates(search.others, search.num_others);
   arena_free(search.best_arena);
   return best;
 }
 
-PricedLine search_lowest(const Line *given, const SearchRules *rules, Patience *patience,
-                         Arena *out, Arena *scratch) {
+PricedLine search_with_half(LineSearch *run, const Line *given, int64_t bytes,
+                            const SearchRules *rules, Patience *patience, OtherLines *others,
+                            Arena *out, Arena *scratch) {
+  Patience half = patience_part(patience, patience_steps_left(patience) / 2);
+  PricedLine found = run(given, bytes, rules, &half, others, out, scratch);
+  patience_join(patience, &half);
+  return found;
+}
+
+PricedLine search_lowest(const Line *given, int64_t least_bytes, const SearchRules *rules,
+                         Patience *patience, OtherLines *others, Arena *out, Arena *scratch) {
   Arena *arena = arena_new(arena_options(scratch));
   LineMemory memory = line_measure(given, arena);
   int64_t low = given->graph->held_bytes, high = memory.peak_bytes;
+  if (low < least_bytes) low = least_bytes;
   SearchRules quick = *rules;
   quick.is_thorough = false;
   Search search = {.scratch = scratch, .limit_bytes = INT64_MAX};
@@ -208,7 +368,8 @@ PricedLine search_lowest(const Line *given, const SearchRules *rules, Patience *
   keep_better(&search, &unchanged);
   for (int i = 0; i < LOWEST_STEPS && low < high && !patience_is_over(patience); i++) {
     int64_t middle = low + (high - low) / 2;
-    PricedLine found = search_line(given, middle, &quick, patience, arena, scratch);
+    PricedLine found =
+        search_with_half(search_line, given, middle, &quick, patience, NULL, arena, scratch);
     bool fits = found.fits;
     found.fits = false;
     keep_better(&search, &found);
@@ -219,10 +380,71 @@ PricedLine search_lowest(const Line *given, const SearchRules *rules, Patience *
       if (found.peak_bytes < high) high = found.peak_bytes;
     }
   }
-  PricedLine best = search_line(given, search.best.peak_bytes, rules, patience, arena, scratch);
+  PricedLine best =
+      search_line(given, search.best.peak_bytes, rules, patience, others, out, scratch);
   if (!best.fits) best = search.best;
   best.line = line_copy(&best.line, out);
   arena_free(arena);
   arena_free(search.best_arena);
   return best;
+}
+
+/* ---- order alone ---- */
+
+/* The best of all orders under one limit, and of it with less excess. Returns whether it fits. */
+static bool try_orders_alone(Search *search, const Line *given) {
+  static const HoistRules again = {true, true, true, 2};
+  for (uint32_t number = 1; number < NUM_ORDERS && !patience_is_over(search->patience); number++) {
+    Arena *arena = arena_new(arena_options(search->scratch));
+    bool is_new;
+    Line order = make_order(search, given, &order_rules[number], search->patience, &is_new, arena,
+                            search->scratch);
+    for (int pass = 0; is_new && pass < 2; pass++) {
+      if (pass)
+        order =
+            hoist(&order, search->limit_bytes, &again, search->patience, arena, search->scratch);
+      PricedLine found = as_priced(search, &order, arena);
+      found.fits = false; /* compared by peak */
+      keep_better(search, &found);
+    }
+    arena_free(arena);
+    if (search->best.peak_bytes <= search->limit_bytes) return true;
+  }
+  return false;
+}
+
+PricedLine search_lowest_order(const Line *given, Patience *patience, Arena *out, Arena *scratch) {
+  static const SearchRules rules = {.is_thorough = true};
+  Search search = {
+      .limit_bytes = INT64_MAX, .rules = &rules, .patience = patience, .scratch = scratch};
+  Arena *arena = arena_new(arena_options(scratch));
+  PricedLine unchanged = as_priced(&search, given, arena);
+  unchanged.fits = false;
+  keep_better(&search, &unchanged);
+  int64_t low = given->graph->held_bytes, high = unchanged.peak_bytes;
+  for (int i = 0; i < LOWEST_STEPS && low < high && !patience_is_over(patience); i++) {
+    search.limit_bytes = low + (high - low) / 2;
+    if (!try_orders_alone(&search, given)) low = search.limit_bytes;
+    if (search.best.peak_bytes < high) high = search.best.peak_bytes;
+  }
+  PricedLine best = search.best;
+  best.line = line_copy(&search.best.line, out);
+  arena_free(search.best_arena);
+  arena_free(arena);
+  return best;
+}
+
+/* ---- called computations ---- */
+
+void search_measure_callees(const SearchContext *context, int64_t *inner_bytes, Arena *scratch) {
+  const CallGraph *calls = &context->values.graph;
+  for (uint32_t i = 0; i < calls->num_reachable; i++) {
+    CompId comp = calls->post_order[i];
+    if (!comp_is_sequential(calls, comp) || context->job->schedule->of[comp].len == 0) continue;
+    Arena *arena = arena_new(arena_options(scratch));
+    SearchGraph graph = search_graph_build(context, comp, arena, scratch);
+    Line line = line_of_graph(&graph, arena);
+    inner_bytes[comp] = line_measure(&line, arena).peak_bytes;
+    arena_free(arena);
+  }
 }

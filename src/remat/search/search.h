@@ -8,15 +8,43 @@
 typedef struct SearchRules {
   bool keeps_order; /* nothing may move */
   bool is_thorough; /* all variants; otherwise few, for what only asks whether a limit can be met */
+  unsigned num_threads; /* that try variants side by side; the result is the same for any number */
 } SearchRules;
 
-/* The fastest line found whose peak is at most the limit; or, if none is found, that of the lowest
- * peak. */
-PricedLine search_line(const Line *given, int64_t limit_bytes, const SearchRules *rules,
-                       Patience *patience, Arena *out, Arena *scratch);
+enum { MAX_OTHERS = 8 };
 
-/* The line of the lowest peak found. */
-PricedLine search_lowest(const Line *given, const SearchRules *rules, Patience *patience,
-                         Arena *out, Arena *scratch);
+/* Lines that are nearly as good as the best one, best first. Packing, which lines know nothing of,
+ * may suit one of them better. */
+typedef struct OtherLines {
+  PricedLine list[MAX_OTHERS];
+  uint32_t len;
+} OtherLines;
+
+/* The fastest line found whose peak is at most the limit; or, if none is found, that of the lowest
+ * peak. `others` may be NULL. */
+PricedLine search_line(const Line *given, int64_t limit_bytes, const SearchRules *rules,
+                       Patience *patience, OtherLines *others, Arena *out, Arena *scratch);
+
+/* search_line() or search_lowest(). */
+typedef PricedLine LineSearch(const Line *given, int64_t bytes, const SearchRules *rules,
+                              Patience *patience, OtherLines *others, Arena *out, Arena *scratch);
+
+/* Searches with half of the steps that are left, so that there always are some for what follows:
+ * other computations, and searches with another limit. */
+PricedLine search_with_half(LineSearch *run, const Line *given, int64_t bytes,
+                            const SearchRules *rules, Patience *patience, OtherLines *others,
+                            Arena *out, Arena *scratch);
+
+/* The line of the lowest peak found that runs each node once, as the line given must do. */
+PricedLine search_lowest_order(const Line *given, Patience *patience, Arena *out, Arena *scratch);
+
+/* The line of the lowest peak found. The search ends when it is at most `least_bytes`. `others` may
+ * be NULL. */
+PricedLine search_lowest(const Line *given, int64_t least_bytes, const SearchRules *rules,
+                         Patience *patience, OtherLines *others, Arena *out, Arena *scratch);
+
+/* What each computation and those that it calls need in their present order, as lines are measured;
+ * callees first. `inner_bytes` is by CompId, and also that of the context. */
+void search_measure_callees(const SearchContext *context, int64_t *inner_bytes, Arena *scratch);
 
 #endif

@@ -188,6 +188,116 @@ function shorten(context, text, width) {
   return length > 2 ? `${text.slice(0, length)}\u2026` : "";
 }
 
+/* A label and shorter forms of it: an argument loses its beginning, `mlp/dot_general` its scope and
+ * `dot_general model.py:20` its place. */
+function formsOf(label) {
+  const forms = [label];
+  if (label.includes("[")) {
+    for (let at = label.indexOf("[", 1); at >= 0; at = label.indexOf("[", at + 1)) forms.push(`\u2026${label.slice(at)}`);
+  } else if (label.includes("/")) {
+    forms.push(label.slice(label.lastIndexOf("/") + 1));
+  } else if (label.includes(" ")) {
+    forms.push(label.slice(0, label.indexOf(" ")));
+  }
+  return forms;
+}
+
+/* The longest form of a label that fits, or the beginning of the shortest one. */
+function fitLabel(context, label, width) {
+  const forms = formsOf(label);
+  return forms.find((form) => context.measureText(form).width <= width) ?? shorten(context, forms.at(-1), width);
+}
+
+function overlaps(a, b) {
+  return a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom;
+}
+
+/* By column of pixels: the highest and lowest place of the line of live bytes, with its steps and with the
+ * dotted line that goes down from the peak. */
+function traceColumns(panel, view, plot, scale) {
+  const count = Math.ceil(plot.width) + 1;
+  const columns = { high: new Float32Array(count).fill(Infinity), low: new Float32Array(count).fill(-Infinity) };
+  const perPosition = plot.width / (view.x1 - view.x0);
+  let last = null;
+  const first = Math.max(0, Math.floor(view.x0));
+  for (let position = first; position < Math.min(panel.numPositions, view.x1); position++) {
+    const y = scale.y(panel.live[position]);
+    const from = Math.max(0, Math.floor((position - view.x0) * perPosition));
+    const to = Math.min(count - 1, Math.floor((position + 1 - view.x0) * perPosition));
+    for (let x = from; x <= to; x++) {
+      columns.high[x] = Math.min(columns.high[x], y);
+      columns.low[x] = Math.max(columns.low[x], y);
+    }
+    if (last !== null && from < count) {
+      columns.high[from] = Math.min(columns.high[from], last);
+      columns.low[from] = Math.max(columns.low[from], last);
+    }
+    last = y;
+  }
+  const peak = Math.floor((panel.peakPosition + 0.5 - view.x0) * perPosition);
+  if (panel.peakPosition >= 0 && peak >= 0 && peak < count) columns.low[peak] = plot.top + plot.height;
+  return columns;
+}
+
+/* The first place from the left of a box where a text of this width touches neither the line of live
+ * bytes nor another label; null = there is none. */
+function findRoom(panel, plot, columns, room, width) {
+  const isFree = (rect) => !panel.labels.some((label) => overlaps(label, rect));
+  let left = room.left;
+  for (let x = room.left; x < room.right; x++) {
+    const column = Math.floor(x - plot.left);
+    const isCrossed = columns.high[column] < room.bottom && columns.low[column] > room.top;
+    if (isCrossed) left = x + 3;
+    else if (x - left >= width) {
+      const rect = { ...room, left, right: left + width };
+      if (isFree(rect)) return rect;
+      left = x + 1;
+    }
+  }
+  return null;
+}
+
+function visibleBox(panel, i, plot, scale) {
+  const box = boxOf(panel, i, scale);
+  return {
+    left: Math.max(box.left, plot.left),
+    right: Math.min(box.left + box.width, plot.left + plot.width),
+    top: Math.max(box.top, plot.top),
+    bottom: Math.min(box.top + box.height, plot.top + plot.height),
+  };
+}
+
+/* The middle of a label: that of its box, or beside the line of the budget if that is there. */
+function middleOf(panel, top, bottom, half, scale) {
+  const beside = half + 3;
+  const middle = (top + bottom) / 2;
+  const line = panel.limit < 0 ? Infinity : scale.y(panel.limit);
+  if (Math.abs(line - middle) > beside) return middle;
+  if (line + beside + half <= bottom) return line + beside;
+  return line - beside - half >= top ? line - beside : middle;
+}
+
+/* Where the label of a box goes and what of it has room; null = nowhere. */
+function placeName(context, panel, i, plot, scale, columns) {
+  const HALF = 7;
+  const { left, right, top, bottom } = visibleBox(panel, i, plot, scale);
+  const middle = middleOf(panel, top, bottom, HALF, scale);
+  const room = { left: left + 3, right: right - 3, top: middle - HALF, bottom: middle + HALF };
+  const whole = fitLabel(context, panel.text("label", i), right - left - 9);
+  const forms = [whole, ...formsOf(panel.text("label", i)).filter((form) => form.length < whole.length)];
+  for (const text of whole ? forms : []) {
+    const rect = findRoom(panel, plot, columns, room, context.measureText(text).width + 4);
+    if (rect) return { ...rect, text };
+  }
+  const shortest = formsOf(panel.text("label", i)).at(-1);
+  for (const share of [0.7, 0.5, 0.35]) {
+    const text = shorten(context, shortest, share * (right - left));
+    const rect = text.length > 5 && findRoom(panel, plot, columns, room, context.measureText(text).width + 4);
+    if (rect) return { ...rect, text };
+  }
+  return null;
+}
+
 function drawNames(context, panel, view, plot, scale) {
   const wide = [];
   const least = (40 / plot.width) * (view.x1 - view.x0);
@@ -201,25 +311,21 @@ function drawNames(context, panel, view, plot, scale) {
   context.font = `11px ${FONT}`;
   context.textBaseline = "middle";
   context.textAlign = "left";
+  const columns = traceColumns(panel, view, plot, scale);
   for (const [, i] of wide.slice(0, MAX_NAMES)) {
-    const box = boxOf(panel, i, scale);
-    const left = Math.max(box.left, plot.left);
-    const right = Math.min(box.left + box.width, plot.left + plot.width);
-    const top = Math.max(box.top, plot.top);
-    const bottom = Math.min(box.top + box.height, plot.top + plot.height);
-    const text = shorten(context, panel.text("name", i), right - left - 9);
-    const color = panel.color[i];
-    const rgb = [color & 255, (color >> 8) & 255, (color >> 16) & 255];
-    const ink = panel.ink[i] ? "#ffffff" : "#000000";
-    if (panel.again[i] && text) {
-      const width = context.measureText(text).width;
+    const label = placeName(context, panel, i, plot, scale, columns);
+    if (!label) continue;
+    panel.labels.push({ ...label, index: i });
+    const middle = (label.top + label.bottom) / 2;
+    if (panel.again[i]) {
+      const color = panel.color[i];
       context.globalAlpha = 0.85;
-      context.fillStyle = `rgb(${rgb.join(" ")})`;
-      context.fillRect(left + 2, (top + bottom) / 2 - 7, width + 6, 14);
+      context.fillStyle = `rgb(${color & 255} ${(color >> 8) & 255} ${(color >> 16) & 255})`;
+      context.fillRect(label.left, label.top, label.right - label.left, label.bottom - label.top);
       context.globalAlpha = 1;
     }
-    context.fillStyle = ink;
-    context.fillText(text, left + 5, (top + bottom) / 2 + 0.5);
+    context.fillStyle = panel.ink[i] ? "#ffffff" : "#000000";
+    context.fillText(label.text, label.left + 2, middle + 0.5);
   }
 }
 
@@ -272,24 +378,42 @@ function drawHaloed(context, text, x, y, color, paper) {
   context.fillText(text, x, y);
 }
 
-function drawLimits(context, panel, state, plot, scale) {
-  const { theme, data } = state;
-  context.font = `600 12px ${FONT}`;
-  context.textBaseline = "alphabetic";
+const LIMIT_FONT = `600 12px ${FONT}`;
+
+/* The texts at the lines of the peak and of the budget, each with the room that it takes. What has no
+ * room beside the other one goes below its line, then loses words. */
+function placeLimits(context, panel, state, plot, scale) {
+  const { data } = state;
   const LABEL_HEIGHT = 18;
+  context.font = LIMIT_FONT;
   const peak = scale.y(panel.totalBytes);
   const limit = panel.limit < 0 ? peak : scale.y(panel.limit);
   const isCrossed = limit < peak && limit > peak - LABEL_HEIGHT;
-  drawRule(context, plot, peak, theme.ink, [5, 3], 1);
-  context.textAlign = "left";
   const above = (y) => (y - LABEL_HEIGHT < plot.top ? y + LABEL_HEIGHT - 4 : y - 5);
-  const label = `peak ${formatBytes(panel.totalBytes)}`;
-  drawHaloed(context, label, plot.left + 6, above(isCrossed ? limit : peak), theme.ink, theme.paper);
-  if (panel.limit < 0) return;
-  drawRule(context, plot, limit, theme.over, [9, 4], 1.75);
-  context.textAlign = "right";
-  const text = `budget ${formatBytes(data.limit)}${data.limit_words}`;
-  drawHaloed(context, text, plot.left + plot.width - 6, above(limit), theme.over, theme.paper);
+  const place = (kind, text, y, isRight) => {
+    const width = context.measureText(text).width;
+    const left = isRight ? plot.left + plot.width - 6 - width : plot.left + 6;
+    return { kind, text, y, left: left - 2, right: left + width + 2, top: y - 12, bottom: y + 4 };
+  };
+  const label = place("peak", `peak ${formatBytes(panel.totalBytes)}`, above(isCrossed ? limit : peak), false);
+  if (panel.limit < 0) return [label];
+  const budget = `budget ${formatBytes(data.limit)}`;
+  const places = [budget + data.limit_words, budget].flatMap((text) =>
+    [above(limit), limit + LABEL_HEIGHT - 4].map((y) => place("budget", text, y, true)));
+  const other = places.find((rect) => !overlaps(rect, label));
+  return other ? [label, other] : [label];
+}
+
+function drawLimits(context, panel, state, plot, scale) {
+  const { theme } = state;
+  drawRule(context, plot, scale.y(panel.totalBytes), theme.ink, [5, 3], 1);
+  if (panel.limit >= 0) drawRule(context, plot, scale.y(panel.limit), theme.over, [9, 4], 1.75);
+  context.font = LIMIT_FONT;
+  context.textBaseline = "alphabetic";
+  context.textAlign = "left";
+  for (const { kind, text, left, y } of panel.labels) {
+    if (kind) drawHaloed(context, text, left + 2, y, kind === "peak" ? theme.ink : theme.over, theme.paper);
+  }
 }
 
 /* Where the spaces end, and beside them how large they are. */
@@ -424,8 +548,8 @@ function drawSelection(context, panel, state, scale) {
 
 function drawPointer(context, panel, state, plot, scale) {
   const { hovered, theme } = state;
-  if (!hovered || hovered.position === null) return;
-  const x = scale.x(hovered.position + 0.5);
+  if (!hovered) return;
+  const x = hovered.position === null ? -1 : scale.x(hovered.position + 0.5);
   if (x >= plot.left && x <= plot.left + plot.width) {
     context.strokeStyle = theme.dim;
     context.lineWidth = 1;
@@ -436,7 +560,8 @@ function drawPointer(context, panel, state, plot, scale) {
     context.stroke();
     context.globalAlpha = 1;
   }
-  if (hovered.panel === panel && hovered.index >= 0) outline(context, boxOf(panel, hovered.index, scale), theme, []);
+  if (hovered.panel !== panel || hovered.index < 0 || state.layout === "stack") return;
+  outline(context, boxOf(panel, hovered.index, scale), theme, []);
 }
 
 function drawPanel(panel, state) {
@@ -456,6 +581,7 @@ function drawPanel(panel, state) {
   context.beginPath();
   context.rect(plot.left, plot.top, plot.width, plot.height);
   context.clip();
+  panel.labels = placeLimits(context, panel, state, plot, scale);
   if (!isStack) drawNames(context, panel, state.view, plot, scale);
   drawLive(context, panel, state.view, plot, scale, state.theme);
   drawLimits(context, panel, state, plot, scale);

@@ -3,7 +3,7 @@
 /* The order from the bottom: what stays is below what comes and goes. */
 function stackOrder(state) {
   const order = state.groups.map((_, group) => group);
-  return state.kind === "category" ? order.reverse() : order;
+  return state.kind === "category" || state.kind === "scope" ? order.reverse() : order;
 }
 
 /* Bytes by group and position: what begins and ends is added up from left to right. */

@@ -31,12 +31,14 @@ const state = {
   view: makeView(data.panels),
   theme: readTheme(),
   groups: [],
-  kind: "category",
+  kind: data.color_by,
   layout: "boxes",
   isolated: null,
   selected: null,
   hovered: null,
+  pointer: null,
   match: null,
+  listed: 0, /* the panel of the list of what lives at the peak */
 };
 
 /* ---- drawing when there is something new ---- */
@@ -51,6 +53,7 @@ function drawNow() {
   timing.drawMs = performance.now() - begin;
   timing.numDrawn = state.panels.reduce((sum, panel) => sum + panel.numDrawn, 0);
   timing.numFrames++;
+  lookAgain();
 }
 
 function draw() {
@@ -155,10 +158,10 @@ function fillLegend() {
       hasAgain ||= panel.again[i] === 1;
     }
   }
-  const entries = state.groups.map(({ name, color }, group) => {
+  const entries = state.groups.map(({ name, shown, color }, group) => {
     if (!used.has(group)) return null;
     const button = element("button", { type: "button", title: name }, swatch(color),
-                           element("span", { className: "name" }, name || "(none)"),
+                           element("span", { className: "name" }, shown || name || "(none)"),
                            element("span", { className: "bytes" }));
     button.dataset.group = group;
     button.setAttribute("aria-pressed", String(state.isolated === null || state.isolated === group));
@@ -183,6 +186,7 @@ function isolate(group) {
 function refresh() {
   paintValues(state);
   fillLegend();
+  fillList();
   draw();
 }
 
@@ -197,7 +201,7 @@ function regroup() {
 
 function changeKind(kind) {
   state.kind = kind;
-  if (kind === "scope") byId("depth").value = usefulDepth(state.panels);
+  if (kind === "scope") byId("depth").value = data.depth;
   regroup();
 }
 
@@ -217,9 +221,20 @@ function livesText(panel, i) {
   return place;
 }
 
+function sourceText(panel, i) {
+  const place = placeOf(panel, i);
+  return place && panel.inherited[i] ? `(from ${place})` : place;
+}
+
+/* XLA's name, where the label is another. */
+function nameUnlessLabel(panel, i, tag, className) {
+  return panel.name[i] === panel.label[i] ? [] : [element(tag, { className }, panel.text("name", i))];
+}
+
 function factsOf(panel, i) {
   const space = panel.spaces[panel.space[i]];
   return [
+    ["name", panel.name[i] === panel.label[i] ? "" : panel.text("name", i)],
     ["bytes", `${formatBytes(panel.bytes[i])} (${formatCount(panel.bytes[i])})`],
     ["shape", panel.text("shape", i)],
     ["opcode", panel.text("opcode", i)],
@@ -227,7 +242,7 @@ function factsOf(panel, i) {
     ["lives", livesText(panel, i)],
     ["offset", `${formatBytes(panel.offset[i])} in ${space.kind}${space.color ? ` S(${space.color})` : ""}`],
     ["op_name", panel.text("op_name", i)],
-    ["source", placeOf(panel, i)],
+    ["source", sourceText(panel, i)],
     ["computation", panel.text("computation", i)],
   ].filter(([, text]) => text);
 }
@@ -250,10 +265,11 @@ function showTip(event, panel, found) {
   if (group >= 0) {
     tip.replaceChildren(...groupTip(panel, group, position));
   } else if (i >= 0) {
-    const more = [panel.text("op_name", i), placeOf(panel, i)].filter(Boolean);
+    const more = [panel.text("op_name", i), sourceText(panel, i)].filter(Boolean);
     const kind = `${panel.text("opcode", i)}, ${data.categories[panel.category[i]].name}`;
     tip.replaceChildren(
-      element("div", { className: "head" }, swatch(state.groups[panel.group[i]].color), panel.text("name", i)),
+      element("div", { className: "head" }, swatch(state.groups[panel.group[i]].color), panel.text("label", i)),
+      ...nameUnlessLabel(panel, i, "div", "more"),
       element("div", { className: "size" }, `${formatBytes(panel.bytes[i])}  ${panel.text("shape", i)}`),
       element("div", {}, kind + (panel.again[i] ? ", rematerialized" : "")),
       element("div", {}, livesText(panel, i)),
@@ -277,7 +293,7 @@ function listValues(title, panel, list) {
   const MAX_SHOWN = 50;
   const shown = [...list].sort((a, b) => panel.bytes[b] - panel.bytes[a]).slice(0, MAX_SHOWN);
   const rows = shown.map((i) => {
-    const button = element("button", { type: "button" }, element("span", {}, panel.text("name", i)),
+    const button = element("button", { type: "button", title: panel.text("name", i) }, element("span", {}, panel.text("label", i)),
                            element("span", { className: "bytes" }, formatBytes(panel.bytes[i])));
     button.addEventListener("click", () => select(panel, i, true));
     return element("li", {}, button);
@@ -285,6 +301,14 @@ function listValues(title, panel, list) {
   const more = list.length > MAX_SHOWN ? ` (the largest ${MAX_SHOWN})` : "";
   return [element("h3", {}, `${title}: ${formatCount(list.length)}${more}`),
           element("ul", { className: "values" }, ...rows)];
+}
+
+function listCalls(panel, i) {
+  const calls = callsOf(panel, i, data.texts);
+  if (!calls.length) return [];
+  const rows = calls.map(({ text, isLibrary }) => element("li", { className: isLibrary ? "library" : "" }, text));
+  return [element("h3", {}, `called from: ${plural(calls.length, "frame")}`),
+          element("ol", { className: "calls" }, ...rows)];
 }
 
 function fillDetails() {
@@ -298,7 +322,8 @@ function fillDetails() {
   const close = element("button", { type: "button", className: "close", title: "Esc" }, "\u00d7");
   close.addEventListener("click", () => select(null, -1));
   const facts = factsOf(panel, index).flatMap(([key, text]) => [element("dt", {}, key), element("dd", {}, text)]);
-  details.replaceChildren(element("h2", {}, panel.text("name", index)), close, element("dl", {}, ...facts),
+  details.replaceChildren(element("h2", {}, panel.text("label", index)), close, element("dl", {}, ...facts),
+                          ...listCalls(panel, index),
                           ...listValues("made from", panel, producersOf(panel, index)),
                           ...listValues("read by", panel, usersOf(panel, index)));
 }
@@ -306,6 +331,7 @@ function fillDetails() {
 function select(panel, index, moves) {
   state.selected = panel ? { panel, index } : null;
   fillDetails();
+  markInList();
   if (panel && moves && !isInView(panel, index)) showValue(panel, index);
   draw();
 }
@@ -315,6 +341,87 @@ function isInView(panel, i) {
   return panel.begin[i] >= view.x0 && panel.begin[i] < view.x1 && panel.bottom[i] >= view.y0 &&
     panel.bottom[i] + panel.bytes[i] <= view.y1 &&
     (panel.end[i] - panel.begin[i]) * panel.plot.width > 3 * (view.x1 - view.x0);
+}
+
+/* ---- what lives at the peak ---- */
+
+const MAX_LISTED = 200;
+
+function listRow(panel, i) {
+  const label = panel.text("label", i);
+  const place = placeOf(panel, i).split("/").at(-1);
+  const from = [panel.text("name", i), label.includes(place) ? "" : place, panel.text("shape", i)];
+  const button = element("button", { type: "button", title: panel.text("op_name", i) },
+                         swatch(state.groups[panel.group[i]].color),
+                         element("span", { className: "label" }, label),
+                         element("span", { className: "bytes" }, formatBytes(panel.bytes[i])),
+                         element("span", { className: "from" }, from.filter((text) => text && text !== label).join(" \u00b7 ")));
+  button.dataset.index = i;
+  button.addEventListener("click", () => select(panel, i, true));
+  const point = (index) => {
+    state.hovered = index < 0 ? null : { panel, position: null, index, group: -1 };
+    draw();
+  };
+  button.addEventListener("pointerenter", () => point(i));
+  button.addEventListener("pointerleave", () => point(-1));
+  return element("li", {}, button);
+}
+
+/* Where two modules are shown, one of them is chosen. */
+function listSides(shown) {
+  if (state.panels.length < 2) return null;
+  const buttons = state.panels.map((panel) => {
+    const button = element("button", { type: "button" }, panel.title || plural(panel.index + 1, "module"));
+    button.setAttribute("aria-pressed", String(panel === shown));
+    button.addEventListener("click", () => {
+      state.listed = panel.index;
+      fillList();
+    });
+    return button;
+  });
+  return element("div", { className: "sides" }, ...buttons);
+}
+
+function fillList() {
+  const aside = byId("peak");
+  if (aside.hidden) return;
+  const panel = state.panels[state.listed];
+  const list = valuesAtPeak(panel);
+  const bytesOf = (values) => values.reduce((sum, i) => sum + panel.bytes[i], 0);
+  const rest = list.slice(MAX_LISTED);
+  const free = panel.peakPosition < 0 ? 0 : panel.live[panel.peakPosition] - bytesOf(list);
+  const at = panel.peakPosition < 0 ? "nothing lives"
+    : `${plural(list.length, "value")} at position ${formatCount(panel.peakPosition)}` +
+      (free > 0 ? `; ${formatBytes(free)} is kept for outputs and arguments, and empty then` : "");
+  const rows = list.slice(0, MAX_LISTED).map((i) => listRow(panel, i));
+  if (rest.length) {
+    rows.push(element("li", { className: "more" }, `${plural(rest.length, "smaller value")}, ${formatBytes(bytesOf(rest))}`));
+  }
+  const head = element("h2", {}, "Lives at the peak", element("span", {}, formatBytes(bytesOf(list))));
+  aside.replaceChildren(
+    element("div", { className: "top" }, ...[head, element("p", {}, at), listSides(panel)].filter(Boolean)),
+    element("ul", {}, ...rows));
+  markInList();
+}
+
+/* Marks the value that is selected. */
+function markInList() {
+  const { selected } = state;
+  for (const button of byId("peak").querySelectorAll("li button")) {
+    const isCurrent = selected?.panel.index === state.listed && selected.index === Number(button.dataset.index);
+    if (isCurrent) button.scrollIntoView({ block: "nearest" });
+    if (isCurrent) button.setAttribute("aria-current", "true");
+    else button.removeAttribute("aria-current");
+  }
+}
+
+function showList(isShown) {
+  const aside = byId("peak");
+  aside.hidden = !isShown;
+  byId("show-list").setAttribute("aria-pressed", String(isShown));
+  fillList();
+  const isBeside = isShown && innerWidth >= 900;
+  document.documentElement.style.setProperty("--list", isBeside ? `${aside.getBoundingClientRect().width + 12}px` : "0px");
 }
 
 /* ---- the pointer ---- */
@@ -356,6 +463,8 @@ function pointAt(panel, event) {
 }
 
 function leave() {
+  state.pointer = null;
+  if (!state.hovered) return;
   state.hovered = null;
   byId("tip").hidden = true;
   fillLegendBytes();
@@ -368,10 +477,23 @@ function hover(panel, event) {
     leave();
     return;
   }
+  state.pointer = { panel, clientX: event.clientX, clientY: event.clientY };
   state.hovered = found;
   showTip(event, panel, found);
   fillLegendBytes();
   draw();
+}
+
+/* The picture may have moved under the pointer: what is outlined is what is there now. */
+function lookAgain() {
+  if (!state.pointer) return;
+  const { panel } = state.pointer;
+  const found = pointAt(panel, state.pointer);
+  const { hovered } = state;
+  const isSame = found && hovered && ["index", "position", "group"].every((key) => found[key] === hovered[key]);
+  if (isSame) return;
+  if (found) hover(panel, state.pointer);
+  else leave();
 }
 
 function click(panel, event) {
@@ -424,9 +546,10 @@ function listenToGestures(panel) {
     });
   d3.select(panel.canvas).call(zoom).on("dblclick.zoom", null);
   panel.canvas.addEventListener("pointermove", (event) => {
-    if (!event.buttons) hover(panel, event);
+    if (event.buttons) leave();
+    else hover(panel, event);
   });
-  panel.canvas.addEventListener("pointerleave", leave);
+  for (const kind of ["pointerleave", "pointercancel"]) panel.canvas.addEventListener(kind, leave);
   panel.canvas.addEventListener("click", (event) => click(panel, event));
   panel.canvas.addEventListener("dblclick", (event) => doubleClick(panel, event));
 }
@@ -501,6 +624,7 @@ const KEYS = {
   Home: showAll,
   t: showTemporaries,
   p: showPeak,
+  l: () => showList(byId("peak").hidden),
   "/": () => byId("search").focus(),
   "?": () => byId("help").showModal(),
   Escape: clearAll,
@@ -567,6 +691,7 @@ function listen() {
   byId("show-all").addEventListener("click", showAll);
   byId("show-temporaries").addEventListener("click", showTemporaries);
   byId("show-peak").addEventListener("click", showPeak);
+  byId("show-list").addEventListener("click", () => showList(byId("peak").hidden));
   byId("show-help").addEventListener("click", () => byId("help").showModal());
   byId("show-licence").addEventListener("click", (event) => {
     event.preventDefault();
@@ -574,6 +699,8 @@ function listen() {
     byId("licence-text").hidden = !byId("licence-text").hidden;
   });
   document.addEventListener("keydown", onKey);
+  document.documentElement.addEventListener("pointerleave", leave);
+  window.addEventListener("blur", leave);
   new ResizeObserver(fitAll).observe(byId("panels"));
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
     state.theme = readTheme();
@@ -583,11 +710,14 @@ function listen() {
 
 fillHead();
 buildPanels();
-byId("group").value = "category";
+byId("group").value = state.kind;
+byId("depth").value = data.depth;
+byId("depth-label").hidden = state.kind !== "scope";
 byId("layout").value = "boxes";
-state.groups = groupValues(data, state.kind, 1);
+state.groups = groupValues(data, state.kind, data.depth);
 paintValues(state);
 fillLegend();
+showList(innerWidth >= 1200 * state.panels.length);
 fitAll();
 listen();
 timing.loadMs = performance.now() - started;

@@ -1,31 +1,13 @@
 # bash completion for remat-hlo(1): everything comes from the tool's own tables.
 
+# Completes the value of an option; fails where it is none of a list. The part behind the last comma is completed,
+# as several options take several words.
 _remat_hlo_values() {
-  local what
-  case $1 in
-    --scheduler | -s) what=schedulers ;;
-    --algorithm | -a) what=algorithms ;;
-    --memory-model) what=models ;;
-    --packing) what=packings ;;
-    --device) what=devices ;;
-    --options) what=commands ;;
-    *) return 1 ;;
-  esac
-  mapfile -t COMPREPLY < <(compgen -W "$("$tool" list --names="$what" 2>/dev/null)" -- "$2")
-}
-
-# The same for lists with commas: the part behind the last one.
-_remat_hlo_lists() {
-  local option=$1 what done=
-  case $option in
-    --schedulers) what=--scheduler ;;
-    --algorithms) what=--algorithm ;;
-    *) return 1 ;;
-  esac
-  [[ $2 == *,* ]] && done=${2%,*},
-  _remat_hlo_values "$what" "${2##*,}"
-  COMPREPLY=("${COMPREPLY[@]/#/$done}")
-  compopt -o nospace 2>/dev/null
+  local option=$1 cur=$2 done= values
+  values=$("$tool" list --values="$option" 2>/dev/null) && [[ $values ]] || return 1
+  [[ $cur == *,* ]] && done=${cur%,*},
+  mapfile -t COMPREPLY < <(compgen -P "$done" -W "$values" -- "${cur##*,}")
+  [[ $cur == *,* || ${COMPREPLY[*]} == *= ]] && compopt -o nospace 2>/dev/null
   return 0
 }
 
@@ -43,9 +25,8 @@ _remat_hlo() {
   [[ $cword -gt 1 && " ${commands//$'\n'/ } " == *" ${words[1]} "* ]] && command=${words[1]}
 
   if [[ $cur == --*=* ]]; then
-    _remat_hlo_values "${cur%%=*}" "${cur#*=}" || _remat_hlo_lists "${cur%%=*}" "${cur#*=}" ||
-      mapfile -t COMPREPLY < <(compgen -f -- "${cur#*=}")
-  elif _remat_hlo_values "$prev" "$cur" || _remat_hlo_lists "$prev" "$cur"; then
+    _remat_hlo_values "${cur%%=*}" "${cur#*=}" || mapfile -t COMPREPLY < <(compgen -f -- "${cur#*=}")
+  elif [[ $prev == -* ]] && _remat_hlo_values "$prev" "$cur"; then
     :
   elif [[ $cur == -* ]]; then
     mapfile -t COMPREPLY < <(compgen -W "$("$tool" list --options="$command" 2>/dev/null)" -- "$cur")

@@ -1,0 +1,1 @@
+input.hlo --scheduler=input --algorithm=standard --mem-limit=min

@@ -1,0 +1,1 @@
+report input.hlo --memory-model=liveness --library=^/opt/company/ '--library=!/flax/'

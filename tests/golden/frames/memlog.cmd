@@ -1,0 +1,1 @@
+input.hlo --memory-model=liveness --quiet --dump-memlog=mem.csv

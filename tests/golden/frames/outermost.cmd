@@ -1,0 +1,1 @@
+report input.hlo --memory-model=liveness --frames=outermost

@@ -1,0 +1,1 @@
+diamond.hlo --algorithm=optimal --memory-model=liveness --mem-limit=80%

@@ -1,0 +1,1 @@
+chain.hlo --algorithm=optimal --memory-model=liveness --mem-limit=60% --set=optimal.columns=1

@@ -1,0 +1,1 @@
+input.hlo --scheduler=postorder --algorithm=path --memory-model=xla-remat --small-node-limit=0 --mem-limit=min --emit=unscheduled --protect=opt-barrier

@@ -1,0 +1,1 @@
+after.hlo --algorithm=search --small-node-limit=0 --mem-limit=1KiB --quiet --json=-

@@ -1,0 +1,1 @@
+cones.hlo --algorithm=search --memory-model=xla-remat --small-node-limit=0 --mem-limit=min

@@ -1,0 +1,1 @@
+in_place.hlo --algorithm=search --small-node-limit=0 --mem-limit=1KiB
