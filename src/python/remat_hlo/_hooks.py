@@ -1,0 +1,528 @@
+"""What joins our decisions with JAX: XLA's hooks, the caches, and compilations that fail. A process has
+one list of hooks, so that this has state of the process; everything that changes is guarded by its lock.
+Private parts of JAX are used where no public one does it, and done without where they are missing."""
+
+import collections
+import contextlib
+import dataclasses
+import functools
+import hashlib
+import logging
+import os
+import sys
+import threading
+import time
+import _thread as _thread_module
+
+import jax
+from jax import monitoring
+
+from . import __version__, _before, _decide, _proto
+from ._decide import CHANGED, FAILED, REFUSED, LiveReport
+from ._module import print_hlo
+from ._options import Options
+from ._sizes import SHARE, Budget, format_bytes, parse_budget, parse_size
+
+NAME = "remat_hlo"
+LOGGER = logging.getLogger(NAME)
+MOST_REPORTS = 1000
+MOST_CACHED = 64
+MOST_CACHED_BYTES = 256 << 20
+# Lowering ends before a compilation begins, and after the program has chosen its devices.
+LOWERED_EVENT = "/jax/core/compile/jaxpr_to_mlir_module_duration"
+
+
+class State:
+    """What the process has of this: XLA's hooks are the process's, too. Everything that is
+    changed is guarded by the lock."""
+
+    def __init__(self):
+        self.lock = threading.RLock()
+        self.no_compilation = threading.Condition(self.lock)
+        self.compilations = []     # that are under way
+        # A part of the key of jax.jit's caches: None, or the Options.
+        self.context = jax.make_user_context(default_value=None)
+        self.num_users = 0         # installations and open context managers
+        self.registered = set()    # (stage, platform)
+        self.failed_platforms = set()
+        self.is_listening = False
+        self.wrapped = False
+        self.warned = set()        # causes
+        self.reports = collections.deque(maxlen=MOST_REPORTS)
+        self.cache = collections.OrderedDict()  # key: (report, serialized module or None)
+        self.cached_bytes = 0
+        self.auto_limits = {}      # headroom: bytes or None
+        self.refused = set()       # digests of results that XLA did not compile
+
+
+state = State()
+_thread = threading.local()  # .compilation: the innermost one of this thread
+
+
+@dataclasses.dataclass(eq=False)
+class _Compilation:
+    """A compilation that is under way. `changed` has the keys and reports of what was rewritten."""
+    name: str
+    options: Options
+    changed: list = dataclasses.field(default_factory=list)
+
+
+# ---- words ----
+
+def _warn_once(cause, message):
+    with state.lock:
+        if cause in state.warned:
+            return
+        state.warned.add(cause)
+    LOGGER.warning("remat_hlo: %s", message)
+
+
+def _say(line):
+    """Through logging where the program has set that up, else on stderr."""
+    if LOGGER.hasHandlers():
+        LOGGER.info("%s", line)
+    else:
+        print(f"remat_hlo: {line}", file=sys.stderr, flush=True)
+
+
+def _tell(options, report):
+    """A line on a module that was changed."""
+    if options.verbose:
+        _say(report)
+
+
+def _first_line(error):
+    return (str(error).strip().splitlines() or [""])[0][:300] or type(error).__name__
+
+
+# ---- the hook ----
+
+def _hook(stage, platform, serialized):
+    """XLA calls it, in any thread, for each module. Nothing that happens here may end a
+    compilation: whatever fails, the module stays as it is."""
+    try:
+        serialized = bytes(serialized)
+        options, compilations = _find_options(serialized)
+        if options is None or options.stage != stage:
+            return None
+        return _transform(options, compilations, platform, serialized)
+    except KeyboardInterrupt:
+        _thread_module.interrupt_main()
+        return None
+    except BaseException as error:  # pylint: disable=broad-except
+        _warn_once(("failed", type(error).__name__), "a module is left as it is: "
+                   f"{type(error).__name__}: {_first_line(error)}")
+        return None
+
+
+def _find_options(serialized):
+    """(options, the compilations that ask for them). Some versions of XLA call the hook in a thread
+    of their own, which knows nothing of ours: there the name of the module tells."""
+    own = getattr(_thread, "compilation", None)
+    if own:
+        return own.options, [own]
+    name = next((bytes(content).decode() for number, content, _, _ in _proto.fields(serialized)
+                 if number == _proto.NAME), "")
+    with state.lock:
+        found = [c for c in state.compilations if c.name == name]
+    if not found:
+        return state.context.value, []
+    if any(c.options != found[0].options for c in found):
+        _warn_once("ambiguous", f"{name} is left as it is: it is compiled under different options "
+                   "at the same time, and this version of JAX does not tell which is which")
+        return None, []
+    return found[0].options, found
+
+
+def _remember(report):
+    with state.lock:
+        state.reports.append(report)
+
+
+def _transform(options, compilations, platform, serialized):
+    from jaxlib import _hlo
+    limit = _limit_of(options)
+    if limit is None:
+        return None
+    key = _key(options, limit, platform, serialized)
+    cached = _from_cache(key)
+    if cached is None:
+        start = time.perf_counter()
+        text = print_hlo(_hlo.HloModule.from_serialized_hlo_module_proto(serialized))
+        seconds = time.perf_counter() - start
+        report, made = _decide_on(options, limit, platform, serialized, text)
+        report.seconds = {"to text": seconds, **report.seconds}
+        if made is not None:
+            start = time.perf_counter()
+            made = _hlo.hlo_module_from_text(
+                _decide.add_mark(made, NAME, _mark(report))).as_serialized_hlo_module_proto()
+            report.seconds["from text"] = time.perf_counter() - start
+        if report.outcome != FAILED:
+            _to_cache(key, report, made)
+    else:
+        report = dataclasses.replace(cached[0], from_cache=True, seconds={})
+        made = cached[1]
+    with state.lock:
+        if key in state.refused:
+            report = dataclasses.replace(report, outcome=REFUSED)
+            made = None
+    _remember(report)
+    if made is not None or report.is_met is False:
+        _tell(options, report)
+    if made is None:
+        return None
+    for compilation in compilations:
+        compilation.changed.append((key, report))
+    return _proto.carry(serialized, made)
+
+
+def _decide_on(options, limit, platform, serialized, text):
+    """(report, rewritten text or None)"""
+    text = _decide.add_counts(text, *_proto.device_counts(serialized))
+    try:
+        report, made, warnings = _decide.decide(
+            text, options, mem_limit=limit, device=_device_of(platform),
+            scheduler=_scheduler_of(platform))
+    except (Exception, RecursionError) as error:  # a module that fails is no reason to stop others
+        name = text[:200].partition("\n")[0].removeprefix("HloModule ").partition(",")[0]
+        _warn_once(("failed", type(error).__name__), f"{name} is left as it is: "
+                   f"{type(error).__name__}: {_first_line(error)}")
+        return LiveReport(name, FAILED, options.stage, str(options.mem_limit),
+                          reason=f"{type(error).__name__}: {_first_line(error)}"), None
+    for cause, message in warnings:
+        _warn_once(cause, message)
+    return report, made
+
+
+def _device_of(platform):
+    """The profile of a device of this platform."""
+    if platform == "cpu":
+        return "cpu"
+    try:
+        kind = jax.local_devices(backend=platform)[0].device_kind.lower()
+    except Exception:  # the backend is not asked for more than a name
+        kind = ""
+    for words, profile in ((("h100",), "h100-sxm"), (("h200",), "h200"), (("b200",), "b200"),
+                           (("mi300",), "mi300x"), (("v5", "lite"), "tpu-v5e"),
+                           (("v5e",), "tpu-v5e"), (("v5p",), "tpu-v5p"), (("v5",), "tpu-v5p"),
+                           (("a100", "40g"), "a100-40g")):
+        if all(word in kind for word in words):
+            return profile
+    return "a100-80g"
+
+
+def _scheduler_of(platform):
+    """The order that XLA chooses after PRE_SCHEDULER: XLA:CPU's is breadth first, or depth first where a
+    flag asks for less memory."""
+    if platform != "cpu":
+        return "default"
+    asks_for_less = "CPU_SCHEDULER_TYPE_MEMORY_OPTIMIZED" in os.environ.get("XLA_FLAGS", "")
+    return "dfs" if asks_for_less else "bfs"
+
+
+def _mark(report):
+    """Stays in the executable, also in JAX's persistent cache, so that `check` finds it."""
+    return (f"{__version__} {report.outcome} {report.limit_bytes} {report.before.temp_bytes} "
+            f"{report.after.temp_bytes}")
+
+
+# ---- the cache ----
+
+def _key(options, limit, platform, serialized):
+    """The module but for its id, which XLA gives anew to each, and all that decides."""
+    digest = hashlib.sha256()
+    for number, _, begin, end in _proto.fields(serialized):
+        if number != _proto.ID:
+            digest.update(serialized[begin:end])
+    return digest.hexdigest(), options.digest(limit, platform, _decide.plan_key(options),
+                                              options.plan_dir)
+
+
+def _from_cache(key):
+    with state.lock:
+        if key not in state.cache:
+            return None
+        state.cache.move_to_end(key)
+        return state.cache[key]
+
+
+def _to_cache(key, report, made):
+    with state.lock:
+        old = state.cache.pop(key, None)
+        state.cache[key] = report, made
+        state.cached_bytes += len(made or b"") - len(old[1] or b"" if old else b"")
+        while state.cache and (len(state.cache) > MOST_CACHED
+                                or state.cached_bytes > MOST_CACHED_BYTES):
+            _, (_, dropped) = state.cache.popitem(last=False)
+            state.cached_bytes -= len(dropped or b"")
+
+
+# ---- what auto is ----
+
+def auto_limit(options):
+    """What the devices of this process, and of the others of its job, have left: found once, so that
+    every module is given the same. None where a device does not say."""
+    with state.lock:
+        if options.headroom not in state.auto_limits:
+            state.auto_limits[options.headroom] = _find_auto_limit(options.headroom)
+        return state.auto_limits[options.headroom]
+
+
+def _limit_of(options):
+    """The budget, also where it is auto. None: there is none."""
+    return auto_limit(options) if options.mem_limit == "auto" else options.mem_limit
+
+
+def _find_auto_limit(headroom):
+    limits = []
+    for device in jax.local_devices():
+        stats = device.memory_stats() or {}
+        if not stats.get("bytes_limit"):
+            _warn_once("auto", f"mem_limit=auto does nothing: {device.platform} devices do not say "
+                       "how much memory they have")
+            return None
+        size = stats["bytes_limit"]
+        keep = Budget("share", parse_budget(headroom).amount).bytes(size, 0) \
+            if SHARE.fullmatch(headroom) else parse_size(headroom)
+        limits.append(size - stats.get("bytes_in_use", 0) - keep)
+    limit = _least_of_all_processes(min(limits), headroom)
+    if limit is None or limit <= 0:
+        _warn_once("auto", "mem_limit=auto does nothing: no memory is left" if limit is not None
+                   else "mem_limit=auto does nothing: the other processes do not say how much "
+                   "memory they have left")
+        return None
+    _say(f"mem_limit=auto is {format_bytes(limit)}")
+    return limit
+
+
+def _least_of_all_processes(limit, headroom):
+    """All processes of a job decide alike."""
+    if jax.process_count() == 1:
+        return limit
+    prefix = f"remat_hlo/auto/{headroom}/"
+    try:
+        from jax._src import distributed
+        client = distributed.global_state.client
+        client.key_value_set(f"{prefix}{jax.process_index()}", str(limit))
+        return min(int(client.blocking_key_value_get(f"{prefix}{number}", 60_000))
+                   for number in range(jax.process_count()))
+    except Exception as error:
+        LOGGER.debug("the limits of other processes: %s", error)
+        return None
+
+
+# ---- JAX's persistent cache ----
+
+def _persistent_key():
+    """What a program is compiled by, beside what JAX knows of."""
+    options = state.context.value
+    if options is None:
+        return ""
+    limit = _limit_of(options)
+    return f" {NAME} {__version__} {options.digest(limit, _decide.plan_key(options))}"
+
+
+def _guard_persistent_cache():
+    """Makes our options a part of the persistent cache's key, or else the cache is not used."""
+    from jax._src import cache_key
+    inner = getattr(cache_key, "custom_hook", None)
+    if inner is None:
+        jax.config.update("jax_enable_compilation_cache", False)
+        _warn_once("cache", "JAX's persistent compilation cache is switched off: this version of JAX "
+                   "does not let its key be extended")
+        return
+
+    @functools.wraps(inner)
+    def custom_hook():
+        return inner() + _persistent_key()
+
+    cache_key.custom_hook = custom_hook
+
+
+# ---- compilations ----
+
+@contextlib.contextmanager
+def _compilation(name, options):
+    """XLA reads its list of hooks without a lock: nothing is registered while it compiles."""
+    outer, made = getattr(_thread, "compilation", None), _Compilation(name, options)
+    with state.lock:
+        state.compilations.append(made)
+    _thread.compilation = made
+    try:
+        yield made
+    finally:
+        _thread.compilation = outer
+        with state.lock:
+            state.compilations.remove(made)
+            state.no_compilation.notify_all()
+
+
+def _compile_before(inner, options, backend, module, *arguments, **named):
+    """Compiles a program that is rematerialized before XLA optimizes it."""
+    def compile_module(module):
+        return inner(backend, module, *arguments, **named)
+
+    limit = _limit_of(options)
+    if limit is None:
+        return compile_module(module)
+    executable, report, warnings = _before.compile_within(
+        compile_module, module, options, limit, _device_of(backend.platform))
+    for cause, message in warnings:
+        _warn_once(cause, message)
+    _remember(report)
+    if report.outcome == CHANGED or report.is_met is False:
+        _tell(options, report)
+    return executable
+
+
+def _refuse(compilation, why):
+    """From now on, what was made of these modules is not made again."""
+    with state.lock:
+        for key, report in compilation.changed:
+            state.refused.add(key)
+            report.outcome = REFUSED
+    _warn_once("refused", f"{why % compilation.changed[0][1].name}; it is compiled as it was")
+    compilation.changed.clear()
+
+
+def _temp_bytes(executable):
+    return executable.get_compiled_memory_stats().temp_size_in_bytes
+
+
+def _has_grown(compilation, executable):
+    """Whether XLA has assigned more than was predicted of the modules as they were. That may be where it
+    chooses another order than was expected, which only it knows."""
+    if not compilation.changed:
+        return False
+    try:
+        before = sum(report.before.temp_bytes for _, report in compilation.changed)
+        return _temp_bytes(executable) > before
+    except Exception:  # an executable that says nothing about its memory
+        return False
+
+
+def _guard_compilations():
+    """If XLA does not compile what a module was made to be, it compiles the module as it was."""
+    from jax._src import compiler
+    inner = getattr(compiler, "backend_compile_and_load", None)
+    if inner is None:
+        return
+
+    @functools.wraps(inner)
+    def backend_compile_and_load(backend, module, *arguments, **named):
+        options = state.context.value
+        with _compilation(module.operation.attributes["sym_name"].value, options) as compilation:
+            if options is not None and options.stage == _before.STAGE:
+                return _compile_before(inner, options, backend, module, *arguments, **named)
+            try:
+                made = inner(backend, module, *arguments, **named)
+            except Exception as error:
+                if not compilation.changed:
+                    raise
+                _refuse(compilation, f"XLA does not compile %s as it was rewritten: {_first_line(error)}")
+                return inner(backend, module, *arguments, **named)
+            if not _has_grown(compilation, made):
+                return made
+            compilation.options = None  # what follows is compiled as it is
+            plain = inner(backend, module, *arguments, **named)
+            if _temp_bytes(made) <= _temp_bytes(plain):
+                return made
+            _refuse(compilation, "XLA assigns more temporaries to %s as it was rewritten than without that")
+            return plain
+
+    compiler.backend_compile_and_load = backend_compile_and_load
+
+
+# ---- installing ----
+
+def backends_exist():
+    try:
+        from jax._src import xla_bridge
+        return xla_bridge.backends_are_initialized()
+    except (ImportError, AttributeError):
+        return False
+
+
+def _on_event(event, duration, **_):
+    """JAX tells that it has lowered a program: it has backends now, and is about to compile."""
+    del duration
+    if event == LOWERED_EVENT and state.num_users:
+        register()
+
+
+def register():
+    """Has XLA call the hooks. Registering makes backends, so it waits until the program has its
+    own reasons to have them: it may still choose platforms, or join a job of several processes."""
+    options = state.context.value
+    if options is None or options.stage == _before.STAGE or \
+            getattr(_thread, "compilation", None):
+        return
+    from jax.extend import backend, xla
+    stage, platforms = options.stage, sorted(backend.backends())
+    with state.lock:
+        for platform in platforms:
+            if (stage, platform) in state.registered or platform in state.failed_platforms:
+                continue
+            state.no_compilation.wait_for(lambda: not state.compilations)
+            if (stage, platform) in state.registered:  # by another thread meanwhile
+                continue
+            try:
+                xla.register_hlo_module_transformation(
+                    functools.partial(_hook, stage, platform), name=NAME,
+                    stage=xla.PipelineStage[stage], platforms=platform)
+                state.registered.add((stage, platform))
+            except Exception as error:
+                state.failed_platforms.add(platform)
+                _warn_once(("platform", platform), f"modules for {platform} are left as they "
+                           f"are: {_first_line(error)}")
+        if options.mem_limit == "auto":
+            auto_limit(options)
+
+
+def has_hooks():
+    try:
+        from jax.extend.xla import register_hlo_module_transformation
+    except ImportError:
+        return False
+    return callable(register_hlo_module_transformation)
+
+
+def begin(options):
+    if options.stage != _before.STAGE and not has_hooks():
+        raise RuntimeError(f"this JAX has no place for {options.stage}: JAX 0.11 or later has, and "
+                           f"stage='{_before.STAGE}' does without")
+    with state.lock:
+        state.num_users += 1
+        if not state.wrapped:
+            _guard_persistent_cache()
+            _guard_compilations()
+            state.wrapped = True
+        if not state.is_listening:
+            monitoring.register_event_duration_secs_listener(_on_event)
+            state.is_listening = True
+
+
+def end():
+    """The last one clears the hooks, so that nobody is asked about programs that stay as they are,
+    unless XLA is compiling: then they stay, and have nothing to say."""
+    with state.lock:
+        state.num_users -= 1
+        if state.num_users or state.compilations or not state.registered:
+            return
+        from jax.extend import xla
+        for stage, platform in sorted(state.registered):
+            xla.clear_hlo_module_transformation(NAME, stage=xla.PipelineStage[stage],
+                                                platforms=platform)
+        state.registered.clear()
+
+
+@contextlib.contextmanager
+def installed(options):
+    begin(options)
+    try:
+        with state.context(options):
+            if backends_exist():
+                register()
+            yield options
+    finally:
+        end()

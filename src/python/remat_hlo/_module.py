@@ -1,0 +1,619 @@
+"""Modules, what is measured of them, and what becomes of them."""
+
+import collections
+import contextlib
+import ctypes
+import dataclasses
+import functools
+import gzip
+import json
+import os
+import pathlib
+
+from . import _library as lib
+from . import _show
+from ._sizes import format_bytes, parse_budget, parse_size
+
+PROFILES = pathlib.Path(os.environ.get("REMAT_HLO_PROFILE_DIR")
+                        or pathlib.Path(__file__).with_name("profiles"))
+COLLECTION = "checkpoint=collection"
+
+
+@dataclasses.dataclass(frozen=True)
+class Memory:
+    """Bytes of a module, as a memory model counts them. See rh_memory in remat_hlo.h."""
+    peak_bytes: int
+    temp_bytes: int
+    parameter_bytes: int
+    output_bytes: int
+    aliased_bytes: int
+    constant_bytes: int
+    total_bytes: int
+    lower_bound_bytes: int
+    peak_instruction: str
+
+    def counted_bytes(self, counts="total"):
+        """What a limit on `temp`, `temp+outputs` or `total` counts."""
+        return self._counted[counts]
+
+    @functools.cached_property
+    def _counted(self):
+        struct = lib.Memory(**{f.name: getattr(self, f.name) for f in dataclasses.fields(self)
+                               if f.type in (int, "int")})
+        return {name: lib.load().rh_counted_bytes(ctypes.byref(struct), number)
+                for name, number in lib.COUNTS.items()}
+
+
+@dataclasses.dataclass(frozen=True)
+class Cost:
+    """The modelled work of a module, weighted by trip counts, and its seconds on the device."""
+    flops: float
+    transcendentals: float
+    bytes_accessed: float
+    seconds: float
+
+
+@dataclasses.dataclass(frozen=True)
+class LiveValue:
+    """A value that is live at the peak."""
+    name: str
+    opcode: str
+    shape: str
+    category: str
+    bytes: int
+    op_name: str
+    source: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Change:
+    """A sum over values that differs between two modules."""
+    name: str
+    before_bytes: int
+    after_bytes: int
+
+
+# ---- devices ----
+
+def profile_text(name):
+    """The JSON text of a device profile: a name of `devices()`, or the path of a JSON file."""
+    path = pathlib.Path(name) if "/" in name or name.endswith(".json") else PROFILES / f"{name}.json"
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        known = ", ".join(devices())
+        raise ValueError(f"there is no device '{name}': {known}, or the path of a profile") from None
+
+
+@functools.lru_cache(maxsize=None)
+def load_device(name):
+    """The handle of a device profile, by what names it."""
+    return parse_profile(profile_text(name))
+
+
+def parse_profile(text):
+    """The handle of a device profile, given as JSON."""
+    out = ctypes.c_void_p()
+    lib.call("rh_profile_parse", text, len(text), None, ctypes.byref(out), text=text)
+    return lib.Handle(out.value, "rh_profile_free")
+
+
+def devices():
+    """The names of the device profiles that come with the package."""
+    return sorted(path.stem for path in PROFILES.glob("*.json"))
+
+
+def algorithms():
+    """A dictionary of the algorithms, with a line on each."""
+    return dict(lib.entries("algorithms"))
+
+
+def schedulers():
+    """A dictionary of the schedulers, with a line on each."""
+    return dict(lib.entries("schedulers"))
+
+
+# ---- reading ----
+
+def _decompress(data):
+    if data[:2] == b"\x1f\x8b":
+        return gzip.decompress(data)
+    if data[:4] == b"\x28\xb5\x2f\xfd":
+        try:
+            from compression import zstd  # Python 3.14
+        except ImportError:
+            try:
+                import zstandard
+            except ImportError:
+                raise ValueError("the file is compressed with zstd, which needs Python 3.14 or the "
+                                 "package zstandard") from None
+            return zstandard.ZstdDecompressor().decompressobj().decompress(data)
+        return zstd.decompress(data)
+    return data
+
+
+def _text_of_jax(thing):
+    """The HLO text of what jax.jit(f).lower(…) or its .compile() returns, with all constants."""
+    if hasattr(thing, "runtime_executable"):  # jax.stages.Compiled
+        modules = thing.runtime_executable().hlo_modules()
+        if len(modules) != 1:
+            raise ValueError(f"the program has {len(modules)} modules, not one")
+        return print_hlo(modules[0])
+    if hasattr(thing, "compiler_ir"):  # jax.stages.Lowered
+        return print_hlo(thing.compiler_ir("hlo").get_hlo_module())
+    return print_hlo(thing)
+
+
+def print_hlo(module):
+    """The text of jaxlib's HloModule, constants included: without them XLA makes values up."""
+    try:
+        from jaxlib._hlo import HloPrintOptions
+    except ImportError:
+        from jaxlib.xla_extension import HloPrintOptions
+    options = HloPrintOptions()
+    options.print_large_constants = True
+    return module.to_string(options)
+
+
+def _read(source):
+    """(bytes of text, a name for messages)"""
+    if isinstance(source, bytes):
+        return _decompress(source), None
+    if isinstance(source, os.PathLike):
+        return _decompress(pathlib.Path(source).read_bytes()), os.fspath(source)
+    if isinstance(source, str):
+        if "\n" in source or source.lstrip().startswith("HloModule"):
+            return source.encode(), None
+        return _decompress(pathlib.Path(source).read_bytes()), source
+    if hasattr(source, "runtime_executable") or hasattr(source, "compiler_ir") or \
+            hasattr(source, "to_string"):
+        return _text_of_jax(source).encode(), None
+    raise TypeError(f"a module is HLO text, a path, or what jax.jit(f).lower(…) or its .compile() "
+                    f"returns, not {type(source).__name__}")
+
+
+def load(source, *, target="auto", copies="auto", device="a100-80g", scheduler="auto"):
+    """Reads a module: HLO text, the path of a dump (gzip and zstd are read, too), or what
+    `jax.jit(f).lower(…)` or its `.compile()` returns.
+
+    `target` is cpu, gpu, tpu, or auto, which looks at the text; `copies` says whether XLA's
+    copy-insertion has run: inserted, pending, or auto; `device` is the profile for modelled seconds;
+    `scheduler` gives an order to modules that have none.
+
+    Raises InputError with the place if XLA would not read the text either."""
+    text, path = _read(source)
+    return parse(text, path=path, target=target, copies=copies, device=device, scheduler=scheduler)
+
+
+def parse(text, *, path=None, target="auto", copies="auto", device="a100-80g", scheduler="auto"):
+    """As load, of bytes."""
+    out = ctypes.c_void_p()
+    _, found = lib.call("rh_parse", text, len(text), None, ctypes.byref(out), text=text)
+    handle = lib.Handle(out.value, "rh_module_free", text)
+    if target == "auto":
+        target = lib.load().rh_guess_target(handle.pointer).decode()
+    settings = lib.Settings(target=lib.encode(target),
+                            copies=lib.choice("copies", copies, lib.COPIES))
+    lib.call("rh_check_settings", ctypes.byref(settings))
+    return Module(handle, settings, device, scheduler, text, path, found)
+
+
+# ---- modules ----
+
+class Module:
+    """An HLO module. It does not change; `remat` returns another one."""
+
+    def __init__(self, handle, settings, device, scheduler, text, path=None, diagnostics=()):
+        self._handle, self._settings, self._text = handle, settings, text
+        self.device, self.scheduler, self.path = device, scheduler, path
+        self.diagnostics = list(diagnostics)
+        info = lib.load().rh_get_info(handle.pointer).contents
+        self.name = str(info.name)
+        self.is_scheduled = info.is_scheduled
+        self.num_instructions = info.num_instructions
+        self.num_partitions = info.num_partitions
+        self.num_elided_constants = info.num_elided_literals
+        self.num_rematerialized = info.num_rematerialized
+        self.target = settings.target.decode()
+
+    def _keep(self, out):
+        """The handle of a new module that refers to the text of this one."""
+        return lib.Handle(out.value, "rh_module_free", self._handle)
+
+    @functools.cached_property
+    def _scheduled(self):
+        return self.schedule(self.scheduler)._handle
+
+    def schedule(self, scheduler="auto", *, ignore_schedule=False, inline_calls="auto"):
+        """The module in an order: that of its text if it is scheduled, or that of a scheduler."""
+        options = lib.ScheduleOptions(
+            scheduler=lib.encode(scheduler), ignore_schedule=ignore_schedule,
+            inline_calls=lib.choice("inline_calls", inline_calls, lib.INLINES))
+        return self._schedule(options, scheduler)
+
+    def _schedule(self, options, scheduler):
+        out = ctypes.c_void_p()
+        _, found = lib.call("rh_schedule", self._handle.pointer, ctypes.byref(self._settings),
+                            ctypes.byref(options), ctypes.byref(out), text=self._text)
+        result = Module(self._keep(out), self._settings, self.device, scheduler, self._text,
+                        self.path, found)
+        result.__dict__["_scheduled"] = result._handle
+        return result
+
+    # -- what is measured --
+
+    def memory(self, memory_model="heap"):
+        """The bytes that the module takes, in its order."""
+        struct = lib.Memory()
+        lib.call("rh_measure_memory", self._scheduled.pointer, ctypes.byref(self._settings),
+                 lib.encode(memory_model), ctypes.byref(struct), text=self._text)
+        return read_memory(struct)
+
+    def cost(self, trip_count=1, profile=None):
+        """The modelled work on the device, or of the handle of another profile. Loops whose trip count
+        the module does not show run `trip_count` times."""
+        struct = lib.Cost()
+        profile = profile or load_device(self.device)
+        lib.call("rh_measure_cost", self._scheduled.pointer, ctypes.byref(self._settings),
+                 profile.pointer, trip_count, ctypes.byref(struct), text=self._text)
+        return Cost(struct.flops_weighted, struct.transcendentals_weighted,
+                    struct.bytes_accessed_weighted, struct.seconds)
+
+    def report(self, memory_model="heap"):
+        """Where the memory goes at the peak."""
+        with self._report(memory_model) as struct:
+            return Report(self, struct)
+
+    @contextlib.contextmanager
+    def _report(self, memory_model):
+        """The library's report, which ends with the context."""
+        out = ctypes.POINTER(lib.Report)()
+        lib.call("rh_report_make", self._scheduled.pointer, ctypes.byref(self._settings),
+                 lib.encode(memory_model), ctypes.byref(out), text=self._text)
+        try:
+            yield out.contents
+        finally:
+            lib.load().rh_report_free(out)
+
+    # -- what is written --
+
+    def text(self):
+        """The HLO text: that which was read, except for what has changed."""
+        return lib.collect("rh_print", self._handle.pointer).decode()
+
+    def canonical_text(self):
+        """The text without metadata in XLA's layout: the same for the same computation."""
+        options = lib.FormatOptions(omit_metadata=True)
+        return lib.collect("rh_format", self._handle.pointer, ctypes.byref(options)).decode()
+
+    def save(self, path):
+        """Writes the HLO text to a file."""
+        write_file(path, self.text())
+
+    def _picture(self, kind, before=None, limit_bytes=-1, counts="total"):
+        maps = []
+        for module in filter(None, (before, self)):
+            out = ctypes.c_void_p()
+            lib.call("rh_memory_map_make", module._scheduled.pointer,
+                     ctypes.byref(module._settings), ctypes.byref(out), text=module._text)
+            maps.append(lib.Handle(out.value, "rh_memory_map_free", module))
+        titles = [b"before", b"after"] if before else [self.name.encode(), None]
+        picture = lib.Picture(before=maps[0].pointer, after=maps[1].pointer if before else None,
+                              before_title=titles[0], after_title=titles[1],
+                              limit_bytes=limit_bytes, limit_counts=lib.COUNTS[counts])
+        return lib.collect("rh_emit_picture", ctypes.byref(picture),
+                           lib.PICTURES[kind]).decode()
+
+    def html(self, path=None):
+        """The page that shows the memory over time; it is also written to `path`."""
+        return write_file(path, self._picture("html"))
+
+    def svg(self, path=None):
+        """The same as a still picture."""
+        return write_file(path, self._picture("svg"))
+
+    # -- what becomes of it --
+
+    def remat(self, mem_limit, *, algorithm="auto", memory_model="heap", limit_counts="total",
+              scheduler=None, emit="scheduled", protect="auto", small_node_limit=None,
+              modes=("recompute",), remat_collectives=False, block_size_limit=1, pin=None,
+              never=None, set=None, effort=5, time_limit=0, num_threads=1, trip_count=1):
+        """Rematerializes the module under a budget: bytes, `12GiB`, `80%` of the peak, `r80%` of its
+        reducible part, or `min`. Returns a Rematerialized, whose `is_met` says whether the budget is
+        met; it is the best result otherwise. The result is proven to compute the same.
+
+        Other arguments are those of the command-line tool. `algorithm` is one of `algorithms()` or
+        checkpoint=collection:REGEX; `pin` and `never` are lists of expressions; `set` is a
+        dictionary of parameters; `effort`, 0 to 9, is how long an algorithm may search, in steps."""
+        base = self if scheduler is None else self.schedule(scheduler)
+        options, keeps = remat_options(
+            algorithm=algorithm, memory_model=memory_model, limit_counts=limit_counts, emit=emit,
+            protect=protect, small_node_limit=small_node_limit, modes=modes,
+            remat_collectives=remat_collectives, block_size_limit=block_size_limit, pin=pin,
+            never=never, set=set, effort=effort, time_limit=time_limit, num_threads=num_threads)
+        return base._rematerialize(parse_budget(mem_limit), options, keeps, trip_count=trip_count)
+
+    def apply(self, plan, mem_limit=None, *, limit_counts="total", emit="scheduled",
+              protect="auto", trip_count=1):
+        """Applies a plan, JSON or a path, that `Rematerialized.plan` or --save-plan wrote."""
+        options, keeps = remat_options(limit_counts=limit_counts, emit=emit, protect=protect)
+        budget = None if mem_limit is None else parse_budget(mem_limit)
+        return self._rematerialize(budget, options, keeps, plan=parse_plan(plan),
+                                   trip_count=trip_count)
+
+    def _rematerialize(self, budget, options, keeps, plan=None, trip_count=1):
+        base = self
+        if plan:
+            preparation = lib.ScheduleOptions()
+            lib.call("rh_plan_preparation", plan.pointer, ctypes.byref(preparation))
+            base = self._schedule(preparation, "auto")
+        model = options.memory_model.decode()
+        before = base.memory(model)
+        counted = before.counted_bytes(lib.name_of(options.limit_counts, lib.COUNTS))
+        limit = lib.NO_LIMIT if budget is None else budget.bytes(counted, before.lower_bound_bytes)
+        options.limit_bytes, options.keep_plan = limit, True
+        options.profile = load_device(self.device).pointer
+        out, result = ctypes.c_void_p(), lib.RematResult()
+        arguments = [base._scheduled.pointer, ctypes.byref(base._settings)]
+        arguments += [plan.pointer] if plan else []
+        status, found = lib.call(
+            "rh_apply_plan" if plan else "rh_remat", *arguments, ctypes.byref(options),
+            ctypes.byref(out), ctypes.byref(result), text=self._text,
+            accept=(lib.OK, lib.OVER_LIMIT))
+        return Rematerialized(base, before, self._keep(out), limit, options, result, found,
+                              trip_count)
+
+    def compare(self, mem_limits=("80%", "60%", "40%"), algorithms=None, **options):
+        """Runs algorithms under budgets, and compares what they save and what that costs.
+        Algorithms that cannot run here are listed with the reason."""
+        if algorithms is None:
+            algorithms = [name for name, _ in lib.entries("algorithms")
+                          if name not in ("none", "auto", "optimal", "path-compat", COLLECTION)]
+        rows = []
+        for algorithm in algorithms:
+            for limit in mem_limits:
+                try:
+                    result = self.remat(limit, algorithm=algorithm, **options)
+                    rows.append(Comparison.Row(
+                        algorithm, limit, result.is_met, result.memory_before.peak_bytes,
+                        result.memory_after.peak_bytes, result.added_time,
+                        result.num_rematerialized, result.remat_seconds, None))
+                except lib.Error as error:
+                    rows.append(Comparison.Row(algorithm, limit, False, None, None, None, 0, 0,
+                                               str(error)))
+        return Comparison(self.name, rows)
+
+    def difference(self, after, by="source", memory_model="heap"):
+        """Which sums at the peak differ from another module, largest change first. `by` is category,
+        opcode, source, op_name or computation."""
+        number, changes = lib.choice("by", by, lib.SUMS), []
+
+        def visit(_, change):
+            change = change.contents
+            changes.append(Change(_place(change), change.before_bytes, change.after_bytes))
+
+        with self._report(memory_model) as old, after._report(memory_model) as new:
+            lib.call("rh_compare_sums", old.sums[number], new.sums[number], lib.CHANGE_FN(visit),
+                     None)
+        return changes
+
+    def verify(self, after, *, ignore_schedule=False):
+        """Proves that another module computes the same bits. Raises NotEquivalentError with the
+        differences if that cannot be shown."""
+        options = lib.VerifyOptions(ignore_schedule=ignore_schedule)
+        lib.call("rh_verify", self._handle.pointer, after._handle.pointer,
+                 ctypes.byref(self._settings), ctypes.byref(options))
+
+    def __repr__(self):
+        order = "scheduled" if self.is_scheduled else "not scheduled"
+        return f"<Module {self.name}: {self.num_instructions:,} instructions, {order}>"
+
+    def _repr_html_(self):
+        return _show.module_html(self)
+
+
+def _place(struct):
+    """What a sum is of, with the line if it is of one."""
+    return f"{struct.name}:{struct.line}" if struct.line else str(struct.name)
+
+
+def read_memory(struct):
+    return Memory(**{field.name: getattr(struct, field.name) for field in
+                     dataclasses.fields(Memory) if field.name != "peak_instruction"},
+                  peak_instruction=str(struct.peak_instruction))
+
+
+def write_file(path, text):
+    """Writes a file as a whole or not at all. Returns the text."""
+    if path is not None:
+        path = pathlib.Path(path)
+        part = path.with_name(f".{path.name}.{os.getpid()}")
+        try:
+            part.write_text(text)
+            part.replace(path)
+        finally:
+            part.unlink(missing_ok=True)
+    return text
+
+
+def parse_plan(plan):
+    """The handle of a plan: JSON text, or the path of it."""
+    if isinstance(plan, os.PathLike) or not plan.lstrip().startswith("{"):
+        plan = pathlib.Path(plan).read_text()
+    text, out = plan.encode(), ctypes.c_void_p()
+    lib.call("rh_plan_parse", text, len(text), ctypes.byref(out), text=text)
+    return lib.Handle(out.value, "rh_plan_free")
+
+
+def _lines(expressions):
+    if expressions is None or isinstance(expressions, str):
+        return lib.encode(expressions)
+    return lib.encode("\n".join(expressions)) if expressions else None
+
+
+def remat_options(*, algorithm="auto", memory_model="heap", limit_counts="total",
+                  emit="scheduled", protect="auto", small_node_limit=None, modes=("recompute",),
+                  remat_collectives=False, block_size_limit=1, pin=None, never=None, set=None,
+                  effort=5, time_limit=0, num_threads=1):
+    """(options of rh_remat, what they refer to). Raises ValueError."""
+    name, _, collection = algorithm.partition(":") if algorithm.startswith(COLLECTION) else (
+        algorithm, "", "")
+    if name == COLLECTION and not collection:
+        raise ValueError(f"{COLLECTION} needs what to keep: {COLLECTION}:REGEX")
+    if name not in algorithms():
+        raise ValueError(f"algorithm: '{name}' is none of {', '.join(algorithms())}")
+    bits = 0
+    for mode in (modes.split(",") if isinstance(modes, str) else modes):
+        bits |= lib.choice("modes", mode, lib.MODES)
+    parameters = "\n".join(f"{key}={value}" for key, value in (set or {}).items())
+    strings = [lib.encode(name), lib.encode(memory_model), lib.encode(collection or None),
+               _lines(pin), _lines(never), lib.encode(parameters or None)]
+    options = lib.RematOptions(
+        algorithm=strings[0], memory_model=strings[1],
+        limit_counts=lib.choice("limit_counts", limit_counts, lib.COUNTS),
+        emit=lib.choice("emit", emit, lib.EMITS),
+        protect=lib.choice("protect", protect, lib.PROTECTS),
+        small_node_bytes=-1 if small_node_limit is None else parse_size(small_node_limit),
+        modes=bits, remat_collectives=remat_collectives, block_size_limit=block_size_limit,
+        collection=strings[2], pin=strings[3], never=strings[4], parameters=strings[5],
+        effort=effort, time_limit_seconds=time_limit, num_threads=num_threads)
+    return options, strings
+
+
+# ---- results ----
+
+class Rematerialized(Module):
+    """A module under a budget. `before` is the module that it was made from."""
+
+    def __init__(self, before, memory_before, handle, limit_bytes, options, result, diagnostics,
+                 trip_count):
+        super().__init__(handle, before._settings, before.device, "auto", before._text,
+                         before.path, diagnostics)
+        self.before, self.memory_before = before, memory_before
+        self.limit_bytes = None if limit_bytes == lib.NO_LIMIT else limit_bytes
+        self.limit_counts = lib.name_of(options.limit_counts, lib.COUNTS)
+        self.is_met = result.is_met
+        self.algorithm = result.algorithm.decode() if result.algorithm else None
+        self.remat_seconds, self.verify_seconds = result.remat_seconds, result.verify_seconds
+        self.is_timed_out = result.is_timed_out
+        self.num_moved, self.num_moves_lost = result.num_moved, result.num_moves_lost
+        self.protect = lib.name_of(result.protect, lib.PROTECTS)
+        self._model, self._trip_count = options.memory_model.decode(), trip_count
+
+    @functools.cached_property
+    def memory_after(self):
+        return self.memory(self._model)
+
+    @functools.cached_property
+    def cost_before(self):
+        return self.before.cost(self._trip_count)
+
+    @functools.cached_property
+    def cost_after(self):
+        return self.cost(self._trip_count)
+
+    @property
+    def added_time(self):
+        """What the modelled time grows by, as a fraction."""
+        before = self.cost_before.seconds
+        return (self.cost_after.seconds - before) / before if before else 0.0
+
+    @functools.cached_property
+    def plan(self):
+        """The steps as JSON text, which `Module.apply` repeats without a search."""
+        return lib.collect("rh_emit_plan", self._handle.pointer, ctypes.byref(self._settings),
+                           load_device(self.device).pointer, self._trip_count).decode()
+
+    def save_plan(self, path):
+        """Writes the plan to a file."""
+        write_file(path, self.plan)
+
+    def html(self, path=None):
+        """The page that shows the memory before and after, side by side."""
+        return write_file(path, self._both("html"))
+
+    def svg(self, path=None):
+        return write_file(path, self._both("svg"))
+
+    def _both(self, kind):
+        limit = -1 if self.limit_bytes is None else self.limit_bytes
+        return self._picture(kind, self.before, limit, self.limit_counts)
+
+    def __repr__(self):
+        met = "met" if self.is_met else "not met"
+        limit = "no limit" if self.limit_bytes is None else \
+            f"limit {format_bytes(self.limit_bytes)}, {met}"
+        return (f"<Rematerialized {self.name}: {format_bytes(self.memory_before.peak_bytes)} -> "
+                f"{format_bytes(self.memory_after.peak_bytes)}, {limit}, "
+                f"{self.num_rematerialized:,} rematerialized, {self.num_moved:,} moved>")
+
+    def _repr_html_(self):
+        return _show.remat_html(self)
+
+
+class Report:
+    """Where the memory of a module goes at its peak. `live` are the values there, largest first;
+    `by` has their sums by category, opcode, source, op_name and computation."""
+
+    def __init__(self, module, struct):
+        self.module, self.name = module, str(struct.module)
+        self.memory_model, self.target = struct.memory_model.decode(), struct.target.decode()
+        self.memory = read_memory(struct.memory.contents)
+        self.fragmentation_bytes = struct.fragmentation_bytes
+        self.shared_bytes, self.num_positions = struct.shared_bytes, struct.num_positions
+        self.peak_position = struct.peak_position
+        self.live = [self._value(struct.live[i].contents) for i in range(struct.num_live)]
+        self.by = {name: self._sums(struct.sums[number]) for name, number in lib.SUMS.items()}
+
+    @staticmethod
+    def _value(value):
+        source = str(value.source_file)
+        return LiveValue(str(value.name), str(value.opcode), str(value.shape),
+                         value.category.decode(), value.bytes, str(value.op_name),
+                         f"{source}:{value.source_line}" if source else "")
+
+    @staticmethod
+    def _sums(sums):
+        return {_place(one): one.bytes for one in (sums.list[i].contents for i in range(sums.len))}
+
+    def to_dict(self):
+        """All of it as plain values, for json.dumps."""
+        return {"name": self.name, "memory": dataclasses.asdict(self.memory), "by": self.by,
+                "live": [dataclasses.asdict(value) for value in self.live]}
+
+    def __str__(self):
+        return _show.report_text(self)
+
+    def __repr__(self):
+        return (f"<Report {self.name}: peak {format_bytes(self.memory.peak_bytes)} at "
+                f"{self.memory.peak_instruction}>")
+
+    def _repr_html_(self):
+        return _show.report_html(self)
+
+
+class Comparison:
+    """What algorithms save under budgets."""
+    Row = collections.namedtuple("Row", "algorithm mem_limit is_met before_bytes after_bytes "
+                                 "added_time num_rematerialized seconds error")
+
+    def __init__(self, name, rows):
+        self.name, self.rows = name, rows
+
+    def __iter__(self):
+        return iter(self.rows)
+
+    def __len__(self):
+        return len(self.rows)
+
+    def to_json(self):
+        return json.dumps([row._asdict() for row in self.rows])
+
+    def __str__(self):
+        return _show.comparison_text(self)
+
+    def __repr__(self):
+        return f"<Comparison {self.name}: {len(self.rows)} results>"
+
+    def _repr_html_(self):
+        return _show.comparison_html(self)

@@ -1,0 +1,175 @@
+"""Rematerializes every JAX program while XLA compiles it.
+
+    import remat_hlo.jax
+    remat_hlo.jax.install(mem_limit="12GiB")
+
+Needs JAX 0.10.2 or later. See man/python.md."""
+
+import dataclasses
+import functools
+import re
+
+import jax
+
+from . import _before, _hooks
+from ._decide import CHANGED, LiveReport
+from ._hooks import NAME
+from ._options import Options
+from ._sizes import format_bytes
+
+__all__ = ["Check", "LiveReport", "check", "clear_reports", "disabled", "install", "jit",
+           "last_reports", "rematerialize", "uninstall"]
+
+MOST_MARK_CHARS = 1 << 20  # of an entry computation, which begins with the first parameter
+
+
+def install(mem_limit=None, **options):
+    """Rematerializes from now on each module that XLA compiles and that is above the budget.
+    `mem_limit` is 12GiB, 80% of the module's peak, r50% of the reducible part of that, min, or auto.
+    Returns the Options; what is not given is taken from the environment, REMAT_HLO_….
+
+    What was compiled before is compiled anew when it is called again, except for what
+    `jax.jit(f).lower(…).compile()` has returned. A second call replaces the options of the first.
+    Raises ValueError or TypeError for options that do not exist or do not fit."""
+    made = Options.make(mem_limit=mem_limit, **options)
+    with _hooks.state.lock:
+        had = _hooks.state.context.get_global()
+        _hooks.begin(made)
+        if had is not None:
+            _hooks.state.num_users -= 1
+        _hooks.state.context.set_global(made)
+    if _hooks.backends_exist():
+        _hooks.register()
+    return made
+
+
+def uninstall():
+    """Programs are compiled as they are again. What was compiled before install() is used again as
+    it was."""
+    with _hooks.state.lock:
+        if _hooks.state.context.get_global() is None:
+            return
+        _hooks.state.context.set_global(None)
+        _hooks.end()
+
+
+def rematerialize(mem_limit=None, **options):
+    """A context manager: as install, for what this thread compiles within a `with` statement."""
+    return _hooks.installed(Options.make(mem_limit=mem_limit, **options))
+
+
+def jit(function, mem_limit=None, *, stage=_before.STAGE, jit_options=None, **options):
+    """jax.jit of a function, whose compilations are rematerialized, also where JAX has no hooks:
+    before XLA optimizes, which costs further compilations and gives less. `jit_options` are those of
+    jax.jit, other options those of install."""
+    made = Options.make(mem_limit=mem_limit, stage=stage, **options)
+    jitted = jax.jit(function, **(jit_options or {}))
+
+    @functools.wraps(function)
+    def call(*arguments, **named):
+        with _hooks.installed(made):
+            return jitted(*arguments, **named)
+
+    def lower(*arguments, **named):
+        with _hooks.installed(made):
+            return _Lowered(jitted.lower(*arguments, **named), made)
+
+    call.lower = lower
+    return call
+
+
+class _Lowered:
+    """jax.stages.Lowered, whose compile() rematerializes."""
+
+    def __init__(self, lowered, options):
+        self._lowered, self._options = lowered, options
+
+    def __getattr__(self, name):
+        return getattr(self._lowered, name)
+
+    def compile(self, *arguments, **named):
+        with _hooks.installed(self._options):
+            return self._lowered.compile(*arguments, **named)
+
+
+def disabled():
+    """A context manager: what this thread compiles within it is left alone."""
+    return _hooks.state.context(None)
+
+
+# ---- what was done ----
+
+def last_reports(all=False):
+    """The reports on modules that were changed, oldest first, or, with all=True, also on those that
+    were left as they are, with the reason. The last thousand are kept."""
+    with _hooks.state.lock:
+        return [r for r in _hooks.state.reports if all or r.outcome == CHANGED]
+
+
+def clear_reports():
+    """Forgets the reports, the cache of results, and which warnings were given."""
+    with _hooks.state.lock:
+        _hooks.state.reports.clear()
+        _hooks.state.cache.clear()
+        _hooks.state.cached_bytes = 0
+        _hooks.state.warned.clear()
+        _hooks.state.refused.clear()
+
+
+@dataclasses.dataclass(frozen=True)
+class Check:
+    """What was predicted of a program beside what XLA has assigned. If the module was left alone,
+    `is_changed` is false and there are no predictions."""
+    name: str
+    is_changed: bool
+    assigned_temp_bytes: int
+    predicted_temp_bytes: int = None
+    before_temp_bytes: int = None
+    limit_bytes: int = None
+    report: LiveReport = None
+
+    @property
+    def error(self):
+        """(predicted - assigned) / assigned; None without a prediction."""
+        if self.predicted_temp_bytes is None:
+            return None
+        difference = self.predicted_temp_bytes - self.assigned_temp_bytes
+        return difference / self.assigned_temp_bytes if self.assigned_temp_bytes else 0.0
+
+    def __str__(self):
+        if not self.is_changed:
+            return (f"{self.name}: not changed; temporaries "
+                    f"{format_bytes(self.assigned_temp_bytes)}")
+        return (f"{self.name}: temporaries {format_bytes(self.before_temp_bytes)} -> "
+                f"{format_bytes(self.predicted_temp_bytes)} predicted, "
+                f"{format_bytes(self.assigned_temp_bytes)} assigned by XLA "
+                f"({100 * self.error:+.2f} %)")
+
+
+def check(compiled):
+    """Compares the prediction with what XLA has assigned to a program that
+    `jax.jit(f).lower(…).compile()` returned, also if it comes from JAX's persistent cache."""
+    modules = compiled.runtime_executable().hlo_modules()
+    assigned = compiled.memory_analysis().temp_size_in_bytes
+    marks = [mark for module in modules if (mark := _find_mark(module))]
+    name = modules[0].name if modules else ""
+    reports = [r for r in last_reports(all=True) if r.name == name]
+    if not marks:
+        early = [r for r in reports if r.stage == _before.STAGE and r.outcome == CHANGED
+                 and r.after.temp_bytes == assigned]
+        if early:  # nothing was predicted: it was compiled, and measured
+            return Check(name, True, assigned, assigned, early[-1].before.temp_bytes,
+                         early[-1].limit_bytes, early[-1])
+        left = [r for r in reports if r.outcome != CHANGED]
+        return Check(name, False, assigned, report=left[-1] if left else None)
+    limit, before, after = (sum(int(mark[i]) for mark in marks) for i in (2, 3, 4))
+    of_it = [r for r in reports if r.outcome == CHANGED
+             and (r.limit_bytes, r.before.temp_bytes, r.after.temp_bytes) == (limit, before, after)]
+    return Check(name, True, assigned, after, before, limit, of_it[-1] if of_it else None)
+
+
+def _find_mark(module):
+    """The words of _mark, or None."""
+    head = module.to_string().partition("\nENTRY ")[2][:MOST_MARK_CHARS]
+    found = re.search(rf'[{{,]\s*{NAME}="([^"]*)"', head)
+    return found[1].split() if found else None

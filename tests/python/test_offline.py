@@ -1,0 +1,542 @@
+#!/usr/bin/env python3
+"""The offline half of the Python package, without JAX. usage: test_offline.py [CLASS...]"""
+
+import gzip
+import json
+import shutil
+import subprocess
+import threading
+from unittest import mock
+
+import package
+from package import ROOT, SAMPLES, PackageTest
+
+import remat_hlo
+from remat_hlo import _library as lib
+from remat_hlo import _calibrate, _decide, _module, _options, _proto, _sizes
+
+GPT = SAMPLES / "gpt_unrolled.after_optimizations.hlo"
+
+
+class Loading(PackageTest):
+    def test_sources(self):
+        """Text, bytes, paths and compressed files give the same module."""
+        text = GPT.read_text()
+        packed = self.dir / "gpt.hlo.gz"
+        packed.write_bytes(gzip.compress(text.encode()))
+        for source in (text, text.encode(), GPT, str(GPT), packed):
+            module = remat_hlo.load(source)
+            self.assertEqual(module.name, "jit_gpt_unrolled")
+            self.assertEqual(module.text(), text)
+
+    def test_properties(self):
+        module = remat_hlo.load(GPT)
+        self.assertTrue(module.is_scheduled)
+        self.assertEqual((module.num_instructions, module.target), (1878, "cpu"))
+        self.assertIn("1,878 instructions, scheduled", repr(module))
+
+    def test_errors(self):
+        with self.assertRaises(remat_hlo.InputError) as caught:
+            remat_hlo.load("HloModule m\n\nENTRY e {\n  ROOT a = f32[2] foo()\n}\n")
+        diagnostic = caught.exception.diagnostics[0]
+        self.assertEqual((diagnostic.severity, diagnostic.line), ("error", 4))
+        self.assertIn("foo", str(caught.exception))
+        with self.assertRaises(FileNotFoundError):
+            remat_hlo.load("no such file")
+        with self.assertRaises(TypeError):
+            remat_hlo.load(12)
+        with self.assertRaises(remat_hlo.UsageError):
+            remat_hlo.load(GPT, target="vax")
+        with self.assertRaises(ValueError):
+            remat_hlo.load(GPT, copies="perhaps")
+        with self.assertRaisesRegex(ValueError, "there is no device 'abacus'"):
+            remat_hlo.load(GPT, device="abacus").cost()
+
+    def test_order(self):
+        """A module without an order gets one, and keeps its text."""
+        path = SAMPLES / "lstm.before_optimizations.hlo"
+        module = remat_hlo.load(path, scheduler="dfs")
+        self.assertFalse(module.is_scheduled)
+        self.assertEqual(module.memory(), module.schedule("dfs").memory())
+        self.assertEqual(module.text(), path.read_text())
+
+
+class Rematerializing(PackageTest):
+    def test_same_as_tool(self):
+        """The tool's summary has the same figures."""
+        result = remat_hlo.load(GPT).remat("60%")
+        self.assertTrue(result.is_met)
+        self.assertEqual((result.num_rematerialized, result.num_moved), (8, 81))
+        self.assertLessEqual(result.memory_after.peak_bytes, result.limit_bytes)
+        self.assertEqual(_sizes.format_bytes(result.memory_after.peak_bytes), "68.46 MiB")
+        self.assertAlmostEqual(result.added_time, 0.046, places=3)
+
+    def test_verified(self):
+        module = remat_hlo.load(GPT)
+        result = module.remat("50%", algorithm="search")
+        module.verify(result)
+        with self.assertRaises(remat_hlo.NotEquivalentError):
+            module.verify(remat_hlo.load(SAMPLES / "vgg.after_optimizations.hlo"))
+
+    def test_not_met(self):
+        result = remat_hlo.load(GPT).remat("min")
+        self.assertEqual(result.limit_bytes, 0)
+        self.assertFalse(result.is_met)
+        self.assertLess(result.memory_after.peak_bytes, result.memory_before.peak_bytes)
+        self.assertIn("not met", repr(result))
+
+    def test_plan(self):
+        """A plan gives the same text without a search, also from a file."""
+        module = remat_hlo.load(GPT)
+        result = module.remat("60%", algorithm="search")
+        self.assertEqual(module.apply(result.plan, "60%").text(), result.text())
+        result.save_plan(self.dir / "plan.json")
+        again = remat_hlo.load(GPT.read_text()).apply(self.dir / "plan.json")
+        self.assertEqual(again.text(), result.text())
+        self.assertIsNone(again.limit_bytes)
+        with self.assertRaises(remat_hlo.InputError):
+            module.apply('{"version": 1}')
+
+    def test_options(self):
+        module = remat_hlo.load(GPT)
+        for wrong in ({"algorithm": "magic"}, {"modes": "teleport"}, {"limit_counts": "some"},
+                      {"algorithm": "checkpoint=collection"}, {"set": {"no.such": 1}},
+                      {"protect": "prayer"}, {"pin": "("}):
+            with self.subTest(wrong), self.assertRaises(ValueError):
+                module.remat("60%", **wrong)
+        kept = module.remat("min", algorithm="checkpoint=collection:dot|fusion")
+        self.assertEqual(kept.algorithm, "checkpoint=collection")
+        pinned = module.remat("min", pin=["."])
+        self.assertEqual(pinned.num_rematerialized, 0)
+
+    def test_text_outlives(self):
+        """Results refer to the text that was read, which nobody else holds."""
+        result = remat_hlo.load(GPT.read_text()).remat("60%").before.remat("70%")
+        self.assertIn("HloModule jit_gpt_unrolled", result.text())
+
+    def test_threads(self):
+        """Many threads use one module, and get what one gets."""
+        module, results = remat_hlo.load(GPT), {}
+        limits = [f"{percent}%" for percent in range(50, 90, 5)]
+        threads = [threading.Thread(
+            target=lambda limit=limit: results.update({limit: module.remat(limit).text()}))
+            for limit in limits]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(results, {limit: module.remat(limit).text() for limit in limits})
+
+
+class Showing(PackageTest):
+    def test_report(self):
+        report = remat_hlo.load(GPT).report()
+        self.assertEqual(sum(v.bytes for v in report.live) > 0, True)
+        for sums in report.by.values():
+            self.assertEqual(sum(sums.values()), sum(v.bytes for v in report.live))
+        self.assertIn("peak at ynn_fusion", str(report))
+        self.assertEqual(json.loads(json.dumps(report.to_dict()))["name"], "jit_gpt_unrolled")
+
+    def test_difference(self):
+        module = remat_hlo.load(GPT)
+        result = module.remat("60%")
+        for by in lib.SUMS:
+            changes = module.difference(result, by=by)
+            saved = sum(c.before_bytes - c.after_bytes for c in changes)
+            self.assertEqual(saved, module.memory().peak_bytes - result.memory_after.peak_bytes)
+
+    def test_compare(self):
+        table = remat_hlo.load(SAMPLES / "lstm.after_optimizations.hlo").compare(["60%"])
+        self.assertIn("search", [row.algorithm for row in table])
+        self.assertTrue(all(row.error is None for row in table))
+        self.assertIn("path", str(table))
+        self.assertEqual(len(json.loads(table.to_json())), len(table))
+        failed = remat_hlo.load(GPT).compare(["60%"], ["path"], set={"no.such": 1})
+        self.assertIn("no.such", failed.rows[0].error)
+
+    def test_notebook(self):
+        module = remat_hlo.load(GPT)
+        result = module.remat("60%")
+        for thing in (module, result, module.report()):
+            self.assertIn("&lt;svg", thing._repr_html_())
+        self.assertIn("<table>", module.compare(["60%"], ["path"])._repr_html_())
+        self.assertIn("68.46 MiB", result._repr_html_())
+
+    def test_files(self):
+        result = remat_hlo.load(GPT).remat("60%")
+        page = result.html(self.dir / "page.html")
+        self.assertEqual((self.dir / "page.html").read_text(), page)
+        self.assertIn("<html", page)
+        self.assertIn("<svg", result.svg(self.dir / "picture.svg"))
+        result.save(self.dir / "out.hlo")
+        self.assertEqual((self.dir / "out.hlo").read_text(), result.text())
+        with self.assertRaises(OSError):
+            result.save(self.dir / "nowhere" / "out.hlo")
+        self.assertEqual(len(list(self.dir.iterdir())), 3)
+
+
+class Sizes(PackageTest):
+    def test_sizes(self):
+        for text, size in (("12GiB", 12 << 30), ("800MB", 800_000_000), ("1.5KiB", 1536),
+                           ("0.1KB", 100), (".5 MiB", 1 << 19), (7, 7), ("7", 7)):
+            self.assertEqual(_sizes.parse_size(text), size)
+        for wrong in ("", "x", "12 gib", "-1", "1e9", -1, "12GiB ago", "99999999TiB"):
+            with self.subTest(wrong), self.assertRaises(ValueError):
+                _sizes.parse_size(wrong)
+
+    def test_budgets(self):
+        for text, limit in (("80%", 800), ("r50%", 600), ("min", 0), ("0", 0), ("512", 512),
+                            (512, 512), ("33.3333%", 333)):
+            self.assertEqual(_sizes.parse_budget(text).bytes(1000, 200), limit)
+        for wrong in ("r5", "80 percent", "%", "maximum", None, True):
+            with self.subTest(wrong), self.assertRaises(ValueError):
+                _sizes.parse_budget(wrong)
+
+
+class Options(PackageTest):
+    def test_environment(self):
+        self.addCleanup(lib.os.environ.pop, "REMAT_HLO_MEM_LIMIT", None)
+        self.addCleanup(lib.os.environ.pop, "REMAT_HLO_REMAT_COLLECTIVES", None)
+        lib.os.environ["REMAT_HLO_MEM_LIMIT"] = "70%"
+        lib.os.environ["REMAT_HLO_REMAT_COLLECTIVES"] = "yes"
+        options = _options.Options.make(algorithm="search", min_peak="2MiB")
+        self.assertEqual((options.mem_limit, options.algorithm, options.min_peak,
+                          options.remat_collectives), ("70%", "search", 2 << 20, True))
+        self.assertEqual(_options.Options.make(mem_limit="60%").mem_limit, "60%")
+        lib.os.environ["REMAT_HLO_MEM_LIMIT"] = "lots"
+        with self.assertRaisesRegex(ValueError, "lots"):
+            _options.Options.make()
+
+    def test_wrong(self):
+        for wrong in ({}, {"mem_limit": "9x"}, {"mem_limit": "50%", "stage": "LATER"},
+                      {"mem_limit": "50%", "algorithm": "magic"},
+                      {"mem_limit": "50%", "effort": "much"},
+                      {"mem_limit": "50%", "device": "abacus"},
+                      {"mem_limit": "50%", "modules": "("},
+                      {"mem_limit": "auto", "headroom": "r5%"}):
+            with self.subTest(wrong), self.assertRaises(ValueError):
+                _options.Options.make(**wrong)
+        with self.assertRaises(TypeError):
+            _options.Options.make(mem_limit="50%", colour="red")
+
+    def test_digest(self):
+        """Whatever decides is in the digest, and nothing else is."""
+        one = _options.Options.make(mem_limit="50%")
+        other = {"mem_limit": "40%", "algorithm": "search", "stage": "PRE_SCHEDULER",
+                 "min_peak": 1, "limit_counts": "temp", "effort": 9, "small_node_limit": 1,
+                 "modes": "recompute,narrow", "remat_collectives": True, "block_size_limit": 8,
+                 "pin": ["x"], "never": ["x"], "set": {"engine.attempts": 2}, "device": "cpu",
+                 "trip_count": 2, "modules": "x", "scheduler": "dfs", "protect": "opt-barrier",
+                 "headroom": "1GiB"}
+        for name, value in other.items():
+            changed = _options.Options.make(**{"mem_limit": "50%", name: value})
+            self.assertNotEqual(one.digest(), changed.digest(), name)
+            self.assertNotEqual(one, changed, name)
+        for name, value in {"verbose": False, "report_dir": "x", "num_threads": 2}.items():
+            same = _options.Options.make(mem_limit="50%", **{name: value})
+            self.assertEqual((one.digest(), one), (same.digest(), same), name)
+
+
+class Deciding(PackageTest):
+    """What is decided about a module within a compilation, without one."""
+
+    def decide(self, text=None, **options):
+        made = _options.Options.make(**{"mem_limit": "r50%", **options})
+        return _decide.decide(text or GPT.read_text(), made)
+
+    def test_outcomes(self):
+        for options, outcome in (({}, _decide.CHANGED), ({"mem_limit": "1TiB"}, _decide.WITHIN),
+                                 ({"min_peak": "1TiB"}, _decide.SMALL),
+                                 ({"modules": "^other$"}, _decide.OTHER_NAME),
+                                 ({"algorithm": "none"}, _decide.NO_BETTER),
+                                 ({"pin": ["."], "algorithm": "path"}, _decide.NO_BETTER)):
+            decision = self.decide(**options)
+            self.assertEqual(decision.report.outcome, outcome)
+            self.assertEqual(decision.text is not None, outcome == _decide.CHANGED)
+            self.assertEqual(decision.warnings, ())
+
+    def test_large_modules(self):
+        """They are decided sooner, unless an effort or an algorithm is asked for."""
+        def chosen(num_instructions=10001, **options):
+            made = _options.Options.make(mem_limit="r50%", **options)
+            report = _decide.LiveReport("", "", "", "", num_instructions=num_instructions,
+                                        before=remat_hlo.load(GPT).memory())
+            remat, _ = _decide.remat_options_for(made, report)
+            return remat.algorithm, remat.effort
+        self.assertEqual(chosen(), (b"search", 1))
+        self.assertEqual(chosen(20001), (b"search", 0))
+        self.assertEqual(chosen(10000), (b"auto", 5))
+        self.assertEqual(chosen(algorithm="path"), (b"path", 1))
+        self.assertEqual(chosen(effort=5), (b"auto", 5))
+        with mock.patch.object(_decide, "LARGE_EFFORTS", {1000: 1}):
+            self.assertEqual(self.decide().report.algorithm, "search")
+
+    def test_repeats(self):
+        """The same module and options give the same text, whatever the number of threads."""
+        for algorithm in ("path", "search"):
+            texts = {self.decide(algorithm=algorithm, num_threads=n).text for n in (1, 2, 1)}
+            self.assertEqual(len(texts), 1)
+
+    def test_plans(self):
+        """The first decision saves a plan, the next one applies it; another module or budget does
+        not."""
+        first = self.decide(plan_dir=self.dir / "plans", algorithm="search")
+        self.assertIsNone(first.report.from_plan)
+        (saved,) = (self.dir / "plans").iterdir()
+        again = self.decide(plan_dir=self.dir / "plans", algorithm="search")
+        self.assertEqual(again.report.from_plan, str(saved))
+        self.assertEqual(again.text, first.text)
+        other = self.decide(plan_dir=self.dir / "plans", algorithm="search", mem_limit="r70%")
+        self.assertIsNone(other.report.from_plan)
+
+    def test_source_lines_do_not_matter(self):
+        """A plan fits the same computation from other files and lines."""
+        first = self.decide(plan_dir=self.dir, algorithm="search")
+        moved = GPT.read_text().replace("dump_samples.py", "elsewhere.py")
+        self.assertNotEqual(moved, GPT.read_text())
+        self.assertEqual(self.decide(moved, plan_dir=self.dir, algorithm="search").report.from_plan,
+                         first.report.plan_path)
+
+    def test_plan_by_hand(self):
+        """A plan that somebody put into the folder goes before a search, if it fits."""
+        module = remat_hlo.load(GPT, copies="inserted", device="cpu")
+        module.remat("30%", algorithm="search").save_plan(self.dir / "mine.json")
+        self.write("broken.json", '{"module": "jit_gpt_unrolled", "version": 99}')
+        decision = self.decide(plan_dir=self.dir)
+        self.assertEqual(decision.report.from_plan, str(self.dir / "mine.json"))
+        self.assertEqual([cause for cause, _ in decision.warnings], ["plan"])
+        other = self.decide((SAMPLES / "vgg.after_optimizations.hlo").read_text(),
+                            plan_dir=self.dir)
+        self.assertIsNone(other.report.from_plan)
+
+    def test_reports(self):
+        decision = self.decide(report_dir=self.dir / "a" / "b")
+        kinds = sorted("".join(p.suffixes[-2:]) for p in (self.dir / "a" / "b").iterdir())
+        self.assertEqual([kind.rpartition(".")[2] for kind in kinds], ["html", "json", "json"])
+        self.assertIn("<html", package.pathlib.Path(decision.report.html_path).read_text())
+
+    def test_no_room_for_reports(self):
+        """A folder that cannot be written does not stop anything."""
+        blocked = self.write("file", "")
+        decision = self.decide(report_dir=blocked / "reports", plan_dir=blocked / "plans")
+        self.assertEqual(decision.report.outcome, _decide.CHANGED)
+        self.assertEqual({cause for cause, _ in decision.warnings}, {"report_dir", "plan_dir"})
+
+    def test_mark(self):
+        marked = _decide.add_mark(GPT.read_text(), "remat_hlo", "1 2 3")
+        self.assertEqual(marked.count('frontend_attributes={remat_hlo="1 2 3"}'), 1)
+        remat_hlo.load(GPT).verify(remat_hlo.load(marked))
+        both = _decide.add_mark(marked, "other", "x")
+        self.assertIn('frontend_attributes={other="x",remat_hlo="1 2 3"}', both)
+        self.assertEqual(_decide.add_mark("no module", "a", "b"), "no module")
+
+    def test_counts(self):
+        text = _decide.add_counts("HloModule m, is_scheduled=true\n\nrest", 1, 8)
+        self.assertEqual(text, "HloModule m, is_scheduled=true, num_partitions=8\n\nrest")
+        self.assertEqual(_decide.add_counts(text, 1, 8), text)
+
+
+class Calibrating(PackageTest):
+    """Profiles are fitted to measured times."""
+
+    def measurements(self, seconds_of):
+        runs = []
+        for name in ("mlp_checkpoint", "gpt_unrolled", "unet_donated"):
+            path = SAMPLES / f"{name}.after_optimizations.hlo"
+            module = remat_hlo.load(path, copies="inserted")
+            runs.append({"module": str(path), "seconds": seconds_of(module)})
+        return self.write("measured.json", json.dumps({"runs": runs}))
+
+    def calibrate(self, path, *arguments, code=0):
+        return self.run_python("-m", "remat_hlo", "calibrate", path, *arguments, code=code)
+
+    def test_known_device(self):
+        """Times that another profile gives are found again, by a profile that the library reads."""
+        profile = json.loads(_module.profile_text("cpu"))
+        true = _module.parse_profile(json.dumps(_calibrate.scaled(
+            profile, {"memory_bandwidth": 0.02, "flops": 0.005, "kernel_seconds": 3})).encode())
+        path = self.measurements(lambda module: module.cost(1, true).seconds)
+        out, _ = self.calibrate(path, "--name=mine", "-o", self.dir / "mine.json")
+        before, after = out.splitlines()
+        self.assertRegex(before, r"^cpu: rank correlation .*, median error \d+ %, worst")
+        error = int(after.partition("median error ")[2].partition(" %")[0])
+        self.assertLessEqual(error, 10, out)
+        made = json.loads((self.dir / "mine.json").read_text())
+        self.assertEqual(made["name"], "mine")
+        module = remat_hlo.load(GPT, device=str(self.dir / "mine.json"), copies="inserted")
+        self.assertAlmostEqual(module.cost().seconds / module.cost(1, true).seconds, 1, delta=0.3)
+
+    def test_stdout(self):
+        path = self.measurements(lambda module: 1e-3)
+        out, err = self.calibrate(path)
+        self.assertEqual(json.loads(out)["name"], "calibrated")
+        self.assertIn("rank correlation none", err)
+
+    def test_faults(self):
+        for text in ("", "{}", '{"runs": []}', '{"runs": [{"module": "no.hlo", "seconds": 1}]}',
+                     json.dumps({"runs": [{"module": str(GPT), "seconds": 0}] * 2})):
+            _, err = self.calibrate(self.write("wrong.json", text), code=2)
+            self.assertIn("remat_hlo: error", err)
+        self.calibrate(self.measurements(lambda module: 1), "--device=abacus", code=2)
+
+    def test_ranks(self):
+        self.assertEqual(_calibrate.ranks([3, 1, 3, 2]), [3.5, 1, 3.5, 2])
+        self.assertAlmostEqual(_calibrate.rank_correlation([1, 2, 3], [10, 20, 15]), 0.5)
+        self.assertIsNone(_calibrate.rank_correlation([1, 1], [1, 2]))
+
+
+class Notebook(PackageTest):
+    def test_cells(self):
+        """man/notebook.ipynb has the cells of scripts/make_notebook.py, which run. The figures in it may be
+        those of an earlier version."""
+        self.run_python(ROOT / "scripts/make_notebook.py", self.dir / "made.ipynb")
+        made, kept = ([(cell["source"], [o["output_type"] for o in cell.get("outputs", [])])
+                       for cell in json.loads(path.read_text())["cells"]]
+                      for path in (self.dir / "made.ipynb", ROOT / "man/notebook.ipynb"))
+        self.assertEqual(made, kept)
+
+
+class Messages(PackageTest):
+    """The walker over HloModuleProto."""
+
+    @staticmethod
+    def field(number, content):
+        return (Messages.varint(number << 3 | 2) + Messages.varint(len(content)) + content)
+
+    @staticmethod
+    def varint(value):
+        out = b""
+        while value > 127:
+            out += bytes((value & 127 | 128,))
+            value >>= 7
+        return out + bytes((value,))
+
+    def test_carry(self):
+        """What only the original has is carried, what the text has is not."""
+        number = self.varint(5 << 3) + self.varint(300)
+        assignment = self.field(15, b"\x08\x02\x10\x04")
+        unknown = self.field(99, b"later")
+        original = self.field(1, b"name") + self.field(3, b"old") + number + assignment + unknown
+        result = self.field(1, b"name") + self.field(3, b"new") + self.varint(5 << 3) + b"\x07"
+        self.assertEqual(_proto.carry(original, result), result + b"\x28\x00" + number + assignment + unknown)
+        self.assertEqual(_proto.device_counts(original), (2, 4))
+        self.assertEqual(_proto.device_counts(result), (1, 1))
+
+    def test_malformed(self):
+        for wrong in (b"\x0a", b"\x0a\x05abc", b"\xff" * 12, b"\x0b", b"\x0d\x01"):
+            with self.subTest(wrong), self.assertRaises(ValueError):
+                list(_proto.fields(wrong))
+
+
+class Structs(PackageTest):
+    """The structs of ctypes are those of the header."""
+
+    C_NAMES = {"Diag": "rh_diag", "Text": "rh_text"}
+
+    def setUp(self):
+        super().setUp()
+        self.compiler = lib.os.environ.get("CC") or shutil.which("cc")
+        if not self.compiler:
+            self.skipTest("no C compiler")
+
+    @staticmethod
+    def c_name(struct):
+        snake = "".join(f"_{c.lower()}" if c.isupper() else c for c in struct.__name__)
+        return f"rh{snake}"
+
+    def compile(self, lines):
+        source = self.write("structs.c", "#include <remat_hlo.h>\n#include <stdio.h>\n"
+                            "int main(void) {\n" + "\n".join(lines) + "\nreturn 0;\n}\n")
+        subprocess.run([self.compiler, "-I", str(ROOT / "include"), source, "-o",
+                        self.dir / "structs"], check=True)
+        return subprocess.run([self.dir / "structs"], check=True, capture_output=True,
+                              text=True).stdout.splitlines()
+
+    def structs(self):
+        return [s for s in vars(lib).values() if isinstance(s, type)
+                and issubclass(s, lib.Structure) and s not in (lib.Structure, lib.Sized)]
+
+    def test_layout(self):
+        lines, expected = [], []
+        for struct in self.structs():
+            name = self.c_name(struct)
+            for field, kind in struct._fields_:
+                member = getattr(struct, field)
+                lines.append(f'printf("{name}.{field} %zu %zu\\n", offsetof({name}, {field}), '
+                             f'sizeof((({name} *)0)->{field}));')
+                expected.append(f"{name}.{field} {member.offset} {member.size}")
+            if struct is not lib.Report:  # of which only the beginning is read
+                lines.append(f'printf("{name} %zu\\n", sizeof({name}));')
+                expected.append(f"{name} {lib.ctypes.sizeof(struct)}")
+        self.assertEqual(self.compile(lines), expected)
+
+    def test_defaults(self):
+        """RH_…_INIT, field by field."""
+        lines, expected = [], []
+        for struct in self.structs():
+            if not issubclass(struct, lib.Sized):
+                continue
+            name = self.c_name(struct)
+            lines.append(f"{name} {name}_value = {name.upper()}_INIT;")
+            made = struct()
+            for field, kind in struct._fields_:
+                value = getattr(made, field)
+                if kind is lib.c_char_p:
+                    form, what = "%s", f'{name}_value.{field} ? {name}_value.{field} : "-"'
+                    value = value.decode() if value else "-"
+                elif isinstance(value, (int, float, bool)):
+                    form, what = "%.0f", f"(double){name}_value.{field}"
+                    value = f"{float(value):.0f}"
+                else:
+                    continue
+                lines.append(f'printf("{name}.{field} {form}\\n", {what});')
+                expected.append(f"{name}.{field} {value}")
+        self.assertEqual(self.compile(lines), expected)
+
+    def test_numbers(self):
+        """The numbers of enumerations."""
+        names = {"COPIES": ("RH_COPIES_AUTO", "RH_COPIES_INSERTED", "RH_COPIES_PENDING"),
+                 "COUNTS": ("RH_COUNT_TEMP", "RH_COUNT_TEMP_OUTPUTS", "RH_COUNT_TOTAL"),
+                 "EMITS": ("RH_EMIT_SCHEDULED", "RH_EMIT_UNSCHEDULED"),
+                 "PROTECTS": ("RH_PROTECT_AUTO", "RH_PROTECT_NONE", "RH_PROTECT_CONTROL_DEPS",
+                              "RH_PROTECT_OPT_BARRIER", "RH_PROTECT_CONDITIONAL"),
+                 "INLINES": ("RH_INLINE_AUTO", "RH_INLINE_NEVER", "RH_INLINE_ALWAYS"),
+                 "MODES": ("RH_REMAT_RECOMPUTE", "RH_REMAT_COMPRESS", "RH_REMAT_OFFLOAD",
+                           "RH_REMAT_NARROW"),
+                 "PICTURES": ("RH_PICTURE_HTML", "RH_PICTURE_SVG", "RH_PICTURE_PERFETTO"),
+                 "SUMS": ("RH_BY_CATEGORY", "RH_BY_OPCODE", "RH_BY_SOURCE", "RH_BY_OP_NAME",
+                          "RH_BY_COMPUTATION"),
+                 "REGISTRIES": ("RH_SCHEDULERS", "RH_ALGORITHMS", "RH_MEMORY_MODELS",
+                                "RH_LINT_RULES", "RH_PACKINGS", "RH_TARGETS", "RH_PARAMETERS")}
+        wanted = [number for table in names for number in getattr(lib, table).values()]
+        wanted += [lib.TRAIT_ALL_SIZES, lib.SMALL_NODE_BYTES, lib.OVER_LIMIT,
+                   lib.NOT_EQUIVALENT, lib.USAGE, lib.INPUT, lib.WRITE, lib.MEMORY, lib.INTERNAL]
+        lines = [f'printf("%d\\n", (int){name});' for table in names.values() for name in table]
+        lines += [f'printf("%d\\n", (int){name});' for name in (
+            "RH_TRAIT_ALL_SIZES", "RH_SMALL_NODE_BYTES", "RH_OVER_LIMIT",
+            "RH_NOT_EQUIVALENT", "RH_ERR_USAGE", "RH_ERR_INPUT", "RH_ERR_WRITE", "RH_ERR_MEMORY",
+            "RH_ERR_INTERNAL")]
+        self.assertEqual(list(map(int, self.compile(lines))), wanted)
+
+
+class CommandLine(PackageTest):
+    """`python -m remat_hlo` as far as it goes without JAX."""
+
+    def test_help(self):
+        out, _ = self.run_python("-m", "remat_hlo", "--help")
+        for field in _options.dataclasses.fields(_options.Options):
+            self.assertIn(f"--{field.name.replace('_', '-')}=", out)
+
+    def test_usage(self):
+        for arguments in ((), ("--colour=red", "x.py"), ("--mem-limit",), ("--mem-limit=50%",)):
+            _, err = self.run_python("-m", "remat_hlo", *arguments, code=2)
+            self.assertIn("remat_hlo: error: ", err)
+
+    def test_missing_library(self):
+        _, err = self.run_python("-c", "import remat_hlo", code=1,
+                                 env={"REMAT_HLO_LIBRARY": "/nowhere/libremat_hlo.so"})
+        self.assertIn("the C library cannot be loaded", err)
+
+
+if __name__ == "__main__":
+    package.main()
