@@ -16,6 +16,7 @@ import random
 import re
 import select
 import shlex
+import signal
 import subprocess
 import sys
 import tempfile
@@ -36,11 +37,15 @@ COLLECTION = "checkpoint=collection"  # needs a pattern
 HOST_MEMORY = re.compile(r"\{[^{}]*S\(5\)\}")  # a layout there, which XLA:CPU does not run
 # Code for POST_SCHEDULER that is in order, but that this backend wants in fusions by then.
 NOT_ON_CPU = "is not supported by XLA:CPU ThunkEmitter"
-SILENCE_SECONDS = 45
+SILENCE_SECONDS = 45  # longer than any run of the tool
 MOST_SHOWN = 40
 
 
 # ---- which calls of the tool ----
+
+# Else it searches for as long as its steps last, up to a minute on a busy machine.
+LIMITED = {"optimal": ("--time-limit=3",)}
+
 
 def listed(tool):
     """The algorithms and schedulers that the tool has."""
@@ -58,7 +63,7 @@ def combine(stage, algorithm, scheduler, budget, number):
     form = FORMS[stage][number % len(FORMS[stage])]
     extra = EXTRA[number // len(FORMS[stage]) % len(EXTRA)]
     return [stage, f"--algorithm={algorithm}", f"--scheduler={scheduler}", f"--mem-limit={budget}",
-            "--small-node-limit=0", *form, *extra]
+            "--small-node-limit=0", *LIMITED.get(algorithm, ()), *form, *extra]
 
 
 def select_all(algorithms, schedulers, index):
@@ -174,9 +179,13 @@ def compare_memory(engine, tool, executable, path, tell):
 def check(engine, runner, tool, task, befores, folder, tell):
     """Each combination; those that give the same text are compiled and run once."""
     verdicts = {}  # by digest of the rewritten text
-    for combination in task["combinations"]:
+    for number, combination in enumerate(task["combinations"]):
+        if task["end"] and time.time() > task["end"]:
+            tell("skipped", why="no time left", count=len(task["combinations"]) - number)
+            break
         stage, *flags = combination
         tell("tool", combination=combination)
+        tell("at", what="rewriting", combination=combination, stage=stage, before=runner.texts[stage])
         before, identity = runner.texts[stage], None
         try:
             after, summary = engine.rewrite(tool, befores[stage], folder, flags)
@@ -239,11 +248,12 @@ class Worker:
 
     def start(self):
         self.process = subprocess.Popen(self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                        stderr=subprocess.DEVNULL)
+                                        stderr=subprocess.DEVNULL, start_new_session=True)
         self.rest = b""
 
     def stop(self):
-        self.process.kill()
+        """With the run of the tool that it may wait for."""
+        os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
 
     def ask(self, task):
@@ -379,7 +389,8 @@ def run_task(worker, report, task):
                 silent.add(at.get("identity"))
                 report.take(program, {"event": "silent"})
                 continue
-            kind = "XLA hangs" if isinstance(error, TimeoutError) else "XLA dies"
+            who = "the tool" if at["what"] == "rewriting" else "XLA"
+            kind = f"{who} hangs" if isinstance(error, TimeoutError) else f"{who} dies"
             report.take(program, {**at, "event": "finding", "kind": kind, "repeats": 1})
             if "identity" in at:
                 task = {**task, "deadly": [*task["deadly"], at["identity"]]}
@@ -416,13 +427,14 @@ def run_all(tool, tasks, jobs, report, deadline, script=__file__):
     return len(done)
 
 
-def make_tasks(options, algorithms, schedulers, names):
+def make_tasks(options, algorithms, schedulers, names, end):
+    """`end` is when to stop in the midst of a program, in seconds since the epoch, or none."""
     def task(program, combinations):
         if options.interferences:
             combinations = []
         if options.only:
             combinations = [shlex.split(options.only)]
-        return {"program": program, "combinations": combinations, "deadly": [],
+        return {"program": program, "combinations": combinations, "deadly": [], "end": end,
                 "interferences": options.interferences}
     if options.random is not None:
         seeds = itertools.count(options.seed)
@@ -459,7 +471,7 @@ def parse(arguments):
     parser.add_argument("--only", metavar="STAGE FLAGS",
                         help="one way to call the tool, as why.txt has it")
     parser.add_argument("--seconds", type=float, default=float("inf"),
-                        help="begin no program after so long")
+                        help="begin no program after so long, and end those that run a quarter later")
     parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)),
                         help="programs at a time [one for each processor]")
     parser.add_argument("--verbose", action="store_true", help="show every finding")
@@ -480,7 +492,8 @@ def main():
     algorithms, schedulers = listed(options.tool)
     seconds = min(options.seconds, (options.random or float("inf")) * 60)
     report = Report(pathlib.Path(options.folder, "found"), options.verbose)
-    tasks = make_tasks(options, algorithms, schedulers, names)
+    tasks = make_tasks(options, algorithms, schedulers, names,
+                       time.time() + 1.25 * seconds if seconds < float("inf") else None)
     if options.random is None:
         tasks = list(tasks)
         if not tasks:
