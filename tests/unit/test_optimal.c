@@ -11,7 +11,8 @@ static const OptimalRules rules = {
 
 static PricedLine unchanged(const Line *line, int64_t limit, Arena *arena) {
   LineMemory memory = line_measure(line, arena);
-  return (PricedLine){*line, memory.peak_bytes <= limit, memory.peak_bytes, memory.seconds};
+  return (PricedLine){*line, memory.peak_bytes <= limit, memory.peak_bytes, memory.seconds,
+                      line_excess(line, &memory, limit)};
 }
 
 /* Random graphs without dead code, for which a limit makes recomputation necessary. */

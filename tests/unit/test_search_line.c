@@ -153,6 +153,38 @@ START_TEST(a_value_is_priced_around_the_peak) {
 }
 END_TEST
 
+/* The counter n is overwritten by m. After that, x reads the other element of the state, and f,
+ * which only the counter can give: it must be kept, however little it costs to compute. */
+START_TEST(another_element_of_a_state_is_not_the_one_that_is_read) {
+  SearchFixture search;
+  Fixture fixture = fixture_parse_format(
+      "HloModule m\n\n%s%s\nENTRY e {\n%s}\n",
+      "cond { c = (s32[], f32[8]) parameter(0)\n n = s32[] get-tuple-element(c), index=0\n"
+      "k = s32[] constant(9)\n ROOT l = pred[] compare(n, k), direction=LT }\n",
+      "body { c = (s32[], f32[8]) parameter(0)\n n = s32[] get-tuple-element(c), index=0\n"
+      "v = f32[8] get-tuple-element(c), index=1\n d = f32[] convert(n)\n f = f32[8] broadcast(d), "
+      "dimensions={}\n"
+      "o = s32[] constant(1)\n m = s32[] add(n, o)\n e = f32[] constant(1)\n"
+      "a = f32[32] broadcast(e), dimensions={}\n s = f32[32] sine(a)\n"
+      "g = f32[8] slice(s), slice={[0:8]}\n x = f32[8] clamp(f, v, g)\n"
+      "ROOT r = (s32[], f32[8]) tuple(m, x) }\n",
+      "p = f32[8] parameter(0)\n z = s32[] constant(0)\n y = s32[] copy(z)\n"
+      "b = f32[8] negate(p)\n t = (s32[], f32[8]) tuple(y, b)\n"
+      "l = (s32[], f32[8]) while(t), condition=cond, body=body\n"
+      "ROOT q = f32[8] get-tuple-element(l), index=1\n");
+  search_begin(&search, fixture, "liveness", "body", true);
+  Arena *out = fixture.out, *scratch = fixture.scratch;
+  Line line = line_of_graph(&search.graph, out);
+  ck_assert(line_is_valid(&line, scratch));
+  PriceRules rules = {60, 0.5, 10, true, 0};
+  for (int64_t bytes = peak_of(&line, scratch) - 1; bytes > 0; bytes -= 4) {
+    PricedLine priced = price_line(&line, bytes, &rules, false, NULL, out, scratch);
+    ck_assert(line_is_valid(&priced.line, scratch));
+  }
+  fixture_free(&fixture);
+}
+END_TEST
+
 /* A line with the steps of these names; each reads the latest run of what it reads. */
 static Line line_named(const SearchFixture *search, const char *const *names, uint32_t len) {
   const SearchGraph *graph = &search->graph;
@@ -284,6 +316,7 @@ int main(void) {
   tcase_add_test(tc, a_reader_of_a_tuple_is_not_put_off);
   tcase_add_test(tc, updates_are_put_off);
   tcase_add_test(tc, a_value_is_priced_around_the_peak);
+  tcase_add_test(tc, another_element_of_a_state_is_not_the_one_that_is_read);
   tcase_add_loop_test(tc, lines_are_valid_or_not, 0, LEN(validities));
   tcase_add_loop_test(tc, lines_are_applied, 0, LEN(applications));
   suite_add_tcase(suite, tc);

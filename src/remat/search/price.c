@@ -85,6 +85,13 @@ static int64_t operand_bytes(const Pricing *pricing, StepId step, uint32_t index
   return bytes;
 }
 
+/* Whether a demand is for all parts that an operand reads. Demands for other parts of the same
+ * step, such as other elements of a loop's state, say nothing about these. */
+static bool demand_covers(const Demand *demand, const NodeOperand *operand) {
+  return demand->first_part <= operand->first_part &&
+         operand->first_part + operand->num_parts <= demand->first_part + demand->num_parts;
+}
+
 /* What it costs to have operand `index` of `step` at a place where it may not be read otherwise. */
 static double operand_cost(Pricing *pricing, StepId step, uint32_t index, StepId place,
                            double limit, uint32_t depth) {
@@ -95,8 +102,10 @@ static double operand_cost(Pricing *pricing, StepId step, uint32_t index, StepId
   bool is_gone = until < place;
   if (bytes == 0 && !is_gone) return 0;
   StepId held_until = source, next = NO_ID;
+  const NodeOperand *operand = node_operand(line->graph, line->nodes[step], index);
   for (uint32_t i = pricing->first_demand[source]; i != NO_ID; i = pricing->demands.data[i].next) {
     const Demand *demand = &pricing->demands.data[i];
+    if (!demand_covers(demand, operand)) continue;
     if (demand->place == place) return 0;
     if (demand->place > place) {
       if (demand->place < next) next = demand->place;
@@ -426,9 +435,9 @@ static void change_prices(Pricing *pricing, const PriceRules *rules, uint32_t ro
   }
 }
 
-static bool is_better(const PricedLine *a, double excess, const PricedLine *b, double best_excess) {
+static bool is_better(const PricedLine *a, const PricedLine *b) {
   if (a->fits != b->fits) return a->fits;
-  return a->fits ? a->seconds < b->seconds : excess < best_excess;
+  return a->fits ? a->seconds < b->seconds : a->excess < b->excess;
 }
 
 PricedLine price_line(const Line *line, int64_t limit_bytes, const PriceRules *rules,
@@ -439,8 +448,8 @@ PricedLine price_line(const Line *line, int64_t limit_bytes, const PriceRules *r
   PricedLine best = {.line = *line,
                      .fits = memory.peak_bytes <= limit_bytes,
                      .peak_bytes = memory.peak_bytes,
-                     .seconds = memory.seconds};
-  double best_excess = line_excess(line, &memory, limit_bytes);
+                     .seconds = memory.seconds,
+                     .excess = line_excess(line, &memory, limit_bytes)};
   double range = (double)(memory.peak_bytes - limit_bytes);
   if (best.fits || line->len == 0) {
     best.line = line_copy(line, out);
@@ -467,15 +476,14 @@ PricedLine price_line(const Line *line, int64_t limit_bytes, const PriceRules *r
     PricedLine found = {.line = priced,
                         .fits = then.peak_bytes <= limit_bytes,
                         .peak_bytes = then.peak_bytes,
-                        .seconds = then.seconds};
-    double excess = line_excess(&priced, &then, limit_bytes);
-    if (is_better(&found, excess, &best, best_excess)) {
+                        .seconds = then.seconds,
+                        .excess = line_excess(&priced, &then, limit_bytes)};
+    if (is_better(&found, &best)) {
       Arena *newer = arena_new(arena_options(scratch));
       found.line = line_copy(&priced, newer);
       arena_free(kept);
       kept = newer;
       best = found;
-      best_excess = excess;
     }
     fold(&priced, &then, place_of, bytes_at, line->len);
     change_prices(&pricing, rules, round, bytes_at, limit_bytes, range);

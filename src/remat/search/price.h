@@ -33,6 +33,7 @@ typedef struct PricedLine {
   bool fits; /* the peak is at most the limit */
   int64_t peak_bytes;
   double seconds;
+  double excess; /* see line_excess() */
 } PricedLine;
 
 /* With `keeps_places`, every step stays where it is, and only clones are added. The fastest line

@@ -6,6 +6,7 @@
 #include "remat/search/updates.h"
 
 enum {
+  EXCESS_WEIGHT = 30, /* times the usual price: what it costs to mend an excess */
   TRIM_PASSES = 3,
   MAX_LEVELS = 4,
   LOWEST_STEPS = 10,
@@ -13,18 +14,23 @@ enum {
   NUM_TRIALS = 4, /* side by side, on however many threads */
 };
 
-/* The first one finds what is between the equal decisions about values that are alike. */
+/* Each order is tried with the first one, which finds what is between the equal decisions about
+ * values that are alike. The last ones have far more rounds, and come closer to the best prices. */
 static const PriceRules price_rules[] = {
-    {60, 0.5, 10, true, 0.1},
-    {60, 0.3, 3, true, 0},
-    {60, 0.5, 10, false, 0},
-    {60, 0.5, 10, true, 0},
+    {60, 0.5, 10, true, 0.1}, {60, 0.3, 3, true, 0},   {60, 0.5, 10, false, 0},
+    {60, 0.5, 10, true, 0},   {300, 0.3, 3, false, 0}, {300, 0.5, 1, true, 0},
 };
 enum {
-  NUM_PRICES = sizeof price_rules / sizeof *price_rules,
   FIRST_IMPROVING = 1, /* with these, candidates are improved */
-  NUM_IMPROVING = NUM_PRICES - FIRST_IMPROVING,
+  NUM_IMPROVING = 3,
 };
+
+/* How many of the best orders go on, and which prices they are tried with next. */
+typedef struct Heat {
+  uint32_t num_orders, first_price, num_prices;
+} Heat;
+
+static const Heat heats[] = {{6, 1, 3}, {2, 4, 2}};
 
 /* An order to decide in: the given one, or that with late updates, hoisted or not. */
 typedef struct OrderRules {
@@ -62,7 +68,8 @@ typedef struct Search {
   uint32_t num_others;
   Candidate candidates[MAX_CANDIDATES]; /* best first */
   uint32_t num_candidates;
-  double least_seconds; /* of the line given */
+  double usual_price; /* of a byte at a step: the time of the line given, for each byte of its peak
+                         at each of its steps */
   Patience *patience;
   Arena *scratch;
 } Search;
@@ -99,10 +106,11 @@ static void keep_better(Search *search, const PricedLine *found) {
   search->best = best;
 }
 
-/* What a line promises: its time, and more if it has to become smaller. */
+/* What a line promises: its time, and more for what exceeds the limit. A few steps that exceed it
+ * by far are mended more easily than many that exceed it by little, so the excess counts, not the
+ * peak. */
 static double merit(const Search *search, const PricedLine *priced) {
-  double over = (double)(priced->peak_bytes - search->limit_bytes) / (double)search->limit_bytes;
-  return priced->seconds + (over > 0 ? over * search->least_seconds : 0);
+  return priced->seconds + EXCESS_WEIGHT * priced->excess * search->usual_price;
 }
 
 static void keep_candidate(Search *search, const PricedLine *found) {
@@ -125,37 +133,47 @@ static void keep_candidate(Search *search, const PricedLine *found) {
 static PricedLine as_priced(const Search *search, const Line *line, Arena *arena) {
   ArenaMark mark = arena_mark(arena);
   LineMemory memory = line_measure(line, arena);
+  double excess = line_excess(line, &memory, search->limit_bytes);
   arena_reset(arena, mark);
   return (PricedLine){.line = *line,
                       .fits = memory.peak_bytes <= search->limit_bytes,
                       .peak_bytes = memory.peak_bytes,
-                      .seconds = memory.seconds};
+                      .seconds = memory.seconds,
+                      .excess = excess};
 }
+
+/* An order that decisions are made in, and what they came to at best. */
+typedef struct Order {
+  Line line;
+  PricedLine best; /* of its line only the figures are kept */
+  Arena *arena;
+} Order;
 
 /* ---- trials ---- */
 
-/* Something to try: an order of the given line, or to improve a candidate. Trials are independent
- * of each other, so that they can run side by side. */
+/* Something to try: an order to make and to price, a known order to price, or a candidate to
+ * improve. Trials are independent of each other, so that they can run side by side. */
 typedef struct Trial {
-  const OrderRules *order;   /* NULL: improves */
+  const OrderRules *rules;   /* NULL: the order is known */
+  Order *order;              /* NULL: improves */
   const Candidate *improved; /* then, a candidate */
+  const PriceRules *prices;
   Patience patience;
-  struct {
-    PricedLine priced;
-    PricedLine trimmed; /* the same line if there is nothing to trim */
-  } found[NUM_PRICES];
-  uint32_t num_found;
+  bool has_found;
+  Line line; /* that the order is, in the arena of the trial */
+  PricedLine priced;
+  PricedLine trimmed; /* the same line if there is nothing to trim */
 } Trial;
 
 typedef struct Trials {
   const Search *search;
   const Line *given;
-  uint32_t num_prices; /* that each order is tried with */
-  uint32_t level;      /* how often candidates have been improved before */
+  uint32_t level; /* how often candidates have been improved before */
+  uint32_t len;
   Trial list[NUM_TRIALS];
 } Trials;
 
-static void add_found(const Search *search, Trial *trial, const PricedLine *found, Arena *out,
+static void set_found(const Search *search, Trial *trial, const PricedLine *found, Arena *out,
                       Arena *scratch) {
   PricedLine trimmed = *found;
   if (found->fits) {
@@ -163,8 +181,9 @@ static void add_found(const Search *search, Trial *trial, const PricedLine *foun
                              scratch);
     trimmed = as_priced(search, &line, out);
   }
-  trial->found[trial->num_found].priced = *found;
-  trial->found[trial->num_found++].trimmed = trimmed;
+  trial->priced = *found;
+  trial->trimmed = trimmed;
+  trial->has_found = true;
 }
 
 static Line make_order(const Search *search, const Line *given, const OrderRules *rules,
@@ -179,15 +198,14 @@ static Line make_order(const Search *search, const Line *given, const OrderRules
 
 static void try_order(const Trials *trials, Trial *trial, Arena *out, Arena *scratch) {
   const Search *search = trials->search;
-  bool is_new;
-  Line order =
-      make_order(search, trials->given, trial->order, &trial->patience, &is_new, out, scratch);
-  for (uint32_t i = 0; is_new && i < trials->num_prices; i++) {
-    if (i && patience_is_over(&trial->patience)) break;
-    PricedLine found = price_line(&order, search->limit_bytes, &price_rules[i],
-                                  search->rules->keeps_order, &trial->patience, out, scratch);
-    add_found(search, trial, &found, out, scratch);
-  }
+  bool is_new = true;
+  trial->line = trial->rules ? make_order(search, trials->given, trial->rules, &trial->patience,
+                                          &is_new, out, scratch)
+                             : trial->order->line;
+  if (!is_new) return;
+  PricedLine found = price_line(&trial->line, search->limit_bytes, trial->prices,
+                                search->rules->keeps_order, &trial->patience, out, scratch);
+  set_found(search, trial, &found, out, scratch);
 }
 
 /* Decides again, with the runs of a line as its steps, in an order that has less excess. */
@@ -204,7 +222,7 @@ static void improve(const Trials *trials, Trial *trial, Arena *out, Arena *scrat
     found = price_line(&ordered, search->limit_bytes,
                        &price_rules[FIRST_IMPROVING + trials->level % NUM_IMPROVING],
                        search->rules->keeps_order, &trial->patience, out, scratch);
-  add_found(search, trial, &found, out, scratch);
+  set_found(search, trial, &found, out, scratch);
 }
 
 /* A task. */
@@ -219,12 +237,19 @@ static void run_trial(void *context, uint32_t number, Arena *out, Arena *scratch
 }
 
 static void keep_found(Search *search, const Trial *trial) {
-  for (uint32_t i = 0; i < trial->num_found; i++) {
-    const PricedLine *priced = &trial->found[i].priced, *trimmed = &trial->found[i].trimmed;
-    keep_better(search, priced);
-    keep_better(search, trimmed);
-    keep_other(search, trimmed);
-    keep_candidate(search, trimmed->fits ? trimmed : priced);
+  if (!trial->has_found) return;
+  const PricedLine *priced = &trial->priced, *trimmed = &trial->trimmed;
+  keep_better(search, priced);
+  keep_better(search, trimmed);
+  keep_other(search, trimmed);
+  keep_candidate(search, trimmed->fits ? trimmed : priced);
+  if (!trial->order) return;
+  if (trial->rules) {
+    trial->order->arena = arena_new(arena_options(search->scratch));
+    trial->order->line = line_copy(&trial->line, trial->order->arena);
+    trial->order->best = *trimmed;
+  } else if (merit(search, trimmed) < merit(search, &trial->order->best)) {
+    trial->order->best = *trimmed;
   }
 }
 
@@ -238,7 +263,7 @@ static void conclude_trial(Search *search, Trials *trials, uint32_t number, bool
   Trial *trial = &trials->list[number];
   uint64_t num_steps = patience_steps_left(search->patience);
   if (!has_run || trial->patience.num_spent > num_steps) {
-    trial->num_found = 0;
+    trial->has_found = false;
     trial->patience = patience_part(search->patience, num_steps);
     run_trial(trials, number, out, search->scratch);
   }
@@ -246,39 +271,79 @@ static void conclude_trial(Search *search, Trials *trials, uint32_t number, bool
   keep_found(search, trial);
 }
 
-/* Runs some trials, and keeps what they find. The steps go to each of them in turn, as many as it
- * needs. Threads run all of them with all steps in advance: most often that is what would have
- * happened in turn. */
-static void run_trials(Search *search, Trials *trials, uint32_t num_trials) {
+/* Runs the trials in the list, keeps what they find, and empties it. The steps go to each of them
+ * in turn, as many as it needs. Threads run all of them with all steps in advance: most often that
+ * is what would have happened in turn. */
+static void run_trials(Search *search, Trials *trials) {
   Arena *outs[NUM_TRIALS];
   bool are_run = search->rules->num_threads > 1;
   uint64_t num_steps = patience_steps_left(search->patience);
-  for (uint32_t i = 0; i < num_trials; i++) {
+  for (uint32_t i = 0; i < trials->len; i++) {
     trials->list[i].patience = patience_part(search->patience, num_steps);
     outs[i] = arena_new(arena_options(search->scratch));
   }
   if (are_run)
-    run_tasks(search->rules->num_threads, num_trials, run_trial, trials, outs, search->scratch);
-  for (uint32_t i = 0; i < num_trials; i++) {
+    run_tasks(search->rules->num_threads, trials->len, run_trial, trials, outs, search->scratch);
+  for (uint32_t i = 0; i < trials->len; i++) {
     if (!has_ended(search)) conclude_trial(search, trials, i, are_run, outs[i]);
     arena_free(outs[i]);
   }
+  trials->len = 0;
 }
 
+static void add_trial(Search *search, Trials *trials, Trial trial) {
+  trials->list[trials->len++] = trial;
+  if (trials->len == NUM_TRIALS) run_trials(search, trials);
+}
+
+/* The best order first. Different rules may lead to the same order: one of them is enough. */
+static uint32_t rank_orders(const Search *search, Order *orders, uint32_t len) {
+  uint32_t num_ranked = 0;
+  for (uint32_t i = 0; i < len; i++) {
+    Order order = orders[i];
+    if (!order.arena) continue;
+    double own = merit(search, &order.best);
+    uint32_t place = num_ranked;
+    while (place > 0 && own < merit(search, &orders[place - 1].best))
+      place--;
+    if (place > 0 && own == merit(search, &orders[place - 1].best)) {
+      arena_free(order.arena);
+      continue;
+    }
+    for (uint32_t k = num_ranked++; k > place; k--)
+      orders[k] = orders[k - 1];
+    orders[place] = order;
+  }
+  return num_ranked;
+}
+
+/* Tries all orders, and those that came out best with more and more prices. */
 static void try_orders(Search *search, const Line *given) {
   const SearchRules *rules = search->rules;
-  uint32_t num_orders = rules->keeps_order ? 1 : rules->is_thorough ? NUM_ORDERS : NUM_QUICK_ORDERS;
-  for (uint32_t first = 0; first < num_orders; first += NUM_TRIALS) {
-    if (has_ended(search)) break;
-    Trials trials = {
-        .search = search, .given = given, .num_prices = rules->is_thorough ? NUM_PRICES : 1};
-    uint32_t num_trials = 0;
-    while (num_trials < NUM_TRIALS && first + num_trials < num_orders) {
-      trials.list[num_trials].order = &order_rules[first + num_trials];
-      num_trials++;
+  uint32_t len = rules->keeps_order ? 1 : rules->is_thorough ? NUM_ORDERS : NUM_QUICK_ORDERS;
+  Order orders[NUM_ORDERS] = {0};
+  Trials trials = {.search = search, .given = given};
+  for (uint32_t i = 0; i < len && !has_ended(search); i++)
+    add_trial(search, &trials,
+              (Trial){.rules = &order_rules[i], .order = &orders[i], .prices = price_rules});
+  run_trials(search, &trials);
+  len = rank_orders(search, orders, len);
+  size_t num_heats = rules->is_thorough ? sizeof heats / sizeof *heats : 0;
+  for (size_t i = 0; i < num_heats; i++) {
+    uint32_t num_prices = heats[i].num_prices;
+    /* Before some line fits, little is known of which orders are good. */
+    uint32_t num_orders = search->best.fits ? heats[i].num_orders : len;
+    for (uint32_t k = 0; k < num_orders * num_prices && !has_ended(search); k++) {
+      if (k / num_prices >= len) break;
+      add_trial(search, &trials,
+                (Trial){.order = &orders[k / num_prices],
+                        .prices = &price_rules[heats[i].first_price + k % num_prices]});
     }
-    run_trials(search, &trials, num_trials);
+    run_trials(search, &trials);
+    len = rank_orders(search, orders, len);
   }
+  for (uint32_t i = 0; i < len; i++)
+    arena_free(orders[i].arena);
 }
 
 static void free_candidates(Candidate *candidates, uint32_t len) {
@@ -294,16 +359,10 @@ static void improve_all(Search *search) {
     int64_t peak_bytes = search->best.peak_bytes;
     memcpy(candidates, search->candidates, sizeof candidates);
     search->num_candidates = 0;
-    for (uint32_t first = 0; first < len; first += NUM_TRIALS) {
-      if (has_ended(search)) break;
-      Trials trials = {.search = search, .level = level};
-      uint32_t num_trials = 0;
-      while (num_trials < NUM_TRIALS && first + num_trials < len) {
-        trials.list[num_trials].improved = &candidates[first + num_trials];
-        num_trials++;
-      }
-      run_trials(search, &trials, num_trials);
-    }
+    Trials trials = {.search = search, .level = level};
+    for (uint32_t i = 0; i < len && !has_ended(search); i++)
+      add_trial(search, &trials, (Trial){.improved = &candidates[i]});
+    run_trials(search, &trials);
     free_candidates(candidates, len);
     bool is_same = seconds == search->best.seconds && peak_bytes == search->best.peak_bytes;
     if ((is_same && level > 0) || has_ended(search)) break;
@@ -333,7 +392,8 @@ PricedLine search_line(const Line *given, int64_t limit_bytes, const SearchRules
   Arena *arena = arena_new(arena_options(scratch));
   PricedLine unchanged = as_priced(&search, given, arena);
   keep_better(&search, &unchanged);
-  search.least_seconds = unchanged.seconds;
+  search.usual_price =
+      given->len ? unchanged.seconds / ((double)unchanged.peak_bytes * given->len) : 0;
   if (!unchanged.fits) try_orders(&search, given);
   improve_all(&search);
   arena_free(arena);
