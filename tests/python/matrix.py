@@ -7,7 +7,9 @@ Fails if a result differs in a bit, if XLA assigns more temporaries than without
 POST_SCHEDULER, if a budget that was said to be met is not, or the prediction is more than 1 % off. At
 PRE_SCHEDULER XLA still schedules, so there the error is only printed. Rows go to --csv=FILE.
 
-usage: matrix.py [--full] [--seconds=N] [--only=EXPRESSION] [--csv=FILE]"""
+usage: matrix.py [--full] [--seconds=N] [--only=EXPRESSION] [--csv=FILE [--resume]]
+
+With --resume, cases whose rows are in FILE already, without a fault, are not run again."""
 
 import argparse
 import csv
@@ -120,9 +122,9 @@ def fault_of(named, row, same, reports):
 
 # ---- all of them ----
 
-def run_all(cases, seconds):
-    """(rows, faults of whole processes)"""
-    processes = []
+def run_all(cases, seconds, keep):
+    """(rows, faults of whole processes); keep(row) is called with each row as soon as it is there."""
+    processes, lock = [], threading.Lock()
     for scheduler, flag in SCHEDULERS.items():
         own = [case for case in cases if case[1] == scheduler]
         environment = {**os.environ, "JAX_PLATFORMS": "cpu", "XLA_FLAGS":
@@ -135,7 +137,18 @@ def run_all(cases, seconds):
     results = {}
 
     def talk(scheduler, own, process):  # in a thread for each, so that no pipe fills up
-        results[scheduler] = process.communicate(json.dumps(own))
+        results[scheduler] = errors, found = [], []
+        reader = threading.Thread(target=lambda: errors.append(process.stderr.read()))
+        reader.start()
+        with process.stdin as stream:
+            json.dump(own, stream)
+        for line in process.stdout:
+            if line.startswith("{"):
+                found.append(json.loads(line))
+                with lock:
+                    keep(found[-1])
+        reader.join()
+        process.wait()
 
     threads = [threading.Thread(target=talk, args=one) for one in processes]
     for thread in threads:
@@ -143,13 +156,33 @@ def run_all(cases, seconds):
     rows, faults = [], []
     for thread, (scheduler, own, process) in zip(threads, processes):
         thread.join()
-        out, err = results[scheduler]
-        found = [json.loads(line) for line in out.splitlines() if line.startswith("{")]
+        errors, found = results[scheduler]
         rows += found
         if process.returncode:
             at = own[len(found)] if len(found) < len(own) else "the end"
-            faults.append(f"{scheduler}: the process ended with {process.returncode} at {at}:\n{err[-3000:]}")
+            faults.append(f"{scheduler}: the process ended with {process.returncode} at {at}:\n{errors[0][-3000:]}")
     return rows, faults
+
+
+def case_of(row):
+    return tuple(row[name] for name in FACTORS)
+
+
+def read_rows(path, cases):
+    """The rows of these cases that an earlier run left in the file, without those that had a fault."""
+    def value(column, text):
+        if column in FACTORS or column in ("fault", "outcome"):
+            return text
+        return {"": None, "True": True, "False": False}[text] if text in ("", "True", "False") \
+            else float(text) if "." in text or "e" in text else int(text)
+
+    if not os.path.exists(path):
+        return []
+    wanted = set(cases)
+    with open(path, newline="") as file:
+        rows = [{column: value(column, text) for column, text in row.items()} for row in csv.DictReader(file)
+                if None not in row.values()]  # None: a line that was cut off
+    return [row for row in rows if case_of(row) in wanted and not row["fault"]]
 
 
 def error_of(row):
@@ -184,6 +217,7 @@ def main():
     parser.add_argument("--seconds", type=float, default=0)
     parser.add_argument("--only", default="")
     parser.add_argument("--csv")
+    parser.add_argument("--resume", action="store_true")
     parser.add_argument("--cases", action="store_true", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.cases:
@@ -196,17 +230,27 @@ def main():
     cases.sort(key=lambda case: zlib.crc32(" ".join(case).encode()))
     if not arguments.full:
         cases = pairwise_cover(cases)
+    earlier = read_rows(arguments.csv, cases) if arguments.resume and arguments.csv else []
+    known = {case_of(row) for row in earlier}
     begin = time.monotonic()
-    rows, faults = run_all(cases, arguments.seconds)
-    if arguments.csv:
-        with open(arguments.csv, "w", newline="") as file:
-            writer = csv.DictWriter(file, COLUMNS, extrasaction="ignore")
-            writer.writeheader()
-            writer.writerows(rows)
+    with open(arguments.csv or os.devnull, "w", newline="") as file:
+        writer = csv.DictWriter(file, COLUMNS, extrasaction="ignore")
+        writer.writeheader()
+        writer.writerows(earlier)
+
+        def keep(row):
+            """At once, so that a run that is stopped loses nothing, and a fault is seen early."""
+            writer.writerow(row)
+            file.flush()
+            if row["fault"]:
+                print(f"at {', '.join(case_of(row))}: {row['fault']}", file=sys.stderr, flush=True)
+
+        rows, faults = run_all([case for case in cases if case not in known], arguments.seconds, keep)
+    rows += earlier
     print_table(rows)
     for row in rows:
         if row["fault"]:
-            faults.append(f"{', '.join(row[name] for name in FACTORS)}: {row['fault']}: "
+            faults.append(f"{', '.join(case_of(row))}: {row['fault']}: "
                           f"{ {name: row.get(name) for name in COLUMNS[6:]} }")
     for fault in faults:
         print(f"FAULT: {fault}")
