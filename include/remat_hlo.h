@@ -804,6 +804,10 @@ RH_API const char *rh_profile_description(const rh_profile *profile);
 /* Returns the size of the device's memory in bytes, 0 = unknown. Threads: any. */
 RH_API int64_t rh_profile_memory_bytes(const rh_profile *profile);
 
+/* Writes a profile as JSON that rh_profile_parse reads. Threads: any. */
+RH_API rh_status rh_profile_print(const rh_profile *profile, rh_write_fn write, void *context,
+                                  rh_diags *diags);
+
 typedef struct rh_cost {
   size_t struct_size;
   /* Sums over the entry computation as XLA's HloCostAnalysis computes them: loop bodies count once,
@@ -889,6 +893,66 @@ RH_API rh_status rh_cost_report_make(const rh_module *module, const rh_settings 
 
 /* Frees a report. `report` may be NULL. Threads: one for each report. */
 RH_API void rh_cost_report_free(rh_cost_report *report);
+
+/* ---- calibration ---- */
+
+/* How far modeled times are from measured times. */
+typedef struct rh_model_error {
+  size_t struct_size;
+  double rank_correlation; /* Spearman's, equal values sharing their mean rank; NaN if the modeled
+                              or the measured times are all the same */
+  double median_error;     /* of |modeled / measured - 1| over all pairs */
+  double worst_error;
+} rh_model_error;
+
+#define RH_MODEL_ERROR_INIT \
+  { sizeof(rh_model_error), 0, 0, 0 }
+
+/* Compares `count` pairs of times; all figures are NaN if there are none. Threads: any. */
+RH_API rh_status rh_compare_seconds(const double *modeled, const double *measured, size_t count,
+                                    rh_model_error *error, rh_diags *diags);
+
+typedef struct rh_calibrate_options {
+  size_t struct_size;
+  const char *name;           /* of the new profile */
+  int64_t default_trip_count; /* as for rh_measure_cost */
+  const char *const *groups;  /* for each measurement a name: measurements of one group, such as
+                                 those of variants of one program, are held out together; NULL =
+                                 each one is a group of its own */
+} rh_calibrate_options;
+
+#define RH_CALIBRATE_OPTIONS_INIT \
+  { sizeof(rh_calibrate_options), "calibrated", 1, NULL }
+
+/* A profile that was fitted to measured times, and how far it is from them. Made by the library.
+ * The lists have an element for each measurement. */
+typedef struct rh_calibration {
+  const rh_profile *profile;      /* the new one */
+  const double *before_seconds;   /* modeled with the profile that was given */
+  const double *fitted_seconds;   /* modeled with the new profile */
+  const double *held_out_seconds; /* modeled with a profile that was fitted to the measurements of
+                                     all other groups only; NULL if there is only one group */
+  const rh_model_error *before, *fitted;
+  const rh_model_error *held_out; /* the error to expect of modules that were not measured; NULL if
+                                     there is only one group */
+  size_t num_groups;
+} rh_calibration;
+
+/* Fits a device profile to measured run times of modules: memory bandwidth, the rates of matrix
+ * products, of other operations and of transcendentals, and the fixed cost of a kernel. Everything
+ * else is copied from `profile`, from whose proportions the fit departs only where the measurements
+ * require it. `seconds` has the time of each of the `count` modules, which must be at least 2.
+ * `settings` and `options` may be NULL. The caller frees `*calibration` with rh_calibration_free.
+ * Returns RH_ERR_USAGE if there are fewer measurements, or if a time is not a number above 0. Takes
+ * time proportional to the number of groups times that of the instructions. Threads: any. */
+RH_API rh_status rh_calibrate(const rh_module *const *modules, const double *seconds, size_t count,
+                              const rh_settings *settings, const rh_profile *profile,
+                              const rh_calibrate_options *options, rh_calibration **calibration,
+                              rh_diags *diags);
+
+/* Frees a calibration, with its profile. `calibration` may be NULL. Threads: one for each
+ * calibration. */
+RH_API void rh_calibration_free(rh_calibration *calibration);
 
 /* ---- rematerialization ---- */
 

@@ -18,7 +18,7 @@ import matrix_programs  # noqa: E402
 import numpy as np  # noqa: E402
 
 import remat_hlo.jax as live  # noqa: E402
-from remat_hlo._calibrate import describe, rank_correlation  # noqa: E402
+from remat_hlo._calibrate import compare_seconds  # noqa: E402
 from remat_hlo._module import parse, print_hlo  # noqa: E402
 
 CLOCKS = {"wall": time.perf_counter, "cpu": time.process_time}
@@ -102,12 +102,12 @@ def print_summary(groups):
               f"{100 * measured:+.1f} % |")
     rows = [row for rows in groups for row in rows]
     if len(pairs) > 1:
-        correlation = rank_correlation([added(*pair, "modelled_seconds") for pair in pairs],
-                                       [added(*pair, "seconds") for pair in pairs])
+        correlation = compare_seconds([added(*pair, "modelled_seconds") for pair in pairs],
+                                      [added(*pair, "seconds") for pair in pairs]).rank_correlation
         shown = "none" if correlation is None else f"{correlation:.3f}"
         print(f"\nadded time, modelled and measured: rank correlation {shown}")
-        print("step time by the profile cpu: " + describe([row["modelled_seconds"] for row in rows],
-                                                          [row["seconds"] for row in rows]))
+        print("step time by the profile cpu:", compare_seconds([row["modelled_seconds"] for row in rows],
+                                                              [row["seconds"] for row in rows]))
 
 
 def measure_all(given):

@@ -49,9 +49,13 @@ rh_status call_out_of_memory(Call *call, rh_diags *diags) {
   return RH_ERR_MEMORY;
 }
 
+void call_give_back(Call *call) {
+  module_free(call->taken[--call->num_taken]);
+}
+
 rh_status call_close(Call *call, rh_status status) {
   while (call->num_taken)
-    module_free(call->taken[--call->num_taken]);
+    call_give_back(call);
   arena_guard_release_all(&call->guard);
   end(call);
   return status;

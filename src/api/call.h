@@ -60,6 +60,10 @@ ArenaOptions call_memory(Call *call, size_t max_bytes);
 rh_status call_take(Call *call, const rh_module *module, const rh_settings *settings,
                     const rh_module **taken);
 
+/* Frees what the last call_take() made, so that a call can take any number of modules one after the
+ * other. */
+void call_give_back(Call *call);
+
 /* Converts a caller's settings to those of the library. */
 rh_status settings_read(const rh_settings *given, rh_settings *settings, rh_diags *diags);
 

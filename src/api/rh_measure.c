@@ -200,6 +200,12 @@ void rh_profile_free(rh_profile *profile) {
   if (profile) arena_free(profile->arena);
 }
 
+const rh_profile *profile_new(const DeviceProfile *device, Arena *out) {
+  rh_profile *profile = arena_alloc(out, sizeof *profile);
+  *profile = (rh_profile){*device, out};
+  return profile;
+}
+
 const DeviceProfile *profile_of(const rh_profile *profile) {
   return &profile->profile;
 }

@@ -66,6 +66,12 @@ static const Command commands[] = {
      "opcode, by source line, by scope and by instruction, and what bounds them. What runs in a "
      "loop\n"
      "is multiplied by the trip count.\n"},
+    {"calibrate", FOR_CALIBRATE, cmd_calibrate, 1, 1, "calibrate FILE.json [OPTION...]",
+     "fit a device profile to measured times",
+     "Reads measured times of modules (JSON: {\"runs\": [{\"module\": PATH, \"seconds\": S}, "
+     "...]}),\n"
+     "fits a device profile to them, which starts from that of --device, writes it, and shows how\n"
+     "far the modelled times are off before and after, and for programs that were held out.\n"},
     {"list", FOR_LIST, cmd_list, 0, 0, "list [OPTION...]",
      "list schedulers, algorithms, memory models, packings, targets, devices and parameters",
      "Lists what the options --scheduler, --algorithm, --memory-model, --packing, --target, "
@@ -104,7 +110,7 @@ static const char usage[] =
 
 static void print_commands(FILE *out) {
   for (size_t i = 0; i < NUM_COMMANDS; i++) {
-    fprintf(out, "  %-8s  %s\n", commands[i].name, commands[i].summary);
+    fprintf(out, "  %-9s  %s\n", commands[i].name, commands[i].summary);
   }
 }
 

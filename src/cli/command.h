@@ -14,6 +14,7 @@ rh_status cmd_print(const Options *options);
 rh_status cmd_fmt(const Options *options);
 rh_status cmd_pack(const Options *options);
 rh_status cmd_cost(const Options *options);
+rh_status cmd_calibrate(const Options *options);
 rh_status cmd_list(const Options *options);
 
 /* Runs the subcommand that the command line names. If the first argument is a file, the subcommand

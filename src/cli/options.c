@@ -106,6 +106,7 @@ void options_init(Options *options) {
                        .target = "auto",
                        .device = "a100-80g",
                        .trip_count = 1,
+                       .profile_name = "calibrated",
                        .max_peak_bytes = -1,
                        .min_peak_bytes = -1,
                        .tolerance = {BUDGET_PERCENT, 1000000},

@@ -51,7 +51,8 @@ typedef struct Options {
   int64_t to_host_bytes; /* per second; 0 for the rate of the device */
   int64_t to_device_bytes;
   int64_t trip_count;
-  char *cost_of; /* `REGEX:flops=…`, one on each line; owned, NULL if there is none */
+  const char *profile_name; /* of the profile that calibrate makes */
+  char *cost_of;            /* `REGEX:flops=…`, one on each line; owned, NULL if there is none */
   const char *output;
   const char *json;
   const char *csv;
@@ -114,11 +115,12 @@ enum {
   FOR_REPORT = 1 << 7,
   FOR_COST = 1 << 8,
   FOR_COMPARE = 1 << 9,
-  FOR_ALL = (1 << 10) - 1,
+  FOR_CALIBRATE = 1 << 10,
+  FOR_ALL = (1 << 11) - 1,
   FOR_RUNS = FOR_REMAT | FOR_COMPARE, /* the commands that rematerialize */
   FOR_FILES = FOR_ALL & ~FOR_LIST,    /* the commands that read files */
   /* Not a command: the option changes results, and compare notes it with its runs. */
-  NOTED = 1 << 10,
+  NOTED = 1 << 11,
 };
 
 /* The words of --limit-counts, --emit and --protect, indexed by their enumerations. */

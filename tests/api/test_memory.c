@@ -92,6 +92,10 @@ CASE_WITH_RESULT(profile_unknown, rh_profile, rh_profile_free,
 CASE_WITH_RESULT(cost_report, rh_cost_report, rh_cost_report_free,
                  rh_cost_report_make(world.scheduled, &world.settings, world.profile, 1, &made,
                                      diags))
+static const double seconds[] = {1, 2};
+CASE_WITH_RESULT(calibration, rh_calibration, rh_calibration_free,
+                 rh_calibrate((const rh_module *[]){world.scheduled, world.result}, seconds, 2,
+                              &world.settings, world.profile, NULL, &made, diags))
 CASE_WITH_RESULT(plan, rh_plan, rh_plan_free,
                  rh_plan_parse(world.plan_text, world.plan_length, &made, diags))
 CASE_WITH_RESULT(ranges, rh_live_ranges, rh_live_ranges_free,
@@ -169,6 +173,15 @@ static rh_status measure_memory(rh_diags *diags) {
   rh_status status = rh_measure_memory(world.scheduled, &world.settings, "heap", &memory, diags);
   expect((status == RH_OK) == (memory.peak_bytes != 0), "the result does not fit the status");
   return status;
+}
+
+static rh_status compare_seconds(rh_diags *diags) {
+  rh_model_error error = RH_MODEL_ERROR_INIT;
+  return rh_compare_seconds(seconds, seconds, 2, &error, diags);
+}
+
+static rh_status print_profile(rh_diags *diags) {
+  return rh_profile_print(world.profile, discard, NULL, diags);
 }
 
 static rh_status measure_cost(rh_diags *diags) {
@@ -274,7 +287,10 @@ static const struct {
     {"rh_profile_parse", profile, RH_OK},
     {"rh_profile_named", profile_named, RH_OK},
     {"rh_profile_named of an unknown device", profile_unknown, RH_ERR_USAGE},
+    {"rh_profile_print", print_profile, RH_OK},
     {"rh_cost_report_make", cost_report, RH_OK},
+    {"rh_compare_seconds", compare_seconds, RH_OK},
+    {"rh_calibrate", calibration, RH_OK},
     {"rh_remat by path", remat_by_path, RH_OVER_LIMIT},
     {"rh_remat by standard", remat_by_standard, RH_OVER_LIMIT},
     {"rh_remat by checkpoint", remat_by_checkpoint, RH_OVER_LIMIT},

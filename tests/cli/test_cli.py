@@ -7,6 +7,7 @@ bytes, 12296 with one value recomputed, no less than 12292.
 
 import csv
 import gzip
+import io
 import json
 import os
 import pathlib
@@ -2012,6 +2013,85 @@ class CompressedInLittleMemory(ToolTest):
             preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)),
         )
         self.assert_message(result, "m.zst: error: out of memory")
+
+
+class Calibrate(ToolTest):
+    """Measured times of modules in a folder of their own."""
+
+    MODULE = "HloModule m\n\nENTRY e {\n  p = f32[%d] parameter(0)\n  ROOT a = f32[%d] negate(p)\n}\n"
+
+    def setUp(self):
+        super().setUp()
+        (self.dir / "runs").mkdir()
+        runs = []
+        for index, elements in enumerate((1000, 4000, 9000, 9000)):
+            self.write(f"runs/{index}.hlo", self.MODULE % (elements, elements))
+            runs.append({"module": f"{index}.hlo", "seconds": 1e-8 * elements, "clock": "wall",
+                         "program": f"of {elements}"})
+        self.runs = runs
+        self.measure()
+
+    def measure(self):
+        self.write("runs/measured.json", json.dumps({"runs": self.runs, "jax": "0"}))
+
+    def calibrate(self, *args, code=0):
+        return self.expect(code, "calibrate", "runs/measured.json", *args)
+
+    def test_profile_is_a_device(self):
+        result = self.calibrate("--device=cpu", "--name=here", "-o", "here.json")
+        self.assertEqual(result.err, "")
+        self.assertIn("4 measurements of 3 programs", result.out)
+        self.assertEqual(len(result.out.splitlines()), 5)
+        self.assertEqual(json.loads((self.dir / "here.json").read_text())["name"], "here")
+        cost = json.loads(self.expect(0, "cost", "runs/1.hlo", "--device=here.json", "--json", "-q").out)
+        told = json.loads(self.calibrate("--device=cpu", "-o", "x.json", "--json=-", "-q").out)
+        self.assertAlmostEqual(told["by_measurement"][1]["fitted_seconds"] / cost["seconds"], 1, 12)
+        self.assertAlmostEqual(cost["seconds"] / 4e-5, 1, 1)
+
+    def test_outputs(self):
+        result = self.calibrate()
+        self.assertEqual(json.loads(result.out)["name"], "calibrated")
+        self.assertIn("each program by a fit to the others", result.err)
+        told = json.loads(self.calibrate("--json=-", "-o", "x.json", "-q").out)
+        self.assertEqual((told["device"], told["measurements"], told["programs"]), ("a100-80g", 4, 3))
+        self.assertLess(told["fitted"]["median_error"], told["before"]["median_error"])
+        rows = list(csv.DictReader(io.StringIO(self.calibrate("--csv=-", "-o", "x.json", "-q").out)))
+        for row, item in zip(rows, told["by_measurement"]):
+            self.assertEqual(list(row), list(item))
+            self.assertEqual(row["module"], item["module"])
+            for name in list(row)[2:]:
+                self.assertAlmostEqual(float(row[name]) / item[name], 1, 12)
+        self.assert_message(self.calibrate("--json=-", code=2), "only one output can go to stdout")
+        self.assertEqual(self.calibrate("-q").err, "")
+
+    def test_one_program(self):
+        """Nothing can be held out; a module is a program of its own unless the file says otherwise."""
+        for run in self.runs:
+            run["program"] = "one"
+        self.measure()
+        told = json.loads(self.calibrate("--json=-", "-o", "x.json", "-q").out)
+        self.assertIsNone(told["held_out"])
+        self.assertIsNone(told["by_measurement"][0]["held_out_seconds"])
+        for run in self.runs:
+            del run["program"]
+        self.measure()
+        self.assertEqual(json.loads(self.calibrate("--json=-", "-o", "x.json", "-q").out)["programs"], 4)
+
+    def test_faults(self):
+        for text, what in (("", "must be JSON with a list 'runs'"), ("{}", "must be JSON with a list 'runs'"),
+                           ('{"runs": [{"module": "0.hlo", "seconds": 1}]}', "at least two measurements"),
+                           ('{"runs": [{"module": 1, "seconds": 1}, {}]}', "runs[0]: 'module' must be"),
+                           ('{"runs": [{"module": "0.hlo", "seconds": 0}, {}]}', "runs[0]: 'seconds' must be"),
+                           ('{"runs": [{"module": "0.hlo", "seconds": "1"}, {}]}', "runs[0]: 'seconds' must be")):
+            self.write("runs/measured.json", text)
+            self.assert_message(self.calibrate(code=3), what)
+        self.runs[1]["module"] = "none.hlo"
+        self.measure()
+        self.assert_message(self.calibrate(code=3), "runs/none.hlo: error: No such file")
+        self.write("runs/none.hlo", "HloModule m")
+        self.assert_message(self.calibrate(code=3), "runs/none.hlo")
+        self.assert_message(self.calibrate("--device=abacus", code=2), "there is no device 'abacus'")
+        self.assert_message(self.expect(2, "calibrate"), "calibrate takes one file")
 
 
 class Pack(ToolTest):

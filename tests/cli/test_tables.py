@@ -36,7 +36,7 @@ class Tables(ToolTest):
         return objects
 
     def test_every_command_that_prints_figures(self):
-        for command in ("remat", "report", "compare", "verify", "check", "pack", "cost", "list"):
+        for command in ("remat", "report", "compare", "verify", "check", "pack", "cost", "calibrate", "list"):
             options = self.expect(0, "list", f"--options={command}").out.split()
             self.assertLessEqual({"--json=", "--csv=", "--quiet"}, set(options), command)
 

@@ -353,11 +353,14 @@ class Calibrating(PackageTest):
     def test_known_device(self):
         """Times that another profile gives are found again, by a profile that the library reads."""
         profile = json.loads(_module.profile_text("cpu"))
-        true = _module.parse_profile(json.dumps(_calibrate.scaled(
-            profile, {"memory_bandwidth": 0.02, "flops": 0.005, "kernel_seconds": 3})).encode())
+        profile["memory_bandwidth"] *= 0.02
+        profile["flops"] = {name: 0.005 * rate for name, rate in profile["flops"].items()}
+        profile["kernel_seconds"] *= 3
+        true = _module.parse_profile(json.dumps(profile).encode())
         path = self.measurements(lambda module: module.cost(1, true).seconds)
         out, _ = self.calibrate(path, "--name=mine", "-o", self.dir / "mine.json")
-        before, after = out.splitlines()
+        before, after, held_out = out.splitlines()
+        self.assertIn("held out: rank correlation", held_out)
         self.assertRegex(before, r"^cpu: rank correlation .*, median error \d+ %, worst")
         error = int(after.partition("median error ")[2].partition(" %")[0])
         self.assertLessEqual(error, 10, out)
@@ -379,10 +382,23 @@ class Calibrating(PackageTest):
             self.assertIn("remat_hlo: error", err)
         self.calibrate(self.measurements(lambda module: 1), "--device=abacus", code=2)
 
-    def test_ranks(self):
-        self.assertEqual(_calibrate.ranks([3, 1, 3, 2]), [3.5, 1, 3.5, 2])
-        self.assertAlmostEqual(_calibrate.rank_correlation([1, 2, 3], [10, 20, 15]), 0.5)
-        self.assertIsNone(_calibrate.rank_correlation([1, 1], [1, 2]))
+    def test_one_program(self):
+        """Variants of one program are not held out from each other."""
+        path = self.measurements(lambda module: module.cost().seconds)
+        measured = json.loads(path.read_text())
+        for run in measured["runs"]:
+            run["program"] = "one"
+        out, _ = self.calibrate(self.write("one.json", json.dumps(measured)), "-o", self.dir / "one.made.json")
+        self.assertEqual(len(out.splitlines()), 2)
+
+    def test_errors(self):
+        error = _calibrate.compare_seconds([1, 2, 3], [10, 20, 15])
+        self.assertAlmostEqual(error.rank_correlation, 0.5)
+        self.assertAlmostEqual(error.median, 0.9)
+        # Ranks 3.5, 1, 3.5, 2: -1 / sqrt(4.5 * 5).
+        shared = _calibrate.compare_seconds([3, 1, 3, 2], [1, 2, 3, 4])
+        self.assertAlmostEqual(shared.rank_correlation, -1 / 22.5**0.5)
+        self.assertIsNone(_calibrate.compare_seconds([1, 1], [1, 2]).rank_correlation)
 
 
 class Notebook(PackageTest):

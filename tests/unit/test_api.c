@@ -352,6 +352,72 @@ START_TEST(cost_is_measured) {
 }
 END_TEST
 
+/* A profile that was printed reads as it was, and prints the same again. */
+START_TEST(profile_is_printed) {
+  for (size_t i = 0; rh_list(RH_DEVICES, i); i++) {
+    rh_profile *profile = NULL, *again = NULL;
+    Output first = output_new(), second = output_new();
+    ck_assert_int_eq(rh_profile_named(rh_list(RH_DEVICES, i)->name, NULL, &profile, NULL), RH_OK);
+    ck_assert_int_eq(rh_profile_print(profile, append, &first, NULL), RH_OK);
+    ck_assert_int_eq(rh_profile_parse(first.text, first.length, NULL, &again, NULL), RH_OK);
+    ck_assert_int_eq(rh_profile_print(again, append, &second, NULL), RH_OK);
+    ck_assert_str_eq(first.text, second.text);
+    rh_profile_free(profile);
+    rh_profile_free(again);
+  }
+}
+END_TEST
+
+static const char *const groups[] = {"one", "one", "two"};
+
+/* On a machine whose memory is half as fast and that takes a second for a kernel. */
+START_TEST(profile_is_calibrated) {
+  const rh_module *modules[] = {
+      parse("ENTRY e { p = f32[10] parameter(0)\n ROOT a = f32[10] negate(p) }"),
+      parse("ENTRY e { p = f32[40] parameter(0)\n ROOT a = f32[40] negate(p) }"),
+      parse("ENTRY e { p = f32[90] parameter(0)\n ROOT a = f32[90] negate(p) }")};
+  const double seconds[] = {5, 17, 37};
+  rh_profile *profile = NULL;
+  rh_calibration *made = NULL;
+  rh_calibrate_options options = RH_CALIBRATE_OPTIONS_INIT;
+  options.name = "slow";
+  ck_assert_int_eq(rh_profile_parse(profile_text, strlen(profile_text), NULL, &profile, NULL),
+                   RH_OK);
+  ck_assert_int_eq(rh_calibrate(modules, seconds, 3, NULL, profile, &options, &made, NULL), RH_OK);
+  ck_assert_str_eq(rh_profile_name(made->profile), "slow");
+  ck_assert_int_eq(rh_profile_memory_bytes(made->profile), 1000);
+  ck_assert_uint_eq(made->num_groups, 3);
+  ck_assert_double_eq_tol(made->before_seconds[0], 2, 1e-9);
+  ck_assert_double_lt(made->fitted->worst_error, 0.2);
+  ck_assert_double_gt(made->before->median_error, 0.4);
+  ck_assert_double_eq_tol(made->fitted->rank_correlation, 1, 1e-9);
+  ck_assert_ptr_nonnull(made->held_out);
+  ck_assert_double_ge(made->held_out->median_error, made->fitted->median_error);
+  rh_cost cost = RH_COST_INIT;
+  ck_assert_int_eq(rh_measure_cost(modules[2], NULL, made->profile, 1, &cost, NULL), RH_OK);
+  ck_assert_double_eq(cost.seconds, made->fitted_seconds[2]);
+  rh_calibration_free(made);
+
+  options.groups = groups;
+  ck_assert_int_eq(rh_calibrate(modules, seconds, 3, NULL, profile, &options, &made, NULL), RH_OK);
+  ck_assert_uint_eq(made->num_groups, 2);
+  rh_calibration_free(made);
+  ck_assert_int_eq(rh_calibrate(modules, seconds, 2, NULL, profile, &options, &made, NULL), RH_OK);
+  ck_assert(made->num_groups == 1 && !made->held_out && !made->held_out_seconds);
+  rh_calibration_free(made);
+
+  const double nothing[] = {1, 0};
+  ck_assert_int_eq(rh_calibrate(modules, seconds, 1, NULL, profile, NULL, &made, NULL),
+                   RH_ERR_USAGE);
+  ck_assert_int_eq(rh_calibrate(modules, nothing, 2, NULL, profile, NULL, &made, NULL),
+                   RH_ERR_USAGE);
+  ck_assert_ptr_null(made);
+  rh_profile_free(profile);
+  for (size_t i = 0; i < 3; i++)
+    rh_module_free((rh_module *)(uintptr_t)modules[i]);
+}
+END_TEST
+
 /* What is listed is what is built in, and says so itself. */
 START_TEST(built_in_devices_have_profiles) {
   const rh_entry *entry;
@@ -811,6 +877,8 @@ static TCase *measure_case(void) {
   tcase_add_test(tc, memory_is_measured);
   tcase_add_test(tc, what_lives_at_the_peak_is_listed);
   tcase_add_test(tc, cost_is_measured);
+  tcase_add_test(tc, profile_is_printed);
+  tcase_add_test(tc, profile_is_calibrated);
   tcase_add_test(tc, built_in_devices_have_profiles);
   tcase_add_test(tc, unknown_device_is_refused_with_the_closest_one);
   tcase_add_test(tc, costs_are_those_of_the_settings);

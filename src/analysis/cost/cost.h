@@ -74,6 +74,11 @@ WeightedCost cost_total_weighted(const Module *module, const CostTable *table,
 double *cost_runs(const Module *module, const CostTable *table, const DeviceProfile *profile,
                   int64_t default_trip_count, Arena *out, Arena *scratch);
 
+/* Visits each instruction that cost_total_weighted() sums up, with the number of times it runs. */
+typedef void (*VisitRun)(void *context, InstId id, double runs);
+void cost_visit_runs(const Module *module, const CostTable *table, const DeviceProfile *profile,
+                     int64_t default_trip_count, VisitRun visit, void *context, Arena *scratch);
+
 /* The resource that determines an instruction's time. */
 typedef enum CostBound {
   BOUND_NOTHING, /* the instruction takes no time */
@@ -88,6 +93,35 @@ typedef struct ModelledTime {
   double seconds;
   CostBound bound;
 } ModelledTime;
+
+/* What the bytes of an instruction pass. */
+typedef enum WorkRoute {
+  ROUTE_MEMORY,
+  ROUTE_TO_HOST,
+  ROUTE_FROM_HOST,
+  ROUTE_DEVICES, /* the interconnect */
+} WorkRoute;
+
+typedef enum WorkKind {
+  WORK_NONE,
+  WORK_STALL,  /* a copy over the link, which takes `stall_seconds` whatever the rates are */
+  WORK_KERNEL, /* the other figures, at the rates of a device */
+} WorkKind;
+
+/* What an instruction does, from which the rates of a device make its time. */
+typedef struct InstWork {
+  WorkKind kind;
+  WorkRoute route;
+  ElementType type; /* that it computes in */
+  bool is_matrix;   /* its flops are those of a matrix product */
+  double flops, transcendentals, bytes;
+  double stall_seconds;
+} InstWork;
+
+/* The work of one instruction, and the modelled time of work on a device; cost_time() is both in
+ * one. */
+InstWork cost_work(const Module *module, const CostTable *table, InstId id);
+ModelledTime work_time(const InstWork *work, const DeviceProfile *profile);
 
 /* Modelled time of one instruction on the device, without the callees of control flow: the roofline
  * max(flops / peak of its type, transcendentals / rate, bytes / bandwidth) plus the fixed cost of a

@@ -94,19 +94,28 @@ LinkDirection host_link_direction(const Module *module, InstId id) {
 /* Data that is both read and written crosses a link once. An asynchronous copy has the bytes of
  * both ends in its shape, so the operand's bytes are used. A custom call of unknown cost is assumed
  * to read its operands and write its result. */
-static ModelledTime transfer_time(const Module *module, const DeviceProfile *profile, InstId id,
-                                  int64_t bytes) {
+static void set_transfer(const Module *module, InstId id, int64_t bytes, InstWork *work) {
   if (bytes < 0) bytes = cost_default_bytes(module, id);
-  double payload = (double)cost_operand_bytes(module, id, 0);
-  switch (host_link_direction(module, id)) {
-    case LINK_TO_HOST: return (ModelledTime){payload / profile->device_to_host, BOUND_LINK};
-    case LINK_FROM_HOST: return (ModelledTime){payload / profile->host_to_device, BOUND_LINK};
-    case LINK_NONE: break;
-  }
+  LinkDirection direction = host_link_direction(module, id);
   bool is_collective =
       opcode_has((Opcode)inst_get(module, id)->opcode, OPF_COLLECTIVE | OPF_CHANNEL);
-  if (is_collective) return (ModelledTime){(double)bytes / 2 / profile->interconnect, BOUND_LINK};
-  return (ModelledTime){(double)bytes / profile->memory_bandwidth, BOUND_MEMORY};
+  work->route = direction == LINK_TO_HOST     ? ROUTE_TO_HOST
+                : direction == LINK_FROM_HOST ? ROUTE_FROM_HOST
+                : is_collective               ? ROUTE_DEVICES
+                                              : ROUTE_MEMORY;
+  work->bytes = direction != LINK_NONE ? (double)cost_operand_bytes(module, id, 0)
+                : is_collective        ? (double)bytes / 2
+                                       : (double)bytes;
+}
+
+static ModelledTime transfer_time(const InstWork *work, const DeviceProfile *profile) {
+  switch (work->route) {
+    case ROUTE_TO_HOST: return (ModelledTime){work->bytes / profile->device_to_host, BOUND_LINK};
+    case ROUTE_FROM_HOST: return (ModelledTime){work->bytes / profile->host_to_device, BOUND_LINK};
+    case ROUTE_DEVICES: return (ModelledTime){work->bytes / profile->interconnect, BOUND_LINK};
+    case ROUTE_MEMORY: break;
+  }
+  return (ModelledTime){work->bytes / profile->memory_bandwidth, BOUND_MEMORY};
 }
 
 static ModelledTime longer(ModelledTime time, double seconds, CostBound bound) {
@@ -123,27 +132,45 @@ static Cost timed_cost(const Module *module, const CostTable *table, InstId id) 
   return (Cost){.bytes = cost_default_bytes(module, id)};
 }
 
-ModelledTime cost_time(const Module *module, const CostTable *table, const DeviceProfile *profile,
-                       InstId id) {
+InstWork cost_work(const Module *module, const CostTable *table, InstId id) {
   bool is_idle = runs_nothing((Opcode)inst_get(module, id)->opcode);
   if (table->link_seconds && id < table->num_insts && table->link_seconds[id] >= 0) {
     double seconds = table->link_seconds[id];
-    return seconds == 0 && is_idle ? (ModelledTime){0} : (ModelledTime){seconds, BOUND_LINK};
+    if (seconds == 0 && is_idle) return (InstWork){.kind = WORK_NONE};
+    return (InstWork){.kind = WORK_STALL, .stall_seconds = seconds};
   }
-  if (is_idle) return (ModelledTime){0};
+  if (is_idle) return (InstWork){.kind = WORK_NONE};
   Cost cost = timed_cost(module, table, id);
-  if (cost.flops == 0 && cost.transcendentals == 0 && cost.bytes == 0) return (ModelledTime){0};
+  if (cost.flops == 0 && cost.transcendentals == 0 && cost.bytes == 0) {
+    return (InstWork){.kind = WORK_NONE};
+  }
   InstId known = cost_known_inst(module, table, id);
   ElementType matrix = known == NO_ID ? NUM_TYPES : (ElementType)table->matrix_types[known];
-  double peak =
-      matrix == NUM_TYPES ? profile->vector_flops[vector_type(module, id)] : profile->flops[matrix];
-  ModelledTime time = transfer_time(module, profile, id, cost.bytes);
-  time = longer(time, (double)cost.flops / peak, BOUND_COMPUTE);
-  time =
-      longer(time, (double)cost.transcendentals / profile->transcendentals, BOUND_TRANSCENDENTALS);
+  InstWork work = {.kind = WORK_KERNEL,
+                   .type = matrix == NUM_TYPES ? vector_type(module, id) : matrix,
+                   .is_matrix = matrix != NUM_TYPES,
+                   .flops = (double)cost.flops,
+                   .transcendentals = (double)cost.transcendentals};
+  set_transfer(module, id, cost.bytes, &work);
+  return work;
+}
+
+ModelledTime work_time(const InstWork *work, const DeviceProfile *profile) {
+  if (work->kind == WORK_NONE) return (ModelledTime){0};
+  if (work->kind == WORK_STALL) return (ModelledTime){work->stall_seconds, BOUND_LINK};
+  double peak = work->is_matrix ? profile->flops[work->type] : profile->vector_flops[work->type];
+  ModelledTime time = transfer_time(work, profile);
+  time = longer(time, work->flops / peak, BOUND_COMPUTE);
+  time = longer(time, work->transcendentals / profile->transcendentals, BOUND_TRANSCENDENTALS);
   if (profile->kernel_seconds > time.seconds) time.bound = BOUND_LAUNCH;
   time.seconds += profile->kernel_seconds;
   return time;
+}
+
+ModelledTime cost_time(const Module *module, const CostTable *table, const DeviceProfile *profile,
+                       InstId id) {
+  InstWork work = cost_work(module, table, id);
+  return work_time(&work, profile);
 }
 
 double cost_seconds(const Module *module, const CostTable *table, const DeviceProfile *profile,

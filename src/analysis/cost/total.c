@@ -158,3 +158,25 @@ double *cost_runs(const Module *module, const CostTable *table, const DeviceProf
   arena_free(inner);
   return runs.of;
 }
+
+/* Callees are not visited here, they are instructions of their own computation. */
+static void ignore_callee(void *context, CompId callee, double runs) {
+  (void)context, (void)callee, (void)runs;
+}
+
+void cost_visit_runs(const Module *module, const CostTable *table, const DeviceProfile *profile,
+                     int64_t default_trip_count, VisitRun visit, void *context, Arena *scratch) {
+  const double *runs = cost_runs(module, table, profile, default_trip_count, scratch, scratch);
+  Weighing weighing = {.module = module,
+                       .table = table,
+                       .default_trips = (double)default_trip_count,
+                       .comps = arena_zarray(scratch, WeightedCost, module->comps.len)};
+  for (CompId comp = 0; comp < module->comps.len; comp++) {
+    if (runs[comp] == 0) continue;
+    for (uint32_t i = 0; i < comp_num_insts(module, comp); i++) {
+      InstId id = comp_inst(module, comp, i);
+      if (inst_get(module, id)->flags & INST_DEAD) continue;
+      if (!visit_callees(&weighing, id, ignore_callee, NULL)) visit(context, id, runs[comp]);
+    }
+  }
+}

@@ -191,6 +191,24 @@ class Cost(Sized):
                 ("offloaded_bytes", c_double), ("seconds", c_double), ("stall_seconds", c_double)]
 
 
+class ModelError(Sized):
+    _fields_ = [("struct_size", c_size_t), ("rank_correlation", c_double),
+                ("median_error", c_double), ("worst_error", c_double)]
+
+
+class CalibrateOptions(Sized):
+    _fields_ = [("struct_size", c_size_t), ("name", c_char_p), ("default_trip_count", c_int64),
+                ("groups", POINTER(c_char_p))]
+    DEFAULTS = {"name": b"calibrated", "default_trip_count": 1}
+
+
+class Calibration(Structure):
+    _fields_ = [("profile", c_void_p), ("before_seconds", POINTER(c_double)),
+                ("fitted_seconds", POINTER(c_double)), ("held_out_seconds", POINTER(c_double)),
+                ("before", POINTER(ModelError)), ("fitted", POINTER(ModelError)),
+                ("held_out", POINTER(ModelError)), ("num_groups", c_size_t)]
+
+
 class RematOptions(Sized):
     _fields_ = [("struct_size", c_size_t), ("algorithm", c_char_p), ("memory_model", c_char_p),
                 ("limit_counts", c_int), ("limit_bytes", c_int64), ("emit", c_int),
@@ -284,6 +302,12 @@ FUNCTIONS = {
     "rh_profile_name": (c_char_p, (HANDLE,)),
     "rh_profile_description": (c_char_p, (HANDLE,)),
     "rh_profile_memory_bytes": (c_int64, (HANDLE,)),
+    "rh_profile_print": (c_int, (HANDLE, WRITE_FN, c_void_p, HANDLE)),
+    "rh_compare_seconds": (c_int, (POINTER(c_double), POINTER(c_double), c_size_t,
+                                   POINTER(ModelError), HANDLE)),
+    "rh_calibrate": (c_int, (OUT, POINTER(c_double), c_size_t, SETTINGS, HANDLE,
+                             POINTER(CalibrateOptions), POINTER(POINTER(Calibration)), HANDLE)),
+    "rh_calibration_free": (None, (POINTER(Calibration),)),
     "rh_measure_cost": (c_int, (HANDLE, SETTINGS, HANDLE, c_int64, POINTER(Cost), HANDLE)),
     "rh_remat": (c_int, (HANDLE, SETTINGS, POINTER(RematOptions), OUT, POINTER(RematResult),
                          HANDLE)),

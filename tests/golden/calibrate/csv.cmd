@@ -1,0 +1,1 @@
+calibrate measured.json --csv=- -o here.json -q

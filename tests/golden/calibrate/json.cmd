@@ -1,0 +1,1 @@
+calibrate measured.json --device=cpu --json=- -o here.json -q

@@ -1,0 +1,1 @@
+calibrate measured.json --device=cpu --name=here -o here.json
