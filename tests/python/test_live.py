@@ -2,11 +2,13 @@
 """The live half of the Python package, within XLA:CPU. Run by scripts/check-live, in an environment that
 has JAX and the package. usage: test_live.py [CLASS...]"""
 
+import concurrent.futures
 import contextlib
 import json
 import logging
 import os
 import re
+import socket
 import threading
 import unittest.mock
 
@@ -23,7 +25,7 @@ from live_programs import PROGRAMS, compile_program, run  # noqa: E402
 
 import remat_hlo  # noqa: E402
 import remat_hlo.jax as live  # noqa: E402
-from remat_hlo import _before, _decide, _hooks, _proto  # noqa: E402
+from remat_hlo import _before, _decide, _hooks, _module, _proto  # noqa: E402
 
 QUIET = {"verbose": False}
 # The memory model is that of the XLA in JAX 0.12; the one in 0.10 packs some values tighter.
@@ -102,6 +104,27 @@ class SameBits(LiveTest):
 
     def test_pre_path(self):
         self.check_all("PRE_SCHEDULER", "path")
+
+    @unittest.skipIf(jax.__version_info__ < (0, 12), "another XLA:CPU")
+    def test_pre_order(self):
+        """The order that XLA:CPU gives to what we return is the one in which it was measured."""
+        import matrix_programs
+        made, decide = [], _decide.decide
+
+        def note(*arguments, **named):
+            made.append(decide(*arguments, **named))
+            return made[-1]
+
+        program = matrix_programs.PROGRAMS["fft"]()
+        asked = {"stage": "PRE_SCHEDULER", "algorithm": "path", "min_peak": "64KiB", **QUIET}
+        with unittest.mock.patch.object(_decide, "decide", note), live.rematerialize("r30%", **asked):
+            compiled = compile_program(program)
+        (text,) = [decision.text for decision in made if decision.text]
+        order = remat_hlo.load(text.encode(), copies="inserted").schedule("bfs-proto").text()
+        (scheduled,) = compiled.runtime_executable().hlo_modules()
+        self.assertEqual([name for _, name, _ in entry_instructions(order)],
+                         [name for _, name, _ in entry_instructions(_module.print_hlo(scheduled))])
+        self.assertEqual(live.check(compiled).error, 0)
 
 
 def entry_instructions(text):
@@ -705,6 +728,20 @@ if seen:
             self.assertEqual(ours.split()[1:], [plain.split()[1], "True"])
             self.assertLess(int(ours.split()[0]), int(plain.split()[0]))
 
+    def test_least_of_all_processes(self):
+        """The processes of a job agree on the least of what they have left."""
+        with socket.socket() as free:
+            free.bind(("localhost", 0))
+            port = free.getsockname()[1]
+        script = self.write("job.py", """
+import sys, jax
+from remat_hlo import _hooks
+jax.distributed.initialize(f"localhost:{sys.argv[1]}", 2, int(sys.argv[2]))
+print("least", _hooks._least_of_all_processes(100 + int(sys.argv[2]), "5%"))
+""")
+        with concurrent.futures.ThreadPoolExecutor() as both:
+            found = list(both.map(lambda number: self.run_python(script, port, number)[0], range(2)))
+        self.assertEqual(found, ["least 100\n"] * 2)
 
     def test_out_of_memory(self):
         """A program that runs out of memory under a bound of the process, and does not with us."""

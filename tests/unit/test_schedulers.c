@@ -5,6 +5,10 @@
 #define P "p = f32[4] parameter(0)\n"
 #define SUM "sum { l = f32[] parameter(0)\n m = f32[] parameter(1)\n ROOT s = f32[] add(l, m) }\n"
 
+#define BACKWARDS                                                                                \
+  P "c = f32[4] sine(p)\n d = f32[4] tanh(p)\n e = f32[4] cosine(p), control-predecessors={d}\n" \
+    "ROOT r = (f32[4], f32[4]) tuple(e, c)\n"
+
 /* XLA's tests (hlo_memory_scheduler_test.cc), with the whole order that follows from its rules. */
 #define LAST_USE                                                    \
   "param = f32[42] parameter(0)\n ab = f32[42] abs(param)\n"        \
@@ -151,6 +155,9 @@ static const struct {
        "q = f32[4] parameter(1)\n d = f32[4] tanh(a)\n e = f32[4] cosine(q)\n"
        "ROOT r = (f32[4], f32[4], f32[4]) tuple(c, d, e)\n",
      "p q a e d c ROOT r"},
+    /* A proto has d, e, c, so that the user d of p was made first. */
+    {"users in the order of the text", "bfs", "", BACKWARDS, "p c d e ROOT r"},
+    {"users in the order of the proto", "bfs-proto", "", BACKWARDS, "p d c e ROOT r"},
     /* default */
     {"dfs is best", "default", "", LAST_USE, "param exp ab add negate ROOT sub"},
 };
@@ -296,7 +303,8 @@ START_TEST(computations_are_scheduled_except_fusions) {
 END_TEST
 
 START_TEST(schedulers_are_found) {
-  static const char *const names[] = {"input", "postorder", "dfs", "list", "bfs", "default"};
+  static const char *const names[] = {"input", "postorder", "dfs",    "list",
+                                      "bfs",   "bfs-proto", "default"};
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
     ck_assert_ptr_nonnull(scheduler_find(names[i]));
     ck_assert_str_eq(scheduler_find(names[i])->name, names[i]);

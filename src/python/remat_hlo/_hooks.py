@@ -212,12 +212,12 @@ def _device_of(platform):
 
 
 def _scheduler_of(platform):
-    """The order that XLA chooses after PRE_SCHEDULER: XLA:CPU's is breadth first, or depth first where a
-    flag asks for less memory."""
+    """The order that XLA chooses for what we return at PRE_SCHEDULER, which goes to it as a proto: XLA:CPU's
+    is breadth first, or depth first where a flag asks for less memory."""
     if platform != "cpu":
         return "default"
     asks_for_less = "CPU_SCHEDULER_TYPE_MEMORY_OPTIMIZED" in os.environ.get("XLA_FLAGS", "")
-    return "dfs" if asks_for_less else "bfs"
+    return "dfs" if asks_for_less else "bfs-proto"
 
 
 def _mark(report):
