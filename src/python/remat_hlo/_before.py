@@ -8,9 +8,9 @@ import io
 
 from . import _decide
 from . import _library as lib
-from ._decide import CHANGED, NO_BETTER, SMALL, WITHIN, LiveReport, Phases
+from ._decide import CHANGED, NO_BETTER, SMALL, LiveReport, Phases
 from ._module import Memory, parse, print_hlo
-from ._sizes import Budget, parse_budget
+from ._sizes import Budget
 
 STAGE = "BEFORE_OPTIMIZATIONS"
 MOST_ATTEMPTS = 4
@@ -119,15 +119,12 @@ def _search(compile_module, module, plain, options, limit, device, report, phase
     estimate = base.memory()
     before = Measured.of(plain, estimate)
     report.before, report.num_instructions = before.memory, base.num_instructions
-    counted = before.memory.counted_bytes(options.limit_counts)
-    report.limit_bytes = parse_budget(limit).bytes(counted, before.memory.lower_bound_bytes)
+    is_within = report.fits(limit)
     phases.end("measure")
-    if counted <= report.limit_bytes:
-        report.outcome, report.is_met = WITHIN, True
+    if is_within:
         return plain
     best = _attempts(compile_module, module, base, before, options, report, phases, warnings)
-    report.after = best.memory
-    report.is_met = best.memory.counted_bytes(options.limit_counts) <= report.limit_bytes
+    report.set_after(best.memory)
     report.outcome = CHANGED if best is not before else NO_BETTER
     return best.executable
 

@@ -58,6 +58,20 @@ class LiveReport:
     def total_seconds(self):
         return sum(self.seconds.values())
 
+    def fits(self, limit):
+        """Sets the limit in bytes, of which `before` says what a part is. True if the module fits it as
+        it is, which is then its outcome."""
+        counted = self.before.counted_bytes(self.limit_counts)
+        self.limit_bytes = parse_budget(limit).bytes(counted, self.before.lower_bound_bytes)
+        if counted <= self.limit_bytes:
+            self.outcome, self.is_met = WITHIN, True
+        return self.outcome == WITHIN
+
+    def set_after(self, memory):
+        """What a result takes, and whether it meets the limit."""
+        self.after = memory
+        self.is_met = memory.counted_bytes(self.limit_counts) <= self.limit_bytes
+
     def to_dict(self):
         return {**dataclasses.asdict(self), "added_time": self.added_time}
 
@@ -145,16 +159,11 @@ def decide(text, options, *, mem_limit=None, device="cpu", scheduler="default"):
     phases.end("measure")
     if report.before.peak_bytes < options.min_peak:
         return Decision(report, None)
-    counted = report.before.counted_bytes(options.limit_counts)
-    report.limit_bytes = parse_budget(limit).bytes(counted, report.before.lower_bound_bytes)
-    if counted <= report.limit_bytes:
-        report.outcome, report.is_met = WITHIN, True
+    if report.fits(limit):
         return Decision(report, None)
     result, warnings = _rematerialize(module, base, options, limit, report, phases)
     after_text = result.text()
-    report.after = result.memory_after if is_scheduled else _as_scheduled(
-        after_text, device, scheduler)
-    report.is_met = report.after.counted_bytes(options.limit_counts) <= report.limit_bytes
+    report.set_after(result.memory_after if is_scheduled else _as_scheduled(after_text, device, scheduler))
     report.num_rematerialized = result.num_rematerialized
     report.modelled_seconds = (result.cost_before.seconds, result.cost_after.seconds)
     phases.end("print")
