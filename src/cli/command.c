@@ -106,7 +106,7 @@ static void print_help(const Command *command, FILE *out) {
 
 static const char usage[] =
     "usage: remat-hlo FILE [--mem-limit=SIZE] [-o OUT] [OPTION...]\n"
-    "       remat-hlo COMMAND ...\n\n";
+    "       remat-hlo COMMAND ...\n";
 
 static void print_commands(FILE *out) {
   for (size_t i = 0; i < NUM_COMMANDS; i++) {
