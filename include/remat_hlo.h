@@ -251,6 +251,20 @@ typedef struct rh_text {
 
 typedef struct rh_module rh_module;
 
+/* Specifies whether XLA's copy-insertion pass has already run on a module. After this pass, values
+ * share memory by design (outputs with donated parameters, loop carries, in-place updates), and no
+ * later pass copies them. An instruction that reads one of these values after another one has been
+ * written to the same memory therefore reads wrong data. */
+typedef enum rh_copies {
+  RH_COPIES_AUTO, /* decided by what rh_parse_options.copies says, if it says something; else the
+                     pass has not run if a value has no copy that it always gets; else it is assumed
+                     to have run if it may have: the module is scheduled, has fusions, or has copies
+                     of donated parameters or loop carries. A module that was made from another one
+                     inherits the decision made for that module */
+  RH_COPIES_INSERTED, /* the pass has run: XLA's after_optimizations dumps, POST_SCHEDULER hooks */
+  RH_COPIES_PENDING,  /* the pass has not run: XLA will insert the copies that are needed */
+} rh_copies;
+
 typedef struct rh_parse_options {
   size_t struct_size;
   size_t max_memory_bytes; /* memory limit of the module, and of each module or other object that is
@@ -258,10 +272,19 @@ typedef struct rh_parse_options {
   uint32_t max_errors;     /* maximum number of errors that are added to `diags`; after an error,
                               parsing continues with the next instruction as if the faulty
                               one were correct; 0 = 1 */
+  uint32_t unused;         /* padding of earlier versions */
+  rh_copies copies;        /* what is known about the text's origin, from rh_guess_copies for example;
+                              RH_COPIES_AUTO = nothing. Settings and plans override it, and it is
+                              ignored if it is RH_COPIES_PENDING and the module is scheduled */
 } rh_parse_options;
 
 #define RH_PARSE_OPTIONS_INIT \
-  { sizeof(rh_parse_options), 0, 0 }
+  { sizeof(rh_parse_options), 0, 0, 0, RH_COPIES_AUTO }
+
+/* Returns what the name of a file says about the module in it, if the name is one that XLA gives to
+ * its dumps, such as `module_0001.jit_f.before_optimizations.txt`; else RH_COPIES_AUTO. `path` may
+ * contain folders. Threads: any. */
+RH_API rh_copies rh_guess_copies(const char *path);
 
 /* Parses HLO text by the same rules as XLA. `text` has `length` bytes. `options` may be NULL. The
  * caller frees `*module` with rh_module_free. If the call succeeds, `diags` may contain warnings.
@@ -273,18 +296,6 @@ RH_API rh_status rh_parse(const char *text, size_t length, const rh_parse_option
 /* Frees a module. `module` may be NULL. Modules that were made from it remain valid.
  * Threads: one for each module. */
 RH_API void rh_module_free(rh_module *module);
-
-/* Specifies whether XLA's copy-insertion pass has already run on a module. After this pass, values
- * share memory by design (outputs with donated parameters, loop carries, in-place updates), and no
- * later pass copies them. An instruction that reads one of these values after another one has been
- * written to the same memory therefore reads wrong data. */
-typedef enum rh_copies {
-  RH_COPIES_AUTO, /* the pass is assumed to have run if it may have: the module is scheduled, has
-                     fusions, or has copies of donated parameters or loop carries. A module that
-                     was made from another one inherits the decision made for that module */
-  RH_COPIES_INSERTED, /* the pass has run: XLA's after_optimizations dumps, POST_SCHEDULER hooks */
-  RH_COPIES_PENDING,  /* the pass has not run: XLA will insert the copies that are needed */
-} rh_copies;
 
 /* Properties of a module. Made by the library. */
 typedef struct rh_module_info {
@@ -301,6 +312,8 @@ typedef struct rh_module_info {
                                   or close to it */
   uint64_t num_rematerialized; /* recomputations of values that rh_remat added */
   rh_copies copies;            /* the value that RH_COPIES_AUTO resolves to; never RH_COPIES_AUTO */
+  bool copies_are_sure;        /* false: nothing excludes the other value of `copies` */
+  const char *copies_reason;   /* what `copies` was decided by, as a clause: "it has fusions" */
 } rh_module_info;
 
 /* Returns the properties of a module. O(1). Threads: any. */

@@ -1,4 +1,6 @@
 /* The public functions that return information about a module. */
+#include <string.h>
+
 #include "analysis/flow/copy_stage.h"
 #include "api/call.h"
 #include "api/module.h"
@@ -12,7 +14,7 @@ static bool is_sharding_call(const Module *module, InstId id) {
 rh_module *module_finish(rh_module *handle) {
   const Module *module = handle->module;
   const ModuleHeader *header = &module->source->header;
-  bool is_inserted = copies_are_inserted(module);
+  CopyFinding copies = copies_find(module);
   rh_module_info info = {.name = text_of_str(header->name),
                          .is_scheduled = header->is_scheduled || handle->has_schedule,
                          .scheduler = handle->scheduler,
@@ -21,7 +23,9 @@ rh_module *module_finish(rh_module *handle) {
                          .num_partitions = header->num_partitions,
                          .is_optimized = header->is_scheduled || module_has_fusions(module),
                          .num_rematerialized = handle->num_rematerialized,
-                         .copies = is_inserted ? RH_COPIES_INSERTED : RH_COPIES_PENDING};
+                         .copies = copies.is_inserted ? RH_COPIES_INSERTED : RH_COPIES_PENDING,
+                         .copies_are_sure = copies.is_sure,
+                         .copies_reason = copies.reason};
   for (CompId comp = 0; comp < module->comps.len; comp++) {
     info.num_computations += !(comp_get(module, comp)->flags & COMP_DEAD);
   }
@@ -36,6 +40,14 @@ rh_module *module_finish(rh_module *handle) {
 
 const rh_module_info *rh_get_info(const rh_module *module) {
   return &module->info;
+}
+
+rh_copies rh_guess_copies(const char *path) {
+  const char *slash = strrchr(path, '/');
+  const char *name = slash ? slash + 1 : path;
+  size_t length = strlen(name);
+  return length > UINT32_MAX ? RH_COPIES_AUTO
+                             : (rh_copies)copies_by_file_name(str_make(name, (uint32_t)length));
 }
 
 rh_status rh_check(const rh_module *module, rh_diags *diags) {

@@ -1,6 +1,7 @@
 /* The public functions that read and print modules. */
 #include "text/parse.h"
 
+#include "api/arguments.h"
 #include "api/call.h"
 #include "api/module.h"
 #include "api/sized.h"
@@ -12,12 +13,16 @@ rh_status rh_parse(const char *text, size_t length, const rh_parse_options *give
   CALL_OPEN(call, diags, RH_CODE_SYNTAX);
   rh_parse_options options = RH_PARSE_OPTIONS_INIT;
   rh_status status = sized_read(&options, sizeof options, given, "rh_parse_options", diags);
+  if (status == RH_OK) {
+    status = check_choice((int)options.copies, RH_COPIES_PENDING + 1, "copies", diags);
+  }
   if (status != RH_OK) return call_close(call, status);
   ArenaOptions memory = call_memory(call, options.max_memory_bytes);
   uint32_t max_errors = options.max_errors ? options.max_errors : 1;
   Module *parsed = NULL;
   status = text_parse_all(text, length, &memory, max_errors, &parsed, diags);
   if (status != RH_OK) return call_close(call, status);
+  parsed->source->copies = (CopyStage)options.copies;
   rh_module *handle = handle_new(parsed);
   if (parsed->source->header.is_scheduled) {
     handle->schedule = schedule_in_text_order(parsed, handle->arena);

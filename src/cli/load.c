@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "dump_pass.h"
 #include "messages.h"
 
 rh_status load_text(const char *path, const Options *options, Loaded *loaded) {
@@ -20,6 +21,7 @@ rh_status load_module(const char *path, const Options *options, Loaded *loaded) 
   rh_status status = load_text(path, options, loaded);
   if (status != RH_OK) return status;
   rh_parse_options parse = load_parse_options(options);
+  parse.copies = dump_pass_copies(path);
   status =
       rh_parse(loaded->input.text, loaded->input.length, &parse, &loaded->module, loaded->diags);
   return load_report(loaded, status);

@@ -2,6 +2,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "copies_warning.h"
 #include "messages.h"
 #include "remat_run.h"
 
@@ -84,6 +85,8 @@ rh_status job_measure(RematRun *job, const rh_module *module, Figures *figures) 
 rh_status job_measure_before(RematRun *job) {
   rh_status status = job_measure(job, job->scheduled, &job->middle);
   job->before = job->middle;
+  if (status == RH_OK)
+    copies_warn_of_peak(&job->loaded, job->options, job->middle.memory.peak_bytes);
   if (status != RH_OK || job->baseline == job->scheduled) return status;
   return job_measure(job, job->baseline, &job->before);
 }
@@ -115,6 +118,8 @@ rh_status job_rematerialize(RematRun *job) {
   job->is_met = status == RH_OK || job->options->limit.kind == BUDGET_MIN;
   job->phase_seconds[PHASE_REMAT] = seconds_now() - start - job->outcome.verify_seconds;
   job->phase_seconds[PHASE_VERIFY] = job->outcome.verify_seconds;
+  if (status == RH_OK || status == RH_OVER_LIMIT)
+    copies_warn_of_result(&job->loaded, job->options, job->result);
   return status == RH_OVER_LIMIT ? RH_OK : status;
 }
 

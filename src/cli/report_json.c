@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "copies_warning.h"
 #include "json_text.h"
 #include "report_job.h"
 
@@ -20,6 +21,9 @@ static void add_identity(const ReportJob *job, cJSON *object) {
   cJSON_AddBoolToObject(object, "is_optimized", info.is_optimized);
   cJSON_AddBoolToObject(object, "partitioned",
                         !(info.has_sharding_calls && info.num_partitions > 1));
+  cJSON_AddStringToObject(object, "copies", copies_word(&job->loaded));
+  cJSON_AddStringToObject(object, "copies_reason", copies_reason(&job->loaded));
+  cJSON_AddBoolToObject(object, "copies_certain", !copies_are_open(&job->loaded, job->options));
 }
 
 /* Adds the files of the module in the folder. */

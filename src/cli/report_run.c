@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "copies_warning.h"
 #include "messages.h"
 #include "report_job.h"
 
@@ -27,6 +28,8 @@ rh_status report_explain(ReportJob *job) {
     return RH_OK;
   }
   load_warn_of_figures(&job->loaded, job->options);
+  if (status == RH_OK)
+    copies_warn_of_peak(&job->loaded, job->options, job->report->memory->peak_bytes);
   return load_report(&job->loaded, status);
 }
 

@@ -174,6 +174,13 @@ typedef struct ModuleHeader {
   VEC(BufferDonor) donors;
 } ModuleHeader;
 
+/* Whether XLA's copy-insertion has processed the module: analysis/flow/copy_stage.h. */
+typedef enum CopyStage { /* ORDER rh_copies */
+                         COPIES_OPEN,
+                         COPIES_INSERTED,
+                         COPIES_PENDING,
+} CopyStage;
+
 /* Everything that does not change after the module was loaded. */
 typedef struct ModuleSource {
   const char *text;
@@ -192,6 +199,7 @@ typedef struct ModuleSource {
   bool uses_compact_gte; /* the text has `x#1`, and so have new instructions */
   bool uses_percent;     /* names in the text begin with `%` */
   uint32_t num_elided_literals;
+  CopyStage copies; /* what is known from where the text was found; COPIES_OPEN = nothing */
 } ModuleSource;
 
 /* A cost that the user gives for instructions whose names, or custom-call targets, match an
@@ -200,13 +208,6 @@ typedef struct KnownCost {
   const char *expression;
   int64_t flops, transcendentals, bytes;
 } KnownCost;
-
-/* Whether XLA's copy-insertion has processed the module: analysis/flow/copy_stage.h. */
-typedef enum CopyStage { /* ORDER rh_copies */
-                         COPIES_OPEN,
-                         COPIES_INSERTED,
-                         COPIES_PENDING,
-} CopyStage;
 
 /* Which frame of the stack in which an instruction was traced gives its source position. ORDER
  * rh_frames */

@@ -2,6 +2,7 @@
 #include "analysis/flow/copy_stage.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "support.h"
 
@@ -14,6 +15,22 @@
   "cond { p = (f32[8]) parameter(0)\n ROOT c = pred[] constant(false) }\n"        \
   "body { p = (f32[8]) parameter(0)\n x = f32[8] get-tuple-element(p), index=0\n" \
   " y = f32[8] copy(x)\n ROOT r = (f32[8]) tuple(y) }\n"
+
+/* The counter begins as a constant in the entry, and is one more after each iteration. */
+#define COUNTING(root)                                                                  \
+  "cond { p = (s32[], f32[8]) parameter(0)\n ROOT c = pred[] constant(false) }\n"       \
+  "body { p = (s32[], f32[8]) parameter(0)\n i = s32[] get-tuple-element(p), index=0\n" \
+  " one = s32[] constant(1)\n next = s32[] add(i, one)\n"                               \
+  " x = f32[8] get-tuple-element(p), index=1\n"                                         \
+  " ROOT r = (s32[], f32[8]) tuple(" root ", x) }\n"
+
+#define COUNT(init, more)                                         \
+  "p = f32[8] parameter(0)\n zero = s32[] constant(0)\n"          \
+  " t = (s32[], f32[8]) tuple(" init                              \
+  ", p)\n"                                                        \
+  " w = (s32[], f32[8]) while(t), condition=cond, body=body" more \
+  "\n"                                                            \
+  " x = f32[8] get-tuple-element(w), index=1\n ROOT s = f32[8] sine(x)\n"
 
 #define BRANCHES                                                \
   "one { p = f32[8] parameter(0)\n ROOT c = f32[8] copy(p) }\n" \
@@ -48,7 +65,7 @@ static const struct {
      "p = f32[8] parameter(0)\n c = f32[8] copy(p)\n t = (f32[8]) tuple(c)\n"
      " ROOT w = (f32[8]) while(t), condition=cond, body=body\n",
      true},
-    {"a copy of a carry", "", COPYING_LOOP,
+    {"a copy of a carry", donated, COPYING_LOOP,
      "p = f32[8] parameter(0)\n t = (f32[8]) tuple(p)\n"
      " ROOT w = (f32[8]) while(t), condition=cond, body=body\n",
      true},
@@ -58,6 +75,42 @@ static const struct {
      true},
     {"a backend's note", "", "",
      "p = f32[8] parameter(0)\n ROOT s = f32[8] sine(p), backend_config={\"a\":\"1\"}\n", true},
+    {"scheduled, with a constant that counts", ", is_scheduled=true", COUNTING("next"),
+     COUNT("zero", ""), false},
+    {"notes beside a constant that counts", "", COUNTING("next"),
+     COUNT("zero", ", backend_config={\"known_trip_count\":{\"n\":\"5\"}}"), false},
+    {"a constant that a loop hands through", ", is_scheduled=true", COUNTING("i"),
+     COUNT("zero", ""), true},
+    {"a body that returns a constant", ", is_scheduled=true", COUNTING("one"), COUNT("zero", ""),
+     false},
+    {"a loop for which no copies are made", ", is_scheduled=true", COUNTING("next"),
+     COUNT("zero", ", frontend_attributes={xla_disable_while_loop_copies=\"true\"}"), true},
+    {"scheduled, returning a parameter", ", is_scheduled=true", "",
+     "ROOT p = f32[8] parameter(0)\n", false},
+    {"scheduled, returning a donated parameter",
+     ", is_scheduled=true, input_output_alias={ {}: (0, {}, may-alias) }", "",
+     "ROOT p = f32[8] parameter(0)\n", true},
+    {"scheduled, returning a constant", ", is_scheduled=true", "",
+     "p = f32[8] parameter(0)\n c = s32[] constant(1)\n ROOT t = (f32[8], s32[]) tuple(p, c)\n",
+     false},
+    {"scheduled, updating a parameter", ", is_scheduled=true", "",
+     "p = f32[8] parameter(0)\n u = f32[1] parameter(1)\n i = s32[] parameter(2)\n"
+     " ROOT d = f32[8] dynamic-update-slice(p, u, i)\n",
+     false},
+    {"a copy that is updated", "", "",
+     "p = f32[8] parameter(0)\n u = f32[1] parameter(1)\n i = s32[] parameter(2)\n"
+     " c = f32[8] copy(p)\n ROOT d = f32[8] dynamic-update-slice(c, u, i)\n",
+     true},
+    {"a branch that returns a constant", ", is_scheduled=true",
+     "one { p = f32[] parameter(0)\n ROOT c = f32[] constant(1) }\n"
+     "two { p = f32[] parameter(0)\n ROOT s = f32[] sine(p) }\n",
+     "p = f32[] parameter(0)\n i = s32[] parameter(1)\n"
+     " ROOT c = f32[] conditional(i, p, p), branch_computations={one, two}\n",
+     false},
+    {"a copy of a constant", "", "",
+     "p = f32[] parameter(0)\n c = f32[] constant(1)\n d = f32[] copy(c)\n"
+     " ROOT s = f32[] add(p, d)\n",
+     true},
     {"a custom call of the framework", "", "",
      "p = f32[8] parameter(0)\n"
      " ROOT c = f32[8] custom-call(p), custom_call_target=\"f\", backend_config=\"1\"\n",
@@ -78,10 +131,76 @@ START_TEST(stage_matches_table) {
 }
 END_TEST
 
+static const struct {
+  const char *name;
+  CopyStage stage;
+} names[] = {
+    {"module_0001.jit_f.before_optimizations.txt", COPIES_PENDING},
+    {"module_0001.jit_f.before_optimizations.txt.gz", COPIES_PENDING},
+    {"mobilenet.before_optimizations.hlo", COPIES_PENDING},
+    {"module_0001.jit_f.cpu_after_optimizations.txt", COPIES_INSERTED},
+    {"module_0001.jit_f.sm_8.0_gpu_after_optimizations.hlo.zst", COPIES_INSERTED},
+    {"step.after_optimizations.hlo", COPIES_INSERTED},
+    {"module_0001.jit_f.0042.p.after_copy-insertion.before_dce.txt", COPIES_INSERTED},
+    {"module_0001.jit_f.0041.p.after_dce.before_copy-insertion.txt", COPIES_PENDING},
+    /* Somewhere else in a dump, or made of one. */
+    {"module_0001.jit_f.0041.p.after_fusion.before_dce.txt", COPIES_OPEN},
+    {"module_0001.jit_f.0042.copy-insertion.after_adding_special-case_copies.txt", COPIES_OPEN},
+    {"step.before_optimizations.remat.hlo", COPIES_OPEN},
+    {"thereafter_optimizations", COPIES_OPEN},
+    {"hereafter_optimizations.txt", COPIES_OPEN},
+    {"before_optimizations", COPIES_OPEN},
+    {"", COPIES_OPEN},
+    {".txt", COPIES_OPEN},
+};
+
+START_TEST(names_match_table) {
+  Str name = {names[_i].name, (uint32_t)strlen(names[_i].name)};
+  ck_assert_msg(copies_by_file_name(name) == names[_i].stage, "%s", names[_i].name);
+}
+END_TEST
+
+/* What the file's name says comes before what the text looks like, except that a scheduled module
+ * is not from before copy-insertion; a setting comes before both. */
+START_TEST(name_comes_before_text) {
+  Fixture plain = fixture_parse("ENTRY e { ROOT p = f32[8] parameter(0) }");
+  Fixture scheduled = fixture_parse(
+      "HloModule m, is_scheduled=true\nENTRY e { p = f32[8] parameter(0)\n"
+      " ROOT s = f32[8] sine(p) }");
+  plain.module->source->copies = COPIES_INSERTED;
+  ck_assert(copies_are_inserted(plain.module));
+  plain.module->backend.copies = COPIES_PENDING;
+  ck_assert(!copies_are_inserted(plain.module));
+  scheduled.module->source->copies = COPIES_PENDING;
+  ck_assert(copies_are_inserted(scheduled.module));
+  fixture_free(&plain);
+  fixture_free(&scheduled);
+}
+END_TEST
+
+/* An answer is sure if a name, a setting, a schedule or a missing copy gives it. */
+START_TEST(guesses_are_not_sure) {
+  Fixture fixture = fixture_parse("ENTRY e { p = f32[8] parameter(0)\n ROOT s = f32[8] sine(p) }");
+  CopyFinding found = copies_find(fixture.module);
+  ck_assert(!found.is_inserted && !found.is_sure);
+  fixture.module->source->copies = COPIES_PENDING;
+  found = copies_find(fixture.module);
+  ck_assert(!found.is_inserted && found.is_sure);
+  fixture.module->source->copies = COPIES_OPEN;
+  fixture.module->backend.copies = COPIES_INSERTED;
+  found = copies_find(fixture.module);
+  ck_assert(found.is_inserted && found.is_sure);
+  fixture_free(&fixture);
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("copy_stage");
   TCase *tc = tcase_create("copy_stage");
   tcase_add_loop_test(tc, stage_matches_table, 0, sizeof cases / sizeof *cases);
+  tcase_add_loop_test(tc, names_match_table, 0, sizeof names / sizeof *names);
+  tcase_add_test(tc, name_comes_before_text);
+  tcase_add_test(tc, guesses_are_not_sure);
   suite_add_tcase(suite, tc);
   return run_suite(suite);
 }

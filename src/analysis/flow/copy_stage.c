@@ -1,5 +1,9 @@
 #include "analysis/flow/copy_stage.h"
 
+#include <string.h>
+
+#include "analysis/flow/copy_need.h"
+
 static InstId skip_elements(const Module *module, InstId id) {
   while (inst_get(module, id)->opcode == OPCODE_GET_TUPLE_ELEMENT ||
          inst_get(module, id)->opcode == OPCODE_BITCAST) {
@@ -34,28 +38,82 @@ static bool has_copy(const Module *module, InstId id) {
   return false;
 }
 
-static bool is_past_copies(const Module *module, InstId id) {
+/* What shows that copy-insertion may have seen the instruction; NULL = nothing. */
+static const char *sign_of_copies(const Module *module, InstId id) {
   const Instruction *inst = inst_get(module, id);
   if (is_copy(module, id)) {
-    return is_donated(module, skip_elements(module, inst_operand(module, id, 0)));
+    InstId source = skip_elements(module, inst_operand(module, id, 0));
+    if (inst_get(module, source)->opcode == OPCODE_CONSTANT) return "a constant is copied";
+    return is_donated(module, source) ? "a donated parameter is copied" : NULL;
   }
   /* Frameworks set backend_config on custom calls only. On any other instruction XLA's backends set
    * it. */
-  if (inst->opcode != OPCODE_CUSTOM_CALL && inst_attr(module, id, ATTR_BACKEND_CONFIG)) return true;
-  if (inst->opcode != OPCODE_WHILE && inst->opcode != OPCODE_CONDITIONAL) return false;
-  if (inst->opcode == OPCODE_WHILE && has_copy(module, inst_operand(module, id, 0))) return true;
+  if (inst->opcode != OPCODE_CUSTOM_CALL && inst_attr(module, id, ATTR_BACKEND_CONFIG))
+    return "an instruction has the backend_config of a compiled module";
+  bool is_update = inst->opcode == OPCODE_DYNAMIC_UPDATE_SLICE || inst->opcode == OPCODE_SCATTER;
+  if (is_update && inst->num_operands && has_copy(module, inst_operand(module, id, 0)))
+    return "what is updated in place is copied";
+  if (inst->opcode != OPCODE_WHILE && inst->opcode != OPCODE_CONDITIONAL) return NULL;
+  if (inst->opcode == OPCODE_WHILE && has_copy(module, inst_operand(module, id, 0)))
+    return "the initial value of a loop is copied";
   for (uint32_t i = 0; i < inst->num_callees; i++) {
-    if (has_copy(module, comp_get(module, inst_callees(module, id)[i])->root)) return true;
+    if (has_copy(module, comp_get(module, inst_callees(module, id)[i])->root))
+      return "a loop's body or a branch returns a copy";
   }
-  return false;
+  return NULL;
+}
+
+static CopyFinding from_text(const Module *module) {
+  const char *reason = needs_copy(module);
+  if (reason) return (CopyFinding){false, true, reason};
+  if (module->source->header.is_scheduled) return (CopyFinding){true, true, "it is scheduled"};
+  if (module_has_fusions(module)) return (CopyFinding){true, false, "it has fusions"};
+  for (InstId id = 0; id < module->insts.len && !reason; id++)
+    if (!(inst_get(module, id)->flags & INST_DEAD)) reason = sign_of_copies(module, id);
+  if (reason) return (CopyFinding){true, false, reason};
+  return (CopyFinding){false, false, "it has neither fusions nor a schedule nor copies"};
+}
+
+CopyFinding copies_find(const Module *module) {
+  CopyStage known = module->source->copies;
+  if (module->backend.copies != COPIES_OPEN)
+    return (CopyFinding){module->backend.copies == COPIES_INSERTED, true, "it is given"};
+  bool is_known =
+      known == COPIES_INSERTED || (known == COPIES_PENDING && !module->source->header.is_scheduled);
+  if (is_known)
+    return (CopyFinding){known == COPIES_INSERTED, true, "the file's name or place says so"};
+  return from_text(module);
 }
 
 bool copies_are_inserted(const Module *module) {
-  if (module->backend.copies != COPIES_OPEN) return module->backend.copies == COPIES_INSERTED;
-  if (module->source->header.is_scheduled || module_has_fusions(module)) return true;
-  for (InstId id = 0; id < module->insts.len; id++) {
-    bool is_dead = inst_get(module, id)->flags & INST_DEAD;
-    if (!is_dead && is_past_copies(module, id)) return true;
-  }
+  return copies_find(module).is_inserted;
+}
+
+/* ---- names of files ---- */
+
+static bool cut_ending(Str *name, const char *ending) {
+  size_t len = strlen(ending);
+  if (name->len < len || memcmp(name->data + name->len - len, ending, len) != 0) return false;
+  name->len -= (uint32_t)len;
+  return true;
+}
+
+static bool has_word(Str name, const char *word) {
+  size_t len = strlen(word);
+  for (size_t at = 0; at + len <= name.len; at++)
+    if (memcmp(name.data + at, word, len) == 0) return true;
   return false;
+}
+
+/* The names are made in xla/service/dump.cc: a dump between two passes is called
+ * `PREFIX.NUMBER.PIPELINE.after_PASS.before_PASS.txt`. */
+CopyStage copies_by_file_name(Str name) {
+  if (!cut_ending(&name, ".gz")) cut_ending(&name, ".zst");
+  if (!cut_ending(&name, ".txt") && !cut_ending(&name, ".hlo")) return COPIES_OPEN;
+  if (cut_ending(&name, ".before_copy-insertion")) return COPIES_PENDING;
+  if (has_word(name, ".after_copy-insertion.before_")) return COPIES_INSERTED;
+  if (cut_ending(&name, ".before_optimizations")) return COPIES_PENDING;
+  bool is_after = cut_ending(&name, "after_optimizations");
+  return is_after && (cut_ending(&name, ".") || cut_ending(&name, "_")) ? COPIES_INSERTED
+                                                                        : COPIES_OPEN;
 }

@@ -1,15 +1,35 @@
 /* Whether a module has been through XLA's copy-insertion (analysis/memory/overwrites.h). If a
- * module with copies is analysed as one without, the numbers are silently wrong; the other way
- * round, more is forbidden than necessary. */
+ * module with copies is analysed as one without, a recomputation may read overwritten memory; the
+ * other way round, more is forbidden than necessary, and the copies that XLA will insert are
+ * missing from the figures. */
 #ifndef REMAT_HLO_ANALYSIS_FLOW_COPY_STAGE_H
 #define REMAT_HLO_ANALYSIS_FLOW_COPY_STAGE_H
 
 #include "ir/module.h"
 
-/* The answer of module->backend.copies if that is given. Otherwise true for any module that may
- * have been through copy-insertion: it is scheduled or has fusions; or a donated parameter, a
- * loop's initial value, or the result of a loop's body or of a branch is a copy; or a backend has
- * left its notes. O(instructions). */
+typedef struct CopyFinding {
+  bool is_inserted;
+  bool is_sure;       /* false: nothing in the module excludes the other answer */
+  const char *reason; /* a clause for messages: "it has fusions" */
+} CopyFinding;
+
+/* Decides, by the first of these that applies:
+ * - module->backend.copies, which a setting, a plan or an earlier decision gives;
+ * - module->source->copies, what is known from where the text was found, except that a scheduled
+ *   module is not taken for one from before copy-insertion;
+ * - a value that copy-insertion would have copied: not inserted (needs_copy() in copy_need.h);
+ * - what a module may have only if it may be past copy-insertion: a schedule; fusions; notes of a
+ *   backend; a copy of a constant, of a donated parameter, of what is updated in place, of a loop's
+ *   initial value, or of what a loop's body or a branch returns: inserted;
+ * - nothing of that: not inserted.
+ * O(instructions). */
+CopyFinding copies_find(const Module *module);
+
+/* The decision alone. */
 bool copies_are_inserted(const Module *module);
+
+/* What the name of a file in one of XLA's dump folders says about the module in it, such as
+ * `module_0001.jit_f.before_optimizations.txt`. COPIES_OPEN: nothing. */
+CopyStage copies_by_file_name(Str name);
 
 #endif

@@ -102,7 +102,7 @@ class Sized(Structure):
 
 class ParseOptions(Sized):
     _fields_ = [("struct_size", c_size_t), ("max_memory_bytes", c_size_t),
-                ("max_errors", c_uint32)]
+                ("max_errors", c_uint32), ("unused", c_uint32), ("copies", c_int)]
 
 
 class ModuleInfo(Structure):
@@ -110,7 +110,8 @@ class ModuleInfo(Structure):
                 ("num_computations", c_uint64), ("num_instructions", c_uint64),
                 ("num_elided_literals", c_uint64), ("num_partitions", c_int64),
                 ("has_sharding_calls", c_bool), ("is_optimized", c_bool),
-                ("num_rematerialized", c_uint64), ("copies", c_int)]
+                ("num_rematerialized", c_uint64), ("copies", c_int),
+                ("copies_are_sure", c_bool), ("copies_reason", c_char_p)]
 
 
 class FormatOptions(Sized):
@@ -288,6 +289,7 @@ FUNCTIONS = {
     "rh_print": (c_int, (HANDLE, WRITE_FN, c_void_p, HANDLE)),
     "rh_format": (c_int, (HANDLE, POINTER(FormatOptions), WRITE_FN, c_void_p, HANDLE)),
     "rh_check_settings": (c_int, (SETTINGS, HANDLE)),
+    "rh_guess_copies": (c_int, (c_char_p,)),
     "rh_guess_target": (c_char_p, (HANDLE,)),
     "rh_schedule": (c_int, (HANDLE, SETTINGS, POINTER(ScheduleOptions), OUT, HANDLE)),
     "rh_measure_memory": (c_int, (HANDLE, SETTINGS, c_char_p, POINTER(Memory), HANDLE)),

@@ -182,13 +182,18 @@ def load(source, *, target="auto", copies="auto", device="a100-80g", scheduler="
 
     Raises InputError with the place if XLA would not read the text either."""
     text, path = _read(source)
+    # What jit(f).lower(…) returns has been through none of XLA's passes.
+    is_lowered = hasattr(source, "compiler_ir") and not hasattr(source, "runtime_executable")
+    copies = "pending" if copies == "auto" and is_lowered else copies
     return parse(text, path=path, target=target, copies=copies, device=device, scheduler=scheduler)
 
 
 def parse(text, *, path=None, target="auto", copies="auto", device="a100-80g", scheduler="auto"):
     """As load, of bytes."""
     out = ctypes.c_void_p()
-    _, found = lib.call("rh_parse", text, len(text), None, ctypes.byref(out), text=text)
+    known = lib.load().rh_guess_copies(os.fsencode(path)) if path else 0
+    _, found = lib.call("rh_parse", text, len(text), ctypes.byref(lib.ParseOptions(copies=known)),
+                        ctypes.byref(out), text=text)
     handle = lib.Handle(out.value, "rh_module_free", text)
     if target == "auto":
         target = lib.load().rh_guess_target(handle.pointer).decode()
@@ -215,6 +220,8 @@ class Module:
         self.num_elided_constants = info.num_elided_literals
         self.num_rematerialized = info.num_rematerialized
         self.target = settings.target.decode()
+        self.copies = next(name for name, value in lib.COPIES.items()
+                           if value == (settings.copies or info.copies))
 
     def _keep(self, out):
         """The handle of a new module that refers to the text of this one."""

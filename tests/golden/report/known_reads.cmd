@@ -1,1 +1,1 @@
-report input.hlo --memory-model=liveness --top=3
+report input.hlo --memory-model=liveness --top=3 --copies=inserted

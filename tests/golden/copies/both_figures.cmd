@@ -1,0 +1,1 @@
+report open.hlo --csv=- --top=1

@@ -1,0 +1,1 @@
+open.hlo --algorithm=none --json=summary.json -o -

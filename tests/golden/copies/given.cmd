@@ -1,0 +1,1 @@
+report counts.hlo --copies=inserted --json=summary.json --quiet

@@ -1,0 +1,1 @@
+report counts.hlo --json=summary.json --quiet

@@ -1,0 +1,1 @@
+report sharded.hlo --json=summary.json --quiet
