@@ -48,7 +48,7 @@ class Heading(CompareTest):
         """Each scheduler reads the module that it is about."""
         self.golden("while_loop")
         err = self.expect(0, "compare", "input.hlo", "--budgets=min", "--algorithms=path,standard",
-                          "--schedulers=input,default,bfs").err
+                          "--schedulers=input,default,bfs", "--copies=inserted").err
         self.assertEqual(err.count("overwritten memory"), 1)
 
     def test_the_bound_has_its_cause(self):

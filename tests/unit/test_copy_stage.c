@@ -101,6 +101,9 @@ static const struct {
      "p = f32[8] parameter(0)\n u = f32[1] parameter(1)\n i = s32[] parameter(2)\n"
      " c = f32[8] copy(p)\n ROOT d = f32[8] dynamic-update-slice(c, u, i)\n",
      true},
+    {"a copy for a call", "", "callee { p = f32[8] parameter(0)\n ROOT s = f32[8] sine(p) }\n",
+     "p = f32[8] parameter(0)\n c = f32[8] copy(p)\n ROOT d = f32[8] call(c), to_apply=callee\n",
+     true},
     {"a branch that returns a constant", ", is_scheduled=true",
      "one { p = f32[] parameter(0)\n ROOT c = f32[] constant(1) }\n"
      "two { p = f32[] parameter(0)\n ROOT s = f32[] sine(p) }\n",

@@ -53,6 +53,9 @@ static const char *sign_of_copies(const Module *module, InstId id) {
   bool is_update = inst->opcode == OPCODE_DYNAMIC_UPDATE_SLICE || inst->opcode == OPCODE_SCATTER;
   if (is_update && inst->num_operands && has_copy(module, inst_operand(module, id, 0)))
     return "what is updated in place is copied";
+  /* XLA:CPU moves small loops into calls after copy-insertion. */
+  for (uint32_t i = 0; inst->opcode == OPCODE_CALL && i < inst->num_operands; i++)
+    if (has_copy(module, inst_operand(module, id, i))) return "an operand of a call is copied";
   if (inst->opcode != OPCODE_WHILE && inst->opcode != OPCODE_CONDITIONAL) return NULL;
   if (inst->opcode == OPCODE_WHILE && has_copy(module, inst_operand(module, id, 0)))
     return "the initial value of a loop is copied";

@@ -20,7 +20,7 @@ typedef struct CopyFinding {
  * - a value that copy-insertion would have copied: not inserted (needs_copy() in copy_need.h);
  * - what a module may have only if it may be past copy-insertion: a schedule; fusions; notes of a
  *   backend; a copy of a constant, of a donated parameter, of what is updated in place, of a loop's
- *   initial value, or of what a loop's body or a branch returns: inserted;
+ *   initial value, of an operand of a call, or of what a loop's body or a branch returns: inserted;
  * - nothing of that: not inserted.
  * O(instructions). */
 CopyFinding copies_find(const Module *module);
