@@ -61,6 +61,19 @@ class Loading(PackageTest):
         self.assertEqual(module.text(), path.read_text())
 
 
+    def test_copies(self):
+        """The name of a dump says whether copies are inserted, where its text leaves it open."""
+        text = (SAMPLES.parent / "tests/golden/copies/unmarked.hlo").read_text()
+        name = "module_0001.jit_f.{}_optimizations.txt".format
+        for source, copies, certain in ((text, "pending", False),
+                                        (self.write(name("before"), text), "pending", True),
+                                        (self.write(name("cpu_after"), text), "inserted", True)):
+            module = remat_hlo.load(source)
+            self.assertEqual((module.copies, module.copies_certain), (copies, certain))
+        module = remat_hlo.load(text, copies="inserted")
+        self.assertEqual((module.copies, module.copies_certain), ("inserted", True))
+
+
 class Rematerializing(PackageTest):
     def test_same_as_tool(self):
         """The tool's summary has the same figures."""

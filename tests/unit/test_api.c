@@ -733,17 +733,17 @@ START_TEST(entries_tell_what_they_need) {
     rh_registry registry;
     const char *name;
     unsigned traits;
-  } rows[] = {{RH_ALGORITHMS, "none", RH_TRAIT_IDLE},
-              {RH_ALGORITHMS, "standard", RH_TRAIT_OF_XLA},
-              {RH_ALGORITHMS, "compress", RH_TRAIT_OF_XLA | RH_TRAIT_NEEDS_PADDING},
-              {RH_ALGORITHMS, "path", RH_TRAIT_SCANS},
-              {RH_ALGORITHMS, "checkpoint=collection", RH_TRAIT_NEEDS_COLLECTION | RH_TRAIT_SCANS},
-              {RH_ALGORITHMS, "optimal",
-               RH_TRAIT_ALL_SIZES | RH_TRAIT_ON_REQUEST | RH_TRAIT_NEEDS_SOLVER},
-              {RH_MEMORY_MODELS, "heap", RH_TRAIT_PACKS},
-              {RH_MEMORY_MODELS, "xla-remat", RH_TRAIT_FREE_PARAMETERS},
-              {RH_TARGETS, "gpu", 0},
-              {RH_TARGETS, "tpu", RH_TRAIT_PADS}};
+  } rows[] = {
+      {RH_ALGORITHMS, "none", RH_TRAIT_IDLE},
+      {RH_ALGORITHMS, "standard", RH_TRAIT_OF_XLA},
+      {RH_ALGORITHMS, "compress", RH_TRAIT_OF_XLA | RH_TRAIT_NEEDS_PADDING},
+      {RH_ALGORITHMS, "path", RH_TRAIT_SCANS},
+      {RH_ALGORITHMS, "checkpoint=collection", RH_TRAIT_NEEDS_COLLECTION | RH_TRAIT_SCANS},
+      {RH_ALGORITHMS, "optimal", RH_TRAIT_ALL_SIZES | RH_TRAIT_ON_REQUEST | RH_TRAIT_NEEDS_SOLVER},
+      {RH_MEMORY_MODELS, "heap", RH_TRAIT_PACKS},
+      {RH_MEMORY_MODELS, "xla-remat", RH_TRAIT_FREE_PARAMETERS},
+      {RH_TARGETS, "gpu", 0},
+      {RH_TARGETS, "tpu", RH_TRAIT_PADS}};
   const rh_entry *entry;
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     entry = rh_find(rows[i].registry, rows[i].name);
@@ -801,6 +801,26 @@ START_TEST(a_filter_without_a_match_is_warned_of) {
 }
 END_TEST
 #endif
+
+START_TEST(origin_is_told) {
+  static const char text[] = "ENTRY e { p = f32[] parameter(0)\n ROOT s = f32[] sine(p) }";
+  rh_parse_options options = RH_PARSE_OPTIONS_INIT;
+  rh_module *module;
+  options.copies = rh_guess_copies("dumps/module_0001.jit_f.cpu_after_optimizations.txt");
+  ck_assert_int_eq(rh_parse(text, strlen(text), &options, &module, NULL), RH_OK);
+  ck_assert_int_eq(rh_get_info(module)->copies, RH_COPIES_INSERTED);
+  ck_assert(rh_get_info(module)->copies_are_sure);
+  rh_module_free(module);
+  options.copies = rh_guess_copies("dumps.before_optimizations.txt/module.txt");
+  ck_assert_int_eq(options.copies, RH_COPIES_AUTO);
+  ck_assert_int_eq(rh_parse(text, strlen(text), &options, &module, NULL), RH_OK);
+  ck_assert_int_eq(rh_get_info(module)->copies, RH_COPIES_PENDING);
+  ck_assert(!rh_get_info(module)->copies_are_sure);
+  rh_module_free(module);
+  options.copies = (rh_copies)3;
+  ck_assert_int_eq(rh_parse(text, strlen(text), &options, &module, NULL), RH_ERR_USAGE);
+}
+END_TEST
 
 START_TEST(memory_is_limited) {
   rh_parse_options options = RH_PARSE_OPTIONS_INIT;
@@ -887,6 +907,7 @@ static TCase *measure_case(void) {
   tcase_add_test(tc, registries_are_listed);
   tcase_add_test(tc, entries_tell_what_they_need);
   tcase_add_test(tc, logs_and_graphs_are_written);
+  tcase_add_test(tc, origin_is_told);
   tcase_add_test(tc, memory_is_limited);
   tcase_add_test(tc, figures_are_formatted);
   tcase_add_test(tc, an_output_that_is_a_parameter_is_copied);

@@ -87,6 +87,8 @@ static const struct {
      COUNT("zero", ", frontend_attributes={xla_disable_while_loop_copies=\"true\"}"), true},
     {"scheduled, returning a parameter", ", is_scheduled=true", "",
      "ROOT p = f32[8] parameter(0)\n", false},
+    {"scheduled for a TPU, returning a parameter", ", is_scheduled=true", "",
+     "ROOT p = f32[8]{0:T(128)} parameter(0)\n", true},
     {"scheduled, returning a donated parameter",
      ", is_scheduled=true, input_output_alias={ {}: (0, {}, may-alias) }", "",
      "ROOT p = f32[8] parameter(0)\n", true},

@@ -1,16 +1,10 @@
 #include "analysis/flow/copy_need.h"
 
-#include <string.h>
-
 /* XLA inserts no copies for loops with this attribute (kXlaDisableWhileLoopCopies in
  * xla/frontend_attributes.h; a dot replaces the first underscore in its other form). */
 static bool may_lack_copies(const Module *module, InstId loop) {
-  static const char key[] = "disable_while_loop_copies";
-  if (!inst_attr(module, loop, ATTR_FRONTEND_ATTRIBUTES)) return false;
   Str text = inst_attr_text(module, loop, ATTR_FRONTEND_ATTRIBUTES);
-  for (uint32_t at = 0; at + sizeof key - 1 <= text.len; at++)
-    if (memcmp(text.data + at, key, sizeof key - 1) == 0) return true;
-  return false;
+  return text.len && str_contains(text, "disable_while_loop_copies");
 }
 
 static bool is_taken_over(const Module *module, InstId param) {

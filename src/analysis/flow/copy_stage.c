@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "analysis/flow/copy_need.h"
+#include "analysis/flow/guess_target.h"
 
 static InstId skip_elements(const Module *module, InstId id) {
   while (inst_get(module, id)->opcode == OPCODE_GET_TUPLE_ELEMENT ||
@@ -68,8 +69,11 @@ static const char *sign_of_copies(const Module *module, InstId id) {
 
 static CopyFinding from_text(const Module *module) {
   const char *reason = needs_copy(module);
-  if (reason) return (CopyFinding){false, true, reason};
-  if (module->source->header.is_scheduled) return (CopyFinding){true, true, "it is scheduled"};
+  bool is_scheduled = module->source->header.is_scheduled;
+  /* What XLA:TPU does to a module after copy-insertion is not public. */
+  bool is_doubtful = reason && is_scheduled && guess_target(module)->pads_tiles;
+  if (reason && !is_doubtful) return (CopyFinding){false, true, reason};
+  if (is_scheduled) return (CopyFinding){true, !is_doubtful, "it is scheduled"};
   if (module_has_fusions(module)) return (CopyFinding){true, false, "it has fusions"};
   for (InstId id = 0; id < module->insts.len && !reason; id++)
     if (!(inst_get(module, id)->flags & INST_DEAD)) reason = sign_of_copies(module, id);
@@ -101,20 +105,13 @@ static bool cut_ending(Str *name, const char *ending) {
   return true;
 }
 
-static bool has_word(Str name, const char *word) {
-  size_t len = strlen(word);
-  for (size_t at = 0; at + len <= name.len; at++)
-    if (memcmp(name.data + at, word, len) == 0) return true;
-  return false;
-}
-
 /* The names are made in xla/service/dump.cc: a dump between two passes is called
  * `PREFIX.NUMBER.PIPELINE.after_PASS.before_PASS.txt`. */
 CopyStage copies_by_file_name(Str name) {
   if (!cut_ending(&name, ".gz")) cut_ending(&name, ".zst");
   if (!cut_ending(&name, ".txt") && !cut_ending(&name, ".hlo")) return COPIES_OPEN;
   if (cut_ending(&name, ".before_copy-insertion")) return COPIES_PENDING;
-  if (has_word(name, ".after_copy-insertion.before_")) return COPIES_INSERTED;
+  if (str_contains(name, ".after_copy-insertion.before_")) return COPIES_INSERTED;
   if (cut_ending(&name, ".before_optimizations")) return COPIES_PENDING;
   bool is_after = cut_ending(&name, "after_optimizations");
   return is_after && (cut_ending(&name, ".") || cut_ending(&name, "_")) ? COPIES_INSERTED

@@ -17,7 +17,8 @@ typedef struct CopyFinding {
  * - module->backend.copies, which a setting, a plan or an earlier decision gives;
  * - module->source->copies, what is known from where the text was found, except that a scheduled
  *   module is not taken for one from before copy-insertion;
- * - a value that copy-insertion would have copied: not inserted (needs_copy() in copy_need.h);
+ * - a value that copy-insertion would have copied: not inserted (needs_copy() in copy_need.h),
+ *   unless it is scheduled for a TPU: XLA:TPU is not public;
  * - what a module may have only if it may be past copy-insertion: a schedule; fusions; notes of a
  *   backend; a copy of a constant, of a donated parameter, of what is updated in place, of a loop's
  *   initial value, of an operand of a call, or of what a loop's body or a branch returns: inserted;

@@ -177,7 +177,8 @@ def load(source, *, target="auto", copies="auto", device="a100-80g", scheduler="
     `jax.jit(f).lower(…)` or its `.compile()` returns.
 
     `target` is cpu, gpu, tpu, or auto, which looks at the text; `copies` says whether XLA's
-    copy-insertion has run: inserted, pending, or auto; `device` is the profile for modelled seconds;
+    copy-insertion has run: inserted, pending, or auto, which goes by the name of a dump, or else by
+    the text; `device` is the profile for modelled seconds;
     `scheduler` gives an order to modules that have none.
 
     Raises InputError with the place if XLA would not read the text either."""
@@ -206,7 +207,8 @@ def parse(text, *, path=None, target="auto", copies="auto", device="a100-80g", s
 # ---- modules ----
 
 class Module:
-    """An HLO module. It does not change; `remat` returns another one."""
+    """An HLO module. It does not change; `remat` returns another one. `copies` is inserted or pending,
+    and `copies_certain` is False if nothing excludes the other."""
 
     def __init__(self, handle, settings, device, scheduler, text, path=None, diagnostics=()):
         self._handle, self._settings, self._text = handle, settings, text
@@ -222,6 +224,7 @@ class Module:
         self.target = settings.target.decode()
         self.copies = next(name for name, value in lib.COPIES.items()
                            if value == (settings.copies or info.copies))
+        self.copies_certain = bool(settings.copies) or info.copies_are_sure
 
     def _keep(self, out):
         """The handle of a new module that refers to the text of this one."""
