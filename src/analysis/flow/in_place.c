@@ -299,6 +299,9 @@ bool can_share_operand_buffer(const Module *module, const Dataflow *dataflow, In
   const ShapeTable *shapes = &module->shapes;
   const Instruction *inst = inst_get(module, user);
   if (inst_get(module, operand)->opcode == OPCODE_CONSTANT) return false;
+  /* A table of pointers takes nobody's memory. It may have so many operands that counting them for
+   * each operand would be quadratic. */
+  if (inst->opcode == OPCODE_TUPLE) return false;
   bool has_same_shape = shape_part(shapes, inst_get(module, operand)->shape, operand_part) ==
                         shape_part(shapes, inst->shape, user_part);
   if (has_same_shape && is_in_place(module, operand, operand_part, user, user_part, scratch)) {

@@ -98,6 +98,7 @@ typedef struct Needs {
   LineMemory memory;
   StepId *owner;     /* by part of the line: its step */
   StepId *seen;      /* by part of the line: the last step that read it */
+  bool *takes_over;  /* by step: some part of it may take over memory */
   int64_t *bytes_at; /* by step: with all gaps kept */
 } Needs;
 
@@ -129,6 +130,7 @@ static int64_t shared_bytes(const Needs *needs, StepId step, uint32_t root) {
   const Line *line = needs->line;
   const SearchNode *node = &line->graph->nodes[line->nodes[step]];
   int64_t most = 0;
+  if (!needs->takes_over[step]) return 0; /* such as a tuple, which may have very many parts */
   for (uint32_t i = 0; i < node->num_parts; i++) {
     const NodePart *part = &line->graph->parts.data[node->first_part + i];
     for (uint32_t k = 0; k < part->num_reuses; k++) {
@@ -193,8 +195,14 @@ static Needs needs_of(const Line *line, Arena *arena) {
                  .memory = line_measure(line, arena),
                  .owner = line_owners(line, arena),
                  .seen = arena_array(arena, StepId, num_parts),
+                 .takes_over = arena_zarray(arena, bool, line->len),
                  .bytes_at = arena_zarray(arena, int64_t, (size_t)line->len + 1)};
   if (num_parts) memset(needs.seen, 0xff, num_parts * sizeof *needs.seen);
+  for (StepId step = 0; step < line->len; step++) {
+    const SearchNode *node = &line->graph->nodes[line->nodes[step]];
+    for (uint32_t i = 0; i < node->num_parts; i++)
+      needs.takes_over[step] |= line->graph->parts.data[node->first_part + i].num_reuses > 0;
+  }
   return needs;
 }
 
