@@ -24,6 +24,8 @@ static uint32_t add_entry(NameSet *names, Str name) {
 
 NameSet names_of_insts(const Module *module, Arena *out) {
   NameSet names = {.arena = out};
+  vec_reserve(out, &names.entries, module->insts.len);
+  id_table_reserve(&names.table, out, module->insts.len);
   for (InstId id = 0; id < module->insts.len; id++) {
     if (inst_get(module, id)->flags & INST_DEAD) continue;
     uint32_t entry = add_entry(&names, inst_name(module, id));

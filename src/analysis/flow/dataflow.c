@@ -567,7 +567,8 @@ static void reserve_values(const Module *module, const CallGraph *graph, Dataflo
 }
 
 Dataflow dataflow_build(const Module *module, const CallGraph *graph, Arena *out, Arena *scratch) {
-  Dataflow flow = {.first_part = arena_array(out, uint32_t, module->insts.len)};
+  Dataflow flow = {.first_part = arena_array(out, uint32_t, module->insts.len),
+                   .post_order = arena_zarray(out, Sequence, module->comps.len)};
   memset(flow.first_part, 0xff, module->insts.len * sizeof *flow.first_part);
   reserve_values(module, graph, &flow, out);
   ArenaMark mark = arena_mark(scratch);
@@ -577,7 +578,8 @@ Dataflow dataflow_build(const Module *module, const CallGraph *graph, Arena *out
   for (uint32_t i = 0; i < graph->num_reachable; i++) {
     CompId comp = graph->post_order[i];
     if (!comp_is_sequential(graph, comp)) continue;
-    Sequence order = inst_post_order(module, comp, visited, scratch, scratch);
+    Sequence order = inst_post_order(module, comp, visited, out, scratch);
+    flow.post_order[comp] = order;
     for (uint32_t k = 0; k < order.len; k++)
       visit_inst(&builder, order.ids[k]);
   }

@@ -14,6 +14,7 @@
 #define REMAT_HLO_ANALYSIS_FLOW_DATAFLOW_H
 
 #include "analysis/flow/call_graph.h"
+#include "ir/schedule.h"
 
 typedef uint32_t ValueId;
 
@@ -36,6 +37,7 @@ typedef struct Dataflow {
   VEC(ValueId) parts;
   uint32_t *first_position; /* by ValueId, one entry more: range in `positions` */
   HloPosition *positions;   /* of each value, the position that defines it comes first */
+  Sequence *post_order;     /* by CompId: as inst_post_order(); empty for one that is not covered */
 } Dataflow;
 
 Dataflow dataflow_build(const Module *module, const CallGraph *graph, Arena *out, Arena *scratch);

@@ -1,6 +1,5 @@
 #include "analysis/memory/buffer_assignment.h"
 
-#include "analysis/flow/traverse.h"
 #include "ir/sort.h"
 
 /* What a buffer needs of an allocation. */
@@ -124,11 +123,8 @@ static uint32_t *number_positions(const Assigner *assigner) {
   const Module *module = assigner->module;
   const CallGraph *graph = &assigner->values->graph;
   uint32_t *position = arena_array(assigner->scratch, uint32_t, module->insts.len), next = 0;
-  uint8_t *visited = arena_zarray(assigner->scratch, uint8_t, module->insts.len);
   for (uint32_t i = graph->num_reachable; i-- > 0;) {
-    if (!comp_is_sequential(graph, graph->post_order[i])) continue;
-    Sequence order = inst_post_order(module, graph->post_order[i], visited, assigner->scratch,
-                                     assigner->scratch);
+    Sequence order = assigner->values->flow.post_order[graph->post_order[i]];
     for (uint32_t k = 0; k < order.len; k++)
       position[order.ids[k]] = next++;
   }
