@@ -1,12 +1,27 @@
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 
 #include "command.h"
 #include "exit_code.h"
 #include "interrupt.h"
 
+/* Each stage frees what it worked with, and the next one asks for as much. If the C library gave it
+ * back to the system meanwhile, every stage would wait again for pages that the system clears. */
+static void keep_freed_memory(void) {
+#ifdef __GLIBC__
+  enum { LARGEST_KEPT = 32 << 20 }; /* the most that glibc allows */
+  mallopt(M_MMAP_THRESHOLD, LARGEST_KEPT);
+  mallopt(M_TRIM_THRESHOLD, INT_MAX);
+#endif
+}
+
 int main(int argc, char **argv) {
+  keep_freed_memory();
   interrupt_install();
   rh_status status = command_run(argc, argv);
   errno = 0;
