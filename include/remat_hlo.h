@@ -168,6 +168,7 @@ typedef enum rh_code {
   RH_CODE_NO_SCHEDULE = 9,  /* the module has no schedule yet; rh_schedule creates one */
   RH_CODE_NO_PLAN = 10,     /* the module was not made with rh_remat_options.keep_plan */
   RH_CODE_TOO_LARGE = 11,   /* more than the library can count: 4 GiB of text, 2^30 ranges */
+  RH_CODE_NO_PATCH = 12,    /* the result has something that rh_patch_proto cannot write */
   /* Errors in input texts. */
   RH_CODE_SYNTAX = 20,        /* the HLO text has an error that XLA's parser rejects, too */
   RH_CODE_UNDEFINED = 21,     /* the HLO text uses a name that is not defined before its use */
@@ -178,6 +179,7 @@ typedef enum rh_code {
   RH_CODE_PLAN = 26,          /* the JSON is not a plan, or the plan cannot be applied */
   RH_CODE_TABLE = 27,         /* the CSV is not a table of live ranges */
   RH_CODE_RANGE = 28,         /* a live range is invalid */
+  RH_CODE_PROTO = 29,         /* the bytes are not the HloModuleProto of the module */
   /* Notes that accompany RH_NOT_EQUIVALENT. */
   RH_CODE_DIFFERENCE = 40, /* a difference, or something that cannot be shown to be the same */
   /* Warnings. */
@@ -348,6 +350,32 @@ RH_API rh_status rh_lint(const rh_module *module, const rh_lint_options *options
  * that have changed. Returns RH_ERR_WRITE if `write` failed. Threads: any. */
 RH_API rh_status rh_print(const rh_module *module, rh_write_fn write, void *context,
                           rh_diags *diags);
+
+typedef struct rh_patch_options {
+  size_t struct_size;
+  const char *attribute, *value; /* a frontend attribute that the first parameter of the entry gets,
+                                    unless the program has no parameters; NULL = none */
+} rh_patch_options;
+
+#define RH_PATCH_OPTIONS_INIT \
+  { sizeof(rh_patch_options), NULL, NULL }
+
+/* Writes a module as a serialized HloModuleProto of XLA, for programs that get such a message from XLA
+ * and give it back. `proto` is the message that the text of `before` was printed from, with all
+ * constants; it may have been printed without metadata. `after` is what was made of `before`, as
+ * rh_remat returns it. The message that is written is `proto` with the computations that differ
+ * written anew, and with the schedule of `after` if the text has one. Each of their instructions has
+ * the message of an instruction of `before` whose text is the same but for its name, its operands and
+ * what it calls; so fields that HLO text does not show, and those of later versions of XLA, are kept.
+ *
+ * `options` may be NULL. Nothing is written unless the call succeeds or `write` failed, with which it
+ * returns RH_ERR_WRITE. Returns RH_ERR_INPUT with the code RH_CODE_PROTO if `proto` is malformed or
+ * not that of `before`, and with RH_CODE_NO_PATCH if `after` has an instruction that is like none of
+ * `before`; XLA then reads it from the text of rh_print. Returns RH_ERR_USAGE with RH_CODE_NOT_BUILT
+ * if the library was built without protobuf-c. O(n). Threads: any. */
+RH_API rh_status rh_patch_proto(const rh_module *before, const rh_module *after, const void *proto,
+                                size_t length, const rh_patch_options *options, rh_write_fn write,
+                                void *context, rh_diags *diags);
 
 typedef struct rh_format_options {
   size_t struct_size;

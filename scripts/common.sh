@@ -108,7 +108,7 @@ need_transformations() {
 install_build_tools() {
   install_missing gcc:build-essential cmake:cmake ninja:ninja-build pkg-config:pkg-config
   install_missing pc/libcjson:libcjson-dev pc/libcgraph:libgraphviz-dev pc/zlib:zlib1g-dev \
-    pc/libzstd:libzstd-dev "$(echo /usr/lib/*/libCbcSolver.so.3):coinor-libcbc3" /usr/share/nodejs/d3-zoom/dist/d3-zoom.min.js:node-d3-zoom "$@"
+    pc/libzstd:libzstd-dev pc/libprotobuf-c:libprotobuf-c-dev protoc-c:protobuf-c-compiler "$(echo /usr/lib/*/libCbcSolver.so.3):coinor-libcbc3" /usr/share/nodejs/d3-zoom/dist/d3-zoom.min.js:node-d3-zoom "$@"
 }
 
 # build PRESET [CMAKE-OPTION...]: configures and builds into build/PRESET: $targets, or everything.

@@ -4,6 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#ifdef REMAT_HLO_PROTO
+#include "module_proto.h"
+#endif
 #include "refuse.h"
 #include "remat_hlo.h"
 #include "sample.h"
@@ -21,6 +24,10 @@ typedef struct World {
   rh_known_cost costs[2];
   char *plan_text;
   size_t plan_length;
+#ifdef REMAT_HLO_PROTO
+  Arena *proto_arena;
+  Bytes proto; /* that of `parsed` */
+#endif
 } World;
 
 static World world;
@@ -208,6 +215,13 @@ static rh_status emit_plan(rh_diags *diags) {
   return rh_emit_plan(world.result, NULL, world.profile, 1, discard, NULL, diags);
 }
 
+#ifdef REMAT_HLO_PROTO
+static rh_status patch_proto(rh_diags *diags) {
+  return rh_patch_proto(world.parsed, world.result, world.proto.data, world.proto.len, NULL,
+                        discard, NULL, diags);
+}
+#endif
+
 static rh_status verify(rh_diags *diags) {
   return rh_verify(world.parsed, world.result, NULL, NULL, diags);
 }
@@ -299,6 +313,9 @@ static const struct {
     {"rh_apply_plan", apply_plan, RH_OVER_LIMIT},
     {"rh_emit_plan", emit_plan, RH_OK},
     {"rh_verify", verify, RH_OK},
+#ifdef REMAT_HLO_PROTO
+    {"rh_patch_proto", patch_proto, RH_OK},
+#endif
     {"rh_pack", pack, RH_OK},
     {"rh_live_ranges_parse", ranges, RH_OK},
     {"rh_emit_memlog", emit_memlog, RH_OK},
@@ -343,9 +360,16 @@ static void make_world(void) {
       rh_live_ranges_parse(ranges_text, strlen(ranges_text), NULL, &world.ranges, NULL), RH_OK);
   ck_assert_int_eq(rh_report_make(world.scheduled, NULL, "heap", &world.report, NULL), RH_OK);
   ck_assert_int_eq(rh_memory_map_make(world.result, NULL, &world.map, NULL), RH_OK);
+#ifdef REMAT_HLO_PROTO
+  world.proto_arena = arena_new(arena_options(world.parsed->arena));
+  world.proto = module_proto(world.parsed->module, world.proto_arena);
+#endif
 }
 
 static void free_world(void) {
+#ifdef REMAT_HLO_PROTO
+  arena_free(world.proto_arena);
+#endif
   rh_memory_map_free(world.map);
   rh_report_free(world.report);
   rh_live_ranges_free(world.ranges);

@@ -19,7 +19,8 @@ assert metadata["Name"] == "remat_hlo" and metadata["Version"] == remat_hlo.__ve
 assert metadata["License-Expression"] == "Apache-2.0", metadata["License-Expression"]
 assert not [r for r in metadata.get_all("Requires-Dist", []) if "extra" not in r], metadata
 assert any(n.endswith("licenses/LICENSE") for n in names), names
-assert "remat_hlo/cjson.copyright" in names or not any("libcjson" in n for n in names), names
+for library in "cjson", "protobuf-c":
+    assert f"remat_hlo/{library}.copyright" in names or not any(f"lib{library}." in n for n in names), names
 
 package = pathlib.Path(remat_hlo.__file__).parent
 assert "site-packages" in package.parts, package

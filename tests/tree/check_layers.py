@@ -43,6 +43,7 @@ ROOMS = {
     "emit/memlog": ["ir", FLOW, MEMORY, "emit"],
     "emit/dot": ["ir", FLOW, MEMORY, "emit", "emit/report"],
     "emit/picture": ["ir", "emit"],
+    "emit/proto": ["ir", FLOW],
     "api": None,  # the public functions: they join all of the library
 }
 
@@ -79,7 +80,7 @@ def faults(root):
             if rooms is None:
                 if (source / match[1]).exists():
                     yield f"{path}:{number}: {room} must not include {match[1]}"
-            elif folder not in rooms and not match[1].endswith("_page.h"):
+            elif folder not in rooms and not match[1].endswith(("_page.h", ".pb-c.h")):
                 yield f"{path}:{number}: {room} must not include {folder}"
 
 

@@ -246,6 +246,10 @@ class VerifyOptions(Sized):
     _fields_ = [("struct_size", c_size_t), ("ignore_schedule", c_bool)]
 
 
+class PatchOptions(Sized):
+    _fields_ = [("struct_size", c_size_t), ("attribute", c_char_p), ("value", c_char_p)]
+
+
 class Picture(Sized):
     _fields_ = [("struct_size", c_size_t), ("before", c_void_p), ("after", c_void_p),
                 ("before_title", c_char_p), ("after_title", c_char_p), ("limit_bytes", c_int64),
@@ -287,6 +291,8 @@ FUNCTIONS = {
     "rh_module_free": (None, (HANDLE,)),
     "rh_get_info": (POINTER(ModuleInfo), (HANDLE,)),
     "rh_print": (c_int, (HANDLE, WRITE_FN, c_void_p, HANDLE)),
+    "rh_patch_proto": (c_int, (HANDLE, HANDLE, c_char_p, c_size_t, POINTER(PatchOptions), WRITE_FN,
+                               c_void_p, HANDLE)),
     "rh_format": (c_int, (HANDLE, POINTER(FormatOptions), WRITE_FN, c_void_p, HANDLE)),
     "rh_check_settings": (c_int, (SETTINGS, HANDLE)),
     "rh_guess_copies": (c_int, (c_char_p,)),
