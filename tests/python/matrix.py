@@ -3,10 +3,11 @@
 with each of XLA's schedulers, budgets, stages and algorithms, or a part in which each two of these come
 together (the default). Run by scripts/check-live, in an environment that has JAX and the package.
 
-Fails if a result differs in a bit, if XLA assigns more temporaries than without us, if a budget that was
-said to be met is not, or if what was predicted of a result, or at POST_SCHEDULER of the program as it is,
-is more than 1 % off. At PRE_SCHEDULER, where XLA still schedules, predictions of other versions than JAX
-0.12 are only printed. Rows go to --csv=FILE.
+Fails if a result differs in a bit, if XLA assigns more temporaries than without us, if what was patched in
+XLA's message is not what XLA reads from our text, if a budget that was said to be met is not, or if what
+was predicted of a result, or at POST_SCHEDULER of the program as it is, is more than 1 % off. At
+PRE_SCHEDULER, where XLA still schedules, predictions of other versions than JAX 0.12 are only printed.
+Rows go to --csv=FILE.
 
 usage: matrix.py [--full] [--seconds=N] [--only=EXPRESSION] [--csv=FILE [--resume]]
 
@@ -34,7 +35,7 @@ FACTORS = ("program", "scheduler", "budget", "stage", "algorithm")
 TOLERANCE = 0.01
 COLUMNS = (*FACTORS, "fault", "outcome", "is_met", "plain_temp_bytes", "before_temp_bytes",
            "predicted_temp_bytes", "assigned_temp_bytes", "assigned_total_bytes", "limit_bytes", "added_time",
-           "decide_seconds", "compile_seconds")
+           "decide_seconds", "compile_seconds", "routes")
 
 
 def pairwise_cover(cases):
@@ -52,14 +53,34 @@ def pairwise_cover(cases):
 
 # ---- one process for each scheduler of XLA's, which is a flag of the process ----
 
+def compare_routes(hooks, found):
+    """Has each result written in both ways: as a patch of XLA's message, and as text that XLA reads. What
+    they are is appended to `found`, with where they differ."""
+    import same_module
+    patch = hooks._patch
+
+    def compare(decision, serialized, mark):
+        made = patch(decision, serialized, mark)
+        if made is not None:
+            text = hooks._proto.carry(serialized, hooks._write_text(decision.text, mark))
+            found.append(("patch", same_module.difference(made, text)))
+        else:
+            found.append(("text", ""))
+        return made
+
+    hooks._patch = compare
+
+
 def run_cases(cases, seconds):
     """Writes a row of JSON for each case to stdout. The program as it is, is compiled once, and run
     twice: two runs must agree before a third can be compared with them."""
     import live_programs
     import matrix_programs
     import remat_hlo.jax as live
+    from remat_hlo import _hooks
 
-    start, references = time.monotonic(), {}
+    start, references, routes = time.monotonic(), {}, []
+    compare_routes(_hooks, routes)
     for case in cases:
         if seconds and time.monotonic() - start > seconds:
             break
@@ -72,6 +93,7 @@ def run_cases(cases, seconds):
             fault = "" if live_programs.run(plain, program) == outputs else "two runs differ"
             references[name] = program, plain.memory_analysis().temp_size_in_bytes, outputs, fault
         program, plain_temp, outputs, fault = references[name]
+        routes.clear()
         begin = time.perf_counter()
         with live.rematerialize(named["budget"], stage=named["stage"], min_peak="64KiB",
                                 algorithm=named["algorithm"], verbose=False):
@@ -81,7 +103,9 @@ def run_cases(cases, seconds):
         check, reports = live.check(compiled), live.last_reports(all=True)
         live.clear_reports()
         row = row_of(check, reports, plain_temp, compiled.memory_analysis())
-        row["fault"] = fault or fault_of(named, row, same, reports)
+        row["routes"] = " ".join(route for route, _ in routes)
+        row["fault"] = fault or fault_of(named, row, same, reports) or next(
+            (f"the patched module differs: {where}" for _, where in routes if where), "")
         print(json.dumps({**named, **row, "compile_seconds": compile_seconds}), flush=True)
 
 

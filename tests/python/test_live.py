@@ -267,7 +267,7 @@ class Failures(LiveTest):
         def wrong(*arguments, **named):
             decision = decide(*arguments, **named)
             return decision if decision.text is None else decision._replace(
-                text=change(decision.text))
+                text=change(decision.text), modules=())
         return unittest.mock.patch.object(_decide, "decide", wrong)
 
     def test_text_that_xla_does_not_read(self):

@@ -134,6 +134,7 @@ class Decision(typing.NamedTuple):
     report: LiveReport
     text: typing.Optional[str]  # None: the module stays as it is
     warnings: tuple = ()
+    modules: tuple = ()  # as it was read and as it became, if there is a text
 
 
 def decide(text, options, *, mem_limit=None, device="cpu", scheduler="default"):
@@ -176,7 +177,7 @@ def decide(text, options, *, mem_limit=None, device="cpu", scheduler="default"):
     except OSError as error:
         warnings += (("report_dir", f"no report is written: {error}"),)
     phases.end("write")
-    return Decision(report, after_text, warnings)
+    return Decision(report, after_text, warnings, (module, result))
 
 
 def _as_scheduled(text, device, scheduler):

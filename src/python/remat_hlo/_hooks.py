@@ -17,9 +17,9 @@ import _thread as _thread_module
 import jax
 from jax import monitoring
 
-from . import __version__, _before, _decide, _proto
+from . import __version__, _before, _decide, _library as lib, _proto
 from ._decide import CHANGED, FAILED, REFUSED, LiveReport
-from ._module import print_hlo
+from ._module import patch_proto, print_hlo
 from ._options import Options
 from ._sizes import SHARE, Budget, format_bytes, parse_budget, parse_size
 
@@ -150,13 +150,10 @@ def _transform(options, compilations, platform, serialized):
         start = time.perf_counter()
         text = print_hlo(_hlo.HloModule.from_serialized_hlo_module_proto(serialized))
         seconds = time.perf_counter() - start
-        report, made = _decide_on(options, limit, platform, serialized, text)
+        decision = _decide_on(options, limit, platform, serialized, text)
+        report = decision.report
         report.seconds = {"to text": seconds, **report.seconds}
-        if made is not None:
-            start = time.perf_counter()
-            made = _hlo.hlo_module_from_text(
-                _decide.add_mark(made, NAME, _mark(report))).as_serialized_hlo_module_proto()
-            report.seconds["from text"] = time.perf_counter() - start
+        made = None if decision.text is None else _write(decision, serialized)
         if report.outcome != FAILED:
             _to_cache(key, report, made)
     else:
@@ -176,22 +173,52 @@ def _transform(options, compilations, platform, serialized):
     return _proto.carry(serialized, made)
 
 
+def _write(decision, serialized):
+    """The serialized module of a decision: the one that XLA gave, with what differs replaced, which takes
+    a small part of the time that XLA needs to read the text; or else what XLA reads from the text."""
+    mark, phases = _mark(decision.report), _decide.Phases(decision.report.seconds)
+    made = _patch(decision, serialized, mark)
+    phases.end("patch")
+    if made is None:
+        made = _write_text(decision.text, mark)
+        phases.end("from text")
+    return made
+
+
+def _patch(decision, serialized, mark):
+    """None where the library cannot do it: it was built without it, or there is something new."""
+    if not decision.modules:
+        return None
+    try:
+        return patch_proto(*decision.modules, serialized, NAME, mark)
+    except lib.Error as error:
+        LOGGER.debug("remat_hlo: %s is read from text: %s", decision.report.name, error)
+        return None
+
+
+def _write_text(text, mark):
+    from jaxlib import _hlo
+    return _hlo.hlo_module_from_text(
+        _decide.add_mark(text, NAME, mark)).as_serialized_hlo_module_proto()
+
+
 def _decide_on(options, limit, platform, serialized, text):
-    """(report, rewritten text or None)"""
+    """What becomes of a module, also where deciding fails."""
     text = _decide.add_counts(text, *_proto.device_counts(serialized))
     try:
-        report, made, warnings = _decide.decide(
+        decision = _decide.decide(
             text, options, mem_limit=limit, device=_device_of(platform),
             scheduler=_scheduler_of(platform))
     except (Exception, RecursionError) as error:  # a module that fails is no reason to stop others
         name = text[:200].partition("\n")[0].removeprefix("HloModule ").partition(",")[0]
         _warn_once(("failed", type(error).__name__), f"{name} is left as it is: "
                    f"{type(error).__name__}: {_first_line(error)}")
-        return LiveReport(name, FAILED, options.stage, str(options.mem_limit),
-                          reason=f"{type(error).__name__}: {_first_line(error)}"), None
-    for cause, message in warnings:
+        return _decide.Decision(LiveReport(
+            name, FAILED, options.stage, str(options.mem_limit),
+            reason=f"{type(error).__name__}: {_first_line(error)}"), None)
+    for cause, message in decision.warnings:
         _warn_once(cause, message)
-    return report, made
+    return decision
 
 
 def _device_of(platform):

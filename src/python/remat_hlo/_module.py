@@ -422,6 +422,15 @@ class Module:
         return _show.module_html(self)
 
 
+def patch_proto(before, after, proto, attribute=None, value=None):
+    """The serialized HloModuleProto of `after`, which was made of `before`, whose text was printed from
+    `proto`. The entry's first parameter gets the frontend attribute, if there is one. Raises Error where
+    the library cannot do that: XLA then reads the text."""
+    options = lib.PatchOptions(attribute=lib.encode(attribute), value=lib.encode(value))
+    return lib.collect("rh_patch_proto", before._handle.pointer, after._handle.pointer, proto,
+                       len(proto), ctypes.byref(options))
+
+
 def _place(struct):
     """What a sum is of, with the line if it is of one."""
     return f"{struct.name}:{struct.line}" if struct.line else str(struct.name)
