@@ -46,6 +46,9 @@ static InstMessage *inst_proto(const Module *module, InstId id, Arena *out) {
   message->has_parameter_number = inst->opcode == OPCODE_PARAMETER;
   message->has_tuple_index = inst->opcode == OPCODE_GET_TUPLE_ELEMENT;
   message->parameter_number = message->tuple_index = inst->index;
+  if (inst_attr(module, id, ATTR_BACKEND_CONFIG))
+    set_bytes(&message->has_backend_config, &message->backend_config,
+              inst_attr_text(module, id, ATTR_BACKEND_CONFIG));
   message->n_operand_ids = inst->num_operands;
   message->operand_ids = arena_array(out, int64_t, inst->num_operands);
   for (uint32_t i = 0; i < inst->num_operands; i++)

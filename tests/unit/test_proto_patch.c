@@ -258,17 +258,92 @@ START_TEST(new_instructions) {
 }
 END_TEST
 
+/* What a loop's new state changes: shapes, indices, the place of its counter. */
+START_TEST(loops_get_other_states) {
+  static const char config[] =
+      "{\"known_trip_count\":{\"n\":\"3\"},\"known_induction_variable\":{\"tuple_index\":\"%d\"}}";
+  char old_config[128], new_config[128], before[4096], after[4096];
+  snprintf(old_config, sizeof old_config, config, 0);
+  snprintf(new_config, sizeof new_config, config, 2);
+  static const char text[] = HEAD
+      "%%less (s: %s) -> pred[] {\n  %%s = %s parameter(0)\n"
+      "  %%i = s32[] get-tuple-element(%%s), index=%d, metadata={op_name=\"i\"}\n"
+      "  %%n = s32[] constant(3)\n  ROOT %%c = pred[] compare(%%i, %%n), direction=LT\n}\n\n"
+      "%%turn (t: %s) -> %s {\n  ROOT %%t = %s parameter(0)\n}\n\n"
+      "ENTRY %%e (p: f32[64]) -> %s {\n  %%p = f32[64]{0} parameter(0)\n"
+      "  %%cos = f32[64]{0} cosine(%%p), metadata={op_name=\"jit(f)/cos\"}\n"
+      "  %%zero = s32[] constant(0)\n  %%init = %s tuple(%s)\n"
+      "  ROOT %%loop = %s while(%%init), condition=%%less, body=%%turn, backend_config=%s, "
+      "metadata={op_name=\"w\"}\n}\n";
+  const char *s = "(s32[], f32[64]{0})", *l = "(f32[64]{0}, f32[64]{0}, s32[])";
+  snprintf(before, sizeof before, text, s, s, 0, s, s, s, s, s, "%zero, %cos", s, old_config);
+  snprintf(after, sizeof after, text, l, l, 2, l, l, l, l, l, "%p, %cos, %zero", l, new_config);
+  Patched patched = patch(before, after);
+  check_patched(&patched);
+  const InstMessage *loop = inst_of(read_comp(&patched, "e"), "loop");
+  ck_assert(str_is(bytes_str(loop->backend_config), new_config));
+  ck_assert(
+      str_is(unknown_of(loop), ", condition=, body=, backend_config=, metadata={op_name=\"w\"}"));
+  ck_assert_int_eq(inst_of(read_comp(&patched, "less"), "i")->tuple_index, 2);
+  patched_free(&patched);
+}
+END_TEST
+
+/* What the rewriting of loops adds, with the attributes that their messages need. */
+START_TEST(new_instructions_with_attributes) {
+  Patched patched =
+      patch(BEFORE, HEAD DOUBLE
+            "%kernel (a: f32[8,64], b: s32[]) -> f32[64] {\n  %a = f32[8,64]{1,0} parameter(0)\n"
+            "  %b = s32[] parameter(1)\n  %minus = s32[] constant(-12)\n  %at = s32[] multiply(%b, "
+            "%minus)\n"
+            "  %big = s64[] constant(5000000000)\n  %none = s32[] constant(0)\n"
+            "  %cut = f32[1,64]{1,0} dynamic-slice(%a, %at, %none), dynamic_slice_sizes={1,64}\n"
+            "  %put = f32[8,64]{1,0} dynamic-update-slice(%a, %cut, %at, %none)\n"
+            "  %first = f32[1,64]{1,0} slice(%put), slice={[0:1], [0:64]}\n"
+            "  ROOT %row = f32[64]{0} bitcast(%first)\n}\n\n" LOOP ENTRY BODY
+            "  %all = f32[8,64]{1,0} broadcast(%zero), dimensions={}\n"
+            "  %taken = f32[64]{0} fusion(%all, %zero), kind=kLoop, calls=%kernel\n"
+            "  ROOT %sum = f32[64]{0} add(%last, %taken), metadata={op_name=\"sum\"}\n}\n");
+  ck_assert_msg(patched.status == RH_OK, "%s", patched.diags);
+  CompMessage *kernel = read_comp(&patched, "kernel"), *entry = read_comp(&patched, "e");
+  ck_assert(kernel->is_fusion_computation);
+  ck_assert_int_eq(inst_of(kernel, "b")->parameter_number, 1);
+  const InstMessage *cut = inst_of(kernel, "cut"), *first = inst_of(kernel, "first");
+  ck_assert_uint_eq(cut->n_dynamic_slice_sizes, 2);
+  ck_assert_int_eq(cut->dynamic_slice_sizes[1], 64);
+  ck_assert_uint_eq(first->n_slice_dimensions, 2);
+  ck_assert_int_eq(first->slice_dimensions[1]->limit, 64);
+  ck_assert_int_eq(first->slice_dimensions[1]->stride, 1);
+  ck_assert(str_is(bytes_str(inst_of(entry, "taken")->fusion_kind), "kLoop"));
+  /* A literal: its shape in field 1, and -12 as a packed list in field 4. */
+  Bytes minus = inst_of(kernel, "minus")->literal;
+  static const uint8_t wanted[] = {0x22, 10, 0xf4, 255, 255, 255, 255, 255, 255, 255, 255, 1};
+  ck_assert_uint_ge(minus.len, sizeof wanted);
+  ck_assert_mem_eq(minus.data + minus.len - sizeof wanted, wanted, sizeof wanted);
+  /* f32[1,64]{1,0}, which the original module does not have. */
+  static const uint8_t shape[] = {0x10, 11, 0x1a, 2, 1, 64,   0x2a, 7, 10, 2,
+                                  1,    0,  0x80, 1, 1, 0x32, 2,    0, 0};
+  ck_assert_uint_eq(cut->shape.len, sizeof shape);
+  ck_assert_mem_eq(cut->shape.data, shape, sizeof shape);
+  patched_free(&patched);
+}
+END_TEST
+
 START_TEST(what_cannot_be_made_is_refused) {
   static const struct {
     const char *rest, *why;
   } cases[] = {
-      {"  ROOT %sum = f32[64]{0} sine(%last)\n}\n", "no instruction of the original module"},
+      {"  ROOT %sum = f32[64]{0} reduce-precision(%last), exponent_bits=8, mantissa_bits=7\n}\n",
+       "no instruction of the original module"},
       {"  ROOT %sum = f32[64]{0} add(%last, %cos), metadata={op_name=\"other\"}\n}\n",
        "no instruction of the original module"},
-      {"  %a = f16[64]{0} convert(%cos)\n"
+      {"  %a = f16[64]{0:T(8)} convert(%cos)\n"
        "  ROOT %sum = f32[64]{0} add(%last, %cos), metadata={op_name=\"sum\"}\n}\n",
        "no such shape"},
-      {"  %a = s32[] constant(7)\n"
+      {"  %a = f32[64]{0} copy(%cos), metadata={op_name=\"new\"}\n"
+       "  ROOT %sum = f32[64]{0} add(%last, %cos), metadata={op_name=\"sum\"}\n}\n",
+       "no instruction of the original module"},
+      {"  %a = pred[] constant(true)\n"
        "  ROOT %sum = f32[64]{0} add(%last, %cos), metadata={op_name=\"sum\"}\n}\n",
        "no instruction of the original module"},
   };
@@ -363,6 +438,8 @@ int main(void) {
   tcase_add_test(tc, order_and_removal);
   tcase_add_test(tc, computations_are_cloned);
   tcase_add_test(tc, new_instructions);
+  tcase_add_test(tc, loops_get_other_states);
+  tcase_add_test(tc, new_instructions_with_attributes);
   tcase_add_test(tc, what_cannot_be_made_is_refused);
   tcase_add_test(tc, the_mark_is_an_attribute_of_the_first_parameter);
   tcase_add_test(tc, another_module_is_refused);

@@ -4,8 +4,18 @@ static Str text_between(const Module *module, uint32_t begin, uint32_t end) {
   return module_span(module, (Span){begin, end});
 }
 
+bool line_has_index(uint16_t opcode) {
+  return opcode == OPCODE_GET_TUPLE_ELEMENT;
+}
+
+bool line_has_config(uint16_t opcode) {
+  return opcode == OPCODE_WHILE;
+}
+
 /* The part of the attributes that is left out because of an attribute, or an empty one. */
-static Span part_left_out(const Module *module, const Attr *attr) {
+static Span part_left_out(const Module *module, uint16_t opcode, const Attr *attr) {
+  if (attr->id == ATTR_INDEX && line_has_index(opcode)) return attr->text;
+  if (attr->id == ATTR_BACKEND_CONFIG && line_has_config(opcode)) return attr->text;
   if (attr->id == ATTR_CONTROL_PREDECESSORS) {
     uint32_t begin = attr->text.begin;
     while (begin > 0 && module->source->text[begin] != ',')
@@ -21,7 +31,7 @@ static Str read_rest(const Module *module, InstId id, const InstSource *source, 
   uint32_t pos = source->close + 1;
   bool is_whole = true;
   for (uint32_t i = 0; i < inst->num_attrs; i++) {
-    Span part = part_left_out(module, &module->source->attrs.data[inst->attrs + i]);
+    Span part = part_left_out(module, inst->opcode, &module->source->attrs.data[inst->attrs + i]);
     if (part.end <= pos || part.begin < pos) continue;
     text_put_str(&rest, text_between(module, pos, part.begin));
     pos = part.end;
@@ -54,7 +64,8 @@ bool line_read(const Module *module, InstId id, Line *line, Arena *out) {
   if (source->text.end == 0 || source->close < source->paren) return false;
   *line = (Line){.opcode = inst->opcode, .has_operands = inst->num_operands > 0};
   if (!read_shape(module, id, source, line)) return false;
-  if (!line->has_operands) line->value = text_between(module, source->paren + 1, source->close);
+  if (!line->has_operands && inst->opcode != OPCODE_PARAMETER)
+    line->value = text_between(module, source->paren + 1, source->close);
   line->rest = read_rest(module, id, source, out);
   return true;
 }

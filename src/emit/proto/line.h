@@ -1,12 +1,13 @@
 /* The text of an instruction without what differs between an instruction and its clone: its name,
- * its operands, its control predecessors and the names of the computations that it calls. What is
- * left is all that determines the other fields of the instruction's message:
+ * its operands, its control predecessors and the names of the computations that it calls. Nor does
+ * it have the number of a parameter, the index of a get-tuple-element and the backend_config of a
+ * loop, which change with the state of a loop. What is left is all that determines the other fields
+ * of the instruction's message:
  *
  *   %dot.5.remat = f32[8,8]{1,0} dot(f32[8,4]{1,0} %a, %b), lhs_contracting_dims={1}, metadata={…}
- *                  ^^^^^^^^^^^^^ ^^^ ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+ *                  ^^^^^^^^^^^^^ ^^^ ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
  *
- * What is in the parentheses counts if there are no operands: a constant's value, a parameter's
- * number. */
+ * What is in the parentheses counts if there are no operands: a constant's value. */
 #ifndef REMAT_HLO_EMIT_PROTO_LINE_H
 #define REMAT_HLO_EMIT_PROTO_LINE_H
 
@@ -24,6 +25,10 @@ typedef struct Line {
 /* Reads the line of an instruction that was read from a text. What of it is not in one piece is put
  * together in `out`. Returns false if the text has another form than XLA's own. */
 bool line_read(const Module *module, InstId id, Line *line, Arena *out);
+
+/* Whether the line is without the index, or without the backend_config. */
+bool line_has_index(uint16_t opcode);
+bool line_has_config(uint16_t opcode);
 
 uint64_t line_hash(const Line *line);
 bool line_equal(const Line *a, const Line *b);

@@ -56,62 +56,158 @@ static void set_references(const Patch *patch, InstId id, InstMessage *message) 
     message->called_computation_ids[i] = patch->comp_ids[inst_callees(after, id)[i]];
 }
 
-/* Returns true if the text of an instruction has no attributes but those which the message that
- * make_message() makes has. */
-static bool is_plain(const Patch *patch, InstId id, const Line *line) {
+static void set_bytes(protobuf_c_boolean *is_there, Bytes *field, Str text) {
+  *is_there = true;
+  *field = bytes_of(text);
+}
+
+/* A slice that begins at 0 in each dimension, as the printer writes it for new instructions. */
+static bool set_slices(const Patch *patch, InstId id, InstMessage *message) {
+  const Shape *shape = inst_shape(patch->after, id);
+  IntSlice ints = inst_attr_ints(patch->after, id, ATTR_SLICE);
+  if (ints.len != 3 * shape->rank) return false;
+  message->n_slice_dimensions = shape->rank;
+  message->slice_dimensions = arena_array(patch->arena, RematHlo__SliceDimensions *, shape->rank);
+  for (uint32_t i = 0; i < shape->rank; i++) {
+    const int64_t *given = ints.data + 3 * (size_t)i;
+    if (given[0] != 0 || given[1] != shape->dims[i] || given[2] != 1) return false;
+    RematHlo__SliceDimensions *slice = arena_alloc(patch->arena, sizeof *slice);
+    *slice = (RematHlo__SliceDimensions)REMAT_HLO__SLICE_DIMENSIONS__INIT;
+    slice->has_limit = slice->has_stride = true;
+    slice->limit = given[1];
+    slice->stride = given[2];
+    message->slice_dimensions[i] = slice;
+  }
+  return true;
+}
+
+static bool set_slice_sizes(const Patch *patch, InstId id, InstMessage *message) {
+  IntSlice sizes = inst_attr_ints(patch->after, id, ATTR_DYNAMIC_SLICE_SIZES);
+  message->n_dynamic_slice_sizes = sizes.len;
+  message->dynamic_slice_sizes = (int64_t *)(uintptr_t)sizes.data;
+  return sizes.len == inst_shape(patch->after, id)->rank;
+}
+
+/* Reads `-12`. Returns false if the text is another one. */
+static bool read_int(Str text, int64_t *value) {
+  bool is_negative = text.len > 0 && text.data[0] == '-';
+  int64_t number = 0;
+  if (text.len == is_negative || text.len > 18) return false;
+  for (uint32_t i = is_negative; i < text.len; i++) {
+    if (text.data[i] < '0' || text.data[i] > '9') return false;
+    number = number * 10 + (text.data[i] - '0');
+  }
+  *value = is_negative ? -number : number;
+  return true;
+}
+
+/* The value of a new constant, such as the counter of a new loop: one integer. */
+static bool set_literal(const Patch *patch, InstId id, const Line *line, InstMessage *message) {
+  const Shape *shape = inst_shape(patch->after, id);
+  RematHlo__Literal literal = REMAT_HLO__LITERAL__INIT;
+  int64_t value;
+  if (!shape_is_scalar(shape) || !read_int(line->value, &value)) return false;
+  int32_t narrow = (int32_t)value;
+  if (shape->type == TYPE_S32 && narrow == value) {
+    literal.n_s32s = 1;
+    literal.s32s = &narrow;
+  } else if (shape->type == TYPE_S64) {
+    literal.n_s64s = 1;
+    literal.s64s = &value;
+  } else {
+    return false;
+  }
+  literal.has_shape = true;
+  literal.shape = message->shape;
+  message->has_literal = true;
+  message->literal = message_write(&literal.base, patch->arena);
+  return line->rest.len == 0;
+}
+
+/* Sets the fields of a new instruction that its attributes determine. Returns false if there are
+ * others than those which the printer writes for new instructions. */
+static bool set_attributes(const Patch *patch, InstId id, const Line *line, InstMessage *message) {
+  bool has_one = inst_get(patch->after, id)->num_attrs == 1;
   switch (line->opcode) {
     case OPCODE_TUPLE:
-    case OPCODE_COPY:
     case OPCODE_BITCAST:
-    case OPCODE_CONVERT:
     case OPCODE_OPT_BARRIER:
+    case OPCODE_DYNAMIC_UPDATE_SLICE:
     case OPCODE_PARAMETER: return line->rest.len == 0;
     case OPCODE_CALL: return str_is(line->rest, ", to_apply=");
-    case OPCODE_GET_TUPLE_ELEMENT: {
-      const Instruction *inst = inst_get(patch->after, id);
-      return str_begins_with(line->rest, ", index=") && inst->num_attrs == 1;
-    }
-    default: return false;
+    case OPCODE_GET_TUPLE_ELEMENT: return str_is(line->rest, ", index=");
+    case OPCODE_BROADCAST: return str_is(line->rest, ", dimensions={}");
+    case OPCODE_FUSION:
+      set_bytes(&message->has_fusion_kind, &message->fusion_kind, STR("kLoop"));
+      return str_is(line->rest, ", kind=kLoop, calls=");
+    case OPCODE_DYNAMIC_SLICE: return has_one && set_slice_sizes(patch, id, message);
+    case OPCODE_SLICE: return has_one && set_slices(patch, id, message);
+    case OPCODE_CONSTANT: return set_literal(patch, id, line, message);
+    default:
+      return opcode_has((Opcode)line->opcode, OPF_ELEMENTWISE) && line->has_operands &&
+             line->rest.len == 0;
   }
 }
 
-/* Makes the message of an instruction that is like no original one. */
-static InstMessage *make_message(const Patch *patch, InstId id, const Line *line) {
-  if (!is_plain(patch, id, line)) return NULL;
+/* Makes the message of an instruction that is like no original one. Returns NULL if it has more
+ * than its opcode, its operands and what set_attributes() knows. */
+static InstMessage *make_message(const Patch *patch, InstId id, const Line *line, Bytes shape) {
   InstMessage *message = arena_alloc(patch->arena, sizeof *message);
   *message = (InstMessage)REMAT_HLO__INSTRUCTION__INIT;
+  message->shape = shape;
   const char *opcode = opcode_text((Opcode)line->opcode);
-  message->has_opcode = true;
-  message->opcode = bytes_of(str_make(opcode, strlen(opcode)));
-  const Instruction *inst = inst_get(patch->after, id);
-  if (line->opcode == OPCODE_PARAMETER) {
+  set_bytes(&message->has_opcode, &message->opcode, str_make(opcode, strlen(opcode)));
+  return set_attributes(patch, id, line, message) ? message : NULL;
+}
+
+/* Sets the backend_config of a loop. Returns false if that of the original is not, as a text, what
+ * is in its message. */
+static bool set_config(const Patch *patch, InstId original, InstId id, InstMessage *message) {
+  Str old = inst_attr_text(patch->original.module, original, ATTR_BACKEND_CONFIG);
+  Str new = inst_attr_text(patch->after, id, ATTR_BACKEND_CONFIG);
+  if (str_equal(old, new)) return true;
+  if (!message->has_backend_config || !str_equal(old, bytes_str(message->backend_config)))
+    return false;
+  message->backend_config = bytes_of(new);
+  return true;
+}
+
+/* Returns NULL if the message cannot be made. */
+static InstMessage *copy_message(const Patch *patch, InstId original, InstId id) {
+  InstMessage *message = arena_alloc(patch->arena, sizeof *message);
+  *message = *patch->original.insts[original];
+  bool has_config = line_has_config(inst_get(patch->after, id)->opcode);
+  return !has_config || set_config(patch, original, id, message) ? message : NULL;
+}
+
+/* What a line is without. */
+static void set_numbers(const Instruction *inst, InstMessage *message) {
+  if (inst->opcode == OPCODE_PARAMETER) {
     message->has_parameter_number = true;
     message->parameter_number = inst->index;
-  } else if (line->opcode == OPCODE_GET_TUPLE_ELEMENT) {
+  } else if (line_has_index(inst->opcode)) {
     message->has_tuple_index = true;
     message->tuple_index = inst->index;
   }
-  return message;
 }
 
 static rh_status patch_inst(Patch *patch, InstId id) {
   Str name = inst_name(patch->after, id);
+  const Instruction *inst = inst_get(patch->after, id);
   Line line;
   if (!line_read(patch->after, id, &line, patch->arena))
     return cannot(patch, name, "its text is not as XLA writes it");
-  const InstMessage *template = templates_find(&patch->templates, name, &line);
-  InstMessage *message;
-  if (template) {
-    message = arena_alloc(patch->arena, sizeof *message);
-    *message = *template;
-  } else {
-    message = make_message(patch, id, &line);
-  }
+  Bytes shape;
+  if (!shapes_find(&patch->templates.shapes, &patch->after->shapes, inst->shape, line.shape,
+                   &shape))
+    return cannot(patch, name, "the original module has no such shape");
+  InstId original = templates_find(&patch->templates, name, &line);
+  InstMessage *message =
+      original == NO_ID ? make_message(patch, id, &line, shape) : copy_message(patch, original, id);
   if (!message) return cannot(patch, name, "no instruction of the original module is like it");
   message->has_shape = true;
-  if (!shapes_find(&patch->templates.shapes, &patch->after->shapes,
-                   inst_get(patch->after, id)->shape, line.shape, &message->shape))
-    return cannot(patch, name, "the original module has no such shape");
+  message->shape = shape;
+  set_numbers(inst, message);
   set_references(patch, id, message);
   patch->insts[id] = message;
   return RH_OK;

@@ -60,9 +60,9 @@ static InstId find_by_line(const Templates *templates, const Line *line) {
   return NO_ID;
 }
 
-const InstMessage *templates_find(const Templates *templates, Str name, const Line *line) {
+InstId templates_find(const Templates *templates, Str name, const Line *line) {
   InstId id = find_by_name(templates, name, line, true);
   if (id == NO_ID) id = find_by_line(templates, line);
   if (id == NO_ID) id = find_by_name(templates, name, line, false);
-  return id == NO_ID ? NULL : templates->original->insts[id];
+  return id;
 }

@@ -20,9 +20,9 @@ typedef struct Templates {
  * returns false. */
 bool templates_read(Templates *templates, const Original *original, InstId *bad, Arena *out);
 
-/* Returns the message of an instruction of the same line, and preferably of the same name, or of
- * the name from which `name` is made, as in dot.5.remat2. A message that differs in the shape is
- * returned only if nothing else depends on it. Returns NULL if there is none. */
-const InstMessage *templates_find(const Templates *templates, Str name, const Line *line);
+/* Returns the original instruction of the same line, and preferably of the same name, or of the
+ * name from which `name` is made, as in dot.5.remat2. One that differs in the shape is returned
+ * only if nothing else depends on it. Returns NO_ID if there is none. */
+InstId templates_find(const Templates *templates, Str name, const Line *line);
 
 #endif
