@@ -285,6 +285,8 @@ def main():
                           f"{ {name: row.get(name) for name in COLUMNS[6:]} }")
     for fault in faults:
         print(f"FAULT: {fault}")
+    routes = " ".join(row.get("routes", "") for row in rows).split()
+    print(f"results given to XLA as a patch: {routes.count('patch')}, as text: {routes.count('text')}")
     left = len(cases) - len(rows)
     print(f"matrix: {len(rows)} of {len(cases)} cases of {len(names)} programs in "
           f"{time.monotonic() - begin:.0f} s, {len(faults)} faults"
