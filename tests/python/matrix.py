@@ -53,34 +53,16 @@ def pairwise_cover(cases):
 
 # ---- one process for each scheduler of XLA's, which is a flag of the process ----
 
-def compare_routes(hooks, found):
-    """Has each result written in both ways: as a patch of XLA's message, and as text that XLA reads. What
-    they are is appended to `found`, with where they differ."""
-    import same_module
-    patch = hooks._patch
-
-    def compare(decision, serialized, mark):
-        made = patch(decision, serialized, mark)
-        if made is not None:
-            text = hooks._proto.carry(serialized, hooks._write_text(decision.text, mark))
-            found.append(("patch", same_module.difference(made, text)))
-        else:
-            found.append(("text", ""))
-        return made
-
-    hooks._patch = compare
-
-
 def run_cases(cases, seconds):
     """Writes a row of JSON for each case to stdout. The program as it is, is compiled once, and run
     twice: two runs must agree before a third can be compared with them."""
     import live_programs
     import matrix_programs
     import remat_hlo.jax as live
-    from remat_hlo import _hooks
+    import same_module
 
     start, references, routes = time.monotonic(), {}, []
-    compare_routes(_hooks, routes)
+    same_module.watch_routes(routes)
     for case in cases:
         if seconds and time.monotonic() - start > seconds:
             break

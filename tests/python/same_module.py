@@ -2,6 +2,8 @@
 
 import re
 
+from remat_hlo import _hooks, _proto
+
 TABLES = ("FileNames", "FunctionNames", "FileLocations", "StackFrames")
 
 
@@ -50,3 +52,21 @@ def difference(one, other):
     at = next((n for n, pair in enumerate(zip(lines, others)) if pair[0] != pair[1]),
               min(len(lines), len(others)))
     return f"{''.join(lines[at:at + 1])} | {''.join(others[at:at + 1])}"
+
+
+def watch_routes(found):
+    """Has each result written in both ways: as a patch of XLA's message, and as text that XLA reads. Appends
+    to `found` which way it went, and, if both are there, in what they differ. Returns what is replaced."""
+    patch = _hooks._patch
+
+    def compare(decision, serialized, mark):
+        made = patch(decision, serialized, mark)
+        if made is None:
+            found.append(("text", ""))
+        else:
+            text = _proto.carry(serialized, _hooks._write_text(decision.text, mark))
+            found.append(("patch", difference(made, text)))
+        return made
+
+    _hooks._patch = compare
+    return patch

@@ -21,6 +21,7 @@ os.environ["XLA_FLAGS"] = "--xla_cpu_multi_thread_eigen=false"
 
 import jax  # noqa: E402
 import numpy as np  # noqa: E402
+import same_module  # noqa: E402
 from live_programs import PROGRAMS, compile_program, run  # noqa: E402
 
 import remat_hlo  # noqa: E402
@@ -31,6 +32,7 @@ QUIET = {"verbose": False}
 # The memory model is that of the XLA in JAX 0.12; the one in 0.10 packs some values tighter.
 TOLERANCE = 0.01 if jax.__version_info__ >= (0, 12) else 0.03
 REFERENCES = {}
+STACK_FRAMES = 17  # of HloModuleProto
 
 
 def reference(name):
@@ -125,6 +127,95 @@ class SameBits(LiveTest):
         self.assertEqual([name for _, name, _ in entry_instructions(order)],
                          [name for _, name, _ in entry_instructions(_module.print_hlo(scheduled))])
         self.assertEqual(live.check(compiled).error, 0)
+
+
+class Routes(LiveTest):
+    """A result is a patch of XLA's message, and the same as what XLA reads from its text."""
+
+    def compile(self, name, stage="POST_SCHEDULER"):
+        """(its report, XLA's message, what it was given back)"""
+        program, _, expected = reference(name)
+        seen = []
+        carry = _proto.carry
+
+        def spy(before, after):
+            seen.append((before, carry(before, after)))
+            return seen[-1][1]
+        with unittest.mock.patch.object(_proto, "carry", spy), \
+                live.rematerialize("r50%", stage=stage, algorithm="path", **QUIET):
+            compiled = compile_program(program)
+        self.assertEqual(run(compiled, program), expected)
+        return live.check(compiled).report, *seen[-1]
+
+    def setUp(self):
+        super().setUp()
+        if not has_patches():
+            self.skipTest("the library was built without protobuf-c")
+        _hooks.state.cache.clear()
+        self.addCleanup(_hooks.state.cache.clear)
+
+    def test_same(self):
+        found = []
+        patch = same_module.watch_routes(found)
+        self.addCleanup(setattr, _hooks, "_patch", patch)
+        for name in ("mlp", "training_step", "scan", "constants"):
+            for stage in ("POST_SCHEDULER", "PRE_SCHEDULER"):
+                found.clear()
+                report, before, after = self.compile(name, stage)
+                self.assertEqual(found, [("patch", "")], name)
+                self.assertNotIn("from text", report.seconds, name)
+                for field in (_proto.ID, STACK_FRAMES):  # of a number the last one counts
+                    self.assertEqual(last_field(after, field), last_field(before, field), name)
+
+    def test_what_text_does_not_show(self):
+        """Fields that this package does not know are still there."""
+        from jaxlib import _hlo
+        decision = None
+        decide = _decide.decide
+
+        def keep(*arguments, **named):
+            nonlocal decision
+            decision = decide(*arguments, **named)
+            return decision
+        with unittest.mock.patch.object(_decide, "decide", keep):
+            _, before, _ = self.compile("mlp")
+        extra = bytes((0xfa, 0x3f, 3)) + b"new"  # field 1023
+        made = _hooks._patch(decision, before + extra, "mark")
+        self.assertEqual([bytes(content) for number, content, _, _ in _proto.fields(made)
+                          if number == 1023], [b"new"])
+        self.assertTrue(_hlo.HloModule.from_serialized_hlo_module_proto(made))
+
+    def test_library_refuses(self):
+        """What cannot be patched is read from the text."""
+        with unittest.mock.patch.object(_hooks, "patch_proto", side_effect=remat_hlo.InputError(
+                "RH_ERR_INPUT", [])):
+            report, _, _ = self.compile("mlp")
+        self.assertIn("from text", report.seconds)
+        self.assertEqual(self.warnings(), [])
+
+    def test_broken_messages(self):
+        """An error, and no crash."""
+        text = b"HloModule m\nENTRY %e { ROOT %p = f32[] parameter(0) }\n"
+        module = remat_hlo.load(text)
+        for broken in (b"", b"\x1a", b"\x1a\xff\xff\xff\xff\x0f", text, bytes(1000), b"\xff" * 1000):
+            with self.assertRaises(remat_hlo.InputError):
+                _hooks.patch_proto(module, module, broken)
+
+
+def last_field(message, wanted):
+    found = [content for number, content, _, _ in _proto.fields(message) if number == wanted]
+    return found[-1] if found else None
+
+
+def has_patches():
+    """Whether the library was built with protobuf-c: without it, that is what the error says."""
+    module = remat_hlo.load(b"HloModule m\nENTRY %e { ROOT %p = f32[] parameter(0) }\n")
+    try:
+        _hooks.patch_proto(module, module, b"")
+    except remat_hlo.UsageError:
+        return False
+    except remat_hlo.InputError:
+        return True
 
 
 def entry_instructions(text):

@@ -296,6 +296,7 @@ START_TEST(new_instructions_with_attributes) {
             "%kernel (a: f32[8,64], b: s32[]) -> f32[64] {\n  %a = f32[8,64]{1,0} parameter(0)\n"
             "  %b = s32[] parameter(1)\n  %minus = s32[] constant(-12)\n  %at = s32[] multiply(%b, "
             "%minus)\n"
+            "  %less.1 = pred[] compare(%b, %minus), direction=GE\n"
             "  %big = s64[] constant(5000000000)\n  %none = s32[] constant(0)\n"
             "  %cut = f32[1,64]{1,0} dynamic-slice(%a, %at, %none), dynamic_slice_sizes={1,64}\n"
             "  %put = f32[8,64]{1,0} dynamic-update-slice(%a, %cut, %at, %none)\n"
@@ -315,6 +316,7 @@ START_TEST(new_instructions_with_attributes) {
   ck_assert_int_eq(first->slice_dimensions[1]->limit, 64);
   ck_assert_int_eq(first->slice_dimensions[1]->stride, 1);
   ck_assert(str_is(bytes_str(inst_of(entry, "taken")->fusion_kind), "kLoop"));
+  ck_assert(str_is(bytes_str(inst_of(kernel, "less.1")->comparison_direction), "GE"));
   /* A literal: its shape in field 1, and -12 as a packed list in field 4. */
   Bytes minus = inst_of(kernel, "minus")->literal;
   static const uint8_t wanted[] = {0x22, 10, 0xf4, 255, 255, 255, 255, 255, 255, 255, 255, 1};

@@ -101,19 +101,23 @@ static bool read_int(Str text, int64_t *value) {
   return true;
 }
 
-/* The value of a new constant, such as the counter of a new loop: one integer. */
+/* The value of a new constant: the counter of a new loop, or a 0. */
 static bool set_literal(const Patch *patch, InstId id, const Line *line, InstMessage *message) {
   const Shape *shape = inst_shape(patch->after, id);
   RematHlo__Literal literal = REMAT_HLO__LITERAL__INIT;
   int64_t value;
-  if (!shape_is_scalar(shape) || !read_int(line->value, &value)) return false;
+  if (line->rest.len || !shape_is_scalar(shape) || !read_int(line->value, &value)) return false;
   int32_t narrow = (int32_t)value;
+  float zero = 0;
   if (shape->type == TYPE_S32 && narrow == value) {
     literal.n_s32s = 1;
     literal.s32s = &narrow;
   } else if (shape->type == TYPE_S64) {
     literal.n_s64s = 1;
     literal.s64s = &value;
+  } else if (shape->type == TYPE_F32 && str_is(line->value, "0")) {
+    literal.n_f32s = 1;
+    literal.f32s = &zero;
   } else {
     return false;
   }
@@ -121,7 +125,21 @@ static bool set_literal(const Patch *patch, InstId id, const Line *line, InstMes
   literal.shape = message->shape;
   message->has_literal = true;
   message->literal = message_write(&literal.base, patch->arena);
-  return line->rest.len == 0;
+  return true;
+}
+
+/* XLA finds the type of the comparison by that of the operands. */
+static bool set_direction(const Patch *patch, InstId id, InstMessage *message) {
+  set_bytes(&message->has_comparison_direction, &message->comparison_direction,
+            inst_attr_text(patch->after, id, ATTR_DIRECTION));
+  return message->comparison_direction.len > 0;
+}
+
+static bool set_new_loop(const Patch *patch, InstId id, const Line *line, InstMessage *message) {
+  set_bytes(&message->has_backend_config, &message->backend_config,
+            inst_attr_text(patch->after, id, ATTR_BACKEND_CONFIG));
+  return str_is(line->rest, ", condition=, body=, backend_config=") &&
+         message->backend_config.data[0] == '{';
 }
 
 /* Sets the fields of a new instruction that its attributes determine. Returns false if there are
@@ -143,6 +161,8 @@ static bool set_attributes(const Patch *patch, InstId id, const Line *line, Inst
     case OPCODE_DYNAMIC_SLICE: return has_one && set_slice_sizes(patch, id, message);
     case OPCODE_SLICE: return has_one && set_slices(patch, id, message);
     case OPCODE_CONSTANT: return set_literal(patch, id, line, message);
+    case OPCODE_COMPARE: return has_one && set_direction(patch, id, message);
+    case OPCODE_WHILE: return set_new_loop(patch, id, line, message);
     default:
       return opcode_has((Opcode)line->opcode, OPF_ELEMENTWISE) && line->has_operands &&
              line->rest.len == 0;
