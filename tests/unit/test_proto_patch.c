@@ -1,3 +1,4 @@
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -381,6 +382,63 @@ START_TEST(the_mark_is_an_attribute_of_the_first_parameter) {
 }
 END_TEST
 
+/* ---- the public function ---- */
+
+static int take(void *context, const char *data, size_t length) {
+  return text_take(context, data, length);
+}
+
+static int refuse(void *context, const char *data, size_t length) {
+  (void)context, (void)data, (void)length;
+  return 1;
+}
+
+START_TEST(public_function) {
+  rh_module *before = NULL, *scheduled = NULL, *result = NULL;
+  ck_assert_int_eq(rh_parse(BEFORE, sizeof BEFORE - 1, NULL, &before, NULL), RH_OK);
+  ck_assert_int_eq(rh_schedule(before, NULL, NULL, &scheduled, NULL), RH_OK);
+  rh_remat_options remat = RH_REMAT_OPTIONS_INIT;
+  remat.algorithm = "none";
+  ck_assert_int_eq(rh_remat(scheduled, NULL, &remat, &result, NULL, NULL), RH_OK);
+  Arena *arena = arena_new(arena_options(before->arena));
+  Bytes proto = module_proto(before->module, arena);
+  /* A module that was scheduled stands for the one that was parsed, and is printed for the result.
+   */
+  const rh_module *pairs[][2] = {{before, result}, {scheduled, result}, {before, scheduled}};
+  for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
+    TextBuffer made = {.arena = arena};
+    ck_assert_int_eq(
+        rh_patch_proto(pairs[i][0], pairs[i][1], proto.data, proto.len, NULL, take, &made, NULL),
+        RH_OK);
+    ck_assert_uint_eq(made.chars.len, proto.len);
+    ck_assert_mem_eq(made.chars.data, proto.data, proto.len);
+  }
+  rh_patch_options options = RH_PATCH_OPTIONS_INIT;
+  rh_diags *diags = rh_diags_new();
+  ck_assert_int_eq(
+      rh_patch_proto(before, result, proto.data, proto.len, &options, refuse, NULL, diags),
+      RH_ERR_WRITE);
+  ck_assert_int_eq(rh_patch_proto(before, result, proto.data, 10, &options, refuse, NULL, diags),
+                   RH_ERR_INPUT);
+  size_t len = rh_diags_len(diags);
+  ck_assert_int_eq(rh_diags_get(diags, len - 1)->code, RH_CODE_PROTO);
+  options.attribute = "name";
+  ck_assert_int_eq(
+      rh_patch_proto(before, result, proto.data, proto.len, &options, refuse, NULL, diags),
+      RH_ERR_USAGE);
+  options.struct_size = offsetof(rh_patch_options, value); /* of a program that knows no values */
+  options.attribute = NULL;
+  ck_assert_int_eq(
+      rh_patch_proto(before, result, proto.data, proto.len, &options, refuse, NULL, diags),
+      RH_ERR_WRITE);
+  rh_diags_free(diags);
+  arena_free(arena);
+  rh_module_free(result);
+  rh_module_free(scheduled);
+  rh_module_free(before);
+}
+END_TEST
+
 /* ---- messages that are broken ---- */
 
 START_TEST(another_module_is_refused) {
@@ -444,6 +502,7 @@ int main(void) {
   tcase_add_test(tc, new_instructions_with_attributes);
   tcase_add_test(tc, what_cannot_be_made_is_refused);
   tcase_add_test(tc, the_mark_is_an_attribute_of_the_first_parameter);
+  tcase_add_test(tc, public_function);
   tcase_add_test(tc, another_module_is_refused);
   tcase_add_test(tc, broken_messages_are_refused);
   suite_add_tcase(suite, tc);
