@@ -5,6 +5,8 @@
 
 #include "remat/engine/judge.h"
 
+enum { MAX_LOWER = 2 }; /* prices below the one that meets the budget at which an algorithm runs */
+
 void scan_attempt_free(ScanAttempt *tried) {
   attempt_free(&tried->attempt);
   if (tried->is_open) problem_free(&tried->problem);
@@ -237,12 +239,39 @@ static const RematAlgorithm *finisher_of(const Problem *problem) {
   return problem->options->limit_bytes > 0 ? remat_algorithm_find("path") : NULL;
 }
 
-/* Runs an algorithm on the variant with the least memory. */
-static rh_status try_on_lowest(Scans *scans, const RematAlgorithm *algorithm) {
-  VariantGoal goal = scans->best->goal;
-  bool is_met;
-  return algorithm && scans->best->attempt.result ? try_and_keep(scans, &goal, algorithm, &is_met)
-                                                  : RH_OK;
+/* Whether a variant alone takes less time than the best result; what an algorithm recomputes in it
+ * only adds to that. */
+static bool may_be_faster(const Scans *scans, const VariantGoal *goal) {
+  Variant variant = {0};
+  bool is_made = variant_make(scans->problem, goal, &variant) == RH_OK && variant.module;
+  bool is_faster =
+      is_made && variant_seconds(scans->problem, variant.module->module) < scans->best->seconds;
+  variant_free(&variant);
+  return is_faster;
+}
+
+/* Runs an algorithm on the variant with the least memory if that does not meet the budget, and on
+ * the one of the highest price unless that takes more time than what does. */
+static rh_status try_on_lowest(Scans *scans, const RematAlgorithm *algorithm, bool is_met) {
+  if (!algorithm || !scans->best->attempt.result) return RH_OK;
+  VariantGoal lowest = scans->best->goal, highest = goal_at(scans, scans->prices.len - 1);
+  rh_status status = is_met ? RH_OK : try_and_keep(scans, &lowest, algorithm, &is_met);
+  bool is_highest = !lowest.is_lean && lowest.segment <= 0;
+  if (status != RH_OK || is_highest) return status;
+  if (is_met && !may_be_faster(scans, &highest)) return RH_OK;
+  return try_and_keep(scans, &highest, algorithm, &is_met);
+}
+
+/* Stores more than the budget allows: an algorithm is to make room within the loops. */
+static rh_status try_lower(Scans *scans, const RematAlgorithm *algorithm, uint32_t price) {
+  rh_status status = RH_OK;
+  bool is_met = algorithm;
+  for (uint32_t i = 1; is_met && i <= price && i <= MAX_LOWER && status == RH_OK; i++) {
+    VariantGoal goal = goal_at(scans, price - i);
+    if (!may_be_faster(scans, &goal)) continue;
+    status = try_and_keep(scans, &goal, algorithm, &is_met);
+  }
+  return status;
 }
 
 /* ---- the search ---- */
@@ -266,12 +295,13 @@ rh_status scans_try(const Problem *problem, RunFn run, ScanAttempt *best) {
       status = find_price(&scans, none, &price);
       if (status == RH_OK) status = fill_up(&scans, none, price);
       if (status == RH_OK) status = try_higher(&scans, none, price);
+      if (status == RH_OK) status = try_lower(&scans, finisher_of(problem), price);
     } else if (status == RH_OK) {
       goal.is_lean = true;
       status = try_and_keep(&scans, &goal, none, &is_met);
       if (status == RH_OK && !is_met) status = try_segments(&scans, none, &is_met);
+      if (status == RH_OK) status = try_on_lowest(&scans, finisher_of(problem), is_met);
     }
-    if (status == RH_OK && !is_met) status = try_on_lowest(&scans, finisher_of(problem));
   }
   if (status == RH_OK && scans.num_unproven) {
     diag_warn(problem->diags, DIAG_NOWHERE,
