@@ -160,6 +160,32 @@ static const char *name_of(const Line *line, NodeId node, Arena *arena) {
   return id == NO_ID ? "the end" : names_of(shown_module, &id, 1, arena);
 }
 
+static bool step_reads_root(const Recount *recount, StepId step, uint32_t root) {
+  const Line *line = recount->line;
+  for (uint32_t i = 0; i < line->graph->nodes[line->nodes[step]].num_operands; i++) {
+    for (uint32_t k = 0; k < node_operand(line->graph, line->nodes[step], i)->num_parts; k++) {
+      if (root_of(recount, part_read(line, step, i, k)) == root) return true;
+    }
+  }
+  return false;
+}
+
+/* The step that overwrites a part with memory of its own: the part's overwriter takes the memory of
+ * the run that it reads, or, if it reads none, that of the first one. */
+static StepId overwriting_step(const Recount *recount, const StepId *first, uint32_t root) {
+  const Line *line = recount->line;
+  NodeId overwriter = part_of(recount, root)->overwriter, node = line->nodes[recount->owner[root]];
+  if (overwriter == NO_ID || first[overwriter] == NO_ID) return NO_ID;
+  if (step_reads_root(recount, first[overwriter], root)) return first[overwriter];
+  uint32_t index = root - line->first_part[recount->owner[root]];
+  for (StepId step = 0; step < line->len; step++) {
+    if (line->nodes[step] == node &&
+        step_reads_root(recount, first[overwriter], line->first_part[step] + index))
+      return NO_ID;
+  }
+  return first[node] == recount->owner[root] ? first[overwriter] : NO_ID;
+}
+
 /* Why a line is wrong, found by looking at all pairs; NULL if it is right. */
 static const char *wrong_line(const Line *line, Arena *arena) {
   const SearchGraph *graph = line->graph;
@@ -195,14 +221,12 @@ static const char *wrong_line(const Line *line, Arena *arena) {
       if (line->nodes[source] != operand->node) return "a source is of another node";
       for (uint32_t k = 0; k < operand->num_parts; k++) {
         uint32_t root = root_of(&recount, part_read(line, step, i, k));
-        StepId maker = owner[root];
-        NodeId overwriter = part_of(&recount, root)->overwriter;
-        if (overwriter == NO_ID || first[line->nodes[maker]] != maker) continue;
-        if (first[overwriter] != NO_ID && first[overwriter] < step)
+        StepId overwriter = overwriting_step(&recount, first, root);
+        if (overwriter < step)
           return arena_printf(arena, "step %u, %s, reads %s, which step %u, %s, has overwritten",
                               step, name_of(line, number, arena),
-                              name_of(line, operand->node, arena), first[overwriter],
-                              name_of(line, overwriter, arena));
+                              name_of(line, operand->node, arena), overwriter,
+                              name_of(line, line->nodes[overwriter], arena));
       }
     }
     for (uint32_t i = 0; first[number] == step && i < node->num_waits; i++) {

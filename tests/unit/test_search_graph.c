@@ -116,6 +116,12 @@ static const Row rows[] = {
      NULL, NULL, 32, 88,
      "p{0}g; a(p.0){32/0.0}c; s(a.0){8,=0.0}t; o(s.0+2){=0.0,=0.1}; "
      "t(a.0,o.0+2){16,=0.0,=1.0,=1.1}t; end(t.0+4)fE;"},
+    {"the same value by two operands of an async-start", NULL,
+     "f { x = f32[8] parameter(0)\n y = f32[8] parameter(1)\n ROOT z = f32[8] add(x, y) }\n",
+     P "a = f32[8] negate(p)\n s = ((f32[8], f32[8]), f32[8], s32[]) async-start(a, a), calls=f\n"
+       "ROOT r = f32[8] async-done(s)\n",
+     NULL, NULL, 32, 140,
+     "p{0}g; a(p.0){32/0.0}c; s(a.0,a.0){24,16,=0.0,=1.0,32,4}f; r(s.0+6){=0.4}f; end(r.0)fE;"},
     {"bitcasts are views", NULL, "",
      P "a = f32[8] negate(p)\n b = f32[2,4] bitcast(a)\n c = f32[8] bitcast(b)\n ROOT r = f32[8] "
        "sine(c)\n",

@@ -210,6 +210,11 @@ static Line line_named(const SearchFixture *search, const char *const *names, ui
   P "i = s32[] parameter(1)\n q = f32[2] parameter(2)\n a = f32[8] negate(p)\n" \
     "b = f32[8] abs(a)\n d = f32[8] dynamic-update-slice(a, q, i)\n ROOT r = f32[8] add(b, d)\n"
 
+#define TWO_READERS                                                             \
+  P "i = s32[] parameter(1)\n q = f32[2] parameter(2)\n a = f32[8] negate(p)\n" \
+    "c = f32[8] sine(a)\n b = f32[8] abs(a)\n e = f32[8] add(b, c)\n"           \
+    "d = f32[8] dynamic-update-slice(a, q, i)\n ROOT r = f32[8] add(e, d)\n"
+
 static const struct {
   const char *body, *names[12];
   bool is_valid;
@@ -222,7 +227,9 @@ static const struct {
     {CHAINS, {"p", "p", "z", "a1", "b1", "c1", "a2", "b2", "c2", "r"}, false},
     {OVERWRITTEN, {"p", "i", "q", "a", "b", "d", "r"}, true},
     {OVERWRITTEN, {"p", "i", "q", "a", "d", "b", "r"}, false}, /* reads what d has overwritten */
-    {OVERWRITTEN, {"p", "i", "q", "a", "d", "a", "b", "r"}, true},  /* reads a clone */
+    {OVERWRITTEN, {"p", "i", "q", "a", "d", "a", "b", "r"}, true},            /* reads a clone */
+    {TWO_READERS, {"p", "i", "q", "a", "c", "a", "d", "b", "e", "r"}, false}, /* d took the clone */
+    {TWO_READERS, {"p", "i", "q", "a", "c", "a", "d", "a", "b", "e", "r"}, true},
     {OVERWRITTEN, {"p", "i", "q", "a", "b", "d", "d", "r"}, false}, /* d is bound to a */
 };
 

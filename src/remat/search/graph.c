@@ -131,9 +131,34 @@ static void add_reuses(Builder *builder, InstId id, uint32_t index, ValueId valu
   part->num_reuses = builder->graph->reuses.len - part->first_reuse;
 }
 
+/* Part {0,i,…} of what begins an asynchronous operation is operand i. */
+static bool is_started_operand(const Builder *builder, InstId id, uint32_t index, ValueId value,
+                               NodeReuse *from) {
+  const Module *module = builder->module;
+  switch (inst_get(module, id)->opcode) {
+    case OPCODE_ASYNC_START:
+    case OPCODE_ALL_GATHER_START:
+    case OPCODE_COLLECTIVE_PERMUTE_START: break;
+    default: return false;
+  }
+  const Shape *state = inst_shape(module, id);
+  if (state->rank == 0) return false;
+  const Shape *operands = shape_get(&module->shapes, state->elements[0]);
+  uint32_t num_operands = inst_get(module, id)->num_operands;
+  for (uint32_t i = 0; shape_is_tuple(operands) && i < operands->rank && i < num_operands; i++) {
+    InstId operand = inst_operand(module, id, i);
+    uint32_t first = state->element_offsets[0] + operands->element_offsets[i];
+    if (index < first || index - first >= inst_shape(module, operand)->num_parts) continue;
+    *from = (NodeReuse){i, index - first, false};
+    return dataflow_value(&builder->context->values.flow, operand, index - first) == value;
+  }
+  return false;
+}
+
 /* The operand part that part `index` of a result is, if its value is that of an operand. The same
- * value can come by several operands, of which only some are computed again: tuples take each part
- * from the operand that it comes by, and loops and barriers from where it is in the operand. */
+ * value can come by several operands, of which only some are computed again: tuples and what begins
+ * an asynchronous operation take each part from the operand that it comes by, and loops and
+ * barriers from where it is in the operand. */
 static NodeReuse forwarded_from(const Builder *builder, InstId id, uint32_t index, ValueId value) {
   const Module *module = builder->module;
   const Dataflow *flow = &builder->context->values.flow;
@@ -151,6 +176,8 @@ static NodeReuse forwarded_from(const Builder *builder, InstId id, uint32_t inde
     }
     return (NodeReuse){low, index - shape->element_offsets[low], false};
   }
+  NodeReuse started;
+  if (is_started_operand(builder, id, index, value, &started)) return started;
   if (inst->num_operands && index < inst_shape(module, inst_operand(module, id, 0))->num_parts &&
       dataflow_value(flow, inst_operand(module, id, 0), index) == value)
     return (NodeReuse){0, index, false};
@@ -450,8 +477,9 @@ static void order_writes(Builder *builder, BufferId buffer, Waits *waits) {
       for (uint32_t part = 0; part < writer->num_parts; part++) {
         NodePart *written = &graph->parts.data[writer->first_part + part];
         if (written->operand != NO_ID || written->overwriter != NO_ID) continue;
-        if (buffers->of[dataflow_value(flow, writer->inst, part)] == buffer)
-          written->overwriter = access->node;
+        if (buffers->of[dataflow_value(flow, writer->inst, part)] != buffer) continue;
+        written->overwriter = access->node;
+        graph->has_overwriters = true;
       }
     }
     last_write = access->node;

@@ -78,6 +78,7 @@ typedef struct SearchGraph {
   CompId comp;
   SearchNode *nodes; /* the last one is the end */
   uint32_t num_nodes;
+  bool has_overwriters; /* of some part */
   VEC(NodeOperand) operands;
   VEC(NodePart) parts;
   VEC(NodeReuse) reuses;

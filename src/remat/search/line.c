@@ -204,34 +204,83 @@ double line_excess(const Line *line, const LineMemory *memory, int64_t limit_byt
 
 /* ---- edges ---- */
 
-/* Where the memory of each part was made. */
+static StepId *find_first_runs(const Line *line, Arena *out) {
+  StepId *first = arena_array(out, StepId, line->graph->num_nodes);
+  memset(first, 0xff, line->graph->num_nodes * sizeof *first);
+  for (StepId step = line->len; step-- > 0;)
+    first[line->nodes[step]] = step;
+  return first;
+}
+
+/* Notes which of the runs that a step reads it overwrites. */
+static void note_overwritten(const Line *line, const uint32_t *root_of, const StepId *owner,
+                             StepId step, LineOverwrites *overwrites) {
+  const SearchGraph *graph = line->graph;
+  const SearchNode *node = &graph->nodes[line->nodes[step]];
+  for (uint32_t i = 0; i < node->num_operands; i++) {
+    uint32_t count = graph->operands.data[node->first_operand + i].num_parts;
+    for (uint32_t k = 0; k < count; k++) {
+      uint32_t root = root_of[line_read_part(line, step, i, k)];
+      StepId made_by = owner[root];
+      uint32_t part =
+          graph->nodes[line->nodes[made_by]].first_part + root - line->first_part[made_by];
+      if (graph->parts.data[part].overwriter != line->nodes[step]) continue;
+      overwrites->of_first[part] = false;
+      if (overwrites->by[root] == NO_ID) overwrites->by[root] = step;
+    }
+  }
+}
+
+LineOverwrites line_overwrites(const Line *line, const uint32_t *root_of, Arena *out,
+                               Arena *scratch) {
+  const SearchGraph *graph = line->graph;
+  uint32_t num_parts = line_num_parts(line);
+  LineOverwrites overwrites = {.by = arena_array(out, StepId, num_parts),
+                               .of_first = arena_zarray(out, bool, graph->parts.len)};
+  if (num_parts) memset(overwrites.by, 0xff, num_parts * sizeof *overwrites.by);
+  if (!graph->has_overwriters) return overwrites;
+  Arena *inner = arena_new(arena_options(scratch));
+  bool *overwrites_some = arena_zarray(inner, bool, graph->num_nodes);
+  for (uint32_t part = 0; part < graph->parts.len; part++) {
+    NodeId overwriter = graph->parts.data[part].overwriter;
+    overwrites.of_first[part] = overwriter != NO_ID;
+    if (overwriter != NO_ID) overwrites_some[overwriter] = true;
+  }
+  const StepId *owner = line_owners(line, inner), *first = find_first_runs(line, inner);
+  for (StepId step = 0; step < line->len; step++) {
+    if (overwrites_some[line->nodes[step]])
+      note_overwritten(line, root_of, owner, step, &overwrites);
+  }
+  for (NodeId node = 0; node < graph->num_nodes; node++) {
+    for (uint32_t i = 0; first[node] != NO_ID && i < graph->nodes[node].num_parts; i++) {
+      uint32_t part = graph->nodes[node].first_part + i;
+      if (overwrites.of_first[part])
+        overwrites.by[line->first_part[first[node]] + i] =
+            first[graph->parts.data[part].overwriter];
+    }
+  }
+  arena_free(inner);
+  return overwrites;
+}
+
+/* What the edges of a line come from. */
 typedef struct Roots {
   StepId *first;     /* by node: the first step that runs it; NO_ID for a node that does not run */
   uint32_t *root_of; /* by part of the line */
-  StepId *owner;     /* by part of the line: its step */
+  LineOverwrites overwrites;
 } Roots;
 
 static Roots roots_build(const Line *line, Arena *out) {
-  uint32_t num_parts = line_num_parts(line);
-  Roots roots = {.first = arena_array(out, StepId, line->graph->num_nodes),
-                 .root_of = arena_array(out, uint32_t, num_parts),
-                 .owner = line_owners(line, out)};
-  memset(roots.first, 0xff, line->graph->num_nodes * sizeof *roots.first);
-  for (StepId step = line->len; step-- > 0;)
-    roots.first[line->nodes[step]] = step;
+  Roots roots = {.first = find_first_runs(line, out),
+                 .root_of = arena_array(out, uint32_t, line_num_parts(line))};
   find_roots(line, roots.root_of);
+  roots.overwrites = line_overwrites(line, roots.root_of, out, out);
   return roots;
 }
 
-/* The step that overwrites the memory of a part; NO_ID if there is none. A clone has memory of its
- * own. */
-static StepId overwriter_of_part(const Line *line, const Roots *roots, uint32_t part) {
-  uint32_t root = roots->root_of[part];
-  StepId owner = roots->owner[root];
-  NodeId node = line->nodes[owner];
-  if (roots->first[node] != owner) return NO_ID;
-  NodeId overwriter = node_part(line->graph, node, root - line->first_part[owner])->overwriter;
-  return overwriter == NO_ID ? NO_ID : roots->first[overwriter];
+/* The step that overwrites the memory of a part; NO_ID if there is none. */
+static StepId overwriter_of_part(const Roots *roots, uint32_t part) {
+  return roots->overwrites.by[roots->root_of[part]];
 }
 
 typedef struct Edge {
@@ -254,19 +303,19 @@ LineWaits line_waits(const Line *line, Arena *out, Arena *scratch) {
     for (uint32_t i = 0; i < node->num_operands; i++) {
       uint32_t count = graph->operands.data[node->first_operand + i].num_parts;
       for (uint32_t k = 0; k < count; k++) {
-        StepId writer = overwriter_of_part(line, &roots, line_read_part(line, step, i, k));
+        StepId writer = overwriter_of_part(&roots, line_read_part(line, step, i, k));
         if (writer != NO_ID && writer > step) *vec_push(inner, &edges) = (Edge){writer, step};
       }
     }
     for (uint32_t part = line->first_part[step]; part < line->first_part[step + 1]; part++) {
-      StepId writer = overwriter_of_part(line, &roots, part);
+      StepId writer = overwriter_of_part(&roots, part);
       if (writer != NO_ID && writer > step) *vec_push(inner, &edges) = (Edge){writer, step};
     }
-    /* The first run is the one whose memory is overwritten, so it stays the first. */
+    /* Where the first run is the one whose memory is overwritten, it stays the first. */
     StepId first = roots.first[line->nodes[step]];
     bool is_overwritten = false;
     for (uint32_t i = 0; i < node->num_parts; i++)
-      is_overwritten |= graph->parts.data[node->first_part + i].overwriter != NO_ID;
+      is_overwritten |= roots.overwrites.of_first[node->first_part + i];
     if (is_overwritten && first < step) *vec_push(inner, &edges) = (Edge){step, first};
   }
   LineWaits waits = {.first = arena_zarray(out, uint32_t, (size_t)line->len + 2),
@@ -362,7 +411,7 @@ bool line_is_valid(const Line *line, Arena *scratch) {
     for (uint32_t i = 0; i < node->num_operands; i++) {
       uint32_t count = graph->operands.data[node->first_operand + i].num_parts;
       for (uint32_t k = 0; k < count; k++) {
-        StepId writer = overwriter_of_part(line, &roots, line_read_part(line, step, i, k));
+        StepId writer = overwriter_of_part(&roots, line_read_part(line, step, i, k));
         is_valid &= writer == NO_ID || writer >= step;
       }
     }

@@ -69,6 +69,19 @@ typedef struct LineMemory {
 /* Measures a line. O(parts of all operands). */
 LineMemory line_measure(const Line *line, Arena *out);
 
+/* Who overwrites what a line holds. */
+typedef struct LineOverwrites {
+  StepId *by; /* by part of the line, for those that own memory: the step that takes the memory, so
+                 that it must not be read from there on; NO_ID = none */
+  bool *of_first; /* by part of the graph: its overwriter reads no run of it, so that it takes the
+                    memory of the first one */
+} LineOverwrites;
+
+/* An overwriter takes the memory of the run that it reads, be that a clone. The others have memory
+ * of their own. O(parts of all operands). */
+LineOverwrites line_overwrites(const Line *line, const uint32_t *root_of, Arena *out,
+                               Arena *scratch);
+
 /* The sum of the bytes over the limit, over all steps. */
 double line_excess(const Line *line, const LineMemory *memory, int64_t limit_bytes);
 

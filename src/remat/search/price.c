@@ -34,7 +34,7 @@ typedef struct Pricing {
   const Line *line;
   const LineMemory *memory; /* of the line */
   StepId *owner;            /* by part of the line: its step */
-  StepId *overwriter;       /* by part of the line, if it owns memory: NO_ID = none */
+  StepId *overwriter;       /* by part of the line, if it owns memory, as LineOverwrites.by */
   bool *is_unread;          /* by step: nobody reads it in the line */
   double *price;            /* by step */
   double spread;            /* of the rules */
@@ -364,11 +364,11 @@ static void decide(Pricing *pricing) {
 }
 
 static Pricing pricing_begin(const Line *line, const LineMemory *memory, Arena *arena) {
-  uint32_t len = line->len, num_parts = line_num_parts(line), most_parts = 0;
+  uint32_t len = line->len, most_parts = 0;
   Pricing pricing = {.line = line,
                      .memory = memory,
                      .owner = line_owners(line, arena),
-                     .overwriter = arena_array(arena, StepId, num_parts),
+                     .overwriter = line_overwrites(line, memory->root_of, arena, arena).by,
                      .is_unread = arena_array(arena, bool, len),
                      .price = arena_zarray(arena, double, len),
                      .sum = arena_array(arena, double, (size_t)len + 1),
@@ -378,20 +378,10 @@ static Pricing pricing_begin(const Line *line, const LineMemory *memory, Arena *
                      .is_dropped = arena_zarray(arena, bool, len),
                      .stamp = arena_array(arena, uint32_t, len),
                      .arena = arena};
-  StepId *first = arena_array(arena, StepId, line->graph->num_nodes);
-  memset(first, 0xff, line->graph->num_nodes * sizeof *first);
-  for (StepId step = len; step-- > 0;)
-    first[line->nodes[step]] = step;
   for (StepId step = 0; step < len; step++) {
-    const SearchNode *node = &line->graph->nodes[line->nodes[step]];
-    if (node->num_parts > most_parts) most_parts = node->num_parts;
+    uint32_t count = line->first_part[step + 1] - line->first_part[step];
+    if (count > most_parts) most_parts = count;
     pricing.is_unread[step] = true;
-    for (uint32_t i = 0; i < node->num_parts; i++) {
-      uint32_t part = line->first_part[step] + i;
-      NodeId overwriter = line->graph->parts.data[node->first_part + i].overwriter;
-      bool is_original = first[line->nodes[step]] == step;
-      pricing.overwriter[part] = overwriter == NO_ID || !is_original ? NO_ID : first[overwriter];
-    }
   }
   for (uint32_t i = 0; i < line->first_source[len]; i++)
     pricing.is_unread[line->sources[i]] = false;

@@ -19,7 +19,7 @@ typedef struct Trimmer {
   Uses *uses;         /* by step */
   bool *is_gone;      /* by step */
   StepId *earlier;    /* by step: the run of the same node before it; NO_ID = it is the first */
-  StepId *overwriter; /* by node: the first step that overwrites some part of its first run */
+  StepId *overwriter; /* by step: the first step that overwrites some part of the run */
   Timeline timeline;
   Arena *arena;
 } Trimmer;
@@ -191,16 +191,17 @@ static bool try_merge(Trimmer *trimmer, StepId step) {
   while (earlier != NO_ID && trimmer->is_gone[earlier])
     earlier = trimmer->earlier[earlier];
   if (earlier == NO_ID) return false;
-  bool is_first = trimmer->earlier[earlier] == NO_ID;
-  StepId until = is_first ? trimmer->overwriter[trimmer->line->nodes[step]] : NO_ID;
+  StepId until = trimmer->overwriter[earlier]; /* who overwrites either run will overwrite both */
+  if (trimmer->overwriter[step] < until) until = trimmer->overwriter[step];
   Changes changes = {0};
   bool is_possible = true;
   for (uint32_t i = 0; i < node->num_parts && is_possible; i++) {
     int64_t bytes = own_bytes(trimmer, step, i);
     StepId last = last_read(trimmer, step, i, 0);
-    if (last > until || !forwards_same(trimmer, step, earlier, i)) is_possible = false;
-    if (bytes == 0) continue;
     StepId held = last_read(trimmer, earlier, i, 0);
+    if (last > until || held > until) is_possible = false;
+    if (!forwards_same(trimmer, step, earlier, i)) is_possible = false;
+    if (bytes == 0) continue;
     /* Who takes the memory over has it at its own step already. Who took that of the earlier run
      * has to do without it if others still read it then. */
     bool is_taken = last > step && takes_over(trimmer, last, step, i);
@@ -218,6 +219,7 @@ static bool try_merge(Trimmer *trimmer, StepId step) {
       *vec_push(trimmer->arena, &trimmer->uses[earlier]) = use;
     }
     uses->len = 0;
+    trimmer->overwriter[earlier] = until;
     /* Its own bytes are gone already; removing it takes those at its step once more. */
     for (uint32_t i = 0; i < node->num_parts; i++)
       timeline_add(&trimmer->timeline, step, step, own_bytes(trimmer, step, i));
@@ -276,32 +278,27 @@ Line line_trimmed(const Line *line, int64_t limit_bytes, uint32_t num_passes, Pa
                      .uses = arena_zarray(arena, Uses, line->len),
                      .is_gone = arena_zarray(arena, bool, line->len),
                      .earlier = arena_array(arena, StepId, line->len),
-                     .overwriter = arena_array(arena, StepId, num_nodes),
+                     .overwriter = arena_array(arena, StepId, line->len),
                      .timeline = timeline_build(memory.bytes_at, line->len, arena),
                      .arena = arena};
   if (num_sources) memcpy(trimmer.sources, line->sources, num_sources * sizeof *line->sources);
   StepId *latest = arena_array(arena, StepId, num_nodes);
-  StepId *first = arena_array(arena, StepId, num_nodes);
+  LineOverwrites overwrites = line_overwrites(line, memory.root_of, arena, arena);
   memset(latest, 0xff, num_nodes * sizeof *latest);
-  memset(first, 0xff, num_nodes * sizeof *first);
-  memset(trimmer.overwriter, 0xff, num_nodes * sizeof *trimmer.overwriter);
   VEC(Candidate) candidates = {0};
   for (StepId step = 0; step < line->len; step++) {
     NodeId node = line->nodes[step];
     trimmer.earlier[step] = latest[node];
     latest[node] = step;
-    if (first[node] == NO_ID) first[node] = step;
+    trimmer.overwriter[step] = NO_ID;
+    for (uint32_t part = line->first_part[step]; part < line->first_part[step + 1]; part++) {
+      if (overwrites.by[part] < trimmer.overwriter[step])
+        trimmer.overwriter[step] = overwrites.by[part];
+    }
     if (trimmer.earlier[step] != NO_ID)
       *vec_push(arena, &candidates) = (Candidate){step, line->graph->nodes[node].seconds};
     for (uint32_t i = line->first_source[step]; i < line->first_source[step + 1]; i++)
       *vec_push(arena, &trimmer.uses[line->sources[i]]) = (Use){step, i - line->first_source[step]};
-  }
-  for (NodeId node = 0; node < num_nodes; node++) {
-    for (uint32_t i = 0; i < line->graph->nodes[node].num_parts; i++) {
-      NodeId overwriter = node_part(line->graph, node, i)->overwriter;
-      if (overwriter != NO_ID && first[overwriter] < trimmer.overwriter[node])
-        trimmer.overwriter[node] = first[overwriter];
-    }
   }
   if (candidates.len) qsort(candidates.data, candidates.len, sizeof *candidates.data, by_seconds);
   for (uint32_t pass = 0; pass < num_passes; pass++) {
