@@ -122,6 +122,15 @@ static const Row rows[] = {
        "ROOT r = f32[8] async-done(s)\n",
      NULL, NULL, 32, 140,
      "p{0}g; a(p.0){32/0.0}c; s(a.0,a.0){24,16,=0.0,=1.0,32,4}f; r(s.0+6){=0.4}f; end(r.0)fE;"},
+    {"a call forwards what all callers pass", NULL,
+     "f { x = f32[8] parameter(0)\n y = f32[8] negate(x)\n ROOT z = (f32[8], f32[8]) tuple(x, y) "
+     "}\n",
+     P "a = f32[8] negate(p)\n b = f32[8] sine(p)\n"
+       "c = (f32[8], f32[8]) call(a), to_apply=f\n d = (f32[8], f32[8]) call(a), to_apply=f\n"
+       "ROOT t = (f32[8], (f32[8], f32[8]), (f32[8], f32[8])) tuple(b, c, d)\n",
+     NULL, NULL, 32, 216,
+     "p{0}g; a(p.0){32/0.0}; b(p.0){32/0.0}c; c(a.0){16,=0.0,32}; d(a.0){16,=0.0,32}; "
+     "t(b.0,c.0+3,d.0+3){24,=0.0,=1.0,=1.1,=1.2,=2.0,=2.1,=2.2}t; end(t.0+8)fE;"},
     {"bitcasts are views", NULL, "",
      P "a = f32[8] negate(p)\n b = f32[2,4] bitcast(a)\n c = f32[8] bitcast(b)\n ROOT r = f32[8] "
        "sine(c)\n",

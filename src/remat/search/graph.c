@@ -32,6 +32,7 @@ typedef struct Builder {
   uint32_t *seen_at;  /* by ValueId: 1 + the operand part in `found` of the node being built */
   VEC(ValueId) seen;  /* to be cleared */
   VEC(NodeReuse) found; /* operand parts of the node being built */
+  VEC(bool) is_again;   /* by such a part: another operand part has the same value */
   /* The last node with a side effect, and the last one that cannot be cloned; NO_ID = none. */
   NodeId last_effect, last_lasting_effect;
   VEC(Access) accesses;
@@ -79,13 +80,17 @@ static int64_t held_bytes(const Builder *builder) {
 static void note_operands(Builder *builder, InstId id) {
   const Module *module = builder->module;
   const Dataflow *flow = &builder->context->values.flow;
-  builder->found.len = builder->seen.len = 0;
+  builder->found.len = builder->seen.len = builder->is_again.len = 0;
   for (uint32_t i = 0; i < inst_get(module, id)->num_operands; i++) {
     InstId operand = inst_operand(module, id, i);
     for (uint32_t part = 0; part < inst_shape(module, operand)->num_parts; part++) {
       ValueId value = dataflow_value(flow, operand, part);
-      if (builder->seen_at[value]) continue;
+      if (builder->seen_at[value]) {
+        builder->is_again.data[builder->seen_at[value] - 1] = true;
+        continue;
+      }
       *vec_push(builder->scratch, &builder->found) = (NodeReuse){i, part, false};
+      *vec_push(builder->scratch, &builder->is_again) = false;
       *vec_push(builder->scratch, &builder->seen) = value;
       builder->seen_at[value] = builder->found.len;
     }
@@ -158,11 +163,14 @@ static bool is_started_operand(const Builder *builder, InstId id, uint32_t index
 /* The operand part that part `index` of a result is, if its value is that of an operand. The same
  * value can come by several operands, of which only some are computed again: tuples and what begins
  * an asynchronous operation take each part from the operand that it comes by, and loops and
- * barriers from where it is in the operand. */
-static NodeReuse forwarded_from(const Builder *builder, InstId id, uint32_t index, ValueId value) {
+ * barriers from where it is in the operand. Of others it is not certain, if there are several. */
+static NodeReuse forwarded_from(const Builder *builder, InstId id, uint32_t index, ValueId value,
+                                bool *is_certain) {
   const Module *module = builder->module;
   const Dataflow *flow = &builder->context->values.flow;
   const Instruction *inst = inst_get(module, id);
+  uint32_t known = builder->seen_at[value] - 1;
+  *is_certain = true;
   if (inst->opcode == OPCODE_TUPLE) {
     const Shape *shape = inst_shape(module, id);
     uint32_t low = 0, high = inst->num_operands; /* the last element that does not begin later */
@@ -181,7 +189,36 @@ static NodeReuse forwarded_from(const Builder *builder, InstId id, uint32_t inde
   if (inst->num_operands && index < inst_shape(module, inst_operand(module, id, 0))->num_parts &&
       dataflow_value(flow, inst_operand(module, id, 0), index) == value)
     return (NodeReuse){0, index, false};
-  return builder->found.data[builder->seen_at[value] - 1];
+  *is_certain = !builder->is_again.data[known];
+  return builder->found.data[known];
+}
+
+/* Whether an instruction calls a computation that others call, too: it then forwards a value only
+ * as long as all of them pass the same one. */
+static bool shares_callee(const Builder *builder, InstId id) {
+  const Module *module = builder->module;
+  for (uint32_t i = 0; i < inst_get(module, id)->num_callees; i++) {
+    if (callers_of(&builder->context->values.graph, inst_callees(module, id)[i]).len > 1)
+      return true;
+  }
+  return false;
+}
+
+/* What a node reads by a part of an operand is never computed a second time, so that it is the same
+ * for all readers. */
+static void keep_single(Builder *builder, const SearchNode *node, NodeReuse read) {
+  SearchGraph *graph = builder->graph;
+  for (;;) {
+    const NodeOperand *operand = &graph->operands.data[node->first_operand + read.operand];
+    SearchNode *source = &graph->nodes[operand->node];
+    const NodePart *part = node_part(graph, operand->node, operand->first_part + read.part);
+    if (part->operand == NO_ID) {
+      source->flags &= ~(unsigned)NODE_CAN_CLONE;
+      return;
+    }
+    read = (NodeReuse){part->operand, part->of_operand, false};
+    node = source;
+  }
 }
 
 static void add_parts(Builder *builder, InstId id, SearchNode *node) {
@@ -190,13 +227,16 @@ static void add_parts(Builder *builder, InstId id, SearchNode *node) {
   node->first_part = builder->graph->parts.len;
   node->num_parts = inst_shape(builder->module, id)->num_parts;
   note_operands(builder, id);
+  bool has_shared_callee = shares_callee(builder, id);
   for (uint32_t i = 0; i < node->num_parts; i++) {
     ValueId value = dataflow_value(flow, id, i);
     NodePart part = {.operand = NO_ID, .overwriter = NO_ID};
     if (builder->seen_at[value]) {
-      NodeReuse from = forwarded_from(builder, id, i, value);
+      bool is_certain;
+      NodeReuse from = forwarded_from(builder, id, i, value, &is_certain);
       part.operand = from.operand;
       part.of_operand = from.part;
+      if (!is_certain || has_shared_callee) keep_single(builder, node, from);
     } else if (!builder->is_held[buffers->of[value]]) {
       part.bytes = bytes_of(builder, value);
       if (part.bytes > 0) add_reuses(builder, id, i, value, &part, &node->flags);
