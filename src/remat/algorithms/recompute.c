@@ -68,8 +68,8 @@ static bool is_to_come(const Pass *pass, InstId original, InstId id) {
 }
 
 /* The instructions that the clone must precede: its own users; the users of its operands, so that
- * the operands do not have to live longer; the instructions that overwrite its operands; and its
- * control successors. */
+ * the operands do not have to live longer; the instructions that overwrite its operands, unless
+ * the original reads them after that already; and its control successors. */
 static IdVec places_before(Pass *pass, InstId original, InstId clone, const IdVec *helpers) {
   const Module *module = pass->tracker.module;
   IdVec places = {0};
@@ -83,7 +83,7 @@ static IdVec places_before(Pass *pass, InstId original, InstId clone, const IdVe
   for (uint32_t k = 0; k < inst_get(module, clone)->num_operands; k++) {
     InstId operand = inst_operand(module, clone, k);
     InstId overwriter = legality_overwriter(pass->standard->job->legality, operand);
-    if (overwriter != NO_ID && !pass_is_placed(pass, overwriter))
+    if (overwriter != NO_ID && is_to_come(pass, original, overwriter))
       *vec_push(pass->arena, &places) = overwriter;
     if (may_outlive(pass, operand, clone)) continue;
     for (uint32_t i = 0; i < inst_get(module, operand)->users.len; i++) {
