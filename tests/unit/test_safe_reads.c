@@ -123,6 +123,31 @@ START_TEST(verify_sees_reads_of_what_is_overwritten) {
 }
 END_TEST
 
+/* Both updates overwrite the parameter, which the module may only read, the dead one last. */
+#define UPDATES(dead)                                                      \
+  "HloModule m, is_scheduled=true\nENTRY e {\n  w = f32[8] parameter(0)\n" \
+  "  q = f32[2] parameter(1)\n  i = s32[] parameter(2)\n"                  \
+  "  d = f32[8] dynamic-update-slice(w, q, i)\n" dead "  ROOT r = f32[8] negate(d)\n}\n"
+
+/* Without the dead update, the other one is what the parameter's memory holds in the end. */
+START_TEST(a_known_read_stays_known_without_dead_code) {
+  const char *texts[] = {UPDATES("  b = f32[8] dynamic-update-slice(w, q, i)\n"), UPDATES("")};
+  rh_module *modules[2];
+  for (int i = 0; i < 2; i++)
+    ck_assert_int_eq(rh_parse(texts[i], strlen(texts[i]), NULL, &modules[i], NULL), RH_OK);
+  rh_settings settings = RH_SETTINGS_INIT;
+  settings.copies = RH_COPIES_INSERTED;
+  ck_assert_int_eq(rh_verify(modules[0], modules[1], &settings, NULL, NULL), RH_OK);
+  rh_remat_options options = RH_REMAT_OPTIONS_INIT;
+  options.limit_bytes = 0;
+  rh_module *result = NULL;
+  ck_assert_int_eq(rh_remat(modules[0], &settings, &options, &result, NULL, NULL), RH_OVER_LIMIT);
+  rh_module_free(result);
+  rh_module_free(modules[1]);
+  rh_module_free(modules[0]);
+}
+END_TEST
+
 static uint32_t count_reads(const Fixture *fixture, const Schedule *schedule) {
   ValueAnalysis values = value_analysis_build(fixture->module, fixture->out, fixture->scratch);
   return overwritten_reads_find(fixture->module, &values, schedule, fixture->out, fixture->scratch)
@@ -256,6 +281,7 @@ int main(void) {
   TCase *tc = tcase_create("safe_reads");
   tcase_add_loop_test(tc, clones_read_nothing_that_is_overwritten, 0, sizeof cases / sizeof *cases);
   tcase_add_test(tc, verify_sees_reads_of_what_is_overwritten);
+  tcase_add_test(tc, a_known_read_stays_known_without_dead_code);
   tcase_add_loop_test(tc, interference_matches_table, 0, sizeof orders / sizeof *orders);
   tcase_add_loop_test(tc, schedulers_put_no_read_behind_what_overwrites, 0,
                       sizeof reordered / sizeof *reordered);

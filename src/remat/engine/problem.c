@@ -36,7 +36,7 @@ static rh_status prepare(Problem *problem, Findings *findings, const RematReques
                          .is_refused = arena_zarray(arena, bool, module->insts.len)};
   problem->has_copies = copies_are_inserted(module);
   if (problem->has_copies)
-    problem->known_reads = known_reads_find(module, schedule, arena, scratch);
+    problem->known_reads = known_reads_of_input(module, schedule, arena, scratch);
   if (problem_is_limited(problem))
     problem->before = problem_measure(problem, request->memory_model, module, schedule);
   rh_status status = collection_parse(options->collection, &problem->collection, diags, arena);

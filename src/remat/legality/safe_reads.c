@@ -2,6 +2,7 @@
 
 #include <stdarg.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "analysis/memory/call_memory.h"
 #include "remat/rewrite/dce.h"
@@ -132,6 +133,38 @@ KnownReads known_reads_find(Module *module, const Schedule *schedule, Arena *out
   return known;
 }
 
+/* A read's holder is the last that has written to the memory. If that is dead code, which rewrites
+ * remove, another one is the holder from then on. */
+static KnownReads known_without_dead_code(Module *module, const Schedule *schedule, Arena *out,
+                                          Arena *scratch) {
+  Module *copy = module_copy(module);
+  Rewrite rewrite = rewrite_begin(copy);
+  Schedule rest = schedule_copy(schedule, copy, out);
+  dce_run(&rewrite, scratch);
+  dce_update_schedule(copy, &rest, out);
+  KnownReads known = known_reads_find(copy, &rest, out, scratch);
+  for (uint32_t i = 0; i < known.len; i++) {
+    keep_names(&known.list[i].reader, out);
+    keep_names(&known.list[i].value, out);
+    keep_names(&known.list[i].holder, out);
+  }
+  module_free(copy);
+  return known;
+}
+
+KnownReads known_reads_of_input(Module *module, const Schedule *schedule, Arena *out,
+                                Arena *scratch) {
+  KnownReads known = known_reads_find(module, schedule, out, scratch);
+  if (known.len == 0) return known; /* then there are none without the dead code either */
+  KnownReads rest = known_without_dead_code(module, schedule, out, scratch);
+  KnownReads all = {.list = arena_array(out, NamedRead, known.len + rest.len),
+                    .len = known.len + rest.len};
+  memcpy(all.list, known.list, known.len * sizeof *known.list);
+  if (rest.len) memcpy(all.list + known.len, rest.list, rest.len * sizeof *rest.list);
+  qsort(all.list, all.len, sizeof *all.list, by_names);
+  return all;
+}
+
 /* ---- judging a rewrite ---- */
 
 typedef struct Judge {
@@ -254,7 +287,7 @@ rh_status safe_reads_verify(const OrderedModule *before, const OrderedModule *af
                             rh_diags *diags, Arena *scratch) {
   Arena *arena = arena_new(arena_options(scratch));
   KnownReads found = known_reads_find(after->module, after->schedule, arena, scratch), known = {0};
-  if (found.len) known = known_reads_find(before->module, before->schedule, arena, scratch);
+  if (found.len) known = known_reads_of_input(before->module, before->schedule, arena, scratch);
   uint32_t num_new = note_new_reads(&known, &found, diags);
   if (num_new == 0 && after->is_open) {
     num_new = note_open_reads(before, after, diags, arena, scratch);

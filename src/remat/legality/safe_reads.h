@@ -32,6 +32,11 @@ typedef struct KnownReads {
 /* The reads of overwritten memory of a module in a given order. The module must outlive them. */
 KnownReads known_reads_find(Module *module, const Schedule *schedule, Arena *out, Arena *scratch);
 
+/* What a rewrite of a module may read: as above, and what the module reads without its dead code,
+ * which rewrites remove. For the same read it can then be another value that the memory holds. */
+KnownReads known_reads_of_input(Module *module, const Schedule *schedule, Arena *out,
+                                Arena *scratch);
+
 typedef enum SafeReads {
   READS_SAFE,
   READS_UNSAFE,        /* and at least one more instruction is kept */
