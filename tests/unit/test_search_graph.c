@@ -150,6 +150,15 @@ static const Row rows[] = {
      NULL, NULL, 32, 128,
      "p{0}g; a(p.0){32/0.0}; b(p.0){32/0.0} after a; u(p.0){32}; v(b.0){32} after u; "
      "r(u.0,v.0){32/0.0/1.0}; end(r.0)fE;"},
+    {"an update in place overwrites what one of several callers returns", NULL,
+     "f { x = f32[8] parameter(0)\n ROOT y = f32[8] negate(x) }\n",
+     P "i = s32[] parameter(1)\n q = f32[2] parameter(2)\n c = f32[8] call(p), to_apply=f\n"
+       "b = f32[8] abs(c)\n g = f32[8] call(p), to_apply=f\n k = f32[8] add(b, g)\n"
+       "d = f32[8] dynamic-update-slice(g, q, i)\n ROOT r = f32[8] add(k, d)\n",
+     NULL, NULL, 44, 140,
+     "p{0}g; i{0}g; q{0}g; c(p.0){32!d} inside 32; b(c.0){32}c after c; g(p.0){32!d} inside 32 "
+     "after c,b; k(b.0,g.0){32/0.0}c after g; d(g.0,q.0,i.0){32/0.0*} after g,k; "
+     "r(k.0,d.0){32/0.0} after d; end(r.0)fE;"},
     {"an update in place overwrites", NULL, "",
      P
      "i = s32[] parameter(1)\n q = f32[2] parameter(2)\n a = f32[8] negate(p)\n b = f32[8] abs(a)\n"

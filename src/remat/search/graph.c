@@ -20,6 +20,7 @@ SearchContext search_context_build(const RematJob *job, Arena *out, Arena *scrat
 typedef struct Access {
   NodeId node;
   bool is_write;
+  bool is_shared; /* by a computation that other nodes call, too */
 } Access;
 
 typedef struct Builder {
@@ -419,13 +420,26 @@ static void mark_bypassed(Builder *builder) {
 
 /* ---- memory that several values share ---- */
 
+/* The instruction of this computation that calls, perhaps through others, the one that `id` is in;
+ * `id` itself if it is of this computation. If a computation on the way has no caller, or several
+ * of them, an instruction of that. */
+static InstId find_around(const Builder *builder, InstId id) {
+  const Module *module = builder->module;
+  for (;;) {
+    CompId parent = inst_get(module, id)->parent;
+    if (parent == builder->graph->comp) return id;
+    InstId caller = only_caller_of(&builder->context->values.graph, parent);
+    if (caller == NO_ID) return id;
+    id = caller;
+  }
+}
+
 /* The node in which an instruction of this computation or of one that it calls runs; NO_ID if it
- * runs elsewhere. */
+ * runs elsewhere, or in several nodes. */
 static NodeId node_around(const Builder *builder, InstId id) {
-  const CallGraph *calls = &builder->context->values.graph;
-  while (id != NO_ID && inst_get(builder->module, id)->parent != builder->graph->comp)
-    id = only_caller_of(calls, inst_get(builder->module, id)->parent);
-  return id == NO_ID ? NO_ID : builder->graph->node_of[id];
+  id = find_around(builder, id);
+  bool is_here = inst_get(builder->module, id)->parent == builder->graph->comp;
+  return is_here ? builder->graph->node_of[id] : NO_ID;
 }
 
 static void note_read(void *context, InstId user, HloPosition position) {
@@ -433,7 +447,44 @@ static void note_read(void *context, InstId user, HloPosition position) {
   (void)position;
   NodeId node = node_around(builder, user);
   if (node == NO_ID) return;
-  *vec_push(builder->scratch, &builder->accesses) = (Access){node, false};
+  *vec_push(builder->scratch, &builder->accesses) = (Access){node, false, false};
+}
+
+/* Notes that the nodes which call a computation with several callers write to a buffer: each of
+ * them a value of its own. */
+static void note_callers(Builder *builder, CompId called) {
+  const CallGraph *calls = &builder->context->values.graph;
+  CompId comp = builder->graph->comp;
+  Arena *inner = arena_new(arena_options(builder->scratch));
+  bool *runs_it = arena_zarray(inner, bool, builder->module->comps.len);
+  runs_it[called] = true;
+  for (uint32_t i = 0; i < calls->num_reachable; i++) { /* callers come after what they call */
+    CompId callee = calls->post_order[i];
+    IdSpan callers = callers_of(calls, callee);
+    for (uint32_t k = 0; runs_it[callee] && callee != comp && k < callers.len; k++) {
+      CompId caller = inst_get(builder->module, callers.ids[k])->parent;
+      runs_it[caller] = true;
+      NodeId node = caller == comp ? builder->graph->node_of[callers.ids[k]] : NO_ID;
+      if (node != NO_ID)
+        *vec_push(builder->scratch, &builder->accesses) = (Access){node, true, true};
+    }
+  }
+  arena_free(inner);
+}
+
+/* Notes the writes of a value. Returns whether there are any in this computation. */
+static bool note_writes(Builder *builder, InstId id) {
+  uint32_t len = builder->accesses.len;
+  InstId around = find_around(builder, id);
+  CompId parent = inst_get(builder->module, around)->parent;
+  if (parent == builder->graph->comp) {
+    NodeId node = builder->graph->node_of[around];
+    if (node != NO_ID)
+      *vec_push(builder->scratch, &builder->accesses) = (Access){node, true, false};
+  } else if (callers_of(&builder->context->values.graph, parent).len > 1) {
+    note_callers(builder, parent);
+  }
+  return builder->accesses.len > len;
 }
 
 static int by_node(const void *pa, const void *pb) {
@@ -480,8 +531,26 @@ static void tie(SearchGraph *graph, NodeId later, NodeId earlier, NodeTie why) {
   if (!graph->tie_of[earlier]) graph->tie_of[earlier] = (uint8_t)why;
 }
 
+/* What a node writes to a buffer must not be read from where another node writes to it on. */
+static void set_overwriter(Builder *builder, BufferId buffer, NodeId node, NodeId overwriter) {
+  const HloBuffers *buffers = &builder->context->values.buffers;
+  SearchGraph *graph = builder->graph;
+  const SearchNode *writer = &graph->nodes[node];
+  if (node == overwriter) return;
+  for (uint32_t part = 0; part < writer->num_parts; part++) {
+    NodePart *written = &graph->parts.data[writer->first_part + part];
+    if (written->operand != NO_ID || written->overwriter != NO_ID) continue;
+    ValueId value = dataflow_value(&builder->context->values.flow, writer->inst, part);
+    if (buffers->of[value] != buffer) continue;
+    written->overwriter = overwriter;
+    graph->has_overwriters = true;
+  }
+}
+
 /* Values of one buffer are written one after the other. Each write waits for the one before, and
- * the part that was written before it must not be read from there on. */
+ * the part that was written before it must not be read from there on. What several callers of a
+ * computation return is one value in the analysis, but has memory of its own for each of them: who
+ * overwrites it is taken to overwrite all of it, to be on the safe side. */
 static void order_writes(Builder *builder, BufferId buffer, Waits *waits) {
   const HloBuffers *buffers = &builder->context->values.buffers;
   const Dataflow *flow = &builder->context->values.flow;
@@ -489,16 +558,14 @@ static void order_writes(Builder *builder, BufferId buffer, Waits *waits) {
   builder->accesses.len = 0;
   for (uint32_t i = buffers->first_value[buffer]; i < buffers->first_value[buffer + 1]; i++) {
     ValueId value = buffers->values[i];
-    NodeId node = node_around(builder, flow->values.data[value].inst);
-    if (node == NO_ID) continue;
-    *vec_push(builder->scratch, &builder->accesses) = (Access){node, true};
-    dataflow_visit_uses(builder->module, flow, value, note_read, builder);
+    if (note_writes(builder, flow->values.data[value].inst))
+      dataflow_visit_uses(builder->module, flow, value, note_read, builder);
   }
   if (builder->accesses.len < 2) return;
   qsort(builder->accesses.data, builder->accesses.len, sizeof *builder->accesses.data, by_node);
   NodeTie why = tie_of_buffer(builder, buffer);
   NodeId last_write = NO_ID;
-  uint32_t first_reader = 0;
+  uint32_t first_reader = 0, first_write = NO_ID; /* the first one that is not overwritten yet */
   for (uint32_t i = 0; i < builder->accesses.len; i++) {
     const Access *access = &builder->accesses.data[i];
     if (last_write != NO_ID && access->node != last_write)
@@ -512,16 +579,14 @@ static void order_writes(Builder *builder, BufferId buffer, Waits *waits) {
       *vec_push(builder->scratch, &waits->list) = (Wait){access->node, before};
       tie(graph, access->node, before, why);
     }
-    if (last_write != NO_ID && last_write != access->node) {
-      const SearchNode *writer = &graph->nodes[last_write];
-      for (uint32_t part = 0; part < writer->num_parts; part++) {
-        NodePart *written = &graph->parts.data[writer->first_part + part];
-        if (written->operand != NO_ID || written->overwriter != NO_ID) continue;
-        if (buffers->of[dataflow_value(flow, writer->inst, part)] != buffer) continue;
-        written->overwriter = access->node;
-        graph->has_overwriters = true;
-      }
+    bool is_first = first_write == NO_ID;
+    for (uint32_t k = first_write; !is_first && k < i; k++) {
+      const Access *before = &builder->accesses.data[k];
+      if (before->is_write && !(before->is_shared && access->is_shared))
+        set_overwriter(builder, buffer, before->node, access->node);
     }
+    if (is_first || !(builder->accesses.data[first_write].is_shared && access->is_shared))
+      first_write = i;
     last_write = access->node;
     first_reader = i + 1;
   }
