@@ -245,6 +245,33 @@ START_TEST(lines_are_valid_or_not) {
 }
 END_TEST
 
+/* Both results of f may take over s or the clone of a: the first one takes s, the other one the
+ * clone, unless t reads that, too. */
+START_TEST(what_is_taken_over_is_taken_once) {
+  SearchFixture search;
+  Fixture fixture = fixture_parse_format(
+      "HloModule m\n\n%s\nENTRY e {\n%s}\n",
+      "g { u = f32[8] parameter(0)\n v = f32[8] parameter(1)\n k = f32[8] add(u, v)\n"
+      "l = f32[8] multiply(u, v)\n ROOT o = (f32[8], f32[8]) tuple(k, l) }\n",
+      P
+      "a = f32[8] negate(p)\n s = f32[8] sine(a)\n"
+      "f = (f32[8], f32[8]) fusion(s, a), kind=kLoop, calls=g\n"
+      "x = f32[8] get-tuple-element(f), index=0\n y = f32[8] get-tuple-element(f), index=1\n"
+      "t = f32[8] add(a, x)\n ROOT r = f32[8] add(t, y)\n");
+  search_begin(&search, fixture, "heap", NULL, true);
+  const char *names[] = {"p", "a", "s", "a", "f", "a", "t", "r"};
+  Line line = line_named(&search, names, sizeof names / sizeof *names);
+  Arena *out = fixture.out, *scratch = fixture.scratch;
+  ck_assert(line_is_valid(&line, scratch));
+  int64_t peak_bytes = peak_of(&line, scratch);
+  for (int64_t bytes = peak_bytes; bytes < 2 * peak_bytes; bytes += 4) {
+    Line trimmed = line_trimmed(&line, bytes, 3, NULL, out, scratch);
+    ck_assert_int_le(peak_of(&trimmed, scratch), bytes);
+  }
+  fixture_free(&fixture);
+}
+END_TEST
+
 /* ---- applying ---- */
 
 static const struct {
@@ -325,6 +352,7 @@ int main(void) {
   tcase_add_test(tc, a_value_is_priced_around_the_peak);
   tcase_add_test(tc, another_element_of_a_state_is_not_the_one_that_is_read);
   tcase_add_loop_test(tc, lines_are_valid_or_not, 0, LEN(validities));
+  tcase_add_test(tc, what_is_taken_over_is_taken_once);
   tcase_add_loop_test(tc, lines_are_applied, 0, LEN(applications));
   suite_add_tcase(suite, tc);
   return run_suite(suite);

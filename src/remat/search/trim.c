@@ -20,6 +20,8 @@ typedef struct Trimmer {
   bool *is_gone;      /* by step */
   StepId *earlier;    /* by step: the run of the same node before it; NO_ID = it is the first */
   StepId *overwriter; /* by step: the first step that overwrites some part of the run */
+  uint32_t *taken;    /* by part of the line: the stamp of the question in which it is taken over */
+  uint32_t num_stamps;
   Timeline timeline;
   Arena *arena;
 } Trimmer;
@@ -106,17 +108,22 @@ static Root root_read(const Trimmer *trimmer, StepId reader, uint32_t operand, u
 }
 
 /* Whether a reader makes a result in the memory of a part, which line_measure() then does not count
- * at its step. Each result takes the first memory that nobody else needs. */
-static bool takes_over(const Trimmer *trimmer, StepId reader, StepId step, uint32_t part) {
+ * at its step. Each result takes the first memory that nobody else needs and no result before it
+ * has taken. */
+static bool takes_over(Trimmer *trimmer, StepId reader, StepId step, uint32_t part) {
   const SearchNode *node = node_of(trimmer, reader);
+  uint32_t stamp = ++trimmer->num_stamps;
   for (uint32_t i = 0; i < node->num_parts; i++) {
     const NodePart *made = &trimmer->graph->parts.data[node->first_part + i];
     for (uint32_t k = 0; made->bytes > 0 && k < made->num_reuses; k++) {
       NodeReuse reuse = trimmer->graph->reuses.data[made->first_reuse + k];
       Root root = root_read(trimmer, reader, reuse.operand, reuse.part);
       if (root.step == step && root.part == part) return true;
-      if (own_bytes(trimmer, root.step, root.part) == 0) continue;
-      if (last_read(trimmer, root.step, root.part, 0) == reader) break;
+      uint32_t *taken = &trimmer->taken[trimmer->line->first_part[root.step] + root.part];
+      if (own_bytes(trimmer, root.step, root.part) == 0 || *taken == stamp) continue;
+      if (last_read(trimmer, root.step, root.part, 0) != reader) continue;
+      *taken = stamp;
+      break;
     }
   }
   return false;
@@ -279,6 +286,7 @@ Line line_trimmed(const Line *line, int64_t limit_bytes, uint32_t num_passes, Pa
                      .is_gone = arena_zarray(arena, bool, line->len),
                      .earlier = arena_array(arena, StepId, line->len),
                      .overwriter = arena_array(arena, StepId, line->len),
+                     .taken = arena_zarray(arena, uint32_t, line_num_parts(line)),
                      .timeline = timeline_build(memory.bytes_at, line->len, arena),
                      .arena = arena};
   if (num_sources) memcpy(trimmer.sources, line->sources, num_sources * sizeof *line->sources);
