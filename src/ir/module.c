@@ -225,3 +225,9 @@ bool inst_runs_callees(const Module *module, InstId id) {
   return inst->num_callees > 0 && opcode_is_control_flow(opcode) &&
          !opcode_takes_async_state(opcode);
 }
+
+bool fusion_bundles_results(const Module *module, InstId id) {
+  if (inst_get(module, id)->opcode != OPCODE_FUSION) return false;
+  InstId root = comp_get(module, inst_callees(module, id)[0])->root;
+  return inst_get(module, root)->opcode == OPCODE_TUPLE;
+}

@@ -304,6 +304,11 @@ bool inst_keeps_operand_memory(const Module *module, InstId id);
  * asynchronous operation, that is the start. */
 bool inst_runs_callees(const Module *module, InstId id);
 
+/* Whether a fusion has several results that are computed apart from each other, so that some of them
+ * may go away: its computation bundles them as a tuple. Those of a variadic reduce-window are
+ * computed together. */
+bool fusion_bundles_results(const Module *module, InstId id);
+
 /* Returns the instruction whose wrapper contains `id`, if `id` is implied by a form such as
  * `add-start(…)`. Returns NO_ID for every other instruction. */
 InstId inst_implied_by(const Module *module, InstId id);

@@ -70,6 +70,28 @@ static const struct {
      "p = f32[1] parameter(0)\n d = f32[9999] broadcast(p), dimensions={0}\n"
      "ROOT r = f32[1] abs(p)\n",
      CONSTANTS_LIVE, 4, NULL},
+    /* Each result of f may go away with what only it reads; those of g are computed together. */
+    {"results that are bundled",
+     "f { a = f32[1024] parameter(0)\n b = f32[1024] parameter(1)\n m = f32[1024] abs(a)\n"
+     "n = f32[1024] abs(b)\n ROOT t = (f32[1024], f32[1024]) tuple(m, n) }\n",
+     "p = f32[1] parameter(0)\n a = f32[1024] broadcast(p), dimensions={0}\n"
+     "b = f32[1024] broadcast(p), dimensions={0}\n"
+     "c = (f32[1024], f32[1024]) fusion(a, b), kind=kLoop, calls=f\n"
+     "d = f32[1024] get-tuple-element(c), index=0\n e = f32[1024] get-tuple-element(c), index=1\n"
+     "ROOT r = (f32[1024], f32[1024]) tuple(d, e)\n",
+     CONSTANTS_APART, 8 * K + 4 + 16, NULL},
+    {"results of one reduction",
+     "h { i = f32[] parameter(0)\n j = f32[] parameter(1)\n k = f32[] parameter(2)\n"
+     "l = f32[] parameter(3)\n x = f32[] add(i, k)\n y = f32[] add(j, l)\n"
+     "ROOT t = (f32[], f32[]) tuple(x, y) }\n"
+     "g { a = f32[1024] parameter(0)\n b = f32[1024] parameter(1)\n z = f32[] constant(0)\n"
+     "ROOT u = (f32[], f32[]) reduce(a, b, z, z), dimensions={0}, to_apply=h }\n",
+     "p = f32[1] parameter(0)\n a = f32[1024] broadcast(p), dimensions={0}\n"
+     "b = f32[1024] broadcast(p), dimensions={0}\n"
+     "c = (f32[], f32[]) fusion(a, b), kind=kInput, calls=g\n"
+     "d = f32[] get-tuple-element(c), index=0\n e = f32[] get-tuple-element(c), index=1\n"
+     "ROOT r = f32[] add(d, e)\n",
+     CONSTANTS_APART, 8 * K + 4, "c"},
     /* The loop runs the chain; its own buffer of 4 bytes is the result. */
     {"in a loop", COND "body {\n" CHAIN "}\n",
      "q = f32[1] parameter(0)\n ROOT w = f32[1] while(q), condition=cond, body=body\n",

@@ -145,12 +145,8 @@ static int64_t operand_bytes(Bound *bound, Reader reader) {
   return bytes;
 }
 
-/* Whether dead code elimination can remove all results of the instruction but one, and operands
- * with them. This holds for fusions with several results. */
-static bool can_shrink(const Module *module, InstId id) {
-  return inst_get(module, id)->opcode == OPCODE_FUSION && shape_is_tuple(inst_shape(module, id));
-}
-
+/* Dead code elimination can remove all results of a fusion that bundles them but one, and operands
+ * with them. */
 static int64_t result_bytes(Bound *bound, Reader reader) {
   InstId id = reader.inst;
   int64_t sum = 0, largest = 0;
@@ -162,7 +158,7 @@ static int64_t result_bytes(Bound *bound, Reader reader) {
     sum += bytes;
     if (bytes > largest) largest = bytes;
   }
-  return can_shrink(bound->module, id) ? largest : sum;
+  return fusion_bundles_results(bound->module, id) ? largest : sum;
 }
 
 static int64_t larger(int64_t a, int64_t b) {
@@ -185,7 +181,7 @@ static int64_t own_bytes(Bound *bound, Reader reader) {
       largest_called = larger(largest_called, called);
     }
   }
-  int64_t operands = can_shrink(module, id) ? 0 : operand_bytes(bound, reader);
+  int64_t operands = fusion_bundles_results(module, id) ? 0 : operand_bytes(bound, reader);
   int64_t results = result_bytes(bound, reader);
   if (bound->shares_operands) return larger(larger(operands, results), largest_called);
   return operands + results + all_called;

@@ -315,8 +315,7 @@ static void add_node(Builder *builder, InstId id) {
   if (is_given) node->flags |= NODE_IS_GIVEN;
   if (!is_given && clone_verdict(job->legality, id) == KEEP_NONE) node->flags |= NODE_CAN_CLONE;
   if (!is_given && recompute_verdict(job->legality, id) == KEEP_NONE) node->flags |= NODE_IS_LEGAL;
-  if (opcode == OPCODE_FUSION && shape_is_tuple(inst_shape(module, id)))
-    node->flags |= NODE_CAN_SHRINK;
+  if (fusion_bundles_results(module, id)) node->flags |= NODE_CAN_SHRINK;
   if (opcode == OPCODE_TUPLE && !inst_has_control(module, id)) node->flags |= NODE_IS_TUPLE;
   if (opcode_is_split(opcode) || opcode_is_async(opcode)) node->flags |= NODE_IS_FIXED;
   node->seconds = cost_seconds(module, job->costs, &builder->context->device, id);
