@@ -279,7 +279,7 @@ class Page(PageTest):
               .filter((i) => begin[i] <= peakPosition && peakPosition < end[i])""")
         self.assertEqual(sorted(row[0] for row in rows), live)
         self.assertIn("reduce_max dump_samples.py:357", rows[0][2])
-        self.assertIn(f"{len(rows)} values at position 145; 2.43 MiB is kept for outputs", self.text("peak"))
+        self.assertIn(f"{len(rows)} values at position 145; 2.42 MiB is kept for outputs", self.text("peak"))
         self.browser.key("+")
         self.browser.key("+")
         self.browser.key("+")

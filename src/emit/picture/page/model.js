@@ -2,15 +2,21 @@
 
 const UNITS = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
 
-/* `1.50 KiB`, as the tool writes it; without decimals where they say nothing if `isShort`. */
+/* `1.50 KiB`, as the tool writes it (emit/human.c), to the last digit: parts of a KiB do not count from
+ * MiB on. Without decimals where they say nothing if `isShort`. */
 function formatBytes(bytes, isShort) {
   let unit = 0;
-  let value = Math.abs(bytes);
-  while (value >= 1024 && unit < UNITS.length - 1) {
-    value /= 1024;
+  let value = Math.abs(Math.round(bytes));
+  let hundredths = value * 100;
+  if (value >= 1024) {
+    for (unit = 1; value >= 1 << 20; unit++) value = Math.floor(value / 1024);
+    hundredths = Math.floor((value * 100 + 512) / 1024);
+  }
+  if (hundredths >= 102400) {
+    hundredths = 100;
     unit++;
   }
-  let text = unit ? value.toFixed(2) : String(Math.round(value));
+  let text = unit ? (hundredths / 100).toFixed(2) : String(value);
   if (isShort && unit) text = text.replace(/\.?0+$/, "");
   return `${bytes < 0 ? "\u2212" : ""}${text} ${UNITS[unit]}`;
 }
