@@ -609,5 +609,50 @@ class OpenOrders(WrongRewrites):
         self.expect(0, "verify", "before.hlo", "after.hlo", "--copies=inserted")
 
 
+class OpenOrdersOfTuples(WrongRewrites):
+    """A call reads two donated parameters through one tuple: it must come before both overwriters, of
+    which only the first one in the text is its next."""
+
+    HELD = """HloModule step, input_output_alias={ {0}: (0, {}, may-alias), {1}: (1, {}, may-alias) }
+both {
+  p = (f32[64], f32[64]) parameter(0)
+  x = f32[64] get-tuple-element(p), index=0
+  y = f32[64] get-tuple-element(p), index=1
+  ROOT s = f32[64] add(x, y)
+}
+ENTRY main {
+  w = f32[64] parameter(0)
+  e = f32[64] parameter(1)
+  t = (f32[64], f32[64]) tuple(w, e)
+  r = f32[64] call(t), to_apply=both
+  n = f32[64] sine(w), control-predecessors={r}
+  m = f32[64] cosine(e), control-predecessors={r}
+  ROOT out = (f32[64], f32[64], f32[64]) tuple(n, m, r)
+}
+"""
+
+    SCHEDULED = HELD.replace(", control-predecessors={r}", "").replace("step,", "step, is_scheduled=true,")
+
+    def check(self, overwriter, read):
+        lost = self.HELD.replace(f"{overwriter}({read}), control-predecessors={{r}}", f"{overwriter}({read})")
+        self.assertNotEqual(lost, self.HELD)
+        self.write("before.hlo", self.SCHEDULED)
+        self.write("after.hlo", lost)
+        return self.expect(1, "verify", "before.hlo", "after.hlo", "--copies=inserted").err
+
+    def test_first_overwriter(self):
+        self.assertIn("nothing keeps 'n' from overwriting 't' before 'r' reads it", self.check("sine", "w"))
+
+    def test_second_overwriter(self):
+        self.assertIn("nothing keeps 'm' from overwriting 't' before 'r' reads it", self.check("cosine", "e"))
+
+    def test_what_the_tool_writes(self):
+        self.write("before.hlo", self.SCHEDULED)
+        self.run_tool("before.hlo", "--copies=inserted", "--emit=unscheduled", "--algorithm=none", "-mmin",
+                      "-o", "after.hlo")
+        self.assertEqual(self.read("after.hlo").count("control-predecessors={r}"), 2)
+        self.expect(0, "verify", "before.hlo", "after.hlo", "--copies=inserted")
+
+
 if __name__ == "__main__":
     tool.main()

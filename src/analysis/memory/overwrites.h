@@ -64,4 +64,21 @@ static inline InstId overwriter_of(const Overwriters *overwriters, InstId id) {
   return id < overwriters->num_insts ? overwriters->of[id] : NO_ID;
 }
 
+/* As Overwriters, but for each memory of a result, which matters where the order is still open: of
+ * two overwriters of one tuple the second one may then run before the first. */
+typedef struct AllOverwriters {
+  InstId *ids;
+  uint32_t *first; /* by InstId: its overwriters are ids[first[id]] .. ids[first[id + 1] - 1], each
+                      once. A later overwriter of the same memory is one of the earlier one. */
+} AllOverwriters;
+
+/* O(n log n) in the parts of all results. `values` as for overwritten_reads_find(). */
+AllOverwriters all_overwriters_find(const Module *module, const ValueAnalysis *values,
+                                    const Schedule *schedule, Arena *out, Arena *scratch);
+
+static inline IdSpan all_overwriters_of(const AllOverwriters *overwriters, InstId id) {
+  uint32_t first = overwriters->first[id];
+  return (IdSpan){overwriters->ids + first, overwriters->first[id + 1] - first};
+}
+
 #endif

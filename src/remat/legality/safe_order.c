@@ -189,11 +189,19 @@ void schedule_safely(const Scheduler *scheduler, Module *module, const Schedule 
 /* ---- for a module whose order XLA chooses ---- */
 
 static void check_pair(Paths *paths, OpenReads *open, OpenRead pair, Arena *out) {
-  if (pair.overwriter == NO_ID || pair.overwriter == pair.reader) return;
+  if (pair.overwriter == pair.reader) return;
   /* A read that comes after the overwriter in this order, too, has no order to keep. */
   if (paths->positions[pair.overwriter] < paths->positions[pair.reader]) return;
   if (must_follow(paths, pair.reader, pair.overwriter)) return;
   *vec_push(out, &open->list) = pair;
+}
+
+/* Checks what `reader` has of `operand` against all that overwrite a part of it. */
+static void check_pairs(Paths *paths, const AllOverwriters *overwriters, OpenReads *open,
+                        InstId reader, InstId operand, Arena *out) {
+  IdSpan found = all_overwriters_of(overwriters, operand);
+  for (uint32_t i = 0; i < found.len; i++)
+    check_pair(paths, open, (OpenRead){reader, operand, found.ids[i]}, out);
 }
 
 OpenReads open_reads(const Module *module, const Schedule *schedule, uint32_t max_steps, Arena *out,
@@ -201,7 +209,7 @@ OpenReads open_reads(const Module *module, const Schedule *schedule, uint32_t ma
   OpenReads open = {0};
   Arena *arena = arena_new(arena_options(scratch));
   ValueAnalysis values = value_analysis_build(module, arena, scratch);
-  Overwriters overwriters = overwriters_find(module, &values, schedule, arena, scratch);
+  AllOverwriters overwriters = all_overwriters_find(module, &values, schedule, arena, scratch);
   Paths paths = paths_begin(module, schedule, max_steps, arena);
   for (CompId comp = 0; comp < schedule->num_comps; comp++) {
     for (SchedPos pos = 0; pos < schedule->of[comp].len; pos++) {
@@ -211,12 +219,9 @@ OpenReads open_reads(const Module *module, const Schedule *schedule, uint32_t ma
       if (is_given || opcode_only_passes_on(opcode)) continue;
       /* The instruction's own write must come before the overwriter even if the value has no
        * reader. */
-      check_pair(&paths, &open, (OpenRead){id, id, overwriter_of(&overwriters, id)}, out);
-      for (uint32_t i = 0; i < inst_get(module, id)->num_operands; i++) {
-        InstId operand = inst_operand(module, id, i);
-        OpenRead pair = {id, operand, overwriter_of(&overwriters, operand)};
-        check_pair(&paths, &open, pair, out);
-      }
+      check_pairs(&paths, &overwriters, &open, id, id, out);
+      for (uint32_t i = 0; i < inst_get(module, id)->num_operands; i++)
+        check_pairs(&paths, &overwriters, &open, id, inst_operand(module, id, i), out);
     }
   }
   arena_free(arena);
