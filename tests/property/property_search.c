@@ -316,6 +316,10 @@ static void check_orders(const Line *line, int64_t limit_bytes, const Sample *sa
   Line late = line_with_late_updates(line, &has_moved, arena, scratch);
   check_permutation(&late, line, "late updates", sample);
   check_line(&late, "late updates", sample);
+  Line settled = line_settled(line, false, arena, scratch);
+  Line early = line_with_early_updates(&settled, &has_moved, arena, scratch);
+  check_permutation(&early, line, "early updates", sample);
+  check_line(&early, "early updates", sample);
   arena_free(scratch);
   arena_free(arena);
 }

@@ -131,6 +131,34 @@ START_TEST(updates_are_put_off) {
 }
 END_TEST
 
+/* The scalar that two updates share does not hold them together. */
+START_TEST(updates_are_brought_forward) {
+  SearchFixture search;
+  begin(&search, P
+        "q = f32[] constant(1)\n h = f32[512] pad(p, q), padding=504_0\n a = f32[512] tanh(h)\n b "
+        "= f32[512] sine(a)\n c = f32[512] cosine(b)\n d = f32[512] negate(c)\n"
+        "e = f32[512] tanh(d)\n f = f32[512] sine(e)\n z = f32[] constant(2)\n"
+        "s = f32[512] broadcast(z), dimensions={}\n"
+        "u = f32[512] multiply(a, b)\n m = f32[512] multiply(u, s)\n"
+        "v = f32[512] multiply(b, c)\n n = f32[512] multiply(v, s)\n"
+        "ROOT r = (f32[512], f32[512], f32[512], f32[512], f32[512], f32[512]) tuple(m, n, c, d, "
+        "e, f)\n");
+  Arena *out = search.fixture.out, *scratch = search.fixture.scratch;
+  Line line = line_of_graph(&search.graph, out);
+  line = line_settled(&line, false, out, scratch);
+  check_line(&search, &line, 14368, "p q z h a b c d e f s u m v n r end");
+  bool has_moved = false;
+  Line early = line_with_early_updates(&line, &has_moved, out, scratch);
+  ck_assert(has_moved);
+  ck_assert(line_is_valid(&early, scratch));
+  check_line(&search, &early, 14368, "p q z h a b u s m c d e f v n r end");
+  Line again = line_with_early_updates(&early, &has_moved, out, scratch);
+  ck_assert(!has_moved);
+  check_line(&search, &again, 14368, "p q z h a b u s m c d e f v n r end");
+  fixture_free(&search.fixture);
+}
+END_TEST
+
 START_TEST(a_value_is_priced_around_the_peak) {
   SearchFixture search;
   begin(&search, AROUND);
@@ -349,6 +377,7 @@ int main(void) {
   tcase_add_test(tc, what_waits_is_not_settled);
   tcase_add_test(tc, a_reader_of_a_tuple_is_not_put_off);
   tcase_add_test(tc, updates_are_put_off);
+  tcase_add_test(tc, updates_are_brought_forward);
   tcase_add_test(tc, a_value_is_priced_around_the_peak);
   tcase_add_test(tc, another_element_of_a_state_is_not_the_one_that_is_read);
   tcase_add_loop_test(tc, lines_are_valid_or_not, 0, LEN(validities));

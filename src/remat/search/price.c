@@ -4,7 +4,11 @@
 #include <stdlib.h>
 
 enum {
-  ROUND_STEPS = 16,   /* what a round takes for a step of the line, in visits of other passes */
+  ROUND_STEPS = 16,  /* what a round takes for a step of the line, in visits of other passes */
+  LOOKS_OF_STEP = 8, /* demands that one looks at in the time for a step of a closure */
+  /* Prices that make a round look at so much, for each step of the line, have nearly everything
+   * computed again: no lower ones have led below the limit, and higher ones lead nowhere. */
+  MOST_LOOKS = 1024,
   MAX_CLOSURE = 5000, /* steps that the cost of one recomputation looks at */
   MAX_DEPTH = 1000,
   AHEAD = 8, /* steps before a step is visited, what is known of it is fetched */
@@ -30,6 +34,21 @@ typedef struct Clone {
   uint32_t next;   /* clone at the same place, of a later step */
 } Clone;
 
+/* What a step reads by one operand, as lines have it, in one place. */
+typedef struct Need {
+  int64_t bytes; /* of the memory that it reads, which may be that of another step */
+  StepId source;
+  StepId until;                   /* the first step that overwrites some of it; NO_ID = none */
+  uint32_t first_part, num_parts; /* of the source */
+} Need;
+
+/* What the cost of a step's recomputation depends on. */
+typedef struct StepCost {
+  double seconds;
+  uint32_t stamp; /* the closure that last went through the step */
+  bool can_clone;
+} StepCost;
+
 typedef struct Pricing {
   const Line *line;
   const LineMemory *memory; /* of the line */
@@ -48,8 +67,10 @@ typedef struct Pricing {
   bool *is_dropped;      /* by step: only clones of it run */
   VEC(uint32_t) sorted;  /* demands of the step being visited, the last place first */
   uint8_t *is_needed;    /* by part of the node being visited */
-  uint32_t *stamp;       /* by step: the closure that last went through it */
+  StepCost *costs;       /* by step */
+  Need *needs;           /* as Line.sources */
   uint32_t num_closures, num_visited;
+  uint64_t num_looked; /* demands and steps in a round, steps as so many demands */
   bool keeps_places;
   Arena *arena;
 } Pricing;
@@ -70,42 +91,26 @@ static const SearchNode *node_of(const Pricing *pricing, StepId step) {
 static double recompute_cost(Pricing *pricing, StepId step, StepId place, double limit,
                              uint32_t depth);
 
-/* Bytes of the memory that an operand of a step reads, which may be that of another step. `until`
- * is the first step that overwrites some of it. */
-static int64_t operand_bytes(const Pricing *pricing, StepId step, uint32_t index, StepId *until) {
-  const Line *line = pricing->line;
-  uint32_t count = node_operand(line->graph, line->nodes[step], index)->num_parts;
-  int64_t bytes = 0;
-  *until = NO_ID;
-  for (uint32_t i = 0; i < count; i++) {
-    uint32_t root = pricing->memory->root_of[line_read_part(line, step, index, i)];
-    bytes += line_part_bytes(line, pricing->owner[root], root);
-    if (pricing->overwriter[root] < *until) *until = pricing->overwriter[root];
-  }
-  return bytes;
+/* Whether a demand is for all parts that somebody needs. Demands for other parts of the same step,
+ * such as other elements of a loop's state, say nothing about these. */
+static bool demand_covers(const Demand *demand, const Need *need) {
+  return demand->first_part <= need->first_part &&
+         need->first_part + need->num_parts <= demand->first_part + demand->num_parts;
 }
 
-/* Whether a demand is for all parts that an operand reads. Demands for other parts of the same
- * step, such as other elements of a loop's state, say nothing about these. */
-static bool demand_covers(const Demand *demand, const NodeOperand *operand) {
-  return demand->first_part <= operand->first_part &&
-         operand->first_part + operand->num_parts <= demand->first_part + demand->num_parts;
-}
-
-/* What it costs to have operand `index` of `step` at a place where it may not be read otherwise. */
-static double operand_cost(Pricing *pricing, StepId step, uint32_t index, StepId place,
-                           double limit, uint32_t depth) {
-  const Line *line = pricing->line;
-  StepId source = line->sources[line->first_source[step] + index], until;
-  if (pricing->stamp[source] == pricing->num_closures) return 0;
-  int64_t bytes = operand_bytes(pricing, step, index, &until);
-  bool is_gone = until < place;
-  if (bytes == 0 && !is_gone) return 0;
+/* What it costs to have what a step needs at a place where it may not be read otherwise. */
+static double need_cost(Pricing *pricing, const Need *need, StepId place, double limit,
+                        uint32_t depth) {
+  StepId source = need->source;
+  const StepCost *cost = &pricing->costs[source];
+  if (cost->stamp == pricing->num_closures) return 0;
+  bool is_gone = need->until < place;
+  if (need->bytes == 0 && !is_gone) return 0;
   StepId held_until = source, next = NO_ID;
-  const NodeOperand *operand = node_operand(line->graph, line->nodes[step], index);
   for (uint32_t i = pricing->first_demand[source]; i != NO_ID; i = pricing->demands.data[i].next) {
     const Demand *demand = &pricing->demands.data[i];
-    if (!demand_covers(demand, operand)) continue;
+    pricing->num_looked++;
+    if (!demand_covers(demand, need)) continue;
     if (demand->place == place) return 0;
     if (demand->place > place) {
       if (demand->place < next) next = demand->place;
@@ -113,21 +118,20 @@ static double operand_cost(Pricing *pricing, StepId step, uint32_t index, StepId
       held_until = demand->until;
     }
   }
-  double keep = INFINITY;
-  const SearchNode *node = node_of(pricing, source);
+  double keep = INFINITY, bytes = (double)need->bytes;
   if (!is_gone) {
     if (held_until >= place) return 0;
-    keep = (double)bytes * (sum_before(pricing, place) - sum_through(pricing, held_until));
-    if (next != NO_ID && next <= until) {
-      double kept = (double)bytes * (sum_before(pricing, next) - sum_through(pricing, held_until));
-      bool is_kept = kept <= node->seconds || !(node->flags & NODE_CAN_CLONE);
+    keep = bytes * (sum_before(pricing, place) - sum_through(pricing, held_until));
+    if (next != NO_ID && next <= need->until) {
+      double kept = bytes * (sum_before(pricing, next) - sum_through(pricing, held_until));
+      bool is_kept = kept <= cost->seconds || !cost->can_clone;
       if (is_kept) return 0;
     }
   }
-  if (!(node->flags & NODE_CAN_CLONE) || depth == MAX_DEPTH) return keep;
+  if (!cost->can_clone || depth == MAX_DEPTH) return keep;
   /* It is needed later, too: to have it there already costs only to hold it until then. */
   if (next != NO_ID) {
-    double hold = (double)bytes * (sum_before(pricing, next) - sum_before(pricing, place));
+    double hold = bytes * (sum_before(pricing, next) - sum_before(pricing, place));
     if (hold < keep) keep = hold;
   }
   double most = keep < limit ? keep : limit;
@@ -138,14 +142,15 @@ static double operand_cost(Pricing *pricing, StepId step, uint32_t index, StepId
 /* The cost of a clone of a step at a place; infinite if it is at least `limit`. */
 static double recompute_cost(Pricing *pricing, StepId step, StepId place, double limit,
                              uint32_t depth) {
-  const SearchNode *node = node_of(pricing, step);
-  double cost = node->seconds;
+  double cost = pricing->costs[step].seconds;
+  pricing->num_looked += LOOKS_OF_STEP;
   if (cost >= limit || ++pricing->num_visited > MAX_CLOSURE) return INFINITY;
-  pricing->stamp[step] = pricing->num_closures;
-  for (uint32_t i = 0; i < node->num_operands; i++) {
-    cost += operand_cost(pricing, step, i, place, limit - cost, depth);
+  pricing->costs[step].stamp = pricing->num_closures;
+  const uint32_t *first = pricing->line->first_source;
+  for (uint32_t i = first[step]; i < first[step + 1]; i++) {
+    cost += need_cost(pricing, &pricing->needs[i], place, limit - cost, depth);
     if (!(cost < limit)) {
-      pricing->stamp[step] = 0;
+      pricing->costs[step].stamp = 0;
       return INFINITY;
     }
   }
@@ -351,15 +356,43 @@ static void decide(Pricing *pricing) {
   uint32_t len = pricing->line->len;
   pricing->demands.len = pricing->clones.len = pricing->clone_sources.len = 0;
   pricing->num_closures = 0;
+  pricing->num_looked = 0;
   memset(pricing->first_demand, 0xff, len * sizeof *pricing->first_demand);
   memset(pricing->first_clone, 0xff, len * sizeof *pricing->first_clone);
-  memset(pricing->stamp, 0, len * sizeof *pricing->stamp);
+  for (StepId step = 0; step < len; step++)
+    pricing->costs[step].stamp = 0;
   pricing->sum[0] = 0;
   for (StepId step = 0; step < len; step++)
     pricing->sum[step + 1] = pricing->sum[step] + pricing->price[step];
   for (StepId step = len; step-- > 0;) {
     if (step >= AHEAD) fetch_ahead(pricing, step - AHEAD);
     visit(pricing, step);
+  }
+}
+
+static Need need_of(const Pricing *pricing, StepId step, uint32_t index) {
+  const Line *line = pricing->line;
+  const NodeOperand *operand = node_operand(line->graph, line->nodes[step], index);
+  Need need = {.source = line->sources[line->first_source[step] + index],
+               .until = NO_ID,
+               .first_part = operand->first_part,
+               .num_parts = operand->num_parts};
+  for (uint32_t i = 0; i < operand->num_parts; i++) {
+    uint32_t root = pricing->memory->root_of[line_read_part(line, step, index, i)];
+    need.bytes += line_part_bytes(line, pricing->owner[root], root);
+    if (pricing->overwriter[root] < need.until) need.until = pricing->overwriter[root];
+  }
+  return need;
+}
+
+static void note_costs(Pricing *pricing) {
+  const Line *line = pricing->line;
+  for (StepId step = 0; step < line->len; step++) {
+    const SearchNode *node = node_of(pricing, step);
+    pricing->costs[step] =
+        (StepCost){.seconds = node->seconds, .can_clone = node->flags & NODE_CAN_CLONE};
+    for (uint32_t i = 0; i < node->num_operands; i++)
+      pricing->needs[line->first_source[step] + i] = need_of(pricing, step, i);
   }
 }
 
@@ -376,7 +409,8 @@ static Pricing pricing_begin(const Line *line, const LineMemory *memory, Arena *
                      .first_clone = arena_array(arena, uint32_t, len),
                      .sources = arena_array(arena, RunId, line->first_source[len]),
                      .is_dropped = arena_zarray(arena, bool, len),
-                     .stamp = arena_array(arena, uint32_t, len),
+                     .costs = arena_array(arena, StepCost, len),
+                     .needs = arena_array(arena, Need, line->first_source[len]),
                      .arena = arena};
   for (StepId step = 0; step < len; step++) {
     uint32_t count = line->first_part[step + 1] - line->first_part[step];
@@ -386,6 +420,7 @@ static Pricing pricing_begin(const Line *line, const LineMemory *memory, Arena *
   for (uint32_t i = 0; i < line->first_source[len]; i++)
     pricing.is_unread[line->sources[i]] = false;
   pricing.is_needed = arena_zarray(arena, uint8_t, most_parts);
+  note_costs(&pricing);
   return pricing;
 }
 
@@ -459,6 +494,8 @@ PricedLine price_line(const Line *line, int64_t limit_bytes, const PriceRules *r
   for (uint32_t round = 0; round < rules->num_rounds; round++) {
     if (!patience_spend(patience, (uint64_t)line->len * ROUND_STEPS)) break;
     decide(&pricing);
+    if (!patience_spend(patience, pricing.num_looked / 4)) break;
+    if (pricing.num_looked > (uint64_t)line->len * MOST_LOOKS) break;
     Arena *inner = arena_new(arena_options(scratch));
     StepId *place_of;
     Line priced = build_line(&pricing, &place_of, inner);

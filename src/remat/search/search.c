@@ -25,31 +25,38 @@ enum {
   NUM_IMPROVING = 3,
 };
 
-/* How many of the best orders go on, and which prices they are tried with next. */
+/* How many of the best orders go on, and which prices they are tried with next. More go on while no
+ * line fits: little is known then of which orders are good. */
 typedef struct Heat {
-  uint32_t num_orders, first_price, num_prices;
+  uint32_t num_orders, num_unsure, first_price, num_prices;
 } Heat;
 
-static const Heat heats[] = {{6, 1, 3}, {2, 4, 2}};
+static const Heat heats[] = {{6, 8, 1, 3}, {2, 4, 4, 2}};
 
-/* An order to decide in: the given one, or that with late updates, hoisted or not. */
+typedef Line UpdatesRule(const Line *line, bool *has_moved, Arena *out, Arena *scratch);
+
+/* An order to decide in: the given one, or that with other places for updates, hoisted or not. */
 typedef struct OrderRules {
-  bool has_late_updates, is_hoisted;
+  UpdatesRule *updates; /* NULL = they stay where they are */
+  bool is_hoisted;
   HoistRules hoisting;
 } OrderRules;
 
 /* None of them is the best one everywhere; the first ones are it most often. */
 static const OrderRules order_rules[] = {
-    {false, false, {0}},
-    {true, true, {true, false, false, 4}},
-    {false, true, {true, true, true, 4}},
-    {false, true, {true, false, false, 4}},
-    {true, true, {true, true, true, 4}},
-    {true, false, {0}},
-    {false, true, {true, true, false, 4}},
-    {false, true, {true, false, true, 4}},
-    {false, true, {false, false, true, 4}},
-    {false, true, {false, false, false, 4}},
+    {NULL, false, {0}},
+    {line_with_late_updates, true, {true, false, false, 4}},
+    {NULL, true, {true, true, true, 4}},
+    {NULL, true, {true, false, false, 4}},
+    {line_with_late_updates, true, {true, true, true, 4}},
+    {line_with_late_updates, false, {0}},
+    {NULL, true, {true, true, false, 4}},
+    {NULL, true, {true, false, true, 4}},
+    {NULL, true, {false, false, true, 4}},
+    {NULL, true, {false, false, false, 4}},
+    {line_with_early_updates, true, {true, false, false, 4}},
+    {line_with_early_updates, true, {true, true, true, 4}},
+    {line_with_early_updates, false, {0}},
 };
 enum { NUM_ORDERS = sizeof order_rules / sizeof *order_rules, NUM_QUICK_ORDERS = 4 };
 
@@ -191,7 +198,7 @@ static Line make_order(const Search *search, const Line *given, const OrderRules
   *is_new = true;
   if (search->rules->keeps_order) return *given;
   Line line = line_settled(given, false, out, scratch);
-  if (rules->has_late_updates) line = line_with_late_updates(&line, is_new, out, scratch);
+  if (rules->updates) line = rules->updates(&line, is_new, out, scratch);
   if (!rules->is_hoisted || !*is_new) return line;
   return hoist(&line, search->limit_bytes, &rules->hoisting, patience, out, scratch);
 }
@@ -331,8 +338,7 @@ static void try_orders(Search *search, const Line *given) {
   size_t num_heats = rules->is_thorough ? sizeof heats / sizeof *heats : 0;
   for (size_t i = 0; i < num_heats; i++) {
     uint32_t num_prices = heats[i].num_prices;
-    /* Before some line fits, little is known of which orders are good. */
-    uint32_t num_orders = search->best.fits ? heats[i].num_orders : len;
+    uint32_t num_orders = search->best.fits ? heats[i].num_orders : heats[i].num_unsure;
     for (uint32_t k = 0; k < num_orders * num_prices && !has_ended(search); k++) {
       if (k / num_prices >= len) break;
       add_trial(search, &trials,

@@ -1,6 +1,8 @@
-#include "remat/search/updates.h"
-
+/* Puts off what only leads to results. */
 #include <stdlib.h>
+
+#include "remat/search/groups.h"
+#include "remat/search/updates.h"
 
 /* A group: steps of one connected part of what only leads to results, in their order. */
 typedef struct Group {
@@ -13,21 +15,12 @@ typedef struct Group {
 typedef struct Updates {
   const Line *line;
   LineMemory memory;
-  StepId *owner;    /* by part of the line: its step */
-  bool *is_tail;    /* by step: all its readers only lead to results */
-  uint32_t *parent; /* by step, for union-find */
-  StepId *members;  /* of all groups */
+  StepId *owner;   /* by part of the line: its step */
+  bool *is_tail;   /* by step: all its readers only lead to results */
+  StepId *members; /* of all groups */
   VEC(Group) groups;
   Arena *arena;
 } Updates;
-
-static uint32_t find(Updates *updates, uint32_t step) {
-  while (updates->parent[step] != step) {
-    updates->parent[step] = updates->parent[updates->parent[step]];
-    step = updates->parent[step];
-  }
-  return step;
-}
 
 /* A step is part of the tail if only the end, or other parts of it, read it. */
 static void find_tail(Updates *updates, const LineWaits *waits) {
@@ -53,29 +46,14 @@ static void find_tail(Updates *updates, const LineWaits *waits) {
   }
 }
 
-static void unite(Updates *updates) {
+static void list_groups(Updates *updates, const LineWaits *waits) {
   const Line *line = updates->line;
-  for (StepId step = 0; step < line->len; step++)
-    updates->parent[step] = step;
-  for (StepId step = 0; step < line->len; step++) {
-    if (!updates->is_tail[step]) continue;
-    for (uint32_t i = line->first_source[step]; i < line->first_source[step + 1]; i++) {
-      StepId source = line->sources[i];
-      if (!updates->is_tail[source]) continue;
-      uint32_t a = find(updates, step), b = find(updates, source);
-      if (a < b) updates->parent[b] = a;
-      if (b < a) updates->parent[a] = b;
-    }
-  }
-}
-
-static void list_groups(Updates *updates) {
-  const Line *line = updates->line;
+  Groups groups = groups_find(line, updates->is_tail, waits, updates->arena);
   uint32_t *group_of = arena_array(updates->arena, uint32_t, line->len);
   updates->members = arena_array(updates->arena, StepId, line->len);
   for (StepId step = 0; step < line->len; step++) {
     if (!updates->is_tail[step]) continue;
-    uint32_t root = find(updates, step);
+    uint32_t root = groups_root(&groups, step);
     if (root == step) {
       group_of[step] = updates->groups.len;
       *vec_push(updates->arena, &updates->groups) = (Group){.number = updates->groups.len};
@@ -90,7 +68,7 @@ static void list_groups(Updates *updates) {
   }
   for (StepId step = 0; step < line->len; step++) {
     if (!updates->is_tail[step]) continue;
-    Group *group = &updates->groups.data[group_of[find(updates, step)]];
+    Group *group = &updates->groups.data[group_of[groups_root(&groups, step)]];
     updates->members[group->first + group->len++] = step;
   }
 }
@@ -151,12 +129,10 @@ Line line_with_late_updates(const Line *line, bool *has_moved, Arena *out, Arena
                      .memory = line_measure(line, arena),
                      .owner = line_owners(line, arena),
                      .is_tail = arena_zarray(arena, bool, line->len),
-                     .parent = arena_array(arena, uint32_t, line->len),
                      .arena = arena};
   LineWaits waits = line_waits(line, arena, scratch);
   find_tail(&updates, &waits);
-  unite(&updates);
-  list_groups(&updates);
+  list_groups(&updates, &waits);
   bool *is_late = arena_zarray(arena, bool, line->len);
   bool *is_held = arena_zarray(arena, bool, line_num_parts(line));
   *has_moved = false;
