@@ -18,7 +18,7 @@ static const uint16_t known_opcodes[] = {
     OPCODE_OR,        OPCODE_NOT,           OPCODE_DIVIDE,
     OPCODE_REMAINDER, OPCODE_SLICE,         OPCODE_RESHAPE,
     OPCODE_CONSTANT,  OPCODE_DYNAMIC_SLICE, OPCODE_DYNAMIC_UPDATE_SLICE,
-    OPCODE_WHILE,
+    OPCODE_WHILE,     OPCODE_CONCATENATE,
 };
 
 static Opcode find_opcode(Str text) {
@@ -265,6 +265,8 @@ static ValueNumber fold_dynamic(Terms *terms, Opcode opcode, ShapeId shape, uint
   normalize_starts(terms, whole, part, written + first);
   ValueNumber result = NO_ID;
   if (is_slice) result = slice_of_stack(terms, shape, args[0], written + first);
+  if (result == NO_ID && terms->unrolls)
+    result = fold_pieces(terms, opcode, shape, text, written, count, NULL);
   if (result == NO_ID) result = number_operation(terms->numbering, shape, text, written, count);
   arena_reset(terms->scratch, mark);
   return result;
@@ -294,7 +296,8 @@ static bool read_starts(Str text, int64_t *starts, uint32_t rank) {
 }
 
 static ValueNumber fold_slice(Terms *terms, ShapeId shape, uint32_t text, ValueNumber operand) {
-  if (numbered_node(terms->numbering, operand)->kind != NODE_ITERATED) return NO_ID;
+  bool is_iterated = numbered_node(terms->numbering, operand)->kind == NODE_ITERATED;
+  if (!is_iterated && !terms->unrolls) return NO_ID;
   uint32_t rank = shape_of(terms, operand)->rank;
   ArenaMark mark = arena_mark(terms->scratch);
   int64_t *numbers = arena_array(terms->scratch, int64_t, rank);
@@ -304,7 +307,9 @@ static ValueNumber fold_slice(Terms *terms, ShapeId shape, uint32_t text, ValueN
       Linear form = linear_constant(numbers[i]);
       starts[i] = number_count(terms->numbering, &form);
     }
-    result = slice_of_stack(terms, shape, operand, starts);
+    if (is_iterated) result = slice_of_stack(terms, shape, operand, starts);
+    if (result == NO_ID && terms->unrolls)
+      result = fold_pieces(terms, OPCODE_SLICE, shape, text, &operand, 1, numbers);
   }
   arena_reset(terms->scratch, mark);
   return result;
@@ -312,8 +317,7 @@ static ValueNumber fold_slice(Terms *terms, ShapeId shape, uint32_t text, ValueN
 
 /* ---- reshapes ---- */
 
-/* Whether the elements lie in memory in the order of their indices. */
-static bool is_row_major(const Shape *shape) {
+bool elements_are_in_order(const Shape *shape) {
   if (!shape_is_array(shape) || shape->has_dynamic || shape->extras) return false;
   if (!shape->minor_to_major) return true;
   int64_t last = INT64_MAX;
@@ -337,8 +341,11 @@ ValueNumber fold_reshape(Terms *terms, bool is_bitcast, ShapeId shape, ShapeId f
   if (is_static && is_integer_scalar(terms, shape) && linear_of_value(numbering, operand, &form)) {
     return number_linear(numbering, shape, &form);
   }
-  if (is_static && (!is_bitcast || (is_row_major(to) && is_row_major(of)))) {
-    return number_bitcast(numbering, to->compatible, of->compatible, operand);
+  if (is_static && (!is_bitcast || (elements_are_in_order(to) && elements_are_in_order(of)))) {
+    ValueNumber same = number_bitcast(numbering, to->compatible, of->compatible, operand);
+    if (!terms->unrolls) return same;
+    ValueNumber pieces = fold_pieces(terms, OPCODE_RESHAPE, shape, text, &same, 1, NULL);
+    return pieces != NO_ID ? pieces : same;
   }
   if (is_bitcast) return number_bitcast(numbering, shape, from, operand);
   return number_operation(numbering, shape, text, &operand, 1);
@@ -364,6 +371,8 @@ static ValueNumber fold(Terms *terms, ShapeId shape, uint32_t text, const ValueN
     case OPCODE_DYNAMIC_SLICE:
     case OPCODE_DYNAMIC_UPDATE_SLICE: return fold_dynamic(terms, opcode, shape, text, args, count);
     case OPCODE_SLICE: return fold_slice(terms, shape, text, args[0]);
+    case OPCODE_CONCATENATE:
+      return terms->unrolls ? fold_pieces(terms, opcode, shape, text, args, count, NULL) : NO_ID;
     default: return fold_integer(terms, opcode, shape, args, count);
   }
 }

@@ -4,6 +4,9 @@
 
 enum { MAX_DEPTH = 64, MAX_ROUNDS = 4, MAX_SUMS = 4, MAX_NESTED_GUESSES = 4 };
 
+/* Loops of more iterations are not executed one by one. */
+enum { MAX_UNROLLED_TRIPS = 64 };
+
 /* ---- guesses ---- */
 
 static bool is_element_of_parameter(const Numbering *numbering, ValueNumber value,
@@ -211,8 +214,20 @@ static ValueNumber time_of(const LoopRun *run) {
   return number_time(run->terms->numbering, run->depth, run->trips);
 }
 
+/* What an element that has a role is at the beginning of an iteration that is executed; NO_ID for
+ * an element that varies. */
+static ValueNumber expected(LoopRun *run, uint32_t element, int64_t iteration) {
+  Linear time = linear_constant(iteration);
+  switch (run->elements[element].role) {
+    case ROLE_INVARIANT: return run->first[element];
+    case ROLE_COUNTER: return number_counter(run, element, &time);
+    default: return NO_ID;
+  }
+}
+
 ValueNumber loop_argument(LoopRun *run) {
   Numbering *numbering = run->terms->numbering;
+  if (run->is_unrolled) return number_tuple(numbering, run->shape, run->next, run->num_elements);
   ValueNumber *values = arena_array(run->arena, ValueNumber, run->num_elements);
   for (uint32_t i = 0; i < run->num_elements; i++) {
     LoopRole role = run->elements[i].role;
@@ -307,6 +322,18 @@ static int64_t guess_trips(LoopRun *run, ValueNumber condition) {
   return first_false(compare_direction(text), start, step);
 }
 
+static void begin_unrolled(LoopRun *run) {
+  ValueNumber *first = arena_array(run->arena, ValueNumber, run->num_elements);
+  for (uint32_t i = 0; i < run->num_elements; i++) {
+    first[i] = expected(run, i, 0);
+    if (first[i] == NO_ID) first[i] = run->first[i];
+  }
+  run->next = first;
+  run->time = 0;
+  run->is_unrolled = true;
+  run->stage = LOOP_BODY;
+}
+
 static void take_condition(LoopRun *run, ValueNumber condition) {
   run->stage = LOOP_OPAQUE;
   run->trips = guess_trips(run, condition);
@@ -320,6 +347,10 @@ static void take_condition(LoopRun *run, ValueNumber condition) {
   }
   Linear time = linear_symbol(time_of(run));
   if (!is_at(run, condition, &time, true)) return;
+  if (run->terms->unrolls && run->trips <= MAX_UNROLLED_TRIPS) {
+    begin_unrolled(run);
+    return;
+  }
   for (uint32_t i = 0; i < run->num_elements; i++) {
     LoopElement *element = &run->elements[i];
     bool is_counter = element->role == ROLE_COUNTER;
@@ -370,6 +401,29 @@ static bool number_results(LoopRun *run, const ValueNumber *next) {
   return true;
 }
 
+/* Goes on to the next iteration. An element that is not what was guessed becomes a variable, and
+ * all begins again. */
+static void take_iteration(LoopRun *run, ValueNumber value) {
+  Numbering *numbering = run->terms->numbering;
+  ValueNumber *next = arena_array(run->arena, ValueNumber, run->num_elements);
+  bool is_right = true;
+  run->time++;
+  for (uint32_t i = 0; i < run->num_elements; i++) {
+    next[i] = number_element(numbering, element_shape(run, i), value, i);
+    if (run->elements[i].role == ROLE_VARIABLE || next[i] == expected(run, i, run->time)) continue;
+    run->elements[i].role = ROLE_VARIABLE;
+    is_right = false;
+  }
+  run->next = next;
+  if (!is_right) {
+    run->is_unrolled = false;
+    run->stage = ++run->num_rounds < MAX_ROUNDS ? LOOP_CONDITION : LOOP_OPAQUE;
+  } else if (run->time == run->trips) {
+    run->result = number_tuple(numbering, run->shape, next, run->num_elements);
+    run->stage = LOOP_DONE;
+  }
+}
+
 static void take_body(LoopRun *run, ValueNumber value) {
   Numbering *numbering = run->terms->numbering;
   ValueNumber *next = arena_array(run->arena, ValueNumber, run->num_elements);
@@ -389,6 +443,8 @@ static void take_body(LoopRun *run, ValueNumber value) {
 void loop_take(LoopRun *run, ValueNumber value) {
   if (run->stage == LOOP_CONDITION) {
     take_condition(run, value);
+  } else if (run->is_unrolled) {
+    take_iteration(run, value);
   } else {
     take_body(run, value);
   }

@@ -14,6 +14,10 @@
 
 #include "remat/verify/recurrence.h"
 
+/* A loop of few iterations is executed instead if that is asked for (Terms.unrolls): after its
+ * condition has shown their number, the body is evaluated for the state that each iteration begins
+ * with. Then there is nothing to prove but that the counters count, so that what the iterations do
+ * may differ. */
 typedef enum LoopStage {
   LOOP_CONDITION,
   LOOP_BODY,
@@ -39,6 +43,8 @@ typedef struct LoopRun {
   LoopElement *elements;
   int64_t trips;
   const ValueNumber *next; /* by element: the value after an iteration; of a loop that is done */
+  bool is_unrolled;
+  int64_t time; /* of a loop that is unrolled: the iteration that `next` leads to */
   ValueNumber result;
 } LoopRun;
 

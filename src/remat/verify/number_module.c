@@ -524,7 +524,8 @@ static void continue_loop(Evaluator *evaluator, const Frame *frame, ValueNumber 
   bool was_condition = loop->stage == LOOP_CONDITION;
   loop_take(loop, root);
   evaluator->loop_depth--;
-  if (loop->stage == LOOP_DONE && !was_condition && evaluator->numbered->restates) {
+  if (loop->stage == LOOP_DONE && !was_condition && evaluator->numbered->restates &&
+      !loop->is_unrolled) {
     restate(evaluator, loop, first_note, first_edge);
   }
   if (evaluator->loop_depth == 0 && loop->stage == LOOP_DONE) evaluator->notes.len = first_note;

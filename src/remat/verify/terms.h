@@ -16,6 +16,18 @@ typedef struct SystemPart {
   Linear shift;    /* added to the time of `system`; its symbols are nodes of kind NODE_OUTER */
 } SystemPart;
 
+/* A range of the list of an array's elements; see pieces.c. */
+typedef struct Piece {
+  ValueNumber leaf;
+  int64_t offset, count; /* in elements */
+} Piece;
+
+typedef struct PieceList {
+  ValueNumber value; /* what consists of these pieces */
+  Piece *pieces;
+  uint32_t len;
+} PieceList;
+
 typedef struct Terms {
   Numbering *numbering;
   Arena *arena, *scratch;
@@ -25,6 +37,10 @@ typedef struct Terms {
   VEC(ValueNumber) origins; /* by node: the one that it was made of by a substitution; or NO_ID */
   uint64_t steps_left;      /* when none are left, nothing is simplified any more */
   uint32_t nesting;         /* of simplifications that lead to others */
+  /* Loops of few iterations are executed (loop.h), and arrays are taken apart (pieces.c). */
+  bool unrolls;
+  VEC(PieceList) piece_lists;
+  IdTable piece_table; /* by value */
 } Terms;
 
 Terms terms_make(Numbering *numbering, uint64_t max_steps, Arena *out, Arena *scratch);
@@ -40,6 +56,14 @@ ValueNumber fold_operation(Terms *terms, ShapeId shape, uint32_t text, const Val
 /* Numbers a reshape or a bitcast. Where the elements keep their order, both are the same. */
 ValueNumber fold_reshape(Terms *terms, bool is_bitcast, ShapeId shape, ShapeId from, uint32_t text,
                          ValueNumber operand);
+
+/* Numbers an operation that cuts or joins arrays, or a reshape, by what its result consists of;
+ * NO_ID if that is not known. `slice_starts` has the starts of an OPCODE_SLICE (pieces.c). */
+ValueNumber fold_pieces(Terms *terms, Opcode opcode, ShapeId shape, uint32_t text,
+                        const ValueNumber *args, uint32_t count, const int64_t *slice_starts);
+
+/* Whether the elements of an array lie in memory in the order of their indices. */
+bool elements_are_in_order(const Shape *shape);
 
 /* If the value is a scalar of type pred that is known, true. */
 bool term_is_known_pred(const Terms *terms, ValueNumber value, bool *known);

@@ -367,12 +367,13 @@ static uint32_t count_calls(const Module *module) {
   return count;
 }
 
-static bool has_loop(const Module *module) {
+static uint32_t count_loops(const Module *module) {
+  uint32_t count = 0;
   for (InstId id = 0; id < module->insts.len; id++) {
     const Instruction *inst = inst_get(module, id);
-    if (inst->opcode == OPCODE_WHILE && !(inst->flags & INST_DEAD)) return true;
+    count += inst->opcode == OPCODE_WHILE && !(inst->flags & INST_DEAD);
   }
-  return false;
+  return count;
 }
 
 static bool has_control(const Module *module) {
@@ -400,13 +401,15 @@ static rh_status compare(Verifier *verifier) {
 /* The steps that simplifications may take, in terms of the size of both modules. */
 enum { STEPS_BY_INST = 4096, STEPS_AT_LEAST = 1 << 22 };
 
-/* Compares again, with loops as recurrences. `verifier` has compared the modules with loops as
- * functions, and they differ. */
-static rh_status compare_loops(const Verifier *verifier, Numbered begun, rh_diags *diags) {
+/* Compares again, with loops as recurrences, or with loops of few iterations executed. `verifier`
+ * has compared the modules with loops as functions, and they differ. */
+static rh_status compare_loops(const Verifier *verifier, Numbered begun, bool unrolls,
+                               rh_diags *diags) {
   uint64_t num_insts =
       (uint64_t)verifier->before.module->insts.len + verifier->after.module->insts.len;
   Terms terms = terms_make(verifier->numbering, num_insts * STEPS_BY_INST + STEPS_AT_LEAST,
                            verifier->arena, verifier->scratch);
+  terms.unrolls = unrolls;
   Verifier other = *verifier;
   other.diags = diags;
   other.before = other.after = begun;
@@ -433,16 +436,19 @@ rh_status verify_modules(const Module *before, const Module *after, bool keeps_o
                     .ranges = module_has_narrowing(after) ? &ranges : NULL,
                     .expands_calls = expands_calls,
                     .orders_effects = orders_effects};
-  bool has_loops = has_loop(before) && has_loop(after);
+  uint32_t num_before = count_loops(before), num_after = count_loops(after);
+  bool has_loops = num_before && num_after, is_unrolled = num_after < num_before;
   Verifier verifier = {.numbering = &numbering,
                        .before = begun,
                        .after = begun,
-                       .diags = has_loops ? NULL : diags,
+                       .diags = has_loops || is_unrolled ? NULL : diags,
                        .arena = arena,
                        .scratch = scratch};
   verifier.after.module = after;
   rh_status status = compare(&verifier);
-  if (status != RH_OK && has_loops) status = compare_loops(&verifier, begun, diags);
+  if (status != RH_OK && has_loops)
+    status = compare_loops(&verifier, begun, false, is_unrolled ? NULL : diags);
+  if (status != RH_OK && is_unrolled) status = compare_loops(&verifier, begun, true, diags);
   arena_free(arena);
   return status;
 }

@@ -17,7 +17,9 @@
  *   - Loops whose trip count is known, and in which nothing has a side effect, are compared as
  *     recurrences: the layout of their state does not matter, nor parts of it that nobody reads. A
  *     slice of what a loop has stacked is what the loop computed in that iteration, so that another
- *     loop may compute it again. A loop may be cut into segments, also by loops in a loop.
+ *     loop may compute it again. A loop may be cut into segments, also by loops in a loop. If one
+ * module has fewer loops than the other, loops of at most 64 iterations are executed one by one,
+ * and arrays that are put together of others are compared piece by piece.
  *   - Side effects (random numbers, infeed, sends, custom calls with a side effect …) happen
  *     equally often and, if both modules are scheduled and `keeps_order` is set, in the same order.
  *   - The control dependencies of instructions that are still computed are kept, and a schedule
