@@ -1139,6 +1139,8 @@ typedef struct rh_scan {
   int64_t num_freed;    /* stacks that are gone, or that hold only a segment's slices */
   int64_t freed_bytes;  /* of them, less those of new ones */
   int64_t stored_bytes; /* of the loop's stacks that remain, new ones included */
+  int64_t unrolled;     /* if it is not 0, the loop is gone: its iterations, so many, are written out,
+                           and their values may be recomputed like all others */
 } rh_scan;
 
 /* Why an instruction must keep its order against another one that it does not depend on: both use

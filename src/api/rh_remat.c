@@ -36,7 +36,8 @@ static void add_scans(rh_module *result, rh_remat_result *info) {
                       .num_segments = step->num_segments,
                       .num_freed = step->num_freed,
                       .freed_bytes = step->freed_bytes,
-                      .stored_bytes = step->stored_bytes};
+                      .stored_bytes = step->stored_bytes,
+                      .unrolled = step->num_iterations};
     scans[i] = scan;
   }
   info->scans = scans;

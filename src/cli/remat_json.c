@@ -208,6 +208,7 @@ static void add_scans(const RematRun *job, cJSON *object) {
     json_add_known_int(item, "source_line", scan->source_line, 1);
     json_add_texts(item, "readers", scan->readers, scan->num_readers);
     if (scan->segment) json_add_int(item, "segment", scan->segment);
+    if (scan->unrolled) json_add_int(item, "unrolled", scan->unrolled);
     json_add_int(item, "num_freed", scan->num_freed);
     json_add_int(item, "freed_bytes", scan->freed_bytes);
     json_add_int(item, "stored_bytes", scan->stored_bytes);

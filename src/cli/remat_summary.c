@@ -189,10 +189,23 @@ static void print_recomputed(const RematRun *job, FILE *out) {
   fprintf(out, "  %14s  from %zu more\n", bytes, recomputed->num_lines - num_shown);
 }
 
+/* A loop that is gone, because it stacked values in other steps than those that read them. */
+static void print_unrolled(const rh_scan *scan, FILE *out) {
+  char *source = source_text(scan->source_file, scan->source_line);
+  fprintf(out, "  unrolled: %.*s%s%s%s, %" PRId64 " iteration%s\n", (int)scan->loop.length,
+          scan->loop.data, source ? " (" : "", source ? source : "", source ? ")" : "",
+          scan->unrolled, scan->unrolled == 1 ? "" : "s");
+  free(source);
+}
+
 /* What happened to the stacks that loops save for others. */
 static void print_scans(const RematRun *job, FILE *out) {
   for (size_t i = 0; i < job->outcome.num_scans; i++) {
     const rh_scan *scan = job->outcome.scans[i];
+    if (scan->unrolled) {
+      print_unrolled(scan, out);
+      continue;
+    }
     char freed[RH_FORMAT_CHARS], stored[RH_FORMAT_CHARS], count[RH_FORMAT_CHARS];
     char *source = source_text(scan->source_file, scan->source_line);
     rh_format_bytes(scan->freed_bytes, freed);

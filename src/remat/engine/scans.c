@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "remat/engine/judge.h"
+#include "remat/scan/unroll.h"
 
 enum { MAX_LOWER = 2 }; /* prices below the one that meets the budget at which an algorithm runs */
 
@@ -274,6 +275,23 @@ static rh_status try_lower(Scans *scans, const RematAlgorithm *algorithm, uint32
   return status;
 }
 
+/* ---- loops that are written out ---- */
+
+/* Writes out loops that stack values in other steps than those that read them. What the steps
+ * compute is then in one sequence, where the algorithm may recompute it. */
+static rh_status try_unrolled(Scans *scans, const RematAlgorithm *algorithm) {
+  const Problem *problem = scans->problem;
+  IdVec loops =
+      scan_misaligned(&scans->module, problem->parameters.scan_unroll, scans->arena, scans->arena);
+  if (loops.len == 0) return RH_OK;
+  VariantGoal goal = {.price = INFINITY, .algorithm = problem->request->algorithm, .unrolls = true};
+  bool is_met;
+  rh_status status = try_and_keep(scans, &goal, remat_algorithm_find("none"), &is_met);
+  if (status == RH_OK && !is_met && algorithm)
+    status = try_and_keep(scans, &goal, algorithm, &is_met);
+  return status;
+}
+
 /* ---- the search ---- */
 
 rh_status scans_try(const Problem *problem, RunFn run, ScanAttempt *best) {
@@ -303,6 +321,7 @@ rh_status scans_try(const Problem *problem, RunFn run, ScanAttempt *best) {
       if (status == RH_OK) status = try_on_lowest(&scans, finisher_of(problem), is_met);
     }
   }
+  if (status == RH_OK) status = try_unrolled(&scans, finisher_of(problem));
   if (status == RH_OK && scans.num_unproven) {
     diag_warn(problem->diags, DIAG_NOWHERE,
               "%u ways to recompute across loops were left out, because they could not be shown to "

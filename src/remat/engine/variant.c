@@ -6,6 +6,7 @@
 #include "remat/legality/steering.h"
 #include "remat/scan/describe.h"
 #include "remat/scan/segment.h"
+#include "remat/scan/unroll.h"
 #include "text/reparse.h"
 
 static const DeviceProfile *device_of(const Problem *problem, Arena *out) {
@@ -60,6 +61,7 @@ typedef struct Round {
   ScanModule scans;
   VEC(ScanBorder) borders;
   Segments segments; /* without values: none */
+  IdVec unrolled;    /* loops that are written out, by index */
   ScanSteps *steps;
   Arena *out; /* of the steps */
   Arena *arena;
@@ -191,8 +193,42 @@ static rh_status add_segment(Round *round, const ScanValues *values, int64_t len
   return RH_OK;
 }
 
-/* Decides about all borders. To cut a loop into segments takes a round of its own. */
+/* The loops that the goal, or the plan, writes out. */
+static rh_status find_unrolled(Round *round) {
+  const Problem *problem = round->problem;
+  const Loops *loops = &round->scans.loops;
+  if (round->goal->unrolls && round->number == 0) {
+    round->unrolled =
+        scan_misaligned(&round->scans, problem->parameters.scan_unroll, round->arena, round->arena);
+  }
+  uint32_t num_steps = round->goal->plan ? round->goal->plan->scans.list.len : 0;
+  for (uint32_t l = 0; l < loops->len; l++) {
+    Str name = inst_name(round->input->module, loops->list[l].id);
+    for (uint32_t i = 0; i < num_steps; i++) {
+      const ScanStep *step = &round->goal->plan->scans.list.data[i];
+      bool is_this = step->round == round->number && str_equal(step->loop.name, name);
+      if (!is_this || !step->is_unrolled) continue;
+      if (!scan_can_unroll(&round->scans, l, round->arena)) {
+        return diag_fail(problem->diags, RH_ERR_INPUT, DIAG_AT(step->loop.offset),
+                         "the iterations of '%.*s' cannot be written out", SHOWN(name));
+      }
+      *vec_push(round->arena, &round->unrolled) = l;
+    }
+  }
+  for (uint32_t i = 0; i < round->unrolled.len; i++) {
+    ScanStep *step = vec_push(round->out, &round->steps->list);
+    *step =
+        scan_record_unrolled(&round->scans, &round->unrolled, round->unrolled.data[i], round->out);
+    step->round = round->number;
+  }
+  return RH_OK;
+}
+
+/* Decides about all borders. To cut a loop into segments, or to write loops out, takes a round of
+ * its own. */
 static rh_status decide(Round *round) {
+  rh_status found = find_unrolled(round);
+  if (found != RH_OK || round->unrolled.len) return found;
   for (uint32_t i = 0; i < round->scans.borders.len; i++) {
     const ScanValues *values = &round->scans.borders.data[i];
     int64_t length = segment_of(round, values);
@@ -220,6 +256,10 @@ static rh_status check_steps(const Round *round) {
   for (uint32_t i = 0; i < steps->list.len; i++) {
     const ScanStep *step = &steps->list.data[i];
     bool is_found = step->round != round->number;
+    for (uint32_t k = 0; step->is_unrolled && k < round->scans.loops.len; k++) {
+      InstId loop = round->scans.loops.list[k].id;
+      is_found |= str_equal(inst_name(round->input->module, loop), step->loop.name);
+    }
     for (uint32_t k = 0; k < round->scans.borders.len; k++) {
       InstId loop = round->scans.loops.list[round->scans.borders.data[k].loop].id;
       is_found |= str_equal(inst_name(round->input->module, loop), step->loop.name);
@@ -264,7 +304,9 @@ static rh_status rewrite(Round *round, rh_module **result) {
   Arena *scratch = round->problem->scratch;
   Rewrite rewrite = rewrite_begin(module_copy(input->module));
   Schedule schedule = schedule_copy(&input->schedule, rewrite.module, round->arena);
-  if (round->segments.values) {
+  if (round->unrolled.len) {
+    scan_unroll(&rewrite, &schedule, &round->scans.loops, &round->unrolled, round->arena, scratch);
+  } else if (round->segments.values) {
     scan_segment(&rewrite, &schedule, round->segments.values, round->segments.length,
                  is_lean(round), round->arena, scratch);
   } else {
@@ -343,7 +385,7 @@ rh_status variant_make(const Problem *problem, const VariantGoal *goal, Variant 
     variant_analyze(problem, round.input, &round.scans, round.arena);
     status = check_steps(&round);
     if (status == RH_OK) status = decide(&round);
-    bool is_done = round.borders.len == 0 && !round.segments.values;
+    bool is_done = round.borders.len == 0 && !round.segments.values && !round.unrolled.len;
     rh_module *result = NULL;
     if (status == RH_OK && !is_done) status = rewrite(&round, &result);
     if (status == RH_OK && is_done && goal->plan) status = fail_idle(problem, number);

@@ -15,6 +15,7 @@ typedef struct VariantGoal {
   /* > 0: the first round cuts loops into segments instead, of about this times the square root of
    * the number of iterations */
   double segment;
+  bool unrolls; /* the first round writes out loops instead that loops_misaligned() finds */
   /* by border and value of the first round: store it; NULL = none. For choices between two prices.
    */
   bool *const *is_kept;

@@ -423,10 +423,11 @@ LowerBound lower_bound(const Module *module, const Legality *legality, bool coun
   bound.constants = constants;
   CallGraph graph = call_graph_build(module, scratch, inner);
   bound.needed = needed_find(module, &graph, &legality->effects, scratch, inner);
-  bound.best.covers_loops = bound.needed.covers_loops;
+  bound.best.covers_loops = bound.needed.covers_loops || bound.needed.unrolls;
   if (bound.needed.covers_loops) bound.is_needed = bound.needed.of_inst;
   for (uint32_t i = 0; i < graph.num_reachable; i++) {
     CompId comp = graph.post_order[i];
+    if (bound.needed.unrolls) break;
     if (comp_is_sequential(&graph, comp)) visit_computation(&bound, comp);
   }
   MemoryProfile outside = memory_profile_outside(module, &plain_sizes);

@@ -23,7 +23,9 @@ typedef struct LowerBound {
  *
  * Loops can compute again what others would stack for them (remat/scan). So only those elements of
  * their states count that must exist even then: see needed.h. This does not depend on which of the
- * stacks can really be recomputed, or on how many iterations of a stack are stored.
+ * stacks can really be recomputed, or on how many iterations of a stack are stored. Where loops may
+ * be written out (analysis/loop/misaligned.h), the bound is what is there from the beginning to the
+ * end.
  *
  * requires: every instruction that runs is needed (remat/rewrite/dce.h). Otherwise the bound still
  * holds, but only counts the needed ones. O(instructions + edges) for each of a few instructions.

@@ -1,6 +1,7 @@
 #include "remat/legality/needed.h"
 
 #include "analysis/flow/traverse.h"
+#include "analysis/loop/misaligned.h"
 
 typedef struct Item {
   InstId inst;
@@ -372,6 +373,7 @@ Needed needed_find(const Module *module, const CallGraph *graph, const SideEffec
   if (finder.loops.len > 1) {
     Stacks stacks = stacks_find(&finder.loops, arena, scratch);
     needed.covers_loops = stacks.reads.len > 0;
+    needed.unrolls = loops_misaligned(&stacks, effects, INT64_MAX, arena, arena).len > 0;
     if (needed.covers_loops) {
       uint32_t num_insts = module->insts.len, num_comps = module->comps.len;
       number_operands(&needed, out);

@@ -18,6 +18,9 @@ typedef struct Needed {
   /* loops stack values for other loops; false = everything below is NULL, and what an instruction
    * reads is needed whenever the instruction is */
   bool covers_loops;
+  /* Loops may be written out, because they stack values in other steps than those that read them;
+   * nothing is known then of what is in memory at one time. */
+  bool unrolls;
   bool *of_inst;        /* by InstId */
   bool *is_replaceable; /* by InstId: a slice of a stack, a copy of one, or from constants only */
   bool *is_constant;    /* by InstId: it is from constants only */

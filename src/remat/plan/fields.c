@@ -103,6 +103,7 @@ static const PlanField scan_fields[] = {
     FIELD(ScanStep, round, "round", COUNT, FIELD_ALWAYS),
     FIELD(ScanStep, loop, "loop", INST, FIELD_NEEDED),
     FIELD(ScanStep, segment, "segment", COUNT, 0),
+    FIELD(ScanStep, is_unrolled, "unrolled", BOOL, 0),
     FIELD(ScanStep, is_lean, "lean", BOOL, 0),
     FIELD(ScanStep, stored, "stored", INSTS, 0),
     FIELD(ScanStep, freed_bytes, "freed_bytes", COUNT, FIELD_WRITTEN_ONLY),

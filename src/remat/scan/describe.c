@@ -174,6 +174,29 @@ void scan_describe(const ScanModule *scans, const ScanValues *values, const Scan
   step->source_line = place.line;
 }
 
+ScanStep scan_record_unrolled(const ScanModule *scans, const IdVec *loops, uint32_t index,
+                              Arena *out) {
+  const Module *module = scans->context.module;
+  const Loop *loop = &scans->loops.list[index];
+  const Stacks *stacks = &scans->stacks;
+  ScanStep step = {.loop = plan_ref_to(inst_name(module, loop->id), out),
+                   .is_unrolled = true,
+                   .num_iterations = loop->trips};
+  for (uint32_t i = stacks->first_of[index]; i < stacks->first_of[index + 1]; i++) {
+    step.num_freed++;
+    step.freed_bytes += scan_stack_bytes(scans, i);
+  }
+  for (uint32_t i = 0; i < loops->len; i++) {
+    InstId other = scans->loops.list[loops->data[i]].id;
+    if (other != loop->id && inst_get(module, other)->parent == loop->parent)
+      *vec_push(out, &step.readers.list) = plan_ref_to(inst_name(module, other), out);
+  }
+  SourcePlace place = source_place_of(module, loop->id);
+  step.source_file = plan_ref_to(place.file, out).name;
+  step.source_line = place.line;
+  return step;
+}
+
 /* The elements that each segment begins with are stacked; the stacks keep the slices of a segment.
  */
 void scan_describe_segments(const ScanModule *scans, const ScanValues *values, int64_t length,

@@ -29,6 +29,10 @@ InstId scan_place_of_loop(const ScanModule *scans, const ScanValues *values);
 void scan_describe(const ScanModule *scans, const ScanValues *values, const ScanChoice *choice,
                    ScanStep *step, Arena *out);
 
+/* The record of a loop whose iterations are written out. `loops` has all that are, by index. */
+ScanStep scan_record_unrolled(const ScanModule *scans, const IdVec *loops, uint32_t loop,
+                              Arena *out);
+
 /* The same for a loop that is cut into segments of `length` iterations. */
 void scan_describe_segments(const ScanModule *scans, const ScanValues *values, int64_t length,
                             ScanStep *step);

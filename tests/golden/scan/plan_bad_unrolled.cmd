@@ -1,0 +1,1 @@
+random.hlo --apply-plan=bad_unrolled.json --quiet -o - --copies=pending

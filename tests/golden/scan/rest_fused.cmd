@@ -1,0 +1,1 @@
+rest_fused.hlo --small-node-limit=0 --algorithm=scan --mem-limit=min --quiet -o -
