@@ -174,6 +174,13 @@ def gpt_unroll_3(remat, parameters, tokens):
     return sgd(functools.partial(gpt_loss, network), parameters, tokens)
 
 
+@scanned(GPT, TOKENS, variants=("plain", "ckpt"))
+def gpt_reverse_unroll_3(remat, parameters, tokens):
+    """The rest is that of the first layers."""
+    network = functools.partial(through, remat(gpt_layer), reverse=True, unroll=3)
+    return sgd(functools.partial(gpt_loss, network), parameters, tokens)
+
+
 @scanned(GPT, TOKENS, variants=SOME)
 def gpt_reverse(remat, parameters, tokens):
     """The forward loop begins with the last layer."""
@@ -331,6 +338,28 @@ def rnn(remat, matrices, xs):
         cell = remat(lambda h, x: jnp.tanh(h @ w + x @ u))
         return (through(cell, jnp.zeros((32, 64), xs.dtype), xs) ** 2).mean()
     return sgd(loss, matrices)
+
+
+@scanned([normal(64, 64, scale=0.1), normal(32, 64, scale=0.3)], normal(100, 32, 32), variants=("plain", "ckpt"))
+def rnn_unroll_7(remat, matrices, xs):
+    """14 turns, and two time steps behind them; the states are put out, too."""
+    def loss(matrices):
+        w, u = matrices
+        cell = remat(lambda h, x: jnp.tanh(h @ w + x @ u))
+
+        def turn(h, x):
+            h = cell(h, x)
+            return h, h
+        states = lax.scan(turn, jnp.zeros((32, 64), xs.dtype), xs, unroll=7)[1]
+        return (states**2).mean()
+    return sgd(loss, matrices)
+
+
+@scanned(weights(2, 32, 32, num=16), normal(64, 32), variants=("plain", "ckpt"))
+def mlp_unroll_3(remat, layers, x):
+    """16 layers in 5 turns, and one layer behind them."""
+    layer = remat(lambda x, w: x + jnp.tanh(x @ w[0]) @ w[1].T)
+    return sgd(lambda p: (through(layer, x, p, unroll=3) ** 2).mean(), layers)
 
 
 GATES = [normal(32, 4 * 64, scale=0.2), normal(64, 4 * 64, scale=0.1), normal(4 * 64, scale=0.1)]
