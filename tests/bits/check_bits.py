@@ -37,7 +37,7 @@ COLLECTION = "checkpoint=collection"  # needs a pattern
 HOST_MEMORY = re.compile(r"\{[^{}]*S\(5\)\}")  # a layout there, which XLA:CPU does not run
 # Code for POST_SCHEDULER that is in order, but that this backend wants in fusions by then.
 NOT_ON_CPU = "is not supported by XLA:CPU ThunkEmitter"
-SILENCE_SECONDS = 45  # longer than any run of the tool
+SILENCE_SECONDS = 130  # longer than any run of the tool
 MOST_SHOWN = 40
 
 

@@ -28,7 +28,7 @@ from jax.extend.backend import get_backend  # noqa: E402
 from jaxlib import _hlo, _jax, xla_client  # noqa: E402
 
 STAGES = {"POST": xla.PipelineStage.POST_SCHEDULER, "PRE": xla.PipelineStage.PRE_SCHEDULER}
-TOOL_TIMEOUT_SECONDS = 40
+TOOL_TIMEOUT_SECONDS = 120  # a search begins again where loops are written out
 
 
 @dataclasses.dataclass
