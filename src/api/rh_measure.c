@@ -4,10 +4,13 @@
 #include "analysis/cost/built_in_profiles.h"
 #include "analysis/cost/cost.h"
 #include "analysis/cost/link.h"
+#include "analysis/flow/copy_stage.h"
+#include "analysis/memory/liveness.h"
 #include "ir/diag.h"
 #include "ir/handle.h"
 #include "remat/legality/keep_reason.h"
 #include "remat/legality/lower_bound.h"
+#include "remat/legality/safe_reads.h"
 #include "api/call.h"
 #include "api/measure.h"
 #include "api/arguments.h"
@@ -60,11 +63,49 @@ static rh_text name_of(const Module *module, InstId id) {
   return id == NO_ID ? (rh_text){"", 0} : text_of_str(inst_name(module, id));
 }
 
+/* Whether two donated parameters must have the same memory, which only copies resolve. */
+static bool joins_parameters(const Module *module, Arena *scratch) {
+  const ModuleHeader *header = &module->source->header;
+  if (header->aliases.len < 2) return false;
+  Arena *arena = arena_new(arena_options(scratch));
+  ValueAnalysis values = value_analysis_build(module, arena, scratch);
+  const Computation *entry = comp_get(module, module->entry);
+  bool *is_seen = arena_zarray(arena, bool, values.buffers.num_buffers), joins = false;
+  for (uint32_t i = 0; i < header->aliases.len; i++) {
+    const OutputAlias *alias = &header->aliases.data[i];
+    if (alias->param_part == NO_ID) continue;
+    InstId param = id_list(module, entry->params)[alias->param];
+    bool *is_taken =
+        &is_seen[values.buffers.of[dataflow_value(&values.flow, param, alias->param_part)]];
+    joins |= *is_taken;
+    *is_taken = true;
+  }
+  arena_free(arena);
+  return joins;
+}
+
+/* Whether values that live at the same time always have memory of their own, as the profile's model
+ * counts: in every order that rewrites may lead to. */
+static bool keeps_apart(const rh_module *module, const MemoryProfile *profile, Arena *scratch) {
+  if (!profile->joins_values) return true;
+  bool has_copies = copies_are_inserted(module->module);
+  if (!has_copies && !profile->counts_copies) return false;
+  if (joins_parameters(module->module, scratch)) return false;
+  if (!has_copies) return true;
+  /* what the module does not read after it was overwritten, rewrites do not either */
+  Arena *arena = arena_new(arena_options(scratch));
+  bool is_clean = known_reads_find(module->module, &module->schedule, arena, scratch).len == 0;
+  arena_free(arena);
+  return is_clean;
+}
+
 rh_memory memory_with_bound(const rh_module *module, const MemoryProfile *profile, Arena *scratch) {
   Arena *arena = arena_new(arena_options(scratch));
   Legality legality = legality_of(module, NULL, arena, scratch);
-  LowerBound bound =
-      lower_bound(module->module, &legality, profile->counts_params, profile->constants, scratch);
+  LowerBoundRules rules = {.counts_params = profile->counts_params,
+                           .keeps_apart = keeps_apart(module, profile, scratch),
+                           .constants = profile->constants};
+  LowerBound bound = lower_bound(module->module, &legality, &rules, scratch);
   rh_memory memory = memory_of_profile(profile);
   memory.peak_instruction = name_of(module->module, profile->peak_inst);
   memory.lower_bound_bytes = bound.bytes;

@@ -58,7 +58,7 @@ static const struct {
      "k = f32[1024] constant({...})\n d = f32[64] constant({...})\n"
      "s = f32[1] slice(k), slice={[0:1]}\n"
      "ROOT w = f32[1] while(s), condition=cond, body=body\n",
-     CONSTANTS_HELD, 4 * K + K + 1 + 4, "w"},
+     CONSTANTS_HELD, 4 * K + K + 1 + 4, NULL},
     {"constants of what nobody needs",
      COND "body { b = f32[1] parameter(0)\n"
           "k = f32[256] constant({...})\n s = f32[1] slice(k), slice={[0:1]}\n"
@@ -91,7 +91,7 @@ static const struct {
      "c = (f32[], f32[]) fusion(a, b), kind=kInput, calls=g\n"
      "d = f32[] get-tuple-element(c), index=0\n e = f32[] get-tuple-element(c), index=1\n"
      "ROOT r = f32[] add(d, e)\n",
-     CONSTANTS_APART, 8 * K + 4, "c"},
+     CONSTANTS_APART, 8 * K + 4 + 8, "c"},
     /* The loop runs the chain; its own buffer of 4 bytes is the result. */
     {"in a loop", COND "body {\n" CHAIN "}\n",
      "q = f32[1] parameter(0)\n ROOT w = f32[1] while(q), condition=cond, body=body\n",
@@ -108,8 +108,10 @@ START_TEST(bound_matches_table) {
                        .effects = side_effects_build(fixture.module, fixture.out, fixture.scratch),
                        /* it does not matter whether recomputing pays */
                        .small_node_bytes = 1 << 30};
-  LowerBound bound = lower_bound(fixture.module, &legality, rows[_i].constants != CONSTANTS_LIVE,
-                                 rows[_i].constants, fixture.scratch);
+  LowerBoundRules rules = {.counts_params = rows[_i].constants != CONSTANTS_LIVE,
+                           .keeps_apart = true,
+                           .constants = rows[_i].constants};
+  LowerBound bound = lower_bound(fixture.module, &legality, &rules, fixture.scratch);
   ck_assert_msg(bound.bytes == rows[_i].bytes, "%s: %lld bytes, not %lld", rows[_i].name,
                 (long long)bound.bytes, (long long)rows[_i].bytes);
   Str name = bound.inst == NO_ID ? STR("") : inst_name(fixture.module, bound.inst);
@@ -129,8 +131,8 @@ START_TEST(no_algorithm_gets_below) {
   Fixture fixture = fixture_parse_file(path);
   Legality legality = {.module = fixture.module,
                        .effects = side_effects_build(fixture.module, fixture.out, fixture.scratch)};
-  int64_t bytes =
-      lower_bound(fixture.module, &legality, false, CONSTANTS_LIVE, fixture.scratch).bytes;
+  LowerBoundRules rules = {.constants = CONSTANTS_LIVE};
+  int64_t bytes = lower_bound(fixture.module, &legality, &rules, fixture.scratch).bytes;
   RematSetup setup = {.algorithm = "standard", .limit_bytes = bytes};
   RematResult result = fixture_remat(&fixture, &setup);
   ck_assert_msg(result.before_bytes >= bytes && result.after_bytes >= bytes,

@@ -50,6 +50,7 @@ MemoryProfile heap_profile(const Module *module, const HeapAnalysis *heap, Arena
   memory_profile_init(&profile, module, &target_sizes, out, scratch);
   profile.is_flat = true;
   profile.counts_params = true;
+  profile.joins_values = profile.counts_copies = true;
   profile.constants = CONSTANTS_HELD;
   profile.constant_bytes = assignment->constant_bytes; /* includes those of reducers */
   /* Parameters, results, constants and tables of pointers are held all the time. */

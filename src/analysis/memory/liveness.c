@@ -81,6 +81,7 @@ static MemoryProfile measure(const Module *module, const Schedule *schedule, Sha
   memory_profile_init(&profile, module, &plain_sizes, out, scratch);
   profile.is_flat = true;
   profile.counts_params = true;
+  profile.joins_values = true;
   Arena *arena = arena_new(arena_options(scratch));
   ValueAnalysis values = value_analysis_build(module, arena, scratch);
   Liveness liveness = liveness_run(module, &values, schedule, count, arena, scratch);

@@ -39,9 +39,13 @@ typedef struct MemoryProfile {
   int64_t fragmentation_bytes; /* the part of peak_bytes that is gaps left by packing at the peak */
   const int64_t *heap_bytes;   /* sizes of the allocations of temporaries, if the model has such */
   uint32_t num_heaps;
-  bool is_flat;       /* bytes_at counts the whole module, which is laid out on one time axis
-                         (analysis/memory/live_range.h), not only the instruction's computation and its
-                         callees */
+  bool is_flat; /* bytes_at counts the whole module, which is laid out on one time axis
+                   (analysis/memory/live_range.h), not only the instruction's computation and its
+                   callees */
+  /* values that must share memory are counted once where they live at the same time, except where
+   * copies are counted that XLA will insert */
+  bool joins_values;
+  bool counts_copies; /* those copies are counted */
   bool counts_params; /* peak_bytes includes the parameters; all models include the outputs */
   ConstantCount constants;
 } MemoryProfile;

@@ -2,38 +2,19 @@
 
 #include <string.h>
 
+#include "analysis/flow/alias.h"
 #include "analysis/flow/call_graph.h"
-#include "analysis/flow/points_to.h"
 #include "analysis/memory/remat_memory.h"
 #include "analysis/flow/traverse.h"
-#include "remat/legality/needed.h"
+#include "remat/legality/lower_bound_internal.h"
 
-/* The instructions that need most memory by themselves are examined more closely, all at once: each
- * has one bit of a LookBits. */
-enum { NUM_CLOSE_LOOKS = 16 };
+static int64_t larger(int64_t a, int64_t b) {
+  return a > b ? a : b;
+}
 
-typedef uint16_t LookBits;
-
-typedef struct Bound {
-  const Module *module;
-  const Legality *legality;
-  PointsTo points_to;
-  /* a result may reuse an operand's memory: only the larger of the two counts */
-  bool shares_operands;
-  ConstantCount constants;
-  bool *is_needed;     /* by InstId: a result or a side effect depends on it */
-  Needed needed;       /* in modules whose loops can compute again what they stack for others */
-  bool *is_live_out;   /* by LogicalId: is live out of its computation */
-  LogicalId *same_as;  /* by LogicalId: the buffer whose memory it reuses; itself = none */
-  uint32_t *seen;      /* by LogicalId: the last instruction that counted the buffer, + 1 */
-  uint8_t *is_visited; /* by InstId, for inst_post_order() */
-  LookBits *above;     /* by InstId: the looks that depend on the instruction */
-  LookBits *below;     /* by InstId: the looks that the instruction depends on */
-  LookBits *counted;   /* by LogicalId: the looks whose own bytes include the buffer */
-  int64_t *comp_bytes; /* by CompId: the least memory that the computation needs while it runs */
-  LowerBound best;
-  Arena *arena, *scratch;
-} Bound;
+static int64_t smaller(int64_t a, int64_t b) {
+  return a < b ? a : b;
+}
 
 /* ---- buffers that share memory ---- */
 
@@ -52,7 +33,7 @@ static void join_loops(Bound *bound, CompId comp) {
   }
 }
 
-static LogicalId buffer_at(const Bound *bound, InstId inst, uint32_t part) {
+LogicalId bound_buffer(const Bound *bound, InstId inst, uint32_t part) {
   LogicalId first = points_to_part(&bound->points_to, inst, part), found = first;
   while (bound->same_as[found] != found)
     found = bound->same_as[found];
@@ -64,34 +45,120 @@ static LogicalId buffer_at(const Bound *bound, InstId inst, uint32_t part) {
   return found;
 }
 
-/* ---- instructions that are needed ---- */
-
-static void mark_needed(Bound *bound, Sequence order) {
+/* Whether all callees of a call or conditional make the part anew: neither is it handed through
+ * from an operand, nor does it occur twice. */
+static bool is_made_by_callees(const Bound *bound, InstId id, uint32_t part) {
   const Module *module = bound->module;
-  if (bound->needed.covers_loops) return; /* they are known already */
-  for (uint32_t i = order.len; i-- > 0;) {
-    InstId id = order.ids[i];
-    if (!bound->is_needed[id] && !inst_is_root(module, id) && !inst_has_control(module, id) &&
-        !inst_has_side_effect(module, &bound->legality->effects, id)) {
-      continue;
+  for (uint32_t i = 0; i < inst_get(module, id)->num_callees; i++) {
+    InstId root = comp_get(module, inst_callees(module, id)[i])->root;
+    LogicalId made = bound_buffer(bound, root, part);
+    const LogicalBuffer *buffer = &bound->points_to.buffers.data[made];
+    uint16_t opcode = inst_get(module, buffer->inst)->opcode;
+    if (bound->is_opaque[made] || opcode == OPCODE_PARAMETER || opcode == OPCODE_CONSTANT ||
+        bound->num_returned[made] != 1)
+      return false;
+  }
+  return true;
+}
+
+/* Marks results whose memory may be that of another value. */
+static void mark_opaque(Bound *bound, CompId comp) {
+  const Module *module = bound->module;
+  for (uint32_t i = 0; i < comp_num_insts(module, comp); i++) {
+    InstId id = comp_inst(module, comp, i);
+    Opcode opcode = (Opcode)inst_get(module, id)->opcode;
+    bool runs_callees = opcode == OPCODE_CALL || opcode == OPCODE_CONDITIONAL;
+    bool is_async = opcode == OPCODE_ASYNC_START || opcode == OPCODE_ASYNC_UPDATE ||
+                    opcode == OPCODE_ASYNC_DONE;
+    for (uint32_t k = 0; (runs_callees || is_async) && k < bound->points_to.num_defined[id]; k++) {
+      LogicalId buffer = bound->points_to.first_buffer[id] + k;
+      uint32_t part = bound->points_to.buffers.data[buffer].part;
+      bound->is_opaque[buffer] = is_async || !is_made_by_callees(bound, id, part);
     }
-    bound->is_needed[id] = true;
-    for (uint32_t k = 0; k < inst_get(module, id)->num_operands; k++)
-      bound->is_needed[inst_operand(module, id, k)] = true;
   }
 }
 
+/* ---- instructions that are needed ---- */
+
+ElementBits bound_readers(const Bound *bound, InstId id, uint32_t operand) {
+  if (!fusion_bundles_results(bound->module, id)) return ~(ElementBits)0;
+  return bundles_has(&bound->bundles, id) ? bundles_readers(&bound->bundles, id, operand) : 0;
+}
+
+bool bound_is_among(const Bound *bound, LogicalId id, ElementBits elements) {
+  const LogicalBuffer *buffer = &bound->points_to.buffers.data[id];
+  if (elements == ~(ElementBits)0) return true;
+  if (elements == 0 || buffer->part == 0) return false;
+  const Shape *shape = inst_shape(bound->module, buffer->inst);
+  return elements >> shape_element_of_part(shape, buffer->part) & 1;
+}
+
+static void need(Bound *bound, InstId id, ElementBits elements) {
+  bound->is_needed[id] = true;
+  bound->needed_elements[id] |= elements;
+}
+
+/* The elements of a result for which an operand is needed. */
+static ElementBits serves(const Bound *bound, InstId id, uint32_t operand) {
+  const Instruction *inst = inst_get(bound->module, id);
+  bool is_short = inst->opcode == OPCODE_TUPLE && inst->num_operands <= MAX_BUNDLED;
+  if (is_short) return (ElementBits)1 << operand;
+  if (bundles_has(&bound->bundles, id)) return bundles_readers(&bound->bundles, id, operand);
+  return ~(ElementBits)0;
+}
+
+/* The elements that a needed instruction reads of its operands. */
+static ElementBits elements_read(const Bound *bound, InstId id) {
+  const Instruction *inst = inst_get(bound->module, id);
+  if (inst->opcode == OPCODE_OPT_BARRIER) return bound->needed_elements[id];
+  bool is_element = inst->opcode == OPCODE_GET_TUPLE_ELEMENT && inst->index < MAX_BUNDLED;
+  return is_element ? (ElementBits)1 << inst->index : ~(ElementBits)0;
+}
+
+static void mark_needed(Bound *bound, Sequence order) {
+  const Module *module = bound->module;
+  for (uint32_t i = order.len; i-- > 0;) {
+    InstId id = order.ids[i];
+    const Instruction *inst = inst_get(module, id);
+    if (bound->needed.covers_loops) { /* they are known already */
+      bound->needed_elements[id] = ~(ElementBits)0;
+      continue;
+    }
+    bool is_kept = inst_is_root(module, id) || inst_has_control(module, id) ||
+                   inst_has_side_effect(module, &bound->legality->effects, id);
+    if (is_kept) need(bound, id, ~(ElementBits)0);
+    if (!bound->is_needed[id]) continue;
+    for (uint32_t k = 0; k < inst->num_operands; k++) {
+      if (serves(bound, id, k) & bound->needed_elements[id])
+        need(bound, inst_operand(module, id, k), elements_read(bound, id));
+    }
+  }
+}
+
+/* A part counts at most the size of its shape, even if it is a bitcast of something larger. Callers
+ * pay for what other computations return. */
 static void mark_live_out(Bound *bound, CompId comp) {
+  const Module *module = bound->module;
+  bool counts = comp == module->entry && bound->keeps_apart;
   InstId root = comp_get(bound->module, comp)->root;
   for (uint32_t part = 0; part < inst_shape(bound->module, root)->num_parts; part++) {
-    bound->is_live_out[buffer_at(bound, root, part)] = true;
+    LogicalId id = bound_buffer(bound, root, part);
+    const LogicalBuffer *buffer = &bound->points_to.buffers.data[id];
+    bound->is_live_out[id] = true;
+    bound->num_returned[id]++;
+    if (!counts || bound->is_opaque[id] || bound_is_given(bound, buffer) ||
+        bound_is_table(bound, id))
+      continue;
+    ShapeId shape = shape_part(&module->shapes, inst_get(module, root)->shape, part);
+    int64_t bytes = smaller(buffer->bytes, plain_sizes.of_part(module, shape));
+    int64_t *known = &bound->entry_bytes[id];
+    *known = *known ? smaller(*known, bytes) : bytes;
   }
 }
 
 /* ---- one instruction ---- */
 
-/* Whether the peak does not include the memory, or counts it separately. */
-static bool is_given(const Bound *bound, const LogicalBuffer *buffer) {
+bool bound_is_given(const Bound *bound, const LogicalBuffer *buffer) {
   uint16_t opcode = inst_get(bound->module, buffer->inst)->opcode;
   return opcode == OPCODE_PARAMETER ||
          (opcode == OPCODE_CONSTANT && bound->constants != CONSTANTS_LIVE);
@@ -103,132 +170,189 @@ static bool is_count(const Bound *bound, const LogicalBuffer *buffer) {
          shape_is_effective_scalar(shape_get(&bound->module->shapes, buffer->shape));
 }
 
-/* Bytes of a buffer; 0 if its computation does not pay for it. Tuple pointer tables count 0,
- * because a rewrite can remove the tuple. */
-static int64_t buffer_bytes(const Bound *bound, LogicalId id) {
+/* Tuple pointer tables count 0, because a rewrite can remove the tuple. */
+int64_t bound_bytes(const Bound *bound, LogicalId id) {
   const LogicalBuffer *buffer = &bound->points_to.buffers.data[id];
-  bool is_table = shape_is_tuple(shape_get(&bound->module->shapes, buffer->shape));
-  bool is_free = is_given(bound, buffer) || is_table || bound->is_live_out[id];
+  if (bound->entry_bytes[id]) return bound->entry_bytes[id];
+  bool is_free = bound_is_given(bound, buffer) || bound_is_table(bound, id) ||
+                 bound->is_live_out[id] || bound->is_opaque[id];
   return is_free || is_count(bound, buffer) ? 0 : buffer->bytes;
 }
 
-/* Whether an instruction that is needed uses the memory of this part of its operand. */
-static bool is_used_by(const Bound *bound, InstId operand, uint32_t part, InstId user) {
+bool bound_is_used_by(const Bound *bound, InstId operand, uint32_t part, InstId user) {
   return !points_to_is_unused_by(bound->module, &bound->points_to, operand, part, user) &&
          needed_reads(&bound->needed, operand, part, user);
 }
 
-typedef struct Reader {
-  InstId inst;
-  LookBits look; /* the looks that count what the instruction reads; 0 = none */
-} Reader;
-
-/* Bytes of the buffer; 0 if this instruction has counted it before. */
-static int64_t count_once(Bound *bound, Reader reader, LogicalId id) {
-  if (bound->seen[id] == reader.inst + 1) return 0;
-  bound->seen[id] = reader.inst + 1;
-  if (reader.look) bound->counted[id] |= reader.look;
-  return buffer_bytes(bound, id);
+bool bound_waits(const Bound *bound, InstId id) {
+  return !bound->needed.covers_loops ||
+         (bound->needed.of_inst[id] && !bound->needed.is_replaceable[id]);
 }
 
-static int64_t operand_bytes(Bound *bound, Reader reader) {
+/* Arrays that are live together while an instruction runs: before it has ended, and when it ends.
+ */
+typedef struct Own {
+  Sizes before; /* its operands, and results that cannot take over the memory of one */
+  Sizes after;  /* its results */
+  int64_t before_bytes, after_bytes;
+  int64_t largest_called, all_called;
+  CompId called; /* the callee that needs most; NO_ID = none */
+} Own;
+
+typedef struct Counting {
+  InstId inst;
+  ElementBits elements; /* of the results: only these, and what they depend on, are counted */
+  LookBits look;        /* the look that counts what the instruction reads; 0 = none */
+} Counting;
+
+/* Bytes of the buffer; 0 if this count has included it before. */
+static int64_t count_once(Bound *bound, const Counting *counting, LogicalId id) {
+  if (bound->seen[id] == bound->num_counts) return 0;
+  bound->seen[id] = bound->num_counts;
+  bound->counted[id] |= counting->look;
+  return bound_bytes(bound, id);
+}
+
+static void add_size(Bound *bound, Sizes *sizes, int64_t *sum, int64_t bytes) {
+  if (bytes > 0) *vec_push(bound->scratch, sizes) = bytes;
+  *sum += bytes;
+}
+
+static void add_operands(Bound *bound, const Counting *counting, Own *own) {
   const Module *module = bound->module;
-  InstId id = reader.inst;
-  int64_t bytes = 0;
+  InstId id = counting->inst;
   for (uint32_t i = 0; i < inst_get(module, id)->num_operands; i++) {
     InstId operand = inst_operand(module, id, i);
+    if (!(bound_readers(bound, id, i) & counting->elements)) continue;
     for (uint32_t part = 0; part < inst_shape(module, operand)->num_parts; part++) {
-      if (!is_used_by(bound, operand, part, id)) continue;
-      bytes += count_once(bound, reader, buffer_at(bound, operand, part));
+      if (!bound_is_used_by(bound, operand, part, id)) continue;
+      LogicalId buffer = bound_buffer(bound, operand, part);
+      add_size(bound, &own->before, &own->before_bytes, count_once(bound, counting, buffer));
     }
   }
-  return bytes;
+}
+
+/* Whether no reader of a value makes it share its memory with another value: loops, calls and
+ * operations that work in place do, and so join it with values before it. */
+static bool is_alone(Bound *bound, LogicalId id) {
+  const Module *module = bound->module;
+  const PointsTo *points_to = &bound->points_to;
+  for (uint32_t i = points_to->first_alias[id]; i < points_to->first_alias[id + 1]; i++) {
+    InstId alias = points_to->aliases[i].inst;
+    for (uint32_t k = 0; k < inst_get(module, alias)->users.len; k++) {
+      InstId user = inst_users(module, alias)[k];
+      const Instruction *inst = inst_get(module, user);
+      bool runs_callees =
+          inst->num_callees > 0 && inst->opcode != OPCODE_FUSION && inst->opcode != OPCODE_REDUCE;
+      if (runs_callees || opcode_is_control_flow((Opcode)inst->opcode)) return false;
+      ArenaMark mark = arena_mark(bound->scratch);
+      InPlacePairs pairs = {0};
+      in_place_pairs(module, user, &pairs, bound->scratch);
+      uint32_t num_pairs = pairs.list.len;
+      arena_reset(bound->scratch, mark);
+      if (num_pairs > 0) return false;
+    }
+  }
+  return true;
+}
+
+/* Whether a result certainly has memory of its own beside the operands. Recomputation changes
+ * neither the opcodes and shapes that decide this, nor which operands are the same. */
+static bool is_beside_operands(Bound *bound, InstId id, LogicalId buffer) {
+  const Module *module = bound->module;
+  const Instruction *inst = inst_get(module, id);
+  uint32_t part = bound->points_to.buffers.data[buffer].part;
+  bool is_bundle = fusion_bundles_results(module, id);
+  if (is_bundle || bound->is_live_out[buffer] || bound->same_as[buffer] != buffer) return false;
+  switch (inst->opcode) {
+    case OPCODE_CONVOLUTION:
+    case OPCODE_DOT:
+    case OPCODE_FUSION:
+    case OPCODE_GATHER:
+    case OPCODE_PAD:
+    case OPCODE_REDUCE:
+    case OPCODE_REDUCE_WINDOW:
+    case OPCODE_SELECT_AND_SCATTER:
+    case OPCODE_TRANSPOSE: break;
+    default: return false;
+  }
+  if (inst_attr(module, id, ATTR_OUTPUT_TO_OPERAND_ALIASING)) return false;
+  if (!is_alone(bound, buffer)) return false;
+  for (uint32_t i = 0; i < inst->num_operands; i++) {
+    InstId operand = inst_operand(module, id, i);
+    for (uint32_t k = 0; k < inst_shape(module, operand)->num_parts; k++) {
+      if (can_share_operand_buffer(module, NULL, operand, k, id, part, bound->scratch))
+        return false;
+    }
+  }
+  return true;
+}
+
+static void add_results(Bound *bound, const Counting *counting, Own *own) {
+  InstId id = counting->inst;
+  if (inst_get(bound->module, id)->opcode == OPCODE_WHILE) return;
+  uint32_t first = bound->points_to.first_buffer[id];
+  for (uint32_t k = 0; k < bound->points_to.num_defined[id]; k++) {
+    if (!bound_is_among(bound, first + k, counting->elements)) continue;
+    if (!needed_part(&bound->needed, id, bound->points_to.buffers.data[first + k].part)) continue;
+    const LogicalBuffer *buffer = &bound->points_to.buffers.data[first + k];
+    LogicalId stands_for = bound_buffer(bound, buffer->inst, buffer->part);
+    int64_t bytes = count_once(bound, counting, stands_for);
+    add_size(bound, &own->after, &own->after_bytes, bytes);
+    if (bytes && bound->keeps_apart && is_beside_operands(bound, id, first + k))
+      add_size(bound, &own->before, &own->before_bytes, bytes);
+  }
+}
+
+static void add_called(Bound *bound, InstId id, Own *own) {
+  const Module *module = bound->module;
+  if (!opcode_is_control_flow((Opcode)inst_get(module, id)->opcode)) return;
+  for (uint32_t i = 0; i < inst_get(module, id)->num_callees; i++) {
+    CompId callee = inst_callees(module, id)[i];
+    int64_t called = bound->comp_bytes[callee];
+    own->all_called = smaller(own->all_called + called, MAX_CALLEE_BYTES);
+    if (called > own->largest_called) own->called = callee;
+    own->largest_called = larger(own->largest_called, called);
+  }
+}
+
+/* What a conditional hands to its branches may be one memory, if branches return it. */
+static Own own_of(Bound *bound, const Counting *counting) {
+  Own own = {.called = NO_ID};
+  bound->num_counts++;
+  bool is_conditional = inst_get(bound->module, counting->inst)->opcode == OPCODE_CONDITIONAL;
+  if (!is_conditional) add_operands(bound, counting, &own);
+  add_results(bound, counting, &own);
+  add_called(bound, counting->inst, &own);
+  return own;
+}
+
+static int64_t own_bytes(const Bound *bound, const Own *own) {
+  if (!bound->shares_operands) return own->before_bytes + own->after_bytes + own->all_called;
+  return larger(larger(own->before_bytes, own->after_bytes), own->largest_called);
 }
 
 /* Dead code elimination can remove all results of a fusion that bundles them but one, and operands
- * with them. */
-static int64_t result_bytes(Bound *bound, Reader reader) {
-  InstId id = reader.inst;
-  int64_t sum = 0, largest = 0;
-  if (inst_get(bound->module, id)->opcode == OPCODE_WHILE) return 0;
-  for (uint32_t i = 0; i < bound->points_to.num_defined[id]; i++) {
-    LogicalId buffer = bound->points_to.first_buffer[id] + i;
-    if (!needed_part(&bound->needed, id, bound->points_to.buffers.data[buffer].part)) continue;
-    int64_t bytes = count_once(bound, reader, buffer);
-    sum += bytes;
-    if (bytes > largest) largest = bytes;
-  }
-  return fusion_bundles_results(bound->module, id) ? largest : sum;
-}
-
-static int64_t larger(int64_t a, int64_t b) {
-  return a > b ? a : b;
-}
-
-static int64_t smaller(int64_t a, int64_t b) {
-  return a < b ? a : b;
-}
-
-static int64_t own_bytes(Bound *bound, Reader reader) {
-  const Module *module = bound->module;
-  InstId id = reader.inst;
-  int64_t all_called = 0, largest_called = 0;
-  if (opcode_is_control_flow((Opcode)inst_get(module, id)->opcode)) {
-    for (uint32_t i = 0; i < inst_get(module, id)->num_callees; i++) {
-      int64_t called = bound->comp_bytes[inst_callees(module, id)[i]];
-      all_called += called;
-      if (all_called > MAX_CALLEE_BYTES) all_called = MAX_CALLEE_BYTES;
-      largest_called = larger(largest_called, called);
+ * with them: the result that needs most counts. */
+static ElementBits choose_elements(Bound *bound, InstId id) {
+  if (!fusion_bundles_results(bound->module, id)) return ~(ElementBits)0;
+  ElementBits chosen = 0;
+  int64_t most = -1;
+  uint32_t num_results = inst_shape(bound->module, id)->rank;
+  for (uint32_t e = 0; e < num_results && e < MAX_BUNDLED; e++) {
+    ElementBits element = (ElementBits)1 << e;
+    if (!(bound->needed_elements[id] & element)) continue;
+    ArenaMark mark = arena_mark(bound->scratch);
+    Own own = own_of(bound, &(Counting){id, element, 0});
+    int64_t bytes = own_bytes(bound, &own);
+    if (bytes > most) {
+      most = bytes;
+      chosen = element;
     }
+    arena_reset(bound->scratch, mark);
   }
-  int64_t operands = fusion_bundles_results(module, id) ? 0 : operand_bytes(bound, reader);
-  int64_t results = result_bytes(bound, reader);
-  if (bound->shares_operands) return larger(larger(operands, results), largest_called);
-  return operands + results + all_called;
+  return chosen;
 }
-
-/* ---- values that must stay live in addition ---- */
-
-/* Whether the instruction can only run once and has memory of its own. */
-static bool runs_once(const Bound *bound, InstId id) {
-  switch (recompute_verdict(bound->legality, id)) {
-    case KEEP_CUSTOM_CALL:
-    case KEEP_SIDE_EFFECT: return true;
-    case KEEP_CONTROL_FLOW: return inst_get(bound->module, id)->opcode != OPCODE_WHILE;
-    default: return false;
-  }
-}
-
-/* Instructions that can only run once and whose results have memory of their own. */
-typedef struct Holders {
-  VEC(InstId) list;
-  int64_t bytes; /* the sum of their results, which is the most that they can hold */
-} Holders;
-
-static Holders find_holders(const Bound *bound, CompId comp) {
-  Holders holders = {.bytes = 0};
-  for (uint32_t i = 0; i < comp_num_insts(bound->module, comp); i++) {
-    InstId id = comp_inst(bound->module, comp, i);
-    if (!runs_once(bound, id)) continue;
-    int64_t bytes = 0;
-    for (uint32_t k = 0; k < bound->points_to.num_defined[id]; k++)
-      bytes += buffer_bytes(bound, bound->points_to.first_buffer[id] + k);
-    if (bytes > 0) *vec_push(bound->scratch, &holders.list) = id;
-    holders.bytes += bytes;
-  }
-  return holders;
-}
-
-typedef struct Need {
-  InstId inst;
-  int64_t bytes;
-} Need;
-
-/* The instructions that need most, sorted by bytes; of equal ones, the first comes first. */
-typedef struct Needs {
-  Need list[NUM_CLOSE_LOOKS];
-  uint32_t len;
-} Needs;
 
 static void note_need(Needs *needs, Need need) {
   uint32_t at = needs->len;
@@ -240,101 +364,82 @@ static void note_need(Needs *needs, Need need) {
   needs->list[at] = need;
 }
 
-static void set_bits(const Needs *needs, LookBits *bits, bool is_set) {
-  for (uint32_t i = 0; i < needs->len; i++)
-    bits[needs->list[i].inst] = (LookBits)(is_set ? 1u << i : 0);
-}
-
-/* Whether an instruction still waits for its operand after loops have been rewritten. */
-static bool depends_on(const Bound *bound, InstId id, InstId operand) {
-  if (!bound->needed.covers_loops) return true;
-  return bound->needed.of_inst[id] && !bound->needed.is_replaceable[id] &&
-         needed_reads(&bound->needed, operand, 0, id);
-}
-
-/* Marks what is above and below each look. An instruction does not depend on itself, so the look's
- * own bit is only set to be propagated, and cleared at the end. */
-static void mark_reach(Bound *bound, Sequence order, const Needs *needs) {
-  const Module *module = bound->module;
-  set_bits(needs, bound->above, true);
-  set_bits(needs, bound->below, true);
-  for (uint32_t i = order.len; i-- > 0;) {
-    InstId id = order.ids[i];
-    for (uint32_t k = 0; bound->above[id] && k < inst_get(module, id)->num_operands; k++) {
-      InstId operand = inst_operand(module, id, k);
-      if (depends_on(bound, id, operand)) bound->above[operand] |= bound->above[id];
-    }
-  }
-  for (uint32_t i = 0; i < order.len; i++) {
-    InstId id = order.ids[i];
-    for (uint32_t k = 0; k < inst_get(module, id)->num_operands; k++) {
-      InstId operand = inst_operand(module, id, k);
-      if (depends_on(bound, id, operand)) bound->below[id] |= bound->below[operand];
-    }
-  }
-  for (uint32_t i = 0; i < needs->len; i++) {
-    bound->above[needs->list[i].inst] &= (LookBits) ~(1u << i);
-    bound->below[needs->list[i].inst] &= (LookBits) ~(1u << i);
-  }
-}
-/* The looks of `wanted` below which the buffer is read. */
-static LookBits read_below(const Bound *bound, LogicalId id, LookBits wanted) {
-  const Module *module = bound->module;
-  const PointsTo *points_to = &bound->points_to;
-  LookBits looks = 0;
-  for (uint32_t i = points_to->first_alias[id]; i < points_to->first_alias[id + 1]; i++) {
-    BufferAlias alias = points_to->aliases[i];
-    for (uint32_t k = 0; k < inst_get(module, alias.inst)->users.len; k++) {
-      InstId user = inst_users(module, alias.inst)[k];
-      LookBits below = bound->below[user] & wanted & (LookBits)~looks;
-      if (below && bound->is_needed[user] && is_used_by(bound, alias.inst, alias.part, user))
-        looks |= below;
-    }
-    if (looks == wanted) break;
-  }
-  return looks;
-}
-
-/* Adds to each look the values of holders above it that are read below it. */
-static void add_held(Bound *bound, Sequence order, const Holders *holders, Needs *needs) {
-  mark_reach(bound, order, needs);
-  /* marks the buffers that the look's own bytes include */
-  for (uint32_t i = 0; i < needs->len; i++)
-    own_bytes(bound, (Reader){needs->list[i].inst, (LookBits)(1u << i)});
-  for (uint32_t i = 0; i < holders->list.len; i++) {
-    InstId holder = holders->list.data[i];
-    for (uint32_t k = 0; bound->above[holder] && k < bound->points_to.num_defined[holder]; k++) {
-      LogicalId buffer = bound->points_to.first_buffer[holder] + k;
-      LookBits looks = bound->above[holder] & (LookBits)~bound->counted[buffer];
-      int64_t bytes = buffer_bytes(bound, buffer);
-      if (bytes) looks = read_below(bound, buffer, looks);
-      for (uint32_t look = 0; bytes && looks >> look; look++)
-        if (looks >> look & 1) needs->list[look].bytes += bytes;
-    }
-  }
-}
-
 /* ---- one computation ---- */
 
-static void visit_computation(Bound *bound, CompId comp) {
-  ArenaMark mark = arena_mark(bound->scratch);
-  Sequence order =
-      inst_post_order(bound->module, comp, bound->is_visited, bound->scratch, bound->scratch);
-  mark_needed(bound, order);
-  join_loops(bound, comp);
-  mark_live_out(bound, comp);
-  Needs needs = {.len = 0};
+static void find_needs(Bound *bound, CompId comp, Needs *needs) {
   for (uint32_t i = 0; i < comp_num_insts(bound->module, comp); i++) {
     InstId id = comp_inst(bound->module, comp, i);
     if (bound->needed.covers_loops && bound->needed.is_slice[id]) continue;
-    if (bound->is_needed[id]) note_need(&needs, (Need){id, own_bytes(bound, (Reader){id, 0})});
+    /* rewrites can go around what only hands values on; what the entry returns counts at the end */
+    bool hands_on = inst_get(bound->module, id)->opcode == OPCODE_TUPLE ||
+                    bound->points_to.num_defined[id] == 0;
+    if (!bound->is_needed[id] || hands_on) continue;
+    ArenaMark mark = arena_mark(bound->scratch);
+    Own own = own_of(bound, &(Counting){id, choose_elements(bound, id), 0});
+    arena_reset(bound->scratch, mark);
+    note_need(needs, (Need){id, own_bytes(bound, &own)});
   }
-  Holders holders = find_holders(bound, comp);
-  if (holders.bytes) add_held(bound, order, &holders, &needs);
+}
+
+static void add_all(Bound *bound, Sizes *sizes, const Sizes *more) {
+  for (uint32_t i = 0; i < more->len; i++)
+    *vec_push(bound->scratch, sizes) = more->data[i];
+}
+
+/* Of the lists of what an instruction has, the one with most bytes, and what lives beside it. */
+static Sizes sizes_of(Bound *bound, const Own *own, const Sizes *held) {
+  Sizes sizes = {0};
+  const Sizes *most = own->before_bytes >= own->after_bytes ? &own->before : &own->after;
+  bool is_called = own->largest_called > larger(own->before_bytes, own->after_bytes);
+  add_all(bound, &sizes, is_called ? &bound->comp_sizes[own->called] : most);
+  add_all(bound, &sizes, held);
+  return sizes;
+}
+
+static void note_sizes(Bound *bound, CompId comp, Sizes sizes) {
+  bound->comp_sizes[comp].len = 0;
+  for (uint32_t i = 0; i < sizes.len; i++)
+    *vec_push(bound->arena, &bound->comp_sizes[comp]) = sizes.data[i];
+}
+
+/* Under the model `heap`, what lives beside memory that is given may need more than all of it. */
+static void note_heap(Bound *bound, InstId id, Sizes sizes) {
+  int64_t bytes = given_memory_leaves(&bound->given, &sizes);
+  if (bytes <= bound->heap_bytes) return;
+  bound->heap_bytes = bytes;
+  bound->heap_inst = id;
+}
+
+static void visit_computation(Bound *bound, CompId comp) {
+  ArenaMark mark = arena_mark(bound->scratch);
+  bool is_entry = comp == bound->module->entry;
+  Sequence order =
+      inst_post_order(bound->module, comp, bound->is_visited, bound->scratch, bound->scratch);
+  mark_needed(bound, order);
+  mark_opaque(bound, comp);
+  join_loops(bound, comp);
+  if (is_entry && bound->keeps_apart) bound_find_donations(bound);
+  mark_live_out(bound, comp);
+  Needs needs = {.len = 0};
+  find_needs(bound, comp, &needs);
+  Own owns[NUM_CLOSE_LOOKS];
+  for (uint32_t i = 0; i < needs.len; i++) { /* also marks the buffers that each of them counts */
+    InstId id = needs.list[i].inst;
+    ElementBits elements = choose_elements(bound, id);
+    owns[i] = own_of(bound, &(Counting){id, elements, (LookBits)(1u << i)});
+  }
+  bound_add_held(bound, comp, order, &needs);
   for (uint32_t i = 0; i < needs.len; i++) {
-    if (needs.list[i].bytes <= bound->comp_bytes[comp]) continue;
-    bound->comp_bytes[comp] = needs.list[i].bytes;
-    if (comp == bound->module->entry) bound->best.inst = needs.list[i].inst;
+    bool is_most = needs.list[i].bytes > bound->comp_bytes[comp];
+    if (is_most) bound->comp_bytes[comp] = needs.list[i].bytes;
+    if (is_most && is_entry) bound->best.inst = needs.list[i].inst;
+    if (bound->constants != CONSTANTS_HELD || (!is_most && !is_entry)) continue;
+    Sizes sizes = sizes_of(bound, &owns[i], &needs.held[i]);
+    if (is_entry) {
+      note_heap(bound, needs.list[i].inst, sizes);
+    } else {
+      note_sizes(bound, comp, sizes);
+    }
   }
   arena_reset(bound->scratch, mark);
 }
@@ -348,11 +453,12 @@ static int64_t returned_bytes(Bound *bound) {
   bool *is_seen = arena_zarray(bound->scratch, bool, bound->points_to.buffers.len);
   int64_t bytes = 0;
   for (uint32_t part = 0; part < inst_shape(module, root)->num_parts; part++) {
-    LogicalId id = buffer_at(bound, root, part);
+    LogicalId id = bound_buffer(bound, root, part);
     const LogicalBuffer *buffer = &bound->points_to.buffers.data[id];
     ShapeId shape = shape_part(&module->shapes, inst_get(module, root)->shape, part);
     int64_t of_part = plain_sizes.of_part(module, shape);
-    if (!is_seen[id] && !is_given(bound, buffer)) bytes += smaller(buffer->bytes, of_part);
+    if (!is_seen[id] && !bound->is_opaque[id] && !bound_is_given(bound, buffer))
+      bytes += smaller(buffer->bytes, of_part);
     is_seen[id] = true;
   }
   arena_reset(bound->scratch, mark);
@@ -391,27 +497,36 @@ static Bound bound_init(const Module *module, const Legality *legality, Arena *a
                  .legality = legality,
                  .points_to = points_to_build(module, arena, scratch),
                  .best = {.inst = NO_ID},
+                 .heap_inst = NO_ID,
                  .arena = arena,
                  .scratch = scratch};
   uint32_t num_insts = module->insts.len, num_buffers = bound.points_to.buffers.len;
   bound.is_needed = arena_zarray(arena, bool, num_insts);
   bound.is_live_out = arena_zarray(arena, bool, num_buffers);
+  bound.is_opaque = arena_zarray(arena, bool, num_buffers);
+  bound.num_returned = arena_zarray(arena, uint32_t, num_buffers);
   bound.same_as = arena_array(arena, LogicalId, num_buffers);
   for (LogicalId id = 0; id < num_buffers; id++)
     bound.same_as[id] = id;
   bound.seen = arena_zarray(arena, uint32_t, num_buffers);
   bound.is_visited = arena_zarray(arena, uint8_t, num_insts);
-  bound.above = arena_zarray(arena, LookBits, num_insts);
-  bound.below = arena_zarray(arena, LookBits, num_insts);
+  bound.above = arena_zarray(arena, LookBits, num_buffers);
+  bound.below = arena_zarray(arena, LookBits, num_buffers);
+  bound.inst_look = arena_zarray(arena, LookBits, num_insts);
+  bound.inst_below = arena_zarray(arena, LookBits, num_insts);
   bound.counted = arena_zarray(arena, LookBits, num_buffers);
+  bound.entry_bytes = arena_zarray(arena, int64_t, num_buffers);
+  bound.needed_elements = arena_zarray(arena, ElementBits, num_insts);
+  bound.bundles = bundles_find(module, arena, scratch);
   bound.comp_bytes = arena_zarray(arena, int64_t, module->comps.len);
+  bound.comp_sizes = arena_zarray(arena, Sizes, module->comps.len);
   return bound;
 }
 
 /* Arrays that are read all the time are in `scratch`, because its pages are probably in use
  * already. */
-LowerBound lower_bound(const Module *module, const Legality *legality, bool counts_params,
-                       ConstantCount constants, Arena *scratch) {
+LowerBound lower_bound(const Module *module, const Legality *legality, const LowerBoundRules *rules,
+                       Arena *scratch) {
   ArenaMark mark = arena_mark(scratch);
   Arena *inner = arena_new(arena_options(scratch));
   /* It only matters whether an instruction can be recomputed, not whether that pays. */
@@ -419,11 +534,17 @@ LowerBound lower_bound(const Module *module, const Legality *legality, bool coun
   widest.allow_collectives = true;
   widest.small_node_bytes = 0;
   Bound bound = bound_init(module, &widest, scratch, inner);
+  bool counts_params = rules->counts_params;
+  ConstantCount constants = rules->constants;
   bound.shares_operands = counts_params;
+  bound.keeps_apart = counts_params && rules->keeps_apart;
   bound.constants = constants;
+  bound.given = given_memory_find(module, &bound.points_to, inner);
   CallGraph graph = call_graph_build(module, scratch, inner);
   bound.needed = needed_find(module, &graph, &legality->effects, scratch, inner);
   bound.best.covers_loops = bound.needed.covers_loops || bound.needed.unrolls;
+  /* A loop that is rewritten may get other operands and fusions than those that are looked at. */
+  if (bound.best.covers_loops) bound.keeps_apart = false;
   if (bound.needed.covers_loops) bound.is_needed = bound.needed.of_inst;
   for (uint32_t i = 0; i < graph.num_reachable; i++) {
     CompId comp = graph.post_order[i];
@@ -434,7 +555,7 @@ LowerBound lower_bound(const Module *module, const Legality *legality, bool coun
   bound.best.bytes = bound.comp_bytes[module->entry];
   if (counts_params) {
     int64_t returned = returned_bytes(&bound);
-    if (returned > bound.best.bytes) {
+    if (returned >= bound.best.bytes) {
       bound.best.bytes = returned;
       bound.best.inst = NO_ID;
     }
@@ -442,6 +563,11 @@ LowerBound lower_bound(const Module *module, const Legality *legality, bool coun
     bound.best.bytes += outside.parameter_bytes - outside.aliased_bytes;
   } else {
     bound.best.bytes += outside.output_bytes;
+  }
+  int64_t given_bytes = bound.given.held_bytes + bound.heap_bytes;
+  if (constants == CONSTANTS_HELD && bound.keeps_apart && given_bytes > bound.best.bytes) {
+    bound.best.bytes = given_bytes;
+    bound.best.inst = bound.heap_inst;
   }
   if (constants == CONSTANTS_HELD) bound.best.bytes += constant_bytes(&bound, &graph);
   arena_free(inner);

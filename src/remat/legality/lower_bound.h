@@ -16,10 +16,22 @@ typedef struct LowerBound {
   bool covers_loops;
 } LowerBound;
 
+/* How the model counts. */
+typedef struct LowerBoundRules {
+  bool counts_params; /* the parameters are counted; a result may reuse an operand's memory */
+  /* values that live at the same time have memory of their own; otherwise what is said of donated
+   * parameters, and of what is given and returned, is left out */
+  bool keeps_apart;
+  ConstantCount constants;
+} LowerBoundRules;
+
 /* The bound is the largest memory that any one instruction needs. It consists of the instruction's
- * operands and results, of what its callees need, and of the values that can be computed only once
- * and that every order computes before the instruction and reads after it. The outputs are added,
- * and the parameters and constants if the model counts them.
+ * operands and results, of what its callees need, of the values that can be computed only once and
+ * that every order computes before the instruction and reads after it, and of the donated
+ * parameters that are read after it in every order, or whose memory an output needs already
+ * (bound_held.c). The outputs are added, and the parameters and constants if the model counts them.
+ * Where a model keeps parameters and outputs all the time, what does not fit into their memory is
+ * added to it, if that is more (given_memory.h).
  *
  * Loops can compute again what others would stack for them (remat/scan). So only those elements of
  * their states count that must exist even then: see needed.h. This does not depend on which of the
@@ -30,7 +42,7 @@ typedef struct LowerBound {
  * requires: every instruction that runs is needed (remat/rewrite/dce.h). Otherwise the bound still
  * holds, but only counts the needed ones. O(instructions + edges) for each of a few instructions.
  */
-LowerBound lower_bound(const Module *module, const Legality *legality, bool counts_params,
-                       ConstantCount constants, Arena *scratch);
+LowerBound lower_bound(const Module *module, const Legality *legality, const LowerBoundRules *rules,
+                       Arena *scratch);
 
 #endif
