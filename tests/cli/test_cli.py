@@ -83,9 +83,9 @@ class TimeBound(ToolTest):
     def test_summary(self):
         sample = str(SAMPLES / "vgg.after_optimizations.hlo")
         options = ["--memory-model=liveness", "--small-node-limit=0", "--algorithm=search"]
-        text = self.expect(0, sample, *options, "--mem-limit=r25%").out
+        text = self.expect(0, sample, *options, "--mem-limit=r15%").out
         found = re.search(r"added time: at least \+([0-9.]+) % in this order; within ([0-9.]+) points", text)
-        result = self.json(sample, *options, "--mem-limit=r25%")
+        result = self.json(sample, *options, "--mem-limit=r15%")
         least = result["added_seconds_bound"] / result["seconds_before"]
         self.assertAlmostEqual(float(found[1]), 100 * least, delta=0.051)
         self.assertAlmostEqual(float(found[2]), 100 * (result["overhead"] - least), delta=0.051)

@@ -179,8 +179,23 @@ int64_t bound_bytes(const Bound *bound, LogicalId id) {
   return is_free || is_count(bound, buffer) ? 0 : buffer->bytes;
 }
 
+/* Whether a fusion or a call reads an operand for more than dead code, which goes away, and the
+ * operand with it. */
+static bool is_read_by_callee(const Bound *bound, InstId operand, InstId user) {
+  const Module *module = bound->module;
+  const Instruction *inst = inst_get(module, user);
+  if (inst->opcode != OPCODE_FUSION && inst->opcode != OPCODE_CALL) return true;
+  IdList params = comp_get(module, inst_callees(module, user)[0])->params;
+  for (uint32_t i = 0; i < inst->num_operands && i < params.len; i++) {
+    bool is_dead = bound->is_dead[id_list(module, params)[i]];
+    if (inst_operand(module, user, i) == operand && !is_dead) return true;
+  }
+  return false;
+}
+
 bool bound_is_used_by(const Bound *bound, InstId operand, uint32_t part, InstId user) {
-  return !points_to_is_unused_by(bound->module, &bound->points_to, operand, part, user) &&
+  return is_read_by_callee(bound, operand, user) &&
+         !points_to_is_unused_by(bound->module, &bound->points_to, operand, part, user) &&
          needed_reads(&bound->needed, operand, part, user);
 }
 
@@ -491,6 +506,27 @@ static int64_t constant_bytes(const Bound *bound, const CallGraph *graph) {
   return bytes;
 }
 
+/* Marks what neither a result nor a side effect of its own computation depends on. */
+static void mark_dead(Bound *bound) {
+  const Module *module = bound->module;
+  IdVec work = {0};
+  bound->is_dead = arena_array(bound->arena, bool, module->insts.len);
+  for (InstId id = 0; id < module->insts.len; id++) {
+    bound->is_dead[id] = true;
+    bool is_kept = inst_is_root(module, id) || inst_has_control(module, id) ||
+                   inst_has_side_effect(module, &bound->legality->effects, id);
+    if (is_kept && !(inst_get(module, id)->flags & INST_DEAD))
+      *vec_push(bound->scratch, &work) = id;
+  }
+  while (work.len) {
+    InstId id = work.data[--work.len];
+    if (!bound->is_dead[id]) continue;
+    bound->is_dead[id] = false;
+    for (uint32_t i = 0; i < inst_get(module, id)->num_operands; i++)
+      *vec_push(bound->scratch, &work) = inst_operand(module, id, i);
+  }
+}
+
 static Bound bound_init(const Module *module, const Legality *legality, Arena *arena,
                         Arena *scratch) {
   Bound bound = {.module = module,
@@ -520,6 +556,7 @@ static Bound bound_init(const Module *module, const Legality *legality, Arena *a
   bound.bundles = bundles_find(module, arena, scratch);
   bound.comp_bytes = arena_zarray(arena, int64_t, module->comps.len);
   bound.comp_sizes = arena_zarray(arena, Sizes, module->comps.len);
+  mark_dead(&bound);
   return bound;
 }
 

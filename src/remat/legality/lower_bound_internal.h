@@ -49,6 +49,7 @@ typedef struct Bound {
   bool keeps_apart; /* as in LowerBoundRules, if the parameters are counted */
   ConstantCount constants;
   bool *is_needed;              /* by InstId: a result or a side effect depends on it */
+  bool *is_dead;                /* by InstId: none of its own computation does */
   ElementBits *needed_elements; /* by InstId: the elements of a tuple that are needed */
   Needed needed;          /* in modules whose loops can compute again what they stack for others */
   bool *is_live_out;      /* by LogicalId: is live out of its computation */
