@@ -1072,7 +1072,7 @@ typedef struct rh_remat_options {
                                 together */
   double block_factor;       /* XLA's block_rematerialization_factor; 0 = block_size_limit / 8, at
                                 least 1 */
-  unsigned modes;            /* RH_REMAT_…, for `standard` and `peak-priority` */
+  unsigned modes;            /* RH_REMAT_…, for `standard`, `peak-priority`, `search` and `auto` */
   bool callees_once;         /* reduce each computation only once, as its first caller requires,
                                 like XLA; under the memory model `xla-remat` this is always so */
 

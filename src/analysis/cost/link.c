@@ -173,6 +173,14 @@ double *link_seconds(const Module *module, const Schedule *schedule, const CostT
 
 /* ---- sums over all instructions that run ---- */
 
+double link_total_seconds(const Module *module, const Schedule *schedule,
+                          const DeviceProfile *profile, Arena *arena, Arena *scratch) {
+  CostTable table = cost_analyze(module, arena, scratch);
+  if (schedule)
+    table.link_seconds = link_seconds(module, schedule, &table, profile, 1, arena, scratch);
+  return cost_total_weighted(module, &table, profile, 1, scratch).seconds;
+}
+
 LinkUse link_use(const Module *module, const CostTable *table, const double *runs) {
   LinkUse use = {0};
   for (CompId comp = 0; comp < module->comps.len; comp++) {

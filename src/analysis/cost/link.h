@@ -21,6 +21,12 @@ double *link_seconds(const Module *module, const Schedule *schedule, const CostT
                      const DeviceProfile *profile, int64_t default_trip_count, Arena *out,
                      Arena *scratch);
 
+/* The modelled seconds of a module, with what copies over the link take of them in this order; NULL
+ * = there is none: as if the copies overlapped with nothing. Trip counts that are not known are 1.
+ */
+double link_total_seconds(const Module *module, const Schedule *schedule,
+                          const DeviceProfile *profile, Arena *arena, Arena *scratch);
+
 typedef struct LinkUse {
   double to_host_bytes;
   double stall_seconds; /* during which nothing runs because of copies */

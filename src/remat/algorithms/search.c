@@ -4,7 +4,12 @@
  * than once is a line (line.h). A line is hoisted (hoist.h), priced (price.h) and trimmed (trim.h)
  * in several variants, and the best one is applied (apply.h). The memory that called computations
  * need counts where they are called; if the caller alone cannot meet the budget, they are reduced
- * themselves. */
+ * themselves.
+ *
+ * Where values may be kept in other forms (compressed, narrowed, on the host), XLA's pass chooses
+ * some that free a part of what is missing, and the search goes on from there: once for the whole,
+ * once for a half. The best of these and of the search alone is taken. */
+#include "analysis/cost/link.h"
 #include "remat/job/algorithm.h"
 #include "remat/job/state.h"
 #include "remat/rewrite/dce.h"
@@ -35,6 +40,7 @@ typedef struct SearchJob {
   int64_t *inner_bytes;  /* by CompId: what it and its callees need, as lines are measured */
   SearchRules rules;
   uint32_t num_steps;
+  uint32_t num_changed;     /* values that are kept in other forms */
   Figures entry;            /* the last time that a line was applied to it */
   int64_t difference_bytes; /* by which the model counts more than lines do, in the order given */
   Arena *out, *arena, *scratch;
@@ -374,6 +380,94 @@ static void search_entry(SearchJob *search) {
   arena_free(arena);
 }
 
+/* Searches from the module as it is now. */
+static void search_module(SearchJob *search) {
+  search->num_steps = 0;
+  analyze(search);
+  search_measure_callees(&search->context, search->inner_bytes, search->scratch);
+  search_entry(search);
+}
+
+/* ---- other forms ---- */
+
+/* What a search has come to, with some values in other forms or none. */
+typedef struct Outcome {
+  bool is_met;
+  int64_t peak_bytes;
+  double seconds; /* modelled, of the module */
+  uint32_t num_steps;
+  RematState state;
+  Arena *arena; /* of the state */
+} Outcome;
+
+static Outcome outcome_of(const SearchJob *search) {
+  RematJob *job = search->job;
+  Arena *arena = arena_new(arena_options(search->scratch));
+  Outcome outcome = {.peak_bytes = remat_state_peak(job, search->scratch),
+                     .num_steps = search->num_steps,
+                     .state = remat_state_save(job, arena),
+                     .arena = arena};
+  outcome.seconds = link_total_seconds(job->rewrite->module, job->schedule, &search->context.device,
+                                       arena, search->scratch);
+  outcome.is_met = outcome.peak_bytes <= job->peak_limit_bytes;
+  return outcome;
+}
+
+static bool is_better_outcome(const Outcome *a, const Outcome *b) {
+  if (a->is_met != b->is_met) return a->is_met;
+  if (!a->is_met && a->peak_bytes != b->peak_bytes) return a->peak_bytes < b->peak_bytes;
+  return a->seconds < b->seconds;
+}
+
+/* Searches with a part of the steps that are left. */
+static void search_with_part(SearchJob *search, uint64_t divisor) {
+  Patience *whole = search->job->patience;
+  Patience part = patience_part(whole, patience_steps_left(whole) / divisor);
+  search->job->patience = &part;
+  search_module(search);
+  search->job->patience = whole;
+  patience_join(whole, &part);
+}
+
+/* Keeps values in other forms until the peak is at most `peak_bytes`. Returns whether there are
+ * any. */
+static bool change_forms(SearchJob *search, int64_t peak_bytes) {
+  RematJob forms = *search->job;
+  RematStats stats = {0};
+  forms.modes &= ~(unsigned)RH_REMAT_RECOMPUTE;
+  forms.peak_limit_bytes = peak_bytes;
+  remat_standard(&forms, &stats, search->out, search->scratch);
+  search->num_changed = (uint32_t)stats.num_steps;
+  return stats.num_steps > 0;
+}
+
+static void search_with_forms(SearchJob *search) {
+  static const double shares[] = {1, 0.5}; /* of what is missing, that other forms are to free */
+  RematJob *job = search->job;
+  Arena *arena = arena_new(arena_options(search->scratch));
+  RematState before = remat_state_save(job, arena);
+  int64_t before_bytes = remat_state_peak(job, search->scratch);
+  search_with_part(search, 2);
+  Outcome best = outcome_of(search);
+  for (size_t i = 0; i < sizeof shares / sizeof *shares; i++) {
+    if (patience_is_over(job->patience)) break;
+    remat_state_load(job, &before);
+    double missing = (double)(before_bytes - job->peak_limit_bytes) * shares[i];
+    if (missing <= 0 || !change_forms(search, before_bytes - (int64_t)missing)) break;
+    search_with_part(search, i == 0 ? 2 : 1);
+    Outcome outcome = outcome_of(search);
+    outcome.num_steps += search->num_changed;
+    bool is_best = is_better_outcome(&outcome, &best);
+    arena_free(is_best ? best.arena : outcome.arena);
+    if (is_best) best = outcome;
+  }
+  remat_state_load(job, &best.state);
+  *job->schedule = schedule_copy(job->schedule, job->rewrite->module, search->out);
+  search->num_steps = best.num_steps;
+  arena_free(best.arena);
+  arena_free(arena);
+}
+
 void remat_search(RematJob *job, RematStats *stats, Arena *out, Arena *scratch) {
   SearchJob search = {.job = job,
                       .inner_bytes = arena_zarray(out, int64_t, job->rewrite->module->comps.len),
@@ -382,9 +476,11 @@ void remat_search(RematJob *job, RematStats *stats, Arena *out, Arena *scratch) 
                                 .num_threads = job->options->num_threads},
                       .out = out,
                       .scratch = scratch};
-  analyze(&search);
-  search_measure_callees(&search.context, search.inner_bytes, search.scratch);
-  search_entry(&search);
+  if (job->modes & ~(unsigned)RH_REMAT_RECOMPUTE) {
+    search_with_forms(&search);
+  } else {
+    search_module(&search);
+  }
   stats->num_steps = search.num_steps;
   arena_free(search.arena);
 }

@@ -62,8 +62,8 @@ static void report(const Search *search) {
   const Problem *problem = search->problem;
   const Attempt *best = &search->best;
   if (!search->is_whole || !patience_is_watched(problem->patience)) return;
-  double added_seconds = variant_seconds(problem, best->result->module) -
-                         variant_seconds(problem, problem->original->module);
+  double added_seconds =
+      variant_seconds(problem, best->result) - variant_seconds(problem, problem->original);
   patience_report(problem->patience, best->counted_bytes, best->is_met, added_seconds);
 }
 
@@ -74,8 +74,8 @@ static bool is_better(const Search *search, const Attempt *tried) {
   if (!tried->result || !best->result) return tried->result;
   if (!search->by_time) return tried->counted_bytes < best->counted_bytes;
   if (tried->is_met != best->is_met) return tried->is_met;
-  double seconds = variant_seconds(search->problem, tried->result->module);
-  double best_seconds = variant_seconds(search->problem, best->result->module);
+  double seconds = variant_seconds(search->problem, tried->result);
+  double best_seconds = variant_seconds(search->problem, best->result);
   bool is_lower = tried->counted_bytes < best->counted_bytes;
   bool is_as_low = tried->counted_bytes == best->counted_bytes;
   if (!tried->is_met) return is_lower || (is_as_low && seconds < best_seconds);
@@ -144,8 +144,14 @@ static rh_status try_guides(Search *search, const RematAlgorithm *algorithm) {
 }
 
 /* The algorithms among which `auto` chooses, the cheap ones first. */
-static const char *const automatic[] = {"path", "standard", "checkpoint=memory", "checkpoint=speed",
-                                        "search"};
+static const struct {
+  const char *name;
+  bool has_modes; /* it can do without recomputation, if only other modes are allowed */
+} automatic[] = {{"path", false},
+                 {"standard", true},
+                 {"checkpoint=memory", false},
+                 {"checkpoint=speed", false},
+                 {"search", true}};
 
 /* Runs the algorithm that is asked for, or all that `auto` chooses from. */
 static rh_status try_algorithms(Search *search, const RematAlgorithm *asked) {
@@ -153,8 +159,10 @@ static rh_status try_algorithms(Search *search, const RematAlgorithm *asked) {
     return try_guides(search, asked);
   rh_status status = RH_OK;
   for (size_t i = 0; i < sizeof automatic / sizeof *automatic && status == RH_OK; i++) {
+    if (!automatic[i].has_modes && !(search->problem->options->modes & RH_REMAT_RECOMPUTE))
+      continue;
     Search one = {.problem = search->problem, .findings = search->findings};
-    status = try_guides(&one, remat_algorithm_find(automatic[i]));
+    status = try_guides(&one, remat_algorithm_find(automatic[i].name));
     keep_better(search, &one.best);
   }
   return status;

@@ -39,7 +39,7 @@ static rh_status try_goal(const Problem *problem, RunFn run, const VariantGoal *
   if (status == RH_OK) status = run(&tried->problem, &tried->findings, algorithm, &tried->attempt);
   tried->problem.diags = problem->diags;
   if (status == RH_OK && tried->attempt.result)
-    tried->seconds = variant_seconds(problem, tried->attempt.result->module);
+    tried->seconds = variant_seconds(problem, tried->attempt.result);
   return status;
 }
 
@@ -70,7 +70,7 @@ static void report(const Scans *scans) {
   const Problem *problem = scans->problem;
   const ScanAttempt *best = scans->best;
   if (!patience_is_watched(problem->patience)) return;
-  double added_seconds = best->seconds - variant_seconds(problem, problem->original->module);
+  double added_seconds = best->seconds - variant_seconds(problem, problem->original);
   patience_report(problem->patience, best->attempt.counted_bytes, best->attempt.is_met,
                   added_seconds);
 }
@@ -246,7 +246,7 @@ static bool may_be_faster(const Scans *scans, const VariantGoal *goal) {
   Variant variant = {0};
   bool is_made = variant_make(scans->problem, goal, &variant) == RH_OK && variant.module;
   bool is_faster =
-      is_made && variant_seconds(scans->problem, variant.module->module) < scans->best->seconds;
+      is_made && variant_seconds(scans->problem, variant.module) < scans->best->seconds;
   variant_free(&variant);
   return is_faster;
 }

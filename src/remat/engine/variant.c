@@ -2,6 +2,7 @@
 
 #include <math.h>
 
+#include "analysis/cost/link.h"
 #include "remat/rewrite/mark_result.h"
 #include "remat/legality/steering.h"
 #include "remat/scan/describe.h"
@@ -16,11 +17,11 @@ static const DeviceProfile *device_of(const Problem *problem, Arena *out) {
   return device;
 }
 
-double variant_seconds(const Problem *problem, const Module *module) {
+double variant_seconds(const Problem *problem, const rh_module *handle) {
   Arena *arena = arena_new(arena_options(problem->scratch));
-  CostTable costs = cost_analyze(module, arena, problem->scratch);
   const DeviceProfile *device = device_of(problem, arena);
-  double seconds = cost_total_weighted(module, &costs, device, 1, problem->scratch).seconds;
+  const Schedule *schedule = handle->has_schedule ? &handle->schedule : NULL;
+  double seconds = link_total_seconds(handle->module, schedule, device, arena, problem->scratch);
   arena_free(arena);
   return seconds;
 }

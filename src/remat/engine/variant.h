@@ -35,7 +35,7 @@ void variant_analyze(const Problem *problem, const rh_module *module, ScanModule
                      Arena *out);
 
 /* The modelled time of a module on the request's device, or on one of usual proportions. */
-double variant_seconds(const Problem *problem, const Module *module);
+double variant_seconds(const Problem *problem, const rh_module *module);
 
 /* RH_ERR_INPUT if the plan does not fit. */
 rh_status variant_make(const Problem *problem, const VariantGoal *goal, Variant *variant);

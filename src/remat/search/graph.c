@@ -300,6 +300,14 @@ static int64_t inner_bytes(const Builder *builder, InstId id) {
   return most;
 }
 
+/* What keeps a value in another form stays as it was put there. */
+static bool may_clone(const RematJob *job, InstId id) {
+  bool may_recompute = !job->modes || job->modes & RH_REMAT_RECOMPUTE;
+  const InstMap *copied_from = &job->rewrite->copied_from;
+  bool is_form = id < copied_from->len && copied_from->data[id] != NO_ID;
+  return may_recompute && !is_form && clone_verdict(job->legality, id) == KEEP_NONE;
+}
+
 static void add_node(Builder *builder, InstId id) {
   const Module *module = builder->module;
   const RematJob *job = builder->context->job;
@@ -313,7 +321,7 @@ static void add_node(Builder *builder, InstId id) {
   builder->barrier_of[id] = NO_ID;
   bool is_given = opcode == OPCODE_PARAMETER || opcode == OPCODE_CONSTANT;
   if (is_given) node->flags |= NODE_IS_GIVEN;
-  if (!is_given && clone_verdict(job->legality, id) == KEEP_NONE) node->flags |= NODE_CAN_CLONE;
+  if (!is_given && may_clone(job, id)) node->flags |= NODE_CAN_CLONE;
   if (!is_given && recompute_verdict(job->legality, id) == KEEP_NONE) node->flags |= NODE_IS_LEGAL;
   if (fusion_bundles_results(module, id)) node->flags |= NODE_CAN_SHRINK;
   if (opcode == OPCODE_TUPLE && !inst_has_control(module, id)) node->flags |= NODE_IS_TUPLE;

@@ -1,0 +1,1 @@
+input.hlo --scheduler=input --algorithm=search --remat-mode=recompute,offload --small-node-limit=0 --device=device.json --mem-limit=17KiB -o - --quiet --json=summary.json
