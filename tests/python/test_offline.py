@@ -79,9 +79,9 @@ class Rematerializing(PackageTest):
         """The tool's summary has the same figures."""
         result = remat_hlo.load(GPT).remat("60%")
         self.assertTrue(result.is_met)
-        self.assertEqual((result.num_rematerialized, result.num_moved), (8, 81))
+        self.assertEqual((result.num_rematerialized, result.num_moved), (8, 73))
         self.assertLessEqual(result.memory_after.peak_bytes, result.limit_bytes)
-        self.assertEqual(_sizes.format_bytes(result.memory_after.peak_bytes), "68.46 MiB")
+        self.assertEqual(_sizes.format_bytes(result.memory_after.peak_bytes), "69.46 MiB")
         self.assertAlmostEqual(result.added_time, 0.046, places=3)
 
     def test_verified(self):
@@ -151,12 +151,16 @@ class Showing(PackageTest):
         self.assertEqual(json.loads(json.dumps(report.to_dict()))["name"], "jit_gpt_unrolled")
 
     def test_difference(self):
+        """What values take; between them, packing may leave gaps."""
+        def in_use(module):
+            report = module.report()
+            return report.memory.peak_bytes - report.fragmentation_bytes
         module = remat_hlo.load(GPT)
         result = module.remat("60%")
         for by in lib.SUMS:
             changes = module.difference(result, by=by)
             saved = sum(c.before_bytes - c.after_bytes for c in changes)
-            self.assertEqual(saved, module.memory().peak_bytes - result.memory_after.peak_bytes)
+            self.assertEqual(saved, in_use(module) - in_use(result))
 
     def test_compare(self):
         table = remat_hlo.load(SAMPLES / "lstm.after_optimizations.hlo").compare(["60%"])
@@ -173,7 +177,7 @@ class Showing(PackageTest):
         for thing in (module, result, module.report()):
             self.assertIn("&lt;svg", thing._repr_html_())
         self.assertIn("<table>", module.compare(["60%"], ["path"])._repr_html_())
-        self.assertIn("68.46 MiB", result._repr_html_())
+        self.assertIn("69.46 MiB", result._repr_html_())
 
     def test_files(self):
         result = remat_hlo.load(GPT).remat("60%")
