@@ -1,7 +1,7 @@
 """Measures what algorithms add in modelled time under budgets. scripts/bench-search runs this.
 
 Every run is one of `remat-hlo compare` in a process of its own, with all results open to recomputation
-(--small-node-limit=0), in the order of the file (`default` for a module that has none). There are four
+(--small-node-limit=0), in the order of the file (`default` for a module that has none). There are five
 groups of them:
 
     scheduled  training steps scheduled by XLA (../shared/corpus/scheduled), memory model liveness, flat
@@ -13,6 +13,8 @@ groups of them:
     keras      training steps of Keras (../shared/corpus/keras, and build/keras from --make-resnet), memory
                model heap, under a share of their own peak.
     samples    hlo_samples, likewise.
+    steps      training steps of JAX (build/steps, from --make-steps), memory model liveness. The budget f
+               means lb + f * (peak - lb) bytes, with the lower bound that the tool finds.
 
 Groups whose files are not there are left out. All figures but the seconds are the same each time. A cell is the
 added time and the processor seconds of the run (analysis, rematerialization and proof), or what was
@@ -44,6 +46,7 @@ TITLES = {
     "xla": "The same at XLA's lowest peak; not met: the share of the peak that was reached",
     "keras": "Training steps of Keras, model heap; not met: the share of the peak that was reached",
     "samples": "hlo_samples, model heap; not met: the share of the peak that was reached",
+    "steps": "Training steps of JAX, model liveness; not met: the f that was reached",
 }
 
 EXPERIMENTS = ("first", "second")  # of the published yardstick
@@ -76,13 +79,16 @@ class Case:
         return self.bounds["peak0"] - self.bounds["lb"]
 
     def share_reached(self, run):
+        if self.group == "steps":
+            least = run["lower_bound_bytes"]
+            return (run["peak_after_bytes"] - least) / (run["peak_before_bytes"] - least)
         if self.bounds:
             return (run["peak_after_bytes"] - self.bounds["lb"]) / self.reducible()
         return run["peak_after_bytes"] / run["peak_before_bytes"]
 
     def show_share(self, run):
         share = self.share_reached(run)
-        return f"{share:.3f}" if self.bounds else f"{100 * share:.1f}%"
+        return f"{share:.3f}" if self.bounds or self.group == "steps" else f"{100 * share:.1f}%"
 
 
 # ---- what is measured ----
@@ -139,12 +145,22 @@ def heap_cases(group, folders, pattern, budgets):
                 yield Case(group, name, label, file, ["--memory-model=heap"], label)
 
 
+def step_cases(budgets):
+    for file in sorted((PROJECT / "build" / "steps").glob("*.hlo")):
+        for label in budgets:
+            if label == "min" or label == "xla" or label.endswith("%"):
+                continue
+            limit = f"r{100 * float(label):g}%"
+            yield Case("steps", file.name.split(".")[0], label, file, ["--memory-model=liveness"], limit)
+
+
 def all_cases(budgets):
     yield from scheduled_cases(budgets)
     yield from xla_cases(budgets)
     keras = [SHARED / "keras", PROJECT / "build" / "keras"]
     yield from heap_cases("keras", keras, "*.after_optimizations.hlo", budgets)
     yield from heap_cases("samples", [PROJECT / "hlo_samples"], "*.hlo", budgets)
+    yield from step_cases(budgets)
 
 
 # ---- running ----
@@ -355,7 +371,7 @@ def print_targets(results, algorithms):
 
 
 def print_summary(results, algorithms):
-    for group in ("scheduled", "keras", "samples"):
+    for group in ("scheduled", "keras", "samples", "steps"):
         of_group = [(case, runs) for case, runs in results if case.group == group]
         if of_group:
             print_means(group, of_group, algorithms)
