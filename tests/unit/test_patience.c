@@ -43,6 +43,12 @@ START_TEST(steps_are_used_up_once_and_for_all) {
   ck_assert(!patience_spend(&patience, 0));
   ck_assert(patience_is_over(&patience));
   ck_assert_uint_eq(patience_steps_left(&patience), 0);
+  patience_renew(&patience, 50);
+  ck_assert(!patience_is_over(&patience));
+  ck_assert_uint_eq(patience_steps_left(&patience), 50);
+  patience_renew(&patience, 20); /* more than that are left */
+  ck_assert_uint_eq(patience_steps_left(&patience), 50);
+  ck_assert(!patience_spend(&patience, 51));
   /* Those who do not count steps go on. */
   ck_assert(!patience_is_stopped(&patience));
 }
@@ -104,6 +110,7 @@ START_TEST(the_caller_is_asked_now_and_then) {
   ck_assert(!patience_was_timed_out(&patience));
   /* There is nothing more to ask. */
   ck_assert(patience_is_stopped(&patience));
+  patience_renew(&patience, 50);
   ck_assert(!patience_spend(&patience, 1));
   ck_assert_uint_eq(caller.num_questions, 3);
 }

@@ -275,6 +275,14 @@ static rh_status try_lower(Scans *scans, const RematAlgorithm *algorithm, uint32
   return status;
 }
 
+/* What ran on the input may have spent all steps, and variants are where the budget can be met. */
+static void renew_patience(const Problem *problem) {
+  Patience *patience = problem->patience;
+  uint32_t num_insts = problem->input->module->insts.len;
+  patience_renew(patience,
+                 patience_steps_of(patience_effort(patience), num_insts, &problem->parameters));
+}
+
 /* ---- loops that are written out ---- */
 
 /* Writes out loops that stack values in other steps than those that read them. What the steps
@@ -284,6 +292,7 @@ static rh_status try_unrolled(Scans *scans, const RematAlgorithm *algorithm) {
   IdVec loops =
       scan_misaligned(&scans->module, problem->parameters.scan_unroll, scans->arena, scans->arena);
   if (loops.len == 0) return RH_OK;
+  renew_patience(problem);
   VariantGoal goal = {.price = INFINITY, .algorithm = problem->request->algorithm, .unrolls = true};
   bool is_met;
   rh_status status = try_and_keep(scans, &goal, remat_algorithm_find("none"), &is_met);
@@ -303,6 +312,7 @@ rh_status scans_try(const Problem *problem, RunFn run, ScanAttempt *best) {
   rh_status status = RH_OK;
   variant_analyze(problem, problem->input, &scans.module, scans.arena);
   if (scans.module.borders.len) {
+    renew_patience(problem);
     scans.prices = scan_prices(&scans.module, (uint32_t)problem->parameters.scan_prices,
                                scans.arena, problem->scratch);
     uint32_t last = scans.prices.len - 1, price;

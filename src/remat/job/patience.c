@@ -91,6 +91,13 @@ bool patience_spend(Patience *patience, uint64_t steps) {
   return !patience->is_over;
 }
 
+void patience_renew(Patience *patience, uint64_t num_steps) {
+  if (!patience || is_known_to_be_stopped(patience)) return;
+  bool is_enough = patience->num_steps - patience->num_spent >= num_steps;
+  if (!is_enough) patience->num_steps = patience->num_spent + num_steps;
+  if (num_steps > 0) patience->is_over = false;
+}
+
 bool patience_is_over(const Patience *patience) {
   return patience && (patience->is_over || is_known_to_be_stopped(patience));
 }

@@ -55,6 +55,9 @@ uint64_t patience_steps_of(int effort, uint32_t num_insts, const RematParameters
  * and the caller are asked at the first call, and then every PATIENCE_STEPS_PER_QUESTION steps. */
 bool patience_spend(Patience *patience, uint64_t steps);
 
+/* Sees to it that so many steps are left, unless something else than steps has ended the search. */
+void patience_renew(Patience *patience, uint64_t num_steps);
+
 /* Whether patience_spend() has returned false, or would do so without asking anybody. */
 bool patience_is_over(const Patience *patience);
 
