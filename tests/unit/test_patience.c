@@ -31,7 +31,7 @@ static rh_remat_options options_with(Caller *caller) {
 
 /* ---- steps ---- */
 
-START_TEST(steps_are_used_up_once_and_for_all) {
+START_TEST(steps_are_used_up_until_there_are_more) {
   rh_remat_options options = RH_REMAT_OPTIONS_INIT;
   Patience patience;
   patience_begin(&patience, &options, 0);
@@ -237,7 +237,7 @@ END_TEST
 int main(void) {
   Suite *suite = suite_create("patience");
   TCase *tc = tcase_create("patience");
-  tcase_add_test(tc, steps_are_used_up_once_and_for_all);
+  tcase_add_test(tc, steps_are_used_up_until_there_are_more);
   tcase_add_test(tc, any_number_of_steps_can_be_asked_for);
   tcase_add_loop_test(tc, efforts_give_steps, 0, sizeof step_cases / sizeof *step_cases);
   tcase_add_test(tc, the_caller_is_asked_now_and_then);

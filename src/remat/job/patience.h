@@ -51,7 +51,8 @@ void patience_begin(Patience *patience, const rh_remat_options *options, double 
 uint64_t patience_steps_of(int effort, uint32_t num_insts, const RematParameters *parameters);
 
 /* Spends steps; a step is about one visit of an instruction. Returns false if the steps are used
- * up, the deadline is over, or the caller has cancelled; then it returns false forever. The clock
+ * up, the deadline is over, or the caller has cancelled; then it returns false until there are more
+ * steps (patience_renew), or forever. The clock
  * and the caller are asked at the first call, and then every PATIENCE_STEPS_PER_QUESTION steps. */
 bool patience_spend(Patience *patience, uint64_t steps);
 
