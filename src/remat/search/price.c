@@ -3,6 +3,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "ir/sort.h"
+
 enum {
   ROUND_STEPS = 16,  /* what a round takes for a step of the line, in visits of other passes */
   LOOKS_OF_STEP = 8, /* demands that one looks at in the time for a step of a closure */
@@ -11,7 +13,8 @@ enum {
   MOST_LOOKS = 1024,
   MAX_CLOSURE = 5000, /* steps that the cost of one recomputation looks at */
   MAX_DEPTH = 1000,
-  AHEAD = 8, /* steps before a step is visited, what is known of it is fetched */
+  MOST_MOVED = 8, /* places that a demand moves on average, where demands are inserted */
+  AHEAD = 8,      /* steps before a step is visited, what is known of it is fetched */
 };
 
 /* Runs of steps are numbered: a step of the line has its own number, the clones come after. */
@@ -47,6 +50,7 @@ typedef struct StepCost {
   double seconds;
   uint32_t stamp; /* the closure that last went through the step */
   bool can_clone;
+  bool can_gain; /* it holds memory, or loses what it holds to a step that overwrites it */
 } StepCost;
 
 typedef struct Pricing {
@@ -62,13 +66,14 @@ typedef struct Pricing {
   uint32_t *first_demand; /* by step; NO_ID = none */
   VEC(Clone) clones;
   VEC(RunId) clone_sources;
-  uint32_t *first_clone; /* by place; NO_ID = none */
-  RunId *sources;        /* of the line's steps, as in Line.sources */
-  bool *is_dropped;      /* by step: only clones of it run */
-  VEC(uint32_t) sorted;  /* demands of the step being visited, the last place first */
-  uint8_t *is_needed;    /* by part of the node being visited */
-  StepCost *costs;       /* by step */
-  Need *needs;           /* as Line.sources */
+  uint32_t *first_clone;  /* by place; NO_ID = none */
+  RunId *sources;         /* of the line's steps, as in Line.sources */
+  bool *is_dropped;       /* by step: only clones of it run */
+  VEC(SortItem) sorted;   /* demands of the step being visited, the last place first */
+  VEC(StepId) held_until; /* for each of them: until when those of earlier places hold the step */
+  uint8_t *is_needed;     /* by part of the node being visited */
+  StepCost *costs;        /* by step */
+  Need *needs;            /* as Line.sources */
   uint32_t num_closures, num_visited;
   uint64_t num_looked; /* demands and steps in a round, steps as so many demands */
   bool keeps_places;
@@ -199,20 +204,42 @@ static void serve(Pricing *pricing, const Demand *demand, RunId run) {
   }
 }
 
-static void sort_demands(Pricing *pricing, StepId step) {
-  pricing->sorted.len = 0;
-  for (uint32_t i = pricing->first_demand[step]; i != NO_ID; i = pricing->demands.data[i].next) {
-    *vec_push(pricing->arena, &pricing->sorted) = i;
+/* Inserts, which is fast while the items are mostly sorted. Returns whether they all are. */
+static bool insert_sorted(SortItem *items, uint32_t len) {
+  uint32_t num_moved = 0;
+  for (uint32_t i = 1; i < len; i++) {
+    SortItem item = items[i];
+    uint32_t k = i;
+    for (; k > 0 && items[k - 1].key > item.key; k--)
+      items[k] = items[k - 1];
+    items[k] = item;
+    num_moved += i - k;
+    if (num_moved > len * MOST_MOVED) return false;
   }
-  /* by place, the last one first; mostly few, and mostly sorted */
-  uint32_t *sorted = pricing->sorted.data;
-  for (uint32_t i = 1; i < pricing->sorted.len; i++) {
-    uint32_t number = sorted[i], k = i;
-    for (;
-         k > 0 && pricing->demands.data[sorted[k - 1]].place < pricing->demands.data[number].place;
-         k--)
-      sorted[k] = sorted[k - 1];
-    sorted[k] = number;
+  return true;
+}
+
+static const Demand *sorted_demand(const Pricing *pricing, uint32_t index) {
+  return &pricing->demands.data[pricing->sorted.data[index].id];
+}
+
+/* Sorts the demands of a step, the last place first. Readers make them from the last reader to the
+ * first, so that only those of clones are out of order. */
+static void sort_demands(Pricing *pricing, StepId step) {
+  const Demand *demands = pricing->demands.data;
+  uint32_t len = 0;
+  for (uint32_t i = pricing->first_demand[step]; i != NO_ID; i = demands[i].next)
+    len++;
+  pricing->sorted.len = pricing->held_until.len = 0;
+  SortItem *sorted = vec_extend(pricing->arena, &pricing->sorted, len);
+  StepId *held_until = vec_extend(pricing->arena, &pricing->held_until, len);
+  for (uint32_t i = pricing->first_demand[step], k = len; i != NO_ID; i = demands[i].next)
+    sorted[--k] = (SortItem){.key = NO_ID - demands[i].place, .id = i};
+  if (!insert_sorted(sorted, len)) sort_by_key(sorted, len, pricing->arena);
+  StepId until = step;
+  for (uint32_t i = len; i-- > 0;) {
+    held_until[i] = until;
+    if (sorted_demand(pricing, i)->until > until) until = sorted_demand(pricing, i)->until;
   }
 }
 
@@ -251,11 +278,8 @@ static double spread_of(NodeId node) {
  * it, costs less than to keep `bytes` since the demand before. */
 static bool is_cheaper_again(Pricing *pricing, StepId step, uint32_t index, int64_t bytes) {
   uint32_t len = pricing->sorted.len;
-  StepId place = pricing->demands.data[pricing->sorted.data[index]].place, held_until = step;
-  for (uint32_t k = index + 1; k < len; k++) {
-    const Demand *earlier = &pricing->demands.data[pricing->sorted.data[k]];
-    if (earlier->until > held_until) held_until = earlier->until;
-  }
+  StepId place = sorted_demand(pricing, index)->place;
+  StepId held_until = pricing->held_until.data[index];
   if (held_until >= place) return false;
   if (pricing->keeps_places && index + 1 == len) return false;
   double keep = (double)bytes * (sum_before(pricing, place) - sum_through(pricing, held_until));
@@ -268,40 +292,55 @@ static bool is_cheaper_again(Pricing *pricing, StepId step, uint32_t index, int6
   return recompute_cost(pricing, step, place, keep + saved, 0) - saved < keep;
 }
 
+/* Lets all readers of a step read the step itself. */
+static void keep(Pricing *pricing, StepId step) {
+  StepId until = step;
+  for (uint32_t i = pricing->first_demand[step]; i != NO_ID; i = pricing->demands.data[i].next) {
+    const Demand *demand = &pricing->demands.data[i];
+    serve(pricing, demand, step);
+    if (demand->until > until) until = demand->until;
+  }
+  demand_operands(pricing, step, until);
+}
+
 /* Decides for all gaps between the readers of a step, from the last one on. Where a clone reads
  * the step after its memory has been overwritten, a clone of the step is all that it can read. */
 static void visit(Pricing *pricing, StepId step) {
+  const StepCost *cost = &pricing->costs[step];
+  bool is_read_here = pricing->first_demand[step] != NO_ID;
+  if (!cost->can_clone || (is_read_here && !cost->can_gain)) {
+    keep(pricing, step);
+    return;
+  }
   const SearchNode *node = node_of(pricing, step);
-  bool can_clone = node->flags & NODE_CAN_CLONE;
   sort_demands(pricing, step);
   uint32_t len = pricing->sorted.len, begin = 0; /* first demand that has no run yet */
   StepId until = step, gone_at = NO_ID;
   int64_t bytes = 0;
   if (node->num_parts) memset(pricing->is_needed, 0, node->num_parts);
-  for (uint32_t i = 0; i < len; i++) {
-    const Demand *last = &pricing->demands.data[pricing->sorted.data[i]];
-    if (last->until > until) until = last->until;
+  if (len) {
+    until = pricing->held_until.data[0];
+    if (sorted_demand(pricing, 0)->until > until) until = sorted_demand(pricing, 0)->until;
   }
-  for (uint32_t i = 0; i < len && can_clone; i++) {
-    const Demand *last = &pricing->demands.data[pricing->sorted.data[i]];
+  for (uint32_t i = 0; i < len; i++) {
+    const Demand *last = sorted_demand(pricing, i);
     StepId place = last->place;
     bytes += need_parts(pricing, step, last, &gone_at);
-    bool is_group_end =
-        i + 1 == len || pricing->demands.data[pricing->sorted.data[i + 1]].place != place;
+    bool is_group_end = i + 1 == len || sorted_demand(pricing, i + 1)->place != place;
     if (!is_group_end || place <= step + 1) continue;
     if (gone_at >= place && !is_cheaper_again(pricing, step, i, bytes)) continue;
     RunId run = pricing->line->len + pricing->clones.len;
     add_clone(pricing, step, place);
     for (; begin <= i; begin++)
-      serve(pricing, &pricing->demands.data[pricing->sorted.data[begin]], run);
+      serve(pricing, sorted_demand(pricing, begin), run);
     bytes = 0;
     gone_at = NO_ID;
     memset(pricing->is_needed, 0, node->num_parts);
   }
   bool is_read = begin < len;
   for (; begin < len; begin++)
-    serve(pricing, &pricing->demands.data[pricing->sorted.data[begin]], step);
-  pricing->is_dropped[step] = can_clone && !is_read && !pricing->is_unread[step];
+    serve(pricing, sorted_demand(pricing, begin), step);
+  pricing->is_dropped[step] = !is_read && !pricing->is_unread[step];
   if (!pricing->is_dropped[step]) demand_operands(pricing, step, until);
 }
 
@@ -385,12 +424,22 @@ static Need need_of(const Pricing *pricing, StepId step, uint32_t index) {
   return need;
 }
 
+static bool can_gain(const Pricing *pricing, StepId step) {
+  const Line *line = pricing->line;
+  for (uint32_t part = line->first_part[step]; part < line->first_part[step + 1]; part++) {
+    if (line_part_bytes(line, step, part) != 0) return true;
+    if (pricing->overwriter[pricing->memory->root_of[part]] != NO_ID) return true;
+  }
+  return false;
+}
+
 static void note_costs(Pricing *pricing) {
   const Line *line = pricing->line;
   for (StepId step = 0; step < line->len; step++) {
     const SearchNode *node = node_of(pricing, step);
-    pricing->costs[step] =
-        (StepCost){.seconds = node->seconds, .can_clone = node->flags & NODE_CAN_CLONE};
+    pricing->costs[step] = (StepCost){.seconds = node->seconds,
+                                      .can_clone = node->flags & NODE_CAN_CLONE,
+                                      .can_gain = can_gain(pricing, step)};
     for (uint32_t i = 0; i < node->num_operands; i++)
       pricing->needs[line->first_source[step] + i] = need_of(pricing, step, i);
   }
@@ -443,20 +492,20 @@ static void fold(const Line *line, const LineMemory *memory, const StepId *place
 
 static void change_prices(Pricing *pricing, const PriceRules *rules, uint32_t round,
                           const int64_t *bytes_at, int64_t limit_bytes, double range) {
-  double late = rules->is_asymmetric ? 0.4 * rules->num_rounds : INFINITY;
+  double rate = rules->rate / (1 + 0.1 * round);
+  bool is_late = rules->is_asymmetric && round >= 0.4 * rules->num_rounds;
+  double rise = is_late && rate < 0.3 ? 0.3 : rate, fall = is_late ? 0.3 * rate : rate;
+  double least_push = is_late ? 0.3 : 0, steepest_fall = exp(-fall);
   for (StepId step = 0; step < pricing->line->len; step++) {
     double excess = (double)(bytes_at[step] - limit_bytes);
-    double push = clamp(rules->gain * excess / range, -1, 1);
-    double rate = rules->rate / (1 + 0.1 * round);
-    if (round >= late) {
-      if (excess > 0) {
-        if (push < 0.3) push = 0.3;
-        if (rate < 0.3) rate = 0.3;
-      } else {
-        rate *= 0.3;
-      }
+    double push = rules->gain * excess / range;
+    if (push <= -1) { /* mostly */
+      pricing->price[step] *= steepest_fall;
+    } else if (excess > 0) {
+      pricing->price[step] *= exp(rise * clamp(push, least_push, 1));
+    } else {
+      pricing->price[step] *= exp(fall * push);
     }
-    pricing->price[step] *= exp(rate * push);
   }
 }
 
