@@ -53,6 +53,8 @@ typedef struct StepCost {
   bool can_gain; /* it holds memory, or loses what it holds to a step that overwrites it */
 } StepCost;
 
+typedef VEC(Clone) CloneVec;
+
 typedef struct Pricing {
   const Line *line;
   const LineMemory *memory; /* of the line */
@@ -63,8 +65,8 @@ typedef struct Pricing {
   double spread;            /* of the rules */
   double *sum; /* by step: of the prices up to and with it; one entry before the first */
   VEC(Demand) demands;
-  uint32_t *first_demand; /* by step; NO_ID = none */
-  VEC(Clone) clones;
+  uint32_t *first_demand;       /* by step; NO_ID = none */
+  CloneVec clones, last_clones; /* of this round, and of the one before */
   VEC(RunId) clone_sources;
   uint32_t *first_clone;  /* by place; NO_ID = none */
   RunId *sources;         /* of the line's steps, as in Line.sources */
@@ -393,6 +395,9 @@ static void fetch_ahead(const Pricing *pricing, StepId step) {
 
 static void decide(Pricing *pricing) {
   uint32_t len = pricing->line->len;
+  CloneVec clones = pricing->clones;
+  pricing->clones = pricing->last_clones;
+  pricing->last_clones = clones;
   pricing->demands.len = pricing->clones.len = pricing->clone_sources.len = 0;
   pricing->num_closures = 0;
   pricing->num_looked = 0;
@@ -407,6 +412,15 @@ static void decide(Pricing *pricing) {
     if (step >= AHEAD) fetch_ahead(pricing, step - AHEAD);
     visit(pricing, step);
   }
+}
+
+/* Whether the clones are those of the last round: all else follows from them. That is often so,
+ * above all while prices are too low to recompute anything. */
+static bool decides_as_before(const Pricing *pricing) {
+  const CloneVec *clones = &pricing->clones, *last = &pricing->last_clones;
+  return clones->len == last->len &&
+         (clones->len == 0 ||
+          memcmp(clones->data, last->data, clones->len * sizeof *clones->data) == 0);
 }
 
 static Need need_of(const Pricing *pricing, StepId step, uint32_t index) {
@@ -545,25 +559,27 @@ PricedLine price_line(const Line *line, int64_t limit_bytes, const PriceRules *r
     decide(&pricing);
     if (!patience_spend(patience, pricing.num_looked / 4)) break;
     if (pricing.num_looked > (uint64_t)line->len * MOST_LOOKS) break;
-    Arena *inner = arena_new(arena_options(scratch));
-    StepId *place_of;
-    Line priced = build_line(&pricing, &place_of, inner);
-    LineMemory then = line_measure(&priced, inner);
-    PricedLine found = {.line = priced,
-                        .fits = then.peak_bytes <= limit_bytes,
-                        .peak_bytes = then.peak_bytes,
-                        .seconds = then.seconds,
-                        .excess = line_excess(&priced, &then, limit_bytes)};
-    if (is_better(&found, &best)) {
-      Arena *newer = arena_new(arena_options(scratch));
-      found.line = line_copy(&priced, newer);
-      arena_free(kept);
-      kept = newer;
-      best = found;
+    if (round == 0 || !decides_as_before(&pricing)) {
+      Arena *inner = arena_new(arena_options(scratch));
+      StepId *place_of;
+      Line priced = build_line(&pricing, &place_of, inner);
+      LineMemory then = line_measure(&priced, inner);
+      PricedLine found = {.line = priced,
+                          .fits = then.peak_bytes <= limit_bytes,
+                          .peak_bytes = then.peak_bytes,
+                          .seconds = then.seconds,
+                          .excess = line_excess(&priced, &then, limit_bytes)};
+      if (is_better(&found, &best)) {
+        Arena *newer = arena_new(arena_options(scratch));
+        found.line = line_copy(&priced, newer);
+        arena_free(kept);
+        kept = newer;
+        best = found;
+      }
+      fold(&priced, &then, place_of, bytes_at, line->len);
+      arena_free(inner);
     }
-    fold(&priced, &then, place_of, bytes_at, line->len);
     change_prices(&pricing, rules, round, bytes_at, limit_bytes, range);
-    arena_free(inner);
   }
   best.line = line_copy(&best.line, out);
   arena_free(arena);
