@@ -50,6 +50,13 @@ Line line_copy(const Line *line, Arena *out) {
   return copy;
 }
 
+bool line_equals(const Line *a, const Line *b) {
+  if (a->len != b->len) return false;
+  if (a->len == 0) return true;
+  return memcmp(a->nodes, b->nodes, a->len * sizeof *a->nodes) == 0 &&
+         memcmp(a->sources, b->sources, a->first_source[a->len] * sizeof *a->sources) == 0;
+}
+
 /* The nodes that are read, or that must run even so: dead code may be removed. */
 static bool *find_needed(const Line *line, Arena *out) {
   const SearchGraph *graph = line->graph;

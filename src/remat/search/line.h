@@ -31,6 +31,9 @@ void line_lay_out(Line *line, Arena *out);
 
 Line line_copy(const Line *line, Arena *out);
 
+/* Whether two lines of a graph run and read the same. */
+bool line_equals(const Line *a, const Line *b);
+
 /* The line without clones and without dead code. */
 Line line_of_originals(const Line *line, Arena *out);
 

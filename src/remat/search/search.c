@@ -166,6 +166,7 @@ typedef struct Trial {
   const Candidate *improved; /* then, a candidate */
   const PriceRules *prices;
   Patience patience;
+  uint64_t num_spent_on_order; /* steps */
   bool has_found;
   Line line; /* that the order is, in the arena of the trial */
   PricedLine priced;
@@ -175,6 +176,8 @@ typedef struct Trial {
 typedef struct Trials {
   const Search *search;
   const Line *given;
+  const Order *orders; /* those made so far have an arena */
+  uint32_t num_orders;
   uint32_t level; /* how often candidates have been improved before */
   uint32_t len;
   Trial list[NUM_TRIALS];
@@ -203,13 +206,22 @@ static Line make_order(const Search *search, const Line *given, const OrderRules
   return hoist(&line, search->limit_bytes, &rules->hoisting, patience, out, scratch);
 }
 
+/* Different rules may lead to the same order, which is priced once. */
+static bool is_known(const Trials *trials, const Line *line) {
+  for (uint32_t i = 0; i < trials->num_orders; i++) {
+    if (trials->orders[i].arena && line_equals(&trials->orders[i].line, line)) return true;
+  }
+  return false;
+}
+
 static void try_order(const Trials *trials, Trial *trial, Arena *out, Arena *scratch) {
   const Search *search = trials->search;
   bool is_new = true;
   trial->line = trial->rules ? make_order(search, trials->given, trial->rules, &trial->patience,
                                           &is_new, out, scratch)
                              : trial->order->line;
-  if (!is_new) return;
+  trial->num_spent_on_order = trial->patience.num_spent;
+  if (!is_new || (trial->rules && is_known(trials, &trial->line))) return;
   PricedLine found = price_line(&trial->line, search->limit_bytes, trial->prices,
                                 search->rules->keeps_order, &trial->patience, out, scratch);
   set_found(search, trial, &found, out, scratch);
@@ -269,6 +281,11 @@ static void conclude_trial(Search *search, Trials *trials, uint32_t number, bool
                            Arena *out) {
   Trial *trial = &trials->list[number];
   uint64_t num_steps = patience_steps_left(search->patience);
+  /* By itself it would have seen that an order beside it is the same. */
+  if (trial->has_found && trial->rules && is_known(trials, &trial->line)) {
+    trial->has_found = false;
+    trial->patience.num_spent = trial->num_spent_on_order;
+  }
   if (!has_run || trial->patience.num_spent > num_steps) {
     trial->has_found = false;
     trial->patience = patience_part(search->patience, num_steps);
@@ -329,7 +346,7 @@ static void try_orders(Search *search, const Line *given) {
   const SearchRules *rules = search->rules;
   uint32_t len = rules->keeps_order ? 1 : rules->is_thorough ? NUM_ORDERS : NUM_QUICK_ORDERS;
   Order orders[NUM_ORDERS] = {0};
-  Trials trials = {.search = search, .given = given};
+  Trials trials = {.search = search, .given = given, .orders = orders, .num_orders = NUM_ORDERS};
   for (uint32_t i = 0; i < len && !has_ended(search); i++)
     add_trial(search, &trials,
               (Trial){.rules = &order_rules[i], .order = &orders[i], .prices = price_rules});
