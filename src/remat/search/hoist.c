@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-enum { MAX_CONE = 17, BLOCK_BITS = 6 };
+enum { MAX_CONE = 17, BLOCK_BITS = 6, MANY_CHANGES = 64 };
 
 /* ---- settling ---- */
 
@@ -78,6 +78,17 @@ Line line_settled(const Line *line, bool moves_sources, Arena *out, Arena *scrat
 
 /* ---- state of a sweep ---- */
 
+/* Bytes live at the positions of a block. */
+typedef struct Block {
+  int64_t least, most;
+} Block;
+
+/* From a position on, so many bytes more are live than at the one before. */
+typedef struct Change {
+  uint32_t position;
+  int64_t bytes;
+} Change;
+
 typedef struct Sweep {
   const Line *line;
   const HoistRules *rules;
@@ -95,13 +106,14 @@ typedef struct Sweep {
   uint32_t *position; /* by step */
   int64_t *before;    /* by position: bytes live before it */
   int64_t *during;    /* by step: bytes more while it runs */
-  uint32_t *num_over; /* by block of positions: how many of them exceed the limit */
+  int64_t *at;        /* by position: bytes live while its step runs */
+  Block *blocks;      /* of positions */
   /* for a move */
   StepId cone[MAX_CONE];
   uint32_t cone_len;
-  uint32_t *in_cone; /* by step: 1 + index in the cone, 0 = not in it */
-  int64_t *change;   /* by position */
-  StepId *moved;     /* space for the new order of a part */
+  uint32_t *in_cone;   /* by step: 1 + index in the cone, 0 = not in it */
+  VEC(Change) changes; /* by position, once they are sorted */
+  StepId *moved;       /* space for the new order of a part */
   int64_t *moved_before;
   Patience *patience;
   Arena *arena;
@@ -152,25 +164,29 @@ static bool can_be_free(const Sweep *sweep, StepId step) {
   return true;
 }
 
-static bool is_over(const Sweep *sweep, uint32_t at) {
-  return sweep->before[at] + sweep->during[sweep->order[at]] > sweep->limit_bytes;
+static uint32_t block_end(const Sweep *sweep, uint32_t block) {
+  uint32_t end = (block + 1) << BLOCK_BITS;
+  return end < sweep->line->len ? end : sweep->line->len;
 }
 
-/* Counts again in the blocks that hold the positions first … last. */
-static void count_over(Sweep *sweep, uint32_t first, uint32_t last) {
+/* Notes again what is live at the positions first … last, and in their blocks. */
+static void note_bytes(Sweep *sweep, uint32_t first, uint32_t last) {
+  for (uint32_t at = first; at <= last; at++)
+    sweep->at[at] = sweep->before[at] + sweep->during[sweep->order[at]];
   for (uint32_t block = first >> BLOCK_BITS; block <= last >> BLOCK_BITS; block++) {
-    uint32_t begin = block << BLOCK_BITS, end = (block + 1) << BLOCK_BITS;
-    if (end > sweep->line->len) end = sweep->line->len;
-    sweep->num_over[block] = 0;
-    for (uint32_t at = begin; at < end; at++)
-      sweep->num_over[block] += is_over(sweep, at);
+    Block now = {INT64_MAX, INT64_MIN};
+    for (uint32_t at = block << BLOCK_BITS; at < block_end(sweep, block); at++) {
+      if (sweep->at[at] < now.least) now.least = sweep->at[at];
+      if (sweep->at[at] > now.most) now.most = sweep->at[at];
+    }
+    sweep->blocks[block] = now;
   }
 }
 
 /* Whether some position from `first` to `last` may exceed the limit. */
 static bool may_be_over(const Sweep *sweep, uint32_t first, uint32_t last) {
   for (uint32_t block = first >> BLOCK_BITS; block <= last >> BLOCK_BITS; block++) {
-    if (sweep->num_over[block]) return true;
+    if (sweep->blocks[block].most > sweep->limit_bytes) return true;
   }
   return false;
 }
@@ -194,7 +210,8 @@ static Sweep sweep_begin(const Line *line, int64_t limit_bytes, const HoistRules
   sweep.before = arena_array(arena, int64_t, len);
   sweep.during = arena_array(arena, int64_t, len);
   sweep.in_cone = arena_zarray(arena, uint32_t, len);
-  sweep.change = arena_zarray(arena, int64_t, (size_t)len + 2);
+  sweep.at = arena_array(arena, int64_t, len);
+  sweep.blocks = arena_array(arena, Block, (len >> BLOCK_BITS) + 1);
   sweep.moved = arena_array(arena, StepId, len);
   sweep.moved_before = arena_array(arena, int64_t, len);
   for (StepId step = 0; step < len; step++) {
@@ -204,6 +221,7 @@ static Sweep sweep_begin(const Line *line, int64_t limit_bytes, const HoistRules
   }
   if (rules->frees_sources) {
     /* Their memory is taken out of the account. */
+    int64_t *change = arena_zarray(arena, int64_t, (size_t)len + 2), sum = 0;
     for (StepId step = 0; step < len; step++) {
       const SearchNode *node = &line->graph->nodes[line->nodes[step]];
       if (!can_be_free(&sweep, step)) continue;
@@ -212,21 +230,18 @@ static Sweep sweep_begin(const Line *line, int64_t limit_bytes, const HoistRules
         StepId last = sweep.memory.last_of[line->first_part[step] + i];
         int64_t bytes = line->graph->parts.data[node->first_part + i].bytes;
         sweep.during[step] -= bytes;
-        sweep.change[step + 1] -= bytes;
-        sweep.change[last + 1] += bytes;
+        change[step + 1] -= bytes;
+        change[last + 1] += bytes;
       }
     }
-    int64_t change = 0;
-    for (StepId step = 0; step <= len; step++) {
-      change += sweep.change[step];
-      sweep.change[step] = 0;
-      if (step < len) sweep.before[step] += change;
+    for (StepId step = 0; step < len; step++) {
+      sum += change[step];
+      sweep.before[step] += sum;
     }
   }
   if (rules->is_tolerant && sweep.memory.peak_bytes > limit_bytes)
     sweep.tolerance = (double)(sweep.memory.peak_bytes - limit_bytes);
-  sweep.num_over = arena_zarray(arena, uint32_t, (len >> BLOCK_BITS) + 1);
-  if (len) count_over(&sweep, 0, len - 1);
+  if (len) note_bytes(&sweep, 0, len - 1);
   return sweep;
 }
 
@@ -283,8 +298,8 @@ static void add_change(Sweep *sweep, int64_t begin, int64_t end, int64_t target,
   if (begin < target) begin = target;
   if (end > last) end = last;
   if (begin > end) return;
-  sweep->change[begin] += bytes;
-  sweep->change[end + 1] -= bytes;
+  *vec_push(sweep->arena, &sweep->changes) = (Change){(uint32_t)begin, bytes};
+  *vec_push(sweep->arena, &sweep->changes) = (Change){(uint32_t)end + 1, -bytes};
 }
 
 /* What the cone does to memory where it goes, and to the positions that it leaves behind. */
@@ -333,6 +348,11 @@ static int by_number(const void *pa, const void *pb) {
   return (*a > *b) - (*a < *b);
 }
 
+static int by_position(const void *pa, const void *pb) {
+  const Change *a = pa, *b = pb;
+  return (a->position > b->position) - (a->position < b->position);
+}
+
 static void sort_cone(Sweep *sweep) {
   uint32_t positions[MAX_CONE];
   for (uint32_t k = 0; k < sweep->cone_len; k++)
@@ -344,33 +364,76 @@ static void sort_cone(Sweep *sweep) {
   }
 }
 
-/* Moves the cone to `target` if that pays. The steps from there on keep their order. */
-static bool try_move(Sweep *sweep, uint32_t target) {
-  sort_cone(sweep);
-  uint32_t last = sweep->position[sweep->cone[sweep->cone_len - 1]];
-  if (!may_be_over(sweep, target, last)) return false; /* there is nothing to gain */
-  patience_spend(sweep->patience, last - target + 1);
-  Effect effect = place_cone(sweep, target, last);
-  double before = 0, after = effect.excess;
-  int64_t change = 0;
-  uint32_t next = target + sweep->cone_len;
-  for (uint32_t at = target; at <= last; at++) {
-    StepId step = sweep->order[at];
-    int64_t bytes = sweep->before[at] + sweep->during[step];
-    change += sweep->change[at];
-    sweep->change[at] = 0;
-    if (bytes > sweep->limit_bytes) before += (double)(bytes - sweep->limit_bytes);
-    if (sweep->in_cone[step]) continue;
-    if (bytes + change > sweep->limit_bytes) after += (double)(bytes + change - sweep->limit_bytes);
-    sweep->moved[next] = step;
-    sweep->moved_before[next++] = sweep->before[at] + change;
+/* Few most often. Where there are many, inserting is quadratic. */
+static void sort_changes(Sweep *sweep) {
+  Change *changes = sweep->changes.data;
+  uint32_t len = sweep->changes.len;
+  if (len > MANY_CHANGES) {
+    qsort(changes, len, sizeof *changes, by_position);
+    return;
   }
-  sweep->change[last + 1] = 0;
-  /* To pass over a rise, a move must at least free memory where it goes. */
-  bool is_tolerated =
-      sweep->tolerance > 0 && after - before <= sweep->tolerance && effect.live_after < 0;
-  bool is_taken = after < before || is_tolerated;
-  if (!is_taken) return false;
+  for (uint32_t i = 1; i < len; i++) {
+    Change change = changes[i];
+    uint32_t k = i;
+    for (; k > 0 && changes[k - 1].position > change.position; k--)
+      changes[k] = changes[k - 1];
+    changes[k] = change;
+  }
+}
+
+static double over(const Sweep *sweep, int64_t bytes) {
+  return bytes > sweep->limit_bytes ? (double)(bytes - sweep->limit_bytes) : 0;
+}
+
+/* By how much `bytes` more from position `begin` to the one before `end` raise the excess. */
+static double added_excess(const Sweep *sweep, uint32_t begin, uint32_t end, int64_t bytes) {
+  double added = 0;
+  if (bytes == 0) return 0;
+  while (begin < end) {
+    uint32_t block = begin >> BLOCK_BITS, stop = block_end(sweep, block);
+    Block now = sweep->blocks[block];
+    if (stop > end) stop = end;
+    int64_t least = now.least + (bytes < 0 ? bytes : 0), most = now.most + (bytes > 0 ? bytes : 0);
+    if (least > sweep->limit_bytes) {
+      added += (double)(stop - begin) * (double)bytes;
+    } else if (most > sweep->limit_bytes) {
+      for (uint32_t at = begin; at < stop; at++)
+        added += over(sweep, sweep->at[at] + bytes) - over(sweep, sweep->at[at]);
+    }
+    begin = stop;
+  }
+  return added;
+}
+
+/* What a move of the cone adds to the excess, apart from the cone in its new place. */
+static double excess_left_behind(const Sweep *sweep, uint32_t target, uint32_t last) {
+  uint32_t begin = target, k = 0;
+  int64_t bytes = 0;
+  double added = 0;
+  for (uint32_t i = 0; i <= sweep->changes.len; i++) {
+    bool is_end = i == sweep->changes.len;
+    uint32_t end = is_end ? last + 1 : sweep->changes.data[i].position;
+    added += added_excess(sweep, begin, end, bytes);
+    for (; k < sweep->cone_len && sweep->position[sweep->cone[k]] < end; k++)
+      added -= over(sweep, sweep->at[sweep->position[sweep->cone[k]]] + bytes);
+    begin = end;
+    if (!is_end) bytes += sweep->changes.data[i].bytes;
+  }
+  return added;
+}
+
+/* Moves the cone. The steps from the target on keep their order. */
+static void move(Sweep *sweep, uint32_t target, uint32_t last) {
+  uint32_t next = target + sweep->cone_len, i = 0;
+  int64_t bytes = 0;
+  for (uint32_t at = target; at <= last; at++) {
+    for (; i < sweep->changes.len && sweep->changes.data[i].position <= at; i++)
+      bytes += sweep->changes.data[i].bytes;
+    StepId step = sweep->order[at];
+    if (sweep->in_cone[step]) continue;
+    sweep->moved[next] = step;
+    sweep->moved_before[next++] = sweep->before[at] + bytes;
+  }
   for (uint32_t k = 0; k < sweep->cone_len; k++)
     sweep->moved[target + k] = sweep->cone[k];
   for (uint32_t at = target; at <= last; at++) {
@@ -378,7 +441,23 @@ static bool try_move(Sweep *sweep, uint32_t target) {
     sweep->before[at] = sweep->moved_before[at];
     sweep->position[sweep->order[at]] = at;
   }
-  count_over(sweep, target, last);
+  note_bytes(sweep, target, last);
+}
+
+/* Moves the cone to `target` if that pays. */
+static bool try_move(Sweep *sweep, uint32_t target) {
+  sort_cone(sweep);
+  uint32_t last = sweep->position[sweep->cone[sweep->cone_len - 1]];
+  if (!may_be_over(sweep, target, last)) return false; /* there is nothing to gain */
+  patience_spend(sweep->patience, last - target + 1);
+  sweep->changes.len = 0;
+  Effect effect = place_cone(sweep, target, last);
+  sort_changes(sweep);
+  double added = effect.excess + excess_left_behind(sweep, target, last);
+  /* To pass over a rise, a move must at least free memory where it goes. */
+  bool is_tolerated = sweep->tolerance > 0 && added <= sweep->tolerance && effect.live_after < 0;
+  if (added >= 0 && !is_tolerated) return false;
+  move(sweep, target, last);
   return true;
 }
 
