@@ -104,6 +104,7 @@ typedef struct Sweep {
   /* in the order as it is now */
   StepId *order;      /* by position */
   uint32_t *position; /* by step */
+  StepId *last_of;    /* by part of the line: the last step that reads it; NO_ID = none */
   int64_t *before;    /* by position: bytes live before it */
   int64_t *during;    /* by step: bytes more while it runs */
   int64_t *at;        /* by position: bytes live while its step runs */
@@ -204,6 +205,12 @@ static Sweep sweep_begin(const Line *line, int64_t limit_bytes, const HoistRules
   sweep.readers = line_readers(line, &sweep.memory, arena, scratch);
   sweep.waits = line_waits(line, arena, scratch);
   list_reads(&sweep);
+  uint32_t num_parts = line_num_parts(line);
+  sweep.last_of = arena_array(arena, StepId, num_parts);
+  for (uint32_t part = 0; part < num_parts; part++) {
+    uint32_t end = sweep.readers.first[part + 1];
+    sweep.last_of[part] = sweep.readers.first[part] < end ? sweep.readers.of[end - 1] : NO_ID;
+  }
   sweep.is_free = arena_zarray(arena, bool, len);
   sweep.order = arena_array(arena, StepId, len);
   sweep.position = arena_array(arena, uint32_t, len);
@@ -271,25 +278,45 @@ static StepId latest_before(const Sweep *sweep) {
   return latest;
 }
 
-/* The positions of a part's last reader, and of the last one outside of the cone. -1 = none. */
+/* The last reader of a part that is read by the cone last. */
 typedef struct LastReads {
-  int64_t of_all, outside;
-  uint32_t in_cone; /* 1 + index of the last reader in the cone */
+  int64_t outside;  /* position of the last one outside of the cone; -1 = none */
+  uint32_t in_cone; /* 1 + index of the last one in the cone */
 } LastReads;
 
 static LastReads last_reads(const Sweep *sweep, uint32_t part) {
-  LastReads last = {-1, -1, 0};
+  LastReads last = {-1, 0};
   for (uint32_t i = sweep->readers.first[part]; i < sweep->readers.first[part + 1]; i++) {
     StepId reader = sweep->readers.of[i];
-    int64_t position = sweep->position[reader];
-    if (position > last.of_all) last.of_all = position;
     if (sweep->in_cone[reader]) {
       if (sweep->in_cone[reader] > last.in_cone) last.in_cone = sweep->in_cone[reader];
-    } else if (position > last.outside) {
-      last.outside = position;
+    } else if (sweep->position[reader] > last.outside) {
+      last.outside = sweep->position[reader];
     }
   }
   return last;
+}
+
+static bool is_read_by_cone_last(const Sweep *sweep, uint32_t part) {
+  return sweep->last_of[part] != NO_ID && sweep->in_cone[sweep->last_of[part]];
+}
+
+/* After a move of the cone. All other steps keep their order, so that the last reader of a part
+ * changes only where it is in the cone. */
+static void note_last_readers(Sweep *sweep) {
+  for (uint32_t k = 0; k < sweep->cone_len; k++) {
+    StepId step = sweep->cone[k];
+    for (uint32_t i = sweep->first_read[step]; i < sweep->first_read[step + 1]; i++) {
+      uint32_t part = sweep->reads[i];
+      if (!is_read_by_cone_last(sweep, part)) continue;
+      StepId last = step;
+      for (uint32_t n = sweep->readers.first[part]; n < sweep->readers.first[part + 1]; n++) {
+        StepId reader = sweep->readers.of[n];
+        if (sweep->position[reader] > sweep->position[last]) last = reader;
+      }
+      sweep->last_of[part] = last;
+    }
+  }
 }
 
 /* Adds to the bytes before the positions begin … end, both included, cut to the window. */
@@ -319,24 +346,24 @@ static Effect place_cone(Sweep *sweep, int64_t target, int64_t last) {
     if (over > 0) effect.excess += (double)over;
     for (uint32_t part = line->first_part[step]; part < line->first_part[step + 1]; part++) {
       int64_t bytes = part_bytes(sweep, step, part);
-      if (bytes == 0) continue;
-      LastReads reads = last_reads(sweep, part);
-      if (reads.of_all < 0) continue;
+      if (bytes == 0 || sweep->last_of[part] == NO_ID) continue;
+      int64_t end = sweep->position[sweep->last_of[part]];
+      int64_t outside = is_read_by_cone_last(sweep, part) ? last_reads(sweep, part).outside : end;
       live += bytes;
-      add_change(sweep, target, reads.outside, target, last, bytes);
-      add_change(sweep, (int64_t)sweep->position[step] + 1, reads.of_all, target, last, -bytes);
+      add_change(sweep, target, outside, target, last, bytes);
+      add_change(sweep, (int64_t)sweep->position[step] + 1, end, target, last, -bytes);
     }
     for (uint32_t i = sweep->first_read[step]; i < sweep->first_read[step + 1]; i++) {
       uint32_t part = sweep->reads[i];
       StepId owner = sweep->owner[part];
       int64_t bytes = part_bytes(sweep, owner, part);
-      if (bytes == 0) continue;
+      if (bytes == 0 || !is_read_by_cone_last(sweep, part)) continue;
       LastReads reads = last_reads(sweep, part);
       if (reads.in_cone != k + 1) continue; /* a later step of the cone reads it, too */
       if (reads.outside < target) live -= bytes;
-      if (sweep->in_cone[owner] || reads.of_all > last) continue;
-      int64_t end = reads.outside < target ? target - 1 : reads.outside;
-      add_change(sweep, end + 1, reads.of_all, target, last, -bytes);
+      if (sweep->in_cone[owner]) continue;
+      int64_t begin = reads.outside < target ? target : reads.outside + 1;
+      add_change(sweep, begin, sweep->position[sweep->last_of[part]], target, last, -bytes);
     }
   }
   effect.live_after = live - sweep->before[target];
@@ -442,6 +469,7 @@ static void move(Sweep *sweep, uint32_t target, uint32_t last) {
     sweep->position[sweep->order[at]] = at;
   }
   note_bytes(sweep, target, last);
+  note_last_readers(sweep);
 }
 
 /* Moves the cone to `target` if that pays. */
