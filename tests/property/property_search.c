@@ -438,7 +438,7 @@ static void check_places(const Line *line, const Line *of, const char *what, con
 }
 
 static void check_prices(const Line *line, int64_t limit_bytes, const Sample *sample) {
-  static const PriceRules rules[] = {{20, 0.5, 10, true, 0.1}, {10, 0.3, 3, false, 0}};
+  static const PriceRules rules[] = {{20, 0.5, 10, true, 0.1, 0}, {10, 0.3, 3, false, 0, 1}};
   for (int i = 0; i < 4; i++) {
     Arena *arena = arena_new(NULL), *scratch = arena_new(NULL);
     char what[100];

@@ -489,6 +489,30 @@ static bool try_move(Sweep *sweep, uint32_t target) {
   return true;
 }
 
+/* The first position, from `target` on, from which all up to the one before `end` exceed the limit.
+ */
+static uint32_t rise_before(const Sweep *sweep, uint32_t target, uint32_t end) {
+  while (end > target) {
+    uint32_t block = (end - 1) >> BLOCK_BITS;
+    if (sweep->blocks[block].least > sweep->limit_bytes) {
+      end = block << BLOCK_BITS;
+    } else if (sweep->at[end - 1] > sweep->limit_bytes) {
+      end--;
+    } else {
+      return end;
+    }
+  }
+  return target;
+}
+
+/* Moves the cone to the earliest place where it may be, or, if that does not pay, to where the
+ * memory rises above the limit before it: what it makes is held for less long there. */
+static bool move_cone(Sweep *sweep, uint32_t target, uint32_t first) {
+  if (try_move(sweep, target)) return true;
+  uint32_t rise = rise_before(sweep, target, first);
+  return rise > target && rise < first && try_move(sweep, rise);
+}
+
 static bool visit(Sweep *sweep, StepId step) {
   sweep->cone[0] = step;
   sweep->cone_len = 1;
@@ -503,7 +527,7 @@ static bool visit(Sweep *sweep, StepId step) {
       if (position < first) first = position;
     }
     if (target < first || sweep->cone_len > 1)
-      has_moved = target < first && try_move(sweep, target);
+      has_moved = target < first && move_cone(sweep, target, first);
     if (has_moved || sweep->cone_len == max_len || latest == NO_ID) break;
     if (!can_move(sweep, latest)) break;
     sweep->cone[sweep->cone_len++] = latest;

@@ -48,6 +48,7 @@ typedef struct Need {
 /* What the cost of a step's recomputation depends on. */
 typedef struct StepCost {
   double seconds;
+  int64_t bytes;  /* live while it runs: what it reads and makes */
   uint32_t stamp; /* the closure that last went through the step */
   bool can_clone;
   bool can_gain; /* it holds memory, or loses what it holds to a step that overwrites it */
@@ -62,7 +63,7 @@ typedef struct Pricing {
   StepId *overwriter;       /* by part of the line, if it owns memory, as LineOverwrites.by */
   bool *is_unread;          /* by step: nobody reads it in the line */
   double *price;            /* by step */
-  double spread;            /* of the rules */
+  double spread, passing;   /* of the rules */
   double *sum; /* by step: of the prices up to and with it; one entry before the first */
   VEC(Demand) demands;
   uint32_t *first_demand;       /* by step; NO_ID = none */
@@ -77,7 +78,8 @@ typedef struct Pricing {
   StepCost *costs;        /* by step */
   Need *needs;            /* as Line.sources */
   uint32_t num_closures, num_visited;
-  uint64_t num_looked; /* demands and steps in a round, steps as so many demands */
+  int64_t closure_bytes; /* live at most while a step of the closure runs */
+  uint64_t num_looked;   /* demands and steps in a round, steps as so many demands */
   bool keeps_places;
   Arena *arena;
 } Pricing;
@@ -153,6 +155,8 @@ static double recompute_cost(Pricing *pricing, StepId step, StepId place, double
   pricing->num_looked += LOOKS_OF_STEP;
   if (cost >= limit || ++pricing->num_visited > MAX_CLOSURE) return INFINITY;
   pricing->costs[step].stamp = pricing->num_closures;
+  if (pricing->costs[step].bytes > pricing->closure_bytes)
+    pricing->closure_bytes = pricing->costs[step].bytes;
   const uint32_t *first = pricing->line->first_source;
   for (uint32_t i = first[step]; i < first[step + 1]; i++) {
     cost += need_cost(pricing, &pricing->needs[i], place, limit - cost, depth);
@@ -291,7 +295,12 @@ static bool is_cheaper_again(Pricing *pricing, StepId step, uint32_t index, int6
   double saved = index + 1 == len ? node_of(pricing, step)->seconds : 0;
   pricing->num_closures++;
   pricing->num_visited = 0;
-  return recompute_cost(pricing, step, place, keep + saved, 0) - saved < keep;
+  pricing->closure_bytes = bytes;
+  double again = recompute_cost(pricing, step, place, keep + saved, 0) - saved;
+  /* While it is computed, more is live there than what is asked for. */
+  double meanwhile =
+      pricing->passing * (double)(pricing->closure_bytes - bytes) * pricing->price[place];
+  return again + meanwhile < keep;
 }
 
 /* Lets all readers of a step read the step itself. */
@@ -454,8 +463,13 @@ static void note_costs(Pricing *pricing) {
     pricing->costs[step] = (StepCost){.seconds = node->seconds,
                                       .can_clone = node->flags & NODE_CAN_CLONE,
                                       .can_gain = can_gain(pricing, step)};
-    for (uint32_t i = 0; i < node->num_operands; i++)
-      pricing->needs[line->first_source[step] + i] = need_of(pricing, step, i);
+    for (uint32_t part = line->first_part[step]; part < line->first_part[step + 1]; part++)
+      pricing->costs[step].bytes += line_part_bytes(line, step, part);
+    for (uint32_t i = 0; i < node->num_operands; i++) {
+      Need need = need_of(pricing, step, i);
+      pricing->needs[line->first_source[step] + i] = need;
+      pricing->costs[step].bytes += need.bytes;
+    }
   }
 }
 
@@ -548,6 +562,7 @@ PricedLine price_line(const Line *line, int64_t limit_bytes, const PriceRules *r
   Pricing pricing = pricing_begin(line, &memory, arena);
   pricing.keeps_places = keeps_places;
   pricing.spread = rules->spread;
+  pricing.passing = rules->passing;
   /* A byte that is held for the whole line is worth, at first, what the line takes for a byte of
    * its peak; far less where there is no lack. */
   double usual = memory.seconds / ((double)memory.peak_bytes * line->len);

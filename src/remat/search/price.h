@@ -26,6 +26,10 @@ typedef struct PriceRules {
    * values that are alike, such as those of a network's equal layers, are kept or recomputed all
    * together, and no price leads to what lies in between. */
   double spread;
+  /* How much it counts what is live only while a value is computed again. With it, fewer values are
+   * computed again where memory is scarcest; without it, prices are lower there. Neither is best
+   * everywhere. */
+  double passing;
 } PriceRules;
 
 typedef struct PricedLine {

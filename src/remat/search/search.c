@@ -17,8 +17,8 @@ enum {
 /* Each order is tried with the first one, which finds what is between the equal decisions about
  * values that are alike. The last ones have far more rounds, and come closer to the best prices. */
 static const PriceRules price_rules[] = {
-    {60, 0.5, 10, true, 0.1}, {60, 0.3, 3, true, 0},   {60, 0.5, 10, false, 0},
-    {60, 0.5, 10, true, 0},   {300, 0.3, 3, false, 0}, {300, 0.5, 1, true, 0},
+    {60, 0.5, 10, true, 0.1, 1}, {60, 0.3, 3, true, 0, 0},   {60, 0.5, 10, false, 0, 1},
+    {60, 0.5, 10, true, 0, 0},   {300, 0.3, 3, false, 0, 1}, {300, 0.5, 1, true, 0, 0},
 };
 enum {
   FIRST_IMPROVING = 1, /* with these, candidates are improved */
