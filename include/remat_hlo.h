@@ -169,6 +169,7 @@ typedef enum rh_code {
   RH_CODE_NO_PLAN = 10,     /* the module was not made with rh_remat_options.keep_plan */
   RH_CODE_TOO_LARGE = 11,   /* more than the library can count: 4 GiB of text, 2^30 ranges */
   RH_CODE_NO_PATCH = 12,    /* the result has something that rh_patch_proto cannot write */
+  RH_CODE_NO_TEXT = 13,     /* the message has something that rh_print_proto cannot print */
   /* Errors in input texts. */
   RH_CODE_SYNTAX = 20,        /* the HLO text has an error that XLA's parser rejects, too */
   RH_CODE_UNDEFINED = 21,     /* the HLO text uses a name that is not defined before its use */
@@ -179,7 +180,7 @@ typedef enum rh_code {
   RH_CODE_PLAN = 26,          /* the JSON is not a plan, or the plan cannot be applied */
   RH_CODE_TABLE = 27,         /* the CSV is not a table of live ranges */
   RH_CODE_RANGE = 28,         /* a live range is invalid */
-  RH_CODE_PROTO = 29,         /* the bytes are not the HloModuleProto of the module */
+  RH_CODE_PROTO = 29,         /* the bytes are not an HloModuleProto, or not that of the module */
   /* Notes that accompany RH_NOT_EQUIVALENT. */
   RH_CODE_DIFFERENCE = 40, /* a difference, or something that cannot be shown to be the same */
   /* Warnings. */
@@ -376,6 +377,20 @@ typedef struct rh_patch_options {
 RH_API rh_status rh_patch_proto(const rh_module *before, const rh_module *after, const void *proto,
                                 size_t length, const rh_patch_options *options, rh_write_fn write,
                                 void *context, rh_diags *diags);
+
+/* Writes the HLO text of a serialized HloModuleProto of XLA: byte for byte what XLA prints for the
+ * module that it reads from the message, with its default options and print_large_constants. What is
+ * not known to be printed like that is refused: an opcode, a type of constant, a field of a later
+ * version of XLA. The text has no counts of replicas and partitions, which the message has as a device
+ * assignment and XLA does not print, either.
+ *
+ * Nothing is written unless the call succeeds or `write` failed, with which it returns RH_ERR_WRITE.
+ * Returns RH_ERR_INPUT with the code RH_CODE_PROTO if the bytes are malformed, and with
+ * RH_CODE_NO_TEXT if the message is refused; the diagnostic names what stands in the way. Returns
+ * RH_ERR_USAGE with RH_CODE_NOT_BUILT if the library was built without protobuf-c. O(n log n).
+ * Threads: any. */
+RH_API rh_status rh_print_proto(const void *proto, size_t length, rh_write_fn write, void *context,
+                                rh_diags *diags);
 
 typedef struct rh_format_options {
   size_t struct_size;

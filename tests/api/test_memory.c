@@ -6,6 +6,7 @@
 
 #ifdef REMAT_HLO_PROTO
 #include "module_proto.h"
+#include "text_proto.h"
 #endif
 #include "refuse.h"
 #include "remat_hlo.h"
@@ -27,6 +28,7 @@ typedef struct World {
 #ifdef REMAT_HLO_PROTO
   Arena *proto_arena;
   Bytes proto; /* that of `parsed` */
+  Bytes text_proto;
 #endif
 } World;
 
@@ -220,6 +222,10 @@ static rh_status patch_proto(rh_diags *diags) {
   return rh_patch_proto(world.parsed, world.result, world.proto.data, world.proto.len, NULL,
                         discard, NULL, diags);
 }
+
+static rh_status print_proto(rh_diags *diags) {
+  return rh_print_proto(world.text_proto.data, world.text_proto.len, discard, NULL, diags);
+}
 #endif
 
 static rh_status verify(rh_diags *diags) {
@@ -315,6 +321,7 @@ static const struct {
     {"rh_verify", verify, RH_OK},
 #ifdef REMAT_HLO_PROTO
     {"rh_patch_proto", patch_proto, RH_OK},
+    {"rh_print_proto", print_proto, RH_OK},
 #endif
     {"rh_pack", pack, RH_OK},
     {"rh_live_ranges_parse", ranges, RH_OK},
@@ -363,6 +370,7 @@ static void make_world(void) {
 #ifdef REMAT_HLO_PROTO
   world.proto_arena = arena_new(arena_options(world.parsed->arena));
   world.proto = module_proto(world.parsed->module, world.proto_arena);
+  world.text_proto = text_proto(world.proto_arena);
 #endif
 }
 

@@ -3,7 +3,8 @@
  * off.
  *
  * A message is refused, or it is patched, and then what is written is the message of the result: it
- * is patched again without a change. */
+ * is patched again without a change. One with all that is printed is refused, or printed; as is the
+ * input itself. */
 #include <stdint.h>
 #include <stdlib.h>
 
@@ -14,6 +15,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 #include "ir/text_buffer.h"
 #include "module_proto.h"
 #include "text/parse.h"
+#include "text_proto.h"
 
 #define HEAD                                                                        \
   "HloModule m, is_scheduled=true\n\n"                                              \
@@ -53,6 +55,14 @@ static Bytes change(Bytes message, const uint8_t *data, size_t size) {
   return message;
 }
 
+static void print(Bytes message, bool is_whole, Arena *arena) {
+  TextBuffer text = {.arena = arena};
+  rh_status status = rh_print_proto(message.data, message.len, text_take, &text, NULL);
+  if (status != RH_OK && status != RH_ERR_INPUT) abort();
+  if (status != RH_OK && text.chars.len) abort();
+  if (is_whole && !str_is(text_str(&text), text_proto_text)) abort();
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   Module *before = parse(before_text, sizeof before_text - 1);
   Module *after = parse(after_text, sizeof after_text - 1);
@@ -66,6 +76,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (patch(after, bytes_of(text_str(&made)), after, &again, arena) != RH_OK) abort();
     if (!str_equal(text_str(&made), text_str(&again))) abort();
   }
+  print(change(text_proto(arena), data, size < 96 ? size : 96), size == 0, arena);
+  print((Bytes){size, (uint8_t *)(uintptr_t)data}, false, arena);
   arena_free(arena);
   module_free(after);
   module_free(before);
