@@ -381,13 +381,14 @@ RH_API rh_status rh_patch_proto(const rh_module *before, const rh_module *after,
 /* Writes the HLO text of a serialized HloModuleProto of XLA: byte for byte what XLA prints for the
  * module that it reads from the message, with its default options and print_large_constants. What is
  * not known to be printed like that is refused: an opcode, a type of constant, a field of a later
- * version of XLA. The text has no counts of replicas and partitions, which the message has as a device
- * assignment and XLA does not print, either.
+ * version of XLA. A message that contradicts itself, so that XLA would not read it, may be printed. The
+ * text has no counts of replicas and partitions, which the message has as a device assignment and XLA
+ * does not print, either.
  *
  * Nothing is written unless the call succeeds or `write` failed, with which it returns RH_ERR_WRITE.
  * Returns RH_ERR_INPUT with the code RH_CODE_PROTO if the bytes are malformed, and with
  * RH_CODE_NO_TEXT if the message is refused; the diagnostic names what stands in the way. Returns
- * RH_ERR_USAGE with RH_CODE_NOT_BUILT if the library was built without protobuf-c. O(n log n).
+ * RH_ERR_USAGE with RH_CODE_NOT_BUILT if the library was built without protobuf-c. O(n).
  * Threads: any. */
 RH_API rh_status rh_print_proto(const void *proto, size_t length, rh_write_fn write, void *context,
                                 rh_diags *diags);

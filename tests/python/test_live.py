@@ -26,7 +26,7 @@ from live_programs import PROGRAMS, compile_program, run  # noqa: E402
 
 import remat_hlo  # noqa: E402
 import remat_hlo.jax as live  # noqa: E402
-from remat_hlo import _before, _decide, _hooks, _module, _proto  # noqa: E402
+from remat_hlo import _before, _decide, _hooks, _module, _proto, _text  # noqa: E402
 
 QUIET = {"verbose": False}
 # The memory model is that of the XLA in JAX 0.12; the one in 0.10 packs some values tighter.
@@ -200,6 +200,48 @@ class Routes(LiveTest):
         for broken in (b"", b"\x1a", b"\x1a\xff\xff\xff\xff\x0f", text, bytes(1000), b"\xff" * 1000):
             with self.assertRaises(remat_hlo.InputError):
                 _hooks.patch_proto(module, module, broken)
+
+
+class Texts(LiveTest):
+    """Texts that the library prints are those of jaxlib, which prints what the library refuses.
+    proto_texts.py has more programs."""
+
+    def setUp(self):
+        super().setUp()
+        if not has_patches():
+            self.skipTest("the library was built without protobuf-c")
+        _text.prints_as_jaxlib.cache_clear()
+        self.addCleanup(_text.prints_as_jaxlib.cache_clear)
+        self.message = jax.jit(lambda x: jax.numpy.sin(x) + 1).lower(
+            np.float32(1)).compiler_ir("hlo").as_serialized_hlo_module_proto()
+
+    def text_by(self, message, by_library):
+        """Checks by whom the text is printed, and returns it."""
+        with unittest.mock.patch.object(_text, "_print_by_jaxlib", wraps=_text._print_by_jaxlib) as jaxlib:
+            text = _text.text_of(message)
+        self.assertEqual(not jaxlib.called, by_library)
+        return text
+
+    def test_library_prints(self):
+        if jax.__version_info__ < (0, 12):
+            self.skipTest("this version of XLA prints in another way")
+        self.assertTrue(_text.prints_as_jaxlib())
+        self.assertEqual(self.text_by(self.message, True), _text._print_by_jaxlib(self.message))
+
+    def test_jaxlib_prints_what_is_refused(self):
+        _text.prints_as_jaxlib()
+        text = self.text_by(self.message + bytes((0xfa, 0x3f, 3)) + b"new", False)  # field 1023
+        self.assertEqual(text, _text._print_by_jaxlib(self.message))
+
+    def test_jaxlib_prints_if_it_prints_differently(self):
+        with unittest.mock.patch.object(_text, "print_proto", return_value="HloModule other"):
+            self.assertFalse(_text.prints_as_jaxlib())
+            self.assertNotEqual(self.text_by(self.message, False), "HloModule other")
+
+    def test_broken_messages(self):
+        for broken in (b"", b"\x1a", bytes(1000), b"\xff" * 1000, self.message[:-1]):
+            with self.assertRaises(remat_hlo.InputError):
+                _module.print_proto(broken)
 
 
 def last_field(message, wanted):

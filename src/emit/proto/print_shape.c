@@ -58,13 +58,24 @@ static void put_tiles(Printer *printer, TextBuffer *text, const RematHloText__La
   }
 }
 
+/* Each dimension once. */
+static bool is_permutation(const int64_t *values, size_t count, Arena *scratch) {
+  bool *is_there = arena_zarray(scratch, bool, count);
+  for (size_t i = 0; i < count; i++) {
+    if (values[i] < 0 || (size_t)values[i] >= count || is_there[values[i]]) return false;
+    is_there[values[i]] = true;
+  }
+  return true;
+}
+
 /* A layout of a scalar is not printed if it is empty. */
 static void put_layout(Printer *printer, TextBuffer *text, const RematHloText__Shape *shape) {
   const RematHloText__Layout *layout = shape->layout;
   int64_t padding = layout->tail_padding_alignment_in_elements;
   print_known(printer, &layout->base);
-  if (layout->n_minor_to_major != shape->n_dimensions)
-    print_refuse(printer, "a layout has another rank than its shape");
+  if (layout->n_minor_to_major != shape->n_dimensions ||
+      !is_permutation(layout->minor_to_major, layout->n_minor_to_major, printer->scratch))
+    print_refuse(printer, "a layout has other dimensions than its shape");
   bool has_more =
       layout->n_tiles || padding > 1 || layout->element_size_in_bits || layout->memory_space;
   if (!has_more && shape->n_dimensions == 0) return;

@@ -17,9 +17,9 @@ import _thread as _thread_module
 import jax
 from jax import monitoring
 
-from . import __version__, _before, _decide, _library as lib, _proto
+from . import __version__, _before, _decide, _library as lib, _proto, _text
 from ._decide import CHANGED, FAILED, REFUSED, LiveReport
-from ._module import patch_proto, print_hlo
+from ._module import patch_proto
 from ._options import Options
 from ._sizes import SHARE, Budget, format_bytes, parse_budget, parse_size
 
@@ -140,7 +140,6 @@ def _remember(report):
 
 
 def _transform(options, compilations, platform, serialized):
-    from jaxlib import _hlo
     limit = _limit_of(options)
     if limit is None:
         return None
@@ -148,7 +147,7 @@ def _transform(options, compilations, platform, serialized):
     cached = _from_cache(key)
     if cached is None:
         start = time.perf_counter()
-        text = print_hlo(_hlo.HloModule.from_serialized_hlo_module_proto(serialized))
+        text = _text.text_of(serialized)
         seconds = time.perf_counter() - start
         decision = _decide_on(options, limit, platform, serialized, text)
         report = decision.report

@@ -293,6 +293,7 @@ FUNCTIONS = {
     "rh_print": (c_int, (HANDLE, WRITE_FN, c_void_p, HANDLE)),
     "rh_patch_proto": (c_int, (HANDLE, HANDLE, c_char_p, c_size_t, POINTER(PatchOptions), WRITE_FN,
                                c_void_p, HANDLE)),
+    "rh_print_proto": (c_int, (c_char_p, c_size_t, WRITE_FN, c_void_p, HANDLE)),
     "rh_format": (c_int, (HANDLE, POINTER(FormatOptions), WRITE_FN, c_void_p, HANDLE)),
     "rh_check_settings": (c_int, (SETTINGS, HANDLE)),
     "rh_guess_copies": (c_int, (c_char_p,)),

@@ -422,6 +422,12 @@ class Module:
         return _show.module_html(self)
 
 
+def print_proto(proto):
+    """The text of a serialized HloModuleProto, which is what print_hlo() makes of the module. Raises Error
+    where the library cannot say what XLA would print."""
+    return lib.collect("rh_print_proto", proto, len(proto)).decode()
+
+
 def patch_proto(before, after, proto, attribute=None, value=None):
     """The serialized HloModuleProto of `after`, which was made of `before`, whose text was printed from
     `proto`. The entry's first parameter gets the frontend attribute, if there is one. Raises Error where
