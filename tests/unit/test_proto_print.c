@@ -149,7 +149,8 @@ START_TEST(refuses_literals) {
   const char *what = "values that its shape does not have";
   expect_refused(make_constant(text_shape(S32, few, 1, arena), &literal), RH_CODE_NO_TEXT, what);
   expect_refused(make_constant(text_shape(F32, few, 1, arena), &literal), RH_CODE_NO_TEXT, what);
-  expect_refused(make_constant(text_shape(S32, empty, 3, arena), &none), RH_CODE_NO_TEXT, what);
+  expect_refused(make_constant(text_shape(S32, empty, 3, arena), &none), RH_CODE_NO_TEXT,
+                 "far longer");
   expect_refused(make_constant(text_shape(21, few, 1, arena), &literal), RH_CODE_NO_TEXT,
                  "literal of type 21");
 }
@@ -217,7 +218,7 @@ END_TEST
 
 START_TEST(bounds_the_depth_of_tuples) {
   Bytes shape = text_shape(F32, NULL, 0, arena);
-  for (int i = 0; i < 60; i++)
+  for (int i = 0; i < 14; i++)
     shape = text_tuple(&shape, 1, arena);
   InstText inst = text_inst("p", "parameter", shape);
   TextBuffer text;
@@ -226,6 +227,19 @@ START_TEST(bounds_the_depth_of_tuples) {
     shape = text_tuple(&shape, 1, arena);
   inst.shape = shape;
   expect_refused(text_module(&inst, 1, arena), RH_CODE_NO_TEXT, "too deeply");
+}
+END_TEST
+
+/* A name of 60,000 characters that is read 100,000 times. */
+START_TEST(bounds_the_text) {
+  enum { NAME_LEN = 60000, NUM_READS = 100000 };
+  Bytes shape = text_shape(F32, NULL, 0, arena);
+  char *name = arena_zalloc(arena, NAME_LEN + 1);
+  memset(name, 'n', NAME_LEN);
+  InstText insts[] = {text_inst(name, "parameter", shape), text_inst("t", "tuple", shape)};
+  insts[1].n_operand_ids = NUM_READS;
+  insts[1].operand_ids = arena_zarray(arena, int64_t, NUM_READS);
+  expect_refused(text_module(insts, 2, arena), RH_CODE_NO_TEXT, "far longer");
 }
 END_TEST
 
@@ -242,6 +256,7 @@ int main(void) {
   tcase_add_test(tc, refuses_bytes_that_are_no_message);
   tcase_add_test(tc, refuses_what_it_does_not_know);
   tcase_add_test(tc, bounds_the_depth_of_tuples);
+  tcase_add_test(tc, bounds_the_text);
   suite_add_tcase(suite, tc);
   return run_suite(suite);
 }

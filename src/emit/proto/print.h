@@ -54,7 +54,11 @@ typedef struct LineText {
   uint32_t operands, num_operands; /* in `edges`: places of lines, then of control predecessors */
   uint32_t num_control;
   uint32_t callees, num_callees; /* in `callees` of the computation */
-  int64_t parameter_number;      /* -1 = no parameter */
+  Opcode opcode;
+  uint32_t async_comp;         /* what an operation that is split wraps; NO_ID = none */
+  uint32_t extras, extras_end; /* in `lines`: what follows the operands, up to the metadata */
+  bool has_frontend;
+  int64_t parameter_number; /* -1 = no parameter */
   bool has_users;
 } LineText;
 
@@ -62,7 +66,13 @@ typedef struct LineText {
 typedef struct CompText {
   Str name;
   uint32_t begin, end;
-  IdVec calls; /* for each caller by its id: the number of callees, and they */
+  /* Of one that an async-start wraps: one instruction over its parameters is printed in its place.
+   */
+  bool is_async, is_one;
+  Opcode opcode;     /* of that instruction */
+  Str extras;        /* what follows its operands */
+  bool has_frontend; /* there is a frontend attribute among them */
+  IdVec calls;       /* for each caller by its id: the number of callees, and they */
 } CompText;
 
 typedef struct Frames Frames;
@@ -86,6 +96,7 @@ typedef struct Printer {
   VEC(LineText) list;
   IdVec edges, callees;
   IdTable local_ids; /* places in `list` by the hash of a local id */
+  uint64_t max_text; /* bytes that a sound message does not need */
   const char *refusal;
   bool is_malformed;
 } Printer;
@@ -103,6 +114,14 @@ void print_known(Printer *printer, const ProtobufCMessage *message);
 
 /* Returns a copy that lasts as long as the printer. */
 Bytes print_keep(Printer *printer, Bytes data);
+
+/* Refuses a text that is getting far longer than its message, as where long names are repeated. */
+static inline bool print_is_too_long(Printer *printer, uint64_t more) {
+  uint64_t len = (uint64_t)printer->text.chars.len + printer->lines.chars.len + more;
+  bool is_too_long = len > printer->max_text;
+  if (is_too_long) print_refuse(printer, "the text would be far longer than the message");
+  return is_too_long;
+}
 
 /* ---- pieces of text ---- */
 
@@ -152,9 +171,26 @@ void print_padding(Printer *printer, TextBuffer *text, const RematHloText__Paddi
 void print_precision(Printer *printer, TextBuffer *text, const RematHloText__Precision *precision,
                      size_t num_operands);
 
-/* The attributes of an opcode, and what it calls. Refuses opcodes that are unknown. */
+/* Returns NUM_OPCODES, and refuses, if it is not known. */
+Opcode print_find_opcode(Printer *printer, Bytes name);
+
+/* The attributes of an opcode, and what it calls. */
 void print_attributes(Printer *printer, TextBuffer *text, const InstText *inst,
                       const LineText *line);
+
+/* Finds what an operation wraps; called before its line is printed. */
+void print_note_async(Printer *printer, const InstText *inst, LineText *line);
+
+/* The word of an opcode, which for an operation that is split is that of what it wraps. */
+void print_opcode(Printer *printer, TextBuffer *text, const LineText *line);
+
+/* The attributes of async-start and async-update. */
+void print_async_start(Printer *printer, TextBuffer *text, const InstText *inst,
+                       const LineText *line);
+void print_async_update(Printer *printer, TextBuffer *text, const InstText *inst);
+
+/* `output_to_operand_aliasing={...}`, if there is any. */
+void print_output_aliases(Printer *printer, TextBuffer *text, const InstText *inst);
 
 /* Adds the line of an instruction to `lines` and `list`. */
 void print_instruction(Printer *printer, Bytes data);

@@ -34,7 +34,7 @@ static void put_slices(Printer *printer, TextBuffer *text, const InstText *inst)
   text_put_char(text, '}');
 }
 
-static void put_aliases(Printer *printer, TextBuffer *text, const InstText *inst) {
+void print_output_aliases(Printer *printer, TextBuffer *text, const InstText *inst) {
   if (inst->n_output_operand_aliasing == 0) return;
   text_put(text, ", output_to_operand_aliasing={");
   for (size_t i = 0; i < inst->n_output_operand_aliasing; i++) {
@@ -157,7 +157,7 @@ static void put_custom_call(Printer *printer, TextBuffer *text, const InstText *
   text_put_char(text, '"');
   if (inst->constrain_layout) put_layouts(printer, text, inst);
   put_flag(text, ", custom_call_has_side_effect=true", inst->custom_call_has_side_effect);
-  put_aliases(printer, text, inst);
+  print_output_aliases(printer, text, inst);
   PUT_WORD(", schedule=", schedules, inst->custom_call_schedule);
   PUT_WORD(", api_version=", api_versions, inst->custom_call_api_version);
 }
@@ -229,6 +229,10 @@ static uint32_t put_called(Printer *printer, TextBuffer *text, Opcode opcode, co
       put_callees(printer, text, ", called_computations=", line);
       return UINT32_MAX;
     case OPCODE_FUSION: put_callee(printer, text, ", calls=", line, 0); return 1;
+    case OPCODE_ASYNC_START:
+      if (!printer->comps.data[line->async_comp].is_one)
+        put_callee(printer, text, ", calls=", line, 0);
+      return 1;
     case OPCODE_CALL:
     case OPCODE_MAP:
     case OPCODE_REDUCE_WINDOW:
@@ -246,12 +250,14 @@ static uint32_t put_called(Printer *printer, TextBuffer *text, Opcode opcode, co
 
 /* ---- by opcode ---- */
 
-static Opcode find_opcode(const Printer *printer, Bytes name) {
+Opcode print_find_opcode(Printer *printer, Bytes name) {
   uint32_t opcode;
   uint64_t hash = hash_str(bytes_str(name));
   for (IdProbe p = id_table_probe(&printer->opcodes, hash); id_probe_next(&p, &opcode);) {
     if (str_is(bytes_str(name), opcode_text((Opcode)opcode))) return (Opcode)opcode;
   }
+  print_refuse(printer, "the opcode %.*s", (int)(name.len < 40 ? name.len : 40),
+               (const char *)name.data);
   return NUM_OPCODES;
 }
 
@@ -384,16 +390,18 @@ static bool put_of_collectives(Printer *printer, TextBuffer *text, Opcode opcode
 
 /* Operations that do no more than hand values on, or call a computation. */
 static bool put_of_structure(Printer *printer, TextBuffer *text, Opcode opcode,
-                             const InstText *inst) {
+                             const InstText *inst, const LineText *line) {
   switch (opcode) {
     case OPCODE_PARAMETER: put_replication(printer, text, inst); break;
     case OPCODE_GET_TUPLE_ELEMENT: print_key_int(text, ", index=", inst->tuple_index); break;
     case OPCODE_FUSION:
       text_put(text, ", kind=");
       print_name(printer, text, inst->fusion_kind);
-      put_aliases(printer, text, inst);
+      print_output_aliases(printer, text, inst);
       break;
     case OPCODE_CUSTOM_CALL: put_custom_call(printer, text, inst); break;
+    case OPCODE_ASYNC_START: print_async_start(printer, text, inst, line); break;
+    case OPCODE_ASYNC_UPDATE: print_async_update(printer, text, inst); break;
     case OPCODE_COPY_START:
       if (inst->prefetch_case == REMAT_HLO_TEXT__INSTRUCTION__PREFETCH_CROSS_PROGRAM_PREFETCH_INDEX)
         print_key_int(text, ", cross_program_prefetch_index=", inst->cross_program_prefetch_index);
@@ -405,6 +413,7 @@ static bool put_of_structure(Printer *printer, TextBuffer *text, Opcode opcode,
     case OPCODE_AFTER_ALL:
     case OPCODE_ALL_GATHER_DONE:
     case OPCODE_ALL_REDUCE_DONE:
+    case OPCODE_ASYNC_DONE:
     case OPCODE_BITCAST:
     case OPCODE_BITCAST_CONVERT:
     case OPCODE_COLLECTIVE_PERMUTE_DONE:
@@ -425,15 +434,12 @@ static bool put_of_structure(Printer *printer, TextBuffer *text, Opcode opcode,
 
 void print_attributes(Printer *printer, TextBuffer *text, const InstText *inst,
                       const LineText *line) {
-  Opcode opcode = find_opcode(printer, inst->opcode);
-  bool is_known = opcode != NUM_OPCODES && (put_of_structure(printer, text, opcode, inst) ||
-                                            put_of_numbers(printer, text, opcode, inst, line) ||
-                                            put_of_elements(printer, text, opcode, inst) ||
-                                            put_of_collectives(printer, text, opcode, inst) ||
-                                            opcode_has(opcode, OPF_ELEMENTWISE));
-  if (!is_known) {
-    print_refuse(printer, "the opcode %.*s", (int)(inst->opcode.len < 40 ? inst->opcode.len : 40),
-                 (const char *)inst->opcode.data);
+  Opcode opcode = line->opcode;
+  if (!put_of_structure(printer, text, opcode, inst, line) &&
+      !put_of_numbers(printer, text, opcode, inst, line) &&
+      !put_of_elements(printer, text, opcode, inst) &&
+      !put_of_collectives(printer, text, opcode, inst) && !opcode_has(opcode, OPF_ELEMENTWISE)) {
+    print_refuse(printer, "the opcode %s", opcode_text(opcode));
     return;
   }
   uint32_t num_called = put_called(printer, text, opcode, inst, line);

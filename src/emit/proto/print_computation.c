@@ -194,6 +194,22 @@ static void put_computation(Printer *printer, const Computation *comp) {
   put_end(printer, comp);
 }
 
+/* Notes what an async-start that wraps the computation prints of it. */
+static void note_root(Printer *printer, const Computation *comp, CompText *made) {
+  const LineText *root = &printer->list.data[find_place(printer, comp->root_id)];
+  made->is_one = true;
+  for (uint32_t i = 0; i < printer->list.len; i++) {
+    const LineText *line = &printer->list.data[i];
+    made->is_one = made->is_one && (line == root || line->opcode == OPCODE_PARAMETER);
+  }
+  if (!made->is_one) return;
+  uint32_t len = root->extras_end - root->extras;
+  made->opcode = root->opcode;
+  made->has_frontend = root->has_frontend;
+  made->extras =
+      (Str){arena_strndup(printer->arena, printer->lines.chars.data + root->extras, len), len};
+}
+
 /* Notes what is called, for the order of the computations. */
 static void note_calls(Printer *printer, CompText *made) {
   SortItem *items = arena_array(printer->comp, SortItem, printer->list.len);
@@ -226,6 +242,7 @@ void print_computation(Printer *printer, Bytes data) {
   if (comp && !printer->refusal) {
     made.name = bytes_str(print_keep(printer, comp->name));
     put_computation(printer, comp);
+    if (!printer->refusal) note_root(printer, comp, &made);
     note_calls(printer, &made);
     made.end = printer->text.chars.len;
     id_table_add(&printer->comp_ids, printer->arena, hash_mix(HASH_SEED, (uint64_t)comp->id),

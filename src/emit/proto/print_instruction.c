@@ -19,6 +19,7 @@ static uint32_t find_line(Printer *printer, int64_t id) {
 
 static void put_name_of(Printer *printer, TextBuffer *text, uint32_t index) {
   const LineText *line = &printer->list.data[index];
+  if (print_is_too_long(printer, line->name_len)) return;
   char *room = vec_extend(text->arena, &text->chars, line->name_len + 1);
   memcpy(room, text->chars.data + line->begin, line->name_len + 1); /* with `%` */
 }
@@ -55,12 +56,12 @@ static void read_callees(Printer *printer, const InstText *inst, LineText *line)
 
 /* An opcode without operands may have something else in its parentheses. */
 static void put_operands(Printer *printer, TextBuffer *text, const InstText *inst, LineText *line) {
-  if (str_is(bytes_str(inst->opcode), "parameter")) {
+  if (line->opcode == OPCODE_PARAMETER) {
     line->parameter_number = inst->parameter_number;
     text_put_int(text, inst->parameter_number);
     return;
   }
-  if (str_is(bytes_str(inst->opcode), "constant")) {
+  if (line->opcode == OPCODE_CONSTANT) {
     if (inst->literal.len)
       print_literal(printer, text, inst->literal);
     else
@@ -109,6 +110,7 @@ static void put_common(Printer *printer, TextBuffer *text, const InstText *inst,
   if (inst->result_accuracy && inst->result_accuracy->mode)
     print_refuse(printer, "result_accuracy");
   if (inst->result_accuracy) print_known(printer, &inst->result_accuracy->base);
+  line->extras_end = text->chars.len;
   print_metadata(printer, text, inst->metadata, line);
   if (inst->backend_config.len) {
     text_put(text, ", backend_config=");
@@ -128,10 +130,11 @@ static void put_line(Printer *printer, TextBuffer *text, const InstText *inst, L
     print_refuse(printer, "an instruction has no shape");
     return;
   }
-  text_put_bytes(text, (const char *)inst->opcode.data, (uint32_t)inst->opcode.len);
+  print_opcode(printer, text, line);
   text_put_char(text, '(');
   put_operands(printer, text, inst, line);
   text_put_char(text, ')');
+  line->extras = text->chars.len;
   print_attributes(printer, text, inst, line);
   if (!printer->refusal) put_common(printer, text, inst, line);
 }
@@ -146,6 +149,9 @@ void print_instruction(Printer *printer, Bytes data) {
     if (inst->id < 0) print_refuse(printer, "an instruction has an id below 0");
     read_operands(printer, inst, &line);
     read_callees(printer, inst, &line);
+    line.has_frontend = inst->frontend_attributes.len > 0;
+    line.opcode = print_find_opcode(printer, inst->opcode);
+    if (!printer->refusal) print_note_async(printer, inst, &line);
     if (!printer->refusal) put_line(printer, &printer->lines, inst, &line);
   }
   line.end = printer->lines.chars.len;

@@ -189,15 +189,15 @@ static void put_array(TextBuffer *text, const Values *values, Walk *walk) {
   }
 }
 
-/* An array without elements is printed with all braces around them, of which there may be more than
- * there is memory. */
-static bool has_too_many_braces(const RematHloText__Shape *shape) {
-  uint64_t num_braces = 1;
-  for (size_t i = 0; i < shape->n_dimensions; i++) {
-    if (shape->dimensions[i] == 0) return num_braces > UINT16_MAX;
-    if (num_braces <= UINT16_MAX) num_braces *= (uint64_t)shape->dimensions[i];
+/* All but the innermost braces of an array are printed whether it has elements or not, so there may
+ * be more of them than there is memory. The shape was found to have dimensions below 2^32. */
+static bool has_too_many_braces(Printer *printer, const RematHloText__Shape *shape) {
+  uint64_t num_rows = 1, rank = shape->n_dimensions;
+  for (size_t i = 0; i + 1 < rank && num_rows <= UINT32_MAX; i++) {
+    if (shape->dimensions[i] == 0) break;
+    num_rows *= (uint64_t)shape->dimensions[i];
   }
-  return false;
+  return rank > UINT8_MAX || num_rows > UINT32_MAX || print_is_too_long(printer, num_rows * rank);
 }
 
 void print_literal(Printer *printer, TextBuffer *text, Bytes data) {
@@ -215,7 +215,8 @@ void print_literal(Printer *printer, TextBuffer *text, Bytes data) {
   }
   if (shape->n_tuple_shapes || values.count == SIZE_MAX) {
     print_refuse(printer, "a literal of type %d", (int)shape->element_type);
-  } else if (set_strides(&walk, printer->scratch) != values.count || has_too_many_braces(shape)) {
+  } else if (set_strides(&walk, printer->scratch) != values.count ||
+             has_too_many_braces(printer, shape)) {
     print_refuse(printer, "a literal has values that its shape does not have");
   } else if (shape->n_dimensions == 0) {
     put_value(text, &values, 0, true);

@@ -186,6 +186,10 @@ static void note_opcodes(Printer *printer) {
 }
 
 static void print_all(Printer *printer, Bytes data, TextBuffer *header, CompVisit *visit) {
+  if (data.len > INT32_MAX) {
+    print_refuse(printer, "a message of more than 2 GiB");
+    return;
+  }
   ModuleText *module =
       print_read(printer, &remat_hlo_text__module__descriptor, data, printer->arena);
   if (!module || printer->refusal) return;
@@ -194,6 +198,7 @@ static void print_all(Printer *printer, Bytes data, TextBuffer *header, CompVisi
   note_opcodes(printer);
   read_schedule(printer);
   vec_reserve(printer->arena, &printer->text.chars, (uint32_t)(data.len + data.len / 2));
+  printer->max_text = (uint64_t)data.len * 64 + (1 << 20);
   for (size_t i = 0; i < module->n_computations && !printer->refusal; i++)
     print_computation(printer, module->computations[i]);
   if (!printer->refusal) put_header(printer, header);
@@ -215,6 +220,7 @@ rh_status proto_print(Bytes data, Writer *out, rh_diags *diags, Arena *scratch) 
     write_str(out, text_str(&header));
     for (uint32_t i = 0; i < visit.order.len; i++) {
       const CompText *comp = &printer.comps.data[visit.order.data[i]];
+      if (comp->is_async && comp->is_one) continue;
       write_bytes(out, printer.text.chars.data + comp->begin, comp->end - comp->begin);
     }
   }

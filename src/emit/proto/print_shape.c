@@ -1,7 +1,7 @@
 #include "emit/proto/print.h"
 
 /* PrimitiveType in xla/xla_data.proto */
-enum { TYPE_OF_TUPLE = 13, TYPE_OF_OPAQUE = 14, TYPE_OF_TOKEN = 17, MAX_DEPTH = 64 };
+enum { TYPE_OF_TUPLE = 13, TYPE_OF_OPAQUE = 14, TYPE_OF_TOKEN = 17, MAX_DEPTH = 16 };
 
 static const char *const type_words[] = {
     [1] = "pred",        [2] = "s8",

@@ -1,0 +1,61 @@
+/* Operations that are split. XLA prints one instruction that is split by its own name,
+ * `negate-start`, with its own attributes, and leaves out the computation that wraps it. */
+#include "emit/proto/print.h"
+
+static const CompText *wrapped_comp(const Printer *printer, const LineText *line) {
+  return &printer->comps.data[line->async_comp];
+}
+
+/* The start wraps it; the others have it from their operand. */
+static uint32_t find_wrapped(const Printer *printer, const LineText *line) {
+  if (line->opcode == OPCODE_ASYNC_START)
+    return line->num_callees == 1 ? printer->callees.data[line->callees] : NO_ID;
+  if (line->num_operands == 0) return NO_ID;
+  const LineText *operand = &printer->list.data[printer->edges.data[line->operands]];
+  return opcode_gives_async_state(operand->opcode) ? operand->async_comp : NO_ID;
+}
+
+void print_note_async(Printer *printer, const InstText *inst, LineText *line) {
+  line->async_comp = NO_ID;
+  if (!opcode_is_async(line->opcode)) return;
+  line->async_comp = find_wrapped(printer, line);
+  if (line->async_comp == NO_ID) {
+    print_refuse(printer, "an operation that is split has no start");
+    return;
+  }
+  CompText *comp = &printer->comps.data[line->async_comp];
+  if (line->opcode == OPCODE_ASYNC_START) comp->is_async = true;
+  if (comp->is_one && (opcode_is_async(comp->opcode) || comp->opcode == OPCODE_PARAMETER))
+    print_refuse(printer, "%s is split", opcode_text(comp->opcode));
+  if (comp->is_one && comp->has_frontend && inst->frontend_attributes.len)
+    print_refuse(printer, "an operation that is split has frontend attributes twice");
+  /* Later versions of XLA do not say again what is wrapped. */
+  if (line->opcode != OPCODE_ASYNC_START) line->num_callees = 0;
+}
+
+void print_opcode(Printer *printer, TextBuffer *text, const LineText *line) {
+  const char *word = opcode_text(line->opcode);
+  if (line->async_comp != NO_ID && wrapped_comp(printer, line)->is_one) {
+    text_put(text, opcode_text(wrapped_comp(printer, line)->opcode));
+    word += strlen("async");
+  }
+  text_put(text, word);
+}
+
+void print_async_start(Printer *printer, TextBuffer *text, const InstText *inst,
+                       const LineText *line) {
+  Bytes thread = inst->async_execution_thread;
+  if (thread.len && !str_is(bytes_str(thread), "main")) {
+    text_put(text, ", async_execution_thread=\"");
+    print_name(printer, text, thread);
+    text_put_char(text, '"');
+  }
+  const CompText *comp = wrapped_comp(printer, line);
+  if (comp->is_one && !print_is_too_long(printer, comp->extras.len))
+    text_put_str(text, comp->extras);
+  print_output_aliases(printer, text, inst);
+}
+
+void print_async_update(Printer *printer, TextBuffer *text, const InstText *inst) {
+  print_output_aliases(printer, text, inst);
+}
