@@ -178,6 +178,9 @@ Opcode print_find_opcode(Printer *printer, Bytes name);
 void print_attributes(Printer *printer, TextBuffer *text, const InstText *inst,
                       const LineText *line);
 
+/* `, calls=%comp`, and what else a caller says of what it calls. */
+void print_callees(Printer *printer, TextBuffer *text, const InstText *inst, const LineText *line);
+
 /* Finds what an operation wraps; called before its line is printed. */
 void print_note_async(Printer *printer, const InstText *inst, LineText *line);
 

@@ -108,11 +108,12 @@ class Phases:
 
 def add_counts(text, num_replicas, num_partitions):
     """The text with what its first line does not say about devices."""
-    head, newline, rest = text.partition("\n")
+    end = len(text) if "\n" not in text else text.index("\n")
+    head = text[:end]
     for name, count in (("replica_count", num_replicas), ("num_partitions", num_partitions)):
         if count > 1 and f" {name}=" not in head:
             head += f", {name}={count}"
-    return head + newline + rest
+    return text if len(head) == end else head + text[end:]
 
 
 def add_mark(text, name, mark):
