@@ -15,6 +15,7 @@
 #include "remat/rewrite/dce.h"
 #include "remat/search/apply.h"
 #include "remat/search/hoist.h"
+#include "remat/search/post_order.h"
 #include "remat/search/search.h"
 #include "remat/search/trim.h"
 #include "remat/search/updates.h"
@@ -320,6 +321,9 @@ static void check_orders(const Line *line, int64_t limit_bytes, const Sample *sa
   Line early = line_with_early_updates(&settled, &has_moved, arena, scratch);
   check_permutation(&early, line, "early updates", sample);
   check_line(&early, "early updates", sample);
+  Line post_order = line_in_post_order(&settled, &has_moved, arena, scratch);
+  check_permutation(&post_order, line, "post-order", sample);
+  check_line(&post_order, "post-order", sample);
   arena_free(scratch);
   arena_free(arena);
 }

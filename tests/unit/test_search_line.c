@@ -5,6 +5,7 @@
 #include "remat/rewrite/dce.h"
 #include "remat/search/apply.h"
 #include "remat/search/hoist.h"
+#include "remat/search/post_order.h"
 #include "remat/search/price.h"
 #include "remat/search/trim.h"
 #include "remat/search/updates.h"
@@ -155,6 +156,30 @@ START_TEST(updates_are_brought_forward) {
   Line again = line_with_early_updates(&early, &has_moved, out, scratch);
   ck_assert(!has_moved);
   check_line(&search, &again, 14368, "p q z h a b u s m c d e f v n r end");
+  fixture_free(&search.fixture);
+}
+END_TEST
+
+START_TEST(post_order_does_not_depend_on_the_order_given) {
+  SearchFixture search;
+  begin(&search, CHAINS);
+  Arena *out = search.fixture.out, *scratch = search.fixture.scratch;
+  Line line = line_of_graph(&search.graph, out);
+  bool has_moved = false;
+  Line found = line_in_post_order(&line, &has_moved, out, scratch);
+  ck_assert(has_moved);
+  check_line(&search, &found, 72, "p a1 b1 z c1 a2 b2 c2 r end");
+  found = line_in_post_order(&found, &has_moved, out, scratch);
+  ck_assert(!has_moved);
+  fixture_free(&search.fixture);
+  begin(&search, P
+        "a = f32[8] negate(p)\n b = f32[8] sine(p), control-predecessors={a}\n"
+        "c = f32[8] exponential(p)\n ROOT r = (f32[8], f32[8], f32[8]) tuple(c, b, a)\n");
+  out = search.fixture.out;
+  line = line_of_graph(&search.graph, out);
+  found = line_in_post_order(&line, &has_moved, out, search.fixture.scratch);
+  check_text(line_text(&search, &found), "p c a b r end", "with a wait");
+  ck_assert(line_is_valid(&found, search.fixture.scratch));
   fixture_free(&search.fixture);
 }
 END_TEST
@@ -401,6 +426,7 @@ int main(void) {
   tcase_add_test(tc, a_reader_of_a_tuple_is_not_put_off);
   tcase_add_test(tc, updates_are_put_off);
   tcase_add_test(tc, updates_are_brought_forward);
+  tcase_add_test(tc, post_order_does_not_depend_on_the_order_given);
   tcase_add_test(tc, a_value_is_priced_around_the_peak);
   tcase_add_test(tc, a_step_goes_to_where_the_memory_rises);
   tcase_add_test(tc, another_element_of_a_state_is_not_the_one_that_is_read);

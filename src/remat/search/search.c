@@ -2,6 +2,7 @@
 
 #include "ir/parallel.h"
 #include "remat/search/hoist.h"
+#include "remat/search/post_order.h"
 #include "remat/search/trim.h"
 #include "remat/search/updates.h"
 
@@ -9,6 +10,7 @@ enum {
   EXCESS_WEIGHT = 30, /* times the usual price: what it costs to mend an excess */
   TRIM_PASSES = 3,
   MAX_LEVELS = 4,
+  MAX_LEVELS_UNSURE = 8, /* while no line fits */
   LOWEST_STEPS = 10,
   MAX_CANDIDATES = 10,
   NUM_TRIALS = 4, /* side by side, on however many threads */
@@ -31,13 +33,14 @@ typedef struct Heat {
   uint32_t num_orders, num_unsure, first_price, num_prices;
 } Heat;
 
-static const Heat heats[] = {{6, 8, 1, 3}, {2, 4, 4, 2}};
+static const Heat heats[] = {{6, 10, 1, 3}, {2, 4, 4, 2}};
 
-typedef Line UpdatesRule(const Line *line, bool *has_moved, Arena *out, Arena *scratch);
+typedef Line OrderRule(const Line *line, bool *has_moved, Arena *out, Arena *scratch);
 
-/* An order to decide in: the given one, or that with other places for updates, hoisted or not. */
+/* An order to decide in: the given one, that with other places for updates, or one that does not
+ * depend on it, hoisted or not. */
 typedef struct OrderRules {
-  UpdatesRule *updates; /* NULL = they stay where they are */
+  OrderRule *change; /* NULL = none */
   bool is_hoisted;
   HoistRules hoisting;
 } OrderRules;
@@ -57,6 +60,9 @@ static const OrderRules order_rules[] = {
     {line_with_early_updates, true, {true, false, false, 4}},
     {line_with_early_updates, true, {true, true, true, 4}},
     {line_with_early_updates, false, {0}},
+    {line_in_post_order, true, {true, false, false, 4}},
+    {line_in_post_order, true, {true, true, true, 4}},
+    {line_in_post_order, false, {0}},
 };
 enum { NUM_ORDERS = sizeof order_rules / sizeof *order_rules, NUM_QUICK_ORDERS = 4 };
 
@@ -201,7 +207,7 @@ static Line make_order(const Search *search, const Line *given, const OrderRules
   *is_new = true;
   if (search->rules->keeps_order) return *given;
   Line line = line_settled(given, false, out, scratch);
-  if (rules->updates) line = rules->updates(&line, is_new, out, scratch);
+  if (rules->change) line = rules->change(&line, is_new, out, scratch);
   if (!rules->is_hoisted || !*is_new) return line;
   return hoist(&line, search->limit_bytes, &rules->hoisting, patience, out, scratch);
 }
@@ -375,7 +381,7 @@ static void free_candidates(Candidate *candidates, uint32_t len) {
 }
 
 static void improve_all(Search *search) {
-  for (uint32_t level = 0; level < MAX_LEVELS; level++) {
+  for (uint32_t level = 0; level < (search->best.fits ? MAX_LEVELS : MAX_LEVELS_UNSURE); level++) {
     Candidate candidates[MAX_CANDIDATES];
     uint32_t len = search->num_candidates;
     double seconds = search->best.seconds;
