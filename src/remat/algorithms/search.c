@@ -14,6 +14,7 @@
 #include "remat/job/state.h"
 #include "remat/rewrite/dce.h"
 #include "remat/search/apply.h"
+#include "remat/search/forms.h"
 #include "remat/search/search.h"
 
 enum {
@@ -39,6 +40,7 @@ typedef struct SearchJob {
   SearchContext context; /* of the module as it is now, in `arena` */
   int64_t *inner_bytes;  /* by CompId: what it and its callees need, as lines are measured */
   SearchRules rules;
+  const FormRules *forms; /* that prices decide about; NULL = about none */
   uint32_t num_steps;
   uint32_t num_changed;     /* values that are kept in other forms */
   Figures entry;            /* the last time that a line was applied to it */
@@ -150,8 +152,9 @@ static void apply(SearchJob *search, CompId comp, const PricedLine *priced) {
   Applied applied = line_apply(&priced->line, job, search->out, search->scratch);
   search->inner_bytes[comp] = priced->peak_bytes;
   /* Without steps the module must be as it was, dead code included. */
-  if (applied.num_clones + applied.num_moved == 0) return;
-  search->num_steps += applied.num_clones + applied.num_moved;
+  uint32_t num_steps = applied.num_clones + applied.num_forms + applied.num_moved;
+  if (num_steps == 0) return;
+  search->num_steps += num_steps;
   dce_run(job->rewrite, search->scratch);
   dce_update_schedule(job->rewrite->module, job->schedule, search->out);
 }
@@ -202,6 +205,8 @@ static bool search_frame(SearchJob *search, Frame *frame, bool may_go_down) {
   if (search->job->schedule->of[frame->comp].len == 0) return true;
   Arena *arena = arena_new(arena_options(search->scratch));
   SearchGraph graph = search_graph_build(&search->context, frame->comp, arena, search->scratch);
+  if (search->forms)
+    search_graph_add_forms(&graph, &search->context, search->forms, arena, search->scratch);
   OtherLines others = {0};
   PricedLine best = search_graph(search, &graph, frame->limit_bytes, &others, arena);
   bool is_enough = frame->limit_bytes > 0 && best.fits;
@@ -441,12 +446,21 @@ static bool change_forms(SearchJob *search, int64_t peak_bytes) {
   return stats.num_steps > 0;
 }
 
+/* Keeps the better one of two outcomes. */
+static void keep_outcome(Outcome *best, Outcome outcome) {
+  bool is_best = is_better_outcome(&outcome, best);
+  arena_free(is_best ? best->arena : outcome.arena);
+  if (is_best) *best = outcome;
+}
+
 static void search_with_forms(SearchJob *search) {
   static const double shares[] = {1, 0.5}; /* of what is missing, that other forms are to free */
   RematJob *job = search->job;
   Arena *arena = arena_new(arena_options(search->scratch));
   RematState before = remat_state_save(job, arena);
   int64_t before_bytes = remat_state_peak(job, search->scratch);
+  FormRules forms = form_rules_build(job, arena, search->scratch);
+  uint64_t num_steps = job->patience ? patience_steps_left(job->patience) / 2 : 0;
   search_with_part(search, 2);
   Outcome best = outcome_of(search);
   for (size_t i = 0; i < sizeof shares / sizeof *shares; i++) {
@@ -457,9 +471,15 @@ static void search_with_forms(SearchJob *search) {
     search_with_part(search, i == 0 ? 2 : 1);
     Outcome outcome = outcome_of(search);
     outcome.num_steps += search->num_changed;
-    bool is_best = is_better_outcome(&outcome, &best);
-    arena_free(is_best ? best.arena : outcome.arena);
-    if (is_best) best = outcome;
+    keep_outcome(&best, outcome);
+  }
+  if (!patience_was_interrupted(job->patience)) {
+    remat_state_load(job, &before);
+    patience_renew(job->patience, num_steps);
+    search->forms = &forms;
+    search_with_part(search, 1);
+    search->forms = NULL;
+    keep_outcome(&best, outcome_of(search));
   }
   remat_state_load(job, &best.state);
   *job->schedule = schedule_copy(job->schedule, job->rewrite->module, search->out);

@@ -1,6 +1,7 @@
 #include "remat/search/apply.h"
 
 #include "ir/hash.h"
+#include "remat/search/forms.h"
 
 /* A view that was made again, of something else. */
 typedef struct View {
@@ -14,6 +15,9 @@ typedef struct Applier {
   Module *module;
   InstId *operands; /* as SearchGraph.operands: the operands before any change */
   InstId *insts;    /* by step */
+  InstId *starts;   /* by step: of an asynchronous copy into another form or back; else NO_ID */
+  IdVec *around;    /* by step: asynchronous copies of it that start after it, and those back that
+                       end before it */
   StepId *first;    /* by node: its first run; NO_ID = it does not run */
   bool *is_first;   /* by step: the first run of its node */
   IdVec *views_of;  /* by step: new views of it, in an order in which they can run */
@@ -93,11 +97,35 @@ static InstId image_of(Applier *applier, InstId operand, StepId provider, StepId
   return image;
 }
 
+/* Copies what a step reads into another form, or back. */
+static void copy_form(Applier *applier, StepId step) {
+  const Line *line = applier->line;
+  NodeId node = line->nodes[step];
+  const NodeForm *form = node_form(applier->graph, node);
+  Rewrite *rewrite = applier->job->rewrite;
+  StepId source = line->sources[line->first_source[step]];
+  InstId of = applier->insts[source];
+  FormCopy made;
+  if (node_is_back(applier->graph, node)) {
+    InstId original = applier->insts[line->sources[line->first_source[source]]];
+    made = form_copy_back(rewrite, form, of, original, applier->scratch);
+  } else {
+    made = form_copy_there(rewrite, form, of, applier->scratch);
+    if (made.start != NO_ID) *vec_push(applier->arena, &applier->around[source]) = step;
+  }
+  applier->starts[step] = made.start;
+  applier->insts[step] = made.copy;
+}
+
 static void run_step(Applier *applier, StepId step) {
   const Line *line = applier->line;
   const SearchNode *node = &applier->graph->nodes[line->nodes[step]];
   if (node->flags & NODE_IS_END) {
     applier->insts[step] = NO_ID;
+    return;
+  }
+  if (node->flags & NODE_IS_FORM) {
+    copy_form(applier, step);
     return;
   }
   Rewrite *rewrite = applier->job->rewrite;
@@ -110,6 +138,33 @@ static void run_step(Applier *applier, StepId step) {
     if (inst_operand(applier->module, id, i) != operand)
       rewrite_set_operand(rewrite, id, i, operand);
   }
+}
+
+static bool is_async_back(const Applier *applier, StepId step) {
+  return applier->starts[step] != NO_ID && node_is_back(applier->graph, applier->line->nodes[step]);
+}
+
+/* Asynchronous copies back end before their first readers. */
+static void place_ends(Applier *applier) {
+  const Line *line = applier->line;
+  bool *is_placed = arena_zarray(applier->arena, bool, line->len);
+  for (StepId step = 0; step < line->len; step++) {
+    for (uint32_t i = line->first_source[step]; i < line->first_source[step + 1]; i++) {
+      StepId source = line->sources[i];
+      if (is_placed[source] || !is_async_back(applier, source)) continue;
+      is_placed[source] = true;
+      *vec_push(applier->arena, &applier->around[step]) = source;
+    }
+  }
+}
+
+static void append(Sequence *sequence, InstId id) {
+  sequence->ids[sequence->len++] = id;
+}
+
+static void append_views(const Applier *applier, StepId step, Sequence *sequence) {
+  for (uint32_t i = 0; i < applier->views_of[step].len; i++)
+    append(sequence, applier->views_of[step].data[i]);
 }
 
 /* The order of the line, with bitcasts and get-tuple-elements after what they come from. */
@@ -128,16 +183,30 @@ static Sequence build_sequence(Applier *applier, Sequence before, Arena *out) {
     NodeId node = graph->home_of[before.ids[pos]];
     if (graph->nodes[node].inst != before.ids[pos]) views[first_view[node + 1]++] = before.ids[pos];
   }
+  place_ends(applier);
   Sequence sequence = {
-      .ids = arena_array(out, InstId, (size_t)before.len + line->len + applier->views.len)};
+      .ids = arena_array(out, InstId, (size_t)before.len + 2 * line->len + applier->views.len)};
   for (StepId step = 0; step < line->len; step++) {
     NodeId node = line->nodes[step];
+    const IdVec *around = &applier->around[step];
+    for (uint32_t i = 0; i < around->len; i++) {
+      if (!is_async_back(applier, around->data[i])) continue;
+      append(&sequence, applier->insts[around->data[i]]);
+      append_views(applier, around->data[i], &sequence);
+    }
     if (applier->insts[step] == NO_ID) continue;
-    sequence.ids[sequence.len++] = applier->insts[step];
+    if (is_async_back(applier, step)) {
+      append(&sequence, applier->starts[step]);
+      continue;
+    }
+    append(&sequence, applier->insts[step]);
     for (uint32_t i = first_view[node]; applier->is_first[step] && i < first_view[node + 1]; i++)
-      sequence.ids[sequence.len++] = views[i];
-    for (uint32_t i = 0; i < applier->views_of[step].len; i++)
-      sequence.ids[sequence.len++] = applier->views_of[step].data[i];
+      append(&sequence, views[i]);
+    append_views(applier, step, &sequence);
+    for (uint32_t i = 0; i < around->len; i++) {
+      if (!is_async_back(applier, around->data[i]))
+        append(&sequence, applier->starts[around->data[i]]);
+    }
   }
   return sequence;
 }
@@ -150,7 +219,7 @@ static uint32_t count_moved(const Applier *applier) {
   for (StepId step = 0; step < applier->line->len; step++) {
     NodeId node = applier->line->nodes[step];
     if (!applier->is_first[step]) continue;
-    if (applier->graph->nodes[node].flags & NODE_IS_GIVEN) continue;
+    if (applier->graph->nodes[node].flags & (NODE_IS_GIVEN | NODE_IS_FORM)) continue;
     if (node < latest) {
       num_moved++;
     } else {
@@ -170,6 +239,8 @@ Applied line_apply(const Line *line, RematJob *job, Arena *out, Arena *scratch) 
                      .module = module,
                      .operands = arena_array(arena, InstId, graph->operands.len),
                      .insts = arena_array(arena, InstId, line->len),
+                     .starts = arena_array(arena, InstId, line->len),
+                     .around = arena_zarray(arena, IdVec, line->len),
                      .first = arena_array(arena, StepId, graph->num_nodes),
                      .is_first = arena_zarray(arena, bool, line->len),
                      .views_of = arena_zarray(arena, IdVec, line->len),
@@ -177,21 +248,25 @@ Applied line_apply(const Line *line, RematJob *job, Arena *out, Arena *scratch) 
                      .scratch = scratch};
   for (NodeId node = 0; node < graph->num_nodes; node++) {
     const SearchNode *of = &graph->nodes[node];
-    if (of->flags & NODE_IS_END) continue;
+    if (of->flags & NODE_IS_FORM) continue;
+    bool is_end = of->flags & NODE_IS_END;
     for (uint32_t i = 0; i < of->num_operands; i++)
-      applier.operands[of->first_operand + i] = inst_operand(module, of->inst, i);
+      applier.operands[of->first_operand + i] =
+          is_end ? comp_get(module, graph->comp)->root : inst_operand(module, of->inst, i);
   }
-  applier.operands[graph->operands.len - 1] = comp_get(module, graph->comp)->root;
   Applied applied = {0};
   memset(applier.first, 0xff, graph->num_nodes * sizeof *applier.first);
   for (StepId step = 0; step < line->len; step++) {
     StepId *first = &applier.first[line->nodes[step]];
     applier.is_first[step] = *first == NO_ID;
-    applied.num_clones += *first != NO_ID;
+    applier.starts[step] = NO_ID;
+    bool is_form = graph->nodes[line->nodes[step]].flags & NODE_IS_FORM;
+    applied.num_forms += is_form && !node_is_back(graph, line->nodes[step]);
+    applied.num_clones += !is_form && *first != NO_ID;
     if (*first == NO_ID) *first = step;
   }
   applied.num_moved = count_moved(&applier);
-  if (applied.num_clones + applied.num_moved == 0) {
+  if (applied.num_clones + applied.num_forms + applied.num_moved == 0) {
     arena_free(arena);
     return applied;
   }

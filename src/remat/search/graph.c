@@ -668,6 +668,7 @@ SearchGraph search_graph_build(const SearchContext *context, CompId comp, Arena 
     }
   }
   add_end(&builder);
+  graph.first_form = graph.num_nodes;
   order_shared_memory(&builder);
   mark_sources(&builder);
   mark_bypassed(&builder);

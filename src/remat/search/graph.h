@@ -50,6 +50,7 @@ enum {
   NODE_IS_LEGAL = 1 << 7,    /* legality lets it run again, even if lines may not do so */
   NODE_CAN_SHRINK = 1 << 8,  /* a fusion of several results: those that nobody reads go away */
   NODE_IS_END = 1 << 4,      /* reads what the computation returns; has no instruction */
+  NODE_IS_FORM = 1 << 9,     /* a copy into another form, or back: lines need not have it */
 };
 
 typedef struct SearchNode {
@@ -74,10 +75,26 @@ typedef enum NodeTie {
   NUM_TIES,
 } NodeTie;
 
+/* Another form in which a value can be kept while nobody reads it (forms.h). A copy there and one
+ * back are two nodes of their own; what the second one makes is the value again. */
+typedef struct NodeForm {
+  NodeId value;  /* the node that computes it */
+  ShapeId shape; /* in the other form */
+  double there_seconds, back_seconds; /* of the copies; over the link, beside other steps, if it is
+                                         on the host */
+  bool is_on_host;
+  uint32_t next; /* of the same value; NO_ID = none */
+} NodeForm;
+
 typedef struct SearchGraph {
   CompId comp;
-  SearchNode *nodes; /* the last one is the end */
+  SearchNode *nodes; /* the last one is the end; copies into other forms come after it */
   uint32_t num_nodes;
+  NodeId first_form; /* the copies of form i are the nodes first_form + 2 * i and the one after it */
+  VEC(NodeForm) forms;
+  uint32_t *form_of;  /* by node before first_form: its first form, NO_ID = none; NULL = no node has
+                         any */
+  bool has_host_form; /* some value can be kept on the host */
   bool has_overwriters; /* of some part */
   VEC(NodeOperand) operands;
   VEC(NodePart) parts;
@@ -99,6 +116,26 @@ static inline const NodeOperand *node_operand(const SearchGraph *graph, NodeId n
 }
 static inline const NodePart *node_part(const SearchGraph *graph, NodeId node, uint32_t i) {
   return &graph->parts.data[graph->nodes[node].first_part + i];
+}
+
+/* The form that a node copies into, or back from; NULL for other nodes. */
+static inline const NodeForm *node_form(const SearchGraph *graph, NodeId node) {
+  bool is_form = graph->nodes[node].flags & NODE_IS_FORM;
+  return is_form ? &graph->forms.data[(node - graph->first_form) / 2] : NULL;
+}
+static inline NodeId form_there(const SearchGraph *graph, uint32_t form) {
+  return graph->first_form + 2 * form;
+}
+static inline NodeId form_back(const SearchGraph *graph, uint32_t form) {
+  return graph->first_form + 2 * form + 1;
+}
+static inline bool node_is_back(const SearchGraph *graph, NodeId node) {
+  return graph->nodes[node].flags & NODE_IS_FORM && (node - graph->first_form) % 2 == 1;
+}
+
+/* The node whose value a run of `node` provides: for a copy back, the one that was copied. */
+static inline NodeId node_value(const SearchGraph *graph, NodeId node) {
+  return node_is_back(graph, node) ? node_form(graph, node)->value : node;
 }
 
 /* What the graphs of all computations of a job have in common. Valid until the module changes. */

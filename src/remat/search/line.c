@@ -1,5 +1,7 @@
 #include "remat/search/line.h"
 
+#include "remat/search/line_link.h"
+
 Line line_new(const SearchGraph *graph, uint32_t len, Arena *out) {
   return (Line){.graph = graph,
                 .len = len,
@@ -27,7 +29,7 @@ Line line_of_graph(const SearchGraph *graph, Arena *out) {
   StepId *step_of = arena_array(out, StepId, graph->num_nodes);
   line.len = 0;
   for (NodeId node = 0; node < graph->num_nodes; node++) {
-    if (graph->nodes[node].flags & NODE_IS_BYPASSED) continue;
+    if (graph->nodes[node].flags & (NODE_IS_BYPASSED | NODE_IS_FORM)) continue;
     step_of[node] = line.len;
     line.nodes[line.len++] = node;
   }
@@ -196,6 +198,8 @@ LineMemory line_measure(const Line *line, Arena *out) {
       held[number] = 0;
     }
   }
+  if (graph->has_host_form) memory.stall_seconds = line_stall_seconds(line, out);
+  memory.seconds += memory.stall_seconds;
   arena_reset(out, mark);
   return memory;
 }
@@ -399,8 +403,8 @@ bool line_is_valid(const Line *line, Arena *scratch) {
     const SearchNode *node = &graph->nodes[line->nodes[step]];
     for (uint32_t i = 0; i < node->num_operands; i++) {
       StepId source = line->sources[line->first_source[step] + i];
-      is_valid &= source < step &&
-                  line->nodes[source] == graph->operands.data[node->first_operand + i].node;
+      is_valid &= source < step && node_value(graph, line->nodes[source]) ==
+                                       graph->operands.data[node->first_operand + i].node;
     }
   }
   if (!is_valid) {
@@ -410,11 +414,11 @@ bool line_is_valid(const Line *line, Arena *scratch) {
   Roots roots = roots_build(line, inner);
   for (NodeId node = 0; node < graph->num_nodes; node++)
     is_valid &= roots.first[node] != NO_ID ||
-                graph->nodes[node].flags & (NODE_CAN_CLONE | NODE_IS_BYPASSED);
+                graph->nodes[node].flags & (NODE_CAN_CLONE | NODE_IS_BYPASSED | NODE_IS_FORM);
   for (StepId step = 0; step < line->len; step++) {
     const SearchNode *node = &graph->nodes[line->nodes[step]];
     bool is_first = roots.first[line->nodes[step]] == step;
-    is_valid &= is_first || node->flags & NODE_CAN_CLONE;
+    is_valid &= is_first || node->flags & (NODE_CAN_CLONE | NODE_IS_FORM);
     for (uint32_t i = 0; i < node->num_operands; i++) {
       uint32_t count = graph->operands.data[node->first_operand + i].num_parts;
       for (uint32_t k = 0; k < count; k++) {

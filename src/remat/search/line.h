@@ -66,7 +66,8 @@ typedef struct LineMemory {
   uint32_t *root_of;     /* by part of the line: the part whose memory it is; itself unless it is
                             forwarded */
   int64_t peak_bytes;
-  double seconds; /* modelled, of all steps */
+  double seconds;       /* modelled, of all steps, with stalls */
+  double stall_seconds; /* during which steps wait for copies from or to the host */
 } LineMemory;
 
 /* Measures a line. O(parts of all operands). */
@@ -89,8 +90,8 @@ LineOverwrites line_overwrites(const Line *line, const uint32_t *root_of, Arena 
 double line_excess(const Line *line, const LineMemory *memory, int64_t limit_bytes);
 
 /* Whether a line is right: each node but what can be cloned runs at least once, sources hold the
- * node that is asked for and run before, waits hold, and nothing is read from where its memory has
- * been overwritten on. */
+ * node that is asked for, or a copy back of it, and run before, waits hold, and nothing is read
+ * from where its memory has been overwritten on. */
 bool line_is_valid(const Line *line, Arena *scratch);
 
 /* Other edges of a line: steps that must run before a step, apart from its sources. */

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "ir/sort.h"
+#include "remat/search/price_internal.h"
 
 enum {
   ROUND_STEPS = 16,  /* what a round takes for a step of the line, in visits of other passes */
@@ -17,85 +17,7 @@ enum {
   AHEAD = 8,      /* steps before a step is visited, what is known of it is fetched */
 };
 
-/* Runs of steps are numbered: a step of the line has its own number, the clones come after. */
-typedef uint32_t RunId;
-
-/* Somebody needs a value of a step at a place. */
-typedef struct Demand {
-  StepId place; /* before this step, if a clone needs it; else by this step */
-  StepId until; /* the reader holds it until then; `place` for readers that compute */
-  RunId reader;
-  uint32_t operand;               /* of the reader */
-  uint32_t next;                  /* of the same step */
-  uint32_t first_part, num_parts; /* of the step, that the reader reads */
-} Demand;
-
-typedef struct Clone {
-  StepId step;
-  StepId place;    /* it runs before this step */
-  uint32_t source; /* of its first operand, in `clone_sources` */
-  uint32_t next;   /* clone at the same place, of a later step */
-} Clone;
-
-/* What a step reads by one operand, as lines have it, in one place. */
-typedef struct Need {
-  int64_t bytes; /* of the memory that it reads, which may be that of another step */
-  StepId source;
-  StepId until;                   /* the first step that overwrites some of it; NO_ID = none */
-  uint32_t first_part, num_parts; /* of the source */
-} Need;
-
-/* What the cost of a step's recomputation depends on. */
-typedef struct StepCost {
-  double seconds;
-  int64_t bytes;  /* live while it runs: what it reads and makes */
-  uint32_t stamp; /* the closure that last went through the step */
-  bool can_clone;
-  bool can_gain; /* it holds memory, or loses what it holds to a step that overwrites it */
-} StepCost;
-
-typedef VEC(Clone) CloneVec;
-
-typedef struct Pricing {
-  const Line *line;
-  const LineMemory *memory; /* of the line */
-  StepId *owner;            /* by part of the line: its step */
-  StepId *overwriter;       /* by part of the line, if it owns memory, as LineOverwrites.by */
-  bool *is_unread;          /* by step: nobody reads it in the line */
-  double *price;            /* by step */
-  double spread, passing;   /* of the rules */
-  double *sum; /* by step: of the prices up to and with it; one entry before the first */
-  VEC(Demand) demands;
-  uint32_t *first_demand;       /* by step; NO_ID = none */
-  CloneVec clones, last_clones; /* of this round, and of the one before */
-  VEC(RunId) clone_sources;
-  uint32_t *first_clone;  /* by place; NO_ID = none */
-  RunId *sources;         /* of the line's steps, as in Line.sources */
-  bool *is_dropped;       /* by step: only clones of it run */
-  VEC(SortItem) sorted;   /* demands of the step being visited, the last place first */
-  VEC(StepId) held_until; /* for each of them: until when those of earlier places hold the step */
-  uint8_t *is_needed;     /* by part of the node being visited */
-  StepCost *costs;        /* by step */
-  Need *needs;            /* as Line.sources */
-  uint32_t num_closures, num_visited;
-  int64_t closure_bytes; /* live at most while a step of the closure runs */
-  uint64_t num_looked;   /* demands and steps in a round, steps as so many demands */
-  bool keeps_places;
-  Arena *arena;
-} Pricing;
-
 /* ---- what it costs to have a value ---- */
-
-static double sum_before(const Pricing *pricing, StepId step) {
-  return pricing->sum[step]; /* prices of steps 0 … step - 1 */
-}
-static double sum_through(const Pricing *pricing, StepId step) {
-  return pricing->sum[step + 1];
-}
-
-static const SearchNode *node_of(const Pricing *pricing, StepId step) {
-  return &pricing->line->graph->nodes[pricing->line->nodes[step]];
-}
 
 static double recompute_cost(Pricing *pricing, StepId step, StepId place, double limit,
                              uint32_t depth);
@@ -131,6 +53,10 @@ static double need_cost(Pricing *pricing, const Need *need, StepId place, double
   if (!is_gone) {
     if (held_until >= place) return 0;
     keep = bytes * (sum_before(pricing, place) - sum_through(pricing, held_until));
+    if (pricing->line->graph->form_of) {
+      double in_form = form_gap(pricing, source, held_until, place, NULL).cost;
+      if (in_form < keep) keep = in_form;
+    }
     if (next != NO_ID && next <= need->until) {
       double kept = bytes * (sum_before(pricing, next) - sum_through(pricing, held_until));
       bool is_kept = kept <= cost->seconds || !cost->can_clone;
@@ -187,16 +113,21 @@ static void demand(Pricing *pricing, StepId step, uint32_t index, StepId place, 
   pricing->first_demand[source] = number;
 }
 
-static void add_clone(Pricing *pricing, StepId step, StepId place) {
-  const Line *line = pricing->line;
-  const SearchNode *node = node_of(pricing, step);
-  RunId number = line->len + pricing->clones.len;
+RunId pricing_add_run(Pricing *pricing, StepId step, NodeId node, StepId place) {
+  RunId number = pricing->line->len + pricing->clones.len;
   *vec_push(pricing->arena, &pricing->clones) =
-      (Clone){step, place, pricing->clone_sources.len, pricing->first_clone[place]};
+      (Clone){step, node, place, pricing->clone_sources.len, pricing->first_clone[place]};
   pricing->first_clone[place] = pricing->clones.len - 1;
-  (void)vec_extend(pricing->arena, &pricing->clone_sources, node->num_operands);
-  for (uint32_t i = 0; i < node->num_operands; i++)
+  (void)vec_extend(pricing->arena, &pricing->clone_sources,
+                   pricing->line->graph->nodes[node].num_operands);
+  return number;
+}
+
+static RunId add_clone(Pricing *pricing, StepId step, StepId place) {
+  RunId number = pricing_add_run(pricing, step, pricing->line->nodes[step], place);
+  for (uint32_t i = 0; i < node_of(pricing, step)->num_operands; i++)
     demand(pricing, step, i, place, place, number);
+  return number;
 }
 
 /* Gives the reader the run that it reads. */
@@ -280,27 +211,33 @@ static double spread_of(NodeId node) {
   return (double)(node * UINT32_C(2654435761)) / 4294967296.0 - 0.5;
 }
 
-/* Whether to compute a step again for the demand `index` of those sorted, and for what comes after
- * it, costs less than to keep `bytes` since the demand before. */
-static bool is_cheaper_again(Pricing *pricing, StepId step, uint32_t index, int64_t bytes) {
-  uint32_t len = pricing->sorted.len;
+/* What it costs to hold `bytes` of a step since the demand before the one of index `index`. */
+static double keep_cost(const Pricing *pricing, StepId step, uint32_t index, int64_t bytes) {
   StepId place = sorted_demand(pricing, index)->place;
   StepId held_until = pricing->held_until.data[index];
-  if (held_until >= place) return false;
-  if (pricing->keeps_places && index + 1 == len) return false;
+  if (held_until >= place) return 0;
   double keep = (double)bytes * (sum_before(pricing, place) - sum_through(pricing, held_until));
-  if (keep <= 0) return false;
-  keep *= 1 + pricing->spread * spread_of(pricing->line->nodes[step]);
+  return keep * (1 + pricing->spread * spread_of(pricing->line->nodes[step]));
+}
+
+/* Whether to compute a step again for the demand `index` of those sorted, and for what comes after
+ * it, costs less than `least`. The demand is for `bytes` of it. */
+static bool is_cheaper_again(Pricing *pricing, StepId step, uint32_t index, int64_t bytes,
+                             double least) {
+  bool is_first_read = index + 1 == pricing->sorted.len;
+  if (least <= 0 || !pricing->costs[step].can_clone) return false;
+  if (pricing->keeps_places && is_first_read) return false;
+  StepId place = sorted_demand(pricing, index)->place;
   /* The first reader's clone takes the place of the step itself. */
-  double saved = index + 1 == len ? node_of(pricing, step)->seconds : 0;
+  double saved = is_first_read ? node_of(pricing, step)->seconds : 0;
   pricing->num_closures++;
   pricing->num_visited = 0;
   pricing->closure_bytes = bytes;
-  double again = recompute_cost(pricing, step, place, keep + saved, 0) - saved;
+  double again = recompute_cost(pricing, step, place, least + saved, 0) - saved;
   /* While it is computed, more is live there than what is asked for. */
   double meanwhile =
       pricing->passing * (double)(pricing->closure_bytes - bytes) * pricing->price[place];
-  return again + meanwhile < keep;
+  return again + meanwhile < least;
 }
 
 /* Lets all readers of a step read the step itself. */
@@ -314,19 +251,41 @@ static void keep(Pricing *pricing, StepId step) {
   demand_operands(pricing, step, until);
 }
 
+/* A run for the demand `index` of those sorted, and for what comes after it, that costs less than
+ * to hold `bytes` since the demand before; NO_ID = there is none. A step that `has_lost` the value
+ * to one that overwrites it can only be computed again. */
+static RunId find_run(Pricing *pricing, StepId step, uint32_t index, int64_t bytes, bool has_lost,
+                      PendingForm *pending) {
+  StepId place = sorted_demand(pricing, index)->place, held_until = pricing->held_until.data[index];
+  double keep = has_lost ? 0 : keep_cost(pricing, step, index, bytes);
+  FormGap gap = {.form = NO_ID, .cost = INFINITY};
+  if (!has_lost && keep > 0 && pricing->line->graph->form_of)
+    gap = form_gap(pricing, step, held_until, place, pending);
+  double least = gap.cost < keep ? gap.cost : keep;
+  if (has_lost || is_cheaper_again(pricing, step, index, bytes, least)) {
+    RunId run = add_clone(pricing, step, place);
+    form_add_there(pricing, step, run, pending);
+    return run;
+  }
+  return gap.cost < keep ? form_add_back(pricing, step, &gap, pending) : NO_ID;
+}
+
 /* Decides for all gaps between the readers of a step, from the last one on. Where a clone reads
  * the step after its memory has been overwritten, a clone of the step is all that it can read. */
 static void visit(Pricing *pricing, StepId step) {
   const StepCost *cost = &pricing->costs[step];
+  const SearchNode *node = node_of(pricing, step);
   bool is_read_here = pricing->first_demand[step] != NO_ID;
-  if (!cost->can_clone || (is_read_here && !cost->can_gain)) {
+  if (node->flags & NODE_IS_FORM) pricing->is_dropped[step] = !is_read_here;
+  if (pricing->is_dropped[step] && node->flags & NODE_IS_FORM) return;
+  if (!(cost->can_clone || cost->has_form) || (is_read_here && !cost->can_gain)) {
     keep(pricing, step);
     return;
   }
-  const SearchNode *node = node_of(pricing, step);
   sort_demands(pricing, step);
   uint32_t len = pricing->sorted.len, begin = 0; /* first demand that has no run yet */
   StepId until = step, gone_at = NO_ID;
+  PendingForm pending = {.form = NO_ID};
   int64_t bytes = 0;
   if (node->num_parts) memset(pricing->is_needed, 0, node->num_parts);
   if (len) {
@@ -339,19 +298,19 @@ static void visit(Pricing *pricing, StepId step) {
     bytes += need_parts(pricing, step, last, &gone_at);
     bool is_group_end = i + 1 == len || sorted_demand(pricing, i + 1)->place != place;
     if (!is_group_end || place <= step + 1) continue;
-    if (gone_at >= place && !is_cheaper_again(pricing, step, i, bytes)) continue;
-    RunId run = pricing->line->len + pricing->clones.len;
-    add_clone(pricing, step, place);
+    RunId run = find_run(pricing, step, i, bytes, gone_at < place, &pending);
+    if (run == NO_ID) continue;
     for (; begin <= i; begin++)
       serve(pricing, sorted_demand(pricing, begin), run);
     bytes = 0;
     gone_at = NO_ID;
     memset(pricing->is_needed, 0, node->num_parts);
   }
-  bool is_read = begin < len;
+  bool is_read = begin < len || pending.form != NO_ID;
+  form_add_there(pricing, step, step, &pending);
   for (; begin < len; begin++)
     serve(pricing, sorted_demand(pricing, begin), step);
-  pricing->is_dropped[step] = !is_read && !pricing->is_unread[step];
+  pricing->is_dropped[step] = cost->can_clone && !is_read && !pricing->is_unread[step];
   if (!pricing->is_dropped[step]) demand_operands(pricing, step, until);
 }
 
@@ -379,8 +338,8 @@ static Line build_line(Pricing *pricing, StepId **place_of, Arena *out) {
   Line result = line_new(line->graph, len, out);
   for (StepId step = 0; step < len; step++) {
     RunId run = run_of[step];
-    StepId of = run < line->len ? run : pricing->clones.data[run - line->len].step;
-    result.nodes[step] = line->nodes[of];
+    result.nodes[step] =
+        run < line->len ? line->nodes[run] : pricing->clones.data[run - line->len].node;
   }
   line_lay_out(&result, out);
   for (StepId step = 0; step < len; step++) {
@@ -456,12 +415,17 @@ static bool can_gain(const Pricing *pricing, StepId step) {
   return false;
 }
 
+static bool has_form(const SearchGraph *graph, NodeId node) {
+  return graph->form_of && node < graph->first_form && graph->form_of[node] != NO_ID;
+}
+
 static void note_costs(Pricing *pricing) {
   const Line *line = pricing->line;
   for (StepId step = 0; step < line->len; step++) {
     const SearchNode *node = node_of(pricing, step);
     pricing->costs[step] = (StepCost){.seconds = node->seconds,
                                       .can_clone = node->flags & NODE_CAN_CLONE,
+                                      .has_form = has_form(line->graph, line->nodes[step]),
                                       .can_gain = can_gain(pricing, step)};
     for (uint32_t part = line->first_part[step]; part < line->first_part[step + 1]; part++)
       pricing->costs[step].bytes += line_part_bytes(line, step, part);
@@ -498,6 +462,13 @@ static Pricing pricing_begin(const Line *line, const LineMemory *memory, Arena *
     pricing.is_unread[line->sources[i]] = false;
   pricing.is_needed = arena_zarray(arena, uint8_t, most_parts);
   note_costs(&pricing);
+  if (!line->graph->has_host_form) return pricing;
+  pricing.link_price = 0.05;
+  pricing.begin_seconds = arena_array(arena, double, (size_t)len + 1);
+  pricing.begin_seconds[0] = 0;
+  for (StepId step = 0; step < len; step++)
+    pricing.begin_seconds[step + 1] =
+        pricing.begin_seconds[step] + node_of(&pricing, step)->seconds;
   return pricing;
 }
 
@@ -592,6 +563,7 @@ PricedLine price_line(const Line *line, int64_t limit_bytes, const PriceRules *r
         best = found;
       }
       fold(&priced, &then, place_of, bytes_at, line->len);
+      form_change_link_price(&pricing, &then);
       arena_free(inner);
     }
     change_prices(&pricing, rules, round, bytes_at, limit_bytes, range);

@@ -18,7 +18,8 @@ typedef struct Trimmer {
   StepId *sources;    /* as in the line, as they are now */
   Uses *uses;         /* by step */
   bool *is_gone;      /* by step */
-  StepId *earlier;    /* by step: the run of the same node before it; NO_ID = it is the first */
+  StepId *earlier;    /* by step: the run before it that provides the same value; NO_ID = it is the
+                         first */
   StepId *overwriter; /* by step: the first step that overwrites some part of the run */
   uint32_t *taken;    /* by part of the line: the stamp of the question in which it is taken over */
   uint32_t num_stamps;
@@ -176,7 +177,8 @@ static void remove_run(Trimmer *trimmer, StepId step) {
     for (uint32_t i = 0; i < node->num_operands; i++) {
       StepId source = trimmer->sources[trimmer->line->first_source[run] + i];
       remove_use(&trimmer->uses[source], run);
-      bool is_clone = trimmer->earlier[source] != NO_ID;
+      bool is_form = node_of(trimmer, source)->flags & NODE_IS_FORM;
+      bool is_clone = is_form || trimmer->earlier[source] != NO_ID;
       if (is_clone && trimmer->uses[source].len == 0) *vec_push(trimmer->arena, &work) = source;
     }
   }
@@ -296,8 +298,9 @@ Line line_trimmed(const Line *line, int64_t limit_bytes, uint32_t num_passes, Pa
   VEC(Candidate) candidates = {0};
   for (StepId step = 0; step < line->len; step++) {
     NodeId node = line->nodes[step];
-    trimmer.earlier[step] = latest[node];
-    latest[node] = step;
+    NodeId value = node_value(line->graph, node);
+    trimmer.earlier[step] = latest[value];
+    latest[value] = step;
     trimmer.overwriter[step] = NO_ID;
     for (uint32_t part = line->first_part[step]; part < line->first_part[step + 1]; part++) {
       if (overwrites.by[part] < trimmer.overwriter[step])

@@ -5,9 +5,9 @@
 #include "remat/job/patience.h"
 #include "remat/search/line.h"
 
-/* Returns the line without the runs whose readers can read an earlier run of the same node while
- * the peak stays within the limit, the most expensive ones first, and without what is read by
- * nobody then. O(n log n + clones * readers) a pass. */
+/* Returns the line without the runs, and copies back, whose readers can read an earlier one of the
+ * same value while the peak stays within the limit, the most expensive ones first, and without what
+ * is read by nobody then. O(n log n + clones * readers) a pass. */
 Line line_trimmed(const Line *line, int64_t limit_bytes, uint32_t num_passes, Patience *patience,
                   Arena *out, Arena *scratch);
 

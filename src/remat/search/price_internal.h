@@ -1,0 +1,124 @@
+/* What the files of pricing share: price.c decides for all gaps between readers and changes the
+ * prices, and price_forms.c knows what keeping a value in another form over a gap would cost. */
+#ifndef REMAT_HLO_REMAT_SEARCH_PRICE_INTERNAL_H
+#define REMAT_HLO_REMAT_SEARCH_PRICE_INTERNAL_H
+
+#include "ir/sort.h"
+#include "remat/search/price.h"
+
+/* Runs of steps are numbered: a step of the line has its own number, the clones come after. */
+typedef uint32_t RunId;
+
+/* Somebody needs a value of a step at a place. */
+typedef struct Demand {
+  StepId place; /* before this step, if a clone needs it; else by this step */
+  StepId until; /* the reader holds it until then; `place` for readers that compute */
+  RunId reader;
+  uint32_t operand;               /* of the reader */
+  uint32_t next;                  /* of the same step */
+  uint32_t first_part, num_parts; /* of the step, that the reader reads */
+} Demand;
+
+/* A new run: a step once more, or a copy of what it computes into another form or back. */
+typedef struct Clone {
+  StepId step;
+  NodeId node;     /* that runs */
+  StepId place;    /* it runs before this step */
+  uint32_t source; /* of its first operand, in `clone_sources` */
+  uint32_t next;   /* clone at the same place, of a later step */
+} Clone;
+
+/* What a step reads by one operand, as lines have it, in one place. */
+typedef struct Need {
+  int64_t bytes; /* of the memory that it reads, which may be that of another step */
+  StepId source;
+  StepId until;                   /* the first step that overwrites some of it; NO_ID = none */
+  uint32_t first_part, num_parts; /* of the source */
+} Need;
+
+/* What the cost of a step's recomputation depends on. */
+typedef struct StepCost {
+  double seconds;
+  int64_t bytes;  /* live while it runs: what it reads and makes */
+  uint32_t stamp; /* the closure that last went through the step */
+  bool can_clone;
+  bool has_form; /* its value can be kept in another form */
+  bool can_gain; /* it holds memory, or loses what it holds to a step that overwrites it */
+} StepCost;
+
+typedef VEC(Clone) CloneVec;
+
+typedef struct Pricing {
+  const Line *line;
+  const LineMemory *memory; /* of the line */
+  StepId *owner;            /* by part of the line: its step */
+  StepId *overwriter;       /* by part of the line, if it owns memory, as LineOverwrites.by */
+  bool *is_unread;          /* by step: nobody reads it in the line */
+  double *price;            /* by step */
+  double spread, passing;   /* of the rules */
+  double *sum; /* by step: of the prices up to and with it; one entry before the first */
+  VEC(Demand) demands;
+  uint32_t *first_demand;       /* by step; NO_ID = none */
+  CloneVec clones, last_clones; /* of this round, and of the one before */
+  VEC(RunId) clone_sources;
+  uint32_t *first_clone;  /* by place; NO_ID = none */
+  RunId *sources;         /* of the line's steps, as in Line.sources */
+  bool *is_dropped;       /* by step: only clones of it run */
+  VEC(SortItem) sorted;   /* demands of the step being visited, the last place first */
+  VEC(StepId) held_until; /* for each of them: until when those of earlier places hold the step */
+  uint8_t *is_needed;     /* by part of the node being visited */
+  StepCost *costs;        /* by step */
+  Need *needs;            /* as Line.sources */
+  uint32_t num_closures, num_visited;
+  int64_t closure_bytes; /* live at most while a step of the closure runs */
+  uint64_t num_looked; /* demands and steps in a round, steps as so many demands */
+  bool keeps_places;
+  double *begin_seconds; /* by step, one entry more, if values can be kept on the host: the time of
+                            all steps before it */
+  double link_price;     /* of a second of the link to the host, in seconds */
+  Arena *arena;
+} Pricing;
+
+static inline double sum_before(const Pricing *pricing, StepId step) {
+  return pricing->sum[step]; /* prices of steps 0 … step - 1 */
+}
+static inline double sum_through(const Pricing *pricing, StepId step) {
+  return pricing->sum[step + 1];
+}
+
+static inline const SearchNode *node_of(const Pricing *pricing, StepId step) {
+  return &pricing->line->graph->nodes[pricing->line->nodes[step]];
+}
+
+/* What it would cost to keep a value in another form between two readers. */
+typedef struct FormGap {
+  uint32_t form;      /* NO_ID = it has none, or the gap is too short */
+  StepId there, back; /* the copies run before these steps */
+  double cost;        /* in seconds; infinite if there is none */
+} FormGap;
+
+/* Copies into one form and back whose source is not known yet: it is the run before them. */
+typedef struct PendingForm {
+  uint32_t form;                  /* NO_ID = none */
+  StepId there;                   /* the copy into the form runs before this step */
+  uint32_t first_back, num_backs; /* clones */
+} PendingForm;
+
+/* The cheapest form of a step's value from `held_until`, when somebody else holds it last, to
+ * `place`. Copies back that are pending can read the same copy. */
+FormGap form_gap(const Pricing *pricing, StepId step, StepId held_until, StepId place,
+                 const PendingForm *pending);
+
+/* Adds a copy back, which later joins a copy into the form; returns its number. */
+RunId form_add_back(Pricing *pricing, StepId step, const FormGap *gap, PendingForm *pending);
+
+/* Adds the copy into the form that is pending, if one is. It reads `run`. */
+void form_add_there(Pricing *pricing, StepId step, RunId run, PendingForm *pending);
+
+/* Adds a run of a node at a place; the caller gives it its sources. */
+RunId pricing_add_run(Pricing *pricing, StepId step, NodeId node, StepId place);
+
+/* The link's price for the next round: higher where steps waited for copies, else lower. */
+void form_change_link_price(Pricing *pricing, const LineMemory *memory);
+
+#endif
