@@ -14,6 +14,7 @@
 #include "property.h"
 #include "remat/rewrite/dce.h"
 #include "remat/search/apply.h"
+#include "remat/search/forms.h"
 #include "remat/search/hoist.h"
 #include "remat/search/post_order.h"
 #include "remat/search/search.h"
@@ -528,6 +529,37 @@ static SearchContext context_of(Setting *setting) {
   return context;
 }
 
+/* What a line was applied to is a module with a valid order. */
+static void check_module(Setting *setting, const char *what, const Sample *sample) {
+  dce_run(&setting->rewrite, setting->arena);
+  dce_update_schedule(setting->module, &setting->schedule, setting->arena);
+  rh_diags *diags = rh_diags_new();
+  ck_assert_msg(module_check(setting->module, diags) == RH_OK, "%s: %s\n%s", what,
+                rh_diags_len(diags) ? rh_diags_get(diags, 0)->message : "", sample_shown(sample));
+  rh_diags_free(diags);
+  InstId bad = NO_ID;
+  ck_assert_msg(schedule_is_valid(setting->module, &setting->schedule, &bad, setting->arena),
+                "%s: %s stands at the wrong place\n%s", what,
+                names_of(setting->module, &bad, 1, setting->arena), sample_shown(sample));
+}
+
+/* It computes what the input computes. */
+static void check_outcome(Setting *setting, Outcome wanted, const char *what,
+                          const Sample *sample) {
+  rewrite_write_out_elements(&setting->rewrite, setting->arena);
+  char *text = print_or_fail(setting->module, &setting->schedule, PRINT_SCHEDULED, NULL);
+  rh_module *fresh = parse_printed((Text){text, strlen(text)}, setting->scheduled, what);
+  Outcome outcome = interpret(fresh->module);
+  ck_assert_msg(outcome.result == wanted.result && outcome.effects == wanted.effects &&
+                    outcome.num_effects == wanted.num_effects,
+                "%s: it computes something else\n%s", what, sample_shown(sample));
+  /* Reads that the input has may come to be others, which the engine judges. */
+  rh_copies copies = sample->has_known_reads ? RH_COPIES_PENDING : RH_COPIES_AUTO;
+  check_equivalent(setting->scheduled, fresh, copies, what, sample);
+  rh_module_free(fresh);
+  free(text);
+}
+
 static void check_applied(const rh_module *scheduled, const MemoryModel *model, CompId comp,
                           const Line *line, Outcome wanted, const char *what,
                           const Sample *sample) {
@@ -550,16 +582,7 @@ static void check_applied(const rh_module *scheduled, const MemoryModel *model, 
     has_run[line->nodes[step]] = true;
   }
   ck_assert_uint_eq(applied.num_clones, num_clones);
-  dce_run(&setting.rewrite, setting.arena);
-  dce_update_schedule(setting.module, &setting.schedule, setting.arena);
-  rh_diags *diags = rh_diags_new();
-  ck_assert_msg(module_check(setting.module, diags) == RH_OK, "%s: %s\n%s", what,
-                rh_diags_len(diags) ? rh_diags_get(diags, 0)->message : "", sample_shown(sample));
-  rh_diags_free(diags);
-  InstId bad = NO_ID;
-  ck_assert_msg(schedule_is_valid(setting.module, &setting.schedule, &bad, setting.arena),
-                "%s: %s stands at the wrong place\n%s", what,
-                names_of(setting.module, &bad, 1, setting.arena), sample_shown(sample));
+  check_module(&setting, what, sample);
   setting.costs = cost_analyze(setting.module, setting.arena, setting.scratch);
   SearchContext after = context_of(&setting);
   SearchGraph rebuilt = search_graph_build(&after, comp, setting.arena, setting.scratch);
@@ -570,18 +593,54 @@ static void check_applied(const rh_module *scheduled, const MemoryModel *model, 
   bool is_right = num_clones || has_bypassed ? bytes <= line_bytes : bytes == line_bytes;
   ck_assert_msg(is_right, "%s: the line takes %" PRId64 ", the module %" PRId64 "\n%s", what,
                 line_bytes, bytes, sample_shown(sample));
-  rewrite_write_out_elements(&setting.rewrite, setting.arena);
-  char *text = print_or_fail(setting.module, &setting.schedule, PRINT_SCHEDULED, NULL);
-  rh_module *fresh = parse_printed((Text){text, strlen(text)}, scheduled, what);
-  Outcome outcome = interpret(fresh->module);
-  ck_assert_msg(outcome.result == wanted.result && outcome.effects == wanted.effects &&
-                    outcome.num_effects == wanted.num_effects,
-                "%s: it computes something else\n%s", what, sample_shown(sample));
-  /* Reads that the input has may come to be others, which the engine judges. */
-  rh_copies copies = sample->has_known_reads ? RH_COPIES_PENDING : RH_COPIES_AUTO;
-  check_equivalent(scheduled, fresh, copies, what, sample);
-  rh_module_free(fresh);
-  free(text);
+  check_outcome(&setting, wanted, what, sample);
+  setting_end(&setting);
+}
+
+/* ---- other forms ---- */
+
+/* A line whose readers may read copies back is valid, and measures as it claims. */
+static void check_with_forms(const PricedLine *priced, const char *what, const Sample *sample) {
+  Arena *arena = arena_new(NULL);
+  ck_assert_msg(line_is_valid(&priced->line, arena), "%s: not valid\n%s", what,
+                sample_shown(sample));
+  LineMemory memory = line_measure(&priced->line, arena);
+  ck_assert_msg(memory.peak_bytes == priced->peak_bytes && memory.seconds == priced->seconds,
+                "%s: it measures otherwise\n%s", what, sample_shown(sample));
+  arena_free(arena);
+}
+
+static void check_forms(const rh_module *scheduled, const MemoryModel *model, CompId comp,
+                        Outcome wanted, uint64_t *state, const Sample *sample) {
+  static const unsigned others[] = {RH_REMAT_OFFLOAD, RH_REMAT_NARROW | RH_REMAT_COMPRESS,
+                                    RH_REMAT_OFFLOAD | RH_REMAT_NARROW};
+  Setting setting;
+  setting_begin(&setting, scheduled, model);
+  Arena *arena = setting.arena, *scratch = setting.scratch;
+  DeviceProfile device = device_profile_default();
+  setting.job.device = &device;
+  setting.job.modes = others[random_below(state, 3)];
+  if (random_below(state, 3)) setting.job.modes |= RH_REMAT_RECOMPUTE;
+  SearchContext context = context_of(&setting);
+  FormRules forms = form_rules_build(&setting.job, arena, scratch);
+  SearchGraph graph = search_graph_build(&context, comp, arena, scratch);
+  search_graph_add_forms(&graph, &context, &forms, arena, scratch);
+  Line given = line_of_graph(&graph, arena);
+  int64_t limit_bytes =
+      1 + line_measure(&given, arena).peak_bytes / 8 * (1 + random_below(state, 7));
+  PriceRules prices = {20, 0.5, 10, true, 0.1};
+  PricedLine priced = price_line(&given, limit_bytes, &prices, false, NULL, arena, scratch);
+  check_with_forms(&priced, "priced with forms", sample);
+  Line trimmed = line_trimmed(&priced.line, limit_bytes, 3, NULL, arena, scratch);
+  ck_assert(line_is_valid(&trimmed, scratch));
+  ck_assert(!priced.fits || line_measure(&trimmed, arena).peak_bytes <= limit_bytes);
+  SearchRules rules = {.is_thorough = random_below(state, 4) == 0};
+  PricedLine found = search_line(&given, limit_bytes, &rules, NULL, NULL, arena, scratch);
+  check_with_forms(&found, "search_line with forms", sample);
+  Applied applied = line_apply(&found.line, &setting.job, arena, scratch);
+  if (!(setting.job.modes & RH_REMAT_RECOMPUTE)) ck_assert_uint_eq(applied.num_clones, 0);
+  check_module(&setting, "search_line with forms", sample);
+  check_outcome(&setting, wanted, "search_line with forms", sample);
   setting_end(&setting);
 }
 
@@ -674,6 +733,7 @@ static void check_comp(const rh_module *scheduled, const MemoryModel *model,
   Line cloned = with_clones(&given, state, arena);
   if (!wrong_line(&cloned, arena))
     check_applied(scheduled, model, comp, &cloned, wanted, "with clones", sample);
+  check_forms(scheduled, model, comp, wanted, state, sample);
   arena_free(scratch);
   arena_free(arena);
 }

@@ -1,5 +1,7 @@
 #include "remat/search/apply.h"
 
+#include <assert.h>
+
 #include "ir/hash.h"
 #include "remat/search/forms.h"
 
@@ -156,15 +158,23 @@ static void place_ends(Applier *applier) {
       *vec_push(applier->arena, &applier->around[step]) = source;
     }
   }
+  for (StepId step = 0; step < line->len; step++)
+    assert((is_placed[step] || !is_async_back(applier, step)) && "a copy back is read");
 }
 
 static void append(Sequence *sequence, InstId id) {
   sequence->ids[sequence->len++] = id;
 }
 
-static void append_views(const Applier *applier, StepId step, Sequence *sequence) {
+/* Appends what follows a step as soon as its value is there: new views of it, and the beginnings of
+ * asynchronous copies to the host. */
+static void append_followers(const Applier *applier, StepId step, Sequence *sequence) {
   for (uint32_t i = 0; i < applier->views_of[step].len; i++)
     append(sequence, applier->views_of[step].data[i]);
+  for (uint32_t i = 0; i < applier->around[step].len; i++) {
+    StepId copy = applier->around[step].data[i];
+    if (!is_async_back(applier, copy)) append(sequence, applier->starts[copy]);
+  }
 }
 
 /* The order of the line, with bitcasts and get-tuple-elements after what they come from. */
@@ -192,7 +202,7 @@ static Sequence build_sequence(Applier *applier, Sequence before, Arena *out) {
     for (uint32_t i = 0; i < around->len; i++) {
       if (!is_async_back(applier, around->data[i])) continue;
       append(&sequence, applier->insts[around->data[i]]);
-      append_views(applier, around->data[i], &sequence);
+      append_followers(applier, around->data[i], &sequence);
     }
     if (applier->insts[step] == NO_ID) continue;
     if (is_async_back(applier, step)) {
@@ -202,11 +212,7 @@ static Sequence build_sequence(Applier *applier, Sequence before, Arena *out) {
     append(&sequence, applier->insts[step]);
     for (uint32_t i = first_view[node]; applier->is_first[step] && i < first_view[node + 1]; i++)
       append(&sequence, views[i]);
-    append_views(applier, step, &sequence);
-    for (uint32_t i = 0; i < around->len; i++) {
-      if (!is_async_back(applier, around->data[i]))
-        append(&sequence, applier->starts[around->data[i]]);
-    }
+    append_followers(applier, step, &sequence);
   }
   return sequence;
 }

@@ -462,13 +462,7 @@ static Pricing pricing_begin(const Line *line, const LineMemory *memory, Arena *
     pricing.is_unread[line->sources[i]] = false;
   pricing.is_needed = arena_zarray(arena, uint8_t, most_parts);
   note_costs(&pricing);
-  if (!line->graph->has_host_form) return pricing;
-  pricing.link_price = 0.05;
-  pricing.begin_seconds = arena_array(arena, double, (size_t)len + 1);
-  pricing.begin_seconds[0] = 0;
-  for (StepId step = 0; step < len; step++)
-    pricing.begin_seconds[step + 1] =
-        pricing.begin_seconds[step] + node_of(&pricing, step)->seconds;
+  form_begin_link(&pricing);
   return pricing;
 }
 
@@ -550,6 +544,12 @@ PricedLine price_line(const Line *line, int64_t limit_bytes, const PriceRules *r
       StepId *place_of;
       Line priced = build_line(&pricing, &place_of, inner);
       LineMemory then = line_measure(&priced, inner);
+      fold(&priced, &then, place_of, bytes_at, line->len);
+      if (then.stall_seconds > 0) {
+        priced = form_stretch_copies(&pricing, &priced, &then, limit_bytes, place_of, inner);
+        then = line_measure(&priced, inner);
+      }
+      form_change_link_price(&pricing, &then);
       PricedLine found = {.line = priced,
                           .fits = then.peak_bytes <= limit_bytes,
                           .peak_bytes = then.peak_bytes,
@@ -562,8 +562,6 @@ PricedLine price_line(const Line *line, int64_t limit_bytes, const PriceRules *r
         kept = newer;
         best = found;
       }
-      fold(&priced, &then, place_of, bytes_at, line->len);
-      form_change_link_price(&pricing, &then);
       arena_free(inner);
     }
     change_prices(&pricing, rules, round, bytes_at, limit_bytes, range);

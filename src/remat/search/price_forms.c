@@ -6,7 +6,8 @@
 
 #include "remat/search/price_internal.h"
 
-static const double least_link_price = 0.02, most_link_price = 4;
+static const double first_link_price = 0.05, least_link_price = 0.02, most_link_price = 4;
+static const double load_share = 0.3; /* of the last round, in the average load */
 
 /* The bytes of a form. */
 static double bytes_of_form(const SearchGraph *graph, uint32_t form) {
@@ -36,25 +37,19 @@ static FormGap host_gap(const Pricing *pricing, StepId step, StepId held_until, 
                         uint32_t number) {
   const NodeForm *form = &pricing->line->graph->forms.data[number];
   const double *begin = pricing->begin_seconds;
-  double computed = begin[step + 1];
   double bytes = (double)node_part(pricing->line->graph, form->value, 0)->bytes;
   double link = pricing->link_price * (form->there_seconds + form->back_seconds);
+  double left = begin[step + 1] + pricing->load.there[step] + form->there_seconds;
+  double enter = begin[place] - pricing->load.back[place] - form->back_seconds;
   FormGap gap = {number, held_until + 1, place, INFINITY};
   if (gap.there >= gap.back) return gap;
-  double under_way = begin[gap.there] - computed;
-  double stall = form->back_seconds;
-  if (form->there_seconds > under_way) stall += form->there_seconds - under_way;
-  gap.cost = link + stall;
+  gap.cost = link + (left > begin[gap.there] ? left - begin[gap.there] : 0) + begin[place] - enter;
   /* Nobody waits if the gap is long enough. */
-  StepId there = first_after(pricing, held_until + 1, computed + form->there_seconds);
-  double latest = begin[place] - form->back_seconds;
-  StepId back = latest > begin[held_until + 1]
-                    ? first_after(pricing, held_until + 1, nextafter(latest, INFINITY))
-                    : held_until + 1;
-  back -= back > held_until + 1;
+  StepId there = first_after(pricing, gap.there, left), back = gap.there;
+  if (enter >= begin[back]) back = first_after(pricing, back, nextafter(enter, INFINITY)) - 1;
   if (there >= back) return gap;
-  double cost = link + hold_cost(pricing, bytes, held_until + 1, there) +
-                hold_cost(pricing, bytes, back, place);
+  double cost =
+      link + hold_cost(pricing, bytes, gap.there, there) + hold_cost(pricing, bytes, back, place);
   return cost < gap.cost ? (FormGap){number, there, back, cost} : gap;
 }
 
@@ -113,6 +108,40 @@ RunId form_add_back(Pricing *pricing, StepId step, const FormGap *gap, PendingFo
   }
   pending->there = gap->there;
   return back;
+}
+
+/* ---- the link ---- */
+
+void form_begin_link(Pricing *pricing) {
+  const Line *line = pricing->line;
+  if (!line->graph->has_host_form) return;
+  pricing->link_price = first_link_price;
+  pricing->begin_seconds = arena_array(pricing->arena, double, (size_t)line->len + 1);
+  pricing->begin_seconds[0] = 0;
+  for (StepId step = 0; step < line->len; step++)
+    pricing->begin_seconds[step + 1] =
+        pricing->begin_seconds[step] + line->graph->nodes[line->nodes[step]].seconds;
+  pricing->load = (LinkLoad){arena_zarray(pricing->arena, double, line->len),
+                             arena_zarray(pricing->arena, double, line->len)};
+}
+
+static void note_load(double *load, const double *now, const Line *priced, const StepId *place_of,
+                      uint32_t num_places, Arena *arena) {
+  double *most = arena_zarray(arena, double, num_places);
+  for (StepId step = 0; step < priced->len; step++) {
+    if (now[step] > most[place_of[step]]) most[place_of[step]] = now[step];
+  }
+  for (StepId place = 0; place < num_places; place++)
+    load[place] += load_share * (most[place] - load[place]);
+}
+
+Line form_stretch_copies(Pricing *pricing, const Line *priced, LineMemory *memory,
+                         int64_t limit_bytes, const StepId *place_of, Arena *arena) {
+  LinkLoad now = {arena_array(arena, double, priced->len), arena_array(arena, double, priced->len)};
+  Line result = line_with_longer_copies(priced, memory, limit_bytes, &now, arena, arena);
+  note_load(pricing->load.there, now.there, priced, place_of, pricing->line->len, arena);
+  note_load(pricing->load.back, now.back, priced, place_of, pricing->line->len, arena);
+  return result;
 }
 
 void form_change_link_price(Pricing *pricing, const LineMemory *memory) {

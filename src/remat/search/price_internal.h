@@ -4,6 +4,7 @@
 #define REMAT_HLO_REMAT_SEARCH_PRICE_INTERNAL_H
 
 #include "ir/sort.h"
+#include "remat/search/line_link.h"
 #include "remat/search/price.h"
 
 /* Runs of steps are numbered: a step of the line has its own number, the clones come after. */
@@ -76,6 +77,7 @@ typedef struct Pricing {
   double *begin_seconds; /* by step, one entry more, if values can be kept on the host: the time of
                             all steps before it */
   double link_price;     /* of a second of the link to the host, in seconds */
+  LinkLoad load;         /* of the link, as rounds have had it on average */
   Arena *arena;
 } Pricing;
 
@@ -117,6 +119,14 @@ void form_add_there(Pricing *pricing, StepId step, RunId run, PendingForm *pendi
 
 /* Adds a run of a node at a place; the caller gives it its sources. */
 RunId pricing_add_run(Pricing *pricing, StepId step, NodeId node, StepId place);
+
+/* Prepares for copies over the link, if the graph has any. */
+void form_begin_link(Pricing *pricing);
+
+/* Lets the copies over the link of a round's line take longer where there is memory for that, and
+ * notes how busy the link was. Uses up what the line's memory says. */
+Line form_stretch_copies(Pricing *pricing, const Line *priced, LineMemory *memory,
+                         int64_t limit_bytes, const StepId *place_of, Arena *arena);
 
 /* The link's price for the next round: higher where steps waited for copies, else lower. */
 void form_change_link_price(Pricing *pricing, const LineMemory *memory);
