@@ -619,6 +619,7 @@ static void check_forms(const rh_module *scheduled, const MemoryModel *model, Co
   Arena *arena = setting.arena, *scratch = setting.scratch;
   DeviceProfile device = device_profile_default();
   setting.job.device = &device;
+  if (random_below(state, 2)) device.host_to_device = device.device_to_host = 1e15;
   setting.job.modes = others[random_below(state, 3)];
   if (random_below(state, 3)) setting.job.modes |= RH_REMAT_RECOMPUTE;
   SearchContext context = context_of(&setting);
@@ -637,10 +638,11 @@ static void check_forms(const rh_module *scheduled, const MemoryModel *model, Co
   SearchRules rules = {.is_thorough = random_below(state, 4) == 0};
   PricedLine found = search_line(&given, limit_bytes, &rules, NULL, NULL, arena, scratch);
   check_with_forms(&found, "search_line with forms", sample);
-  Applied applied = line_apply(&found.line, &setting.job, arena, scratch);
+  Line *applicable[] = {&priced.line, &trimmed, &found.line};
+  Applied applied = line_apply(applicable[random_below(state, 3)], &setting.job, arena, scratch);
   if (!(setting.job.modes & RH_REMAT_RECOMPUTE)) ck_assert_uint_eq(applied.num_clones, 0);
-  check_module(&setting, "search_line with forms", sample);
-  check_outcome(&setting, wanted, "search_line with forms", sample);
+  check_module(&setting, "with forms", sample);
+  check_outcome(&setting, wanted, "with forms", sample);
   setting_end(&setting);
 }
 

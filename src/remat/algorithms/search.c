@@ -6,9 +6,10 @@
  * need counts where they are called; if the caller alone cannot meet the budget, they are reduced
  * themselves.
  *
- * Where values may be kept in other forms (compressed, narrowed, on the host), XLA's pass chooses
- * some that free a part of what is missing, and the search goes on from there: once for the whole,
- * once for a half. The best of these and of the search alone is taken. */
+ * Where values may be kept in other forms (compressed, narrowed, on the host), the copies are
+ * priced as recomputations are (forms.h). Besides, XLA's pass chooses some that free a part of what
+ * is missing, and the search goes on from there: once for the whole, once for a half. The best of
+ * these and of the search alone is taken. */
 #include "analysis/cost/link.h"
 #include "remat/job/algorithm.h"
 #include "remat/job/state.h"
@@ -405,6 +406,12 @@ typedef struct Outcome {
   Arena *arena; /* of the state */
 } Outcome;
 
+static double seconds_of(const SearchJob *search, Arena *arena) {
+  RematJob *job = search->job;
+  DeviceProfile device = job->device ? *job->device : device_profile_default();
+  return link_total_seconds(job->rewrite->module, job->schedule, &device, arena, search->scratch);
+}
+
 static Outcome outcome_of(const SearchJob *search) {
   RematJob *job = search->job;
   Arena *arena = arena_new(arena_options(search->scratch));
@@ -412,8 +419,7 @@ static Outcome outcome_of(const SearchJob *search) {
                      .num_steps = search->num_steps,
                      .state = remat_state_save(job, arena),
                      .arena = arena};
-  outcome.seconds = link_total_seconds(job->rewrite->module, job->schedule, &search->context.device,
-                                       arena, search->scratch);
+  outcome.seconds = seconds_of(search, arena);
   outcome.is_met = outcome.peak_bytes <= job->peak_limit_bytes;
   return outcome;
 }
@@ -453,14 +459,30 @@ static void keep_outcome(Outcome *best, Outcome outcome) {
   if (is_best) *best = outcome;
 }
 
+/* Searches with prices for other forms. The steps are additional ones: what else is tried does not
+ * depend on them. */
+static void search_with_priced_forms(SearchJob *search, uint64_t num_steps) {
+  RematJob *job = search->job;
+  Patience *whole = job->patience;
+  Patience part = patience_part(whole, num_steps);
+  Arena *arena = arena_new(arena_options(search->scratch));
+  FormRules forms = form_rules_build(job, arena, search->scratch);
+  search->forms = &forms;
+  job->patience = &part;
+  search_module(search);
+  job->patience = whole;
+  search->forms = NULL;
+  arena_free(arena);
+}
+
 static void search_with_forms(SearchJob *search) {
   static const double shares[] = {1, 0.5}; /* of what is missing, that other forms are to free */
   RematJob *job = search->job;
   Arena *arena = arena_new(arena_options(search->scratch));
   RematState before = remat_state_save(job, arena);
   int64_t before_bytes = remat_state_peak(job, search->scratch);
-  FormRules forms = form_rules_build(job, arena, search->scratch);
-  uint64_t num_steps = job->patience ? patience_steps_left(job->patience) / 2 : 0;
+  double before_seconds = seconds_of(search, arena);
+  uint64_t half_of_steps = patience_steps_left(job->patience) / 2;
   search_with_part(search, 2);
   Outcome best = outcome_of(search);
   for (size_t i = 0; i < sizeof shares / sizeof *shares; i++) {
@@ -473,12 +495,10 @@ static void search_with_forms(SearchJob *search) {
     outcome.num_steps += search->num_changed;
     keep_outcome(&best, outcome);
   }
-  if (!patience_was_interrupted(job->patience)) {
+  bool has_lost_time = !best.is_met || best.seconds > before_seconds;
+  if (has_lost_time && !patience_is_stopped(job->patience)) {
     remat_state_load(job, &before);
-    patience_renew(job->patience, num_steps);
-    search->forms = &forms;
-    search_with_part(search, 1);
-    search->forms = NULL;
+    search_with_priced_forms(search, half_of_steps);
     keep_outcome(&best, outcome_of(search));
   }
   remat_state_load(job, &best.state);

@@ -4,6 +4,7 @@
 #include "analysis/range/narrow.h"
 #include "remat/algorithms/standard_index.h"
 #include "remat/job/state.h"
+#include "remat/search/forms.h"
 
 enum { MAX_CALL_DEPTH = 200 };
 
@@ -116,12 +117,6 @@ void pass_reduce_callees(Pass *pass, InstId id) {
 
 /* ---- the module ---- */
 
-/* Whether conversions can be added. XLA's GPU backend runs conversions only inside of fusions, and
- * a module that is fused already cannot get new ones (xla/service/gpu/thunk_emitter.cc). */
-static bool may_convert(const Module *module) {
-  return !module->backend.target->gpu_sharing || !module_has_fusions(module);
-}
-
 void standard_run(RematJob *job, StandardFn reduce, bool keeps_clones, RematStats *stats,
                   Arena *out, Arena *scratch) {
   Module *module = job->rewrite->module;
@@ -138,7 +133,7 @@ void standard_run(RematJob *job, StandardFn reduce, bool keeps_clones, RematStat
   if (job->modes & RH_REMAT_OFFLOAD && job->device) {
     offload_begin(&standard, arena);
   }
-  if (job->modes & RH_REMAT_NARROW && may_convert(module)) {
+  if (job->modes & RH_REMAT_NARROW && form_may_convert(module)) {
     standard.narrow = narrow_shapes(module, arena, scratch);
     standard.num_narrow = module->insts.len;
   }
