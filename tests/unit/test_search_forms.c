@@ -28,6 +28,28 @@
   "dimensions={}\n w = f32[4,1000] sine(v)\n"                                             \
   "x = f32[1000] reduce(w, z), dimensions={0}, to_apply=sum\n ROOT r = f32[1000] add(x, a)\n"
 
+/* Two short gaps between readers of a, and a long one, with the same peak in each. */
+#define THREE_GAPS                                                                     \
+  "p = f32[1000] parameter(0)\n z = f32[] constant(0)\n k = f32[1000] tanh(p)\n "      \
+  "q = pred[1000] compare(p, k), direction=LT\n a = f32[1000] convert(q)\n "           \
+  "b1 = f32[] reduce(a, z), dimensions={0}, to_apply=sum\n "                           \
+  "v1 = f32[4,1000] broadcast(b1), dimensions={}\n w1 = f32[4,1000] sine(v1)\n "       \
+  "x1 = f32[1000] reduce(w1, z), dimensions={0}, to_apply=sum\n "                      \
+  "r1 = f32[1000] add(x1, a)\n "                                                       \
+  "b2 = f32[] reduce(r1, z), dimensions={0}, to_apply=sum\n "                          \
+  "v2 = f32[4,1000] broadcast(b2), dimensions={}\n w2 = f32[4,1000] sine(v2)\n "       \
+  "x2 = f32[1000] reduce(w2, z), dimensions={0}, to_apply=sum\n "                      \
+  "r2 = f32[1000] add(x2, a)\n g1 = f32[1000] sine(r2)\n g2 = f32[1000] cosine(g1)\n " \
+  "g3 = f32[1000] sine(g2)\n g4 = f32[1000] cosine(g3)\n g5 = f32[1000] sine(g4)\n "   \
+  "g6 = f32[1000] cosine(g5)\n g7 = f32[1000] sine(g6)\n g8 = f32[1000] cosine(g7)\n " \
+  "b3 = f32[] reduce(g8, z), dimensions={0}, to_apply=sum\n "                          \
+  "v3 = f32[4,1000] broadcast(b3), dimensions={}\n w3 = f32[4,1000] sine(v3)\n "       \
+  "x3 = f32[1000] reduce(w3, z), dimensions={0}, to_apply=sum\n "                      \
+  "h1 = f32[1000] sine(x3)\n h2 = f32[1000] cosine(h1)\n h3 = f32[1000] sine(h2)\n "   \
+  "h4 = f32[1000] cosine(h3)\n h5 = f32[1000] sine(h4)\n h6 = f32[1000] cosine(h5)\n " \
+  "h7 = f32[1000] sine(h6)\n h8 = f32[1000] cosine(h7)\n "                             \
+  "ROOT r3 = f32[1000] add(h8, a)\n"
+
 typedef struct FormFixture {
   SearchFixture search;
   DeviceProfile device;
@@ -114,6 +136,22 @@ START_TEST(copies_are_taken_back_with_the_room_for_it) {
 }
 END_TEST
 
+/* The copies back from the narrow type share the copy there, and the one to the host reads what the
+ * last of them gives. */
+START_TEST(forms_take_turns) {
+  FormFixture forms;
+  begin(&forms, THREE_GAPS, RH_REMAT_OFFLOAD | RH_REMAT_NARROW, 800);
+  int64_t peak_bytes = line_measure(&forms.given, forms.search.fixture.out).peak_bytes;
+  PricedLine priced = price(&forms, peak_bytes - 1);
+  check_text(
+      text_of(&forms, &priced.line),
+      "p z k q a b1 a> v1 w1 x1 <a r1 b2 v2 w2 x2 <a r2 g1 g2 g3 g4 g5 a> g6 g7 g8 b3 v3 w3 x3 "
+      "h1 h2 <a h3 h4 h5 h6 h7 h8 r3 end",
+      "turns");
+  fixture_free(&forms.search.fixture);
+}
+END_TEST
+
 /* A copy there takes 1 + 4000 / 1000 seconds; it begins after a, and b runs beside it. */
 START_TEST(steps_wait_for_copies) {
   FormFixture forms;
@@ -134,6 +172,7 @@ int main(void) {
   TCase *tc = tcase_create("forms");
   tcase_add_loop_test(tc, the_cheapest_way_is_taken, 0, (int)(sizeof choices / sizeof *choices));
   tcase_add_test(tc, copies_are_taken_back_with_the_room_for_it);
+  tcase_add_test(tc, forms_take_turns);
   tcase_add_test(tc, steps_wait_for_copies);
   suite_add_tcase(suite, tc);
   return run_suite(suite);

@@ -2,6 +2,7 @@
  * while it is held. Copies over the link to the host run beside the steps: they cost that for which
  * steps would wait for them, the value's memory until the copy there has ended and from where the
  * copy back begins, and the link's price, which rises as long as steps wait for copies. */
+#include <assert.h>
 #include <math.h>
 
 #include "remat/search/price_internal.h"
@@ -98,16 +99,20 @@ void form_add_there(Pricing *pricing, StepId step, RunId run, PendingForm *pendi
 }
 
 RunId form_add_back(Pricing *pricing, StepId step, const FormGap *gap, PendingForm *pending) {
-  RunId back =
-      pricing_add_run(pricing, step, form_back(pricing->line->graph, gap->form), gap->back);
+  RunId back = pricing->line->len + pricing->clones.len;
   if (pending->form == gap->form) {
     pending->num_backs++;
   } else {
+    /* The copies back that share one there must have consecutive numbers. */
+    back += pending->form != NO_ID;
     form_add_there(pricing, step, back, pending);
     *pending = (PendingForm){.form = gap->form, .first_back = back, .num_backs = 1};
   }
   pending->there = gap->there;
-  return back;
+  RunId added =
+      pricing_add_run(pricing, step, form_back(pricing->line->graph, gap->form), gap->back);
+  assert(added == back && "runs are numbered in the order of adding");
+  return added;
 }
 
 /* ---- the link ---- */

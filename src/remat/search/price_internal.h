@@ -101,9 +101,10 @@ typedef struct FormGap {
 
 /* Copies into one form and back whose source is not known yet: it is the run before them. */
 typedef struct PendingForm {
-  uint32_t form;                  /* NO_ID = none */
-  StepId there;                   /* the copy into the form runs before this step */
-  uint32_t first_back, num_backs; /* clones */
+  uint32_t form;    /* NO_ID = none */
+  StepId there;     /* the copy into the form runs before this step */
+  RunId first_back; /* the first of the copies back */
+  uint32_t num_backs;
 } PendingForm;
 
 /* The cheapest form of a step's value from `held_until`, when somebody else holds it last, to
