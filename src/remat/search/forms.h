@@ -1,7 +1,7 @@
 /* The other forms in which values can be kept while nobody reads them: in a layout with less
  * padding, in a narrower type, in the host's memory. They are actions of the search as
  * recomputation is: prices decide between holding a value, computing it again, and copying it into
- * another form and back (price_forms.h). */
+ * another form and back (price_forms.c). */
 #ifndef REMAT_HLO_REMAT_SEARCH_FORMS_H
 #define REMAT_HLO_REMAT_SEARCH_FORMS_H
 

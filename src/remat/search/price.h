@@ -5,7 +5,9 @@
  * costs its own time, and whatever it takes to have its operands there: to keep them longer or to
  * compute them again, too. The cheaper of both is chosen, for all values from the last to the
  * first, so that whoever reads a value is known when its turn comes. Where a value is first read
- * much later than it is computed, it can be computed later instead.
+ * much later than it is computed, it can be computed later instead. If the graph has other forms
+ * (forms.h), a copy into one after a reader and one back before the next are a third way, which
+ * costs the time of the copies and the bytes of the form (price_forms.c).
  *
  * This is the Lagrangian relaxation of the retention intervals of Moccasin (Bartan et al., 2023),
  * with prices in the place of the limit at each step. Prices rise where the line that they lead to
