@@ -78,8 +78,8 @@ typedef enum NodeTie {
 /* Another form in which a value can be kept while nobody reads it (forms.h). A copy there and one
  * back are two nodes of their own; what the second one makes is the value again. */
 typedef struct NodeForm {
-  NodeId value;  /* the node that computes it */
-  ShapeId shape; /* in the other form */
+  NodeId value;                       /* the node that computes it */
+  ShapeId shape;                      /* in the other form */
   double there_seconds, back_seconds; /* of the copies; over the link, beside other steps, if it is
                                          on the host */
   bool is_on_host;
@@ -90,7 +90,8 @@ typedef struct SearchGraph {
   CompId comp;
   SearchNode *nodes; /* the last one is the end; copies into other forms come after it */
   uint32_t num_nodes;
-  NodeId first_form; /* the copies of form i are the nodes first_form + 2 * i and the one after it */
+  NodeId
+      first_form; /* the copies of form i are the nodes first_form + 2 * i and the one after it */
   VEC(NodeForm) forms;
   uint32_t *form_of;  /* by node before first_form: its first form, NO_ID = none; NULL = no node has
                          any */
