@@ -629,7 +629,7 @@ static void check_forms(const rh_module *scheduled, const MemoryModel *model, Co
   Line given = line_of_graph(&graph, arena);
   int64_t limit_bytes =
       1 + line_measure(&given, arena).peak_bytes / 8 * (1 + random_below(state, 7));
-  PriceRules prices = {20, 0.5, 10, true, 0.1};
+  PriceRules prices = {20, 0.5, 10, true, 0.1, 1};
   PricedLine priced = price_line(&given, limit_bytes, &prices, false, NULL, arena, scratch);
   check_with_forms(&priced, "priced with forms", sample);
   Line trimmed = line_trimmed(&priced.line, limit_bytes, 3, NULL, arena, scratch);
