@@ -19,21 +19,23 @@ enum {
 /* Each order is tried with the first one, which finds what is between the equal decisions about
  * values that are alike. The last ones have far more rounds, and come closer to the best prices. */
 static const PriceRules price_rules[] = {
-    {60, 0.5, 10, true, 0.1, 1}, {60, 0.3, 3, true, 0, 0},   {60, 0.5, 10, false, 0, 1},
-    {60, 0.5, 10, true, 0, 0},   {300, 0.3, 3, false, 0, 1}, {300, 0.5, 1, true, 0, 0},
+    {60, 0.5, 10, true, 0.1, 1},  {60, 0.3, 3, true, 0, 0},   {60, 0.5, 10, false, 0, 1},
+    {60, 0.5, 10, true, 0, 0},    {300, 0.3, 3, false, 0, 1}, {300, 0.5, 1, true, 0, 0},
+    {300, 0.5, 10, true, 0.1, 0},
 };
 enum {
   FIRST_IMPROVING = 1, /* with these, candidates are improved */
   NUM_IMPROVING = 3,
 };
 
-/* How many of the best orders go on, and which prices they are tried with next. More go on while no
- * line fits: little is known then of which orders are good. */
+/* How many of the best orders go on, and which prices they are tried with next: while no line fits,
+ * more orders, since little is known then of which ones are good; after that, more prices. */
 typedef struct Heat {
-  uint32_t num_orders, num_unsure, first_price, num_prices;
+  uint32_t num_orders, num_unsure_orders;
+  uint32_t first_price, num_prices, num_unsure_prices;
 } Heat;
 
-static const Heat heats[] = {{6, 10, 1, 3}, {2, 4, 4, 2}};
+static const Heat heats[] = {{6, 10, 1, 3, 3}, {2, 4, 4, 3, 2}};
 
 typedef Line OrderRule(const Line *line, bool *has_moved, Arena *out, Arena *scratch);
 
@@ -360,8 +362,9 @@ static void try_orders(Search *search, const Line *given) {
   len = rank_orders(search, orders, len);
   size_t num_heats = rules->is_thorough ? sizeof heats / sizeof *heats : 0;
   for (size_t i = 0; i < num_heats; i++) {
-    uint32_t num_prices = heats[i].num_prices;
-    uint32_t num_orders = search->best.fits ? heats[i].num_orders : heats[i].num_unsure;
+    bool is_sure = search->best.fits;
+    uint32_t num_prices = is_sure ? heats[i].num_prices : heats[i].num_unsure_prices;
+    uint32_t num_orders = is_sure ? heats[i].num_orders : heats[i].num_unsure_orders;
     for (uint32_t k = 0; k < num_orders * num_prices && !has_ended(search); k++) {
       if (k / num_prices >= len) break;
       add_trial(search, &trials,
