@@ -47,14 +47,14 @@ void patience_begin(Patience *patience, const rh_remat_options *options, double 
  * where the bits are log2(instructions), rounded up to whole ones, so that no machine rounds
  * differently. With effort 5 and 10,000 instructions that is about 5 seconds where a budget can be
  * met, which takes half of the steps, and twice that where it cannot. Beyond 10,000 instructions it
- * is what it is for 10,000, so that an effort keeps its meaning for whoever waits, but at least what
- * it is with effort 1. */
+ * is what it is for 10,000, so that an effort keeps its meaning for whoever waits, but at least
+ * what it is with effort 1. */
 uint64_t patience_steps_of(int effort, uint32_t num_insts, const RematParameters *parameters);
 
 /* Spends steps; a step is about one visit of an instruction. Returns false if the steps are used
  * up, the deadline is over, or the caller has cancelled; then it returns false until there are more
- * steps (patience_renew), or forever. The clock and the caller are asked at the first call, and then
- * every PATIENCE_STEPS_PER_QUESTION steps. */
+ * steps (patience_renew), or forever. The clock and the caller are asked at the first call, and
+ * then every PATIENCE_STEPS_PER_QUESTION steps. */
 bool patience_spend(Patience *patience, uint64_t steps);
 
 /* Sees to it that so many steps are left, unless something else than steps has ended the search. */

@@ -1,5 +1,6 @@
-/* What the files of pricing share: price.c decides for all gaps between readers and changes the
- * prices, and price_forms.c knows what keeping a value in another form over a gap would cost. */
+/* What the files of pricing share: price_decide.c decides for all gaps between readers under given
+ * prices, price_forms.c knows what keeping a value in another form over a gap would cost, and
+ * price.c makes the line that comes out and changes the prices. */
 #ifndef REMAT_HLO_REMAT_SEARCH_PRICE_INTERNAL_H
 #define REMAT_HLO_REMAT_SEARCH_PRICE_INTERNAL_H
 
@@ -91,6 +92,10 @@ static inline double sum_through(const Pricing *pricing, StepId step) {
 static inline const SearchNode *node_of(const Pricing *pricing, StepId step) {
   return &pricing->line->graph->nodes[pricing->line->nodes[step]];
 }
+
+/* Decides for all steps, from the last to the first: which clones there are, and what each run
+ * reads. */
+void pricing_decide(Pricing *pricing);
 
 /* What it would cost to keep a value in another form between two readers. */
 typedef struct FormGap {

@@ -1,0 +1,339 @@
+#include <math.h>
+#include <stdlib.h>
+
+#include "remat/search/price_internal.h"
+
+enum {
+  LOOKS_OF_STEP = 8,  /* demands that one looks at in the time for a step of a closure */
+  MAX_CLOSURE = 5000, /* steps that the cost of one recomputation looks at */
+  MAX_DEPTH = 1000,
+  MOST_MOVED = 8, /* places that a demand moves on average, where demands are inserted */
+  AHEAD = 8,      /* steps before a step is visited, what is known of it is fetched */
+};
+
+/* ---- what it costs to have a value ---- */
+
+static double recompute_cost(Pricing *pricing, StepId step, StepId place, double limit,
+                             uint32_t depth);
+
+/* Whether a demand is for all parts that somebody needs. Demands for other parts of the same step,
+ * such as other elements of a loop's state, say nothing about these. */
+static bool demand_covers(const Demand *demand, const Need *need) {
+  return demand->first_part <= need->first_part &&
+         need->first_part + need->num_parts <= demand->first_part + demand->num_parts;
+}
+
+/* What it costs to have what a step needs at a place where it may not be read otherwise. */
+static double need_cost(Pricing *pricing, const Need *need, StepId place, double limit,
+                        uint32_t depth) {
+  StepId source = need->source;
+  const StepCost *cost = &pricing->costs[source];
+  if (cost->stamp == pricing->num_closures) return 0;
+  bool is_gone = need->until < place;
+  if (need->bytes == 0 && !is_gone) return 0;
+  StepId held_until = source, next = NO_ID;
+  for (uint32_t i = pricing->first_demand[source]; i != NO_ID; i = pricing->demands.data[i].next) {
+    const Demand *demand = &pricing->demands.data[i];
+    pricing->num_looked++;
+    if (!demand_covers(demand, need)) continue;
+    if (demand->place == place) return 0;
+    if (demand->place > place) {
+      if (demand->place < next) next = demand->place;
+    } else if (demand->until > held_until) {
+      held_until = demand->until;
+    }
+  }
+  double keep = INFINITY, bytes = (double)need->bytes;
+  if (!is_gone) {
+    if (held_until >= place) return 0;
+    keep = bytes * (sum_before(pricing, place) - sum_through(pricing, held_until));
+    if (pricing->line->graph->form_of) {
+      double in_form = form_gap(pricing, source, held_until, place, NULL).cost;
+      if (in_form < keep) keep = in_form;
+    }
+    if (next != NO_ID && next <= need->until) {
+      double kept = bytes * (sum_before(pricing, next) - sum_through(pricing, held_until));
+      bool is_kept = kept <= cost->seconds || !cost->can_clone;
+      if (is_kept) return 0;
+    }
+  }
+  if (!cost->can_clone || depth == MAX_DEPTH) return keep;
+  /* It is needed later, too: to have it there already costs only to hold it until then. */
+  if (next != NO_ID) {
+    double hold = bytes * (sum_before(pricing, next) - sum_before(pricing, place));
+    if (hold < keep) keep = hold;
+  }
+  double most = keep < limit ? keep : limit;
+  double again = recompute_cost(pricing, source, place, most, depth + 1);
+  return again < keep ? again : keep;
+}
+
+/* The cost of a clone of a step at a place; infinite if it is at least `limit`. */
+static double recompute_cost(Pricing *pricing, StepId step, StepId place, double limit,
+                             uint32_t depth) {
+  double cost = pricing->costs[step].seconds;
+  pricing->num_looked += LOOKS_OF_STEP;
+  if (cost >= limit || ++pricing->num_visited > MAX_CLOSURE) return INFINITY;
+  pricing->costs[step].stamp = pricing->num_closures;
+  if (pricing->costs[step].bytes > pricing->closure_bytes)
+    pricing->closure_bytes = pricing->costs[step].bytes;
+  const uint32_t *first = pricing->line->first_source;
+  for (uint32_t i = first[step]; i < first[step + 1]; i++) {
+    cost += need_cost(pricing, &pricing->needs[i], place, limit - cost, depth);
+    if (!(cost < limit)) {
+      pricing->costs[step].stamp = 0;
+      return INFINITY;
+    }
+  }
+  return cost;
+}
+
+/* ---- demands ---- */
+
+/* A run of a step needs what that reads by operand `index`. */
+static void demand(Pricing *pricing, StepId step, uint32_t index, StepId place, StepId until,
+                   RunId reader) {
+  const Line *line = pricing->line;
+  StepId source = line->sources[line->first_source[step] + index];
+  const NodeOperand *operand = node_operand(line->graph, line->nodes[step], index);
+  uint32_t number = pricing->demands.len;
+  *vec_push(pricing->arena, &pricing->demands) = (Demand){.place = place,
+                                                          .until = until,
+                                                          .reader = reader,
+                                                          .operand = index,
+                                                          .next = pricing->first_demand[source],
+                                                          .first_part = operand->first_part,
+                                                          .num_parts = operand->num_parts};
+  pricing->first_demand[source] = number;
+}
+
+RunId pricing_add_run(Pricing *pricing, StepId step, NodeId node, StepId place) {
+  RunId number = pricing->line->len + pricing->clones.len;
+  *vec_push(pricing->arena, &pricing->clones) =
+      (Clone){step, node, place, pricing->clone_sources.len, pricing->first_clone[place]};
+  pricing->first_clone[place] = pricing->clones.len - 1;
+  (void)vec_extend(pricing->arena, &pricing->clone_sources,
+                   pricing->line->graph->nodes[node].num_operands);
+  return number;
+}
+
+static RunId add_clone(Pricing *pricing, StepId step, StepId place) {
+  RunId number = pricing_add_run(pricing, step, pricing->line->nodes[step], place);
+  for (uint32_t i = 0; i < node_of(pricing, step)->num_operands; i++)
+    demand(pricing, step, i, place, place, number);
+  return number;
+}
+
+/* Gives the reader the run that it reads. */
+static void serve(Pricing *pricing, const Demand *demand, RunId run) {
+  const Line *line = pricing->line;
+  if (demand->reader < line->len) {
+    pricing->sources[line->first_source[demand->reader] + demand->operand] = run;
+  } else {
+    const Clone *clone = &pricing->clones.data[demand->reader - line->len];
+    pricing->clone_sources.data[clone->source + demand->operand] = run;
+  }
+}
+
+/* Inserts, which is fast while the items are mostly sorted. Returns whether they all are. */
+static bool insert_sorted(SortItem *items, uint32_t len) {
+  uint32_t num_moved = 0;
+  for (uint32_t i = 1; i < len; i++) {
+    SortItem item = items[i];
+    uint32_t k = i;
+    for (; k > 0 && items[k - 1].key > item.key; k--)
+      items[k] = items[k - 1];
+    items[k] = item;
+    num_moved += i - k;
+    if (num_moved > len * MOST_MOVED) return false;
+  }
+  return true;
+}
+
+static const Demand *sorted_demand(const Pricing *pricing, uint32_t index) {
+  return &pricing->demands.data[pricing->sorted.data[index].id];
+}
+
+/* Sorts the demands of a step, the last place first. Readers make them from the last reader to the
+ * first, so that only those of clones are out of order. */
+static void sort_demands(Pricing *pricing, StepId step) {
+  const Demand *demands = pricing->demands.data;
+  uint32_t len = 0;
+  for (uint32_t i = pricing->first_demand[step]; i != NO_ID; i = demands[i].next)
+    len++;
+  pricing->sorted.len = pricing->held_until.len = 0;
+  SortItem *sorted = vec_extend(pricing->arena, &pricing->sorted, len);
+  StepId *held_until = vec_extend(pricing->arena, &pricing->held_until, len);
+  for (uint32_t i = pricing->first_demand[step], k = len; i != NO_ID; i = demands[i].next)
+    sorted[--k] = (SortItem){.key = NO_ID - demands[i].place, .id = i};
+  if (!insert_sorted(sorted, len)) sort_by_key(sorted, len, pricing->arena);
+  StepId until = step;
+  for (uint32_t i = len; i-- > 0;) {
+    held_until[i] = until;
+    if (sorted_demand(pricing, i)->until > until) until = sorted_demand(pricing, i)->until;
+  }
+}
+
+/* Marks the parts that a reader reads. Returns the bytes that this adds, and lowers `until` to the
+ * first step that overwrites some of it. */
+static int64_t need_parts(Pricing *pricing, StepId step, const Demand *demand, StepId *until) {
+  const Line *line = pricing->line;
+  int64_t bytes = 0;
+  for (uint32_t part = demand->first_part; part < demand->first_part + demand->num_parts; part++) {
+    uint32_t root = pricing->memory->root_of[line->first_part[step] + part];
+    if (pricing->overwriter[root] < *until) *until = pricing->overwriter[root];
+    if (pricing->is_needed[part]) continue;
+    pricing->is_needed[part] = 1;
+    bytes += node_part(line->graph, line->nodes[step], part)->bytes;
+  }
+  return bytes;
+}
+
+/* Parts that a step forwards are held as long as the step's readers read them. */
+static void demand_operands(Pricing *pricing, StepId step, StepId until) {
+  const Line *line = pricing->line;
+  const SearchNode *node = node_of(pricing, step);
+  bool forwards = false;
+  for (uint32_t i = 0; i < node->num_parts && !forwards; i++)
+    forwards = line->graph->parts.data[node->first_part + i].operand != NO_ID;
+  for (uint32_t i = 0; i < node->num_operands; i++)
+    demand(pricing, step, i, step, forwards ? until : step, step);
+}
+
+/* From -0.5 to 0.5, another value for each node. */
+static double spread_of(NodeId node) {
+  return (double)(node * UINT32_C(2654435761)) / 4294967296.0 - 0.5;
+}
+
+/* What it costs to hold `bytes` of a step since the demand before the one of index `index`. */
+static double keep_cost(const Pricing *pricing, StepId step, uint32_t index, int64_t bytes) {
+  StepId place = sorted_demand(pricing, index)->place;
+  StepId held_until = pricing->held_until.data[index];
+  if (held_until >= place) return 0;
+  double keep = (double)bytes * (sum_before(pricing, place) - sum_through(pricing, held_until));
+  return keep * (1 + pricing->spread * spread_of(pricing->line->nodes[step]));
+}
+
+/* Whether to compute a step again for the demand `index` of those sorted, and for what comes after
+ * it, costs less than `least`. The demand is for `bytes` of it. */
+static bool is_cheaper_again(Pricing *pricing, StepId step, uint32_t index, int64_t bytes,
+                             double least) {
+  bool is_first_read = index + 1 == pricing->sorted.len;
+  if (least <= 0 || !pricing->costs[step].can_clone) return false;
+  if (pricing->keeps_places && is_first_read) return false;
+  StepId place = sorted_demand(pricing, index)->place;
+  /* The first reader's clone takes the place of the step itself. */
+  double saved = is_first_read ? node_of(pricing, step)->seconds : 0;
+  pricing->num_closures++;
+  pricing->num_visited = 0;
+  pricing->closure_bytes = bytes;
+  double again = recompute_cost(pricing, step, place, least + saved, 0) - saved;
+  /* While it is computed, more is live there than what is asked for. */
+  double meanwhile =
+      pricing->passing * (double)(pricing->closure_bytes - bytes) * pricing->price[place];
+  return again + meanwhile < least;
+}
+
+/* Lets all readers of a step read the step itself. */
+static void keep(Pricing *pricing, StepId step) {
+  StepId until = step;
+  for (uint32_t i = pricing->first_demand[step]; i != NO_ID; i = pricing->demands.data[i].next) {
+    const Demand *demand = &pricing->demands.data[i];
+    serve(pricing, demand, step);
+    if (demand->until > until) until = demand->until;
+  }
+  demand_operands(pricing, step, until);
+}
+
+/* A run for the demand `index` of those sorted, and for what comes after it, that costs less than
+ * to hold `bytes` since the demand before; NO_ID = there is none. A step that `has_lost` the value
+ * to one that overwrites it can only be computed again. */
+static RunId find_run(Pricing *pricing, StepId step, uint32_t index, int64_t bytes, bool has_lost,
+                      PendingForm *pending) {
+  StepId place = sorted_demand(pricing, index)->place, held_until = pricing->held_until.data[index];
+  double keep = has_lost ? 0 : keep_cost(pricing, step, index, bytes);
+  FormGap gap = {.form = NO_ID, .cost = INFINITY};
+  if (!has_lost && keep > 0 && pricing->line->graph->form_of)
+    gap = form_gap(pricing, step, held_until, place, pending);
+  double least = gap.cost < keep ? gap.cost : keep;
+  if (has_lost || is_cheaper_again(pricing, step, index, bytes, least)) {
+    RunId run = add_clone(pricing, step, place);
+    form_add_there(pricing, step, run, pending);
+    return run;
+  }
+  return gap.cost < keep ? form_add_back(pricing, step, &gap, pending) : NO_ID;
+}
+
+/* Decides for all gaps between the readers of a step, from the last one on. Where a clone reads
+ * the step after its memory has been overwritten, a clone of the step is all that it can read. */
+static void visit(Pricing *pricing, StepId step) {
+  const StepCost *cost = &pricing->costs[step];
+  const SearchNode *node = node_of(pricing, step);
+  bool is_read_here = pricing->first_demand[step] != NO_ID;
+  if (node->flags & NODE_IS_FORM) pricing->is_dropped[step] = !is_read_here;
+  if (pricing->is_dropped[step] && node->flags & NODE_IS_FORM) return;
+  if (!(cost->can_clone || cost->has_form) || (is_read_here && !cost->can_gain)) {
+    keep(pricing, step);
+    return;
+  }
+  sort_demands(pricing, step);
+  uint32_t len = pricing->sorted.len, begin = 0; /* first demand that has no run yet */
+  StepId until = step, gone_at = NO_ID;
+  PendingForm pending = {.form = NO_ID};
+  int64_t bytes = 0;
+  if (node->num_parts) memset(pricing->is_needed, 0, node->num_parts);
+  if (len) {
+    until = pricing->held_until.data[0];
+    if (sorted_demand(pricing, 0)->until > until) until = sorted_demand(pricing, 0)->until;
+  }
+  for (uint32_t i = 0; i < len; i++) {
+    const Demand *last = sorted_demand(pricing, i);
+    StepId place = last->place;
+    bytes += need_parts(pricing, step, last, &gone_at);
+    bool is_group_end = i + 1 == len || sorted_demand(pricing, i + 1)->place != place;
+    if (!is_group_end || place <= step + 1) continue;
+    RunId run = find_run(pricing, step, i, bytes, gone_at < place, &pending);
+    if (run == NO_ID) continue;
+    for (; begin <= i; begin++)
+      serve(pricing, sorted_demand(pricing, begin), run);
+    bytes = 0;
+    gone_at = NO_ID;
+    memset(pricing->is_needed, 0, node->num_parts);
+  }
+  bool is_read = begin < len || pending.form != NO_ID;
+  form_add_there(pricing, step, step, &pending);
+  for (; begin < len; begin++)
+    serve(pricing, sorted_demand(pricing, begin), step);
+  pricing->is_dropped[step] = cost->can_clone && !is_read && !pricing->is_unread[step];
+  if (!pricing->is_dropped[step]) demand_operands(pricing, step, until);
+}
+
+/* ---- all steps ---- */
+
+/* Of large modules neither nodes nor demands are in the processor's caches. */
+static void fetch_ahead(const Pricing *pricing, StepId step) {
+  uint32_t first = pricing->first_demand[step];
+  __builtin_prefetch(node_of(pricing, step));
+  if (first != NO_ID) __builtin_prefetch(&pricing->demands.data[first]);
+}
+
+void pricing_decide(Pricing *pricing) {
+  uint32_t len = pricing->line->len;
+  CloneVec clones = pricing->clones;
+  pricing->clones = pricing->last_clones;
+  pricing->last_clones = clones;
+  pricing->demands.len = pricing->clones.len = pricing->clone_sources.len = 0;
+  pricing->num_closures = 0;
+  pricing->num_looked = 0;
+  memset(pricing->first_demand, 0xff, len * sizeof *pricing->first_demand);
+  memset(pricing->first_clone, 0xff, len * sizeof *pricing->first_clone);
+  for (StepId step = 0; step < len; step++)
+    pricing->costs[step].stamp = 0;
+  pricing->sum[0] = 0;
+  for (StepId step = 0; step < len; step++)
+    pricing->sum[step + 1] = pricing->sum[step] + pricing->price[step];
+  for (StepId step = len; step-- > 0;) {
+    if (step >= AHEAD) fetch_ahead(pricing, step - AHEAD);
+    visit(pricing, step);
+  }
+}
