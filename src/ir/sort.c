@@ -1,9 +1,30 @@
-/* A radix sort by bytes, lowest byte first. A byte that is equal in all keys costs no pass. */
+/* A radix sort by bytes, lowest byte first. A byte that is equal in all keys costs no pass. Few
+ * items, and those that are mostly sorted, are inserted instead. */
 #include "ir/sort.h"
 
+#include <stdbool.h>
 #include <string.h>
 
-enum { BYTE_BITS = 8, NUM_BYTE_VALUES = 1 << BYTE_BITS };
+enum {
+  BYTE_BITS = 8,
+  NUM_BYTE_VALUES = 1 << BYTE_BITS,
+  MOST_MOVED = 8, /* places that an item moves on average, where items are inserted */
+};
+
+/* Returns whether the items are sorted; if not, those of equal keys still have their order. */
+static bool insert(SortItem *items, uint32_t len) {
+  uint64_t num_moved = 0;
+  for (uint32_t i = 1; i < len; i++) {
+    SortItem item = items[i];
+    uint32_t k = i;
+    for (; k > 0 && items[k - 1].key > item.key; k--)
+      items[k] = items[k - 1];
+    items[k] = item;
+    num_moved += i - k;
+    if (num_moved > (uint64_t)len * MOST_MOVED) return false;
+  }
+  return true;
+}
 
 static uint32_t byte_at(uint64_t key, uint32_t shift) {
   return (uint32_t)(key >> shift) % NUM_BYTE_VALUES;
@@ -23,6 +44,7 @@ static void sort_by_byte(const SortItem *items, uint32_t len, uint32_t shift, So
 }
 
 void sort_by_key(SortItem *items, uint32_t len, Arena *scratch) {
+  if (insert(items, len)) return;
   uint64_t differing = 0;
   for (uint32_t i = 1; i < len; i++)
     differing |= items[i].key ^ items[0].key;

@@ -12,8 +12,8 @@ typedef struct SortItem {
 } SortItem;
 
 /* Sorts by key, smallest first. The sort is stable, so items can be sorted by several keys by
- * calling it once per key, with the least important key first. The time is O(len) for each byte in
- * which the keys differ. */
+ * calling it once per key, with the least important key first. The time is O(len) for items that
+ * are few or mostly sorted, else for each byte in which the keys differ. */
 void sort_by_key(SortItem *items, uint32_t len, Arena *scratch);
 
 /* Returns a key that sorts numbers with the largest first. */

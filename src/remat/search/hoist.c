@@ -2,7 +2,9 @@
 
 #include <stdlib.h>
 
-enum { MAX_CONE = 17, BLOCK_BITS = 6, MANY_CHANGES = 64 };
+#include "ir/sort.h"
+
+enum { MAX_CONE = 17, BLOCK_BITS = 6 };
 
 /* ---- settling ---- */
 
@@ -83,19 +85,13 @@ typedef struct Block {
   int64_t least, most;
 } Block;
 
-/* From a position on, so many bytes more are live than at the one before. */
-typedef struct Change {
-  uint32_t position;
-  int64_t bytes;
-} Change;
-
 typedef struct Sweep {
   const Line *line;
   const HoistRules *rules;
   int64_t limit_bytes;
-  double tolerance; /* bytes by which a move may raise the excess */
-  LineMemory memory;
-  StepId *owner; /* by part of the line: its step */
+  double tolerance;  /* bytes by which a move may raise the excess */
+  LineMemory memory; /* `last_of` as the order is now, for parts with memory */
+  StepId *owner;     /* by part of the line: its step */
   LineReaders readers;
   LineWaits waits;
   uint32_t *first_read; /* by step, one entry more: range in `reads` */
@@ -104,7 +100,6 @@ typedef struct Sweep {
   /* in the order as it is now */
   StepId *order;      /* by position */
   uint32_t *position; /* by step */
-  StepId *last_of;    /* by part of the line: the last step that reads it; NO_ID = none */
   int64_t *before;    /* by position: bytes live before it */
   int64_t *during;    /* by step: bytes more while it runs */
   int64_t *at;        /* by position: bytes live while its step runs */
@@ -112,9 +107,11 @@ typedef struct Sweep {
   /* for a move */
   StepId cone[MAX_CONE];
   uint32_t cone_len;
-  uint32_t *in_cone;   /* by step: 1 + index in the cone, 0 = not in it */
-  VEC(Change) changes; /* by position, once they are sorted */
-  StepId *moved;       /* space for the new order of a part */
+  uint32_t *in_cone; /* by step: 1 + index in the cone, 0 = not in it */
+  /* From a position on, so many bytes more are live than at the one before. */
+  VEC(SortItem) changes; /* by position, once they are sorted; ids are places in the other list */
+  VEC(int64_t) changed_bytes;
+  StepId *moved; /* space for the new order of a part */
   int64_t *moved_before;
   Patience *patience;
   Arena *arena;
@@ -205,12 +202,6 @@ static Sweep sweep_begin(const Line *line, int64_t limit_bytes, const HoistRules
   sweep.readers = line_readers(line, &sweep.memory, arena, scratch);
   sweep.waits = line_waits(line, arena, scratch);
   list_reads(&sweep);
-  uint32_t num_parts = line_num_parts(line);
-  sweep.last_of = arena_array(arena, StepId, num_parts);
-  for (uint32_t part = 0; part < num_parts; part++) {
-    uint32_t end = sweep.readers.first[part + 1];
-    sweep.last_of[part] = sweep.readers.first[part] < end ? sweep.readers.of[end - 1] : NO_ID;
-  }
   sweep.is_free = arena_zarray(arena, bool, len);
   sweep.order = arena_array(arena, StepId, len);
   sweep.position = arena_array(arena, uint32_t, len);
@@ -298,7 +289,7 @@ static LastReads last_reads(const Sweep *sweep, uint32_t part) {
 }
 
 static bool is_read_by_cone_last(const Sweep *sweep, uint32_t part) {
-  return sweep->last_of[part] != NO_ID && sweep->in_cone[sweep->last_of[part]];
+  return sweep->in_cone[sweep->memory.last_of[part]];
 }
 
 /* After a move of the cone. All other steps keep their order, so that the last reader of a part
@@ -314,9 +305,18 @@ static void note_last_readers(Sweep *sweep) {
         StepId reader = sweep->readers.of[n];
         if (sweep->position[reader] > sweep->position[last]) last = reader;
       }
-      sweep->last_of[part] = last;
+      sweep->memory.last_of[part] = last;
     }
   }
+}
+
+static void add_change_at(Sweep *sweep, uint32_t position, int64_t bytes) {
+  *vec_push(sweep->arena, &sweep->changes) = (SortItem){position, sweep->changed_bytes.len};
+  *vec_push(sweep->arena, &sweep->changed_bytes) = bytes;
+}
+
+static int64_t bytes_of_change(const Sweep *sweep, uint32_t index) {
+  return sweep->changed_bytes.data[sweep->changes.data[index].id];
 }
 
 /* Adds to the bytes before the positions begin … end, both included, cut to the window. */
@@ -325,8 +325,8 @@ static void add_change(Sweep *sweep, int64_t begin, int64_t end, int64_t target,
   if (begin < target) begin = target;
   if (end > last) end = last;
   if (begin > end) return;
-  *vec_push(sweep->arena, &sweep->changes) = (Change){(uint32_t)begin, bytes};
-  *vec_push(sweep->arena, &sweep->changes) = (Change){(uint32_t)end + 1, -bytes};
+  add_change_at(sweep, (uint32_t)begin, bytes);
+  add_change_at(sweep, (uint32_t)end + 1, -bytes);
 }
 
 /* What the cone does to memory where it goes, and to the positions that it leaves behind. */
@@ -346,8 +346,9 @@ static Effect place_cone(Sweep *sweep, int64_t target, int64_t last) {
     if (over > 0) effect.excess += (double)over;
     for (uint32_t part = line->first_part[step]; part < line->first_part[step + 1]; part++) {
       int64_t bytes = part_bytes(sweep, step, part);
-      if (bytes == 0 || sweep->last_of[part] == NO_ID) continue;
-      int64_t end = sweep->position[sweep->last_of[part]];
+      StepId last_reader = sweep->memory.last_of[part];
+      if (bytes == 0 || last_reader == step) continue; /* nobody reads it */
+      int64_t end = sweep->position[last_reader];
       int64_t outside = is_read_by_cone_last(sweep, part) ? last_reads(sweep, part).outside : end;
       live += bytes;
       add_change(sweep, target, outside, target, last, bytes);
@@ -363,7 +364,7 @@ static Effect place_cone(Sweep *sweep, int64_t target, int64_t last) {
       if (reads.outside < target) live -= bytes;
       if (sweep->in_cone[owner]) continue;
       int64_t begin = reads.outside < target ? target : reads.outside + 1;
-      add_change(sweep, begin, sweep->position[sweep->last_of[part]], target, last, -bytes);
+      add_change(sweep, begin, sweep->position[sweep->memory.last_of[part]], target, last, -bytes);
     }
   }
   effect.live_after = live - sweep->before[target];
@@ -375,11 +376,6 @@ static int by_number(const void *pa, const void *pb) {
   return (*a > *b) - (*a < *b);
 }
 
-static int by_position(const void *pa, const void *pb) {
-  const Change *a = pa, *b = pb;
-  return (a->position > b->position) - (a->position < b->position);
-}
-
 static void sort_cone(Sweep *sweep) {
   uint32_t positions[MAX_CONE];
   for (uint32_t k = 0; k < sweep->cone_len; k++)
@@ -388,23 +384,6 @@ static void sort_cone(Sweep *sweep) {
   for (uint32_t k = 0; k < sweep->cone_len; k++) {
     sweep->cone[k] = sweep->order[positions[k]];
     sweep->in_cone[sweep->cone[k]] = k + 1;
-  }
-}
-
-/* Few most often. Where there are many, inserting is quadratic. */
-static void sort_changes(Sweep *sweep) {
-  Change *changes = sweep->changes.data;
-  uint32_t len = sweep->changes.len;
-  if (len > MANY_CHANGES) {
-    qsort(changes, len, sizeof *changes, by_position);
-    return;
-  }
-  for (uint32_t i = 1; i < len; i++) {
-    Change change = changes[i];
-    uint32_t k = i;
-    for (; k > 0 && changes[k - 1].position > change.position; k--)
-      changes[k] = changes[k - 1];
-    changes[k] = change;
   }
 }
 
@@ -439,12 +418,12 @@ static double excess_left_behind(const Sweep *sweep, uint32_t target, uint32_t l
   double added = 0;
   for (uint32_t i = 0; i <= sweep->changes.len; i++) {
     bool is_end = i == sweep->changes.len;
-    uint32_t end = is_end ? last + 1 : sweep->changes.data[i].position;
+    uint32_t end = is_end ? last + 1 : (uint32_t)sweep->changes.data[i].key;
     added += added_excess(sweep, begin, end, bytes);
     for (; k < sweep->cone_len && sweep->position[sweep->cone[k]] < end; k++)
       added -= over(sweep, sweep->at[sweep->position[sweep->cone[k]]] + bytes);
     begin = end;
-    if (!is_end) bytes += sweep->changes.data[i].bytes;
+    if (!is_end) bytes += bytes_of_change(sweep, i);
   }
   return added;
 }
@@ -454,8 +433,8 @@ static void move(Sweep *sweep, uint32_t target, uint32_t last) {
   uint32_t next = target + sweep->cone_len, i = 0;
   int64_t bytes = 0;
   for (uint32_t at = target; at <= last; at++) {
-    for (; i < sweep->changes.len && sweep->changes.data[i].position <= at; i++)
-      bytes += sweep->changes.data[i].bytes;
+    for (; i < sweep->changes.len && sweep->changes.data[i].key <= at; i++)
+      bytes += bytes_of_change(sweep, i);
     StepId step = sweep->order[at];
     if (sweep->in_cone[step]) continue;
     sweep->moved[next] = step;
@@ -478,9 +457,9 @@ static bool try_move(Sweep *sweep, uint32_t target) {
   uint32_t last = sweep->position[sweep->cone[sweep->cone_len - 1]];
   if (!may_be_over(sweep, target, last)) return false; /* there is nothing to gain */
   patience_spend(sweep->patience, last - target + 1);
-  sweep->changes.len = 0;
+  sweep->changes.len = sweep->changed_bytes.len = 0;
   Effect effect = place_cone(sweep, target, last);
-  sort_changes(sweep);
+  sort_by_key(sweep->changes.data, sweep->changes.len, sweep->arena);
   double added = effect.excess + excess_left_behind(sweep, target, last);
   /* To pass over a rise, a move must at least free memory where it goes. */
   bool is_tolerated = sweep->tolerance > 0 && added <= sweep->tolerance && effect.live_after < 0;

@@ -204,6 +204,14 @@ LineMemory line_measure(const Line *line, Arena *out) {
   return memory;
 }
 
+double *line_begin_seconds(const Line *line, Arena *out) {
+  double *begin = arena_array(out, double, (size_t)line->len + 1);
+  begin[0] = 0;
+  for (StepId step = 0; step < line->len; step++)
+    begin[step + 1] = begin[step] + line->graph->nodes[line->nodes[step]].seconds;
+  return begin;
+}
+
 double line_excess(const Line *line, const LineMemory *memory, int64_t limit_bytes) {
   double sum = 0;
   for (StepId step = 0; step < line->len; step++) {

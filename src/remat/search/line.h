@@ -86,6 +86,9 @@ typedef struct LineOverwrites {
 LineOverwrites line_overwrites(const Line *line, const uint32_t *root_of, Arena *out,
                                Arena *scratch);
 
+/* By step, one entry more: the modelled time of all steps before it, without stalls. */
+double *line_begin_seconds(const Line *line, Arena *out);
+
 /* The sum of the bytes over the limit, over all steps. */
 double line_excess(const Line *line, const LineMemory *memory, int64_t limit_bytes);
 

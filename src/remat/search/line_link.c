@@ -175,16 +175,12 @@ Line line_with_longer_copies(const Line *line, LineMemory *memory, int64_t limit
   Stretcher stretcher = {.line = line,
                          .memory = memory,
                          .limit_bytes = limit_bytes,
-                         .begin = arena_array(arena, double, (size_t)line->len + 1),
+                         .begin = line_begin_seconds(line, arena),
                          .reader = arena_array(arena, StepId, line->len),
                          .goes_to = arena_array(arena, StepId, line->len),
                          .arena = arena};
   if (line->len) memset(stretcher.reader, 0xff, line->len * sizeof *stretcher.reader);
   if (line->len) memset(stretcher.goes_to, 0xff, line->len * sizeof *stretcher.goes_to);
-  stretcher.begin[0] = 0;
-  for (StepId step = 0; step < line->len; step++)
-    stretcher.begin[step + 1] =
-        stretcher.begin[step] + line->graph->nodes[line->nodes[step]].seconds;
   for (StepId step = line->len; step-- > 0;) {
     for (uint32_t i = line->first_source[step]; i < line->first_source[step + 1]; i++)
       stretcher.reader[line->sources[i]] = step;

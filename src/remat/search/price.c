@@ -155,8 +155,9 @@ static void fold(const Line *line, const LineMemory *memory, const StepId *place
   }
 }
 
-static void change_prices(Pricing *pricing, const PriceRules *rules, uint32_t round,
-                          const int64_t *bytes_at, int64_t limit_bytes, double range) {
+static void change_prices(Pricing *pricing, uint32_t round, const int64_t *bytes_at,
+                          int64_t limit_bytes, double range) {
+  const PriceRules *rules = pricing->rules;
   double rate = rules->rate / (1 + 0.1 * round);
   bool is_late = rules->is_asymmetric && round >= 0.4 * rules->num_rounds;
   double rise = is_late && rate < 0.3 ? 0.3 : rate, fall = is_late ? 0.3 * rate : rate;
@@ -198,8 +199,7 @@ PricedLine price_line(const Line *line, int64_t limit_bytes, const PriceRules *r
   }
   Pricing pricing = pricing_begin(line, &memory, arena);
   pricing.keeps_places = keeps_places;
-  pricing.spread = rules->spread;
-  pricing.passing = rules->passing;
+  pricing.rules = rules;
   /* A byte that is held for the whole line is worth, at first, what the line takes for a byte of
    * its peak; far less where there is no lack. */
   double usual = memory.seconds / ((double)memory.peak_bytes * line->len);
@@ -236,7 +236,7 @@ PricedLine price_line(const Line *line, int64_t limit_bytes, const PriceRules *r
       }
       arena_free(inner);
     }
-    change_prices(&pricing, rules, round, bytes_at, limit_bytes, range);
+    change_prices(&pricing, round, bytes_at, limit_bytes, range);
   }
   best.line = line_copy(&best.line, out);
   arena_free(arena);

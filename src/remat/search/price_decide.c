@@ -7,8 +7,7 @@ enum {
   LOOKS_OF_STEP = 8,  /* demands that one looks at in the time for a step of a closure */
   MAX_CLOSURE = 5000, /* steps that the cost of one recomputation looks at */
   MAX_DEPTH = 1000,
-  MOST_MOVED = 8, /* places that a demand moves on average, where demands are inserted */
-  AHEAD = 8,      /* steps before a step is visited, what is known of it is fetched */
+  AHEAD = 8, /* steps before a step is visited, what is known of it is fetched */
 };
 
 /* ---- what it costs to have a value ---- */
@@ -135,21 +134,6 @@ static void serve(Pricing *pricing, const Demand *demand, RunId run) {
   }
 }
 
-/* Inserts, which is fast while the items are mostly sorted. Returns whether they all are. */
-static bool insert_sorted(SortItem *items, uint32_t len) {
-  uint32_t num_moved = 0;
-  for (uint32_t i = 1; i < len; i++) {
-    SortItem item = items[i];
-    uint32_t k = i;
-    for (; k > 0 && items[k - 1].key > item.key; k--)
-      items[k] = items[k - 1];
-    items[k] = item;
-    num_moved += i - k;
-    if (num_moved > len * MOST_MOVED) return false;
-  }
-  return true;
-}
-
 static const Demand *sorted_demand(const Pricing *pricing, uint32_t index) {
   return &pricing->demands.data[pricing->sorted.data[index].id];
 }
@@ -166,7 +150,7 @@ static void sort_demands(Pricing *pricing, StepId step) {
   StepId *held_until = vec_extend(pricing->arena, &pricing->held_until, len);
   for (uint32_t i = pricing->first_demand[step], k = len; i != NO_ID; i = demands[i].next)
     sorted[--k] = (SortItem){.key = NO_ID - demands[i].place, .id = i};
-  if (!insert_sorted(sorted, len)) sort_by_key(sorted, len, pricing->arena);
+  sort_by_key(sorted, len, pricing->arena);
   StepId until = step;
   for (uint32_t i = len; i-- > 0;) {
     held_until[i] = until;
@@ -211,7 +195,7 @@ static double keep_cost(const Pricing *pricing, StepId step, uint32_t index, int
   StepId held_until = pricing->held_until.data[index];
   if (held_until >= place) return 0;
   double keep = (double)bytes * (sum_before(pricing, place) - sum_through(pricing, held_until));
-  return keep * (1 + pricing->spread * spread_of(pricing->line->nodes[step]));
+  return keep * (1 + pricing->rules->spread * spread_of(pricing->line->nodes[step]));
 }
 
 /* Whether to compute a step again for the demand `index` of those sorted, and for what comes after
@@ -230,7 +214,7 @@ static bool is_cheaper_again(Pricing *pricing, StepId step, uint32_t index, int6
   double again = recompute_cost(pricing, step, place, least + saved, 0) - saved;
   /* While it is computed, more is live there than what is asked for. */
   double meanwhile =
-      pricing->passing * (double)(pricing->closure_bytes - bytes) * pricing->price[place];
+      pricing->rules->passing * (double)(pricing->closure_bytes - bytes) * pricing->price[place];
   return again + meanwhile < least;
 }
 

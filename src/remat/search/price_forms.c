@@ -121,11 +121,7 @@ void form_begin_link(Pricing *pricing) {
   const Line *line = pricing->line;
   if (!line->graph->has_host_form) return;
   pricing->link_price = first_link_price;
-  pricing->begin_seconds = arena_array(pricing->arena, double, (size_t)line->len + 1);
-  pricing->begin_seconds[0] = 0;
-  for (StepId step = 0; step < line->len; step++)
-    pricing->begin_seconds[step + 1] =
-        pricing->begin_seconds[step] + line->graph->nodes[line->nodes[step]].seconds;
+  pricing->begin_seconds = line_begin_seconds(line, pricing->arena);
   pricing->load = (LinkLoad){arena_zarray(pricing->arena, double, line->len),
                              arena_zarray(pricing->arena, double, line->len)};
 }

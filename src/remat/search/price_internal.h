@@ -57,7 +57,7 @@ typedef struct Pricing {
   StepId *overwriter;       /* by part of the line, if it owns memory, as LineOverwrites.by */
   bool *is_unread;          /* by step: nobody reads it in the line */
   double *price;            /* by step */
-  double spread, passing;   /* of the rules */
+  const PriceRules *rules;
   double *sum; /* by step: of the prices up to and with it; one entry before the first */
   VEC(Demand) demands;
   uint32_t *first_demand;       /* by step; NO_ID = none */
