@@ -623,7 +623,8 @@ static void check_forms(const rh_module *scheduled, const MemoryModel *model, Co
   setting.job.modes = others[random_below(state, 3)];
   if (random_below(state, 3)) setting.job.modes |= RH_REMAT_RECOMPUTE;
   SearchContext context = context_of(&setting);
-  FormRules forms = form_rules_build(&setting.job, arena, scratch);
+  CompactShapes forms =
+      compact_shapes_build(&setting.job, search_sizes(&setting.job), arena, scratch);
   SearchGraph graph = search_graph_build(&context, comp, arena, scratch);
   search_graph_add_forms(&graph, &context, &forms, arena, scratch);
   Line given = line_of_graph(&graph, arena);

@@ -67,9 +67,10 @@ static void begin(FormFixture *forms, const char *body, unsigned modes, double l
   search->job.device = &forms->device;
   search->job.modes = modes;
   search->context.device = forms->device;
-  FormRules rules = form_rules_build(&search->job, out, scratch);
+  CompactShapes shapes =
+      compact_shapes_build(&search->job, search_sizes(&search->job), out, scratch);
   search->graph = search_graph_build(&search->context, search->fixture.module->entry, out, scratch);
-  search_graph_add_forms(&search->graph, &search->context, &rules, out, scratch);
+  search_graph_add_forms(&search->graph, &search->context, &shapes, out, scratch);
   forms->given = line_of_graph(&search->graph, out);
 }
 

@@ -7,52 +7,20 @@
  * XLA lets the compiler that calls it choose the layout. Here it is the layout with the least
  * padding (target_compact_shape), so nothing is compressed if the target does not pad. Narrowing,
  * which XLA does not do, works in the same way with conversions to a narrower element type and
- * back, if they lose nothing (analysis/range/narrow.h).
+ * back, if they lose nothing (remat/job/compact_shapes.h).
  *
  * Difference, on the safe side: XLA compresses bitcasts of parameters, too, which frees nothing. */
-#include "ir/target.h"
 #include "remat/algorithms/standard_pass.h"
-
-static ShapeId compact_layout(Standard *standard, ShapeId shape) {
-  Module *module = standard->module;
-  while (standard->compact.len <= shape) {
-    *vec_push(standard->out, &standard->compact) = NO_ID;
-  }
-  ShapeId *compact = &standard->compact.data[shape];
-  if (*compact == NO_ID) {
-    *compact = target_compact_shape(module->backend.target, &module->shapes, shape);
-  }
-  return *compact;
-}
-
-/* The narrow shape of an instruction. A clone has the values of its original. A fusion that has
- * lost its tuple has no known ranges. */
-static ShapeId narrow_shape_of(const Standard *standard, InstId id) {
-  ShapeId shape = inst_get(standard->module, id)->shape;
-  InstId original = rewrite_first_original(standard->job->rewrite, id);
-  if (original >= standard->num_narrow) return shape;
-  ShapeId narrow = standard->narrow[original];
-  return shape_is_array(shape_get(&standard->module->shapes, narrow)) ? narrow : shape;
-}
-
-/* The smallest of the shapes that the modes allow. */
-static ShapeId compact_shape(Standard *standard, InstId id) {
-  Module *module = standard->module;
-  unsigned modes = standard->job->modes;
-  ShapeId shape = inst_get(module, id)->shape, narrow = narrow_shape_of(standard, id);
-  if (modes & RH_REMAT_COMPRESS) shape = compact_layout(standard, shape);
-  const ShapeSizes *sizes = remat_sizes(module);
-  return sizes->of_part(module, narrow) < sizes->of_part(module, shape) ? narrow : shape;
-}
 
 /* Both arrays are live during the copy, so XLA requires that they are smaller than the peak. */
 int64_t compress_bytes_reduced(Pass *pass, InstId id) {
   Standard *standard = pass->standard;
   const Module *module = standard->module;
-  ShapeId compact = compact_shape(standard, id);
+  ShapeId compact = compact_shape_of(&standard->compact, id);
   if (compact == inst_get(module, id)->shape) return 0;
-  int64_t bytes = remat_sizes(module)->of_part(module, inst_get(module, id)->shape);
-  int64_t compact_bytes = remat_sizes(module)->of_part(module, compact);
+  const ShapeSizes *sizes = standard->compact.sizes;
+  int64_t bytes = sizes->of_part(module, inst_get(module, id)->shape);
+  int64_t compact_bytes = sizes->of_part(module, compact);
   if (compact_bytes >= standard->memory[pass->comp].peak_bytes - bytes) return 0;
   return tracker_bytes_compressed(&pass->tracker, id, compact_bytes);
 }
@@ -76,7 +44,7 @@ void standard_compress(Pass *pass, InstId id) {
   Standard *standard = pass->standard;
   Rewrite *rewrite = standard->job->rewrite;
   ShapeId shape = inst_get(standard->module, id)->shape;
-  InstId compact = rewrite_add_copy(rewrite, id, compact_shape(standard, id), id,
+  InstId compact = rewrite_add_copy(rewrite, id, compact_shape_of(&standard->compact, id), id,
                                     "remat_compressed", standard->scratch);
   InstId back =
       rewrite_add_copy(rewrite, compact, shape, id, "remat_uncompressed", standard->scratch);

@@ -41,7 +41,7 @@ typedef struct SearchJob {
   SearchContext context; /* of the module as it is now, in `arena` */
   int64_t *inner_bytes;  /* by CompId: what it and its callees need, as lines are measured */
   SearchRules rules;
-  const FormRules *forms; /* that prices decide about; NULL = about none */
+  CompactShapes *forms; /* other forms that prices decide about; NULL = about none */
   uint32_t num_steps;
   uint32_t num_changed;     /* values that are kept in other forms */
   Figures entry;            /* the last time that a line was applied to it */
@@ -430,13 +430,18 @@ static bool is_better_outcome(const Outcome *a, const Outcome *b) {
   return a->seconds < b->seconds;
 }
 
+static void search_with_patience(SearchJob *search, Patience *patience) {
+  Patience *whole = search->job->patience;
+  search->job->patience = patience;
+  search_module(search);
+  search->job->patience = whole;
+}
+
 /* Searches with a part of the steps that are left. */
 static void search_with_part(SearchJob *search, uint64_t divisor) {
   Patience *whole = search->job->patience;
   Patience part = patience_part(whole, patience_steps_left(whole) / divisor);
-  search->job->patience = &part;
-  search_module(search);
-  search->job->patience = whole;
+  search_with_patience(search, &part);
   patience_join(whole, &part);
 }
 
@@ -462,15 +467,12 @@ static void keep_outcome(Outcome *best, Outcome outcome) {
 /* Searches with prices for other forms. The steps are additional ones: what else is tried does not
  * depend on them. */
 static void search_with_priced_forms(SearchJob *search, uint64_t num_steps) {
-  RematJob *job = search->job;
-  Patience *whole = job->patience;
-  Patience part = patience_part(whole, num_steps);
+  Patience part = patience_part(search->job->patience, num_steps);
   Arena *arena = arena_new(arena_options(search->scratch));
-  FormRules forms = form_rules_build(job, arena, search->scratch);
+  CompactShapes forms =
+      compact_shapes_build(search->job, search_sizes(search->job), arena, search->scratch);
   search->forms = &forms;
-  job->patience = &part;
-  search_module(search);
-  job->patience = whole;
+  search_with_patience(search, &part);
   search->forms = NULL;
   arena_free(arena);
 }

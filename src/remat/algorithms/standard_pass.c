@@ -1,10 +1,8 @@
 /* The frame of XLA's pass, which its two algorithms share. */
 #include "remat/algorithms/standard_pass.h"
 
-#include "analysis/range/narrow.h"
 #include "remat/algorithms/standard_index.h"
 #include "remat/job/state.h"
-#include "remat/search/forms.h"
 
 enum { MAX_CALL_DEPTH = 200 };
 
@@ -133,10 +131,7 @@ void standard_run(RematJob *job, StandardFn reduce, bool keeps_clones, RematStat
   if (job->modes & RH_REMAT_OFFLOAD && job->device) {
     offload_begin(&standard, arena);
   }
-  if (job->modes & RH_REMAT_NARROW && form_may_convert(module)) {
-    standard.narrow = narrow_shapes(module, arena, scratch);
-    standard.num_narrow = module->insts.len;
-  }
+  standard.compact = compact_shapes_build(job, remat_sizes(module), arena, scratch);
   standard.is_done = arena_zarray(arena, bool, module->comps.len);
   RematMemory memory = remat_memory(module, job->schedule, arena, scratch);
   standard.memory = memory.of;

@@ -5,7 +5,7 @@
 #define REMAT_HLO_REMAT_ALGORITHMS_STANDARD_PASS_H
 
 #include "analysis/memory/remat_memory.h"
-#include "remat/job/algorithm.h"
+#include "remat/job/compact_shapes.h"
 #include "analysis/memory/tracker.h"
 
 typedef struct Standard Standard;
@@ -17,9 +17,7 @@ struct Standard {
   RematJob *job;
   Module *module;
   StandardFn reduce;
-  VEC(ShapeId) compact;  /* by ShapeId: see target_compact_shape; NO_ID = not known */
-  const ShapeId *narrow; /* by InstId, for the first `num_narrow`: see narrow_shapes */
-  uint32_t num_narrow;
+  CompactShapes compact;
   /* clones are not recomputed again, and dead instructions are removed at once */
   bool keeps_clones;
   PointsTo points_to;

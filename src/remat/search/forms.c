@@ -1,62 +1,23 @@
 #include "remat/search/forms.h"
 
-#include "analysis/range/narrow.h"
 #include "ir/infer/infer_shape.h"
-#include "ir/target.h"
 #include "remat/search/line.h"
-
-bool form_may_convert(const Module *module) {
-  return !module->backend.target->gpu_sharing || !module_has_fusions(module);
-}
-
-FormRules form_rules_build(const RematJob *job, Arena *out, Arena *scratch) {
-  Module *module = job->rewrite->module;
-  FormRules rules = {.job = job};
-  if (job->modes & RH_REMAT_NARROW && form_may_convert(module)) {
-    rules.narrow = narrow_shapes(module, out, scratch);
-    rules.num_narrow = module->insts.len;
-  }
-  return rules;
-}
 
 /* ---- which forms a value has ---- */
 
 typedef struct Former {
   SearchGraph *graph;
   const SearchContext *context;
-  const FormRules *rules;
+  CompactShapes *shapes;
+  const RematJob *job;
   Module *module;
   bool *is_live_out; /* by node: the end reads it */
   Arena *out, *scratch;
 } Former;
 
-/* A clone has the numbers of its original. */
-static ShapeId narrow_shape_of(const Former *former, InstId id) {
-  ShapeId shape = inst_get(former->module, id)->shape;
-  InstId original = rewrite_first_original(former->rules->job->rewrite, id);
-  if (original >= former->rules->num_narrow) return shape;
-  ShapeId narrow = former->rules->narrow[original];
-  return shape_is_array(shape_get(&former->module->shapes, narrow)) ? narrow : shape;
-}
-
-/* As the graph counts parts. */
-static int64_t bytes_in(const Former *former, ShapeId shape) {
-  if (former->context->counts_target) return target_sizes.of_part(former->module, shape);
-  return shape_bytes_on_device(shape_get(&former->module->shapes, shape));
-}
-
-/* The smallest of the shapes on the device that the modes allow. */
-static ShapeId compact_shape_of(const Former *former, InstId id) {
-  Module *module = former->module;
-  ShapeId shape = inst_get(module, id)->shape, narrow = narrow_shape_of(former, id);
-  if (former->rules->job->modes & RH_REMAT_COMPRESS)
-    shape = target_compact_shape(module->backend.target, &module->shapes, shape);
-  return bytes_in(former, narrow) < bytes_in(former, shape) ? narrow : shape;
-}
-
 /* What is a copy into another form, or has one already, stays as it is. */
 static bool is_formed(const Former *former, InstId id) {
-  const InstMap *copied_from = &former->rules->job->rewrite->copied_from;
+  const InstMap *copied_from = &former->job->rewrite->copied_from;
   if (id < copied_from->len && copied_from->data[id] != NO_ID) return true;
   for (uint32_t i = 0; i < inst_get(former->module, id)->users.len; i++) {
     InstId user = inst_users(former->module, id)[i];
@@ -71,14 +32,14 @@ static bool may_form(const Former *former, NodeId number) {
   if (node->flags & (NODE_IS_GIVEN | NODE_IS_END | NODE_IS_BYPASSED)) return false;
   if (node->num_parts != 1 || former->is_live_out[number]) return false;
   const NodePart *part = node_part(graph, number, 0);
-  int64_t least_bytes = former->rules->job->options->min_remat_bytes;
+  int64_t least_bytes = former->job->options->min_remat_bytes;
   if (part->bytes == 0 || part->bytes < least_bytes) return false;
   if (part->operand != NO_ID || part->overwriter != NO_ID) return false;
   const ValueAnalysis *values = &former->context->values;
   BufferId buffer = values->buffers.of[dataflow_value(&values->flow, node->inst, 0)];
   if (!hlo_buffer_is_alone(&values->buffers, buffer)) return false;
   if (!shape_is_array(inst_shape(former->module, node->inst))) return false;
-  return compress_is_legal(recompute_verdict(former->rules->job->legality, node->inst)) &&
+  return compress_is_legal(recompute_verdict(former->job->legality, node->inst)) &&
          !is_formed(former, node->inst);
 }
 
@@ -115,9 +76,9 @@ static void add_compact(Former *former, NodeId number) {
   const DeviceProfile *device = &former->context->device;
   const SearchNode *node = &former->graph->nodes[number];
   ShapeId shape = inst_get(former->module, node->inst)->shape;
-  ShapeId compact = compact_shape_of(former, node->inst);
+  ShapeId compact = compact_shape_of(former->shapes, node->inst);
   int64_t bytes = node_part(former->graph, number, 0)->bytes;
-  int64_t compact_bytes = bytes_in(former, compact);
+  int64_t compact_bytes = former->shapes->sizes->of_part(former->module, compact);
   if (compact == shape || compact_bytes >= bytes) return;
   double seconds =
       device->kernel_seconds + (double)(bytes + compact_bytes) / device->memory_bandwidth;
@@ -148,7 +109,8 @@ static void add_nodes(Former *former) {
   for (uint32_t i = 0; i < graph->forms.len; i++) {
     const NodeForm *form = &graph->forms.data[i];
     InstId inst = nodes[form->value].inst;
-    int64_t bytes = form->is_on_host ? 0 : bytes_in(former, form->shape);
+    int64_t bytes =
+        form->is_on_host ? 0 : former->shapes->sizes->of_part(former->module, form->shape);
     nodes[form_there(graph, i)] =
         new_node(former, inst, form->value, form->there_seconds, bytes, form->is_on_host);
     bytes = node_part(graph, form->value, 0)->bytes;
@@ -171,24 +133,26 @@ static bool *find_live_out(const SearchGraph *graph, Arena *out, Arena *scratch)
   return is_live_out;
 }
 
-void search_graph_add_forms(SearchGraph *graph, const SearchContext *context,
-                            const FormRules *rules, Arena *out, Arena *scratch) {
-  Module *module = rules->job->rewrite->module;
+void search_graph_add_forms(SearchGraph *graph, const SearchContext *context, CompactShapes *shapes,
+                            Arena *out, Arena *scratch) {
+  const RematJob *job = context->job;
+  Module *module = job->rewrite->module;
   Arena *inner = arena_new(arena_options(scratch));
   Former former = {.graph = graph,
                    .context = context,
-                   .rules = rules,
+                   .shapes = shapes,
+                   .job = job,
                    .module = module,
                    .is_live_out = find_live_out(graph, inner, inner),
                    .out = out,
                    .scratch = inner};
-  unsigned modes = rules->job->modes;
+  unsigned modes = job->modes;
   bool is_on_main = str_is(comp_get(module, graph->comp)->thread, "main");
   graph->form_of = arena_array(out, uint32_t, graph->num_nodes);
   memset(graph->form_of, 0xff, graph->num_nodes * sizeof *graph->form_of);
   for (NodeId node = 0; is_on_main && node < graph->num_nodes; node++) {
     if (!may_form(&former, node)) continue;
-    if (modes & RH_REMAT_OFFLOAD && rules->job->device) add_on_host(&former, node);
+    if (modes & RH_REMAT_OFFLOAD && job->device) add_on_host(&former, node);
     if (modes & (RH_REMAT_COMPRESS | RH_REMAT_NARROW)) add_compact(&former, node);
   }
   if (graph->forms.len) {

@@ -5,27 +5,15 @@
 #ifndef REMAT_HLO_REMAT_SEARCH_FORMS_H
 #define REMAT_HLO_REMAT_SEARCH_FORMS_H
 
+#include "remat/job/compact_shapes.h"
 #include "remat/search/graph.h"
-
-/* What the job's modes allow, for all computations of a module. */
-typedef struct FormRules {
-  const RematJob *job;
-  const ShapeId *narrow; /* by InstId, for the first `num_narrow`; see narrow_shapes() */
-  uint32_t num_narrow;
-} FormRules;
-
-FormRules form_rules_build(const RematJob *job, Arena *out, Arena *scratch);
-
-/* Whether conversions can be added. XLA's GPU backend runs conversions only inside of fusions, and
- * a module that is fused already cannot get new ones (xla/service/gpu/thunk_emitter.cc). */
-bool form_may_convert(const Module *module);
 
 /* Adds to a graph the copies into other forms and back. A value has other forms under the
  * conditions of XLA's pass: it is an array, alone in its buffer, large enough, nobody outside of
  * the computation reads it, and it could be recomputed but for --never. requires: the context is
- * that of the graph. */
-void search_graph_add_forms(SearchGraph *graph, const SearchContext *context,
-                            const FormRules *rules, Arena *out, Arena *scratch);
+ * that of the graph, and the sizes of `shapes` are those by which it counts. */
+void search_graph_add_forms(SearchGraph *graph, const SearchContext *context, CompactShapes *shapes,
+                            Arena *out, Arena *scratch);
 
 /* Makes the instructions of a copy of `of` into a form, or back from it to `shape`. */
 typedef struct FormCopy {

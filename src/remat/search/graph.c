@@ -4,11 +4,15 @@
 
 /* ---- what all graphs have in common ---- */
 
+const ShapeSizes *search_sizes(const RematJob *job) {
+  return job->memory_model->traits & RH_TRAIT_PACKS ? &target_sizes : &plain_sizes;
+}
+
 SearchContext search_context_build(const RematJob *job, Arena *out, Arena *scratch) {
   const Module *module = job->rewrite->module;
   SearchContext context = {.job = job,
                            .values = value_analysis_build(module, out, scratch),
-                           .counts_target = job->memory_model->traits & RH_TRAIT_PACKS,
+                           .sizes = search_sizes(job),
                            .counts_twice = job->memory_model->measure == measure_liveness};
   context.device = job->device ? *job->device : device_profile_default();
   return context;
@@ -43,8 +47,7 @@ typedef struct Builder {
 static int64_t bytes_of(const Builder *builder, ValueId id) {
   const HloValue *value = &builder->context->values.flow.values.data[id];
   if (inst_get(builder->module, value->inst)->opcode == OPCODE_CONSTANT) return 0;
-  if (builder->context->counts_target) return target_sizes.of_part(builder->module, value->shape);
-  return value->bytes;
+  return builder->context->sizes->of_part(builder->module, value->shape);
 }
 
 /* Marks the buffers that live all the time: in the entry, those of parameters; in any other

@@ -146,10 +146,13 @@ typedef struct SearchContext {
   const int64_t *inner_bytes; /* by CompId: what a run of it needs beside what its caller counts; of
                                  the search, which sets it before the graphs of callers are built */
   DeviceProfile device;
-  bool counts_target; /* sizes are those of the module's target */
-  bool counts_twice;  /* memory that a value hands over to another one of its HloBuffer counts for
-                         both at that time (COUNT_SHARED_TWICE) */
+  const ShapeSizes *sizes;
+  bool counts_twice; /* memory that a value hands over to another one of its HloBuffer counts for
+                        both at that time (COUNT_SHARED_TWICE) */
 } SearchContext;
+
+/* How the job's memory model counts shapes. */
+const ShapeSizes *search_sizes(const RematJob *job);
 
 SearchContext search_context_build(const RematJob *job, Arena *out, Arena *scratch);
 

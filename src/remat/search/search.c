@@ -184,9 +184,8 @@ typedef struct Trial {
 typedef struct Trials {
   const Search *search;
   const Line *given;
-  const Order *orders; /* those made so far have an arena */
-  uint32_t num_orders;
-  uint32_t level; /* how often candidates have been improved before */
+  const Order *orders; /* NUM_ORDERS; those made so far have an arena */
+  uint32_t level;      /* how often candidates have been improved before */
   uint32_t len;
   Trial list[NUM_TRIALS];
 } Trials;
@@ -216,7 +215,7 @@ static Line make_order(const Search *search, const Line *given, const OrderRules
 
 /* Different rules may lead to the same order, which is priced once. */
 static bool is_known(const Trials *trials, const Line *line) {
-  for (uint32_t i = 0; i < trials->num_orders; i++) {
+  for (uint32_t i = 0; i < NUM_ORDERS; i++) {
     if (trials->orders[i].arena && line_equals(&trials->orders[i].line, line)) return true;
   }
   return false;
@@ -354,7 +353,7 @@ static void try_orders(Search *search, const Line *given) {
   const SearchRules *rules = search->rules;
   uint32_t len = rules->keeps_order ? 1 : rules->is_thorough ? NUM_ORDERS : NUM_QUICK_ORDERS;
   Order orders[NUM_ORDERS] = {0};
-  Trials trials = {.search = search, .given = given, .orders = orders, .num_orders = NUM_ORDERS};
+  Trials trials = {.search = search, .given = given, .orders = orders};
   for (uint32_t i = 0; i < len && !has_ended(search); i++)
     add_trial(search, &trials,
               (Trial){.rules = &order_rules[i], .order = &orders[i], .prices = price_rules});
