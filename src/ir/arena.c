@@ -15,7 +15,7 @@ enum {
   FIRST_CHUNK_BYTES = 1 << 12,
   MAX_CHUNK_BYTES = 1 << 20,
   HUGE_PAGE_BYTES = 1 << 21, /* on x86-64 and most of AArch64 */
-  MANY_HUGE_PAGES = HUGE_PAGE_BYTES * 4,
+  MANY_HUGE_PAGES = HUGE_PAGE_BYTES * 2,
 };
 
 /* Requests of this size or more get a block of their own, which arena_grow can pass to realloc. */

@@ -20,7 +20,9 @@ typedef struct EnumWords {
     __VA_ARGS__, NULL     \
   }
 
-/* The words that XLA's parser accepts: xla_data.proto, comparison_util.cc, hlo_instruction.cc. */
+/* The words that XLA's parser accepts: xla_data.proto, comparison_util.cc, hlo_instruction.cc.
+ * Those that messages have are in the order of their numbers; of versions of an API the first is 1.
+ */
 static const EnumWords enum_words[] = {
     {ATTR_KIND_API_VERSION, true,
      WORDS("API_VERSION_ORIGINAL", "API_VERSION_STATUS_RETURNING",
@@ -36,8 +38,8 @@ static const EnumWords enum_words[] = {
     {ATTR_KIND_DOT_ALGORITHM, true,
      WORDS("unset", "dot_any_f8_any_f8_f32", "dot_any_f8_any_f8_f32_fast_accum", "dot_f16_f16_f16",
            "dot_f16_f16_f32", "dot_bf16_bf16_bf16", "dot_bf16_bf16_f32", "dot_bf16_bf16_f32_x3",
-           "dot_bf16_bf16_f32_x6", "dot_bf16_bf16_f32_x9", "dot_tf32_tf32_f32",
-           "dot_tf32_tf32_f32_x3", "dot_f32_f32_f32", "dot_f64_f64_f64")},
+           "dot_bf16_bf16_f32_x6", "dot_tf32_tf32_f32", "dot_tf32_tf32_f32_x3", "dot_f32_f32_f32",
+           "dot_f64_f64_f64", "dot_bf16_bf16_f32_x9")},
     {ATTR_KIND_FFT_TYPE, false, WORDS("FFT", "IFFT", "RFFT", "IRFFT")},
     {ATTR_KIND_FUSION_KIND, false, WORDS("kLoop", "kInput", "kOutput", "kCustom")},
     {ATTR_KIND_PADDING_TYPE, false, WORDS("PADDING_INVALID", "PADDING_VALID", "PADDING_SAME")},

@@ -24,7 +24,7 @@ typedef struct Lists {
 typedef struct Bfs {
   const Module *module;
   uint32_t *pending; /* by InstId: operands and control predecessors that have not run */
-  uint8_t *visited;  /* by InstId, for inst_post_order(); NULL = users are in the module's order */
+  uint32_t *visited; /* by InstId, for inst_post_order(); NULL = users are in the module's order */
   Lists users, after;
   Sequence sequence; /* the queue: instructions from `next` on are ready */
   Arena *scratch;
@@ -113,7 +113,7 @@ static void run(const ScheduleContext *context, bool is_from_proto, Schedule *sc
   ArenaMark mark = arena_mark(scratch);
   Bfs bfs = {.module = module,
              .pending = arena_zarray(scratch, uint32_t, module->insts.len),
-             .visited = is_from_proto ? arena_zarray(scratch, uint8_t, module->insts.len) : NULL,
+             .visited = is_from_proto ? arena_array(scratch, uint32_t, module->insts.len) : NULL,
              .users = lists_new(module, scratch),
              .after = lists_new(module, scratch),
              .scratch = scratch};

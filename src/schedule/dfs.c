@@ -154,7 +154,7 @@ void schedule_dfs(const ScheduleContext *context, Schedule *schedule, Arena *out
              .seen_by = arena_array(scratch, InstId, num_insts),
              .scratch = scratch};
   memset(dfs.seen_by, 0xff, num_insts * sizeof *dfs.seen_by);
-  uint8_t *visited = arena_zarray(scratch, uint8_t, num_insts);
+  uint32_t *visited = arena_array(scratch, uint32_t, num_insts);
   CompList comps = computations_to_schedule(module, scratch, scratch);
   for (uint32_t i = 0; i < comps.len; i++) {
     CompId comp = comps.ids[i];

@@ -52,7 +52,7 @@ static const struct {
 START_TEST(order_matches_table) {
   Fixture fixture = fixture_parse_body("", rows[_i].body);
   const Module *module = fixture.module;
-  uint8_t *visited = arena_zarray(fixture.out, uint8_t, module->insts.len);
+  uint32_t *visited = arena_zarray(fixture.out, uint32_t, module->insts.len);
   Sequence order = inst_post_order(module, module->entry, visited, fixture.out, fixture.scratch);
   check_text(names_of(module, order.ids, order.len, fixture.out), rows[_i].order, rows[_i].name);
   for (InstId id = 0; id < module->insts.len; id++)
@@ -67,7 +67,7 @@ START_TEST(computations_are_visited_one_by_one) {
       "f { fq = f32[] parameter(1)\n fp = f32[] parameter(0)\n ROOT fa = f32[] add(fp, fq) }\n",
       P "ROOT r = f32[] call(p, p), to_apply=f\n");
   const Module *module = fixture.module;
-  uint8_t *visited = arena_zarray(fixture.out, uint8_t, module->insts.len);
+  uint32_t *visited = arena_zarray(fixture.out, uint32_t, module->insts.len);
   Sequence entry = inst_post_order(module, module->entry, visited, fixture.out, fixture.scratch);
   ck_assert_uint_eq(visited[find_inst(module, "fp")], 0);
   Sequence f =
@@ -85,7 +85,7 @@ START_TEST(operands_come_first_whatever_the_list_says) {
   Rewrite rewrite = rewrite_begin(module);
   InstId clone = rewrite_clone(&rewrite, find_inst(module, "a"), fixture.scratch);
   rewrite_set_operand(&rewrite, find_inst(module, "r"), 0, clone);
-  uint8_t *visited = arena_zarray(fixture.out, uint8_t, module->insts.len);
+  uint32_t *visited = arena_zarray(fixture.out, uint32_t, module->insts.len);
   Sequence order = inst_post_order(module, module->entry, visited, fixture.out, fixture.scratch);
   check_text(names_of(module, order.ids, order.len, fixture.out), "p a a.remat ROOT r", "clone");
   fixture_free(&fixture);
@@ -101,7 +101,7 @@ START_TEST(a_schedule_is_taken_where_there_is_one) {
   const Schedule *schedules[] = {&schedule, &none, NULL};
   static const char *const wanted[] = {"p q ROOT r", "q p ROOT r", "q p ROOT r"};
   for (int i = 0; i < 3; i++) {
-    uint8_t *visited = arena_zarray(fixture.out, uint8_t, module->insts.len);
+    uint32_t *visited = arena_zarray(fixture.out, uint32_t, module->insts.len);
     Sequence order = topological_order(module, schedules[i], module->entry, visited, fixture.out,
                                        fixture.scratch);
     check_text(names_of(module, order.ids, order.len, fixture.out), wanted[i], "order");

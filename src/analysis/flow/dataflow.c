@@ -574,7 +574,7 @@ Dataflow dataflow_build(const Module *module, const CallGraph *graph, Arena *out
   ArenaMark mark = arena_mark(scratch);
   Builder builder = {
       .module = module, .graph = graph, .flow = &flow, .out = out, .scratch = scratch};
-  uint8_t *visited = arena_zarray(scratch, uint8_t, module->insts.len);
+  uint32_t *visited = arena_array(scratch, uint32_t, module->insts.len);
   for (uint32_t i = 0; i < graph->num_reachable; i++) {
     CompId comp = graph->post_order[i];
     if (!comp_is_sequential(graph, comp)) continue;

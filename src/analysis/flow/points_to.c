@@ -221,7 +221,7 @@ PointsTo points_to_build(const Module *module, Arena *out, Arena *scratch) {
   vec_reserve(out, &points_to.parts, num_insts);
   ArenaMark mark = arena_mark(scratch);
   Builder builder = {.module = module, .points_to = &points_to, .out = out, .scratch = scratch};
-  uint8_t *visited = arena_zarray(scratch, uint8_t, num_insts);
+  uint32_t *visited = arena_array(scratch, uint32_t, num_insts);
   for (CompId comp = 0; comp < module->comps.len; comp++) {
     if (comp_get(module, comp)->flags & COMP_DEAD) continue;
     ArenaMark comp_mark = arena_mark(scratch);

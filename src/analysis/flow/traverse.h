@@ -11,14 +11,15 @@
  *
  * Example: for the list a, b, c = add(b, a), d = negate(b) the order is b, a, c, d.
  *
- * `visited`, by InstId, must be 0 for the instructions of this computation, and is not 0 on return:
- * one array, zeroed once, serves all computations of a module. */
-Sequence inst_post_order(const Module *module, CompId comp, uint8_t *visited, Arena *out,
+ * `visited`, by InstId, is space of the walk: what it holds for the instructions of this
+ * computation is overwritten, and is not 0 on return. One array serves all computations of a
+ * module. */
+Sequence inst_post_order(const Module *module, CompId comp, uint32_t *visited, Arena *out,
                          Arena *scratch);
 
 /* All instructions of a computation, operands and control predecessors first: the schedule's order
  * if there is one, else the post order. */
 Sequence topological_order(const Module *module, const Schedule *schedule, CompId comp,
-                           uint8_t *visited, Arena *out, Arena *scratch);
+                           uint32_t *visited, Arena *out, Arena *scratch);
 
 #endif

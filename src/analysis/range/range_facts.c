@@ -10,7 +10,7 @@ RangeFacts range_facts_begin(const Module *module, Arena *out, Arena *scratch) {
   return (RangeFacts){.module = module,
                       .orders = arena_zarray(out, Sequence, module->comps.len),
                       .place = arena_zarray(out, uint32_t, module->insts.len),
-                      .visited = arena_zarray(out, uint8_t, module->insts.len),
+                      .visited = arena_array(out, uint32_t, module->insts.len),
                       .out = out,
                       .scratch = scratch};
 }

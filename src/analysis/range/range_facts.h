@@ -24,7 +24,7 @@ typedef struct RangeFacts {
   const Module *module;
   Sequence *orders; /* by CompId; ids is NULL until the order is computed */
   uint32_t *place;  /* by InstId: its position in its computation's order */
-  uint8_t *visited;
+  uint32_t *visited;
   uint32_t steps, depth; /* steps left and current depth in callees of the current instruction */
   Arena *out, *scratch;
 } RangeFacts;

@@ -10,21 +10,21 @@ static void keep_memory(void *arena, void *memory) {
   (void)memory;
 }
 
-static void *read_message(const ProtobufCMessageDescriptor *type, Bytes data, Arena *out) {
+void *message_read(const ProtobufCMessageDescriptor *type, Bytes data, Arena *out) {
   ProtobufCAllocator allocator = {take_memory, keep_memory, out};
   return protobuf_c_message_unpack(type, &allocator, data.len, data.data);
 }
 
 ModuleMessage *message_read_module(Bytes data, Arena *out) {
-  return read_message(&remat_hlo__module__descriptor, data, out);
+  return message_read(&remat_hlo__module__descriptor, data, out);
 }
 
 CompMessage *message_read_comp(Bytes data, Arena *out) {
-  return read_message(&remat_hlo__computation__descriptor, data, out);
+  return message_read(&remat_hlo__computation__descriptor, data, out);
 }
 
 RematHlo__FrontendAttributes *message_read_attributes(Bytes data, Arena *out) {
-  return read_message(&remat_hlo__frontend_attributes__descriptor, data, out);
+  return message_read(&remat_hlo__frontend_attributes__descriptor, data, out);
 }
 
 Bytes message_write(const ProtobufCMessage *message, Arena *out) {

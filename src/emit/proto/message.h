@@ -15,6 +15,7 @@ typedef RematHlo__Module ModuleMessage;
 typedef ProtobufCBinaryData Bytes;
 
 /* Each returns NULL if the bytes are not such a message. It lies in `out`. */
+void *message_read(const ProtobufCMessageDescriptor *type, Bytes data, Arena *out);
 ModuleMessage *message_read_module(Bytes data, Arena *out);
 CompMessage *message_read_comp(Bytes data, Arena *out);
 RematHlo__FrontendAttributes *message_read_attributes(Bytes data, Arena *out);

@@ -15,7 +15,7 @@ typedef struct Patch {
   uint32_t *numbers;   /* by InstId of `after`: place in the text of its computation */
   InstMessage **insts; /* by InstId of `after`, in changed computations */
   IdTable sequences;   /* places in the original schedule by the id of the computation */
-  uint8_t *visited;    /* by InstId of `after` */
+  uint32_t *visited;   /* by InstId of `after` */
   rh_diags *diags;
   Arena *arena;
 } Patch;
@@ -351,7 +351,7 @@ rh_status proto_patch(const ProtoInput *before, const Module *after, const Proto
   patch->is_fused = arena_zarray(scratch, bool, after->comps.len);
   patch->numbers = arena_zarray(scratch, uint32_t, after->insts.len);
   patch->insts = arena_zarray(scratch, InstMessage *, after->insts.len);
-  patch->visited = arena_zarray(scratch, uint8_t, after->insts.len);
+  patch->visited = arena_array(scratch, uint32_t, after->insts.len);
   rh_status status = original_read(&patch->original, before->module, data, diags, scratch);
   if (status == RH_OK) status = check_modules(patch);
   if (status != RH_OK) return status;

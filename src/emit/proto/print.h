@@ -10,9 +10,11 @@
 
 #include "emit/proto/message.h"
 #include "hlo_text.pb-c.h"
+#include "ir/attribute.h"
 #include "ir/diag.h"
 #include "ir/hash.h"
 #include "ir/opcode.h"
+#include "ir/shape.h"
 #include "ir/text_buffer.h"
 #include "ir/writer.h"
 
@@ -21,9 +23,9 @@ typedef RematHloText__Instruction InstText;
 /* The text of a shape. */
 typedef struct ShapeText {
   Bytes bytes;
-  Str full;     /* with layouts */
-  Str plain;    /* without */
-  int32_t type; /* PrimitiveType in xla/xla_data.proto */
+  Str full;         /* with layouts */
+  Str plain;        /* without */
+  ElementType type; /* NUM_TYPES for a tuple */
 } ShapeText;
 
 /* The text of metadata, with a stack frame that has a new number in the text. */
@@ -129,6 +131,12 @@ void print_ints(TextBuffer *text, const int64_t *values, size_t count);
 void print_key_ints(TextBuffer *text, const char *key, const int64_t *values, size_t count);
 void print_key_int(TextBuffer *text, const char *key, int64_t value);
 
+/* What stands before an element of a long list: XLA numbers every fifth. */
+void print_separator(TextBuffer *text, size_t index);
+
+/* A word of an enumeration, whose numbers are those of XLA's messages. */
+void print_word(Printer *printer, TextBuffer *text, const char *key, AttrKind kind, int32_t value);
+
 /* Escapes as absl::CEscape does. */
 void print_escaped(TextBuffer *text, Bytes value);
 
@@ -147,9 +155,6 @@ void print_bf16(TextBuffer *text, uint16_t bits);
 
 /* Returns the place of the shape in `shapes`. */
 uint32_t print_find_shape(Printer *printer, Bytes data);
-
-/* Returns the word of a type, or "" if there is none. */
-const char *print_type_word(int32_t type);
 
 void print_literal(Printer *printer, TextBuffer *text, Bytes data);
 void print_sharding(Printer *printer, TextBuffer *text, Bytes data, bool is_of_tuple);

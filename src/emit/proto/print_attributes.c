@@ -48,32 +48,14 @@ void print_output_aliases(Printer *printer, TextBuffer *text, const InstText *in
   text_put_char(text, '}');
 }
 
-/* One of a list of words, which has NULL for values that are not printed. */
-static void put_word(Printer *printer, TextBuffer *text, const char *key, const char *const *words,
-                     size_t count, int32_t value) {
-  if (value < 0 || (size_t)value >= count) {
-    print_refuse(printer, "%s%d is not known", key + 2, (int)value);
-  } else if (words[value]) {
-    text_put(text, key);
-    text_put(text, words[value]);
-  }
-}
+enum { API_VERSION_UNSPECIFIED, FIRST_API_VERSION };
 
-#define PUT_WORD(key, words, value) \
-  put_word(printer, text, key, words, sizeof(words) / sizeof *(words), value)
-
-static const char *const fft_types[] = {"FFT", "IFFT", "RFFT", "IRFFT"};
-static const char *const distributions[] = {"rng_invalid", "rng_uniform", "rng_normal"};
-static const char *const rng_algorithms[] = {"rng_default", "rng_three_fry", "rng_philox"};
-static const char *const padding_types[] = {NULL, "PADDING_VALID", "PADDING_SAME"};
-static const char *const schedules[] = {NULL, "SCHEDULE_LATEST", "SCHEDULE_EARLIEST"};
-static const char *const api_versions[] = {
-    "API_VERSION_UNSPECIFIED", NULL, "API_VERSION_STATUS_RETURNING",
-    "API_VERSION_STATUS_RETURNING_UNIFIED", "API_VERSION_TYPED_FFI"};
-static const char *const transposes[] = {NULL, "NO_TRANSPOSE", "TRANSPOSE", "ADJOINT"};
-
-static bool is_float_type(const char *word) {
-  return word[0] == 'f' || word[0] == 'b' || word[0] == 'c';
+/* XLA prints all but the usual ones. The text has no word for a version that is not given. */
+static void put_api_version(Printer *printer, TextBuffer *text, int32_t value) {
+  if (value == API_VERSION_UNSPECIFIED)
+    text_put(text, ", api_version=API_VERSION_UNSPECIFIED");
+  else if (value != FIRST_API_VERSION)
+    print_word(printer, text, ", api_version=", ATTR_KIND_API_VERSION, value - FIRST_API_VERSION);
 }
 
 /* The order goes without saying where it is the one that the type has. */
@@ -87,7 +69,9 @@ static void put_comparison(Printer *printer, TextBuffer *text, const InstText *i
     return;
   }
   const LineText *operand = &printer->list.data[printer->edges.data[line->operands]];
-  bool is_float = is_float_type(print_type_word(printer->shapes.list.data[operand->shape].type));
+  ElementType type = printer->shapes.list.data[operand->shape].type;
+  bool is_float = type != NUM_TYPES && (type_info(type)->class == TYPE_CLASS_FLOAT ||
+                                        type_info(type)->class == TYPE_CLASS_COMPLEX);
   if (order.len == 0 || str_is(order, is_float ? "PARTIAL" : "TOTAL")) return;
   if (!is_float || !str_is(order, "TOTAL")) print_refuse(printer, "the order of a comparison");
   text_put(text, ", order=TOTAL");
@@ -100,7 +84,8 @@ static void put_solve(Printer *printer, TextBuffer *text,
   put_flag(text, ", left_side=true", options->left_side);
   put_flag(text, ", lower=true", options->lower);
   put_flag(text, ", unit_diagonal=true", options->unit_diagonal);
-  PUT_WORD(", transpose_a=", transposes, options->transpose_a);
+  if (options->transpose_a)
+    print_word(printer, text, ", transpose_a=", ATTR_KIND_TRANSPOSE, options->transpose_a);
 }
 
 static void put_channel(TextBuffer *text, const InstText *inst) {
@@ -151,15 +136,18 @@ static void put_custom_call(Printer *printer, TextBuffer *text, const InstText *
     print_dim_labels(printer, text, inst->convolution_dimension_numbers);
   put_groups_of_features(text, inst);
   print_precision(printer, text, inst->precision_config, inst->n_operand_ids);
-  PUT_WORD(", padding_type=", padding_types, inst->padding_type);
+  if (inst->padding_type)
+    print_word(printer, text, ", padding_type=", ATTR_KIND_PADDING_TYPE, inst->padding_type);
   text_put(text, ", custom_call_target=\"");
   print_escaped(text, inst->custom_call_target);
   text_put_char(text, '"');
   if (inst->constrain_layout) put_layouts(printer, text, inst);
   put_flag(text, ", custom_call_has_side_effect=true", inst->custom_call_has_side_effect);
   print_output_aliases(printer, text, inst);
-  PUT_WORD(", schedule=", schedules, inst->custom_call_schedule);
-  PUT_WORD(", api_version=", api_versions, inst->custom_call_api_version);
+  if (inst->custom_call_schedule)
+    print_word(printer, text, ", schedule=", ATTR_KIND_CUSTOM_CALL_SCHEDULE,
+               inst->custom_call_schedule);
+  put_api_version(printer, text, inst->custom_call_api_version);
 }
 
 static void put_replication(Printer *printer, TextBuffer *text, const InstText *inst) {
@@ -204,16 +192,18 @@ static bool put_of_numbers(Printer *printer, TextBuffer *text, Opcode opcode, co
       print_precision(printer, text, inst->precision_config, inst->n_operand_ids);
       break;
     case OPCODE_FFT:
-      PUT_WORD(", fft_type=", fft_types, inst->fft_type);
+      print_word(printer, text, ", fft_type=", ATTR_KIND_FFT_TYPE, inst->fft_type);
       print_key_ints(text, ", fft_length=", inst->fft_length, inst->n_fft_length);
       break;
     case OPCODE_REDUCE_PRECISION:
       print_key_int(text, ", exponent_bits=", inst->exponent_bits);
       print_key_int(text, ", mantissa_bits=", inst->mantissa_bits);
       break;
-    case OPCODE_RNG: PUT_WORD(", distribution=", distributions, inst->distribution); break;
+    case OPCODE_RNG:
+      print_word(printer, text, ", distribution=", ATTR_KIND_RNG_DISTRIBUTION, inst->distribution);
+      break;
     case OPCODE_RNG_BIT_GENERATOR:
-      PUT_WORD(", algorithm=", rng_algorithms, inst->rng_algorithm);
+      print_word(printer, text, ", algorithm=", ATTR_KIND_RNG_ALGORITHM, inst->rng_algorithm);
       break;
     case OPCODE_RNG_GET_AND_UPDATE_STATE: print_key_int(text, ", delta=", inst->delta); break;
     case OPCODE_TRIANGULAR_SOLVE: put_solve(printer, text, inst->triangular_solve_options); break;

@@ -22,13 +22,12 @@ static void put_callees(Printer *printer, TextBuffer *text, const char *key, con
 }
 
 static void put_branches(Printer *printer, TextBuffer *text, const LineText *line) {
-  enum { PRED = 1 };
   if (line->num_operands == 0) {
     print_refuse(printer, "a conditional has no operand");
     return;
   }
   const LineText *operand = &printer->list.data[printer->edges.data[line->operands]];
-  if (printer->shapes.list.data[operand->shape].type != PRED) {
+  if (printer->shapes.list.data[operand->shape].type != TYPE_PRED) {
     put_callees(printer, text, ", branch_computations=", line);
     return;
   }

@@ -119,12 +119,7 @@ void print_sharding(Printer *printer, TextBuffer *text, Bytes data, bool is_of_t
   text_put_char(text, '{');
   for (size_t i = 0; i < sharding->n_tuple_shardings && !printer->refusal; i++) {
     const Sharding *element = read_sharding(printer, sharding->tuple_shardings[i]);
-    if (i && i % 5 == 0) {
-      print_key_int(text, ", /*index=", (int64_t)i);
-      text_put(text, "*/");
-    } else if (i) {
-      text_put(text, ", ");
-    }
+    print_separator(text, i);
     if (element) put_leaf(printer, text, element);
   }
   text_put_char(text, '}');

@@ -180,17 +180,6 @@ void print_padding(Printer *printer, TextBuffer *text, const RematHloText__Paddi
   }
 }
 
-static const char *const precisions[] = {"default", "high", "highest"};
-static const char *const algorithms[] = {
-    [1] = "dot_any_f8_any_f8_f32", [2] = "dot_any_f8_any_f8_f32_fast_accum",
-    [3] = "dot_f16_f16_f16",       [4] = "dot_f16_f16_f32",
-    [5] = "dot_bf16_bf16_bf16",    [6] = "dot_bf16_bf16_f32",
-    [7] = "dot_bf16_bf16_f32_x3",  [8] = "dot_bf16_bf16_f32_x6",
-    [9] = "dot_tf32_tf32_f32",     [10] = "dot_tf32_tf32_f32_x3",
-    [11] = "dot_f32_f32_f32",      [12] = "dot_f64_f64_f64",
-    [13] = "dot_bf16_bf16_f32_x9",
-};
-
 /* XLA makes the list as long as that of the operands. */
 void print_precision(Printer *printer, TextBuffer *text, const RematHloText__Precision *precision,
                      size_t num_operands) {
@@ -199,24 +188,14 @@ void print_precision(Printer *printer, TextBuffer *text, const RematHloText__Pre
   bool is_default = true;
   size_t count = precision->n_operand_precision;
   for (size_t i = 0; i < count; i++) {
-    int32_t value = precision->operand_precision[i];
-    if (value < 0 || value > 2) print_refuse(printer, "a precision is not known");
-    is_default = is_default && value == 0;
+    is_default = is_default && precision->operand_precision[i] == 0;
   }
   if (!is_default && count != num_operands)
     print_refuse(printer, "there are other precisions than operands");
-  if (!is_default) text_put(text, ", operand_precision={");
-  for (size_t i = 0; i < count && !is_default && !printer->refusal; i++) {
-    if (i) text_put_char(text, ',');
-    text_put(text, precisions[precision->operand_precision[i]]);
-  }
+  for (size_t i = 0; i < count && !is_default; i++)
+    print_word(printer, text, i ? "," : ", operand_precision={", ATTR_KIND_PRECISION,
+               precision->operand_precision[i]);
   if (!is_default) text_put_char(text, '}');
-  if (precision->algorithm == 0) return;
-  if (precision->algorithm < 0 ||
-      (size_t)precision->algorithm >= sizeof algorithms / sizeof *algorithms) {
-    print_refuse(printer, "the algorithm of a dot is not known");
-    return;
-  }
-  text_put(text, ", algorithm=");
-  text_put(text, algorithms[precision->algorithm]);
+  if (precision->algorithm)
+    print_word(printer, text, ", algorithm=", ATTR_KIND_DOT_ALGORITHM, precision->algorithm);
 }

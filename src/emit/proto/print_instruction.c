@@ -69,12 +69,7 @@ static void put_operands(Printer *printer, TextBuffer *text, const InstText *ins
     return;
   }
   for (uint32_t i = 0; i < line->num_operands; i++) {
-    if (i && i % 5 == 0) {
-      print_key_int(text, ", /*index=", i);
-      text_put(text, "*/");
-    } else if (i) {
-      text_put(text, ", ");
-    }
+    print_separator(text, i);
     put_name_of(printer, text, printer->edges.data[line->operands + i]);
   }
 }

@@ -1,5 +1,6 @@
 /* The values of constants. The message has them in the order of the memory, the text in that of the
  * dimensions. */
+#include "emit/proto/primitive_type.h"
 #include "emit/proto/print.h"
 
 /* Values that XLA's bytes fields have are little-endian. */
@@ -7,46 +8,28 @@ typedef RematHloText__Literal Literal;
 
 typedef struct Values {
   const Literal *literal;
-  int32_t type;
+  ElementType type;
   size_t count;
 } Values;
 
-enum {
-  PRED = 1,
-  S8,
-  S16,
-  S32,
-  S64,
-  U8,
-  U16,
-  U32,
-  U64,
-  F16,
-  F32,
-  F64,
-  C64 = 15,
-  BF16,
-  C128 = 18,
-};
-
 /* Returns the number of values of this type, or SIZE_MAX if there is no such type here. */
-static size_t num_values(const Literal *literal, int32_t type) {
+static size_t num_values(const Literal *literal, ElementType type) {
   switch (type) {
-    case PRED: return literal->n_preds;
-    case S8: return literal->s8s.len;
-    case S16: return literal->s16s.len / 2;
-    case S32: return literal->n_s32s;
-    case S64: return literal->n_s64s;
-    case U8: return literal->u8s.len;
-    case U16: return literal->u16s.len / 2;
-    case U32: return literal->n_u32s;
-    case U64: return literal->n_u64s;
-    case F16: return literal->f16s.len / 2;
-    case F32: return literal->n_f32s;
-    case F64: return literal->n_f64s;
-    case C64: return literal->n_c64s / 2;
-    case BF16: return literal->bf16s.len / 2;
-    case C128: return literal->n_c128s / 2;
+    case TYPE_PRED: return literal->n_preds;
+    case TYPE_S8: return literal->s8s.len;
+    case TYPE_S16: return literal->s16s.len / 2;
+    case TYPE_S32: return literal->n_s32s;
+    case TYPE_S64: return literal->n_s64s;
+    case TYPE_U8: return literal->u8s.len;
+    case TYPE_U16: return literal->u16s.len / 2;
+    case TYPE_U32: return literal->n_u32s;
+    case TYPE_U64: return literal->n_u64s;
+    case TYPE_F16: return literal->f16s.len / 2;
+    case TYPE_F32: return literal->n_f32s;
+    case TYPE_F64: return literal->n_f64s;
+    case TYPE_C64: return literal->n_c64s / 2;
+    case TYPE_BF16: return literal->bf16s.len / 2;
+    case TYPE_C128: return literal->n_c128s / 2;
     default: return SIZE_MAX;
   }
 }
@@ -68,7 +51,7 @@ static void put_complex(TextBuffer *text, const Values *values, size_t at) {
   text_put_char(text, '(');
   for (size_t i = 0; i < 2; i++) {
     if (i) text_put(text, ", ");
-    if (values->type == C64)
+    if (values->type == TYPE_C64)
       print_float(text, values->literal->c64s[2 * at + i]);
     else
       print_double(text, values->literal->c128s[2 * at + i]);
@@ -79,24 +62,24 @@ static void put_complex(TextBuffer *text, const Values *values, size_t at) {
 static void put_value(TextBuffer *text, const Values *values, size_t at, bool is_scalar) {
   const Literal *literal = values->literal;
   switch (values->type) {
-    case PRED:
+    case TYPE_PRED:
       if (is_scalar)
         text_put(text, literal->preds[at] ? "true" : "false");
       else
         text_put_char(text, literal->preds[at] ? '1' : '0');
       break;
-    case S8: text_put_int(text, (int8_t)literal->s8s.data[at]); break;
-    case S16: text_put_int(text, (int16_t)word_at(literal->s16s, at)); break;
-    case S32: text_put_int(text, literal->s32s[at]); break;
-    case S64: text_put_int(text, literal->s64s[at]); break;
-    case U8: text_put_int(text, literal->u8s.data[at]); break;
-    case U16: text_put_int(text, word_at(literal->u16s, at)); break;
-    case U32: text_put_int(text, literal->u32s[at]); break;
-    case U64: put_unsigned(text, literal->u64s[at]); break;
-    case F16: print_f16(text, word_at(literal->f16s, at)); break;
-    case F32: print_float(text, literal->f32s[at]); break;
-    case F64: print_double(text, literal->f64s[at]); break;
-    case BF16: print_bf16(text, word_at(literal->bf16s, at)); break;
+    case TYPE_S8: text_put_int(text, (int8_t)literal->s8s.data[at]); break;
+    case TYPE_S16: text_put_int(text, (int16_t)word_at(literal->s16s, at)); break;
+    case TYPE_S32: text_put_int(text, literal->s32s[at]); break;
+    case TYPE_S64: text_put_int(text, literal->s64s[at]); break;
+    case TYPE_U8: text_put_int(text, literal->u8s.data[at]); break;
+    case TYPE_U16: text_put_int(text, word_at(literal->u16s, at)); break;
+    case TYPE_U32: text_put_int(text, literal->u32s[at]); break;
+    case TYPE_U64: put_unsigned(text, literal->u64s[at]); break;
+    case TYPE_F16: print_f16(text, word_at(literal->f16s, at)); break;
+    case TYPE_F32: print_float(text, literal->f32s[at]); break;
+    case TYPE_F64: print_double(text, literal->f64s[at]); break;
+    case TYPE_BF16: print_bf16(text, word_at(literal->bf16s, at)); break;
     default: put_complex(text, values, at); break;
   }
 }
@@ -207,9 +190,9 @@ void print_literal(Printer *printer, TextBuffer *text, Bytes data) {
   const RematHloText__Shape *shape =
       print_read(printer, &remat_hlo_text__shape__descriptor, literal->shape, printer->scratch);
   if (!shape) return;
-  Values values = {.literal = literal, .type = shape->element_type};
+  Values values = {.literal = literal, .type = primitive_type_read(shape->element_type)};
   Walk walk = {.shape = shape};
-  values.count = num_values(literal, shape->element_type);
+  values.count = num_values(literal, values.type);
   for (size_t i = 0; i < shape->n_is_dynamic_dimension; i++) {
     if (shape->is_dynamic_dimension[i]) print_refuse(printer, "a literal has a dynamic size");
   }

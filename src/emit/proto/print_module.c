@@ -68,12 +68,7 @@ static void put_entry_layout(Printer *printer, TextBuffer *text,
   print_known(printer, &shape->base);
   text_put(text, ", entry_computation_layout={(");
   for (size_t i = 0; i < shape->n_parameters; i++) {
-    if (i && i % 5 == 0) {
-      print_key_int(text, ", /*index=", (int64_t)i);
-      text_put(text, "*/");
-    } else if (i) {
-      text_put(text, ", ");
-    }
+    print_separator(text, i);
     put_layout(printer, text, shape->parameters[i]);
   }
   text_put(text, ")->");

@@ -20,19 +20,8 @@ void print_malformed(Printer *printer) {
   print_refuse(printer, "the bytes are not an HloModuleProto");
 }
 
-static void *take_memory(void *arena, size_t size) {
-  return arena_alloc(arena, size);
-}
-
-/* What an arena gave is freed with it. */
-static void keep_memory(void *arena, void *memory) {
-  (void)arena;
-  (void)memory;
-}
-
 void *print_read(Printer *printer, const ProtobufCMessageDescriptor *type, Bytes data, Arena *out) {
-  ProtobufCAllocator allocator = {take_memory, keep_memory, out};
-  ProtobufCMessage *message = protobuf_c_message_unpack(type, &allocator, data.len, data.data);
+  ProtobufCMessage *message = message_read(type, data, out);
   if (!message)
     print_malformed(printer);
   else
@@ -69,6 +58,26 @@ void print_key_ints(TextBuffer *text, const char *key, const int64_t *values, si
 void print_key_int(TextBuffer *text, const char *key, int64_t value) {
   text_put(text, key);
   text_put_int(text, value);
+}
+
+void print_separator(TextBuffer *text, size_t index) {
+  if (index == 0) return;
+  text_put(text, ", ");
+  if (index % 5) return;
+  print_key_int(text, "/*index=", (int64_t)index);
+  text_put(text, "*/");
+}
+
+void print_word(Printer *printer, TextBuffer *text, const char *key, AttrKind kind, int32_t value) {
+  bool ignores_case;
+  const char *const *words = attribute_enum_words(kind, &ignores_case);
+  for (int32_t i = 0; words[i]; i++) {
+    if (i != value) continue;
+    text_put(text, key);
+    text_put(text, words[i]);
+    return;
+  }
+  print_refuse(printer, "%s%d is not known", key, (int)value);
 }
 
 static bool is_plain(char c) {
@@ -156,8 +165,8 @@ void print_config(Printer *printer, TextBuffer *text, Bytes value) {
 }
 
 static bool is_type_word(Bytes name) {
-  for (int32_t type = 1; type < 64; type++) {
-    if (name.len && str_is(bytes_str(name), print_type_word(type))) return true;
+  for (ElementType type = 0; type < NUM_TYPES; type++) {
+    if (str_is(bytes_str(name), type_info(type)->text)) return true;
   }
   return false;
 }

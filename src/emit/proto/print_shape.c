@@ -1,32 +1,7 @@
+#include "emit/proto/primitive_type.h"
 #include "emit/proto/print.h"
 
-/* PrimitiveType in xla/xla_data.proto */
-enum { TYPE_OF_TUPLE = 13, TYPE_OF_OPAQUE = 14, TYPE_OF_TOKEN = 17, MAX_DEPTH = 16 };
-
-static const char *const type_words[] = {
-    [1] = "pred",        [2] = "s8",
-    [3] = "s16",         [4] = "s32",
-    [5] = "s64",         [6] = "u8",
-    [7] = "u16",         [8] = "u32",
-    [9] = "u64",         [10] = "f16",
-    [11] = "f32",        [12] = "f64",
-    [14] = "opaque",     [15] = "c64",
-    [16] = "bf16",       [17] = "token",
-    [18] = "c128",       [19] = "f8e5m2",
-    [20] = "f8e4m3fn",   [21] = "s4",
-    [22] = "u4",         [23] = "f8e4m3b11fnuz",
-    [24] = "f8e5m2fnuz", [25] = "f8e4m3fnuz",
-    [26] = "s2",         [27] = "u2",
-    [28] = "f8e4m3",     [29] = "f8e3m4",
-    [30] = "s1",         [31] = "u1",
-    [32] = "f4e2m1fn",   [33] = "f8e8m0fnu",
-    [35] = "f6e3m2fn",   [36] = "f6e2m3fn",
-};
-
-const char *print_type_word(int32_t type) {
-  bool is_one = type > 0 && (size_t)type < sizeof type_words / sizeof *type_words;
-  return is_one && type_words[type] ? type_words[type] : "";
-}
+enum { MAX_DEPTH = 16 };
 
 /* A shape is read into both texts at once. */
 typedef struct Two {
@@ -104,9 +79,13 @@ static bool is_dynamic(const RematHloText__Shape *shape, size_t dim) {
 }
 
 static void put_array(Printer *printer, Two *two, const RematHloText__Shape *shape) {
-  const char *word = print_type_word(shape->element_type);
-  bool has_dims = shape->element_type != TYPE_OF_OPAQUE && shape->element_type != TYPE_OF_TOKEN;
-  if (!*word) print_refuse(printer, "the type %d is not known", (int)shape->element_type);
+  ElementType type = primitive_type_read(shape->element_type);
+  if (type == NUM_TYPES) {
+    print_refuse(printer, "the type %d is not known", (int)shape->element_type);
+    return;
+  }
+  const char *word = type_info(type)->text;
+  bool has_dims = type != TYPE_OPAQUE && type != TYPE_TOKEN;
   if (shape->n_tuple_shapes || (!has_dims && (shape->n_dimensions || shape->layout)))
     print_refuse(printer, "a shape of type %s has more than its type", word);
   put(two, word);
@@ -121,40 +100,33 @@ static void put_array(Printer *printer, Two *two, const RematHloText__Shape *sha
   if (shape->layout) put_layout(printer, &two->full, shape);
 }
 
-static void put_shape(Printer *printer, Two *two, Bytes data, int depth, int32_t *type);
+static ElementType put_shape(Printer *printer, Two *two, Bytes data, int depth);
 
 static void put_tuple(Printer *printer, Two *two, const RematHloText__Shape *shape, int depth) {
-  int32_t type;
   if (shape->n_dimensions || shape->layout) print_refuse(printer, "a tuple has sizes or a layout");
   put(two, "(");
   for (size_t i = 0; i < shape->n_tuple_shapes; i++) {
-    if (i && i % 5 == 0) {
-      put(two, ", /*index=");
-      put_int(two, (int64_t)i);
-      put(two, "*/");
-    } else if (i) {
-      put(two, ", ");
-    }
-    put_shape(printer, two, shape->tuple_shapes[i], depth + 1, &type);
+    print_separator(&two->full, i);
+    print_separator(&two->plain, i);
+    put_shape(printer, two, shape->tuple_shapes[i], depth + 1);
   }
   put(two, ")");
 }
 
-/* Tuples are read from bytes of their own, so that the depth is bounded here. */
-static void put_shape(Printer *printer, Two *two, Bytes data, int depth, int32_t *type) {
-  *type = 0;
+/* Returns its type. Tuples are read from bytes of their own, so that the depth is bounded here. */
+static ElementType put_shape(Printer *printer, Two *two, Bytes data, int depth) {
   if (depth > MAX_DEPTH) {
     print_refuse(printer, "a tuple is nested too deeply");
-    return;
+    return NUM_TYPES;
   }
   const RematHloText__Shape *shape =
       print_read(printer, &remat_hlo_text__shape__descriptor, data, printer->scratch);
-  if (!shape || printer->refusal) return;
-  *type = shape->element_type;
-  if (shape->element_type == TYPE_OF_TUPLE)
+  if (!shape || printer->refusal) return NUM_TYPES;
+  if (shape->element_type == PRIMITIVE_TYPE_TUPLE)
     put_tuple(printer, two, shape, depth);
   else
     put_array(printer, two, shape);
+  return primitive_type_read(shape->element_type);
 }
 
 uint32_t print_find_shape(Printer *printer, Bytes data) {
@@ -167,7 +139,7 @@ uint32_t print_find_shape(Printer *printer, Bytes data) {
   Two two = {.full = {.arena = printer->arena}, .plain = {.arena = printer->arena}};
   ShapeText made = {.bytes = print_keep(printer, data)};
   ArenaMark mark = arena_mark(printer->scratch);
-  put_shape(printer, &two, data, 0, &made.type);
+  made.type = put_shape(printer, &two, data, 0);
   arena_reset(printer->scratch, mark);
   made.full = text_str(&two.full);
   made.plain = text_str(&two.plain);

@@ -1,20 +1,6 @@
 #include "emit/proto/shapes.h"
 
-/* PrimitiveType in xla/xla_data.proto */
-enum { TUPLE_TYPE = 13 };
-static const int8_t primitive_types[NUM_TYPES] = {
-    [TYPE_PRED] = 1,        [TYPE_S1] = 30,         [TYPE_S2] = 26,
-    [TYPE_S4] = 21,         [TYPE_S8] = 2,          [TYPE_S16] = 3,
-    [TYPE_S32] = 4,         [TYPE_S64] = 5,         [TYPE_U1] = 31,
-    [TYPE_U2] = 27,         [TYPE_U4] = 22,         [TYPE_U8] = 6,
-    [TYPE_U16] = 7,         [TYPE_U32] = 8,         [TYPE_U64] = 9,
-    [TYPE_F4E2M1FN] = 32,   [TYPE_F6E2M3FN] = 36,   [TYPE_F6E3M2FN] = 35,
-    [TYPE_F8E3M4] = 29,     [TYPE_F8E4M3] = 28,     [TYPE_F8E4M3B11FNUZ] = 23,
-    [TYPE_F8E4M3FN] = 20,   [TYPE_F8E4M3FNUZ] = 25, [TYPE_F8E5M2] = 19,
-    [TYPE_F8E5M2FNUZ] = 24, [TYPE_F8E8M0FNU] = 33,  [TYPE_BF16] = 16,
-    [TYPE_F16] = 10,        [TYPE_F32] = 11,        [TYPE_F64] = 12,
-    [TYPE_C64] = 15,        [TYPE_C128] = 18,
-};
+#include "emit/proto/primitive_type.h"
 
 static bool find_text(const ShapeMessages *shapes, Str text, Bytes *bytes) {
   uint32_t index;
@@ -38,7 +24,6 @@ void shapes_note(ShapeMessages *shapes, Str text, Bytes bytes) {
 static bool make_array(ShapeMessages *shapes, const Shape *array, Str text, Bytes *bytes) {
   if (!shape_is_array(array) || array->extras || array->has_dynamic || array->has_unbounded)
     return false;
-  if (!primitive_types[array->type]) return false;
   if (array->rank && text.data[text.len - 1] != '}') return false;
   uint32_t rank = array->rank;
   RematHlo__Layout layout = REMAT_HLO__LAYOUT__INIT;
@@ -50,7 +35,7 @@ static bool make_array(ShapeMessages *shapes, const Shape *array, Str text, Byte
   layout.tail_padding_alignment_in_elements = 1;
   RematHlo__ArrayShape message = REMAT_HLO__ARRAY_SHAPE__INIT;
   message.has_element_type = true;
-  message.element_type = primitive_types[array->type];
+  message.element_type = primitive_type_of(array->type);
   message.layout = &layout;
   message.n_dimensions = message.n_is_dynamic_dimension = rank;
   message.dimensions = (int64_t *)(uintptr_t)array->dims;
@@ -64,7 +49,7 @@ static bool make_tuple(ShapeMessages *shapes, const ShapeTable *table, const Sha
                        Bytes *bytes) {
   RematHlo__TupleShape message = REMAT_HLO__TUPLE_SHAPE__INIT;
   message.has_element_type = true;
-  message.element_type = TUPLE_TYPE;
+  message.element_type = PRIMITIVE_TYPE_TUPLE;
   message.n_tuple_shapes = tuple->rank;
   message.tuple_shapes = arena_array(shapes->arena, Bytes, tuple->rank);
   for (uint32_t i = 0; i < tuple->rank; i++) {

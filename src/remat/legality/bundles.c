@@ -23,16 +23,16 @@ Bundles bundles_find(const Module *module, Arena *out, Arena *scratch) {
   memset(bundles.first, 0xff, num_insts * sizeof *bundles.first);
   ArenaMark mark = arena_mark(scratch);
   ElementBits *readers = arena_zarray(scratch, ElementBits, num_insts);
-  uint8_t *is_visited = arena_zarray(scratch, uint8_t, num_insts);
+  uint32_t *visited = arena_zarray(scratch, uint32_t, num_insts);
   for (InstId id = 0; id < num_insts; id++) {
     const Instruction *inst = inst_get(module, id);
     if (inst->flags & INST_DEAD || !fusion_bundles_results(module, id)) continue;
     const Computation *fused = comp_get(module, inst_callees(module, id)[0]);
     if (inst_get(module, fused->root)->num_operands > MAX_BUNDLED) continue;
-    if (!is_visited[fused->root]) { /* fusions may share a computation */
+    if (!visited[fused->root]) { /* fusions may share a computation */
       ArenaMark inner = arena_mark(scratch);
       Sequence order =
-          inst_post_order(module, inst_callees(module, id)[0], is_visited, scratch, scratch);
+          inst_post_order(module, inst_callees(module, id)[0], visited, scratch, scratch);
       mark_readers(module, order, fused->root, readers);
       arena_reset(scratch, inner);
     }

@@ -429,7 +429,7 @@ static void visit_computation(Bound *bound, CompId comp) {
   ArenaMark mark = arena_mark(bound->scratch);
   bool is_entry = comp == bound->module->entry;
   Sequence order =
-      inst_post_order(bound->module, comp, bound->is_visited, bound->scratch, bound->scratch);
+      inst_post_order(bound->module, comp, bound->visited, bound->scratch, bound->scratch);
   mark_needed(bound, order);
   mark_opaque(bound, comp);
   join_loops(bound, comp);
@@ -545,7 +545,7 @@ static Bound bound_init(const Module *module, const Legality *legality, Arena *a
   for (LogicalId id = 0; id < num_buffers; id++)
     bound.same_as[id] = id;
   bound.seen = arena_zarray(arena, uint32_t, num_buffers);
-  bound.is_visited = arena_zarray(arena, uint8_t, num_insts);
+  bound.visited = arena_array(arena, uint32_t, num_insts);
   bound.above = arena_zarray(arena, LookBits, num_buffers);
   bound.below = arena_zarray(arena, LookBits, num_buffers);
   bound.inst_look = arena_zarray(arena, LookBits, num_insts);

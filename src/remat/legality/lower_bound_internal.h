@@ -60,7 +60,7 @@ typedef struct Bound {
   Donations donations;
   uint32_t *seen;       /* by LogicalId: the last count that included the buffer */
   uint32_t num_counts;  /* counts begun so far */
-  uint8_t *is_visited;  /* by InstId, for inst_post_order() */
+  uint32_t *visited;    /* by InstId, for inst_post_order() */
   LookBits *above;      /* by LogicalId: the looks that depend on the buffer's instruction */
   LookBits *below;      /* by LogicalId: the looks that the buffer's value depends on */
   LookBits *inst_look;  /* by InstId: the look that it is */

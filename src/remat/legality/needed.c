@@ -177,11 +177,11 @@ static bool is_from_constants(const Finder *finder, InstId id) {
 static void find_constants(Finder *finder) {
   const Module *module = finder->module;
   Needed *needed = finder->needed;
-  uint8_t *is_visited = arena_zarray(finder->scratch, uint8_t, module->insts.len);
+  uint32_t *visited = arena_array(finder->scratch, uint32_t, module->insts.len);
   for (uint32_t c = finder->graph->num_reachable; c-- > 0;) { /* callers first */
     CompId comp = finder->graph->post_order[c];
     if (!comp_is_sequential(finder->graph, comp)) continue;
-    Sequence order = inst_post_order(module, comp, is_visited, finder->scratch, finder->scratch);
+    Sequence order = inst_post_order(module, comp, visited, finder->scratch, finder->scratch);
     for (uint32_t i = 0; i < order.len; i++) {
       InstId id = order.ids[i];
       needed->is_constant[id] = is_from_constants(finder, id);

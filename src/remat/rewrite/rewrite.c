@@ -238,9 +238,6 @@ static Sequence copy_order(Rewrite *rewrite, CompId comp, const Schedule *schedu
     uint32_t missing = module->insts.len - rewrite->visited.len;
     (void)vec_extend(module->arena, &rewrite->visited, missing);
   }
-  for (uint32_t i = 0; i < comp_num_insts(module, comp); i++) {
-    rewrite->visited.data[comp_inst(module, comp, i)] = 0;
-  }
   return topological_order(module, schedule, comp, rewrite->visited.data, out, out);
 }
 

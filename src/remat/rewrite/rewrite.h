@@ -19,8 +19,8 @@ typedef struct Rewrite {
                               the callee; else NO_ID (remat/job/clone_callees.h) */
   InstMap inner_of; /* for an instruction in a copied computation, the instruction that it is a copy
                        of; else NO_ID */
-  VEC(InstId) image;    /* by InstId, for the computation that is being copied: the copies */
-  VEC(uint8_t) visited; /* by InstId, for the computation that is being walked */
+  VEC(InstId) image;     /* by InstId, for the computation that is being copied: the copies */
+  VEC(uint32_t) visited; /* by InstId, for inst_post_order() */
 } Rewrite;
 
 /* The names are allocated in the module's arena. */

@@ -64,7 +64,7 @@ typedef struct Evaluator {
   IdTable occurrence_table; /* by effect and serial */
   uint32_t num_frames;
   uint64_t num_evaluated, max_evaluated;
-  uint8_t *visited;
+  uint32_t *visited;
   bool *is_met;           /* by InstId: has been evaluated before */
   RangeFacts range_facts; /* set if ranges are requested */
   bool *has_effect;       /* by CompId: something in it happens exactly once */
@@ -647,7 +647,7 @@ void number_module(Numbered *numbered, Numbering *numbering, Arena *out, Arena *
       .place = arena_array(scratch, uint32_t, num_insts),
       .orders = arena_zarray(scratch, Sequence, num_comps),
       .functions = arena_array(out, ValueNumber, num_comps),
-      .visited = arena_zarray(scratch, uint8_t, num_insts),
+      .visited = arena_array(scratch, uint32_t, num_insts),
       .is_met = arena_zarray(scratch, bool, num_insts),
       .max_evaluated = (uint64_t)num_insts * MAX_GROWTH + MAX_GROWTH_PLUS,
       .out = out,
