@@ -251,6 +251,16 @@ typedef struct Module {
 static inline Instruction *inst_get(const Module *module, InstId id) {
   return &module->insts.data[id];
 }
+
+enum { FETCH_AHEAD = 8 }; /* iterations before an instruction is looked at it is fetched */
+
+/* Fetches an instruction into the caches, for loops that soon come to it and go through
+ * instructions in another order than that of memory. */
+static inline void inst_prefetch(const Module *module, InstId id) {
+  const char *inst = (const char *)&module->insts.data[id];
+  __builtin_prefetch(inst);
+  __builtin_prefetch(inst + sizeof(Instruction) - 1);
+}
 static inline Computation *comp_get(const Module *module, CompId id) {
   return &module->comps.data[id];
 }
@@ -304,8 +314,8 @@ bool inst_keeps_operand_memory(const Module *module, InstId id);
  * asynchronous operation, that is the start. */
 bool inst_runs_callees(const Module *module, InstId id);
 
-/* Whether a fusion has several results that are computed apart from each other, so that some of them
- * may go away: its computation bundles them as a tuple. Those of a variadic reduce-window are
+/* Whether a fusion has several results that are computed apart from each other, so that some of
+ * them may go away: its computation bundles them as a tuple. Those of a variadic reduce-window are
  * computed together. */
 bool fusion_bundles_results(const Module *module, InstId id);
 

@@ -4,8 +4,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-enum { AHEAD = 8 }; /* names whose slots are fetched before they are looked up */
-
 static uint32_t find_entry(const NameSet *names, Str name) {
   uint32_t id;
   for (IdProbe probe = id_table_probe(&names->table, hash_str(name)); id_probe_next(&probe, &id);) {
@@ -29,8 +27,8 @@ NameSet names_of_insts(const Module *module, Arena *out) {
   vec_reserve(out, &names.entries, module->insts.len);
   id_table_reserve(&names.table, out, module->insts.len);
   for (InstId id = 0; id < module->insts.len; id++) {
-    if (id + AHEAD < module->insts.len)
-      id_table_prefetch(&names.table, hash_str(inst_name(module, id + AHEAD)));
+    if (id + FETCH_AHEAD < module->insts.len)
+      id_table_prefetch(&names.table, hash_str(inst_name(module, id + FETCH_AHEAD)));
     if (inst_get(module, id)->flags & INST_DEAD) continue;
     uint32_t entry = add_entry(&names, inst_name(module, id));
     names.entries.data[entry].num_owners++;

@@ -580,8 +580,10 @@ Dataflow dataflow_build(const Module *module, const CallGraph *graph, Arena *out
     if (!comp_is_sequential(graph, comp)) continue;
     Sequence order = inst_post_order(module, comp, visited, out, scratch);
     flow.post_order[comp] = order;
-    for (uint32_t k = 0; k < order.len; k++)
+    for (uint32_t k = 0; k < order.len; k++) {
+      if (k + FETCH_AHEAD < order.len) inst_prefetch(module, order.ids[k + FETCH_AHEAD]);
       visit_inst(&builder, order.ids[k]);
+    }
   }
   for (uint32_t i = 0; i < builder.variables.len; i++) {
     add_inputs(&builder, &builder.variables.data[i]);

@@ -226,8 +226,10 @@ PointsTo points_to_build(const Module *module, Arena *out, Arena *scratch) {
     if (comp_get(module, comp)->flags & COMP_DEAD) continue;
     ArenaMark comp_mark = arena_mark(scratch);
     Sequence order = inst_post_order(module, comp, visited, scratch, scratch);
-    for (uint32_t i = 0; i < order.len; i++)
+    for (uint32_t i = 0; i < order.len; i++) {
+      if (i + FETCH_AHEAD < order.len) inst_prefetch(module, order.ids[i + FETCH_AHEAD]);
       visit_inst(&builder, order.ids[i]);
+    }
     arena_reset(scratch, comp_mark);
   }
   build_aliases(&builder);
