@@ -10,7 +10,7 @@
 
 #include "analysis/pack/sections.h"
 
-enum { MAX_GAPS = 4 };
+enum { MAX_GAPS = 5 }; /* as many as the line holds */
 
 typedef struct FreeGap {
   uint32_t begin, end; /* inclusive */
