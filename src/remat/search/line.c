@@ -106,32 +106,13 @@ StepId *line_owners(const Line *line, Arena *out) {
 
 /* ---- memory ---- */
 
-/* A part is read where its step is read. What is forwarded is read where its holder is. */
-static void find_last_reads(const Line *line, LineMemory *memory) {
-  const SearchGraph *graph = line->graph;
-  for (StepId step = 0; step < line->len; step++) {
-    for (uint32_t part = line->first_part[step]; part < line->first_part[step + 1]; part++)
-      memory->last_of[part] = step;
-  }
-  for (StepId step = line->len; step-- > 0;) {
-    const SearchNode *node = &graph->nodes[line->nodes[step]];
-    for (uint32_t i = 0; i < node->num_operands; i++) {
-      uint32_t num_parts = graph->operands.data[node->first_operand + i].num_parts;
-      uint32_t first = num_parts ? line_read_part(line, step, i, 0) : 0;
-      for (uint32_t part = first; part < first + num_parts; part++) {
-        if (memory->last_of[part] < step) memory->last_of[part] = step;
-      }
-    }
-    for (uint32_t i = 0; i < node->num_parts; i++) {
-      const NodePart *part = &graph->parts.data[node->first_part + i];
-      if (part->operand == NO_ID) continue;
-      StepId last = memory->last_of[line->first_part[step] + i];
-      StepId *of_source =
-          &memory->last_of[line_read_part(line, step, part->operand, part->of_operand)];
-      if (last > *of_source) *of_source = last;
-    }
-  }
-}
+/* What is known of a part of the line while it is measured. What belongs together lies together:
+ * the parts that a step reads are far from each other. */
+typedef struct PartState {
+  uint32_t root; /* as LineMemory.root_of */
+  StepId last;   /* as LineMemory.last_of */
+  int64_t held;  /* bytes while it lives */
+} PartState;
 
 static void find_roots(const Line *line, uint32_t *root_of) {
   for (StepId step = 0; step < line->len; step++) {
@@ -146,6 +127,85 @@ static void find_roots(const Line *line, uint32_t *root_of) {
   }
 }
 
+/* A part is read where its step is read. What is forwarded is read where its holder is. */
+static void find_last_reads(const Line *line, const uint32_t *root_of, PartState *states) {
+  const SearchGraph *graph = line->graph;
+  for (StepId step = 0; step < line->len; step++) {
+    for (uint32_t part = line->first_part[step]; part < line->first_part[step + 1]; part++)
+      states[part] = (PartState){.root = root_of[part], .last = step};
+  }
+  for (StepId step = line->len; step-- > 0;) {
+    const SearchNode *node = &graph->nodes[line->nodes[step]];
+    const StepId *sources = line->sources + line->first_source[step];
+    for (uint32_t i = 0; i < node->num_operands; i++) {
+      const NodeOperand *operand = &graph->operands.data[node->first_operand + i];
+      uint32_t first = line->first_part[sources[i]] + operand->first_part;
+      for (uint32_t part = first; part < first + operand->num_parts; part++) {
+        if (states[part].last < step) states[part].last = step;
+      }
+    }
+    for (uint32_t i = 0; i < node->num_parts; i++) {
+      const NodePart *part = &graph->parts.data[node->first_part + i];
+      if (part->operand == NO_ID) continue;
+      StepId last = states[line->first_part[step] + i].last;
+      StepId *of_source = &states[line_read_part(line, step, part->operand, part->of_operand)].last;
+      if (last > *of_source) *of_source = last;
+    }
+  }
+}
+
+/* Bytes that a part, whose last reader has run, no longer takes. */
+static int64_t release(PartState *state) {
+  int64_t bytes = state->held;
+  state->held = 0;
+  return bytes;
+}
+
+/* The results of a step take memory, unless they take over that of an operand. Returns the bytes
+ * by which what is live grows; those that count twice while the step runs are added to `twice`. */
+static int64_t take_results(const Line *line, StepId step, PartState *states, int64_t *twice) {
+  const SearchGraph *graph = line->graph;
+  const SearchNode *node = &graph->nodes[line->nodes[step]];
+  int64_t added = 0;
+  for (uint32_t i = 0; i < node->num_parts; i++) {
+    const NodePart *part = &graph->parts.data[node->first_part + i];
+    if (part->bytes == 0) continue;
+    int64_t bytes = part->bytes;
+    for (uint32_t k = 0; k < part->num_reuses; k++) {
+      NodeReuse reuse = graph->reuses.data[part->first_reuse + k];
+      PartState *root = &states[states[line_read_part(line, step, reuse.operand, reuse.part)].root];
+      if (root->last != step || root->held == 0) continue;
+      int64_t taken = release(root);
+      added -= taken;
+      if (reuse.is_counted_twice) *twice += taken;
+      if (taken > bytes) bytes = taken;
+      break;
+    }
+    states[line->first_part[step] + i].held = bytes;
+    added += bytes;
+  }
+  return added;
+}
+
+/* Returns the bytes of what nobody reads after the step. */
+static int64_t release_read(const Line *line, StepId step, PartState *states) {
+  const SearchNode *node = &line->graph->nodes[line->nodes[step]];
+  const StepId *sources = line->sources + line->first_source[step];
+  int64_t released = 0;
+  for (uint32_t i = 0; i < node->num_operands; i++) {
+    const NodeOperand *operand = &line->graph->operands.data[node->first_operand + i];
+    uint32_t first = line->first_part[sources[i]] + operand->first_part;
+    for (uint32_t part = first; part < first + operand->num_parts; part++) {
+      PartState *root = &states[states[part].root];
+      if (root->last == step) released += release(root);
+    }
+  }
+  for (uint32_t part = line->first_part[step]; part < line->first_part[step + 1]; part++) {
+    if (states[part].last == step && states[part].root == part) released += release(&states[part]);
+  }
+  return released;
+}
+
 LineMemory line_measure(const Line *line, Arena *out) {
   const SearchGraph *graph = line->graph;
   uint32_t num_parts = line_num_parts(line);
@@ -153,51 +213,23 @@ LineMemory line_measure(const Line *line, Arena *out) {
                        .bytes_before = arena_array(out, int64_t, line->len),
                        .last_of = arena_array(out, StepId, num_parts),
                        .root_of = arena_array(out, uint32_t, num_parts)};
-  find_last_reads(line, &memory);
-  find_roots(line, memory.root_of);
   ArenaMark mark = arena_mark(out);
-  int64_t *held = arena_zarray(out, int64_t, num_parts); /* by part: bytes while it lives */
+  PartState *states = arena_array(out, PartState, num_parts);
+  find_roots(line, memory.root_of);
+  find_last_reads(line, memory.root_of, states);
   int64_t live = graph->held_bytes;
   for (StepId step = 0; step < line->len; step++) {
     const SearchNode *node = &graph->nodes[line->nodes[step]];
     memory.bytes_before[step] = live;
     memory.seconds += node->seconds;
     int64_t twice = node->twice_bytes;
-    for (uint32_t i = 0; i < node->num_parts; i++) {
-      const NodePart *part = &graph->parts.data[node->first_part + i];
-      if (part->bytes == 0) continue;
-      int64_t bytes = part->bytes;
-      for (uint32_t k = 0; k < part->num_reuses; k++) {
-        NodeReuse reuse = graph->reuses.data[part->first_reuse + k];
-        uint32_t root = memory.root_of[line_read_part(line, step, reuse.operand, reuse.part)];
-        if (memory.last_of[root] != step || held[root] == 0) continue;
-        live -= held[root];
-        if (reuse.is_counted_twice) twice += held[root];
-        if (held[root] > bytes) bytes = held[root];
-        held[root] = 0;
-        break;
-      }
-      held[line->first_part[step] + i] = bytes;
-      live += bytes;
-    }
+    live += take_results(line, step, states, &twice);
     memory.bytes_at[step] = live + (twice > node->inner_bytes ? twice : node->inner_bytes);
     if (memory.bytes_at[step] > memory.peak_bytes) memory.peak_bytes = memory.bytes_at[step];
-    for (uint32_t i = 0; i < node->num_operands; i++) {
-      uint32_t count = graph->operands.data[node->first_operand + i].num_parts;
-      for (uint32_t k = 0; k < count; k++) {
-        uint32_t root = memory.root_of[line_read_part(line, step, i, k)];
-        if (memory.last_of[root] != step) continue;
-        live -= held[root];
-        held[root] = 0;
-      }
-    }
-    for (uint32_t i = 0; i < node->num_parts; i++) {
-      uint32_t number = line->first_part[step] + i;
-      if (memory.last_of[number] != step || memory.root_of[number] != number) continue;
-      live -= held[number];
-      held[number] = 0;
-    }
+    live -= release_read(line, step, states);
   }
+  for (uint32_t part = 0; part < num_parts; part++)
+    memory.last_of[part] = states[part].last;
   if (graph->has_host_form) memory.stall_seconds = line_stall_seconds(line, out);
   memory.seconds += memory.stall_seconds;
   arena_reset(out, mark);
