@@ -10,7 +10,7 @@ groups of them:
     xla        the same steps under the lowest peak that XLA's own pass reached with any of its settings
                (xla.json there), as XLA's pass counts (xla-remat) and as liveness does. The added time of
                XLA's result comes from `standard` with the same settings, which has to reach the same peak.
-    keras      training steps of Keras (../shared/corpus/keras, and build/keras from --make-resnet), memory
+    keras      training steps of Keras (../shared/corpus/keras, and build/keras from --make-keras), memory
                model heap, under a share of their own peak.
     samples    hlo_samples, likewise.
     steps      training steps of JAX (build/steps, from --make-steps), memory model liveness. The budget f
@@ -493,13 +493,13 @@ def parse_arguments():
     parser.add_argument("--summary", action="store_true", help="geometric means, and which targets are met")
     parser.add_argument("--csv", type=pathlib.Path, help="write a line for each run")
     parser.add_argument("--svg", type=pathlib.Path, help="draw added time against budgets (matplotlib)")
-    parser.add_argument("--make-resnet", action="store_true",
-                        help="as the only option: write the dumps of Keras's ResNet-50 to build/keras")
+    parser.add_argument("--make-keras", action="store_true",
+                        help="as the only option: write the dumps of Keras networks to build/keras")
     parser.add_argument("options", nargs="*", metavar="-- OPTION",
                         help="options of remat-hlo compare for each run, such as --set=NAME=NUMBER")
     arguments = parser.parse_args()
-    if arguments.make_resnet:
-        parser.error("--make-resnet goes alone")
+    if arguments.make_keras:
+        parser.error("--make-keras goes alone")
     if not arguments.program.exists():
         sys.exit(f"{arguments.program} is not there: scripts/setup-and-run.sh builds it")
     arguments.program = str(arguments.program.resolve())
