@@ -16,6 +16,7 @@
 #include "remat/search/apply.h"
 #include "remat/search/forms.h"
 #include "remat/search/hoist.h"
+#include "remat/search/mend.h"
 #include "remat/search/post_order.h"
 #include "remat/search/search.h"
 #include "remat/search/trim.h"
@@ -403,6 +404,39 @@ static Line with_clones(const Line *line, uint64_t *state, Arena *out) {
 }
 
 /* Many of these lines read overwritten memory and are left out. */
+/* The first runs, without the others, are the line before. */
+static void check_places(const Line *line, const Line *of, const char *what, const Sample *sample) {
+  bool *has_run = calloc(line->graph->num_nodes, sizeof *has_run);
+  uint32_t next = 0;
+  for (StepId step = 0; step < line->len; step++) {
+    if (has_run[line->nodes[step]]) continue;
+    has_run[line->nodes[step]] = true;
+    ck_assert_msg(next < of->len && line->nodes[step] == of->nodes[next],
+                  "%s: a step has moved\n%s", what, sample_shown(sample));
+    next++;
+  }
+  free(has_run);
+}
+
+/* Mending never adds to what exceeds the limit. */
+static void check_mended(const Line *line, int64_t limit_bytes, const char *what,
+                         const Sample *sample) {
+  for (int keeps_places = 0; keeps_places < 2; keeps_places++) {
+    Arena *arena = arena_new(NULL), *scratch = arena_new(NULL);
+    char name[100];
+    snprintf(name, sizeof name, "%s, mended under %" PRId64, what, limit_bytes);
+    Line mended = line_mended(line, limit_bytes, keeps_places, NULL, arena, scratch);
+    check_line(&mended, name, sample);
+    LineMemory before = line_measure(line, arena), after = line_measure(&mended, arena);
+    ck_assert_msg(
+        line_excess(&mended, &after, limit_bytes) <= line_excess(line, &before, limit_bytes),
+        "%s: more exceeds the limit\n%s", name, sample_shown(sample));
+    if (before.peak_bytes <= limit_bytes) ck_assert(line_equals(&mended, line));
+    arena_free(scratch);
+    arena_free(arena);
+  }
+}
+
 static void check_clones(const Line *line, uint64_t *state, const Sample *sample) {
   for (int i = 0; i < 4; i++) {
     Arena *arena = arena_new(NULL), *scratch = arena_new(NULL);
@@ -419,6 +453,8 @@ static void check_clones(const Line *line, uint64_t *state, const Sample *sample
       Line hoisted = hoist(&cloned, memory.peak_bytes / 4 * 3, &rules, NULL, arena, scratch);
       check_permutation(&hoisted, &cloned, "with clones, hoisted", sample);
       check_line(&hoisted, "with clones, hoisted", sample);
+      check_mended(&cloned, memory.peak_bytes / 8 * (5 + random_below(state, 4)), "with clones",
+                   sample);
     } else {
       ck_assert_msg(!line_is_valid(&cloned, arena), "line_is_valid accepts: %s\n%s",
                     wrong_line(&cloned, arena), sample_shown(sample));
@@ -428,22 +464,8 @@ static void check_clones(const Line *line, uint64_t *state, const Sample *sample
   }
 }
 
-/* The first runs, without the others, are the line before. */
-static void check_places(const Line *line, const Line *of, const char *what, const Sample *sample) {
-  bool *has_run = calloc(line->graph->num_nodes, sizeof *has_run);
-  uint32_t next = 0;
-  for (StepId step = 0; step < line->len; step++) {
-    if (has_run[line->nodes[step]]) continue;
-    has_run[line->nodes[step]] = true;
-    ck_assert_msg(next < of->len && line->nodes[step] == of->nodes[next],
-                  "%s: a step has moved\n%s", what, sample_shown(sample));
-    next++;
-  }
-  free(has_run);
-}
-
 static void check_prices(const Line *line, int64_t limit_bytes, const Sample *sample) {
-  static const PriceRules rules[] = {{20, 0.5, 10, true, 0.1, 0}, {10, 0.3, 3, false, 0, 1}};
+  static const PriceRules rules[] = {{20, 0.5, 10, 0.1, 0}, {10, 0.3, 3, 0, 1}};
   for (int i = 0; i < 4; i++) {
     Arena *arena = arena_new(NULL), *scratch = arena_new(NULL);
     char what[100];
@@ -452,6 +474,7 @@ static void check_prices(const Line *line, int64_t limit_bytes, const Sample *sa
     if (i % 2) check_places(&priced.line, line, what, sample);
     check_priced(&priced, limit_bytes, what, sample);
     if (priced.fits) check_trimmed(&priced.line, limit_bytes, what, sample);
+    check_mended(&priced.line, limit_bytes, what, sample);
     arena_free(scratch);
     arena_free(arena);
   }
@@ -630,7 +653,7 @@ static void check_forms(const rh_module *scheduled, const MemoryModel *model, Co
   Line given = line_of_graph(&graph, arena);
   int64_t limit_bytes =
       1 + line_measure(&given, arena).peak_bytes / 8 * (1 + random_below(state, 7));
-  PriceRules prices = {20, 0.5, 10, true, 0.1, 1};
+  PriceRules prices = {20, 0.5, 10, 0.1, 1};
   PricedLine priced = price_line(&given, limit_bytes, &prices, false, NULL, arena, scratch);
   check_with_forms(&priced, "priced with forms", sample);
   Line trimmed = line_trimmed(&priced.line, limit_bytes, 3, NULL, arena, scratch);
@@ -718,6 +741,7 @@ static void check_comp(const rh_module *scheduled, const MemoryModel *model,
   static const int percents[] = {1, 30, 50, 70, 90};
   int64_t limit_bytes = 1 + peak_bytes / 100 * percents[random_below(state, 5)];
   check_orders(&given, limit_bytes, sample);
+  check_mended(&given, limit_bytes, "given", sample);
   check_clones(&given, state, sample);
   check_prices(&given, limit_bytes, sample);
   SearchRules rules = {.keeps_order = random_below(state, 4) == 0,
@@ -727,7 +751,7 @@ static void check_comp(const rh_module *scheduled, const MemoryModel *model,
   check_applied(scheduled, model, comp, &found.line, wanted, "search_line", sample);
   check_threads(&given, limit_bytes, &rules, state, sample);
   rules.is_thorough = false;
-  PricedLine lowest = search_lowest(&given, 0, &rules, NULL, NULL, arena, scratch);
+  PricedLine lowest = search_lowest(&given, 0, NULL, &rules, NULL, NULL, arena, scratch);
   lowest.fits = true;
   check_priced(&lowest, lowest.peak_bytes, "search_lowest", sample);
   ck_assert_msg(lowest.peak_bytes <= peak_bytes, "search_lowest raises the peak\n%s",

@@ -79,10 +79,10 @@ class Rematerializing(PackageTest):
         """The tool's summary has the same figures."""
         result = remat_hlo.load(GPT).remat("60%")
         self.assertTrue(result.is_met)
-        self.assertEqual((result.num_rematerialized, result.num_moved), (8, 75))
+        self.assertEqual((result.num_rematerialized, result.num_moved), (8, 77))
         self.assertLessEqual(result.memory_after.peak_bytes, result.limit_bytes)
-        self.assertEqual(_sizes.format_bytes(result.memory_after.peak_bytes), "69.47 MiB")
-        self.assertAlmostEqual(result.added_time, 0.046, places=3)
+        self.assertEqual(_sizes.format_bytes(result.memory_after.peak_bytes), "71.46 MiB")
+        self.assertAlmostEqual(result.added_time, 0.043, places=3)
 
     def test_verified(self):
         module = remat_hlo.load(GPT)
@@ -177,7 +177,7 @@ class Showing(PackageTest):
         for thing in (module, result, module.report()):
             self.assertIn("&lt;svg", thing._repr_html_())
         self.assertIn("<table>", module.compare(["60%"], ["path"])._repr_html_())
-        self.assertIn("69.47 MiB", result._repr_html_())
+        self.assertIn(_sizes.format_bytes(result.memory_after.peak_bytes), result._repr_html_())
 
     def test_files(self):
         result = remat_hlo.load(GPT).remat("60%")

@@ -89,7 +89,7 @@ static const char *text_of(const FormFixture *forms, const Line *line) {
 }
 
 static PricedLine price(const FormFixture *forms, int64_t limit_bytes) {
-  PriceRules rules = {60, 0.5, 10, true, 0, 0};
+  PriceRules rules = {60, 0.5, 10, 0, 0};
   Arena *out = forms->search.fixture.out, *scratch = forms->search.fixture.scratch;
   PricedLine priced = price_line(&forms->given, limit_bytes, &rules, false, NULL, out, scratch);
   ck_assert(priced.fits);

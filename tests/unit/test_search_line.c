@@ -190,7 +190,7 @@ START_TEST(a_value_is_priced_around_the_peak) {
   Arena *out = search.fixture.out, *scratch = search.fixture.scratch;
   Line line = line_of_graph(&search.graph, out);
   check_line(&search, &line, 224, "p z a b v w x r end");
-  PriceRules rules = {60, 0.5, 10, true, 0, 0};
+  PriceRules rules = {60, 0.5, 10, 0, 0};
   PricedLine priced = price_line(&line, 200, &rules, false, NULL, out, scratch);
   ck_assert(priced.fits);
   check_line(&search, &priced.line, priced.peak_bytes, "p z a b<1 v w x a r<2 end");
@@ -252,7 +252,7 @@ START_TEST(another_element_of_a_state_is_not_the_one_that_is_read) {
   Arena *out = fixture.out, *scratch = fixture.scratch;
   Line line = line_of_graph(&search.graph, out);
   ck_assert(line_is_valid(&line, scratch));
-  PriceRules rules = {60, 0.5, 10, true, 0, 0};
+  PriceRules rules = {60, 0.5, 10, 0, 0};
   for (int64_t bytes = peak_of(&line, scratch) - 1; bytes > 0; bytes -= 4) {
     PricedLine priced = price_line(&line, bytes, &rules, false, NULL, out, scratch);
     ck_assert(line_is_valid(&priced.line, scratch));

@@ -25,6 +25,7 @@ enum {
   FEW_LIMITS = 4,        /* when one does, for another one that costs less */
   LEAST_GAP = 100,       /* between limits, as a part of the budget */
   MEASURING_STEPS = 400, /* for each instruction, to measure the module */
+  MOST_LOWERED = 4,      /* lines that are lowered until packing lets one meet the budget */
   LEAST_STEPS = 400,     /* for each instruction, for another search of the entry */
 };
 
@@ -57,31 +58,33 @@ static void analyze(SearchJob *search) {
   search->context.inner_bytes = search->inner_bytes;
 }
 
-/* Searches one computation. A line that stops a little above the limit may be pushed below it by a
- * lower limit; if that does not help, the lowest peak is searched for, down to the limit. */
+/* Searches one computation with half of the steps that are left, so that there always are some for
+ * what follows: other computations, and searches with another limit. If no line fits, the rest of
+ * that half goes to the lowest peak. */
 static PricedLine search_graph(SearchJob *search, const SearchGraph *graph, int64_t limit_bytes,
                                OtherLines *others, Arena *arena) {
-  static const struct {
-    LineSearch *run;
-    double factor; /* of the limit */
-  } more[] = {{search_line, 0.95}, {search_line, 0.85}, {search_lowest, 1}};
   Patience *patience = search->job->patience;
+  Patience half = patience_part(patience, patience_steps_left(patience) / 4 * 3);
   const SearchRules *rules = &search->rules;
   Line given = line_of_graph(graph, arena);
-  PricedLine found = search_with_half(limit_bytes > 0 ? search_line : search_lowest, &given,
-                                      limit_bytes, rules, patience, others, arena, search->scratch);
-  if (limit_bytes == 0) return found;
-  for (size_t i = 0; i < sizeof more / sizeof *more && !found.fits; i++) {
-    if (patience_is_over(patience)) break;
-    OtherLines also;
-    int64_t bytes = (int64_t)((double)limit_bytes * more[i].factor);
-    PricedLine lower = search_with_half(more[i].run, &given, bytes, rules, patience, &also, arena,
-                                        search->scratch);
-    if (lower.peak_bytes >= found.peak_bytes) continue;
-    found = lower;
-    found.fits = found.peak_bytes <= limit_bytes;
-    *others = also;
+  PricedLine found = {0};
+  if (limit_bytes > 0) {
+    Patience most = patience_part(&half, patience_steps_left(&half) / 4 * 3);
+    found = search_line(&given, limit_bytes, rules, &most, others, arena, search->scratch);
+    patience_join(&half, &most);
   }
+  if (!found.fits) {
+    OtherLines also = {0};
+    const PricedLine *known = limit_bytes > 0 ? &found : NULL;
+    PricedLine lower =
+        search_lowest(&given, limit_bytes, known, rules, &half, &also, arena, search->scratch);
+    if (!known || lower.peak_bytes < found.peak_bytes) {
+      found = lower;
+      *others = also;
+    }
+    found.fits = limit_bytes > 0 && found.peak_bytes <= limit_bytes;
+  }
+  patience_join(patience, &half);
   return found;
 }
 
@@ -160,43 +163,89 @@ static void apply(SearchJob *search, CompId comp, const PricedLine *priced) {
   dce_update_schedule(job->rewrite->module, job->schedule, search->out);
 }
 
-/* Rewrites the entry as a line says, from a saved state. */
-static void apply_to(SearchJob *search, const RematState *before, uint32_t num_steps,
-                     const PricedLine *priced) {
-  remat_state_load(search->job, before);
-  search->num_steps = num_steps;
-  apply(search, search->job->rewrite->module->entry, priced);
+/* Lines of the entry that are applied one after the other and measured by the model of the job,
+ * packing included, until one meets the budget. */
+typedef struct Taking {
+  SearchJob *search;
+  RematState before;
+  uint32_t num_steps; /* of the search, before any line was applied */
+  uint64_t price;     /* of a measurement, in steps */
+  const PricedLine *last, *best;
+  int64_t last_bytes, best_bytes; /* of these lines, by the model */
+} Taking;
+
+static bool is_met(const Taking *taking, int64_t bytes) {
+  return bytes <= taking->search->job->peak_limit_bytes;
 }
 
-/* Rewrites the entry as the first line says that meets the budget by the model of the job, packing
- * included; or, if none does, as the one with the lowest peak. The others are not looked at where
- * packing wastes no more than in the order given. Each measurement is paid in steps. */
+static void take(Taking *taking, const PricedLine *line) {
+  SearchJob *search = taking->search;
+  if (taking->last) {
+    remat_state_load(search->job, &taking->before);
+    search->num_steps = taking->num_steps;
+  }
+  apply(search, search->job->rewrite->module->entry, line);
+  taking->last = line;
+  taking->last_bytes = remat_state_peak(search->job, search->scratch);
+  bool is_better = !taking->best || taking->last_bytes < taking->best_bytes;
+  if (taking->best && is_met(taking, taking->best_bytes))
+    is_better = is_met(taking, taking->last_bytes) && line->seconds < taking->best->seconds;
+  if (!is_better) return;
+  taking->best = line;
+  taking->best_bytes = taking->last_bytes;
+}
+
+/* Whether there are steps to measure another line. */
+static bool may_take(const Taking *taking) {
+  return patience_spend(taking->search->job->patience, taking->price);
+}
+
+/* Lowers a line that takes `bytes` by the model, further and further, as long as that does not meet
+ * the budget. */
+static void take_lowered(Taking *taking, const PricedLine *line, int64_t bytes, Arena *arena) {
+  static const double factors[] = {0.25, 0.5, 1, 2, 4}; /* of what is missing */
+  SearchJob *search = taking->search;
+  RematJob *job = search->job;
+  for (size_t i = 0; i < sizeof factors / sizeof *factors && may_take(taking); i++) {
+    double missing = factors[i] * (double)(bytes - job->peak_limit_bytes);
+    int64_t limit_bytes = line->peak_bytes - (int64_t)missing;
+    PricedLine *lowered = arena_alloc(arena, sizeof *lowered);
+    if (limit_bytes <= 0) break;
+    *lowered =
+        search_lowered(line, limit_bytes, &search->rules, job->patience, arena, search->scratch);
+    bool is_worse = is_met(taking, taking->best_bytes) && lowered->seconds > taking->best->seconds;
+    if (lowered->peak_bytes >= line->peak_bytes || is_worse) break;
+    take(taking, lowered);
+    if (is_met(taking, taking->last_bytes)) break;
+  }
+}
+
+/* Rewrites the entry as the first line says that meets the budget by the model of the job; or, if
+ * none does, as the one with the lowest peak. The other lines are not looked at where packing
+ * wastes no more than in the order given. */
 static void apply_first_met(SearchJob *search, const PricedLine *best, const OtherLines *others,
                             Arena *arena) {
   RematJob *job = search->job;
-  uint64_t price = (uint64_t)job->rewrite->module->insts.len * MEASURING_STEPS;
-  RematState before = remat_state_save(job, arena);
-  uint32_t num_steps = search->num_steps;
-  const PricedLine *taken = best, *lowest = best;
-  apply(search, job->rewrite->module->entry, best);
-  int64_t best_bytes = remat_state_peak(job, search->scratch);
-  int64_t peak_bytes = best_bytes, least_bytes = best_bytes;
-  bool is_wasted = best_bytes - best->peak_bytes > search->difference_bytes;
+  Taking taking = {.search = search,
+                   .before = remat_state_save(job, arena),
+                   .num_steps = search->num_steps,
+                   .price = (uint64_t)job->rewrite->module->insts.len * MEASURING_STEPS};
+  int64_t bytes_of[MAX_OTHERS + 1];
+  uint32_t num_taken = 0;
+  take(&taking, best);
+  bytes_of[num_taken++] = taking.last_bytes;
+  bool is_wasted = bytes_of[0] - best->peak_bytes > search->difference_bytes;
   for (uint32_t i = 0; is_wasted && i < others->len; i++) {
-    if (peak_bytes <= job->peak_limit_bytes || !patience_spend(job->patience, price)) break;
-    taken = &others->list[i];
-    apply_to(search, &before, num_steps, taken);
-    peak_bytes = remat_state_peak(job, search->scratch);
-    if (peak_bytes >= least_bytes) continue;
-    least_bytes = peak_bytes;
-    lowest = taken;
+    if (is_met(&taking, taking.last_bytes) || !may_take(&taking)) break;
+    take(&taking, &others->list[i]);
+    bytes_of[num_taken++] = taking.last_bytes;
   }
-  if (peak_bytes != least_bytes) {
-    taken = lowest;
-    apply_to(search, &before, num_steps, taken);
-  }
+  bool is_to_lower = best->fits && !is_met(&taking, taking.best_bytes);
+  for (uint32_t i = 0; is_to_lower && i < num_taken && i < MOST_LOWERED; i++)
+    take_lowered(&taking, i == 0 ? best : &others->list[i - 1], bytes_of[i], arena);
+  if (taking.last != taking.best) take(&taking, taking.best);
   *job->schedule = schedule_copy(job->schedule, job->rewrite->module, search->out);
-  search->entry = (Figures){best->peak_bytes, best_bytes, least_bytes, taken->seconds};
+  search->entry = (Figures){best->peak_bytes, bytes_of[0], taking.best_bytes, taking.best->seconds};
 }
 
 /* Searches the computation of a frame, and applies what it finds, unless its callees have to be
@@ -361,6 +410,20 @@ static void raise_limit(Entry *entry) {
   }
 }
 
+/* Where packing wastes less for the line that was found than in the order given, one that needs a
+ * little more may meet the budget, too, and cost less. */
+static void try_higher_limits(Entry *entry, int64_t line_limit) {
+  static const double factors[] = {1.01, 1.03};
+  const RematJob *job = entry->search->job;
+  if (!(job->memory_model->traits & RH_TRAIT_PACKS)) return;
+  uint64_t least = patience_steps_left(job->patience) / 2;
+  for (size_t i = 0; i < sizeof factors / sizeof *factors; i++) {
+    bool is_quick = patience_steps_left(job->patience) > least;
+    if (!entry->best.is_met || !is_quick || !may_go_on(entry->search)) break;
+    search_entry_once(entry, (int64_t)((double)line_limit * factors[i]));
+  }
+}
+
 /* Searches the entry, under several limits for lines if the first one does not do. */
 static void search_entry(SearchJob *search) {
   RematJob *job = search->job;
@@ -376,6 +439,7 @@ static void search_entry(SearchJob *search) {
   search_entry_once(&entry, line_limit);
   if (limit_bytes > 0 && entry.best.figures.line_peak_bytes > limit_bytes)
     correct_limit(&entry, line_limit);
+  if (limit_bytes > 0 && entry.best.is_met) try_higher_limits(&entry, line_limit);
   if (!entry.best.is_met) raise_limit(&entry);
   if (!entry.best_is_last) {
     remat_state_load(job, &entry.best.state);

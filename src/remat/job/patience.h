@@ -45,8 +45,7 @@ void patience_begin(Patience *patience, const rh_remat_options *options, double 
  *     search.steps * instructions * bits of that number * 3.5 ^ effort
  *
  * where the bits are log2(instructions), rounded up to whole ones, so that no machine rounds
- * differently. With effort 5 and 10,000 instructions that is about 5 seconds where a budget can be
- * met, which takes half of the steps, and twice that where it cannot. Beyond 10,000 instructions it
+ * differently. With effort 5 and 10,000 instructions that is about 5 seconds. Beyond 10,000 instructions it
  * is what it is for 10,000, so that an effort keeps its meaning for whoever waits, but at least
  * what it is with effort 1. */
 uint64_t patience_steps_of(int effort, uint32_t num_insts, const RematParameters *parameters);

@@ -3,8 +3,9 @@
 #include <stdlib.h>
 
 #include "ir/sort.h"
+#include "remat/search/excess.h"
 
-enum { MAX_CONE = 17, BLOCK_BITS = 6 };
+enum { MAX_CONE = 17 };
 
 /* ---- settling ---- */
 
@@ -80,15 +81,9 @@ Line line_settled(const Line *line, bool moves_sources, Arena *out, Arena *scrat
 
 /* ---- state of a sweep ---- */
 
-/* Bytes live at the positions of a block. */
-typedef struct Block {
-  int64_t least, most;
-} Block;
-
 typedef struct Sweep {
   const Line *line;
   const HoistRules *rules;
-  int64_t limit_bytes;
   double tolerance;  /* bytes by which a move may raise the excess */
   LineMemory memory; /* `last_of` as the order is now, for parts with memory */
   StepId *owner;     /* by part of the line: its step */
@@ -102,8 +97,7 @@ typedef struct Sweep {
   uint32_t *position; /* by step */
   int64_t *before;    /* by position: bytes live before it */
   int64_t *during;    /* by step: bytes more while it runs */
-  int64_t *at;        /* by position: bytes live while its step runs */
-  Block *blocks;      /* of positions */
+  Excess excess;      /* of the bytes live while the steps at positions run */
   /* for a move */
   StepId cone[MAX_CONE];
   uint32_t cone_len;
@@ -162,38 +156,17 @@ static bool can_be_free(const Sweep *sweep, StepId step) {
   return true;
 }
 
-static uint32_t block_end(const Sweep *sweep, uint32_t block) {
-  uint32_t end = (block + 1) << BLOCK_BITS;
-  return end < sweep->line->len ? end : sweep->line->len;
-}
-
-/* Notes again what is live at the positions first … last, and in their blocks. */
+/* Notes again what is live at the positions first … last. */
 static void note_bytes(Sweep *sweep, uint32_t first, uint32_t last) {
   for (uint32_t at = first; at <= last; at++)
-    sweep->at[at] = sweep->before[at] + sweep->during[sweep->order[at]];
-  for (uint32_t block = first >> BLOCK_BITS; block <= last >> BLOCK_BITS; block++) {
-    Block now = {INT64_MAX, INT64_MIN};
-    for (uint32_t at = block << BLOCK_BITS; at < block_end(sweep, block); at++) {
-      if (sweep->at[at] < now.least) now.least = sweep->at[at];
-      if (sweep->at[at] > now.most) now.most = sweep->at[at];
-    }
-    sweep->blocks[block] = now;
-  }
-}
-
-/* Whether some position from `first` to `last` may exceed the limit. */
-static bool may_be_over(const Sweep *sweep, uint32_t first, uint32_t last) {
-  for (uint32_t block = first >> BLOCK_BITS; block <= last >> BLOCK_BITS; block++) {
-    if (sweep->blocks[block].most > sweep->limit_bytes) return true;
-  }
-  return false;
+    sweep->excess.bytes_at[at] = sweep->before[at] + sweep->during[sweep->order[at]];
+  excess_note(&sweep->excess, first, last);
 }
 
 static Sweep sweep_begin(const Line *line, int64_t limit_bytes, const HoistRules *rules,
                          Patience *patience, Arena *arena, Arena *scratch) {
   Sweep sweep = {.line = line,
                  .rules = rules,
-                 .limit_bytes = limit_bytes,
                  .patience = patience,
                  .arena = arena};
   uint32_t len = line->len;
@@ -208,8 +181,7 @@ static Sweep sweep_begin(const Line *line, int64_t limit_bytes, const HoistRules
   sweep.before = arena_array(arena, int64_t, len);
   sweep.during = arena_array(arena, int64_t, len);
   sweep.in_cone = arena_zarray(arena, uint32_t, len);
-  sweep.at = arena_array(arena, int64_t, len);
-  sweep.blocks = arena_array(arena, Block, (len >> BLOCK_BITS) + 1);
+  sweep.excess = excess_new(arena_array(arena, int64_t, len), len, limit_bytes, arena);
   sweep.moved = arena_array(arena, StepId, len);
   sweep.moved_before = arena_array(arena, int64_t, len);
   for (StepId step = 0; step < len; step++) {
@@ -342,8 +314,7 @@ static Effect place_cone(Sweep *sweep, int64_t target, int64_t last) {
   for (uint32_t k = 0; k < sweep->cone_len; k++) {
     StepId step = sweep->cone[k];
     sweep->moved_before[target + k] = live;
-    int64_t over = live + sweep->during[step] - sweep->limit_bytes;
-    if (over > 0) effect.excess += (double)over;
+    effect.excess += excess_over(&sweep->excess, live + sweep->during[step]);
     for (uint32_t part = line->first_part[step]; part < line->first_part[step + 1]; part++) {
       int64_t bytes = part_bytes(sweep, step, part);
       StepId last_reader = sweep->memory.last_of[part];
@@ -387,28 +358,8 @@ static void sort_cone(Sweep *sweep) {
   }
 }
 
-static double over(const Sweep *sweep, int64_t bytes) {
-  return bytes > sweep->limit_bytes ? (double)(bytes - sweep->limit_bytes) : 0;
-}
-
-/* By how much `bytes` more from position `begin` to the one before `end` raise the excess. */
-static double added_excess(const Sweep *sweep, uint32_t begin, uint32_t end, int64_t bytes) {
-  double added = 0;
-  if (bytes == 0) return 0;
-  while (begin < end) {
-    uint32_t block = begin >> BLOCK_BITS, stop = block_end(sweep, block);
-    Block now = sweep->blocks[block];
-    if (stop > end) stop = end;
-    int64_t least = now.least + (bytes < 0 ? bytes : 0), most = now.most + (bytes > 0 ? bytes : 0);
-    if (least > sweep->limit_bytes) {
-      added += (double)(stop - begin) * (double)bytes;
-    } else if (most > sweep->limit_bytes) {
-      for (uint32_t at = begin; at < stop; at++)
-        added += over(sweep, sweep->at[at] + bytes) - over(sweep, sweep->at[at]);
-    }
-    begin = stop;
-  }
-  return added;
+static int64_t bytes_at_step(const Sweep *sweep, StepId step) {
+  return sweep->excess.bytes_at[sweep->position[step]];
 }
 
 /* What a move of the cone adds to the excess, apart from the cone in its new place. */
@@ -419,9 +370,9 @@ static double excess_left_behind(const Sweep *sweep, uint32_t target, uint32_t l
   for (uint32_t i = 0; i <= sweep->changes.len; i++) {
     bool is_end = i == sweep->changes.len;
     uint32_t end = is_end ? last + 1 : (uint32_t)sweep->changes.data[i].key;
-    added += added_excess(sweep, begin, end, bytes);
+    added += excess_added(&sweep->excess, begin, end, bytes);
     for (; k < sweep->cone_len && sweep->position[sweep->cone[k]] < end; k++)
-      added -= over(sweep, sweep->at[sweep->position[sweep->cone[k]]] + bytes);
+      added -= excess_over(&sweep->excess, bytes_at_step(sweep, sweep->cone[k]) + bytes);
     begin = end;
     if (!is_end) bytes += bytes_of_change(sweep, i);
   }
@@ -455,8 +406,8 @@ static void move(Sweep *sweep, uint32_t target, uint32_t last) {
 static bool try_move(Sweep *sweep, uint32_t target) {
   sort_cone(sweep);
   uint32_t last = sweep->position[sweep->cone[sweep->cone_len - 1]];
-  if (!may_be_over(sweep, target, last)) return false; /* there is nothing to gain */
-  patience_spend(sweep->patience, last - target + 1);
+  if (!excess_may_exceed(&sweep->excess, target, last)) return false; /* there is nothing to gain */
+  patience_spend(sweep->patience, (last - target) / 4 + 1);
   sweep->changes.len = sweep->changed_bytes.len = 0;
   Effect effect = place_cone(sweep, target, last);
   sort_by_key(sweep->changes.data, sweep->changes.len, sweep->arena);
@@ -468,27 +419,11 @@ static bool try_move(Sweep *sweep, uint32_t target) {
   return true;
 }
 
-/* The first position, from `target` on, from which all up to the one before `end` exceed the limit.
- */
-static uint32_t rise_before(const Sweep *sweep, uint32_t target, uint32_t end) {
-  while (end > target) {
-    uint32_t block = (end - 1) >> BLOCK_BITS;
-    if (sweep->blocks[block].least > sweep->limit_bytes) {
-      end = block << BLOCK_BITS;
-    } else if (sweep->at[end - 1] > sweep->limit_bytes) {
-      end--;
-    } else {
-      return end;
-    }
-  }
-  return target;
-}
-
 /* Moves the cone to the earliest place where it may be, or, if that does not pay, to where the
  * memory rises above the limit before it: what it makes is held for less long there. */
 static bool move_cone(Sweep *sweep, uint32_t target, uint32_t first) {
   if (try_move(sweep, target)) return true;
-  uint32_t rise = rise_before(sweep, target, first);
+  uint32_t rise = excess_rise_before(&sweep->excess, target, first);
   return rise > target && rise < first && try_move(sweep, rise);
 }
 

@@ -73,15 +73,15 @@ static bool *find_needed(const Line *line, Arena *out) {
   return is_needed;
 }
 
-Line line_of_originals(const Line *line, Arena *out) {
+/* The first runs of some nodes. */
+static Line first_runs_of(const Line *line, const bool *is_wanted, Arena *out) {
   const SearchGraph *graph = line->graph;
-  const bool *is_needed = find_needed(line, out);
   StepId *step_of = arena_array(out, StepId, graph->num_nodes);
   Line result = line_new(graph, line->len, out);
   memset(step_of, 0xff, graph->num_nodes * sizeof *step_of);
   result.len = 0;
   for (StepId step = 0; step < line->len; step++) {
-    if (step_of[line->nodes[step]] != NO_ID || !is_needed[line->nodes[step]]) continue;
+    if (step_of[line->nodes[step]] != NO_ID || !is_wanted[line->nodes[step]]) continue;
     step_of[line->nodes[step]] = result.len;
     result.nodes[result.len++] = line->nodes[step];
   }
@@ -93,6 +93,18 @@ Line line_of_originals(const Line *line, Arena *out) {
           step_of[graph->operands.data[node->first_operand + i].node];
   }
   return result;
+}
+
+Line line_of_originals(const Line *line, Arena *out) {
+  return first_runs_of(line, find_needed(line, out), out);
+}
+
+Line line_of_first_runs(const Line *line, Arena *out) {
+  const SearchGraph *graph = line->graph;
+  bool *is_wanted = arena_array(out, bool, graph->num_nodes);
+  for (NodeId node = 0; node < graph->num_nodes; node++)
+    is_wanted[node] = !(graph->nodes[node].flags & NODE_IS_FORM);
+  return first_runs_of(line, is_wanted, out);
 }
 
 StepId *line_owners(const Line *line, Arena *out) {

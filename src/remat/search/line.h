@@ -37,6 +37,9 @@ bool line_equals(const Line *a, const Line *b);
 /* The line without clones and without dead code. */
 Line line_of_originals(const Line *line, Arena *out);
 
+/* The first run of each node of the line, dead code included, without copies into other forms. */
+Line line_of_first_runs(const Line *line, Arena *out);
+
 static inline uint32_t line_num_parts(const Line *line) {
   return line->first_part[line->len];
 }

@@ -10,57 +10,18 @@ enum {
   /* Prices that make a round look at so much, for each step of the line, have nearly everything
    * computed again: no lower ones have led below the limit, and higher ones lead nowhere. */
   MOST_LOOKS = 1024,
+  LEAST_ROUNDS = 20,
+  STALE_SHARE = 3, /* such a part of all rounds without a better line is the end */
 };
-
-/* ---- the line that comes out ---- */
-
-/* Builds the line. `place_of` is by step of the new line: the step of the old one at whose place it
- * is. */
-static Line build_line(Pricing *pricing, StepId **place_of, Arena *out) {
-  const Line *line = pricing->line;
-  uint32_t num_runs = line->len + pricing->clones.len, len = 0;
-  StepId *step_of = arena_array(out, StepId, num_runs);
-  RunId *run_of = arena_array(out, RunId, num_runs);
-  *place_of = arena_array(out, StepId, num_runs);
-  for (StepId step = 0; step < line->len; step++) {
-    for (uint32_t i = pricing->first_clone[step]; i != NO_ID; i = pricing->clones.data[i].next) {
-      (*place_of)[len] = step;
-      run_of[len] = line->len + i;
-      step_of[line->len + i] = len++;
-    }
-    if (pricing->is_dropped[step]) continue;
-    (*place_of)[len] = step;
-    run_of[len] = step;
-    step_of[step] = len++;
-  }
-  Line result = line_new(line->graph, len, out);
-  for (StepId step = 0; step < len; step++) {
-    RunId run = run_of[step];
-    result.nodes[step] =
-        run < line->len ? line->nodes[run] : pricing->clones.data[run - line->len].node;
-  }
-  line_lay_out(&result, out);
-  for (StepId step = 0; step < len; step++) {
-    RunId run = run_of[step];
-    const RunId *sources = run < line->len ? pricing->sources + line->first_source[run]
-                                           : pricing->clone_sources.data +
-                                                 pricing->clones.data[run - line->len].source;
-    uint32_t count = result.first_source[step + 1] - result.first_source[step];
-    for (uint32_t i = 0; i < count; i++)
-      result.sources[result.first_source[step] + i] = step_of[sources[i]];
-  }
-  return result;
-}
 
 /* ---- what decisions depend on ---- */
 
 /* Whether the clones are those of the last round: all else follows from them. That is often so,
  * above all while prices are too low to recompute anything. */
 static bool decides_as_before(const Pricing *pricing) {
-  const CloneVec *clones = &pricing->clones, *last = &pricing->last_clones;
-  return clones->len == last->len &&
-         (clones->len == 0 ||
-          memcmp(clones->data, last->data, clones->len * sizeof *clones->data) == 0);
+  const AddedRunVec *now = &pricing->runs.added, *last = &pricing->last_added;
+  return now->len == last->len &&
+         (now->len == 0 || memcmp(now->data, last->data, now->len * sizeof *now->data) == 0);
 }
 
 static Need need_of(const Pricing *pricing, StepId step, uint32_t index) {
@@ -87,6 +48,14 @@ static bool can_gain(const Pricing *pricing, StepId step) {
   return false;
 }
 
+static bool forwards(const Pricing *pricing, StepId step) {
+  const SearchNode *node = node_of(pricing, step);
+  for (uint32_t i = 0; i < node->num_parts; i++) {
+    if (pricing->line->graph->parts.data[node->first_part + i].operand != NO_ID) return true;
+  }
+  return false;
+}
+
 static bool has_form(const SearchGraph *graph, NodeId node) {
   return graph->form_of && node < graph->first_form && graph->form_of[node] != NO_ID;
 }
@@ -98,11 +67,16 @@ static void note_costs(Pricing *pricing) {
     pricing->costs[step] = (StepCost){.seconds = node->seconds,
                                       .can_clone = node->flags & NODE_CAN_CLONE,
                                       .has_form = has_form(line->graph, line->nodes[step]),
-                                      .can_gain = can_gain(pricing, step)};
+                                      .can_gain = can_gain(pricing, step),
+                                      .forwards = forwards(pricing, step)};
     for (uint32_t part = line->first_part[step]; part < line->first_part[step + 1]; part++)
       pricing->costs[step].bytes += line_part_bytes(line, step, part);
     for (uint32_t i = 0; i < node->num_operands; i++) {
       Need need = need_of(pricing, step, i);
+      const StepCost *of_source = &pricing->costs[need.source];
+      bool is_form = node_of(pricing, need.source)->flags & NODE_IS_FORM;
+      need.is_settled = need.bytes == 0 && need.until == NO_ID && !of_source->can_clone &&
+                        !of_source->has_form && !of_source->forwards && !is_form;
       pricing->needs[line->first_source[step] + i] = need;
       pricing->costs[step].bytes += need.bytes;
     }
@@ -119,9 +93,7 @@ static Pricing pricing_begin(const Line *line, const LineMemory *memory, Arena *
                      .price = arena_zarray(arena, double, len),
                      .sum = arena_array(arena, double, (size_t)len + 1),
                      .first_demand = arena_array(arena, uint32_t, len),
-                     .first_clone = arena_array(arena, uint32_t, len),
-                     .sources = arena_array(arena, RunId, line->first_source[len]),
-                     .is_dropped = arena_zarray(arena, bool, len),
+                     .runs = runs_of_line(line, arena),
                      .costs = arena_array(arena, StepCost, len),
                      .needs = arena_array(arena, Need, line->first_source[len]),
                      .arena = arena};
@@ -140,6 +112,12 @@ static Pricing pricing_begin(const Line *line, const LineMemory *memory, Arena *
 
 /* ---- prices ---- */
 
+/* exp() of what is not far from 0, to a thousandth, on every machine the same. */
+static double fast_exp(double x) {
+  double above = (x + 3) * (x + 3) + 3, below = (x - 3) * (x - 3) + 3; /* Pade, of order 2, 2 */
+  return above / below;
+}
+
 static double clamp(double value, double least, double most) {
   return value < least ? least : value > most ? most : value;
 }
@@ -155,29 +133,78 @@ static void fold(const Line *line, const LineMemory *memory, const StepId *place
   }
 }
 
-static void change_prices(Pricing *pricing, uint32_t round, const int64_t *bytes_at,
-                          int64_t limit_bytes, double range) {
-  const PriceRules *rules = pricing->rules;
-  double rate = rules->rate / (1 + 0.1 * round);
-  bool is_late = rules->is_asymmetric && round >= 0.4 * rules->num_rounds;
-  double rise = is_late && rate < 0.3 ? 0.3 : rate, fall = is_late ? 0.3 * rate : rate;
-  double least_push = is_late ? 0.3 : 0, steepest_fall = exp(-fall);
+/* Each step's price has a rate of its own, at which its logarithm changes: it grows as long as the
+ * price moves one way, and is halved when that has led across the limit (Riedmiller and Braun,
+ * RPROP, 1993). So prices get where they belong in few rounds, from however far away, and come to
+ * rest there. */
+static void change_prices(Pricing *pricing, const int64_t *bytes_at, int64_t limit_bytes,
+                          double range) {
+  static const double least_push = 0.3; /* where the limit is exceeded */
+  static const float faster = 1.25F, slower = 0.5F, least_rate = 0.02F, most_rate = 1;
   for (StepId step = 0; step < pricing->line->len; step++) {
+    PriceMotion *motion = &pricing->motions[step];
     double excess = (double)(bytes_at[step] - limit_bytes);
-    double push = rules->gain * excess / range;
-    if (push <= -1) { /* mostly */
-      pricing->price[step] *= steepest_fall;
-    } else if (excess > 0) {
-      pricing->price[step] *= exp(rise * clamp(push, least_push, 1));
-    } else {
-      pricing->price[step] *= exp(fall * push);
-    }
+    double push = clamp(pricing->rules->gain * excess / range, -1, 1);
+    if (push == 0) continue;
+    bool is_rising = push > 0;
+    if (motion->has_moved) motion->rate *= is_rising == motion->is_rising ? faster : slower;
+    if (motion->rate > most_rate) motion->rate = most_rate;
+    if (motion->rate < least_rate) motion->rate = least_rate;
+    motion->is_rising = is_rising;
+    motion->has_moved = true;
+    if (is_rising && push < least_push) push = least_push;
+    double price = pricing->price[step] * fast_exp(motion->rate * push);
+    pricing->price[step] = price < pricing->least_price ? pricing->least_price : price;
   }
 }
+
+/* ---- rounds ---- */
 
 static bool is_better(const PricedLine *a, const PricedLine *b) {
   if (a->fits != b->fits) return a->fits;
   return a->fits ? a->seconds < b->seconds : a->excess < b->excess;
+}
+
+/* A byte that is held for the whole line is worth, at first, what the line takes for a byte of its
+ * peak; far less where there is no lack. */
+static void set_first_prices(Pricing *pricing, int64_t limit_bytes) {
+  const LineMemory *memory = pricing->memory;
+  uint32_t len = pricing->line->len;
+  double usual = memory->seconds / ((double)memory->peak_bytes * len);
+  pricing->least_price = usual * 1e-6;
+  pricing->motions = arena_array(pricing->arena, PriceMotion, len);
+  for (StepId step = 0; step < len; step++) {
+    pricing->price[step] = usual * (memory->bytes_at[step] > limit_bytes ? 0.1 : 1e-4);
+    pricing->motions[step] = (PriceMotion){.rate = (float)pricing->rules->rate};
+  }
+}
+
+/* The line that the decisions lead to, and what it needs at the place of each step. */
+static PricedLine measure_round(Pricing *pricing, int64_t limit_bytes, int64_t *bytes_at,
+                                Arena *inner) {
+  StepId *place_of;
+  Line priced = runs_build(&pricing->runs, &place_of, inner);
+  LineMemory memory = line_measure(&priced, inner);
+  fold(&priced, &memory, place_of, bytes_at, pricing->line->len);
+  if (memory.stall_seconds > 0) {
+    priced = form_stretch_copies(pricing, &priced, &memory, limit_bytes, place_of, inner);
+    memory = line_measure(&priced, inner);
+  }
+  form_change_link_price(pricing, &memory);
+  return (PricedLine){.line = priced,
+                      .fits = memory.peak_bytes <= limit_bytes,
+                      .peak_bytes = memory.peak_bytes,
+                      .seconds = memory.seconds,
+                      .excess = line_excess(&priced, &memory, limit_bytes)};
+}
+
+/* Decides for the prices as they are. Returns false if that has cost too many steps. */
+static bool decide(Pricing *pricing, Patience *patience) {
+  uint64_t len = pricing->line->len;
+  if (!patience_spend(patience, len * ROUND_STEPS)) return false;
+  pricing_decide(pricing);
+  return patience_spend(patience, pricing->num_looked / 4) &&
+         pricing->num_looked <= len * MOST_LOOKS;
 }
 
 PricedLine price_line(const Line *line, int64_t limit_bytes, const PriceRules *rules,
@@ -191,52 +218,32 @@ PricedLine price_line(const Line *line, int64_t limit_bytes, const PriceRules *r
                      .seconds = memory.seconds,
                      .excess = line_excess(line, &memory, limit_bytes)};
   double range = (double)(memory.peak_bytes - limit_bytes);
-  if (best.fits || line->len == 0) {
-    best.line = line_copy(line, out);
-    arena_free(arena);
-    arena_free(kept);
-    return best;
-  }
-  Pricing pricing = pricing_begin(line, &memory, arena);
-  pricing.keeps_places = keeps_places;
-  pricing.rules = rules;
-  /* A byte that is held for the whole line is worth, at first, what the line takes for a byte of
-   * its peak; far less where there is no lack. */
-  double usual = memory.seconds / ((double)memory.peak_bytes * line->len);
-  for (StepId step = 0; step < line->len; step++)
-    pricing.price[step] = usual * (memory.bytes_at[step] > limit_bytes ? 0.1 : 1e-4);
+  uint32_t num_rounds = best.fits || line->len == 0 ? 0 : rules->num_rounds, last_better = 0;
+  Pricing pricing = {0};
   int64_t *bytes_at = arena_array(arena, int64_t, line->len);
-  for (uint32_t round = 0; round < rules->num_rounds; round++) {
-    if (!patience_spend(patience, (uint64_t)line->len * ROUND_STEPS)) break;
-    pricing_decide(&pricing);
-    if (!patience_spend(patience, pricing.num_looked / 4)) break;
-    if (pricing.num_looked > (uint64_t)line->len * MOST_LOOKS) break;
+  if (num_rounds) {
+    pricing = pricing_begin(line, &memory, arena);
+    pricing.keeps_places = keeps_places;
+    pricing.rules = rules;
+    set_first_prices(&pricing, limit_bytes);
+  }
+  for (uint32_t round = 0; round < num_rounds && decide(&pricing, patience); round++) {
     if (round == 0 || !decides_as_before(&pricing)) {
       Arena *inner = arena_new(arena_options(scratch));
-      StepId *place_of;
-      Line priced = build_line(&pricing, &place_of, inner);
-      LineMemory then = line_measure(&priced, inner);
-      fold(&priced, &then, place_of, bytes_at, line->len);
-      if (then.stall_seconds > 0) {
-        priced = form_stretch_copies(&pricing, &priced, &then, limit_bytes, place_of, inner);
-        then = line_measure(&priced, inner);
-      }
-      form_change_link_price(&pricing, &then);
-      PricedLine found = {.line = priced,
-                          .fits = then.peak_bytes <= limit_bytes,
-                          .peak_bytes = then.peak_bytes,
-                          .seconds = then.seconds,
-                          .excess = line_excess(&priced, &then, limit_bytes)};
+      PricedLine found = measure_round(&pricing, limit_bytes, bytes_at, inner);
       if (is_better(&found, &best)) {
+        last_better = round;
         Arena *newer = arena_new(arena_options(scratch));
-        found.line = line_copy(&priced, newer);
+        best = found;
+        best.line = line_copy(&found.line, newer);
         arena_free(kept);
         kept = newer;
-        best = found;
       }
       arena_free(inner);
     }
-    change_prices(&pricing, round, bytes_at, limit_bytes, range);
+    uint32_t patience_rounds = num_rounds / STALE_SHARE;
+    if (round > LEAST_ROUNDS && round > last_better + patience_rounds) break;
+    change_prices(&pricing, bytes_at, limit_bytes, range);
   }
   best.line = line_copy(&best.line, out);
   arena_free(arena);

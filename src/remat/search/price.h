@@ -16,14 +16,13 @@
 #define REMAT_HLO_REMAT_SEARCH_PRICE_H
 
 #include "remat/job/patience.h"
-#include "remat/search/line.h"
+#include "remat/search/priced.h"
 
 /* How prices change from round to round. */
 typedef struct PriceRules {
   uint32_t num_rounds;
-  double rate;        /* of the logarithm of a price, at most, in one round */
-  double gain;        /* of an excess, relative to that of the line without recomputation */
-  bool is_asymmetric; /* later rounds raise prices faster than they lower them */
+  double rate; /* of the logarithm of a price in the first round, at most */
+  double gain; /* of an excess, relative to that of the line without recomputation */
   /* By how much the cost of keeping a value differs from node to node, relative to it. Without it,
    * values that are alike, such as those of a network's equal layers, are kept or recomputed all
    * together, and no price leads to what lies in between. */
@@ -33,14 +32,6 @@ typedef struct PriceRules {
    * everywhere. */
   double passing;
 } PriceRules;
-
-typedef struct PricedLine {
-  Line line;
-  bool fits; /* the peak is at most the limit */
-  int64_t peak_bytes;
-  double seconds;
-  double excess; /* see line_excess() */
-} PricedLine;
 
 /* With `keeps_places`, every step stays where it is, and only clones are added. The fastest line
  * that fits, or that of the least excess if none does. The line given is

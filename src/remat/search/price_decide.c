@@ -92,46 +92,34 @@ static double recompute_cost(Pricing *pricing, StepId step, StepId place, double
 /* A run of a step needs what that reads by operand `index`. */
 static void demand(Pricing *pricing, StepId step, uint32_t index, StepId place, StepId until,
                    RunId reader) {
-  const Line *line = pricing->line;
-  StepId source = line->sources[line->first_source[step] + index];
-  const NodeOperand *operand = node_operand(line->graph, line->nodes[step], index);
+  const Need *need = &pricing->needs[pricing->line->first_source[step] + index];
+  if (need->is_settled) return;
   uint32_t number = pricing->demands.len;
-  *vec_push(pricing->arena, &pricing->demands) = (Demand){.place = place,
-                                                          .until = until,
-                                                          .reader = reader,
-                                                          .operand = index,
-                                                          .next = pricing->first_demand[source],
-                                                          .first_part = operand->first_part,
-                                                          .num_parts = operand->num_parts};
-  pricing->first_demand[source] = number;
-}
-
-RunId pricing_add_run(Pricing *pricing, StepId step, NodeId node, StepId place) {
-  RunId number = pricing->line->len + pricing->clones.len;
-  *vec_push(pricing->arena, &pricing->clones) =
-      (Clone){step, node, place, pricing->clone_sources.len, pricing->first_clone[place]};
-  pricing->first_clone[place] = pricing->clones.len - 1;
-  (void)vec_extend(pricing->arena, &pricing->clone_sources,
-                   pricing->line->graph->nodes[node].num_operands);
-  return number;
+  *vec_push(pricing->arena, &pricing->demands) =
+      (Demand){.place = place,
+               .until = until,
+               .reader = reader,
+               .operand = index,
+               .next = pricing->first_demand[need->source],
+               .first_part = need->first_part,
+               .num_parts = need->num_parts};
+  pricing->first_demand[need->source] = number;
 }
 
 static RunId add_clone(Pricing *pricing, StepId step, StepId place) {
-  RunId number = pricing_add_run(pricing, step, pricing->line->nodes[step], place);
-  for (uint32_t i = 0; i < node_of(pricing, step)->num_operands; i++)
-    demand(pricing, step, i, place, place, number);
+  const Line *line = pricing->line;
+  RunId number = runs_add(&pricing->runs, line->nodes[step], place);
+  uint32_t first = line->first_source[step], count = line->first_source[step + 1] - first;
+  for (uint32_t i = 0; i < count; i++) {
+    runs_sources(&pricing->runs, number)[i] = line->sources[first + i]; /* unless another run is */
+    demand(pricing, step, i, place, place, number);                     /* chosen for it */
+  }
   return number;
 }
 
 /* Gives the reader the run that it reads. */
 static void serve(Pricing *pricing, const Demand *demand, RunId run) {
-  const Line *line = pricing->line;
-  if (demand->reader < line->len) {
-    pricing->sources[line->first_source[demand->reader] + demand->operand] = run;
-  } else {
-    const Clone *clone = &pricing->clones.data[demand->reader - line->len];
-    pricing->clone_sources.data[clone->source + demand->operand] = run;
-  }
+  runs_sources(&pricing->runs, demand->reader)[demand->operand] = run;
 }
 
 static const Demand *sorted_demand(const Pricing *pricing, uint32_t index) {
@@ -175,13 +163,10 @@ static int64_t need_parts(Pricing *pricing, StepId step, const Demand *demand, S
 
 /* Parts that a step forwards are held as long as the step's readers read them. */
 static void demand_operands(Pricing *pricing, StepId step, StepId until) {
-  const Line *line = pricing->line;
-  const SearchNode *node = node_of(pricing, step);
-  bool forwards = false;
-  for (uint32_t i = 0; i < node->num_parts && !forwards; i++)
-    forwards = line->graph->parts.data[node->first_part + i].operand != NO_ID;
-  for (uint32_t i = 0; i < node->num_operands; i++)
-    demand(pricing, step, i, step, forwards ? until : step, step);
+  const uint32_t *first = pricing->line->first_source;
+  if (!pricing->costs[step].forwards) until = step;
+  for (uint32_t i = 0; i < first[step + 1] - first[step]; i++)
+    demand(pricing, step, i, step, until, step);
 }
 
 /* From -0.5 to 0.5, another value for each node. */
@@ -242,10 +227,19 @@ static RunId find_run(Pricing *pricing, StepId step, uint32_t index, int64_t byt
   double least = gap.cost < keep ? gap.cost : keep;
   if (has_lost || is_cheaper_again(pricing, step, index, bytes, least)) {
     RunId run = add_clone(pricing, step, place);
-    form_add_there(pricing, step, run, pending);
+    form_add_there(pricing, run, pending);
     return run;
   }
-  return gap.cost < keep ? form_add_back(pricing, step, &gap, pending) : NO_ID;
+  return gap.cost < keep ? form_add_back(pricing, &gap, pending) : NO_ID;
+}
+
+/* Whether only the step directly after it reads a step, as is most common: there is nothing to
+ * decide then. */
+static bool is_read_once_at_once(const Pricing *pricing, StepId step) {
+  uint32_t first = pricing->first_demand[step];
+  if (first == NO_ID) return false;
+  const Demand *demand = &pricing->demands.data[first];
+  return demand->next == NO_ID && demand->place == step + 1 && demand->reader == step + 1;
 }
 
 /* Decides for all gaps between the readers of a step, from the last one on. Where a clone reads
@@ -254,10 +248,15 @@ static void visit(Pricing *pricing, StepId step) {
   const StepCost *cost = &pricing->costs[step];
   const SearchNode *node = node_of(pricing, step);
   bool is_read_here = pricing->first_demand[step] != NO_ID;
-  if (node->flags & NODE_IS_FORM) pricing->is_dropped[step] = !is_read_here;
-  if (pricing->is_dropped[step] && node->flags & NODE_IS_FORM) return;
+  if (node->flags & NODE_IS_FORM) pricing->runs.is_dropped[step] = !is_read_here;
+  if (pricing->runs.is_dropped[step] && node->flags & NODE_IS_FORM) return;
   if (!(cost->can_clone || cost->has_form) || (is_read_here && !cost->can_gain)) {
     keep(pricing, step);
+    return;
+  }
+  if (is_read_once_at_once(pricing, step)) {
+    pricing->runs.is_dropped[step] = false;
+    demand_operands(pricing, step, pricing->demands.data[pricing->first_demand[step]].until);
     return;
   }
   sort_demands(pricing, step);
@@ -285,11 +284,11 @@ static void visit(Pricing *pricing, StepId step) {
     memset(pricing->is_needed, 0, node->num_parts);
   }
   bool is_read = begin < len || pending.form != NO_ID;
-  form_add_there(pricing, step, step, &pending);
+  form_add_there(pricing, step, &pending);
   for (; begin < len; begin++)
     serve(pricing, sorted_demand(pricing, begin), step);
-  pricing->is_dropped[step] = cost->can_clone && !is_read && !pricing->is_unread[step];
-  if (!pricing->is_dropped[step]) demand_operands(pricing, step, until);
+  pricing->runs.is_dropped[step] = cost->can_clone && !is_read && !pricing->is_unread[step];
+  if (!pricing->runs.is_dropped[step]) demand_operands(pricing, step, until);
 }
 
 /* ---- all steps ---- */
@@ -303,14 +302,14 @@ static void fetch_ahead(const Pricing *pricing, StepId step) {
 
 void pricing_decide(Pricing *pricing) {
   uint32_t len = pricing->line->len;
-  CloneVec clones = pricing->clones;
-  pricing->clones = pricing->last_clones;
-  pricing->last_clones = clones;
-  pricing->demands.len = pricing->clones.len = pricing->clone_sources.len = 0;
+  AddedRunVec added = pricing->runs.added;
+  pricing->runs.added = pricing->last_added;
+  pricing->last_added = added;
+  runs_reset(&pricing->runs);
+  pricing->demands.len = 0;
   pricing->num_closures = 0;
   pricing->num_looked = 0;
   memset(pricing->first_demand, 0xff, len * sizeof *pricing->first_demand);
-  memset(pricing->first_clone, 0xff, len * sizeof *pricing->first_clone);
   for (StepId step = 0; step < len; step++)
     pricing->costs[step].stamp = 0;
   pricing->sum[0] = 0;

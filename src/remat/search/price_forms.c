@@ -83,34 +83,28 @@ FormGap form_gap(const Pricing *pricing, StepId step, StepId held_until, StepId 
 
 /* ---- runs ---- */
 
-static void set_source(Pricing *pricing, RunId run, RunId source) {
-  const Clone *clone = &pricing->clones.data[run - pricing->line->len];
-  pricing->clone_sources.data[clone->source] = source;
-}
-
-void form_add_there(Pricing *pricing, StepId step, RunId run, PendingForm *pending) {
+void form_add_there(Pricing *pricing, RunId run, PendingForm *pending) {
   if (pending->form == NO_ID) return;
   NodeId node = form_there(pricing->line->graph, pending->form);
-  RunId there = pricing_add_run(pricing, step, node, pending->there);
-  set_source(pricing, there, run);
+  RunId there = runs_add(&pricing->runs, node, pending->there);
+  *runs_sources(&pricing->runs, there) = run;
   for (uint32_t i = 0; i < pending->num_backs; i++)
-    set_source(pricing, pending->first_back + i, there);
+    *runs_sources(&pricing->runs, pending->first_back + i) = there;
   pending->form = NO_ID;
 }
 
-RunId form_add_back(Pricing *pricing, StepId step, const FormGap *gap, PendingForm *pending) {
-  RunId back = pricing->line->len + pricing->clones.len;
+RunId form_add_back(Pricing *pricing, const FormGap *gap, PendingForm *pending) {
+  RunId back = pricing->line->len + pricing->runs.added.len;
   if (pending->form == gap->form) {
     pending->num_backs++;
   } else {
     /* The copies back that share one there must have consecutive numbers. */
     back += pending->form != NO_ID;
-    form_add_there(pricing, step, back, pending);
+    form_add_there(pricing, back, pending);
     *pending = (PendingForm){.form = gap->form, .first_back = back, .num_backs = 1};
   }
   pending->there = gap->there;
-  RunId added =
-      pricing_add_run(pricing, step, form_back(pricing->line->graph, gap->form), gap->back);
+  RunId added = runs_add(&pricing->runs, form_back(pricing->line->graph, gap->form), gap->back);
   assert(added == back && "runs are numbered in the order of adding");
   return added;
 }

@@ -7,9 +7,7 @@
 #include "ir/sort.h"
 #include "remat/search/line_link.h"
 #include "remat/search/price.h"
-
-/* Runs of steps are numbered: a step of the line has its own number, the clones come after. */
-typedef uint32_t RunId;
+#include "remat/search/runs.h"
 
 /* Somebody needs a value of a step at a place. */
 typedef struct Demand {
@@ -21,21 +19,13 @@ typedef struct Demand {
   uint32_t first_part, num_parts; /* of the step, that the reader reads */
 } Demand;
 
-/* A new run: a step once more, or a copy of what it computes into another form or back. */
-typedef struct Clone {
-  StepId step;
-  NodeId node;     /* that runs */
-  StepId place;    /* it runs before this step */
-  uint32_t source; /* of its first operand, in `clone_sources` */
-  uint32_t next;   /* clone at the same place, of a later step */
-} Clone;
-
 /* What a step reads by one operand, as lines have it, in one place. */
 typedef struct Need {
   int64_t bytes; /* of the memory that it reads, which may be that of another step */
   StepId source;
   StepId until;                   /* the first step that overwrites some of it; NO_ID = none */
   uint32_t first_part, num_parts; /* of the source */
+  bool is_settled; /* what lives all the time anyway: nothing depends on who else reads it */
 } Need;
 
 /* What the cost of a step's recomputation depends on. */
@@ -45,10 +35,15 @@ typedef struct StepCost {
   uint32_t stamp; /* the closure that last went through the step */
   bool can_clone;
   bool has_form; /* its value can be kept in another form */
+  bool forwards; /* it holds parts of operands */
   bool can_gain; /* it holds memory, or loses what it holds to a step that overwrites it */
 } StepCost;
 
-typedef VEC(Clone) CloneVec;
+/* How the price of a step changed last. */
+typedef struct PriceMotion {
+  float rate; /* of its logarithm, in one round */
+  bool is_rising, has_moved;
+} PriceMotion;
 
 typedef struct Pricing {
   const Line *line;
@@ -57,15 +52,14 @@ typedef struct Pricing {
   StepId *overwriter;       /* by part of the line, if it owns memory, as LineOverwrites.by */
   bool *is_unread;          /* by step: nobody reads it in the line */
   double *price;            /* by step */
+  PriceMotion *motions;     /* by step */
+  double least_price;       /* so that prices can rise again */
   const PriceRules *rules;
   double *sum; /* by step: of the prices up to and with it; one entry before the first */
   VEC(Demand) demands;
-  uint32_t *first_demand;       /* by step; NO_ID = none */
-  CloneVec clones, last_clones; /* of this round, and of the one before */
-  VEC(RunId) clone_sources;
-  uint32_t *first_clone;  /* by place; NO_ID = none */
-  RunId *sources;         /* of the line's steps, as in Line.sources */
-  bool *is_dropped;       /* by step: only clones of it run */
+  uint32_t *first_demand; /* by step; NO_ID = none */
+  Runs runs;              /* of this round, with clones and copies */
+  AddedRunVec last_added; /* of the round before */
   VEC(SortItem) sorted;   /* demands of the step being visited, the last place first */
   VEC(StepId) held_until; /* for each of them: until when those of earlier places hold the step */
   uint8_t *is_needed;     /* by part of the node being visited */
@@ -118,13 +112,10 @@ FormGap form_gap(const Pricing *pricing, StepId step, StepId held_until, StepId 
                  const PendingForm *pending);
 
 /* Adds a copy back, which later joins a copy into the form; returns its number. */
-RunId form_add_back(Pricing *pricing, StepId step, const FormGap *gap, PendingForm *pending);
+RunId form_add_back(Pricing *pricing, const FormGap *gap, PendingForm *pending);
 
 /* Adds the copy into the form that is pending, if one is. It reads `run`. */
-void form_add_there(Pricing *pricing, StepId step, RunId run, PendingForm *pending);
-
-/* Adds a run of a node at a place; the caller gives it its sources. */
-RunId pricing_add_run(Pricing *pricing, StepId step, NodeId node, StepId place);
+void form_add_there(Pricing *pricing, RunId run, PendingForm *pending);
 
 /* Prepares for copies over the link, if the graph has any. */
 void form_begin_link(Pricing *pricing);

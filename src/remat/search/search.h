@@ -25,23 +25,18 @@ typedef struct OtherLines {
 PricedLine search_line(const Line *given, int64_t limit_bytes, const SearchRules *rules,
                        Patience *patience, OtherLines *others, Arena *out, Arena *scratch);
 
-/* search_line() or search_lowest(). */
-typedef PricedLine LineSearch(const Line *given, int64_t bytes, const SearchRules *rules,
-                              Patience *patience, OtherLines *others, Arena *out, Arena *scratch);
-
-/* Searches with half of the steps that are left, so that there always are some for what follows:
- * other computations, and searches with another limit. */
-PricedLine search_with_half(LineSearch *run, const Line *given, int64_t bytes,
-                            const SearchRules *rules, Patience *patience, OtherLines *others,
-                            Arena *out, Arena *scratch);
-
 /* The line of the lowest peak found that runs each node once, as the line given must do. */
 PricedLine search_lowest_order(const Line *given, Patience *patience, Arena *out, Arena *scratch);
 
-/* The line of the lowest peak found. The search ends when it is at most `least_bytes`. `others` may
- * be NULL. */
-PricedLine search_lowest(const Line *given, int64_t least_bytes, const SearchRules *rules,
-                         Patience *patience, OtherLines *others, Arena *out, Arena *scratch);
+/* The line of the lowest peak found, `known` included, which may be NULL. The search ends when that
+ * is at most `least_bytes`. `others` may be NULL. */
+PricedLine search_lowest(const Line *given, int64_t least_bytes, const PricedLine *known,
+                         const SearchRules *rules, Patience *patience, OtherLines *others,
+                         Arena *out, Arena *scratch);
+
+/* A line, mended until it is at most the limit as far as possible, and trimmed. */
+PricedLine search_lowered(const PricedLine *priced, int64_t limit_bytes, const SearchRules *rules,
+                          Patience *patience, Arena *out, Arena *scratch);
 
 /* What each computation and those that it calls need in their present order, as lines are measured;
  * callees first. `inner_bytes` is by CompId, and also that of the context. */

@@ -1,0 +1,47 @@
+/* Lines with what they come to under a limit, and lists of the best of them. */
+#ifndef REMAT_HLO_REMAT_SEARCH_PRICED_H
+#define REMAT_HLO_REMAT_SEARCH_PRICED_H
+
+#include "remat/search/line.h"
+
+typedef struct PricedLine {
+  Line line;
+  bool fits; /* the peak is at most the limit */
+  int64_t peak_bytes;
+  double seconds;
+  double excess; /* see line_excess() */
+} PricedLine;
+
+/* A line measured under a limit. It stays where it is. */
+PricedLine priced_measure(const Line *line, int64_t limit_bytes, Arena *scratch);
+
+/* Whether a line is better than another one: one that fits is better than one that does not, then
+ * less time is better, or, of those that do not fit, a lower peak. */
+bool priced_is_better(const PricedLine *a, const PricedLine *b);
+
+/* What a line promises, in seconds: its time, and `seconds_per_excess` for what exceeds the limit.
+ * A few steps that exceed it by far are mended more easily than many that exceed it by little, so
+ * the excess counts, not the peak. */
+static inline double priced_merit(const PricedLine *priced, double seconds_per_excess) {
+  return priced->seconds + seconds_per_excess * priced->excess;
+}
+
+enum { MAX_KEPT = 10 };
+
+/* Copies of the best lines of those added, best first, each in an arena of its own. Lines that come
+ * to the same are taken as the same. */
+typedef struct KeptLines {
+  struct KeptLine {
+    PricedLine priced;
+    Arena *arena;
+  } list[MAX_KEPT];
+  uint32_t len;
+  bool by_merit;             /* else as priced_is_better() says */
+  double seconds_per_excess; /* for merits */
+  Arena *scratch;
+} KeptLines;
+
+void kept_add(KeptLines *kept, const PricedLine *priced);
+void kept_free(KeptLines *kept);
+
+#endif

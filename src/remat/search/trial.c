@@ -1,0 +1,198 @@
+#include "remat/search/trial.h"
+
+#include "ir/parallel.h"
+#include "remat/search/hoist.h"
+#include "remat/search/mend.h"
+#include "remat/search/post_order.h"
+#include "remat/search/trim.h"
+#include "remat/search/updates.h"
+
+enum {
+  TRIM_PASSES = 3,
+  MEND_PASSES = 3,
+  MENDABLE = 10, /* so small a part of the excess that there was at first is mended */
+};
+
+/* The first one finds what is between the equal decisions about values that are alike. */
+static const PriceRules price_rules[] = {
+    {48, 0.5, 10, 0.1, 1}, {48, 0.3, 3, 0, 0},  {48, 0.5, 10, 0, 1},    {48, 0.5, 10, 0, 0},
+    {300, 0.3, 3, 0, 1},   {300, 0.5, 1, 0, 0}, {300, 0.5, 10, 0.1, 0},
+};
+enum {
+  FIRST_IMPROVING = 1, /* with these, lines are improved */
+  NUM_IMPROVING = 3,
+};
+
+typedef Line OrderRule(const Line *line, bool *has_moved, Arena *out, Arena *scratch);
+
+/* An order to decide in: the given one, that with other places for updates, or one that does not
+ * depend on it, hoisted or not. */
+typedef struct OrderRules {
+  OrderRule *change; /* NULL = none */
+  bool is_hoisted;
+  HoistRules hoisting;
+} OrderRules;
+
+/* None of them is the best one everywhere. */
+static const OrderRules order_rules[NUM_ORDER_RULES] = {
+    {NULL, false, {0}},
+    {line_with_late_updates, true, {true, false, false, 4}},
+    {NULL, true, {true, true, true, 4}},
+    {NULL, true, {true, false, false, 4}},
+    {line_with_late_updates, true, {true, true, true, 4}},
+    {line_with_late_updates, false, {0}},
+    {NULL, true, {true, true, false, 4}},
+    {NULL, true, {true, false, true, 4}},
+    {NULL, true, {false, false, true, 4}},
+    {NULL, true, {false, false, false, 4}},
+    {line_with_early_updates, true, {true, false, false, 4}},
+    {line_with_early_updates, true, {true, true, true, 4}},
+    {line_with_early_updates, false, {0}},
+    {line_in_post_order, true, {true, false, false, 4}},
+    {line_in_post_order, true, {true, true, true, 4}},
+    {line_in_post_order, false, {0}},
+};
+
+/* ---- one trial ---- */
+
+static void add_found(Trial *trial, const PricedLine *priced, bool is_end) {
+  trial->found[trial->num_found] = *priced;
+  trial->is_end[trial->num_found++] = is_end;
+}
+
+PricedLine trial_trimmed(const Goal *goal, const Line *line, Patience *patience, Arena *out,
+                         Arena *scratch) {
+  Line trimmed = line_trimmed(line, goal->limit_bytes, TRIM_PASSES, patience, out, scratch);
+  return priced_measure(&trimmed, goal->limit_bytes, scratch);
+}
+
+PricedLine trial_mended(const Goal *goal, const PricedLine *priced, Patience *patience, Arena *out,
+                        Arena *scratch) {
+  PricedLine mended = *priced;
+  for (int i = 0; i < MEND_PASSES && mended.excess > 0; i++) {
+    double before = mended.excess;
+    Line line = line_mended(&mended.line, goal->limit_bytes, goal->rules->keeps_order, patience,
+                            out, scratch);
+    mended = priced_measure(&line, goal->limit_bytes, scratch);
+    if (mended.excess > 0.8 * before) break;
+  }
+  return trial_trimmed(goal, &mended.line, patience, out, scratch);
+}
+
+/* Decides what an order recomputes, and trims what comes out. What exceeds the limit by little is
+ * mended as well, if the trial goes on from a line, and unless it takes more time than the best
+ * one. */
+static void price(const Goal *goal, Trial *trial, const Line *order, uint32_t prices, Arena *out,
+                  Arena *scratch) {
+  PricedLine found = price_line(order, goal->limit_bytes, &price_rules[prices],
+                                goal->rules->keeps_order, &trial->patience, out, scratch);
+  if (found.fits) found = trial_trimmed(goal, &found.line, &trial->patience, out, scratch);
+  add_found(trial, &found, false);
+  bool may_mend = trial->kind == TRIAL_IMPROVE && !found.fits &&
+                  found.excess * MENDABLE < goal->given_excess &&
+                  (!goal->has_fit || found.seconds < goal->seconds);
+  if (!may_mend) return;
+  PricedLine mended = trial_mended(goal, &found, &trial->patience, out, scratch);
+  add_found(trial, &mended, !mended.fits);
+}
+
+Line trial_make_order(const Goal *goal, const Line *given, uint32_t number, Patience *patience,
+                      bool *is_new, Arena *out, Arena *scratch) {
+  const OrderRules *rules = &order_rules[number];
+  *is_new = true;
+  if (goal->rules->keeps_order) return *given;
+  Line line = line_settled(given, false, out, scratch);
+  if (rules->change) line = rules->change(&line, is_new, out, scratch);
+  if (!rules->is_hoisted || !*is_new) return line;
+  return hoist(&line, goal->limit_bytes, &rules->hoisting, patience, out, scratch);
+}
+
+/* Different rules may lead to the same order, which is priced once. */
+static bool is_known(const Trials *trials, const Line *line) {
+  for (uint32_t i = 0; i < NUM_ORDER_RULES; i++) {
+    if (trials->orders[i].arena && line_equals(&trials->orders[i].line, line)) return true;
+  }
+  return false;
+}
+
+static void try_rules(const Trials *trials, Trial *trial, Arena *out, Arena *scratch) {
+  bool is_new;
+  trial->line = trial_make_order(&trials->goal, trials->given, trial->rules, &trial->patience,
+                                 &is_new, out, scratch);
+  trial->num_spent_on_order = trial->patience.num_spent;
+  if (is_new && !is_known(trials, &trial->line))
+    price(&trials->goal, trial, &trial->line, trial->prices, out, scratch);
+}
+
+/* Goes on from a line in an order that has less excess, with the line's runs as the steps. If it
+ * fits there, this is a new order for the original steps, in which all is decided again. */
+static void improve(const Goal *goal, Trial *trial, Arena *out, Arena *scratch) {
+  static const HoistRules rules[] = {{true, false, false, 2}, {true, true, true, 2}};
+  uint32_t prices = FIRST_IMPROVING + trial->level % NUM_IMPROVING;
+  Line order = trial->improved->line;
+  if (!goal->rules->keeps_order)
+    order =
+        hoist(&order, goal->limit_bytes, &rules[trial->level & 1], &trial->patience, out, scratch);
+  PricedLine ordered = priced_measure(&order, goal->limit_bytes, scratch);
+  if (ordered.fits) {
+    ordered = trial_trimmed(goal, &order, &trial->patience, out, scratch);
+    add_found(trial, &ordered, false);
+    if (!goal->is_tight || goal->rules->keeps_order) return;
+    order = line_of_first_runs(&order, out);
+  }
+  price(goal, trial, &order, prices, out, scratch);
+}
+
+/* A task. */
+static void run_trial(void *context, uint32_t number, Arena *out, Arena *scratch) {
+  Trials *trials = context;
+  Trial *trial = &trials->list[number];
+  trial->num_found = 0;
+  switch (trial->kind) {
+    case TRIAL_RULES: try_rules(trials, trial, out, scratch); break;
+    case TRIAL_ORDER:
+      price(&trials->goal, trial, &trial->order->line, trial->prices, out, scratch);
+      break;
+    case TRIAL_IMPROVE: improve(&trials->goal, trial, out, scratch); break;
+  }
+}
+
+/* ---- side by side ---- */
+
+/* Runs one trial with the steps that are left, unless it has run already, and spent no more. */
+static void conclude(Trials *trials, uint32_t number, bool has_run, Arena *out) {
+  Trial *trial = &trials->list[number];
+  uint64_t num_steps = patience_steps_left(trials->patience);
+  /* By itself it would have seen that an order beside it is the same. */
+  if (trial->num_found && trial->kind == TRIAL_RULES && is_known(trials, &trial->line)) {
+    trial->num_found = 0;
+    trial->patience.num_spent = trial->num_spent_on_order;
+  }
+  if (!has_run || trial->patience.num_spent > num_steps) {
+    trial->patience = patience_part(trials->patience, num_steps);
+    run_trial(trials, number, out, trials->scratch);
+  }
+  patience_join(trials->patience, &trial->patience);
+}
+
+/* Threads run all trials with all steps in advance: most often that is what would have happened in
+ * turn. */
+void trials_run(Trials *trials, TrialKeepFn *keep, void *context) {
+  Arena *outs[NUM_TRIALS];
+  unsigned num_threads = trials->goal.rules->num_threads;
+  bool are_run = num_threads > 1;
+  uint64_t num_steps = patience_steps_left(trials->patience);
+  for (uint32_t i = 0; i < trials->len; i++) {
+    trials->list[i].patience = patience_part(trials->patience, num_steps);
+    outs[i] = arena_new(arena_options(trials->scratch));
+  }
+  if (are_run) run_tasks(num_threads, trials->len, run_trial, trials, outs, trials->scratch);
+  for (uint32_t i = 0; i < trials->len; i++) {
+    if (patience_steps_left(trials->patience) > 0) {
+      conclude(trials, i, are_run, outs[i]);
+      keep(context, &trials->list[i]);
+    }
+    arena_free(outs[i]);
+  }
+  trials->len = 0;
+}
