@@ -33,7 +33,9 @@ class Solver(OptimalTest):
             self.skipTest(f"{LIBRARY} is not there")
 
     def test_is_no_worse_than_search(self):
-        for name, limit, gain in (("unet_donated", "r90%", 0.005), ("resnet", "r70%", 0)):
+        cases = (("mlp_checkpoint", "r90%", 0.005), ("mobilenet", "r70%", 0.005), ("unet_donated", "r90%", 0),
+                 ("resnet", "r70%", 0))
+        for name, limit, gain in cases:
             with self.subTest(name):
                 options = [SAMPLES / f"{name}.after_optimizations.hlo", f"--mem-limit={limit}", "--keep-order"]
                 optimal = self.json(*options, "--algorithm=optimal")

@@ -1,6 +1,6 @@
 /* The least added time in the order that is given: what the entry computation recomputes is the
  * best solution of an integer program (remat/exact). Each begins with what `search` finds without
- * moving anything, which a solution has to beat.
+ * moving anything, which a solution has to beat. No result is worse than that of `search`.
  *
  * A program bounds what lives at one time. Where the job's model counts more, since it packs
  * buffers, the next program gets a lower limit, until one meets the budget; limits between that one
@@ -8,6 +8,7 @@
  * the solver dies, the best result until then is taken. */
 #include "remat/exact/optimal.h"
 
+#include "analysis/cost/link.h"
 #include "remat/job/algorithm.h"
 #include "remat/job/state.h"
 #include "remat/rewrite/dce.h"
@@ -16,7 +17,6 @@
 
 enum {
   NEAR = 512, /* limits that differ by less than this part of the budget are equal */
-  MAX_SEARCHES = 6,
 };
 
 /* The best state of the job so far. */
@@ -42,8 +42,13 @@ static PricedLine find_known(OptimalJob *optimal, const Line *given, int64_t lim
   RematJob *job = optimal->job;
   SearchRules rules = {
       .is_thorough = true, .keeps_order = true, .num_threads = job->options->num_threads};
-  return search_with_half(limit_bytes > 0 ? search_line : search_lowest, given, limit_bytes, &rules,
-                          job->patience, NULL, arena, optimal->scratch);
+  Patience half = patience_part(job->patience, patience_steps_left(job->patience) / 2);
+  PricedLine found =
+      limit_bytes > 0
+          ? search_line(given, limit_bytes, &rules, &half, NULL, arena, optimal->scratch)
+          : search_lowest(given, 0, NULL, &rules, &half, NULL, arena, optimal->scratch);
+  patience_join(job->patience, &half);
+  return found;
 }
 
 static rh_status explain(const OptimalJob *optimal, OptimalStatus status) {
@@ -72,8 +77,29 @@ static bool is_better(const Best *a, const Best *b) {
   return a->seconds < b->seconds || (a->seconds <= b->seconds && a->peak_bytes < b->peak_bytes);
 }
 
-/* Applies a line, keeps the state if it is the best one, and goes back to the one before. Returns
+/* Keeps the state that the job is in if it is the best one, and goes back to the one before. Returns
  * the peak. */
+static int64_t try_state(OptimalJob *optimal, uint32_t num_steps) {
+  RematJob *job = optimal->job;
+  DeviceProfile device = job->device ? *job->device : device_profile_default();
+  int64_t peak_bytes = remat_state_peak(job, optimal->scratch);
+  Best tried = {.is_there = true,
+                .is_met = peak_bytes <= job->peak_limit_bytes,
+                .peak_bytes = peak_bytes,
+                .num_steps = num_steps};
+  Arena *arena = arena_new(arena_options(optimal->scratch));
+  tried.seconds =
+      link_total_seconds(job->rewrite->module, job->schedule, &device, arena, optimal->scratch);
+  arena_free(arena);
+  if (is_better(&tried, &optimal->best)) {
+    tried.state = remat_state_save(job, optimal->kept);
+    optimal->best = tried;
+  }
+  remat_state_load(job, &optimal->before);
+  return peak_bytes;
+}
+
+/* Applies a line, and tries what that leads to. Returns the peak. */
 static int64_t try_line(OptimalJob *optimal, const PricedLine *priced) {
   RematJob *job = optimal->job;
   Applied applied = line_apply(&priced->line, job, optimal->out, optimal->scratch);
@@ -82,18 +108,7 @@ static int64_t try_line(OptimalJob *optimal, const PricedLine *priced) {
     dce_run(job->rewrite, optimal->scratch);
     dce_update_schedule(job->rewrite->module, job->schedule, optimal->out);
   }
-  int64_t peak_bytes = remat_state_peak(job, optimal->scratch);
-  Best tried = {.is_there = true,
-                .is_met = peak_bytes <= job->peak_limit_bytes,
-                .peak_bytes = peak_bytes,
-                .seconds = priced->seconds,
-                .num_steps = num_steps};
-  if (is_better(&tried, &optimal->best)) {
-    tried.state = remat_state_save(job, optimal->kept);
-    optimal->best = tried;
-  }
-  remat_state_load(job, &optimal->before);
-  return peak_bytes;
+  return try_state(optimal, num_steps);
 }
 
 /* What a program led to. */
@@ -114,20 +129,20 @@ static SearchGraph build_graph(OptimalJob *optimal, Arena *arena) {
                             optimal->scratch);
 }
 
-/* Meets the budget without the solver if that is possible, so that there is a result when time is
- * up: with lower limits as long as packing needs more. */
-static void search_first(OptimalJob *optimal, int64_t limit_bytes) {
-  const RematJob *job = optimal->job;
-  for (int i = 0; i < MAX_SEARCHES && limit_bytes > 0; i++) {
-    Arena *arena = arena_new(arena_options(optimal->scratch));
-    SearchGraph graph = build_graph(optimal, arena);
-    Line given = line_of_graph(&graph, arena);
-    PricedLine known = find_known(optimal, &given, limit_bytes, arena);
-    int64_t over_bytes = try_line(optimal, &known) - job->peak_limit_bytes;
-    arena_free(arena);
-    if (over_bytes <= 0 || patience_is_stopped(job->patience)) break;
-    limit_bytes -= (over_bytes + 1) / 2; /* small steps: a lower limit can be easier to meet */
-  }
+/* What `search` comes to by itself, which packs what it finds. It is the result when time is up, or
+ * when no program leads to a better one. */
+static void search_first(OptimalJob *optimal) {
+  RematJob *job = optimal->job;
+  rh_remat_options options = *job->options;
+  options.keep_order = true;
+  Patience half = patience_part(job->patience, patience_steps_left(job->patience) / 2);
+  RematJob alone = *job;
+  alone.options = &options;
+  alone.patience = &half;
+  RematStats stats = {0};
+  remat_search(&alone, &stats, optimal->out, optimal->scratch);
+  patience_join(job->patience, &half);
+  (void)try_state(optimal, (uint32_t)stats.num_steps);
 }
 
 /* Solves the entry computation for a limit of lines, 0 for the lowest that `search` finds. */
@@ -209,8 +224,7 @@ void remat_optimal(RematJob *job, RematStats *stats, Arena *out, Arena *scratch)
   arena_free(arena);
   int64_t first_bytes = job->peak_limit_bytes;
   if (first_bytes > 0 && more_bytes > 0) first_bytes += more_bytes;
-  int64_t searched_bytes = job->peak_limit_bytes + more_bytes; /* as if all were packed as badly */
-  if (job->peak_limit_bytes > 0 && searched_bytes > 0) search_first(&optimal, searched_bytes);
+  search_first(&optimal);
   stats->status = solve_all(&optimal, first_bytes, stats);
   if (stats->status == RH_OK && optimal.best.is_there) {
     remat_state_load(job, &optimal.best.state);
