@@ -90,6 +90,14 @@ static double added_one_by_one(const int64_t *bytes_at, uint32_t begin, uint32_t
   return added;
 }
 
+static bool has_room_one_by_one(const int64_t *bytes_at, uint32_t begin, uint32_t end,
+                                int64_t bytes) {
+  for (uint32_t at = begin; at < end; at++) {
+    if (bytes_at[at] + bytes > LIMIT) return false;
+  }
+  return true;
+}
+
 /* Ranges of a curve that is over the limit, below it, and on both sides within blocks. */
 START_TEST(excess_is_what_it_is_one_by_one) {
   Arena *arena = arena_new(NULL);
@@ -103,6 +111,9 @@ START_TEST(excess_is_what_it_is_one_by_one) {
       for (int64_t bytes = -70; bytes <= 70; bytes += 35)
         ck_assert_double_eq(excess_added(&excess, begin, end, bytes),
                             added_one_by_one(bytes_at, begin, end, bytes));
+      for (int64_t bytes = -70; bytes <= 70; bytes += 10)
+        ck_assert(excess_has_room(&excess, begin, end, bytes) ==
+                  has_room_one_by_one(bytes_at, begin, end, bytes));
       uint32_t rise = end;
       while (rise > begin && bytes_at[rise - 1] > LIMIT)
         rise--;

@@ -47,6 +47,23 @@ double excess_added(const Excess *excess, uint32_t begin, uint32_t end, int64_t 
   return added;
 }
 
+bool excess_has_room(const Excess *excess, uint32_t begin, uint32_t end, int64_t bytes) {
+  int64_t most_bytes = excess->limit_bytes - bytes;
+  while (begin < end) {
+    uint32_t block = begin >> EXCESS_BLOCK_BITS, stop = block_end(excess, block);
+    bool is_whole = begin == block_begin(block) && stop <= end;
+    if (stop > end) stop = end;
+    if (excess->blocks[block].most > most_bytes) {
+      if (is_whole) return false;
+      for (uint32_t at = begin; at < stop; at++) {
+        if (excess->bytes_at[at] > most_bytes) return false;
+      }
+    }
+    begin = stop;
+  }
+  return true;
+}
+
 bool excess_may_exceed(const Excess *excess, uint32_t first, uint32_t last) {
   for (uint32_t block = first >> EXCESS_BLOCK_BITS; block <= last >> EXCESS_BLOCK_BITS; block++) {
     if (excess->blocks[block].most > excess->limit_bytes) return true;

@@ -36,6 +36,9 @@ static inline double excess_over(const Excess *excess, int64_t bytes) {
 /* By how much `bytes` more from position `begin` to the one before `end` raise the excess. */
 double excess_added(const Excess *excess, uint32_t begin, uint32_t end, int64_t bytes);
 
+/* Whether `bytes` more from position `begin` to the one before `end` leave all within the limit. */
+bool excess_has_room(const Excess *excess, uint32_t begin, uint32_t end, int64_t bytes);
+
 /* Whether some position from `first` to `last` may exceed the limit. */
 bool excess_may_exceed(const Excess *excess, uint32_t first, uint32_t last);
 

@@ -137,6 +137,11 @@ static double added_excess(Mend *mend, StepId begin, StepId end, int64_t bytes) 
   return excess_added(&mend->excess, begin, end, bytes);
 }
 
+static bool has_room_for(Mend *mend, StepId begin, StepId end, int64_t bytes) {
+  mend->num_looked += ((end - begin) >> EXCESS_BLOCK_BITS) + 1;
+  return excess_has_room(&mend->excess, begin, end, bytes);
+}
+
 static bool is_before(const Eviction *a, const Eviction *b) {
   if (a->rate != b->rate) return a->rate < b->rate;
   if (a->excess != b->excess) return a->excess > b->excess;
@@ -218,7 +223,7 @@ static bool provide(Mend *mend, StepId step, uint32_t index, StepId place, uint3
     StepId last = mend->memory.last_of[root];
     is_gone |= mend->overwriter[root] < place;
     if (bytes == 0 || last >= place) continue;
-    has_room &= added_excess(mend, last + 1, place, bytes) == 0;
+    has_room = has_room && has_room_for(mend, last + 1, place, bytes);
     *vec_push(mend->arena, &mend->held) = root;
   }
   if (!is_gone && mend->is_touched[source]) return false;

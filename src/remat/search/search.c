@@ -8,6 +8,8 @@ enum {
   MAX_LEVELS = 4,     /* of improvement */
   MAX_LEVELS_TIGHT = 8,
   LOWEST_STEPS = 8,
+  NEAREST = 64,
+  LEAST_STEPS = 4000,
 };
 
 /* How many of the best orders go on, and which prices they are tried with next: while no line fits,
@@ -203,6 +205,27 @@ PricedLine search_line(const Line *given, int64_t limit_bytes, const SearchRules
   return best;
 }
 
+PricedLine search_lowered(const PricedLine *priced, int64_t limit_bytes, const SearchRules *rules,
+                          Patience *patience, Arena *out, Arena *scratch) {
+  Goal goal = {.limit_bytes = limit_bytes, .rules = rules};
+  PricedLine lower = priced_measure(&priced->line, limit_bytes, scratch);
+  return trial_mended(&goal, &lower, patience, out, scratch);
+}
+
+/* Mends the lowest line to limits below its peak, nearer to it each time that this fails. */
+static void lower_further(KeptLines *kept, int64_t low, const SearchRules *rules,
+                          Patience *patience, Arena *arena, Arena *scratch) {
+  const PricedLine *lowest = &kept->list[0].priced;
+  for (int64_t part = 2; part <= NEAREST && !patience_is_over(patience);) {
+    int64_t before = lowest->peak_bytes;
+    PricedLine found =
+        search_lowered(lowest, before - (before - low) / part, rules, patience, arena, scratch);
+    found.fits = false;
+    kept_add(kept, &found);
+    if (lowest->peak_bytes >= before) part *= 2;
+  }
+}
+
 PricedLine search_lowest(const Line *given, int64_t least_bytes, const PricedLine *known,
                          const SearchRules *rules, Patience *patience, OtherLines *others,
                          Arena *out, Arena *scratch) {
@@ -219,14 +242,16 @@ PricedLine search_lowest(const Line *given, int64_t least_bytes, const PricedLin
   for (uint32_t i = 0; i < LOWEST_STEPS && !patience_is_over(patience); i++) {
     int64_t high = lowest->peak_bytes, middle = low + (high - low) / 2;
     if (low >= high) break;
-    /* The last search has as many steps as two of these. */
-    Patience part = patience_part(patience, patience_steps_left(patience) / (LOWEST_STEPS - i + 2));
+    uint64_t num_steps = patience_steps_left(patience) / 3;
+    if (i > 0 && num_steps < (uint64_t)given->len * LEAST_STEPS) break;
+    Patience part = patience_part(patience, num_steps);
     PricedLine found = search_line(given, middle, &quick, &part, NULL, arena, scratch);
     patience_join(patience, &part);
     if (!found.fits) low = middle;
     found.fits = false;
     kept_add(&kept, &found);
   }
+  lower_further(&kept, low, rules, patience, arena, scratch);
   PricedLine best = search_line(given, lowest->peak_bytes, rules, patience, others, out, scratch);
   if (!best.fits) {
     best = *lowest;
@@ -235,13 +260,6 @@ PricedLine search_lowest(const Line *given, int64_t least_bytes, const PricedLin
   kept_free(&kept);
   arena_free(arena);
   return best;
-}
-
-PricedLine search_lowered(const PricedLine *priced, int64_t limit_bytes, const SearchRules *rules,
-                          Patience *patience, Arena *out, Arena *scratch) {
-  Goal goal = {.limit_bytes = limit_bytes, .rules = rules};
-  PricedLine lower = priced_measure(&priced->line, limit_bytes, scratch);
-  return trial_mended(&goal, &lower, patience, out, scratch);
 }
 
 /* ---- order alone ---- */
