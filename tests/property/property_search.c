@@ -128,6 +128,13 @@ static void check_measure(const Line *line, const char *what, const Sample *samp
     for (uint32_t part = line->first_part[step]; part < line->first_part[step + 1]; part++)
       recount.owner[part] = step;
   }
+  /* What is given is there before anything runs. */
+  for (StepId step = 0; step < line->len; step++) {
+    if (!(line->graph->nodes[line->nodes[step]].flags & NODE_IS_GIVEN)) continue;
+    for (uint32_t part = line->first_part[step]; part < line->first_part[step + 1]; part++)
+      recount.pieces[part] =
+          (Piece){part, 0, last_read_of(&recount, part), NO_ID, part_of(&recount, part)->bytes};
+  }
   for (StepId step = 0; step < line->len; step++) {
     const SearchNode *node = &line->graph->nodes[line->nodes[step]];
     int64_t twice = node->twice_bytes;
@@ -136,7 +143,8 @@ static void check_measure(const Line *line, const char *what, const Sample *samp
                         memory.root_of[part] == root_of(&recount, part),
                     "%s: part %u of step %u is read last at %u, not %u\n%s", what, part, step,
                     memory.last_of[part], last_read_of(&recount, part), sample_shown(sample));
-      if (part_of(&recount, part)->bytes) make_piece(&recount, step, part, &twice);
+      bool is_given = node->flags & NODE_IS_GIVEN;
+      if (!is_given && part_of(&recount, part)->bytes) make_piece(&recount, step, part, &twice);
     }
     int64_t bytes = bytes_at(&recount, step);
     bytes += twice > node->inner_bytes ? twice : node->inner_bytes;

@@ -50,8 +50,49 @@ static int64_t bytes_of(const Builder *builder, ValueId id) {
   return builder->context->sizes->of_part(builder->module, value->shape);
 }
 
-/* Marks the buffers that live all the time: in the entry, those of parameters; in any other
- * computation, those that it shares with its caller, parameters and results. */
+/* Whether a buffer is that of a parameter of the entry, among others. */
+static bool is_donated(const Builder *builder, BufferId buffer) {
+  const HloBuffers *buffers = &builder->context->values.buffers;
+  if (hlo_buffer_is_alone(buffers, buffer)) return false;
+  for (uint32_t i = buffers->first_value[buffer]; i < buffers->first_value[buffer + 1]; i++) {
+    InstId id = builder->context->values.flow.values.data[buffers->values[i]].inst;
+    const Instruction *inst = inst_get(builder->module, id);
+    if (inst->parent == builder->module->entry && inst->opcode == OPCODE_PARAMETER) return true;
+  }
+  return false;
+}
+
+/* Whether an instruction reads a value of a buffer. */
+static bool reads_buffer(const Builder *builder, InstId id, BufferId buffer) {
+  const Module *module = builder->module;
+  const ValueAnalysis *values = &builder->context->values;
+  for (uint32_t i = 0; i < inst_get(module, id)->num_operands; i++) {
+    InstId operand = inst_operand(module, id, i);
+    for (uint32_t part = 0; part < inst_shape(module, operand)->num_parts; part++) {
+      if (values->buffers.of[dataflow_value(&values->flow, operand, part)] == buffer) return true;
+    }
+  }
+  return false;
+}
+
+/* Whether the memory of a parameter of the entry may be free for a while: between the last reader
+ * of the parameter and what writes a result into its memory without reading it. That is so where a
+ * donated parameter is copied before it is updated. */
+static bool may_be_free(const Builder *builder, BufferId buffer) {
+  const HloBuffers *buffers = &builder->context->values.buffers;
+  for (uint32_t i = buffers->first_value[buffer]; i < buffers->first_value[buffer + 1]; i++) {
+    const HloValue *value = &builder->context->values.flow.values.data[buffers->values[i]];
+    const Instruction *inst = inst_get(builder->module, value->inst);
+    if (inst->parent == builder->module->entry && inst->opcode != OPCODE_PARAMETER &&
+        !reads_buffer(builder, value->inst, buffer))
+      return true;
+  }
+  return false;
+}
+
+/* Marks the buffers that live all the time: in the entry, those of parameters, unless they may be
+ * free for a while; in any other computation, those that it shares with its caller, parameters and
+ * results. */
 static void mark_held(Builder *builder, CompId comp) {
   const Module *module = builder->module;
   const Dataflow *flow = &builder->context->values.flow;
@@ -60,8 +101,10 @@ static void mark_held(Builder *builder, CompId comp) {
     bool is_parameter = inst_get(module, id)->opcode == OPCODE_PARAMETER;
     bool is_result = comp != module->entry && inst_is_root(module, id);
     if (!is_parameter && !is_result) continue;
-    for (uint32_t part = 0; part < inst_shape(module, id)->num_parts; part++)
-      builder->is_held[builder->context->values.buffers.of[dataflow_value(flow, id, part)]] = true;
+    for (uint32_t part = 0; part < inst_shape(module, id)->num_parts; part++) {
+      BufferId buffer = builder->context->values.buffers.of[dataflow_value(flow, id, part)];
+      builder->is_held[buffer] = comp != module->entry || !may_be_free(builder, buffer);
+    }
   }
 }
 
@@ -243,7 +286,10 @@ static void add_parts(Builder *builder, InstId id, SearchNode *node) {
       if (!is_certain || has_shared_callee) keep_single(builder, node, from);
     } else if (!builder->is_held[buffers->of[value]]) {
       part.bytes = bytes_of(builder, value);
+      bool is_given = node->flags & NODE_IS_GIVEN;
+      builder->graph->has_given_bytes |= is_given && part.bytes > 0;
       if (part.bytes > 0) add_reuses(builder, id, i, value, &part, &node->flags);
+      if (is_donated(builder, buffers->of[value])) node->flags &= ~(unsigned)NODE_CAN_CLONE;
     } else if (!hlo_buffer_is_alone(buffers, buffers->of[value]) &&
                !(node->flags & NODE_IS_GIVEN)) {
       node->flags &= ~(unsigned)NODE_CAN_CLONE; /* it writes into what lives all the time */

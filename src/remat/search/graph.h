@@ -6,7 +6,8 @@
  * pointers that a node's result consists of. It either is the node's own, or it is forwarded: a
  * tuple, a barrier, or a loop's invariant holds a part of an operand. Parts that live all the time,
  * such as the entry's parameters and what shares memory with them, have no bytes here; they are in
- * `held_bytes`.
+ * `held_bytes`. A donated parameter that is copied before it is updated leaves its memory free in
+ * between; it has its own bytes, and so has the result that takes its place.
  *
  * Example: p = f32[8] parameter(0), a = f32[8] negate(p), t = (f32[8], f32[8]) tuple(a, p),
  * ROOT g = f32[8] get-tuple-element(t), index=0 has the nodes p, a, t and the end. Part 0 of t is
@@ -103,13 +104,14 @@ typedef struct SearchGraph {
   VEC(NodeId) waits;
   double seconds_per_byte; /* that a clone writes, at least */
   int64_t held_bytes; /* of the entry: what lives all the time; of others, their callers count it */
-  uint8_t *tie_of;    /* by node: NodeTie, the first that applies */
-  NodeId *node_of;    /* by InstId: the node, or the node that a view comes from; NO_ID for
-                         instructions of other computations */
-  NodeId *home_of;    /* by InstId: for a view, the node after which it stands: the tuple or barrier
-                         that it takes something out of, or what it comes from */
-  InstId *put_in; /* by InstId: for a get-tuple-element of a tuple, or of a barrier around a tuple,
-                     what was put in there; NO_ID for others */
+  bool has_given_bytes; /* some parameter does not live all the time */
+  uint8_t *tie_of;      /* by node: NodeTie, the first that applies */
+  NodeId *node_of;      /* by InstId: the node, or the node that a view comes from; NO_ID for
+                           instructions of other computations */
+  NodeId *home_of; /* by InstId: for a view, the node after which it stands: the tuple or barrier
+                      that it takes something out of, or what it comes from */
+  InstId *put_in;  /* by InstId: for a get-tuple-element of a tuple, or of a barrier around a tuple,
+                      what was put in there; NO_ID for others */
 } SearchGraph;
 
 static inline const NodeOperand *node_operand(const SearchGraph *graph, NodeId node, uint32_t i) {

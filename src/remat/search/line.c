@@ -179,6 +179,7 @@ static int64_t take_results(const Line *line, StepId step, PartState *states, in
   const SearchGraph *graph = line->graph;
   const SearchNode *node = &graph->nodes[line->nodes[step]];
   int64_t added = 0;
+  if (node->flags & NODE_IS_GIVEN) return 0; /* see take_given() */
   for (uint32_t i = 0; i < node->num_parts; i++) {
     const NodePart *part = &graph->parts.data[node->first_part + i];
     if (part->bytes == 0) continue;
@@ -195,6 +196,22 @@ static int64_t take_results(const Line *line, StepId step, PartState *states, in
     }
     states[line->first_part[step] + i].held = bytes;
     added += bytes;
+  }
+  return added;
+}
+
+/* What is given takes memory before anything runs, wherever it stands. Returns its bytes. */
+static int64_t take_given(const Line *line, PartState *states) {
+  const SearchGraph *graph = line->graph;
+  int64_t added = 0;
+  for (StepId step = 0; graph->has_given_bytes && step < line->len; step++) {
+    const SearchNode *node = &graph->nodes[line->nodes[step]];
+    if (!(node->flags & NODE_IS_GIVEN)) continue;
+    for (uint32_t i = 0; i < node->num_parts; i++) {
+      int64_t bytes = graph->parts.data[node->first_part + i].bytes;
+      states[line->first_part[step] + i].held = bytes;
+      added += bytes;
+    }
   }
   return added;
 }
@@ -229,7 +246,7 @@ LineMemory line_measure(const Line *line, Arena *out) {
   PartState *states = arena_array(out, PartState, num_parts);
   find_roots(line, memory.root_of);
   find_last_reads(line, memory.root_of, states);
-  int64_t live = graph->held_bytes;
+  int64_t live = graph->held_bytes + take_given(line, states);
   for (StepId step = 0; step < line->len; step++) {
     const SearchNode *node = &graph->nodes[line->nodes[step]];
     memory.bytes_before[step] = live;

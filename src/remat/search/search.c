@@ -5,7 +5,8 @@
 
 enum {
   EXCESS_WEIGHT = 30, /* times the usual price: what it costs to mend an excess */
-  MAX_LEVELS = 4,     /* of improvement */
+  MAX_STALE = 3,
+  MAX_LEVELS = 12,     /* of improvement */
   MAX_LEVELS_TIGHT = 8,
   LOWEST_STEPS = 8,
   NEAREST = 64,
@@ -139,6 +140,7 @@ static bool has_new(const KeptLines *now, const KeptLines *before) {
 /* Goes on from the candidates, as long as that leads anywhere. */
 static void improve_all(Search *search) {
   bool is_tight = search->goal.is_tight;
+  uint32_t num_stale = 0;
   for (uint32_t level = 0; level < (is_tight ? MAX_LEVELS_TIGHT : MAX_LEVELS); level++) {
     KeptLines before = search->candidates;
     PricedLine best = *best_of(search);
@@ -147,8 +149,10 @@ static void improve_all(Search *search) {
       add_trial(search,
                 (Trial){.kind = TRIAL_IMPROVE, .level = level, .improved = &before.list[i].priced});
     run_trials(search);
-    bool goes_on = level == 0 || priced_is_better(best_of(search), &best) ||
+    bool has_gained = priced_is_better(best_of(search), &best) ||
                    (is_tight && has_new(&search->candidates, &before));
+    num_stale = has_gained ? 0 : num_stale + 1;
+    bool goes_on = num_stale < MAX_STALE;
     kept_free(&before);
     if (!goes_on || has_ended(search)) break;
   }

@@ -128,16 +128,20 @@ static void try_rules(const Trials *trials, Trial *trial, Arena *out, Arena *scr
  * fits there, this is a new order for the original steps, in which all is decided again. */
 static void improve(const Goal *goal, Trial *trial, Arena *out, Arena *scratch) {
   static const HoistRules rules[] = {{true, false, false, 2}, {true, true, true, 2}};
+  static const double shares[] = {0.97, 0.9, 0.8, 0.95};
   uint32_t prices = FIRST_IMPROVING + trial->level % NUM_IMPROVING;
   Line order = trial->improved->line;
+  int64_t target_bytes = goal->limit_bytes;
+  bool was_fit = trial->improved->fits;
+  if (was_fit) target_bytes = (int64_t)((double)target_bytes * shares[trial->level % 4]);
   if (!goal->rules->keeps_order)
     order =
-        hoist(&order, goal->limit_bytes, &rules[trial->level & 1], &trial->patience, out, scratch);
+        hoist(&order, target_bytes, &rules[trial->level & 1], &trial->patience, out, scratch);
   PricedLine ordered = priced_measure(&order, goal->limit_bytes, scratch);
   if (ordered.fits) {
     ordered = trial_trimmed(goal, &order, &trial->patience, out, scratch);
     add_found(trial, &ordered, false);
-    if (!goal->is_tight || goal->rules->keeps_order) return;
+    if (goal->rules->keeps_order) return;
     order = line_of_first_runs(&order, out);
   }
   price(goal, trial, &order, prices, out, scratch);
