@@ -175,7 +175,7 @@ static const Row rows[] = {
      "p{0!r}g; a(p.0){32}c after p; r(p.0,a.0){0} after p,a; end(r.0)fE;"},
     {"a donated parameter that is copied first", ", input_output_alias={ {}: (0, {}, must-alias) }",
      "", P "c = f32[8] copy(p)\n a = f32[8] sine(c)\n ROOT r = f32[8] add(c, a)\n", NULL, NULL, 0,
-     96, "p{32!r}g; c(p.0){32} after p; a(c.0){32}c; r(c.0,a.0){32} after p,c; end(r.0)fE;"},
+     96, "p{32!r}g; c(p.0){32} after p; a(c.0){32/0.0}c; r(c.0,a.0){32} after p,c; end(r.0)fE;"},
     {"a fusion with two results", NULL,
      "f { x = f32[8] parameter(0)\n y = f32[8] negate(x)\n ROOT z = (f32[8], f32[8]) tuple(x, y) "
      "}\n",

@@ -6,7 +6,7 @@
 enum {
   EXCESS_WEIGHT = 30, /* times the usual price: what it costs to mend an excess */
   MAX_STALE = 3,
-  MAX_LEVELS = 12,     /* of improvement */
+  MAX_LEVELS = 12, /* of improvement */
   MAX_LEVELS_TIGHT = 8,
   LOWEST_STEPS = 8,
   NEAREST = 64,
@@ -150,7 +150,7 @@ static void improve_all(Search *search) {
                 (Trial){.kind = TRIAL_IMPROVE, .level = level, .improved = &before.list[i].priced});
     run_trials(search);
     bool has_gained = priced_is_better(best_of(search), &best) ||
-                   (is_tight && has_new(&search->candidates, &before));
+                      (is_tight && has_new(&search->candidates, &before));
     num_stale = has_gained ? 0 : num_stale + 1;
     bool goes_on = num_stale < MAX_STALE;
     kept_free(&before);

@@ -51,6 +51,10 @@ static const OrderRules order_rules[NUM_ORDER_RULES] = {
     {line_in_post_order, true, {true, false, false, 4}},
     {line_in_post_order, true, {true, true, true, 4}},
     {line_in_post_order, false, {0}},
+    {line_with_late_updates, true, {true, false, false, 4}},
+    {NULL, true, {true, true, true, 4}},
+    {NULL, true, {true, false, false, 4}},
+    {line_with_late_updates, true, {true, true, true, 4}},
 };
 
 /* ---- one trial ---- */
@@ -104,7 +108,8 @@ Line trial_make_order(const Goal *goal, const Line *given, uint32_t number, Pati
   Line line = line_settled(given, false, out, scratch);
   if (rules->change) line = rules->change(&line, is_new, out, scratch);
   if (!rules->is_hoisted || !*is_new) return line;
-  return hoist(&line, goal->limit_bytes, &rules->hoisting, patience, out, scratch);
+  int64_t target = (int64_t)((double)goal->limit_bytes * (number >= 16 ? 0.85 : 1));
+  return hoist(&line, target, &rules->hoisting, patience, out, scratch);
 }
 
 /* Different rules may lead to the same order, which is priced once. */
@@ -135,8 +140,7 @@ static void improve(const Goal *goal, Trial *trial, Arena *out, Arena *scratch) 
   bool was_fit = trial->improved->fits;
   if (was_fit) target_bytes = (int64_t)((double)target_bytes * shares[trial->level % 4]);
   if (!goal->rules->keeps_order)
-    order =
-        hoist(&order, target_bytes, &rules[trial->level & 1], &trial->patience, out, scratch);
+    order = hoist(&order, target_bytes, &rules[trial->level & 1], &trial->patience, out, scratch);
   PricedLine ordered = priced_measure(&order, goal->limit_bytes, scratch);
   if (ordered.fits) {
     ordered = trial_trimmed(goal, &order, &trial->patience, out, scratch);
