@@ -5,8 +5,8 @@
 
 enum {
   EXCESS_WEIGHT = 30, /* times the usual price: what it costs to mend an excess */
-  MAX_STALE = 3,
-  MAX_LEVELS = 12, /* of improvement */
+  MAX_STALE = 3,      /* levels that lead nowhere, one after the other */
+  MAX_LEVELS = 12,    /* of improvement */
   MAX_LEVELS_TIGHT = 8,
   LOWEST_STEPS = 8,
   NEAREST = 64,
@@ -29,6 +29,7 @@ typedef struct Search {
   double excess_seconds; /* as KeptLines.seconds_per_excess */
   Order orders[NUM_ORDER_RULES];
   uint32_t num_orders; /* once they are ranked, the best one first */
+  bool is_tight;       /* no order fitted when it was first priced */
   Trials trials;
   Patience *patience;
   Arena *scratch;
@@ -108,7 +109,7 @@ static void try_rules(Search *search) {
     add_trial(search, (Trial){.kind = TRIAL_RULES, .rules = i, .order = &search->orders[i]});
   run_trials(search);
   rank_orders(search);
-  search->goal.is_tight = !best_of(search)->fits;
+  search->is_tight = !best_of(search)->fits;
 }
 
 /* Tries the best orders with more prices. */
@@ -137,9 +138,9 @@ static bool has_new(const KeptLines *now, const KeptLines *before) {
   return false;
 }
 
-/* Goes on from the candidates, as long as that leads anywhere. */
+/* Goes on from the candidates, as long as that leads anywhere. Levels differ in what they try. */
 static void improve_all(Search *search) {
-  bool is_tight = search->goal.is_tight;
+  bool is_tight = search->is_tight;
   uint32_t num_stale = 0;
   for (uint32_t level = 0; level < (is_tight ? MAX_LEVELS_TIGHT : MAX_LEVELS); level++) {
     KeptLines before = search->candidates;

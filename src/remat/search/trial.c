@@ -29,32 +29,33 @@ typedef Line OrderRule(const Line *line, bool *has_moved, Arena *out, Arena *scr
  * depend on it, hoisted or not. */
 typedef struct OrderRules {
   OrderRule *change; /* NULL = none */
-  bool is_hoisted;
+  double share;      /* of the limit, that it is hoisted to; 0 = it is not hoisted */
   HoistRules hoisting;
 } OrderRules;
 
-/* None of them is the best one everywhere. */
+/* None of them is the best one everywhere. An order for a lower limit may leave less to be computed
+ * again than one that is just good enough. */
 static const OrderRules order_rules[NUM_ORDER_RULES] = {
-    {NULL, false, {0}},
-    {line_with_late_updates, true, {true, false, false, 4}},
-    {NULL, true, {true, true, true, 4}},
-    {NULL, true, {true, false, false, 4}},
-    {line_with_late_updates, true, {true, true, true, 4}},
-    {line_with_late_updates, false, {0}},
-    {NULL, true, {true, true, false, 4}},
-    {NULL, true, {true, false, true, 4}},
-    {NULL, true, {false, false, true, 4}},
-    {NULL, true, {false, false, false, 4}},
-    {line_with_early_updates, true, {true, false, false, 4}},
-    {line_with_early_updates, true, {true, true, true, 4}},
-    {line_with_early_updates, false, {0}},
-    {line_in_post_order, true, {true, false, false, 4}},
-    {line_in_post_order, true, {true, true, true, 4}},
-    {line_in_post_order, false, {0}},
-    {line_with_late_updates, true, {true, false, false, 4}},
-    {NULL, true, {true, true, true, 4}},
-    {NULL, true, {true, false, false, 4}},
-    {line_with_late_updates, true, {true, true, true, 4}},
+    {NULL, 0, {0}},
+    {line_with_late_updates, 1, {true, false, false, 4}},
+    {NULL, 1, {true, true, true, 4}},
+    {NULL, 1, {true, false, false, 4}},
+    {line_with_late_updates, 1, {true, true, true, 4}},
+    {line_with_late_updates, 0, {0}},
+    {NULL, 1, {true, true, false, 4}},
+    {NULL, 1, {true, false, true, 4}},
+    {NULL, 1, {false, false, true, 4}},
+    {NULL, 1, {false, false, false, 4}},
+    {line_with_early_updates, 1, {true, false, false, 4}},
+    {line_with_early_updates, 1, {true, true, true, 4}},
+    {line_with_early_updates, 0, {0}},
+    {line_in_post_order, 1, {true, false, false, 4}},
+    {line_in_post_order, 1, {true, true, true, 4}},
+    {line_in_post_order, 0, {0}},
+    {line_with_late_updates, 0.85, {true, false, false, 4}},
+    {NULL, 0.85, {true, true, true, 4}},
+    {NULL, 0.85, {true, false, false, 4}},
+    {line_with_late_updates, 0.85, {true, true, true, 4}},
 };
 
 /* ---- one trial ---- */
@@ -100,6 +101,10 @@ static void price(const Goal *goal, Trial *trial, const Line *order, uint32_t pr
   add_found(trial, &mended, !mended.fits);
 }
 
+static int64_t share_of(const Goal *goal, double share) {
+  return share < 1 ? (int64_t)((double)goal->limit_bytes * share) : goal->limit_bytes;
+}
+
 Line trial_make_order(const Goal *goal, const Line *given, uint32_t number, Patience *patience,
                       bool *is_new, Arena *out, Arena *scratch) {
   const OrderRules *rules = &order_rules[number];
@@ -107,9 +112,8 @@ Line trial_make_order(const Goal *goal, const Line *given, uint32_t number, Pati
   if (goal->rules->keeps_order) return *given;
   Line line = line_settled(given, false, out, scratch);
   if (rules->change) line = rules->change(&line, is_new, out, scratch);
-  if (!rules->is_hoisted || !*is_new) return line;
-  int64_t target = (int64_t)((double)goal->limit_bytes * (number >= 16 ? 0.85 : 1));
-  return hoist(&line, target, &rules->hoisting, patience, out, scratch);
+  if (rules->share <= 0 || !*is_new) return line;
+  return hoist(&line, share_of(goal, rules->share), &rules->hoisting, patience, out, scratch);
 }
 
 /* Different rules may lead to the same order, which is priced once. */
@@ -129,18 +133,19 @@ static void try_rules(const Trials *trials, Trial *trial, Arena *out, Arena *scr
     price(&trials->goal, trial, &trial->line, trial->prices, out, scratch);
 }
 
-/* Goes on from a line in an order that has less excess, with the line's runs as the steps. If it
- * fits there, this is a new order for the original steps, in which all is decided again. */
+/* Goes on from a line in an order that has less excess, with the line's runs as the steps. A line
+ * that fits is ordered for a lower limit, so that some of its runs turn out unnecessary. If it fits
+ * then, this is a new order for the original steps as well, in which all is decided again. */
 static void improve(const Goal *goal, Trial *trial, Arena *out, Arena *scratch) {
   static const HoistRules rules[] = {{true, false, false, 2}, {true, true, true, 2}};
-  static const double shares[] = {0.97, 0.9, 0.8, 0.95};
+  static const double lower[] = {0.97, 0.9, 0.8, 0.95};
+  uint32_t num_lower = sizeof lower / sizeof *lower;
   uint32_t prices = FIRST_IMPROVING + trial->level % NUM_IMPROVING;
+  double share = trial->improved->fits ? lower[trial->level % num_lower] : 1;
   Line order = trial->improved->line;
-  int64_t target_bytes = goal->limit_bytes;
-  bool was_fit = trial->improved->fits;
-  if (was_fit) target_bytes = (int64_t)((double)target_bytes * shares[trial->level % 4]);
   if (!goal->rules->keeps_order)
-    order = hoist(&order, target_bytes, &rules[trial->level & 1], &trial->patience, out, scratch);
+    order = hoist(&order, share_of(goal, share), &rules[trial->level & 1], &trial->patience, out,
+                  scratch);
   PricedLine ordered = priced_measure(&order, goal->limit_bytes, scratch);
   if (ordered.fits) {
     ordered = trial_trimmed(goal, &order, &trial->patience, out, scratch);

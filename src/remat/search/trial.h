@@ -19,7 +19,6 @@ typedef struct Goal {
   int64_t limit_bytes;
   const SearchRules *rules;
   double given_excess; /* of the line that the search begins from */
-  bool is_tight;       /* no order fitted when it was first priced */
   bool has_fit;        /* some line fits, ... */
   double seconds;      /* ... the best one with this time */
 } Goal;
