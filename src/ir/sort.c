@@ -3,6 +3,7 @@
 #include "ir/sort.h"
 
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum {
@@ -60,4 +61,13 @@ void sort_by_key(SortItem *items, uint32_t len, Arena *scratch) {
   }
   if (from != items) memcpy(items, from, len * sizeof *items);
   arena_reset(scratch, mark);
+}
+
+static int by_number(const void *pa, const void *pb) {
+  const uint32_t *a = pa, *b = pb;
+  return (*a > *b) - (*a < *b);
+}
+
+void sort_numbers(uint32_t *numbers, uint32_t len) {
+  if (len) qsort(numbers, len, sizeof *numbers, by_number);
 }

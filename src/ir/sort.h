@@ -1,4 +1,4 @@
-/* A radix sort of ids by integer keys. */
+/* A radix sort of ids by integer keys, and a sort of numbers. */
 #ifndef REMAT_HLO_IR_SORT_H
 #define REMAT_HLO_IR_SORT_H
 
@@ -15,6 +15,9 @@ typedef struct SortItem {
  * calling it once per key, with the least important key first. The time is O(len) for items that
  * are few or mostly sorted, else for each byte in which the keys differ. */
 void sort_by_key(SortItem *items, uint32_t len, Arena *scratch);
+
+/* Sorts few numbers, smallest first. */
+void sort_numbers(uint32_t *numbers, uint32_t len);
 
 /* Returns a key that sorts numbers with the largest first. */
 static inline uint64_t key_largest_first(int64_t value) {

@@ -8,7 +8,6 @@
  * the solver dies, the best result until then is taken. */
 #include "remat/exact/optimal.h"
 
-#include "analysis/cost/link.h"
 #include "remat/job/algorithm.h"
 #include "remat/job/state.h"
 #include "remat/rewrite/dce.h"
@@ -77,20 +76,16 @@ static bool is_better(const Best *a, const Best *b) {
   return a->seconds < b->seconds || (a->seconds <= b->seconds && a->peak_bytes < b->peak_bytes);
 }
 
-/* Keeps the state that the job is in if it is the best one, and goes back to the one before. Returns
- * the peak. */
+/* Keeps the state that the job is in if it is the best one, and goes back to the one before.
+ * Returns the peak. */
 static int64_t try_state(OptimalJob *optimal, uint32_t num_steps) {
   RematJob *job = optimal->job;
-  DeviceProfile device = job->device ? *job->device : device_profile_default();
   int64_t peak_bytes = remat_state_peak(job, optimal->scratch);
   Best tried = {.is_there = true,
                 .is_met = peak_bytes <= job->peak_limit_bytes,
                 .peak_bytes = peak_bytes,
+                .seconds = remat_state_seconds(job, optimal->scratch),
                 .num_steps = num_steps};
-  Arena *arena = arena_new(arena_options(optimal->scratch));
-  tried.seconds =
-      link_total_seconds(job->rewrite->module, job->schedule, &device, arena, optimal->scratch);
-  arena_free(arena);
   if (is_better(&tried, &optimal->best)) {
     tried.state = remat_state_save(job, optimal->kept);
     optimal->best = tried;

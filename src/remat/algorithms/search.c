@@ -10,7 +10,6 @@
  * priced as recomputations are (forms.h). Besides, XLA's pass chooses some that free a part of what
  * is missing, and the search goes on from there: once for the whole, once for a half. The best of
  * these and of the search alone is taken. */
-#include "analysis/cost/link.h"
 #include "remat/job/algorithm.h"
 #include "remat/job/state.h"
 #include "remat/rewrite/dce.h"
@@ -58,33 +57,33 @@ static void analyze(SearchJob *search) {
   search->context.inner_bytes = search->inner_bytes;
 }
 
-/* Searches one computation with half of the steps that are left, so that there always are some for
- * what follows: other computations, and searches with another limit. If no line fits, the rest of
- * that half goes to the lowest peak. */
+/* Searches one computation with three quarters of the steps that are left, so that there always are
+ * some for what follows: other computations, and searches with another limit. If no line fits, the
+ * last of them go to the lowest peak. */
 static PricedLine search_graph(SearchJob *search, const SearchGraph *graph, int64_t limit_bytes,
                                OtherLines *others, Arena *arena) {
   Patience *patience = search->job->patience;
-  Patience half = patience_part(patience, patience_steps_left(patience) / 4 * 3);
+  Patience own = patience_part(patience, patience_steps_left(patience) / 4 * 3);
   const SearchRules *rules = &search->rules;
   Line given = line_of_graph(graph, arena);
   PricedLine found = {0};
   if (limit_bytes > 0) {
-    Patience most = patience_part(&half, patience_steps_left(&half) / 4 * 3);
+    Patience most = patience_part(&own, patience_steps_left(&own) / 4 * 3);
     found = search_line(&given, limit_bytes, rules, &most, others, arena, search->scratch);
-    patience_join(&half, &most);
+    patience_join(&own, &most);
   }
   if (!found.fits) {
     OtherLines also = {0};
     const PricedLine *known = limit_bytes > 0 ? &found : NULL;
     PricedLine lower =
-        search_lowest(&given, limit_bytes, known, rules, &half, &also, arena, search->scratch);
+        search_lowest(&given, limit_bytes, known, rules, &own, &also, arena, search->scratch);
     if (!known || lower.peak_bytes < found.peak_bytes) {
       found = lower;
       *others = also;
     }
     found.fits = limit_bytes > 0 && found.peak_bytes <= limit_bytes;
   }
-  patience_join(patience, &half);
+  patience_join(patience, &own);
   return found;
 }
 
@@ -470,12 +469,6 @@ typedef struct Outcome {
   Arena *arena; /* of the state */
 } Outcome;
 
-static double seconds_of(const SearchJob *search, Arena *arena) {
-  RematJob *job = search->job;
-  DeviceProfile device = job->device ? *job->device : device_profile_default();
-  return link_total_seconds(job->rewrite->module, job->schedule, &device, arena, search->scratch);
-}
-
 static Outcome outcome_of(const SearchJob *search) {
   RematJob *job = search->job;
   Arena *arena = arena_new(arena_options(search->scratch));
@@ -483,7 +476,7 @@ static Outcome outcome_of(const SearchJob *search) {
                      .num_steps = search->num_steps,
                      .state = remat_state_save(job, arena),
                      .arena = arena};
-  outcome.seconds = seconds_of(search, arena);
+  outcome.seconds = remat_state_seconds(job, search->scratch);
   outcome.is_met = outcome.peak_bytes <= job->peak_limit_bytes;
   return outcome;
 }
@@ -547,7 +540,7 @@ static void search_with_forms(SearchJob *search) {
   Arena *arena = arena_new(arena_options(search->scratch));
   RematState before = remat_state_save(job, arena);
   int64_t before_bytes = remat_state_peak(job, search->scratch);
-  double before_seconds = seconds_of(search, arena);
+  double before_seconds = remat_state_seconds(job, search->scratch);
   uint64_t half_of_steps = patience_steps_left(job->patience) / 2;
   search_with_part(search, 2);
   Outcome best = outcome_of(search);

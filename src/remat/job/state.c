@@ -1,5 +1,6 @@
 #include "remat/job/state.h"
 
+#include "analysis/cost/link.h"
 static InstMap copy_map(const InstMap *map, Arena *out) {
   InstMap copy = {.data = arena_array(out, InstId, map->len), .len = map->len, .cap = map->len};
   if (map->len) memcpy(copy.data, map->data, map->len * sizeof *copy.data);
@@ -48,6 +49,14 @@ int64_t remat_state_peak(const RematJob *job, Arena *scratch) {
   int64_t peak_bytes = remat_state_memory(job, arena, scratch).peak_bytes;
   arena_free(arena);
   return peak_bytes;
+}
+
+double remat_state_seconds(const RematJob *job, Arena *scratch) {
+  DeviceProfile device = job->device ? *job->device : device_profile_default();
+  Arena *arena = arena_new(arena_options(scratch));
+  double seconds = link_total_seconds(job->rewrite->module, job->schedule, &device, arena, scratch);
+  arena_free(arena);
+  return seconds;
 }
 
 int64_t remat_state_xla_limit(const RematJob *job, const RematMemory *memory, Arena *scratch) {

@@ -30,6 +30,9 @@ void remat_state_load(RematJob *job, const RematState *state);
 CallMemory remat_state_memory(const RematJob *job, Arena *out, Arena *scratch);
 int64_t remat_state_peak(const RematJob *job, Arena *scratch);
 
+/* The modelled seconds of the current state on the job's device, waits for the link included. */
+double remat_state_seconds(const RematJob *job, Arena *scratch);
+
 /* The limit for an algorithm that only knows `memory`, which is what XLA's pass counts. The job's
  * limit is lowered or raised by the difference between the peak of the job's memory model and the
  * peak that XLA's pass counts. The result can be negative. */

@@ -32,6 +32,7 @@ typedef struct Builder {
   const Module *module;
   SearchGraph *graph;
   bool *is_held;      /* by BufferId: see mark_held() */
+  bool *is_lent;      /* by BufferId: of a parameter, free for a while */
   uint32_t *part_of;  /* by InstId of a view: the first part of its node that it stands for */
   NodeId *barrier_of; /* by InstId of a view: the last barrier that it goes through; NO_ID = none */
   uint32_t *seen_at;  /* by ValueId: 1 + the operand part in `found` of the node being built */
@@ -50,52 +51,40 @@ static int64_t bytes_of(const Builder *builder, ValueId id) {
   return builder->context->sizes->of_part(builder->module, value->shape);
 }
 
-/* Whether a buffer is that of a parameter of the entry, among others. */
-static bool is_donated(const Builder *builder, BufferId buffer) {
-  const HloBuffers *buffers = &builder->context->values.buffers;
-  if (hlo_buffer_is_alone(buffers, buffer)) return false;
-  for (uint32_t i = buffers->first_value[buffer]; i < buffers->first_value[buffer + 1]; i++) {
-    InstId id = builder->context->values.flow.values.data[buffers->values[i]].inst;
-    const Instruction *inst = inst_get(builder->module, id);
-    if (inst->parent == builder->module->entry && inst->opcode == OPCODE_PARAMETER) return true;
-  }
-  return false;
-}
-
-/* Whether an instruction reads a value of a buffer. */
-static bool reads_buffer(const Builder *builder, InstId id, BufferId buffer) {
+/* Marks the buffers into which an instruction of the entry writes without reading what is there.
+ * Where such a buffer is a parameter's, its memory is free between the last reader of the parameter
+ * and that instruction: a donated parameter is copied before it is updated. O(operands' parts). */
+static void mark_written_anew(Builder *builder, bool *is_anew) {
   const Module *module = builder->module;
-  const ValueAnalysis *values = &builder->context->values;
-  for (uint32_t i = 0; i < inst_get(module, id)->num_operands; i++) {
-    InstId operand = inst_operand(module, id, i);
-    for (uint32_t part = 0; part < inst_shape(module, operand)->num_parts; part++) {
-      if (values->buffers.of[dataflow_value(&values->flow, operand, part)] == buffer) return true;
+  const Dataflow *flow = &builder->context->values.flow;
+  const HloBuffers *buffers = &builder->context->values.buffers;
+  InstId *read_by = arena_array(builder->scratch, InstId, buffers->num_buffers);
+  if (buffers->num_buffers) memset(read_by, 0xff, buffers->num_buffers * sizeof *read_by);
+  for (uint32_t i = 0; i < comp_num_insts(module, module->entry); i++) {
+    InstId id = comp_inst(module, module->entry, i);
+    if (inst_get(module, id)->opcode == OPCODE_PARAMETER) continue;
+    for (uint32_t k = 0; k < inst_get(module, id)->num_operands; k++) {
+      InstId operand = inst_operand(module, id, k);
+      for (uint32_t part = 0; part < inst_shape(module, operand)->num_parts; part++)
+        read_by[buffers->of[dataflow_value(flow, operand, part)]] = id;
+    }
+    for (uint32_t part = 0; part < inst_shape(module, id)->num_parts; part++) {
+      ValueId value = dataflow_value(flow, id, part);
+      BufferId buffer = buffers->of[value];
+      if (flow->values.data[value].inst == id && read_by[buffer] != id) is_anew[buffer] = true;
     }
   }
-  return false;
 }
 
-/* Whether the memory of a parameter of the entry may be free for a while: between the last reader
- * of the parameter and what writes a result into its memory without reading it. That is so where a
- * donated parameter is copied before it is updated. */
-static bool may_be_free(const Builder *builder, BufferId buffer) {
-  const HloBuffers *buffers = &builder->context->values.buffers;
-  for (uint32_t i = buffers->first_value[buffer]; i < buffers->first_value[buffer + 1]; i++) {
-    const HloValue *value = &builder->context->values.flow.values.data[buffers->values[i]];
-    const Instruction *inst = inst_get(builder->module, value->inst);
-    if (inst->parent == builder->module->entry && inst->opcode != OPCODE_PARAMETER &&
-        !reads_buffer(builder, value->inst, buffer))
-      return true;
-  }
-  return false;
-}
-
-/* Marks the buffers that live all the time: in the entry, those of parameters, unless they may be
- * free for a while; in any other computation, those that it shares with its caller, parameters and
- * results. */
+/* Marks the buffers that live all the time: in the entry, those of parameters, unless they are free
+ * for a while (`is_lent`); in any other computation, those that it shares with its caller,
+ * parameters and results. */
 static void mark_held(Builder *builder, CompId comp) {
   const Module *module = builder->module;
   const Dataflow *flow = &builder->context->values.flow;
+  uint32_t num_buffers = builder->context->values.buffers.num_buffers;
+  bool *is_anew = arena_zarray(builder->scratch, bool, num_buffers);
+  if (comp == module->entry) mark_written_anew(builder, is_anew);
   for (uint32_t i = 0; i < comp_num_insts(module, comp); i++) {
     InstId id = comp_inst(module, comp, i);
     bool is_parameter = inst_get(module, id)->opcode == OPCODE_PARAMETER;
@@ -103,7 +92,8 @@ static void mark_held(Builder *builder, CompId comp) {
     if (!is_parameter && !is_result) continue;
     for (uint32_t part = 0; part < inst_shape(module, id)->num_parts; part++) {
       BufferId buffer = builder->context->values.buffers.of[dataflow_value(flow, id, part)];
-      builder->is_held[buffer] = comp != module->entry || !may_be_free(builder, buffer);
+      builder->is_held[buffer] = !is_anew[buffer];
+      builder->is_lent[buffer] = is_anew[buffer];
     }
   }
 }
@@ -289,7 +279,7 @@ static void add_parts(Builder *builder, InstId id, SearchNode *node) {
       bool is_given = node->flags & NODE_IS_GIVEN;
       builder->graph->has_given_bytes |= is_given && part.bytes > 0;
       if (part.bytes > 0) add_reuses(builder, id, i, value, &part, &node->flags);
-      if (is_donated(builder, buffers->of[value])) node->flags &= ~(unsigned)NODE_CAN_CLONE;
+      if (builder->is_lent[buffers->of[value]]) node->flags &= ~(unsigned)NODE_CAN_CLONE;
     } else if (!hlo_buffer_is_alone(buffers, buffers->of[value]) &&
                !(node->flags & NODE_IS_GIVEN)) {
       node->flags &= ~(unsigned)NODE_CAN_CLONE; /* it writes into what lives all the time */
@@ -703,6 +693,7 @@ SearchGraph search_graph_build(const SearchContext *context, CompId comp, Arena 
                      .barrier_of = arena_array(inner, NodeId, module->insts.len),
                      .seen_at = arena_zarray(inner, uint32_t, context->values.flow.values.len),
                      .is_held = arena_zarray(inner, bool, context->values.buffers.num_buffers),
+                     .is_lent = arena_zarray(inner, bool, context->values.buffers.num_buffers),
                      .last_effect = NO_ID,
                      .last_lasting_effect = NO_ID,
                      .out = out,

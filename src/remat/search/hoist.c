@@ -1,7 +1,5 @@
 #include "remat/search/hoist.h"
 
-#include <stdlib.h>
-
 #include "ir/sort.h"
 #include "remat/search/excess.h"
 
@@ -165,10 +163,7 @@ static void note_bytes(Sweep *sweep, uint32_t first, uint32_t last) {
 
 static Sweep sweep_begin(const Line *line, int64_t limit_bytes, const HoistRules *rules,
                          Patience *patience, Arena *arena, Arena *scratch) {
-  Sweep sweep = {.line = line,
-                 .rules = rules,
-                 .patience = patience,
-                 .arena = arena};
+  Sweep sweep = {.line = line, .rules = rules, .patience = patience, .arena = arena};
   uint32_t len = line->len;
   sweep.memory = line_measure(line, arena);
   sweep.owner = line_owners(line, arena);
@@ -342,16 +337,11 @@ static Effect place_cone(Sweep *sweep, int64_t target, int64_t last) {
   return effect;
 }
 
-static int by_number(const void *pa, const void *pb) {
-  const uint32_t *a = pa, *b = pb;
-  return (*a > *b) - (*a < *b);
-}
-
 static void sort_cone(Sweep *sweep) {
   uint32_t positions[MAX_CONE];
   for (uint32_t k = 0; k < sweep->cone_len; k++)
     positions[k] = sweep->position[sweep->cone[k]];
-  qsort(positions, sweep->cone_len, sizeof *positions, by_number);
+  sort_numbers(positions, sweep->cone_len);
   for (uint32_t k = 0; k < sweep->cone_len; k++) {
     sweep->cone[k] = sweep->order[positions[k]];
     sweep->in_cone[sweep->cone[k]] = k + 1;

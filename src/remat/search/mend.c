@@ -1,7 +1,6 @@
 #include "remat/search/mend.h"
 
-#include <stdlib.h>
-
+#include "ir/sort.h"
 #include "remat/search/excess.h"
 #include "remat/search/runs.h"
 
@@ -249,11 +248,6 @@ static bool add_to_closure(Mend *mend, StepId step, StepId place, uint32_t depth
   return true;
 }
 
-static int by_number(const void *pa, const void *pb) {
-  const uint32_t *a = pa, *b = pb;
-  return (*a > *b) - (*a < *b);
-}
-
 /* Bytes of a step of the closure that go away after step `k` of it, which reads it last; 0 if
  * others read it later. */
 static int64_t release(Mend *mend, StepId source, uint32_t k, StepId wanted) {
@@ -281,7 +275,7 @@ static void note_last_readers(Mend *mend) {
 static double closure_excess(Mend *mend, StepId place, StepId wanted) {
   const Line *line = mend->line;
   const SearchGraph *graph = line->graph;
-  qsort(mend->closure.data, mend->closure.len, sizeof *mend->closure.data, by_number);
+  sort_numbers(mend->closure.data, mend->closure.len);
   note_last_readers(mend);
   int64_t live = mend->memory.bytes_before[place];
   double excess = 0;

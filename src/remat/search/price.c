@@ -191,11 +191,7 @@ static PricedLine measure_round(Pricing *pricing, int64_t limit_bytes, int64_t *
     memory = line_measure(&priced, inner);
   }
   form_change_link_price(pricing, &memory);
-  return (PricedLine){.line = priced,
-                      .fits = memory.peak_bytes <= limit_bytes,
-                      .peak_bytes = memory.peak_bytes,
-                      .seconds = memory.seconds,
-                      .excess = line_excess(&priced, &memory, limit_bytes)};
+  return priced_of(&priced, &memory, limit_bytes);
 }
 
 /* Decides for the prices as they are. Returns false if that has cost too many steps. */
@@ -212,11 +208,7 @@ PricedLine price_line(const Line *line, int64_t limit_bytes, const PriceRules *r
   Arena *arena = arena_new(arena_options(scratch));
   Arena *kept = arena_new(arena_options(scratch));
   LineMemory memory = line_measure(line, arena);
-  PricedLine best = {.line = *line,
-                     .fits = memory.peak_bytes <= limit_bytes,
-                     .peak_bytes = memory.peak_bytes,
-                     .seconds = memory.seconds,
-                     .excess = line_excess(line, &memory, limit_bytes)};
+  PricedLine best = priced_of(line, &memory, limit_bytes);
   double range = (double)(memory.peak_bytes - limit_bytes);
   uint32_t num_rounds = best.fits || line->len == 0 ? 0 : rules->num_rounds, last_better = 0;
   Pricing pricing = {0};

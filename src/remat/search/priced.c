@@ -1,13 +1,17 @@
 #include "remat/search/priced.h"
 
+PricedLine priced_of(const Line *line, const LineMemory *memory, int64_t limit_bytes) {
+  return (PricedLine){.line = *line,
+                      .fits = memory->peak_bytes <= limit_bytes,
+                      .peak_bytes = memory->peak_bytes,
+                      .seconds = memory->seconds,
+                      .excess = line_excess(line, memory, limit_bytes)};
+}
+
 PricedLine priced_measure(const Line *line, int64_t limit_bytes, Arena *scratch) {
   ArenaMark mark = arena_mark(scratch);
   LineMemory memory = line_measure(line, scratch);
-  PricedLine priced = {.line = *line,
-                       .fits = memory.peak_bytes <= limit_bytes,
-                       .peak_bytes = memory.peak_bytes,
-                       .seconds = memory.seconds,
-                       .excess = line_excess(line, &memory, limit_bytes)};
+  PricedLine priced = priced_of(line, &memory, limit_bytes);
   arena_reset(scratch, mark);
   return priced;
 }

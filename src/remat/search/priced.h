@@ -12,7 +12,10 @@ typedef struct PricedLine {
   double excess; /* see line_excess() */
 } PricedLine;
 
-/* A line measured under a limit. It stays where it is. */
+/* A line under a limit, with what line_measure() says of it. It stays where it is. */
+PricedLine priced_of(const Line *line, const LineMemory *memory, int64_t limit_bytes);
+
+/* The same, measured. */
 PricedLine priced_measure(const Line *line, int64_t limit_bytes, Arena *scratch);
 
 /* Whether a line is better than another one: one that fits is better than one that does not, then

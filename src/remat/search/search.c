@@ -8,9 +8,9 @@ enum {
   MAX_STALE = 3,      /* levels that lead nowhere, one after the other */
   MAX_LEVELS = 12,    /* of improvement */
   MAX_LEVELS_TIGHT = 8,
-  LOWEST_STEPS = 8,
-  NEAREST = 64,
-  LEAST_STEPS = 4000,
+  LOWEST_STEPS = 8,   /* limits that the lowest peak is looked for with */
+  NEAREST = 64,       /* part of what is above the least, by which a peak is to fall at last */
+  LEAST_STEPS = 4000, /* for each step of a line, that a search for a limit is worth */
 };
 
 /* How many of the best orders go on, and which prices they are tried with next: while no line fits,
