@@ -43,6 +43,7 @@ typedef struct Mend {
   StepId *overwriter;     /* by part of the line, if it owns memory, as LineOverwrites.by */
   uint32_t *first_use;    /* by step, one entry more: range in `uses` */
   Use *uses;              /* ascending for each step */
+  StepId *held_by;        /* as Line.sources: until when the reader holds it */
   Excess excess;          /* as evictions change it */
   bool *is_touched;       /* by step: an eviction has changed what is known of it */
   VEC(Eviction) heap;     /* the least rate first */
@@ -80,6 +81,24 @@ static void list_uses(Mend *mend) {
   mend->first_use = first;
 }
 
+/* Until when readers hold what they read: themselves, or until the last reader of what they
+ * forward. */
+static void note_holding(Mend *mend) {
+  const Line *line = mend->line;
+  mend->held_by = arena_array(mend->arena, StepId, line->first_source[line->len]);
+  for (StepId step = 0; step < line->len; step++) {
+    const SearchNode *node = node_of(mend, step);
+    StepId *held_by = &mend->held_by[line->first_source[step]];
+    for (uint32_t i = 0; i < node->num_operands; i++)
+      held_by[i] = step;
+    for (uint32_t i = 0; i < node->num_parts; i++) {
+      uint32_t operand = line->graph->parts.data[node->first_part + i].operand;
+      StepId last = mend->memory.last_of[line->first_part[step] + i];
+      if (operand != NO_ID && last > held_by[operand]) held_by[operand] = last;
+    }
+  }
+}
+
 static Mend mend_begin(const Line *line, int64_t limit_bytes, Arena *arena) {
   uint32_t len = line->len;
   Mend mend = {.line = line,
@@ -94,22 +113,11 @@ static Mend mend_begin(const Line *line, int64_t limit_bytes, Arena *arena) {
   mend.excess = excess_new(mend.memory.bytes_at, len, limit_bytes, arena);
   if (len) excess_note(&mend.excess, 0, len - 1);
   list_uses(&mend);
+  note_holding(&mend);
   return mend;
 }
 
 /* ---- gaps ---- */
-
-/* Until when a reader holds what it reads: itself, or until the last reader of what it forwards. */
-static StepId held_by(const Mend *mend, const Use *use) {
-  const SearchNode *node = node_of(mend, use->reader);
-  StepId until = use->reader;
-  for (uint32_t i = 0; i < node->num_parts; i++) {
-    if (mend->line->graph->parts.data[node->first_part + i].operand != use->operand) continue;
-    StepId last = mend->memory.last_of[mend->line->first_part[use->reader] + i];
-    if (last > until) until = last;
-  }
-  return until;
-}
 
 /* Bytes of a step that somebody reads at `place` or after it. */
 static int64_t bytes_until(const Mend *mend, StepId step, StepId place) {
@@ -193,7 +201,7 @@ static void add_gaps(Mend *mend, StepId step) {
                               .excess = excess,
                               .rate = rate});
     }
-    StepId until = held_by(mend, use);
+    StepId until = mend->held_by[mend->line->first_source[use->reader] + use->operand];
     if (until > held_until) held_until = until;
     is_first = false;
   }
