@@ -97,9 +97,12 @@ typedef struct Sweep {
   int64_t *during;    /* by step: bytes more while it runs */
   Excess excess;      /* of the bytes live while the steps at positions run */
   /* for a move */
-  StepId cone[MAX_CONE];
+  StepId cone_space[MAX_CONE];
+  StepId *cone; /* the end of this space, since a cone grows by steps that run before all others */
   uint32_t cone_len;
-  uint32_t *in_cone; /* by step: 1 + index in the cone, 0 = not in it */
+  uint32_t *in_cone; /* by step: 1 + place in the space, 0 = not in the cone */
+  uint32_t held_by[MAX_CONE]; /* positions of the latest steps that the cone waits for, ascending */
+  uint32_t num_held_by;
   /* From a position on, so many bytes more are live than at the one before. */
   VEC(SortItem) changes; /* by position, once they are sorted; ids are places in the other list */
   VEC(int64_t) changed_bytes;
@@ -217,29 +220,46 @@ static bool can_move(const Sweep *sweep, StepId step) {
 
 /* ---- one move ---- */
 
-static void hold_back(const Sweep *sweep, StepId by, StepId *latest) {
-  if (sweep->in_cone[by] || sweep->is_free[by]) return;
-  if (*latest == NO_ID || sweep->position[by] > sweep->position[*latest]) *latest = by;
+/* Notes that the cone must stay after a step. Only so many such steps matter as the cone can still
+ * take in. */
+static void hold_back(Sweep *sweep, StepId by) {
+  if (sweep->is_free[by]) return;
+  uint32_t position = sweep->position[by], *list = sweep->held_by, len = sweep->num_held_by;
+  uint32_t most = MAX_CONE + 1 - sweep->cone_len;
+  while (len > most)
+    memmove(list, list + 1, --len * sizeof *list);
+  sweep->num_held_by = len;
+  if (len == most && position <= list[0]) return;
+  uint32_t at = len;
+  while (at > 0 && list[at - 1] > position)
+    at--;
+  if (at > 0 && list[at - 1] == position) return;
+  if (len < most) {
+    memmove(list + at + 1, list + at, (len - at) * sizeof *list);
+    list[at] = position;
+    sweep->num_held_by++;
+  } else {
+    memmove(list, list + 1, (at - 1) * sizeof *list);
+    list[at - 1] = position;
+  }
 }
 
-/* The latest step that the cone must stay behind; NO_ID if there is none. */
-static StepId latest_before(const Sweep *sweep) {
+/* Adds a step that runs before all others of the cone, and what it waits for. */
+static void add_to_cone(Sweep *sweep, StepId step) {
   const Line *line = sweep->line;
-  StepId latest = NO_ID;
-  for (uint32_t k = 0; k < sweep->cone_len; k++) {
-    StepId step = sweep->cone[k];
-    for (uint32_t i = line->first_source[step]; i < line->first_source[step + 1]; i++)
-      hold_back(sweep, line->sources[i], &latest);
-    for (uint32_t i = sweep->waits.first[step]; i < sweep->waits.first[step + 1]; i++)
-      hold_back(sweep, sweep->waits.on[i], &latest);
-  }
-  return latest;
+  *--sweep->cone = step;
+  sweep->cone_len++;
+  sweep->in_cone[step] = 1 + (uint32_t)(sweep->cone - sweep->cone_space);
+  for (uint32_t i = line->first_source[step]; i < line->first_source[step + 1]; i++)
+    hold_back(sweep, line->sources[i]);
+  for (uint32_t i = sweep->waits.first[step]; i < sweep->waits.first[step + 1]; i++)
+    hold_back(sweep, sweep->waits.on[i]);
 }
 
 /* The last reader of a part that is read by the cone last. */
 typedef struct LastReads {
   int64_t outside;  /* position of the last one outside of the cone; -1 = none */
-  uint32_t in_cone; /* 1 + index of the last one in the cone */
+  uint32_t in_cone; /* as Sweep.in_cone: the last one in the cone; 0 = none */
 } LastReads;
 
 static LastReads last_reads(const Sweep *sweep, uint32_t part) {
@@ -326,7 +346,7 @@ static Effect place_cone(Sweep *sweep, int64_t target, int64_t last) {
       int64_t bytes = part_bytes(sweep, owner, part);
       if (bytes == 0 || !is_read_by_cone_last(sweep, part)) continue;
       LastReads reads = last_reads(sweep, part);
-      if (reads.in_cone != k + 1) continue; /* a later step of the cone reads it, too */
+      if (reads.in_cone != sweep->in_cone[step]) continue; /* a later step of the cone reads it, too */
       if (reads.outside < target) live -= bytes;
       if (sweep->in_cone[owner]) continue;
       int64_t begin = reads.outside < target ? target : reads.outside + 1;
@@ -335,17 +355,6 @@ static Effect place_cone(Sweep *sweep, int64_t target, int64_t last) {
   }
   effect.live_after = live - sweep->before[target];
   return effect;
-}
-
-static void sort_cone(Sweep *sweep) {
-  uint32_t positions[MAX_CONE];
-  for (uint32_t k = 0; k < sweep->cone_len; k++)
-    positions[k] = sweep->position[sweep->cone[k]];
-  sort_numbers(positions, sweep->cone_len);
-  for (uint32_t k = 0; k < sweep->cone_len; k++) {
-    sweep->cone[k] = sweep->order[positions[k]];
-    sweep->in_cone[sweep->cone[k]] = k + 1;
-  }
 }
 
 static int64_t bytes_at_step(const Sweep *sweep, StepId step) {
@@ -394,7 +403,6 @@ static void move(Sweep *sweep, uint32_t target, uint32_t last) {
 
 /* Moves the cone to `target` if that pays. */
 static bool try_move(Sweep *sweep, uint32_t target) {
-  sort_cone(sweep);
   uint32_t last = sweep->position[sweep->cone[sweep->cone_len - 1]];
   if (!excess_may_exceed(&sweep->excess, target, last)) return false; /* there is nothing to gain */
   patience_spend(sweep->patience, (last - target) / 4 + 1);
@@ -418,24 +426,20 @@ static bool move_cone(Sweep *sweep, uint32_t target, uint32_t first) {
 }
 
 static bool visit(Sweep *sweep, StepId step) {
-  sweep->cone[0] = step;
-  sweep->cone_len = 1;
-  sweep->in_cone[step] = 1;
+  sweep->cone = sweep->cone_space + MAX_CONE;
+  sweep->cone_len = sweep->num_held_by = 0;
+  add_to_cone(sweep, step);
   bool has_moved = false;
   uint32_t max_len = sweep->rules->moves_cones ? MAX_CONE : 1;
   for (;;) {
-    StepId latest = latest_before(sweep);
-    uint32_t target = latest == NO_ID ? 0 : sweep->position[latest] + 1, first = NO_ID;
-    for (uint32_t k = 0; k < sweep->cone_len; k++) {
-      uint32_t position = sweep->position[sweep->cone[k]];
-      if (position < first) first = position;
-    }
-    if (target < first || sweep->cone_len > 1)
-      has_moved = target < first && move_cone(sweep, target, first);
-    if (has_moved || sweep->cone_len == max_len || latest == NO_ID) break;
-    if (!can_move(sweep, latest)) break;
-    sweep->cone[sweep->cone_len++] = latest;
-    sweep->in_cone[latest] = sweep->cone_len;
+    bool is_held = sweep->num_held_by > 0;
+    uint32_t latest = is_held ? sweep->held_by[sweep->num_held_by - 1] : 0;
+    uint32_t target = is_held ? latest + 1 : 0, first = sweep->position[sweep->cone[0]];
+    has_moved = target < first && move_cone(sweep, target, first);
+    if (has_moved || sweep->cone_len == max_len || !is_held) break;
+    if (!can_move(sweep, sweep->order[latest])) break;
+    sweep->num_held_by--;
+    add_to_cone(sweep, sweep->order[latest]);
   }
   for (uint32_t k = 0; k < sweep->cone_len; k++)
     sweep->in_cone[sweep->cone[k]] = 0;
