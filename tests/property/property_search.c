@@ -187,7 +187,9 @@ static StepId overwriting_step(const Recount *recount, const StepId *first, uint
   const Line *line = recount->line;
   NodeId overwriter = part_of(recount, root)->overwriter, node = line->nodes[recount->owner[root]];
   if (overwriter == NO_ID || first[overwriter] == NO_ID) return NO_ID;
-  if (step_reads_root(recount, first[overwriter], root)) return first[overwriter];
+  for (StepId step = 0; step < line->len; step++) {
+    if (line->nodes[step] == overwriter && step_reads_root(recount, step, root)) return step;
+  }
   uint32_t index = root - line->first_part[recount->owner[root]];
   for (StepId step = 0; step < line->len; step++) {
     if (line->nodes[step] == node &&

@@ -17,8 +17,10 @@ static const SearchNode *node_of(const Model *model, StepId step) {
   return &model->line->graph->nodes[model->line->nodes[step]];
 }
 
+/* The model does not see that each run of an update in place needs its own run to write into. */
 static bool can_clone(const Model *model, StepId step) {
   unsigned flags = node_of(model, step)->flags;
+  if (flags & NODE_IN_PLACE && !model->rules.is_bound) return false;
   return flags & (model->rules.is_bound ? NODE_CAN_CLONE | NODE_IS_LEGAL : NODE_CAN_CLONE);
 }
 

@@ -65,6 +65,7 @@ typedef struct Places {
   LineWaits waits;
   bool *is_light; /* by step */
   bool *is_tail;  /* by step; light steps are in no group */
+  bool are_single; /* each step is a group */
   Groups groups;
   uint32_t *earliest; /* by step: the first place where a light step can be; by group, at its root:
                          where all is there that it reads */
@@ -109,12 +110,19 @@ static uint32_t place_after(const Places *places, StepId step) {
   bool is_given = line->graph->nodes[line->nodes[step]].flags & NODE_IS_GIVEN;
   bool has_waits = places->waits.first[step] != places->waits.first[step + 1];
   if (is_given && !has_waits) return 0;
-  return places->is_light[step] ? places->earliest[step] : step + 1;
+  bool is_moved = places->are_single && places->is_tail[step] && places->earliest[step] > 0;
+  bool goes_there = places->is_light[step] || is_moved;
+  return goes_there ? places->earliest[step] : step + 1;
+}
+
+static StepId group_of(Places *places, StepId step) {
+  bool is_single = places->are_single || !places->is_tail[step];
+  return is_single ? step : groups_root(&places->groups, step);
 }
 
 /* A group, or a step in none, comes after a step, unless that is in the group itself. */
 static void come_after(Places *places, StepId root, StepId step) {
-  if (places->is_tail[step] && groups_root(&places->groups, step) == root) return;
+  if (group_of(places, step) == root) return;
   uint32_t place = place_after(places, step);
   if (place > places->earliest[root]) places->earliest[root] = place;
 }
@@ -123,7 +131,7 @@ static void find_places(Places *places) {
   const Line *line = places->line;
   places->earliest = arena_zarray(places->arena, uint32_t, line->len);
   for (StepId step = 0; step < line->len; step++) {
-    StepId root = places->is_tail[step] ? groups_root(&places->groups, step) : step;
+    StepId root = group_of(places, step);
     for (uint32_t i = line->first_source[step]; i < line->first_source[step + 1]; i++)
       come_after(places, root, line->sources[i]);
     for (uint32_t i = places->waits.first[step]; i < places->waits.first[step + 1]; i++)
@@ -191,7 +199,7 @@ static Moves list_moves(Places *places) {
   Moves moves = {.is_moved = arena_zarray(places->arena, bool, len)};
   for (StepId step = 0; step < len; step++) {
     if (!places->is_tail[step]) continue;
-    StepId group = groups_root(&places->groups, step);
+    StepId group = group_of(places, step);
     uint32_t place = places->earliest[group];
     moves.is_moved[step] = place > 0 && place <= step;
     if (moves.is_moved[step]) *vec_push(places->arena, &moves.list) = (Move){place, group, step};
@@ -200,14 +208,16 @@ static Moves list_moves(Places *places) {
   return moves;
 }
 
-Line line_with_early_updates(const Line *line, bool *has_moved, Arena *out, Arena *scratch) {
+static Line bring_forward(const Line *line, bool are_single, bool *has_moved, Arena *out,
+                          Arena *scratch) {
   Arena *arena = arena_new(arena_options(scratch));
   Places places = {.line = line,
                    .waits = line_waits(line, arena, scratch),
                    .is_tail = find_tail(line, arena),
+                   .are_single = are_single,
                    .arena = arena};
   find_light(&places);
-  places.groups = groups_find(line, places.is_tail, &places.waits, arena);
+  if (!are_single) places.groups = groups_find(line, places.is_tail, &places.waits, arena);
   find_places(&places);
   Moves moves = list_moves(&places);
   NewOrder order = {.places = &places,
@@ -225,4 +235,12 @@ Line line_with_early_updates(const Line *line, bool *has_moved, Arena *out, Aren
   Line result = line_reordered(line, order.steps, out, scratch);
   arena_free(arena);
   return result;
+}
+
+Line line_with_early_updates(const Line *line, bool *has_moved, Arena *out, Arena *scratch) {
+  return bring_forward(line, false, has_moved, out, scratch);
+}
+
+Line line_with_eager_updates(const Line *line, bool *has_moved, Arena *out, Arena *scratch) {
+  return bring_forward(line, true, has_moved, out, scratch);
 }

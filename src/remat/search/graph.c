@@ -154,7 +154,7 @@ static void add_reuses(Builder *builder, InstId id, uint32_t index, ValueId valu
       NodeReuse *reuse = vec_push(builder->out, &builder->graph->reuses);
       *reuse = builder->found.data[i];
       reuse->is_counted_twice = builder->context->counts_twice;
-      *flags &= ~(unsigned)NODE_CAN_CLONE; /* it writes into what it reads */
+      *flags |= NODE_IN_PLACE;
       break;
     }
   } else if (inst_get(module, id)->opcode != OPCODE_COPY) {
@@ -593,6 +593,12 @@ static void set_overwriter(Builder *builder, BufferId buffer, NodeId node, NodeI
   }
 }
 
+/* What a node reads comes before it anyway. */
+static void add_wait_for_memory(Builder *builder, NodeId node, NodeId on, Waits *waits) {
+  if (!reads_node(builder->graph, node, on))
+    *vec_push(builder->scratch, &waits->list) = (Wait){node, on};
+}
+
 /* Values of one buffer are written one after the other. Each write waits for the one before, and
  * the part that was written before it must not be read from there on. What several callers of a
  * computation return is one value in the analysis, but has memory of its own for each of them: who
@@ -615,14 +621,14 @@ static void order_writes(Builder *builder, BufferId buffer, Waits *waits) {
   for (uint32_t i = 0; i < builder->accesses.len; i++) {
     const Access *access = &builder->accesses.data[i];
     if (last_write != NO_ID && access->node != last_write)
-      *vec_push(builder->scratch, &waits->list) = (Wait){access->node, last_write};
+      add_wait_for_memory(builder, access->node, last_write, waits);
     if (!access->is_write) continue;
     if (last_write != NO_ID && access->node != last_write)
       tie(graph, access->node, last_write, why);
     for (uint32_t k = first_reader; k < i; k++) {
       NodeId before = builder->accesses.data[k].node;
       if (before == access->node) continue;
-      *vec_push(builder->scratch, &waits->list) = (Wait){access->node, before};
+      add_wait_for_memory(builder, access->node, before, waits);
       tie(graph, access->node, before, why);
     }
     bool is_first = first_write == NO_ID;
@@ -672,6 +678,44 @@ static void order_shared_memory(Builder *builder) {
   merge_waits(builder, &waits);
 }
 
+/* What an update in place writes into: the node, if nobody else needs it and it can be computed
+ * again for another run of the update; else NO_ID. */
+static NodeId find_private(const SearchGraph *graph, NodeId update, const uint32_t *num_readers) {
+  const SearchNode *node = &graph->nodes[update];
+  if (node->num_parts != 1 || node->num_waits) return NO_ID;
+  const NodePart *part = &graph->parts.data[node->first_part];
+  if (part->num_reuses != 1) return NO_ID;
+  NodeId read = node_operand(graph, update, graph->reuses.data[part->first_reuse].operand)->node;
+  const SearchNode *of_read = &graph->nodes[read];
+  bool is_private = of_read->flags & NODE_CAN_CLONE && of_read->num_parts == 1 &&
+                    of_read->num_waits == 0 && num_readers[read] == 1 &&
+                    node_part(graph, read, 0)->operand == NO_ID &&
+                    node_part(graph, read, 0)->overwriter == update;
+  return is_private ? read : NO_ID;
+}
+
+/* An update in place can run again if what it writes into can, and is for the update alone: a
+ * broadcast of zeros, say, that a scatter adds to. Nodes come after what they read. */
+static void mark_private(Builder *builder) {
+  SearchGraph *graph = builder->graph;
+  uint32_t *num_readers = arena_zarray(builder->scratch, uint32_t, graph->num_nodes);
+  bool *is_waited_for = arena_zarray(builder->scratch, bool, graph->num_nodes);
+  for (uint32_t i = 0; i < graph->operands.len; i++)
+    num_readers[graph->operands.data[i].node]++;
+  for (uint32_t i = 0; i < graph->waits.len; i++)
+    is_waited_for[graph->waits.data[i]] = true;
+  for (NodeId number = 0; number < graph->num_nodes; number++) {
+    SearchNode *node = &graph->nodes[number];
+    if (!(node->flags & NODE_IN_PLACE && node->flags & NODE_CAN_CLONE)) continue;
+    NodeId read = find_private(graph, number, num_readers);
+    if (read == NO_ID || is_waited_for[read] || is_waited_for[number]) {
+      node->flags &= ~(unsigned)NODE_CAN_CLONE;
+    } else {
+      graph->nodes[read].flags |= NODE_IS_PRIVATE;
+    }
+  }
+}
+
 SearchGraph search_graph_build(const SearchContext *context, CompId comp, Arena *out,
                                Arena *scratch) {
   const Module *module = context->job->rewrite->module;
@@ -710,6 +754,7 @@ SearchGraph search_graph_build(const SearchContext *context, CompId comp, Arena 
   add_end(&builder);
   graph.first_form = graph.num_nodes;
   order_shared_memory(&builder);
+  mark_private(&builder);
   mark_sources(&builder);
   mark_bypassed(&builder);
   if (comp == module->entry) graph.held_bytes = held_bytes(&builder);

@@ -243,11 +243,13 @@ static bool is_read_once_at_once(const Pricing *pricing, StepId step) {
 }
 
 /* Decides for all gaps between the readers of a step, from the last one on. Where a clone reads
- * the step after its memory has been overwritten, a clone of the step is all that it can read. */
+ * the step after its memory has been overwritten, a clone of the step is all that it can read; and
+ * of a private step, each reader has a run. */
 static void visit(Pricing *pricing, StepId step) {
   const StepCost *cost = &pricing->costs[step];
   const SearchNode *node = node_of(pricing, step);
   bool is_read_here = pricing->first_demand[step] != NO_ID;
+  bool is_private = node->flags & NODE_IS_PRIVATE;
   if (node->flags & NODE_IS_FORM) pricing->runs.is_dropped[step] = !is_read_here;
   if (pricing->runs.is_dropped[step] && node->flags & NODE_IS_FORM) return;
   if (!(cost->can_clone || cost->has_form) || (is_read_here && !cost->can_gain)) {
@@ -273,9 +275,11 @@ static void visit(Pricing *pricing, StepId step) {
     const Demand *last = sorted_demand(pricing, i);
     StepId place = last->place;
     bytes += need_parts(pricing, step, last, &gone_at);
-    bool is_group_end = i + 1 == len || sorted_demand(pricing, i + 1)->place != place;
+    bool is_last = i + 1 == len;
+    bool is_group_end = is_last || is_private || sorted_demand(pricing, i + 1)->place != place;
     if (!is_group_end || place <= step + 1) continue;
-    RunId run = find_run(pricing, step, i, bytes, gone_at < place, &pending);
+    bool has_lost = gone_at < place || (is_private && !is_last);
+    RunId run = find_run(pricing, step, i, bytes, has_lost, &pending);
     if (run == NO_ID) continue;
     for (; begin <= i; begin++)
       serve(pricing, sorted_demand(pricing, begin), run);

@@ -17,4 +17,9 @@ Line line_with_late_updates(const Line *line, bool *has_moved, Arena *out, Arena
  * `has_moved`. O(n log n). */
 Line line_with_early_updates(const Line *line, bool *has_moved, Arena *out, Arena *scratch);
 
+/* Moves each of these steps, for itself, to where the last of what it reads is computed. Where a
+ * weight is used many times, as in a recurrent network, its gradient is then added up as the parts
+ * of it are known. Sets `has_moved`. O(n log n). */
+Line line_with_eager_updates(const Line *line, bool *has_moved, Arena *out, Arena *scratch);
+
 #endif
