@@ -49,16 +49,13 @@ static const OrderRules order_rules[NUM_ORDER_RULES] = {
     {NULL, 1, {false, false, false, 4}},
     {line_with_early_updates, 1, {true, false, false, 4}},
     {line_with_early_updates, 1, {true, true, true, 4}},
-    {line_with_early_updates, 0, {0}},
     {line_with_eager_updates, 1, {true, true, true, 4}},
     {line_with_eager_updates, 0, {0}},
     {line_in_post_order, 1, {true, false, false, 4}},
     {line_in_post_order, 1, {true, true, true, 4}},
-    {line_in_post_order, 0, {0}},
     {line_with_late_updates, 0.85, {true, false, false, 4}},
     {NULL, 0.85, {true, true, true, 4}},
     {NULL, 0.85, {true, false, false, 4}},
-    {line_with_late_updates, 0.85, {true, true, true, 4}},
 };
 
 /* ---- one trial ---- */

@@ -7,7 +7,7 @@
 #include "remat/search/search.h"
 
 enum {
-  NUM_ORDER_RULES = 23,
+  NUM_ORDER_RULES = 20,
   NUM_QUICK_ORDER_RULES = 5, /* the first ones are the best most often */
   FIRST_LONG_PRICES = 4,     /* these have far more rounds, and come closer to the best prices */
   NUM_TRIALS = 4,            /* side by side, on however many threads */
