@@ -2,7 +2,7 @@
  * NODE.PART, or NODE.FIRST+COUNT for several parts. A part is its bytes, or `=OPERAND.PART` where
  * it is forwarded; `/OPERAND.PART` follows for memory that it may take over, `!NODE` for the node
  * that overwrites it. Flags: c = can be cloned, f = fixed, g = given, t = a tuple, s = a source, b
- * = bypassed. */
+ * = bypassed, p = private. */
 #include <stdlib.h>
 
 #include "search_fixture.h"
@@ -37,9 +37,10 @@ static bool waits_for(const SearchGraph *graph, const SearchNode *node, NodeId o
 }
 
 static const char *node_text(const SearchFixture *search, NodeId number) {
-  static const char letters[] = "cfgtEsb";
-  static const unsigned flags[] = {NODE_CAN_CLONE, NODE_IS_FIXED,  NODE_IS_GIVEN,   NODE_IS_TUPLE,
-                                   NODE_IS_END,    NODE_IS_SOURCE, NODE_IS_BYPASSED};
+  static const char letters[] = "cfgtEsbp";
+  static const unsigned flags[] = {NODE_CAN_CLONE,   NODE_IS_FIXED,  NODE_IS_GIVEN,
+                                   NODE_IS_TUPLE,    NODE_IS_END,    NODE_IS_SOURCE,
+                                   NODE_IS_BYPASSED, NODE_IS_PRIVATE};
   const SearchGraph *graph = &search->graph;
   const SearchNode *node = &graph->nodes[number];
   Arena *out = search->fixture.out;
@@ -156,26 +157,32 @@ static const Row rows[] = {
        "b = f32[8] abs(c)\n g = f32[8] call(p), to_apply=f\n k = f32[8] add(b, g)\n"
        "d = f32[8] dynamic-update-slice(g, q, i)\n ROOT r = f32[8] add(k, d)\n",
      NULL, NULL, 44, 140,
-     "p{0}g; i{0}g; q{0}g; c(p.0){32!d} inside 32; b(c.0){32}c after c; g(p.0){32!d} inside 32 "
-     "after c,b; k(b.0,g.0){32/0.0}c after g; d(g.0,q.0,i.0){32/0.0*} after g,k; "
-     "r(k.0,d.0){32/0.0} after d; end(r.0)fE;"},
+     "p{0}g; i{0}g; q{0}g; c(p.0){32!d} inside 32; b(c.0){32}c; g(p.0){32!d} inside 32 after "
+     "c,b; k(b.0,g.0){32/0.0}c; d(g.0,q.0,i.0){32/0.0*} after k; r(k.0,d.0){32/0.0}; end(r.0)fE;"},
     {"an update in place overwrites", NULL, "",
      P
      "i = s32[] parameter(1)\n q = f32[2] parameter(2)\n a = f32[8] negate(p)\n b = f32[8] abs(a)\n"
      "d = f32[8] dynamic-update-slice(a, q, i)\n ROOT t = (f32[8], f32[8]) tuple(b, d)\n",
      NULL, NULL, 44, 140,
-     "p{0}g; i{0}g; q{0}g; a(p.0){32!d}c; b(a.0){32}c after a; d(a.0,q.0,i.0){32/0.0*} after a,b; "
-     "t(b.0,d.0){16,=0.0,=1.0}t after d; end(t.0+3)fE;"},
+     "p{0}g; i{0}g; q{0}g; a(p.0){32!d}c; b(a.0){32}c; d(a.0,q.0,i.0){32/0.0*} after b; "
+     "t(b.0,d.0){16,=0.0,=1.0}t; end(t.0+3)fE;"},
+    {"an update in place of what is for it alone", NULL, "",
+     P "i = s32[] parameter(1)\n q = f32[2] parameter(2)\n a = f32[8] negate(p)\n"
+       "d = f32[8] dynamic-update-slice(a, q, i)\n e = f32[8] dynamic-update-slice(d, q, i)\n"
+       "b = f32[8] abs(e)\n ROOT r = f32[8] add(b, e)\n",
+     NULL, NULL, 44, 108,
+     "p{0}g; i{0}g; q{0}g; a(p.0){32!d}cp; d(a.0,q.0,i.0){32/0.0*!e}cp; "
+     "e(d.0,q.0,i.0){32/0.0*}c; b(e.0){32}c; r(b.0,e.0){32/0.0}; end(r.0)fE;"},
     {"a donated parameter", ", input_output_alias={ {}: (0, {}, must-alias) }", "",
      P "a = f32[8] sine(p)\n b = f32[8] negate(a)\n ROOT r = f32[8] add(a, b)\n", NULL, NULL, 0, 96,
-     "p{32!r}g; a(p.0){32}c after p; b(a.0){32/0.0}c; r(a.0,b.0){32} after p,a; end(r.0)fE;"},
+     "p{32!r}g; a(p.0){32}c; b(a.0){32/0.0}c; r(a.0,b.0){32} after p; end(r.0)fE;"},
     {"a donated parameter that is updated in place",
      ", input_output_alias={ {}: (0, {}, must-alias) }", "",
      P "a = f32[8] sine(p)\n ROOT r = f32[8] add(p, a)\n", NULL, NULL, 32, 96,
-     "p{0!r}g; a(p.0){32}c after p; r(p.0,a.0){0} after p,a; end(r.0)fE;"},
+     "p{0!r}g; a(p.0){32}c; r(p.0,a.0){0}; end(r.0)fE;"},
     {"a donated parameter that is copied first", ", input_output_alias={ {}: (0, {}, must-alias) }",
      "", P "c = f32[8] copy(p)\n a = f32[8] sine(c)\n ROOT r = f32[8] add(c, a)\n", NULL, NULL, 0,
-     96, "p{32!r}g; c(p.0){32} after p; a(c.0){32/0.0}c; r(c.0,a.0){32} after p,c; end(r.0)fE;"},
+     96, "p{32!r}g; c(p.0){32}; a(c.0){32/0.0}c; r(c.0,a.0){32} after p; end(r.0)fE;"},
     {"a fusion with two results", NULL,
      "f { x = f32[8] parameter(0)\n y = f32[8] negate(x)\n ROOT z = (f32[8], f32[8]) tuple(x, y) "
      "}\n",
@@ -186,17 +193,17 @@ static const Row rows[] = {
     {"a loop shares its carry, and forwards an invariant", NULL, COND BODY, LOOP, NULL, NULL, 32,
      148,
      "p{0}g; z{0}g; n(z.0){4!l}; a(p.0){32!l}c; t(n.0,a.0){16!l,=0.0,=1.0}t; "
-     "l(t.0+3){16/0.0*,4/0.1*,32/0.2*} inside 64 after n,a,t; end(l.2)fE;"},
+     "l(t.0+3){16/0.0*,4/0.1*,32/0.2*} inside 64 after n,a; end(l.2)fE;"},
     {"the body of the loop", NULL, COND BODY, LOOP, "body", NULL, 0, 64,
-     "c{0!r,0!m,0!x}g; w(c.2){32}c after c; o{0}g; m(c.1,o.0){0} after c; x(w.0,c.2){0} after c,w; "
-     "r(m.0,x.0){0,=0.0,=1.0}t after c,m,x; end(r.0+3)fE;"},
+     "c{0!r,0!m,0!x}g; w(c.2){32}c; o{0}g; m(c.1,o.0){0}; x(w.0,c.2){0}; "
+     "r(m.0,x.0){0,=0.0,=1.0}t after c; end(r.0+3)fE;"},
     {"a loop's invariant", NULL,
      COND "body { c = (s32[], f32[8]) parameter(0)\n n = s32[] get-tuple-element(c), index=0\n"
           "v = f32[8] get-tuple-element(c), index=1\n o = s32[] constant(1)\n"
           "m = s32[] add(n, o)\n ROOT r = (s32[], f32[8]) tuple(m, v) }\n",
      LOOP, NULL, NULL, 32, 104,
      "p{0}g; z{0}g; n(z.0){4!l}; a(p.0){32/0.0}c; t(n.0,a.0){16!l,=0.0,=1.0}t; "
-     "l(t.0+3){16/0.0*,4/0.1*,=0.2} inside 16 after n,t; end(l.2)fE;"},
+     "l(t.0+3){16/0.0*,4/0.1*,=0.2} inside 16 after n; end(l.2)fE;"},
     {"parameters are held under every model", NULL, "", P "ROOT a = f32[8] negate(p)\n", NULL,
      "xla-remat", 32, 64, "p{0}g; a(p.0){32/0.0}; end(a.0)fE;"},
 };
