@@ -34,6 +34,7 @@ typedef struct Figures {
                                           are measured, and by the model of the job */
   int64_t peak_bytes;                  /* of the line that was taken, by the model */
   double seconds;                      /* of that line */
+  bool is_free;                        /* it recomputes nothing */
 } Figures;
 
 typedef struct SearchJob {
@@ -44,6 +45,7 @@ typedef struct SearchJob {
   CompactShapes *forms; /* other forms that prices decide about; NULL = about none */
   uint32_t num_steps;
   uint32_t num_changed;     /* values that are kept in other forms */
+  double given_seconds;     /* of the computation that was searched last, as it was */
   Figures entry;            /* the last time that a line was applied to it */
   int64_t difference_bytes; /* by which the model counts more than lines do, in the order given */
   Arena *out, *arena, *scratch;
@@ -67,6 +69,7 @@ static PricedLine search_graph(SearchJob *search, const SearchGraph *graph, int6
   const SearchRules *rules = &search->rules;
   Line given = line_of_graph(graph, arena);
   PricedLine found = {0};
+  search->given_seconds = priced_measure(&given, 0, search->scratch).seconds;
   if (limit_bytes > 0) {
     Patience most = patience_part(&own, patience_steps_left(&own) / 4 * 3);
     found = search_line(&given, limit_bytes, rules, &most, others, arena, search->scratch);
@@ -244,7 +247,11 @@ static void apply_first_met(SearchJob *search, const PricedLine *best, const Oth
     take_lowered(&taking, i == 0 ? best : &others->list[i - 1], bytes_of[i], arena);
   if (taking.last != taking.best) take(&taking, taking.best);
   *job->schedule = schedule_copy(job->schedule, job->rewrite->module, search->out);
-  search->entry = (Figures){best->peak_bytes, bytes_of[0], taking.best_bytes, taking.best->seconds};
+  search->entry = (Figures){.line_bytes = best->peak_bytes,
+                            .line_peak_bytes = bytes_of[0],
+                            .peak_bytes = taking.best_bytes,
+                            .seconds = taking.best->seconds,
+                            .is_free = priced_is_free(taking.best, search->given_seconds)};
 }
 
 /* Searches the computation of a frame, and applies what it finds, unless its callees have to be
@@ -414,7 +421,8 @@ static void raise_limit(Entry *entry) {
 static void try_higher_limits(Entry *entry, int64_t line_limit) {
   static const double factors[] = {1.01, 1.03};
   const RematJob *job = entry->search->job;
-  if (!(job->memory_model->traits & RH_TRAIT_PACKS)) return;
+  bool may_gain = job->memory_model->traits & RH_TRAIT_PACKS && !entry->best.figures.is_free;
+  if (!may_gain) return;
   uint64_t least = patience_steps_left(job->patience) / 2;
   for (size_t i = 0; i < sizeof factors / sizeof *factors; i++) {
     bool is_quick = patience_steps_left(job->patience) > least;

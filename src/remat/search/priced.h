@@ -22,6 +22,12 @@ PricedLine priced_measure(const Line *line, int64_t limit_bytes, Arena *scratch)
  * less time is better, or, of those that do not fit, a lower peak. */
 bool priced_is_better(const PricedLine *a, const PricedLine *b);
 
+/* Whether a line fits and takes no more than `least_seconds`, which are summed up in another order.
+ */
+static inline bool priced_is_free(const PricedLine *priced, double least_seconds) {
+  return priced->fits && priced->seconds <= least_seconds * (1 + 1e-9);
+}
+
 /* What a line promises, in seconds: its time, and `seconds_per_excess` for what exceeds the limit.
  * A few steps that exceed it by far are mended more easily than many that exceed it by little, so
  * the excess counts, not the peak. */

@@ -27,6 +27,7 @@ typedef struct Search {
   KeptLines best;        /* best first */
   KeptLines candidates;  /* that it goes on from, those of the best merit first */
   double excess_seconds; /* as KeptLines.seconds_per_excess */
+  double least_seconds;  /* of a line that recomputes nothing */
   Order orders[NUM_ORDER_RULES];
   uint32_t num_orders; /* once they are ranked, the best one first */
   bool is_tight;       /* no order fitted when it was first priced */
@@ -39,8 +40,14 @@ static const PricedLine *best_of(const Search *search) {
   return &search->best.list[0].priced;
 }
 
+static bool has_steps(const Search *search) {
+  return patience_steps_left(search->patience) > 0;
+}
+
+/* A line that fits and recomputes nothing is the end, too. */
 static bool has_ended(const Search *search) {
-  return patience_steps_left(search->patience) == 0;
+  const PricedLine *best = best_of(search);
+  return !has_steps(search) || priced_is_free(best, search->least_seconds);
 }
 
 /* Keeps what a trial has found: a TrialKeepFn. */
@@ -105,7 +112,7 @@ static void try_rules(Search *search) {
   search->num_orders = rules->keeps_order   ? 1
                        : rules->is_thorough ? NUM_ORDER_RULES
                                             : NUM_QUICK_ORDER_RULES;
-  for (uint32_t i = 0; i < search->num_orders && !has_ended(search); i++)
+  for (uint32_t i = 0; i < search->num_orders && has_steps(search); i++)
     add_trial(search, (Trial){.kind = TRIAL_RULES, .rules = i, .order = &search->orders[i]});
   run_trials(search);
   rank_orders(search);
@@ -191,6 +198,7 @@ PricedLine search_line(const Line *given, int64_t limit_bytes, const SearchRules
   Search search = {
       .goal = {.limit_bytes = limit_bytes, .rules = rules, .given_excess = unchanged.excess},
       .excess_seconds = EXCESS_WEIGHT * usual_price,
+      .least_seconds = unchanged.seconds,
       .patience = patience,
       .scratch = scratch};
   search.best = (KeptLines){.scratch = scratch};
