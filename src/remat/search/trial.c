@@ -152,6 +152,8 @@ static void improve(const Goal *goal, Trial *trial, Arena *out, Arena *scratch) 
     add_found(trial, &ordered, false);
     if (goal->rules->keeps_order) return;
     order = line_of_first_runs(&order, out);
+    /* A first run may come after what overwrites the first run that it reads. */
+    if (order.graph->has_overwriters && !line_is_valid(&order, scratch)) return;
   }
   price(goal, trial, &order, prices, out, scratch);
 }
