@@ -133,6 +133,18 @@ static void try_rules(const Trials *trials, Trial *trial, Arena *out, Arena *scr
     price(&trials->goal, trial, &trial->line, trial->prices, out, scratch);
 }
 
+/* A first run may come after what overwrites the first run that it reads. Prices lead to another
+ * run for it to read, most often. */
+static void drop_invalid(Trial *trial, uint32_t first, Arena *scratch) {
+  uint32_t num_kept = first;
+  for (uint32_t i = first; i < trial->num_found; i++) {
+    if (!line_is_valid(&trial->found[i].line, scratch)) continue;
+    trial->found[num_kept] = trial->found[i];
+    trial->is_end[num_kept++] = trial->is_end[i];
+  }
+  trial->num_found = num_kept;
+}
+
 /* Goes on from a line in an order that has less excess, with the line's runs as the steps. A line
  * that fits is ordered for a lower limit, so that some of its runs turn out unnecessary. If it fits
  * then, this is a new order for the original steps as well, in which all is decided again. */
@@ -152,10 +164,10 @@ static void improve(const Goal *goal, Trial *trial, Arena *out, Arena *scratch) 
     add_found(trial, &ordered, false);
     if (goal->rules->keeps_order) return;
     order = line_of_first_runs(&order, out);
-    /* A first run may come after what overwrites the first run that it reads. */
-    if (order.graph->has_overwriters && !line_is_valid(&order, scratch)) return;
   }
+  uint32_t num_known = trial->num_found;
   price(goal, trial, &order, prices, out, scratch);
+  if (order.graph->has_overwriters && ordered.fits) drop_invalid(trial, num_known, scratch);
 }
 
 /* A task. */
