@@ -63,8 +63,8 @@ static bool *find_tail(const Line *line, Arena *arena) {
 typedef struct Places {
   const Line *line;
   LineWaits waits;
-  bool *is_light; /* by step */
-  bool *is_tail;  /* by step; light steps are in no group */
+  bool *is_light;  /* by step */
+  bool *is_tail;   /* by step; light steps are in no group */
   bool are_single; /* each step is a group */
   Groups groups;
   uint32_t *earliest; /* by step: the first place where a light step can be; by group, at its root:

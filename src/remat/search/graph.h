@@ -52,8 +52,8 @@ enum {
   NODE_CAN_SHRINK = 1 << 8,  /* a fusion of several results: those that nobody reads go away */
   NODE_IS_END = 1 << 4,      /* reads what the computation returns; has no instruction */
   NODE_IN_PLACE = 1 << 10,   /* writes into the memory of what it reads */
-  NODE_IS_PRIVATE = 1 << 11, /* only one node reads it, once, and overwrites it: each run of that node
-                                needs a run of its own to read */
+  NODE_IS_PRIVATE = 1 << 11, /* only one node reads it, once, and overwrites it: each run of that
+                                node needs a run of its own to read */
   NODE_IS_FORM = 1 << 9,     /* a copy into another form, or back: lines need not have it */
 };
 

@@ -100,7 +100,7 @@ typedef struct Sweep {
   StepId cone_space[MAX_CONE];
   StepId *cone; /* the end of this space, since a cone grows by steps that run before all others */
   uint32_t cone_len;
-  uint32_t *in_cone; /* by step: 1 + place in the space, 0 = not in the cone */
+  uint32_t *in_cone;          /* by step: 1 + place in the space, 0 = not in the cone */
   uint32_t held_by[MAX_CONE]; /* positions of the latest steps that the cone waits for, ascending */
   uint32_t num_held_by;
   /* From a position on, so many bytes more are live than at the one before. */
@@ -346,7 +346,8 @@ static Effect place_cone(Sweep *sweep, int64_t target, int64_t last) {
       int64_t bytes = part_bytes(sweep, owner, part);
       if (bytes == 0 || !is_read_by_cone_last(sweep, part)) continue;
       LastReads reads = last_reads(sweep, part);
-      if (reads.in_cone != sweep->in_cone[step]) continue; /* a later step of the cone reads it, too */
+      if (reads.in_cone != sweep->in_cone[step])
+        continue; /* a later step of the cone reads it, too */
       if (reads.outside < target) live -= bytes;
       if (sweep->in_cone[owner]) continue;
       int64_t begin = reads.outside < target ? target : reads.outside + 1;
