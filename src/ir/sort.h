@@ -16,7 +16,7 @@ typedef struct SortItem {
  * are few or mostly sorted, else for each byte in which the keys differ. */
 void sort_by_key(SortItem *items, uint32_t len, Arena *scratch);
 
-/* Sorts few numbers, smallest first. */
+/* Sorts numbers, smallest first. O(len log len). */
 void sort_numbers(uint32_t *numbers, uint32_t len);
 
 /* Returns a key that sorts numbers with the largest first. */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "emit/dot/picture.h"
+#include "ir/sort.h"
 
 /* ---- the readers of a buffer ---- */
 
@@ -110,11 +111,6 @@ DotReads dot_reads_build(const Module *module, const PointsTo *points_to, const 
 
 /* ---- edges from instructions to readers ---- */
 
-static int by_id(const void *pa, const void *pb) {
-  const LogicalId *a = pa, *b = pb;
-  return (*a > *b) - (*a < *b);
-}
-
 static bool crosses_peak(const DotPicture *picture, InstId from, InstId to) {
   SchedPos peak = picture->peak_position[inst_get(picture->module, from)->parent];
   return peak != NO_ID && picture->is_live_at_peak[from] && picture->position[from] <= peak &&
@@ -154,9 +150,7 @@ void dot_edges_add(DotChoice *choice, Arena *out) {
   memset(choice->readers.stamp, 0, num_insts * sizeof *choice->readers.stamp);
   /* The buffers of one instruction are adjacent, so that their edges to one reader become one
    * edge. */
-  if (choice->buffers.len) {
-    qsort(choice->buffers.data, choice->buffers.len, sizeof(LogicalId), by_id);
-  }
+  sort_numbers(choice->buffers.data, choice->buffers.len);
   for (uint32_t i = 0; i < choice->buffers.len; i++) {
     LogicalId id = choice->buffers.data[i];
     const LogicalBuffer *buffer = &picture->points_to.buffers.data[id];

@@ -45,7 +45,6 @@ typedef struct SearchJob {
   CompactShapes *forms; /* other forms that prices decide about; NULL = about none */
   uint32_t num_steps;
   uint32_t num_changed;     /* values that are kept in other forms */
-  double given_seconds;     /* of the computation that was searched last, as it was */
   Figures entry;            /* the last time that a line was applied to it */
   int64_t difference_bytes; /* by which the model counts more than lines do, in the order given */
   Arena *out, *arena, *scratch;
@@ -69,7 +68,6 @@ static PricedLine search_graph(SearchJob *search, const SearchGraph *graph, int6
   const SearchRules *rules = &search->rules;
   Line given = line_of_graph(graph, arena);
   PricedLine found = {0};
-  search->given_seconds = priced_measure(&given, 0, search->scratch).seconds;
   if (limit_bytes > 0) {
     Patience most = patience_part(&own, patience_steps_left(&own) / 4 * 3);
     found = search_line(&given, limit_bytes, rules, &most, others, arena, search->scratch);
@@ -247,11 +245,13 @@ static void apply_first_met(SearchJob *search, const PricedLine *best, const Oth
     take_lowered(&taking, i == 0 ? best : &others->list[i - 1], bytes_of[i], arena);
   if (taking.last != taking.best) take(&taking, taking.best);
   *job->schedule = schedule_copy(job->schedule, job->rewrite->module, search->out);
+  Line given = line_of_graph(best->line.graph, arena);
+  double given_seconds = priced_measure(&given, 0, search->scratch).seconds;
   search->entry = (Figures){.line_bytes = best->peak_bytes,
                             .line_peak_bytes = bytes_of[0],
                             .peak_bytes = taking.best_bytes,
                             .seconds = taking.best->seconds,
-                            .is_free = priced_is_free(taking.best, search->given_seconds)};
+                            .is_free = priced_is_free(taking.best, given_seconds)};
 }
 
 /* Searches the computation of a frame, and applies what it finds, unless its callees have to be

@@ -3,6 +3,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "ir/sort.h"
+
 enum {
   COST_OF_LINE = 10000, /* of all steps of the line, in units of the program */
   LARGEST_FACTOR = 10000,
@@ -233,14 +235,9 @@ static void want_for_readers(Model *model, WantedList *wanted) {
   }
 }
 
-static int by_id(const void *pa, const void *pb) {
-  uint32_t a = *(const uint32_t *)pa, b = *(const uint32_t *)pb;
-  return (a > b) - (a < b);
-}
-
 static void sort_unique(IdVec *list) {
   uint32_t len = 0;
-  if (list->len) qsort(list->data, list->len, sizeof *list->data, by_id);
+  sort_numbers(list->data, list->len);
   for (uint32_t i = 0; i < list->len; i++) {
     if (i == 0 || list->data[i] != list->data[i - 1]) list->data[len++] = list->data[i];
   }

@@ -1,6 +1,7 @@
 #include "remat/job/state.h"
 
 #include "analysis/cost/link.h"
+
 static InstMap copy_map(const InstMap *map, Arena *out) {
   InstMap copy = {.data = arena_array(out, InstId, map->len), .len = map->len, .cap = map->len};
   if (map->len) memcpy(copy.data, map->data, map->len * sizeof *copy.data);

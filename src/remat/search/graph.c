@@ -593,12 +593,6 @@ static void set_overwriter(Builder *builder, BufferId buffer, NodeId node, NodeI
   }
 }
 
-/* What a node reads comes before it anyway. */
-static void add_wait_for_memory(Builder *builder, NodeId node, NodeId on, Waits *waits) {
-  if (!reads_node(builder->graph, node, on))
-    *vec_push(builder->scratch, &waits->list) = (Wait){node, on};
-}
-
 /* Values of one buffer are written one after the other. Each write waits for the one before, and
  * the part that was written before it must not be read from there on. What several callers of a
  * computation return is one value in the analysis, but has memory of its own for each of them: who
@@ -621,14 +615,14 @@ static void order_writes(Builder *builder, BufferId buffer, Waits *waits) {
   for (uint32_t i = 0; i < builder->accesses.len; i++) {
     const Access *access = &builder->accesses.data[i];
     if (last_write != NO_ID && access->node != last_write)
-      add_wait_for_memory(builder, access->node, last_write, waits);
+      *vec_push(builder->scratch, &waits->list) = (Wait){access->node, last_write};
     if (!access->is_write) continue;
     if (last_write != NO_ID && access->node != last_write)
       tie(graph, access->node, last_write, why);
     for (uint32_t k = first_reader; k < i; k++) {
       NodeId before = builder->accesses.data[k].node;
       if (before == access->node) continue;
-      add_wait_for_memory(builder, access->node, before, waits);
+      *vec_push(builder->scratch, &waits->list) = (Wait){access->node, before};
       tie(graph, access->node, before, why);
     }
     bool is_first = first_write == NO_ID;
@@ -644,29 +638,41 @@ static void order_writes(Builder *builder, BufferId buffer, Waits *waits) {
   }
 }
 
-/* Adds the waits for memory that several values share to those that there are. */
+/* Adds the waits for memory that several values share to those that there are. What a node reads
+ * comes before it anyway. */
 static void merge_waits(Builder *builder, const Waits *waits) {
   SearchGraph *graph = builder->graph;
   if (waits->list.len == 0) return;
-  uint32_t *count = arena_zarray(builder->scratch, uint32_t, graph->num_nodes + 1);
-  for (uint32_t i = 0; i < waits->list.len; i++)
-    count[waits->list.data[i].node]++;
-  uint32_t total = graph->waits.len + waits->list.len, next = 0;
-  NodeId *merged = arena_array(builder->out, NodeId, total);
-  for (NodeId node = 0; node < graph->num_nodes; node++) {
+  Arena *scratch = builder->scratch;
+  uint32_t num_nodes = graph->num_nodes, num_added = waits->list.len, next = 0;
+  uint32_t *first = arena_zarray(scratch, uint32_t, (size_t)num_nodes + 2); /* range in `added` */
+  NodeId *added = arena_array(scratch, NodeId, num_added);
+  for (uint32_t i = 0; i < num_added; i++)
+    first[waits->list.data[i].node + 2]++;
+  for (NodeId node = 0; node < num_nodes; node++)
+    first[node + 2] += first[node + 1];
+  for (uint32_t i = 0; i < num_added; i++)
+    added[first[waits->list.data[i].node + 1]++] = waits->list.data[i].on;
+  NodeId *last_reader = arena_array(scratch, NodeId, num_nodes); /* among the nodes so far */
+  memset(last_reader, 0xff, num_nodes * sizeof *last_reader);
+  uint32_t most = graph->waits.len + num_added;
+  NodeId *merged = arena_array(builder->out, NodeId, most);
+  for (NodeId node = 0; node < num_nodes; node++) {
     SearchNode *to = &graph->nodes[node];
-    uint32_t first = next;
+    uint32_t begin = next;
     for (uint32_t i = 0; i < to->num_waits; i++)
       merged[next++] = graph->waits.data[to->first_wait + i];
-    to->first_wait = first;
-    next += count[node];
-    count[node] = first + to->num_waits;
-    to->num_waits = next - first;
+    for (uint32_t i = 0; i < to->num_operands; i++)
+      last_reader[node_operand(graph, node, i)->node] = node;
+    for (uint32_t i = first[node]; i < first[node + 1]; i++) {
+      if (last_reader[added[i]] != node) merged[next++] = added[i];
+    }
+    to->first_wait = begin;
+    to->num_waits = next - begin;
   }
-  for (uint32_t i = 0; i < waits->list.len; i++)
-    merged[count[waits->list.data[i].node]++] = waits->list.data[i].on;
   graph->waits.data = merged;
-  graph->waits.len = graph->waits.cap = total;
+  graph->waits.len = next;
+  graph->waits.cap = most;
 }
 
 static void order_shared_memory(Builder *builder) {

@@ -226,9 +226,6 @@ static void hold_back(Sweep *sweep, StepId by) {
   if (sweep->is_free[by]) return;
   uint32_t position = sweep->position[by], *list = sweep->held_by, len = sweep->num_held_by;
   uint32_t most = MAX_CONE + 1 - sweep->cone_len;
-  while (len > most)
-    memmove(list, list + 1, --len * sizeof *list);
-  sweep->num_held_by = len;
   if (len == most && position <= list[0]) return;
   uint32_t at = len;
   while (at > 0 && list[at - 1] > position)

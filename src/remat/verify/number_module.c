@@ -7,13 +7,13 @@
  *
  * The evaluation does not recurse: a stack of frames enters computations and returns from them. */
 #include <assert.h>
-#include <stdlib.h>
 
 #include "analysis/flow/call_graph.h"
 #include "analysis/flow/side_effect.h"
 #include "analysis/flow/traverse.h"
 #include "ir/chars.h"
 #include "ir/hash.h"
+#include "ir/sort.h"
 #include "ir/text_buffer.h"
 #include "remat/verify/loop.h"
 #include "remat/verify/verify_internal.h"
@@ -191,14 +191,9 @@ static ValueNumber number_effect(Evaluator *evaluator, const Frame *function, In
   return effect;
 }
 
-static int by_number(const void *pa, const void *pb) {
-  ValueNumber a = *(const ValueNumber *)pa, b = *(const ValueNumber *)pb;
-  return (a > b) - (a < b);
-}
-
 static void sort_effects(const Evaluator *evaluator, ValueNumber *effects, uint32_t count) {
   if (count && !evaluator->numbered->orders_effects) {
-    qsort(effects, count, sizeof *effects, by_number);
+    sort_numbers(effects, count);
   }
 }
 
