@@ -27,15 +27,33 @@ void legality_refuse(const Legality *legality, InstId id) {
   if (legality->is_refused && id < legality->num_kept) legality->is_refused[id] = true;
 }
 
+/* What --pin and --never ask for. */
+static KeepReason requested_reason(const Legality *legality, InstId id) {
+  return legality->steering && id < legality->num_kept ? (KeepReason)legality->steering[id]
+                                                       : KEEP_NONE;
+}
+
+/* The reasons that hold whatever the opcode is. */
+static KeepReason common_reason(const Legality *legality, InstId id) {
+  const Module *module = legality->module;
+  const Instruction *inst = inst_get(module, id);
+  bool is_collective = opcode_info((Opcode)inst->opcode)->flags & OPF_COLLECTIVE;
+  if (!is_collective && inst_has_side_effect(module, &legality->effects, id)) {
+    return KEEP_SIDE_EFFECT;
+  }
+  if (legality->small_node_bytes > 0 &&
+      shape_get(&module->shapes, inst->shape)->bytes <= legality->small_node_bytes) {
+    return KEEP_SMALL;
+  }
+  return requested_reason(legality, id);
+}
+
 KeepReason recompute_verdict(const Legality *legality, InstId id) {
   const Module *module = legality->module;
   const Instruction *inst = inst_get(module, id);
   Opcode opcode = (Opcode)inst->opcode;
   if (id < legality->num_kept && legality->is_kept[id]) return KEEP_OVERWRITTEN;
-  KeepReason requested = legality->steering && id < legality->num_kept
-                             ? (KeepReason)legality->steering[id]
-                             : KEEP_NONE;
-  if (requested == KEEP_PINNED) return KEEP_PINNED;
+  if (requested_reason(legality, id) == KEEP_PINNED) return KEEP_PINNED;
   if (opcode_is_split(opcode)) return KEEP_ASYNC;
   if (is_identity_copy(module, id)) return KEEP_COPY;
   if (opcode_info(opcode)->flags & OPF_COLLECTIVE || opcode == OPCODE_COLLECTIVE_PERMUTE) {
@@ -51,15 +69,37 @@ KeepReason recompute_verdict(const Legality *legality, InstId id) {
     case OPCODE_WHILE: return KEEP_CONTROL_FLOW;
     default: break;
   }
-  bool is_collective = opcode_info(opcode)->flags & OPF_COLLECTIVE;
-  if (!is_collective && inst_has_side_effect(module, &legality->effects, id)) {
-    return KEEP_SIDE_EFFECT;
+  return common_reason(legality, id);
+}
+
+static bool runs_collective(const Module *module, InstId id, Arena *scratch) {
+  ArenaMark mark = arena_mark(scratch);
+  bool *is_visited = arena_zarray(scratch, bool, module->comps.len);
+  bool is_found = false;
+  IdVec work = {0};
+  *vec_push(scratch, &work) = id;
+  while (work.len && !is_found) {
+    id = work.data[--work.len];
+    const OpcodeInfo *info = opcode_info((Opcode)inst_get(module, id)->opcode);
+    is_found = info->flags & (OPF_COLLECTIVE | OPF_CHANNEL);
+    for (uint32_t c = 0; c < inst_get(module, id)->num_callees; c++) {
+      CompId comp = inst_callees(module, id)[c];
+      if (is_visited[comp]) continue;
+      is_visited[comp] = true;
+      for (uint32_t i = 0; i < comp_num_insts(module, comp); i++)
+        *vec_push(scratch, &work) = comp_inst(module, comp, i);
+    }
   }
-  if (legality->small_node_bytes > 0 &&
-      shape_get(&module->shapes, inst->shape)->bytes <= legality->small_node_bytes) {
-    return KEEP_SMALL;
-  }
-  return requested;
+  arena_reset(scratch, mark);
+  return is_found;
+}
+
+KeepReason repeat_verdict(const Legality *legality, InstId id, Arena *scratch) {
+  KeepReason reason = recompute_verdict(legality, id);
+  if (reason != KEEP_CONTROL_FLOW) return reason;
+  reason = common_reason(legality, id);
+  bool has_collective = reason == KEEP_NONE && runs_collective(legality->module, id, scratch);
+  return has_collective ? KEEP_COLLECTIVE : reason;
 }
 
 KeepReason clone_verdict(const Legality *legality, InstId id) {

@@ -50,6 +50,11 @@ typedef struct Legality {
  * KEEP_NEVER is returned only if no other reason holds. */
 KeepReason recompute_verdict(const Legality *legality, InstId id);
 
+/* As recompute_verdict, but a call, a conditional or a loop may also be repeated, with copies of its
+ * own of all computations that it calls, if neither side effects nor collectives run in it: copies
+ * of collectives would need new channels. O(instructions that it runs). */
+KeepReason repeat_verdict(const Legality *legality, InstId id, Arena *scratch);
+
 /* As recompute_verdict, but also whether users of `id` can be redirected to a clone of it. Control
  * dependencies fix the place of an instruction. Bitcasts and get-tuple-elements are cloned together
  * with the instruction that they read. An instruction whose result contains the memory of its

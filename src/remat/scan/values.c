@@ -209,45 +209,15 @@ static void find_operands(Finder *finder, uint32_t index) {
 
 /* ---- verdicts, bytes, time ---- */
 
-/* Whether control flow runs a collective, whose copies would need new channels. */
-static bool runs_collective(const Finder *finder, InstId id) {
-  const Module *module = finder->module;
-  bool *is_visited = arena_zarray(finder->scratch, bool, module->comps.len);
-  IdVec work = {0};
-  *vec_push(finder->scratch, &work) = id;
-  while (work.len) {
-    id = work.data[--work.len];
-    const OpcodeInfo *info = opcode_info((Opcode)inst_get(module, id)->opcode);
-    if (info->flags & (OPF_COLLECTIVE | OPF_CHANNEL)) return true;
-    for (uint32_t c = 0; c < inst_get(module, id)->num_callees; c++) {
-      CompId comp = inst_callees(module, id)[c];
-      if (is_visited[comp]) continue;
-      is_visited[comp] = true;
-      for (uint32_t i = 0; i < comp_num_insts(module, comp); i++)
-        *vec_push(finder->scratch, &work) = comp_inst(module, comp, i);
-    }
-  }
-  return false;
-}
-
-/* As recompute_verdict(), but constants, copies and control flow without side effects can be
- * computed again, too: each clone gets its own copies of the computations. The size of a single
+/* As repeat_verdict(), but constants and copies can be computed again, too. The size of a single
  * slice does not matter, because what is freed is the stack. */
 static KeepReason verdict_of(const Finder *finder, InstId id) {
   Legality legality = *finder->context->legality;
   legality.small_node_bytes = 0;
-  KeepReason reason = recompute_verdict(&legality, id);
-  const Module *module = finder->module;
-  switch (reason) {
-    case KEEP_CONSTANT:
-    case KEEP_COPY: return KEEP_NONE;
-    case KEEP_CONTROL_FLOW:
-      if (inst_has_side_effect(module, &legality.effects, id)) return KEEP_SIDE_EFFECT;
-      return runs_collective(finder, id) ? KEEP_COLLECTIVE : KEEP_NONE;
-    default: break;
-  }
-  if (reason == KEEP_NONE && inst_has_control(module, id)) return KEEP_CONTROL_DEPENDENCY;
-  return reason;
+  KeepReason reason = repeat_verdict(&legality, id, finder->scratch);
+  if (reason == KEEP_CONSTANT || reason == KEEP_COPY) return KEEP_NONE;
+  bool has_control = reason == KEEP_NONE && inst_has_control(finder->module, id);
+  return has_control ? KEEP_CONTROL_DEPENDENCY : reason;
 }
 
 static int64_t stack_bytes(const Finder *finder, const ScanValue *value) {
