@@ -87,6 +87,12 @@ typedef struct Row {
     "l = (s32[], f32[8]) while(t), condition=cond, body=body\n"          \
     "ROOT r = f32[8] get-tuple-element(l), index=1\n"
 
+#define LOOP_READ_ONCE                                                   \
+  P "z = s32[] constant(0)\n n = s32[] copy(z)\n a = f32[8] negate(p)\n" \
+    "t = (s32[], f32[8]) tuple(n, a)\n"                                  \
+    "l = (s32[], f32[8]) while(t), condition=cond, body=body\n"          \
+    "g = f32[8] get-tuple-element(l), index=1\n ROOT r = f32[8] sine(g)\n"
+
 static const Row rows[] = {
     {"the example of graph.h", NULL, "",
      P "a = f32[8] negate(p)\n t = (f32[8], f32[8]) tuple(a, p)\n"
@@ -193,7 +199,7 @@ static const Row rows[] = {
     {"a loop shares its carry, and forwards an invariant", NULL, COND BODY, LOOP, NULL, NULL, 32,
      148,
      "p{0}g; z{0}g; n(z.0){4!l}; a(p.0){32!l}c; t(n.0,a.0){16!l,=0.0,=1.0}t; "
-     "l(t.0+3){16/0.0*,4/0.1*,32/0.2*} inside 64 after n,a; end(l.2)fE;"},
+     "l(t.0+3){16/0.0*,4/0.1*,32/0.2*} inside 64; end(l.2)fE;"},
     {"the body of the loop", NULL, COND BODY, LOOP, "body", NULL, 0, 64,
      "c{0!r,0!m,0!x}g; w(c.2){32}c; o{0}g; m(c.1,o.0){0}; x(w.0,c.2){0}; "
      "r(m.0,x.0){0,=0.0,=1.0}t after c; end(r.0+3)fE;"},
@@ -203,7 +209,32 @@ static const Row rows[] = {
           "m = s32[] add(n, o)\n ROOT r = (s32[], f32[8]) tuple(m, v) }\n",
      LOOP, NULL, NULL, 32, 104,
      "p{0}g; z{0}g; n(z.0){4!l}; a(p.0){32/0.0}c; t(n.0,a.0){16!l,=0.0,=1.0}t; "
-     "l(t.0+3){16/0.0*,4/0.1*,=0.2} inside 16 after n; end(l.2)fE;"},
+     "l(t.0+3){16/0.0*,4/0.1*,=0.2} inside 16; end(l.2)fE;"},
+    {"a loop that can run again, and what must then run again with it", NULL, COND BODY,
+     LOOP_READ_ONCE, NULL, NULL, 32, 148,
+     "p{0}g; z{0}g; n(z.0){4!l}cp; a(p.0){32!l}cp; t(n.0,a.0){16!l,=0.0,=1.0}ctp; "
+     "l(t.0+3){16/0.0*,4/0.1*,32/0.2*}c inside 64; r(l.2){32}; end(r.0)fE;"},
+    {"a loop that begins with what others read, too, cannot", NULL, COND BODY,
+     P "z = s32[] constant(0)\n n = s32[] copy(z)\n a = f32[8] negate(p)\n"
+       "t = (s32[], f32[8]) tuple(n, a)\n b = f32[8] sine(a)\n"
+       "l = (s32[], f32[8]) while(t), condition=cond, body=body\n"
+       "g = f32[8] get-tuple-element(l), index=1\n ROOT r = f32[8] add(g, b)\n",
+     NULL, NULL, 32, 180,
+     "p{0}g; z{0}g; n(z.0){4!l}; a(p.0){32!l}c; t(n.0,a.0){16!l,=0.0,=1.0}t; b(a.0){32}c; "
+     "l(t.0+3){16/0.0*,4/0.1*,32/0.2*} inside 64 after b; r(l.2,b.0){32/1.0}; end(r.0)fE;"},
+    {"before copy-insertion it has its own memory for what is small", NULL,
+     "cond { c = (s32[], f32[64]) parameter(0)\n n = s32[] get-tuple-element(c), index=0\n"
+     "o = s32[] constant(4)\n ROOT l = pred[] compare(n, o), direction=LT }\n"
+     "body { c = (s32[], f32[64]) parameter(0)\n n = s32[] get-tuple-element(c), index=0\n"
+     "v = f32[64] get-tuple-element(c), index=1\n o = s32[] constant(1)\n"
+     "m = s32[] add(n, o)\n w = f32[64] sine(v)\n ROOT r = (s32[], f32[64]) tuple(m, w) }\n",
+     "p = f32[64] parameter(0)\n z = s32[] constant(0)\n a = f32[64] negate(p)\n"
+     "t = (s32[], f32[64]) tuple(z, a)\n"
+     "l = (s32[], f32[64]) while(t), condition=cond, body=body\n"
+     "g = f32[64] get-tuple-element(l), index=1\n ROOT r = f32[64] sine(g)\n",
+     NULL, NULL, 256, 804,
+     "p{0}g; z{0}g; a(p.0){256!l}cp; t(z.0,a.0){16!l,=0.0,=1.0}ctp; "
+     "l(t.0+3){16/0.0*,4,256/0.2*}c inside 256; r(l.2){256}; end(r.0)fE;"},
     {"parameters are held under every model", NULL, "", P "ROOT a = f32[8] negate(p)\n", NULL,
      "xla-remat", 32, 64, "p{0}g; a(p.0){32/0.0}; end(a.0)fE;"},
 };

@@ -119,7 +119,7 @@ typedef struct Solved {
 static SearchGraph build_graph(OptimalJob *optimal, Arena *arena) {
   optimal->context = search_context_build(optimal->job, arena, optimal->scratch);
   optimal->context.inner_bytes = optimal->inner_bytes;
-  search_measure_callees(&optimal->context, optimal->inner_bytes, optimal->scratch);
+  search_measure_callees(&optimal->context, optimal->inner_bytes, 0, optimal->scratch);
   return search_graph_build(&optimal->context, optimal->job->rewrite->module->entry, arena,
                             optimal->scratch);
 }
@@ -212,7 +212,7 @@ void remat_optimal(RematJob *job, RematStats *stats, Arena *out, Arena *scratch)
   optimal.before = remat_state_save(job, optimal.kept);
   optimal.context = search_context_build(job, arena, scratch);
   optimal.context.inner_bytes = optimal.inner_bytes;
-  search_measure_callees(&optimal.context, optimal.inner_bytes, scratch);
+  search_measure_callees(&optimal.context, optimal.inner_bytes, 0, scratch);
   /* Lines may count more than the model; where they count less, packing is left out at first. */
   int64_t line_bytes = optimal.inner_bytes[job->rewrite->module->entry];
   int64_t more_bytes = line_bytes - remat_state_peak(job, scratch);

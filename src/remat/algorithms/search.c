@@ -41,6 +41,7 @@ typedef struct SearchJob {
   RematJob *job;
   SearchContext context; /* of the module as it is now, in `arena` */
   int64_t *inner_bytes;  /* by CompId: what it and its callees need, as lines are measured */
+  uint32_t num_comps;    /* of the module, when it was analysed last */
   SearchRules rules;
   CompactShapes *forms; /* other forms that prices decide about; NULL = about none */
   uint32_t num_steps;
@@ -50,12 +51,20 @@ typedef struct SearchJob {
   Arena *out, *arena, *scratch;
 } SearchJob;
 
-/* Analyses the module again after a change. */
+/* Analyses the module again after a change, and measures the computations that are new. */
 static void analyze(SearchJob *search) {
   if (search->arena) arena_free(search->arena);
   search->arena = arena_new(arena_options(search->scratch));
   search->context = search_context_build(search->job, search->arena, search->scratch);
+  uint32_t num_comps = search->job->rewrite->module->comps.len, num_known = search->num_comps;
+  if (num_comps > num_known) { /* a loop that runs again has computations of its own */
+    int64_t *known = search->inner_bytes;
+    search->inner_bytes = arena_zarray(search->out, int64_t, num_comps);
+    if (num_known) memcpy(search->inner_bytes, known, num_known * sizeof *known);
+  }
+  search->num_comps = num_comps;
   search->context.inner_bytes = search->inner_bytes;
+  search_measure_callees(&search->context, search->inner_bytes, num_known, search->scratch);
 }
 
 /* Searches one computation with three quarters of the steps that are left, so that there always are
@@ -339,8 +348,8 @@ static void search_entry_once(Entry *entry, int64_t line_limit) {
   if (entry->num_results > 0) {
     if (entry->best_is_last) entry->best.state = remat_state_save(job, entry->best.arena);
     remat_state_load(job, &entry->before);
+    search->num_comps = 0;
     analyze(search);
-    search_measure_callees(&search->context, search->inner_bytes, search->scratch);
     search->num_steps = 0;
   }
   search_tree(search, job->rewrite->module->entry, line_limit);
@@ -460,8 +469,8 @@ static void search_entry(SearchJob *search) {
 /* Searches from the module as it is now. */
 static void search_module(SearchJob *search) {
   search->num_steps = 0;
+  search->num_comps = 0;
   analyze(search);
-  search_measure_callees(&search->context, search->inner_bytes, search->scratch);
   search_entry(search);
 }
 
@@ -577,7 +586,6 @@ static void search_with_forms(SearchJob *search) {
 
 void remat_search(RematJob *job, RematStats *stats, Arena *out, Arena *scratch) {
   SearchJob search = {.job = job,
-                      .inner_bytes = arena_zarray(out, int64_t, job->rewrite->module->comps.len),
                       .rules = {.is_thorough = true,
                                 .keeps_order = job->options->keep_order,
                                 .num_threads = job->options->num_threads},

@@ -82,23 +82,30 @@ static void rename_comp(const Naming *naming) {
   comp->name_len = own.len;
 }
 
+static void name_callee(Apply *apply, const PlanStep *step, CompId comp) {
+  ArenaMark mark = arena_mark(apply->scratch);
+  Naming naming = {.apply = apply, .step = step, .comp = comp};
+  find_named(&naming, apply->scratch);
+  put_in_order(&naming);
+  rename_insts(&naming);
+  rename_comp(&naming);
+  *vec_push(apply->arena, &apply->named_comps) = (NamedComp){comp, step->offset};
+  arena_reset(apply->scratch, mark);
+}
+
 void plan_name_callees(Apply *apply, InstId made, const PlanStep *step) {
   const Module *module = apply->module;
   VEC(InstId) work = {0};
   if (step->callees.len) *vec_push(apply->arena, &work) = made;
   while (apply->status == RH_OK && work.len) {
     InstId caller = work.data[--work.len];
-    if (inst_get(module, caller)->opcode != OPCODE_FUSION) continue;
-    ArenaMark mark = arena_mark(apply->scratch);
-    Naming naming = {.apply = apply, .step = step, .comp = inst_callees(module, caller)[0]};
-    for (uint32_t i = 0; i < comp_num_insts(module, naming.comp); i++)
-      *vec_push(apply->arena, &work) = comp_inst(module, naming.comp, i);
-    find_named(&naming, apply->scratch);
-    put_in_order(&naming);
-    rename_insts(&naming);
-    rename_comp(&naming);
-    *vec_push(apply->arena, &apply->named_comps) = (NamedComp){naming.comp, step->offset};
-    arena_reset(apply->scratch, mark);
+    if (!plan_copies_callees(module, made, caller)) continue;
+    for (uint32_t k = 0; k < inst_get(module, caller)->num_callees; k++) {
+      CompId comp = inst_callees(module, caller)[k];
+      for (uint32_t i = 0; i < comp_num_insts(module, comp); i++)
+        *vec_push(apply->arena, &work) = comp_inst(module, comp, i);
+      name_callee(apply, step, comp);
+    }
   }
 }
 

@@ -4,7 +4,9 @@
 #include "remat/plan/apply.h"
 
 static void check_legal(Apply *apply, const PlanStep *step, InstId id) {
-  KeepReason reason = recompute_verdict(apply->job->legality, id);
+  KeepReason reason = repeat_verdict(apply->job->legality, id, apply->scratch);
+  if (reason == KEEP_COPY && step->action == PLAN_RECOMPUTE)
+    return; /* for a loop that runs again */
   if (plan_is_clone(step->action) ? reason == KEEP_NONE : compress_is_legal(reason)) return;
   plan_fail(apply, step->instruction.offset, "'%.*s' is left alone: %s",
             SHOWN(step->instruction.name), keep_reason_sentence(reason));
@@ -97,7 +99,7 @@ static InstId make_element(Apply *apply, const PlanStep *step, InstId operand) {
 }
 
 static InstId make_clone(Apply *apply, const PlanStep *step, InstId original) {
-  InstId made = rewrite_clone(apply->rewrite, original, apply->scratch);
+  InstId made = rewrite_repeat(apply->rewrite, original, apply->job->schedule, apply->scratch);
   if (step->channel >= 0 && inst_get(apply->module, made)->flags & INST_HAS_CHANNEL) {
     inst_get(apply->module, made)->index = step->channel;
     if (step->channel >= apply->rewrite->next_channel_id && step->channel < INT64_MAX) {

@@ -146,27 +146,35 @@ static bool pair_insts(Naming *naming, CompId comp, CompId comp_again, CopyPairs
   return is_same_order;
 }
 
-/* Adds the names of called computations and their instructions that differ from the names that
+/* Adds the names of a called computation and its instructions that differ from the names that
  * applying the plan would give. If the order differs, all instructions are added: the order of the
  * names is then their order. */
-static void name_callees(Naming *naming, PlanStep *step, InstId again_id) {
+static void name_callee(Naming *naming, PlanStep *step, CompId comp, CompId comp_again,
+                        CopyPairs *pairs) {
   const Module *after = naming->after, *again = naming->again->module;
+  Str name = comp_name(after, comp), name_again = comp_name(again, comp_again);
+  if (!str_equal(name, name_again)) add_name(naming, step, true, name_again, name);
+  uint32_t first = pairs->len;
+  bool is_same_order = pair_insts(naming, comp, comp_again, pairs);
+  for (uint32_t i = first; i < pairs->len; i++) {
+    name = inst_name(after, pairs->data[i].is);
+    name_again = inst_name(again, pairs->data[i].again);
+    bool is_alike = str_equal(name, name_again) || is_compact(again, pairs->data[i].again);
+    if (!is_same_order || !is_alike) add_name(naming, step, false, name_again, name);
+  }
+}
+
+static void name_callees(Naming *naming, PlanStep *step, InstId again_id) {
+  const Module *after = naming->after;
   CopyPairs pairs = {0};
   *vec_push(naming->scratch, &pairs) = (CopyPair){step->made.id, again_id};
   for (uint32_t next = 0; next < pairs.len; next++) {
     CopyPair pair = pairs.data[next];
-    if (inst_get(after, pair.is)->opcode != OPCODE_FUSION) continue;
-    CompId comp = inst_callees(after, pair.is)[0];
-    CompId comp_again = inst_callees(again, pair.again)[0];
-    Str name = comp_name(after, comp), name_again = comp_name(again, comp_again);
-    if (!str_equal(name, name_again)) add_name(naming, step, true, name_again, name);
-    uint32_t first = pairs.len;
-    bool is_same_order = pair_insts(naming, comp, comp_again, &pairs);
-    for (uint32_t i = first; i < pairs.len; i++) {
-      name = inst_name(after, pairs.data[i].is);
-      name_again = inst_name(again, pairs.data[i].again);
-      bool is_alike = str_equal(name, name_again) || is_compact(again, pairs.data[i].again);
-      if (!is_same_order || !is_alike) add_name(naming, step, false, name_again, name);
+    if (!plan_copies_callees(after, step->made.id, pair.is)) continue;
+    for (uint32_t i = 0; i < inst_get(after, pair.is)->num_callees; i++) {
+      CompId comp = inst_callees(after, pair.is)[i];
+      CompId comp_again = inst_callees(naming->again->module, pair.again)[i];
+      name_callee(naming, step, comp, comp_again, &pairs);
     }
   }
 }
@@ -186,8 +194,9 @@ static void make_again(Naming *naming) {
   }
   for (uint32_t number = 0; number <= plan->steps.len; number++) {
     PlanStep *step = by_number[number];
-    if (!step || inst_get(naming->after, step->made.id)->opcode != OPCODE_FUSION) continue;
-    InstId again = rewrite_clone(naming->again, step->instruction.id, naming->scratch);
+    if (!step || !plan_copies_callees(naming->after, step->made.id, step->made.id)) continue;
+    InstId again = rewrite_repeat(naming->again, step->instruction.id, naming->before_schedule,
+                                  naming->scratch);
     name_callees(naming, step, again);
   }
 }

@@ -1,10 +1,11 @@
 /* A rematerialization as a list of steps: it is captured from a result (capture.c), read from JSON
  * (read.c), written as JSON (api/rh_emit_plan.c), and applied to a module (apply.c).
  *
- * A step makes one instruction, or takes one that there is (PLAN_READ); it lists the users of this instruction and names the instruction
- * before which it stands. All names are of instructions in the step's computation: instructions of
- * the scheduled module, or instructions that steps make. Called computations can be copied first. A
- * plan does not list changes that follow from the steps, such as dead code. */
+ * A step makes one instruction, or takes one that there is (PLAN_READ); it lists the users of this
+ * instruction and names the instruction before which it stands. All names are of instructions in
+ * the step's computation: instructions of the scheduled module, or instructions that steps make.
+ * Called computations can be copied first. A plan does not list changes that follow from the steps,
+ * such as dead code. */
 #ifndef REMAT_HLO_REMAT_PLAN_PLAN_H
 #define REMAT_HLO_REMAT_PLAN_PLAN_H
 
@@ -147,6 +148,12 @@ extern const RematAlgorithm plan_algorithm; /* not in the registry: it cannot be
 
 /* Makes the copies of called computations with which the plan begins. Returns RH_ERR_INPUT when
  * that is impossible, as remat_plan() does. */
+/* Whether a clone has its own copies of the computations that a caller calls: the clone itself, or
+ * an instruction of such a copy. A loop has copies of all of them, a fusion of those of fusions. */
+static inline bool plan_copies_callees(const Module *module, InstId clone, InstId caller) {
+  return inst_runs_callees(module, clone) || inst_get(module, caller)->opcode == OPCODE_FUSION;
+}
+
 rh_status plan_clone_callees(RematJob *job, CalleeClones *clones, Arena *out, Arena *scratch);
 
 /* Warns when the plan was made for another module, or for another order of the module. */

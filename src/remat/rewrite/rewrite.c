@@ -421,6 +421,19 @@ InstId rewrite_clone_into(Rewrite *rewrite, InstId original, CompId comp, const 
   return clone;
 }
 
+InstId rewrite_repeat(Rewrite *rewrite, InstId original, const Schedule *schedule, Arena *scratch) {
+  const Module *module = rewrite->module;
+  if (!inst_runs_callees(module, original)) return rewrite_clone(rewrite, original, scratch);
+  ArenaMark mark = arena_mark(scratch);
+  uint32_t count = inst_get(module, original)->num_operands;
+  InstId *operands = arena_array(scratch, InstId, count);
+  if (count) memcpy(operands, inst_operands(module, original), count * sizeof *operands);
+  CompId comp = inst_get(module, original)->parent;
+  InstId clone = rewrite_clone_into(rewrite, original, comp, operands, schedule, scratch);
+  arena_reset(scratch, mark);
+  return clone;
+}
+
 InstId rewrite_move(Rewrite *rewrite, InstId id, CompId comp, const InstId *operands) {
   Str name = inst_name(rewrite->module, id);
   InstId moved = module_clone_inst(rewrite->module, id, name, comp, operands);

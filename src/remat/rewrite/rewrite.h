@@ -81,6 +81,10 @@ static inline InstId rewrite_callee_original(const Rewrite *rewrite, InstId id) 
 InstId rewrite_clone_into(Rewrite *rewrite, InstId original, CompId comp, const InstId *operands,
                           const Schedule *schedule, Arena *scratch);
 
+/* Clones an instruction for recomputation beside the original, also one that runs computations: it
+ * gets its own copies of these, as in rewrite_clone_into(). */
+InstId rewrite_repeat(Rewrite *rewrite, InstId original, const Schedule *schedule, Arena *scratch);
+
 /* Copies a computation, as `x.clone`, together with the computations of its fusions. If `schedule`
  * is not NULL, the instructions of the copy are in its order. */
 CompId rewrite_clone_computation(Rewrite *rewrite, CompId original, const Schedule *schedule,

@@ -131,8 +131,9 @@ static void run_step(Applier *applier, StepId step) {
     return;
   }
   Rewrite *rewrite = applier->job->rewrite;
-  InstId id =
-      applier->is_first[step] ? node->inst : rewrite_clone(rewrite, node->inst, applier->scratch);
+  InstId id = applier->is_first[step]
+                  ? node->inst
+                  : rewrite_repeat(rewrite, node->inst, applier->job->schedule, applier->scratch);
   applier->insts[step] = id;
   for (uint32_t i = 0; i < node->num_operands; i++) {
     InstId operand = image_of(applier, applier->operands[node->first_operand + i],

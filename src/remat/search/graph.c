@@ -2,10 +2,48 @@
 
 #include <stdlib.h>
 
+#include "analysis/flow/copy_stage.h"
+
 /* ---- what all graphs have in common ---- */
 
 const ShapeSizes *search_sizes(const RematJob *job) {
   return job->memory_model->traits & RH_TRAIT_PACKS ? &target_sizes : &plain_sizes;
+}
+
+/* The time of one run of an instruction, and of what it runs. A loop that runs an unknown number of
+ * times counts as one that runs once. */
+static double seconds_with_callees(const SearchContext *context, const double *seconds_of,
+                                   InstId id) {
+  const RematJob *job = context->job;
+  const Module *module = job->rewrite->module;
+  double seconds = cost_seconds(module, job->costs, &context->device, id);
+  if (!inst_runs_callees(module, id)) return seconds;
+  double inner = 0;
+  for (uint32_t i = 0; i < inst_get(module, id)->num_callees; i++) {
+    double of_callee = seconds_of[inst_callees(module, id)[i]];
+    bool is_branch = inst_get(module, id)->opcode == OPCODE_CONDITIONAL;
+    if (!is_branch) {
+      inner += of_callee;
+    } else if (of_callee > inner) {
+      inner = of_callee;
+    }
+  }
+  int64_t trips = inst_get(module, id)->opcode == OPCODE_WHILE ? while_trip_count(module, id) : 1;
+  return seconds + inner * (trips < 0 ? 1 : (double)trips);
+}
+
+/* Callees come first. */
+static const double *measure_seconds(const SearchContext *context, Arena *out) {
+  const Module *module = context->job->rewrite->module;
+  const CallGraph *calls = &context->values.graph;
+  double *seconds_of = arena_zarray(out, double, module->comps.len);
+  for (uint32_t i = 0; i < calls->num_reachable; i++) {
+    CompId comp = calls->post_order[i];
+    if (comp == module->entry || !comp_is_sequential(calls, comp)) continue;
+    for (uint32_t k = 0; k < comp_num_insts(module, comp); k++)
+      seconds_of[comp] += seconds_with_callees(context, seconds_of, comp_inst(module, comp, k));
+  }
+  return seconds_of;
 }
 
 SearchContext search_context_build(const RematJob *job, Arena *out, Arena *scratch) {
@@ -15,6 +53,7 @@ SearchContext search_context_build(const RematJob *job, Arena *out, Arena *scrat
                            .sizes = search_sizes(job),
                            .counts_twice = job->memory_model->measure == measure_liveness};
   context.device = job->device ? *job->device : device_profile_default();
+  context.seconds_of = measure_seconds(&context, out);
   return context;
 }
 
@@ -33,6 +72,7 @@ typedef struct Builder {
   SearchGraph *graph;
   bool *is_held;      /* by BufferId: see mark_held() */
   bool *is_lent;      /* by BufferId: of a parameter, free for a while */
+  bool *is_detached;  /* by BufferId: loops that can run again do not share it; detach_loops() */
   uint32_t *part_of;  /* by InstId of a view: the first part of its node that it stands for */
   NodeId *barrier_of; /* by InstId of a view: the last barrier that it goes through; NO_ID = none */
   uint32_t *seen_at;  /* by ValueId: 1 + the operand part in `found` of the node being built */
@@ -339,12 +379,30 @@ static int64_t inner_bytes(const Builder *builder, InstId id) {
   return most;
 }
 
+/* Whether a loop can run again: nothing but time is lost, and it is known how much. Whether its
+ * memory allows it, mark_private() decides. */
+static bool may_repeat(const Builder *builder, InstId id) {
+  const Module *module = builder->module;
+  return inst_get(module, id)->opcode == OPCODE_WHILE && !inst_has_control(module, id) &&
+         repeat_verdict(builder->context->job->legality, id, builder->scratch) == KEEP_NONE &&
+         while_trip_count(module, id) >= 0;
+}
+
 /* What keeps a value in another form stays as it was put there. */
-static bool may_clone(const RematJob *job, InstId id) {
+static bool may_clone(const Builder *builder, InstId id) {
+  const RematJob *job = builder->context->job;
   bool may_recompute = !job->modes || job->modes & RH_REMAT_RECOMPUTE;
   const InstMap *copied_from = &job->rewrite->copied_from;
   bool is_form = id < copied_from->len && copied_from->data[id] != NO_ID;
-  return may_recompute && !is_form && clone_verdict(job->legality, id) == KEEP_NONE;
+  if (!may_recompute || is_form) return false;
+  return clone_verdict(job->legality, id) == KEEP_NONE || may_repeat(builder, id);
+}
+
+/* Whether legality lets an instruction run again. What the bound of a peak says of loops, that of
+ * the added time must not contradict: it says that any loop can. */
+static bool is_legal(const Builder *builder, InstId id) {
+  return recompute_verdict(builder->context->job->legality, id) == KEEP_NONE ||
+         may_repeat(builder, id);
 }
 
 static void add_node(Builder *builder, InstId id) {
@@ -360,12 +418,14 @@ static void add_node(Builder *builder, InstId id) {
   builder->barrier_of[id] = NO_ID;
   bool is_given = opcode == OPCODE_PARAMETER || opcode == OPCODE_CONSTANT;
   if (is_given) node->flags |= NODE_IS_GIVEN;
-  if (!is_given && may_clone(job, id)) node->flags |= NODE_CAN_CLONE;
-  if (!is_given && recompute_verdict(job->legality, id) == KEEP_NONE) node->flags |= NODE_IS_LEGAL;
+  if (!is_given && may_clone(builder, id)) node->flags |= NODE_CAN_CLONE;
+  if (!is_given && is_legal(builder, id)) node->flags |= NODE_IS_LEGAL;
   if (fusion_bundles_results(module, id)) node->flags |= NODE_CAN_SHRINK;
   if (opcode == OPCODE_TUPLE && !inst_has_control(module, id)) node->flags |= NODE_IS_TUPLE;
   if (opcode_is_split(opcode) || opcode_is_async(opcode)) node->flags |= NODE_IS_FIXED;
-  node->seconds = cost_seconds(module, job->costs, &builder->context->device, id);
+  node->seconds = opcode == OPCODE_WHILE
+                      ? seconds_with_callees(builder->context, builder->context->seconds_of, id)
+                      : cost_seconds(module, job->costs, &builder->context->device, id);
   add_operands(builder, id, node);
   add_parts(builder, id, node);
   add_waits(builder, id, number, node);
@@ -461,6 +521,107 @@ static void mark_bypassed(Builder *builder) {
     }
     for (uint32_t i = 0; i < node->num_operands; i++)
       is_read[graph->operands.data[node->first_operand + i].node] = true;
+  }
+}
+
+/* ---- what loops begin with ---- */
+
+/* So small a part of a loop's memory is copied without being noticed. */
+enum { SMALL_PART = 16 };
+
+static bool is_loop(const Builder *builder, NodeId node) {
+  InstId id = builder->graph->nodes[node].inst;
+  return id != NO_ID && inst_get(builder->module, id)->opcode == OPCODE_WHILE;
+}
+
+/* A part of a node, and what it comes from by way of tuples. */
+typedef struct PartOrigin {
+  NodeId node;
+  uint32_t part;
+  VEC(NodeId) tuples; /* on the way */
+} PartOrigin;
+
+static PartOrigin find_origin(const SearchGraph *graph, NodeId reader, NodeReuse read,
+                              Arena *scratch) {
+  PartOrigin origin = {0};
+  for (;;) {
+    const NodeOperand *operand = node_operand(graph, reader, read.operand);
+    origin.node = operand->node;
+    origin.part = operand->first_part + read.part;
+    const NodePart *part = node_part(graph, origin.node, origin.part);
+    if (part->operand == NO_ID || !(graph->nodes[origin.node].flags & NODE_IS_TUPLE)) return origin;
+    *vec_push(scratch, &origin.tuples) = reader = origin.node;
+    read = (NodeReuse){part->operand, part->of_operand, false};
+  }
+}
+
+static uint32_t *count_readers(const SearchGraph *graph, Arena *out) {
+  uint32_t *num_readers = arena_zarray(out, uint32_t, graph->num_nodes);
+  for (uint32_t i = 0; i < graph->operands.len; i++)
+    num_readers[graph->operands.data[i].node]++;
+  return num_readers;
+}
+
+/* Whether a node is a loop that has memory of its own instead of that of a buffer. */
+static bool is_detached(const Builder *builder, NodeId node, BufferId buffer) {
+  return builder->is_detached[buffer] && is_loop(builder, node) &&
+         builder->graph->nodes[node].flags & NODE_CAN_CLONE;
+}
+
+/* Whether each run of what reads a node can have a run of its own to read. */
+static bool is_read_once(const SearchGraph *graph, NodeId node, const uint32_t *num_readers) {
+  return num_readers[node] == 1 && graph->nodes[node].flags & (NODE_CAN_CLONE | NODE_IS_TUPLE);
+}
+
+static BufferId buffer_of(const Builder *builder, NodeId node, uint32_t part) {
+  const ValueAnalysis *values = &builder->context->values;
+  return values->buffers.of[dataflow_value(&values->flow, builder->graph->nodes[node].inst, part)];
+}
+
+/* Collects the buffers of what a loop begins with that others read, too, and of constants. Returns
+ * whether they are small. */
+static bool find_shared_init(const Builder *builder, NodeId loop, const uint32_t *num_readers,
+                             IdVec *shared) {
+  const SearchGraph *graph = builder->graph;
+  const SearchNode *node = &graph->nodes[loop];
+  int64_t bytes = 0, shared_bytes = 0;
+  for (uint32_t i = 0; i < node->num_parts; i++) {
+    const NodePart *part = node_part(graph, loop, i);
+    bytes += part->bytes;
+    if (part->num_reuses == 0) continue;
+    NodeReuse reuse = graph->reuses.data[part->first_reuse];
+    PartOrigin origin = find_origin(graph, loop, reuse, builder->scratch);
+    if (is_read_once(graph, origin.node, num_readers)) continue;
+    shared_bytes += part->bytes;
+    *vec_push(builder->scratch, shared) = buffer_of(builder, loop, i);
+  }
+  return shared_bytes <= bytes / SMALL_PART;
+}
+
+/* Before copy-insertion, XLA has still to copy what a loop begins with if others read it, too, or
+ * if it is a constant. Loops that can run again are taken to have memory of their own for this. If
+ * it is not small, they cannot run again. */
+static void detach_loops(Builder *builder) {
+  SearchGraph *graph = builder->graph;
+  if (copies_are_inserted(builder->module)) return;
+  uint32_t *num_readers = count_readers(graph, builder->scratch);
+  for (NodeId number = 0; number < graph->num_nodes; number++) {
+    SearchNode *node = &graph->nodes[number];
+    if (!(node->flags & NODE_CAN_CLONE) || !is_loop(builder, number)) continue;
+    ArenaMark mark = arena_mark(builder->scratch);
+    IdVec shared = {0};
+    if (!find_shared_init(builder, number, num_readers, &shared))
+      node->flags &= ~(unsigned)NODE_CAN_CLONE;
+    for (uint32_t i = 0; node->flags & NODE_CAN_CLONE && i < shared.len; i++)
+      builder->is_detached[shared.data[i]] = true;
+    arena_reset(builder->scratch, mark);
+  }
+  for (NodeId number = 0; number < graph->num_nodes; number++) {
+    const SearchNode *node = &graph->nodes[number];
+    for (uint32_t i = 0; i < node->num_parts; i++) {
+      if (is_detached(builder, number, buffer_of(builder, number, i)))
+        graph->parts.data[node->first_part + i].num_reuses = 0;
+    }
   }
 }
 
@@ -579,18 +740,25 @@ static void tie(SearchGraph *graph, NodeId later, NodeId earlier, NodeTie why) {
 
 /* What a node writes to a buffer must not be read from where another node writes to it on. */
 static void set_overwriter(Builder *builder, BufferId buffer, NodeId node, NodeId overwriter) {
-  const HloBuffers *buffers = &builder->context->values.buffers;
   SearchGraph *graph = builder->graph;
   const SearchNode *writer = &graph->nodes[node];
   if (node == overwriter) return;
   for (uint32_t part = 0; part < writer->num_parts; part++) {
     NodePart *written = &graph->parts.data[writer->first_part + part];
     if (written->operand != NO_ID || written->overwriter != NO_ID) continue;
-    ValueId value = dataflow_value(&builder->context->values.flow, writer->inst, part);
-    if (buffers->of[value] != buffer) continue;
+    if (buffer_of(builder, node, part) != buffer) continue;
     written->overwriter = overwriter;
     graph->has_overwriters = true;
   }
+}
+
+static void leave_out_detached(Builder *builder, BufferId buffer) {
+  uint32_t num_kept = 0;
+  for (uint32_t i = 0; i < builder->accesses.len; i++) {
+    if (!is_detached(builder, builder->accesses.data[i].node, buffer))
+      builder->accesses.data[num_kept++] = builder->accesses.data[i];
+  }
+  builder->accesses.len = num_kept;
 }
 
 /* Values of one buffer are written one after the other. Each write waits for the one before, and
@@ -607,6 +775,7 @@ static void order_writes(Builder *builder, BufferId buffer, Waits *waits) {
     if (note_writes(builder, flow->values.data[value].inst))
       dataflow_visit_uses(builder->module, flow, value, note_read, builder);
   }
+  leave_out_detached(builder, buffer);
   if (builder->accesses.len < 2) return;
   qsort(builder->accesses.data, builder->accesses.len, sizeof *builder->accesses.data, by_node);
   NodeTie why = tie_of_buffer(builder, buffer);
@@ -638,8 +807,8 @@ static void order_writes(Builder *builder, BufferId buffer, Waits *waits) {
   }
 }
 
-/* Adds the waits for memory that several values share to those that there are. What a node reads
- * comes before it anyway. */
+/* Adds the waits for memory that several values share to those that there are, each once. What a
+ * node reads comes before it anyway, and so does what the tuple holds that a loop begins with. */
 static void merge_waits(Builder *builder, const Waits *waits) {
   SearchGraph *graph = builder->graph;
   if (waits->list.len == 0) return;
@@ -653,8 +822,9 @@ static void merge_waits(Builder *builder, const Waits *waits) {
     first[node + 2] += first[node + 1];
   for (uint32_t i = 0; i < num_added; i++)
     added[first[waits->list.data[i].node + 1]++] = waits->list.data[i].on;
-  NodeId *last_reader = arena_array(scratch, NodeId, num_nodes); /* among the nodes so far */
-  memset(last_reader, 0xff, num_nodes * sizeof *last_reader);
+  NodeId *comes_before = arena_array(scratch, NodeId, num_nodes); /* the last node so far that is
+                                                                     known to run after it */
+  memset(comes_before, 0xff, num_nodes * sizeof *comes_before);
   uint32_t most = graph->waits.len + num_added;
   NodeId *merged = arena_array(builder->out, NodeId, most);
   for (NodeId node = 0; node < num_nodes; node++) {
@@ -663,9 +833,15 @@ static void merge_waits(Builder *builder, const Waits *waits) {
     for (uint32_t i = 0; i < to->num_waits; i++)
       merged[next++] = graph->waits.data[to->first_wait + i];
     for (uint32_t i = 0; i < to->num_operands; i++)
-      last_reader[node_operand(graph, node, i)->node] = node;
+      comes_before[node_operand(graph, node, i)->node] = node;
+    NodeId begins_with = is_loop(builder, node) ? node_operand(graph, node, 0)->node : node;
+    bool is_tuple = graph->nodes[begins_with].flags & NODE_IS_TUPLE;
+    for (uint32_t i = 0; is_tuple && i < graph->nodes[begins_with].num_operands; i++)
+      comes_before[node_operand(graph, begins_with, i)->node] = node;
     for (uint32_t i = first[node]; i < first[node + 1]; i++) {
-      if (last_reader[added[i]] != node) merged[next++] = added[i];
+      if (comes_before[added[i]] == node) continue;
+      comes_before[added[i]] = node;
+      merged[next++] = added[i];
     }
     to->first_wait = begin;
     to->num_waits = next - begin;
@@ -684,41 +860,79 @@ static void order_shared_memory(Builder *builder) {
   merge_waits(builder, &waits);
 }
 
-/* What an update in place writes into: the node, if nobody else needs it and it can be computed
- * again for another run of the update; else NO_ID. */
-static NodeId find_private(const SearchGraph *graph, NodeId update, const uint32_t *num_readers) {
+/* ---- what can be updated in place again ---- */
+
+/* Nodes of which each run of an update in place needs a run of its own. */
+typedef struct PrivateNodes {
+  VEC(NodeId) list;
+  const uint32_t *num_readers; /* by node */
+  const bool *is_waited_for;   /* by node */
+} PrivateNodes;
+
+/* Copy-insertion adds such copies so that what they copy is not overwritten. */
+static bool is_identity_copy(const Builder *builder, NodeId node) {
+  InstId id = builder->graph->nodes[node].inst;
+  return id != NO_ID && recompute_verdict(builder->context->job->legality, id) == KEEP_COPY;
+}
+
+static bool is_for_one(const PrivateNodes *nodes, const SearchGraph *graph, NodeId node) {
+  return nodes->num_readers[node] == 1 && !nodes->is_waited_for[node] &&
+         graph->nodes[node].num_waits == 0;
+}
+
+/* Whether only one node reads this one, once, and it can be computed again for each run of that
+ * node, apart from what it reads itself. */
+static bool can_be_private(const Builder *builder, const PrivateNodes *nodes, NodeId node) {
+  const SearchGraph *graph = builder->graph;
+  unsigned flags = graph->nodes[node].flags;
+  if (!is_for_one(nodes, graph, node)) return false;
+  if (flags & NODE_IS_TUPLE) return true;
+  return graph->nodes[node].num_parts == 1 && node_part(graph, node, 0)->operand == NO_ID &&
+         (flags & NODE_CAN_CLONE || is_identity_copy(builder, node));
+}
+
+/* Whether all that a node writes into is for it alone. Adds what must be private then. */
+static bool owns_memory(const Builder *builder, NodeId update, PrivateNodes *nodes,
+                        Arena *scratch) {
+  const SearchGraph *graph = builder->graph;
   const SearchNode *node = &graph->nodes[update];
-  if (node->num_parts != 1 || node->num_waits) return NO_ID;
-  const NodePart *part = &graph->parts.data[node->first_part];
-  if (part->num_reuses != 1) return NO_ID;
-  NodeId read = node_operand(graph, update, graph->reuses.data[part->first_reuse].operand)->node;
-  const SearchNode *of_read = &graph->nodes[read];
-  bool is_private = of_read->flags & NODE_CAN_CLONE && of_read->num_parts == 1 &&
-                    of_read->num_waits == 0 && num_readers[read] == 1 &&
-                    node_part(graph, read, 0)->operand == NO_ID &&
-                    node_part(graph, read, 0)->overwriter == update;
-  return is_private ? read : NO_ID;
+  if (node->num_waits || nodes->is_waited_for[update]) return false;
+  bool owns_all = true;
+  for (uint32_t i = 0; owns_all && i < node->num_parts; i++) {
+    const NodePart *part = node_part(graph, update, i);
+    if (part->num_reuses != 1) continue;
+    PartOrigin origin = find_origin(graph, update, graph->reuses.data[part->first_reuse], scratch);
+    NodeId overwriter = node_part(graph, origin.node, origin.part)->overwriter;
+    if (overwriter == NO_ID) continue; /* it may, but need not, take over the memory */
+    owns_all = overwriter == update && can_be_private(builder, nodes, origin.node);
+    *vec_push(scratch, &nodes->list) = origin.node;
+    for (uint32_t k = 0; owns_all && k < origin.tuples.len; k++) {
+      owns_all = can_be_private(builder, nodes, origin.tuples.data[k]);
+      *vec_push(scratch, &nodes->list) = origin.tuples.data[k];
+    }
+  }
+  return owns_all;
 }
 
 /* An update in place can run again if what it writes into can, and is for the update alone: a
- * broadcast of zeros, say, that a scatter adds to. Nodes come after what they read. */
+ * broadcast of zeros, say, that a scatter adds to, or all that a loop begins with. Nodes come after
+ * what they read. */
 static void mark_private(Builder *builder) {
   SearchGraph *graph = builder->graph;
-  uint32_t *num_readers = arena_zarray(builder->scratch, uint32_t, graph->num_nodes);
+  uint32_t *num_readers = count_readers(graph, builder->scratch);
   bool *is_waited_for = arena_zarray(builder->scratch, bool, graph->num_nodes);
-  for (uint32_t i = 0; i < graph->operands.len; i++)
-    num_readers[graph->operands.data[i].node]++;
   for (uint32_t i = 0; i < graph->waits.len; i++)
     is_waited_for[graph->waits.data[i]] = true;
   for (NodeId number = 0; number < graph->num_nodes; number++) {
     SearchNode *node = &graph->nodes[number];
     if (!(node->flags & NODE_IN_PLACE && node->flags & NODE_CAN_CLONE)) continue;
-    NodeId read = find_private(graph, number, num_readers);
-    if (read == NO_ID || is_waited_for[read] || is_waited_for[number]) {
-      node->flags &= ~(unsigned)NODE_CAN_CLONE;
-    } else {
-      graph->nodes[read].flags |= NODE_IS_PRIVATE;
-    }
+    ArenaMark mark = arena_mark(builder->scratch);
+    PrivateNodes nodes = {.num_readers = num_readers, .is_waited_for = is_waited_for};
+    bool owns_all = owns_memory(builder, number, &nodes, builder->scratch);
+    if (!owns_all) node->flags &= ~(unsigned)NODE_CAN_CLONE;
+    for (uint32_t i = 0; owns_all && i < nodes.list.len; i++)
+      graph->nodes[nodes.list.data[i]].flags |= NODE_IS_PRIVATE | NODE_CAN_CLONE;
+    arena_reset(builder->scratch, mark);
   }
 }
 
@@ -744,6 +958,7 @@ SearchGraph search_graph_build(const SearchContext *context, CompId comp, Arena 
                      .seen_at = arena_zarray(inner, uint32_t, context->values.flow.values.len),
                      .is_held = arena_zarray(inner, bool, context->values.buffers.num_buffers),
                      .is_lent = arena_zarray(inner, bool, context->values.buffers.num_buffers),
+                     .is_detached = arena_zarray(inner, bool, context->values.buffers.num_buffers),
                      .last_effect = NO_ID,
                      .last_lasting_effect = NO_ID,
                      .out = out,
@@ -759,6 +974,7 @@ SearchGraph search_graph_build(const SearchContext *context, CompId comp, Arena 
   }
   add_end(&builder);
   graph.first_form = graph.num_nodes;
+  detach_loops(&builder);
   order_shared_memory(&builder);
   mark_private(&builder);
   mark_sources(&builder);

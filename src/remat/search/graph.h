@@ -62,7 +62,7 @@ typedef struct SearchNode {
   uint32_t first_operand, num_operands;
   uint32_t first_part, num_parts;
   uint32_t first_wait, num_waits; /* nodes that must run before, apart from operands */
-  double seconds;                 /* modelled, of one run */
+  double seconds;                 /* modelled, of one run; of a loop, with all of its iterations */
   int64_t inner_bytes;            /* memory that its called computations need beside all this */
   int64_t twice_bytes;            /* of parts without bytes that the model counts twice here */
   unsigned flags;                 /* NODE_… */
@@ -150,6 +150,8 @@ typedef struct SearchContext {
   ValueAnalysis values;
   const int64_t *inner_bytes; /* by CompId: what a run of it needs beside what its caller counts; of
                                  the search, which sets it before the graphs of callers are built */
+  const double *seconds_of;   /* by CompId: modelled, of one run of it and what it calls; 0 of the
+                                 entry and of what does not run as a sequence */
   DeviceProfile device;
   const ShapeSizes *sizes;
   bool counts_twice; /* memory that a value hands over to another one of its HloBuffer counts for

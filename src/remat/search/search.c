@@ -319,10 +319,12 @@ PricedLine search_lowest_order(const Line *given, Patience *patience, Arena *out
 
 /* ---- called computations ---- */
 
-void search_measure_callees(const SearchContext *context, int64_t *inner_bytes, Arena *scratch) {
+void search_measure_callees(const SearchContext *context, int64_t *inner_bytes, CompId first,
+                            Arena *scratch) {
   const CallGraph *calls = &context->values.graph;
   for (uint32_t i = 0; i < calls->num_reachable; i++) {
     CompId comp = calls->post_order[i];
+    if (comp < first) continue;
     if (!comp_is_sequential(calls, comp) || context->job->schedule->of[comp].len == 0) continue;
     Arena *arena = arena_new(arena_options(scratch));
     SearchGraph graph = search_graph_build(context, comp, arena, scratch);

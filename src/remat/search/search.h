@@ -38,8 +38,9 @@ PricedLine search_lowest(const Line *given, int64_t least_bytes, const PricedLin
 PricedLine search_lowered(const PricedLine *priced, int64_t limit_bytes, const SearchRules *rules,
                           Patience *patience, Arena *out, Arena *scratch);
 
-/* What each computation and those that it calls need in their present order, as lines are measured;
- * callees first. `inner_bytes` is by CompId, and also that of the context. */
-void search_measure_callees(const SearchContext *context, int64_t *inner_bytes, Arena *scratch);
+/* What each computation from `first` on and those that it calls need in their present order, as
+ * lines are measured; callees first. `inner_bytes` is by CompId, and also that of the context. */
+void search_measure_callees(const SearchContext *context, int64_t *inner_bytes, CompId first,
+                            Arena *scratch);
 
 #endif

@@ -1,0 +1,1 @@
+loop.hlo --algorithm=search --small-node-limit=0 --mem-limit=24KiB --quiet --save-plan=-

@@ -1,0 +1,1 @@
+loop.hlo --apply-plan=loop.json --quiet -o -
