@@ -70,9 +70,12 @@ typedef struct Builder {
   const SearchContext *context;
   const Module *module;
   SearchGraph *graph;
-  bool *is_held;      /* by BufferId: see mark_held() */
-  bool *is_lent;      /* by BufferId: of a parameter, free for a while */
-  bool *is_detached;  /* by BufferId: loops that can run again do not share it; detach_loops() */
+  bool *is_held; /* by BufferId: see mark_held() */
+  bool *is_lent; /* by BufferId: of a parameter, free for a while */
+  bool
+      *is_awaited; /* by NodeId: others wait for it, and not because it reads what they overwrite */
+  bool *is_detached;  /* by BufferId: loops do not share it; see detach_loops() */
+  bool counts_copies; /* the model counts the copies that XLA will insert */
   uint32_t *part_of;  /* by InstId of a view: the first part of its node that it stands for */
   NodeId *barrier_of; /* by InstId of a view: the last barrier that it goes through; NO_ID = none */
   uint32_t *seen_at;  /* by ValueId: 1 + the operand part in `found` of the node being built */
@@ -565,7 +568,7 @@ static uint32_t *count_readers(const SearchGraph *graph, Arena *out) {
 /* Whether a node is a loop that has memory of its own instead of that of a buffer. */
 static bool is_detached(const Builder *builder, NodeId node, BufferId buffer) {
   return builder->is_detached[buffer] && is_loop(builder, node) &&
-         builder->graph->nodes[node].flags & NODE_CAN_CLONE;
+         (builder->counts_copies || builder->graph->nodes[node].flags & NODE_CAN_CLONE);
 }
 
 /* Whether each run of what reads a node can have a run of its own to read. */
@@ -599,20 +602,23 @@ static bool find_shared_init(const Builder *builder, NodeId loop, const uint32_t
 }
 
 /* Before copy-insertion, XLA has still to copy what a loop begins with if others read it, too, or
- * if it is a constant. Loops that can run again are taken to have memory of their own for this. If
- * it is not small, they cannot run again. */
+ * if it is a constant: the loop has memory of its own for this. Models that do not count these
+ * copies are followed, except for what is small in a loop that can run again. */
 static void detach_loops(Builder *builder) {
   SearchGraph *graph = builder->graph;
+  const MemoryModel *model = builder->context->job->memory_model;
   if (copies_are_inserted(builder->module)) return;
+  builder->counts_copies = model->traits & RH_TRAIT_PACKS;
   uint32_t *num_readers = count_readers(graph, builder->scratch);
   for (NodeId number = 0; number < graph->num_nodes; number++) {
     SearchNode *node = &graph->nodes[number];
-    if (!(node->flags & NODE_CAN_CLONE) || !is_loop(builder, number)) continue;
+    if (!is_loop(builder, number)) continue;
     ArenaMark mark = arena_mark(builder->scratch);
     IdVec shared = {0};
-    if (!find_shared_init(builder, number, num_readers, &shared))
+    if (!find_shared_init(builder, number, num_readers, &shared) && !builder->counts_copies)
       node->flags &= ~(unsigned)NODE_CAN_CLONE;
-    for (uint32_t i = 0; node->flags & NODE_CAN_CLONE && i < shared.len; i++)
+    bool has_own = builder->counts_copies || node->flags & NODE_CAN_CLONE;
+    for (uint32_t i = 0; has_own && i < shared.len; i++)
       builder->is_detached[shared.data[i]] = true;
     arena_reset(builder->scratch, mark);
   }
@@ -702,6 +708,7 @@ static int by_node(const void *pa, const void *pb) {
 
 typedef struct Wait {
   NodeId node, on;
+  bool is_for_write; /* not because `on` reads what `node` overwrites */
 } Wait;
 
 typedef struct Waits {
@@ -784,14 +791,14 @@ static void order_writes(Builder *builder, BufferId buffer, Waits *waits) {
   for (uint32_t i = 0; i < builder->accesses.len; i++) {
     const Access *access = &builder->accesses.data[i];
     if (last_write != NO_ID && access->node != last_write)
-      *vec_push(builder->scratch, &waits->list) = (Wait){access->node, last_write};
+      *vec_push(builder->scratch, &waits->list) = (Wait){access->node, last_write, true};
     if (!access->is_write) continue;
     if (last_write != NO_ID && access->node != last_write)
       tie(graph, access->node, last_write, why);
     for (uint32_t k = first_reader; k < i; k++) {
       NodeId before = builder->accesses.data[k].node;
       if (before == access->node) continue;
-      *vec_push(builder->scratch, &waits->list) = (Wait){access->node, before};
+      *vec_push(builder->scratch, &waits->list) = (Wait){access->node, before, false};
       tie(graph, access->node, before, why);
     }
     bool is_first = first_write == NO_ID;
@@ -815,16 +822,16 @@ static void merge_waits(Builder *builder, const Waits *waits) {
   Arena *scratch = builder->scratch;
   uint32_t num_nodes = graph->num_nodes, num_added = waits->list.len, next = 0;
   uint32_t *first = arena_zarray(scratch, uint32_t, (size_t)num_nodes + 2); /* range in `added` */
-  NodeId *added = arena_array(scratch, NodeId, num_added);
+  const Wait **added = arena_array(scratch, const Wait *, num_added);
   for (uint32_t i = 0; i < num_added; i++)
     first[waits->list.data[i].node + 2]++;
   for (NodeId node = 0; node < num_nodes; node++)
     first[node + 2] += first[node + 1];
   for (uint32_t i = 0; i < num_added; i++)
-    added[first[waits->list.data[i].node + 1]++] = waits->list.data[i].on;
-  NodeId *comes_before = arena_array(scratch, NodeId, num_nodes); /* the last node so far that is
-                                                                     known to run after it */
-  memset(comes_before, 0xff, num_nodes * sizeof *comes_before);
+    added[first[waits->list.data[i].node + 1]++] = &waits->list.data[i];
+  /* By node: 1 + the last node so far that reads it, and that waits for it. */
+  NodeId *reader = arena_zarray(scratch, NodeId, num_nodes);
+  NodeId *waiter = arena_zarray(scratch, NodeId, num_nodes);
   uint32_t most = graph->waits.len + num_added;
   NodeId *merged = arena_array(builder->out, NodeId, most);
   for (NodeId node = 0; node < num_nodes; node++) {
@@ -833,15 +840,17 @@ static void merge_waits(Builder *builder, const Waits *waits) {
     for (uint32_t i = 0; i < to->num_waits; i++)
       merged[next++] = graph->waits.data[to->first_wait + i];
     for (uint32_t i = 0; i < to->num_operands; i++)
-      comes_before[node_operand(graph, node, i)->node] = node;
+      reader[node_operand(graph, node, i)->node] = node + 1;
     NodeId begins_with = is_loop(builder, node) ? node_operand(graph, node, 0)->node : node;
     bool is_tuple = graph->nodes[begins_with].flags & NODE_IS_TUPLE;
     for (uint32_t i = 0; is_tuple && i < graph->nodes[begins_with].num_operands; i++)
-      comes_before[node_operand(graph, begins_with, i)->node] = node;
+      reader[node_operand(graph, begins_with, i)->node] = node + 1;
     for (uint32_t i = first[node]; i < first[node + 1]; i++) {
-      if (comes_before[added[i]] == node) continue;
-      comes_before[added[i]] = node;
-      merged[next++] = added[i];
+      NodeId on = added[i]->on;
+      if (reader[on] == node + 1) continue;
+      builder->is_awaited[on] |= added[i]->is_for_write;
+      if (waiter[on] != node + 1) merged[next++] = on;
+      waiter[on] = node + 1;
     }
     to->first_wait = begin;
     to->num_waits = next - begin;
@@ -854,6 +863,9 @@ static void merge_waits(Builder *builder, const Waits *waits) {
 static void order_shared_memory(Builder *builder) {
   const HloBuffers *buffers = &builder->context->values.buffers;
   Waits waits = {0};
+  builder->is_awaited = arena_zarray(builder->scratch, bool, builder->graph->num_nodes);
+  for (uint32_t i = 0; i < builder->graph->waits.len; i++)
+    builder->is_awaited[builder->graph->waits.data[i]] = true;
   for (BufferId buffer = 0; buffer < buffers->num_buffers; buffer++) {
     if (!hlo_buffer_is_alone(buffers, buffer)) order_writes(builder, buffer, &waits);
   }
@@ -866,7 +878,6 @@ static void order_shared_memory(Builder *builder) {
 typedef struct PrivateNodes {
   VEC(NodeId) list;
   const uint32_t *num_readers; /* by node */
-  const bool *is_waited_for;   /* by node */
 } PrivateNodes;
 
 /* Copy-insertion adds such copies so that what they copy is not overwritten. */
@@ -875,17 +886,13 @@ static bool is_identity_copy(const Builder *builder, NodeId node) {
   return id != NO_ID && recompute_verdict(builder->context->job->legality, id) == KEEP_COPY;
 }
 
-static bool is_for_one(const PrivateNodes *nodes, const SearchGraph *graph, NodeId node) {
-  return nodes->num_readers[node] == 1 && !nodes->is_waited_for[node] &&
-         graph->nodes[node].num_waits == 0;
-}
-
 /* Whether only one node reads this one, once, and it can be computed again for each run of that
  * node, apart from what it reads itself. */
 static bool can_be_private(const Builder *builder, const PrivateNodes *nodes, NodeId node) {
   const SearchGraph *graph = builder->graph;
   unsigned flags = graph->nodes[node].flags;
-  if (!is_for_one(nodes, graph, node)) return false;
+  bool is_bound = builder->is_awaited[node] || graph->nodes[node].num_waits;
+  if (is_bound || nodes->num_readers[node] != 1) return false;
   if (flags & NODE_IS_TUPLE) return true;
   return graph->nodes[node].num_parts == 1 && node_part(graph, node, 0)->operand == NO_ID &&
          (flags & NODE_CAN_CLONE || is_identity_copy(builder, node));
@@ -896,7 +903,7 @@ static bool owns_memory(const Builder *builder, NodeId update, PrivateNodes *nod
                         Arena *scratch) {
   const SearchGraph *graph = builder->graph;
   const SearchNode *node = &graph->nodes[update];
-  if (node->num_waits || nodes->is_waited_for[update]) return false;
+  if (node->num_waits || builder->is_awaited[update]) return false;
   bool owns_all = true;
   for (uint32_t i = 0; owns_all && i < node->num_parts; i++) {
     const NodePart *part = node_part(graph, update, i);
@@ -920,14 +927,11 @@ static bool owns_memory(const Builder *builder, NodeId update, PrivateNodes *nod
 static void mark_private(Builder *builder) {
   SearchGraph *graph = builder->graph;
   uint32_t *num_readers = count_readers(graph, builder->scratch);
-  bool *is_waited_for = arena_zarray(builder->scratch, bool, graph->num_nodes);
-  for (uint32_t i = 0; i < graph->waits.len; i++)
-    is_waited_for[graph->waits.data[i]] = true;
   for (NodeId number = 0; number < graph->num_nodes; number++) {
     SearchNode *node = &graph->nodes[number];
     if (!(node->flags & NODE_IN_PLACE && node->flags & NODE_CAN_CLONE)) continue;
     ArenaMark mark = arena_mark(builder->scratch);
-    PrivateNodes nodes = {.num_readers = num_readers, .is_waited_for = is_waited_for};
+    PrivateNodes nodes = {.num_readers = num_readers};
     bool owns_all = owns_memory(builder, number, &nodes, builder->scratch);
     if (!owns_all) node->flags &= ~(unsigned)NODE_CAN_CLONE;
     for (uint32_t i = 0; owns_all && i < nodes.list.len; i++)
