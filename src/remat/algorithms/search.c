@@ -67,6 +67,32 @@ static void analyze(SearchJob *search) {
   search_measure_callees(&search->context, search->inner_bytes, num_known, search->scratch);
 }
 
+/* Searches without repeating loops first, if any can be repeated, with half of the steps. They are
+ * large pieces, which prices choose too early. */
+static PricedLine search_both(SearchJob *search, const Line *given, int64_t limit_bytes,
+                              Patience *patience, OtherLines *others, Arena *arena) {
+  const SearchGraph *graph = given->graph;
+  const SearchGraph *without = search_graph_without_loops(graph, arena);
+  if (without == graph)
+    return search_line(given, limit_bytes, &search->rules, patience, others, arena,
+                       search->scratch);
+  Line simple = line_copy(given, arena);
+  simple.graph = without;
+  OtherLines simple_others = {0};
+  Patience half = patience_part(patience, patience_steps_left(patience) / 2);
+  PricedLine first = search_line(&simple, limit_bytes, &search->rules, &half, &simple_others, arena,
+                                 search->scratch);
+  patience_join(patience, &half);
+  PricedLine found =
+      search_line(given, limit_bytes, &search->rules, patience, others, arena, search->scratch);
+  if (!priced_is_better(&first, &found)) return found;
+  first.line.graph = graph;
+  *others = simple_others;
+  for (uint32_t i = 0; i < others->len; i++)
+    others->list[i].line.graph = graph;
+  return first;
+}
+
 /* Searches one computation with three quarters of the steps that are left, so that there always are
  * some for what follows: other computations, and searches with another limit. If no line fits, the
  * last of them go to the lowest peak. */
@@ -79,7 +105,7 @@ static PricedLine search_graph(SearchJob *search, const SearchGraph *graph, int6
   PricedLine found = {0};
   if (limit_bytes > 0) {
     Patience most = patience_part(&own, patience_steps_left(&own) / 4 * 3);
-    found = search_line(&given, limit_bytes, rules, &most, others, arena, search->scratch);
+    found = search_both(search, &given, limit_bytes, &most, others, arena);
     patience_join(&own, &most);
   }
   if (!found.fits) {

@@ -189,6 +189,21 @@ static rh_status run_on_variant(const Problem *problem, Findings *findings,
   return status;
 }
 
+static uint32_t count_loops(const Module *module) {
+  uint32_t num_loops = 0;
+  for (InstId id = 0; id < module->insts.len; id++) {
+    const Instruction *inst = inst_get(module, id);
+    num_loops += inst->opcode == OPCODE_WHILE && !(inst->flags & INST_DEAD);
+  }
+  return num_loops;
+}
+
+/* Whether the best attempt runs whole loops again. */
+static bool repeats_loops(const Search *search) {
+  const rh_module *result = search->best.result;
+  return result && count_loops(result->module) > count_loops(search->problem->input->module);
+}
+
 /* Begins again from variants of the input in which loops recompute what others would have stored
  * for them. A variant is taken only if it is proven equivalent: what the verifier cannot follow
  * must not be lost on the way to a result. */
@@ -196,7 +211,10 @@ static rh_status try_variants(Search *search, ScanAttempt *scanned) {
   const Problem *problem = search->problem;
   bool is_wanted = problem->plan ? problem->plan->scans.list.len > 0
                                  : problem->request->algorithm->traits & RH_TRAIT_SCANS;
-  if (!is_wanted || (is_met(search) && !search->by_time)) return RH_OK;
+  if (!is_wanted) return RH_OK;
+  /* To store less of what a loop stacks can be faster. */
+  search->by_time |= is_met(search) && !problem->plan && repeats_loops(search);
+  if (is_met(search) && !search->by_time) return RH_OK;
   if (!problem->plan && patience_is_stopped(problem->patience)) return RH_OK;
   double start = seconds_now();
   rh_status status = problem->plan ? scans_apply(problem, run_on_variant, scanned)

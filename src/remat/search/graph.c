@@ -425,6 +425,7 @@ static void add_node(Builder *builder, InstId id) {
   if (!is_given && is_legal(builder, id)) node->flags |= NODE_IS_LEGAL;
   if (fusion_bundles_results(module, id)) node->flags |= NODE_CAN_SHRINK;
   if (opcode == OPCODE_TUPLE && !inst_has_control(module, id)) node->flags |= NODE_IS_TUPLE;
+  if (opcode == OPCODE_WHILE) node->flags |= NODE_IS_LOOP;
   if (opcode_is_split(opcode) || opcode_is_async(opcode)) node->flags |= NODE_IS_FIXED;
   node->seconds = opcode == OPCODE_WHILE
                       ? seconds_with_callees(builder->context, builder->context->seconds_of, id)
@@ -533,8 +534,7 @@ static void mark_bypassed(Builder *builder) {
 enum { SMALL_PART = 16 };
 
 static bool is_loop(const Builder *builder, NodeId node) {
-  InstId id = builder->graph->nodes[node].inst;
-  return id != NO_ID && inst_get(builder->module, id)->opcode == OPCODE_WHILE;
+  return builder->graph->nodes[node].flags & NODE_IS_LOOP;
 }
 
 /* A part of a node, and what it comes from by way of tuples. */
@@ -938,6 +938,23 @@ static void mark_private(Builder *builder) {
       graph->nodes[nodes.list.data[i]].flags |= NODE_IS_PRIVATE | NODE_CAN_CLONE;
     arena_reset(builder->scratch, mark);
   }
+}
+
+const SearchGraph *search_graph_without_loops(const SearchGraph *graph, Arena *out) {
+  const unsigned repeated = NODE_IS_LOOP | NODE_CAN_CLONE;
+  bool has_any = false;
+  for (NodeId node = 0; node < graph->num_nodes; node++)
+    has_any |= (graph->nodes[node].flags & repeated) == repeated;
+  if (!has_any) return graph;
+  SearchGraph *without = arena_alloc(out, sizeof *without);
+  *without = *graph;
+  without->nodes = arena_array(out, SearchNode, graph->num_nodes);
+  memcpy(without->nodes, graph->nodes, graph->num_nodes * sizeof *without->nodes);
+  for (NodeId node = 0; node < graph->num_nodes; node++) {
+    if (graph->nodes[node].flags & NODE_IS_LOOP)
+      without->nodes[node].flags &= ~(unsigned)NODE_CAN_CLONE;
+  }
+  return without;
 }
 
 SearchGraph search_graph_build(const SearchContext *context, CompId comp, Arena *out,

@@ -54,6 +54,7 @@ enum {
   NODE_IN_PLACE = 1 << 10,   /* writes into the memory of what it reads */
   NODE_IS_PRIVATE = 1 << 11, /* only one node reads it, once, and overwrites it: each run of that
                                 node needs a run of its own to read */
+  NODE_IS_LOOP = 1 << 12,    /* all of a loop, which runs computations */
   NODE_IS_FORM = 1 << 9,     /* a copy into another form, or back: lines need not have it */
 };
 
@@ -157,6 +158,10 @@ typedef struct SearchContext {
   bool counts_twice; /* memory that a value hands over to another one of its HloBuffer counts for
                         both at that time (COUNT_SHARED_TWICE) */
 } SearchContext;
+
+/* The same graph, in which no loop runs again; `graph` itself if none can. A line of it becomes a
+ * line of `graph` if its `graph` is set to that. */
+const SearchGraph *search_graph_without_loops(const SearchGraph *graph, Arena *out);
 
 /* How the job's memory model counts shapes. */
 const ShapeSizes *search_sizes(const RematJob *job);

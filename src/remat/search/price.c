@@ -105,6 +105,7 @@ static Pricing pricing_begin(const Line *line, const LineMemory *memory, Arena *
   for (uint32_t i = 0; i < line->first_source[len]; i++)
     pricing.is_unread[line->sources[i]] = false;
   pricing.is_needed = arena_zarray(arena, uint8_t, most_parts);
+  pricing.needed_until = arena_array(arena, StepId, most_parts);
   note_costs(&pricing);
   form_begin_link(&pricing);
   return pricing;

@@ -7,7 +7,8 @@ enum {
   LOOKS_OF_STEP = 8,  /* demands that one looks at in the time for a step of a closure */
   MAX_CLOSURE = 5000, /* steps that the cost of one recomputation looks at */
   MAX_DEPTH = 1000,
-  AHEAD = 8, /* steps before a step is visited, what is known of it is fetched */
+  AHEAD = 8,        /* steps before a step is visited, what is known of it is fetched */
+  MANY_PARTS = 256, /* of a step with so many, demands are for the whole */
 };
 
 /* ---- what it costs to have a value ---- */
@@ -146,11 +147,39 @@ static void sort_demands(Pricing *pricing, StepId step) {
   }
 }
 
+/* Notes, for each demand, until when those of earlier places hold the parts that it is for. A loop
+ * holds its stacks for the loop that reads them slice by slice, whoever needs its result before. */
+static void note_part_until(Pricing *pricing, StepId step) {
+  uint32_t num_parts = node_of(pricing, step)->num_parts, len = pricing->sorted.len;
+  pricing->first_until.len = pricing->part_until.len = 0;
+  bool is_whole = true;
+  for (uint32_t i = 0; is_whole && i < len; i++)
+    is_whole = sorted_demand(pricing, i)->num_parts == num_parts;
+  if (is_whole || num_parts > MANY_PARTS) return;
+  uint32_t *first_until = vec_extend(pricing->arena, &pricing->first_until, len);
+  for (uint32_t part = 0; part < num_parts; part++)
+    pricing->needed_until[part] = step;
+  for (uint32_t i = len; i-- > 0;) {
+    const Demand *demand = sorted_demand(pricing, i);
+    StepId *held = &pricing->needed_until[demand->first_part];
+    first_until[i] = pricing->part_until.len;
+    for (uint32_t k = 0; k < demand->num_parts; k++) {
+      *vec_push(pricing->arena, &pricing->part_until) = held[k];
+      if (demand->until > held[k]) held[k] = demand->until;
+    }
+  }
+}
+
 /* Marks the parts that a reader reads. Returns the bytes that this adds, and lowers `until` to the
  * first step that overwrites some of it. */
-static int64_t need_parts(Pricing *pricing, StepId step, const Demand *demand, StepId *until) {
+static int64_t need_parts(Pricing *pricing, StepId step, uint32_t index, StepId *until) {
   const Line *line = pricing->line;
+  const Demand *demand = sorted_demand(pricing, index);
   int64_t bytes = 0;
+  if (pricing->first_until.len && demand->num_parts)
+    memcpy(&pricing->needed_until[demand->first_part],
+           &pricing->part_until.data[pricing->first_until.data[index]],
+           demand->num_parts * sizeof(StepId));
   for (uint32_t part = demand->first_part; part < demand->first_part + demand->num_parts; part++) {
     uint32_t root = pricing->memory->root_of[line->first_part[step] + part];
     if (pricing->overwriter[root] < *until) *until = pricing->overwriter[root];
@@ -174,12 +203,21 @@ static double spread_of(NodeId node) {
   return (double)(node * UINT32_C(2654435761)) / 4294967296.0 - 0.5;
 }
 
-/* What it costs to hold `bytes` of a step since the demand before the one of index `index`. */
+/* What it costs to hold what is needed of a step, `bytes`, since demands before the one of index
+ * `index` held it. */
 static double keep_cost(const Pricing *pricing, StepId step, uint32_t index, int64_t bytes) {
   StepId place = sorted_demand(pricing, index)->place;
   StepId held_until = pricing->held_until.data[index];
-  if (held_until >= place) return 0;
-  double keep = (double)bytes * (sum_before(pricing, place) - sum_through(pricing, held_until));
+  uint32_t num_parts = pricing->first_until.len ? node_of(pricing, step)->num_parts : 0;
+  double keep = 0;
+  if (num_parts == 0 && held_until < place)
+    keep = (double)bytes * (sum_before(pricing, place) - sum_through(pricing, held_until));
+  for (uint32_t part = 0; part < num_parts; part++) {
+    StepId until = pricing->needed_until[part];
+    if (!pricing->is_needed[part] || until >= place) continue;
+    keep += (double)node_part(pricing->line->graph, pricing->line->nodes[step], part)->bytes *
+            (sum_before(pricing, place) - sum_through(pricing, until));
+  }
   return keep * (1 + pricing->rules->spread * spread_of(pricing->line->nodes[step]));
 }
 
@@ -262,6 +300,7 @@ static void visit(Pricing *pricing, StepId step) {
     return;
   }
   sort_demands(pricing, step);
+  note_part_until(pricing, step);
   uint32_t len = pricing->sorted.len, begin = 0; /* first demand that has no run yet */
   StepId until = step, gone_at = NO_ID;
   PendingForm pending = {.form = NO_ID};
@@ -274,7 +313,7 @@ static void visit(Pricing *pricing, StepId step) {
   for (uint32_t i = 0; i < len; i++) {
     const Demand *last = sorted_demand(pricing, i);
     StepId place = last->place;
-    bytes += need_parts(pricing, step, last, &gone_at);
+    bytes += need_parts(pricing, step, i, &gone_at);
     bool is_last = i + 1 == len;
     bool is_group_end = is_last || is_private || sorted_demand(pricing, i + 1)->place != place;
     if (!is_group_end || place <= step + 1) continue;

@@ -63,8 +63,14 @@ typedef struct Pricing {
   VEC(SortItem) sorted;   /* demands of the step being visited, the last place first */
   VEC(StepId) held_until; /* for each of them: until when those of earlier places hold the step */
   uint8_t *is_needed;     /* by part of the node being visited */
-  StepCost *costs;        /* by step */
-  Need *needs;            /* as Line.sources */
+  /* For each of the demands, if they are for different parts: the index of its first part in
+   * `part_until`, which has by part until when demands of earlier places hold it. */
+  VEC(uint32_t) first_until;
+  VEC(StepId) part_until;
+  StepId *needed_until; /* by part of the node being visited, if it is needed: until when demands
+                           of earlier places than those looked at hold it */
+  StepCost *costs;      /* by step */
+  Need *needs;          /* as Line.sources */
   uint32_t num_closures, num_visited;
   int64_t closure_bytes; /* live at most while a step of the closure runs */
   uint64_t num_looked;   /* demands and steps in a round, steps as so many demands */
