@@ -37,6 +37,22 @@ typedef struct Figures {
   bool is_free;                        /* it recomputes nothing */
 } Figures;
 
+/* What a search of the entry has come to under one limit for lines. */
+typedef struct Result {
+  bool is_met;
+  Figures figures;
+  uint32_t num_steps;
+  RematState state;
+  Arena *arena; /* of the state */
+} Result;
+
+static bool is_better(const Result *a, const Result *b) {
+  if (a->is_met != b->is_met) return a->is_met;
+  if (!a->is_met && a->figures.peak_bytes != b->figures.peak_bytes)
+    return a->figures.peak_bytes < b->figures.peak_bytes;
+  return a->figures.seconds < b->figures.seconds;
+}
+
 typedef struct SearchJob {
   RematJob *job;
   SearchContext context; /* of the module as it is now, in `arena` */
@@ -45,8 +61,13 @@ typedef struct SearchJob {
   SearchRules rules;
   CompactShapes *forms; /* other forms that prices decide about; NULL = about none */
   uint32_t num_steps;
-  uint32_t num_changed;     /* values that are kept in other forms */
-  Figures entry;            /* the last time that a line was applied to it */
+  uint32_t num_changed; /* values that are kept in other forms */
+  CompId unmet_comp;    /* a computation for which no line without repeated loops met a limit, */
+  int64_t unmet_bytes;  /* and that limit */
+  Figures entry;        /* the last time that a line was applied to it */
+  /* The best line of the entry before what it calls was reduced; its arena is NULL if there is
+   * none. */
+  Result round;
   int64_t difference_bytes; /* by which the model counts more than lines do, in the order given */
   Arena *out, *arena, *scratch;
 } SearchJob;
@@ -67,30 +88,54 @@ static void analyze(SearchJob *search) {
   search_measure_callees(&search->context, search->inner_bytes, num_known, search->scratch);
 }
 
-/* Searches without repeating loops first, if any can be repeated, with half of the steps. They are
- * large pieces, which prices choose too early. */
+/* Searches with or without repeating loops. */
+static PricedLine search_line_of(SearchJob *search, const Line *given, const SearchGraph *graph,
+                                 int64_t limit_bytes, bool is_thorough, Patience *patience,
+                                 OtherLines *others, Arena *arena) {
+  SearchRules rules = search->rules;
+  rules.is_thorough = is_thorough;
+  Line line = line_copy(given, arena);
+  line.graph = graph;
+  PricedLine found =
+      search_line(&line, limit_bytes, &rules, patience, others, arena, search->scratch);
+  found.line.graph = given->graph;
+  for (uint32_t i = 0; i < others->len; i++)
+    others->list[i].line.graph = given->graph;
+  return found;
+}
+
+/* Searches without repeating loops first, if any can be repeated, with half of the steps: loops are
+ * large pieces, which prices choose too early. If that meets the limit, to repeat them is worth
+ * more than a short search only if that finds something faster. */
 static PricedLine search_both(SearchJob *search, const Line *given, int64_t limit_bytes,
                               Patience *patience, OtherLines *others, Arena *arena) {
   const SearchGraph *graph = given->graph;
   const SearchGraph *without = search_graph_without_loops(graph, arena);
-  if (without == graph)
-    return search_line(given, limit_bytes, &search->rules, patience, others, arena,
-                       search->scratch);
-  Line simple = line_copy(given, arena);
-  simple.graph = without;
-  OtherLines simple_others = {0};
+  bool is_known =
+      without == graph || (search->unmet_comp == graph->comp && limit_bytes <= search->unmet_bytes);
+  if (is_known)
+    return search_line_of(search, given, graph, limit_bytes, true, patience, others, arena);
   Patience half = patience_part(patience, patience_steps_left(patience) / 2);
-  PricedLine first = search_line(&simple, limit_bytes, &search->rules, &half, &simple_others, arena,
-                                 search->scratch);
+  OtherLines others_without = {0};
+  PricedLine best =
+      search_line_of(search, given, without, limit_bytes, true, &half, &others_without, arena);
   patience_join(patience, &half);
+  *others = others_without;
+  if (best.fits) {
+    OtherLines unused = {0};
+    PricedLine quick =
+        search_line_of(search, given, graph, limit_bytes, false, patience, &unused, arena);
+    if (!priced_is_better(&quick, &best)) return best;
+  } else {
+    search->unmet_comp = graph->comp;
+    search->unmet_bytes = limit_bytes;
+  }
+  OtherLines others_with = {0};
   PricedLine found =
-      search_line(given, limit_bytes, &search->rules, patience, others, arena, search->scratch);
-  if (!priced_is_better(&first, &found)) return found;
-  first.line.graph = graph;
-  *others = simple_others;
-  for (uint32_t i = 0; i < others->len; i++)
-    others->list[i].line.graph = graph;
-  return first;
+      search_line_of(search, given, graph, limit_bytes, true, patience, &others_with, arena);
+  if (!priced_is_better(&found, &best)) return best;
+  *others = others_with;
+  return found;
 }
 
 /* Searches one computation with three quarters of the steps that are left, so that there always are
@@ -289,6 +334,31 @@ static void apply_first_met(SearchJob *search, const PricedLine *best, const Oth
                             .is_free = priced_is_free(taking.best, given_seconds)};
 }
 
+/* Keeps what a line makes of the entry, in case that nothing lower is found once what it calls has
+ * been reduced: that takes steps, too. */
+static void keep_round(SearchJob *search, const PricedLine *best, Arena *arena) {
+  RematJob *job = search->job;
+  CompId entry = job->rewrite->module->entry;
+  RematState before = remat_state_save(job, arena);
+  int64_t inner_bytes = search->inner_bytes[entry];
+  uint32_t num_steps = search->num_steps;
+  OtherLines none = {0};
+  apply_first_met(search, best, &none, arena);
+  Result result = {.is_met = search->entry.peak_bytes <= job->peak_limit_bytes,
+                   .figures = search->entry,
+                   .num_steps = search->num_steps};
+  if (!search->round.arena || is_better(&result, &search->round)) {
+    if (search->round.arena) arena_free(search->round.arena);
+    result.arena = arena_new(arena_options(search->scratch));
+    result.state = remat_state_save(job, result.arena);
+    search->round = result;
+  }
+  remat_state_load(job, &before);
+  *job->schedule = schedule_copy(job->schedule, job->rewrite->module, search->out);
+  search->inner_bytes[entry] = inner_bytes;
+  search->num_steps = num_steps;
+}
+
 /* Searches the computation of a frame, and applies what it finds, unless its callees have to be
  * reduced first: then returns false. */
 static bool search_frame(SearchJob *search, Frame *frame, bool may_go_down) {
@@ -308,8 +378,10 @@ static bool search_frame(SearchJob *search, Frame *frame, bool may_go_down) {
   frame->round++;
   frame->has_gained = false;
   bool is_done = frame->callees.list.len == 0;
+  bool is_entry = frame->comp == search->job->rewrite->module->entry;
+  if (!is_done && is_entry) keep_round(search, &best, arena);
   if (is_done) {
-    if (frame->comp == search->job->rewrite->module->entry) {
+    if (is_entry) {
       apply_first_met(search, &best, &others, arena);
     } else {
       apply(search, frame->comp, &best);
@@ -343,22 +415,6 @@ static void search_tree(SearchJob *search, CompId comp, int64_t limit_bytes) {
   arena_free(arena);
 }
 
-/* What a search of the entry has come to under one limit for lines. */
-typedef struct Result {
-  bool is_met;
-  Figures figures;
-  uint32_t num_steps;
-  RematState state;
-  Arena *arena; /* of the state */
-} Result;
-
-static bool is_better(const Result *a, const Result *b) {
-  if (a->is_met != b->is_met) return a->is_met;
-  if (!a->is_met && a->figures.peak_bytes != b->figures.peak_bytes)
-    return a->figures.peak_bytes < b->figures.peak_bytes;
-  return a->figures.seconds < b->figures.seconds;
-}
-
 /* The searches of the entry, each of which begins from the module as it was given. */
 typedef struct Entry {
   SearchJob *search;
@@ -385,6 +441,18 @@ static void search_entry_once(Entry *entry, int64_t line_limit) {
       .num_steps = search->num_steps,
       .arena = arena_new(arena_options(search->scratch)),
   };
+  Result *round = &search->round;
+  if (round->arena && is_better(round, &result)) {
+    remat_state_load(job, &round->state);
+    *job->schedule = schedule_copy(job->schedule, job->rewrite->module, search->out);
+    arena_free(result.arena);
+    result = *round;
+    search->entry = result.figures;
+    search->num_steps = result.num_steps;
+    round->arena = NULL;
+  }
+  if (round->arena) arena_free(round->arena);
+  round->arena = NULL;
   entry->last = result;
   entry->best_is_last = entry->num_results++ == 0 || is_better(&result, &entry->best);
   if (!entry->best_is_last) {
@@ -612,6 +680,7 @@ static void search_with_forms(SearchJob *search) {
 
 void remat_search(RematJob *job, RematStats *stats, Arena *out, Arena *scratch) {
   SearchJob search = {.job = job,
+                      .unmet_comp = NO_ID,
                       .rules = {.is_thorough = true,
                                 .keeps_order = job->options->keep_order,
                                 .num_threads = job->options->num_threads},

@@ -601,6 +601,18 @@ static bool find_shared_init(const Builder *builder, NodeId loop, const uint32_t
   return shared_bytes <= bytes / SMALL_PART;
 }
 
+/* A part of a loop may still take over the memory of what the loop begins with, once nobody else
+ * reads that; but a constant has none. */
+static void forget_given(const Builder *builder, NodeId loop, NodePart *part) {
+  const SearchGraph *graph = builder->graph;
+  if (part->num_reuses == 0) return;
+  ArenaMark mark = arena_mark(builder->scratch);
+  NodeReuse reuse = graph->reuses.data[part->first_reuse];
+  NodeId origin = find_origin(graph, loop, reuse, builder->scratch).node;
+  if (graph->nodes[origin].flags & NODE_IS_GIVEN) part->num_reuses = 0;
+  arena_reset(builder->scratch, mark);
+}
+
 /* Before copy-insertion, XLA has still to copy what a loop begins with if others read it, too, or
  * if it is a constant: the loop has memory of its own for this. Models that do not count these
  * copies are followed, except for what is small in a loop that can run again. */
@@ -626,7 +638,7 @@ static void detach_loops(Builder *builder) {
     const SearchNode *node = &graph->nodes[number];
     for (uint32_t i = 0; i < node->num_parts; i++) {
       if (is_detached(builder, number, buffer_of(builder, number, i)))
-        graph->parts.data[node->first_part + i].num_reuses = 0;
+        forget_given(builder, number, &graph->parts.data[node->first_part + i]);
     }
   }
 }
