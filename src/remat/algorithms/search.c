@@ -138,6 +138,34 @@ static PricedLine search_both(SearchJob *search, const Line *given, int64_t limi
   return found;
 }
 
+static bool is_lower(const PricedLine *a, const PricedLine *b) {
+  return a->peak_bytes < b->peak_bytes ||
+         (a->peak_bytes == b->peak_bytes && a->seconds < b->seconds);
+}
+
+/* As search_lowest(), and at first without repeating loops, if any can be repeated, with half of
+ * the steps: what does not lower the peak further is to take no time. */
+static PricedLine search_lowest_both(SearchJob *search, const Line *given, int64_t limit_bytes,
+                                     const PricedLine *known, Patience *patience,
+                                     OtherLines *others, Arena *arena) {
+  const SearchGraph *graph = given->graph;
+  const SearchGraph *without = search_graph_without_loops(graph, arena);
+  PricedLine simple;
+  if (without != graph) {
+    Line line = line_copy(given, arena);
+    line.graph = without;
+    OtherLines unused = {0};
+    Patience half = patience_part(patience, patience_steps_left(patience) / 2);
+    simple = search_lowest(&line, limit_bytes, NULL, &search->rules, &half, &unused, arena,
+                           search->scratch);
+    simple.line.graph = graph;
+    patience_join(patience, &half);
+    if (!known || is_lower(&simple, known)) known = &simple;
+  }
+  return search_lowest(given, limit_bytes, known, &search->rules, patience, others, arena,
+                       search->scratch);
+}
+
 /* Searches one computation with three quarters of the steps that are left, so that there always are
  * some for what follows: other computations, and searches with another limit. If no line fits, the
  * last of them go to the lowest peak. */
@@ -145,7 +173,6 @@ static PricedLine search_graph(SearchJob *search, const SearchGraph *graph, int6
                                OtherLines *others, Arena *arena) {
   Patience *patience = search->job->patience;
   Patience own = patience_part(patience, patience_steps_left(patience) / 4 * 3);
-  const SearchRules *rules = &search->rules;
   Line given = line_of_graph(graph, arena);
   PricedLine found = {0};
   if (limit_bytes > 0) {
@@ -156,8 +183,7 @@ static PricedLine search_graph(SearchJob *search, const SearchGraph *graph, int6
   if (!found.fits) {
     OtherLines also = {0};
     const PricedLine *known = limit_bytes > 0 ? &found : NULL;
-    PricedLine lower =
-        search_lowest(&given, limit_bytes, known, rules, &own, &also, arena, search->scratch);
+    PricedLine lower = search_lowest_both(search, &given, limit_bytes, known, &own, &also, arena);
     if (!known || lower.peak_bytes < found.peak_bytes) {
       found = lower;
       *others = also;
