@@ -274,7 +274,7 @@ static const struct {
      "p = f32[4] parameter(0)\n a = f32[4] sine(p)\n b = f32[4] cosine(a)\n"
      "c = f32[4] tanh(p)\n ROOT r = f32[4] add(b, c)\n",
      "ad rd"},
-    {"a loop's carry", "",
+    {"a loop's carry", ", is_scheduled=true",
      "c { q = (f32[4]) parameter(0)\n ROOT k = pred[] constant(false) }\n"
      "b { q = (f32[4]) parameter(0)\n g = f32[4] get-tuple-element(q), index=0\n"
      "s = f32[4] sine(g)\n ROOT o = (f32[4]) tuple(s) }\n",

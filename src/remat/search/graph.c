@@ -75,7 +75,6 @@ typedef struct Builder {
   bool
       *is_awaited; /* by NodeId: others wait for it, and not because it reads what they overwrite */
   bool *is_detached;  /* by BufferId: loops do not share it; see detach_loops() */
-  bool counts_copies; /* the model counts the copies that XLA will insert */
   uint32_t *part_of;  /* by InstId of a view: the first part of its node that it stands for */
   NodeId *barrier_of; /* by InstId of a view: the last barrier that it goes through; NO_ID = none */
   uint32_t *seen_at;  /* by ValueId: 1 + the operand part in `found` of the node being built */
@@ -530,9 +529,6 @@ static void mark_bypassed(Builder *builder) {
 
 /* ---- what loops begin with ---- */
 
-/* So small a part of a loop's memory is copied without being noticed. */
-enum { SMALL_PART = 16 };
-
 static bool is_loop(const Builder *builder, NodeId node) {
   return builder->graph->nodes[node].flags & NODE_IS_LOOP;
 }
@@ -567,8 +563,7 @@ static uint32_t *count_readers(const SearchGraph *graph, Arena *out) {
 
 /* Whether a node is a loop that has memory of its own instead of that of a buffer. */
 static bool is_detached(const Builder *builder, NodeId node, BufferId buffer) {
-  return builder->is_detached[buffer] && is_loop(builder, node) &&
-         (builder->counts_copies || builder->graph->nodes[node].flags & NODE_CAN_CLONE);
+  return builder->is_detached[buffer] && is_loop(builder, node);
 }
 
 /* Whether each run of what reads a node can have a run of its own to read. */
@@ -581,24 +576,20 @@ static BufferId buffer_of(const Builder *builder, NodeId node, uint32_t part) {
   return values->buffers.of[dataflow_value(&values->flow, builder->graph->nodes[node].inst, part)];
 }
 
-/* Collects the buffers of what a loop begins with that others read, too, and of constants. Returns
- * whether they are small. */
-static bool find_shared_init(const Builder *builder, NodeId loop, const uint32_t *num_readers,
-                             IdVec *shared) {
+/* Marks the buffers of what a loop begins with that others read, too, and of constants. */
+static void find_shared_init(Builder *builder, NodeId loop, const uint32_t *num_readers) {
   const SearchGraph *graph = builder->graph;
   const SearchNode *node = &graph->nodes[loop];
-  int64_t bytes = 0, shared_bytes = 0;
   for (uint32_t i = 0; i < node->num_parts; i++) {
     const NodePart *part = node_part(graph, loop, i);
-    bytes += part->bytes;
     if (part->num_reuses == 0) continue;
+    ArenaMark mark = arena_mark(builder->scratch);
     NodeReuse reuse = graph->reuses.data[part->first_reuse];
-    PartOrigin origin = find_origin(graph, loop, reuse, builder->scratch);
-    if (is_read_once(graph, origin.node, num_readers)) continue;
-    shared_bytes += part->bytes;
-    *vec_push(builder->scratch, shared) = buffer_of(builder, loop, i);
+    NodeId origin = find_origin(graph, loop, reuse, builder->scratch).node;
+    if (!is_read_once(graph, origin, num_readers))
+      builder->is_detached[buffer_of(builder, loop, i)] = true;
+    arena_reset(builder->scratch, mark);
   }
-  return shared_bytes <= bytes / SMALL_PART;
 }
 
 /* A part of a loop may still take over the memory of what the loop begins with, once nobody else
@@ -615,24 +606,13 @@ static void forget_given(const Builder *builder, NodeId loop, NodePart *part) {
 
 /* Before copy-insertion, XLA has still to copy what a loop begins with if others read it, too, or
  * if it is a constant: the loop has memory of its own for this. Models that do not count these
- * copies are followed, except for what is small in a loop that can run again. */
+ * copies count less than the graph does. */
 static void detach_loops(Builder *builder) {
   SearchGraph *graph = builder->graph;
-  const MemoryModel *model = builder->context->job->memory_model;
   if (copies_are_inserted(builder->module)) return;
-  builder->counts_copies = model->traits & RH_TRAIT_PACKS;
   uint32_t *num_readers = count_readers(graph, builder->scratch);
   for (NodeId number = 0; number < graph->num_nodes; number++) {
-    SearchNode *node = &graph->nodes[number];
-    if (!is_loop(builder, number)) continue;
-    ArenaMark mark = arena_mark(builder->scratch);
-    IdVec shared = {0};
-    if (!find_shared_init(builder, number, num_readers, &shared) && !builder->counts_copies)
-      node->flags &= ~(unsigned)NODE_CAN_CLONE;
-    bool has_own = builder->counts_copies || node->flags & NODE_CAN_CLONE;
-    for (uint32_t i = 0; has_own && i < shared.len; i++)
-      builder->is_detached[shared.data[i]] = true;
-    arena_reset(builder->scratch, mark);
+    if (is_loop(builder, number)) find_shared_init(builder, number, num_readers);
   }
   for (NodeId number = 0; number < graph->num_nodes; number++) {
     const SearchNode *node = &graph->nodes[number];
