@@ -2,6 +2,9 @@
 
     dump_training_steps.py FOLDER [NAME…]
 
+Four more, whose layers are or contain loops, are only written by name: chunked_attention, gru, noise,
+state_space.
+
 Each is one step of AdamW with donated weights and averages: NAME.before_optimizations.hlo. They are only
 lowered, not compiled, which takes a second each. `scripts/bench-search --make-steps` installs what this
 needs. The networks are of kinds that the samples are not, or larger: nothing in the search was chosen by
@@ -265,6 +268,65 @@ def resnet_bf16(w, x, labels):
     return cross_entropy(dense(w, x.mean((1, 2)).astype(jnp.float32), 10), labels)
 
 
+# ---- networks whose layers are loops ----
+
+def chunked_attention(w, words, labels):
+    """A part of the queries at a time, each of which the backward pass computes again."""
+    batch, length, width = *words.shape, 256
+    x = w(1000, width)[words]
+    for _ in range(6):
+        y = layer_norm(w, x)
+        q, k, v = [dense(w, y, width).reshape(batch, length, 8, -1) for _ in range(3)]
+
+        def part(some, k=k, v=v):
+            scores = jax.nn.softmax(jnp.einsum("bqhd,bkhd->bhqk", some, k) / math.sqrt(k.shape[-1]))
+            return jnp.einsum("bhqk,bkhd->bqhd", scores, v)
+        parts = q.reshape(batch, 8, length // 8, 8, -1).swapaxes(0, 1)
+        attended = lax.map(jax.checkpoint(part), parts).swapaxes(0, 1).reshape(x.shape)
+        x = x + dense(w, attended, width)
+        x = x + perceptron(w, layer_norm(w, x), 1024)
+    return cross_entropy(dense(w, x, 1000), labels)
+
+
+def gru(w, x, labels):
+    """Four recurrent layers, each a scan."""
+    width = 256
+    for _ in range(4):
+        from_input, from_state = w(x.shape[-1], 3 * width), w(width, 3 * width)
+
+        def turn(h, given, from_input=from_input, from_state=from_state):
+            a, b = jnp.split(given @ from_input, 3, -1), jnp.split(h @ from_state, 3, -1)
+            reset, update = jax.nn.sigmoid(a[0] + b[0]), jax.nn.sigmoid(a[1] + b[1])
+            h = (1 - update) * jnp.tanh(a[2] + reset * b[2]) + update * h
+            return h, h
+        x = lax.scan(turn, jnp.zeros((x.shape[1], width)), x)[1]
+    return cross_entropy(dense(w, x, 100), labels)
+
+
+def noise(w, x, labels):
+    """A network that predicts the noise that was added; a loop draws it."""
+    added = jax.random.normal(jax.random.PRNGKey(1), x.shape)
+    y = 0.9 * x + 0.3 * added
+    for channels in (32, 64, 64, 64, 32):
+        y = jax.nn.silu(group_norm(w, conv(y, w(3, 3, y.shape[-1], channels))))
+    return jnp.mean((conv(y, w(3, 3, y.shape[-1], x.shape[-1])) - added) ** 2)
+
+
+def state_space(w, words, labels):
+    """Six layers, each of which scans over time."""
+    x = w(1000, 128)[words]
+    for _ in range(6):
+        y = layer_norm(w, x)
+        given, gate, keep = dense(w, y, 256), *(jax.nn.sigmoid(dense(w, y, 256)) for _ in range(2))
+
+        def turn(h, inputs):
+            h = inputs[1] * h + (1 - inputs[1]) * inputs[0]
+            return h, jnp.tanh(h)
+        states = lax.scan(turn, jnp.zeros((x.shape[0], 256)), (given.swapaxes(0, 1), keep.swapaxes(0, 1)))[1]
+        x = x + dense(w, states.swapaxes(0, 1) * gate, 128)
+    return cross_entropy(dense(w, x, 1000), labels)
+
+
 # ---- training steps ----
 
 def floats(*shape):
@@ -289,6 +351,13 @@ NETWORKS = {
     "translator": (translator, numbers(16, 128), numbers(16, 128)),
     "unet": (unet, floats(8, 64, 64, 3), floats(8, 64, 64, 3)),
     "wavenet": (wavenet, floats(8, 1024, 64), numbers(8, 1024)),
+}
+
+LOOPS = {
+    "chunked_attention": (chunked_attention, numbers(8, 512), numbers(8, 512)),
+    "gru": (gru, floats(64, 32, 128), numbers(64, 32)),
+    "noise": (noise, floats(16, 64, 64, 3), numbers(16)),
+    "state_space": (state_space, numbers(16, 256), numbers(16, 256)),
 }
 
 
@@ -319,7 +388,7 @@ def main():
     folder.mkdir(parents=True, exist_ok=True)
     for name in sys.argv[2:] or NETWORKS:
         file = folder / f"{name}.before_optimizations.hlo"
-        file.write_text(lower(*NETWORKS[name]).compiler_ir("hlo").as_hlo_text())
+        file.write_text(lower(*(NETWORKS | LOOPS)[name]).compiler_ir("hlo").as_hlo_text())
         print(file)
 
 
