@@ -190,9 +190,66 @@ static int64_t need_parts(Pricing *pricing, StepId step, uint32_t index, StepId 
   return bytes;
 }
 
+/* Whether a run is a step that is a loop. Added runs are read where they run, as far as is known
+ * when what they read is decided. */
+static bool is_loop(const Pricing *pricing, RunId run) {
+  return run < pricing->line->len && node_of(pricing, run)->flags & NODE_IS_LOOP;
+}
+
+/* Holds those parts of the tuple that a loop begins with that it forwards to its own readers. */
+static void hold_forwarded(Pricing *pricing, const Demand *by_loop) {
+  const SearchNode *loop = node_of(pricing, by_loop->reader);
+  const SearchGraph *graph = pricing->line->graph;
+  uint32_t i = pricing->first_demand[by_loop->reader];
+  for (; i != NO_ID; i = pricing->demands.data[i].next) {
+    const Demand *demand = &pricing->demands.data[i];
+    for (uint32_t k = demand->first_part; k < demand->first_part + demand->num_parts; k++) {
+      const NodePart *part = &graph->parts.data[loop->first_part + k];
+      if (part->operand != by_loop->operand) continue;
+      StepId *until = &pricing->needed_until[by_loop->first_part + part->of_operand];
+      if (demand->until > *until) *until = demand->until;
+    }
+  }
+}
+
+/* Sets by part of a tuple until when it must be held. */
+static void find_tuple_until(Pricing *pricing, StepId step) {
+  for (uint32_t part = 0; part < node_of(pricing, step)->num_parts; part++)
+    pricing->needed_until[part] = step;
+  for (uint32_t i = pricing->first_demand[step]; i != NO_ID; i = pricing->demands.data[i].next) {
+    const Demand *demand = &pricing->demands.data[i];
+    StepId at_once = is_loop(pricing, demand->reader) ? demand->place : demand->until;
+    for (uint32_t k = 0; k < demand->num_parts; k++) {
+      StepId *until = &pricing->needed_until[demand->first_part + k];
+      if (at_once > *until) *until = at_once;
+    }
+    if (is_loop(pricing, demand->reader)) hold_forwarded(pricing, demand);
+  }
+}
+
+/* What the operands of a tuple are held for depends on who reads the tuple. */
+static void demand_of_tuple(Pricing *pricing, StepId step) {
+  const SearchNode *node = node_of(pricing, step);
+  const SearchGraph *graph = pricing->line->graph;
+  find_tuple_until(pricing, step);
+  uint32_t part = 1; /* after the tuple's own table, the parts of one operand after the other */
+  for (uint32_t i = 0; i < node->num_operands; i++) {
+    StepId until = step;
+    for (uint32_t count = node_operand(graph, pricing->line->nodes[step], i)->num_parts; count;
+         count--, part++) {
+      if (pricing->needed_until[part] > until) until = pricing->needed_until[part];
+    }
+    demand(pricing, step, i, step, until, step);
+  }
+}
+
 /* Parts that a step forwards are held as long as the step's readers read them. */
 static void demand_operands(Pricing *pricing, StepId step, StepId until) {
   const uint32_t *first = pricing->line->first_source;
+  if (node_of(pricing, step)->flags & NODE_IS_TUPLE) {
+    demand_of_tuple(pricing, step);
+    return;
+  }
   if (!pricing->costs[step].forwards) until = step;
   for (uint32_t i = 0; i < first[step + 1] - first[step]; i++)
     demand(pricing, step, i, step, until, step);
