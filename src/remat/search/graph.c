@@ -70,10 +70,9 @@ typedef struct Builder {
   const SearchContext *context;
   const Module *module;
   SearchGraph *graph;
-  bool *is_held; /* by BufferId: see mark_held() */
-  bool *is_lent; /* by BufferId: of a parameter, free for a while */
-  bool
-      *is_awaited; /* by NodeId: others wait for it, and not because it reads what they overwrite */
+  bool *is_held;      /* by BufferId: see mark_held() */
+  bool *is_lent;      /* by BufferId: of a parameter, free for a while */
+  bool *is_awaited;   /* by NodeId: others wait, and not because it reads what they overwrite */
   bool *is_detached;  /* by BufferId: loops do not share it; see detach_loops() */
   uint32_t *part_of;  /* by InstId of a view: the first part of its node that it stands for */
   NodeId *barrier_of; /* by InstId of a view: the last barrier that it goes through; NO_ID = none */
