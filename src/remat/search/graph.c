@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#include "analysis/flow/copy_stage.h"
+#include "remat/search/graph_memory.h"
 
 /* ---- what all graphs have in common ---- */
 
@@ -59,21 +59,12 @@ SearchContext search_context_build(const RematJob *job, Arena *out, Arena *scrat
 
 /* ---- building one graph ---- */
 
-/* One access to a buffer that several values share. */
-typedef struct Access {
-  NodeId node;
-  bool is_write;
-  bool is_shared; /* by a computation that other nodes call, too */
-} Access;
-
 typedef struct Builder {
   const SearchContext *context;
   const Module *module;
   SearchGraph *graph;
   bool *is_held;      /* by BufferId: see mark_held() */
   bool *is_lent;      /* by BufferId: of a parameter, free for a while */
-  bool *is_awaited;   /* by NodeId: others wait, and not because it reads what they overwrite */
-  bool *is_detached;  /* by BufferId: loops do not share it; see detach_loops() */
   uint32_t *part_of;  /* by InstId of a view: the first part of its node that it stands for */
   NodeId *barrier_of; /* by InstId of a view: the last barrier that it goes through; NO_ID = none */
   uint32_t *seen_at;  /* by ValueId: 1 + the operand part in `found` of the node being built */
@@ -82,7 +73,6 @@ typedef struct Builder {
   VEC(bool) is_again;   /* by such a part: another operand part has the same value */
   /* The last node with a side effect, and the last one that cannot be cloned; NO_ID = none. */
   NodeId last_effect, last_lasting_effect;
-  VEC(Access) accesses;
   Arena *out, *scratch;
 } Builder;
 
@@ -381,7 +371,7 @@ static int64_t inner_bytes(const Builder *builder, InstId id) {
 }
 
 /* Whether a loop can run again: nothing but time is lost, and it is known how much. Whether its
- * memory allows it, mark_private() decides. */
+ * memory allows it, search_graph_share_memory() decides. */
 static bool may_repeat(const Builder *builder, InstId id) {
   const Module *module = builder->module;
   return inst_get(module, id)->opcode == OPCODE_WHILE && !inst_has_control(module, id) &&
@@ -389,21 +379,18 @@ static bool may_repeat(const Builder *builder, InstId id) {
          while_trip_count(module, id) >= 0;
 }
 
-/* What keeps a value in another form stays as it was put there. */
-static bool may_clone(const Builder *builder, InstId id) {
+/* Whether an instruction can run again, as far as its memory allows it. */
+static unsigned run_flags(const Builder *builder, InstId id) {
   const RematJob *job = builder->context->job;
+  bool repeats = may_repeat(builder, id);
+  bool is_legal = repeats || recompute_verdict(job->legality, id) == KEEP_NONE;
+  bool may_clone = repeats || clone_verdict(job->legality, id) == KEEP_NONE;
   bool may_recompute = !job->modes || job->modes & RH_REMAT_RECOMPUTE;
+  /* What keeps a value in another form stays as it was put there. */
   const InstMap *copied_from = &job->rewrite->copied_from;
   bool is_form = id < copied_from->len && copied_from->data[id] != NO_ID;
-  if (!may_recompute || is_form) return false;
-  return clone_verdict(job->legality, id) == KEEP_NONE || may_repeat(builder, id);
-}
-
-/* Whether legality lets an instruction run again. What the bound of a peak says of loops, that of
- * the added time must not contradict: it says that any loop can. */
-static bool is_legal(const Builder *builder, InstId id) {
-  return recompute_verdict(builder->context->job->legality, id) == KEEP_NONE ||
-         may_repeat(builder, id);
+  return (is_legal ? NODE_IS_LEGAL : 0) |
+         (may_clone && may_recompute && !is_form ? NODE_CAN_CLONE : 0);
 }
 
 static void add_node(Builder *builder, InstId id) {
@@ -418,9 +405,7 @@ static void add_node(Builder *builder, InstId id) {
   builder->part_of[id] = 0;
   builder->barrier_of[id] = NO_ID;
   bool is_given = opcode == OPCODE_PARAMETER || opcode == OPCODE_CONSTANT;
-  if (is_given) node->flags |= NODE_IS_GIVEN;
-  if (!is_given && may_clone(builder, id)) node->flags |= NODE_CAN_CLONE;
-  if (!is_given && is_legal(builder, id)) node->flags |= NODE_IS_LEGAL;
+  node->flags = is_given ? NODE_IS_GIVEN : run_flags(builder, id);
   if (fusion_bundles_results(module, id)) node->flags |= NODE_CAN_SHRINK;
   if (opcode == OPCODE_TUPLE && !inst_has_control(module, id)) node->flags |= NODE_IS_TUPLE;
   if (opcode == OPCODE_WHILE) node->flags |= NODE_IS_LOOP;
@@ -526,410 +511,7 @@ static void mark_bypassed(Builder *builder) {
   }
 }
 
-/* ---- what loops begin with ---- */
-
-static bool is_loop(const Builder *builder, NodeId node) {
-  return builder->graph->nodes[node].flags & NODE_IS_LOOP;
-}
-
-/* A part of a node, and what it comes from by way of tuples. */
-typedef struct PartOrigin {
-  NodeId node;
-  uint32_t part;
-  VEC(NodeId) tuples; /* on the way */
-} PartOrigin;
-
-static PartOrigin find_origin(const SearchGraph *graph, NodeId reader, NodeReuse read,
-                              Arena *scratch) {
-  PartOrigin origin = {0};
-  for (;;) {
-    const NodeOperand *operand = node_operand(graph, reader, read.operand);
-    origin.node = operand->node;
-    origin.part = operand->first_part + read.part;
-    const NodePart *part = node_part(graph, origin.node, origin.part);
-    if (part->operand == NO_ID || !(graph->nodes[origin.node].flags & NODE_IS_TUPLE)) return origin;
-    *vec_push(scratch, &origin.tuples) = reader = origin.node;
-    read = (NodeReuse){part->operand, part->of_operand, false};
-  }
-}
-
-static uint32_t *count_readers(const SearchGraph *graph, Arena *out) {
-  uint32_t *num_readers = arena_zarray(out, uint32_t, graph->num_nodes);
-  for (uint32_t i = 0; i < graph->operands.len; i++)
-    num_readers[graph->operands.data[i].node]++;
-  return num_readers;
-}
-
-/* Whether a node is a loop that has memory of its own instead of that of a buffer. */
-static bool is_detached(const Builder *builder, NodeId node, BufferId buffer) {
-  return builder->is_detached[buffer] && is_loop(builder, node);
-}
-
-/* Whether each run of what reads a node can have a run of its own to read. */
-static bool is_read_once(const SearchGraph *graph, NodeId node, const uint32_t *num_readers) {
-  return num_readers[node] == 1 && graph->nodes[node].flags & (NODE_CAN_CLONE | NODE_IS_TUPLE);
-}
-
-static BufferId buffer_of(const Builder *builder, NodeId node, uint32_t part) {
-  const ValueAnalysis *values = &builder->context->values;
-  return values->buffers.of[dataflow_value(&values->flow, builder->graph->nodes[node].inst, part)];
-}
-
-/* Marks the buffers of what a loop begins with that others read, too, and of constants. */
-static void find_shared_init(Builder *builder, NodeId loop, const uint32_t *num_readers) {
-  const SearchGraph *graph = builder->graph;
-  const SearchNode *node = &graph->nodes[loop];
-  for (uint32_t i = 0; i < node->num_parts; i++) {
-    const NodePart *part = node_part(graph, loop, i);
-    if (part->num_reuses == 0) continue;
-    ArenaMark mark = arena_mark(builder->scratch);
-    NodeReuse reuse = graph->reuses.data[part->first_reuse];
-    NodeId origin = find_origin(graph, loop, reuse, builder->scratch).node;
-    if (!is_read_once(graph, origin, num_readers))
-      builder->is_detached[buffer_of(builder, loop, i)] = true;
-    arena_reset(builder->scratch, mark);
-  }
-}
-
-/* A part of a loop may still take over the memory of what the loop begins with, once nobody else
- * reads that; but a constant has none. */
-static void forget_given(const Builder *builder, NodeId loop, NodePart *part) {
-  const SearchGraph *graph = builder->graph;
-  if (part->num_reuses == 0) return;
-  ArenaMark mark = arena_mark(builder->scratch);
-  NodeReuse reuse = graph->reuses.data[part->first_reuse];
-  NodeId origin = find_origin(graph, loop, reuse, builder->scratch).node;
-  if (graph->nodes[origin].flags & NODE_IS_GIVEN) part->num_reuses = 0;
-  arena_reset(builder->scratch, mark);
-}
-
-/* Before copy-insertion, XLA has still to copy what a loop begins with if others read it, too, or
- * if it is a constant: the loop has memory of its own for this. Models that do not count these
- * copies count less than the graph does. */
-static void detach_loops(Builder *builder) {
-  SearchGraph *graph = builder->graph;
-  if (copies_are_inserted(builder->module)) return;
-  uint32_t *num_readers = count_readers(graph, builder->scratch);
-  for (NodeId number = 0; number < graph->num_nodes; number++) {
-    if (is_loop(builder, number)) find_shared_init(builder, number, num_readers);
-  }
-  for (NodeId number = 0; number < graph->num_nodes; number++) {
-    const SearchNode *node = &graph->nodes[number];
-    for (uint32_t i = 0; i < node->num_parts; i++) {
-      if (is_detached(builder, number, buffer_of(builder, number, i)))
-        forget_given(builder, number, &graph->parts.data[node->first_part + i]);
-    }
-  }
-}
-
-/* ---- memory that several values share ---- */
-
-/* The instruction of this computation that calls, perhaps through others, the one that `id` is in;
- * `id` itself if it is of this computation. If a computation on the way has no caller, or several
- * of them, an instruction of that. */
-static InstId find_around(const Builder *builder, InstId id) {
-  const Module *module = builder->module;
-  for (;;) {
-    CompId parent = inst_get(module, id)->parent;
-    if (parent == builder->graph->comp) return id;
-    InstId caller = only_caller_of(&builder->context->values.graph, parent);
-    if (caller == NO_ID) return id;
-    id = caller;
-  }
-}
-
-/* The node in which an instruction of this computation or of one that it calls runs; NO_ID if it
- * runs elsewhere, or in several nodes. */
-static NodeId node_around(const Builder *builder, InstId id) {
-  id = find_around(builder, id);
-  bool is_here = inst_get(builder->module, id)->parent == builder->graph->comp;
-  return is_here ? builder->graph->node_of[id] : NO_ID;
-}
-
-static void note_read(void *context, InstId user, HloPosition position) {
-  Builder *builder = context;
-  (void)position;
-  NodeId node = node_around(builder, user);
-  if (node == NO_ID) return;
-  *vec_push(builder->scratch, &builder->accesses) = (Access){node, false, false};
-}
-
-/* Notes that the nodes which call a computation with several callers write to a buffer: each of
- * them a value of its own. */
-static void note_callers(Builder *builder, CompId called) {
-  const CallGraph *calls = &builder->context->values.graph;
-  CompId comp = builder->graph->comp;
-  Arena *inner = arena_new(arena_options(builder->scratch));
-  bool *runs_it = arena_zarray(inner, bool, builder->module->comps.len);
-  runs_it[called] = true;
-  for (uint32_t i = 0; i < calls->num_reachable; i++) { /* callers come after what they call */
-    CompId callee = calls->post_order[i];
-    IdSpan callers = callers_of(calls, callee);
-    for (uint32_t k = 0; runs_it[callee] && callee != comp && k < callers.len; k++) {
-      CompId caller = inst_get(builder->module, callers.ids[k])->parent;
-      runs_it[caller] = true;
-      NodeId node = caller == comp ? builder->graph->node_of[callers.ids[k]] : NO_ID;
-      if (node != NO_ID)
-        *vec_push(builder->scratch, &builder->accesses) = (Access){node, true, true};
-    }
-  }
-  arena_free(inner);
-}
-
-/* Notes the writes of a value. Returns whether there are any in this computation. */
-static bool note_writes(Builder *builder, InstId id) {
-  uint32_t len = builder->accesses.len;
-  InstId around = find_around(builder, id);
-  CompId parent = inst_get(builder->module, around)->parent;
-  if (parent == builder->graph->comp) {
-    NodeId node = builder->graph->node_of[around];
-    if (node != NO_ID)
-      *vec_push(builder->scratch, &builder->accesses) = (Access){node, true, false};
-  } else if (callers_of(&builder->context->values.graph, parent).len > 1) {
-    note_callers(builder, parent);
-  }
-  return builder->accesses.len > len;
-}
-
-static int by_node(const void *pa, const void *pb) {
-  const Access *a = pa, *b = pb;
-  if (a->node != b->node) return a->node < b->node ? -1 : 1;
-  return (a->is_write > b->is_write) - (a->is_write < b->is_write);
-}
-
-typedef struct Wait {
-  NodeId node, on;
-  bool is_for_write; /* not because `on` reads what `node` overwrites */
-} Wait;
-
-typedef struct Waits {
-  VEC(Wait) list;
-} Waits;
-
-/* What makes values share a buffer. */
-static NodeTie tie_of_buffer(const Builder *builder, BufferId buffer) {
-  const HloBuffers *buffers = &builder->context->values.buffers;
-  const Dataflow *flow = &builder->context->values.flow;
-  bool has_branch = false, has_parameter = false;
-  for (uint32_t i = buffers->first_value[buffer]; i < buffers->first_value[buffer + 1]; i++) {
-    InstId id = flow->values.data[buffers->values[i]].inst;
-    const Instruction *inst = inst_get(builder->module, id);
-    bool is_inner = inst->parent != builder->module->entry;
-    if (inst->opcode == OPCODE_WHILE || (inst->opcode == OPCODE_PARAMETER && is_inner))
-      return TIE_LOOP;
-    has_branch |= inst->opcode == OPCODE_CONDITIONAL;
-    has_parameter |= inst->opcode == OPCODE_PARAMETER;
-  }
-  return has_branch ? TIE_BRANCH : has_parameter ? TIE_DONATED : TIE_IN_PLACE;
-}
-
-static bool reads_node(const SearchGraph *graph, NodeId reader, NodeId read) {
-  for (uint32_t i = 0; i < graph->nodes[reader].num_operands; i++) {
-    if (node_operand(graph, reader, i)->node == read) return true;
-  }
-  return false;
-}
-
-static void tie(SearchGraph *graph, NodeId later, NodeId earlier, NodeTie why) {
-  if (reads_node(graph, later, earlier)) return;
-  if (!graph->tie_of[later]) graph->tie_of[later] = (uint8_t)why;
-  if (!graph->tie_of[earlier]) graph->tie_of[earlier] = (uint8_t)why;
-}
-
-/* What a node writes to a buffer must not be read from where another node writes to it on. */
-static void set_overwriter(Builder *builder, BufferId buffer, NodeId node, NodeId overwriter) {
-  SearchGraph *graph = builder->graph;
-  const SearchNode *writer = &graph->nodes[node];
-  if (node == overwriter) return;
-  for (uint32_t part = 0; part < writer->num_parts; part++) {
-    NodePart *written = &graph->parts.data[writer->first_part + part];
-    if (written->operand != NO_ID || written->overwriter != NO_ID) continue;
-    if (buffer_of(builder, node, part) != buffer) continue;
-    written->overwriter = overwriter;
-    graph->has_overwriters = true;
-  }
-}
-
-static void leave_out_detached(Builder *builder, BufferId buffer) {
-  uint32_t num_kept = 0;
-  for (uint32_t i = 0; i < builder->accesses.len; i++) {
-    if (!is_detached(builder, builder->accesses.data[i].node, buffer))
-      builder->accesses.data[num_kept++] = builder->accesses.data[i];
-  }
-  builder->accesses.len = num_kept;
-}
-
-/* Values of one buffer are written one after the other. Each write waits for the one before, and
- * the part that was written before it must not be read from there on. What several callers of a
- * computation return is one value in the analysis, but has memory of its own for each of them: who
- * overwrites it is taken to overwrite all of it, to be on the safe side. */
-static void order_writes(Builder *builder, BufferId buffer, Waits *waits) {
-  const HloBuffers *buffers = &builder->context->values.buffers;
-  const Dataflow *flow = &builder->context->values.flow;
-  SearchGraph *graph = builder->graph;
-  builder->accesses.len = 0;
-  for (uint32_t i = buffers->first_value[buffer]; i < buffers->first_value[buffer + 1]; i++) {
-    ValueId value = buffers->values[i];
-    if (note_writes(builder, flow->values.data[value].inst))
-      dataflow_visit_uses(builder->module, flow, value, note_read, builder);
-  }
-  leave_out_detached(builder, buffer);
-  if (builder->accesses.len < 2) return;
-  qsort(builder->accesses.data, builder->accesses.len, sizeof *builder->accesses.data, by_node);
-  NodeTie why = tie_of_buffer(builder, buffer);
-  NodeId last_write = NO_ID;
-  uint32_t first_reader = 0, first_write = NO_ID; /* the first one that is not overwritten yet */
-  for (uint32_t i = 0; i < builder->accesses.len; i++) {
-    const Access *access = &builder->accesses.data[i];
-    if (last_write != NO_ID && access->node != last_write)
-      *vec_push(builder->scratch, &waits->list) = (Wait){access->node, last_write, true};
-    if (!access->is_write) continue;
-    if (last_write != NO_ID && access->node != last_write)
-      tie(graph, access->node, last_write, why);
-    for (uint32_t k = first_reader; k < i; k++) {
-      NodeId before = builder->accesses.data[k].node;
-      if (before == access->node) continue;
-      *vec_push(builder->scratch, &waits->list) = (Wait){access->node, before, false};
-      tie(graph, access->node, before, why);
-    }
-    bool is_first = first_write == NO_ID;
-    for (uint32_t k = first_write; !is_first && k < i; k++) {
-      const Access *before = &builder->accesses.data[k];
-      if (before->is_write && !(before->is_shared && access->is_shared))
-        set_overwriter(builder, buffer, before->node, access->node);
-    }
-    if (is_first || !(builder->accesses.data[first_write].is_shared && access->is_shared))
-      first_write = i;
-    last_write = access->node;
-    first_reader = i + 1;
-  }
-}
-
-/* Adds the waits for memory that several values share to those that there are, each once. What a
- * node reads comes before it anyway, and so does what the tuple holds that a loop begins with. */
-static void merge_waits(Builder *builder, const Waits *waits) {
-  SearchGraph *graph = builder->graph;
-  if (waits->list.len == 0) return;
-  Arena *scratch = builder->scratch;
-  uint32_t num_nodes = graph->num_nodes, num_added = waits->list.len, next = 0;
-  uint32_t *first = arena_zarray(scratch, uint32_t, (size_t)num_nodes + 2); /* range in `added` */
-  const Wait **added = arena_array(scratch, const Wait *, num_added);
-  for (uint32_t i = 0; i < num_added; i++)
-    first[waits->list.data[i].node + 2]++;
-  for (NodeId node = 0; node < num_nodes; node++)
-    first[node + 2] += first[node + 1];
-  for (uint32_t i = 0; i < num_added; i++)
-    added[first[waits->list.data[i].node + 1]++] = &waits->list.data[i];
-  /* By node: 1 + the last node so far that reads it, and that waits for it. */
-  NodeId *reader = arena_zarray(scratch, NodeId, num_nodes);
-  NodeId *waiter = arena_zarray(scratch, NodeId, num_nodes);
-  uint32_t most = graph->waits.len + num_added;
-  NodeId *merged = arena_array(builder->out, NodeId, most);
-  for (NodeId node = 0; node < num_nodes; node++) {
-    SearchNode *to = &graph->nodes[node];
-    uint32_t begin = next;
-    for (uint32_t i = 0; i < to->num_waits; i++)
-      merged[next++] = graph->waits.data[to->first_wait + i];
-    for (uint32_t i = 0; i < to->num_operands; i++)
-      reader[node_operand(graph, node, i)->node] = node + 1;
-    NodeId begins_with = is_loop(builder, node) ? node_operand(graph, node, 0)->node : node;
-    bool is_tuple = graph->nodes[begins_with].flags & NODE_IS_TUPLE;
-    for (uint32_t i = 0; is_tuple && i < graph->nodes[begins_with].num_operands; i++)
-      reader[node_operand(graph, begins_with, i)->node] = node + 1;
-    for (uint32_t i = first[node]; i < first[node + 1]; i++) {
-      NodeId on = added[i]->on;
-      if (reader[on] == node + 1) continue;
-      builder->is_awaited[on] |= added[i]->is_for_write;
-      if (waiter[on] != node + 1) merged[next++] = on;
-      waiter[on] = node + 1;
-    }
-    to->first_wait = begin;
-    to->num_waits = next - begin;
-  }
-  graph->waits.data = merged;
-  graph->waits.len = next;
-  graph->waits.cap = most;
-}
-
-static void order_shared_memory(Builder *builder) {
-  const HloBuffers *buffers = &builder->context->values.buffers;
-  Waits waits = {0};
-  builder->is_awaited = arena_zarray(builder->scratch, bool, builder->graph->num_nodes);
-  for (uint32_t i = 0; i < builder->graph->waits.len; i++)
-    builder->is_awaited[builder->graph->waits.data[i]] = true;
-  for (BufferId buffer = 0; buffer < buffers->num_buffers; buffer++) {
-    if (!hlo_buffer_is_alone(buffers, buffer)) order_writes(builder, buffer, &waits);
-  }
-  merge_waits(builder, &waits);
-}
-
-/* ---- what can be updated in place again ---- */
-
-/* Nodes of which each run of an update in place needs a run of its own. */
-typedef struct PrivateNodes {
-  VEC(NodeId) list;
-  const uint32_t *num_readers; /* by node */
-} PrivateNodes;
-
-/* Copy-insertion adds such copies so that what they copy is not overwritten. */
-static bool is_identity_copy(const Builder *builder, NodeId node) {
-  InstId id = builder->graph->nodes[node].inst;
-  return id != NO_ID && recompute_verdict(builder->context->job->legality, id) == KEEP_COPY;
-}
-
-/* Whether only one node reads this one, once, and it can be computed again for each run of that
- * node, apart from what it reads itself. */
-static bool can_be_private(const Builder *builder, const PrivateNodes *nodes, NodeId node) {
-  const SearchGraph *graph = builder->graph;
-  unsigned flags = graph->nodes[node].flags;
-  bool is_bound = builder->is_awaited[node] || graph->nodes[node].num_waits;
-  if (is_bound || nodes->num_readers[node] != 1) return false;
-  if (flags & NODE_IS_TUPLE) return true;
-  return graph->nodes[node].num_parts == 1 && node_part(graph, node, 0)->operand == NO_ID &&
-         (flags & NODE_CAN_CLONE || is_identity_copy(builder, node));
-}
-
-/* Whether all that a node writes into is for it alone. Adds what must be private then. */
-static bool owns_memory(const Builder *builder, NodeId update, PrivateNodes *nodes,
-                        Arena *scratch) {
-  const SearchGraph *graph = builder->graph;
-  const SearchNode *node = &graph->nodes[update];
-  if (node->num_waits || builder->is_awaited[update]) return false;
-  bool owns_all = true;
-  for (uint32_t i = 0; owns_all && i < node->num_parts; i++) {
-    const NodePart *part = node_part(graph, update, i);
-    if (part->num_reuses != 1) continue;
-    PartOrigin origin = find_origin(graph, update, graph->reuses.data[part->first_reuse], scratch);
-    NodeId overwriter = node_part(graph, origin.node, origin.part)->overwriter;
-    if (overwriter == NO_ID) continue; /* it may, but need not, take over the memory */
-    owns_all = overwriter == update && can_be_private(builder, nodes, origin.node);
-    *vec_push(scratch, &nodes->list) = origin.node;
-    for (uint32_t k = 0; owns_all && k < origin.tuples.len; k++) {
-      owns_all = can_be_private(builder, nodes, origin.tuples.data[k]);
-      *vec_push(scratch, &nodes->list) = origin.tuples.data[k];
-    }
-  }
-  return owns_all;
-}
-
-/* An update in place can run again if what it writes into can, and is for the update alone: a
- * broadcast of zeros, say, that a scatter adds to, or all that a loop begins with. Nodes come after
- * what they read. */
-static void mark_private(Builder *builder) {
-  SearchGraph *graph = builder->graph;
-  uint32_t *num_readers = count_readers(graph, builder->scratch);
-  for (NodeId number = 0; number < graph->num_nodes; number++) {
-    SearchNode *node = &graph->nodes[number];
-    if (!(node->flags & NODE_IN_PLACE && node->flags & NODE_CAN_CLONE)) continue;
-    ArenaMark mark = arena_mark(builder->scratch);
-    PrivateNodes nodes = {.num_readers = num_readers};
-    bool owns_all = owns_memory(builder, number, &nodes, builder->scratch);
-    if (!owns_all) node->flags &= ~(unsigned)NODE_CAN_CLONE;
-    for (uint32_t i = 0; owns_all && i < nodes.list.len; i++)
-      graph->nodes[nodes.list.data[i]].flags |= NODE_IS_PRIVATE | NODE_CAN_CLONE;
-    arena_reset(builder->scratch, mark);
-  }
-}
+/* ---- graphs ---- */
 
 const SearchGraph *search_graph_without_loops(const SearchGraph *graph, Arena *out) {
   const unsigned repeated = NODE_IS_LOOP | NODE_CAN_CLONE;
@@ -970,7 +552,6 @@ SearchGraph search_graph_build(const SearchContext *context, CompId comp, Arena 
                      .seen_at = arena_zarray(inner, uint32_t, context->values.flow.values.len),
                      .is_held = arena_zarray(inner, bool, context->values.buffers.num_buffers),
                      .is_lent = arena_zarray(inner, bool, context->values.buffers.num_buffers),
-                     .is_detached = arena_zarray(inner, bool, context->values.buffers.num_buffers),
                      .last_effect = NO_ID,
                      .last_lasting_effect = NO_ID,
                      .out = out,
@@ -986,9 +567,7 @@ SearchGraph search_graph_build(const SearchContext *context, CompId comp, Arena 
   }
   add_end(&builder);
   graph.first_form = graph.num_nodes;
-  detach_loops(&builder);
-  order_shared_memory(&builder);
-  mark_private(&builder);
+  search_graph_share_memory(&graph, context, out, inner);
   mark_sources(&builder);
   mark_bypassed(&builder);
   if (comp == module->entry) graph.held_bytes = held_bytes(&builder);
