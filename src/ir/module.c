@@ -186,6 +186,15 @@ uint64_t module_num_instructions(const Module *module) {
   return count;
 }
 
+uint32_t module_count(const Module *module, Opcode opcode) {
+  uint32_t count = 0;
+  for (InstId id = 0; id < module->insts.len; id++) {
+    const Instruction *inst = inst_get(module, id);
+    count += inst->opcode == opcode && !(inst->flags & INST_DEAD);
+  }
+  return count;
+}
+
 bool module_has_fusions(const Module *module) {
   for (InstId id = 0; id < module->insts.len; id++) {
     const Instruction *inst = inst_get(module, id);

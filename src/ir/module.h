@@ -375,6 +375,9 @@ uint32_t inst_count_operand(const Module *module, InstId user, InstId operand);
 /* Returns the number of instructions of all live computations (HloModule::instruction_count). */
 uint64_t module_num_instructions(const Module *module);
 
+/* The number of instructions with this opcode that are not dead. O(instructions). */
+uint32_t module_count(const Module *module, Opcode opcode);
+
 /* Returns true if any of these is a fusion, which means that XLA's fusion passes have run. */
 bool module_has_fusions(const Module *module);
 

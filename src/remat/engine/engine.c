@@ -189,19 +189,11 @@ static rh_status run_on_variant(const Problem *problem, Findings *findings,
   return status;
 }
 
-static uint32_t count_loops(const Module *module) {
-  uint32_t num_loops = 0;
-  for (InstId id = 0; id < module->insts.len; id++) {
-    const Instruction *inst = inst_get(module, id);
-    num_loops += inst->opcode == OPCODE_WHILE && !(inst->flags & INST_DEAD);
-  }
-  return num_loops;
-}
-
 /* Whether the best attempt runs whole loops again. */
 static bool repeats_loops(const Search *search) {
   const rh_module *result = search->best.result;
-  return result && count_loops(result->module) > count_loops(search->problem->input->module);
+  return result && module_count(result->module, OPCODE_WHILE) >
+                       module_count(search->problem->input->module, OPCODE_WHILE);
 }
 
 /* Begins again from variants of the input in which loops recompute what others would have stored

@@ -358,24 +358,6 @@ static rh_status check_schedule(Verifier *verifier) {
                 name.data);
 }
 
-static uint32_t count_calls(const Module *module) {
-  uint32_t count = 0;
-  for (InstId id = 0; id < module->insts.len; id++) {
-    const Instruction *inst = inst_get(module, id);
-    count += inst->opcode == OPCODE_CALL && !(inst->flags & INST_DEAD);
-  }
-  return count;
-}
-
-static uint32_t count_loops(const Module *module) {
-  uint32_t count = 0;
-  for (InstId id = 0; id < module->insts.len; id++) {
-    const Instruction *inst = inst_get(module, id);
-    count += inst->opcode == OPCODE_WHILE && !(inst->flags & INST_DEAD);
-  }
-  return count;
-}
-
 static bool has_control(const Module *module) {
   for (InstId id = 0; id < module->insts.len; id++) {
     bool is_dead = inst_get(module, id)->flags & INST_DEAD;
@@ -427,7 +409,7 @@ rh_status verify_modules(const Module *before, const Module *after, bool keeps_o
   Arena *arena = arena_new(arena_options(scratch));
   Numbering numbering = numbering_make(arena);
   Identities identities = collect_identities(before, arena);
-  bool expands_calls = count_calls(before) != count_calls(after);
+  bool expands_calls = module_count(before, OPCODE_CALL) != module_count(after, OPCODE_CALL);
   bool orders_effects =
       keeps_order && before->source->header.is_scheduled && after->source->header.is_scheduled;
   NumberRanges ranges = {.arena = arena};
@@ -436,7 +418,8 @@ rh_status verify_modules(const Module *before, const Module *after, bool keeps_o
                     .ranges = module_has_narrowing(after) ? &ranges : NULL,
                     .expands_calls = expands_calls,
                     .orders_effects = orders_effects};
-  uint32_t num_before = count_loops(before), num_after = count_loops(after);
+  uint32_t num_before = module_count(before, OPCODE_WHILE),
+           num_after = module_count(after, OPCODE_WHILE);
   bool has_loops = num_before && num_after, is_unrolled = num_after < num_before;
   Verifier verifier = {.numbering = &numbering,
                        .before = begun,
