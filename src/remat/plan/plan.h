@@ -146,14 +146,14 @@ void remat_plan(RematJob *job, RematStats *stats, Arena *out, Arena *scratch);
 
 extern const RematAlgorithm plan_algorithm; /* not in the registry: it cannot be selected by name */
 
-/* Makes the copies of called computations with which the plan begins. Returns RH_ERR_INPUT when
- * that is impossible, as remat_plan() does. */
 /* Whether a clone has its own copies of the computations that a caller calls: the clone itself, or
  * an instruction of such a copy. A loop has copies of all of them, a fusion of those of fusions. */
 static inline bool plan_copies_callees(const Module *module, InstId clone, InstId caller) {
   return inst_runs_callees(module, clone) || inst_get(module, caller)->opcode == OPCODE_FUSION;
 }
 
+/* Makes the copies of called computations with which the plan begins. Returns RH_ERR_INPUT when
+ * that is impossible, as remat_plan() does. */
 rh_status plan_clone_callees(RematJob *job, CalleeClones *clones, Arena *out, Arena *scratch);
 
 /* Warns when the plan was made for another module, or for another order of the module. */
