@@ -88,82 +88,73 @@ static void analyze(SearchJob *search) {
   search_measure_callees(&search->context, search->inner_bytes, num_known, search->scratch);
 }
 
-/* Searches with or without repeating loops. */
-static PricedLine search_line_of(SearchJob *search, const Line *given, const SearchGraph *graph,
-                                 int64_t limit_bytes, bool is_thorough, Patience *patience,
-                                 OtherLines *others, Arena *arena) {
+/* A computation, and how it is to be searched. */
+typedef struct Task {
+  const Line *given;
+  const SearchGraph *graph;   /* of that line */
+  const SearchGraph *without; /* the same one, in which no loop runs again; or itself */
+  int64_t limit_bytes;
+} Task;
+
+/* Searches in one of the graphs of a task. */
+static PricedLine search_in(SearchJob *search, const Task *task, const SearchGraph *graph,
+                            bool is_thorough, Patience *patience, OtherLines *others,
+                            Arena *arena) {
   SearchRules rules = search->rules;
   rules.is_thorough = is_thorough;
-  Line line = line_copy(given, arena);
+  Line line = *task->given;
   line.graph = graph;
   PricedLine found =
-      search_line(&line, limit_bytes, &rules, patience, others, arena, search->scratch);
-  found.line.graph = given->graph;
+      search_line(&line, task->limit_bytes, &rules, patience, others, arena, search->scratch);
+  found.line.graph = task->graph;
   for (uint32_t i = 0; i < others->len; i++)
-    others->list[i].line.graph = given->graph;
+    others->list[i].line.graph = task->graph;
   return found;
 }
 
 /* Searches without repeating loops first, if any can be repeated, with half of the steps: loops are
  * large pieces, which prices choose too early. If that meets the limit, to repeat them is worth
  * more than a short search only if that finds something faster. */
-static PricedLine search_both(SearchJob *search, const Line *given, int64_t limit_bytes,
-                              Patience *patience, OtherLines *others, Arena *arena) {
-  const SearchGraph *graph = given->graph;
-  const SearchGraph *without = search_graph_without_loops(graph, arena);
-  bool is_known =
-      without == graph || (search->unmet_comp == graph->comp && limit_bytes <= search->unmet_bytes);
-  if (is_known)
-    return search_line_of(search, given, graph, limit_bytes, true, patience, others, arena);
+static PricedLine search_both(SearchJob *search, const Task *task, Patience *patience,
+                              OtherLines *others, Arena *arena) {
+  CompId comp = task->graph->comp;
+  bool is_known = task->without == task->graph ||
+                  (search->unmet_comp == comp && task->limit_bytes <= search->unmet_bytes);
+  if (is_known) return search_in(search, task, task->graph, true, patience, others, arena);
   Patience half = patience_part(patience, patience_steps_left(patience) / 2);
-  OtherLines others_without = {0};
-  PricedLine best =
-      search_line_of(search, given, without, limit_bytes, true, &half, &others_without, arena);
+  PricedLine best = search_in(search, task, task->without, true, &half, others, arena);
   patience_join(patience, &half);
-  *others = others_without;
+  OtherLines also = {0};
   if (best.fits) {
-    OtherLines unused = {0};
-    PricedLine quick =
-        search_line_of(search, given, graph, limit_bytes, false, patience, &unused, arena);
+    PricedLine quick = search_in(search, task, task->graph, false, patience, &also, arena);
     if (!priced_is_better(&quick, &best)) return best;
   } else {
-    search->unmet_comp = graph->comp;
-    search->unmet_bytes = limit_bytes;
+    search->unmet_comp = comp;
+    search->unmet_bytes = task->limit_bytes;
   }
-  OtherLines others_with = {0};
-  PricedLine found =
-      search_line_of(search, given, graph, limit_bytes, true, patience, &others_with, arena);
+  PricedLine found = search_in(search, task, task->graph, true, patience, &also, arena);
   if (!priced_is_better(&found, &best)) return best;
-  *others = others_with;
+  *others = also;
   return found;
-}
-
-static bool is_lower(const PricedLine *a, const PricedLine *b) {
-  return a->peak_bytes < b->peak_bytes ||
-         (a->peak_bytes == b->peak_bytes && a->seconds < b->seconds);
 }
 
 /* As search_lowest(), and at first without repeating loops, if any can be repeated, with half of
  * the steps: what does not lower the peak further is to take no time. */
-static PricedLine search_lowest_both(SearchJob *search, const Line *given, int64_t limit_bytes,
-                                     const PricedLine *known, Patience *patience,
-                                     OtherLines *others, Arena *arena) {
-  const SearchGraph *graph = given->graph;
-  const SearchGraph *without = search_graph_without_loops(graph, arena);
+static PricedLine search_lowest_both(SearchJob *search, const Task *task, const PricedLine *known,
+                                     Patience *patience, OtherLines *others, Arena *arena) {
   PricedLine simple;
-  if (without != graph) {
-    Line line = line_copy(given, arena);
-    line.graph = without;
-    OtherLines unused = {0};
+  if (task->without != task->graph) {
+    Line line = *task->given;
+    line.graph = task->without;
     Patience half = patience_part(patience, patience_steps_left(patience) / 2);
-    simple = search_lowest(&line, limit_bytes, NULL, &search->rules, &half, &unused, arena,
+    simple = search_lowest(&line, task->limit_bytes, NULL, &search->rules, &half, NULL, arena,
                            search->scratch);
-    simple.line.graph = graph;
+    simple.line.graph = task->graph;
     patience_join(patience, &half);
-    if (!known || is_lower(&simple, known)) known = &simple;
+    if (!known || priced_is_lower(&simple, known)) known = &simple;
   }
-  return search_lowest(given, limit_bytes, known, &search->rules, patience, others, arena,
-                       search->scratch);
+  return search_lowest(task->given, task->limit_bytes, known, &search->rules, patience, others,
+                       arena, search->scratch);
 }
 
 /* Searches one computation with three quarters of the steps that are left, so that there always are
@@ -174,16 +165,20 @@ static PricedLine search_graph(SearchJob *search, const SearchGraph *graph, int6
   Patience *patience = search->job->patience;
   Patience own = patience_part(patience, patience_steps_left(patience) / 4 * 3);
   Line given = line_of_graph(graph, arena);
+  Task task = {.given = &given,
+               .graph = graph,
+               .without = search_graph_without_loops(graph, arena),
+               .limit_bytes = limit_bytes};
   PricedLine found = {0};
   if (limit_bytes > 0) {
     Patience most = patience_part(&own, patience_steps_left(&own) / 4 * 3);
-    found = search_both(search, &given, limit_bytes, &most, others, arena);
+    found = search_both(search, &task, &most, others, arena);
     patience_join(&own, &most);
   }
   if (!found.fits) {
     OtherLines also = {0};
     const PricedLine *known = limit_bytes > 0 ? &found : NULL;
-    PricedLine lower = search_lowest_both(search, &given, limit_bytes, known, &own, &also, arena);
+    PricedLine lower = search_lowest_both(search, &task, known, &own, &also, arena);
     if (!known || lower.peak_bytes < found.peak_bytes) {
       found = lower;
       *others = also;
@@ -360,6 +355,21 @@ static void apply_first_met(SearchJob *search, const PricedLine *best, const Oth
                             .is_free = priced_is_free(taking.best, given_seconds)};
 }
 
+/* What the line that was applied last has come to, without the state. */
+static Result result_of(const SearchJob *search) {
+  return (Result){.is_met = search->entry.peak_bytes <= search->job->peak_limit_bytes,
+                  .figures = search->entry,
+                  .num_steps = search->num_steps};
+}
+
+/* Makes the module what it was. The schedule no longer depends on the state's memory. */
+static void restore(SearchJob *search, const RematState *state, uint32_t num_steps) {
+  RematJob *job = search->job;
+  remat_state_load(job, state);
+  *job->schedule = schedule_copy(job->schedule, job->rewrite->module, search->out);
+  search->num_steps = num_steps;
+}
+
 /* Keeps what a line makes of the entry, in case that nothing lower is found once what it calls has
  * been reduced: that takes steps, too. */
 static void keep_round(SearchJob *search, const PricedLine *best, Arena *arena) {
@@ -370,19 +380,15 @@ static void keep_round(SearchJob *search, const PricedLine *best, Arena *arena) 
   uint32_t num_steps = search->num_steps;
   OtherLines none = {0};
   apply_first_met(search, best, &none, arena);
-  Result result = {.is_met = search->entry.peak_bytes <= job->peak_limit_bytes,
-                   .figures = search->entry,
-                   .num_steps = search->num_steps};
+  Result result = result_of(search);
   if (!search->round.arena || is_better(&result, &search->round)) {
     if (search->round.arena) arena_free(search->round.arena);
     result.arena = arena_new(arena_options(search->scratch));
     result.state = remat_state_save(job, result.arena);
     search->round = result;
   }
-  remat_state_load(job, &before);
-  *job->schedule = schedule_copy(job->schedule, job->rewrite->module, search->out);
+  restore(search, &before, num_steps);
   search->inner_bytes[entry] = inner_bytes;
-  search->num_steps = num_steps;
 }
 
 /* Searches the computation of a frame, and applies what it finds, unless its callees have to be
@@ -461,24 +467,15 @@ static void search_entry_once(Entry *entry, int64_t line_limit) {
     search->num_steps = 0;
   }
   search_tree(search, job->rewrite->module->entry, line_limit);
-  Result result = {
-      .is_met = search->entry.peak_bytes <= job->peak_limit_bytes,
-      .figures = search->entry,
-      .num_steps = search->num_steps,
-      .arena = arena_new(arena_options(search->scratch)),
-  };
-  Result *round = &search->round;
-  if (round->arena && is_better(round, &result)) {
-    remat_state_load(job, &round->state);
-    *job->schedule = schedule_copy(job->schedule, job->rewrite->module, search->out);
-    arena_free(result.arena);
-    result = *round;
+  Result result = result_of(search);
+  if (search->round.arena && is_better(&search->round, &result)) {
+    result = search->round;
+    restore(search, &result.state, result.num_steps);
     search->entry = result.figures;
-    search->num_steps = result.num_steps;
-    round->arena = NULL;
   }
-  if (round->arena) arena_free(round->arena);
-  round->arena = NULL;
+  if (search->round.arena) arena_free(search->round.arena);
+  search->round.arena = NULL;
+  result.arena = arena_new(arena_options(search->scratch));
   entry->last = result;
   entry->best_is_last = entry->num_results++ == 0 || is_better(&result, &entry->best);
   if (!entry->best_is_last) {
@@ -577,11 +574,11 @@ static void search_entry(SearchJob *search) {
     correct_limit(&entry, line_limit);
   if (limit_bytes > 0 && entry.best.is_met) try_higher_limits(&entry, line_limit);
   if (!entry.best.is_met) raise_limit(&entry);
-  if (!entry.best_is_last) {
-    remat_state_load(job, &entry.best.state);
-    search->num_steps = entry.best.num_steps;
+  if (entry.best_is_last) {
+    *job->schedule = schedule_copy(job->schedule, job->rewrite->module, search->out);
+  } else {
+    restore(search, &entry.best.state, entry.best.num_steps);
   }
-  *job->schedule = schedule_copy(job->schedule, job->rewrite->module, search->out);
   arena_free(entry.best.arena);
   arena_free(arena);
 }
@@ -697,9 +694,7 @@ static void search_with_forms(SearchJob *search) {
     search_with_priced_forms(search, half_of_steps);
     keep_outcome(&best, outcome_of(search));
   }
-  remat_state_load(job, &best.state);
-  *job->schedule = schedule_copy(job->schedule, job->rewrite->module, search->out);
-  search->num_steps = best.num_steps;
+  restore(search, &best.state, best.num_steps);
   arena_free(best.arena);
   arena_free(arena);
 }

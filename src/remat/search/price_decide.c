@@ -147,15 +147,19 @@ static void sort_demands(Pricing *pricing, StepId step) {
   }
 }
 
+static bool are_for_whole(const Pricing *pricing, uint32_t num_parts) {
+  for (uint32_t i = 0; i < pricing->sorted.len; i++) {
+    if (sorted_demand(pricing, i)->num_parts != num_parts) return false;
+  }
+  return true;
+}
+
 /* Notes, for each demand, until when those of earlier places hold the parts that it is for. A loop
  * holds its stacks for the loop that reads them slice by slice, whoever needs its result before. */
 static void note_part_until(Pricing *pricing, StepId step) {
   uint32_t num_parts = node_of(pricing, step)->num_parts, len = pricing->sorted.len;
   pricing->first_until.len = pricing->part_until.len = 0;
-  bool is_whole = true;
-  for (uint32_t i = 0; is_whole && i < len; i++)
-    is_whole = sorted_demand(pricing, i)->num_parts == num_parts;
-  if (is_whole || num_parts > MANY_PARTS) return;
+  if (num_parts == 1 || num_parts > MANY_PARTS || are_for_whole(pricing, num_parts)) return;
   uint32_t *first_until = vec_extend(pricing->arena, &pricing->first_until, len);
   for (uint32_t part = 0; part < num_parts; part++)
     pricing->needed_until[part] = step;

@@ -68,7 +68,8 @@ typedef struct Pricing {
   VEC(uint32_t) first_until;
   VEC(StepId) part_until;
   StepId *needed_until; /* by part of the node being visited, if it is needed: until when demands
-                           of earlier places than those looked at hold it */
+                           of earlier places than those looked at hold it; at the end, of a tuple:
+                           until when it must be held */
   StepCost *costs;      /* by step */
   Need *needs;          /* as Line.sources */
   uint32_t num_closures, num_visited;

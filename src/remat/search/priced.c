@@ -16,10 +16,14 @@ PricedLine priced_measure(const Line *line, int64_t limit_bytes, Arena *scratch)
   return priced;
 }
 
+bool priced_is_lower(const PricedLine *a, const PricedLine *b) {
+  if (a->peak_bytes != b->peak_bytes) return a->peak_bytes < b->peak_bytes;
+  return a->seconds < b->seconds;
+}
+
 bool priced_is_better(const PricedLine *a, const PricedLine *b) {
   if (a->fits != b->fits) return a->fits;
-  if (!a->fits && a->peak_bytes != b->peak_bytes) return a->peak_bytes < b->peak_bytes;
-  return a->seconds < b->seconds;
+  return a->fits ? a->seconds < b->seconds : priced_is_lower(a, b);
 }
 
 static bool is_before(const KeptLines *kept, const PricedLine *a, const PricedLine *b) {

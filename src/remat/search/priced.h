@@ -18,6 +18,9 @@ PricedLine priced_of(const Line *line, const LineMemory *memory, int64_t limit_b
 /* The same, measured. */
 PricedLine priced_measure(const Line *line, int64_t limit_bytes, Arena *scratch);
 
+/* Whether a line has a lower peak than another one, or the same one in less time. */
+bool priced_is_lower(const PricedLine *a, const PricedLine *b);
+
 /* Whether a line is better than another one: one that fits is better than one that does not, then
  * less time is better, or, of those that do not fit, a lower peak. */
 bool priced_is_better(const PricedLine *a, const PricedLine *b);

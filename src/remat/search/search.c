@@ -266,7 +266,7 @@ PricedLine search_lowest(const Line *given, int64_t least_bytes, const PricedLin
   }
   lower_further(&kept, low, rules, patience, arena, scratch);
   PricedLine best = search_line(given, lowest->peak_bytes, rules, patience, others, out, scratch);
-  if (!best.fits || (best.peak_bytes >= lowest->peak_bytes && best.seconds > lowest->seconds)) {
+  if (priced_is_lower(lowest, &best)) {
     best = *lowest;
     best.line = line_copy(&lowest->line, out);
   }
