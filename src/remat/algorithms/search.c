@@ -24,6 +24,7 @@ enum {
   FEW_LIMITS = 4,        /* when one does, for another one that costs less */
   LEAST_GAP = 100,       /* between limits, as a part of the budget */
   MEASURING_STEPS = 400, /* for each instruction, to measure the module */
+  LEAST_ROOM = 200,      /* below the budget, as a part of it, that is worth a look */
   MOST_LOWERED = 4,      /* lines that are lowered until packing lets one meet the budget */
   LEAST_STEPS = 400,     /* for each instruction, for another search of the entry */
 };
@@ -68,7 +69,8 @@ typedef struct SearchJob {
   /* The best line of the entry before what it calls was reduced; its arena is NULL if there is
    * none. */
   Result round;
-  int64_t difference_bytes; /* by which the model counts more than lines do, in the order given */
+  int64_t difference_bytes; /* by which the model counts more than lines do, in the order given; 0
+                               if it does not */
   Arena *out, *arena, *scratch;
 } SearchJob;
 
@@ -321,6 +323,26 @@ static void take_lowered(Taking *taking, const PricedLine *line, int64_t bytes, 
   }
 }
 
+/* Takes back what a line that meets the budget recomputes, as far as the model leaves room: it
+ * needs less than the line seems to where values use the free memory of parameters. */
+static void take_raised(Taking *taking, Arena *arena) {
+  static const double factors[] = {1, 0.5, 0.25}; /* of the room */
+  SearchJob *search = taking->search;
+  RematJob *job = search->job;
+  const PricedLine *line = taking->best;
+  int64_t room = job->peak_limit_bytes - taking->best_bytes;
+  if (room <= job->peak_limit_bytes / LEAST_ROOM) return;
+  for (size_t i = 0; i < sizeof factors / sizeof *factors && may_take(taking); i++) {
+    int64_t limit_bytes = line->peak_bytes + (int64_t)(factors[i] * (double)room);
+    PricedLine *raised = arena_alloc(arena, sizeof *raised);
+    *raised =
+        search_lowered(line, limit_bytes, &search->rules, job->patience, arena, search->scratch);
+    if (raised->seconds >= line->seconds) break;
+    take(taking, raised);
+    if (is_met(taking, taking->last_bytes)) break;
+  }
+}
+
 /* Rewrites the entry as the first line says that meets the budget by the model of the job; or, if
  * none does, as the one with the lowest peak. The other lines are not looked at where packing
  * wastes no more than in the order given. */
@@ -344,6 +366,7 @@ static void apply_first_met(SearchJob *search, const PricedLine *best, const Oth
   bool is_to_lower = best->fits && !is_met(&taking, taking.best_bytes);
   for (uint32_t i = 0; is_to_lower && i < num_taken && i < MOST_LOWERED; i++)
     take_lowered(&taking, i == 0 ? best : &others->list[i - 1], bytes_of[i], arena);
+  if (best->fits && is_met(&taking, taking.best_bytes)) take_raised(&taking, arena);
   if (taking.last != taking.best) take(&taking, taking.best);
   *job->schedule = schedule_copy(job->schedule, job->rewrite->module, search->out);
   Line given = line_of_graph(best->line.graph, arena);
@@ -542,18 +565,20 @@ static void raise_limit(Entry *entry) {
   }
 }
 
-/* Where packing wastes less for the line that was found than in the order given, one that needs a
- * little more may meet the budget, too, and cost less. */
+/* Where packing wastes less for the line that was found than in the order given, or values use the
+ * free memory of parameters, one that needs more may meet the budget, too, and cost less. */
 static void try_higher_limits(Entry *entry, int64_t line_limit) {
   static const double factors[] = {1.01, 1.03};
   const RematJob *job = entry->search->job;
   bool may_gain = job->memory_model->traits & RH_TRAIT_PACKS && !entry->best.figures.is_free;
   if (!may_gain) return;
   uint64_t least = patience_steps_left(job->patience) / 2;
-  for (size_t i = 0; i < sizeof factors / sizeof *factors; i++) {
+  int64_t room = job->peak_limit_bytes - entry->last.figures.line_peak_bytes;
+  for (size_t i = 0; i < sizeof factors / sizeof *factors; i++, room /= 2) {
     bool is_quick = patience_steps_left(job->patience) > least;
     if (!entry->best.is_met || !is_quick || !may_go_on(entry->search)) break;
-    search_entry_once(entry, (int64_t)((double)line_limit * factors[i]));
+    int64_t more = (int64_t)((double)line_limit * (factors[i] - 1));
+    search_entry_once(entry, line_limit + (more > room ? more : room));
   }
 }
 
@@ -563,8 +588,10 @@ static void search_entry(SearchJob *search) {
   Arena *arena = arena_new(arena_options(search->scratch));
   int64_t limit_bytes = job->peak_limit_bytes, line_limit = 0;
   Entry entry = {.search = search, .before = remat_state_save(job, arena)};
+  bool packs = job->memory_model->traits & RH_TRAIT_PACKS;
   search->difference_bytes =
       remat_state_peak(job, search->scratch) - search->inner_bytes[job->rewrite->module->entry];
+  if (packs && search->difference_bytes < 0) search->difference_bytes = 0;
   if (limit_bytes > 0) {
     line_limit = limit_bytes - search->difference_bytes;
     if (line_limit < 1) line_limit = 1;

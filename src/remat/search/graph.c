@@ -109,11 +109,14 @@ static void mark_written_anew(Builder *builder, bool *is_anew) {
 
 /* Marks the buffers that live all the time: in the entry, those of parameters, unless they are free
  * for a while (`is_lent`); in any other computation, those that it shares with its caller,
- * parameters and results. */
+ * parameters and results. Where memory is packed, a parameter's is apart from the rest, and one
+ * value at a time can use it while it is free. Lines take it as held, so that copies of parameters
+ * come late: next to a few small values, the free memory of a large parameter would be wasted. */
 static void mark_held(Builder *builder, CompId comp) {
   const Module *module = builder->module;
   const Dataflow *flow = &builder->context->values.flow;
   uint32_t num_buffers = builder->context->values.buffers.num_buffers;
+  bool packs = builder->context->job->memory_model->traits & RH_TRAIT_PACKS;
   bool *is_anew = arena_zarray(builder->scratch, bool, num_buffers);
   if (comp == module->entry) mark_written_anew(builder, is_anew);
   for (uint32_t i = 0; i < comp_num_insts(module, comp); i++) {
@@ -123,8 +126,8 @@ static void mark_held(Builder *builder, CompId comp) {
     if (!is_parameter && !is_result) continue;
     for (uint32_t part = 0; part < inst_shape(module, id)->num_parts; part++) {
       BufferId buffer = builder->context->values.buffers.of[dataflow_value(flow, id, part)];
-      builder->is_held[buffer] = !is_anew[buffer];
       builder->is_lent[buffer] = is_anew[buffer];
+      builder->is_held[buffer] = packs || !is_anew[buffer];
     }
   }
 }
@@ -393,6 +396,18 @@ static unsigned run_flags(const Builder *builder, InstId id) {
          (may_clone && may_recompute && !is_form ? NODE_CAN_CLONE : 0);
 }
 
+/* Whether an instruction copies a parameter that is overwritten later, in memory that lives all the
+ * time: the later the copy, the less memory. XLA puts it anywhere before that. */
+static bool copies_lent(const Builder *builder, InstId id) {
+  const Module *module = builder->module;
+  const ValueAnalysis *values = &builder->context->values;
+  if (inst_get(module, id)->opcode != OPCODE_COPY) return false;
+  InstId operand = inst_operand(module, id, 0);
+  BufferId buffer = values->buffers.of[dataflow_value(&values->flow, operand, 0)];
+  bool is_given = builder->graph->nodes[builder->graph->node_of[operand]].flags & NODE_IS_GIVEN;
+  return is_given && builder->is_lent[buffer] && builder->is_held[buffer];
+}
+
 static void add_node(Builder *builder, InstId id) {
   const Module *module = builder->module;
   const RematJob *job = builder->context->job;
@@ -409,6 +424,7 @@ static void add_node(Builder *builder, InstId id) {
   if (fusion_bundles_results(module, id)) node->flags |= NODE_CAN_SHRINK;
   if (opcode == OPCODE_TUPLE && !inst_has_control(module, id)) node->flags |= NODE_IS_TUPLE;
   if (opcode == OPCODE_WHILE) node->flags |= NODE_IS_LOOP;
+  if (copies_lent(builder, id)) node->flags |= NODE_GOES_LATE;
   if (opcode_is_split(opcode) || opcode_is_async(opcode)) node->flags |= NODE_IS_FIXED;
   node->seconds = opcode == OPCODE_WHILE
                       ? seconds_with_callees(builder->context, builder->context->seconds_of, id)

@@ -46,6 +46,7 @@ enum {
   NODE_IS_FIXED = 1 << 1,    /* stays where it is, relative to others that stay */
   NODE_IS_GIVEN = 1 << 2,    /* a parameter or a constant */
   NODE_IS_TUPLE = 1 << 3,    /* only bundles operands; goes to its first reader */
+  NODE_GOES_LATE = 1 << 13,  /* goes to its first reader, too: running early, it frees no memory */
   NODE_IS_SOURCE = 1 << 5,   /* cheap to compute from what is given, and nothing overwrites that */
   NODE_IS_BYPASSED = 1 << 6, /* a tuple of which everything is taken out again: it need not run */
   NODE_IS_LEGAL = 1 << 7,    /* legality lets it run again, even if lines may not do so */

@@ -41,23 +41,36 @@ static void place_late_sources(Settler *settler, StepId reader) {
   }
 }
 
+/* Marks the steps that go to their first readers: those of some kinds, unless they wait for others,
+ * or others wait for them: what goes late may be awaited after that. */
+static bool *find_late(const Line *line, const LineWaits *waits, unsigned kinds, Arena *out) {
+  bool *is_late = arena_zarray(out, bool, line->len);
+  StepId *first_reader = arena_array(out, StepId, line->len);
+  StepId *first_waiter = arena_array(out, StepId, line->len);
+  for (StepId step = 0; step < line->len; step++)
+    first_reader[step] = first_waiter[step] = NO_ID;
+  for (StepId step = line->len; step-- > 0;) {
+    for (uint32_t i = line->first_source[step]; i < line->first_source[step + 1]; i++)
+      first_reader[line->sources[i]] = step;
+    for (uint32_t i = waits->first[step]; i < waits->first[step + 1]; i++)
+      first_waiter[waits->on[i]] = step;
+  }
+  for (StepId step = 0; step < line->len; step++) {
+    unsigned flags = line->graph->nodes[line->nodes[step]].flags & kinds;
+    bool has_waits = waits->first[step] != waits->first[step + 1];
+    if (first_reader[step] == NO_ID || has_waits || !flags) continue;
+    is_late[step] = first_waiter[step] == NO_ID ||
+                    (flags & NODE_GOES_LATE && first_reader[step] <= first_waiter[step]);
+  }
+  return is_late;
+}
+
 Line line_settled(const Line *line, bool moves_sources, Arena *out, Arena *scratch) {
   const SearchGraph *graph = line->graph;
   Arena *arena = arena_new(arena_options(scratch));
-  bool *is_late = arena_zarray(arena, bool, line->len);
-  bool *is_read = arena_zarray(arena, bool, line->len);
-  for (uint32_t i = 0; i < line->first_source[line->len]; i++)
-    is_read[line->sources[i]] = true;
   LineWaits waits = line_waits(line, arena, scratch);
-  for (StepId step = 0; step < line->len; step++) {
-    for (uint32_t i = waits.first[step]; i < waits.first[step + 1]; i++)
-      is_read[waits.on[i]] = false; /* others wait for it, so it stays before them */
-  }
-  unsigned late = NODE_IS_TUPLE | (moves_sources ? NODE_IS_SOURCE : 0);
-  for (StepId step = 0; step < line->len; step++) {
-    bool has_waits = waits.first[step] != waits.first[step + 1];
-    is_late[step] = is_read[step] && !has_waits && graph->nodes[line->nodes[step]].flags & late;
-  }
+  unsigned late = NODE_IS_TUPLE | NODE_GOES_LATE | (moves_sources ? NODE_IS_SOURCE : 0);
+  bool *is_late = find_late(line, &waits, late, arena);
   Settler settler = {.line = line,
                      .is_late = is_late,
                      .is_placed = arena_zarray(arena, bool, line->len),

@@ -25,8 +25,8 @@ typedef struct HoistRules {
 Line hoist(const Line *line, int64_t limit_bytes, const HoistRules *rules, Patience *patience,
            Arena *out, Arena *scratch);
 
-/* Puts parameters and constants first, and tuples immediately before their first readers; so it
- * does with cheap sources, if asked for. */
+/* Puts parameters and constants first, and tuples and what else goes late (NODE_GOES_LATE)
+ * immediately before their first readers; so it does with cheap sources, if asked for. */
 Line line_settled(const Line *line, bool moves_sources, Arena *out, Arena *scratch);
 
 #endif
