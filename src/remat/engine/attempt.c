@@ -247,7 +247,9 @@ static void hold_moves(Attempt *attempt, const Problem *problem, const Moves *mo
   Module *module = attempt->rewrite.module;
   if (problem->protect != RH_PROTECT_CONTROL_DEPS || moves->num_moved == 0) return;
   protect_order(&attempt->rewrite, &attempt->schedule, moves->is_moved, problem->scratch);
-  if (!is_fused_later(module) && !reschedule_keeps_peak(problem, module, &attempt->schedule))
+  if (is_fused_later(module)) return;
+  rewrite_write_out_elements(&attempt->rewrite, problem->scratch);
+  if (!reschedule_keeps_peak(problem, module, &attempt->schedule))
     protect_order(&attempt->rewrite, &attempt->schedule, NULL, problem->scratch);
 }
 
