@@ -6,6 +6,7 @@
 #include "remat/protect/protect.h"
 #include "remat/rewrite/dce.h"
 #include "remat/rewrite/moves.h"
+#include "text/print.h"
 
 Attempt attempt_new(const Problem *problem, const RematAlgorithm *algorithm, const Guide *guide) {
   bool is_idle = algorithm->traits & RH_TRAIT_IDLE;
@@ -253,15 +254,23 @@ static void hold_moves(Attempt *attempt, const Problem *problem, const Moves *mo
     protect_order(&attempt->rewrite, &attempt->schedule, NULL, problem->scratch);
 }
 
+/* Whether anything is left of what the algorithm did, which counts steps that it took back, too. */
+static bool has_changed(const Attempt *attempt, const Problem *problem) {
+  const rh_module *input = problem->input;
+  return attempt->stats.num_steps > 0 &&
+         text_hash(attempt->rewrite.module, &attempt->schedule, problem->scratch) !=
+             text_hash(input->module, &input->schedule, problem->scratch);
+}
+
 /* Protects clones and moves. Whether the goal is reached is determined before that, because the
  * algorithm does not know what protection will cost. */
 static void protect(Attempt *attempt, const Problem *problem) {
   Module *module = attempt->rewrite.module;
-  bool has_changed = attempt->stats.num_steps > 0;
+  bool is_changed = has_changed(attempt, problem);
   Moves moves = find_moves(attempt, problem);
   count_forms(attempt);
   attempt->reached_goal = REACHED_UNKNOWN;
-  attempt->is_restructured = has_changed && problem->protect >= RH_PROTECT_OPT_BARRIER;
+  attempt->is_restructured = is_changed && problem->protect >= RH_PROTECT_OPT_BARRIER;
   if (attempt->is_restructured) (void)attempt_has_reached_goal(attempt, problem);
   protect_clones(&attempt->rewrite, &attempt->schedule, problem->protect, attempt->arena,
                  problem->scratch);
@@ -269,8 +278,7 @@ static void protect(Attempt *attempt, const Problem *problem) {
   /* Conditionals add computations. */
   if (attempt->is_restructured) dce_update_schedule(module, &attempt->schedule, attempt->arena);
   /* If a module was unscheduled and has not changed, its own dependencies are enough for XLA. */
-  bool is_new =
-      has_changed || problem->steps || problem->input->module->source->header.is_scheduled;
+  bool is_new = is_changed || problem->steps || problem->input->module->source->header.is_scheduled;
   if (problem->options->emit == RH_EMIT_UNSCHEDULED && is_new && problem->has_copies)
     close_reads(module, &attempt->schedule, problem->scratch);
   rewrite_write_out_elements(&attempt->rewrite, problem->scratch);
