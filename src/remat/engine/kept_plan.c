@@ -49,8 +49,6 @@ KeptPlan *kept_plan_begin(const Problem *problem, const Attempt *attempt) {
   return kept;
 }
 
-/* A plan does not say what an algorithm did to control dependencies beyond adding some, so some
- * results of path-compat have no plan. */
 static bool gives_same_text(const Plan *plan, const Problem *problem, const Attempt *attempt) {
   Guide guide = {.memory_model = attempt->guide.memory_model, .peak_limit_bytes = INT64_MAX};
   Attempt again = attempt_new(problem, &plan_algorithm, &guide);

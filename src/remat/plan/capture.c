@@ -328,7 +328,7 @@ static InstId control_before(const Capture *capture, InstId id, InstId predecess
 static void compare_control(Capture *capture, InstId id) {
   IdList control = inst_control(capture->after, id)->predecessors;
   const InstId *is = id_list(capture->after, control);
-  bool is_same = true;
+  bool is_same = control.len == inst_control(capture->before, id)->predecessors.len;
   for (uint32_t i = 0; i < control.len; i++)
     is_same &= control_before(capture, id, is[i]) != NO_ID;
   if (is_same) return;
