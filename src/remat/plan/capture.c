@@ -235,12 +235,23 @@ static bool makes_no_clone(const Capture *capture, InstId id) {
          !plan_is_clone(capture->plan->steps.data[capture->step_of[id]].action);
 }
 
+/* If a fusion of which only one result is left is the root, the element that was the root before
+ * reads it, and is removed when the plan is applied, as it was here. */
+static void add_root(Capture *capture, PlanStep *step, InstId id) {
+  InstId root = comp_get(capture->before, inst_get(capture->after, id)->parent)->root;
+  if (inst_is_root(capture->after, id))
+    *vec_push(capture->out, &step->users) = (PlanUser){.ref = ref_to(root)};
+}
+
 static void add_users(Capture *capture) {
   for (uint32_t i = 0; i < capture->plan->steps.len; i++) {
     PlanStep *step = &capture->plan->steps.data[i];
     bool is_of_step = step->made.id & PLAN_OF_STEP;
     InstId id = is_of_step ? step->operand.id : step->made.id;
-    if (!is_of_step && has_become_element(capture, id)) continue; /* the next step has its users */
+    if (!is_of_step && has_become_element(capture, id)) {
+      add_root(capture, step, id);
+      continue; /* the next step has its users */
+    }
     ArenaMark mark = arena_mark(capture->scratch);
     uint32_t len = inst_get(capture->after, id)->users.len;
     SortItem *users = arena_array(capture->scratch, SortItem, len);
