@@ -56,28 +56,45 @@ static uint32_t old_operand(const Capture *capture, InstId id, uint32_t index) {
   return (uint32_t)inst_get(capture->before, param)->index;
 }
 
+/* Whether an instruction is a fusion of which only one result is left. */
 static bool has_become_element(const Capture *capture, InstId id) {
   InstId base = base_of(capture, id);
-  return base < capture->num_old && shape_is_tuple(inst_shape(capture->before, base)) &&
+  return base < capture->num_old && inst_get(capture->after, id)->opcode == OPCODE_FUSION &&
+         shape_is_tuple(inst_shape(capture->before, base)) &&
          !shape_is_tuple(inst_shape(capture->after, id));
 }
 
-/* Returns the id by which a plan refers to the value of an instruction. If only one result of a
- * fusion is left, this is the get-tuple-element that took the result before; several elements of
- * the tuple may have been this result. */
-static uint32_t value_of(const Capture *capture, InstId id) {
+/* Returns the get-tuple-element that took the result of the module before which is the only one
+ * left of a fusion; several elements of the tuple may have been this result. */
+static InstId element_before(const Capture *capture, InstId fusion) {
   const Module *before = capture->before;
-  if (!has_become_element(capture, id)) return id;
-  if (id >= capture->num_old) return PLAN_OF_STEP | (capture->step_of[id] + 1);
-  InstId root = comp_get(before, inst_callees(before, id)[0])->root;
-  InstId result = inst_operand(before, root, old_result(capture, id, 0));
-  for (uint32_t i = 0; i < inst_get(before, id)->users.len; i++) {
-    InstId user = inst_users(before, id)[i];
+  InstId base = base_of(capture, fusion);
+  InstId root = comp_get(before, inst_callees(before, base)[0])->root;
+  InstId result = inst_operand(before, root, old_result(capture, fusion, 0));
+  for (uint32_t i = 0; i < inst_get(before, base)->users.len; i++) {
+    InstId user = inst_users(before, base)[i];
     const Instruction *inst = inst_get(before, user);
     bool is_element = inst->opcode == OPCODE_GET_TUPLE_ELEMENT;
     if (is_element && inst_operand(before, root, (uint32_t)inst->index) == result) return user;
   }
-  return id;
+  return base;
+}
+
+/* Returns the id by which a plan refers to the value of an instruction. */
+static uint32_t value_of(const Capture *capture, InstId id) {
+  if (!has_become_element(capture, id)) return id;
+  if (id >= capture->num_old) return PLAN_OF_STEP | (capture->step_of[id] + 1);
+  return element_before(capture, id);
+}
+
+/* Returns the instruction of the module before whose value the instruction of a step holds, or else
+ * a helper. A copy of a fusion with one result left holds an element of the module before. */
+static InstId held_by(const Capture *capture, InstId id) {
+  bool is_copy = rewrite_original(capture->rewrite, id) == NO_ID;
+  InstId source = rewrite_value_source(capture->rewrite, id);
+  if (is_copy && source != NO_ID && has_become_element(capture, source))
+    return element_before(capture, source);
+  return base_of(capture, id);
 }
 
 /* ---- steps ---- */
@@ -151,7 +168,7 @@ static PlanStep *add_step(Capture *capture, CompId comp, PlanAction action) {
 static void add_made(Capture *capture, InstId id, InstId before, bool *is_replaced) {
   const Module *after = capture->after;
   CompId comp = inst_get(after, id)->parent;
-  InstId base = base_of(capture, id);
+  InstId base = held_by(capture, id);
   IdList control = inst_control(after, id)->predecessors;
   PlanStep *step = add_step(capture, comp, action_of(capture, id, base, is_replaced));
   capture->step_of[id] = capture->plan->steps.len - 1;
