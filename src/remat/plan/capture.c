@@ -48,10 +48,12 @@ static uint32_t old_result(const Capture *capture, InstId id, uint32_t index) {
   }
 }
 
-/* Returns the index that operand `index` of a fusion had before other operands were removed. */
+/* Returns the index that operand `index` of a fusion had before other operands were removed. As
+ * long as there are operands without parameters, none has been removed. */
 static uint32_t old_operand(const Capture *capture, InstId id, uint32_t index) {
   if (inst_get(capture->after, id)->opcode != OPCODE_FUSION) return index;
   IdList params = comp_get(capture->after, inst_callees(capture->after, id)[0])->params;
+  if (index >= params.len) return index;
   InstId param = inner_of(capture, id_list(capture->after, params)[index]);
   return (uint32_t)inst_get(capture->before, param)->index;
 }
