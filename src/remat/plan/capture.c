@@ -284,6 +284,17 @@ static void add_users(Capture *capture) {
   }
 }
 
+/* Whether an instruction of the module before is an element of a fusion of which only this result
+ * is left. A fusion can have the same result twice, and another element of it is gone for good. */
+static bool is_left_of(const Capture *capture, InstId id, InstId fusion) {
+  const Module *before = capture->before;
+  if (!has_become_element(capture, fusion)) return false;
+  bool is_element = inst_get(before, id)->opcode == OPCODE_GET_TUPLE_ELEMENT &&
+                    inst_operand(before, id, 0) == fusion;
+  InstId left = element_before(capture, fusion);
+  return is_element && inst_get(before, id)->index == inst_get(before, left)->index;
+}
+
 /* Whether operand `index` of an instruction is another instruction of the module before than it was
  * there, and that is all that has changed. */
 static bool reads_other_old(const Capture *capture, InstId id, uint32_t index) {
@@ -295,9 +306,7 @@ static bool reads_other_old(const Capture *capture, InstId id, uint32_t index) {
       inst_get(capture->after, id)->num_operands != inst_get(capture->before, base)->num_operands;
   if (is_shorter && inst_get(capture->after, id)->opcode != OPCODE_FUSION) return false;
   InstId was = inst_operand(capture->before, base, old_operand(capture, id, index));
-  bool was_element = inst_get(capture->before, was)->opcode == OPCODE_GET_TUPLE_ELEMENT &&
-                     inst_operand(capture->before, was, 0) == operand;
-  return was != operand && !(has_become_element(capture, operand) && was_element);
+  return was != operand && !is_left_of(capture, was, operand);
 }
 
 /* Adds a step for each instruction of the module before that others read now although they read
