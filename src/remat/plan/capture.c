@@ -348,9 +348,7 @@ static bool is_gone(const Capture *capture, InstId id) {
 static InstId left_fusion(const Capture *capture, InstId id) {
   if (inst_get(capture->before, id)->opcode != OPCODE_GET_TUPLE_ELEMENT) return NO_ID;
   InstId fusion = inst_operand(capture->before, id, 0);
-  bool is_left = inst_get(capture->after, fusion)->opcode == OPCODE_FUSION &&
-                 !is_gone(capture, fusion) && !shape_is_tuple(inst_shape(capture->after, fusion));
-  return is_left ? fusion : NO_ID;
+  return !is_gone(capture, fusion) && is_left_of(capture, id, fusion) ? fusion : NO_ID;
 }
 
 /* Returns the control predecessor of `id` in the module before that corresponds to `predecessor` in
