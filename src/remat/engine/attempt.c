@@ -225,6 +225,11 @@ static Moves find_moves(Attempt *attempt, const Problem *problem) {
   return moves;
 }
 
+/* Whether an instruction is a copy of a value in another form, or back. */
+static bool is_form(const Rewrite *rewrite, InstId id) {
+  return id < rewrite->copied_from.len && rewrite->copied_from.data[id] != NO_ID;
+}
+
 /* Counts the values that are kept in another form, by the instructions that begin it: a copy to
  * another layout, a conversion, and the start of a copy to the host. Those that end it read a copy.
  */
@@ -233,9 +238,8 @@ static void count_forms(Attempt *attempt) {
   attempt->num_compressed = attempt->num_narrowed = attempt->num_offloaded = 0;
   for (InstId id = 0; id < rewrite->copied_from.len; id++) {
     const Instruction *inst = inst_get(rewrite->module, id);
-    InstId source = rewrite->copied_from.data[id];
-    if (source == NO_ID || inst->flags & INST_DEAD) continue;
-    if (inst_operand(rewrite->module, id, 0) != source) continue;
+    if (!is_form(rewrite, id) || inst->flags & INST_DEAD) continue;
+    if (is_form(rewrite, inst_operand(rewrite->module, id, 0))) continue;
     attempt->num_compressed += inst->opcode == OPCODE_COPY;
     attempt->num_narrowed += inst->opcode == OPCODE_CONVERT;
     attempt->num_offloaded += inst->opcode == OPCODE_COPY_START;
