@@ -309,8 +309,8 @@ static bool reads_other_old(const Capture *capture, InstId id, uint32_t index) {
   return was != operand && !is_left_of(capture, was, operand);
 }
 
-/* Adds a step for each instruction of the module before that others read now although they read
- * an element of a tuple around it before. */
+/* Adds a step for each instruction of the module before that others read now although they read an
+ * element of a tuple around it before, or another element that is the same result of a fusion. */
 static void add_reads(Capture *capture) {
   const Schedule *schedule = capture->source->schedule;
   uint32_t *step_for = arena_array(capture->scratch, uint32_t, capture->num_old);
