@@ -459,6 +459,7 @@ void module_remove_user(Module *module, InstId operand, InstId user);
 
 void module_add_control(Module *module, InstId predecessor, InstId successor);
 void module_drop_control(Module *module, InstId id);
+void module_drop_control_predecessors(Module *module, InstId id);
 void module_copy_control(Module *module, InstId from, InstId to);
 
 /* Moves the control successors of `from` to `to`. In the list of each successor, `to` takes the

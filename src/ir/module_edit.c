@@ -194,13 +194,21 @@ void module_add_control(Module *module, InstId predecessor, InstId successor) {
   inst_get(module, successor)->flags |= INST_CHANGED;
 }
 
-void module_drop_control(Module *module, InstId id) {
-  if (inst_get(module, id)->control == 0) return;
-  ControlDeps own = *inst_control(module, id);
-  for (uint32_t i = 0; i < own.predecessors.len; i++) {
-    InstId other = id_list(module, own.predecessors)[i];
+void module_drop_control_predecessors(Module *module, InstId id) {
+  IdList own = inst_control(module, id)->predecessors;
+  if (own.len == 0) return;
+  for (uint32_t i = 0; i < own.len; i++) {
+    InstId other = id_list(module, own)[i];
     id_list_remove(module, &module->control.data[inst_get(module, other)->control].successors, id);
   }
+  module->control.data[inst_get(module, id)->control].predecessors = (IdList){0};
+  inst_get(module, id)->flags |= INST_CHANGED;
+}
+
+void module_drop_control(Module *module, InstId id) {
+  if (inst_get(module, id)->control == 0) return;
+  module_drop_control_predecessors(module, id);
+  ControlDeps own = *inst_control(module, id);
   for (uint32_t i = 0; i < own.successors.len; i++) {
     InstId other = id_list(module, own.successors)[i];
     id_list_remove(module, &module->control.data[inst_get(module, other)->control].predecessors,

@@ -16,4 +16,7 @@ typedef enum PrintOrder {
 void text_print(const Module *module, const Schedule *schedule, PrintOrder order, Writer *out,
                 Arena *scratch);
 
+/* A hash of the text with PRINT_SCHEDULED: modules with the same hash print the same. */
+uint64_t text_hash(const Module *module, const Schedule *schedule, Arena *scratch);
+
 #endif

@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "ir/chars.h"
+#include "ir/hash.h"
 #include "text/attribute_callees.h"
 #include "text/lexer.h"
 #include "text/print.h"
@@ -353,8 +354,7 @@ static void write_new_attrs(Printer *printer, InstId id) {
       write_comp_name(printer, inst_callees(module, id)[1], module->source->uses_percent);
       write_text(printer->out, ", body=");
       write_comp_name(printer, inst_callees(module, id)[0], module->source->uses_percent);
-      write_format(printer->out,
-                   ", backend_config={\"known_trip_count\":{\"n\":\"%" PRId64 "\"}}",
+      write_format(printer->out, ", backend_config={\"known_trip_count\":{\"n\":\"%" PRId64 "\"}}",
                    inst->index);
       break;
     case OPCODE_CONDITIONAL:
@@ -570,7 +570,8 @@ static void write_header(Printer *printer, PrintOrder order, uint32_t end) {
  * until then: it has no source, or it is a copy and its original comes later. */
 static bool is_due(const Printer *printer, CompId id) {
   const Computation *comp = comp_get(printer->module, id);
-  if (printer->is_written[id] || comp->flags & (COMP_NESTED | COMP_IMPLIED | COMP_DEAD)) return false;
+  if (printer->is_written[id] || comp->flags & (COMP_NESTED | COMP_IMPLIED | COMP_DEAD))
+    return false;
   return comp->origin == NO_ID || (comp->origin != id && comp->origin >= printer->current);
 }
 
@@ -708,4 +709,22 @@ void text_print(const Module *module, const Schedule *schedule, PrintOrder order
   }
   write_span(&printer, pos, source->length);
   arena_reset(scratch, mark);
+}
+
+static int mix_in(void *context, const char *data, size_t length) {
+  uint64_t *hash = context;
+  for (size_t i = 0; i < length; i++)
+    *hash = hash_mix(*hash, (unsigned char)data[i]);
+  return 0;
+}
+
+uint64_t text_hash(const Module *module, const Schedule *schedule, Arena *scratch) {
+  uint64_t hash = HASH_SEED;
+  ArenaMark mark = arena_mark(scratch);
+  Writer *writer = arena_alloc(scratch, sizeof *writer);
+  writer_init(writer, mix_in, &hash);
+  text_print(module, schedule, PRINT_SCHEDULED, writer, scratch);
+  (void)writer_finish(writer);
+  arena_reset(scratch, mark);
+  return hash;
 }

@@ -174,9 +174,13 @@ START_TEST(control_edges_come_and_go_on_both_sides) {
   check_control(module, "o", "b c", "f");
   check_control(module, "b", "", "d o");
   check_control(module, "f", "d o", "");
+  module_drop_control_predecessors(module, find_inst(module, "o"));
+  check_control(module, "o", "", "f");
+  check_control(module, "b", "", "d");
+  check_control(module, "c", "", "d");
   module_drop_control(module, d);
   check_control(module, "d", "", "");
-  check_control(module, "b", "", "o");
+  check_control(module, "b", "", "");
   check_control(module, "f", "o", "");
   ck_assert(!inst_has_control(module, d));
   module_drop_control(module, d);

@@ -6,6 +6,7 @@
 #include "remat/protect/protect.h"
 #include "remat/rewrite/dce.h"
 #include "remat/rewrite/moves.h"
+#include "text/print.h"
 
 Attempt attempt_new(const Problem *problem, const RematAlgorithm *algorithm, const Guide *guide) {
   bool is_idle = algorithm->traits & RH_TRAIT_IDLE;
@@ -224,6 +225,11 @@ static Moves find_moves(Attempt *attempt, const Problem *problem) {
   return moves;
 }
 
+/* Whether an instruction is a copy of a value in another form, or back. */
+static bool is_form(const Rewrite *rewrite, InstId id) {
+  return id < rewrite->copied_from.len && rewrite->copied_from.data[id] != NO_ID;
+}
+
 /* Counts the values that are kept in another form, by the instructions that begin it: a copy to
  * another layout, a conversion, and the start of a copy to the host. Those that end it read a copy.
  */
@@ -232,9 +238,8 @@ static void count_forms(Attempt *attempt) {
   attempt->num_compressed = attempt->num_narrowed = attempt->num_offloaded = 0;
   for (InstId id = 0; id < rewrite->copied_from.len; id++) {
     const Instruction *inst = inst_get(rewrite->module, id);
-    InstId source = rewrite->copied_from.data[id];
-    if (source == NO_ID || inst->flags & INST_DEAD) continue;
-    if (inst_operand(rewrite->module, id, 0) != source) continue;
+    if (!is_form(rewrite, id) || inst->flags & INST_DEAD) continue;
+    if (is_form(rewrite, inst_operand(rewrite->module, id, 0))) continue;
     attempt->num_compressed += inst->opcode == OPCODE_COPY;
     attempt->num_narrowed += inst->opcode == OPCODE_CONVERT;
     attempt->num_offloaded += inst->opcode == OPCODE_COPY_START;
@@ -247,19 +252,29 @@ static void hold_moves(Attempt *attempt, const Problem *problem, const Moves *mo
   Module *module = attempt->rewrite.module;
   if (problem->protect != RH_PROTECT_CONTROL_DEPS || moves->num_moved == 0) return;
   protect_order(&attempt->rewrite, &attempt->schedule, moves->is_moved, problem->scratch);
-  if (!is_fused_later(module) && !reschedule_keeps_peak(problem, module, &attempt->schedule))
+  if (is_fused_later(module)) return;
+  rewrite_write_out_elements(&attempt->rewrite, problem->scratch);
+  if (!reschedule_keeps_peak(problem, module, &attempt->schedule))
     protect_order(&attempt->rewrite, &attempt->schedule, NULL, problem->scratch);
+}
+
+/* Whether anything is left of what the algorithm did, which counts steps that it took back, too. */
+static bool has_changed(const Attempt *attempt, const Problem *problem) {
+  const rh_module *input = problem->input;
+  return attempt->stats.num_steps > 0 &&
+         text_hash(attempt->rewrite.module, &attempt->schedule, problem->scratch) !=
+             text_hash(input->module, &input->schedule, problem->scratch);
 }
 
 /* Protects clones and moves. Whether the goal is reached is determined before that, because the
  * algorithm does not know what protection will cost. */
 static void protect(Attempt *attempt, const Problem *problem) {
   Module *module = attempt->rewrite.module;
-  bool has_changed = attempt->stats.num_steps > 0;
+  bool is_changed = has_changed(attempt, problem);
   Moves moves = find_moves(attempt, problem);
   count_forms(attempt);
   attempt->reached_goal = REACHED_UNKNOWN;
-  attempt->is_restructured = has_changed && problem->protect >= RH_PROTECT_OPT_BARRIER;
+  attempt->is_restructured = is_changed && problem->protect >= RH_PROTECT_OPT_BARRIER;
   if (attempt->is_restructured) (void)attempt_has_reached_goal(attempt, problem);
   protect_clones(&attempt->rewrite, &attempt->schedule, problem->protect, attempt->arena,
                  problem->scratch);
@@ -267,8 +282,7 @@ static void protect(Attempt *attempt, const Problem *problem) {
   /* Conditionals add computations. */
   if (attempt->is_restructured) dce_update_schedule(module, &attempt->schedule, attempt->arena);
   /* If a module was unscheduled and has not changed, its own dependencies are enough for XLA. */
-  bool is_new =
-      has_changed || problem->steps || problem->input->module->source->header.is_scheduled;
+  bool is_new = is_changed || problem->steps || problem->input->module->source->header.is_scheduled;
   if (problem->options->emit == RH_EMIT_UNSCHEDULED && is_new && problem->has_copies)
     close_reads(module, &attempt->schedule, problem->scratch);
   rewrite_write_out_elements(&attempt->rewrite, problem->scratch);

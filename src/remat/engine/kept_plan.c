@@ -1,6 +1,5 @@
 #include "remat/engine/kept_plan.h"
 
-#include "ir/hash.h"
 #include "remat/engine/attempt.h"
 #include "remat/plan/capture.h"
 #include "text/print.h"
@@ -50,30 +49,12 @@ KeptPlan *kept_plan_begin(const Problem *problem, const Attempt *attempt) {
   return kept;
 }
 
-static int hash_text(void *context, const char *data, size_t length) {
-  uint64_t *hash = context;
-  for (size_t i = 0; i < length; i++)
-    *hash = hash_mix(*hash, (unsigned char)data[i]);
-  return 0;
-}
-
-/* A hash of the rewritten module's text. */
-static uint64_t hash_of_text(const Attempt *attempt, Arena *scratch) {
-  uint64_t hash = HASH_SEED;
-  Writer *writer = arena_alloc(scratch, sizeof *writer);
-  writer_init(writer, hash_text, &hash);
-  text_print(attempt->rewrite.module, &attempt->schedule, PRINT_SCHEDULED, writer, scratch);
-  (void)writer_finish(writer);
-  return hash;
-}
-
-/* A plan does not say what an algorithm did to control dependencies beyond adding some, so some
- * results of path-compat have no plan. */
 static bool gives_same_text(const Plan *plan, const Problem *problem, const Attempt *attempt) {
   Guide guide = {.memory_model = attempt->guide.memory_model, .peak_limit_bytes = INT64_MAX};
   Attempt again = attempt_new(problem, &plan_algorithm, &guide);
   bool is_same = attempt_run_plan(&again, problem, plan) == RH_OK &&
-                 hash_of_text(&again, problem->scratch) == hash_of_text(attempt, problem->scratch);
+                 text_hash(again.rewrite.module, &again.schedule, problem->scratch) ==
+                     text_hash(attempt->rewrite.module, &attempt->schedule, problem->scratch);
   attempt_free(&again);
   return is_same;
 }

@@ -2,6 +2,7 @@
 
 #include "remat/rewrite/merge_clones.h"
 #include "schedule/scheduler.h"
+#include "text/reparse.h"
 
 static void run_scheduler(const Problem *problem, const Module *module, const char *scheduler,
                           Schedule *schedule, Arena *out) {
@@ -57,9 +58,17 @@ void count_compiled_again(const Problem *problem, const rh_module *result, rh_re
 bool reschedule_keeps_peak(const Problem *problem, const Module *module, const Schedule *schedule) {
   static const char *const names[] = {"default", "bfs"};
   const MemoryModel *model = memory_model_find("liveness-once");
-  int64_t peak_bytes = problem_measure(problem, model, module, schedule).peak_bytes;
-  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-    if (measure_rescheduled(problem, model, module, names[i]).peak_bytes > peak_bytes) return false;
-  }
-  return true;
+  Module *read;
+  /* What cannot be read is an error when the attempt is judged. */
+  if (module_reparse(module, schedule, PRINT_UNSCHEDULED, &read, NULL, problem->scratch) != RH_OK)
+    return false;
+  Arena *arena = arena_new(arena_options(problem->scratch));
+  Schedule order = schedule_in_text_order(read, arena);
+  int64_t peak_bytes = problem_measure(problem, model, read, &order).peak_bytes;
+  bool keeps_peak = true;
+  for (size_t i = 0; keeps_peak && i < sizeof names / sizeof *names; i++)
+    keeps_peak = measure_rescheduled(problem, model, read, names[i]).peak_bytes <= peak_bytes;
+  arena_free(arena);
+  module_free(read);
+  return keeps_peak;
 }

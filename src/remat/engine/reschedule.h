@@ -20,8 +20,11 @@ int64_t rescheduled_bytes(const Problem *problem, const Module *module, const ch
 void count_compiled_again(const Problem *problem, const rh_module *result, rh_remat_result *info);
 
 /* Whether the module takes no more in the orders of XLA's schedulers, that of GPUs and that of
- * CPUs, than in this one. Whatever the model that judges the result: a plan gives the same text
- * under each of them. */
+ * CPUs, than in this one. It is judged by its text, as XLA will read it, because these orders
+ * depend on the order of ids and of users, which a text does not keep; and by one model, whatever
+ * the model that judges the result. A plan therefore gives the same text as what it was made from.
+ *
+ * requires: rewrite_write_out_elements() was called, so that the module can be printed. */
 bool reschedule_keeps_peak(const Problem *problem, const Module *module, const Schedule *schedule);
 
 #endif

@@ -48,36 +48,55 @@ static uint32_t old_result(const Capture *capture, InstId id, uint32_t index) {
   }
 }
 
-/* Returns the index that operand `index` of a fusion had before other operands were removed. */
+/* Returns the index that operand `index` of a fusion had before other operands were removed. As
+ * long as there are operands without parameters, none has been removed. */
 static uint32_t old_operand(const Capture *capture, InstId id, uint32_t index) {
   if (inst_get(capture->after, id)->opcode != OPCODE_FUSION) return index;
   IdList params = comp_get(capture->after, inst_callees(capture->after, id)[0])->params;
+  if (index >= params.len) return index;
   InstId param = inner_of(capture, id_list(capture->after, params)[index]);
   return (uint32_t)inst_get(capture->before, param)->index;
 }
 
+/* Whether an instruction is a fusion of which only one result is left. */
 static bool has_become_element(const Capture *capture, InstId id) {
   InstId base = base_of(capture, id);
-  return base < capture->num_old && shape_is_tuple(inst_shape(capture->before, base)) &&
+  return base < capture->num_old && inst_get(capture->after, id)->opcode == OPCODE_FUSION &&
+         shape_is_tuple(inst_shape(capture->before, base)) &&
          !shape_is_tuple(inst_shape(capture->after, id));
 }
 
-/* Returns the id by which a plan refers to the value of an instruction. If only one result of a
- * fusion is left, this is the get-tuple-element that took the result before; several elements of
- * the tuple may have been this result. */
-static uint32_t value_of(const Capture *capture, InstId id) {
+/* Returns the get-tuple-element that took the result of the module before which is the only one
+ * left of a fusion; several elements of the tuple may have been this result. */
+static InstId element_before(const Capture *capture, InstId fusion) {
   const Module *before = capture->before;
-  if (!has_become_element(capture, id)) return id;
-  if (id >= capture->num_old) return PLAN_OF_STEP | (capture->step_of[id] + 1);
-  InstId root = comp_get(before, inst_callees(before, id)[0])->root;
-  InstId result = inst_operand(before, root, old_result(capture, id, 0));
-  for (uint32_t i = 0; i < inst_get(before, id)->users.len; i++) {
-    InstId user = inst_users(before, id)[i];
+  InstId base = base_of(capture, fusion);
+  InstId root = comp_get(before, inst_callees(before, base)[0])->root;
+  InstId result = inst_operand(before, root, old_result(capture, fusion, 0));
+  for (uint32_t i = 0; i < inst_get(before, base)->users.len; i++) {
+    InstId user = inst_users(before, base)[i];
     const Instruction *inst = inst_get(before, user);
     bool is_element = inst->opcode == OPCODE_GET_TUPLE_ELEMENT;
     if (is_element && inst_operand(before, root, (uint32_t)inst->index) == result) return user;
   }
-  return id;
+  return base;
+}
+
+/* Returns the id by which a plan refers to the value of an instruction. */
+static uint32_t value_of(const Capture *capture, InstId id) {
+  if (!has_become_element(capture, id)) return id;
+  if (id >= capture->num_old) return PLAN_OF_STEP | (capture->step_of[id] + 1);
+  return element_before(capture, id);
+}
+
+/* Returns the instruction of the module before whose value the instruction of a step holds, or else
+ * a helper. A copy of a fusion with one result left holds an element of the module before. */
+static InstId held_by(const Capture *capture, InstId id) {
+  bool is_copy = rewrite_original(capture->rewrite, id) == NO_ID;
+  InstId source = rewrite_value_source(capture->rewrite, id);
+  if (is_copy && source != NO_ID && has_become_element(capture, source))
+    return element_before(capture, source);
+  return base_of(capture, id);
 }
 
 /* ---- steps ---- */
@@ -151,7 +170,7 @@ static PlanStep *add_step(Capture *capture, CompId comp, PlanAction action) {
 static void add_made(Capture *capture, InstId id, InstId before, bool *is_replaced) {
   const Module *after = capture->after;
   CompId comp = inst_get(after, id)->parent;
-  InstId base = base_of(capture, id);
+  InstId base = held_by(capture, id);
   IdList control = inst_control(after, id)->predecessors;
   PlanStep *step = add_step(capture, comp, action_of(capture, id, base, is_replaced));
   capture->step_of[id] = capture->plan->steps.len - 1;
@@ -235,12 +254,23 @@ static bool makes_no_clone(const Capture *capture, InstId id) {
          !plan_is_clone(capture->plan->steps.data[capture->step_of[id]].action);
 }
 
+/* If a fusion of which only one result is left is the root, the element that was the root before
+ * reads it, and is removed when the plan is applied, as it was here. */
+static void add_root(Capture *capture, PlanStep *step, InstId id) {
+  InstId root = comp_get(capture->before, inst_get(capture->after, id)->parent)->root;
+  if (inst_is_root(capture->after, id))
+    *vec_push(capture->out, &step->users) = (PlanUser){.ref = ref_to(root)};
+}
+
 static void add_users(Capture *capture) {
   for (uint32_t i = 0; i < capture->plan->steps.len; i++) {
     PlanStep *step = &capture->plan->steps.data[i];
     bool is_of_step = step->made.id & PLAN_OF_STEP;
     InstId id = is_of_step ? step->operand.id : step->made.id;
-    if (!is_of_step && has_become_element(capture, id)) continue; /* the next step has its users */
+    if (!is_of_step && has_become_element(capture, id)) {
+      add_root(capture, step, id);
+      continue; /* the next step has its users */
+    }
     ArenaMark mark = arena_mark(capture->scratch);
     uint32_t len = inst_get(capture->after, id)->users.len;
     SortItem *users = arena_array(capture->scratch, SortItem, len);
@@ -254,6 +284,17 @@ static void add_users(Capture *capture) {
   }
 }
 
+/* Whether an instruction of the module before is an element of a fusion of which only this result
+ * is left. A fusion can have the same result twice, and another element of it is gone for good. */
+static bool is_left_of(const Capture *capture, InstId id, InstId fusion) {
+  const Module *before = capture->before;
+  if (!has_become_element(capture, fusion)) return false;
+  bool is_element = inst_get(before, id)->opcode == OPCODE_GET_TUPLE_ELEMENT &&
+                    inst_operand(before, id, 0) == fusion;
+  InstId left = element_before(capture, fusion);
+  return is_element && inst_get(before, id)->index == inst_get(before, left)->index;
+}
+
 /* Whether operand `index` of an instruction is another instruction of the module before than it was
  * there, and that is all that has changed. */
 static bool reads_other_old(const Capture *capture, InstId id, uint32_t index) {
@@ -265,13 +306,11 @@ static bool reads_other_old(const Capture *capture, InstId id, uint32_t index) {
       inst_get(capture->after, id)->num_operands != inst_get(capture->before, base)->num_operands;
   if (is_shorter && inst_get(capture->after, id)->opcode != OPCODE_FUSION) return false;
   InstId was = inst_operand(capture->before, base, old_operand(capture, id, index));
-  bool was_element = inst_get(capture->before, was)->opcode == OPCODE_GET_TUPLE_ELEMENT &&
-                     inst_operand(capture->before, was, 0) == operand;
-  return was != operand && !(has_become_element(capture, operand) && was_element);
+  return was != operand && !is_left_of(capture, was, operand);
 }
 
-/* Adds a step for each instruction of the module before that others read now although they read
- * an element of a tuple around it before. */
+/* Adds a step for each instruction of the module before that others read now although they read an
+ * element of a tuple around it before, or another element that is the same result of a fusion. */
 static void add_reads(Capture *capture) {
   const Schedule *schedule = capture->source->schedule;
   uint32_t *step_for = arena_array(capture->scratch, uint32_t, capture->num_old);
@@ -309,9 +348,7 @@ static bool is_gone(const Capture *capture, InstId id) {
 static InstId left_fusion(const Capture *capture, InstId id) {
   if (inst_get(capture->before, id)->opcode != OPCODE_GET_TUPLE_ELEMENT) return NO_ID;
   InstId fusion = inst_operand(capture->before, id, 0);
-  bool is_left = inst_get(capture->after, fusion)->opcode == OPCODE_FUSION &&
-                 !is_gone(capture, fusion) && !shape_is_tuple(inst_shape(capture->after, fusion));
-  return is_left ? fusion : NO_ID;
+  return !is_gone(capture, fusion) && is_left_of(capture, id, fusion) ? fusion : NO_ID;
 }
 
 /* Returns the control predecessor of `id` in the module before that corresponds to `predecessor` in
@@ -328,7 +365,7 @@ static InstId control_before(const Capture *capture, InstId id, InstId predecess
 static void compare_control(Capture *capture, InstId id) {
   IdList control = inst_control(capture->after, id)->predecessors;
   const InstId *is = id_list(capture->after, control);
-  bool is_same = true;
+  bool is_same = control.len == inst_control(capture->before, id)->predecessors.len;
   for (uint32_t i = 0; i < control.len; i++)
     is_same &= control_before(capture, id, is[i]) != NO_ID;
   if (is_same) return;

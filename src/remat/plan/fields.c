@@ -123,7 +123,7 @@ static const PlanObject rename_object = {rename_fields, sizeof(PlanRename), NULL
 static const PlanField control_fields[] = {
     FIELD(PlanControl, computation, "computation", COMP, 0),
     FIELD(PlanControl, instruction, "instruction", INST, FIELD_NEEDED),
-    FIELD(PlanControl, predecessors, "control_predecessors", INSTS, FIELD_NEEDED),
+    FIELD(PlanControl, predecessors, "control_predecessors", INSTS, FIELD_NEEDED | FIELD_ALWAYS),
     END,
 };
 static const PlanObject control_object = {control_fields, sizeof(PlanControl), NULL};

@@ -79,16 +79,30 @@ static void wait_for(Apply *apply, CompId comp, InstId id, const PlanRefs *prede
   }
 }
 
-static void add_control(Apply *apply) {
+static bool is_all_made(Apply *apply, CompId comp, const PlanRefs *refs) {
+  bool is_made = true;
+  for (uint32_t i = 0; i < refs->list.len; i++)
+    is_made &= plan_find_any(apply, comp, refs->list.data[i]) != NO_ID;
+  return is_made;
+}
+
+/* Makes an instruction of the module wait for other instructions than before. If one of these is of
+ * a skipped step, the instruction that it stands for stays, too. */
+static void change_control(Apply *apply, const PlanControl *control) {
+  CompId comp = plan_find_computation(apply, control->computation);
+  InstId id = plan_find_old(apply, comp, control->instruction);
+  bool is_all = is_all_made(apply, comp, &control->predecessors);
+  if (apply->status != RH_OK) return;
+  if (is_all) module_drop_control_predecessors(apply->module, id);
+  wait_for(apply, comp, id, &control->predecessors);
+}
+
+static void change_all_control(Apply *apply) {
   const Plan *plan = apply->plan;
   for (uint32_t i = 0; apply->status == RH_OK && i < plan->steps.len; i++)
     wait_for(apply, apply->comps[i], apply->made[i], &plan->steps.data[i].control);
-  for (uint32_t i = 0; apply->status == RH_OK && i < plan->control.len; i++) {
-    const PlanControl *control = &plan->control.data[i];
-    CompId comp = plan_find_computation(apply, control->computation);
-    InstId id = plan_find_old(apply, comp, control->instruction);
-    wait_for(apply, comp, id, &control->predecessors);
-  }
+  for (uint32_t i = 0; apply->status == RH_OK && i < plan->control.len; i++)
+    change_control(apply, &plan->control.data[i]);
 }
 
 /* ---- places ---- */
@@ -206,7 +220,7 @@ static void merge(Apply *apply, Arena *out) {
 
 void plan_place(Apply *apply, Arena *out) {
   if (apply->status == RH_OK) redirect_all(apply);
-  add_control(apply);
+  change_all_control(apply);
   for (uint32_t i = 0; apply->status == RH_OK && i < apply->plan->orders.len; i++)
     reorder(apply, &apply->plan->orders.data[i]);
   if (apply->status == RH_OK) merge(apply, out);

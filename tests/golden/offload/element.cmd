@@ -1,0 +1,1 @@
+element.hlo --scheduler=input --algorithm=offload --memory-model=liveness --target=tpu --small-node-limit=0 --device=device.json --offload-to-host=1GiB --offload-to-device=1GiB --mem-limit=min -q --save-plan=- -o result.hlo

@@ -1,0 +1,1 @@
+control.hlo --apply-plan=control.json -q --save-plan=- -o result.hlo

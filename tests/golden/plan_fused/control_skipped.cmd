@@ -1,0 +1,1 @@
+control.hlo --apply-plan=control_skipped.json -q -o -
