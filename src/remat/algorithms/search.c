@@ -24,6 +24,7 @@ enum {
   FEW_LIMITS = 4,        /* when one does, for another one that costs less */
   LEAST_GAP = 100,       /* between limits, as a part of the budget */
   MEASURING_STEPS = 400, /* for each instruction, to measure the module */
+  SHORT_PART = 8,        /* of the steps, for a short search */
   LEAST_ROOM = 200,      /* below the budget, as a part of it, that is worth a look */
   MOST_LOWERED = 4,      /* lines that are lowered until packing lets one meet the budget */
   LEAST_STEPS = 400,     /* for each instruction, for another search of the entry */
@@ -582,6 +583,22 @@ static void try_higher_limits(Entry *entry, int64_t line_limit) {
   }
 }
 
+/* Searches for a short time. Returns by how much the model counts less than the limit for what is
+ * found: values use the free memory of parameters, which lines take as held. */
+static int64_t measure_room(Entry *entry, int64_t line_limit) {
+  SearchJob *search = entry->search;
+  Patience *whole = search->job->patience;
+  Patience part = patience_part(whole, patience_steps_left(whole) / SHORT_PART);
+  search->job->patience = &part;
+  search->rules.is_thorough = false;
+  search_entry_once(entry, line_limit);
+  search->rules.is_thorough = true;
+  search->job->patience = whole;
+  patience_join(whole, &part);
+  int64_t room = search->job->peak_limit_bytes - entry->last.figures.line_peak_bytes;
+  return room > 0 ? room : 0;
+}
+
 /* Searches the entry, under several limits for lines if the first one does not do. */
 static void search_entry(SearchJob *search) {
   RematJob *job = search->job;
@@ -591,11 +608,13 @@ static void search_entry(SearchJob *search) {
   bool packs = job->memory_model->traits & RH_TRAIT_PACKS;
   search->difference_bytes =
       remat_state_peak(job, search->scratch) - search->inner_bytes[job->rewrite->module->entry];
-  if (packs && search->difference_bytes < 0) search->difference_bytes = 0;
+  bool is_lent = packs && search->difference_bytes < 0;
+  if (is_lent) search->difference_bytes = 0;
   if (limit_bytes > 0) {
     line_limit = limit_bytes - search->difference_bytes;
     if (line_limit < 1) line_limit = 1;
   }
+  if (is_lent && limit_bytes > 0) line_limit += measure_room(&entry, line_limit);
   search_entry_once(&entry, line_limit);
   if (limit_bytes > 0 && entry.best.figures.line_peak_bytes > limit_bytes)
     correct_limit(&entry, line_limit);
