@@ -19,6 +19,7 @@
   name " = f32[4] custom-call(" of     \
        "), custom_call_target=\"t\", " \
        "custom_call_has_side_effect=true\n"
+#define MINUS(of, what) "ROOT r = f32[4] subtract(" of ", " what ")\n"
 #define SUM "sum { l = f32[] parameter(0)\n m = f32[] parameter(1)\n ROOT s = f32[] add(l, m) }\n"
 #define GATHER(name, channel, groups)                                                            \
   name " = f32[8] all-gather(p), dimensions={0}, channel_id=" channel ", replica_groups=" groups \
@@ -97,6 +98,15 @@ static const struct {
     {"elided constants are known by name",
      M("", "k = f32[4] constant({...})\n ROOT r = f32[4] add(p, k)\n"),
      M("", "k.remat = f32[4] constant({...})\n ROOT r = f32[4] add(p, k.remat)\n"), NULL},
+    {"clones of a clone are known by name",
+     M("", EFFECT("a.clone", "p") EFFECT("a.clone5", "p") MINUS("a.clone", "a.clone5")),
+     M("", EFFECT("a.clone2", "p") EFFECT("a.clone7", "p") MINUS("a.clone2", "a.clone7")), NULL},
+    {"so are clones whose names were taken",
+     M("", EFFECT("a", "p") EFFECT("a.clone", "a") EFFECT("a.clone2", "a")
+               MINUS("a.clone", "a.clone2")),
+     M("", EFFECT("a.clone.1", "p") EFFECT("a.clone2.1", "a.clone.1")
+               EFFECT("a.clone3", "a.clone.1") MINUS("a.clone2.1", "a.clone3")),
+     NULL},
     {"a copy to another layout and back need not wait for what the value waited for",
      M("", ZERO
        "q = f32[2,2] broadcast(z), dimensions={}\n s = f32[2,2] sine(q), control-predecessors={p}\n"
@@ -260,6 +270,10 @@ static const struct {
      M("", ZERO RNG("a") "ROOT r = f32[4] subtract(a, a)\n"), "differ"},
     {"a side effect is gone", M("", EFFECT("b", "p") "ROOT r = f32[4] sine(p)\n"),
      M("", "ROOT r = f32[4] sine(p)\n"), "side effects differ (1 and 0 of them): 'b'"},
+    {"clones have exchanged their roles",
+     M("", EFFECT("a", "p") EFFECT("a.clone", "p") MINUS("a", "a.clone")),
+     M("", EFFECT("a.clone.1", "p") EFFECT("a.clone2", "p") MINUS("a.clone2", "a.clone.1")),
+     "the results differ"},
     {"side effects in another order",
      S("", EFFECT("a", "p") EFFECT("b", "p") "ROOT r = f32[4] sine(p)\n"),
      S("", EFFECT("b", "p") EFFECT("a", "p") "ROOT r = f32[4] sine(p)\n"), "side effects differ"},
