@@ -11,6 +11,8 @@
 #define RNG(name) name " = f32[4] rng(z, z), distribution=rng_uniform\n"
 #define ZERO "z = f32[] constant(0)\n"
 #define LOOP(init) "ROOT w = f32[4] while(" init "), condition=cond, body=body\n"
+#define DRAW \
+  "draw { q = f32[] parameter(0)\n ROOT d = f32[4] rng(q, q), distribution=rng_uniform }\n"
 #define COND "cond { cp = f32[4] parameter(0)\n ROOT t = pred[] constant(true) }\n"
 #define LEAVE(of) "leave = (f32[4]{0:S(5)}, f32[4], u32[]) copy-start(" of ")\n"
 #define ENTER(of) "enter = (f32[4], f32[4]{0:S(5)}, u32[]) copy-start(" of ")\n"
@@ -262,6 +264,18 @@ static const struct {
        ZERO RNG("d") "w = f32[4] while(p), condition=cond, body=body\n" RNG(
            "d.1") "ROOT v = f32[4] copy(w)\n"),
      NULL},
+    {"equal draws in the order that the schedule had",
+     S(DRAW, ZERO
+       "a = f32[4] call(z), to_apply=draw\n b = f32[4] call(z), to_apply=draw\n" MINUS("b", "a")),
+     M("", ZERO RNG("d") RNG("d.1") MINUS("d.1", "d")), NULL},
+    {"equal draws in an order that was chosen",
+     M(DRAW, ZERO
+       "a = f32[4] call(z), to_apply=draw\n b = f32[4] call(z), to_apply=draw\n" MINUS("b", "a")),
+     S("", ZERO RNG("d") RNG("d.1") MINUS("d.1", "d")), NULL},
+    {"equal draws exchanged",
+     S(DRAW, ZERO
+       "a = f32[4] call(z), to_apply=draw\n b = f32[4] call(z), to_apply=draw\n" MINUS("b", "a")),
+     M("", ZERO RNG("d") RNG("d.1") MINUS("d", "d.1")), "the results differ"},
     {"random numbers drawn twice",
      M("", ZERO RNG("a") "b = f32[4] sine(a)\n ROOT r = f32[4] add(a, b)\n"),
      M("", ZERO RNG("a") "b = f32[4] sine(a)\n" RNG("a.remat") "ROOT r = f32[4] add(a.remat, b)\n"),

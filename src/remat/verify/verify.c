@@ -391,12 +391,17 @@ static rh_status compare_interfaces(Verifier *verifier) {
   return RH_OK;
 }
 
+/* Whether the instructions can run in the order of the text. `*bad` is the first that cannot. */
+static bool text_order_is_valid(const Module *module, InstId *bad, Arena *arena, Arena *scratch) {
+  Schedule schedule = schedule_in_text_order(module, arena);
+  return schedule_is_valid(module, &schedule, bad, scratch);
+}
+
 static rh_status check_schedule(Verifier *verifier) {
   const Module *after = verifier->after.module;
   if (!after->source->header.is_scheduled) return RH_OK;
   InstId bad = NO_ID;
-  Schedule schedule = schedule_in_text_order(after, verifier->arena);
-  if (schedule_is_valid(after, &schedule, &bad, verifier->scratch)) return RH_OK;
+  if (text_order_is_valid(after, &bad, verifier->arena, verifier->scratch)) return RH_OK;
   Str name = inst_name(after, bad);
   return differ(verifier, "'%.*s' runs before something that it depends on", shown_len(name),
                 name.data);
@@ -448,6 +453,16 @@ static rh_status compare_loops(const Verifier *verifier, Numbered begun, bool un
   return compare(&other);
 }
 
+/* Equal side effects, such as those of two calls of a computation, are told apart only by which of
+ * them is evaluated first. What has lost its schedule is still in the order in which it was to run.
+ * Where the result has another order, the post-order of both modules is the same for these. */
+static bool evaluates_in_order(const Module *before, const Module *after, bool keeps_order,
+                               Arena *arena, Arena *scratch) {
+  InstId bad = NO_ID;
+  return keeps_order && before->source->header.is_scheduled &&
+         text_order_is_valid(after, &bad, arena, scratch);
+}
+
 rh_status verify_modules(const Module *before, const Module *after, bool keeps_order,
                          rh_diags *diags, Arena *scratch) {
   Arena *arena = arena_new(arena_options(scratch));
@@ -461,6 +476,7 @@ rh_status verify_modules(const Module *before, const Module *after, bool keeps_o
                     .identities = &identities,
                     .ranges = module_has_narrowing(after) ? &ranges : NULL,
                     .expands_calls = expands_calls,
+                    .is_in_order = evaluates_in_order(before, after, keeps_order, arena, scratch),
                     .orders_effects = orders_effects};
   uint32_t num_before = module_count(before, OPCODE_WHILE),
            num_after = module_count(after, OPCODE_WHILE);

@@ -27,6 +27,7 @@ typedef struct Numbered {
   const Identities *identities; /* NULL: every name is its own identity */
   NumberRanges *ranges;         /* of both modules; NULL: conversions never undo each other */
   bool expands_calls;
+  bool is_in_order; /* evaluates in the order of the text, else in post-order */
   bool orders_effects;
   /* Evaluates loops as recurrences; NULL: loops are applications of functions. With it, the
    * functions of an evaluation without it, from which the counters of loops are guessed. */
