@@ -11,6 +11,8 @@
 #define RNG(name) name " = f32[4] rng(z, z), distribution=rng_uniform\n"
 #define ZERO "z = f32[] constant(0)\n"
 #define LOOP(init) "ROOT w = f32[4] while(" init "), condition=cond, body=body\n"
+#define DRAW \
+  "draw { q = f32[] parameter(0)\n ROOT d = f32[4] rng(q, q), distribution=rng_uniform }\n"
 #define COND "cond { cp = f32[4] parameter(0)\n ROOT t = pred[] constant(true) }\n"
 #define LEAVE(of) "leave = (f32[4]{0:S(5)}, f32[4], u32[]) copy-start(" of ")\n"
 #define ENTER(of) "enter = (f32[4], f32[4]{0:S(5)}, u32[]) copy-start(" of ")\n"
@@ -19,6 +21,7 @@
   name " = f32[4] custom-call(" of     \
        "), custom_call_target=\"t\", " \
        "custom_call_has_side_effect=true\n"
+#define MINUS(of, what) "ROOT r = f32[4] subtract(" of ", " what ")\n"
 #define SUM "sum { l = f32[] parameter(0)\n m = f32[] parameter(1)\n ROOT s = f32[] add(l, m) }\n"
 #define GATHER(name, channel, groups)                                                            \
   name " = f32[8] all-gather(p), dimensions={0}, channel_id=" channel ", replica_groups=" groups \
@@ -97,6 +100,15 @@ static const struct {
     {"elided constants are known by name",
      M("", "k = f32[4] constant({...})\n ROOT r = f32[4] add(p, k)\n"),
      M("", "k.remat = f32[4] constant({...})\n ROOT r = f32[4] add(p, k.remat)\n"), NULL},
+    {"clones of a clone are known by name",
+     M("", EFFECT("a.clone", "p") EFFECT("a.clone5", "p") MINUS("a.clone", "a.clone5")),
+     M("", EFFECT("a.clone2", "p") EFFECT("a.clone7", "p") MINUS("a.clone2", "a.clone7")), NULL},
+    {"so are clones whose names were taken",
+     M("", EFFECT("a", "p") EFFECT("a.clone", "a") EFFECT("a.clone2", "a")
+               MINUS("a.clone", "a.clone2")),
+     M("", EFFECT("a.clone.1", "p") EFFECT("a.clone2.1", "a.clone.1")
+               EFFECT("a.clone3", "a.clone.1") MINUS("a.clone2.1", "a.clone3")),
+     NULL},
     {"a copy to another layout and back need not wait for what the value waited for",
      M("", ZERO
        "q = f32[2,2] broadcast(z), dimensions={}\n s = f32[2,2] sine(q), control-predecessors={p}\n"
@@ -252,6 +264,18 @@ static const struct {
        ZERO RNG("d") "w = f32[4] while(p), condition=cond, body=body\n" RNG(
            "d.1") "ROOT v = f32[4] copy(w)\n"),
      NULL},
+    {"equal draws in the order that the schedule had",
+     S(DRAW, ZERO
+       "a = f32[4] call(z), to_apply=draw\n b = f32[4] call(z), to_apply=draw\n" MINUS("b", "a")),
+     M("", ZERO RNG("d") RNG("d.1") MINUS("d.1", "d")), NULL},
+    {"equal draws in an order that was chosen",
+     M(DRAW, ZERO
+       "a = f32[4] call(z), to_apply=draw\n b = f32[4] call(z), to_apply=draw\n" MINUS("b", "a")),
+     S("", ZERO RNG("d") RNG("d.1") MINUS("d.1", "d")), NULL},
+    {"equal draws exchanged",
+     S(DRAW, ZERO
+       "a = f32[4] call(z), to_apply=draw\n b = f32[4] call(z), to_apply=draw\n" MINUS("b", "a")),
+     M("", ZERO RNG("d") RNG("d.1") MINUS("d", "d.1")), "the results differ"},
     {"random numbers drawn twice",
      M("", ZERO RNG("a") "b = f32[4] sine(a)\n ROOT r = f32[4] add(a, b)\n"),
      M("", ZERO RNG("a") "b = f32[4] sine(a)\n" RNG("a.remat") "ROOT r = f32[4] add(a.remat, b)\n"),
@@ -260,6 +284,10 @@ static const struct {
      M("", ZERO RNG("a") "ROOT r = f32[4] subtract(a, a)\n"), "differ"},
     {"a side effect is gone", M("", EFFECT("b", "p") "ROOT r = f32[4] sine(p)\n"),
      M("", "ROOT r = f32[4] sine(p)\n"), "side effects differ (1 and 0 of them): 'b'"},
+    {"clones have exchanged their roles",
+     M("", EFFECT("a", "p") EFFECT("a.clone", "p") MINUS("a", "a.clone")),
+     M("", EFFECT("a.clone.1", "p") EFFECT("a.clone2", "p") MINUS("a.clone2", "a.clone.1")),
+     "the results differ"},
     {"side effects in another order",
      S("", EFFECT("a", "p") EFFECT("b", "p") "ROOT r = f32[4] sine(p)\n"),
      S("", EFFECT("b", "p") EFFECT("a", "p") "ROOT r = f32[4] sine(p)\n"), "side effects differ"},

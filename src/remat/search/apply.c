@@ -42,7 +42,7 @@ static InstId find_view(const Applier *applier, InstId view, InstId of) {
   return NO_ID;
 }
 
-/* The same view of something else, which a run provides. */
+/* The same view of something else, which is there after `step`. */
 static InstId view_again(Applier *applier, InstId view, InstId of, StepId step) {
   InstId image = find_view(applier, view, of);
   if (image != NO_ID) return image;
@@ -77,6 +77,7 @@ static InstId image_of(Applier *applier, InstId operand, StepId provider, StepId
   ArenaMark mark = arena_mark(applier->scratch);
   IdVec chain = {0};
   InstId node = applier->graph->nodes[applier->line->nodes[provider]].inst, image = NO_ID;
+  StepId after = provider;
   while (image == NO_ID) {
     InstId put_in = applier->graph->put_in[operand];
     if (operand == node) {
@@ -86,6 +87,7 @@ static InstId image_of(Applier *applier, InstId operand, StepId provider, StepId
       operand = inst_operand(module, operand, 0);
     } else if (holds(applier, operand, provider, reader)) {
       image = operand;
+      after = applier->first[applier->graph->home_of[operand]];
     } else {
       operand = put_in;
     }
@@ -93,7 +95,7 @@ static InstId image_of(Applier *applier, InstId operand, StepId provider, StepId
   while (chain.len) {
     InstId view = chain.data[--chain.len];
     bool is_same = inst_operand(module, view, 0) == image;
-    image = is_same ? view : view_again(applier, view, image, provider);
+    image = is_same ? view : view_again(applier, view, image, after);
   }
   arena_reset(applier->scratch, mark);
   return image;

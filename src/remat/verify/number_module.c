@@ -243,7 +243,7 @@ static bool takes_first_branch(const Evaluator *evaluator, const Frame *frame, I
 static Frame *push_frame(Evaluator *evaluator, CompId comp, ValueNumber *args, bool is_function) {
   if (!evaluator->orders[comp].ids) {
     Sequence order = {.ids = arena_array(evaluator->out, InstId, 1)};
-    if (evaluator->module->source->header.is_scheduled) {
+    if (evaluator->numbered->is_in_order) {
       order =
           (Sequence){evaluator->module->ids.data + comp_get(evaluator->module, comp)->insts.begin,
                      comp_num_insts(evaluator->module, comp)};

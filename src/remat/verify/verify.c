@@ -8,58 +8,102 @@
 
 /* ---- identities ---- */
 
-static bool has_identity(const Identities *identities, Str name) {
-  uint32_t id;
-  for (IdProbe probe = id_table_probe(&identities->table, hash_str(name));
-       id_probe_next(&probe, &id);) {
-    if (str_equal(identities->names.data[id], name)) return true;
-  }
-  return false;
-}
-
-static void identities_add(Identities *identities, Str name) {
-  if (has_identity(identities, name)) return;
-  id_table_add(&identities->table, identities->arena, hash_str(name), identities->names.len);
-  *vec_push(identities->arena, &identities->names) = name;
-}
-
-/* Removes the last part of a name if it is a number or one of the suffixes that rewrites add, with
- * or without a number: `x.remat2` gives `x`, `x.inlined.1` gives `x.inlined`. Returns any other
- * name unchanged. */
-static Str strip_suffix(Str name) {
+/* If the name ends in one of the suffixes that rewrites add, with or without a number, where the
+ * suffix begins; else its length. `*count` is where that number begins. */
+static uint32_t find_suffix(Str name, uint32_t *count) {
   static const char *const suffixes[] = {"remat", "clone", "inlined", "unfused"};
-  uint32_t dot = name.len;
+  uint32_t end = name.len;
+  while (end > 0 && char_is_digit(name.data[end - 1]))
+    end--;
+  uint32_t dot = end;
   while (dot > 0 && name.data[dot - 1] != '.')
     dot--;
-  if (dot < 2) return name;
-  Str tail = {name.data + dot, name.len - dot};
-  while (tail.len && char_is_digit(tail.data[tail.len - 1]))
-    tail.len--;
-  bool is_suffix = tail.len == 0 && dot < name.len;
+  *count = name.len;
+  if (dot < 2) return name.len;
   for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++) {
-    is_suffix |= str_is(tail, suffixes[i]);
+    if (!str_is((Str){name.data + dot, end - dot}, suffixes[i])) continue;
+    *count = end;
+    return dot - 1;
   }
-  return is_suffix ? (Str){name.data, dot - 1} : name;
+  return name.len;
 }
 
-Str identity_of(const Identities *identities, Str name) {
-  Str found = name;
-  while (!has_identity(identities, found)) {
-    Str shorter = strip_suffix(found);
-    if (shorter.len == found.len) return name;
-    found = shorter;
+/* The name without the dot and the number at its end, if it has these. */
+static Str strip_number(Str name) {
+  uint32_t dot = name.len;
+  while (dot > 0 && char_is_digit(name.data[dot - 1]))
+    dot--;
+  bool is_number = dot < name.len && dot > 1 && name.data[dot - 1] == '.';
+  return is_number ? (Str){name.data, dot - 1} : name;
+}
+
+static int by_length(Str a, Str b) {
+  if (a.len != b.len) return a.len < b.len ? -1 : 1;
+  return a.len ? memcmp(a.data, b.data, a.len) : 0;
+}
+
+/* What comes before the number of a suffix. */
+static Str stem_of(Str name) {
+  uint32_t count;
+  find_suffix(name, &count);
+  return (Str){name.data, count};
+}
+
+/* By stem, then by the number of the suffix: x.remat, x.remat2, x.remat3, … */
+static int by_stem(const void *pa, const void *pb) {
+  Str a = *(const Str *)pa, b = *(const Str *)pb, stem_a = stem_of(a), stem_b = stem_of(b);
+  int order = by_length(stem_a, stem_b);
+  if (order) return order;
+  return by_length((Str){a.data + stem_a.len, a.len - stem_a.len},
+                   (Str){b.data + stem_b.len, b.len - stem_b.len});
+}
+
+/* The number of identities that come before `name`. */
+static uint32_t count_before(const Identities *identities, Str name) {
+  uint32_t low = 0, high = identities->names.len;
+  while (low < high) {
+    uint32_t middle = low + (high - low) / 2;
+    if (by_stem(&identities->names.data[middle], &name) < 0) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
   }
-  return found;
+  return low;
+}
+
+/* Undoes what gives a clone its name (ir/names.h): x and x.remat2 give x.remat and x.remat3, and if
+ * these are taken, x.remat.1 and x.remat3.1. */
+Str identity_of(const Identities *identities, Str name) {
+  Str found = name, left = name;
+  bool is_taken = false;
+  for (;;) {
+    uint32_t before = count_before(identities, left), count;
+    const Str *names = identities->names.data;
+    if (before < identities->names.len && str_equal(names[before], left)) {
+      found = left;
+      if (!is_taken) return found;
+    }
+    if (before > 0 && str_equal(stem_of(names[before - 1]), stem_of(left)))
+      return names[before - 1];
+    uint32_t suffix = find_suffix(left, &count);
+    Str shorter = suffix < left.len ? (Str){left.data, suffix} : strip_number(left);
+    if (shorter.len == left.len) return found;
+    is_taken = suffix == left.len && find_suffix(shorter, &count) < shorter.len;
+    left = shorter;
+  }
 }
 
 static Identities collect_identities(const Module *module, Arena *out) {
-  Identities identities = {.arena = out};
+  Identities identities = {0};
   for (InstId id = 0; id < module->insts.len; id++) {
     const Instruction *inst = inst_get(module, id);
     if (inst->flags & INST_DEAD) continue;
     bool matters = inst->flags & INST_ELIDED_LITERAL || has_counted_effect(module, id);
-    if (matters || inst->num_callees) identities_add(&identities, inst_name(module, id));
+    if (matters || inst->num_callees) *vec_push(out, &identities.names) = inst_name(module, id);
   }
+  if (identities.names.len)
+    qsort(identities.names.data, identities.names.len, sizeof(Str), by_stem);
   return identities;
 }
 
@@ -347,12 +391,17 @@ static rh_status compare_interfaces(Verifier *verifier) {
   return RH_OK;
 }
 
+/* Whether the instructions can run in the order of the text. `*bad` is the first that cannot. */
+static bool text_order_is_valid(const Module *module, InstId *bad, Arena *arena, Arena *scratch) {
+  Schedule schedule = schedule_in_text_order(module, arena);
+  return schedule_is_valid(module, &schedule, bad, scratch);
+}
+
 static rh_status check_schedule(Verifier *verifier) {
   const Module *after = verifier->after.module;
   if (!after->source->header.is_scheduled) return RH_OK;
   InstId bad = NO_ID;
-  Schedule schedule = schedule_in_text_order(after, verifier->arena);
-  if (schedule_is_valid(after, &schedule, &bad, verifier->scratch)) return RH_OK;
+  if (text_order_is_valid(after, &bad, verifier->arena, verifier->scratch)) return RH_OK;
   Str name = inst_name(after, bad);
   return differ(verifier, "'%.*s' runs before something that it depends on", shown_len(name),
                 name.data);
@@ -404,6 +453,16 @@ static rh_status compare_loops(const Verifier *verifier, Numbered begun, bool un
   return compare(&other);
 }
 
+/* Equal side effects, such as those of two calls of a computation, are told apart only by which of
+ * them is evaluated first. What has lost its schedule is still in the order in which it was to run.
+ * Where the result has another order, the post-order of both modules is the same for these. */
+static bool evaluates_in_order(const Module *before, const Module *after, bool keeps_order,
+                               Arena *arena, Arena *scratch) {
+  InstId bad = NO_ID;
+  return keeps_order && before->source->header.is_scheduled &&
+         text_order_is_valid(after, &bad, arena, scratch);
+}
+
 rh_status verify_modules(const Module *before, const Module *after, bool keeps_order,
                          rh_diags *diags, Arena *scratch) {
   Arena *arena = arena_new(arena_options(scratch));
@@ -417,6 +476,7 @@ rh_status verify_modules(const Module *before, const Module *after, bool keeps_o
                     .identities = &identities,
                     .ranges = module_has_narrowing(after) ? &ranges : NULL,
                     .expands_calls = expands_calls,
+                    .is_in_order = evaluates_in_order(before, after, keeps_order, arena, scratch),
                     .orders_effects = orders_effects};
   uint32_t num_before = module_count(before, OPCODE_WHILE),
            num_after = module_count(after, OPCODE_WHILE);

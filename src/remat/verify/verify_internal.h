@@ -14,13 +14,11 @@ typedef struct NumberedEdge {
 /* Names of instructions whose identity matters: instructions with side effects, and constants whose
  * value is not in the text. A renamed instruction is identified by its original name. */
 typedef struct Identities {
-  Arena *arena;
-  VEC(Str) names;
-  IdTable table;
+  VEC(Str) names; /* sorted */
 } Identities;
 
-/* The name in the list that `name` comes from: `name` itself, or `name` without suffixes that
- * clones have. Returns `name` if neither is in the list. */
+/* The name in the list that `name` comes from: `name` itself, or that of which clones have it.
+ * Returns `name` if neither is in the list. */
 Str identity_of(const Identities *identities, Str name);
 
 /* A module as value numbers. */
@@ -29,6 +27,7 @@ typedef struct Numbered {
   const Identities *identities; /* NULL: every name is its own identity */
   NumberRanges *ranges;         /* of both modules; NULL: conversions never undo each other */
   bool expands_calls;
+  bool is_in_order; /* evaluates in the order of the text, else in post-order */
   bool orders_effects;
   /* Evaluates loops as recurrences; NULL: loops are applications of functions. With it, the
    * functions of an evaluation without it, from which the counters of loops are guessed. */
