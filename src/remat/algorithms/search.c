@@ -367,7 +367,7 @@ static void apply_first_met(SearchJob *search, const PricedLine *best, const Oth
   bool is_to_lower = best->fits && !is_met(&taking, taking.best_bytes);
   for (uint32_t i = 0; is_to_lower && i < num_taken && i < MOST_LOWERED; i++)
     take_lowered(&taking, i == 0 ? best : &others->list[i - 1], bytes_of[i], arena);
-  if (best->fits && is_met(&taking, taking.best_bytes)) take_raised(&taking, arena);
+  if (is_met(&taking, taking.best_bytes)) take_raised(&taking, arena);
   if (taking.last != taking.best) take(&taking, taking.best);
   *job->schedule = schedule_copy(job->schedule, job->rewrite->module, search->out);
   Line given = line_of_graph(best->line.graph, arena);
@@ -620,6 +620,7 @@ static void search_entry(SearchJob *search) {
     correct_limit(&entry, line_limit);
   if (limit_bytes > 0 && entry.best.is_met) try_higher_limits(&entry, line_limit);
   if (!entry.best.is_met) raise_limit(&entry);
+  if (!entry.best.is_met && limit_bytes > 0 && may_go_on(search)) search_entry_once(&entry, 0);
   if (entry.best_is_last) {
     *job->schedule = schedule_copy(job->schedule, job->rewrite->module, search->out);
   } else {
