@@ -23,7 +23,7 @@ enum {
   MAX_LIMITS = 8,        /* for lines of the entry, until one meets the budget */
   FEW_LIMITS = 4,        /* when one does, for another one that costs less */
   LEAST_GAP = 100,       /* between limits, as a part of the budget */
-  MEASURING_STEPS = 400, /* for each instruction, to measure the module */
+  MEASURING_STEPS = 50,  /* for each instruction, to measure the module */
   SHORT_PART = 8,        /* of the steps, for a short search */
   LEAST_ROOM = 200,      /* below the budget, as a part of it, that is worth a look */
   MOST_LOWERED = 4,      /* lines that are lowered until packing lets one meet the budget */
