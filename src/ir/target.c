@@ -5,8 +5,9 @@
 #include "ir/bytes.h"
 
 const Target known_targets[] = {
-#define TARGET(id, summary, alignment, pads_tiles, has_dynamic_sizes, gpu_sharing) \
-  {#id, summary, alignment, pads_tiles, has_dynamic_sizes, gpu_sharing},
+#define TARGET(id, summary, alignment, pads_tiles, has_dynamic_sizes, gpu_sharing, \
+               removes_barriers)                                                   \
+  {#id, summary, alignment, pads_tiles, has_dynamic_sizes, gpu_sharing, removes_barriers},
 #include "ir/targets.def"
 };
 const size_t num_known_targets = sizeof known_targets / sizeof *known_targets;

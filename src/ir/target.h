@@ -12,6 +12,7 @@ typedef struct Target {
   bool pads_tiles;        /* an array occupies whole tiles if its layout has tiles */
   bool has_dynamic_sizes; /* 4 bytes for each dynamic dimension follow an array */
   bool gpu_sharing; /* GpuAliasInfo decides whether a result may share the buffer of an operand */
+  bool removes_barriers; /* between scheduling and buffer assignment, with the tuples around them */
 } Target;
 
 extern const Target known_targets[]; /* the first one is the default */

@@ -74,7 +74,7 @@ static const struct {
      "param16:p out4:r const4:w const4:i temp16:a,x"},
     /* tables */
     {"a table of pointers is a temporary in front of the heap", "", "", TABLE,
-     "param16:p out4:r temp208:a@64,b@128,t,s@192"},
+     "param16:p out4:r temp144:a@128,b@64,t,s@128"},
     {"behind it when a reducer's values change places with it", "", SUM,
      P REVERSE("a", "p") REVERSE(
          "b",
@@ -82,7 +82,7 @@ static const struct {
               "u = (f32[4], f32[4]) opt-barrier(t)\n v = f32[4] get-tuple-element(u), index=0\n"
               "w = f32[4] get-tuple-element(u), index=1\n s = f32[4] subtract(v, w)\n"
               "z = f32[] constant(0)\n ROOT r = f32[] reduce(s, z), dimensions={0}, to_apply=sum\n",
-     "param16:p local4 out4:r const4:z local4 local4 temp208:a,b@64,t@192,s@128"},
+     "param16:p local4 out4:r const4:z local4 local4 temp144:a@64,b,t@128,s@64"},
     {"colors have heaps of their own", "", "",
      P "a = f32[4]{0:S(1)} reverse(p), dimensions={0}\n" REVERSE(
          "b", "a") "ROOT r = f32[1] slice(b), slice={[0:1]}\n",
@@ -153,8 +153,8 @@ static const struct {
      "param16:p out4:r temp80:a@64,b,c@64,d"},
     {"nothing fits", "", SIDE_BY_SIDE, 0, "param16:p out4:r temp16:b,d temp16:c temp16:a"},
     {"a table in front of the first heap, pairs below the limit", "", TABLE, 64,
-     "param16:p out4:r temp80:a@64,t temp80:b,s@64"},
-    {"a table by itself", "", TABLE, 16, "param16:p out4:r tuple16:t temp16:a temp16:b temp16:s"},
+     "param16:p out4:r temp80:b@64,t temp16:a,s"},
+    {"a table by itself", "", TABLE, 16, "param16:p out4:r tuple16:t temp16:b temp16:a,s"},
     {"colors", "",
      P "a = f32[4]{0:S(1)} reverse(p), dimensions={0}\n" REVERSE(
          "b", "a") "ROOT r = f32[1] slice(b), slice={[0:1]}\n",

@@ -14,6 +14,14 @@
   "h = f32[256]{0:S(5)} copy(a)\n b = f32[256]{0:S(5)} copy(h)\n" \
   "c = f32[256] copy(b)\n ROOT r = f32[1] slice(c), slice={[0:1]}\n"
 #define ENTRY(body) "HloModule m, is_scheduled=true\nENTRY e {\n" body "}\n"
+#define BARRIER(behind)                                                                  \
+  ENTRY(                                                                                 \
+      "p = f32[256] parameter(0)\n a = f32[256] reverse(p), dimensions={0}\n"            \
+      "b = f32[256] reverse(a), dimensions={0}\n t = (f32[256], f32[256]) tuple(a, b)\n" \
+      "u = (f32[256], f32[256]) opt-barrier(t)\n" behind                                 \
+      "v = f32[256] get-tuple-element(x), index=0\n"                                     \
+      "w = f32[256] get-tuple-element(x), index=1\n s = f32[256] subtract(v, w)\n"       \
+      "ROOT r = f32[1] slice(s), slice={[0:1]}\n")
 #define COND                                                                           \
   "cond { cp = f32[256] parameter(0)\n c = pred[8] constant({...})\n ROOT t = pred[] " \
   "constant(true) }\n"
@@ -78,6 +86,12 @@ static const Row rows[] = {
      "HloModule m, is_scheduled=true, input_output_alias={ {}: (0, {}, may-alias) }\n"
      "ENTRY e { p = f32[256] parameter(0)\n ROOT a = f32[256] abs(p) }\n",
      K, K, K, K, 0, "p", "p"},
+    /* a, b: XLA:CPU removes both barriers and the tuple that is read through them. */
+    {"a barrier", "heap", BARRIER("x = (f32[256], f32[256]) opt-barrier(u)\n"), K + 4 + 2 * K, K, 4,
+     0, 0, "b", "p a b r"},
+    /* XLA's scheduler still sees them: p, a, b and s, which cannot lie where a does. */
+    {"a barrier", "liveness", BARRIER("x = (f32[256], f32[256]) opt-barrier(u)\n"), 4 * K, K, 4, 0,
+     0, "s", NULL},
     /* The constants of the loop's condition are counted (8 + 1), those of a reducer are not. */
     {"constants", "xla-remat",
      "HloModule m, is_scheduled=true\n" COND BODY

@@ -172,7 +172,7 @@ static bool *mark_donated(const Module *module, const Dataflow *flow, Arena *out
 static bool assign_special(Assigner *assigner, BufferId buffer) {
   const Module *module = assigner->module;
   const HloBuffers *buffers = &assigner->values->buffers;
-  bool is_tuple = false, runs = true;
+  bool is_tuple = false, runs = true, is_removed = false;
   for (uint32_t i = buffers->first_value[buffer]; i < buffers->first_value[buffer + 1]; i++) {
     const HloValue *value = &assigner->values->flow.values.data[buffers->values[i]];
     const Instruction *inst = inst_get(module, value->inst);
@@ -188,10 +188,16 @@ static bool assign_special(Assigner *assigner, BufferId buffer) {
       }
       return true;
     }
-    is_tuple |= shape_is_tuple(shape_get(&module->shapes, value->shape));
+    const Shape *shape = shape_get(&module->shapes, value->shape);
+    is_tuple |= shape_is_tuple(shape);
+    is_removed |= shape_is_tuple(shape) && value->bytes < shape->bytes; /* is_removed_table() */
     runs &= assigner->ranges->of[buffers->values[i]].start != NO_TIME;
   }
   if (!is_tuple && runs) return false;
+  if (is_removed && runs) { /* XLA has no allocation for it: it takes nothing of the heap */
+    assigner->is_delayed[buffer] = true;
+    return true;
+  }
   allocations_new(&assigner->allocations, runs ? ALLOCATION_TUPLE : ALLOCATION_THREAD_LOCAL,
                   buffer);
   return true;
@@ -309,7 +315,8 @@ static HeapRequests simulate(Assigner *assigner, const bool *is_wanted, Arena *o
                      .flow = &assigner->values->flow,
                      .buffers = &assigner->values->buffers,
                      .ranges = assigner->ranges,
-                     .is_wanted = is_wanted};
+                     .is_wanted = is_wanted,
+                     .without_barriers = assigner->module->backend.target->removes_barriers};
   ArenaMark mark = arena_mark(assigner->scratch);
   HeapTrace trace = heap_simulate(&query, assigner->scratch, out);
   HeapCount live = {.bytes_at = assigner->result->heap_bytes_at,

@@ -6,17 +6,49 @@
 
 #include "analysis/memory/pending_copies.h"
 
-static void size_values(const Module *module, Dataflow *flow) {
+/* Whether all users of a tuple are barriers, or take it apart behind one. */
+static bool is_for_barriers(const Module *module, InstId tuple, Arena *scratch) {
+  ArenaMark mark = arena_mark(scratch);
+  VEC(InstId) stack = {0};
+  *vec_push(scratch, &stack) = tuple;
+  bool ok = true;
+  while (ok && stack.len) {
+    InstId current = stack.data[--stack.len];
+    IdList users = inst_get(module, current)->users;
+    ok = users.len > 0 && !inst_is_root(module, current);
+    for (uint32_t i = 0; ok && i < users.len; i++) {
+      InstId user = id_list(module, users)[i];
+      Opcode opcode = (Opcode)inst_get(module, user)->opcode;
+      if (opcode == OPCODE_OPT_BARRIER)
+        *vec_push(scratch, &stack) = user;
+      else
+        ok = current != tuple && opcode == OPCODE_GET_TUPLE_ELEMENT;
+    }
+  }
+  arena_reset(scratch, mark);
+  return ok;
+}
+
+/* XLA:CPU runs OptimizationBarrierExpander and TupleSimplifier after scheduling (cpu_compiler.cc):
+ * no table is left of a tuple that was only made for a barrier. */
+static bool is_removed_table(const Module *module, const HloValue *value, Arena *scratch) {
+  return module->backend.target->removes_barriers && value->part == 0 &&
+         inst_get(module, value->inst)->opcode == OPCODE_TUPLE &&
+         is_for_barriers(module, value->inst, scratch);
+}
+
+static void size_values(const Module *module, Dataflow *flow, Arena *scratch) {
   for (ValueId id = 0; id < flow->values.len; id++) {
     HloValue *value = &flow->values.data[id];
-    value->bytes = target_sizes.of_part(module, value->shape);
+    bool is_removed = is_removed_table(module, value, scratch);
+    value->bytes = is_removed ? 0 : target_sizes.of_part(module, value->shape);
   }
 }
 
 HeapAnalysis heap_analysis_run(const Module *module, const Schedule *schedule, HeapDetail detail,
                                Arena *out, Arena *scratch) {
   HeapAnalysis heap = {.values = value_analysis_build(module, out, scratch)};
-  size_values(module, &heap.values.flow);
+  size_values(module, &heap.values.flow, scratch);
   heap.values.buffers = buffers_after_copies(module, &heap.values, schedule, out, scratch);
   heap.ranges = live_ranges_build(module, &heap.values.graph, &heap.values.flow,
                                   &heap.values.buffers, schedule, out, scratch);

@@ -27,6 +27,52 @@ static void record(Simulation *sim, HeapEventKind kind, LogicalTime time, ValueI
                   .bytes = sim->buffer_bytes[sim->query->buffers->of[value]]};
 }
 
+/* What a reader of `id` reads when barriers are gone, with the tuples that are taken apart behind
+ * them. */
+static InstId read_without_barriers(const Module *module, InstId id) {
+  enum { MAX_STEPS = 256 }; /* so that many readers of one long chain take no quadratic time */
+  InstId read = id;
+  int64_t element = -1; /* of the tuple `id`, which `read` is */
+  bool has_barrier = false;
+  for (int i = 0; i < MAX_STEPS; i++) {
+    const Instruction *inst = inst_get(module, id);
+    switch (inst->opcode) {
+      case OPCODE_OPT_BARRIER:
+        has_barrier = true;
+        id = inst_operand(module, id, 0);
+        break;
+      case OPCODE_GET_TUPLE_ELEMENT:
+        if (element >= 0) return read;
+        element = inst->index;
+        has_barrier = false;
+        id = inst_operand(module, id, 0);
+        break;
+      case OPCODE_TUPLE:
+        if (element < 0 || !has_barrier) return read;
+        id = inst_operand(module, id, (uint32_t)element);
+        element = -1;
+        break;
+      default: return read;
+    }
+    if (element < 0) read = id;
+  }
+  return read;
+}
+
+/* Whether an operand will be `source` itself when barriers are gone, and no other operand is the
+ * same value. */
+static bool will_read(const HeapQuery *query, InstId user, uint32_t operand, InstId source) {
+  const Module *module = query->module;
+  if (!query->without_barriers) return false;
+  InstId id = inst_operand(module, user, operand);
+  ValueId value = dataflow_value(query->flow, id, 0);
+  for (uint32_t i = 0; i < inst_get(module, user)->num_operands; i++) {
+    ValueId other = dataflow_value(query->flow, inst_operand(module, user, i), 0);
+    if (i != operand && other == value) return false;
+  }
+  return read_without_barriers(module, id) == source;
+}
+
 /* The operand whose memory the value can have. It dies at this very instruction, no other value has
  * taken its memory, and the definer, which reads the operand itself and not only a part of a tuple
  * that contains it, may overwrite it. NO_ID when there is none. */
@@ -44,9 +90,11 @@ static ValueId reusable_operand(const Simulation *sim, ValueId value) {
       continue;
     if (!is_placed(query, operand)) continue;
     const HloValue *held = &query->flow->values.data[operand];
-    if (held->inst != id && inst_count_operand(module, defined->inst, held->inst) == 0) continue;
-    if (can_share_operand_buffer(module, query->flow, held->inst, held->part, defined->inst,
-                                 defined->part, sim->scratch)) {
+    bool is_direct = held->inst == id || inst_count_operand(module, defined->inst, held->inst) > 0;
+    if (!is_direct && !will_read(query, defined->inst, i, held->inst)) continue;
+    if (can_share_operand_buffer(module, query->flow, is_direct ? held->inst : id,
+                                 is_direct ? held->part : 0, defined->inst, defined->part,
+                                 sim->scratch)) {
       return operand;
     }
   }

@@ -42,6 +42,7 @@ typedef struct HeapQuery {
   const LiveRanges *ranges;
   const bool
       *is_wanted; /* by ValueId: whether the value is to be placed; NULL = all but constants */
+  bool without_barriers; /* as if each opt-barrier, and a tuple in front of it, were gone */
 } HeapQuery;
 
 /* Every value that is defined is also freed. O(values + operands), plus can_share_operand_buffer()
