@@ -18,16 +18,16 @@
 #include "remat/search/search.h"
 
 enum {
-  MAX_ROUNDS = 3,        /* searches of one computation, between which its callees are reduced */
-  MAX_DEPTH = 32,        /* of calls */
-  MAX_LIMITS = 8,        /* for lines of the entry, until one meets the budget */
-  FEW_LIMITS = 4,        /* when one does, for another one that costs less */
-  LEAST_GAP = 100,       /* between limits, as a part of the budget */
-  MEASURING_STEPS = 50,  /* for each instruction, to measure the module */
-  SHORT_PART = 8,        /* of the steps, for a short search */
-  LEAST_ROOM = 200,      /* below the budget, as a part of it, that is worth a look */
-  MOST_LOWERED = 4,      /* lines that are lowered until packing lets one meet the budget */
-  LEAST_STEPS = 400,     /* for each instruction, for another search of the entry */
+  MAX_ROUNDS = 3,       /* searches of one computation, between which its callees are reduced */
+  MAX_DEPTH = 32,       /* of calls */
+  MAX_LIMITS = 8,       /* for lines of the entry, until one meets the budget */
+  FEW_LIMITS = 4,       /* when one does, for another one that costs less */
+  LEAST_GAP = 100,      /* between limits, as a part of the budget */
+  MEASURING_STEPS = 50, /* for each instruction, to measure the module */
+  SHORT_PART = 8,       /* of the steps, for a short search */
+  LEAST_ROOM = 200,     /* below the budget, as a part of it, that is worth a look */
+  MOST_LOWERED = 4,     /* lines that are lowered until packing lets one meet the budget */
+  LEAST_STEPS = 400,    /* for each instruction, for another search of the entry */
 };
 
 /* What a line of the entry came to. */
@@ -61,6 +61,7 @@ typedef struct SearchJob {
   int64_t *inner_bytes;  /* by CompId: what it and its callees need, as lines are measured */
   uint32_t num_comps;    /* of the module, when it was analysed last */
   SearchRules rules;
+  bool takes_lent;      /* lines take the memory that parameters leave free as free */
   CompactShapes *forms; /* other forms that prices decide about; NULL = about none */
   uint32_t num_steps;
   uint32_t num_changed; /* values that are kept in other forms */
@@ -70,8 +71,7 @@ typedef struct SearchJob {
   /* The best line of the entry before what it calls was reduced; its arena is NULL if there is
    * none. */
   Result round;
-  int64_t difference_bytes; /* by which the model counts more than lines do, in the order given; 0
-                               if it does not */
+  int64_t difference_bytes; /* by which the model counts more than lines do, in the order given */
   Arena *out, *arena, *scratch;
 } SearchJob;
 
@@ -80,6 +80,7 @@ static void analyze(SearchJob *search) {
   if (search->arena) arena_free(search->arena);
   search->arena = arena_new(arena_options(search->scratch));
   search->context = search_context_build(search->job, search->arena, search->scratch);
+  search->context.takes_lent |= search->takes_lent;
   uint32_t num_comps = search->job->rewrite->module->comps.len, num_known = search->num_comps;
   if (num_comps > num_known) { /* a loop that runs again has computations of its own */
     int64_t *known = search->inner_bytes;
@@ -386,6 +387,12 @@ static Result result_of(const SearchJob *search) {
                   .num_steps = search->num_steps};
 }
 
+/* By how much the model of the job counts more than lines do, in the order that there is. */
+static int64_t difference_of(const SearchJob *search) {
+  return remat_state_peak(search->job, search->scratch) -
+         search->inner_bytes[search->job->rewrite->module->entry];
+}
+
 /* Makes the module what it was. The schedule no longer depends on the state's memory. */
 static void restore(SearchJob *search, const RematState *state, uint32_t num_steps) {
   RematJob *job = search->job;
@@ -480,16 +487,21 @@ typedef struct Entry {
   bool best_is_last;
 } Entry;
 
+/* Goes back to the module as it was given. */
+static void begin_again(Entry *entry) {
+  SearchJob *search = entry->search;
+  if (entry->best_is_last) entry->best.state = remat_state_save(search->job, entry->best.arena);
+  entry->best_is_last = false;
+  remat_state_load(search->job, &entry->before);
+  search->num_comps = 0;
+  analyze(search);
+  search->num_steps = 0;
+}
+
 static void search_entry_once(Entry *entry, int64_t line_limit) {
   SearchJob *search = entry->search;
   RematJob *job = search->job;
-  if (entry->num_results > 0) {
-    if (entry->best_is_last) entry->best.state = remat_state_save(job, entry->best.arena);
-    remat_state_load(job, &entry->before);
-    search->num_comps = 0;
-    analyze(search);
-    search->num_steps = 0;
-  }
+  if (entry->num_results > 0) begin_again(entry);
   search_tree(search, job->rewrite->module->entry, line_limit);
   Result result = result_of(search);
   if (search->round.arena && is_better(&search->round, &result)) {
@@ -539,7 +551,7 @@ static int64_t next_limit(const Figures *last, int64_t limit_bytes, int64_t *too
   return *too_high > fall ? *too_high - fall : 0;
 }
 
-/* Lowers the limit for lines until the best one meets the budget. */
+/* Lowers the limit for lines until the best one meets the budget, and as long as that gains. */
 static void correct_limit(Entry *entry, int64_t line_limit) {
   int64_t limit_bytes = entry->search->job->peak_limit_bytes;
   int64_t too_high = INT64_MAX, low_enough = 0;
@@ -550,6 +562,7 @@ static void correct_limit(Entry *entry, int64_t line_limit) {
     line_limit = next_limit(&entry->last.figures, limit_bytes, &too_high, &low_enough, &num_failed);
     if (line_limit == 0) break;
     search_entry_once(entry, line_limit);
+    if (entry->best.is_met && !entry->best_is_last) break; /* it has gained nothing */
   }
 }
 
@@ -583,9 +596,14 @@ static void try_higher_limits(Entry *entry, int64_t line_limit) {
   }
 }
 
-/* Searches for a short time. Returns by how much the model counts less than the limit for what is
- * found: values use the free memory of parameters, which lines take as held. */
-static int64_t measure_room(Entry *entry, int64_t line_limit) {
+static int64_t line_limit_of(const SearchJob *search) {
+  int64_t line_limit = search->job->peak_limit_bytes - search->difference_bytes;
+  return line_limit < 1 ? 1 : line_limit;
+}
+
+/* Searches with a small part of the steps. Returns the limit for a long search: higher by what the
+ * model leaves below the budget. */
+static int64_t search_shortly(Entry *entry, int64_t line_limit) {
   SearchJob *search = entry->search;
   Patience *whole = search->job->patience;
   Patience part = patience_part(whole, patience_steps_left(whole) / SHORT_PART);
@@ -596,7 +614,25 @@ static int64_t measure_room(Entry *entry, int64_t line_limit) {
   search->job->patience = whole;
   patience_join(whole, &part);
   int64_t room = search->job->peak_limit_bytes - entry->last.figures.line_peak_bytes;
-  return room > 0 ? room : 0;
+  return room > 0 ? line_limit + room : line_limit;
+}
+
+/* Where memory is packed, one value at a time can use what a parameter leaves free before a result
+ * takes it. Lines take that as held, or as free: short searches show what is nearer to the model.
+ * Returns the limit for lines. */
+static int64_t choose_lending(Entry *entry) {
+  SearchJob *search = entry->search;
+  search->difference_bytes = 0; /* what values save depends on the order */
+  int64_t when_held = search_shortly(entry, search->job->peak_limit_bytes);
+  Result held = entry->last;
+  search->takes_lent = true;
+  begin_again(entry);
+  search->difference_bytes = difference_of(search);
+  int64_t when_free = search_shortly(entry, line_limit_of(search));
+  if (is_better(&entry->last, &held)) return when_free;
+  search->takes_lent = false;
+  search->difference_bytes = 0;
+  return when_held;
 }
 
 /* Searches the entry, under several limits for lines if the first one does not do. */
@@ -605,16 +641,10 @@ static void search_entry(SearchJob *search) {
   Arena *arena = arena_new(arena_options(search->scratch));
   int64_t limit_bytes = job->peak_limit_bytes, line_limit = 0;
   Entry entry = {.search = search, .before = remat_state_save(job, arena)};
+  search->difference_bytes = difference_of(search);
   bool packs = job->memory_model->traits & RH_TRAIT_PACKS;
-  search->difference_bytes =
-      remat_state_peak(job, search->scratch) - search->inner_bytes[job->rewrite->module->entry];
-  bool is_lent = packs && search->difference_bytes < 0;
-  if (is_lent) search->difference_bytes = 0;
-  if (limit_bytes > 0) {
-    line_limit = limit_bytes - search->difference_bytes;
-    if (line_limit < 1) line_limit = 1;
-  }
-  if (is_lent && limit_bytes > 0) line_limit += measure_room(&entry, line_limit);
+  bool has_lent = packs && search->difference_bytes < 0;
+  if (limit_bytes > 0) line_limit = has_lent ? choose_lending(&entry) : line_limit_of(search);
   search_entry_once(&entry, line_limit);
   if (limit_bytes > 0 && entry.best.figures.line_peak_bytes > limit_bytes)
     correct_limit(&entry, line_limit);
@@ -634,6 +664,7 @@ static void search_entry(SearchJob *search) {
 static void search_module(SearchJob *search) {
   search->num_steps = 0;
   search->num_comps = 0;
+  search->takes_lent = false;
   analyze(search);
   search_entry(search);
 }

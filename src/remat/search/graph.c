@@ -51,6 +51,7 @@ SearchContext search_context_build(const RematJob *job, Arena *out, Arena *scrat
   SearchContext context = {.job = job,
                            .values = value_analysis_build(module, out, scratch),
                            .sizes = search_sizes(job),
+                           .takes_lent = !(job->memory_model->traits & RH_TRAIT_PACKS),
                            .counts_twice = job->memory_model->measure == measure_liveness};
   context.device = job->device ? *job->device : device_profile_default();
   context.seconds_of = measure_seconds(&context, out);
@@ -108,15 +109,13 @@ static void mark_written_anew(Builder *builder, bool *is_anew) {
 }
 
 /* Marks the buffers that live all the time: in the entry, those of parameters, unless they are free
- * for a while (`is_lent`); in any other computation, those that it shares with its caller,
- * parameters and results. Where memory is packed, a parameter's is apart from the rest, and one
- * value at a time can use it while it is free. Lines take it as held, so that copies of parameters
- * come late: next to a few small values, the free memory of a large parameter would be wasted. */
+ * for a while (`is_lent`) and the context takes that as free; in any other computation, those that
+ * it shares with its caller, parameters and results. Where memory is packed, a parameter's is apart
+ * from the rest, and one value at a time can use it while it is free, so that neither is exact. */
 static void mark_held(Builder *builder, CompId comp) {
   const Module *module = builder->module;
   const Dataflow *flow = &builder->context->values.flow;
   uint32_t num_buffers = builder->context->values.buffers.num_buffers;
-  bool packs = builder->context->job->memory_model->traits & RH_TRAIT_PACKS;
   bool *is_anew = arena_zarray(builder->scratch, bool, num_buffers);
   if (comp == module->entry) mark_written_anew(builder, is_anew);
   for (uint32_t i = 0; i < comp_num_insts(module, comp); i++) {
@@ -127,7 +126,7 @@ static void mark_held(Builder *builder, CompId comp) {
     for (uint32_t part = 0; part < inst_shape(module, id)->num_parts; part++) {
       BufferId buffer = builder->context->values.buffers.of[dataflow_value(flow, id, part)];
       builder->is_lent[buffer] = is_anew[buffer];
-      builder->is_held[buffer] = packs || !is_anew[buffer];
+      builder->is_held[buffer] = !is_anew[buffer] || !builder->context->takes_lent;
     }
   }
 }

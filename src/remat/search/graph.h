@@ -156,6 +156,8 @@ typedef struct SearchContext {
                                  entry and of what does not run as a sequence */
   DeviceProfile device;
   const ShapeSizes *sizes;
+  bool takes_lent; /* the memory of a parameter is free from its last reader to what overwrites it:
+                      always so in models that do not pack */
   bool counts_twice; /* memory that a value hands over to another one of its HloBuffer counts for
                         both at that time (COUNT_SHARED_TWICE) */
 } SearchContext;
