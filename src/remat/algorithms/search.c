@@ -61,7 +61,7 @@ typedef struct SearchJob {
   int64_t *inner_bytes;  /* by CompId: what it and its callees need, as lines are measured */
   uint32_t num_comps;    /* of the module, when it was analysed last */
   SearchRules rules;
-  bool takes_lent;      /* lines take the memory that parameters leave free as free */
+  bool holds_lent;      /* lines take the memory that parameters leave free as held */
   CompactShapes *forms; /* other forms that prices decide about; NULL = about none */
   uint32_t num_steps;
   uint32_t num_changed; /* values that are kept in other forms */
@@ -80,7 +80,7 @@ static void analyze(SearchJob *search) {
   if (search->arena) arena_free(search->arena);
   search->arena = arena_new(arena_options(search->scratch));
   search->context = search_context_build(search->job, search->arena, search->scratch);
-  search->context.takes_lent |= search->takes_lent;
+  search->context.holds_lent = search->holds_lent;
   uint32_t num_comps = search->job->rewrite->module->comps.len, num_known = search->num_comps;
   if (num_comps > num_known) { /* a loop that runs again has computations of its own */
     int64_t *known = search->inner_bytes;
@@ -485,6 +485,7 @@ typedef struct Entry {
   Result best, last;
   uint32_t num_results;
   bool best_is_last;
+  bool is_fresh; /* the module is as it was given */
 } Entry;
 
 /* Goes back to the module as it was given. */
@@ -496,12 +497,14 @@ static void begin_again(Entry *entry) {
   search->num_comps = 0;
   analyze(search);
   search->num_steps = 0;
+  entry->is_fresh = true;
 }
 
 static void search_entry_once(Entry *entry, int64_t line_limit) {
   SearchJob *search = entry->search;
   RematJob *job = search->job;
-  if (entry->num_results > 0) begin_again(entry);
+  if (!entry->is_fresh) begin_again(entry);
+  entry->is_fresh = false;
   search_tree(search, job->rewrite->module->entry, line_limit);
   Result result = result_of(search);
   if (search->round.arena && is_better(&search->round, &result)) {
@@ -623,24 +626,25 @@ static int64_t search_shortly(Entry *entry, int64_t line_limit) {
 static int64_t choose_lending(Entry *entry) {
   SearchJob *search = entry->search;
   search->difference_bytes = 0; /* what values save depends on the order */
-  int64_t when_held = search_shortly(entry, search->job->peak_limit_bytes);
+  int64_t when_held = search_shortly(entry, line_limit_of(search));
   Result held = entry->last;
-  search->takes_lent = true;
+  search->holds_lent = false;
   begin_again(entry);
   search->difference_bytes = difference_of(search);
   int64_t when_free = search_shortly(entry, line_limit_of(search));
   if (is_better(&entry->last, &held)) return when_free;
-  search->takes_lent = false;
+  search->holds_lent = true;
   search->difference_bytes = 0;
   return when_held;
 }
 
-/* Searches the entry, under several limits for lines if the first one does not do. */
+/* Searches the entry, under several limits for lines if the first one does not do. If none does,
+ * what is left of the steps goes to the lowest peak. */
 static void search_entry(SearchJob *search) {
   RematJob *job = search->job;
   Arena *arena = arena_new(arena_options(search->scratch));
   int64_t limit_bytes = job->peak_limit_bytes, line_limit = 0;
-  Entry entry = {.search = search, .before = remat_state_save(job, arena)};
+  Entry entry = {.search = search, .before = remat_state_save(job, arena), .is_fresh = true};
   search->difference_bytes = difference_of(search);
   bool packs = job->memory_model->traits & RH_TRAIT_PACKS;
   bool has_lent = packs && search->difference_bytes < 0;
@@ -664,7 +668,7 @@ static void search_entry(SearchJob *search) {
 static void search_module(SearchJob *search) {
   search->num_steps = 0;
   search->num_comps = 0;
-  search->takes_lent = false;
+  search->holds_lent = search->job->memory_model->traits & RH_TRAIT_PACKS;
   analyze(search);
   search_entry(search);
 }

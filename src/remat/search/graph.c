@@ -51,7 +51,6 @@ SearchContext search_context_build(const RematJob *job, Arena *out, Arena *scrat
   SearchContext context = {.job = job,
                            .values = value_analysis_build(module, out, scratch),
                            .sizes = search_sizes(job),
-                           .takes_lent = !(job->memory_model->traits & RH_TRAIT_PACKS),
                            .counts_twice = job->memory_model->measure == measure_liveness};
   context.device = job->device ? *job->device : device_profile_default();
   context.seconds_of = measure_seconds(&context, out);
@@ -109,7 +108,7 @@ static void mark_written_anew(Builder *builder, bool *is_anew) {
 }
 
 /* Marks the buffers that live all the time: in the entry, those of parameters, unless they are free
- * for a while (`is_lent`) and the context takes that as free; in any other computation, those that
+ * for a while (`is_lent`) and the context does not hold that; in any other computation, those that
  * it shares with its caller, parameters and results. Where memory is packed, a parameter's is apart
  * from the rest, and one value at a time can use it while it is free, so that neither is exact. */
 static void mark_held(Builder *builder, CompId comp) {
@@ -126,7 +125,7 @@ static void mark_held(Builder *builder, CompId comp) {
     for (uint32_t part = 0; part < inst_shape(module, id)->num_parts; part++) {
       BufferId buffer = builder->context->values.buffers.of[dataflow_value(flow, id, part)];
       builder->is_lent[buffer] = is_anew[buffer];
-      builder->is_held[buffer] = !is_anew[buffer] || !builder->context->takes_lent;
+      builder->is_held[buffer] = !is_anew[buffer] || builder->context->holds_lent;
     }
   }
 }

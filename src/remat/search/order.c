@@ -92,6 +92,7 @@ Schedule search_order(Module *module, const Schedule *given, Patience *patience,
   SearchContext context = search_context_build(&job, arena, scratch);
   int64_t *inner_bytes = arena_zarray(arena, int64_t, module->comps.len);
   context.inner_bytes = inner_bytes;
+  context.holds_lent = true;
   const CallGraph *calls = &context.values.graph;
   for (uint32_t i = 0; i < calls->num_reachable; i++) {
     CompId comp = calls->post_order[i];
