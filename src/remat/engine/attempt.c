@@ -270,20 +270,24 @@ static bool has_changed(const Attempt *attempt, const Problem *problem) {
  * algorithm does not know what protection will cost. */
 static void protect(Attempt *attempt, const Problem *problem) {
   Module *module = attempt->rewrite.module;
-  bool is_changed = has_changed(attempt, problem);
+  bool is_restructuring = problem->protect >= RH_PROTECT_OPT_BARRIER;
+  /* If a module was unscheduled and has not changed, its own dependencies are enough for XLA. */
+  bool may_suffice = problem->options->emit == RH_EMIT_UNSCHEDULED && problem->has_copies &&
+                     !problem->steps && !problem->input->module->source->header.is_scheduled;
+  /* To print both modules for that takes time. */
+  bool is_changed = (is_restructuring || may_suffice) && has_changed(attempt, problem);
   Moves moves = find_moves(attempt, problem);
   count_forms(attempt);
   attempt->reached_goal = REACHED_UNKNOWN;
-  attempt->is_restructured = is_changed && problem->protect >= RH_PROTECT_OPT_BARRIER;
+  attempt->is_restructured = is_restructuring && is_changed;
   if (attempt->is_restructured) (void)attempt_has_reached_goal(attempt, problem);
   protect_clones(&attempt->rewrite, &attempt->schedule, problem->protect, attempt->arena,
                  problem->scratch);
   hold_moves(attempt, problem, &moves);
   /* Conditionals add computations. */
   if (attempt->is_restructured) dce_update_schedule(module, &attempt->schedule, attempt->arena);
-  /* If a module was unscheduled and has not changed, its own dependencies are enough for XLA. */
-  bool is_new = is_changed || problem->steps || problem->input->module->source->header.is_scheduled;
-  if (problem->options->emit == RH_EMIT_UNSCHEDULED && is_new && problem->has_copies)
+  if (problem->options->emit == RH_EMIT_UNSCHEDULED && problem->has_copies &&
+      (is_changed || !may_suffice))
     close_reads(module, &attempt->schedule, problem->scratch);
   rewrite_write_out_elements(&attempt->rewrite, problem->scratch);
 }
