@@ -112,6 +112,7 @@ static Identities collect_identities(const Module *module, Arena *out) {
 typedef struct Verifier {
   Numbering *numbering;
   Numbered before, after;
+  InstId misplaced; /* see find_misplaced() */
   rh_diags *diags;
   Arena *arena, *scratch;
 } Verifier;
@@ -391,18 +392,17 @@ static rh_status compare_interfaces(Verifier *verifier) {
   return RH_OK;
 }
 
-/* Whether the instructions can run in the order of the text. `*bad` is the first that cannot. */
-static bool text_order_is_valid(const Module *module, InstId *bad, Arena *arena, Arena *scratch) {
+/* The first instruction that cannot run where it stands in the text; NO_ID if all can. */
+static InstId find_misplaced(const Module *module, Arena *arena, Arena *scratch) {
+  InstId misplaced = NO_ID;
   Schedule schedule = schedule_in_text_order(module, arena);
-  return schedule_is_valid(module, &schedule, bad, scratch);
+  return schedule_is_valid(module, &schedule, &misplaced, scratch) ? NO_ID : misplaced;
 }
 
 static rh_status check_schedule(Verifier *verifier) {
   const Module *after = verifier->after.module;
-  if (!after->source->header.is_scheduled) return RH_OK;
-  InstId bad = NO_ID;
-  if (text_order_is_valid(after, &bad, verifier->arena, verifier->scratch)) return RH_OK;
-  Str name = inst_name(after, bad);
+  if (!after->source->header.is_scheduled || verifier->misplaced == NO_ID) return RH_OK;
+  Str name = inst_name(after, verifier->misplaced);
   return differ(verifier, "'%.*s' runs before something that it depends on", shown_len(name),
                 name.data);
 }
@@ -453,30 +453,27 @@ static rh_status compare_loops(const Verifier *verifier, Numbered begun, bool un
   return compare(&other);
 }
 
-/* Equal side effects, such as those of two calls of a computation, are told apart only by which of
- * them is evaluated first. What has lost its schedule is still in the order in which it was to run.
- * Where the result has another order, the post-order of both modules is the same for these. */
-static bool evaluates_in_order(const Module *before, const Module *after, bool keeps_order,
-                               Arena *arena, Arena *scratch) {
-  InstId bad = NO_ID;
-  return keeps_order && before->source->header.is_scheduled &&
-         text_order_is_valid(after, &bad, arena, scratch);
-}
-
 rh_status verify_modules(const Module *before, const Module *after, bool keeps_order,
                          rh_diags *diags, Arena *scratch) {
   Arena *arena = arena_new(arena_options(scratch));
   Numbering numbering = numbering_make(arena);
   Identities identities = collect_identities(before, arena);
   bool expands_calls = module_count(before, OPCODE_CALL) != module_count(after, OPCODE_CALL);
-  bool orders_effects =
-      keeps_order && before->source->header.is_scheduled && after->source->header.is_scheduled;
+  bool has_order = keeps_order && before->source->header.is_scheduled;
+  bool orders_effects = has_order && after->source->header.is_scheduled;
+  bool needs_order = has_order || after->source->header.is_scheduled;
+  InstId misplaced = needs_order ? find_misplaced(after, arena, scratch) : NO_ID;
+  /* Equal side effects, such as those of two calls of a computation, are told apart only by which
+   * of them is evaluated first. What has lost its schedule is still in the order in which it was to
+   * run. Where the result has another order, the post-order of both modules is the same for these.
+   */
+  bool is_in_order = has_order && misplaced == NO_ID;
   NumberRanges ranges = {.arena = arena};
   Numbered begun = {.module = before,
                     .identities = &identities,
                     .ranges = module_has_narrowing(after) ? &ranges : NULL,
                     .expands_calls = expands_calls,
-                    .is_in_order = evaluates_in_order(before, after, keeps_order, arena, scratch),
+                    .is_in_order = is_in_order,
                     .orders_effects = orders_effects};
   uint32_t num_before = module_count(before, OPCODE_WHILE),
            num_after = module_count(after, OPCODE_WHILE);
@@ -484,6 +481,7 @@ rh_status verify_modules(const Module *before, const Module *after, bool keeps_o
   Verifier verifier = {.numbering = &numbering,
                        .before = begun,
                        .after = begun,
+                       .misplaced = misplaced,
                        .diags = has_loops || is_unrolled ? NULL : diags,
                        .arena = arena,
                        .scratch = scratch};
