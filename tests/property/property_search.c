@@ -346,7 +346,7 @@ static void check_trimmed(const Line *line, int64_t limit_bytes, const char *wha
   snprintf(how, sizeof how, "%s, trimmed to %" PRId64, what, limit_bytes);
   Arena *arena = arena_new(NULL), *scratch = arena_new(NULL);
   LineMemory before = line_measure(line, arena);
-  Line trimmed = line_trimmed(line, limit_bytes, 3, NULL, arena, scratch);
+  Line trimmed = line_trimmed(line, limit_bytes, NULL, arena, scratch);
   LineMemory after = line_measure(&trimmed, arena);
   check_line(&trimmed, how, sample);
   int64_t most = before.peak_bytes > limit_bytes ? before.peak_bytes : limit_bytes;
@@ -666,7 +666,7 @@ static void check_forms(const rh_module *scheduled, const MemoryModel *model, Co
   PriceRules prices = {20, 0.5, 10, 0.1, 1};
   PricedLine priced = price_line(&given, limit_bytes, &prices, false, NULL, arena, scratch);
   check_with_forms(&priced, "priced with forms", sample);
-  Line trimmed = line_trimmed(&priced.line, limit_bytes, 3, NULL, arena, scratch);
+  Line trimmed = line_trimmed(&priced.line, limit_bytes, NULL, arena, scratch);
   ck_assert(line_is_valid(&trimmed, scratch));
   ck_assert(!priced.fits || line_measure(&trimmed, arena).peak_bytes <= limit_bytes);
   SearchRules rules = {.is_thorough = random_below(state, 4) == 0};

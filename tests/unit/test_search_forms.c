@@ -129,9 +129,9 @@ START_TEST(copies_are_taken_back_with_the_room_for_it) {
   int64_t peak_bytes = line_measure(&forms.given, out).peak_bytes;
   PricedLine priced = price(&forms, peak_bytes - 1);
   ck_assert_int_eq(priced.peak_bytes, peak_bytes - 4000);
-  Line trimmed = line_trimmed(&priced.line, peak_bytes - 1, 3, NULL, out, scratch);
+  Line trimmed = line_trimmed(&priced.line, peak_bytes - 1, NULL, out, scratch);
   ck_assert(line_equals(&trimmed, &priced.line));
-  trimmed = line_trimmed(&priced.line, peak_bytes, 3, NULL, out, scratch);
+  trimmed = line_trimmed(&priced.line, peak_bytes, NULL, out, scratch);
   check_text(text_of(&forms, &trimmed), "p z a b c v w x y s r end", "trimmed");
   fixture_free(&forms.search.fixture);
 }

@@ -198,9 +198,9 @@ START_TEST(a_value_is_priced_around_the_peak) {
   PricedLine kept = price_line(&line, 224, &rules, false, NULL, out, scratch);
   check_line(&search, &kept.line, 224, "p z a b v w x r end");
   /* With the room for it, the second run is taken back. */
-  Line trimmed = line_trimmed(&priced.line, 223, 3, NULL, out, scratch);
+  Line trimmed = line_trimmed(&priced.line, 223, NULL, out, scratch);
   ck_assert_int_eq(peak_of(&trimmed, scratch), 192);
-  trimmed = line_trimmed(&priced.line, 224, 3, NULL, out, scratch);
+  trimmed = line_trimmed(&priced.line, 224, NULL, out, scratch);
   check_line(&search, &trimmed, 224, "p z a b v w x r end");
   fixture_free(&search.fixture);
 }
@@ -341,7 +341,7 @@ START_TEST(what_is_taken_over_is_taken_once) {
   ck_assert(line_is_valid(&line, scratch));
   int64_t peak_bytes = peak_of(&line, scratch);
   for (int64_t bytes = peak_bytes; bytes < 2 * peak_bytes; bytes += 4) {
-    Line trimmed = line_trimmed(&line, bytes, 3, NULL, out, scratch);
+    Line trimmed = line_trimmed(&line, bytes, NULL, out, scratch);
     ck_assert_int_le(peak_of(&trimmed, scratch), bytes);
   }
   fixture_free(&fixture);

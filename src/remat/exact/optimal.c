@@ -6,7 +6,6 @@
 #include "remat/search/trim.h"
 
 enum {
-  TRIM_PASSES = 3,
   MOST_DENSE = 4000, /* columns with clones at all places; with fewer places the best line hardly
                         ever is another one */
 };
@@ -188,8 +187,8 @@ static bool solve_once(Solving *solving) {
     PricedLine found = as_priced(solving, &line, &memory);
     found.fits = found.fits && line_is_valid(&line, solving->scratch);
     if (found.fits) {
-      Line trimmed = line_trimmed(&line, solving->limit_bytes, TRIM_PASSES, solving->patience,
-                                  arena, solving->scratch);
+      Line trimmed =
+          line_trimmed(&line, solving->limit_bytes, solving->patience, arena, solving->scratch);
       memory = line_measure(&trimmed, arena);
       found = as_priced(solving, &trimmed, &memory);
     } else {

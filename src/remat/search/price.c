@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "remat/search/price_internal.h"
+#include "remat/search/trim.h"
 
 enum {
   ROUND_STEPS = 16, /* what a round takes for a step of the line, in visits of other passes */
@@ -180,9 +181,10 @@ static void set_first_prices(Pricing *pricing, int64_t limit_bytes) {
   }
 }
 
-/* The line that the decisions lead to, and what it needs at the place of each step. */
+/* The line that the decisions lead to, trimmed if it fits, and what it needs at the place of each
+ * step before that. */
 static PricedLine measure_round(Pricing *pricing, int64_t limit_bytes, int64_t *bytes_at,
-                                Arena *inner) {
+                                Patience *patience, Arena *inner) {
   StepId *place_of;
   Line priced = runs_build(&pricing->runs, &place_of, inner);
   LineMemory memory = line_measure(&priced, inner);
@@ -192,7 +194,10 @@ static PricedLine measure_round(Pricing *pricing, int64_t limit_bytes, int64_t *
     memory = line_measure(&priced, inner);
   }
   form_change_link_price(pricing, &memory);
-  return priced_of(&priced, &memory, limit_bytes);
+  PricedLine found = priced_of(&priced, &memory, limit_bytes);
+  if (!found.fits) return found;
+  Line trimmed = line_trimmed(&priced, limit_bytes, patience, inner, inner);
+  return priced_measure(&trimmed, limit_bytes, inner);
 }
 
 /* Decides for the prices as they are. Returns false if that has cost too many steps. */
@@ -223,7 +228,7 @@ PricedLine price_line(const Line *line, int64_t limit_bytes, const PriceRules *r
   for (uint32_t round = 0; round < num_rounds && decide(&pricing, patience); round++) {
     if (round == 0 || !decides_as_before(&pricing)) {
       Arena *inner = arena_new(arena_options(scratch));
-      PricedLine found = measure_round(&pricing, limit_bytes, bytes_at, inner);
+      PricedLine found = measure_round(&pricing, limit_bytes, bytes_at, patience, inner);
       if (is_better(&found, &best)) {
         last_better = round;
         Arena *newer = arena_new(arena_options(scratch));

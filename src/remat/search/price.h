@@ -34,8 +34,8 @@ typedef struct PriceRules {
 } PriceRules;
 
 /* With `keeps_places`, every step stays where it is, and only clones are added. The fastest line
- * that fits, or that of the least excess if none does. The line given is
- * one of the candidates. O(rounds * (operands + clones) * log). */
+ * that fits, once it is trimmed, or that of the least excess if none does. The line given is one of
+ * the candidates, untrimmed. O(rounds * (operands + clones) * log). */
 PricedLine price_line(const Line *line, int64_t limit_bytes, const PriceRules *rules,
                       bool keeps_places, Patience *patience, Arena *out, Arena *scratch);
 

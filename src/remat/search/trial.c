@@ -8,7 +8,6 @@
 #include "remat/search/updates.h"
 
 enum {
-  TRIM_PASSES = 3,
   MEND_PASSES = 3,
   MENDABLE = 10, /* so small a part of the excess that there was at first is mended */
 };
@@ -67,7 +66,7 @@ static void add_found(Trial *trial, const PricedLine *priced, bool is_end) {
 
 PricedLine trial_trimmed(const Goal *goal, const Line *line, Patience *patience, Arena *out,
                          Arena *scratch) {
-  Line trimmed = line_trimmed(line, goal->limit_bytes, TRIM_PASSES, patience, out, scratch);
+  Line trimmed = line_trimmed(line, goal->limit_bytes, patience, out, scratch);
   return priced_measure(&trimmed, goal->limit_bytes, scratch);
 }
 
@@ -84,14 +83,13 @@ PricedLine trial_mended(const Goal *goal, const PricedLine *priced, Patience *pa
   return trial_trimmed(goal, &mended.line, patience, out, scratch);
 }
 
-/* Decides what an order recomputes, and trims what comes out. What exceeds the limit by little is
+/* Decides what an order recomputes. What exceeds the limit by little is
  * mended as well, if the trial goes on from a line, and unless it takes more time than the best
  * one. */
 static void price(const Goal *goal, Trial *trial, const Line *order, uint32_t prices, Arena *out,
                   Arena *scratch) {
   PricedLine found = price_line(order, goal->limit_bytes, &price_rules[prices],
                                 goal->rules->keeps_order, &trial->patience, out, scratch);
-  if (found.fits) found = trial_trimmed(goal, &found.line, &trial->patience, out, scratch);
   add_found(trial, &found, false);
   bool may_mend = trial->kind == TRIAL_IMPROVE && !found.fits &&
                   found.excess * MENDABLE < goal->given_excess &&

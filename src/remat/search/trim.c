@@ -4,6 +4,8 @@
 
 #include "analysis/memory/timeline.h"
 
+enum { NUM_PASSES = 3 };
+
 typedef struct Use {
   StepId reader;
   uint32_t operand;
@@ -275,8 +277,8 @@ static Line without_gone(const Trimmer *trimmer, Arena *out) {
   return result;
 }
 
-Line line_trimmed(const Line *line, int64_t limit_bytes, uint32_t num_passes, Patience *patience,
-                  Arena *out, Arena *scratch) {
+Line line_trimmed(const Line *line, int64_t limit_bytes, Patience *patience, Arena *out,
+                  Arena *scratch) {
   Arena *arena = arena_new(arena_options(scratch));
   LineMemory memory = line_measure(line, arena);
   uint32_t num_sources = line->first_source[line->len], num_nodes = line->graph->num_nodes;
@@ -312,7 +314,7 @@ Line line_trimmed(const Line *line, int64_t limit_bytes, uint32_t num_passes, Pa
       *vec_push(arena, &trimmer.uses[line->sources[i]]) = (Use){step, i - line->first_source[step]};
   }
   if (candidates.len) qsort(candidates.data, candidates.len, sizeof *candidates.data, by_seconds);
-  for (uint32_t pass = 0; pass < num_passes; pass++) {
+  for (uint32_t pass = 0; pass < NUM_PASSES; pass++) {
     uint32_t kept = 0;
     for (uint32_t i = 0; i < candidates.len; i++) {
       Candidate candidate = candidates.data[i];

@@ -7,8 +7,8 @@
 
 /* Returns the line without the runs, and copies back, whose readers can read an earlier one of the
  * same value while the peak stays within the limit, the most expensive ones first, and without what
- * is read by nobody then. O(n log n + clones * readers) a pass. */
-Line line_trimmed(const Line *line, int64_t limit_bytes, uint32_t num_passes, Patience *patience,
-                  Arena *out, Arena *scratch);
+ * is read by nobody then. O(n log n + clones * readers). */
+Line line_trimmed(const Line *line, int64_t limit_bytes, Patience *patience, Arena *out,
+                  Arena *scratch);
 
 #endif
