@@ -15,6 +15,7 @@
 #include "remat/rewrite/dce.h"
 #include "remat/search/apply.h"
 #include "remat/search/forms.h"
+#include "remat/search/hoist.h"
 #include "remat/search/search.h"
 
 enum {
@@ -25,7 +26,9 @@ enum {
   LEAST_GAP = 100,      /* between limits, as a part of the budget */
   MEASURING_STEPS = 50, /* for each instruction, to measure the module */
   SHORT_PART = 8,       /* of the steps, for a short search */
+  EXCESS_COST = 3,      /* times as much of the time, for a part of the budget that is exceeded */
   LEAST_ROOM = 200,     /* below the budget, as a part of it, that is worth a look */
+  MOST_REORDERED = 2,   /* lines that are tried in other orders, since packing wastes memory */
   MOST_LOWERED = 4,     /* lines that are lowered until packing lets one meet the budget */
   LEAST_STEPS = 400,    /* for each instruction, for another search of the entry */
 };
@@ -292,7 +295,9 @@ static void take(Taking *taking, const PricedLine *line) {
   apply(search, search->job->rewrite->module->entry, line);
   taking->last = line;
   taking->last_bytes = remat_state_peak(search->job, search->scratch);
-  bool is_better = !taking->best || taking->last_bytes < taking->best_bytes;
+  bool is_better =
+      !taking->best || taking->last_bytes < taking->best_bytes ||
+      (taking->last_bytes == taking->best_bytes && line->seconds < taking->best->seconds);
   if (taking->best && is_met(taking, taking->best_bytes))
     is_better = is_met(taking, taking->last_bytes) && line->seconds < taking->best->seconds;
   if (!is_better) return;
@@ -305,14 +310,47 @@ static bool may_take(const Taking *taking) {
   return patience_spend(taking->search->job->patience, taking->price);
 }
 
-/* Lowers a line that takes `bytes` by the model, further and further, as long as that does not meet
- * the budget. */
-static void take_lowered(Taking *taking, const PricedLine *line, int64_t bytes, Arena *arena) {
+/* A line that was taken, and what it needs by the model. */
+typedef struct Taken {
+  const PricedLine *line;
+  int64_t bytes;
+} Taken;
+
+/* Takes a line with its steps in other orders, which cost the same: packing may waste less where
+ * less is live than has to be. Stops at one that meets the budget. The line becomes the one of them
+ * that needs least. */
+static void take_reordered(Taking *taking, Taken *taken, Arena *arena) {
+  static const struct {
+    double share; /* of the peak, that steps are hoisted to */
+    HoistRules rules;
+  } orders[] = {{0.97, {true, true, true, 2}},
+                {0.97, {true, false, true, 2}},
+                {0.94, {true, true, true, 2}},
+                {0.94, {true, false, true, 2}}};
+  SearchJob *search = taking->search;
+  const PricedLine *given = taken->line;
+  for (size_t i = 0; i < sizeof orders / sizeof *orders; i++) {
+    int64_t limit_bytes = (int64_t)((double)given->peak_bytes * orders[i].share);
+    Line line = hoist(&given->line, limit_bytes, &orders[i].rules, search->job->patience, arena,
+                      search->scratch);
+    if (line_equals(&line, &taken->line->line)) continue;
+    if (!may_take(taking)) break;
+    PricedLine *reordered = arena_alloc(arena, sizeof *reordered);
+    *reordered = priced_measure(&line, given->peak_bytes, search->scratch);
+    take(taking, reordered);
+    if (taking->last_bytes < taken->bytes) *taken = (Taken){reordered, taking->last_bytes};
+    if (is_met(taking, taking->last_bytes)) break;
+  }
+}
+
+/* Lowers a line that was taken, further and further, as long as that does not meet the budget. */
+static void take_lowered(Taking *taking, Taken taken, Arena *arena) {
   static const double factors[] = {0.25, 0.5, 1, 2, 4}; /* of what is missing */
   SearchJob *search = taking->search;
   RematJob *job = search->job;
+  const PricedLine *line = taken.line;
   for (size_t i = 0; i < sizeof factors / sizeof *factors && may_take(taking); i++) {
-    double missing = factors[i] * (double)(bytes - job->peak_limit_bytes);
+    double missing = factors[i] * (double)(taken.bytes - job->peak_limit_bytes);
     int64_t limit_bytes = line->peak_bytes - (int64_t)missing;
     PricedLine *lowered = arena_alloc(arena, sizeof *lowered);
     if (limit_bytes <= 0) break;
@@ -355,26 +393,32 @@ static void apply_first_met(SearchJob *search, const PricedLine *best, const Oth
                    .before = remat_state_save(job, arena),
                    .num_steps = search->num_steps,
                    .price = (uint64_t)job->rewrite->module->insts.len * MEASURING_STEPS};
-  int64_t bytes_of[MAX_OTHERS + 1];
+  Taken taken[MAX_OTHERS + 1];
   uint32_t num_taken = 0;
   take(&taking, best);
-  bytes_of[num_taken++] = taking.last_bytes;
-  bool is_wasted = bytes_of[0] - best->peak_bytes > search->difference_bytes;
+  int64_t first_bytes = taking.last_bytes;
+  taken[num_taken++] = (Taken){best, first_bytes};
+  bool is_wasted = first_bytes - best->peak_bytes > search->difference_bytes;
   for (uint32_t i = 0; is_wasted && i < others->len; i++) {
     if (is_met(&taking, taking.last_bytes) || !may_take(&taking)) break;
     take(&taking, &others->list[i]);
-    bytes_of[num_taken++] = taking.last_bytes;
+    taken[num_taken++] = (Taken){&others->list[i], taking.last_bytes};
+  }
+  bool may_move = is_wasted && !search->rules.keeps_order;
+  for (uint32_t i = 0; may_move && i < num_taken && i < MOST_REORDERED; i++) {
+    if (is_met(&taking, taking.best_bytes) && taken[i].line->seconds >= taking.best->seconds) break;
+    take_reordered(&taking, &taken[i], arena);
   }
   bool is_to_lower = best->fits && !is_met(&taking, taking.best_bytes);
   for (uint32_t i = 0; is_to_lower && i < num_taken && i < MOST_LOWERED; i++)
-    take_lowered(&taking, i == 0 ? best : &others->list[i - 1], bytes_of[i], arena);
+    take_lowered(&taking, taken[i], arena);
   if (is_met(&taking, taking.best_bytes)) take_raised(&taking, arena);
   if (taking.last != taking.best) take(&taking, taking.best);
   *job->schedule = schedule_copy(job->schedule, job->rewrite->module, search->out);
   Line given = line_of_graph(best->line.graph, arena);
   double given_seconds = priced_measure(&given, 0, search->scratch).seconds;
   search->entry = (Figures){.line_bytes = best->peak_bytes,
-                            .line_peak_bytes = bytes_of[0],
+                            .line_peak_bytes = first_bytes,
                             .peak_bytes = taking.best_bytes,
                             .seconds = taking.best->seconds,
                             .is_free = priced_is_free(taking.best, given_seconds)};
@@ -488,11 +532,17 @@ typedef struct Entry {
   bool is_fresh; /* the module is as it was given */
 } Entry;
 
+/* Keeps the best result from what is done to the module next. */
+static void keep_best(Entry *entry) {
+  if (entry->best_is_last)
+    entry->best.state = remat_state_save(entry->search->job, entry->best.arena);
+  entry->best_is_last = false;
+}
+
 /* Goes back to the module as it was given. */
 static void begin_again(Entry *entry) {
   SearchJob *search = entry->search;
-  if (entry->best_is_last) entry->best.state = remat_state_save(search->job, entry->best.arena);
-  entry->best_is_last = false;
+  keep_best(entry);
   remat_state_load(search->job, &entry->before);
   search->num_comps = 0;
   analyze(search);
@@ -620,41 +670,84 @@ static int64_t search_shortly(Entry *entry, int64_t line_limit) {
   return room > 0 ? line_limit + room : line_limit;
 }
 
-/* Where memory is packed, one value at a time can use what a parameter leaves free before a result
- * takes it. Lines take that as held, or as free: short searches show what is nearer to the model.
- * Returns the limit for lines. */
-static int64_t choose_lending(Entry *entry) {
-  SearchJob *search = entry->search;
-  search->difference_bytes = 0; /* what values save depends on the order */
-  int64_t when_held = search_shortly(entry, line_limit_of(search));
-  Result held = entry->last;
-  search->holds_lent = false;
-  begin_again(entry);
-  search->difference_bytes = difference_of(search);
-  int64_t when_free = search_shortly(entry, line_limit_of(search));
-  if (is_better(&entry->last, &held)) return when_free;
-  search->holds_lent = true;
-  search->difference_bytes = 0;
-  return when_held;
+/* Searches under several limits for lines if the first one does not do. If none does, what is left
+ * of the steps goes to the lowest peak. */
+static void search_limits(Entry *entry, int64_t line_limit) {
+  int64_t limit_bytes = entry->search->job->peak_limit_bytes;
+  search_entry_once(entry, line_limit);
+  if (limit_bytes > 0 && entry->last.figures.line_peak_bytes > limit_bytes)
+    correct_limit(entry, line_limit);
+  if (limit_bytes > 0 && entry->best.is_met) try_higher_limits(entry, line_limit);
+  if (!entry->best.is_met) raise_limit(entry);
+  if (!entry->best.is_met && limit_bytes > 0 && may_go_on(entry->search))
+    search_entry_once(entry, 0);
 }
 
-/* Searches the entry, under several limits for lines if the first one does not do. If none does,
- * what is left of the steps goes to the lowest peak. */
+/* A way to take the memory that parameters leave free, and the limit for lines that goes with it.
+ */
+typedef struct Lending {
+  bool is_held;
+  int64_t line_limit;
+} Lending;
+
+static void set_lending(Entry *entry, bool is_held) {
+  SearchJob *search = entry->search;
+  if (search->holds_lent != is_held || !entry->is_fresh) {
+    search->holds_lent = is_held;
+    begin_again(entry);
+  }
+  /* What values save by free memory depends on the order. */
+  search->difference_bytes = is_held ? 0 : difference_of(search);
+}
+
+static Lending try_lending(Entry *entry, bool is_held) {
+  set_lending(entry, is_held);
+  return (Lending){is_held, search_shortly(entry, line_limit_of(entry->search))};
+}
+
+/* What a short search promises, as a time: to free what exceeds the budget costs something, too. */
+static double promise_of(const Result *result, int64_t limit_bytes) {
+  double excess = (double)(result->figures.peak_bytes - limit_bytes) / (double)limit_bytes;
+  return result->figures.seconds * (1 + (excess > 0 ? EXCESS_COST * excess : 0));
+}
+
+/* Where memory is packed, one value at a time can use what a parameter leaves free before a result
+ * takes it. Lines take that as held, or as free. Neither is exact: what a short search says is
+ * nearer to the model gets most of the steps, and the other one the rest. */
+static void search_lent(Entry *entry) {
+  SearchJob *search = entry->search;
+  Lending first = try_lending(entry, true);
+  double when_held = promise_of(&entry->last, search->job->peak_limit_bytes);
+  Lending other = try_lending(entry, false);
+  if (promise_of(&entry->last, search->job->peak_limit_bytes) < when_held) {
+    Lending swapped = first;
+    first = other;
+    other = swapped;
+  }
+  Patience *whole = search->job->patience;
+  Patience most = patience_part(whole, patience_steps_left(whole) / 4 * 3);
+  search->job->patience = &most;
+  set_lending(entry, first.is_held);
+  search_limits(entry, first.line_limit);
+  search->job->patience = whole;
+  patience_join(whole, &most);
+  if (!may_go_on(search)) return;
+  set_lending(entry, other.is_held);
+  search_limits(entry, other.line_limit);
+}
+
+/* Searches the entry for what costs least under the budget, or else for the lowest peak. */
 static void search_entry(SearchJob *search) {
   RematJob *job = search->job;
   Arena *arena = arena_new(arena_options(search->scratch));
-  int64_t limit_bytes = job->peak_limit_bytes, line_limit = 0;
   Entry entry = {.search = search, .before = remat_state_save(job, arena), .is_fresh = true};
   search->difference_bytes = difference_of(search);
   bool packs = job->memory_model->traits & RH_TRAIT_PACKS;
-  bool has_lent = packs && search->difference_bytes < 0;
-  if (limit_bytes > 0) line_limit = has_lent ? choose_lending(&entry) : line_limit_of(search);
-  search_entry_once(&entry, line_limit);
-  if (limit_bytes > 0 && entry.best.figures.line_peak_bytes > limit_bytes)
-    correct_limit(&entry, line_limit);
-  if (limit_bytes > 0 && entry.best.is_met) try_higher_limits(&entry, line_limit);
-  if (!entry.best.is_met) raise_limit(&entry);
-  if (!entry.best.is_met && limit_bytes > 0 && may_go_on(search)) search_entry_once(&entry, 0);
+  if (packs && job->peak_limit_bytes > 0 && search->difference_bytes < 0) {
+    search_lent(&entry);
+  } else {
+    search_limits(&entry, job->peak_limit_bytes > 0 ? line_limit_of(search) : 0);
+  }
   if (entry.best_is_last) {
     *job->schedule = schedule_copy(job->schedule, job->rewrite->module, search->out);
   } else {

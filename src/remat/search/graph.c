@@ -394,8 +394,9 @@ static unsigned run_flags(const Builder *builder, InstId id) {
          (may_clone && may_recompute && !is_form ? NODE_CAN_CLONE : 0);
 }
 
-/* Whether an instruction copies a parameter that is overwritten later, in memory that lives all the
- * time: the later the copy, the less memory. XLA puts it anywhere before that. */
+/* Whether an instruction copies a parameter that is overwritten later. XLA puts it anywhere before
+ * that. The memory lives all the time, so the later the copy, the less memory; what little can use
+ * it in between is worth less than the copy. */
 static bool copies_lent(const Builder *builder, InstId id) {
   const Module *module = builder->module;
   const ValueAnalysis *values = &builder->context->values;
@@ -403,7 +404,7 @@ static bool copies_lent(const Builder *builder, InstId id) {
   InstId operand = inst_operand(module, id, 0);
   BufferId buffer = values->buffers.of[dataflow_value(&values->flow, operand, 0)];
   bool is_given = builder->graph->nodes[builder->graph->node_of[operand]].flags & NODE_IS_GIVEN;
-  return is_given && builder->is_lent[buffer] && builder->is_held[buffer];
+  return is_given && builder->is_lent[buffer];
 }
 
 static void add_node(Builder *builder, InstId id) {
