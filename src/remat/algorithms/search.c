@@ -58,6 +58,14 @@ static bool is_better(const Result *a, const Result *b) {
   return a->figures.seconds < b->figures.seconds;
 }
 
+/* Lines of a graph that is gone. */
+typedef struct KnownLines {
+  OtherLines lines;
+  const SearchNode *nodes; /* of the graph */
+  uint32_t num_nodes;
+  Arena *arena; /* NULL = there are none */
+} KnownLines;
+
 typedef struct SearchJob {
   RematJob *job;
   SearchContext context; /* of the module as it is now, in `arena` */
@@ -74,6 +82,8 @@ typedef struct SearchJob {
   /* The best line of the entry before what it calls was reduced; its arena is NULL if there is
    * none. */
   Result round;
+  KnownLines found;         /* by the last search of the entry */
+  const KnownLines *known;  /* by one with a limit nearby; NULL = by none */
   int64_t difference_bytes; /* by which the model counts more than lines do, in the order given */
   Arena *out, *arena, *scratch;
 } SearchJob;
@@ -100,6 +110,7 @@ typedef struct Task {
   const Line *given;
   const SearchGraph *graph;   /* of that line */
   const SearchGraph *without; /* the same one, in which no loop runs again; or itself */
+  const OtherLines *known;    /* lines of it that were found for a limit nearby; or NULL */
   int64_t limit_bytes;
 } Task;
 
@@ -109,6 +120,7 @@ static PricedLine search_in(SearchJob *search, const Task *task, const SearchGra
                             Arena *arena) {
   SearchRules rules = search->rules;
   rules.is_thorough = is_thorough;
+  rules.known = task->known;
   Line line = *task->given;
   line.graph = graph;
   PricedLine found =
@@ -164,6 +176,21 @@ static PricedLine search_lowest_both(SearchJob *search, const Task *task, const 
                        arena, search->scratch);
 }
 
+/* The lines that are known of a graph. Where loops can run again, lines with and without that are
+ * searched one after the other, and none is known. */
+static const OtherLines *lines_known(const SearchJob *search, const SearchGraph *graph,
+                                     const SearchGraph *without) {
+  const KnownLines *known = search->known;
+  if (!known || !known->arena || without != graph || known->num_nodes != graph->num_nodes)
+    return NULL;
+  for (NodeId i = 0; i < graph->num_nodes; i++) {
+    const SearchNode *a = &known->nodes[i], *b = &graph->nodes[i];
+    if (a->inst != b->inst || a->num_parts != b->num_parts || a->num_operands != b->num_operands)
+      return NULL;
+  }
+  return &known->lines;
+}
+
 /* Searches one computation with three quarters of the steps that are left, so that there always are
  * some for what follows: other computations, and searches with another limit. If no line fits, the
  * last of them go to the lowest peak. */
@@ -176,6 +203,8 @@ static PricedLine search_graph(SearchJob *search, const SearchGraph *graph, int6
                .graph = graph,
                .without = search_graph_without_loops(graph, arena),
                .limit_bytes = limit_bytes};
+  if (graph->comp == search->job->rewrite->module->entry)
+    task.known = lines_known(search, graph, task.without);
   PricedLine found = {0};
   if (limit_bytes > 0) {
     Patience most = patience_part(&own, patience_steps_left(&own) / 4 * 3);
@@ -466,6 +495,21 @@ static void keep_round(SearchJob *search, const PricedLine *best, Arena *arena) 
   search->inner_bytes[entry] = inner_bytes;
 }
 
+/* Notes what a search of the entry has found, for one with a limit nearby. */
+static void note_found(SearchJob *search, const PricedLine *best, const OtherLines *others) {
+  const SearchGraph *graph = best->line.graph;
+  Arena *arena = arena_new(arena_options(search->scratch));
+  SearchNode *nodes = arena_array(arena, SearchNode, graph->num_nodes);
+  memcpy(nodes, graph->nodes, graph->num_nodes * sizeof *nodes);
+  OtherLines lines = {.list[0] = *best, .len = 1};
+  for (uint32_t i = 0; i < others->len && lines.len < MAX_OTHERS; i++)
+    lines.list[lines.len++] = others->list[i];
+  for (uint32_t i = 0; i < lines.len; i++)
+    lines.list[i].line = line_copy(&lines.list[i].line, arena);
+  if (search->found.arena) arena_free(search->found.arena);
+  search->found = (KnownLines){lines, nodes, graph->num_nodes, arena};
+}
+
 /* Searches the computation of a frame, and applies what it finds, unless its callees have to be
  * reduced first: then returns false. */
 static bool search_frame(SearchJob *search, Frame *frame, bool may_go_down) {
@@ -477,6 +521,8 @@ static bool search_frame(SearchJob *search, Frame *frame, bool may_go_down) {
     search_graph_add_forms(&graph, &search->context, search->forms, arena, search->scratch);
   OtherLines others = {0};
   PricedLine best = search_graph(search, &graph, frame->limit_bytes, &others, arena);
+  bool is_entry = frame->comp == search->job->rewrite->module->entry;
+  if (is_entry) note_found(search, &best, &others);
   bool is_enough = frame->limit_bytes > 0 && best.fits;
   frame->callees = (Callees){0};
   frame->next = 0;
@@ -485,7 +531,6 @@ static bool search_frame(SearchJob *search, Frame *frame, bool may_go_down) {
   frame->round++;
   frame->has_gained = false;
   bool is_done = frame->callees.list.len == 0;
-  bool is_entry = frame->comp == search->job->rewrite->module->entry;
   if (!is_done && is_entry) keep_round(search, &best, arena);
   if (is_done) {
     if (is_entry) {
@@ -575,6 +620,17 @@ static void search_entry_once(Entry *entry, int64_t line_limit) {
   entry->best = result;
 }
 
+/* Searches under a limit that is near the one before. */
+static void search_entry_near(Entry *entry, int64_t line_limit) {
+  SearchJob *search = entry->search;
+  KnownLines known = search->found;
+  search->found.arena = NULL;
+  search->known = &known;
+  search_entry_once(entry, line_limit);
+  search->known = NULL;
+  if (known.arena) arena_free(known.arena);
+}
+
 /* Whether the steps that are left are worth another search. */
 static bool may_go_on(const SearchJob *search) {
   const Patience *patience = search->job->patience;
@@ -614,7 +670,7 @@ static void correct_limit(Entry *entry, int64_t line_limit) {
     if (!has_reached || !may_go_on(entry->search)) break;
     line_limit = next_limit(&entry->last.figures, limit_bytes, &too_high, &low_enough, &num_failed);
     if (line_limit == 0) break;
-    search_entry_once(entry, line_limit);
+    search_entry_near(entry, line_limit);
     if (entry->best.is_met && !entry->best_is_last) break; /* it has gained nothing */
   }
 }
@@ -628,7 +684,7 @@ static void raise_limit(Entry *entry) {
     if (entry->best.is_met || !may_go_on(entry->search)) break;
     if (last == entry->last.figures.line_bytes) break; /* the limit does not matter any more */
     last = entry->last.figures.line_bytes;
-    search_entry_once(entry, (int64_t)((double)lowest * factors[i]));
+    search_entry_near(entry, (int64_t)((double)lowest * factors[i]));
   }
 }
 
@@ -645,7 +701,7 @@ static void try_higher_limits(Entry *entry, int64_t line_limit) {
     bool is_quick = patience_steps_left(job->patience) > least;
     if (!entry->best.is_met || !is_quick || !may_go_on(entry->search)) break;
     int64_t more = (int64_t)((double)line_limit * (factors[i] - 1));
-    search_entry_once(entry, line_limit + (more > room ? more : room));
+    search_entry_near(entry, line_limit + (more > room ? more : room));
   }
 }
 
@@ -888,5 +944,6 @@ void remat_search(RematJob *job, RematStats *stats, Arena *out, Arena *scratch) 
     search_module(&search);
   }
   stats->num_steps = search.num_steps;
+  if (search.found.arena) arena_free(search.found.arena);
   arena_free(search.arena);
 }

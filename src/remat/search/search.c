@@ -168,9 +168,30 @@ static void improve_all(Search *search) {
 
 /* ---- lines ---- */
 
+/* Goes on from lines that were found for another limit. Returns whether one fits. */
+static bool search_from_known(Search *search) {
+  const OtherLines *known = search->goal.rules->known;
+  Arena *scratch = search->scratch;
+  for (uint32_t i = 0; known && i < known->len && has_steps(search); i++) {
+    Line line = known->list[i].line;
+    line.graph = search->trials.given->graph;
+    if (!line_is_valid(&line, scratch)) continue;
+    Arena *arena = arena_new(arena_options(scratch));
+    PricedLine found = priced_measure(&line, search->goal.limit_bytes, scratch);
+    if (found.fits) found = trial_trimmed(&search->goal, &line, search->patience, arena, scratch);
+    kept_add(&search->best, &found);
+    kept_add(&search->candidates, &found);
+    arena_free(arena);
+  }
+  if (search->candidates.len) improve_all(search);
+  return best_of(search)->fits;
+}
+
 /* In tight budgets the candidates near the limit are improved before the long heat, which then
  * begins with a line that fits, if there is one. */
 static void search_all(Search *search) {
+  if (search_from_known(search)) return;
+  search->candidates.len = 0;
   try_rules(search);
   if (search->goal.rules->is_thorough) {
     run_heat(search, &first_heat);

@@ -5,12 +5,6 @@
 
 #include "remat/search/price.h"
 
-typedef struct SearchRules {
-  bool keeps_order; /* nothing may move */
-  bool is_thorough; /* all variants; otherwise few, for what only asks whether a limit can be met */
-  unsigned num_threads; /* that try variants side by side; the result is the same for any number */
-} SearchRules;
-
 enum { MAX_OTHERS = 8 };
 
 /* Lines that are nearly as good as the best one, best first. Packing, which lines know nothing of,
@@ -19,6 +13,15 @@ typedef struct OtherLines {
   PricedLine list[MAX_OTHERS];
   uint32_t len;
 } OtherLines;
+
+typedef struct SearchRules {
+  bool keeps_order; /* nothing may move */
+  bool is_thorough; /* all variants; otherwise few, for what only asks whether a limit can be met */
+  /* Lines that were found for a limit nearby, best first: only they are improved, unless that leads
+   * to none that fits. NULL = there are none. */
+  const OtherLines *known;
+  unsigned num_threads; /* that try variants side by side; the result is the same for any number */
+} SearchRules;
 
 /* The fastest line found whose peak is at most the limit; or, if none is found, that of the lowest
  * peak. `others` may be NULL. */
