@@ -1,0 +1,119 @@
+/* One computation: with and without loops that run again, under a limit or as low as possible. */
+#include "remat/search/job.h"
+
+/* A computation, and how it is to be searched. */
+typedef struct Task {
+  const Line *given;
+  const SearchGraph *graph;   /* of that line */
+  const SearchGraph *without; /* the same one, in which no loop runs again; or itself */
+  const OtherLines *known;    /* lines of it that were found for a limit nearby; or NULL */
+  int64_t limit_bytes;
+} Task;
+
+/* Searches in one of the graphs of a task. */
+static PricedLine search_in(SearchJob *search, const Task *task, const SearchGraph *graph,
+                            bool is_thorough, Patience *patience, OtherLines *others,
+                            Arena *arena) {
+  SearchRules rules = search->rules;
+  rules.is_thorough = is_thorough;
+  rules.known = task->known;
+  Line line = *task->given;
+  line.graph = graph;
+  PricedLine found =
+      search_line(&line, task->limit_bytes, &rules, patience, others, arena, search->scratch);
+  found.line.graph = task->graph;
+  for (uint32_t i = 0; i < others->len; i++)
+    others->list[i].line.graph = task->graph;
+  return found;
+}
+
+/* Searches without repeating loops first, if any can be repeated, with half of the steps: loops are
+ * large pieces, which prices choose too early. If that meets the limit, to repeat them is worth
+ * more than a short search only if that finds something faster. */
+static PricedLine search_both(SearchJob *search, const Task *task, Patience *patience,
+                              OtherLines *others, Arena *arena) {
+  CompId comp = task->graph->comp;
+  bool is_known = task->without == task->graph ||
+                  (search->unmet_comp == comp && task->limit_bytes <= search->unmet_bytes);
+  if (is_known) return search_in(search, task, task->graph, true, patience, others, arena);
+  Patience half = patience_part(patience, patience_steps_left(patience) / 2);
+  PricedLine best = search_in(search, task, task->without, true, &half, others, arena);
+  patience_join(patience, &half);
+  OtherLines also = {0};
+  if (best.fits) {
+    PricedLine quick = search_in(search, task, task->graph, false, patience, &also, arena);
+    if (!priced_is_better(&quick, &best)) return best;
+  } else {
+    search->unmet_comp = comp;
+    search->unmet_bytes = task->limit_bytes;
+  }
+  PricedLine found = search_in(search, task, task->graph, true, patience, &also, arena);
+  if (!priced_is_better(&found, &best)) return best;
+  *others = also;
+  return found;
+}
+
+/* As search_lowest(), and at first without repeating loops, if any can be repeated, with half of
+ * the steps: what does not lower the peak further is to take no time. */
+static PricedLine search_lowest_both(SearchJob *search, const Task *task, const PricedLine *known,
+                                     Patience *patience, OtherLines *others, Arena *arena) {
+  PricedLine simple;
+  if (task->without != task->graph) {
+    Line line = *task->given;
+    line.graph = task->without;
+    Patience half = patience_part(patience, patience_steps_left(patience) / 2);
+    simple = search_lowest(&line, task->limit_bytes, NULL, &search->rules, &half, NULL, arena,
+                           search->scratch);
+    simple.line.graph = task->graph;
+    patience_join(patience, &half);
+    if (!known || priced_is_lower(&simple, known)) known = &simple;
+  }
+  return search_lowest(task->given, task->limit_bytes, known, &search->rules, patience, others,
+                       arena, search->scratch);
+}
+
+/* The lines that are known of a graph. Where loops can run again, lines with and without that are
+ * searched one after the other, and none is known. */
+static const OtherLines *lines_known(const SearchJob *search, const SearchGraph *graph,
+                                     const SearchGraph *without) {
+  const KnownLines *known = search->known;
+  if (!known || !known->arena || without != graph || known->num_nodes != graph->num_nodes)
+    return NULL;
+  for (NodeId i = 0; i < graph->num_nodes; i++) {
+    const SearchNode *a = &known->nodes[i], *b = &graph->nodes[i];
+    if (a->inst != b->inst || a->num_parts != b->num_parts || a->num_operands != b->num_operands)
+      return NULL;
+  }
+  return &known->lines;
+}
+
+PricedLine search_computation(SearchJob *search, const SearchGraph *graph, int64_t limit_bytes,
+                              OtherLines *others, Arena *arena) {
+  Patience *patience = search->job->patience;
+  Patience own = patience_part(patience, patience_steps_left(patience) / 4 * 3);
+  Line given = line_of_graph(graph, arena);
+  Task task = {.given = &given,
+               .graph = graph,
+               .without = search_graph_without_loops(graph, arena),
+               .limit_bytes = limit_bytes};
+  if (graph->comp == search->job->rewrite->module->entry)
+    task.known = lines_known(search, graph, task.without);
+  PricedLine found = {0};
+  if (limit_bytes > 0) {
+    Patience most = patience_part(&own, patience_steps_left(&own) / 4 * 3);
+    found = search_both(search, &task, &most, others, arena);
+    patience_join(&own, &most);
+  }
+  if (!found.fits) {
+    OtherLines also = {0};
+    const PricedLine *known = limit_bytes > 0 ? &found : NULL;
+    PricedLine lower = search_lowest_both(search, &task, known, &own, &also, arena);
+    if (!known || lower.peak_bytes < found.peak_bytes) {
+      found = lower;
+      *others = also;
+    }
+    found.fits = limit_bytes > 0 && found.peak_bytes <= limit_bytes;
+  }
+  patience_join(patience, &own);
+  return found;
+}

@@ -1,0 +1,35 @@
+#include "remat/search/job.h"
+
+void search_job_analyze(SearchJob *search) {
+  if (search->arena) arena_free(search->arena);
+  search->arena = arena_new(arena_options(search->scratch));
+  search->context = search_context_build(search->job, search->arena, search->scratch);
+  search->context.holds_lent = search->holds_lent;
+  uint32_t num_comps = search->job->rewrite->module->comps.len, num_known = search->num_comps;
+  if (num_comps > num_known) { /* a loop that runs again has computations of its own */
+    int64_t *known = search->inner_bytes;
+    search->inner_bytes = arena_zarray(search->out, int64_t, num_comps);
+    if (num_known) memcpy(search->inner_bytes, known, num_known * sizeof *known);
+  }
+  search->num_comps = num_comps;
+  search->context.inner_bytes = search->inner_bytes;
+  search_measure_callees(&search->context, search->inner_bytes, num_known, search->scratch);
+}
+
+Result search_job_result(const SearchJob *search) {
+  return (Result){.is_met = search->entry.peak_bytes <= search->job->peak_limit_bytes,
+                  .figures = search->entry,
+                  .num_steps = search->num_steps};
+}
+
+int64_t search_job_difference(const SearchJob *search) {
+  return remat_state_peak(search->job, search->scratch) -
+         search->inner_bytes[search->job->rewrite->module->entry];
+}
+
+void search_job_restore(SearchJob *search, const RematState *state, uint32_t num_steps) {
+  RematJob *job = search->job;
+  remat_state_load(job, state);
+  *job->schedule = schedule_copy(job->schedule, job->rewrite->module, search->out);
+  search->num_steps = num_steps;
+}

@@ -1,0 +1,97 @@
+/* What the parts of the search share: computation.c searches one computation, take.c applies what
+ * it finds and measures it, tree.c reduces a computation and what it calls, and algorithms/search.c
+ * does so under several limits. */
+#ifndef REMAT_HLO_REMAT_SEARCH_JOB_H
+#define REMAT_HLO_REMAT_SEARCH_JOB_H
+
+#include "remat/job/state.h"
+#include "remat/search/forms.h"
+#include "remat/search/search.h"
+
+/* What a line of the entry came to. */
+typedef struct Figures {
+  int64_t line_bytes, line_peak_bytes; /* of the line that was best before packing counted: as lines
+                                          are measured, and by the model of the job */
+  int64_t peak_bytes;                  /* of the line that was taken, by the model */
+  double seconds;                      /* of that line */
+  bool is_free;                        /* it recomputes nothing */
+} Figures;
+
+/* What a search of the entry has come to under one limit for lines. */
+typedef struct Result {
+  bool is_met;
+  Figures figures;
+  uint32_t num_steps;
+  RematState state;
+  Arena *arena; /* of the state */
+} Result;
+
+static inline bool result_is_better(const Result *a, const Result *b) {
+  if (a->is_met != b->is_met) return a->is_met;
+  if (!a->is_met && a->figures.peak_bytes != b->figures.peak_bytes)
+    return a->figures.peak_bytes < b->figures.peak_bytes;
+  return a->figures.seconds < b->figures.seconds;
+}
+
+/* Lines of a graph that is gone. */
+typedef struct KnownLines {
+  OtherLines lines;
+  const SearchNode *nodes; /* of the graph */
+  uint32_t num_nodes;
+  Arena *arena; /* NULL = there are none */
+} KnownLines;
+
+typedef struct SearchJob {
+  RematJob *job;
+  SearchContext context; /* of the module as it is now, in `arena` */
+  int64_t *inner_bytes;  /* by CompId: what it and its callees need, as lines are measured */
+  uint32_t num_comps;    /* of the module, when it was analysed last */
+  SearchRules rules;
+  bool holds_lent;      /* lines take the memory that parameters leave free as held */
+  CompactShapes *forms; /* other forms that prices decide about; NULL = about none */
+  uint32_t num_steps;
+  uint32_t num_changed; /* values that are kept in other forms */
+  CompId unmet_comp;    /* a computation for which no line without repeated loops met a limit, */
+  int64_t unmet_bytes;  /* and that limit */
+  Figures entry;        /* the last time that a line was applied to it */
+  /* The best line of the entry before what it calls was reduced; its arena is NULL if there is
+   * none. */
+  Result round;
+  KnownLines found;         /* by the last search of the entry */
+  const KnownLines *known;  /* by one with a limit nearby; NULL = by none */
+  int64_t difference_bytes; /* by which the model counts more than lines do, in the order given */
+  Arena *out, *arena, *scratch;
+} SearchJob;
+
+/* Analyses the module again after a change, and measures the computations that are new. */
+void search_job_analyze(SearchJob *search);
+
+/* By how much the model of the job counts more than lines do, in the order that there is, in bytes.
+ */
+int64_t search_job_difference(const SearchJob *search);
+
+/* What the line that was applied last has come to, without the state. */
+Result search_job_result(const SearchJob *search);
+
+/* Makes the module what it was. The schedule no longer depends on the state's memory. */
+void search_job_restore(SearchJob *search, const RematState *state, uint32_t num_steps);
+
+/* Searches one computation with three quarters of the steps that are left, so that there always are
+ * some for what follows: other computations, and searches with another limit. If no line fits, the
+ * last of them go to the lowest peak. What it returns is in `arena`, `others` included. */
+PricedLine search_computation(SearchJob *search, const SearchGraph *graph, int64_t limit_bytes,
+                              OtherLines *others, Arena *arena);
+
+/* Rewrites a computation as a line says. */
+void take_line(SearchJob *search, CompId comp, const PricedLine *priced);
+
+/* Rewrites the entry as the first line says that meets the budget by the model of the job; or, if
+ * none does, as the one with the lowest peak. Sets `search->entry`. */
+void take_first_met(SearchJob *search, const PricedLine *best, const OtherLines *others,
+                    Arena *arena);
+
+/* Reduces a computation to a limit in bytes, 0 = as far as possible: itself, and where that does
+ * not suffice, what it calls. */
+void search_tree(SearchJob *search, CompId comp, int64_t limit_bytes);
+
+#endif

@@ -1,0 +1,161 @@
+/* A computation and those that it calls, which are reduced where their caller cannot be. */
+#include "remat/search/job.h"
+
+enum {
+  MAX_ROUNDS = 3, /* searches of one computation, between which its callees are reduced */
+  MAX_DEPTH = 32, /* of calls */
+};
+
+/* A computation that is to need less. */
+typedef struct Callee {
+  CompId comp;
+  int64_t limit_bytes;
+} Callee;
+
+typedef struct Callees {
+  VEC(Callee) list;
+} Callees;
+
+static void add_callee(Callees *callees, CompId comp, int64_t limit_bytes, Arena *arena) {
+  for (uint32_t i = 0; i < callees->list.len; i++) {
+    Callee *known = &callees->list.data[i];
+    if (known->comp != comp) continue;
+    if (limit_bytes < known->limit_bytes) known->limit_bytes = limit_bytes;
+    return;
+  }
+  *vec_push(arena, &callees->list) = (Callee){comp, limit_bytes};
+}
+
+/* The called computations that run where a line exceeds the limit, and what they may need there. As
+ * low as possible: where the line has its peak. */
+static Callees callees_over(const SearchJob *search, const PricedLine *priced, int64_t limit_bytes,
+                            Arena *arena) {
+  const Line *line = &priced->line;
+  const Module *module = search->job->rewrite->module;
+  LineMemory memory = line_measure(line, arena);
+  int64_t most_bytes = limit_bytes > 0 ? limit_bytes : memory.peak_bytes - 1;
+  Callees callees = {0};
+  for (StepId step = 0; step < line->len; step++) {
+    const SearchNode *node = &line->graph->nodes[line->nodes[step]];
+    if (memory.bytes_at[step] <= most_bytes || node->inner_bytes == 0) continue;
+    int64_t left = most_bytes - (memory.bytes_at[step] - node->inner_bytes);
+    if (left < 0) left = 0;
+    for (uint32_t i = 0; i < inst_get(module, node->inst)->num_callees; i++) {
+      CompId comp = inst_callees(module, node->inst)[i];
+      if (search->inner_bytes[comp] <= left) continue;
+      add_callee(&callees, comp, limit_bytes > 0 && left > 0 ? left : 0, arena);
+    }
+  }
+  return callees;
+}
+
+/* A computation on the way down: its callees are reduced before it is searched again. */
+typedef struct Frame {
+  CompId comp;
+  int64_t limit_bytes;
+  int round;
+  Callees callees; /* to be reduced next */
+  uint32_t next;   /* of them */
+  bool has_gained;
+  int64_t before_bytes;
+  Arena *arena;
+} Frame;
+
+static Frame frame_new(const SearchJob *search, CompId comp, int64_t limit_bytes) {
+  return (Frame){.comp = comp,
+                 .limit_bytes = limit_bytes,
+                 .before_bytes = search->inner_bytes[comp],
+                 .arena = arena_new(arena_options(search->scratch))};
+}
+
+/* Keeps what a line makes of the entry, in case that nothing lower is found once what it calls has
+ * been reduced: that takes steps, too. */
+static void keep_round(SearchJob *search, const PricedLine *best, Arena *arena) {
+  RematJob *job = search->job;
+  CompId entry = job->rewrite->module->entry;
+  RematState before = remat_state_save(job, arena);
+  int64_t inner_bytes = search->inner_bytes[entry];
+  uint32_t num_steps = search->num_steps;
+  OtherLines none = {0};
+  take_first_met(search, best, &none, arena);
+  Result result = search_job_result(search);
+  if (!search->round.arena || result_is_better(&result, &search->round)) {
+    if (search->round.arena) arena_free(search->round.arena);
+    result.arena = arena_new(arena_options(search->scratch));
+    result.state = remat_state_save(job, result.arena);
+    search->round = result;
+  }
+  search_job_restore(search, &before, num_steps);
+  search->inner_bytes[entry] = inner_bytes;
+}
+
+/* Notes what a search of the entry has found, for one with a limit nearby. */
+static void note_found(SearchJob *search, const PricedLine *best, const OtherLines *others) {
+  const SearchGraph *graph = best->line.graph;
+  Arena *arena = arena_new(arena_options(search->scratch));
+  SearchNode *nodes = arena_array(arena, SearchNode, graph->num_nodes);
+  memcpy(nodes, graph->nodes, graph->num_nodes * sizeof *nodes);
+  OtherLines lines = {.list[0] = *best, .len = 1};
+  for (uint32_t i = 0; i < others->len && lines.len < MAX_OTHERS; i++)
+    lines.list[lines.len++] = others->list[i];
+  for (uint32_t i = 0; i < lines.len; i++)
+    lines.list[i].line = line_copy(&lines.list[i].line, arena);
+  if (search->found.arena) arena_free(search->found.arena);
+  search->found = (KnownLines){lines, nodes, graph->num_nodes, arena};
+}
+
+/* Searches the computation of a frame, and applies what it finds, unless its callees have to be
+ * reduced first: then returns false. */
+static bool search_frame(SearchJob *search, Frame *frame, bool may_go_down) {
+  /* What called it may have been dead code, which went when another callee was reduced. */
+  if (search->job->schedule->of[frame->comp].len == 0) return true;
+  Arena *arena = arena_new(arena_options(search->scratch));
+  SearchGraph graph = search_graph_build(&search->context, frame->comp, arena, search->scratch);
+  if (search->forms)
+    search_graph_add_forms(&graph, &search->context, search->forms, arena, search->scratch);
+  OtherLines others = {0};
+  PricedLine best = search_computation(search, &graph, frame->limit_bytes, &others, arena);
+  bool is_entry = frame->comp == search->job->rewrite->module->entry;
+  if (is_entry) note_found(search, &best, &others);
+  bool is_enough = frame->limit_bytes > 0 && best.fits;
+  frame->callees = (Callees){0};
+  frame->next = 0;
+  if (!is_enough && may_go_down && frame->round < MAX_ROUNDS)
+    frame->callees = callees_over(search, &best, frame->limit_bytes, frame->arena);
+  frame->round++;
+  frame->has_gained = false;
+  bool is_done = frame->callees.list.len == 0;
+  if (!is_done && is_entry) keep_round(search, &best, arena);
+  if (is_done) {
+    if (is_entry) {
+      take_first_met(search, &best, &others, arena);
+    } else {
+      take_line(search, frame->comp, &best);
+    }
+    search_job_analyze(search);
+  }
+  arena_free(arena);
+  return is_done;
+}
+
+void search_tree(SearchJob *search, CompId comp, int64_t limit_bytes) {
+  VEC(Frame) frames = {0};
+  Arena *arena = arena_new(arena_options(search->scratch));
+  *vec_push(arena, &frames) = frame_new(search, comp, limit_bytes);
+  while (frames.len) {
+    Frame *frame = &frames.data[frames.len - 1];
+    if (frame->next < frame->callees.list.len) {
+      Callee callee = frame->callees.list.data[frame->next++];
+      *vec_push(arena, &frames) = frame_new(search, callee.comp, callee.limit_bytes);
+      continue;
+    }
+    /* If no callee has become smaller, they are not tried again. */
+    bool may_go_down = frames.len < MAX_DEPTH && (frame->round == 0 || frame->has_gained);
+    if (!search_frame(search, frame, may_go_down)) continue;
+    bool has_gained = search->inner_bytes[frame->comp] < frame->before_bytes;
+    arena_free(frame->arena);
+    frames.len--;
+    if (frames.len) frames.data[frames.len - 1].has_gained |= has_gained;
+  }
+  arena_free(arena);
+}
