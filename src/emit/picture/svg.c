@@ -16,6 +16,8 @@ enum {
   TOP = 96 * PIXEL,
   PANEL_TITLE = 22 * PIXEL,
   BOTTOM = 54 * PIXEL,
+  MARGIN = 20 * PIXEL,
+  TITLE_CHAR_WIDTH = 11 * PIXEL, /* of a wide font */
 };
 
 typedef struct Svg {
@@ -109,13 +111,24 @@ static void write_style(const Svg *svg) {
              "<line class=\"stripe\" x1=\"0\" y1=\"0\" x2=\"0\" y2=\"6\"/></pattern></defs>\n");
 }
 
+/* The module's name, cut at the end where it is longer than the picture is wide: names that
+ * TensorFlow makes are. */
+static void write_title(const Svg *svg, rh_text name) {
+  size_t most = (size_t)((svg->width - 2 * MARGIN) / TITLE_CHAR_WIDTH), length = name.length;
+  if (length > most) {
+    for (length = most - 1; ((unsigned char)name.data[length] & 0xc0) == 0x80;)
+      length--;
+  }
+  begin_text(svg->out, "title", MARGIN, 30 * PIXEL);
+  svg_escaped(svg->out, name.data, length);
+  write_text(svg->out, length < name.length ? "…</text>\n" : "</text>\n");
+}
+
 static void write_head(const Svg *svg) {
   const rh_memory_map *map = svg->picture->before;
   Writer *out = svg->out;
-  begin_text(out, "title", 20 * PIXEL, 30 * PIXEL);
-  svg_escaped(out, map->module.data, map->module.length);
-  write_text(out, "</text>\n");
-  begin_text(out, "dim", 20 * PIXEL, 50 * PIXEL);
+  write_title(svg, map->module);
+  begin_text(out, "dim", MARGIN, 50 * PIXEL);
   if (svg->picture->after) {
     write_format(out, "memory before and after: %s, then %s", bytes_text(svg, map->total_bytes),
                  bytes_text(svg, svg->picture->after->total_bytes));
@@ -142,7 +155,7 @@ static bool has_rematerialized(const Svg *svg) {
 }
 
 enum {
-  LEGEND_X = 20 * PIXEL,
+  LEGEND_X = MARGIN,
   LEGEND_Y = 73 * PIXEL,
   LEGEND_LINE = 19 * PIXEL,
   LEGEND_CHAR = 68 * PIXEL / 10,
