@@ -191,7 +191,7 @@ static bool search_from_known(Search *search) {
  * begins with a line that fits, if there is one. */
 static void search_all(Search *search) {
   if (search_from_known(search)) return;
-  search->candidates.len = 0;
+  kept_free(&search->candidates);
   try_rules(search);
   if (search->goal.rules->is_thorough) {
     run_heat(search, &first_heat);
