@@ -14,8 +14,7 @@
  * back to the system meanwhile, every stage would wait again for pages that the system clears. */
 static void keep_freed_memory(void) {
 #ifdef __GLIBC__
-  enum { LARGEST_KEPT = 32 << 20 }; /* the most that glibc allows */
-  mallopt(M_MMAP_THRESHOLD, LARGEST_KEPT);
+  mallopt(M_MMAP_MAX, 0); /* what is mapped is given back, however large a threshold is */
   mallopt(M_TRIM_THRESHOLD, INT_MAX);
 #endif
 }
