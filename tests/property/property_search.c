@@ -731,6 +731,22 @@ static void check_threads(const Line *given, int64_t limit_bytes, const SearchRu
   arena_free(arena);
 }
 
+/* A search that begins with lines for another limit is right, and no worse than one of them that is
+ * within its own. Returns what it finds. */
+static PricedLine check_known(const PricedLine *found, const Line *given, int64_t limit_bytes,
+                              SearchRules rules, const Sample *sample, Arena *arena) {
+  Arena *scratch = arena_new(NULL);
+  OtherLines known = {.list = {*found}, .len = 1};
+  rules.known = &known;
+  PricedLine again = search_line(given, limit_bytes, &rules, NULL, NULL, arena, scratch);
+  check_priced(&again, limit_bytes, "search_line with a known line", sample);
+  if (found->peak_bytes <= limit_bytes)
+    ck_assert_msg(again.fits && again.seconds <= found->seconds * (1 + 1e-9),
+                  "search_line is worse than the line it knows\n%s", sample_shown(sample));
+  arena_free(scratch);
+  return again;
+}
+
 static void check_comp(const rh_module *scheduled, const MemoryModel *model,
                        const SearchContext *context, CompId comp, Outcome wanted, uint64_t *state,
                        const Sample *sample) {
@@ -760,6 +776,9 @@ static void check_comp(const rh_module *scheduled, const MemoryModel *model,
   check_priced(&found, limit_bytes, "search_line", sample);
   check_applied(scheduled, model, comp, &found.line, wanted, "search_line", sample);
   check_threads(&given, limit_bytes, &rules, state, sample);
+  int64_t near_bytes = limit_bytes / 100 * (int64_t)(90 + random_below(state, 20));
+  PricedLine again = check_known(&found, &given, near_bytes, rules, sample, arena);
+  check_applied(scheduled, model, comp, &again.line, wanted, "with a known line", sample);
   rules.is_thorough = false;
   PricedLine lowest = search_lowest(&given, 0, NULL, &rules, NULL, NULL, arena, scratch);
   lowest.fits = true;
