@@ -114,14 +114,12 @@ static void write_style(const Svg *svg) {
 /* The module's name, cut at the end where it is longer than the picture is wide: names that
  * TensorFlow makes are. */
 static void write_title(const Svg *svg, rh_text name) {
-  size_t most = (size_t)((svg->width - 2 * MARGIN) / TITLE_CHAR_WIDTH), length = name.length;
-  if (length > most) {
-    for (length = most - 1; ((unsigned char)name.data[length] & 0xc0) == 0x80;)
-      length--;
-  }
+  size_t most_chars = (size_t)((svg->width - 2 * MARGIN) / TITLE_CHAR_WIDTH);
+  bool is_cut = name.length > most_chars;
+  if (is_cut) name = svg_beginning(name, most_chars - 1);
   begin_text(svg->out, "title", MARGIN, 30 * PIXEL);
-  svg_escaped(svg->out, name.data, length);
-  write_text(svg->out, length < name.length ? "…</text>\n" : "</text>\n");
+  svg_escaped(svg->out, name.data, name.length);
+  write_text(svg->out, is_cut ? "…</text>\n" : "</text>\n");
 }
 
 static void write_head(const Svg *svg) {

@@ -39,6 +39,9 @@ void svg_attribute(Writer *out, const char *name, Centi length);
 /* Writes a text with the characters escaped or replaced that XML cannot hold. */
 void svg_escaped(Writer *out, const char *text, size_t length);
 
+/* The beginning of a text in UTF-8, at most so many bytes of it, without cutting a character. */
+rh_text svg_beginning(rh_text text, size_t most_bytes);
+
 /* Draws the values as boxes. A box smaller than a pixel is only drawn where no other such box is.
  * Labels of boxes are where neither the line of live bytes nor what is reserved is. */
 void svg_boxes(const SvgPanel *panel, Writer *out, Arena *scratch);

@@ -51,6 +51,13 @@ static const char *entity_of(char c) {
   }
 }
 
+rh_text svg_beginning(rh_text text, size_t most_bytes) {
+  if (most_bytes >= text.length) return text;
+  while (most_bytes > 0 && ((unsigned char)text.data[most_bytes] & 0xc0) == 0x80)
+    most_bytes--;
+  return (rh_text){text.data, most_bytes};
+}
+
 void svg_escaped(Writer *out, const char *text, size_t length) {
   size_t begin = 0;
   for (size_t i = 0; i < length; i++) {
@@ -241,11 +248,9 @@ static bool find_room(const SvgPanel *panel, const Columns *columns, const Rect 
  * of it fits. */
 static rh_text cut(rh_text text, Centi width) {
   enum { LEAST_CHARS = 4 };
-  size_t length = width > 0 ? (size_t)(width / CHAR_WIDTH) : 0;
-  if (length > text.length) length = text.length;
-  while (length > 0 && length < text.length && ((unsigned char)text.data[length] & 0xc0) == 0x80)
-    length--;
-  return (rh_text){text.data, length < LEAST_CHARS ? 0 : length};
+  rh_text begin = svg_beginning(text, width > 0 ? (size_t)(width / CHAR_WIDTH) : 0);
+  if (begin.length < LEAST_CHARS) begin.length = 0;
+  return begin;
 }
 
 static void write_text_at(const Rect *room, const PictureGroup *group, rh_text text, bool is_cut,
