@@ -14,12 +14,11 @@
 #include "remat/search/job.h"
 
 enum {
-  MAX_LIMITS = 8,    /* for lines of the entry, until one meets the budget */
-  FEW_LIMITS = 4,    /* when one does, for another one that costs less */
-  LEAST_GAP = 100,   /* between limits, as a part of the budget */
-  SHORT_PART = 8,    /* of the steps, for a short search */
-  EXCESS_COST = 3,   /* times as much of the time, for a part of the budget that is exceeded */
-  LEAST_STEPS = 400, /* for each instruction, for another search of the entry */
+  MAX_LIMITS = 8,  /* for lines of the entry, until one meets the budget */
+  FEW_LIMITS = 4,  /* when one does, for another one that costs less */
+  LEAST_GAP = 100, /* between limits, as a part of the budget */
+  SHORT_PART = 8,  /* of the steps, for a short search */
+  EXCESS_COST = 3, /* times as much of the time, for a part of the budget that is exceeded */
 };
 
 /* The searches of the entry, each of which begins from the module as it was given. */
@@ -57,7 +56,7 @@ static void search_entry_once(Entry *entry, int64_t line_limit) {
   entry->is_fresh = false;
   search_tree(search, job->rewrite->module->entry, line_limit);
   Result result = search_job_result(search);
-  if (search->round.arena && result_is_better(&search->round, &result)) {
+  if (search->round.arena && score_is_better(search->round.figures.taken, result.figures.taken)) {
     result = search->round;
     search_job_restore(search, &result.state, result.num_steps);
     search->entry = result.figures;
@@ -66,7 +65,8 @@ static void search_entry_once(Entry *entry, int64_t line_limit) {
   search->round.arena = NULL;
   result.arena = arena_new(arena_options(search->scratch));
   entry->last = result;
-  entry->best_is_last = entry->num_results++ == 0 || result_is_better(&result, &entry->best);
+  entry->best_is_last =
+      entry->num_results++ == 0 || score_is_better(result.figures.taken, entry->best.figures.taken);
   if (!entry->best_is_last) {
     arena_free(result.arena);
     return;
@@ -84,13 +84,6 @@ static void search_entry_near(Entry *entry, int64_t line_limit) {
   search_entry_once(entry, line_limit);
   search->known = NULL;
   if (known.arena) arena_free(known.arena);
-}
-
-/* Whether the steps that are left are worth another search. */
-static bool may_go_on(const SearchJob *search) {
-  const Patience *patience = search->job->patience;
-  uint64_t least = (uint64_t)search->job->rewrite->module->insts.len * LEAST_STEPS;
-  return !patience_is_over(patience) && patience_steps_left(patience) >= least;
 }
 
 /* The limit for the next line. Packing and sharing make the model's peak differ from that of lines,
@@ -120,13 +113,13 @@ static void correct_limit(Entry *entry, int64_t line_limit) {
   int64_t limit_bytes = entry->search->job->peak_limit_bytes;
   int64_t too_high = INT64_MAX, low_enough = 0;
   int num_failed = 0;
-  for (int i = 1; i < (entry->best.is_met ? FEW_LIMITS : MAX_LIMITS); i++) {
+  for (int i = 1; i < (entry->best.figures.taken.is_met ? FEW_LIMITS : MAX_LIMITS); i++) {
     bool has_reached = entry->last.figures.line_bytes <= line_limit;
-    if (!has_reached || !may_go_on(entry->search)) break;
+    if (!has_reached || !search_job_may_go_on(entry->search)) break;
     line_limit = next_limit(&entry->last.figures, limit_bytes, &too_high, &low_enough, &num_failed);
     if (line_limit == 0) break;
     search_entry_near(entry, line_limit);
-    if (entry->best.is_met && !entry->best_is_last) break; /* it has gained nothing */
+    if (entry->best.figures.taken.is_met && !entry->best_is_last) break; /* it has gained nothing */
   }
 }
 
@@ -136,7 +129,7 @@ static void raise_limit(Entry *entry) {
   int64_t lowest = entry->last.figures.line_bytes, last = 0;
   if (entry->last.figures.line_peak_bytes - lowest <= entry->search->difference_bytes) return;
   for (size_t i = 0; i < sizeof factors / sizeof *factors; i++) {
-    if (entry->best.is_met || !may_go_on(entry->search)) break;
+    if (entry->best.figures.taken.is_met || !search_job_may_go_on(entry->search)) break;
     if (last == entry->last.figures.line_bytes) break; /* the limit does not matter any more */
     last = entry->last.figures.line_bytes;
     search_entry_near(entry, (int64_t)((double)lowest * factors[i]));
@@ -154,7 +147,8 @@ static void try_higher_limits(Entry *entry, int64_t line_limit) {
   int64_t room = job->peak_limit_bytes - entry->last.figures.line_peak_bytes;
   for (size_t i = 0; i < sizeof factors / sizeof *factors; i++, room /= 2) {
     bool is_quick = patience_steps_left(job->patience) > least;
-    if (!entry->best.is_met || !is_quick || !may_go_on(entry->search)) break;
+    if (!entry->best.figures.taken.is_met || !is_quick || !search_job_may_go_on(entry->search))
+      break;
     int64_t more = (int64_t)((double)line_limit * (factors[i] - 1));
     search_entry_near(entry, line_limit + (more > room ? more : room));
   }
@@ -188,9 +182,9 @@ static void search_limits(Entry *entry, int64_t line_limit) {
   search_entry_once(entry, line_limit);
   if (limit_bytes > 0 && entry->last.figures.line_peak_bytes > limit_bytes)
     correct_limit(entry, line_limit);
-  if (limit_bytes > 0 && entry->best.is_met) try_higher_limits(entry, line_limit);
-  if (!entry->best.is_met) raise_limit(entry);
-  if (!entry->best.is_met && limit_bytes > 0 && may_go_on(entry->search))
+  if (limit_bytes > 0 && entry->best.figures.taken.is_met) try_higher_limits(entry, line_limit);
+  if (!entry->best.figures.taken.is_met) raise_limit(entry);
+  if (!entry->best.figures.taken.is_met && limit_bytes > 0 && search_job_may_go_on(entry->search))
     search_entry_once(entry, 0);
 }
 
@@ -217,9 +211,9 @@ static Lending try_lending(Entry *entry, bool is_held) {
 }
 
 /* What a short search promises, as a time: to free what exceeds the budget costs something, too. */
-static double promise_of(const Result *result, int64_t limit_bytes) {
-  double excess = (double)(result->figures.peak_bytes - limit_bytes) / (double)limit_bytes;
-  return result->figures.seconds * (1 + (excess > 0 ? EXCESS_COST * excess : 0));
+static double promise_of(Score score, int64_t limit_bytes) {
+  double excess = (double)(score.peak_bytes - limit_bytes) / (double)limit_bytes;
+  return score.seconds * (1 + (excess > 0 ? EXCESS_COST * excess : 0));
 }
 
 /* Where memory is packed, one value at a time can use what a parameter leaves free before a result
@@ -228,9 +222,9 @@ static double promise_of(const Result *result, int64_t limit_bytes) {
 static void search_lent(Entry *entry) {
   SearchJob *search = entry->search;
   Lending first = try_lending(entry, true);
-  double when_held = promise_of(&entry->last, search->job->peak_limit_bytes);
+  double when_held = promise_of(entry->last.figures.taken, search->job->peak_limit_bytes);
   Lending other = try_lending(entry, false);
-  if (promise_of(&entry->last, search->job->peak_limit_bytes) < when_held) {
+  if (promise_of(entry->last.figures.taken, search->job->peak_limit_bytes) < when_held) {
     Lending swapped = first;
     first = other;
     other = swapped;
@@ -242,7 +236,7 @@ static void search_lent(Entry *entry) {
   search_limits(entry, first.line_limit);
   search->job->patience = whole;
   patience_join(whole, &most);
-  if (!may_go_on(search)) return;
+  if (!search_job_may_go_on(search)) return;
   set_lending(entry, other.is_held);
   search_limits(entry, other.line_limit);
 }
@@ -281,9 +275,7 @@ static void search_module(SearchJob *search) {
 
 /* What a search has come to, with some values in other forms or none. */
 typedef struct Outcome {
-  bool is_met;
-  int64_t peak_bytes;
-  double seconds; /* modelled, of the module */
+  Score score; /* of the module */
   uint32_t num_steps;
   RematState state;
   Arena *arena; /* of the state */
@@ -292,19 +284,13 @@ typedef struct Outcome {
 static Outcome outcome_of(const SearchJob *search) {
   RematJob *job = search->job;
   Arena *arena = arena_new(arena_options(search->scratch));
-  Outcome outcome = {.peak_bytes = remat_state_peak(job, search->scratch),
-                     .num_steps = search->num_steps,
-                     .state = remat_state_save(job, arena),
-                     .arena = arena};
-  outcome.seconds = remat_state_seconds(job, search->scratch);
-  outcome.is_met = outcome.peak_bytes <= job->peak_limit_bytes;
-  return outcome;
-}
-
-static bool is_better_outcome(const Outcome *a, const Outcome *b) {
-  if (a->is_met != b->is_met) return a->is_met;
-  if (!a->is_met && a->peak_bytes != b->peak_bytes) return a->peak_bytes < b->peak_bytes;
-  return a->seconds < b->seconds;
+  int64_t peak_bytes = remat_state_peak(job, search->scratch);
+  return (Outcome){.score = {.is_met = peak_bytes <= job->peak_limit_bytes,
+                             .peak_bytes = peak_bytes,
+                             .seconds = remat_state_seconds(job, search->scratch)},
+                   .num_steps = search->num_steps,
+                   .state = remat_state_save(job, arena),
+                   .arena = arena};
 }
 
 static void search_with_patience(SearchJob *search, Patience *patience) {
@@ -336,7 +322,7 @@ static bool change_forms(SearchJob *search, int64_t peak_bytes) {
 
 /* Keeps the better one of two outcomes. */
 static void keep_outcome(Outcome *best, Outcome outcome) {
-  bool is_best = is_better_outcome(&outcome, best);
+  bool is_best = score_is_better(outcome.score, best->score);
   arena_free(is_best ? best->arena : outcome.arena);
   if (is_best) *best = outcome;
 }
@@ -374,7 +360,7 @@ static void search_with_forms(SearchJob *search) {
     outcome.num_steps += search->num_changed;
     keep_outcome(&best, outcome);
   }
-  bool has_lost_time = !best.is_met || best.seconds > before_seconds;
+  bool has_lost_time = !best.score.is_met || best.score.seconds > before_seconds;
   if (has_lost_time && !patience_is_stopped(job->patience)) {
     remat_state_load(job, &before);
     search_with_priced_forms(search, half_of_steps);

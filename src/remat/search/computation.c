@@ -72,19 +72,31 @@ static PricedLine search_lowest_both(SearchJob *search, const Task *task, const 
                        arena, search->scratch);
 }
 
-/* The lines that are known of a graph. Where loops can run again, lines with and without that are
- * searched one after the other, and none is known. */
-static const OtherLines *lines_known(const SearchJob *search, const SearchGraph *graph,
-                                     const SearchGraph *without) {
+/* The lines that are known of a graph; NULL = none is. */
+static const OtherLines *lines_known(const SearchJob *search, const SearchGraph *graph) {
   const KnownLines *known = search->known;
-  if (!known || !known->arena || without != graph || known->num_nodes != graph->num_nodes)
-    return NULL;
+  if (!known || !known->arena || known->num_nodes != graph->num_nodes) return NULL;
   for (NodeId i = 0; i < graph->num_nodes; i++) {
     const SearchNode *a = &known->nodes[i], *b = &graph->nodes[i];
     if (a->inst != b->inst || a->num_parts != b->num_parts || a->num_operands != b->num_operands)
       return NULL;
   }
   return &known->lines;
+}
+
+/* Notes what a search of the entry has found, for one with a limit nearby. */
+static void note_found(SearchJob *search, const PricedLine *best, const OtherLines *others) {
+  const SearchGraph *graph = best->line.graph;
+  Arena *arena = arena_new(arena_options(search->scratch));
+  SearchNode *nodes = arena_array(arena, SearchNode, graph->num_nodes);
+  memcpy(nodes, graph->nodes, graph->num_nodes * sizeof *nodes);
+  OtherLines lines = {.list[0] = *best, .len = 1};
+  for (uint32_t i = 0; i < others->len && lines.len < MAX_OTHERS; i++)
+    lines.list[lines.len++] = others->list[i];
+  for (uint32_t i = 0; i < lines.len; i++)
+    lines.list[i].line = line_copy(&lines.list[i].line, arena);
+  if (search->found.arena) arena_free(search->found.arena);
+  search->found = (KnownLines){lines, nodes, graph->num_nodes, arena};
 }
 
 PricedLine search_computation(SearchJob *search, const SearchGraph *graph, int64_t limit_bytes,
@@ -96,8 +108,11 @@ PricedLine search_computation(SearchJob *search, const SearchGraph *graph, int64
                .graph = graph,
                .without = search_graph_without_loops(graph, arena),
                .limit_bytes = limit_bytes};
-  if (graph->comp == search->job->rewrite->module->entry)
-    task.known = lines_known(search, graph, task.without);
+  /* Where loops can run again, lines with and without that are searched one after the other, and
+   * none is known. */
+  bool is_to_know =
+      graph->comp == search->job->rewrite->module->entry && task.without == task.graph;
+  if (is_to_know) task.known = lines_known(search, graph);
   PricedLine found = {0};
   if (limit_bytes > 0) {
     Patience most = patience_part(&own, patience_steps_left(&own) / 4 * 3);
@@ -115,5 +130,6 @@ PricedLine search_computation(SearchJob *search, const SearchGraph *graph, int64
     found.fits = limit_bytes > 0 && found.peak_bytes <= limit_bytes;
   }
   patience_join(patience, &own);
+  if (is_to_know && search_job_may_go_on(search)) note_found(search, &found, others);
   return found;
 }

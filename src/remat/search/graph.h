@@ -156,9 +156,9 @@ typedef struct SearchContext {
                                  entry and of what does not run as a sequence */
   DeviceProfile device;
   const ShapeSizes *sizes;
-  bool holds_lent; /* the memory of parameters counts all the time, else not from the last reader of
-                      one to what overwrites it. Of a model that packs, that is too much, else it is
-                      too little, as bounds need it. Of the search, which sets it, too */
+  bool holds_lent; /* the memory of parameters counts all the time; else not from the last reader of
+                      one to what overwrites it, as bounds need it. Where the model packs, the one
+                      is too much and the other too little */
   bool counts_twice; /* memory that a value hands over to another one of its HloBuffer counts for
                         both at that time (COUNT_SHARED_TWICE) */
 } SearchContext;

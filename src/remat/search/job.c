@@ -1,5 +1,7 @@
 #include "remat/search/job.h"
 
+enum { LEAST_STEPS = 400 }; /* for each instruction, for another search of the entry */
+
 void search_job_analyze(SearchJob *search) {
   if (search->arena) arena_free(search->arena);
   search->arena = arena_new(arena_options(search->scratch));
@@ -17,9 +19,7 @@ void search_job_analyze(SearchJob *search) {
 }
 
 Result search_job_result(const SearchJob *search) {
-  return (Result){.is_met = search->entry.peak_bytes <= search->job->peak_limit_bytes,
-                  .figures = search->entry,
-                  .num_steps = search->num_steps};
+  return (Result){.figures = search->entry, .num_steps = search->num_steps};
 }
 
 int64_t search_job_difference(const SearchJob *search) {
@@ -32,4 +32,10 @@ void search_job_restore(SearchJob *search, const RematState *state, uint32_t num
   remat_state_load(job, state);
   *job->schedule = schedule_copy(job->schedule, job->rewrite->module, search->out);
   search->num_steps = num_steps;
+}
+
+bool search_job_may_go_on(const SearchJob *search) {
+  const Patience *patience = search->job->patience;
+  uint64_t least = (uint64_t)search->job->rewrite->module->insts.len * LEAST_STEPS;
+  return !patience_is_over(patience) && patience_steps_left(patience) >= least;
 }

@@ -8,30 +8,35 @@
 #include "remat/search/forms.h"
 #include "remat/search/search.h"
 
+/* What results are compared by. */
+typedef struct Score {
+  bool is_met; /* the budget */
+  int64_t peak_bytes;
+  double seconds; /* modelled */
+} Score;
+
+/* To meet the budget comes first, then, if neither does, the lower peak, then less time. */
+static inline bool score_is_better(Score a, Score b) {
+  if (a.is_met != b.is_met) return a.is_met;
+  if (!a.is_met && a.peak_bytes != b.peak_bytes) return a.peak_bytes < b.peak_bytes;
+  return a.seconds < b.seconds;
+}
+
 /* What a line of the entry came to. */
 typedef struct Figures {
   int64_t line_bytes, line_peak_bytes; /* of the line that was best before packing counted: as lines
                                           are measured, and by the model of the job */
-  int64_t peak_bytes;                  /* of the line that was taken, by the model */
-  double seconds;                      /* of that line */
-  bool is_free;                        /* it recomputes nothing */
+  Score taken;                         /* of the line that was taken, by the model of the job */
+  bool is_free;                        /* that recomputes nothing */
 } Figures;
 
 /* What a search of the entry has come to under one limit for lines. */
 typedef struct Result {
-  bool is_met;
   Figures figures;
   uint32_t num_steps;
   RematState state;
   Arena *arena; /* of the state */
 } Result;
-
-static inline bool result_is_better(const Result *a, const Result *b) {
-  if (a->is_met != b->is_met) return a->is_met;
-  if (!a->is_met && a->figures.peak_bytes != b->figures.peak_bytes)
-    return a->figures.peak_bytes < b->figures.peak_bytes;
-  return a->figures.seconds < b->figures.seconds;
-}
 
 /* Lines of a graph that is gone. */
 typedef struct KnownLines {
@@ -75,6 +80,9 @@ Result search_job_result(const SearchJob *search);
 
 /* Makes the module what it was. The schedule no longer depends on the state's memory. */
 void search_job_restore(SearchJob *search, const RematState *state, uint32_t num_steps);
+
+/* Whether the steps that are left are worth another search of the entry. */
+bool search_job_may_go_on(const SearchJob *search);
 
 /* Searches one computation with three quarters of the steps that are left, so that there always are
  * some for what follows: other computations, and searches with another limit. If no line fits, the

@@ -196,8 +196,7 @@ static PricedLine measure_round(Pricing *pricing, int64_t limit_bytes, int64_t *
   form_change_link_price(pricing, &memory);
   PricedLine found = priced_of(&priced, &memory, limit_bytes);
   if (!found.fits) return found;
-  Line trimmed = line_trimmed(&priced, limit_bytes, patience, inner, inner);
-  return priced_measure(&trimmed, limit_bytes, inner);
+  return priced_trimmed(&priced, limit_bytes, patience, inner, inner);
 }
 
 /* Decides for the prices as they are. Returns false if that has cost too many steps. */

@@ -2,6 +2,7 @@
 
 #include "remat/search/hoist.h"
 #include "remat/search/trial.h"
+#include "remat/search/trim.h"
 
 enum {
   EXCESS_WEIGHT = 30, /* times the usual price: what it costs to mend an excess */
@@ -171,14 +172,15 @@ static void improve_all(Search *search) {
 /* Goes on from lines that were found for another limit. Returns whether one fits. */
 static bool search_from_known(Search *search) {
   const OtherLines *known = search->goal.rules->known;
+  int64_t limit_bytes = search->goal.limit_bytes;
   Arena *scratch = search->scratch;
   for (uint32_t i = 0; known && i < known->len && has_steps(search); i++) {
     Line line = known->list[i].line;
     line.graph = search->trials.given->graph;
     if (!line_is_valid(&line, scratch)) continue;
     Arena *arena = arena_new(arena_options(scratch));
-    PricedLine found = priced_measure(&line, search->goal.limit_bytes, scratch);
-    if (found.fits) found = trial_trimmed(&search->goal, &line, search->patience, arena, scratch);
+    PricedLine found = priced_measure(&line, limit_bytes, scratch);
+    if (found.fits) found = priced_trimmed(&line, limit_bytes, search->patience, arena, scratch);
     kept_add(&search->best, &found);
     kept_add(&search->candidates, &found);
     arena_free(arena);

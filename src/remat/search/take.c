@@ -33,12 +33,8 @@ typedef struct Taking {
   uint32_t num_steps; /* of the search, before any line was applied */
   uint64_t price;     /* of a measurement, in steps */
   const PricedLine *last, *best;
-  int64_t last_bytes, best_bytes; /* of these lines, by the model */
+  Score of_last, of_best; /* of these lines */
 } Taking;
-
-static bool is_met(const Taking *taking, int64_t bytes) {
-  return bytes <= taking->search->job->peak_limit_bytes;
-}
 
 static void take(Taking *taking, const PricedLine *line) {
   SearchJob *search = taking->search;
@@ -48,15 +44,13 @@ static void take(Taking *taking, const PricedLine *line) {
   }
   take_line(search, search->job->rewrite->module->entry, line);
   taking->last = line;
-  taking->last_bytes = remat_state_peak(search->job, search->scratch);
-  bool is_better =
-      !taking->best || taking->last_bytes < taking->best_bytes ||
-      (taking->last_bytes == taking->best_bytes && line->seconds < taking->best->seconds);
-  if (taking->best && is_met(taking, taking->best_bytes))
-    is_better = is_met(taking, taking->last_bytes) && line->seconds < taking->best->seconds;
-  if (!is_better) return;
+  int64_t peak_bytes = remat_state_peak(search->job, search->scratch);
+  taking->of_last = (Score){.is_met = peak_bytes <= search->job->peak_limit_bytes,
+                            .peak_bytes = peak_bytes,
+                            .seconds = line->seconds};
+  if (taking->best && !score_is_better(taking->of_last, taking->of_best)) return;
   taking->best = line;
-  taking->best_bytes = taking->last_bytes;
+  taking->of_best = taking->of_last;
 }
 
 /* Whether there are steps to measure another line. */
@@ -92,8 +86,9 @@ static void take_reordered(Taking *taking, Taken *taken, Arena *arena) {
     PricedLine *reordered = arena_alloc(arena, sizeof *reordered);
     *reordered = priced_measure(&line, given->peak_bytes, search->scratch);
     take(taking, reordered);
-    if (taking->last_bytes < taken->bytes) *taken = (Taken){reordered, taking->last_bytes};
-    if (is_met(taking, taking->last_bytes)) break;
+    if (taking->of_last.peak_bytes < taken->bytes)
+      *taken = (Taken){reordered, taking->of_last.peak_bytes};
+    if (taking->of_last.is_met) break;
   }
 }
 
@@ -110,10 +105,10 @@ static void take_lowered(Taking *taking, Taken taken, Arena *arena) {
     if (limit_bytes <= 0) break;
     *lowered =
         search_lowered(line, limit_bytes, &search->rules, job->patience, arena, search->scratch);
-    bool is_worse = is_met(taking, taking->best_bytes) && lowered->seconds > taking->best->seconds;
+    bool is_worse = taking->of_best.is_met && lowered->seconds > taking->of_best.seconds;
     if (lowered->peak_bytes >= line->peak_bytes || is_worse) break;
     take(taking, lowered);
-    if (is_met(taking, taking->last_bytes)) break;
+    if (taking->of_last.is_met) break;
   }
 }
 
@@ -124,7 +119,7 @@ static void take_raised(Taking *taking, Arena *arena) {
   SearchJob *search = taking->search;
   RematJob *job = search->job;
   const PricedLine *line = taking->best;
-  int64_t room = job->peak_limit_bytes - taking->best_bytes;
+  int64_t room = job->peak_limit_bytes - taking->of_best.peak_bytes;
   if (room <= job->peak_limit_bytes / LEAST_ROOM) return;
   for (size_t i = 0; i < sizeof factors / sizeof *factors && may_take(taking); i++) {
     int64_t limit_bytes = line->peak_bytes + (int64_t)(factors[i] * (double)room);
@@ -133,7 +128,7 @@ static void take_raised(Taking *taking, Arena *arena) {
         search_lowered(line, limit_bytes, &search->rules, job->patience, arena, search->scratch);
     if (raised->seconds >= line->seconds) break;
     take(taking, raised);
-    if (is_met(taking, taking->last_bytes)) break;
+    if (taking->of_last.is_met) break;
   }
 }
 
@@ -150,30 +145,29 @@ void take_first_met(SearchJob *search, const PricedLine *best, const OtherLines 
   Taken taken[MAX_OTHERS + 1];
   uint32_t num_taken = 0;
   take(&taking, best);
-  int64_t first_bytes = taking.last_bytes;
+  int64_t first_bytes = taking.of_last.peak_bytes;
   taken[num_taken++] = (Taken){best, first_bytes};
   bool is_wasted = first_bytes - best->peak_bytes > search->difference_bytes;
   for (uint32_t i = 0; is_wasted && i < others->len; i++) {
-    if (is_met(&taking, taking.last_bytes) || !may_take(&taking)) break;
+    if (taking.of_last.is_met || !may_take(&taking)) break;
     take(&taking, &others->list[i]);
-    taken[num_taken++] = (Taken){&others->list[i], taking.last_bytes};
+    taken[num_taken++] = (Taken){&others->list[i], taking.of_last.peak_bytes};
   }
   bool may_move = is_wasted && !search->rules.keeps_order;
   for (uint32_t i = 0; may_move && i < num_taken && i < MOST_REORDERED; i++) {
-    if (is_met(&taking, taking.best_bytes) && taken[i].line->seconds >= taking.best->seconds) break;
+    if (taking.of_best.is_met && taken[i].line->seconds >= taking.of_best.seconds) break;
     take_reordered(&taking, &taken[i], arena);
   }
-  bool is_to_lower = best->fits && !is_met(&taking, taking.best_bytes);
+  bool is_to_lower = best->fits && !taking.of_best.is_met;
   for (uint32_t i = 0; is_to_lower && i < num_taken && i < MOST_LOWERED; i++)
     take_lowered(&taking, taken[i], arena);
-  if (is_met(&taking, taking.best_bytes)) take_raised(&taking, arena);
+  if (taking.of_best.is_met) take_raised(&taking, arena);
   if (taking.last != taking.best) take(&taking, taking.best);
   *job->schedule = schedule_copy(job->schedule, job->rewrite->module, search->out);
   Line given = line_of_graph(best->line.graph, arena);
   double given_seconds = priced_measure(&given, 0, search->scratch).seconds;
   search->entry = (Figures){.line_bytes = best->peak_bytes,
                             .line_peak_bytes = first_bytes,
-                            .peak_bytes = taking.best_bytes,
-                            .seconds = taking.best->seconds,
+                            .taken = taking.of_best,
                             .is_free = priced_is_free(taking.best, given_seconds)};
 }

@@ -79,7 +79,7 @@ static void keep_round(SearchJob *search, const PricedLine *best, Arena *arena) 
   OtherLines none = {0};
   take_first_met(search, best, &none, arena);
   Result result = search_job_result(search);
-  if (!search->round.arena || result_is_better(&result, &search->round)) {
+  if (!search->round.arena || score_is_better(result.figures.taken, search->round.figures.taken)) {
     if (search->round.arena) arena_free(search->round.arena);
     result.arena = arena_new(arena_options(search->scratch));
     result.state = remat_state_save(job, result.arena);
@@ -87,21 +87,6 @@ static void keep_round(SearchJob *search, const PricedLine *best, Arena *arena) 
   }
   search_job_restore(search, &before, num_steps);
   search->inner_bytes[entry] = inner_bytes;
-}
-
-/* Notes what a search of the entry has found, for one with a limit nearby. */
-static void note_found(SearchJob *search, const PricedLine *best, const OtherLines *others) {
-  const SearchGraph *graph = best->line.graph;
-  Arena *arena = arena_new(arena_options(search->scratch));
-  SearchNode *nodes = arena_array(arena, SearchNode, graph->num_nodes);
-  memcpy(nodes, graph->nodes, graph->num_nodes * sizeof *nodes);
-  OtherLines lines = {.list[0] = *best, .len = 1};
-  for (uint32_t i = 0; i < others->len && lines.len < MAX_OTHERS; i++)
-    lines.list[lines.len++] = others->list[i];
-  for (uint32_t i = 0; i < lines.len; i++)
-    lines.list[i].line = line_copy(&lines.list[i].line, arena);
-  if (search->found.arena) arena_free(search->found.arena);
-  search->found = (KnownLines){lines, nodes, graph->num_nodes, arena};
 }
 
 /* Searches the computation of a frame, and applies what it finds, unless its callees have to be
@@ -116,7 +101,6 @@ static bool search_frame(SearchJob *search, Frame *frame, bool may_go_down) {
   OtherLines others = {0};
   PricedLine best = search_computation(search, &graph, frame->limit_bytes, &others, arena);
   bool is_entry = frame->comp == search->job->rewrite->module->entry;
-  if (is_entry) note_found(search, &best, &others);
   bool is_enough = frame->limit_bytes > 0 && best.fits;
   frame->callees = (Callees){0};
   frame->next = 0;

@@ -64,12 +64,6 @@ static void add_found(Trial *trial, const PricedLine *priced, bool is_end) {
   trial->is_end[trial->num_found++] = is_end;
 }
 
-PricedLine trial_trimmed(const Goal *goal, const Line *line, Patience *patience, Arena *out,
-                         Arena *scratch) {
-  Line trimmed = line_trimmed(line, goal->limit_bytes, patience, out, scratch);
-  return priced_measure(&trimmed, goal->limit_bytes, scratch);
-}
-
 PricedLine trial_mended(const Goal *goal, const PricedLine *priced, Patience *patience, Arena *out,
                         Arena *scratch) {
   PricedLine mended = *priced;
@@ -80,12 +74,11 @@ PricedLine trial_mended(const Goal *goal, const PricedLine *priced, Patience *pa
     mended = priced_measure(&line, goal->limit_bytes, scratch);
     if (mended.excess > 0.8 * before) break;
   }
-  return trial_trimmed(goal, &mended.line, patience, out, scratch);
+  return priced_trimmed(&mended.line, goal->limit_bytes, patience, out, scratch);
 }
 
-/* Decides what an order recomputes. What exceeds the limit by little is
- * mended as well, if the trial goes on from a line, and unless it takes more time than the best
- * one. */
+/* Decides what an order recomputes. What exceeds the limit by little is mended as well, if the
+ * trial goes on from a line, and unless it takes more time than the best one. */
 static void price(const Goal *goal, Trial *trial, const Line *order, uint32_t prices, Arena *out,
                   Arena *scratch) {
   PricedLine found = price_line(order, goal->limit_bytes, &price_rules[prices],
@@ -158,7 +151,7 @@ static void improve(const Goal *goal, Trial *trial, Arena *out, Arena *scratch) 
                   scratch);
   PricedLine ordered = priced_measure(&order, goal->limit_bytes, scratch);
   if (ordered.fits) {
-    ordered = trial_trimmed(goal, &order, &trial->patience, out, scratch);
+    ordered = priced_trimmed(&order, goal->limit_bytes, &trial->patience, out, scratch);
     add_found(trial, &ordered, false);
     if (goal->rules->keeps_order) return;
     order = line_of_first_runs(&order, out);

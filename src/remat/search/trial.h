@@ -77,10 +77,6 @@ void trials_run(Trials *trials, TrialKeepFn *keep, void *context);
 Line trial_make_order(const Goal *goal, const Line *given, uint32_t rules, Patience *patience,
                       bool *is_new, Arena *out, Arena *scratch);
 
-/* A line that fits, without what turned out unnecessary. */
-PricedLine trial_trimmed(const Goal *goal, const Line *line, Patience *patience, Arena *out,
-                         Arena *scratch);
-
 /* A line with less excess by what it computes again besides, trimmed. */
 PricedLine trial_mended(const Goal *goal, const PricedLine *priced, Patience *patience, Arena *out,
                         Arena *scratch);

@@ -329,3 +329,9 @@ Line line_trimmed(const Line *line, int64_t limit_bytes, Patience *patience, Are
   arena_free(arena);
   return result;
 }
+
+PricedLine priced_trimmed(const Line *line, int64_t limit_bytes, Patience *patience, Arena *out,
+                          Arena *scratch) {
+  Line trimmed = line_trimmed(line, limit_bytes, patience, out, scratch);
+  return priced_measure(&trimmed, limit_bytes, scratch);
+}

@@ -3,12 +3,16 @@
 #define REMAT_HLO_REMAT_SEARCH_TRIM_H
 
 #include "remat/job/patience.h"
-#include "remat/search/line.h"
+#include "remat/search/priced.h"
 
 /* Returns the line without the runs, and copies back, whose readers can read an earlier one of the
  * same value while the peak stays within the limit, the most expensive ones first, and without what
  * is read by nobody then. O(n log n + clones * readers). */
 Line line_trimmed(const Line *line, int64_t limit_bytes, Patience *patience, Arena *out,
                   Arena *scratch);
+
+/* The same, measured. */
+PricedLine priced_trimmed(const Line *line, int64_t limit_bytes, Patience *patience, Arena *out,
+                          Arena *scratch);
 
 #endif
