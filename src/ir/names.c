@@ -23,17 +23,22 @@ static uint32_t add_entry(NameSet *names, Str name) {
 }
 
 NameSet names_of_insts(const Module *module, Arena *out) {
-  NameSet names = {.arena = out};
-  vec_reserve(out, &names.entries, module->insts.len);
-  id_table_reserve(&names.table, out, module->insts.len);
+  return (NameSet){.arena = out, .unread = module};
+}
+
+static void read_names(NameSet *names) {
+  const Module *module = names->unread;
+  if (!module) return;
+  names->unread = NULL;
+  vec_reserve(names->arena, &names->entries, module->insts.len);
+  id_table_reserve(&names->table, names->arena, module->insts.len);
   for (InstId id = 0; id < module->insts.len; id++) {
     if (id + FETCH_AHEAD < module->insts.len)
-      id_table_prefetch(&names.table, hash_str(inst_name(module, id + FETCH_AHEAD)));
+      id_table_prefetch(&names->table, hash_str(inst_name(module, id + FETCH_AHEAD)));
     if (inst_get(module, id)->flags & INST_DEAD) continue;
-    uint32_t entry = add_entry(&names, inst_name(module, id));
-    names.entries.data[entry].num_owners++;
+    uint32_t entry = add_entry(names, inst_name(module, id));
+    names->entries.data[entry].num_owners++;
   }
-  return names;
 }
 
 NameSet names_of_comps(const Module *module, Arena *out) {
@@ -44,7 +49,8 @@ NameSet names_of_comps(const Module *module, Arena *out) {
   return names;
 }
 
-bool name_is_ambiguous(const NameSet *names, Str name) {
+bool name_is_ambiguous(NameSet *names, Str name) {
+  read_names(names);
   uint32_t id = find_entry(names, name);
   return id != NO_ID && names->entries.data[id].num_owners > 1;
 }
@@ -81,6 +87,7 @@ static Str copy_name(NameSet *names, Str name) {
 }
 
 Str name_unique(NameSet *names, Str wanted) {
+  read_names(names);
   if (find_entry(names, wanted) == NO_ID) {
     Str name = copy_name(names, wanted);
     add_entry(names, name);
@@ -103,14 +110,15 @@ Str name_unique(NameSet *names, Str wanted) {
 
 NameList names_save(const NameSet *names, Arena *out) {
   uint32_t len = names->entries.len;
-  NameList list = {.entries = arena_array(out, NameEntry, len), .len = len};
+  NameList list = {
+      .unread = names->unread, .entries = arena_array(out, NameEntry, len), .len = len};
   if (len) memcpy(list.entries, names->entries.data, len * sizeof *list.entries);
   return list;
 }
 
 /* Names are never written twice, so equal ones of a set are at the same place. */
 static bool has_list(const NameSet *names, const NameList *list) {
-  if (names->entries.len != list->len) return false;
+  if (names->unread != list->unread || names->entries.len != list->len) return false;
   for (uint32_t id = list->len; id-- > 0;) {
     if (names->entries.data[id].name.data != list->entries[id].name.data) return false;
   }
@@ -119,6 +127,7 @@ static bool has_list(const NameSet *names, const NameList *list) {
 
 void names_restore(NameSet *names, const NameList *list) {
   if (has_list(names, list)) return;
+  names->unread = list->unread;
   vec_reserve(names->arena, &names->entries, list->len);
   names->entries.len = list->len;
   id_table_clear(&names->table);

@@ -10,24 +10,26 @@
 typedef struct NameEntry {
   Str name;
   int64_t next_number; /* the first N to try for a free `name.N` */
-  uint32_t num_owners; /* how many had the name when the set was made: each computation has its own
+  uint32_t num_owners; /* how many had the name when the set was read: each computation has its own
                           names */
 } NameEntry;
 
 typedef struct NameSet {
   Arena *arena;
+  const Module *unread; /* the names of its instructions have still to be read; NULL = none have */
   VEC(NameEntry) entries;
   IdTable table;
 } NameSet;
 
 /* Returns the names of all live instructions, or of all live computations. The set and the names
- * that are added to it are in `out`. */
+ * that are added to it are in `out`. Names of instructions are read from the module when the first
+ * of them is asked for: many a module is rewritten without a new name. */
 NameSet names_of_insts(const Module *module, Arena *out);
 NameSet names_of_comps(const Module *module, Arena *out);
 
-/* Returns true if several instructions had this name when the set was made. They cannot be in the
+/* Returns true if several instructions had this name when the set was read. They cannot be in the
  * same computation. */
-bool name_is_ambiguous(const NameSet *names, Str name);
+bool name_is_ambiguous(NameSet *names, Str name);
 
 /* Returns `wanted` if it is free, or else its stem with the lowest free number: x.remat, x.remat.1,
  * … The result is then in use. It ends in NUL. */
@@ -35,6 +37,7 @@ Str name_unique(NameSet *names, Str wanted);
 
 /* The names of a set at some time. */
 typedef struct NameList {
+  const Module *unread; /* as in the set */
   NameEntry *entries;
   uint32_t len;
 } NameList;
@@ -43,7 +46,8 @@ typedef struct NameList {
 NameList names_save(const NameSet *names, Arena *out);
 
 /* Returns to the names of a list, which was saved from this set earlier, whether others have been
- * added since or some of these removed. O(names). */
+ * added since or some of these removed. If the names had not been read, the module has to be as it
+ * was then. O(names). */
 void names_restore(NameSet *names, const NameList *list);
 
 /* Adds the suffix `remat` to a name: `x` becomes x.remat, x.remat becomes x.remat2, and x.remat2

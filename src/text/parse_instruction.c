@@ -35,6 +35,15 @@ InstId parser_find_inst(const Parser *parser, Str name) {
   return find_hashed(parser, name, hash_str(name));
 }
 
+/* A computation that is this large probably has most of the instructions that are still to come. So
+ * its table gets room for them at once, and does not grow through all sizes. */
+static void reserve_names(Parser *parser) {
+  enum { LARGE_COMP = 1 << 14 };
+  if (parser->comp_insts.len != LARGE_COMP) return;
+  uint32_t num_expected = parser->module->insts.cap - parser->module->insts.len;
+  id_table_reserve(&parser->inst_names, parser->tables, parser->inst_names.len + num_expected);
+}
+
 InstId parser_add_inst(Parser *parser, const NewInst *new) {
   Module *module = parser->module;
   InstId id = module->insts.len;
@@ -72,6 +81,7 @@ InstId parser_add_inst(Parser *parser, const NewInst *new) {
   *source = new->source;
   source->operand_offsets = parser->source->operand_offsets.len - new->num_operands;
   *vec_push(parser->tables, &parser->comp_insts) = id;
+  reserve_names(parser);
   *vec_push(parser->tables, &parser->name_slots) = id_table_add(
       &parser->inst_names, parser->tables, name_key(parser->comp, hash_str(new->name)), id);
   return id;

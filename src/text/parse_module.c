@@ -665,22 +665,17 @@ bool parse_quoted_module(Parser *parser, Span quoted, uint32_t place) {
   return ok;
 }
 
-/* Estimates the number of instructions: each has an indented line, and these are counted in samples
- * of the text. */
+/* Each instruction has an indented line of its own. The result is too high if there are further
+ * indented lines, and is no more than what instructions of the least length come to. */
 static uint32_t estimate_insts(const char *text, uint32_t length) {
-  enum { NUM_SAMPLES = 64, SAMPLE_BYTES = 4096, MIN_TEXT = 64 };
-  uint32_t stride = length / NUM_SAMPLES > SAMPLE_BYTES ? length / NUM_SAMPLES : SAMPLE_BYTES;
-  uint64_t num_lines = 0, num_bytes = 0;
-  for (uint64_t begin = 0; begin < length; begin += stride) {
-    uint32_t end = length - begin > SAMPLE_BYTES ? (uint32_t)begin + SAMPLE_BYTES : length;
-    for (uint32_t i = (uint32_t)begin + 1; i < end; i++) {
-      num_lines += text[i - 1] == '\n' && text[i] == ' ';
-    }
-    num_bytes += end - begin;
+  enum { MIN_TEXT = 24 };
+  const char *end = text + length;
+  uint32_t num_lines = 0;
+  for (const char *at = text; at < end && (at = memchr(at, '\n', (size_t)(end - at))) != NULL;) {
+    at++;
+    num_lines += at < end && *at == ' ';
   }
-  if (num_lines == 0) return 0;
-  uint64_t text_per_inst = num_bytes / num_lines;
-  return length / (uint32_t)(text_per_inst < MIN_TEXT ? MIN_TEXT : text_per_inst);
+  return num_lines < length / MIN_TEXT ? num_lines : length / MIN_TEXT;
 }
 
 /* Reserves memory at the start, so that arrays need not be moved. */

@@ -152,6 +152,24 @@ START_TEST(a_long_name_is_no_trouble) {
 }
 END_TEST
 
+/* Each list is saved before or after the names were read. */
+START_TEST(a_restored_set_gives_the_same_names_again) {
+  Arena *arena = arena_new(NULL);
+  Module *module;
+  NameSet names = small_set(&module, arena);
+  if (_i == 1) ck_assert(!name_is_ambiguous(&names, STR("a")));
+  NameList saved = names_save(&names, arena);
+  for (int round = 0; round < 3; round++) {
+    ck_assert(str_is(name_unique(&names, STR("x")), "x.2"));
+    ck_assert(str_is(name_unique(&names, STR("x")), "x.4"));
+    ck_assert(str_is(name_unique(&names, STR("free")), "free"));
+    names_restore(&names, &saved);
+  }
+  module_free(module);
+  arena_free(arena);
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("names");
   TCase *tc = tcase_create("names");
@@ -162,6 +180,7 @@ int main(void) {
   tcase_add_loop_test(tc, odd_names_become_unique, 0, sizeof odd_names / sizeof *odd_names);
   tcase_add_loop_test(tc, suffixes_match_table, 0, sizeof suffix_cases / sizeof *suffix_cases);
   tcase_add_test(tc, a_long_name_is_no_trouble);
+  tcase_add_loop_test(tc, a_restored_set_gives_the_same_names_again, 0, 2);
   suite_add_tcase(suite, tc);
   return run_suite(suite);
 }

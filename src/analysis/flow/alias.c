@@ -123,9 +123,11 @@ HloBuffers hlo_buffers_build(const Module *module, const Dataflow *flow, Arena *
 bool *values_of_callers(const Module *module, const Dataflow *flow, Arena *out) {
   const Computation *entry = comp_get(module, module->entry);
   bool *is_callers = arena_zarray(out, bool, flow->values.len);
-  for (ValueId value = 0; value < flow->values.len; value++) {
-    const Instruction *inst = inst_get(module, flow->values.data[value].inst);
-    is_callers[value] = inst->opcode == OPCODE_PARAMETER && inst->parent == module->entry;
+  for (uint32_t i = 0; i < entry->params.len; i++) {
+    InstId param = id_list(module, entry->params)[i];
+    if (!dataflow_covers(flow, param)) continue;
+    for (uint32_t part = 0; part < inst_shape(module, param)->num_parts; part++)
+      is_callers[dataflow_value(flow, param, part)] = true;
   }
   const ModuleHeader *header = &module->source->header;
   for (uint32_t i = 0; i < header->aliases.len; i++) {

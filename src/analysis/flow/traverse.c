@@ -5,6 +5,7 @@
  * in the caches. Each instruction has a record there:
  *
  *     id, number of operands and predecessors × 4 + state, their records in the order of pushing */
+enum { HEADER = 2 };
 enum { NEW, VISITING, VISITED, STATE_BITS = 2, STATE_MASK = 3 };
 
 typedef struct Walk {
@@ -15,12 +16,16 @@ typedef struct Walk {
   Sequence order;
 } Walk;
 
+static uint32_t num_waited_for(const Module *module, InstId id) {
+  return inst_get(module, id)->num_operands + inst_control(module, id)->predecessors.len;
+}
+
 static void add_record(Walk *walk, InstId id) {
   const Instruction *inst = inst_get(walk->module, id);
   IdList predecessors = inst_control(walk->module, id)->predecessors;
-  uint32_t len = inst->num_operands + predecessors.len;
+  uint32_t len = num_waited_for(walk->module, id);
   walk->place[id] = walk->records.len + 1;
-  uint32_t *record = vec_extend(walk->scratch, &walk->records, len + 2);
+  uint32_t *record = vec_extend(walk->scratch, &walk->records, HEADER + len);
   *record++ = id;
   *record++ = len << STATE_BITS | NEW;
   for (uint32_t i = inst->num_operands; i-- > 0;)
@@ -33,8 +38,8 @@ static void add_record(Walk *walk, InstId id) {
 static void link_records(Walk *walk) {
   uint32_t *records = walk->records.data;
   for (uint32_t at = 0; at < walk->records.len;) {
-    uint32_t end = at + 2 + (records[at + 1] >> STATE_BITS);
-    for (at += 2; at < end; at++)
+    uint32_t end = at + HEADER + (records[at + 1] >> STATE_BITS);
+    for (at += HEADER; at < end; at++)
       records[at] = walk->place[records[at]] - 1;
   }
 }
@@ -57,7 +62,7 @@ static void walk_from(Walk *walk, InstId root) {
     }
     record[1] = len << STATE_BITS | VISITING;
     for (uint32_t i = 0; i < len; i++)
-      push(walk, record[2 + i]);
+      push(walk, record[HEADER + i]);
   }
 }
 
@@ -69,6 +74,10 @@ Sequence inst_post_order(const Module *module, CompId comp, uint32_t *visited, A
                .place = visited,
                .order.ids = arena_array(out, InstId, num_insts)};
   ArenaMark mark = arena_mark(scratch);
+  uint32_t num_words = 0;
+  for (uint32_t i = 0; i < num_insts; i++)
+    num_words += HEADER + num_waited_for(module, comp_inst(module, comp, i));
+  vec_reserve(scratch, &walk.records, num_words);
   for (uint32_t i = 0; i < num_insts; i++)
     add_record(&walk, comp_inst(module, comp, i));
   link_records(&walk);

@@ -229,6 +229,8 @@ static LiveRanges build(const Module *module, const CallGraph *graph, const Data
   memset(builder.async_context, 0xff, module->comps.len * sizeof *builder.async_context);
   flatten(&builder);
   for (ValueId value = 0; value < flow->values.len; value++) {
+    if (value + FETCH_AHEAD < flow->values.len)
+      inst_prefetch(module, flow->values.data[value + FETCH_AHEAD].inst);
     ranges.of[value] = range_of(&builder, value);
   }
   arena_reset(scratch, mark);

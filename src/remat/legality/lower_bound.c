@@ -118,6 +118,7 @@ static ElementBits elements_read(const Bound *bound, InstId id) {
 static void mark_needed(Bound *bound, Sequence order) {
   const Module *module = bound->module;
   for (uint32_t i = order.len; i-- > 0;) {
+    if (i >= FETCH_AHEAD) inst_prefetch(module, order.ids[i - FETCH_AHEAD]);
     InstId id = order.ids[i];
     const Instruction *inst = inst_get(module, id);
     if (bound->needed.covers_loops) { /* they are known already */
