@@ -415,6 +415,24 @@ def gru(remat, matrices, xs):
     return sgd(loss, matrices)
 
 
+@scanned([GATES, [normal(64, 4 * 64, scale=0.1), *GATES[1:]], [normal(64, 4 * 64, scale=0.1), *GATES[1:]]],
+         normal(64, 16, 32), variants=SOME)
+def stacked_lstm(remat, layers, xs):
+    """Three layers: what a loop puts out is read by the next one, and by the backward loops of both."""
+    def loss(layers):
+        states = xs
+        for gates in layers:
+            cell = remat(functools.partial(lstm_cell, gates))
+
+            def turn(carry, x, cell=cell):
+                h, c = cell(carry, x)
+                return (h, c), h
+            zero = jnp.zeros((16, 64), xs.dtype)
+            states = lax.scan(turn, (zero, zero), states)[1]
+        return (states**2).mean()
+    return sgd(loss, layers)
+
+
 @scanned([GATES, GATES], normal(64, 16, 32), variants=SOME)
 def bidirectional_lstm(remat, gates, xs):
     """Two pairs of loops, one of them from the end to the begin."""

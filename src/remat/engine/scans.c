@@ -4,9 +4,14 @@
 #include <stdlib.h>
 
 #include "remat/engine/judge.h"
+#include "remat/scan/segment.h"
 #include "remat/scan/unroll.h"
 
-enum { MAX_LOWER = 2 }; /* prices below the one that meets the budget at which an algorithm runs */
+enum {
+  MAX_FINISHED =
+      3, /* variants on which an algorithm runs, since loops alone do not meet the budget */
+  EXCESS_COST = 3, /* times as much of the time, for a part of the budget that is exceeded */
+};
 
 void scan_attempt_free(ScanAttempt *tried) {
   attempt_free(&tried->attempt);
@@ -15,6 +20,13 @@ void scan_attempt_free(ScanAttempt *tried) {
   *tried = (ScanAttempt){0};
 }
 
+/* What a variant comes to if nothing else is recomputed, but does not meet the budget. */
+typedef struct Unfinished {
+  VariantGoal goal;
+  double promise; /* less is better */
+  double seconds;
+} Unfinished;
+
 typedef struct Scans {
   const Problem *problem;
   RunFn run;
@@ -22,12 +34,28 @@ typedef struct Scans {
   ScanPrices prices;
   ScanAttempt *best;
   uint32_t num_unproven;
+  uint32_t num_cut; /* loops that the last variant cut into segments */
+  VEC(Unfinished) unfinished;
   Arena *arena;
 } Scans;
 
-/* Makes a variant and runs an algorithm on it. `tried` must not move as long as it is used. */
+/* Runs an algorithm with so small a part of the steps that are left. */
+static rh_status run_with_part(ScanAttempt *tried, RunFn run, const RematAlgorithm *algorithm,
+                               uint32_t divisor) {
+  Patience *whole = tried->problem.patience;
+  if (divisor < 2) return run(&tried->problem, &tried->findings, algorithm, &tried->attempt);
+  Patience part = patience_part(whole, patience_steps_left(whole) / divisor);
+  tried->problem.patience = &part;
+  rh_status status = run(&tried->problem, &tried->findings, algorithm, &tried->attempt);
+  tried->problem.patience = whole;
+  patience_join(whole, &part);
+  return status;
+}
+
+/* Makes a variant and runs an algorithm on it, with a part of the steps. `tried` must not move as
+ * long as it is used. */
 static rh_status try_goal(const Problem *problem, RunFn run, const VariantGoal *goal,
-                          const RematAlgorithm *algorithm, ScanAttempt *tried) {
+                          const RematAlgorithm *algorithm, uint32_t divisor, ScanAttempt *tried) {
   *tried = (ScanAttempt){0};
   rh_status status = variant_make(problem, goal, &tried->variant);
   if (status != RH_OK || !tried->variant.module) return status;
@@ -36,7 +64,7 @@ static rh_status try_goal(const Problem *problem, RunFn run, const VariantGoal *
   status = problem_prepare_variant(&tried->problem, &tried->findings, problem,
                                    tried->variant.module, &tried->variant.steps);
   if (!goal->plan) tried->problem.diags = NULL;
-  if (status == RH_OK) status = run(&tried->problem, &tried->findings, algorithm, &tried->attempt);
+  if (status == RH_OK) status = run_with_part(tried, run, algorithm, divisor);
   tried->problem.diags = problem->diags;
   if (status == RH_OK && tried->attempt.result)
     tried->seconds = variant_seconds(problem, tried->attempt.result);
@@ -75,20 +103,38 @@ static void report(const Scans *scans) {
                   added_seconds);
 }
 
+static uint32_t num_cut_in(const ScanSteps *steps) {
+  uint32_t count = 0;
+  for (uint32_t i = 0; i < steps->list.len; i++)
+    count += steps->list.data[i].segment > 0;
+  return count;
+}
+
+/* To free what exceeds the budget costs something, too. Without a budget, the lowest peak comes
+ * first. */
+static double promise_of(const Scans *scans, const ScanAttempt *tried) {
+  int64_t bytes = tried->attempt.counted_bytes;
+  int64_t limit_bytes = scans->problem->options->limit_bytes;
+  if (limit_bytes <= 0) return (double)bytes;
+  double excess = (double)(bytes - limit_bytes) / (double)limit_bytes;
+  return tried->seconds * (1 + EXCESS_COST * excess);
+}
+
 /* An attempt refers to the problem that is beside it, so they move as a whole or not at all: both
  * are on the heap of the arena. Once the run is stopped, nothing meets the budget any more, which
  * soon ends whoever tries. */
-static rh_status try_and_keep(Scans *scans, const VariantGoal *goal,
-                              const RematAlgorithm *algorithm, bool *is_met) {
+static rh_status try_with_part(Scans *scans, const VariantGoal *goal,
+                               const RematAlgorithm *algorithm, uint32_t divisor, bool *is_met) {
   ScanAttempt tried;
   *is_met = false;
   if (patience_is_stopped(scans->problem->patience)) return RH_OK;
-  rh_status status = try_goal(scans->problem, scans->run, goal, algorithm, &tried);
+  rh_status status = try_goal(scans->problem, scans->run, goal, algorithm, divisor, &tried);
   if (status == RH_ERR_INTERNAL) { /* such as a layout that is no order of the dimensions */
     scans->num_unproven++;
     scan_attempt_free(&tried);
     return RH_OK;
   }
+  scans->num_cut = num_cut_in(&tried.variant.steps);
   bool is_chosen = status == RH_OK && is_better(&tried, scans->best);
   if (is_chosen && !is_proven(scans, &tried)) {
     attempt_free(&tried.attempt);
@@ -96,6 +142,11 @@ static rh_status try_and_keep(Scans *scans, const VariantGoal *goal,
     is_chosen = false;
   }
   *is_met = status == RH_OK && tried.attempt.result && tried.attempt.is_met;
+  bool is_unfinished = algorithm->run == remat_none && tried.attempt.result && !*is_met;
+  if (is_unfinished) {
+    *vec_push(scans->arena, &scans->unfinished) =
+        (Unfinished){*goal, promise_of(scans, &tried), tried.seconds};
+  }
   if (!is_chosen) {
     scan_attempt_free(&tried);
     return status;
@@ -105,6 +156,11 @@ static rh_status try_and_keep(Scans *scans, const VariantGoal *goal,
   scans->best->problem.steps = &scans->best->variant.steps;
   report(scans);
   return RH_OK;
+}
+
+static rh_status try_and_keep(Scans *scans, const VariantGoal *goal,
+                              const RematAlgorithm *algorithm, bool *is_met) {
+  return try_with_part(scans, goal, algorithm, 1, is_met);
 }
 
 static VariantGoal goal_at(const Scans *scans, uint32_t price) {
@@ -160,16 +216,24 @@ static rh_status try_higher(Scans *scans, const RematAlgorithm *none, uint32_t p
   return RH_OK;
 }
 
+static bool *const *kept_first(const Scans *scans, const Difference *differences, uint32_t len) {
+  uint32_t num_borders = scans->module.borders.len;
+  bool **is_kept = arena_array(scans->arena, bool *, num_borders);
+  for (uint32_t b = 0; b < num_borders; b++)
+    is_kept[b] = arena_zarray(scans->arena, bool, scans->module.borders.data[b].list.len);
+  for (uint32_t i = 0; i < len; i++)
+    is_kept[differences[i].border][differences[i].value] = true;
+  return is_kept;
+}
+
 /* Stores some of what the next lower price stores, as much as the budget allows. */
 static rh_status fill_up(Scans *scans, const RematAlgorithm *none, uint32_t price) {
   if (price == 0) return RH_OK;
   VEC(Difference) differences = {0};
   uint32_t num_borders = scans->module.borders.len;
   Arena *scratch = scans->problem->scratch;
-  bool **is_kept = arena_array(scans->arena, bool *, num_borders);
   for (uint32_t b = 0; b < num_borders; b++) {
     const ScanValues *values = &scans->module.borders.data[b];
-    is_kept[b] = arena_zarray(scans->arena, bool, values->list.len);
     ScanChoice low =
         scan_choose(values, scans->prices.data[price - 1], NULL, scans->arena, scratch);
     ScanChoice high = scan_choose(values, scans->prices.data[price], NULL, scans->arena, scratch);
@@ -185,10 +249,8 @@ static rh_status fill_up(Scans *scans, const RematAlgorithm *none, uint32_t pric
   uint32_t low = 0, high = differences.len - 1; /* met with `low` of them */
   while (low < high) {
     uint32_t middle = low + (high - low + 1) / 2;
-    for (uint32_t i = 0; i < differences.len; i++)
-      is_kept[differences.data[i].border][differences.data[i].value] = i < middle;
     VariantGoal goal = goal_at(scans, price);
-    goal.is_kept = is_kept;
+    goal.is_kept = kept_first(scans, differences.data, middle);
     bool is_met;
     rh_status status = try_and_keep(scans, &goal, none, &is_met);
     if (status != RH_OK) return status;
@@ -203,6 +265,26 @@ static rh_status fill_up(Scans *scans, const RematAlgorithm *none, uint32_t pric
 
 /* ---- segments ---- */
 
+/* Cuts as few loops as the budget asks for, given that it is met when all are cut,
+ * which was tried last. */
+static rh_status cut_fewer(Scans *scans, const RematAlgorithm *none, VariantGoal *goal) {
+  uint32_t low = 1, high = scans->num_cut;
+  while (low < high) {
+    uint32_t middle = low + (high - low) / 2;
+    bool is_met;
+    goal->most_cut = middle;
+    rh_status status = try_and_keep(scans, goal, none, &is_met);
+    if (status != RH_OK) return status;
+    if (is_met) {
+      high = middle;
+    } else {
+      low = middle + 1;
+    }
+  }
+  goal->most_cut = high;
+  return RH_OK;
+}
+
 /* Cuts loops into segments, which frees more than the highest price, and takes the time to run the
  * forward loops once more. */
 static rh_status try_segments(Scans *scans, const RematAlgorithm *none, bool *is_met) {
@@ -216,7 +298,15 @@ static rh_status try_segments(Scans *scans, const RematAlgorithm *none, bool *is
     rh_status status = try_and_keep(scans, &goal, none, &fits);
     if (status != RH_OK) return status;
     *is_met |= fits;
+    if (!fits && i == 0 && scans->num_cut > 1) { /* the rest is left to an algorithm */
+      goal.most_cut = scans->num_cut / 2;
+      status = try_and_keep(scans, &goal, none, &fits);
+      if (status != RH_OK) return status;
+      *is_met |= fits;
+    }
     if (!fits) continue;
+    status = cut_fewer(scans, none, &goal);
+    if (status != RH_OK) return status;
     /* In the segments, less may need to be computed again. */
     for (uint32_t price = 0; price + 1 < scans->prices.len && price < 8; price++) {
       uint32_t step = (scans->prices.len - 1) / 8 + 1;
@@ -240,47 +330,45 @@ static const RematAlgorithm *finisher_of(const Problem *problem) {
   return problem->options->limit_bytes > 0 ? remat_algorithm_find("path") : NULL;
 }
 
-/* Whether a variant alone takes less time than the best result; what an algorithm recomputes in it
- * only adds to that. */
-static bool may_be_faster(const Scans *scans, const VariantGoal *goal) {
-  Variant variant = {0};
-  bool is_made = variant_make(scans->problem, goal, &variant) == RH_OK && variant.module;
-  bool is_faster =
-      is_made && variant_seconds(scans->problem, variant.module) < scans->best->seconds;
-  variant_free(&variant);
-  return is_faster;
-}
-
-/* Runs an algorithm on the variant with the least memory if that does not meet the budget, and on
- * the one of the highest price unless that takes more time than what does. */
-static rh_status try_on_lowest(Scans *scans, const RematAlgorithm *algorithm, bool is_met) {
-  if (!algorithm || !scans->best->attempt.result) return RH_OK;
-  VariantGoal lowest = scans->best->goal, highest = goal_at(scans, scans->prices.len - 1);
-  rh_status status = is_met ? RH_OK : try_and_keep(scans, &lowest, algorithm, &is_met);
-  bool is_highest = !lowest.is_lean && lowest.segment <= 0;
-  if (status != RH_OK || is_highest) return status;
-  if (is_met && !may_be_faster(scans, &highest)) return RH_OK;
-  return try_and_keep(scans, &highest, algorithm, &is_met);
-}
-
-/* Stores more than the budget allows: an algorithm is to make room within the loops. */
-static rh_status try_lower(Scans *scans, const RematAlgorithm *algorithm, uint32_t price) {
-  rh_status status = RH_OK;
-  bool is_met = algorithm;
-  for (uint32_t i = 1; is_met && i <= price && i <= MAX_LOWER && status == RH_OK; i++) {
-    VariantGoal goal = goal_at(scans, price - i);
-    if (!may_be_faster(scans, &goal)) continue;
-    status = try_and_keep(scans, &goal, algorithm, &is_met);
-  }
-  return status;
-}
-
-/* What ran on the input may have spent all steps, and variants are where the budget can be met. */
-static void renew_patience(const Problem *problem) {
+/* What ran on the input may have spent all steps, and variants are where the budget can be met.
+ * Sees to it that a part of the steps of a whole run is left. */
+static void renew_patience(const Problem *problem, uint32_t divisor) {
   Patience *patience = problem->patience;
   uint32_t num_insts = problem->input->module->insts.len;
-  patience_renew(patience,
-                 patience_steps_of(patience_effort(patience), num_insts, &problem->parameters));
+  uint64_t num_steps =
+      patience_steps_of(patience_effort(patience), num_insts, &problem->parameters);
+  patience_renew(patience, num_steps / divisor);
+}
+
+static int by_promise(const void *pa, const void *pb) {
+  const Unfinished *a = pa, *b = pb;
+  return (a->promise > b->promise) - (a->promise < b->promise);
+}
+
+/* Whether a variant may still become the best result: what an algorithm recomputes only adds to its
+ * time. */
+static bool may_be_best(const Scans *scans, const Unfinished *unfinished) {
+  return !scans->best->attempt.is_met || unfinished->seconds < scans->best->seconds;
+}
+
+/* Runs an algorithm on the most promising variants that do not meet the budget by themselves. */
+static rh_status finish(Scans *scans, const RematAlgorithm *algorithm) {
+  Unfinished *list = scans->unfinished.data;
+  uint32_t num_runs = 0;
+  if (!algorithm || scans->unfinished.len == 0) return RH_OK;
+  qsort(list, scans->unfinished.len, sizeof *list, by_promise);
+  for (uint32_t i = 0; i < scans->unfinished.len && num_runs < MAX_FINISHED; i++) {
+    bool is_met;
+    if (i > 0 && list[i].promise == list[i - 1].promise)
+      continue; /* the same variant, most often */
+    if (!may_be_best(scans, &list[i])) continue;
+    /* The most promising one takes all steps, and the others half as many together. */
+    if (num_runs++ == 1) renew_patience(scans->problem, 2);
+    uint32_t divisor = num_runs == 2 ? 2 : 1;
+    rh_status status = try_with_part(scans, &list[i].goal, algorithm, divisor, &is_met);
+    if (status != RH_OK) return status;
+  }
+  return RH_OK;
 }
 
 /* ---- loops that are written out ---- */
@@ -292,7 +380,7 @@ static rh_status try_unrolled(Scans *scans, const RematAlgorithm *algorithm) {
   IdVec loops =
       scan_misaligned(&scans->module, problem->parameters.scan_unroll, scans->arena, scans->arena);
   if (loops.len == 0) return RH_OK;
-  renew_patience(problem);
+  renew_patience(problem, 1);
   VariantGoal goal = {.price = INFINITY, .algorithm = problem->request->algorithm, .unrolls = true};
   bool is_met;
   rh_status status = try_and_keep(scans, &goal, remat_algorithm_find("none"), &is_met);
@@ -312,7 +400,7 @@ rh_status scans_try(const Problem *problem, RunFn run, ScanAttempt *best) {
   rh_status status = RH_OK;
   variant_analyze(problem, problem->input, &scans.module, scans.arena);
   if (scans.module.borders.len) {
-    renew_patience(problem);
+    renew_patience(problem, 1);
     scans.prices = scan_prices(&scans.module, (uint32_t)problem->parameters.scan_prices,
                                scans.arena, problem->scratch);
     uint32_t last = scans.prices.len - 1, price;
@@ -323,13 +411,12 @@ rh_status scans_try(const Problem *problem, RunFn run, ScanAttempt *best) {
       status = find_price(&scans, none, &price);
       if (status == RH_OK) status = fill_up(&scans, none, price);
       if (status == RH_OK) status = try_higher(&scans, none, price);
-      if (status == RH_OK) status = try_lower(&scans, finisher_of(problem), price);
     } else if (status == RH_OK) {
       goal.is_lean = true;
       status = try_and_keep(&scans, &goal, none, &is_met);
       if (status == RH_OK && !is_met) status = try_segments(&scans, none, &is_met);
-      if (status == RH_OK) status = try_on_lowest(&scans, finisher_of(problem), is_met);
     }
+    if (status == RH_OK) status = finish(&scans, finisher_of(problem));
   }
   if (status == RH_OK) status = try_unrolled(&scans, finisher_of(problem));
   if (status == RH_OK && scans.num_unproven) {
@@ -344,5 +431,5 @@ rh_status scans_try(const Problem *problem, RunFn run, ScanAttempt *best) {
 
 rh_status scans_apply(const Problem *problem, RunFn run, ScanAttempt *best) {
   VariantGoal goal = {.plan = problem->plan};
-  return try_goal(problem, run, &goal, problem->request->algorithm, best);
+  return try_goal(problem, run, &goal, problem->request->algorithm, 1, best);
 }

@@ -164,7 +164,8 @@ static int64_t segment_of(const Round *round, const ScanValues *values) {
   }
   const Loop *loop = &values->stacks->loops->list[values->loop];
   bool is_new = round->input->marks && round->input->marks[loop->id].kind != REMAT_KIND_NONE;
-  if (goal->segment <= 0 || is_new || !scan_can_segment(values)) return 0;
+  bool is_enough = goal->most_cut && round->number >= goal->most_cut; /* each round cuts one */
+  if (goal->segment <= 0 || is_new || is_enough || !scan_can_segment(values)) return 0;
   int64_t trips = loop->trips;
   return scan_segment_length(values, goal->segment * sqrt((double)trips));
 }
@@ -230,11 +231,17 @@ static rh_status find_unrolled(Round *round) {
 static rh_status decide(Round *round) {
   rh_status found = find_unrolled(round);
   if (found != RH_OK || round->unrolled.len) return found;
+  const ScanValues *cut = NULL;
+  int64_t cut_bytes = 0;
   for (uint32_t i = 0; i < round->scans.borders.len; i++) {
     const ScanValues *values = &round->scans.borders.data[i];
-    int64_t length = segment_of(round, values);
-    if (length) return add_segment(round, values, length);
+    if (segment_of(round, values) == 0) continue;
+    int64_t bytes = scan_cut_bytes(values);
+    if (cut && bytes <= cut_bytes) continue;
+    cut = values;
+    cut_bytes = bytes;
   }
+  if (cut) return add_segment(round, cut, segment_of(round, cut));
   for (uint32_t i = 0; i < round->scans.borders.len; i++) {
     const ScanValues *values = &round->scans.borders.data[i];
     ScanChoice *choice = arena_alloc(round->arena, sizeof *choice);

@@ -15,7 +15,8 @@ typedef struct VariantGoal {
   /* > 0: the first round cuts loops into segments instead, of about this times the square root of
    * the number of iterations */
   double segment;
-  bool unrolls; /* the first round writes out loops instead that loops_misaligned() finds */
+  uint32_t most_cut; /* loops, those with the largest stacks; 0 = all */
+  bool unrolls;      /* the first round writes out loops instead that loops_misaligned() finds */
   /* by border and value of the first round: store it; NULL = none. For choices between two prices.
    */
   bool *const *is_kept;

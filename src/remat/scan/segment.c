@@ -10,16 +10,53 @@
 
 /* ---- conditions ---- */
 
-/* The first read of a stack that can be dropped; NULL if there is none. */
-static const StackRead *first_read(const ScanValues *values) {
+/* The loop that is cut besides the one that writes the stacks. */
+typedef struct Reader {
+  const StackRead *read; /* one of its reads; NULL = there is no such loop */
+  int64_t bytes;         /* of the stacks that only it reads */
+} Reader;
+
+static bool reads_alike(const StackRead *a, const StackRead *b, const Loops *loops) {
+  size_t bytes = (size_t)loops->list[a->loop].trips * sizeof *a->iterations;
+  return a->loop == b->loop && memcmp(a->iterations, b->iterations, bytes) == 0;
+}
+
+/* The one loop that reads a stack, always in the same order; NULL if there are others, or if the
+ * stack is needed as a whole. */
+static const StackRead *only_read(const ScanValues *values, uint32_t number) {
+  const Stacks *stacks = values->stacks;
+  const Stack *stack = &stacks->list.data[number];
+  bool is_left = values->of_stack[number - stacks->first_of[values->loop]] == NO_ID;
+  if (is_left || stack->is_read_whole || stack->reads.len == 0) return NULL;
+  const StackRead *read = &stacks->reads.data[stack->reads.data[0]];
+  for (uint32_t k = 1; k < stack->reads.len; k++) {
+    if (!reads_alike(read, &stacks->reads.data[stack->reads.data[k]], stacks->loops)) return NULL;
+  }
+  return read->loop == values->loop ? NULL : read;
+}
+
+/* Stacks that other loops read, too, such as the results of a layer that the next layer reads, are
+ * left as they are. So the loop that is cut is the one that most bytes are stacked for alone. */
+static Reader find_reader(const ScanValues *values) {
   const Stacks *stacks = values->stacks;
   uint32_t first = stacks->first_of[values->loop], end = stacks->first_of[values->loop + 1];
+  Reader best = {0};
   for (uint32_t i = first; i < end; i++) {
-    const Stack *stack = &stacks->list.data[i];
-    if (values->of_stack[i - first] == NO_ID || stack->is_read_whole) continue;
-    if (stack->reads.len) return &stacks->reads.data[stack->reads.data[0]];
+    Reader reader = {.read = only_read(values, i)};
+    for (uint32_t k = first; reader.read && k < end; k++) {
+      const StackRead *other = only_read(values, k);
+      if (other && reads_alike(reader.read, other, stacks->loops))
+        reader.bytes += values->list.data[values->of_stack[k - first]].bytes;
+    }
+    if (reader.read && (!best.read || reader.bytes > best.bytes)) best = reader;
   }
-  return NULL;
+  return best;
+}
+
+/* Whether slices of a stack are computed again, segment by segment, for the loop that is cut. */
+static bool is_cut(const ScanValues *values, const StackRead *read, uint32_t number) {
+  const StackRead *only = only_read(values, number);
+  return only && reads_alike(read, only, values->stacks->loops);
 }
 
 /* Whether the state, apart from stacks, consists of arrays, which can be stored. */
@@ -38,25 +75,14 @@ bool scan_can_segment(const ScanValues *values) {
   const Stacks *stacks = values->stacks;
   const Loops *loops = stacks->loops;
   const Loop *writer = &loops->list[values->loop];
-  const StackRead *read = first_read(values);
+  const StackRead *read = find_reader(values).read;
   int64_t first, step;
-  if (!read || writer->trips < 4 || read->loop == values->loop) return false;
+  if (!read || writer->trips < 4) return false;
   const Loop *reader = &loops->list[read->loop];
   if (reader->trips != writer->trips || reader->parent != writer->parent) return false;
   if (!count_is_linear(read->iterations, reader->trips, &first, &step)) return false;
   bool is_forward = step == 1 && first == 0, is_backward = step == -1 && first == writer->trips - 1;
   if (!is_forward && !is_backward) return false;
-  size_t bytes = (size_t)reader->trips * sizeof *read->iterations;
-  uint32_t begin = stacks->first_of[values->loop], end = stacks->first_of[values->loop + 1];
-  for (uint32_t i = begin; i < end; i++) {
-    const Stack *stack = &stacks->list.data[i];
-    if (values->of_stack[i - begin] == NO_ID || stack->is_read_whole) continue;
-    for (uint32_t k = 0; k < stack->reads.len; k++) {
-      const StackRead *other = &stacks->reads.data[stack->reads.data[k]];
-      if (other->loop != read->loop || memcmp(other->iterations, read->iterations, bytes) != 0)
-        return false;
-    }
-  }
   if (!values->may_run_again) return false;
   /* XLA's copies of the state keep apart what the loop changes; a loop without them is not cut. */
   return inst_get(loops->module, writer->init)->users.len == 1 &&
@@ -64,6 +90,10 @@ bool scan_can_segment(const ScanValues *values) {
          has_storable_state(stacks, values->loop) && has_storable_state(stacks, read->loop) &&
          !inst_has_control(loops->module, writer->id) &&
          !inst_has_control(loops->module, reader->id);
+}
+
+int64_t scan_cut_bytes(const ScanValues *values) {
+  return find_reader(values).bytes;
 }
 
 int64_t scan_segment_length(const ScanValues *values, double wanted) {
@@ -93,6 +123,7 @@ typedef struct Segmenter {
   Module *module;
   const ScanValues *values;
   const Loop *writer, *reader;
+  const StackRead *read; /* one of the reader's */
   bool is_reversed;
   int64_t length, num_segments;
   InstId *image; /* by InstId of the writer's body and its fusions: the copy */
@@ -473,7 +504,7 @@ static void segment_reader(Segmenter *segmenter, const NewLoop *forward,
   for (uint32_t i = first; i < end; i++) {
     const Stack *stack = &stacks->list.data[i];
     local[i - first] = NO_ID;
-    if (segmenter->values->of_stack[i - first] == NO_ID || stack->is_read_whole) continue;
+    if (!is_cut(segmenter->values, segmenter->read, i)) continue;
     local[i - first] = again_init.len;
     ShapeId shape = local_shape(segmenter, stack);
     *vec_push(maker->arena, &again_init) = maker_zeros(maker, outer.body, shape, UINT32_MAX);
@@ -548,12 +579,13 @@ void scan_segment(Rewrite *rewrite, Schedule *schedule, const ScanValues *values
                   bool is_lean, Arena *out, Arena *scratch) {
   Arena *arena = arena_new(arena_options(scratch));
   const Loops *loops = values->stacks->loops;
-  const StackRead *read = first_read(values);
+  const StackRead *read = find_reader(values).read;
   Segmenter segmenter = {.rewrite = rewrite,
                          .module = rewrite->module,
                          .values = values,
                          .writer = &loops->list[values->loop],
                          .reader = &loops->list[read->loop],
+                         .read = read,
                          .length = length};
   segmenter.num_segments = segmenter.writer->trips / length;
   segmenter.is_reversed = read->iterations[0] != 0;

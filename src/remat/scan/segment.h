@@ -12,9 +12,13 @@
 #include "remat/rewrite/rewrite.h"
 #include "remat/scan/values.h"
 
-/* Whether the loop of `values` can be cut into segments of some length: all its slices are read by
- * one loop, in the order of the iterations or in the reverse order. */
+/* Whether the loop of `values` can be cut into segments of some length, with the loop that alone
+ * reads some of its stacks, in the order of the iterations or in the reverse order. Stacks that are
+ * read elsewhere as well remain. */
 bool scan_can_segment(const ScanValues *values);
+
+/* The bytes of the stacks that are cut then; 0 if there are none. */
+int64_t scan_cut_bytes(const ScanValues *values);
 
 /* The divisor of the number of iterations that is closest to `wanted`, other than 1 and the number
  * itself; 0 if there is none. */
