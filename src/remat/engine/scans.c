@@ -8,9 +8,9 @@
 #include "remat/scan/unroll.h"
 
 enum {
-  MAX_FINISHED =
-      3, /* variants on which an algorithm runs, since loops alone do not meet the budget */
-  EXCESS_COST = 3, /* times as much of the time, for a part of the budget that is exceeded */
+  MAX_FINISHED = 3, /* variants on which an algorithm runs, as loops alone do not do */
+  MAX_ALIKE = 2,    /* of these, with the same loops cut */
+  EXCESS_COST = 3,  /* times as much of the time, for a part of the budget that is exceeded */
 };
 
 void scan_attempt_free(ScanAttempt *tried) {
@@ -25,6 +25,8 @@ typedef struct Unfinished {
   VariantGoal goal;
   double promise; /* less is better */
   double seconds;
+  uint32_t num_cut; /* loops that are cut into segments */
+  uint32_t number;  /* in the order of the attempts */
 } Unfinished;
 
 typedef struct Scans {
@@ -111,11 +113,12 @@ static uint32_t num_cut_in(const ScanSteps *steps) {
 }
 
 /* To free what exceeds the budget costs something, too. Without a budget, the lowest peak comes
- * first. */
+ * first, but a forward pass must be worth its time. */
 static double promise_of(const Scans *scans, const ScanAttempt *tried) {
   int64_t bytes = tried->attempt.counted_bytes;
   int64_t limit_bytes = scans->problem->options->limit_bytes;
-  if (limit_bytes <= 0) return (double)bytes;
+  double gain = tried->goal.segment > 0 ? (double)scans->problem->parameters.scan_segment_gain : 0;
+  if (limit_bytes <= 0) return (double)bytes * (1 + gain / 100);
   double excess = (double)(bytes - limit_bytes) / (double)limit_bytes;
   return tried->seconds * (1 + EXCESS_COST * excess);
 }
@@ -144,8 +147,11 @@ static rh_status try_with_part(Scans *scans, const VariantGoal *goal,
   *is_met = status == RH_OK && tried.attempt.result && tried.attempt.is_met;
   bool is_unfinished = algorithm->run == remat_none && tried.attempt.result && !*is_met;
   if (is_unfinished) {
-    *vec_push(scans->arena, &scans->unfinished) =
-        (Unfinished){*goal, promise_of(scans, &tried), tried.seconds};
+    *vec_push(scans->arena, &scans->unfinished) = (Unfinished){.goal = *goal,
+                                                               .promise = promise_of(scans, &tried),
+                                                               .seconds = tried.seconds,
+                                                               .num_cut = scans->num_cut,
+                                                               .number = scans->unfinished.len};
   }
   if (!is_chosen) {
     scan_attempt_free(&tried);
@@ -342,7 +348,9 @@ static void renew_patience(const Problem *problem, uint32_t divisor) {
 
 static int by_promise(const void *pa, const void *pb) {
   const Unfinished *a = pa, *b = pb;
-  return (a->promise > b->promise) - (a->promise < b->promise);
+  if (a->promise != b->promise) return a->promise > b->promise ? 1 : -1;
+  if (a->num_cut != b->num_cut) return a->num_cut < b->num_cut ? 1 : -1;
+  return (a->number > b->number) - (a->number < b->number);
 }
 
 /* Whether a variant may still become the best result: what an algorithm recomputes only adds to its
@@ -351,20 +359,31 @@ static bool may_be_best(const Scans *scans, const Unfinished *unfinished) {
   return !scans->best->attempt.is_met || unfinished->seconds < scans->best->seconds;
 }
 
-/* Runs an algorithm on the most promising variants that do not meet the budget by themselves. */
+/* Whether an algorithm has run on the same variant, or on two with as many loops cut: what it makes
+ * of those is alike. */
+static bool is_like(const Unfinished *one, const Unfinished *const *run, uint32_t num_run) {
+  uint32_t num_alike = 0;
+  for (uint32_t i = 0; i < num_run; i++) {
+    if (run[i]->promise == one->promise) return true;
+    num_alike += run[i]->num_cut == one->num_cut;
+  }
+  return num_alike >= MAX_ALIKE;
+}
+
+/* Runs an algorithm on the most promising variants that do not meet the budget by themselves. The
+ * first one takes all steps, and the others a quarter as many together. */
 static rh_status finish(Scans *scans, const RematAlgorithm *algorithm) {
   Unfinished *list = scans->unfinished.data;
-  uint32_t num_runs = 0;
+  const Unfinished *run[MAX_FINISHED];
+  uint32_t num_run = 0;
   if (!algorithm || scans->unfinished.len == 0) return RH_OK;
   qsort(list, scans->unfinished.len, sizeof *list, by_promise);
-  for (uint32_t i = 0; i < scans->unfinished.len && num_runs < MAX_FINISHED; i++) {
+  for (uint32_t i = 0; i < scans->unfinished.len && num_run < MAX_FINISHED; i++) {
+    if (is_like(&list[i], run, num_run) || !may_be_best(scans, &list[i])) continue;
+    if (num_run == 1) renew_patience(scans->problem, 4);
+    run[num_run++] = &list[i];
     bool is_met;
-    if (i > 0 && list[i].promise == list[i - 1].promise)
-      continue; /* the same variant, most often */
-    if (!may_be_best(scans, &list[i])) continue;
-    /* The most promising one takes all steps, and the others half as many together. */
-    if (num_runs++ == 1) renew_patience(scans->problem, 2);
-    uint32_t divisor = num_runs == 2 ? 2 : 1;
+    uint32_t divisor = num_run == 2 ? 2 : 1;
     rh_status status = try_with_part(scans, &list[i].goal, algorithm, divisor, &is_met);
     if (status != RH_OK) return status;
   }
