@@ -2,8 +2,8 @@
 
     dump_training_steps.py FOLDER [NAME…]
 
-Four more, whose layers are or contain loops, are only written by name: chunked_attention, gru, noise,
-state_space.
+Six more, whose layers are or contain loops, are only written by name: chunked_attention, gru, noise,
+scanned_gpt, scanned_lstm, state_space.
 
 Each is one step of AdamW with donated weights and averages: NAME.before_optimizations.hlo. They are only
 lowered, not compiled, which takes a second each. `scripts/bench-search --make-steps` installs what this
@@ -312,6 +312,41 @@ def noise(w, x, labels):
     return jnp.mean((conv(y, w(3, 3, y.shape[-1], x.shape[-1])) - added) ** 2)
 
 
+def scanned_gpt(w, words, labels):
+    """Twelve layers, in one scan over their weights."""
+    width = 256
+    x = w(2000, width)[words]
+    weights = tuple(w(12, *shape) for shape in (
+        (width,), (width, 3 * width), (width, width), (width,), (width, 4 * width), (4 * width, width)))
+
+    def layer(x, weights):
+        scale, project, out, scale_2, enter, leave = weights
+        q, k, v = jnp.split(layer_norm(lambda _: scale, x) @ project, 3, -1)
+        q, k, v = [y.reshape(*y.shape[:2], 8, -1) for y in (q, k, v)]
+        scores = jnp.einsum("bqhd,bkhd->bhqk", q, k) / math.sqrt(width // 8)
+        past = jnp.tril(jnp.ones(scores.shape[-2:], bool))
+        scores = jax.nn.softmax(jnp.where(past, scores, -1e9))
+        x = x + jnp.einsum("bhqk,bkhd->bqhd", scores, v).reshape(x.shape) @ out
+        return x + jax.nn.gelu(layer_norm(lambda _: scale_2, x) @ enter) @ leave, None
+    return cross_entropy(dense(w, lax.scan(layer, x, weights)[0], 2000), labels)
+
+
+def scanned_lstm(w, x, labels):
+    """Two recurrent layers, each a scan."""
+    for _ in range(2):
+        kernel, recurrent, bias = w(x.shape[-1], 1024), w(256, 1024), w(1024)
+
+        def turn(state, given, kernel=kernel, recurrent=recurrent, bias=bias):
+            hidden, cell = state
+            enter, forget, new, leave = jnp.split(given @ kernel + hidden @ recurrent + bias, 4, -1)
+            cell = jax.nn.sigmoid(forget) * cell + jax.nn.sigmoid(enter) * jnp.tanh(new)
+            hidden = jax.nn.sigmoid(leave) * jnp.tanh(cell)
+            return (hidden, cell), hidden
+        zero = jnp.zeros((x.shape[1], 256))
+        x = lax.scan(turn, (zero, zero), x)[1]
+    return cross_entropy(dense(w, x, 500), labels)
+
+
 def state_space(w, words, labels):
     """Six layers, each of which scans over time."""
     x = w(1000, 128)[words]
@@ -357,6 +392,8 @@ LOOPS = {
     "chunked_attention": (chunked_attention, numbers(8, 512), numbers(8, 512)),
     "gru": (gru, floats(64, 32, 128), numbers(64, 32)),
     "noise": (noise, floats(16, 64, 64, 3), numbers(16)),
+    "scanned_gpt": (scanned_gpt, numbers(8, 256), numbers(8, 256)),
+    "scanned_lstm": (scanned_lstm, floats(64, 32, 128), numbers(64, 32)),
     "state_space": (state_space, numbers(16, 256), numbers(16, 256)),
 }
 
