@@ -10,6 +10,7 @@
 enum {
   MAX_FINISHED = 3, /* variants on which an algorithm runs, as loops alone do not do */
   MAX_ALIKE = 2,    /* of these, with the same loops cut */
+  FAR = 2,          /* times the budget, of a variant that needs too much for parts of it to do */
   EXCESS_COST = 3,  /* times as much of the time, for a part of the budget that is exceeded */
 };
 
@@ -23,6 +24,7 @@ void scan_attempt_free(ScanAttempt *tried) {
 /* What a variant comes to if nothing else is recomputed, but does not meet the budget. */
 typedef struct Unfinished {
   VariantGoal goal;
+  int64_t bytes;
   double promise; /* less is better */
   double seconds;
   uint32_t num_cut; /* loops that are cut into segments */
@@ -148,6 +150,7 @@ static rh_status try_with_part(Scans *scans, const VariantGoal *goal,
   bool is_unfinished = algorithm->run == remat_none && tried.attempt.result && !*is_met;
   if (is_unfinished) {
     *vec_push(scans->arena, &scans->unfinished) = (Unfinished){.goal = *goal,
+                                                               .bytes = tried.attempt.counted_bytes,
                                                                .promise = promise_of(scans, &tried),
                                                                .seconds = tried.seconds,
                                                                .num_cut = scans->num_cut,
@@ -201,6 +204,10 @@ typedef struct Difference {
   double gain; /* seconds per byte that storing it saves, at least */
 } Difference;
 
+typedef struct Differences {
+  VEC(Difference) list;
+} Differences;
+
 static int by_gain(const void *pa, const void *pb) {
   const Difference *a = pa, *b = pb;
   if (a->gain != b->gain) return a->gain > b->gain ? -1 : 1;
@@ -232,13 +239,11 @@ static bool *const *kept_first(const Scans *scans, const Difference *differences
   return is_kept;
 }
 
-/* Stores some of what the next lower price stores, as much as the budget allows. */
-static rh_status fill_up(Scans *scans, const RematAlgorithm *none, uint32_t price) {
-  if (price == 0) return RH_OK;
-  VEC(Difference) differences = {0};
-  uint32_t num_borders = scans->module.borders.len;
+/* The values that are stored below a price and not at it. */
+static Differences differences_at(const Scans *scans, uint32_t price) {
+  Differences differences = {0};
   Arena *scratch = scans->problem->scratch;
-  for (uint32_t b = 0; b < num_borders; b++) {
+  for (uint32_t b = 0; price > 0 && b < scans->module.borders.len; b++) {
     const ScanValues *values = &scans->module.borders.data[b];
     ScanChoice low =
         scan_choose(values, scans->prices.data[price - 1], NULL, scans->arena, scratch);
@@ -247,16 +252,22 @@ static rh_status fill_up(Scans *scans, const RematAlgorithm *none, uint32_t pric
       const ScanValue *value = &values->list.data[v];
       if (low.fate[v] != SCAN_STORED || high.fate[v] != SCAN_RECOMPUTED) continue;
       double gain = value->seconds / (double)(value->bytes > 0 ? value->bytes : 1);
-      *vec_push(scans->arena, &differences) = (Difference){b, v, gain};
+      *vec_push(scans->arena, &differences.list) = (Difference){b, v, gain};
     }
   }
-  if (differences.len < 2) return RH_OK;
-  qsort(differences.data, differences.len, sizeof *differences.data, by_gain);
-  uint32_t low = 0, high = differences.len - 1; /* met with `low` of them */
+  return differences;
+}
+
+/* Stores some of what the next lower price stores, as much as the budget allows. */
+static rh_status fill_up(Scans *scans, const RematAlgorithm *none, uint32_t price) {
+  Differences found = differences_at(scans, price);
+  if (found.list.len < 2) return RH_OK;
+  qsort(found.list.data, found.list.len, sizeof *found.list.data, by_gain);
+  uint32_t low = 0, high = found.list.len - 1; /* met with `low` of them */
   while (low < high) {
     uint32_t middle = low + (high - low + 1) / 2;
     VariantGoal goal = goal_at(scans, price);
-    goal.is_kept = kept_first(scans, differences.data, middle);
+    goal.is_kept = kept_first(scans, found.list.data, middle);
     bool is_met;
     rh_status status = try_and_keep(scans, &goal, none, &is_met);
     if (status != RH_OK) return status;
@@ -265,6 +276,50 @@ static rh_status fill_up(Scans *scans, const RematAlgorithm *none, uint32_t pric
     } else {
       high = middle - 1;
     }
+  }
+  return RH_OK;
+}
+
+/* ---- a part of what loops can free ---- */
+
+static int64_t stacked_bytes(const Scans *scans, uint32_t price) {
+  int64_t bytes = 0;
+  for (uint32_t b = 0; b < scans->module.borders.len; b++) {
+    bytes += scan_choose(&scans->module.borders.data[b], scans->prices.data[price], NULL,
+                         scans->arena, scans->problem->scratch)
+                 .bytes;
+  }
+  return bytes;
+}
+
+/* Variants that free a quarter, a half and three quarters of what loops can free, for an algorithm
+ * to do the rest; but a budget that is far below what the highest price comes to, which was tried
+ * first, asks for all of it. Loops that are alike change at one price; some of them then store what
+ * they store below it. */
+static rh_status try_parts(Scans *scans, const RematAlgorithm *none) {
+  static const double parts[] = {0.5, 0.25, 0.75};
+  int64_t limit_bytes = scans->problem->options->limit_bytes;
+  if (scans->unfinished.len == 0 || scans->unfinished.data[0].bytes / FAR > limit_bytes)
+    return RH_OK;
+  uint32_t last = scans->prices.len - 1;
+  int64_t most = stacked_bytes(scans, 0), least = stacked_bytes(scans, last);
+  for (size_t i = 0; last > 0 && most > least && i < sizeof parts / sizeof *parts; i++) {
+    int64_t wanted = most - (int64_t)(parts[i] * (double)(most - least)), bytes = most;
+    uint32_t price = 0;
+    while (bytes > wanted)
+      bytes = stacked_bytes(scans, ++price);
+    Differences found = differences_at(scans, price); /* loop by loop */
+    uint32_t num_kept = 0;
+    for (; num_kept < found.list.len; num_kept++) {
+      Difference *kept = &found.list.data[num_kept];
+      bytes += scans->module.borders.data[kept->border].list.data[kept->value].bytes;
+      if (bytes > wanted) break;
+    }
+    bool is_met;
+    VariantGoal goal = goal_at(scans, price);
+    goal.is_kept = kept_first(scans, found.list.data, num_kept);
+    rh_status status = try_and_keep(scans, &goal, none, &is_met);
+    if (status != RH_OK) return status;
   }
   return RH_OK;
 }
@@ -434,6 +489,7 @@ rh_status scans_try(const Problem *problem, RunFn run, ScanAttempt *best) {
       goal.is_lean = true;
       status = try_and_keep(&scans, &goal, none, &is_met);
       if (status == RH_OK && !is_met) status = try_segments(&scans, none, &is_met);
+      if (status == RH_OK && !is_met) status = try_parts(&scans, none);
     }
     if (status == RH_OK) status = finish(&scans, finisher_of(problem));
   }
