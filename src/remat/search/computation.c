@@ -1,5 +1,8 @@
 /* One computation: with and without loops that run again, under a limit or as low as possible. */
 #include "remat/search/job.h"
+#include "remat/search/trim.h"
+
+enum { NEARLY = 50 }; /* so small a part of the limit may be missing for lower ones to be tried */
 
 /* A computation, and how it is to be searched. */
 typedef struct Task {
@@ -99,6 +102,25 @@ static void note_found(SearchJob *search, const PricedLine *best, const OtherLin
   search->found = (KnownLines){lines, nodes, graph->num_nodes, arena};
 }
 
+/* Searches under lower limits if what was found nearly fits: where prices go up further from the
+ * beginning, they may lead elsewhere. */
+static void find_below(SearchJob *search, const Task *task, PricedLine *found, Patience *patience,
+                       OtherLines *others, Arena *arena) {
+  static const double factors[] = {0.96, 0.92};
+  if (found->peak_bytes - task->limit_bytes > task->limit_bytes / NEARLY) return;
+  for (size_t i = 0; i < sizeof factors / sizeof *factors && !found->fits; i++) {
+    Task below = *task;
+    below.limit_bytes = (int64_t)((double)task->limit_bytes * factors[i]);
+    Patience half = patience_part(patience, patience_steps_left(patience) / 2);
+    OtherLines also = {0};
+    PricedLine lower = search_in(search, &below, task->graph, false, &half, &also, arena);
+    patience_join(patience, &half);
+    if (lower.peak_bytes > task->limit_bytes) continue;
+    *found = priced_trimmed(&lower.line, task->limit_bytes, patience, arena, search->scratch);
+    others->len = 0;
+  }
+}
+
 PricedLine search_computation(SearchJob *search, const SearchGraph *graph, int64_t limit_bytes,
                               OtherLines *others, Arena *arena) {
   Patience *patience = search->job->patience;
@@ -119,6 +141,7 @@ PricedLine search_computation(SearchJob *search, const SearchGraph *graph, int64
     found = search_both(search, &task, &most, others, arena);
     patience_join(&own, &most);
   }
+  if (limit_bytes > 0 && !found.fits) find_below(search, &task, &found, &own, others, arena);
   if (!found.fits) {
     OtherLines also = {0};
     const PricedLine *known = limit_bytes > 0 ? &found : NULL;
