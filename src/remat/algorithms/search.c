@@ -18,7 +18,6 @@ enum {
   FEW_LIMITS = 4,  /* when one does, for another one that costs less */
   LEAST_GAP = 100, /* between limits, as a part of the budget */
   SHORT_PART = 8,  /* of the steps, for a short search */
-  EXCESS_COST = 3, /* times as much of the time, for a part of the budget that is exceeded */
 };
 
 /* The searches of the entry, each of which begins from the module as it was given. */
@@ -210,21 +209,15 @@ static Lending try_lending(Entry *entry, bool is_held) {
   return (Lending){is_held, search_shortly(entry, line_limit_of(entry->search))};
 }
 
-/* What a short search promises, as a time: to free what exceeds the budget costs something, too. */
-static double promise_of(Score score, int64_t limit_bytes) {
-  double excess = (double)(score.peak_bytes - limit_bytes) / (double)limit_bytes;
-  return score.seconds * (1 + (excess > 0 ? EXCESS_COST * excess : 0));
-}
-
 /* Where memory is packed, one value at a time can use what a parameter leaves free before a result
  * takes it. Lines take that as held, or as free. Neither is exact: what a short search says is
  * nearer to the model gets most of the steps, and the other one the rest. */
 static void search_lent(Entry *entry) {
   SearchJob *search = entry->search;
   Lending first = try_lending(entry, true);
-  double when_held = promise_of(entry->last.figures.taken, search->job->peak_limit_bytes);
+  double when_held = score_promise(entry->last.figures.taken, search->job->peak_limit_bytes);
   Lending other = try_lending(entry, false);
-  if (promise_of(entry->last.figures.taken, search->job->peak_limit_bytes) < when_held) {
+  if (score_promise(entry->last.figures.taken, search->job->peak_limit_bytes) < when_held) {
     Lending swapped = first;
     first = other;
     other = swapped;

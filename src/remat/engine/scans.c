@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "remat/engine/judge.h"
+#include "remat/job/score.h"
 #include "remat/scan/segment.h"
 #include "remat/scan/unroll.h"
 
@@ -11,7 +12,6 @@ enum {
   MAX_FINISHED = 3, /* variants on which an algorithm runs, as loops alone do not do */
   MAX_ALIKE = 2,    /* of these, with the same loops cut */
   FAR = 2,          /* times the budget, of a variant that needs too much for parts of it to do */
-  EXCESS_COST = 3,  /* times as much of the time, for a part of the budget that is exceeded */
 };
 
 void scan_attempt_free(ScanAttempt *tried) {
@@ -114,15 +114,13 @@ static uint32_t num_cut_in(const ScanSteps *steps) {
   return count;
 }
 
-/* To free what exceeds the budget costs something, too. Without a budget, the lowest peak comes
- * first, but a forward pass must be worth its time. */
+/* Without a budget, the lowest peak comes first, but a forward pass must be worth its time. */
 static double promise_of(const Scans *scans, const ScanAttempt *tried) {
   int64_t bytes = tried->attempt.counted_bytes;
   int64_t limit_bytes = scans->problem->options->limit_bytes;
   double gain = tried->goal.segment > 0 ? (double)scans->problem->parameters.scan_segment_gain : 0;
   if (limit_bytes <= 0) return (double)bytes * (1 + gain / 100);
-  double excess = (double)(bytes - limit_bytes) / (double)limit_bytes;
-  return tried->seconds * (1 + EXCESS_COST * excess);
+  return score_promise((Score){.peak_bytes = bytes, .seconds = tried->seconds}, limit_bytes);
 }
 
 /* An attempt refers to the problem that is beside it, so they move as a whole or not at all: both

@@ -4,23 +4,10 @@
 #ifndef REMAT_HLO_REMAT_SEARCH_JOB_H
 #define REMAT_HLO_REMAT_SEARCH_JOB_H
 
+#include "remat/job/score.h"
 #include "remat/job/state.h"
 #include "remat/search/forms.h"
 #include "remat/search/search.h"
-
-/* What results are compared by. */
-typedef struct Score {
-  bool is_met; /* the budget */
-  int64_t peak_bytes;
-  double seconds; /* modelled */
-} Score;
-
-/* To meet the budget comes first, then, if neither does, the lower peak, then less time. */
-static inline bool score_is_better(Score a, Score b) {
-  if (a.is_met != b.is_met) return a.is_met;
-  if (!a.is_met && a.peak_bytes != b.peak_bytes) return a.peak_bytes < b.peak_bytes;
-  return a.seconds < b.seconds;
-}
 
 /* What a line of the entry came to. */
 typedef struct Figures {
