@@ -5,7 +5,7 @@
 enum { FIRST_SLOTS = 16, SMALL_SLOTS = 1 << 16 };
 
 static bool is_full(uint32_t num_slots, uint32_t len) {
-  return len >= num_slots / 8 * 3;
+  return len >= num_slots / 8 * 5;
 }
 
 static uint32_t place(IdTable *table, IdSlot entry) {

@@ -56,7 +56,7 @@ typedef struct IdSlot {
 } IdSlot;
 
 typedef struct IdTable {
-  /* A power of two of them, at most three eighths in use, so that collision chains are short and
+  /* A power of two of them, at most five eighths in use, so that collision chains are short and
    * the processor predicts their length. */
   IdSlot *slots;
   uint32_t mask;
