@@ -190,7 +190,7 @@ static rh_status add_segment(Round *round, const ScanValues *values, int64_t len
   *step = scan_record(&round->scans, values, &nothing, round->out, round->problem->scratch);
   step->stored = (PlanRefs){0};
   step->round = round->number;
-  scan_describe_segments(&round->scans, values, length, step);
+  scan_describe_segments(&round->scans, values, length, step, round->out);
   step->is_lean = is_lean(round);
   return RH_OK;
 }
@@ -236,7 +236,7 @@ static rh_status decide(Round *round) {
   for (uint32_t i = 0; i < round->scans.borders.len; i++) {
     const ScanValues *values = &round->scans.borders.data[i];
     if (segment_of(round, values) == 0) continue;
-    int64_t bytes = scan_cut_bytes(values);
+    int64_t bytes = scan_cut_find(values).bytes;
     if (cut && bytes <= cut_bytes) continue;
     cut = values;
     cut_bytes = bytes;

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "ir/source_place.h"
+#include "remat/scan/segment.h"
 
 int64_t scan_stack_bytes(const ScanModule *scans, uint32_t stack) {
   const Module *module = scans->context.module;
@@ -197,10 +198,10 @@ ScanStep scan_record_unrolled(const ScanModule *scans, const IdVec *loops, uint3
   return step;
 }
 
-/* The elements that each segment begins with are stacked; the stacks keep the slices of a segment.
- */
+/* The elements that each segment begins with are stacked; the stacks that are cut keep the slices
+ * of a segment. */
 void scan_describe_segments(const ScanModule *scans, const ScanValues *values, int64_t length,
-                            ScanStep *step) {
+                            ScanStep *step, Arena *out) {
   const Module *module = scans->context.module;
   const Stacks *stacks = &scans->stacks;
   const Loop *loop = &scans->loops.list[values->loop];
@@ -211,13 +212,17 @@ void scan_describe_segments(const ScanModule *scans, const ScanValues *values, i
     if (stacks_is_state(stacks, values->loop, e) && bytes > 0) state_bytes += bytes;
   }
   step->num_freed = 0;
+  ScanCut cut = scan_cut_find(values);
   for (uint32_t i = stacks->first_of[values->loop]; i < stacks->first_of[values->loop + 1]; i++) {
-    bool stays = value_of_stack(values, i) == NO_ID || stacks->list.data[i].is_read_whole;
+    bool is_cut = scan_is_cut(values, &cut, i);
     int64_t bytes = scan_stack_bytes(scans, i);
     before += bytes;
-    kept += stays ? bytes : bytes / loop->trips * length;
-    step->num_freed += !stays;
+    kept += is_cut ? bytes / loop->trips * length : bytes;
+    step->num_freed += is_cut;
   }
+  InstId reader = scans->loops.list[cut.read->loop].id;
+  step->readers = (PlanRefs){0};
+  *vec_push(out, &step->readers.list) = plan_ref_to(inst_name(module, reader), out);
   step->segment = length;
   step->num_segments = num_segments;
   step->stored_bytes = kept + state_bytes * num_segments;

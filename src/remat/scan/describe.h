@@ -35,6 +35,6 @@ ScanStep scan_record_unrolled(const ScanModule *scans, const IdVec *loops, uint3
 
 /* The same for a loop that is cut into segments of `length` iterations. */
 void scan_describe_segments(const ScanModule *scans, const ScanValues *values, int64_t length,
-                            ScanStep *step);
+                            ScanStep *step, Arena *out);
 
 #endif

@@ -10,12 +10,6 @@
 
 /* ---- conditions ---- */
 
-/* The loop that is cut besides the one that writes the stacks. */
-typedef struct Reader {
-  const StackRead *read; /* one of its reads; NULL = there is no such loop */
-  int64_t bytes;         /* of the stacks that only it reads */
-} Reader;
-
 static bool reads_alike(const StackRead *a, const StackRead *b, const Loops *loops) {
   size_t bytes = (size_t)loops->list[a->loop].trips * sizeof *a->iterations;
   return a->loop == b->loop && memcmp(a->iterations, b->iterations, bytes) == 0;
@@ -36,27 +30,25 @@ static const StackRead *only_read(const ScanValues *values, uint32_t number) {
 }
 
 /* Stacks that other loops read, too, such as the results of a layer that the next layer reads, are
- * left as they are. So the loop that is cut is the one that most bytes are stacked for alone. */
-static Reader find_reader(const ScanValues *values) {
+ * left as they are. */
+ScanCut scan_cut_find(const ScanValues *values) {
   const Stacks *stacks = values->stacks;
   uint32_t first = stacks->first_of[values->loop], end = stacks->first_of[values->loop + 1];
-  Reader best = {0};
+  ScanCut best = {0};
   for (uint32_t i = first; i < end; i++) {
-    Reader reader = {.read = only_read(values, i)};
-    for (uint32_t k = first; reader.read && k < end; k++) {
-      const StackRead *other = only_read(values, k);
-      if (other && reads_alike(reader.read, other, stacks->loops))
-        reader.bytes += values->list.data[values->of_stack[k - first]].bytes;
+    ScanCut cut = {.read = only_read(values, i)};
+    for (uint32_t k = first; cut.read && k < end; k++) {
+      if (scan_is_cut(values, &cut, k))
+        cut.bytes += values->list.data[values->of_stack[k - first]].bytes;
     }
-    if (reader.read && (!best.read || reader.bytes > best.bytes)) best = reader;
+    if (cut.read && (!best.read || cut.bytes > best.bytes)) best = cut;
   }
   return best;
 }
 
-/* Whether slices of a stack are computed again, segment by segment, for the loop that is cut. */
-static bool is_cut(const ScanValues *values, const StackRead *read, uint32_t number) {
-  const StackRead *only = only_read(values, number);
-  return only && reads_alike(read, only, values->stacks->loops);
+bool scan_is_cut(const ScanValues *values, const ScanCut *cut, uint32_t stack) {
+  const StackRead *only = cut->read ? only_read(values, stack) : NULL;
+  return only && reads_alike(cut->read, only, values->stacks->loops);
 }
 
 /* Whether the state, apart from stacks, consists of arrays, which can be stored. */
@@ -75,7 +67,7 @@ bool scan_can_segment(const ScanValues *values) {
   const Stacks *stacks = values->stacks;
   const Loops *loops = stacks->loops;
   const Loop *writer = &loops->list[values->loop];
-  const StackRead *read = find_reader(values).read;
+  const StackRead *read = scan_cut_find(values).read;
   int64_t first, step;
   if (!read || writer->trips < 4) return false;
   const Loop *reader = &loops->list[read->loop];
@@ -90,10 +82,6 @@ bool scan_can_segment(const ScanValues *values) {
          has_storable_state(stacks, values->loop) && has_storable_state(stacks, read->loop) &&
          !inst_has_control(loops->module, writer->id) &&
          !inst_has_control(loops->module, reader->id);
-}
-
-int64_t scan_cut_bytes(const ScanValues *values) {
-  return find_reader(values).bytes;
 }
 
 int64_t scan_segment_length(const ScanValues *values, double wanted) {
@@ -123,7 +111,7 @@ typedef struct Segmenter {
   Module *module;
   const ScanValues *values;
   const Loop *writer, *reader;
-  const StackRead *read; /* one of the reader's */
+  ScanCut cut;
   bool is_reversed;
   int64_t length, num_segments;
   InstId *image; /* by InstId of the writer's body and its fusions: the copy */
@@ -504,7 +492,7 @@ static void segment_reader(Segmenter *segmenter, const NewLoop *forward,
   for (uint32_t i = first; i < end; i++) {
     const Stack *stack = &stacks->list.data[i];
     local[i - first] = NO_ID;
-    if (!is_cut(segmenter->values, segmenter->read, i)) continue;
+    if (!scan_is_cut(segmenter->values, &segmenter->cut, i)) continue;
     local[i - first] = again_init.len;
     ShapeId shape = local_shape(segmenter, stack);
     *vec_push(maker->arena, &again_init) = maker_zeros(maker, outer.body, shape, UINT32_MAX);
@@ -579,16 +567,16 @@ void scan_segment(Rewrite *rewrite, Schedule *schedule, const ScanValues *values
                   bool is_lean, Arena *out, Arena *scratch) {
   Arena *arena = arena_new(arena_options(scratch));
   const Loops *loops = values->stacks->loops;
-  const StackRead *read = find_reader(values).read;
+  ScanCut cut = scan_cut_find(values);
   Segmenter segmenter = {.rewrite = rewrite,
                          .module = rewrite->module,
                          .values = values,
                          .writer = &loops->list[values->loop],
-                         .reader = &loops->list[read->loop],
-                         .read = read,
+                         .reader = &loops->list[cut.read->loop],
+                         .cut = cut,
                          .length = length};
   segmenter.num_segments = segmenter.writer->trips / length;
-  segmenter.is_reversed = read->iterations[0] != 0;
+  segmenter.is_reversed = cut.read->iterations[0] != 0;
   Maker before = {.schedule = schedule};
   segmenter.maker = &before;
   NewLoop again = {0};

@@ -17,8 +17,17 @@
  * read elsewhere as well remain. */
 bool scan_can_segment(const ScanValues *values);
 
-/* The bytes of the stacks that are cut then; 0 if there are none. */
-int64_t scan_cut_bytes(const ScanValues *values);
+/* The loop that is cut besides the one that writes the stacks: the one that most bytes are stacked
+ * for alone. */
+typedef struct ScanCut {
+  const StackRead *read; /* one of its reads; NULL = there is no such loop */
+  int64_t bytes;         /* of the stacks that only it reads, always in the same order */
+} ScanCut;
+
+ScanCut scan_cut_find(const ScanValues *values);
+
+/* Whether the slices of a stack are computed again, segment by segment, for that loop. */
+bool scan_is_cut(const ScanValues *values, const ScanCut *cut, uint32_t stack);
 
 /* The divisor of the number of iterations that is closest to `wanted`, other than 1 and the number
  * itself; 0 if there is none. */
