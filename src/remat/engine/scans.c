@@ -10,6 +10,7 @@
 
 enum {
   MAX_FINISHED = 3, /* variants on which an algorithm runs, as loops alone do not do */
+  OTHERS_PART = 4,  /* of the steps of a whole run, as a divisor, for all but the first of these */
   MAX_ALIKE = 2,    /* of these, with the same loops cut */
   FAR = 2,          /* times the budget, of a variant that needs too much for parts of it to do */
 };
@@ -175,22 +176,35 @@ static VariantGoal goal_at(const Scans *scans, uint32_t price) {
                        .algorithm = scans->problem->request->algorithm};
 }
 
-/* The lowest price at which the budget is met, given that it is met at the last one. */
-static rh_status find_price(Scans *scans, const RematAlgorithm *none, uint32_t *found) {
-  uint32_t low = 0, high = scans->prices.len - 1; /* met at `high` */
-  while (low < high) {
-    uint32_t middle = low + (high - low) / 2;
+/* Changes a goal to the one with some number. */
+typedef void SetNumber(const Scans *scans, VariantGoal *goal, uint32_t number);
+
+static void set_price(const Scans *scans, VariantGoal *goal, uint32_t price) {
+  goal->price = scans->prices.data[price];
+}
+
+static void set_most_cut(const Scans *scans, VariantGoal *goal, uint32_t most_cut) {
+  (void)scans;
+  goal->most_cut = most_cut;
+}
+
+/* Finds the least number from `low` on with which a variant meets the budget, given that it does
+ * with `*number`. The goal then has it. */
+static rh_status find_least(Scans *scans, const RematAlgorithm *none, SetNumber *set,
+                            VariantGoal *goal, uint32_t low, uint32_t *number) {
+  while (low < *number) {
+    uint32_t middle = low + (*number - low) / 2;
     bool is_met;
-    VariantGoal goal = goal_at(scans, middle);
-    rh_status status = try_and_keep(scans, &goal, none, &is_met);
+    set(scans, goal, middle);
+    rh_status status = try_and_keep(scans, goal, none, &is_met);
     if (status != RH_OK) return status;
     if (is_met) {
-      high = middle;
+      *number = middle;
     } else {
       low = middle + 1;
     }
   }
-  *found = high;
+  set(scans, goal, *number);
   return RH_OK;
 }
 
@@ -300,12 +314,16 @@ static rh_status try_parts(Scans *scans, const RematAlgorithm *none) {
   if (scans->unfinished.len == 0 || scans->unfinished.data[0].bytes / FAR > limit_bytes)
     return RH_OK;
   uint32_t last = scans->prices.len - 1;
-  int64_t most = stacked_bytes(scans, 0), least = stacked_bytes(scans, last);
+  int64_t *bytes_at = arena_array(scans->arena, int64_t, last + 1);
+  for (uint32_t i = 0; i <= last; i++)
+    bytes_at[i] = stacked_bytes(scans, i);
+  int64_t most = bytes_at[0], least = bytes_at[last];
   for (size_t i = 0; last > 0 && most > least && i < sizeof parts / sizeof *parts; i++) {
-    int64_t wanted = most - (int64_t)(parts[i] * (double)(most - least)), bytes = most;
+    int64_t wanted = most - (int64_t)(parts[i] * (double)(most - least));
     uint32_t price = 0;
-    while (bytes > wanted)
-      bytes = stacked_bytes(scans, ++price);
+    while (bytes_at[price] > wanted)
+      price++;
+    int64_t bytes = bytes_at[price];
     Differences found = differences_at(scans, price); /* loop by loop */
     uint32_t num_kept = 0;
     for (; num_kept < found.list.len; num_kept++) {
@@ -323,26 +341,6 @@ static rh_status try_parts(Scans *scans, const RematAlgorithm *none) {
 }
 
 /* ---- segments ---- */
-
-/* Cuts as few loops as the budget asks for, given that it is met when all are cut,
- * which was tried last. */
-static rh_status cut_fewer(Scans *scans, const RematAlgorithm *none, VariantGoal *goal) {
-  uint32_t low = 1, high = scans->num_cut;
-  while (low < high) {
-    uint32_t middle = low + (high - low) / 2;
-    bool is_met;
-    goal->most_cut = middle;
-    rh_status status = try_and_keep(scans, goal, none, &is_met);
-    if (status != RH_OK) return status;
-    if (is_met) {
-      high = middle;
-    } else {
-      low = middle + 1;
-    }
-  }
-  goal->most_cut = high;
-  return RH_OK;
-}
 
 /* Cuts loops into segments, which frees more than the highest price, and takes the time to run the
  * forward loops once more. */
@@ -364,7 +362,8 @@ static rh_status try_segments(Scans *scans, const RematAlgorithm *none, bool *is
       *is_met |= fits;
     }
     if (!fits) continue;
-    status = cut_fewer(scans, none, &goal);
+    uint32_t num_cut = scans->num_cut; /* by the variant that was tried last */
+    status = find_least(scans, none, set_most_cut, &goal, 1, &num_cut);
     if (status != RH_OK) return status;
     /* In the segments, less may need to be computed again. */
     for (uint32_t price = 0; price + 1 < scans->prices.len && price < 8; price++) {
@@ -424,7 +423,7 @@ static bool is_like(const Unfinished *one, const Unfinished *const *run, uint32_
 }
 
 /* Runs an algorithm on the most promising variants that do not meet the budget by themselves. The
- * first one takes all steps, and the others a quarter as many together. */
+ * first one takes all steps. */
 static rh_status finish(Scans *scans, const RematAlgorithm *algorithm) {
   Unfinished *list = scans->unfinished.data;
   const Unfinished *run[MAX_FINISHED];
@@ -433,10 +432,10 @@ static rh_status finish(Scans *scans, const RematAlgorithm *algorithm) {
   qsort(list, scans->unfinished.len, sizeof *list, by_promise);
   for (uint32_t i = 0; i < scans->unfinished.len && num_run < MAX_FINISHED; i++) {
     if (is_like(&list[i], run, num_run) || !may_be_best(scans, &list[i])) continue;
-    if (num_run == 1) renew_patience(scans->problem, 4);
+    if (num_run == 1) renew_patience(scans->problem, OTHERS_PART);
     run[num_run++] = &list[i];
     bool is_met;
-    uint32_t divisor = num_run == 2 ? 2 : 1;
+    uint32_t divisor = num_run == 1 ? 1 : MAX_FINISHED + 1 - num_run;
     rh_status status = try_with_part(scans, &list[i].goal, algorithm, divisor, &is_met);
     if (status != RH_OK) return status;
   }
@@ -475,12 +474,12 @@ rh_status scans_try(const Problem *problem, RunFn run, ScanAttempt *best) {
     renew_patience(problem, 1);
     scans.prices = scan_prices(&scans.module, (uint32_t)problem->parameters.scan_prices,
                                scans.arena, problem->scratch);
-    uint32_t last = scans.prices.len - 1, price;
+    uint32_t last = scans.prices.len - 1, price = last;
     VariantGoal goal = goal_at(&scans, last);
     bool is_met;
     status = try_and_keep(&scans, &goal, none, &is_met);
     if (status == RH_OK && is_met) {
-      status = find_price(&scans, none, &price);
+      status = find_least(&scans, none, set_price, &goal, 0, &price);
       if (status == RH_OK) status = fill_up(&scans, none, price);
       if (status == RH_OK) status = try_higher(&scans, none, price);
     } else if (status == RH_OK) {

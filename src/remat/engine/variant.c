@@ -231,17 +231,18 @@ static rh_status find_unrolled(Round *round) {
 static rh_status decide(Round *round) {
   rh_status found = find_unrolled(round);
   if (found != RH_OK || round->unrolled.len) return found;
-  const ScanValues *cut = NULL;
-  int64_t cut_bytes = 0;
+  Segments largest = {0};
+  int64_t largest_bytes = 0;
   for (uint32_t i = 0; i < round->scans.borders.len; i++) {
     const ScanValues *values = &round->scans.borders.data[i];
-    if (segment_of(round, values) == 0) continue;
+    Segments segments = {values, segment_of(round, values)};
+    if (segments.length == 0) continue;
     int64_t bytes = scan_cut_find(values).bytes;
-    if (cut && bytes <= cut_bytes) continue;
-    cut = values;
-    cut_bytes = bytes;
+    if (largest.values && bytes <= largest_bytes) continue;
+    largest = segments;
+    largest_bytes = bytes;
   }
-  if (cut) return add_segment(round, cut, segment_of(round, cut));
+  if (largest.values) return add_segment(round, largest.values, largest.length);
   for (uint32_t i = 0; i < round->scans.borders.len; i++) {
     const ScanValues *values = &round->scans.borders.data[i];
     ScanChoice *choice = arena_alloc(round->arena, sizeof *choice);

@@ -36,6 +36,7 @@ ScanCut scan_cut_find(const ScanValues *values) {
   uint32_t first = stacks->first_of[values->loop], end = stacks->first_of[values->loop + 1];
   ScanCut best = {0};
   for (uint32_t i = first; i < end; i++) {
+    if (scan_is_cut(values, &best, i)) continue; /* it is counted already */
     ScanCut cut = {.read = only_read(values, i)};
     for (uint32_t k = first; cut.read && k < end; k++) {
       if (scan_is_cut(values, &cut, k))

@@ -140,8 +140,8 @@ PricedLine search_computation(SearchJob *search, const SearchGraph *graph, int64
     Patience most = patience_part(&own, patience_steps_left(&own) / 4 * 3);
     found = search_both(search, &task, &most, others, arena);
     patience_join(&own, &most);
+    if (!found.fits) find_below(search, &task, &found, &own, others, arena);
   }
-  if (limit_bytes > 0 && !found.fits) find_below(search, &task, &found, &own, others, arena);
   if (!found.fits) {
     OtherLines also = {0};
     const PricedLine *known = limit_bytes > 0 ? &found : NULL;
