@@ -34,6 +34,17 @@ class Result:
         return f"exit {self.code}\nstdout: {self.out[:2000]}\nstderr: {self.err[:2000]}"
 
 
+def read_all(terminal):
+    """What comes out of a terminal until its other side is closed."""
+    text = b""
+    try:
+        while chunk := os.read(terminal, 4096):
+            text += chunk
+    except OSError:
+        pass
+    return text
+
+
 class ToolTest(unittest.TestCase):
     tool = None
 
@@ -102,14 +113,12 @@ class ToolTest(unittest.TestCase):
             fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
         process = self.start(*args, **{stream: follower}, **kwargs)
         os.close(follower)
-        text = b""
-        try:
-            while chunk := os.read(leader, 4096):
-                text += chunk
-        except OSError:
-            pass
-        os.close(leader)
+        text = read_all(leader)
         process.communicate()
+        # Linux looks for bytes before it looks whether the other side is closed (n_tty_read), so that
+        # what is written and closed between the two is still there after the end was reported.
+        text += read_all(leader)
+        os.close(leader)
         self.assertEqual(process.returncode, 0)
         return text
 
