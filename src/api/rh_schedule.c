@@ -36,6 +36,16 @@ static rh_status prepare(Rewrite *rewrite, Schedule *schedule, const rh_schedule
   return RH_OK;
 }
 
+static bool keeps_order(const Module *module, const rh_schedule_options *options) {
+  return module->source->header.is_scheduled && !options->ignore_schedule;
+}
+
+/* Whether a module is only ordered, and its instructions stay as they are. */
+static bool is_prepared(const Module *module, const rh_schedule_options *options) {
+  return keeps_order(module, options) && options->inline_calls != RH_INLINE_ALWAYS &&
+         !options->unfuse && !module->source->uses_compact_gte;
+}
+
 /* Prepares a scheduled module: only what the options ask for is changed. */
 static rh_status prepare_scheduled(Rewrite *rewrite, Schedule *schedule,
                                    const rh_schedule_options *options, rh_diags *diags,
@@ -72,24 +82,26 @@ static void warn_of_known_reads(const rh_module *module, rh_diags *diags, Arena 
 static rh_status schedule_module(const rh_module *module, rh_module *scheduled,
                                  const Scheduler *scheduler, const rh_schedule_options *options,
                                  rh_diags *diags, Arena *scratch) {
-  bool keeps_order = module->module->source->header.is_scheduled && !options->ignore_schedule;
-  Rewrite rewrite = rewrite_begin(scheduled->module);
+  bool is_kept = keeps_order(module->module, options);
   Schedule schedule = schedule_in_text_order(scheduled->module, scratch);
   Arena *arena = arena_new(arena_options(scratch));
   bool is_input = scheduler->run == schedule_input;
   bool is_inserted = copies_are_inserted(scheduled->module);
-  rh_status status = keeps_order
-                         ? prepare_scheduled(&rewrite, &schedule, options, diags, arena, scratch)
-                         : prepare(&rewrite, is_input || is_inserted ? &schedule : NULL, options,
-                                   diags, arena, scratch);
-  if (status == RH_OK) rewrite_write_out_elements(&rewrite, scratch);
+  rh_status status = RH_OK;
+  if (!is_prepared(module->module, options)) {
+    Rewrite rewrite = rewrite_begin(scheduled->module);
+    status = is_kept ? prepare_scheduled(&rewrite, &schedule, options, diags, arena, scratch)
+                     : prepare(&rewrite, is_input || is_inserted ? &schedule : NULL, options, diags,
+                               arena, scratch);
+    if (status == RH_OK) rewrite_write_out_elements(&rewrite, scratch);
+  }
   if (status == RH_OK && is_input) {
     scheduled->schedule = schedule_copy(&schedule, scheduled->module, scheduled->arena);
   } else if (status == RH_OK) {
-    const Schedule *own = order_of_its_own(scheduled->module, &schedule, keeps_order, scratch);
+    const Schedule *own = order_of_its_own(scheduled->module, &schedule, is_kept, scratch);
     if (scheduler_searches(scheduler)) {
-      schedule_by_search(scheduled->module, own, keeps_order ? &schedule : NULL,
-                         &scheduled->schedule, scheduled->arena, scratch);
+      schedule_by_search(scheduled->module, own, is_kept ? &schedule : NULL, &scheduled->schedule,
+                         scheduled->arena, scratch);
     } else {
       schedule_safely(scheduler, scheduled->module, own, &scheduled->schedule, scheduled->arena,
                       scratch);
@@ -101,15 +113,16 @@ static rh_status schedule_module(const rh_module *module, rh_module *scheduled,
 
 static rh_status make_schedule(const rh_module *module, const rh_schedule_options *options,
                                rh_module **scheduled, rh_diags *diags) {
-  bool is_scheduled = module->module->source->header.is_scheduled && !options->ignore_schedule;
   const char *name = options->scheduler;
-  if (strcmp(name, "auto") == 0) name = is_scheduled ? "input" : "default";
+  if (strcmp(name, "auto") == 0) name = keeps_order(module->module, options) ? "input" : "default";
   const Scheduler *scheduler = scheduler_find(name);
   if (!scheduler) return fail_unknown_name(RH_SCHEDULERS, name, diags);
   rh_status status = handle_check(module, diags);
   if (status != RH_OK) return status;
 
-  rh_module *result = handle_new(module_copy(module->module));
+  rh_module *result = handle_new(is_prepared(module->module, options)
+                                     ? module_view(module->module, arena_options(module->arena))
+                                     : module_copy(module->module));
   bool is_inserted = copies_are_inserted(module->module);
   result->module->backend.copies = is_inserted ? COPIES_INSERTED : COPIES_PENDING;
   Arena *scratch = handle_scratch(module);
