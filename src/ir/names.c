@@ -4,9 +4,13 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+static uint64_t hash_of(Str name) {
+  return hash_name(HASH_SEED, name);
+}
+
 static uint32_t find_entry(const NameSet *names, Str name) {
   uint32_t id;
-  for (IdProbe probe = id_table_probe(&names->table, hash_str(name)); id_probe_next(&probe, &id);) {
+  for (IdProbe probe = id_table_probe(&names->table, hash_of(name)); id_probe_next(&probe, &id);) {
     if (str_equal(names->entries.data[id].name, name)) return id;
   }
   return NO_ID;
@@ -18,7 +22,7 @@ static uint32_t add_entry(NameSet *names, Str name) {
   if (id != NO_ID) return id;
   id = names->entries.len;
   *vec_push(names->arena, &names->entries) = (NameEntry){.name = name};
-  id_table_add(&names->table, names->arena, hash_str(name), id);
+  id_table_add(&names->table, names->arena, hash_of(name), id);
   return id;
 }
 
@@ -34,7 +38,7 @@ static void read_names(NameSet *names) {
   id_table_reserve(&names->table, names->arena, module->insts.len);
   for (InstId id = 0; id < module->insts.len; id++) {
     if (id + FETCH_AHEAD < module->insts.len)
-      id_table_prefetch(&names->table, hash_str(inst_name(module, id + FETCH_AHEAD)));
+      id_table_prefetch(&names->table, hash_of(inst_name(module, id + FETCH_AHEAD)));
     if (inst_get(module, id)->flags & INST_DEAD) continue;
     uint32_t entry = add_entry(names, inst_name(module, id));
     names->entries.data[entry].num_owners++;
@@ -136,7 +140,7 @@ void names_restore(NameSet *names, const NameList *list) {
     names->entries.data[id].next_number =
         /* Names that are not in use any more may have advanced the counters. */
         0;
-    id_table_add(&names->table, names->arena, hash_str(list->entries[id].name), id);
+    id_table_add(&names->table, names->arena, hash_of(list->entries[id].name), id);
   }
 }
 

@@ -14,13 +14,13 @@
 /* ---- names ---- */
 
 /* Names are unique only within their computation. */
-static uint64_t name_key(CompId comp, uint64_t name_hash) {
-  return hash_mix(name_hash, comp);
+static uint64_t name_key(CompId comp, Str name) {
+  return hash_name(HASH_SEED + comp, name);
 }
 
-static InstId find_hashed(const Parser *parser, Str name, uint64_t name_hash) {
+InstId parser_find_inst(const Parser *parser, Str name) {
   InstId id;
-  for (IdProbe probe = id_table_probe(&parser->inst_names, name_key(parser->comp, name_hash));
+  for (IdProbe probe = id_table_probe(&parser->inst_names, name_key(parser->comp, name));
        id_probe_next(&probe, &id);) {
     const Instruction *inst = inst_get(parser->module, id);
     if (inst->parent == parser->comp && inst->name_len == name.len &&
@@ -29,10 +29,6 @@ static InstId find_hashed(const Parser *parser, Str name, uint64_t name_hash) {
     }
   }
   return NO_ID;
-}
-
-InstId parser_find_inst(const Parser *parser, Str name) {
-  return find_hashed(parser, name, hash_str(name));
 }
 
 /* A computation that is this large probably has most of the instructions that are still to come. So
@@ -82,8 +78,8 @@ InstId parser_add_inst(Parser *parser, const NewInst *new) {
   source->operand_offsets = parser->source->operand_offsets.len - new->num_operands;
   *vec_push(parser->tables, &parser->comp_insts) = id;
   reserve_names(parser);
-  *vec_push(parser->tables, &parser->name_slots) = id_table_add(
-      &parser->inst_names, parser->tables, name_key(parser->comp, hash_str(new->name)), id);
+  *vec_push(parser->tables, &parser->name_slots) =
+      id_table_add(&parser->inst_names, parser->tables, name_key(parser->comp, new->name), id);
   return id;
 }
 
@@ -111,9 +107,8 @@ static InstId add_missing_param(Parser *parser, Str name, ShapeId shape) {
                                             .flags = INST_IMPLIED});
 }
 
-static InstId find_operand(Parser *parser, Str name, uint64_t name_hash, ShapeId shape,
-                           uint32_t place) {
-  InstId id = name.len ? find_hashed(parser, name, name_hash) : NO_ID;
+static InstId find_operand(Parser *parser, Str name, ShapeId shape, uint32_t place) {
+  InstId id = name.len ? parser_find_inst(parser, name) : NO_ID;
   if (id == NO_ID && parser->is_single_instruction && parser->comp == 0) {
     if (shape == NO_ID) {
       parse_fail(parser, place, "operand '%.*s' of a single instruction needs a shape",
@@ -180,10 +175,8 @@ static bool parse_named_operand(Parser *parser, uint32_t opener) {
   if (parse_at_shape(parser) && !parse_shape(parser, &shape)) return false;
   uint32_t place = tok(parser)->begin;
   Str name = {0};
-  uint64_t name_hash = 0;
   bool may_lack_name = shape != NO_ID && parser->is_single_instruction && parser->comp == 0;
   if (at(parser, TOK_IDENT) || at(parser, TOK_NAME)) {
-    name_hash = tok(parser)->hash;
     parse_name(parser, &name);
   } else if (!may_lack_name) {
     return parse_check_closed(parser, TOK_RPAREN, opener, "the operands") &&
@@ -192,7 +185,7 @@ static bool parse_named_operand(Parser *parser, uint32_t opener) {
   bool is_compact = at(parser, TOK_HASH);
   InstId id = NO_ID;
   if (!is_compact) {
-    id = find_operand(parser, name, name_hash, shape, place);
+    id = find_operand(parser, name, shape, place);
     if (id == NO_ID || !check_operand_shape(parser, id, shape, place)) return false;
   } else {
     /* XLA reads all indices before it looks up the name. */
@@ -201,7 +194,7 @@ static bool parse_named_operand(Parser *parser, uint32_t opener) {
     while (eat(parser, TOK_HASH)) {
       if (!parse_int(parser, &index)) return false;
     }
-    id = find_operand(parser, name, name_hash, NO_ID, place);
+    id = find_operand(parser, name, NO_ID, place);
     Lexer after_operand = parser->lex;
     for (parser->lex = first; id != NO_ID && eat(parser, TOK_HASH);) {
       uint32_t number = tok(parser)->begin;
@@ -226,7 +219,7 @@ static bool parse_plain_operand(Parser *parser) {
   if (token->kind != TOK_NAME && token->kind != TOK_IDENT) return false;
   char next = parser->lex.pos < parser->lex.length ? parser->lex.text[parser->lex.pos] : '\0';
   if (next != ',' && next != ')') return false;
-  InstId id = find_hashed(parser, tok_word(parser), token->hash);
+  InstId id = parser_find_inst(parser, tok_word(parser));
   if (id == NO_ID) return false;
   parser_push_operand(parser, id, token->begin);
   lex_next(&parser->lex);
@@ -777,7 +770,7 @@ static bool check_inst_name(Parser *parser, Str name, uint64_t name_hash, uint32
                       (int)name.len, name.data,
                       is_type ? "it is an element type" : "names with '__' are reserved");
   }
-  InstId other = find_hashed(parser, name, name_hash);
+  InstId other = parser_find_inst(parser, name);
   if (other == NO_ID) return true;
   return parse_fail_opened(parser, place, parser->source->insts.data[other].name,
                            "instruction '%.*s' is already defined", (int)name.len, name.data);
