@@ -208,6 +208,12 @@ static void normalize_buffer(const HloBuffers *buffers, BufferId buffer, LiveRan
   arena_reset(scratch, mark);
 }
 
+static void prefetch_users(const Module *module, InstId id) {
+  uint32_t num_users = inst_get(module, id)->users.len;
+  for (uint32_t i = 0; i < num_users && i < FETCH_AHEAD; i++)
+    inst_prefetch(module, inst_users(module, id)[i]);
+}
+
 static LiveRanges build(const Module *module, const CallGraph *graph, const Dataflow *flow,
                         const Schedule *schedule, bool is_raw, Arena *out, Arena *scratch) {
   LiveRanges ranges = {.of = arena_array(out, LiveRange, flow->values.len),
@@ -231,6 +237,8 @@ static LiveRanges build(const Module *module, const CallGraph *graph, const Data
   for (ValueId value = 0; value < flow->values.len; value++) {
     if (value + FETCH_AHEAD < flow->values.len)
       inst_prefetch(module, flow->values.data[value + FETCH_AHEAD].inst);
+    if (value + FETCH_AHEAD / 2 < flow->values.len)
+      prefetch_users(module, flow->values.data[value + FETCH_AHEAD / 2].inst);
     ranges.of[value] = range_of(&builder, value);
   }
   arena_reset(scratch, mark);

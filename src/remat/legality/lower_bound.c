@@ -507,25 +507,30 @@ static int64_t constant_bytes(const Bound *bound, const CallGraph *graph) {
   return bytes;
 }
 
-/* Marks what neither a result nor a side effect of its own computation depends on. */
+/* Marks what neither a result nor a side effect of its own computation depends on. Most operands
+ * have lower numbers than their users, so one pass from the end, in the order of memory, meets
+ * nearly all users first; `work` has the operands that it has already passed. */
 static void mark_dead(Bound *bound) {
   const Module *module = bound->module;
   IdVec work = {0};
-  bound->is_dead = arena_array(bound->arena, bool, module->insts.len);
-  for (InstId id = 0; id < module->insts.len; id++) {
-    bound->is_dead[id] = true;
-    bool is_kept = inst_is_root(module, id) || inst_has_control(module, id) ||
-                   inst_has_side_effect(module, &bound->legality->effects, id);
-    if (is_kept && !(inst_get(module, id)->flags & INST_DEAD))
-      *vec_push(bound->scratch, &work) = id;
+  bool *is_dead = arena_array(bound->arena, bool, module->insts.len);
+  memset(is_dead, true, module->insts.len);
+  for (InstId next = module->insts.len; next-- > 0;) {
+    bool is_kept = inst_is_root(module, next) || inst_has_control(module, next) ||
+                   inst_has_side_effect(module, &bound->legality->effects, next);
+    if (is_kept && !(inst_get(module, next)->flags & INST_DEAD)) is_dead[next] = false;
+    if (is_dead[next]) continue;
+    *vec_push(bound->scratch, &work) = next;
+    while (work.len) {
+      InstId id = work.data[--work.len];
+      for (uint32_t i = 0; i < inst_get(module, id)->num_operands; i++) {
+        InstId operand = inst_operand(module, id, i);
+        if (is_dead[operand] && operand > next) *vec_push(bound->scratch, &work) = operand;
+        is_dead[operand] = false;
+      }
+    }
   }
-  while (work.len) {
-    InstId id = work.data[--work.len];
-    if (!bound->is_dead[id]) continue;
-    bound->is_dead[id] = false;
-    for (uint32_t i = 0; i < inst_get(module, id)->num_operands; i++)
-      *vec_push(bound->scratch, &work) = inst_operand(module, id, i);
-  }
+  bound->is_dead = is_dead;
 }
 
 static Bound bound_init(const Module *module, const Legality *legality, Arena *arena,
