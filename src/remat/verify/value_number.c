@@ -77,20 +77,23 @@ static void set_dependence(const Numbering *numbering, Node *node, const ValueNu
   }
 }
 
-static ValueNumber number_node(Numbering *numbering, const Node *node, const ValueNumber *args) {
+static bool is_node(const Numbering *numbering, ValueNumber id, const Node *node,
+                    const ValueNumber *args) {
+  const Node *other = &numbering->nodes.data[id];
+  return other->kind == node->kind && other->shape == node->shape &&
+         other->detail == node->detail && other->num_args == node->num_args &&
+         (node->num_args == 0 ||
+          memcmp(node_args(numbering, id), args, node->num_args * sizeof *args) == 0);
+}
+
+static ValueNumber find_or_add(Numbering *numbering, const Node *node, const ValueNumber *args) {
   uint64_t hash = hash_mix(HASH_SEED, (uint64_t)node->kind << 32 | node->shape);
   hash = hash_mix(hash, (uint64_t)node->detail << 32 | node->num_args);
   for (uint32_t i = 0; i < node->num_args; i++)
     hash = hash_mix(hash, args[i]);
   uint32_t id;
   for (IdProbe probe = id_table_probe(&numbering->table, hash); id_probe_next(&probe, &id);) {
-    const Node *other = &numbering->nodes.data[id];
-    if (other->kind == node->kind && other->shape == node->shape && other->detail == node->detail &&
-        other->num_args == node->num_args &&
-        (node->num_args == 0 ||
-         memcmp(node_args(numbering, id), args, node->num_args * sizeof *args) == 0)) {
-      return id;
-    }
+    if (is_node(numbering, id, node, args)) return id;
   }
   id = numbering->nodes.len;
   Node *added = vec_push(numbering->arena, &numbering->nodes);
@@ -100,6 +103,16 @@ static ValueNumber number_node(Numbering *numbering, const Node *node, const Val
   ValueNumber *room = vec_extend(numbering->arena, &numbering->args, node->num_args);
   if (node->num_args) memcpy(room, args, node->num_args * sizeof *args);
   id_table_add(&numbering->table, numbering->arena, hash, id);
+  return id;
+}
+
+/* The nodes of the second module mostly come in the order in which those of the first did: the next
+ * one is there without a lookup, which in a large table is a wait for memory. */
+static ValueNumber number_node(Numbering *numbering, const Node *node, const ValueNumber *args) {
+  ValueNumber expected = numbering->expected;
+  bool is_next = expected < numbering->nodes.len && is_node(numbering, expected, node, args);
+  ValueNumber id = is_next ? expected : find_or_add(numbering, node, args);
+  numbering->expected = id + 1;
   return id;
 }
 

@@ -56,6 +56,7 @@ typedef struct Numbering {
   VEC(Node) nodes;
   VEC(ValueNumber) args;
   IdTable table;
+  ValueNumber expected; /* the one after the last that was asked for, which may not exist yet */
   VEC(Str) texts;
   IdTable text_table;
   ShapeId integer; /* s64[], the shape of numbers of iterations */
