@@ -64,6 +64,12 @@ typedef struct Placed {
   PackSpan span;
 } Placed;
 
+/* What is placed in one section. */
+typedef struct Filled {
+  int64_t used; /* bytes */
+  int64_t top;  /* the highest end */
+} Filled;
+
 typedef struct BestFit {
   const PackSections *sections;
   const uint32_t *order;
@@ -73,6 +79,7 @@ typedef struct BestFit {
   Node *nodes; /* as a heap: node 1 is the root, node num_leaves + s is section s */
   uint32_t num_leaves, num_levels;
   uint32_t fullest; /* the section with the most live bytes */
+  Filled in_fullest;
   VEC(Runs) lists;
   int64_t granule; /* common divisor of all alignments */
   /* what is in use while the current buffer lives */
@@ -275,20 +282,30 @@ static inline bool pass_cover(BestFit *fit, uint32_t index) {
   return list == 0 || pass_list(fit, list);
 }
 
-/* At one time buffers do not overlap. If the free bytes below the top of this section do not
- * suffice, no gap does. */
-static void pass_section(BestFit *fit, uint32_t section) {
-  int64_t used = 0, top = 0;
+static Filled filled_at(const BestFit *fit, uint32_t section) {
+  Filled filled = {0, 0};
   for (uint32_t index = fit->num_leaves + section; index; index /= 2) {
     uint32_t list = fit->nodes[index].cover;
     if (list == 0 || list == NO_ID) continue;
     const Run *runs = runs_of(&fit->lists.data[list]);
     uint32_t len = fit->lists.data[list].len;
     for (uint32_t i = 0; i < len; i++)
-      used += runs[i].to - runs[i].from;
-    if (runs[len - 1].to > top) top = runs[len - 1].to;
+      filled.used += runs[i].to - runs[i].from;
+    if (runs[len - 1].to > filled.top) filled.top = runs[len - 1].to;
   }
-  if (top - used < fit->gap.bytes && top > fit->gap.top) fit->gap.top = top;
+  return filled;
+}
+
+static bool has_fullest(const BestFit *fit, PackSpan span) {
+  return span.begin <= fit->fullest && fit->fullest < span.end;
+}
+
+/* At one time buffers do not overlap. If the free bytes below the top of a section of the span do
+ * not suffice, no gap does. */
+static void pass_section(BestFit *fit, PackSpan span) {
+  Filled filled = has_fullest(fit, span) ? fit->in_fullest : filled_at(fit, span.begin);
+  bool has_room = filled.top - filled.used >= fit->gap.bytes;
+  if (!has_room && filled.top > fit->gap.top) fit->gap.top = filled.top;
 }
 
 /* Passes the runs of all nodes of a span; false when one has given up. Long-lived buffers are
@@ -296,8 +313,7 @@ static void pass_section(BestFit *fit, uint32_t section) {
  * the top rises with them. */
 static bool search(BestFit *fit, PackSpan span) {
   uint32_t low = fit->num_leaves + span.begin, high = fit->num_leaves + span.end;
-  bool has_fullest = span.begin <= fit->fullest && fit->fullest < span.end;
-  pass_section(fit, has_fullest ? fit->fullest : span.begin);
+  pass_section(fit, span);
   /* nodes that contain more than the span */
   for (uint32_t level = fit->num_levels; level-- > 0;) {
     uint32_t left = low >> level, right = (high - 1) >> level;
@@ -439,7 +455,12 @@ static void place(BestFit *fit, uint32_t buffer) {
              align_up(offset + fit->sections->problem->buffers[buffer].bytes, fit->granule)};
   const uint32_t *first = fit->sections->first_span;
   for (uint32_t k = first[buffer]; k < first[buffer + 1]; k++) {
-    use(fit, fit->sections->spans[k], run);
+    PackSpan span = fit->sections->spans[k];
+    use(fit, span, run);
+    if (has_fullest(fit, span)) {
+      fit->in_fullest.used += run.to - run.from;
+      if (run.to > fit->in_fullest.top) fit->in_fullest.top = run.to;
+    }
     if (fit->sorted) insert(fit, placed(fit, buffer, k));
   }
   if (fit->slots_pay) add_to_slots(fit, buffer);
