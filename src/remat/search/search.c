@@ -147,10 +147,10 @@ static bool has_new(const KeptLines *now, const KeptLines *before) {
 }
 
 /* Goes on from the candidates, as long as that leads anywhere. Levels differ in what they try. */
-static void improve_all(Search *search) {
+static void improve(Search *search, uint32_t num_levels) {
   bool is_tight = search->is_tight;
   uint32_t num_stale = 0;
-  for (uint32_t level = 0; level < (is_tight ? MAX_LEVELS_TIGHT : MAX_LEVELS); level++) {
+  for (uint32_t level = 0; level < num_levels; level++) {
     KeptLines before = search->candidates;
     PricedLine best = *best_of(search);
     search->candidates.len = 0;
@@ -165,6 +165,20 @@ static void improve_all(Search *search) {
     kept_free(&before);
     if (!goes_on || has_ended(search)) break;
   }
+}
+
+static void improve_all(Search *search) {
+  improve(search, search->is_tight ? MAX_LEVELS_TIGHT : MAX_LEVELS);
+}
+
+/* Half of the steps are left for the improvement of what is found. */
+static void run_first_heat(Search *search) {
+  Patience *whole = search->patience;
+  Patience part = patience_part(whole, patience_steps_left(whole) / 2);
+  search->patience = search->trials.patience = &part;
+  run_heat(search, &first_heat);
+  search->patience = search->trials.patience = whole;
+  patience_join(whole, &part);
 }
 
 /* ---- lines ---- */
@@ -189,14 +203,16 @@ static bool search_from_known(Search *search) {
   return best_of(search)->fits;
 }
 
-/* In tight budgets the candidates near the limit are improved before the long heat, which then
- * begins with a line that fits, if there is one. */
+/* The candidates are improved once before other prices are tried: in tight budgets that leads below
+ * the limit more often, and prices then have a time to compare with. For the same reason they are
+ * improved further before the long heat if no line fits yet. */
 static void search_all(Search *search) {
   if (search_from_known(search)) return;
   kept_free(&search->candidates);
   try_rules(search);
   if (search->goal.rules->is_thorough) {
-    run_heat(search, &first_heat);
+    improve(search, 1);
+    run_first_heat(search);
     if (!best_of(search)->fits) improve_all(search);
     run_heat(search, &last_heat);
   }
