@@ -204,8 +204,8 @@ static bool search_from_known(Search *search) {
 }
 
 /* The candidates are improved once before other prices are tried: in tight budgets that leads below
- * the limit more often, and prices then have a time to compare with. For the same reason they are
- * improved further before the long heat if no line fits yet. */
+ * the limit more often, and prices then have a time to compare with. There they are improved
+ * further before the long heat, too, which takes all steps that it gets. */
 static void search_all(Search *search) {
   if (search_from_known(search)) return;
   kept_free(&search->candidates);
@@ -213,7 +213,7 @@ static void search_all(Search *search) {
   if (search->goal.rules->is_thorough) {
     improve(search, 1);
     run_first_heat(search);
-    if (!best_of(search)->fits) improve_all(search);
+    if (search->is_tight) improve_all(search);
     run_heat(search, &last_heat);
   }
   improve_all(search);
