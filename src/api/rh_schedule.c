@@ -40,20 +40,26 @@ static bool keeps_order(const Module *module, const rh_schedule_options *options
   return module->source->header.is_scheduled && !options->ignore_schedule;
 }
 
+/* Whether a scheduled module is to be changed before it is ordered. */
+static bool asks_for_changes(const rh_schedule_options *options) {
+  return options->inline_calls == RH_INLINE_ALWAYS || options->unfuse;
+}
+
 /* Whether a module is only ordered, and its instructions stay as they are. */
 static bool is_prepared(const Module *module, const rh_schedule_options *options) {
-  return keeps_order(module, options) && options->inline_calls != RH_INLINE_ALWAYS &&
-         !options->unfuse && !module->source->uses_compact_gte;
+  return keeps_order(module, options) && !asks_for_changes(options) &&
+         !module->source->uses_compact_gte;
 }
 
 /* Prepares a scheduled module: only what the options ask for is changed. */
 static rh_status prepare_scheduled(Rewrite *rewrite, Schedule *schedule,
                                    const rh_schedule_options *options, rh_diags *diags,
                                    Arena *arena, Arena *scratch) {
+  if (!asks_for_changes(options)) return RH_OK;
   rh_status status = RH_OK;
-  bool inlines = options->inline_calls == RH_INLINE_ALWAYS;
-  if (inlines) status = inline_calls(rewrite, schedule, diags, arena, scratch);
-  if (status != RH_OK || (!inlines && !options->unfuse)) return status;
+  if (options->inline_calls == RH_INLINE_ALWAYS)
+    status = inline_calls(rewrite, schedule, diags, arena, scratch);
+  if (status != RH_OK) return status;
   unfuse(rewrite, schedule, options->unfuse, arena, scratch);
   dce_run(rewrite, scratch);
   dce_update_schedule(rewrite->module, schedule, arena);

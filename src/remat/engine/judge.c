@@ -41,8 +41,7 @@ rh_status judge_attempt(Attempt *attempt, const Problem *problem, const Findings
   if (handle_check(result, problem->diags) != RH_OK)
     return fail(problem, "the rewritten module contradicts itself");
   /* Where there is no goal to look back at, the text is all that counts from here on. */
-  bool is_done = attempt->guide.peak_limit_bytes == INT64_MAX && !attempt->plan;
-  if (is_done) attempt_free_work(attempt);
+  if (attempt->guide.peak_limit_bytes == INT64_MAX && !attempt->plan) attempt_free_work(attempt);
   rh_memory after =
       problem_measure(problem, problem->request->memory_model, result->module, &result->schedule);
   attempt->counted_bytes = problem_counted_bytes(problem, &after);
