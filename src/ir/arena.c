@@ -32,6 +32,8 @@ typedef struct Chunk {
   _Alignas(16) char data[];
 } Chunk;
 
+_Static_assert(sizeof(Chunk) <= CACHE_LINE_BYTES, "a reserved chunk begins with one line");
+
 typedef struct Block {
   struct Block *older;
   struct Block *newer;
@@ -226,7 +228,7 @@ void arena_reserve(Arena *arena, size_t bytes) {
   /* Whole large pages are used if that wastes little; a short remainder stays in small ones. */
   size_t huge_bytes = (bytes + HUGE_PAGE_BYTES / 2) / HUGE_PAGE_BYTES * HUGE_PAGE_BYTES;
   if (huge_bytes == 0) return;
-  size_t wanted = sizeof(Chunk) + bytes;
+  size_t wanted = CACHE_LINE_BYTES + bytes;
   if (wanted < huge_bytes) wanted = huge_bytes;
   const ArenaOptions *options = &arena->options;
   if (options->max_bytes && wanted > options->max_bytes - arena->total_bytes) return;
@@ -235,6 +237,7 @@ void arena_reserve(Arena *arena, size_t bytes) {
   use_huge_pages(memory, huge_bytes);
   arena->total_bytes += wanted;
   open_chunk(arena, memory, wanted);
+  arena->next = (char *)memory + CACHE_LINE_BYTES;
   arena->reserved = memory;
 }
 

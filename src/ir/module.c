@@ -38,6 +38,11 @@ Module *module_copy(Module *module) {
     void *data = vec_extend(arena, &copy->field, len);                           \
     if (len) memcpy(data, module->field.data, len * sizeof *module->field.data); \
   } while (0)
+  /* The instructions come first, so that each fills a cache line. */
+  arena_reserve(arena, (size_t)module->insts.len * sizeof(Instruction) +
+                           (size_t)module->ids.len * sizeof(uint32_t) +
+                           (size_t)module->comps.len * sizeof(Computation) +
+                           (size_t)module->control.len * sizeof(ControlDeps));
   COPY_VEC(insts);
   COPY_VEC(comps);
   COPY_VEC(ids);
@@ -133,10 +138,9 @@ void module_free(Module *module) {
 }
 
 const Attr *inst_attr(const Module *module, InstId id, AttrId attr) {
-  const Instruction *inst = inst_get(module, id);
-  for (uint32_t i = 0; i < inst->num_attrs; i++) {
-    const Attr *found = &module->source->attrs.data[inst->attrs + i];
-    if (found->id == attr) return found;
+  AttrSlice attrs = inst_attrs(module, id);
+  for (uint32_t i = 0; i < attrs.len; i++) {
+    if (attrs.data[i].id == attr) return &attrs.data[i];
   }
   return NULL;
 }

@@ -24,11 +24,11 @@
 #include "ir/target.h"
 #include "ir/vec.h"
 
-/* A list of ids in Module.ids. A list that outgrows its capacity moves to the end of the pool. */
+/* A list of ids in Module.ids. A list that outgrows its capacity moves to the end of the pool. The
+ * capacity is the number before the first id; a list whose `begin` is 0 has none. */
 typedef struct IdList {
   uint32_t begin;
   uint32_t len;
-  uint32_t cap;
 } IdList;
 
 enum InstFlag {
@@ -54,11 +54,16 @@ enum InstFlag {
   INST_NEW_INDEX = 1 << 12,
 };
 
+/* Every pass goes through the operands and users of all instructions, which are anywhere in memory.
+ * So an instruction fills exactly one line of the caches, and what few passes ask for is elsewhere,
+ * in InstSource and in ControlDeps. */
 typedef struct Instruction {
   const char *name; /* without `%`, not terminated */
+  int64_t index;    /* parameter number, tuple index of get-tuple-element, or channel id; without a
+                       source also a constant's value or a compare's direction, or a while's number of
+                       iterations; of a while with
+                       INST_NEW_INDEX the element of the state that is its counter */
   uint32_t name_len;
-  uint16_t opcode; /* Opcode */
-  uint16_t flags;  /* InstFlag */
   ShapeId shape;
   CompId parent;
   InstId origin; /* the instruction whose text and attributes it has: itself if it was read, NO_ID
@@ -68,14 +73,13 @@ typedef struct Instruction {
   IdList users;     /* without repetition, in the order of their registration (XLA's users()) */
   uint32_t control; /* in Module.control; 0 = no control dependencies */
   uint32_t callees; /* in Module.ids: called computations, in XLA's order */
-  uint32_t num_callees;
-  uint32_t attrs; /* in ModuleSource.attrs */
-  uint32_t num_attrs;
-  int64_t index; /* parameter number, tuple index of get-tuple-element, or channel id; without a
-                    source also a constant's value or a compare's direction, or a while's number of
-                    iterations; of a while with
-                    INST_NEW_INDEX the element of the state that is its counter */
+  uint16_t num_callees;
+  uint16_t opcode; /* Opcode */
+  uint16_t flags;  /* InstFlag */
 } Instruction;
+_Static_assert(sizeof(Instruction) <= CACHE_LINE_BYTES, "an instruction fills one cache line");
+
+enum { MAX_CALLEES = UINT16_MAX }; /* of an instruction */
 
 typedef struct ControlDeps {
   IdList predecessors;
@@ -108,7 +112,9 @@ typedef struct InstSource {
   uint32_t name;  /* offset of the name with `%`, or of the opcode if it is nested */
   uint32_t paren; /* offset of the `(` that opens the operands */
   uint32_t close; /* offset of the `)` that closes them */
-  uint32_t operand_offsets; /* in Module.operand_offsets: offset of each operand's name */
+  uint32_t operand_offsets; /* in ModuleSource.operand_offsets: offset of each operand's name */
+  uint32_t attrs;           /* in ModuleSource.attrs */
+  uint32_t num_attrs;
 } InstSource;
 
 typedef struct CompSource {
@@ -346,6 +352,19 @@ static inline bool inst_is_root(const Module *module, InstId id) {
 /* Returns the text of a span of the module's source. */
 static inline Str module_span(const Module *module, Span span) {
   return (Str){module->source->text + span.begin, span.end - span.begin};
+}
+
+/* The attributes that the text of an instruction has, in its order. */
+typedef struct AttrSlice {
+  const Attr *data;
+  uint32_t len;
+} AttrSlice;
+
+static inline AttrSlice inst_attrs(const Module *module, InstId id) {
+  InstId origin = inst_get(module, id)->origin;
+  if (origin == NO_ID) return (AttrSlice){NULL, 0};
+  const InstSource *source = &module->source->insts.data[origin];
+  return (AttrSlice){module->source->attrs.data + source->attrs, source->num_attrs};
 }
 
 /* Returns an attribute by id, or NULL if the text has none. */

@@ -6,17 +6,18 @@
 #include "ir/module.h"
 
 void id_list_push(Module *module, IdList *list, uint32_t id) {
-  if (list->len == list->cap) {
-    uint32_t cap = list->cap ? list->cap * 2 : 2;
-    if (list->begin + list->cap == module->ids.len && list->cap) {
-      (void)vec_extend(module->arena, &module->ids, cap - list->cap);
+  uint32_t room = list->begin ? module->ids.data[list->begin - 1] : 0;
+  if (list->len == room) {
+    uint32_t more = room ? room : 2;
+    if (room && list->begin + room == module->ids.len) {
+      (void)vec_extend(module->arena, &module->ids, more);
     } else {
-      uint32_t begin = module->ids.len;
-      uint32_t *room = vec_extend(module->arena, &module->ids, cap);
-      if (list->len) memcpy(room, module->ids.data + list->begin, list->len * sizeof *room);
+      uint32_t begin = module->ids.len + 1;
+      uint32_t *ids = vec_extend(module->arena, &module->ids, 1 + room + more) + 1;
+      if (list->len) memcpy(ids, module->ids.data + list->begin, list->len * sizeof *ids);
       list->begin = begin;
     }
-    list->cap = cap;
+    module->ids.data[list->begin - 1] = room + more;
   }
   module->ids.data[list->begin + list->len++] = id;
 }
@@ -91,7 +92,7 @@ InstId module_add_inst(Module *module, CompId comp, const InstSpec *spec) {
                                     .operands = operands,
                                     .num_operands = spec->num_operands,
                                     .callees = callees,
-                                    .num_callees = spec->num_callees,
+                                    .num_callees = (uint16_t)spec->num_callees,
                                     .index = spec->index});
 }
 

@@ -13,12 +13,8 @@ static uint32_t first_callee_of(const Module *module, InstId id, const Attr *att
     default: break;
   }
   uint32_t first = 0;
-  const Instruction *inst = inst_get(module, id);
-  for (uint32_t i = 0; i < inst->num_attrs; i++) {
-    const Attr *other = &module->source->attrs.data[inst->attrs + i];
-    if (other == attr) break;
+  for (const Attr *other = inst_attrs(module, id).data; other != attr; other++)
     first += other->num_callees;
-  }
   return first;
 }
 

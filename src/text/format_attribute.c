@@ -147,9 +147,9 @@ static bool names_computations(const Attr *attr) {
 }
 
 static bool has_nested_callee(const Module *module, InstId id) {
-  const Instruction *inst = inst_get(module, id);
-  for (uint32_t i = 0; i < inst->num_attrs; i++) {
-    const Attr *attr = &module->source->attrs.data[inst->attrs + i];
+  AttrSlice attrs = inst_attrs(module, id);
+  for (uint32_t i = 0; i < attrs.len; i++) {
+    const Attr *attr = &attrs.data[i];
     for (uint32_t k = 0; k < attr->num_callees; k++) {
       CompId callee = attribute_callees(module, id, attr)[k];
       if (comp_get(module, callee)->flags & COMP_NESTED) return true;
@@ -163,7 +163,7 @@ static bool has_nested_callee(const Module *module, InstId id) {
  * attributes have. */
 static void restore_callee_order(const Module *module, InstId id, EntryList *entries) {
   if (!has_nested_callee(module, id)) return;
-  const Attr *next = module->source->attrs.data + inst_get(module, id)->attrs;
+  const Attr *next = inst_attrs(module, id).data;
   for (uint32_t i = 0; i < entries->list.len; i++) {
     Entry *entry = &entries->list.data[i];
     if (!entry->attr || !names_computations(entry->attr)) continue;
@@ -176,7 +176,7 @@ static void restore_callee_order(const Module *module, InstId id, EntryList *ent
 
 static EntryList list_attrs(Formatter *formatter, InstId id) {
   const Module *module = formatter->module;
-  const Instruction *inst = inst_get(module, id);
+  AttrSlice attrs = inst_attrs(module, id);
   Opcode opcode = opcode_of(module, id);
   const AttrRule *rules = attribute_rules(opcode);
   EntryList entries = {0};
@@ -186,8 +186,8 @@ static EntryList list_attrs(Formatter *formatter, InstId id) {
     if (!implied || inst_attr(module, id, attr)) continue;
     add_entry(formatter->scratch, &entries, (Entry){NULL, implied, attr, RANK_OWN + i});
   }
-  for (uint32_t i = 0; i < inst->num_attrs; i++) {
-    const Attr *attr = &module->source->attrs.data[inst->attrs + i];
+  for (uint32_t i = 0; i < attrs.len; i++) {
+    const Attr *attr = &attrs.data[i];
     if (is_default(module, id, attr)) continue;
     Entry entry = {attr, NULL, (AttrId)attr->id, rank_of(rules, (AttrId)attr->id)};
     add_entry(formatter->scratch, &entries, entry);

@@ -84,14 +84,14 @@ bool parse_async_wrapper(Parser *parser, const OpcodeText *op, const NewInst *st
   root.shape = result;
   root.num_operands = num_params;
   root.flags |= INST_IMPLIED;
-  root.source = (InstSource){0};
+  root.source = (InstSource){.attrs = start->source.attrs, .num_attrs = start->source.num_attrs};
   Candidate candidate = {.opcode = op->wrapped,
                          .has_shape = true,
                          .shape = result,
                          .operands = parser->operands.data + first,
                          .num_operands = num_params,
-                         .attrs = parser->source->attrs.data + start->attrs,
-                         .num_attrs = start->num_attrs,
+                         .attrs = parser->source->attrs.data + start->source.attrs,
+                         .num_attrs = start->source.num_attrs,
                          .callees = parser->callees.data + start->first_callee,
                          .num_callees = start->num_callees,
                          .wrapped = NUM_OPCODES,

@@ -59,20 +59,19 @@ InstId parser_add_inst(Parser *parser, const NewInst *new) {
   if (new->num_callees) {
     memcpy(room, parser->callees.data + new->first_callee, new->num_callees * sizeof *room);
   }
-  *vec_push(parser->arena, &module->insts) = (Instruction){.name = new->name.data,
-                                                           .name_len = new->name.len,
-                                                           .opcode = (uint16_t) new->opcode,
-                                                           .flags = (uint16_t) new->flags,
-                                                           .shape = new->shape,
-                                                           .parent = parser->comp,
-                                                           .origin = id,
-                                                           .operands = operands,
-                                                           .num_operands = new->num_operands,
-                                                           .callees = callees,
-                                                           .num_callees = new->num_callees,
-                                                           .attrs = new->attrs,
-                                                           .num_attrs = new->num_attrs,
-                                                           .index = new->index};
+  *vec_push(parser->arena, &module->insts) =
+      (Instruction){.name = new->name.data,
+                    .name_len = new->name.len,
+                    .opcode = (uint16_t) new->opcode,
+                    .flags = (uint16_t) new->flags,
+                    .shape = new->shape,
+                    .parent = parser->comp,
+                    .origin = id,
+                    .operands = operands,
+                    .num_operands = new->num_operands,
+                    .callees = callees,
+                    .num_callees = (uint16_t) new->num_callees,
+                    .index = new->index};
   InstSource *source = vec_push(parser->arena, &parser->source->insts);
   *source = new->source;
   source->operand_offsets = parser->source->operand_offsets.len - new->num_operands;
@@ -376,6 +375,8 @@ static bool parse_attribute(Parser *parser, const AttrRule *const *rules, Opcode
   uint32_t value = tok(parser)->begin, ints = parser->source->ints.len;
   uint32_t callees = parser->callees.len;
   if (!parse_attribute_value(parser, attr)) return false;
+  if (parser->callees.len - set->first_callee > MAX_CALLEES)
+    return parse_fail(parser, place, "an instruction calls at most %u computations", MAX_CALLEES);
   *vec_push(parser->tables, &parser->attrs) =
       (Attr){.id = (uint16_t)attr,
              .num_callees = (uint16_t)(parser->callees.len - callees),
@@ -570,10 +571,11 @@ static void note_attrs(const Parser *parser, const AttrSet *set, NewInst *new) {
 /* Moves the attributes of one instruction from the stack to their final, contiguous place. They
  * were on the stack because computations inside them have attributes of their own. */
 static void keep_attrs(Parser *parser, const AttrSet *set, NewInst *new) {
-  new->attrs = parser->source->attrs.len;
-  new->num_attrs = parser->attrs.len - set->first;
-  Attr *kept = vec_extend(parser->arena, &parser->source->attrs, new->num_attrs);
-  if (new->num_attrs) memcpy(kept, parser->attrs.data + set->first, new->num_attrs * sizeof *kept);
+  uint32_t count = parser->attrs.len - set->first;
+  new->source.attrs = parser->source->attrs.len;
+  new->source.num_attrs = count;
+  Attr *kept = vec_extend(parser->arena, &parser->source->attrs, count);
+  if (count) memcpy(kept, parser->attrs.data + set->first, count * sizeof *kept);
   parser->attrs.len = set->first;
 }
 
@@ -671,8 +673,8 @@ static bool parse_rhs_tail(Parser *parser, RhsText *rhs, NewInst *new, bool with
                          .shape = rhs->shape,
                          .operands = parser->operands.data + first_operand,
                          .num_operands = new->num_operands,
-                         .attrs = parser->source->attrs.data + new->attrs,
-                         .num_attrs = new->num_attrs,
+                         .attrs = parser->source->attrs.data + new->source.attrs,
+                         .num_attrs = new->source.num_attrs,
                          .callees = parser->callees.data + new->first_callee,
                          .num_callees = new->num_callees,
                          .wrapped = op->wrapped,
@@ -740,11 +742,11 @@ bool parse_instruction_rhs(Parser *parser, Str name, uint32_t begin, uint32_t na
   if (!is_nested && !check_operand_names(parser, first, name, name_offset)) return false;
   new.name = is_nested ? anonymous_name(parser, opcode) : name;
   if (is_nested) new.flags |= INST_NESTED;
-  new.source = (InstSource){.lead = lead,
-                            .text = {begin, parser->lex.prev_end},
-                            .name = name_offset,
-                            .paren = rhs.paren,
-                            .close = rhs.close};
+  new.source.lead = lead;
+  new.source.text = (Span){begin, parser->lex.prev_end};
+  new.source.name = name_offset;
+  new.source.paren = rhs.paren;
+  new.source.close = rhs.close;
   *id = parser_add_inst(parser, &new);
   if (opcode == OPCODE_ASYNC_UPDATE) parse_async_note_update(parser, *id);
   if (rhs.is_unknown) parser_mark_unknown(parser, *id);

@@ -220,10 +220,12 @@ OpenComp parser_open_comp(Parser *parser, Str name, unsigned flags) {
 }
 
 static IdList keep_ids(Parser *parser, const uint32_t *ids, uint32_t count) {
-  uint32_t begin = parser->module->ids.len;
-  uint32_t *room = vec_extend(parser->arena, &parser->module->ids, count);
-  if (count) memcpy(room, ids, count * sizeof *room);
-  return (IdList){.begin = begin, .len = count, .cap = count};
+  if (count == 0) return (IdList){0};
+  uint32_t begin = parser->module->ids.len + 1;
+  uint32_t *room = vec_extend(parser->arena, &parser->module->ids, 1 + count);
+  *room++ = count;
+  memcpy(room, ids, count * sizeof *room);
+  return (IdList){.begin = begin, .len = count};
 }
 
 /* Collects the parameters by number. Their numbers must be 0…n-1, each once. */
@@ -485,22 +487,20 @@ static void build_users(Parser *parser) {
   uint32_t num_insts = module->insts.len;
   InstId *last_user = arena_array(parser->scratch, InstId, num_insts);
   memset(last_user, 0xff, num_insts * sizeof *last_user);
-  uint64_t total = 0;
   for (InstId id = 0; id < num_insts; id++) {
     for (uint32_t i = 0; i < inst_get(module, id)->num_operands; i++) {
       InstId operand = inst_operand(module, id, i);
       if (last_user[operand] == id) continue;
       last_user[operand] = id;
-      inst_get(module, operand)->users.cap++;
-      total++;
+      inst_get(module, operand)->users.len++;
     }
   }
-  uint32_t next = module->ids.len;
-  (void)vec_extend(parser->arena, &module->ids, (uint32_t)total);
   for (InstId id = 0; id < num_insts; id++) {
     IdList *users = &inst_get(module, id)->users;
-    users->begin = next;
-    next += users->cap;
+    if (users->len == 0) continue;
+    users->begin = module->ids.len + 1;
+    *vec_extend(parser->arena, &module->ids, 1 + users->len) = users->len;
+    users->len = 0;
   }
   for (InstId id = 0; id < num_insts; id++) {
     for (uint32_t i = 0; i < inst_get(module, id)->num_operands; i++) {
@@ -680,7 +680,7 @@ static uint32_t estimate_insts(const char *text, uint32_t length) {
 
 /* Reserves memory at the start, so that arrays need not be moved. */
 static void reserve(Parser *parser, const char *text, uint32_t length) {
-  enum { IDS = 5, OPERANDS = 2, ATTRS = 2, INTS = 3 }; /* averages per instruction in dumps */
+  enum { IDS = 6, OPERANDS = 2, ATTRS = 2, INTS = 3 }; /* averages per instruction in dumps */
   Module *module = parser->module;
   ModuleSource *source = parser->source;
   Arena *arena = parser->arena;

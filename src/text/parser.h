@@ -295,8 +295,6 @@ typedef struct NewInst {
   uint32_t num_operands;
   uint32_t first_callee; /* index in parser->callees */
   uint32_t num_callees;
-  uint32_t attrs;
-  uint32_t num_attrs;
   int64_t index;
   unsigned flags;
   InstSource source;

@@ -275,8 +275,9 @@ static void write_attrs(Copier *copier, InstId id, const InstSource *source) {
   const Instruction *inst = inst_get(module, id);
   uint32_t num_predecessors = inst_control(module, id)->predecessors.len;
   bool has_predecessors = false;
-  for (uint32_t i = 0; i < inst->num_attrs; i++) {
-    const Attr *attr = &module->source->attrs.data[inst->attrs + i];
+  AttrSlice attrs = inst_attrs(module, id);
+  for (uint32_t i = 0; i < attrs.len; i++) {
+    const Attr *attr = &attrs.data[i];
     if (attr->num_callees) write_callees(copier, id, attr);
     if (attr->id == ATTR_CONTROL_PREDECESSORS) {
       has_predecessors = true;

@@ -269,11 +269,11 @@ static uint32_t blame_dict(Parser *parser, CompId comp, uint32_t opener, uint32_
       parser->comp_insts.len ? parser->comp_insts.data[parser->comp_insts.len - 1] : NO_ID;
   bool may_look = parser->num_errors < MAX_BLAMED && last != NO_ID;
   if (!may_look || parser_is_unknown(parser, last)) return begin;
-  const Instruction *inst = inst_get(parser->module, last);
-  if (inst->parent != comp) return begin;
+  if (inst_get(parser->module, last)->parent != comp) return begin;
+  AttrSlice attrs = inst_attrs(parser->module, last);
   uint32_t own = parser->source->insts.data[last].text.begin;
-  for (uint32_t i = 0; i < inst->num_attrs; i++) {
-    Attr *attr = &parser->source->attrs.data[inst->attrs + i];
+  for (uint32_t i = 0; i < attrs.len; i++) {
+    const Attr *attr = &attrs.data[i];
     if (attribute_info((AttrId)attr->id)->kind != ATTR_KIND_STRING_OR_DICT) continue;
     if (!swallows_lines(&parser->lex, attr->text, own, opener)) continue;
     parser->error = (ParseError){.message = "the JSON dict is not closed on its line",

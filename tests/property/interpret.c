@@ -39,8 +39,9 @@ static uint32_t hash_of_text(const Interpreter *run, InstId id) {
   const Module *module = run->module;
   const Instruction *inst = inst_get(module, id);
   uint32_t hash = mix_shape(run, inst->opcode + 1u, id);
-  for (uint32_t i = 0; i < inst->num_attrs; i++) {
-    const Attr *attr = &module->source->attrs.data[inst->attrs + i];
+  AttrSlice attrs = inst_attrs(module, id);
+  for (uint32_t i = 0; i < attrs.len; i++) {
+    const Attr *attr = &attrs.data[i];
     bool is_note = attr->id == ATTR_METADATA || attr->id == ATTR_FRONTEND_ATTRIBUTES ||
                    attr->id == ATTR_CONTROL_PREDECESSORS || attr->id == ATTR_CHANNEL_ID;
     if (attr->num_callees || is_note) continue;

@@ -95,10 +95,9 @@ static bool change_opcode(const Module *module, InstId id, uint64_t *state, Edit
 
 /* A digit of an attribute: dimensions, slices, targets, tuple indices … */
 static bool change_attribute(const Module *module, InstId id, uint64_t *state, Edit *edit) {
-  const Instruction *inst = inst_get(module, id);
-  if (inst->num_attrs == 0) return false;
-  const Attr *attr =
-      &module->source->attrs.data[inst->attrs + random_below(state, inst->num_attrs)];
+  AttrSlice attrs = inst_attrs(module, id);
+  if (attrs.len == 0) return false;
+  const Attr *attr = &attrs.data[random_below(state, attrs.len)];
   bool is_note = attr->id == ATTR_METADATA || attr->id == ATTR_FRONTEND_ATTRIBUTES ||
                  attr->id == ATTR_CONTROL_PREDECESSORS;
   if (is_note || attr->num_callees) return false;
@@ -120,8 +119,9 @@ static bool exchange_callees(const Module *module, InstId id, uint64_t *state, E
   (void)state;
   const Instruction *inst = inst_get(module, id);
   const Attr *first = NULL, *second = NULL;
-  for (uint32_t i = 0; i < inst->num_attrs; i++) {
-    const Attr *attr = &module->source->attrs.data[inst->attrs + i];
+  AttrSlice attrs = inst_attrs(module, id);
+  for (uint32_t i = 0; i < attrs.len; i++) {
+    const Attr *attr = &attrs.data[i];
     if (attr->num_callees != 1) continue;
     if (first) second = attr;
     if (!first) first = attr;

@@ -20,7 +20,7 @@ static bool same_inst(const Module *a, const Module *b, InstId id) {
   IdList before_x = inst_control(a, id)->predecessors, before_y = inst_control(b, id)->predecessors;
   return x->opcode == y->opcode && x->flags == y->flags && x->shape == y->shape &&
          x->parent == y->parent && x->index == y->index && x->num_operands == y->num_operands &&
-         x->num_callees == y->num_callees && x->num_attrs == y->num_attrs &&
+         x->num_callees == y->num_callees && inst_attrs(a, id).len == inst_attrs(b, id).len &&
          x->users.len == y->users.len && before_x.len == before_y.len &&
          str_equal(inst_name(a, id), inst_name(b, id)) &&
          same_ids(inst_operands(a, id), inst_operands(b, id), x->num_operands) &&

@@ -343,8 +343,9 @@ static uint64_t hash_operation(Meaning *meaning, InstId id) {
   const Instruction *inst = inst_get(module, id);
   uint64_t hash = hash_mix(hash_shape(meaning, inst->shape), inst->opcode);
   if (inst->opcode == OPCODE_CONSTANT) hash = hash_mix(hash, hash_literal(module, id));
-  for (uint32_t i = 0; i < inst->num_attrs; i++) {
-    const Attr *attr = &module->source->attrs.data[inst->attrs + i];
+  AttrSlice attrs = inst_attrs(module, id);
+  for (uint32_t i = 0; i < attrs.len; i++) {
+    const Attr *attr = &attrs.data[i];
     if (attr->num_callees || attr->id == ATTR_CHANNEL_ID) continue;
     if (attribute_is_annotation((AttrId)attr->id)) continue;
     hash = hash_mix(hash_mix(hash, attr->id), hash_str(module_span(module, attr->text)));

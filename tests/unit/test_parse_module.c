@@ -309,8 +309,8 @@ START_TEST(nested_computations_keep_to_themselves) {
       "   a = (f32[2], s32[]) parameter(0), metadata={op_name=\"inner\"}\n"
       "   ROOT g = s32[] get-tuple-element(a), index=1 }, frontend_attributes={} }");
   InstId a = find_inst(module, "a"), b = find_inst(module, "b"), c = find_inst(module, "c");
-  ck_assert_uint_eq(inst_get(module, c)->num_attrs, 3);
-  ck_assert_uint_eq(inst_get(module, a)->num_attrs, 1);
+  ck_assert_uint_eq(inst_attrs(module, c).len, 3);
+  ck_assert_uint_eq(inst_attrs(module, a).len, 1);
   ck_assert_ptr_null(inst_attr(module, c, ATTR_INDEX));
   ck_assert_ptr_null(inst_metadata(module, c));
   ck_assert_ptr_nonnull(inst_metadata(module, a));

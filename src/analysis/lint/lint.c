@@ -126,11 +126,12 @@ bool lint_fits(const Lint *lint, ShapeId a, ShapeId b) {
 Inference lint_inference(Lint *lint, InstId id, InferSpec *spec) {
   Module *module = lint->module;
   const Instruction *inst = inst_get(module, id);
+  AttrSlice attrs = inst_attrs(module, id);
   *spec = (InferSpec){.opcode = (Opcode)inst->opcode,
                       .operands = inst_operands(module, id),
                       .num_operands = inst->num_operands,
-                      .attrs = module->source->attrs.data + inst->attrs,
-                      .num_attrs = inst->num_attrs,
+                      .attrs = attrs.data,
+                      .num_attrs = attrs.len,
                       .callees = inst_callees(module, id),
                       .num_callees = inst->num_callees};
   return (Inference){
@@ -145,8 +146,9 @@ bool lint_is_oversized(const Lint *lint, InstId id) {
     shape = inst_shape(lint->module, inst_operand(lint->module, id, i));
     if (!shape_is_tuple(shape) && shape->rank > MAX_RANK) return true;
   }
-  for (uint32_t i = 0; i < inst->num_attrs; i++) {
-    const Attr *attr = &lint->module->source->attrs.data[inst->attrs + i];
+  AttrSlice attrs = inst_attrs(lint->module, id);
+  for (uint32_t i = 0; i < attrs.len; i++) {
+    const Attr *attr = &attrs.data[i];
     bool is_list = attribute_info((AttrId)attr->id)->kind == ATTR_KIND_INT_LIST;
     if (is_list && attr->num_ints > MAX_RANK) return true;
   }

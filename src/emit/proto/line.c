@@ -27,11 +27,12 @@ static Span part_left_out(const Module *module, uint16_t opcode, const Attr *att
 
 static Str read_rest(const Module *module, InstId id, const InstSource *source, Arena *out) {
   const Instruction *inst = inst_get(module, id);
+  AttrSlice attrs = inst_attrs(module, id);
   TextBuffer rest = {.arena = out};
   uint32_t pos = source->close + 1;
   bool is_whole = true;
-  for (uint32_t i = 0; i < inst->num_attrs; i++) {
-    Span part = part_left_out(module, inst->opcode, &module->source->attrs.data[inst->attrs + i]);
+  for (uint32_t i = 0; i < attrs.len; i++) {
+    Span part = part_left_out(module, inst->opcode, &attrs.data[i]);
     if (part.end <= pos || part.begin < pos) continue;
     text_put_str(&rest, text_between(module, pos, part.begin));
     pos = part.end;

@@ -95,7 +95,7 @@ static bool set_new_loop(const NewInst *new, const Line *line, InstMessage *mess
 /* Sets the fields of a new instruction that its attributes determine. Returns false if there are
  * others than those which the printer writes for new instructions. */
 static bool set_attributes(const NewInst *new, const Line *line, InstMessage *message) {
-  bool has_one = inst_get(new->module, new->id)->num_attrs == 1;
+  bool has_one = inst_attrs(new->module, new->id).len == 1;
   switch (line->opcode) {
     case OPCODE_TUPLE:
     case OPCODE_BITCAST:

@@ -110,10 +110,10 @@ static void add_tokens(TextBuffer *text, Str value) {
  * Names of computations are left out, because only what these compute matters. Channel ids are left
  * out, because recomputed collectives have new ones. */
 static void add_attributes(TextBuffer *text, const Module *module, InstId id) {
+  AttrSlice attrs = inst_attrs(module, id);
   for (AttrId attr_id = 0; attr_id < NUM_ATTRS; attr_id++) {
-    const Instruction *inst = inst_get(module, id);
-    for (uint32_t i = 0; i < inst->num_attrs; i++) {
-      const Attr *attr = &module->source->attrs.data[inst->attrs + i];
+    for (uint32_t i = 0; i < attrs.len; i++) {
+      const Attr *attr = &attrs.data[i];
       if (attr->id != attr_id || attr->num_callees || attribute_is_annotation(attr_id)) continue;
       if (attr_id == ATTR_CHANNEL_ID) continue;
       text_put(text, ", ");
