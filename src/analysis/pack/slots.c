@@ -18,6 +18,7 @@ enum {
   MAX_COVERED = 24, /* slots that a buffer covers on average, with which slots still pay */
   FREELY_COVERED = 1 << 16,
   MAX_VISITS = 200, /* of a search that begins at the lowest slot */
+  BLOCK_SLOTS = 1 << 10,
 };
 
 /* Spans that contain all times at which something is taken; in order, and not touching. */
@@ -73,8 +74,9 @@ typedef struct Visit {
 struct PackSlots {
   Arena *arena;
   uint32_t root;
-  int64_t height; /* the slots are the bytes [0, height) */
-  VEC(Slot) slots;
+  int64_t height;     /* the slots are the bytes [0, height) */
+  VEC(Slot *) blocks; /* of BLOCK_SLOTS each; see slot_at() */
+  uint32_t num_slots;
   VEC(SpanNode) spans;
   VEC(Visit) visits;
   uint32_t next_owner;
@@ -86,6 +88,17 @@ PackSlots *pack_slots_new(Arena *out) {
   slots->arena = out;
   slots->root = NO_ID;
   return slots;
+}
+
+/* Slots are many and large, so that an array of them would mostly be copied as it grows. */
+static inline Slot *slot_at(const PackSlots *slots, uint32_t slot) {
+  return &slots->blocks.data[slot / BLOCK_SLOTS][slot % BLOCK_SLOTS];
+}
+
+static Slot *add_slot(PackSlots *slots) {
+  if (slots->num_slots % BLOCK_SLOTS == 0)
+    *vec_push(slots->arena, &slots->blocks) = arena_array(slots->arena, Slot, BLOCK_SLOTS);
+  return slot_at(slots, slots->num_slots++);
 }
 
 /* ---- taken time ---- */
@@ -241,25 +254,24 @@ static void join_below(Slot *slot, const FreeTime *free_time, const TakenTime *t
 }
 
 static void bring_up_to_date(PackSlots *slots, uint32_t at) {
-  Slot *slot = &slots->slots.data[at];
+  Slot *slot = slot_at(slots, at);
   slot->free_below = slot->free_time;
   slot->taken_below = slot->taken_time;
   uint32_t below[] = {slot->left, slot->right};
   for (int i = 0; i < 2; i++) {
     if (below[i] == NO_ID) continue;
-    const Slot *child = &slots->slots.data[below[i]];
+    const Slot *child = slot_at(slots, below[i]);
     join_below(slot, &child->free_below, &child->taken_below);
   }
 }
 
 /* Inserts a slot, which is the last in the list. */
 static void insert_slot(PackSlots *slots) {
-  Slot *list = slots->slots.data;
-  uint32_t at = slots->slots.len - 1;
-  Slot *new = &list[at];
+  uint32_t at = slots->num_slots - 1;
+  Slot *new = slot_at(slots, at);
   uint32_t *link = &slots->root;
   while (*link != NO_ID && slot_priority(*link) >= slot_priority(at)) {
-    Slot *slot = &list[*link];
+    Slot *slot = slot_at(slots, *link);
     slot->found.is_known = false;
     join_below(slot, &new->free_time, &new->taken_time);
     link = new->begin < slot->begin ? &slot->left : &slot->right;
@@ -269,9 +281,12 @@ static void insert_slot(PackSlots *slots) {
   new->found.is_known = false;
   new->free_below = new->free_time;
   new->taken_below = new->taken_time;
-  if (rest != NO_ID) join_below(new, &list[rest].free_below, &list[rest].taken_below);
+  if (rest != NO_ID) {
+    const Slot *below = slot_at(slots, rest);
+    join_below(new, &below->free_below, &below->taken_below);
+  }
   while (rest != NO_ID) {
-    Slot *slot = &list[rest];
+    Slot *slot = slot_at(slots, rest);
     slot->found.is_known = false;
     if (new->begin < slot->begin) {
       *more = rest;
@@ -286,13 +301,13 @@ static void insert_slot(PackSlots *slots) {
 }
 
 static void add_on_top(PackSlots *slots, int64_t end) {
-  *vec_push(slots->arena, &slots->slots) = (Slot){.begin = slots->height,
-                                                  .end = end,
-                                                  .left = NO_ID,
-                                                  .right = NO_ID,
-                                                  .spans = NO_ID,
-                                                  .owner = slots->next_owner++,
-                                                  .free_time = free_time_all()};
+  *add_slot(slots) = (Slot){.begin = slots->height,
+                            .end = end,
+                            .left = NO_ID,
+                            .right = NO_ID,
+                            .spans = NO_ID,
+                            .owner = slots->next_owner++,
+                            .free_time = free_time_all()};
   slots->height = end;
   insert_slot(slots);
 }
@@ -301,7 +316,7 @@ static void add_on_top(PackSlots *slots, int64_t end) {
 static uint32_t find_slot(PackSlots *slots, int64_t offset) {
   uint32_t at = slots->root;
   for (;;) {
-    Slot *slot = &slots->slots.data[at];
+    Slot *slot = slot_at(slots, at);
     slot->found.is_known = false;
     if (offset < slot->begin) {
       at = slot->left;
@@ -317,9 +332,9 @@ static uint32_t find_slot(PackSlots *slots, int64_t offset) {
 static void split_at(PackSlots *slots, int64_t offset) {
   if (offset == slots->height) return;
   uint32_t at = find_slot(slots, offset);
-  if (slots->slots.data[at].begin == offset) return;
-  Slot *upper = vec_push(slots->arena, &slots->slots);
-  Slot *lower = &slots->slots.data[at];
+  if (slot_at(slots, at)->begin == offset) return;
+  Slot *upper = add_slot(slots);
+  Slot *lower = slot_at(slots, at);
   *upper = *lower;
   upper->left = upper->right = NO_ID;
   upper->begin = lower->end = offset;
@@ -333,14 +348,14 @@ static int64_t take_slot(PackSlots *slots, int64_t offset, const PackSpan *spans
                          uint32_t num_spans) {
   uint32_t at = slots->root;
   for (;;) {
-    Slot *slot = &slots->slots.data[at];
+    Slot *slot = slot_at(slots, at);
     slot->found.is_known = false;
     for (uint32_t k = 0; k < num_spans; k++)
       taken_add(&slot->taken_below, spans[k]);
     if (slot->begin == offset) break;
     at = offset < slot->begin ? slot->left : slot->right;
   }
-  Slot *slot = &slots->slots.data[at];
+  Slot *slot = slot_at(slots, at);
   for (uint32_t k = 0; k < num_spans; k++) {
     add_span(slots, slot, spans[k]);
     free_time_take(&slot->free_time, spans[k]);
@@ -410,7 +425,7 @@ static void leave(PackSlots *slots) {
 /* Passes the whole subtree if all of it is taken, or all of it is free. */
 static bool pass_whole(PackSlots *slots, const PackSpan *spans, uint32_t num_spans, BestGap *gap) {
   Visit *at = &slots->visits.data[slots->visits.len - 1];
-  const Slot *slot = &slots->slots.data[at->slot];
+  const Slot *slot = slot_at(slots, at->slot);
   bool is_taken = !may_be_free(&slot->free_below, spans, num_spans);
   if (!is_taken && may_be_taken(&slot->taken_below, spans, num_spans)) return false;
   if (!is_taken) pass_free(gap, at->begin, at->end);
@@ -431,7 +446,7 @@ static bool search_in_order(PackSlots *slots, const PackSpan *spans, uint32_t nu
   while (slots->visits.len && gap->best_length > gap->perfect_length) {
     if (num_visits++ == max_visits) return false;
     Visit *at = &slots->visits.data[slots->visits.len - 1];
-    const Slot *slot = &slots->slots.data[at->slot];
+    const Slot *slot = slot_at(slots, at->slot);
     switch (at->step++) {
       case 0:
         if (!pass_whole(slots, spans, num_spans, gap))
@@ -561,9 +576,9 @@ static void found_join(Found *found, const Found *next, const BestGap *gap) {
 static Found join_children(const PackSlots *slots, const Slot *slot, PackSpan span,
                            const BestGap *gap) {
   Found own = found_in_slot(slots, slot, span);
-  Found found = slot->left == NO_ID ? own : slots->slots.data[slot->left].found;
+  Found found = slot->left == NO_ID ? own : slot_at(slots, slot->left)->found;
   if (slot->left != NO_ID) found_join(&found, &own, gap);
-  if (slot->right != NO_ID) found_join(&found, &slots->slots.data[slot->right].found, gap);
+  if (slot->right != NO_ID) found_join(&found, &slot_at(slots, slot->right)->found, gap);
   return found;
 }
 
@@ -580,7 +595,7 @@ static void search_all(PackSlots *slots, PackSpan span, const BestGap *gap) {
   visit(slots, slots->root, 0, slots->height);
   while (slots->visits.len) {
     Visit *at = &slots->visits.data[slots->visits.len - 1];
-    Slot *slot = &slots->slots.data[at->slot];
+    Slot *slot = slot_at(slots, at->slot);
     uint8_t step = at->step++;
     if (step == 0 && !holds_for(&slot->found, span, gap)) {
       if (!may_be_free(&slot->free_below, &span, 1)) {
@@ -606,7 +621,7 @@ static void search_all(PackSlots *slots, PackSpan span, const BestGap *gap) {
 /* The free bytes at the bottom are a gap, those at the top are not. */
 static int64_t best_of_all(PackSlots *slots, PackSpan span, const BestGap *gap) {
   search_all(slots, span, gap);
-  const Found *found = &slots->slots.data[slots->root].found;
+  const Found *found = &slot_at(slots, slots->root)->found;
   Found best = {.best_length = INT64_MAX};
   if (!found->is_all_free) take_between(&best, 0, found->low_end, gap);
   take_better(&best, found->best_length, found->best_start);
