@@ -251,7 +251,7 @@ void *arena_alloc(Arena *arena, size_t bytes) {
   size_t rounded = (bytes + ALIGNMENT - 1) & ~(size_t)(ALIGNMENT - 1);
   size_t left = arena->chunk ? (size_t)(arena->chunk->end - arena->next) : 0;
   if (bytes >= LARGE_BYTES) {
-    bool fits = arena->reserved && arena->chunk == arena->reserved && bytes <= left;
+    bool fits = arena->reserved && arena->chunk == arena->reserved && rounded <= left;
     if (!fits) return alloc_block(arena, bytes);
   } else if (!arena->chunk || rounded > left) {
     size_t wanted = sizeof(Chunk) + rounded;

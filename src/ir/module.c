@@ -22,6 +22,11 @@ Module *module_new(const char *text, uint32_t length, const ArenaOptions *option
   return module;
 }
 
+static uint32_t with_room(uint32_t len) {
+  uint64_t room = (uint64_t)len + len / 4;
+  return room < UINT32_MAX ? (uint32_t)room : len;
+}
+
 Module *module_copy(Module *module) {
   Arena *arena = arena_new(arena_options(module->arena));
   Module *copy = arena_zalloc(arena, sizeof *copy);
@@ -32,17 +37,19 @@ Module *module_copy(Module *module) {
   copy->shapes = shape_table_copy(&module->shapes, arena);
   copy->entry = module->entry;
   copy->backend = module->backend;
+  /* Most copies are changed, so there is room for clones. The instructions come first, so that each
+   * fills a cache line. */
+  uint32_t num_insts = with_room(module->insts.len), num_ids = with_room(module->ids.len);
+  arena_reserve(arena,
+                (size_t)num_insts * sizeof(Instruction) + (size_t)num_ids * sizeof(uint32_t));
+  vec_reserve(arena, &copy->insts, num_insts);
+  vec_reserve(arena, &copy->ids, num_ids);
 #define COPY_VEC(field)                                                          \
   do {                                                                           \
     uint32_t len = module->field.len;                                            \
     void *data = vec_extend(arena, &copy->field, len);                           \
     if (len) memcpy(data, module->field.data, len * sizeof *module->field.data); \
   } while (0)
-  /* The instructions come first, so that each fills a cache line. */
-  arena_reserve(arena, (size_t)module->insts.len * sizeof(Instruction) +
-                           (size_t)module->ids.len * sizeof(uint32_t) +
-                           (size_t)module->comps.len * sizeof(Computation) +
-                           (size_t)module->control.len * sizeof(ControlDeps));
   COPY_VEC(insts);
   COPY_VEC(comps);
   COPY_VEC(ids);

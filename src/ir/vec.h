@@ -46,7 +46,7 @@ typedef VEC(uint32_t) IdVec;
 static inline void *vec_grow(Arena *arena, void *data, uint32_t *cap, uint32_t len, uint32_t more,
                              size_t size) {
   uint64_t wanted = (uint64_t)len + more;
-  uint64_t new_cap = *cap ? (uint64_t)*cap * 2 : 8;
+  uint64_t new_cap = *cap ? (uint64_t)*cap * 2 : 4;
   if (new_cap < wanted) new_cap = wanted;
   if (new_cap > UINT32_MAX) new_cap = wanted;
   if (wanted > UINT32_MAX) arena_array_bytes(arena, SIZE_MAX, 2);

@@ -146,6 +146,20 @@ START_TEST(reserved_memory_serves_large_requests) {
 }
 END_TEST
 
+/* What is left of it may be less than the last request's size rounded up. */
+START_TEST(reserved_memory_is_not_passed) {
+  enum { RESERVED = (2 << 20) + 24, BYTES = 1 << 10 };
+  Arena *arena = arena_new(NULL);
+  arena_reserve(arena, RESERVED);
+  size_t given = RESERVED;
+  memset(arena_alloc(arena, RESERVED), 'r', RESERVED);
+  for (; given < 2 * RESERVED; given += BYTES)
+    memset(arena_alloc(arena, BYTES), 'b', BYTES);
+  ck_assert_uint_ge(arena_bytes(arena), given);
+  arena_free(arena);
+}
+END_TEST
+
 /* It is only a hint: it takes no more than it may, and nothing for little. */
 START_TEST(reserving_never_fails) {
   ArenaGuard guard = {0};
@@ -329,6 +343,7 @@ int main(void) {
   tcase_add_test(tc, reset_gives_back_what_came_after_the_mark);
   tcase_add_test(tc, reset_keeps_older_blocks_that_grew);
   tcase_add_loop_test(tc, reserved_memory_serves_large_requests, 0, 5);
+  tcase_add_test(tc, reserved_memory_is_not_passed);
   tcase_add_test(tc, reserving_never_fails);
   tcase_add_test(tc, reset_to_the_beginning_empties);
   tcase_add_test(tc, marks_nest);
