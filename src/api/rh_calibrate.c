@@ -77,7 +77,7 @@ static rh_status measure(const Calibration *job, uint32_t index, const DevicePro
   status = handle_check(taken, job->diags);
   if (status == RH_OK) {
     int64_t trips = job->options->default_trip_count;
-    Arena *scratch = handle_scratch(taken);
+    Arena *scratch = arena_new(arena_options(taken->arena));
     Arena *inner = arena_new(arena_options(scratch));
     CostTable table = cost_table_of(taken, profile, trips, inner, scratch);
     *seconds = cost_total_weighted(taken->module, &table, profile, trips, scratch).seconds;

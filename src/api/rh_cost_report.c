@@ -253,7 +253,7 @@ static rh_status make_report(const rh_module *module, const rh_profile *profile,
   rh_status status = handle_check(module, diags);
   if (status != RH_OK) return status;
   Arena *arena = arena_new(arena_options(module->arena));
-  Arena *scratch = handle_scratch(module);
+  Arena *scratch = arena_new(arena_options(module->arena));
   Handle *handle = arena_zalloc(arena, sizeof *handle);
   handle->arena = arena;
   explain(module, profile_of(profile), default_trip_count, &handle->report, arena, scratch);

@@ -22,7 +22,7 @@ static rh_status draw(const rh_module *module, const rh_dot_options *options, rh
     arena_free(arena);
     return status;
   }
-  Arena *scratch = handle_scratch(module);
+  Arena *scratch = arena_new(arena_options(module->arena));
   MemoryProfile profile =
       dot.model->measure(module->module, &module->schedule, NULL, arena, scratch);
   Writer writer;
@@ -88,7 +88,7 @@ static rh_status emit_log(const rh_module *module, const char *memory_model,
   rh_status status = find_model(module, memory_model, &options.model, diags);
   if (status != RH_OK) return status;
   Arena *arena = arena_new(arena_options(module->arena));
-  Arena *scratch = handle_scratch(module);
+  Arena *scratch = arena_new(arena_options(module->arena));
   MemoryProfile profile =
       options.model->measure(module->module, &module->schedule, NULL, arena, scratch);
   Writer writer;

@@ -121,7 +121,7 @@ static rh_status measure_memory(const rh_module *module, const char *model_name,
   rh_status status = find_model(module, model_name, &model, diags);
   if (status != RH_OK) return status;
   Arena *arena = arena_new(arena_options(module->arena));
-  Arena *scratch = handle_scratch(module);
+  Arena *scratch = arena_new(arena_options(module->arena));
   MemoryProfile profile = model->measure(module->module, &module->schedule, NULL, arena, scratch);
   *memory = memory_with_bound(module, &profile, scratch);
   arena_free(scratch);
@@ -152,7 +152,7 @@ static rh_status visit_live(const rh_module *module, const char *model_name,
   rh_status status = find_model(module, model_name, &model, diags);
   if (status != RH_OK) return status;
   Arena *arena = arena_new(arena_options(module->arena));
-  Arena *scratch = handle_scratch(module);
+  Arena *scratch = arena_new(arena_options(module->arena));
   LiveSet live;
   MemoryProfile profile = model->measure(module->module, &module->schedule, &live, arena, scratch);
   Legality legality = legality_of(module, options, arena, scratch);
@@ -298,7 +298,7 @@ static rh_status measure_cost(const rh_module *module, const rh_profile *profile
   rh_status status = handle_check(module, diags);
   if (status != RH_OK) return status;
   Arena *arena = arena_new(arena_options(module->arena));
-  Arena *scratch = handle_scratch(module);
+  Arena *scratch = arena_new(arena_options(module->arena));
   const DeviceProfile *device = profile ? &profile->profile : NULL;
   CostTable table = cost_table_of(module, device, default_trip_count, arena, scratch);
   *cost = cost_figures(module->module, &table, device, default_trip_count, scratch);

@@ -18,7 +18,7 @@ static rh_status make_map(const rh_module *module, rh_memory_map **map, rh_diags
   rh_status status = find_model(module, "heap", &heap, diags);
   if (status != RH_OK) return status;
   Arena *arena = arena_new(arena_options(module->arena));
-  Arena *scratch = handle_scratch(module);
+  Arena *scratch = arena_new(arena_options(module->arena));
   Handle *handle = arena_zalloc(arena, sizeof *handle);
   handle->arena = arena;
   Arena *inner = arena_new(arena_options(module->arena));

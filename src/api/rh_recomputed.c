@@ -17,7 +17,7 @@ static rh_status make_recomputed(const rh_module *handle, int64_t default_trip_c
   rh_status status = handle_check(handle, diags);
   if (status != RH_OK) return status;
   Arena *arena = arena_new(arena_options(handle->arena));
-  Arena *scratch = handle_scratch(handle);
+  Arena *scratch = arena_new(arena_options(handle->arena));
   Handle *made = arena_zalloc(arena, sizeof *made);
   made->arena = arena;
   Arena *inner = arena_new(arena_options(handle->arena));

@@ -84,7 +84,7 @@ static rh_status make_report(const rh_module *module, const char *model_name, rh
   rh_status status = find_model(module, model_name, &model, diags);
   if (status != RH_OK) return status;
   Arena *arena = arena_new(arena_options(module->arena));
-  Arena *scratch = handle_scratch(module);
+  Arena *scratch = arena_new(arena_options(module->arena));
   Handle *handle = arena_zalloc(arena, sizeof *handle);
   handle->arena = arena;
   fill(module, model, &handle->report, arena, scratch);

@@ -131,7 +131,7 @@ static rh_status make_schedule(const rh_module *module, const rh_schedule_option
                                      : module_copy(module->module));
   bool is_inserted = copies_are_inserted(module->module);
   result->module->backend.copies = is_inserted ? COPIES_INSERTED : COPIES_PENDING;
-  Arena *scratch = handle_scratch(module);
+  Arena *scratch = arena_new(arena_options(module->arena));
   status = schedule_module(module, result, scheduler, options, diags, scratch);
   if (status == RH_OK) warn_of_known_reads(result, diags, scratch);
   arena_free(scratch);

@@ -1,4 +1,3 @@
-#define _DEFAULT_SOURCE /* for madvise */
 #include "ir/arena.h"
 
 #include <assert.h>
@@ -7,15 +6,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 enum {
   ALIGNMENT = 16,
   FIRST_CHUNK_BYTES = 1 << 12,
   MAX_CHUNK_BYTES = 1 << 20,
-  HUGE_PAGE_BYTES = 1 << 21, /* on x86-64 and most of AArch64 */
-  MANY_HUGE_PAGES = HUGE_PAGE_BYTES * 2,
+  MIN_RESERVED_BYTES = 1 << 20,
 };
 
 /* Requests of this size or more get a block of their own, which arena_grow can pass to realloc. */
@@ -31,8 +27,6 @@ typedef struct Chunk {
   char *end;
   _Alignas(16) char data[];
 } Chunk;
-
-_Static_assert(sizeof(Chunk) <= CACHE_LINE_BYTES, "a reserved chunk begins with one line");
 
 typedef struct Block {
   struct Block *older;
@@ -75,20 +69,6 @@ _Noreturn void arena_fail(Arena *arena, size_t wanted_bytes) {
   out_of_memory(&arena->options, wanted_bytes);
 }
 
-/* Asks for large pages. When memory is touched for the first time, the faults for small pages take
- * longer than the work that is done with them. */
-static void use_huge_pages(void *memory, size_t bytes) {
-#ifdef MADV_HUGEPAGE
-  uintptr_t begin = (uintptr_t)memory, end = begin + bytes;
-  const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
-  begin = (begin + page - 1) & ~(page - 1);
-  end &= ~(page - 1);
-  if (begin < end) madvise((void *)begin, end - begin, MADV_HUGEPAGE);
-#else
-  (void)memory, (void)bytes;
-#endif
-}
-
 static void *take(const ArenaOptions *options, size_t *total_bytes, void *old, size_t old_bytes,
                   size_t bytes) {
   size_t added = bytes - old_bytes;
@@ -97,7 +77,6 @@ static void *take(const ArenaOptions *options, size_t *total_bytes, void *old, s
   }
   void *memory = realloc(old, bytes);
   if (!memory) out_of_memory(options, bytes);
-  if (LARGE_BYTES && bytes >= MANY_HUGE_PAGES) use_huge_pages(memory, bytes);
   *total_bytes += added;
   return memory;
 }
@@ -224,21 +203,17 @@ static void open_chunk(Arena *arena, Chunk *chunk, size_t bytes) {
 }
 
 void arena_reserve(Arena *arena, size_t bytes) {
-  if (LARGE_BYTES == 0 || bytes > SIZE_MAX / 2) return;
-  /* Whole large pages are used if that wastes little; a short remainder stays in small ones. */
-  size_t huge_bytes = (bytes + HUGE_PAGE_BYTES / 2) / HUGE_PAGE_BYTES * HUGE_PAGE_BYTES;
-  if (huge_bytes == 0) return;
-  size_t wanted = CACHE_LINE_BYTES + bytes;
-  if (wanted < huge_bytes) wanted = huge_bytes;
+  enum { OVERHEAD = sizeof(Chunk) + CACHE_LINE_BYTES };
+  if (LARGE_BYTES == 0 || bytes < MIN_RESERVED_BYTES || bytes > SIZE_MAX / 2) return;
+  size_t wanted = OVERHEAD + bytes;
   const ArenaOptions *options = &arena->options;
   if (options->max_bytes && wanted > options->max_bytes - arena->total_bytes) return;
-  void *memory;
-  if (posix_memalign(&memory, HUGE_PAGE_BYTES, wanted) != 0) return;
-  use_huge_pages(memory, huge_bytes);
+  Chunk *chunk = malloc(wanted);
+  if (!chunk) return;
   arena->total_bytes += wanted;
-  open_chunk(arena, memory, wanted);
-  arena->next = (char *)memory + CACHE_LINE_BYTES;
-  arena->reserved = memory;
+  open_chunk(arena, chunk, wanted);
+  arena->next += -(uintptr_t)chunk->data % CACHE_LINE_BYTES;
+  arena->reserved = chunk;
 }
 
 static bool is_in_reserved(const Arena *arena, const void *memory) {

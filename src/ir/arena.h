@@ -82,15 +82,14 @@ void *arena_zalloc(Arena *arena, size_t bytes);
 
 /* Enlarges a block that arena_alloc or arena_grow returned, like realloc, and keeps its contents.
  * The old block may be wasted until the arena is freed; if sizes double, the waste is smaller than
- * the final size. Large blocks move without copying if the system can remap pages. */
+ * the final size. */
 void *arena_grow(Arena *arena, void *old, size_t old_bytes, size_t new_bytes);
 
 enum { CACHE_LINE_BYTES = 64 }; /* on x86-64 and most of AArch64 */
 
 /* Allocates memory for the next requests in one piece, including large requests. It is for callers
- * that know roughly how much they need. The first of them begins a cache line. The system then maps
- * large pages; with small pages and a fault for each of them, parsing a text took 25 % longer.
- * Unused memory is not touched, except for the rest of a page. */
+ * that know roughly how much they need, for several arrays at once. The first of them begins a
+ * cache line. Unused memory is not touched. */
 void arena_reserve(Arena *arena, size_t bytes);
 
 /* Returns a NUL-terminated copy. */

@@ -19,13 +19,6 @@ void rh_module_free(rh_module *handle) {
   arena_free(handle->arena);
 }
 
-Arena *handle_scratch(const rh_module *handle) {
-  enum { BYTES_FOR_INST = 192 }; /* what packing and the data alive at that time need */
-  Arena *scratch = arena_new(arena_options(handle->arena));
-  arena_reserve(scratch, (size_t)handle->module->insts.len * BYTES_FOR_INST);
-  return scratch;
-}
-
 rh_status handle_check(const rh_module *handle, rh_diags *diags) {
   if (*handle->is_checked) return RH_OK;
   rh_status status = module_check(handle->module, diags);

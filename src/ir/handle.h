@@ -30,10 +30,6 @@ struct rh_module {
 /* Returns a handle that takes ownership of a module. */
 rh_module *handle_new(Module *module);
 
-/* Returns scratch memory for analyses of the module. It is allocated in one piece of about the size
- * that they need, so passes that run one after the other use the same pages. */
-Arena *handle_scratch(const rh_module *handle);
-
 /* Returns RH_ERR_INPUT if the module is inconsistent. */
 rh_status handle_check(const rh_module *handle, rh_diags *diags);
 

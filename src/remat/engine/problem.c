@@ -27,7 +27,7 @@ static rh_status prepare(Problem *problem, Findings *findings, const RematReques
                        .original = request->module,
                        .protect = protect_resolve(options->protect, options->emit),
                        .arena = arena_new(arena_options(request->module->arena)),
-                       .scratch = handle_scratch(input),
+                       .scratch = arena_new(arena_options(input->arena)),
                        .diags = diags};
   Module *module = problem->input->module;
   const Schedule *schedule = &problem->input->schedule;
