@@ -2,7 +2,10 @@
 #include "remat/search/job.h"
 #include "remat/search/trim.h"
 
-enum { NEARLY = 50 }; /* so small a part of the limit may be missing for lower ones to be tried */
+enum {
+  NEARLY = 50,    /* so small a part of the limit may be missing for lower ones to be tried */
+  SHORT_PART = 4, /* of the steps, as a divisor, for a short search */
+};
 
 /* A computation, and how it is to be searched. */
 typedef struct Task {
@@ -36,7 +39,7 @@ static PricedLine search_in(SearchJob *search, const Task *task, const SearchGra
 static PricedLine search_both(SearchJob *search, const Task *task, Patience *patience,
                               OtherLines *others, Arena *arena) {
   CompId comp = task->graph->comp;
-  bool is_known = task->without == task->graph ||
+  bool is_known = task->without == task->graph || task->known ||
                   (search->unmet_comp == comp && task->limit_bytes <= search->unmet_bytes);
   if (is_known) return search_in(search, task, task->graph, true, patience, others, arena);
   Patience half = patience_part(patience, patience_steps_left(patience) / 2);
@@ -44,7 +47,9 @@ static PricedLine search_both(SearchJob *search, const Task *task, Patience *pat
   patience_join(patience, &half);
   OtherLines also = {0};
   if (best.fits) {
-    PricedLine quick = search_in(search, task, task->graph, false, patience, &also, arena);
+    Patience part = patience_part(patience, patience_steps_left(patience) / SHORT_PART);
+    PricedLine quick = search_in(search, task, task->graph, false, &part, &also, arena);
+    patience_join(patience, &part);
     if (!priced_is_better(&quick, &best)) return best;
   } else {
     search->unmet_comp = comp;
@@ -130,10 +135,7 @@ PricedLine search_computation(SearchJob *search, const SearchGraph *graph, int64
                .graph = graph,
                .without = search_graph_without_loops(graph, arena),
                .limit_bytes = limit_bytes};
-  /* Where loops can run again, lines with and without that are searched one after the other, and
-   * none is known. */
-  bool is_to_know =
-      graph->comp == search->job->rewrite->module->entry && task.without == task.graph;
+  bool is_to_know = graph->comp == search->job->rewrite->module->entry;
   if (is_to_know) task.known = lines_known(search, graph);
   PricedLine found = {0};
   if (limit_bytes > 0) {
