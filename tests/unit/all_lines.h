@@ -27,7 +27,8 @@ static inline uint32_t below(Random *random, uint32_t count) {
 
 static inline void add_operand(SearchGraph *graph, SearchNode *node, NodeId from,
                                uint32_t first_part, uint32_t num_parts, Arena *arena) {
-  *vec_push(arena, &graph->operands) = (NodeOperand){from, first_part, num_parts};
+  *vec_push(arena, &graph->operands) =
+      (NodeOperand){.node = from, .first_part = first_part, .num_parts = num_parts};
   node->num_operands++;
 }
 

@@ -59,6 +59,7 @@ static inline void search_begin(SearchFixture *search, Fixture fixture, const ch
   }
   CompId id = comp ? find_comp(fixture.module, comp) : fixture.module->entry;
   search->graph = search_graph_build(&search->context, id, out, scratch);
+  line_find_copied_reads(&search->graph, scratch);
 }
 
 static inline const char *node_name(const SearchFixture *search, NodeId node) {

@@ -10,6 +10,7 @@
 static const char *operand_text(const SearchFixture *search, const NodeOperand *operand) {
   Arena *out = search->fixture.out;
   const char *name = node_name(search, operand->node);
+  if (operand->is_copied) name = arena_printf(out, "copy of %s", name);
   if (operand->num_parts == 1) return arena_printf(out, "%s.%u", name, operand->first_part);
   return arena_printf(out, "%s.%u+%u", name, operand->first_part, operand->num_parts);
 }
@@ -186,6 +187,13 @@ static const Row rows[] = {
      ", input_output_alias={ {}: (0, {}, must-alias) }", "",
      P "a = f32[8] sine(p)\n ROOT r = f32[8] add(p, a)\n", NULL, NULL, 32, 96,
      "p{0!r}g; a(p.0){32}c; r(p.0,a.0){0}; end(r.0)fE;"},
+    {"a donated parameter that is read later, and so is copied",
+     ", input_output_alias={ {0}: (0, {}, must-alias) }", "",
+     P "a = f32[8] sine(p)\n u = f32[8] negate(p)\n b = f32[8] cosine(p)\n"
+       "ROOT t = (f32[8], f32[8], f32[8]) tuple(u, a, b)\n",
+     NULL, NULL, 32, 120,
+     "p{0!u}g; a(p.0){32}c; u(p.0){0} after a; b(copy of p.0){32}c after u; "
+     "t(u.0,a.0,b.0){24,=0.0,=1.0,=2.0}t; end(t.0+4)fE;"},
     {"a donated parameter that is copied first", ", input_output_alias={ {}: (0, {}, must-alias) }",
      "", P "c = f32[8] copy(p)\n a = f32[8] sine(c)\n ROOT r = f32[8] add(c, a)\n", NULL, NULL, 0,
      96, "p{32!r}g; c(p.0){32}; a(c.0){32/0.0}c; r(c.0,a.0){32} after p; end(r.0)fE;"},

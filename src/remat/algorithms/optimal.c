@@ -120,8 +120,10 @@ static SearchGraph build_graph(OptimalJob *optimal, Arena *arena) {
   optimal->context = search_context_build(optimal->job, arena, optimal->scratch);
   optimal->context.inner_bytes = optimal->inner_bytes;
   search_measure_callees(&optimal->context, optimal->inner_bytes, 0, optimal->scratch);
-  return search_graph_build(&optimal->context, optimal->job->rewrite->module->entry, arena,
-                            optimal->scratch);
+  SearchGraph graph = search_graph_build(&optimal->context, optimal->job->rewrite->module->entry,
+                                         arena, optimal->scratch);
+  line_find_copied_reads(&graph, optimal->scratch);
+  return graph;
 }
 
 /* What `search` comes to by itself, which packs what it finds. It is the result when time is up, or

@@ -58,7 +58,7 @@ static SearchNode new_node(Former *former, InstId inst, NodeId read, double seco
                      .first_wait = graph->waits.len,
                      .seconds = is_on_host ? 0 : seconds,
                      .flags = flags};
-  *vec_push(former->out, &graph->operands) = (NodeOperand){read, 0, 1};
+  *vec_push(former->out, &graph->operands) = (NodeOperand){.node = read, .num_parts = 1};
   *vec_push(former->out, &graph->parts) =
       (NodePart){.bytes = bytes, .operand = NO_ID, .overwriter = NO_ID};
   return node;

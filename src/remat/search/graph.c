@@ -329,8 +329,9 @@ static void add_operands(Builder *builder, InstId id, SearchNode *node) {
   for (uint32_t i = 0; i < node->num_operands; i++) {
     InstId operand = inst_operand(module, id, i);
     *vec_push(builder->out, &builder->graph->operands) =
-        (NodeOperand){builder->graph->node_of[operand], builder->part_of[operand],
-                      inst_shape(module, operand)->num_parts};
+        (NodeOperand){.node = builder->graph->node_of[operand],
+                      .first_part = builder->part_of[operand],
+                      .num_parts = inst_shape(module, operand)->num_parts};
   }
 }
 
@@ -479,8 +480,10 @@ static void add_end(Builder *builder) {
                                                   .first_part = graph->parts.len,
                                                   .first_wait = graph->waits.len,
                                                   .flags = NODE_IS_END | NODE_IS_FIXED};
-  *vec_push(builder->out, &graph->operands) = (NodeOperand){
-      graph->node_of[root], builder->part_of[root], inst_shape(builder->module, root)->num_parts};
+  *vec_push(builder->out, &graph->operands) =
+      (NodeOperand){.node = graph->node_of[root],
+                    .first_part = builder->part_of[root],
+                    .num_parts = inst_shape(builder->module, root)->num_parts};
 }
 
 /* Values that are cheap to compute from parameters and constants whose memory nobody takes. */

@@ -24,6 +24,7 @@ typedef uint32_t NodeId; /* in the order in which the instructions run */
 typedef struct NodeOperand {
   NodeId node;
   uint32_t first_part, num_parts;
+  bool is_copied; /* overwritten before it is read in the order given, so that it is copied there */
 } NodeOperand;
 
 /* An operand's part whose memory a part may take over if nobody reads it later. */

@@ -464,6 +464,24 @@ Line line_reordered(const Line *line, const StepId *order, Arena *out, Arena *sc
 
 /* ---- checks ---- */
 
+void line_find_copied_reads(SearchGraph *graph, Arena *scratch) {
+  if (!graph->has_overwriters) return;
+  Arena *inner = arena_new(arena_options(scratch));
+  Line given = line_of_graph(graph, inner);
+  Roots roots = roots_build(&given, inner);
+  for (StepId step = 0; step < given.len; step++) {
+    const SearchNode *node = &graph->nodes[given.nodes[step]];
+    for (uint32_t i = 0; i < node->num_operands; i++) {
+      NodeOperand *operand = &graph->operands.data[node->first_operand + i];
+      for (uint32_t k = 0; k < operand->num_parts; k++) {
+        StepId writer = overwriter_of_part(&roots, line_read_part(&given, step, i, k));
+        operand->is_copied |= writer != NO_ID && writer < step;
+      }
+    }
+  }
+  arena_free(inner);
+}
+
 bool line_is_valid(const Line *line, Arena *scratch) {
   const SearchGraph *graph = line->graph;
   Arena *inner = arena_new(arena_options(scratch));
@@ -489,8 +507,8 @@ bool line_is_valid(const Line *line, Arena *scratch) {
     bool is_first = roots.first[line->nodes[step]] == step;
     is_valid &= is_first || node->flags & (NODE_CAN_CLONE | NODE_IS_FORM);
     for (uint32_t i = 0; i < node->num_operands; i++) {
-      uint32_t count = graph->operands.data[node->first_operand + i].num_parts;
-      for (uint32_t k = 0; k < count; k++) {
+      const NodeOperand *operand = &graph->operands.data[node->first_operand + i];
+      for (uint32_t k = 0; k < operand->num_parts && !operand->is_copied; k++) {
         StepId writer = overwriter_of_part(&roots, line_read_part(line, step, i, k));
         is_valid &= writer == NO_ID || writer >= step;
       }

@@ -95,9 +95,13 @@ double *line_begin_seconds(const Line *line, Arena *out);
 /* The sum of the bytes over the limit, over all steps. */
 double line_excess(const Line *line, const LineMemory *memory, int64_t limit_bytes);
 
+/* Finds the operands of a new graph whose memory is overwritten before they are read, in the order
+ * given. Copy-insertion, which is still to come, copies what they read. */
+void line_find_copied_reads(SearchGraph *graph, Arena *scratch);
+
 /* Whether a line is right: each node but what can be cloned runs at least once, sources hold the
- * node that is asked for, or a copy back of it, and run before, waits hold, and nothing is read
- * from where its memory has been overwritten on. */
+ * node that is asked for, or a copy back of it, and run before, waits hold, and nothing but what
+ * was copied in the order given is read from where its memory has been overwritten on. */
 bool line_is_valid(const Line *line, Arena *scratch);
 
 /* Other edges of a line: steps that must run before a step, apart from its sources. */

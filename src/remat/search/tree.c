@@ -96,6 +96,7 @@ static bool search_frame(SearchJob *search, Frame *frame, bool may_go_down) {
   if (search->job->schedule->of[frame->comp].len == 0) return true;
   Arena *arena = arena_new(arena_options(search->scratch));
   SearchGraph graph = search_graph_build(&search->context, frame->comp, arena, search->scratch);
+  line_find_copied_reads(&graph, search->scratch);
   if (search->forms)
     search_graph_add_forms(&graph, &search->context, search->forms, arena, search->scratch);
   OtherLines others = {0};
