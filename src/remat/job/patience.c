@@ -4,7 +4,7 @@
 
 enum {
   USUAL_EFFORT = 5,
-  LARGE = 10000, /* instructions beyond which an effort's steps do not grow */
+  LARGE = 10000, /* instructions beyond which an effort's steps become fewer */
   LARGE_EFFORT = 1,
 };
 
@@ -40,7 +40,8 @@ uint64_t patience_steps_of(int effort, uint32_t num_insts, const RematParameters
   if (num_insts <= LARGE || effort <= LARGE_EFFORT)
     return unlimited_steps_of(effort, num_insts, parameters);
   uint64_t least = unlimited_steps_of(LARGE_EFFORT, num_insts, parameters);
-  uint64_t steps = unlimited_steps_of(effort, LARGE, parameters);
+  uint64_t steps = multiply(
+      unlimited_steps_of(effort, LARGE, parameters) / ((uint64_t)3 * LARGE + num_insts), 4 * LARGE);
   return steps > least ? steps : least;
 }
 

@@ -45,9 +45,10 @@ void patience_begin(Patience *patience, const rh_remat_options *options, double 
  *     search.steps * instructions * bits of that number * 3.5 ^ effort
  *
  * where the bits are log2(instructions), rounded up to whole ones, so that no machine rounds
- * differently. With effort 5 and 10,000 instructions that is about 5 seconds. Beyond 10,000 instructions it
- * is what it is for 10,000, so that an effort keeps its meaning for whoever waits, but at least
- * what it is with effort 1. */
+ * differently. With effort 5 and 10,000 instructions that is about 5 seconds. Beyond 10,000
+ * instructions it is what it is for 10,000, times 40,000 / (30,000 + instructions), because steps
+ * then wait for memory: so an effort keeps its meaning for whoever waits. But it is at least what
+ * it is with effort 1. */
 uint64_t patience_steps_of(int effort, uint32_t num_insts, const RematParameters *parameters);
 
 /* Spends steps; a step is about one visit of an instruction. Returns false if the steps are used
