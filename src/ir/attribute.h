@@ -106,7 +106,7 @@ bool attribute_is_annotation(AttrId id);
 
 typedef struct Attr {
   uint16_t id;
-  uint16_t num_callees; /* the number of computations that the value names; they are in
+  uint32_t num_callees; /* the number of computations that the value names; they are in
                            Instruction.callees, in order */
   Span text;            /* the value, without `name=` */
   uint32_t ints;

@@ -73,13 +73,11 @@ typedef struct Instruction {
   IdList users;     /* without repetition, in the order of their registration (XLA's users()) */
   uint32_t control; /* in Module.control; 0 = no control dependencies */
   uint32_t callees; /* in Module.ids: called computations, in XLA's order */
-  uint16_t num_callees;
+  uint32_t num_callees;
   uint16_t opcode; /* Opcode */
   uint16_t flags;  /* InstFlag */
 } Instruction;
 _Static_assert(sizeof(Instruction) <= CACHE_LINE_BYTES, "an instruction fills one cache line");
-
-enum { MAX_CALLEES = UINT16_MAX }; /* of an instruction */
 
 typedef struct ControlDeps {
   IdList predecessors;

@@ -92,7 +92,7 @@ InstId module_add_inst(Module *module, CompId comp, const InstSpec *spec) {
                                     .operands = operands,
                                     .num_operands = spec->num_operands,
                                     .callees = callees,
-                                    .num_callees = (uint16_t)spec->num_callees,
+                                    .num_callees = spec->num_callees,
                                     .index = spec->index});
 }
 

@@ -59,19 +59,18 @@ InstId parser_add_inst(Parser *parser, const NewInst *new) {
   if (new->num_callees) {
     memcpy(room, parser->callees.data + new->first_callee, new->num_callees * sizeof *room);
   }
-  *vec_push(parser->arena, &module->insts) =
-      (Instruction){.name = new->name.data,
-                    .name_len = new->name.len,
-                    .opcode = (uint16_t) new->opcode,
-                    .flags = (uint16_t) new->flags,
-                    .shape = new->shape,
-                    .parent = parser->comp,
-                    .origin = id,
-                    .operands = operands,
-                    .num_operands = new->num_operands,
-                    .callees = callees,
-                    .num_callees = (uint16_t) new->num_callees,
-                    .index = new->index};
+  *vec_push(parser->arena, &module->insts) = (Instruction){.name = new->name.data,
+                                                           .name_len = new->name.len,
+                                                           .opcode = (uint16_t) new->opcode,
+                                                           .flags = (uint16_t) new->flags,
+                                                           .shape = new->shape,
+                                                           .parent = parser->comp,
+                                                           .origin = id,
+                                                           .operands = operands,
+                                                           .num_operands = new->num_operands,
+                                                           .callees = callees,
+                                                           .num_callees = new->num_callees,
+                                                           .index = new->index};
   InstSource *source = vec_push(parser->arena, &parser->source->insts);
   *source = new->source;
   source->operand_offsets = parser->source->operand_offsets.len - new->num_operands;
@@ -375,14 +374,11 @@ static bool parse_attribute(Parser *parser, const AttrRule *const *rules, Opcode
   uint32_t value = tok(parser)->begin, ints = parser->source->ints.len;
   uint32_t callees = parser->callees.len;
   if (!parse_attribute_value(parser, attr)) return false;
-  if (parser->callees.len - set->first_callee > MAX_CALLEES)
-    return parse_fail(parser, place, "an instruction calls at most %u computations", MAX_CALLEES);
-  *vec_push(parser->tables, &parser->attrs) =
-      (Attr){.id = (uint16_t)attr,
-             .num_callees = (uint16_t)(parser->callees.len - callees),
-             .text = {value, parser->lex.prev_end},
-             .ints = ints,
-             .num_ints = parser->source->ints.len - ints};
+  *vec_push(parser->tables, &parser->attrs) = (Attr){.id = (uint16_t)attr,
+                                                     .num_callees = parser->callees.len - callees,
+                                                     .text = {value, parser->lex.prev_end},
+                                                     .ints = ints,
+                                                     .num_ints = parser->source->ints.len - ints};
   return true;
 }
 

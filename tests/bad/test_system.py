@@ -61,6 +61,21 @@ class Huge(ToolTest):
         if not tool.has_sanitizers(self.tool):
             self.assertLess(self.peak_bytes("check", "huge.hlo"), 12 * len(line))
 
+    def test_all_of_many_branches_are_printed(self):
+        num_branches = 70_000
+        self.write(
+            "branches.hlo",
+            "HloModule m\n\nb { ROOT p = f32[] parameter(0) }\n\nENTRY e {\n i = s32[] parameter(0)\n"
+            f" x = f32[] parameter(1)\n ROOT c = f32[] conditional(i{', x' * num_branches}),"
+            f" branch_computations={{b{', b' * (num_branches - 1)}}}\n}}\n",
+        )
+        for command in ("fmt", "print"):
+            process = self.start(command, "branches.hlo")
+            out, err = process.communicate(timeout=tool.TIMEOUT_SECONDS)
+            self.assertEqual(process.returncode, 0, err[:1000])
+            names = out.decode().split("branch_computations={")[1].split("}")[0].split(",")
+            self.assertEqual(len(names), num_branches, command)
+
     def test_fault_in_one_line_of_100_mb(self):
         self.check(
             'HloModule m ENTRY e { p = f32[] parameter(0), metadata={op_name="'
