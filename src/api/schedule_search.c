@@ -5,7 +5,7 @@
 #include "remat/legality/safe_reads.h"
 #include "remat/search/order.h"
 
-enum { MAX_STARTS = 4, EFFORT = 2 };
+enum { MAX_STARTS = 4, EFFORT = 4 };
 
 /* An order to begin with. */
 typedef struct Start {

@@ -12,6 +12,7 @@ enum {
   LOWEST_STEPS = 8,   /* limits that the lowest peak is looked for with */
   NEAREST = 64,       /* part of what is above the least, by which a peak is to fall at last */
   LEAST_STEPS = 4000, /* for each step of a line, that a search for a limit is worth */
+  ORDER_STEPS = 150,  /* for each step of a line, to make an order and to measure it */
 };
 
 /* How many of the best orders go on, and which prices they are tried with next: while no line fits,
@@ -320,7 +321,8 @@ PricedLine search_lowest(const Line *given, int64_t least_bytes, const PricedLin
 static bool try_orders_alone(const Goal *goal, const Line *given, KeptLines *kept,
                              Patience *patience, Arena *scratch) {
   static const HoistRules again = {true, true, true, 2};
-  for (uint32_t number = 1; number < NUM_ORDER_RULES && !patience_is_over(patience); number++) {
+  uint64_t price = (uint64_t)given->len * ORDER_STEPS;
+  for (uint32_t number = 1; number < NUM_ORDER_RULES && patience_spend(patience, price); number++) {
     Arena *arena = arena_new(arena_options(scratch));
     bool is_new;
     Line order = trial_make_order(goal, given, number, patience, &is_new, arena, scratch);
