@@ -5,7 +5,11 @@
 #include "remat/legality/safe_reads.h"
 #include "remat/search/order.h"
 
-enum { MAX_STARTS = 4, EFFORT = 4 };
+enum {
+  MAX_STARTS = 4,
+  EFFORT = 2,
+  LARGE = 10000, /* instructions beyond which there are no more steps: a scheduler is to be fast */
+};
 
 /* An order to begin with. */
 typedef struct Start {
@@ -72,7 +76,8 @@ void schedule_by_search(Module *module, const Schedule *own, const Schedule *kep
   RematParameters parameters = parameters_default();
   Patience patience;
   patience_begin(&patience, &options, 0);
-  patience.num_steps = patience_steps_of(EFFORT, module->insts.len, &parameters);
+  uint32_t num_insts = module->insts.len < LARGE ? module->insts.len : LARGE;
+  patience.num_steps = patience_steps_of(EFFORT, num_insts, &parameters);
   for (uint32_t i = 0; i < searching.num_starts && !patience_is_over(&patience); i++) {
     Schedule found = search_order(module, &searching.starts[i].schedule, &patience, arena, scratch);
     int64_t bytes = measure(&searching, &found);

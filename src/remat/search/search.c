@@ -9,10 +9,10 @@ enum {
   MAX_STALE = 3,      /* levels that lead nowhere, one after the other */
   MAX_LEVELS = 12,    /* of improvement */
   MAX_LEVELS_TIGHT = 8,
-  LOWEST_STEPS = 8,   /* limits that the lowest peak is looked for with */
-  NEAREST = 64,       /* part of what is above the least, by which a peak is to fall at last */
-  LEAST_STEPS = 4000, /* for each step of a line, that a search for a limit is worth */
-  ORDER_STEPS = 150,  /* for each step of a line, to make an order and to measure it */
+  LOWEST_STEPS = 8,       /* limits that the lowest peak is looked for with */
+  NEAREST = 64,           /* part of what is above the least, by which a peak is to fall at last */
+  LEAST_STEPS = 4000,     /* for each step of a line, that a search for a limit is worth */
+  MOST_ORDERED = 3000000, /* steps of all orders of a line that are tried for the lowest peak */
 };
 
 /* How many of the best orders go on, and which prices they are tried with next: while no line fits,
@@ -317,12 +317,14 @@ PricedLine search_lowest(const Line *given, int64_t least_bytes, const PricedLin
 
 /* ---- order alone ---- */
 
-/* The best of all orders under one limit, and of it with less excess. Returns whether one fits. */
+/* The best of all orders under one limit, and of it with less excess. Returns whether one fits.
+ * Patience counts moves, which are few in some large modules; so orders are counted, too. */
 static bool try_orders_alone(const Goal *goal, const Line *given, KeptLines *kept,
-                             Patience *patience, Arena *scratch) {
+                             uint32_t *num_orders_left, Patience *patience, Arena *scratch) {
   static const HoistRules again = {true, true, true, 2};
-  uint64_t price = (uint64_t)given->len * ORDER_STEPS;
-  for (uint32_t number = 1; number < NUM_ORDER_RULES && patience_spend(patience, price); number++) {
+  for (uint32_t number = 1; number<NUM_ORDER_RULES && * num_orders_left> 0; number++) {
+    if (patience_is_over(patience)) break;
+    --*num_orders_left;
     Arena *arena = arena_new(arena_options(scratch));
     bool is_new;
     Line order = trial_make_order(goal, given, number, patience, &is_new, arena, scratch);
@@ -346,11 +348,13 @@ PricedLine search_lowest_order(const Line *given, Patience *patience, Arena *out
   unchanged.fits = false;
   kept_add(&kept, &unchanged);
   int64_t low = given->graph->held_bytes;
-  for (int i = 0; i < LOWEST_STEPS && !patience_is_over(patience); i++) {
+  uint32_t num_orders_left = MOST_ORDERED / (given->len + 1) + 1;
+  for (int i = 0; i < LOWEST_STEPS && num_orders_left > 0 && !patience_is_over(patience); i++) {
     int64_t high = kept.list[0].priced.peak_bytes;
     if (low >= high) break;
     goal.limit_bytes = low + (high - low) / 2;
-    if (!try_orders_alone(&goal, given, &kept, patience, scratch)) low = goal.limit_bytes;
+    if (!try_orders_alone(&goal, given, &kept, &num_orders_left, patience, scratch))
+      low = goal.limit_bytes;
   }
   PricedLine best = kept.list[0].priced;
   best.line = line_copy(&best.line, out);
