@@ -55,8 +55,9 @@ enum InstFlag {
 };
 
 /* Every pass goes through the operands and users of all instructions, which are anywhere in memory.
- * So an instruction fills exactly one line of the caches, and what few passes ask for is elsewhere,
- * in InstSource and in ControlDeps. */
+ * So an instruction is as large as a line of the caches, at the beginning of which those that were
+ * read or copied are, and what few passes ask for is elsewhere, in InstSource and in ControlDeps.
+ */
 typedef struct Instruction {
   const char *name; /* without `%`, not terminated */
   int64_t index;    /* parameter number, tuple index of get-tuple-element, or channel id; without a
@@ -430,6 +431,9 @@ ModuleSnapshot module_snapshot(const Module *module, Arena *out);
 void module_restore(Module *module, const ModuleSnapshot *snapshot);
 
 /* ---- building and editing (module_edit.c) ---- */
+
+/* Returns an empty list with room for so many ids, at the end of the pool. */
+IdList id_list_reserve(Module *module, uint32_t capacity);
 
 void id_list_push(Module *module, IdList *list, uint32_t id);
 

@@ -5,19 +5,25 @@
 
 #include "ir/module.h"
 
+IdList id_list_reserve(Module *module, uint32_t capacity) {
+  if (capacity == 0) return (IdList){0};
+  uint32_t begin = module->ids.len + 1;
+  *vec_extend(module->arena, &module->ids, 1 + capacity) = capacity;
+  return (IdList){.begin = begin};
+}
+
 void id_list_push(Module *module, IdList *list, uint32_t id) {
-  uint32_t room = list->begin ? module->ids.data[list->begin - 1] : 0;
-  if (list->len == room) {
-    uint32_t more = room ? room : 2;
-    if (room && list->begin + room == module->ids.len) {
-      (void)vec_extend(module->arena, &module->ids, more);
+  uint32_t capacity = list->begin ? module->ids.data[list->begin - 1] : 0;
+  if (list->len == capacity) {
+    if (capacity && list->begin + capacity == module->ids.len) {
+      (void)vec_extend(module->arena, &module->ids, capacity);
+      module->ids.data[list->begin - 1] = capacity * 2;
     } else {
-      uint32_t begin = module->ids.len + 1;
-      uint32_t *ids = vec_extend(module->arena, &module->ids, 1 + room + more) + 1;
-      if (list->len) memcpy(ids, module->ids.data + list->begin, list->len * sizeof *ids);
-      list->begin = begin;
+      IdList moved = id_list_reserve(module, capacity ? capacity * 2 : 2);
+      uint32_t *ids = module->ids.data;
+      if (capacity) memcpy(ids + moved.begin, ids + list->begin, capacity * sizeof *ids);
+      list->begin = moved.begin;
     }
-    module->ids.data[list->begin - 1] = room + more;
   }
   module->ids.data[list->begin + list->len++] = id;
 }

@@ -220,12 +220,10 @@ OpenComp parser_open_comp(Parser *parser, Str name, unsigned flags) {
 }
 
 static IdList keep_ids(Parser *parser, const uint32_t *ids, uint32_t count) {
-  if (count == 0) return (IdList){0};
-  uint32_t begin = parser->module->ids.len + 1;
-  uint32_t *room = vec_extend(parser->arena, &parser->module->ids, 1 + count);
-  *room++ = count;
-  memcpy(room, ids, count * sizeof *room);
-  return (IdList){.begin = begin, .len = count};
+  IdList list = id_list_reserve(parser->module, count);
+  if (count) memcpy(parser->module->ids.data + list.begin, ids, count * sizeof *ids);
+  list.len = count;
+  return list;
 }
 
 /* Collects the parameters by number. Their numbers must be 0…n-1, each once. */
@@ -497,10 +495,7 @@ static void build_users(Parser *parser) {
   }
   for (InstId id = 0; id < num_insts; id++) {
     IdList *users = &inst_get(module, id)->users;
-    if (users->len == 0) continue;
-    users->begin = module->ids.len + 1;
-    *vec_extend(parser->arena, &module->ids, 1 + users->len) = users->len;
-    users->len = 0;
+    *users = id_list_reserve(module, users->len);
   }
   for (InstId id = 0; id < num_insts; id++) {
     for (uint32_t i = 0; i < inst_get(module, id)->num_operands; i++) {

@@ -464,6 +464,16 @@ Line line_reordered(const Line *line, const StepId *order, Arena *out, Arena *sc
 
 /* ---- checks ---- */
 
+/* Whether some of what an operand reads is overwritten before. */
+static bool reads_overwritten(const Line *line, const Roots *roots, StepId step, uint32_t index) {
+  uint32_t count = node_operand(line->graph, line->nodes[step], index)->num_parts;
+  for (uint32_t k = 0; k < count; k++) {
+    StepId writer = overwriter_of_part(roots, line_read_part(line, step, index, k));
+    if (writer != NO_ID && writer < step) return true;
+  }
+  return false;
+}
+
 void line_find_copied_reads(SearchGraph *graph, Arena *scratch) {
   if (!graph->has_overwriters) return;
   Arena *inner = arena_new(arena_options(scratch));
@@ -471,13 +481,9 @@ void line_find_copied_reads(SearchGraph *graph, Arena *scratch) {
   Roots roots = roots_build(&given, inner);
   for (StepId step = 0; step < given.len; step++) {
     const SearchNode *node = &graph->nodes[given.nodes[step]];
-    for (uint32_t i = 0; i < node->num_operands; i++) {
-      NodeOperand *operand = &graph->operands.data[node->first_operand + i];
-      for (uint32_t k = 0; k < operand->num_parts; k++) {
-        StepId writer = overwriter_of_part(&roots, line_read_part(&given, step, i, k));
-        operand->is_copied |= writer != NO_ID && writer < step;
-      }
-    }
+    for (uint32_t i = 0; i < node->num_operands; i++)
+      graph->operands.data[node->first_operand + i].is_copied =
+          reads_overwritten(&given, &roots, step, i);
   }
   arena_free(inner);
 }
@@ -507,11 +513,8 @@ bool line_is_valid(const Line *line, Arena *scratch) {
     bool is_first = roots.first[line->nodes[step]] == step;
     is_valid &= is_first || node->flags & (NODE_CAN_CLONE | NODE_IS_FORM);
     for (uint32_t i = 0; i < node->num_operands; i++) {
-      const NodeOperand *operand = &graph->operands.data[node->first_operand + i];
-      for (uint32_t k = 0; k < operand->num_parts && !operand->is_copied; k++) {
-        StepId writer = overwriter_of_part(&roots, line_read_part(line, step, i, k));
-        is_valid &= writer == NO_ID || writer >= step;
-      }
+      bool is_copied = graph->operands.data[node->first_operand + i].is_copied;
+      is_valid &= is_copied || !reads_overwritten(line, &roots, step, i);
     }
     for (uint32_t i = 0; is_first && i < node->num_waits; i++) {
       NodeId on = graph->waits.data[node->first_wait + i];

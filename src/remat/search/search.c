@@ -322,8 +322,8 @@ PricedLine search_lowest(const Line *given, int64_t least_bytes, const PricedLin
 static bool try_orders_alone(const Goal *goal, const Line *given, KeptLines *kept,
                              uint32_t *num_orders_left, Patience *patience, Arena *scratch) {
   static const HoistRules again = {true, true, true, 2};
-  for (uint32_t number = 1; number<NUM_ORDER_RULES && * num_orders_left> 0; number++) {
-    if (patience_is_over(patience)) break;
+  for (uint32_t number = 1; number < NUM_ORDER_RULES; number++) {
+    if (*num_orders_left == 0 || patience_is_over(patience)) break;
     --*num_orders_left;
     Arena *arena = arena_new(arena_options(scratch));
     bool is_new;
