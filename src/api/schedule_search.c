@@ -40,6 +40,7 @@ static int64_t measure(const Searching *searching, const Schedule *schedule) {
   return memory.peak_bytes;
 }
 
+/* Of equal ones the first that is added stays first. */
 static void add_start(Searching *searching, const Schedule *schedule) {
   Start start = {*schedule, measure(searching, schedule)};
   uint32_t place = searching->num_starts++;
@@ -64,12 +65,12 @@ void schedule_by_search(Module *module, const Schedule *own, const Schedule *kep
   static const char *const names[] = {"list", "dfs", "postorder"};
   Arena *arena = arena_new(arena_options(scratch));
   Searching searching = {.module = module, .own = own, .arena = arena, .scratch = scratch};
+  if (kept) add_start(&searching, kept); /* comes first: nothing moves without a gain */
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
     Schedule start;
     schedule_safely(scheduler_find(names[i]), module, own, &start, arena, scratch);
     add_start(&searching, &start);
   }
-  if (kept) add_start(&searching, kept);
   searching.best = searching.starts[0];
   rh_remat_options options = RH_REMAT_OPTIONS_INIT;
   options.effort = EFFORT;

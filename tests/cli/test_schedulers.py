@@ -41,6 +41,34 @@ class SearchedOrder(ToolTest):
             for scheduler in ("default", "bfs"):
                 self.assertLessEqual(self.peak(after, scheduler)[0], searched)
 
+    def test_moves_nothing_without_gain(self):
+        """XLA's schedulers come to another order here, whose peak is the same."""
+        text = """HloModule tie, is_scheduled=true
+
+ENTRY main {
+  p = f32[1024]{0} parameter(0)
+  q = f32[1024]{0} parameter(1)
+  a = f32[1024]{0} negate(q)
+  b = f32[1024]{0} exponential(a)
+  c = f32[1024]{0} negate(p)
+  d = f32[1024]{0} exponential(c)
+  ROOT t = (f32[1024]{0}, f32[1024]{0}) tuple(d, b)
+}
+"""
+        with tempfile.TemporaryDirectory() as folder:
+            path = f"{folder}/tie.hlo"
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(text)
+            orders = {}
+            for name in ("search", "list", "input"):
+                after = f"{folder}/{name}.hlo"
+                peak = self.peak(path, name, "-o", after)[0]
+                with open(after, encoding="utf-8") as file:
+                    orders[name] = peak, file.read()
+        self.assertEqual(orders["list"][0], orders["input"][0])
+        self.assertNotEqual(orders["list"], orders["input"])
+        self.assertEqual(orders["search"], orders["input"])
+
     def test_everywhere(self):
         """Whatever takes schedulers takes this one."""
         path = str(SAMPLES / "vgg.after_optimizations.hlo")
