@@ -4,6 +4,7 @@
 
 enum {
   USUAL_EFFORT = 5,
+  SMALL = 1500,  /* instructions that an effort has steps for at least */
   LARGE = 10000, /* instructions beyond which an effort's steps become fewer */
   LARGE_EFFORT = 1,
 };
@@ -27,6 +28,7 @@ static uint64_t multiply(uint64_t a, uint64_t b) {
 
 static uint64_t unlimited_steps_of(int effort, uint32_t num_insts,
                                    const RematParameters *parameters) {
+  if (num_insts < SMALL) num_insts = SMALL;
   uint64_t bits = 0;
   for (uint32_t rest = num_insts; rest; rest >>= 1)
     bits++;

@@ -45,7 +45,9 @@ void patience_begin(Patience *patience, const rh_remat_options *options, double 
  *     search.steps * instructions * bits of that number * 3.5 ^ effort
  *
  * where the bits are log2(instructions), rounded up to whole ones, so that no machine rounds
- * differently. With effort 5 and 10,000 instructions that is about 5 seconds. Beyond 10,000
+ * differently. With effort 5 and 10,000 instructions that is about 5 seconds. Smaller modules get
+ * the steps of at least 1,500 instructions, about a second with effort 5: those of small graphs run
+ * out where a budget is hard to meet, and elsewhere their searches end by themselves. Beyond 10,000
  * instructions it is what it is for 10,000, times 40,000 / (30,000 + instructions), because steps
  * then wait for memory: so an effort keeps its meaning for whoever waits. But it is at least what
  * it is with effort 1. */
