@@ -189,6 +189,8 @@ typedef enum rh_code {
   RH_CODE_ENDED_EARLY = 62,      /* an algorithm, or its solver, ended before it was finished */
   RH_CODE_NO_MATCH = 63,         /* nothing matches a filter or an expression */
   RH_CODE_OVERWRITTEN_READ = 64, /* the input module already reads overwritten memory */
+  RH_CODE_OPEN_COPIES = 65, /* the modules are equivalent only if XLA has still to insert its copies,
+                               and nothing in the first one says so */
 } rh_code;
 
 #define RH_NO_OFFSET SIZE_MAX
@@ -315,7 +317,8 @@ typedef struct rh_module_info {
                                   or close to it */
   uint64_t num_rematerialized; /* recomputations of values that rh_remat added */
   rh_copies copies;            /* the value that RH_COPIES_AUTO resolves to; never RH_COPIES_AUTO */
-  bool copies_are_sure;        /* false: nothing excludes the other value of `copies` */
+  bool copies_are_sure;        /* false: nothing excludes the other value of `copies`; in a module
+                                  that was made from another one, nothing in that one does */
   const char *copies_reason;   /* what `copies` was decided by, as a clause: "it has fusions" */
 } rh_module_info;
 
@@ -1280,11 +1283,13 @@ RH_API void rh_plan_free(rh_plan *plan);
 
 /* rh_plan_preparation gets the options with which a module must be scheduled before the plan is
  * applied to it. The caller must initialize `*options` with RH_SCHEDULE_OPTIONS_INIT.
- * rh_plan_target returns the target that the plan was made for, one of RH_TARGETS. All strings live
- * as long as the plan. Threads: any. */
+ * rh_plan_target returns the target that the plan was made for, one of RH_TARGETS. rh_plan_copies
+ * returns what the settings said about copies when it was made. All strings live as long as the
+ * plan. Threads: any. */
 RH_API rh_status rh_plan_preparation(const rh_plan *plan, rh_schedule_options *options,
                                      rh_diags *diags);
 RH_API const char *rh_plan_target(const rh_plan *plan);
+RH_API rh_copies rh_plan_copies(const rh_plan *plan);
 
 /* Applies a plan to a scheduled module. If the plan was written from a result of rh_remat, and
  * the module, its preparation, `settings` and `emit` are the same, the result is exactly the same.
@@ -1322,7 +1327,8 @@ typedef struct rh_verify_options {
  * verifies that no instruction of `after` reads a value whose memory has been overwritten. Of
  * `settings`, only `copies` is used, which applies to `before`. `settings` and `options` may be
  * NULL. Returns RH_NOT_EQUIVALENT if equivalence cannot be shown; notes in `diags` then describe
- * the differences. Threads: any. */
+ * the differences. If it is only assumed that the pass has still to run (copies_are_sure), and the
+ * function would return RH_NOT_EQUIVALENT otherwise, it warns. Threads: any. */
 RH_API rh_status rh_verify(const rh_module *before, const rh_module *after,
                            const rh_settings *settings, const rh_verify_options *options,
                            rh_diags *diags);

@@ -34,3 +34,7 @@ rh_status rh_plan_preparation(const rh_plan *plan, rh_schedule_options *options,
 const char *rh_plan_target(const rh_plan *plan) {
   return plan->plan.target;
 }
+
+rh_copies rh_plan_copies(const rh_plan *plan) {
+  return plan->plan.copies;
+}

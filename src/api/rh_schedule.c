@@ -77,11 +77,15 @@ static const Schedule *order_of_its_own(const Module *module, Schedule *schedule
   return schedule_is_valid(module, schedule, &bad, scratch) ? schedule : NULL;
 }
 
-static void warn_of_known_reads(const rh_module *module, rh_diags *diags, Arena *scratch) {
+/* XLA makes no copies that are too few. So where memory is read after it has been overwritten, the
+ * copies may be yet to come, even if the module is scheduled. */
+static void warn_of_known_reads(rh_module *module, bool is_stage_known, rh_diags *diags,
+                                Arena *scratch) {
   if (!copies_are_inserted(module->module)) return;
   Arena *arena = arena_new(arena_options(scratch));
   KnownReads known = known_reads_find(module->module, &module->schedule, arena, scratch);
   known_reads_warn(&known, diags);
+  if (known.len && !is_stage_known) module->module->backend.copies_are_guessed = true;
   arena_free(arena);
 }
 
@@ -129,11 +133,11 @@ static rh_status make_schedule(const rh_module *module, const rh_schedule_option
   rh_module *result = handle_new(is_prepared(module->module, options)
                                      ? module_view(module->module, arena_options(module->arena))
                                      : module_copy(module->module));
-  bool is_inserted = copies_are_inserted(module->module);
-  result->module->backend.copies = is_inserted ? COPIES_INSERTED : COPIES_PENDING;
+  CopyFinding copies = copies_find(module->module);
+  copies_decide(result->module, &copies);
   Arena *scratch = arena_new(arena_options(module->arena));
   status = schedule_module(module, result, scheduler, options, diags, scratch);
-  if (status == RH_OK) warn_of_known_reads(result, diags, scratch);
+  if (status == RH_OK) warn_of_known_reads(result, copies.is_known, diags, scratch);
   arena_free(scratch);
   if (status != RH_OK) {
     rh_module_free(result);

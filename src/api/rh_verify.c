@@ -38,6 +38,28 @@ static rh_status verify_reads(const rh_module *before, const rh_module *after, r
   return status;
 }
 
+/* If it is only assumed that XLA has still to insert its copies, warns of what is right for no
+ * other reason. */
+static rh_status warn_of_open_copies(Call *call, const rh_module *before, const rh_module *after) {
+  CopyFinding found = copies_find(before->module);
+  if (found.is_inserted || found.is_sure) return RH_OK;
+  rh_settings inserted = RH_SETTINGS_INIT;
+  const rh_module *other;
+  inserted.copies = RH_COPIES_INSERTED;
+  rh_status status = call_take(call, before, &inserted, &other);
+  if (status != RH_OK) return status;
+  Arena *scratch = arena_new(arena_options(other->module->arena));
+  status = verify_reads(other, after, NULL, scratch);
+  arena_free(scratch);
+  if (status != RH_NOT_EQUIVALENT) return status;
+  diag_warn(call->diags, DIAG_ABOUT(RH_CODE_OPEN_COPIES, NO_OFFSET),
+            "the result is right only if XLA has still to insert its copies, which is assumed "
+            "because %s; if "
+            "the module comes from after that, give --copies=inserted",
+            found.reason);
+  return RH_OK;
+}
+
 static rh_status verify(const rh_module *before, const rh_module *after, bool keeps_order,
                         rh_diags *diags) {
   Arena *scratch = arena_new(arena_options(before->module->arena));
@@ -64,5 +86,6 @@ rh_status rh_verify(const rh_module *before, const rh_module *after, const rh_se
   if (status == RH_OK) status = call_take(call, before, settings, &taken_before);
   if (status == RH_OK) status = call_take(call, after, NULL, &taken_after);
   if (status == RH_OK) status = verify(taken_before, taken_after, !options.ignore_schedule, diags);
+  if (status == RH_OK) status = warn_of_open_copies(call, taken_before, taken_after);
   return call_close(call, status);
 }

@@ -67,7 +67,7 @@ static Terminal terminal_beside(const Options *options) {
 
 static rh_status report_file(const Options *options) {
   ReportJob job;
-  rh_status status = report_run(options->files[0], 0, options, &job);
+  rh_status status = report_run(options->files[0], 0, options, NULL, &job);
   if (status == RH_OK && options->json)
     status = output_write_json(report_json(&job, false), options->json, options);
   if (status == RH_OK && options->csv) status = write_csv(&job);
@@ -82,8 +82,8 @@ static rh_status report_file(const Options *options) {
 
 static rh_status report_difference(const Options *options) {
   ReportJob before = {0}, after = {0};
-  rh_status status = report_run(options->files[0], 0, options, &before);
-  if (status == RH_OK) status = report_run(options->files[1], 0, options, &after);
+  rh_status status = report_run(options->files[0], 0, options, NULL, &before);
+  if (status == RH_OK) status = report_run(options->files[1], 0, options, &before, &after);
   if (status == RH_OK && options->json) {
     status = output_write_json(report_difference_json(&before, &after), options->json, options);
   }

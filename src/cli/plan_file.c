@@ -2,9 +2,11 @@
 
 #include "messages.h"
 
-/* Replaces the options for the preparation of the module by those with which the plan was made. */
+/* Replaces the options for the preparation of the module by those with which the plan was made.
+ * --copies overrides the plan. */
 static rh_status take_preparation(const rh_plan *plan, Options *options, rh_diags *diags) {
   options->target = rh_plan_target(plan);
+  if (options->copies == RH_COPIES_AUTO) options->copies = rh_plan_copies(plan);
   return rh_plan_preparation(plan, &options->schedule, diags);
 }
 

@@ -36,9 +36,9 @@ static void add_properties(const RematRun *job, cJSON *object) {
   cJSON_AddBoolToObject(object, "is_optimized", info.is_optimized);
   cJSON_AddBoolToObject(object, "partitioned",
                         !(info.has_sharding_calls && info.num_partitions > 1));
-  cJSON_AddStringToObject(object, "copies", copies_word(&job->loaded));
-  cJSON_AddStringToObject(object, "copies_reason", copies_reason(&job->loaded));
-  cJSON_AddBoolToObject(object, "copies_certain", !copies_are_open(&job->loaded, job->options));
+  cJSON_AddStringToObject(object, "copies", copies_word(job->scheduled));
+  cJSON_AddStringToObject(object, "copies_reason", copies_reason(job->scheduled, job->options));
+  cJSON_AddBoolToObject(object, "copies_certain", !copies_are_open(job->scheduled));
   cJSON_AddBoolToObject(object, "runnable", info.num_elided_literals == 0);
   cJSON_AddBoolToObject(object, "bit_exact", !job->options->schedule.unfuse);
 }

@@ -86,7 +86,7 @@ rh_status job_measure_before(RematRun *job) {
   rh_status status = job_measure(job, job->scheduled, &job->middle);
   job->before = job->middle;
   if (status == RH_OK)
-    copies_warn_of_peak(&job->loaded, job->options, job->middle.memory.peak_bytes);
+    copies_warn_of_peak(&job->loaded, job->scheduled, job->options, job->middle.memory.peak_bytes);
   if (status != RH_OK || job->baseline == job->scheduled) return status;
   return job_measure(job, job->baseline, &job->before);
 }
@@ -119,7 +119,7 @@ rh_status job_rematerialize(RematRun *job) {
   job->phase_seconds[PHASE_REMAT] = seconds_now() - start - job->outcome.verify_seconds;
   job->phase_seconds[PHASE_VERIFY] = job->outcome.verify_seconds;
   if (status == RH_OK || status == RH_OVER_LIMIT)
-    copies_warn_of_result(&job->loaded, job->options, job->result);
+    copies_warn_of_result(&job->loaded, job->scheduled, job->options, job->result);
   return status == RH_OVER_LIMIT ? RH_OK : status;
 }
 

@@ -45,7 +45,8 @@ static ModuleRow make_row(const ReportJob *job, const ListedModule *module) {
 static rh_status explain(const ListedModule *module, FolderReport *report) {
   const Options *options = report->options;
   ReportJob job;
-  rh_status status = report_run(module->path, module_min_peak(module, options), options, &job);
+  rh_status status =
+      report_run(module->path, module_min_peak(module, options), options, NULL, &job);
   job.stages = module->stages;
   job.num_stages = module->num_stages;
   bool is_small = report_is_small(&job);

@@ -16,14 +16,16 @@ typedef struct ReportJob {
   rh_report *report;
   int64_t
       min_peak_bytes; /* a module with a smaller peak is left out, and no warning of it printed */
+  const struct ReportJob *before; /* what the module is compared with, NULL = nothing */
   const DumpStage *stages; /* of the module in its folder; NULL if only one file is reported on */
   size_t num_stages;
 } ReportJob;
 
-/* Reads, schedules and analyses a module whose peak should not be below `min_peak_bytes`. Problems
- * are reported on stderr. Call report_free() in any case. */
+/* Reads, schedules and analyses a module whose peak should not be below `min_peak_bytes`. If it
+ * leaves open whether XLA has inserted its copies, the answer for `before`, which may be NULL, is
+ * the answer for it, too. Problems are reported on stderr. Call report_free() in any case. */
 rh_status report_run(const char *path, int64_t min_peak_bytes, const Options *options,
-                     ReportJob *job);
+                     const ReportJob *before, ReportJob *job);
 void report_free(ReportJob *job);
 
 /* Like report_run(), for a module that is already loaded and a job that is filled in. */

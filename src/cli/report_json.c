@@ -21,9 +21,9 @@ static void add_identity(const ReportJob *job, cJSON *object) {
   cJSON_AddBoolToObject(object, "is_optimized", info.is_optimized);
   cJSON_AddBoolToObject(object, "partitioned",
                         !(info.has_sharding_calls && info.num_partitions > 1));
-  cJSON_AddStringToObject(object, "copies", copies_word(&job->loaded));
-  cJSON_AddStringToObject(object, "copies_reason", copies_reason(&job->loaded));
-  cJSON_AddBoolToObject(object, "copies_certain", !copies_are_open(&job->loaded, job->options));
+  cJSON_AddStringToObject(object, "copies", copies_word(job->scheduled));
+  cJSON_AddStringToObject(object, "copies_reason", copies_reason(job->scheduled, job->options));
+  cJSON_AddBoolToObject(object, "copies_certain", !copies_are_open(job->scheduled));
 }
 
 /* Adds the files of the module in the folder. */

@@ -12,12 +12,26 @@ static rh_status schedule(ReportJob *job) {
                      loaded->diags);
 }
 
+/* A module that leaves its stage open has the stage of the one that it is compared with. */
+static rh_status take_stage(ReportJob *job, const ReportJob *before) {
+  rh_module_info of_before = *rh_get_info(before->scheduled);
+  rh_module_info info = *rh_get_info(job->scheduled);
+  if (info.copies_are_sure || info.copies == of_before.copies) return RH_OK;
+  job->loaded.settings.copies = of_before.copies;
+  rh_module_free(job->scheduled);
+  job->scheduled = NULL;
+  messages_drop(&job->loaded.input, job->loaded.diags);
+  job->loaded.diags = rh_diags_new();
+  return schedule(job);
+}
+
 bool report_is_small(const ReportJob *job) {
   return job->report && job->report->memory->peak_bytes < job->min_peak_bytes;
 }
 
 rh_status report_explain(ReportJob *job) {
   rh_status status = schedule(job);
+  if (status == RH_OK && job->before) status = take_stage(job, job->before);
   if (status == RH_OK) {
     status = rh_report_make(job->scheduled, &job->loaded.settings, job->options->remat.memory_model,
                             &job->report, job->loaded.diags);
@@ -29,13 +43,14 @@ rh_status report_explain(ReportJob *job) {
   }
   load_warn_of_figures(&job->loaded, job->options);
   if (status == RH_OK)
-    copies_warn_of_peak(&job->loaded, job->options, job->report->memory->peak_bytes);
+    copies_warn_of_peak(&job->loaded, job->scheduled, job->options,
+                        job->report->memory->peak_bytes);
   return load_report(&job->loaded, status);
 }
 
 rh_status report_run(const char *path, int64_t min_peak_bytes, const Options *options,
-                     ReportJob *job) {
-  *job = (ReportJob){.options = options, .min_peak_bytes = min_peak_bytes};
+                     const ReportJob *before, ReportJob *job) {
+  *job = (ReportJob){.options = options, .min_peak_bytes = min_peak_bytes, .before = before};
   rh_status status = load_to_measure(path, options, &job->loaded);
   return status == RH_OK ? report_explain(job) : status;
 }

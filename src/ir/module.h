@@ -225,7 +225,9 @@ typedef enum FrameChoice {
 /* The properties of the platform for which a module is compiled, from the settings of a call, and
  * how its source positions are shown. Copies inherit them. */
 typedef struct Backend {
-  CopyStage copies;
+  CopyStage copies;          /* given, or decided for the module that this one was made from */
+  bool copies_are_guessed;   /* decided, and nothing excluded the other answer */
+  const char *copies_reason; /* what it was decided by, a clause; NULL = it is given */
   const Target *target;
   const struct Packer *packer; /* packs heaps; NULL = as XLA does; see heap_packer() */
   uint64_t max_pack_steps;

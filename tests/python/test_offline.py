@@ -6,6 +6,7 @@ import json
 import shutil
 import subprocess
 import threading
+import warnings
 from unittest import mock
 
 import package
@@ -60,7 +61,6 @@ class Loading(PackageTest):
         self.assertEqual(module.memory(), module.schedule("dfs").memory())
         self.assertEqual(module.text(), path.read_text())
 
-
     def test_copies(self):
         """The name of a dump says whether copies are inserted, where its text leaves it open."""
         text = (SAMPLES.parent / "tests/golden/copies/unmarked.hlo").read_text()
@@ -75,6 +75,20 @@ class Loading(PackageTest):
 
 
 class Rematerializing(PackageTest):
+    def test_open_copies(self):
+        """A result that is right only under what is assumed of its copies says so."""
+        text = (SAMPLES.parent / "tests/golden/copies/unmarked.hlo").read_text()
+        for copies in "auto", "pending":
+            module = remat_hlo.load(text, copies=copies)
+            result = module.remat("min", algorithm="path", small_node_limit=0)
+            self.assertEqual(result.copies_certain, copies == "pending")
+            doubts = [str(each) for each in result.diagnostics if "right only if" in str(each)]
+            self.assertEqual(len(doubts), copies == "auto")
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                module.verify(result)
+            self.assertEqual(len(caught), copies == "auto")
+
     def test_same_as_tool(self):
         """The tool's summary has the same figures."""
         result = remat_hlo.load(GPT).remat("60%")

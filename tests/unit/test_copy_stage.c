@@ -106,6 +106,11 @@ static const struct {
     {"a copy for a call", "", "callee { p = f32[8] parameter(0)\n ROOT s = f32[8] sine(p) }\n",
      "p = f32[8] parameter(0)\n c = f32[8] copy(p)\n ROOT d = f32[8] call(c), to_apply=callee\n",
      true},
+    {"a call that XLA:CPU makes of a small loop", "",
+     "callee { p = f32[8] parameter(0)\n ROOT s = f32[8] sine(p) }\n",
+     "p = f32[8] parameter(0)\n ROOT d = f32[8] call(p), to_apply=callee, "
+     "frontend_attributes={xla_cpu_small_call=\"true\"}\n",
+     true},
     {"a branch that returns a constant", ", is_scheduled=true",
      "one { p = f32[] parameter(0)\n ROOT c = f32[] constant(1) }\n"
      "two { p = f32[] parameter(0)\n ROOT s = f32[] sine(p) }\n",
@@ -183,6 +188,20 @@ START_TEST(name_comes_before_text) {
 }
 END_TEST
 
+/* What a module was decided to be holds for those that are made from it, with all that is known of
+ * the decision. */
+START_TEST(decisions_are_handed_on) {
+  Fixture fixture = fixture_parse("ENTRY e { p = f32[8] parameter(0)\n ROOT s = f32[8] sine(p) }");
+  CopyFinding guess = copies_find(fixture.module);
+  copies_decide(fixture.module, &guess);
+  ck_assert_int_eq(fixture.module->backend.copies, COPIES_PENDING);
+  CopyFinding found = copies_find(fixture.module);
+  ck_assert(!found.is_inserted && !found.is_sure && !found.is_known);
+  ck_assert_str_eq(found.reason, guess.reason);
+  fixture_free(&fixture);
+}
+END_TEST
+
 /* An answer is sure if a name, a setting, a schedule or a missing copy gives it. */
 START_TEST(guesses_are_not_sure) {
   Fixture fixture = fixture_parse("ENTRY e { p = f32[8] parameter(0)\n ROOT s = f32[8] sine(p) }");
@@ -205,6 +224,7 @@ int main(void) {
   tcase_add_loop_test(tc, stage_matches_table, 0, sizeof cases / sizeof *cases);
   tcase_add_loop_test(tc, names_match_table, 0, sizeof names / sizeof *names);
   tcase_add_test(tc, name_comes_before_text);
+  tcase_add_test(tc, decisions_are_handed_on);
   tcase_add_test(tc, guesses_are_not_sure);
   suite_add_tcase(suite, tc);
   return run_suite(suite);

@@ -146,3 +146,8 @@ CallGraph call_graph_build(const Module *module, Arena *out, Arena *scratch) {
   arena_reset(scratch, mark);
   return graph;
 }
+
+bool call_is_compiled_alone(const Module *module, InstId id) {
+  return inst_get(module, id)->opcode == OPCODE_CALL &&
+         str_contains(inst_attr_text(module, id, ATTR_FRONTEND_ATTRIBUTES), "xla_cpu_small_call");
+}

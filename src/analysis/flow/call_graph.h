@@ -46,4 +46,9 @@ static inline bool comp_is_sequential(const CallGraph *graph, CompId id) {
   return (graph->context[id] & CALLED_AS_SEQUENCE) != 0;
 }
 
+/* XLA:CPU makes a call of a small loop after copy-insertion, and compiles it as one function.
+ * Outside of this function the same instructions round differently
+ * (xla/service/cpu/small_while_loop_hoisting_pass.cc). */
+bool call_is_compiled_alone(const Module *module, InstId id);
+
 #endif

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "analysis/flow/call_graph.h"
 #include "analysis/flow/copy_need.h"
 #include "analysis/flow/guess_target.h"
 
@@ -67,29 +68,49 @@ static const char *sign_of_copies(const Module *module, InstId id) {
   return NULL;
 }
 
+static bool has_small_call(const Module *module) {
+  for (InstId id = 0; id < module->insts.len; id++) {
+    bool is_dead = inst_get(module, id)->flags & INST_DEAD;
+    if (!is_dead && call_is_compiled_alone(module, id)) return true;
+  }
+  return false;
+}
+
 static CopyFinding from_text(const Module *module) {
+  if (has_small_call(module))
+    return (CopyFinding){true, true, false, "XLA:CPU has made a call of a small loop"};
   const char *reason = needs_copy(module);
   bool is_scheduled = module->source->header.is_scheduled;
   /* What XLA:TPU does to a module after copy-insertion is not public. */
   bool is_doubtful = reason && is_scheduled && guess_target(module)->pads_tiles;
-  if (reason && !is_doubtful) return (CopyFinding){false, true, reason};
-  if (is_scheduled) return (CopyFinding){true, !is_doubtful, "it is scheduled"};
-  if (module_has_fusions(module)) return (CopyFinding){true, false, "it has fusions"};
+  if (reason && !is_doubtful) return (CopyFinding){false, true, false, reason};
+  if (is_scheduled) return (CopyFinding){true, !is_doubtful, false, "it is scheduled"};
+  if (module_has_fusions(module)) return (CopyFinding){true, false, false, "it has fusions"};
   for (InstId id = 0; id < module->insts.len && !reason; id++)
     if (!(inst_get(module, id)->flags & INST_DEAD)) reason = sign_of_copies(module, id);
-  if (reason) return (CopyFinding){true, false, reason};
-  return (CopyFinding){false, false, "it has neither fusions nor a schedule nor copies"};
+  if (reason) return (CopyFinding){true, false, false, reason};
+  return (CopyFinding){false, false, false, "it has neither fusions nor a schedule nor copies"};
 }
 
 CopyFinding copies_find(const Module *module) {
   CopyStage known = module->source->copies;
-  if (module->backend.copies != COPIES_OPEN)
-    return (CopyFinding){module->backend.copies == COPIES_INSERTED, true, "it is given"};
+  const Backend *backend = &module->backend;
+  if (backend->copies != COPIES_OPEN) {
+    const char *reason = backend->copies_reason ? backend->copies_reason : "it is given";
+    bool is_sure = !backend->copies_are_guessed;
+    return (CopyFinding){backend->copies == COPIES_INSERTED, is_sure, is_sure, reason};
+  }
   bool is_known =
       known == COPIES_INSERTED || (known == COPIES_PENDING && !module->source->header.is_scheduled);
   if (is_known)
-    return (CopyFinding){known == COPIES_INSERTED, true, "the file's name or place says so"};
+    return (CopyFinding){known == COPIES_INSERTED, true, true, "the file's name or place says so"};
   return from_text(module);
+}
+
+void copies_decide(Module *module, const CopyFinding *finding) {
+  module->backend.copies = finding->is_inserted ? COPIES_INSERTED : COPIES_PENDING;
+  module->backend.copies_are_guessed = !finding->is_sure;
+  module->backend.copies_reason = finding->reason;
 }
 
 bool copies_are_inserted(const Module *module) {

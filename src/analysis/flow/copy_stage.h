@@ -10,6 +10,7 @@
 typedef struct CopyFinding {
   bool is_inserted;
   bool is_sure;       /* false: nothing in the module excludes the other answer */
+  bool is_known;      /* it is given, or known from where the text was found */
   const char *reason; /* a clause for messages: "it has fusions" */
 } CopyFinding;
 
@@ -17,6 +18,7 @@ typedef struct CopyFinding {
  * - module->backend.copies, which a setting, a plan or an earlier decision gives;
  * - module->source->copies, what is known from where the text was found, except that a scheduled
  *   module is not taken for one from before copy-insertion;
+ * - a call that XLA:CPU makes of a small loop, which it does after copy-insertion: inserted;
  * - a value that copy-insertion would have copied: not inserted (needs_copy() in copy_need.h),
  *   unless it is scheduled for a TPU: XLA:TPU is not public;
  * - what a module may have only if it may be past copy-insertion: a schedule; fusions; notes of a
@@ -25,6 +27,9 @@ typedef struct CopyFinding {
  * - nothing of that: not inserted.
  * O(instructions). */
 CopyFinding copies_find(const Module *module);
+
+/* Keeps a decision for the module that `module` was made from. */
+void copies_decide(Module *module, const CopyFinding *finding);
 
 /* The decision alone. */
 bool copies_are_inserted(const Module *module);

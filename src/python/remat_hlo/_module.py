@@ -9,6 +9,7 @@ import gzip
 import json
 import os
 import pathlib
+import warnings
 
 from . import _library as lib
 from . import _show
@@ -370,8 +371,17 @@ class Module:
             "rh_apply_plan" if plan else "rh_remat", *arguments, ctypes.byref(options),
             ctypes.byref(out), ctypes.byref(result), text=self._text,
             accept=(lib.OK, lib.OVER_LIMIT))
-        return Rematerialized(base, before, self._keep(out), limit, options, result, found,
-                              trip_count)
+        made = self._keep(out)
+        if base.copies == "pending" and not base.copies_certain:
+            found = [*found, *self._doubts(made)]
+        return Rematerialized(base, before, made, limit, options, result, found, trip_count)
+
+    def _doubts(self, made):
+        """Warnings of what is right only if XLA has still to insert its copies."""
+        status, found = lib.call("rh_verify", self._handle.pointer, made.pointer,
+                                 ctypes.byref(self._settings), None,
+                                 accept=(lib.OK, lib.NOT_EQUIVALENT))
+        return found if status == lib.OK else []
 
     def compare(self, mem_limits=("80%", "60%", "40%"), algorithms=None, **options):
         """Runs algorithms under budgets, and compares what they save and what that costs.
@@ -409,10 +419,13 @@ class Module:
 
     def verify(self, after, *, ignore_schedule=False):
         """Proves that another module computes the same bits. Raises NotEquivalentError with the
-        differences if that cannot be shown."""
+        differences if that cannot be shown. Warns if the modules are equivalent only under
+        what is assumed of the first one's copies."""
         options = lib.VerifyOptions(ignore_schedule=ignore_schedule)
-        lib.call("rh_verify", self._handle.pointer, after._handle.pointer,
-                 ctypes.byref(self._settings), ctypes.byref(options))
+        _, found = lib.call("rh_verify", self._handle.pointer, after._handle.pointer,
+                            ctypes.byref(self._settings), ctypes.byref(options))
+        for diagnostic in found:
+            warnings.warn(diagnostic.message, stacklevel=2)
 
     def __repr__(self):
         order = "scheduled" if self.is_scheduled else "not scheduled"

@@ -10,16 +10,10 @@ static bool lays_out_result(const Module *module, InstId id) {
          inst_get(module, id)->shape != inst_get(module, callee->root)->shape;
 }
 
-/* XLA:CPU compiles such a call as one function, including its loops. Outside of this function the
- * same instructions round differently (xla/service/cpu/small_while_loop_hoisting_pass.cc). */
-static bool is_compiled_alone(const Module *module, InstId id) {
-  return str_contains(inst_attr_text(module, id, ATTR_FRONTEND_ATTRIBUTES), "xla_cpu_small_call");
-}
-
 static bool is_inlineable(const Module *module, InstId id) {
   const Instruction *inst = inst_get(module, id);
   return inst->opcode == OPCODE_CALL && !(inst->flags & INST_DEAD) &&
-         !inst_attr(module, id, ATTR_BACKEND_CONFIG) && !is_compiled_alone(module, id) &&
+         !inst_attr(module, id, ATTR_BACKEND_CONFIG) && !call_is_compiled_alone(module, id) &&
          !lays_out_result(module, id) &&
          str_equal(comp_get(module, inst->parent)->thread,
                    comp_get(module, inst_callees(module, id)[0])->thread);
