@@ -78,7 +78,8 @@ void schedule_by_search(Module *module, const Schedule *own, const Schedule *kep
   Patience patience;
   patience_begin(&patience, &options, 0);
   uint32_t num_insts = module->insts.len < LARGE ? module->insts.len : LARGE;
-  patience.num_steps = patience_steps_of(EFFORT, num_insts, &parameters);
+  patience.num_steps =
+      patience_steps_by_size(patience_steps_of(EFFORT, num_insts, &parameters), num_insts);
   for (uint32_t i = 0; i < searching.num_starts && !patience_is_over(&patience); i++) {
     Schedule found = search_order(module, &searching.starts[i].schedule, &patience, arena, scratch);
     int64_t bytes = measure(&searching, &found);

@@ -310,34 +310,34 @@ class CompareBest(CompareTest):
     def test_best_is_what_remat_writes(self):
         for budget in ("r50%", "min"):
             result = self.expect(
-                0, "compare", SAMPLE, f"--budgets={budget}", "--best", "-o", "best.hlo"
+                0, "compare", SAMPLE, f"--budgets={budget}", "--best", "--effort=2", "-o", "best.hlo"
             )
             self.assertIn("wrote best.hlo", result.out)
             row = [line for line in result.out.splitlines() if line[:4] == "  * "][0].split()
             self.expect(
-                0, SAMPLE, f"-m{budget}", f"-s{row[2]}", f"-a{row[3]}", "-o", "same.hlo", "-q"
+                0, SAMPLE, f"-m{budget}", f"-s{row[2]}", f"-a{row[3]}", "--effort=2", "-o", "same.hlo", "-q"
             )
             self.assertEqual(self.read("best.hlo"), self.read("same.hlo"))
             self.expect(0, "verify", SAMPLE, "best.hlo", "-q")
 
     def test_not_met(self):
-        self.expect(1, "compare", SAMPLE, "--budgets=1KiB", "--best", "-obest.hlo")
+        self.expect(1, "compare", SAMPLE, "--budgets=1KiB", "--best", "--effort=2", "-obest.hlo")
         self.assertIn("HloModule", self.read("best.hlo"))
 
     def test_stdout(self):
-        result = self.expect(0, "compare", SAMPLE, "--budgets=r90%", "--best", "-o-")
+        result = self.expect(0, "compare", SAMPLE, "--budgets=r90%", "--best", "--effort=2", "-o-")
         self.assertIn("HloModule", result.out)
         self.assertIn("budget", result.err)
 
     def test_several(self):
         self.expect(
-            0, "compare", SAMPLE, UNSCHEDULED, "--budgets=r90%", "--best", "-oout/", "-q"
+            0, "compare", SAMPLE, UNSCHEDULED, "--budgets=r90%", "--best", "--effort=2", "-oout/", "-q"
         )
         written = f"out/{SAMPLE.name}", f"out/{UNSCHEDULED.name}"
         self.assert_no_leftovers("input.hlo", "out", *written)
 
     def test_resumed(self):
-        args = SAMPLE, *PAIRS, "--budgets=r50%", "--json=runs.jsonl", "--best", "-obest.hlo", "-q"
+        args = SAMPLE, *PAIRS, "--budgets=r50%", "--json=runs.jsonl", "--best", "--effort=2", "-obest.hlo", "-q"
         self.expect(0, "compare", *args)
         first = self.read("best.hlo")
         self.path("best.hlo").unlink()

@@ -70,11 +70,11 @@ static const struct {
   int64_t parameter;
   uint64_t steps;
 } step_cases[] = {
-    {0, 0, 20, 330000}, /* those for 1,500 instructions: 11 bits */
-    {9, 1, 20, 26009160663},
-    {2, 1500, 20, 4042500},
-    {0, 1501, 20, 330220},
-    {1, 3000, 20, 2520000},
+    {0, 0, 20, 960000}, /* those for 4,000 instructions: 12 bits */
+    {9, 1, 20, 75663013125},
+    {2, 4000, 20, 11760000},
+    {0, 4001, 20, 960240},
+    {1, 9000, 20, 8820000},
     {0, 10000, 20, 2800000}, /* 14 bits */
     {5, 10000, 20, 1470612500},
     {9, 10000, 20, 220683788279},
@@ -96,6 +96,18 @@ START_TEST(efforts_give_steps) {
 END_TEST
 
 /* ---- the clock and the caller ---- */
+
+START_TEST(small_modules_have_more_than_their_size_gives) {
+  RematParameters parameters = parameters_default();
+  for (uint32_t num_insts = 100; num_insts < 20000; num_insts *= 2) {
+    uint64_t all = patience_steps_of(5, num_insts, &parameters);
+    uint64_t own = patience_steps_by_size(all, num_insts);
+    if (num_insts < 4000) ck_assert_uint_lt(own, all);
+    if (num_insts >= 4000) ck_assert_uint_eq(own, all);
+    if (num_insts == 1600) ck_assert_uint_eq(own / 1000, all / 48000 * (1600 * 11) / 1000);
+  }
+}
+END_TEST
 
 START_TEST(the_caller_is_asked_now_and_then) {
   Caller caller = {.cancels_at = 3};
@@ -241,6 +253,7 @@ int main(void) {
   tcase_add_test(tc, steps_are_used_up_until_there_are_more);
   tcase_add_test(tc, any_number_of_steps_can_be_asked_for);
   tcase_add_loop_test(tc, efforts_give_steps, 0, sizeof step_cases / sizeof *step_cases);
+  tcase_add_test(tc, small_modules_have_more_than_their_size_gives);
   tcase_add_test(tc, the_caller_is_asked_now_and_then);
   tcase_add_test(tc, those_without_steps_ask_at_once);
   tcase_add_test(tc, the_deadline_ends_it);

@@ -12,12 +12,15 @@
  * these and of the search alone is taken. */
 #include "remat/job/algorithm.h"
 #include "remat/search/job.h"
+#include "remat/search/start.h"
 
 enum {
-  MAX_LIMITS = 8,  /* for lines of the entry, until one meets the budget */
-  FEW_LIMITS = 4,  /* when one does, for another one that costs less */
-  LEAST_GAP = 100, /* between limits, as a part of the budget */
-  SHORT_PART = 8,  /* of the steps, for a short search */
+  MAX_LIMITS = 8,     /* for lines of the entry, until one meets the budget */
+  FEW_LIMITS = 4,     /* when one does, for another one that costs less */
+  LEAST_GAP = 100,    /* between limits, as a part of the budget */
+  SHORT_PART = 8,     /* of the steps, for a short search */
+  START_STEPS = 4000, /* for each instruction, for another order to begin with */
+  NEARLY_FREE = 100,  /* part of the time that is to be added for another one to be tried */
 };
 
 /* The searches of the entry, each of which begins from the module as it was given. */
@@ -234,18 +237,74 @@ static void search_lent(Entry *entry) {
   search_limits(entry, other.line_limit);
 }
 
-/* Searches the entry for what costs least under the budget, or else for the lowest peak. */
+/* Searches from the order that the module has when `entry` is fresh. */
+static void search_start(Entry *entry) {
+  SearchJob *search = entry->search;
+  const RematJob *job = search->job;
+  search->holds_lent = job->memory_model->traits & RH_TRAIT_PACKS;
+  search->difference_bytes = search_job_difference(search);
+  if (search->holds_lent && job->peak_limit_bytes > 0 && search->difference_bytes < 0) {
+    search_lent(entry);
+  } else {
+    search_limits(entry, job->peak_limit_bytes > 0 ? line_limit_of(search) : 0);
+  }
+}
+
+/* Searches from another order of the module as it was given. */
+static void search_other_start(Entry *entry, const RematState *given, const Schedule *start,
+                               Arena *out) {
+  SearchJob *search = entry->search;
+  keep_best(entry);
+  remat_state_load(search->job, given);
+  *search->job->schedule = *start;
+  entry->before = remat_state_save(search->job, out);
+  search->unmet_comp = NO_ID;
+  begin_again(entry);
+  search_start(entry);
+}
+
+static bool is_nearly_free(const Entry *entry, double given_seconds) {
+  Score best = entry->best.figures.taken;
+  return best.is_met && best.seconds - given_seconds <= given_seconds / NEARLY_FREE;
+}
+
+/* Whether there are steps to begin with another order as well: small modules have more than those
+ * that a search needs. */
+static bool has_steps_for_start(const RematJob *job) {
+  uint32_t num_insts = job->rewrite->module->insts.len;
+  uint64_t num_steps = patience_steps_left(job->patience);
+  return !job->options->keep_order && num_steps >= (uint64_t)num_insts * START_STEPS &&
+         patience_steps_by_size(num_steps, num_insts) < num_steps;
+}
+
+/* The steps for the order that the module has: those by its size, and at least half of all. What
+ * they leave goes to the other order. */
+static uint64_t steps_for_given(const RematJob *job) {
+  uint64_t num_steps = patience_steps_left(job->patience);
+  uint64_t own = patience_steps_by_size(num_steps, job->rewrite->module->insts.len);
+  return own > num_steps / 2 ? own : num_steps / 2;
+}
+
+/* Searches the entry for what costs least under the budget, or else for the lowest peak. What that
+ * comes to depends on the order that it begins with, the more so the tighter the budget is. */
 static void search_entry(SearchJob *search) {
   RematJob *job = search->job;
   Arena *arena = arena_new(arena_options(search->scratch));
-  Entry entry = {.search = search, .before = remat_state_save(job, arena), .is_fresh = true};
-  search->difference_bytes = search_job_difference(search);
-  bool packs = job->memory_model->traits & RH_TRAIT_PACKS;
-  if (packs && job->peak_limit_bytes > 0 && search->difference_bytes < 0) {
-    search_lent(&entry);
-  } else {
-    search_limits(&entry, job->peak_limit_bytes > 0 ? line_limit_of(search) : 0);
-  }
+  RematState given = remat_state_save(job, arena);
+  double given_seconds = remat_state_seconds(job, search->scratch);
+  Schedule start;
+  bool has_start = has_steps_for_start(job) && start_find(job, &start, arena, search->scratch);
+  Entry entry = {.search = search, .before = given, .is_fresh = true};
+  Patience *whole = job->patience;
+  uint64_t num_steps = patience_steps_left(whole);
+  Patience most = patience_part(whole, has_start ? steps_for_given(job) : num_steps);
+  job->patience = &most;
+  search_start(&entry);
+  job->patience = whole;
+  patience_join(whole, &most);
+  bool goes_on =
+      has_start && search_job_may_go_on(search) && !is_nearly_free(&entry, given_seconds);
+  if (goes_on) search_other_start(&entry, &given, &start, arena);
   if (entry.best_is_last) {
     *job->schedule = schedule_copy(job->schedule, job->rewrite->module, search->out);
   } else {

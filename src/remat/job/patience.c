@@ -4,7 +4,7 @@
 
 enum {
   USUAL_EFFORT = 5,
-  SMALL = 1500,  /* instructions that an effort has steps for at least */
+  SMALL = 4000,  /* instructions that an effort has steps for at least */
   LARGE = 10000, /* instructions beyond which an effort's steps become fewer */
   LARGE_EFFORT = 1,
 };
@@ -26,13 +26,17 @@ static uint64_t multiply(uint64_t a, uint64_t b) {
   return b && a > UINT64_MAX / b ? UINT64_MAX : a * b;
 }
 
-static uint64_t unlimited_steps_of(int effort, uint32_t num_insts,
-                                   const RematParameters *parameters) {
-  if (num_insts < SMALL) num_insts = SMALL;
+static uint64_t size_of(uint32_t num_insts) {
   uint64_t bits = 0;
   for (uint32_t rest = num_insts; rest; rest >>= 1)
     bits++;
-  uint64_t steps = multiply((uint64_t)num_insts * bits, (uint64_t)parameters->search_steps);
+  return num_insts * bits;
+}
+
+static uint64_t unlimited_steps_of(int effort, uint32_t num_insts,
+                                   const RematParameters *parameters) {
+  if (num_insts < SMALL) num_insts = SMALL;
+  uint64_t steps = multiply(size_of(num_insts), (uint64_t)parameters->search_steps);
   for (int i = 0; i < effort; i++)
     steps = multiply(steps, 7) / 2;
   return steps;
@@ -45,6 +49,11 @@ uint64_t patience_steps_of(int effort, uint32_t num_insts, const RematParameters
   uint64_t steps = multiply(
       unlimited_steps_of(effort, LARGE, parameters) / ((uint64_t)3 * LARGE + num_insts), 4 * LARGE);
   return steps > least ? steps : least;
+}
+
+uint64_t patience_steps_by_size(uint64_t num_steps, uint32_t num_insts) {
+  if (num_insts >= SMALL) return num_steps;
+  return num_steps / size_of(SMALL) * size_of(num_insts);
 }
 
 /* The part that all threads share. */
