@@ -493,9 +493,10 @@ rh_status scans_try(const Problem *problem, RunFn run, ScanAttempt *best) {
   if (status == RH_OK) status = try_unrolled(&scans, finisher_of(problem));
   if (status == RH_OK && scans.num_unproven) {
     diag_warn(problem->diags, DIAG_NOWHERE,
-              "%u ways to recompute across loops were left out, because they could not be shown to "
-              "be equivalent",
-              scans.num_unproven);
+              "%u way%s to recompute across loops %s left out, because %s could not be shown to be "
+              "equivalent",
+              scans.num_unproven, scans.num_unproven == 1 ? "" : "s",
+              scans.num_unproven == 1 ? "was" : "were", scans.num_unproven == 1 ? "it" : "they");
   }
   arena_free(scans.arena);
   return status;
