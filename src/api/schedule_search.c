@@ -81,7 +81,10 @@ void schedule_by_search(Module *module, const Schedule *own, const Schedule *kep
   patience.num_steps =
       patience_steps_by_size(patience_steps_of(EFFORT, num_insts, &parameters), num_insts);
   for (uint32_t i = 0; i < searching.num_starts && !patience_is_over(&patience); i++) {
-    Schedule found = search_order(module, &searching.starts[i].schedule, &patience, arena, scratch);
+    bool is_new;
+    Schedule found =
+        search_order(module, &searching.starts[i].schedule, &patience, &is_new, arena, scratch);
+    if (!is_new) continue;
     int64_t bytes = measure(&searching, &found);
     if (bytes < searching.best.bytes && is_safe(&searching, &found))
       searching.best = (Start){found, bytes};

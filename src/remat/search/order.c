@@ -56,7 +56,8 @@ static Sequence sequence_of_line(const Line *line, const Module *module, Sequenc
 
 /* ---- a module ---- */
 
-static void reorder(SearchContext *context, CompId comp, int64_t *inner_bytes, Patience *patience,
+/* Returns whether another order has a lower peak. */
+static bool reorder(SearchContext *context, CompId comp, int64_t *inner_bytes, Patience *patience,
                     Arena *out, Arena *scratch) {
   Schedule *schedule = context->job->schedule;
   const Module *module = context->job->rewrite->module;
@@ -65,12 +66,16 @@ static void reorder(SearchContext *context, CompId comp, int64_t *inner_bytes, P
   Line given = line_of_graph(&graph, arena);
   PricedLine best = search_lowest_order(&given, patience, arena, scratch);
   inner_bytes[comp] = best.peak_bytes;
-  schedule->of[comp] = sequence_of_line(&best.line, module, schedule->of[comp], out, arena);
+  bool is_new = !line_equals(&best.line, &given);
+  if (is_new)
+    schedule->of[comp] = sequence_of_line(&best.line, module, schedule->of[comp], out, arena);
   arena_free(arena);
+  return is_new;
 }
 
-Schedule search_order(Module *module, const Schedule *given, Patience *patience, Arena *out,
-                      Arena *scratch) {
+Schedule search_order(Module *module, const Schedule *given, Patience *patience, bool *is_new,
+                      Arena *out, Arena *scratch) {
+  *is_new = false;
   Arena *arena = arena_new(arena_options(scratch));
   Rewrite rewrite = {.module = module};
   rh_remat_options options = RH_REMAT_OPTIONS_INIT;
@@ -97,7 +102,7 @@ Schedule search_order(Module *module, const Schedule *given, Patience *patience,
   for (uint32_t i = 0; i < calls->num_reachable; i++) {
     CompId comp = calls->post_order[i];
     if (comp_is_sequential(calls, comp) && schedule.of[comp].len)
-      reorder(&context, comp, inner_bytes, patience, out, scratch);
+      *is_new |= reorder(&context, comp, inner_bytes, patience, out, scratch);
   }
   arena_free(arena);
   return schedule;

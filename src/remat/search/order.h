@@ -7,8 +7,10 @@
 /* Returns an order in which each computation that runs as a sequence needs as little memory as is
  * found, callees first; it holds the same instructions, in an order that operands, control
  * dependencies and side effects allow. What it needs under a memory model is for the caller to
- * measure. requires: `given` is valid for the module. */
-Schedule search_order(Module *module, const Schedule *given, Patience *patience, Arena *out,
-                      Arena *scratch);
+ * measure. `*is_new` is false if that is the given order. requires: `given` is valid for the
+ * module.
+ */
+Schedule search_order(Module *module, const Schedule *given, Patience *patience, bool *is_new,
+                      Arena *out, Arena *scratch);
 
 #endif
