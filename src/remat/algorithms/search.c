@@ -4,7 +4,8 @@
  * than once is a line (line.h). A line is hoisted (hoist.h), priced (price.h) and trimmed (trim.h)
  * in several variants, and the best one is applied (apply.h). The memory that called computations
  * need counts where they are called; if the caller alone cannot meet the budget, they are reduced
- * themselves.
+ * themselves. Small modules are searched from a second order as well (start.h), and the better
+ * result is taken.
  *
  * Where values may be kept in other forms (compressed, narrowed, on the host), the copies are
  * priced as recomputations are (forms.h). Besides, XLA's pass chooses some that free a part of what
