@@ -12,6 +12,7 @@
  * is missing, and the search goes on from there: once for the whole, once for a half. The best of
  * these and of the search alone is taken. */
 #include "remat/job/algorithm.h"
+#include "remat/rewrite/dce.h"
 #include "remat/search/job.h"
 #include "remat/search/start.h"
 
@@ -251,13 +252,16 @@ static void search_start(Entry *entry) {
   }
 }
 
-/* Searches from another order of the module as it was given. */
+/* Searches from another order of the module as it was given. Dead code goes, as it does when a line
+ * is applied: a result may be this order alone. */
 static void search_other_start(Entry *entry, const RematState *given, const Schedule *start,
                                Arena *out) {
   SearchJob *search = entry->search;
   keep_best(entry);
   remat_state_load(search->job, given);
   *search->job->schedule = *start;
+  dce_run(search->job->rewrite, search->scratch);
+  dce_update_schedule(search->job->rewrite->module, search->job->schedule, out);
   entry->before = remat_state_save(search->job, out);
   search->unmet_comp = NO_ID;
   begin_again(entry);

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "analysis/flow/call_graph.h"
 #include "analysis/flow/copy_stage.h"
 #include "remat/legality/safe_order.h"
 
@@ -43,12 +44,23 @@ static bool keeps_fixed(const RematJob *job, const Schedule *schedule) {
   return true;
 }
 
+/* Computations that do not run as sequences, such as reducers, keep their order. */
+static void take_sequences(const RematJob *job, Schedule *schedule, Arena *scratch) {
+  Arena *arena = arena_new(arena_options(scratch));
+  CallGraph graph = call_graph_build(job->rewrite->module, arena, scratch);
+  for (CompId comp = 0; comp < job->rewrite->module->comps.len; comp++) {
+    if (!comp_is_sequential(&graph, comp)) schedule->of[comp] = job->schedule->of[comp];
+  }
+  arena_free(arena);
+}
+
 bool start_find(const RematJob *job, Schedule *start, Arena *out, Arena *scratch) {
   static const char *const names[] = {"list", "postorder"};
   Module *module = job->rewrite->module;
   const Schedule *own = copies_are_inserted(module) ? job->schedule : NULL;
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
     schedule_safely(scheduler_find(names[i]), module, own, start, out, scratch);
+    take_sequences(job, start, scratch);
     if (!is_equal(module, start, job->schedule) && keeps_fixed(job, start)) return true;
   }
   return false;
