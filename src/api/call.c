@@ -107,7 +107,8 @@ static rh_status read_costs(const rh_settings *settings, Backend *backend, rh_di
 /* `module` may be NULL: "auto" is then not resolved. `backend` may be the module's own. */
 static rh_status read_backend(const rh_settings *settings, const Module *module, Backend *backend,
                               rh_diags *diags, Arena *out) {
-  Backend known = module ? module->backend : (Backend){.copies = COPIES_OPEN};
+  Backend known = {.copies = (CopyStage)settings->copies};
+  if (settings->copies == RH_COPIES_AUTO && module) known = module->backend;
   *backend = (Backend){
       .copies = known.copies,
       .copies_are_guessed = known.copies_are_guessed,
@@ -115,11 +116,6 @@ static rh_status read_backend(const rh_settings *settings, const Module *module,
       .target = &known_targets[0],
       .max_pack_steps = settings->max_pack_steps,
       .heap_limit_bytes = settings->heap_limit_bytes < 0 ? -1 : settings->heap_limit_bytes};
-  if (settings->copies != RH_COPIES_AUTO) {
-    backend->copies = (CopyStage)settings->copies;
-    backend->copies_are_guessed = false;
-    backend->copies_reason = NULL;
-  }
   if (settings->target && strcmp(settings->target, "auto") != 0) {
     backend->target = target_find(settings->target);
     if (!backend->target) return fail_unknown_name(RH_TARGETS, settings->target, diags);

@@ -20,7 +20,7 @@
 #include "ir/diag.h"
 #include "ir/handle.h"
 
-enum { MAX_TAKEN = 3 };
+enum { MAX_TAKEN = 2 };
 
 /* Allocated on the heap, because a local variable that changes between setjmp and longjmp becomes
  * indeterminate. */

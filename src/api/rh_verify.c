@@ -28,7 +28,6 @@ static OrderedModule order_module(const rh_module *handle, Schedule *schedule, A
  * are read. */
 static rh_status verify_reads(const rh_module *before, const rh_module *after, rh_diags *diags,
                               Arena *scratch) {
-  if (!copies_are_inserted(before->module)) return RH_OK;
   Arena *arena = arena_new(arena_options(scratch));
   Schedule schedules[2];
   OrderedModule own = order_module(before, &schedules[0], arena);
@@ -38,25 +37,18 @@ static rh_status verify_reads(const rh_module *before, const rh_module *after, r
   return status;
 }
 
-/* If it is only assumed that XLA has still to insert its copies, warns of what is right for no
- * other reason. */
-static rh_status warn_of_open_copies(Call *call, const rh_module *before, const rh_module *after) {
+/* Reads matter once XLA has inserted its copies. If it is only assumed that it has still to do so,
+ * warns of what is right for no other reason. */
+static rh_status verify_copies(const rh_module *before, const rh_module *after, rh_diags *diags,
+                               Arena *scratch) {
   CopyFinding found = copies_find(before->module);
-  if (found.is_inserted || found.is_sure) return RH_OK;
-  rh_settings inserted = RH_SETTINGS_INIT;
-  const rh_module *other;
-  inserted.copies = RH_COPIES_INSERTED;
-  rh_status status = call_take(call, before, &inserted, &other);
-  if (status != RH_OK) return status;
-  Arena *scratch = arena_new(arena_options(other->module->arena));
-  status = verify_reads(other, after, NULL, scratch);
-  arena_free(scratch);
-  if (status != RH_NOT_EQUIVALENT) return status;
-  diag_warn(call->diags, DIAG_ABOUT(RH_CODE_OPEN_COPIES, NO_OFFSET),
-            "the result is right only if XLA has still to insert its copies, which is assumed "
-            "because %s; if "
-            "the module comes from after that, give --copies=inserted",
-            found.reason);
+  if (found.is_inserted) return verify_reads(before, after, diags, scratch);
+  if (!found.is_sure && verify_reads(before, after, NULL, scratch) != RH_OK) {
+    diag_warn(diags, DIAG_ABOUT(RH_CODE_OPEN_COPIES, NO_OFFSET),
+              "the result is right only if XLA has still to insert its copies, which is assumed "
+              "because %s; if the module comes from after that, give --copies=inserted",
+              found.reason);
+  }
   return RH_OK;
 }
 
@@ -70,7 +62,7 @@ static rh_status verify(const rh_module *before, const rh_module *after, bool ke
     status = verify_modules(own_before ? own_before : before->module,
                             own_after ? own_after : after->module, keeps_order, diags, scratch);
   }
-  if (status == RH_OK) status = verify_reads(before, after, diags, scratch);
+  if (status == RH_OK) status = verify_copies(before, after, diags, scratch);
   module_free(own_before);
   module_free(own_after);
   arena_free(scratch);
@@ -86,6 +78,5 @@ rh_status rh_verify(const rh_module *before, const rh_module *after, const rh_se
   if (status == RH_OK) status = call_take(call, before, settings, &taken_before);
   if (status == RH_OK) status = call_take(call, after, NULL, &taken_after);
   if (status == RH_OK) status = verify(taken_before, taken_after, !options.ignore_schedule, diags);
-  if (status == RH_OK) status = warn_of_open_copies(call, taken_before, taken_after);
   return call_close(call, status);
 }

@@ -56,3 +56,8 @@ bool inst_has_side_effect(const Module *module, const SideEffects *effects, Inst
   }
   return false;
 }
+
+bool inst_keeps_sequence(const Module *module, const SideEffects *effects, InstId id) {
+  bool is_collective = opcode_info((Opcode)inst_get(module, id)->opcode)->flags & OPF_COLLECTIVE;
+  return is_collective || inst_has_side_effect(module, effects, id);
+}

@@ -19,4 +19,8 @@ bool inst_has_own_side_effect(const Module *module, InstId id);
 /* HloInstruction::HasSideEffect. */
 bool inst_has_side_effect(const Module *module, const SideEffects *effects, InstId id);
 
+/* Whether an instruction runs in the same sequence with others of its kind in every order:
+ * collectives, and what has a side effect. */
+bool inst_keeps_sequence(const Module *module, const SideEffects *effects, InstId id);
+
 #endif

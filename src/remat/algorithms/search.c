@@ -296,9 +296,9 @@ static void search_entry(SearchJob *search) {
   RematJob *job = search->job;
   Arena *arena = arena_new(arena_options(search->scratch));
   RematState given = remat_state_save(job, arena);
-  double given_seconds = remat_state_seconds(job, search->scratch);
   Schedule start;
   bool has_start = has_steps_for_start(job) && start_find(job, &start, arena, search->scratch);
+  double given_seconds = has_start ? remat_state_seconds(job, search->scratch) : 0;
   Entry entry = {.search = search, .before = given, .is_fresh = true};
   Patience *whole = job->patience;
   uint64_t num_steps = patience_steps_left(whole);

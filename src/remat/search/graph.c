@@ -349,9 +349,7 @@ static void add_waits(Builder *builder, InstId id, NodeId number, SearchNode *no
     NodeId barrier = builder->barrier_of[inst_operand(module, id, i)];
     if (barrier != NO_ID) add_wait(builder, barrier);
   }
-  bool is_collective = opcode_info((Opcode)inst_get(module, id)->opcode)->flags & OPF_COLLECTIVE;
-  if (is_collective ||
-      inst_has_side_effect(module, &builder->context->job->legality->effects, id)) {
+  if (inst_keeps_sequence(module, &builder->context->job->legality->effects, id)) {
     if (builder->last_effect != NO_ID) add_wait(builder, builder->last_effect);
     /* A collective that is computed later instead no longer stands between two others. */
     NodeId lasting = builder->last_lasting_effect;

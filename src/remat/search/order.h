@@ -8,8 +8,7 @@
  * found, callees first; it holds the same instructions, in an order that operands, control
  * dependencies and side effects allow. What it needs under a memory model is for the caller to
  * measure. `*is_new` is false if that is the given order. requires: `given` is valid for the
- * module.
- */
+ * module. */
 Schedule search_order(Module *module, const Schedule *given, Patience *patience, bool *is_new,
                       Arena *out, Arena *scratch);
 

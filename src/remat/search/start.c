@@ -19,8 +19,7 @@ static bool is_fixed(const RematJob *job, InstId id) {
   const Module *module = job->rewrite->module;
   Opcode opcode = (Opcode)inst_get(module, id)->opcode;
   return opcode_is_split(opcode) || opcode_is_async(opcode) ||
-         opcode_info(opcode)->flags & OPF_COLLECTIVE ||
-         inst_has_side_effect(module, &job->legality->effects, id);
+         inst_keeps_sequence(module, &job->legality->effects, id);
 }
 
 static InstId next_fixed(const RematJob *job, Sequence order, SchedPos *pos) {
@@ -45,23 +44,24 @@ static bool keeps_fixed(const RematJob *job, const Schedule *schedule) {
 }
 
 /* Computations that do not run as sequences, such as reducers, keep their order. */
-static void take_sequences(const RematJob *job, Schedule *schedule, Arena *scratch) {
-  Arena *arena = arena_new(arena_options(scratch));
-  CallGraph graph = call_graph_build(job->rewrite->module, arena, scratch);
+static void keep_others(const RematJob *job, const CallGraph *graph, Schedule *schedule) {
   for (CompId comp = 0; comp < job->rewrite->module->comps.len; comp++) {
-    if (!comp_is_sequential(&graph, comp)) schedule->of[comp] = job->schedule->of[comp];
+    if (!comp_is_sequential(graph, comp)) schedule->of[comp] = job->schedule->of[comp];
   }
-  arena_free(arena);
 }
 
 bool start_find(const RematJob *job, Schedule *start, Arena *out, Arena *scratch) {
   static const char *const names[] = {"list", "postorder"};
   Module *module = job->rewrite->module;
   const Schedule *own = copies_are_inserted(module) ? job->schedule : NULL;
-  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+  Arena *arena = arena_new(arena_options(scratch));
+  CallGraph graph = call_graph_build(module, arena, scratch);
+  bool is_found = false;
+  for (size_t i = 0; i < sizeof names / sizeof *names && !is_found; i++) {
     schedule_safely(scheduler_find(names[i]), module, own, start, out, scratch);
-    take_sequences(job, start, scratch);
-    if (!is_equal(module, start, job->schedule) && keeps_fixed(job, start)) return true;
+    keep_others(job, &graph, start);
+    is_found = !is_equal(module, start, job->schedule) && keeps_fixed(job, start);
   }
-  return false;
+  arena_free(arena);
+  return is_found;
 }
