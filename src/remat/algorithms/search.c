@@ -243,9 +243,9 @@ static void search_lent(Entry *entry) {
 static void search_start(Entry *entry) {
   SearchJob *search = entry->search;
   const RematJob *job = search->job;
-  search->holds_lent = job->memory_model->traits & RH_TRAIT_PACKS;
+  bool packs = job->memory_model->traits & RH_TRAIT_PACKS;
   search->difference_bytes = search_job_difference(search);
-  if (search->holds_lent && job->peak_limit_bytes > 0 && search->difference_bytes < 0) {
+  if (packs && job->peak_limit_bytes > 0 && search->difference_bytes < 0) {
     search_lent(entry);
   } else {
     search_limits(entry, job->peak_limit_bytes > 0 ? line_limit_of(search) : 0);
@@ -264,6 +264,7 @@ static void search_other_start(Entry *entry, const RematState *given, const Sche
   dce_update_schedule(search->job->rewrite->module, search->job->schedule, out);
   entry->before = remat_state_save(search->job, out);
   search->unmet_comp = NO_ID;
+  search->holds_lent = search->job->memory_model->traits & RH_TRAIT_PACKS;
   begin_again(entry);
   search_start(entry);
 }
