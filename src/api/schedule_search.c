@@ -78,8 +78,7 @@ void schedule_by_search(Module *module, const Schedule *own, const Schedule *kep
   Patience patience;
   patience_begin(&patience, &options, 0);
   uint32_t num_insts = module->insts.len < LARGE ? module->insts.len : LARGE;
-  patience.num_steps =
-      patience_steps_by_size(patience_steps_of(EFFORT, num_insts, &parameters), num_insts);
+  patience.num_steps = patience_steps_by_size(EFFORT, num_insts, &parameters);
   for (uint32_t i = 0; i < searching.num_starts && !patience_is_over(&patience); i++) {
     bool is_new;
     Schedule found =

@@ -101,11 +101,14 @@ START_TEST(small_modules_have_more_than_their_size_gives) {
   RematParameters parameters = parameters_default();
   for (uint32_t num_insts = 100; num_insts < 20000; num_insts *= 2) {
     uint64_t all = patience_steps_of(5, num_insts, &parameters);
-    uint64_t own = patience_steps_by_size(all, num_insts);
+    uint64_t own = patience_steps_by_size(5, num_insts, &parameters);
     if (num_insts < 4000) ck_assert_uint_lt(own, all);
     if (num_insts >= 4000) ck_assert_uint_eq(own, all);
-    if (num_insts == 1600) ck_assert_uint_eq(own / 1000, all / 48000 * (1600 * 11) / 1000);
   }
+  parameters.search_steps = 20;
+  ck_assert_uint_eq(patience_steps_by_size(0, 0, &parameters), 0);
+  ck_assert_uint_eq(patience_steps_by_size(2, 1, &parameters), 245);
+  ck_assert_uint_eq(patience_steps_by_size(1, 1600, &parameters), 1600 * 11 * 70);
 }
 END_TEST
 

@@ -17,12 +17,11 @@
 #include "remat/search/start.h"
 
 enum {
-  MAX_LIMITS = 8,     /* for lines of the entry, until one meets the budget */
-  FEW_LIMITS = 4,     /* when one does, for another one that costs less */
-  LEAST_GAP = 100,    /* between limits, as a part of the budget */
-  SHORT_PART = 8,     /* of the steps, for a short search */
-  START_STEPS = 4000, /* for each instruction, for another order to begin with */
-  NEARLY_FREE = 100,  /* part of the time that is to be added for another one to be tried */
+  MAX_LIMITS = 8,    /* for lines of the entry, until one meets the budget */
+  FEW_LIMITS = 4,    /* when one does, for another one that costs less */
+  LEAST_GAP = 100,   /* between limits, as a part of the budget */
+  SHORT_PART = 8,    /* of the steps, for a short search */
+  NEARLY_FREE = 100, /* part of the time that is to be added for another one to be tried */
 };
 
 /* The searches of the entry, each of which begins from the module as it was given. */
@@ -274,21 +273,14 @@ static bool is_nearly_free(const Entry *entry, double given_seconds) {
   return best.is_met && best.seconds - given_seconds <= given_seconds / NEARLY_FREE;
 }
 
-/* Whether there are steps to begin with another order as well: small modules have more than those
- * that a search needs. */
-static bool has_steps_for_start(const RematJob *job) {
-  uint32_t num_insts = job->rewrite->module->insts.len;
-  uint64_t num_steps = patience_steps_left(job->patience);
-  return !job->options->keep_order && num_steps >= (uint64_t)num_insts * START_STEPS &&
-         patience_steps_by_size(num_steps, num_insts) < num_steps;
-}
-
-/* The steps for the order that the module has: those by its size, and at least half of all. What
- * they leave goes to the other order. */
+/* The steps for the order that the module has: those by its size. What small modules have besides
+ * is for another order. */
 static uint64_t steps_for_given(const RematJob *job) {
+  uint32_t num_insts = job->rewrite->module->insts.len;
+  int effort = patience_effort(job->patience);
   uint64_t num_steps = patience_steps_left(job->patience);
-  uint64_t own = patience_steps_by_size(num_steps, job->rewrite->module->insts.len);
-  return own > num_steps / 2 ? own : num_steps / 2;
+  uint64_t own = patience_steps_by_size(effort, num_insts, job->parameters);
+  return own < num_steps ? own : num_steps;
 }
 
 /* Searches the entry for what costs least under the budget, or else for the lowest peak. What that
@@ -297,13 +289,14 @@ static void search_entry(SearchJob *search) {
   RematJob *job = search->job;
   Arena *arena = arena_new(arena_options(search->scratch));
   RematState given = remat_state_save(job, arena);
+  Patience *whole = job->patience;
+  uint64_t num_steps = patience_steps_left(whole), num_own = steps_for_given(job);
   Schedule start;
-  bool has_start = has_steps_for_start(job) && start_find(job, &start, arena, search->scratch);
+  bool has_start = !job->options->keep_order && num_own < num_steps &&
+                   start_find(job, &start, arena, search->scratch);
   double given_seconds = has_start ? remat_state_seconds(job, search->scratch) : 0;
   Entry entry = {.search = search, .before = given, .is_fresh = true};
-  Patience *whole = job->patience;
-  uint64_t num_steps = patience_steps_left(whole);
-  Patience most = patience_part(whole, has_start ? steps_for_given(job) : num_steps);
+  Patience most = patience_part(whole, has_start ? num_own : num_steps);
   job->patience = &most;
   search_start(&entry);
   job->patience = whole;

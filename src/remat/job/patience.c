@@ -26,23 +26,18 @@ static uint64_t multiply(uint64_t a, uint64_t b) {
   return b && a > UINT64_MAX / b ? UINT64_MAX : a * b;
 }
 
-static uint64_t size_of(uint32_t num_insts) {
+static uint64_t unlimited_steps_of(int effort, uint32_t num_insts,
+                                   const RematParameters *parameters) {
   uint64_t bits = 0;
   for (uint32_t rest = num_insts; rest; rest >>= 1)
     bits++;
-  return num_insts * bits;
-}
-
-static uint64_t unlimited_steps_of(int effort, uint32_t num_insts,
-                                   const RematParameters *parameters) {
-  if (num_insts < SMALL) num_insts = SMALL;
-  uint64_t steps = multiply(size_of(num_insts), (uint64_t)parameters->search_steps);
+  uint64_t steps = multiply((uint64_t)num_insts * bits, (uint64_t)parameters->search_steps);
   for (int i = 0; i < effort; i++)
     steps = multiply(steps, 7) / 2;
   return steps;
 }
 
-uint64_t patience_steps_of(int effort, uint32_t num_insts, const RematParameters *parameters) {
+uint64_t patience_steps_by_size(int effort, uint32_t num_insts, const RematParameters *parameters) {
   if (num_insts <= LARGE || effort <= LARGE_EFFORT)
     return unlimited_steps_of(effort, num_insts, parameters);
   uint64_t least = unlimited_steps_of(LARGE_EFFORT, num_insts, parameters);
@@ -51,9 +46,8 @@ uint64_t patience_steps_of(int effort, uint32_t num_insts, const RematParameters
   return steps > least ? steps : least;
 }
 
-uint64_t patience_steps_by_size(uint64_t num_steps, uint32_t num_insts) {
-  if (num_insts >= SMALL) return num_steps;
-  return num_steps / size_of(SMALL) * size_of(num_insts);
+uint64_t patience_steps_of(int effort, uint32_t num_insts, const RematParameters *parameters) {
+  return patience_steps_by_size(effort, num_insts > SMALL ? num_insts : SMALL, parameters);
 }
 
 /* The part that all threads share. */

@@ -40,22 +40,20 @@ typedef struct Patience {
  * a time of seconds_now(). There are no steps yet. */
 void patience_begin(Patience *patience, const rh_remat_options *options, double start_seconds);
 
-/* The steps of an effort for a module of `num_insts` instructions:
+/* The steps of an effort for a module of `num_insts` instructions, by its size alone:
  *
  *     search.steps * instructions * bits of that number * 3.5 ^ effort
  *
  * where the bits are log2(instructions), rounded up to whole ones, so that no machine rounds
- * differently. With effort 5 and 10,000 instructions that is about 5 seconds. Smaller modules get
- * the steps of 4,000 instructions, about two seconds with effort 5: those of small graphs run out
- * where a budget is hard to meet, and elsewhere their searches end by themselves. Beyond 10,000
+ * differently. With effort 5 and 10,000 instructions that is about 5 seconds. Beyond 10,000
  * instructions it is what it is for 10,000, times 40,000 / (30,000 + instructions), because steps
  * then wait for memory: so an effort keeps its meaning for whoever waits. But it is at least what
  * it is with effort 1. */
-uint64_t patience_steps_of(int effort, uint32_t num_insts, const RematParameters *parameters);
+uint64_t patience_steps_by_size(int effort, uint32_t num_insts, const RematParameters *parameters);
 
-/* The part of an effort's steps that a module has by its size. The rest is what small ones get
- * besides. */
-uint64_t patience_steps_by_size(uint64_t num_steps, uint32_t num_insts);
+/* The steps of an effort for a module: those by its size, and at least those of 4,000 instructions,
+ * about two seconds with effort 5. What small ones have besides is for more than one search. */
+uint64_t patience_steps_of(int effort, uint32_t num_insts, const RematParameters *parameters);
 
 /* Spends steps; a step is about one visit of an instruction. Returns false if the steps are used
  * up, the deadline is over, or the caller has cancelled; then it returns false until there are more
