@@ -321,6 +321,27 @@ START_TEST(lines_are_valid_or_not) {
 }
 END_TEST
 
+/* The second run of c reads a, which is held for it alone: to hold c instead takes no more. */
+START_TEST(a_value_is_held_instead_of_its_operand) {
+  SearchFixture search;
+  begin(&search, P
+        "z = f32[] constant(0)\n a = f32[8] negate(p)\n c = f32[8] tanh(a)\n"
+        "b = f32[] reduce(c, z), dimensions={0}, to_apply=sum\n"
+        "v = f32[4,8] broadcast(b), dimensions={}\n w = f32[4,8] sine(v)\n"
+        "x = f32[8] reduce(w, z), dimensions={0}, to_apply=sum\n ROOT r = f32[8] add(x, c)\n");
+  const char *names[] = {"p", "z", "a", "c", "b", "v", "w", "x", "c", "r"};
+  Arena *out = search.fixture.out, *scratch = search.fixture.scratch;
+  Line line = line_named(&search, names, sizeof names / sizeof *names);
+  int64_t peak_bytes = peak_of(&line, scratch);
+  check_line(&search, &line, peak_bytes, "p z a c b<1 v w x c r<2 end");
+  Line trimmed = line_trimmed(&line, peak_bytes, NULL, out, scratch);
+  check_line(&search, &trimmed, peak_bytes, "p z a c b v w x r end");
+  trimmed = line_trimmed(&line, peak_bytes - 1, NULL, out, scratch);
+  ck_assert(line_equals(&trimmed, &line));
+  fixture_free(&search.fixture);
+}
+END_TEST
+
 /* Both results of f may take over s or the clone of a: the first one takes s, the other one the
  * clone, unless t reads that, too. */
 START_TEST(what_is_taken_over_is_taken_once) {
@@ -432,6 +453,7 @@ int main(void) {
   tcase_add_test(tc, another_element_of_a_state_is_not_the_one_that_is_read);
   tcase_add_loop_test(tc, lines_are_valid_or_not, 0, LEN(validities));
   tcase_add_test(tc, what_is_taken_over_is_taken_once);
+  tcase_add_test(tc, a_value_is_held_instead_of_its_operand);
   tcase_add_loop_test(tc, lines_are_applied, 0, LEN(applications));
   suite_add_tcase(suite, tc);
   return run_suite(suite);

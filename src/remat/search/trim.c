@@ -13,12 +13,27 @@ typedef struct Use {
 
 typedef VEC(Use) Uses;
 
+/* A change of the timeline. */
+typedef struct Change {
+  SchedPos begin, end;
+  int64_t bytes;
+} Change;
+
+typedef VEC(Change) Changes;
+
+/* What a merge has done, to be taken back. */
+typedef struct Removal {
+  IdVec runs; /* that are gone */
+  Changes changes;
+} Removal;
+
 typedef struct Trimmer {
   const Line *line;
   const SearchGraph *graph;
   int64_t limit_bytes;
   StepId *sources;    /* as in the line, as they are now */
-  Uses *uses;         /* by step */
+  Uses *uses;         /* by step, by runs that are gone, too */
+  uint32_t *num_uses; /* by step, by runs that are not gone */
   bool *is_gone;      /* by step */
   StepId *earlier;    /* by step: the run before it that provides the same value; NO_ID = it is the
                          first */
@@ -26,6 +41,7 @@ typedef struct Trimmer {
   uint32_t *taken;    /* by part of the line: the stamp of the question in which it is taken over */
   uint32_t num_stamps;
   Timeline timeline;
+  Removal removal; /* of the merge that is tried */
   Arena *arena;
 } Trimmer;
 
@@ -45,7 +61,7 @@ static StepId last_read(const Trimmer *trimmer, StepId step, uint32_t part, uint
   const Uses *uses = &trimmer->uses[step];
   for (uint32_t i = 0; i < uses->len; i++) {
     const Use *use = &uses->data[i];
-    if (!reads_part(trimmer, use, part)) continue;
+    if (trimmer->is_gone[use->reader] || !reads_part(trimmer, use, part)) continue;
     if (use->reader > last) last = use->reader;
     const SearchNode *reader = node_of(trimmer, use->reader);
     /* Tuples, loops and barriers that forward a part: their readers count, too. */
@@ -62,28 +78,10 @@ static StepId last_read(const Trimmer *trimmer, StepId step, uint32_t part, uint
   return last;
 }
 
-/* A change of the timeline, to be taken back. */
-typedef struct Change {
-  SchedPos begin, end;
-  int64_t bytes;
-} Change;
-
-typedef struct Changes {
-  VEC(Change) list;
-} Changes;
-
 static void change(Trimmer *trimmer, Changes *changes, StepId begin, StepId end, int64_t bytes) {
   if (begin > end || bytes == 0) return;
   timeline_add(&trimmer->timeline, begin, end, bytes);
-  *vec_push(trimmer->arena, &changes->list) = (Change){begin, end, bytes};
-}
-
-static void remove_use(Uses *uses, StepId reader) {
-  uint32_t kept = 0;
-  for (uint32_t i = 0; i < uses->len; i++) {
-    if (uses->data[i].reader != reader) uses->data[kept++] = uses->data[i];
-  }
-  uses->len = kept;
+  *vec_push(trimmer->arena, changes) = (Change){begin, end, bytes};
 }
 
 /* Memory that is the run's own. */
@@ -141,48 +139,55 @@ static bool is_read_before(const Trimmer *trimmer, StepId run, uint32_t operand)
   return false;
 }
 
+/* Ends what a run holds of an operand, if nothing else reads that later. */
+static void release_operand(Trimmer *trimmer, StepId run, uint32_t operand) {
+  StepId source = trimmer->sources[trimmer->line->first_source[run] + operand];
+  for (uint32_t part = 0; part < node_of(trimmer, source)->num_parts; part++) {
+    int64_t bytes = own_bytes(trimmer, source, part);
+    if (bytes == 0 || last_read(trimmer, source, part, 0) != run) continue;
+    bool is_taken = takes_over(trimmer, run, source, part);
+    trimmer->is_gone[run] = true;
+    StepId without = last_read(trimmer, source, part, 0);
+    trimmer->is_gone[run] = false;
+    change(trimmer, &trimmer->removal.changes, without + 1, run - is_taken, -bytes);
+  }
+}
+
 /* Removes a run that nobody reads, and then those that only it read. Lowers the timeline. */
 static void remove_run(Trimmer *trimmer, StepId step) {
-  IdVec work = {0};
-  *vec_push(trimmer->arena, &work) = step;
-  Changes ignored = {0};
-  while (work.len) {
-    StepId run = work.data[--work.len];
+  Removal *removal = &trimmer->removal;
+  *vec_push(trimmer->arena, &removal->runs) = step;
+  for (uint32_t at = 0; at < removal->runs.len; at++) {
+    StepId run = removal->runs.data[at];
     const SearchNode *node = node_of(trimmer, run);
-    if (trimmer->is_gone[run]) continue;
-    trimmer->is_gone[run] = true;
     for (uint32_t i = 0; i < node->num_parts; i++)
-      change(trimmer, &ignored, run, run, -own_bytes(trimmer, run, i));
+      change(trimmer, &removal->changes, run, run, -own_bytes(trimmer, run, i));
     for (uint32_t i = 0; i < node->num_operands; i++) {
-      StepId source = trimmer->sources[trimmer->line->first_source[run] + i];
-      const SearchNode *of_source = node_of(trimmer, source);
-      if (is_read_before(trimmer, run, i)) continue;
-      for (uint32_t part = 0; part < of_source->num_parts; part++) {
-        int64_t bytes = own_bytes(trimmer, source, part);
-        if (bytes == 0) continue;
-        StepId last = last_read(trimmer, source, part, 0);
-        if (last != run) continue;
-        Uses all = trimmer->uses[source];
-        /* without this reader */
-        StepId without = source;
-        Uses rest = {0};
-        for (uint32_t k = 0; k < all.len; k++) {
-          if (all.data[k].reader != run) *vec_push(trimmer->arena, &rest) = all.data[k];
-        }
-        trimmer->uses[source] = rest;
-        without = last_read(trimmer, source, part, 0);
-        trimmer->uses[source] = all;
-        bool is_taken = takes_over(trimmer, run, source, part);
-        change(trimmer, &ignored, without + 1, run - is_taken, -bytes);
-      }
+      if (!is_read_before(trimmer, run, i)) release_operand(trimmer, run, i);
     }
+    trimmer->is_gone[run] = true;
     for (uint32_t i = 0; i < node->num_operands; i++) {
       StepId source = trimmer->sources[trimmer->line->first_source[run] + i];
-      remove_use(&trimmer->uses[source], run);
+      bool is_unread = --trimmer->num_uses[source] == 0;
       bool is_form = node_of(trimmer, source)->flags & NODE_IS_FORM;
       bool is_clone = is_form || trimmer->earlier[source] != NO_ID;
-      if (is_clone && trimmer->uses[source].len == 0) *vec_push(trimmer->arena, &work) = source;
+      if (is_clone && is_unread) *vec_push(trimmer->arena, &removal->runs) = source;
     }
+  }
+}
+
+/* Takes back what has been removed and changed. */
+static void take_back(Trimmer *trimmer) {
+  const Removal *removal = &trimmer->removal;
+  for (uint32_t i = 0; i < removal->changes.len; i++) {
+    const Change *done = &removal->changes.data[i];
+    timeline_add(&trimmer->timeline, done->begin, done->end, -done->bytes);
+  }
+  for (uint32_t i = 0; i < removal->runs.len; i++) {
+    StepId run = removal->runs.data[i];
+    trimmer->is_gone[run] = false;
+    for (uint32_t k = 0; k < node_of(trimmer, run)->num_operands; k++)
+      trimmer->num_uses[trimmer->sources[trimmer->line->first_source[run] + k]]++;
   }
 }
 
@@ -194,53 +199,70 @@ static bool forwards_same(const Trimmer *trimmer, StepId a, StepId b, uint32_t p
                                  trimmer->sources[trimmer->line->first_source[b] + operand];
 }
 
-/* Lets the readers of a run read the one before it. Returns false, and changes nothing, if the
- * peak would then exceed the limit. */
+static bool is_within_limit(const Trimmer *trimmer) {
+  SchedPos ignored;
+  return timeline_peak(&trimmer->timeline, &ignored) <= trimmer->limit_bytes;
+}
+
+/* Holds the earlier of two runs of a node for the readers of the later one. Returns false if they
+ * cannot read it. */
+static bool hold(Trimmer *trimmer, StepId earlier, StepId step, StepId until, Changes *changes) {
+  for (uint32_t i = 0; i < node_of(trimmer, step)->num_parts; i++) {
+    int64_t bytes = own_bytes(trimmer, step, i);
+    StepId last = last_read(trimmer, step, i, 0);
+    StepId held = last_read(trimmer, earlier, i, 0);
+    if (last > until || held > until) return false;
+    if (!forwards_same(trimmer, step, earlier, i)) return false;
+    if (bytes == 0) continue;
+    /* Who takes the memory over has it at its own step already. Who took that of the earlier run
+     * has to do without it if others still read it then. */
+    bool is_taken = last > step && takes_over(trimmer, last, step, i);
+    bool was_taken = held > earlier && takes_over(trimmer, held, earlier, i);
+    change(trimmer, changes, step + 1, last - is_taken, -bytes);
+    if (last > step && last > held)
+      change(trimmer, changes, held + !was_taken, last - is_taken, bytes);
+  }
+  return true;
+}
+
+/* Gives the last `count` readers on the list of a run to another run of the node. */
+static void move_uses(Trimmer *trimmer, StepId from, StepId to, uint32_t count) {
+  Uses *uses = &trimmer->uses[from];
+  Use *moved = vec_extend(trimmer->arena, &trimmer->uses[to], count);
+  uses->len -= count;
+  for (uint32_t i = 0; i < count; i++) {
+    Use use = uses->data[uses->len + i];
+    moved[i] = use;
+    if (trimmer->is_gone[use.reader]) continue;
+    trimmer->sources[trimmer->line->first_source[use.reader] + use.operand] = to;
+    trimmer->num_uses[from]--;
+    trimmer->num_uses[to]++;
+  }
+}
+
+/* Lets the readers of a run read the one before it, and removes what is read by nobody then.
+ * Returns false, and changes nothing, if the peak would then exceed the limit. */
 static bool try_merge(Trimmer *trimmer, StepId step) {
-  const SearchNode *node = node_of(trimmer, step);
   StepId earlier = trimmer->earlier[step];
   while (earlier != NO_ID && trimmer->is_gone[earlier])
     earlier = trimmer->earlier[earlier];
   if (earlier == NO_ID) return false;
   StepId until = trimmer->overwriter[earlier]; /* who overwrites either run will overwrite both */
   if (trimmer->overwriter[step] < until) until = trimmer->overwriter[step];
-  Changes changes = {0};
-  bool is_possible = true;
-  for (uint32_t i = 0; i < node->num_parts && is_possible; i++) {
-    int64_t bytes = own_bytes(trimmer, step, i);
-    StepId last = last_read(trimmer, step, i, 0);
-    StepId held = last_read(trimmer, earlier, i, 0);
-    if (last > until || held > until) is_possible = false;
-    if (!forwards_same(trimmer, step, earlier, i)) is_possible = false;
-    if (bytes == 0) continue;
-    /* Who takes the memory over has it at its own step already. Who took that of the earlier run
-     * has to do without it if others still read it then. */
-    bool is_taken = last > step && takes_over(trimmer, last, step, i);
-    bool was_taken = held > earlier && takes_over(trimmer, held, earlier, i);
-    change(trimmer, &changes, step, last - is_taken, -bytes);
-    if (last > step && last > held)
-      change(trimmer, &changes, held + !was_taken, last - is_taken, bytes);
-  }
-  SchedPos ignored;
-  if (is_possible && timeline_peak(&trimmer->timeline, &ignored) <= trimmer->limit_bytes) {
-    Uses *uses = &trimmer->uses[step];
-    for (uint32_t i = 0; i < uses->len; i++) {
-      Use use = uses->data[i];
-      trimmer->sources[trimmer->line->first_source[use.reader] + use.operand] = earlier;
-      *vec_push(trimmer->arena, &trimmer->uses[earlier]) = use;
-    }
-    uses->len = 0;
-    trimmer->overwriter[earlier] = until;
-    /* Its own bytes are gone already; removing it takes those at its step once more. */
-    for (uint32_t i = 0; i < node->num_parts; i++)
-      timeline_add(&trimmer->timeline, step, step, own_bytes(trimmer, step, i));
+  Removal *removal = &trimmer->removal;
+  removal->runs.len = removal->changes.len = 0;
+  uint32_t count = trimmer->uses[step].len;
+  bool is_possible = hold(trimmer, earlier, step, until, &removal->changes);
+  if (is_possible) {
+    move_uses(trimmer, step, earlier, count);
     remove_run(trimmer, step);
-    return true;
+    if (is_within_limit(trimmer)) {
+      trimmer->overwriter[earlier] = until;
+      return true;
+    }
   }
-  for (uint32_t i = 0; i < changes.list.len; i++) {
-    Change *done = &changes.list.data[i];
-    timeline_add(&trimmer->timeline, done->begin, done->end, -done->bytes);
-  }
+  take_back(trimmer);
+  if (is_possible) move_uses(trimmer, earlier, step, count);
   return false;
 }
 
@@ -287,6 +309,7 @@ Line line_trimmed(const Line *line, int64_t limit_bytes, Patience *patience, Are
                      .limit_bytes = limit_bytes,
                      .sources = arena_array(arena, StepId, num_sources),
                      .uses = arena_zarray(arena, Uses, line->len),
+                     .num_uses = arena_zarray(arena, uint32_t, line->len),
                      .is_gone = arena_zarray(arena, bool, line->len),
                      .earlier = arena_array(arena, StepId, line->len),
                      .overwriter = arena_array(arena, StepId, line->len),
@@ -310,8 +333,10 @@ Line line_trimmed(const Line *line, int64_t limit_bytes, Patience *patience, Are
     }
     if (trimmer.earlier[step] != NO_ID)
       *vec_push(arena, &candidates) = (Candidate){step, line->graph->nodes[node].seconds};
-    for (uint32_t i = line->first_source[step]; i < line->first_source[step + 1]; i++)
+    for (uint32_t i = line->first_source[step]; i < line->first_source[step + 1]; i++) {
       *vec_push(arena, &trimmer.uses[line->sources[i]]) = (Use){step, i - line->first_source[step]};
+      trimmer.num_uses[line->sources[i]]++;
+    }
   }
   if (candidates.len) qsort(candidates.data, candidates.len, sizeof *candidates.data, by_seconds);
   for (uint32_t pass = 0; pass < NUM_PASSES; pass++) {
