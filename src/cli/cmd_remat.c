@@ -69,7 +69,7 @@ static rh_status run_job(RematRun *job, const char *path) {
   if (status == RH_OK) status = job_schedule(job);
   if (status == RH_OK) status = job_measure_before(job);
   if (status == RH_OK) status = rematerialize(job);
-  if (status == RH_OK) status = job_measure(job, job->result, &job->after);
+  if (status == RH_OK) status = job_measure_after(job);
   if (status == RH_OK) status = sum_up(job);
   if (status == RH_OK) status = explain(job);
   if (status == RH_OK) status = write_results(job);

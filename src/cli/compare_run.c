@@ -176,7 +176,7 @@ static rh_status rematerialize(const Comparison *comparison, const CompareRun *r
   job->remat.num_threads = comparison->threads_per_run;
   job->loaded.diags = diags;
   rh_status status = job_rematerialize(job);
-  return status == RH_OK ? job_measure(job, job->result, &job->after) : status;
+  return status == RH_OK ? job_measure_after(job) : status;
 }
 
 /* Sums that are added in different orders differ in their last digits. Such a difference is not

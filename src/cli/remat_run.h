@@ -88,6 +88,9 @@ rh_status job_schedule(RematRun *job);
 rh_status job_measure(RematRun *job, const rh_module *module, Figures *figures);
 rh_status job_measure_before(RematRun *job);
 
+/* Measures the result. If nothing was done to the module, its figures are those before. */
+rh_status job_measure_after(RematRun *job);
+
 /* Returns the budget in bytes, or INT64_MAX if there is none. */
 int64_t job_limit(const RematRun *job);
 
