@@ -77,8 +77,8 @@ AllOverwriters all_overwriters_find(const Module *module, const ValueAnalysis *v
                                     const Schedule *schedule, Arena *out, Arena *scratch);
 
 static inline IdSpan all_overwriters_of(const AllOverwriters *overwriters, InstId id) {
-  uint32_t first = overwriters->first[id];
-  return (IdSpan){overwriters->ids + first, overwriters->first[id + 1] - first};
+  uint32_t first = overwriters->first[id], len = overwriters->first[id + 1] - first;
+  return (IdSpan){len ? overwriters->ids + first : NULL, len};
 }
 
 #endif
