@@ -29,10 +29,8 @@ static bool is_separator(char c) {
   return c == '_' || c == '-' || c == '.';
 }
 
-/* Takes the next word from `rest`; returns false after the last one. An empty text may have no
- * address, here and below. */
+/* Takes the next word from `rest`; returns false after the last one. */
 static bool next_word(rh_text *rest, rh_text *word) {
-  if (rest->length == 0) return false;
   while (rest->length > 0 && is_separator(*rest->data)) {
     rest->data++;
     rest->length--;
@@ -81,7 +79,6 @@ static bool is_xla_word(rh_text word) {
 
 /* Takes the last part from `path`, at a slash that is in no brackets: one of `jvp(a/b)` is not. */
 static rh_text last_part(rh_text *path) {
-  if (path->length == 0) return *path;
   size_t begin = path->length;
   int depth = 0;
   for (; begin > 0; begin--) {
@@ -194,7 +191,6 @@ static const char *find_bracket(rh_text label, uint32_t number) {
 bool value_label_form(rh_text label, uint32_t number, Arena *out, rh_text *form) {
   *form = label;
   if (number == 0) return true;
-  if (label.length == 0) return false;
   const char *end = label.data + label.length, *at;
   if (label.length && memchr(label.data, '[', label.length)) {
     at = find_bracket(label, number);
@@ -205,7 +201,7 @@ bool value_label_form(rh_text label, uint32_t number, Arena *out, rh_text *form)
   if (number > 1) return false;
   at = last_slash(label);
   if (at) *form = (rh_text){at + 1, (size_t)(end - at) - 1};
-  if (at) return true;
+  if (at || label.length == 0) return at != NULL;
   at = memchr(label.data, ' ', label.length);
   if (at) *form = (rh_text){label.data, (size_t)(at - label.data)};
   return at != NULL;

@@ -36,8 +36,9 @@ rh_status handle_check(const rh_module *handle, rh_diags *diags);
 /* Returns RH_ERR_INPUT if the module is inconsistent, and RH_ERR_USAGE if it has no schedule. */
 rh_status handle_check_scheduled(const rh_module *handle, rh_diags *diags);
 
+/* An empty text has an address, too: nothing may be added to NULL, not even 0. */
 static inline rh_text text_of_str(Str text) {
-  return (rh_text){text.data, text.len};
+  return (rh_text){text.len ? text.data : "", text.len};
 }
 
 #endif

@@ -276,11 +276,8 @@ static bool is_nearly_free(const Entry *entry, double given_seconds) {
 /* The steps for the order that the module has: those by its size. What small modules have besides
  * is for another order. */
 static uint64_t steps_for_given(const RematJob *job) {
-  uint32_t num_insts = job->rewrite->module->insts.len;
-  int effort = patience_effort(job->patience);
-  uint64_t num_steps = patience_steps_left(job->patience);
-  uint64_t own = patience_steps_by_size(effort, num_insts, job->parameters);
-  return own < num_steps ? own : num_steps;
+  return patience_steps_by_size(patience_effort(job->patience), job->rewrite->module->insts.len,
+                                job->parameters);
 }
 
 /* Searches the entry for what costs least under the budget, or else for the lowest peak. What that

@@ -6,8 +6,9 @@
 #include "remat/search/priced.h"
 
 /* Returns the line without the runs, and copies back, whose readers can read an earlier one of the
- * same value while the peak stays within the limit, the most expensive ones first, and without what
- * is read by nobody then. O(n log n + clones * readers). */
+ * same value, the most expensive ones first, and without what is read by nobody then, as long as
+ * the peak stays within the limit. O(n log n + clones * readers), where the readers of what would
+ * go with a clone count, too. */
 Line line_trimmed(const Line *line, int64_t limit_bytes, Patience *patience, Arena *out,
                   Arena *scratch);
 
