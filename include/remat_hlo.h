@@ -189,8 +189,8 @@ typedef enum rh_code {
   RH_CODE_ENDED_EARLY = 62,      /* an algorithm, or its solver, ended before it was finished */
   RH_CODE_NO_MATCH = 63,         /* nothing matches a filter or an expression */
   RH_CODE_OVERWRITTEN_READ = 64, /* the input module already reads overwritten memory */
-  RH_CODE_OPEN_COPIES = 65, /* the modules are equivalent only if XLA has still to insert its copies,
-                               and nothing in the first one says so */
+  RH_CODE_OPEN_COPIES = 65,      /* the modules are equivalent only if XLA has still to insert its
+                                    copies,      and nothing in the first one says so */
 } rh_code;
 
 #define RH_NO_OFFSET SIZE_MAX
@@ -278,9 +278,9 @@ typedef struct rh_parse_options {
                               parsing continues with the next instruction as if the faulty
                               one were correct; 0 = 1 */
   uint32_t unused;         /* padding of earlier versions */
-  rh_copies copies;        /* what is known about the text's origin, from rh_guess_copies for example;
-                              RH_COPIES_AUTO = nothing. Settings and plans override it, and it is
-                              ignored if it is RH_COPIES_PENDING and the module is scheduled */
+  rh_copies copies; /* what is known about the text's origin, from rh_guess_copies for example;
+                       RH_COPIES_AUTO = nothing. Settings and plans override it, and it is
+                       ignored if it is RH_COPIES_PENDING and the module is scheduled */
 } rh_parse_options;
 
 #define RH_PARSE_OPTIONS_INIT \
@@ -364,34 +364,35 @@ typedef struct rh_patch_options {
 #define RH_PATCH_OPTIONS_INIT \
   { sizeof(rh_patch_options), NULL, NULL }
 
-/* Writes a module as a serialized HloModuleProto of XLA, for programs that get such a message from XLA
- * and give it back. `proto` is the message that the text of `before` was printed from, with all
+/* Writes a module as a serialized HloModuleProto of XLA, for programs that get such a message from
+ * XLA and give it back. `proto` is the message that the text of `before` was printed from, with all
  * constants; it may have been printed without metadata. `after` is what was made of `before`, as
  * rh_remat returns it. The message that is written is `proto` with the computations that differ
- * written anew, and with the schedule of `after` if the text has one. Each of their instructions has
- * the message of an instruction of `before` whose text is the same but for its name, its operands and
- * what it calls; so fields that HLO text does not show, and those of later versions of XLA, are kept.
+ * written anew, and with the schedule of `after` if the text has one. Each of their instructions
+ * has the message of an instruction of `before` whose text is the same but for its name, its
+ * operands and what it calls; so fields that HLO text does not show, and those of later versions of
+ * XLA, are kept.
  *
- * `options` may be NULL. Nothing is written unless the call succeeds or `write` failed, with which it
- * returns RH_ERR_WRITE. Returns RH_ERR_INPUT with the code RH_CODE_PROTO if `proto` is malformed or
- * not that of `before`, and with RH_CODE_NO_PATCH if `after` has an instruction that is like none of
- * `before`; XLA then reads it from the text of rh_print. Returns RH_ERR_USAGE with RH_CODE_NOT_BUILT
- * if the library was built without protobuf-c. O(n). Threads: any. */
+ * `options` may be NULL. Nothing is written unless the call succeeds or `write` failed, with which
+ * it returns RH_ERR_WRITE. Returns RH_ERR_INPUT with the code RH_CODE_PROTO if `proto` is malformed
+ * or not that of `before`, and with RH_CODE_NO_PATCH if `after` has an instruction that is like
+ * none of `before`; XLA then reads it from the text of rh_print. Returns RH_ERR_USAGE with
+ * RH_CODE_NOT_BUILT if the library was built without protobuf-c. O(n). Threads: any. */
 RH_API rh_status rh_patch_proto(const rh_module *before, const rh_module *after, const void *proto,
                                 size_t length, const rh_patch_options *options, rh_write_fn write,
                                 void *context, rh_diags *diags);
 
 /* Writes the HLO text of a serialized HloModuleProto of XLA: byte for byte what XLA prints for the
- * module that it reads from the message, with its default options and print_large_constants. What is
- * not known to be printed like that is refused: an opcode, a type of constant, a field of a later
- * version of XLA. A message that contradicts itself, so that XLA would not read it, may be printed. The
- * text has no counts of replicas and partitions, which the message has as a device assignment and XLA
- * does not print, either.
+ * module that it reads from the message, with its default options and print_large_constants. What
+ * is not known to be printed like that is refused: an opcode, a type of constant, a field of a
+ * later version of XLA. A message that contradicts itself, so that XLA would not read it, may be
+ * printed. The text has no counts of replicas and partitions, which the message has as a device
+ * assignment and XLA does not print, either.
  *
- * Nothing is written unless the call succeeds or `write` failed, with which it returns RH_ERR_WRITE.
- * Returns RH_ERR_INPUT with the code RH_CODE_PROTO if the bytes are malformed, and with
- * RH_CODE_NO_TEXT if the message is refused; the diagnostic names what stands in the way. Returns
- * RH_ERR_USAGE with RH_CODE_NOT_BUILT if the library was built without protobuf-c. O(n).
+ * Nothing is written unless the call succeeds or `write` failed, with which it returns
+ * RH_ERR_WRITE. Returns RH_ERR_INPUT with the code RH_CODE_PROTO if the bytes are malformed, and
+ * with RH_CODE_NO_TEXT if the message is refused; the diagnostic names what stands in the way.
+ * Returns RH_ERR_USAGE with RH_CODE_NOT_BUILT if the library was built without protobuf-c. O(n).
  * Threads: any. */
 RH_API rh_status rh_print_proto(const void *proto, size_t length, rh_write_fn write, void *context,
                                 rh_diags *diags);
@@ -476,10 +477,10 @@ typedef struct rh_settings {
   const char *library;
 } rh_settings;
 
-#define RH_SETTINGS_INIT                                                                     \
-  {                                                                                          \
+#define RH_SETTINGS_INIT                                                                    \
+  {                                                                                         \
     sizeof(rh_settings), NULL, RH_COPIES_AUTO, NULL, 0, -1, NULL, 0, sizeof(rh_known_cost), \
-        RH_FRAMES_USER, NULL                                                                 \
+        RH_FRAMES_USER, NULL                                                                \
   }
 
 /* Checks whether settings are valid. Returns RH_ERR_USAGE if the target or the packing does not
@@ -1091,9 +1092,9 @@ typedef struct rh_remat_options {
                                 together */
   double block_factor;       /* XLA's block_rematerialization_factor; 0 = block_size_limit / 8, at
                                 least 1 */
-  unsigned modes;            /* RH_REMAT_…, for `standard`, `peak-priority`, `search` and `auto` */
-  bool callees_once;         /* reduce each computation only once, as its first caller requires,
-                                like XLA; under the memory model `xla-remat` this is always so */
+  unsigned modes;    /* RH_REMAT_…, for `standard`, `peak-priority`, `search` and `auto` */
+  bool callees_once; /* reduce each computation only once, as its first caller requires,
+                        like XLA; under the memory model `xla-remat` this is always so */
 
   /* Options of `path`. */
 
@@ -1158,8 +1159,8 @@ typedef struct rh_scan {
   int64_t num_freed;    /* stacks that are gone, or that hold only a segment's slices */
   int64_t freed_bytes;  /* of them, less those of new ones */
   int64_t stored_bytes; /* of the loop's stacks that remain, new ones included */
-  int64_t unrolled;     /* if it is not 0, the loop is gone: its iterations, so many, are written out,
-                           and their values may be recomputed like all others */
+  int64_t unrolled; /* if it is not 0, the loop is gone: its iterations, so many, are written out,
+                       and their values may be recomputed like all others */
 } rh_scan;
 
 /* Why an instruction must keep its order against another one that it does not depend on: both use
@@ -1192,13 +1193,13 @@ typedef struct rh_remat_result {
                              instruction first runs in the order of the result. Other orders, and
                              what is not recomputation, such as offloading, may do with less. NULL =
                              no bound is known */
-  const char *algorithm; /* the algorithm that gave the result, a name of RH_ALGORITHMS: `auto`
-                            chooses one, and `none` leaves the module as it was; NULL = a plan */
+  const char *algorithm;  /* the algorithm that gave the result, a name of RH_ALGORITHMS: `auto`
+                             chooses one, and `none` leaves the module as it was; NULL = a plan */
   uint64_t num_moved; /* instructions that run at another place among those that were there before;
                          the fewest that explain the order. Those that take no time, such as tuples,
                          do not count, and neither do recomputations */
-  uint64_t num_moves_lost; /* those of them that XLA may move back: of a result that is not scheduled
-                              only RH_PROTECT_CONTROL_DEPS keeps them all */
+  uint64_t num_moves_lost; /* those of them that XLA may move back: of a result that is not
+                              scheduled only RH_PROTECT_CONTROL_DEPS keeps them all */
   /* counted_bytes if XLA schedules the result anew, as its operands and control dependencies allow:
      by `default`, its scheduler of GPUs, and by `bfs`, that of CPUs; -1 for a scheduled result, and
      if nothing was to be done. XLA may fuse a module before that */
@@ -1208,20 +1209,23 @@ typedef struct rh_remat_result {
   uint64_t num_ordered, num_tied[RH_NUM_TIES];
   /* What remains where XLA compiles the result from the start, which it does with a module that it
      has yet to optimize: StableHLO has no control dependencies, and XLA merges recomputations that
-     read the same operands as their originals. How many it merges, 0 for a module that is optimized;
-     and counted_bytes then, in the orders of `default` and `bfs`, before fusion; -1 for a scheduled
-     result, for an optimized module, and if nothing was to be done */
+     read the same operands as their originals. How many it merges, 0 for a module that is
+     optimized; and counted_bytes then, in the orders of `default` and `bfs`, before fusion; -1 for
+     a scheduled result, for an optimized module, and if nothing was to be done */
   uint64_t num_merged;
   int64_t compiled_default_bytes, compiled_bfs_bytes;
   /* values that are kept in a layout with less padding, as integers with fewer bits, and in host
      memory, instead of being recomputed */
   uint64_t num_compressed, num_narrowed, num_offloaded;
+  bool rounds_alike; /* it was shown that a code generator which contracts products and sums rounds
+                        all values as before, if it compiles the fusions as they are written. Never
+                        false, except with rh_schedule_options.unfuse */
 } rh_remat_result;
 
-#define RH_REMAT_RESULT_INIT \
-  {                                                                                               \
-    sizeof(rh_remat_result), false, 0, 0, RH_PROTECT_AUTO, 0, 0, NULL, 0, false, false, 0, NULL, NULL, \
-        0, 0, -1, -1, 0, {0}, 0, -1, -1, 0, 0, 0                                                  \
+#define RH_REMAT_RESULT_INIT                                                                     \
+  {                                                                                              \
+    sizeof(rh_remat_result), false, 0, 0, RH_PROTECT_AUTO, 0, 0, NULL, 0, false, false, 0, NULL, \
+        NULL, 0, 0, -1, -1, 0, {0}, 0, -1, -1, 0, 0, 0, false                                    \
   }
 
 /* Rematerializes values of a scheduled module until it fits the budget. The result is parsed again
@@ -1248,19 +1252,20 @@ typedef struct rh_recomputed_line {
 } rh_recomputed_line;
 
 /* What a result of rh_remat computes a second time. Bytes are those of results, once for each time
- * that the recomputation runs, so that loops count as often as they iterate. Made by the library. */
+ * that the recomputation runs, so that loops count as often as they iterate. Made by the library.
+ */
 typedef struct rh_recomputed {
   int64_t bytes;
-  uint64_t num_values; /* instructions that recompute, those in loops once */
+  uint64_t num_values;                    /* instructions that recompute, those in loops once */
   const rh_recomputed_line *const *lines; /* the most bytes first */
   size_t num_lines;
   const rh_scope *const *scopes; /* a tree in preorder, as in rh_report */
   size_t num_scopes;
 } rh_recomputed;
 
-/* Sums up what was recomputed in a module that rh_remat or rh_apply_plan made; in other modules it is
- * nothing. `settings`, which may be NULL, and `default_trip_count` are as for rh_measure_cost. The
- * caller must free `*recomputed` with rh_recomputed_free before it frees the module.
+/* Sums up what was recomputed in a module that rh_remat or rh_apply_plan made; in other modules it
+ * is nothing. `settings`, which may be NULL, and `default_trip_count` are as for rh_measure_cost.
+ * The caller must free `*recomputed` with rh_recomputed_free before it frees the module.
  * O(instructions). Threads: any. */
 RH_API rh_status rh_recomputed_make(const rh_module *module, const rh_settings *settings,
                                     int64_t default_trip_count, rh_recomputed **recomputed,
@@ -1317,18 +1322,22 @@ RH_API rh_status rh_emit_plan(const rh_module *result, const rh_settings *settin
 typedef struct rh_verify_options {
   size_t struct_size;
   bool ignore_schedule; /* side effects may be in another order than in `before` */
+  bool any_rounding; /* products and sums may be in other fusions than in `before`. A code generator
+                        that contracts the two then rounds otherwise */
 } rh_verify_options;
 
 #define RH_VERIFY_OPTIONS_INIT \
-  { sizeof(rh_verify_options), false }
+  { sizeof(rh_verify_options), false, false }
 
 /* Verifies that `after` computes the same results as `before`, bit for bit under the semantics of
- * HLO. If both modules have a schedule and copy-insertion has run on `before`, the function also
- * verifies that no instruction of `after` reads a value whose memory has been overwritten. Of
- * `settings`, only `copies` is used, which applies to `before`. `settings` and `options` may be
- * NULL. Returns RH_NOT_EQUIVALENT if equivalence cannot be shown; notes in `diags` then describe
- * the differences. If it is only assumed that the pass has still to run (copies_are_sure), and the
- * function would return RH_NOT_EQUIVALENT otherwise, it warns. Threads: any. */
+ * HLO, and, without `any_rounding`, also where a code generator contracts the products and sums of
+ * a fusion into instructions that round once. If both modules have a schedule and copy-insertion
+ * has run on `before`, the function also verifies that no instruction of `after` reads a value
+ * whose memory has been overwritten. Of `settings`, only `copies` is used, which applies to
+ * `before`. `settings` and `options` may be NULL. Returns RH_NOT_EQUIVALENT if equivalence cannot
+ * be shown; notes in `diags` then describe the differences. If it is only assumed that the pass has
+ * still to run (copies_are_sure), and the function would return RH_NOT_EQUIVALENT otherwise, it
+ * warns. Threads: any. */
 RH_API rh_status rh_verify(const rh_module *before, const rh_module *after,
                            const rh_settings *settings, const rh_verify_options *options,
                            rh_diags *diags);

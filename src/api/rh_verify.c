@@ -52,15 +52,39 @@ static rh_status verify_copies(const rh_module *before, const rh_module *after, 
   return RH_OK;
 }
 
-static rh_status verify(const rh_module *before, const rh_module *after, bool keeps_order,
-                        rh_diags *diags) {
+static void note(rh_diags *diags, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+static void note(rh_diags *diags, const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  diag_add(diags, RH_SEVERITY_NOTE, DIAG_NOWHERE, format, args);
+  va_end(args);
+}
+
+/* Verifies values and rounding, and says so if only the rounding is not shown to be the same. */
+static rh_status verify_values(const Module *before, const Module *after,
+                               const rh_verify_options *options, rh_diags *diags, Arena *scratch) {
+  bool keeps_order = !options->ignore_schedule;
+  rh_status status =
+      verify_modules(before, after, keeps_order, !options->any_rounding, diags, scratch);
+  if (status != RH_NOT_EQUIVALENT || options->any_rounding) return status;
+  if (verify_modules(before, after, keeps_order, false, NULL, scratch) == RH_OK) {
+    note(diags,
+         "the values are the same, but products and sums are in other fusions, where a compiler "
+         "may round them otherwise; --any-rounding accepts that");
+  }
+  return status;
+}
+
+static rh_status verify(const rh_module *before, const rh_module *after,
+                        const rh_verify_options *options, rh_diags *diags) {
   Arena *scratch = arena_new(arena_options(before->module->arena));
   Module *own_before = NULL, *own_after = NULL;
   rh_status status = module_to_verify(before, &own_before, diags, scratch);
   if (status == RH_OK) status = module_to_verify(after, &own_after, diags, scratch);
   if (status == RH_OK) {
-    status = verify_modules(own_before ? own_before : before->module,
-                            own_after ? own_after : after->module, keeps_order, diags, scratch);
+    status = verify_values(own_before ? own_before : before->module,
+                           own_after ? own_after : after->module, options, diags, scratch);
   }
   if (status == RH_OK) status = verify_copies(before, after, diags, scratch);
   module_free(own_before);
@@ -77,6 +101,6 @@ rh_status rh_verify(const rh_module *before, const rh_module *after, const rh_se
   rh_status status = sized_read(&options, sizeof options, given, "rh_verify_options", diags);
   if (status == RH_OK) status = call_take(call, before, settings, &taken_before);
   if (status == RH_OK) status = call_take(call, after, NULL, &taken_after);
-  if (status == RH_OK) status = verify(taken_before, taken_after, !options.ignore_schedule, diags);
+  if (status == RH_OK) status = verify(taken_before, taken_after, &options, diags);
   return call_close(call, status);
 }

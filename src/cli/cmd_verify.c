@@ -14,6 +14,7 @@ static rh_status compare(Loaded *before, Loaded *after, const Options *options) 
   rh_verify_options wanted = RH_VERIFY_OPTIONS_INIT;
   settings.copies = options->copies;
   wanted.ignore_schedule = options->schedule.ignore_schedule;
+  wanted.any_rounding = options->any_rounding;
   return rh_verify(before->module, after->module, &settings, &wanted, after->diags);
 }
 

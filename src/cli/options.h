@@ -70,6 +70,7 @@ typedef struct Options {
   bool no_metadata;
   bool strip_locations;
   bool strict;
+  bool any_rounding;
   const char *packing;    /* NULL for the default of the command */
   int64_t max_peak_bytes; /* -1 if there is no bound */
   const char *baseline;

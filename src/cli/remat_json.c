@@ -40,7 +40,7 @@ static void add_properties(const RematRun *job, cJSON *object) {
   cJSON_AddStringToObject(object, "copies_reason", copies_reason(job->scheduled, job->options));
   cJSON_AddBoolToObject(object, "copies_certain", !copies_are_open(job->scheduled));
   cJSON_AddBoolToObject(object, "runnable", info.num_elided_literals == 0);
-  cJSON_AddBoolToObject(object, "bit_exact", !job->options->schedule.unfuse);
+  cJSON_AddBoolToObject(object, "bit_exact", info.is_optimized && job->outcome.rounds_alike);
 }
 
 static void add_memory(const RematRun *job, cJSON *object) {

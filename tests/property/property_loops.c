@@ -94,7 +94,7 @@ static void check_mutant(const Pair *pair, Text text, const rh_module *before, E
   Arena *scratch = arena_new(NULL);
   if (rh_parse(text.data, text.length, NULL, &mutant, NULL) == RH_OK &&
       rh_check(mutant, NULL) == RH_OK && differ(wanted, evaluate_module(mutant->module))) {
-    rh_status status = verify_modules(before->module, mutant->module, true, NULL, scratch);
+    rh_status status = verify_modules(before->module, mutant->module, true, false, NULL, scratch);
     ck_assert_msg(status == RH_NOT_EQUIVALENT, "pair %d: accepted\n%.*s", (int)(pair - pairs),
                   MAX_SHOWN, text.data);
   }
@@ -117,7 +117,7 @@ START_TEST(mutants_are_refused) {
   Evaluation wanted = evaluate_module(before->module), got = evaluate_module(after->module);
   ck_assert(wanted.is_known && got.is_known && !differ(wanted, got));
   Arena *scratch = arena_new(NULL);
-  ck_assert(verify_modules(before->module, after->module, true, NULL, scratch) == RH_OK);
+  ck_assert(verify_modules(before->module, after->module, true, false, NULL, scratch) == RH_OK);
   arena_free(scratch);
   for (int i = 0; i < NUM_MUTANTS; i++) {
     Text text = {.data = strdup(text_after.data), .length = text_after.length};

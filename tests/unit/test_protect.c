@@ -183,7 +183,7 @@ static void check_equivalent(const Job *job, const char *what) {
   char *text = print_or_fail(job->rewrite.module, &job->schedule, PRINT_SCHEDULED, &length);
   Module *after = parse_bytes_or_fail(text, length);
   rh_diags *diags = rh_diags_new();
-  rh_status status = verify_modules(before, after, true, diags, job->fixture.scratch);
+  rh_status status = verify_modules(before, after, true, false, diags, job->fixture.scratch);
   ck_assert_msg(status == RH_OK, "%s: %s\n%s", what, rh_diags_get(diags, 0)->message, text);
   rh_diags_free(diags);
   module_free(after);

@@ -803,7 +803,7 @@ START_TEST(verdict_matches_table) {
   char *text_after = loop_text_edited(rows[_i].name, rows[_i].after, rows[_i].edits_after);
   Fixture before = fixture_parse(text_before), after = fixture_parse(text_after);
   rh_diags *diags = rh_diags_new();
-  rh_status status = verify_modules(before.module, after.module, true, diags, after.scratch);
+  rh_status status = verify_modules(before.module, after.module, true, false, diags, after.scratch);
   char *notes = diags_as_text(diags, "", 0);
   const char *why = rows[_i].why;
   ck_assert_msg(status == (why ? RH_NOT_EQUIVALENT : RH_OK), "%s: %d\n%s", rows[_i].name, status,

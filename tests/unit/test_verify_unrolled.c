@@ -101,7 +101,7 @@ START_TEST(verdict_matches_table) {
   const Row *row = &rows[_i];
   Fixture before = fixture_parse(row->before), after = fixture_parse(row->after);
   rh_diags *diags = rh_diags_new();
-  rh_status status = verify_modules(before.module, after.module, true, diags, after.scratch);
+  rh_status status = verify_modules(before.module, after.module, true, false, diags, after.scratch);
   char *notes = diags_as_text(diags, "", 0);
   ck_assert_msg(status == (row->why ? RH_NOT_EQUIVALENT : RH_OK), "%s: %d\n%s", row->name, status,
                 notes);

@@ -417,11 +417,11 @@ class Module:
                      None)
         return changes
 
-    def verify(self, after, *, ignore_schedule=False):
+    def verify(self, after, *, ignore_schedule=False, any_rounding=False):
         """Proves that another module computes the same bits. Raises NotEquivalentError with the
         differences if that cannot be shown. Warns if the modules are equivalent only under
         what is assumed of the first one's copies."""
-        options = lib.VerifyOptions(ignore_schedule=ignore_schedule)
+        options = lib.VerifyOptions(ignore_schedule=ignore_schedule, any_rounding=any_rounding)
         _, found = lib.call("rh_verify", self._handle.pointer, after._handle.pointer,
                             ctypes.byref(self._settings), ctypes.byref(options))
         for diagnostic in found:

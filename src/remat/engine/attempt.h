@@ -39,6 +39,7 @@ typedef struct Attempt {
   rh_module *result;
   int64_t counted_bytes;
   bool is_met;
+  bool rounds_alike; /* see rh_remat_result; set by judge_verify() */
   Arena *arena;
 } Attempt;
 

@@ -269,6 +269,7 @@ static rh_remat_result describe(const Search *search) {
                            .num_compressed = best->num_compressed,
                            .num_narrowed = best->num_narrowed,
                            .num_offloaded = best->num_offloaded,
+                           .rounds_alike = best->rounds_alike,
                            .default_counted_bytes = -1,
                            .bfs_counted_bytes = -1,
                            .compiled_default_bytes = -1,

@@ -74,10 +74,23 @@ static rh_status verify_reads(const rh_module *result, const Problem *problem) {
   return safe_reads_verify(&before, &after, problem->diags, problem->scratch);
 }
 
-rh_status judge_verify(const Attempt *attempt, const Problem *problem) {
-  const rh_module *input = problem->original, *result = attempt->result;
-  if (verify_modules(module_that_was_parsed(input->module), result->module, keeps_order(input),
-                     problem->diags, problem->scratch) != RH_OK)
+/* Proves that the values are the same, and finds out whether they round alike. They need not if
+ * fusions were written out first, or if a parameter says so. */
+static rh_status verify_values(Attempt *attempt, const Problem *problem) {
+  const rh_module *input = problem->original;
+  const Module *before = module_that_was_parsed(input->module), *after = attempt->result->module;
+  bool may_differ = input->preparation.unfuse || problem->parameters.fuse_any_rounding;
+  rh_diags *diags = may_differ ? NULL : problem->diags;
+  rh_status status =
+      verify_modules(before, after, keeps_order(input), true, diags, problem->scratch);
+  attempt->rounds_alike = status == RH_OK;
+  if (status == RH_OK || !may_differ) return status;
+  return verify_modules(before, after, keeps_order(input), false, problem->diags, problem->scratch);
+}
+
+rh_status judge_verify(Attempt *attempt, const Problem *problem) {
+  const rh_module *result = attempt->result;
+  if (verify_values(attempt, problem) != RH_OK)
     return fail(problem, "the rewritten module computes something else");
   if (verify_reads(result, problem) != RH_OK)
     return fail(problem, "the rewritten module reads overwritten memory");

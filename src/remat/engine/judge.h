@@ -10,8 +10,9 @@
  * RH_ERR_INTERNAL, or RH_ERR_INPUT if a plan was applied. */
 rh_status judge_attempt(Attempt *attempt, const Problem *problem, const Findings *findings);
 
-/* Proves that the result computes what the input computes, and that it reads no overwritten memory
- * that the input does not read. Returns the same errors as judge_attempt. */
-rh_status judge_verify(const Attempt *attempt, const Problem *problem);
+/* Proves that the result computes what the input computes and rounds as it does, and that it reads
+ * no overwritten memory that the input does not read. Sets `rounds_alike`. Returns the same errors
+ * as judge_attempt. */
+rh_status judge_verify(Attempt *attempt, const Problem *problem);
 
 #endif

@@ -312,6 +312,7 @@ static rh_status rewrite(Round *round, rh_module **result) {
   const rh_module *input = round->input;
   Arena *scratch = round->problem->scratch;
   Rewrite rewrite = rewrite_begin(module_copy(input->module));
+  rewrite.any_rounding = round->problem->parameters.fuse_any_rounding;
   Schedule schedule = schedule_copy(&input->schedule, rewrite.module, round->arena);
   if (round->unrolled.len) {
     scan_unroll(&rewrite, &schedule, &round->scans.loops, &round->unrolled, round->arena, scratch);

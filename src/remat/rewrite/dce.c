@@ -1,6 +1,7 @@
 #include "remat/rewrite/dce.h"
 
 #include "analysis/flow/call_graph.h"
+#include "analysis/flow/rounding.h"
 #include "analysis/flow/side_effect.h"
 
 typedef struct Dce {
@@ -80,7 +81,8 @@ static bool may_shrink(const Dce *dce, InstId fusion) {
          inst_get(module, tuple)->users.len == 0 && !inst_has_control(module, fusion) &&
          !inst_attr(module, tuple, ATTR_SHARDING) && !inst_attr(module, fusion, ATTR_SHARDING) &&
          !inst_attr(module, fusion, ATTR_OUTPUT_TO_OPERAND_ALIASING) &&
-         inst_attr_int(module, fusion, ATTR_FUSION_KIND, FUSION_CUSTOM) != FUSION_CUSTOM;
+         inst_attr_int(module, fusion, ATTR_FUSION_KIND, FUSION_CUSTOM) != FUSION_CUSTOM &&
+         rounding_is_settled(module, inst_callees(module, fusion)[0], dce->scratch);
 }
 
 /* Returns whether a get-tuple-element of the fusion has control predecessors. It may have to wait

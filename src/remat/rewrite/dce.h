@@ -6,7 +6,8 @@
 
 /* Removes the following until nothing changes any more: instructions without users, side effects
  * and control dependencies; results of multi-output fusions that have no users, with the
- * instructions that compute them and the parameters that only these need; computations that have no
+ * instructions that compute them and the parameters that only these need, where what is left
+ * rounds as before (analysis/flow/rounding.h); computations that have no
  * callers.
  *
  * updates: the module. breaks: schedules (dce_update_schedule) and every analysis. */

@@ -1,5 +1,6 @@
 #include "remat/rewrite/fuse.h"
 
+#include "analysis/flow/rounding.h"
 #include "remat/rewrite/dce.h"
 
 /* Larger fusions take long to compile. */
@@ -31,44 +32,20 @@ static bool keeps_elements(Opcode opcode) {
   }
 }
 
-/* Whether `id` adds up products, so that a backend may contract the two. */
-static bool is_sum(Opcode opcode) {
-  return opcode == OPCODE_ADD || opcode == OPCODE_SUBTRACT || opcode == OPCODE_REDUCE ||
-         opcode == OPCODE_DOT || opcode == OPCODE_MAP;
-}
-
-/* Whether a product stays one through the instruction. */
-static bool passes_product(Opcode opcode) {
-  switch (opcode) {
-    case OPCODE_BITCAST:
-    case OPCODE_BROADCAST:
-    case OPCODE_CONVERT:
-    case OPCODE_COPY:
-    case OPCODE_NEGATE:
-    case OPCODE_RESHAPE:
-    case OPCODE_REVERSE:
-    case OPCODE_SELECT:
-    case OPCODE_SLICE:
-    case OPCODE_TRANSPOSE: return true;
-    default: return false;
-  }
-}
-
-/* The most instructions on the way from a product to a sum that are looked at. */
+/* The most instructions that are looked at on the way from a value. */
 enum { MAX_LOOK = 64 };
 
-/* Whether a value that is a product meets a sum. */
-static bool meets_sum(const Module *module, InstId product) {
+/* Whether a product, if the value were one, would meet a sum. */
+static bool meets_sum(const Module *module, InstId value) {
   InstId work[MAX_LOOK];
   uint32_t begin = 0, end = 0;
-  work[end++] = product;
+  work[end++] = value;
   while (begin < end) {
     InstId id = work[begin++];
     for (uint32_t i = 0; i < inst_get(module, id)->users.len; i++) {
       InstId user = inst_users(module, id)[i];
-      Opcode opcode = (Opcode)inst_get(module, user)->opcode;
-      if (is_sum(opcode)) return true;
-      if (!passes_product(opcode)) continue;
+      if (rounding_takes_products(module, user)) return true;
+      if (!rounding_passes_products((Opcode)inst_get(module, user)->opcode)) continue;
       if (end == MAX_LOOK) return true;
       work[end++] = user;
     }
@@ -76,35 +53,50 @@ static bool meets_sum(const Module *module, InstId product) {
   return false;
 }
 
-/* Whether an instruction's value may be a product: looked at from the root of the producer. */
-static bool is_product(const Module *module, InstId id) {
-  for (int step = 0; step < MAX_LOOK; step++) {
-    const Instruction *inst = inst_get(module, id);
-    if (inst->opcode == OPCODE_MULTIPLY || inst->opcode == OPCODE_SELECT) return true;
-    if (!passes_product((Opcode)inst->opcode) || inst->num_operands == 0) return false;
+static InstId without_bitcasts(const Module *module, InstId id) {
+  while (inst_get(module, id)->opcode == OPCODE_BITCAST)
     id = inst_operand(module, id, 0);
-  }
-  return true;
+  return id;
 }
 
-static bool has_product_in_sum(const Module *module, CompId comp) {
-  for (uint32_t i = 0; i < comp_num_insts(module, comp); i++) {
-    InstId id = comp_inst(module, comp, i);
-    if (inst_get(module, id)->flags & INST_DEAD || inst_get(module, id)->opcode != OPCODE_MULTIPLY)
-      continue;
-    if (meets_sum(module, id)) return true;
-  }
-  return false;
+/* Whether two operands are in the same memory. */
+static bool is_same_value(const Module *module, InstId a, InstId b) {
+  a = without_bitcasts(module, a);
+  b = without_bitcasts(module, b);
+  if (a == b) return true;
+  const Instruction *x = inst_get(module, a), *y = inst_get(module, b);
+  return x->opcode == OPCODE_GET_TUPLE_ELEMENT && y->opcode == OPCODE_GET_TUPLE_ELEMENT &&
+         x->index == y->index && inst_operand(module, a, 0) == inst_operand(module, b, 0);
 }
 
 /* With a common operand, both may compute the same product. It is then computed once, has two
  * users, and is contracted with neither. */
 static bool share_operand(const Module *module, InstId a, InstId b) {
   for (uint32_t i = 0; i < inst_get(module, a)->num_operands; i++) {
-    InstId operand = inst_operand(module, a, i);
-    if (inst_count_operand(module, b, operand)) return true;
+    for (uint32_t k = 0; k < inst_get(module, b)->num_operands; k++) {
+      if (is_same_value(module, inst_operand(module, a, i), inst_operand(module, b, k)))
+        return true;
+    }
   }
   return false;
+}
+
+/* Whether all of the producer and of the reader rounds in one function as it does in two: each is
+ * settled, no product of one meets a sum of the other, and none gets another user. What is not
+ * moved out of loops before must not be moved out of them then, so the producer's value must depend
+ * on the innermost loop if the reader has products. */
+static bool rounds_alike(const Module *module, InstId producer, InstId reader, InstId param,
+                         Arena *arena) {
+  CompId from = inst_callees(module, producer)[0], to = inst_callees(module, reader)[0];
+  uint32_t *place = arena_array(arena, uint32_t, module->insts.len);
+  FunctionRounding made = rounding_of(module, from, false, place, arena, arena);
+  if (!made.is_settled) return false;
+  uint32_t root = place[comp_get(module, from)->root];
+  if (made.may_be_product[root] && meets_sum(module, param)) return false;
+  bool is_whole = made.is_whole[root];
+  FunctionRounding read = rounding_of(module, to, false, place, arena, arena);
+  if (!read.is_settled || (read.has_products && !is_whole)) return false;
+  return !(made.has_products || read.has_products) || !share_operand(module, producer, reader);
 }
 
 /* Whether the instruction writes the value into a larger array, where it is computed in place. */
@@ -191,7 +183,8 @@ static bool is_cheap(const Module *module, CompId comp) {
   return true;
 }
 
-static bool can_merge(const Module *module, InstId producer, FuseReader reader) {
+static bool can_merge(const Rewrite *rewrite, InstId producer, FuseReader reader, Arena *arena) {
+  const Module *module = rewrite->module;
   if (!is_loop_fusion(module, reader.inst) || inst_has_control(module, reader.inst)) return false;
   if (inst_count_operand(module, reader.inst, reader.as) != 1) return false;
   CompId from = inst_callees(module, producer)[0], to = inst_callees(module, reader.inst)[0];
@@ -200,18 +193,18 @@ static bool can_merge(const Module *module, InstId producer, FuseReader reader) 
   if (inst_is_root(module, param) || !is_read_once(module, param)) return false;
   InstId root = comp_get(module, from)->root;
   if (inst_get(module, root)->opcode == OPCODE_DYNAMIC_UPDATE_SLICE) return false;
-  if (is_product(module, root) && meets_sum(module, param)) return false;
-  bool may_contract = has_product_in_sum(module, from) || has_product_in_sum(module, to);
-  return !may_contract || !share_operand(module, producer, reader.inst);
+  return rewrite->any_rounding || rounds_alike(module, producer, reader.inst, param, arena);
 }
 
-static bool find_readers(const Module *module, InstId producer, FuseReaders *readers) {
+static bool find_readers(const Rewrite *rewrite, InstId producer, FuseReaders *readers,
+                         Arena *arena) {
+  const Module *module = rewrite->module;
   *readers = (FuseReaders){0};
   if (!is_loop_fusion(module, producer)) return false;
   if (!add_readers(module, producer, false, readers) || readers->len == 0) return false;
   if (readers->len > 1 && !is_cheap(module, inst_callees(module, producer)[0])) return false;
   for (uint32_t i = 0; i < readers->len; i++) {
-    if (!can_merge(module, producer, readers->list[i])) return false;
+    if (!can_merge(rewrite, producer, readers->list[i], arena)) return false;
   }
   return true;
 }
@@ -268,8 +261,11 @@ static void merge(Rewrite *rewrite, InstId producer, FuseReader reader, Arena *a
 bool fuse_into_readers(Rewrite *rewrite, InstId producer, IdVec *changed, Arena *out,
                        Arena *scratch) {
   FuseReaders readers;
-  if (!find_readers(rewrite->module, producer, &readers)) return false;
   Arena *arena = arena_new(arena_options(scratch));
+  if (!find_readers(rewrite, producer, &readers, arena)) {
+    arena_free(arena);
+    return false;
+  }
   for (uint32_t i = 0; i < readers.len; i++) {
     merge(rewrite, producer, readers.list[i], arena);
     *vec_push(out, changed) = inst_callees(rewrite->module, readers.list[i].inst)[0];

@@ -10,9 +10,9 @@
  * its readers, are removed. The computations that were changed are added to `changed`,
  * in `out`; their instructions are listed in a valid order.
  *
- * Bits: backends contract a multiplication and an addition of its result into one instruction that
- * rounds once (LLVM's AllowFPOpFusion=Fast, which XLA:CPU and XLA:GPU set). A product therefore
- * must not meet a sum that was in another fusion.
+ * Bits: how sums of products round depends on the function that they are compiled in
+ * (analysis/flow/rounding.h). Two fusions are merged only if that makes no difference, unless
+ * `rewrite->any_rounding` is set.
  *
  * updates: the module. breaks: every analysis. */
 bool fuse_into_readers(Rewrite *rewrite, InstId producer, IdVec *changed, Arena *out,

@@ -21,6 +21,7 @@ typedef struct Rewrite {
                        of; else NO_ID */
   VEC(InstId) image;     /* by InstId, for the computation that is being copied: the copies */
   VEC(uint32_t) visited; /* by InstId, for inst_post_order() */
+  bool any_rounding;     /* fusions may be merged and cut where that changes how their sums round */
 } Rewrite;
 
 /* The names are allocated in the module's arena. */

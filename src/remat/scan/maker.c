@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "analysis/flow/rounding.h"
 #include "remat/rewrite/dce.h"
 #include "remat/rewrite/fuse.h"
 #include "remat/scan/carry.h"
@@ -353,6 +354,17 @@ uint32_t maker_read_position(const Maker *maker, const StackRead *read) {
   return may_wait ? first_user(maker, read->inst) : maker->position[read->inst];
 }
 
+/* Gives a fusion an array of one slice instead of the stack. It still cuts the slice out, so that
+ * it is compiled as before: how its sums round depends on the whole of it. */
+static void narrow_read(Maker *maker, const StackRead *read, InstId param, InstId array) {
+  Module *module = maker->module;
+  CompId comp = inst_callees(module, read->inst)[0];
+  rewrite_set_shape(maker->rewrite, param, inst_get(module, array)->shape);
+  comp_get(module, comp)->flags |= COMP_NEW_SIGNATURE;
+  rewrite_set_operand(maker->rewrite, read->inst, read->operand, array);
+  inst_get(module, read->inst)->flags |= INST_NEW_OPERANDS;
+}
+
 /* Gives an instruction the slice instead of the stack. */
 void maker_replace_read(Maker *maker, const StackRead *read, InstId value, uint32_t position) {
   Module *module = maker->module;
@@ -364,6 +376,11 @@ void maker_replace_read(Maker *maker, const StackRead *read, InstId value, uint3
   }
   CompId comp = inst_callees(module, read->inst)[0];
   InstId param = id_list(module, comp_get(module, comp)->params)[read->operand];
+  if (!maker->rewrite->any_rounding && !is_pure_read(module, read) &&
+      !rounding_is_settled(module, comp, maker->arena)) {
+    narrow_read(maker, read, param, as_shape(maker, value, slice, position));
+    return;
+  }
   uint32_t num_cuts = inst_get(module, param)->users.len; /* all of them are dynamic-slices */
   InstId *cuts = arena_array(maker->arena, InstId, num_cuts);
   memcpy(cuts, inst_users(module, param), num_cuts * sizeof *cuts);

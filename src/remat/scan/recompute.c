@@ -5,6 +5,7 @@
 #include "remat/rewrite/dce.h"
 #include "remat/scan/carry.h"
 #include "remat/scan/maker.h"
+#include "remat/scan/one_slot.h"
 
 /* A loop whose values are recomputed. */
 typedef struct Border {
@@ -124,18 +125,31 @@ static InstId own_copy(Border *border, InstId id, uint32_t position) {
   return copy;
 }
 
+/* What takes the place of an operand that the value does not need. */
+static InstId unneeded_operand(Border *border, const Reader *reader, const ScanValue *value,
+                               uint32_t operand, uint32_t position) {
+  const Module *module = border->maker->module;
+  if (value->whole_result == NO_ID) return reader->loop->body_param;
+  CompId comp = inst_callees(module, value->inst)[0];
+  InstId param = id_list(module, comp_get(module, comp)->params)[operand];
+  return one_slot_array(border->maker, param, reader->loop->body, position);
+}
+
 static InstId clone_value(Border *border, const Reader *reader, const ScanValue *value,
                           uint32_t position) {
   InstId *operands = arena_array(border->maker->arena, InstId, value->operands.len);
   for (uint32_t i = 0; i < value->operands.len; i++) {
     uint32_t operand = value->operands.data[i];
-    operands[i] = operand == NO_ID ? reader->loop->body_param : reader->made[operand];
+    operands[i] = operand == NO_ID ? unneeded_operand(border, reader, value, i, position)
+                                   : reader->made[operand];
     if (operand != NO_ID && value->is_overwritten && value->is_overwritten[i])
       operands[i] = own_copy(border, operands[i], position);
   }
   InstId clone = rewrite_clone_into(border->maker->rewrite, value->inst, reader->loop->body,
                                     operands, border->maker->schedule, border->maker->arena);
   maker_insert(border->maker, clone, position);
+  if (value->whole_result != NO_ID)
+    return one_slot_shrink(border->maker, clone, value->whole_result, value->shape, position);
   if (value->inner != NO_ID) {
     InstId root = border->maker->rewrite->image.data[value->inner];
     dce_trim_fusion(border->maker->rewrite, clone, root, border->maker->arena);

@@ -3,8 +3,10 @@
 #include <stdlib.h>
 
 #include "analysis/flow/alias.h"
+#include "analysis/flow/rounding.h"
 #include "analysis/loop/count.h"
 #include "ir/bytes.h"
+#include "remat/scan/one_slot.h"
 
 typedef struct Finder {
   const ScanContext *context;
@@ -60,6 +62,7 @@ static uint32_t add_value(Finder *finder, ScanValue value) {
   found = finder->values->list.len;
   value.stack = NO_ID;
   value.holder = NO_ID;
+  value.whole_result = NO_ID;
   value.shape = inst_get(finder->module, value.inner == NO_ID ? value.inst : value.inner)->shape;
   *vec_push(finder->out, &finder->values->list) = value;
   *vec_push(finder->scratch, &finder->work) = found;
@@ -127,11 +130,8 @@ static uint32_t value_of_write(Finder *finder, const StackWrite *write) {
 /* ---- operands ---- */
 
 /* Marks the parameters of a fusion that one of its values needs. */
-static void find_fused_operands(Finder *finder, uint32_t index) {
+static void mark_needed(Finder *finder, ScanValue value, bool *is_needed) {
   const Module *module = finder->module;
-  ScanValue value = finder->values->list.data[index];
-  uint32_t num_operands = inst_get(module, value.inst)->num_operands;
-  bool *is_needed = arena_zarray(finder->scratch, bool, num_operands);
   IdVec work = {0}, reached = {0};
   *vec_push(finder->scratch, &work) = value.inner;
   while (work.len) {
@@ -146,6 +146,37 @@ static void find_fused_operands(Finder *finder, uint32_t index) {
   }
   for (uint32_t i = 0; i < reached.len; i++)
     finder->is_reached[reached.data[i]] = 0;
+}
+
+/* Marks the parameters of a fusion that stays whole: all but the stacks that it only writes to. */
+static void mark_whole(const Finder *finder, CompId comp, bool *is_needed) {
+  IdList params = comp_get(finder->module, comp)->params;
+  for (uint32_t i = 0; i < params.len; i++)
+    is_needed[i] = !one_slot_is_array(finder->module, id_list(finder->module, params)[i]);
+}
+
+/* Whether a fusion is more than the value, and rounds otherwise without the rest. */
+static bool must_stay_whole(const Finder *finder, CompId comp, InstId inner) {
+  const Module *module = finder->module;
+  return inner != comp_get(module, comp)->root &&
+         !rounding_is_settled(module, comp, finder->scratch);
+}
+
+static void find_fused_operands(Finder *finder, uint32_t index) {
+  const Module *module = finder->module;
+  ScanValue *own = &finder->values->list.data[index], value = *own;
+  CompId comp = inst_callees(module, value.inst)[0];
+  uint32_t num_operands = inst_get(module, value.inst)->num_operands;
+  bool *is_needed = arena_zarray(finder->scratch, bool, num_operands);
+  if (must_stay_whole(finder, comp, value.inner)) {
+    own->whole_result = one_slot_result(module, comp, value.inner);
+    own->is_inseparable = own->whole_result == NO_ID;
+  }
+  if (own->whole_result == NO_ID) {
+    mark_needed(finder, value, is_needed);
+  } else {
+    mark_whole(finder, comp, is_needed);
+  }
   IdVec operands = {0};
   for (uint32_t i = 0; i < num_operands; i++) {
     uint32_t operand = is_needed[i] ? value_of(finder, inst_operand(module, value.inst, i)) : NO_ID;
@@ -287,7 +318,7 @@ static void judge_value(const Finder *finder, ScanValue *value) {
     value->verdict = value->kind == SCAN_STATE ? KEEP_PARAMETER : KEEP_NONE;
     return;
   }
-  value->verdict = verdict_of(finder, value->inst);
+  value->verdict = value->is_inseparable ? KEEP_ROUNDING : verdict_of(finder, value->inst);
   bool is_free = opcode_has((Opcode)inst_get(module, value->inst)->opcode, OPF_FREE);
   value->seconds = is_free ? 0 : seconds_of(finder, value->inst);
 }

@@ -11,7 +11,6 @@
 #include "analysis/flow/call_graph.h"
 #include "analysis/flow/side_effect.h"
 #include "analysis/flow/traverse.h"
-#include "ir/chars.h"
 #include "ir/hash.h"
 #include "ir/sort.h"
 #include "ir/text_buffer.h"
@@ -73,8 +72,6 @@ typedef struct Evaluator {
   Arena *out, *scratch;
 } Evaluator;
 
-/* ---- the text of an instruction: all that it computes with except its operands ---- */
-
 bool has_counted_effect(const Module *module, InstId id) {
   Opcode opcode = (Opcode)inst_get(module, id)->opcode;
   bool is_collective = opcode_info(opcode)->flags & OPF_COLLECTIVE;
@@ -84,74 +81,13 @@ bool has_counted_effect(const Module *module, InstId id) {
   return inst_has_own_side_effect(module, id);
 }
 
-/* Appends the text without blanks and comments outside of strings, which do not matter. */
-static void add_tokens(TextBuffer *text, Str value) {
-  char quote = 0;
-  for (uint32_t i = 0; i < value.len; i++) {
-    char c = value.data[i];
-    if (quote) {
-      if (c == '\\' && i + 1 < value.len) text_put_char(text, value.data[i++]);
-      if (c == quote) quote = 0;
-    } else if (c == '"' || c == '\'') {
-      quote = c;
-    } else if (c == '/' && i + 1 < value.len && value.data[i + 1] == '*') {
-      while (i + 1 < value.len && !(value.data[i] == '*' && value.data[i + 1] == '/'))
-        i++;
-      i++;
-      continue;
-    } else if (char_is_space(c)) {
-      continue;
-    }
-    text_put_char(text, value.data[i]);
-  }
-}
-
-/* Appends attributes in the order of their ids, because their order in the text does not matter.
- * Names of computations are left out, because only what these compute matters. Channel ids are left
- * out, because recomputed collectives have new ones. */
-static void add_attributes(TextBuffer *text, const Module *module, InstId id) {
-  AttrSlice attrs = inst_attrs(module, id);
-  for (AttrId attr_id = 0; attr_id < NUM_ATTRS; attr_id++) {
-    for (uint32_t i = 0; i < attrs.len; i++) {
-      const Attr *attr = &attrs.data[i];
-      if (attr->id != attr_id || attr->num_callees || attribute_is_annotation(attr_id)) continue;
-      if (attr_id == ATTR_CHANNEL_ID) continue;
-      text_put(text, ", ");
-      text_put(text, attribute_info(attr_id)->text);
-      text_put(text, "=");
-      add_tokens(text, module_span(module, attr->text));
-    }
-  }
-}
-
-/* The text between the parentheses of an instruction without operands: a constant's value, the
- * number of an iota … */
-static Str inner_text(const Module *module, InstId id) {
-  InstId origin = inst_get(module, id)->origin;
-  if (origin == NO_ID) return (Str){0};
-  const InstSource *source = &module->source->insts.data[origin];
-  if (source->text.end == 0 || inst_get(module, id)->num_operands) return (Str){0};
-  return module_span(module, (Span){source->paren + 1, source->close});
-}
-
 static uint32_t text_of(Evaluator *evaluator, InstId id) {
   if (evaluator->texts[id] != NO_ID) return evaluator->texts[id];
-  const Module *module = evaluator->module;
   ArenaMark mark = arena_mark(evaluator->scratch);
   TextBuffer text = {.arena = evaluator->scratch};
-  const Instruction *inst = inst_get(module, id);
-  text_put(&text, opcode_text((Opcode)inst->opcode));
-  text_put(&text, "(");
-  if (inst->flags & INST_ELIDED_LITERAL) {
-    Str name = inst_name(module, id);
-    const Identities *identities = evaluator->numbered->identities;
-    if (identities) name = identity_of(identities, name);
-    text_put(&text, "...");
-    text_put_str(&text, name);
-  } else {
-    add_tokens(&text, inner_text(module, id));
-  }
-  add_attributes(&text, module, id);
+  put_operation(&text, evaluator->module, id, evaluator->numbered->identities);
+  if (evaluator->numbered->tags)
+    put_rounding(&text, evaluator->module, evaluator->numbered->tags, id);
   evaluator->texts[id] = number_text(evaluator->numbering, text_str(&text));
   arena_reset(evaluator->scratch, mark);
   return evaluator->texts[id];

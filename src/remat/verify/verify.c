@@ -444,6 +444,8 @@ static rh_status compare_loops(const Verifier *verifier, Numbered begun, bool un
   Verifier other = *verifier;
   other.diags = diags;
   other.before = other.after = begun;
+  other.before.tags = verifier->before.tags;
+  other.after.tags = verifier->after.tags;
   other.before.terms = other.after.terms = &terms;
   /* Only control dependencies are compared in loops. Those of the original are looked for. */
   other.before.restates = other.after.restates = has_control(verifier->before.module);
@@ -454,7 +456,7 @@ static rh_status compare_loops(const Verifier *verifier, Numbered begun, bool un
 }
 
 rh_status verify_modules(const Module *before, const Module *after, bool keeps_order,
-                         rh_diags *diags, Arena *scratch) {
+                         bool same_rounding, rh_diags *diags, Arena *scratch) {
   Arena *arena = arena_new(arena_options(scratch));
   Numbering numbering = numbering_make(arena);
   Identities identities = collect_identities(before, arena);
@@ -486,6 +488,13 @@ rh_status verify_modules(const Module *before, const Module *after, bool keeps_o
                        .arena = arena,
                        .scratch = scratch};
   verifier.after.module = after;
+  RoundingTags tags[2];
+  if (same_rounding) {
+    tags[0] = rounding_tags_make(before, &numbering, arena, scratch);
+    tags[1] = rounding_tags_make(after, &numbering, arena, scratch);
+    verifier.before.tags = &tags[0];
+    verifier.after.tags = &tags[1];
+  }
   rh_status status = compare(&verifier);
   if (status != RH_OK && has_loops)
     status = compare_loops(&verifier, begun, false, is_unrolled ? NULL : diags);

@@ -25,12 +25,15 @@
  *   - The control dependencies of instructions that are still computed are kept, and a schedule
  *     obeys them.
  *   - Parameters, results and the aliasing between them are the same.
+ *   - With `same_rounding`, what a code generator that contracts products and sums decides is the
+ *     same, too (remat/verify/rounding_tags.h). Without it, boundaries of fusions and calls do not
+ *     matter at all.
  * RH_NOT_EQUIVALENT, with notes in `diags` that name the difference, if this cannot be shown.
  *
  * requires: both modules pass module_check. O(size of both modules), with calls expanded if one
  * module has fewer calls than the other. If loops have to be compared as recurrences, O(size of a
  * loop's body) for each element of its state, up to a limit. */
 rh_status verify_modules(const Module *before, const Module *after, bool keeps_order,
-                         rh_diags *diags, Arena *scratch);
+                         bool same_rounding, rh_diags *diags, Arena *scratch);
 
 #endif

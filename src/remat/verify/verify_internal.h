@@ -2,7 +2,9 @@
 #ifndef REMAT_HLO_REMAT_VERIFY_VERIFY_INTERNAL_H
 #define REMAT_HLO_REMAT_VERIFY_VERIFY_INTERNAL_H
 
+#include "ir/text_buffer.h"
 #include "remat/verify/number_ranges.h"
+#include "remat/verify/rounding_tags.h"
 #include "remat/verify/terms.h"
 
 /* A control dependency between two values. */
@@ -26,6 +28,7 @@ typedef struct Numbered {
   const Module *module;
   const Identities *identities; /* NULL: every name is its own identity */
   NumberRanges *ranges;         /* of both modules; NULL: conversions never undo each other */
+  const RoundingTags *tags;     /* NULL: how sums round does not matter */
   bool expands_calls;
   bool is_in_order; /* evaluates in the order of the text, else in post-order */
   bool orders_effects;
@@ -48,6 +51,10 @@ typedef struct Numbered {
   /* nested calls expand to more than the limit; the other results are then not set */
   bool is_too_large;
 } Numbered;
+
+/* Appends the opcode, the value of a constant, and the attributes that matter. An elided constant
+ * has its identity instead of its value. */
+void put_operation(TextBuffer *text, const Module *module, InstId id, const Identities *identities);
 
 /* Fills the results. The caller sets the fields before `root`. */
 void number_module(Numbered *numbered, Numbering *numbering, Arena *out, Arena *scratch);

@@ -1,0 +1,66 @@
+/* How the instructions of a compiled function round.
+ *
+ * Code generators contract a multiplication and an addition of its result into one instruction that
+ * rounds once (LLVM's AllowFPOpFusion=Fast, which XLA:CPU and XLA:GPU set), within one function: a
+ * fusion, or a call that XLA:CPU compiles alone. How an instruction rounds is then a matter of the
+ * function that it is in. Three cases are told apart:
+ *   - ROUND_ALONE: no product of the function can be contracted with it. It rounds as HLO says.
+ *   - ROUND_WITH_PRODUCT: exactly one operand is a product of the same function, or passes one on.
+ *     That product is contracted wherever both are in one function.
+ *   - ROUND_BY_FUNCTION: several products compete, such as those of a*b + c*d, or something else
+ *     decides that depends on details of the backend: the product has other users, it does not
+ *     depend on the innermost loop and may be moved out of it, or the instruction adds up many
+ *     numbers itself. LLVM sorts the operands of a sum by ranks that every other instruction of the
+ *     function can change (llvm/lib/Transforms/Scalar/Reassociate.cpp, canonicalizeOperands), and
+ *     contracts the first product that has no other user
+ *     (llvm/lib/CodeGen/SelectionDAG/DAGCombiner.cpp, visitFADDForFMACombine). The same rounding is
+ *     then certain only in the same function.
+ *
+ * Example: of a*b + c the case is ROUND_WITH_PRODUCT, of p + c, where p is a parameter of the
+ * function, ROUND_ALONE, and of a*b + c*d ROUND_BY_FUNCTION. */
+#ifndef REMAT_HLO_ANALYSIS_FLOW_ROUNDING_H
+#define REMAT_HLO_ANALYSIS_FLOW_ROUNDING_H
+
+#include "ir/module.h"
+
+typedef enum RoundingKind {
+  ROUND_ALONE,
+  ROUND_WITH_PRODUCT,
+  ROUND_BY_FUNCTION,
+} RoundingKind;
+
+typedef struct Rounding {
+  uint8_t kind;    /* RoundingKind */
+  uint8_t operand; /* of ROUND_WITH_PRODUCT: the operand that is a product, 0 or 1 */
+} Rounding;
+
+/* How the instructions of one computation that is compiled within a function round. The lists are
+ * by `place` of an instruction. */
+typedef struct FunctionRounding {
+  const uint32_t *place; /* by InstId, for instructions of the computation */
+  Rounding *of;
+  bool *may_be_product; /* a sum that reads the value may be contracted with it */
+  bool *is_whole;       /* computed from a parameter without a broadcast, so that it depends on the
+                           index of the innermost loop */
+  bool has_products;    /* some instruction is ROUND_WITH_PRODUCT */
+  bool is_settled;      /* none is ROUND_BY_FUNCTION: the instructions round alike in every function
+                           in which they have the same operands */
+} FunctionRounding;
+
+/* `is_nested`: other computations of the same function call this one, so that its parameters may be
+ * products. `place`, by InstId, is space: what it holds for the computation's instructions is
+ * overwritten, and the result refers to it. The other arrays are in `out`. O(instructions). */
+FunctionRounding rounding_of(const Module *module, CompId comp, bool is_nested, uint32_t *place,
+                             Arena *out, Arena *scratch);
+
+/* Whether the computation of a fusion is settled. */
+bool rounding_is_settled(const Module *module, CompId comp, Arena *scratch);
+
+/* Whether the instruction may be contracted with a product among its operands. */
+bool rounding_takes_products(const Module *module, InstId id);
+
+/* Whether the instruction only moves or selects elements, or changes a sign, so that a product
+ * among its operands may still be contracted with a sum that reads its result. */
+bool rounding_passes_products(Opcode opcode);
+
+#endif

@@ -1,0 +1,216 @@
+#include "remat/verify/rounding_tags.h"
+
+#include "analysis/flow/call_graph.h"
+#include "remat/verify/verify_internal.h"
+
+typedef struct Tagger {
+  const Module *module;
+  Numbering *numbering;
+  const ShapeId *shapes; /* imported, by ShapeId */
+  RoundingTags tags;
+  bool *is_wanted;      /* by CompId: its number is needed */
+  ValueNumber *numbers; /* by InstId: of an operation in the computation that is being numbered */
+  Arena *out, *scratch;
+} Tagger;
+
+/* ---- functions ---- */
+
+/* Whether the computations that an instruction calls are compiled into the function that it is in,
+ * instead of being applied to numbers. */
+static bool runs_inside(Opcode opcode) {
+  return opcode == OPCODE_FUSION || opcode == OPCODE_CALL || opcode_is_control_flow(opcode);
+}
+
+/* Finds the functions, from callers to callees. */
+static void find_functions(Tagger *tagger, const CompId *post_order) {
+  const Module *module = tagger->module;
+  CompId *function_of = tagger->tags.function_of;
+  for (uint32_t i = module->comps.len; i-- > 0;) {
+    CompId comp = post_order[i];
+    for (uint32_t k = 0; k < comp_num_insts(module, comp); k++) {
+      InstId id = comp_inst(module, comp, k);
+      const Instruction *inst = inst_get(module, id);
+      if (!runs_inside((Opcode)inst->opcode)) continue;
+      bool begins = inst->opcode == OPCODE_FUSION || call_is_compiled_alone(module, id);
+      for (uint32_t c = 0; c < inst->num_callees; c++) {
+        CompId callee = inst_callees(module, id)[c];
+        if (function_of[comp] != NO_ID) {
+          function_of[callee] = function_of[comp];
+        } else if (begins && function_of[callee] == NO_ID) {
+          function_of[callee] = callee;
+        }
+      }
+    }
+  }
+}
+
+/* ---- roundings ---- */
+
+static void find_roundings(Tagger *tagger) {
+  const Module *module = tagger->module;
+  uint32_t *place = arena_array(tagger->scratch, uint32_t, module->insts.len);
+  for (CompId comp = 0; comp < module->comps.len; comp++) {
+    CompId function = tagger->tags.function_of[comp];
+    if (function == NO_ID || comp_get(module, comp)->flags & COMP_DEAD) continue;
+    ArenaMark mark = arena_mark(tagger->scratch);
+    FunctionRounding rounding =
+        rounding_of(module, comp, function != comp, place, tagger->scratch, tagger->scratch);
+    for (uint32_t i = 0; i < comp_num_insts(module, comp); i++) {
+      InstId id = comp_inst(module, comp, i);
+      tagger->tags.of[id] = rounding.of[place[id]];
+    }
+    tagger->is_wanted[function] |= !rounding.is_settled;
+    arena_reset(tagger->scratch, mark);
+  }
+}
+
+/* What the function of a wanted computation calls is wanted, too. */
+static void want_callees(Tagger *tagger, const CompId *post_order) {
+  const Module *module = tagger->module;
+  for (uint32_t i = module->comps.len; i-- > 0;) {
+    CompId comp = post_order[i];
+    if (!tagger->is_wanted[comp]) continue;
+    for (uint32_t k = 0; k < comp_num_insts(module, comp); k++) {
+      InstId id = comp_inst(module, comp, k);
+      for (uint32_t c = 0; c < inst_get(module, id)->num_callees; c++)
+        tagger->is_wanted[inst_callees(module, id)[c]] = true;
+    }
+  }
+}
+
+/* ---- what a function computes ---- */
+
+/* The shape that an instruction has for the function: that of the slice, for an array of which only
+ * slices are read or written. */
+static ShapeId shape_in_function(const Tagger *tagger, InstId id, InstId user) {
+  const Module *module = tagger->module;
+  if (inst_get(module, id)->opcode == OPCODE_PARAMETER && user != NO_ID) {
+    if (inst_get(module, user)->opcode == OPCODE_DYNAMIC_SLICE &&
+        inst_operand(module, user, 0) == id)
+      return tagger->shapes[inst_get(module, user)->shape];
+    id = user;
+  }
+  if (inst_get(module, id)->opcode == OPCODE_DYNAMIC_UPDATE_SLICE &&
+      inst_get(module, inst_operand(module, id, 0))->opcode == OPCODE_PARAMETER)
+    id = inst_operand(module, id, 1);
+  return tagger->shapes[inst_get(module, id)->shape];
+}
+
+/* Whether an operand is the array of which the instruction reads or writes a slice. */
+static bool is_sliced(const Module *module, InstId user, uint32_t operand) {
+  Opcode opcode = (Opcode)inst_get(module, user)->opcode;
+  return operand == 0 &&
+         (opcode == OPCODE_DYNAMIC_SLICE || opcode == OPCODE_DYNAMIC_UPDATE_SLICE) &&
+         inst_get(module, inst_operand(module, user, 0))->opcode == OPCODE_PARAMETER;
+}
+
+/* Numbers an instruction whose operands have numbers. Parameters are numbered in the order in which
+ * they are met; `numbers` has that of a parameter, and its value depends on the shape. */
+static ValueNumber number_in_function(Tagger *tagger, InstId id) {
+  const Module *module = tagger->module;
+  const Instruction *inst = inst_get(module, id);
+  ArenaMark mark = arena_mark(tagger->scratch);
+  uint32_t count = inst->num_operands + inst->num_callees;
+  ValueNumber *args = arena_array(tagger->scratch, ValueNumber, count);
+  for (uint32_t i = 0; i < inst->num_operands; i++) {
+    InstId operand = inst_operand(module, id, i);
+    args[i] = tagger->numbers[operand];
+    if (inst_get(module, operand)->opcode != OPCODE_PARAMETER) continue;
+    ShapeId shape = shape_in_function(tagger, operand, is_sliced(module, id, i) ? id : NO_ID);
+    args[i] = number_parameter(tagger->numbering, shape, args[i]);
+  }
+  for (uint32_t i = 0; i < inst->num_callees; i++)
+    args[inst->num_operands + i] = tagger->tags.number_of[inst_callees(module, id)[i]];
+  TextBuffer text = {.arena = tagger->scratch};
+  put_operation(&text, module, id, NULL);
+  ShapeId shape = inst->opcode == OPCODE_TUPLE ? tagger->numbering->integer
+                                               : shape_in_function(tagger, id, NO_ID);
+  ValueNumber number = number_operation(
+      tagger->numbering, shape, number_text(tagger->numbering, text_str(&text)), args, count);
+  arena_reset(tagger->scratch, mark);
+  return number;
+}
+
+/* Numbers what the root needs, operands first. */
+static ValueNumber number_function_of(Tagger *tagger, CompId comp) {
+  typedef struct Step {
+    InstId inst;
+    uint32_t next; /* operand */
+  } Step;
+  const Module *module = tagger->module;
+  uint32_t num_params = 0;
+  for (uint32_t i = 0; i < comp_num_insts(module, comp); i++)
+    tagger->numbers[comp_inst(module, comp, i)] = NO_ID;
+  ArenaMark mark = arena_mark(tagger->scratch);
+  Arena *arena = arena_new(arena_options(tagger->scratch));
+  VEC(Step) steps = {0};
+  *vec_push(arena, &steps) = (Step){comp_get(module, comp)->root, 0};
+  while (steps.len) {
+    Step *step = &steps.data[steps.len - 1];
+    InstId id = step->inst;
+    const Instruction *inst = inst_get(module, id);
+    if (tagger->numbers[id] != NO_ID) {
+      steps.len--;
+    } else if (inst->opcode == OPCODE_PARAMETER) {
+      tagger->numbers[id] = num_params++;
+      steps.len--;
+    } else if (step->next < inst->num_operands) {
+      InstId operand = inst_operand(module, id, step->next++);
+      *vec_push(arena, &steps) = (Step){operand, 0};
+    } else {
+      tagger->numbers[id] = number_in_function(tagger, id);
+      steps.len--;
+    }
+  }
+  InstId root = comp_get(module, comp)->root;
+  ValueNumber number = tagger->numbers[root];
+  if (inst_get(module, root)->opcode == OPCODE_PARAMETER)
+    number = number_parameter(tagger->numbering, tagger->shapes[inst_get(module, root)->shape], 0);
+  arena_free(arena);
+  arena_reset(tagger->scratch, mark);
+  return number;
+}
+
+/* ---- tags ---- */
+
+RoundingTags rounding_tags_make(const Module *module, Numbering *numbering, Arena *out,
+                                Arena *scratch) {
+  uint32_t num_insts = module->insts.len, num_comps = module->comps.len;
+  Arena *arena = arena_new(arena_options(scratch));
+  Tagger tagger = {.module = module,
+                   .numbering = numbering,
+                   .shapes = numbering_import_shapes(numbering, module, arena),
+                   .tags = {.of = arena_zarray(out, Rounding, num_insts),
+                            .function_of = arena_array(out, CompId, num_comps),
+                            .number_of = arena_array(out, ValueNumber, num_comps)},
+                   .is_wanted = arena_zarray(arena, bool, num_comps),
+                   .numbers = arena_array(arena, ValueNumber, num_insts),
+                   .out = out,
+                   .scratch = arena};
+  for (CompId comp = 0; comp < num_comps; comp++)
+    tagger.tags.function_of[comp] = tagger.tags.number_of[comp] = NO_ID;
+  const CompId *post_order = comps_post_order(module, arena, arena);
+  find_functions(&tagger, post_order);
+  find_roundings(&tagger);
+  want_callees(&tagger, post_order);
+  for (uint32_t i = 0; i < num_comps; i++) {
+    CompId comp = post_order[i];
+    if (tagger.is_wanted[comp]) tagger.tags.number_of[comp] = number_function_of(&tagger, comp);
+  }
+  arena_free(arena);
+  return tagger.tags;
+}
+
+void put_rounding(TextBuffer *text, const Module *module, const RoundingTags *tags, InstId id) {
+  switch (tags->of[id].kind) {
+    case ROUND_WITH_PRODUCT:
+      text_put(text, ", rounds with ");
+      text_put_int(text, tags->of[id].operand);
+      break;
+    case ROUND_BY_FUNCTION:
+      text_put(text, ", rounds in ");
+      text_put_int(text, tags->number_of[tags->function_of[inst_get(module, id)->parent]]);
+      break;
+    default: break;
+  }
+}
