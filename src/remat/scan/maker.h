@@ -22,6 +22,15 @@ typedef struct KnownScalar {
   InstId inst;
 } KnownScalar;
 
+/* An array with a few slots for the slices of a stack; see remat/scan/slots.h. It holds the slice
+ * of the iteration from `position` of the loop's body on. */
+typedef struct SlotArray {
+  const Loop *loop;
+  const int64_t *iterations; /* by iteration of the loop: of the writing loop's */
+  uint32_t stack, position;
+  InstId array;
+} SlotArray;
+
 typedef struct Maker {
   Rewrite *rewrite;
   Module *module;
@@ -35,6 +44,7 @@ typedef struct Maker {
   bool is_fused;   /* new instructions must stand in fusions */
   /* scalars that were made before; by loop, first value, step and type */
   VEC(KnownScalar) scalars;
+  VEC(SlotArray) slots;
   IdVec cut_open; /* fusions whose dynamic-slices were removed */
   VEC(Insertion) insertions;
   Arena *arena;

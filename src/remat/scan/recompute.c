@@ -143,8 +143,8 @@ static InstId clone_value(Border *border, const Reader *reader, const ScanValue 
   maker_insert(border->maker, clone, position);
   if (stack) {
     InstId at = listed_scalar(border, reader, stack->writes.data[0].slices, TYPE_S32);
-    return slots_narrow_write(border->maker, reader->loop, stack, clone, element, at, value->shape,
-                              position);
+    SlotArray made = {reader->loop, reader->iterations, value->stack, position, clone};
+    return slots_narrow_write(border->maker, &made, element, at, value->shape);
   }
   if (value->inner != NO_ID) {
     InstId root = border->maker->rewrite->image.data[value->inner];

@@ -46,35 +46,59 @@ InstId slots_carry(Maker *maker, const Loop *loop, const Stack *stack, uint32_t 
   return array;
 }
 
+/* An array that holds the slice already; NO_ID if there is none. */
+static InstId find_array(const Maker *maker, const Loop *loop, const StackRead *read,
+                         uint32_t position) {
+  size_t bytes = (size_t)loop->trips * sizeof *read->iterations;
+  for (uint32_t i = 0; i < maker->slots.len; i++) {
+    const SlotArray *known = &maker->slots.data[i];
+    if (known->loop == loop && known->stack == read->stack && known->position <= position &&
+        memcmp(known->iterations, read->iterations, bytes) == 0)
+      return known->array;
+  }
+  return NO_ID;
+}
+
+static InstId make_array(Maker *maker, const Loop *loop, const StackRead *read, InstId value,
+                         uint32_t position) {
+  const Stack *stack = &maker->stacks->list.data[read->stack];
+  uint32_t element;
+  InstId array = slots_carry(maker, loop, stack, &element);
+  array = maker_write_slice_at(maker, loop->body, array, value, stack->slice, stack->dim,
+                               maker_slice_number(maker, read), position);
+  rewrite_set_operand(maker->rewrite, loop->body_root, element, array);
+  *vec_push(maker->arena, &maker->slots) =
+      (SlotArray){loop, read->iterations, read->stack, position, array};
+  return array;
+}
+
 void slots_narrow_read(Maker *maker, const StackRead *read, InstId value, uint32_t position) {
   Module *module = maker->module;
   const Loop *loop = &maker->loops->list[read->loop];
-  const Stack *stack = &maker->stacks->list.data[read->stack];
   CompId comp = inst_callees(module, read->inst)[0];
   InstId param = id_list(module, comp_get(module, comp)->params)[read->operand];
-  uint32_t element;
-  InstId array = slots_carry(maker, loop, stack, &element);
-  InstId at = maker_slice_number(maker, read);
-  array =
-      maker_write_slice_at(maker, loop->body, array, value, stack->slice, stack->dim, at, position);
-  rewrite_set_operand(maker->rewrite, loop->body_root, element, array);
+  InstId array = find_array(maker, loop, read, position);
+  if (array == NO_ID) array = make_array(maker, loop, read, value, position);
   rewrite_set_shape(maker->rewrite, param, inst_get(module, array)->shape);
   comp_get(module, comp)->flags |= COMP_NEW_SIGNATURE;
   rewrite_set_operand(maker->rewrite, read->inst, read->operand, array);
   inst_get(module, read->inst)->flags |= INST_NEW_OPERANDS;
 }
 
-InstId slots_narrow_write(Maker *maker, const Loop *loop, const Stack *stack, InstId clone,
-                          uint32_t element, InstId at, ShapeId shape, uint32_t position) {
+InstId slots_narrow_write(Maker *maker, const SlotArray *made, uint32_t element, InstId at,
+                          ShapeId shape) {
   Module *module = maker->module;
-  CompId comp = inst_callees(module, clone)[0];
+  const Stack *stack = &maker->stacks->list.data[made->stack];
+  CompId comp = inst_callees(module, made->array)[0];
   InstId root = comp_get(module, comp)->root;
   ShapeId slots = shape_of_slots(maker, stack);
   rewrite_set_shape(maker->rewrite, inst_operand(module, root, 0), slots);
   rewrite_set_shape(maker->rewrite, root, slots);
-  rewrite_set_shape(maker->rewrite, clone, slots);
-  inst_get(module, clone)->flags |= INST_NEW_OPERANDS;
+  rewrite_set_shape(maker->rewrite, made->array, slots);
+  inst_get(module, made->array)->flags |= INST_NEW_OPERANDS;
   comp_get(module, comp)->flags |= COMP_NEW_SIGNATURE;
-  rewrite_set_operand(maker->rewrite, loop->body_root, element, clone);
-  return maker_read_slice(maker, loop->body, clone, stack->slice, stack->dim, at, shape, position);
+  rewrite_set_operand(maker->rewrite, made->loop->body_root, element, made->array);
+  *vec_push(maker->arena, &maker->slots) = *made;
+  return maker_read_slice(maker, made->loop->body, made->array, stack->slice, stack->dim, at, shape,
+                          made->position);
 }

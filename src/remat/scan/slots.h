@@ -24,10 +24,11 @@ void slots_narrow_read(Maker *maker, const StackRead *read, InstId value, uint32
  * element of the loop's state is stored in `element`. */
 InstId slots_carry(Maker *maker, const Loop *loop, const Stack *stack, uint32_t *element);
 
-/* Makes a clone, which has such an array as an operand instead of the stack and was inserted before
- * `position`, write slices of it, and returns the slice that it writes as `shape`. `at` is the
- * number of the slice. */
-InstId slots_narrow_write(Maker *maker, const Loop *loop, const Stack *stack, InstId clone,
-                          uint32_t element, InstId at, ShapeId shape, uint32_t position);
+/* Makes `made->array`, a clone that has such an array as an operand instead of the stack and was
+ * inserted before `made->position`, write slices of it, and returns the slice that it writes as
+ * `shape`. `at` is the number of the slice. Fusions that read this slice later get the same array.
+ */
+InstId slots_narrow_write(Maker *maker, const SlotArray *made, uint32_t element, InstId at,
+                          ShapeId shape);
 
 #endif
