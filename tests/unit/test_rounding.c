@@ -26,6 +26,17 @@ static const struct {
     {"two products",
      "m = f32[8] multiply(a, b)\n n = f32[8] multiply(d, e)\n ROOT r = f32[8] add(m, n)",
      ROUND_BY_FUNCTION, 0, false},
+    {"a difference of two products",
+     "m = f32[8] multiply(a, b)\n n = f32[8] multiply(d, e)\n ROOT r = f32[8] subtract(m, n)",
+     ROUND_WITH_PRODUCT, 0, true},
+    {"a mean of squares and the square of a mean",
+     "k = f32[] constant(64)\n x = f32[8] broadcast(k), dimensions={}\n m = f32[8] divide(a, x)\n"
+     " n = f32[8] multiply(b, b)\n ROOT r = f32[8] subtract(m, n)",
+     ROUND_WITH_PRODUCT, 1, true},
+    {"a difference that becomes a sum",
+     "m = f32[8] multiply(a, b)\n o = f32[8] negate(d)\n n = f32[8] multiply(o, e)\n"
+     " ROOT r = f32[8] subtract(m, n)",
+     ROUND_BY_FUNCTION, 0, false},
     {"a product that something else reads",
      "m = f32[8] multiply(a, b)\n s = f32[8] add(m, d)\n ROOT r = f32[8] multiply(s, m)",
      ROUND_ALONE, 0, false},
@@ -39,6 +50,14 @@ static const struct {
      ROUND_BY_FUNCTION, 0, false},
     {"a product with a number",
      "k = f32[] constant(0.3)\n x = f32[8] broadcast(k), dimensions={}\n"
+     " m = f32[8] multiply(a, x)\n ROOT r = f32[8] add(m, d)",
+     ROUND_WITH_PRODUCT, 0, true},
+    {"a product with a power of two is exact",
+     "k = f32[] constant(0.015625)\n x = f32[8] broadcast(k), dimensions={}\n"
+     " m = f32[8] multiply(a, x)\n ROOT r = f32[8] add(m, d)",
+     ROUND_ALONE, 0, true},
+    {"a product with what is nearly a power of two",
+     "k = f32[] constant(0.0156250009)\n x = f32[8] broadcast(k), dimensions={}\n"
      " m = f32[8] multiply(a, x)\n ROOT r = f32[8] add(m, d)",
      ROUND_WITH_PRODUCT, 0, true},
     {"a selected product",

@@ -1,5 +1,6 @@
 #include "analysis/flow/rounding.h"
 
+#include "analysis/flow/literal.h"
 #include "analysis/flow/traverse.h"
 #include "ir/hash.h"
 
@@ -230,6 +231,20 @@ static bool is_constant(const Module *module, InstId id) {
   return inst_get(module, id)->opcode == OPCODE_CONSTANT;
 }
 
+/* Whether a multiplication is by a power of two: its result is exact, so it does not matter whether
+ * it is contracted, as long as it is no subnormal number. LLVM makes such a multiplication of a
+ * division, and of no other division. */
+static bool is_exact(const Module *module, InstId id) {
+  for (uint32_t i = 0; i < 2; i++) {
+    InstId operand = inst_operand(module, id, i);
+    while (inst_get(module, operand)->opcode == OPCODE_BROADCAST ||
+           inst_get(module, operand)->opcode == OPCODE_BITCAST)
+      operand = inst_operand(module, operand, 0);
+    if (literal_is_power_of_two(module, operand)) return true;
+  }
+  return false;
+}
+
 static Look worst_of_operands(const Finder *finder, InstId id, uint32_t *num_products) {
   Look worst = LOOK_NONE;
   *num_products = 0;
@@ -280,9 +295,8 @@ static Look look_at(const Finder *finder, InstId id, uint32_t place) {
     return opcode == OPCODE_REDUCE || opcode == OPCODE_REDUCE_WINDOW ? LOOK_NONE : LOOK_OPEN;
   if (!is_rounded(shape)) return LOOK_NONE;
   if (rounding_passes_products(opcode)) return look_through(finder, id, place);
-  bool is_scaled = opcode == OPCODE_DIVIDE && is_constant(module, inst_operand(module, id, 1));
-  if (opcode == OPCODE_MULTIPLY || is_scaled || ends_with_product(opcode))
-    return look_at_product(finder, place);
+  if (opcode == OPCODE_MULTIPLY && is_exact(module, id)) return LOOK_NONE;
+  if (opcode == OPCODE_MULTIPLY || ends_with_product(opcode)) return look_at_product(finder, place);
   return LOOK_NONE;
 }
 
@@ -306,6 +320,32 @@ static bool is_whole(const Finder *finder, InstId id) {
 
 /* ---- rounding ---- */
 
+/* Whether the value may be negated or is scaled by a number that may be negative. */
+static bool may_be_negated(const Module *module, InstId id) {
+  for (;;) {
+    const Instruction *inst = inst_get(module, id);
+    if (inst->opcode == OPCODE_MULTIPLY) {
+      return is_constant(module, inst_operand(module, id, 0)) ||
+             is_constant(module, inst_operand(module, id, 1)) ||
+             inst_get(module, inst_operand(module, id, 0))->opcode == OPCODE_NEGATE ||
+             inst_get(module, inst_operand(module, id, 1))->opcode == OPCODE_NEGATE;
+    }
+    if (inst->opcode != OPCODE_BITCAST && inst->opcode != OPCODE_COPY &&
+        inst->opcode != OPCODE_RESHAPE)
+      return true;
+    id = inst_operand(module, id, 0);
+  }
+}
+
+/* Whether a sum of two products is a difference whose sides LLVM does not exchange. The product on
+ * the left is then contracted (DAGCombiner::visitFSUBForFMACombine). It makes a sum of a difference
+ * if something on the right is negative. */
+static bool keeps_sides(const Module *module, InstId id) {
+  return inst_get(module, id)->opcode == OPCODE_SUBTRACT &&
+         !may_be_negated(module, inst_operand(module, id, 0)) &&
+         !may_be_negated(module, inst_operand(module, id, 1));
+}
+
 static Rounding round_inst(const Finder *finder, InstId id) {
   const Module *module = finder->module;
   const Instruction *inst = inst_get(module, id);
@@ -319,7 +359,8 @@ static Rounding round_inst(const Finder *finder, InstId id) {
   uint32_t num_products;
   Look look = worst_of_operands(finder, id, &num_products);
   if (look == LOOK_NONE) return (Rounding){ROUND_ALONE, 0};
-  if (look == LOOK_OPEN || num_products > 1) return (Rounding){ROUND_BY_FUNCTION, 0};
+  if (look == LOOK_OPEN || (num_products > 1 && !keeps_sides(module, id)))
+    return (Rounding){ROUND_BY_FUNCTION, 0};
   uint8_t operand = 0;
   while (finder->looks[place_of(finder, inst_operand(module, id, operand))] == LOOK_NONE)
     operand++;

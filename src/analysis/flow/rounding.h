@@ -7,6 +7,7 @@
  *   - ROUND_ALONE: no product of the function can be contracted with it. It rounds as HLO says.
  *   - ROUND_WITH_PRODUCT: exactly one operand is a product of the same function, or passes one on.
  *     That product is contracted wherever both are in one function.
+ *     Of a difference of two products, a*b - c*d, it is the one on the left.
  *   - ROUND_BY_FUNCTION: several products compete, such as those of a*b + c*d, or something else
  *     decides that depends on details of the backend: the product has other users, it does not
  *     depend on the innermost loop and may be moved out of it, or the instruction adds up many
