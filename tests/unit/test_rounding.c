@@ -99,7 +99,7 @@ START_TEST(instructions_round_as_the_table_says) {
   const Module *module = fixture.module;
   uint32_t *place = arena_array(fixture.scratch, uint32_t, module->insts.len);
   FunctionRounding rounding =
-      rounding_of(module, module->entry, false, place, fixture.out, fixture.scratch);
+      rounding_of(module, module->entry, NO_ID, false, place, fixture.out, fixture.scratch);
   Rounding root = rounding.of[place[comp_get(module, module->entry)->root]];
   ck_assert_msg(root.kind == rows[_i].kind, "%s: %d", rows[_i].name, root.kind);
   ck_assert_uint_eq(root.operand, rows[_i].operand);
@@ -113,8 +113,8 @@ START_TEST(parameters_of_nested_computations_may_be_products) {
       "HloModule m\nENTRY f {\n a = f32[8] parameter(0)\n b = f32[8] parameter(1)\n"
       " ROOT r = f32[8] add(a, b)\n}\n");
   uint32_t *place = arena_array(fixture.scratch, uint32_t, fixture.module->insts.len);
-  FunctionRounding rounding =
-      rounding_of(fixture.module, fixture.module->entry, true, place, fixture.out, fixture.scratch);
+  FunctionRounding rounding = rounding_of(fixture.module, fixture.module->entry, NO_ID, true, place,
+                                          fixture.out, fixture.scratch);
   ck_assert(!rounding.is_settled);
   fixture_free(&fixture);
 }
@@ -173,6 +173,14 @@ static const struct {
             "m = f32[8] multiply(b, c)\n n = f32[8] multiply(b, a)\n ROOT s = f32[8] add(m, n)")
          ENTRY(CALL("ROOT q", "g", "z, x, y")),
      true},
+    {"two products compete, and two parameters become one array",
+     FUSION("g",
+            "m = f32[8] multiply(a, c)\n n = f32[8] multiply(b, c)\n ROOT s = f32[8] add(m, n)")
+         ENTRY("o = f32[8] tanh(x)\n p = f32[8] tanh(x)\n " CALL("ROOT q", "g", "o, p, z")),
+     FUSION("g",
+            "m = f32[8] multiply(a, c)\n n = f32[8] multiply(b, c)\n ROOT s = f32[8] add(m, n)")
+         ENTRY("o = f32[8] tanh(x)\n " CALL("ROOT q", "g", "o, o, z")),
+     false},
     {"a fusion is written out",
      FUSION("f", "m = f32[8] multiply(a, b)\n ROOT s = f32[8] add(m, c)")
          ENTRY(CALL("ROOT q", "f", "x, y, z")),

@@ -14,6 +14,7 @@ typedef enum Look {
 typedef struct Finder {
   const Module *module;
   CompId comp;
+  InstId caller;
   bool is_nested;
   Sequence order;
   uint32_t *class_of;  /* by place: a number that congruent instructions share */
@@ -153,6 +154,21 @@ static uint64_t hash_attributes(const Module *module, InstId id) {
   return hash_bytes(hash, text.data, text.len);
 }
 
+uint64_t rounding_memory_of(const Module *module, InstId operand) {
+  for (;;) {
+    const Instruction *inst = inst_get(module, operand);
+    if (inst->opcode == OPCODE_BITCAST) {
+      operand = inst_operand(module, operand, 0);
+      continue;
+    }
+    if (inst->opcode != OPCODE_GET_TUPLE_ELEMENT) return operand;
+    InstId tuple = inst_operand(module, operand, 0);
+    uint64_t index = (uint64_t)inst->index;
+    if (inst_get(module, tuple)->opcode != OPCODE_TUPLE) return (index + 1) << 32 | tuple;
+    operand = inst_operand(module, tuple, (uint32_t)index);
+  }
+}
+
 static uint32_t place_of(const Finder *finder, InstId id) {
   return finder->rounding->place[id];
 }
@@ -163,7 +179,12 @@ static uint64_t hash_inst(const Finder *finder, const uint64_t *hashes, InstId i
   const Module *module = finder->module;
   const Instruction *inst = inst_get(module, id);
   uint64_t hash = hash_mix(hash_mix(HASH_SEED, inst->opcode), inst->shape);
-  if (inst->opcode == OPCODE_PARAMETER) return hash_mix(hash, (uint64_t)inst->index);
+  if (inst->opcode == OPCODE_PARAMETER) {
+    uint64_t number = (uint64_t)inst->index;
+    if (finder->caller != NO_ID && number < inst_get(module, finder->caller)->num_operands)
+      number = rounding_memory_of(module, inst_operand(module, finder->caller, (uint32_t)number));
+    return hash_mix(hash, number);
+  }
   hash = hash_mix(hash_mix(hash, (uint64_t)inst->index), hash_attributes(module, id));
   uint64_t sum = 0;
   for (uint32_t i = 0; i < inst->num_operands; i++) {
@@ -367,8 +388,8 @@ static Rounding round_inst(const Finder *finder, InstId id) {
   return (Rounding){ROUND_WITH_PRODUCT, operand};
 }
 
-FunctionRounding rounding_of(const Module *module, CompId comp, bool is_nested, uint32_t *place,
-                             Arena *out, Arena *scratch) {
+FunctionRounding rounding_of(const Module *module, CompId comp, InstId caller, bool is_nested,
+                             uint32_t *place, Arena *out, Arena *scratch) {
   Arena *arena = arena_new(arena_options(scratch));
   Sequence order = inst_post_order(module, comp, place, arena, arena);
   FunctionRounding rounding = {.place = place,
@@ -378,6 +399,7 @@ FunctionRounding rounding_of(const Module *module, CompId comp, bool is_nested, 
                                .is_settled = true};
   Finder finder = {.module = module,
                    .comp = comp,
+                   .caller = caller,
                    .is_nested = is_nested,
                    .order = order,
                    .class_of = arena_array(arena, uint32_t, order.len),
@@ -400,10 +422,11 @@ FunctionRounding rounding_of(const Module *module, CompId comp, bool is_nested, 
   return rounding;
 }
 
-bool rounding_is_settled(const Module *module, CompId comp, Arena *scratch) {
+bool rounding_is_settled(const Module *module, InstId fusion, Arena *scratch) {
   Arena *arena = arena_new(arena_options(scratch));
   uint32_t *place = arena_array(arena, uint32_t, module->insts.len);
-  bool is_settled = rounding_of(module, comp, false, place, arena, arena).is_settled;
+  CompId comp = inst_callees(module, fusion)[0];
+  bool is_settled = rounding_of(module, comp, fusion, false, place, arena, arena).is_settled;
   arena_free(arena);
   return is_settled;
 }
