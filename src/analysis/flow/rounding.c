@@ -416,17 +416,29 @@ FunctionRounding rounding_of(const Module *module, CompId comp, InstId caller, b
     rounding.may_be_product[i] = finder.looks[i] != LOOK_NONE;
     rounding.of[i] = round_inst(&finder, id);
     rounding.has_products |= rounding.of[i].kind == ROUND_WITH_PRODUCT;
-    rounding.is_settled &= rounding.of[i].kind != ROUND_BY_FUNCTION;
+    bool is_open = rounding.of[i].kind == ROUND_BY_FUNCTION;
+    rounding.is_settled &= !is_open;
+    rounding.is_rigid |= is_open && is_complex(inst_shape(module, id));
   }
   arena_free(arena);
   return rounding;
 }
 
+static FunctionRounding round_fusion(const Module *module, InstId fusion, Arena *arena) {
+  uint32_t *place = arena_array(arena, uint32_t, module->insts.len);
+  return rounding_of(module, inst_callees(module, fusion)[0], fusion, false, place, arena, arena);
+}
+
 bool rounding_is_settled(const Module *module, InstId fusion, Arena *scratch) {
   Arena *arena = arena_new(arena_options(scratch));
-  uint32_t *place = arena_array(arena, uint32_t, module->insts.len);
-  CompId comp = inst_callees(module, fusion)[0];
-  bool is_settled = rounding_of(module, comp, fusion, false, place, arena, arena).is_settled;
+  bool is_settled = round_fusion(module, fusion, arena).is_settled;
   arena_free(arena);
   return is_settled;
+}
+
+bool rounding_is_rigid(const Module *module, InstId fusion, Arena *scratch) {
+  Arena *arena = arena_new(arena_options(scratch));
+  bool is_rigid = round_fusion(module, fusion, arena).is_rigid;
+  arena_free(arena);
+  return is_rigid;
 }

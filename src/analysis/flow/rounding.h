@@ -46,6 +46,9 @@ typedef struct FunctionRounding {
   bool has_products;    /* some instruction is ROUND_WITH_PRODUCT */
   bool is_settled;      /* none is ROUND_BY_FUNCTION: the instructions round alike in every function
                            in which they have the same operands */
+  bool is_rigid; /* complex numbers are multiplied, and each product is a sum of products: not
+                    even the size of an array may change of which only a slice is read. Seen on
+                    XLA:CPU of JAX 0.12.0.1; the reason is not known */
 } FunctionRounding;
 
 /* The memory that an operand is read from: equal numbers for values that XLA passes to a function
@@ -61,6 +64,9 @@ FunctionRounding rounding_of(const Module *module, CompId comp, InstId caller, b
 
 /* Whether the computation of a fusion is settled. */
 bool rounding_is_settled(const Module *module, InstId fusion, Arena *scratch);
+
+/* Whether the computation of a fusion is rigid. */
+bool rounding_is_rigid(const Module *module, InstId fusion, Arena *scratch);
 
 /* Whether the instruction may be contracted with a product among its operands. */
 bool rounding_takes_products(const Module *module, InstId id);

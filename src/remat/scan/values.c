@@ -161,7 +161,8 @@ static void find_fused_operands(Finder *finder, uint32_t index) {
   uint32_t num_operands = inst_get(module, value.inst)->num_operands;
   bool *is_needed = arena_zarray(finder->scratch, bool, num_operands);
   if (must_stay_whole(finder, value.inst, value.inner)) {
-    own->stays_whole = value.stack != NO_ID && slots_fit_write(module, comp, value.inner);
+    own->stays_whole = value.stack != NO_ID && slots_fit_write(module, comp, value.inner) &&
+                       !rounding_is_rigid(module, value.inst, finder->scratch);
     own->is_inseparable = !own->stays_whole;
   }
   if (own->stays_whole) {
@@ -329,6 +330,9 @@ static bool is_readable(const Finder *finder, const Stack *stack) {
     int64_t first, step;
     if (loop->parent != finder->loop->parent) return false;
     if (inst_get(finder->module, loop->init)->users.len != 1) return false;
+    if (inst_get(finder->module, read->inst)->opcode == OPCODE_FUSION &&
+        rounding_is_rigid(finder->module, read->inst, finder->scratch))
+      return false;
     if (!count_is_linear(read->iterations, loop->trips, &first, &step)) return false;
     bool has_counter = false;
     for (uint32_t e = 0; e < loop->num_elements; e++) {

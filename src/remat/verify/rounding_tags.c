@@ -9,6 +9,7 @@ typedef struct Tagger {
   const ShapeId *shapes; /* imported, by ShapeId */
   RoundingTags tags;
   InstId *caller_of;    /* by CompId: the fusion whose function it is; NO_ID = none */
+  bool *is_rigid;       /* by CompId: sizes of sliced arrays matter, too */
   bool *is_wanted;      /* by CompId: its number is needed */
   ValueNumber *numbers; /* by InstId: of an operation in the computation that is being numbered */
   Arena *out, *scratch;
@@ -61,6 +62,7 @@ static void find_roundings(Tagger *tagger) {
       InstId id = comp_inst(module, comp, i);
       tagger->tags.of[id] = rounding.of[place[id]];
     }
+    tagger->is_rigid[comp] = rounding.is_rigid;
     tagger->is_wanted[function] |= !rounding.is_settled;
     arena_reset(tagger->scratch, mark);
   }
@@ -108,14 +110,17 @@ static bool is_sliced(const Module *module, InstId user, uint32_t operand) {
 
 /* Appends to which numbers the starts of a slice are clamped, above 1 whatever that is: LLVM writes
  * a clamp to 0 or 1 in another way. */
-static void put_clamps(TextBuffer *text, const Module *module, InstId id) {
+static void put_clamps(TextBuffer *text, const Tagger *tagger, InstId id) {
+  const Module *module = tagger->module;
   if (inst_get(module, id)->num_operands == 0 || !is_sliced(module, id, 0)) return;
   bool is_read = inst_get(module, id)->opcode == OPCODE_DYNAMIC_SLICE;
+  bool is_rigid = tagger->is_rigid[inst_get(module, id)->parent];
   const Shape *whole = inst_shape(module, inst_operand(module, id, 0));
   const Shape *part = inst_shape(module, is_read ? id : inst_operand(module, id, 1));
   for (uint32_t i = 0; i < whole->rank && i < part->rank; i++) {
     int64_t last = whole->dims[i] - part->dims[i];
-    text_put(text, last == 0 ? " 0" : last == 1 ? " 1" : " 2");
+    text_put(text, " ");
+    text_put_int(text, is_rigid || last < 2 ? last : 2);
   }
 }
 
@@ -138,7 +143,7 @@ static ValueNumber number_in_function(Tagger *tagger, InstId id) {
     args[inst->num_operands + i] = tagger->tags.number_of[inst_callees(module, id)[i]];
   TextBuffer text = {.arena = tagger->scratch};
   put_operation(&text, module, id, NULL);
-  put_clamps(&text, module, id);
+  put_clamps(&text, tagger, id);
   ShapeId shape = inst->opcode == OPCODE_TUPLE ? tagger->numbering->integer
                                                : shape_in_function(tagger, id, NO_ID);
   ValueNumber number = number_operation(
@@ -218,6 +223,7 @@ RoundingTags rounding_tags_make(const Module *module, Numbering *numbering, Aren
                             .function_of = arena_array(out, CompId, num_comps),
                             .number_of = arena_array(out, ValueNumber, num_comps)},
                    .caller_of = arena_array(arena, InstId, num_comps),
+                   .is_rigid = arena_zarray(arena, bool, num_comps),
                    .is_wanted = arena_zarray(arena, bool, num_comps),
                    .numbers = arena_array(arena, ValueNumber, num_insts),
                    .out = out,
