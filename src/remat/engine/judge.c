@@ -64,22 +64,32 @@ static bool keeps_order(const rh_module *input) {
 
 /* Checks reads of overwritten memory. XLA will choose the order if the module is written without a
  * schedule. */
-static rh_status verify_reads(const rh_module *result, const Problem *problem) {
+static rh_status verify_reads(const rh_module *result, const Problem *problem, rh_diags *diags) {
   if (!problem->has_copies) return RH_OK;
   const rh_module *input = problem->original;
   bool is_scheduled = input->module->source->header.is_scheduled;
   OrderedModule before = {input->module, &input->schedule, !is_scheduled};
   bool is_open = problem->options->emit == RH_EMIT_UNSCHEDULED;
   OrderedModule after = {result->module, &result->schedule, is_open};
-  return safe_reads_verify(&before, &after, problem->diags, problem->scratch);
+  return safe_reads_verify(&before, &after, diags, problem->scratch);
+}
+
+static rh_status verify_values(const rh_module *result, const Problem *problem, rh_diags *diags) {
+  const rh_module *input = problem->original;
+  return verify_modules(module_that_was_parsed(input->module), result->module, keeps_order(input),
+                        diags, problem->scratch);
 }
 
 rh_status judge_verify(const Attempt *attempt, const Problem *problem) {
-  const rh_module *input = problem->original, *result = attempt->result;
-  if (verify_modules(module_that_was_parsed(input->module), result->module, keeps_order(input),
-                     problem->diags, problem->scratch) != RH_OK)
+  const rh_module *result = attempt->result;
+  if (verify_values(result, problem, problem->diags) != RH_OK)
     return fail(problem, "the rewritten module computes something else");
-  if (verify_reads(result, problem) != RH_OK)
+  if (verify_reads(result, problem, problem->diags) != RH_OK)
     return fail(problem, "the rewritten module reads overwritten memory");
   return RH_OK;
+}
+
+bool judge_can_prove(const Attempt *attempt, const Problem *problem) {
+  return verify_values(attempt->result, problem, NULL) == RH_OK &&
+         verify_reads(attempt->result, problem, NULL) == RH_OK;
 }

@@ -14,4 +14,8 @@ rh_status judge_attempt(Attempt *attempt, const Problem *problem, const Findings
  * that the input does not read. Returns the same errors as judge_attempt. */
 rh_status judge_verify(const Attempt *attempt, const Problem *problem);
 
+/* Whether judge_verify() succeeds, without a word: for results that are one of several, of which
+ * those that the verifier cannot follow are left out. */
+bool judge_can_prove(const Attempt *attempt, const Problem *problem);
+
 #endif
