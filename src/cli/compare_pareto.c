@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "compare_plot.h"
+#include "memory.h"
 #include "path.h"
 
 enum {
@@ -274,8 +275,7 @@ static void write_clipped(const Panel *panel, Output *output) {
 static void write_runs(const Panel *panel, Output *output) {
   const CompareGrid *grid = &panel->comparison->grid;
   size_t num_runs = panel->comparison->runs_per_file, num_front = 0;
-  const CompareRun **front = calloc(2 * num_runs, sizeof *front);
-  if (!front) return;
+  const CompareRun **front = memory_need(calloc(2 * num_runs + 1, sizeof *front));
   for (size_t i = 0; i < num_runs; i++) {
     const CompareRun *run = &panel->file->runs[i];
     if (run->has_row && !is_beaten(panel, run)) front[num_front++] = run;
@@ -304,14 +304,12 @@ static int by_value(const void *pa, const void *pb) {
 
 /* Returns the added time up to which runs are within the scale, so that a few extreme ones do not
  * squeeze the others. If three quarters of the runs would have less than 40 % of the height, the
- * runs above the widest gap over these are beyond the scale. Returns INFINITY if there are none, or
- * no memory. */
+ * runs above the widest gap over these are beyond the scale. Returns INFINITY if there are none. */
 static double most_share_of(const Panel *panel) {
   enum { LEAST_RUNS = 4 };
   static const double least_share = 0.05, squeezed = 0.4;
   size_t num_runs = panel->comparison->runs_per_file, count = 0;
-  double *shares = calloc(num_runs, sizeof *shares), most = INFINITY, widest = 1;
-  if (!shares) return most;
+  double *shares = memory_need(calloc(num_runs + 1, sizeof *shares)), most = INFINITY, widest = 1;
   for (size_t i = 0; i < num_runs; i++) {
     if (panel->file->runs[i].has_row) shares[count++] = panel->file->runs[i].row.overhead;
   }
