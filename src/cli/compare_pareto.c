@@ -73,12 +73,17 @@ static double run_y(const Panel *panel, const CompareRun *run) {
 
 /* Returns a step of 1, 2 or 5 times a power of ten, such that there are at most `most` steps. */
 static double round_step(double range, double most) {
-  double step = pow(10, floor(log10(range / most)));
-  while (range / step > most) {
-    double digit = round(step / pow(10, floor(log10(step) + 1e-9)));
-    step *= digit > 1.5 && digit < 3 ? 2.5 : 2;
+  static const double digits[] = {1, 2, 5};
+  double least = range / most, power = 1;
+  while (power * 10 <= least)
+    power *= 10;
+  double parts = 1; /* below 1, a power is the quotient of 1 and one, which is rounded once */
+  while (parts < 1e300 && power / parts > least)
+    parts *= 10;
+  for (size_t i = 0; i < sizeof digits / sizeof *digits; i++) {
+    if (digits[i] * power / parts >= least) return digits[i] * power / parts;
   }
-  return step;
+  return 10 * power / parts;
 }
 
 /* Returns a step that is a round number of bytes, KiB, MiB or larger units. */
