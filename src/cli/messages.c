@@ -162,6 +162,11 @@ static void check_memory(const Input *input, const rh_diags *diags) {
   }
 }
 
+void messages_print_and_free(const Input *input, rh_diags *diags) {
+  messages_print(input, diags);
+  rh_diags_free(diags);
+}
+
 void messages_drop(const Input *input, rh_diags *diags) {
   check_memory(input, diags);
   rh_diags_free(diags);

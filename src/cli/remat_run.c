@@ -61,7 +61,7 @@ rh_status job_schedule(RematRun *job) {
     /* The call above has already reported what there is to report on this module. */
     rh_diags *ignored = memory_need(rh_diags_new());
     status = rh_schedule(loaded->module, &loaded->settings, NULL, &job->baseline, ignored);
-    messages_drop(&loaded->input, ignored);
+    (status == RH_OK ? messages_drop : messages_print_and_free)(&loaded->input, ignored);
   }
   return job_end_phase(job, PHASE_SCHEDULE, start, status);
 }

@@ -193,6 +193,14 @@ class Routes(LiveTest):
         self.assertIn("from text", report.seconds)
         self.assertEqual(self.warnings(), [])
 
+    def test_fault_of_the_library(self):
+        """The same, but it is said."""
+        with unittest.mock.patch.object(_hooks, "patch_proto", side_effect=remat_hlo.InternalError(
+                "RH_ERR_INTERNAL", [])):
+            report, _, _ = self.compile("mlp")
+        self.assertIn("from text", report.seconds)
+        self.assertEqual(len(self.warnings()), 1)
+
     def test_broken_messages(self):
         """An error, and no crash."""
         text = b"HloModule m\nENTRY %e { ROOT %p = f32[] parameter(0) }\n"

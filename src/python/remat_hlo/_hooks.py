@@ -190,6 +190,9 @@ def _patch(decision, serialized, mark):
         return None
     try:
         return patch_proto(*decision.modules, serialized, NAME, mark)
+    except lib.InternalError as error:  # a fault of ours, which the way by the text may not have
+        _warn_once(("patch", type(error).__name__), f"{decision.report.name} is read from text: {_first_line(error)}")
+        return None
     except lib.Error as error:
         LOGGER.debug("remat_hlo: %s is read from text: %s", decision.report.name, error)
         return None
