@@ -9,6 +9,7 @@
 #include "command.h"
 #include "exit_code.h"
 #include "interrupt.h"
+#include "memory.h"
 
 /* Each stage frees what it worked with, and the next one asks for as much. If the C library gave it
  * back to the system meanwhile, every stage would wait again for pages that the system clears. */
@@ -22,6 +23,7 @@ static void keep_freed_memory(void) {
 int main(int argc, char **argv) {
   keep_freed_memory();
   interrupt_install();
+  memory_install();
   rh_status status = command_run(argc, argv);
   errno = 0;
   if (fflush(stdout) != 0 && errno != EPIPE) {

@@ -7,6 +7,7 @@
 #include "device.h"
 #include "exit_code.h"
 #include "interrupt.h"
+#include "memory.h"
 #include "output.h"
 #include "path.h"
 #include "pictures.h"
@@ -20,9 +21,7 @@ static void collect_live(void *context, const rh_live_buffer *buffer) {
   LiveList *list = context;
   if (list->len == list->room) {
     size_t room = list->room ? list->room * 2 : 64;
-    rh_live_buffer *larger = realloc(list->buffers, room * sizeof *larger);
-    if (!larger) return;
-    list->buffers = larger;
+    list->buffers = memory_need(realloc(list->buffers, room * sizeof *list->buffers));
     list->room = room;
   }
   list->buffers[list->len++] = *buffer;
@@ -96,7 +95,7 @@ static rh_status fail_usage(const char *what) {
 
 /* Checks the filter before any step that takes time. */
 static rh_status check_dot_filter(const Options *options) {
-  rh_diags *diags = rh_diags_new();
+  rh_diags *diags = memory_need(rh_diags_new());
   rh_status status = rh_dot_check_filter(options->dot.filter, diags);
   if (status != RH_OK) {
     fprintf(stderr, "remat-hlo: error: --dot-filter: %s\n", rh_diags_get(diags, 0)->message);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "compare_plot.h"
+#include "memory.h"
 #include "path.h"
 
 enum {
@@ -72,12 +73,17 @@ static double run_y(const Panel *panel, const CompareRun *run) {
 
 /* Returns a step of 1, 2 or 5 times a power of ten, such that there are at most `most` steps. */
 static double round_step(double range, double most) {
-  double step = pow(10, floor(log10(range / most)));
-  while (range / step > most) {
-    double digit = round(step / pow(10, floor(log10(step) + 1e-9)));
-    step *= digit > 1.5 && digit < 3 ? 2.5 : 2;
+  static const double digits[] = {1, 2, 5};
+  double least = range / most, power = 1;
+  while (power * 10 <= least)
+    power *= 10;
+  double parts = 1; /* below 1, a power is the quotient of 1 and one, which is rounded once */
+  while (parts < 1e300 && power / parts > least)
+    parts *= 10;
+  for (size_t i = 0; i < sizeof digits / sizeof *digits; i++) {
+    if (digits[i] * power / parts >= least) return digits[i] * power / parts;
   }
-  return step;
+  return 10 * power / parts;
 }
 
 /* Returns a step that is a round number of bytes, KiB, MiB or larger units. */
@@ -274,8 +280,7 @@ static void write_clipped(const Panel *panel, Output *output) {
 static void write_runs(const Panel *panel, Output *output) {
   const CompareGrid *grid = &panel->comparison->grid;
   size_t num_runs = panel->comparison->runs_per_file, num_front = 0;
-  const CompareRun **front = calloc(2 * num_runs, sizeof *front);
-  if (!front) return;
+  const CompareRun **front = memory_need(calloc(2 * num_runs + 1, sizeof *front));
   for (size_t i = 0; i < num_runs; i++) {
     const CompareRun *run = &panel->file->runs[i];
     if (run->has_row && !is_beaten(panel, run)) front[num_front++] = run;
@@ -304,14 +309,12 @@ static int by_value(const void *pa, const void *pb) {
 
 /* Returns the added time up to which runs are within the scale, so that a few extreme ones do not
  * squeeze the others. If three quarters of the runs would have less than 40 % of the height, the
- * runs above the widest gap over these are beyond the scale. Returns INFINITY if there are none, or
- * no memory. */
+ * runs above the widest gap over these are beyond the scale. Returns INFINITY if there are none. */
 static double most_share_of(const Panel *panel) {
   enum { LEAST_RUNS = 4 };
   static const double least_share = 0.05, squeezed = 0.4;
   size_t num_runs = panel->comparison->runs_per_file, count = 0;
-  double *shares = calloc(num_runs, sizeof *shares), most = INFINITY, widest = 1;
-  if (!shares) return most;
+  double *shares = memory_need(calloc(num_runs + 1, sizeof *shares)), most = INFINITY, widest = 1;
   for (size_t i = 0; i < num_runs; i++) {
     if (panel->file->runs[i].has_row) shares[count++] = panel->file->runs[i].row.overhead;
   }

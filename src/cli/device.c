@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "memory.h"
 #include "messages.h"
 #include "path.h"
 
@@ -93,7 +94,7 @@ static rh_status load_file(const char *path, MessageForm form, const rh_profile_
   Input input;
   rh_status status = input_read(path, form, &input);
   if (status != RH_OK) return status;
-  rh_diags *diags = rh_diags_new();
+  rh_diags *diags = memory_need(rh_diags_new());
   status = rh_profile_parse(input.text, input.length, link, profile, diags);
   messages_print(&input, diags);
   rh_diags_free(diags);
@@ -103,7 +104,7 @@ static rh_status load_file(const char *path, MessageForm form, const rh_profile_
 
 static rh_status load_built_in(const char *name, MessageForm form, const rh_profile_options *link,
                                rh_profile **profile) {
-  rh_diags *diags = rh_diags_new();
+  rh_diags *diags = memory_need(rh_diags_new());
   rh_status status = rh_profile_named(name, link, profile, diags);
   messages_print(&(Input){.path = name, .form = form}, diags);
   rh_diags_free(diags);

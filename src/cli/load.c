@@ -3,10 +3,11 @@
 #include <string.h>
 
 #include "dump_pass.h"
+#include "memory.h"
 #include "messages.h"
 
 rh_status load_text(const char *path, const Options *options, Loaded *loaded) {
-  *loaded = (Loaded){.diags = rh_diags_new(), .settings = RH_SETTINGS_INIT};
+  *loaded = (Loaded){.diags = memory_need(rh_diags_new()), .settings = RH_SETTINGS_INIT};
   return input_read(path, (MessageForm)options->diagnostics, &loaded->input);
 }
 
@@ -49,7 +50,7 @@ rh_status load_to_measure(const char *path, const Options *options, Loaded *load
 rh_status load_report(Loaded *loaded, rh_status status) {
   messages_print(&loaded->input, loaded->diags);
   rh_diags_free(loaded->diags);
-  loaded->diags = rh_diags_new();
+  loaded->diags = memory_need(rh_diags_new());
   return status;
 }
 

@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "memory.h"
+
 /* The first line is sufficient, and it is rarely longer than FIRST_BYTES. */
 enum { FIRST_BYTES = 1 << 15, GROWTH = 16 };
 
@@ -72,7 +74,7 @@ rh_status peek_content(const char *path, MessageForm form, Content *content, cha
     status = input_read_beginning(path, form, most, &input);
     if (status == RH_OK) *content = content_of(&input);
     if (*content == CONTENT_SCHEDULED || *content == CONTENT_UNSCHEDULED) find_name(&input, &found);
-    if (found.length) *name = strndup(found.data, found.length);
+    if (found.length) *name = memory_need(strndup(found.data, found.length));
     input_free(&input);
   }
   return status;
@@ -84,7 +86,7 @@ char *peek_module_name(const char *path) {
     rh_text name = {0};
     bool is_read = input_read_beginning(path, FORM_NONE, most, &input) == RH_OK;
     bool is_known = !is_read || find_name(&input, &name);
-    char *copy = name.length ? strndup(name.data, name.length) : NULL;
+    char *copy = name.length ? memory_need(strndup(name.data, name.length)) : NULL;
     input_free(&input);
     if (is_known) return copy;
   }

@@ -3,6 +3,7 @@
 #include <time.h>
 
 #include "copies_warning.h"
+#include "memory.h"
 #include "messages.h"
 #include "remat_run.h"
 
@@ -58,9 +59,9 @@ rh_status job_schedule(RematRun *job) {
     job->baseline = job->scheduled;
   } else if (status == RH_OK && !job->baseline) {
     /* The call above has already reported what there is to report on this module. */
-    rh_diags *ignored = rh_diags_new();
+    rh_diags *ignored = memory_need(rh_diags_new());
     status = rh_schedule(loaded->module, &loaded->settings, NULL, &job->baseline, ignored);
-    messages_drop(&loaded->input, ignored);
+    (status == RH_OK ? messages_drop : messages_print_and_free)(&loaded->input, ignored);
   }
   return job_end_phase(job, PHASE_SCHEDULE, start, status);
 }

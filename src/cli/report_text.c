@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "memory.h"
 #include "report_job.h"
 #include "scope_rows.h"
 
@@ -158,13 +159,13 @@ static void add_scope(void *context, size_t index, int depth, rh_text label) {
 
 static void print_scopes(const rh_report *report, size_t top, const Terminal *terminal) {
   ScopeTable scopes = {.table = sums_table("scope of op_name", false), .report = report};
-  ScopeItem *items = calloc(report->num_scopes + 1, sizeof *items);
-  for (size_t i = 0; items && i < report->num_scopes; i++) {
+  ScopeItem *items = memory_need(calloc(report->num_scopes + 1, sizeof *items));
+  for (size_t i = 0; i < report->num_scopes; i++) {
     const rh_scope *scope = report->scopes[i];
     items[i] = (ScopeItem){scope->path, scope->name, scope->depth, (double)scope->bytes,
                            scope->num_values};
   }
-  if (items) scope_rows_visit(items, report->num_scopes, top, add_scope, &scopes);
+  scope_rows_visit(items, report->num_scopes, top, add_scope, &scopes);
   free(items);
   fputc('\n', terminal->out);
   table_print(&scopes.table, terminal);

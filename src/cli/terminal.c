@@ -7,6 +7,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "memory.h"
 #include "messages.h"
 
 enum {
@@ -54,21 +55,15 @@ static void mask_control(char *text) {
 static void add_cell(Table *table, char *text) {
   if (table->num_cells == table->room) {
     size_t room = table->room ? table->room * 2 : 64;
-    char **larger = realloc(table->cells, room * sizeof *larger);
-    if (!larger) {
-      free(text);
-      return;
-    }
-    table->cells = larger;
+    table->cells = memory_need(realloc(table->cells, room * sizeof *table->cells));
     table->room = room;
   }
-  if (text) mask_control(text);
+  mask_control(text);
   table->cells[table->num_cells++] = text;
 }
 
 static char *copy_text(rh_text text) {
-  char *copy = malloc(text.length + 1);
-  if (!copy) return NULL;
+  char *copy = memory_need(malloc(text.length + 1));
   if (text.length) memcpy(copy, text.data, text.length);
   copy[text.length] = 0;
   return copy;
@@ -83,8 +78,8 @@ void table_format(Table *table, const char *format, ...) {
   va_start(args, format);
   va_copy(again, args);
   int length = vsnprintf(NULL, 0, format, args);
-  char *text = length < 0 ? NULL : malloc((size_t)length + 1);
-  if (text) vsnprintf(text, (size_t)length + 1, format, again);
+  char *text = memory_need(length < 0 ? NULL : malloc((size_t)length + 1));
+  vsnprintf(text, (size_t)length + 1, format, again);
   va_end(again);
   va_end(args);
   add_cell(table, text);
@@ -105,14 +100,14 @@ void table_count(Table *table, uint64_t count) {
 char *source_text(rh_text file, int64_t line) {
   static const char argument[] = " (argument)";
   if (file.length && line < 0) {
-    char *text = malloc(file.length + sizeof argument);
-    if (text) sprintf(text, "%.*s%s", (int)file.length, file.data, argument);
+    char *text = memory_need(malloc(file.length + sizeof argument));
+    sprintf(text, "%.*s%s", (int)file.length, file.data, argument);
     return text;
   }
   if (!file.length || line < 1) return file.length ? copy_text(file) : NULL;
   size_t room = file.length + 24;
-  char *text = malloc(room);
-  if (text) snprintf(text, room, "%.*s:%" PRId64, (int)file.length, file.data, line);
+  char *text = memory_need(malloc(room));
+  snprintf(text, room, "%.*s:%" PRId64, (int)file.length, file.data, line);
   return text;
 }
 
@@ -187,15 +182,11 @@ static const char *skip_columns(const char *text, size_t columns) {
   return text;
 }
 
-static const char *cell_text(const Table *table, size_t index) {
-  return table->cells[index] ? table->cells[index] : "";
-}
-
 static void measure(const Table *table, size_t widths[MAX_COLUMNS]) {
   for (size_t i = 0; i < table->num_columns; i++)
     widths[i] = columns_of(table->columns[i].title);
   for (size_t i = 0; i < table->num_cells; i++) {
-    size_t width = columns_of(cell_text(table, i)), column = i % table->num_columns;
+    size_t width = columns_of(table->cells[i]), column = i % table->num_columns;
     if (width > widths[column]) widths[column] = width;
   }
 }
@@ -215,7 +206,7 @@ static size_t useful_width(const Table *table, size_t column) {
   size_t useful = MIN_FLEXIBLE;
   for (size_t i = column; table->columns[column].is_source && i < table->num_cells;
        i += table->num_columns) {
-    const char *text = cell_text(table, i), *slash = strrchr(text, '/');
+    const char *text = table->cells[i], *slash = strrchr(text, '/');
     const char *name = slash ? slash + 1 : text;
     size_t width = strchr(name, ':') ? columns_of(name) + (slash ? mark_of(text) + 2 : 0) : 0;
     if (width > useful) useful = width;
@@ -280,7 +271,7 @@ static void print_short_source(const char *text, size_t width, FILE *out) {
     fprintf(out, "%.*s..%s", (int)mark, text, skip_columns(text, columns_of(text) - tail));
     return;
   }
-  char *bare = mark ? malloc(len) : NULL;
+  char *bare = mark ? memory_need(malloc(len)) : NULL;
   if (bare) {
     snprintf(bare, len - mark, "%s", text + mark);
     if (columns_of(bare) <= width) {
@@ -310,7 +301,6 @@ static void print_cell(const char *text, const Column *column, size_t width, boo
 
 static void print_line(const Terminal *terminal, size_t indent, rh_text text, bool is_source) {
   char *masked = copy_text(text);
-  if (!masked) return;
   mask_control(masked);
   print_padding(indent, terminal->out);
   size_t width = terminal->width > indent + MIN_FLEXIBLE ? terminal->width - indent : MIN_FLEXIBLE;
@@ -330,13 +320,13 @@ void terminal_source(const Terminal *terminal, size_t indent, const char *source
 static void print_row(const Table *table, size_t first_cell, const size_t widths[MAX_COLUMNS],
                       FILE *out) {
   size_t last = table->num_columns;
-  while (last > 1 && (widths[last - 1] == LEFT_OUT || !*cell_text(table, first_cell + last - 1)))
+  while (last > 1 && (widths[last - 1] == LEFT_OUT || !*table->cells[first_cell + last - 1]))
     last--;
   print_padding(INDENT, out);
   for (size_t i = 0; i < last; i++) {
     if (widths[i] == LEFT_OUT) continue;
     if (i) print_padding(GAP, out);
-    print_cell(cell_text(table, first_cell + i), &table->columns[i], widths[i], i + 1 == last, out);
+    print_cell(table->cells[first_cell + i], &table->columns[i], widths[i], i + 1 == last, out);
   }
   fputc('\n', out);
 }

@@ -55,7 +55,7 @@ enum { MAX_COLUMNS = 12 };
 typedef struct Table {
   Column columns[MAX_COLUMNS];
   size_t num_columns;
-  char **cells; /* row by row; NULL for a cell that could not be allocated */
+  char **cells; /* row by row */
   size_t num_cells, room;
 } Table;
 

@@ -122,6 +122,10 @@ static Value *constant(Run *run, InstId id) {
     run->is_known = false;
     return value;
   }
+  while (text.len && *text.data == '{') { /* an array of one element */
+    text.data++;
+    text.len--;
+  }
   memcpy(digits, text.data, text.len);
   if (is_integer(shape)) {
     value->elements[0] = wrap(shape, strtoll(digits, NULL, 10));
@@ -163,6 +167,9 @@ static int64_t combine(const Run *run, InstId id, const int64_t *args, uint32_t 
       break;
     case OPCODE_NEGATE:
       if (is_number) return (int64_t)(0 - a);
+      break;
+    case OPCODE_DIVIDE:
+      if (is_number && args[1] > 0) return args[0] / args[1];
       break;
     case OPCODE_MAXIMUM:
       if (is_number) return args[0] > args[1] ? args[0] : args[1];
@@ -302,6 +309,7 @@ static Value *run_inst(Run *run, InstId id, Value *const *values, Value *const *
     case OPCODE_GET_TUPLE_ELEMENT: return operands[0]->parts[inst->index];
     case OPCODE_COPY:
     case OPCODE_RESHAPE:
+    case OPCODE_OPT_BARRIER:
     case OPCODE_BITCAST: return operands[0]; /* all layouts are the default ones */
     case OPCODE_BROADCAST: return broadcast(run, id, operands[0]);
     case OPCODE_DYNAMIC_SLICE: return dynamic_slice(run, id, operands);

@@ -193,6 +193,14 @@ class Routes(LiveTest):
         self.assertIn("from text", report.seconds)
         self.assertEqual(self.warnings(), [])
 
+    def test_fault_of_the_library(self):
+        """The same, but it is said."""
+        with unittest.mock.patch.object(_hooks, "patch_proto", side_effect=remat_hlo.InternalError(
+                "RH_ERR_INTERNAL", [])):
+            report, _, _ = self.compile("mlp")
+        self.assertIn("from text", report.seconds)
+        self.assertEqual(len(self.warnings()), 1)
+
     def test_broken_messages(self):
         """An error, and no crash."""
         text = b"HloModule m\nENTRY %e { ROOT %p = f32[] parameter(0) }\n"
@@ -584,6 +592,24 @@ class Installing(LiveTest):
         live.uninstall()
         self.assertTrue(live.check(early.compile()).is_changed)
         self.assertFalse(live.check(late.compile()).is_changed)
+
+    def test_nothing_is_left(self):
+        """What is replaced in JAX is put back by the last one, also from within."""
+        from jax._src import cache_key, compiler, monitoring
+
+        def replaced():
+            return (compiler.backend_compile_and_load, getattr(cache_key, "custom_hook", None),
+                    len(monitoring._event_duration_secs_listeners))
+
+        before = replaced()
+        for _ in range(2):
+            live.install("60%")
+            self.assertNotEqual(replaced()[0], before[0])
+            with live.rematerialize("50%"):
+                jax.jit(lambda x: jax.numpy.sin(x) @ x)(np.ones((8, 8)))
+                live.uninstall()
+                self.assertNotEqual(replaced()[0], before[0])
+            self.assertEqual(replaced(), before)
 
     def test_nested(self):
         program = reference("mlp")[0]

@@ -3,9 +3,13 @@
 
 import gzip
 import json
+import os
 import shutil
+import signal
 import subprocess
+import sys
 import threading
+import time
 import warnings
 from unittest import mock
 
@@ -583,6 +587,67 @@ class CommandLine(PackageTest):
         _, err = self.run_python("-c", "import remat_hlo", code=1,
                                  env={"REMAT_HLO_LIBRARY": "/nowhere/libremat_hlo.so"})
         self.assertIn("the C library cannot be loaded", err)
+
+
+class Faults(PackageTest):
+    """What goes wrong while the library runs reaches the caller."""
+
+    def test_what_a_write_raises(self):
+        module = remat_hlo.load(GPT)
+        with mock.patch.object(lib.ctypes, "string_at", side_effect=MemoryError("made for the test")):
+            with self.assertRaisesRegex(MemoryError, "made for the test"):
+                module.text()
+        self.assertEqual(module.text(), GPT.read_text())
+
+    def test_what_a_visit_raises(self):
+        module = remat_hlo.load(GPT)
+        after = remat_hlo.load(module.remat("80%", effort=0).text())
+        with mock.patch.object(_module, "Change", side_effect=ValueError("made for the test")):
+            with self.assertRaisesRegex(ValueError, "made for the test"):
+                module.difference(after)
+
+    def test_ctrl_c(self):
+        """It ends a search that would take minutes, in whichever function of the library that is."""
+        module = remat_hlo.load(GPT)
+        timer = threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT))
+        handler, start = signal.getsignal(signal.SIGINT), time.monotonic()
+        timer.start()
+        with self.assertRaises(KeyboardInterrupt):
+            while True:
+                module.remat("min", algorithm="search", effort=9)
+        self.assertLess(time.monotonic() - start, 60)
+        self.assertIs(signal.getsignal(signal.SIGINT), handler)
+
+    def test_any_locale(self):
+        """Files are UTF-8 where the locale has ASCII."""
+        path = self.dir / "text"
+        program = ("import sys; from remat_hlo import _module; import locale; "
+                   "assert locale.getpreferredencoding(False).lower() not in ('utf-8', 'utf8'); "
+                   "_module.write_file(sys.argv[1], '\\u00e4\\u2192')")
+        env = {**os.environ, "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0",
+               "PYTHONPATH": os.pathsep.join(sys.path)}
+        subprocess.run([sys.executable, "-c", program, str(path)], env=env, check=True)
+        self.assertEqual(path.read_text(encoding="utf-8"), "\u00e4\u2192")
+
+    def test_threads_write_one_file(self):
+        path, errors = self.dir / "text", []
+        texts = [str(number) * 100000 for number in range(8)]
+
+        def write(text):
+            try:
+                for _ in range(20):
+                    _module.write_file(path, text)
+            except OSError as error:
+                errors.append(error)
+
+        threads = [threading.Thread(target=write, args=(text,)) for text in texts]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(errors, [])
+        self.assertIn(path.read_text(), texts)
+        self.assertEqual([name.name for name in self.dir.iterdir()], ["text"])
 
 
 if __name__ == "__main__":

@@ -252,6 +252,18 @@ static void try_counter(CountLists *lists, Loop *loop, uint32_t element, Arena *
   arena_reset(scratch, mark);
 }
 
+uint32_t count_counter_of(const Loop *loop) {
+  uint32_t found = NO_ID;
+  for (uint32_t e = 0; e < loop->num_elements; e++) {
+    const int64_t *list = loop->counts[e];
+    if (!list) continue;
+    bool is_by_one = loop->trips < 2 || list[1] - list[0] == 1 || list[0] - list[1] == 1;
+    if (is_by_one) return e;
+    if (found == NO_ID && list[1] != list[0]) found = e;
+  }
+  return found;
+}
+
 void loop_count(CountLists *lists, Loop *loop, Arena *out, Arena *scratch) {
   uint32_t num_tried = 0;
   for (uint32_t i = 0; i < loop->num_elements && num_tried < MAX_COUNTERS; i++) {

@@ -213,7 +213,7 @@ def _hand_made_for(folder, module):
     """Those of them that are plans for modules of this name."""
     for path in _hand_made(folder):
         try:
-            if json.loads(path.read_text()).get("module") == module.name:
+            if json.loads(path.read_text(encoding="utf-8")).get("module") == module.name:
                 yield path
         except (OSError, ValueError, AttributeError):
             continue

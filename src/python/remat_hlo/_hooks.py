@@ -46,7 +46,7 @@ class State:
         self.registered = set()    # (stage, platform)
         self.failed_platforms = set()
         self.is_listening = False
-        self.wrapped = False
+        self.undo = []             # puts back what was replaced in JAX, the last one first
         self.warned = set()        # causes
         self.reports = collections.deque(maxlen=MOST_REPORTS)
         self.cache = collections.OrderedDict()  # key: (report, serialized module or None)
@@ -190,6 +190,9 @@ def _patch(decision, serialized, mark):
         return None
     try:
         return patch_proto(*decision.modules, serialized, NAME, mark)
+    except lib.InternalError as error:  # a fault of ours, which the way by the text may not have
+        _warn_once(("patch", type(error).__name__), f"{decision.report.name} is read from text: {_first_line(error)}")
+        return None
     except lib.Error as error:
         LOGGER.debug("remat_hlo: %s is read from text: %s", decision.report.name, error)
         return None
@@ -337,6 +340,37 @@ def _least_of_all_processes(limit, headroom):
         return None
 
 
+# ---- what is replaced in JAX ----
+
+def _replace(module, name, inner, outer):
+    """Until the last one is done with us. What somebody else has put over ours meanwhile stays: it calls
+    ours, which then does nothing but call JAX's."""
+    def put_back():
+        if getattr(module, name, None) is outer:
+            setattr(module, name, inner)
+
+    setattr(module, name, outer)
+    state.undo.append(put_back)
+
+
+def _listen():
+    monitoring.register_event_duration_secs_listener(_on_event)
+    state.is_listening = True
+
+
+def _stop_listening():
+    """Where JAX has a function for that; else _on_event() finds that there is nobody to tell."""
+    try:
+        from jax._src import monitoring as inner
+        unregister = getattr(inner, "unregister_event_duration_listener", None) or \
+            inner._unregister_event_duration_listener_by_callback
+        unregister(_on_event)
+    except Exception as error:
+        LOGGER.debug("remat_hlo goes on listening to JAX: %s", error)
+        return
+    state.is_listening = False
+
+
 # ---- JAX's persistent cache ----
 
 def _persistent_key():
@@ -353,7 +387,9 @@ def _guard_persistent_cache():
     from jax._src import cache_key
     inner = getattr(cache_key, "custom_hook", None)
     if inner is None:
+        was_enabled = jax.config.jax_enable_compilation_cache
         jax.config.update("jax_enable_compilation_cache", False)
+        state.undo.append(functools.partial(jax.config.update, "jax_enable_compilation_cache", was_enabled))
         _warn_once("cache", "JAX's persistent compilation cache is switched off: this version of JAX "
                    "does not let its key be extended")
         return
@@ -362,7 +398,7 @@ def _guard_persistent_cache():
     def custom_hook():
         return inner() + _persistent_key()
 
-    cache_key.custom_hook = custom_hook
+    _replace(cache_key, "custom_hook", inner, custom_hook)
 
 
 # ---- compilations ----
@@ -456,7 +492,7 @@ def _guard_compilations():
             _refuse(compilation, "XLA assigns more temporaries to %s as it was rewritten than without that")
             return plain
 
-    compiler.backend_compile_and_load = backend_compile_and_load
+    _replace(compiler, "backend_compile_and_load", inner, backend_compile_and_load)
 
 
 # ---- installing ----
@@ -519,21 +555,26 @@ def begin(options):
                            f"stage='{_before.STAGE}' does without")
     with state.lock:
         state.num_users += 1
-        if not state.wrapped:
+        if not state.undo:
             _guard_persistent_cache()
             _guard_compilations()
-            state.wrapped = True
         if not state.is_listening:
-            monitoring.register_event_duration_secs_listener(_on_event)
-            state.is_listening = True
+            _listen()
 
 
 def end():
-    """The last one clears the hooks, so that nobody is asked about programs that stay as they are,
-    unless XLA is compiling: then they stay, and have nothing to say."""
+    """The last one puts back what was replaced in JAX, and clears the hooks, so that nobody is asked about
+    programs that stay as they are, unless XLA is compiling: then the hooks stay, and have nothing to
+    say."""
     with state.lock:
         state.num_users -= 1
-        if state.num_users or state.compilations or not state.registered:
+        if state.num_users:
+            return
+        while state.undo:
+            state.undo.pop()()
+        if state.is_listening:
+            _stop_listening()
+        if state.compilations or not state.registered:
             return
         from jax.extend import xla
         for stage, platform in sorted(state.registered):

@@ -2,10 +2,13 @@
 uses, with statuses turned into exceptions. Nothing here keeps state between calls, except that the
 library is loaded once."""
 
+import contextlib
 import ctypes
 import functools
 import os
 import pathlib
+import signal
+import threading
 from ctypes import POINTER, Structure, c_bool, c_char, c_char_p, c_double, c_int, c_int64, c_size_t
 from ctypes import c_uint, c_uint32, c_uint64, c_void_p
 
@@ -273,6 +276,7 @@ REGISTRIES = {"schedulers": 0, "algorithms": 1, "memory_models": 2, "lint_rules"
               "targets": 5, "parameters": 6}
 
 WRITE_FN = ctypes.CFUNCTYPE(c_int, c_void_p, POINTER(c_char), c_size_t)
+CANCEL_FN = ctypes.CFUNCTYPE(c_bool, c_void_p)
 CHANGE_FN = ctypes.CFUNCTYPE(None, c_void_p, POINTER(Change))
 
 HANDLE = c_void_p
@@ -391,16 +395,81 @@ def call(name, *arguments, text=None, accept=(OK,)):
     raise ERRORS.get(status, Error)(library.rh_status_name(status).decode(), found)
 
 
+class Noted:
+    """Whether Ctrl-C was pressed while the library ran."""
+
+    def __init__(self):
+        self.arguments = None
+
+    def note(self, *arguments):
+        self.arguments = arguments
+
+    @property
+    def is_pressed(self):
+        return self.arguments is not None
+
+
+@contextlib.contextmanager
+def interrupts_noted():
+    """Ctrl-C is noted within the block, and handled after it. Python handles it in its main thread between
+    two of its instructions; within a function that the library calls, it could raise nothing."""
+    noted, old = Noted(), None
+    if threading.current_thread() is threading.main_thread():
+        old = signal.getsignal(signal.SIGINT)
+    try:
+        if callable(old):
+            signal.signal(signal.SIGINT, noted.note)
+    except ValueError:  # this is not the main interpreter
+        old = None
+    try:
+        yield noted
+    finally:
+        if callable(old):
+            signal.signal(signal.SIGINT, old)
+            if noted.is_pressed:
+                old(*noted.arguments)
+
+
+class Caught:
+    """What is raised within functions that the library calls. It cannot pass through the library: ctypes
+    prints it, and the library gets an undefined number."""
+
+    def __init__(self):
+        self.error = None
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, error, trace):
+        if error is not None and self.error is None:
+            self.error = error
+        return True
+
+    @contextlib.contextmanager
+    def raised_after(self):
+        """Raises it at the end of the block, instead of what the library made of it."""
+        try:
+            yield
+        except Error:
+            if self.error is None:
+                raise
+        if self.error is not None:
+            raise self.error
+
+
 def collect(name, *arguments):
     """Calls a function whose last arguments are a write function, its context and an rh_diags.
     Returns the bytes that it wrote."""
-    parts = []
+    parts, caught = [], Caught()
 
     def write(_, data, length):
-        parts.append(ctypes.string_at(data, length))
-        return 0
+        with caught:
+            parts.append(ctypes.string_at(data, length))
+            return 0
+        return 1
 
-    call(name, *arguments, WRITE_FN(write), None)
+    with interrupts_noted(), caught.raised_after():
+        call(name, *arguments, WRITE_FN(write), None)
     return b"".join(parts)
 
 

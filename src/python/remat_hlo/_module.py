@@ -9,6 +9,7 @@ import gzip
 import json
 import os
 import pathlib
+import uuid
 import warnings
 
 from . import _library as lib
@@ -367,11 +368,17 @@ class Module:
         out, result = ctypes.c_void_p(), lib.RematResult()
         arguments = [base._scheduled.pointer, ctypes.byref(base._settings)]
         arguments += [plan.pointer] if plan else []
-        status, found = lib.call(
-            "rh_apply_plan" if plan else "rh_remat", *arguments, ctypes.byref(options),
-            ctypes.byref(out), ctypes.byref(result), text=self._text,
-            accept=(lib.OK, lib.OVER_LIMIT))
-        made = self._keep(out)
+        with lib.interrupts_noted() as noted:
+            cancel = lib.CANCEL_FN(lambda _: noted.is_pressed)
+            options.cancel = ctypes.cast(cancel, ctypes.c_void_p)
+            try:
+                status, found = lib.call(
+                    "rh_apply_plan" if plan else "rh_remat", *arguments, ctypes.byref(options),
+                    ctypes.byref(out), ctypes.byref(result), text=self._text,
+                    accept=(lib.OK, lib.OVER_LIMIT))
+            finally:
+                options.cancel = None
+            made = self._keep(out)
         if base.copies == "pending" and not base.copies_certain:
             found = [*found, *self._doubts(made)]
         return Rematerialized(base, before, made, limit, options, result, found, trip_count)
@@ -408,11 +415,15 @@ class Module:
         opcode, source, op_name or computation."""
         number, changes = lib.choice("by", by, lib.SUMS), []
 
-        def visit(_, change):
-            change = change.contents
-            changes.append(Change(_place(change), change.before_bytes, change.after_bytes))
+        caught = lib.Caught()
 
-        with self._report(memory_model) as old, after._report(memory_model) as new:
+        def visit(_, change):
+            with caught:
+                change = change.contents
+                changes.append(Change(_place(change), change.before_bytes, change.after_bytes))
+
+        with self._report(memory_model) as old, after._report(memory_model) as new, \
+                lib.interrupts_noted(), caught.raised_after():
             lib.call("rh_compare_sums", old.sums[number], new.sums[number], lib.CHANGE_FN(visit),
                      None)
         return changes
@@ -465,9 +476,9 @@ def write_file(path, text):
     """Writes a file as a whole or not at all. Returns the text."""
     if path is not None:
         path = pathlib.Path(path)
-        part = path.with_name(f".{path.name}.{os.getpid()}")
+        part = path.with_name(f".{uuid.uuid4().hex}")  # others may write the same file at this time
         try:
-            part.write_text(text)
+            part.write_text(text, encoding="utf-8")
             part.replace(path)
         finally:
             part.unlink(missing_ok=True)
@@ -477,7 +488,7 @@ def write_file(path, text):
 def parse_plan(plan):
     """The handle of a plan: JSON text, or the path of it."""
     if isinstance(plan, os.PathLike) or not plan.lstrip().startswith("{"):
-        plan = pathlib.Path(plan).read_text()
+        plan = pathlib.Path(plan).read_text(encoding="utf-8")
     text, out = plan.encode(), ctypes.c_void_p()
     lib.call("rh_plan_parse", text, len(text), ctypes.byref(out), text=text)
     return lib.Handle(out.value, "rh_plan_free")

@@ -80,15 +80,6 @@ static void shrink_writes(Maker *maker, CompId comp) {
   rewrite_set_shape(maker->rewrite, root, shape_tuple(&module->shapes, elements, count));
 }
 
-static InstId as_shape(Maker *maker, InstId id, ShapeId shape, uint32_t position) {
-  if (inst_get(maker->module, id)->shape == shape) return id;
-  InstId cast = rewrite_add_helper(
-      maker->rewrite, inst_get(maker->module, id)->parent,
-      (InstSpec){.opcode = OPCODE_BITCAST, .shape = shape, .operands = &id, .num_operands = 1});
-  maker_insert(maker, cast, position);
-  return cast;
-}
-
 InstId one_slot_shrink(Maker *maker, InstId clone, uint32_t result, ShapeId shape,
                        uint32_t position) {
   Module *module = maker->module;
@@ -101,5 +92,5 @@ InstId one_slot_shrink(Maker *maker, InstId clone, uint32_t result, ShapeId shap
   InstId value = clone;
   if (inst_get(module, root)->opcode == OPCODE_TUPLE)
     value = maker_element(maker, clone, result, position);
-  return as_shape(maker, value, shape, position);
+  return maker_as_shape(maker, value, shape, position);
 }

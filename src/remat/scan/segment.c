@@ -1,6 +1,5 @@
 #include "remat/scan/segment.h"
 
-#include <math.h>
 #include <stdlib.h>
 
 #include "analysis/loop/count.h"
@@ -85,11 +84,16 @@ bool scan_can_segment(const ScanValues *values) {
          !inst_has_control(loops->module, reader->id);
 }
 
+/* By which factor a length is off. */
+static double distance(double length, double wanted) {
+  return length > wanted ? length / wanted : wanted / length;
+}
+
 int64_t scan_segment_length(const ScanValues *values, double wanted) {
   int64_t trips = values->stacks->loops->list[values->loop].trips, best = 0;
   for (int64_t length = 2; length <= trips / 2; length++) {
     if (trips % length != 0) continue;
-    if (best == 0 || fabs(log((double)length / wanted)) < fabs(log((double)best / wanted)))
+    if (best == 0 || distance((double)length, wanted) < distance((double)best, wanted))
       best = length;
   }
   return best;
