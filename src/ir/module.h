@@ -317,6 +317,11 @@ static inline bool inst_is_pass_through(const Module *module, InstId id) {
  * another way than by bitcast or get-tuple-element. */
 bool inst_keeps_operand_memory(const Module *module, InstId id);
 
+/* Whether the instruction is a copy whose elements are of another type than its operand's. XLA:TPU
+ * writes conversions so (its layout assignment merges a convert with a copy); nothing that holds
+ * because a copy has its operand's value holds for such a copy. */
+bool inst_is_converting_copy(const Module *module, InstId id);
+
 /* Returns true if the instruction runs the computations that it names. Of the instructions of an
  * asynchronous operation, that is the start. */
 bool inst_runs_callees(const Module *module, InstId id);
