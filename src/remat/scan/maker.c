@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "ir/written_shape.h"
 #include "remat/rewrite/dce.h"
 #include "remat/rewrite/fuse.h"
 #include "remat/scan/carry.h"
@@ -96,11 +97,11 @@ static uint32_t counter_of(const Loop *loop) {
 InstId maker_linear(Kernel *kernel, InstId value, int64_t factor, int64_t offset,
                     ElementType type) {
   Module *module = kernel->rewrite->module;
-  ShapeId shape = shape_scalar(&module->shapes, type);
+  ShapeId shape = rewrite_scalar(kernel->rewrite, type);
   ElementType from = (ElementType)inst_shape(module, value)->type;
   bool is_same = from == type && factor == 1 && offset == 0;
   if (inst_shape(module, value)->rank != 0)
-    value = kernel_op(kernel, OPCODE_RESHAPE, shape_scalar(&module->shapes, from), &value, 1);
+    value = kernel_op(kernel, OPCODE_RESHAPE, rewrite_scalar(kernel->rewrite, from), &value, 1);
   if (from != type) value = kernel_op(kernel, OPCODE_CONVERT, shape, &value, 1);
   if (factor != 1) {
     InstId factors[] = {value, kernel_constant(kernel, type, factor)};
@@ -149,7 +150,7 @@ ShapeId maker_stacked_shape(Module *module, ShapeId slice, int64_t count, Arena 
   spec.rank = shape->rank + 1;
   spec.dims = dims;
   if (spec.minor_to_major) spec.minor_to_major = minor;
-  return shape_array(&module->shapes, &spec);
+  return written_array(&module->shapes, &spec);
 }
 
 InstId maker_reshape(Kernel *kernel, InstId id, ShapeId shape) {
