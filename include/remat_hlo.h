@@ -191,6 +191,7 @@ typedef enum rh_code {
   RH_CODE_OVERWRITTEN_READ = 64, /* the input module already reads overwritten memory */
   RH_CODE_OPEN_COPIES = 65, /* the modules are equivalent only if XLA has still to insert its copies,
                                and nothing in the first one says so */
+  RH_CODE_UNREADABLE = 66,  /* the text has something that XLA prints and its parser refuses */
 } rh_code;
 
 #define RH_NO_OFFSET SIZE_MAX
@@ -351,7 +352,7 @@ RH_API rh_status rh_lint(const rh_module *module, const rh_lint_options *options
                          uint64_t *num_findings, rh_diags *diags);
 
 /* Writes a module as HLO text. The output is the parsed text byte for byte, except for the parts
- * that have changed. Returns RH_ERR_WRITE if `write` failed. Threads: any. */
+ * that have changed. A warning says if XLA's parser refuses what it contains. Returns RH_ERR_WRITE if `write` failed. Threads: any. */
 RH_API rh_status rh_print(const rh_module *module, rh_write_fn write, void *context,
                           rh_diags *diags);
 

@@ -322,6 +322,10 @@ bool inst_keeps_operand_memory(const Module *module, InstId id);
  * because a copy has its operand's value holds for such a copy. */
 bool inst_is_converting_copy(const Module *module, InstId id);
 
+/* Whether the instruction has api_version=API_VERSION_UNSPECIFIED, which XLA prints for a custom
+ * call whose message gives no version, and which its parser refuses. */
+bool inst_has_unspecified_api(const Module *module, InstId id);
+
 /* Returns true if the instruction runs the computations that it names. Of the instructions of an
  * asynchronous operation, that is the start. */
 bool inst_runs_callees(const Module *module, InstId id);

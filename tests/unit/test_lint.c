@@ -221,6 +221,10 @@ static const Case wrong[] = {
      "not two for each of 2 operands"},
     {NULL, "x = f32[8] select-and-scatter(p, p, z), window={size=1}, select=less, scatter=neg",
      "called-computation", "takes 1 parameters"},
+    /* api-version */
+    {NULL,
+     "x = f32[8] custom-call(p), custom_call_target=\"c\", api_version=API_VERSION_UNSPECIFIED",
+     "api-version", "its parser refuses it"},
     /* composite-call */
     {NULL, "x = f32[8] call(p), to_apply=vneg, is_composite=true", "composite-call",
      "expected a composite.name"},
