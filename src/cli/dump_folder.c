@@ -46,15 +46,39 @@ static char *skip_capability(char *name, char *dot) {
   return is_number && digits - name >= 4 && memcmp(digits - 4, ".sm_", 4) == 0 ? digits - 4 : dot;
 }
 
-/* Finds the dot before the stage. If the name ends in `_optimizations`, which names of modules do
- * not, this is the last separating dot; else it is the second dot of `module_0042.jit_step.`.
- * Returns NULL if there is no stage. */
+/* Whether the name ends in a stage after its last dot, which names of modules do not. The last four
+ * are XLA:TPU's. */
+static bool ends_in_stage(const char *name) {
+  static const char *const stages[] = {"_optimizations",
+                                       ".before_config_assignment",
+                                       ".after_optimizations_before_buffer_assignment",
+                                       ".after_optimizations_after_buffer_assignment",
+                                       ".oom_intermediate_module",
+                                       ".after_codegen"};
+  for (size_t i = 0; i < sizeof stages / sizeof *stages; i++)
+    if (path_ends_in(name, stages[i])) return true;
+  return false;
+}
+
+/* XLA:TPU has the number of its sources between the name of the module and the stage:
+ * `module_0042.jit_step.cl_123.0001.passes.after_dce.before_cse`. Returns the dot after it, or
+ * `dot`. */
+static char *skip_source_number(char *dot) {
+  char *at = dot && strncmp(dot, ".cl_", 4) == 0 ? dot + 4 : NULL;
+  if (!at || !isdigit((unsigned char)*at)) return dot;
+  while (isdigit((unsigned char)*at))
+    at++;
+  return *at == '.' ? at : dot;
+}
+
+/* Finds the dot before the stage. If the name shows it, this is the last separating dot; else it is
+ * the second dot of `module_0042.jit_step.`. Returns NULL if there is no stage. */
 static char *find_stage(char *name) {
   char *last = strrchr(name, '.');
-  if (last && path_ends_in(name, "_optimizations")) return skip_capability(name, last);
+  if (last && ends_in_stage(name)) return skip_capability(name, last);
   if (strncmp(name, "module_", 7) != 0) return NULL;
   char *number_end = strchr(name, '.');
-  return number_end ? strchr(number_end + 1, '.') : NULL;
+  return number_end ? skip_source_number(strchr(number_end + 1, '.')) : NULL;
 }
 
 /* ---- stages ---- */

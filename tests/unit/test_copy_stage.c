@@ -151,6 +151,12 @@ static const struct {
     {"module_0001.jit_f.cpu_after_optimizations.txt", COPIES_INSERTED},
     {"module_0001.jit_f.sm_8.0_gpu_after_optimizations.hlo.zst", COPIES_INSERTED},
     {"step.after_optimizations.hlo", COPIES_INSERTED},
+    {"module_0001.jit_f.before_config_assignment.txt", COPIES_PENDING},
+    {"module_0000.jit_f.cl_1.after_optimizations_before_buffer_assignment.txt", COPIES_INSERTED},
+    {"module_0000.jit_f.cl_1.after_optimizations_after_buffer_assignment.txt", COPIES_INSERTED},
+    {"module_0000.jit_f.cl_1.oom_intermediate_module.txt.gz", COPIES_INSERTED},
+    {"module_0000.jit_f.cl_1.after_codegen.txt", COPIES_INSERTED},
+    {"thereafter_codegen.txt", COPIES_OPEN},
     {"module_0001.jit_f.0042.p.after_copy-insertion.before_dce.txt", COPIES_INSERTED},
     {"module_0001.jit_f.0041.p.after_dce.before_copy-insertion.txt", COPIES_PENDING},
     /* Somewhere else in a dump, or made of one. */
