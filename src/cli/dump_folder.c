@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "input.h"
 #include "path.h"
@@ -23,12 +24,12 @@ static bool cut_ending(char *name, const char *const *endings) {
   return false;
 }
 
-/* Removes the endings. Returns false if the name shows that the file cannot be HLO text. */
+/* Removes the endings. Returns false if the name shows that the file cannot be a module. */
 static bool cut_endings(char *name) {
-  static const char *const compressed[] = {".gz", ".zst", NULL}, *const texts[] = {".txt", ".hlo",
-                                                                                   NULL};
+  static const char *const compressed[] = {".gz", ".zst", NULL};
+  static const char *const modules[] = {".txt", ".hlo", ".hlo.pb", ".hlo_proto.pb", NULL};
   cut_ending(name, compressed);
-  return cut_ending(name, texts);
+  return cut_ending(name, modules);
 }
 
 /* Like path_base(), for a path that is modified. */
@@ -158,13 +159,26 @@ static rh_status add_folder(Walk *walk, char *path, int depth) {
   return RH_OK;
 }
 
+/* Whether a protocol buffer is there as text, too. */
+static bool has_text_beside(const char *path) {
+  static const char *const protos[] = {".hlo.pb", ".hlo_proto.pb", NULL};
+  char *text = malloc(strlen(path) + sizeof ".txt");
+  if (!text) return false;
+  strcpy(text, path);
+  bool is_proto = cut_ending(text, protos);
+  strcat(text, ".txt");
+  is_proto &= access(text, R_OK) == 0;
+  free(text);
+  return is_proto;
+}
+
 /* Takes ownership of the path. */
 static rh_status add_file(Walk *walk, char *path) {
   rh_status status = RH_OK;
   Content content = CONTENT_OTHER;
   char *file = strdup(path + walk->root_length), *name = NULL;
   if (!file) status = input_out_of_memory(&(Input){.path = path});
-  if (file && cut_endings(file_part(file))) {
+  if (file && cut_endings(file_part(file)) && !has_text_beside(path)) {
     status = peek_content(path, (MessageForm)walk->options->diagnostics, &content, &name);
   }
   if (status == RH_OK && content != CONTENT_OTHER) {

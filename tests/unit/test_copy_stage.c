@@ -157,6 +157,8 @@ static const struct {
     {"module_0000.jit_f.cl_1.oom_intermediate_module.txt.gz", COPIES_INSERTED},
     {"module_0000.jit_f.cl_1.after_codegen.txt", COPIES_INSERTED},
     {"thereafter_codegen.txt", COPIES_OPEN},
+    {"module_0001.jit_f.cpu_after_optimizations.hlo.pb", COPIES_INSERTED},
+    {"module_0001.jit_f.before_optimizations.hlo_proto.pb.gz", COPIES_PENDING},
     {"module_0001.jit_f.0042.p.after_copy-insertion.before_dce.txt", COPIES_INSERTED},
     {"module_0001.jit_f.0041.p.after_dce.before_copy-insertion.txt", COPIES_PENDING},
     /* Somewhere else in a dump, or made of one. */

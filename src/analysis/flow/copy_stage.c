@@ -136,6 +136,8 @@ static bool ends_in_stage(Str name, const char *stage) {
  * before it inserts copies; the last four are XLA:TPU's. */
 CopyStage copies_by_file_name(Str name) {
   if (!cut_ending(&name, ".gz")) cut_ending(&name, ".zst");
+  cut_ending(&name, "_proto.pb");
+  cut_ending(&name, ".pb");
   if (!cut_ending(&name, ".txt") && !cut_ending(&name, ".hlo")) return COPIES_OPEN;
   if (cut_ending(&name, ".before_copy-insertion")) return COPIES_PENDING;
   if (str_contains(name, ".after_copy-insertion.before_")) return COPIES_INSERTED;
