@@ -84,6 +84,13 @@ static const char *const right[] = {
     "channel_id=1",
     "x = f32[8] custom-call(p), custom_call_target=\"c\", output_to_operand_aliasing={{}: (0, {})}",
     "x = f32[8] fusion(p), kind=kLoop, calls=vneg",
+    /* what XLA:TPU does */
+    "y = bf16[8]{0:T(1024)} copy(p)\n x = f32[8]{0:T(1024)} add(y, p)",
+    "y = bf16[8]{0:T(1024)} copy(p)\n x = bf16[9]{0:T(1024)} pad(y, z), padding=0_1",
+    "y = bf16[8]{0:T(1024)} copy(p)\n x = f32[8]{0:T(1024)} reverse(y), dimensions={0}",
+    "x = bf16[8,1]{1,0:T(8,128)(2,1)} broadcast(p), dimensions={0}",
+    "x = f32[8] all-reduce(p), to_apply=add, channel_id=1, use_global_device_ids=true, "
+    "replica_groups=mesh['a'=2] {'a'}",
     "x = f32[2,2,2] bitcast(p)",
     "x = f32[8] negate(p), sharding={devices=[2,2]<=[4] last_tile_dim_replicate}",
     "x = f32[8] negate(p), sharding={devices=[2,1,2]<=[4] last_tile_dims={manual, replicated}}",

@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 
+#include "analysis/flow/guess_target.h"
 #include "ir/chars.h"
 #include "ir/module_check.h"
 
@@ -366,6 +367,7 @@ rh_status lint_module(const LintInput *input, uint64_t *num_findings, rh_diags *
                .scratch = scratch,
                .diags = diags,
                .severity = input->severity,
+               .is_for_tpu = guess_target(module)->pads_tiles,
                .max_findings = input->max_findings,
                .is_broken = is_broken,
                .has_buffers = lint_shapes_with_buffers(&module->shapes, tables),
