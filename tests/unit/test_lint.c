@@ -598,6 +598,21 @@ START_TEST(what_is_wrong_is_found) {
 }
 END_TEST
 
+/* What XLA:TPU has extracted for the SparseCore has the header of the whole module. */
+START_TEST(extracted_modules_keep_their_header) {
+  static const char *const headers[] = {
+      "HloModule extracted, entry_computation_layout={(f32[3])->f32[3]}\n",
+      "HloModule other, entry_computation_layout={(f32[3])->f32[3]}\n"};
+  for (size_t i = 0; i < 2; i++) {
+    Found found = lint_text(
+        headers[i], "x = f32[8]{0:T(1024)} negate(p), metadata={op_name=\"a\" stack_frame_id=3}",
+        NULL);
+    ck_assert_msg((found.count == 0) == (i == 0), "%s: %d", headers[i], (int)found.count);
+    found_free(&found);
+  }
+}
+END_TEST
+
 START_TEST(each_rule_has_a_case) {
   const rh_entry *entry;
   for (size_t i = 0; (entry = rh_list(RH_LINT_RULES, i)); i++) {
@@ -714,6 +729,7 @@ int main(void) {
   TCase *tc = tcase_create("lint");
   tcase_add_loop_test(tc, what_is_right_has_no_finding, 0, sizeof right / sizeof *right);
   tcase_add_loop_test(tc, what_is_wrong_is_found, 0, sizeof wrong / sizeof *wrong);
+  tcase_add_test(tc, extracted_modules_keep_their_header);
   tcase_add_test(tc, each_rule_has_a_case);
   tcase_add_test(tc, places_are_those_of_the_text);
   tcase_add_test(tc, implied_instructions_have_a_place);
