@@ -190,7 +190,8 @@ typedef enum rh_code {
   RH_CODE_NO_MATCH = 63,         /* nothing matches a filter or an expression */
   RH_CODE_OVERWRITTEN_READ = 64, /* the input module already reads overwritten memory */
   RH_CODE_OPEN_COPIES = 65,      /* the modules are equivalent only if XLA has still to insert its
-                                    copies,      and nothing in the first one says so */
+                                    copies, and nothing in the first one says so */
+  RH_CODE_UNREADABLE = 66,       /* the text has something that XLA prints and its parser refuses */
 } rh_code;
 
 #define RH_NO_OFFSET SIZE_MAX
@@ -351,7 +352,8 @@ RH_API rh_status rh_lint(const rh_module *module, const rh_lint_options *options
                          uint64_t *num_findings, rh_diags *diags);
 
 /* Writes a module as HLO text. The output is the parsed text byte for byte, except for the parts
- * that have changed. Returns RH_ERR_WRITE if `write` failed. Threads: any. */
+ * that have changed. A warning says if XLA's parser refuses what it contains. Returns
+ * RH_ERR_WRITE if `write` failed. Threads: any. */
 RH_API rh_status rh_print(const rh_module *module, rh_write_fn write, void *context,
                           rh_diags *diags);
 
@@ -382,12 +384,13 @@ RH_API rh_status rh_patch_proto(const rh_module *before, const rh_module *after,
                                 size_t length, const rh_patch_options *options, rh_write_fn write,
                                 void *context, rh_diags *diags);
 
-/* Writes the HLO text of a serialized HloModuleProto of XLA: byte for byte what XLA prints for the
- * module that it reads from the message, with its default options and print_large_constants. What
- * is not known to be printed like that is refused: an opcode, a type of constant, a field of a
- * later version of XLA. A message that contradicts itself, so that XLA would not read it, may be
- * printed. The text has no counts of replicas and partitions, which the message has as a device
- * assignment and XLA does not print, either.
+/* Writes the HLO text of a serialized HloModuleProto of XLA, or of an HloProto or HloSnapshot that
+ * has one, as its dumps `*.hlo.pb` have: byte for byte what XLA prints for the module that it reads
+ * from the message, with its default options and print_large_constants. What is not known to be
+ * printed like that is refused: an opcode, a type of constant, a field of a later version of XLA. A
+ * message that contradicts itself, so that XLA would not read it, may be printed. The text has no
+ * counts of replicas and partitions, which the message has as a device assignment and XLA does not
+ * print, either.
  *
  * Nothing is written unless the call succeeds or `write` failed, with which it returns
  * RH_ERR_WRITE. Returns RH_ERR_INPUT with the code RH_CODE_PROTO if the bytes are malformed, and

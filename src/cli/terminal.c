@@ -22,6 +22,7 @@ enum {
 /* The beginning of a source position that belongs to another instruction. */
 #define FROM "(from "
 
+/* Returns 0 if nothing gives a width. */
 static size_t width_of(int fd) {
   const char *columns = getenv("COLUMNS");
   char *end;
@@ -29,15 +30,18 @@ static size_t width_of(int fd) {
   struct winsize size;
   if (columns && (*end || end == columns)) width = 0;
   if (width <= 0 && ioctl(fd, TIOCGWINSZ, &size) == 0) width = size.ws_col;
-  if (width <= 0) return DEFAULT_WIDTH;
+  if (width <= 0) return isatty(fd) ? DEFAULT_WIDTH : 0;
   return width < MIN_WIDTH ? MIN_WIDTH : width > MAX_WIDTH ? MAX_WIDTH : (size_t)width;
 }
 
 Terminal terminal_of(FILE *out) {
   const char *no_colour = getenv("NO_COLOR"), *term = getenv("TERM");
   bool is_off = (no_colour && *no_colour) || !term || strcmp(term, "dumb") == 0;
-  return (Terminal){
-      .out = out, .width = width_of(fileno(out)), .has_colour = !is_off && isatty(fileno(out))};
+  size_t width = width_of(fileno(out));
+  return (Terminal){.out = out,
+                    .width = width ? width : MAX_WIDTH,
+                    .is_uncut = width == 0,
+                    .has_colour = !is_off && isatty(fileno(out))};
 }
 
 void terminal_heading(const Terminal *terminal, const char *text) {
@@ -248,6 +252,13 @@ static void fit(const Table *table, size_t width, size_t widths[MAX_COLUMNS]) {
   reduce(table, width, total, least, widths);
 }
 
+/* Texts that are not cut may be very long; only shorter ones are aligned. */
+static void align(const Table *table, size_t widths[MAX_COLUMNS]) {
+  enum { MAX_ALIGNED = 64 };
+  for (size_t i = 0; i < table->num_columns; i++)
+    if (table->columns[i].is_flexible && widths[i] > MAX_ALIGNED) widths[i] = MAX_ALIGNED;
+}
+
 static void print_padding(size_t columns, FILE *out) {
   fprintf(out, "%*s", (int)columns, "");
 }
@@ -288,12 +299,14 @@ static void print_short_source(const char *text, size_t width, FILE *out) {
 }
 
 static void print_cell(const char *text, const Column *column, size_t width, bool is_last,
-                       FILE *out) {
+                       const Terminal *terminal) {
+  FILE *out = terminal->out;
   size_t columns = columns_of(text);
-  if (columns > width) {
+  if (columns > width && !terminal->is_uncut) {
     (column->is_source ? print_short_source : print_ends)(text, width, out);
     return;
   }
+  if (columns > width) width = columns;
   if (column->is_number) print_padding(width - columns, out);
   fputs(text, out);
   if (!column->is_number && !is_last) print_padding(width - columns, out);
@@ -304,7 +317,7 @@ static void print_line(const Terminal *terminal, size_t indent, rh_text text, bo
   mask_control(masked);
   print_padding(indent, terminal->out);
   size_t width = terminal->width > indent + MIN_FLEXIBLE ? terminal->width - indent : MIN_FLEXIBLE;
-  print_cell(masked, &(Column){.is_source = is_source}, width, true, terminal->out);
+  print_cell(masked, &(Column){.is_source = is_source}, width, true, terminal);
   fputc('\n', terminal->out);
   free(masked);
 }
@@ -318,17 +331,18 @@ void terminal_source(const Terminal *terminal, size_t indent, const char *source
 }
 
 static void print_row(const Table *table, size_t first_cell, const size_t widths[MAX_COLUMNS],
-                      FILE *out) {
+                      const Terminal *terminal) {
   size_t last = table->num_columns;
   while (last > 1 && (widths[last - 1] == LEFT_OUT || !*table->cells[first_cell + last - 1]))
     last--;
-  print_padding(INDENT, out);
+  print_padding(INDENT, terminal->out);
   for (size_t i = 0; i < last; i++) {
     if (widths[i] == LEFT_OUT) continue;
-    if (i) print_padding(GAP, out);
-    print_cell(table->cells[first_cell + i], &table->columns[i], widths[i], i + 1 == last, out);
+    if (i) print_padding(GAP, terminal->out);
+    print_cell(table->cells[first_cell + i], &table->columns[i], widths[i], i + 1 == last,
+               terminal);
   }
-  fputc('\n', out);
+  fputc('\n', terminal->out);
 }
 
 static void print_titles(const Table *table, const Terminal *terminal,
@@ -340,7 +354,7 @@ static void print_titles(const Table *table, const Terminal *terminal,
     if (widths[i] == LEFT_OUT) continue;
     if (i) print_padding(GAP, out);
     print_cell(table->columns[i].title, &table->columns[i], widths[i], i + 1 == table->num_columns,
-               out);
+               terminal);
   }
   fputs(terminal->has_colour ? "\033[0m\n" : "\n", out);
 }
@@ -348,10 +362,14 @@ static void print_titles(const Table *table, const Terminal *terminal,
 void table_print(Table *table, const Terminal *terminal) {
   size_t widths[MAX_COLUMNS];
   measure(table, widths);
-  fit(table, terminal->width, widths);
+  if (terminal->is_uncut) {
+    align(table, widths);
+  } else {
+    fit(table, terminal->width, widths);
+  }
   print_titles(table, terminal, widths);
   for (size_t i = 0; i + table->num_columns <= table->num_cells; i += table->num_columns)
-    print_row(table, i, widths, terminal->out);
+    print_row(table, i, widths, terminal);
   for (size_t i = 0; i < table->num_cells; i++)
     free(table->cells[i]);
   free(table->cells);

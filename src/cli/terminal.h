@@ -8,7 +8,8 @@
 
 typedef struct Terminal {
   FILE *out;
-  size_t width; /* in columns: $COLUMNS, else the width of the terminal, else 80 */
+  size_t width;  /* in columns: $COLUMNS, else the width of the terminal, else 80 */
+  bool is_uncut; /* a file or a pipe without $COLUMNS: texts are not cut, however long they are */
   bool has_colour;
 } Terminal;
 
@@ -18,7 +19,7 @@ Terminal terminal_of(FILE *out);
 /* Writes a line, which is bold if the terminal has colour. */
 void terminal_heading(const Terminal *terminal, const char *text);
 
-/* Writes a text after `indent` columns, cut to the width of the terminal. */
+/* Writes a text after `indent` columns, cut to the width of the terminal if it has one. */
 void terminal_text(const Terminal *terminal, size_t indent, rh_text text);
 
 /* The same for a source position, of which folders are omitted before the file's name. */

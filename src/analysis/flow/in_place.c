@@ -102,7 +102,8 @@ static void add_pairs(const Module *module, InstId id, InPlacePairs *pairs, Aren
     case OPCODE_COLLECTIVE_PERMUTE:
     case OPCODE_COLLECTIVE_PERMUTE_START: add_permute(module, id, pairs, out); break;
     case OPCODE_CUSTOM_CALL:
-    case OPCODE_ASYNC_START: annotated_alias_pairs(module, id, pairs, out); break;
+    case OPCODE_ASYNC_START:
+    case OPCODE_ASYNC_UPDATE: annotated_alias_pairs(module, id, pairs, out); break;
     case OPCODE_FUSION:
       if (nesting < MAX_FUSION_NESTING) add_fusion(module, id, pairs, out, nesting);
       annotated_alias_pairs(module, id, pairs, out);

@@ -67,6 +67,7 @@ static bool apply(const Module *module, InstId id, const int64_t *args, int64_t 
     case OPCODE_COMPARE:
       *result = compare(inst_attr_int(module, id, ATTR_DIRECTION, DIRECTION_LT), a, b);
       return true;
+    case OPCODE_COPY: /* one that converts */
     case OPCODE_CONVERT: *result = a; return true;
     case OPCODE_AND:
     case OPCODE_OR:
@@ -187,9 +188,11 @@ static const int64_t *list_inst(CountLists *lists, InstId id) {
       if (caller == NO_ID || inst_get(module, caller)->opcode != OPCODE_FUSION) return NULL;
       return count_list(lists, inst_operand(module, caller, (uint32_t)inst->index));
     }
+    case OPCODE_COPY:
+      return inst_is_converting_copy(module, id) ? list_operation(lists, id)
+                                                 : count_list(lists, inst_operand(module, id, 0));
     case OPCODE_BITCAST:
     case OPCODE_BROADCAST:
-    case OPCODE_COPY:
     case OPCODE_RESHAPE: return count_list(lists, inst_operand(module, id, 0));
     default: return list_operation(lists, id);
   }

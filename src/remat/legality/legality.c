@@ -19,7 +19,7 @@ const char *keep_reason_sentence(KeepReason reason) {
 /* Whether the copy changes neither type nor layout. XLA's copy-insertion adds such copies so that
  * two values do not share memory. */
 static bool is_identity_copy(const Module *module, InstId id) {
-  return inst_get(module, id)->opcode == OPCODE_COPY &&
+  return inst_get(module, id)->opcode == OPCODE_COPY && !inst_is_converting_copy(module, id) &&
          shape_same_layout(inst_shape(module, id), inst_shape(module, inst_operand(module, id, 0)));
 }
 

@@ -5,6 +5,7 @@
 
 #include "analysis/flow/rounding.h"
 #include "analysis/loop/count.h"
+#include "ir/written_shape.h"
 #include "remat/rewrite/dce.h"
 #include "remat/rewrite/fuse.h"
 #include "remat/scan/carry.h"
@@ -112,7 +113,7 @@ static bool can_write(ElementType type, int64_t value) {
 static InstId with_constant(Kernel *kernel, Opcode opcode, InstId value, int64_t constant,
                             ElementType type) {
   InstId sides[] = {value, kernel_constant(kernel, type, constant)};
-  ShapeId shape = shape_scalar(&kernel->rewrite->module->shapes, type);
+  ShapeId shape = rewrite_scalar(kernel->rewrite, type);
   return kernel_op(kernel, opcode, shape, sides, 2);
 }
 
@@ -120,9 +121,9 @@ static InstId convert(Kernel *kernel, InstId value, ElementType type) {
   Module *module = kernel->rewrite->module;
   ElementType from = (ElementType)inst_shape(module, value)->type;
   if (inst_shape(module, value)->rank != 0)
-    value = kernel_op(kernel, OPCODE_RESHAPE, shape_scalar(&module->shapes, from), &value, 1);
+    value = kernel_op(kernel, OPCODE_RESHAPE, rewrite_scalar(kernel->rewrite, from), &value, 1);
   if (from == type) return value;
-  return kernel_op(kernel, OPCODE_CONVERT, shape_scalar(&module->shapes, type), &value, 1);
+  return kernel_op(kernel, OPCODE_CONVERT, rewrite_scalar(kernel->rewrite, type), &value, 1);
 }
 
 InstId maker_linear(Kernel *kernel, InstId value, int64_t factor, int64_t offset,
@@ -138,7 +139,7 @@ InstId maker_linear(Kernel *kernel, InstId value, int64_t factor, int64_t offset
   if (offset != 0) value = with_constant(kernel, OPCODE_ADD, value, offset, inner);
   value = convert(kernel, value, type);
   if (!is_same) return value;
-  return kernel_op(kernel, OPCODE_COPY, shape_scalar(&module->shapes, type), &value, 1);
+  return kernel_op(kernel, OPCODE_COPY, rewrite_scalar(kernel->rewrite, type), &value, 1);
 }
 
 /* The number of the iteration, as s64, from a counter that changes by `step`. */
@@ -192,7 +193,7 @@ ShapeId maker_stacked_shape(Module *module, ShapeId slice, int64_t count, Arena 
   spec.rank = shape->rank + 1;
   spec.dims = dims;
   if (spec.minor_to_major) spec.minor_to_major = minor;
-  return shape_array(&module->shapes, &spec);
+  return written_array(&module->shapes, &spec);
 }
 
 InstId maker_reshape(Kernel *kernel, InstId id, ShapeId shape) {

@@ -169,7 +169,7 @@ static InstId linear(Segmenter *segmenter, CompId comp, InstId value, int64_t fa
 }
 
 static InstId zero(Segmenter *segmenter, CompId comp) {
-  ShapeId shape = shape_scalar(&segmenter->module->shapes, TYPE_S32);
+  ShapeId shape = rewrite_scalar(segmenter->rewrite, TYPE_S32);
   InstId constant = rewrite_add_helper(segmenter->rewrite, comp,
                                        (InstSpec){.opcode = OPCODE_CONSTANT, .shape = shape});
   /* A loop's counter needs memory of its own. */
@@ -186,7 +186,7 @@ static CompId add_condition(Segmenter *segmenter, ShapeId state, const NewLoop *
   InstId sides[] = {kernel_operand(&kernel, counter),
                     kernel_constant(&kernel, TYPE_S32, loop->trips)};
   InstId less =
-      kernel_op(&kernel, OPCODE_COMPARE, shape_scalar(&module->shapes, TYPE_PRED), sides, 2);
+      kernel_op(&kernel, OPCODE_COMPARE, rewrite_scalar(segmenter->rewrite, TYPE_PRED), sides, 2);
   inst_get(module, less)->index = DIRECTION_LT;
   comp_get(module, comp)->root = kernel_end(&kernel, less);
   return comp;
@@ -212,7 +212,7 @@ static void add_while(Segmenter *segmenter, NewLoop *loop) {
 static InstId add_counter(Segmenter *segmenter, CompId body, InstId param, InstId root,
                           uint32_t index, uint32_t position) {
   Maker *maker = segmenter->maker;
-  ShapeId shape = shape_scalar(&segmenter->module->shapes, TYPE_S32);
+  ShapeId shape = rewrite_scalar(segmenter->rewrite, TYPE_S32);
   InstId raw = rewrite_add_element(segmenter->rewrite, param, index, shape);
   maker_insert(maker, raw, position);
   InstId counter = add(segmenter, body, OPCODE_COPY, shape, &raw, 1);
@@ -403,7 +403,7 @@ static void derive_counter(Segmenter *segmenter, const NewLoop *again, uint32_t 
   Kernel kernel = kernel_begin(segmenter->rewrite, again->body, maker->is_fused, maker->arena);
   InstId offset = maker_linear(&kernel, kernel_operand(&kernel, at), step, 0, type);
   InstId start = kernel_operand(&kernel, base);
-  ShapeId scalar = shape_scalar(&module->shapes, type);
+  ShapeId scalar = rewrite_scalar(segmenter->rewrite, type);
   if (shape != scalar) start = kernel_op(&kernel, OPCODE_RESHAPE, scalar, &start, 1);
   InstId sides[] = {start, offset};
   InstId value = kernel_op(&kernel, OPCODE_ADD, scalar, sides, 2);
