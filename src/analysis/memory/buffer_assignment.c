@@ -39,6 +39,16 @@ typedef struct Assigner {
   Arena *scratch;
 } Assigner;
 
+static bool is_on_device(const Assigner *assigner, int64_t color) {
+  return target_is_device_space(assigner->module->backend.target, color);
+}
+
+static int64_t alignment_in(const Assigner *assigner, int64_t color) {
+  return is_on_device(assigner, color)
+             ? assigner->alignment
+             : target_space_alignment(assigner->module->backend.target, color);
+}
+
 /* ---- allocations that may be reused ---- */
 
 /* Several colors may share a bit. */
@@ -285,7 +295,7 @@ static uint32_t add_heaps(Assigner *assigner, int64_t color, const PackProblem *
     assigner->allocations.list.data[index].bytes = heights[heap];
     assigner->allocations.list.data[index].color = color;
   }
-  assigner->result->heap_bytes += packing->height_bytes;
+  if (is_on_device(assigner, color)) assigner->result->heap_bytes += packing->height_bytes;
   arena_reset(assigner->scratch, mark);
   return first;
 }
@@ -309,7 +319,7 @@ static void put_into_heaps(Assigner *assigner, const bool *is_wanted, const Heap
 
 /* The requests to a heap, whose live bytes are counted. The trace is in scratch memory, which
  * packing reuses when the trace is gone. */
-static HeapRequests simulate(Assigner *assigner, const bool *is_wanted, Arena *out) {
+static HeapRequests simulate(Assigner *assigner, const bool *is_wanted, int64_t color, Arena *out) {
   uint32_t num_values = assigner->values->flow.values.len;
   HeapQuery query = {.module = assigner->module,
                      .flow = &assigner->values->flow,
@@ -321,9 +331,13 @@ static HeapRequests simulate(Assigner *assigner, const bool *is_wanted, Arena *o
   HeapTrace trace = heap_simulate(&query, assigner->scratch, out);
   HeapCount live = {.bytes_at = assigner->result->heap_bytes_at,
                     .taken_at = assigner->result->taken_at};
+  if (!is_on_device(assigner, color)) {
+    live.bytes_at =
+        arena_zarray(assigner->scratch, int64_t, (size_t)assigner->ranges->num_times + 1);
+  }
   heap_count_live(&trace, COUNT_SHARED_ONCE, assigner->ranges->num_times, num_values, &live, out);
   HeapRequests requests =
-      heap_requests(&trace, num_values, assigner->alignment, out, assigner->scratch);
+      heap_requests(&trace, num_values, alignment_in(assigner, color), out, assigner->scratch);
   arena_reset(assigner->scratch, mark);
   return requests;
 }
@@ -340,7 +354,7 @@ static void assign_heap(Assigner *assigner, int64_t color) {
         assigner->is_delayed[buffer] && allocations_color(&assigner->allocations, buffer) == color;
   }
   Arena *inner = arena_new(arena_options(assigner->scratch));
-  HeapRequests requests = simulate(assigner, is_wanted, inner);
+  HeapRequests requests = simulate(assigner, is_wanted, color, inner);
   uint32_t num_buffers = requests.problem.num_buffers;
   Packing packing = {.offsets = arena_array(inner, int64_t, num_buffers),
                      .any_will_do = assigner->detail == HEAP_SIZES,
@@ -385,8 +399,9 @@ static void assign_expression(Assigner *assigner, CompId comp) {
       uint32_t index = allocations_new(&assigner->allocations, kind, NO_ID);
       Allocation *allocation = &assigner->allocations.list.data[index];
       allocation->inst = id;
-      allocation->bytes =
-          shape_get(&module->shapes, shape_part(&module->shapes, shape, part))->bytes;
+      const Shape *held = shape_get(&module->shapes, shape_part(&module->shapes, shape, part));
+      allocation->bytes = held->bytes;
+      allocation->color = shape_memory_space(held);
     }
   }
 }
@@ -474,7 +489,7 @@ static void combine_temps(Assigner *assigner) {
       list[len++] = list[i];
       continue;
     }
-    list[into].bytes = align_up(list[into].bytes, assigner->alignment);
+    list[into].bytes = align_up(list[into].bytes, alignment_in(assigner, list[i].color));
     moved[list[i].id].offset = list[into].bytes;
     list[into].kind = ALLOCATION_HEAP;
     list[into].bytes += list[i].bytes;
@@ -484,9 +499,10 @@ static void combine_temps(Assigner *assigner) {
   move_buffers(assigner, moved);
 }
 
-static void add_up(BufferAssignment *result) {
+static void add_up(const Assigner *assigner, BufferAssignment *result) {
   for (uint32_t i = 0; i < result->allocations.len; i++) {
     const Allocation *allocation = &result->allocations.data[i];
+    if (!is_on_device(assigner, allocation->color)) continue;
     bool is_param = allocation->kind == ALLOCATION_PARAMETER;
     if (is_param) result->parameter_bytes += allocation->bytes;
     if (allocation->is_live_out) result->output_bytes += allocation->bytes;
@@ -533,7 +549,7 @@ BufferAssignment buffer_assignment_run(const Module *module, const ValueAnalysis
   result.allocations.data = assigner.allocations.list.data;
   result.allocations.len = assigner.allocations.list.len;
   result.allocations.cap = assigner.allocations.list.cap;
-  add_up(&result);
+  add_up(&assigner, &result);
   arena_reset(scratch, mark);
   return result;
 }
