@@ -248,13 +248,19 @@ static bool reuse_any(Assigner *assigner, BufferId buffer) {
   return false;
 }
 
+/* XLA:TPU's memory-space assignment places all temporaries, so none is left for the memory of
+ * results and donated parameters (dumps: `preallocated-temp`). */
+static bool may_share(const Assigner *assigner, BufferId buffer) {
+  return !assigner->module->backend.target->has_spaces || assigner->allocations.is_live_out[buffer];
+}
+
 static void assign_buffers(Assigner *assigner) {
   ArenaMark mark = arena_mark(assigner->scratch);
   const SortItem *order = sort_buffers(assigner);
   for (uint32_t i = 0; i < assigner->values->buffers.num_buffers; i++) {
     BufferId buffer = order[i].id;
     if (assign_special(assigner, buffer)) continue;
-    bool may_reuse = assigner->reusable.len > 0;
+    bool may_reuse = assigner->reusable.len > 0 && may_share(assigner, buffer);
     if (may_reuse && (reuse_operand(assigner, buffer) || reuse_any(assigner, buffer))) continue;
     if (!assigner->allocations.is_live_out[buffer]) {
       assigner->is_delayed[buffer] = true;
@@ -475,6 +481,15 @@ static uint32_t find_combined(const Assigner *assigner, const Allocation *list, 
   return end;
 }
 
+/* XLA:TPU allocates whole units of the alignment, as its memory_analysis() says. */
+static void round_up_temps(Assigner *assigner, uint32_t first, uint32_t end) {
+  if (!assigner->module->backend.target->has_spaces) return;
+  for (uint32_t i = first; i < end; i++) {
+    Allocation *allocation = &assigner->allocations.list.data[i];
+    allocation->bytes = align_up(allocation->bytes, alignment_in(assigner, allocation->color));
+  }
+}
+
 static void combine_temps(Assigner *assigner) {
   Allocation *list = assigner->allocations.list.data;
   uint32_t num_allocations = assigner->allocations.list.len;
@@ -494,6 +509,7 @@ static void combine_temps(Assigner *assigner) {
     list[into].kind = ALLOCATION_HEAP;
     list[into].bytes += list[i].bytes;
   }
+  round_up_temps(assigner, num_kept, len);
   assigner->allocations.list.len = len;
   assigner->result->num_temps = len - num_kept;
   move_buffers(assigner, moved);
