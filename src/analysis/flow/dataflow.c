@@ -109,6 +109,33 @@ static void visit_async_start(Builder *builder, InstId id) {
   }
 }
 
+/* An async-update that brings operands has them at {0,i,…}, what the computation returns at {1},
+ * and at {2} the context of the async-start. */
+static void visit_binding_update(Builder *builder, InstId id) {
+  const Module *module = builder->module;
+  Ref *parts = add_parts(builder, id);
+  const Shape *state = inst_shape(module, id);
+  if (!shape_is_tuple(state) || state->rank < 2) return;
+  const Shape *params = shape_get(&module->shapes, state->elements[0]);
+  if (!shape_is_tuple(params)) return;
+  for (uint32_t i = 0; i < params->rank && i + 1 < inst_get(module, id)->num_operands; i++) {
+    InstId operand = inst_operand(module, id, i + 1);
+    uint32_t to = state->element_offsets[0] + params->element_offsets[i];
+    for (uint32_t part = 0; part < inst_shape(module, operand)->num_parts; part++) {
+      if (!shape_is_tuple(part_shape(builder, operand, part))) {
+        parts[to + part] = parts_of(builder, operand)[part];
+      }
+    }
+  }
+  uint32_t result = state->element_offsets[1];
+  uint32_t num_results = shape_get(&module->shapes, state->elements[1])->num_parts;
+  for (uint32_t part = result; part < result + num_results; part++) {
+    if (!shape_is_tuple(part_shape(builder, id, part))) {
+      parts[part] = make_variable(builder, id, part);
+    }
+  }
+}
+
 /* Forwards the parts of operand 0 beginning with `from`, except tables of pointers, which are
  * new. */
 static void visit_async_follower(Builder *builder, InstId id, uint32_t to, uint32_t from,
@@ -220,6 +247,7 @@ static void forward_known_parts(Builder *builder, InstId id, Ref *parts) {
     case OPCODE_ALL_GATHER_DONE:
     case OPCODE_COLLECTIVE_PERMUTE_DONE: forward_done(builder, id, parts); break;
     case OPCODE_ASYNC_UPDATE:
+      if (inst_get(module, id)->num_operands > 1) break; /* visit_binding_update() */
       visit_async_follower(builder, id, 1, 1,
                            shape->rank > 2 ? shape->element_offsets[2] - 1 : shape->num_parts - 1);
       break;
@@ -247,6 +275,13 @@ static void visit_inst(Builder *builder, InstId id) {
       }
       break;
     case OPCODE_ASYNC_START: visit_async_start(builder, id); break;
+    case OPCODE_ASYNC_UPDATE:
+      if (inst->num_operands > 1) {
+        visit_binding_update(builder, id);
+      } else {
+        add_parts(builder, id);
+      }
+      break;
     default: add_parts(builder, id); break;
   }
   if (inst->opcode == OPCODE_PARAMETER) add_parts(builder, id);
@@ -271,6 +306,25 @@ static InstId root_of(const Builder *builder, CompId comp) {
   return comp_get(builder->module, comp)->root;
 }
 
+/* The async-update that brings the operands of an async-start without operands, as operands 1, 2,
+ * …; NO_ID if there is none. */
+static InstId binding_update(const Module *module, InstId start) {
+  const Instruction *inst = inst_get(module, start);
+  if (inst->opcode != OPCODE_ASYNC_START || inst->num_operands > 0) return NO_ID;
+  for (uint32_t i = 0; i < inst->users.len; i++) {
+    InstId user = inst_users(module, start)[i];
+    const Instruction *update = inst_get(module, user);
+    if (update->opcode == OPCODE_ASYNC_UPDATE && update->num_operands > 1) return user;
+  }
+  return NO_ID;
+}
+
+static void add_bound_input(Builder *builder, Variable *variable, InstId start, uint32_t operand) {
+  InstId update = binding_update(builder->module, start);
+  if (update == NO_ID || operand + 1 >= inst_get(builder->module, update)->num_operands) return;
+  add_input(builder, variable, inst_operand(builder->module, update, operand + 1), variable->part);
+}
+
 /* A parameter holds what its callers pass; a loop's parameter also what the body returned. */
 static void add_param_inputs(Builder *builder, Variable *variable) {
   const Module *module = builder->module;
@@ -285,7 +339,10 @@ static void add_param_inputs(Builder *builder, Variable *variable) {
       for (operand = 0; inst_callees(module, caller)[operand] != param->parent; operand++) {}
       operand++; /* operand 0 selects the branch */
     }
-    if (operand >= inst->num_operands) continue; /* an async operand that is bound later */
+    if (operand >= inst->num_operands) {
+      add_bound_input(builder, variable, caller, operand);
+      continue;
+    }
     add_input(builder, variable, inst_operand(module, caller, operand), variable->part);
     if (inst->opcode == OPCODE_WHILE) {
       add_input(builder, variable, root_of(builder, inst_callees(module, caller)[0]),
@@ -308,6 +365,14 @@ static void add_inputs(Builder *builder, Variable *variable) {
     case OPCODE_ASYNC_START: {
       InstId root = root_of(builder, callees[0]);
       uint32_t part = variable->part - inst_shape(module, variable->inst)->element_offsets[1];
+      if (part < inst_shape(module, root)->num_parts) add_input(builder, variable, root, part);
+      break;
+    }
+    case OPCODE_ASYNC_UPDATE: {
+      InstId start = inst_operand(module, variable->inst, 0);
+      uint32_t part = variable->part - inst_shape(module, variable->inst)->element_offsets[1];
+      if (inst_get(module, start)->opcode != OPCODE_ASYNC_START) break;
+      InstId root = root_of(builder, inst_callees(module, start)[0]);
       if (part < inst_shape(module, root)->num_parts) add_input(builder, variable, root, part);
       break;
     }

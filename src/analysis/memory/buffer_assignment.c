@@ -286,7 +286,8 @@ static int64_t next_color(const Assigner *assigner, int64_t color) {
 }
 
 const Packer *heap_packer(const Module *module) {
-  return module->backend.packer ? module->backend.packer : packer_find("xla");
+  if (module->backend.packer) return module->backend.packer;
+  return packer_find(module->backend.target->has_spaces ? "start" : "xla");
 }
 
 /* Adds an allocation for each heap; returns the first one. */
