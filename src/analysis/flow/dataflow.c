@@ -56,7 +56,8 @@ static Ref define(Builder *builder, InstId id, uint32_t part) {
       (HloValue){.inst = id,
                  .part = part,
                  .shape = shape,
-                 .bytes = shape_bytes_on_device(shape_get(shapes, shape))};
+                 .bytes = target_plain_device_bytes(builder->module->backend.target,
+                                                    shape_get(shapes, shape))};
   return builder->flow->values.len - 1;
 }
 

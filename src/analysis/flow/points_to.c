@@ -30,12 +30,13 @@ static void list_parts(Builder *builder, ShapeId shape) {
 static LogicalId define(Builder *builder, InstId id, uint32_t part, ShapeId shape, uint32_t depth) {
   PointsTo *points_to = builder->points_to;
   LogicalId buffer = points_to->buffers.len;
-  *vec_push(builder->out, &points_to->buffers) =
-      (LogicalBuffer){.inst = id,
-                      .part = part,
-                      .depth = depth,
-                      .shape = shape,
-                      .bytes = shape_bytes_on_device(shape_get(&builder->module->shapes, shape))};
+  *vec_push(builder->out, &points_to->buffers) = (LogicalBuffer){
+      .inst = id,
+      .part = part,
+      .depth = depth,
+      .shape = shape,
+      .bytes = target_plain_device_bytes(builder->module->backend.target,
+                                         shape_get(&builder->module->shapes, shape))};
   points_to->num_defined[id]++;
   return buffer;
 }
