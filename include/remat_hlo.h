@@ -529,6 +529,13 @@ RH_API rh_status rh_schedule(const rh_module *module, const rh_settings *setting
 
 /* ---- memory ---- */
 
+/* What a lower bound takes as it is. */
+enum {
+  RH_WITHIN_FUSIONS = 1, /* there are fusions that rh_schedule_options.unfuse splits */
+  RH_WITHIN_CALLS = 2,   /* there are calls that RH_INLINE_ALWAYS inlines, and with them the loops in
+                            them can stack less for each other */
+};
+
 typedef struct rh_memory {
   size_t struct_size;
   int64_t peak_bytes;      /* peak memory as the memory model counts it */
@@ -539,19 +546,22 @@ typedef struct rh_memory {
   int64_t constant_bytes;
   int64_t total_bytes;       /* parameters + outputs - aliased + constants + temporaries */
   int64_t lower_bound_bytes; /* lower bound of peak_bytes: no schedule and no recomputation can
-                                go below it; lower_bound_kind says which ones */
+                                go below it; lower_bound_kind says which ones, and
+                                lower_bound_within what must stay as it is for that */
   rh_text peak_instruction;  /* the instruction at the peak; empty if nothing needs memory */
   rh_text lower_bound_instruction; /* the instruction that determines the lower bound; empty if no
                                       single instruction does */
   /* The changes that cannot go below the lower bound: `order+recompute` in modules where no loop
      stacks values for another, `order+recompute+loops` where recomputation across the border
-     between loops is covered, too. Offloading, compression and narrower types can always go
-     below it. */
+     between loops is covered, too. Where a single instruction determines the bound, offloading,
+     compression and narrower types may go below it. */
   const char *lower_bound_kind;
+  unsigned lower_bound_within; /* RH_WITHIN_…: what other instructions could replace, so that less
+                                  memory might do; 0 = the bound holds for these, too */
 } rh_memory;
 
 #define RH_MEMORY_INIT \
-  { sizeof(rh_memory), 0, 0, 0, 0, 0, 0, 0, 0, {NULL, 0}, {NULL, 0}, NULL }
+  { sizeof(rh_memory), 0, 0, 0, 0, 0, 0, 0, 0, {NULL, 0}, {NULL, 0}, NULL, 0 }
 
 /* Measures the memory of a scheduled module under `model`, a name of RH_MEMORY_MODELS. `settings`
  * may be NULL. The texts in `*memory` live as long as the module. Returns RH_ERR_USAGE if the
@@ -725,8 +735,9 @@ typedef struct rh_report {
   int64_t unused_bytes;        /* the part of the peak that is held while no value is in it, which
                                   only the memory model `heap` counts (gaps, outputs that are not
                                   computed yet); the rest of the peak is in `live` */
-  int64_t shared_bytes;        /* memory saved by values that reuse the memory of other values: the
-                                  additional bytes if each value had memory of its own */
+  int64_t shared_bytes;        /* memory saved by values that reuse the memory of other values: how
+                                  much larger liveness_peak_bytes would be if each value had memory
+                                  of its own from its definition to its last read */
   int64_t peak_position;       /* position of memory.peak_instruction, -1 = nothing needs memory */
   rh_text peak_op_name;        /* origin of memory.peak_instruction, as in rh_live_value */
   rh_text peak_source_file;

@@ -66,6 +66,7 @@ static void add_memory(const RematRun *job, cJSON *object) {
   json_add_known_text(object, "lower_bound_instruction",
                       job->middle.memory.lower_bound_instruction);
   cJSON_AddStringToObject(object, "lower_bound_kind", job->middle.memory.lower_bound_kind);
+  json_add_within(object, &job->middle.memory);
   if (job->outcome.xla_reported_after_bytes >= 0) {
     json_add_int(object, "xla_reported_after_bytes", job->outcome.xla_reported_after_bytes);
   }

@@ -34,7 +34,8 @@ typedef void (*format_fn)(double value, char text[RH_FORMAT_CHARS]);
 static void print_row(const char *label, const char *before, const char *after, double was,
                       double is, FILE *out) {
   fprintf(out, "  %-16s %14s %14s", label, before, after);
-  if (was > 0 && strcmp(before, after) != 0) fprintf(out, "  %+8.1f %%", 100 * (is / was - 1));
+  double percent = was > 0 ? shown_percent(is / was - 1, 1) : 0;
+  if (percent != 0) fprintf(out, "  %+8.1f %%", percent);
   fputs("\n", out);
 }
 
@@ -113,15 +114,29 @@ static void print_table(const RematRun *job, FILE *out) {
   }
 }
 
+/* What may lead to less than the bound. What the caller holds is there whatever is done. */
+static void print_below_bound(const RematRun *job, FILE *out) {
+  const rh_memory *memory = &job->middle.memory;
+  unsigned within = memory->lower_bound_within;
+  if (memory->lower_bound_instruction.length == 0) return;
+  bool splits = within & RH_WITHIN_FUSIONS && job->options->schedule.unfuse != RH_UNFUSE_ALL;
+  bool inlines =
+      within & RH_WITHIN_CALLS && job->options->schedule.inline_calls != RH_INLINE_ALWAYS;
+  fprintf(out, "; %s%soffloading, compression and narrower types may", splits ? "--unfuse, " : "",
+          inlines ? "--inline-calls=always, " : "");
+}
+
 static void print_bound(const RematRun *job, FILE *out) {
+  const rh_memory *memory = &job->middle.memory;
   char bytes[RH_FORMAT_CHARS];
   rh_format_bytes(job_lower_bound(job), bytes);
   fprintf(out, "\n  lower bound: %s, by ", bytes);
-  print_bound_cause(&job->middle.memory, job_counts_parameters(job), out);
-  fprintf(out,
-          ": no order and no recomputation%s can go below; offloading, "
-          "compression and narrower types can\n",
-          bound_covers_loops(&job->middle.memory) ? ", not even across loops," : "");
+  print_bound_cause(memory, job_counts_parameters(job), out);
+  fprintf(out, ": no order and no recomputation%s can go below",
+          bound_covers_loops(memory) ? ", not even across loops," : "");
+  print_bound_within(memory, out);
+  print_below_bound(job, out);
+  fputc('\n', out);
 }
 
 /* Points by which a result may exceed the bound and yet be the best one: the exact search of
@@ -144,7 +159,7 @@ static void print_time_bound(const RematRun *job, FILE *out) {
     fputs("  added time: the least possible in this order\n", out);
     return;
   }
-  fprintf(out, "  added time: at least %+.1f %% in this order", least);
+  fprintf(out, "  added time: at least %+.1f %% in this order", shown_percent(least / 100, 1));
   if (job->is_met) {
     fprintf(out, "; within %.1f points of the best possible\n", points);
   } else {

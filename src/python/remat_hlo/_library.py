@@ -144,7 +144,8 @@ class Memory(Sized):
                 ("parameter_bytes", c_int64), ("output_bytes", c_int64),
                 ("aliased_bytes", c_int64), ("constant_bytes", c_int64), ("total_bytes", c_int64),
                 ("lower_bound_bytes", c_int64), ("peak_instruction", Text),
-                ("lower_bound_instruction", Text), ("lower_bound_kind", c_char_p)]
+                ("lower_bound_instruction", Text), ("lower_bound_kind", c_char_p),
+                ("lower_bound_within", c_uint)]
 
 
 class LiveValue(Structure):
