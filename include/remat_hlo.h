@@ -1227,12 +1227,17 @@ typedef struct rh_remat_result {
   /* values that are kept in a layout with less padding, as integers with fewer bits, and in host
      memory, instead of being recomputed */
   uint64_t num_compressed, num_narrowed, num_offloaded;
+  /* The result misses a limit above 0, frees less than a tenth of the bytes that the limit asks for,
+     and adds a larger share to the modelled time than it takes from the memory. Programs that are
+     compiled as they run are better left as they are then */
+  bool hardly_helps;
+  bool is_out_of_steps; /* a search ended because it had spent what `effort` allows */
 } rh_remat_result;
 
 #define RH_REMAT_RESULT_INIT \
   {                                                                                               \
     sizeof(rh_remat_result), false, 0, 0, RH_PROTECT_AUTO, 0, 0, NULL, 0, false, false, 0, NULL, NULL, \
-        0, 0, -1, -1, 0, {0}, 0, -1, -1, 0, 0, 0                                                  \
+        0, 0, -1, -1, 0, {0}, 0, -1, -1, 0, 0, 0, false, false                                    \
   }
 
 /* Rematerializes values of a scheduled module until it fits the budget. The result is parsed again
@@ -1246,6 +1251,29 @@ typedef struct rh_remat_result {
 RH_API rh_status rh_remat(const rh_module *module, const rh_settings *settings,
                           const rh_remat_options *options, rh_module **result,
                           rh_remat_result *result_info, rh_diags *diags);
+
+/* What may lead to less memory than a result has. Made by the library. */
+typedef struct rh_way {
+  /* The option that does it, by its name on the command line, without dashes: `remat-collectives`,
+     `small-node-limit`, `algorithm`, `effort`, `time-limit`, `remat-mode`, `unfuse`, `inline-calls`.
+     Two are no options: `stage`, to begin from an earlier dump, and `calibrate`, the command. */
+  const char *option;
+  const char *value;       /* what to give it; NULL = nothing, or a choice */
+  int64_t bytes;           /* at the peak of the result that stay for this reason; 0 = not of values */
+  const char *explanation; /* why it applies to this result, as a sentence */
+} rh_way;
+
+/* Receives one way. It is valid until the function returns. */
+typedef void (*rh_way_fn)(void *context, const rh_way *way);
+
+/* Visits what may lead to less memory, where a result of rh_remat, made with these arguments, misses
+ * its limit or, with a limit of 0, where it could be lower. A way is visited only if facts of the two
+ * modules and of the search speak for it; there may be none. Under a limit that is below the lower
+ * bound these are only ways that go below that. `settings` may be NULL. Threads: any. */
+RH_API rh_status rh_visit_ways(const rh_module *before, const rh_module *after,
+                               const rh_settings *settings, const rh_remat_options *options,
+                               const rh_remat_result *result_info, rh_way_fn visit, void *context,
+                               rh_diags *diags);
 
 /* The recomputations of values that come from one source line, or from one argument. Made by the
  * library. */

@@ -291,7 +291,8 @@ static void print_verdict(const RematRun *job, FILE *out) {
   char limit[RH_FORMAT_CHARS];
   rh_format_bytes(job->remat.limit_bytes, limit);
   if (job->options->limit.kind == BUDGET_MIN) {
-    fputs("  limit: as low as it gets", out);
+    rh_format_bytes(job->after.counted_bytes, limit);
+    fprintf(out, "  limit: min, %s reached", limit);
   } else {
     bool is_hopeless = job->remat.limit_bytes < job_lower_bound(job);
     fprintf(out, "  limit: %s, %s%s", limit, job->is_met ? "met" : "NOT MET",
@@ -299,6 +300,41 @@ static void print_verdict(const RematRun *job, FILE *out) {
     print_share(job, out);
   }
   print_steps(job, out);
+}
+
+/* A result that costs more than it is worth is written all the same: that it is, a person decides.
+ */
+static void print_hardly(const RematRun *job, FILE *out) {
+  if (!job->outcome.hardly_helps) return;
+  double before = (double)job->before.counted_bytes,
+         freed = before - (double)job->after.counted_bytes;
+  double asked = before - (double)job->remat.limit_bytes;
+  fprintf(out,
+          "  hardly helps: %.1f %% less memory, which is %.1f %% of what the limit asks for, adds "
+          "%.1f %% to the modelled time\n",
+          shown_percent(before > 0 ? freed / before : 0, 1),
+          shown_percent(asked > 0 ? freed / asked : 0, 1), shown_percent(job_overhead(job), 1));
+}
+
+static void print_way(const Way *kept, FILE *out) {
+  const rh_way *way = &kept->way;
+  char bytes[RH_FORMAT_CHARS];
+  if (strcmp(way->option, "stage") == 0) {
+    fputs("  may help: the dump before_optimizations", out);
+  } else if (strcmp(way->option, "calibrate") == 0) {
+    fputs("  may help: remat-hlo calibrate", out);
+  } else {
+    fprintf(out, "  may help: --%s%s%s", way->option, kept->value[0] ? "=" : "", kept->value);
+  }
+  rh_format_bytes(way->bytes, bytes);
+  fprintf(out, ": %s", way->explanation);
+  if (way->bytes > 0) fprintf(out, "; %s at the peak", bytes);
+  fputc('\n', out);
+}
+
+static void print_ways(const RematRun *job, FILE *out) {
+  for (size_t i = 0; i < job->num_ways; i++)
+    print_way(&job->ways[i], out);
 }
 
 /* ---- what XLA keeps ---- */
@@ -431,6 +467,8 @@ void job_print_summary(const RematRun *job, FILE *out) {
   print_table(job, out);
   print_bound(job, out);
   print_verdict(job, out);
+  print_hardly(job, out);
+  print_ways(job, out);
   print_kept(job, out);
   print_recomputed(job, out);
   print_end(job, out);

@@ -238,7 +238,8 @@ class RematResult(Sized):
                 ("num_ordered", c_uint64), ("num_tied", c_uint64 * 4), ("num_merged", c_uint64),
                 ("compiled_default_bytes", c_int64), ("compiled_bfs_bytes", c_int64),
                 ("num_compressed", c_uint64), ("num_narrowed", c_uint64),
-                ("num_offloaded", c_uint64)]
+                ("num_offloaded", c_uint64), ("hardly_helps", c_bool),
+                ("is_out_of_steps", c_bool)]
     DEFAULTS = {"default_counted_bytes": -1, "bfs_counted_bytes": -1, "compiled_default_bytes": -1,
                 "compiled_bfs_bytes": -1}
 
