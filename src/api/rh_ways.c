@@ -7,6 +7,8 @@
 #include "api/call.h"
 #include "api/sized.h"
 
+enum { USUAL_EFFORT = 5, MAX_EFFORT = 9 }; /* of rh_remat_options */
+
 /* The bytes at the peak of the result that stay for some reason. */
 typedef struct Stay {
   int64_t collective, small, loop, stage, movable, stack;
@@ -155,9 +157,12 @@ static void tell_of_recomputation(const Ways *ways) {
          "it also tries `search`, which decides order and recomputation together");
   if (is_search && ways->info->is_timed_out) {
     tell(ways, "time-limit", NULL, 0, "the search ended because its time was over");
-  } else if (is_search && ways->info->is_out_of_steps && options->effort < 9) {
+  } else if (is_search && options->effort < USUAL_EFFORT) {
+    tell(ways, "effort", "5", 0, "with little effort the search leaves out what takes longer");
+  } else if (is_search && ways->info->is_out_of_steps && options->effort < MAX_EFFORT) {
     char value[16];
-    snprintf(value, sizeof value, "%d", options->effort < 7 ? options->effort + 2 : 9);
+    int effort = options->effort + 2 < MAX_EFFORT ? options->effort + 2 : MAX_EFFORT;
+    snprintf(value, sizeof value, "%d", effort);
     tell(ways, "effort", value, 0, "the search ended because it had spent its steps");
   }
 }

@@ -244,6 +244,11 @@ class RematResult(Sized):
                 "compiled_bfs_bytes": -1}
 
 
+class Way(Structure):
+    _fields_ = [("option", c_char_p), ("value", c_char_p), ("bytes", c_int64),
+                ("explanation", c_char_p)]
+
+
 class VerifyOptions(Sized):
     _fields_ = [("struct_size", c_size_t), ("ignore_schedule", c_bool)]
 
@@ -274,6 +279,7 @@ REGISTRIES = {"schedulers": 0, "algorithms": 1, "memory_models": 2, "lint_rules"
               "targets": 5, "parameters": 6}
 
 WRITE_FN = ctypes.CFUNCTYPE(c_int, c_void_p, POINTER(c_char), c_size_t)
+WAY_FN = ctypes.CFUNCTYPE(None, c_void_p, POINTER(Way))
 CHANGE_FN = ctypes.CFUNCTYPE(None, c_void_p, POINTER(Change))
 
 HANDLE = c_void_p
@@ -322,6 +328,8 @@ FUNCTIONS = {
     "rh_measure_cost": (c_int, (HANDLE, SETTINGS, HANDLE, c_int64, POINTER(Cost), HANDLE)),
     "rh_remat": (c_int, (HANDLE, SETTINGS, POINTER(RematOptions), OUT, POINTER(RematResult),
                          HANDLE)),
+    "rh_visit_ways": (c_int, (HANDLE, HANDLE, SETTINGS, POINTER(RematOptions), POINTER(RematResult),
+                              WAY_FN, c_void_p, HANDLE)),
     "rh_plan_parse": (c_int, (c_char_p, c_size_t, OUT, HANDLE)),
     "rh_plan_free": (None, (HANDLE,)),
     "rh_plan_preparation": (c_int, (HANDLE, POINTER(ScheduleOptions), HANDLE)),
