@@ -45,8 +45,7 @@ static void add_properties(const RematRun *job, cJSON *object) {
 
 static void add_memory(const RematRun *job, cJSON *object) {
   cJSON_AddStringToObject(object, "limit_counts", limit_counts_words[job->remat.limit_counts]);
-  bool is_limited = job_has_limit(job) && job->options->limit.kind != BUDGET_MIN;
-  json_add_known_int(object, "limit_bytes", is_limited ? job->remat.limit_bytes : -1, 0);
+  json_add_known_int(object, "limit_bytes", job_has_limit(job) ? job->remat.limit_bytes : -1, 0);
   cJSON_AddBoolToObject(object, "met", job->is_met);
   cJSON_AddBoolToObject(object, "hardly_helps", job->outcome.hardly_helps);
   cJSON_AddBoolToObject(object, "interrupted", job->was_interrupted);

@@ -107,7 +107,7 @@ class Rematerializing(PackageTest):
 
     def test_not_met(self):
         result = remat_hlo.load(GPT).remat("min")
-        self.assertEqual((result.limit_bytes, result.is_min, result.is_met), (None, True, True))
+        self.assertEqual((result.limit_bytes, result.is_min, result.is_met), (0, True, True))
         self.assertLess(result.memory_after.peak_bytes, result.memory_before.peak_bytes)
         self.assertIn(", min, ", repr(result))
         self.assertIn("limit: min; ", result._repr_html_())

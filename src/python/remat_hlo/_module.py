@@ -551,7 +551,7 @@ class Rematerialized(Module):
                          before.path, diagnostics)
         self.before, self.memory_before = before, memory_before
         self.is_min = limit_bytes == 0
-        self.limit_bytes = None if limit_bytes in (0, lib.NO_LIMIT) else limit_bytes
+        self.limit_bytes = None if limit_bytes == lib.NO_LIMIT else limit_bytes
         self.limit_counts = lib.name_of(options.limit_counts, lib.COUNTS)
         self.is_met = result.is_met or self.is_min
         self.hardly_helps, self._result = result.hardly_helps, result
@@ -614,7 +614,7 @@ class Rematerialized(Module):
         return write_file(path, self._both("svg"))
 
     def _both(self, kind):
-        limit = -1 if self.limit_bytes is None else self.limit_bytes
+        limit = -1 if self.limit_bytes is None or self.is_min else self.limit_bytes
         return self._picture(kind, self.before, limit, self.limit_counts)
 
     def __repr__(self):
