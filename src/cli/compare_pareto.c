@@ -216,13 +216,16 @@ static void describe_run(const CompareRun *run, char text[DESCRIPTION_CHARS]) {
   double share = row->peak_before_bytes
                      ? (double)row->peak_after_bytes / (double)row->peak_before_bytes - 1
                      : 0;
+  char wanted[RH_FORMAT_CHARS + 16] = ""; /* `min` has no limit that could be missed */
+  if (row->limit_bytes > 0)
+    snprintf(wanted, sizeof wanted, ", %s, %s", limit, row->met ? "met" : "not met");
   bool has_settings = row->settings && row->settings[0];
   snprintf(text, DESCRIPTION_CHARS,
-           "%s\nscheduler: %s\nbudget: %s, %s, %s\npeak: %s (%+.1f %% of %s)\n"
+           "%s\nscheduler: %s\nbudget: %s%s\npeak: %s (%+.1f %% of %s)\n"
            "added time: %+.4g ms (%+.2f %%)\nrecomputed: %lld, moved: %lld%s%s",
-           row->algorithm, row->scheduler, row->budget, limit, row->met ? "met" : "not met", after,
-           shown_percent(share, 1), before, 1e3 * row->added_seconds,
-           shown_percent(row->overhead, 2), (long long)row->rematerialized, (long long)row->moved,
+           row->algorithm, row->scheduler, row->budget, wanted, after, shown_percent(share, 1),
+           before, 1e3 * row->added_seconds, shown_percent(row->overhead, 2),
+           (long long)row->rematerialized, (long long)row->moved,
            has_settings ? "\nsettings: " : "", has_settings ? row->settings : "");
 }
 
