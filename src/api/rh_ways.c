@@ -6,13 +6,14 @@
 #include "analysis/cost/built_in_profiles.h"
 #include "api/call.h"
 #include "api/sized.h"
+#include "remat/rewrite/unfuse.h"
 
 enum { USUAL_EFFORT = 5, MAX_EFFORT = 9 }; /* of rh_remat_options */
 
 /* The bytes at the peak of the result that stay for some reason. */
 typedef struct Stay {
   int64_t collective, small, loop, stage, movable, stack;
-  bool is_at_fusion; /* a fusion runs at the peak */
+  bool is_at_fusion; /* a fusion of several instructions runs at the peak */
 } Stay;
 
 typedef struct Ways {
@@ -43,12 +44,21 @@ static bool has_reason(const rh_live_buffer *buffer, const char *const *names) {
   return false;
 }
 
-static bool is_text(rh_text text, const char *other) {
-  return text.length == strlen(other) && memcmp(text.data, other, text.length) == 0;
-}
-
-static bool is_same(rh_text a, rh_text b) {
-  return a.length == b.length && memcmp(a.data, b.data, a.length) == 0;
+/* Whether the instruction is a fusion that --unfuse splits, of more than one instruction. */
+static bool is_split(const Module *module, rh_text name) {
+  for (InstId id = 0; id < module->insts.len; id++) {
+    Str own = inst_name(module, id);
+    if (own.len != name.length || memcmp(own.data, name.data, own.len) != 0) continue;
+    if (!unfuse_is_wanted(module, id, UNFUSE_ALL)) continue;
+    CompId comp = inst_callees(module, id)[0];
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < comp_num_insts(module, comp); i++) {
+      uint16_t opcode = inst_get(module, comp_inst(module, comp, i))->opcode;
+      count += opcode != OPCODE_PARAMETER && opcode != OPCODE_CONSTANT;
+    }
+    return count > 1;
+  }
+  return false;
 }
 
 static void note_live(void *context, const rh_live_buffer *buffer) {
@@ -67,8 +77,6 @@ static void note_live(void *context, const rh_live_buffer *buffer) {
   if (has_reason(buffer, stage)) stay->stage += bytes;
   if (has_reason(buffer, movable)) stay->movable += bytes;
   if (has_reason(buffer, stack)) stay->stack += bytes;
-  stay->is_at_fusion |= is_same(buffer->instruction, ways->after_memory.peak_instruction) &&
-                        is_text(buffer->opcode, "fusion");
 }
 
 /* What loops save for others stays, too, if a collective makes it. */
@@ -95,6 +103,7 @@ static rh_status find_facts(Ways *ways, rh_diags *diags) {
   if (status == RH_OK)
     status =
         rh_visit_live(ways->after, ways->settings, model, ways->options, note_live, ways, diags);
+  ways->stay.is_at_fusion = is_split(ways->after->module, ways->after_memory.peak_instruction);
   bool may_hide = ways->stay.stack > 0 && !ways->options->remat_collectives;
   return status == RH_OK && may_hide ? note_stacks(ways, diags) : status;
 }
