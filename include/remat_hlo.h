@@ -533,6 +533,13 @@ RH_API rh_status rh_schedule(const rh_module *module, const rh_settings *setting
 
 /* ---- memory ---- */
 
+/* What a lower bound takes as it is. */
+enum {
+  RH_WITHIN_FUSIONS = 1, /* there are fusions that rh_schedule_options.unfuse splits */
+  RH_WITHIN_CALLS = 2,   /* there are calls that RH_INLINE_ALWAYS inlines, and with them the loops in
+                            them can stack less for each other */
+};
+
 typedef struct rh_memory {
   size_t struct_size;
   int64_t peak_bytes;      /* peak memory as the memory model counts it */
@@ -543,19 +550,22 @@ typedef struct rh_memory {
   int64_t constant_bytes;
   int64_t total_bytes;       /* parameters + outputs - aliased + constants + temporaries */
   int64_t lower_bound_bytes; /* lower bound of peak_bytes: no schedule and no recomputation can
-                                go below it; lower_bound_kind says which ones */
+                                go below it; lower_bound_kind says which ones, and
+                                lower_bound_within what must stay as it is for that */
   rh_text peak_instruction;  /* the instruction at the peak; empty if nothing needs memory */
   rh_text lower_bound_instruction; /* the instruction that determines the lower bound; empty if no
                                       single instruction does */
   /* The changes that cannot go below the lower bound: `order+recompute` in modules where no loop
      stacks values for another, `order+recompute+loops` where recomputation across the border
-     between loops is covered, too. Offloading, compression and narrower types can always go
-     below it. */
+     between loops is covered, too. Where a single instruction determines the bound, offloading,
+     compression and narrower types may go below it. */
   const char *lower_bound_kind;
+  unsigned lower_bound_within; /* RH_WITHIN_…: what other instructions could replace, so that less
+                                  memory might do; 0 = the bound holds for these, too */
 } rh_memory;
 
 #define RH_MEMORY_INIT \
-  { sizeof(rh_memory), 0, 0, 0, 0, 0, 0, 0, 0, {NULL, 0}, {NULL, 0}, NULL }
+  { sizeof(rh_memory), 0, 0, 0, 0, 0, 0, 0, 0, {NULL, 0}, {NULL, 0}, NULL, 0 }
 
 /* Measures the memory of a scheduled module under `model`, a name of RH_MEMORY_MODELS. `settings`
  * may be NULL. The texts in `*memory` live as long as the module. Returns RH_ERR_USAGE if the
@@ -729,8 +739,9 @@ typedef struct rh_report {
   int64_t unused_bytes;        /* the part of the peak that is held while no value is in it, which
                                   only the memory model `heap` counts (gaps, outputs that are not
                                   computed yet); the rest of the peak is in `live` */
-  int64_t shared_bytes;        /* memory saved by values that reuse the memory of other values: the
-                                  additional bytes if each value had memory of its own */
+  int64_t shared_bytes;        /* memory saved by values that reuse the memory of other values: how
+                                  much larger liveness_peak_bytes would be if each value had memory
+                                  of its own from its definition to its last read */
   int64_t peak_position;       /* position of memory.peak_instruction, -1 = nothing needs memory */
   rh_text peak_op_name;        /* origin of memory.peak_instruction, as in rh_live_value */
   rh_text peak_source_file;
@@ -1223,12 +1234,17 @@ typedef struct rh_remat_result {
   bool rounds_alike; /* it was shown that a code generator which contracts products and sums rounds
                         all values as before, if it compiles the fusions as they are written. Never
                         false, except with rh_schedule_options.unfuse */
+  /* The result misses a limit above 0, frees less than a tenth of the bytes that the limit asks
+     for, and adds a larger share to the modelled time than it takes from the memory. Programs that
+     are compiled as they run are better left as they are then */
+  bool hardly_helps;
+  bool is_out_of_steps; /* a search ended because it had spent what `effort` allows */
 } rh_remat_result;
 
 #define RH_REMAT_RESULT_INIT                                                                     \
   {                                                                                              \
     sizeof(rh_remat_result), false, 0, 0, RH_PROTECT_AUTO, 0, 0, NULL, 0, false, false, 0, NULL, \
-        NULL, 0, 0, -1, -1, 0, {0}, 0, -1, -1, 0, 0, 0, false                                    \
+        NULL, 0, 0, -1, -1, 0, {0}, 0, -1, -1, 0, 0, 0, false, false, false                      \
   }
 
 /* Rematerializes values of a scheduled module until it fits the budget. The result is parsed again
@@ -1242,6 +1258,29 @@ typedef struct rh_remat_result {
 RH_API rh_status rh_remat(const rh_module *module, const rh_settings *settings,
                           const rh_remat_options *options, rh_module **result,
                           rh_remat_result *result_info, rh_diags *diags);
+
+/* What may lead to less memory than a result has. Made by the library. */
+typedef struct rh_way {
+  /* The option that does it, by its name on the command line, without dashes: `remat-collectives`,
+     `small-node-limit`, `algorithm`, `effort`, `time-limit`, `remat-mode`, `unfuse`, `inline-calls`.
+     Two are no options: `stage`, to begin from an earlier dump, and `calibrate`, the command. */
+  const char *option;
+  const char *value;       /* what to give it; NULL = nothing, or a choice */
+  int64_t bytes;           /* at the peak of the result that stay for this reason; 0 = not of values */
+  const char *explanation; /* why it applies to this result, as a sentence */
+} rh_way;
+
+/* Receives one way. It is valid until the function returns. */
+typedef void (*rh_way_fn)(void *context, const rh_way *way);
+
+/* Visits what may lead to less memory, where a result of rh_remat, made with these arguments, misses
+ * its limit or, with a limit of 0, where it could be lower. A way is visited only if facts of the two
+ * modules and of the search speak for it; there may be none. Under a limit that is below the lower
+ * bound these are only ways that go below that. `settings` may be NULL. Threads: any. */
+RH_API rh_status rh_visit_ways(const rh_module *before, const rh_module *after,
+                               const rh_settings *settings, const rh_remat_options *options,
+                               const rh_remat_result *result_info, rh_way_fn visit, void *context,
+                               rh_diags *diags);
 
 /* The recomputations of values that come from one source line, or from one argument. Made by the
  * library. */

@@ -27,13 +27,31 @@ static void collect_live(void *context, const rh_live_buffer *buffer) {
   list->buffers[list->len++] = *buffer;
 }
 
-/* Collects the buffers that prevent a lower peak. */
+static void collect_way(void *context, const rh_way *way) {
+  RematRun *job = context;
+  const rh_schedule_options *done = &job->options->schedule;
+  bool is_done =
+      (strcmp(way->option, "unfuse") == 0 && done->unfuse == RH_UNFUSE_ALL) ||
+      (strcmp(way->option, "inline-calls") == 0 && done->inline_calls == RH_INLINE_ALWAYS);
+  if (is_done) return; /* what is left cannot be split or inlined */
+  Way *larger = realloc(job->ways, (job->num_ways + 1) * sizeof *larger);
+  if (!larger) return;
+  job->ways = larger;
+  Way *kept = &larger[job->num_ways++];
+  kept->way = *way;
+  snprintf(kept->value, sizeof kept->value, "%s", way->value ? way->value : "");
+}
+
+/* Collects the buffers that prevent a lower peak, and what may help. */
 static rh_status explain(RematRun *job) {
   if (!job_has_limit(job) || (job->is_met && job->options->limit.kind != BUDGET_MIN)) return RH_OK;
   double start = seconds_now();
   rh_status status =
       rh_visit_live(job->result, &job->loaded.settings, job->options->remat.memory_model,
                     &job->remat, collect_live, &job->blocking, job->loaded.diags);
+  if (status == RH_OK)
+    status = rh_visit_ways(job->scheduled, job->result, &job->loaded.settings, &job->remat,
+                           &job->outcome, collect_way, job, job->loaded.diags);
   return job_end_phase(job, PHASE_MEASURE, start, status);
 }
 
@@ -82,6 +100,7 @@ static void free_job(RematRun *job) {
   rh_module_free(job->scheduled);
   load_free(&job->loaded);
   free(job->blocking.buffers);
+  free(job->ways);
   for (int i = 0; i < job->num_written; i++)
     free(job->written[i]);
 }

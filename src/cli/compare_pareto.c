@@ -222,12 +222,15 @@ static void describe_run(const CompareRun *run, char text[DESCRIPTION_CHARS]) {
   double share = row->peak_before_bytes
                      ? (double)row->peak_after_bytes / (double)row->peak_before_bytes - 1
                      : 0;
+  char wanted[RH_FORMAT_CHARS + 16] = ""; /* `min` has no limit that could be missed */
+  if (row->limit_bytes > 0)
+    snprintf(wanted, sizeof wanted, ", %s, %s", limit, row->met ? "met" : "not met");
   bool has_settings = row->settings && row->settings[0];
   snprintf(text, DESCRIPTION_CHARS,
-           "%s\nscheduler: %s\nbudget: %s, %s, %s\npeak: %s (%+.1f %% of %s)\n"
+           "%s\nscheduler: %s\nbudget: %s%s\npeak: %s (%+.1f %% of %s)\n"
            "added time: %+.4g ms (%+.2f %%)\nrecomputed: %lld, moved: %lld%s%s",
-           row->algorithm, row->scheduler, row->budget, limit, row->met ? "met" : "not met", after,
-           100 * share, before, 1e3 * row->added_seconds, 100 * row->overhead,
+           row->algorithm, row->scheduler, row->budget, wanted, after, shown_percent(share, 1),
+           before, 1e3 * row->added_seconds, shown_percent(row->overhead, 2),
            (long long)row->rematerialized, (long long)row->moved,
            has_settings ? "\nsettings: " : "", has_settings ? row->settings : "");
 }
@@ -242,7 +245,7 @@ static void write_marker(const Panel *panel, const CompareRun *run, Output *outp
   }
   rh_format_bytes(row->peak_after_bytes, bytes);
   snprintf(text, sizeof text, "%s, %s, %s: %s, %+.1f %%, %s", row->budget, row->scheduler,
-           row->algorithm, bytes, 100 * row->overhead, row->met ? "met" : "not met");
+           row->algorithm, bytes, shown_percent(row->overhead, 1), row->met ? "met" : "not met");
   plot_marker(output, run, run_x(panel, run), run_y(panel, run), text, false);
 }
 

@@ -36,6 +36,13 @@ void json_add_texts(cJSON *object, const char *key, const rh_text *texts, size_t
   }
 }
 
+void json_add_within(cJSON *object, const rh_memory *memory) {
+  cJSON *list = cJSON_AddArrayToObject(object, "lower_bound_within");
+  unsigned within = memory->lower_bound_within;
+  if (within & RH_WITHIN_FUSIONS) cJSON_AddItemToArray(list, cJSON_CreateString("fusions"));
+  if (within & RH_WITHIN_CALLS) cJSON_AddItemToArray(list, cJSON_CreateString("calls"));
+}
+
 void json_add_known_text(cJSON *object, const char *key, rh_text text) {
   if (text.length) {
     json_add_text(object, key, text.data, text.length);

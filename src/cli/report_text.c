@@ -72,6 +72,8 @@ static void print_figures(const rh_report *report, const Terminal *terminal) {
   print_bound_cause(memory, !model || !(model->traits & RH_TRAIT_FREE_PARAMETERS), out);
   fputs(", for every order and recomputation", out);
   if (bound_covers_loops(memory)) fputs(", across loops, too", out);
+  if (memory->lower_bound_within) fputc(',', out);
+  print_bound_within(memory, out);
   fputc('\n', out);
   print_figure("packed temps", report->packed_temp_bytes, out);
   fprintf(out, "  for %s, packed by %s", report->target, report->packing);
@@ -90,7 +92,7 @@ static void print_figures(const rh_report *report, const Terminal *terminal) {
   fputc('\n', out);
   if (report->shared_bytes) {
     print_figure("saved by sharing", report->shared_bytes, out);
-    fputs("  in place, carried or donated, all together\n", out);
+    fputs("  at the peak, in place, carried or donated\n", out);
   }
 }
 
@@ -241,7 +243,7 @@ static void print_readers(const rh_stacks *stacks, FILE *out) {
 static void print_choice(const char *what, int64_t bytes, double added, FILE *out) {
   char text[RH_FORMAT_CHARS];
   rh_format_bytes(bytes, text);
-  fprintf(out, "  %s: %s, modelled time %+.1f %%\n", what, text, 100 * added);
+  fprintf(out, "  %s: %s, modelled time %+.1f %%\n", what, text, shown_percent(added, 1));
 }
 
 static void print_stacks_head(const rh_stacks *stacks, FILE *out) {

@@ -1,6 +1,7 @@
 #include "terminal.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -148,6 +149,21 @@ void print_bound_cause(const rh_memory *memory, bool counts_parameters, FILE *ou
   } else {
     fputs(counts_parameters ? "the parameters and outputs" : "the outputs", out);
   }
+}
+
+void print_bound_within(const rh_memory *memory, FILE *out) {
+  unsigned within = memory->lower_bound_within;
+  if (!within) return;
+  fprintf(out, " with the %s%s%s as they are", within & RH_WITHIN_FUSIONS ? "fusions" : "",
+          within == (RH_WITHIN_FUSIONS | RH_WITHIN_CALLS) ? " and " : "",
+          within & RH_WITHIN_CALLS ? "calls" : "");
+}
+
+double shown_percent(double share, int num_decimals) {
+  double percent = 100 * share, half = 0.5;
+  for (int i = 0; i < num_decimals; i++)
+    half /= 10;
+  return fabs(percent) < half ? 0 : percent;
 }
 
 void text_of_seconds(double seconds, char text[RH_FORMAT_CHARS]) {

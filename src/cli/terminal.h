@@ -33,6 +33,9 @@ char *source_text(rh_text file, int64_t line);
 /* Whether the lower bound holds for recomputation across the border between loops, too. */
 bool bound_covers_loops(const rh_memory *memory);
 
+/* Writes ` with the fusions and calls as they are` if the lower bound only holds for these. */
+void print_bound_within(const rh_memory *memory, FILE *out);
+
 /* Writes what determines the lower bound: an instruction or, if it is not a single one, what the
  * module receives and returns. */
 void print_bound_cause(const rh_memory *memory, bool counts_parameters, FILE *out);
@@ -40,6 +43,10 @@ void print_bound_cause(const rh_memory *memory, bool counts_parameters, FILE *ou
 /* These format a duration as `1.250 ms` and a number as `9.41 G`. */
 void text_of_seconds(double seconds, char text[RH_FORMAT_CHARS]);
 void text_of_rate(double count, char text[RH_FORMAT_CHARS]);
+
+/* Returns 100 times the share, or 0 if it would be shown as 0 with so many decimals, so that no
+ * sign is shown that says nothing, as in `-0.0`. */
+double shown_percent(double share, int num_decimals);
 
 /* ---- tables ---- */
 

@@ -111,10 +111,14 @@ class Rematerializing(PackageTest):
 
     def test_not_met(self):
         result = remat_hlo.load(GPT).remat("min")
-        self.assertEqual(result.limit_bytes, 0)
-        self.assertFalse(result.is_met)
+        self.assertEqual((result.limit_bytes, result.is_min, result.is_met), (0, True, True))
         self.assertLess(result.memory_after.peak_bytes, result.memory_before.peak_bytes)
-        self.assertIn("not met", repr(result))
+        self.assertIn(", min, ", repr(result))
+        self.assertIn("limit: min; ", result._repr_html_())
+        result = remat_hlo.load(GPT).remat("25MiB", effort=0)
+        self.assertEqual((result.is_met, result.hardly_helps), (False, False))
+        self.assertIn("limit 25.00 MiB, not met", repr(result))
+        self.assertIn(("effort", "5"), [(way.option, way.value) for way in result.may_help])
 
     def test_plan(self):
         """A plan gives the same text without a search, also from a file."""
@@ -211,6 +215,11 @@ class Showing(PackageTest):
 
 
 class Sizes(PackageTest):
+    def test_percents(self):
+        for share, text in ((-0.419, "-41.9 %"), (-0.0004, "+0.0 %"), (0.0004, "+0.0 %"), (0, "+0.0 %"),
+                            (-0.0006, "-0.1 %")):
+            self.assertEqual(_sizes.format_percent(share), text)
+
     def test_sizes(self):
         for text, size in (("12GiB", 12 << 30), ("800MB", 800_000_000), ("1.5KiB", 1536),
                            ("0.1KB", 100), (".5 MiB", 1 << 19), (7, 7), ("7", 7)):
@@ -289,6 +298,20 @@ class Deciding(PackageTest):
             self.assertEqual(decision.report.outcome, outcome)
             self.assertEqual(decision.text is not None, outcome == _decide.CHANGED)
             self.assertEqual(decision.warnings, ())
+
+    def test_hardly(self):
+        """What hardly helps is left alone, with a line that says so and what may help."""
+        text = (ROOT / "tests" / "golden" / "hardly" / "input.hlo").read_text()
+        decision = self.decide(text, mem_limit="50%", min_peak=0)
+        report = decision.report
+        self.assertEqual((report.outcome, decision.text, report.is_met), (_decide.HARDLY, None, False))
+        self.assertRegex(str(report), r"left as it is: the result hardly helps: -[\d.]+ % of memory \(total\) "
+                         r"for \+[\d.]+ % of modelled time, temporaries .* not met; may help: .*"
+                         r"remat_collectives=True")
+        decision = self.decide(text, mem_limit="min", min_peak=0)
+        self.assertEqual((decision.report.outcome, decision.report.is_met), (_decide.CHANGED, True))
+        self.assertNotIn("not met", str(decision.report))
+        self.assertIn("as low as was found", str(decision.report))
 
     def test_large_modules(self):
         """They are decided sooner, unless an effort or an algorithm is asked for."""

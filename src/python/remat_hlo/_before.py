@@ -125,7 +125,10 @@ def _search(compile_module, module, plain, options, limit, device, report, phase
         return plain
     best = _attempts(compile_module, module, base, before, options, report, phases, warnings)
     report.set_after(best.memory)
-    report.outcome = CHANGED if best is not before else NO_BETTER
+    if best is not before:
+        report.outcome = CHANGED
+    elif report.outcome != _decide.HARDLY:
+        report.outcome = NO_BETTER
     return best.executable
 
 
@@ -141,6 +144,12 @@ def _attempts(compile_module, module, base, before, options, report, phases, war
         result = base._rematerialize(Budget("bytes", goal), remat, keeps,
                                      trip_count=options.trip_count)
         phases.end("remat")
+        if not result.is_met:
+            report.may_help = tuple(one for one in _decide.live_arguments(result)
+                                    if not one.startswith("stage="))
+        if result.hardly_helps:
+            report.outcome, report.reason = _decide.HARDLY, _decide.hardly_reason(result)
+            break
         if not result.num_rematerialized:  # another order was enough, which XLA does not take over
             goal = goal * 3 // 4
             continue

@@ -11,12 +11,12 @@ import typing
 
 from . import _library as lib
 from ._module import Memory, parse, parse_plan, write_file
-from ._sizes import format_bytes, parse_budget
+from ._sizes import format_bytes, format_change, format_percent, parse_budget
 
 # What a report says became of a module.
-CHANGED, SMALL, WITHIN, NO_BETTER, OTHER_NAME, FAILED, REFUSED = (
+CHANGED, SMALL, WITHIN, NO_BETTER, OTHER_NAME, FAILED, REFUSED, HARDLY = (
     "rematerialized", "small", "within the budget", "left as it is: no result is better", "name does not match", "failed",
-    "refused by XLA")
+    "refused by XLA", "left as it is: the result hardly helps")
 # Results below this part of the peak are not recomputed, unless a limit is given.
 SMALL_SHARE = 256
 # Modules of more instructions are decided with these efforts, unless one is asked for.
@@ -44,6 +44,7 @@ class LiveReport:
     from_cache: bool = False
     from_plan: typing.Optional[str] = None
     reason: str = ""
+    may_help: tuple = ()  # arguments that may lead to less memory, where the limit is not met
     seconds: dict = dataclasses.field(default_factory=dict)
     html_path: typing.Optional[str] = None
     plan_path: typing.Optional[str] = None
@@ -70,7 +71,16 @@ class LiveReport:
     def set_after(self, memory):
         """What a result takes, and whether it meets the limit."""
         self.after = memory
-        self.is_met = memory.counted_bytes(self.limit_counts) <= self.limit_bytes
+        self.is_met = self.is_min or memory.counted_bytes(self.limit_counts) <= self.limit_bytes
+
+    @property
+    def is_min(self):
+        """Whether as little as is possible was asked for: there is no limit to miss then."""
+        return self.limit_bytes == 0
+
+    def _help(self):
+        """What ends the line where the limit is not met."""
+        return f"; may help: {', '.join(self.may_help)}" if self.may_help else ""
 
     def to_dict(self):
         return {**dataclasses.asdict(self), "added_time": self.added_time}
@@ -79,15 +89,17 @@ class LiveReport:
         if self.outcome != CHANGED:
             above = "" if self.is_met is not False else (
                 f", temporaries {format_bytes(self.before.temp_bytes)}, limit "
-                f"{format_bytes(self.limit_bytes)} ({self.limit_counts}) not met")
+                f"{format_bytes(self.limit_bytes)} ({self.limit_counts}) not met{self._help()}")
             return f"{self.name}: {self.outcome}{': ' * bool(self.reason)}{self.reason}{above}"
         met = "met" if self.is_met else "not met"
+        limit = "as low as was found" if self.is_min else (
+            f"limit {format_bytes(self.limit_bytes)} ({self.limit_counts}) {met}")
         how = "plan" if self.from_plan else self.algorithm
         how = "as before" if self.from_cache else how
         return (f"{self.name}: temporaries {format_bytes(self.before.temp_bytes)} -> "
-                f"{format_bytes(self.after.temp_bytes)}, limit {format_bytes(self.limit_bytes)} "
-                f"({self.limit_counts}) {met}, modelled time {100 * self.added_time:+.1f} %, "
-                f"{self.total_seconds:.2f} s ({how})")
+                f"{format_bytes(self.after.temp_bytes)}, {limit}, modelled time "
+                f"{format_percent(self.added_time)}, {self.total_seconds:.2f} s ({how})"
+                f"{'' if self.is_met else self._help()}")
 
     def _repr_html_(self):
         import html
@@ -172,6 +184,12 @@ def decide(text, options, *, mem_limit=None, device="cpu", scheduler="default"):
     if report.after.temp_bytes >= report.before.temp_bytes:
         report.outcome = NO_BETTER
         return Decision(report, None, warnings)
+    if not report.is_met:
+        report.may_help = live_arguments(result)
+    if result.hardly_helps:
+        report.outcome = HARDLY
+        report.reason = hardly_reason(result)
+        return Decision(report, None, warnings)
     report.outcome = CHANGED
     try:
         _write_reports(result, options, report)
@@ -179,6 +197,20 @@ def decide(text, options, *, mem_limit=None, device="cpu", scheduler="default"):
         warnings += (("report_dir", f"no report is written: {error}"),)
     phases.end("write")
     return Decision(report, after_text, warnings, (module, result))
+
+
+def hardly_reason(result):
+    """What a result that hardly helps would have done."""
+    counts = result.limit_counts
+    change = format_change(result.memory_before.counted_bytes(counts),
+                           result.memory_after.counted_bytes(counts))
+    return f"{change} of memory ({counts}) for {format_percent(result.added_time)} of modelled time"
+
+
+def live_arguments(result):
+    """The arguments that may lead to less memory. Programs for several devices have one stage less."""
+    return tuple(way.argument for way in result.may_help if way.argument
+                 and (way.option != "stage" or result.num_partitions == 1))
 
 
 def _as_scheduled(text, device, scheduler):

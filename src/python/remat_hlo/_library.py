@@ -147,7 +147,8 @@ class Memory(Sized):
                 ("parameter_bytes", c_int64), ("output_bytes", c_int64),
                 ("aliased_bytes", c_int64), ("constant_bytes", c_int64), ("total_bytes", c_int64),
                 ("lower_bound_bytes", c_int64), ("peak_instruction", Text),
-                ("lower_bound_instruction", Text), ("lower_bound_kind", c_char_p)]
+                ("lower_bound_instruction", Text), ("lower_bound_kind", c_char_p),
+                ("lower_bound_within", c_uint)]
 
 
 class LiveValue(Structure):
@@ -240,9 +241,15 @@ class RematResult(Sized):
                 ("num_ordered", c_uint64), ("num_tied", c_uint64 * 4), ("num_merged", c_uint64),
                 ("compiled_default_bytes", c_int64), ("compiled_bfs_bytes", c_int64),
                 ("num_compressed", c_uint64), ("num_narrowed", c_uint64),
-                ("num_offloaded", c_uint64), ("rounds_alike", c_bool)]
+                 ("num_offloaded", c_uint64), ("rounds_alike", c_bool), ("hardly_helps", c_bool),
+                 ("is_out_of_steps", c_bool)]
     DEFAULTS = {"default_counted_bytes": -1, "bfs_counted_bytes": -1, "compiled_default_bytes": -1,
                 "compiled_bfs_bytes": -1}
+
+
+class Way(Structure):
+    _fields_ = [("option", c_char_p), ("value", c_char_p), ("bytes", c_int64),
+                ("explanation", c_char_p)]
 
 
 class VerifyOptions(Sized):
@@ -277,6 +284,7 @@ REGISTRIES = {"schedulers": 0, "algorithms": 1, "memory_models": 2, "lint_rules"
 
 WRITE_FN = ctypes.CFUNCTYPE(c_int, c_void_p, POINTER(c_char), c_size_t)
 CANCEL_FN = ctypes.CFUNCTYPE(c_bool, c_void_p)
+WAY_FN = ctypes.CFUNCTYPE(None, c_void_p, POINTER(Way))
 CHANGE_FN = ctypes.CFUNCTYPE(None, c_void_p, POINTER(Change))
 
 HANDLE = c_void_p
@@ -325,6 +333,8 @@ FUNCTIONS = {
     "rh_measure_cost": (c_int, (HANDLE, SETTINGS, HANDLE, c_int64, POINTER(Cost), HANDLE)),
     "rh_remat": (c_int, (HANDLE, SETTINGS, POINTER(RematOptions), OUT, POINTER(RematResult),
                          HANDLE)),
+    "rh_visit_ways": (c_int, (HANDLE, HANDLE, SETTINGS, POINTER(RematOptions), POINTER(RematResult),
+                              WAY_FN, c_void_p, HANDLE)),
     "rh_plan_parse": (c_int, (c_char_p, c_size_t, OUT, HANDLE)),
     "rh_plan_free": (None, (HANDLE,)),
     "rh_plan_preparation": (c_int, (HANDLE, POINTER(ScheduleOptions), HANDLE)),

@@ -9,6 +9,7 @@ import gzip
 import json
 import os
 import pathlib
+import typing
 import uuid
 import warnings
 
@@ -381,7 +382,7 @@ class Module:
             made = self._keep(out)
         if base.copies == "pending" and not base.copies_certain:
             found = [*found, *self._doubts(made)]
-        return Rematerialized(base, before, made, limit, options, result, found, trip_count)
+        return Rematerialized(base, before, made, limit, (options, keeps), result, found, trip_count)
 
     def _doubts(self, made):
         """Warnings of what is right only if XLA has still to insert its copies."""
@@ -531,17 +532,40 @@ def remat_options(*, algorithm="auto", memory_model="heap", limit_counts="total"
 
 # ---- results ----
 
+@dataclasses.dataclass(frozen=True)
+class Way:
+    """What may lead to less memory. `option` is its name on the command line; `stage` stands for an
+    earlier dump, and `calibrate` for the command. `bytes` at the peak stay for this reason."""
+    option: str
+    value: typing.Optional[str]
+    bytes: int
+    explanation: str
+
+    ARGUMENTS = {"remat-collectives": "remat_collectives=True", "small-node-limit": "small_node_limit={}",
+                 "algorithm": "algorithm='{}'", "effort": "effort={}", "remat-mode": "modes='{}'",
+                 "stage": "stage='{}'", "calibrate": "remat-hlo calibrate"}
+
+    @property
+    def argument(self):
+        """How programs that are compiled as they run ask for it; None where they cannot."""
+        form = self.ARGUMENTS.get(self.option)
+        return form and form.format(self.value)
+
+
 class Rematerialized(Module):
     """A module under a budget. `before` is the module that it was made from."""
 
-    def __init__(self, before, memory_before, handle, limit_bytes, options, result, diagnostics,
+    def __init__(self, before, memory_before, handle, limit_bytes, asked, result, diagnostics,
                  trip_count):
+        options, _ = self._asked = asked
         super().__init__(handle, before._settings, before.device, "auto", before._text,
                          before.path, diagnostics)
         self.before, self.memory_before = before, memory_before
+        self.is_min = limit_bytes == 0
         self.limit_bytes = None if limit_bytes == lib.NO_LIMIT else limit_bytes
         self.limit_counts = lib.name_of(options.limit_counts, lib.COUNTS)
-        self.is_met = result.is_met
+        self.is_met = result.is_met or self.is_min
+        self.hardly_helps, self._result = result.hardly_helps, result
         self.algorithm = result.algorithm.decode() if result.algorithm else None
         self.remat_seconds, self.verify_seconds = result.remat_seconds, result.verify_seconds
         self.is_timed_out = result.is_timed_out
@@ -568,6 +592,22 @@ class Rematerialized(Module):
         return (self.cost_after.seconds - before) / before if before else 0.0
 
     @functools.cached_property
+    def may_help(self):
+        """What may lead to less memory where the budget is not met or is `min`: a list of Way."""
+        ways = []
+
+        def visit(_, way):
+            way = way.contents
+            ways.append(Way(way.option.decode(), way.value.decode() if way.value else None, way.bytes,
+                            way.explanation.decode()))
+
+        options, _ = self._asked
+        lib.call("rh_visit_ways", self.before._scheduled.pointer, self._handle.pointer,
+                 ctypes.byref(self._settings), ctypes.byref(options), ctypes.byref(self._result),
+                 lib.WAY_FN(visit), None)
+        return ways
+
+    @functools.cached_property
     def plan(self):
         """The steps as JSON text, which `Module.apply` repeats without a search."""
         return lib.collect("rh_emit_plan", self._handle.pointer, ctypes.byref(self._settings),
@@ -585,12 +625,12 @@ class Rematerialized(Module):
         return write_file(path, self._both("svg"))
 
     def _both(self, kind):
-        limit = -1 if self.limit_bytes is None else self.limit_bytes
+        limit = -1 if self.limit_bytes is None or self.is_min else self.limit_bytes
         return self._picture(kind, self.before, limit, self.limit_counts)
 
     def __repr__(self):
         met = "met" if self.is_met else "not met"
-        limit = "no limit" if self.limit_bytes is None else \
+        limit = "min" if self.is_min else "no limit" if self.limit_bytes is None else \
             f"limit {format_bytes(self.limit_bytes)}, {met}"
         return (f"<Rematerialized {self.name}: {format_bytes(self.memory_before.peak_bytes)} -> "
                 f"{format_bytes(self.memory_after.peak_bytes)}, {limit}, "

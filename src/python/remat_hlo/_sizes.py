@@ -77,6 +77,12 @@ def format_seconds(seconds):
             return f"{seconds * factor:.3g} {unit}"
 
 
+def format_percent(share, digits=1):
+    """`-41.9 %`; no sign that says nothing, as in `-0.0 %`."""
+    percent = round(100 * share, digits)
+    return f"{percent or 0.0:+.{digits}f} %"
+
+
 def format_change(before, after):
     """`-41.9 %`; empty where there was nothing before."""
-    return f"{100 * (after - before) / before:+.1f} %" if before else ""
+    return format_percent((after - before) / before) if before else ""

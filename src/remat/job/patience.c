@@ -108,6 +108,12 @@ bool patience_is_over(const Patience *patience) {
   return patience && (patience->is_over || is_known_to_be_stopped(patience));
 }
 
+bool patience_is_spent(const Patience *patience) {
+  const uint64_t rest = 64; /* a part of the steps that is too small for another round */
+  return patience && patience->num_steps > 0 &&
+         patience->num_steps - patience->num_spent <= patience->num_steps / rest;
+}
+
 bool patience_was_interrupted(const Patience *patience) {
   return patience && atomic_load(&shared_const(patience)->is_cancelled);
 }

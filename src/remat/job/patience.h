@@ -67,6 +67,9 @@ void patience_renew(Patience *patience, uint64_t num_steps);
 /* Whether patience_spend() has returned false, or would do so without asking anybody. */
 bool patience_is_over(const Patience *patience);
 
+/* Whether all steps that there were have been spent, but for a rest that no search can use. */
+bool patience_is_spent(const Patience *patience);
+
 /* Asks the clock and the caller at once. Returns whether the deadline is over or the caller has
  * cancelled; steps do not matter. */
 bool patience_is_stopped(Patience *patience);

@@ -99,7 +99,7 @@ KeepReason repeat_verdict(const Legality *legality, InstId id, Arena *scratch) {
   if (reason != KEEP_CONTROL_FLOW) return reason;
   reason = common_reason(legality, id);
   bool has_collective = reason == KEEP_NONE && runs_collective(legality->module, id, scratch);
-  return has_collective ? KEEP_COLLECTIVE : reason;
+  return has_collective ? KEEP_INNER_COLLECTIVE : reason;
 }
 
 static bool is_placed_elsewhere(const Module *module, InstId id) {

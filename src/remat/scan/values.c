@@ -325,7 +325,7 @@ static void judge_value(const Finder *finder, ScanValue *value) {
   if (value->may_store && !value->must_store)
     value->store_seconds = store_seconds_of(finder, value);
   if (value->kind != SCAN_COMPUTED) {
-    value->verdict = value->kind == SCAN_STATE ? KEEP_PARAMETER : KEEP_NONE;
+    value->verdict = value->kind == SCAN_STATE ? KEEP_STATE : KEEP_NONE;
     return;
   }
   value->verdict = value->is_inseparable ? KEEP_ROUNDING : verdict_of(finder, value->inst);
