@@ -584,6 +584,26 @@ typedef enum rh_limit_counts {
  * limits. Threads: any. */
 RH_API int64_t rh_counted_bytes(const rh_memory *memory, rh_limit_counts counts);
 
+/* Returns what no order and no recomputation brings rh_counted_bytes() below, as
+ * `lower_bound_bytes` says of the peak. Threads: any. */
+RH_API int64_t rh_counted_bound_bytes(const rh_memory *memory, rh_limit_counts counts);
+
+/* What a budget asks of a module that takes `memory`, before anything is searched. */
+typedef enum rh_prospect {
+  RH_PROSPECT_WITHIN,  /* the module fits the budget as it is */
+  RH_PROSPECT_LITTLE,  /* nothing can be saved, or less than what is worth a search */
+  RH_PROSPECT_BELOW,   /* the budget is below the bound: no search meets it, and one with a limit of
+                          0, as low as possible, does not look for what there is not */
+  RH_PROSPECT_OPEN,
+} rh_prospect;
+
+/* Compares a budget with what a module takes and with its lower bound, which offloading,
+ * compression and narrower types do not keep to: it is for callers that only allow recomputation.
+ * `min_reducible_bytes` is what must lie above the bound for a search to be worth while; 0 = any.
+ * O(1), so that a program that compiles many modules asks this first. Threads: any. */
+RH_API rh_prospect rh_weigh_budget(const rh_memory *memory, rh_limit_counts counts,
+                                   int64_t limit_bytes, int64_t min_reducible_bytes);
+
 #define RH_MAX_REASONS 4
 
 /* A buffer that is live at the peak. Made by the library. */
@@ -1083,6 +1103,13 @@ typedef bool (*rh_cancel_fn)(void *context);
 /* The usual limit of rh_remat_options.small_node_bytes. */
 #define RH_SMALL_NODE_BYTES (INT64_C(1) << 20)
 
+/* rh_remat_options.effort for whoever waits for a compilation: the steps follow from the size of
+ * the module alone. They are those of effort 1 for 1,500 to 10,000 instructions and fall to those of
+ * effort 0 beyond that. Smaller modules have those of 1,500 instructions, a third of what they
+ * have with effort 1. So a search takes a few per cent of the time that XLA takes to compile the
+ * module. */
+#define RH_EFFORT_BY_SIZE (-1)
+
 typedef struct rh_remat_options {
   size_t struct_size;
   const char *algorithm;    /* a name of RH_ALGORITHMS */
@@ -1138,7 +1165,7 @@ typedef struct rh_remat_options {
 
   int effort;                /* how long algorithms that search may search, 0 to 9; each takes about
                                 3.5 times as long as the one before, counted in steps, so that
-                                results do not depend on the machine */
+                                results do not depend on the machine; or RH_EFFORT_BY_SIZE */
   double time_limit_seconds; /* algorithms end after so many seconds; results then depend on the
                                 machine; 0 = no limit */
   unsigned num_threads;    /* threads that algorithms may use, the caller's included; results do not

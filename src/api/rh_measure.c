@@ -159,6 +159,24 @@ int64_t rh_counted_bytes(const rh_memory *memory, rh_limit_counts counts) {
   return memory_counted_bytes(memory, counts);
 }
 
+/* What is not counted, such as parameters, is the same before and after. */
+int64_t rh_counted_bound_bytes(const rh_memory *memory, rh_limit_counts counts) {
+  int64_t counted_bytes = memory_counted_bytes(memory, counts);
+  int64_t reducible_bytes = memory->peak_bytes - memory->lower_bound_bytes;
+  if (reducible_bytes <= 0) return counted_bytes;
+  return reducible_bytes < counted_bytes ? counted_bytes - reducible_bytes : 0;
+}
+
+rh_prospect rh_weigh_budget(const rh_memory *memory, rh_limit_counts counts, int64_t limit_bytes,
+                            int64_t min_reducible_bytes) {
+  int64_t counted_bytes = memory_counted_bytes(memory, counts);
+  int64_t bound_bytes = rh_counted_bound_bytes(memory, counts);
+  int64_t reducible_bytes = counted_bytes - bound_bytes;
+  if (counted_bytes <= limit_bytes) return RH_PROSPECT_WITHIN;
+  if (reducible_bytes == 0 || reducible_bytes < min_reducible_bytes) return RH_PROSPECT_LITTLE;
+  return limit_bytes < bound_bytes ? RH_PROSPECT_BELOW : RH_PROSPECT_OPEN;
+}
+
 /* Whether the algorithm is `search`, which runs loops again, or one that tries it, too. */
 static bool repeats_loops(const rh_remat_options *options) {
   const RematAlgorithm *algorithm = options ? remat_algorithm_find(options->algorithm) : NULL;

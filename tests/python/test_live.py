@@ -493,7 +493,47 @@ class Silence(LiveTest):
         with live.rematerialize("r50%"):
             compile_program(program)
         self.assertEqual(len(self.lines()), 1)
-        self.assertRegex(self.lines()[0], r"^jit_loss: temporaries .* MiB -> .* MiB, limit .* met")
+        self.assertRegex(self.lines()[0], r"^jit_loss: total .* MiB -> .* MiB \(temporaries .* MiB -> .* MiB\), "
+                         r"limit .* met")
+
+    def eager(self):
+        """Operations outside of a jit, of more than min_peak: some have something to save, and the last
+        ones are compiled by backward passes."""
+        jax.clear_caches()
+        x = jax.random.normal(jax.random.key(0), (1024, 1024))
+        (x.reshape(-1) + 1).reshape(x.shape) @ x
+        jax.grad(lambda x: jax.numpy.tanh(x @ x).sum())(x)
+
+    def test_eager_operations(self):
+        """There is no line on them, whatever becomes of them, unless all lines are asked for."""
+        for limit in ("80%", "min", "1MiB"):
+            with self.subTest(limit), live.rematerialize(limit, min_peak="4KiB"):
+                self.eager()
+                self.assertEqual(self.records, [])
+        reports = live.last_reports(all=True)
+        self.assertTrue(all(r.is_eager for r in reports), [r.name for r in reports if not r.is_eager])
+        self.assertIn(False, {r.is_met for r in reports})
+        live.clear_reports()
+        with live.rematerialize("80%", verbose="all"):
+            self.eager()
+        self.assertEqual(self.lines(), [str(r) for r in live.last_reports(all=True)])
+        self.assertGreater(len(self.lines()), 3)
+
+    def test_own_jit_is_not_eager(self):
+        with live.rematerialize("80%"):
+            jax.jit(lambda x: x + 1)(np.ones(3))
+            compile_program(reference("mlp")[0])
+        self.assertEqual([r.is_eager for r in live.last_reports(all=True)
+                          if r.name in ("jit__lambda", "jit_loss")], [False, False])
+
+    def test_little_to_gain(self):
+        """A program that has nothing to give is left alone without a search or a word."""
+        with live.rematerialize("80%"):
+            jax.jit(lambda x: x.T @ x).lower(np.ones((1024, 1024), np.float32)).compile()
+        (report,) = live.last_reports(all=True)
+        self.assertEqual(report.outcome, _decide.LITTLE)
+        self.assertNotIn("remat", report.seconds)
+        self.assertEqual(self.records, [])
 
     def test_not_met(self):
         """A budget that cannot be met is said, whether anything was saved or not."""

@@ -306,28 +306,76 @@ class Deciding(PackageTest):
         report = decision.report
         self.assertEqual((report.outcome, decision.text, report.is_met), (_decide.HARDLY, None, False))
         self.assertRegex(str(report), r"left as it is: the result hardly helps: -[\d.]+ % of memory \(total\) "
-                         r"for \+[\d.]+ % of modelled time, temporaries .* not met; may help: .*"
+                         r"for \+[\d.]+ % of modelled time, total .* not met; may help: .*"
                          r"remat_collectives=True")
         decision = self.decide(text, mem_limit="min", min_peak=0)
         self.assertEqual((decision.report.outcome, decision.report.is_met), (_decide.CHANGED, True))
         self.assertNotIn("not met", str(decision.report))
         self.assertIn("as low as was found", str(decision.report))
 
-    def test_large_modules(self):
-        """They are decided sooner, unless an effort or an algorithm is asked for."""
-        def chosen(num_instructions=10001, **options):
+    def test_effort(self):
+        """A search has the steps of the module's size, unless an effort or an algorithm is asked for."""
+        def chosen(**options):
             made = _options.Options.make(mem_limit="r50%", **options)
-            report = _decide.LiveReport("", "", "", "", num_instructions=num_instructions,
-                                        before=remat_hlo.load(GPT).memory())
+            report = _decide.LiveReport("", "", "", "", before=remat_hlo.load(GPT).memory())
             remat, _ = _decide.remat_options_for(made, report)
             return remat.algorithm, remat.effort
-        self.assertEqual(chosen(), (b"search", 1))
-        self.assertEqual(chosen(20001), (b"search", 0))
-        self.assertEqual(chosen(10000), (b"auto", 5))
-        self.assertEqual(chosen(algorithm="path"), (b"path", 1))
+        self.assertEqual(chosen(), (b"search", lib.EFFORT_BY_SIZE))
+        self.assertEqual(chosen(algorithm="path"), (b"path", lib.EFFORT_BY_SIZE))
+        self.assertEqual(chosen(algorithm="search", effort=3), (b"search", 3))
         self.assertEqual(chosen(effort=5), (b"auto", 5))
-        with mock.patch.object(_decide, "LARGE_EFFORTS", {1000: 1}):
-            self.assertEqual(self.decide().report.algorithm, "search")
+        self.assertEqual(self.decide().report.algorithm, "search")
+
+    def test_little_is_reducible(self):
+        """A module that has little to give is not searched, and only a budget of bytes is said not to be
+        met. What is little is asked of the figure that the budget counts."""
+        text = ("HloModule m, is_scheduled=true\n\nENTRY e {\n  p = f32[1048576] parameter(0)\n"
+                "  ROOT r = f32[1048576] add(p, p)\n}\n")
+        for options, is_met, line in (
+                ({"mem_limit": "80%"}, None, ""),
+                ({"mem_limit": "min"}, None, ""), ({"mem_limit": "min", "min_reducible": "0"}, None, ""),
+                ({"mem_limit": "4MiB"}, False, ", total 8.00 MiB (temporaries 0 B), limit 4.00 MiB not met")):
+            with mock.patch.object(_module.Module, "_rematerialize") as search:
+                report = self.decide(text, **options).report
+            search.assert_not_called()
+            self.assertEqual((report.outcome, report.is_met), (_decide.LITTLE, is_met))
+            self.assertEqual(str(report), f"m: left as it is: little is reducible{line}")
+        memory = remat_hlo.load(GPT, copies="inserted").memory()
+        reducible = memory.peak_bytes - memory.lower_bound_bytes
+        for counts in ("total", "temp"):
+            counted = memory.counted_bytes(counts)
+            for least, outcome in ((str(reducible + 1), _decide.LITTLE), (str(reducible), _decide.CHANGED),
+                                   (f"{100 * reducible / counted + 0.1:.3f}%", _decide.LITTLE),
+                                   (f"{100 * reducible / counted - 0.1:.3f}%", _decide.CHANGED)):
+                report = self.decide(min_reducible=least, limit_counts=counts, algorithm="path").report
+                self.assertEqual(report.outcome, outcome, (counts, least))
+        self.assertEqual(self.decide(min_reducible="99%", mem_limit=memory.peak_bytes - 1).report.outcome,
+                         _decide.CHANGED)
+        self.assertEqual(self.decide(min_reducible="99%", modes="recompute,narrow").report.outcome,
+                         _decide.CHANGED)
+
+    def test_below_the_bound(self):
+        """A budget that nothing can meet is answered by what `min` gives, and the line says so."""
+        below, least = self.decide(mem_limit="1%"), self.decide(mem_limit="min")
+        self.assertEqual(below.text, least.text)
+        self.assertTrue(below.report.is_below_bound)
+        self.assertFalse(below.report.is_met)
+        self.assertRegex(str(below.report), r"limit [0-9.]+ .iB not met: it is below the bound of "
+                         r"[0-9.]+ .iB, as low as was found, modelled")
+        self.assertFalse(least.report.is_below_bound)
+        self.assertRegex(str(least.report), r"\), as low as was found, modelled")
+
+    def test_line(self):
+        """A line has the figures that the limit is about."""
+        for counts, words in (("total", "total {} -> {} (temporaries {} -> {})"),
+                              ("temp+outputs", "temporaries and outputs {} -> {} (temporaries {} -> {})"),
+                              ("temp", "temporaries {} -> {}")):
+            report = self.decide(limit_counts=counts).report
+            figures = [one.counted_bytes(counts) for one in (report.before, report.after)]
+            figures += [report.before.temp_bytes, report.after.temp_bytes]
+            self.assertIn(f": {words}, limit {{}} met, modelled time".format(*map(
+                _sizes.format_bytes, [*figures[:words.count("{}")], report.limit_bytes])), str(report))
+            self.assertEqual(report.is_met, figures[1] <= report.limit_bytes)
 
     def test_repeats(self):
         """The same module and options give the same text, whatever the number of threads."""

@@ -28,6 +28,9 @@ LOGGER = logging.getLogger(NAME)
 MOST_REPORTS = 1000
 MOST_CACHED = 64
 MOST_CACHED_BYTES = 256 << 20
+# The function of JAX that calls a compiled one, and the folder of its own functions.
+CALLING_FRAME = "_pjit_call_impl_python"
+JAX_FOLDER = os.path.dirname(jax.__file__)
 # Lowering ends before a compilation begins, and after the program has chosen its devices.
 LOWERED_EVENT = "/jax/core/compile/jaxpr_to_mlir_module_duration"
 
@@ -64,6 +67,7 @@ class _Compilation:
     """A compilation that is under way. `changed` has the keys and reports of what was rewritten."""
     name: str
     options: Options
+    is_eager: bool = False
     changed: list = dataclasses.field(default_factory=list)
 
 
@@ -86,8 +90,8 @@ def _say(line):
 
 
 def _tell(options, report):
-    """A line on a module that was changed."""
-    if options.verbose:
+    """A line on a module, if it is asked for."""
+    if options.verbose == "all" or (options.verbose and report.is_worth_a_line):
         _say(report)
 
 
@@ -162,9 +166,9 @@ def _transform(options, compilations, platform, serialized):
         if key in state.refused:
             report = dataclasses.replace(report, outcome=REFUSED)
             made = None
+    report.is_eager = bool(compilations) and all(c.is_eager for c in compilations)
     _remember(report)
-    if made is not None or report.is_met is False:
-        _tell(options, report)
+    _tell(options, report)
     if made is None:
         return None
     for compilation in compilations:
@@ -403,10 +407,24 @@ def _guard_persistent_cache():
 
 # ---- compilations ----
 
+def _is_eager():
+    """Whether what this thread compiles is an operation that the program calls outside of any jit of its
+    own: a primitive, or a function of JAX that JAX compiles, such as jax.random.normal. JAX knows where the
+    function was written, in a frame between the program and the compiler."""
+    frame = sys._getframe(1)
+    while frame is not None:
+        if frame.f_code.co_name == CALLING_FRAME:
+            jaxpr = frame.f_locals.get("jaxpr")
+            where = getattr(getattr(jaxpr, "jaxpr", jaxpr), "debug_info", None)
+            return f" at {JAX_FOLDER}{os.sep}" in str(getattr(where, "func_src_info", ""))
+        frame = frame.f_back
+    return False
+
+
 @contextlib.contextmanager
 def _compilation(name, options):
     """XLA reads its list of hooks without a lock: nothing is registered while it compiles."""
-    outer, made = getattr(_thread, "compilation", None), _Compilation(name, options)
+    outer, made = getattr(_thread, "compilation", None), _Compilation(name, options, _is_eager())
     with state.lock:
         state.compilations.append(made)
     _thread.compilation = made
@@ -431,9 +449,9 @@ def _compile_before(inner, options, backend, module, *arguments, **named):
         compile_module, module, options, limit, _device_of(backend.platform))
     for cause, message in warnings:
         _warn_once(cause, message)
+    report.is_eager = _is_eager()
     _remember(report)
-    if report.outcome == CHANGED or report.is_met is False:
-        _tell(options, report)
+    _tell(options, report)
     return executable
 
 

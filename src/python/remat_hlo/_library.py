@@ -277,6 +277,8 @@ EMITS = {"scheduled": 0, "unscheduled": 1}
 PROTECTS = {"auto": 0, "none": 1, "control-deps": 2, "opt-barrier": 3, "conditional": 4}
 INLINES = {"auto": 0, "never": 1, "always": 2}
 MODES = {"recompute": 1, "compress": 2, "offload": 4, "narrow": 8}
+PROSPECTS = {"within": 0, "little": 1, "below": 2, "open": 3}
+EFFORT_BY_SIZE = -1
 PICTURES = {"html": 0, "svg": 1, "perfetto": 2}
 SUMS = {"category": 0, "opcode": 1, "source": 2, "op_name": 3, "computation": 4}
 REGISTRIES = {"schedulers": 0, "algorithms": 1, "memory_models": 2, "lint_rules": 3, "packings": 4,
@@ -314,6 +316,8 @@ FUNCTIONS = {
     "rh_schedule": (c_int, (HANDLE, SETTINGS, POINTER(ScheduleOptions), OUT, HANDLE)),
     "rh_measure_memory": (c_int, (HANDLE, SETTINGS, c_char_p, POINTER(Memory), HANDLE)),
     "rh_counted_bytes": (c_int64, (POINTER(Memory), c_int)),
+    "rh_counted_bound_bytes": (c_int64, (POINTER(Memory), c_int)),
+    "rh_weigh_budget": (c_int, (POINTER(Memory), c_int, c_int64, c_int64)),
     "rh_report_make": (c_int, (HANDLE, SETTINGS, c_char_p, POINTER(POINTER(Report)), HANDLE)),
     "rh_report_free": (None, (POINTER(Report),)),
     "rh_compare_sums": (c_int, (Sums, Sums, CHANGE_FN, c_void_p, HANDLE)),

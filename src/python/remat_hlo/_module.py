@@ -39,11 +39,25 @@ class Memory:
         """What a limit on `temp`, `temp+outputs` or `total` counts."""
         return self._counted[counts]
 
+    def bound_bytes(self, counts="total"):
+        """What no order and no recomputation brings counted_bytes(counts) below."""
+        return lib.load().rh_counted_bound_bytes(ctypes.byref(self._struct), lib.COUNTS[counts])
+
+    def weigh(self, counts, limit_bytes, min_reducible_bytes=0):
+        """What a budget asks of the module: `within`, `little`, `below` or `open`; see rh_prospect in
+        remat_hlo.h."""
+        return lib.name_of(lib.load().rh_weigh_budget(
+            ctypes.byref(self._struct), lib.COUNTS[counts], limit_bytes, min_reducible_bytes),
+            lib.PROSPECTS)
+
+    @functools.cached_property
+    def _struct(self):
+        return lib.Memory(**{f.name: getattr(self, f.name) for f in dataclasses.fields(self)
+                             if f.type in (int, "int")})
+
     @functools.cached_property
     def _counted(self):
-        struct = lib.Memory(**{f.name: getattr(self, f.name) for f in dataclasses.fields(self)
-                               if f.type in (int, "int")})
-        return {name: lib.load().rh_counted_bytes(ctypes.byref(struct), number)
+        return {name: lib.load().rh_counted_bytes(ctypes.byref(self._struct), number)
                 for name, number in lib.COUNTS.items()}
 
 

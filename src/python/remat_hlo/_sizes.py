@@ -29,12 +29,25 @@ def parse_size(size):
     return size
 
 
+def parse_part(part, whole):
+    """Bytes of a size, or of a share of `whole` such as 5%. Raises ValueError."""
+    match = SHARE.fullmatch(str(part).strip())
+    if match and not match[1]:
+        return whole * _millionths(match[2]) // 10**8
+    return parse_size(part)
+
+
 class Budget:
     """What a memory limit says: `kind` is `bytes`, `share`, `reducible` or `min`. `amount` is in
     bytes, or in hundred-millionths for the two shares."""
 
     def __init__(self, kind, amount=0):
         self.kind, self.amount = kind, amount
+
+    @property
+    def is_relative(self):
+        """Whether it asks the same of each module, however small: a share, or as little as possible."""
+        return self.kind != "bytes"
 
     def bytes(self, before, lower_bound):
         """The limit for a module that takes `before` bytes and cannot go below `lower_bound`."""
