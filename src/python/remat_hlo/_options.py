@@ -37,6 +37,9 @@ class Options:
                           "instead of auto, 1 for modules of more than 10,000 instructions and 0 for "
                           "more than 20,000]",
                           parse=int)
+    check: str = _option("auto", "whether a changed program is compiled as it was, too, and the smaller one kept: "
+                         "auto, where XLA assigns more than it may come down to without us; always; never",
+                         choices=("auto", "always", "never"))
     small_node_limit: int = _option(None, "results of at most this size are not recomputed "
                                     "[1MiB, or a 256th of the peak]",
                                     parse=parse_size)
