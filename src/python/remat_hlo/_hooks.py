@@ -509,6 +509,8 @@ def _guard_compilations():
         else:
             register([backend.platform])
             devices = _devices_of(backend)
+            if options.mem_limit == "auto" and not devices[1]:
+                auto_limit(options)  # before this program takes memory
 
         def compile_it():
             return inner(backend, module, *arguments, **named)
@@ -573,8 +575,6 @@ def register(platforms=None):
                 state.failed_platforms.add(platform)
                 _warn_once(("platform", platform), f"modules for {platform} are left as they "
                            f"are: {_first_line(error)}")
-        if options.mem_limit == "auto" and backends_exist():
-            auto_limit(options)
 
 
 def has_hooks():
