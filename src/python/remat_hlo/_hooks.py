@@ -51,7 +51,7 @@ class State:
         self.reports = collections.deque(maxlen=MOST_REPORTS)
         self.cache = collections.OrderedDict()  # key: (report, serialized module or None)
         self.cached_bytes = 0
-        self.auto_limits = {}      # headroom: bytes or None
+        self.auto_limits = {}      # headroom: (bytes or None, why there are none)
         self.refused = set()       # digests of results that XLA did not compile
 
 
@@ -289,13 +289,16 @@ def _to_cache(key, report, made):
 
 # ---- what auto is ----
 
-def auto_limit(options):
+def auto_limit(options, warns=True):
     """What the devices of this process, and of the others of its job, have left: found once, so that
-    every module is given the same. None where a device does not say."""
+    every module is given the same. None where a device does not say, of which `warns` tells."""
     with state.lock:
         if options.headroom not in state.auto_limits:
             state.auto_limits[options.headroom] = _find_auto_limit(options.headroom)
-        return state.auto_limits[options.headroom]
+        limit, why_not = state.auto_limits[options.headroom]
+    if limit is None and warns:
+        _warn_once("auto", f"mem_limit=auto does nothing: {why_not}")
+    return limit
 
 
 def _limit_of(options, absent_device=None):
@@ -319,23 +322,21 @@ def _headroom_bytes(headroom, size):
 
 
 def _find_auto_limit(headroom):
+    """(the limit or None, why there is none)."""
     limits = []
     for device in jax.local_devices():
         stats = device.memory_stats() or {}
         if not stats.get("bytes_limit"):
-            _warn_once("auto", f"mem_limit=auto does nothing: {device.platform} devices do not say "
-                       "how much memory they have")
-            return None
+            return None, f"{device.platform} devices do not say how much memory they have"
         size = stats["bytes_limit"]
         limits.append(size - stats.get("bytes_in_use", 0) - _headroom_bytes(headroom, size))
     limit = _least_of_all_processes(min(limits), headroom)
-    if limit is None or limit <= 0:
-        _warn_once("auto", "mem_limit=auto does nothing: no memory is left" if limit is not None
-                   else "mem_limit=auto does nothing: the other processes do not say how much "
-                   "memory they have left")
-        return None
+    if limit is None:
+        return None, "the other processes do not say how much memory they have left"
+    if limit <= 0:
+        return None, "no memory is left"
     _say(f"mem_limit=auto is {format_bytes(limit)}")
-    return limit
+    return limit, ""
 
 
 def _least_of_all_processes(limit, headroom):
@@ -361,7 +362,8 @@ def _persistent_key():
     options = state.context.value
     if options is None:
         return ""
-    limit = _limit_of(options)
+    # JAX's own key has the devices, on which the limit for absent ones depends.
+    limit = auto_limit(options, warns=False) if options.mem_limit == "auto" else options.mem_limit
     return f" {NAME} {__version__} {options.digest(limit, _decide.plan_key(options))}"
 
 

@@ -10,9 +10,9 @@ from ._module import profile_text
 
 # How JAX calls a plugin, and how the clients of some plugins call their platform.
 PLUGINS = {"tpu": ("tpu",), "cuda": ("cuda",), "rocm": ("rocm",), "gpu": ("cuda", "rocm")}
-# A GPU's own rematerialization begins where a module, with its parameters and results, takes more than this part
-# of the device's memory; of what parameters and results leave, it wants this part free of the rest
-# (xla/service/gpu/gpu_hlo_schedule.cc, xla_gpu_memory_limit_slop_factor).
+# XLA rematerializes by itself, after the hook, where a module does not fit, and stops where it does. On TPU the
+# limit is the device's memory. On GPU, parameters and results are taken off a part of it, and the limit is a part of
+# what is left (xla/service/gpu/gpu_hlo_schedule.cc; the second part is xla_gpu_memory_limit_slop_factor).
 GPU_MEMORY_SHARE, GPU_SLOP = 0.80, 0.95
 # XLA:TPU puts temporaries into VMEM, of which a chip has this much. At the hook that has not happened yet.
 MOST_VMEM_BYTES = 128 << 20
@@ -105,18 +105,10 @@ def memory_of(device):
 def least_temp_bytes(platform, before, device):
     """What XLA may come down to with a module that is left as it is, by what is predicted of it. `before` is its
     Memory. Where it assigns no more than this to a result, the result is no worse than without us."""
-    if platform == "tpu":
-        return before.temp_bytes - MOST_VMEM_BYTES
-    if platform == "cpu":
-        return before.temp_bytes
-    return min(before.temp_bytes, _gpu_limit(before, device))
-
-
-def _gpu_limit(before, device):
-    """The temporaries above which XLA:GPU begins to rematerialize by itself, after the hook."""
     memory_bytes = memory_of(device)
-    if not memory_bytes:
+    if platform == "cpu" or not memory_bytes:
         return before.temp_bytes
     given = before.parameter_bytes + before.output_bytes - before.aliased_bytes
-    rest = GPU_MEMORY_SHARE * memory_bytes - given
-    return max(0, int(GPU_SLOP * rest))
+    if platform == "tpu":
+        return max(0, min(before.temp_bytes, memory_bytes - given) - MOST_VMEM_BYTES)
+    return max(0, min(before.temp_bytes, int(GPU_SLOP * (GPU_MEMORY_SHARE * memory_bytes - given))))
