@@ -45,11 +45,11 @@ def prepare(target):
         os.environ["XLA_FLAGS"] = "--xla_gpu_autotune_level=0"
 
 
-def devices(target, platform="1x1x1"):
+def devices(target, topology="1x1x1"):
     from jax.experimental import topologies
     if target in TOPOLOGIES:
         return topologies.get_topology_desc(platform="tpu", topology_name=TOPOLOGIES[target][0]).devices
-    return topologies.get_topology_desc("", platform="cuda", topology=platform, target_config=H100).devices
+    return topologies.get_topology_desc("", platform="cuda", topology=topology, target_config=H100).devices
 
 
 def stop_when_assigned(folder, describe):

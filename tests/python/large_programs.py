@@ -50,7 +50,7 @@ def vit():
         patches = images.reshape(images.shape[0], 16, 16, 16, 16, 3).swapaxes(2, 3)
         x = _transformer(blocks, patches.reshape(images.shape[0], 256, 768) @ embed, False)
         return jnp.mean(jax.nn.logsumexp(jnp.mean(x, 1) @ head, -1))
-    return loss, ((768, 512), _blocks(10, 512), (512, 1000)), _floats(448, 256, 256, 3)
+    return loss, ((768, 512), _blocks(10, 512), (512, 1000)), _floats(896, 256, 256, 3)
 
 
 def mixer():
@@ -62,7 +62,7 @@ def mixer():
             x = x + jax.nn.gelu(_norm(x) @ up) @ down
         return jnp.mean(x * x)
     one = ((256, 512), (512, 256), (512, 2048), (2048, 512))
-    return loss, (one,) * 12, _floats(640, 256, 512)
+    return loss, (one,) * 12, _floats(1536, 256, 512)
 
 
 def _conv(x, w, stride=1):
@@ -82,7 +82,7 @@ def convnet():
             x = x + _conv(jax.nn.relu(normed(_conv(jax.nn.relu(normed(x)), a))), b)
         return jnp.mean(x * x)
     one = ((3, 3, 128, 128),) * 2
-    return loss, ((3, 3, 3, 128), (one,) * 10), _floats(256, 64, 64, 3)
+    return loss, ((3, 3, 3, 128), (one,) * 16), _floats(1024, 64, 64, 3)
 
 
 def unet():
@@ -103,7 +103,7 @@ def unet():
         return jnp.mean((_conv(x, last) - noisy) ** 2)
     pair, levels = ((3, 3, 128, 128),) * 2, 3
     return loss, ((3, 3, 3, 128), ((pair, (3, 3, 128, 128)),) * levels,
-                  ((pair, (3, 3, 256, 128)),) * levels, (3, 3, 128, 3)), _floats(128, 128, 128, 3)
+                  ((pair, (3, 3, 256, 128)),) * levels, (3, 3, 128, 3)), _floats(320, 128, 128, 3)
 
 
 def deep_mlp():
@@ -113,7 +113,7 @@ def deep_mlp():
             x = x + (jax.nn.silu(x @ gate) * (x @ up)) @ down
         return jnp.mean(x * x)
     one = ((1024, 4096), (1024, 4096), (4096, 1024))
-    return loss, (one,) * 10, _floats(65536, 1024)
+    return loss, (one,) * 10, _floats(196608, 1024)
 
 
 def _floats(*shape):
