@@ -58,14 +58,22 @@ class Gpu(AbsentTest):
     def test_installed_after(self):
         self.check_exactly("one", "after")
 
+    def check_left_alone(self, kind):
+        """JAX 0.12's text of a collective that is wrapped does not read back as what it was: the program is
+        compiled as it was, with a warning."""
+        written, said = self.run_python(HERE / "hook_absent.py", "h100", kind, "before")
+        answer = json.loads(written.splitlines()[-1])
+        self.assertEqual(answer["temp_bytes"], answer["plain_bytes"])
+        self.assertRegex(said, "left as it is|compiled as it was")
+
     def test_fsdp(self):
-        self.check_hook("h100", "fsdp", "before")
+        self.check_left_alone("fsdp")
 
     def test_tensor_parallel(self):
-        self.check_hook("h100", "tensor", "before")
+        self.check_left_alone("tensor")
 
     def test_pipeline(self):
-        self.check_hook("h100", "pipeline", "before")
+        self.check_left_alone("pipeline")
 
 
 @unittest.skipUnless(HAS_TPU, "libtpu is not installed")
