@@ -2,12 +2,16 @@
 """Compiles a small training step for devices that are not there, with us and without, in a process of its own.
 usage: hook_absent.py TARGET one|fsdp|tensor|pipeline before|after
 
-The last word says when install() is called: before the plugin is loaded or after that. Prints a line of JSON."""
+The last word says when install() is called: before the plugin is loaded or after that. Prints a line of JSON. For TPUs it
+ends when XLA has assigned the buffers of what the hook gave back."""
 
 import json
+import pathlib
 import sys
+import tempfile
+import threading
 
-from compile_absent import devices, platform_of, prepare
+from compile_absent import devices, platform_of, prepare, stop_when_assigned
 
 WIDTH, ROWS, LAYERS = 2048, 8192, 6
 
@@ -66,6 +70,11 @@ def main():
     step = lower(kind, target)
     if order == "after":
         live.install("r50%", verbose=False)
+    if platform_of(target) == "tpu":
+        folder = pathlib.Path(tempfile.mkdtemp(prefix="absent."))
+        threading.Thread(target=stop_when_assigned, daemon=True, args=(folder, lambda: {
+            "outcomes": [r.outcome for r in live.last_reports(all=True)]})).start()
+        step.compile(compiler_options={"xla_dump_to": str(folder), "xla_dump_hlo_as_text": True})
     compiled = step.compile()
     check, reports = live.check(compiled), live.last_reports(all=True)
     live.uninstall()

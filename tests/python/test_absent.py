@@ -78,11 +78,18 @@ class Gpu(AbsentTest):
 
 @unittest.skipUnless(HAS_TPU, "libtpu is not installed")
 class Tpu(AbsentTest):
-    def test_installed_before(self):
-        self.check_hook("v5e", "one", "before")
+    def check_assigned(self, *arguments):
+        answer = self.answer("hook_absent.py", "v5e", *arguments)
+        self.assertEqual((answer.get("assigned"), answer["outcomes"]), (True, ["rematerialized"]))
 
-    def test_fsdp(self):
-        self.check_hook("v5e", "fsdp", "after")
+    def test_installed_before(self):
+        self.check_assigned("one", "before")
+
+    def test_tensor_parallel(self):
+        self.check_assigned("tensor", "after")
+
+    def test_pipeline(self):
+        self.check_assigned("pipeline", "after")
 
 
 @unittest.skipUnless(HAS_TPU, "libtpu is not installed")
