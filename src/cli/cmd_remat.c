@@ -4,7 +4,6 @@
 
 #include "algorithm.h"
 #include "command.h"
-#include "device.h"
 #include "exit_code.h"
 #include "interrupt.h"
 #include "memory.h"
@@ -99,6 +98,7 @@ static void free_job(RematRun *job) {
   if (job->baseline != job->scheduled) rh_module_free(job->baseline);
   rh_module_free(job->scheduled);
   load_free(&job->loaded);
+  rh_profile_free(job->own_profile);
   free(job->blocking.buffers);
   free(job->ways);
   for (int i = 0; i < job->num_written; i++)
@@ -248,19 +248,16 @@ static rh_status run_files(const RematRun *common) {
 }
 
 rh_status cmd_remat(const Options *given) {
-  rh_profile *profile = NULL;
   Algorithm algorithm = {0};
   Options options = *given; /* a plan can change them */
   PlanFile plan = {0};
   Places places = {0};
   rh_status status = check_outputs(&options);
   if (status == RH_OK) status = algorithm_read(&options, &algorithm);
-  if (status == RH_OK) status = device_load(&options, &profile);
   if (status == RH_OK) status = plan_file_read(&options, &plan);
   if (status == RH_OK) status = find_places(&options, &places);
   if (status == RH_OK) {
     RematRun common = {.options = &options,
-                       .profile = profile,
                        .plan = plan.plan ? &plan : NULL,
                        .places = &places,
                        .remat = job_remat_options(&options)};
@@ -270,7 +267,6 @@ rh_status cmd_remat(const Options *given) {
   }
   places_free(&places);
   plan_file_free(&plan);
-  rh_profile_free(profile);
   algorithm_free(&algorithm);
   return status;
 }

@@ -26,9 +26,10 @@ static void print_head(const CostJob *job, FILE *out) {
   const rh_cost_report *report = job->report;
   char text[RH_FORMAT_CHARS];
   rh_format_count(info.num_instructions, text);
-  fprintf(out, "%s: %.*s, %s instructions, %s\n  device %s\n\n", job->loaded.input.path,
+  fprintf(out, "%s: %.*s, %s instructions, %s\n  device %s%s\n\n", job->loaded.input.path,
           (int)info.name.length, info.name.data, text,
-          info.is_scheduled ? "scheduled" : "unscheduled", report->device);
+          info.is_scheduled ? "scheduled" : "unscheduled", report->device,
+          job->is_device_assumed ? ", which is assumed: the dump does not tell" : "");
   text_of_seconds(report->total->seconds, text);
   print_figure("modelled time", text, out);
   fprintf(out, "  %.1f %% of it bound by memory bandwidth\n",

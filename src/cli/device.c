@@ -137,8 +137,7 @@ static rh_status load_named(const char *folder, const char *name, MessageForm fo
   return status;
 }
 
-rh_status device_load(const Options *options, rh_profile **profile) {
-  const char *name = options->device;
+static rh_status load_by(const char *name, const Options *options, rh_profile **profile) {
   MessageForm form = (MessageForm)options->diagnostics;
   rh_profile_options link = RH_PROFILE_OPTIONS_INIT;
   link.to_host = (double)options->to_host_bytes;
@@ -150,6 +149,23 @@ rh_status device_load(const Options *options, rh_profile **profile) {
   rh_status status = load_named(folder, name, form, &link, profile);
   free(folder);
   return status;
+}
+
+static bool is_auto(const Options *options) {
+  return strcmp(options->device, "auto") == 0;
+}
+
+rh_status device_load(const Options *options, rh_profile **profile) {
+  return load_by(is_auto(options) ? DEVICE_ASSUMED : options->device, options, profile);
+}
+
+rh_status device_load_for(const Options *options, const Input *input, const char *target,
+                          rh_profile **profile, bool *is_assumed) {
+  *is_assumed = false;
+  if (!is_auto(options)) return load_by(options->device, options, profile);
+  DumpDevice device = dump_device(input, target);
+  *is_assumed = device.is_assumed;
+  return load_by(device.name, options, profile);
 }
 
 rh_status device_visit(device_fn visit, void *context) {

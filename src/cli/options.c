@@ -106,7 +106,7 @@ void options_init(Options *options) {
                        .pack = RH_PACK_OPTIONS_INIT,
                        .limit_counts = -1,
                        .target = "auto",
-                       .device = "a100-80g",
+                       .device = "auto",
                        .trip_count = 1,
                        .profile_name = "calibrated",
                        .max_peak_bytes = -1,

@@ -3,6 +3,7 @@
 #include <time.h>
 
 #include "copies_warning.h"
+#include "device.h"
 #include "memory.h"
 #include "messages.h"
 #include "remat_run.h"
@@ -42,6 +43,11 @@ static rh_status judge(const RematRun *job) {
 rh_status job_read(RematRun *job, const char *path) {
   double start = seconds_now();
   rh_status status = load_to_measure(path, job->options, &job->loaded);
+  if (status == RH_OK && !job->profile) {
+    status = device_load_for(job->options, &job->loaded.input, job->loaded.settings.target,
+                             &job->own_profile, &job->is_device_assumed);
+    job->profile = job->own_profile;
+  }
   if (status == RH_OK) status = judge(job);
   return job_end_phase(job, PHASE_PARSE, start, status);
 }

@@ -38,8 +38,10 @@ typedef enum Phase {
 
 typedef struct RematRun {
   const Options *options;
-  const rh_profile *profile;
-  const PlanFile *plan; /* NULL if an algorithm decides */
+  const rh_profile *profile; /* NULL until the input is read, unless all inputs share one */
+  rh_profile *own_profile;
+  bool is_device_assumed; /* the input does not tell for which device it was compiled */
+  const PlanFile *plan;   /* NULL if an algorithm decides */
   Places *places;
   size_t number; /* number of the input in `places` */
   Loaded loaded;

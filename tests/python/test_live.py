@@ -446,7 +446,7 @@ class Failures(LiveTest):
         self.assertEqual(len(live.last_reports()), 1)
         live.clear_reports()
         with self.decide_wrongly(lambda text: text), \
-                unittest.mock.patch.object(_hooks, "_has_grown", lambda c, made: bool(c.changed)), \
+                unittest.mock.patch.object(_hooks, "_may_be_worse", lambda o, p, c, made: bool(c.changed)), \
                 unittest.mock.patch.object(_hooks, "_temp_bytes",
                                            lambda e: -e.get_compiled_memory_stats().temp_size_in_bytes):
             self.check_left_alone(words="more temporaries")

@@ -18,7 +18,7 @@ from package import ROOT, SAMPLES, PackageTest
 
 import remat_hlo
 from remat_hlo import _library as lib
-from remat_hlo import _calibrate, _decide, _module, _options, _proto, _sizes
+from remat_hlo import _calibrate, _decide, _module, _options, _plugins, _proto, _sizes
 
 GPT = SAMPLES / "gpt_unrolled.after_optimizations.hlo"
 
@@ -440,6 +440,26 @@ class Deciding(PackageTest):
         text = _decide.add_counts("HloModule m, is_scheduled=true\n\nrest", 1, 8)
         self.assertEqual(text, "HloModule m, is_scheduled=true, num_partitions=8\n\nrest")
         self.assertEqual(_decide.add_counts(text, 1, 8), text)
+
+
+class Platforms(PackageTest):
+    def test_profiles(self):
+        """What JAX calls devices, and the profiles, which exist."""
+        for platform, kind, profile in (
+                ("tpu", "TPU v5 lite", "tpu-v5e"), ("tpu", "TPU v5", "tpu-v5p"), ("tpu", "TPU v6 lite", "tpu-v6e"),
+                ("tpu", "TPU7x", "tpu7x"), ("cuda", "NVIDIA H100 80GB HBM3", "h100-sxm"), ("cuda", "NVIDIA B200", "b200"),
+                ("cuda", "NVIDIA A100-SXM4-40GB", "a100-40g"), ("gpu", "NVIDIA A100-SXM4-80GB", "a100-80g")):
+            self.assertEqual(_plugins.profile_of(platform, kind), (profile, True))
+            self.assertGreater(_plugins.memory_of(profile), 0)
+        self.assertEqual(_plugins.profile_of("tpu", "TPU v9"), ("tpu-v5e", False))
+
+    def test_least(self):
+        """What a program as it was may come down to: on CPU what was predicted, elsewhere what XLA aims at."""
+        gib = 1 << 30
+        before = _module.Memory(70 * gib, 64 * gib, 4 * gib, 3 * gib, gib, 0, 70 * gib, 0, "")
+        self.assertEqual(_plugins.least_temp_bytes("cpu", before, "cpu"), 64 * gib)
+        self.assertEqual(_plugins.least_temp_bytes("tpu", before, "tpu-v5e"), int(9.75 * gib) - (128 << 20))
+        self.assertEqual(_plugins.least_temp_bytes("cuda", before, "h100-sxm"), int(0.95 * 58 * gib))
 
 
 class Calibrating(PackageTest):

@@ -184,7 +184,7 @@ class Decision(typing.NamedTuple):
     modules: tuple = ()  # as it was read and as it became, if there is a text
 
 
-def decide(text, options, *, mem_limit=None, device="cpu", scheduler="default"):
+def decide(text, options, *, mem_limit=None, device="cpu", scheduler="default", target="auto"):
     """Decides about a module, given as text. `mem_limit` replaces that of the options, where that is
     auto; `device` and `scheduler` replace those that are auto. Raises what the library raises."""
     limit = mem_limit if mem_limit is not None else options.mem_limit
@@ -195,7 +195,7 @@ def decide(text, options, *, mem_limit=None, device="cpu", scheduler="default"):
     is_scheduled = options.stage == "POST_SCHEDULER"
     scheduler = scheduler if options.scheduler == "auto" else options.scheduler
     # Both stages come after copy-insertion: nobody makes copies any more.
-    module = parse(text.encode(), copies="inserted", device=device,
+    module = parse(text.encode(), target=target, copies="inserted", device=device,
                    scheduler="auto" if is_scheduled else scheduler)
     report.name, report.num_instructions = module.name, module.num_instructions
     phases.end("parse")
@@ -212,7 +212,7 @@ def decide(text, options, *, mem_limit=None, device="cpu", scheduler="default"):
         return Decision(report, None)
     result, warnings = _rematerialize(module, base, options, goal, report, phases)
     after_text = result.text()
-    report.set_after(result.memory_after if is_scheduled else _as_scheduled(after_text, device, scheduler))
+    report.set_after(result.memory_after if is_scheduled else _as_scheduled(after_text, target, device, scheduler))
     report.num_rematerialized = result.num_rematerialized
     report.modelled_seconds = (result.cost_before.seconds, result.cost_after.seconds)
     phases.end("print")
@@ -248,9 +248,10 @@ def live_arguments(result):
                  and (way.option != "stage" or result.num_partitions == 1))
 
 
-def _as_scheduled(text, device, scheduler):
+def _as_scheduled(text, target, device, scheduler):
     """The memory of a result that has no order yet, in the order that XLA is expected to choose."""
-    return parse(text.encode(), copies="inserted", device=device, scheduler=scheduler).memory()
+    return parse(text.encode(), target=target, copies="inserted", device=device,
+                 scheduler=scheduler).memory()
 
 
 # ---- plans ----

@@ -38,6 +38,9 @@ class Options:
     headroom: str = _option("5%", "what auto leaves free: a size, or a share of the device's memory")
     effort: int = _option(None, "how long algorithms may search, 0 to 9, in steps [steps that follow "
                           "from the size of the module, by search instead of auto]", parse=int)
+    check: str = _option("auto", "whether a changed program is compiled as it was, too, and the smaller one kept: "
+                         "auto, where XLA assigns more than it may come down to without us; always; never",
+                         choices=("auto", "always", "never"))
     small_node_limit: int = _option(None, "results of at most this size are not recomputed "
                                     "[1MiB, or a 256th of the peak]",
                                     parse=parse_size)
