@@ -8,6 +8,7 @@ follows from where it is put: a value's bytes are written by another one, and th
     placed    the dump puts a value on top of one that is still to be read"""
 
 import dataclasses
+import itertools
 import random
 import re
 import typing
@@ -62,6 +63,10 @@ class Planter:
                     called += instruction.branches
         return found
 
+    def mixed(self, order):
+        """Positions and instructions in an order of chance, of which the first are enough."""
+        return self.random.sample([*enumerate(order)], len(order))
+
     def place(self, name):
         found = self.assignment.places.get((name, ()))
         if found is None or found.is_phi or found.begin == found.end:
@@ -73,7 +78,7 @@ class Planter:
         order = computation.instructions
         position = {instruction.name: i for i, instruction in enumerate(order)}
         places = [self.place(one.name) for one in order]
-        for reader, instruction in enumerate(order):
+        for reader, instruction in self.mixed(order):
             if not is_real(instruction):
                 continue
             for name, path in instruction.operands:
@@ -141,7 +146,7 @@ class Planter:
     def placed(self, computation):
         order = computation.instructions
         position = {one.name: i for i, one in enumerate(order)}
-        for reader, instruction in enumerate(order):
+        for reader, instruction in self.mixed(order):
             if not is_real(instruction):
                 continue
             for name, path in instruction.operands:
@@ -180,8 +185,8 @@ class Planter:
         return "\n".join(self.lines), made
 
     def plant(self, kind, most):
-        found = [one for computation in self.walked for one in getattr(self, kind)(computation)]
-        for change, *how, what in self.random.sample(found, min(most, len(found))):
+        found = (one for _, computation in self.mixed(self.walked) for one in getattr(self, kind)(computation))
+        for change, *how, what in itertools.islice(found, most):
             yield Planted(kind, *change(*how), what)
 
 

@@ -68,7 +68,7 @@ class Memory:
     def _cut(self, place):
         """The segments before the place, within it, and behind it."""
         own = self.segments.get(place.allocation, [])
-        first = bisect.bisect_right(own, place.begin, key=lambda s: s[1])
+        first = bisect.bisect_right([end for _, end, _ in own], place.begin)
         before, within, at = own[:first], [], first
         while at < len(own) and own[at][0] < place.end:
             begin, end, tokens = own[at]
