@@ -39,7 +39,10 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROUTES = ("hook", "before")
 BUDGETS = ("r70%", "r50%", "r30%")
 MOST_SECONDS = 300            # of one compilation
-STATEMENT = re.compile(r"^HloModule ([^ ,]+)")
+BEYOND_XLA = "not compiled by XLA"
+MOST_BEYOND_XLA = 1 / 8       # of the programs
+# How far off what is said of a rewritten module may be on a GPU, where XLA's own rematerialization comes after us.
+HOOK_TOLERANCE = 0.01
 SEEN = re.compile(r"before_optimizations\.txt$|after_optimizations\.txt$|_(before|after)_buffer_assignment\.txt$|"
                   r"before_config_assignment\.txt$|oom_intermediate_module\.txt$")
 TRUTH = re.compile(r"-(buffer-assignment|buffer-assignment-values|live-range|memory-usage-report)\.txt$")
@@ -148,6 +151,11 @@ class Compiled:
         return "" if error is None or self.is_out_of_memory else f"XLA does not compile it: {error}"
 
     @property
+    def is_beyond_xla(self):
+        """XLA does not compile the program as it is. Without a device it knows no way to compute some products."""
+        return self.case.route == "plain" and self.outcome.get("error", "").find("INTERNAL") >= 0
+
+    @property
     def is_tpu(self):
         return TARGETS[self.case.target].platform == "tpu"
 
@@ -208,6 +216,9 @@ def figure_fault(target, error):
 def judge_plain(made, arguments):
     """A row for each text of the program as it is that the tool has to know."""
     target = TARGETS[made.case.target]
+    if made.is_beyond_xla:
+        yield row_of(made, arguments, fault="", outcome=BEYOND_XLA)
+        return
     if made.fault or not made.truth():
         yield row_of(made, arguments, fault=made.fault or "nothing is assigned")
         return
@@ -244,7 +255,7 @@ def judge_rewritten(made, plain, arguments):
     values["decide_seconds"] = round(sum(report.get("seconds", {}).values()), 2)
     assigned, total = truth["temp_size_in_bytes"], made.total_bytes()
     values["assigned_total_bytes"] = total
-    if report.get("after"):
+    if report.get("after") and report["outcome"] == "rematerialized":
         values["said_temp_bytes"] = report["after"]["temp_bytes"]
         values["error"] = round(error_of(values["said_temp_bytes"], assigned), 6)
     try:
@@ -270,14 +281,16 @@ def fault_of_rewritten(made, values, assigned, total):
     if made.case.route != "hook":
         return ""  # what is optimized afterwards is not predicted
     if values["plain_temp_bytes"] is not None and assigned > values["plain_temp_bytes"]:
-        return "more temporaries than without us"
-    # XLA:TPU may exceed the upper end of what is predicted by 1 %.
-    if values["is_met"] and total > values["limit_bytes"] * (1.01 if made.is_tpu else 1):
+        if "early" not in made.outcome:
+            return "more temporaries than without us"
+        # Only a whole compilation goes on with the untouched module then.
+        values["outcome"] += ", more temporaries than without us"
+    if values["is_met"] and total > values["limit_bytes"] * (1 + HOOK_TOLERANCE):
         return f"said to be met, and is above the limit by {total - values['limit_bytes']} bytes"
-    if values.get("error") is not None and (values["error"] < -0.01 or not made.is_tpu and values["error"] != 0):
-        return f"temporaries are predicted wrongly by {100 * values['error']:+.2f} %"
-    if target.vmem_bytes and values.get("error", 0) > 0 and \
-            values["said_temp_bytes"] - assigned > target.vmem_bytes:
+    error = values.get("error")
+    if error is not None and (error < -HOOK_TOLERANCE or not made.is_tpu and error > HOOK_TOLERANCE):
+        return f"temporaries are predicted wrongly by {100 * error:+.2f} %"
+    if error is not None and target.vmem_bytes and values["said_temp_bytes"] - assigned > target.vmem_bytes:
         return "predicted higher than all of VMEM can explain"
     return ""
 
@@ -325,7 +338,7 @@ def run(cases, arguments, keep):
             plain[key] = make(Case(*key), arguments)
             for row in judge_plain(plain[key], arguments):
                 keep(row)
-        if case.route != "plain":
+        if case.route != "plain" and not plain[key].is_beyond_xla:
             keep(judge_rewritten(make(case, arguments), plain[key], arguments))
     return num_left
 
@@ -379,6 +392,7 @@ def arguments_of():
 
 
 def main():
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that no compilation goes on alone
     arguments = arguments_of()
     names = programs_of(arguments.only)
     rest = names, arguments.targets, arguments.routes, arguments.budgets
@@ -402,7 +416,11 @@ def main():
           "faults planted in modules without one")
     print(f"accelerators: {len(rows)} compilations in {time.monotonic() - begin:.0f} s, {len(faults)} faults, "
           f"seed {arguments.seed}" + (f"; {num_left} cases of {len(cases)} not run in time" if num_left else ""))
-    return 1 if faults or not rows else 0
+    num_beyond = sum(row["outcome"] == BEYOND_XLA for row in rows)
+    if num_beyond:
+        print(f"{num_beyond} programs are not compiled by XLA as they are")
+    num_plain = sum(row["route"] == "plain" for row in rows)
+    return 1 if faults or not rows or num_beyond > MOST_BEYOND_XLA * num_plain else 0
 
 
 if __name__ == "__main__":

@@ -96,6 +96,17 @@ def watch_hook(folder):
     _hooks._hook = watched
 
 
+def watch(module, name, after):
+    """Has something be done after each call of a function."""
+    inner = getattr(module, name)
+
+    def watched(*arguments):
+        made = inner(*arguments)
+        after()
+        return made
+    setattr(module, name, watched)
+
+
 def register(platform):
     """Has the plugin call the hook, where the package has not done it for a device that is not there."""
     import functools
@@ -112,13 +123,16 @@ def compile_with_hook(case, lowered, target, folder):
     import remat_hlo.jax as live
     from remat_hlo import _hooks
     watch_hook(folder)
+
+    def write_reports():
+        (folder / "reports.json").write_text(
+            json.dumps([report.to_dict() for report in live.last_reports(all=True)], indent=1))
+
+    # A compilation that is stopped leaves its reports, too, and what XLA has said about what was made.
+    for name in ("_remember", "_refuse"):
+        watch(_hooks, name, write_reports)
     with live.rematerialize(case["budget"], algorithm=case["algorithm"], min_peak="64KiB", verbose=False):
         register(target.platform)
-        write_reports = lambda: (folder / "reports.json").write_text(
-            json.dumps([report.to_dict() for report in live.last_reports(all=True)], indent=1))
-        # A compilation that is stopped leaves its reports, too.
-        keep = _hooks._remember
-        _hooks._remember = lambda report: (keep(report), write_reports())
         compiled = compile_lowered(lowered, target, folder)
         write_reports()
     return compiled

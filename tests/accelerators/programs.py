@@ -160,7 +160,7 @@ def language_loss(body, p, tokens):
 @program
 def gpt_unrolled(sizes):
     width, heads, length = sizes.among(384, 512, 640), 8, sizes.around(192, 320, 8)
-    layers, batch, vocabulary = sizes.around(2, 3), sizes.many(3, 6), sizes.around(4000, 8000)
+    layers, batch, vocabulary = sizes.around(2, 3), sizes.many(3, 6), sizes.around(4000, 8000, 64)
 
     def body(x, layers):
         for w in layers:
@@ -174,7 +174,7 @@ def gpt_unrolled(sizes):
 @program
 def gpt_scanned(sizes):
     width, heads, length = sizes.among(384, 512, 640), 8, sizes.around(192, 320, 8)
-    layers, batch, vocabulary = sizes.around(3, 6), sizes.many(2, 5), sizes.around(4000, 8000)
+    layers, batch, vocabulary = sizes.around(3, 6), sizes.many(2, 5), sizes.around(4000, 8000, 64)
 
     def body(x, layers):
         return lax.scan(lambda x, w: (transformer_layer(x, w, heads), None), x, layers)[0]
@@ -190,7 +190,7 @@ def _llama(sizes, wrap):
 
     def body(x, layers):
         return lax.scan(lambda x, w: (layer(x, w), None), x, layers)[0]
-    parameters = {"embedding": f32(sizes.around(4000, 8000), width),
+    parameters = {"embedding": f32(sizes.around(4000, 8000, 64), width),
                   "layers": stacked(llama_shapes(width, wide), layers)}
     return sgd(functools.partial(language_loss, body), parameters, i32(batch, length + 1))
 
@@ -235,7 +235,7 @@ def mixture_of_experts(sizes):
 def decode_step(sizes):
     """One token of each sequence; the cache is donated and written in place."""
     width, heads, layers = sizes.among(512, 1024), 8, sizes.around(3, 6)
-    batch, length, vocabulary = sizes.many(3, 9), sizes.around(500, 1100), sizes.around(8000, 16000)
+    batch, length, vocabulary = sizes.many(3, 9), sizes.around(500, 1100), sizes.around(8000, 16000, 64)
 
     def step(p, cache, token, position):
         x = p["embedding"][token]
