@@ -207,8 +207,9 @@ def error_of(said, assigned):
     return (said - assigned) / assigned if assigned else float(said > 0)
 
 
-def figure_fault(target, error):
-    if -target.most_below <= error <= target.most_above:
+def figure_fault(target, said, assigned):
+    error = error_of(said, assigned)
+    if -target.most_below <= error <= target.most_above or abs(said - assigned) <= target.slack_bytes:
         return ""
     return f"temporaries are wrong by {100 * error:+.2f} %"
 
@@ -234,7 +235,8 @@ def judge_plain(made, arguments):
         yield row_of(made, arguments, **{**values, "fault": str(error)})
         return
     error = error_of(said, assigned)
-    fault = f"not found: {missed[0].kind}: {missed[0].what}" if missed else figure_fault(target, error)
+    fault = f"not found: {missed[0].kind}: {missed[0].what}" if missed else figure_fault(
+        target, said, assigned)
     yield row_of(made, arguments, **{**values, "said_temp_bytes": said, "error": round(error, 6), "fault": fault})
 
 
