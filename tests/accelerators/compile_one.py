@@ -110,8 +110,11 @@ def watch(module, name, after):
 def register(platform):
     """Has the plugin call the hook, where the package has not done it for a device that is not there."""
     import functools
+    import importlib.util
     from jaxlib import _jax, _xla
     from remat_hlo import _hooks
+    if importlib.util.find_spec("remat_hlo._plugins"):
+        return  # the package does it itself
     if ("POST_SCHEDULER", platform) not in _hooks.state.registered:
         _xla.register_xla_transform_c_api(
             _jax.get_pjrt_plugin(platform), _hooks.NAME, 1,

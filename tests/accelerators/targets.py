@@ -88,6 +88,6 @@ TARGETS = {target.name: target for target in (
     _tpu("v5p", "v5p:2x2x1", "v5p:2x2x1", "v5p-8", 128, 2),
     _tpu("v6e", "v6e:2x2", "v6e:2x2", "v6e-4", 128, 2),
     _tpu("tpu7x", "tpu7x:2x2x1", "tpu7x:2x2x1", "tpu7x-8", 64, 2),
-    *(Target(name, "cuda", "1x1x1", "1x1x4", description=describe(gpu), most_above=0.02, most_below=0.005)
+    *(Target(name, "cuda", "1x1x1", "1x1x4", description=describe(gpu), most_above=0.005, most_below=0.005)
       for name, gpu in GPUS.items()),
 )}
