@@ -71,12 +71,13 @@ need_python() {
   exit 77
 }
 
-# The newest that JAX's module transformations are made for. A shim of pyenv's is there, and fails,
-# when its version is not the chosen one.
+# find_python [LEAST]: the newest that JAX's module transformations are made for, or one of at least that version. A shim
+# of pyenv's is there, and fails, when its version is not the chosen one.
 find_python() {
+  least=${1:-3.12}
   for candidate in python3.14 python3.13 python3.12 python3 \
     ${PYENV_ROOT:+"$PYENV_ROOT"/versions/*/bin/python3} "${HOME:-/}"/.pyenv/versions/*/bin/python3; do
-    if "$candidate" -c 'import sys, venv; sys.exit(sys.version_info < (3, 12))' 2>/dev/null; then
+    if "$candidate" -c "import sys, venv; sys.exit(sys.version_info < (3, ${least#3.}))" 2>/dev/null; then
       echo "$candidate"
       return 0
     fi

@@ -804,6 +804,25 @@ class BeforeOptimizations(LiveTest):
                              before.memory_analysis().temp_size_in_bytes)
             self.assertEqual(len(self.warnings()), 1)
 
+    def test_back_through_stablehlo(self):
+        """Meshes are kept, to which shardings refer, and copies are what every plugin takes."""
+        mesh = jax.make_mesh((1,), ("data",))
+        sharding = jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec("data"))
+        lowered = jax.jit(lambda x: x + x, in_shardings=sharding).lower(np.ones(8, np.float32))
+        original = lowered.compiler_ir("stablehlo")
+        made = str(_before.stablehlo("""HloModule jit_f
+
+ENTRY %main {
+  %p = f32[8]{0} parameter(0), metadata={op_name="x = copy(y)"}
+  %c = f32[8]{0} copy(%p), metadata={op_name="copy(x)"}
+  ROOT %r = f32[8]{0} add(%c, %c)
+}
+""", original))
+        for part in ("sdy.mesh", "stablehlo.reshape"):
+            self.assertIn(part, made)
+        self.assertNotIn("mhlo.copy", made)
+        self.assertEqual(made.count("sdy.mesh"), str(original).count("sdy.mesh"))
+
     def test_missing_hooks(self):
         with unittest.mock.patch.object(_hooks, "has_hooks", lambda: False), \
                 self.assertRaisesRegex(RuntimeError, "BEFORE_OPTIMIZATIONS"):

@@ -5,6 +5,7 @@ optimized one took."""
 
 import dataclasses
 import io
+import re
 
 from . import _decide
 from . import _library as lib
@@ -14,6 +15,7 @@ from ._sizes import Budget
 
 STAGE = "BEFORE_OPTIMIZATIONS"
 MOST_ATTEMPTS = 4
+COPY = re.compile(r"^(\s*(?:ROOT )?%?[\w.\-]+ = [^\s(]\S* )copy\(", re.M)
 SEVERAL_DEVICES = "for several devices"
 
 
@@ -37,6 +39,8 @@ def stablehlo(text, original):
     donations and layouts."""
     from jaxlib import _hlo, _jax
     from jaxlib.mlir import ir
+    # A copy has no counterpart in StableHLO that TPU and GPU take; a reshape to the same shape is another value, too.
+    text = COPY.sub(r"\1reshape(", text)
     proto = _hlo.hlo_module_from_text(text).as_serialized_hlo_module_proto()
     code = _jax.mlir.xla_computation_to_mlir_module(_hlo.XlaComputation(proto))
     with original.context:
@@ -51,6 +55,10 @@ def stablehlo(text, original):
             was = _main(original).attributes
             if name in was:
                 _main(module).attributes[name] = was[name]
+        # Meshes, which shardings in those attributes refer to, are no part of HLO.
+        for operation in original.body.operations:
+            if operation.operation.name == "sdy.mesh":
+                operation.operation.clone(ir.InsertionPoint.at_block_begin(module.body))
     return module
 
 
