@@ -93,11 +93,12 @@ class Judge:
     def compare(self, function, arguments, expected, way, task):
         """What became of a program: a kind of event, and what it tells."""
         compiled = self.compile_rewritten(function, arguments, way, task)
-        failed = [r for r in self.live.last_reports(all=True) if r.outcome == "failed"]
+        reports = self.live.last_reports(all=True)
+        failed = [r for r in reports if r.outcome == "failed"]
         if failed:
             return "failed", {"what": failed[0].reason, "texts": self.texts}
         if not self.live.check(compiled).is_changed:
-            return "unchanged", {}
+            return "unchanged", {"what": "; ".join(sorted({f"{r.outcome} {r.reason}".strip() for r in reports}))}
         results = self.run(compiled, arguments)
         if self.same(expected, results):
             return "same", {}

@@ -2,7 +2,7 @@
 and prints how many compute the same bits, and how far the others are off. Run by scripts/check-bits --stages,
 for the table in man/python.md.
 
-    stage_bits.py FOLDER [--platform=NAME] [--programs=N]    REMAT_HLO_LIBRARY names the library
+    stage_bits.py FOLDER [--platform=NAME] [--programs=N] [--only=REGEX]    REMAT_HLO_LIBRARY names the library
 
 Ends with 1 if a program has other bits at a stage that comes after XLA's fusion."""
 
@@ -10,6 +10,7 @@ import argparse
 import collections
 import importlib.metadata
 import os
+import re
 import sys
 
 import derivative_programs
@@ -39,7 +40,8 @@ def parse(arguments):
         "rewritten at each stage.")
     parser.add_argument("folder", help=argparse.SUPPRESS)
     parser.add_argument("--platform", default="cpu", help="of JAX [cpu]")
-    parser.add_argument("--programs", type=int, default=16, help="so many [16]")
+    parser.add_argument("--programs", type=int, default=7, help="so many [7]")
+    parser.add_argument("--only", default="", metavar="REGEX", help="stages with such names")
     return parser.parse_args(arguments)
 
 
@@ -53,10 +55,11 @@ def cell(counts, relative):
 def main():
     options = parse(sys.argv[1:])
     os.environ["JAX_PLATFORMS"] = options.platform
+    stages = [stage for stage in STAGES if re.search(options.only, stage)]
     worker, total = Worker(), collections.defaultdict(collections.Counter)
     relative = collections.Counter()
     for task in tasks(options.programs):
-        for stage in STAGES:
+        for stage in stages:
             for event in worker.ask({**task, "stage": stage, "ways": WAYS, "flags": "", "set": []}):
                 total[stage][event["event"]] += 1
                 if event["event"] == "differs":
@@ -66,8 +69,8 @@ def main():
     worker.stop()
     print(f"JAX {importlib.metadata.version('jax')}, {options.platform}, {options.programs} programs, "
           f"{len(WAYS)} budgets: runs with the same bits")
-    print("| " + " | ".join(STAGES) + " |")
-    print("| " + " | ".join(cell(total[stage], relative[stage]) for stage in STAGES) + " |")
+    print("| " + " | ".join(stages) + " |")
+    print("| " + " | ".join(cell(total[stage], relative[stage]) for stage in stages) + " |")
     return int(any(total[stage]["failed"] for stage in STAGES) or
                any(total[stage]["differs"] for stage in AFTER_FUSION))
 
