@@ -85,9 +85,10 @@ find_python() {
   return 1
 }
 
-# need_transformations VENV [PYTHON [PACKAGE...]]: a virtual environment whose JAX lets a program rewrite
-# modules while XLA compiles them, made with PYTHON (the newest) when it is missing, and then with the
-# packages too, if they can be had. Ends with 0 and a line that says so where that cannot be had.
+# need_transformations VENV [PYTHON [PACKAGE...]]: a virtual environment whose JAX (the newest, or
+# $jax_version) lets a program rewrite modules while XLA compiles them, made with PYTHON (the newest) when it
+# is missing, and then with the packages too, if they can be had. Ends with 0 and a line that says so where
+# that cannot be had.
 need_transformations() {
   transformations_venv=$1 python=${2:-}
   shift
@@ -96,7 +97,7 @@ need_transformations() {
   "$transformations_venv/bin/python" -c "$needed" 2>/dev/null && return 0
   if [ -z "$python" ] && ! python=$(find_python); then
     why="no Python 3.12 or later"
-  elif install_python "$transformations_venv" "$python" jax optax numpy; then
+  elif install_python "$transformations_venv" "$python" "jax${jax_version:+==$jax_version}" optax numpy; then
     [ $# = 0 ] || "$transformations_venv/bin/pip" install -q "$@" >/dev/null 2>&1 || true
     "$transformations_venv/bin/python" -c "$needed" 2>/dev/null && return 0
     why="this JAX has no module transformations"

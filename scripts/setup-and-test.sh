@@ -100,7 +100,8 @@ run_fuzzers() {
   fi
 }
 
-# The untouched modules first, then the rewritten ones, which begin no program after 4 minutes.
+# The untouched modules first, then the rewritten ones, which begin no program after 4 minutes. Then less than two
+# minutes of derivatives, other ones in each run, and of networks.
 check_bits() {
   log=$project/build/bits.log
   code=0
@@ -108,12 +109,20 @@ check_bits() {
   if [ $code = 0 ] && ! grep 'check-bits: skipped' "$log"; then
     seen=$(tail -1 "$log")
     limited "$log" 420 "$project/scripts/check-bits" --cover --seconds=240 || code=$?
+    [ $code != 0 ] || seen="$seen; rewritten: $(tail -1 "$log")"
+  fi
+  if [ $code = 0 ] && ! grep -q 'check-bits: skipped' "$log"; then
+    limited "$log" 120 "$project/scripts/check-bits" --derivatives --minutes=0.7 || code=$?
+    [ $code != 0 ] || seen="$seen; derivatives: $(tail -1 "$log")"
+  fi
+  if [ $code = 0 ] && ! grep -q 'check-bits: skipped' "$log"; then
+    limited "$log" 180 "$project/scripts/check-bits" --networks --seconds=30 || code=$?
   fi
   case $code in
     0) if grep -q 'check-bits: skipped' "$log"; then
          conclude bits skipped "$(tail -1 "$log")"
        else
-         conclude bits passed "untouched: $seen; rewritten: $(tail -1 "$log")"
+         conclude bits passed "untouched: $seen; networks: $(tail -1 "$log")"
        fi ;;
     124) conclude bits skipped "not done in time" ;;
     *)
