@@ -107,21 +107,6 @@ def watch(module, name, after):
     setattr(module, name, watched)
 
 
-def register(platform):
-    """Has the plugin call the hook, where the package has not done it for a device that is not there."""
-    import functools
-    import importlib.util
-    from jaxlib import _jax, _xla
-    from remat_hlo import _hooks
-    if importlib.util.find_spec("remat_hlo._plugins"):
-        return  # the package does it itself
-    if ("POST_SCHEDULER", platform) not in _hooks.state.registered:
-        _xla.register_xla_transform_c_api(
-            _jax.get_pjrt_plugin(platform), _hooks.NAME, 1,
-            functools.partial(_hooks._hook, "POST_SCHEDULER", platform))
-        _hooks.state.registered.add(("POST_SCHEDULER", platform))
-
-
 def compile_with_hook(case, lowered, target, folder):
     import remat_hlo.jax as live
     from remat_hlo import _hooks
@@ -135,7 +120,6 @@ def compile_with_hook(case, lowered, target, folder):
     for name in ("_remember", "_refuse"):
         watch(_hooks, name, write_reports)
     with live.rematerialize(case["budget"], algorithm=case["algorithm"], min_peak="64KiB", verbose=False):
-        register(target.platform)
         compiled = compile_lowered(lowered, target, folder)
         write_reports()
     return compiled

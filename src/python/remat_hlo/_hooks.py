@@ -477,13 +477,17 @@ def _compile_before(inner, options, backend, module, *arguments, **named):
     return executable
 
 
+def _changed_name(compilation):
+    return compilation.changed[0][1].name
+
+
 def _refuse(compilation, why):
     """From now on, what was made of these modules is not made again."""
     with state.lock:
         for key, report in compilation.changed:
             state.refused.add(key)
             report.outcome = REFUSED
-    _warn_once("refused", f"{why % compilation.changed[0][1].name}; it is compiled as it was")
+    _warn_once("refused", f"{why}; it is compiled as it was")
     compilation.changed.clear()
 
 
@@ -513,14 +517,16 @@ def _after_failure(compilation, compile_again, error):
     """XLA does not compile a program as it was rewritten, so it is compiled as it was. Where there is no
     room for either, the error is that of the one which we expect to be smaller."""
     if not _is_out_of_memory(error):
-        _refuse(compilation, f"XLA does not compile %s as it was rewritten: {_first_line(error)}")
+        _refuse(compilation, f"XLA does not compile {_changed_name(compilation)} as it was rewritten: "
+                f"{_first_line(error)}")
         return compile_again()
     compilation.options = None  # what follows is compiled as it is
     try:
         plain = compile_again()
     except Exception as second:
         raise error if _is_out_of_memory(second) else second
-    _refuse(compilation, "XLA has no memory for %s as it was rewritten, and has enough without that")
+    _refuse(compilation, f"XLA has no memory for {_changed_name(compilation)} as it was rewritten, and has "
+            "enough without that")
     return plain
 
 
@@ -534,7 +540,8 @@ def _better(compilation, compile_again, made):
         return made
     if _temp_bytes(made) <= _temp_bytes(plain):
         return made
-    _refuse(compilation, "XLA assigns more temporaries to %s as it was rewritten than without that")
+    _refuse(compilation, f"XLA assigns more temporaries to {_changed_name(compilation)} as it was rewritten "
+            "than without that")
     return plain
 
 
