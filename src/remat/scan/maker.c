@@ -10,6 +10,7 @@
 #include "remat/rewrite/fuse.h"
 #include "remat/scan/carry.h"
 #include "remat/scan/same_values.h"
+#include "remat/scan/slots.h"
 
 Maker maker_begin(Rewrite *rewrite, Schedule *schedule, const Stacks *stacks, bool is_lean,
                   Arena *arena) {
@@ -256,13 +257,19 @@ bool maker_is_constant(const Maker *maker, InstId id) {
 InstId maker_write_slice(Maker *maker, CompId comp, InstId stack, InstId update, InstId at,
                          uint32_t position) {
   Module *module = maker->module;
-  ShapeId shape = inst_get(module, stack)->shape;
   ShapeId slice = maker_stacked_shape(module, inst_get(module, update)->shape, 1, maker->arena);
+  return maker_write_slice_at(maker, comp, stack, update, slice, 0, at, position);
+}
+
+InstId maker_write_slice_at(Maker *maker, CompId comp, InstId stack, InstId update, ShapeId slice,
+                            uint32_t dim, InstId at, uint32_t position) {
+  Module *module = maker->module;
+  ShapeId shape = inst_get(module, stack)->shape;
   uint32_t rank = shape_get(&module->shapes, shape)->rank;
   Kernel kernel = kernel_begin(maker->rewrite, comp, maker->is_fused, maker->arena);
   InstId array = kernel_operand(&kernel, stack);
   InstId part = maker_reshape(&kernel, kernel_operand(&kernel, update), slice);
-  InstId *operands = starts_of(maker, &kernel, 2, rank, 0, kernel_operand(&kernel, at));
+  InstId *operands = starts_of(maker, &kernel, 2, rank, dim, kernel_operand(&kernel, at));
   operands[0] = array;
   operands[1] = part;
   InstId result = kernel_op(&kernel, OPCODE_DYNAMIC_UPDATE_SLICE, shape, operands, 2 + rank);
@@ -397,19 +404,25 @@ uint32_t maker_read_position(const Maker *maker, const StackRead *read) {
   return may_wait ? first_user(maker, read->inst) : maker->position[read->inst];
 }
 
-/* Gives a fusion an array of one slice instead of the stack. It still cuts the slice out, so that
- * it is compiled as before: how its sums round depends on the whole of it. */
-static void narrow_read(Maker *maker, const StackRead *read, InstId param, InstId array) {
-  Module *module = maker->module;
-  CompId comp = inst_callees(module, read->inst)[0];
-  rewrite_set_shape(maker->rewrite, param, inst_get(module, array)->shape);
-  comp_get(module, comp)->flags |= COMP_NEW_SIGNATURE;
-  rewrite_set_operand(maker->rewrite, read->inst, read->operand, array);
-  inst_get(module, read->inst)->flags |= INST_NEW_OPERANDS;
+/* Which slice of the stack an iteration reads. */
+InstId maker_slice_number(Maker *maker, const StackRead *read) {
+  const Loop *loop = &maker->loops->list[read->loop];
+  const int64_t *slices = maker->stacks->list.data[read->stack].writes.data[read->write].slices;
+  int64_t first = slices[read->iterations[0]];
+  int64_t step = loop->trips > 1 ? slices[read->iterations[1]] - first : 0;
+  return maker_scalar(maker, loop, first, step, TYPE_S32);
+}
+
+/* Whether the read is a part of a fusion whose sums may round otherwise without it. */
+static bool must_keep_slice(const Maker *maker, const StackRead *read) {
+  const Module *module = maker->module;
+  if (maker->rewrite->any_rounding || is_pure_read(module, read)) return false;
+  return !rounding_is_settled(module, inst_callees(module, read->inst)[0], maker->arena);
 }
 
 /* Gives an instruction the slice instead of the stack. */
-void maker_replace_read(Maker *maker, const StackRead *read, InstId value, uint32_t position) {
+void maker_replace_read(Maker *maker, const StackRead *read, InstId value, uint32_t position,
+                        bool is_same_loop) {
   Module *module = maker->module;
   ShapeId slice = maker->stacks->list.data[read->stack].slice;
   if (inst_get(module, read->inst)->opcode == OPCODE_DYNAMIC_SLICE) {
@@ -417,13 +430,12 @@ void maker_replace_read(Maker *maker, const StackRead *read, InstId value, uint3
     rewrite_replace_all_uses(maker->rewrite, read->inst, result, maker->arena);
     return;
   }
-  CompId comp = inst_callees(module, read->inst)[0];
-  InstId param = id_list(module, comp_get(module, comp)->params)[read->operand];
-  if (!maker->rewrite->any_rounding && !is_pure_read(module, read) &&
-      !rounding_is_settled(module, comp, maker->arena)) {
-    narrow_read(maker, read, param, maker_as_shape(maker, value, slice, position));
+  if (is_same_loop && must_keep_slice(maker, read)) {
+    slots_narrow_read(maker, read, value, position);
     return;
   }
+  CompId comp = inst_callees(module, read->inst)[0];
+  InstId param = id_list(module, comp_get(module, comp)->params)[read->operand];
   uint32_t num_cuts = inst_get(module, param)->users.len; /* all of them are dynamic-slices */
   InstId *cuts = arena_array(maker->arena, InstId, num_cuts);
   memcpy(cuts, inst_users(module, param), num_cuts * sizeof *cuts);

@@ -22,6 +22,15 @@ typedef struct KnownScalar {
   InstId inst;
 } KnownScalar;
 
+/* An array with a few slots for the slices of a stack; see remat/scan/slots.h. It holds the slice
+ * of the iteration from `position` of the loop's body on. */
+typedef struct SlotArray {
+  const Loop *loop;
+  const int64_t *iterations; /* by iteration of the loop: of the writing loop's */
+  uint32_t stack, position;
+  InstId array;
+} SlotArray;
+
 typedef struct Maker {
   Rewrite *rewrite;
   Module *module;
@@ -35,6 +44,7 @@ typedef struct Maker {
   bool is_fused;   /* new instructions must stand in fusions */
   /* scalars that were made before; by loop, first value, step and type */
   VEC(KnownScalar) scalars;
+  VEC(SlotArray) slots;
   IdVec cut_open; /* fusions whose dynamic-slices were removed */
   VEC(Insertion) insertions;
   Arena *arena;
@@ -80,10 +90,13 @@ InstId maker_zeros(Maker *maker, CompId comp, ShapeId shape, uint32_t position);
 /* The same bytes under another shape. */
 InstId maker_reshape(Kernel *kernel, InstId id, ShapeId shape);
 
-/* Adds kernels that write `update` into slice `at` of a stack, along its first dimension, and that
- * read a slice as `shape`. The operands are instructions of the computation `comp`. */
+/* Adds kernels that write `update` into slice `at` of a stack, along its first dimension or along
+ * `dim`, and that read a slice as `shape`. The operands are instructions of the computation `comp`.
+ */
 InstId maker_write_slice(Maker *maker, CompId comp, InstId stack, InstId update, InstId at,
                          uint32_t position);
+InstId maker_write_slice_at(Maker *maker, CompId comp, InstId stack, InstId update, ShapeId slice,
+                            uint32_t dim, InstId at, uint32_t position);
 InstId maker_read_slice(Maker *maker, CompId comp, InstId stack, ShapeId slice, uint32_t dim,
                         InstId at, ShapeId shape, uint32_t position);
 
@@ -100,8 +113,13 @@ void maker_move_constants(Maker *maker, uint32_t loop);
  * a slice. Schedulers like to begin a body with all slices. */
 uint32_t maker_read_position(const Maker *maker, const StackRead *read);
 
+/* The number of the slice that an iteration of the reading loop reads, as a scalar. */
+InstId maker_slice_number(Maker *maker, const StackRead *read);
+
 /* Gives an instruction of a reading loop the slice, which is there at `position`, instead of the
- * stack. */
-void maker_replace_read(Maker *maker, const StackRead *read, InstId value, uint32_t position);
+ * stack. With `is_same_loop`, the loop still runs through the iterations that the read is known
+ * for; a fusion that would round otherwise without its slice then keeps it (remat/scan/slots.h). */
+void maker_replace_read(Maker *maker, const StackRead *read, InstId value, uint32_t position,
+                        bool is_same_loop);
 
 #endif

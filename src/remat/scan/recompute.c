@@ -5,7 +5,7 @@
 #include "remat/rewrite/dce.h"
 #include "remat/scan/carry.h"
 #include "remat/scan/maker.h"
-#include "remat/scan/one_slot.h"
+#include "remat/scan/slots.h"
 
 /* A loop whose values are recomputed. */
 typedef struct Border {
@@ -125,31 +125,27 @@ static InstId own_copy(Border *border, InstId id, uint32_t position) {
   return copy;
 }
 
-/* What takes the place of an operand that the value does not need. */
-static InstId unneeded_operand(Border *border, const Reader *reader, const ScanValue *value,
-                               uint32_t operand, uint32_t position) {
-  const Module *module = border->maker->module;
-  if (value->whole_result == NO_ID) return reader->loop->body_param;
-  CompId comp = inst_callees(module, value->inst)[0];
-  InstId param = id_list(module, comp_get(module, comp)->params)[operand];
-  return one_slot_array(border->maker, param, reader->loop->body, position);
-}
-
 static InstId clone_value(Border *border, const Reader *reader, const ScanValue *value,
                           uint32_t position) {
+  const Stack *stack = value->stays_whole ? &border->maker->stacks->list.data[value->stack] : NULL;
+  uint32_t element = NO_ID;
+  InstId unneeded =
+      stack ? slots_carry(border->maker, reader->loop, stack, &element) : reader->loop->body_param;
   InstId *operands = arena_array(border->maker->arena, InstId, value->operands.len);
   for (uint32_t i = 0; i < value->operands.len; i++) {
     uint32_t operand = value->operands.data[i];
-    operands[i] = operand == NO_ID ? unneeded_operand(border, reader, value, i, position)
-                                   : reader->made[operand];
+    operands[i] = operand == NO_ID ? unneeded : reader->made[operand];
     if (operand != NO_ID && value->is_overwritten && value->is_overwritten[i])
       operands[i] = own_copy(border, operands[i], position);
   }
   InstId clone = rewrite_clone_into(border->maker->rewrite, value->inst, reader->loop->body,
                                     operands, border->maker->schedule, border->maker->arena);
   maker_insert(border->maker, clone, position);
-  if (value->whole_result != NO_ID)
-    return one_slot_shrink(border->maker, clone, value->whole_result, value->shape, position);
+  if (stack) {
+    InstId at = listed_scalar(border, reader, stack->writes.data[0].slices, TYPE_S32);
+    SlotArray made = {reader->loop, reader->iterations, value->stack, position, clone};
+    return slots_narrow_write(border->maker, &made, element, at, value->shape);
+  }
   if (value->inner != NO_ID) {
     InstId root = border->maker->rewrite->image.data[value->inner];
     dce_trim_fusion(border->maker->rewrite, clone, root, border->maker->arena);
@@ -260,7 +256,7 @@ static void rewrite_border(Border *border) {
     Reader *reader = reader_of(border, &readers, read);
     uint32_t index = values->of_stack[read->stack - first];
     InstId value = make_all(border, reader, index, reads.data[i].position);
-    maker_replace_read(border->maker, read, value, reads.data[i].position);
+    maker_replace_read(border->maker, read, value, reads.data[i].position, true);
   }
   maker_move_constants(border->maker, values->loop);
   for (uint32_t i = 0; i < readers.len; i++)

@@ -550,7 +550,7 @@ static void segment_reader(Segmenter *segmenter, const NewLoop *forward,
       uint32_t at_read = maker_read_position(maker, read);
       InstId value =
           maker_read_slice(maker, inner.body, inside, slice, 0, row, stack->slice, at_read);
-      maker_replace_read(maker, read, value, at_read);
+      maker_replace_read(maker, read, value, at_read, false);
     }
   }
   inner.init = add_tuple(segmenter, outer.body, &inner_init);

@@ -4,7 +4,7 @@
 #include "analysis/flow/rounding.h"
 #include "analysis/loop/count.h"
 #include "ir/bytes.h"
-#include "remat/scan/one_slot.h"
+#include "remat/scan/slots.h"
 
 typedef struct Finder {
   const ScanContext *context;
@@ -60,7 +60,6 @@ static uint32_t add_value(Finder *finder, ScanValue value) {
   found = finder->values->list.len;
   value.stack = NO_ID;
   value.holder = NO_ID;
-  value.whole_result = NO_ID;
   value.shape = inst_get(finder->module, value.inner == NO_ID ? value.inst : value.inner)->shape;
   *vec_push(finder->out, &finder->values->list) = value;
   *vec_push(finder->scratch, &finder->work) = found;
@@ -158,13 +157,6 @@ static void mark_needed(Finder *finder, ScanValue value, bool *is_needed) {
     finder->is_reached[reached.data[i]] = 0;
 }
 
-/* Marks the parameters of a fusion that stays whole: all but the stacks that it only writes to. */
-static void mark_whole(const Finder *finder, CompId comp, bool *is_needed) {
-  IdList params = comp_get(finder->module, comp)->params;
-  for (uint32_t i = 0; i < params.len; i++)
-    is_needed[i] = !one_slot_is_array(finder->module, id_list(finder->module, params)[i]);
-}
-
 /* Whether a fusion is more than the value, and rounds otherwise without the rest. */
 static bool must_stay_whole(const Finder *finder, CompId comp, InstId inner) {
   const Module *module = finder->module;
@@ -179,13 +171,15 @@ static void find_fused_operands(Finder *finder, uint32_t index) {
   uint32_t num_operands = inst_get(module, value.inst)->num_operands;
   bool *is_needed = arena_zarray(finder->scratch, bool, num_operands);
   if (must_stay_whole(finder, comp, value.inner)) {
-    own->whole_result = one_slot_result(module, comp, value.inner);
-    own->is_inseparable = own->whole_result == NO_ID;
+    own->stays_whole = value.stack != NO_ID && slots_fit_write(module, comp, value.inner);
+    own->is_inseparable = !own->stays_whole;
   }
-  if (own->whole_result == NO_ID) {
-    mark_needed(finder, value, is_needed);
+  if (own->stays_whole) {
+    InstId array = inst_operand(module, comp_get(module, comp)->root, 0);
+    memset(is_needed, true, num_operands);
+    is_needed[inst_get(module, array)->index] = false;
   } else {
-    mark_whole(finder, comp, is_needed);
+    mark_needed(finder, value, is_needed);
   }
   IdVec operands = {0};
   for (uint32_t i = 0; i < num_operands; i++) {

@@ -26,14 +26,13 @@ typedef struct ScanValue {
   InstId holder; /* in the body: whose result it is; NO_ID if it only exists within a fusion */
   uint32_t element; /* of the state */
   ShapeId shape;
-  /* of a fusion that must stay whole (remat/scan/one_slot.h): which of its results holds the value;
-   * NO_ID = it is reduced to the value */
-  uint32_t whole_result;
   IdVec operands; /* the values that it is computed from, by operand; NO_ID = not needed */
   /* by operand: it may be overwritten, so the clone needs it for itself; NULL = none */
   const bool *is_overwritten;
   uint32_t stack;      /* in Stacks: that stores it now; NO_ID = none */
   bool is_inseparable; /* a part of a fusion that rounds otherwise without the rest of it */
+  bool stays_whole;    /* such a fusion writes it into its stack, and is cloned with that write
+                          (remat/scan/slots.h) */
   bool is_read;        /* a reading loop reads the stack slice by slice */
   bool must_store;     /* it is stored anyway, because something reads the stack as a whole */
   bool may_store;

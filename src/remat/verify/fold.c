@@ -256,6 +256,19 @@ static bool is_whole_array(const Terms *terms, const ValueNumber *args, ShapeId 
   return numbered_node(numbering, args[0])->shape == part;
 }
 
+/* The update, if the slice is what a dynamic-update-slice has written at the same place; else
+ * NO_ID. Both clamp their starts alike. */
+static ValueNumber slice_just_written(Terms *terms, ShapeId shape, const ValueNumber *args,
+                                      uint32_t count) {
+  if (term_opcode(terms, args[0]) != OPCODE_DYNAMIC_UPDATE_SLICE) return NO_ID;
+  const Node *node = numbered_node(terms->numbering, args[0]);
+  const ValueNumber *written = node_args(terms->numbering, args[0]);
+  if (node->num_args != count + 1) return NO_ID;
+  if (numbered_node(terms->numbering, written[1])->shape != shape) return NO_ID;
+  bool is_same_place = memcmp(written + 2, args + 1, (count - 1) * sizeof *args) == 0;
+  return is_same_place ? written[1] : NO_ID;
+}
+
 static ValueNumber fold_dynamic(Terms *terms, Opcode opcode, ShapeId shape, uint32_t text,
                                 const ValueNumber *args, uint32_t count) {
   bool is_slice = opcode == OPCODE_DYNAMIC_SLICE;
@@ -273,7 +286,8 @@ static ValueNumber fold_dynamic(Terms *terms, Opcode opcode, ShapeId shape, uint
   memcpy(written, args, count * sizeof *written);
   normalize_starts(terms, whole, part, written + first);
   ValueNumber result = NO_ID;
-  if (is_slice) result = slice_of_stack(terms, shape, args[0], written + first);
+  if (is_slice) result = slice_just_written(terms, shape, written, count);
+  if (is_slice && result == NO_ID) result = slice_of_stack(terms, shape, args[0], written + first);
   if (result == NO_ID && terms->unrolls)
     result = fold_pieces(terms, opcode, shape, text, written, count, NULL);
   if (result == NO_ID) result = number_operation(terms->numbering, shape, text, written, count);

@@ -104,6 +104,19 @@ static bool is_sliced(const Module *module, InstId user, uint32_t operand) {
          inst_get(module, inst_operand(module, user, 0))->opcode == OPCODE_PARAMETER;
 }
 
+/* Appends to which numbers the starts of a slice are clamped, above 1 whatever that is: LLVM writes
+ * a clamp to 0 or 1 in another way. */
+static void put_clamps(TextBuffer *text, const Module *module, InstId id) {
+  if (inst_get(module, id)->num_operands == 0 || !is_sliced(module, id, 0)) return;
+  bool is_read = inst_get(module, id)->opcode == OPCODE_DYNAMIC_SLICE;
+  const Shape *whole = inst_shape(module, inst_operand(module, id, 0));
+  const Shape *part = inst_shape(module, is_read ? id : inst_operand(module, id, 1));
+  for (uint32_t i = 0; i < whole->rank && i < part->rank; i++) {
+    int64_t last = whole->dims[i] - part->dims[i];
+    text_put(text, last == 0 ? " 0" : last == 1 ? " 1" : " 2");
+  }
+}
+
 /* Numbers an instruction whose operands have numbers. Parameters are numbered in the order in which
  * they are met; `numbers` has that of a parameter, and its value depends on the shape. */
 static ValueNumber number_in_function(Tagger *tagger, InstId id) {
@@ -123,6 +136,7 @@ static ValueNumber number_in_function(Tagger *tagger, InstId id) {
     args[inst->num_operands + i] = tagger->tags.number_of[inst_callees(module, id)[i]];
   TextBuffer text = {.arena = tagger->scratch};
   put_operation(&text, module, id, NULL);
+  put_clamps(&text, module, id);
   ShapeId shape = inst->opcode == OPCODE_TUPLE ? tagger->numbering->integer
                                                : shape_in_function(tagger, id, NO_ID);
   ValueNumber number = number_operation(

@@ -7,8 +7,8 @@
  * if these are the same function.
  *
  * Two functions are the same if they apply the same operations to their parameters, whatever the
- * order of these. The size of an array of which a function only reads or only writes a slice does
- * not matter, because it changes addresses and nothing that is computed. */
+ * order of these. The number of slices of an array of which a function only reads or only writes
+ * one does not matter from three on: it is only a number to which the slice's start is clamped. */
 #ifndef REMAT_HLO_REMAT_VERIFY_ROUNDING_TAGS_H
 #define REMAT_HLO_REMAT_VERIFY_ROUNDING_TAGS_H
 

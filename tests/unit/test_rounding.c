@@ -1,0 +1,200 @@
+#include "analysis/flow/rounding.h"
+
+#include <stdio.h>
+
+#include "remat/verify/verify.h"
+#include "support.h"
+
+/* ---- instructions ---- */
+
+/* How the root of a fused computation rounds. a and b are arrays, c is a scalar, d and e are
+ * arrays, z is complex, all of them parameters. */
+static const struct {
+  const char *name, *body;
+  RoundingKind kind;
+  uint8_t operand;
+  bool is_settled;
+} rows[] = {
+    {"no product", "ROOT r = f32[8] add(a, b)", ROUND_ALONE, 0, true},
+    {"a product on the left", "m = f32[8] multiply(a, b)\n ROOT r = f32[8] add(m, d)",
+     ROUND_WITH_PRODUCT, 0, true},
+    {"a product on the right", "m = f32[8] multiply(a, b)\n ROOT r = f32[8] subtract(d, m)",
+     ROUND_WITH_PRODUCT, 1, true},
+    {"a product with another sign",
+     "m = f32[8] multiply(a, b)\n n = f32[8] negate(m)\n ROOT r = f32[8] add(n, d)",
+     ROUND_WITH_PRODUCT, 0, true},
+    {"two products",
+     "m = f32[8] multiply(a, b)\n n = f32[8] multiply(d, e)\n ROOT r = f32[8] add(m, n)",
+     ROUND_BY_FUNCTION, 0, false},
+    {"a product that something else reads",
+     "m = f32[8] multiply(a, b)\n s = f32[8] add(m, d)\n ROOT r = f32[8] multiply(s, m)",
+     ROUND_ALONE, 0, false},
+    {"the same product twice",
+     "m = f32[8] multiply(a, b)\n n = f32[8] multiply(b, a)\n s = f32[8] add(m, d)\n"
+     " ROOT r = f32[8] divide(s, n)",
+     ROUND_ALONE, 0, false},
+    {"a product that is moved out of the loop",
+     "x = f32[8] broadcast(c), dimensions={}\n y = f32[8] broadcast(c), dimensions={}\n"
+     " m = f32[8] multiply(x, y)\n ROOT r = f32[8] add(m, d)",
+     ROUND_BY_FUNCTION, 0, false},
+    {"a product with a number",
+     "k = f32[] constant(0.3)\n x = f32[8] broadcast(k), dimensions={}\n"
+     " m = f32[8] multiply(a, x)\n ROOT r = f32[8] add(m, d)",
+     ROUND_WITH_PRODUCT, 0, true},
+    {"a selected product",
+     "m = f32[8] multiply(a, b)\n p = pred[8] compare(a, b), direction=LT\n"
+     " n = f32[8] select(p, m, a)\n ROOT r = f32[8] add(n, d)",
+     ROUND_BY_FUNCTION, 0, false},
+    {"tanh ends with a division", "t = f32[8] tanh(a)\n ROOT r = f32[8] add(t, d)", ROUND_ALONE, 0,
+     true},
+    {"exp may end with a product", "t = f32[8] exponential(a)\n ROOT r = f32[8] add(t, d)",
+     ROUND_WITH_PRODUCT, 0, true},
+    {"exp may begin with a sum", "m = f32[8] multiply(a, b)\n ROOT r = f32[8] exponential(m)",
+     ROUND_WITH_PRODUCT, 0, true},
+    {"a larger one hides a product",
+     "m = f32[8] multiply(a, b)\n n = f32[8] maximum(m, d)\n ROOT r = f32[8] add(n, e)",
+     ROUND_ALONE, 0, true},
+    {"a complex product is a sum of products", "ROOT r = c64[8] multiply(z, z)", ROUND_BY_FUNCTION,
+     0, false},
+    {"a reduction adds in an order of its own",
+     "k = f32[] constant(0)\n ROOT r = f32[] reduce(a, k), dimensions={0}, to_apply=sum",
+     ROUND_BY_FUNCTION, 0, false},
+    {"a reduction that compares",
+     "k = f32[] constant(0)\n ROOT r = f32[] reduce(a, k), dimensions={0}, to_apply=largest",
+     ROUND_ALONE, 0, true},
+    {"integers", "m = s32[8] convert(a)\n n = s32[8] multiply(m, m)\n ROOT r = s32[8] add(n, m)",
+     ROUND_ALONE, 0, true},
+};
+
+#define CALLEES                                                                              \
+  "sum {\n x = f32[] parameter(0)\n y = f32[] parameter(1)\n ROOT s = f32[] add(x, y)\n}\n"  \
+  "largest {\n x = f32[] parameter(0)\n y = f32[] parameter(1)\n ROOT s = f32[] maximum(x, " \
+  "y)\n}\n"
+
+START_TEST(instructions_round_as_the_table_says) {
+  Fixture fixture = fixture_parse_format(
+      "HloModule m\n" CALLEES
+      "ENTRY f {\n a = f32[8] parameter(0)\n b = f32[8] parameter(1)\n c = f32[] parameter(2)\n"
+      " d = f32[8] parameter(3)\n e = f32[8] parameter(4)\n z = c64[8] parameter(5)\n %s\n}\n",
+      rows[_i].body);
+  const Module *module = fixture.module;
+  uint32_t *place = arena_array(fixture.scratch, uint32_t, module->insts.len);
+  FunctionRounding rounding =
+      rounding_of(module, module->entry, false, place, fixture.out, fixture.scratch);
+  Rounding root = rounding.of[place[comp_get(module, module->entry)->root]];
+  ck_assert_msg(root.kind == rows[_i].kind, "%s: %d", rows[_i].name, root.kind);
+  ck_assert_uint_eq(root.operand, rows[_i].operand);
+  ck_assert_msg(rounding.is_settled == rows[_i].is_settled, "%s", rows[_i].name);
+  fixture_free(&fixture);
+}
+END_TEST
+
+START_TEST(parameters_of_nested_computations_may_be_products) {
+  Fixture fixture = fixture_parse(
+      "HloModule m\nENTRY f {\n a = f32[8] parameter(0)\n b = f32[8] parameter(1)\n"
+      " ROOT r = f32[8] add(a, b)\n}\n");
+  uint32_t *place = arena_array(fixture.scratch, uint32_t, fixture.module->insts.len);
+  FunctionRounding rounding =
+      rounding_of(fixture.module, fixture.module->entry, true, place, fixture.out, fixture.scratch);
+  ck_assert(!rounding.is_settled);
+  fixture_free(&fixture);
+}
+END_TEST
+
+/* ---- modules ---- */
+
+#define FUSION(name, body)                                                                        \
+  name " {\n a = f32[8] parameter(0)\n b = f32[8] parameter(1)\n c = f32[8] parameter(2)\n " body \
+       "\n}\n"
+#define ENTRY(body)                                                             \
+  "ENTRY e {\n x = f32[8] parameter(0)\n y = f32[8] parameter(1)\n z = f32[8] " \
+  "parameter(2)\n " body "\n}\n"
+#define CALL(result, name, operands) \
+  result " = f32[8] fusion(" operands "), kind=kLoop, calls=" name "\n "
+
+/* Modules that compute the same values, and whether their sums round alike. */
+static const struct {
+  const char *name, *before, *after;
+  bool rounds_alike;
+} pairs[] = {
+    {"a product and a sum are merged",
+     FUSION("f", "ROOT m = f32[8] multiply(a, b)") FUSION("g", "ROOT s = f32[8] add(a, c)")
+         ENTRY(CALL("p", "f", "x, y, z") CALL("ROOT q", "g", "p, y, z")),
+     FUSION("f", "m = f32[8] multiply(a, b)\n ROOT s = f32[8] add(m, c)")
+         ENTRY(CALL("ROOT q", "f", "x, y, z")),
+     false},
+    {"a fusion is cloned",
+     FUSION("f", "m = f32[8] multiply(a, b)\n ROOT s = f32[8] add(m, c)")
+         ENTRY(CALL("p", "f", "x, y, z") "ROOT q = f32[8] multiply(p, p)"),
+     FUSION("f", "m = f32[8] multiply(a, b)\n ROOT s = f32[8] add(m, c)")
+         FUSION("g", "m = f32[8] multiply(a, b)\n ROOT s = f32[8] add(m, c)") ENTRY(
+             CALL("p", "f", "x, y, z") CALL("o", "g", "x, y, z") "ROOT q = f32[8] multiply(p, o)"),
+     true},
+    {"what is certain is merged with a product",
+     FUSION("f", "m = f32[8] multiply(a, b)\n ROOT s = f32[8] add(m, c)")
+         FUSION("g", "ROOT s = f32[8] multiply(a, c)")
+             ENTRY(CALL("p", "f", "x, y, z") CALL("ROOT q", "g", "p, y, z")),
+     FUSION("f",
+            "m = f32[8] multiply(a, b)\n s = f32[8] add(m, c)\n ROOT r = f32[8] multiply(s, c)")
+         ENTRY(CALL("ROOT q", "f", "x, y, z")),
+     true},
+    {"two products compete, and something is merged",
+     FUSION("f", "ROOT t = f32[8] tanh(a)") FUSION(
+         "g", "m = f32[8] multiply(a, b)\n n = f32[8] multiply(a, c)\n ROOT s = f32[8] add(m, n)")
+         ENTRY(CALL("p", "f", "x, y, z") CALL("ROOT q", "g", "p, y, z")),
+     FUSION("g",
+            "t = f32[8] tanh(a)\n m = f32[8] multiply(t, b)\n n = f32[8] multiply(t, c)\n"
+            " ROOT s = f32[8] add(m, n)") ENTRY(CALL("ROOT q", "g", "x, y, z")),
+     false},
+    {"two products compete in the same fusion with other parameters",
+     FUSION("g",
+            "m = f32[8] multiply(a, b)\n n = f32[8] multiply(a, c)\n ROOT s = f32[8] add(m, n)")
+         ENTRY(CALL("ROOT q", "g", "x, y, z")),
+     FUSION("g",
+            "m = f32[8] multiply(b, c)\n n = f32[8] multiply(b, a)\n ROOT s = f32[8] add(m, n)")
+         ENTRY(CALL("ROOT q", "g", "z, x, y")),
+     true},
+    {"a fusion is written out",
+     FUSION("f", "m = f32[8] multiply(a, b)\n ROOT s = f32[8] add(m, c)")
+         ENTRY(CALL("ROOT q", "f", "x, y, z")),
+     ENTRY("m = f32[8] multiply(x, y)\n ROOT s = f32[8] add(m, z)"), false},
+    {"a fusion without products is written out",
+     FUSION("f", "m = f32[8] add(a, b)\n ROOT s = f32[8] add(m, c)")
+         ENTRY(CALL("ROOT q", "f", "x, y, z")),
+     ENTRY("m = f32[8] add(x, y)\n ROOT s = f32[8] add(m, z)"), true},
+    {"a product gets a second reader",
+     FUSION("f", "m = f32[8] multiply(a, b)\n ROOT s = f32[8] add(m, c)")
+         FUSION("g", "m = f32[8] multiply(a, b)\n ROOT s = f32[8] multiply(m, c)") ENTRY(
+             CALL("p", "f", "x, y, z") CALL("o", "g", "x, y, p") "ROOT q = f32[8] multiply(p, o)"),
+     FUSION("f", "m = f32[8] multiply(a, b)\n ROOT s = f32[8] add(m, c)") FUSION(
+         "g", "m = f32[8] multiply(a, b)\n s = f32[8] add(m, c)\n ROOT r = f32[8] multiply(m, s)")
+         ENTRY(CALL("p", "f", "x, y, z")
+                   CALL("o", "g", "x, y, z") "ROOT q = f32[8] multiply(p, o)"),
+     false},
+};
+
+static Fixture parse_module(const char *text) {
+  return fixture_parse_format("HloModule m, is_scheduled=true\n%s", text);
+}
+
+START_TEST(rounding_is_compared) {
+  Fixture before = parse_module(pairs[_i].before), after = parse_module(pairs[_i].after);
+  rh_status any = verify_modules(before.module, after.module, true, false, NULL, after.scratch);
+  rh_status same = verify_modules(before.module, after.module, true, true, NULL, after.scratch);
+  ck_assert_msg(any == RH_OK, "%s", pairs[_i].name);
+  ck_assert_msg(same == (pairs[_i].rounds_alike ? RH_OK : RH_NOT_EQUIVALENT), "%s", pairs[_i].name);
+  fixture_free(&after);
+  fixture_free(&before);
+}
+END_TEST
+
+int main(void) {
+  Suite *suite = suite_create("rounding");
+  TCase *tc = tcase_create("rounding");
+  tcase_add_loop_test(tc, instructions_round_as_the_table_says, 0,
+                      (int)(sizeof rows / sizeof *rows));
+  tcase_add_test(tc, parameters_of_nested_computations_may_be_products);
+  tcase_add_loop_test(tc, rounding_is_compared, 0, (int)(sizeof pairs / sizeof *pairs));
+  suite_add_tcase(suite, tc);
+  return run_suite(suite);
+}
