@@ -58,6 +58,8 @@ static int check_scan(uint64_t seed) {
     options.algorithm = algorithms[i ? random_below(&state, 5) : 0];
     options.small_node_bytes = 0;
     options.effort = 0;
+    /* The interpreter contracts nothing, so that fusions may be merged and cut everywhere, too. */
+    if (i % 2 == 0) options.parameters = "fuse.any-rounding=1";
     options.limit_bytes =
         i < 2 ? 0 : memory.total_bytes / 100 * (int64_t)(40 + random_below(&state, 60));
     options.emit = i && random_below(&state, 3) == 0 ? RH_EMIT_UNSCHEDULED : RH_EMIT_SCHEDULED;
