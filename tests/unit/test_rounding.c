@@ -26,6 +26,17 @@ static const struct {
     {"two products",
      "m = f32[8] multiply(a, b)\n n = f32[8] multiply(d, e)\n ROOT r = f32[8] add(m, n)",
      ROUND_BY_FUNCTION, 0, false},
+    {"a difference of two products",
+     "m = f32[8] multiply(a, b)\n n = f32[8] multiply(d, e)\n ROOT r = f32[8] subtract(m, n)",
+     ROUND_WITH_PRODUCT, 0, true},
+    {"a mean of squares and the square of a mean",
+     "k = f32[] constant(64)\n x = f32[8] broadcast(k), dimensions={}\n m = f32[8] divide(a, x)\n"
+     " n = f32[8] multiply(b, b)\n ROOT r = f32[8] subtract(m, n)",
+     ROUND_WITH_PRODUCT, 1, true},
+    {"a difference that becomes a sum",
+     "m = f32[8] multiply(a, b)\n o = f32[8] negate(d)\n n = f32[8] multiply(o, e)\n"
+     " ROOT r = f32[8] subtract(m, n)",
+     ROUND_BY_FUNCTION, 0, false},
     {"a product that something else reads",
      "m = f32[8] multiply(a, b)\n s = f32[8] add(m, d)\n ROOT r = f32[8] multiply(s, m)",
      ROUND_ALONE, 0, false},
@@ -39,6 +50,14 @@ static const struct {
      ROUND_BY_FUNCTION, 0, false},
     {"a product with a number",
      "k = f32[] constant(0.3)\n x = f32[8] broadcast(k), dimensions={}\n"
+     " m = f32[8] multiply(a, x)\n ROOT r = f32[8] add(m, d)",
+     ROUND_WITH_PRODUCT, 0, true},
+    {"a product with a power of two is exact",
+     "k = f32[] constant(0.015625)\n x = f32[8] broadcast(k), dimensions={}\n"
+     " m = f32[8] multiply(a, x)\n ROOT r = f32[8] add(m, d)",
+     ROUND_ALONE, 0, true},
+    {"a product with what is nearly a power of two",
+     "k = f32[] constant(0.0156250009)\n x = f32[8] broadcast(k), dimensions={}\n"
      " m = f32[8] multiply(a, x)\n ROOT r = f32[8] add(m, d)",
      ROUND_WITH_PRODUCT, 0, true},
     {"a selected product",
@@ -80,7 +99,7 @@ START_TEST(instructions_round_as_the_table_says) {
   const Module *module = fixture.module;
   uint32_t *place = arena_array(fixture.scratch, uint32_t, module->insts.len);
   FunctionRounding rounding =
-      rounding_of(module, module->entry, false, place, fixture.out, fixture.scratch);
+      rounding_of(module, module->entry, NO_ID, false, place, fixture.out, fixture.scratch);
   Rounding root = rounding.of[place[comp_get(module, module->entry)->root]];
   ck_assert_msg(root.kind == rows[_i].kind, "%s: %d", rows[_i].name, root.kind);
   ck_assert_uint_eq(root.operand, rows[_i].operand);
@@ -94,8 +113,8 @@ START_TEST(parameters_of_nested_computations_may_be_products) {
       "HloModule m\nENTRY f {\n a = f32[8] parameter(0)\n b = f32[8] parameter(1)\n"
       " ROOT r = f32[8] add(a, b)\n}\n");
   uint32_t *place = arena_array(fixture.scratch, uint32_t, fixture.module->insts.len);
-  FunctionRounding rounding =
-      rounding_of(fixture.module, fixture.module->entry, true, place, fixture.out, fixture.scratch);
+  FunctionRounding rounding = rounding_of(fixture.module, fixture.module->entry, NO_ID, true, place,
+                                          fixture.out, fixture.scratch);
   ck_assert(!rounding.is_settled);
   fixture_free(&fixture);
 }
@@ -154,6 +173,14 @@ static const struct {
             "m = f32[8] multiply(b, c)\n n = f32[8] multiply(b, a)\n ROOT s = f32[8] add(m, n)")
          ENTRY(CALL("ROOT q", "g", "z, x, y")),
      true},
+    {"two products compete, and two parameters become one array",
+     FUSION("g",
+            "m = f32[8] multiply(a, c)\n n = f32[8] multiply(b, c)\n ROOT s = f32[8] add(m, n)")
+         ENTRY("o = f32[8] tanh(x)\n p = f32[8] tanh(x)\n " CALL("ROOT q", "g", "o, p, z")),
+     FUSION("g",
+            "m = f32[8] multiply(a, c)\n n = f32[8] multiply(b, c)\n ROOT s = f32[8] add(m, n)")
+         ENTRY("o = f32[8] tanh(x)\n " CALL("ROOT q", "g", "o, o, z")),
+     false},
     {"a fusion is written out",
      FUSION("f", "m = f32[8] multiply(a, b)\n ROOT s = f32[8] add(m, c)")
          ENTRY(CALL("ROOT q", "f", "x, y, z")),

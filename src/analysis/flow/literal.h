@@ -8,4 +8,8 @@
  * is no single integer, does not fit, or is not in the text. */
 bool literal_integer(const Module *module, InstId constant, int64_t *value);
 
+/* Whether the constant is one number, a power of two or its negative, by which multiplication is
+ * exact. Of numbers with more than 20 digits it is not known. */
+bool literal_is_power_of_two(const Module *module, InstId constant);
+
 #endif

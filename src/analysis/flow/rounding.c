@@ -1,5 +1,6 @@
 #include "analysis/flow/rounding.h"
 
+#include "analysis/flow/literal.h"
 #include "analysis/flow/traverse.h"
 #include "ir/hash.h"
 
@@ -13,6 +14,7 @@ typedef enum Look {
 typedef struct Finder {
   const Module *module;
   CompId comp;
+  InstId caller;
   bool is_nested;
   Sequence order;
   uint32_t *class_of;  /* by place: a number that congruent instructions share */
@@ -152,6 +154,21 @@ static uint64_t hash_attributes(const Module *module, InstId id) {
   return hash_bytes(hash, text.data, text.len);
 }
 
+uint64_t rounding_memory_of(const Module *module, InstId operand) {
+  for (;;) {
+    const Instruction *inst = inst_get(module, operand);
+    if (inst->opcode == OPCODE_BITCAST) {
+      operand = inst_operand(module, operand, 0);
+      continue;
+    }
+    if (inst->opcode != OPCODE_GET_TUPLE_ELEMENT) return operand;
+    InstId tuple = inst_operand(module, operand, 0);
+    uint64_t index = (uint64_t)inst->index;
+    if (inst_get(module, tuple)->opcode != OPCODE_TUPLE) return (index + 1) << 32 | tuple;
+    operand = inst_operand(module, tuple, (uint32_t)index);
+  }
+}
+
 static uint32_t place_of(const Finder *finder, InstId id) {
   return finder->rounding->place[id];
 }
@@ -162,7 +179,12 @@ static uint64_t hash_inst(const Finder *finder, const uint64_t *hashes, InstId i
   const Module *module = finder->module;
   const Instruction *inst = inst_get(module, id);
   uint64_t hash = hash_mix(hash_mix(HASH_SEED, inst->opcode), inst->shape);
-  if (inst->opcode == OPCODE_PARAMETER) return hash_mix(hash, (uint64_t)inst->index);
+  if (inst->opcode == OPCODE_PARAMETER) {
+    uint64_t number = (uint64_t)inst->index;
+    if (finder->caller != NO_ID && number < inst_get(module, finder->caller)->num_operands)
+      number = rounding_memory_of(module, inst_operand(module, finder->caller, (uint32_t)number));
+    return hash_mix(hash, number);
+  }
   hash = hash_mix(hash_mix(hash, (uint64_t)inst->index), hash_attributes(module, id));
   uint64_t sum = 0;
   for (uint32_t i = 0; i < inst->num_operands; i++) {
@@ -230,6 +252,20 @@ static bool is_constant(const Module *module, InstId id) {
   return inst_get(module, id)->opcode == OPCODE_CONSTANT;
 }
 
+/* Whether a multiplication is by a power of two: its result is exact, so it does not matter whether
+ * it is contracted, as long as it is no subnormal number. LLVM makes such a multiplication of a
+ * division, and of no other division. */
+static bool is_exact(const Module *module, InstId id) {
+  for (uint32_t i = 0; i < 2; i++) {
+    InstId operand = inst_operand(module, id, i);
+    while (inst_get(module, operand)->opcode == OPCODE_BROADCAST ||
+           inst_get(module, operand)->opcode == OPCODE_BITCAST)
+      operand = inst_operand(module, operand, 0);
+    if (literal_is_power_of_two(module, operand)) return true;
+  }
+  return false;
+}
+
 static Look worst_of_operands(const Finder *finder, InstId id, uint32_t *num_products) {
   Look worst = LOOK_NONE;
   *num_products = 0;
@@ -280,9 +316,8 @@ static Look look_at(const Finder *finder, InstId id, uint32_t place) {
     return opcode == OPCODE_REDUCE || opcode == OPCODE_REDUCE_WINDOW ? LOOK_NONE : LOOK_OPEN;
   if (!is_rounded(shape)) return LOOK_NONE;
   if (rounding_passes_products(opcode)) return look_through(finder, id, place);
-  bool is_scaled = opcode == OPCODE_DIVIDE && is_constant(module, inst_operand(module, id, 1));
-  if (opcode == OPCODE_MULTIPLY || is_scaled || ends_with_product(opcode))
-    return look_at_product(finder, place);
+  if (opcode == OPCODE_MULTIPLY && is_exact(module, id)) return LOOK_NONE;
+  if (opcode == OPCODE_MULTIPLY || ends_with_product(opcode)) return look_at_product(finder, place);
   return LOOK_NONE;
 }
 
@@ -306,6 +341,32 @@ static bool is_whole(const Finder *finder, InstId id) {
 
 /* ---- rounding ---- */
 
+/* Whether the value may be negated or is scaled by a number that may be negative. */
+static bool may_be_negated(const Module *module, InstId id) {
+  for (;;) {
+    const Instruction *inst = inst_get(module, id);
+    if (inst->opcode == OPCODE_MULTIPLY) {
+      return is_constant(module, inst_operand(module, id, 0)) ||
+             is_constant(module, inst_operand(module, id, 1)) ||
+             inst_get(module, inst_operand(module, id, 0))->opcode == OPCODE_NEGATE ||
+             inst_get(module, inst_operand(module, id, 1))->opcode == OPCODE_NEGATE;
+    }
+    if (inst->opcode != OPCODE_BITCAST && inst->opcode != OPCODE_COPY &&
+        inst->opcode != OPCODE_RESHAPE)
+      return true;
+    id = inst_operand(module, id, 0);
+  }
+}
+
+/* Whether a sum of two products is a difference whose sides LLVM does not exchange. The product on
+ * the left is then contracted (DAGCombiner::visitFSUBForFMACombine). It makes a sum of a difference
+ * if something on the right is negative. */
+static bool keeps_sides(const Module *module, InstId id) {
+  return inst_get(module, id)->opcode == OPCODE_SUBTRACT &&
+         !may_be_negated(module, inst_operand(module, id, 0)) &&
+         !may_be_negated(module, inst_operand(module, id, 1));
+}
+
 static Rounding round_inst(const Finder *finder, InstId id) {
   const Module *module = finder->module;
   const Instruction *inst = inst_get(module, id);
@@ -319,15 +380,16 @@ static Rounding round_inst(const Finder *finder, InstId id) {
   uint32_t num_products;
   Look look = worst_of_operands(finder, id, &num_products);
   if (look == LOOK_NONE) return (Rounding){ROUND_ALONE, 0};
-  if (look == LOOK_OPEN || num_products > 1) return (Rounding){ROUND_BY_FUNCTION, 0};
+  if (look == LOOK_OPEN || (num_products > 1 && !keeps_sides(module, id)))
+    return (Rounding){ROUND_BY_FUNCTION, 0};
   uint8_t operand = 0;
   while (finder->looks[place_of(finder, inst_operand(module, id, operand))] == LOOK_NONE)
     operand++;
   return (Rounding){ROUND_WITH_PRODUCT, operand};
 }
 
-FunctionRounding rounding_of(const Module *module, CompId comp, bool is_nested, uint32_t *place,
-                             Arena *out, Arena *scratch) {
+FunctionRounding rounding_of(const Module *module, CompId comp, InstId caller, bool is_nested,
+                             uint32_t *place, Arena *out, Arena *scratch) {
   Arena *arena = arena_new(arena_options(scratch));
   Sequence order = inst_post_order(module, comp, place, arena, arena);
   FunctionRounding rounding = {.place = place,
@@ -337,6 +399,7 @@ FunctionRounding rounding_of(const Module *module, CompId comp, bool is_nested, 
                                .is_settled = true};
   Finder finder = {.module = module,
                    .comp = comp,
+                   .caller = caller,
                    .is_nested = is_nested,
                    .order = order,
                    .class_of = arena_array(arena, uint32_t, order.len),
@@ -359,10 +422,11 @@ FunctionRounding rounding_of(const Module *module, CompId comp, bool is_nested, 
   return rounding;
 }
 
-bool rounding_is_settled(const Module *module, CompId comp, Arena *scratch) {
+bool rounding_is_settled(const Module *module, InstId fusion, Arena *scratch) {
   Arena *arena = arena_new(arena_options(scratch));
   uint32_t *place = arena_array(arena, uint32_t, module->insts.len);
-  bool is_settled = rounding_of(module, comp, false, place, arena, arena).is_settled;
+  CompId comp = inst_callees(module, fusion)[0];
+  bool is_settled = rounding_of(module, comp, fusion, false, place, arena, arena).is_settled;
   arena_free(arena);
   return is_settled;
 }

@@ -7,6 +7,7 @@
  *   - ROUND_ALONE: no product of the function can be contracted with it. It rounds as HLO says.
  *   - ROUND_WITH_PRODUCT: exactly one operand is a product of the same function, or passes one on.
  *     That product is contracted wherever both are in one function.
+ *     Of a difference of two products, a*b - c*d, it is the one on the left.
  *   - ROUND_BY_FUNCTION: several products compete, such as those of a*b + c*d, or something else
  *     decides that depends on details of the backend: the product has other users, it does not
  *     depend on the innermost loop and may be moved out of it, or the instruction adds up many
@@ -47,14 +48,19 @@ typedef struct FunctionRounding {
                            in which they have the same operands */
 } FunctionRounding;
 
-/* `is_nested`: other computations of the same function call this one, so that its parameters may be
+/* The memory that an operand is read from: equal numbers for values that XLA passes to a function
+ * as one array. LLVM computes once what a function computes twice from one array. */
+uint64_t rounding_memory_of(const Module *module, InstId operand);
+
+/* `caller`: the fusion that the computation belongs to; NO_ID if it is called otherwise.
+ * `is_nested`: other computations of the same function call this one, so that its parameters may be
  * products. `place`, by InstId, is space: what it holds for the computation's instructions is
  * overwritten, and the result refers to it. The other arrays are in `out`. O(instructions). */
-FunctionRounding rounding_of(const Module *module, CompId comp, bool is_nested, uint32_t *place,
-                             Arena *out, Arena *scratch);
+FunctionRounding rounding_of(const Module *module, CompId comp, InstId caller, bool is_nested,
+                             uint32_t *place, Arena *out, Arena *scratch);
 
 /* Whether the computation of a fusion is settled. */
-bool rounding_is_settled(const Module *module, CompId comp, Arena *scratch);
+bool rounding_is_settled(const Module *module, InstId fusion, Arena *scratch);
 
 /* Whether the instruction may be contracted with a product among its operands. */
 bool rounding_takes_products(const Module *module, InstId id);

@@ -82,7 +82,7 @@ static bool may_shrink(const Dce *dce, InstId fusion) {
          !inst_attr(module, tuple, ATTR_SHARDING) && !inst_attr(module, fusion, ATTR_SHARDING) &&
          !inst_attr(module, fusion, ATTR_OUTPUT_TO_OPERAND_ALIASING) &&
          inst_attr_int(module, fusion, ATTR_FUSION_KIND, FUSION_CUSTOM) != FUSION_CUSTOM &&
-         rounding_is_settled(module, inst_callees(module, fusion)[0], dce->scratch);
+         rounding_is_settled(module, fusion, dce->scratch);
 }
 
 /* Returns whether a get-tuple-element of the fusion has control predecessors. It may have to wait

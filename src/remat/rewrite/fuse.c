@@ -53,28 +53,13 @@ static bool meets_sum(const Module *module, InstId value) {
   return false;
 }
 
-static InstId without_bitcasts(const Module *module, InstId id) {
-  while (inst_get(module, id)->opcode == OPCODE_BITCAST)
-    id = inst_operand(module, id, 0);
-  return id;
-}
-
-/* Whether two operands are in the same memory. */
-static bool is_same_value(const Module *module, InstId a, InstId b) {
-  a = without_bitcasts(module, a);
-  b = without_bitcasts(module, b);
-  if (a == b) return true;
-  const Instruction *x = inst_get(module, a), *y = inst_get(module, b);
-  return x->opcode == OPCODE_GET_TUPLE_ELEMENT && y->opcode == OPCODE_GET_TUPLE_ELEMENT &&
-         x->index == y->index && inst_operand(module, a, 0) == inst_operand(module, b, 0);
-}
-
 /* With a common operand, both may compute the same product. It is then computed once, has two
  * users, and is contracted with neither. */
 static bool share_operand(const Module *module, InstId a, InstId b) {
   for (uint32_t i = 0; i < inst_get(module, a)->num_operands; i++) {
     for (uint32_t k = 0; k < inst_get(module, b)->num_operands; k++) {
-      if (is_same_value(module, inst_operand(module, a, i), inst_operand(module, b, k)))
+      if (rounding_memory_of(module, inst_operand(module, a, i)) ==
+          rounding_memory_of(module, inst_operand(module, b, k)))
         return true;
     }
   }
@@ -89,12 +74,12 @@ static bool rounds_alike(const Module *module, InstId producer, InstId reader, I
                          Arena *arena) {
   CompId from = inst_callees(module, producer)[0], to = inst_callees(module, reader)[0];
   uint32_t *place = arena_array(arena, uint32_t, module->insts.len);
-  FunctionRounding made = rounding_of(module, from, false, place, arena, arena);
+  FunctionRounding made = rounding_of(module, from, producer, false, place, arena, arena);
   if (!made.is_settled) return false;
   uint32_t root = place[comp_get(module, from)->root];
   if (made.may_be_product[root] && meets_sum(module, param)) return false;
   bool is_whole = made.is_whole[root];
-  FunctionRounding read = rounding_of(module, to, false, place, arena, arena);
+  FunctionRounding read = rounding_of(module, to, reader, false, place, arena, arena);
   if (!read.is_settled || (read.has_products && !is_whole)) return false;
   return !(made.has_products || read.has_products) || !share_operand(module, producer, reader);
 }

@@ -417,7 +417,7 @@ InstId maker_slice_number(Maker *maker, const StackRead *read) {
 static bool must_keep_slice(const Maker *maker, const StackRead *read) {
   const Module *module = maker->module;
   if (maker->rewrite->any_rounding || is_pure_read(module, read)) return false;
-  return !rounding_is_settled(module, inst_callees(module, read->inst)[0], maker->arena);
+  return !rounding_is_settled(module, read->inst, maker->arena);
 }
 
 /* Gives an instruction the slice instead of the stack. */

@@ -158,10 +158,10 @@ static void mark_needed(Finder *finder, ScanValue value, bool *is_needed) {
 }
 
 /* Whether a fusion is more than the value, and rounds otherwise without the rest. */
-static bool must_stay_whole(const Finder *finder, CompId comp, InstId inner) {
+static bool must_stay_whole(const Finder *finder, InstId fusion, InstId inner) {
   const Module *module = finder->module;
-  return inner != comp_get(module, comp)->root &&
-         !rounding_is_settled(module, comp, finder->scratch);
+  return inner != comp_get(module, inst_callees(module, fusion)[0])->root &&
+         !rounding_is_settled(module, fusion, finder->scratch);
 }
 
 static void find_fused_operands(Finder *finder, uint32_t index) {
@@ -170,7 +170,7 @@ static void find_fused_operands(Finder *finder, uint32_t index) {
   CompId comp = inst_callees(module, value.inst)[0];
   uint32_t num_operands = inst_get(module, value.inst)->num_operands;
   bool *is_needed = arena_zarray(finder->scratch, bool, num_operands);
-  if (must_stay_whole(finder, comp, value.inner)) {
+  if (must_stay_whole(finder, value.inst, value.inner)) {
     own->stays_whole = value.stack != NO_ID && slots_fit_write(module, comp, value.inner);
     own->is_inseparable = !own->stays_whole;
   }

@@ -8,6 +8,7 @@ typedef struct Tagger {
   Numbering *numbering;
   const ShapeId *shapes; /* imported, by ShapeId */
   RoundingTags tags;
+  InstId *caller_of;    /* by CompId: the fusion whose function it is; NO_ID = none */
   bool *is_wanted;      /* by CompId: its number is needed */
   ValueNumber *numbers; /* by InstId: of an operation in the computation that is being numbered */
   Arena *out, *scratch;
@@ -38,6 +39,7 @@ static void find_functions(Tagger *tagger, const CompId *post_order) {
           function_of[callee] = function_of[comp];
         } else if (begins && function_of[callee] == NO_ID) {
           function_of[callee] = callee;
+          if (inst->opcode == OPCODE_FUSION) tagger->caller_of[callee] = id;
         }
       }
     }
@@ -53,8 +55,8 @@ static void find_roundings(Tagger *tagger) {
     CompId function = tagger->tags.function_of[comp];
     if (function == NO_ID || comp_get(module, comp)->flags & COMP_DEAD) continue;
     ArenaMark mark = arena_mark(tagger->scratch);
-    FunctionRounding rounding =
-        rounding_of(module, comp, function != comp, place, tagger->scratch, tagger->scratch);
+    FunctionRounding rounding = rounding_of(module, comp, tagger->caller_of[comp], function != comp,
+                                            place, tagger->scratch, tagger->scratch);
     for (uint32_t i = 0; i < comp_num_insts(module, comp); i++) {
       InstId id = comp_inst(module, comp, i);
       tagger->tags.of[id] = rounding.of[place[id]];
@@ -145,6 +147,24 @@ static ValueNumber number_in_function(Tagger *tagger, InstId id) {
   return number;
 }
 
+/* The memory of the parameters that were met, in this order. */
+typedef VEC(uint64_t) MetParams;
+
+/* Parameters that are read from one array have one number. */
+static uint32_t number_of_param(const Tagger *tagger, MetParams *met, Arena *arena, InstId param) {
+  const Module *module = tagger->module;
+  InstId caller = tagger->caller_of[inst_get(module, param)->parent];
+  uint64_t index = (uint64_t)inst_get(module, param)->index;
+  bool is_known = caller != NO_ID && index < inst_get(module, caller)->num_operands;
+  uint64_t memory =
+      is_known ? rounding_memory_of(module, inst_operand(module, caller, (uint32_t)index)) : index;
+  uint32_t number = 0;
+  while (number < met->len && met->data[number] != memory)
+    number++;
+  if (number == met->len) *vec_push(arena, met) = memory;
+  return number;
+}
+
 /* Numbers what the root needs, operands first. */
 static ValueNumber number_function_of(Tagger *tagger, CompId comp) {
   typedef struct Step {
@@ -152,12 +172,12 @@ static ValueNumber number_function_of(Tagger *tagger, CompId comp) {
     uint32_t next; /* operand */
   } Step;
   const Module *module = tagger->module;
-  uint32_t num_params = 0;
   for (uint32_t i = 0; i < comp_num_insts(module, comp); i++)
     tagger->numbers[comp_inst(module, comp, i)] = NO_ID;
   ArenaMark mark = arena_mark(tagger->scratch);
   Arena *arena = arena_new(arena_options(tagger->scratch));
   VEC(Step) steps = {0};
+  MetParams met = {0};
   *vec_push(arena, &steps) = (Step){comp_get(module, comp)->root, 0};
   while (steps.len) {
     Step *step = &steps.data[steps.len - 1];
@@ -166,7 +186,7 @@ static ValueNumber number_function_of(Tagger *tagger, CompId comp) {
     if (tagger->numbers[id] != NO_ID) {
       steps.len--;
     } else if (inst->opcode == OPCODE_PARAMETER) {
-      tagger->numbers[id] = num_params++;
+      tagger->numbers[id] = number_of_param(tagger, &met, arena, id);
       steps.len--;
     } else if (step->next < inst->num_operands) {
       InstId operand = inst_operand(module, id, step->next++);
@@ -197,12 +217,13 @@ RoundingTags rounding_tags_make(const Module *module, Numbering *numbering, Aren
                    .tags = {.of = arena_zarray(out, Rounding, num_insts),
                             .function_of = arena_array(out, CompId, num_comps),
                             .number_of = arena_array(out, ValueNumber, num_comps)},
+                   .caller_of = arena_array(arena, InstId, num_comps),
                    .is_wanted = arena_zarray(arena, bool, num_comps),
                    .numbers = arena_array(arena, ValueNumber, num_insts),
                    .out = out,
                    .scratch = arena};
   for (CompId comp = 0; comp < num_comps; comp++)
-    tagger.tags.function_of[comp] = tagger.tags.number_of[comp] = NO_ID;
+    tagger.tags.function_of[comp] = tagger.tags.number_of[comp] = tagger.caller_of[comp] = NO_ID;
   const CompId *post_order = comps_post_order(module, arena, arena);
   find_functions(&tagger, post_order);
   find_roundings(&tagger);

@@ -7,8 +7,9 @@
  * if these are the same function.
  *
  * Two functions are the same if they apply the same operations to their parameters, whatever the
- * order of these. The number of slices of an array of which a function only reads or only writes
- * one does not matter from three on: it is only a number to which the slice's start is clamped. */
+ * order of these, and if the same of them are read from one array. The number of slices of an array
+ * of which a function only reads or only writes one does not matter from three on: it is only a
+ * number to which the slice's start is clamped. */
 #ifndef REMAT_HLO_REMAT_VERIFY_ROUNDING_TAGS_H
 #define REMAT_HLO_REMAT_VERIFY_ROUNDING_TAGS_H
 
