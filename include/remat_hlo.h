@@ -536,8 +536,8 @@ RH_API rh_status rh_schedule(const rh_module *module, const rh_settings *setting
 /* What a lower bound takes as it is. */
 enum {
   RH_WITHIN_FUSIONS = 1, /* there are fusions that rh_schedule_options.unfuse splits */
-  RH_WITHIN_CALLS = 2,   /* there are calls that RH_INLINE_ALWAYS inlines, and with them the loops in
-                            them can stack less for each other */
+  RH_WITHIN_CALLS = 2, /* there are calls that RH_INLINE_ALWAYS inlines, and with them the loops in
+                          them can stack less for each other */
 };
 
 typedef struct rh_memory {
@@ -590,10 +590,10 @@ RH_API int64_t rh_counted_bound_bytes(const rh_memory *memory, rh_limit_counts c
 
 /* What a budget asks of a module that takes `memory`, before anything is searched. */
 typedef enum rh_prospect {
-  RH_PROSPECT_WITHIN,  /* the module fits the budget as it is */
-  RH_PROSPECT_LITTLE,  /* nothing can be saved, or less than what is worth a search */
-  RH_PROSPECT_BELOW,   /* the budget is below the bound: no search meets it, and one with a limit of
-                          0, as low as possible, does not look for what there is not */
+  RH_PROSPECT_WITHIN, /* the module fits the budget as it is */
+  RH_PROSPECT_LITTLE, /* nothing can be saved, or less than what is worth a search */
+  RH_PROSPECT_BELOW,  /* the budget is below the bound: no search meets it, and one with a limit of
+                         0, as low as possible, does not look for what there is not */
   RH_PROSPECT_OPEN,
 } rh_prospect;
 
@@ -1104,8 +1104,8 @@ typedef bool (*rh_cancel_fn)(void *context);
 #define RH_SMALL_NODE_BYTES (INT64_C(1) << 20)
 
 /* rh_remat_options.effort for whoever waits for a compilation: the steps follow from the size of
- * the module alone. They are those of effort 1 for 1,500 to 10,000 instructions and fall to those of
- * effort 0 beyond that. Smaller modules have those of 1,500 instructions, a third of what they
+ * the module alone. They are those of effort 1 for 1,500 to 10,000 instructions and fall to those
+ * of effort 0 beyond that. Smaller modules have those of 1,500 instructions, a third of what they
  * have with effort 1. So a search takes a few per cent of the time that XLA takes to compile the
  * module. */
 #define RH_EFFORT_BY_SIZE (-1)
@@ -1289,21 +1289,22 @@ RH_API rh_status rh_remat(const rh_module *module, const rh_settings *settings,
 /* What may lead to less memory than a result has. Made by the library. */
 typedef struct rh_way {
   /* The option that does it, by its name on the command line, without dashes: `remat-collectives`,
-     `small-node-limit`, `algorithm`, `effort`, `time-limit`, `remat-mode`, `unfuse`, `inline-calls`.
-     Two are no options: `stage`, to begin from an earlier dump, and `calibrate`, the command. */
+     `small-node-limit`, `algorithm`, `effort`, `time-limit`, `remat-mode`, `unfuse`,
+     `inline-calls`. Two are no options: `stage`, to begin from an earlier dump, and `calibrate`,
+     the command. */
   const char *option;
-  const char *value;       /* what to give it; NULL = nothing, or a choice */
-  int64_t bytes;           /* at the peak of the result that stay for this reason; 0 = not of values */
+  const char *value; /* what to give it; NULL = nothing, or a choice */
+  int64_t bytes;     /* at the peak of the result that stay for this reason; 0 = not of values */
   const char *explanation; /* why it applies to this result, as a sentence */
 } rh_way;
 
 /* Receives one way. It is valid until the function returns. */
 typedef void (*rh_way_fn)(void *context, const rh_way *way);
 
-/* Visits what may lead to less memory, where a result of rh_remat, made with these arguments, misses
- * its limit or, with a limit of 0, where it could be lower. A way is visited only if facts of the two
- * modules and of the search speak for it; there may be none. Under a limit that is below the lower
- * bound these are only ways that go below that. `settings` may be NULL. Threads: any. */
+/* Visits what may lead to less memory, where a result of rh_remat, made with these arguments,
+ * misses its limit or, with a limit of 0, where it could be lower. A way is visited only if facts
+ * of the two modules and of the search speak for it; there may be none. Under a limit that is below
+ * the lower bound these are only ways that go below that. `settings` may be NULL. Threads: any. */
 RH_API rh_status rh_visit_ways(const rh_module *before, const rh_module *after,
                                const rh_settings *settings, const rh_remat_options *options,
                                const rh_remat_result *result_info, rh_way_fn visit, void *context,

@@ -88,7 +88,7 @@ START_TEST(many_scans_are_rewritten) {
 END_TEST
 
 int main(void) {
-  int seeds = run_property("scans", scans_compute_the_same, 300);
+  int seeds = run_property("scans", scans_compute_the_same, 100);
   Suite *suite = suite_create("scans that are rewritten");
   TCase *tc = tcase_create("scans");
   tcase_set_timeout(tc, 120);
